@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+noinst_HEADERS = \
+	include/vmop/domain.h \
+	include/vmop/record.h

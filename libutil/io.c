@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libutil/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/error.h"
+
+ssize_t vmop_io_read_full(int fd, void *buf, size_t len_bytes)
+{
+	size_t done = 0;
+	while (done < len_bytes) {
+		ssize_t n = read(fd, (char *)buf + done, len_bytes - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t vmop_io_pread_full(int fd, void *buf, size_t len_bytes, uint64_t offset)
+{
+	size_t done = 0;
+	while (done < len_bytes) {
+		ssize_t n = pread(fd, (char *)buf + done, len_bytes - done,
+				  (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+ssize_t vmop_io_write_full(int fd, const void *buf, size_t len_bytes)
+{
+	size_t done = 0;
+	while (done < len_bytes) {
+		ssize_t n = write(fd, (const char *)buf + done, len_bytes - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/* Room to begin with: the file's size where it has one, a page or so where it lies (/proc). */
+static size_t first_capacity(int fd, size_t max_bytes)
+{
+	struct stat st;
+	size_t wanted = 4096;
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		wanted = (size_t)st.st_size + 1;
+	return wanted <= max_bytes ? wanted : max_bytes + 1;
+}
+
+struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes,
+					char **ret, size_t *ret_len_bytes)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return vmop_error_os(errno, "%s", path);
+	size_t capacity = first_capacity(fd, max_bytes), len = 0;
+	_cleanup_free_ char *buf = malloc(capacity + 1);
+	if (!buf)
+		return &vmop_error_no_memory;
+	for (;;) {
+		ssize_t n = vmop_io_read_full(fd, buf + len, capacity - len);
+		if (n < 0)
+			return vmop_error_os(errno, "%s", path);
+		len += (size_t)n;
+		if (len > max_bytes)
+			return vmop_error_new(VMOP_ERROR_LIMIT, "%s: larger than %zu bytes", path,
+					      max_bytes);
+		if (len < capacity)
+			break;
+		capacity = capacity > max_bytes / 2 ? max_bytes + 1 : capacity * 2;
+		char *grown = realloc(buf, capacity + 1);
+		if (!grown)
+			return &vmop_error_no_memory;
+		buf = grown;
+	}
+	buf[len] = '\0';
+	*ret = vmop_steal(&buf);
+	if (ret_len_bytes)
+		*ret_len_bytes = len;
+	return NULL;
+}
+
+struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
+				     size_t *ret_len_bytes)
+{
+	return vmop_io_read_file_at(AT_FDCWD, path, max_bytes, ret, ret_len_bytes);
+}
+
+struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
+					     size_t len_bytes, mode_t mode)
+{
+	_cleanup_free_ char *temporary = NULL;
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return &vmop_error_no_memory;
+	_cleanup_close_ int fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return vmop_error_os(errno, "%s", temporary);
+	if (vmop_io_write_full(fd, data, len_bytes) < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
+	    rename(temporary, path) < 0) {
+		struct vmop_error *err = vmop_error_os(errno, "%s", path);
+		unlink(temporary);
+		return err;
+	}
+	return NULL;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * File helpers that bound what they read and finish what they begin.
+ * Errors name the path.
+ */
+#ifndef VMOP_LIBUTIL_IO_H
+#define VMOP_LIBUTIL_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct vmop_error;
+
+/*
+ * Reads a whole file (also of /proc and /sys, whose size is not known before)
+ * into *ret, a NUL-terminated heap buffer that the caller frees.  More than
+ * max_bytes is VMOP_ERROR_LIMIT.  ret_len_bytes may be NULL.
+ */
+struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
+				     size_t *ret_len_bytes);
+
+/* The same below a directory descriptor (openat). */
+struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes,
+					char **ret, size_t *ret_len_bytes);
+
+/*
+ * Puts data at path in one step: written to a temporary file beside it,
+ * flushed to disk, renamed over it.  A reader sees the old or the new one.
+ */
+struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
+					     size_t len_bytes, mode_t mode);
+
+/*
+ * read(2)/pread(2)/write(2) until len_bytes are done, EINTR retried.
+ * Return the bytes done, fewer only at the end of file; -1 with errno else.
+ */
+ssize_t vmop_io_read_full(int fd, void *buf, size_t len_bytes);
+ssize_t vmop_io_pread_full(int fd, void *buf, size_t len_bytes, uint64_t offset);
+ssize_t vmop_io_write_full(int fd, const void *buf, size_t len_bytes);
+
+#endif

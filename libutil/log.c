@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libutil/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libutil/error.h"
+
+static const char *log_name;
+static enum vmop_log_level log_max_level = VMOP_LOG_NOTICE;
+static bool log_to_journal;
+
+/* Priorities of syslog(3), as sd-daemon(3) wants them at the start of a line. */
+static const char *const journal_prefix[] = {"<3>", "<4>", "<5>", "<6>", "<7>"};
+
+void vmop_log_init(const char *name, enum vmop_log_level max_level)
+{
+	log_name = name;
+	log_max_level = max_level;
+	log_to_journal = getenv("JOURNAL_STREAM") != NULL;
+}
+
+void vmop_log_set_level(enum vmop_log_level max_level)
+{
+	log_max_level = max_level;
+}
+
+void vmop_log(enum vmop_log_level level, const char *format, ...)
+{
+	if (level > log_max_level)
+		return;
+	int saved_errno = errno;
+	va_list args;
+	va_start(args, format);
+	flockfile(stderr);
+	fprintf(stderr, "%s%s: ", log_to_journal ? journal_prefix[level] : "",
+		log_name ? log_name : program_invocation_short_name);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	fflush(stderr);
+	funlockfile(stderr);
+	va_end(args);
+	errno = saved_errno;
+}
+
+void vmop_log_and_destroy(enum vmop_log_level level, struct vmop_error *err)
+{
+	if (!err)
+		return;
+	vmop_log(level, "%s", err->message);
+	vmop_error_destroy(err);
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Unit tests (cmocka) are tests/unit/<folder>-<noun>.c; each folder's programs
+# are listed in tests/<folder>.mk, so that a new test touches one short list.
+TEST_CPPFLAGS = $(AM_CPPFLAGS) -DVMOP_TEST_SRCDIR='"$(abs_top_srcdir)/tests"' \
+	-DVMOP_TEST_BUILDDIR='"$(abs_top_builddir)"'
+# cmocka.h needs these three first (its own header says so).
+TEST_CMOCKA = -include stdarg.h -include stddef.h -include setjmp.h -include stdint.h $(CMOCKA_CFLAGS)
+
+AM_TESTS_ENVIRONMENT = \
+	export VMOP_SRCDIR='$(abs_top_srcdir)' VMOP_BUILDDIR='$(abs_top_builddir)';
+LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-one
+TESTS += tests/check-walls
+EXTRA_DIST += tests/check-walls tests/run-one
+
+include tests/libutil.mk
+include tests/libdb.mk
+include tests/libsym.mk
+include tests/libguest.mk
+include tests/hv-interface.mk
+include tests/daemon.mk
+include tests/opreport.mk
+include tests/integration.mk
+include tests/rigs.mk
+include tests/fuzz.mk
+include tests/bench.mk
