@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_HEADERS = \
 	include/vmop/domain.h \
-	include/vmop/record.h
+	include/vmop/record.h \
+	include/vmop/symbol.h

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The middle of a sample's life: who (domain, vCPU, task), where (image,
+ * offset, mode), aggregation by key for the current interval, and one
+ * transaction an interval.  It takes records from a source (as its sink) and
+ * puts chunks into a session file; when to drain and when to flush is its
+ * owner's to say (session.h).
+ *
+ * The per-sample path allocates nothing, builds no error objects, takes no
+ * locks and makes no system calls; what it can't handle it counts.
+ * One thread.
+ */
+#ifndef VMOP_DAEMON_PROFILER_H
+#define VMOP_DAEMON_PROFILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hv-interface/source.h"
+#include "libdb/db.h"
+#include "libutil/error.h"
+
+struct vmop_profiler;
+
+/* What keeps samples apart beyond event, domain, process, image and mode (--separate). */
+enum vmop_separate {
+	VMOP_SEPARATE_THREAD = 1 << 0,
+	VMOP_SEPARATE_CPU = 1 << 1, /* also vCPUs */
+};
+
+/* One --passive-images element, paired with the domain at the same position. */
+struct vmop_passive_image {
+	const char *path;	/* vmlinux ELF, kallsyms or System.map text; NULL: none */
+	uint64_t offset_bytes;	/* KASLR offset given by hand: "path+0x1c000000"; 0: none */
+};
+
+struct vmop_profiler_options {
+	unsigned separate; /* enum vmop_separate */
+	/*
+	 * Names, uuids, pids or session ids of guests to see into, or "all".
+	 * Samples of the others are counted on their domain all the same, with kind
+	 * VMOP_DOMAIN_UNSELECTED and without addresses.
+	 */
+	const char *const *passive_domains;
+	size_t n_passive_domains;
+	const struct vmop_passive_image *passive_images; /* n_passive_domains of them, or NULL */
+	/* Where /proc and /sys are; "" but for tests. */
+	const char *proc_root;
+	bool is_replay; /* the records are not of this machine: look at nothing here */
+};
+
+/*
+ * Puts what is known at once (events, host domain, host kernel and modules with
+ * their symbols) into db.  source and db must outlive it.  A passive domain that is
+ * named but does not run is VMOP_ERROR_USAGE and lists those that do; a passive image
+ * that can't be read is VMOP_ERROR_USAGE and names it.
+ */
+struct vmop_error *vmop_profiler_create(const struct vmop_profiler_options *options,
+					struct vmop_source *source, struct vmop_db *db,
+					struct vmop_profiler **ret);
+void vmop_profiler_destroy(struct vmop_profiler *profiler); /* NULL is allowed */
+
+/* Where the source's records go. Valid as long as the profiler. */
+struct vmop_sink vmop_profiler_sink(struct vmop_profiler *profiler);
+
+/*
+ * Reads what runs already: processes, their mappings, guests.  To be called
+ * once, after the source was started, so that nothing falls between.
+ */
+struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler);
+
+/*
+ * Every second or so: notices guests that came and went, reads what the records
+ * alone did not tell (build-ids, names, cgroups), forgets what is dead.
+ */
+struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler);
+
+/* The aggregation table is nearly full: flush now rather than lose. */
+bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler);
+
+/*
+ * Writes everything aggregated since the last flush as one interval and begins
+ * the next one.  On an error (a full disk) the interval's samples are kept for
+ * the next flush while there is room, and counted as lost "store-full" when not.
+ */
+struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
+				       uint64_t len_ns);
+
+struct vmop_profiler_stats {
+	uint64_t samples;	   /* attributed or not */
+	uint64_t unattributed;	   /* in a "[...]" image that says why */
+	uint64_t store_full;	   /* lost because the disk was full */
+	uint64_t processes, images; /* known now */
+};
+void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
+
+struct vmop_domain_stats {
+	uint32_t id;
+	enum vmop_domain_kind kind;
+	const char *name, *uuid; /* hold until the next call into the profiler; uuid may be NULL */
+	uint32_t vmm_pid;
+	uint32_t n_vcpus;
+	bool is_running;
+	uint64_t samples_guest_user, samples_guest_kernel, samples_hypervisor, samples_vmm;
+	/* for the host itself: samples_guest_* are its own user and kernel samples */
+	const char *image; /* what symbolises its kernel, or why nothing does */
+};
+/* i from 0; false past the last. */
+bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
+			  struct vmop_domain_stats *ret);
+
+#endif

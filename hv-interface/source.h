@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Sample sources behind one operations table.  Everything above this folder is
+ * ignorant of which one is at work: perf (the host and KVM), replay (a recorded
+ * stream), xen, qmp.
+ *
+ * A source is opened, started, drained whenever one of its descriptors is
+ * readable or a flush is due, stopped, closed; all from one thread.  A drain
+ * hands over records in time order, also between CPUs, and allocates nothing.
+ */
+#ifndef VMOP_HV_INTERFACE_SOURCE_H
+#define VMOP_HV_INTERFACE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libutil/error.h"
+#include "vmop/record.h"
+
+/* One event as the set-up asks for it: --event=NAME:COUNT[:UMASK:KERNEL:USER]. */
+struct vmop_event_request {
+	char *name;		/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "default" */
+	uint64_t period_events; /* 0: by frequency */
+	uint64_t frequency_hz;	/* 0: by period */
+	char *unit_mask;	/* libpfm4 name or 0x number; NULL: the default */
+	bool kernel, user;	/* which modes count */
+	bool host, guest;
+};
+
+/* What became of it. */
+struct vmop_event_info {
+	const char *name;	/* what is really sampled */
+	const char *unit;	/* "ns" or "events" */
+	uint64_t period_events, frequency_hz;
+	const char *note;	/* NULL, or one line: what was asked for, what is done, why */
+};
+
+struct vmop_source_setup {
+	const struct vmop_event_request *events; /* none: "default" */
+	size_t n_events;
+	size_t buffer_bytes;  /* a CPU; 0: a default */
+	unsigned wakeup_ms;   /* how late a watermark wake-up may be; 0: a default */
+	const char *replay_path; /* for the replay source */
+};
+
+/* Counters since the start; monotonic. */
+struct vmop_source_stats {
+	uint64_t records, samples;
+	uint64_t lost_records;	  /* the kernel's own count */
+	uint64_t throttles;	  /* times that an event was held back on a CPU */
+	uint64_t unhandled_records; /* of types unknown to us */
+	uint64_t malformed_records;
+	uint64_t bytes;
+	uint32_t cpus_online;
+};
+
+/* Where drained records go.  Must not keep pointers into the record. */
+struct vmop_sink {
+	void (*record)(void *arg, const struct vmop_record *record);
+	void *arg;
+};
+
+struct vmop_source;
+
+struct vmop_source_ops {
+	const char *name;
+	struct vmop_error *(*open)(const struct vmop_source_setup *setup, struct vmop_source **ret);
+	void (*close)(struct vmop_source *source);
+	struct vmop_error *(*start)(struct vmop_source *source);
+	struct vmop_error *(*stop)(struct vmop_source *source);
+	/* See vmop_source_drain. */
+	struct vmop_error *(*drain)(struct vmop_source *source, uint64_t up_to_ns,
+				    const struct vmop_sink *sink, bool *ret_ended);
+	/* See vmop_source_poll_fd. */
+	int (*poll_fd)(const struct vmop_source *source);
+	struct vmop_error *(*check_cpus)(struct vmop_source *source);
+	size_t (*n_events)(const struct vmop_source *source);
+	const struct vmop_event_info *(*event)(const struct vmop_source *source, size_t i);
+	void (*stats)(const struct vmop_source *source, struct vmop_source_stats *ret);
+};
+
+/* Every source begins with this, so that the calls below find its operations. */
+struct vmop_source {
+	const struct vmop_source_ops *ops;
+};
+
+extern const struct vmop_source_ops vmop_source_perf_ops;
+extern const struct vmop_source_ops vmop_source_replay_ops;
+
+/* The source called name; NULL: there is none. */
+const struct vmop_source_ops *vmop_source_find(const char *name);
+
+/*
+ * Parses one --event value.  *ret's strings are the caller's; freed with
+ * vmop_event_request_deinit.  VMOP_ERROR_USAGE names the part that is off and
+ * what would be accepted.  Whether such an event exists is the source's to say.
+ */
+struct vmop_error *vmop_event_request_parse(const char *text, struct vmop_event_request *ret);
+void vmop_event_request_deinit(struct vmop_event_request *request);
+
+/*
+ * Opens what setup asks for.  VMOP_ERROR_USAGE: an unknown event;
+ * VMOP_ERROR_CANT: no permission, with what to do about it.
+ */
+struct vmop_error *vmop_source_open(const struct vmop_source_ops *ops,
+				    const struct vmop_source_setup *setup,
+				    struct vmop_source **ret);
+void vmop_source_close(struct vmop_source *source); /* NULL is allowed */
+
+struct vmop_error *vmop_source_start(struct vmop_source *source);
+struct vmop_error *vmop_source_stop(struct vmop_source *source);
+
+/*
+ * Hands to sink every record with a time before up_to_ns (CLOCK_MONOTONIC;
+ * UINT64_MAX: everything, for after a stop).  *ret_ended: the source will never
+ * have another one (a replay's end); may be NULL.
+ */
+struct vmop_error *vmop_source_drain(struct vmop_source *source, uint64_t up_to_ns,
+				     const struct vmop_sink *sink, bool *ret_ended);
+
+/*
+ * One descriptor for epoll that becomes readable when a drain is worth it (an
+ * epoll instance over the CPUs' rings); -1: always worth it (replay).
+ */
+int vmop_source_poll_fd(const struct vmop_source *source);
+
+/* To be called every second or so: follows CPUs that come and go. */
+struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
+
+size_t vmop_source_n_events(const struct vmop_source *source);
+const struct vmop_event_info *vmop_source_event(const struct vmop_source *source, size_t i);
+void vmop_source_stats(const struct vmop_source *source, struct vmop_source_stats *ret);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Build-ids: reading them from ELF files and notes, printing and parsing them. */
+#ifndef VMOP_LIBSYM_BUILD_ID_H
+#define VMOP_LIBSYM_BUILD_ID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libutil/error.h"
+
+#define VMOP_BUILD_ID_MAX_BYTES 20
+
+struct vmop_build_id {
+	uint8_t len_bytes; /* 0: none */
+	uint8_t bytes[VMOP_BUILD_ID_MAX_BYTES];
+};
+
+/* Of the ELF file open at fd (its position is left anywhere). No note: len 0, no error. */
+struct vmop_error *vmop_build_id_of_fd(int fd, const char *path, struct vmop_build_id *ret);
+
+/* In raw note data, as /sys/kernel/notes and /sys/module/M/notes/.note.gnu.build-id have it. */
+bool vmop_build_id_in_notes(const void *notes, size_t len_bytes, struct vmop_build_id *ret);
+
+/* Lower-case hex with NUL into ret[2 * VMOP_BUILD_ID_MAX_BYTES + 1]. */
+void vmop_build_id_format(const struct vmop_build_id *id, char *ret);
+bool vmop_build_id_parse(const char *hex, struct vmop_build_id *ret);
+
+#endif
