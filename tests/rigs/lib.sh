@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # the sourcing scripts use what is set here
+# What every rig script needs; sourced by bash. Sets RIG_DIR (this folder) and RIG_CACHE.
+#
+# The cache lies outside the tree and may be deleted at any time. Everything in it is made under a
+# temporary name and renamed into place, so a reader never sees half of it, and two makers of the
+# same thing wait for each other (rig_lock).
+
+RIG_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+RIG_CACHE=${VMOP_RIG_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/vmop/rigs}
+RIG_SELF=${0##*/}
+readonly RIG_DIR RIG_CACHE RIG_SELF
+
+# rig_die MESSAGE...: what went wrong, exit 1.
+rig_die() {
+	printf '%s: %s\n' "$RIG_SELF" "$*" >&2
+	exit 1
+}
+
+# rig_usage: the script's own comment head (its second block), exit 2.
+rig_usage() {
+	sed -n '3,/^[^#]/{s/^# \{0,1\}//p;}' "$0" >&2
+	exit 2
+}
+
+# rig_skip REASON...: this machine can't; exit 77, the test suites' number for "skipped".
+rig_skip() {
+	printf '%s: skipped: %s\n' "$RIG_SELF" "$*" >&2
+	exit 77
+}
+
+# rig_need PROGRAM:PACKAGE...: skip unless each program is there.
+rig_need() {
+	local pair
+	for pair; do
+		command -v "${pair%%:*}" >/dev/null ||
+			rig_skip "${pair%%:*} is not installed (Debian: ${pair##*:})"
+	done
+}
+
+# rig_lock NAME: hold the cache's lock NAME until this shell (or subshell) ends.
+# The lock's descriptor must not leak into what outlives the shell: close it there with {rig_lock_fd}>&-.
+rig_lock() {
+	mkdir -p "$RIG_CACHE/locks"
+	exec {rig_lock_fd}>"$RIG_CACHE/locks/$1"
+	flock -w 900 "$rig_lock_fd" || rig_die "lock $RIG_CACHE/locks/$1 is held for 15 minutes"
+}
+
+# rig_scratch VARIABLE: a new private directory, named in VARIABLE and removed when the shell ends
+# (kept, and named, with VMOP_RIG_KEEP=1).
+rig_scratch() {
+	local dir
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/vmop-rig.XXXXXX") || rig_die "no temporary directory"
+	RIG_SCRATCH+=("$dir")
+	printf -v "$1" %s "$dir"
+}
+RIG_SCRATCH=()
+RIG_PIDS=()
+
+# Ends the processes that this shell started and noted in RIG_PIDS, then removes its directories.
+rig_clean_up() {
+	local pid dir
+	for pid in "${RIG_PIDS[@]}"; do
+		if kill "$pid" 2>/dev/null; then rig_wait_gone "$pid"; fi
+	done
+	for dir in "${RIG_SCRATCH[@]}"; do
+		if [ "${VMOP_RIG_KEEP:-0}" = 1 ]; then
+			printf '%s: kept %s\n' "$RIG_SELF" "$dir" >&2
+		else
+			rm -rf -- "$dir"
+		fi
+	done
+	RIG_PIDS=() RIG_SCRATCH=()
+}
+trap rig_clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# rig_wait_gone PID: up to 5 s for it to end by itself, then the hard way.
+rig_wait_gone() {
+	local i
+	for ((i = 0; i < 50; i++)); do
+		kill -0 "$1" 2>/dev/null || return 0
+		# A zombie of ours answers kill -0 until it is waited for.
+		[ "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" != Z ] || break
+		sleep 0.1
+	done
+	kill -KILL "$1" 2>/dev/null || true
+	wait "$1" 2>/dev/null || true
+}
+
+# rig_sum FILE...: one hash over the contents, for cache keys.
+rig_sum() {
+	cat -- "$@" | sha256sum | cut -c1-16
+}
