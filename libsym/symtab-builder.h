@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Makes a symbol table out of symbols in any order and from several places:
+ * sorts, drops what says nothing new, finds lengths.  Inside libsym only.
+ */
+#ifndef VMOP_LIBSYM_SYMTAB_BUILDER_H
+#define VMOP_LIBSYM_SYMTAB_BUILDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libsym/symtab.h"
+
+/* The largest executables known have 2 million functions. */
+#define VMOP_SYMTAB_MAX_SYMBOLS ((size_t)8 << 20)
+#define VMOP_SYMTAB_MAX_NAMES_BYTES ((size_t)2 << 30)
+
+struct vmop_symtab_builder {
+	struct vmop_pending_symbol *pending;
+	size_t n, capacity;
+	char *names;
+	size_t names_len_bytes, names_capacity;
+};
+
+/*
+ * The name is copied up to name_len_bytes.  left_bytes is how far anything at offset may reach: the end of its
+ * section, segment or PLT; it cuts len_bytes and bounds a symbol without one.
+ * label: a place in code with a name, no function: it is dropped inside a function.
+ * VMOP_ERROR_LIMIT past the maxima.
+ */
+struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
+					   const struct vmop_symbol *symbol, size_t name_len_bytes,
+					   uint64_t left_bytes, bool label);
+
+/* Empties builder whatever happens. *ret may have no symbols. */
+struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builder,
+					      struct vmop_symtab **ret);
+void vmop_symtab_builder_deinit(struct vmop_symtab_builder *builder);
+
+/* By offset, then the alias to show first: see vmop_symtab_symbols. */
+int vmop_symbol_compare(const struct vmop_symbol *a, const struct vmop_symbol *b);
+
+/* Sorts n symbols in place; nothing to do where they are sorted already. */
+void vmop_symbols_sort(struct vmop_symbol *symbols, size_t n);
+
+/*
+ * A table of sorted symbols; it owns both blocks from then on, also on error
+ * (names may be NULL: then the names lie in the first).
+ */
+struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, char *names,
+				      struct vmop_symtab **ret);
+
+#endif

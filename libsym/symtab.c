@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libsym/symtab.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libsym/symtab-builder.h"
+#include "libutil/cleanup.h"
+
+/*
+ * What look-ups go through: spans sorted by offset, of which the last at or before
+ * an offset is found by bisection.  Where that one ends too early, only a span
+ * that reaches further can hold the offset: outer is the nearest one before it
+ * that does (or NONE), and so on outwards.  Nested and overlapping symbols, and
+ * aliases that differ in length, are all covered by this.
+ */
+struct span {
+	uint64_t offset, end; /* end is exclusive; UINT64_MAX: no end */
+	uint32_t symbol, outer;
+};
+
+#define NONE UINT32_MAX
+
+/* Real nesting is two or three deep; a hostile table could make each look-up a walk over all. */
+#define MAX_OUTWARDS 64
+
+struct vmop_symtab {
+	struct vmop_symbol *symbols;
+	size_t n;
+	char *names; /* NULL where they lie in symbols' block */
+	struct span *spans;
+	size_t n_spans;
+};
+
+static int rank_of_type(char type)
+{
+	switch (type) {
+	case 'T':
+	case 'i':
+		return 0;
+	case 'W':
+	case 'w':
+		return 1;
+	case 't':
+		return 2;
+	default:
+		return 3;
+	}
+}
+
+/* Most aliases that differ in leading underscores are one function's public and inner name. */
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+int vmop_symbol_compare(const struct vmop_symbol *a, const struct vmop_symbol *b)
+{
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	if (!a->len_bytes != !b->len_bytes)
+		return a->len_bytes ? -1 : 1;
+	int difference = rank_of_type(a->type) - rank_of_type(b->type);
+	if (difference)
+		return difference;
+	size_t of_a = underscores(a->name), of_b = underscores(b->name);
+	if (of_a != of_b)
+		return of_a < of_b ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	return vmop_symbol_compare(a, b);
+}
+
+void vmop_symbols_sort(struct vmop_symbol *symbols, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (vmop_symbol_compare(&symbols[i - 1], &symbols[i]) > 0) {
+			qsort(symbols, n, sizeof(*symbols), compare_symbols);
+			return;
+		}
+	}
+}
+
+static uint64_t end_of(const struct vmop_symbol *symbol, uint64_t next)
+{
+	if (symbol->len_bytes == 0)
+		return next;
+	uint64_t end = symbol->offset + symbol->len_bytes;
+	return end > symbol->offset ? end : UINT64_MAX;
+}
+
+/*
+ * The spans of symbols [first, last), aliases of each other: of each alias that reaches
+ * further than all better ones, the furthest first.  Returns how many.
+ */
+static size_t add_aliases(const struct vmop_symtab *symtab, size_t first, size_t last,
+			  struct span *spans)
+{
+	uint64_t next = last < symtab->n ? symtab->symbols[last].offset : UINT64_MAX;
+	uint64_t furthest = symtab->symbols[first].offset;
+	size_t n = 0;
+
+	for (size_t i = first; i < last; i++) {
+		uint64_t end = end_of(&symtab->symbols[i], next);
+		if (end <= furthest)
+			continue;
+		furthest = end;
+		spans[n++] = (struct span){
+			.offset = symtab->symbols[i].offset,
+			.end = end,
+			.symbol = (uint32_t)i,
+		};
+	}
+	for (size_t i = 0; i < n / 2; i++) {
+		struct span swapped = spans[i];
+		spans[i] = spans[n - 1 - i];
+		spans[n - 1 - i] = swapped;
+	}
+	return n;
+}
+
+static void link_outwards(struct span *spans, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint32_t outer = i ? (uint32_t)(i - 1) : NONE;
+		while (outer != NONE && spans[outer].end <= spans[i].end)
+			outer = spans[outer].outer;
+		spans[i].outer = outer;
+	}
+}
+
+struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, char *names,
+				      struct vmop_symtab **ret)
+{
+	struct vmop_symtab *symtab = calloc(1, sizeof(*symtab));
+	struct span *spans = n < NONE ? reallocarray(NULL, n + 1, sizeof(*spans)) : NULL;
+	if (!symtab || !spans) {
+		free(symtab);
+		free(spans);
+		free(symbols);
+		free(names);
+		return &vmop_error_no_memory;
+	}
+	*symtab = (struct vmop_symtab){
+		.symbols = symbols,
+		.n = n,
+		.names = names,
+		.spans = spans,
+	};
+	for (size_t first = 0, last; first < n; first = last) {
+		for (last = first + 1; last < n && symbols[last].offset == symbols[first].offset;)
+			last++;
+		symtab->n_spans += add_aliases(symtab, first, last, spans + symtab->n_spans);
+	}
+	link_outwards(spans, symtab->n_spans);
+	*ret = symtab;
+	return NULL;
+}
+
+struct vmop_error *vmop_symtab_adopt(struct vmop_symbol *symbols, size_t n,
+				     struct vmop_symtab **ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!symbols[i].name) {
+			free(symbols);
+			return vmop_error_new(VMOP_ERROR_CORRUPT, "a symbol without a name");
+		}
+	}
+	vmop_symbols_sort(symbols, n);
+	return vmop_symtab_create(symbols, n, NULL, ret);
+}
+
+const struct vmop_symbol *vmop_symtab_symbols(const struct vmop_symtab *symtab, size_t *ret_n)
+{
+	*ret_n = symtab->n;
+	return symtab->symbols;
+}
+
+void vmop_symtab_destroy(struct vmop_symtab *symtab)
+{
+	if (!symtab)
+		return;
+	free(symtab->symbols);
+	free(symtab->names);
+	free(symtab->spans);
+	free(symtab);
+}
+
+const struct vmop_symbol *vmop_symtab_find(const struct vmop_symtab *symtab, uint64_t offset)
+{
+	const struct span *spans = symtab->spans;
+	size_t low = 0, high = symtab->n_spans;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (spans[middle].offset <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return NULL;
+	uint32_t at = (uint32_t)(low - 1);
+	for (int steps = 0; at != NONE && steps < MAX_OUTWARDS; steps++) {
+		if (offset < spans[at].end)
+			return &symtab->symbols[spans[at].symbol];
+		at = spans[at].outer;
+	}
+	return NULL;
+}
