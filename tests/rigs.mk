@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Rigs: real kernels under emulation (tests/rigs/README.md).
+# Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
+RIGS += kvm:selftest
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
-	tests/rigs/guest/work.c tests/rigs/guest/work.h
+	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/build-l1 tests/rigs/l1/init \
+	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/check-lib.sh tests/rigs/run-all \
+	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check
+
+# The first run downloads kernels and needs some minutes; without them everything is skipped.
+.PHONY: check-rigs
+check-rigs: all
+	@$(MKDIR_P) tests/rigs && cd tests/rigs && \
+		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/run-all $(RIGS)
+CLEANFILES += tests/rigs/*.log

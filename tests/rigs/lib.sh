@@ -94,3 +94,21 @@ rig_wait_gone() {
 rig_sum() {
 	cat -- "$@" | sha256sum | cut -c1-16
 }
+
+# rig_copy_libraries PROGRAM ROOT: what the dynamic loader would open for it, at the same paths
+# below ROOT. ROOT/lib is searched first, and what is found there stays as it is.
+rig_copy_libraries() {
+	local library
+	LD_LIBRARY_PATH=$2/lib ldd "$1" 2>/dev/null | grep -oE '/[^ ]+\.so[^ ]*' |
+		while read -r library; do
+			[ "${library#"$2"}" = "$library" ] && [ ! -e "$2$library" ] || continue
+			mkdir -p "$2$(dirname "$library")"
+			cp -L "$library" "$2$library"
+		done
+}
+
+# rig_pack DIRECTORY IMAGE: an uncompressed initramfs of it, whole or not at all.
+rig_pack() {
+	(cd "$1" && find . | sort | cpio -o -H newc -R 0:0 --quiet) >"$2.part"
+	mv "$2.part" "$2"
+}

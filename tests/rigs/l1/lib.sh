@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash
+# What a scenario can call inside the emulated KVM host (busybox sh). What it wants to keep it writes
+# into /results, the directory it starts in.
+
+say() {
+	echo "RIG $* up=$(cut -d' ' -f1 /proc/uptime)"
+}
+
+# fail REASON...: end the scenario.
+fail() {
+	say "FAILED $*"
+	exit 1
+}
+
+load() {
+	for m; do
+		# Absent where the kernel has it built in.
+		[ ! -e "/mod/$m.ko" ] || insmod "/mod/$m.ko" || say "FAILED insmod $m"
+	done
+}
+
+# start_guest NAME UUID [WORD]...: start a guest; words of the form rig.X=Y and any other kernel
+# parameter go to its command line; these are for here:
+#   kernel=VERSION  (default: the first the rig carries)   memory=MIB (256)   cpus=N (1)
+#   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or as a bootloader would (vmlinux)
+#   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
+start_guest() {
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file
+	# Not a local variable's default: the list is short.
+	for kernel in /guest/*; do
+		kernel=${kernel#/guest/}
+		break
+	done
+	shift 2
+	for word; do
+		case $word in
+		kernel=* | memory=* | cpus=* | boot=* | ram=*) eval "$word" ;;
+		*) words="$words $word" ;;
+		esac
+	done
+	dir=/tmp/guests/$name
+	mkdir -p "$dir"
+	: >"$dir/console"
+	truncate -s 32M "$dir/truth.img"
+	if [ "$ram" = file ]; then
+		set -- -object "memory-backend-file,id=ram,size=${memory}M,mem-path=/dev/shm/$name,share=on" \
+			-machine pc,memory-backend=ram
+	else
+		set -- -machine pc
+	fi
+	qemu-system-x86_64 -accel kvm -cpu host -smp "$cpus" -m "$memory" "$@" \
+		-nodefaults -no-user-config -display none -no-reboot -serial "file:$dir/console" \
+		-drive "file=$dir/truth.img,format=raw,if=virtio,cache=unsafe" \
+		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
+		-append "console=ttyS0 quiet panic=-1 mitigations=off$words" \
+		-name "$name,debug-threads=on" -uuid "$uuid" \
+		-qmp "unix:$dir/qmp,server=on,wait=off" >"$dir/qemu.log" 2>&1 &
+	echo $! >"$dir/pid"
+	say "START $name pid $!"
+}
+
+guest_pid() {
+	cat "/tmp/guests/$1/pid"
+}
+
+# wait_guest NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise.
+wait_guest() {
+	tries=$((${3:-90} * 5))
+	while ! grep -q "^RIG $2" "/tmp/guests/$1/console"; do
+		if [ $tries -le 0 ] || ! kill -0 "$(guest_pid "$1")" 2>/dev/null; then
+			tail -n 5 "/tmp/guests/$1/console" "/tmp/guests/$1/qemu.log"
+			fail "guest $1 never said '$2'"
+		fi
+		usleep 200000
+		tries=$((tries - 1))
+	done
+	say "GUEST $1: $2"
+}
+
+# kill_guest NAME: end it as a power cut would.
+kill_guest() {
+	kill -9 "$(guest_pid "$1")"
+	wait "$(guest_pid "$1")" 2>/dev/null || true
+	rm -f "/dev/shm/$1"
+	say "KILLED $1"
+}
+
+# guest_truth NAME: what it wrote with rig.truth=1, as /results/NAME.truth/{proc,sys,module}.
+guest_truth() {
+	mkdir -p "/tmp/guests/$1/t"
+	tar -xf "/tmp/guests/$1/truth.img" -C "/tmp/guests/$1/t"
+	mv "/tmp/guests/$1/t/truth" "/results/$1.truth"
+}
+
+# run NAME COMMAND...: its output and exit status into NAME.out, NAME.err and NAME.status; never
+# fails the scenario: what it should have answered is the check's business.
+run() {
+	step=$1
+	shift
+	status=0
+	timeout "${RUN_LIMIT_S:-60}" "$@" >"/results/$step.out" 2>"/results/$step.err" || status=$?
+	echo "$status" >"/results/$step.status"
+	say "RAN $step: $* -> $status"
+}
