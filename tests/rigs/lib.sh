@@ -107,8 +107,10 @@ rig_copy_libraries() {
 		done
 }
 
-# rig_pack DIRECTORY IMAGE: an uncompressed initramfs of it, whole or not at all.
+# rig_pack DIRECTORY IMAGE: an uncompressed initramfs of it, whole or not at all; the same bytes for
+# the same files.
 rig_pack() {
-	(cd "$1" && find . | sort | cpio -o -H newc -R 0:0 --quiet) >"$2.part"
+	find "$1" -exec touch -hd @0 {} +
+	(cd "$1" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --reproducible --quiet) >"$2.part"
 	mv "$2.part" "$2"
 }
