@@ -1,1 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+noinst_LTLIBRARIES += hv-interface/libhvinterface.la
+hv_interface_libhvinterface_la_SOURCES = \
+	hv-interface/source.c hv-interface/source.h \
+	hv-interface/event-request.c \
+	hv-interface/cpus.c hv-interface/cpus.h \
+	hv-interface/perf.c \
+	hv-interface/perf-choice.c hv-interface/perf-choice.h \
+	hv-interface/perf-cpu.c hv-interface/perf-cpu.h \
+	hv-interface/perf-event.c hv-interface/perf-event.h \
+	hv-interface/perf-merge.c hv-interface/perf-merge.h \
+	hv-interface/perf-name.c hv-interface/perf-name.h \
+	hv-interface/perf-pfm.c hv-interface/perf-pfm.h \
+	hv-interface/perf-record.c hv-interface/perf-record.h \
+	hv-interface/perf-ring.c hv-interface/perf-ring.h
+hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

@@ -1,1 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+if HAVE_CMOCKA
+hv_interface_tests = tests/unit/hv-interface-event-request tests/unit/hv-interface-cpus \
+	tests/unit/hv-interface-perf
+check_PROGRAMS += $(hv_interface_tests)
+TESTS += $(hv_interface_tests)
+endif
+hv_interface_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
+hv_interface_test_ldadd = hv-interface/libhvinterface.la $(CMOCKA_LIBS)
+tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_cpus_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_LDADD = $(hv_interface_test_ldadd)

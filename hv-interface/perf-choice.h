@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is sampled when the machine refuses an event: the one place where
+ * something else may be chosen, and never without a note that says so.
+ */
+#ifndef VMOP_HV_INTERFACE_PERF_CHOICE_H
+#define VMOP_HV_INTERFACE_PERF_CHOICE_H
+
+#include <stddef.h>
+
+#include "hv-interface/perf-cpu.h"
+#include "libutil/error.h"
+
+/* The plan's events as requested; with none requested, "default". */
+struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *requests,
+					  size_t n_requests, struct vmop_perf_plan *ret);
+
+/*
+ * Changes the plan after a refusal so that opening is worth another try, or says why
+ * that can't be: with the clock for events that count cycles, with the PMU for the
+ * host and the clock for guests where a mediated vPMU keeps the PMU to itself.
+ * Can't go on for ever: no event is changed more than twice.
+ */
+struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
+					 const struct vmop_perf_refusal *refusal);
+
+void vmop_perf_plan_deinit(struct vmop_perf_plan *plan);
+
+#endif

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/perf-cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+
+#ifndef PERF_FORMAT_LOST /* from newer headers than Linux 5.19's */
+#define PERF_FORMAT_LOST (1U << 4)
+#endif
+
+enum { SMALLEST_RING_BYTES = 64 << 10 };
+
+/* A system call may be refused for too many open files once, until this has run. */
+static bool raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
+		return false;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+static int open_event(struct perf_event_attr *attr, unsigned cpu)
+{
+	attr->size = sizeof(*attr);
+	for (;;) {
+		long fd =
+			syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		if (fd >= 0 || errno != EMFILE || !raise_file_limit())
+			return (int)fd;
+	}
+}
+
+/* What all events of the source have in common. */
+static void set_layout(struct perf_event_attr *attr, const struct vmop_perf_plan *plan)
+{
+	attr->sample_type = VMOP_PERF_SAMPLE_TYPE;
+	if (plan->n_events > 1)
+		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
+	if (!(plan->missing & VMOP_PERF_NO_LOST_COUNT))
+		attr->read_format |= PERF_FORMAT_LOST;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->disabled = 1;
+}
+
+static void set_side_band(struct perf_event_attr *attr, const struct vmop_perf_plan *plan)
+{
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	attr->ksymbol = !(plan->missing & VMOP_PERF_NO_KSYMBOL);
+	attr->build_id = !(plan->missing & VMOP_PERF_NO_BUILD_ID);
+	attr->watermark = 1;
+	attr->wakeup_watermark = (uint32_t)plan->watermark_bytes;
+}
+
+/* The dummy, with as much of what is wanted as this kernel knows. */
+static int open_dummy(struct vmop_perf_plan *plan, unsigned cpu)
+{
+	for (;;) {
+		struct perf_event_attr attr = {
+			.type = PERF_TYPE_SOFTWARE,
+			.config = PERF_COUNT_SW_DUMMY,
+		};
+		set_layout(&attr, plan);
+		set_side_band(&attr, plan);
+		int fd = open_event(&attr, cpu);
+		if (fd >= 0 || (errno != EINVAL && errno != E2BIG) ||
+		    plan->missing == VMOP_PERF_ALL_MISSING)
+			return fd;
+		plan->missing = plan->missing << 1 | 1;
+	}
+}
+
+static struct vmop_error *map_ring(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan)
+{
+	for (;;) {
+		struct vmop_error *err =
+			vmop_perf_ring_map(&cpu->cursor.ring, cpu->dummy_fd, plan->ring_bytes);
+		if (!err || err->code != VMOP_ERROR_CANT)
+			return err;
+		if (plan->ring_bytes <= SMALLEST_RING_BYTES)
+			return vmop_error_prefix(err,
+						 "locked memory is limited (sysctl "
+						 "kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)");
+		vmop_error_destroy(err);
+		plan->ring_bytes /= 2;
+		plan->watermark_bytes /= 2;
+	}
+}
+
+static struct vmop_error *refused(struct vmop_perf_refusal *refusal, size_t event, const char *name,
+				  unsigned cpu)
+{
+	refusal->event = event;
+	refusal->os_errno = errno;
+	return vmop_error_os(errno, "opening event '%s' on CPU %u", name, cpu);
+}
+
+static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan,
+				      struct vmop_perf_refusal *refusal)
+{
+	for (size_t i = 0; i < plan->n_events; i++) {
+		struct perf_event_attr attr = plan->events[i].attr;
+		set_layout(&attr, plan);
+		int fd = open_event(&attr, cpu->cpu);
+		if (fd < 0)
+			return refused(refusal, i, plan->events[i].name, cpu->cpu);
+		cpu->fds[cpu->n_fds++] = fd;
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->dummy_fd) < 0 ||
+		    ioctl(fd, PERF_EVENT_IOC_ID, &cpu->ids[i]) < 0)
+			return vmop_error_os(errno, "setting up event '%s' on CPU %u",
+					     plan->events[i].name, cpu->cpu);
+	}
+	return NULL;
+}
+
+static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan,
+				   struct vmop_perf_refusal *refusal)
+{
+	cpu->dummy_fd = open_dummy(plan, cpu->cpu);
+	if (cpu->dummy_fd < 0)
+		return refused(refusal, plan->n_events, "dummy", cpu->cpu);
+	struct vmop_error *err = map_ring(cpu, plan);
+	if (!err)
+		err = open_events(cpu, plan, refusal);
+	cpu->cursor.decoder = (struct vmop_perf_decoder){
+		.has_identifier = plan->n_events > 1,
+		.ids = cpu->ids,
+		.wanted = plan->wanted,
+		.n_events = plan->n_events,
+		.cpu = cpu->cpu,
+	};
+	return err;
+}
+
+struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
+				      struct vmop_perf_refusal *refusal, struct vmop_perf_cpu **ret)
+{
+	*ret = NULL;
+	*refusal = (struct vmop_perf_refusal){0};
+	struct vmop_perf_cpu *new = calloc(1, sizeof(*new));
+	if (!new)
+		return &vmop_error_no_memory;
+	new->cpu = cpu;
+	new->dummy_fd = -1;
+	new->fds = calloc(plan->n_events, sizeof(*new->fds));
+	new->ids = calloc(plan->n_events, sizeof(*new->ids));
+	struct vmop_error *err =
+		new->fds &&new->ids ? open_all(new, plan, refusal) : &vmop_error_no_memory;
+	if (!err) {
+		*ret = new;
+		return NULL;
+	}
+	vmop_perf_cpu_close(new);
+	if (refusal->os_errno != ENODEV)
+		return err;
+	vmop_error_destroy(err); /* it went offline a moment ago */
+	return NULL;
+}
+
+void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
+{
+	for (size_t i = 0; i < cpu->n_fds; i++)
+		close(cpu->fds[i]);
+	vmop_perf_ring_deinit(&cpu->cursor.ring);
+	if (cpu->dummy_fd >= 0)
+		close(cpu->dummy_fd);
+	free(cpu->fds);
+	free(cpu->ids);
+	free(cpu);
+}
+
+struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
+{
+	/* The side-band first, so that no sample comes without its mappings. */
+	if (ioctl(cpu->dummy_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
+	for (size_t i = 0; i < cpu->n_fds; i++) {
+		if (ioctl(cpu->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
+	}
+	return NULL;
+}
+
+void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu)
+{
+	for (size_t i = 0; i < cpu->n_fds; i++)
+		ioctl(cpu->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(cpu->dummy_fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* What read gives with set_layout's read_format. */
+struct reading {
+	uint64_t count, enabled_ns, lost;
+};
+
+static bool read_event(int fd, unsigned missing, struct reading *ret)
+{
+	size_t need = missing & VMOP_PERF_NO_LOST_COUNT ? 16 : 24;
+	*ret = (struct reading){0};
+	return read(fd, ret, need) == (ssize_t)need;
+}
+
+bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing)
+{
+	const struct vmop_perf_ring *ring = &cpu->cursor.ring;
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_RELAXED);
+	bool wrote = head != cpu->seen_tail;
+	cpu->seen_tail = head;
+	if (wrote)
+		return false; /* and the read, which interrupts the CPU, is spared */
+	struct reading reading;
+	if (!read_event(cpu->dummy_fd, missing, &reading))
+		return true;
+	bool is_dead = reading.enabled_ns == cpu->enabled_ns;
+	cpu->enabled_ns = reading.enabled_ns;
+	return is_dead;
+}
+
+uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing)
+{
+	uint64_t lost = 0;
+	struct reading reading;
+	if (missing & VMOP_PERF_NO_LOST_COUNT)
+		return 0;
+	if (read_event(cpu->dummy_fd, missing, &reading))
+		lost += reading.lost;
+	for (size_t i = 0; i < cpu->n_fds; i++) {
+		if (read_event(cpu->fds[i], missing, &reading))
+			lost += reading.lost;
+	}
+	return lost;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is open on one CPU: a dummy event, which owns the ring and carries the
+ * side-band (mmap, comm, task, ksymbol records), and one event for each that is
+ * sampled, redirected into the same ring.
+ */
+#ifndef VMOP_HV_INTERFACE_PERF_CPU_H
+#define VMOP_HV_INTERFACE_PERF_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hv-interface/perf-event.h"
+#include "hv-interface/perf-merge.h"
+#include "libutil/error.h"
+
+/* Parts of an event that older kernels refuse with EINVAL, the newest first. */
+enum vmop_perf_missing {
+	VMOP_PERF_NO_LOST_COUNT = 1 << 0, /* Linux 6.0: PERF_FORMAT_LOST */
+	VMOP_PERF_NO_BUILD_ID = 1 << 1,	  /* 5.12 */
+	VMOP_PERF_NO_KSYMBOL = 1 << 2,	  /* 5.1 */
+	VMOP_PERF_ALL_MISSING = 7,
+};
+
+/* How every CPU is opened. */
+struct vmop_perf_plan {
+	struct vmop_perf_event *events;
+	uint8_t *wanted; /* vmop_perf_event_wanted_classes() of each */
+	size_t n_events;
+	size_t ring_bytes, watermark_bytes;
+	unsigned missing; /* enum vmop_perf_missing: what was found not to be there */
+};
+
+struct vmop_perf_cpu {
+	struct vmop_perf_cursor cursor;
+	unsigned cpu;
+	int dummy_fd;
+	int *fds;      /* of the plan's events */
+	uint64_t *ids; /* likewise */
+	size_t n_fds;
+	bool is_gone;	     /* what is in its ring is still to be read */
+	uint64_t enabled_ns; /* at the last vmop_perf_cpu_is_dead */
+	uint64_t seen_tail;  /* likewise */
+};
+
+/* Which event, of those of the plan, was refused, and how; n_events: the dummy. */
+struct vmop_perf_refusal {
+	size_t event;
+	int os_errno; /* 0: it was not perf_event_open that failed */
+};
+
+/*
+ * Opens all of the plan's events on a CPU, not yet counting.  *ret is NULL
+ * without an error when there is no such CPU any more.  The plan's missing bits
+ * are filled in on the way, its ring made smaller where memory may not be
+ * locked.  refusal says which event it was when a perf_event_open failed.
+ */
+struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
+				      struct vmop_perf_refusal *refusal,
+				      struct vmop_perf_cpu **ret);
+void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu);
+
+struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu);
+void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu);
+
+/*
+ * Whether the CPU went away and came back since the last call: its events are there but
+ * dead.  To be asked of enabled ones only.
+ */
+bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing);
+
+/* Records that its events had no room for, so far; 0 where the kernel doesn't say. */
+uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Event names -> perf_event_attr.  In this order: perf's generic names of
+ * hardware, software and cache events; rNNN, raw; whatever libpfm4 knows about
+ * this machine's PMUs, where it was built in.  Whether the machine counts it
+ * is not known until it is opened (perf-choice.h).
+ */
+#ifndef VMOP_HV_INTERFACE_PERF_EVENT_H
+#define VMOP_HV_INTERFACE_PERF_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hv-interface/source.h"
+#include "libutil/error.h"
+
+/*
+ * Samples a second of an event whose request has no count.  A little off the
+ * round 1000, so as not to beat with the kernel's own tick.
+ */
+#define VMOP_PERF_DEFAULT_HZ 999
+
+enum vmop_perf_kind {
+	VMOP_PERF_CLOCK,    /* cpu-clock, task-clock: counted in ns, by a timer */
+	VMOP_PERF_SOFTWARE, /* counted by the kernel: page-faults, ... */
+	VMOP_PERF_HARDWARE, /* a PMU's */
+};
+
+struct vmop_perf_event {
+	char *name; /* what is really sampled */
+	enum vmop_perf_kind kind;
+	struct perf_event_attr attr;	/* what to count, how often and in which modes; no more */
+	bool counts_cycles;		/* the clock can stand in for it */
+	bool kernel, user, host, guest; /* what is wanted of it */
+	char *note;			/* NULL, or what differs from the request, and why */
+	size_t request;			/* index of the request that it comes from */
+};
+
+/*
+ * VMOP_ERROR_USAGE: no such event or unit mask, with names that come near; a
+ * count that is too low, with the lowest; a frequency above the kernel's limit.
+ */
+struct vmop_error *vmop_perf_event_resolve(const struct vmop_event_request *request,
+					   struct vmop_perf_event *ret);
+void vmop_perf_event_deinit(struct vmop_perf_event *event);
+
+/*
+ * Makes event the software clock, at the frequency or period that event had (a cycle
+ * taken for a nanosecond, but no more often than the kernel samples); its name changes,
+ * its modes stay.
+ */
+struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event);
+
+/*
+ * Which samples the source must leave out by itself: the kernel applies host and guest
+ * to PMUs alone, and for clocks "no kernel" would drop all of a guest's.  Bit
+ * VMOP_PERF_CLASS(is_guest, is_kernel) is set where the sample is wanted.
+ */
+#define VMOP_PERF_CLASS(is_guest, is_kernel) ((unsigned)(is_guest) << 1 | (unsigned)(is_kernel))
+uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
+
+/* Sets attr's exclude_ bits from what is wanted. */
+void vmop_perf_event_set_modes(struct vmop_perf_event *event);
+
+/* /proc/sys/kernel/perf_event_max_sample_rate; UINT64_MAX where it can't be read. */
+uint64_t vmop_perf_max_sample_rate_hz(void);
+
+#endif

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/perf-record.h"
+
+#include <string.h>
+
+#include "hv-interface/perf-event.h"
+
+/* From newer headers than Linux 5.10's. */
+#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
+#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
+#endif
+
+/*
+ * The layouts below are those of enum perf_event_type in linux/perf_event.h;
+ * header and sample_id are left out of them.
+ */
+struct sample {
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t period;
+};
+
+/* sample_id, at the end of every other record; an identifier may follow. */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+struct mmap {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	char filename[];
+};
+
+struct mmap2 {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	union {
+		struct {
+			uint32_t maj, min;
+			uint64_t ino, ino_generation;
+		};
+		struct {
+			uint8_t build_id_size, reserved[3];
+			uint8_t build_id[20];
+		};
+	};
+	uint32_t prot, flags;
+	char filename[];
+};
+
+struct comm {
+	uint32_t pid, tid;
+	char comm[];
+};
+
+struct task {
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+struct throttle {
+	uint64_t time, id, stream_id;
+};
+
+struct ksymbol {
+	uint64_t addr;
+	uint32_t len;
+	uint16_t type, flags;
+	char name[];
+};
+
+_Static_assert(sizeof(struct sample) == 40 && sizeof(struct trailer) == 24, "perf's layout");
+_Static_assert(offsetof(struct mmap, filename) == 32, "perf's layout");
+_Static_assert(offsetof(struct mmap2, prot) == 56 && offsetof(struct mmap2, filename) == 64,
+	       "perf's layout");
+_Static_assert(offsetof(struct ksymbol, name) == 16, "perf's layout");
+
+/* The index of the event with that id; the first one when it is none of ours. */
+static uint16_t event_of(const struct vmop_perf_decoder *decoder, uint64_t id)
+{
+	for (size_t i = 0; i < decoder->n_events; i++) {
+		if (decoder->ids[i] == id)
+			return (uint16_t)i;
+	}
+	return 0;
+}
+
+static uint16_t mode_flags(uint16_t misc)
+{
+	static const uint16_t flags[PERF_RECORD_MISC_CPUMODE_MASK + 1] = {
+		[PERF_RECORD_MISC_KERNEL] = VMOP_SAMPLE_KERNEL,
+		[PERF_RECORD_MISC_USER] = VMOP_SAMPLE_USER,
+		[PERF_RECORD_MISC_HYPERVISOR] = VMOP_SAMPLE_HYPERVISOR,
+		[PERF_RECORD_MISC_GUEST_KERNEL] = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_KERNEL,
+		[PERF_RECORD_MISC_GUEST_USER] = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER,
+	};
+	uint16_t exact = misc & PERF_RECORD_MISC_EXACT_IP ? VMOP_SAMPLE_EXACT_IP : 0;
+	return flags[misc & PERF_RECORD_MISC_CPUMODE_MASK] | exact;
+}
+
+/*
+ * For the filter alone: perf's own word on a guest's mode is wrong for some
+ * samples on Linux 6.1, and kernels live in the upper half on x86-64 and arm64.
+ */
+static bool is_wanted(uint8_t classes, uint16_t flags, uint64_t ip)
+{
+	bool is_guest = flags & VMOP_SAMPLE_GUEST;
+	bool is_kernel = is_guest ? ip >> 63 : !(flags & VMOP_SAMPLE_USER);
+	return classes >> VMOP_PERF_CLASS(is_guest, is_kernel) & 1;
+}
+
+static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
+					    const struct perf_event_header *header,
+					    struct vmop_record *ret)
+{
+	const uint8_t *body = (const uint8_t *)(header + 1);
+	size_t need = sizeof(*header) + sizeof(struct sample);
+	uint16_t event = 0;
+	if (decoder->has_identifier) {
+		need += sizeof(uint64_t);
+		if (header->size < need)
+			return VMOP_PERF_MALFORMED;
+		event = event_of(decoder, *(const uint64_t *)body);
+		body += sizeof(uint64_t);
+	} else if (header->size < need) {
+		return VMOP_PERF_MALFORMED;
+	}
+	const struct sample *sample = (const void *)body;
+	uint16_t flags = mode_flags(header->misc);
+	if (decoder->wanted[event] != 0xf && !is_wanted(decoder->wanted[event], flags, sample->ip))
+		return VMOP_PERF_NOT_WANTED;
+	/* A guest with encrypted registers (SEV-ES, TDX) shows none. */
+	if ((flags & VMOP_SAMPLE_GUEST) && sample->ip == 0)
+		flags |= VMOP_SAMPLE_NO_IP;
+	ret->type = VMOP_RECORD_SAMPLE;
+	ret->time_ns = sample->time;
+	ret->sample = (struct vmop_sample){
+		.ip = sample->ip,
+		.weight_events = sample->period,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.event = event,
+		.flags = flags,
+	};
+	return VMOP_PERF_DECODED;
+}
+
+/* The text from offset to end_bytes, NULL unless it ends before. */
+static const char *text_at(const uint8_t *body, size_t offset, size_t end_bytes)
+{
+	const char *text = (const char *)body + offset;
+	if (offset >= end_bytes || !memchr(text, '\0', end_bytes - offset))
+		return NULL;
+	return text;
+}
+
+static bool decode_mmap(const uint8_t *body, size_t len_bytes, struct vmop_record *ret)
+{
+	const struct mmap *mmap = (const void *)body;
+	const char *path = text_at(body, offsetof(struct mmap, filename), len_bytes);
+	if (!path)
+		return false;
+	ret->type = VMOP_RECORD_MMAP;
+	ret->mmap = (struct vmop_mmap_record){
+		.start = mmap->addr,
+		.len_bytes = mmap->len,
+		.file_offset_bytes = mmap->pgoff,
+		.pid = mmap->pid,
+		.tid = mmap->tid,
+		.path = path,
+	};
+	return true;
+}
+
+static bool decode_mmap2(const uint8_t *body, size_t len_bytes, uint16_t misc,
+			 struct vmop_record *ret)
+{
+	const struct mmap2 *mmap = (const void *)body;
+	const char *path = text_at(body, offsetof(struct mmap2, filename), len_bytes);
+	if (!path || !decode_mmap(body, len_bytes, ret))
+		return false;
+	ret->mmap.path = path;
+	if (!(misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+		ret->mmap.dev_major = mmap->maj;
+		ret->mmap.dev_minor = mmap->min;
+		ret->mmap.inode = mmap->ino;
+	} else if (mmap->build_id_size <= VMOP_BUILD_ID_MAX) {
+		ret->mmap.build_id_len_bytes = mmap->build_id_size;
+		memcpy(ret->mmap.build_id, mmap->build_id, mmap->build_id_size);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool decode_comm(const uint8_t *body, size_t len_bytes, uint16_t misc,
+			struct vmop_record *ret)
+{
+	const struct comm *comm = (const void *)body;
+	const char *text = text_at(body, offsetof(struct comm, comm), len_bytes);
+	if (!text)
+		return false;
+	ret->type = VMOP_RECORD_COMM;
+	ret->comm = (struct vmop_comm_record){
+		.pid = comm->pid,
+		.tid = comm->tid,
+		.is_exec = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0,
+		.comm = text,
+	};
+	return true;
+}
+
+static bool decode_task(const uint8_t *body, size_t len_bytes, enum vmop_record_type type,
+			struct vmop_record *ret)
+{
+	const struct task *task = (const void *)body;
+	if (len_bytes < sizeof(*task))
+		return false;
+	ret->type = type;
+	ret->task = (struct vmop_task_record){
+		.pid = task->pid,
+		.tid = task->tid,
+		.parent_pid = task->ppid,
+		.parent_tid = task->ptid,
+	};
+	return true;
+}
+
+static bool decode_ksymbol(const uint8_t *body, size_t len_bytes, struct vmop_record *ret)
+{
+	const struct ksymbol *ksymbol = (const void *)body;
+	const char *name = text_at(body, offsetof(struct ksymbol, name), len_bytes);
+	if (!name)
+		return false;
+	ret->type = VMOP_RECORD_KSYMBOL;
+	ret->ksymbol = (struct vmop_ksymbol_record){
+		.start = ksymbol->addr,
+		.len_bytes = ksymbol->len,
+		.is_bpf = ksymbol->type == PERF_RECORD_KSYMBOL_TYPE_BPF,
+		.is_unregistered = (ksymbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0,
+		.name = name,
+	};
+	return true;
+}
+
+static bool decode_throttle(const struct vmop_perf_decoder *decoder, const uint8_t *body,
+			    size_t len_bytes, bool is_throttled, struct vmop_record *ret)
+{
+	const struct throttle *throttle = (const void *)body;
+	if (len_bytes < sizeof(*throttle))
+		return false;
+	ret->type = VMOP_RECORD_THROTTLE;
+	ret->throttle = (struct vmop_throttle_record){
+		.cpu = decoder->cpu,
+		.event = event_of(decoder, throttle->id),
+		.is_throttled = is_throttled,
+	};
+	return true;
+}
+
+/*
+ * LOST says how many records the ring had no room for, of whatever event: its id is only
+ * that of the event which found room again.
+ */
+static bool decode_lost(const struct vmop_perf_decoder *decoder, const uint8_t *body,
+			size_t len_bytes, bool has_id, struct vmop_record *ret)
+{
+	const uint64_t *words = (const void *)body;
+	if (len_bytes < (has_id ? 16 : 8))
+		return false;
+	ret->type = VMOP_RECORD_LOST;
+	ret->lost = (struct vmop_lost_record){
+		.cpu = decoder->cpu,
+		.event = has_id ? event_of(decoder, words[0]) : 0,
+		.lost_records = words[has_id ? 1 : 0],
+	};
+	return true;
+}
+
+/* Everything but samples: len_bytes is the body's length, its trailer left out. */
+static bool decode_body(const struct vmop_perf_decoder *decoder,
+			const struct perf_event_header *header, size_t len_bytes,
+			struct vmop_record *ret)
+{
+	const uint8_t *body = (const uint8_t *)(header + 1);
+	switch (header->type) {
+	case PERF_RECORD_MMAP:
+		return decode_mmap(body, len_bytes, ret);
+	case PERF_RECORD_MMAP2:
+		return decode_mmap2(body, len_bytes, header->misc, ret);
+	case PERF_RECORD_COMM:
+		return decode_comm(body, len_bytes, header->misc, ret);
+	case PERF_RECORD_FORK:
+		return decode_task(body, len_bytes, VMOP_RECORD_FORK, ret);
+	case PERF_RECORD_EXIT:
+		return decode_task(body, len_bytes, VMOP_RECORD_EXIT, ret);
+	case PERF_RECORD_KSYMBOL:
+		return decode_ksymbol(body, len_bytes, ret);
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return decode_throttle(decoder, body, len_bytes,
+				       header->type == PERF_RECORD_THROTTLE, ret);
+	case PERF_RECORD_LOST:
+		return decode_lost(decoder, body, len_bytes, true, ret);
+	case PERF_RECORD_LOST_SAMPLES:
+		return decode_lost(decoder, body, len_bytes, false, ret);
+	default:
+		ret->type = VMOP_RECORD_UNHANDLED;
+		ret->unhandled_type = header->type;
+		return true;
+	}
+}
+
+enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
+					       const struct perf_event_header *header,
+					       struct vmop_record *ret)
+{
+	if (header->type == PERF_RECORD_SAMPLE)
+		return decode_sample(decoder, header, ret);
+	size_t trailer_bytes =
+		sizeof(struct trailer) + (decoder->has_identifier ? sizeof(uint64_t) : 0);
+	if (header->size < sizeof(*header) + trailer_bytes)
+		return VMOP_PERF_MALFORMED;
+	size_t len_bytes = header->size - sizeof(*header) - trailer_bytes;
+	const struct trailer *trailer = (const void *)((const uint8_t *)(header + 1) + len_bytes);
+	ret->time_ns = trailer->time;
+	if (!decode_body(decoder, header, len_bytes, ret))
+		return VMOP_PERF_MALFORMED;
+	bool is_data =
+		ret->type == VMOP_RECORD_MMAP && (header->misc & PERF_RECORD_MISC_MMAP_DATA) != 0;
+	return is_data ? VMOP_PERF_NOT_WANTED : VMOP_PERF_DECODED;
+}

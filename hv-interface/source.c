@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/source.h"
+
+#include <string.h>
+
+static const struct vmop_source_ops *const sources[] = {
+	&vmop_source_perf_ops,
+};
+
+const struct vmop_source_ops *vmop_source_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (!strcmp(sources[i]->name, name))
+			return sources[i];
+	}
+	return NULL;
+}
+
+struct vmop_error *vmop_source_open(const struct vmop_source_ops *ops,
+				    const struct vmop_source_setup *setup, struct vmop_source **ret)
+{
+	return ops->open(setup, ret);
+}
+
+void vmop_source_close(struct vmop_source *source)
+{
+	if (source)
+		source->ops->close(source);
+}
+
+struct vmop_error *vmop_source_start(struct vmop_source *source)
+{
+	return source->ops->start(source);
+}
+
+struct vmop_error *vmop_source_stop(struct vmop_source *source)
+{
+	return source->ops->stop(source);
+}
+
+struct vmop_error *vmop_source_drain(struct vmop_source *source, uint64_t up_to_ns,
+				     const struct vmop_sink *sink, bool *ret_ended)
+{
+	bool ended = false;
+	struct vmop_error *err = source->ops->drain(source, up_to_ns, sink, &ended);
+	if (ret_ended)
+		*ret_ended = ended;
+	return err;
+}
+
+int vmop_source_poll_fd(const struct vmop_source *source)
+{
+	return source->ops->poll_fd(source);
+}
+
+struct vmop_error *vmop_source_check_cpus(struct vmop_source *source)
+{
+	return source->ops->check_cpus(source);
+}
+
+size_t vmop_source_n_events(const struct vmop_source *source)
+{
+	return source->ops->n_events(source);
+}
+
+const struct vmop_event_info *vmop_source_event(const struct vmop_source *source, size_t i)
+{
+	return source->ops->event(source, i);
+}
+
+void vmop_source_stats(const struct vmop_source *source, struct vmop_source_stats *ret)
+{
+	source->ops->stats(source, ret);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <cmocka.h>
+#include <string.h>
+
+#include "hv-interface/source.h"
+
+static void what_is_accepted(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		struct {
+			const char *name;
+			uint64_t period_events, frequency_hz;
+			const char *unit_mask;
+			bool kernel, user, host, guest;
+		} request;
+	} table[] = {
+		{"default", {"default", 0, 0, NULL, true, true, true, true}},
+		{"cycles:100003", {"cycles", 100003, 0, NULL, true, true, true, true}},
+		{"cycles:4000Hz", {"cycles", 0, 4000, NULL, true, true, true, true}},
+		{"cycles:4kHz", {"cycles", 0, 4000, NULL, true, true, true, true}},
+		{"cycles:50hz", {"cycles", 0, 50, NULL, true, true, true, true}},
+		{"a:1:0x0f", {"a", 1, 0, "0x0f", true, true, true, true}},
+		{"a:1:any:1:0", {"a", 1, 0, "any", true, false, true, true}},
+		{"a:::0", {"a", 0, 0, NULL, false, true, true, true}},
+		{"a:::::1:0", {"a", 0, 0, NULL, true, true, true, false}},
+		{"a:7::::0:1", {"a", 7, 0, NULL, true, true, false, true}},
+		{"skl::INST_RETIRED:6000:ANY",
+		 {"skl::INST_RETIRED", 6000, 0, "ANY", true, true, true, true}},
+		{"a::0x1", {"a", 0, 0, "0x1", true, true, true, true}},
+		{"a:9223372036854775807", {"a", INT64_MAX, 0, NULL, true, true, true, true}},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const __typeof__(table[0].request) *want = &table[i].request;
+		struct vmop_event_request got;
+		struct vmop_error *err = vmop_event_request_parse(table[i].text, &got);
+		if (err)
+			fail_msg("%s", err->message);
+		assert_string_equal(got.name, want->name);
+		assert_true(got.period_events == want->period_events);
+		assert_true(got.frequency_hz == want->frequency_hz);
+		assert_int_equal(!got.unit_mask, !want->unit_mask);
+		if (want->unit_mask)
+			assert_string_equal(got.unit_mask, want->unit_mask);
+		assert_int_equal(got.kernel, want->kernel);
+		assert_int_equal(got.user, want->user);
+		assert_int_equal(got.host, want->host);
+		assert_int_equal(got.guest, want->guest);
+		vmop_event_request_deinit(&got);
+		assert_null(got.name);
+	}
+}
+
+static void what_is_refused_names_what_is_off(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *named;
+	} table[] = {
+		{"", "no name"},
+		{":100", "no name"},
+		{"a:0", "'0' is no count"},
+		{"a:-5", "'-5' is no count"},
+		{"a: 5", "' 5' is no count"},
+		{"a:5ms", "'5ms' is no count"},
+		{"a:Hz", "'Hz' is no count"},
+		{"a:0Hz", "'0Hz' is no count"},
+		{"a:0x10", "'0x10' is no count"},
+		{"a:9223372036854775808", "is no count"},
+		{"a:9223372036854775807kHz", "is no count"},
+		{"a:99999999999999999999999999999999", "is no count"},
+		{"a:1::2", "KERNEL must be 0 or 1, not '2'"},
+		{"a:1::1:x", "USER must be 0 or 1, not 'x'"},
+		{"a:1::1:1:10", "HOST must be 0 or 1, not '10'"},
+		{"a:1::1:1:1:y", "GUEST must be 0 or 1, not 'y'"},
+		{"a:1::0:0", "KERNEL and USER are both 0"},
+		{"a:1::1:1:0:0", "HOST and GUEST are both 0"},
+		{"a:1::1:1:1:1:1", "too many fields"},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct vmop_event_request got;
+		struct vmop_error *err = vmop_event_request_parse(table[i].text, &got);
+		if (!err)
+			fail_msg("'%s' was accepted", table[i].text);
+		assert_int_equal(err->code, VMOP_ERROR_USAGE);
+		if (!strstr(err->message, table[i].named))
+			fail_msg("'%s' lacks '%s'", err->message, table[i].named);
+		vmop_error_destroy(err);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_accepted),
+		cmocka_unit_test(what_is_refused_names_what_is_off),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
