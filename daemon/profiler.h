@@ -45,6 +45,8 @@ struct vmop_profiler_options {
 	const char *const *passive_domains;
 	size_t n_passive_domains;
 	const struct vmop_passive_image *passive_images; /* n_passive_domains of them, or NULL */
+	/* Where the host kernel's symbols come from: a vmlinux or System.map; NULL: /proc/kallsyms. */
+	const char *vmlinux;
 	/* Where /proc and /sys are; "" but for tests. */
 	const char *proc_root;
 	bool is_replay; /* the records are not of this machine: look at nothing here */

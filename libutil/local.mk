@@ -6,5 +6,9 @@ libutil_libutil_la_SOURCES = \
 	libutil/io.c libutil/io.h \
 	libutil/log.c libutil/log.h \
 	libutil/parse.c libutil/parse.h \
-	libutil/progress.c libutil/progress.h
-libutil_libutil_la_LIBADD = -lm
+	libutil/progress.c libutil/progress.h \
+	libutil/protocol.c libutil/protocol.h \
+	libutil/run-dir.c libutil/run-dir.h \
+	libutil/setup.c libutil/setup.h
+libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
+libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm

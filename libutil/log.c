@@ -6,12 +6,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "libutil/error.h"
 
 static const char *log_name;
 static enum vmop_log_level log_max_level = VMOP_LOG_NOTICE;
-static bool log_to_journal;
+static bool log_to_journal, log_stamps;
 
 /* Priorities of syslog(3), as sd-daemon(3) wants them at the start of a line. */
 static const char *const journal_prefix[] = {"<3>", "<4>", "<5>", "<6>", "<7>"};
@@ -28,6 +29,21 @@ void vmop_log_set_level(enum vmop_log_level max_level)
 	log_max_level = max_level;
 }
 
+void vmop_log_set_stamps(bool on)
+{
+	log_stamps = on;
+}
+
+static void put_stamp(void)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char text[32];
+	gmtime_r(&now, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ ", &tm);
+	fputs(text, stderr);
+}
+
 void vmop_log(enum vmop_log_level level, const char *format, ...)
 {
 	if (level > log_max_level)
@@ -36,6 +52,8 @@ void vmop_log(enum vmop_log_level level, const char *format, ...)
 	va_list args;
 	va_start(args, format);
 	flockfile(stderr);
+	if (log_stamps)
+		put_stamp();
 	fprintf(stderr, "%s%s: ", log_to_journal ? journal_prefix[level] : "",
 		log_name ? log_name : program_invocation_short_name);
 	vfprintf(stderr, format, args);

@@ -16,6 +16,8 @@
 #ifndef VMOP_LIBUTIL_LOG_H
 #define VMOP_LIBUTIL_LOG_H
 
+#include <stdbool.h>
+
 struct vmop_error;
 
 enum vmop_log_level {
@@ -29,6 +31,8 @@ enum vmop_log_level {
 /* name must outlive the program; the default is program_invocation_short_name. */
 void vmop_log_init(const char *name, enum vmop_log_level max_level);
 void vmop_log_set_level(enum vmop_log_level max_level);
+/* Puts the time (UTC) before each line: for a log file, which nobody else stamps. */
+void vmop_log_set_stamps(bool on);
 
 void vmop_log(enum vmop_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

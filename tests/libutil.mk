@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+libutil_tests = tests/unit/libutil-error tests/unit/libutil-parse tests/unit/libutil-io \
+	tests/unit/libutil-setup tests/unit/libutil-protocol tests/unit/libutil-run-dir
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/libutil-error tests/unit/libutil-parse tests/unit/libutil-io
-TESTS += tests/unit/libutil-error tests/unit/libutil-parse tests/unit/libutil-io
+check_PROGRAMS += $(libutil_tests)
+TESTS += $(libutil_tests)
 endif
-libutil_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
-libutil_test_ldadd = libutil/libutil.la $(CMOCKA_LIBS)
+libutil_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(JANSSON_CFLAGS)
+libutil_test_ldadd = libutil/libutil.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 tests_unit_libutil_error_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_error_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_parse_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_parse_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_io_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_io_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_setup_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_setup_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_protocol_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_protocol_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_run_dir_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_run_dir_LDADD = $(libutil_test_ldadd)

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+#include "libutil/setup.h"
+
+static void parse_good(struct vmop_setup *setup, const char *text)
+{
+	assert_null(vmop_setup_init(setup));
+	struct vmop_error *err = vmop_setup_parse(setup, "t.conf", text);
+	if (err)
+		print_error("%s\n", err->message);
+	assert_null(err);
+}
+
+/* text is refused as usage, with a message that holds each of the words. */
+static void refused(const char *text, const char *word, const char *other)
+{
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
+	assert_null(vmop_setup_init(&setup));
+	struct vmop_error *err = vmop_setup_parse(&setup, "t.conf", text);
+	if (!err)
+		err = vmop_setup_check(&setup);
+	if (!err)
+		print_error("taken: %s\n", text);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	if (!strstr(err->message, word) || !strstr(err->message, other))
+		print_error("%s\n  says: %s\n  not: %s, %s\n", text, err->message, word, other);
+	assert_non_null(strstr(err->message, word));
+	assert_non_null(strstr(err->message, other));
+	assert_null(strchr(err->message, '\n'));
+	vmop_error_destroy(err);
+}
+
+static void every_key(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
+	parse_good(&setup, "# a comment\n"
+			   "event = cycles:100003\n"
+			   "  event=cpu-clock:1000000 ; and another\n"
+			   "separate = thread,cpu\n"
+			   "vmlinux = /boot/vmlinux\n"
+			   "session-dir = /tmp/s p a c e\n"
+			   "passive-domains = web, db,4711\n"
+			   "passive-images = /k/web+0x1c000000,,/k/db\n"
+			   "buffer-size = 1M\n"
+			   "flush-interval = 0.5s\n"
+			   "rollup = 5m,2h\n"
+			   "session-mode = 0600\n"
+			   "status-group = adm");
+	assert_null(vmop_setup_check(&setup));
+	assert_int_equal(setup.events.n, 2);
+	assert_string_equal(setup.events.items[1], "cpu-clock:1000000");
+	assert_int_equal(setup.separate, VMOP_SETUP_SEPARATE_THREAD | VMOP_SETUP_SEPARATE_CPU);
+	assert_string_equal(setup.vmlinux, "/boot/vmlinux");
+	assert_string_equal(setup.session_dir, "/tmp/s p a c e");
+	assert_int_equal(setup.passive_domains.n, 3);
+	assert_string_equal(setup.passive_domains.items[1], "db");
+	assert_int_equal(setup.passive_images.n, 3);
+	assert_string_equal(setup.passive_images.items[1], "");
+	assert_int_equal(setup.buffer_bytes, 1 << 20);
+	assert_int_equal(setup.flush_ns, 500000000);
+	assert_int_equal(setup.minute_after_ns, 300000000000);
+	assert_int_equal(setup.hour_after_ns, 7200000000000);
+	assert_int_equal(setup.session_mode, 0600);
+	assert_string_equal(setup.status_group, "adm");
+}
+
+static void format_is_parsed_again(void **state)
+{
+	(void)state;
+	static const char text[] = "event = cycles:100003\n"
+				   "event = cpu-clock\n"
+				   "separate = thread,kernel\n"
+				   "vmlinux = /boot/vmlinux\n"
+				   "session-dir = /tmp/s\n"
+				   "passive-domains = web\n"
+				   "passive-domains = db\n"
+				   "passive-images = ,/k/db+0x10\n"
+				   "buffer-size = 65536\n"
+				   "flush-interval = 2000ms\n"
+				   "rollup = off\n"
+				   "session-mode = 0640\n"
+				   "status-group = adm\n";
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
+	_cleanup_free_ char *formatted = NULL;
+	parse_good(&setup, text);
+	assert_null(vmop_setup_format(&setup, &formatted));
+	assert_string_equal(formatted, text);
+}
+
+static void defaults(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
+	parse_good(&setup, "");
+	assert_int_equal(setup.events.n, 0);
+	assert_int_equal(setup.passive_domains.n, 1);
+	assert_string_equal(setup.passive_domains.items[0], "all");
+	assert_int_equal(setup.flush_ns, 1000000000);
+	assert_int_equal(setup.session_mode, 0644);
+	assert_null(setup.vmlinux);
+}
+
+static void bad_lines(void **state)
+{
+	(void)state;
+	refused("event = cycles\nevnet = x\n", "t.conf:2", "evnet");
+	refused("evnet = x\n", "passive-domains", "session-dir"); /* names what there is */
+	refused("[xen]\nevent = x\n", "t.conf:2", "[xen]");
+	refused("event = a\njust words\n", "t.conf:2", "key = value");
+	refused("separate = threads\n", "threads", "none, lib, kernel, thread, cpu, all");
+	refused("separate = \n", "separate", "thread");
+	refused("session-dir = here\n", "here", "absolute");
+	refused("session-dir = \n", "session-dir", "absolute");
+	refused("vmlinux = vmlinux\n", "vmlinux", "absolute");
+	refused("event = a,,b\n", "a,,b", "empty");
+	refused("passive-domains = \n", "passive-domains", "empty");
+	refused("passive-domains = all,web\n", "all", "no other");
+	refused("passive-images = /k\n", "1 image(s)", "0 named");
+	refused("passive-domains = a\npassive-images = /k,/l\n", "2 image(s)", "1 named");
+	refused("passive-domains = a\npassive-images = /k+0xzz\n", "/k+0xzz", "offset");
+	refused("passive-domains = a\npassive-images = +0x10\n", "+0x10", "no path");
+	refused("passive-domains = a\npassive-images = k\n", "'k'", "absolute");
+	refused("buffer-size = 1\n", "'1'", "8K");
+	refused("buffer-size = 2G\n", "2G", "1G");
+	refused("buffer-size = 99999999999999999999\n", "buffer-size", "size");
+	refused("flush-interval = 0\n", "flush-interval", "100ms");
+	refused("flush-interval = 1y\n", "1y", "100ms");
+	refused("rollup = soon\n", "soon", "10m,1d");
+	refused("rollup = 10m,soon\n", "soon", "10m,1d");
+	refused("rollup = 1s,1d\n", "1s", "1m");
+	refused("session-mode = 0777\n", "0777", "0644");
+	refused("session-mode = 044\n", "044", "0644");
+	refused("session-mode = rw\n", "rw", "0644");
+	refused("event = a\001b\n", "event", "\\001");
+}
+
+static void bounds(void **state)
+{
+	(void)state;
+	size_t len = VMOP_SETUP_MAX_BYTES + 1;
+	_cleanup_free_ char *text = malloc(len + 1);
+	memset(text, '#', len);
+	text[len] = '\0';
+	refused(text, "t.conf", "larger");
+	/* One line beyond any that inih takes. */
+	memset(text, 'x', len);
+	memcpy(text, "event = ", 8);
+	text[20000] = '\0';
+	refused(text, "t.conf:1", "longer");
+	/* A list beyond its bound. */
+	for (size_t i = 0; i < 2 * (VMOP_SETUP_MAX_LIST + 1); i += 2)
+		memcpy(text + 8 + i, "a,", 2);
+	text[8 + 2 * (VMOP_SETUP_MAX_LIST + 1) - 1] = '\0';
+	refused(text, "event", "more than 64");
+}
+
+static void set_replaces_or_appends(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
+	parse_good(&setup, "event = a\nevent = b\n");
+	assert_null(vmop_setup_set(&setup, "event", "c", false));
+	assert_null(vmop_setup_set(&setup, "event", "d,e", true));
+	assert_int_equal(setup.events.n, 3);
+	assert_string_equal(setup.events.items[2], "e");
+	/* A refused value leaves what was there. */
+	struct vmop_error *err = vmop_setup_set(&setup, "event", "x,,y", false);
+	assert_non_null(err);
+	vmop_error_destroy(err);
+	assert_int_equal(setup.events.n, 3);
+	assert_string_equal(setup.events.items[0], "c");
+	/* What a file could not hold. */
+	err = vmop_setup_set(&setup, "session-dir", "/a ;b", false);
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "comment"));
+	vmop_error_destroy(err);
+}
+
+static void save_keeps_other_lines(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/vmop-setup-XXXXXX";
+	assert_non_null(mkdtemp(dir));
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	assert_true(asprintf(&path, "%s/sub/vmop.conf", dir) > 0);
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
+	parse_good(&setup, "separate = cpu\n");
+	static const char *const first[] = {"separate"};
+	assert_null(vmop_setup_save(&setup, path, first, 1)); /* makes sub */
+	static const char before[] = "# mine\nseparate = all\nevent = a\nevent = b\n# end";
+	assert_null(vmop_io_write_file_atomic(path, before, strlen(before), 0644));
+	assert_null(vmop_setup_set(&setup, "event", "c,d", false));
+	assert_null(vmop_setup_set(&setup, "flush-interval", "3s", false));
+	static const char *const keys[] = {"event", "flush-interval"};
+	assert_null(vmop_setup_save(&setup, path, keys, 2));
+	assert_null(vmop_io_read_file(path, 1000, &text, NULL));
+	assert_string_equal(text, "# mine\nseparate = all\nevent = c\nevent = d\n# end\n"
+				  "flush-interval = 3000ms\n");
+	unlink(path);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void files(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
+	bool found = true;
+	assert_null(vmop_setup_init(&setup));
+	assert_null(vmop_setup_read(&setup, "/nonexistent/vmop.conf", &found));
+	assert_false(found);
+	struct vmop_error *err = vmop_setup_read(&setup, "/proc/self/cmdline", &found);
+	assert_non_null(err); /* it holds a NUL byte */
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	vmop_error_destroy(err);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_key),
+		cmocka_unit_test(format_is_parsed_again),
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(bad_lines),
+		cmocka_unit_test(bounds),
+		cmocka_unit_test(set_replaces_or_appends),
+		cmocka_unit_test(save_keeps_other_lines),
+		cmocka_unit_test(files),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
