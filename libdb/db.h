@@ -67,10 +67,19 @@ struct vmop_db_task {
 	uint32_t domain;	/* whose task it is: host, or a guest */
 	uint32_t pid, tid;	/* tid 0: the whole process; pid 0: idle */
 	uint64_t start_time_ns; /* CLOCK_REALTIME; 0 not known; tells reused pids apart */
+	uint64_t end_time_ns;	/* CLOCK_REALTIME; 0: it lives, or not known */
 	const char *comm;
 	uint32_t exe_image;	/* 0: none or not known */
 	const char *cgroup;	/* path below the cgroup root: names the container; or NULL */
+	/*
+	 * Read only: above 0, this row stands for dead tasks of the same domain, exe_image,
+	 * comm and cgroup that a roll-up made one; pid, tid and times are 0.  So many they were.
+	 */
+	uint64_t merged;
 };
+
+/* Ids of tasks that a writer gives lie below this; those above are made by rolling up. */
+#define VMOP_DB_TASK_ID_LIMIT (1u << 30)
 
 struct vmop_db_image {
 	uint32_t id;
@@ -107,7 +116,7 @@ struct vmop_db_cell {
 };
 
 struct vmop_db_interval {
-	uint32_t id;	   /* given by libdb */
+	uint32_t id;	   /* given by libdb; ascending in the order of recording */
 	uint8_t level;	   /* 0 as recorded, 1 a minute, 2 an hour, ... */
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	uint64_t len_ns;
@@ -144,6 +153,13 @@ struct vmop_error *vmop_db_finish(struct vmop_db *db);
 void vmop_db_close(struct vmop_db *db);
 
 /*
+ * Makes of a file whose writer died (kill -9, power) a finished one, as
+ * vmop_db_finish would have left it.  VMOP_ERROR_CANT while a writer lives or where the
+ * file or its directory can't be written; readers don't need this.
+ */
+struct vmop_error *vmop_db_recover(const char *path);
+
+/*
  * Outside begin_interval/commit a put is a transaction of its own; within, it is
  * part of the interval's.  Facts of the whole session are info pairs: "vmop",
  * "hostname", "kernel", "machine", "cpus", "start_ns", "end_ns", "setup", ...
@@ -153,6 +169,8 @@ struct vmop_error *vmop_db_put_event(struct vmop_db *db, const struct vmop_db_ev
 struct vmop_error *vmop_db_put_domain(struct vmop_db *db, const struct vmop_db_domain *domain);
 struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcpu *vcpu);
 struct vmop_error *vmop_db_put_task(struct vmop_db *db, const struct vmop_db_task *task);
+/* The task ended: a roll-up may merge it. Nothing happens where there is no such task. */
+struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns);
 struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_image *image);
 
 /*
@@ -163,22 +181,34 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
 				       const struct vmop_symbol *symbols, size_t n);
 
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
-/* cells as struct vmop_db_cell says, n >= 1. */
+/*
+ * cells as struct vmop_db_cell says, n >= 1.  A key may come more than once in an
+ * interval (each is a row of its own), but better not.
+ */
 struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
 				     const struct vmop_db_cell *cells, size_t n);
 struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss);
 struct vmop_error *vmop_db_commit(struct vmop_db *db);
-/* Forgets the open interval, for instance after a full disk; the file stays good. */
+/*
+ * Forgets the open interval, for instance after a full disk; the file stays good.
+ * What else was put since begin_interval (tasks, images, ...) is forgotten with it
+ * and must be put again.  A commit that fails has rolled back already; after a put
+ * that failed, commit does nothing but that.
+ */
 void vmop_db_rollback(struct vmop_db *db);
 
 /* Bytes of the file and its WAL on disk now. */
 struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret);
 
 /*
- * Merges the intervals of `level` that ended before before_ns into intervals of
- * level+1, each len_ns long (aligned).  Tasks that are `dead` (by callback; NULL:
- * none) are merged by executable.  Bounded: merges at most max_intervals of the
- * upper level a call.  *ret_more tells whether there is more to do.
+ * Merges the intervals of `level` into intervals of level+1: those that began in
+ * the same span of len_ns (aligned, and over at before_ns) become one, which reaches from
+ * the first one's start to the last one's end and takes the first one's id.  Tasks
+ * that have ended become one for each domain, exe_image, comm and cgroup; their own
+ * rows go once nothing refers to them and they ended before before_ns.  Losses are
+ * merged too.  One transaction, bounded: at most max_intervals of the upper level a
+ * call; *ret_more tells whether there is more to do.  Outside an interval only.
+ * The space is used again by later intervals, the file does not shrink.
  */
 struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t before_ns,
 				   uint64_t len_ns, unsigned max_intervals, bool *ret_more);
@@ -246,6 +276,27 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 				      void *arg);
 
 /*
+ * The same cells added up over intervals, and over what else the reader does not
+ * keep apart: one callback for each key that is left, ordered by image.  What a report per
+ * symbol wants: 100 million samples become some ten thousand cells.
+ */
+enum vmop_db_merge {
+	VMOP_DB_MERGE_TASKS = 1 << 0,  /* key.task is 0 */
+	VMOP_DB_MERGE_CPUS = 1 << 1,   /* key.cpu and key.vcpu are -1 */
+	VMOP_DB_MERGE_STACKS = 1 << 2, /* key.stack is 0 */
+};
+struct vmop_db_sum {
+	struct vmop_db_chunk_key key;
+	const struct vmop_db_cell *cells; /* hold until the callback returns */
+	size_t n_cells;
+};
+struct vmop_error *vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter,
+				    unsigned merge, /* enum vmop_db_merge */
+				    struct vmop_error *(*each)(void *arg,
+							       const struct vmop_db_sum *sum),
+				    void *arg);
+
+/*
  * The stored symbols of image, ascending by offset: *ret_symbols is one heap block
  * (names inside it) that the caller frees.  None stored: NULL and 0, no error.
  */
@@ -253,7 +304,8 @@ struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n);
 
 /*
- * `PRAGMA quick_check` and a decode of every blob: for fault tests and `vmopcontrol`.
+ * `PRAGMA quick_check`, a decode of every blob, totals against their blobs, and whether
+ * what a row refers to is there: for fault tests and `vmopcontrol`.
  */
 struct vmop_error *vmop_db_check(struct vmop_db *db);
 

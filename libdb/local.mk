@@ -1,1 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+noinst_LTLIBRARIES += libdb/libdb.la
+libdb_libdb_la_SOURCES = \
+	libdb/cells-table.c libdb/cells-table.h \
+	libdb/check.c \
+	libdb/connection.c libdb/connection.h \
+	libdb/db.c libdb/db.h \
+	libdb/facts.c \
+	libdb/filter.c libdb/filter.h \
+	libdb/interval.c \
+	libdb/pack.c libdb/pack.h \
+	libdb/place.c libdb/place.h \
+	libdb/roll-up.c \
+	libdb/schema.c libdb/schema.h \
+	libdb/sum.c libdb/sum.h \
+	libdb/symbols.c libdb/symbols.h \
+	libdb/walk.c
+libdb_libdb_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(ZSTD_CFLAGS)
+libdb_libdb_la_LIBADD = libutil/libutil.la $(SQLITE_LIBS) $(ZSTD_LIBS)
+
+# For sqlite3(1): ".load $(pkglibdir)/vmop_cells".
+pkglib_LTLIBRARIES += vmop_cells.la
+vmop_cells_la_SOURCES = \
+	libdb/cells-table.c libdb/cells-table.h \
+	libdb/pack.c libdb/pack.h
+vmop_cells_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) -DVMOP_CELLS_EXTENSION
+vmop_cells_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+vmop_cells_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libdb/connection.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdb/cells-table.h"
+#include "libdb/place.h"
+#include "libdb/symbols.h"
+
+#define BUSY_TIMEOUT_MS 5000
+
+/* A blob at most: symbols that don't compress, or a chunk of VMOP_PACK_MAX_CELLS. */
+#define MAX_BLOB_BYTES (600 << 20)
+
+/* The progress handler is called once every so many instructions of SQLite's virtual machine. */
+#define WORK_UNIT 10000
+/*
+ * Units allowed: a row takes 6 bytes of a file at least and some 20
+ * instructions to read; so 64 a byte are plenty, and 2e7 (0.1 s) for all.
+ */
+#define WORK_BASE 2000
+#define WORK_PER_BYTE 64
+
+static const char *const statements[VMOP_DB_N_STATEMENTS] = {
+	[VMOP_DB_BEGIN] = "BEGIN IMMEDIATE",
+	[VMOP_DB_COMMIT] = "COMMIT",
+	[VMOP_DB_ROLLBACK] = "ROLLBACK",
+	[VMOP_DB_PUT_INFO] = "REPLACE INTO info VALUES(?1, ?2)",
+	[VMOP_DB_PUT_EVENT] = "REPLACE INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[VMOP_DB_PUT_DOMAIN] = "REPLACE INTO domain VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[VMOP_DB_PUT_VCPU] = "REPLACE INTO vcpu VALUES(?1, ?2, ?3)",
+	[VMOP_DB_PUT_TASK] = "REPLACE INTO task VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9)",
+	[VMOP_DB_END_TASK] = "UPDATE task SET end_time_ns = ?2 WHERE id = ?1",
+	[VMOP_DB_PUT_IMAGE] = "REPLACE INTO image VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[VMOP_DB_PUT_SYMBOLS] = "REPLACE INTO symbols VALUES(?1, ?2, ?3)",
+	[VMOP_DB_PUT_INTERVAL] = "INSERT INTO interval VALUES(?1, ?2, ?3, ?4)",
+	[VMOP_DB_PUT_PLACE] = "INSERT INTO place VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	[VMOP_DB_PUT_CHUNK] = "INSERT INTO chunk(id, task, place, stack, samples, weight, cells)"
+			      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[VMOP_DB_PUT_LOSS] = "INSERT INTO loss VALUES(?1, ?2, ?3, ?4, ?5)"
+			     " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+};
+
+static int count_work(void *arg)
+{
+	struct vmop_db *db = arg;
+	return ++db->work > db->max_work;
+}
+
+/* Against files that somebody made to do harm; sqlite.org/security.html has the list. */
+static void harden(struct vmop_db *db)
+{
+	sqlite3 *sqlite = db->sqlite;
+	sqlite3_db_config(sqlite, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(sqlite, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(sqlite, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_LENGTH, MAX_BLOB_BYTES);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_SQL_LENGTH, 100000);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_COLUMN, 100);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_EXPR_DEPTH, 50);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_COMPOUND_SELECT, 3);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_VDBE_OP, 25000);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_FUNCTION_ARG, 8);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_VARIABLE_NUMBER, 100);
+	sqlite3_limit(sqlite, SQLITE_LIMIT_TRIGGER_DEPTH, 5);
+	db->max_work = UINT64_MAX;
+	sqlite3_progress_handler(sqlite, WORK_UNIT, count_work, db);
+}
+
+struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
+				   struct vmop_db **ret)
+{
+	struct vmop_db *db = calloc(1, sizeof(*db));
+	if (!db)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = NULL;
+	db->path = strdup(path);
+	/* One thread a connection (db.h), so no mutexes. */
+	int rc = db->path ? sqlite3_open_v2(uri, &db->sqlite,
+					    flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI |
+						    SQLITE_OPEN_EXRESCODE,
+					    NULL)
+			  : SQLITE_NOMEM;
+	if (rc == SQLITE_OK) {
+		harden(db);
+		sqlite3_busy_timeout(db->sqlite, BUSY_TIMEOUT_MS);
+		rc = sqlite3_exec(db->sqlite, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
+	}
+	if (rc == SQLITE_OK)
+		rc = vmop_cells_table_register(db->sqlite);
+	if (rc != SQLITE_OK) {
+		err = vmop_db_sqlite_error(db, rc);
+		vmop_db_close(db);
+		return err;
+	}
+	*ret = db;
+	return NULL;
+}
+
+void vmop_db_close(struct vmop_db *db)
+{
+	if (!db)
+		return;
+	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++)
+		sqlite3_finalize(db->statements[i]);
+	sqlite3_close(db->sqlite);
+	vmop_places_destroy(db->places);
+	free(db->scratch.all);
+	free(db->packed);
+	free(db->path);
+	free(db);
+}
+
+static struct vmop_error *error_of_os(struct vmop_db *db)
+{
+	int os_errno = sqlite3_system_errno(db->sqlite);
+	return vmop_error_os(os_errno ? os_errno : EIO, "%s", db->path);
+}
+
+struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
+{
+	switch (rc & 0xff) {
+	case SQLITE_NOMEM:
+		return &vmop_error_no_memory;
+	case SQLITE_FULL:
+		return vmop_error_os(ENOSPC, "%s", db->path);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: locked by another program", db->path);
+	case SQLITE_READONLY:
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: not writable", db->path);
+	case SQLITE_CANTOPEN:
+		return error_of_os(db);
+	case SQLITE_IOERR:
+		if (rc == SQLITE_IOERR_NOMEM)
+			return &vmop_error_no_memory;
+		if (rc == SQLITE_IOERR_SHORT_READ)
+			return vmop_db_corrupt(db, "it ends early");
+		return error_of_os(db);
+	case SQLITE_INTERRUPT:
+		return vmop_db_corrupt(db, "more rows than a file of its size can have");
+	case SQLITE_NOTADB:
+		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not a session file of vmop",
+				      db->path);
+	default:
+		return vmop_db_corrupt(db, "%s", sqlite3_errmsg(db->sqlite));
+	}
+}
+
+struct vmop_error *vmop_db_corrupt(struct vmop_db *db, const char *format, ...)
+{
+	_cleanup_free_ char *what = NULL;
+	va_list args;
+	va_start(args, format);
+	int len = vasprintf(&what, format, args);
+	va_end(args);
+	if (len < 0) {
+		what = NULL;
+		return &vmop_error_no_memory;
+	}
+	return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: corrupt: %s", db->path, what);
+}
+
+struct vmop_error *vmop_db_allow_work(struct vmop_db *db)
+{
+	uint64_t size_bytes;
+	struct vmop_error *err = vmop_db_size_bytes(db, &size_bytes);
+	if (err)
+		return err;
+	db->work = 0;
+	db->max_work = WORK_BASE + size_bytes / WORK_UNIT * WORK_PER_BYTE;
+	return NULL;
+}
+
+struct vmop_error *vmop_db_prepare(struct vmop_db *db, const char *sql, sqlite3_stmt **ret)
+{
+	int rc = sqlite3_prepare_v2(db->sqlite, sql, -1, ret, NULL);
+	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
+}
+
+struct vmop_error *vmop_db_step(struct vmop_db *db, sqlite3_stmt *stmt, bool *ret_row)
+{
+	int rc = sqlite3_step(stmt);
+	*ret_row = rc == SQLITE_ROW;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? NULL : vmop_db_sqlite_error(db, rc);
+}
+
+uint64_t vmop_db_column(sqlite3_stmt *stmt, int column, uint64_t max, bool *corrupt)
+{
+	int64_t value = sqlite3_column_int64(stmt, column);
+	if (value >= 0 && (uint64_t)value <= max)
+		return (uint64_t)value;
+	*corrupt = true;
+	return 0;
+}
+
+static int bind_all(sqlite3_stmt *stmt, const char *types, va_list args)
+{
+	int rc = SQLITE_OK;
+	for (int i = 1; rc == SQLITE_OK && types[i - 1]; i++) {
+		if (types[i - 1] == 'i') {
+			rc = sqlite3_bind_int64(stmt, i, va_arg(args, int64_t));
+		} else if (types[i - 1] == 'u') {
+			uint64_t value = va_arg(args, uint64_t);
+			rc = sqlite3_bind_int64(stmt, i,
+						value > INT64_MAX ? INT64_MAX : (int64_t)value);
+		} else if (types[i - 1] == 't') {
+			rc = sqlite3_bind_text(stmt, i, va_arg(args, const char *), -1,
+					       SQLITE_STATIC);
+		} else {
+			const void *blob = va_arg(args, const void *);
+			size_t len = va_arg(args, size_t);
+			rc = sqlite3_bind_blob64(stmt, i, len ? blob : NULL, len, SQLITE_STATIC);
+		}
+	}
+	return rc;
+}
+
+struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statement,
+			       const char *types, ...)
+{
+	sqlite3_stmt **stmt = &db->statements[statement];
+	int rc = SQLITE_OK;
+	if (!*stmt)
+		rc = sqlite3_prepare_v3(db->sqlite, statements[statement], -1,
+					SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+	if (rc == SQLITE_OK) {
+		va_list args;
+		va_start(args, types);
+		rc = bind_all(*stmt, types, args);
+		va_end(args);
+	}
+	if (rc == SQLITE_OK) {
+		rc = sqlite3_step(*stmt);
+		if (rc == SQLITE_DONE)
+			rc = SQLITE_OK;
+	}
+	struct vmop_error *err = rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
+	sqlite3_reset(*stmt); /* gives the step's error again; NULL is allowed */
+	return err;
+}

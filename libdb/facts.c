@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The facts of a session: everything in it but intervals, chunks and losses. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdb/connection.h"
+#include "libdb/symbols.h"
+
+/* Columns that are NOT NULL. */
+static const char *text_or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+struct vmop_error *vmop_db_put_info(struct vmop_db *db, const char *name, const char *value)
+{
+	return vmop_db_run(db, VMOP_DB_PUT_INFO, "tt", name, text_or_empty(value));
+}
+
+struct vmop_error *vmop_db_put_event(struct vmop_db *db, const struct vmop_db_event *event)
+{
+	return vmop_db_run(db, VMOP_DB_PUT_EVENT, "itttuut", (int64_t)event->id,
+			   text_or_empty(event->name), text_or_empty(event->source),
+			   text_or_empty(event->unit), event->period_events, event->frequency_hz,
+			   event->note);
+}
+
+struct vmop_error *vmop_db_put_domain(struct vmop_db *db, const struct vmop_db_domain *domain)
+{
+	return vmop_db_run(db, VMOP_DB_PUT_DOMAIN, "iittituu", (int64_t)domain->id,
+			   (int64_t)domain->kind, text_or_empty(domain->name), domain->uuid,
+			   (int64_t)domain->vmm_pid, domain->vmm, domain->first_seen_ns,
+			   domain->last_seen_ns);
+}
+
+struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcpu *vcpu)
+{
+	return vmop_db_run(db, VMOP_DB_PUT_VCPU, "iii", (int64_t)vcpu->domain,
+			   (int64_t)vcpu->number, (int64_t)vcpu->tid);
+}
+
+struct vmop_error *vmop_db_put_task(struct vmop_db *db, const struct vmop_db_task *task)
+{
+	if (task->id < 1 || task->id >= VMOP_DB_TASK_ID_LIMIT)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no task can have the id %u", db->path,
+				      task->id);
+	return vmop_db_run(db, VMOP_DB_PUT_TASK, "iiiiuutit", (int64_t)task->id,
+			   (int64_t)task->domain, (int64_t)task->pid, (int64_t)task->tid,
+			   task->start_time_ns, task->end_time_ns, text_or_empty(task->comm),
+			   (int64_t)task->exe_image, task->cgroup);
+}
+
+struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns)
+{
+	return vmop_db_run(db, VMOP_DB_END_TASK, "iu", (int64_t)task, end_time_ns);
+}
+
+struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_image *image)
+{
+	if (image->build_id_len_bytes > sizeof(image->build_id))
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a build-id of %u bytes", db->path,
+				      image->build_id_len_bytes);
+	return vmop_db_run(db, VMOP_DB_PUT_IMAGE, "iiittbii", (int64_t)image->id,
+			   (int64_t)image->kind, (int64_t)image->domain, text_or_empty(image->name),
+			   image->root, (const void *)image->build_id,
+			   (size_t)image->build_id_len_bytes, (int64_t)image->base,
+			   (int64_t)image->len_bytes);
+}
+
+struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
+				       const struct vmop_symbol *symbols, size_t n)
+{
+	_cleanup_free_ uint8_t *blob = NULL;
+	size_t len_bytes;
+	struct vmop_error *err = vmop_symbols_pack(symbols, n, &blob, &len_bytes);
+	if (err)
+		return vmop_error_prefix(err, "%s: symbols of image %u", db->path, image);
+	return vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)image, (int64_t)n,
+			   (const void *)blob, len_bytes);
+}
+
+struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
+				       struct vmop_symbol **ret_symbols, size_t *ret_n)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	*ret_symbols = NULL;
+	*ret_n = 0;
+	struct vmop_error *err = vmop_db_allow_work(db);
+	if (!err)
+		err = vmop_db_prepare(db, "SELECT data FROM symbols WHERE image = ?1", &stmt);
+	if (!err)
+		sqlite3_bind_int64(stmt, 1, image);
+	if (!err)
+		err = vmop_db_step(db, stmt, &row);
+	if (err || !row)
+		return err;
+	const void *blob = sqlite3_column_blob(stmt, 0);
+	int len_bytes = sqlite3_column_bytes(stmt, 0);
+	if (!blob)
+		return vmop_db_corrupt(db, "symbols of image %u", image);
+	err = vmop_symbols_unpack(blob, (size_t)len_bytes, ret_symbols, ret_n);
+	return err ? vmop_error_prefix(err, "%s: image %u", db->path, image) : NULL;
+}
+
+struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	*ret = NULL;
+	struct vmop_error *err = vmop_db_allow_work(db);
+	if (!err)
+		err = vmop_db_prepare(db, "SELECT value FROM info WHERE name = ?1", &stmt);
+	if (!err)
+		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
+	if (!err)
+		err = vmop_db_step(db, stmt, &row);
+	if (err || !row)
+		return err;
+	const char *value = (const char *)sqlite3_column_text(stmt, 0);
+	*ret = value ? strdup(value) : NULL;
+	return *ret ? NULL : &vmop_error_no_memory;
+}
+
+/*
+ * The walks: each reads a row into its struct and calls back.  row_fn sets *corrupt where a
+ * column is out of its range.
+ */
+struct walk {
+	struct vmop_db *db;
+	sqlite3_stmt *stmt;
+	const char *table;
+};
+
+static struct vmop_error *walk_begin(struct walk *walk, struct vmop_db *db, const char *table,
+				     const char *sql)
+{
+	*walk = (struct walk){.db = db, .table = table};
+	struct vmop_error *err = vmop_db_allow_work(db);
+	return err ? err : vmop_db_prepare(db, sql, &walk->stmt);
+}
+
+static void walk_end(struct walk *walk)
+{
+	sqlite3_finalize(walk->stmt);
+}
+
+static struct vmop_error *walk_corrupt(struct walk *walk)
+{
+	return vmop_db_corrupt(walk->db, "a row of the table %s", walk->table);
+}
+
+/* A text that must be there. */
+static const char *column_name(sqlite3_stmt *stmt, int column, bool *corrupt)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+	if (!text)
+		*corrupt = true;
+	return text;
+}
+
+static const char *column_text(sqlite3_stmt *stmt, int column)
+{
+	return (const char *)sqlite3_column_text(stmt, column);
+}
+
+static uint64_t column_u63(sqlite3_stmt *stmt, int column, bool *corrupt)
+{
+	return vmop_db_column(stmt, column, INT64_MAX, corrupt);
+}
+
+#define EACH(noun, type, columns, ...)                                                         \
+	struct vmop_error *vmop_db_each_##noun(                                                 \
+		struct vmop_db *db, struct vmop_error *(*each)(void *arg, const type *noun),    \
+		void *arg)                                                                      \
+	{                                                                                       \
+		_cleanup_(walk_end) struct walk walk = {0};                                     \
+		struct vmop_error *err = walk_begin(&walk, db, #noun, columns);                 \
+		sqlite3_stmt *stmt = walk.stmt;                                                 \
+		bool row;                                                                       \
+		while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {                  \
+			bool corrupt = false;                                                   \
+			const type noun = {__VA_ARGS__};                                        \
+			err = corrupt ? walk_corrupt(&walk) : each(arg, &noun);                 \
+		}                                                                               \
+		return err;                                                                     \
+	}
+#define U32(column) vmop_db_column_u32(stmt, column, &corrupt)
+#define U63(column) column_u63(stmt, column, &corrupt)
+
+EACH(event, struct vmop_db_event,
+     "SELECT id, name, source, unit, period_events, frequency_hz, note FROM event ORDER BY id",
+     .id = U32(0), .name = column_name(stmt, 1, &corrupt),
+     .source = column_name(stmt, 2, &corrupt), .unit = column_name(stmt, 3, &corrupt),
+     .period_events = U63(4), .frequency_hz = U63(5), .note = column_text(stmt, 6))
+
+EACH(domain, struct vmop_db_domain,
+     "SELECT id, kind, name, uuid, vmm_pid, vmm, first_seen_ns, last_seen_ns FROM domain"
+     " ORDER BY id",
+     .id = U32(0),
+     .kind = (enum vmop_domain_kind)vmop_db_column(stmt, 1, VMOP_DOMAIN_UNSELECTED, &corrupt),
+     .name = column_name(stmt, 2, &corrupt), .uuid = column_text(stmt, 3), .vmm_pid = U32(4),
+     .vmm = column_text(stmt, 5), .first_seen_ns = U63(6), .last_seen_ns = U63(7))
+
+EACH(vcpu, struct vmop_db_vcpu, "SELECT domain, number, tid FROM vcpu ORDER BY domain, number",
+     .domain = U32(0), .number = U32(1), .tid = U32(2))
+
+EACH(task, struct vmop_db_task,
+     "SELECT id, domain, pid, tid, start_time_ns, end_time_ns, max(merged, 0), comm, exe_image, cgroup"
+     " FROM task ORDER BY id",
+     .id = U32(0), .domain = U32(1), .pid = U32(2), .tid = U32(3), .start_time_ns = U63(4),
+     .end_time_ns = U63(5), .merged = U63(6), .comm = column_name(stmt, 7, &corrupt),
+     .exe_image = U32(8), .cgroup = column_text(stmt, 9))
+
+EACH(interval, struct vmop_db_interval,
+     "SELECT id, level, start_ns, len_ns FROM interval ORDER BY id",
+     .id = U32(0), .level = (uint8_t)vmop_db_column(stmt, 1, UINT8_MAX, &corrupt),
+     .start_ns = U63(2), .len_ns = U63(3))
+
+/* total() does not overflow as sum() would on a file made to do harm; then min() makes it fit. */
+EACH(loss, struct vmop_db_loss,
+     "SELECT name, domain, event, min(total(count), 9e18) FROM loss GROUP BY name, domain, event",
+     .name = column_name(stmt, 0, &corrupt), .domain = U32(1), .event = U32(2), .count = U63(3))
+
+static bool read_image(sqlite3_stmt *stmt, struct vmop_db_image *image)
+{
+	bool corrupt = false;
+	*image = (struct vmop_db_image){
+		.id = U32(0),
+		.kind = (enum vmop_image_kind)vmop_db_column(stmt, 1, VMOP_IMAGE_HYPERVISOR,
+							     &corrupt),
+		.domain = U32(2),
+		.name = column_name(stmt, 3, &corrupt),
+		.root = column_text(stmt, 4),
+		.base = (uint64_t)sqlite3_column_int64(stmt, 6),
+		.len_bytes = (uint64_t)sqlite3_column_int64(stmt, 7),
+	};
+	const void *build_id = sqlite3_column_blob(stmt, 5);
+	int len = sqlite3_column_bytes(stmt, 5);
+	if (len < 0 || (size_t)len > sizeof(image->build_id))
+		return false;
+	if (build_id)
+		memcpy(image->build_id, build_id, (size_t)len);
+	image->build_id_len_bytes = (uint8_t)len;
+	return !corrupt;
+}
+
+struct vmop_error *vmop_db_each_image(struct vmop_db *db,
+				      struct vmop_error *(*each)(void *arg,
+								 const struct vmop_db_image *image),
+				      void *arg)
+{
+	_cleanup_(walk_end) struct walk walk = {0};
+	struct vmop_error *err = walk_begin(
+		&walk, db, "image",
+		"SELECT id, kind, domain, name, root, build_id, base, len_bytes FROM image"
+		" ORDER BY id");
+	bool row;
+	while (!err && !(err = vmop_db_step(db, walk.stmt, &row)) && row) {
+		struct vmop_db_image image;
+		err = read_image(walk.stmt, &image) ? each(arg, &image) : walk_corrupt(&walk);
+	}
+	return err;
+}

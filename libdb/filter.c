@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libdb/filter.h"
+
+#include <stdlib.h>
+
+#include "libdb/schema.h"
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int compare_i32(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static bool has_u32(const uint32_t *list, size_t n, uint32_t value)
+{
+	return n == 0 || bsearch(&value, list, n, sizeof(*list), compare_u32);
+}
+
+static bool has_i32(const int32_t *list, size_t n, int32_t value)
+{
+	return n == 0 || bsearch(&value, list, n, sizeof(*list), compare_i32);
+}
+
+/* The contract says that lists are sorted in place; const there is for the walk's callers. */
+static void sort_lists(const struct vmop_db_filter *filter)
+{
+	const struct {
+		const uint32_t *list;
+		size_t n;
+	} lists[] = {
+		{filter->events, filter->n_events}, {filter->domains, filter->n_domains},
+		{filter->billed, filter->n_billed}, {filter->tasks, filter->n_tasks},
+		{filter->images, filter->n_images},
+	};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		if (lists[i].n > 1)
+			qsort((void *)lists[i].list, lists[i].n, sizeof(uint32_t), compare_u32);
+	if (filter->n_cpus > 1)
+		qsort((void *)filter->cpus, filter->n_cpus, sizeof(int32_t), compare_i32);
+	if (filter->n_vcpus > 1)
+		qsort((void *)filter->vcpus, filter->n_vcpus, sizeof(int32_t), compare_i32);
+}
+
+static bool place_passes(const struct vmop_db_filter *filter, const struct vmop_db_chunk_key *key)
+{
+	return has_u32(filter->events, filter->n_events, key->event) &&
+	       has_u32(filter->domains, filter->n_domains, key->domain) &&
+	       has_u32(filter->billed, filter->n_billed, key->billed) &&
+	       has_u32(filter->images, filter->n_images, key->image) &&
+	       has_i32(filter->cpus, filter->n_cpus, key->cpu) &&
+	       has_i32(filter->vcpus, filter->n_vcpus, key->vcpu);
+}
+
+struct gather {
+	struct vmop_selection *selection;
+	size_t capacity;
+};
+
+static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval *interval)
+{
+	struct gather *gather = arg;
+	struct vmop_selection *selection = gather->selection;
+	const struct vmop_db_filter *filter = selection->filter;
+	if (interval->id > VMOP_SCHEMA_INTERVAL_MAX)
+		return NULL; /* no chunk can belong to it */
+	if (interval->start_ns + interval->len_ns <= filter->from_ns && filter->from_ns > 0)
+		return NULL;
+	if (filter->to_ns && interval->start_ns >= filter->to_ns)
+		return NULL;
+	if (selection->n_intervals == gather->capacity) {
+		size_t capacity = gather->capacity ? gather->capacity * 2 : 256;
+		void *grown =
+			realloc(selection->intervals, capacity * sizeof(*selection->intervals));
+		if (!grown)
+			return &vmop_error_no_memory;
+		selection->intervals = grown;
+		gather->capacity = capacity;
+	}
+	selection->intervals[selection->n_intervals++] = *interval;
+	return NULL;
+}
+
+static const struct vmop_db_filter everything;
+
+struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct vmop_db *db,
+				       const struct vmop_db_filter *filter)
+{
+	*selection =
+		(struct vmop_selection){.filter = filter ? filter : &everything, .db = db};
+	sort_lists(selection->filter);
+	struct vmop_error *err = vmop_db_allow_work(db);
+	if (!err && sqlite3_get_autocommit(db->sqlite)) {
+		err = vmop_db_begin_snapshot(db);
+		selection->holds_snapshot = !err;
+	}
+	if (!err)
+		err = vmop_places_read(db, &selection->places, &selection->n_places);
+	if (err)
+		return err;
+	selection->place_passes = calloc(selection->n_places + 1, sizeof(bool));
+	if (!selection->place_passes)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < selection->n_places; i++)
+		selection->place_passes[i] =
+			place_passes(selection->filter, &selection->places[i].key);
+	struct gather gather = {.selection = selection};
+	return vmop_db_each_interval(db, add_interval, &gather);
+}
+
+void vmop_selection_deinit(struct vmop_selection *selection)
+{
+	/* A transaction that only read has nothing that could fail. */
+	if (selection->holds_snapshot)
+		sqlite3_exec(selection->db->sqlite, "COMMIT", NULL, NULL, NULL);
+	free(selection->places);
+	free(selection->place_passes);
+	free(selection->intervals);
+}
+
+enum column {
+	COLUMN_ID,
+	COLUMN_PLACE,
+	COLUMN_TASK,
+	COLUMN_STACK,
+	COLUMN_SAMPLES,
+	COLUMN_WEIGHT,
+	COLUMN_CELLS,
+};
+
+/* Judges the row before its blob is touched. */
+static struct vmop_error *read_row(const struct vmop_selection *selection, sqlite3_stmt *stmt,
+				   bool with_cells, struct vmop_chunk_row *row, bool *ret_passes)
+{
+	struct vmop_db *db = selection->db;
+	bool corrupt = false;
+	row->place = vmop_places_find(selection->places, selection->n_places,
+				      vmop_db_column_u32(stmt, COLUMN_PLACE, &corrupt));
+	row->task = vmop_db_column_u32(stmt, COLUMN_TASK, &corrupt);
+	row->stack = vmop_db_column_u32(stmt, COLUMN_STACK, &corrupt);
+	row->samples = vmop_db_column(stmt, COLUMN_SAMPLES, INT64_MAX, &corrupt);
+	row->weight_events = vmop_db_column(stmt, COLUMN_WEIGHT, INT64_MAX, &corrupt);
+	if (corrupt || row->place == SIZE_MAX)
+		return vmop_db_corrupt(db, "a row of the table chunk");
+	const struct vmop_db_filter *filter = selection->filter;
+	*ret_passes = selection->place_passes[row->place] &&
+		      has_u32(filter->tasks, filter->n_tasks, row->task);
+	row->cells = NULL;
+	if (!*ret_passes || !with_cells)
+		return NULL;
+	row->cells = sqlite3_column_blob(stmt, COLUMN_CELLS);
+	row->cells_len_bytes = (size_t)sqlite3_column_bytes(stmt, COLUMN_CELLS);
+	return row->cells ? NULL : vmop_db_corrupt(db, "a chunk without cells");
+}
+
+/* Rows come ascending by interval, and are matched with the selected ones as they go by. */
+static struct vmop_error *
+each_row_of(const struct vmop_selection *selection, sqlite3_stmt *stmt, bool with_cells,
+	    struct vmop_error *(*each)(void *, const struct vmop_chunk_row *), void *arg)
+{
+	struct vmop_db *db = selection->db;
+	const struct vmop_db_interval *intervals = selection->intervals;
+	struct vmop_chunk_row row = {0};
+	uint64_t size_bytes, read_bytes = 0;
+	struct vmop_error *err = vmop_db_size_bytes(db, &size_bytes);
+	size_t at = 0;
+	bool more;
+	while (!err && !(err = vmop_db_step(db, stmt, &more)) && more) {
+		int64_t interval = sqlite3_column_int64(stmt, COLUMN_ID) >> VMOP_SCHEMA_CHUNK_BITS;
+		while (at < selection->n_intervals && intervals[at].id < interval)
+			at++;
+		if (at == selection->n_intervals)
+			break;
+		if (intervals[at].id != interval)
+			continue;
+		bool passes = false;
+		row.interval = at;
+		err = read_row(selection, stmt, with_cells, &row, &passes);
+		if (err || !passes)
+			continue;
+		/* Many rows may claim the same pages of a file that is made to do harm. */
+		read_bytes += row.cells_len_bytes;
+		err = read_bytes <= size_bytes ? each(arg, &row)
+					       : vmop_db_corrupt(db, "chunks larger than the file");
+	}
+	return err;
+}
+
+struct vmop_error *
+vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
+			struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row),
+			void *arg)
+{
+	if (selection->n_intervals == 0)
+		return NULL;
+	struct vmop_db *db = selection->db;
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	struct vmop_error *err = vmop_db_prepare(
+		db,
+		with_cells ? "SELECT id, place, task, stack, samples, weight, cells FROM chunk"
+			     " WHERE id >= ?1 AND id < ?2"
+			   : "SELECT id, place, task, stack, samples, weight FROM chunk"
+			     " WHERE id >= ?1 AND id < ?2",
+		&stmt);
+	if (err)
+		return err;
+	int64_t first = selection->intervals[0].id;
+	int64_t last = selection->intervals[selection->n_intervals - 1].id;
+	sqlite3_bind_int64(stmt, 1, first << VMOP_SCHEMA_CHUNK_BITS);
+	sqlite3_bind_int64(stmt, 2, (last + 1) << VMOP_SCHEMA_CHUNK_BITS);
+	return each_row_of(selection, stmt, with_cells, each, arg);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Writing an interval: one transaction of chunks and losses. */
+#include <stdlib.h>
+
+#include "libdb/connection.h"
+#include "libdb/place.h"
+#include "libdb/schema.h"
+
+static struct vmop_error *not_open(struct vmop_db *db)
+{
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: no interval is open", db->path);
+}
+
+struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns)
+{
+	if (!db->is_writer || db->in_interval)
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", db->path,
+				      db->is_writer ? "an interval is open already"
+						    : "opened for reading");
+	if (db->interval >= VMOP_SCHEMA_INTERVAL_MAX)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no more intervals can be numbered",
+				      db->path);
+	struct vmop_error *err = vmop_db_run(db, VMOP_DB_BEGIN, "");
+	if (err)
+		return err;
+	db->in_interval = true;
+	db->interval_failed = false;
+	db->n_chunks = 0;
+	db->interval++;
+	err = vmop_db_run(db, VMOP_DB_PUT_INTERVAL, "iiuu", (int64_t)db->interval, (int64_t)0,
+			  start_ns, len_ns);
+	if (err)
+		vmop_db_rollback(db);
+	return err;
+}
+
+void vmop_db_rollback(struct vmop_db *db)
+{
+	if (!db->in_interval)
+		return;
+	/* SQLite may have rolled back by itself, when the disk was full. */
+	if (!sqlite3_get_autocommit(db->sqlite))
+		vmop_error_destroy(vmop_db_run(db, VMOP_DB_ROLLBACK, ""));
+	vmop_places_rollback(db->places);
+	db->in_interval = false;
+	db->interval--;
+}
+
+struct vmop_error *vmop_db_commit(struct vmop_db *db)
+{
+	if (!db->in_interval)
+		return not_open(db);
+	struct vmop_error *err;
+	if (db->interval_failed || sqlite3_get_autocommit(db->sqlite))
+		err = vmop_error_new(VMOP_ERROR_CANT,
+				     "%s: the interval could not be written and is left out",
+				     db->path);
+	else
+		err = vmop_db_run(db, VMOP_DB_COMMIT, "");
+	if (err) {
+		vmop_db_rollback(db);
+		return err;
+	}
+	vmop_places_commit(db->places);
+	db->in_interval = false;
+	return NULL;
+}
+
+/* Packs cells into db->packed. *ret_len_bytes is 0 when they are not as they must be. */
+static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *cells, size_t n,
+			       size_t *ret_len_bytes)
+{
+	*ret_len_bytes = 0;
+	if (n < 1 || n > VMOP_PACK_MAX_CELLS)
+		return NULL;
+	size_t bound = vmop_pack_bound_bytes(n);
+	if (bound > db->packed_capacity) {
+		void *grown = realloc(db->packed, bound);
+		if (!grown)
+			return &vmop_error_no_memory;
+		db->packed = grown;
+		db->packed_capacity = bound;
+	}
+	*ret_len_bytes = vmop_pack(cells, n, db->packed);
+	return NULL;
+}
+
+/* Sums that don't fit SQL's integers become the greatest one. */
+struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db_chunk_row *row)
+{
+	if (row->number >= VMOP_SCHEMA_CHUNKS_MAX)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: an interval of more than %d chunks",
+				      db->path, VMOP_SCHEMA_CHUNKS_MAX);
+	uint64_t samples = 0, weight = 0;
+	for (size_t i = 0; i < row->n_cells; i++) {
+		if (__builtin_add_overflow(samples, row->cells[i].samples, &samples))
+			samples = UINT64_MAX;
+		if (__builtin_add_overflow(weight, row->cells[i].weight_events, &weight))
+			weight = UINT64_MAX;
+	}
+	size_t len_bytes;
+	struct vmop_error *err = pack(db, row->cells, row->n_cells, &len_bytes);
+	if (err)
+		return err;
+	if (!len_bytes)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: a chunk's cells are not ascending, or too many", db->path);
+	int64_t id = (int64_t)row->interval << VMOP_SCHEMA_CHUNK_BITS | row->number;
+	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task,
+			   (int64_t)row->place, (int64_t)row->stack, samples, weight,
+			   (const void *)db->packed, len_bytes);
+}
+
+struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
+				     const struct vmop_db_cell *cells, size_t n)
+{
+	if (!db->in_interval)
+		return not_open(db);
+	struct vmop_db_chunk_row row = {
+		.interval = db->interval,
+		.number = db->n_chunks,
+		.task = key->task,
+		.stack = key->stack,
+		.cells = cells,
+		.n_cells = n,
+	};
+	struct vmop_error *err = vmop_places_intern(db, key, &row.place);
+	if (!err)
+		err = vmop_db_insert_chunk(db, &row);
+	if (err)
+		db->interval_failed = true;
+	else
+		db->n_chunks++;
+	return err;
+}
+
+struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss)
+{
+	/* Outside an interval it belongs to the whole session: interval 0. */
+	int64_t interval = db->in_interval ? (int64_t)db->interval : 0;
+	struct vmop_error *err = vmop_db_run(db, VMOP_DB_PUT_LOSS, "itiiu", interval, loss->name,
+					     (int64_t)loss->domain, (int64_t)loss->event,
+					     loss->count);
+	if (err && db->in_interval)
+		db->interval_failed = true;
+	return err;
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libdb/pack.h"
+
+#include <stdlib.h>
+
+#define MORE 0x80
+#define SAMPLES_FOLLOW 0x40
+
+uint8_t *vmop_pack_put_varint(uint8_t *p, uint64_t value)
+{
+	while (value >= MORE) {
+		*p++ = (uint8_t)(value | MORE);
+		value >>= 7;
+	}
+	*p++ = (uint8_t)value;
+	return p;
+}
+
+const uint8_t *vmop_pack_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
+{
+	if (p < end && *p < MORE) {
+		*ret = *p;
+		return p + 1;
+	}
+	uint64_t value = 0;
+	for (unsigned shift = 0; p < end; shift += 7) {
+		uint64_t bits = *p & (MORE - 1);
+		if (shift == 63 && *p > 1)
+			return NULL; /* beyond 64 bits, or longer than any varint */
+		value |= bits << shift;
+		if (*p++ < MORE) {
+			*ret = value;
+			return p;
+		}
+	}
+	return NULL;
+}
+
+static uint8_t *put_step(uint8_t *p, uint64_t step, bool samples_follow)
+{
+	uint8_t first = (uint8_t)((step & (SAMPLES_FOLLOW - 1)) |
+				  (samples_follow ? SAMPLES_FOLLOW : 0));
+	step >>= 6;
+	if (!step) {
+		*p++ = first;
+		return p;
+	}
+	*p++ = first | MORE;
+	return vmop_pack_put_varint(p, step);
+}
+
+static bool is_uniform(const struct vmop_db_cell *cells, size_t n, uint64_t *ret_period)
+{
+	uint64_t period = cells[0].weight_events / cells[0].samples;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t weight;
+		if (__builtin_mul_overflow(cells[i].samples, period, &weight) ||
+		    weight != cells[i].weight_events)
+			return false;
+	}
+	*ret_period = period;
+	return true;
+}
+
+size_t vmop_pack(const struct vmop_db_cell *cells, size_t n, uint8_t *buf)
+{
+	if (n < 1 || n > VMOP_PACK_MAX_CELLS)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (cells[i].samples < 1 || (i > 0 && cells[i].offset <= cells[i - 1].offset))
+			return 0;
+	uint64_t period = 0;
+	bool uniform = is_uniform(cells, n, &period);
+	uint8_t *p = buf;
+	*p++ = (uint8_t)(VMOP_PACK_VERSION << 4 | (uniform ? VMOP_PACK_UNIFORM : 0));
+	if (uniform)
+		p = vmop_pack_put_varint(p, period);
+	uint64_t before = UINT64_MAX;
+	for (size_t i = 0; i < n; i++) {
+		p = put_step(p, cells[i].offset - before - 1, cells[i].samples > 1);
+		if (cells[i].samples > 1)
+			p = vmop_pack_put_varint(p, cells[i].samples - 2);
+		if (!uniform)
+			p = vmop_pack_put_varint(p, cells[i].weight_events);
+		before = cells[i].offset;
+	}
+	return (size_t)(p - buf);
+}
+
+bool vmop_unpack_begin(struct vmop_unpack *unpack, const void *blob, size_t len_bytes)
+{
+	const uint8_t *p = blob;
+	*unpack = (struct vmop_unpack){.p = p, .end = p + len_bytes, .before = UINT64_MAX};
+	if (len_bytes < 2 || (*p & ~VMOP_PACK_UNIFORM) != VMOP_PACK_VERSION << 4)
+		return false;
+	unpack->uniform = *unpack->p++ & VMOP_PACK_UNIFORM;
+	if (unpack->uniform)
+		unpack->p = vmop_pack_get_varint(unpack->p, unpack->end, &unpack->period);
+	return unpack->p && unpack->p < unpack->end;
+}
+
+/* The step's first byte is *p. NULL: malformed. */
+static const uint8_t *get_step(const uint8_t *p, const uint8_t *end, uint64_t *ret)
+{
+	uint8_t first = *p++;
+	*ret = first & (SAMPLES_FOLLOW - 1);
+	if (first < MORE)
+		return p;
+	uint64_t high;
+	p = vmop_pack_get_varint(p, end, &high);
+	if (!p || high > UINT64_MAX >> 6)
+		return NULL;
+	*ret |= high << 6;
+	return p;
+}
+
+enum vmop_unpack_result vmop_unpack_next(struct vmop_unpack *unpack, struct vmop_db_cell *ret)
+{
+	const uint8_t *p = unpack->p, *end = unpack->end;
+	if (p == end)
+		return VMOP_UNPACK_END;
+	bool samples_follow = *p & SAMPLES_FOLLOW;
+	uint64_t step, samples = 1, weight;
+	p = get_step(p, end, &step);
+	if (!p || (unpack->before != UINT64_MAX && step >= UINT64_MAX - unpack->before))
+		return VMOP_UNPACK_BAD;
+	/* The highest address ends the blob: nothing can come behind it. */
+	uint64_t offset = unpack->before + 1 + step;
+	if (samples_follow) {
+		p = vmop_pack_get_varint(p, end, &samples);
+		if (!p || samples > UINT64_MAX - 2)
+			return VMOP_UNPACK_BAD;
+		samples += 2;
+	}
+	if (unpack->uniform) {
+		if (__builtin_mul_overflow(samples, unpack->period, &weight))
+			return VMOP_UNPACK_BAD;
+	} else {
+		p = vmop_pack_get_varint(p, end, &weight);
+		if (!p)
+			return VMOP_UNPACK_BAD;
+	}
+	if (offset == UINT64_MAX && p != end)
+		return VMOP_UNPACK_BAD;
+	unpack->p = p;
+	unpack->before = offset;
+	*ret = (struct vmop_db_cell){offset, samples, weight};
+	return VMOP_UNPACK_CELL;
+}
+
+enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes, struct vmop_cells *cells)
+{
+	struct vmop_unpack unpack;
+	cells->n = 0;
+	if (!vmop_unpack_begin(&unpack, blob, len_bytes))
+		return VMOP_UNPACK_CORRUPT;
+	/* A cell takes a byte at least: that many are enough, and are made only as they come. */
+	for (;;) {
+		if (cells->n == cells->capacity) {
+			size_t capacity = cells->capacity ? cells->capacity * 2 : 256;
+			void *grown = cells->n < VMOP_PACK_MAX_CELLS
+					      ? realloc(cells->all, capacity * sizeof(*cells->all))
+					      : NULL;
+			if (!grown)
+				return cells->n < VMOP_PACK_MAX_CELLS ? VMOP_UNPACK_NO_MEMORY
+								      : VMOP_UNPACK_CORRUPT;
+			cells->all = grown;
+			cells->capacity = capacity;
+		}
+		enum vmop_unpack_result result = vmop_unpack_next(&unpack, &cells->all[cells->n]);
+		if (result == VMOP_UNPACK_END)
+			return VMOP_UNPACK_OK;
+		if (result == VMOP_UNPACK_BAD)
+			return VMOP_UNPACK_CORRUPT;
+		cells->n++;
+	}
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Rolling up: intervals that have aged become fewer and longer ones.  For each
+ * span that is over, its chunks are added up by (place, task, stack), its rows
+ * removed and the sums put in their place.
+ *
+ * task.merged tells what a task's row is: 0 a task; above 0 so many dead tasks in
+ * one; -1 a dead task that is counted in such a row, and is itself here only as long as
+ * some chunk, not yet rolled up, refers to it.
+ */
+#include <stdlib.h>
+#include <uthash.h>
+
+#include "libdb/connection.h"
+#include "libdb/schema.h"
+#include "libdb/sum.h"
+
+/* Rows of dead tasks are swept when so many more may be superfluous: it walks all chunks. */
+#define SWEEP_AFTER_TASKS 1024
+
+/* Intervals that become one. */
+struct span {
+	uint32_t first, last; /* ids */
+	uint64_t start_ns, end_ns;
+};
+
+/* Where a task's samples go: to itself, or to the row it is merged into. */
+struct destination {
+	uint32_t from, to;
+	UT_hash_handle hh;
+};
+
+enum statement {
+	ROWS,
+	DEAD_TASK,
+	FIND_MERGED,
+	NEXT_TASK_ID,
+	NEW_MERGED,
+	COUNT_MERGED,
+	MARK_MERGED,
+	DELETE_CHUNKS,
+	DELETE_INTERVALS,
+	NEW_INTERVAL,
+	MERGE_LOSSES,
+	DELETE_LOSSES,
+	N_STATEMENTS,
+};
+
+static const char *const sqls[N_STATEMENTS] = {
+	[ROWS] = "SELECT place, task, stack, cells FROM chunk WHERE id >= ?1 AND id < ?2",
+	[DEAD_TASK] = "SELECT domain, exe_image, comm, cgroup, merged FROM task"
+		      " WHERE id = ?1 AND end_time_ns > 0 AND merged <= 0",
+	[FIND_MERGED] = "SELECT id FROM task WHERE merged > 0 AND domain = ?1 AND exe_image = ?2"
+			" AND comm = ?3 AND cgroup IS ?4",
+	[NEXT_TASK_ID] = "SELECT ifnull(max(id), 0) + 1 FROM task",
+	[NEW_MERGED] = "INSERT INTO task VALUES(?5, ?1, 0, 0, 0, 0, 1, ?3, ?2, ?4)",
+	[COUNT_MERGED] = "UPDATE task SET merged = merged + 1 WHERE id = ?1",
+	[MARK_MERGED] = "UPDATE task SET merged = -1 WHERE id = ?1",
+	[DELETE_CHUNKS] = "DELETE FROM chunk WHERE id >= ?1 AND id < ?2",
+	[DELETE_INTERVALS] = "DELETE FROM interval WHERE id BETWEEN ?1 AND ?2",
+	[NEW_INTERVAL] = "INSERT INTO interval VALUES(?1, ?2, ?3, ?4)",
+	[MERGE_LOSSES] = "INSERT INTO loss SELECT ?1, name, domain, event, sum(count) FROM loss"
+			 " WHERE interval > ?1 AND interval <= ?2 GROUP BY name, domain, event"
+			 " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+	[DELETE_LOSSES] = "DELETE FROM loss WHERE interval > ?1 AND interval <= ?2",
+};
+
+struct roll {
+	struct vmop_db *db;
+	sqlite3_stmt *statements[N_STATEMENTS];
+	struct destination *destinations; /* uthash; what was found out in this call */
+};
+
+static void roll_deinit(struct roll *roll)
+{
+	for (size_t i = 0; i < N_STATEMENTS; i++)
+		sqlite3_finalize(roll->statements[i]);
+	struct destination *destination, *next;
+	HASH_ITER(hh, roll->destinations, destination, next)
+	{
+		HASH_DEL(roll->destinations, destination);
+		free(destination);
+	}
+}
+
+static struct vmop_error *roll_init(struct roll *roll, struct vmop_db *db)
+{
+	roll->db = db;
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < N_STATEMENTS; i++)
+		err = vmop_db_prepare(db, sqls[i], &roll->statements[i]);
+	return err;
+}
+
+/* Runs a statement with integers bound from the list, n of them. A row is left to be read. */
+static struct vmop_error *run(struct roll *roll, enum statement which, bool *ret_row, int n,
+			      const int64_t *values)
+{
+	sqlite3_stmt *stmt = roll->statements[which];
+	sqlite3_reset(stmt);
+	for (int i = 0; i < n; i++)
+		sqlite3_bind_int64(stmt, i + 1, values[i]);
+	return vmop_db_step(roll->db, stmt, ret_row);
+}
+
+static struct vmop_error *run_through(struct roll *roll, enum statement which, int n,
+				      const int64_t *values)
+{
+	bool row;
+	struct vmop_error *err = run(roll, which, &row, n, values);
+	sqlite3_reset(roll->statements[which]);
+	return err;
+}
+
+/* ---- which intervals ------------------------------------------------------- */
+
+struct spans {
+	uint8_t level;
+	uint64_t before_ns, len_ns;
+	struct span *all;
+	size_t n, max;
+	bool is_open; /* all[n] is being gathered */
+};
+
+static uint64_t slot_of(const struct spans *spans, uint64_t start_ns)
+{
+	return start_ns / spans->len_ns;
+}
+
+/* The span being gathered ends here: is it one to merge? */
+static void close_span(struct spans *spans)
+{
+	if (!spans->is_open)
+		return;
+	spans->is_open = false;
+	uint64_t slot_end_ns;
+	uint64_t next_slot = slot_of(spans, spans->all[spans->n].start_ns) + 1;
+	if (!__builtin_mul_overflow(next_slot, spans->len_ns, &slot_end_ns) &&
+	    slot_end_ns <= spans->before_ns)
+		spans->n++;
+}
+
+static void add_interval(struct spans *spans, const struct vmop_db_interval *interval)
+{
+	if (interval->level != spans->level) {
+		close_span(spans);
+		return;
+	}
+	uint64_t end_ns = interval->start_ns + interval->len_ns;
+	if (spans->is_open && slot_of(spans, interval->start_ns) ==
+				      slot_of(spans, spans->all[spans->n].start_ns)) {
+		struct span *span = &spans->all[spans->n];
+		span->last = interval->id;
+		if (interval->start_ns < span->start_ns)
+			span->start_ns = interval->start_ns;
+		if (end_ns > span->end_ns)
+			span->end_ns = end_ns;
+		return;
+	}
+	close_span(spans);
+	spans->is_open = true;
+	spans->all[spans->n] = (struct span){.first = interval->id,
+					     .last = interval->id,
+					     .start_ns = interval->start_ns,
+					     .end_ns = end_ns};
+}
+
+/* Finds up to max spans, and one more to tell that there are more. all has room for max + 2. */
+static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	struct vmop_error *err = vmop_db_prepare(
+		db, "SELECT id, level, start_ns, len_ns FROM interval ORDER BY id", &stmt);
+	bool row;
+	while (!err && spans->n <= spans->max && !(err = vmop_db_step(db, stmt, &row)) && row) {
+		bool corrupt = false;
+		struct vmop_db_interval interval = {
+			.id = vmop_db_column_u32(stmt, 0, &corrupt),
+			.level = (uint8_t)vmop_db_column(stmt, 1, UINT8_MAX, &corrupt),
+			.start_ns = vmop_db_column(stmt, 2, INT64_MAX, &corrupt),
+			.len_ns = vmop_db_column(stmt, 3, INT64_MAX, &corrupt),
+		};
+		if (corrupt)
+			return vmop_db_corrupt(db, "a row of the table interval");
+		add_interval(spans, &interval);
+	}
+	close_span(spans);
+	return err;
+}
+
+/* ---- dead tasks -------------------------------------------------------------- */
+
+/* Binds what makes dead tasks one, from DEAD_TASK's row, to the first four of which's parameters. */
+static void bind_identity(struct roll *roll, enum statement which)
+{
+	sqlite3_reset(roll->statements[which]);
+	for (int i = 0; i < 4; i++)
+		sqlite3_bind_value(roll->statements[which], i + 1,
+				   sqlite3_column_value(roll->statements[DEAD_TASK], i));
+}
+
+/* The merged row for DEAD_TASK's row, made where there is none. */
+static struct vmop_error *merged_row(struct roll *roll, bool is_counted, uint32_t *ret)
+{
+	bool row;
+	bind_identity(roll, FIND_MERGED);
+	struct vmop_error *err = vmop_db_step(roll->db, roll->statements[FIND_MERGED], &row);
+	if (err)
+		return err;
+	if (row) {
+		int64_t id = sqlite3_column_int64(roll->statements[FIND_MERGED], 0);
+		*ret = (uint32_t)id;
+		return is_counted ? NULL : run_through(roll, COUNT_MERGED, 1, &id);
+	}
+	err = run(roll, NEXT_TASK_ID, &row, 0, NULL);
+	if (err)
+		return err;
+	int64_t id = sqlite3_column_int64(roll->statements[NEXT_TASK_ID], 0);
+	if (id < VMOP_DB_TASK_ID_LIMIT)
+		id = VMOP_DB_TASK_ID_LIMIT;
+	if (id > UINT32_MAX)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no more tasks can be numbered",
+				      roll->db->path);
+	*ret = (uint32_t)id;
+	bind_identity(roll, NEW_MERGED);
+	sqlite3_bind_int64(roll->statements[NEW_MERGED], 5, id);
+	return vmop_db_step(roll->db, roll->statements[NEW_MERGED], &row);
+}
+
+static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, uint32_t *ret)
+{
+	*ret = task;
+	if (task == 0 || task >= VMOP_DB_TASK_ID_LIMIT)
+		return NULL;
+	int64_t id = task;
+	bool row;
+	struct vmop_error *err = run(roll, DEAD_TASK, &row, 1, &id);
+	if (err || !row)
+		return err;
+	bool is_counted = sqlite3_column_int64(roll->statements[DEAD_TASK], 4) < 0;
+	err = merged_row(roll, is_counted, ret);
+	if (err || is_counted)
+		return err;
+	roll->db->ended_tasks++;
+	/* Its row is still being read from; it must not change under that. */
+	sqlite3_reset(roll->statements[DEAD_TASK]);
+	return run_through(roll, MARK_MERGED, 1, &id);
+}
+
+static struct vmop_error *destination_of(struct roll *roll, uint32_t task, uint32_t *ret)
+{
+	struct destination *destination;
+	HASH_FIND(hh, roll->destinations, &task, sizeof(task), destination);
+	if (!destination) {
+		uint32_t to;
+		struct vmop_error *err = look_up_destination(roll, task, &to);
+		if (err)
+			return err;
+		destination = malloc(sizeof(*destination));
+		if (!destination)
+			return &vmop_error_no_memory;
+		destination->from = task;
+		destination->to = to;
+		HASH_ADD(hh, roll->destinations, from, sizeof(destination->from), destination);
+	}
+	*ret = destination->to;
+	return NULL;
+}
+
+/* Rows that nothing refers to any more. */
+static struct vmop_error *sweep_tasks(struct vmop_db *db, uint64_t before_ns)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	bool row;
+	struct vmop_error *err = vmop_db_prepare(
+		db, "DELETE FROM task WHERE end_time_ns > 0 AND end_time_ns < ?1"
+		    " AND id NOT IN (SELECT task FROM chunk)", &stmt);
+	if (err)
+		return err;
+	sqlite3_bind_int64(stmt, 1, before_ns > INT64_MAX ? INT64_MAX : (int64_t)before_ns);
+	db->ended_tasks = 0;
+	return vmop_db_step(db, stmt, &row);
+}
+
+/* ---- one span ------------------------------------------------------------------ */
+
+static struct vmop_error *add_row(struct roll *roll, struct vmop_sums *sums)
+{
+	sqlite3_stmt *stmt = roll->statements[ROWS];
+	bool corrupt = false;
+	struct vmop_sum_key key = {
+		.place = vmop_db_column_u32(stmt, 0, &corrupt),
+		.stack = vmop_db_column_u32(stmt, 2, &corrupt),
+	};
+	uint32_t task = vmop_db_column_u32(stmt, 1, &corrupt);
+	const void *blob = sqlite3_column_blob(stmt, 3);
+	if (corrupt || !blob)
+		return vmop_db_corrupt(roll->db, "a row of the table chunk");
+	struct vmop_error *err = destination_of(roll, task, &key.task);
+	if (err)
+		return err;
+	struct vmop_sum *sum = vmop_sums_at(sums, &key);
+	if (!sum)
+		return &vmop_error_no_memory;
+	switch (vmop_sum_add_packed(sum, blob, (size_t)sqlite3_column_bytes(stmt, 3))) {
+	case VMOP_UNPACK_OK:
+		return NULL;
+	case VMOP_UNPACK_NO_MEMORY:
+		return &vmop_error_no_memory;
+	default:
+		return vmop_db_corrupt(roll->db, "a chunk's cells");
+	}
+}
+
+static struct vmop_error *add_rows(struct roll *roll, const int64_t *chunk_ids,
+				   struct vmop_sums *sums)
+{
+	bool row;
+	struct vmop_error *err = run(roll, ROWS, &row, 2, chunk_ids);
+	while (!err && row) {
+		err = add_row(roll, sums);
+		if (!err)
+			err = vmop_db_step(roll->db, roll->statements[ROWS], &row);
+	}
+	sqlite3_reset(roll->statements[ROWS]);
+	return err;
+}
+
+static struct vmop_error *put_sums(struct roll *roll, uint32_t interval, struct vmop_sums *sums)
+{
+	struct vmop_error *err = NULL;
+	uint32_t number = 0;
+	for (struct vmop_sum *sum = sums->all; !err && sum; sum = sum->hh.next) {
+		struct vmop_db_chunk_row row = {
+			.interval = interval,
+			.number = number++,
+			.place = sum->key.place,
+			.task = sum->key.task,
+			.stack = sum->key.stack,
+			.cells = vmop_sum_sort(sum),
+			.n_cells = sum->n_cells,
+		};
+		err = vmop_db_insert_chunk(roll->db, &row);
+	}
+	return err;
+}
+
+static struct vmop_error *merge_span(struct roll *roll, const struct span *span, uint8_t level)
+{
+	struct vmop_sums sums = {0};
+	int64_t ids[] = {span->first, span->last};
+	int64_t chunk_ids[] = {(int64_t)span->first << VMOP_SCHEMA_CHUNK_BITS,
+			       ((int64_t)span->last + 1) << VMOP_SCHEMA_CHUNK_BITS};
+	int64_t interval[] = {span->first, level + 1, (int64_t)span->start_ns,
+			      (int64_t)(span->end_ns - span->start_ns)};
+	struct vmop_error *err = add_rows(roll, chunk_ids, &sums);
+	if (!err)
+		err = run_through(roll, DELETE_CHUNKS, 2, chunk_ids);
+	if (!err)
+		err = run_through(roll, DELETE_INTERVALS, 2, ids);
+	if (!err)
+		err = run_through(roll, NEW_INTERVAL, 4, interval);
+	if (!err)
+		err = put_sums(roll, span->first, &sums);
+	if (!err)
+		err = run_through(roll, MERGE_LOSSES, 2, ids);
+	if (!err)
+		err = run_through(roll, DELETE_LOSSES, 2, ids);
+	vmop_sums_deinit(&sums);
+	return err;
+}
+
+static struct vmop_error *merge_spans(struct vmop_db *db, const struct spans *spans)
+{
+	_cleanup_(roll_deinit) struct roll roll = {0};
+	struct vmop_error *err = roll_init(&roll, db);
+	for (size_t i = 0; !err && i < spans->n && i < spans->max; i++)
+		err = merge_span(&roll, &spans->all[i], spans->level);
+	if (!err && db->ended_tasks >= SWEEP_AFTER_TASKS)
+		err = sweep_tasks(db, spans->before_ns);
+	return err;
+}
+
+struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t before_ns,
+				   uint64_t len_ns, unsigned max_intervals, bool *ret_more)
+{
+	*ret_more = false;
+	if (!db->is_writer || db->in_interval)
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", db->path,
+				      db->is_writer ? "an interval is open"
+						    : "opened for reading");
+	if (len_ns == 0 || max_intervals == 0 || level == UINT8_MAX)
+		return NULL;
+	_cleanup_free_ struct span *all = calloc((size_t)max_intervals + 2, sizeof(*all));
+	if (!all)
+		return &vmop_error_no_memory;
+	struct spans spans = {.level = level, .before_ns = before_ns, .len_ns = len_ns, .all = all,
+			      .max = max_intervals};
+	struct vmop_error *err = find_spans(db, &spans);
+	if (err || spans.n == 0)
+		return err;
+	err = vmop_db_run(db, VMOP_DB_BEGIN, "");
+	if (err)
+		return err;
+	err = merge_spans(db, &spans);
+	if (!err)
+		err = vmop_db_run(db, VMOP_DB_COMMIT, "");
+	if (err && !sqlite3_get_autocommit(db->sqlite))
+		vmop_error_destroy(vmop_db_run(db, VMOP_DB_ROLLBACK, ""));
+	*ret_more = !err && spans.n > spans.max;
+	return err;
+}

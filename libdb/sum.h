@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Cells added up over chunks: a table of sums, each with its cells in a hash
+ * table by offset.  Memory is that of the distinct (key, offset) pairs,
+ * however many samples or intervals they come from.
+ */
+#ifndef VMOP_LIBDB_SUM_H
+#define VMOP_LIBDB_SUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "libdb/pack.h"
+
+/* What tells sums apart. place is the caller's number for one. No padding: hashed as bytes. */
+struct vmop_sum_key {
+	uint32_t place, task, stack;
+};
+_Static_assert(sizeof(struct vmop_sum_key) == 12, "hashed as bytes");
+
+struct vmop_sum {
+	struct vmop_sum_key key;
+	uint64_t samples, weight_events; /* for who adds totals alone */
+	struct vmop_db_cell *slots;	 /* samples 0: free */
+	size_t n_cells, capacity;	 /* capacity: a power of two */
+	UT_hash_handle hh;
+};
+
+struct vmop_sums {
+	struct vmop_sum *all; /* uthash */
+	struct vmop_sum *last; /* looked up last */
+};
+
+void vmop_sums_deinit(struct vmop_sums *sums); /* a zeroed one is empty */
+
+/* The sum of key, made where there is none. NULL: out of memory. */
+struct vmop_sum *vmop_sums_at(struct vmop_sums *sums, const struct vmop_sum_key *key);
+
+/* Adds; what exceeds 64 bits stays at the greatest number. */
+enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blob,
+					   size_t len_bytes);
+void vmop_sum_add_total(struct vmop_sum *sum, uint64_t samples, uint64_t weight_events);
+
+/*
+ * Ends adding to it: its cells, ascending, n_cells of them, in place of the hash table.
+ * They are the sum's.
+ */
+const struct vmop_db_cell *vmop_sum_sort(struct vmop_sum *sum);
+
+#endif

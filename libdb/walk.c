@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reading chunks: totals, sums, and the chunks themselves. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdb/filter.h"
+#include "libdb/sum.h"
+
+static struct vmop_error *unpack_failed(struct vmop_db *db, enum vmop_unpack_error error)
+{
+	return error == VMOP_UNPACK_NO_MEMORY ? &vmop_error_no_memory
+					      : vmop_db_corrupt(db, "a chunk's cells");
+}
+
+/* ---- totals and sums ----------------------------------------------------- */
+
+struct summing {
+	const struct vmop_selection *selection;
+	unsigned merge;
+	const uint32_t *groups; /* by place: the first place that is the same when merged */
+	struct vmop_sums sums;
+};
+
+static struct vmop_error *sum_at(struct summing *summing, const struct vmop_chunk_row *row,
+				 struct vmop_sum **ret)
+{
+	struct vmop_sum_key key = {
+		.place = summing->groups ? summing->groups[row->place] : (uint32_t)row->place,
+		.task = summing->merge & VMOP_DB_MERGE_TASKS ? 0 : row->task,
+		.stack = summing->merge & VMOP_DB_MERGE_STACKS ? 0 : row->stack,
+	};
+	*ret = vmop_sums_at(&summing->sums, &key);
+	return *ret ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *add_total(void *arg, const struct vmop_chunk_row *row)
+{
+	struct vmop_sum *sum;
+	struct vmop_error *err = sum_at(arg, row, &sum);
+	if (!err)
+		vmop_sum_add_total(sum, row->samples, row->weight_events);
+	return err;
+}
+
+static struct vmop_error *add_cells(void *arg, const struct vmop_chunk_row *row)
+{
+	struct summing *summing = arg;
+	struct vmop_sum *sum;
+	struct vmop_error *err = sum_at(summing, row, &sum);
+	if (err)
+		return err;
+	enum vmop_unpack_error error = vmop_sum_add_packed(sum, row->cells, row->cells_len_bytes);
+	return error ? unpack_failed(summing->selection->db, error) : NULL;
+}
+
+static struct vmop_db_chunk_key key_of_sum(const struct summing *summing,
+					   const struct vmop_sum *sum)
+{
+	struct vmop_db_chunk_key key = summing->selection->places[sum->key.place].key;
+	key.task = sum->key.task;
+	key.stack = sum->key.stack;
+	if (summing->merge & VMOP_DB_MERGE_CPUS)
+		key.cpu = key.vcpu = -1;
+	return key;
+}
+
+struct vmop_error *vmop_db_each_total(struct vmop_db *db, const struct vmop_db_filter *filter,
+				      struct vmop_error *(*each)(void *arg,
+								 const struct vmop_db_total *total),
+				      void *arg)
+{
+	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
+	struct summing summing = {.selection = &selection};
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	if (!err)
+		err = vmop_selection_each_row(&selection, false, add_total, &summing);
+	for (struct vmop_sum *sum = summing.sums.all; !err && sum; sum = sum->hh.next) {
+		struct vmop_db_total total = {
+			.key = key_of_sum(&summing, sum),
+			.samples = sum->samples,
+			.weight_events = sum->weight_events,
+		};
+		err = each(arg, &total);
+	}
+	vmop_sums_deinit(&summing.sums);
+	return err;
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By image first; the rest only so that equals stand together and the order is always the same. */
+static int compare_places(const struct vmop_place *x, const struct vmop_place *y, unsigned merge)
+{
+	const struct vmop_db_chunk_key *a = &x->key, *b = &y->key;
+	int order = compare_u64(a->image, b->image);
+	if (!order)
+		order = compare_u64(a->domain, b->domain);
+	if (!order)
+		order = compare_u64(a->event, b->event);
+	if (!order)
+		order = compare_u64(a->billed, b->billed);
+	if (!order)
+		order = compare_u64((uint64_t)a->bill << 16 | a->mode << 8 | a->certainty,
+				    (uint64_t)b->bill << 16 | b->mode << 8 | b->certainty);
+	if (!order && !(merge & VMOP_DB_MERGE_CPUS))
+		order = compare_u64((uint64_t)(uint32_t)a->vcpu << 32 | (uint32_t)a->cpu,
+				    (uint64_t)(uint32_t)b->vcpu << 32 | (uint32_t)b->cpu);
+	return order;
+}
+
+struct ordering {
+	const struct vmop_place *places;
+	unsigned merge;
+};
+
+static int compare_indices(const void *a, const void *b, void *arg)
+{
+	const struct ordering *ordering = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_places(&ordering->places[x], &ordering->places[y], ordering->merge);
+	return order ? order : compare_u64(x, y);
+}
+
+/* Indices of all places in the order of compare_places. *ret is the caller's. */
+static struct vmop_error *order_places(const struct vmop_selection *selection, unsigned merge,
+				       uint32_t **ret)
+{
+	struct ordering ordering = {.places = selection->places, .merge = merge};
+	uint32_t *order = malloc((selection->n_places + 1) * sizeof(*order));
+	if (!order)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < selection->n_places; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, selection->n_places, sizeof(*order), compare_indices, &ordering);
+	*ret = order;
+	return NULL;
+}
+
+/*
+ * groups[i]: the first place, in order, that is the same as place i when merged; and
+ * ranks[i]: where place i stands in the order.
+ */
+static void group_places(const struct vmop_selection *selection, const uint32_t *order,
+			 unsigned merge, uint32_t *groups, uint32_t *ranks)
+{
+	const struct vmop_place *places = selection->places;
+	for (size_t i = 0; i < selection->n_places; i++) {
+		bool same = i > 0 && compare_places(&places[order[i - 1]], &places[order[i]],
+						    merge) == 0;
+		groups[order[i]] = same ? groups[order[i - 1]] : order[i];
+		ranks[order[i]] = (uint32_t)i;
+	}
+}
+
+static int compare_sums(const void *a, const void *b, void *arg)
+{
+	const uint32_t *ranks = arg;
+	const struct vmop_sum_key *x = &(*(struct vmop_sum *const *)a)->key;
+	const struct vmop_sum_key *y = &(*(struct vmop_sum *const *)b)->key;
+	int order = compare_u64(ranks[x->place], ranks[y->place]);
+	return order ? order
+		     : compare_u64((uint64_t)x->task << 32 | x->stack,
+				   (uint64_t)y->task << 32 | y->stack);
+}
+
+static struct vmop_error *each_sum_ordered(struct summing *summing, uint32_t *ranks,
+					   struct vmop_error *(*each)(void *,
+								      const struct vmop_db_sum *),
+					   void *arg)
+{
+	size_t n = HASH_COUNT(summing->sums.all), i = 0;
+	_cleanup_free_ struct vmop_sum **ordered = malloc((n + 1) * sizeof(struct vmop_sum *));
+	if (!ordered)
+		return &vmop_error_no_memory;
+	for (struct vmop_sum *sum = summing->sums.all; sum; sum = sum->hh.next)
+		ordered[i++] = sum;
+	qsort_r(ordered, n, sizeof(*ordered), compare_sums, ranks);
+	struct vmop_error *err = NULL;
+	for (i = 0; !err && i < n; i++) {
+		struct vmop_db_sum sum = {
+			.key = key_of_sum(summing, ordered[i]),
+			.cells = vmop_sum_sort(ordered[i]),
+			.n_cells = ordered[i]->n_cells,
+		};
+		err = each(arg, &sum);
+	}
+	return err;
+}
+
+struct vmop_error *vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter,
+				    unsigned merge,
+				    struct vmop_error *(*each)(void *arg,
+							       const struct vmop_db_sum *sum),
+				    void *arg)
+{
+	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
+	_cleanup_free_ uint32_t *order = NULL, *groups = NULL;
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	if (!err)
+		err = order_places(&selection, merge, &order);
+	if (err)
+		return err;
+	groups = malloc((2 * selection.n_places + 1) * sizeof(*groups));
+	if (!groups)
+		return &vmop_error_no_memory;
+	uint32_t *ranks = groups + selection.n_places;
+	group_places(&selection, order, merge, groups, ranks);
+	struct summing summing = {.selection = &selection, .merge = merge, .groups = groups};
+	err = vmop_selection_each_row(&selection, true, add_cells, &summing);
+	if (!err)
+		err = each_sum_ordered(&summing, ranks, each, arg);
+	vmop_sums_deinit(&summing.sums);
+	return err;
+}
+
+/* ---- the chunks themselves ----------------------------------------------- */
+
+/*
+ * Chunks come in the order of time and are wanted by image: they are kept, packed
+ * as they are, and then handed out in the order of their places.
+ */
+struct kept {
+	uint32_t interval, place; /* indices into the selection's */
+	uint32_t task, stack;
+	size_t at, len_bytes; /* of the cells, in keeping.bytes */
+};
+
+struct keeping {
+	struct kept *all;
+	size_t n, capacity;
+	uint8_t *bytes;
+	size_t n_bytes, bytes_capacity;
+};
+
+static void keeping_deinit(struct keeping *keeping)
+{
+	free(keeping->all);
+	free(keeping->bytes);
+}
+
+static bool grow(void *array_pointer, size_t *capacity, size_t wanted, size_t each_bytes)
+{
+	void **array = array_pointer;
+	if (wanted <= *capacity)
+		return true;
+	size_t larger = *capacity * 2 > wanted ? *capacity * 2 : wanted + 1024;
+	void *grown = realloc(*array, larger * each_bytes);
+	if (!grown)
+		return false;
+	*array = grown;
+	*capacity = larger;
+	return true;
+}
+
+static struct vmop_error *keep(void *arg, const struct vmop_chunk_row *row)
+{
+	struct keeping *keeping = arg;
+	size_t n_bytes = keeping->n_bytes + row->cells_len_bytes;
+	if (!grow(&keeping->all, &keeping->capacity, keeping->n + 1, sizeof(*keeping->all)) ||
+	    !grow(&keeping->bytes, &keeping->bytes_capacity, n_bytes, 1))
+		return &vmop_error_no_memory;
+	memcpy(keeping->bytes + keeping->n_bytes, row->cells, row->cells_len_bytes);
+	keeping->all[keeping->n++] = (struct kept){
+		.interval = (uint32_t)row->interval,
+		.place = (uint32_t)row->place,
+		.task = row->task,
+		.stack = row->stack,
+		.at = keeping->n_bytes,
+		.len_bytes = row->cells_len_bytes,
+	};
+	keeping->n_bytes = n_bytes;
+	return NULL;
+}
+
+/* A counting sort by place, in its order; chunks of one place stay in the order of time. */
+static struct vmop_error *order_kept(const struct keeping *keeping, const uint32_t *order,
+				     size_t n_places, const struct kept ***ret)
+{
+	const struct kept **sorted = malloc((keeping->n + 1) * sizeof(const struct kept *));
+	_cleanup_free_ size_t *next = calloc(n_places + 1, sizeof(*next));
+	if (!sorted || !next) {
+		free(sorted);
+		return &vmop_error_no_memory;
+	}
+	for (size_t i = 0; i < keeping->n; i++)
+		next[keeping->all[i].place]++;
+	for (size_t i = 0, at = 0; i < n_places; i++) {
+		size_t count = next[order[i]];
+		next[order[i]] = at;
+		at += count;
+	}
+	for (size_t i = 0; i < keeping->n; i++)
+		sorted[next[keeping->all[i].place]++] = &keeping->all[i];
+	*ret = sorted;
+	return NULL;
+}
+
+static struct vmop_error *hand_out(const struct vmop_selection *selection,
+				   const struct keeping *keeping, const struct kept *kept,
+				   struct vmop_cells *cells,
+				   struct vmop_error *(*each)(void *, const struct vmop_db_chunk *),
+				   void *arg)
+{
+	enum vmop_unpack_error error =
+		vmop_unpack_all(keeping->bytes + kept->at, kept->len_bytes, cells);
+	if (error)
+		return unpack_failed(selection->db, error);
+	struct vmop_db_chunk chunk = {
+		.key = selection->places[kept->place].key,
+		.interval = &selection->intervals[kept->interval],
+		.cells = cells->all,
+		.n_cells = cells->n,
+	};
+	chunk.key.task = kept->task;
+	chunk.key.stack = kept->stack;
+	return each(arg, &chunk);
+}
+
+struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_filter *filter,
+				      struct vmop_error *(*each)(void *arg,
+								 const struct vmop_db_chunk *chunk),
+				      void *arg)
+{
+	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
+	_cleanup_(keeping_deinit) struct keeping keeping = {0};
+	_cleanup_free_ uint32_t *order = NULL;
+	_cleanup_free_ const struct kept **sorted = NULL;
+	struct vmop_cells cells = {0};
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	if (!err)
+		err = vmop_selection_each_row(&selection, true, keep, &keeping);
+	if (!err)
+		err = order_places(&selection, 0, &order);
+	if (!err)
+		err = order_kept(&keeping, order, selection.n_places, &sorted);
+	for (size_t i = 0; !err && i < keeping.n; i++)
+		err = hand_out(&selection, &keeping, sorted[i], &cells, each, arg);
+	free(cells.all);
+	return err;
+}
