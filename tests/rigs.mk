@@ -5,7 +5,9 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/check-lib.sh tests/rigs/run-all \
-	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check
+	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \
+	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
+	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check
 
 # The first run downloads kernels and needs some minutes; without them everything is skipped.
 .PHONY: check-rigs

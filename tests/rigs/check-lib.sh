@@ -20,7 +20,8 @@ verdict() {
 # between NAME VALUE LOW HIGH: numbers, inclusive.
 between() {
 	local bad=1
-	awk -v v="$2" -v l="$3" -v h="$4" 'BEGIN { exit !(v != "" && v + 0 >= l && v + 0 <= h) }' && bad=0
+	awk -v v="$2" -v l="$3" -v h="$4" 'BEGIN {
+		exit !(v ~ /^-?[0-9]+([.][0-9]+)?$/ && v + 0 >= l && v + 0 <= h) }' && bad=0
 	verdict $bad "$1: ${2:-nothing} (wanted $3 to $4)"
 }
 
@@ -43,6 +44,35 @@ matches() {
 ran() {
 	same "exit status of $1" "$(cat "$1.status" 2>/dev/null)" "${2:-0}"
 	[ "$(cat "$1.status" 2>/dev/null)" = "${2:-0}" ] || head -n 5 "$1.err" || true
+}
+
+# csv FILE COLUMN...: the columns of these names, tab separated, a line a row. A missing one is empty.
+csv() {
+	local file=$1
+	shift
+	awk -v wanted="$*" '
+		# One RFC 4180 line, without line ends inside fields, into field[1..n].
+		function split_csv(line,    n, i, c, quoted) {
+			n = 1; quoted = 0; delete field
+			for (i = 1; i <= length(line); i++) {
+				c = substr(line, i, 1)
+				if (c == "\"" && quoted && substr(line, i + 1, 1) == "\"") { field[n] = field[n] c; i++ }
+				else if (c == "\"") quoted = !quoted
+				else if (c == "," && !quoted) n++
+				else field[n] = field[n] c
+			}
+			return n
+		}
+		NR == 1 { n = split_csv($0); for (i = 1; i <= n; i++) at[field[i]] = i; w = split(wanted, want, " "); next }
+		{ split_csv($0); for (i = 1; i <= w; i++) printf "%s%s", (want[i] in at) ? field[at[want[i]]] : "", i < w ? "\t" : "\n" }
+	' "$file"
+}
+
+# samples_of FILE DOMAIN [MODE [SYMBOL-PATTERN [IMAGE-PATTERN]]]: sum of the samples column; MODE
+# "." is any, patterns are extended and unanchored.
+samples_of() {
+	csv "$1" domain mode symbol image samples | awk -F'\t' -v d="$2" -v m="${3:-.}" -v s="${4:-.*}" -v i="${5:-.*}" '
+		$1 == d && (m == "." || $2 == m) && $3 ~ s && $4 ~ i { n += $5 } END { print n + 0 }'
 }
 
 # percent PART WHOLE: with one decimal.
