@@ -126,9 +126,14 @@ static bool place(const struct table *table, const GElf_Sym *symbol, const GElf_
 
 	if (section) {
 		uint64_t into = relocatable ? value : value - section->sh_addr;
-		if (into >= section->sh_size)
+		if (into < section->sh_size)
+			in_section = section->sh_size - into;
+		/*
+		 * One that marks a section's end belongs to nothing. A function outside of its
+		 * section is what objcopy(1) makes of .dynsym when it removes a section.
+		 */
+		else if (relocatable || GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
 			return false;
-		in_section = section->sh_size - into;
 	}
 	if (!table->layout) {
 		*ret_offset = value;

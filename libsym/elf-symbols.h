@@ -20,4 +20,9 @@ struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf *elf, uint32_t tab
 					const struct vmop_elf *layout,
 					struct vmop_symtab_builder *builder);
 
+/* What a stripped file has left: .dynsym, and the mini debug info that completes it. */
+struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf *elf,
+						const struct vmop_elf *layout,
+						struct vmop_symtab_builder *builder);
+
 #endif

@@ -2,7 +2,17 @@
 #include "libsym/symtab.h"
 
 #include "libsym/elf-symbols.h"
+#include "libsym/mini-debug-info.h"
+#include "libsym/plt.h"
 #include "libutil/cleanup.h"
+
+struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf *elf,
+						const struct vmop_elf *layout,
+						struct vmop_symtab_builder *builder)
+{
+	struct vmop_error *err = vmop_elf_symbols_add(elf, SHT_DYNSYM, layout, builder);
+	return err ? err : vmop_mini_debug_info_add(elf, layout, builder);
+}
 
 struct vmop_error *vmop_symtab_read_elf(int fd, const char *path, unsigned flags,
 					struct vmop_symtab **ret)
@@ -15,7 +25,9 @@ struct vmop_error *vmop_symtab_read_elf(int fd, const char *path, unsigned flags
 	const struct vmop_elf *layout = flags & VMOP_SYMTAB_ADDRESSES ? NULL : elf;
 	err = vmop_elf_symbols_add(elf, SHT_SYMTAB, layout, &builder);
 	if (!err && builder.n == 0)
-		err = vmop_elf_symbols_add(elf, SHT_DYNSYM, layout, &builder);
+		err = vmop_elf_dynamic_symbols_add(elf, layout, &builder);
+	if (!err && layout)
+		err = vmop_plt_add(elf, &builder);
 	if (err)
 		return err;
 	return vmop_symtab_builder_finish(&builder, ret);

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-noinst_LTLIBRARIES += libsym/libsym.la
-libsym_libsym_la_SOURCES = \
+# libsymtab.la reads symbol tables and build-ids: all that the daemon needs, without the
+# network client behind debuginfod.  libsym.la is that and the resolver, for readers.
+noinst_LTLIBRARIES += libsym/libsymtab.la libsym/libsym.la
+libsym_libsymtab_la_SOURCES = \
 	libsym/build-id.c libsym/build-id.h \
 	libsym/elf-file.c libsym/elf-file.h \
 	libsym/elf-symbols.c libsym/elf-symbols.h \
 	libsym/elf-symtab.c \
 	libsym/kallsyms.c libsym/kallsyms.h \
 	libsym/kernel-image.c \
-	libsym/resolver.h \
+	libsym/mini-debug-info.c libsym/mini-debug-info.h \
+	libsym/plt.c libsym/plt.h \
 	libsym/symtab.c libsym/symtab.h \
 	libsym/symtab-builder.c libsym/symtab-builder.h
-libsym_libsym_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS)
-libsym_libsym_la_LIBADD = $(LIBELF_LIBS)
+libsym_libsymtab_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS)
+libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS)
+
+libsym_libsym_la_SOURCES = \
+	libsym/debuginfod-client.c libsym/debuginfod-client.h \
+	libsym/demangle.c libsym/demangle.h \
+	libsym/file-finder.c libsym/file-finder.h \
+	libsym/image-file.c libsym/image-file.h \
+	libsym/name-table.c libsym/name-table.h \
+	libsym/resolver.c libsym/resolver.h
+libsym_libsym_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) $(DEBUGINFOD_CFLAGS)
+libsym_libsym_la_LIBADD = libsym/libsymtab.la $(DEBUGINFOD_LIBS) $(IBERTY_LIBS)

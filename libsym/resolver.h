@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From an image to names: finds the best symbols there are for it, and answers
- * look-ups.  For readers; the daemon never includes this.
+ * look-ups.  For readers; the daemon never includes this.  One thread at a time.
  */
 #ifndef VMOP_LIBSYM_RESOLVER_H
 #define VMOP_LIBSYM_RESOLVER_H
@@ -25,7 +25,11 @@ struct vmop_resolver_options {
 	/* Folders searched for an image's file by its path, then by its base name (--image-path). */
 	const char *const *image_paths;
 	size_t n_image_paths;
-	const char *root;	      /* prefix of all paths (--root), or NULL */
+	/*
+	 * The folder that images' own paths and debug_paths are looked for in (--root), or NULL: "/".
+	 * image_paths stand as they are.  Links inside it stay inside.
+	 */
+	const char *root;
 	const char *const *debug_paths; /* NULL: {"/usr/lib/debug"} */
 	size_t n_debug_paths;
 	bool use_debuginfod; /* only where DEBUGINFOD_URLS is set */
@@ -40,16 +44,23 @@ struct vmop_image_ref {
 	bool addresses; /* offsets are st_value addresses, not file offsets */
 };
 
+/* Copies the options. A root that can't be opened is an error. */
 struct vmop_error *vmop_resolver_create(const struct vmop_resolver_options *options,
 					struct vmop_resolver **ret);
-void vmop_resolver_destroy(struct vmop_resolver *resolver);
+void vmop_resolver_destroy(struct vmop_resolver *resolver); /* NULL is allowed */
 
 /*
- * The symbols of ref, by: the file itself when its build-id is the wanted one, a
- * debug file by build-id, by .gnu_debuglink, debuginfod.  The best of them is
- * taken: .symtab of any before mini debug info before .dynsym.  *ret is owned by
- * the resolver.  NULL with no error where there is none; then *ret_why (never
- * freed) says why: "no such file", "build-id differs", "no symbols", ...
+ * The symbols of ref.  Its file is looked for under ref->root (where no other root is
+ * given), under the root, in image_paths, and, when its build-id is known, in
+ * debug_paths and by debuginfod; its debug file by build-id, by .gnu_debuglink and by
+ * debuginfod.  What has another build-id than ref's, or none, is never used.  The best is
+ * taken: .symtab of any of them before .dynsym with mini debug info.
+ *
+ * *ret is the resolver's until it is destroyed, the same for the same image.
+ * *ret is NULL, with no error, where there is nothing; *ret_why then says why ("no
+ * such file", "its build-id differs", "no symbols", ...).  Where *ret is not NULL,
+ * *ret_why is NULL, or says what is to be known of it ("not verified: ...").
+ * *ret_why is never freed by the caller.  The one error is being out of memory.
  */
 struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 					const struct vmop_image_ref *ref,
@@ -57,8 +68,8 @@ struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 
 /*
  * The name to show: demangled as the options say; mangled itself where it isn't a C++,
- * Rust, ... name.  Owned by the resolver until it is destroyed; the same pointer
- * for the same text.
+ * Rust name, or is longer than 4 KiB.  Owned by the resolver until it is destroyed;
+ * the same pointer for the same text.  Without memory, mangled is given back.
  */
 const char *vmop_resolver_name(struct vmop_resolver *resolver, const char *mangled);
 

@@ -38,6 +38,12 @@ int target_global(int x)
 	return target_local(x) + 7;
 }
 
+/* In .dynsym too (see tests/libsym.mk). */
+int target_exported(int x)
+{
+	return x + 70;
+}
+
 int target_alias(int x) __attribute__((alias("target_global")));
 int target_weak_alias(int x) __attribute__((weak, alias("target_global")));
 int __target_alias(int x) __attribute__((alias("target_global")));

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libsym/demangle.h"
+
+#include "config.h"
+
+#ifdef HAVE_IBERTY
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libiberty gives up on C++ names beyond 1 KiB by itself; Rust's can be longer. */
+#define MAX_MANGLED_BYTES 4096
+#define MAX_OUTPUT_BYTES 65536
+
+struct output {
+	char *text;
+	size_t len_bytes, capacity;
+	bool no_memory;
+	bool rust; /* its printer has dealt with what stands behind the name */
+	jmp_buf enough;
+};
+
+/*
+ * A name of 200 bytes can stand for 2^60 (each substitution twice the one before),
+ * and libiberty's printer cannot be told to stop: leaving it is the one way out.
+ * It holds no memory but its stack there (and one identifier's in Rust's case).
+ */
+static void append(const char *text, size_t len_bytes, void *arg)
+{
+	struct output *output = arg;
+	if (len_bytes >= MAX_OUTPUT_BYTES - output->len_bytes)
+		longjmp(output->enough, 1);
+	if (output->capacity - output->len_bytes <= len_bytes) {
+		size_t wanted = output->capacity ? output->capacity : 128;
+		while (wanted - output->len_bytes <= len_bytes)
+			wanted *= 2;
+		char *grown = realloc(output->text, wanted);
+		if (!grown) {
+			output->no_memory = true;
+			longjmp(output->enough, 1);
+		}
+		output->text = grown;
+		output->capacity = wanted;
+	}
+	memcpy(output->text + output->len_bytes, text, len_bytes);
+	output->len_bytes += len_bytes;
+	output->text[output->len_bytes] = '\0';
+}
+
+static bool print(const char *mangled, int options, struct output *output)
+{
+	if (setjmp(output->enough))
+		return false;
+	/* As c++filt does: Rust's legacy names are C++ names too, so they go first. */
+	output->rust = rust_demangle_callback(mangled, options, append, output);
+	if (output->rust)
+		return true;
+	output->len_bytes = 0;
+	return mangled[0] == '_' && mangled[1] == 'Z' &&
+	       cplus_demangle_v3_callback(mangled, options, append, output);
+}
+
+/* Without parameters libiberty passes over a clone's mark; with them it does just this. */
+static bool append_clone(const char *mangled, struct output *output)
+{
+	const char *clone = strchr(mangled, '.');
+	if (!clone || output->rust)
+		return true;
+	if (setjmp(output->enough))
+		return false;
+	append(" [clone ", 8, output);
+	append(clone, strlen(clone), output);
+	append("]", 1, output);
+	return true;
+}
+
+bool vmop_demangle_name(const char *mangled, bool with_parameters, char **ret)
+{
+	int options = DMGL_ANSI | (with_parameters ? DMGL_PARAMS : 0);
+	struct output output = {0};
+
+	*ret = NULL;
+	if (mangled[0] != '_' || (mangled[1] != 'Z' && mangled[1] != 'R') ||
+	    strnlen(mangled, MAX_MANGLED_BYTES) == MAX_MANGLED_BYTES)
+		return true;
+	bool done = print(mangled, options, &output) && output.len_bytes > 0;
+	if (done && !with_parameters)
+		done = append_clone(mangled, &output);
+	if (done)
+		*ret = output.text;
+	else
+		free(output.text);
+	return !output.no_memory;
+}
+
+#else
+
+bool vmop_demangle_name(const char *mangled, bool with_parameters, char **ret)
+{
+	(void)mangled;
+	(void)with_parameters;
+	*ret = NULL;
+	return true;
+}
+
+#endif

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libsym/file-finder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+
+/* Why nothing was found, the more telling the later. */
+enum why { WHY_NO_FILE, WHY_DELETED, WHY_NO_PERMISSION, WHY_DAMAGED, WHY_OTHER_BUILD_ID };
+
+static const char *const whys[] = {
+	[WHY_NO_FILE] = "no such file",
+	[WHY_DELETED] = "the file was deleted",
+	[WHY_NO_PERMISSION] = "no permission to read the file",
+	[WHY_DAMAGED] = "not an ELF file, or a damaged one",
+	[WHY_OTHER_BUILD_ID] = "its build-id differs: the file was replaced since",
+};
+
+/* One search for an image's file. */
+struct search {
+	const struct vmop_file_finder *finder;
+	const struct vmop_image_ref *ref;
+	enum why why;
+	struct vmop_image_file *found; /* owned */
+};
+
+static void free_paths(char **paths)
+{
+	for (char **path = paths; path && *path; path++)
+		free(*path);
+	free(paths);
+}
+
+static struct vmop_error *copy_paths(const char *const *paths, size_t n, char ***ret)
+{
+	*ret = calloc(n + 1, sizeof(**ret));
+	if (!*ret)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < n; i++) {
+		(*ret)[i] = strdup(paths[i]);
+		if (!(*ret)[i])
+			return &vmop_error_no_memory;
+	}
+	return NULL;
+}
+
+static struct vmop_error *init(struct vmop_file_finder *finder,
+			       const struct vmop_resolver_options *options)
+{
+	static const char *const usual_debug_paths[] = {"/usr/lib/debug"};
+	const char *const *debug_paths = options->debug_paths;
+	size_t n_debug_paths = options->n_debug_paths;
+
+	if (!debug_paths) {
+		debug_paths = usual_debug_paths;
+		n_debug_paths = 1;
+	}
+	struct vmop_error *err =
+		copy_paths(options->image_paths, options->n_image_paths, &finder->image_paths);
+	if (!err)
+		err = copy_paths(debug_paths, n_debug_paths, &finder->debug_paths);
+	if (err)
+		return err;
+	if (options->root) {
+		int fd = open(options->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			return vmop_error_os(errno, "%s", options->root);
+		finder->root_fd = fd;
+	}
+	if (options->use_debuginfod)
+		finder->debuginfod = vmop_debuginfod_client_create();
+	return NULL;
+}
+
+struct vmop_error *vmop_file_finder_init(struct vmop_file_finder *finder,
+					 const struct vmop_resolver_options *options)
+{
+	*finder = (struct vmop_file_finder){.root_fd = AT_FDCWD};
+	struct vmop_error *err = init(finder, options);
+	if (err)
+		vmop_file_finder_deinit(finder);
+	return err;
+}
+
+void vmop_file_finder_deinit(struct vmop_file_finder *finder)
+{
+	free_paths(finder->image_paths);
+	free_paths(finder->debug_paths);
+	if (finder->root_fd >= 0)
+		close(finder->root_fd);
+	vmop_debuginfod_client_destroy(finder->debuginfod);
+	*finder = (struct vmop_file_finder){.root_fd = AT_FDCWD};
+}
+
+/* The folder of a container, -1 where it is gone or can't be looked into. */
+static int open_container(const struct vmop_file_finder *finder, const struct vmop_image_ref *ref)
+{
+	if (!ref->root || !ref->root[0] || finder->root_fd != AT_FDCWD)
+		return -1;
+	return open(ref->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool is_wanted_build(const struct vmop_image_ref *ref, const struct vmop_image_file *file)
+{
+	return ref->build_id.len_bytes == 0 ||
+	       vmop_build_id_equal(&ref->build_id, &file->build_id);
+}
+
+/* Being out of memory is the one failure that ends a search; any other is a reason. */
+static struct vmop_error *note_failure(struct search *search, struct vmop_error *err)
+{
+	enum why why = WHY_NO_FILE;
+	if (err->code == VMOP_ERROR_NO_MEMORY)
+		return err;
+	if (err->os_errno == EACCES || err->os_errno == EPERM)
+		why = WHY_NO_PERMISSION;
+	else if (err->os_errno == 0)
+		why = WHY_DAMAGED;
+	if (why > search->why)
+		search->why = why;
+	vmop_error_destroy(err);
+	return NULL;
+}
+
+static struct vmop_error *check(struct search *search, struct vmop_error *err,
+				struct vmop_image_file *file)
+{
+	if (err)
+		return note_failure(search, err);
+	if (is_wanted_build(search->ref, file)) {
+		search->found = file;
+		return NULL;
+	}
+	search->why = WHY_OTHER_BUILD_ID;
+	vmop_image_file_close(file);
+	return NULL;
+}
+
+static struct vmop_error *try_image(struct search *search, int root_fd, const char *path)
+{
+	struct vmop_image_file *file = NULL;
+	if (search->found)
+		return NULL;
+	struct vmop_error *err = vmop_image_file_open(root_fd, path, &file);
+	return check(search, err, file);
+}
+
+/* folder + "/" + path, and then folder + "/" + its last part. */
+static struct vmop_error *try_image_folder(struct search *search, const char *folder,
+					   const char *path)
+{
+	_cleanup_free_ char *whole = NULL, *last = NULL;
+	if (asprintf(&whole, "%s/%s", folder, path + (path[0] == '/')) < 0)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = try_image(search, AT_FDCWD, whole);
+	if (err || search->found)
+		return err;
+	const char *slash = strrchr(path, '/');
+	if (asprintf(&last, "%s/%s", folder, slash ? slash + 1 : path) < 0)
+		return &vmop_error_no_memory;
+	return try_image(search, AT_FDCWD, last);
+}
+
+/* Under the container's root, the root, or none. */
+static struct vmop_error *try_roots(struct search *search, const char *path)
+{
+	struct vmop_error *err = NULL;
+	if (path[0] != '/')
+		return NULL;
+	_cleanup_close_ int container = open_container(search->finder, search->ref);
+	if (container >= 0)
+		err = try_image(search, container, path);
+	return err ? err : try_image(search, search->finder->root_fd, path);
+}
+
+static char *path_by_build_id(const char *folder, const struct vmop_build_id *id,
+			      const char *suffix)
+{
+	char hex[2 * VMOP_BUILD_ID_MAX_BYTES + 1], *path;
+	vmop_build_id_format(id, hex);
+	return asprintf(&path, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix) < 0 ? NULL
+											    : path;
+}
+
+/* Distributions link programs there too, beside their debug files. */
+static struct vmop_error *try_build_id(struct search *search)
+{
+	const struct vmop_file_finder *finder = search->finder;
+	const struct vmop_build_id *id = &search->ref->build_id;
+
+	if (id->len_bytes < 2)
+		return NULL;
+	for (char **folder = finder->debug_paths; *folder && !search->found; folder++) {
+		_cleanup_free_ char *path = path_by_build_id(*folder, id, "");
+		if (!path)
+			return &vmop_error_no_memory;
+		struct vmop_error *err = try_image(search, finder->root_fd, path);
+		if (!err && finder->root_fd != AT_FDCWD)
+			err = try_image(search, AT_FDCWD, path);
+		if (err)
+			return err;
+	}
+	if (search->found)
+		return NULL;
+	int fd = vmop_debuginfod_client_find(finder->debuginfod, VMOP_DEBUGINFOD_EXECUTABLE, id);
+	if (fd < 0)
+		return NULL;
+	struct vmop_image_file *file = NULL;
+	struct vmop_error *err = vmop_image_file_open_fd(fd, search->ref->path, &file);
+	return check(search, err, file);
+}
+
+static struct vmop_error *search_all(struct search *search, const char *path)
+{
+	struct vmop_error *err = try_roots(search, path);
+	for (char **folder = search->finder->image_paths; *folder && !err && !search->found;
+	     folder++)
+		err = try_image_folder(search, *folder, path);
+	if (!err && !search->found)
+		err = try_build_id(search);
+	return err;
+}
+
+struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *finder,
+					       const struct vmop_image_ref *ref,
+					       struct vmop_image_file **ret, const char **ret_why)
+{
+	static const char deleted[] = " (deleted)";
+	struct search search = {.finder = finder, .ref = ref};
+	_cleanup_free_ char *path = strdup(ref->path ? ref->path : "");
+	if (!path)
+		return &vmop_error_no_memory;
+	/* The kernel marks what was unlinked; a file of that name is the one if the build-id says so. */
+	size_t len = strlen(path), mark_len = sizeof(deleted) - 1;
+	bool was_deleted = len > mark_len && strcmp(path + len - mark_len, deleted) == 0;
+	if (was_deleted) {
+		path[len - mark_len] = '\0';
+		search.why = WHY_DELETED;
+	}
+	struct vmop_error *err = NULL;
+	if (!was_deleted || ref->build_id.len_bytes)
+		err = search_all(&search, path);
+	if (err) {
+		vmop_image_file_close(search.found);
+		return err;
+	}
+	*ret = search.found;
+	*ret_why = search.found ? NULL : whys[search.why];
+	return NULL;
+}
+
+/* One search for debug files. */
+struct debug_search {
+	const struct vmop_file_finder *finder;
+	const struct vmop_image_file *image; /* may be NULL */
+	struct vmop_build_id build_id;	     /* of the image; may be none */
+	struct vmop_error *(*use)(void *arg, const struct vmop_image_file *file, bool *done);
+	void *arg;
+	bool done;
+};
+
+/* A debug file must prove that it belongs to the image: by build-id, else by crc (NULL: none). */
+static struct vmop_error *try_debug(struct debug_search *search, struct vmop_error *err,
+				    struct vmop_image_file *file, const uint32_t *crc)
+{
+	if (err) {
+		if (err->code == VMOP_ERROR_NO_MEMORY)
+			return err;
+		vmop_error_destroy(err);
+		return NULL;
+	}
+	bool belongs = search->build_id.len_bytes && file->build_id.len_bytes
+			       ? vmop_build_id_equal(&search->build_id, &file->build_id)
+			       : crc && vmop_image_file_has_crc(file, *crc);
+	if (belongs)
+		err = search->use(search->arg, file, &search->done);
+	vmop_image_file_close(file);
+	return err;
+}
+
+static struct vmop_error *try_debug_path(struct debug_search *search, int root_fd,
+					 const char *path, const uint32_t *crc)
+{
+	struct vmop_image_file *file = NULL;
+	if (search->done)
+		return NULL;
+	struct vmop_error *err = vmop_image_file_open(root_fd, path, &file);
+	return try_debug(search, err, file, crc);
+}
+
+static struct vmop_error *try_debug_by_build_id(struct debug_search *search, int root_fd)
+{
+	if (search->build_id.len_bytes < 2)
+		return NULL;
+	for (char **folder = search->finder->debug_paths; *folder; folder++) {
+		_cleanup_free_ char *path = path_by_build_id(*folder, &search->build_id, ".debug");
+		if (!path)
+			return &vmop_error_no_memory;
+		struct vmop_error *err = try_debug_path(search, root_fd, path, NULL);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* The places that gdb's manual names ("Separate Debug Files"); folder ends without a slash. */
+static struct vmop_error *try_link_places(struct debug_search *search, int root_fd,
+					  const char *folder, const char *name, uint32_t crc)
+{
+	static const char *const below[] = {"", "/.debug"};
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		_cleanup_free_ char *path = NULL;
+		if (asprintf(&path, "%s%s/%s", folder, below[i], name) < 0)
+			return &vmop_error_no_memory;
+		struct vmop_error *err = try_debug_path(search, root_fd, path, &crc);
+		if (err)
+			return err;
+	}
+	for (char **debug = search->finder->debug_paths; *debug; debug++) {
+		_cleanup_free_ char *path = NULL;
+		if (asprintf(&path, "%s%s/%s", *debug, folder, name) < 0)
+			return &vmop_error_no_memory;
+		struct vmop_error *err = try_debug_path(search, root_fd, path, &crc);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct vmop_error *try_debug_by_link(struct debug_search *search, int root_fd)
+{
+	const char *name;
+	uint32_t crc;
+	if (!search->image || !vmop_image_file_debug_link(search->image, &name, &crc))
+		return NULL;
+	_cleanup_free_ char *folder = strdup(search->image->path);
+	if (!folder)
+		return &vmop_error_no_memory;
+	char *slash = strrchr(folder, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return try_link_places(search, root_fd, folder, name, crc);
+}
+
+static struct vmop_error *search_debug(struct debug_search *search,
+				       const struct vmop_image_ref *ref)
+{
+	_cleanup_close_ int container = open_container(search->finder, ref);
+	const int roots[] = {container, search->finder->root_fd, AT_FDCWD};
+	struct vmop_error *err = NULL;
+
+	for (size_t i = 0; i < 3 && !err && !search->done; i++) {
+		if (roots[i] < 0 && roots[i] != AT_FDCWD)
+			continue;
+		err = try_debug_by_build_id(search, roots[i]);
+		if (!err && !search->done)
+			err = try_debug_by_link(search, roots[i]);
+	}
+	return err;
+}
+
+struct vmop_error *vmop_file_finder_each_debug_file(
+	const struct vmop_file_finder *finder, const struct vmop_image_ref *ref,
+	const struct vmop_image_file *image,
+	struct vmop_error *(*use)(void *arg, const struct vmop_image_file *file, bool *done),
+	void *arg)
+{
+	struct debug_search search = {
+		.finder = finder,
+		.image = image,
+		.build_id = image ? image->build_id : ref->build_id,
+		.use = use,
+		.arg = arg,
+	};
+	struct vmop_error *err = search_debug(&search, ref);
+	if (err || search.done)
+		return err;
+	int fd = vmop_debuginfod_client_find(finder->debuginfod, VMOP_DEBUGINFOD_DEBUG_INFO,
+					     &search.build_id);
+	if (fd < 0)
+		return NULL;
+	struct vmop_image_file *file = NULL;
+	err = vmop_image_file_open_fd(fd, "debuginfod", &file);
+	return try_debug(&search, err, file, NULL);
+}

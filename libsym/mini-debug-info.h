@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Mini debug info: the .symtab of functions that .dynsym hasn't, packed with xz in
+ * the section .gnu_debugdata (gdb's manual, "MiniDebugInfo").  Inside libsym only.
+ */
+#ifndef VMOP_LIBSYM_MINI_DEBUG_INFO_H
+#define VMOP_LIBSYM_MINI_DEBUG_INFO_H
+
+#include "libsym/elf-file.h"
+#include "libsym/symtab-builder.h"
+
+/* Adds its functions; nothing where there is none, it is damaged, or the build has no liblzma. */
+struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
+					    const struct vmop_elf *layout,
+					    struct vmop_symtab_builder *builder);
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Texts that are kept once each, and what each is shown as.  Inside libsym only. */
+#ifndef VMOP_LIBSYM_NAME_TABLE_H
+#define VMOP_LIBSYM_NAME_TABLE_H
+
+#include "libsym/resolver.h"
+
+struct vmop_name_table {
+	struct vmop_name *by_text;
+	enum vmop_demangle demangle;
+};
+
+/*
+ * As vmop_resolver_name.  Lives until the table is emptied; without memory it is
+ * mangled itself.
+ */
+const char *vmop_name_table_show(struct vmop_name_table *table, const char *mangled);
+void vmop_name_table_deinit(struct vmop_name_table *table);
+
+#endif

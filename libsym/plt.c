@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libsym/plt.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+
+/* A slot of the GOT and what fills it. */
+struct slot {
+	uint64_t address;
+	uint64_t target;    /* of an IRELATIVE one: its resolver's address */
+	const char *symbol; /* in the string table; NULL: IRELATIVE */
+	size_t symbol_len_bytes;
+};
+
+#define MAX_SLOTS ((size_t)1 << 20)
+#define MAX_NAME_BYTES 4096
+
+struct plt {
+	const struct vmop_elf *elf;
+	struct vmop_symtab_builder *builder;
+	struct slot *slots; /* sorted by address */
+	size_t n_slots, slots_capacity;
+	/* Code without names that waits for its end: it becomes one symbol. */
+	uint64_t unnamed_from, unnamed_to;
+};
+
+static int by_address(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+enum reloc_kind { RELOC_OTHER, RELOC_SYMBOL, RELOC_INDIRECT };
+
+static enum reloc_kind kind_of(const struct plt *plt, uint64_t type)
+{
+	switch (plt->elf->header.e_machine) {
+	case EM_X86_64:
+		if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT)
+			return RELOC_SYMBOL;
+		return type == R_X86_64_IRELATIVE ? RELOC_INDIRECT : RELOC_OTHER;
+	case EM_AARCH64:
+		if (type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT)
+			return RELOC_SYMBOL;
+		return type == R_AARCH64_IRELATIVE ? RELOC_INDIRECT : RELOC_OTHER;
+	default:
+		return RELOC_OTHER;
+	}
+}
+
+/* The symbol's name, without its version; it stays the file's. */
+static bool name_slot(Elf_Data *symbols, Elf_Data *names, uint64_t index,
+		      struct slot *slot)
+{
+	GElf_Sym symbol;
+	if (index > INT32_MAX || !symbols || !names ||
+	    !gelf_getsym(symbols, (int)index, &symbol) || symbol.st_name >= names->d_size)
+		return false;
+	slot->symbol = (const char *)names->d_buf + symbol.st_name;
+	size_t left = names->d_size - symbol.st_name;
+	const char *end = memchr(slot->symbol, '\0', left < MAX_NAME_BYTES ? left : MAX_NAME_BYTES);
+	if (!end || end == slot->symbol)
+		return false;
+	const char *version = memchr(slot->symbol, '@', (size_t)(end - slot->symbol));
+	slot->symbol_len_bytes = (size_t)((version ? version : end) - slot->symbol);
+	return slot->symbol_len_bytes > 0;
+}
+
+static struct vmop_error *add_slot(struct plt *plt, const struct slot *slot)
+{
+	if (plt->n_slots == plt->slots_capacity) {
+		size_t wanted = plt->slots_capacity ? plt->slots_capacity * 2 : 256;
+		if (wanted > MAX_SLOTS)
+			return NULL; /* the stubs past them stay "[plt]" */
+		void *grown = reallocarray(plt->slots, wanted, sizeof(*plt->slots));
+		if (!grown)
+			return &vmop_error_no_memory;
+		plt->slots = grown;
+		plt->slots_capacity = wanted;
+	}
+	plt->slots[plt->n_slots++] = *slot;
+	return NULL;
+}
+
+static struct vmop_error *read_relocations(struct plt *plt, Elf_Scn *section,
+					   const GElf_Shdr *header)
+{
+	Elf_Data *relocations = vmop_elf_section_data(plt->elf, section);
+	GElf_Shdr symbols_header;
+	Elf_Scn *symbols_section = elf_getscn(plt->elf->elf, header->sh_link);
+	Elf_Data *symbols = NULL, *names = NULL;
+
+	if (!relocations)
+		return NULL;
+	/* A static program's IRELATIVE relocations have no symbols. */
+	if (header->sh_link && symbols_section && gelf_getshdr(symbols_section, &symbols_header) &&
+	    (symbols_header.sh_type == SHT_DYNSYM || symbols_header.sh_type == SHT_SYMTAB)) {
+		symbols = vmop_elf_section_data(plt->elf, symbols_section);
+		names = vmop_elf_section_data(
+			plt->elf, elf_getscn(plt->elf->elf, symbols_header.sh_link));
+	}
+	size_t each_bytes = gelf_fsize(plt->elf->elf, ELF_T_RELA, 1, EV_CURRENT);
+	size_t n = each_bytes ? relocations->d_size / each_bytes : 0;
+	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+		GElf_Rela relocation;
+		if (!gelf_getrela(relocations, (int)i, &relocation))
+			break;
+		enum reloc_kind kind = kind_of(plt, GELF_R_TYPE(relocation.r_info));
+		struct slot slot = {
+			.address = relocation.r_offset,
+			.target = (uint64_t)relocation.r_addend,
+		};
+		if (kind == RELOC_OTHER ||
+		    (kind == RELOC_SYMBOL && !name_slot(symbols, names,
+							GELF_R_SYM(relocation.r_info), &slot)))
+			continue;
+		struct vmop_error *err = add_slot(plt, &slot);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct vmop_error *read_slots(struct plt *plt)
+{
+	Elf_Scn *section = NULL;
+	while ((section = elf_nextscn(plt->elf->elf, section)) != NULL) {
+		GElf_Shdr header;
+		/* Those that the dynamic linker reads, not those that --emit-relocs leaves. */
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
+		    !(header.sh_flags & SHF_ALLOC))
+			continue;
+		struct vmop_error *err = read_relocations(plt, section, &header);
+		if (err)
+			return err;
+	}
+	if (plt->n_slots)
+		qsort(plt->slots, plt->n_slots, sizeof(*plt->slots), by_address);
+	return NULL;
+}
+
+static struct vmop_error *add(struct plt *plt, uint64_t address, uint64_t len_bytes,
+			      const char *name)
+{
+	uint64_t offset, left_bytes;
+	if (!vmop_elf_offset_of_address(plt->elf, address, &offset, &left_bytes))
+		return NULL;
+	const struct vmop_symbol symbol = {
+		.offset = offset,
+		.len_bytes = len_bytes,
+		.name = name,
+		.type = 't',
+	};
+	return vmop_symtab_builder_add(plt->builder, &symbol, strlen(name), left_bytes, false);
+}
+
+static struct vmop_error *flush_unnamed(struct plt *plt)
+{
+	struct vmop_error *err = NULL;
+	if (plt->unnamed_to > plt->unnamed_from)
+		err = add(plt, plt->unnamed_from, plt->unnamed_to - plt->unnamed_from, "[plt]");
+	plt->unnamed_from = plt->unnamed_to = 0;
+	return err;
+}
+
+/* A stub of which the slot that it jumps through is known (or 0: it is not). */
+static struct vmop_error *add_stub(struct plt *plt, uint64_t address, uint64_t len_bytes,
+				   uint64_t slot_address)
+{
+	const struct slot key = {.address = slot_address};
+	const struct slot *slot = NULL;
+	if (slot_address && plt->n_slots)
+		slot = bsearch(&key, plt->slots, plt->n_slots, sizeof(key), by_address);
+	if (!slot) {
+		if (plt->unnamed_to != address)
+			plt->unnamed_from = address;
+		plt->unnamed_to = address + len_bytes;
+		return NULL;
+	}
+	struct vmop_error *err = flush_unnamed(plt);
+	if (err)
+		return err;
+	char name[MAX_NAME_BYTES + 8];
+	if (slot->symbol)
+		snprintf(name, sizeof(name), "%.*s@plt", (int)slot->symbol_len_bytes, slot->symbol);
+	else
+		snprintf(name, sizeof(name), "*ABS*+0x%" PRIx64 "@plt", slot->target);
+	return add(plt, address, len_bytes, name);
+}
+
+/* x86-64: each stub has one "jmp *slot(%rip)" (ff 25 disp32), after an endbr64 or bnd or neither. */
+static struct vmop_error *read_x86_64(struct plt *plt, const GElf_Shdr *header,
+				      const unsigned char *code, size_t len_bytes)
+{
+	size_t stub_bytes = header->sh_entsize == 8 ? 8 : 16;
+	for (size_t at = 0; at + stub_bytes <= len_bytes; at += stub_bytes) {
+		uint64_t slot_address = 0;
+		for (size_t i = at; i + 6 <= at + stub_bytes; i++) {
+			if (code[i] != 0xff || code[i + 1] != 0x25)
+				continue;
+			uint32_t distance;
+			memcpy(&distance, code + i + 2, sizeof(distance));
+			slot_address = header->sh_addr + i + 6 +
+				       (uint64_t)(int64_t)(int32_t)le32toh(distance);
+			break;
+		}
+		struct vmop_error *err =
+			add_stub(plt, header->sh_addr + at, stub_bytes, slot_address);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static uint32_t instruction_at(const unsigned char *code, size_t at)
+{
+	uint32_t instruction;
+	memcpy(&instruction, code + at, sizeof(instruction));
+	return le32toh(instruction);
+}
+
+/* arm64: "adrp x16, page; ldr x17, [x16, #offset]", at the slot's page and its place in that. */
+static bool decode_arm64(const unsigned char *code, size_t at, uint64_t address,
+			 uint64_t *ret_slot_address)
+{
+	uint32_t adrp = instruction_at(code, at), ldr = instruction_at(code, at + 4);
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
+		return false;
+	uint64_t pages = ((adrp >> 5 & 0x7ffff) << 2) | (adrp >> 29 & 3); /* 21 bits, signed */
+	if (pages & (1U << 20))
+		pages |= ~(uint64_t)0x1fffff;
+	*ret_slot_address = (address & ~(uint64_t)0xfff) + (pages << 12) + (ldr >> 10 & 0xfff) * 8;
+	return true;
+}
+
+/* Stubs are 16 or 24 bytes, after a header of 32: each begins at its adrp or the "bti c" before it. */
+static struct vmop_error *read_arm64(struct plt *plt, const GElf_Shdr *header,
+				     const unsigned char *code, size_t len_bytes)
+{
+	static const uint32_t bti_c = 0xd503245f;
+	uint64_t slot_address = 0, next_slot_address;
+	size_t begin = 0;
+
+	for (size_t at = 0; at + 8 <= len_bytes; at += 4) {
+		if (!decode_arm64(code, at, header->sh_addr + at, &next_slot_address))
+			continue;
+		size_t next = at >= 4 && instruction_at(code, at - 4) == bti_c ? at - 4 : at;
+		if (next > begin) {
+			struct vmop_error *err = add_stub(plt, header->sh_addr + begin,
+							  next - begin, slot_address);
+			if (err)
+				return err;
+		}
+		begin = next;
+		slot_address = next_slot_address;
+	}
+	/* The last of 24 bytes is followed by nothing, of 16 neither: .plt has no padding. */
+	return add_stub(plt, header->sh_addr + begin, len_bytes - begin, slot_address);
+}
+
+static struct vmop_error *read_stubs(struct plt *plt, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = vmop_elf_section_data(plt->elf, section);
+	struct vmop_error *err;
+	if (!data)
+		return NULL;
+	if (plt->elf->header.e_machine == EM_X86_64)
+		err = read_x86_64(plt, header, data->d_buf, data->d_size);
+	else if (plt->elf->header.e_machine == EM_AARCH64)
+		err = read_arm64(plt, header, data->d_buf, data->d_size);
+	else
+		err = add_stub(plt, header->sh_addr, data->d_size, 0);
+	return err ? err : flush_unnamed(plt);
+}
+
+struct vmop_error *vmop_plt_add(const struct vmop_elf *elf, struct vmop_symtab_builder *builder)
+{
+	struct plt plt = {.elf = elf, .builder = builder};
+	struct vmop_error *err = read_slots(&plt);
+	Elf_Scn *section = NULL;
+
+	while (!err && (section = elf_nextscn(elf->elf, section)) != NULL) {
+		GElf_Shdr header;
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
+		    !(header.sh_flags & SHF_EXECINSTR))
+			continue;
+		const char *name = vmop_elf_section_name(elf, &header);
+		if (strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0)
+			err = read_stubs(&plt, section, &header);
+	}
+	free(plt.slots);
+	return err;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libsym/resolver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Without memory for its table, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "libsym/elf-symbols.h"
+#include "libsym/file-finder.h"
+#include "libsym/name-table.h"
+#include "libsym/plt.h"
+#include "libutil/cleanup.h"
+
+/* What was found for an image, or why nothing. */
+struct entry {
+	UT_hash_handle hh;
+	struct vmop_symtab *symtab;
+	const char *why;
+	char key[];
+};
+
+struct vmop_resolver {
+	struct vmop_file_finder finder;
+	struct vmop_name_table names;
+	struct entry *entries;
+};
+
+struct vmop_error *vmop_resolver_create(const struct vmop_resolver_options *options,
+					struct vmop_resolver **ret)
+{
+	struct vmop_resolver *resolver = calloc(1, sizeof(*resolver));
+	if (!resolver)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = vmop_file_finder_init(&resolver->finder, options);
+	if (err) {
+		free(resolver);
+		return err;
+	}
+	resolver->names.demangle = options->demangle;
+	*ret = resolver;
+	return NULL;
+}
+
+static void destroy_entry(struct entry *entry)
+{
+	vmop_symtab_destroy(entry->symtab);
+	free(entry);
+}
+
+void vmop_resolver_destroy(struct vmop_resolver *resolver)
+{
+	struct entry *entry, *next;
+	if (!resolver)
+		return;
+	HASH_ITER (hh, resolver->entries, entry, next) {
+		HASH_DEL(resolver->entries, entry);
+		destroy_entry(entry);
+	}
+	vmop_file_finder_deinit(&resolver->finder);
+	vmop_name_table_deinit(&resolver->names);
+	free(resolver);
+}
+
+/* The collecting of one image's symbols. */
+struct collecting {
+	const struct vmop_image_file *image; /* NULL: only debug files can be had */
+	bool addresses;
+	bool debug_without_image; /* there was one, but its offsets can't be known */
+	struct vmop_symtab_builder builder;
+};
+
+static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file *file, bool *done)
+{
+	struct collecting *collecting = arg;
+	/*
+	 * The segments of a file that objcopy(1) --only-keep-debug made are emptied: then
+	 * nothing in it has an offset, and only the program itself could tell.
+	 */
+	const struct vmop_elf *layout = collecting->image ? collecting->image->elf : file->elf;
+	if (collecting->addresses)
+		layout = NULL;
+	struct vmop_error *err =
+		vmop_elf_symbols_add(file->elf, SHT_SYMTAB, layout, &collecting->builder);
+	*done = collecting->builder.n > 0;
+	collecting->debug_without_image |= !*done && !collecting->image;
+	return err;
+}
+
+static struct vmop_error *collect(const struct vmop_resolver *resolver,
+				  const struct vmop_image_ref *ref, struct collecting *collecting)
+{
+	const struct vmop_elf *elf = collecting->image ? collecting->image->elf : NULL;
+	const struct vmop_elf *layout = collecting->addresses ? NULL : elf;
+	struct vmop_symtab_builder *builder = &collecting->builder;
+	struct vmop_error *err = NULL;
+
+	if (elf)
+		err = vmop_elf_symbols_add(elf, SHT_SYMTAB, layout, builder);
+	if (!err && builder->n == 0)
+		err = vmop_file_finder_each_debug_file(&resolver->finder, ref, collecting->image,
+						       use_debug_file, collecting);
+	if (!err && builder->n == 0 && elf)
+		err = vmop_elf_dynamic_symbols_add(elf, layout, builder);
+	if (!err && layout)
+		err = vmop_plt_add(layout, builder);
+	return err;
+}
+
+/* A System.map, say: it has no build-id, so it is used only where none is asked for. */
+static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref, struct entry *entry)
+{
+	struct vmop_error *err = vmop_symtab_read_kernel_image(ref->path, &entry->symtab);
+	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
+		return err;
+	vmop_error_destroy(err);
+	return NULL;
+}
+
+static struct vmop_error *resolve(const struct vmop_resolver *resolver,
+				  const struct vmop_image_ref *ref, struct entry *entry)
+{
+	_cleanup_(vmop_image_file_cleanup) struct vmop_image_file *image = NULL;
+	const char *why = NULL;
+	bool verified = ref->build_id.len_bytes > 0;
+
+	struct vmop_error *err =
+		vmop_file_finder_find_image(&resolver->finder, ref, &image, &why);
+	if (err)
+		return err;
+	struct collecting collecting = {.image = image, .addresses = ref->addresses};
+	err = collect(resolver, ref, &collecting);
+	size_t n = collecting.builder.n;
+	if (!err && n > 0)
+		err = vmop_symtab_builder_finish(&collecting.builder, &entry->symtab);
+	vmop_symtab_builder_deinit(&collecting.builder);
+	if (!err && n == 0 && ref->addresses && !verified && ref->path)
+		err = read_kernel_text(ref, entry);
+	if (entry->symtab)
+		entry->why = verified ? NULL : "not verified: the image has no build-id";
+	else if (collecting.debug_without_image)
+		entry->why = "only its debug file was found, which doesn't tell its offsets";
+	else
+		entry->why = image ? "no symbols" : why;
+	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
+		return err;
+	/* A file that is damaged is one without symbols, for who reads a report. */
+	entry->why = "its symbol table is damaged, or too large";
+	vmop_error_destroy(err);
+	return NULL;
+}
+
+/* Where the build-id is known the same file goes by many paths. */
+static char *key_of(const struct vmop_image_ref *ref, bool by_build_id)
+{
+	char hex[2 * VMOP_BUILD_ID_MAX_BYTES + 1], *key;
+	vmop_build_id_format(&ref->build_id, hex);
+	int n = by_build_id ? asprintf(&key, "%d %s", ref->addresses, hex)
+			    : asprintf(&key, "%d %s %s:%s", ref->addresses, hex,
+				       ref->root ? ref->root : "", ref->path ? ref->path : "");
+	return n < 0 ? NULL : key;
+}
+
+static struct vmop_error *remember(struct vmop_resolver *resolver, const char *key,
+				   const struct entry *found, struct entry **ret)
+{
+	size_t len = strlen(key);
+	struct entry *entry = calloc(1, sizeof(*entry) + len + 1);
+	if (!entry)
+		return &vmop_error_no_memory;
+	memcpy(entry->key, key, len);
+	HASH_ADD_KEYPTR(hh, resolver->entries, entry->key, len, entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return &vmop_error_no_memory;
+	}
+	entry->symtab = found->symtab;
+	entry->why = found->why;
+	*ret = entry;
+	return NULL;
+}
+
+static struct vmop_error *find_entry(struct vmop_resolver *resolver,
+				     const struct vmop_image_ref *ref, struct entry **ret)
+{
+	_cleanup_free_ char *by_id = key_of(ref, true), *by_path = key_of(ref, false);
+	if (!by_id || !by_path)
+		return &vmop_error_no_memory;
+	*ret = NULL;
+	if (ref->build_id.len_bytes)
+		HASH_FIND_STR(resolver->entries, by_id, *ret);
+	if (!*ret)
+		HASH_FIND_STR(resolver->entries, by_path, *ret);
+	if (*ret)
+		return NULL;
+	struct entry found = {0};
+	struct vmop_error *err = resolve(resolver, ref, &found);
+	if (!err)
+		err = remember(resolver, found.symtab && ref->build_id.len_bytes ? by_id : by_path,
+			       &found, ret);
+	if (err)
+		vmop_symtab_destroy(found.symtab);
+	return err;
+}
+
+struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
+					const struct vmop_image_ref *ref,
+					const struct vmop_symtab **ret, const char **ret_why)
+{
+	struct entry *entry;
+	struct vmop_error *err = find_entry(resolver, ref, &entry);
+	if (err)
+		return err;
+	*ret = entry->symtab;
+	*ret_why = entry->why;
+	return NULL;
+}
+
+const char *vmop_resolver_name(struct vmop_resolver *resolver, const char *mangled)
+{
+	return vmop_name_table_show(&resolver->names, mangled);
+}
