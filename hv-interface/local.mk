@@ -12,5 +12,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-name.c hv-interface/perf-name.h \
 	hv-interface/perf-pfm.c hv-interface/perf-pfm.h \
 	hv-interface/perf-record.c hv-interface/perf-record.h \
-	hv-interface/perf-ring.c hv-interface/perf-ring.h
+	hv-interface/perf-ring.c hv-interface/perf-ring.h \
+	hv-interface/replay.c \
+	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
 hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

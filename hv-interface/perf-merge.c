@@ -52,7 +52,8 @@ static bool cursor_next(struct vmop_perf_cursor *cursor, struct vmop_source_stat
 
 static void count(struct vmop_source_stats *stats, const struct vmop_record *record)
 {
-	stats->records++;
+	if (stats->records++ == 0)
+		stats->first_ns = record->time_ns;
 	switch (record->type) {
 	case VMOP_RECORD_SAMPLE:
 		stats->samples++;

@@ -5,6 +5,7 @@
 
 static const struct vmop_source_ops *const sources[] = {
 	&vmop_source_perf_ops,
+	&vmop_source_replay_ops,
 };
 
 const struct vmop_source_ops *vmop_source_find(const char *name)

@@ -18,11 +18,14 @@
 #include "libutil/error.h"
 #include "vmop/record.h"
 
-/* One event as the set-up asks for it: --event=NAME:COUNT[:UMASK:KERNEL:USER]. */
+/*
+ * One event as the set-up asks for it (the grammar stands in event-request.c):
+ * --event=NAME[:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]].
+ */
 struct vmop_event_request {
 	char *name;		/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "default" */
 	uint64_t period_events; /* 0: by frequency */
-	uint64_t frequency_hz;	/* 0: by period */
+	uint64_t frequency_hz;	/* 0: by period; both 0: at the source's default frequency */
 	char *unit_mask;	/* libpfm4 name or 0x number; NULL: the default */
 	bool kernel, user;	/* which modes count */
 	bool host, guest;
@@ -39,9 +42,10 @@ struct vmop_event_info {
 struct vmop_source_setup {
 	const struct vmop_event_request *events; /* none: "default" */
 	size_t n_events;
-	size_t buffer_bytes;  /* a CPU; 0: a default */
-	unsigned wakeup_ms;   /* how late a watermark wake-up may be; 0: a default */
-	const char *replay_path; /* for the replay source */
+	size_t buffer_bytes; /* a CPU, rounded up to a power of two; 0: a default */
+	/* How long after a wake-up the drain may come with nothing lost; 0: as long as can be. */
+	unsigned wakeup_ms;
+	const char *replay_path; /* for the replay source: a file of stream.h */
 };
 
 /* Counters since the start; monotonic. */
@@ -52,7 +56,8 @@ struct vmop_source_stats {
 	uint64_t unhandled_records; /* of types unknown to us */
 	uint64_t malformed_records;
 	uint64_t bytes;
-	uint32_t cpus_online;
+	uint64_t first_ns;    /* time of the first record, for a replay known at once; 0: not known */
+	uint32_t cpus_online; /* 0: not known (replay) */
 };
 
 /* Where drained records go.  Must not keep pointers into the record. */

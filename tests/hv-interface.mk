@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 if HAVE_CMOCKA
 hv_interface_tests = tests/unit/hv-interface-event-request tests/unit/hv-interface-cpus \
-	tests/unit/hv-interface-perf
+	tests/unit/hv-interface-perf tests/unit/hv-interface-stream
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
 endif
@@ -13,3 +13,8 @@ tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_cpus_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
+
+check_PROGRAMS += tests/fixtures/make-stream
+tests_fixtures_make_stream_LDADD = hv-interface/libhvinterface.la
