@@ -1,1 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+noinst_LTLIBRARIES += libguest/libguest.la
+libguest_libguest_la_SOURCES = \
+	libguest/btf.c libguest/btf.h \
+	libguest/budget.h \
+	libguest/elf-header.c libguest/elf-header.h \
+	libguest/files.c libguest/files.h \
+	libguest/guest.c libguest/guest.h libguest/guest-internal.h \
+	libguest/kallsyms.c libguest/kallsyms-find.c libguest/kallsyms.h \
+	libguest/kernel.c libguest/kernel-find.c libguest/kernel.h \
+	libguest/layout.c libguest/layout.h \
+	libguest/memory.c libguest/memory-map.c libguest/memory.h libguest/memory-internal.h \
+	libguest/modules.c libguest/modules.h \
+	libguest/names.c libguest/names.h \
+	libguest/note.c libguest/note.h \
+	libguest/page-cache.c libguest/page-cache.h \
+	libguest/page-table.c libguest/page-table.h \
+	libguest/processes.c libguest/processes.h \
+	libguest/qmp.c libguest/qmp.h \
+	libguest/snapshot.c libguest/snapshot.h \
+	libguest/vmas.c libguest/vmas.h \
+	libguest/vmcoreinfo.c libguest/vmcoreinfo.h
+libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
+libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What guest.c and snapshot.c share of a guest. */
+#ifndef VMOP_LIBGUEST_GUEST_INTERNAL_H
+#define VMOP_LIBGUEST_GUEST_INTERNAL_H
+
+#include "libguest/budget.h"
+#include "libguest/guest.h"
+#include "libguest/kernel.h"
+#include "libguest/layout.h"
+#include "libguest/memory.h"
+#include "libguest/modules.h"
+
+struct vmop_guest_files;
+
+struct vmop_guest {
+	struct vmop_guest_memory *memory;
+	struct vmop_guest_budget budget; /* of the call under way */
+	uint64_t max_read_bytes;	 /* 0: the defaults */
+	char *profile;
+	bool is_live;
+	struct vmop_guest_kernel *kernel; /* NULL: none known */
+	struct vmop_layout layout;	  /* while kernel is known */
+	struct vmop_guest_modules *modules; /* likewise */
+	struct vmop_guest_files *files;	    /* what is known of files: paths, build-ids */
+	struct vmop_guest_cost last, total;
+	uint64_t begun_cpu_ns, begun_read_bytes;
+};
+
+/* Opens and ends the accounts of a public call; read_bytes, steps: its budget. */
+void vmop_guest_begin(struct vmop_guest *guest, uint64_t read_bytes, uint64_t steps);
+void vmop_guest_end(struct vmop_guest *guest);
+
+#define VMOP_GUEST_SCAN_BYTES (UINT64_C(1) << 40)
+#define VMOP_GUEST_CALL_BYTES (UINT64_C(256) << 20)
+#define VMOP_GUEST_CALL_STEPS (UINT64_C(8) << 20)
+
+
+/*
+ * A guest over memory that the caller made (a buffer: tests, fuzzing); owns
+ * memory from here on, also on error.
+ */
+struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory,
+					  struct vmop_guest **ret);
+
+#endif

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libguest/guest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libguest/btf.h"
+#include "libguest/files.h"
+#include "libguest/guest-internal.h"
+#include "libguest/kallsyms.h"
+#include "libguest/page-cache.h"
+#include "libguest/processes.h"
+#include "libutil/cleanup.h"
+#include "libutil/error.h"
+#include "libutil/log.h"
+
+/* arch/x86/include/asm/cpufeatures.h: X86_FEATURE_PTI is bit 11 of word 7 */
+#define PTI_WORD 7
+#define PTI_BIT 11
+
+/* --- accounts ------------------------------------------------------------------ */
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void vmop_guest_begin(struct vmop_guest *guest, uint64_t read_bytes, uint64_t steps)
+{
+	guest->begun_cpu_ns = thread_cpu_ns();
+	guest->begun_read_bytes = vmop_guest_memory_read_bytes(guest->memory);
+	guest->last = (struct vmop_guest_cost){0};
+	guest->budget = (struct vmop_guest_budget){
+		.bytes_left = guest->max_read_bytes ? guest->max_read_bytes : read_bytes,
+		.steps_left = steps};
+	vmop_guest_memory_forget(guest->memory);
+	if (guest->kernel)
+		vmop_view_forget(&guest->kernel->view);
+}
+
+void vmop_guest_end(struct vmop_guest *guest)
+{
+	guest->last.cpu_ns = thread_cpu_ns() - guest->begun_cpu_ns;
+	guest->last.read_bytes =
+		vmop_guest_memory_read_bytes(guest->memory) - guest->begun_read_bytes;
+	guest->total.cpu_ns += guest->last.cpu_ns;
+	guest->total.read_bytes += guest->last.read_bytes;
+	guest->total.retries += guest->last.retries;
+}
+
+struct vmop_guest_cost vmop_guest_last_cost(const struct vmop_guest *guest)
+{
+	return guest->last;
+}
+
+struct vmop_guest_cost vmop_guest_total_cost(const struct vmop_guest *guest)
+{
+	return guest->total;
+}
+
+uint64_t vmop_guest_ram_bytes(const struct vmop_guest *guest)
+{
+	return vmop_guest_memory_ram_bytes(guest->memory);
+}
+
+/* --- opening --------------------------------------------------------------------- */
+
+static void forget_kernel(struct vmop_guest *guest)
+{
+	vmop_guest_files_free(vmop_steal(&guest->files));
+	vmop_guest_modules_free(vmop_steal(&guest->modules));
+	vmop_guest_kernel_free(vmop_steal(&guest->kernel));
+}
+
+void vmop_guest_close(struct vmop_guest *guest)
+{
+	if (!guest)
+		return;
+	forget_kernel(guest);
+	vmop_guest_memory_close(guest->memory);
+	free(guest->profile);
+	free(guest);
+}
+
+static void guest_cleanup(struct vmop_guest **guest)
+{
+	vmop_guest_close(*guest);
+}
+
+static struct vmop_error *guest_new(const struct vmop_guest_options *options,
+				    struct vmop_guest **ret)
+{
+	struct vmop_guest *guest = calloc(1, sizeof(*guest));
+	if (!guest)
+		return &vmop_error_no_memory;
+	*ret = guest;
+	if (options) {
+		guest->max_read_bytes = options->max_read_bytes;
+		if (options->profile && !(guest->profile = strdup(options->profile)))
+			return &vmop_error_no_memory;
+	}
+	return NULL;
+}
+
+static struct vmop_error *guest_ready(struct vmop_guest **guest, struct vmop_guest **ret)
+{
+	vmop_guest_memory_set_budget((*guest)->memory, &(*guest)->budget);
+	*ret = vmop_steal(guest);
+	return NULL;
+}
+
+struct vmop_error *vmop_guest_open_pid(pid_t pid, const struct vmop_guest_options *options,
+				       struct vmop_guest **ret)
+{
+	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
+	struct vmop_error *err = guest_new(options, &guest);
+	if (!err)
+		err = vmop_guest_memory_open_pid(pid, options ? options->qmp_socket : NULL,
+						 &guest->memory);
+	if (err)
+		return err;
+	guest->is_live = true;
+	return guest_ready(&guest, ret);
+}
+
+struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_guest_options *options,
+					struct vmop_guest **ret)
+{
+	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
+	struct vmop_error *err = guest_new(options, &guest);
+	if (!err)
+		err = vmop_guest_memory_open_file(path, &guest->memory);
+	return err ? err : guest_ready(&guest, ret);
+}
+
+struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory,
+					  struct vmop_guest **ret)
+{
+	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
+	struct vmop_error *err = guest_new(NULL, &guest);
+	if (err) {
+		vmop_guest_memory_close(memory);
+		return err;
+	}
+	guest->memory = memory;
+	return guest_ready(&guest, ret);
+}
+
+/* --- the kernel -------------------------------------------------------------------- */
+
+/* Offsets from the BTF in the kernel's image; false: it has none, or none that holds. */
+static bool layout_from_btf(struct vmop_guest *guest)
+{
+	struct vmop_guest_kernel *kernel = guest->kernel;
+	uint64_t start = vmop_guest_kernel_symbol(kernel, "__start_BTF");
+	uint64_t end = vmop_guest_kernel_symbol(kernel, "__stop_BTF");
+	if (!start || end <= start || end - start > VMOP_BTF_MAX_BYTES)
+		return false;
+	_cleanup_free_ uint8_t *blob = malloc(end - start);
+	struct vmop_btf *btf;
+	if (!blob || !vmop_view_read(&kernel->view, start, blob, end - start)) {
+		vmop_view_take_fault(&kernel->view);
+		return false;
+	}
+	struct vmop_error *err = vmop_btf_open(blob, end - start, &btf);
+	if (err) {
+		vmop_error_destroy(err);
+		return false;
+	}
+	vmop_layout_from_btf(btf, &guest->layout);
+	vmop_btf_close(btf);
+	return vmop_layout_has_processes(&guest->layout);
+}
+
+static struct vmop_error *read_layout(struct vmop_guest *guest)
+{
+	struct vmop_guest_kernel_info *info = &guest->kernel->info;
+	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: nothing known */
+	if (layout_from_btf(guest)) {
+		info->offsets_from = "BTF";
+	} else if (guest->profile) {
+		struct vmop_error *err = vmop_layout_from_profile(guest->profile, info->release,
+								  &guest->layout);
+		if (err)
+			return err;
+		info->offsets_from = "profile";
+	}
+	info->has_processes = vmop_layout_has_processes(&guest->layout);
+	return NULL;
+}
+
+static void read_kpti(struct vmop_guest *guest)
+{
+	struct vmop_view *view = &guest->kernel->view;
+	uint64_t cpu = vmop_guest_kernel_symbol(guest->kernel, "boot_cpu_data");
+	if (!cpu || !vmop_layout_has(&guest->layout, VMOP_LAYOUT_CPUINFO_CAPABILITY))
+		return;
+	uint32_t word = vmop_view_u32(view, cpu + 4 * PTI_WORD +
+		(uint32_t)guest->layout.value[VMOP_LAYOUT_CPUINFO_CAPABILITY]);
+	guest->kernel->info.has_kpti = !vmop_view_take_fault(view) && (word >> PTI_BIT & 1);
+}
+
+static struct vmop_error *read_modules(struct vmop_guest *guest, bool *ret_changed)
+{
+	struct vmop_guest_modules *now;
+	struct vmop_error *err = vmop_guest_modules_read(guest->kernel, &guest->layout,
+							 guest->modules, &guest->last.retries,
+							 &now);
+	if (err)
+		return err;
+	*ret_changed = now != guest->modules;
+	if (*ret_changed)
+		vmop_guest_modules_free(guest->modules);
+	guest->modules = now;
+	guest->kernel->info.modules = (uint32_t)vmop_guest_modules_count(now);
+	return NULL;
+}
+
+static struct vmop_error *find_kernel(struct vmop_guest *guest)
+{
+	struct vmop_error *err = vmop_guest_kernel_find(guest->memory, &guest->budget,
+							guest->is_live, &guest->kernel);
+	if (!err)
+		err = read_layout(guest);
+	if (!err)
+		err = vmop_guest_files_new(&guest->files);
+	if (err)
+		return err;
+	read_kpti(guest);
+	bool changed;
+	err = read_modules(guest, &changed);
+	if (err && err->code == VMOP_ERROR_CORRUPT) {
+		/* the kernel's own symbols are worth having without them */
+		vmop_log_and_destroy(VMOP_LOG_INFO, err);
+		err = NULL;
+	}
+	return err;
+}
+
+struct vmop_error *vmop_guest_find_kernel(struct vmop_guest *guest)
+{
+	forget_kernel(guest);
+	vmop_guest_begin(guest, VMOP_GUEST_SCAN_BYTES, VMOP_GUEST_CALL_STEPS);
+	struct vmop_error *err = find_kernel(guest);
+	if (err)
+		forget_kernel(guest);
+	vmop_guest_end(guest);
+	return err;
+}
+
+enum vmop_guest_kernel_state vmop_guest_kernel_state(struct vmop_guest *guest)
+{
+	if (!guest->kernel)
+		return VMOP_GUEST_KERNEL_NONE;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	enum vmop_guest_kernel_state state = vmop_guest_kernel_look(guest->kernel);
+	vmop_guest_end(guest);
+	return state;
+}
+
+const struct vmop_guest_kernel_info *vmop_guest_kernel_info(const struct vmop_guest *guest)
+{
+	return guest->kernel ? &guest->kernel->info : NULL;
+}
+
+/* --- symbols ------------------------------------------------------------------------ */
+
+static struct vmop_error *no_kernel(void)
+{
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel is known in the guest");
+}
+
+static void kernel_symbol(const struct vmop_kallsyms *kallsyms, uint32_t index,
+			  struct vmop_guest_symbol *ret)
+{
+	*ret = (struct vmop_guest_symbol){.address = vmop_kallsyms_address(kallsyms, index),
+					  .len_bytes = vmop_kallsyms_len_bytes(kallsyms, index),
+					  .name = vmop_kallsyms_name(kallsyms, index),
+					  .type = vmop_kallsyms_type(kallsyms, index)};
+}
+
+struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_symbol_fn *visit,
+					  void *arg)
+{
+	struct vmop_guest_symbol symbol;
+	if (!guest->kernel)
+		return no_kernel();
+	const struct vmop_kallsyms *kallsyms = guest->kernel->kallsyms;
+	for (uint32_t i = 0; i < vmop_kallsyms_count(kallsyms); i++) {
+		kernel_symbol(kallsyms, i, &symbol);
+		if (!visit(&symbol, arg))
+			return NULL;
+	}
+	size_t count = guest->modules ? vmop_guest_modules_symbol_count(guest->modules) : 0;
+	for (size_t i = 0; i < count; i++) {
+		vmop_guest_modules_symbol(guest->modules, i, &symbol);
+		if (!visit(&symbol, arg))
+			return NULL;
+	}
+	return NULL;
+}
+
+bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address,
+			  struct vmop_guest_symbol *ret)
+{
+	uint32_t index;
+	if (!guest->kernel)
+		return false;
+	const struct vmop_guest_kernel_info *info = &guest->kernel->info;
+	if (address >= info->text_start && address < info->image_end &&
+	    vmop_kallsyms_at(guest->kernel->kallsyms, address, &index)) {
+		kernel_symbol(guest->kernel->kallsyms, index, ret);
+		return true;
+	}
+	return guest->modules && vmop_guest_modules_symbol_at(guest->modules, address, ret);
+}
+
+bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name, uint64_t *ret)
+{
+	return guest->kernel && vmop_kallsyms_find(guest->kernel->kallsyms, name, ret);
+}
+
+struct vmop_error *vmop_guest_refresh_modules(struct vmop_guest *guest, bool *ret_changed)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	bool changed = false;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	struct vmop_error *err = read_modules(guest, &changed);
+	vmop_guest_end(guest);
+	if (ret_changed)
+		*ret_changed = changed;
+	return err;
+}
+
+size_t vmop_guest_module_count(const struct vmop_guest *guest)
+{
+	return guest->modules ? vmop_guest_modules_count(guest->modules) : 0;
+}
+
+const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *guest, size_t index)
+{
+	return vmop_guest_modules_get(guest->modules, index);
+}
+
+/* --- files and user memory ------------------------------------------------------------ */
+
+struct vmop_error *vmop_guest_read_file(struct vmop_guest *guest, uint64_t file, uint64_t offset,
+					void *buf, size_t len_bytes, size_t *ret_read)
+{
+	size_t got = 0;
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES + len_bytes,
+			 VMOP_GUEST_CALL_STEPS + len_bytes);
+	struct vmop_error *err = vmop_guest_page_cache_read(guest->kernel, &guest->layout, file,
+							    offset, buf, len_bytes, &got);
+	vmop_guest_end(guest);
+	if (ret_read)
+		*ret_read = got;
+	return err;
+}
+
+struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file, uint64_t *ret)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	struct vmop_error *err =
+		vmop_guest_page_cache_size(guest->kernel, &guest->layout, file, ret);
+	vmop_guest_end(guest);
+	return err;
+}
+
+bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
+			  size_t len_bytes)
+{
+	if (!guest->kernel || vmop_view_is_kernel(address))
+		return false;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES + len_bytes, VMOP_GUEST_CALL_STEPS);
+	struct vmop_paging paging = guest->kernel->view.paging;
+	paging.root_gpa = pgd_gpa;
+	struct vmop_view view;
+	vmop_view_init(&view, guest->memory, &guest->budget, paging);
+	bool read = vmop_view_read(&view, address, buf, len_bytes);
+	vmop_guest_end(guest);
+	return read;
+}
+
+/* --- processes --------------------------------------------------------------------------- */
+
+struct vmop_error *vmop_guest_snapshot_processes(struct vmop_guest *guest, unsigned int flags,
+						 struct vmop_guest_snapshot **ret)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	struct vmop_error *err = vmop_guest_processes_read(guest->kernel, &guest->layout,
+							   guest->files, flags,
+							   &guest->last.retries, ret);
+	vmop_guest_end(guest);
+	return err;
+}
+
+struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
+					    struct vmop_guest_current *ret, size_t max,
+					    size_t *ret_count)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	struct vmop_error *err = vmop_guest_processes_current(guest->kernel, &guest->layout, ret,
+							      max, ret_count);
+	vmop_guest_end(guest);
+	return err;
+}

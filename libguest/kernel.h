@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The Linux kernel in a guest's RAM: where it is, and its symbols.
+ *
+ * Ways to find its page table, cheapest first:
+ *  1. The trampoline: below 1 MiB lies the page table with which the kernel
+ *     starts its further CPUs; its last entry is the kernel's own
+ *     (arch/x86/realmode/init.c).  A few hundred pages are looked at.
+ *  2. VMCOREINFO, by a scan of all touched RAM for its text.
+ *  3. kallsyms, by the same scan.
+ * Each is only a candidate: it counts when its symbol table unpacks, and the
+ * kernel's own page table, found by symbol, maps the banner to the very place
+ * where the candidate has it.  Of several candidates (RAM outlives a reset, a
+ * kexec) the one whose jiffies advance is taken.
+ */
+#ifndef VMOP_LIBGUEST_KERNEL_H
+#define VMOP_LIBGUEST_KERNEL_H
+
+#include "libguest/guest.h"
+#include "libguest/page-table.h"
+
+struct vmop_kallsyms;
+
+struct vmop_guest_kernel {
+	struct vmop_view view; /* the kernel's address space */
+	struct vmop_kallsyms *kallsyms;
+	struct vmop_guest_kernel_info info;
+	uint64_t jiffies_address;
+	uint64_t jiffies;	/* when last looked at */
+};
+
+/*
+ * Finds the kernel.  The views's budget is the given one, which must outlive
+ * the kernel.  is_live: RAM changes under us (a process, not a file).
+ */
+struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
+					  struct vmop_guest_budget *budget, bool is_live,
+					  struct vmop_guest_kernel **ret);
+void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel);
+
+/* A symbol's address, 0 when there is none. */
+uint64_t vmop_guest_kernel_symbol(const struct vmop_guest_kernel *kernel, const char *name);
+
+/* As vmop_guest_kernel_state(); the memory must have been told to forget. */
+enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *kernel);
+
+/* --- between kernel.c and kernel-find.c --------------------------------------- */
+
+/*
+ * Takes a root page table for a kernel's.  NULL when it is not, or when what
+ * it maps can't be read; out of memory too, for then the next would not help.
+ */
+struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *memory,
+						     struct vmop_guest_budget *budget,
+						     struct vmop_paging paging,
+						     const char *found_by);
+
+/* Whether the RAM that the kernel was told of (e820) agrees with the layout in use. */
+bool vmop_guest_kernel_layout_fits(struct vmop_guest_kernel *kernel);
+
+#endif

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * VMCOREINFO: the text that a kernel with CONFIG_CRASH_CORE (VMCORE_INFO from
+ * 6.9) keeps about itself for crash dumps, in one page of RAM
+ * (kernel: kernel/vmcore_info.c, Documentation/admin-guide/kdump/vmcoreinfo.rst).
+ */
+#ifndef VMOP_LIBGUEST_VMCOREINFO_H
+#define VMOP_LIBGUEST_VMCOREINFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vmop_vmcoreinfo {
+	char release[65];
+	uint64_t swapper_pg_dir; /* virtual address */
+	uint64_t kernel_offset;	 /* KASLR */
+	int64_t phys_base;	 /* gpa = address - 0xffffffff80000000 + phys_base in the image */
+	bool has_5_levels, has_kernel_offset;
+	uint8_t build_id_len_bytes; /* 0: a kernel before 5.14 does not tell */
+	uint8_t build_id[20];
+};
+
+#define VMOP_VMCOREINFO_MARK "OSRELEASE="
+#define VMOP_VMCOREINFO_MAX_BYTES 4096u
+
+/* Reads text that begins with VMOP_VMCOREINFO_MARK; false: it is something else. */
+bool vmop_vmcoreinfo_parse(const char *text, size_t len_bytes, struct vmop_vmcoreinfo *ret);
+
+#endif
