@@ -1,1 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# tests/fuzz/fuzz-NAME.c is a libFuzzer target.  "make check" drives each over
+# a small corpus (driver.c, run-FOLDER); configured with CC=clang-14 --enable-fuzz,
+# it is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
+FUZZ_TARGETS = \
+	tests/fuzz/fuzz-demangle \
+	tests/fuzz/fuzz-elf \
+	tests/fuzz/fuzz-kallsyms
+check_PROGRAMS += $(FUZZ_TARGETS)
+if FUZZ
+FUZZ_DRIVER =
+FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+else
+FUZZ_DRIVER = tests/fuzz/driver.c
+FUZZ_LDFLAGS = $(AM_LDFLAGS)
+TESTS += tests/fuzz/run-libsym
+endif
+EXTRA_DIST += tests/fuzz/driver.c tests/fuzz/run-libsym tests/fuzz/corpus
+
+tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_demangle_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_demangle_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz-elf.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_elf_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_elf_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_kallsyms_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la
