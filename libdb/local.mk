@@ -12,6 +12,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/place.c libdb/place.h \
 	libdb/roll-up.c \
 	libdb/schema.c libdb/schema.h \
+	libdb/session-files.c libdb/session-files.h \
 	libdb/sum.c libdb/sum.h \
 	libdb/symbols.c libdb/symbols.h \
 	libdb/walk.c

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opcontrol/daemon.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "libutil/protocol.h"
+#include "libutil/run-dir.h"
+
+/* Finishing a large session on a slow disk takes its time. */
+#define ANSWER_TIMEOUT_S 300
+#define GONE_TIMEOUT_S 60
+
+struct vmop_error *control_daemon_find(int *ret_fd)
+{
+	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_SOCKET);
+	return path ? vmop_protocol_connect(path, ret_fd) : &vmop_error_no_memory;
+}
+
+/* ---- beginning it ---------------------------------------------------------- */
+
+static char *beside_us(void)
+{
+	char self[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *path = NULL;
+	if (len <= 0)
+		return NULL;
+	self[len] = '\0';
+	char *slash = strrchr(self, '/');
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return asprintf(&path, "%s/vmopd", self) < 0 ? NULL : path;
+}
+
+static struct vmop_error *find_program(char **ret)
+{
+	const char *told = secure_getenv("VMOP_VMOPD");
+	char *path = told && *told ? strdup(told) : beside_us();
+	if (path && ((told && *told) || access(path, X_OK) == 0)) {
+		*ret = path;
+		return NULL;
+	}
+	free(path);
+	if (access(VMOP_SBINDIR "/vmopd", X_OK) < 0)
+		return vmop_error_new(VMOP_ERROR_CANT, "vmopd is neither beside vmopcontrol nor in %s",
+				      VMOP_SBINDIR);
+	*ret = strdup(VMOP_SBINDIR "/vmopd");
+	return *ret ? NULL : &vmop_error_no_memory;
+}
+
+/* Runs it to its end; an error without words when it failed, for it has told why. */
+static struct vmop_error *run_program(const char *path, char *const *argv)
+{
+	int status;
+	fflush(NULL);
+	pid_t child = fork();
+	if (child < 0)
+		return vmop_error_os(errno, "fork");
+	if (child == 0) {
+		execv(path, argv);
+		vmop_log_error("%s: %s", path, strerror(errno));
+		_exit(VMOP_EXIT_CANT);
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return vmop_error_os(errno, "vmopd");
+	if (WIFSIGNALED(status))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: ended by signal %d", path,
+				      WTERMSIG(status));
+	switch (WEXITSTATUS(status)) {
+	case VMOP_EXIT_DONE:
+		return NULL;
+	case VMOP_EXIT_USAGE:
+		return vmop_error_new(VMOP_ERROR_USAGE, "%s", "");
+	default:
+		return vmop_error_new(VMOP_ERROR_CANT, "%s", "");
+	}
+}
+
+struct vmop_error *control_daemon_spawn(const char *config, int verbosity, int *ret_fd)
+{
+	_cleanup_free_ char *program = NULL, *option = NULL;
+	struct vmop_error *err = find_program(&program);
+	if (err)
+		return err;
+	char *argv[5] = {(char *)"vmopd"};
+	size_t n = 1;
+	if (access(config, F_OK) == 0) {
+		if (asprintf(&option, "--config=%s", config) < 0)
+			return &vmop_error_no_memory;
+		argv[n++] = option;
+	}
+	for (int i = 0; i < verbosity && n < 4; i++)
+		argv[n++] = (char *)"--verbose";
+	err = run_program(program, argv);
+	if (!err)
+		err = control_daemon_find(ret_fd);
+	if (!err && *ret_fd < 0)
+		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd ended at once; see %s/%s",
+				     vmop_run_dir(), VMOP_RUN_LOG);
+	return err;
+}
+
+struct vmop_error *control_daemon_check_setup(const char *path)
+{
+	_cleanup_free_ char *program = NULL, *option = NULL;
+	struct vmop_error *err = find_program(&program);
+	if (err)
+		return err;
+	if (asprintf(&option, "--config=%s", path) < 0)
+		return &vmop_error_no_memory;
+	char *argv[] = {(char *)"vmopd", (char *)"--check-setup", option, NULL};
+	return run_program(program, argv);
+}
+
+/* ---- asking it ---------------------------------------------------------------- */
+
+struct vmop_error *control_daemon_call(int fd, json_t *request, json_t **ret)
+{
+	if (!request)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = vmop_protocol_call(fd, request, ANSWER_TIMEOUT_S, ret);
+	json_decref(request);
+	return err;
+}
+
+/* Nobody answers: never started, or killed? */
+static struct vmop_error *not_running(void)
+{
+	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_SOCKET);
+	if (path && access(path, F_OK) == 0)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "vmopd is not running: it was killed; what it stored is kept, "
+				      "and vmopcontrol --start begins anew");
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "vmopd is not running; vmopcontrol --start begins");
+}
+
+struct vmop_error *control_daemon_ask(json_t *request, json_t **ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct vmop_error *err = control_daemon_find(&fd);
+	if (!err && fd < 0)
+		err = not_running();
+	if (!err)
+		return control_daemon_call(fd, request, ret);
+	json_decref(request);
+	return err;
+}
+
+struct vmop_error *control_daemon_wait_gone(void)
+{
+	const struct timespec moment = {.tv_nsec = 20000000};
+	for (int i = 0; i < GONE_TIMEOUT_S * 50; i++) {
+		_cleanup_close_ int lock = -1;
+		pid_t holder;
+		if (access(vmop_run_dir(), W_OK) < 0)
+			return NULL;
+		struct vmop_error *err = vmop_run_lock(0, &lock, &holder);
+		if (err)
+			return err;
+		if (lock >= 0) {
+			_cleanup_free_ char *pid_file = vmop_run_path(VMOP_RUN_PID);
+			if (pid_file)
+				unlink(pid_file); /* the one that asking made */
+			return NULL;
+		}
+		nanosleep(&moment, NULL);
+	}
+	return vmop_error_new(VMOP_ERROR_CANT, "vmopd does not end");
+}
+
+struct vmop_error *control_daemon_clean_up(void)
+{
+	static const char *const left[] = {VMOP_RUN_SOCKET, VMOP_RUN_LOG, VMOP_RUN_LOG ".1",
+					   VMOP_RUN_PID};
+	_cleanup_close_ int lock = -1;
+	pid_t holder;
+	if (access(vmop_run_dir(), F_OK) < 0)
+		return NULL;
+	struct vmop_error *err = vmop_run_lock(0, &lock, &holder);
+	if (!err && lock < 0)
+		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd, pid %d, still runs", (int)holder);
+	for (size_t i = 0; !err && i < sizeof(left) / sizeof(left[0]); i++) {
+		_cleanup_free_ char *path = vmop_run_path(left[i]);
+		if (path && unlink(path) < 0 && errno != ENOENT)
+			err = vmop_error_os(errno, "%s", path);
+	}
+	return err;
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opcontrol/status.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <libsmartcols.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t number(const json_t *object, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(object, name));
+}
+
+static double real(const json_t *object, const char *name)
+{
+	return json_number_value(json_object_get(object, name));
+}
+
+static const char *text(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+/* A guest chooses its own name: nothing of it may steer the terminal. */
+static void put_clean(const char *raw)
+{
+	for (; raw && *raw; raw++)
+		putchar((unsigned char)*raw < ' ' || *raw == 0x7f ? '?' : *raw);
+}
+
+static void put_row(const char *label, const char *value)
+{
+	printf("%-12s", label);
+	put_clean(value);
+	putchar('\n');
+}
+
+static void put_span(double seconds)
+{
+	unsigned long whole = seconds > 0 ? (unsigned long)seconds : 0;
+	if (whole >= 86400)
+		printf("%lu d ", whole / 86400);
+	printf("%lu:%02lu:%02lu", whole / 3600 % 24, whole / 60 % 60, whole % 60);
+}
+
+static void put_size(uint64_t bytes)
+{
+	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+	while (value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1024;
+		unit++;
+	}
+	printf(unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+}
+
+static void put_events(const json_t *status)
+{
+	size_t i;
+	const json_t *event;
+	json_array_foreach(json_object_get(status, "events"), i, event) {
+		uint64_t hz = number(event, "frequency_hz");
+		printf("%-12s", "event");
+		put_clean(text(event, "name"));
+		if (hz)
+			printf(" at %" PRIu64 " Hz", hz);
+		else
+			printf(" every %" PRIu64 " %s", number(event, "period_events"),
+			       text(event, "unit"));
+		printf(" on %" PRIu64 " CPU%s\n", number(status, "cpus"),
+		       number(status, "cpus") == 1 ? "" : "s");
+		if (text(event, "note"))
+			put_row("", text(event, "note"));
+	}
+}
+
+/* Loss is never hidden: these are shown also where they are 0. */
+static void put_losses(const json_t *status)
+{
+	static const struct {
+		const char *member, *label;
+	} losses[] = {
+		{"lost", "lost"},	    {"throttled", "throttled"},	  {"unhandled", "unhandled"},
+		{"malformed", "malformed"}, {"store_full", "store full"},
+	};
+	printf("%-12s", "not stored");
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		printf("%s%s %" PRIu64, i ? ", " : "", losses[i].label,
+		       number(status, losses[i].member));
+	putchar('\n');
+}
+
+static void put_samples(const json_t *status)
+{
+	uint64_t samples = number(status, "samples"), unknown = number(status, "unattributed");
+	printf("%-12s%" PRIu64 ", of which %" PRIu64, "samples", samples, unknown);
+	if (samples)
+		printf(" (%.2f %%)", 100.0 * (double)unknown / (double)samples);
+	printf(" in a [...] image that says why\n");
+}
+
+static bool add_count(struct libscols_line *line, size_t column, const json_t *domain,
+		      const char *name, bool is_known)
+{
+	char count[24] = "-";
+	if (is_known)
+		snprintf(count, sizeof(count), "%" PRIu64, number(domain, name));
+	return scols_line_set_data(line, column, count) == 0;
+}
+
+static bool add_domain(struct libscols_table *table, const json_t *domain)
+{
+	struct libscols_line *line = scols_table_new_line(table, NULL);
+	bool is_guest = number(domain, "id") != 0;
+	const char *name = text(domain, "name");
+	char shown[256];
+	snprintf(shown, sizeof(shown), "%s%s", name ? name : "?",
+		 is_guest && !json_is_true(json_object_get(domain, "running")) ? " (ended)" : "");
+	return line && scols_line_set_data(line, 0, shown) == 0 &&
+	       add_count(line, 1, domain, "pid", is_guest) &&
+	       add_count(line, 2, domain, "vcpus", is_guest) &&
+	       add_count(line, 3, domain, "user", true) &&
+	       add_count(line, 4, domain, "kernel", true) &&
+	       add_count(line, 5, domain, "hypervisor", is_guest) &&
+	       add_count(line, 6, domain, "vmm", is_guest);
+}
+
+static bool fill_domains(struct libscols_table *table, const json_t *domains)
+{
+	static const char *const columns[] = {"DOMAIN", "PID", "VCPUS", "USER",
+					      "KERNEL", "HYPERVISOR", "VMM"};
+	size_t i;
+	const json_t *domain;
+	for (i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		if (!scols_table_new_column(table, columns[i], i ? 8 : 0.4,
+					    i ? SCOLS_FL_RIGHT : SCOLS_FL_TRUNC))
+			return false;
+	json_array_foreach(domains, i, domain)
+		if (!add_domain(table, domain))
+			return false;
+	return scols_print_table(table) == 0;
+}
+
+static struct vmop_error *put_domains(const json_t *status)
+{
+	const json_t *domains = json_object_get(status, "domains"), *domain;
+	struct libscols_table *table = scols_new_table();
+	putchar('\n');
+	bool is_done = table && fill_domains(table, domains);
+	scols_unref_table(table);
+	if (!is_done)
+		return &vmop_error_no_memory;
+	size_t i;
+	json_array_foreach(domains, i, domain) {
+		putchar('\n');
+		put_clean(text(domain, "name"));
+		printf(": %s", text(domain, "kind"));
+		if (text(domain, "uuid")) {
+			fputs(", uuid ", stdout);
+			put_clean(text(domain, "uuid"));
+		}
+		fputs("\n  kernel symbols: ", stdout);
+		put_clean(text(domain, "image") ? text(domain, "image") : "none");
+	}
+	putchar('\n');
+	if (number(status, "domains_left_off"))
+		printf("and %" PRIu64 " more domains\n", number(status, "domains_left_off"));
+	return NULL;
+}
+
+static void put_session(const json_t *status)
+{
+	const json_t *remaining = json_object_get(status, "remaining_s");
+	printf("%-12s%s, for ", "since", text(status, "since"));
+	put_span(real(status, "uptime_s"));
+	if (json_is_number(remaining)) {
+		fputs(", ends in ", stdout);
+		put_span(json_number_value(remaining));
+	}
+	printf("\n%-12s", "session");
+	put_clean(text(status, "session"));
+	fputs(", ", stdout);
+	put_size(number(status, "disk_bytes"));
+	putchar('\n');
+	put_events(status);
+	put_samples(status);
+	put_losses(status);
+	if (number(status, "failures")) {
+		printf("%-12s%" PRIu64 ", the last: ", "failures", number(status, "failures"));
+		put_clean(text(status, "last_failure"));
+		putchar('\n');
+	}
+}
+
+struct vmop_error *control_status_table(const json_t *status)
+{
+	const json_t *daemon = json_object_get(status, "daemon");
+	const char *state = text(status, "state");
+	bool is_sampling = state && !strcmp(state, "sampling");
+	printf("%-12s%s: %s, pid %" PRIu64 ", %.2f s of CPU, ", "vmopd", text(daemon, "version"),
+	       state ? state : "?", number(daemon, "pid"), real(daemon, "cpu_s"));
+	put_size(number(daemon, "rss_bytes"));
+	fputs(" of memory\n", stdout);
+	if (!is_sampling) {
+		if (text(status, "last_session"))
+			put_row("session", text(status, "last_session"));
+		return NULL;
+	}
+	put_session(status);
+	return put_domains(status);
+}
+
+struct vmop_error *control_status_json(const json_t *status)
+{
+	if (json_dumpf(status, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER) < 0)
+		return &vmop_error_no_memory;
+	putchar('\n');
+	return NULL;
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vmopcontrol: sets up, starts, stops and asks vmopd.  Its options are
+ * opcontrol's; vmopcontrol(8) is its page.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "libutil/parse.h"
+#include "opcontrol/actions.h"
+
+const char *argp_program_version = "vmopcontrol (vmop) " PACKAGE_VERSION;
+
+enum option_key {
+	KEY_VMLINUX = 1 << 16,
+	KEY_SESSION_DIR,
+	KEY_PASSIVE_DOMAINS,
+	KEY_PASSIVE_IMAGES,
+	KEY_DURATION,
+	KEY_JSON,
+	KEY_CONFIG,
+	KEY_HELP,
+	KEY_USAGE,
+	KEY_VERSION,
+};
+
+enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
+
+#define N_OTHER_OPTIONS 16
+#define N_ACTION_OPTIONS 12
+
+static const struct argp_option other_options[N_OTHER_OPTIONS] = {
+	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
+	{"event", 'e', "NAME[:COUNT[:UMASK[:KERNEL[:USER]]]]", 0,
+	 "What to sample; several with commas, or given again", GROUP_SETUP},
+	{"separate", 'p', "WHAT", 0,
+	 "Keep samples apart by: none, lib, kernel, thread, cpu, all", GROUP_SETUP},
+	{"vmlinux", KEY_VMLINUX, "FILE", 0, "The host kernel's symbols (default: /proc/kallsyms)",
+	 GROUP_SETUP},
+	{"session-dir", KEY_SESSION_DIR, "DIR", 0,
+	 "Where session files go (default: " VMOP_STATEDIR ")", GROUP_SETUP},
+	{"passive-domains", KEY_PASSIVE_DOMAINS, "LIST", 0,
+	 "Guests to see into: names, uuids, pids, all (default) or none", GROUP_SETUP},
+	{"passive-images", KEY_PASSIVE_IMAGES, "LIST", 0,
+	 "Their kernels' symbols, FILE[+0xOFFSET] each, paired by position", GROUP_SETUP},
+	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
+	{"duration", KEY_DURATION, "TIME", 0,
+	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
+	{"json", KEY_JSON, NULL, 0, "With --status: for scripts", GROUP_OTHER},
+	{"config", KEY_CONFIG, "FILE", 0,
+	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", GROUP_OTHER},
+	{"verbose", 'V', NULL, 0, "Say more; twice: all", GROUP_OTHER},
+	{"help", '?', NULL, 0, "Show this", GROUP_OTHER},
+	{"usage", KEY_USAGE, NULL, 0, "Show the options in short", GROUP_OTHER},
+	{"version", KEY_VERSION, NULL, 0, "Show the version", GROUP_OTHER},
+	{0},
+};
+
+static struct argp_option all_options[N_OTHER_OPTIONS + N_ACTION_OPTIONS];
+
+/* The actions' table as options, then the others. */
+static void make_options(void)
+{
+	size_t n = 0;
+	all_options[n++] = (struct argp_option){.doc = "Actions:", .group = GROUP_ACTION};
+	for (const struct control_action *action = control_actions; action->name; action++)
+		all_options[n++] = (struct argp_option){.name = action->name,
+							.key = action->key,
+							.arg = action->arg,
+							.doc = action->help,
+							.group = GROUP_ACTION};
+	memcpy(all_options + n, other_options, sizeof(other_options));
+}
+
+/* What the parser gathers; set-up options are applied when the file's name is known. */
+struct arguments {
+	struct control_request request;
+	struct {
+		const char *key, *value;
+	} changes[VMOP_SETUP_MAX_LIST];
+	size_t n_changes;
+	char **rest; /* words that are no options */
+	int n_rest;
+};
+
+/* One line, where argp_error() would add another. */
+static void bad_usage(struct vmop_error *err)
+{
+	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
+	exit(VMOP_EXIT_USAGE);
+}
+
+static void add_change(struct arguments *arguments, const char *key, const char *value)
+{
+	if (arguments->n_changes == VMOP_SETUP_MAX_LIST)
+		bad_usage(vmop_error_new(VMOP_ERROR_USAGE, "more than %d set-up options",
+					 VMOP_SETUP_MAX_LIST));
+	arguments->changes[arguments->n_changes].key = key;
+	arguments->changes[arguments->n_changes++].value = value;
+}
+
+static void set_action(struct control_request *request, const struct control_action *action)
+{
+	if (request->action && request->action != action)
+		bad_usage(vmop_error_new(VMOP_ERROR_USAGE, "--%s and --%s: one action at a time",
+					 request->action->name, action->name));
+	request->action = action;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	struct control_request *request = &arguments->request;
+	const struct control_action *action = control_action_find(key);
+	if (action && action->name) {
+		set_action(request, action);
+		if (action->arg)
+			request->name = arg;
+		return 0;
+	}
+	switch (key) {
+	case 'e':
+		add_change(arguments, "event", arg);
+		return 0;
+	case 'p':
+		add_change(arguments, "separate", arg);
+		return 0;
+	case KEY_VMLINUX:
+		add_change(arguments, "vmlinux", arg);
+		return 0;
+	case KEY_SESSION_DIR:
+		add_change(arguments, "session-dir", arg);
+		return 0;
+	case KEY_PASSIVE_DOMAINS:
+		add_change(arguments, "passive-domains", arg);
+		return 0;
+	case KEY_PASSIVE_IMAGES:
+		add_change(arguments, "passive-images", arg);
+		return 0;
+	case KEY_DURATION:
+		if (!vmop_parse_duration_ns(arg, &request->duration_ns) || !request->duration_ns)
+			bad_usage(vmop_error_new(
+				VMOP_ERROR_USAGE,
+				"--duration: '%s' is not a time such as 10s, 5m or 2h", arg));
+		return 0;
+	case KEY_JSON:
+		request->json = true;
+		return 0;
+	case KEY_CONFIG:
+		request->config = arg;
+		request->config_given = true;
+		return 0;
+	case 'V':
+		request->verbosity++;
+		return 0;
+	case '?':
+		argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+		return 0;
+	case KEY_USAGE:
+		argp_state_help(state, state->out_stream, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
+	case KEY_VERSION:
+		puts(argp_program_version);
+		exit(VMOP_EXIT_DONE);
+	case ARGP_KEY_ARGS:
+		arguments->rest = state->argv + state->next;
+		arguments->n_rest = state->argc - state->next;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = all_options,
+	.parser = parse_option,
+	.args_doc = "[-- COMMAND [ARG...]]",
+	.doc = "Sets up, starts, stops and asks vmopd, the profiler of this machine and its "
+	       "guests.\v"
+	       "Exit status: 0 done, 2 usage, 3 can't; with --run that of COMMAND. "
+	       "Example: vmopcontrol --start; sleep 10; vmopcontrol --stop; vmopreport -l",
+};
+
+/* ---- what goes together ------------------------------------------------------------ */
+
+static struct vmop_error *unknown_word(const char *word)
+{
+	return vmop_error_new(VMOP_ERROR_USAGE, "'%s' is no option; see --help", word);
+}
+
+static struct vmop_error *check_rest(const struct arguments *arguments)
+{
+	const struct control_request *request = &arguments->request;
+	bool takes_command = request->action->takes & CONTROL_TAKES_COMMAND;
+	if (takes_command && !arguments->n_rest)
+		return vmop_error_new(VMOP_ERROR_USAGE, "--run needs a command: --run -- COMMAND");
+	if (!takes_command && arguments->n_rest)
+		return unknown_word(arguments->rest[0]);
+	return NULL;
+}
+
+static struct vmop_error *check_together(const struct arguments *arguments)
+{
+	const struct control_request *request = &arguments->request;
+	const struct control_action *action = request->action;
+	if (request->duration_ns && !(action->takes & CONTROL_TAKES_DURATION))
+		return vmop_error_new(VMOP_ERROR_USAGE, "--duration goes with --start or --run");
+	if (request->json && !(action->takes & CONTROL_TAKES_JSON))
+		return vmop_error_new(VMOP_ERROR_USAGE, "--json goes with --status");
+	for (size_t i = 0; i < arguments->n_changes; i++) {
+		bool is_dir = !strcmp(arguments->changes[i].key, "session-dir");
+		unsigned needed = CONTROL_TAKES_SETUP | (is_dir ? CONTROL_TAKES_DIR : 0);
+		if (!(action->takes & needed))
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "--%s goes with --setup, --start, --start-daemon or "
+					      "--run, not with --%s",
+					      arguments->changes[i].key, action->name);
+	}
+	return check_rest(arguments);
+}
+
+/* ---- set-up options ------------------------------------------------------------------ */
+
+/* path as seen from here; the daemon sits elsewhere. The caller frees. */
+static char *absolute(const char *path)
+{
+	char *whole = NULL;
+	if (*path == '/' || !*path)
+		return strdup(path);
+	_cleanup_free_ char *cwd = getcwd(NULL, 0);
+	return !cwd || asprintf(&whole, "%s/%s", cwd, path) < 0 ? NULL : whole;
+}
+
+static struct vmop_error *check_readable(const char *key, const char *path)
+{
+	if (!*path || access(path, R_OK) == 0)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_USAGE, "--%s: %s: %s", key, path, strerror(errno));
+}
+
+/* Each element of a list of images made absolute, and there. The caller frees *ret. */
+static struct vmop_error *absolute_images(const char *list, char **ret)
+{
+	size_t len;
+	FILE *out = open_memstream(ret, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = NULL;
+	for (const char *at = list; !err; at++) {
+		size_t item_len = strcspn(at, ",");
+		_cleanup_free_ char *item = strndup(at, item_len);
+		_cleanup_free_ char *whole = item ? absolute(item) : NULL;
+		_cleanup_free_ char *path = NULL;
+		uint64_t offset;
+		err = whole ? vmop_setup_split_image(whole, &path, &offset) :
+			      &vmop_error_no_memory;
+		if (!err && path)
+			err = check_readable("passive-images", path);
+		if (!err)
+			fprintf(out, "%s%s", at == list ? "" : ",", whole);
+		at += item_len;
+		if (!*at)
+			break;
+	}
+	if (fclose(out) != 0 && !err)
+		err = &vmop_error_no_memory;
+	return err;
+}
+
+static struct vmop_error *apply_change(struct vmop_setup *setup, const char *key,
+				       const char *value, bool append)
+{
+	_cleanup_free_ char *whole = NULL;
+	struct vmop_error *err = NULL;
+	if (!strcmp(key, "passive-images"))
+		err = absolute_images(value, &whole);
+	else if (!strcmp(key, "vmlinux") || !strcmp(key, "session-dir"))
+		whole = absolute(value);
+	else
+		whole = strdup(value);
+	if (!err && !whole)
+		err = &vmop_error_no_memory;
+	if (!err && !strcmp(key, "vmlinux"))
+		err = check_readable(key, whole);
+	return err ? err : vmop_setup_set(setup, key, whole, append);
+}
+
+static bool has_changed(const struct control_request *request, const char *key)
+{
+	for (size_t i = 0; i < request->n_changed; i++)
+		if (!strcmp(request->changed[i], key))
+			return true;
+	return false;
+}
+
+static struct vmop_error *apply_changes(struct arguments *arguments)
+{
+	struct control_request *request = &arguments->request;
+	for (size_t i = 0; i < arguments->n_changes; i++) {
+		const char *key = arguments->changes[i].key;
+		bool is_again = has_changed(request, key);
+		/* A list given in an earlier option goes on; one in the file is replaced. */
+		struct vmop_error *err = apply_change(&request->setup, key,
+						      arguments->changes[i].value, is_again);
+		if (err)
+			return err;
+		if (!is_again)
+			request->changed[request->n_changed++] = key;
+	}
+	return vmop_setup_check(&request->setup);
+}
+
+static struct vmop_error *read_setup(struct control_request *request)
+{
+	bool found;
+	const char *told = secure_getenv("VMOP_CONFIG");
+	if (!request->config)
+		request->config = told && *told ? told : VMOP_SETUP_FILE;
+	struct vmop_error *err = vmop_setup_init(&request->setup);
+	return err ? err : vmop_setup_read(&request->setup, request->config, &found);
+}
+
+static struct vmop_error *run(struct arguments *arguments, int *ret_status)
+{
+	struct control_request *request = &arguments->request;
+	if (!request->action && arguments->n_changes)
+		request->action = &control_actions[0]; /* options alone are a --setup */
+	if (!request->action && arguments->n_rest)
+		return unknown_word(arguments->rest[0]);
+	if (!request->action)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "nothing to do: --start, --stop, --status, ...; see --help");
+	request->command = arguments->rest;
+	struct vmop_error *err = check_together(arguments);
+	if (!err)
+		err = read_setup(request);
+	if (!err)
+		err = apply_changes(arguments);
+	return err ? err : request->action->act(request, ret_status);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	vmop_log_init("vmopcontrol", VMOP_LOG_NOTICE);
+	argp_err_exit_status = VMOP_EXIT_USAGE;
+	make_options();
+	/* argp's own -? would bring no group; -h is opcontrol's --shutdown. */
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &arguments);
+	vmop_log_set_level((enum vmop_log_level)(VMOP_LOG_NOTICE + arguments.request.verbosity));
+	int status = VMOP_EXIT_DONE;
+	struct vmop_error *err = run(&arguments, &status);
+	if (err)
+		status = vmop_error_exit_status(err);
+	if (err && !*err->message)
+		vmop_error_destroy(err); /* the daemon has told it */
+	else
+		vmop_log_and_destroy(VMOP_LOG_ERROR, err);
+	vmop_setup_deinit(&arguments.request.setup);
+	return status;
+}
