@@ -54,7 +54,7 @@ void vmop_log(enum vmop_log_level level, const char *format, ...)
 	flockfile(stderr);
 	if (log_stamps)
 		put_stamp();
-	fprintf(stderr, "%s%s: ", log_to_journal ? journal_prefix[level] : "",
+	fprintf(stderr, "%s%s: ", log_to_journal && !log_stamps ? journal_prefix[level] : "",
 		log_name ? log_name : program_invocation_short_name);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);

@@ -334,20 +334,41 @@ static void put_buffer_size(FILE *out, const char *key, const struct vmop_setup 
 		fprintf(out, "%s = %" PRIu64 "\n", key, setup->buffer_bytes);
 }
 
+/* In the largest unit that divides it. */
+static void put_span(FILE *out, uint64_t seconds)
+{
+	if (seconds % 86400 == 0)
+		fprintf(out, "%" PRIu64 "d", seconds / 86400);
+	else if (seconds % 3600 == 0)
+		fprintf(out, "%" PRIu64 "h", seconds / 3600);
+	else if (seconds % 60 == 0)
+		fprintf(out, "%" PRIu64 "m", seconds / 60);
+	else
+		fprintf(out, "%" PRIu64 "s", seconds);
+}
+
 static void put_flush_interval(FILE *out, const char *key, const struct vmop_setup *setup)
 {
-	fprintf(out, "%s = %" PRIu64 "ms\n", key, setup->flush_ns / 1000000);
+	fprintf(out, "%s = ", key);
+	if (setup->flush_ns % second_ns)
+		fprintf(out, "%" PRIu64 "ms", setup->flush_ns / 1000000);
+	else
+		put_span(out, setup->flush_ns / second_ns);
+	fputc('\n', out);
 }
 
 static void put_rollup(FILE *out, const char *key, const struct vmop_setup *setup)
 {
-	if (!setup->minute_after_ns)
-		fprintf(out, "%s = off\n", key);
-	else if (!setup->hour_after_ns)
-		fprintf(out, "%s = %" PRIu64 "s\n", key, setup->minute_after_ns / second_ns);
+	fprintf(out, "%s = ", key);
+	if (setup->minute_after_ns)
+		put_span(out, setup->minute_after_ns / second_ns);
 	else
-		fprintf(out, "%s = %" PRIu64 "s,%" PRIu64 "s\n", key,
-			setup->minute_after_ns / second_ns, setup->hour_after_ns / second_ns);
+		fputs("off", out);
+	if (setup->hour_after_ns) {
+		fputc(',', out);
+		put_span(out, setup->hour_after_ns / second_ns);
+	}
+	fputc('\n', out);
 }
 
 static void put_session_mode(FILE *out, const char *key, const struct vmop_setup *setup)

@@ -196,6 +196,8 @@ static struct vmop_error *without_daemon(const struct control_request *request, 
 		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd is just starting or ending: try again");
 	if (!err)
 		err = name ? vmop_session_save(dir, name) : vmop_session_discard(dir);
+	if (!err && name)
+		vmop_log_notice("kept as %s/%s%s", dir, name, VMOP_SESSION_SUFFIX);
 	let_daemons_in(lock);
 	return err;
 }
@@ -214,7 +216,12 @@ static struct vmop_error *save_or_reset(const struct control_request *request, c
 	json_t *ask = vmop_protocol_request(name ? "save" : "reset");
 	if (ask && name)
 		json_object_set_new(ask, "name", json_string(name));
+	if (ask && request->n_changed)
+		json_object_set_new(ask, "session_dir",
+				    json_string(request->setup.session_dir));
 	err = control_daemon_call(fd, ask, &reply);
+	if (!err && name)
+		tell_session(reply, "kept as");
 	if (!err && json_is_true(json_object_get(reply, "goes_on")))
 		vmop_log_notice("sampling goes on in a fresh session");
 	return err;

@@ -2,6 +2,7 @@
 #include "opcontrol/daemon.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,8 @@ static struct vmop_error *run_program(const char *path, char *const *argv)
 	if (child < 0)
 		return vmop_error_os(errno, "fork");
 	if (child == 0) {
+		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		dup2(null, STDOUT_FILENO); /* that all is well needs no words */
 		execv(path, argv);
 		vmop_log_error("%s: %s", path, strerror(errno));
 		_exit(VMOP_EXIT_CANT);

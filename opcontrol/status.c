@@ -24,16 +24,32 @@ static const char *text(const json_t *object, const char *name)
 }
 
 /* A guest chooses its own name: nothing of it may steer the terminal. */
-static void put_clean(const char *raw)
+static void put_clean(const char *raw, size_t len)
 {
-	for (; raw && *raw; raw++)
+	for (; raw && *raw && len--; raw++)
 		putchar((unsigned char)*raw < ' ' || *raw == 0x7f ? '?' : *raw);
 }
 
+#define LABEL_WIDTH 12
+#define LINE_WIDTH 80
+
+/* Broken at blanks, so that it keeps to its column. */
 static void put_row(const char *label, const char *value)
 {
-	printf("%-12s", label);
-	put_clean(value);
+	size_t column = LABEL_WIDTH;
+	printf("%-*s", LABEL_WIDTH, label);
+	while (value && *value) {
+		size_t blanks = strspn(value, " "), len = strcspn(value + blanks, " ");
+		if (column > LABEL_WIDTH && column + blanks + len > LINE_WIDTH) {
+			printf("\n%*s", LABEL_WIDTH, "");
+			column = LABEL_WIDTH;
+			value += blanks;
+			blanks = 0;
+		}
+		put_clean(value, blanks + len);
+		value += blanks + len;
+		column += blanks + len;
+	}
 	putchar('\n');
 }
 
@@ -64,12 +80,15 @@ static void put_events(const json_t *status)
 	json_array_foreach(json_object_get(status, "events"), i, event) {
 		uint64_t hz = number(event, "frequency_hz");
 		printf("%-12s", "event");
-		put_clean(text(event, "name"));
+		put_clean(text(event, "name"), SIZE_MAX);
+		uint64_t period = number(event, "period_events");
+		const char *unit = text(event, "unit");
 		if (hz)
 			printf(" at %" PRIu64 " Hz", hz);
+		else if (unit && !strcmp(unit, "ns") && period)
+			printf(" at %.4g Hz", 1e9 / (double)period);
 		else
-			printf(" every %" PRIu64 " %s", number(event, "period_events"),
-			       text(event, "unit"));
+			printf(" every %" PRIu64 " %s", period, unit);
 		printf(" on %" PRIu64 " CPU%s\n", number(status, "cpus"),
 		       number(status, "cpus") == 1 ? "" : "s");
 		if (text(event, "note"))
@@ -96,10 +115,11 @@ static void put_losses(const json_t *status)
 static void put_samples(const json_t *status)
 {
 	uint64_t samples = number(status, "samples"), unknown = number(status, "unattributed");
-	printf("%-12s%" PRIu64 ", of which %" PRIu64, "samples", samples, unknown);
+	printf("%-*s%" PRIu64 ", %" PRIu64 " of them unattributed", LABEL_WIDTH, "samples", samples,
+	       unknown);
 	if (samples)
 		printf(" (%.2f %%)", 100.0 * (double)unknown / (double)samples);
-	printf(" in a [...] image that says why\n");
+	putchar('\n');
 }
 
 static bool add_count(struct libscols_line *line, size_t column, const json_t *domain,
@@ -156,14 +176,15 @@ static struct vmop_error *put_domains(const json_t *status)
 	size_t i;
 	json_array_foreach(domains, i, domain) {
 		putchar('\n');
-		put_clean(text(domain, "name"));
-		printf(": %s", text(domain, "kind"));
+		put_clean(text(domain, "name"), SIZE_MAX);
+		if (number(domain, "id"))
+			printf(": %s", text(domain, "kind"));
 		if (text(domain, "uuid")) {
 			fputs(", uuid ", stdout);
-			put_clean(text(domain, "uuid"));
+			put_clean(text(domain, "uuid"), SIZE_MAX);
 		}
 		fputs("\n  kernel symbols: ", stdout);
-		put_clean(text(domain, "image") ? text(domain, "image") : "none");
+		put_clean(text(domain, "image") ? text(domain, "image") : "none", SIZE_MAX);
 	}
 	putchar('\n');
 	if (number(status, "domains_left_off"))
@@ -181,7 +202,7 @@ static void put_session(const json_t *status)
 		put_span(json_number_value(remaining));
 	}
 	printf("\n%-12s", "session");
-	put_clean(text(status, "session"));
+	put_clean(text(status, "session"), SIZE_MAX);
 	fputs(", ", stdout);
 	put_size(number(status, "disk_bytes"));
 	putchar('\n');
@@ -190,7 +211,7 @@ static void put_session(const json_t *status)
 	put_losses(status);
 	if (number(status, "failures")) {
 		printf("%-12s%" PRIu64 ", the last: ", "failures", number(status, "failures"));
-		put_clean(text(status, "last_failure"));
+		put_clean(text(status, "last_failure"), SIZE_MAX);
 		putchar('\n');
 	}
 }
@@ -215,7 +236,7 @@ struct vmop_error *control_status_table(const json_t *status)
 
 struct vmop_error *control_status_json(const json_t *status)
 {
-	if (json_dumpf(status, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER) < 0)
+	if (json_dumpf(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0)
 		return &vmop_error_no_memory;
 	putchar('\n');
 	return NULL;

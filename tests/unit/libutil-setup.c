@@ -87,8 +87,8 @@ static void format_is_parsed_again(void **state)
 				   "passive-domains = db\n"
 				   "passive-images = ,/k/db+0x10\n"
 				   "buffer-size = 65536\n"
-				   "flush-interval = 2000ms\n"
-				   "rollup = off\n"
+				   "flush-interval = 1500ms\n"
+				   "rollup = 90s,2h\n"
 				   "session-mode = 0640\n"
 				   "status-group = adm\n";
 	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
@@ -206,7 +206,7 @@ static void save_keeps_other_lines(void **state)
 	assert_null(vmop_setup_save(&setup, path, keys, 2));
 	assert_null(vmop_io_read_file(path, 1000, &text, NULL));
 	assert_string_equal(text, "# mine\nseparate = all\nevent = c\nevent = d\n# end\n"
-				  "flush-interval = 3000ms\n");
+				  "flush-interval = 3s\n");
 	unlink(path);
 	*strrchr(path, '/') = '\0';
 	assert_int_equal(rmdir(path), 0);
