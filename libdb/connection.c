@@ -116,9 +116,22 @@ void vmop_db_close(struct vmop_db *db)
 	free(db);
 }
 
+/* The errno that SQLite kept for its file or journal: the one of the moment is often gone. */
+static int errno_of_file(struct vmop_db *db, int which)
+{
+	sqlite3_file *file = NULL;
+	int os_errno = 0;
+	if (sqlite3_file_control(db->sqlite, "main", which, &file) == SQLITE_OK && file &&
+	    file->pMethods)
+		file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &os_errno);
+	return os_errno;
+}
+
 static struct vmop_error *error_of_os(struct vmop_db *db)
 {
-	int os_errno = sqlite3_system_errno(db->sqlite);
+	int os_errno = errno_of_file(db, SQLITE_FCNTL_JOURNAL_POINTER);
+	if (!os_errno)
+		os_errno = errno_of_file(db, SQLITE_FCNTL_FILE_POINTER);
 	return vmop_error_os(os_errno ? os_errno : EIO, "%s", db->path);
 }
 
@@ -137,7 +150,9 @@ struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
 	case SQLITE_AUTH:
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: not writable", db->path);
 	case SQLITE_CANTOPEN:
-		return error_of_os(db);
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: it or its -wal file can't be opened (%s)", db->path,
+				      strerror(sqlite3_system_errno(db->sqlite)));
 	case SQLITE_IOERR:
 		if (rc == SQLITE_IOERR_NOMEM)
 			return &vmop_error_no_memory;

@@ -149,21 +149,44 @@ static struct vmop_error *check_file(const char *path)
 /* The checks that come with opening. *ret_rc as vmop_schema_check's. */
 static struct vmop_error *check_schema(struct vmop_db *db, int *ret_rc)
 {
-	return vmop_schema_check(db->sqlite, db->path, &db->version, ret_rc);
+	struct vmop_error *err = vmop_db_allow_work(db);
+	return err ? err : vmop_schema_check(db->sqlite, db->path, &db->version, ret_rc);
+}
+
+static bool is_absent(const char *path, const char *suffix)
+{
+	_cleanup_free_ char *beside = NULL;
+	struct stat st;
+	if (asprintf(&beside, "%s%s", path, suffix) < 0) {
+		beside = NULL;
+		return false;
+	}
+	return stat(beside, &st) < 0 ? errno == ENOENT : st.st_size == 0;
 }
 
 /*
- * A file in WAL mode that nobody writes, with no WAL left, in a directory where a
- * reader can't make one: a copy of a live session's file, say.  What is there can be read
- * all the same, if SQLite is told that nothing will change it.
+ * A file in WAL mode whose -shm is not there, and where a reader may not make it: a copy of a
+ * live or a killed session's file.  Nobody writes it (a writer has the -shm open), so
+ * it can be read all the same, if SQLite is told so: as one that never changes
+ * when there is no WAL either, else without locks, its index of the WAL in memory.
  */
-static bool lacks_wal(struct vmop_db *db, int rc)
+static const char *query_without_shm(struct vmop_db *db, int rc)
 {
-	struct stat st;
 	if ((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY)
-		return false;
-	const char *wal = sqlite3_filename_wal(sqlite3_db_filename(db->sqlite, "main"));
-	return wal && (stat(wal, &st) < 0 ? errno == ENOENT : st.st_size == 0);
+		return NULL;
+	const char *file = sqlite3_db_filename(db->sqlite, "main");
+	if (!file || !is_absent(file, "-shm"))
+		return NULL;
+	return is_absent(file, "-wal") ? "immutable=1" : "vfs=unix-none";
+}
+
+static struct vmop_error *open_without_shm(const char *path, const char *query,
+					   struct vmop_db **ret, int *ret_rc)
+{
+	struct vmop_error *err = connect_path(path, query, SQLITE_OPEN_READONLY, ret);
+	if (!err)
+		err = exec(*ret, "PRAGMA locking_mode=EXCLUSIVE");
+	return err ? err : check_schema(*ret, ret_rc);
 }
 
 struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret)
@@ -176,12 +199,11 @@ struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret)
 	err = connect_path(path, "", SQLITE_OPEN_READONLY, &db);
 	if (!err)
 		err = check_schema(db, &rc);
-	if (!err && lacks_wal(db, rc)) {
+	const char *query = err ? NULL : query_without_shm(db, rc);
+	if (query) {
 		vmop_db_close(db);
 		db = NULL;
-		err = connect_path(path, "immutable=1", SQLITE_OPEN_READONLY, &db);
-		if (!err)
-			err = check_schema(db, &rc);
+		err = open_without_shm(path, query, &db, &rc);
 	}
 	if (!err && rc != SQLITE_OK)
 		err = vmop_db_sqlite_error(db, rc);

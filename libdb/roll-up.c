@@ -18,6 +18,8 @@
 /* Rows of dead tasks are swept when so many more may be superfluous: it walks all chunks. */
 #define SWEEP_AFTER_TASKS 1024
 
+#define MAX_SPANS 10000 /* of one call */
+
 /* Intervals that become one. */
 struct span {
 	uint32_t first, last; /* ids */
@@ -391,6 +393,8 @@ struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t b
 						    : "opened for reading");
 	if (len_ns == 0 || max_intervals == 0 || level == UINT8_MAX)
 		return NULL;
+	if (max_intervals > MAX_SPANS)
+		max_intervals = MAX_SPANS;
 	_cleanup_free_ struct span *all = calloc((size_t)max_intervals + 2, sizeof(*all));
 	if (!all)
 		return &vmop_error_no_memory;
