@@ -1,1 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+noinst_LTLIBRARIES += daemon/libdaemon.la
+daemon_libdaemon_la_SOURCES = \
+	daemon/aggregate.c daemon/aggregate.h \
+	daemon/attribute.c daemon/attribute.h \
+	daemon/domain.c daemon/domain.h \
+	daemon/examine.c daemon/examine.h \
+	daemon/identify.c daemon/identify.h \
+	daemon/idmap.c daemon/idmap.h \
+	daemon/image.c daemon/image.h \
+	daemon/kernel.c daemon/kernel.h \
+	daemon/kvm.c daemon/kvm.h \
+	daemon/losses.c daemon/losses.h \
+	daemon/mapping.c daemon/mapping.h \
+	daemon/maps.c daemon/maps.h \
+	daemon/passive.c daemon/passive.h \
+	daemon/pool.c daemon/pool.h \
+	daemon/process.c daemon/process.h \
+	daemon/procfs.c daemon/procfs.h \
+	daemon/profiler.c daemon/profiler.h \
+	daemon/regions.c daemon/regions.h \
+	daemon/task.c daemon/task.h \
+	daemon/text-map.c daemon/text-map.h \
+	daemon/vmm.c daemon/vmm.h \
+	daemon/why.h

@@ -1,1 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+daemon_tests = tests/unit/daemon-profiler
+if HAVE_CMOCKA
+check_PROGRAMS += $(daemon_tests)
+TESTS += $(daemon_tests)
+endif
+EXTRA_DIST += tests/unit/daemon-common.h
+daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
+daemon_test_ldadd = daemon/libdaemon.la hv-interface/libhvinterface.la libdb/libdb.la \
+	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
+tests_unit_daemon_profiler_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_profiler_LDADD = $(daemon_test_ldadd)

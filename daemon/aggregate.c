@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/aggregate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "libutil/cleanup.h"
+
+#define KEYS_AT_FIRST 4096
+
+_Static_assert(sizeof(struct vmop_db_chunk_key) == 36, "keys are hashed and compared as bytes");
+
+static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
+{
+	uint32_t size = 16;
+	while (size < 2 * max)
+		size *= 2;
+	index->mask = size - 1;
+	index->slots = calloc(size, sizeof(*index->slots));
+	return index->slots != NULL;
+}
+
+bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells)
+{
+	*aggregate = (struct vmop_aggregate){.max_keys = KEYS_AT_FIRST, .max_cells = n_cells};
+	aggregate->keys = malloc(aggregate->max_keys * sizeof(*aggregate->keys));
+	aggregate->cells = malloc(aggregate->max_cells * sizeof(*aggregate->cells));
+	return aggregate->keys && aggregate->cells &&
+	       index_init(&aggregate->key_index, aggregate->max_keys) &&
+	       index_init(&aggregate->cell_index, aggregate->max_cells);
+}
+
+void vmop_aggregate_deinit(struct vmop_aggregate *aggregate)
+{
+	free(aggregate->keys);
+	free(aggregate->cells);
+	free(aggregate->key_index.slots);
+	free(aggregate->cell_index.slots);
+	*aggregate = (struct vmop_aggregate){0};
+}
+
+/* The index of key, new if need be; UINT32_MAX: no room. */
+static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
+{
+	const struct vmop_aggregate_index *index = &aggregate->key_index;
+	uint32_t i = (uint32_t)XXH3_64bits(key, sizeof(*key)) & index->mask;
+	for (; index->slots[i]; i = (i + 1) & index->mask)
+		if (!memcmp(&aggregate->keys[index->slots[i] - 1], key, sizeof(*key)))
+			return index->slots[i] - 1;
+	if (aggregate->n_keys == aggregate->max_keys)
+		return UINT32_MAX;
+	aggregate->keys[aggregate->n_keys] = *key;
+	index->slots[i] = ++aggregate->n_keys;
+	return aggregate->n_keys - 1;
+}
+
+static bool add(struct vmop_aggregate *aggregate, uint32_t key, uint64_t offset, uint32_t samples,
+		uint64_t weight_events)
+{
+	const struct vmop_aggregate_index *index = &aggregate->cell_index;
+	/* Offsets of a key lie close together, and so do keys: one multiplication spreads both. */
+	uint64_t hash = (offset + ((uint64_t)key << 40)) * 0x9e3779b97f4a7c15ull;
+	uint32_t i = (uint32_t)(hash >> 32) & index->mask;
+	struct vmop_aggregate_cell *cell;
+	for (; index->slots[i]; i = (i + 1) & index->mask) {
+		cell = &aggregate->cells[index->slots[i] - 1];
+		if (cell->offset == offset && cell->key == key) {
+			cell->samples += samples;
+			cell->weight_events += weight_events;
+			return true;
+		}
+	}
+	if (aggregate->n_cells == aggregate->max_cells)
+		return false;
+	cell = &aggregate->cells[aggregate->n_cells];
+	*cell = (struct vmop_aggregate_cell){.offset = offset,
+					     .weight_events = weight_events,
+					     .key = key,
+					     .samples = samples};
+	index->slots[i] = ++aggregate->n_cells;
+	return true;
+}
+
+bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key,
+			uint64_t offset, uint32_t samples, uint64_t weight_events)
+{
+	uint32_t i = intern(aggregate, key);
+	return i != UINT32_MAX && add(aggregate, i, offset, samples, weight_events);
+}
+
+bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
+			 const struct vmop_db_chunk_key *key, uint64_t offset)
+{
+	struct vmop_aggregate_cell *cell = &aggregate->cells[i];
+	if (!vmop_aggregate_add(aggregate, key, offset, cell->samples, cell->weight_events))
+		return false;
+	cell->samples = 0;
+	cell->weight_events = 0;
+	return true;
+}
+
+bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate)
+{
+	return aggregate->n_cells > aggregate->max_cells / 4 * 3 ||
+	       aggregate->n_keys > aggregate->max_keys / 4 * 3;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct vmop_db_cell *left = a, *right = b;
+	return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+/* Merges neighbours with one offset. Returns how many are left. */
+static size_t merge(struct vmop_db_cell *cells, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (kept && cells[kept - 1].offset == cells[i].offset) {
+			cells[kept - 1].samples += cells[i].samples;
+			cells[kept - 1].weight_events += cells[i].weight_events;
+		} else {
+			cells[kept++] = cells[i];
+		}
+	}
+	return kept;
+}
+
+struct vmop_error *vmop_aggregate_each(
+	struct vmop_aggregate *aggregate,
+	void (*rename)(void *arg, struct vmop_db_chunk_key *key),
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
+				   const struct vmop_db_cell *cells, size_t n),
+	void *arg)
+{
+	/* A counting sort by key, then each key's few cells by offset. */
+	uint32_t n_before = aggregate->n_keys;
+	_cleanup_free_ uint32_t *target = calloc(n_before + 1, sizeof(*target));
+	_cleanup_free_ size_t *begin = calloc((size_t)aggregate->max_keys + 2, sizeof(*begin));
+	_cleanup_free_ struct vmop_db_cell *sorted =
+		malloc(((size_t)aggregate->n_cells + 1) * sizeof(*sorted));
+	if (!target || !begin || !sorted)
+		return &vmop_error_no_memory;
+	for (uint32_t i = 0; i < n_before; i++) {
+		struct vmop_db_chunk_key key = aggregate->keys[i];
+		rename(arg, &key);
+		uint32_t renamed = intern(aggregate, &key);
+		target[i] = renamed == UINT32_MAX ? i : renamed;
+	}
+	for (uint32_t i = 0; i < aggregate->n_cells; i++)
+		if (aggregate->cells[i].samples)
+			begin[target[aggregate->cells[i].key] + 2]++;
+	for (uint32_t i = 2; i < aggregate->n_keys + 2; i++)
+		begin[i] += begin[i - 1];
+	for (uint32_t i = 0; i < aggregate->n_cells; i++) {
+		const struct vmop_aggregate_cell *cell = &aggregate->cells[i];
+		if (cell->samples)
+			sorted[begin[target[cell->key] + 1]++] =
+				(struct vmop_db_cell){.offset = cell->offset,
+						      .samples = cell->samples,
+						      .weight_events = cell->weight_events};
+	}
+	/* Now begin[i] is where key i's cells begin, and begin[i + 1] where they end. */
+	for (uint32_t i = 0; i < aggregate->n_keys; i++) {
+		size_t n = begin[i + 1] - begin[i];
+		if (!n)
+			continue;
+		struct vmop_db_cell *cells = sorted + begin[i];
+		qsort(cells, n, sizeof(*cells), by_offset);
+		struct vmop_error *err = each(arg, &aggregate->keys[i], cells, merge(cells, n));
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* Doubles the room when more than half of it was in use; without memory it stays. */
+static void grow(struct vmop_aggregate *aggregate)
+{
+	uint32_t max_cells = aggregate->max_cells, max_keys = aggregate->max_keys;
+	if (aggregate->n_cells > max_cells / 2 && max_cells < VMOP_AGGREGATE_CELLS_MAX)
+		max_cells *= 2;
+	if (aggregate->n_keys > max_keys / 2 && max_keys < VMOP_AGGREGATE_KEYS_MAX)
+		max_keys *= 2;
+	if (max_cells == aggregate->max_cells && max_keys == aggregate->max_keys)
+		return;
+	struct vmop_aggregate bigger = {.max_keys = max_keys, .max_cells = max_cells};
+	bigger.keys = malloc(max_keys * sizeof(*bigger.keys));
+	bigger.cells = malloc(max_cells * sizeof(*bigger.cells));
+	if (bigger.keys && bigger.cells && index_init(&bigger.key_index, max_keys) &&
+	    index_init(&bigger.cell_index, max_cells)) {
+		vmop_aggregate_deinit(aggregate);
+		*aggregate = bigger;
+	} else {
+		vmop_aggregate_deinit(&bigger);
+	}
+}
+
+void vmop_aggregate_reset(struct vmop_aggregate *aggregate)
+{
+	if (!aggregate->n_keys)
+		return;
+	grow(aggregate);
+	struct vmop_aggregate_index *indexes[] = {&aggregate->key_index, &aggregate->cell_index};
+	for (size_t i = 0; i < 2; i++)
+		memset(indexes[i]->slots, 0,
+		       ((size_t)indexes[i]->mask + 1) * sizeof(*indexes[i]->slots));
+	aggregate->n_keys = aggregate->n_cells = 0;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/attribute.h"
+
+#include <string.h>
+
+#include <utlist.h>
+
+#include "daemon/profiler.h"
+
+/* Maps that did not explain a sample are not read again for so long. */
+#define REREAD_NS 10000000000ull
+
+/* A sample on its way. */
+struct placing {
+	struct vmop_db_chunk_key key;
+	struct vmop_image *image;
+	uint64_t offset;
+};
+
+static void put(struct vmop_attribution *attribution, struct placing *placing,
+		uint64_t weight_events)
+{
+	struct vmop_image *image = placing->image;
+	placing->key.image = image->slot;
+	image->is_sampled = true;
+	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
+	if (!vmop_aggregate_add(attribution->aggregate, &placing->key, placing->offset, 1,
+				weight_events))
+		attribution->no_room++;
+}
+
+static void put_why(struct vmop_attribution *attribution, struct placing *placing,
+		    enum vmop_why why, uint64_t offset, uint64_t weight_events)
+{
+	placing->image = attribution->images->why[why];
+	placing->offset = offset;
+	put(attribution, placing, weight_events);
+}
+
+/* The process of a sample; NULL: the source does not tell, or there is no room for it. */
+static struct vmop_process *find_process(struct vmop_attribution *attribution,
+					 const struct vmop_sample *sample)
+{
+	if (attribution->last_generation != attribution->processes->generation) {
+		memset(attribution->last, 0, sizeof(attribution->last));
+		attribution->last_generation = attribution->processes->generation;
+	}
+	struct vmop_process **last = &attribution->last[sample->cpu % VMOP_ATTRIBUTE_CPUS];
+	if (*last && (*last)->pid == sample->pid)
+		return *last;
+	if (sample->pid == UINT32_MAX)
+		return NULL;
+	struct vmop_process *process = vmop_processes_get(attribution->processes, sample->pid);
+	if (!process)
+		process = vmop_processes_meet(attribution->processes, sample->pid);
+	if (process)
+		*last = process;
+	return process;
+}
+
+static uint32_t find_task(struct vmop_attribution *attribution, struct vmop_process *process,
+			  uint32_t tid)
+{
+	struct vmop_task *task = &process->task;
+	if (attribution->separate & VMOP_SEPARATE_THREAD && process->pid)
+		task = vmop_processes_thread(attribution->processes, process, tid);
+	return vmop_task_id(attribution->tasks, task);
+}
+
+static void queue(struct vmop_attribution *attribution, struct vmop_process *process)
+{
+	if (process->is_queued || attribution->n_queue == VMOP_ATTRIBUTE_QUEUE_MAX ||
+	    !attribution->processes->root)
+		return;
+	process->is_queued = true;
+	attribution->queue[attribution->n_queue++] = process;
+}
+
+/* Why no mapping of process explains a user address. */
+static enum vmop_why why_unmapped(struct vmop_attribution *attribution,
+				  struct vmop_process *process, uint64_t time_ns)
+{
+	switch ((enum vmop_maps_state)process->maps) {
+	case VMOP_MAPS_UNREAD:
+		queue(attribution, process);
+		return VMOP_WHY_EXITED; /* unless they can be read at the flush */
+	case VMOP_MAPS_GONE:
+		return VMOP_WHY_EXITED;
+	case VMOP_MAPS_DENIED:
+		return VMOP_WHY_DENIED;
+	case VMOP_MAPS_KNOWN:
+		break;
+	}
+	if (process->regions && process->regions->is_cut)
+		return VMOP_WHY_MAPPING_LIMIT;
+	if (!process->has_exited && time_ns >= process->reread_ns) {
+		process->reread_ns = time_ns + REREAD_NS;
+		queue(attribution, process); /* a lost record, perhaps */
+	}
+	return VMOP_WHY_NO_MAPPING;
+}
+
+static void place_user(struct vmop_attribution *attribution, struct placing *placing,
+		       struct vmop_process *process, const struct vmop_record *record)
+{
+	const struct vmop_sample *sample = &record->sample;
+	const struct vmop_region *region = vmop_regions_find(process->regions, sample->ip);
+	if (region) {
+		placing->image = region->image;
+		placing->offset = sample->ip - region->start + region->offset;
+		if (!region->image->is_examined) {
+			region->image->pid = process->pid;
+			region->image->map_start = region->start;
+			region->image->map_end = region->end;
+		}
+		put(attribution, placing, sample->weight_events);
+		return;
+	}
+	struct vmop_image *vsyscall = attribution->kernel->vsyscall;
+	if (sample->ip - vsyscall->base < vsyscall->len_bytes) {
+		placing->image = vsyscall;
+		placing->offset = sample->ip - vsyscall->base;
+		put(attribution, placing, sample->weight_events);
+		return;
+	}
+	put_why(attribution, placing, why_unmapped(attribution, process, record->time_ns),
+		sample->ip, sample->weight_events);
+}
+
+static void place_kernel(struct vmop_attribution *attribution, struct placing *placing,
+			 const struct vmop_sample *sample)
+{
+	placing->image = vmop_kernel_find(attribution->kernel, sample->ip);
+	if (!placing->image) {
+		put_why(attribution, placing, VMOP_WHY_KERNEL_TEXT, sample->ip,
+			sample->weight_events);
+		return;
+	}
+	placing->offset = sample->ip - placing->image->base;
+	put(attribution, placing, sample->weight_events);
+}
+
+/* Work of the host for a guest goes on that guest's bill. */
+static void bill(const struct vmop_attribution *attribution, struct vmop_db_chunk_key *key,
+		 struct vmop_domain *domain, uint32_t tid)
+{
+	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, tid);
+	bool is_vcpu = vcpu && vcpu->domain == domain;
+	key->billed = domain->id;
+	key->bill = VMOP_BILL_VMM;
+	if (is_vcpu && key->mode == VMOP_MODE_KERNEL) {
+		key->bill = VMOP_BILL_HYPERVISOR;
+		key->mode = VMOP_MODE_HYPERVISOR;
+		domain->samples_hypervisor++;
+	} else {
+		domain->samples_vmm++;
+	}
+	if (is_vcpu && attribution->separate & VMOP_SEPARATE_CPU)
+		key->vcpu = (int32_t)vcpu->number;
+}
+
+static void host_sample(struct vmop_attribution *attribution, struct placing *placing,
+			struct vmop_process *process, const struct vmop_record *record)
+{
+	const struct vmop_sample *sample = &record->sample;
+	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST];
+	bool is_user = sample->flags & VMOP_SAMPLE_USER ||
+		       (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
+			!vmop_is_kernel_address(sample->ip));
+	placing->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
+	if (process)
+		placing->key.task = find_task(attribution, process, sample->tid);
+	if (process && process->domain)
+		bill(attribution, &placing->key, process->domain, sample->tid);
+	else if (is_user)
+		host->samples_user++;
+	else
+		host->samples_kernel++;
+	if (sample->flags & VMOP_SAMPLE_NO_IP)
+		put_why(attribution, placing, VMOP_WHY_NO_ADDRESS, 0, sample->weight_events);
+	else if (!is_user)
+		place_kernel(attribution, placing, sample);
+	else if (process)
+		place_user(attribution, placing, process, record);
+	else
+		put_why(attribution, placing,
+			sample->pid == UINT32_MAX ? VMOP_WHY_NO_PROCESS : VMOP_WHY_PROCESS_LIMIT,
+			sample->ip, sample->weight_events);
+}
+
+/* Where in a guest that may be looked into. */
+static void place_guest(struct vmop_attribution *attribution, struct placing *placing,
+			struct vmop_domain *domain, const struct vmop_sample *sample, int32_t vcpu)
+{
+	bool is_kernel = placing->key.mode == VMOP_MODE_KERNEL;
+	struct vmop_image *text =
+		is_kernel ? vmop_text_map_find(&domain->text, sample->ip) : NULL;
+	struct vmop_guest_place place = {
+		.image = text ? text : is_kernel ? domain->kernel : domain->user,
+		.offset = sample->ip - (text ? text->base : 0),
+		.certainty = VMOP_CERTAIN_EXACT,
+	};
+	if (domain->view)
+		domain->view->locate(domain->view, sample, placing->key.mode, vcpu, &place);
+	placing->image = place.image;
+	placing->offset = place.offset;
+	placing->key.task = place.task;
+	placing->key.certainty = place.certainty;
+	put(attribution, placing, sample->weight_events);
+}
+
+static void guest_sample(struct vmop_attribution *attribution, struct placing *placing,
+			 struct vmop_process *process, const struct vmop_sample *sample)
+{
+	struct vmop_domain *domain =
+		process ? vmop_domains_meet(attribution->domains, process) : NULL;
+	/* Not by the flags, which are wrong for some percent of the samples before Linux 6.12. */
+	bool is_kernel = vmop_is_kernel_address(sample->ip);
+	if (sample->flags & VMOP_SAMPLE_NO_IP)
+		placing->key.mode = VMOP_MODE_UNKNOWN;
+	else
+		placing->key.mode = is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
+	if (!domain) {
+		put_why(attribution, placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
+		return;
+	}
+	placing->key.domain = placing->key.billed = domain->id;
+	const struct vmop_vcpu *vcpu =
+		vmop_domains_meet_vcpu(attribution->domains, domain, sample->tid);
+	int32_t number = vcpu ? (int32_t)vcpu->number : -1;
+	if (attribution->separate & VMOP_SEPARATE_CPU)
+		placing->key.vcpu = number;
+	if (is_kernel)
+		domain->samples_kernel++;
+	else
+		domain->samples_user++;
+	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE) {
+		domain->kind = VMOP_DOMAIN_OPAQUE;
+		domain->is_stored = false;
+	}
+	if (domain->kind == VMOP_DOMAIN_PASSIVE)
+		place_guest(attribution, placing, domain, sample, number);
+	else
+		put_why(attribution, placing,
+			domain->kind == VMOP_DOMAIN_UNSELECTED ? VMOP_WHY_UNSELECTED :
+								       VMOP_WHY_OPAQUE,
+			0, sample->weight_events);
+}
+
+void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record)
+{
+	const struct vmop_sample *sample = &record->sample;
+	struct placing placing;
+	memset(&placing.key, 0, sizeof(placing.key)); /* its padding is hashed too */
+	placing.key.event = sample->event;
+	placing.key.vcpu = -1;
+	placing.key.cpu = attribution->separate & VMOP_SEPARATE_CPU ? (int32_t)sample->cpu : -1;
+	if (sample->event >= attribution->n_events) {
+		attribution->malformed++;
+		return;
+	}
+	attribution->samples++;
+	struct vmop_process *process = find_process(attribution, sample);
+	/*
+	 * The one place where a source's word is taken for it that a sample is a
+	 * guest's.  (Linux 6.1 on arm64 flags some of the host kernel's own so, while
+	 * a vCPU is loaded: what tells those has its place here.)
+	 */
+	if (sample->flags & VMOP_SAMPLE_GUEST)
+		guest_sample(attribution, &placing, process, sample);
+	else
+		host_sample(attribution, &placing, process, record);
+}
+
+/* Whose task id that is, among the queued; NULL: of none of them. */
+static struct vmop_process *queued_by_task(const struct vmop_attribution *attribution,
+					   uint32_t task)
+{
+	for (uint32_t i = 0; i < attribution->n_queue; i++) {
+		struct vmop_process *process = attribution->queue[i];
+		if (process->task.id == task)
+			return process;
+		const struct vmop_thread *thread;
+		DL_FOREACH2(process->threads, thread, sibling_next)
+			if (thread->task.id == task)
+				return process;
+	}
+	return NULL;
+}
+
+/* Finds cell i a better place by what has been learned. True: moved. */
+static bool settle_cell(struct vmop_attribution *attribution, uint32_t i, bool is_kernel)
+{
+	const struct vmop_aggregate_cell *cell = &attribution->aggregate->cells[i];
+	struct vmop_db_chunk_key key = attribution->aggregate->keys[cell->key];
+	struct vmop_image *image = NULL;
+	uint64_t offset = 0;
+	if (is_kernel) {
+		image = vmop_kernel_find(attribution->kernel, cell->offset);
+		offset = image ? cell->offset - image->base : 0;
+	} else {
+		const struct vmop_process *process = queued_by_task(attribution, key.task);
+		const struct vmop_region *region =
+			process ? vmop_regions_find(process->regions, cell->offset) : NULL;
+		if (region) {
+			image = region->image;
+			offset = cell->offset - region->start + region->offset;
+		}
+	}
+	if (!image)
+		return false;
+	key.image = image->slot;
+	uint32_t samples = cell->samples;
+	if (!vmop_aggregate_move(attribution->aggregate, i, &key, offset))
+		return false;
+	image->is_sampled = true;
+	attribution->unattributed -= image->kind == VMOP_IMAGE_NONE ? 0 : samples;
+	return true;
+}
+
+/* Reads what the queued processes have mapped. */
+static void read_queued(struct vmop_attribution *attribution)
+{
+	for (uint32_t i = 0; i < attribution->n_queue; i++) {
+		struct vmop_process *process = attribution->queue[i];
+		process->is_queued = false;
+		if (process->has_exited)
+			continue;
+		if (process->maps == VMOP_MAPS_UNREAD)
+			vmop_processes_read(attribution->processes, process->pid);
+		else
+			vmop_processes_read_maps(attribution->processes, process);
+		vmop_domains_consider(attribution->domains, process);
+	}
+}
+
+void vmop_attribution_settle(struct vmop_attribution *attribution)
+{
+	struct vmop_aggregate *aggregate = attribution->aggregate;
+	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot;
+	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot;
+	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot;
+	bool has_text = false;
+	for (uint32_t i = 0; i < aggregate->n_keys; i++)
+		has_text |= aggregate->keys[i].image == text;
+	has_text = has_text && vmop_kernel_refresh(attribution->kernel);
+	read_queued(attribution);
+	if (!has_text && !attribution->n_queue)
+		return;
+	for (uint32_t i = 0, n = aggregate->n_cells; i < n; i++) {
+		uint32_t image = aggregate->keys[aggregate->cells[i].key].image;
+		if (!aggregate->cells[i].samples)
+			continue;
+		if (has_text && image == text)
+			settle_cell(attribution, i, true);
+		else if (image == exited || image == unmapped)
+			settle_cell(attribution, i, false);
+	}
+	attribution->n_queue = 0;
+}

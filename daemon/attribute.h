@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a sample to its key: who (domain, vCPU, task, whose bill) and where
+ * (image, offset, mode).  The per-sample path: no allocation, no lock, no system
+ * call, no error object.
+ */
+#ifndef VMOP_DAEMON_ATTRIBUTE_H
+#define VMOP_DAEMON_ATTRIBUTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/aggregate.h"
+#include "daemon/domain.h"
+#include "daemon/kernel.h"
+#include "daemon/process.h"
+#include "vmop/record.h"
+
+#define VMOP_ATTRIBUTE_CPUS 64	   /* last-hit caches; CPUs beyond share them */
+#define VMOP_ATTRIBUTE_QUEUE_MAX 128 /* processes whose maps are read at a flush */
+
+struct vmop_attribution {
+	struct vmop_images *images;
+	struct vmop_tasks *tasks;
+	struct vmop_processes *processes;
+	struct vmop_domains *domains;
+	struct vmop_kernel *kernel;
+	struct vmop_aggregate *aggregate;
+	unsigned separate; /* enum vmop_separate */
+	uint32_t n_events;
+
+	/* Whose samples each CPU gave last. */
+	struct vmop_process *last[VMOP_ATTRIBUTE_CPUS];
+	uint64_t last_generation;
+	/* Processes with samples that their mappings don't explain: to be read at the flush. */
+	struct vmop_process *queue[VMOP_ATTRIBUTE_QUEUE_MAX];
+	uint32_t n_queue;
+
+	uint64_t samples, unattributed;
+	uint64_t malformed; /* of events that the source doesn't have */
+	uint64_t no_room;   /* the aggregate was full */
+};
+
+void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record);
+
+/*
+ * Before the interval is stored: reads the maps of queued processes, looks for
+ * kernel modules that came, and gives samples that these explain their place.
+ */
+void vmop_attribution_settle(struct vmop_attribution *attribution);
+
+/* Whether address lies in the half that kernels use, of hosts and guests alike. */
+static inline bool vmop_is_kernel_address(uint64_t address)
+{
+	/*
+	 * x86-64: canonical addresses repeat bit 47 (56 with 5 levels), Linux has the
+	 * upper half (Documentation/arch/x86/x86_64/mm.rst); 32-bit guests have no
+	 * such bit and count as user.  arm64: TTBR1 translates addresses whose upper
+	 * bits are ones (Documentation/arch/arm64/memory.rst).
+	 */
+	return address >> 63;
+}
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Learning from /proc and debugfs who a guest is: name, uuid, VMM, vCPU threads. */
+#ifndef VMOP_DAEMON_IDENTIFY_H
+#define VMOP_DAEMON_IDENTIFY_H
+
+#include "daemon/domain.h"
+
+/*
+ * Asks anew.  A guest whose name is known for the first time is then selected or not
+ * (--passive-domains), and its passive image read.
+ */
+void vmop_identify(struct vmop_domains *domains, struct vmop_domain *domain);
+
+/* The process that thread tid is of; 0: not known. */
+uint32_t vmop_identify_tgid(const char *root, uint32_t tid);
+
+/* How many vCPUs process pid has mapped (the highest number + 1); 0: it runs no guest. */
+uint32_t vmop_identify_count_vcpus(const char *root, uint32_t pid);
+
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "daemon/image.h"
+
+struct vmop_text *vmop_text_new(const char *text)
+{
+	size_t len = strlen(text);
+	struct vmop_text *new = malloc(sizeof(*new) + len + 1);
+	if (!new)
+		return NULL;
+	new->refs = 1;
+	memcpy(new->text, text, len + 1);
+	return new;
+}
+
+void vmop_text_unref(struct vmop_text *text)
+{
+	if (text && !--text->refs)
+		free(text);
+}
+
+void vmop_task_append(struct vmop_tasks *tasks, struct vmop_task *task)
+{
+	task->id = tasks->next_id++;
+	DL_APPEND(tasks->pending, task);
+}
+
+void vmop_task_renew(struct vmop_tasks *tasks, struct vmop_task *task)
+{
+	struct vmop_task next = {
+		.pid = task->pid,
+		.tid = task->tid,
+		.start_ns = task->start_ns,
+		.exe = task->exe ? vmop_image_ref(task->exe) : NULL,
+		.cgroup = vmop_text_ref(task->cgroup),
+		.is_current = task->is_current,
+	};
+	memcpy(next.comm, task->comm, sizeof(next.comm));
+	if (vmop_task_is_pending(task)) {
+		struct vmop_task *old = malloc(sizeof(*old));
+		DL_DELETE(tasks->pending, task);
+		task->prev = NULL;
+		if (old) {
+			*old = *task;
+			old->is_current = false;
+			old->is_alone = true;
+			DL_APPEND(tasks->pending, old);
+			*task = next;
+			return;
+		}
+	}
+	vmop_task_deinit(tasks, task);
+	*task = next;
+}
+
+void vmop_task_set_exe(struct vmop_tasks *tasks, struct vmop_task *task, struct vmop_image *exe)
+{
+	vmop_image_unref(tasks->images, task->exe);
+	task->exe = exe;
+}
+
+void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task)
+{
+	vmop_image_unref(tasks->images, task->exe);
+	vmop_text_unref(task->cgroup);
+	task->exe = NULL;
+	task->cgroup = NULL;
+}
+
+void vmop_tasks_stored(struct vmop_tasks *tasks)
+{
+	struct vmop_task *task, *next;
+	DL_FOREACH_SAFE(tasks->pending, task, next) {
+		DL_DELETE(tasks->pending, task);
+		task->prev = task->next = NULL;
+		if (task->is_alone) {
+			vmop_task_deinit(tasks, task);
+			free(task);
+		}
+	}
+}
