@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/catalog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/parse.h"
+
+/* ---- tables by id -------------------------------------------------------- */
+
+/* A zeroed item at the end. */
+static void *table_add(struct vmop_table *table)
+{
+	if (table->n == table->capacity) {
+		size_t capacity = table->capacity ? table->capacity * 2 : 64;
+		void *items = reallocarray(table->items, capacity, table->item_bytes);
+		if (!items)
+			return NULL;
+		table->items = items;
+		table->capacity = capacity;
+	}
+	void *item = (char *)table->items + table->n * table->item_bytes;
+	memset(item, 0, table->item_bytes);
+	table->n++;
+	return item;
+}
+
+static uint32_t id_at(const struct vmop_table *table, size_t i)
+{
+	uint32_t id;
+	memcpy(&id, (const char *)table->items + i * table->item_bytes, sizeof(id));
+	return id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t left, right;
+	memcpy(&left, a, sizeof(left));
+	memcpy(&right, b, sizeof(right));
+	return (left > right) - (left < right);
+}
+
+/* Sorts what was added behind item 0; then vmop_table_index answers. */
+static struct vmop_error *table_index(struct vmop_table *table)
+{
+	bool is_sorted = true;
+	for (size_t i = 2; i < table->n && is_sorted; i++)
+		is_sorted = id_at(table, i - 1) < id_at(table, i);
+	if (!is_sorted)
+		qsort((char *)table->items + table->item_bytes, table->n - 1, table->item_bytes,
+		      compare_ids);
+	size_t max_id = id_at(table, table->n - 1);
+	if (max_id >= table->n * 4 + 1024)
+		return NULL;
+	table->by_id = calloc(max_id + 1, sizeof(*table->by_id));
+	if (!table->by_id)
+		return &vmop_error_no_memory;
+	table->n_by_id = max_id + 1;
+	for (size_t i = 1; i < table->n; i++)
+		table->by_id[id_at(table, i)] = (uint32_t)i;
+	return NULL;
+}
+
+size_t vmop_table_index(const struct vmop_table *table, uint32_t id)
+{
+	if (table->by_id)
+		return id < table->n_by_id ? table->by_id[id] : 0;
+	size_t low = 1, high = table->n;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (id_at(table, middle) < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < table->n && id_at(table, low) == id ? low : 0;
+}
+
+/* ---- loading ------------------------------------------------------------- */
+
+/* Sets *field to an arena copy; false when memory runs out. */
+static bool keep(struct vmop_catalog *catalog, const char **field, const char *text)
+{
+	*field = vmop_arena_text(&catalog->arena, text);
+	return *field != NULL;
+}
+
+static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event)
+{
+	struct vmop_catalog *catalog = arg;
+	struct vmop_event_item *item = table_add(&catalog->events);
+	if (!item)
+		return &vmop_error_no_memory;
+	item->id = event->id;
+	item->period_events = event->period_events;
+	item->frequency_hz = event->frequency_hz;
+	bool ok = keep(catalog, &item->name, event->name) &&
+		  keep(catalog, &item->source, event->source) &&
+		  keep(catalog, &item->unit, event->unit) &&
+		  keep(catalog, &item->note, event->note);
+	return ok ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *domain)
+{
+	struct vmop_catalog *catalog = arg;
+	struct vmop_domain_item *item = table_add(&catalog->domains);
+	if (!item)
+		return &vmop_error_no_memory;
+	item->id = domain->id;
+	item->kind = domain->kind;
+	bool ok = keep(catalog, &item->name, domain->name) &&
+		  keep(catalog, &item->uuid, domain->uuid);
+	return ok ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
+{
+	struct vmop_catalog *catalog = arg;
+	struct vmop_task_item *item = table_add(&catalog->tasks);
+	if (!item)
+		return &vmop_error_no_memory;
+	item->id = task->id;
+	item->domain = task->domain;
+	item->pid = task->pid;
+	item->tid = task->tid;
+	item->start_time_ns = task->start_time_ns;
+	item->exe_image = task->exe_image;
+	item->is_merged = task->merged > 0;
+	item->is_idle = !item->is_merged && task->domain == VMOP_DOMAIN_ID_HOST && task->pid == 0;
+	bool ok = keep(catalog, &item->comm, item->is_idle ? "[idle]" : task->comm) &&
+		  keep(catalog, &item->cgroup, task->cgroup);
+	return ok ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image)
+{
+	struct vmop_catalog *catalog = arg;
+	struct vmop_image_item *item = table_add(&catalog->images);
+	if (!item)
+		return &vmop_error_no_memory;
+	item->id = image->id;
+	item->kind = image->kind;
+	item->domain = image->domain;
+	item->base = image->base;
+	item->len_bytes = image->len_bytes;
+	if (image->build_id_len_bytes <= sizeof(item->build_id)) {
+		item->build_id_len_bytes = image->build_id_len_bytes;
+		memcpy(item->build_id, image->build_id, image->build_id_len_bytes);
+	}
+	bool ok =
+		keep(catalog, &item->name, image->name) && keep(catalog, &item->root, image->root);
+	return ok ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval *interval)
+{
+	struct vmop_session_facts *facts = &((struct vmop_catalog *)arg)->facts;
+	if (!facts->start_ns || interval->start_ns < facts->start_ns)
+		facts->start_ns = interval->start_ns;
+	if (interval->start_ns + interval->len_ns > facts->end_ns)
+		facts->end_ns = interval->start_ns + interval->len_ns;
+	return NULL;
+}
+
+static struct vmop_error *add_loss(void *arg, const struct vmop_db_loss *loss)
+{
+	struct vmop_catalog *catalog = arg;
+	void *losses = reallocarray(catalog->losses, catalog->n_losses + 1, sizeof(*loss));
+	if (!losses)
+		return &vmop_error_no_memory;
+	catalog->losses = losses;
+	struct vmop_db_loss *item = &catalog->losses[catalog->n_losses++];
+	*item = *loss;
+	return keep(catalog, &item->name, loss->name) ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *load_info(struct vmop_catalog *catalog, struct vmop_db *db,
+				    const char *name, const char **ret)
+{
+	_cleanup_free_ char *value = NULL;
+	struct vmop_error *err = vmop_db_get_info(db, name, &value);
+	if (err)
+		return err;
+	return keep(catalog, ret, value) ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *load_facts(struct vmop_catalog *catalog, struct vmop_db *db)
+{
+	struct vmop_session_facts *facts = &catalog->facts;
+	const char *start = "", *end = "";
+	const struct {
+		const char *name;
+		const char **field;
+	} infos[] = {{"vmop", &facts->vmop},
+		     {"hostname", &facts->hostname},
+		     {"kernel", &facts->kernel},
+		     {"machine", &facts->machine},
+		     {"cpus", &facts->cpus},
+		     {"start_ns", &start},
+		     {"end_ns", &end}};
+	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++) {
+		struct vmop_error *err = load_info(catalog, db, infos[i].name, infos[i].field);
+		if (err)
+			return err;
+	}
+	struct vmop_error *err = vmop_db_each_interval(db, add_interval, catalog);
+	if (err)
+		return err;
+	vmop_parse_u64(start, 10, &facts->start_ns);
+	facts->is_finished = vmop_parse_u64(end, 10, &facts->end_ns);
+	if (facts->end_ns < facts->start_ns)
+		facts->end_ns = facts->start_ns;
+	return NULL;
+}
+
+static int compare_losses(const void *a, const void *b)
+{
+	const struct vmop_db_loss *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+	if (!order)
+		order = (x->domain > y->domain) - (x->domain < y->domain);
+	return order ? order : (x->event > y->event) - (x->event < y->event);
+}
+
+/* Item 0 of every table. */
+static struct vmop_error *add_unexplained(struct vmop_catalog *catalog)
+{
+	static const struct vmop_db_event event = {.name = "[unknown]"};
+	static const struct vmop_db_domain domain = {.name = "[unknown]"};
+	static const struct vmop_db_task task = {.pid = UINT32_MAX, .comm = "[none]"};
+	static const struct vmop_db_image image = {.name = "[unknown]"};
+	struct vmop_error *err = add_event(catalog, &event);
+	if (!err)
+		err = add_domain(catalog, &domain);
+	if (!err)
+		err = add_task(catalog, &task);
+	return err ? err : add_image(catalog, &image);
+}
+
+static struct vmop_error *load_tables(struct vmop_catalog *catalog, struct vmop_db *db)
+{
+	struct vmop_error *err = add_unexplained(catalog);
+	if (!err)
+		err = vmop_db_each_event(db, add_event, catalog);
+	if (!err)
+		err = vmop_db_each_domain(db, add_domain, catalog);
+	if (!err)
+		err = vmop_db_each_task(db, add_task, catalog);
+	if (!err)
+		err = vmop_db_each_image(db, add_image, catalog);
+	if (!err)
+		err = vmop_db_each_loss(db, add_loss, catalog);
+	if (catalog->n_losses)
+		qsort(catalog->losses, catalog->n_losses, sizeof(*catalog->losses), compare_losses);
+	struct vmop_table *const tables[] = {&catalog->events, &catalog->domains, &catalog->tasks,
+					     &catalog->images};
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
+		err = table_index(tables[i]);
+	return err;
+}
+
+/* ---- what stands for what ------------------------------------------------ */
+
+#define RETURN_IF_DIFFERENT(a, b)                                                                  \
+	do {                                                                                       \
+		if ((a) != (b))                                                                    \
+			return (a) < (b) ? -1 : 1;                                                 \
+	} while (0)
+
+typedef int item_order(const void *a, const void *b);
+
+static int image_order(const void *a, const void *b)
+{
+	const struct vmop_image_item *x = a, *y = b;
+	RETURN_IF_DIFFERENT(x->domain, y->domain);
+	RETURN_IF_DIFFERENT(x->kind, y->kind);
+	RETURN_IF_DIFFERENT(x->build_id_len_bytes, y->build_id_len_bytes);
+	if (x->build_id_len_bytes)
+		return memcmp(x->build_id, y->build_id, x->build_id_len_bytes);
+	int order = strcmp(x->name, y->name);
+	return order ? order : strcmp(x->root, y->root);
+}
+
+static int process_order(const void *a, const void *b)
+{
+	const struct vmop_task_item *x = a, *y = b;
+	RETURN_IF_DIFFERENT(x->domain, y->domain);
+	RETURN_IF_DIFFERENT(x->pid, y->pid);
+	return 0;
+}
+
+static int command_order(const void *a, const void *b)
+{
+	const struct vmop_task_item *x = a, *y = b;
+	RETURN_IF_DIFFERENT(x->domain, y->domain);
+	return strcmp(x->comm, y->comm);
+}
+
+static int cgroup_order(const void *a, const void *b)
+{
+	const struct vmop_task_item *x = a, *y = b;
+	RETURN_IF_DIFFERENT(x->domain, y->domain);
+	return strcmp(x->cgroup, y->cgroup);
+}
+
+/* Equal items in the table's order, so that the first of them stands for all. */
+static int compare_items(const void *a, const void *b, void *order)
+{
+	const char *const *x = a, *const *y = b;
+	int result = ((item_order *)order)(*x, *y);
+	return result ? result : (*x > *y) - (*x < *y);
+}
+
+/* Writes to the uint32_t at row_offset of every item the index of the one that stands for it. */
+static struct vmop_error *unify(struct vmop_table *table, item_order *order, size_t row_offset)
+{
+	_cleanup_free_ char **sorted = calloc(table->n, sizeof(*sorted));
+	if (!sorted)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < table->n; i++)
+		sorted[i] = (char *)table->items + i * table->item_bytes;
+	qsort_r(sorted, table->n, sizeof(*sorted), compare_items, order);
+	const char *first = sorted[0];
+	for (size_t i = 0; i < table->n; i++) {
+		if (order(first, sorted[i]) != 0)
+			first = sorted[i];
+		uint32_t row = (uint32_t)((first - (char *)table->items) / table->item_bytes);
+		memcpy(sorted[i] + row_offset, &row, sizeof(row));
+	}
+	return NULL;
+}
+
+struct vmop_error *vmop_catalog_unify_cgroups(struct vmop_catalog *catalog)
+{
+	return unify(&catalog->tasks, cgroup_order, offsetof(struct vmop_task_item, cgroup_row));
+}
+
+static struct vmop_error *unify_tasks(struct vmop_catalog *catalog, unsigned merge)
+{
+	size_t row_offset = offsetof(struct vmop_task_item, row);
+	if (merge & VMOP_MERGE_TGID)
+		return unify(&catalog->tasks, command_order, row_offset);
+	if (merge & VMOP_MERGE_TID)
+		return unify(&catalog->tasks, process_order, row_offset);
+	for (size_t i = 0; i < catalog->tasks.n; i++)
+		vmop_catalog_task(catalog, i)->row = (uint32_t)i;
+	return NULL;
+}
+
+struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog, struct vmop_db *db,
+				     unsigned merge)
+{
+	*catalog = (struct vmop_catalog){
+		.events.item_bytes = sizeof(struct vmop_event_item),
+		.domains.item_bytes = sizeof(struct vmop_domain_item),
+		.tasks.item_bytes = sizeof(struct vmop_task_item),
+		.images.item_bytes = sizeof(struct vmop_image_item),
+	};
+	struct vmop_error *err = load_facts(catalog, db);
+	if (!err)
+		err = load_tables(catalog, db);
+	if (!err)
+		err = unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
+	return err ? err : unify_tasks(catalog, merge);
+}
+
+void vmop_catalog_deinit(struct vmop_catalog *catalog)
+{
+	struct vmop_table *const tables[] = {&catalog->events, &catalog->domains, &catalog->tasks,
+					     &catalog->images};
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		free(tables[i]->items);
+		free(tables[i]->by_id);
+	}
+	free(catalog->losses);
+	vmop_arena_deinit(&catalog->arena);
+	*catalog = (struct vmop_catalog){0};
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/choice.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+
+enum {
+	MAX_SHOWN = 8,		  /* names in an error message */
+	MAX_NUMBERS = 4096,	  /* CPUs and vCPUs that ranges may spell out */
+	MAX_FILTER_TASKS = 10000, /* more are told apart by the reader */
+};
+
+/* One kind of thing that words of a spec name. */
+struct selector {
+	const char *tag; /* "domain:" */
+	const char *plural;
+	struct vmop_table *table;
+	bool (*matches)(const void *item, const char *word);
+	const char *(*name)(const void *item);
+	bool *(*selected)(void *item);
+};
+
+static bool glob_matches(const char *word, const char *text)
+{
+	return !strcmp(word, text) || !fnmatch(word, text, 0);
+}
+
+static bool event_matches(const void *item, const char *word)
+{
+	return glob_matches(word, ((const struct vmop_event_item *)item)->name);
+}
+
+static const char *event_name(const void *item)
+{
+	return ((const struct vmop_event_item *)item)->name;
+}
+
+static bool *event_selected(void *item)
+{
+	return &((struct vmop_event_item *)item)->selected;
+}
+
+static bool domain_matches(const void *item, const char *word)
+{
+	const struct vmop_domain_item *domain = item;
+	return glob_matches(word, domain->name) ||
+	       (*domain->uuid && glob_matches(word, domain->uuid)) ||
+	       (domain->id == VMOP_DOMAIN_ID_HOST && !strcmp(word, "host"));
+}
+
+static const char *domain_name(const void *item)
+{
+	return ((const struct vmop_domain_item *)item)->name;
+}
+
+static bool *domain_selected(void *item)
+{
+	return &((struct vmop_domain_item *)item)->selected;
+}
+
+static bool image_matches(const void *item, const char *word)
+{
+	const char *name = ((const struct vmop_image_item *)item)->name;
+	const char *slash = strrchr(name, '/');
+	return glob_matches(word, name) || (slash && glob_matches(word, slash + 1));
+}
+
+static const char *image_name(const void *item)
+{
+	const char *name = ((const struct vmop_image_item *)item)->name;
+	const char *slash = strrchr(name, '/');
+	return slash && slash[1] ? slash + 1 : name;
+}
+
+static bool *image_selected(void *item)
+{
+	return &((struct vmop_image_item *)item)->selected;
+}
+
+static bool task_matches(const void *item, const char *word)
+{
+	return glob_matches(word, ((const struct vmop_task_item *)item)->comm);
+}
+
+static const char *task_name(const void *item)
+{
+	return ((const struct vmop_task_item *)item)->comm;
+}
+
+static bool *task_selected(void *item)
+{
+	return &((struct vmop_task_item *)item)->selected;
+}
+
+static void *item_at(const struct vmop_table *table, size_t i)
+{
+	return (char *)table->items + i * table->item_bytes;
+}
+
+/* "there are: a, b, c, ..." */
+static struct vmop_error *unknown_word(const struct selector *selector, const char *word)
+{
+	const struct vmop_table *table = selector->table;
+	_cleanup_free_ char *names = NULL;
+	size_t len;
+	FILE *out = open_memstream(&names, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	for (size_t i = 1; i < table->n && i <= MAX_SHOWN; i++)
+		fprintf(out, "%s%s", i > 1 ? ", " : "", selector->name(item_at(table, i)));
+	if (table->n > MAX_SHOWN + 1)
+		fprintf(out, ", and %zu more", table->n - 1 - MAX_SHOWN);
+	if (table->n == 1)
+		fputs("none at all", out);
+	if (fclose(out))
+		return &vmop_error_no_memory;
+	return vmop_error_new(VMOP_ERROR_USAGE, "%s%s is not in the session; its %s: %s",
+			      selector->tag, word, selector->plural, names);
+}
+
+static struct vmop_error *select_words(const struct selector *selector,
+				       const struct vmop_words *words)
+{
+	for (size_t w = 0; w < words->n; w++) {
+		bool found = false;
+		for (size_t i = 1; i < selector->table->n; i++) {
+			void *item = item_at(selector->table, i);
+			if (!selector->matches(item, words->items[w]))
+				continue;
+			found = true;
+			*selector->selected(item) = true;
+		}
+		if (!found && !vmop_word_is_glob(words->items[w]))
+			return unknown_word(selector, words->items[w]);
+	}
+	return NULL;
+}
+
+/* The ids of the selected; *ret is the caller's. */
+static struct vmop_error *selected_ids(const struct selector *selector, uint32_t **ret,
+				       size_t *ret_n)
+{
+	const struct vmop_table *table = selector->table;
+	uint32_t *ids = calloc(table->n, sizeof(*ids));
+	if (!ids)
+		return &vmop_error_no_memory;
+	size_t n = 0;
+	for (size_t i = 1; i < table->n; i++) {
+		void *item = item_at(table, i);
+		if (*selector->selected(item))
+			memcpy(&ids[n++], item, sizeof(*ids));
+	}
+	*ret = ids;
+	*ret_n = n;
+	if (!n)
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no %s of the session match",
+				      selector->plural);
+	return NULL;
+}
+
+static struct vmop_error *apply(const struct selector *selector, const struct vmop_words *words,
+				uint32_t **ret_ids, const uint32_t **ret_filter, size_t *ret_n)
+{
+	if (!words->n) {
+		for (size_t i = 0; i < selector->table->n; i++)
+			*selector->selected(item_at(selector->table, i)) = true;
+		return NULL;
+	}
+	struct vmop_error *err = select_words(selector, words);
+	if (!err)
+		err = selected_ids(selector, ret_ids, ret_n);
+	*ret_filter = *ret_ids;
+	return err;
+}
+
+static void select_tasks_by_number(struct vmop_catalog *catalog, const struct vmop_spec *spec)
+{
+	for (size_t i = 0; i < catalog->tasks.n; i++) {
+		struct vmop_task_item *task = vmop_catalog_task(catalog, i);
+		bool fits = (!spec->tgids.n || vmop_numbers_match(&spec->tgids, task->pid)) &&
+			    (!spec->tids.n || vmop_numbers_match(&spec->tids, task->tid));
+		task->selected = task->selected && fits;
+	}
+}
+
+/* Threads are told apart only where the set-up asked for it. */
+static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
+					const struct vmop_spec *spec)
+{
+	if (!spec->tids.n)
+		return NULL;
+	for (size_t i = 1; i < catalog->tasks.n; i++) {
+		if (vmop_catalog_task(catalog, i)->tid)
+			return NULL;
+	}
+	return vmop_error_new(VMOP_ERROR_CANT, "tid: the session's samples are not separated by "
+					       "thread; record with --separate=thread");
+}
+
+static struct vmop_error *select_tasks(struct vmop_choice *choice, struct vmop_catalog *catalog,
+				       const struct vmop_spec *spec)
+{
+	const struct selector tasks = {"task:",	     "tasks",	&catalog->tasks,
+				       task_matches, task_name, task_selected};
+	struct vmop_error *err = check_threads(catalog, spec);
+	if (!err)
+		err = apply(&tasks, &spec->tasks, &choice->tasks, &choice->filter.tasks,
+			    &choice->filter.n_tasks);
+	if (err || (!spec->tgids.n && !spec->tids.n))
+		return err;
+	select_tasks_by_number(catalog, spec);
+	free(choice->tasks);
+	choice->tasks = NULL;
+	err = selected_ids(&tasks, &choice->tasks, &choice->filter.n_tasks);
+	choice->filter.tasks = choice->tasks;
+	return err;
+}
+
+static struct vmop_error *spell_out(const struct vmop_numbers *numbers, const char *what,
+				    int32_t **ret, size_t *ret_n)
+{
+	size_t n = 0;
+	int32_t *list = calloc(MAX_NUMBERS, sizeof(*list));
+	*ret = list;
+	if (!list)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < numbers->n; i++) {
+		struct vmop_number_range range = numbers->ranges[i];
+		if (range.last >= MAX_NUMBERS || n + (range.last - range.first) >= MAX_NUMBERS)
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%s takes numbers below %d, and as many of them",
+					      what, MAX_NUMBERS);
+		for (uint64_t number = range.first; number <= range.last; number++)
+			list[n++] = (int32_t)number;
+	}
+	*ret_n = n;
+	return NULL;
+}
+
+static struct vmop_error *select_numbers(struct vmop_choice *choice, const struct vmop_spec *spec)
+{
+	struct vmop_db_filter *filter = &choice->filter;
+	struct vmop_error *err = NULL;
+	if (spec->cpus.n)
+		err = spell_out(&spec->cpus, "cpu:", &choice->cpus, &filter->n_cpus);
+	if (!err && spec->vcpus.n)
+		err = spell_out(&spec->vcpus, "vcpu:", &choice->vcpus, &filter->n_vcpus);
+	filter->cpus = choice->cpus;
+	filter->vcpus = choice->vcpus;
+	return err;
+}
+
+struct vmop_error *vmop_choice_init(struct vmop_choice *choice, struct vmop_catalog *catalog,
+				    const struct vmop_spec *spec, bool by_bill)
+{
+	*choice = (struct vmop_choice){0};
+	struct vmop_db_filter *filter = &choice->filter;
+	const struct selector events = {"event:",      "events",   &catalog->events,
+					event_matches, event_name, event_selected};
+	const struct selector domains = {"domain:",	 "domains",   &catalog->domains,
+					 domain_matches, domain_name, domain_selected};
+	const struct selector images = {"image:",      "images",   &catalog->images,
+					image_matches, image_name, image_selected};
+	struct vmop_error *err =
+		vmop_spec_time(spec, catalog->facts.start_ns, catalog->facts.end_ns,
+			       &filter->from_ns, &filter->to_ns);
+	if (!err)
+		err = apply(&events, &spec->events, &choice->events, &filter->events,
+			    &filter->n_events);
+	if (!err)
+		err = apply(&domains, &spec->domains, &choice->domains,
+			    by_bill ? &filter->billed : &filter->domains,
+			    by_bill ? &filter->n_billed : &filter->n_domains);
+	if (!err)
+		err = apply(&images, &spec->images, &choice->images, &filter->images,
+			    &filter->n_images);
+	if (!err)
+		err = select_tasks(choice, catalog, spec);
+	if (!err)
+		err = select_numbers(choice, spec);
+	choice->is_everything = !spec->has_time && !filter->n_events && !filter->n_domains &&
+				!filter->n_billed && !filter->n_images && !filter->n_tasks &&
+				!filter->n_cpus && !filter->n_vcpus;
+	choice->filter_is_complete = filter->n_tasks <= MAX_FILTER_TASKS;
+	if (!choice->filter_is_complete)
+		filter->n_tasks = 0;
+	return err;
+}
+
+void vmop_choice_deinit(struct vmop_choice *choice)
+{
+	free(choice->events);
+	free(choice->domains);
+	free(choice->images);
+	free(choice->tasks);
+	free(choice->cpus);
+	free(choice->vcpus);
+	*choice = (struct vmop_choice){0};
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What a row is of, apart from its symbol: the dimensions asked for, those left
+ * out being 0.  Groups are interned: equal ones have one number.
+ */
+#ifndef VMOP_OPREPORT_GROUP_H
+#define VMOP_OPREPORT_GROUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libutil/error.h"
+
+/* Fields are 1 + an index into the catalog's tables; cpu and vcpu are 2 + number, 1 for none. */
+struct vmop_group {
+	uint32_t domain, image, task, cgroup, mode;
+	uint32_t cpu, vcpu;
+	uint32_t session; /* 0: readers of several sessions will need it */
+};
+_Static_assert(sizeof(struct vmop_group) == 32, "hashed as bytes: no padding");
+
+struct vmop_groups {
+	size_t n, capacity;
+	struct vmop_group *items;
+	uint32_t *buckets;
+	size_t n_buckets;
+};
+
+struct vmop_error *vmop_groups_intern(struct vmop_groups *groups, const struct vmop_group *group,
+				      uint32_t *ret);
+void vmop_groups_deinit(struct vmop_groups *groups);
+
+#endif

@@ -1,0 +1,615 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/progress.h"
+
+/* A walk over a session's chunks or totals. */
+struct walk {
+	const struct vmop_query *query;
+	struct vmop_result *result;
+	struct vmop_progress progress;
+	uint64_t done;
+};
+
+/* Where the samples of one key go. */
+struct place {
+	uint32_t group;
+	size_t slot;  /* in a row's counts */
+	size_t event; /* in totals */
+	size_t image; /* catalog index */
+	bool is_idle;
+};
+
+static uint32_t part_of(const struct vmop_query *query, const struct vmop_db_chunk_key *key)
+{
+	if (query->accounting == VMOP_ACCOUNTING_DOMAIN) {
+		if (key->bill == VMOP_BILL_HYPERVISOR)
+			return VMOP_PART_HYPERVISOR;
+		if (key->bill == VMOP_BILL_VMM)
+			return VMOP_PART_VMM;
+	}
+	switch (key->mode) {
+	case VMOP_MODE_USER:
+		return VMOP_PART_USER;
+	case VMOP_MODE_KERNEL:
+		return VMOP_PART_KERNEL;
+	case VMOP_MODE_HYPERVISOR:
+		return VMOP_PART_HYPERVISOR;
+	default:
+		return VMOP_PART_OTHER;
+	}
+}
+
+/* 1 + index, as groups have it. */
+static uint32_t domain_field(const struct walk *walk, const struct vmop_db_chunk_key *key)
+{
+	bool by_bill = walk->query->accounting == VMOP_ACCOUNTING_DOMAIN;
+	uint32_t id = by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
+	return (uint32_t)vmop_table_index(&walk->result->catalog.domains, id) + 1;
+}
+
+static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_task_item *task,
+			 const struct vmop_image_item *image)
+{
+	if (!task->exe_image)
+		return true;
+	size_t exe = vmop_table_index(&catalog->images, task->exe_image);
+	return !exe || vmop_catalog_image(catalog, exe)->row != image->row;
+}
+
+/* What the store's filter leaves to the reader: lists too long for it, options. */
+static bool is_wanted(const struct vmop_query *query, const struct vmop_catalog *catalog,
+		      const struct vmop_task_item *task, const struct vmop_image_item *image)
+{
+	return task->selected && image->selected && !(query->exclude_idle && task->is_idle) &&
+	       !(query->exclude_dependent && is_dependent(catalog, task, image));
+}
+
+/* False: the key's samples are not wanted. */
+static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db_chunk_key *key,
+				   struct place *ret, bool *ret_wanted)
+{
+	struct vmop_result *result = walk->result;
+	const struct vmop_catalog *catalog = &result->catalog;
+	unsigned dimensions = walk->query->dimensions;
+	size_t task_index = vmop_table_index(&catalog->tasks, key->task);
+	const struct vmop_task_item *task = vmop_catalog_task(catalog, task_index);
+	ret->image = vmop_table_index(&catalog->images, key->image);
+	const struct vmop_image_item *image = vmop_catalog_image(catalog, ret->image);
+	const struct vmop_event_item *event =
+		vmop_catalog_event(catalog, vmop_table_index(&catalog->events, key->event));
+	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk->query, catalog, task, image);
+	if (!*ret_wanted)
+		return NULL;
+	struct vmop_group group = {0};
+	if (dimensions & VMOP_BY_DOMAIN)
+		group.domain = domain_field(walk, key);
+	if (dimensions & VMOP_BY_SYMBOL) /* until symbols are looked up */
+		group.image = (uint32_t)ret->image + 1;
+	else if (dimensions & VMOP_BY_IMAGE)
+		group.image = image->row + 1;
+	if (dimensions & VMOP_BY_TASK)
+		group.task = task->row + 1;
+	if (dimensions & VMOP_BY_CGROUP)
+		group.cgroup = task->cgroup_row + 1;
+	if (dimensions & VMOP_BY_CPU)
+		group.cpu = (uint32_t)key->cpu + 2;
+	if (dimensions & VMOP_BY_VCPU)
+		group.vcpu = (uint32_t)key->vcpu + 2;
+	if (dimensions & VMOP_BY_MODE)
+		group.mode = key->mode + 1u;
+	ret->event = event->slot;
+	ret->slot = event->slot * result->n_parts +
+		    (walk->query->by_part ? part_of(walk->query, key) : 0);
+	ret->is_idle = task->is_idle;
+	return vmop_groups_intern(&result->groups, &group, &ret->group);
+}
+
+static void add_totals(struct vmop_result *result, const struct place *place, uint64_t samples,
+		       uint64_t weight_events)
+{
+	size_t row_image = vmop_catalog_image(&result->catalog, place->image)->row;
+	vmop_count_add(&result->selected[place->event], samples, weight_events);
+	vmop_count_add(&result->images[row_image * result->n_events + place->event], samples,
+		       weight_events);
+	if (place->is_idle && place->event == 0)
+		vmop_count_add(&result->idle, samples, weight_events);
+}
+
+static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
+{
+	struct walk *walk = arg;
+	struct vmop_result *result = walk->result;
+	struct place place;
+	bool wanted;
+	struct vmop_error *err = place_of(walk, &sum->key, &place, &wanted);
+	if (err || !wanted)
+		return err;
+	uint64_t samples = 0, weight_events = 0;
+	for (size_t i = 0; i < sum->n_cells; i++) {
+		const struct vmop_db_cell *cell = &sum->cells[i];
+		struct vmop_count *counts;
+		err = vmop_tally_at(&result->cells, place.group, cell->offset, &counts, NULL);
+		if (err)
+			return err;
+		vmop_count_add(&counts[place.slot], cell->samples, cell->weight_events);
+		samples += cell->samples;
+		weight_events += cell->weight_events;
+	}
+	add_totals(result, &place, samples, weight_events);
+	walk->done += samples;
+	vmop_progress_step(&walk->progress, walk->done);
+	return NULL;
+}
+
+static struct vmop_error *take_total(void *arg, const struct vmop_db_total *total)
+{
+	struct walk *walk = arg;
+	struct place place;
+	bool wanted;
+	struct vmop_error *err = place_of(walk, &total->key, &place, &wanted);
+	if (err || !wanted)
+		return err;
+	struct vmop_count *counts;
+	err = vmop_tally_at(&walk->result->rows_tally, place.group, 0, &counts, NULL);
+	if (err)
+		return err;
+	vmop_count_add(&counts[place.slot], total->samples, total->weight_events);
+	add_totals(walk->result, &place, total->samples, total->weight_events);
+	walk->done += total->samples;
+	vmop_progress_step(&walk->progress, walk->done);
+	return NULL;
+}
+
+/* For shares of the whole session: the selected events, everything else let through. */
+static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total)
+{
+	struct vmop_result *result = ((struct walk *)arg)->result;
+	const struct vmop_catalog *catalog = &result->catalog;
+	const struct vmop_event_item *event =
+		vmop_catalog_event(catalog, vmop_table_index(&catalog->events, total->key.event));
+	if (event->slot != VMOP_NO_SLOT)
+		vmop_count_add(&result->base[event->slot], total->samples, total->weight_events);
+	return NULL;
+}
+
+/* ---- events and their slots ---------------------------------------------- */
+
+static bool same_but_unit_mask(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ":");
+	return len == strcspn(b, ":") && !strncmp(a, b, len);
+}
+
+/* Gives each selected event a slot; the store's id order is the columns' order. */
+static struct vmop_error *assign_slots(struct vmop_result *result, unsigned merge)
+{
+	struct vmop_catalog *catalog = &result->catalog;
+	result->events = calloc(catalog->events.n, sizeof(*result->events));
+	if (!result->events)
+		return &vmop_error_no_memory;
+	vmop_catalog_event(catalog, 0)->slot = VMOP_NO_SLOT;
+	for (size_t i = 1; i < catalog->events.n; i++) {
+		struct vmop_event_item *event = vmop_catalog_event(catalog, i);
+		event->slot = VMOP_NO_SLOT;
+		if (!event->selected)
+			continue;
+		size_t slot = 0;
+		while (slot < result->n_events &&
+		       !((merge & VMOP_MERGE_UNITMASK) &&
+			 same_but_unit_mask(vmop_catalog_event(catalog, result->events[slot])->name,
+					    event->name)))
+			slot++;
+		if (slot == result->n_events)
+			result->events[result->n_events++] = i;
+		event->slot = (uint32_t)slot;
+	}
+	if (!result->n_events)
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the session has no events yet");
+	return NULL;
+}
+
+static struct vmop_error *allocate_totals(struct vmop_result *result)
+{
+	size_t n = result->n_events;
+	result->selected = calloc(n, sizeof(*result->selected));
+	result->base = calloc(n, sizeof(*result->base));
+	result->images = calloc(result->catalog.images.n * n, sizeof(*result->images));
+	return result->selected && result->base && result->images ? NULL : &vmop_error_no_memory;
+}
+
+/* ---- from cells to symbols ----------------------------------------------- */
+
+/* The cells' indexes in the order of their images; *ret is the caller's. */
+static struct vmop_error *order_by_image(const struct vmop_result *result, uint32_t **ret)
+{
+	size_t n_images = result->catalog.images.n;
+	_cleanup_free_ size_t *next = calloc(n_images + 1, sizeof(*next));
+	uint32_t *order = calloc(result->cells.n + 1, sizeof(*order));
+	*ret = order;
+	if (!next || !order)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < result->cells.n; i++)
+		next[result->groups.items[result->cells.keys[i].group].image]++;
+	/* field = index + 1, so next[index] becomes where index begins */
+	for (size_t image = 1; image <= n_images; image++)
+		next[image] += next[image - 1];
+	for (size_t i = 0; i < result->cells.n; i++) {
+		size_t image = result->groups.items[result->cells.keys[i].group].image - 1;
+		order[next[image]++] = (uint32_t)i;
+	}
+	return NULL;
+}
+
+static bool is_below_threshold(const struct vmop_result *result, size_t image, double percent)
+{
+	size_t row_image = vmop_catalog_image(&result->catalog, image)->row;
+	for (size_t e = 0; e < result->n_events; e++) {
+		double weight =
+			(double)result->images[row_image * result->n_events + e].weight_events;
+		if (weight * 100 >= percent * (double)result->base[e].weight_events)
+			return false;
+	}
+	return true;
+}
+
+static void note_missing(struct vmop_result *result, size_t image, uint64_t samples,
+			 const char *why)
+{
+	if (!samples)
+		return;
+	result->missing.samples += samples;
+	if (samples <= result->missing.top_samples)
+		return;
+	result->missing.top_samples = samples;
+	result->missing.top_image = image;
+	result->missing.top_why = why ? why : "addresses outside all of its symbols";
+}
+
+/* The row that a cell is part of; groups of cells name images, groups of rows what stands for them.
+ */
+static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, size_t row_image,
+				     const struct vmop_symbol *symbol, size_t *ret_row)
+{
+	struct vmop_group group = result->groups.items[result->cells.keys[cell].group];
+	group.image = (uint32_t)row_image + 1;
+	uint32_t number;
+	struct vmop_count *to;
+	struct vmop_error *err = vmop_groups_intern(&result->groups, &group, &number);
+	if (!err)
+		err = vmop_tally_at(&result->rows_tally, number, (uintptr_t)symbol, &to, ret_row);
+	if (err)
+		return err;
+	const struct vmop_count *from = vmop_tally_counts(&result->cells, cell);
+	for (size_t i = 0; i < result->cells.n_slots; i++)
+		vmop_count_add(&to[i], from[i].samples, from[i].weight_events);
+	return NULL;
+}
+
+/* One image's cells, order[0..n). rows, where details are wanted, gets each cell's row. */
+static struct vmop_error *resolve_image(const struct vmop_query *query, struct vmop_result *result,
+					size_t image, const uint32_t *order, size_t n, size_t *rows)
+{
+	const struct vmop_symtab *symtab = NULL;
+	const char *why = NULL;
+	bool skip = query->threshold_percent > 0 &&
+		    is_below_threshold(result, image, query->threshold_percent);
+	if (!skip) {
+		struct vmop_error *err = vmop_symbols_of(result->symbols, image, &symtab, &why);
+		if (err)
+			return err;
+	}
+	const struct vmop_image_item *item = vmop_catalog_image(&result->catalog, image);
+	uint64_t missing = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t cell = order[i], row;
+		uint64_t offset = result->cells.keys[cell].value;
+		const struct vmop_symbol *symbol = symtab ? vmop_symtab_find(symtab, offset) : NULL;
+		struct vmop_error *err = add_to_row(result, cell, item->row, symbol, &row);
+		if (err)
+			return err;
+		if (rows)
+			rows[cell] = row;
+		if (symbol || skip)
+			continue;
+		for (size_t slot = 0; slot < result->cells.n_slots; slot++)
+			missing += vmop_tally_counts(&result->cells, cell)[slot].samples;
+	}
+	if (item->kind != VMOP_IMAGE_NONE)
+		note_missing(result, image, missing, symtab ? NULL : why);
+	return NULL;
+}
+
+static int compare_details(const void *a, const void *b)
+{
+	const struct vmop_detail *x = a, *y = b;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Cells of images that stand for one another can be at one address: they become one detail. */
+static struct vmop_error *make_details(struct vmop_result *result, const size_t *rows)
+{
+	size_t n = result->cells.n;
+	result->details = calloc(n + 1, sizeof(*result->details));
+	if (!result->details)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < n; i++) {
+		const struct vmop_tally_key *key = &result->cells.keys[i];
+		size_t image = result->groups.items[key->group].image - 1;
+		result->details[i] = (struct vmop_detail){
+			.address = vmop_catalog_image(&result->catalog, image)->base + key->value,
+			.counts = vmop_tally_counts(&result->cells, i),
+			.row = rows[i],
+		};
+	}
+	qsort(result->details, n, sizeof(*result->details), compare_details);
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_detail *last =
+			result->n_details ? &result->details[result->n_details - 1] : NULL;
+		const struct vmop_detail *this = &result->details[i];
+		if (!last || compare_details(last, this) != 0) {
+			result->details[result->n_details++] = *this;
+			continue;
+		}
+		size_t cell = (size_t)(last->counts - result->cells.counts);
+		for (size_t slot = 0; slot < result->cells.n_slots; slot++)
+			vmop_count_add(&result->cells.counts[cell + slot],
+				       this->counts[slot].samples,
+				       this->counts[slot].weight_events);
+	}
+	return NULL;
+}
+
+static struct vmop_error *resolve(const struct vmop_query *query, struct vmop_result *result,
+				  struct vmop_db *db)
+{
+	struct vmop_error *err =
+		vmop_symbols_create(&query->resolver, &result->catalog, db, &result->symbols);
+	if (err)
+		return err;
+	_cleanup_free_ uint32_t *order = NULL;
+	_cleanup_free_ size_t *rows = NULL;
+	err = order_by_image(result, &order);
+	if (!err && query->details) {
+		rows = calloc(result->cells.n + 1, sizeof(*rows));
+		err = rows ? NULL : &vmop_error_no_memory;
+	}
+	struct vmop_progress progress;
+	vmop_progress_begin(&progress, "resolving samples' addresses", result->cells.n);
+	for (size_t i = 0, end; i < result->cells.n && !err; i = end) {
+		uint32_t image = result->groups.items[result->cells.keys[order[i]].group].image;
+		for (end = i; end < result->cells.n; end++) {
+			uint32_t group = result->cells.keys[order[end]].group;
+			if (result->groups.items[group].image != image)
+				break;
+		}
+		err = resolve_image(query, result, image - 1, order + i, end - i, rows);
+		vmop_progress_step(&progress, end);
+	}
+	vmop_progress_end(&progress);
+	return err || !query->details ? err : make_details(result, rows);
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static void add_details_to_rows(struct vmop_result *result)
+{
+	for (size_t i = 0; i < result->n_details; i++) {
+		struct vmop_row *row = &result->rows[result->details[i].row];
+		if (!row->n_details++)
+			row->first_detail = i;
+	}
+}
+
+static struct vmop_error *make_rows(struct vmop_result *result)
+{
+	const struct vmop_tally *tally = &result->rows_tally;
+	result->rows = calloc(tally->n + 1, sizeof(*result->rows));
+	if (!result->rows)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < tally->n; i++) {
+		const struct vmop_symbol *symbol =
+			(const struct vmop_symbol *)(uintptr_t)tally->keys[i].value;
+		struct vmop_row *row = &result->rows[result->n_rows++];
+		*row = (struct vmop_row){
+			.group = &result->groups.items[tally->keys[i].group],
+			.symbol = symbol,
+			.counts = vmop_tally_counts(tally, i),
+			.index = i,
+		};
+		if (symbol)
+			row->address = vmop_row_image(result, row)->base + symbol->offset;
+	}
+	add_details_to_rows(result);
+	return NULL;
+}
+
+/* What need not be told apart is added up by the store. */
+static unsigned mergeable(const struct vmop_query *query, const struct vmop_result *result)
+{
+	unsigned merge = VMOP_DB_MERGE_STACKS;
+	if (!(query->dimensions & (VMOP_BY_CPU | VMOP_BY_VCPU)))
+		merge |= VMOP_DB_MERGE_CPUS;
+	if (!(query->dimensions & (VMOP_BY_TASK | VMOP_BY_CGROUP)) && !query->exclude_idle &&
+	    !query->exclude_dependent && result->choice.filter_is_complete)
+		merge |= VMOP_DB_MERGE_TASKS;
+	return merge;
+}
+
+static struct vmop_error *take_idle(void *arg, const struct vmop_db_total *total)
+{
+	struct walk *walk = arg;
+	struct place place;
+	bool wanted;
+	struct vmop_error *err = place_of(walk, &total->key, &place, &wanted);
+	if (!err && wanted && place.event == 0)
+		vmop_count_add(&walk->result->idle, total->samples, total->weight_events);
+	return err;
+}
+
+/* With tasks merged, what is idle is a question of its own. */
+static struct vmop_error *find_idle(struct walk *walk, struct vmop_db *db)
+{
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	struct vmop_db_filter filter = walk->result->choice.filter;
+	uint32_t idle = 0;
+	for (size_t i = 1; i < catalog->tasks.n && !idle; i++) {
+		const struct vmop_task_item *task = vmop_catalog_task(catalog, i);
+		idle = task->is_idle && task->selected ? task->id : 0;
+	}
+	if (!idle)
+		return NULL;
+	filter.tasks = &idle;
+	filter.n_tasks = 1;
+	return vmop_db_each_total(db, &filter, take_idle, walk);
+}
+
+static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
+{
+	struct vmop_db_filter *filter = &walk->result->choice.filter;
+	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
+	unsigned merge = mergeable(walk->query, walk->result);
+	vmop_progress_begin(&walk->progress, "reading samples", 0);
+	struct vmop_error *err = by_symbol ? vmop_db_each_sum(db, filter, merge, take_sum, walk)
+					   : vmop_db_each_total(db, filter, take_total, walk);
+	vmop_progress_end(&walk->progress);
+	return err || !by_symbol || !(merge & VMOP_DB_MERGE_TASKS) ? err : find_idle(walk, db);
+}
+
+static struct vmop_error *find_base(struct walk *walk, struct vmop_db *db)
+{
+	struct vmop_result *result = walk->result;
+	const struct vmop_query *query = walk->query;
+	bool is_everything =
+		result->choice.is_everything && !query->exclude_idle && !query->exclude_dependent;
+	if (query->of_whole_session && !is_everything) {
+		struct vmop_db_filter filter = {0};
+		return vmop_db_each_total(db, &filter, take_base, walk);
+	}
+	memcpy(result->base, result->selected, result->n_events * sizeof(*result->base));
+	return NULL;
+}
+
+static struct vmop_error *prepare(const struct vmop_query *query, const struct vmop_spec *spec,
+				  struct vmop_db *db, struct vmop_result *result)
+{
+	struct vmop_error *err = vmop_db_begin_snapshot(db);
+	if (!err)
+		err = vmop_catalog_load(&result->catalog, db, query->merge);
+	if (!err && (query->dimensions & VMOP_BY_CGROUP))
+		err = vmop_catalog_unify_cgroups(&result->catalog);
+	if (!err)
+		err = vmop_choice_init(&result->choice, &result->catalog, spec,
+				       query->accounting == VMOP_ACCOUNTING_DOMAIN);
+	if (!err)
+		err = assign_slots(result, query->merge);
+	return err ? err : allocate_totals(result);
+}
+
+static uint64_t total_samples(const struct vmop_result *result)
+{
+	uint64_t samples = 0;
+	for (size_t e = 0; e < result->n_events; e++)
+		samples += result->selected[e].samples;
+	return samples;
+}
+
+static struct vmop_error *nothing_selected(const struct vmop_spec *spec,
+					   const struct vmop_choice *choice)
+{
+	const char *why = choice->is_everything ? "the session holds no samples yet"
+			  : spec->cpus.n || spec->vcpus.n
+				  ? "no samples of the session match; cpu: and vcpu: want one "
+				    "recorded with --separate=cpu"
+				  : "no samples of the session match";
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s", why);
+}
+
+struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct vmop_spec *spec,
+				  struct vmop_db *db, struct vmop_result *ret)
+{
+	*ret = (struct vmop_result){.n_parts = query->by_part ? VMOP_N_PARTS : 1,
+				    .dimensions = query->dimensions};
+	struct vmop_error *err = prepare(query, spec, db, ret);
+	if (err)
+		return err;
+	vmop_tally_init(&ret->cells, ret->n_events * ret->n_parts);
+	vmop_tally_init(&ret->rows_tally, ret->n_events * ret->n_parts);
+	struct walk walk = {.query = query, .result = ret};
+	err = walk_session(&walk, db);
+	if (err)
+		return err;
+	if (!total_samples(ret))
+		return nothing_selected(spec, &ret->choice);
+	err = find_base(&walk, db);
+	if (!err && (query->dimensions & VMOP_BY_SYMBOL))
+		err = resolve(query, ret, db);
+	return err ? err : make_rows(ret);
+}
+
+void vmop_result_deinit(struct vmop_result *result)
+{
+	free(result->rows);
+	free(result->details);
+	free(result->events);
+	free(result->selected);
+	free(result->base);
+	free(result->images);
+	vmop_tally_deinit(&result->cells);
+	vmop_tally_deinit(&result->rows_tally);
+	vmop_groups_deinit(&result->groups);
+	vmop_symbols_destroy(result->symbols);
+	vmop_choice_deinit(&result->choice);
+	vmop_catalog_deinit(&result->catalog);
+	*result = (struct vmop_result){0};
+}
+
+struct vmop_count vmop_result_sum(const struct vmop_result *result, const struct vmop_count *counts,
+				  size_t event)
+{
+	struct vmop_count sum = {0};
+	for (size_t part = 0; part < result->n_parts; part++) {
+		const struct vmop_count *count = &counts[event * result->n_parts + part];
+		vmop_count_add(&sum, count->samples, count->weight_events);
+	}
+	return sum;
+}
+
+const char *vmop_result_symbol_name(struct vmop_result *result, struct vmop_row *row)
+{
+	if (!row->name)
+		row->name = row->symbol ? vmop_symbols_name(result->symbols, row->symbol)
+					: "(no symbols)";
+	return row->name;
+}
+
+const struct vmop_domain_item *vmop_row_domain(const struct vmop_result *result,
+					       const struct vmop_row *row)
+{
+	return vmop_catalog_domain(&result->catalog,
+				   row->group->domain ? row->group->domain - 1 : 0);
+}
+
+const struct vmop_image_item *vmop_row_image(const struct vmop_result *result,
+					     const struct vmop_row *row)
+{
+	return vmop_catalog_image(&result->catalog, row->group->image ? row->group->image - 1 : 0);
+}
+
+const struct vmop_task_item *vmop_row_task(const struct vmop_result *result,
+					   const struct vmop_row *row)
+{
+	return vmop_catalog_task(&result->catalog, row->group->task ? row->group->task - 1 : 0);
+}
+
+const char *vmop_row_cgroup(const struct vmop_result *result, const struct vmop_row *row)
+{
+	return vmop_catalog_task(&result->catalog, row->group->cgroup ? row->group->cgroup - 1 : 0)
+		->cgroup;
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which columns a report has, and what is in their cells. */
+#include "opreport/report-open.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	MAX_FIXED_COLUMNS = 16,
+	MAX_EVENT_COLUMNS = 5 + 3 * VMOP_N_PARTS,
+};
+
+enum column_id {
+	COLUMN_ADDRESS,
+	COLUMN_SAMPLES,
+	COLUMN_WEIGHT,
+	COLUMN_PERCENT,
+	COLUMN_SUM_SAMPLES,
+	COLUMN_SUM_PERCENT,
+	COLUMN_DOMAIN,
+	COLUMN_MODE,
+	COLUMN_CPU,
+	COLUMN_VCPU,
+	COLUMN_TASK,
+	COLUMN_PID,
+	COLUMN_TID,
+	COLUMN_CGROUP,
+	COLUMN_IMAGE,
+	COLUMN_SYMBOL,
+	COLUMN_PART_SAMPLES, /* + enum vmop_part; then weights, then percents */
+	COLUMN_PART_WEIGHT = COLUMN_PART_SAMPLES + VMOP_N_PARTS,
+	COLUMN_PART_PERCENT = COLUMN_PART_WEIGHT + VMOP_N_PARTS,
+};
+
+static const char *const part_names[] = {"user", "kernel", "hypervisor", "vmm", "other"};
+static const char *const part_headings[] = {"user %", "kernel %", "hypervisor %", "VMM %",
+					    "unknown %"};
+
+/* ---- which ---------------------------------------------------------------- */
+
+/* Name and heading in the arena; several events tell their columns apart by ":EVENT". */
+static struct vmop_error *add(struct vmop_report *report, int id, const char *name,
+			      const char *heading, enum vmop_cell_type type, size_t event)
+{
+	struct vmop_column *column = &report->columns[report->sheet.n_columns];
+	*column = (struct vmop_column){
+		.name = name, .heading = heading, .type = type, .id = id, .event = event};
+	if (!column->name)
+		return &vmop_error_no_memory;
+	report->sheet.n_columns++;
+	return NULL;
+}
+
+static const char *event_name(const struct vmop_report *report, size_t event)
+{
+	const struct vmop_result *result = report->result;
+	return vmop_catalog_event(&result->catalog, result->events[event])->name;
+}
+
+/* "samples", or "samples:cycles" where there are several events. */
+static const char *of_event(struct vmop_report *report, const char *name, size_t event)
+{
+	if (report->result->n_events == 1)
+		return name;
+	char text[256];
+	snprintf(text, sizeof(text), "%s:%s", name, event_name(report, event));
+	return vmop_arena_text(&report->arena, text);
+}
+
+static bool part_is_shown(const struct vmop_result *result, size_t part)
+{
+	if (part == VMOP_PART_USER || part == VMOP_PART_KERNEL)
+		return true;
+	for (size_t row = 0; row < result->n_rows; row++) {
+		for (size_t e = 0; e < result->n_events; e++) {
+			if (result->rows[row].counts[e * result->n_parts + part].samples)
+				return true;
+		}
+	}
+	return false;
+}
+
+static struct vmop_error *add_part_columns(struct vmop_report *report, size_t event)
+{
+	struct vmop_error *err = NULL;
+	for (size_t part = 0; part < VMOP_N_PARTS && !err; part++) {
+		bool is_shown = part_is_shown(report->result, part);
+		char name[32];
+		snprintf(name, sizeof(name), "%s_percent", part_names[part]);
+		err = add(report, COLUMN_PART_PERCENT + (int)part,
+			  of_event(report, vmop_arena_text(&report->arena, name), event),
+			  is_shown ? of_event(report, part_headings[part], event) : NULL,
+			  VMOP_CELL_PERCENT, event);
+		snprintf(name, sizeof(name), "%s_samples", part_names[part]);
+		if (!err)
+			err = add(report, COLUMN_PART_SAMPLES + (int)part,
+				  of_event(report, vmop_arena_text(&report->arena, name), event),
+				  NULL, VMOP_CELL_COUNT, event);
+		snprintf(name, sizeof(name), "%s_weight", part_names[part]);
+		if (!err)
+			err = add(report, COLUMN_PART_WEIGHT + (int)part,
+				  of_event(report, vmop_arena_text(&report->arena, name), event),
+				  NULL, VMOP_CELL_COUNT, event);
+	}
+	return err;
+}
+
+static struct vmop_error *add_event_columns(struct vmop_report *report, size_t event)
+{
+	bool several = report->result->n_events > 1;
+	bool by_part = report->result->n_parts > 1;
+	struct vmop_error *err =
+		add(report, COLUMN_SAMPLES, of_event(report, "samples", event),
+		    several ? event_name(report, event) : "samples", VMOP_CELL_COUNT, event);
+	if (!err)
+		err = add(report, COLUMN_WEIGHT, of_event(report, "weight", event), NULL,
+			  VMOP_CELL_COUNT, event);
+	if (!err && by_part)
+		err = add_part_columns(report, event);
+	if (!err)
+		err = add(report, COLUMN_PERCENT, of_event(report, "percent", event),
+			  by_part ? "% of machine" : "%", VMOP_CELL_PERCENT, event);
+	if (!err && report->options.accumulated)
+		err = add(report, COLUMN_SUM_SAMPLES, of_event(report, "cum_samples", event),
+			  "cum. samples", VMOP_CELL_COUNT, event);
+	if (!err && report->options.accumulated)
+		err = add(report, COLUMN_SUM_PERCENT, of_event(report, "cum_percent", event),
+			  "cum. %", VMOP_CELL_PERCENT, event);
+	return err;
+}
+
+/* A column that says the same in all rows is noise, unless it was asked for. */
+static bool has_guests(const struct vmop_result *result)
+{
+	return result->catalog.domains.n > 2;
+}
+
+static bool has_cpus(const struct vmop_result *result)
+{
+	for (size_t i = 0; i < result->n_rows; i++) {
+		if (result->rows[i].group->cpu >= 2)
+			return true;
+	}
+	return false;
+}
+
+static bool has_threads(const struct vmop_result *result)
+{
+	for (size_t i = 0; i < result->n_rows; i++) {
+		const struct vmop_task_item *task = vmop_row_task(result, &result->rows[i]);
+		if (task->tid && task->tid != task->pid)
+			return true;
+	}
+	return false;
+}
+
+struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
+{
+	const struct vmop_result *result = report->result;
+	unsigned dimensions = result->dimensions;
+	bool is_by_process = (dimensions & VMOP_BY_TASK) && !(report->options.merged_commands);
+	bool shows_cpu = (report->options.by & VMOP_BY_CPU) || has_cpus(result);
+	bool shows_domain = (report->options.by & VMOP_BY_DOMAIN) || has_guests(result);
+	const struct {
+		bool is_in;
+		int id;
+		const char *name, *heading;
+		enum vmop_cell_type type;
+		bool is_elastic;
+	} columns[] = {
+		{dimensions & VMOP_BY_DOMAIN, COLUMN_DOMAIN, "domain",
+		 shows_domain ? "domain" : NULL, VMOP_CELL_TEXT, false},
+		{dimensions & VMOP_BY_MODE, COLUMN_MODE, "mode", "mode", VMOP_CELL_TEXT, false},
+		{(dimensions & VMOP_BY_CPU) && shows_cpu, COLUMN_CPU, "cpu", "cpu", VMOP_CELL_COUNT,
+		 false},
+		{dimensions & VMOP_BY_VCPU, COLUMN_VCPU, "vcpu", "vcpu", VMOP_CELL_COUNT, false},
+		{is_by_process, COLUMN_PID, "pid", "pid", VMOP_CELL_COUNT, false},
+		{is_by_process && has_threads(result), COLUMN_TID, "tid", "tid", VMOP_CELL_COUNT,
+		 false},
+		{dimensions & VMOP_BY_TASK, COLUMN_TASK, "task", "task", VMOP_CELL_TEXT, false},
+		{dimensions & VMOP_BY_CGROUP, COLUMN_CGROUP, "cgroup", "cgroup", VMOP_CELL_TEXT,
+		 true},
+		{dimensions & VMOP_BY_IMAGE, COLUMN_IMAGE, "image", "image", VMOP_CELL_TEXT, true},
+		{dimensions & VMOP_BY_SYMBOL, COLUMN_SYMBOL, "symbol", "symbol", VMOP_CELL_TEXT,
+		 true},
+	};
+	size_t n_max = MAX_FIXED_COLUMNS + MAX_EVENT_COLUMNS * result->n_events;
+	report->columns = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->columns));
+	if (!report->columns)
+		return &vmop_error_no_memory;
+	report->sheet.columns = report->columns;
+	bool shows_address = report->options.show_address || result->n_details;
+	struct vmop_error *err = NULL;
+	if (dimensions & VMOP_BY_SYMBOL)
+		err = add(report, COLUMN_ADDRESS, "address", shows_address ? "address" : NULL,
+			  VMOP_CELL_ADDRESS, 0);
+	for (size_t e = 0; e < result->n_events && !err; e++)
+		err = add_event_columns(report, e);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) && !err; i++) {
+		if (!columns[i].is_in)
+			continue;
+		err = add(report, columns[i].id, columns[i].name, columns[i].heading,
+			  columns[i].type, 0);
+		report->columns[report->sheet.n_columns - 1].is_elastic = columns[i].is_elastic;
+	}
+	return err;
+}
+
+/* ---- what is in them ------------------------------------------------------ */
+
+static const char *mode_name(uint32_t mode)
+{
+	static const char *const names[] = {"unknown", "hypervisor", "kernel", "user"};
+	return mode < sizeof(names) / sizeof(*names) ? names[mode] : names[0];
+}
+
+static const char *image_name(const struct vmop_report *report, const struct vmop_row *row)
+{
+	const struct vmop_image_item *image = vmop_row_image(report->result, row);
+	const char *slash = strrchr(image->name, '/');
+	bool is_path = image->name[0] == '/' && slash && slash[1];
+	return report->options.long_filenames || !is_path ? image->name : slash + 1;
+}
+
+static void number_or_empty(struct vmop_cell *ret, uint64_t number, bool is_known)
+{
+	ret->number = number;
+	ret->is_empty = !is_known;
+}
+
+static void name_cell(const struct vmop_report *report, struct vmop_row *row, int id,
+		      struct vmop_cell *ret)
+{
+	const struct vmop_task_item *task = vmop_row_task(report->result, row);
+	switch (id) {
+	case COLUMN_DOMAIN:
+		ret->text = vmop_row_domain(report->result, row)->name;
+		break;
+	case COLUMN_MODE:
+		ret->text = mode_name(row->group->mode - 1);
+		break;
+	case COLUMN_CPU:
+		number_or_empty(ret, row->group->cpu - 2, row->group->cpu >= 2);
+		break;
+	case COLUMN_VCPU:
+		number_or_empty(ret, row->group->vcpu - 2, row->group->vcpu >= 2);
+		break;
+	case COLUMN_TASK:
+		ret->text = task->comm;
+		break;
+	case COLUMN_PID:
+		number_or_empty(ret, task->pid, task->id != 0 && !task->is_merged);
+		break;
+	case COLUMN_TID:
+		number_or_empty(ret, task->tid, task->tid != 0);
+		break;
+	case COLUMN_CGROUP:
+		ret->text = vmop_row_cgroup(report->result, row);
+		break;
+	case COLUMN_IMAGE:
+		ret->text = image_name(report, row);
+		break;
+	case COLUMN_SYMBOL:
+		ret->text = vmop_result_symbol_name(report->result, row);
+		break;
+	default:
+		ret->is_empty = true;
+	}
+}
+
+/* The counts in one row (or detail) of one event. */
+static void count_cell(const struct vmop_report *report, size_t row_number,
+		       const struct vmop_count *counts, struct vmop_count base,
+		       const struct vmop_column *column, struct vmop_cell *ret)
+{
+	const struct vmop_result *result = report->result;
+	struct vmop_count sum = vmop_result_sum(result, counts, column->event);
+	int part = (column->id - COLUMN_PART_SAMPLES) % VMOP_N_PARTS;
+	if (column->id >= COLUMN_PART_SAMPLES)
+		sum = counts[column->event * result->n_parts + (size_t)part];
+	bool is_accumulated = column->id == COLUMN_SUM_SAMPLES || column->id == COLUMN_SUM_PERCENT;
+	if (is_accumulated)
+		sum = report->sums[row_number * result->n_events + column->event];
+	if (column->type == VMOP_CELL_PERCENT)
+		ret->percent = vmop_share_percent(sum, base);
+	else if (column->id == COLUMN_WEIGHT ||
+		 (column->id >= COLUMN_PART_WEIGHT && column->id < COLUMN_PART_PERCENT))
+		ret->number = sum.weight_events;
+	else
+		ret->number = sum.samples;
+}
+
+static bool is_count(int id)
+{
+	return (id >= COLUMN_SAMPLES && id <= COLUMN_SUM_PERCENT) || id >= COLUMN_PART_SAMPLES;
+}
+
+static void detail_cell(const struct vmop_report *report, const struct vmop_row *row,
+			const struct vmop_detail *detail, const struct vmop_column *column,
+			struct vmop_cell *ret)
+{
+	const struct vmop_result *result = report->result;
+	if (column->id == COLUMN_ADDRESS) {
+		ret->number = detail->address;
+		return;
+	}
+	ret->is_empty = column->id < COLUMN_SAMPLES || column->id > COLUMN_PERCENT;
+	if (ret->is_empty)
+		return;
+	struct vmop_count base = report->options.global_percent
+					 ? result->base[column->event]
+					 : vmop_result_sum(result, row->counts, column->event);
+	count_cell(report, 0, detail->counts, base, column, ret);
+}
+
+void vmop_report_cell(const struct vmop_sheet *sheet, size_t row_number, size_t detail,
+		      const struct vmop_column *column, struct vmop_cell *ret)
+{
+	const struct vmop_report *report = sheet->data;
+	struct vmop_row *row = &report->result->rows[row_number];
+	if (detail != VMOP_NO_DETAIL)
+		detail_cell(report, row, &report->result->details[row->first_detail + detail],
+			    column, ret);
+	else if (column->id == COLUMN_ADDRESS)
+		number_or_empty(ret, row->address, row->symbol != NULL);
+	else if (is_count(column->id))
+		count_cell(report, row_number, row->counts, report->result->base[column->event],
+			   column, ret);
+	else
+		name_cell(report, row, column->id, ret);
+}

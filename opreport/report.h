@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From a result to a sheet: which columns, what stands above and below.
+ */
+#ifndef VMOP_OPREPORT_REPORT_H
+#define VMOP_OPREPORT_REPORT_H
+
+#include "opreport/query.h"
+#include "opreport/rows.h"
+#include "opreport/sheet.h"
+
+struct vmop_report_options {
+	const char *session;  /* as shown: a name or a path */
+	unsigned by;	      /* enum vmop_dimension that the user named: shown in any case */
+	bool accumulated;     /* running sums beside the counts */
+	bool long_filenames;  /* whole paths of images */
+	bool show_address;    /* of symbols */
+	bool global_percent;  /* details' shares: of the base, not of their symbol */
+	bool merged_commands; /* rows of tasks are commands: no pids */
+};
+
+struct vmop_report;
+
+/* result and hidden must outlive *ret. */
+struct vmop_error *vmop_report_create(const struct vmop_report_options *options,
+				      struct vmop_result *result, const struct vmop_hidden *hidden,
+				      struct vmop_report **ret);
+void vmop_report_destroy(struct vmop_report *report);
+
+const struct vmop_sheet *vmop_report_sheet(const struct vmop_report *report);
+
+/* "lost 12, throttled 3"; NULL when nothing was lost. Owned by the report. */
+const char *vmop_report_losses(const struct vmop_report *report);
+
+#endif

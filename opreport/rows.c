@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+double vmop_share_percent(struct vmop_count part, struct vmop_count whole)
+{
+	return whole.weight_events ? (double)part.weight_events * 100 / (double)whole.weight_events
+				   : 0;
+}
+
+/* ---- which ---------------------------------------------------------------- */
+
+static bool fits(const struct vmop_words *words, const char *shown,
+		 const struct vmop_symbol *symbol)
+{
+	return vmop_words_match(words, shown) || (symbol && vmop_words_match(words, symbol->name));
+}
+
+static bool is_included(struct vmop_result *result, struct vmop_row *row,
+			const struct vmop_arrangement *arrangement)
+{
+	const struct vmop_words *include = arrangement->include_symbols;
+	const struct vmop_words *exclude = arrangement->exclude_symbols;
+	bool has_include = include && include->n, has_exclude = exclude && exclude->n;
+	if (!has_include && !has_exclude)
+		return true;
+	const char *name = vmop_result_symbol_name(result, row);
+	return (!has_include || fits(include, name, row->symbol)) &&
+	       !(has_exclude && fits(exclude, name, row->symbol));
+}
+
+static bool reaches(const struct vmop_result *result, const struct vmop_row *row, double percent)
+{
+	for (size_t e = 0; e < result->n_events; e++) {
+		struct vmop_count sum = vmop_result_sum(result, row->counts, e);
+		if (vmop_share_percent(sum, result->base[e]) >= percent)
+			return true;
+	}
+	return false;
+}
+
+static void hide(const struct vmop_result *result, const struct vmop_row *row,
+		 struct vmop_hidden *hidden)
+{
+	hidden->n_rows++;
+	for (size_t e = 0; e < result->n_events; e++) {
+		struct vmop_count sum = vmop_result_sum(result, row->counts, e);
+		vmop_count_add(&hidden->counts[e], sum.samples, sum.weight_events);
+	}
+}
+
+static void filter_rows(struct vmop_result *result, const struct vmop_arrangement *arrangement,
+			struct vmop_hidden *hidden)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < result->n_rows; i++) {
+		struct vmop_row *row = &result->rows[i];
+		if (!is_included(result, row, arrangement))
+			continue;
+		if (arrangement->threshold_percent > 0 &&
+		    !reaches(result, row, arrangement->threshold_percent))
+			hide(result, row, hidden);
+		else
+			result->rows[n++] = *row;
+	}
+	result->n_rows = n;
+}
+
+/* ---- order ---------------------------------------------------------------- */
+
+struct order {
+	const struct vmop_result *result;
+	const struct vmop_arrangement *arrangement;
+};
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_samples(const struct vmop_result *result, const struct vmop_row *a,
+			   const struct vmop_row *b)
+{
+	for (size_t e = 0; e < result->n_events; e++) {
+		struct vmop_count x = vmop_result_sum(result, a->counts, e);
+		struct vmop_count y = vmop_result_sum(result, b->counts, e);
+		int order = compare_numbers(y.weight_events, x.weight_events);
+		if (!order)
+			order = compare_numbers(y.samples, x.samples);
+		if (order)
+			return order;
+	}
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
+		      const struct vmop_row *a, const struct vmop_row *b)
+{
+	switch (sort) {
+	case VMOP_SORT_SAMPLE:
+		return compare_samples(result, a, b);
+	case VMOP_SORT_DOMAIN:
+		return strcmp(vmop_row_domain(result, a)->name, vmop_row_domain(result, b)->name);
+	case VMOP_SORT_IMAGE:
+		return strcmp(base_name(vmop_row_image(result, a)->name),
+			      base_name(vmop_row_image(result, b)->name));
+	case VMOP_SORT_SYMBOL:
+		return strcmp(a->name, b->name);
+	case VMOP_SORT_TASK:
+		return strcmp(vmop_row_task(result, a)->comm, vmop_row_task(result, b)->comm);
+	case VMOP_SORT_PID: {
+		int by_pid = compare_numbers(vmop_row_task(result, a)->pid,
+					     vmop_row_task(result, b)->pid);
+		return by_pid ? by_pid
+			      : compare_numbers(vmop_row_task(result, a)->tid,
+						vmop_row_task(result, b)->tid);
+	}
+	case VMOP_SORT_CGROUP:
+		return strcmp(vmop_row_cgroup(result, a), vmop_row_cgroup(result, b));
+	case VMOP_SORT_CPU:
+		return compare_numbers(a->group->cpu, b->group->cpu);
+	case VMOP_SORT_VCPU:
+		return compare_numbers(a->group->vcpu, b->group->vcpu);
+	case VMOP_SORT_MODE:
+		return compare_numbers(a->group->mode, b->group->mode);
+	case VMOP_SORT_VMA:
+		return compare_numbers(a->address, b->address);
+	case VMOP_N_SORTS:
+		break;
+	}
+	return 0;
+}
+
+/* Every row has its place: what the user's keys leave open, the session's own order decides. */
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct order *order = arg;
+	const struct vmop_arrangement *arrangement = order->arrangement;
+	const struct vmop_row *x = a, *y = b;
+	int result = 0;
+	for (size_t i = 0; i < arrangement->n_sort && !result; i++)
+		result = compare_by(order->result, arrangement->sort[i], x, y);
+	if (!result)
+		result = compare_samples(order->result, x, y);
+	if (!result)
+		result = memcmp(x->group, y->group, sizeof(*x->group));
+	if (!result)
+		result = compare_numbers(x->address, y->address);
+	if (!result)
+		result = compare_numbers(x->index, y->index);
+	return arrangement->reverse ? -result : result;
+}
+
+static void name_rows_to_sort(struct vmop_result *result,
+			      const struct vmop_arrangement *arrangement)
+{
+	for (size_t i = 0; i < arrangement->n_sort; i++) {
+		for (size_t row = 0;
+		     arrangement->sort[i] == VMOP_SORT_SYMBOL && row < result->n_rows; row++)
+			vmop_result_symbol_name(result, &result->rows[row]);
+	}
+}
+
+struct vmop_error *vmop_rows_arrange(struct vmop_result *result,
+				     const struct vmop_arrangement *arrangement,
+				     struct vmop_hidden *ret_hidden)
+{
+	ret_hidden->n_rows = 0;
+	ret_hidden->counts = calloc(result->n_events, sizeof(*ret_hidden->counts));
+	if (!ret_hidden->counts)
+		return &vmop_error_no_memory;
+	filter_rows(result, arrangement, ret_hidden);
+	name_rows_to_sort(result, arrangement);
+	struct order order = {result, arrangement};
+	qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, &order);
+	if (arrangement->top && result->n_rows > arrangement->top) {
+		for (size_t i = arrangement->top; i < result->n_rows; i++)
+			hide(result, &result->rows[i], ret_hidden);
+		result->n_rows = arrangement->top;
+	}
+	if (result->n_rows)
+		return NULL;
+	return ret_hidden->n_rows
+		       ? vmop_error_new(VMOP_ERROR_NOT_FOUND,
+					"no row reaches %g %%; a lower --threshold shows some",
+					arrangement->threshold_percent)
+		       : vmop_error_new(VMOP_ERROR_NOT_FOUND, "no symbols match");
+}

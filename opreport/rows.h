@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which rows of a result are shown, in which order, with which shares.
+ */
+#ifndef VMOP_OPREPORT_ROWS_H
+#define VMOP_OPREPORT_ROWS_H
+
+#include "opreport/query.h"
+#include "opreport/spec.h"
+
+enum vmop_sort {
+	VMOP_SORT_SAMPLE, /* most first: by weight of the first event, then of the next */
+	VMOP_SORT_DOMAIN,
+	VMOP_SORT_IMAGE,
+	VMOP_SORT_SYMBOL,
+	VMOP_SORT_TASK,
+	VMOP_SORT_PID,
+	VMOP_SORT_CGROUP,
+	VMOP_SORT_CPU,
+	VMOP_SORT_VCPU,
+	VMOP_SORT_MODE,
+	VMOP_SORT_VMA,
+	VMOP_N_SORTS,
+};
+
+struct vmop_arrangement {
+	enum vmop_sort sort[VMOP_N_SORTS]; /* n_sort; none: by sample */
+	size_t n_sort;
+	bool reverse;
+	double threshold_percent; /* rows with less of every event are hidden */
+	uint64_t top;		  /* at most so many rows; 0: all */
+	const struct vmop_words *include_symbols, *exclude_symbols; /* globs; NULL or empty: all */
+};
+
+/* What was not shown because of threshold or top. */
+struct vmop_hidden {
+	size_t n_rows;
+	struct vmop_count *counts; /* n_events; the caller's to free */
+};
+
+/* Reorders and cuts result->rows. No row left is VMOP_ERROR_NOT_FOUND. */
+struct vmop_error *vmop_rows_arrange(struct vmop_result *result,
+				     const struct vmop_arrangement *arrangement,
+				     struct vmop_hidden *ret_hidden);
+
+/* 0 where whole is 0. */
+double vmop_share_percent(struct vmop_count part, struct vmop_count whole);
+
+#endif

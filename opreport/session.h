@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where session files are, which there are, and opening the one a spec names. */
+#ifndef VMOP_OPREPORT_SESSION_H
+#define VMOP_OPREPORT_SESSION_H
+
+#include "libdb/db.h"
+#include "opreport/sheet.h"
+#include "opreport/spec.h"
+
+/* The session that a spec names, else "current". */
+struct vmop_error *vmop_session_name(const struct vmop_spec *spec, const char **ret);
+
+/*
+ * Opens it: NAME.vmop in the session directory, or a path (anything with a '/').  Where there is
+ * none, the error says which there are and how one is made.
+ */
+struct vmop_error *vmop_session_open(const struct vmop_spec *spec, struct vmop_db **ret);
+
+/* Every session of the directory, a row each. None: VMOP_ERROR_NOT_FOUND. */
+struct vmop_session_list;
+struct vmop_error *vmop_session_list_create(const struct vmop_spec *spec,
+					    struct vmop_session_list **ret);
+void vmop_session_list_destroy(struct vmop_session_list *list);
+const struct vmop_sheet *vmop_session_list_sheet(const struct vmop_session_list *list);
+
+#endif

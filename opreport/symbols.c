@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+
+struct image_symbols {
+	bool is_known;
+	const struct vmop_symtab *symtab;
+	struct vmop_symtab *adopted; /* the session's: ours to free */
+	const char *why;
+};
+
+struct vmop_symbols {
+	struct vmop_catalog *catalog;
+	struct vmop_db *db;
+	struct vmop_resolver *resolver;
+	size_t n;
+	struct image_symbols images[];
+};
+
+struct vmop_error *vmop_symbols_create(const struct vmop_resolver_options *options,
+				       struct vmop_catalog *catalog, struct vmop_db *db,
+				       struct vmop_symbols **ret)
+{
+	size_t n = catalog->images.n;
+	struct vmop_symbols *symbols =
+		calloc(1, sizeof(*symbols) + n * sizeof(struct image_symbols));
+	if (!symbols)
+		return &vmop_error_no_memory;
+	symbols->catalog = catalog;
+	symbols->db = db;
+	symbols->n = n;
+	struct vmop_error *err = vmop_resolver_create(options, &symbols->resolver);
+	if (err) {
+		free(symbols);
+		return err;
+	}
+	*ret = symbols;
+	return NULL;
+}
+
+void vmop_symbols_destroy(struct vmop_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < symbols->n; i++)
+		vmop_symtab_destroy(symbols->images[i].adopted);
+	vmop_resolver_destroy(symbols->resolver);
+	free(symbols);
+}
+
+static const char *why_none_stored(enum vmop_image_kind kind)
+{
+	switch (kind) {
+	case VMOP_IMAGE_NONE:
+		return "samples without an image";
+	case VMOP_IMAGE_KERNEL:
+	case VMOP_IMAGE_MODULE:
+		return "none could be read when recording (kernel.kptr_restrict?)";
+	case VMOP_IMAGE_ANON:
+		return "generated code; its program left no perf map";
+	case VMOP_IMAGE_GUEST_KERNEL:
+	case VMOP_IMAGE_GUEST_USER:
+		return "no image of the guest was known when recording";
+	default:
+		return "none stored in the session";
+	}
+}
+
+static struct vmop_error *load_stored(struct vmop_symbols *symbols,
+				      const struct vmop_image_item *item,
+				      struct image_symbols *image)
+{
+	struct vmop_symbol *stored = NULL;
+	size_t n = 0;
+	struct vmop_error *err = vmop_db_get_symbols(symbols->db, item->id, &stored, &n);
+	if (err || !stored)
+		return err;
+	err = vmop_symtab_adopt(stored, n, &image->adopted);
+	image->symtab = image->adopted;
+	return err;
+}
+
+/* What is wrong with one file is a reason, not the end of the report. */
+static struct vmop_error *load_file(struct vmop_symbols *symbols,
+				    const struct vmop_image_item *item, struct image_symbols *image)
+{
+	struct vmop_image_ref ref = {
+		.path = item->name,
+		.root = *item->root ? item->root : NULL,
+		.build_id.len_bytes = item->build_id_len_bytes,
+	};
+	_Static_assert(sizeof(ref.build_id.bytes) == sizeof(item->build_id), "the same build-ids");
+	memcpy(ref.build_id.bytes, item->build_id, sizeof(item->build_id));
+	struct vmop_error *err =
+		vmop_resolver_symtab(symbols->resolver, &ref, &image->symtab, &image->why);
+	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
+		return err;
+	image->symtab = NULL;
+	image->why = vmop_arena_text(&symbols->catalog->arena, err->message);
+	vmop_error_destroy(err);
+	return image->why ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *load(struct vmop_symbols *symbols, const struct vmop_image_item *item,
+			       struct image_symbols *image)
+{
+	if (item->kind == VMOP_IMAGE_FILE) {
+		struct vmop_error *err = load_file(symbols, item, image);
+		if (err || image->symtab)
+			return err;
+	} else {
+		image->why = why_none_stored(item->kind);
+	}
+	return item->kind == VMOP_IMAGE_NONE ? NULL : load_stored(symbols, item, image);
+}
+
+struct vmop_error *vmop_symbols_of(struct vmop_symbols *symbols, size_t index,
+				   const struct vmop_symtab **ret, const char **ret_why)
+{
+	const struct vmop_image_item *item = vmop_catalog_image(symbols->catalog, index);
+	if (item->kind == VMOP_IMAGE_FILE) { /* one for all of the same build-id */
+		index = item->row;
+		item = vmop_catalog_image(symbols->catalog, index);
+	}
+	struct image_symbols *image = &symbols->images[index];
+	if (!image->is_known) {
+		image->is_known = true;
+		struct vmop_error *err = load(symbols, item, image);
+		if (err)
+			return vmop_error_prefix(err, "symbols of %s", item->name);
+	}
+	*ret = image->symtab;
+	*ret_why = image->why;
+	return NULL;
+}
+
+const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol)
+{
+	return vmop_resolver_name(symbols->resolver, symbol->name);
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/tally.h"
+
+#include <cmocka.h>
+
+#include "libutil/cleanup.h"
+#include "opreport/group.h"
+
+/* Enough keys to grow several times; every one is found again with its own sums. */
+static void sums_by_key(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_tally_deinit) struct vmop_tally tally;
+	vmop_tally_init(&tally, 2);
+	enum { N = 20000 };
+	for (int round = 0; round < 3; round++) {
+		for (uint64_t i = 0; i < N; i++) {
+			struct vmop_count *counts;
+			size_t index;
+			assert_null(vmop_tally_at(&tally, (uint32_t)(i % 7), i / 7 << 32, &counts,
+						  &index));
+			assert_int_equal(index, i);
+			vmop_count_add(&counts[0], 1, i);
+			vmop_count_add(&counts[1], 2, 0);
+		}
+	}
+	assert_int_equal(tally.n, N);
+	for (size_t i = 0; i < N; i++) {
+		const struct vmop_count *counts = vmop_tally_counts(&tally, i);
+		assert_int_equal(counts[0].samples, 3);
+		assert_int_equal(counts[0].weight_events, 3 * i);
+		assert_int_equal(counts[1].samples, 6);
+		assert_int_equal(tally.keys[i].group, i % 7);
+		assert_int_equal(tally.keys[i].value, (uint64_t)(i / 7) << 32);
+	}
+}
+
+static void groups_are_interned(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_groups_deinit) struct vmop_groups groups = {0};
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 3000; i++) {
+			struct vmop_group group = {.domain = i % 3, .image = i};
+			uint32_t number;
+			assert_null(vmop_groups_intern(&groups, &group, &number));
+			assert_int_equal(number, i);
+			assert_int_equal(groups.items[number].image, i);
+		}
+	}
+	assert_int_equal(groups.n, 3000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_by_key),
+		cmocka_unit_test(groups_are_interned),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
