@@ -7,7 +7,8 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \
 	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
-	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check
+	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \
+	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check
 
 # The first run downloads kernels and needs some minutes; without them everything is skipped.
 .PHONY: check-rigs

@@ -66,9 +66,10 @@ guest_pid() {
 
 # wait_guest NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise.
 wait_guest() {
-	tries=$((${3:-90} * 5))
+	tries=$((${3:-240} * 5))
 	while ! grep -q "^RIG $2" "/tmp/guests/$1/console"; do
 		if [ $tries -le 0 ] || ! kill -0 "$(guest_pid "$1")" 2>/dev/null; then
+			grep -m3 -i -E 'panic|oops|traps:|segfault' "/tmp/guests/$1/console" || true
 			tail -n 5 "/tmp/guests/$1/console" "/tmp/guests/$1/qemu.log"
 			fail "guest $1 never said '$2'"
 		fi
