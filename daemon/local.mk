@@ -23,3 +23,18 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/text-map.c daemon/text-map.h \
 	daemon/vmm.c daemon/vmm.h \
 	daemon/why.h
+
+sbin_PROGRAMS += vmopd
+vmopd_SOURCES = \
+	daemon/control.c daemon/control.h \
+	daemon/detach.c daemon/detach.h \
+	daemon/pairing.c daemon/pairing.h \
+	daemon/privileges.c daemon/privileges.h \
+	daemon/requests.c daemon/requests.h \
+	daemon/session.c daemon/session.h \
+	daemon/status.c daemon/status.h \
+	daemon/vmopd.c
+vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)
+vmopd_LDADD = daemon/libdaemon.la hv-interface/libhvinterface.la libdb/libdb.la \
+	libsym/libsymtab.la libutil/libutil.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(CAPNG_LIBS) \
+	$(SECCOMP_LIBS)

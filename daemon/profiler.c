@@ -38,6 +38,7 @@ struct vmop_profiler {
 	int64_t monotonic_to_realtime_ns;
 	bool is_store_failing; /* the last flush did not come through */
 	uint64_t no_room_counted, store_full;
+	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
 };
 
 static int64_t monotonic_to_realtime_ns(void)
@@ -159,6 +160,7 @@ struct vmop_error *vmop_profiler_create(const struct vmop_profiler_options *opti
 		return &vmop_error_no_memory;
 	profiler->source = source;
 	profiler->db = db;
+	vmop_source_stats(source, &profiler->begun);
 	struct vmop_error *err = profiler_init(profiler, options);
 	if (err) {
 		vmop_profiler_destroy(profiler);
@@ -297,12 +299,15 @@ static void count_losses(struct vmop_profiler *profiler)
 {
 	struct vmop_losses *losses = &profiler->losses;
 	struct vmop_source_stats stats;
+	const struct vmop_source_stats *begun = &profiler->begun;
 	vmop_source_stats(profiler->source, &stats);
-	vmop_losses_total(losses, VMOP_LOSS_LOST, stats.lost_records);
-	vmop_losses_total(losses, VMOP_LOSS_THROTTLED, stats.throttles);
-	vmop_losses_total(losses, VMOP_LOSS_UNHANDLED, stats.unhandled_records);
+	vmop_losses_total(losses, VMOP_LOSS_LOST, stats.lost_records - begun->lost_records);
+	vmop_losses_total(losses, VMOP_LOSS_THROTTLED, stats.throttles - begun->throttles);
+	vmop_losses_total(losses, VMOP_LOSS_UNHANDLED,
+			  stats.unhandled_records - begun->unhandled_records);
 	vmop_losses_total(losses, VMOP_LOSS_MALFORMED,
-			  stats.malformed_records + profiler->attribution.malformed);
+			  stats.malformed_records - begun->malformed_records +
+				  profiler->attribution.malformed);
 	vmop_losses_total(losses, VMOP_LOSS_MAPS_UNREAD, profiler->processes.n_maps_unread);
 	vmop_losses_total(losses, VMOP_LOSS_PROCESS_LIMIT, profiler->processes.n_refused);
 	vmop_losses_total(losses, VMOP_LOSS_MAPPING_LIMIT, profiler->processes.budget.n_refused);

@@ -1,1 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# The programs as a user runs them, each in run, session and set-up directories of its own.
+integration_tests =
+TESTS += $(integration_tests)
+EXTRA_DIST += $(integration_tests) tests/integration/common.sh
+
+check_PROGRAMS += tests/integration/session-facts
+tests_integration_session_facts_LDADD = libdb/libdb.la libutil/libutil.la
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/daemon-control
+TESTS += tests/unit/daemon-control
+endif
+tests_unit_daemon_control_SOURCES = tests/unit/daemon-control.c daemon/control.c daemon/control.h
+tests_unit_daemon_control_CPPFLAGS = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(JANSSON_CFLAGS) \
+	$(SYSTEMD_CFLAGS) -DVMOP_CONTROL_CLIENT_TIMEOUT_S=3
+tests_unit_daemon_control_LDADD = libutil/libutil.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(CMOCKA_LIBS)

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+#include "libutil/log.h"
+#include "libutil/run-dir.h"
+
+/* A log file beyond this is moved aside when a daemon begins. */
+static const off_t log_max_bytes = 1 << 20;
+
+static int wait_until_ready(int fd, pid_t child)
+{
+	unsigned char ready;
+	int status;
+	if (vmop_io_read_full(fd, &ready, 1) == 1)
+		return VMOP_EXIT_DONE;
+	/* It ended instead, and said why. */
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : VMOP_EXIT_CANT;
+}
+
+struct vmop_error *vmop_detach_begin(struct vmop_detach *detach)
+{
+	int ends[2];
+	/* Whoever waits for the end of a pipe of the caller's must not wait for the daemon. */
+	close_range(3, ~0U, 0);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return vmop_error_os(errno, "pipe");
+	pid_t child = fork();
+	if (child < 0) {
+		struct vmop_error *err = vmop_error_os(errno, "fork");
+		close(ends[0]);
+		close(ends[1]);
+		return err;
+	}
+	if (child > 0) {
+		close(ends[1]);
+		_exit(wait_until_ready(ends[0], child));
+	}
+	close(ends[0]);
+	detach->ready_fd = ends[1];
+	setsid();
+	umask(022);
+	if (chdir("/") < 0)
+		return vmop_error_os(errno, "/");
+	_cleanup_close_ int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return vmop_error_os(errno, "/dev/null");
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	return NULL;
+}
+
+static struct vmop_error *log_to_file(void)
+{
+	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_LOG), *old = NULL;
+	struct stat st;
+	if (!path || asprintf(&old, "%s.1", path) < 0)
+		return &vmop_error_no_memory;
+	if (stat(path, &st) == 0 && st.st_size > log_max_bytes)
+		rename(path, old);
+	_cleanup_close_ int fd =
+		open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
+	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
+		return vmop_error_os(errno, "%s", path);
+	vmop_log_set_stamps(true);
+	return NULL;
+}
+
+struct vmop_error *vmop_detach_ready(struct vmop_detach *detach)
+{
+	if (detach->ready_fd < 0)
+		return NULL;
+	struct vmop_error *err = log_to_file();
+	if (err)
+		return err;
+	const unsigned char ready = 1;
+	vmop_io_write_full(detach->ready_fd, &ready, 1);
+	close(detach->ready_fd);
+	detach->ready_fd = -1;
+	return NULL;
+}

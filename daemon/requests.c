@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/requests.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/status.h"
+#include "libdb/session-files.h"
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "libutil/protocol.h"
+
+/* ---- the one session --------------------------------------------------------- */
+
+static void on_ended(void *arg)
+{
+	struct vmop_daemon *daemon = arg;
+	struct vmop_error *err = vmop_daemon_stop(daemon);
+	if (err)
+		daemon->exit_status = vmop_error_exit_status(err);
+	else
+		vmop_log_notice("%s: finished", daemon->last_session);
+	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
+	if (daemon->exit_after)
+		sd_event_exit(daemon->loop, 0);
+}
+
+struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon,
+				     const struct vmop_source_ops *source,
+				     const char *replay_path, uint64_t duration_ns)
+{
+	const struct vmop_session_options options = {
+		.setup = &daemon->setup,
+		.source = source,
+		.replay_path = replay_path,
+		.duration_ns = duration_ns,
+		.loop = daemon->loop,
+		.ended = on_ended,
+		.arg = daemon,
+	};
+	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
+	if (err)
+		return err;
+	_cleanup_free_ char *summary = vmop_session_summary(daemon->session);
+	vmop_log_notice("%s", summary ? summary : "sampling");
+	return NULL;
+}
+
+struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon)
+{
+	struct vmop_session *session = daemon->session;
+	if (!session)
+		return NULL;
+	struct vmop_session_status status;
+	vmop_session_status(session, &status);
+	free(daemon->last_session);
+	daemon->last_session = strdup(status.path);
+	daemon->session = NULL;
+	struct vmop_error *err = vmop_session_stop(session);
+	if (!err)
+		vmop_log_info("%s: finished", daemon->last_session);
+	return err;
+}
+
+struct vmop_error *vmop_daemon_apply_group(struct vmop_daemon *daemon)
+{
+	gid_t gid = (gid_t)-1;
+	const char *name = daemon->setup.status_group;
+	if (name) {
+		const struct group *group = getgrnam(name);
+		if (!group)
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "status-group: there is no group '%s'", name);
+		gid = group->gr_gid;
+	}
+	if (daemon->control)
+		vmop_control_set_status_group(daemon->control, gid);
+	return NULL;
+}
+
+/* ---- requests ------------------------------------------------------------------- */
+
+static struct vmop_error *need_session(const struct vmop_daemon *daemon)
+{
+	if (daemon->session)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "vmopd is not profiling: vmopcontrol --start begins");
+}
+
+static struct vmop_error *already_running(struct vmop_daemon *daemon)
+{
+	struct vmop_session_status status;
+	vmop_session_status(daemon->session, &status);
+	time_t start = (time_t)(status.start_ns / 1000000000);
+	struct tm tm;
+	char text[32];
+	gmtime_r(&start, &tm);
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "already profiling since %s; vmopcontrol --stop first", text);
+}
+
+static struct vmop_error *put_text(json_t *reply, const char *name, const char *text)
+{
+	return json_object_set_new(reply, name, json_string(text ? text : "")) < 0 ?
+		       &vmop_error_no_memory :
+		       NULL;
+}
+
+static struct vmop_error *put_path(json_t *reply, struct vmop_daemon *daemon)
+{
+	struct vmop_session_status status = {.path = daemon->last_session};
+	if (daemon->session)
+		vmop_session_status(daemon->session, &status);
+	return put_text(reply, "session", status.path);
+}
+
+static struct vmop_error *take_setup(const json_t *request, struct vmop_setup *ret)
+{
+	const char *text = json_string_value(json_object_get(request, "setup"));
+	if (!text)
+		return vmop_error_new(VMOP_ERROR_USAGE, "start: no set-up given");
+	struct vmop_error *err = vmop_setup_init(ret);
+	if (!err)
+		err = vmop_setup_parse(ret, "set-up", text);
+	return err ? err : vmop_setup_check(ret);
+}
+
+static struct vmop_error *take_duration(const json_t *request, uint64_t *ret_ns)
+{
+	const json_t *value = json_object_get(request, "duration_s");
+	double seconds = json_number_value(value);
+	*ret_ns = 0;
+	if (!value)
+		return NULL;
+	if (!json_is_number(value) || !(seconds > 0 && seconds < 9.2e9))
+		return vmop_error_new(VMOP_ERROR_USAGE, "duration: not a time above 0");
+	*ret_ns = (uint64_t)(seconds * 1e9);
+	return NULL;
+}
+
+static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *request,
+				   json_t *reply)
+{
+	if (daemon->session)
+		return already_running(daemon);
+	uint64_t duration_ns;
+	_cleanup_(vmop_setup_deinit) struct vmop_setup setup = {0};
+	struct vmop_error *err = take_duration(request, &duration_ns);
+	if (!err)
+		err = take_setup(request, &setup);
+	if (err)
+		return err;
+	struct vmop_setup old = daemon->setup;
+	daemon->setup = setup; /* for good if it starts */
+	setup = old;
+	err = vmop_daemon_apply_group(daemon);
+	if (!err)
+		err = vmop_daemon_start(daemon, &vmop_source_perf_ops, NULL, duration_ns);
+	if (err) {
+		setup = daemon->setup;
+		daemon->setup = old;
+		return err;
+	}
+	daemon->exit_after = json_is_true(json_object_get(request, "exit_after"));
+	_cleanup_free_ char *summary = vmop_session_summary(daemon->session);
+	err = put_text(reply, "summary", summary);
+	return err ? err : put_path(reply, daemon);
+}
+
+static struct vmop_error *do_stop(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
+{
+	(void)request;
+	struct vmop_error *err = need_session(daemon);
+	if (!err)
+		err = vmop_daemon_stop(daemon);
+	return err ? err : put_path(reply, daemon);
+}
+
+static struct vmop_error *do_dump(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
+{
+	(void)request;
+	struct vmop_error *err = need_session(daemon);
+	if (!err)
+		err = vmop_session_dump(daemon->session);
+	return err ? err : put_path(reply, daemon);
+}
+
+/* --save (name) and --reset (NULL) on a running session: it goes on in a fresh file. */
+static struct vmop_error *rotate(struct vmop_daemon *daemon, const char *name)
+{
+	bool is_alive;
+	struct vmop_error *err = vmop_session_rotate(daemon->session, name, &is_alive);
+	if (!is_alive)
+		vmop_log_and_destroy(VMOP_LOG_ERROR, vmop_daemon_stop(daemon));
+	return err;
+}
+
+/* A running session has its directory; without one the client may name another. */
+static const char *idle_dir(const struct vmop_daemon *daemon, const json_t *request)
+{
+	const char *dir = json_string_value(json_object_get(request, "session_dir"));
+	return dir && !daemon->session ? dir : daemon->setup.session_dir;
+}
+
+static struct vmop_error *do_save(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
+{
+	const char *name = json_string_value(json_object_get(request, "name"));
+	if (!name)
+		return vmop_error_new(VMOP_ERROR_USAGE, "save: no name given");
+	const char *dir = idle_dir(daemon, request);
+	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
+	struct vmop_error *err = daemon->session ? rotate(daemon, name) :
+						   vmop_session_save(dir, name);
+	if (err)
+		return err;
+	_cleanup_free_ char *path = vmop_session_path(dir, name);
+	return put_text(reply, "session", path);
+}
+
+static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *request,
+				   json_t *reply)
+{
+	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
+	return daemon->session ? rotate(daemon, NULL) :
+				 vmop_session_discard(idle_dir(daemon, request));
+}
+
+static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *request,
+				      json_t *reply)
+{
+	(void)request;
+	bool had_session = daemon->session;
+	struct vmop_error *err = vmop_daemon_stop(daemon);
+	/* The reply still goes out: the loop ends after this round. */
+	sd_event_exit(daemon->loop, 0);
+	if (err || !had_session)
+		return err;
+	return put_path(reply, daemon);
+}
+
+static const struct request {
+	const char *name;
+	struct vmop_error *(*act)(struct vmop_daemon *daemon, const json_t *request,
+				  json_t *reply);
+} requests[] = {
+	{"start", do_start}, {"stop", do_stop},	  {"dump", do_dump},
+	{"save", do_save},   {"reset", do_reset}, {"shutdown", do_shutdown},
+};
+#define N_REQUESTS (sizeof(requests) / sizeof(requests[0]))
+
+static struct vmop_error *act(struct vmop_daemon *daemon, const char *name,
+			      const json_t *request, enum vmop_control_right right, json_t *reply)
+{
+	if (right != VMOP_CONTROL_ALL)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "members of status-group may ask for --status only; "
+				      "run it as root");
+	for (size_t i = 0; i < N_REQUESTS; i++)
+		if (!strcmp(name, requests[i].name))
+			return requests[i].act(daemon, request, reply);
+	return vmop_error_new(VMOP_ERROR_USAGE, "vmopd knows no request '%.40s'", name);
+}
+
+json_t *vmop_daemon_handle(void *arg, const json_t *request, enum vmop_control_right right)
+{
+	struct vmop_daemon *daemon = arg;
+	const char *name = json_string_value(json_object_get(request, "request"));
+	if (name && !strcmp(name, "status"))
+		return vmop_status_reply(daemon->session, daemon->last_session,
+					 daemon->setup.session_dir);
+	json_t *reply = vmop_protocol_ok();
+	if (!reply)
+		return NULL;
+	struct vmop_error *err = act(daemon, name ? name : "", request, right, reply);
+	if (!err)
+		return reply;
+	json_decref(reply);
+	reply = vmop_protocol_failure(err);
+	vmop_error_destroy(err);
+	return reply;
+}

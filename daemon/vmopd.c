@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vmopd: samples the machine and its guests into session files.  vmopcontrol(8)
+ * tells it when; vmopd(8) is its page.
+ */
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "daemon/detach.h"
+#include "daemon/privileges.h"
+#include "daemon/requests.h"
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "libutil/parse.h"
+#include "libutil/run-dir.h"
+
+const char *argp_program_version = "vmopd (vmop) " PACKAGE_VERSION;
+
+enum option_key {
+	KEY_SESSION_DIR = 256,
+	KEY_CONFIG,
+	KEY_SOURCE,
+	KEY_REPLAY,
+	KEY_CHECK_SETUP,
+	KEY_START,
+	KEY_DURATION,
+};
+
+static const struct argp_option options[] = {
+	{"start", KEY_START, NULL, 0, "Begin a session at once, with the set-up file's values", 1},
+	{"duration", KEY_DURATION, "TIME", 0, "With --start: end after TIME (10s, 5m, 2h)", 1},
+	{"foreground", 'f', NULL, 0, "Stay in the foreground and log to stderr", 1},
+	{"config", KEY_CONFIG, "FILE", 0,
+	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", 2},
+	{"session-dir", KEY_SESSION_DIR, "DIR", 0, "Where session files go, over the set-up file's",
+	 2},
+	{"check-setup", KEY_CHECK_SETUP, NULL, 0, "Check the set-up file and exit", 2},
+	{"source", KEY_SOURCE, "NAME", 0, "Where samples come from: perf (default) or replay", 3},
+	{"replay", KEY_REPLAY, "FILE", 0,
+	 "Replay a recorded stream as fast as it goes into a session, and exit", 3},
+	{"verbose", 'V', NULL, 0, "Say more; twice: all", 4},
+	{0},
+};
+
+struct arguments {
+	const char *config, *session_dir, *source, *replay_path;
+	uint64_t duration_ns;
+	const char *bad_duration; /* what could not be read as one */
+	bool start, foreground, check_setup;
+	enum vmop_log_level level;
+};
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	switch (key) {
+	case KEY_START:
+		arguments->start = true;
+		return 0;
+	case KEY_DURATION:
+		if (!vmop_parse_duration_ns(arg, &arguments->duration_ns) || !arguments->duration_ns)
+			arguments->bad_duration = arg;
+		return 0;
+	case 'f':
+		arguments->foreground = true;
+		return 0;
+	case KEY_CONFIG:
+		arguments->config = arg;
+		return 0;
+	case KEY_SESSION_DIR:
+		arguments->session_dir = arg;
+		return 0;
+	case KEY_CHECK_SETUP:
+		arguments->check_setup = true;
+		return 0;
+	case KEY_SOURCE:
+		arguments->source = arg;
+		return 0;
+	case KEY_REPLAY:
+		arguments->replay_path = arg;
+		return 0;
+	case 'V':
+		if (arguments->level < VMOP_LOG_DEBUG)
+			arguments->level++;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse_option,
+	.doc = "Samples what burns CPU on this machine and in its guests, into session files.\v"
+	       "Without --start it waits for vmopcontrol(8), which also starts it where need be. "
+	       "Exit status: 0 done, 2 usage, 3 can't.",
+};
+
+/* ---- set-up ------------------------------------------------------------------- */
+
+static struct vmop_error *read_setup(const struct arguments *arguments, struct vmop_setup *setup)
+{
+	const char *path = arguments->config ? arguments->config : secure_getenv("VMOP_CONFIG");
+	bool found;
+	struct vmop_error *err = vmop_setup_init(setup);
+	if (!err)
+		err = vmop_setup_read(setup, path ? path : VMOP_SETUP_FILE, &found);
+	if (!err && !found && arguments->config)
+		err = vmop_error_new(VMOP_ERROR_USAGE, "--config: there is no file %s", path);
+	if (!err && arguments->session_dir) {
+		char absolute[PATH_MAX];
+		char cwd[PATH_MAX / 2];
+		const char *dir = arguments->session_dir;
+		if (*dir != '/' && getcwd(cwd, sizeof(cwd)) &&
+		    (size_t)snprintf(absolute, sizeof(absolute), "%s/%s", cwd, dir) <
+			    sizeof(absolute))
+			dir = absolute;
+		err = vmop_setup_set(setup, "session-dir", dir, false);
+	}
+	return err ? err : vmop_setup_check(setup);
+}
+
+/* What can be told without opening anything: also how each event is written. */
+static struct vmop_error *check_events(const struct vmop_setup *setup)
+{
+	for (size_t i = 0; i < setup->events.n; i++) {
+		struct vmop_event_request request;
+		struct vmop_error *err =
+			vmop_event_request_parse(setup->events.items[i], &request);
+		if (err)
+			return err;
+		vmop_event_request_deinit(&request);
+	}
+	return NULL;
+}
+
+/* ---- running -------------------------------------------------------------------- */
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *arg)
+{
+	struct vmop_daemon *daemon = arg;
+	(void)source;
+	vmop_log_info("signal %" PRIu32 ": ending", info->ssi_signo);
+	sd_event_exit(daemon->loop, 0);
+	return 0;
+}
+
+/* Once in the process that runs it: a loop does not survive a fork. */
+static struct vmop_error *make_loop(struct vmop_daemon *daemon)
+{
+	int status = sd_event_new(&daemon->loop);
+	return status < 0 ? vmop_error_os(-status, "event loop") : NULL;
+}
+
+static struct vmop_error *add_signals(struct vmop_daemon *daemon, bool foreground)
+{
+	static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+	sigset_t set;
+	sigemptyset(&set);
+	signal(SIGPIPE, SIG_IGN);
+	/* In the background there is no terminal to hang up; a stray SIGHUP changes nothing. */
+	if (!foreground)
+		signal(SIGHUP, SIG_IGN);
+	size_t n = foreground ? 3 : 2;
+	for (size_t i = 0; i < n; i++)
+		sigaddset(&set, ending[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (size_t i = 0; i < n; i++) {
+		int status = sd_event_add_signal(daemon->loop, NULL, ending[i], on_signal, daemon);
+		if (status < 0)
+			return vmop_error_os(-status, "signal %d", ending[i]);
+	}
+	return NULL;
+}
+
+/* A descriptor for each CPU and event, and one for each file that is looked at. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max < 65536 ? limit.rlim_max : 65536;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static struct vmop_error *take_run_dir(int *ret_lock)
+{
+	pid_t holder;
+	struct vmop_error *err = vmop_run_dir_make();
+	if (!err)
+		err = vmop_run_lock(1, ret_lock, &holder);
+	if (err && err->code == VMOP_ERROR_CANT && geteuid() != 0) {
+		struct vmop_error *better =
+			vmop_error_new(VMOP_ERROR_CANT, "%s; run it as root", err->message);
+		vmop_error_destroy(err);
+		return better;
+	}
+	if (!err && *ret_lock < 0)
+		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd runs already, pid %d", (int)holder);
+	return err;
+}
+
+static struct vmop_error *open_control(struct vmop_daemon *daemon)
+{
+	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_SOCKET);
+	if (!path)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = vmop_control_create(daemon->loop, path, vmop_daemon_handle, daemon,
+						     &daemon->control);
+	return err ? err : vmop_daemon_apply_group(daemon);
+}
+
+static struct vmop_error *run_loop(struct vmop_daemon *daemon)
+{
+	int status = sd_event_loop(daemon->loop);
+	struct vmop_error *err = vmop_daemon_stop(daemon);
+	if (!err && status < 0)
+		err = vmop_error_os(-status, "event loop");
+	return err;
+}
+
+/* The life of a daemon that samples this machine and listens to vmopcontrol. */
+static struct vmop_error *serve(struct vmop_daemon *daemon, const struct arguments *arguments)
+{
+	struct vmop_detach detach = {.ready_fd = -1};
+	_cleanup_close_ int lock = -1;
+	struct vmop_error *err = NULL;
+	if (!arguments->foreground)
+		err = vmop_detach_begin(&detach);
+	if (!err)
+		err = take_run_dir(&lock);
+	if (err)
+		return err;
+	raise_descriptor_limit();
+	err = make_loop(daemon);
+	if (!err)
+		err = add_signals(daemon, arguments->foreground);
+	if (!err)
+		err = open_control(daemon);
+	if (!err)
+		err = vmop_privileges_drop();
+	if (!err && arguments->start)
+		err = vmop_daemon_start(daemon, &vmop_source_perf_ops, NULL,
+					arguments->duration_ns);
+	if (!err)
+		err = vmop_detach_ready(&detach);
+	if (!err) {
+		sd_event_set_watchdog(daemon->loop, true);
+		sd_notify(0, "READY=1");
+		err = run_loop(daemon);
+		sd_notify(0, "STOPPING=1");
+	}
+	vmop_control_destroy(daemon->control);
+	_cleanup_free_ char *pid_file = vmop_run_path(VMOP_RUN_PID);
+	if (pid_file)
+		unlink(pid_file); /* before the lock goes */
+	return err;
+}
+
+/* A recorded stream into a session: nothing of this machine is looked at. */
+static struct vmop_error *replay(struct vmop_daemon *daemon, const struct arguments *arguments)
+{
+	if (!arguments->replay_path)
+		return vmop_error_new(VMOP_ERROR_USAGE, "--source=replay needs --replay=FILE");
+	daemon->exit_after = true;
+	struct vmop_error *err = make_loop(daemon);
+	if (!err)
+		err = add_signals(daemon, true);
+	if (!err)
+		err = vmop_daemon_start(daemon, &vmop_source_replay_ops, arguments->replay_path, 0);
+	return err ? err : run_loop(daemon);
+}
+
+static struct vmop_error *run(const struct arguments *arguments, struct vmop_daemon *daemon)
+{
+	bool is_replay = arguments->replay_path ||
+			 (arguments->source && !strcmp(arguments->source, "replay"));
+	if (arguments->bad_duration)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--duration: '%s' is not a time such as 10s, 5m or 2h",
+				      arguments->bad_duration);
+	if (arguments->duration_ns && !arguments->start)
+		return vmop_error_new(VMOP_ERROR_USAGE, "--duration goes with --start");
+	if (arguments->source && strcmp(arguments->source, "perf") != 0 &&
+	    strcmp(arguments->source, "replay") != 0)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--source: '%s' is neither perf nor replay",
+				      arguments->source);
+	if (is_replay && arguments->source && strcmp(arguments->source, "replay") != 0)
+		return vmop_error_new(VMOP_ERROR_USAGE, "--replay needs --source=replay");
+	struct vmop_error *err = read_setup(arguments, &daemon->setup);
+	if (!err)
+		err = check_events(&daemon->setup);
+	if (err)
+		return err;
+	if (arguments->check_setup) {
+		err = vmop_daemon_apply_group(daemon);
+		if (!err)
+			puts("the set-up is good");
+		return err;
+	}
+	return is_replay ? replay(daemon, arguments) : serve(daemon, arguments);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = {.level = VMOP_LOG_NOTICE};
+	argp_err_exit_status = VMOP_EXIT_USAGE;
+	argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
+	vmop_log_init("vmopd", arguments.level);
+	struct vmop_daemon daemon = {0};
+	struct vmop_error *err = run(&arguments, &daemon);
+	int status = err ? vmop_error_exit_status(err) : daemon.exit_status;
+	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
+	sd_event_unref(daemon.loop);
+	vmop_setup_deinit(&daemon.setup);
+	free(daemon.last_session);
+	return status;
+}

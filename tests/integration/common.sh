@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh disable=SC2034 # variables for those who source it
+# Sourced by the tests here: directories of their own, and ways to say what is expected.
+set -eu
+build=${VMOP_BUILDDIR:-$(pwd)}
+src=${VMOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+work=$(mktemp -d "${TMPDIR:-/tmp}/vmop-test.XXXXXX")
+chmod 755 "$work"
+sessions=$work/sessions
+export VMOP_RUNDIR="$work/run" VMOP_CONFIG="$work/vmop.conf"
+failed=0
+
+daemon_pid() {
+	cat "$VMOP_RUNDIR/vmopd.pid" 2>/dev/null || true
+}
+
+# Waits until process PID is gone; the test's time limit ends a wait for ever.
+wait_gone() {
+	while kill -0 "$1" 2>/dev/null; do
+		sleep 0.05
+	done
+}
+
+clean_up() {
+	status=$?
+	pid=$(daemon_pid)
+	if [ -n "$pid" ] && kill -9 "$pid" 2>/dev/null; then
+		wait_gone "$pid"
+	fi
+	if [ $status -ne 0 ] && [ -f "$VMOP_RUNDIR/vmopd.log" ]; then
+		sed 's/^/vmopd.log: /' "$VMOP_RUNDIR/vmopd.log"
+	fi
+	! mountpoint -q "$work/small" 2>/dev/null || umount "$work/small"
+	rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+control() {
+	"$build/vmopcontrol" "$@"
+}
+
+# The words of a failure.
+fail() {
+	echo "FAILED: $*"
+	failed=1
+}
+
+# expect STATUS TEXT COMMAND...: its exit status, and a text in what it prints.
+expect() {
+	want=$1 text=$2
+	shift 2
+	echo "expect exit $want and \"$text\" of: $*"
+	got=0
+	"$@" >"$work/out" 2>&1 </dev/null || got=$?
+	if [ "$got" -ne "$want" ] || { [ -n "$text" ] && ! grep -qF -e "$text" "$work/out"; }; then
+		fail "exit $got and:"
+		sed 's/^/    /' "$work/out"
+	fi
+}
+
+# refuse STATUS TEXT COMMAND...: the same, in one line.
+refuse() {
+	expect "$@"
+	[ "$(wc -l <"$work/out")" -eq 1 ] || {
+		fail "more or less than one line:"
+		sed 's/^/    /' "$work/out"
+	}
+}
+
+# is WHAT GOT OPERATOR WANTED: numbers or, with =, words.
+is() {
+	echo "expect $1: $3 $4"
+	test "$2" "$3" "$4" || fail "$1 is '$2'"
+}
+
+# A member of --status --json, by its indented line.
+member() {
+	control --status --json | sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p"
+}
+
+# What tests/integration/session-facts says of a session file, by name.
+fact() {
+	"$build/tests/integration/session-facts" "$1" | sed -n "s/^$2 //p"
+}
+
+# Sampling the whole machine needs root here, and a kernel that lets it.
+need_perf() {
+	[ "$(id -u)" -eq 0 ] || skip "not root"
+	if ! control --run --session-dir="$work/probe" -- true >"$work/out" 2>&1; then
+		grep -q 'perf_event_open\|not supported' "$work/out" && skip "$(cat "$work/out")"
+		cat "$work/out"
+		fail "a first session"
+	fi
+	rm -rf "$work/probe" "$VMOP_CONFIG"
+}
+
+finish() {
+	exit $failed
+}

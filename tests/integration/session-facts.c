@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * For tests: what a session file holds, a "name value" line each, read through
+ * libdb alone: its info pairs, "samples", "intervals", "image NAME" with samples, "loss NAME".
+ * Exit 1 with the reason when it can't be read or fails libdb's check.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdb/db.h"
+#include "libutil/log.h"
+
+static struct vmop_error *print_interval(void *arg, const struct vmop_db_interval *interval)
+{
+	uint64_t *span = arg;
+	span[0]++;
+	span[1] += interval->len_ns;
+	return NULL;
+}
+
+static struct vmop_error *add_total(void *arg, const struct vmop_db_total *total)
+{
+	*(uint64_t *)arg += total->samples;
+	return NULL;
+}
+
+static struct vmop_error *print_image(void *arg, const struct vmop_db_image *image)
+{
+	struct vmop_db *db = arg;
+	uint64_t samples = 0;
+	const struct vmop_db_filter filter = {.images = &image->id, .n_images = 1};
+	struct vmop_error *err = vmop_db_each_total(db, &filter, add_total, &samples);
+	if (!err)
+		printf("image %" PRIu64 " %s\n", samples, image->name);
+	return err;
+}
+
+static struct vmop_error *print_loss(void *arg, const struct vmop_db_loss *loss)
+{
+	(void)arg;
+	printf("loss %" PRIu64 " %s\n", loss->count, loss->name);
+	return NULL;
+}
+
+static struct vmop_error *print_info(struct vmop_db *db)
+{
+	static const char *const names[] = {"vmop", "source", "hostname", "kernel",
+					    "cpus", "start_ns", "end_ns"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char *value = NULL;
+		struct vmop_error *err = vmop_db_get_info(db, names[i], &value);
+		if (err)
+			return err;
+		if (value)
+			printf("%s %s\n", names[i], value);
+		free(value);
+	}
+	return NULL;
+}
+
+static struct vmop_error *print_all(struct vmop_db *db)
+{
+	uint64_t samples = 0, span[2] = {0};
+	struct vmop_error *err = vmop_db_check(db);
+	if (!err)
+		err = print_info(db);
+	if (!err)
+		err = vmop_db_each_total(db, &(struct vmop_db_filter){0}, add_total, &samples);
+	if (!err)
+		err = vmop_db_each_interval(db, print_interval, span);
+	if (!err)
+		printf("samples %" PRIu64 "\nintervals %" PRIu64 "\nspan_ns %" PRIu64 "\n", samples,
+		       span[0], span[1]);
+	if (!err)
+		err = vmop_db_each_image(db, print_image, db);
+	return err ? err : vmop_db_each_loss(db, print_loss, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct vmop_db *db = NULL;
+	struct vmop_error *err = vmop_db_open(argc == 2 ? argv[1] : "", &db);
+	if (!err)
+		err = print_all(db);
+	vmop_db_close(db);
+	int status = err != NULL;
+	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
+	return status;
+}
