@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 if HAVE_CMOCKA
-hv_interface_tests = tests/unit/hv-interface-event-request tests/unit/hv-interface-cpus \
-	tests/unit/hv-interface-perf tests/unit/hv-interface-stream
+hv_interface_tests = \
+	tests/unit/hv-interface-event-request \
+	tests/unit/hv-interface-cpus \
+	tests/unit/hv-interface-perf \
+	tests/unit/hv-interface-perf-event \
+	tests/unit/hv-interface-perf-merge \
+	tests/unit/hv-interface-perf-record \
+	tests/unit/hv-interface-stream
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
 endif
@@ -13,6 +19,12 @@ tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_cpus_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_event_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_event_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
 

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The kernel's records, made by hand as linux/perf_event.h lays them out, and
+ * what must become of each of them; also when they are cut or lie.
+ */
+#include <cmocka.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hv-interface/perf-record.h"
+
+static const uint64_t ids[] = {1001, 1002};
+static const uint8_t all_wanted[] = {0xf, 0xf};
+static const struct vmop_perf_decoder one = {
+	.ids = ids, .wanted = all_wanted, .n_events = 1, .cpu = 6};
+static const struct vmop_perf_decoder two = {
+	.has_identifier = true, .ids = ids, .wanted = all_wanted, .n_events = 2, .cpu = 6};
+
+/* A record being made. */
+static union {
+	struct perf_event_header header;
+	uint8_t bytes[65536];
+	uint64_t align;
+} made;
+
+static void begin(uint32_t type, uint16_t misc)
+{
+	memset(made.bytes, 0xee, sizeof(made.bytes));
+	made.header = (struct perf_event_header){type, misc, sizeof(made.header)};
+}
+
+static void add(const void *data, size_t n)
+{
+	memcpy(made.bytes + made.header.size, data, n);
+	made.header.size += (uint16_t)n;
+}
+
+static void add_u64(uint64_t value)
+{
+	add(&value, sizeof(value));
+}
+
+static void add_u32(uint32_t a, uint32_t b)
+{
+	add(&a, sizeof(a));
+	add(&b, sizeof(b));
+}
+
+static void add_text(const char *text)
+{
+	char padded[64] = {0};
+	strcpy(padded, text);
+	add(padded, (strlen(text) + 8) & ~(size_t)7);
+}
+
+enum { TIME = 777 };
+
+static void end(const struct vmop_perf_decoder *decoder)
+{
+	add_u32(91, 92);
+	add_u64(TIME);
+	add_u32(6, 0);
+	if (decoder->has_identifier)
+		add_u64(1002);
+}
+
+static struct vmop_record decode(const struct vmop_perf_decoder *decoder)
+{
+	struct vmop_record record;
+	memset(&record, 0xdd, sizeof(record));
+	assert_int_equal(vmop_perf_record_decode(decoder, &made.header, &record),
+			 VMOP_PERF_DECODED);
+	assert_true(record.time_ns == TIME);
+	return record;
+}
+
+/* Made again in a block of exactly its size, so that reading past its end is found; every shorter
+ * one must be malformed. */
+static void all_shorter_ones_are_malformed(const struct vmop_perf_decoder *decoder)
+{
+	uint16_t whole = made.header.size;
+	for (uint16_t size = sizeof(made.header); size < whole; size += 8) {
+		struct perf_event_header *copy = aligned_alloc(8, size);
+		memcpy(copy, made.bytes, size);
+		copy->size = size;
+		struct vmop_record record;
+		assert_int_equal(vmop_perf_record_decode(decoder, copy, &record),
+				 VMOP_PERF_MALFORMED);
+		free(copy);
+	}
+}
+
+static void make_sample(const struct vmop_perf_decoder *decoder, uint16_t misc, uint64_t id,
+			uint64_t ip)
+{
+	begin(PERF_RECORD_SAMPLE, misc);
+	if (decoder->has_identifier)
+		add_u64(id);
+	add_u64(ip);
+	add_u32(11, 12);
+	add_u64(TIME);
+	add_u32(6, 0);
+	add_u64(1000003);
+}
+
+static void samples(void **state)
+{
+	(void)state;
+	make_sample(&one, PERF_RECORD_MISC_USER, 0, 0x401000);
+	struct vmop_record record = decode(&one);
+	assert_int_equal(record.type, VMOP_RECORD_SAMPLE);
+	assert_true(record.sample.ip == 0x401000);
+	assert_true(record.sample.weight_events == 1000003);
+	assert_int_equal(record.sample.pid, 11);
+	assert_int_equal(record.sample.tid, 12);
+	assert_int_equal(record.sample.cpu, 6);
+	assert_int_equal(record.sample.event, 0);
+	assert_int_equal(record.sample.flags, VMOP_SAMPLE_USER);
+	assert_int_equal(record.sample.source_domain, 0);
+	all_shorter_ones_are_malformed(&one);
+	make_sample(&two, PERF_RECORD_MISC_KERNEL, 1002, UINT64_MAX);
+	record = decode(&two);
+	assert_int_equal(record.sample.event, 1);
+	assert_true(record.sample.ip == UINT64_MAX);
+	all_shorter_ones_are_malformed(&two);
+	make_sample(&two, PERF_RECORD_MISC_KERNEL, 5, 1); /* nobody's id */
+	assert_int_equal(decode(&two).sample.event, 0);
+}
+
+static void modes(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t misc;
+		uint64_t ip;
+		uint16_t flags;
+	} table[] = {
+		{PERF_RECORD_MISC_CPUMODE_UNKNOWN, 1, 0},
+		{PERF_RECORD_MISC_KERNEL, 1, VMOP_SAMPLE_KERNEL},
+		{PERF_RECORD_MISC_USER, 1, VMOP_SAMPLE_USER},
+		{PERF_RECORD_MISC_HYPERVISOR, 1, VMOP_SAMPLE_HYPERVISOR},
+		{PERF_RECORD_MISC_GUEST_KERNEL, 1, VMOP_SAMPLE_GUEST | VMOP_SAMPLE_KERNEL},
+		{PERF_RECORD_MISC_GUEST_USER, 1, VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER},
+		{PERF_RECORD_MISC_GUEST_USER, 0,
+		 VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER | VMOP_SAMPLE_NO_IP},
+		{PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP, 1,
+		 VMOP_SAMPLE_USER | VMOP_SAMPLE_EXACT_IP},
+		{6, 1, 0},
+		{7, 1, 0},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		make_sample(&one, table[i].misc, 0, table[i].ip);
+		assert_int_equal(decode(&one).sample.flags, table[i].flags);
+	}
+}
+
+/* VMOP_PERF_CLASS's four bits. */
+static void modes_not_wanted_are_left_out(void **state)
+{
+	(void)state;
+	enum { HOST_USER = 1, HOST_KERNEL = 2, GUEST_USER = 4, GUEST_KERNEL = 8 };
+	static const struct {
+		uint16_t misc;
+		uint64_t ip;
+		uint8_t class;
+	} table[] = {
+		{PERF_RECORD_MISC_USER, 1, HOST_USER},
+		{PERF_RECORD_MISC_KERNEL, 1, HOST_KERNEL},
+		{PERF_RECORD_MISC_HYPERVISOR, 1, HOST_KERNEL},
+		{PERF_RECORD_MISC_GUEST_USER, 1, GUEST_USER},
+		{PERF_RECORD_MISC_GUEST_KERNEL, UINT64_C(1) << 63, GUEST_KERNEL},
+		/* perf's word on a guest's mode is not to be relied on */
+		{PERF_RECORD_MISC_GUEST_USER, UINT64_C(1) << 63, GUEST_KERNEL},
+		{PERF_RECORD_MISC_GUEST_KERNEL, 1, GUEST_USER},
+	};
+	for (uint8_t wanted = 0; wanted <= 0xf; wanted++) {
+		struct vmop_perf_decoder decoder = one;
+		decoder.wanted = &wanted;
+		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+			struct vmop_record record;
+			make_sample(&decoder, table[i].misc, 0, table[i].ip);
+			assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+					 wanted & table[i].class ? VMOP_PERF_DECODED
+								 : VMOP_PERF_NOT_WANTED);
+		}
+	}
+}
+
+static void mappings(void **state)
+{
+	(void)state;
+	begin(PERF_RECORD_MMAP, 0);
+	add_u32(1, 2);
+	add_u64(0x1000);
+	add_u64(0x2000);
+	add_u64(0x3000);
+	add_text("/lib/a.so");
+	end(&one);
+	struct vmop_record record = decode(&one);
+	assert_int_equal(record.type, VMOP_RECORD_MMAP);
+	assert_int_equal(record.mmap.pid, 1);
+	assert_int_equal(record.mmap.tid, 2);
+	assert_int_equal(record.mmap.start, 0x1000);
+	assert_int_equal(record.mmap.len_bytes, 0x2000);
+	assert_int_equal(record.mmap.file_offset_bytes, 0x3000);
+	assert_int_equal(record.mmap.inode, 0);
+	assert_string_equal(record.mmap.path, "/lib/a.so");
+	made.header.misc = PERF_RECORD_MISC_MMAP_DATA;
+	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record),
+			 VMOP_PERF_NOT_WANTED);
+}
+
+static void make_mmap2(uint16_t misc, uint8_t build_id_size)
+{
+	static const uint8_t build_id[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+	begin(PERF_RECORD_MMAP2, misc);
+	add_u32(1, 2);
+	add_u64(0x1000);
+	add_u64(0x2000);
+	add_u64(0x3000);
+	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		const uint8_t sizes[4] = {build_id_size};
+		add(sizes, 4);
+		add(build_id, 20);
+	} else {
+		add_u32(8, 9);
+		add_u64(12345);
+		add_u64(1);
+	}
+	add_u32(5, 2);
+	add_text("/usr/bin/x");
+	end(&two);
+}
+
+static void mappings_with_inode_or_build_id(void **state)
+{
+	(void)state;
+	make_mmap2(0, 0);
+	struct vmop_record record = decode(&two);
+	assert_int_equal(record.type, VMOP_RECORD_MMAP);
+	assert_int_equal(record.mmap.dev_major, 8);
+	assert_int_equal(record.mmap.dev_minor, 9);
+	assert_int_equal(record.mmap.inode, 12345);
+	assert_int_equal(record.mmap.build_id_len_bytes, 0);
+	assert_string_equal(record.mmap.path, "/usr/bin/x");
+	make_mmap2(PERF_RECORD_MISC_MMAP_BUILD_ID, 20);
+	record = decode(&two);
+	assert_int_equal(record.mmap.inode, 0);
+	assert_int_equal(record.mmap.dev_major, 0);
+	assert_int_equal(record.mmap.build_id_len_bytes, 20);
+	assert_int_equal(record.mmap.build_id[9], 10);
+	assert_string_equal(record.mmap.path, "/usr/bin/x");
+	make_mmap2(PERF_RECORD_MISC_MMAP_BUILD_ID, 21);
+	assert_int_equal(vmop_perf_record_decode(&two, &made.header, &record), VMOP_PERF_MALFORMED);
+}
+
+static void texts_must_end(void **state)
+{
+	(void)state;
+	struct vmop_record record;
+	begin(PERF_RECORD_COMM, 0);
+	add_u32(1, 2);
+	add("nonulnonul......", 16);
+	end(&one);
+	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	begin(PERF_RECORD_KSYMBOL, 0);
+	add_u64(1);
+	add_u64(1);
+	add("nonulnon", 8);
+	end(&one);
+	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	begin(PERF_RECORD_MMAP2, 0);
+	for (int i = 0; i < 8; i++)
+		add_u64(0x4141414141414141);
+	add("nonulnon", 8);
+	end(&one);
+	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+}
+
+static void names_and_tasks(void **state)
+{
+	(void)state;
+	begin(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+	add_u32(1, 2);
+	add_text("true");
+	end(&one);
+	struct vmop_record record = decode(&one);
+	assert_int_equal(record.type, VMOP_RECORD_COMM);
+	assert_int_equal(record.comm.pid, 1);
+	assert_int_equal(record.comm.tid, 2);
+	assert_int_equal(record.comm.is_exec, 1);
+	assert_string_equal(record.comm.comm, "true");
+	made.header.misc = 0;
+	assert_int_equal(decode(&one).comm.is_exec, 0);
+	static const uint32_t types[] = {PERF_RECORD_FORK, PERF_RECORD_EXIT};
+	for (int i = 0; i < 2; i++) {
+		begin(types[i], 0);
+		add_u32(1, 2); /* pid, ppid */
+		add_u32(3, 4); /* tid, ptid */
+		add_u64(5);
+		end(&two);
+		record = decode(&two);
+		assert_int_equal(record.type, i ? VMOP_RECORD_EXIT : VMOP_RECORD_FORK);
+		assert_int_equal(record.task.pid, 1);
+		assert_int_equal(record.task.parent_pid, 2);
+		assert_int_equal(record.task.tid, 3);
+		assert_int_equal(record.task.parent_tid, 4);
+		all_shorter_ones_are_malformed(&two);
+	}
+}
+
+static void kernel_symbols(void **state)
+{
+	(void)state;
+	begin(PERF_RECORD_KSYMBOL, 0);
+	add_u64(0xffffffffc0000000);
+	const uint32_t len = 64;
+	const uint16_t type = PERF_RECORD_KSYMBOL_TYPE_BPF, flags = 1;
+	add(&len, 4);
+	add(&type, 2);
+	add(&flags, 2);
+	add_text("bpf_prog_1");
+	end(&one);
+	struct vmop_record record = decode(&one);
+	assert_int_equal(record.type, VMOP_RECORD_KSYMBOL);
+	assert_true(record.ksymbol.start == 0xffffffffc0000000);
+	assert_int_equal(record.ksymbol.len_bytes, 64);
+	assert_int_equal(record.ksymbol.is_bpf, 1);
+	assert_int_equal(record.ksymbol.is_unregistered, 1);
+	assert_string_equal(record.ksymbol.name, "bpf_prog_1");
+}
+
+static void what_was_lost_or_held_back(void **state)
+{
+	(void)state;
+	begin(PERF_RECORD_LOST, 0);
+	add_u64(1002);
+	add_u64(55);
+	end(&two);
+	struct vmop_record record = decode(&two);
+	assert_int_equal(record.type, VMOP_RECORD_LOST);
+	assert_int_equal(record.lost.lost_records, 55);
+	assert_int_equal(record.lost.event, 1);
+	assert_int_equal(record.lost.cpu, 6);
+	all_shorter_ones_are_malformed(&two);
+	begin(PERF_RECORD_LOST_SAMPLES, 0);
+	add_u64(66);
+	end(&two);
+	assert_int_equal(decode(&two).lost.lost_records, 66);
+	static const uint32_t types[] = {PERF_RECORD_UNTHROTTLE, PERF_RECORD_THROTTLE};
+	for (int i = 0; i < 2; i++) {
+		begin(types[i], 0);
+		add_u64(1);
+		add_u64(1002);
+		add_u64(3);
+		end(&two);
+		record = decode(&two);
+		assert_int_equal(record.type, VMOP_RECORD_THROTTLE);
+		assert_int_equal(record.throttle.is_throttled, i);
+		assert_int_equal(record.throttle.event, 1);
+		assert_int_equal(record.throttle.cpu, 6);
+		all_shorter_ones_are_malformed(&two);
+	}
+}
+
+static void what_is_unknown_is_told(void **state)
+{
+	(void)state;
+	static const uint32_t types[] = {0, PERF_RECORD_SWITCH, 99, UINT32_MAX};
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		begin(types[i], 0xffff);
+		end(&one);
+		struct vmop_record record = decode(&one);
+		assert_int_equal(record.type, VMOP_RECORD_UNHANDLED);
+		assert_int_equal(record.unhandled_type, types[i]);
+		all_shorter_ones_are_malformed(&one);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples),
+		cmocka_unit_test(modes),
+		cmocka_unit_test(modes_not_wanted_are_left_out),
+		cmocka_unit_test(mappings),
+		cmocka_unit_test(mappings_with_inode_or_build_id),
+		cmocka_unit_test(texts_must_end),
+		cmocka_unit_test(names_and_tasks),
+		cmocka_unit_test(kernel_symbols),
+		cmocka_unit_test(what_was_lost_or_held_back),
+		cmocka_unit_test(what_is_unknown_is_told),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
