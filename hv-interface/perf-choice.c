@@ -116,6 +116,7 @@ static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i
 {
 	struct vmop_perf_event *event = &plan->events[i];
 	event->guest = false;
+	event->guests_left_out = true;
 	vmop_perf_event_set_modes(event);
 	struct vmop_error *err =
 		set_note(event,
@@ -123,6 +124,24 @@ static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i
 			 "PMU of running guests to them%s",
 			 event->name, event->counts_cycles ? "; see cpu-clock for guests" : "");
 	return err || !event->counts_cycles ? err : add_guest_clock(plan, i);
+}
+
+/* The clock stands in for the event itself: then it need not for guests alone. */
+static void take_guests_in(struct vmop_perf_plan *plan, size_t i)
+{
+	if (!plan->events[i].guests_left_out)
+		return;
+	plan->events[i].guests_left_out = false;
+	plan->events[i].guest = true;
+	for (size_t j = plan->n_events; j-- > i + 1;) {
+		if (plan->events[j].request != plan->events[i].request)
+			continue;
+		vmop_perf_event_deinit(&plan->events[j]);
+		plan->n_events--;
+		memmove(&plan->events[j], &plan->events[j + 1],
+			(plan->n_events - j) * sizeof(*plan->events));
+		memmove(&plan->wanted[j], &plan->wanted[j + 1], plan->n_events - j);
+	}
 }
 
 static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const char *why)
@@ -133,6 +152,7 @@ static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const 
 	char often[64];
 	if (!asked)
 		return &vmop_error_no_memory;
+	take_guests_in(plan, i);
 	struct vmop_error *err = vmop_perf_event_become_clock(event);
 	if (err)
 		return err;
@@ -153,8 +173,7 @@ static const char *reason(const struct vmop_perf_event *event, int os_errno)
 			       ? "this machine has no PMU that counts it (ENOENT)"
 			       : "this kernel does not count it (ENOENT)";
 	case EOPNOTSUPP:
-		return "the PMU can't do it, or is kept for guests by KVM's mediated vPMU "
-		       "(EOPNOTSUPP)";
+		return "the PMU can't sample it (EOPNOTSUPP)";
 	case EBUSY:
 		return "the PMU is in use by another (EBUSY)";
 	case ENOSPC:

@@ -65,8 +65,8 @@ struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu);
 void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu);
 
 /*
- * Whether the CPU went away and came back since the last call: its events are there but
- * dead.  To be asked of enabled ones only.
+ * Whether the CPU went away and came back: its events are there but dead.  Known at the
+ * third call after it at the latest.  To be asked of enabled ones only.
  */
 bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing);
 

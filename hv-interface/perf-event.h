@@ -34,6 +34,7 @@ struct vmop_perf_event {
 	bool counts_cycles;		/* the clock can stand in for it */
 	bool kernel, user, host, guest; /* what is wanted of it */
 	char *note;			/* NULL, or what differs from the request, and why */
+	bool guests_left_out;		/* though wanted: another event may count them */
 	size_t request;			/* index of the request that it comes from */
 };
 

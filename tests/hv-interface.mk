@@ -5,8 +5,10 @@ hv_interface_tests = \
 	tests/unit/hv-interface-cpus \
 	tests/unit/hv-interface-perf \
 	tests/unit/hv-interface-perf-event \
+	tests/unit/hv-interface-perf-hotplug \
 	tests/unit/hv-interface-perf-merge \
 	tests/unit/hv-interface-perf-record \
+	tests/unit/hv-interface-perf-refusal \
 	tests/unit/hv-interface-stream
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -21,10 +23,17 @@ tests_unit_hv_interface_perf_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_event_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_event_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_refusal_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_refusal_LDADD = $(hv_interface_test_ldadd)
+# The layer under perf_event_open: see the test.
+tests_unit_hv_interface_perf_refusal_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check
 tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is in a ring that the kernel shares: hv-interface/perf-ring.h, -record.h
+ * and -merge.h.  The input's first 8 bytes are where the ring's head is.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hv-interface/perf-merge.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
+
+enum { RING_BYTES = 4096 };
+
+static void look_at(void *arg, const struct vmop_record *record)
+{
+	uint64_t *last_ns = arg;
+	if (record->time_ns < *last_ns)
+		abort();
+	*last_ns = record->time_ns;
+	switch (record->type) {
+	case VMOP_RECORD_MMAP:
+		if (strlen(record->mmap.path) > UINT16_MAX)
+			abort();
+		if (record->mmap.build_id_len_bytes > VMOP_BUILD_ID_MAX)
+			abort();
+		break;
+	case VMOP_RECORD_COMM:
+		if (strlen(record->comm.comm) > UINT16_MAX)
+			abort();
+		break;
+	case VMOP_RECORD_KSYMBOL:
+		if (strlen(record->ksymbol.name) > UINT16_MAX)
+			abort();
+		break;
+	case VMOP_RECORD_SAMPLE:
+		if (record->sample.event > 1)
+			abort();
+		break;
+	default:
+		break;
+	}
+}
+
+/* Two rings of the same data, one with identifiers, one without. */
+static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
+{
+	static const uint64_t ids[] = {1, 2};
+	static const uint8_t wanted[] = {0xf, 0x5};
+	struct vmop_perf_cursor cursors[2] = {0}, *both[2] = {&cursors[0], &cursors[1]};
+	struct vmop_perf_merge merge = {0};
+	struct vmop_source_stats stats = {0};
+	uint64_t last_ns = 0;
+	const struct vmop_sink sink = {look_at, &last_ns};
+	if (vmop_perf_merge_reserve(&merge, 2))
+		abort();
+	for (unsigned i = 0; i < 2; i++) {
+		if (vmop_perf_ring_init(&cursors[i].ring, page, ring_data, RING_BYTES))
+			abort();
+		cursors[i].decoder = (struct vmop_perf_decoder){
+			.has_identifier = i == 1, .ids = ids, .wanted = wanted, .n_events = i + 1};
+	}
+	static const uint64_t steps[] = {0, 1, 2, 3};
+	for (unsigned i = 0; i < 4; i++) {
+		page->data_head = head + steps[i] * 1000;
+		vmop_perf_merge_drain(&merge, both, 2, i == 3 ? UINT64_MAX : head, &sink, &stats);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		if (cursors[i].ring.tail != cursors[i].ring.head)
+			abort(); /* everything was asked for in the end */
+		vmop_perf_ring_deinit(&cursors[i].ring);
+	}
+	vmop_perf_merge_deinit(&merge);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
+{
+	struct perf_event_mmap_page page = {0};
+	uint64_t head = 0;
+	if (len_bytes < sizeof(head))
+		return 0;
+	memcpy(&head, data, sizeof(head));
+	uint8_t *ring_data = aligned_alloc(8, RING_BYTES);
+	if (!ring_data)
+		abort();
+	size_t n = len_bytes - sizeof(head) < RING_BYTES ? len_bytes - sizeof(head) : RING_BYTES;
+	memset(ring_data, 0, RING_BYTES);
+	memcpy(ring_data, data + sizeof(head), n);
+	drain(&page, ring_data, head);
+	free(ring_data);
+	return 0;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Recorded streams: hv-interface/stream.h. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hv-interface/stream.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
+
+/* Looks at everything that a record has, its text to the end. */
+static size_t look_at(const struct vmop_record *record)
+{
+	switch (record->type) {
+	case VMOP_RECORD_MMAP:
+		if (record->mmap.build_id_len_bytes > VMOP_BUILD_ID_MAX)
+			abort();
+		return strlen(record->mmap.path);
+	case VMOP_RECORD_COMM:
+		return strlen(record->comm.comm);
+	case VMOP_RECORD_KSYMBOL:
+		return strlen(record->ksymbol.name);
+	default:
+		return 0;
+	}
+}
+
+static void read_all(struct vmop_stream_reader *reader)
+{
+	struct vmop_record record;
+	struct vmop_error *err = NULL;
+	bool ended = false;
+	uint64_t last_ns = 0;
+	for (size_t i = 0; i < vmop_stream_reader_n_events(reader); i++) {
+		const struct vmop_event_info *info = vmop_stream_reader_event(reader, i);
+		if (strlen(info->name) >= 64 || strlen(info->unit) >= 8)
+			abort();
+	}
+	/* A repeated block may be long: that is no fault. */
+	for (unsigned i = 0; i < 10000; i++) {
+		err = vmop_stream_reader_next(reader, &record, &ended);
+		if (err || ended)
+			break;
+		look_at(&record);
+		if (record.time_ns != 0 && record.time_ns < last_ns)
+			abort();
+		if (record.time_ns != 0)
+			last_ns = record.time_ns;
+		if ((record.type == VMOP_RECORD_SAMPLE &&
+		     record.sample.event >= vmop_stream_reader_n_events(reader)))
+			abort();
+	}
+	vmop_error_destroy(err);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
+{
+	struct vmop_stream_reader *reader;
+	uint64_t *aligned = malloc(len_bytes + 8);
+	if (!aligned)
+		abort();
+	memcpy(aligned, data, len_bytes);
+	struct vmop_error *err =
+		vmop_stream_reader_open_memory("fuzz", aligned, len_bytes, &reader);
+	if (err)
+		vmop_error_destroy(err);
+	else {
+		read_all(reader);
+		vmop_stream_reader_close(reader);
+	}
+	free(aligned);
+	return 0;
+}
