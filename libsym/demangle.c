@@ -13,10 +13,11 @@
 /* libiberty gives up on C++ names beyond 1 KiB by itself; Rust's can be longer. */
 #define MAX_MANGLED_BYTES 4096
 #define MAX_OUTPUT_BYTES 65536
+#define MAX_PIECES 262144 /* calls of append; some of them bring nothing */
 
 struct output {
 	char *text;
-	size_t len_bytes, capacity;
+	size_t len_bytes, capacity, pieces;
 	bool no_memory;
 	bool rust; /* its printer has dealt with what stands behind the name */
 	jmp_buf enough;
@@ -30,8 +31,10 @@ struct output {
 static void append(const char *text, size_t len_bytes, void *arg)
 {
 	struct output *output = arg;
-	if (len_bytes >= MAX_OUTPUT_BYTES - output->len_bytes)
+	if (++output->pieces > MAX_PIECES || len_bytes >= MAX_OUTPUT_BYTES - output->len_bytes)
 		longjmp(output->enough, 1);
+	if (len_bytes == 0)
+		return; /* then text may be NULL */
 	if (output->capacity - output->len_bytes <= len_bytes) {
 		size_t wanted = output->capacity ? output->capacity : 128;
 		while (wanted - output->len_bytes <= len_bytes)

@@ -191,6 +191,9 @@ static struct vmop_error *add_all(const struct table *table, struct vmop_symtab_
 
 	if (n > INT32_MAX)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: %zu symbols", table->elf->path, n);
+	struct vmop_error *err = vmop_symtab_builder_reserve(builder, n, table->names_len_bytes);
+	if (err)
+		return err;
 	/* The first is the undefined symbol that all tables begin with. */
 	for (size_t i = 1; i < n; i++) {
 		GElf_Sym symbol;
@@ -198,7 +201,7 @@ static struct vmop_error *add_all(const struct table *table, struct vmop_symtab_
 		if (!gelf_getsymshndx(table->symbols, table->wide_indices, (int)i, &symbol,
 				      &wide_index))
 			break;
-		struct vmop_error *err = add_one(table, &symbol, wide_index, builder);
+		err = add_one(table, &symbol, wide_index, builder);
 		if (err)
 			return vmop_error_prefix(err, "%s", table->elf->path);
 		if ((builder->names_len_bytes - names_before) / MAX_SHARING > table->names_len_bytes)

@@ -126,14 +126,24 @@ static struct vmop_error *read_relocations(struct plt *plt, Elf_Scn *section,
 	return NULL;
 }
 
+/* .rela.dyn can be large, and has nothing for stubs but for those of .plt.got. */
+static bool is_for_stubs(const struct plt *plt, const GElf_Shdr *header, bool has_plt_got)
+{
+	const char *name = vmop_elf_section_name(plt->elf, header);
+	return has_plt_got || strcmp(name, ".rela.plt") == 0 || strcmp(name, ".rela.iplt") == 0;
+}
+
 static struct vmop_error *read_slots(struct plt *plt)
 {
 	Elf_Scn *section = NULL;
+	GElf_Shdr plt_got;
+	bool has_plt_got =
+		vmop_elf_find_section(plt->elf, SHT_PROGBITS, ".plt.got", &plt_got) != NULL;
 	while ((section = elf_nextscn(plt->elf->elf, section)) != NULL) {
 		GElf_Shdr header;
 		/* Those that the dynamic linker reads, not those that --emit-relocs leaves. */
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
-		    !(header.sh_flags & SHF_ALLOC))
+		    !(header.sh_flags & SHF_ALLOC) || !is_for_stubs(plt, &header, has_plt_got))
 			continue;
 		struct vmop_error *err = read_relocations(plt, section, &header);
 		if (err)

@@ -27,6 +27,20 @@ static struct vmop_error *grow(void **block, size_t *capacity, size_t needed, si
 	return NULL;
 }
 
+struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *builder, size_t n,
+					       size_t names_len_bytes)
+{
+	if (n > VMOP_SYMTAB_MAX_SYMBOLS - builder->n)
+		n = VMOP_SYMTAB_MAX_SYMBOLS - builder->n;
+	if (names_len_bytes > VMOP_SYMTAB_MAX_NAMES_BYTES - builder->names_len_bytes)
+		names_len_bytes = VMOP_SYMTAB_MAX_NAMES_BYTES - builder->names_len_bytes;
+	struct vmop_error *err = grow((void **)&builder->pending, &builder->capacity,
+				      builder->n + n, sizeof(*builder->pending));
+	return err ? err
+		   : grow((void **)&builder->names, &builder->names_capacity,
+			  builder->names_len_bytes + names_len_bytes, 1);
+}
+
 struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
 					   const struct vmop_symbol *symbol, size_t name_len_bytes,
 					   uint64_t left_bytes, bool label)
@@ -63,10 +77,82 @@ void vmop_symtab_builder_deinit(struct vmop_symtab_builder *builder)
 	memset(builder, 0, sizeof(*builder));
 }
 
+/* What is sorted in the symbols' stead: a quarter of their size. */
+struct key {
+	uint64_t offset;
+	size_t index;
+};
+
+#define DIGIT_BITS 11
+
+/* One pass of a radix sort: stable, by the digit at shift. */
+static void sort_by_digit(const struct key *from, struct key *to, size_t n, unsigned shift)
+{
+	size_t next[1 << DIGIT_BITS] = {0}, begin = 0;
+	const uint64_t mask = (1 << DIGIT_BITS) - 1;
+
+	for (size_t i = 0; i < n; i++)
+		next[from[i].offset >> shift & mask]++;
+	for (size_t i = 0; i <= mask; i++) {
+		size_t count = next[i];
+		next[i] = begin;
+		begin += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[next[from[i].offset >> shift & mask]++] = from[i];
+}
+
+/* keys has room for 2 * n, the second half to work in. Returns the half that is sorted. */
+static const struct key *sort_keys(struct key *keys, size_t n)
+{
+	struct key *from = keys, *to = keys + n;
+	uint64_t all = 0; /* the bits that any of them has */
+
+	for (size_t i = 0; i < n; i++)
+		all |= keys[i].offset;
+	for (unsigned shift = 0; shift < 64 && all >> shift; shift += DIGIT_BITS) {
+		sort_by_digit(from, to, n, shift);
+		struct key *swapped = from;
+		from = to;
+		to = swapped;
+	}
+	return from;
+}
+
 static int compare_pending(const void *a, const void *b)
 {
 	const struct vmop_pending_symbol *x = a, *y = b;
 	return vmop_symbol_compare(&x->symbol, &y->symbol);
+}
+
+static struct vmop_error *sort(struct vmop_symtab_builder *builder)
+{
+	size_t n = builder->n;
+	struct key *keys = reallocarray(NULL, 2 * n + 1, sizeof(*keys));
+	struct vmop_pending_symbol *sorted = reallocarray(NULL, n + 1, sizeof(*sorted));
+	if (!keys || !sorted) {
+		free(keys);
+		free(sorted);
+		return &vmop_error_no_memory;
+	}
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct key){builder->pending[i].symbol.offset, i};
+	const struct key *in_order = sort_keys(keys, n);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = builder->pending[in_order[i].index];
+	free(keys);
+	free(builder->pending);
+	builder->pending = sorted;
+	builder->capacity = n + 1;
+	/* Aliases among themselves. */
+	for (size_t first = 0, last; first < n; first = last) {
+		for (last = first + 1;
+		     last < n && sorted[last].symbol.offset == sorted[first].symbol.offset;)
+			last++;
+		if (last - first > 1)
+			qsort(sorted + first, last - first, sizeof(*sorted), compare_pending);
+	}
+	return NULL;
 }
 
 static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symbol *before)
@@ -120,8 +206,9 @@ struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builde
 	for (size_t i = 0; i < mine.n; i++)
 		mine.pending[i].symbol.name =
 			mine.names + (uintptr_t)mine.pending[i].symbol.name;
-	if (mine.n)
-		qsort(mine.pending, mine.n, sizeof(*mine.pending), compare_pending);
+	struct vmop_error *err = sort(&mine);
+	if (err)
+		return err;
 	mine.n = drop_needless(mine.pending, mine.n);
 	find_lengths(mine.pending, mine.n);
 	struct vmop_symbol *symbols = calloc(mine.n + 1, sizeof(*symbols));

@@ -23,6 +23,10 @@ struct vmop_symtab_builder {
 	size_t names_len_bytes, names_capacity;
 };
 
+/* Makes room at once for so many more; a wish, not a bound. */
+struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *builder, size_t n,
+					       size_t names_len_bytes);
+
 /*
  * The name is copied up to name_len_bytes.  left_bytes is how far anything at offset may reach: the end of its
  * section, segment or PLT; it cuts len_bytes and bounds a symbol without one.

@@ -9,29 +9,30 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-perf-ring \
 	tests/fuzz/fuzz-stream
 check_PROGRAMS += $(FUZZ_TARGETS)
+# Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
 if FUZZ
 FUZZ_DRIVER =
-FUZZ_LDFLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
+LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
 FUZZ_DRIVER = tests/fuzz/driver.c
-FUZZ_LDFLAGS = $(AM_LDFLAGS)
+LIBFUZZER_FLAGS = $(AM_LDFLAGS)
 TESTS += tests/fuzz/run-libsym tests/fuzz/run-hv-interface
 endif
 EXTRA_DIST += tests/fuzz/driver.c tests/fuzz/run-libsym tests/fuzz/run-hv-interface \
 	tests/fuzz/corpus
 
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_demangle_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_demangle_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_demangle_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz-elf.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_elf_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_elf_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_elf_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_kallsyms_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_perf_ring_SOURCES = tests/fuzz/fuzz-perf-ring.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_perf_ring_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_perf_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_perf_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_stream_SOURCES = tests/fuzz/fuzz-stream.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_stream_LDFLAGS = $(FUZZ_LDFLAGS)
+tests_fuzz_fuzz_stream_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_stream_LDADD = hv-interface/libhvinterface.la
