@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libdb/cells-table.h"
+#include "libdb/filter.h"
 #include "libdb/place.h"
 #include "libdb/symbols.h"
 
@@ -48,6 +49,12 @@ static int count_work(void *arg)
 {
 	struct vmop_db *db = arg;
 	return ++db->work > db->max_work;
+}
+
+static int register_functions(struct vmop_db *db)
+{
+	int rc = vmop_cells_table_register(db->sqlite);
+	return rc == SQLITE_OK ? vmop_selection_register(db) : rc;
 }
 
 /* Against files that somebody made to do harm; sqlite.org/security.html has the list. */
@@ -92,7 +99,7 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
 		rc = sqlite3_exec(db->sqlite, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 	}
 	if (rc == SQLITE_OK)
-		rc = vmop_cells_table_register(db->sqlite);
+		rc = register_functions(db);
 	if (rc != SQLITE_OK) {
 		err = vmop_db_sqlite_error(db, rc);
 		vmop_db_close(db);

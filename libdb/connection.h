@@ -36,6 +36,7 @@ enum vmop_db_statement {
 };
 
 struct vmop_places; /* place.h */
+struct vmop_visit;  /* filter.c */
 
 struct vmop_db {
 	char *path;
@@ -46,6 +47,8 @@ struct vmop_db {
 
 	/* Work allowed to one call, in the progress handler's units; see below. */
 	uint64_t work, max_work;
+
+	struct vmop_visit *visit; /* the walk over chunks that goes on */
 
 	/* Writing. */
 	bool in_interval, interval_failed;

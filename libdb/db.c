@@ -14,9 +14,10 @@
 #include "libdb/schema.h"
 
 /*
- * Measured with 1 s intervals of 20 chunks: pages of 1 KiB write a third less to the WAL,
- * but take a third more time to walk; 8 KiB and more gain no time.  The WAL goes
- * back to the file every 4 MiB, some six minutes of that load, in 20 ms.
+ * Measured with an hour of 1 s intervals of 13 chunks each (2.4 MB in the end): what is written
+ * altogether is 17, 24, 39, 70, 131 MB with pages of 1, 2, 4, 8, 16 KiB; reading takes the same
+ * time with all of them but 1 KiB.  4 KiB (11 KB/s) is the block of file systems.
+ * The WAL goes back to the file every 4 MB, some eight minutes of that load.
  */
 #define PRAGMAS_OF_NEW_FILE "PRAGMA page_size=4096"
 #define PRAGMAS_OF_WRITER                                                                      \

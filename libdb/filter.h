@@ -28,8 +28,8 @@ struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct 
 void vmop_selection_deinit(struct vmop_selection *selection);
 
 /*
- * A walk over the chunks that pass, interval by interval.  The row's fields hold until the
- * next step.
+ * A walk over the chunks that pass, interval by interval.  The row holds until the callback
+ * returns; the callback must not use the db, which is in the middle of a statement.
  */
 struct vmop_chunk_row {
 	size_t interval, place; /* indices into the selection's */
@@ -42,5 +42,8 @@ struct vmop_error *
 vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 			struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row),
 			void *arg);
+
+/* Gives a connection what the walk needs. An SQLite result code. */
+int vmop_selection_register(struct vmop_db *db);
 
 #endif
