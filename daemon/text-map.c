@@ -61,7 +61,10 @@ bool vmop_text_map_put(struct vmop_text_map *map, struct vmop_images *images,
 		vmop_image_unref(images, piece->image);
 		return false;
 	}
-	size_t first = vmop_text_map_first_after(map, piece->start), last = first;
+	size_t first = vmop_text_map_first_after(map, piece->start);
+	if (first < map->n && map->at[first].start < piece->start)
+		map->at[first++].end = piece->start;
+	size_t last = first;
 	while (last < map->n && map->at[last].start < piece->end)
 		last++;
 	cut(map, images, first, last);

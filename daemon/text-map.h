@@ -46,8 +46,9 @@ static inline struct vmop_image *vmop_text_map_find(struct vmop_text_map *map, u
 }
 
 /*
- * Puts a piece, whose image reference is taken over, in place of all that it
- * overlaps.  False: there is no room, and nothing has changed but the reference.
+ * Puts a piece, whose image reference is taken over.  What begins before it ends
+ * where it begins; what begins in it is gone.  False: there is no room, and
+ * nothing has changed but the reference.
  */
 bool vmop_text_map_put(struct vmop_text_map *map, struct vmop_images *images,
 		       const struct vmop_text_piece *piece);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon-profiler
+daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
+	tests/unit/daemon-host
 if HAVE_CMOCKA
-check_PROGRAMS += $(daemon_tests)
+check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
 endif
 EXTRA_DIST += tests/unit/daemon-common.h
@@ -10,3 +11,10 @@ daemon_test_ldadd = daemon/libdaemon.la hv-interface/libhvinterface.la libdb/lib
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_daemon_profiler_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profiler_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_machine_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_machine_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_LDADD = $(daemon_test_ldadd)
+tests_fixtures_kvm_guest_LDADD = -lpthread
