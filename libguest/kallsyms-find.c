@@ -217,17 +217,17 @@ static bool are_addresses(const uint8_t *addresses, uint32_t count)
 static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_tables *ret)
 {
 	size_t bytes = 4 * (size_t)ret->count;
-	/* to 6.3: before the names */
-	if (ret->names >= 16 + bytes + 8 && is_base(load_u64(buf + ret->names - 16))) {
-		ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
-		ret->base = load_u64(buf + ret->names - 16);
-		ret->offsets = ret->names - 16 - align_up(bytes, 8);
-		return true;
-	}
+	/* to 6.3: before the names; the last address can look like a base */
 	if (ret->names >= 8 + 2 * bytes && are_addresses(buf + ret->names - 8 - 2 * bytes,
 							 ret->count)) {
 		ret->form = VMOP_KALLSYMS_ADDRESSES;
 		ret->offsets = ret->names - 8 - 2 * bytes;
+		return true;
+	}
+	if (ret->names >= 16 + bytes + 8 && is_base(load_u64(buf + ret->names - 16))) {
+		ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
+		ret->base = load_u64(buf + ret->names - 16);
+		ret->offsets = ret->names - 16 - align_up(bytes, 8);
 		return true;
 	}
 	/* from 6.4: after the token index */

@@ -67,14 +67,15 @@ static bool map_image(struct vmop_view *view, struct image *ret)
 	     at += left) {
 		if (!vmop_guest_budget_step(view->budget))
 			break;
-		if (!vmop_view_translate(view, at, &gpa, &left))
+		bool mapped = vmop_view_translate(view, at, &gpa, &left);
+		if (left > IMAGE_AREA_END - at)
+			left = IMAGE_AREA_END - at;
+		if (!mapped)
 			continue;
 		if (!ret->runs)
 			delta = at - gpa;
 		if (at - gpa != delta)
 			continue;
-		if (left > IMAGE_AREA_END - at)
-			left = IMAGE_AREA_END - at;
 		total += left;
 		if (ret->runs && ret->run[ret->runs - 1].end == at) {
 			ret->run[ret->runs - 1].end = at + left;

@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+if HAVE_CMOCKA
+libguest_tests = tests/unit/libguest-guest
+check_PROGRAMS += $(libguest_tests)
+TESTS += $(libguest_tests)
+endif
+libguest_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 libguest_test_ldadd = libguest/libguest.la libutil/libutil.la $(CMOCKA_LIBS)
+libguest_synthetic = tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic.h
+
+tests_unit_libguest_guest_SOURCES = tests/unit/libguest-guest.c $(libguest_synthetic)
+tests_unit_libguest_guest_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_guest_LDADD = $(libguest_test_ldadd)
 
 # What tests/rigs/introspect-run compares a captured guest with its own /proc by.
 noinst_PROGRAMS += tests/unit/libguest-compare
