@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/guest-watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+#include "libutil/log.h"
+
+static const uint64_t ms_ns = 1000000;
+static const uint64_t second_ns = 1000000000;
+
+/* CPU time that a new guest may cost at once: finding a kernel takes up to half a second. */
+static const int64_t first_credit_ns = 1000000000;
+/* The credit never grows beyond this, so that a quiet hour buys no busy minute. */
+static const int64_t max_credit_ns = 1000000000;
+
+/* A guest without a kernel that we know is looked at again, ever more rarely. */
+static const uint64_t first_retry_ns = 1000000000;
+static const uint64_t last_retry_ns = 60000000000;
+
+/*
+ * How long a kernel's clock may stand before it is searched anew (see
+ * vmop_guest_kernel_state): at first, and for a guest that turned out to be paused.
+ */
+static const uint64_t first_uncertain_ns = 10000000000;
+static const uint64_t last_uncertain_ns = 600000000000;
+
+/* The largest file whose symbols are read out of a guest's page cache. */
+#define GUEST_FILE_MAX_BYTES (256u << 20)
+
+#define FILE_QUEUE 64
+
+struct file_request {
+	uint32_t domain, image;
+	uint64_t file;
+};
+
+struct watched {
+	struct watched *next;
+	uint32_t domain;
+	uint32_t vmm_pid;
+	bool is_removed;
+
+	/* Of the watcher's thread alone. */
+	struct vmop_guest *guest;
+	struct vmop_guest_text *text;
+	struct vmop_guest_tasks *tasks;
+	struct vmop_guest_vcpu_readings *vcpus;
+	uint32_t n_vcpus;
+	uint32_t text_generation, tasks_generation;
+	bool needs_search; /* no kernel is known, or the one that is may be gone */
+	uint64_t search_due_ns, retry_ns; /* when, and how long after that if it fails */
+	uint64_t snapshot_due_ns, reading_due_ns, modules_due_ns;
+	uint64_t uncertain_since_ns; /* 0: the kernel is seen to run */
+	uint64_t uncertain_limit_ns;
+	char *error;
+
+	struct vmop_guest_view *view; /* published; under the lock */
+};
+
+struct vmop_guest_watch {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool is_ending; /* under the lock, as are the lists and queues */
+	struct watched *guests;
+	struct file_request requests[FILE_QUEUE];
+	unsigned n_requests;
+	struct vmop_guest_file_symbols results[FILE_QUEUE];
+	unsigned n_results;
+
+	unsigned cpu_permille;
+	uint64_t snapshot_ns, reading_ns;
+	int64_t credit_ns; /* CPU time left to spend; under the lock */
+	uint64_t credited_ns; /* when credit was last added */
+};
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * second_ns + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- looking at one guest ------------------------------------------------ */
+
+static void remember_error(struct watched *watched, struct vmop_error *err)
+{
+	free(watched->error);
+	watched->error = err ? strdup(err->message) : NULL;
+	vmop_error_destroy(err);
+}
+
+static void forget_kernel(struct watched *watched)
+{
+	vmop_guest_text_unref(watched->text);
+	vmop_guest_tasks_unref(watched->tasks);
+	free(watched->vcpus);
+	watched->text = NULL;
+	watched->tasks = NULL;
+	watched->vcpus = NULL;
+	watched->n_vcpus = 0;
+	watched->uncertain_since_ns = 0;
+}
+
+static struct vmop_error *open_guest(struct watched *watched)
+{
+	if (watched->guest)
+		return NULL;
+	return vmop_guest_open_pid((pid_t)watched->vmm_pid, NULL, &watched->guest);
+}
+
+static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
+			   const struct vmop_guest_kernel_info *b)
+{
+	return a->text_start == b->text_start && a->text_gpa == b->text_gpa &&
+	       !strcmp(a->banner, b->banner);
+}
+
+static struct vmop_error *take_kernel(struct watched *watched)
+{
+	struct vmop_error *err = open_guest(watched);
+	if (!err)
+		err = vmop_guest_find_kernel(watched->guest);
+	if (err)
+		return err;
+	const struct vmop_guest_kernel_info *found = vmop_guest_kernel_info(watched->guest);
+	if (watched->text && is_same_kernel(&watched->text->kernel, found))
+		return NULL; /* it only stood still */
+	forget_kernel(watched);
+	watched->text = vmop_guest_text_create(watched->guest, ++watched->text_generation);
+	if (!watched->text)
+		return &vmop_error_no_memory;
+	uint32_t cpus = watched->text->kernel.cpus;
+	watched->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
+	watched->vcpus = calloc(watched->n_vcpus ? watched->n_vcpus : 1, sizeof(*watched->vcpus));
+	return watched->vcpus ? NULL : &vmop_error_no_memory;
+}
+
+/* Finds the guest's kernel, or puts the next attempt off. */
+static void search(struct watched *watched, uint64_t now_ns)
+{
+	struct vmop_error *err = take_kernel(watched);
+	if (!err) {
+		watched->needs_search = false;
+		watched->uncertain_since_ns = 0;
+		watched->retry_ns = first_retry_ns;
+		watched->snapshot_due_ns = watched->reading_due_ns = now_ns;
+		watched->modules_due_ns = now_ns + 5 * second_ns;
+		remember_error(watched, NULL);
+		return;
+	}
+	remember_error(watched, err);
+	forget_kernel(watched);
+	/* The VMM may have mapped RAM anew by the next attempt: open it again. */
+	vmop_guest_close(watched->guest);
+	watched->guest = NULL;
+	watched->search_due_ns = now_ns + watched->retry_ns;
+	watched->retry_ns = 2 * watched->retry_ns < last_retry_ns ? 2 * watched->retry_ns
+								  : last_retry_ns;
+}
+
+/* False: the kernel is perhaps no longer the one we know; it must be searched. */
+static bool still_runs(struct watched *watched, uint64_t now_ns)
+{
+	switch (vmop_guest_kernel_state(watched->guest)) {
+	case VMOP_GUEST_KERNEL_CURRENT:
+		watched->uncertain_since_ns = 0;
+		watched->uncertain_limit_ns = first_uncertain_ns;
+		return true;
+	case VMOP_GUEST_KERNEL_UNCERTAIN:
+		if (!watched->uncertain_since_ns)
+			watched->uncertain_since_ns = now_ns;
+		if (now_ns - watched->uncertain_since_ns < watched->uncertain_limit_ns)
+			return true;
+		if (watched->uncertain_limit_ns < last_uncertain_ns)
+			watched->uncertain_limit_ns *= 2;
+		break;
+	case VMOP_GUEST_KERNEL_NONE:
+	case VMOP_GUEST_KERNEL_GONE:
+		forget_kernel(watched);
+		break;
+	}
+	watched->needs_search = true;
+	watched->search_due_ns = now_ns;
+	return false;
+}
+
+static void snapshot(struct watched *watched)
+{
+	struct vmop_guest_snapshot *found;
+	struct vmop_error *err = vmop_guest_snapshot_processes(watched->guest, 0, &found);
+	remember_error(watched, err);
+	if (err)
+		return;
+	vmop_guest_tasks_unref(watched->tasks);
+	watched->tasks = vmop_guest_tasks_create(found, ++watched->tasks_generation);
+}
+
+static void refresh_modules(struct watched *watched)
+{
+	bool is_changed = false;
+	vmop_error_destroy(vmop_guest_refresh_modules(watched->guest, &is_changed));
+	if (!is_changed)
+		return;
+	struct vmop_guest_text *text =
+		vmop_guest_text_create(watched->guest, ++watched->text_generation);
+	if (!text)
+		return;
+	vmop_guest_text_unref(watched->text);
+	watched->text = text;
+}
+
+static void read_vcpus(struct watched *watched)
+{
+	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
+	size_t n = 0;
+	uint64_t time_ns = clock_ns(CLOCK_MONOTONIC);
+	vmop_error_destroy(
+		vmop_guest_current_tasks(watched->guest, current, watched->n_vcpus, &n));
+	for (size_t i = 0; i < n; i++) {
+		if (current[i].vcpu >= watched->n_vcpus)
+			continue;
+		struct vmop_guest_vcpu_readings *to = &watched->vcpus[current[i].vcpu];
+		to->at[to->n++ % VMOP_GUEST_READINGS] = (struct vmop_guest_reading){
+			.time_ns = time_ns,
+			.pid = current[i].is_idle ? 0 : current[i].pid,
+			.is_kernel_thread = current[i].pgd_gpa == 0,
+		};
+	}
+}
+
+/* Does what is due for one guest; true: there is news to publish. */
+static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns)
+{
+	if (watched->needs_search) {
+		if (now_ns < watched->search_due_ns)
+			return false;
+		search(watched, now_ns);
+		return true;
+	}
+	bool is_news = false;
+	if (watched->text->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
+		if (!still_runs(watched, now_ns))
+			return true;
+		snapshot(watched);
+		watched->snapshot_due_ns = now_ns + watch->snapshot_ns;
+		is_news = true;
+	}
+	if (now_ns >= watched->modules_due_ns) {
+		refresh_modules(watched);
+		watched->modules_due_ns = now_ns + 5 * second_ns;
+		is_news = true;
+	}
+	if (watched->text->kernel.has_processes && now_ns >= watched->reading_due_ns) {
+		read_vcpus(watched);
+		watched->reading_due_ns = now_ns + watch->reading_ns;
+		is_news = true;
+	}
+	return is_news;
+}
+
+static const char *state_of(const struct watched *watched)
+{
+	if (!watched->guest)
+		return "its memory can't be read";
+	if (!watched->text)
+		return "no kernel found";
+	if (!watched->text->kernel.has_processes)
+		return "kernel symbols, no processes (no BTF)";
+	return watched->tasks ? "kernel symbols and processes" : "kernel symbols";
+}
+
+static struct vmop_guest_view *make_view(const struct watched *watched)
+{
+	struct vmop_guest_view *view = calloc(1, sizeof(*view));
+	if (!view)
+		return NULL;
+	view->refs = 1;
+	view->text = vmop_guest_text_ref(watched->text);
+	view->tasks = vmop_guest_tasks_ref(watched->tasks);
+	view->state = state_of(watched);
+	view->error = watched->error ? strdup(watched->error) : NULL;
+	view->made_ns = clock_ns(CLOCK_MONOTONIC);
+	if (watched->guest)
+		view->cost = vmop_guest_total_cost(watched->guest);
+	if (watched->n_vcpus) {
+		size_t bytes = watched->n_vcpus * sizeof(*view->vcpus);
+		view->vcpus = malloc(bytes);
+		if (view->vcpus) {
+			memcpy(view->vcpus, watched->vcpus, bytes);
+			view->n_vcpus = watched->n_vcpus;
+		}
+	}
+	return view;
+}
+
+/* ---- symbols of files out of a guest's page cache ------------------------- */
+
+/* Copies the file into a memory file, absent pages left as holes. */
+static struct vmop_error *copy_file(struct vmop_guest *guest, uint64_t file, int fd)
+{
+	uint64_t size;
+	struct vmop_error *err = vmop_guest_file_size(guest, file, &size);
+	if (err)
+		return err;
+	if (size > GUEST_FILE_MAX_BYTES)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "larger than %u bytes",
+				      GUEST_FILE_MAX_BYTES);
+	static const size_t piece = 1 << 20;
+	_cleanup_free_ char *buf = malloc(piece);
+	if (!buf)
+		return &vmop_error_no_memory;
+	for (uint64_t at = 0; at < size && !err; at += piece) {
+		size_t len = size - at < piece ? (size_t)(size - at) : piece;
+		err = vmop_guest_read_file(guest, file, at, buf, len, NULL);
+		if (!err && vmop_io_write_full(fd, buf, len) < 0)
+			err = vmop_error_os(errno, "memfd");
+	}
+	return err;
+}
+
+static void read_file_symbols(struct watched *watched, struct vmop_guest_file_symbols *result,
+			      uint64_t file)
+{
+	result->why = "the guest is gone";
+	if (!watched || !watched->text)
+		return;
+	_cleanup_close_ int fd = memfd_create("vmop-guest-file", MFD_CLOEXEC);
+	if (fd < 0)
+		return;
+	struct vmop_error *err = copy_file(watched->guest, file, fd);
+	result->why = "not in the guest's page cache";
+	if (!err) {
+		result->why = "no symbols in what the guest holds in memory";
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &result->symtab);
+	}
+	vmop_error_destroy(err);
+}
+
+static struct watched *find_watched(struct vmop_guest_watch *watch, uint32_t domain)
+{
+	for (struct watched *at = watch->guests; at; at = at->next) {
+		if (at->domain == domain && !at->is_removed)
+			return at;
+	}
+	return NULL;
+}
+
+/* ---- the thread ----------------------------------------------------------- */
+
+static void destroy_watched(struct watched *watched)
+{
+	forget_kernel(watched);
+	vmop_guest_close(watched->guest);
+	vmop_guest_view_unref(watched->view);
+	free(watched->error);
+	free(watched);
+}
+
+/* Under the lock: frees what was removed meanwhile. */
+static void sweep(struct vmop_guest_watch *watch)
+{
+	for (struct watched **at = &watch->guests; *at;) {
+		struct watched *watched = *at;
+		if (watched->is_removed) {
+			*at = watched->next;
+			destroy_watched(watched);
+		} else {
+			at = &watched->next;
+		}
+	}
+}
+
+static void spend(struct vmop_guest_watch *watch, uint64_t begun_cpu_ns)
+{
+	watch->credit_ns -= (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_cpu_ns);
+}
+
+static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
+{
+	uint64_t earned = (now_ns - watch->credited_ns) / 1000 * watch->cpu_permille;
+	watch->credited_ns = now_ns;
+	watch->credit_ns += (int64_t)earned;
+	if (watch->credit_ns > max_credit_ns)
+		watch->credit_ns = max_credit_ns;
+}
+
+/*
+ * One round over all guests, entered and left with the lock held, which is let go
+ * while a guest is looked at: only this thread takes guests off the list.
+ */
+static void round_of_looks(struct vmop_guest_watch *watch)
+{
+	for (struct watched *at = watch->guests; at && !watch->is_ending; at = at->next) {
+		if (at->is_removed || watch->credit_ns <= 0)
+			continue;
+		pthread_mutex_unlock(&watch->lock);
+		uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		bool is_news = look(watch, at, clock_ns(CLOCK_MONOTONIC));
+		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
+		pthread_mutex_lock(&watch->lock);
+		spend(watch, begun);
+		if (view) {
+			struct vmop_guest_view *old = at->view;
+			at->view = view;
+			vmop_guest_view_unref(old);
+		}
+	}
+}
+
+/* Serves the oldest file request, if there is one and the budget allows. */
+static void serve_request(struct vmop_guest_watch *watch)
+{
+	if (!watch->n_requests || watch->n_results == FILE_QUEUE || watch->credit_ns <= 0)
+		return;
+	struct file_request request = watch->requests[0];
+	memmove(watch->requests, watch->requests + 1, --watch->n_requests * sizeof(request));
+	struct vmop_guest_file_symbols result = {.domain = request.domain, .image = request.image};
+	struct watched *watched = find_watched(watch, request.domain);
+	pthread_mutex_unlock(&watch->lock);
+	uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	read_file_symbols(watched, &result, request.file);
+	pthread_mutex_lock(&watch->lock);
+	spend(watch, begun);
+	watch->results[watch->n_results++] = result;
+}
+
+static void *watch_thread(void *arg)
+{
+	struct vmop_guest_watch *watch = arg;
+	watch->credited_ns = clock_ns(CLOCK_MONOTONIC);
+	pthread_mutex_lock(&watch->lock);
+	while (!watch->is_ending) {
+		earn(watch, clock_ns(CLOCK_MONOTONIC));
+		sweep(watch);
+		round_of_looks(watch);
+		serve_request(watch);
+		if (watch->is_ending)
+			break;
+		uint64_t until = clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
+		if (!watch->guests)
+			until += 3600 * second_ns; /* vmop_guest_watch_add wakes us */
+		struct timespec ts = {.tv_sec = (time_t)(until / second_ns),
+				      .tv_nsec = (long)(until % second_ns)};
+		pthread_cond_timedwait(&watch->wake, &watch->lock, &ts);
+	}
+	pthread_mutex_unlock(&watch->lock);
+	return NULL;
+}
+
+/* ---- the sampling thread's side -------------------------------------------- */
+
+static struct vmop_error *start_thread(struct vmop_guest_watch *watch)
+{
+	/* Signals are the main thread's. */
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	int failed = pthread_create(&watch->thread, NULL, watch_thread, watch);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failed)
+		return vmop_error_os(failed, "thread that looks into guests");
+	pthread_setname_np(watch->thread, "vmopd-guests");
+	return NULL;
+}
+
+struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options *options,
+					   struct vmop_guest_watch **ret)
+{
+	struct vmop_guest_watch *watch = calloc(1, sizeof(*watch));
+	if (!watch)
+		return &vmop_error_no_memory;
+	watch->cpu_permille = options->cpu_permille;
+	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * ms_ns;
+	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * ms_ns;
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&watch->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&watch->lock, NULL);
+	struct vmop_error *err = start_thread(watch);
+	if (err) {
+		pthread_mutex_destroy(&watch->lock);
+		pthread_cond_destroy(&watch->wake);
+		free(watch);
+		return err;
+	}
+	*ret = watch;
+	return NULL;
+}
+
+void vmop_guest_watch_destroy(struct vmop_guest_watch *watch)
+{
+	if (!watch)
+		return;
+	pthread_mutex_lock(&watch->lock);
+	watch->is_ending = true;
+	pthread_cond_signal(&watch->wake);
+	pthread_mutex_unlock(&watch->lock);
+	pthread_join(watch->thread, NULL);
+	for (struct watched *at = watch->guests, *next; at; at = next) {
+		next = at->next;
+		destroy_watched(at);
+	}
+	for (unsigned i = 0; i < watch->n_results; i++)
+		vmop_symtab_destroy(watch->results[i].symtab);
+	pthread_mutex_destroy(&watch->lock);
+	pthread_cond_destroy(&watch->wake);
+	free(watch);
+}
+
+struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
+					uint32_t vmm_pid)
+{
+	struct watched *watched = calloc(1, sizeof(*watched));
+	if (!watched)
+		return &vmop_error_no_memory;
+	watched->domain = domain;
+	watched->vmm_pid = vmm_pid;
+	watched->needs_search = true;
+	watched->retry_ns = first_retry_ns;
+	watched->uncertain_limit_ns = first_uncertain_ns;
+	pthread_mutex_lock(&watch->lock);
+	if (watch->credit_ns < first_credit_ns)
+		watch->credit_ns = first_credit_ns;
+	watched->next = watch->guests;
+	watch->guests = watched;
+	pthread_cond_signal(&watch->wake);
+	pthread_mutex_unlock(&watch->lock);
+	return NULL;
+}
+
+void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain)
+{
+	pthread_mutex_lock(&watch->lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->is_removed = true;
+	pthread_cond_signal(&watch->wake);
+	pthread_mutex_unlock(&watch->lock);
+}
+
+struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, uint32_t domain)
+{
+	pthread_mutex_lock(&watch->lock);
+	struct watched *watched = find_watched(watch, domain);
+	struct vmop_guest_view *view = watched ? vmop_guest_view_ref(watched->view) : NULL;
+	pthread_mutex_unlock(&watch->lock);
+	return view;
+}
+
+bool vmop_guest_watch_want_symbols(struct vmop_guest_watch *watch, uint32_t domain,
+				   uint32_t image, const struct vmop_guest_vma *vma)
+{
+	pthread_mutex_lock(&watch->lock);
+	bool has_room = watch->n_requests < FILE_QUEUE;
+	if (has_room)
+		watch->requests[watch->n_requests++] = (struct file_request){
+			.domain = domain, .image = image, .file = vma->file};
+	pthread_mutex_unlock(&watch->lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
+				   struct vmop_guest_file_symbols *ret)
+{
+	pthread_mutex_lock(&watch->lock);
+	bool has_one = watch->n_results > 0;
+	if (has_one) {
+		*ret = watch->results[0];
+		memmove(watch->results, watch->results + 1, --watch->n_results * sizeof(*ret));
+	}
+	pthread_mutex_unlock(&watch->lock);
+	return has_one;
+}
