@@ -188,30 +188,30 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 			sample->ip, sample->weight_events);
 }
 
-/* Where in a guest that may be looked into. */
+/* A passive guest's sample, without more than its kernel's text to go by. */
 static void place_guest(struct vmop_attribution *attribution, struct placing *placing,
-			struct vmop_domain *domain, const struct vmop_sample *sample, int32_t vcpu)
+			struct vmop_domain *domain, const struct vmop_sample *sample)
 {
 	bool is_kernel = placing->key.mode == VMOP_MODE_KERNEL;
 	struct vmop_image *text =
 		is_kernel ? vmop_text_map_find(&domain->text, sample->ip) : NULL;
-	struct vmop_guest_place place = {
-		.image = text ? text : is_kernel ? domain->kernel : domain->user,
-		.offset = sample->ip - (text ? text->base : 0),
-		.certainty = VMOP_CERTAIN_EXACT,
-	};
-	if (domain->view)
-		domain->view->locate(domain->view, sample, placing->key.mode, vcpu, &place);
-	placing->image = place.image;
-	placing->offset = place.offset;
-	placing->key.task = place.task;
-	placing->key.certainty = place.certainty;
+	placing->image = text ? text : is_kernel ? domain->kernel : domain->user;
+	placing->offset = sample->ip - (text ? text->base : 0);
 	put(attribution, placing, sample->weight_events);
 }
 
-static void guest_sample(struct vmop_attribution *attribution, struct placing *placing,
-			 struct vmop_process *process, const struct vmop_sample *sample)
+/* A guest's sample that was held: see guests.h. */
+static void put_placed(void *arg, const struct vmop_guest_placed *placed)
 {
+	struct placing placing = {.image = placed->image, .offset = placed->offset};
+	memcpy(&placing.key, &placed->key, sizeof(placing.key));
+	put(arg, &placing, placed->weight_events);
+}
+
+static void guest_sample(struct vmop_attribution *attribution, struct placing *placing,
+			 struct vmop_process *process, const struct vmop_record *record)
+{
+	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *domain =
 		process ? vmop_domains_meet(attribution->domains, process) : NULL;
 	/* Not by the flags, which are wrong for some percent of the samples before Linux 6.12. */
@@ -238,8 +238,11 @@ static void guest_sample(struct vmop_attribution *attribution, struct placing *p
 		domain->kind = VMOP_DOMAIN_OPAQUE;
 		domain->is_stored = false;
 	}
+	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
+	    vmop_guests_hold(attribution->guests, domain, &placing->key, record, number))
+		return;
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
-		place_guest(attribution, placing, domain, sample, number);
+		place_guest(attribution, placing, domain, sample);
 	else
 		put_why(attribution, placing,
 			domain->kind == VMOP_DOMAIN_UNSELECTED ? VMOP_WHY_UNSELECTED :
@@ -267,7 +270,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	 * a vCPU is loaded: what tells those has its place here.)
 	 */
 	if (sample->flags & VMOP_SAMPLE_GUEST)
-		guest_sample(attribution, &placing, process, sample);
+		guest_sample(attribution, &placing, process, record);
 	else
 		host_sample(attribution, &placing, process, record);
 }
@@ -336,6 +339,8 @@ static void read_queued(struct vmop_attribution *attribution)
 
 void vmop_attribution_settle(struct vmop_attribution *attribution)
 {
+	if (attribution->guests)
+		vmop_guests_settle(attribution->guests, put_placed, attribution);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot;
 	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot;

@@ -12,6 +12,7 @@
 
 #include "daemon/aggregate.h"
 #include "daemon/domain.h"
+#include "daemon/guests.h"
 #include "daemon/kernel.h"
 #include "daemon/process.h"
 #include "vmop/record.h"
@@ -26,6 +27,7 @@ struct vmop_attribution {
 	struct vmop_domains *domains;
 	struct vmop_kernel *kernel;
 	struct vmop_aggregate *aggregate;
+	struct vmop_guests *guests; /* NULL: nothing looks into guests */
 	unsigned separate; /* enum vmop_separate */
 	uint32_t n_events;
 
@@ -45,7 +47,8 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 
 /*
  * Before the interval is stored: reads the maps of queued processes, looks for
- * kernel modules that came, and gives samples that these explain their place.
+ * kernel modules that came, and gives samples that these explain their place, and
+ * those of guests that were held.
  */
 void vmop_attribution_settle(struct vmop_attribution *attribution);
 

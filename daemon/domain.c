@@ -39,8 +39,6 @@ static void domain_free(struct vmop_domains *domains, struct vmop_domain *domain
 {
 	if (!domain)
 		return;
-	if (domain->view)
-		domain->view->destroy(domain->view);
 	vmop_text_map_deinit(&domain->text, domains->images);
 	vmop_image_unref(domains->images, domain->kernel);
 	vmop_image_unref(domains->images, domain->user);

@@ -22,24 +22,7 @@
 #define VMOP_DOMAINS_MAX 4096 /* in a session; later guests are [guest limit] */
 #define VMOP_VCPUS_MAX 16384  /* that run at one time */
 
-/* Where a guest's sample belongs, as far as its kernel or VMM tell. */
-struct vmop_guest_place {
-	struct vmop_image *image; /* of the guest's domain */
-	uint64_t offset;
-	uint32_t task;	   /* id of one of the guest's tasks; 0: not known */
-	uint8_t certainty; /* enum vmop_certainty */
-};
-
-/*
- * What sees into a guest beyond its kernel's text map.  locate is on the
- * per-sample path: it allocates nothing, and false means that it doesn't know.
- * ret comes filled with what is known without it.
- */
-struct vmop_guest_view {
-	bool (*locate)(struct vmop_guest_view *view, const struct vmop_sample *sample,
-		       enum vmop_mode mode, int32_t vcpu, struct vmop_guest_place *ret);
-	void (*destroy)(struct vmop_guest_view *view);
-};
+struct vmop_guest_inside;
 
 struct vmop_vcpu {
 	uint32_t tid;
@@ -66,7 +49,7 @@ struct vmop_domain {
 
 	struct vmop_image *kernel, *user; /* "[guest NAME kernel]", ... */
 	struct vmop_text_map text;	  /* of its kernel, where that is known */
-	struct vmop_guest_view *view;	  /* NULL: none */
+	struct vmop_guest_inside *inside; /* of guests.h; NULL: nobody looks into it */
 	const char *symbols_from;	  /* see vmop_domain_stats.image */
 
 	struct vmop_vcpu *vcpus;

@@ -217,6 +217,26 @@ struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain
 	return image;
 }
 
+struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
+					  const char *path, const struct vmop_build_id *build_id)
+{
+	/* A path that has another build-id now is another image: its first bytes tell. */
+	struct image_key head = {.domain = domain, .kind = VMOP_IMAGE_FILE};
+	memcpy(&head.inode_or_base, build_id->bytes, sizeof(head.inode_or_base));
+	union key_buffer buffer;
+	unsigned len = key_fill(&buffer, &head, path);
+	struct vmop_image *image;
+	HASH_FIND(hh, images->by_key, &buffer, len, image);
+	if (image)
+		return vmop_image_ref(image);
+	image = vmop_images_new(images, domain, VMOP_IMAGE_FILE, path, 0, 0);
+	if (image->kind != VMOP_IMAGE_FILE)
+		return image; /* there was no room */
+	image->build_id = *build_id;
+	add_key(images, image, &buffer, len);
+	return image;
+}
+
 void vmop_image_unref(struct vmop_images *images, struct vmop_image *image)
 {
 	if (!image || --image->refs)

@@ -39,6 +39,7 @@ struct vmop_image {
 	bool is_sampled;	  /* the current interval has samples of it */
 	bool is_stored;		  /* the session has the row as it is now */
 	bool is_examined;	  /* its file was looked at: build-id, root */
+	bool is_wanted;		  /* a guest's file whose symbols were asked for */
 	/* What says where to look for the file: a process that mapped it, and where. */
 	uint32_t pid;
 	uint64_t map_start, map_end;
@@ -80,6 +81,9 @@ void vmop_images_deinit(struct vmop_images *images);
  */
 struct vmop_image *vmop_images_file(struct vmop_images *images,
 				    const struct vmop_image_file *file);
+/* A file of a guest, known by path and build-id (len 0: not known). */
+struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
+					  const char *path, const struct vmop_build_id *build_id);
 /* One image for each (domain, kind, name, base). */
 struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain,
 				     enum vmop_image_kind kind, const char *name, uint64_t base,

@@ -5,6 +5,10 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/attribute.c daemon/attribute.h \
 	daemon/domain.c daemon/domain.h \
 	daemon/examine.c daemon/examine.h \
+	daemon/guest-task.c daemon/guest-task.h \
+	daemon/guest-view.c daemon/guest-view.h \
+	daemon/guest-watch.c daemon/guest-watch.h \
+	daemon/guests.c daemon/guests.h \
 	daemon/identify.c daemon/identify.h \
 	daemon/idmap.c daemon/idmap.h \
 	daemon/image.c daemon/image.h \

@@ -32,6 +32,7 @@ struct vmop_profiler {
 	struct vmop_domains domains;
 	struct vmop_aggregate aggregate;
 	struct vmop_attribution attribution;
+	struct vmop_guests *guests; /* NULL: nothing looks into guests */
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
 	uint64_t own_mount_ns;
@@ -138,6 +139,11 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					   VMOP_IMAGE_VDSO, "[vdso]", 0, 0);
 	if (profiler->root)
 		vmop_examine_vdso(&profiler->images, profiler->vdso);
+	if (profiler->root && options->guest_cpu_permille)
+		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
+					 options->guest_cpu_permille, &profiler->guests);
+	if (err)
+		return err;
 	profiler->attribution = (struct vmop_attribution){
 		.images = &profiler->images,
 		.tasks = &profiler->tasks,
@@ -145,6 +151,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.domains = &profiler->domains,
 		.kernel = &profiler->kernel,
 		.aggregate = &profiler->aggregate,
+		.guests = profiler->guests,
 		.separate = options->separate,
 		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
 	};
@@ -174,6 +181,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 {
 	if (!profiler)
 		return;
+	vmop_guests_destroy(profiler->guests);
 	vmop_processes_deinit(&profiler->processes);
 	vmop_domains_deinit(&profiler->domains);
 	vmop_kernel_deinit(&profiler->kernel);
@@ -278,20 +286,23 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
 		if (process)
 			vmop_domains_consider(&profiler->domains, process);
 	}
-	vmop_domains_tick(&profiler->domains);
+	vmop_profiler_tick(profiler);
 	return NULL;
 }
 
 struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler)
 {
 	vmop_domains_tick(&profiler->domains);
+	if (profiler->guests)
+		vmop_guests_tick(profiler->guests);
 	vmop_processes_check(&profiler->processes, CHECKS_A_TICK);
 	return NULL;
 }
 
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
 {
-	return vmop_aggregate_is_nearly_full(&profiler->aggregate);
+	return vmop_aggregate_is_nearly_full(&profiler->aggregate) ||
+	       (profiler->guests && vmop_guests_want_flush(profiler->guests));
 }
 
 /* Brings the loss counters up to date with what others have counted. */
@@ -363,7 +374,7 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 		char comm[VMOP_COMM_BYTES], cgroup[4096];
 		struct vmop_db_task row = {
 			.id = task->id,
-			.domain = VMOP_DOMAIN_ID_HOST,
+			.domain = task->domain,
 			.pid = task->pid,
 			.tid = task->tid,
 			.start_time_ns = task->start_ns ? task->start_ns +
@@ -450,6 +461,12 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 	return err;
 }
 
+void vmop_profiler_end(struct vmop_profiler *profiler)
+{
+	if (profiler->guests)
+		vmop_guests_end(profiler->guests);
+}
+
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret)
 {
 	*ret = (struct vmop_profiler_stats){
@@ -480,6 +497,7 @@ bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
 		.samples_hypervisor = domain->samples_hypervisor,
 		.samples_vmm = domain->samples_vmm,
 		.image = domain->symbols_from,
+		.view = vmop_guests_view(profiler->guests, domain),
 	};
 	return true;
 }

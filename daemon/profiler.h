@@ -21,6 +21,7 @@
 #include "libdb/db.h"
 #include "libutil/error.h"
 
+struct vmop_guest_view; /* guest-view.h */
 struct vmop_profiler;
 
 /* What keeps samples apart beyond event, domain, process, image and mode (--separate). */
@@ -47,6 +48,11 @@ struct vmop_profiler_options {
 	const struct vmop_passive_image *passive_images; /* n_passive_domains of them, or NULL */
 	/* Where the host kernel's symbols come from: a vmlinux or System.map; NULL: /proc/kallsyms. */
 	const char *vmlinux;
+	/*
+	 * What looking into passive guests may cost, in thousandths of one CPU; 0: their
+	 * memory is not looked at.
+	 */
+	unsigned guest_cpu_permille;
 	/* Where /proc and /sys are; "" but for tests. */
 	const char *proc_root;
 	bool is_replay; /* the records are not of this machine: look at nothing here */
@@ -89,6 +95,9 @@ bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler);
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns);
 
+/* The next flush is the last: nothing is held back for later any more. */
+void vmop_profiler_end(struct vmop_profiler *profiler);
+
 struct vmop_profiler_stats {
 	uint64_t samples;	   /* attributed or not */
 	uint64_t unattributed;	   /* in a "[...]" image that says why */
@@ -107,6 +116,7 @@ struct vmop_domain_stats {
 	uint64_t samples_guest_user, samples_guest_kernel, samples_hypervisor, samples_vmm;
 	/* for the host itself: samples_guest_* are its own user and kernel samples */
 	const char *image; /* what symbolises its kernel, or why nothing does */
+	const struct vmop_guest_view *view; /* its inside; NULL: nothing known */
 };
 /* i from 0; false past the last. */
 bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,

@@ -34,6 +34,7 @@ void vmop_task_append(struct vmop_tasks *tasks, struct vmop_task *task)
 void vmop_task_renew(struct vmop_tasks *tasks, struct vmop_task *task)
 {
 	struct vmop_task next = {
+		.domain = task->domain,
 		.pid = task->pid,
 		.tid = task->tid,
 		.start_ns = task->start_ns,

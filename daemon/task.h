@@ -34,6 +34,7 @@ void vmop_text_unref(struct vmop_text *text); /* NULL is allowed */
 
 struct vmop_task {
 	uint32_t id; /* 0: no samples so far */
+	uint32_t domain; /* whose task it is */
 	uint32_t pid, tid; /* tid 0: the whole process */
 	uint64_t start_ns; /* CLOCK_MONOTONIC; 0 not known */
 	char comm[VMOP_COMM_BYTES];

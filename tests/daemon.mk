@@ -7,7 +7,7 @@ TESTS += $(daemon_tests)
 endif
 EXTRA_DIST += tests/unit/daemon-common.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
-daemon_test_ldadd = daemon/libdaemon.la hv-interface/libhvinterface.la libdb/libdb.la \
+daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_daemon_profiler_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profiler_LDADD = $(daemon_test_ldadd)
