@@ -32,6 +32,7 @@ sbin_PROGRAMS += vmopd
 vmopd_SOURCES = \
 	daemon/control.c daemon/control.h \
 	daemon/detach.c daemon/detach.h \
+	daemon/inspect.c daemon/inspect.h \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/privileges.c daemon/privileges.h \
 	daemon/requests.c daemon/requests.h \
@@ -39,6 +40,6 @@ vmopd_SOURCES = \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)
-vmopd_LDADD = daemon/libdaemon.la hv-interface/libhvinterface.la libdb/libdb.la \
+vmopd_LDADD = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsymtab.la libutil/libutil.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(CAPNG_LIBS) \
 	$(SECCOMP_LIBS)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/inspect.h"
 #include "daemon/status.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
@@ -242,6 +243,13 @@ static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *
 	return put_path(reply, daemon);
 }
 
+static struct vmop_error *do_inspect(struct vmop_daemon *daemon, const json_t *request,
+				     json_t *reply)
+{
+	struct vmop_error *err = need_session(daemon);
+	return err ? err : vmop_inspect(daemon->session, request, reply);
+}
+
 static const struct request {
 	const char *name;
 	struct vmop_error *(*act)(struct vmop_daemon *daemon, const json_t *request,
@@ -249,6 +257,7 @@ static const struct request {
 } requests[] = {
 	{"start", do_start}, {"stop", do_stop},	  {"dump", do_dump},
 	{"save", do_save},   {"reset", do_reset}, {"shutdown", do_shutdown},
+	{"inspect", do_inspect},
 };
 #define N_REQUESTS (sizeof(requests) / sizeof(requests[0]))
 

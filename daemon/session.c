@@ -252,6 +252,7 @@ static struct vmop_error *create_profiler(struct vmop_session *session)
 		.n_passive_domains = session->pairing.n,
 		.passive_images = session->pairing.images,
 		.vmlinux = setup->vmlinux,
+		.guest_cpu_permille = setup->guest_cpu_permille,
 		.proc_root = "",
 		.is_replay = session->is_replay,
 	};
@@ -289,6 +290,8 @@ static struct vmop_error *begin_file(struct vmop_session *session)
 static struct vmop_error *finish_file(struct vmop_session *session)
 {
 	struct vmop_error *err = NULL;
+	if (session->profiler)
+		vmop_profiler_end(session->profiler);
 	if (session->profiler && session->is_replay && session->replay_begun_ns)
 		replay_flush(session, session->replay_flushed_ns + 1);
 	else if (session->profiler)

@@ -9,30 +9,12 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "daemon/inspect.h"
 #include "libutil/cleanup.h"
 #include "libutil/protocol.h"
 
 /* A reply has a bound (protocol.h): more domains than this are counted only. */
 #define MAX_DOMAINS 100
-
-static void put_number(json_t *object, const char *name, uint64_t value)
-{
-	json_object_set_new(object, name, json_integer((json_int_t)value));
-}
-
-/* Names come from guests' command lines: bytes that are not UTF-8 become '?', a NULL is null. */
-static void put_text(json_t *object, const char *name, const char *text)
-{
-	json_t *value = text ? json_string(text) : json_null();
-	if (!value) {
-		_cleanup_free_ char *clean = strdup(text);
-		for (char *at = clean; at && *at; at++)
-			if ((unsigned char)*at >= 0x80)
-				*at = '?';
-		value = clean ? json_string(clean) : NULL;
-	}
-	json_object_set_new(object, name, value);
-}
 
 static uint64_t rss_bytes(void)
 {
@@ -50,10 +32,10 @@ static json_t *daemon_json(void)
 	getrusage(RUSAGE_SELF, &usage);
 	double cpu_s = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 		       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-	put_number(object, "pid", (uint64_t)getpid());
-	put_text(object, "version", PACKAGE_VERSION);
+	vmop_json_put_number(object, "pid", (uint64_t)getpid());
+	vmop_json_put_text(object, "version", PACKAGE_VERSION);
 	json_object_set_new(object, "cpu_s", json_real(cpu_s));
-	put_number(object, "rss_bytes", rss_bytes());
+	vmop_json_put_number(object, "rss_bytes", rss_bytes());
 	return object;
 }
 
@@ -63,11 +45,11 @@ static json_t *events_json(const struct vmop_session *session)
 	const struct vmop_event_info *event;
 	for (size_t i = 0; (event = vmop_session_event(session, i)); i++) {
 		json_t *object = json_object();
-		put_text(object, "name", event->name);
-		put_text(object, "unit", event->unit);
-		put_number(object, "period_events", event->period_events);
-		put_number(object, "frequency_hz", event->frequency_hz);
-		put_text(object, "note", event->note);
+		vmop_json_put_text(object, "name", event->name);
+		vmop_json_put_text(object, "unit", event->unit);
+		vmop_json_put_number(object, "period_events", event->period_events);
+		vmop_json_put_number(object, "frequency_hz", event->frequency_hz);
+		vmop_json_put_text(object, "note", event->note);
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -95,18 +77,20 @@ static const char *kind_word(enum vmop_domain_kind kind)
 static json_t *domain_json(const struct vmop_domain_stats *domain)
 {
 	json_t *object = json_object();
-	put_number(object, "id", domain->id);
-	put_text(object, "name", domain->name);
-	put_text(object, "kind", kind_word(domain->kind));
-	put_text(object, "uuid", domain->uuid);
-	put_number(object, "pid", domain->vmm_pid);
-	put_number(object, "vcpus", domain->n_vcpus);
+	vmop_json_put_number(object, "id", domain->id);
+	vmop_json_put_text(object, "name", domain->name);
+	vmop_json_put_text(object, "kind", kind_word(domain->kind));
+	vmop_json_put_text(object, "uuid", domain->uuid);
+	vmop_json_put_number(object, "pid", domain->vmm_pid);
+	vmop_json_put_number(object, "vcpus", domain->n_vcpus);
 	json_object_set_new(object, "running", json_boolean(domain->is_running));
-	put_number(object, "user", domain->samples_guest_user);
-	put_number(object, "kernel", domain->samples_guest_kernel);
-	put_number(object, "hypervisor", domain->samples_hypervisor);
-	put_number(object, "vmm", domain->samples_vmm);
-	put_text(object, "image", domain->image);
+	vmop_json_put_number(object, "user", domain->samples_guest_user);
+	vmop_json_put_number(object, "kernel", domain->samples_guest_kernel);
+	vmop_json_put_number(object, "hypervisor", domain->samples_hypervisor);
+	vmop_json_put_number(object, "vmm", domain->samples_vmm);
+	vmop_json_put_text(object, "image", domain->image);
+	if (domain->kind == VMOP_DOMAIN_PASSIVE)
+		json_object_set_new(object, "inside", vmop_inspect_summary(domain->view));
 	return object;
 }
 
@@ -119,7 +103,7 @@ static void put_domains(json_t *reply, const struct vmop_session *session)
 		if (i < MAX_DOMAINS)
 			json_array_append_new(list, domain_json(&domain));
 	json_object_set_new(reply, "domains", list);
-	put_number(reply, "domains_left_off", i > MAX_DOMAINS ? i - MAX_DOMAINS : 0);
+	vmop_json_put_number(reply, "domains_left_off", i > MAX_DOMAINS ? i - MAX_DOMAINS : 0);
 }
 
 static void put_time(json_t *reply, const char *name, uint64_t time_ns)
@@ -129,15 +113,15 @@ static void put_time(json_t *reply, const char *name, uint64_t time_ns)
 	char text[32];
 	gmtime_r(&seconds, &tm);
 	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	put_text(reply, name, text);
+	vmop_json_put_text(reply, name, text);
 }
 
 static void put_session(json_t *reply, struct vmop_session *session)
 {
 	struct vmop_session_status status;
 	vmop_session_status(session, &status);
-	put_text(reply, "session", status.path);
-	put_text(reply, "source", status.source);
+	vmop_json_put_text(reply, "session", status.path);
+	vmop_json_put_text(reply, "source", status.source);
 	put_time(reply, "since", status.start_ns);
 	json_object_set_new(reply, "uptime_s", json_real((double)status.uptime_ns / 1e9));
 	json_object_set_new(reply, "remaining_s",
@@ -145,21 +129,21 @@ static void put_session(json_t *reply, struct vmop_session *session)
 				    json_null() :
 				    json_real((double)status.duration_left_ns / 1e9));
 	json_object_set_new(reply, "events", events_json(session));
-	put_number(reply, "cpus", status.source_stats.cpus_online);
-	put_number(reply, "samples", status.profiler_stats.samples);
-	put_number(reply, "unattributed", status.profiler_stats.unattributed);
-	put_number(reply, "lost", status.source_stats.lost_records);
-	put_number(reply, "throttled", status.source_stats.throttles);
-	put_number(reply, "unhandled", status.source_stats.unhandled_records);
-	put_number(reply, "malformed", status.source_stats.malformed_records);
-	put_number(reply, "store_full", status.profiler_stats.store_full);
-	put_number(reply, "records", status.source_stats.records);
-	put_number(reply, "source_bytes", status.source_stats.bytes);
-	put_number(reply, "disk_bytes", status.disk_bytes);
-	put_number(reply, "failures", status.failures);
-	put_text(reply, "last_failure", status.last_failure);
-	put_number(reply, "processes", status.profiler_stats.processes);
-	put_number(reply, "images", status.profiler_stats.images);
+	vmop_json_put_number(reply, "cpus", status.source_stats.cpus_online);
+	vmop_json_put_number(reply, "samples", status.profiler_stats.samples);
+	vmop_json_put_number(reply, "unattributed", status.profiler_stats.unattributed);
+	vmop_json_put_number(reply, "lost", status.source_stats.lost_records);
+	vmop_json_put_number(reply, "throttled", status.source_stats.throttles);
+	vmop_json_put_number(reply, "unhandled", status.source_stats.unhandled_records);
+	vmop_json_put_number(reply, "malformed", status.source_stats.malformed_records);
+	vmop_json_put_number(reply, "store_full", status.profiler_stats.store_full);
+	vmop_json_put_number(reply, "records", status.source_stats.records);
+	vmop_json_put_number(reply, "source_bytes", status.source_stats.bytes);
+	vmop_json_put_number(reply, "disk_bytes", status.disk_bytes);
+	vmop_json_put_number(reply, "failures", status.failures);
+	vmop_json_put_text(reply, "last_failure", status.last_failure);
+	vmop_json_put_number(reply, "processes", status.profiler_stats.processes);
+	vmop_json_put_number(reply, "images", status.profiler_stats.images);
 	put_domains(reply, session);
 }
 
@@ -168,10 +152,10 @@ json_t *vmop_status_reply(struct vmop_session *session, const char *last, const 
 	json_t *reply = vmop_protocol_ok();
 	if (!reply)
 		return NULL;
-	put_text(reply, "state", session ? "sampling" : "idle");
+	vmop_json_put_text(reply, "state", session ? "sampling" : "idle");
 	json_object_set_new(reply, "daemon", daemon_json());
-	put_text(reply, "session_dir", session_dir);
-	put_text(reply, "last_session", last);
+	vmop_json_put_text(reply, "session_dir", session_dir);
+	vmop_json_put_text(reply, "last_session", last);
 	if (session)
 		put_session(reply, session);
 	return reply;

@@ -217,6 +217,27 @@ static struct vmop_error *set_flush_interval(struct vmop_setup *setup, const cha
 	return NULL;
 }
 
+static struct vmop_error *set_guest_cpu(struct vmop_setup *setup, const char *key,
+					const char *value)
+{
+	_cleanup_free_ char *number = strndup(value, strcspn(value, "%"));
+	double percent = -1;
+	char *end = NULL;
+	if (!number)
+		return &vmop_error_no_memory;
+	if (*number >= '0' && *number <= '9')
+		percent = strtod(number, &end);
+	const char *rest = value + strlen(number);
+	bool is_good = end && !*end && (!*rest || !strcmp(rest, "%"));
+	if (!is_good || percent > 100)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "%s: '%s' is not a part of one CPU between 0 and 100%%, in "
+				      "steps of 0.1%%",
+				      key, value);
+	setup->guest_cpu_permille = (unsigned)(percent * 10 + 0.5);
+	return NULL;
+}
+
 static struct vmop_error *set_rollup(struct vmop_setup *setup, const char *key, const char *value)
 {
 	uint64_t minute_ns = 0, hour_ns = 0;
@@ -357,6 +378,12 @@ static void put_flush_interval(FILE *out, const char *key, const struct vmop_set
 	fputc('\n', out);
 }
 
+static void put_guest_cpu(FILE *out, const char *key, const struct vmop_setup *setup)
+{
+	fprintf(out, "%s = %u.%u%%\n", key, setup->guest_cpu_permille / 10,
+		setup->guest_cpu_permille % 10);
+}
+
 static void put_rollup(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	fprintf(out, "%s = ", key);
@@ -393,6 +420,7 @@ static const struct setup_key {
 	{"session-dir", set_session_dir, put_session_dir, NO_LIST},
 	{"passive-domains", set_passive_domains, put_passive_domains, LIST_AT(passive_domains)},
 	{"passive-images", set_passive_images, put_passive_images, LIST_AT(passive_images)},
+	{"guest-cpu", set_guest_cpu, put_guest_cpu, NO_LIST},
 	{"buffer-size", set_buffer_size, put_buffer_size, NO_LIST},
 	{"flush-interval", set_flush_interval, put_flush_interval, NO_LIST},
 	{"rollup", set_rollup, put_rollup, NO_LIST},
@@ -426,6 +454,7 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 	*setup = (struct vmop_setup){
 		.session_dir = strdup(VMOP_STATEDIR),
 		.flush_ns = second_ns,
+		.guest_cpu_permille = 10,
 		.minute_after_ns = 600 * second_ns,
 		.hour_after_ns = 86400 * second_ns,
 		.session_mode = 0644,

@@ -46,6 +46,7 @@ struct vmop_setup {
 	char *session_dir;		/* absolute; never NULL */
 	struct vmop_setup_list passive_domains; /* never empty: "all", "none", or names */
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
+	unsigned guest_cpu_permille;	/* looking into guests may cost, of one CPU; 0: don't */
 	uint64_t buffer_bytes;		/* a CPU; 0: the source's default */
 	uint64_t flush_ns;		/* 0.1 s .. 1 h */
 	uint64_t minute_after_ns;	/* age at which 1 s intervals become 1 min; 0: never */

@@ -16,6 +16,7 @@
 #include "libutil/run-dir.h"
 #include "opcontrol/command.h"
 #include "opcontrol/daemon.h"
+#include "opcontrol/inspect.h"
 #include "opcontrol/status.h"
 
 /* ---- set-up -------------------------------------------------------------------- */
@@ -249,6 +250,17 @@ static struct vmop_error *do_status(struct control_request *request, int *ret_st
 	return request->json ? control_status_json(reply) : control_status_table(reply);
 }
 
+static struct vmop_error *do_inspect(struct control_request *request, int *ret_status)
+{
+	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+	(void)ret_status;
+	struct vmop_error *err = control_inspect_ask(request->name, &reply);
+	if (err)
+		return err;
+	return request->json ? control_status_json(reply) :
+			       control_inspect_table(reply, request->verbosity > 0);
+}
+
 static struct vmop_error *do_deinit(struct control_request *request, int *ret_status)
 {
 	_cleanup_close_ int fd = -1;
@@ -305,6 +317,8 @@ const struct control_action control_actions[] = {
 	{"save", 'v' << 8, "NAME", "Keep the current session as NAME", CONTROL_TAKES_DIR, do_save},
 	{"status", 'T' << 8, NULL, "Show what is sampled, stored and lost", CONTROL_TAKES_JSON,
 	 do_status},
+	{"inspect", 'N' << 8, "DOMAIN", "Show what is known of the inside of a guest",
+	 CONTROL_TAKES_JSON, do_inspect},
 	{"run", 'r' << 8, NULL, "Sample while the COMMAND behind -- runs",
 	 CONTROL_TAKES_SETUP | CONTROL_TAKES_DURATION | CONTROL_TAKES_COMMAND, do_run},
 	{"deinit", 'I' << 8, NULL, "End vmopd and remove its run-time files", 0, do_deinit},

@@ -24,7 +24,7 @@ struct control_request {
 	const char *changed[CONTROL_MAX_CHANGED]; /* keys that options set */
 	size_t n_changed;
 	uint64_t duration_ns; /* 0: not given */
-	const char *name;     /* of --save */
+	const char *name;     /* of --save and --inspect */
 	char **command;	      /* of --run, NULL-terminated */
 	bool json;
 	int verbosity;

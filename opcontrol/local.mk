@@ -4,6 +4,8 @@ vmopcontrol_SOURCES = \
 	opcontrol/actions.c opcontrol/actions.h \
 	opcontrol/command.c opcontrol/command.h \
 	opcontrol/daemon.c opcontrol/daemon.h \
+	opcontrol/inspect.c opcontrol/inspect.h \
+	opcontrol/show.c opcontrol/show.h \
 	opcontrol/status.c opcontrol/status.h \
 	opcontrol/vmopcontrol.c
 vmopcontrol_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS)

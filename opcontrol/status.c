@@ -1,57 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opcontrol/status.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <libsmartcols.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t number(const json_t *object, const char *name)
-{
-	return (uint64_t)json_integer_value(json_object_get(object, name));
-}
-
-static double real(const json_t *object, const char *name)
-{
-	return json_number_value(json_object_get(object, name));
-}
-
-static const char *text(const json_t *object, const char *name)
-{
-	return json_string_value(json_object_get(object, name));
-}
-
-/* A guest chooses its own name: nothing of it may steer the terminal. */
-static void put_clean(const char *raw, size_t len)
-{
-	for (; raw && *raw && len--; raw++)
-		putchar((unsigned char)*raw < ' ' || *raw == 0x7f ? '?' : *raw);
-}
-
-#define LABEL_WIDTH 12
-#define LINE_WIDTH 80
-
-/* Broken at blanks, so that it keeps to its column. */
-static void put_row(const char *label, const char *value)
-{
-	size_t column = LABEL_WIDTH;
-	printf("%-*s", LABEL_WIDTH, label);
-	while (value && *value) {
-		size_t blanks = strspn(value, " "), len = strcspn(value + blanks, " ");
-		if (column > LABEL_WIDTH && column + blanks + len > LINE_WIDTH) {
-			printf("\n%*s", LABEL_WIDTH, "");
-			column = LABEL_WIDTH;
-			value += blanks;
-			blanks = 0;
-		}
-		put_clean(value, blanks + len);
-		value += blanks + len;
-		column += blanks + len;
-	}
-	putchar('\n');
-}
+#include "opcontrol/show.h"
 
 static void put_span(double seconds)
 {
@@ -78,21 +34,21 @@ static void put_events(const json_t *status)
 	size_t i;
 	const json_t *event;
 	json_array_foreach(json_object_get(status, "events"), i, event) {
-		uint64_t hz = number(event, "frequency_hz");
+		uint64_t hz = control_number(event, "frequency_hz");
 		printf("%-12s", "event");
-		put_clean(text(event, "name"), SIZE_MAX);
-		uint64_t period = number(event, "period_events");
-		const char *unit = text(event, "unit");
+		control_put_clean(control_text(event, "name"), SIZE_MAX);
+		uint64_t period = control_number(event, "period_events");
+		const char *unit = control_text(event, "unit");
 		if (hz)
 			printf(" at %" PRIu64 " Hz", hz);
 		else if (unit && !strcmp(unit, "ns") && period)
 			printf(" at %.4g Hz", 1e9 / (double)period);
 		else
 			printf(" every %" PRIu64 " %s", period, unit);
-		printf(" on %" PRIu64 " CPU%s\n", number(status, "cpus"),
-		       number(status, "cpus") == 1 ? "" : "s");
-		if (text(event, "note"))
-			put_row("", text(event, "note"));
+		printf(" on %" PRIu64 " CPU%s\n", control_number(status, "cpus"),
+		       control_number(status, "cpus") == 1 ? "" : "s");
+		if (control_text(event, "note"))
+			control_put_row("", control_text(event, "note"));
 	}
 }
 
@@ -108,14 +64,14 @@ static void put_losses(const json_t *status)
 	printf("%-12s", "not stored");
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
 		printf("%s%s %" PRIu64, i ? ", " : "", losses[i].label,
-		       number(status, losses[i].member));
+		       control_number(status, losses[i].member));
 	putchar('\n');
 }
 
 static void put_samples(const json_t *status)
 {
-	uint64_t samples = number(status, "samples"), unknown = number(status, "unattributed");
-	printf("%-*s%" PRIu64 ", %" PRIu64 " of them unattributed", LABEL_WIDTH, "samples", samples,
+	uint64_t samples = control_number(status, "samples"), unknown = control_number(status, "unattributed");
+	printf("%-*s%" PRIu64 ", %" PRIu64 " of them unattributed", CONTROL_LABEL_WIDTH, "samples", samples,
 	       unknown);
 	if (samples)
 		printf(" (%.2f %%)", 100.0 * (double)unknown / (double)samples);
@@ -127,15 +83,15 @@ static bool add_count(struct libscols_line *line, size_t column, const json_t *d
 {
 	char count[24] = "-";
 	if (is_known)
-		snprintf(count, sizeof(count), "%" PRIu64, number(domain, name));
+		snprintf(count, sizeof(count), "%" PRIu64, control_number(domain, name));
 	return scols_line_set_data(line, column, count) == 0;
 }
 
 static bool add_domain(struct libscols_table *table, const json_t *domain)
 {
 	struct libscols_line *line = scols_table_new_line(table, NULL);
-	bool is_guest = number(domain, "id") != 0;
-	const char *name = text(domain, "name");
+	bool is_guest = control_number(domain, "id") != 0;
+	const char *name = control_text(domain, "name");
 	char shown[256];
 	snprintf(shown, sizeof(shown), "%s%s", name ? name : "?",
 		 is_guest && !json_is_true(json_object_get(domain, "running")) ? " (ended)" : "");
@@ -176,42 +132,42 @@ static struct vmop_error *put_domains(const json_t *status)
 	size_t i;
 	json_array_foreach(domains, i, domain) {
 		putchar('\n');
-		put_clean(text(domain, "name"), SIZE_MAX);
-		if (number(domain, "id"))
-			printf(": %s", text(domain, "kind"));
-		if (text(domain, "uuid")) {
+		control_put_clean(control_text(domain, "name"), SIZE_MAX);
+		if (control_number(domain, "id"))
+			printf(": %s", control_text(domain, "kind"));
+		if (control_text(domain, "uuid")) {
 			fputs(", uuid ", stdout);
-			put_clean(text(domain, "uuid"), SIZE_MAX);
+			control_put_clean(control_text(domain, "uuid"), SIZE_MAX);
 		}
 		fputs("\n  kernel symbols: ", stdout);
-		put_clean(text(domain, "image") ? text(domain, "image") : "none", SIZE_MAX);
+		control_put_clean(control_text(domain, "image") ? control_text(domain, "image") : "none", SIZE_MAX);
 	}
 	putchar('\n');
-	if (number(status, "domains_left_off"))
-		printf("and %" PRIu64 " more domains\n", number(status, "domains_left_off"));
+	if (control_number(status, "domains_left_off"))
+		printf("and %" PRIu64 " more domains\n", control_number(status, "domains_left_off"));
 	return NULL;
 }
 
 static void put_session(const json_t *status)
 {
 	const json_t *remaining = json_object_get(status, "remaining_s");
-	printf("%-12s%s, for ", "since", text(status, "since"));
-	put_span(real(status, "uptime_s"));
+	printf("%-12s%s, for ", "since", control_text(status, "since"));
+	put_span(control_real(status, "uptime_s"));
 	if (json_is_number(remaining)) {
 		fputs(", ends in ", stdout);
 		put_span(json_number_value(remaining));
 	}
 	printf("\n%-12s", "session");
-	put_clean(text(status, "session"), SIZE_MAX);
+	control_put_clean(control_text(status, "session"), SIZE_MAX);
 	fputs(", ", stdout);
-	put_size(number(status, "disk_bytes"));
+	put_size(control_number(status, "disk_bytes"));
 	putchar('\n');
 	put_events(status);
 	put_samples(status);
 	put_losses(status);
-	if (number(status, "failures")) {
-		printf("%-12s%" PRIu64 ", the last: ", "failures", number(status, "failures"));
-		put_clean(text(status, "last_failure"), SIZE_MAX);
+	if (control_number(status, "failures")) {
+		printf("%-12s%" PRIu64 ", the last: ", "failures", control_number(status, "failures"));
+		control_put_clean(control_text(status, "last_failure"), SIZE_MAX);
 		putchar('\n');
 	}
 }
@@ -219,15 +175,15 @@ static void put_session(const json_t *status)
 struct vmop_error *control_status_table(const json_t *status)
 {
 	const json_t *daemon = json_object_get(status, "daemon");
-	const char *state = text(status, "state");
+	const char *state = control_text(status, "state");
 	bool is_sampling = state && !strcmp(state, "sampling");
-	printf("%-12s%s: %s, pid %" PRIu64 ", %.2f s of CPU, ", "vmopd", text(daemon, "version"),
-	       state ? state : "?", number(daemon, "pid"), real(daemon, "cpu_s"));
-	put_size(number(daemon, "rss_bytes"));
+	printf("%-12s%s: %s, pid %" PRIu64 ", %.2f s of CPU, ", "vmopd", control_text(daemon, "version"),
+	       state ? state : "?", control_number(daemon, "pid"), control_real(daemon, "cpu_s"));
+	put_size(control_number(daemon, "rss_bytes"));
 	fputs(" of memory\n", stdout);
 	if (!is_sampling) {
-		if (text(status, "last_session"))
-			put_row("session", text(status, "last_session"));
+		if (control_text(status, "last_session"))
+			control_put_row("session", control_text(status, "last_session"));
 		return NULL;
 	}
 	put_session(status);

@@ -25,6 +25,7 @@ enum option_key {
 	KEY_SESSION_DIR,
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
+	KEY_GUEST_CPU,
 	KEY_DURATION,
 	KEY_JSON,
 	KEY_CONFIG,
@@ -35,8 +36,8 @@ enum option_key {
 
 enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 
-#define N_OTHER_OPTIONS 16
-#define N_ACTION_OPTIONS 12
+#define N_OTHER_OPTIONS 17
+#define N_ACTION_OPTIONS 13
 
 static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
@@ -52,10 +53,12 @@ static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	 "Guests to see into: names, uuids, pids, all (default) or none", GROUP_SETUP},
 	{"passive-images", KEY_PASSIVE_IMAGES, "LIST", 0,
 	 "Their kernels' symbols, FILE[+0xOFFSET] each, paired by position", GROUP_SETUP},
+	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
+	 "What looking into guests may cost, of one CPU (default: 1%; 0: don't)", GROUP_SETUP},
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
-	{"json", KEY_JSON, NULL, 0, "With --status: for scripts", GROUP_OTHER},
+	{"json", KEY_JSON, NULL, 0, "With --status, --inspect: for scripts", GROUP_OTHER},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", GROUP_OTHER},
 	{"verbose", 'V', NULL, 0, "Say more; twice: all", GROUP_OTHER},
@@ -146,6 +149,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_PASSIVE_IMAGES:
 		add_change(arguments, "passive-images", arg);
 		return 0;
+	case KEY_GUEST_CPU:
+		add_change(arguments, "guest-cpu", arg);
+		return 0;
 	case KEY_DURATION:
 		if (!vmop_parse_duration_ns(arg, &request->duration_ns) || !request->duration_ns)
 			bad_usage(vmop_error_new(
@@ -215,7 +221,7 @@ static struct vmop_error *check_together(const struct arguments *arguments)
 	if (request->duration_ns && !(action->takes & CONTROL_TAKES_DURATION))
 		return vmop_error_new(VMOP_ERROR_USAGE, "--duration goes with --start or --run");
 	if (request->json && !(action->takes & CONTROL_TAKES_JSON))
-		return vmop_error_new(VMOP_ERROR_USAGE, "--json goes with --status");
+		return vmop_error_new(VMOP_ERROR_USAGE, "--json goes with --status or --inspect");
 	for (size_t i = 0; i < arguments->n_changes; i++) {
 		bool is_dir = !strcmp(arguments->changes[i].key, "session-dir");
 		unsigned needed = CONTROL_TAKES_SETUP | (is_dir ? CONTROL_TAKES_DIR : 0);

@@ -52,6 +52,7 @@ static void every_key(void **state)
 			   "session-dir = /tmp/s p a c e\n"
 			   "passive-domains = web, db,4711\n"
 			   "passive-images = /k/web+0x1c000000,,/k/db\n"
+			   "guest-cpu = 2.5%\n"
 			   "buffer-size = 1M\n"
 			   "flush-interval = 0.5s\n"
 			   "rollup = 5m,2h\n"
@@ -67,6 +68,7 @@ static void every_key(void **state)
 	assert_string_equal(setup.passive_domains.items[1], "db");
 	assert_int_equal(setup.passive_images.n, 3);
 	assert_string_equal(setup.passive_images.items[1], "");
+	assert_int_equal(setup.guest_cpu_permille, 25);
 	assert_int_equal(setup.buffer_bytes, 1 << 20);
 	assert_int_equal(setup.flush_ns, 500000000);
 	assert_int_equal(setup.minute_after_ns, 300000000000);
@@ -86,6 +88,7 @@ static void format_is_parsed_again(void **state)
 				   "passive-domains = web\n"
 				   "passive-domains = db\n"
 				   "passive-images = ,/k/db+0x10\n"
+				   "guest-cpu = 2.5%\n"
 				   "buffer-size = 65536\n"
 				   "flush-interval = 1500ms\n"
 				   "rollup = 90s,2h\n"
@@ -136,6 +139,8 @@ static void bad_lines(void **state)
 	refused("buffer-size = 99999999999999999999\n", "buffer-size", "size");
 	refused("flush-interval = 0\n", "flush-interval", "100ms");
 	refused("flush-interval = 1y\n", "1y", "100ms");
+	refused("guest-cpu = much\n", "much", "100%");
+	refused("guest-cpu = 101%\n", "101%", "100%");
 	refused("rollup = soon\n", "soon", "10m,1d");
 	refused("rollup = 10m,soon\n", "soon", "10m,1d");
 	refused("rollup = 1s,1d\n", "1s", "1m");

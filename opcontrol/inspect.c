@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opcontrol/inspect.h"
+
+#include <inttypes.h>
+#include <libsmartcols.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/protocol.h"
+#include "opcontrol/daemon.h"
+#include "opcontrol/show.h"
+
+/* More pages than any guest that vmopd keeps track of can fill. */
+#define PAGES_MAX 100000
+
+struct vmop_error *control_inspect_ask(const char *domain, json_t **ret)
+{
+	_cleanup_(vmop_json_cleanup) json_t *all = NULL;
+	json_int_t from = 0;
+	for (unsigned page = 0; page < PAGES_MAX; page++) {
+		json_t *request = vmop_protocol_request("inspect"), *reply;
+		json_object_set_new(request, "domain", json_string(domain));
+		json_object_set_new(request, "from", json_integer(from));
+		struct vmop_error *err = control_daemon_ask(request, &reply);
+		if (err)
+			return err;
+		const json_t *next = json_object_get(reply, "next");
+		bool is_last = !json_is_integer(next) || json_integer_value(next) <= from;
+		from = json_integer_value(next);
+		if (!all) {
+			all = reply;
+		} else {
+			json_array_extend(json_object_get(all, "items"),
+					  json_object_get(reply, "items"));
+			json_decref(reply);
+		}
+		if (is_last)
+			break;
+	}
+	json_object_del(all, "next");
+	*ret = vmop_steal(&all);
+	return NULL;
+}
+
+static void put_inside(const json_t *inside)
+{
+	control_put_row("inside", control_text(inside, "state"));
+	if (control_text(inside, "error"))
+		control_put_row("", control_text(inside, "error"));
+	if (!json_object_get(inside, "age_s"))
+		return;
+	printf("%-12s%.1f s ago; so far %.3f s of CPU, %.1f MiB read, %" PRIu64
+	       " torn reads retried\n",
+	       "looked at", control_real(inside, "age_s"), control_real(inside, "cpu_s"),
+	       control_real(inside, "read_bytes") / 1048576, control_number(inside, "retries"));
+}
+
+static void put_kernel(const json_t *kernel)
+{
+	if (!json_is_object(kernel))
+		return;
+	control_put_row("kernel", control_text(kernel, "banner"));
+	if (control_text(kernel, "build_id"))
+		control_put_row("build-id", control_text(kernel, "build_id"));
+	printf("%-12s", "text");
+	control_put_clean(control_text(kernel, "text"), SIZE_MAX);
+	fputs(", KASLR offset ", stdout);
+	control_put_clean(control_text(kernel, "kaslr_offset"), SIZE_MAX);
+	printf("\n%-12s%" PRIu64 " levels%s, %" PRIu64 " CPUs\n", "page tables",
+	       control_number(kernel, "page_table_levels"),
+	       json_is_true(json_object_get(kernel, "kpti")) ? ", KPTI" : "",
+	       control_number(kernel, "cpus"));
+	printf("%-12s%" PRIu64 ", found by ", "symbols", control_number(kernel, "symbols"));
+	control_put_clean(control_text(kernel, "found_by"), SIZE_MAX);
+	const char *offsets = control_text(kernel, "offsets_from");
+	if (offsets && *offsets) {
+		fputs("; struct offsets from ", stdout);
+		control_put_clean(offsets, SIZE_MAX);
+	}
+	putchar('\n');
+}
+
+struct column {
+	const char *title, *member;
+	double width;
+	int flags;
+};
+
+static const struct column module_columns[] = {
+	{"MODULE", "module", 0.3, 0},
+	{"START", "start", 18, 0},
+	{"BYTES", "len_bytes", 9, SCOLS_FL_RIGHT},
+	{"SYMBOLS", "symbols", 8, SCOLS_FL_RIGHT},
+	{"BUILD-ID", "build_id", 0.2, SCOLS_FL_TRUNC},
+};
+static const struct column process_columns[] = {
+	{"PID", "pid", 7, SCOLS_FL_RIGHT},   {"NS-PID", "ns_pid", 7, SCOLS_FL_RIGHT},
+	{"PPID", "ppid", 7, SCOLS_FL_RIGHT}, {"COMM", "comm", 16, 0},
+	{"MAPPINGS", "", 8, SCOLS_FL_RIGHT}, {"CGROUP", "cgroup", 0.4, SCOLS_FL_TRUNC},
+};
+#define N_MODULE_COLUMNS (sizeof(module_columns) / sizeof(module_columns[0]))
+#define N_PROCESS_COLUMNS (sizeof(process_columns) / sizeof(process_columns[0]))
+
+static bool add_line(struct libscols_table *table, const json_t *item,
+		     const struct column *columns, size_t n)
+{
+	struct libscols_line *line = scols_table_new_line(table, NULL);
+	for (size_t i = 0; line && i < n; i++) {
+		const json_t *value = json_object_get(item, columns[i].member);
+		char number[24];
+		const char *shown = json_is_string(value) ? json_string_value(value) : "-";
+		if (!columns[i].member[0])
+			value = NULL;
+		if (json_is_integer(value) || !columns[i].member[0]) {
+			size_t mappings = json_array_size(json_object_get(item, "mappings"));
+			uint64_t shown_number =
+				value ? (uint64_t)json_integer_value(value) :
+					      mappings + control_number(item, "mappings_left_off");
+			snprintf(number, sizeof(number), "%" PRIu64, shown_number);
+			shown = number;
+		}
+		if (scols_line_set_data(line, i, shown))
+			return false;
+	}
+	return line;
+}
+
+/* The items that have a member called `of`, as a table. */
+static bool print_items(const json_t *items, const char *of, const struct column *columns,
+			size_t n)
+{
+	struct libscols_table *table = scols_new_table();
+	bool is_good = table != NULL;
+	for (size_t i = 0; is_good && i < n; i++)
+		is_good = scols_table_new_column(table, columns[i].title, columns[i].width,
+						 columns[i].flags) != NULL;
+	size_t i;
+	const json_t *item;
+	json_array_foreach(items, i, item)
+		if (is_good && json_object_get(item, of))
+			is_good = add_line(table, item, columns, n);
+	if (is_good && scols_table_get_nlines(table)) {
+		putchar('\n');
+		is_good = scols_print_table(table) == 0;
+	}
+	scols_unref_table(table);
+	return is_good;
+}
+
+static void put_mappings(const json_t *items)
+{
+	size_t i, j;
+	const json_t *item, *mapping;
+	json_array_foreach(items, i, item) {
+		const json_t *mappings = json_object_get(item, "mappings");
+		if (!json_array_size(mappings))
+			continue;
+		printf("\n%" PRIu64 " ", control_number(item, "pid"));
+		control_put_clean(control_text(item, "comm"), SIZE_MAX);
+		putchar('\n');
+		json_array_foreach(mappings, j, mapping) {
+			printf("  %s-%s +%" PRIx64 " ", control_text(mapping, "start"),
+			       control_text(mapping, "end"),
+			       control_number(mapping, "file_offset_bytes"));
+			control_put_clean(control_text(mapping, "path"), SIZE_MAX);
+			const char *build_id = control_text(mapping, "build_id");
+			printf("%s%.12s\n", build_id ? " " : "", build_id ? build_id : "");
+		}
+	}
+}
+
+struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings)
+{
+	const json_t *domain = json_object_get(reply, "domain");
+	const json_t *items = json_object_get(reply, "items");
+	printf("%-12s", "domain");
+	control_put_clean(control_text(domain, "name"), SIZE_MAX);
+	printf(", pid %" PRIu64 ", %" PRIu64 " vCPUs seen\n", control_number(domain, "pid"),
+	       control_number(domain, "vcpus"));
+	put_inside(json_object_get(reply, "inside"));
+	put_kernel(json_object_get(reply, "kernel"));
+	if (!print_items(items, "module", module_columns, N_MODULE_COLUMNS) ||
+	    !print_items(items, "pid", process_columns, N_PROCESS_COLUMNS))
+		return &vmop_error_no_memory;
+	if (with_mappings)
+		put_mappings(items);
+	return NULL;
+}
