@@ -104,13 +104,14 @@ static void read_with_holes(struct vmop_view *view, uint64_t address, uint8_t *b
 /* --- symbols ------------------------------------------------------------------ */
 
 /* The symbol table whose token table lies at tokens; NULL when it is none. */
-static struct vmop_kallsyms *unpack_around(struct vmop_view *view, uint64_t tokens,
-					   uint64_t index)
+static struct vmop_kallsyms *unpack_around(struct vmop_view *view, const struct image *image,
+					   uint64_t tokens, uint64_t index)
 {
-	uint64_t start = (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~UINT64_C(4095);
-	if (start < IMAGE_AREA_START || start > tokens)
-		start = IMAGE_AREA_START;
-	size_t len = tokens - start + VMOP_KALLSYMS_AFTER_BYTES;
+	uint64_t first = image->run[0].start, last = image->run[image->runs - 1].end;
+	uint64_t start = tokens - first > VMOP_KALLSYMS_BEFORE_BYTES ?
+				 (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~UINT64_C(4095) : first;
+	size_t len = last - tokens > VMOP_KALLSYMS_AFTER_BYTES ?
+			     tokens - start + VMOP_KALLSYMS_AFTER_BYTES : last - start;
 	_cleanup_free_ uint8_t *window = malloc(len);
 	if (!window)
 		return NULL;
@@ -122,8 +123,8 @@ static struct vmop_kallsyms *unpack_around(struct vmop_view *view, uint64_t toke
 	return kallsyms;
 }
 
-static struct vmop_kallsyms *find_in_run(struct vmop_view *view, const struct run *run,
-					 uint8_t *chunk, int *tables_left)
+static struct vmop_kallsyms *find_in_run(struct vmop_view *view, const struct image *image,
+					 const struct run *run, uint8_t *chunk, int *tables_left)
 {
 	for (uint64_t at = run->start; at < run->end; at += SCAN_CHUNK_BYTES) {
 		size_t len = SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES;
@@ -135,7 +136,7 @@ static struct vmop_kallsyms *find_in_run(struct vmop_view *view, const struct ru
 			if ((*tables_left)-- <= 0)
 				return NULL;
 			struct vmop_kallsyms *kallsyms =
-				unpack_around(view, at + tokens, at + index);
+				unpack_around(view, image, at + tokens, at + index);
 			if (kallsyms)
 				return kallsyms;
 		}
@@ -149,7 +150,7 @@ static struct vmop_kallsyms *find_symbols(struct vmop_view *view, const struct i
 	struct vmop_kallsyms *kallsyms = NULL;
 	int tables_left = MAX_TOKEN_TABLES;
 	for (unsigned int i = 0; chunk && i < image->runs && !kallsyms; i++)
-		kallsyms = find_in_run(view, &image->run[i], chunk, &tables_left);
+		kallsyms = find_in_run(view, image, &image->run[i], chunk, &tables_left);
 	return kallsyms;
 }
 

@@ -6,6 +6,8 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-kallsyms \
+	tests/fuzz/fuzz-libguest \
+	tests/fuzz/fuzz-libguest-kernel \
 	tests/fuzz/fuzz-perf-ring \
 	tests/fuzz/fuzz-stream
 check_PROGRAMS += $(FUZZ_TARGETS)
@@ -16,9 +18,9 @@ LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
 FUZZ_DRIVER = tests/fuzz/driver.c
 LIBFUZZER_FLAGS = $(AM_LDFLAGS)
-TESTS += tests/fuzz/run-libsym tests/fuzz/run-hv-interface
+TESTS += tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface
 endif
-EXTRA_DIST += tests/fuzz/driver.c tests/fuzz/run-libsym tests/fuzz/run-hv-interface \
+EXTRA_DIST += tests/fuzz/driver.c tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface \
 	tests/fuzz/corpus
 
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
@@ -30,6 +32,14 @@ tests_fuzz_fuzz_elf_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_libguest_SOURCES = tests/fuzz/fuzz-libguest.c tests/unit/libguest-synthetic.c \
+	tests/unit/libguest-synthetic.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_libguest_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_libguest_LDADD = libguest/libguest.la libutil/libutil.la
+tests_fuzz_fuzz_libguest_kernel_SOURCES = tests/fuzz/fuzz-libguest-kernel.c \
+	tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_libguest_kernel_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_libguest_kernel_LDADD = libguest/libguest.la libutil/libutil.la
 tests_fuzz_fuzz_perf_ring_SOURCES = tests/fuzz/fuzz-perf-ring.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_perf_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_perf_ring_LDADD = hv-interface/libhvinterface.la
