@@ -40,8 +40,7 @@ static const char *unit_mask_by_number(int event, uint64_t number)
 {
 	pfm_event_attr_info_t info;
 	for (int i = 0; unit_mask_at(event, i, &info); i++) {
-		/* Some PMUs' codes are in place already, in bits 8 to 15 of the config. */
-		if (info.name && (info.code == number || info.code == number << 8))
+		if (info.name && info.code == number)
 			return info.name;
 	}
 	return NULL;

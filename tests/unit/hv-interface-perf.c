@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The perf source on the machine's own kernel, with the clock, which every machine has. */
 #include <cmocka.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -236,6 +237,26 @@ static void what_a_small_ring_loses_is_counted(void **state)
 	vmop_source_close(source);
 }
 
+static void a_ring_that_fills_wakes_its_owner(void **state)
+{
+	(void)state;
+	struct vmop_source *source = open_source("cpu-clock:10000Hz", 1 << 14);
+	struct pollfd poll_fd = {.fd = vmop_source_poll_fd(source), .events = POLLIN};
+	assert_int_equal(poll(&poll_fd, 1, 0), 0);
+	assert_null(vmop_source_start(source));
+	struct seen seen = {.child = burning_child(300)};
+	assert_int_equal(poll(&poll_fd, 1, 60000), 1);
+	drain(source, UINT64_MAX, &seen);
+	assert_true(seen.samples > 0);
+	wait_for(seen.child);
+	assert_null(vmop_source_stop(source));
+	drain(source, UINT64_MAX, &seen);
+	for (long i = sysconf(_SC_NPROCESSORS_ONLN); i > 0; i--)
+		poll(&poll_fd, 1, 0); /* a CPU's wake-up from before the stop is seen once */
+	assert_int_equal(poll(&poll_fd, 1, 0), 0);
+	vmop_source_close(source);
+}
+
 static int may_sample(void **state)
 {
 	(void)state;
@@ -258,6 +279,7 @@ int main(void)
 		cmocka_unit_test(what_is_after_the_horizon_stays),
 		cmocka_unit_test(modes_that_were_not_asked_for_are_left_out),
 		cmocka_unit_test(what_a_small_ring_loses_is_counted),
+		cmocka_unit_test(a_ring_that_fills_wakes_its_owner),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);
 }
