@@ -134,6 +134,17 @@ static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
+/* Ends a walk early; never seen outside. */
+static struct vmop_error seen_enough = {.code = VMOP_ERROR_NOT_FOUND};
+
+static struct vmop_error *add_idle_task(void *arg, const struct vmop_db_task *task)
+{
+	if (task->pid != 0 || task->merged || task->domain != VMOP_DOMAIN_ID_HOST)
+		return NULL;
+	struct vmop_error *err = add_task(arg, task);
+	return err ? err : &seen_enough;
+}
+
 static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image)
 {
 	struct vmop_catalog *catalog = arg;
@@ -239,7 +250,16 @@ static struct vmop_error *add_unexplained(struct vmop_catalog *catalog)
 	return err ? err : add_image(catalog, &image);
 }
 
-static struct vmop_error *load_tables(struct vmop_catalog *catalog, struct vmop_db *db)
+static struct vmop_error *load_tasks(struct vmop_catalog *catalog, struct vmop_db *db,
+				     bool with_tasks)
+{
+	struct vmop_error *err =
+		vmop_db_each_task(db, with_tasks ? add_task : add_idle_task, catalog);
+	return err == &seen_enough ? NULL : err;
+}
+
+static struct vmop_error *load_tables(struct vmop_catalog *catalog, struct vmop_db *db,
+				      bool with_tasks)
 {
 	struct vmop_error *err = add_unexplained(catalog);
 	if (!err)
@@ -247,7 +267,7 @@ static struct vmop_error *load_tables(struct vmop_catalog *catalog, struct vmop_
 	if (!err)
 		err = vmop_db_each_domain(db, add_domain, catalog);
 	if (!err)
-		err = vmop_db_each_task(db, add_task, catalog);
+		err = load_tasks(catalog, db, with_tasks);
 	if (!err)
 		err = vmop_db_each_image(db, add_image, catalog);
 	if (!err)
@@ -350,7 +370,7 @@ static struct vmop_error *unify_tasks(struct vmop_catalog *catalog, unsigned mer
 }
 
 struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog, struct vmop_db *db,
-				     unsigned merge)
+				     unsigned merge, bool with_tasks)
 {
 	*catalog = (struct vmop_catalog){
 		.events.item_bytes = sizeof(struct vmop_event_item),
@@ -360,7 +380,7 @@ struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog, struct vmop_d
 	};
 	struct vmop_error *err = load_facts(catalog, db);
 	if (!err)
-		err = load_tables(catalog, db);
+		err = load_tables(catalog, db, with_tasks);
 	if (!err)
 		err = unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
 	return err ? err : unify_tasks(catalog, merge);

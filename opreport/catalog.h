@@ -90,8 +90,12 @@ enum vmop_merge {
 	VMOP_MERGE_UNITMASK = 1 << 3, /* events that differ behind ':' */
 };
 
+/*
+ * A busy hour has 100,000 tasks: where none but the idle one is of interest, with_tasks false,
+ * what comes behind it is not read.
+ */
 struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog, struct vmop_db *db,
-				     unsigned merge);
+				     unsigned merge, bool with_tasks);
 void vmop_catalog_deinit(struct vmop_catalog *catalog);
 
 /* Fills cgroup_row of all tasks. */

@@ -496,12 +496,19 @@ static struct vmop_error *find_base(struct walk *walk, struct vmop_db *db)
 	return NULL;
 }
 
+static bool needs_tasks(const struct vmop_query *query, const struct vmop_spec *spec)
+{
+	return (query->dimensions & (VMOP_BY_TASK | VMOP_BY_CGROUP)) || query->exclude_dependent ||
+	       spec->tasks.n || spec->tgids.n || spec->tids.n;
+}
+
 static struct vmop_error *prepare(const struct vmop_query *query, const struct vmop_spec *spec,
 				  struct vmop_db *db, struct vmop_result *result)
 {
 	struct vmop_error *err = vmop_db_begin_snapshot(db);
 	if (!err)
-		err = vmop_catalog_load(&result->catalog, db, query->merge);
+		err = vmop_catalog_load(&result->catalog, db, query->merge,
+					needs_tasks(query, spec));
 	if (!err && (query->dimensions & VMOP_BY_CGROUP))
 		err = vmop_catalog_unify_cgroups(&result->catalog);
 	if (!err)

@@ -169,7 +169,7 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 		return err;
 	err = vmop_db_begin_snapshot(db);
 	if (!err)
-		err = vmop_catalog_load(&catalog, db, 0);
+		err = vmop_catalog_load(&catalog, db, 0, false);
 	if (!err)
 		err = vmop_db_each_total(db, &everything, add_samples, session);
 	if (!err)
