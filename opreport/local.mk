@@ -21,6 +21,6 @@ opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLA
 opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil.la \
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS)
 
-bin_PROGRAMS += opreport/vmopreport
-opreport_vmopreport_SOURCES = opreport/vmopreport.c
-opreport_vmopreport_LDADD = opreport/libopreport.la
+bin_PROGRAMS += vmopreport
+vmopreport_SOURCES = opreport/vmopreport.c
+vmopreport_LDADD = opreport/libopreport.la

@@ -65,8 +65,10 @@ static struct vmop_error *print_row(const struct vmop_sheet *sheet, size_t row, 
 		sheet->cell(sheet, row, detail, &sheet->columns[c], &cell);
 		if (c)
 			fputc(',', out);
-		if (cell.is_empty && detail != VMOP_NO_DETAIL)
+		if (cell.is_empty && detail != VMOP_NO_DETAIL) {
+			cell = (struct vmop_cell){0};
 			sheet->cell(sheet, row, VMOP_NO_DETAIL, &sheet->columns[c], &cell);
+		}
 		err = print_cell(&cell, sheet->columns[c].type, out);
 	}
 	fputc('\n', out);

@@ -21,6 +21,7 @@ struct place {
 	size_t slot;  /* in a row's counts */
 	size_t event; /* in totals */
 	size_t image; /* catalog index */
+	uint8_t mode; /* enum vmop_mode */
 	bool is_idle;
 };
 
@@ -100,8 +101,9 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 		group.cpu = (uint32_t)key->cpu + 2;
 	if (dimensions & VMOP_BY_VCPU)
 		group.vcpu = (uint32_t)key->vcpu + 2;
-	if (dimensions & VMOP_BY_MODE)
+	if (dimensions & (VMOP_BY_MODE | VMOP_BY_SYMBOL)) /* likewise */
 		group.mode = key->mode + 1u;
+	ret->mode = key->mode;
 	ret->event = event->slot;
 	ret->slot = event->slot * result->n_parts +
 		    (walk->query->by_part ? part_of(walk->query, key) : 0);
@@ -146,6 +148,26 @@ static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
 	return NULL;
 }
 
+/* rows_tally's counts for (group, value), with a note that they hold samples of this mode. */
+static struct vmop_error *row_at(struct vmop_result *result, uint32_t group, uint64_t value,
+				 uint8_t mode, struct vmop_count **ret, size_t *ret_row)
+{
+	struct vmop_error *err = vmop_tally_at(&result->rows_tally, group, value, ret, ret_row);
+	if (err)
+		return err;
+	if (result->modes_capacity < result->rows_tally.capacity) {
+		size_t capacity = result->rows_tally.capacity;
+		uint8_t *modes = realloc(result->modes, capacity);
+		if (!modes)
+			return &vmop_error_no_memory;
+		memset(modes + result->modes_capacity, 0, capacity - result->modes_capacity);
+		result->modes = modes;
+		result->modes_capacity = capacity;
+	}
+	result->modes[*ret_row] |= (uint8_t)(1u << (mode & 7));
+	return NULL;
+}
+
 static struct vmop_error *take_total(void *arg, const struct vmop_db_total *total)
 {
 	struct walk *walk = arg;
@@ -155,7 +177,8 @@ static struct vmop_error *take_total(void *arg, const struct vmop_db_total *tota
 	if (err || !wanted)
 		return err;
 	struct vmop_count *counts;
-	err = vmop_tally_at(&walk->result->rows_tally, place.group, 0, &counts, NULL);
+	size_t row;
+	err = row_at(walk->result, place.group, 0, place.mode, &counts, &row);
 	if (err)
 		return err;
 	vmop_count_add(&counts[place.slot], total->samples, total->weight_events);
@@ -276,12 +299,15 @@ static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, si
 				     const struct vmop_symbol *symbol, size_t *ret_row)
 {
 	struct vmop_group group = result->groups.items[result->cells.keys[cell].group];
+	uint8_t mode = (uint8_t)(group.mode - 1);
 	group.image = (uint32_t)row_image + 1;
+	if (!(result->dimensions & VMOP_BY_MODE))
+		group.mode = 0;
 	uint32_t number;
 	struct vmop_count *to;
 	struct vmop_error *err = vmop_groups_intern(&result->groups, &group, &number);
 	if (!err)
-		err = vmop_tally_at(&result->rows_tally, number, (uintptr_t)symbol, &to, ret_row);
+		err = row_at(result, number, (uintptr_t)symbol, mode, &to, ret_row);
 	if (err)
 		return err;
 	const struct vmop_count *from = vmop_tally_counts(&result->cells, cell);
@@ -421,6 +447,7 @@ static struct vmop_error *make_rows(struct vmop_result *result)
 			.group = &result->groups.items[tally->keys[i].group],
 			.symbol = symbol,
 			.counts = vmop_tally_counts(tally, i),
+			.modes = result->modes[i],
 			.index = i,
 		};
 		if (symbol)
@@ -563,6 +590,7 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 void vmop_result_deinit(struct vmop_result *result)
 {
 	free(result->rows);
+	free(result->modes);
 	free(result->details);
 	free(result->events);
 	free(result->selected);

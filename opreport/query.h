@@ -71,6 +71,7 @@ struct vmop_row {
 	const char *name;		  /* of symbol, as shown; NULL: not asked for yet */
 	uint64_t address;		  /* of symbol: offset in its file, or address */
 	const struct vmop_count *counts;  /* n_events * n_parts, event first */
+	uint8_t modes;			  /* bits 1 << enum vmop_mode: it has samples of */
 	size_t index;			  /* in rows_tally */
 	size_t first_detail, n_details;
 };
@@ -94,6 +95,8 @@ struct vmop_result {
 	struct vmop_choice choice;
 	struct vmop_groups groups;
 	struct vmop_tally cells, rows_tally;
+	uint8_t *modes; /* by rows_tally's index */
+	size_t modes_capacity;
 	struct vmop_symbols *symbols; /* NULL when not by symbol */
 	unsigned dimensions;
 	size_t n_events, n_parts;

@@ -170,7 +170,8 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 	} columns[] = {
 		{dimensions & VMOP_BY_DOMAIN, COLUMN_DOMAIN, "domain",
 		 shows_domain ? "domain" : NULL, VMOP_CELL_TEXT, false},
-		{dimensions & VMOP_BY_MODE, COLUMN_MODE, "mode", "mode", VMOP_CELL_TEXT, false},
+		{true, COLUMN_MODE, "mode", (dimensions & VMOP_BY_MODE) ? "mode" : NULL,
+		 VMOP_CELL_TEXT, false},
 		{(dimensions & VMOP_BY_CPU) && shows_cpu, COLUMN_CPU, "cpu", "cpu", VMOP_CELL_COUNT,
 		 false},
 		{dimensions & VMOP_BY_VCPU, COLUMN_VCPU, "vcpu", "vcpu", VMOP_CELL_COUNT, false},
@@ -208,10 +209,15 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 
 /* ---- what is in them ------------------------------------------------------ */
 
-static const char *mode_name(uint32_t mode)
+/* The one mode of a row's samples, or "mixed". */
+static const char *mode_name(uint8_t modes)
 {
 	static const char *const names[] = {"unknown", "hypervisor", "kernel", "user"};
-	return mode < sizeof(names) / sizeof(*names) ? names[mode] : names[0];
+	for (size_t mode = 0; mode < sizeof(names) / sizeof(*names); mode++) {
+		if (modes == 1u << mode)
+			return names[mode];
+	}
+	return "mixed";
 }
 
 static const char *image_name(const struct vmop_report *report, const struct vmop_row *row)
@@ -237,7 +243,7 @@ static void name_cell(const struct vmop_report *report, struct vmop_row *row, in
 		ret->text = vmop_row_domain(report->result, row)->name;
 		break;
 	case COLUMN_MODE:
-		ret->text = mode_name(row->group->mode - 1);
+		ret->text = mode_name(row->modes);
 		break;
 	case COLUMN_CPU:
 		number_or_empty(ret, row->group->cpu - 2, row->group->cpu >= 2);

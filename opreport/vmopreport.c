@@ -381,6 +381,8 @@ static void decide(struct settings *settings)
 	settings->arrangement.include_symbols = &settings->include;
 	settings->arrangement.exclude_symbols = &settings->exclude;
 	settings->report.by = settings->by;
+	if (settings->output != &vmop_output_table)
+		settings->report.long_filenames = true; /* programs have room */
 	settings->report.merged_commands = query->merge & VMOP_MERGE_TGID;
 }
 
