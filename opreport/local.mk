@@ -5,6 +5,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/catalog.c opreport/catalog.h \
 	opreport/choice.c opreport/choice.h \
 	opreport/escape.c opreport/escape.h \
+	opreport/fit.c opreport/fit.h \
 	opreport/group.c opreport/group.h \
 	opreport/output.c opreport/output.h \
 	opreport/output-csv.c opreport/output-json.c opreport/output-table.c \

@@ -10,6 +10,13 @@
 
 #include "libutil/cleanup.h"
 #include "opreport/escape.h"
+#include "opreport/fit.h"
+
+#define SEPARATOR "  "
+
+enum {
+	LEAST_COLUMNS = 8 /* no column is made narrower */
+};
 
 static void unref_table(struct libscols_table **table)
 {
@@ -26,21 +33,14 @@ static char *escape(const char *text)
 	return has_utf8 ? vmop_text_escape(text) : vmop_text_escape_ascii(text);
 }
 
-static int set_text(struct libscols_line *line, size_t column, const char *text)
-{
-	if (vmop_text_is_plain_ascii(text))
-		return scols_line_set_data(line, column, text);
-	char *escaped = escape(text);
-	return escaped ? scols_line_refer_data(line, column, escaped) : -ENOMEM;
-}
-
-static int set_cell(struct libscols_line *line, size_t column, enum vmop_cell_type type,
-		    const struct vmop_cell *cell, bool is_detail)
+/* A cell as it is shown, escaped; heap, NULL without memory. */
+static char *cell_text(enum vmop_cell_type type, const struct vmop_cell *cell, bool is_detail)
 {
 	char buffer[40];
 	switch (type) {
 	case VMOP_CELL_TEXT:
-		return set_text(line, column, cell->text);
+		return vmop_text_is_plain_ascii(cell->text) ? strdup(cell->text)
+							    : escape(cell->text);
 	case VMOP_CELL_COUNT:
 		snprintf(buffer, sizeof(buffer), "%" PRIu64, cell->number);
 		break;
@@ -52,15 +52,26 @@ static int set_cell(struct libscols_line *line, size_t column, enum vmop_cell_ty
 			 cell->number);
 		break;
 	}
-	return scols_line_set_data(line, column, buffer);
+	return strdup(buffer);
 }
 
-static int add_line(struct libscols_table *table, const struct vmop_sheet *sheet, size_t row,
-		    size_t detail)
+/*
+ * A table on its way to libsmartcols.  The functions below return 0, or a negative
+ * errno where memory ran out.
+ */
+struct filling {
+	const struct vmop_sheet *sheet;
+	struct libscols_table *table;
+	size_t *widths;	  /* by shown column: what its cells need, then what they get */
+	bool *is_elastic; /* likewise */
+	bool is_fitted;	  /* widths are to be kept to */
+};
+
+/* Calls each for every cell of a row or detail; text is each's to free. */
+static int each_cell(struct filling *filling, size_t row, size_t detail, void *arg,
+		     int (*each)(struct filling *filling, void *arg, size_t shown, char *text))
 {
-	struct libscols_line *line = scols_table_new_line(table, NULL);
-	if (!line)
-		return -ENOMEM;
+	const struct vmop_sheet *sheet = filling->sheet;
 	size_t shown = 0;
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];
@@ -68,49 +79,112 @@ static int add_line(struct libscols_table *table, const struct vmop_sheet *sheet
 			continue;
 		struct vmop_cell cell = {0};
 		sheet->cell(sheet, row, detail, column, &cell);
-		int failed = cell.is_empty ? 0
-					   : set_cell(line, shown, column->type, &cell,
-						      detail != VMOP_NO_DETAIL);
-		if (failed)
-			return failed;
+		if (!cell.is_empty) {
+			char *text = cell_text(column->type, &cell, detail != VMOP_NO_DETAIL);
+			int failed = text ? each(filling, arg, shown, text) : -ENOMEM;
+			if (failed)
+				return failed;
+		}
 		shown++;
 	}
 	return 0;
 }
 
-static int add_columns(struct libscols_table *table, const struct vmop_sheet *sheet)
+static int measure_cell(struct filling *filling, void *arg, size_t shown, char *text)
 {
-	for (size_t c = 0; c < sheet->n_columns; c++) {
-		const struct vmop_column *column = &sheet->columns[c];
-		bool is_number =
-			column->type == VMOP_CELL_COUNT || column->type == VMOP_CELL_PERCENT;
-		int flags = (is_number ? SCOLS_FL_RIGHT : 0) |
-			    (column->is_elastic ? SCOLS_FL_TRUNC : 0);
-		if (column->heading && !scols_table_new_column(table, column->heading, 0, flags))
-			return -ENOMEM;
-	}
+	(void)arg;
+	size_t width = vmop_fit_width(text);
+	if (width > filling->widths[shown])
+		filling->widths[shown] = width;
+	free(text);
 	return 0;
 }
 
-static int fill(struct libscols_table *table, const struct vmop_sheet *sheet)
+static int set_cell(struct filling *filling, void *line, size_t shown, char *text)
 {
-	int failed = add_columns(table, sheet);
-	for (size_t row = 0; row < sheet->n_rows && !failed; row++) {
-		size_t n_details = vmop_sheet_n_details(sheet, row);
-		failed = add_line(table, sheet, row, VMOP_NO_DETAIL);
+	if (filling->is_fitted && filling->is_elastic[shown]) {
+		char *shortened = vmop_fit_shorten(text, filling->widths[shown]);
+		free(text);
+		text = shortened;
+	}
+	return text ? scols_line_refer_data(line, shown, text) : -ENOMEM;
+}
+
+static int measure_row(struct filling *filling, size_t row, size_t detail)
+{
+	return each_cell(filling, row, detail, NULL, measure_cell);
+}
+
+static int add_line(struct filling *filling, size_t row, size_t detail)
+{
+	struct libscols_line *line = scols_table_new_line(filling->table, NULL);
+	return line ? each_cell(filling, row, detail, line, set_cell) : -ENOMEM;
+}
+
+static int each_row(struct filling *filling,
+		    int (*each)(struct filling *filling, size_t row, size_t detail))
+{
+	int failed = 0;
+	for (size_t row = 0; row < filling->sheet->n_rows && !failed; row++) {
+		size_t n_details = vmop_sheet_n_details(filling->sheet, row);
+		failed = each(filling, row, VMOP_NO_DETAIL);
 		for (size_t detail = 0; detail < n_details && !failed; detail++)
-			failed = add_line(table, sheet, row, detail);
+			failed = each(filling, row, detail);
 	}
 	return failed;
 }
 
-static struct vmop_error *print_lines(const char *const *lines, size_t n, FILE *out)
+static int fit(struct filling *filling, size_t n_shown, size_t width_columns)
+{
+	int failed = each_row(filling, measure_row);
+	vmop_fit_columns(filling->widths, filling->is_elastic, n_shown, sizeof(SEPARATOR) - 1,
+			 width_columns, LEAST_COLUMNS);
+	filling->is_fitted = true;
+	return failed;
+}
+
+static int add_columns(struct filling *filling, size_t *ret_n_shown)
+{
+	size_t shown = 0;
+	for (size_t c = 0; c < filling->sheet->n_columns; c++) {
+		const struct vmop_column *column = &filling->sheet->columns[c];
+		if (!column->heading)
+			continue;
+		bool is_number =
+			column->type == VMOP_CELL_COUNT || column->type == VMOP_CELL_PERCENT;
+		if (!scols_table_new_column(filling->table, column->heading, 0,
+					    is_number ? SCOLS_FL_RIGHT : 0))
+			return -ENOMEM;
+		filling->widths[shown] = vmop_fit_width(column->heading);
+		filling->is_elastic[shown++] = column->is_elastic;
+	}
+	*ret_n_shown = shown;
+	return 0;
+}
+
+static int fill(struct libscols_table *table, const struct vmop_sheet *sheet, size_t width_columns)
+{
+	_cleanup_free_ size_t *widths = calloc(sheet->n_columns + 1, sizeof(*widths));
+	_cleanup_free_ bool *is_elastic = calloc(sheet->n_columns + 1, sizeof(*is_elastic));
+	if (!widths || !is_elastic)
+		return -ENOMEM;
+	struct filling filling = {
+		.sheet = sheet, .table = table, .widths = widths, .is_elastic = is_elastic};
+	size_t n_shown;
+	int failed = add_columns(&filling, &n_shown);
+	if (!failed && width_columns)
+		failed = fit(&filling, n_shown, width_columns);
+	return failed ? failed : each_row(&filling, add_line);
+}
+
+static struct vmop_error *print_lines(const char *const *lines, size_t n, size_t width_columns,
+				      FILE *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *escaped = escape(lines[i]);
 		if (!escaped)
 			return &vmop_error_no_memory;
-		fprintf(out, "%s\n", escaped);
+		vmop_fit_print(escaped, width_columns, out);
 	}
 	return NULL;
 }
@@ -135,14 +209,13 @@ static struct vmop_error *table_print(const struct vmop_sheet *sheet,
 	if (!table)
 		return &vmop_error_no_memory;
 	size_t width = options->width_columns;
-	scols_table_set_termforce(table, width ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
-	scols_table_set_termwidth(table, width);
-	scols_table_set_column_separator(table, "  ");
+	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER); /* it fits already */
+	scols_table_set_column_separator(table, SEPARATOR);
 	scols_table_enable_noencoding(table, 1); /* cells are escaped already */
-	if (fill(table, sheet))
+	if (fill(table, sheet, width))
 		return &vmop_error_no_memory;
 	if (!options->no_header) {
-		struct vmop_error *err = print_lines(sheet->lines, sheet->n_lines, out);
+		struct vmop_error *err = print_lines(sheet->lines, sheet->n_lines, width, out);
 		if (err)
 			return err;
 		if (sheet->n_lines)
@@ -152,7 +225,7 @@ static struct vmop_error *table_print(const struct vmop_sheet *sheet,
 	if (scols_print_table_to_string(table, &text) || !text)
 		return &vmop_error_no_memory;
 	print_without_trailing_blanks(text, out);
-	return print_lines(sheet->footer, sheet->n_footer, out);
+	return print_lines(sheet->footer, sheet->n_footer, width, out);
 }
 
 const struct vmop_output vmop_output_table = {.name = "table", .print = table_print};

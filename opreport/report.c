@@ -12,7 +12,7 @@
 #include "opreport/when.h"
 
 enum {
-	MAX_LINES = 6, /* beside one for each event */
+	MAX_LINES = 6, /* beside two for each event */
 	MAX_SESSION_FACTS = 24,
 	EVENT_FACTS = 9,
 	LOSS_FACTS = 4,
@@ -105,10 +105,12 @@ static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
 	if (e == 0 && result->idle.samples)
 		snprintf(idle, sizeof(idle), ", %.1f %% of them idle",
 			 vmop_share_percent(result->idle, result->selected[0]));
-	return add_line(report, "%s%s: %" PRIu64 " samples%s%s%s%s%s", event->name, rate,
-			result->selected[e].samples,
-			result->choice.is_everything ? "" : " selected", idle,
-			*event->note ? " (" : "", event->note, *event->note ? ")" : "");
+	struct vmop_error *err = add_line(report, "%s%s: %" PRIu64 " samples%s%s", event->name,
+					  rate, result->selected[e].samples,
+					  result->choice.is_everything ? "" : " selected", idle);
+	if (!err && *event->note)
+		err = add_line(report, "%s: %s", event->name, event->note);
+	return err;
 }
 
 /* "lost 12, throttled 3": sums over domains and events of each name. */
@@ -165,8 +167,8 @@ static struct vmop_error *add_unattributed_line(struct vmop_report *report)
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
-	report->lines =
-		vmop_arena_alloc(&report->arena, (MAX_LINES + n_events) * sizeof(*report->lines));
+	report->lines = vmop_arena_alloc(&report->arena,
+					 (MAX_LINES + 2 * n_events) * sizeof(*report->lines));
 	report->sheet.lines = report->lines;
 	struct vmop_error *err = report->lines ? find_losses(report) : &vmop_error_no_memory;
 	if (!err)
