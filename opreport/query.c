@@ -645,6 +645,7 @@ const struct vmop_task_item *vmop_row_task(const struct vmop_result *result,
 
 const char *vmop_row_cgroup(const struct vmop_result *result, const struct vmop_row *row)
 {
-	return vmop_catalog_task(&result->catalog, row->group->cgroup ? row->group->cgroup - 1 : 0)
-		->cgroup;
+	size_t task = row->group->cgroup ? row->group->cgroup - 1 : 0;
+	const char *cgroup = vmop_catalog_task(&result->catalog, task)->cgroup;
+	return *cgroup ? cgroup : "[unknown]";
 }

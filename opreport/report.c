@@ -178,7 +178,7 @@ static struct vmop_error *add_lines(struct vmop_report *report)
 	for (size_t e = 0; e < n_events && !err; e++)
 		err = add_event_line(report, e);
 	if (!err)
-		err = add_line(report, "lost: %s", report->losses ? report->losses : "nothing");
+		err = add_line(report, "losses: %s", report->losses ? report->losses : "none");
 	return err ? err : add_unattributed_line(report);
 }
 

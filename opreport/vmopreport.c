@@ -480,7 +480,7 @@ static struct vmop_error *report(struct settings *settings, struct vmop_result *
 		err = print(settings, vmop_report_sheet(report));
 	if (!err && vmop_report_losses(report) && !settings->output->has_facts &&
 	    (settings->output != &vmop_output_table || settings->output_options.no_header))
-		vmop_log_warning("lost: %s", vmop_report_losses(report));
+		vmop_log_warning("losses: %s", vmop_report_losses(report));
 	vmop_report_destroy(report);
 	if (!err)
 		tell_missing(result);

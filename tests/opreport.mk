@@ -15,3 +15,8 @@ tests_unit_opreport_spec_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_spec_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_tally_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_tally_LDADD = $(opreport_test_ldadd)
+
+# The program as a user runs it, on sessions of tests/fixtures and of this machine.
+report_integration_tests = tests/integration/report-options.sh tests/integration/report-tables.sh
+TESTS += $(report_integration_tests)
+EXTRA_DIST += $(report_integration_tests)
