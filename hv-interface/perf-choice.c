@@ -256,6 +256,15 @@ static struct vmop_error *spare_mediated_vpmu(struct vmop_perf_plan *plan)
 	return err;
 }
 
+bool vmop_perf_choice_blocks_vms(const struct vmop_perf_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_events; i++) {
+		if (plan->events[i].kind == VMOP_PERF_HARDWARE && plan->events[i].guest)
+			return has_mediated_vpmu();
+	}
+	return false;
+}
+
 struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *requests,
 					  size_t n_requests, struct vmop_perf_plan *ret)
 {

@@ -6,6 +6,7 @@
 #ifndef VMOP_HV_INTERFACE_PERF_CHOICE_H
 #define VMOP_HV_INTERFACE_PERF_CHOICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "hv-interface/perf-cpu.h"
@@ -23,6 +24,12 @@ struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *reque
  */
 struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 					 const struct vmop_perf_refusal *refusal);
+
+/*
+ * Whether VMs can't start because of the plan: a mediated vPMU was switched on after a PMU
+ * event that counts guests was opened.  Cheap enough to be asked every second.
+ */
+bool vmop_perf_choice_blocks_vms(const struct vmop_perf_plan *plan);
 
 void vmop_perf_plan_deinit(struct vmop_perf_plan *plan);
 

@@ -47,6 +47,7 @@ struct perf_source {
 	size_t n_changes;
 	int epoll_fd;
 	bool is_started;
+	bool told_blocking; /* that VMs can't start because of us */
 	struct vmop_source_stats stats;
 };
 
@@ -408,6 +409,18 @@ static struct vmop_error *revive(struct perf_source *perf)
 	return err;
 }
 
+/* Said once: what to do about it is the operator's to decide. */
+static struct vmop_error *tell_blocking(struct perf_source *perf)
+{
+	if (perf->told_blocking || !vmop_perf_choice_blocks_vms(&perf->plan))
+		return NULL;
+	perf->told_blocking = true;
+	return vmop_error_new(
+		VMOP_ERROR_CANT,
+		"KVM's mediated vPMU was switched on: VMs that use it can't start while "
+		"this session counts guests with the PMU; stop it and start another");
+}
+
 static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 {
 	struct perf_source *perf = to_perf(source);
@@ -418,7 +431,7 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 		err = follow(perf, &online);
 	if (!err && perf->is_started)
 		err = revive(perf);
-	return err;
+	return err ? err : tell_blocking(perf);
 }
 
 static size_t perf_n_events(const struct vmop_source *source)

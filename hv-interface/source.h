@@ -130,7 +130,11 @@ struct vmop_error *vmop_source_drain(struct vmop_source *source, uint64_t up_to_
  */
 int vmop_source_poll_fd(const struct vmop_source *source);
 
-/* To be called every second or so: follows CPUs that come and go. */
+/*
+ * To be called every second or so: follows CPUs that come and go.  An error is one line for
+ * the operator (a new CPU can't be sampled, VMs can't start because of an event); the source
+ * goes on as well as it can, and doesn't say the same again.
+ */
 struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
 
 size_t vmop_source_n_events(const struct vmop_source *source);

@@ -2,8 +2,9 @@
 /*
  * The perf source where perf_event_open refuses.  Linked with
  * --wrap=syscall, so that the calls go through a layer which makes them fail
- * as told, pretends a PMU, and looks at what is asked of the kernel; and with
- * --wrap=vmop_cpus_watch_check, so that CPUs come and go as told.
+ * as told, pretends a PMU, and looks at what is asked of the kernel; with
+ * --wrap=vmop_cpus_watch_check, so that CPUs come and go as told; and with
+ * --wrap=vmop_io_read_file, so that the kernel's settings are as told.
  */
 #include <cmocka.h>
 #include <dirent.h>
@@ -21,6 +22,7 @@
 
 #include "hv-interface/cpus.h"
 #include "hv-interface/source.h"
+#include "libutil/io.h"
 
 /* What the layer does. */
 static struct {
@@ -88,6 +90,29 @@ struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, b
 	return vmop_cpus_parse(online, ret);
 }
 
+/* What files under /proc and /sys say; NULL: what they really say. */
+static const char *mediated_vpmu, *max_sample_rate;
+
+struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
+					    size_t *ret_len_bytes);
+struct vmop_error *__real_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
+					    size_t *ret_len_bytes);
+
+struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
+					    size_t *ret_len_bytes)
+{
+	const char *text = NULL;
+	if (!strcmp(path, "/sys/module/kvm_amd/parameters/enable_mediated_pmu"))
+		text = mediated_vpmu;
+	else if (!strcmp(path, "/proc/sys/kernel/perf_event_max_sample_rate"))
+		text = max_sample_rate;
+	if (!text)
+		return __real_vmop_io_read_file(path, max_bytes, ret, ret_len_bytes);
+	*ret = strdup(text);
+	assert_null(ret_len_bytes);
+	return NULL;
+}
+
 static void refuse(bool (*refuses)(const struct perf_event_attr *, int), int os_errno)
 {
 	memset(&layer, 0, sizeof(layer));
@@ -100,6 +125,7 @@ static int reset(void **state)
 	(void)state;
 	refuse(NULL, 0);
 	online = NULL;
+	mediated_vpmu = max_sample_rate = NULL;
 	return 0;
 }
 
@@ -254,6 +280,52 @@ static void a_mediated_vpmu_leaves_the_host(void **state)
 	assert_event(source, 0, "cpu-clock", "EOPNOTSUPP");
 	vmop_source_close(source);
 	must_fail("llc-misses:::::0:1", VMOP_ERROR_CANT, "event 'llc-misses': ");
+}
+
+/* Switched on, with no VM yet: none must find the PMU taken. */
+static void a_mediated_vpmu_that_may_be_used_is_spared(void **state)
+{
+	(void)state;
+	mediated_vpmu = "Y\n";
+	struct vmop_source *source = must_open("default");
+	assert_int_equal(vmop_source_n_events(source), 2);
+	assert_event(source, 0, "cycles", "the host alone");
+	assert_event(source, 1, "cpu-clock", "guest time is sampled by cpu-clock");
+	assert_true(layer.last_hardware.exclude_guest);
+	assert_null(vmop_source_check_cpus(source));
+	vmop_source_close(source);
+	source = must_open("cycles:::::0:1");
+	assert_int_equal(vmop_source_n_events(source), 1);
+	assert_event(source, 0, "cpu-clock", "mediated vPMU");
+	vmop_source_close(source);
+	must_fail("llc-misses:::::0:1", VMOP_ERROR_CANT, "mediated vPMU");
+	mediated_vpmu = "N\n";
+	source = must_open("default");
+	assert_int_equal(vmop_source_n_events(source), 1);
+	assert_event(source, 0, "cycles", NULL);
+	assert_null(vmop_source_check_cpus(source));
+	mediated_vpmu = "Y\n"; /* kvm.ko was loaded again */
+	struct vmop_error *err = vmop_source_check_cpus(source);
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "VMs that use it can't start"));
+	vmop_error_destroy(err);
+	assert_null(vmop_source_check_cpus(source)); /* said once */
+	vmop_source_close(source);
+}
+
+static void the_kernels_limit_is_kept(void **state)
+{
+	(void)state;
+	max_sample_rate = "500\n";
+	struct vmop_source *source = must_open("default");
+	assert_int_equal(vmop_source_event(source, 0)->frequency_hz, 500);
+	vmop_source_close(source);
+	must_fail("cycles:501Hz", VMOP_ERROR_USAGE, "limit of 500");
+	must_fail("cpu-clock:1999999", VMOP_ERROR_USAGE, "the lowest is 2000000 ns");
+	refuse(all_hardware, ENOENT);
+	source = must_open("cycles:100003"); /* the clock may not tick as often */
+	assert_int_equal(vmop_source_event(source, 0)->period_events, 2000000);
+	vmop_source_close(source);
 }
 
 static bool cpu_1(const struct perf_event_attr *attr, int cpu)
@@ -441,6 +513,8 @@ int main(void)
 		TEST(nothing_stands_in_for_other_events),
 		TEST(without_leave_it_says_what_to_do),
 		TEST(a_mediated_vpmu_leaves_the_host),
+		TEST(a_mediated_vpmu_that_may_be_used_is_spared),
+		TEST(the_kernels_limit_is_kept),
 		TEST(a_cpu_that_went_is_left_out),
 		TEST(older_kernels_get_what_they_know),
 		TEST(a_soft_limit_on_open_files_is_raised),
