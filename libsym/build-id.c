@@ -50,9 +50,9 @@ static bool in_segments(const struct vmop_elf *elf, struct vmop_build_id *ret)
 		if (segment.p_type != PT_NOTE || segment.p_filesz > MAX_NOTES_BYTES ||
 		    segment.p_offset > elf->len_bytes)
 			continue;
-		Elf_Data *notes = elf_getdata_rawchunk(
-			elf->elf, (int64_t)segment.p_offset, segment.p_filesz,
-			segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		Elf_Data *notes =
+			elf_getdata_rawchunk(elf->elf, (int64_t)segment.p_offset, segment.p_filesz,
+					     segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 		if (notes && in_elf_data(notes, ret))
 			return true;
 	}
@@ -77,7 +77,8 @@ static bool in_sections(const struct vmop_elf *elf, struct vmop_build_id *ret)
 void vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	/* A file of debug information alone has the segment's header, but not always what it holds. */
+	/* A file of debug information alone has the segment's header, but not always what it holds.
+	 */
 	if (!in_segments(elf, ret))
 		in_sections(elf, ret);
 }

@@ -32,8 +32,8 @@ struct vmop_elf_load {
 struct vmop_elf {
 	Elf *elf;
 	GElf_Ehdr header;
-	const char *path;  /* for messages; the caller's */
-	uint64_t len_bytes; /* of the file */
+	const char *path;	     /* for messages; the caller's */
+	uint64_t len_bytes;	     /* of the file */
 	struct vmop_elf_load *loads; /* sorted by address */
 	size_t n_loads;
 };

@@ -96,8 +96,7 @@ static bool is_wanted(const GElf_Sym *symbol, const GElf_Shdr *section, const ch
 		return true;
 	case STT_NOTYPE:
 		*ret_label = symbol->st_size == 0;
-		return is_code(section) && !is_mapping_symbol(name) &&
-		       strncmp(name, ".L", 2) != 0;
+		return is_code(section) && !is_mapping_symbol(name) && strncmp(name, ".L", 2) != 0;
 	default:
 		return false;
 	}
@@ -204,7 +203,8 @@ static struct vmop_error *add_all(const struct table *table, struct vmop_symtab_
 		err = add_one(table, &symbol, wide_index, builder);
 		if (err)
 			return vmop_error_prefix(err, "%s", table->elf->path);
-		if ((builder->names_len_bytes - names_before) / MAX_SHARING > table->names_len_bytes)
+		if ((builder->names_len_bytes - names_before) / MAX_SHARING >
+		    table->names_len_bytes)
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
 					      "%s: symbols whose names overlap by far",
 					      table->elf->path);

@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/io.h"
 
 /* Why nothing was found, the more telling the later. */
 enum why { WHY_NO_FILE, WHY_DELETED, WHY_NO_PERMISSION, WHY_DAMAGED, WHY_OTHER_BUILD_ID };
@@ -107,8 +111,7 @@ static int open_container(const struct vmop_file_finder *finder, const struct vm
 
 static bool is_wanted_build(const struct vmop_image_ref *ref, const struct vmop_image_file *file)
 {
-	return ref->build_id.len_bytes == 0 ||
-	       vmop_build_id_equal(&ref->build_id, &file->build_id);
+	return ref->build_id.len_bytes == 0 || vmop_build_id_equal(&ref->build_id, &file->build_id);
 }
 
 /* Being out of memory is the one failure that ends a search; any other is a reason. */
@@ -184,7 +187,7 @@ static char *path_by_build_id(const char *folder, const struct vmop_build_id *id
 	char hex[2 * VMOP_BUILD_ID_MAX_BYTES + 1], *path;
 	vmop_build_id_format(id, hex);
 	return asprintf(&path, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix) < 0 ? NULL
-											    : path;
+											   : path;
 }
 
 /* Distributions link programs there too, beside their debug files. */
@@ -215,9 +218,33 @@ static struct vmop_error *try_build_id(struct search *search)
 	return check(search, err, file);
 }
 
+/*
+ * The code that the kernel maps into all processes: ours is theirs, if kernel and
+ * machine are the same (its build-id tells).  It ends with its section headers.
+ */
+static struct vmop_error *try_vdso(struct search *search, const char *path)
+{
+	const ElfW(Ehdr) *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
+	if (strcmp(path, "[vdso]") != 0 || !vdso || search->finder->root_fd != AT_FDCWD)
+		return NULL;
+	size_t len_bytes = vdso->e_shoff + (size_t)vdso->e_shnum * vdso->e_shentsize;
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (vmop_io_write_full(fd, vdso, len_bytes) != (ssize_t)len_bytes) {
+		close(fd);
+		return NULL;
+	}
+	struct vmop_image_file *file = NULL;
+	struct vmop_error *err = vmop_image_file_open_fd(fd, path, &file);
+	return check(search, err, file);
+}
+
 static struct vmop_error *search_all(struct search *search, const char *path)
 {
-	struct vmop_error *err = try_roots(search, path);
+	struct vmop_error *err = try_vdso(search, path);
+	if (!err && !search->found)
+		err = try_roots(search, path);
 	for (char **folder = search->finder->image_paths; *folder && !err && !search->found;
 	     folder++)
 		err = try_image_folder(search, *folder, path);
@@ -235,7 +262,8 @@ struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *fi
 	_cleanup_free_ char *path = strdup(ref->path ? ref->path : "");
 	if (!path)
 		return &vmop_error_no_memory;
-	/* The kernel marks what was unlinked; a file of that name is the one if the build-id says so. */
+	/* The kernel marks what was unlinked; a file of that name is the one if the build-id says
+	 * so. */
 	size_t len = strlen(path), mark_len = sizeof(deleted) - 1;
 	bool was_deleted = len > mark_len && strcmp(path + len - mark_len, deleted) == 0;
 	if (was_deleted) {
@@ -283,8 +311,8 @@ static struct vmop_error *try_debug(struct debug_search *search, struct vmop_err
 	return err;
 }
 
-static struct vmop_error *try_debug_path(struct debug_search *search, int root_fd,
-					 const char *path, const uint32_t *crc)
+static struct vmop_error *try_debug_path(struct debug_search *search, int root_fd, const char *path,
+					 const uint32_t *crc)
 {
 	struct vmop_image_file *file = NULL;
 	if (search->done)

@@ -36,8 +36,7 @@ struct vmop_error *vmop_image_file_open_fd(int fd, const char *path, struct vmop
 	return NULL;
 }
 
-struct vmop_error *vmop_image_file_open(int root_fd, const char *path,
-					struct vmop_image_file **ret)
+struct vmop_error *vmop_image_file_open(int root_fd, const char *path, struct vmop_image_file **ret)
 {
 	int fd;
 	struct vmop_error *err = vmop_elf_open_path(root_fd, path, &fd);
@@ -60,9 +59,9 @@ bool vmop_image_file_debug_link(const struct vmop_image_file *file, const char *
 				uint32_t *ret_crc)
 {
 	GElf_Shdr header;
-	Elf_Data *data = vmop_elf_section_data(
-		file->elf,
-		vmop_elf_find_section(file->elf, SHT_PROGBITS, ".gnu_debuglink", &header));
+	Elf_Data *data =
+		vmop_elf_section_data(file->elf, vmop_elf_find_section(file->elf, SHT_PROGBITS,
+								       ".gnu_debuglink", &header));
 	if (!data)
 		return false;
 	const char *name = data->d_buf;
@@ -93,8 +92,7 @@ bool vmop_image_file_has_crc(const struct vmop_image_file *file, uint32_t crc)
 	uint64_t at = 0;
 	ssize_t n;
 
-	while (at < MAX_CRC_BYTES &&
-	       (n = vmop_io_pread_full(file->fd, buf, sizeof(buf), at)) > 0) {
+	while (at < MAX_CRC_BYTES && (n = vmop_io_pread_full(file->fd, buf, sizeof(buf), at)) > 0) {
 		sum = lzma_crc32((const uint8_t *)buf, (size_t)n, sum);
 		at += (uint64_t)n;
 	}

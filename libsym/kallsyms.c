@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory for its table, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
+/* Without memory, HASH_ADD leaves an element's tbl NULL then; it would end the program else. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
+
+/* On average; the room that is made first follows from it. */
+#define BYTES_PER_LINE 44
 
 struct module {
 	const char *name;
@@ -68,12 +71,14 @@ static struct vmop_error *find_module(struct parsed *parsed, const char *name, s
 	return NULL;
 }
 
-static struct vmop_error *make_room(struct parsed *parsed, bool with_modules)
+static struct vmop_error *make_room(struct parsed *parsed, size_t first, bool with_modules)
 {
 	if (parsed->n < parsed->capacity)
 		return NULL;
-	size_t wanted = parsed->capacity ? parsed->capacity * 2 : 65536;
+	size_t wanted = parsed->capacity ? parsed->capacity * 2 : first;
 	if (wanted > VMOP_SYMTAB_MAX_SYMBOLS)
+		wanted = VMOP_SYMTAB_MAX_SYMBOLS;
+	if (wanted == parsed->n)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "more than %zu symbols",
 				      VMOP_SYMTAB_MAX_SYMBOLS);
 	void *grown = reallocarray(parsed->symbols, wanted, sizeof(*parsed->symbols));
@@ -183,7 +188,8 @@ static struct vmop_error *parse(char *text, size_t len_bytes, const char *path, 
 					      number);
 		if (!is_text_symbol)
 			continue;
-		struct vmop_error *err = make_room(parsed, with_modules);
+		struct vmop_error *err =
+			make_room(parsed, len_bytes / BYTES_PER_LINE + 16, with_modules);
 		if (err)
 			return vmop_error_prefix(err, "%s", path);
 		if (with_modules) {
@@ -230,11 +236,11 @@ static struct vmop_error *group(struct parsed *parsed)
 	return NULL;
 }
 
-struct vmop_error *
-vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path,
-		    struct vmop_error *(*each)(void *arg, const char *module,
-					       const struct vmop_symbol *symbols, size_t n),
-		    void *arg)
+struct vmop_error *vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path,
+				       struct vmop_error *(*each)(void *arg, const char *module,
+								  const struct vmop_symbol *symbols,
+								  size_t n),
+				       void *arg)
 {
 	_cleanup_(parsed_deinit) struct parsed parsed = {0};
 	struct vmop_error *err = parse(text, len_bytes, path, true, &parsed);
@@ -265,15 +271,16 @@ struct vmop_error *vmop_kallsyms_parse_symtab(char *text, size_t len_bytes, cons
 	return vmop_symtab_create(vmop_steal(&parsed.symbols), parsed.n, vmop_steal(&names), ret);
 }
 
-struct vmop_error *
-vmop_kallsyms_read(const char *path,
-		   struct vmop_error *(*each)(void *arg, const char *module,
-					      const struct vmop_symbol *symbols, size_t n),
-		   void *arg)
+struct vmop_error *vmop_kallsyms_read(const char *path,
+				      struct vmop_error *(*each)(void *arg, const char *module,
+								 const struct vmop_symbol *symbols,
+								 size_t n),
+				      void *arg)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t len_bytes;
-	struct vmop_error *err = vmop_io_read_file(path, VMOP_KALLSYMS_MAX_TEXT_BYTES, &text, &len_bytes);
+	struct vmop_error *err =
+		vmop_io_read_file(path, VMOP_KALLSYMS_MAX_TEXT_BYTES, &text, &len_bytes);
 	if (err)
 		return err;
 	return vmop_kallsyms_parse(text, len_bytes, path, each, arg);

@@ -18,7 +18,13 @@ static bool is_packed_kernel(const unsigned char *head, size_t len_bytes)
 		const char *magic;
 		size_t len_bytes;
 	} packers[] = {
-		{"MZ", 2}, {"\x1f\x8b", 2}, {"\xfd" "7zXZ", 5}, {"(\xb5/\xfd", 4}, {"BZh", 3},
+		{"MZ", 2},
+		{"\x1f\x8b", 2},
+		{"\xfd"
+		 "7zXZ",
+		 5},
+		{"(\xb5/\xfd", 4},
+		{"BZh", 3},
 	};
 	for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++) {
 		if (len_bytes >= packers[i].len_bytes &&

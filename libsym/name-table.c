@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory for its table, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
+/* Without memory, HASH_ADD leaves an element's tbl NULL then; it would end the program else. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 

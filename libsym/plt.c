@@ -54,12 +54,11 @@ static enum reloc_kind kind_of(const struct plt *plt, uint64_t type)
 }
 
 /* The symbol's name, without its version; it stays the file's. */
-static bool name_slot(Elf_Data *symbols, Elf_Data *names, uint64_t index,
-		      struct slot *slot)
+static bool name_slot(Elf_Data *symbols, Elf_Data *names, uint64_t index, struct slot *slot)
 {
 	GElf_Sym symbol;
-	if (index > INT32_MAX || !symbols || !names ||
-	    !gelf_getsym(symbols, (int)index, &symbol) || symbol.st_name >= names->d_size)
+	if (index > INT32_MAX || !symbols || !names || !gelf_getsym(symbols, (int)index, &symbol) ||
+	    symbol.st_name >= names->d_size)
 		return false;
 	slot->symbol = (const char *)names->d_buf + symbol.st_name;
 	size_t left = names->d_size - symbol.st_name;
@@ -101,8 +100,8 @@ static struct vmop_error *read_relocations(struct plt *plt, Elf_Scn *section,
 	if (header->sh_link && symbols_section && gelf_getshdr(symbols_section, &symbols_header) &&
 	    (symbols_header.sh_type == SHT_DYNSYM || symbols_header.sh_type == SHT_SYMTAB)) {
 		symbols = vmop_elf_section_data(plt->elf, symbols_section);
-		names = vmop_elf_section_data(
-			plt->elf, elf_getscn(plt->elf->elf, symbols_header.sh_link));
+		names = vmop_elf_section_data(plt->elf,
+					      elf_getscn(plt->elf->elf, symbols_header.sh_link));
 	}
 	size_t each_bytes = gelf_fsize(plt->elf->elf, ELF_T_RELA, 1, EV_CURRENT);
 	size_t n = each_bytes ? relocations->d_size / each_bytes : 0;
@@ -116,8 +115,8 @@ static struct vmop_error *read_relocations(struct plt *plt, Elf_Scn *section,
 			.target = (uint64_t)relocation.r_addend,
 		};
 		if (kind == RELOC_OTHER ||
-		    (kind == RELOC_SYMBOL && !name_slot(symbols, names,
-							GELF_R_SYM(relocation.r_info), &slot)))
+		    (kind == RELOC_SYMBOL &&
+		     !name_slot(symbols, names, GELF_R_SYM(relocation.r_info), &slot)))
 			continue;
 		struct vmop_error *err = add_slot(plt, &slot);
 		if (err)
@@ -203,7 +202,7 @@ static struct vmop_error *add_stub(struct plt *plt, uint64_t address, uint64_t l
 	return add(plt, address, len_bytes, name);
 }
 
-/* x86-64: each stub has one "jmp *slot(%rip)" (ff 25 disp32), after an endbr64 or bnd or neither. */
+/* x86-64: each stub has one "jmp *slot(%rip)" (ff 25 disp32), some an endbr64 or bnd before. */
 static struct vmop_error *read_x86_64(struct plt *plt, const GElf_Shdr *header,
 				      const unsigned char *code, size_t len_bytes)
 {
@@ -248,7 +247,7 @@ static bool decode_arm64(const unsigned char *code, size_t at, uint64_t address,
 	return true;
 }
 
-/* Stubs are 16 or 24 bytes, after a header of 32: each begins at its adrp or the "bti c" before it. */
+/* Stubs are 16 or 24 bytes, after a header of 32; each begins at its adrp, or a "bti c" before. */
 static struct vmop_error *read_arm64(struct plt *plt, const GElf_Shdr *header,
 				     const unsigned char *code, size_t len_bytes)
 {
@@ -261,8 +260,8 @@ static struct vmop_error *read_arm64(struct plt *plt, const GElf_Shdr *header,
 			continue;
 		size_t next = at >= 4 && instruction_at(code, at - 4) == bti_c ? at - 4 : at;
 		if (next > begin) {
-			struct vmop_error *err = add_stub(plt, header->sh_addr + begin,
-							  next - begin, slot_address);
+			struct vmop_error *err =
+				add_stub(plt, header->sh_addr + begin, next - begin, slot_address);
 			if (err)
 				return err;
 		}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory for its table, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
+/* Without memory, HASH_ADD leaves an element's tbl NULL then; it would end the program else. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -127,8 +127,7 @@ static struct vmop_error *resolve(const struct vmop_resolver *resolver,
 	const char *why = NULL;
 	bool verified = ref->build_id.len_bytes > 0;
 
-	struct vmop_error *err =
-		vmop_file_finder_find_image(&resolver->finder, ref, &image, &why);
+	struct vmop_error *err = vmop_file_finder_find_image(&resolver->finder, ref, &image, &why);
 	if (err)
 		return err;
 	struct collecting collecting = {.image = image, .addresses = ref->addresses};

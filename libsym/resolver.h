@@ -22,12 +22,13 @@ enum vmop_demangle {
 };
 
 struct vmop_resolver_options {
-	/* Folders searched for an image's file by its path, then by its base name (--image-path). */
+	/* Folders searched for an image's file by its path, then by its base name (--image-path).
+	 */
 	const char *const *image_paths;
 	size_t n_image_paths;
 	/*
-	 * The folder that images' own paths and debug_paths are looked for in (--root), or NULL: "/".
-	 * image_paths stand as they are.  Links inside it stay inside.
+	 * The folder that images' own paths and debug_paths are looked for in (--root), or NULL:
+	 * "/". image_paths stand as they are.  Links inside it stay inside.
 	 */
 	const char *root;
 	const char *const *debug_paths; /* NULL: {"/usr/lib/debug"} */
@@ -53,8 +54,9 @@ void vmop_resolver_destroy(struct vmop_resolver *resolver); /* NULL is allowed *
  * The symbols of ref.  Its file is looked for under ref->root (where no other root is
  * given), under the root, in image_paths, and, when its build-id is known, in
  * debug_paths and by debuginfod; its debug file by build-id, by .gnu_debuglink and by
- * debuginfod.  What has another build-id than ref's, or none, is never used.  The best is
- * taken: .symtab of any of them before .dynsym with mini debug info.
+ * debuginfod.  "[vdso]" is this process's, without a root.  What has another build-id than ref's,
+ * or none, is never used.  The best is taken: .symtab of any of them before .dynsym with mini debug
+ * info.
  *
  * *ret is the resolver's until it is destroyed, the same for the same image.
  * *ret is NULL, with no error, where there is nothing; *ret_why then says why ("no

@@ -47,10 +47,11 @@ struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
 {
 	if (builder->n >= VMOP_SYMTAB_MAX_SYMBOLS ||
 	    name_len_bytes >= VMOP_SYMTAB_MAX_NAMES_BYTES - builder->names_len_bytes)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "more than %zu symbols, or %zu bytes of names",
+		return vmop_error_new(VMOP_ERROR_LIMIT,
+				      "more than %zu symbols, or %zu bytes of names",
 				      VMOP_SYMTAB_MAX_SYMBOLS, VMOP_SYMTAB_MAX_NAMES_BYTES);
-	struct vmop_error *err = grow((void **)&builder->pending, &builder->capacity, builder->n + 1,
-				      sizeof(*builder->pending));
+	struct vmop_error *err = grow((void **)&builder->pending, &builder->capacity,
+				      builder->n + 1, sizeof(*builder->pending));
 	if (!err)
 		err = grow((void **)&builder->names, &builder->names_capacity,
 			   builder->names_len_bytes + name_len_bytes + 1, 1);
@@ -160,7 +161,7 @@ static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symb
 	return symbol->offset == before->offset && strcmp(symbol->name, before->name) == 0;
 }
 
-/* Of sorted symbols: without what repeats another, and labels inside a function. Returns how many. */
+/* Drops what repeats another, and labels inside a function.  Returns how many are left. */
 static size_t drop_needless(struct vmop_pending_symbol *pending, size_t n)
 {
 	size_t kept = 0;
@@ -171,8 +172,7 @@ static size_t drop_needless(struct vmop_pending_symbol *pending, size_t n)
 		const struct vmop_symbol *before = kept ? &pending[kept - 1].symbol : NULL;
 		if (before && is_repeated(symbol, before))
 			continue;
-		if (pending[i].label && symbol->offset < reach &&
-		    symbol->offset != before->offset)
+		if (pending[i].label && symbol->offset < reach && symbol->offset != before->offset)
 			continue;
 		if (symbol->len_bytes && symbol->offset + symbol->len_bytes > reach)
 			reach = symbol->offset + symbol->len_bytes;
@@ -204,8 +204,7 @@ struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builde
 	memset(builder, 0, sizeof(*builder));
 
 	for (size_t i = 0; i < mine.n; i++)
-		mine.pending[i].symbol.name =
-			mine.names + (uintptr_t)mine.pending[i].symbol.name;
+		mine.pending[i].symbol.name = mine.names + (uintptr_t)mine.pending[i].symbol.name;
 	struct vmop_error *err = sort(&mine);
 	if (err)
 		return err;

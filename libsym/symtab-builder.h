@@ -28,8 +28,9 @@ struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *build
 					       size_t names_len_bytes);
 
 /*
- * The name is copied up to name_len_bytes.  left_bytes is how far anything at offset may reach: the end of its
- * section, segment or PLT; it cuts len_bytes and bounds a symbol without one.
+ * The name is copied up to name_len_bytes.  left_bytes is how far anything at offset
+ * may reach: the end of its section, segment or PLT; it cuts len_bytes and bounds a
+ * symbol without one.
  * label: a place in code with a name, no function: it is dropped inside a function.
  * VMOP_ERROR_LIMIT past the maxima.
  */

@@ -49,11 +49,11 @@ struct vmop_error *vmop_symtab_read_elf(int fd, const char *path, unsigned flags
  * text ("" for the kernel itself) with its symbols, offsets being addresses,
  * sorted.  Addresses that are all 0 (kptr_restrict) are VMOP_ERROR_CANT.
  */
-struct vmop_error *
-vmop_kallsyms_read(const char *path,
-		   struct vmop_error *(*each)(void *arg, const char *module,
-					      const struct vmop_symbol *symbols, size_t n),
-		   void *arg);
+struct vmop_error *vmop_kallsyms_read(const char *path,
+				      struct vmop_error *(*each)(void *arg, const char *module,
+								 const struct vmop_symbol *symbols,
+								 size_t n),
+				      void *arg);
 
 /*
  * Either of the two, told apart by its first bytes: a vmlinux (or its debug file)

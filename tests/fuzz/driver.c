@@ -48,9 +48,9 @@ static size_t pick_place(size_t len_bytes)
 
 static void change(uint8_t *data, size_t len_bytes)
 {
-	static const uint64_t numbers[] = {0,	       1,	   0x7f,       0xff,
-					   0xffff,     0x7fffffff, 0x80000000, 0xffffffff,
-					   INT64_MAX,  UINT64_MAX, UINT64_MAX - 7};
+	static const uint64_t numbers[] = {0,	      1,	  0x7f,		 0xff,
+					   0xffff,    0x7fffffff, 0x80000000,	 0xffffffff,
+					   INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
 	static const size_t widths[] = {1, 2, 4, 8};
 	size_t at = pick_place(len_bytes), width = widths[next_random() % 4];
 

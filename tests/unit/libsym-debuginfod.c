@@ -76,8 +76,8 @@ static int set_up(void **state)
 	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
-	if (run("mkdir served && strip -o stripped " TARGET
-		" && objcopy --only-keep-debug " TARGET " served/target.debug"))
+	if (run("mkdir served && strip -o stripped " TARGET " && objcopy --only-keep-debug " TARGET
+		" served/target.debug"))
 		return -1;
 	port = free_port();
 	char url[64];
@@ -184,7 +184,8 @@ int main(void)
 	puts("skipped: built without libdebuginfod");
 	return 77;
 #endif
-	if (system("command -v debuginfod >/dev/null && command -v objcopy >/dev/null && command -v strip >/dev/null") != 0) {
+	if (system("command -v debuginfod >/dev/null && command -v objcopy >/dev/null && command "
+		   "-v strip >/dev/null") != 0) {
 		puts("skipped: needs debuginfod (Debian: debuginfod), objcopy and strip");
 		return 77;
 	}

@@ -71,12 +71,11 @@ static void text_symbols_come_by_module_and_sorted(void **state)
 	    "ffffffffc0300000 t bpf_prog_6deef7357e7b4530_x\t[bpf]\n");
 	seen[0] = '\0';
 	assert_null(vmop_kallsyms_read(path, note, NULL));
-	assert_string_equal(seen,
-			    "<> ffffffff81000000Tstartup_64 ffffffff81000000T_stext "
-			    "ffffffff81000080Wweak_one ffffffff81000100thelper\n"
-			    "<beta> ffffffffc0000000tb_early ffffffffc0002000tb_late\n"
-			    "<alpha> ffffffffc0001000ta_one\n"
-			    "<bpf> ffffffffc0300000tbpf_prog_6deef7357e7b4530_x\n");
+	assert_string_equal(seen, "<> ffffffff81000000Tstartup_64 ffffffff81000000T_stext "
+				  "ffffffff81000080Wweak_one ffffffff81000100thelper\n"
+				  "<beta> ffffffffc0000000tb_early ffffffffc0002000tb_late\n"
+				  "<alpha> ffffffffc0001000ta_one\n"
+				  "<bpf> ffffffffc0300000tbpf_prog_6deef7357e7b4530_x\n");
 }
 
 static void a_system_map_needs_no_last_newline(void **state)

@@ -179,10 +179,14 @@ static void what_is_no_file_has_its_reason(void **state)
 	const struct {
 		const char *path, *why;
 	} cases[] = {
-		{in_dir("absent"), "no such file"}, {"[vdso]", "no such file"},
-		{"", "no such file"},		    {NULL, "no such file"},
-		{in_dir("fifo"), "not an ELF file"}, {in_dir("folder"), "not an ELF file"},
-		{in_dir("text"), "not an ELF file"}, {in_dir("full (deleted)"), "was deleted"},
+		{in_dir("absent"), "no such file"},
+		{"[heap]", "no such file"},
+		{"", "no such file"},
+		{NULL, "no such file"},
+		{in_dir("fifo"), "not an ELF file"},
+		{in_dir("folder"), "not an ELF file"},
+		{in_dir("text"), "not an ELF file"},
+		{in_dir("full (deleted)"), "was deleted"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct vmop_image_ref ref = ref_of(cases[i].path, NULL);
@@ -221,8 +225,8 @@ static void a_stripped_file_has_its_dynamic_symbols(void **state)
 static void debug_files_are_found_by_build_id(void **state)
 {
 	(void)state;
-	assert_int_equal(run("mkdir -p @debug/.build-id/5e && cp @only.debug @debug/" BY_ID ".debug"),
-			 0);
+	assert_int_equal(
+		run("mkdir -p @debug/.build-id/5e && cp @only.debug @debug/" BY_ID ".debug"), 0);
 	const char *const debug_paths[] = {"/nonexistent", in_dir("debug")};
 	const struct vmop_resolver_options options = {
 		.debug_paths = debug_paths,
@@ -266,9 +270,10 @@ static void debug_files_are_found_by_link(void **state)
 	(void)state;
 	static const char *const places[] = {"bin/", "bin/.debug/", "links/"};
 	for (size_t i = 0; i < 3; i++) {
-		assert_int_equal(run("rm -rf @bin @links; mkdir -p @bin/.debug @links@bin && "
-				     "objcopy --add-gnu-debuglink=@only.debug @stripped @bin/linked"),
-				 0);
+		assert_int_equal(
+			run("rm -rf @bin @links; mkdir -p @bin/.debug @links@bin && "
+			    "objcopy --add-gnu-debuglink=@only.debug @stripped @bin/linked"),
+			0);
 		assert_int_equal(run("cp @only.debug @%s", i == 2 ? "links@bin/" : places[i]), 0);
 		const char *const debug_paths[] = {in_dir("links")};
 		const struct vmop_resolver_options options = {
@@ -288,10 +293,11 @@ static void a_link_without_build_id_needs_the_right_checksum(void **state)
 #ifndef HAVE_LZMA
 	skip();
 #endif
-	assert_int_equal(run("mkdir -p @crc && objcopy --only-keep-debug @full-noid @crc/noid.debug && "
-			     "strip -o @crc/noid @full-noid && "
-			     "objcopy --add-gnu-debuglink=@crc/noid.debug @crc/noid"),
-			 0);
+	assert_int_equal(
+		run("mkdir -p @crc && objcopy --only-keep-debug @full-noid @crc/noid.debug && "
+		    "strip -o @crc/noid @full-noid && "
+		    "objcopy --add-gnu-debuglink=@crc/noid.debug @crc/noid"),
+		0);
 	struct vmop_image_ref ref = ref_of(in_dir("crc/noid"), NULL);
 	struct outcome outcome = resolve(&plain, &ref);
 	assert_true(has(outcome.symtab, "target_local"));
@@ -433,6 +439,29 @@ static void kernel_text_is_read_for_addresses_alone(void **state)
 	vmop_resolver_destroy(outcome.resolver);
 }
 
+static void the_vdso_is_our_own(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of("[vdso]", NULL);
+	struct outcome outcome = resolve(&plain, &ref);
+	if (!outcome.symtab)
+		skip(); /* booted with vdso=0 */
+	assert_true(has(outcome.symtab, "__vdso_clock_gettime") ||
+		    has(outcome.symtab, "__kernel_clock_gettime"));
+	vmop_resolver_destroy(outcome.resolver);
+	ref = ref_of("[vdso]", BUILD_ID);
+	outcome = resolve(&plain, &ref);
+	assert_null(outcome.symtab);
+	assert_non_null(strstr(outcome.why, "build-id differs"));
+	vmop_resolver_destroy(outcome.resolver);
+	/* Another machine's files: not this one's kernel. */
+	const struct vmop_resolver_options with_root = {.root = dir};
+	ref = ref_of("[vdso]", NULL);
+	outcome = resolve(&with_root, &ref);
+	assert_null(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +480,7 @@ int main(void)
 		cmocka_unit_test(a_root_that_is_absent_is_an_error),
 		cmocka_unit_test(what_was_found_is_kept),
 		cmocka_unit_test(kernel_text_is_read_for_addresses_alone),
+		cmocka_unit_test(the_vdso_is_our_own),
 	};
 	if (system("command -v objcopy >/dev/null && command -v strip >/dev/null") != 0) {
 		puts("skipped: needs objcopy and strip of binutils");

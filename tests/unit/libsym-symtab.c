@@ -63,8 +63,9 @@ static void nested_and_overlapping_symbols_are_found(void **state)
 {
 	(void)state;
 	const struct vmop_symbol symbols[] = {
-		{100, 1000, "outer", 'T'}, {200, 100, "inner", 't'},   {220, 10, "innermost", 't'},
-		{250, 200, "across", 't'}, {2000, UINT64_MAX, "huge", 't'}, {2010, 5, "late", 't'},
+		{100, 1000, "outer", 'T'},	 {200, 100, "inner", 't'},
+		{220, 10, "innermost", 't'},	 {250, 200, "across", 't'},
+		{2000, UINT64_MAX, "huge", 't'}, {2010, 5, "late", 't'},
 	};
 	struct vmop_symtab *symtab = adopt(symbols, 6);
 	assert_string_equal(name_at(symtab, 150), "outer");
@@ -194,10 +195,17 @@ static void each_kind_of_symbol_of_a_program_is_seen(void **state)
 		const char *name;
 		char type;
 	} wanted[] = {
-		{"main", 'T'},	       {"target_global", 'T'},	{"target_alias", 'T'},
-		{"target_local", 't'}, {"target_weak", 'W'},	{"target_weak_alias", 'W'},
-		{"target_ifunc", 'i'}, {"target_asm", 'T'},	{"target_sized", 'T'},
-		{"_start", 'T'},       {"_RNvCs1234_7mycrate3foo", 'T'},
+		{"main", 'T'},
+		{"target_global", 'T'},
+		{"target_alias", 'T'},
+		{"target_local", 't'},
+		{"target_weak", 'W'},
+		{"target_weak_alias", 'W'},
+		{"target_ifunc", 'i'},
+		{"target_asm", 'T'},
+		{"target_sized", 'T'},
+		{"_start", 'T'},
+		{"_RNvCs1234_7mycrate3foo", 'T'},
 	};
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		const struct vmop_symbol *symbol = by_name(symtab, wanted[i].name);
@@ -262,8 +270,8 @@ static bool has_symbol(const struct vmop_symtab *symtab, uint64_t offset, const 
 /* What nm(1) lists with a letter for code, and isn't: data, labels inside, a section's end. */
 static bool is_no_function(const char *name)
 {
-	static const char *const others[] = {"target_label", "data_start", "_etext", "etext",
-					     "__etext", "_nl_current_used"};
+	static const char *const others[] = {"target_label", "data_start", "_etext",
+					     "etext",	     "__etext",	   "_nl_current_used"};
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(name, others[i]) == 0)
 			return true;
@@ -333,8 +341,8 @@ static void stubs_are_those_of_objdump(void **state)
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
 		char command[512], line[512], name[400];
 		uint64_t address;
-		snprintf(command, sizeof(command),
-			 "objdump -d '%s' | grep '@plt>:$' | tr -d '<>:'", targets[i]);
+		snprintf(command, sizeof(command), "objdump -d '%s' | grep '@plt>:$' | tr -d '<>:'",
+			 targets[i]);
 		FILE *objdump = popen(command, "r");
 		assert_non_null(objdump);
 		int fd = open(targets[i], O_RDONLY);
@@ -356,6 +364,32 @@ static void stubs_are_those_of_objdump(void **state)
 	assert_true(stubs >= 8);
 }
 
+/* What clang --target=aarch64-linux-gnu and lld made; "bti" with -z force-bti. */
+static void stubs_of_arm64_have_names(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path;
+		uint64_t puts_offset, strlen_offset;
+	} files[] = {
+		{VMOP_TEST_SRCDIR "/fuzz/corpus/elf/arm64", 0x420, 0x430},
+		{VMOP_TEST_SRCDIR "/fuzz/corpus/elf/arm64-bti", 0x4b0, 0x4c8},
+	};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int fd = open(files[i].path, O_RDONLY);
+		assert_true(fd >= 0);
+		struct vmop_symtab *symtab;
+		assert_null(vmop_symtab_read_elf(fd, files[i].path, 0, &symtab));
+		close(fd);
+		assert_true(has_symbol(symtab, files[i].puts_offset, "puts@plt", 't'));
+		assert_true(has_symbol(symtab, files[i].strlen_offset, "strlen@plt", 't'));
+		assert_string_equal(name_at(symtab, files[i].puts_offset - 1), "[plt]");
+		assert_string_equal(name_at(symtab, files[i].strlen_offset - 1), "puts@plt");
+		assert_string_equal(name_at(symtab, files[i].strlen_offset + 15), "strlen@plt");
+		vmop_symtab_destroy(symtab);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +403,7 @@ int main(void)
 		cmocka_unit_test(offsets_are_those_of_the_file),
 		cmocka_unit_test(functions_are_those_of_nm),
 		cmocka_unit_test(stubs_are_those_of_objdump),
+		cmocka_unit_test(stubs_of_arm64_have_names),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
