@@ -10,6 +10,7 @@ libsym_libsymtab_la_SOURCES = \
 	libsym/kallsyms.c libsym/kallsyms.h \
 	libsym/kernel-image.c \
 	libsym/mini-debug-info.c libsym/mini-debug-info.h \
+	libsym/perf-map.c libsym/perf-map.h \
 	libsym/plt.c libsym/plt.h \
 	libsym/symtab.c libsym/symtab.h \
 	libsym/symtab-builder.c libsym/symtab-builder.h

@@ -126,6 +126,25 @@ static int compare_pending(const void *a, const void *b)
 	return vmop_symbol_compare(&x->symbol, &y->symbol);
 }
 
+/* Of symbols sorted by offset, those at one offset among themselves. */
+static void sort_aliases(struct vmop_symtab_builder *builder)
+{
+	struct vmop_pending_symbol *pending = builder->pending;
+	size_t kept = 0;
+
+	for (size_t first = 0, last; first < builder->n; first = last) {
+		for (last = first + 1; last < builder->n &&
+				       pending[last].symbol.offset == pending[first].symbol.offset;)
+			last++;
+		if (builder->latest_only)
+			pending[kept++] = pending[last - 1];
+		else if (last - first > 1)
+			qsort(pending + first, last - first, sizeof(*pending), compare_pending);
+	}
+	if (builder->latest_only)
+		builder->n = kept;
+}
+
 static struct vmop_error *sort(struct vmop_symtab_builder *builder)
 {
 	size_t n = builder->n;
@@ -145,14 +164,7 @@ static struct vmop_error *sort(struct vmop_symtab_builder *builder)
 	free(builder->pending);
 	builder->pending = sorted;
 	builder->capacity = n + 1;
-	/* Aliases among themselves. */
-	for (size_t first = 0, last; first < n; first = last) {
-		for (last = first + 1;
-		     last < n && sorted[last].symbol.offset == sorted[first].symbol.offset;)
-			last++;
-		if (last - first > 1)
-			qsort(sorted + first, last - first, sizeof(*sorted), compare_pending);
-	}
+	sort_aliases(builder);
 	return NULL;
 }
 

@@ -21,6 +21,7 @@ struct vmop_symtab_builder {
 	size_t n, capacity;
 	char *names;
 	size_t names_len_bytes, names_capacity;
+	bool latest_only; /* of those at one offset only the last that was added is kept */
 };
 
 /* Makes room at once for so many more; a wish, not a bound. */

@@ -8,6 +8,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-kallsyms \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
+	tests/fuzz/fuzz-perf-map \
 	tests/fuzz/fuzz-perf-ring \
 	tests/fuzz/fuzz-stream
 check_PROGRAMS += $(FUZZ_TARGETS)
@@ -40,6 +41,9 @@ tests_fuzz_fuzz_libguest_kernel_SOURCES = tests/fuzz/fuzz-libguest-kernel.c \
 	tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_libguest_kernel_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_libguest_kernel_LDADD = libguest/libguest.la libutil/libutil.la
+tests_fuzz_fuzz_perf_map_SOURCES = tests/fuzz/fuzz-perf-map.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_perf_map_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_perf_map_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_perf_ring_SOURCES = tests/fuzz/fuzz-perf-ring.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_perf_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_perf_ring_LDADD = hv-interface/libhvinterface.la

@@ -8,6 +8,7 @@ LIBSYM_TESTS = \
 	tests/unit/libsym-debuginfod \
 	tests/unit/libsym-kallsyms \
 	tests/unit/libsym-name \
+	tests/unit/libsym-perf-map \
 	tests/unit/libsym-resolver \
 	tests/unit/libsym-symtab
 check_PROGRAMS += $(LIBSYM_TESTS) tests/unit/libsym-target \
@@ -36,5 +37,7 @@ tests_unit_libsym_symtab_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_symtab_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_name_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_name_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_perf_map_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_perf_map_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_resolver_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_resolver_LDADD = $(libsym_test_ldadd)
