@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libsym/demangle.h"
 
+#include <stddef.h>
+
 #include "config.h"
 
 #ifdef HAVE_IBERTY
