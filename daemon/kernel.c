@@ -219,6 +219,79 @@ static struct vmop_error *read_symbols(struct vmop_kernel *kernel)
 	return vmop_kallsyms_read(path, take_symbols, kernel);
 }
 
+static const struct vmop_symbol *symbol_named(const struct vmop_symbol *symbols, size_t n,
+					      const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(symbols[i].name, name))
+			return &symbols[i];
+	return NULL;
+}
+
+/* Whether what both know lies as far from _text here as there. */
+static bool is_same_kernel(const struct vmop_image *image, const struct vmop_symbol *symbols,
+			   size_t n, uint64_t link_base)
+{
+	static const char *const landmarks[] = {"_etext", "schedule", "vfs_read", "do_exit"};
+	for (size_t i = 0; i < sizeof(landmarks) / sizeof(landmarks[0]); i++) {
+		const struct vmop_symbol *here =
+			symbol_named(image->symbols, image->n_symbols, landmarks[i]);
+		const struct vmop_symbol *there = symbol_named(symbols, n, landmarks[i]);
+		if (here && there && here->offset != there->offset - link_base)
+			return false;
+	}
+	return true;
+}
+
+/* The symbols of image, which runs, from a file, which is as it was linked. */
+static struct vmop_error *take_from_file(struct vmop_image *image, const struct vmop_symtab *symtab,
+					 const char *path)
+{
+	size_t n, first = 0, last;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	const struct vmop_symbol *text = symbol_named(symbols, n, "_text");
+	if (!text)
+		text = symbol_named(symbols, n, "_stext");
+	if (!text)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "vmlinux %s: no kernel image: it has no symbol _text", path);
+	uint64_t link_base = text->offset;
+	if (!is_same_kernel(image, symbols, n, link_base))
+		return vmop_error_new(VMOP_ERROR_USAGE, "vmlinux %s: not of the kernel that runs",
+				      path);
+	while (first < n && symbols[first].offset < link_base)
+		first++;
+	for (last = first; last < n && symbols[last].offset - link_base < image->len_bytes;)
+		last++;
+	struct vmop_symbol *copy = vmop_symbols_copy(symbols + first, last - first, link_base);
+	if (!copy)
+		return &vmop_error_no_memory;
+	free(image->symbols);
+	image->symbols = copy;
+	image->n_symbols = last - first;
+	return NULL;
+}
+
+struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const char *path)
+{
+	struct vmop_image *image = NULL;
+	struct vmop_symtab *symtab = NULL;
+	for (size_t i = 0; i < kernel->text.n && !image; i++)
+		if (kernel->text.at[i].image->kind == VMOP_IMAGE_KERNEL)
+			image = kernel->text.at[i].image;
+	if (!image) /* the warning about kallsyms is out; and where the kernel lies is not known */
+		return NULL;
+	struct vmop_error *err = vmop_symtab_read_kernel_image(path, &symtab);
+	if (err && err != &vmop_error_no_memory)
+		err->code = VMOP_ERROR_USAGE;
+	if (!err)
+		err = take_from_file(image, symtab, path);
+	vmop_symtab_destroy(symtab);
+	if (!err)
+		kernel->symbols_from = path;
+	return err;
+}
+
 struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root,
 				    struct vmop_images *images)
 {

@@ -31,6 +31,11 @@ struct vmop_kernel {
  */
 struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root,
 				    struct vmop_images *images);
+/*
+ * Names the kernel's functions by the vmlinux or System.map at path, which must outlive
+ * kernel, instead of by kallsyms.  VMOP_ERROR_USAGE: it can't be read, or is another kernel's.
+ */
+struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const char *path);
 void vmop_kernel_deinit(struct vmop_kernel *kernel);
 
 /* The image at a kernel mode address; NULL: none is known. On the per-sample path. */

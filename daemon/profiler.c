@@ -130,6 +130,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_domains_check_patterns(&profiler->domains);
 	if (!err)
 		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
+	if (!err && options->vmlinux && !options->is_replay)
+		err = vmop_kernel_use_vmlinux(&profiler->kernel, options->vmlinux);
 	if (!err && !vmop_aggregate_init(&profiler->aggregate, first_cells()))
 		err = &vmop_error_no_memory;
 	if (err)

@@ -51,6 +51,7 @@ struct vmop_session {
 	uint64_t end_monotonic_ns;			/* 0: no end is set */
 	uint64_t rolled_up_ns;
 	bool is_replay;
+	struct vmop_error *replay_error; /* what ended it before its end */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* in the records' time; 0: none came yet */
 
 	uint64_t failures;
@@ -197,8 +198,7 @@ static int on_replay(sd_event_source *source, void *arg)
 	bool has_ended = false;
 	struct vmop_error *err =
 		vmop_source_drain(session->source, UINT64_MAX, &sink, &has_ended);
-	if (err)
-		note_failure(session, err);
+	session->replay_error = err;
 	if (err || has_ended) {
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
 		session->ended(session->arg);
@@ -308,10 +308,14 @@ static struct vmop_error *finish_file(struct vmop_session *session)
 		err = next;
 	next = vmop_db_finish(session->db);
 	session->db = NULL;
-	if (err)
-		vmop_error_destroy(next);
-	else
-		err = next;
+	/* A report that reads it right now keeps it from being one file; the next start sees to that. */
+	if (next && next->code == VMOP_ERROR_CANT) {
+		vmop_log_and_destroy(VMOP_LOG_INFO, next);
+		next = NULL;
+	}
+	if (!err)
+		return next;
+	vmop_error_destroy(next);
 	return err;
 }
 
@@ -328,6 +332,7 @@ static void session_free(struct vmop_session *session)
 	vmop_source_close(session->source);
 	vmop_pairing_deinit(&session->pairing);
 	vmop_setup_deinit(&session->setup);
+	vmop_error_destroy(session->replay_error);
 	free(session->last_failure);
 	free(session->path);
 	free(session);
@@ -483,8 +488,12 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session)
 	note_failure(session, vmop_source_stop(session->source));
 	if (!session->is_replay)
 		note_failure(session, drain(session, UINT64_MAX));
-	struct vmop_error *err = finish_file(session);
+	struct vmop_error *err = vmop_steal(&session->replay_error);
+	struct vmop_error *next = finish_file(session);
 	session_free(session);
+	if (!err)
+		return next;
+	vmop_error_destroy(next);
 	return err;
 }
 
@@ -493,7 +502,11 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session)
 	struct vmop_error *err = drain(session, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
 		err = vmop_profiler_tick(session->profiler);
-	return err ? err : flush(session);
+	if (!err)
+		err = flush(session);
+	if (!err)
+		note_success(session);
+	return err;
 }
 
 struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name,
@@ -596,19 +609,10 @@ static void put_rate(FILE *out, const struct vmop_event_info *event)
 		fprintf(out, "every %" PRIu64 " %s", event->period_events, event->unit);
 }
 
-char *vmop_session_summary(const struct vmop_session *session)
+/* On how many CPUs, why so, and with how many guests. */
+static void put_where(FILE *out, const struct vmop_session *session)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	if (!out)
-		return NULL;
 	const struct vmop_event_info *event;
-	fputs("sampling ", out);
-	for (size_t i = 0; (event = vmop_session_event(session, i)); i++) {
-		fprintf(out, "%s%s ", i ? ", " : "", event->name);
-		put_rate(out, event);
-	}
 	struct vmop_source_stats stats;
 	vmop_source_stats(session->source, &stats);
 	unsigned guests = count_guests(session);
@@ -617,6 +621,23 @@ char *vmop_session_summary(const struct vmop_session *session)
 		if (event->note)
 			fprintf(out, " (%s)", event->note);
 	fprintf(out, ", %u guest%s", guests, guests == 1 ? "" : "s");
+}
+
+char *vmop_session_summary(const struct vmop_session *session)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return NULL;
+	const struct vmop_event_info *event;
+	fputs(session->is_replay ? "replaying " : "sampling ", out);
+	for (size_t i = 0; (event = vmop_session_event(session, i)); i++) {
+		fprintf(out, "%s%s ", i ? ", " : "", event->name);
+		put_rate(out, event);
+	}
+	if (!session->is_replay)
+		put_where(out, session);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

@@ -194,6 +194,7 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* The lock is held until the process has ended: whoever gets it finds nobody. */
 static struct vmop_error *take_run_dir(int *ret_lock)
 {
 	pid_t holder;
@@ -234,7 +235,7 @@ static struct vmop_error *run_loop(struct vmop_daemon *daemon)
 static struct vmop_error *serve(struct vmop_daemon *daemon, const struct arguments *arguments)
 {
 	struct vmop_detach detach = {.ready_fd = -1};
-	_cleanup_close_ int lock = -1;
+	int lock = -1;
 	struct vmop_error *err = NULL;
 	if (!arguments->foreground)
 		err = vmop_detach_begin(&detach);
@@ -250,6 +251,7 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 		err = open_control(daemon);
 	if (!err)
 		err = vmop_privileges_drop();
+	daemon->exit_after = arguments->start;
 	if (!err && arguments->start)
 		err = vmop_daemon_start(daemon, &vmop_source_perf_ops, NULL,
 					arguments->duration_ns);
@@ -268,15 +270,16 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 	return err;
 }
 
-/* A recorded stream into a session: nothing of this machine is looked at. */
+/*
+ * A recorded stream into a session: nothing of this machine is looked at.  A signal ends it
+ * at once; what it stored until then stays.
+ */
 static struct vmop_error *replay(struct vmop_daemon *daemon, const struct arguments *arguments)
 {
 	if (!arguments->replay_path)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--source=replay needs --replay=FILE");
 	daemon->exit_after = true;
 	struct vmop_error *err = make_loop(daemon);
-	if (!err)
-		err = add_signals(daemon, true);
 	if (!err)
 		err = vmop_daemon_start(daemon, &vmop_source_replay_ops, arguments->replay_path, 0);
 	return err ? err : run_loop(daemon);

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The programs as a user runs them, each in run, session and set-up directories of its own.
-integration_tests =
+integration_tests = \
+	tests/integration/control-faults.sh \
+	tests/integration/control-fork-storm.sh \
+	tests/integration/control-options.sh \
+	tests/integration/control-session.sh \
+	tests/integration/daemon-replay.sh
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh
 
-check_PROGRAMS += tests/integration/session-facts
+check_PROGRAMS += tests/integration/fork-storm tests/integration/session-facts
 tests_integration_session_facts_LDADD = libdb/libdb.la libutil/libutil.la
 
 if HAVE_CMOCKA

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * For tests: what a session file holds, a "name value" line each, read through
- * libdb alone: its info pairs, "samples", "intervals", "image NAME" with samples, "loss NAME".
+ * libdb alone: its info pairs, "samples", "intervals", "image SAMPLES NAME",
+ * "symbols NUMBER NAME", "loss NUMBER NAME".
  * Exit 1 with the reason when it can't be read or fails libdb's check.
  */
 #include <inttypes.h>
@@ -32,8 +33,14 @@ static struct vmop_error *print_image(void *arg, const struct vmop_db_image *ima
 	uint64_t samples = 0;
 	const struct vmop_db_filter filter = {.images = &image->id, .n_images = 1};
 	struct vmop_error *err = vmop_db_each_total(db, &filter, add_total, &samples);
+	struct vmop_symbol *symbols = NULL;
+	size_t n = 0;
 	if (!err)
-		printf("image %" PRIu64 " %s\n", samples, image->name);
+		err = vmop_db_get_symbols(db, image->id, &symbols, &n);
+	free(symbols);
+	if (!err)
+		printf("image %" PRIu64 " %s\nsymbols %zu %s\n", samples, image->name, n,
+		       image->name);
 	return err;
 }
 

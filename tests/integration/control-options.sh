@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# vmopcontrol's and vmopd's command lines and set-up file, as far as they need no samples.
+# shellcheck source=tests/integration/common.sh
+. "$(dirname "$0")/common.sh"
+vmopd=$build/vmopd
+mkdir "$sessions"
+echo 0 T _text >"$work/System.map"
+
+# -- what can't be meant
+refuse 2 "nothing to do" control
+refuse 2 "'word' is no option" control word
+refuse 2 "'word' is no option" control --status word
+expect 2 "bogus" control --bogus
+refuse 2 "one action at a time" control --start --stop
+refuse 2 "one action at a time" control -s -t
+refuse 2 "--event goes with" control --dump --event=cpu-clock
+refuse 2 "--session-dir goes with" control --stop --session-dir="$sessions"
+refuse 2 "--duration goes with" control --stop --duration=1s
+refuse 2 "--json goes with" control --stop --json
+refuse 2 "'soon' is not a time such as 10s" control --start --duration=soon
+refuse 2 "'0' is not a time" control --start --duration=0
+refuse 2 "--run needs a command" control --run
+refuse 2 "session name 'a/b'" control --save=a/b
+refuse 2 "session name 'current'" control --save=current
+refuse 2 "none, lib, kernel, thread, cpu, all" control --setup --separate=threads
+refuse 2 "has an empty element" control --setup --event=a,,b
+refuse 2 "no event 'nonsense'" control --start --event=nonsense
+refuse 2 "x:y" control --setup --event=x:y
+refuse 2 "x:y" control --start --event=x:y
+refuse 2 "$work/none: No such file" control --setup --vmlinux="$work/none"
+refuse 2 "$work/none: No such file" control --setup --passive-domains=a --passive-images="$work/none"
+refuse 2 "0 named passive domain(s)" control --setup --passive-images="$work/System.map"
+refuse 2 "not a hexadecimal offset" control --setup --passive-domains=a \
+	--passive-images="$work/System.map+0xzz"
+refuse 2 "'all' goes with no other name" control --setup --passive-domains=all,a
+refuse 2 "neither perf nor replay" "$vmopd" --source=magic
+refuse 2 "needs --replay=FILE" "$vmopd" --source=replay
+refuse 2 "--replay needs --source=replay" "$vmopd" --source=perf --replay=x
+refuse 2 "no file $work/none" "$vmopd" --check-setup --config="$work/none"
+refuse 2 "not a time" "$vmopd" --start --duration=never
+refuse 2 "--duration goes with --start" "$vmopd" --duration=1s
+is "the set-up file after nothing but errors" "$(find "$VMOP_CONFIG" 2>/dev/null)" = ""
+
+# -- no daemon, no session
+refuse 3 "vmopd is not running" control --stop
+refuse 3 "vmopd is not running" control --dump
+refuse 3 "vmopd is not running" control --status
+refuse 3 "vmopd is not running" control --status --json
+refuse 3 "vmopd is not running" control -h
+refuse 3 "vmopd is not running" control --shutdown
+refuse 1 "there is no current session" control --save=a --session-dir="$sessions"
+refuse 1 "there is no current session" control --reset --session-dir="$sessions"
+expect 0 "" control --deinit
+
+# -- the set-up file
+expect 0 "" control --setup --event=cpu-clock:100Hz -e cpu-clock:200Hz --separate=thread,cpu
+cd "$work"
+expect 0 "" control --session-dir=sessions --vmlinux=System.map # options alone are a --setup
+expect 0 "" control --setup --passive-domains=a,b --passive-images=,System.map+0x10
+cd "$build"
+cat >"$work/wanted" <<EOF
+# vmop's set-up: see vmopcontrol(8)
+event = cpu-clock:100Hz
+event = cpu-clock:200Hz
+separate = cpu,thread
+session-dir = $sessions
+vmlinux = $work/System.map
+passive-domains = a
+passive-domains = b
+passive-images = ,$work/System.map+0x10
+EOF
+sort "$work/wanted" >"$work/wanted.sorted"
+sort "$VMOP_CONFIG" | sed 's/thread,cpu/cpu,thread/' >"$work/got.sorted"
+echo "expect the set-up file:"
+cat "$work/wanted"
+cmp "$work/wanted.sorted" "$work/got.sorted" || {
+	fail "it is:"
+	cat "$VMOP_CONFIG"
+}
+expect 0 "flush-interval = 1s" control --setup
+expect 0 "the set-up is good" "$vmopd" --check-setup
+expect 0 "the set-up is good" "$vmopd" --check-setup --config="$VMOP_CONFIG" --session-dir=here
+expect 0 "separate = none" control --setup --config="$work/other" --verbose -V -p none
+is "the other file" "$(grep -c separate "$work/other")" -eq 1
+# It is read, never executed, and complained about by line.
+printf '# one\nevent = cpu-clock\nevnet = x\n' >"$work/bad"
+refuse 2 "bad:3: there is no key 'evnet'" control --status --config="$work/bad"
+refuse 2 "bad:3: there is no key 'evnet'" "$vmopd" --check-setup --config="$work/bad"
+# shellcheck disable=SC2016 # meant as it is
+printf 'session-dir = $(touch %s)\n' "$work/executed" >"$work/bad"
+refuse 2 "absolute" control --setup --config="$work/bad"
+is "what a set-up file executed" "$(find "$work/executed" 2>/dev/null)" = ""
+printf 'status-group = no-such-group\n' >"$work/bad"
+refuse 2 "no group 'no-such-group'" "$vmopd" --check-setup --config="$work/bad"
+head -c 300000 /dev/zero >"$work/bad"
+refuse 2 "$work/bad" control --status --config="$work/bad"
+VMOP_CONFIG=$work/bad refuse 2 "$work/bad" control --status
+
+# -- help, and what is promised about options
+for option in --help '-?' --usage --version; do
+	expect 0 "vmopcontrol" control "$option"
+done
+for option in --help --usage --version; do
+	expect 0 "vmopd" "$vmopd" $option
+done
+is "columns of --help" "$(control --help | awk '{ if (length > n) n = length } END { print n }')" -le 80
+# Every option is in its page, and used by some test here.
+for program in vmopcontrol vmopd; do
+	for option in $("$build/$program" --help | grep -o -- '--[a-z][a-z-]*' | sort -u); do
+		word=${option#--}
+		grep -q -- "\(-\|Fl \|Fl -\)$word" "$src/man/$program.8" ||
+			fail "$option is not in $program(8)"
+		grep -q -- "$option" "$src"/tests/integration/*.sh || fail "no test uses $option"
+	done
+done
+finish

@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# A recorded stream becomes a session, in its own time, every sample accounted for; a
+# broken one is told, and what came before is kept.  Needs no rights at all.
+# shellcheck source=tests/integration/common.sh
+. "$(dirname "$0")/common.sh"
+vmopd=$build/vmopd
+"$build/tests/fixtures/make-stream" --samples=20000 --hz=1000 --cpus=2 --guests=2 "$work/stream"
+expect 0 "replaying cpu-clock at 1000 Hz" "$vmopd" --source=replay --replay="$work/stream" --session-dir="$sessions"
+session=$sessions/current.vmop
+is "samples" "$(fact "$session" samples)" -eq 20000
+# 20000 samples of 2 CPUs at 1 kHz are 10 s of their own time.
+is "intervals of a second" "$(fact "$session" intervals)" -ge 9
+is "intervals of a second" "$(fact "$session" intervals)" -le 12
+is "its span in ns" "$(fact "$session" span_ns)" -ge 9000000000
+is "its source" "$(fact "$session" source)" = replay
+is "files beside it" "$(find "$sessions" -name '*.vmop-*')" = ""
+is "its run directory" "$(find "$VMOP_RUNDIR" 2>/dev/null)" = ""
+
+# Another interval, by the set-up file.
+echo "flush-interval = 5s" >"$VMOP_CONFIG"
+expect 0 "replaying" "$vmopd" --replay="$work/stream" --session-dir="$sessions"
+is "samples" "$(fact "$session" samples)" -eq 20000
+is "intervals of five seconds" "$(fact "$session" intervals)" -le 3
+is "sessions" "$(find "$sessions" -name '*.vmop' | wc -l)" -eq 2
+
+# Broken behind its samples, cut short, and not a stream at all.
+{
+	cat "$work/stream"
+	echo garbage garbage garbage
+} >"$work/broken"
+expect 3 "$work/broken" "$vmopd" --replay="$work/broken" --session-dir="$sessions"
+is "samples before the break" "$(fact "$session" samples)" -eq 20000
+size=$(wc -c <"$work/stream")
+head -c $((size / 2 + 4)) "$work/stream" >"$work/cut"
+expect 3 "$work/cut" "$vmopd" --replay="$work/cut" --session-dir="$sessions"
+echo junk >"$work/junk"
+refuse 3 "$work/junk" "$vmopd" --replay="$work/junk" --session-dir="$sessions"
+refuse 3 "$work/none" "$vmopd" --replay="$work/none" --session-dir="$sessions"
+is "sessions" "$(find "$sessions" -name '*.vmop' | wc -l)" -eq 4
+finish
