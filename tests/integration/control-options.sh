@@ -33,6 +33,7 @@ refuse 2 "$work/none: No such file" control --setup --passive-domains=a --passiv
 refuse 2 "0 named passive domain(s)" control --setup --passive-images="$work/System.map"
 refuse 2 "not a hexadecimal offset" control --setup --passive-domains=a \
 	--passive-images="$work/System.map+0xzz"
+refuse 2 "between 0 and 100%" control --setup --guest-cpu=101
 refuse 2 "'all' goes with no other name" control --setup --passive-domains=all,a
 refuse 2 "neither perf nor replay" "$vmopd" --source=magic
 refuse 2 "needs --replay=FILE" "$vmopd" --source=replay

@@ -89,8 +89,11 @@ fi
 # -- domains and images that can't be
 refuse 2 "no-such-guest" control --start --passive-domains=no-such-guest
 refuse 2 "$work/junk" control --start --passive-domains=a --passive-images="$work/junk"
-expect 0 "" control --setup --passive-domains=none --vmlinux=
+refuse 3 "vmopd is not running" control --inspect=a
+expect 0 "" control --setup --passive-domains=none --vmlinux= --guest-cpu=0.5%
+is "the part of a CPU in the set-up file" "$(grep -c '^guest-cpu = 0.5%$' "$VMOP_CONFIG")" -eq 1
 refuse 0 "sampling" control --start
+refuse 1 "no domain 'no-such-guest'" control --inspect=no-such-guest --json
 expect 0 "" control --shutdown
 expect 0 "" control --setup --passive-domains=all
 

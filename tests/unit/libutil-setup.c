@@ -147,6 +147,8 @@ static void bad_lines(void **state)
 	refused("session-mode = 0777\n", "0777", "0644");
 	refused("session-mode = 044\n", "044", "0644");
 	refused("session-mode = rw\n", "rw", "0644");
+	refused("guest-cpu = 100.1\n", "100.1", "0 and 100%");
+	refused("guest-cpu = 5%%\n", "5%%", "0 and 100%");
 	refused("event = a\001b\n", "event", "\\001");
 }
 
