@@ -8,8 +8,10 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-kallsyms \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
+	tests/fuzz/fuzz-pack \
 	tests/fuzz/fuzz-perf-map \
 	tests/fuzz/fuzz-perf-ring \
+	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-stream
 check_PROGRAMS += $(FUZZ_TARGETS)
 # Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
@@ -19,9 +21,9 @@ LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
 FUZZ_DRIVER = tests/fuzz/driver.c
 LIBFUZZER_FLAGS = $(AM_LDFLAGS)
-TESTS += tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface
+TESTS += tests/fuzz/run-libdb tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface
 endif
-EXTRA_DIST += tests/fuzz/driver.c tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface \
+EXTRA_DIST += tests/fuzz/driver.c tests/fuzz/run-libdb tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface \
 	tests/fuzz/corpus
 
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
@@ -50,3 +52,9 @@ tests_fuzz_fuzz_perf_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_stream_SOURCES = tests/fuzz/fuzz-stream.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_stream_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_stream_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_pack_SOURCES = tests/fuzz/fuzz-pack.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_pack_LDADD = libdb/libdb.la
+tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz-session.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_session_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_session_LDADD = libdb/libdb.la

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Any bytes as packed cells, and as packed symbols; what opens must survive being packed again. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdb/pack.h"
+#include "libdb/sum.h"
+#include "libdb/symbols.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
+
+static void try_cells(const uint8_t *data, size_t len_bytes)
+{
+	struct vmop_cells cells = {0}, again = {0};
+	if (vmop_unpack_all(data, len_bytes, &cells) == VMOP_UNPACK_OK) {
+		uint8_t *buf = malloc(vmop_pack_bound_bytes(cells.n));
+		size_t len = vmop_pack(cells.all, cells.n, buf);
+		if (!len || vmop_unpack_all(buf, len, &again) != VMOP_UNPACK_OK ||
+		    again.n != cells.n ||
+		    memcmp(again.all, cells.all, cells.n * sizeof(*cells.all)) != 0)
+			abort();
+		free(buf);
+	}
+	free(cells.all);
+	free(again.all);
+}
+
+static void try_sum(const uint8_t *data, size_t len_bytes)
+{
+	struct vmop_sums sums = {0};
+	struct vmop_sum_key key = {0};
+	struct vmop_sum *sum = vmop_sums_at(&sums, &key);
+	/* Twice, so that every offset is met again. */
+	vmop_sum_add_packed(sum, data, len_bytes);
+	vmop_sum_add_packed(sum, data, len_bytes);
+	const struct vmop_db_cell *cells = vmop_sum_sort(sum);
+	for (size_t i = 1; i < sum->n_cells; i++)
+		if (cells[i].offset <= cells[i - 1].offset)
+			abort();
+	vmop_sums_deinit(&sums);
+}
+
+static void try_symbols(const uint8_t *data, size_t len_bytes)
+{
+	struct vmop_symbol *symbols;
+	size_t n, total = 0;
+	struct vmop_error *err = vmop_symbols_unpack(data, len_bytes, &symbols, &n);
+	if (err) {
+		vmop_error_destroy(err);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		total += strlen(symbols[i].name);
+		if (i && symbols[i - 1].offset > symbols[i].offset)
+			abort();
+	}
+	if (total > VMOP_SYMBOLS_MAX_BODY_BYTES)
+		abort();
+	free(symbols);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
+{
+	try_cells(data, len_bytes);
+	try_sum(data, len_bytes);
+	try_symbols(data, len_bytes);
+	return 0;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Any bytes as a session file: opened, and read by every walk there is. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libdb/db.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
+
+static uint64_t seen;
+
+/* Reads what a callback is given to its end, so that a sanitizer sees it. */
+static void see(const char *text)
+{
+	if (text)
+		seen += strlen(text);
+}
+
+static struct vmop_error *see_event(void *arg, const struct vmop_db_event *event)
+{
+	(void)arg;
+	see(event->name);
+	see(event->source);
+	see(event->unit);
+	see(event->note);
+	return NULL;
+}
+
+static struct vmop_error *see_domain(void *arg, const struct vmop_db_domain *domain)
+{
+	(void)arg;
+	see(domain->name);
+	see(domain->uuid);
+	see(domain->vmm);
+	return NULL;
+}
+
+static struct vmop_error *see_vcpu(void *arg, const struct vmop_db_vcpu *vcpu)
+{
+	(void)arg;
+	seen += vcpu->tid;
+	return NULL;
+}
+
+static struct vmop_error *see_task(void *arg, const struct vmop_db_task *task)
+{
+	(void)arg;
+	see(task->comm);
+	see(task->cgroup);
+	return NULL;
+}
+
+/* The symbols of each image, while the walk over the images goes on. */
+static struct vmop_error *see_image(void *arg, const struct vmop_db_image *image)
+{
+	struct vmop_symbol *symbols;
+	size_t n;
+	see(image->name);
+	see(image->root);
+	struct vmop_error *err = vmop_db_get_symbols(arg, image->id, &symbols, &n);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		see(symbols[i].name);
+	free(symbols);
+	return NULL;
+}
+
+static struct vmop_error *see_loss(void *arg, const struct vmop_db_loss *loss)
+{
+	(void)arg;
+	see(loss->name);
+	return NULL;
+}
+
+static struct vmop_error *see_total(void *arg, const struct vmop_db_total *total)
+{
+	(void)arg;
+	seen += total->samples;
+	return NULL;
+}
+
+static void see_cells(const struct vmop_db_cell *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		seen += cells[i].samples;
+		if (i && cells[i].offset <= cells[i - 1].offset)
+			abort();
+	}
+}
+
+static struct vmop_error *see_chunk(void *arg, const struct vmop_db_chunk *chunk)
+{
+	(void)arg;
+	seen += chunk->interval->start_ns;
+	see_cells(chunk->cells, chunk->n_cells);
+	return NULL;
+}
+
+static struct vmop_error *see_sum(void *arg, const struct vmop_db_sum *sum)
+{
+	(void)arg;
+	see_cells(sum->cells, sum->n_cells);
+	return NULL;
+}
+
+static void read_everything(struct vmop_db *db)
+{
+	struct vmop_db_filter filter = {.from_ns = UINT64_C(1700000050000000000)};
+	char *value = NULL;
+	vmop_error_destroy(vmop_db_get_info(db, "hostname", &value));
+	see(value);
+	free(value);
+	vmop_error_destroy(vmop_db_each_event(db, see_event, NULL));
+	vmop_error_destroy(vmop_db_each_domain(db, see_domain, NULL));
+	vmop_error_destroy(vmop_db_each_vcpu(db, see_vcpu, NULL));
+	vmop_error_destroy(vmop_db_each_task(db, see_task, NULL));
+	vmop_error_destroy(vmop_db_each_image(db, see_image, db));
+	vmop_error_destroy(vmop_db_each_loss(db, see_loss, NULL));
+	vmop_error_destroy(vmop_db_each_total(db, &filter, see_total, NULL));
+	vmop_error_destroy(vmop_db_each_chunk(db, NULL, see_chunk, NULL));
+	vmop_error_destroy(vmop_db_each_sum(db, NULL, VMOP_DB_MERGE_TASKS, see_sum, NULL));
+	vmop_error_destroy(vmop_db_check(db));
+}
+
+static char path[] = "/dev/shm/vmop-fuzz-session-XXXXXX";
+
+static void remove_file(void)
+{
+	unlink(path);
+}
+
+/* One file in memory, written again and again. */
+static int open_file(void)
+{
+	int fd = mkstemp(path);
+	if (fd < 0) {
+		perror(path);
+		exit(3);
+	}
+	atexit(remove_file);
+	return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
+{
+	static int fd = -1;
+	struct vmop_db *db;
+	if (fd < 0)
+		fd = open_file();
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, data, len_bytes, 0) != (ssize_t)len_bytes)
+		abort();
+	struct vmop_error *err = vmop_db_open(path, &db);
+	if (!err) {
+		read_everything(db);
+		vmop_db_close(db);
+	}
+	vmop_error_destroy(err);
+	return 0;
+}
