@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "libutil/cleanup.h"
 
 #define KEYS_AT_FIRST 4096
 
-_Static_assert(sizeof(struct vmop_db_chunk_key) == 36, "keys are hashed and compared as bytes");
+_Static_assert(sizeof(struct vmop_db_chunk_key) == 36,
+	       "a field that is new must be hashed and compared, too");
 
 static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
 {
@@ -42,13 +40,40 @@ void vmop_aggregate_deinit(struct vmop_aggregate *aggregate)
 	*aggregate = (struct vmop_aggregate){0};
 }
 
+/*
+ * Field by field: the fields of a key were just written one by one, and reading
+ * them back as bigger words would wait for those writes to reach the cache.
+ */
+static uint32_t key_hash(const struct vmop_db_chunk_key *key)
+{
+	const uint64_t multiplier = 0x9e3779b97f4a7c15ull;
+	uint64_t where = (uint64_t)key->task << 32 | key->image;
+	uint64_t whose = (uint64_t)key->billed << 40 | (uint64_t)key->domain << 20 |
+			 (uint64_t)key->event << 12 | (uint64_t)key->certainty << 8 |
+			 (uint64_t)key->bill << 4 | key->mode;
+	uint64_t rest = (uint64_t)(uint32_t)key->vcpu << 32 ^ (uint64_t)(uint32_t)key->cpu << 8 ^
+			key->stack;
+	uint64_t hash = where * multiplier;
+	hash = (hash ^ hash >> 32 ^ whose) * multiplier;
+	hash = (hash ^ hash >> 32 ^ rest) * multiplier;
+	return (uint32_t)(hash >> 32);
+}
+
+static bool key_equals(const struct vmop_db_chunk_key *a, const struct vmop_db_chunk_key *b)
+{
+	return a->task == b->task && a->image == b->image && a->mode == b->mode &&
+	       a->cpu == b->cpu && a->event == b->event && a->domain == b->domain &&
+	       a->billed == b->billed && a->bill == b->bill && a->certainty == b->certainty &&
+	       a->vcpu == b->vcpu && a->stack == b->stack;
+}
+
 /* The index of key, new if need be; UINT32_MAX: no room. */
 static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
 {
 	const struct vmop_aggregate_index *index = &aggregate->key_index;
-	uint32_t i = (uint32_t)XXH3_64bits(key, sizeof(*key)) & index->mask;
+	uint32_t i = key_hash(key) & index->mask;
 	for (; index->slots[i]; i = (i + 1) & index->mask)
-		if (!memcmp(&aggregate->keys[index->slots[i] - 1], key, sizeof(*key)))
+		if (key_equals(key, &aggregate->keys[index->slots[i] - 1]))
 			return index->slots[i] - 1;
 	if (aggregate->n_keys == aggregate->max_keys)
 		return UINT32_MAX;
@@ -76,10 +101,8 @@ static bool add(struct vmop_aggregate *aggregate, uint32_t key, uint64_t offset,
 	if (aggregate->n_cells == aggregate->max_cells)
 		return false;
 	cell = &aggregate->cells[aggregate->n_cells];
-	*cell = (struct vmop_aggregate_cell){.offset = offset,
-					     .weight_events = weight_events,
-					     .key = key,
-					     .samples = samples};
+	*cell = (struct vmop_aggregate_cell){
+		.offset = offset, .weight_events = weight_events, .key = key, .samples = samples};
 	index->slots[i] = ++aggregate->n_cells;
 	return true;
 }
@@ -108,10 +131,47 @@ bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate)
 	       aggregate->n_keys > aggregate->max_keys / 4 * 3;
 }
 
-static int by_offset(const void *a, const void *b)
+static void insertion_sort(struct vmop_db_cell *cells, size_t n)
 {
-	const struct vmop_db_cell *left = a, *right = b;
-	return (left->offset > right->offset) - (left->offset < right->offset);
+	for (size_t i = 1; i < n; i++) {
+		struct vmop_db_cell cell = cells[i];
+		size_t j = i;
+		for (; j && cells[j - 1].offset > cell.offset; j--)
+			cells[j] = cells[j - 1];
+		cells[j] = cell;
+	}
+}
+
+/*
+ * By offset.  A radix sort over the bytes in which offsets differ, mostly two or
+ * three: a third of qsort(3)'s time, which would be half of the daemon's.
+ */
+static void sort(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n)
+{
+	if (n <= 32) {
+		insertion_sort(cells, n);
+		return;
+	}
+	uint64_t differing = 0;
+	for (size_t i = 1; i < n; i++)
+		differing |= cells[i].offset ^ cells[0].offset;
+	struct vmop_db_cell *from = cells, *to = scratch;
+	for (unsigned shift = 0; shift < 64; shift += 8) {
+		if (!(differing >> shift & 0xff))
+			continue;
+		size_t at[257] = {0};
+		for (size_t i = 0; i < n; i++)
+			at[(from[i].offset >> shift & 0xff) + 1]++;
+		for (size_t byte = 1; byte < 256; byte++)
+			at[byte] += at[byte - 1];
+		for (size_t i = 0; i < n; i++)
+			to[at[from[i].offset >> shift & 0xff]++] = from[i];
+		struct vmop_db_cell *sorted = to;
+		to = from;
+		from = sorted;
+	}
+	if (from != cells)
+		memcpy(cells, from, n * sizeof(*cells));
 }
 
 /* Merges neighbours with one offset. Returns how many are left. */
@@ -129,19 +189,20 @@ static size_t merge(struct vmop_db_cell *cells, size_t n)
 	return kept;
 }
 
-struct vmop_error *vmop_aggregate_each(
-	struct vmop_aggregate *aggregate,
-	void (*rename)(void *arg, struct vmop_db_chunk_key *key),
-	struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
-				   const struct vmop_db_cell *cells, size_t n),
-	void *arg)
+struct vmop_error *
+vmop_aggregate_each(struct vmop_aggregate *aggregate,
+		    void (*rename)(void *arg, struct vmop_db_chunk_key *key),
+		    struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
+					       const struct vmop_db_cell *cells, size_t n),
+		    void *arg)
 {
 	/* A counting sort by key, then each key's few cells by offset. */
 	uint32_t n_before = aggregate->n_keys;
 	_cleanup_free_ uint32_t *target = calloc(n_before + 1, sizeof(*target));
 	_cleanup_free_ size_t *begin = calloc((size_t)aggregate->max_keys + 2, sizeof(*begin));
+	/* The second half is room to sort in. */
 	_cleanup_free_ struct vmop_db_cell *sorted =
-		malloc(((size_t)aggregate->n_cells + 1) * sizeof(*sorted));
+		malloc((2 * (size_t)aggregate->n_cells + 1) * sizeof(*sorted));
 	if (!target || !begin || !sorted)
 		return &vmop_error_no_memory;
 	for (uint32_t i = 0; i < n_before; i++) {
@@ -169,7 +230,7 @@ struct vmop_error *vmop_aggregate_each(
 		if (!n)
 			continue;
 		struct vmop_db_cell *cells = sorted + begin[i];
-		qsort(cells, n, sizeof(*cells), by_offset);
+		sort(cells, sorted + aggregate->n_cells, n);
 		struct vmop_error *err = each(arg, &aggregate->keys[i], cells, merge(cells, n));
 		if (err)
 			return err;

@@ -20,7 +20,7 @@
 struct vmop_aggregate_cell {
 	uint64_t offset;
 	uint64_t weight_events;
-	uint32_t key; /* index */
+	uint32_t key;	  /* index */
 	uint32_t samples; /* 0: moved elsewhere */
 };
 
@@ -42,9 +42,7 @@ struct vmop_aggregate {
 bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells);
 void vmop_aggregate_deinit(struct vmop_aggregate *aggregate);
 
-/*
- * key's padding must be zero.  False: there is no room, nothing was added.
- */
+/* False: there is no room, nothing was added. */
 bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key,
 			uint64_t offset, uint32_t samples, uint64_t weight_events);
 
@@ -60,12 +58,12 @@ bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate);
  * are the same after `rename` (which may change the image) was called on them.
  * Stops at the first error.
  */
-struct vmop_error *vmop_aggregate_each(
-	struct vmop_aggregate *aggregate,
-	void (*rename)(void *arg, struct vmop_db_chunk_key *key),
-	struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
-				   const struct vmop_db_cell *cells, size_t n),
-	void *arg);
+struct vmop_error *
+vmop_aggregate_each(struct vmop_aggregate *aggregate,
+		    void (*rename)(void *arg, struct vmop_db_chunk_key *key),
+		    struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
+					       const struct vmop_db_cell *cells, size_t n),
+		    void *arg);
 
 /* Forgets all; has more room from now on if more than a half was in use. */
 void vmop_aggregate_reset(struct vmop_aggregate *aggregate);

@@ -164,9 +164,8 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST];
-	bool is_user = sample->flags & VMOP_SAMPLE_USER ||
-		       (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
-			!vmop_is_kernel_address(sample->ip));
+	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
+							    !vmop_is_kernel_address(sample->ip));
 	placing->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
 	if (process)
 		placing->key.task = find_task(attribution, process, sample->tid);
@@ -193,8 +192,7 @@ static void place_guest(struct vmop_attribution *attribution, struct placing *pl
 			struct vmop_domain *domain, const struct vmop_sample *sample)
 {
 	bool is_kernel = placing->key.mode == VMOP_MODE_KERNEL;
-	struct vmop_image *text =
-		is_kernel ? vmop_text_map_find(&domain->text, sample->ip) : NULL;
+	struct vmop_image *text = is_kernel ? vmop_text_map_find(&domain->text, sample->ip) : NULL;
 	placing->image = text ? text : is_kernel ? domain->kernel : domain->user;
 	placing->offset = sample->ip - (text ? text->base : 0);
 	put(attribution, placing, sample->weight_events);
@@ -245,8 +243,8 @@ static void guest_sample(struct vmop_attribution *attribution, struct placing *p
 		place_guest(attribution, placing, domain, sample);
 	else
 		put_why(attribution, placing,
-			domain->kind == VMOP_DOMAIN_UNSELECTED ? VMOP_WHY_UNSELECTED :
-								       VMOP_WHY_OPAQUE,
+			domain->kind == VMOP_DOMAIN_UNSELECTED ? VMOP_WHY_UNSELECTED
+							       : VMOP_WHY_OPAQUE,
 			0, sample->weight_events);
 }
 
@@ -254,10 +252,13 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct placing placing;
-	memset(&placing.key, 0, sizeof(placing.key)); /* its padding is hashed too */
-	placing.key.event = sample->event;
-	placing.key.vcpu = -1;
-	placing.key.cpu = attribution->separate & VMOP_SEPARATE_CPU ? (int32_t)sample->cpu : -1;
+	placing.key = (struct vmop_db_chunk_key){
+		.event = sample->event,
+		.domain = VMOP_DOMAIN_ID_HOST,
+		.billed = VMOP_DOMAIN_ID_HOST,
+		.vcpu = -1,
+		.cpu = attribution->separate & VMOP_SEPARATE_CPU ? (int32_t)sample->cpu : -1,
+	};
 	if (sample->event >= attribution->n_events) {
 		attribution->malformed++;
 		return;
@@ -285,8 +286,8 @@ static struct vmop_process *queued_by_task(const struct vmop_attribution *attrib
 			return process;
 		const struct vmop_thread *thread;
 		DL_FOREACH2(process->threads, thread, sibling_next)
-			if (thread->task.id == task)
-				return process;
+		if (thread->task.id == task)
+			return process;
 	}
 	return NULL;
 }

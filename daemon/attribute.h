@@ -17,7 +17,7 @@
 #include "daemon/process.h"
 #include "vmop/record.h"
 
-#define VMOP_ATTRIBUTE_CPUS 64	   /* last-hit caches; CPUs beyond share them */
+#define VMOP_ATTRIBUTE_CPUS 64	     /* last-hit caches; CPUs beyond share them */
 #define VMOP_ATTRIBUTE_QUEUE_MAX 128 /* processes whose maps are read at a flush */
 
 struct vmop_attribution {
@@ -28,7 +28,7 @@ struct vmop_attribution {
 	struct vmop_kernel *kernel;
 	struct vmop_aggregate *aggregate;
 	struct vmop_guests *guests; /* NULL: nothing looks into guests */
-	unsigned separate; /* enum vmop_separate */
+	unsigned separate;	    /* enum vmop_separate */
 	uint32_t n_events;
 
 	/* Whose samples each CPU gave last. */

@@ -30,8 +30,8 @@ static struct vmop_domain *domain_new(struct vmop_domains *domains)
 	/* Named when their domain is: see vmop_identify. */
 	domain->kernel = vmop_images_new(domains->images, 0, VMOP_IMAGE_GUEST_KERNEL,
 					 "[guest kernel]", 0, 0);
-	domain->user = vmop_images_new(domains->images, 0, VMOP_IMAGE_GUEST_USER, "[guest user]",
-				       0, 0);
+	domain->user =
+		vmop_images_new(domains->images, 0, VMOP_IMAGE_GUEST_USER, "[guest user]", 0, 0);
 	return domain;
 }
 
@@ -54,8 +54,7 @@ static void keep_spares(struct vmop_domains *domains)
 }
 
 struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *root,
-				     struct vmop_images *images,
-				     struct vmop_processes *processes,
+				     struct vmop_images *images, struct vmop_processes *processes,
 				     const struct vmop_passive *passive)
 {
 	*domains = (struct vmop_domains){
@@ -131,7 +130,7 @@ static uint32_t free_number(const struct vmop_domain *domain)
 {
 	const struct vmop_vcpu *vcpu;
 	for (uint32_t number = 0;; number++) {
-		DL_FOREACH(domain->vcpus, vcpu)
+		DL_FOREACH (domain->vcpus, vcpu)
 			if (vcpu->number == number)
 				break;
 		if (!vcpu)
@@ -139,8 +138,8 @@ static uint32_t free_number(const struct vmop_domain *domain)
 	}
 }
 
-struct vmop_vcpu *vmop_domains_meet_vcpu(struct vmop_domains *domains,
-					 struct vmop_domain *domain, uint32_t tid)
+struct vmop_vcpu *vmop_domains_meet_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
+					 uint32_t tid)
 {
 	struct vmop_vcpu *vcpu = vmop_domains_vcpu(domains, tid);
 	if (vcpu && vcpu->domain == domain)
@@ -171,8 +170,7 @@ static void watch(struct vmop_domains *domains, uint32_t pid)
 		if (domains->watches[i].pid == pid)
 			return;
 	if (domains->n_watches < sizeof(domains->watches) / sizeof(domains->watches[0]))
-		domains->watches[domains->n_watches++] =
-			(struct vmop_watch){.pid = pid, .gap = 1};
+		domains->watches[domains->n_watches++] = (struct vmop_watch){.pid = pid, .gap = 1};
 }
 
 void vmop_domains_consider(struct vmop_domains *domains, struct vmop_process *process)
@@ -192,7 +190,7 @@ static void domain_end(struct vmop_domain *domain)
 	domain->is_stored = false;
 	domain->last_seen_ns = realtime_ns();
 	struct vmop_vcpu *vcpu;
-	DL_FOREACH(domain->vcpus, vcpu)
+	DL_FOREACH (domain->vcpus, vcpu)
 		vcpu->has_exited = true;
 }
 
@@ -301,8 +299,10 @@ void vmop_domains_tick(struct vmop_domains *domains)
 	keep_spares(domains);
 	for (uint32_t i = 1; i < domains->n; i++) {
 		struct vmop_domain *domain = domains->at[i];
-		const struct vmop_process *process =
+		struct vmop_process *process =
 			vmop_processes_get(domains->processes, domain->vmm_pid);
+		if (domain->is_running && process)
+			vmop_processes_check_one(domains->processes, process);
 		if (domain->is_running && (!process || process->has_exited))
 			domain_end(domain); /* no record told */
 		if (!domain->is_running && domain->is_identified)
@@ -327,8 +327,8 @@ static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop
 		.id = domain->id,
 		.kind = domain->kind,
 		.name = vmop_procfs_printable(domain->name, name, sizeof(name)),
-		.uuid = *domain->uuid ? vmop_procfs_printable(domain->uuid, uuid, sizeof(uuid)) :
-					NULL,
+		.uuid = *domain->uuid ? vmop_procfs_printable(domain->uuid, uuid, sizeof(uuid))
+				      : NULL,
 		.vmm_pid = domain->vmm_pid,
 		.vmm = *domain->vmm ? vmop_procfs_printable(domain->vmm, vmm, sizeof(vmm)) : NULL,
 		.first_seen_ns = domain->first_seen_ns,
@@ -354,7 +354,7 @@ struct vmop_error *vmop_domains_store(struct vmop_domains *domains, struct vmop_
 		if (!domain->is_stored)
 			err = store_domain(domains, db, domain);
 		const struct vmop_vcpu *vcpu;
-		DL_FOREACH(domain->vcpus, vcpu) {
+		DL_FOREACH (domain->vcpus, vcpu) {
 			struct vmop_db_vcpu row = {
 				.domain = domain->id, .number = vcpu->number, .tid = vcpu->tid};
 			if (!err && !vcpu->is_stored)
@@ -369,7 +369,8 @@ struct vmop_error *vmop_domains_store(struct vmop_domains *domains, struct vmop_
 static void forget_vcpus(struct vmop_domains *domains, struct vmop_domain *domain)
 {
 	struct vmop_vcpu *vcpu, *next;
-	DL_FOREACH_SAFE(domain->vcpus, vcpu, next) {
+	DL_FOREACH_SAFE(domain->vcpus, vcpu, next)
+	{
 		vcpu->is_stored = true;
 		if (!vcpu->has_exited)
 			continue;

@@ -43,7 +43,7 @@ struct vmop_domain {
 	uint32_t kvm_tid; /* its folder in debugfs bears this number; 0: not known */
 	uint64_t first_seen_ns, last_seen_ns; /* CLOCK_REALTIME */
 	bool is_running, is_stored;
-	bool is_identified; /* name and uuid were asked for: it can be selected */
+	bool is_identified;		    /* name and uuid were asked for: it can be selected */
 	unsigned identify_in, identify_gap; /* ticks until it is asked again */
 	const struct vmop_passive_pattern *pattern; /* what selected it */
 
@@ -81,8 +81,7 @@ struct vmop_domains {
 };
 
 struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *root,
-				     struct vmop_images *images,
-				     struct vmop_processes *processes,
+				     struct vmop_images *images, struct vmop_processes *processes,
 				     const struct vmop_passive *passive);
 void vmop_domains_deinit(struct vmop_domains *domains);
 
@@ -90,8 +89,8 @@ void vmop_domains_deinit(struct vmop_domains *domains);
 struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process);
 
 /* The per-sample path: the vCPU whose thread gave a guest's sample; NULL: no room. */
-struct vmop_vcpu *vmop_domains_meet_vcpu(struct vmop_domains *domains,
-					 struct vmop_domain *domain, uint32_t tid);
+struct vmop_vcpu *vmop_domains_meet_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
+					 uint32_t tid);
 
 static inline struct vmop_vcpu *vmop_domains_vcpu(const struct vmop_domains *domains, uint32_t tid)
 {

@@ -28,9 +28,9 @@ void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 			task->cgroup = vmop_text_new(text);
 		}
 		/* A thread that has no name of its own yet bears its process's. */
-		if (task->tid && vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES,
-						  "/proc/%u/task/%u/comm", task->pid,
-						  task->tid) > 0) {
+		if (task->tid &&
+		    vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES,
+				     "/proc/%u/task/%u/comm", task->pid, task->tid) > 0) {
 			text[strcspn(text, "\n")] = '\0';
 			snprintf(task->comm, sizeof(task->comm), "%.15s", text);
 		}
@@ -112,8 +112,7 @@ void vmop_examine_vdso(struct vmop_images *images, struct vmop_image *image)
 	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives it as a number */
 	const void *memory = (const void *)(uintptr_t)vdso.start;
-	if (fd < 0 ||
-	    vmop_io_write_full(fd, memory, vdso.len_bytes) != (ssize_t)vdso.len_bytes)
+	if (fd < 0 || vmop_io_write_full(fd, memory, vdso.len_bytes) != (ssize_t)vdso.len_bytes)
 		return;
 	struct vmop_build_id id;
 	struct vmop_symtab *symtab = NULL;

@@ -28,7 +28,7 @@ static void number_vcpu(void *arg, uint32_t number, uint32_t tid)
 	if (!vcpu || (vcpu->is_sure && vcpu->number == number))
 		return;
 	struct vmop_vcpu *other;
-	DL_FOREACH(naming->domain->vcpus, other)
+	DL_FOREACH (naming->domain->vcpus, other)
 		if (other != vcpu && other->number == number && !other->has_exited) {
 			other->number = vcpu->number;
 			other->is_stored = other->is_sure = false;
@@ -64,8 +64,8 @@ static void read_names(const struct vmop_domains *domains, struct vmop_domain *d
 	_cleanup_free_ char *cmdline = malloc(CMDLINE_MAX_BYTES);
 	ssize_t len = -1;
 	if (domains->root && cmdline)
-		len = vmop_procfs_read(domains->root, cmdline, CMDLINE_MAX_BYTES, "/proc/%u/cmdline",
-				       domain->vmm_pid);
+		len = vmop_procfs_read(domains->root, cmdline, CMDLINE_MAX_BYTES,
+				       "/proc/%u/cmdline", domain->vmm_pid);
 	if (len > 0)
 		vmop_vmm_parse_cmdline(cmdline, (size_t)len, name, uuid);
 	if (!*name && !*domain->name)
@@ -79,8 +79,8 @@ static void read_names(const struct vmop_domains *domains, struct vmop_domain *d
 		domain->is_stored = false;
 	}
 	if (!*domain->vmm && domains->root &&
-	    vmop_procfs_readlink(domains->root, exe, sizeof(exe), "/proc/%u/exe",
-				 domain->vmm_pid) > 0) {
+	    vmop_procfs_readlink(domains->root, exe, sizeof(exe), "/proc/%u/exe", domain->vmm_pid) >
+		    0) {
 		const char *slash = strrchr(exe, '/');
 		snprintf(domain->vmm, sizeof(domain->vmm), "%.*s",
 			 (int)strcspn(slash ? slash + 1 : exe, " "), slash ? slash + 1 : exe);
@@ -92,9 +92,8 @@ static void name_images(struct vmop_domain *domain)
 {
 	char name[VMOP_GUEST_NAME_BYTES + 64];
 	bool has_text = domain->text.n;
-	snprintf(name, sizeof(name), has_text ? "[guest %s unknown kernel text]" :
-						"[guest %s kernel]",
-		 domain->name);
+	snprintf(name, sizeof(name),
+		 has_text ? "[guest %s unknown kernel text]" : "[guest %s kernel]", domain->name);
 	vmop_image_rename(domain->kernel, name);
 	snprintf(name, sizeof(name), "[guest %s user]", domain->name);
 	vmop_image_rename(domain->user, name);
@@ -126,8 +125,7 @@ static void read_passive_image(struct vmop_domains *domains, struct vmop_domain 
 	image->symbols = vmop_symbols_copy(symbols + first, n - first, kernel.link_base);
 	image->n_symbols = image->symbols ? n - first : 0;
 	vmop_symtab_destroy(kernel.symtab);
-	struct vmop_text_piece piece = {
-		.start = kernel.base, .end = kernel.end, .image = image};
+	struct vmop_text_piece piece = {.start = kernel.base, .end = kernel.end, .image = image};
 	vmop_text_map_put(&domain->text, domains->images, &piece);
 	domain->symbols_from = domain->pattern->image_path;
 }
@@ -233,10 +231,9 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 	}
 	for (size_t i = 0; i < passive->n; i++)
 		if (!matched[i])
-			return vmop_error_new(VMOP_ERROR_USAGE,
-					      "passive domain \"%s\" does not run; %s%s",
-					      passive->patterns[i].text,
-					      *running ? "those that do: " : "no guest does",
-					      running);
+			return vmop_error_new(
+				VMOP_ERROR_USAGE, "passive domain \"%s\" does not run; %s%s",
+				passive->patterns[i].text,
+				*running ? "those that do: " : "no guest does", running);
 	return NULL;
 }

@@ -49,6 +49,8 @@ static struct vmop_image *image_alloc(struct vmop_images *images, uint32_t domai
 	image->refs = 1;
 	image->slot = images->free_slots[--images->n_free_slots];
 	images->slots[image->slot] = image;
+	if (image->slot >= images->n_slots)
+		images->n_slots = image->slot + 1;
 	images->n++;
 	return image;
 }
@@ -98,7 +100,7 @@ struct vmop_error *vmop_images_init(struct vmop_images *images, uint32_t max)
 
 void vmop_images_deinit(struct vmop_images *images)
 {
-	for (uint32_t i = 0; images->slots && i < images->max; i++) {
+	for (uint32_t i = 0; i < images->n_slots; i++) {
 		struct vmop_image *image = images->slots[i];
 		if (image) {
 			image->alias = NULL; /* all go */
@@ -145,8 +147,7 @@ static void note_whereabouts(struct vmop_image *image, const struct vmop_image_f
 	image->map_end = file->map_end;
 }
 
-struct vmop_image *vmop_images_file(struct vmop_images *images,
-				    const struct vmop_image_file *file)
+struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_image_file *file)
 {
 	struct vmop_build_id id = {0};
 	bool has_id = file->build_id && file->build_id->len_bytes &&
@@ -205,8 +206,8 @@ struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain
 {
 	union key_buffer buffer;
 	unsigned len = key_fill(
-		&buffer,
-		&(struct image_key){.domain = domain, .kind = kind, .inode_or_base = base}, name);
+		&buffer, &(struct image_key){.domain = domain, .kind = kind, .inode_or_base = base},
+		name);
 	struct vmop_image *image;
 	HASH_FIND(hh, images->by_key, &buffer, len, image);
 	if (image)
@@ -331,7 +332,7 @@ void vmop_image_stored(struct vmop_image *image)
 void vmop_images_sweep(struct vmop_images *images)
 {
 	bool is_short = images->n > images->max / 4 * 3;
-	for (uint32_t i = 0; i < images->max; i++) {
+	for (uint32_t i = 0; i < images->n_slots; i++) {
 		struct vmop_image *image = images->slots[i];
 		if (!image)
 			continue;

@@ -23,13 +23,13 @@
 #include "libsym/build-id.h"
 
 struct vmop_image {
-	uint32_t slot;	    /* in the table, from 0 */
-	uint32_t id;	    /* in the session; 0: not given so far */
+	uint32_t slot; /* in the table, from 0 */
+	uint32_t id;   /* in the session; 0: not given so far */
 	uint32_t refs;
-	uint32_t domain;    /* whose: 0 host */
+	uint32_t domain; /* whose: 0 host */
 	enum vmop_image_kind kind;
-	char *name;	    /* raw: may hold control characters */
-	char *root;	    /* see vmop_db_image */
+	char *name; /* raw: may hold control characters */
+	char *root; /* see vmop_db_image */
 	struct vmop_build_id build_id;
 	uint64_t base, len_bytes;
 	uint32_t dev_major, dev_minor;
@@ -56,6 +56,7 @@ struct vmop_images {
 	struct vmop_image **slots; /* max of them; NULL: free */
 	uint32_t *free_slots;
 	uint32_t n, n_free_slots, max;
+	uint32_t n_slots; /* those beyond were never used */
 	uint32_t next_id;
 	struct vmop_image *by_key, *by_build_id;
 	struct vmop_image *why[VMOP_N_WHYS];
@@ -68,7 +69,7 @@ struct vmop_image_file {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
 	const struct vmop_build_id *build_id; /* NULL or len 0: not known */
-	uint32_t pid; /* who mapped it, and where: see vmop_image */
+	uint32_t pid;			      /* who mapped it, and where: see vmop_image */
 	uint64_t map_start, map_end;
 };
 
@@ -79,8 +80,7 @@ void vmop_images_deinit(struct vmop_images *images);
  * Each returns a reference for the caller; when there is no room, that is the
  * image VMOP_WHY_IMAGE_LIMIT.  Off the per-sample path.
  */
-struct vmop_image *vmop_images_file(struct vmop_images *images,
-				    const struct vmop_image_file *file);
+struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_image_file *file);
 /* A file of a guest, known by path and build-id (len 0: not known). */
 struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
 					  const char *path, const struct vmop_build_id *build_id);

@@ -117,8 +117,7 @@ static void module_symbols(struct vmop_kernel *kernel, const char *module,
 	char bracketed[128];
 	snprintf(bracketed, sizeof(bracketed), "[%s]", module);
 	for (size_t i = 0; i < n; i++) {
-		struct vmop_image *image =
-			vmop_text_map_find(&kernel->text, symbols[i].offset);
+		struct vmop_image *image = vmop_text_map_find(&kernel->text, symbols[i].offset);
 		if (!image || strcmp(image->name, bracketed) != 0)
 			continue;
 		/* Sorted: its own text is one run; init text, which is gone, lies elsewhere. */
@@ -131,8 +130,8 @@ static void module_symbols(struct vmop_kernel *kernel, const char *module,
 }
 
 /* One image for each program or trampoline, as ksymbol records have them. */
-static void put_generated(struct vmop_kernel *kernel, bool is_bpf, const char *name,
-			  uint64_t start, uint64_t len_bytes)
+static void put_generated(struct vmop_kernel *kernel, bool is_bpf, const char *name, uint64_t start,
+			  uint64_t len_bytes)
 {
 	uint64_t end;
 	if (!len_bytes || __builtin_add_overflow(start, len_bytes, &end))
@@ -142,10 +141,9 @@ static void put_generated(struct vmop_kernel *kernel, bool is_bpf, const char *n
 	const struct vmop_image *there = vmop_text_map_find(&kernel->text, start);
 	if (there && there->base == start && !strcmp(there->name, label))
 		return;
-	struct vmop_image *image =
-		vmop_images_new(kernel->images, VMOP_DOMAIN_ID_HOST,
-				is_bpf ? VMOP_IMAGE_BPF : VMOP_IMAGE_TRAMPOLINE, label, start,
-				len_bytes);
+	struct vmop_image *image = vmop_images_new(kernel->images, VMOP_DOMAIN_ID_HOST,
+						   is_bpf ? VMOP_IMAGE_BPF : VMOP_IMAGE_TRAMPOLINE,
+						   label, start, len_bytes);
 	struct vmop_symbol symbol = {
 		.offset = start, .len_bytes = len_bytes, .name = name, .type = 't'};
 	if (image->base == start)
@@ -167,8 +165,8 @@ static struct vmop_error *take_symbols(void *arg, const char *module,
 		return NULL;
 	}
 	for (size_t i = 0; i < n; i++) {
-		uint64_t len = i + 1 < n ? symbols[i + 1].offset - symbols[i].offset :
-					   GENERATED_MAX_BYTES;
+		uint64_t len =
+			i + 1 < n ? symbols[i + 1].offset - symbols[i].offset : GENERATED_MAX_BYTES;
 		if (len > GENERATED_MAX_BYTES)
 			len = GENERATED_MAX_BYTES;
 		put_generated(kernel, is_bpf, symbols[i].name, symbols[i].offset, len);
@@ -348,10 +346,10 @@ void vmop_kernel_mmap(struct vmop_kernel *kernel, const struct vmop_mmap_record 
 		return;
 	const char *path = mmap->path ? mmap->path : "";
 	bool is_kernel = !strncmp(path, "[kernel", strlen("[kernel"));
-	struct vmop_image *image = vmop_images_named(
-		kernel->images, VMOP_DOMAIN_ID_HOST,
-		is_kernel ? VMOP_IMAGE_KERNEL : VMOP_IMAGE_MODULE, is_kernel ? "[kernel]" : path,
-		mmap->start, mmap->len_bytes);
+	struct vmop_image *image =
+		vmop_images_named(kernel->images, VMOP_DOMAIN_ID_HOST,
+				  is_kernel ? VMOP_IMAGE_KERNEL : VMOP_IMAGE_MODULE,
+				  is_kernel ? "[kernel]" : path, mmap->start, mmap->len_bytes);
 	struct vmop_build_id id = {.len_bytes = mmap->build_id_len_bytes};
 	if (id.len_bytes && id.len_bytes <= sizeof(id.bytes)) {
 		memcpy(id.bytes, mmap->build_id, id.len_bytes);

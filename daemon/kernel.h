@@ -21,8 +21,8 @@ struct vmop_kernel {
 	/* All of kernel mode, where /proc/kallsyms tells no addresses; else NULL. */
 	struct vmop_image *whole;
 	struct vmop_image *vsyscall; /* x86-64's fixed page */
-	uint64_t modules_hash; /* of which modules lie where */
-	const char *symbols_from; /* for status: what names its functions, or why nothing does */
+	uint64_t modules_hash;	     /* of which modules lie where */
+	const char *symbols_from;    /* for status: what names its functions, or why nothing does */
 };
 
 /*

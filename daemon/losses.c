@@ -44,8 +44,7 @@ struct vmop_error *vmop_losses_store(struct vmop_losses *losses, struct vmop_db 
 			struct vmop_db_loss row = {
 				.name = names[loss],
 				.event = event,
-				.count = losses->putting[loss][event] -
-					 losses->stored[loss][event],
+				.count = losses->putting[loss][event] - losses->stored[loss][event],
 			};
 			struct vmop_error *err = row.count ? vmop_db_put_loss(db, &row) : NULL;
 			if (err)

@@ -12,7 +12,7 @@
  * | store-full    | samples dropped because the session could not be written          |
  * | table-full    | samples dropped because more places were hit than an interval has room for |
  * | maps-unread   | processes whose mappings could not be read                        |
- * | process-limit | processes beyond those that are kept track of                     |
+ * | process-limit | records and samples of processes beyond those that are kept track of |
  * | mapping-limit | executable mappings beyond those that are kept track of           |
  * | image-limit   | files beyond those that are kept track of                         |
  * | guest-limit   | samples of guests beyond those that are kept track of             |

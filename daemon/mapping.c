@@ -23,11 +23,10 @@ static const char *anonymous_label(const char *path)
 	static const struct {
 		const char *start, *label;
 	} kinds[] = {
-		{"//anon", "anon"},	     {"[heap]", "heap"},
-		{"[stack", "stack"},	     {"[anon", "anon"},
-		{"/memfd:", "memfd"},	     {"/dev/zero", "anon"},
-		{"/anon_hugepage", "anon"},  {"/SYSV", "shm"},
-		{"/[aio]", "anon"},	     {"anon_inode:", "anon"},
+		{"//anon", "anon"},	    {"[heap]", "heap"},	  {"[stack", "stack"},
+		{"[anon", "anon"},	    {"/memfd:", "memfd"}, {"/dev/zero", "anon"},
+		{"/anon_hugepage", "anon"}, {"/SYSV", "shm"},	  {"/[aio]", "anon"},
+		{"anon_inode:", "anon"},
 	};
 	if (!*path)
 		return "anon";
@@ -69,8 +68,7 @@ static const char *file_path(const char *path, char *buf, size_t size)
 	return buf;
 }
 
-static struct vmop_image *file_image(struct vmop_processes *processes,
-				     struct vmop_process *process,
+static struct vmop_image *file_image(struct vmop_processes *processes, struct vmop_process *process,
 				     const struct vmop_mapping *mapping)
 {
 	char buf[PATH_MAX];
@@ -103,13 +101,13 @@ void vmop_mapping_add(struct vmop_processes *processes, struct vmop_process *pro
 		region.offset = mapping->start;
 	} else if (*mapping->path == '[') {
 		/* The vDSO of 32-bit programs is another one. */
-		bool is_vdso32 = !strcmp(mapping->path, "[vdso]") &&
-				 sizeof(void *) == 8 && mapping->end <= ADDRESS_32BIT_END;
+		bool is_vdso32 = !strcmp(mapping->path, "[vdso]") && sizeof(void *) == 8 &&
+				 mapping->end <= ADDRESS_32BIT_END;
 		bool is_vdso = begins_with(mapping->path, "[vdso");
-		region.image = vmop_images_named(
-			processes->images, VMOP_DOMAIN_ID_HOST,
-			is_vdso ? VMOP_IMAGE_VDSO : VMOP_IMAGE_TRAMPOLINE,
-			is_vdso32 ? "[vdso32]" : mapping->path, 0, mapping->end - mapping->start);
+		region.image = vmop_images_named(processes->images, VMOP_DOMAIN_ID_HOST,
+						 is_vdso ? VMOP_IMAGE_VDSO : VMOP_IMAGE_TRAMPOLINE,
+						 is_vdso32 ? "[vdso32]" : mapping->path, 0,
+						 mapping->end - mapping->start);
 	} else {
 		region.image = file_image(processes, process, mapping);
 		region.offset = mapping->file_offset_bytes;

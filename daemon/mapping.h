@@ -14,7 +14,7 @@ struct vmop_mapping {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
 	const struct vmop_build_id *build_id; /* NULL: not known */
-	const char *path; /* as /proc/PID/maps or an mmap2 record has it */
+	const char *path;		      /* as /proc/PID/maps or an mmap2 record has it */
 };
 
 /*

@@ -14,8 +14,8 @@
 #include "libutil/error.h"
 
 struct vmop_passive_pattern {
-	char *text;	    /* name, uuid, pid, session id, or "all" */
-	char *image_path;   /* NULL: none */
+	char *text;	  /* name, uuid, pid, session id, or "all" */
+	char *image_path; /* NULL: none */
 	uint64_t offset_bytes;
 };
 

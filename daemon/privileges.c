@@ -22,6 +22,9 @@ static const int kept_capabilities[] = {
 	CAP_IPC_LOCK,	     /* ring buffers beyond perf_event_mlock_kb */
 	CAP_SYS_PTRACE,	     /* maps, memory and root directories of other processes */
 	CAP_DAC_READ_SEARCH, /* ELF files wherever they lie */
+#ifdef CAP_CHECKPOINT_RESTORE /* Linux 5.9 */
+	CAP_CHECKPOINT_RESTORE, /* /proc/PID/map_files: files that were deleted or moved */
+#endif
 	CAP_DAC_OVERRIDE,    /* a session directory that belongs to an ordinary user */
 };
 

@@ -10,8 +10,8 @@
 
 #include <utlist.h>
 
-#include "daemon/maps.h"
 #include "daemon/mapping.h"
+#include "daemon/maps.h"
 #include "libutil/error.h"
 
 #define KTHREADD_PID 2
@@ -149,7 +149,7 @@ static void threads_retire(struct vmop_processes *processes, const struct vmop_p
 {
 	struct vmop_thread *thread;
 	DL_FOREACH2(process->threads, thread, sibling_next)
-		thread_retire(processes, thread);
+	thread_retire(processes, thread);
 }
 
 void vmop_processes_retire(struct vmop_processes *processes, struct vmop_process *process)
@@ -186,7 +186,7 @@ struct vmop_process *vmop_processes_fork(struct vmop_processes *processes, uint6
 {
 	struct vmop_process *process = vmop_processes_get(processes, fork->pid);
 	if (process && !process->has_exited && is_known(process, time_ns))
-		return process; /* /proc was read since */
+		return process;		     /* /proc was read since */
 	if (fork->pid == fork->parent_pid) { /* a thread */
 		if (process)
 			process->n_threads++;
@@ -256,8 +256,8 @@ static void executed(struct vmop_processes *processes, struct vmop_process *proc
 	/* One thread is left, under another name: what it does from now is another task's. */
 	struct vmop_thread *thread;
 	DL_FOREACH2(process->threads, thread, sibling_next)
-		if (vmop_idmap_get(&processes->by_tid, thread->tid) == thread)
-			vmop_idmap_remove(&processes->by_tid, thread->tid);
+	if (vmop_idmap_get(&processes->by_tid, thread->tid) == thread)
+		vmop_idmap_remove(&processes->by_tid, thread->tid);
 	threads_retire(processes, process);
 }
 
@@ -332,10 +332,18 @@ struct vmop_process *vmop_processes_mmap(struct vmop_processes *processes, uint6
 	return process;
 }
 
+void vmop_processes_check_one(struct vmop_processes *processes, struct vmop_process *process)
+{
+	char path[PATH_MAX];
+	if (!processes->root || !process->pid || process->has_exited)
+		return;
+	snprintf(path, sizeof(path), "%s/proc/%u", processes->root, process->pid);
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		vmop_processes_retire(processes, process);
+}
+
 void vmop_processes_check(struct vmop_processes *processes, unsigned n)
 {
-	if (!processes->root)
-		return;
 	for (; n; n--) {
 		struct vmop_process *process =
 			vmop_idmap_next(&processes->by_pid, &processes->check_cursor);
@@ -343,24 +351,23 @@ void vmop_processes_check(struct vmop_processes *processes, unsigned n)
 			processes->check_cursor = 0;
 			return;
 		}
-		char path[PATH_MAX];
-		snprintf(path, sizeof(path), "%s/proc/%u", processes->root, process->pid);
-		if (process->pid && access(path, F_OK) < 0 && errno == ENOENT)
-			vmop_processes_retire(processes, process);
+		vmop_processes_check_one(processes, process);
 	}
 }
 
 void vmop_processes_sweep(struct vmop_processes *processes)
 {
 	struct vmop_thread *thread, *next_thread;
-	DL_FOREACH_SAFE(processes->exited_threads, thread, next_thread) {
+	DL_FOREACH_SAFE(processes->exited_threads, thread, next_thread)
+	{
 		if (vmop_task_is_pending(&thread->task))
 			continue;
 		DL_DELETE(processes->exited_threads, thread);
 		thread_free(processes, thread);
 	}
 	struct vmop_process *process, *next;
-	DL_FOREACH_SAFE(processes->exited, process, next) {
+	DL_FOREACH_SAFE(processes->exited, process, next)
+	{
 		if (process->threads || vmop_task_is_pending(&process->task))
 			continue;
 		DL_DELETE(processes->exited, process);
@@ -442,8 +449,8 @@ struct vmop_process *vmop_processes_read(struct vmop_processes *processes, uint3
 		return NULL;
 	long ticks = sysconf(_SC_CLK_TCK);
 	uint64_t start_ns = stat.start_ticks * (NS_A_SECOND / (uint64_t)ticks);
-	start_ns -= start_ns < processes->boot_to_monotonic_ns ? start_ns :
-								  processes->boot_to_monotonic_ns;
+	start_ns -= start_ns < processes->boot_to_monotonic_ns ? start_ns
+							       : processes->boot_to_monotonic_ns;
 	/* A fork record's time is exact, /proc's is rounded down to a tick. */
 	if (process->start_ns < start_ns ||
 	    process->start_ns - start_ns > 2 * NS_A_SECOND / (uint64_t)ticks)

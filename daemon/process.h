@@ -39,18 +39,18 @@ struct vmop_process {
 	uint64_t start_ns; /* CLOCK_MONOTONIC; 0 not known */
 	uint64_t known_ns; /* when /proc was read for it; 0: never */
 	struct vmop_regions *regions;
-	struct vmop_task task; /* the process as a whole */
+	struct vmop_task task;	    /* the process as a whole */
 	struct vmop_domain *domain; /* the guest that it works for; NULL: none */
-	uint64_t mount_ns; /* inode; 0 not known */
-	uint32_t worker_of; /* kernel worker: the pid its name has; 0: none */
-	uint32_t n_kvm_vcpus; /* mapped, when /proc was read */
-	uint8_t maps; /* enum vmop_maps_state */
+	uint64_t mount_ns;	    /* inode; 0 not known */
+	uint32_t worker_of;	    /* kernel worker: the pid its name has; 0: none */
+	uint32_t n_kvm_vcpus;	    /* mapped, when /proc was read */
+	uint8_t maps;		    /* enum vmop_maps_state */
 	bool is_kthread;
-	bool wants_exe; /* the next file mapped is what it executes */
+	bool wants_exe;	    /* the next file mapped is what it executes */
 	uint64_t reread_ns; /* when maps that did not explain a sample may be read again */
-	bool is_queued;	 /* in attribute's list of those to read */
+	bool is_queued;	    /* in attribute's list of those to read */
 	bool leader_exited, has_exited;
-	struct vmop_thread *threads; /* those that are kept apart */
+	struct vmop_thread *threads;	  /* those that are kept apart */
 	struct vmop_process *prev, *next; /* of those that have exited */
 };
 
@@ -59,7 +59,7 @@ struct vmop_thread {
 	struct vmop_process *process;
 	struct vmop_task task;
 	bool has_exited;
-	struct vmop_thread *prev, *next; /* of those that have exited */
+	struct vmop_thread *prev, *next;		 /* of those that have exited */
 	struct vmop_thread *sibling_prev, *sibling_next; /* of its process */
 };
 
@@ -75,8 +75,8 @@ struct vmop_processes {
 	bool separate_threads;
 	uint32_t check_cursor;
 	uint64_t boot_to_monotonic_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
-	uint64_t generation; /* moves on when pointers to processes go stale */
-	uint64_t n_refused;  /* processes that there was no room for */
+	uint64_t generation;	       /* moves on when pointers to processes go stale */
+	uint64_t n_refused;	       /* processes that there was no room for */
 	uint64_t n_maps_unread;
 };
 
@@ -120,7 +120,8 @@ void vmop_processes_read_maps(struct vmop_processes *processes, struct vmop_proc
 /* Marks it as over: it is freed by the sweep after its samples are stored. */
 void vmop_processes_retire(struct vmop_processes *processes, struct vmop_process *process);
 
-/* Retires up to n of those whose end no record told. */
+/* Retires process, or up to n in turn, if it is over and no record told so. */
+void vmop_processes_check_one(struct vmop_processes *processes, struct vmop_process *process);
 void vmop_processes_check(struct vmop_processes *processes, unsigned n);
 
 /* Frees what has exited and has nothing left to be stored. */

@@ -35,14 +35,14 @@ static bool path_make(struct path *path, const char *root, const char *format, v
 	return false;
 }
 
-#define PATH_OR_FAIL(path, root, format, failure)                    \
-	do {                                                         \
-		va_list args_;                                       \
-		va_start(args_, format);                             \
-		bool fits_ = path_make(&(path), root, format, args_); \
-		va_end(args_);                                       \
-		if (!fits_)                                          \
-			return failure;                              \
+#define PATH_OR_FAIL(path, root, format, failure)                                                  \
+	do {                                                                                       \
+		va_list args_;                                                                     \
+		va_start(args_, format);                                                           \
+		bool fits_ = path_make(&(path), root, format, args_);                              \
+		va_end(args_);                                                                     \
+		if (!fits_)                                                                        \
+			return failure;                                                            \
 	} while (0)
 
 ssize_t vmop_procfs_read(const char *root, char *buf, size_t size, const char *format, ...)

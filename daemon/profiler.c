@@ -16,9 +16,9 @@
 #include "libutil/log.h"
 
 #define IMAGES_MAX 16384
-#define CELLS_A_CPU 32768u
+#define CELLS_A_CPU 8192u
 /* Processes a second that are looked at, whether they are over without a record of it. */
-#define CHECKS_A_TICK 64
+#define CHECKS_A_TICK 16
 
 struct vmop_profiler {
 	char *root; /* of /proc and /sys; NULL: nothing of this machine is looked at */
@@ -38,7 +38,7 @@ struct vmop_profiler {
 	uint64_t own_mount_ns;
 	int64_t monotonic_to_realtime_ns;
 	bool is_store_failing; /* the last flush did not come through */
-	uint64_t no_room_counted, store_full;
+	uint64_t no_room_counted, store_full, table_full;
 	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
 };
 
@@ -50,7 +50,10 @@ static int64_t monotonic_to_realtime_ns(void)
 	return (real.tv_sec - monotonic.tv_sec) * 1000000000ll + real.tv_nsec - monotonic.tv_nsec;
 }
 
-/* Enough for places hit in a second, by the number of CPUs; grows with the load. */
+/*
+ * Places hit between two looks at whether there is room, by the number of CPUs.  No
+ * more, so that the table stays in the cache; it grows with the load.
+ */
 static uint32_t first_cells(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -111,8 +114,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		profiler->root = strdup(options->proc_root ? options->proc_root : "");
 		if (!profiler->root)
 			return &vmop_error_no_memory;
-		profiler->own_mount_ns =
-			vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid());
+		profiler->own_mount_ns = vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid());
 	}
 	profiler->monotonic_to_realtime_ns = monotonic_to_realtime_ns();
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
@@ -137,8 +139,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (err)
 		return err;
 	profiler->domains.at[VMOP_DOMAIN_ID_HOST]->symbols_from = profiler->kernel.symbols_from;
-	profiler->vdso = vmop_images_named(&profiler->images, VMOP_DOMAIN_ID_HOST,
-					   VMOP_IMAGE_VDSO, "[vdso]", 0, 0);
+	profiler->vdso = vmop_images_named(&profiler->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_VDSO,
+					   "[vdso]", 0, 0);
 	if (profiler->root)
 		vmop_examine_vdso(&profiler->images, profiler->vdso);
 	if (profiler->root && options->guest_cpu_permille)
@@ -282,9 +284,9 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
 	while ((entry = readdir(dir))) {
 		uint32_t pid;
 		struct vmop_process *process =
-			vmop_procfs_pid(entry->d_name, &pid) ?
-				      vmop_processes_read(&profiler->processes, pid) :
-				      NULL;
+			vmop_procfs_pid(entry->d_name, &pid)
+				? vmop_processes_read(&profiler->processes, pid)
+				: NULL;
 		if (process)
 			vmop_domains_consider(&profiler->domains, process);
 	}
@@ -328,23 +330,22 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_GUEST_LIMIT, profiler->domains.n_refused);
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
-	if (profiler->is_store_failing)
-		profiler->store_full += dropped;
+	*(profiler->is_store_failing ? &profiler->store_full : &profiler->table_full) += dropped;
 	vmop_losses_add(losses,
-			profiler->is_store_failing ? VMOP_LOSS_STORE_FULL : VMOP_LOSS_TABLE_FULL,
-			0, dropped);
+			profiler->is_store_failing ? VMOP_LOSS_STORE_FULL : VMOP_LOSS_TABLE_FULL, 0,
+			dropped);
 }
 
 /* Reads what is still to be known of the tasks and images that got samples. */
 static void examine(struct vmop_profiler *profiler)
 {
 	struct vmop_task *task;
-	DL_FOREACH(profiler->tasks.pending, task) {
+	DL_FOREACH (profiler->tasks.pending, task) {
 		vmop_examine_task(&profiler->processes, task);
 		if (task->exe)
 			task->exe->is_sampled = true;
 	}
-	for (uint32_t i = 0; i < profiler->images.max; i++) {
+	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
 		if (image && image->is_sampled && !image->is_examined)
 			vmop_examine_image(&profiler->processes, image, profiler->own_mount_ns);
@@ -353,7 +354,7 @@ static void examine(struct vmop_profiler *profiler)
 
 static struct vmop_error *store_images(struct vmop_profiler *profiler)
 {
-	for (uint32_t i = 0; i < profiler->images.max; i++) {
+	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
 		if (!image || !image->is_sampled)
 			continue;
@@ -372,20 +373,23 @@ static struct vmop_error *store_images(struct vmop_profiler *profiler)
 static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 {
 	const struct vmop_task *task;
-	DL_FOREACH(profiler->tasks.pending, task) {
+	DL_FOREACH (profiler->tasks.pending, task) {
 		char comm[VMOP_COMM_BYTES], cgroup[4096];
 		struct vmop_db_task row = {
 			.id = task->id,
 			.domain = task->domain,
 			.pid = task->pid,
 			.tid = task->tid,
-			.start_time_ns = task->start_ns ? task->start_ns +
-					 (uint64_t)profiler->monotonic_to_realtime_ns : 0,
+			.start_time_ns =
+				task->start_ns
+					? task->start_ns +
+						  (uint64_t)profiler->monotonic_to_realtime_ns
+					: 0,
 			.comm = vmop_procfs_printable(task->comm, comm, sizeof(comm)),
 			.exe_image = task->exe ? vmop_image_canonical(task->exe)->id : 0,
 			.cgroup = task->cgroup ? vmop_procfs_printable(task->cgroup->text, cgroup,
-								       sizeof(cgroup)) :
-						 NULL,
+								       sizeof(cgroup))
+					       : NULL,
 		};
 		struct vmop_error *err = vmop_db_put_task(profiler->db, &row);
 		if (err)
@@ -412,8 +416,7 @@ static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key 
 static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				uint64_t len_ns)
 {
-	struct vmop_error *err =
-		vmop_db_begin_interval(profiler->db, start_realtime_ns, len_ns);
+	struct vmop_error *err = vmop_db_begin_interval(profiler->db, start_realtime_ns, len_ns);
 	if (err)
 		return err;
 	err = vmop_domains_store(&profiler->domains, profiler->db);
@@ -437,7 +440,7 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 static void stored(struct vmop_profiler *profiler)
 {
 	vmop_domains_stored(&profiler->domains);
-	for (uint32_t i = 0; i < profiler->images.max; i++) {
+	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
 		if (image && image->is_sampled && image->id && !image->is_stored)
 			vmop_image_stored(image);
@@ -475,6 +478,7 @@ void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profi
 		.samples = profiler->attribution.samples,
 		.unattributed = profiler->attribution.unattributed,
 		.store_full = profiler->store_full,
+		.table_full = profiler->table_full,
 		.processes = profiler->processes.by_pid.n,
 		.images = profiler->images.n,
 	};

@@ -30,7 +30,11 @@ enum vmop_separate {
 	VMOP_SEPARATE_CPU = 1 << 1, /* also vCPUs */
 };
 
-/* One --passive-images element, paired with the domain at the same position. */
+/*
+ * One --passive-images element, paired with the domain at the same position.  At the
+ * position of "all" it is for every guest that no other element names: a fleet
+ * on one kernel.
+ */
 struct vmop_passive_image {
 	const char *path;	/* vmlinux ELF, kallsyms or System.map text; NULL: none */
 	uint64_t offset_bytes;	/* KASLR offset given by hand: "path+0x1c000000"; 0: none */
@@ -102,6 +106,7 @@ struct vmop_profiler_stats {
 	uint64_t samples;	   /* attributed or not */
 	uint64_t unattributed;	   /* in a "[...]" image that says why */
 	uint64_t store_full;	   /* lost because the disk was full */
+	uint64_t table_full;	   /* lost because an interval hit more places than fit */
 	uint64_t processes, images; /* known now */
 };
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);

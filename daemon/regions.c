@@ -54,6 +54,8 @@ static bool make_room(struct vmop_regions **regions, uint32_t n, struct vmop_ima
 	uint32_t capacity = 8;
 	while (capacity < n)
 		capacity += capacity / 2;
+	if (capacity > VMOP_REGIONS_MAX)
+		capacity = VMOP_REGIONS_MAX;
 	if (n > VMOP_REGIONS_MAX || budget->n + capacity > budget->max)
 		return false;
 	struct vmop_regions *copy = malloc(sizeof(*copy) + capacity * sizeof(copy->at[0]));

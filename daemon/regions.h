@@ -15,14 +15,14 @@ struct vmop_images;
 
 struct vmop_region {
 	uint64_t start, end;
-	uint64_t offset; /* in the image, of start */
+	uint64_t offset;	  /* in the image, of start */
 	struct vmop_image *image; /* referenced */
 };
 
 struct vmop_regions {
 	uint32_t refs, n, capacity;
 	uint32_t last; /* the region of the last look-up: most are like it */
-	bool is_cut; /* there were more than VMOP_REGIONS_MAX */
+	bool is_cut;   /* there were more than VMOP_REGIONS_MAX */
 	struct vmop_region at[];
 };
 

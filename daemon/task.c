@@ -44,13 +44,15 @@ void vmop_task_renew(struct vmop_tasks *tasks, struct vmop_task *task)
 	};
 	memcpy(next.comm, task->comm, sizeof(next.comm));
 	if (vmop_task_is_pending(task)) {
-		struct vmop_task *old = malloc(sizeof(*old));
+		struct vmop_task *old =
+			tasks->n_alone < VMOP_TASKS_ALONE_MAX ? malloc(sizeof(*old)) : NULL;
 		DL_DELETE(tasks->pending, task);
 		task->prev = NULL;
 		if (old) {
 			*old = *task;
 			old->is_current = false;
 			old->is_alone = true;
+			tasks->n_alone++;
 			DL_APPEND(tasks->pending, old);
 			*task = next;
 			return;
@@ -77,10 +79,12 @@ void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task)
 void vmop_tasks_stored(struct vmop_tasks *tasks)
 {
 	struct vmop_task *task, *next;
-	DL_FOREACH_SAFE(tasks->pending, task, next) {
+	DL_FOREACH_SAFE(tasks->pending, task, next)
+	{
 		DL_DELETE(tasks->pending, task);
 		task->prev = task->next = NULL;
 		if (task->is_alone) {
+			tasks->n_alone--;
 			vmop_task_deinit(tasks, task);
 			free(task);
 		}

@@ -33,20 +33,24 @@ static inline struct vmop_text *vmop_text_ref(struct vmop_text *text)
 void vmop_text_unref(struct vmop_text *text); /* NULL is allowed */
 
 struct vmop_task {
-	uint32_t id; /* 0: no samples so far */
-	uint32_t domain; /* whose task it is */
+	uint32_t id;	   /* 0: no samples so far */
+	uint32_t domain;   /* whose task it is */
 	uint32_t pid, tid; /* tid 0: the whole process */
 	uint64_t start_ns; /* CLOCK_MONOTONIC; 0 not known */
 	char comm[VMOP_COMM_BYTES];
-	struct vmop_image *exe;	  /* referenced; NULL: none or not known */
-	struct vmop_text *cgroup; /* NULL: not known */
-	bool is_current; /* of a live process: /proc may be asked about it */
-	bool is_alone;	 /* in a block of its own: freed once stored */
+	struct vmop_image *exe;	       /* referenced; NULL: none or not known */
+	struct vmop_text *cgroup;      /* NULL: not known */
+	bool is_current;	       /* of a live process: /proc may be asked about it */
+	bool is_alone;		       /* in a block of its own: freed once stored */
 	struct vmop_task *prev, *next; /* in the list of those to be stored */
 };
 
+/* Ended tasks that wait to be stored; beyond, their samples name a task without a row. */
+#define VMOP_TASKS_ALONE_MAX 65536
+
 struct vmop_tasks {
 	struct vmop_task *pending; /* with an id and no row, as utlist has it */
+	uint32_t n_alone;	   /* of them, in blocks of their own */
 	uint32_t next_id;
 	struct vmop_images *images;
 };

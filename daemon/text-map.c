@@ -32,10 +32,9 @@ static bool make_room(struct vmop_text_map *map)
 	if (map->n < map->capacity)
 		return true;
 	size_t capacity = map->capacity ? 2 * map->capacity : 64;
-	struct vmop_text_piece *grown =
-		capacity > VMOP_TEXT_MAP_MAX ?
-			      NULL :
-			      realloc(map->at, capacity * sizeof(map->at[0]));
+	struct vmop_text_piece *grown = capacity > VMOP_TEXT_MAP_MAX
+						? NULL
+						: realloc(map->at, capacity * sizeof(map->at[0]));
 	if (!grown)
 		return false;
 	map->at = grown;

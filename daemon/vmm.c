@@ -13,8 +13,8 @@ static const char *base_name(const char *path)
 bool vmop_vmm_is_likely(const char *comm)
 {
 	/* Beginnings: names are cut to 15 bytes, and qemu has the machine's in its own. */
-	static const char *const names[] = {"qemu",  "kvm", "firecracker", "cloud-hyp",
-					    "crosvm", "lkvm", "vm",	   "stratovirt"};
+	static const char *const names[] = {"qemu",   "kvm",  "firecracker", "cloud-hyp",
+					    "crosvm", "lkvm", "vm",	     "stratovirt"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(comm, names[i], strlen(names[i])))
 			return true;
@@ -115,8 +115,8 @@ static void take_value(enum value_form form, const char *value, char *buf, size_
 	}
 }
 
-void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes,
-			    char name[VMOP_GUEST_NAME_BYTES], char uuid[VMOP_UUID_BYTES])
+void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes, char name[VMOP_GUEST_NAME_BYTES],
+			    char uuid[VMOP_UUID_BYTES])
 {
 	*name = *uuid = '\0';
 	const char *end = cmdline + len_bytes;
@@ -126,8 +126,8 @@ void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes,
 			continue;
 		const char *option = at + 1 + (at[1] == '-');
 		size_t option_len = strcspn(option, "=");
-		const char *value = option[option_len] ? option + option_len + 1 :
-							 at + strlen(at) + 1;
+		const char *value =
+			option[option_len] ? option + option_len + 1 : at + strlen(at) + 1;
 		if (value >= end)
 			return;
 		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {

@@ -32,7 +32,7 @@ bool vmop_vmm_vcpu_of_comm(const char *comm, uint32_t *ret);
  *	kvmtool			--name NAME, -n NAME
  * name and uuid become "" where it says nothing.
  */
-void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes,
-			    char name[VMOP_GUEST_NAME_BYTES], char uuid[VMOP_UUID_BYTES]);
+void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes, char name[VMOP_GUEST_NAME_BYTES],
+			    char uuid[VMOP_UUID_BYTES]);
 
 #endif

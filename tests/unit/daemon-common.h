@@ -79,15 +79,15 @@ struct session {
 	size_t n_images, n_tasks, n_domains, n_vcpus, n_losses;
 };
 
-#define READER(noun, nouns)                                                                  \
-	static inline struct vmop_error *read_##noun(void *arg, const struct vmop_db_##noun *row) \
-	{                                                                                    \
-		struct session *session = arg;                                               \
-		session->nouns = realloc(session->nouns,                                     \
-					 (session->n_##nouns + 1) * sizeof(*session->nouns)); \
-		assert_non_null(session->nouns);                                             \
-		session->nouns[session->n_##nouns++] = *row;                                 \
-		return NULL;                                                                 \
+#define READER(noun, nouns)                                                                        \
+	static inline struct vmop_error *read_##noun(void *arg, const struct vmop_db_##noun *row)  \
+	{                                                                                          \
+		struct session *session = arg;                                                     \
+		session->nouns = realloc(session->nouns,                                           \
+					 (session->n_##nouns + 1) * sizeof(*session->nouns));      \
+		assert_non_null(session->nouns);                                                   \
+		session->nouns[session->n_##nouns++] = *row;                                       \
+		return NULL;                                                                       \
 	}
 READER(image, images)
 READER(task, tasks)
@@ -177,8 +177,8 @@ static inline struct vmop_error *keep_chunk(void *arg, const struct vmop_db_chun
 		}
 		if (session->n == session->capacity) {
 			session->capacity = session->capacity ? 2 * session->capacity : 64;
-			session->rows = realloc(session->rows,
-						session->capacity * sizeof(*session->rows));
+			session->rows =
+				realloc(session->rows, session->capacity * sizeof(*session->rows));
 			assert_non_null(session->rows);
 		}
 		session->rows[session->n++] = row;
@@ -237,8 +237,8 @@ static inline uint64_t samples_of(const struct session *session, const char *ima
 	bool is_start = len > 3 && !strcmp(image + len - 3, "...");
 	for (size_t i = 0; i < session->n; i++) {
 		const struct row *row = &session->rows[i];
-		if (image && (is_start ? strncmp(row->image, image, len - 3)
-				       : strcmp(row->image, image)))
+		if (image &&
+		    (is_start ? strncmp(row->image, image, len - 3) : strcmp(row->image, image)))
 			continue;
 		if (!comm || !strcmp(row->comm, comm))
 			sum += row->samples;
@@ -369,11 +369,10 @@ static inline void give(struct rig *rig, struct vmop_record record)
 
 static inline void give_fork(struct rig *rig, uint32_t parent, uint32_t pid, uint32_t tid)
 {
-	give(rig, (struct vmop_record){.type = VMOP_RECORD_FORK,
-				       .task = {.pid = pid,
-						.tid = tid,
-						.parent_pid = parent,
-						.parent_tid = parent}});
+	give(rig,
+	     (struct vmop_record){
+		     .type = VMOP_RECORD_FORK,
+		     .task = {.pid = pid, .tid = tid, .parent_pid = parent, .parent_tid = parent}});
 }
 
 static inline void give_exit(struct rig *rig, uint32_t pid, uint32_t tid)

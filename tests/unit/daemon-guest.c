@@ -226,7 +226,7 @@ static void guests_that_come_later(void **state)
 	size_t found = 0;
 	for (size_t i = 0; i < session->n_vcpus; i++)
 		found += session->vcpus[i].tid == 601 && session->vcpus[i].number == 5;
-	assert_int_equal(found, 1); /* what KVM says is better than a thread's name */
+	assert_int_equal(found, 1);	       /* what KVM says is better than a thread's name */
 	give_comm(&rig, 500, 500, "other", 1); /* it executes something else */
 	assert_false(domain(&rig, "late").is_running);
 	rig_end(&rig);
@@ -308,13 +308,17 @@ static void command_lines(void **state)
 	static const struct {
 		const char *arguments[8], *name, *uuid;
 	} cases[] = {
-		{{"/usr/bin/qemu-system-x86_64", "-name", "g,debug-threads=on", "-uuid", "U"}, "g", "U"},
+		{{"/usr/bin/qemu-system-x86_64", "-name", "g,debug-threads=on", "-uuid", "U"},
+		 "g",
+		 "U"},
 		{{"kvm", "-name", "guest=a,,b,process=x", "-m", "1G"}, "a,b", ""},
 		{{"kvm", "-name", "debug-threads=on,guest=late"}, "late", ""},
 		{{"qemu", "--name=eq"}, "eq", ""},
 		{{"./firecracker", "--api-sock", "/x", "--id", "fc-1"}, "fc-1", ""},
 		{{"cloud-hypervisor", "--api-socket", "path=/run/vm7", "--platform",
-		  "num_pci_segments=2,uuid=V"}, "vm7", "V"},
+		  "num_pci_segments=2,uuid=V"},
+		 "vm7",
+		 "V"},
 		{{"crosvm", "run", "-s", "/run/c.sock", "--name", "cros"}, "cros", ""},
 		{{"lkvm", "run", "-n", "lk"}, "lk", ""},
 		{{"qemu", "-name"}, "", ""},

@@ -7,13 +7,13 @@
 
 #define USER VMOP_SAMPLE_USER
 #define KERNEL VMOP_SAMPLE_KERNEL
-#define KALLSYMS                                                     \
-	"ffffffff81000000 T _text\nffffffff81000100 T do_work\n"      \
-	"ffffffff81010000 T _etext\n"                                 \
+#define KALLSYMS                                                                                   \
+	"ffffffff81000000 T _text\nffffffff81000100 T do_work\n"                                   \
+	"ffffffff81010000 T _etext\n"                                                              \
 	"ffffffffc0000000 t a_start\t[moda]\nffffffffc0000100 t a_end\t[moda]\n"
-#define BPF_KALLSYMS                                                 \
-	"ffffffffc0200000 t bpf_prog_1_x\t[bpf]\n"                    \
-	"ffffffffc0200100 t bpf_prog_2_y\t[bpf]\n"                    \
+#define BPF_KALLSYMS                                                                               \
+	"ffffffffc0200000 t bpf_prog_1_x\t[bpf]\n"                                                 \
+	"ffffffffc0200100 t bpf_prog_2_y\t[bpf]\n"                                                 \
 	"ffffffffc0201000 t ftrace_trampoline\t[__builtin__ftrace]\n"
 #define MODULES "moda 16384 3 - Live 0xffffffffc0000000\n"
 
@@ -23,7 +23,8 @@ static void machine(struct rig *rig)
 	rig_folder(rig);
 	machine_file(rig, "/proc/kallsyms", KALLSYMS BPF_KALLSYMS);
 	machine_file(rig, "/proc/modules", MODULES);
-	machine_process(rig, 100, "old) name", "00400000-00410000 r-xp 00001000 fe:00 11 /bin/old\n");
+	machine_process(rig, 100, "old) name",
+			"00400000-00410000 r-xp 00001000 fe:00 11 /bin/old\n");
 }
 
 static void begin(struct rig *rig)
@@ -100,8 +101,9 @@ static void a_lost_mapping_is_found(void **state)
 	(void)state;
 	machine(&rig);
 	begin(&rig);
-	machine_process(&rig, 100, "old", "00400000-00410000 r-xp 00001000 fe:00 11 /bin/old\n"
-					  "00500000-00510000 r-xp 00000000 fe:00 12 /lib/new\n");
+	machine_process(&rig, 100, "old",
+			"00400000-00410000 r-xp 00001000 fe:00 11 /bin/old\n"
+			"00500000-00510000 r-xp 00000000 fe:00 12 /lib/new\n");
 	give_sample(&rig, 100, 100, 0x500010, USER);
 	give_sample(&rig, 100, 100, 0x600010, USER);
 	const struct session *session = rig_flush(&rig);
@@ -175,7 +177,8 @@ static void kernel_modules_and_generated_code(void **state)
 			assert_true(++row < session->rows + n);
 		assert_int_equal(row->kind, expected[i].kind);
 		assert_int_equal(row->offset, expected[i].offset);
-		assert_int_equal(n_symbols(&rig, row->key.image, expected[i].symbol), expected[i].n);
+		assert_int_equal(n_symbols(&rig, row->key.image, expected[i].symbol),
+				 expected[i].n);
 	}
 	rig_end(&rig);
 }
@@ -259,9 +262,16 @@ static void maps_lines_as_they_may_come(void **state)
 	struct counted counted = {0};
 	char text[256], root[96], *huge = malloc(100000);
 	static const char *const bad[] = {
-		"", "-", "400000-", "400000-410000", "400000-410000 r-x", "400000-410000 r-xp",
-		"400000-410000 r-xp 0 fe 1 /x", "z-410000 r-xp 0 fe:00 1 /x",
-		"11111111111111111-2 r-xp 0 fe:00 1 /x", "400000-410000 r-xp 0 fe:00 x",
+		"",
+		"-",
+		"400000-",
+		"400000-410000",
+		"400000-410000 r-x",
+		"400000-410000 r-xp",
+		"400000-410000 r-xp 0 fe 1 /x",
+		"z-410000 r-xp 0 fe:00 1 /x",
+		"11111111111111111-2 r-xp 0 fe:00 1 /x",
+		"400000-410000 r-xp 0 fe:00 x",
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -299,8 +309,9 @@ static void hostile_stat_and_cgroup(void **state)
 	(void)state;
 	rig_folder(&rig);
 	snprintf(root, sizeof(root), "%s/root", rig.folder);
-	machine_file(&rig, "/proc/5/stat", "5 (a) R 1 (b\n) S 7 0 0 0 0 2097152 0 0 0 0 0 0 0 0 0 0 "
-					   "3 0 99 0");
+	machine_file(&rig, "/proc/5/stat",
+		     "5 (a) R 1 (b\n) S 7 0 0 0 0 2097152 0 0 0 0 0 0 0 0 0 0 "
+		     "3 0 99 0");
 	assert_true(vmop_procfs_stat(root, 5, &stat));
 	assert_string_equal(stat.comm, "a) R 1 (b\n");
 	assert_int_equal(stat.ppid, 7);

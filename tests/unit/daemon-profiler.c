@@ -2,6 +2,9 @@
 /* Host attribution from hand-made records: who and where. */
 #include "daemon-common.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #define USER VMOP_SAMPLE_USER
 #define KERNEL VMOP_SAMPLE_KERNEL
 
@@ -170,8 +173,8 @@ static void mappings_replace_and_split(void **state)
 	static const struct {
 		const char *image;
 		uint64_t offset;
-	} expected[] = {{"/bin/a", 0x4fff},  {"/bin/b", 0x8000},  {"/bin/b", 0x8fff},
-			{"/bin/a", 0x6000},  {"/bin/a", 0x10fff}, {"[no mapping]", 0x410000}};
+	} expected[] = {{"/bin/a", 0x4fff}, {"/bin/b", 0x8000},	 {"/bin/b", 0x8fff},
+			{"/bin/a", 0x6000}, {"/bin/a", 0x10fff}, {"[no mapping]", 0x410000}};
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		size_t found = 0;
 		for (size_t j = 0; j < session->n; j++)
@@ -349,6 +352,43 @@ static void a_fork_storm_leaves_nothing_behind(void **state)
 	rig_end(&rig);
 }
 
+/* More of everything than is kept track of: said, and nothing breaks. */
+static void limits_are_named(void **state)
+{
+	struct rig rig;
+	struct vmop_profiler_stats stats;
+	char path[32];
+	(void)state;
+	rig_records_only(&rig, 0);
+	give_program(&rig, 100, "many", "/bin/many", 1);
+	for (uint32_t i = 0; i < 5000; i++) /* mappings of one process */
+		give_mmap(&rig, 100, 0x10000000 + (uint64_t)i * 0x10000, 0x1000, 0, "/lib/x", 2);
+	give_sample(&rig, 100, 100, 0x10000010, USER);
+	give_sample(&rig, 100, 100, 0x10000010 + 4999 * 0x10000, USER);
+	for (uint32_t i = 0; i < 20000; i++) { /* files */
+		snprintf(path, sizeof(path), "/lib/%u", i);
+		give_mmap(&rig, 1000 + i / 1000, 0x10000000 + (uint64_t)i * 0x10000, 0x1000, 0,
+			  path, 0);
+	}
+	give_sample(&rig, 1000, 1000, 0x10000010, USER);
+	give_sample(&rig, 1019, 1019, 0x10000010 + 19999 * 0x10000, USER);
+	for (uint32_t i = 0; i < 70000; i++) /* processes */
+		give_fork(&rig, 1, 10000 + i, 10000 + i);
+	give_sample(&rig, 79999, 79999, 0x400010, USER);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "/lib/x", NULL), 1);
+	assert_int_equal(samples_of(session, "[mapping limit]", NULL), 1);
+	assert_int_equal(samples_of(session, "/lib/0", NULL), 1);
+	assert_int_equal(samples_of(session, "[image limit]", NULL), 1);
+	assert_int_equal(samples_of(session, "[process limit]", NULL), 1);
+	assert_true(loss_of(session, "mapping-limit") > 0);
+	assert_true(loss_of(session, "image-limit") > 0);
+	assert_true(loss_of(session, "process-limit") > 0);
+	vmop_profiler_stats(rig.profiler, &stats);
+	assert_in_range(stats.processes, 60000, 65536);
+	rig_end(&rig);
+}
+
 /* More places than an interval has room for: counted, and room is made. */
 static void a_full_table_is_counted(void **state)
 {
@@ -365,15 +405,54 @@ static void a_full_table_is_counted(void **state)
 	assert_true(vmop_profiler_wants_flush(rig.profiler));
 	const struct session *session = rig_flush(&rig);
 	uint64_t kept = samples_of(session, "/bin/big", NULL);
-	assert_true(kept >= 65536);
+	assert_true(kept >= 16384);
 	assert_int_equal(kept + loss_of(session, "table-full"), n);
 	assert_false(vmop_profiler_wants_flush(rig.profiler));
-	for (uint32_t i = 0; i < 100000; i++) /* twice as many as at first */
+	const uint32_t n_more = (uint32_t)kept + 1000; /* more than there was room for */
+	for (uint32_t i = 0; i < n_more; i++)
 		give_sample(&rig, 100, 100, 0x400000 + 16 * i, USER);
 	session = rig_flush(&rig);
-	assert_int_equal(samples_of(session, "/bin/big", NULL), kept + 100000);
+	assert_int_equal(samples_of(session, "/bin/big", NULL), kept + n_more);
 	vmop_profiler_stats(rig.profiler, &stats);
 	assert_int_equal(stats.store_full, 0);
+	rig_end(&rig);
+}
+
+/* What does not fit on the disk is kept, while there is room, and stored later. */
+static void a_full_disk_loses_nothing_stored(void **state)
+{
+	struct rig rig;
+	struct rlimit before, small;
+	struct vmop_profiler_stats stats;
+	(void)state;
+	rig_records_only(&rig, 0);
+	signal(SIGXFSZ, SIG_IGN);
+	give_program(&rig, 100, "prog", "/bin/prog", 1);
+	give_sample(&rig, 100, 100, 0x400010, USER);
+	assert_int_equal(samples_of(rig_flush(&rig), "/bin/prog", "prog"), 1);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = before;
+	small.rlim_cur = 4096;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (int round = 0; round < 3; round++) {
+		give_program(&rig, 200, "late", "/bin/late", 2);
+		give_sample(&rig, 200, 200, 0x400010, USER);
+		give_exit(&rig, 200, 200);
+		struct vmop_error *err = vmop_profiler_flush(rig.profiler, 5, 1);
+		assert_non_null(err);
+		vmop_error_destroy(err);
+	}
+	for (uint32_t i = 0; i < 600000; i++) /* until there is no more room */
+		give_sample(&rig, 100, 100, 0x800000 + i, USER);
+	vmop_error_destroy(vmop_profiler_flush(rig.profiler, 5, 1));
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	vmop_profiler_stats(rig.profiler, &stats);
+	assert_true(stats.store_full > 0);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "/bin/prog", "prog"), 1);
+	assert_int_equal(samples_of(session, "/bin/late", "late"), 3);
+	assert_int_equal(loss_of(session, "store-full"), stats.store_full);
+	assert_int_equal(samples_of(session, NULL, NULL) + stats.store_full, stats.samples);
 	rig_end(&rig);
 }
 
@@ -393,7 +472,9 @@ int main(void)
 		cmocka_unit_test(losses_are_stored_as_differences),
 		cmocka_unit_test(names_are_made_printable),
 		cmocka_unit_test(a_fork_storm_leaves_nothing_behind),
+		cmocka_unit_test(limits_are_named),
 		cmocka_unit_test(a_full_table_is_counted),
+		cmocka_unit_test(a_full_disk_loses_nothing_stored),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
