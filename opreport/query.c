@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/query.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/log.h"
 #include "libutil/progress.h"
+#include "opreport/escape.h"
 
 /* A walk over a session's chunks or totals. */
 struct walk {
 	const struct vmop_query *query;
 	struct vmop_result *result;
+	bool merges_tasks; /* keys have no tasks: the store added them up */
 	struct vmop_progress progress;
 	uint64_t done;
 };
@@ -63,9 +67,13 @@ static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_t
 }
 
 /* What the store's filter leaves to the reader: lists too long for it, options. */
-static bool is_wanted(const struct vmop_query *query, const struct vmop_catalog *catalog,
-		      const struct vmop_task_item *task, const struct vmop_image_item *image)
+static bool is_wanted(const struct walk *walk, const struct vmop_task_item *task,
+		      const struct vmop_image_item *image)
 {
+	const struct vmop_query *query = walk->query;
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	if (walk->merges_tasks) /* only where tasks are nothing to us but the filter's */
+		return image->selected;
 	return task->selected && image->selected && !(query->exclude_idle && task->is_idle) &&
 	       !(query->exclude_dependent && is_dependent(catalog, task, image));
 }
@@ -83,7 +91,7 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 	const struct vmop_image_item *image = vmop_catalog_image(catalog, ret->image);
 	const struct vmop_event_item *event =
 		vmop_catalog_event(catalog, vmop_table_index(&catalog->events, key->event));
-	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk->query, catalog, task, image);
+	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk, task, image);
 	if (!*ret_wanted)
 		return NULL;
 	struct vmop_group group = {0};
@@ -285,12 +293,17 @@ static void note_missing(struct vmop_result *result, size_t image, uint64_t samp
 {
 	if (!samples)
 		return;
+	why = why ? why : "addresses outside all of its symbols";
+	_cleanup_free_ char *name =
+		vmop_text_escape(vmop_catalog_image(&result->catalog, image)->name);
+	vmop_log_info("no symbols for %" PRIu64 " samples in %s: %s", samples, name ? name : "",
+		      why);
 	result->missing.samples += samples;
 	if (samples <= result->missing.top_samples)
 		return;
 	result->missing.top_samples = samples;
 	result->missing.top_image = image;
-	result->missing.top_why = why ? why : "addresses outside all of its symbols";
+	result->missing.top_why = why;
 }
 
 /* The row that a cell is part of; groups of cells name images, groups of rows what stands for them.
@@ -502,11 +515,15 @@ static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 	struct vmop_db_filter *filter = &walk->result->choice.filter;
 	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
 	unsigned merge = mergeable(walk->query, walk->result);
+	walk->merges_tasks = by_symbol && (merge & VMOP_DB_MERGE_TASKS);
 	vmop_progress_begin(&walk->progress, "reading samples", 0);
 	struct vmop_error *err = by_symbol ? vmop_db_each_sum(db, filter, merge, take_sum, walk)
 					   : vmop_db_each_total(db, filter, take_total, walk);
 	vmop_progress_end(&walk->progress);
-	return err || !by_symbol || !(merge & VMOP_DB_MERGE_TASKS) ? err : find_idle(walk, db);
+	if (err || !walk->merges_tasks)
+		return err;
+	walk->merges_tasks = false;
+	return find_idle(walk, db);
 }
 
 static struct vmop_error *find_base(struct walk *walk, struct vmop_db *db)

@@ -80,7 +80,7 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Sessions:", 10},
 	{"list-sessions", KEY_LIST_SESSIONS, NULL, 0, "List them instead", 10},
 	{NULL, 0, NULL, 0, NULL, 20},
-	{"verbose", 'V', NULL, 0, "Say more of what is done, on stderr", 20},
+	{"verbose", 'V', NULL, 0, "Say on stderr which images have no symbols, and why", 20},
 	{0}};
 
 struct settings {

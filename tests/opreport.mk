@@ -17,6 +17,13 @@ tests_unit_opreport_tally_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_tally_LDADD = $(opreport_test_ldadd)
 
 # The program as a user runs it, on sessions of tests/fixtures and of this machine.
-report_integration_tests = tests/integration/report-options.sh tests/integration/report-tables.sh
+check_PROGRAMS += tests/fixtures/split
+tests_fixtures_split_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O1
+tests_fixtures_split_LDFLAGS =
+report_integration_tests = \
+	tests/integration/report-faults.sh \
+	tests/integration/report-options.sh \
+	tests/integration/report-real.sh \
+	tests/integration/report-tables.sh
 TESTS += $(report_integration_tests)
 EXTRA_DIST += $(report_integration_tests)

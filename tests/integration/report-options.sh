@@ -112,6 +112,15 @@ expect 0 "losses: lost 3" report session:lossy -n
 expect 0 "losses: lost 3" report session:lossy --format=csv -o /dev/null
 is "losses in json" "$(lines '"count": 3' session:lossy --format=json)" -eq 1
 
+expect 0 "no symbols for 2400 samples in [guest g1 user]: no image" report -l -V domain:g1
+
+# Every option is in the manual.
+report --help | grep -o -e '--[a-z-]*' | sort -u | while read -r option; do
+	grep -qE "^\.It Fl ([^ ]+ , )?(.*, )?-?${option#-}( |$)" "$src/man/vmopreport.1" ||
+		echo "$option"
+done >"$work/unexplained"
+[ ! -s "$work/unexplained" ] || fail "not in the manual: $(tr '\n' ' ' <"$work/unexplained")"
+
 # ---- refusals --------------------------------------------------------------
 refuse 2 "unknown profile spec 'imag:x'; accepted: session: domain:" report imag:x
 refuse 2 "domain:g7 is not in the session; its domains: host, g1, g2" report domain:g7

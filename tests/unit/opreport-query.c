@@ -239,12 +239,14 @@ static void specs_select(void **state)
 		{"cpu:1-3", 740},     {"vcpu:0", 350},	   {"time:+1s", 460},
 		{"time:+1s..", 540},  {"time:@2", 540},
 	};
-	const struct vmop_query query = {.dimensions = VMOP_BY_IMAGE};
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+	/* by totals of rows, and by the places within them */
+	static const unsigned dimensions[] = {VMOP_BY_IMAGE, VMOP_BY_IMAGE | VMOP_BY_SYMBOL};
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
 		_cleanup_(vmop_result_deinit) struct vmop_result result;
-		run_cycles(&query, cases[i].spec, &result);
-		if (result.selected[0].weight_events != cases[i].weight_events)
-			fail_msg("%s: %lu", cases[i].spec,
+		const struct vmop_query query = {.dimensions = dimensions[i % 2]};
+		run_cycles(&query, cases[i / 2].spec, &result);
+		if (result.selected[0].weight_events != cases[i / 2].weight_events)
+			fail_msg("%s: %lu", cases[i / 2].spec,
 				 (unsigned long)result.selected[0].weight_events);
 		assert_false(result.choice.is_everything);
 	}
@@ -344,6 +346,22 @@ static void merged_tasks(void **state)
 	const struct vmop_query query = {.dimensions = VMOP_BY_CGROUP};
 	run_cycles(&query, "task:a", &cgroups);
 	assert_int_equal(cgroups.n_rows, 2);
+}
+
+static void exclusions_by_symbol(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_result_deinit) struct vmop_result all, own, busy;
+	struct vmop_query query = {.dimensions = VMOP_BY_IMAGE | VMOP_BY_SYMBOL};
+	run_cycles(&query, NULL, &all);
+	assert_int_equal(all.idle.weight_events, 60);
+	query.exclude_dependent = true;
+	run_cycles(&query, NULL, &own);
+	assert_int_equal(own.selected[0].weight_events, 250);
+	query.exclude_dependent = false;
+	query.exclude_idle = true;
+	run_cycles(&query, NULL, &busy);
+	assert_int_equal(busy.selected[0].weight_events, 940);
 }
 
 static void exclusions(void **state)
@@ -484,6 +502,7 @@ int main(void)
 		cmocka_unit_test(shares_of_the_whole_session),
 		cmocka_unit_test(merged_tasks),
 		cmocka_unit_test(exclusions),
+		cmocka_unit_test(exclusions_by_symbol),
 		cmocka_unit_test(several_events),
 		cmocka_unit_test(symbols),
 		cmocka_unit_test(thresholds_and_tops),
