@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 if HAVE_CMOCKA
-libguest_tests = tests/unit/libguest-guest
+libguest_tests = tests/unit/libguest-btf tests/unit/libguest-formats tests/unit/libguest-guest \
+	tests/unit/libguest-kallsyms tests/unit/libguest-memory tests/unit/libguest-page-table
 check_PROGRAMS += $(libguest_tests)
 TESTS += $(libguest_tests)
 endif
@@ -8,9 +9,22 @@ libguest_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 libguest_test_ldadd = libguest/libguest.la libutil/libutil.la $(CMOCKA_LIBS)
 libguest_synthetic = tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic.h
 
+tests_unit_libguest_btf_SOURCES = tests/unit/libguest-btf.c $(libguest_synthetic)
+tests_unit_libguest_btf_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_btf_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_formats_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_formats_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_guest_SOURCES = tests/unit/libguest-guest.c $(libguest_synthetic)
 tests_unit_libguest_guest_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_guest_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_kallsyms_SOURCES = tests/unit/libguest-kallsyms.c $(libguest_synthetic)
+tests_unit_libguest_kallsyms_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_kallsyms_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_memory_SOURCES = tests/unit/libguest-memory.c $(libguest_synthetic)
+tests_unit_libguest_memory_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_memory_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_page_table_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_page_table_LDADD = $(libguest_test_ldadd)
 
 # What tests/rigs/introspect-run compares a captured guest with its own /proc by.
 noinst_PROGRAMS += tests/unit/libguest-compare

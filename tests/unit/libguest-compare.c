@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: libguest-compare DIRECTORY [PID]
+ * usage: libguest-compare [-p PID] [-q SOCKET] [-n SNAPSHOTS] [-f PATH=FILE]... DIRECTORY
  *
  * Compares what libguest finds in a captured guest (tests/rigs/capture-guest)
  * with what the guest said of itself: every symbol, module, process and
- * mapping.  With PID, of the VMM, the guest is looked at while it runs.
- * Prints a line a subject and every difference; exit 1 when there is one.
- * Not a test by itself: tests/rigs/introspect-run calls it.
+ * mapping.  Prints a line a subject and every difference; exit 1 when there is
+ * one.  Not a test by itself: tests/rigs/introspect-run calls it.
+ *
+ *	-p PID		of the VMM: look at the guest while it runs
+ *	-q SOCKET	its QMP socket, to be asked where RAM lies
+ *	-n SNAPSHOTS	how many snapshots to take besides, one right after the other
+ *	-f PATH=FILE	the guest's executable PATH must hold what FILE holds
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -321,6 +325,30 @@ static void compare_processes(struct vmop_guest *guest)
 	vmop_guest_snapshot_free(snapshot);
 }
 
+/* Torn ones are to be rare, however busy the guest is. */
+static void take_many(struct vmop_guest *guest, int count)
+{
+	size_t processes = 0, torn = 0, least = SIZE_MAX;
+	struct vmop_guest_cost before = vmop_guest_total_cost(guest);
+	for (int i = 0; i < count; i++) {
+		struct vmop_guest_snapshot *snapshot;
+		struct vmop_error *err = vmop_guest_snapshot_processes(guest, 0, &snapshot);
+		if (err)
+			die(err);
+		processes += vmop_guest_snapshot_count(snapshot);
+		torn += vmop_guest_snapshot_torn(snapshot);
+		if (vmop_guest_snapshot_count(snapshot) < least)
+			least = vmop_guest_snapshot_count(snapshot);
+		vmop_guest_snapshot_free(snapshot);
+	}
+	struct vmop_guest_cost after = vmop_guest_total_cost(guest);
+	printf("%d snapshots: %zu processes, at the least %zu, %zu torn, %" PRIu64
+	       " retries, %.2f ms each\n", count, processes, least, torn,
+	       after.retries - before.retries,
+	       (double)(after.cpu_ns - before.cpu_ns) / 1e6 / count);
+	differences += torn * 100 > processes;
+}
+
 /* --- registers -------------------------------------------------------------------- */
 
 /* At user level CR3 is the current task's page table. */
@@ -356,18 +384,76 @@ static void compare_current(struct vmop_guest *guest)
 	vmop_guest_snapshot_free(snapshot);
 }
 
+/* --- files ------------------------------------------------------------------------ */
+
+static uint64_t find_file(const struct vmop_guest_snapshot *snapshot, const char *path)
+{
+	for (size_t i = 0; i < vmop_guest_snapshot_count(snapshot); i++) {
+		const struct vmop_guest_process *process = vmop_guest_snapshot_get(snapshot, i);
+		for (uint32_t j = 0; j < process->vma_count; j++)
+			if (strcmp(process->vmas[j].path, path) == 0)
+				return process->vmas[j].file;
+	}
+	return 0;
+}
+
+/* The whole file, out of the guest's page cache, byte for byte. */
+static void compare_file(struct vmop_guest *guest, const char *pair)
+{
+	char path[512], *theirs;
+	size_t len, got = 0;
+	uint64_t size = 0;
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(pair, "="), pair);
+	struct vmop_error *err = vmop_io_read_file(pair + strlen(path) + 1, 64 << 20, &theirs, &len);
+	if (err)
+		die(err);
+	struct vmop_guest_snapshot *snapshot = snapshot_of(guest, 0);
+	uint64_t file = find_file(snapshot, path);
+	vmop_guest_snapshot_free(snapshot);
+	_cleanup_free_ char *ours = malloc(len);
+	if (!file || !ours) {
+		printf("  %s: no process has it mapped\n", path);
+		differences++;
+	} else {
+		err = vmop_guest_file_size(guest, file, &size);
+		if (!err)
+			err = vmop_guest_read_file(guest, file, 0, ours, len, &got);
+		if (err)
+			die(err);
+		bool same = size == len && got == len && memcmp(ours, theirs, len) == 0;
+		printf("file %s: %zu of %zu bytes in the page cache, %s\n", path, got, len,
+		       same ? "equal" : "DIFFERENT");
+		differences += !same;
+	}
+	free(theirs);
+}
+
 int main(int argc, char **argv)
 {
 	char path[1024];
+	const char *files[16];
+	struct vmop_guest_options options = {0};
 	struct vmop_guest *guest;
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: libguest-compare DIRECTORY [PID]\n");
-		return 2;
+	int option, pid = 0, snapshots = 0;
+	size_t file_count = 0;
+	while ((option = getopt(argc, argv, "p:q:n:f:")) != -1) {
+		if (option == 'p')
+			pid = atoi(optarg);
+		else if (option == 'q')
+			options.qmp_socket = optarg;
+		else if (option == 'n')
+			snapshots = atoi(optarg);
+		else if (option == 'f' && file_count < 16 && strchr(optarg, '='))
+			files[file_count++] = optarg;
+		else
+			return 2;
 	}
-	root = argv[1];
+	if (optind + 1 != argc)
+		return 2;
+	root = argv[optind];
 	snprintf(path, sizeof(path), "%s/ram", root);
-	struct vmop_error *err = argc == 3 ? vmop_guest_open_pid(atoi(argv[2]), NULL, &guest) :
-					     vmop_guest_open_file(path, NULL, &guest);
+	struct vmop_error *err = pid ? vmop_guest_open_pid(pid, &options, &guest) :
+				       vmop_guest_open_file(path, &options, &guest);
 	if (err)
 		die(err);
 	err = vmop_guest_find_kernel(guest);
@@ -380,8 +466,12 @@ int main(int argc, char **argv)
 	compare_symbols(guest);
 	compare_modules(guest);
 	compare_processes(guest);
-	if (argc == 2)
+	if (!pid)
 		compare_current(guest);
+	for (size_t i = 0; i < file_count; i++)
+		compare_file(guest, files[i]);
+	if (snapshots)
+		take_many(guest, snapshots);
 	vmop_guest_close(guest);
 	printf(differences ? "%d differences\n" : "all equal\n", differences);
 	return differences ? 1 : 0;
