@@ -77,7 +77,7 @@ struct vmop_guest_cost {
 };
 struct vmop_guest_cost vmop_guest_last_cost(const struct vmop_guest *guest);
 struct vmop_guest_cost vmop_guest_total_cost(const struct vmop_guest *guest);
-/* RAM that the guest has, in bytes. */
+/* RAM that the guest has, in bytes; sure once a kernel was found in it. */
 uint64_t vmop_guest_ram_bytes(const struct vmop_guest *guest);
 
 /* --- the kernel ---------------------------------------------------------- */

@@ -190,9 +190,9 @@ static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, u
 	static const char mark[] = "Linux version ";
 	uint64_t start = tokens > VMOP_KALLSYMS_BEFORE_BYTES ?
 				 (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~(PAGE - 1) : 0;
-	uint64_t ram = vmop_guest_memory_ram_bytes(finder->memory);
-	if (window_len > ram - start)
-		window_len = ram - start;
+	uint64_t end = vmop_guest_memory_linear_bytes(finder->memory);
+	if (window_len > end - start)
+		window_len = end - start;
 	struct vmop_kallsyms_tables tables;
 	struct vmop_kallsyms *kallsyms;
 	if (!vmop_guest_memory_read_linear(finder->memory, start, window, window_len) ||

@@ -188,37 +188,46 @@ static uint64_t low_bytes_of(const struct hints *hints, uint64_t ram_bytes)
 
 /* --- layouts --------------------------------------------------------------- */
 
-static void add_split(struct vmop_guest_map *map, uint64_t ram_bytes, uint64_t low)
+static void add_split(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_bytes,
+		      uint64_t low)
 {
 	if (low == 0 || low > FOUR_GIB || map->layouts == VMOP_GUEST_MAX_LAYOUTS)
 		return;
 	if (low > ram_bytes)
 		low = ram_bytes;
 	for (unsigned int i = 0; i < map->layouts; i++)
-		if (map->layout[i].span[0].linear == 0 && map->layout[i].span[0].len_bytes == low)
+		if (map->layout[i].span[0].linear == linear &&
+		    map->layout[i].span[0].len_bytes == low)
 			return;
 	struct vmop_guest_layout *layout = &map->layout[map->layouts++];
 	layout->spans = 1;
-	layout->span[0] = (struct vmop_guest_span){.gpa = 0, .linear = 0, .len_bytes = low};
+	layout->span[0] = (struct vmop_guest_span){.gpa = 0, .linear = linear, .len_bytes = low};
 	if (low < ram_bytes)
 		layout->span[layout->spans++] = (struct vmop_guest_span){
-			.gpa = FOUR_GIB, .linear = low, .len_bytes = ram_bytes - low};
+			.gpa = FOUR_GIB, .linear = linear + low, .len_bytes = ram_bytes - low};
+}
+
+/* A piece of linear space taken for all of RAM, with the holes that VMMs have. */
+static void add_splits(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_bytes,
+		       uint64_t low_bytes)
+{
+	/* q35, pc, pc with max-ram-below-4g, Firecracker and kvmtool, cloud-hypervisor */
+	static const uint64_t lows[] = {0xb0000000, 0x80000000, 0xc0000000,
+					0xe0000000, 0xd0000000, 0xe8000000};
+	add_split(map, linear, ram_bytes, low_bytes);
+	if (ram_bytes < 0xb0000000)
+		add_split(map, linear, ram_bytes, ram_bytes);
+	for (size_t i = 0; i < sizeof(lows) / sizeof(lows[0]); i++)
+		if (lows[i] < ram_bytes)
+			add_split(map, linear, ram_bytes, lows[i]);
+	if (ram_bytes >= 0xb0000000)
+		add_split(map, linear, ram_bytes, ram_bytes);
 }
 
 void vmop_guest_map_add_split_layouts(struct vmop_guest_map *map, uint64_t ram_bytes,
 				      uint64_t low_bytes)
 {
-	/* q35, pc, pc with max-ram-below-4g, Firecracker and kvmtool, cloud-hypervisor */
-	static const uint64_t lows[] = {0xb0000000, 0x80000000, 0xc0000000,
-					0xe0000000, 0xd0000000, 0xe8000000};
-	add_split(map, ram_bytes, low_bytes);
-	if (ram_bytes < 0xb0000000)
-		add_split(map, ram_bytes, ram_bytes);
-	for (size_t i = 0; i < sizeof(lows) / sizeof(lows[0]); i++)
-		if (lows[i] < ram_bytes)
-			add_split(map, ram_bytes, lows[i]);
-	if (ram_bytes >= 0xb0000000)
-		add_split(map, ram_bytes, ram_bytes);
+	add_splits(map, 0, ram_bytes, low_bytes);
 }
 
 /* Regions one after another from 0, going on at 4 GiB; in the given order or its reverse. */
@@ -238,17 +247,6 @@ static void add_chain(struct vmop_guest_map *map, bool reverse)
 		gpa += region->len_bytes;
 	}
 	map->layout[map->layouts++] = layout;
-}
-
-/* Each region alone at gpa 0: which of them is RAM at all is for the kernel's finder to see. */
-static void add_single(struct vmop_guest_map *map, unsigned int index)
-{
-	const struct vmop_guest_region *region = &map->region[index];
-	if (map->layouts == VMOP_GUEST_MAX_LAYOUTS || region->len_bytes > FOUR_GIB)
-		return;
-	map->layout[map->layouts++] = (struct vmop_guest_layout){
-		.spans = 1,
-		.span = {{.gpa = 0, .linear = region->linear, .len_bytes = region->len_bytes}}};
 }
 
 /* --- regions --------------------------------------------------------------- */
@@ -321,13 +319,25 @@ static int address_order(const void *a, const void *b)
 	return x < y ? -1 : x > y ? 1 : 0;
 }
 
+/*
+ * Beyond what a machine overcommits, a mapping is address space that some
+ * runtime reserved (sanitizers, Go, Java), not RAM.
+ */
+static uint64_t likely_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES);
+	return pages > 0 ? (uint64_t)pages * 4096 * 16 : UINT64_MAX;
+}
+
 /* No mapping has the stated size: the largest ones, by address. */
 static void add_largest(pid_t pid, const struct mappings *all, struct vmop_guest_map *map)
 {
 	const struct mapping *order[MAX_MAPPINGS];
 	size_t count = 0;
+	uint64_t most = likely_bytes();
 	for (size_t i = 0; i < all->count; i++)
-		order[count++] = &all->mapping[i];
+		if (mapping_bytes(&all->mapping[i]) <= most)
+			order[count++] = &all->mapping[i];
 	if (!count)
 		return;
 	qsort(order, count, sizeof(order[0]), larger_first);
@@ -348,10 +358,18 @@ static void guess_layouts(struct vmop_guest_map *map, const struct hints *hints)
 						 hints->is_qemu ? low_bytes_of(hints, ram) : 0);
 		return;
 	}
+	/* Which of them is RAM at all is for the kernel's finder to see. */
+	uint64_t largest = 0;
+	for (unsigned int i = 0; i < map->regions; i++)
+		if (map->region[i].len_bytes > largest)
+			largest = map->region[i].len_bytes;
+	for (unsigned int i = 0; i < map->regions; i++)
+		if (map->region[i].len_bytes == largest)
+			add_splits(map, map->region[i].linear, largest, 0);
 	add_chain(map, true); /* mmap(2) goes downward: the first block lies highest */
 	add_chain(map, false);
 	for (unsigned int i = 0; i < map->regions; i++)
-		add_single(map, i);
+		add_splits(map, map->region[i].linear, map->region[i].len_bytes, 0);
 }
 
 /* --- QMP ------------------------------------------------------------------- */

@@ -24,7 +24,7 @@ struct vmop_guest_memory {
 	int mem_fd, pagemap_fd;
 	struct vmop_guest_map map;
 	const struct vmop_guest_layout *layout;
-	uint64_t ram_bytes, read_bytes;
+	uint64_t linear_bytes, read_bytes;
 	struct vmop_guest_budget *budget;
 	uint8_t *cache;
 	uint64_t cache_gpa[CACHE_PAGES]; /* NO_ADDRESS: empty */
@@ -52,9 +52,9 @@ static void memory_cleanup(struct vmop_guest_memory **memory)
 /* After map is filled. */
 static void memory_ready(struct vmop_guest_memory *memory)
 {
-	memory->ram_bytes = 0;
+	memory->linear_bytes = 0;
 	for (unsigned int i = 0; i < memory->map.regions; i++)
-		memory->ram_bytes += memory->map.region[i].len_bytes;
+		memory->linear_bytes += memory->map.region[i].len_bytes;
 	vmop_guest_memory_select_layout(memory, 0);
 }
 
@@ -137,9 +137,17 @@ void vmop_guest_memory_close(struct vmop_guest_memory *memory)
 	free(memory);
 }
 
+uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory)
+{
+	return memory->linear_bytes;
+}
+
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory)
 {
-	return memory->ram_bytes;
+	uint64_t bytes = 0;
+	for (unsigned int i = 0; i < memory->layout->spans; i++)
+		bytes += memory->layout->span[i].len_bytes;
+	return bytes;
 }
 
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory)

@@ -3,7 +3,7 @@
  * A guest's physical memory, read from outside.
  *
  * RAM is one or more *regions* (host mappings of a VMM process, or a file),
- * kept one after another in a *linear* space from 0 to ram_bytes.  A *layout*
+ * kept one after another in a *linear* space from 0 to linear_bytes.  A *layout*
  * places linear spans at guest-physical addresses (gpa).  Where the spans lie
  * is known exactly (QMP), or guessed: then there are several layouts, and the
  * finder of the kernel tries them and keeps the one that holds together.
@@ -48,6 +48,8 @@ struct vmop_error *vmop_guest_memory_open_buffer(const void *data, size_t len_by
 						 struct vmop_guest_memory **ret);
 void vmop_guest_memory_close(struct vmop_guest_memory *memory);
 
+uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
+/* RAM in the layout in use: what of the linear space it places somewhere. */
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory);
 /* Bytes read from the guest so far. */
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: libguest-compare [-p PID] [-q SOCKET] [-n SNAPSHOTS] [-f PATH=FILE]... DIRECTORY
+ * usage: libguest-compare [-p PID] [-q SOCKET] [-x]... [-n SNAPSHOTS] [-f PATH=FILE]... DIRECTORY
  *
  * Compares what libguest finds in a captured guest (tests/rigs/capture-guest)
  * with what the guest said of itself: every symbol, module, process and
@@ -9,17 +9,24 @@
  *
  *	-p PID		of the VMM: look at the guest while it runs
  *	-q SOCKET	its QMP socket, to be asked where RAM lies
+ *	-x		hide the CPUs' trampoline, twice: VMCOREINFO too, so that the
+ *			kernel must be found in the next way (saved RAM without a hole)
  *	-n SNAPSHOTS	how many snapshots to take besides, one right after the other
  *	-f PATH=FILE	the guest's executable PATH must hold what FILE holds
  */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "libguest/guest.h"
+#include "libguest/guest-internal.h"
 #include "libguest/note.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
@@ -428,19 +435,43 @@ static void compare_file(struct vmop_guest *guest, const char *pair)
 	free(theirs);
 }
 
+/* Saved RAM in private memory, without what the kernel is found by at first. */
+static struct vmop_error *open_hidden(const char *path, int hidden, struct vmop_guest **ret)
+{
+	static const char mark[] = "OSRELEASE=";
+	struct vmop_guest_memory *memory;
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return vmop_error_os(errno, "%s", path);
+	size_t len = (size_t)st.st_size;
+	uint8_t *ram = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	close(fd);
+	if (ram == MAP_FAILED)
+		return vmop_error_os(errno, "%s", path);
+	memset(ram, 0, 1 << 20);
+	for (uint8_t *at = ram; hidden > 1 && (at = memmem(at, len - (size_t)(at - ram), mark,
+							   sizeof(mark) - 1));)
+		*at = 'x';
+	struct vmop_error *err = vmop_guest_memory_open_buffer(ram, len, &memory);
+	return err ? err : vmop_guest_open_memory(memory, ret);
+}
+
 int main(int argc, char **argv)
 {
 	char path[1024];
 	const char *files[16];
 	struct vmop_guest_options options = {0};
 	struct vmop_guest *guest;
-	int option, pid = 0, snapshots = 0;
+	int option, pid = 0, snapshots = 0, hidden = 0;
 	size_t file_count = 0;
-	while ((option = getopt(argc, argv, "p:q:n:f:")) != -1) {
+	while ((option = getopt(argc, argv, "p:q:xn:f:")) != -1) {
 		if (option == 'p')
 			pid = atoi(optarg);
 		else if (option == 'q')
 			options.qmp_socket = optarg;
+		else if (option == 'x')
+			hidden++;
 		else if (option == 'n')
 			snapshots = atoi(optarg);
 		else if (option == 'f' && file_count < 16 && strchr(optarg, '='))
@@ -452,8 +483,9 @@ int main(int argc, char **argv)
 		return 2;
 	root = argv[optind];
 	snprintf(path, sizeof(path), "%s/ram", root);
-	struct vmop_error *err = pid ? vmop_guest_open_pid(pid, &options, &guest) :
-				       vmop_guest_open_file(path, &options, &guest);
+	struct vmop_error *err = pid    ? vmop_guest_open_pid(pid, &options, &guest) :
+				 hidden ? open_hidden(path, hidden, &guest) :
+					  vmop_guest_open_file(path, &options, &guest);
 	if (err)
 		die(err);
 	err = vmop_guest_find_kernel(guest);
@@ -462,6 +494,11 @@ int main(int argc, char **argv)
 	struct vmop_guest_cost cost = vmop_guest_last_cost(guest);
 	printf("kernel and symbols: %.1f ms, %" PRIu64 " MiB read of %" PRIu64 "\n",
 	       (double)cost.cpu_ns / 1e6, cost.read_bytes >> 20, vmop_guest_ram_bytes(guest) >> 20);
+	static const char *const ways[] = {"trampoline", "vmcoreinfo", "kallsyms"};
+	if (strcmp(vmop_guest_kernel_info(guest)->found_by, ways[hidden < 2 ? hidden : 2]) != 0) {
+		printf("  found by %s\n", vmop_guest_kernel_info(guest)->found_by);
+		differences++;
+	}
 	compare_kernel(guest);
 	compare_symbols(guest);
 	compare_modules(guest);

@@ -17,14 +17,19 @@ static struct synthetic_symbol symbols[COUNT];
 static uint8_t *buf;
 static size_t buf_len;
 
-static int set_up(void **state)
+static void make_symbols(void)
 {
-	(void)state;
 	for (unsigned int i = 0; i < COUNT; i++) {
 		symbols[i].address = BASE + 64 * (uint64_t)i;
 		symbols[i].type = i % 2 ? 't' : 'D';
 		snprintf(symbols[i].name, sizeof(symbols[i].name), "filler_%u", i * 7);
 	}
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	make_symbols();
 	buf = malloc(BUF_BYTES);
 	return 0;
 }
@@ -96,7 +101,7 @@ static void looking_up(void **state)
 	assert_int_equal(address, symbols[299].address);
 	assert_false(vmop_kallsyms_find(kallsyms, "", &address));
 	vmop_kallsyms_free(kallsyms);
-	set_up(NULL);
+	make_symbols();
 }
 
 static void unsorted_tables_are_put_in_order(void **state)

@@ -251,10 +251,18 @@ static void a_vmm(bool shared)
 		print_message("skipped: %s\n", err->message);
 		exit(77);
 	}
-	assert_int_equal(vmop_guest_ram_bytes(guest), 256 * MIB);
 	assert_null(vmop_guest_find_kernel(guest));
+	assert_int_equal(vmop_guest_ram_bytes(guest), 256 * MIB);
 	assert_string_equal(vmop_guest_kernel_info(guest)->release, "6.99.0-test");
 	assert_null(vmop_guest_memory_open_pid(pid, NULL, &memory));
+	/* a sanitizer has large maps, too */
+	uint64_t mark = 0;
+	for (size_t i = 0; !mark && i < vmop_guest_memory_layouts(memory); i++) {
+		vmop_guest_memory_select_layout(memory, i);
+		vmop_guest_memory_read(memory, SYNTHETIC_TRAMPOLINE_GPA + 511 * 8, &mark, 8);
+		if (vmop_guest_memory_ram_bytes(memory) != 256 * MIB)
+			mark = 0;
+	}
 	uint8_t *all = malloc(256 * MIB);
 	assert_true(vmop_guest_memory_read(memory, 0, all, 256 * MIB));
 	assert_int_equal(all[SYNTHETIC_RAM_BYTES], 0);
@@ -262,7 +270,7 @@ static void a_vmm(bool shared)
 	assert_int_equal(ram_rss_kib(pid), before);
 	uint64_t linear = 0, len, touched = 0;
 	for (; vmop_guest_memory_next_touched(memory, &linear, MIB, &len); linear += len)
-		touched += len;
+		touched += vmop_guest_memory_to_gpa(memory, linear) != VMOP_GUEST_NO_ADDRESS ? len : 0;
 	assert_true(touched > 0 && touched <= SYNTHETIC_RAM_BYTES);
 	close(end);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
