@@ -149,6 +149,18 @@ static void put_busy_second(struct vmop_db *db, unsigned i)
 	assert_ok(vmop_db_commit(db));
 }
 
+/* One that has samples in several minutes, and still is one task. */
+static void put_long_lived(struct vmop_db *db, unsigned i)
+{
+	struct vmop_db_chunk_key key = key_of(9, 2);
+	assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){
+					       .id = 9, .pid = 9, .comm = "cc1", .exe_image = 2,
+					       .cgroup = "/a"}));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS + 1, SECOND_NS));
+	assert_ok(vmop_db_put_chunk(db, &key, &(struct vmop_db_cell){0x1000, 1, 1000000}, 1));
+	assert_ok(vmop_db_commit(db));
+}
+
 static void dead_tasks_become_one(void **state)
 {
 	(void)state;
@@ -156,20 +168,23 @@ static void dead_tasks_become_one(void **state)
 	for (unsigned i = 0; i < 300; i++) {
 		assert_ok(put_second(db, i));
 		put_busy_second(db, i);
+		if (i % 100 == 0)
+			put_long_lived(db, i);
 	}
-	assert_int_equal(totals_of(db, NULL).n, 4 + 6000);
+	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 299 * SECOND_NS));
+	assert_int_equal(totals_of(db, NULL).n, 4 + 6000 + 1);
 	bool more = true;
 	while (more)
 		assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + 300 * SECOND_NS, MINUTE_NS, 1,
 					  &more));
 	struct totals totals = totals_of(db, NULL);
 	assert_int_equal(totals.n, 4 + 2);
-	assert_int_equal(totals.samples, 300 * 30);
+	assert_int_equal(totals.samples, 300 * 30 + 3);
 	assert_int_equal(totals.weight_events, totals.samples * 1000000);
 	struct tasks tasks = {0};
 	assert_ok(vmop_db_each_task(db, count_task, &tasks));
 	assert_int_equal(tasks.merged_rows, 2);
-	assert_int_equal(tasks.merged, 6000);
+	assert_int_equal(tasks.merged, 6001);
 	/* Their own rows are swept, but for the last ones (a sweep is for 1024 or more). */
 	assert_in_range(tasks.alive, 2, 2 + 1200 + 1024);
 	assert_ok(vmop_db_check(db));
