@@ -232,6 +232,26 @@ static void guests_that_come_later(void **state)
 	rig_end(&rig);
 }
 
+/* A number that a name tells is taken from the vCPU that it was guessed for. */
+static void guessed_vcpu_numbers_give_way(void **state)
+{
+	struct rig rig;
+	(void)state;
+	rig_folder(&rig);
+	machine_file(&rig, "/proc/cpuinfo", "-");
+	rig_begin(&rig, (struct vmop_profiler_options){0});
+	rig.now_ns = UINT64_MAX / 2;
+	machine_vmm(&rig, 500, "g1");
+	machine_file(&rig, "/proc/500/task/502/comm", "no name\n");
+	give_sample(&rig, 500, 501, GUEST_USER_IP, GUEST); /* guessed to be 0, its name says 1 */
+	give_sample(&rig, 500, 502, GUEST_USER_IP, GUEST); /* guessed to be 1 */
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(session->n_vcpus, 2);
+	for (size_t i = 0; i < session->n_vcpus; i++)
+		assert_int_equal(session->vcpus[i].tid, 502 - session->vcpus[i].number);
+	rig_end(&rig);
+}
+
 static void a_passive_image_names_kernel_functions(void **state)
 {
 	static const char *const selected[] = {"g1"};
@@ -354,6 +374,7 @@ int main(void)
 		cmocka_unit_test(without_an_address_it_is_opaque),
 		cmocka_unit_test(kernel_workers_are_the_guests),
 		cmocka_unit_test(guests_that_come_later),
+		cmocka_unit_test(guessed_vcpu_numbers_give_way),
 		cmocka_unit_test(a_passive_image_names_kernel_functions),
 		cmocka_unit_test(the_set_up_is_checked),
 		cmocka_unit_test(command_lines),
