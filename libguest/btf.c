@@ -10,6 +10,7 @@
 
 #define MAGIC 0xeb9f
 #define HEADER_BYTES 24u
+#define LAYOUT_HEADER_BYTES 32u /* from 7.1 */
 #define TYPE_BYTES 12u
 #define MAX_TYPES (1u << 21)
 #define MAX_DEPTH 16
@@ -44,6 +45,8 @@ struct vmop_btf {
 	const uint8_t *types;
 	const char *strings;
 	uint32_t types_len, strings_len;
+	const uint8_t *layout; /* lengths of kinds, where the blob tells them */
+	uint32_t layouts;
 	uint32_t count;	    /* types, with void as number 0 */
 	uint32_t *offsets;  /* of each type in types */
 	uint32_t *hash;	    /* type numbers of structs, unions and enums with a name; 0: empty */
@@ -63,14 +66,15 @@ static const uint8_t *type_at(const struct vmop_btf *btf, uint32_t id)
 	return btf->types + btf->offsets[id];
 }
 
+/* Bits 16 to 23 and 29, 30 were 0 before 7.1 gave them to the two. */
 static enum kind kind_of(const uint8_t *type)
 {
-	return (load_u32(type + 4) >> 24) & 0x1f;
+	return (load_u32(type + 4) >> 24) & 0x7f;
 }
 
 static uint32_t vlen_of(const uint8_t *type)
 {
-	return load_u32(type + 4) & 0xffff;
+	return load_u32(type + 4) & 0xffffff;
 }
 
 /* "" for an offset that is off: the last byte of the strings is known to be NUL. */
@@ -87,8 +91,21 @@ static uint32_t hash_of(const char *name)
 	return hash ^ hash >> 15;
 }
 
-/* Bytes behind the common part; -1: a kind of the future, whose length is not known. */
-static int64_t extra_bytes(const uint8_t *type)
+/*
+ * A kind of the future: from 7.1 on the blob itself may tell its length, in
+ * four bytes a kind (struct btf_layout): that of one piece, that of each of
+ * vlen pieces, and flags.  -1: it does not.
+ */
+static int64_t extra_bytes_by_layout(const struct vmop_btf *btf, const uint8_t *type)
+{
+	uint32_t kind = kind_of(type);
+	if (kind >= btf->layouts)
+		return -1;
+	return btf->layout[4 * kind] + (int64_t)btf->layout[4 * kind + 1] * vlen_of(type);
+}
+
+/* Bytes behind the common part; -1: not known. */
+static int64_t extra_bytes(const struct vmop_btf *btf, const uint8_t *type)
 {
 	uint32_t vlen = vlen_of(type);
 	switch (kind_of(type)) {
@@ -117,7 +134,7 @@ static int64_t extra_bytes(const uint8_t *type)
 	case KIND_FUNC_PROTO:
 		return 8 * (int64_t)vlen;
 	}
-	return -1;
+	return extra_bytes_by_layout(btf, type);
 }
 
 /* Notes where each type begins; what follows a kind that is not known is left out. */
@@ -137,7 +154,7 @@ static bool index_types(struct vmop_btf *btf)
 		}
 		if (btf->types_len - at < TYPE_BYTES || btf->count == MAX_TYPES)
 			return true;
-		int64_t extra = extra_bytes(btf->types + at);
+		int64_t extra = extra_bytes(btf, btf->types + at);
 		if (extra < 0 || (uint64_t)extra > btf->types_len - at - TYPE_BYTES)
 			return true;
 		btf->offsets[btf->count++] = (uint32_t)at;
@@ -204,6 +221,13 @@ struct vmop_error *vmop_btf_open(const uint8_t *blob, size_t len_bytes, struct v
 		return vmop_error_new(VMOP_ERROR_CORRUPT, "the guest's BTF is damaged");
 	btf->types = blob + types;
 	btf->strings = (const char *)blob + strings;
+	if (header >= LAYOUT_HEADER_BYTES && len_bytes >= LAYOUT_HEADER_BYTES) {
+		uint64_t layout = header + load_u32(blob + 24), layout_len = load_u32(blob + 28);
+		if (layout <= len_bytes && layout_len <= len_bytes - layout) {
+			btf->layout = blob + layout;
+			btf->layouts = (uint32_t)layout_len / 4;
+		}
+	}
 	if (!index_types(btf) || !index_names(btf))
 		return &vmop_error_no_memory;
 	*ret = vmop_steal(&btf);

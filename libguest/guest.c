@@ -175,7 +175,8 @@ static bool layout_from_btf(struct vmop_guest *guest)
 	return vmop_layout_has_processes(&guest->layout);
 }
 
-static struct vmop_error *read_layout(struct vmop_guest *guest)
+/* A profile that is of no use is said, and costs the processes alone. */
+static void read_layout(struct vmop_guest *guest)
 {
 	struct vmop_guest_kernel_info *info = &guest->kernel->info;
 	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: nothing known */
@@ -185,11 +186,11 @@ static struct vmop_error *read_layout(struct vmop_guest *guest)
 		struct vmop_error *err = vmop_layout_from_profile(guest->profile, info->release,
 								  &guest->layout);
 		if (err)
-			return err;
-		info->offsets_from = "profile";
+			vmop_log_and_destroy(VMOP_LOG_WARNING, err);
+		else
+			info->offsets_from = "profile";
 	}
 	info->has_processes = vmop_layout_has_processes(&guest->layout);
-	return NULL;
 }
 
 static void read_kpti(struct vmop_guest *guest)
@@ -224,11 +225,10 @@ static struct vmop_error *find_kernel(struct vmop_guest *guest)
 	struct vmop_error *err = vmop_guest_kernel_find(guest->memory, &guest->budget,
 							guest->is_live, &guest->kernel);
 	if (!err)
-		err = read_layout(guest);
-	if (!err)
 		err = vmop_guest_files_new(&guest->files);
 	if (err)
 		return err;
+	read_layout(guest);
 	read_kpti(guest);
 	bool changed;
 	err = read_modules(guest, &changed);

@@ -89,25 +89,33 @@ static int profile_line(void *arg, const char *section, const char *name, const 
 	return 1; /* a name that is not known is a later version's */
 }
 
+static void forget_all(struct vmop_layout *layout)
+{
+	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
+		layout->value[i] = -1;
+}
+
 struct vmop_error *vmop_layout_from_profile(const char *path, const char *release,
 					    struct vmop_layout *ret)
 {
 	struct profile profile = {.layout = ret, .release = release};
-	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
-		ret->value[i] = -1;
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	if (!file)
 		return vmop_error_os(errno, "%s", path);
+	forget_all(ret);
 	int line = ini_parse_file(file, profile_line, &profile);
+	struct vmop_error *err = NULL;
 	if (line > 0)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s:%d: not a line of a kernel profile",
-				      path, line);
-	if (line < 0)
-		return &vmop_error_no_memory;
-	if (!profile.has_release || profile.is_other)
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: not the profile of kernel %s",
-				      path, release);
-	return NULL;
+		err = vmop_error_new(VMOP_ERROR_CORRUPT, "%s:%d: not a line of a kernel profile",
+				     path, line);
+	else if (line < 0)
+		err = &vmop_error_no_memory;
+	else if (!profile.has_release || profile.is_other)
+		err = vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: not the profile of kernel %s",
+				     path, release);
+	if (err)
+		forget_all(ret);
+	return err;
 }
 
 /* --- what can be done with it ------------------------------------------------- */

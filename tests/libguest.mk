@@ -29,3 +29,8 @@ tests_unit_libguest_page_table_LDADD = $(libguest_test_ldadd)
 # What tests/rigs/introspect-run compares a captured guest with its own /proc by.
 noinst_PROGRAMS += tests/unit/libguest-compare
 tests_unit_libguest_compare_LDADD = libguest/libguest.la libutil/libutil.la
+
+TESTS += tests/integration/guest-profile.sh
+EXTRA_DIST += tests/integration/guest-profile.sh
+check_PROGRAMS += tests/integration/guest-types
+tests_integration_guest_types_CFLAGS = $(AM_CFLAGS) -g

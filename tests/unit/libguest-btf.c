@@ -49,7 +49,7 @@ static uint32_t text(const char *name)
 static void type(const char *name, uint32_t kind, uint32_t count, uint32_t size)
 {
 	word(text(name));
-	word((kind & 31) << 24 | (kind & KIND_FLAG) | count);
+	word((kind & 127) << 24 | (kind & KIND_FLAG) | count);
 	word(size);
 }
 
@@ -126,6 +126,40 @@ static void members_and_enumerators(void **state)
 	assert_false(vmop_btf_enumerator(btf, "color", "green", &value));
 	vmop_btf_close(btf);
 	free(blob);
+}
+
+/* What is behind a type of a kind that is not known is found by the blob's own layout table. */
+static void kinds_of_the_future(void **state)
+{
+	uint8_t blob[512] = {0};
+	uint32_t offset;
+	struct vmop_btf *btf;
+	(void)state;
+	begin();
+	type("odd", 40, 3, 0); /* 1: one piece of 4 bytes, and 3 of 8 */
+	for (int i = 0; i < 7; i++)
+		word(0xffffffff);
+	type("int", INT, 0, 4); /* 2 */
+	word(32);
+	type("after", STRUCT, 1, 8); /* 3 */
+	member("x", 2, 32);
+	const uint32_t header[8] = {0xeb9f | 1 << 16, 32, 0, (uint32_t)types_len,
+				    (uint32_t)types_len, (uint32_t)strings_len,
+				    (uint32_t)(types_len + strings_len), 41 * 4};
+	size_t at = 32 + types_len + strings_len;
+	memcpy(blob, header, sizeof(header));
+	memcpy(blob + 32, types, types_len);
+	memcpy(blob + 32 + types_len, strings, strings_len);
+	blob[at + 40 * 4] = 4;
+	blob[at + 40 * 4 + 1] = 8;
+	assert_null(vmop_btf_open(blob, at + 41 * 4, &btf));
+	assert_true(vmop_btf_member(btf, "after", "x", &offset));
+	assert_int_equal(offset, 4);
+	vmop_btf_close(btf);
+	/* a table that lies outside: what comes before the odd type, which is nothing */
+	assert_null(vmop_btf_open(blob, at + 40 * 4, &btf));
+	assert_false(vmop_btf_member(btf, "after", "x", &offset));
+	vmop_btf_close(btf);
 }
 
 static void types_in_circles(void **state)
@@ -269,6 +303,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_and_enumerators),
+		cmocka_unit_test(kinds_of_the_future),
 		cmocka_unit_test(types_in_circles),
 		cmocka_unit_test(what_is_no_btf),
 		cmocka_unit_test(damaged_btf),

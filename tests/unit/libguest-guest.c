@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A whole guest, made by hand: what is found in it, and what damage does. */
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libguest/guest-internal.h"
 #include "libutil/error.h"
@@ -319,6 +321,36 @@ static void without_btf_there_are_symbols_only(void **state)
 	close_it();
 }
 
+static void a_profile_in_the_place_of_btf(void **state)
+{
+	char path[] = "/tmp/vmop-profile-XXXXXX", name[96];
+	(void)state;
+	open_with(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX, .no_btf = true});
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	dprintf(fd, "[kernel]\nrelease = 6.99.0-test\n[offsets]\n");
+	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
+		if (made.layout.value[i] >= 0)
+			dprintf(fd, "%s = %d\n", vmop_layout_name(i, name, sizeof(name)),
+				made.layout.value[i]);
+	close(fd);
+	guest->profile = strdup(path);
+	assert_null(vmop_guest_find_kernel(guest));
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "profile");
+	struct vmop_guest_snapshot *snapshot = snapshot_of(0);
+	check_worker(snapshot);
+	vmop_guest_snapshot_free(snapshot);
+	check_symbols();
+	fd = open(path, O_WRONLY | O_TRUNC);
+	dprintf(fd, "[kernel]\nrelease = 5.4.0\n"); /* another kernel's */
+	close(fd);
+	assert_null(vmop_guest_find_kernel(guest));
+	assert_false(vmop_guest_kernel_info(guest)->has_processes);
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "");
+	unlink(path);
+	close_it();
+}
+
 /* Torn or lying: the others are still told. */
 static void expect_torn(void)
 {
@@ -494,6 +526,7 @@ int main(void)
 		cmocka_unit_test(looking_up_in_a_snapshot),
 		cmocka_unit_test(current_tasks),
 		cmocka_unit_test(without_btf_there_are_symbols_only),
+		cmocka_unit_test(a_profile_in_the_place_of_btf),
 		cmocka_unit_test(hostile_mappings),
 		cmocka_unit_test(hostile_paths),
 		cmocka_unit_test(hostile_task_rings),

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * usage: vmop-guest-profile VMLINUX RELEASE
+ *
+ * Prints a profile (layout.h) of a kernel without BTF: the struct offsets that
+ * libguest needs, from the DWARF of its vmlinux with debug information.
+ */
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libguest/layout.h"
+#include "libutil/cleanup.h"
+
+#define MAX_DEPTH 8
+
+#define FIELD(field, type, member) {type, member},
+static const struct {
+	const char *type, *member;
+} fields[] = {VMOP_LAYOUT_FIELDS(FIELD)};
+
+static int64_t found[VMOP_LAYOUT_FIELD_COUNT]; /* -1: not so far */
+
+/* Through typedefs and qualifiers. */
+static bool type_of(Dwarf_Die *die, Dwarf_Die *ret)
+{
+	Dwarf_Attribute attribute;
+	return dwarf_attr_integrate(die, DW_AT_type, &attribute) &&
+	       dwarf_formref_die(&attribute, ret) && dwarf_peel_type(ret, ret) == 0;
+}
+
+static int64_t number(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Sword value;
+	if (!dwarf_attr_integrate(die, name, &attribute) ||
+	    dwarf_formsdata(&attribute, &value) != 0)
+		return -1;
+	return value;
+}
+
+/* The member's offset in bytes; members of a union have none. */
+static int64_t member_offset(Dwarf_Die *member)
+{
+	int64_t offset = number(member, DW_AT_data_member_location);
+	return offset < 0 ? 0 : offset;
+}
+
+/* Finds the first part of path in a struct; its type to *ret_type. -1: not there. */
+static int64_t find_member(Dwarf_Die *type, const char *path, size_t len, int depth,
+			   Dwarf_Die *ret_type)
+{
+	Dwarf_Die member;
+	if (depth > MAX_DEPTH || dwarf_child(type, &member) != 0)
+		return -1;
+	do {
+		const char *name = dwarf_diename(&member);
+		Dwarf_Die inner;
+		if (dwarf_tag(&member) != DW_TAG_member || !type_of(&member, &inner))
+			continue;
+		if (name && strncmp(name, path, len) == 0 && !name[len]) {
+			*ret_type = inner;
+			return member_offset(&member);
+		}
+		if (name)
+			continue;
+		int64_t offset = find_member(&inner, path, len, depth + 1, ret_type);
+		if (offset >= 0)
+			return member_offset(&member) + offset;
+	} while (dwarf_siblingof(&member, &member) == 0);
+	return -1;
+}
+
+static int64_t offset_of(Dwarf_Die type, const char *path, size_t path_len)
+{
+	int64_t total = 0;
+	for (size_t at = 0; at < path_len;) {
+		size_t len = strcspn(path + at, ".|");
+		Dwarf_Die next;
+		int64_t offset = find_member(&type, path + at, len, 0, &next);
+		if (offset < 0)
+			return -1;
+		total += offset;
+		type = next;
+		at += len + 1;
+	}
+	return total;
+}
+
+static int64_t enumerator(Dwarf_Die *type, const char *name)
+{
+	Dwarf_Die child;
+	if (dwarf_child(type, &child) != 0)
+		return -1;
+	do {
+		const char *its = dwarf_diename(&child);
+		if (its && strcmp(its, name) == 0)
+			return number(&child, DW_AT_const_value);
+	} while (dwarf_siblingof(&child, &child) == 0);
+	return -1;
+}
+
+static int64_t field_of(Dwarf_Die *type, const char *member)
+{
+	if (!*member)
+		return dwarf_bytesize(type);
+	if (*member == '=')
+		return enumerator(type, member + 1);
+	while (*member) { /* alternatives */
+		size_t len = strcspn(member, "|");
+		int64_t offset = offset_of(*type, member, len);
+		if (offset >= 0)
+			return offset;
+		member += len + (member[len] == '|');
+	}
+	return -1;
+}
+
+/* Takes what a type at the top of a compilation unit tells. */
+static void take_type(Dwarf_Die *type)
+{
+	const char *name = dwarf_diename(type);
+	int tag = dwarf_tag(type);
+	if (!name || (tag != DW_TAG_structure_type && tag != DW_TAG_union_type &&
+		      tag != DW_TAG_enumeration_type) ||
+	    dwarf_hasattr(type, DW_AT_declaration))
+		return;
+	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
+		if (found[i] < 0 && strcmp(fields[i].type, name) == 0)
+			found[i] = field_of(type, fields[i].member);
+}
+
+static void read_units(Dwarf *dwarf)
+{
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die unit_die, die;
+	while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &unit_die, NULL) == 0) {
+		if (dwarf_child(&unit_die, &die) != 0)
+			continue;
+		do
+			take_type(&die);
+		while (dwarf_siblingof(&die, &die) == 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char name[96];
+	if (argc != 3) {
+		fprintf(stderr, "usage: vmop-guest-profile VMLINUX RELEASE\n");
+		return 2;
+	}
+	_cleanup_close_ int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		fprintf(stderr, "vmop-guest-profile: %s: %s\n", argv[1], strerror(errno));
+		return 3;
+	}
+	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
+	if (!dwarf) {
+		fprintf(stderr, "vmop-guest-profile: %s: no debug information (%s)\n", argv[1],
+			dwarf_errmsg(-1));
+		return 3;
+	}
+	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
+		found[i] = -1;
+	read_units(dwarf);
+	dwarf_end(dwarf);
+	printf("[kernel]\nrelease = %s\n\n[offsets]\n", argv[2]);
+	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
+		if (found[i] >= 0)
+			printf("%s = %lld\n", vmop_layout_name(i, name, sizeof(name)),
+			       (long long)found[i]);
+	return ferror(stdout) || fflush(stdout) ? 3 : 0;
+}

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# vmop-guest-profile on a program with types as a kernel's: the offsets are the compiler's.
+set -eu
+cd "$VMOP_BUILDDIR"
+tool=libguest/vmop-guest-profile
+types=tests/integration/guest-types
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+	echo "$*" >&2
+	exit 1
+}
+
+$tool $types 5.4.0-test >"$dir/profile"
+grep -qx 'release = 5.4.0-test' "$dir/profile" || fail "no release in the profile"
+$types >"$dir/truth"
+[ "$(wc -l <"$dir/truth")" -gt 5 ] || fail "$types says nothing"
+while read -r line; do
+	grep -qxF "$line" "$dir/profile" || fail "not in the profile: $line"
+done <"$dir/truth"
+
+# What can't be: each has its status and one line.
+expect() {
+	status=$1
+	shift
+	got=0
+	"$@" >"$dir/out" 2>"$dir/err" || got=$?
+	[ $got = "$status" ] || fail "$*: status $got, not $status"
+	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$*: not one line: $(cat "$dir/err")"
+}
+expect 2 $tool
+expect 3 $tool "$dir/nowhere" 5.4.0
+expect 3 $tool "$dir/truth" 5.4.0
