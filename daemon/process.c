@@ -108,6 +108,15 @@ struct vmop_process *vmop_processes_meet(struct vmop_processes *processes, uint3
 	return process;
 }
 
+static void thread_retire(struct vmop_processes *processes, struct vmop_thread *thread)
+{
+	if (thread->has_exited)
+		return;
+	thread->has_exited = true;
+	thread->task.is_current = false;
+	DL_APPEND(processes->exited_threads, thread);
+}
+
 struct vmop_task *vmop_processes_thread(struct vmop_processes *processes,
 					struct vmop_process *process, uint32_t tid)
 {
@@ -133,16 +142,10 @@ struct vmop_task *vmop_processes_thread(struct vmop_processes *processes,
 	thread->task.cgroup = vmop_text_ref(process->task.cgroup);
 	if (process->task.exe)
 		thread->task.exe = vmop_image_ref(process->task.exe);
+	/* Sampled between its exit record and its end: nothing else will retire it. */
+	if (process->has_exited)
+		thread_retire(processes, thread);
 	return &thread->task;
-}
-
-static void thread_retire(struct vmop_processes *processes, struct vmop_thread *thread)
-{
-	if (thread->has_exited)
-		return;
-	thread->has_exited = true;
-	thread->task.is_current = false;
-	DL_APPEND(processes->exited_threads, thread);
 }
 
 static void threads_retire(struct vmop_processes *processes, const struct vmop_process *process)

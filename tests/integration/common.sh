@@ -105,5 +105,10 @@ need_perf() {
 }
 
 finish() {
+	# What a sanitizer found in a daemon in the background.
+	if grep -q 'Sanitizer\|runtime error' "$VMOP_RUNDIR"/vmopd.log 2>/dev/null; then
+		fail "vmopd.log"
+		cat "$VMOP_RUNDIR/vmopd.log"
+	fi
 	exit $failed
 }

@@ -119,12 +119,14 @@ expect 0 "idle" control --status
 expect 0 "" control --shutdown
 
 # -- duration: the daemon ends by itself, and what ran is stored
-refuse 0 "sampling" control --start --duration=700ms
+refuse 0 "sampling" control --start --duration=2s
 pid=$(daemon_pid)
-expect 0 "ends in 0:00:00" control --status
 wait_gone "$pid"
 span=$(fact "$sessions/current.vmop" span_ns)
-is "what it sampled, in ns" "$span" -ge 600000000
+is "what it sampled, in ns" "$span" -ge 1800000000
+refuse 0 "sampling" control --start --duration=2h
+expect 0 "ends in 1:59:" control --status
+expect 0 "" control --shutdown
 expect 3 "" control --run --duration=300ms -- sh -c 'sleep 1; exit 3'
 is "what --run --duration sampled, in ns" "$(fact "$sessions/current.vmop" span_ns)" -lt 900000000
 
