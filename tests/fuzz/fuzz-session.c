@@ -126,32 +126,45 @@ static void read_everything(struct vmop_db *db)
 	vmop_error_destroy(vmop_db_check(db));
 }
 
-static char path[] = "/dev/shm/vmop-fuzz-session-XXXXXX";
+/* One file in memory, written again and again. */
+static char dir[] = "/dev/shm/vmop-fuzz-session-XXXXXX";
+static char path[sizeof(dir) + 16], wal[sizeof(dir) + 16], shm[sizeof(dir) + 16];
 
-static void remove_file(void)
+/* What a file in WAL mode gets beside it; the next one must not meet it. */
+static void remove_wal(void)
 {
-	unlink(path);
+	unlink(wal);
+	unlink(shm);
 }
 
-/* One file in memory, written again and again. */
-static int open_file(void)
+static void remove_all(void)
 {
-	int fd = mkstemp(path);
-	if (fd < 0) {
-		perror(path);
+	remove_wal();
+	unlink(path);
+	rmdir(dir);
+}
+
+static FILE *make_file(void)
+{
+	if (!mkdtemp(dir)) {
+		perror(dir);
 		exit(3);
 	}
-	atexit(remove_file);
-	return fd;
+	snprintf(path, sizeof(path), "%s/session", dir);
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	snprintf(shm, sizeof(shm), "%s-shm", path);
+	atexit(remove_all);
+	return fopen(path, "w");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
-	static int fd = -1;
+	static FILE *file;
 	struct vmop_db *db;
-	if (fd < 0)
-		fd = open_file();
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, data, len_bytes, 0) != (ssize_t)len_bytes)
+	if (!file)
+		file = make_file();
+	if (!file || ftruncate(fileno(file), 0) < 0 ||
+	    pwrite(fileno(file), data, len_bytes, 0) != (ssize_t)len_bytes)
 		abort();
 	struct vmop_error *err = vmop_db_open(path, &db);
 	if (!err) {
@@ -159,5 +172,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		vmop_db_close(db);
 	}
 	vmop_error_destroy(err);
+	remove_wal();
 	return 0;
 }
