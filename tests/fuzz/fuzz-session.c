@@ -151,8 +151,8 @@ static FILE *make_file(void)
 		exit(3);
 	}
 	snprintf(path, sizeof(path), "%s/session", dir);
-	snprintf(wal, sizeof(wal), "%s-wal", path);
-	snprintf(shm, sizeof(shm), "%s-shm", path);
+	snprintf(wal, sizeof(wal), "%s/session-wal", dir);
+	snprintf(shm, sizeof(shm), "%s/session-shm", dir);
 	atexit(remove_all);
 	return fopen(path, "w");
 }

@@ -353,6 +353,13 @@ static void finish_beside_a_reader(void **state)
 	assert_int_equal(access(test_path("watched-wal"), F_OK), -1);
 }
 
+/* A test that failed may have left its disk mounted. */
+static int clean_up(void **state)
+{
+	umount2(test_path("small"), MNT_DETACH);
+	return test_dir_remove(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,5 +372,5 @@ int main(void)
 		cmocka_unit_test(file_size_limit),
 		cmocka_unit_test(finish_beside_a_reader),
 	};
-	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);
+	return cmocka_run_group_tests(tests, test_dir_make, clean_up);
 }
