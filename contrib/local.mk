@@ -2,7 +2,9 @@
 EXTRA_DIST += \
 	autogen.sh \
 	contrib/build \
+	HOWTO-cross-build.md \
 	contrib/completions/vmopcontrol \
+	contrib/configure-arm64 \
 	contrib/cron/vmop \
 	contrib/install-dependencies \
 	contrib/systemd/vmopd.service \

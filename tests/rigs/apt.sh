@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Debian packages for the rigs: downloaded and unpacked, never installed. The package lists are our
+# own, in a directory of the caller's, so this machine's apt, its lists and its architectures are only
+# read. Sourced after lib.sh.
+
+# mirror main|security: the URI of Debian's archive of that kind in this machine's sources.
+mirror() {
+	local pattern='^Debian [^ ]*$'
+	[ "$1" = main ] || pattern='^Debian [^ ]*-security$'
+	# shellcheck disable=SC2016 # apt's own variables
+	apt-get indextargets --format '$(ORIGIN) $(RELEASE)|$(REPO_URI)' 'Created-By: Packages' |
+		awk -F'|' -v p="$pattern" -v security="$1" '
+			$1 ~ p && (security == "security" || $1 !~ /-security$/) { print $2; exit }'
+}
+
+# own_apt DIR ARCHITECTURE COMMAND...: apt-get or apt-cache on the lists in DIR alone, as if nothing
+# were installed.
+own_apt() {
+	local dir=$1 architecture=$2 program=$3
+	shift 3
+	"$program" -q -o "Dir::Etc::SourceList=$dir/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+		-o "Dir::State=$dir/state" -o Dir::State::status=/dev/null -o "Dir::Cache=$dir/cache" \
+		-o APT::Sandbox::User=root -o Acquire::Retries=2 -o "APT::Architecture=$architecture" \
+		-o "APT::Architectures=$architecture" "$@"
+}
+
+# own_apt_limited SECONDS DIR ARCHITECTURE COMMAND...: the same, bounded.
+own_apt_limited() {
+	local limit_s=$1
+	shift
+	timeout "$limit_s" bash -c "$(declare -f own_apt); own_apt \"\$@\"" own_apt "$@"
+}
+
+# own_apt_update DIR ARCHITECTURE main|security:SUITE...: package lists of those suites into DIR.
+own_apt_update() {
+	local dir=$1 architecture=$2 pair uri
+	local keys=/usr/share/keyrings/debian-archive-keyring.gpg signed=
+	shift 2
+	[ ! -e "$keys" ] || signed="[signed-by=$keys]"
+	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
+	for pair; do
+		uri=$(mirror "${pair%%:*}")
+		[ -z "$uri" ] || printf 'deb %s %s %s main\n' "$signed" "$uri" "${pair#*:}"
+	done >"$dir/sources.list"
+	[ -s "$dir/sources.list" ] || rig_skip "no Debian archive among this machine's apt sources"
+	# A suite that is gone or unreachable need not matter: what counts is whether packages are found.
+	own_apt_limited 300 "$dir" "$architecture" apt-get update >"$dir/update.log" 2>&1 || true
+}
+
+# own_apt_error DIR: what went wrong with the lists, if anything.
+own_apt_error() {
+	grep -m1 -E '^(Err|W|E):' "$1/update.log" || echo "update: no error"
+}
