@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-opreport_unit_tests = tests/unit/opreport-output tests/unit/opreport-query \
+opreport_unit_tests = tests/unit/opreport-fit tests/unit/opreport-output tests/unit/opreport-query \
 	tests/unit/opreport-spec tests/unit/opreport-tally
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
@@ -7,6 +7,8 @@ TESTS += $(opreport_unit_tests)
 endif
 opreport_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 opreport_test_ldadd = opreport/libopreport.la $(CMOCKA_LIBS)
+tests_unit_opreport_fit_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_fit_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
 tests_unit_opreport_output_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS)
 tests_unit_opreport_query_CPPFLAGS = $(opreport_test_cppflags)
