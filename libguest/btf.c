@@ -47,9 +47,9 @@ struct vmop_btf {
 	uint32_t types_len, strings_len;
 	const uint8_t *layout; /* lengths of kinds, where the blob tells them */
 	uint32_t layouts;
-	uint32_t count;	    /* types, with void as number 0 */
-	uint32_t *offsets;  /* of each type in types */
-	uint32_t *hash;	    /* type numbers of structs, unions and enums with a name; 0: empty */
+	uint32_t count;	   /* types, with void as number 0 */
+	uint32_t *offsets; /* of each type in types */
+	uint32_t *hash;	   /* type numbers of structs, unions and enums with a name; 0: empty */
 	uint32_t hash_mask;
 	uint32_t steps_left; /* of the look-up under way */
 };
@@ -210,7 +210,8 @@ struct vmop_error *vmop_btf_open(const uint8_t *blob, size_t len_bytes, struct v
 		return &vmop_error_no_memory;
 	if (len_bytes < HEADER_BYTES || len_bytes > VMOP_BTF_MAX_BYTES ||
 	    (load_u32(blob) & 0xffff) != MAGIC)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "the guest's BTF does not begin like BTF");
+		return vmop_error_new(VMOP_ERROR_CORRUPT,
+				      "the guest's BTF does not begin like BTF");
 	uint64_t header = load_u32(blob + 4);
 	uint64_t types = header + load_u32(blob + 8), strings = header + load_u32(blob + 16);
 	btf->types_len = load_u32(blob + 12);
@@ -362,10 +363,9 @@ bool vmop_btf_enumerator(struct vmop_btf *btf, const char *type, const char *nam
 			const uint8_t *entry = at + TYPE_BYTES + size * i;
 			if (strcmp(string_at(btf, load_u32(entry)), name) != 0)
 				continue;
-			*ret = kind == KIND_ENUM ?
-				       (int32_t)load_u32(entry + 4) :
-				       (int64_t)(load_u32(entry + 4) |
-						 (uint64_t)load_u32(entry + 8) << 32);
+			*ret = kind == KIND_ENUM ? (int32_t)load_u32(entry + 4)
+						 : (int64_t)(load_u32(entry + 4) |
+							     (uint64_t)load_u32(entry + 8) << 32);
 			return true;
 		}
 	}

@@ -39,8 +39,8 @@ uint8_t vmop_elf_header_build_id(vmop_elf_read_fn *read, void *arg, uint8_t *ret
 		Elf32_Ehdr as_32;
 	} header;
 	uint8_t notes[MAX_NOTES];
-	if (!read(arg, 0, &header, sizeof(header)) ||
-	    memcmp(header.ident, ELFMAG, SELFMAG) != 0 || header.ident[EI_DATA] != ELFDATA2LSB)
+	if (!read(arg, 0, &header, sizeof(header)) || memcmp(header.ident, ELFMAG, SELFMAG) != 0 ||
+	    header.ident[EI_DATA] != ELFDATA2LSB)
 		return 0;
 	bool is_64 = header.ident[EI_CLASS] == ELFCLASS64;
 	uint64_t at = is_64 ? header.as_64.e_phoff : header.as_32.e_phoff;

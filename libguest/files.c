@@ -139,7 +139,9 @@ static void tree_path(struct walk *walk, uint64_t dentry, uint64_t vfsmount)
 const char *vmop_guest_files_path(struct vmop_guest_kernel *kernel,
 				  const struct vmop_layout *layout, uint64_t file, char *buf)
 {
-	struct walk walk = {.view = &kernel->view, .layout = layout, .start = buf,
+	struct walk walk = {.view = &kernel->view,
+			    .layout = layout,
+			    .start = buf,
 			    .at = buf + VMOP_GUEST_PATH_MAX - 1};
 	*walk.at = '\0';
 	uint64_t path = file + (uint32_t)layout->value[VMOP_LAYOUT_FILE_PATH];
@@ -163,7 +165,7 @@ const char *vmop_guest_files_path(struct vmop_guest_kernel *kernel,
 struct source {
 	struct vmop_guest_kernel *kernel;
 	const struct vmop_layout *layout;
-	uint64_t file;	     /* by the page cache */
+	uint64_t file;		/* by the page cache */
 	struct vmop_view *view; /* by a page table */
 	uint64_t start;
 };
@@ -227,9 +229,8 @@ static void remember(struct vmop_guest_files *files, const struct key *key, uint
 }
 
 uint8_t vmop_guest_files_build_id(struct vmop_guest_files *files, struct vmop_guest_kernel *kernel,
-				  const struct vmop_layout *layout, uint64_t file,
-				  const char *path, uint64_t pgd_gpa, uint64_t first_page,
-				  uint8_t *ret)
+				  const struct vmop_layout *layout, uint64_t file, const char *path,
+				  uint64_t pgd_gpa, uint64_t first_page, uint8_t *ret)
 {
 	struct vmop_view user;
 	struct vmop_paging paging = kernel->view.paging;
@@ -247,7 +248,10 @@ uint8_t vmop_guest_files_build_id(struct vmop_guest_files *files, struct vmop_gu
 		memcpy(ret, known->build_id, known->build_id_len);
 		return known->build_id_len;
 	}
-	struct source source = {.kernel = kernel, .layout = layout, .file = file, .view = &user,
+	struct source source = {.kernel = kernel,
+				.layout = layout,
+				.file = file,
+				.view = &user,
 				.start = first_page};
 	uint8_t len = file ? vmop_elf_header_build_id(read_page_cache, &source, ret) : 0;
 	if (!len && first_page)

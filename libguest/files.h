@@ -32,8 +32,7 @@ const char *vmop_guest_files_path(struct vmop_guest_kernel *kernel,
  * first_page (0: none) is where the file's first page is mapped.
  */
 uint8_t vmop_guest_files_build_id(struct vmop_guest_files *files, struct vmop_guest_kernel *kernel,
-				  const struct vmop_layout *layout, uint64_t file,
-				  const char *path, uint64_t pgd_gpa, uint64_t first_page,
-				  uint8_t *ret);
+				  const struct vmop_layout *layout, uint64_t file, const char *path,
+				  uint64_t pgd_gpa, uint64_t first_page, uint8_t *ret);
 
 #endif

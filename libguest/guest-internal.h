@@ -18,8 +18,8 @@ struct vmop_guest {
 	uint64_t max_read_bytes;	 /* 0: the defaults */
 	char *profile;
 	bool is_live;
-	struct vmop_guest_kernel *kernel; /* NULL: none known */
-	struct vmop_layout layout;	  /* while kernel is known */
+	struct vmop_guest_kernel *kernel;   /* NULL: none known */
+	struct vmop_layout layout;	    /* while kernel is known */
 	struct vmop_guest_modules *modules; /* likewise */
 	struct vmop_guest_files *files;	    /* what is known of files: paths, build-ids */
 	struct vmop_guest_cost last, total;
@@ -33,7 +33,6 @@ void vmop_guest_end(struct vmop_guest *guest);
 #define VMOP_GUEST_SCAN_BYTES (UINT64_C(1) << 40)
 #define VMOP_GUEST_CALL_BYTES (UINT64_C(256) << 20)
 #define VMOP_GUEST_CALL_STEPS (UINT64_C(8) << 20)
-
 
 /*
  * A guest over memory that the caller made (a buffer: tests, fuzzing); owns

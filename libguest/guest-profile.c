@@ -127,8 +127,9 @@ static void take_type(Dwarf_Die *type)
 {
 	const char *name = dwarf_diename(type);
 	int tag = dwarf_tag(type);
-	if (!name || (tag != DW_TAG_structure_type && tag != DW_TAG_union_type &&
-		      tag != DW_TAG_enumeration_type) ||
+	if (!name ||
+	    (tag != DW_TAG_structure_type && tag != DW_TAG_union_type &&
+	     tag != DW_TAG_enumeration_type) ||
 	    dwarf_hasattr(type, DW_AT_declaration))
 		return;
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)

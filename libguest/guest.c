@@ -136,8 +136,7 @@ struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_gues
 	return err ? err : guest_ready(&guest, ret);
 }
 
-struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory,
-					  struct vmop_guest **ret)
+struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory, struct vmop_guest **ret)
 {
 	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
 	struct vmop_error *err = guest_new(NULL, &guest);
@@ -183,8 +182,8 @@ static void read_layout(struct vmop_guest *guest)
 	if (layout_from_btf(guest)) {
 		info->offsets_from = "BTF";
 	} else if (guest->profile) {
-		struct vmop_error *err = vmop_layout_from_profile(guest->profile, info->release,
-								  &guest->layout);
+		struct vmop_error *err =
+			vmop_layout_from_profile(guest->profile, info->release, &guest->layout);
 		if (err)
 			vmop_log_and_destroy(VMOP_LOG_WARNING, err);
 		else
@@ -199,17 +198,17 @@ static void read_kpti(struct vmop_guest *guest)
 	uint64_t cpu = vmop_guest_kernel_symbol(guest->kernel, "boot_cpu_data");
 	if (!cpu || !vmop_layout_has(&guest->layout, VMOP_LAYOUT_CPUINFO_CAPABILITY))
 		return;
-	uint32_t word = vmop_view_u32(view, cpu + 4 * PTI_WORD +
-		(uint32_t)guest->layout.value[VMOP_LAYOUT_CPUINFO_CAPABILITY]);
+	uint32_t word = vmop_view_u32(
+		view,
+		cpu + 4 * PTI_WORD + (uint32_t)guest->layout.value[VMOP_LAYOUT_CPUINFO_CAPABILITY]);
 	guest->kernel->info.has_kpti = !vmop_view_take_fault(view) && (word >> PTI_BIT & 1);
 }
 
 static struct vmop_error *read_modules(struct vmop_guest *guest, bool *ret_changed)
 {
 	struct vmop_guest_modules *now;
-	struct vmop_error *err = vmop_guest_modules_read(guest->kernel, &guest->layout,
-							 guest->modules, &guest->last.retries,
-							 &now);
+	struct vmop_error *err = vmop_guest_modules_read(
+		guest->kernel, &guest->layout, guest->modules, &guest->last.retries, &now);
 	if (err)
 		return err;
 	*ret_changed = now != guest->modules;
@@ -303,8 +302,7 @@ struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_s
 	return NULL;
 }
 
-bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address,
-			  struct vmop_guest_symbol *ret)
+bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address, struct vmop_guest_symbol *ret)
 {
 	uint32_t index;
 	if (!guest->kernel)
@@ -398,9 +396,8 @@ struct vmop_error *vmop_guest_snapshot_processes(struct vmop_guest *guest, unsig
 	if (!guest->kernel)
 		return no_kernel();
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
-	struct vmop_error *err = vmop_guest_processes_read(guest->kernel, &guest->layout,
-							   guest->files, flags,
-							   &guest->last.retries, ret);
+	struct vmop_error *err = vmop_guest_processes_read(
+		guest->kernel, &guest->layout, guest->files, flags, &guest->last.retries, ret);
 	vmop_guest_end(guest);
 	return err;
 }
@@ -412,8 +409,8 @@ struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
 	if (!guest->kernel)
 		return no_kernel();
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
-	struct vmop_error *err = vmop_guest_processes_current(guest->kernel, &guest->layout, ret,
-							      max, ret_count);
+	struct vmop_error *err =
+		vmop_guest_processes_current(guest->kernel, &guest->layout, ret, max, ret_count);
 	vmop_guest_end(guest);
 	return err;
 }

@@ -62,8 +62,7 @@ struct vmop_error *vmop_guest_open_pid(pid_t pid, const struct vmop_guest_option
 				       struct vmop_guest **ret);
 
 /* Opens a saved RAM image: RAM below the 4 GiB hole, then RAM above it. */
-struct vmop_error *vmop_guest_open_file(const char *path,
-					const struct vmop_guest_options *options,
+struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_guest_options *options,
 					struct vmop_guest **ret);
 
 /* NULL is allowed.  Snapshots stay valid. */
@@ -108,23 +107,23 @@ enum vmop_guest_kernel_state {
 enum vmop_guest_kernel_state vmop_guest_kernel_state(struct vmop_guest *guest);
 
 struct vmop_guest_kernel_info {
-	char release[65];	 /* "6.1.0-56-cloud-amd64" */
-	char banner[256];	 /* the "Linux version ..." line */
-	uint64_t text_start;	 /* _text: images of kind GUEST_KERNEL count offsets from it */
-	uint64_t text_end;	 /* _etext */
-	uint64_t image_end;	 /* _end */
-	uint64_t text_gpa;	 /* where _text lies in guest RAM */
-	uint64_t kaslr_offset;	 /* how far _text was moved from where it was linked */
-	uint64_t root_gpa;	 /* the kernel's own page table */
-	uint32_t symbols;	 /* of the kernel proper */
+	char release[65];      /* "6.1.0-56-cloud-amd64" */
+	char banner[256];      /* the "Linux version ..." line */
+	uint64_t text_start;   /* _text: images of kind GUEST_KERNEL count offsets from it */
+	uint64_t text_end;     /* _etext */
+	uint64_t image_end;    /* _end */
+	uint64_t text_gpa;     /* where _text lies in guest RAM */
+	uint64_t kaslr_offset; /* how far _text was moved from where it was linked */
+	uint64_t root_gpa;     /* the kernel's own page table */
+	uint32_t symbols;      /* of the kernel proper */
 	uint32_t modules;
-	uint32_t cpus;		 /* nr_cpu_ids */
-	uint8_t levels;		 /* of its page tables: 4 or 5 */
-	bool has_kpti;		 /* user space runs on page tables of its own */
-	bool has_processes;	 /* struct offsets are known (BTF or profile) */
+	uint32_t cpus;	    /* nr_cpu_ids */
+	uint8_t levels;	    /* of its page tables: 4 or 5 */
+	bool has_kpti;	    /* user space runs on page tables of its own */
+	bool has_processes; /* struct offsets are known (BTF or profile) */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
-	const char *found_by;	 /* "trampoline", "vmcoreinfo", "kallsyms": for --inspect */
+	const char *found_by;	  /* "trampoline", "vmcoreinfo", "kallsyms": for --inspect */
 	const char *offsets_from; /* "BTF", "profile", "" */
 };
 
@@ -169,7 +168,7 @@ enum vmop_guest_kernel_text_kind {
 
 /* Kernel text outside the kernel image. */
 struct vmop_guest_module {
-	const char *name; /* hold till find_kernel, refresh_modules or close */
+	const char *name;    /* hold till find_kernel, refresh_modules or close */
 	uint64_t text_start; /* core text: images of kind MODULE count offsets from it */
 	uint64_t text_len_bytes;
 	uint64_t start, len_bytes; /* all core memory from text_start on, where it is one piece */
@@ -193,21 +192,21 @@ const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *g
 struct vmop_guest_vma {
 	uint64_t start, end;
 	uint64_t file_offset_bytes; /* of start; 0 without a file */
-	const char *path; /* as the guest's /proc/PID/maps has it; "[vdso]", "//anon" */
-	uint64_t file; /* the guest's struct file, for vmop_guest_read_file; 0: none */
-	uint32_t vm_flags; /* the kernel's VM_READ 1, VM_WRITE 2, VM_EXEC 4, VM_SHARED 8 */
+	const char *path;	    /* as the guest's /proc/PID/maps has it; "[vdso]", "//anon" */
+	uint64_t file;		    /* the guest's struct file, for vmop_guest_read_file; 0: none */
+	uint32_t vm_flags;	    /* the kernel's VM_READ 1, VM_WRITE 2, VM_EXEC 4, VM_SHARED 8 */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 };
 
 /* One process (thread group). */
 struct vmop_guest_process {
-	uint32_t pid;	   /* tgid, in the guest's first pid namespace */
-	uint32_t ns_pid;   /* in its own pid namespace: differs inside containers */
+	uint32_t pid;	 /* tgid, in the guest's first pid namespace */
+	uint32_t ns_pid; /* in its own pid namespace: differs inside containers */
 	uint32_t ppid;
-	uint64_t pgd_gpa;  /* root page table; 0: a kernel thread */
+	uint64_t pgd_gpa;	/* root page table; 0: a kernel thread */
 	uint64_t start_time_ns; /* guest's clock; with pid tells a reused pid */
-	uint64_t task;	   /* the guest's task_struct */
+	uint64_t task;		/* the guest's task_struct */
 	char comm[16];
 	const char *cgroup; /* path in the unified (or first) hierarchy; "" unknown */
 	const struct vmop_guest_vma *vmas; /* executable ones, by address (or all: see below) */
@@ -215,7 +214,7 @@ struct vmop_guest_process {
 };
 
 enum vmop_guest_snapshot_flags {
-	VMOP_GUEST_ALL_VMAS = 1 << 0, /* not only the executable ones */
+	VMOP_GUEST_ALL_VMAS = 1 << 0,	  /* not only the executable ones */
 	VMOP_GUEST_NO_BUILD_IDS = 1 << 1, /* cheaper */
 };
 
@@ -234,8 +233,8 @@ size_t vmop_guest_snapshot_count(const struct vmop_guest_snapshot *snapshot);
 size_t vmop_guest_snapshot_torn(const struct vmop_guest_snapshot *snapshot);
 uint64_t vmop_guest_snapshot_time_ns(const struct vmop_guest_snapshot *snapshot); /* MONOTONIC */
 /* By rising pid. */
-const struct vmop_guest_process *
-vmop_guest_snapshot_get(const struct vmop_guest_snapshot *snapshot, size_t index);
+const struct vmop_guest_process *vmop_guest_snapshot_get(const struct vmop_guest_snapshot *snapshot,
+							 size_t index);
 const struct vmop_guest_process *
 vmop_guest_snapshot_by_pid(const struct vmop_guest_snapshot *snapshot, uint32_t pid);
 /* By a CR3 value: PCID, LAM and KPTI's user half are taken off. NULL: none. */
@@ -246,8 +245,7 @@ vmop_guest_snapshot_by_cr3(const struct vmop_guest_snapshot *snapshot, uint64_t 
  * ret (with their mapping to ret_vmas, which may be NULL) and returns how many
  * there are, which can be more than max.
  */
-size_t vmop_guest_snapshot_by_address(const struct vmop_guest_snapshot *snapshot,
-				      uint64_t address,
+size_t vmop_guest_snapshot_by_address(const struct vmop_guest_snapshot *snapshot, uint64_t address,
 				      const struct vmop_guest_process **ret,
 				      const struct vmop_guest_vma **ret_vmas, size_t max);
 /* The mapping of process at address; NULL: none. */

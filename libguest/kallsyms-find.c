@@ -66,9 +66,9 @@ static bool index_fits(const uint8_t *buf, size_t len, size_t index, size_t zero
 		return false;
 	const uint8_t *tokens = buf + zero - zero_offset;
 	for (unsigned int i = 0; i + 1 < TOKENS; i++) {
-		uint16_t here = load_u16(buf + index + 2 * i), next = load_u16(buf + index + 2 * i + 2);
-		if (next <= here || next - here > (int)MAX_TOKEN ||
-		    tokens + next > buf + index ||
+		uint16_t here = load_u16(buf + index + 2 * i),
+			 next = load_u16(buf + index + 2 * i + 2);
+		if (next <= here || next - here > (int)MAX_TOKEN || tokens + next > buf + index ||
 		    memchr(tokens + here, 0, MAX_TOKEN) != tokens + next - 1)
 			return false;
 	}
@@ -80,7 +80,16 @@ bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *fro
 			       size_t *ret_tokens, size_t *ret_index)
 {
 	/* Digits occur in symbols and stand for themselves: tokens 48 to 57. */
-	static const char digits[] = "0\0" "1\0" "2\0" "3\0" "4\0" "5\0" "6\0" "7\0" "8\0" "9";
+	static const char digits[] = "0\0"
+				     "1\0"
+				     "2\0"
+				     "3\0"
+				     "4\0"
+				     "5\0"
+				     "6\0"
+				     "7\0"
+				     "8\0"
+				     "9";
 	while (*from < len_bytes) {
 		const uint8_t *hit = memmem(buf + *from, len_bytes - *from, digits, sizeof(digits));
 		if (!hit)
@@ -218,8 +227,8 @@ static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_ta
 {
 	size_t bytes = 4 * (size_t)ret->count;
 	/* to 6.3: before the names; the last address can look like a base */
-	if (ret->names >= 8 + 2 * bytes && are_addresses(buf + ret->names - 8 - 2 * bytes,
-							 ret->count)) {
+	if (ret->names >= 8 + 2 * bytes &&
+	    are_addresses(buf + ret->names - 8 - 2 * bytes, ret->count)) {
 		ret->form = VMOP_KALLSYMS_ADDRESSES;
 		ret->offsets = ret->names - 8 - 2 * bytes;
 		return true;

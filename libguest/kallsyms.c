@@ -68,8 +68,8 @@ static bool grow_pool(struct vmop_kallsyms *kallsyms)
 {
 	if (kallsyms->pool_len + MAX_NAME <= kallsyms->pool_size)
 		return true;
-	size_t size = kallsyms->pool_size ? kallsyms->pool_size * 3 / 2 :
-					    (size_t)kallsyms->count * 24 + 2 * MAX_NAME;
+	size_t size = kallsyms->pool_size ? kallsyms->pool_size * 3 / 2
+					  : (size_t)kallsyms->count * 24 + 2 * MAX_NAME;
 	char *pool = realloc(kallsyms->pool, size);
 	if (!pool)
 		return false;

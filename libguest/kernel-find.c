@@ -27,7 +27,7 @@ struct finder {
 	struct vmop_guest_budget *budget;
 	size_t kernels;
 	struct vmop_guest_kernel *kernel[MAX_KERNELS];
-	size_t notes, tokens; /* hits of the scan */
+	size_t notes, tokens;					   /* hits of the scan */
 	uint64_t note[MAX_HITS], token[MAX_HITS], index[MAX_HITS]; /* linear */
 	bool scanned;
 };
@@ -148,9 +148,10 @@ static void find_by_vmcoreinfo(struct finder *finder)
 		if (!vmop_guest_memory_read_linear(finder->memory, finder->note[i], text, left) ||
 		    !vmop_vmcoreinfo_parse(text, left, &info))
 			continue;
-		struct vmop_paging paging = {
-			.arch = VMOP_PAGING_X86_64, .levels = info.has_5_levels ? 5 : 4,
-			.root_gpa = info.swapper_pg_dir - IMAGE_MAP + (uint64_t)info.phys_base};
+		struct vmop_paging paging = {.arch = VMOP_PAGING_X86_64,
+					     .levels = info.has_5_levels ? 5 : 4,
+					     .root_gpa = info.swapper_pg_dir - IMAGE_MAP +
+							 (uint64_t)info.phys_base};
 		take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget, paging,
 							"vmcoreinfo"));
 	}
@@ -188,8 +189,9 @@ static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, u
 		       size_t window_len)
 {
 	static const char mark[] = "Linux version ";
-	uint64_t start = tokens > VMOP_KALLSYMS_BEFORE_BYTES ?
-				 (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~(PAGE - 1) : 0;
+	uint64_t start = tokens > VMOP_KALLSYMS_BEFORE_BYTES
+				 ? (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~(PAGE - 1)
+				 : 0;
 	uint64_t end = vmop_guest_memory_linear_bytes(finder->memory);
 	if (window_len > end - start)
 		window_len = end - start;
@@ -206,8 +208,9 @@ static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, u
 	}
 	/* .rodata, where the banner lies too, is some MiB long. */
 	const uint8_t *at = window, *hit;
-	for (int hits = 0; hits < MAX_HITS &&
-	     (hit = memmem(at, window_len - (size_t)(at - window), mark, sizeof(mark) - 1)); hits++) {
+	for (int hits = 0; hits < MAX_HITS && (hit = memmem(at, window_len - (size_t)(at - window),
+							    mark, sizeof(mark) - 1));
+	     hits++) {
 		try_banner(finder, kallsyms, start + (uint64_t)(hit - window));
 		at = hit + 1;
 	}
@@ -310,8 +313,9 @@ struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 		try_layouts(finder, is_live, true);
 	}
 	if (!finder->kernels)
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "no Linux kernel that vmop knows was found in the guest's RAM");
+		return vmop_error_new(
+			VMOP_ERROR_NOT_FOUND,
+			"no Linux kernel that vmop knows was found in the guest's RAM");
 	*ret = finder->kernel[0];
 	finder->kernels = 0;
 	return NULL;

@@ -108,10 +108,12 @@ static struct vmop_kallsyms *unpack_around(struct vmop_view *view, const struct 
 					   uint64_t tokens, uint64_t index)
 {
 	uint64_t first = image->run[0].start, last = image->run[image->runs - 1].end;
-	uint64_t start = tokens - first > VMOP_KALLSYMS_BEFORE_BYTES ?
-				 (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~UINT64_C(4095) : first;
-	size_t len = last - tokens > VMOP_KALLSYMS_AFTER_BYTES ?
-			     tokens - start + VMOP_KALLSYMS_AFTER_BYTES : last - start;
+	uint64_t start = tokens - first > VMOP_KALLSYMS_BEFORE_BYTES
+				 ? (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~UINT64_C(4095)
+				 : first;
+	size_t len = last - tokens > VMOP_KALLSYMS_AFTER_BYTES
+			     ? tokens - start + VMOP_KALLSYMS_AFTER_BYTES
+			     : last - start;
 	_cleanup_free_ uint8_t *window = malloc(len);
 	if (!window)
 		return NULL;
@@ -264,8 +266,8 @@ static bool describe(struct vmop_guest_kernel *kernel)
 	vmop_view_take_fault(&kernel->view);
 	read_vmcoreinfo(kernel);
 	kernel->jiffies_address = vmop_guest_kernel_symbol(kernel, "jiffies");
-	kernel->jiffies = kernel->jiffies_address ?
-				  vmop_view_u64(&kernel->view, kernel->jiffies_address) : 0;
+	kernel->jiffies =
+		kernel->jiffies_address ? vmop_view_u64(&kernel->view, kernel->jiffies_address) : 0;
 	return !vmop_view_take_fault(&kernel->view);
 }
 
@@ -299,8 +301,8 @@ enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *ke
 	vmop_view_forget(&kernel->view);
 	vmop_view_string(&kernel->view, vmop_guest_kernel_symbol(kernel, "linux_banner"), banner,
 			 sizeof(banner));
-	uint64_t jiffies = kernel->jiffies_address ?
-				   vmop_view_u64(&kernel->view, kernel->jiffies_address) : 0;
+	uint64_t jiffies =
+		kernel->jiffies_address ? vmop_view_u64(&kernel->view, kernel->jiffies_address) : 0;
 	bool mapped = vmop_view_translate(&kernel->view, info->text_start, &text_gpa, NULL);
 	if (vmop_view_take_fault(&kernel->view) || !mapped || text_gpa != info->text_gpa ||
 	    strncmp(banner, info->banner, strlen(info->banner)) != 0 || jiffies < kernel->jiffies)
@@ -340,7 +342,7 @@ bool vmop_guest_kernel_layout_fits(struct vmop_guest_kernel *kernel)
 		return false;
 	const struct vmop_guest_memory *memory = kernel->view.memory;
 	bool last_fits = !high_end ||
-		vmop_guest_memory_to_linear(memory, high_end - 1) != VMOP_GUEST_NO_ADDRESS;
+			 vmop_guest_memory_to_linear(memory, high_end - 1) != VMOP_GUEST_NO_ADDRESS;
 	bool none_behind = vmop_guest_memory_to_linear(memory, high_end ? high_end : four_gib) ==
 			   VMOP_GUEST_NO_ADDRESS;
 	return last_fits && none_behind &&

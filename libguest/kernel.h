@@ -26,7 +26,7 @@ struct vmop_guest_kernel {
 	struct vmop_kallsyms *kallsyms;
 	struct vmop_guest_kernel_info info;
 	uint64_t jiffies_address;
-	uint64_t jiffies;	/* when last looked at */
+	uint64_t jiffies; /* when last looked at */
 };
 
 /*

@@ -34,11 +34,13 @@ static int32_t from_btf(struct vmop_btf *btf, const char *type, const char *memb
 	int64_t value;
 	char name[64];
 	if (!*member)
-		return vmop_btf_size(btf, type, &offset) && offset <= INT32_MAX ? (int32_t)offset :
-										  -1;
+		return vmop_btf_size(btf, type, &offset) && offset <= INT32_MAX ? (int32_t)offset
+										: -1;
 	if (*member == '=')
 		return vmop_btf_enumerator(btf, type, member + 1, &value) && value >= 0 &&
-				       value <= INT32_MAX ? (int32_t)value : -1;
+				       value <= INT32_MAX
+			       ? (int32_t)value
+			       : -1;
 	while (next_alternative(&member, name, sizeof(name)))
 		if (vmop_btf_member(btf, type, name, &offset))
 			return (int32_t)offset;
@@ -111,8 +113,8 @@ struct vmop_error *vmop_layout_from_profile(const char *path, const char *releas
 	else if (line < 0)
 		err = &vmop_error_no_memory;
 	else if (!profile.has_release || profile.is_other)
-		err = vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: not the profile of kernel %s",
-				     path, release);
+		err = vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: not the profile of kernel %s", path,
+				     release);
 	if (err)
 		forget_all(ret);
 	return err;
@@ -129,9 +131,9 @@ static bool has_all(const struct vmop_layout *layout, const enum vmop_layout_fie
 	return true;
 }
 
-#define HAS_ALL(layout, ...)                                                              \
-	has_all(layout, (const enum vmop_layout_field[]){__VA_ARGS__},                    \
-		sizeof((const enum vmop_layout_field[]){__VA_ARGS__}) /                   \
+#define HAS_ALL(layout, ...)                                                                       \
+	has_all(layout, (const enum vmop_layout_field[]){__VA_ARGS__},                             \
+		sizeof((const enum vmop_layout_field[]){__VA_ARGS__}) /                            \
 			sizeof(enum vmop_layout_field))
 
 bool vmop_layout_has_processes(const struct vmop_layout *layout)
@@ -141,9 +143,8 @@ bool vmop_layout_has_processes(const struct vmop_layout *layout)
 		       VMOP_LAYOUT_VMA_START, VMOP_LAYOUT_VMA_END, VMOP_LAYOUT_VMA_FLAGS,
 		       VMOP_LAYOUT_VMA_PGOFF, VMOP_LAYOUT_VMA_FILE, VMOP_LAYOUT_FILE_PATH,
 		       VMOP_LAYOUT_PATH_MNT, VMOP_LAYOUT_PATH_DENTRY, VMOP_LAYOUT_MOUNT_MNT,
-		       VMOP_LAYOUT_MOUNT_PARENT, VMOP_LAYOUT_MOUNT_POINT,
-		       VMOP_LAYOUT_VFSMOUNT_ROOT, VMOP_LAYOUT_DENTRY_PARENT,
-		       VMOP_LAYOUT_DENTRY_NAME) &&
+		       VMOP_LAYOUT_MOUNT_PARENT, VMOP_LAYOUT_MOUNT_POINT, VMOP_LAYOUT_VFSMOUNT_ROOT,
+		       VMOP_LAYOUT_DENTRY_PARENT, VMOP_LAYOUT_DENTRY_NAME) &&
 	       (HAS_ALL(layout, VMOP_LAYOUT_MM_MMAP, VMOP_LAYOUT_VMA_NEXT) ||
 		HAS_ALL(layout, VMOP_LAYOUT_MM_TREE_ROOT, VMOP_LAYOUT_MAPLE_RANGE_PIVOT,
 			VMOP_LAYOUT_MAPLE_RANGE_SLOT, VMOP_LAYOUT_MAPLE_ARANGE_PIVOT,

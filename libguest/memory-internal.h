@@ -16,7 +16,7 @@ enum vmop_guest_region_kind {
 
 struct vmop_guest_region {
 	enum vmop_guest_region_kind kind;
-	int fd; /* FILE: owned */
+	int fd;		     /* FILE: owned */
 	const uint8_t *data; /* BUFFER */
 	uint64_t host_start;
 	uint64_t hva; /* in the VMM, for QMP's answers; 0 where there is none */

@@ -84,9 +84,8 @@ static void add_line(struct mappings *all, const char *line)
 	if (end <= start || !may_be_ram(perms, path, inode))
 		return;
 	struct mapping *last = all->count ? &all->mapping[all->count - 1] : NULL;
-	if (last && inode && last->inode == inode && last->major == major &&
-	    last->minor == minor && last->end == start &&
-	    last->offset + mapping_bytes(last) == offset) {
+	if (last && inode && last->inode == inode && last->major == major && last->minor == minor &&
+	    last->end == start && last->offset + mapping_bytes(last) == offset) {
 		last->end = end;
 		return;
 	}
@@ -95,8 +94,13 @@ static void add_line(struct mappings *all, const char *line)
 	if (all->count == MAX_MAPPINGS)
 		return;
 	struct mapping *mapping = &all->mapping[all->count++];
-	*mapping = (struct mapping){.start = start, .end = end, .offset = offset, .inode = inode,
-				    .major = major, .minor = minor, .is_file = inode != 0,
+	*mapping = (struct mapping){.start = start,
+				    .end = end,
+				    .offset = offset,
+				    .inode = inode,
+				    .major = major,
+				    .minor = minor,
+				    .is_file = inode != 0,
 				    .is_shared = perms[3] == 's'};
 	snprintf(mapping->path, sizeof(mapping->path), "%s", path);
 }
@@ -127,12 +131,23 @@ static uint64_t qemu_size(const char *text, uint64_t default_unit)
 	unsigned long long value = strtoull(text, &end, 10);
 	uint64_t unit = default_unit;
 	switch (tolower((unsigned char)*end)) {
-	case 'b': unit = 1; break;
-	case 'k': unit = 1024; break;
-	case 'm': unit = MIB; break;
-	case 'g': unit = GIB; break;
-	case 't': unit = 1024 * GIB; break;
-	default: break;
+	case 'b':
+		unit = 1;
+		break;
+	case 'k':
+		unit = 1024;
+		break;
+	case 'm':
+		unit = MIB;
+		break;
+	case 'g':
+		unit = GIB;
+		break;
+	case 't':
+		unit = 1024 * GIB;
+		break;
+	default:
+		break;
 	}
 	return value < UINT64_MAX / unit ? value * unit : 0;
 }
@@ -188,8 +203,7 @@ static uint64_t low_bytes_of(const struct hints *hints, uint64_t ram_bytes)
 
 /* --- layouts --------------------------------------------------------------- */
 
-static void add_split(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_bytes,
-		      uint64_t low)
+static void add_split(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_bytes, uint64_t low)
 {
 	if (low == 0 || low > FOUR_GIB || map->layouts == VMOP_GUEST_MAX_LAYOUTS)
 		return;
@@ -282,9 +296,12 @@ static void add_region(pid_t pid, struct vmop_guest_map *map, const struct mappi
 		linear = last->linear + last->len_bytes;
 	}
 	struct vmop_guest_region *region = &map->region[map->regions++];
-	*region = (struct vmop_guest_region){.kind = VMOP_GUEST_REGION_PROCESS, .fd = -1,
-					     .host_start = mapping->start, .hva = mapping->start,
-					     .len_bytes = mapping_bytes(mapping), .linear = linear};
+	*region = (struct vmop_guest_region){.kind = VMOP_GUEST_REGION_PROCESS,
+					     .fd = -1,
+					     .host_start = mapping->start,
+					     .hva = mapping->start,
+					     .len_bytes = mapping_bytes(mapping),
+					     .linear = linear};
 	int fd = open_backing(pid, mapping);
 	if (fd >= 0) {
 		region->kind = VMOP_GUEST_REGION_FILE;
@@ -417,9 +434,9 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 		err = vmop_guest_qmp_host_address(qmp, gpa, &hva);
 		if (err)
 			return err;
-		uint64_t linear = hva == VMOP_GUEST_NO_ADDRESS ?
-					  VMOP_GUEST_NO_ADDRESS :
-					  linear_of_hva(pid, all, map, hva, &left);
+		uint64_t linear = hva == VMOP_GUEST_NO_ADDRESS
+					  ? VMOP_GUEST_NO_ADDRESS
+					  : linear_of_hva(pid, all, map, hva, &left);
 		if (linear == VMOP_GUEST_NO_ADDRESS) {
 			if (gpa >= FOUR_GIB)
 				break;
@@ -459,7 +476,8 @@ struct vmop_error *vmop_guest_map_of_process(pid_t pid, const char *qmp_socket,
 		add_largest(pid, all, ret);
 	if (!ret->regions)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "process %d has no memory that can be a guest's RAM", (int)pid);
+				      "process %d has no memory that can be a guest's RAM",
+				      (int)pid);
 	guess_layouts(ret, &hints);
 	return NULL;
 }

@@ -15,7 +15,7 @@
 #include "libutil/io.h"
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
-#define CACHE_PAGES 1024u /* 4 MiB: a snapshot of some hundred processes */
+#define CACHE_PAGES 1024u     /* 4 MiB: a snapshot of some hundred processes */
 #define PAGEMAP_ENTRIES 8192u /* 64 KiB of pagemap tell about 32 MiB */
 /* /proc/PID/pagemap: present or swapped out (kernel: Documentation/admin-guide/mm/pagemap.rst) */
 #define PAGEMAP_TOUCHED (UINT64_C(3) << 62)
@@ -93,7 +93,8 @@ struct vmop_error *vmop_guest_memory_open_file(const char *path, struct vmop_gue
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return vmop_error_os(errno, "%s", path);
 	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < PAGE)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not an image of a guest's RAM", path);
+		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not an image of a guest's RAM",
+				      path);
 	uint64_t len = (uint64_t)st.st_size & ~(PAGE - 1);
 	memory->map.regions = 1;
 	memory->map.region[0] = (struct vmop_guest_region){
@@ -284,8 +285,8 @@ bool vmop_guest_memory_read_linear(struct vmop_guest_memory *memory, uint64_t li
 		if (!region)
 			return false;
 		uint64_t offset = linear - region->linear;
-		size_t chunk = len_bytes < region->len_bytes - offset ?
-				       len_bytes : region->len_bytes - offset;
+		size_t chunk = len_bytes < region->len_bytes - offset ? len_bytes
+								      : region->len_bytes - offset;
 		if (!read_region(memory, region, offset, out, chunk))
 			return false;
 		out += chunk, linear += chunk, len_bytes -= chunk;

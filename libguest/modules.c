@@ -126,9 +126,12 @@ static struct vmop_guest_module *put_module(struct reader *reader, uint32_t name
 	out->first_symbol[out->modules] = (uint32_t)out->symbols;
 	reader->in_module = true;
 	struct vmop_guest_module *module = &out->module[out->modules++];
-	*module = (struct vmop_guest_module){.name = (const char *)(uintptr_t)name, .kind = kind,
-					     .text_start = start, .text_len_bytes = len,
-					     .start = start, .len_bytes = len};
+	*module = (struct vmop_guest_module){.name = (const char *)(uintptr_t)name,
+					     .kind = kind,
+					     .text_start = start,
+					     .text_len_bytes = len,
+					     .start = start,
+					     .len_bytes = len};
 	return module;
 }
 
@@ -184,7 +187,8 @@ static void exports_cleanup(struct exports *exports)
 static void read_exports(struct reader *reader, uint64_t module, struct exports *ret)
 {
 	*ret = (struct exports){0};
-	if (!has(reader, VMOP_LAYOUT_MODULE_SYMS) || !has(reader, VMOP_LAYOUT_KERNEL_SYMBOL_VALUE) ||
+	if (!has(reader, VMOP_LAYOUT_MODULE_SYMS) ||
+	    !has(reader, VMOP_LAYOUT_KERNEL_SYMBOL_VALUE) ||
 	    !has(reader, VMOP_LAYOUT_KERNEL_SYMBOL_NAME))
 		return;
 	uint64_t syms = vmop_view_u64(reader->view, at(reader, module, VMOP_LAYOUT_MODULE_SYMS));
@@ -200,11 +204,14 @@ static void read_exports(struct reader *reader, uint64_t module, struct exports 
 	}
 	ret->count = count;
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t entry = syms + (uint64_t)i * (uint32_t)reader->layout->value
-							       [VMOP_LAYOUT_KERNEL_SYMBOL_BYTES];
+		uint64_t entry =
+			syms +
+			(uint64_t)i *
+				(uint32_t)reader->layout->value[VMOP_LAYOUT_KERNEL_SYMBOL_BYTES];
 		uint64_t value = at(reader, entry, VMOP_LAYOUT_KERNEL_SYMBOL_VALUE);
 		uint64_t name = at(reader, entry, VMOP_LAYOUT_KERNEL_SYMBOL_NAME);
-		ret->value[i] = value + (uint64_t)(int64_t)(int32_t)vmop_view_u32(reader->view, value);
+		ret->value[i] =
+			value + (uint64_t)(int64_t)(int32_t)vmop_view_u32(reader->view, value);
 		ret->name[i] = name + (uint64_t)(int64_t)(int32_t)vmop_view_u32(reader->view, name);
 	}
 }
@@ -232,8 +239,10 @@ static void read_symbols(struct reader *reader, uint64_t module, uint32_t module
 	uint64_t symtab = vmop_view_u64(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_SYMTAB));
 	uint32_t count = vmop_view_u32(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_NUM_SYMTAB));
 	uint64_t strtab = vmop_view_u64(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_STRTAB));
-	uint64_t typetab = has(reader, VMOP_LAYOUT_MOD_TYPETAB) ?
-		vmop_view_u64(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_TYPETAB)) : 0;
+	uint64_t typetab =
+		has(reader, VMOP_LAYOUT_MOD_TYPETAB)
+			? vmop_view_u64(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_TYPETAB))
+			: 0;
 	if (view->fault || count > MAX_MODULE_SYMBOLS) {
 		reader->torn = true;
 		return;
@@ -241,7 +250,8 @@ static void read_symbols(struct reader *reader, uint64_t module, uint32_t module
 	_cleanup_(exports_cleanup) struct exports exports;
 	read_exports(reader, module, &exports);
 	for (uint32_t i = 0; i < count && !view->fault && !reader->no_memory &&
-			     vmop_guest_budget_step(view->budget); i++) {
+			     vmop_guest_budget_step(view->budget);
+	     i++) {
 		Elf64_Sym sym;
 		char name[MAX_NAME];
 		if (!vmop_view_read(view, symtab + sizeof(sym) * (uint64_t)i, &sym, sizeof(sym)))
@@ -252,9 +262,9 @@ static void read_symbols(struct reader *reader, uint64_t module, uint32_t module
 			continue;
 		if (!isalpha((unsigned char)type))
 			type = '?';
-		type = is_exported(reader, &exports, sym.st_value, name) ?
-			       (char)toupper((unsigned char)type) :
-			       (char)tolower((unsigned char)type);
+		type = is_exported(reader, &exports, sym.st_value, name)
+			       ? (char)toupper((unsigned char)type)
+			       : (char)tolower((unsigned char)type);
 		put_symbol(reader, sym.st_value, sym.st_size, type, put_name(reader, name),
 			   module_name);
 	}
@@ -266,26 +276,29 @@ static void read_module_build_id(struct reader *reader, uint64_t module,
 	static const uint8_t none[VMOP_GUEST_BUILD_ID_MAX];
 	struct vmop_view *view = reader->view;
 	if (has(reader, VMOP_LAYOUT_MODULE_BUILD_ID)) {
-		vmop_view_read(view, at(reader, module, VMOP_LAYOUT_MODULE_BUILD_ID),
-			       ret->build_id, sizeof(ret->build_id));
+		vmop_view_read(view, at(reader, module, VMOP_LAYOUT_MODULE_BUILD_ID), ret->build_id,
+			       sizeof(ret->build_id));
 		if (memcmp(ret->build_id, none, sizeof(none)) != 0)
 			ret->build_id_len_bytes = sizeof(ret->build_id);
 	} else if (has(reader, VMOP_LAYOUT_MODULE_NOTES) && has(reader, VMOP_LAYOUT_NOTES_COUNT)) {
 		uint64_t notes = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_NOTES));
-		uint32_t count = notes ? vmop_view_u32(view, at(reader, notes,
-								VMOP_LAYOUT_NOTES_COUNT)) : 0;
+		uint32_t count =
+			notes ? vmop_view_u32(view, at(reader, notes, VMOP_LAYOUT_NOTES_COUNT)) : 0;
 		for (uint32_t i = 0; i < count && i < 16 && !ret->build_id_len_bytes; i++) {
-			uint64_t attr = at(reader, notes, VMOP_LAYOUT_NOTES_ATTRS) +
-				(uint64_t)i * (uint32_t)reader->layout->value[VMOP_LAYOUT_BIN_ATTR_BYTES];
-			uint64_t size = vmop_view_u64(view, at(reader, attr,
-							       VMOP_LAYOUT_BIN_ATTR_SIZE));
+			uint64_t attr =
+				at(reader, notes, VMOP_LAYOUT_NOTES_ATTRS) +
+				(uint64_t)i *
+					(uint32_t)reader->layout->value[VMOP_LAYOUT_BIN_ATTR_BYTES];
+			uint64_t size =
+				vmop_view_u64(view, at(reader, attr, VMOP_LAYOUT_BIN_ATTR_SIZE));
 			uint8_t content[1024];
 			if (size > sizeof(content))
 				continue;
-			vmop_view_read(view, vmop_view_u64(view, at(reader, attr,
-						VMOP_LAYOUT_BIN_ATTR_PRIVATE)), content, size);
-			ret->build_id_len_bytes =
-				vmop_note_build_id(content, size, ret->build_id);
+			vmop_view_read(
+				view,
+				vmop_view_u64(view, at(reader, attr, VMOP_LAYOUT_BIN_ATTR_PRIVATE)),
+				content, size);
+			ret->build_id_len_bytes = vmop_note_build_id(content, size, ret->build_id);
 		}
 	}
 	/* sysfs may be off, or the module's notes gone: no reason to call the rest torn */
@@ -302,16 +315,17 @@ static struct module_place read_place(struct reader *reader, uint64_t module)
 	struct module_place place;
 	if (has(reader, VMOP_LAYOUT_MODULE_MEM)) { /* from 6.4; MOD_TEXT is the first of mem[] */
 		uint64_t memory = at(reader, module, VMOP_LAYOUT_MODULE_MEM);
-		place.text = vmop_view_u64(view, at(reader, memory, VMOP_LAYOUT_MODULE_MEMORY_BASE));
-		place.text_len = vmop_view_u32(view, at(reader, memory,
-							VMOP_LAYOUT_MODULE_MEMORY_SIZE));
+		place.text =
+			vmop_view_u64(view, at(reader, memory, VMOP_LAYOUT_MODULE_MEMORY_BASE));
+		place.text_len =
+			vmop_view_u32(view, at(reader, memory, VMOP_LAYOUT_MODULE_MEMORY_SIZE));
 		place.core_len = place.text_len;
 	} else {
 		place.text = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_CORE_BASE));
-		place.text_len = vmop_view_u32(view, at(reader, module,
-							VMOP_LAYOUT_MODULE_CORE_TEXT));
-		place.core_len = vmop_view_u32(view, at(reader, module,
-							VMOP_LAYOUT_MODULE_CORE_SIZE));
+		place.text_len =
+			vmop_view_u32(view, at(reader, module, VMOP_LAYOUT_MODULE_CORE_TEXT));
+		place.core_len =
+			vmop_view_u32(view, at(reader, module, VMOP_LAYOUT_MODULE_CORE_SIZE));
 	}
 	return place;
 }
@@ -332,8 +346,8 @@ static void read_module(struct reader *reader, uint64_t module)
 	if (!reader->out || state == STATE_UNFORMED || view->fault)
 		return;
 	uint32_t name_at = put_name(reader, name);
-	struct vmop_guest_module *out = put_module(reader, name_at, VMOP_GUEST_TEXT_MODULE,
-						   place.text, place.text_len);
+	struct vmop_guest_module *out =
+		put_module(reader, name_at, VMOP_GUEST_TEXT_MODULE, place.text, place.text_len);
 	if (!out)
 		return;
 	out->len_bytes = place.core_len;
@@ -347,9 +361,10 @@ static void read_modules(struct reader *reader)
 	uint32_t left = MAX_MODULES;
 	if (!head || !vmop_layout_has_modules(reader->layout))
 		return;
-	for (uint64_t node = head; (node = next_node(reader, head, node, &left)) &&
-				   !reader->no_memory;)
-		read_module(reader, node - (uint32_t)reader->layout->value[VMOP_LAYOUT_MODULE_LIST]);
+	for (uint64_t node = head;
+	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;)
+		read_module(reader,
+			    node - (uint32_t)reader->layout->value[VMOP_LAYOUT_MODULE_LIST]);
 }
 
 /* --- ftrace, BPF, kprobes ---------------------------------------------------------- */
@@ -379,17 +394,18 @@ static void read_ftrace_functions(struct reader *reader, uint64_t map)
 	reader->in_module = false;
 	vmop_view_string(view, at(reader, module, VMOP_LAYOUT_MODULE_NAME), module_name,
 			 sizeof(module_name));
-	for (uint64_t node = head; (node = next_node(reader, head, node, &left)) &&
-				   !reader->no_memory;) {
-		uint64_t func = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_FTRACE_FUNC_LIST];
+	for (uint64_t node = head;
+	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
+		uint64_t func =
+			node - (uint32_t)reader->layout->value[VMOP_LAYOUT_FTRACE_FUNC_LIST];
 		uint64_t ip = vmop_view_u64(view, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_IP));
 		uint64_t len = vmop_view_u32(view, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_SIZE));
 		sign_u64(reader, ip);
 		if (!reader->out)
 			continue;
-		vmop_view_string(view, vmop_view_u64(view, at(reader, func,
-							      VMOP_LAYOUT_FTRACE_FUNC_NAME)),
-				 name, sizeof(name));
+		vmop_view_string(
+			view, vmop_view_u64(view, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_NAME)),
+			name, sizeof(name));
 		put_symbol(reader, ip, len, 'T', put_name(reader, name),
 			   put_name(reader, module_name));
 	}
@@ -401,23 +417,24 @@ static void read_ftrace(struct reader *reader)
 	uint32_t left = MAX_MODULES;
 	if (head && has(reader, VMOP_LAYOUT_FTRACE_MAP_LIST) &&
 	    has(reader, VMOP_LAYOUT_FTRACE_MAP_FUNCS) && has(reader, VMOP_LAYOUT_FTRACE_FUNC_LIST))
-		for (uint64_t node = head; (node = next_node(reader, head, node, &left)) &&
-					   !reader->no_memory;)
-			read_ftrace_functions(reader, node - (uint32_t)reader->layout->value
-							[VMOP_LAYOUT_FTRACE_MAP_LIST]);
+		for (uint64_t node = head;
+		     (node = next_node(reader, head, node, &left)) && !reader->no_memory;)
+			read_ftrace_functions(reader,
+					      node - (uint32_t)reader->layout
+							      ->value[VMOP_LAYOUT_FTRACE_MAP_LIST]);
 	head = vmop_guest_kernel_symbol(reader->kernel, "ftrace_ops_trampoline_list");
 	left = MAX_PAGES;
 	if (!head || !has(reader, VMOP_LAYOUT_FTRACE_OPS_LIST) ||
 	    !has(reader, VMOP_LAYOUT_FTRACE_OPS_TRAMPOLINE) ||
 	    !has(reader, VMOP_LAYOUT_FTRACE_OPS_SIZE))
 		return;
-	for (uint64_t node = head; (node = next_node(reader, head, node, &left)) &&
-				   !reader->no_memory;) {
+	for (uint64_t node = head;
+	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
 		uint64_t ops = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_FTRACE_OPS_LIST];
-		uint64_t start = vmop_view_u64(reader->view, at(reader, ops,
-						VMOP_LAYOUT_FTRACE_OPS_TRAMPOLINE));
-		uint64_t len = vmop_view_u64(reader->view, at(reader, ops,
-						VMOP_LAYOUT_FTRACE_OPS_SIZE));
+		uint64_t start = vmop_view_u64(reader->view,
+					       at(reader, ops, VMOP_LAYOUT_FTRACE_OPS_TRAMPOLINE));
+		uint64_t len =
+			vmop_view_u64(reader->view, at(reader, ops, VMOP_LAYOUT_FTRACE_OPS_SIZE));
 		put_piece(reader, VMOP_GUEST_TEXT_TRAMPOLINE, "ftrace_trampoline",
 			  "__builtin__ftrace", start, len);
 	}
@@ -433,13 +450,13 @@ static void read_bpf(struct reader *reader)
 	    !has(reader, VMOP_LAYOUT_BPF_KSYM_START) || !has(reader, VMOP_LAYOUT_BPF_KSYM_END) ||
 	    !has(reader, VMOP_LAYOUT_BPF_KSYM_NAME))
 		return;
-	for (uint64_t node = head; (node = next_node(reader, head, node, &left)) &&
-				   !reader->no_memory;) {
+	for (uint64_t node = head;
+	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
 		uint64_t ksym = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_BPF_KSYM_NODE];
-		uint64_t start = vmop_view_u64(reader->view, at(reader, ksym,
-							VMOP_LAYOUT_BPF_KSYM_START));
-		uint64_t end = vmop_view_u64(reader->view, at(reader, ksym,
-							      VMOP_LAYOUT_BPF_KSYM_END));
+		uint64_t start =
+			vmop_view_u64(reader->view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_START));
+		uint64_t end =
+			vmop_view_u64(reader->view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_END));
 		vmop_view_string(reader->view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_NAME), name,
 				 sizeof(name));
 		put_piece(reader, VMOP_GUEST_TEXT_BPF, name, "bpf", start,
@@ -457,11 +474,12 @@ static void read_kprobes(struct reader *reader, const char *cache_name, const ch
 	    !has(reader, VMOP_LAYOUT_KPROBE_PAGE_INSNS))
 		return;
 	uint64_t head = at(reader, cache, VMOP_LAYOUT_KPROBE_CACHE_PAGES);
-	for (uint64_t node = head; (node = next_node(reader, head, node, &left)) &&
-				   !reader->no_memory;) {
-		uint64_t page = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_KPROBE_PAGE_LIST];
-		uint64_t start = vmop_view_u64(reader->view, at(reader, page,
-						VMOP_LAYOUT_KPROBE_PAGE_INSNS));
+	for (uint64_t node = head;
+	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
+		uint64_t page =
+			node - (uint32_t)reader->layout->value[VMOP_LAYOUT_KPROBE_PAGE_LIST];
+		uint64_t start = vmop_view_u64(reader->view,
+					       at(reader, page, VMOP_LAYOUT_KPROBE_PAGE_INSNS));
 		put_piece(reader, VMOP_GUEST_TEXT_TRAMPOLINE, symbol, "__builtin__kprobes", start,
 			  VMOP_GUEST_PAGE_BYTES);
 	}
@@ -532,7 +550,8 @@ struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 		vmop_guest_memory_forget(kernel->view.memory);
 		vmop_view_forget(&kernel->view);
 	}
-	return vmop_error_new(VMOP_ERROR_CORRUPT, "the guest's list of modules does not hold together");
+	return vmop_error_new(VMOP_ERROR_CORRUPT,
+			      "the guest's list of modules does not hold together");
 }
 
 void vmop_guest_modules_free(struct vmop_guest_modules *modules)
@@ -582,8 +601,10 @@ bool vmop_guest_modules_symbol_at(const struct vmop_guest_modules *modules, uint
 		if (address - module->start >= module->len_bytes)
 			continue;
 		for (uint32_t j = 0; j < module->symbols; j++) {
-			const struct symbol *symbol = &modules->symbol[modules->first_symbol[i] + j];
-			if (symbol->address <= address && (!best || symbol->address > best->address))
+			const struct symbol *symbol =
+				&modules->symbol[modules->first_symbol[i] + j];
+			if (symbol->address <= address &&
+			    (!best || symbol->address > best->address))
 				best = symbol;
 		}
 		if (best) {

@@ -90,8 +90,7 @@ static struct vmop_error *remember(struct vmop_guest_names *names, const struct 
 
 static uint64_t load(struct vmop_guest_names *names, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_view_u64(&names->kernel->view,
-			     base + (uint32_t)names->layout->value[field]);
+	return vmop_view_u64(&names->kernel->view, base + (uint32_t)names->layout->value[field]);
 }
 
 struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_t file,
@@ -193,6 +192,6 @@ struct vmop_error *vmop_guest_names_cgroup(struct vmop_guest_names *names, uint6
 	}
 	bool whole = key.object && !view->fault;
 	view->fault = was_fault; /* a process without a cgroup is still a process */
-	return whole ? remember(names, &key, path, ret) :
-		       vmop_guest_snapshot_text(names->snapshot, "", ret);
+	return whole ? remember(names, &key, path, ret)
+		     : vmop_guest_snapshot_text(names->snapshot, "", ret);
 }

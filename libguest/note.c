@@ -19,8 +19,9 @@ uint8_t vmop_note_build_id(const uint8_t *notes, size_t len_bytes, uint8_t *ret)
 			break;
 		if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
 		    memcmp(notes + name, "GNU", 4) == 0 && header.n_descsz > 0) {
-			size_t len = header.n_descsz < VMOP_GUEST_BUILD_ID_MAX ?
-					     header.n_descsz : VMOP_GUEST_BUILD_ID_MAX;
+			size_t len = header.n_descsz < VMOP_GUEST_BUILD_ID_MAX
+					     ? header.n_descsz
+					     : VMOP_GUEST_BUILD_ID_MAX;
 			memcpy(ret, notes + content, len);
 			return (uint8_t)len;
 		}

@@ -31,15 +31,16 @@ static uint64_t at(const struct vmop_layout *layout, uint64_t base, enum vmop_la
 }
 
 /* The entry at index; 0: none. Every level's shift must be below its parent's, so it ends. */
-static uint64_t load_entry(struct vmop_view *view, const struct vmop_layout *layout,
-			   uint64_t head, uint64_t index)
+static uint64_t load_entry(struct vmop_view *view, const struct vmop_layout *layout, uint64_t head,
+			   uint64_t index)
 {
 	uint64_t entry = head;
 	unsigned int above = 64;
 	while (is_node(entry)) {
 		uint64_t node = entry - 2;
 		uint64_t slots = at(layout, node, VMOP_LAYOUT_XA_NODE_SLOTS);
-		unsigned int shift = vmop_view_u8(view, at(layout, node, VMOP_LAYOUT_XA_NODE_SHIFT));
+		unsigned int shift =
+			vmop_view_u8(view, at(layout, node, VMOP_LAYOUT_XA_NODE_SHIFT));
 		if (view->fault || shift >= above || shift > 60 ||
 		    (above == 64 && shift + CHUNK_BITS < 64 && index >> (shift + CHUNK_BITS)))
 			return 0;
@@ -62,8 +63,9 @@ static bool find_page(struct vmop_guest_kernel *kernel, const struct vmop_layout
 	uint64_t page_bytes = (uint32_t)layout->value[VMOP_LAYOUT_PAGE_SIZE];
 	if (!page || view->fault || page < vmemmap || (page - vmemmap) % page_bytes)
 		return false;
-	enum vmop_layout_field field = vmop_layout_has(layout, VMOP_LAYOUT_FOLIO_INDEX) ?
-					       VMOP_LAYOUT_FOLIO_INDEX : VMOP_LAYOUT_PAGE_INDEX;
+	enum vmop_layout_field field = vmop_layout_has(layout, VMOP_LAYOUT_FOLIO_INDEX)
+					       ? VMOP_LAYOUT_FOLIO_INDEX
+					       : VMOP_LAYOUT_PAGE_INDEX;
 	uint64_t first = vmop_view_u64(view, at(layout, page, field));
 	if (view->fault || index < first || index - first >= MAX_FOLIO_PAGES)
 		return false;
@@ -103,7 +105,8 @@ struct vmop_error *vmop_guest_page_cache_read(struct vmop_guest_kernel *kernel,
 	bool whole = true;
 	for (size_t done = 0; done < len_bytes && !view->fault;) {
 		uint64_t gpa, in_page = (offset + done) % PAGE;
-		size_t chunk = PAGE - in_page < len_bytes - done ? PAGE - in_page : len_bytes - done;
+		size_t chunk =
+			PAGE - in_page < len_bytes - done ? PAGE - in_page : len_bytes - done;
 		uint8_t *out = (uint8_t *)buf + done;
 		if (offset + done < offset || !vmop_guest_budget_step(view->budget))
 			break;
@@ -130,10 +133,13 @@ struct vmop_error *vmop_guest_page_cache_size(struct vmop_guest_kernel *kernel,
 	struct vmop_error *err = find_mapping(kernel, layout, file, &mapping);
 	if (err)
 		return err;
-	uint64_t inode = vmop_layout_has(layout, VMOP_LAYOUT_MAPPING_HOST) ?
-		vmop_view_u64(view, at(layout, mapping, VMOP_LAYOUT_MAPPING_HOST)) : 0;
-	*ret = inode && vmop_layout_has(layout, VMOP_LAYOUT_INODE_SIZE) ?
-		vmop_view_u64(view, at(layout, inode, VMOP_LAYOUT_INODE_SIZE)) : 0;
+	uint64_t inode =
+		vmop_layout_has(layout, VMOP_LAYOUT_MAPPING_HOST)
+			? vmop_view_u64(view, at(layout, mapping, VMOP_LAYOUT_MAPPING_HOST))
+			: 0;
+	*ret = inode && vmop_layout_has(layout, VMOP_LAYOUT_INODE_SIZE)
+		       ? vmop_view_u64(view, at(layout, inode, VMOP_LAYOUT_INODE_SIZE))
+		       : 0;
 	if (vmop_view_take_fault(view) || !inode || *ret > INT64_MAX)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest has no such file open");
 	return NULL;

@@ -95,8 +95,8 @@ static bool read_bytes(struct vmop_view *view, uint64_t address, uint8_t *buf, s
 {
 	while (len) {
 		uint64_t gpa, left = PAGE - address % PAGE;
-		bool found = len <= left ? translate_page(view, address, &gpa) :
-					   vmop_view_translate(view, address, &gpa, &left);
+		bool found = len <= left ? translate_page(view, address, &gpa)
+					 : vmop_view_translate(view, address, &gpa, &left);
 		size_t chunk = len < left ? len : left;
 		if (!found || !vmop_guest_memory_read(view->memory, gpa, buf, chunk))
 			return false;

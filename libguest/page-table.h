@@ -38,7 +38,7 @@ struct vmop_view {
 	struct vmop_guest_memory *memory;
 	struct vmop_guest_budget *budget; /* steps of the reader's loops; never NULL */
 	struct vmop_paging paging;
-	bool fault; /* a read has failed since it was last cleared */
+	bool fault;			  /* a read has failed since it was last cleared */
 	uint64_t tlb_page[VMOP_VIEW_TLB]; /* virtual page number + 1; 0: empty */
 	uint64_t tlb_gpa[VMOP_VIEW_TLB];
 };

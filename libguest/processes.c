@@ -106,7 +106,7 @@ static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t
 		return pid;
 	}
 	uint64_t number = at(reader, object, VMOP_LAYOUT_PID_NUMBERS) +
-		(uint64_t)level * (uint32_t)reader->layout->value[VMOP_LAYOUT_UPID_SIZE];
+			  (uint64_t)level * (uint32_t)reader->layout->value[VMOP_LAYOUT_UPID_SIZE];
 	return load32(reader, number, VMOP_LAYOUT_UPID_NR);
 }
 
@@ -171,8 +171,8 @@ static void anonymous_name(const struct reader *reader, uint64_t mm,
 	    has(reader, VMOP_LAYOUT_VMA_PRIVATE) && has(reader, VMOP_LAYOUT_SPECIAL_NAME) &&
 	    load(reader, vma->address, VMOP_LAYOUT_VMA_OPS) == reader->special_ops) {
 		uint64_t special = load(reader, vma->address, VMOP_LAYOUT_VMA_PRIVATE);
-		vmop_view_string(reader->view, load(reader, special, VMOP_LAYOUT_SPECIAL_NAME),
-				 ret, size);
+		vmop_view_string(reader->view, load(reader, special, VMOP_LAYOUT_SPECIAL_NAME), ret,
+				 size);
 		return;
 	}
 	const char *name = "//anon";
@@ -207,7 +207,9 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 	struct vmop_guest_vma *vma = &reader->vmas[out];
 	char path[VMOP_GUEST_PATH_MAX];
 	struct vmop_error *err;
-	*vma = (struct vmop_guest_vma){.start = raw->start, .end = raw->end, .file = raw->file,
+	*vma = (struct vmop_guest_vma){.start = raw->start,
+				       .end = raw->end,
+				       .file = raw->file,
 				       .vm_flags = (uint32_t)raw->flags};
 	if (raw->file) {
 		vma->file_offset_bytes = raw->page_offset * VMOP_GUEST_PAGE_BYTES;
@@ -383,7 +385,10 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 					     uint64_t *retries, struct vmop_guest_snapshot **ret)
 {
 	_cleanup_(reader_cleanup) struct reader reader = {
-		.kernel = kernel, .view = &kernel->view, .layout = layout, .files = files,
+		.kernel = kernel,
+		.view = &kernel->view,
+		.layout = layout,
+		.files = files,
 		.flags = flags,
 		.special_ops = vmop_guest_kernel_symbol(kernel, "special_mapping_vmops")};
 	_cleanup_(tasks_cleanup) struct tasks tasks = {0};
@@ -438,7 +443,8 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 		uint64_t base = vmop_view_u64(reader.view, offsets + 8 * (uint64_t)cpu);
 		uint64_t task = vmop_view_u64(reader.view, base + variable);
 		struct vmop_guest_current current = {
-			.vcpu = cpu, .task = task,
+			.vcpu = cpu,
+			.task = task,
 			.pid = load32(&reader, task, VMOP_LAYOUT_TASK_TGID),
 			.tid = load32(&reader, task, VMOP_LAYOUT_TASK_PID),
 			.pgd_gpa = read_pgd(&reader, load(&reader, task, VMOP_LAYOUT_TASK_MM)),

@@ -50,12 +50,14 @@ static struct vmop_error *read_line(struct vmop_guest_qmp *qmp, size_t *used)
 		uint64_t now = now_ms();
 		struct pollfd poll_fd = {.fd = qmp->fd, .events = POLLIN};
 		if (qmp->have == sizeof(qmp->line))
-			return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too long an answer", qmp->path);
+			return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too long an answer",
+					      qmp->path);
 		if (now >= qmp->deadline_ms ||
 		    poll(&poll_fd, 1, (int)(qmp->deadline_ms - now)) <= 0)
-			return vmop_error_new(VMOP_ERROR_CANT,
-					      "%s: no answer within %d ms; is another QMP client connected?",
-					      qmp->path, WAIT_MS);
+			return vmop_error_new(
+				VMOP_ERROR_CANT,
+				"%s: no answer within %d ms; is another QMP client connected?",
+				qmp->path, WAIT_MS);
 		ssize_t got = recv(qmp->fd, qmp->line + qmp->have, sizeof(qmp->line) - qmp->have,
 				   MSG_DONTWAIT);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
@@ -118,8 +120,7 @@ struct vmop_error *vmop_guest_qmp_open(const char *socket_path, struct vmop_gues
 		return vmop_error_os(errno, "%s", socket_path);
 	qmp->deadline_ms = now_ms() + WAIT_MS;
 	json_t *answer;
-	struct vmop_error *err =
-		command(qmp, "{\"execute\":\"qmp_capabilities\"}\n", &answer);
+	struct vmop_error *err = command(qmp, "{\"execute\":\"qmp_capabilities\"}\n", &answer);
 	if (err)
 		return err;
 	json_decref(answer);
@@ -141,13 +142,15 @@ struct vmop_error *vmop_guest_qmp_host_address(struct vmop_guest_qmp *qmp, uint6
 	char text[160];
 	snprintf(text, sizeof(text),
 		 "{\"execute\":\"human-monitor-command\",\"arguments\":"
-		 "{\"command-line\":\"gpa2hva 0x%llx\"}}\n", (unsigned long long)gpa);
+		 "{\"command-line\":\"gpa2hva 0x%llx\"}}\n",
+		 (unsigned long long)gpa);
 	_cleanup_(object_cleanup) json_t *answer = NULL;
 	struct vmop_error *err = command(qmp, text, &answer);
 	if (err)
 		return err;
 	/* "Host virtual address for 0x0 (pc.ram) is 0x7f...", or what is wrong with gpa */
-	const char *is = json_is_string(answer) ? strstr(json_string_value(answer), " is 0x") : NULL;
+	const char *is =
+		json_is_string(answer) ? strstr(json_string_value(answer), " is 0x") : NULL;
 	unsigned long long hva;
 	*ret = is && sscanf(is, " is %llx", &hva) == 1 ? hva : VMOP_GUEST_NO_ADDRESS;
 	return NULL;

@@ -106,8 +106,8 @@ static struct text *find_text(struct vmop_guest_snapshot *snapshot, const char *
 	return NULL;
 }
 
-struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot,
-					    const char *text, uint32_t *ret)
+struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot, const char *text,
+					    uint32_t *ret)
 {
 	size_t len = strlen(text) + 1;
 	unsigned int hash;
@@ -184,7 +184,8 @@ struct vmop_error *vmop_guest_snapshot_finish(struct vmop_guest_snapshot *snapsh
 	for (size_t i = 0; i < snapshot->count; i++) {
 		struct vmop_guest_process *process = &snapshot->process[i];
 		process->cgroup = snapshot->pool + (uintptr_t)process->cgroup;
-		process->vmas = process->vma_count ? snapshot->vma + (uintptr_t)process->vmas : NULL;
+		process->vmas =
+			process->vma_count ? snapshot->vma + (uintptr_t)process->vmas : NULL;
 	}
 	if (!snapshot->count)
 		return NULL;
@@ -217,8 +218,8 @@ uint64_t vmop_guest_snapshot_time_ns(const struct vmop_guest_snapshot *snapshot)
 	return snapshot->time_ns;
 }
 
-const struct vmop_guest_process *
-vmop_guest_snapshot_get(const struct vmop_guest_snapshot *snapshot, size_t index)
+const struct vmop_guest_process *vmop_guest_snapshot_get(const struct vmop_guest_snapshot *snapshot,
+							 size_t index)
 {
 	return &snapshot->process[index];
 }
@@ -228,7 +229,8 @@ vmop_guest_snapshot_by_pid(const struct vmop_guest_snapshot *snapshot, uint32_t 
 {
 	struct vmop_guest_process key = {.pid = pid};
 	return snapshot->count ? bsearch(&key, snapshot->process, snapshot->count,
-					 sizeof(*snapshot->process), by_pid) : NULL;
+					 sizeof(*snapshot->process), by_pid)
+			       : NULL;
 }
 
 static const struct vmop_guest_process *by_pgd(const struct vmop_guest_snapshot *snapshot,
@@ -267,12 +269,12 @@ const struct vmop_guest_vma *vmop_guest_process_vma(const struct vmop_guest_proc
 		else
 			high = middle;
 	}
-	return low < process->vma_count && process->vmas[low].start <= address ?
-		       &process->vmas[low] : NULL;
+	return low < process->vma_count && process->vmas[low].start <= address ? &process->vmas[low]
+									       : NULL;
 }
 
-size_t vmop_guest_snapshot_by_address(const struct vmop_guest_snapshot *snapshot,
-				      uint64_t address, const struct vmop_guest_process **ret,
+size_t vmop_guest_snapshot_by_address(const struct vmop_guest_snapshot *snapshot, uint64_t address,
+				      const struct vmop_guest_process **ret,
 				      const struct vmop_guest_vma **ret_vmas, size_t max)
 {
 	size_t found = 0;

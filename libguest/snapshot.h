@@ -13,8 +13,8 @@ struct vmop_error *vmop_guest_snapshot_new(struct vmop_guest_snapshot **ret);
  * Text kept by the snapshot, the same text once; *ret is a handle until
  * vmop_guest_snapshot_finish(), which makes pointers of handles.
  */
-struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot,
-					    const char *text, uint32_t *ret);
+struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot, const char *text,
+					    uint32_t *ret);
 
 /*
  * Appends a process and its mappings, whose text is given by handles: cgroup

@@ -116,7 +116,8 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 	}
 	uint64_t low = min;
 	for (uint32_t i = 0; i < shape.slot_count && !walk->ended && !walk->torn; i++) {
-		uint64_t high = i + 1 < shape.slot_count ? load_u64(raw, shape.pivots + 8 * i) : max;
+		uint64_t high =
+			i + 1 < shape.slot_count ? load_u64(raw, shape.pivots + 8 * i) : max;
 		if (i > 0 && high == 0)
 			high = max; /* pivots that are not in use */
 		uint64_t value = load_u64(raw, shape.slots + 8 * i);
@@ -155,6 +156,6 @@ bool vmop_guest_vmas_walk(struct vmop_view *view, const struct vmop_layout *layo
 	else
 		walk_list(&walk, mm);
 	bool counted = walk.ended || !vmop_layout_has(layout, VMOP_LAYOUT_MM_MAP_COUNT) ||
-		vmop_view_u32(view, at(&walk, mm, VMOP_LAYOUT_MM_MAP_COUNT)) == walk.vmas;
+		       vmop_view_u32(view, at(&walk, mm, VMOP_LAYOUT_MM_MAP_COUNT)) == walk.vmas;
 	return !vmop_view_take_fault(view) && !walk.torn && counted;
 }

@@ -76,7 +76,8 @@ static void note_page(int signal, siginfo_t *info, void *context)
 
 static void budget(struct target *target, uint64_t bytes, uint64_t steps)
 {
-	target->guest->budget = (struct vmop_guest_budget){.bytes_left = bytes, .steps_left = steps};
+	target->guest->budget =
+		(struct vmop_guest_budget){.bytes_left = bytes, .steps_left = steps};
 	vmop_guest_memory_forget(target->guest->memory);
 	vmop_view_forget(&target->guest->kernel->view);
 	vmop_view_take_fault(&target->guest->kernel->view);
@@ -89,9 +90,8 @@ static void look_at_processes(struct target *target, unsigned int flags)
 	uint64_t retries = 0;
 	if (vmop_guest_files_new(&files))
 		abort();
-	struct vmop_error *err = vmop_guest_processes_read(target->guest->kernel,
-							   &target->guest->layout, files, flags,
-							   &retries, &snapshot);
+	struct vmop_error *err = vmop_guest_processes_read(
+		target->guest->kernel, &target->guest->layout, files, flags, &retries, &snapshot);
 	for (size_t i = 0; snapshot && i < vmop_guest_snapshot_count(snapshot); i++) {
 		const struct vmop_guest_process *process = vmop_guest_snapshot_get(snapshot, i);
 		if (process->vma_count && !vmop_guest_process_vma(process, process->vmas[0].start))
@@ -108,9 +108,8 @@ static void look_at_modules(struct target *target)
 {
 	struct vmop_guest_modules *modules = NULL;
 	uint64_t retries = 0;
-	struct vmop_error *err = vmop_guest_modules_read(target->guest->kernel,
-							 &target->guest->layout, NULL, &retries,
-							 &modules);
+	struct vmop_error *err = vmop_guest_modules_read(
+		target->guest->kernel, &target->guest->layout, NULL, &retries, &modules);
 	struct vmop_guest_symbol symbol;
 	for (size_t i = 0; modules && i < vmop_guest_modules_symbol_count(modules); i++)
 		vmop_guest_modules_symbol(modules, i, &symbol);
@@ -153,8 +152,8 @@ static void look_at_current(struct target *target)
 {
 	struct vmop_guest_current current[4];
 	size_t count;
-	vmop_error_destroy(vmop_guest_processes_current(target->guest->kernel,
-							&target->guest->layout, current, 4, &count));
+	vmop_error_destroy(vmop_guest_processes_current(
+		target->guest->kernel, &target->guest->layout, current, 4, &count));
 	/* the clock is put back, so that the next execution sees the same */
 	uint64_t jiffies = target->guest->kernel->jiffies;
 	vmop_guest_kernel_look(target->guest->kernel);
@@ -166,8 +165,7 @@ static void look_at_btf(void)
 {
 	struct vmop_btf *btf;
 	struct vmop_layout layout;
-	struct vmop_error *err =
-		vmop_btf_open(synthetic_at(&made, made.btf), made.btf_bytes, &btf);
+	struct vmop_error *err = vmop_btf_open(synthetic_at(&made, made.btf), made.btf_bytes, &btf);
 	if (!err) {
 		vmop_layout_from_btf(btf, &layout);
 		vmop_btf_close(btf);
@@ -269,7 +267,8 @@ static void note_objects(struct target *target)
 		const struct vmop_guest_process *process = vmop_guest_snapshot_get(snapshot, i);
 		if (!process->pgd_gpa || target->mms == 64)
 			continue;
-		uint64_t mm = vmop_view_u64(&guest->kernel->view,
+		uint64_t mm = vmop_view_u64(
+			&guest->kernel->view,
 			process->task + (uint32_t)guest->layout.value[VMOP_LAYOUT_TASK_MM]);
 		target->mm[target->mms++] = mm;
 		vmop_guest_vmas_walk(&guest->kernel->view, &guest->layout, mm, no_more, target);
@@ -280,8 +279,7 @@ static void note_objects(struct target *target)
 static void set_up(struct target *target)
 {
 	struct vmop_guest_memory *memory;
-	struct vmop_error *err =
-		vmop_guest_memory_open_buffer(target->ram, target->len, &memory);
+	struct vmop_error *err = vmop_guest_memory_open_buffer(target->ram, target->len, &memory);
 	if (!err)
 		err = vmop_guest_open_memory(memory, &target->guest);
 	if (!err)
@@ -310,8 +308,8 @@ static void map_captured(const char *path)
 		exit(1);
 	}
 	captured.len = (size_t)st.st_size;
-	captured.ram = mmap(NULL, captured.len, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	captured.ram = mmap(NULL, captured.len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+			    fd, 0);
 	close(fd);
 	if (captured.ram == MAP_FAILED) {
 		perror(path);

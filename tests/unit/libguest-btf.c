@@ -62,8 +62,9 @@ static void member(const char *name, uint32_t of, uint32_t offset)
 
 static uint8_t *finish(size_t *ret_len)
 {
-	const uint32_t header[6] = {0xeb9f | 1 << 16, 24, 0, (uint32_t)types_len,
-				    (uint32_t)types_len, (uint32_t)strings_len};
+	const uint32_t header[6] = {
+		0xeb9f | 1 << 16,     24, 0, (uint32_t)types_len, (uint32_t)types_len,
+		(uint32_t)strings_len};
 	*ret_len = 24 + types_len + strings_len;
 	uint8_t *blob = malloc(*ret_len);
 	memcpy(blob, header, 24);
@@ -83,7 +84,7 @@ static void members_and_enumerators(void **state)
 	word(32);
 	type(NULL, UNION, 2, 8); /* 2: in 3 without a name */
 	member("first", 1, 0);
-	member("second", 5, 0); /* of a type further on, through a typedef */
+	member("second", 5, 0);			  /* of a type further on, through a typedef */
 	type("outer", STRUCT | KIND_FLAG, 4, 32); /* 3 */
 	member("plain", 1, 32);
 	member(NULL, 2, 64);
@@ -92,7 +93,7 @@ static void members_and_enumerators(void **state)
 	type("inner", STRUCT, 1, 8); /* 4 */
 	member("leaf", 1, 32);
 	type("inner_t", TYPEDEF, 0, 4); /* 5 */
-	type("color", ENUM, 2, 4); /* 6 */
+	type("color", ENUM, 2, 4);	/* 6 */
 	word(text("red"));
 	word(3);
 	word(text("blue"));
@@ -143,9 +144,14 @@ static void kinds_of_the_future(void **state)
 	word(32);
 	type("after", STRUCT, 1, 8); /* 3 */
 	member("x", 2, 32);
-	const uint32_t header[8] = {0xeb9f | 1 << 16, 32, 0, (uint32_t)types_len,
-				    (uint32_t)types_len, (uint32_t)strings_len,
-				    (uint32_t)(types_len + strings_len), 41 * 4};
+	const uint32_t header[8] = {0xeb9f | 1 << 16,
+				    32,
+				    0,
+				    (uint32_t)types_len,
+				    (uint32_t)types_len,
+				    (uint32_t)strings_len,
+				    (uint32_t)(types_len + strings_len),
+				    41 * 4};
 	size_t at = 32 + types_len + strings_len;
 	memcpy(blob, header, sizeof(header));
 	memcpy(blob + 32, types, types_len);
@@ -262,7 +268,8 @@ static void profiles(void **state)
 	enum vmop_error_code code;
 	(void)state;
 	profile("[kernel]\nrelease = 5.4.0-test\n[offsets]\ntask_struct.mm = 2144\n"
-		"sizeof.page = 0x40\nmaple_type.maple_leaf_64 = 1\nlater.member = 7\n", &code, &layout);
+		"sizeof.page = 0x40\nmaple_type.maple_leaf_64 = 1\nlater.member = 7\n",
+		&code, &layout);
 	assert_int_equal(code, VMOP_ERROR_NO_MEMORY);
 	assert_int_equal(layout.value[VMOP_LAYOUT_TASK_MM], 2144);
 	assert_int_equal(layout.value[VMOP_LAYOUT_PAGE_SIZE], 64);

@@ -82,8 +82,9 @@ static void compare(const char *subject, struct lines *theirs, struct lines *our
 	qsort(theirs->line, theirs->count, sizeof(char *), by_text);
 	qsort(ours->line, ours->count, sizeof(char *), by_text);
 	while (i < theirs->count || j < ours->count) {
-		int order = i == theirs->count ? 1 : j == ours->count ? -1 :
-			    strcmp(theirs->line[i], ours->line[j]);
+		int order = i == theirs->count ? 1
+			    : j == ours->count ? -1
+					       : strcmp(theirs->line[i], ours->line[j]);
 		if (order < 0)
 			show("only the guest has", theirs->line[i++], &shown);
 		else if (order > 0)
@@ -179,7 +180,8 @@ static void compare_modules(struct vmop_guest *guest)
 		const struct vmop_guest_module *module = vmop_guest_module_get(guest, i);
 		hex(module->build_id, module->build_id_len_bytes, id);
 		if (module->kind == VMOP_GUEST_TEXT_MODULE)
-			add(&ours, "%s at %" PRIx64 " build-id %s", module->name, module->start, id);
+			add(&ours, "%s at %" PRIx64 " build-id %s", module->name, module->start,
+			    id);
 	}
 	compare("modules", &theirs, &ours);
 }
@@ -236,7 +238,8 @@ static void add_true_maps(struct lines *lines, const char *pid, char *maps)
 		char perms[8];
 		int at = 0;
 		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, perms, &offset,
-			   &at) < 4 || strstr(line, "[vsyscall]"))
+			   &at) < 4 ||
+		    strstr(line, "[vsyscall]"))
 			continue;
 		const char *path = at ? line + at : "";
 		if (path[0] != '/')
@@ -290,7 +293,8 @@ static struct vmop_guest_snapshot *snapshot_of(struct vmop_guest *guest, unsigne
 	if (err)
 		die(err);
 	struct vmop_guest_cost cost = vmop_guest_last_cost(guest);
-	printf("snapshot%s: %zu processes, %zu torn, %" PRIu64 " retries, %.2f ms, %" PRIu64 " KiB\n",
+	printf("snapshot%s: %zu processes, %zu torn, %" PRIu64 " retries, %.2f ms, %" PRIu64
+	       " KiB\n",
 	       flags & VMOP_GUEST_ALL_VMAS ? " of all mappings" : "",
 	       vmop_guest_snapshot_count(snapshot), vmop_guest_snapshot_torn(snapshot),
 	       cost.retries, (double)cost.cpu_ns / 1e6, cost.read_bytes >> 10);
@@ -321,7 +325,8 @@ static void compare_processes(struct vmop_guest *guest)
 			const struct vmop_guest_vma *vma = &process->vmas[j];
 			char id[64];
 			hex(vma->build_id, vma->build_id_len_bytes, id);
-			if (!vma->build_id_len_bytes && vma->path[0] == '/' && vma->path[1] != '/') {
+			if (!vma->build_id_len_bytes && vma->path[0] == '/' &&
+			    vma->path[1] != '/') {
 				printf("  no build-id: %u %s\n", process->pid, vma->path);
 				differences++;
 			} else if (getenv("VMOP_COMPARE_BUILD_IDS")) {
@@ -350,8 +355,8 @@ static void take_many(struct vmop_guest *guest, int count)
 	}
 	struct vmop_guest_cost after = vmop_guest_total_cost(guest);
 	printf("%d snapshots: %zu processes, at the least %zu, %zu torn, %" PRIu64
-	       " retries, %.2f ms each\n", count, processes, least, torn,
-	       after.retries - before.retries,
+	       " retries, %.2f ms each\n",
+	       count, processes, least, torn, after.retries - before.retries,
 	       (double)(after.cpu_ns - before.cpu_ns) / 1e6 / count);
 	differences += torn * 100 > processes;
 }
@@ -411,7 +416,8 @@ static void compare_file(struct vmop_guest *guest, const char *pair)
 	size_t len, got = 0;
 	uint64_t size = 0;
 	snprintf(path, sizeof(path), "%.*s", (int)strcspn(pair, "="), pair);
-	struct vmop_error *err = vmop_io_read_file(pair + strlen(path) + 1, 64 << 20, &theirs, &len);
+	struct vmop_error *err =
+		vmop_io_read_file(pair + strlen(path) + 1, 64 << 20, &theirs, &len);
 	if (err)
 		die(err);
 	struct vmop_guest_snapshot *snapshot = snapshot_of(guest, 0);
@@ -450,8 +456,8 @@ static struct vmop_error *open_hidden(const char *path, int hidden, struct vmop_
 	if (ram == MAP_FAILED)
 		return vmop_error_os(errno, "%s", path);
 	memset(ram, 0, 1 << 20);
-	for (uint8_t *at = ram; hidden > 1 && (at = memmem(at, len - (size_t)(at - ram), mark,
-							   sizeof(mark) - 1));)
+	for (uint8_t *at = ram;
+	     hidden > 1 && (at = memmem(at, len - (size_t)(at - ram), mark, sizeof(mark) - 1));)
 		*at = 'x';
 	struct vmop_error *err = vmop_guest_memory_open_buffer(ram, len, &memory);
 	return err ? err : vmop_guest_open_memory(memory, ret);
@@ -483,9 +489,9 @@ int main(int argc, char **argv)
 		return 2;
 	root = argv[optind];
 	snprintf(path, sizeof(path), "%s/ram", root);
-	struct vmop_error *err = pid    ? vmop_guest_open_pid(pid, &options, &guest) :
-				 hidden ? open_hidden(path, hidden, &guest) :
-					  vmop_guest_open_file(path, &options, &guest);
+	struct vmop_error *err = pid	  ? vmop_guest_open_pid(pid, &options, &guest)
+				 : hidden ? open_hidden(path, hidden, &guest)
+					  : vmop_guest_open_file(path, &options, &guest);
 	if (err)
 		die(err);
 	err = vmop_guest_find_kernel(guest);

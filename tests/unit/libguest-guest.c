@@ -66,8 +66,8 @@ static bool see(const struct vmop_guest_symbol *symbol, void *arg)
 		snprintf(line, sizeof(line), "%llx %c %s [%s];",
 			 (unsigned long long)symbol->address, symbol->type, symbol->name,
 			 symbol->module);
-		strncat(seen->last_modules, line, sizeof(seen->last_modules) - 1 -
-						  strlen(seen->last_modules));
+		strncat(seen->last_modules, line,
+			sizeof(seen->last_modules) - 1 - strlen(seen->last_modules));
 	}
 	seen->count++;
 	return true;
@@ -78,10 +78,9 @@ static void check_symbols(void)
 	struct seen seen = {0};
 	assert_null(vmop_guest_each_symbol(guest, see, &seen));
 	assert_int_equal(seen.kernel, made.symbol_count);
-	assert_string_equal(seen.last_modules,
-			    "ffffffffc0001000 t module_function [testmod];"
-			    "ffffffffc0003000 d module_data [testmod];"
-			    "ffffffffc0100000 t bpf_prog_0011_x [bpf];");
+	assert_string_equal(seen.last_modules, "ffffffffc0001000 t module_function [testmod];"
+					       "ffffffffc0003000 d module_data [testmod];"
+					       "ffffffffc0100000 t bpf_prog_0011_x [bpf];");
 }
 
 static void every_layout_of_the_symbol_table(void **state)
@@ -89,7 +88,8 @@ static void every_layout_of_the_symbol_table(void **state)
 	(void)state;
 	for (int form = 0; form < SYNTHETIC_KALLSYMS_FORMS; form++) {
 		for (int levels = 4; levels <= 5; levels++) {
-			struct synthetic_options options = {.kallsyms = (enum synthetic_kallsyms)form,
+			struct synthetic_options options = {.kallsyms =
+								    (enum synthetic_kallsyms)form,
 							    .five_levels = levels == 5};
 			open_found(&options);
 			const struct vmop_guest_kernel_info *info = vmop_guest_kernel_info(guest);
@@ -213,8 +213,9 @@ static void hostile_modules(void **state)
 	synthetic_put_u64(&made, node, 0x1000);
 	expect(vmop_guest_refresh_modules(guest, NULL), VMOP_ERROR_CORRUPT);
 	synthetic_put_u64(&made, node, made.modules_head);
-	synthetic_put_u32(&made, synthetic_member(&made, made.module_kallsyms,
-						  VMOP_LAYOUT_MOD_NUM_SYMTAB), UINT32_MAX);
+	synthetic_put_u32(&made,
+			  synthetic_member(&made, made.module_kallsyms, VMOP_LAYOUT_MOD_NUM_SYMTAB),
+			  UINT32_MAX);
 	synthetic_put_u32(&made, synthetic_member(&made, made.module, VMOP_LAYOUT_MODULE_STATE), 1);
 	expect(vmop_guest_refresh_modules(guest, NULL), VMOP_ERROR_CORRUPT);
 	/* a kernel whose module list is damaged from the start is still a kernel */
@@ -371,14 +372,16 @@ static void hostile_mappings(void **state)
 	uint64_t slots = synthetic_member(&made, made.tree_node, VMOP_LAYOUT_MAPLE_RANGE_SLOT);
 	uint64_t old = synthetic_get_u64(&made, slots + 8);
 	uint64_t inner = made.tree_node |
-		(uint64_t)(uint32_t)made.layout.value[VMOP_LAYOUT_MAPLE_RANGE_TYPE] << 3 | 2;
+			 (uint64_t)(uint32_t)made.layout.value[VMOP_LAYOUT_MAPLE_RANGE_TYPE] << 3 |
+			 2;
 	synthetic_put_u64(&made, root, inner); /* an inner node whose children are itself */
 	for (int i = 0; i < 16; i++)
 		synthetic_put_u64(&made, slots + 8 * (uint64_t)i, inner);
 	expect_torn();
 	close_it();
 	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX});
-	synthetic_put_u64(&made, slots + 8, synthetic_get_u64(&made, slots + 16)); /* twice the same */
+	synthetic_put_u64(&made, slots + 8,
+			  synthetic_get_u64(&made, slots + 16)); /* twice the same */
 	expect_torn();
 	synthetic_put_u64(&made, slots + 8, old);
 	synthetic_put_u64(&made, root, leaf | 15 << 3); /* a type that there is not */
@@ -387,12 +390,13 @@ static void hostile_mappings(void **state)
 	synthetic_put_u32(&made, synthetic_member(&made, made.mm[2], VMOP_LAYOUT_MM_MAP_COUNT), 5);
 	expect_torn();
 	synthetic_put_u32(&made, synthetic_member(&made, made.mm[2], VMOP_LAYOUT_MM_MAP_COUNT), 4);
-	synthetic_put_u64(&made, synthetic_member(&made, made.vma[1], VMOP_LAYOUT_VMA_END), UINT64_MAX);
+	synthetic_put_u64(&made, synthetic_member(&made, made.vma[1], VMOP_LAYOUT_VMA_END),
+			  UINT64_MAX);
 	expect_torn();
 	close_it();
 	/* the list of kernels to 6.0, in a circle */
-	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_BEFORE_NAMES,
-					       .vma_list = true});
+	open_found(
+		&(struct synthetic_options){.kallsyms = SYNTHETIC_BEFORE_NAMES, .vma_list = true});
 	synthetic_put_u64(&made, synthetic_member(&made, made.vma[3], VMOP_LAYOUT_VMA_NEXT),
 			  made.vma[0]);
 	expect_torn();
@@ -414,8 +418,8 @@ static void hostile_paths(void **state)
 	assert_true(strlen(worker->vmas[0].path) < 4096);
 	vmop_guest_snapshot_free(snapshot);
 	/* a name without end, and one that is no text */
-	uint64_t name = synthetic_get_u64(&made, synthetic_member(&made, made.dentry,
-								  VMOP_LAYOUT_DENTRY_NAME));
+	uint64_t name = synthetic_get_u64(
+		&made, synthetic_member(&made, made.dentry, VMOP_LAYOUT_DENTRY_NAME));
 	memset(synthetic_at(&made, name), 0x1b, 1024);
 	snapshot = snapshot_of(0);
 	vmop_guest_snapshot_free(snapshot);
@@ -494,15 +498,16 @@ static void random_damage(void **state)
 			if (random >> 63)
 				*synthetic_at(&made, at) = (uint8_t)(random >> 32);
 			else if (at % 8 == 0)
-				synthetic_put_u64(&made, at, SYNTHETIC_TEXT +
-							     (random >> 20) % SYNTHETIC_IMAGE_BYTES);
+				synthetic_put_u64(&made, at,
+						  SYNTHETIC_TEXT +
+							  (random >> 20) % SYNTHETIC_IMAGE_BYTES);
 		}
 		struct vmop_guest_snapshot *snapshot = NULL;
 		struct vmop_guest_current current[4];
 		uint8_t content[64];
 		size_t count;
-		vmop_error_destroy(vmop_guest_snapshot_processes(guest, VMOP_GUEST_ALL_VMAS,
-								 &snapshot));
+		vmop_error_destroy(
+			vmop_guest_snapshot_processes(guest, VMOP_GUEST_ALL_VMAS, &snapshot));
 		vmop_guest_snapshot_free(snapshot);
 		vmop_error_destroy(vmop_guest_refresh_modules(guest, NULL));
 		vmop_error_destroy(vmop_guest_current_tasks(guest, current, 4, &count));

@@ -45,8 +45,9 @@ static void make(enum synthetic_kallsyms form)
 {
 	size_t names;
 	memset(buf, 0xcc, BUF_BYTES);
-	symbols[0].address = form == SYNTHETIC_ALL_RELATIVE || form == SYNTHETIC_PLACE_RELATIVE ?
-				     BASE : 0x2000; /* per-CPU */
+	symbols[0].address = form == SYNTHETIC_ALL_RELATIVE || form == SYNTHETIC_PLACE_RELATIVE
+				     ? BASE
+				     : 0x2000; /* per-CPU */
 	buf_len = 4096 + synthetic_kallsyms(symbols, COUNT, form, PLACE + 4096, BASE, buf + 4096,
 					    BUF_BYTES - 4096, &names);
 	buf_len += 64;
@@ -87,7 +88,7 @@ static void looking_up(void **state)
 	uint64_t address;
 	uint32_t index;
 	(void)state;
-	symbols[201].address = symbols[200].address; /* data first, then text, at one place */
+	symbols[201].address = symbols[200].address;  /* data first, then text, at one place */
 	strcpy(symbols[300].name, symbols[299].name); /* twice the name */
 	make(SYNTHETIC_ALL_RELATIVE);
 	assert_true(find(buf_len, &tables));
@@ -129,7 +130,8 @@ static void cut_tables(void **state)
 	(void)state;
 	for (int form = 0; form < SYNTHETIC_KALLSYMS_FORMS; form++) {
 		make((enum synthetic_kallsyms)form);
-		for (size_t len = 0; len < buf_len; len += len < 4000 || len + 4000 > buf_len ? 191 : 7919) {
+		for (size_t len = 0; len < buf_len;
+		     len += len < 4000 || len + 4000 > buf_len ? 191 : 7919) {
 			struct vmop_kallsyms_tables tables;
 			struct vmop_kallsyms *kallsyms;
 			uint8_t *whole = buf;
@@ -165,7 +167,8 @@ static void damaged_tables(void **state)
 		buf[4096 + random % (buf_len - 4096)] = (uint8_t)(random >> 40);
 		if (!find(buf_len, &tables))
 			continue;
-		struct vmop_error *err = vmop_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms);
+		struct vmop_error *err =
+			vmop_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms);
 		if (!err)
 			vmop_kallsyms_free(kallsyms);
 		vmop_error_destroy(err);

@@ -196,9 +196,9 @@ static pid_t start_vmm(bool shared, int *ret_pipe)
 		int fd = shared ? memfd_create("memory-backend-memfd", 0) : -1;
 		if (shared && ftruncate(fd, (off_t)len) < 0)
 			_exit(1);
-		char *ram = mmap(NULL, len, PROT_READ | PROT_WRITE,
-				 (shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_NORESERVE,
-				 fd, 0);
+		char *ram = mmap(
+			NULL, len, PROT_READ | PROT_WRITE,
+			(shared ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS) | MAP_NORESERVE, fd, 0);
 		madvise(ram, len, MADV_NOHUGEPAGE);
 		for (size_t at = 0; at < SYNTHETIC_RAM_BYTES; at += 4096) {
 			static const uint8_t zeros[4096];
@@ -270,7 +270,8 @@ static void a_vmm(bool shared)
 	assert_int_equal(ram_rss_kib(pid), before);
 	uint64_t linear = 0, len, touched = 0;
 	for (; vmop_guest_memory_next_touched(memory, &linear, MIB, &len); linear += len)
-		touched += vmop_guest_memory_to_gpa(memory, linear) != VMOP_GUEST_NO_ADDRESS ? len : 0;
+		touched +=
+			vmop_guest_memory_to_gpa(memory, linear) != VMOP_GUEST_NO_ADDRESS ? len : 0;
 	assert_true(touched > 0 && touched <= SYNTHETIC_RAM_BYTES);
 	close(end);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -352,7 +353,8 @@ static void a_qmp_server_that_misbehaves(void **state)
 	expect(ask("{\"error\": {\"desc\": \"no\"}}\n", &hva), VMOP_ERROR_CANT);
 	assert_null(ask("{\"return\": {}}\n", &hva));
 	assert_int_equal(hva, VMOP_GUEST_NO_ADDRESS);
-	assert_null(ask("{\"return\": \"Host virtual address for 0x0 (pc.ram) is 0x7f00\"}\n", &hva));
+	assert_null(
+		ask("{\"return\": \"Host virtual address for 0x0 (pc.ram) is 0x7f00\"}\n", &hva));
 	assert_int_equal(hva, 0x7f00);
 }
 

@@ -40,8 +40,8 @@ static void entry(uint64_t table, unsigned int index, uint64_t value)
 static void use(unsigned int levels, uint64_t root)
 {
 	vmop_view_init(&view, memory, &budget,
-		       (struct vmop_paging){.arch = VMOP_PAGING_X86_64, .levels = levels,
-					    .root_gpa = root});
+		       (struct vmop_paging){
+			       .arch = VMOP_PAGING_X86_64, .levels = levels, .root_gpa = root});
 }
 
 static void expect_at(uint64_t address, uint64_t gpa, uint64_t left)
@@ -135,7 +135,7 @@ static void strings_and_the_edge_of_pages(void **state)
 	assert_true(vmop_view_take_fault(&view));
 	uint8_t buf[8192] = {1};
 	assert_false(vmop_view_read(&view, 0x1000, buf, sizeof(buf)));
-	assert_int_equal(buf[0], 0); /* nothing half read */
+	assert_int_equal(buf[0], 0);				     /* nothing half read */
 	assert_false(vmop_view_read(&view, UINT64_MAX - 3, buf, 8)); /* around the end */
 }
 

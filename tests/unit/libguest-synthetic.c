@@ -105,8 +105,7 @@ static bool left_out(const char *type, const char *member, bool vma_list)
  * One struct with its members; what has a dot is a member of an anonymous
  * struct's struct, so that both ways down are walked.
  */
-static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *layout,
-		       bool vma_list)
+static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *layout, bool vma_list)
 {
 	uint32_t name[64], kind[64], offset[64], members = 0, size = 0;
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++) {
@@ -520,8 +519,9 @@ static void make_tasks(struct synthetic *guest)
 			i ? object(guest) : place(guest, "init_task", 'D', 2048, 2048);
 		synthetic_put_u32(guest, synthetic_member(guest, task, VMOP_LAYOUT_TASK_PID), i);
 		synthetic_put_u32(guest, synthetic_member(guest, task, VMOP_LAYOUT_TASK_TGID), i);
-		strcpy((char *)synthetic_at(guest, synthetic_member(guest, task,
-								    VMOP_LAYOUT_TASK_COMM)), comm[i]);
+		strcpy((char *)synthetic_at(guest,
+					    synthetic_member(guest, task, VMOP_LAYOUT_TASK_COMM)),
+		       comm[i]);
 		set(guest, task, VMOP_LAYOUT_TASK_PARENT, guest->task[i ? i - 1 : 0]);
 		make_cgroup(guest, task);
 		if (i < SYNTHETIC_PROCESSES - 1)
@@ -534,8 +534,8 @@ static void make_tasks(struct synthetic *guest)
 		set(guest, task, VMOP_LAYOUT_TASK_THREAD_PID, pid);
 		synthetic_put_u32(guest, synthetic_member(guest, pid, VMOP_LAYOUT_PID_LEVEL), 1);
 		uint64_t numbers = synthetic_member(guest, pid, VMOP_LAYOUT_PID_NUMBERS);
-		synthetic_put_u32(guest, numbers + (uint32_t)guest->layout.value
-							     [VMOP_LAYOUT_UPID_SIZE], 77);
+		synthetic_put_u32(
+			guest, numbers + (uint32_t)guest->layout.value[VMOP_LAYOUT_UPID_SIZE], 77);
 	}
 	guest->init_task = guest->task[0];
 	for (unsigned int i = 0; i < SYNTHETIC_PROCESSES; i++)
@@ -544,7 +544,8 @@ static void make_tasks(struct synthetic *guest)
 				     VMOP_LAYOUT_TASK_TASKS));
 }
 
-/* --- modules ------------------------------------------------------------------------------------ */
+/* --- modules ------------------------------------------------------------------------------------
+ */
 
 static void make_module(struct synthetic *guest)
 {
@@ -566,19 +567,23 @@ static void make_module(struct synthetic *guest)
 	uint64_t node = synthetic_member(guest, guest->module, VMOP_LAYOUT_MODULE_LIST);
 	synthetic_put_u64(guest, guest->modules_head, node);
 	synthetic_put_u64(guest, node, guest->modules_head);
-	strcpy((char *)synthetic_at(guest, synthetic_member(guest, guest->module,
-						VMOP_LAYOUT_MODULE_NAME)), "testmod");
+	strcpy((char *)synthetic_at(
+		       guest, synthetic_member(guest, guest->module, VMOP_LAYOUT_MODULE_NAME)),
+	       "testmod");
 	uint64_t mem = synthetic_member(guest, guest->module, VMOP_LAYOUT_MODULE_MEM);
 	set(guest, mem, VMOP_LAYOUT_MODULE_MEMORY_BASE, UINT64_C(0xffffffffc0001000));
-	synthetic_put_u32(guest, synthetic_member(guest, mem, VMOP_LAYOUT_MODULE_MEMORY_SIZE), 8192);
+	synthetic_put_u32(guest, synthetic_member(guest, mem, VMOP_LAYOUT_MODULE_MEMORY_SIZE),
+			  8192);
 	set(guest, guest->module, VMOP_LAYOUT_MODULE_KALLSYMS, guest->module_kallsyms);
 	set(guest, guest->module_kallsyms, VMOP_LAYOUT_MOD_SYMTAB, symtab);
-	synthetic_put_u32(guest, synthetic_member(guest, guest->module_kallsyms,
-						  VMOP_LAYOUT_MOD_NUM_SYMTAB), 3);
+	synthetic_put_u32(
+		guest, synthetic_member(guest, guest->module_kallsyms, VMOP_LAYOUT_MOD_NUM_SYMTAB),
+		3);
 	set(guest, guest->module_kallsyms, VMOP_LAYOUT_MOD_STRTAB, strtab);
 	set(guest, guest->module_kallsyms, VMOP_LAYOUT_MOD_TYPETAB, typetab);
-	memset(synthetic_at(guest, synthetic_member(guest, guest->module,
-						    VMOP_LAYOUT_MODULE_BUILD_ID)), 0xcd, 20);
+	memset(synthetic_at(guest,
+			    synthetic_member(guest, guest->module, VMOP_LAYOUT_MODULE_BUILD_ID)),
+	       0xcd, 20);
 }
 
 static void make_bpf(struct synthetic *guest)
@@ -588,13 +593,15 @@ static void make_bpf(struct synthetic *guest)
 	uint64_t node = synthetic_member(guest, ksym, VMOP_LAYOUT_BPF_KSYM_NODE);
 	set(guest, ksym, VMOP_LAYOUT_BPF_KSYM_START, UINT64_C(0xffffffffc0100000));
 	set(guest, ksym, VMOP_LAYOUT_BPF_KSYM_END, UINT64_C(0xffffffffc0100080));
-	strcpy((char *)synthetic_at(guest, synthetic_member(guest, ksym,
-						VMOP_LAYOUT_BPF_KSYM_NAME)), "bpf_prog_0011_x");
+	strcpy((char *)synthetic_at(guest,
+				    synthetic_member(guest, ksym, VMOP_LAYOUT_BPF_KSYM_NAME)),
+	       "bpf_prog_0011_x");
 	synthetic_put_u64(guest, guest->bpf_head, node);
 	synthetic_put_u64(guest, node, guest->bpf_head);
 }
 
-/* --- page tables ------------------------------------------------------------------------------------ */
+/* --- page tables
+ * ------------------------------------------------------------------------------------ */
 
 static uint64_t table_page(struct synthetic *guest, uint64_t *next)
 {
@@ -643,7 +650,8 @@ static void make_tables(struct synthetic *guest, bool five_levels, uint64_t init
 	entry(guest, trampoline, 511, (five_levels ? pgd : image_pud) | PRESENT);
 }
 
-/* --- all together --------------------------------------------------------------------------------------- */
+/* --- all together
+ * --------------------------------------------------------------------------------------- */
 
 static int by_address(const void *a, const void *b)
 {
@@ -661,7 +669,8 @@ static void make_text_symbols(struct synthetic *guest)
 		char name[96];
 		/* one in a hundred is a long one */
 		snprintf(name, sizeof(name), "filler_%0*u", i % 100 ? 1 : LONG_PACKED_NAME, i);
-		name_symbol(guest, name, i % 3 ? 't' : 'T', SYNTHETIC_TEXT + 16 * (uint64_t)(i + 1));
+		name_symbol(guest, name, i % 3 ? 't' : 'T',
+			    SYNTHETIC_TEXT + 16 * (uint64_t)(i + 1));
 	}
 	guest->used = 16 * (SYNTHETIC_FILLERS + 2);
 	name_symbol(guest, "_etext", 'T', SYNTHETIC_TEXT + guest->used);
@@ -686,8 +695,9 @@ static void make_kallsyms(struct synthetic *guest, enum synthetic_kallsyms form)
 	qsort(guest->symbols, guest->symbol_count, sizeof(*guest->symbols), by_address);
 	uint64_t address = align(SYNTHETIC_TEXT + guest->used, PAGE);
 	size_t names;
-	size_t len = synthetic_kallsyms(guest->symbols, guest->symbol_count, form, address,
-					SYNTHETIC_TEXT, synthetic_at(guest, address), 2u << 20, &names);
+	size_t len =
+		synthetic_kallsyms(guest->symbols, guest->symbol_count, form, address,
+				   SYNTHETIC_TEXT, synthetic_at(guest, address), 2u << 20, &names);
 	guest->names_gpa = address + names - SYNTHETIC_TEXT + SYNTHETIC_TEXT_GPA;
 	guest->used = address + len - SYNTHETIC_TEXT;
 }
@@ -709,8 +719,8 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 	synthetic_put_u32(guest, place(guest, "nr_cpu_ids", 'D', 4, 8), 1);
 	synthetic_put_u64(guest, place(guest, "vmemmap_base", 'D', 8, 8), VMEMMAP);
 	guest->btf = place(guest, options->no_btf ? NULL : "__start_BTF", 'R', 65536, 8);
-	guest->btf_bytes = make_btf(synthetic_at(guest, guest->btf), 65536, &guest->layout,
-				    options->vma_list);
+	guest->btf_bytes =
+		make_btf(synthetic_at(guest, guest->btf), 65536, &guest->layout, options->vma_list);
 	if (!options->no_btf)
 		name_symbol(guest, "__stop_BTF", 'R', guest->btf + guest->btf_bytes);
 	make_file(guest);

@@ -25,12 +25,12 @@
 #define SYNTHETIC_FILLERS 5000
 
 enum synthetic_kallsyms {
-	SYNTHETIC_BEFORE_NAMES,	   /* to 6.1 */
+	SYNTHETIC_BEFORE_NAMES,	    /* to 6.1 */
 	SYNTHETIC_BEFORE_WITH_SEQS, /* 6.2, 6.3 */
-	SYNTHETIC_AFTER_INDEX,	   /* 6.4 to 6.14: absolute per-CPU symbols */
-	SYNTHETIC_ALL_RELATIVE,	   /* 6.15 to 6.19 */
-	SYNTHETIC_PLACE_RELATIVE,  /* from 7.0 */
-	SYNTHETIC_ADDRESSES,	   /* CONFIG_KALLSYMS_BASE_RELATIVE off */
+	SYNTHETIC_AFTER_INDEX,	    /* 6.4 to 6.14: absolute per-CPU symbols */
+	SYNTHETIC_ALL_RELATIVE,	    /* 6.15 to 6.19 */
+	SYNTHETIC_PLACE_RELATIVE,   /* from 7.0 */
+	SYNTHETIC_ADDRESSES,	    /* CONFIG_KALLSYMS_BASE_RELATIVE off */
 	SYNTHETIC_KALLSYMS_FORMS,
 };
 
@@ -78,7 +78,8 @@ uint64_t synthetic_member(const struct synthetic *guest, uint64_t address,
 /* BTF with all of VMOP_LAYOUT_FIELDS into buf; gives its length. layout gets the offsets. */
 size_t synthetic_btf(uint8_t *buf, size_t size, struct vmop_layout *layout);
 
-/* The symbol table into buf, laid out for address; gives its length, ret_names where names begin. */
+/* The symbol table into buf, laid out for address; gives its length, ret_names where names begin.
+ */
 size_t synthetic_kallsyms(const struct synthetic_symbol *symbols, size_t count,
 			  enum synthetic_kallsyms form, uint64_t address, uint64_t base,
 			  uint8_t *buf, size_t size, size_t *ret_names);
