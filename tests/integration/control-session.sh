@@ -16,6 +16,20 @@ expect 0 '"state": "sampling"' control --status --json
 is "columns of --status" "$(control --status | awk '{ if (length > n) n = length } END { print n }')" \
 	-le 80
 refuse 3 "already profiling since" control --start
+# What the daemon kept of its rights, where it was built to give them up.
+status=/proc/$(daemon_pid)/status
+if grep -q '^#define HAVE_CAPNG 1' "$build/config.h"; then
+	# CHECKPOINT_RESTORE, PERFMON or, without it, SYS_ADMIN; SYSLOG, SYS_PTRACE, IPC_LOCK,
+	# DAC_READ_SEARCH, DAC_OVERRIDE.
+	kept=$((0x$(sed -n 's/^CapPrm:[[:space:]]*//p' "$status")))
+	allowed=$((1 << 40 | 1 << 38 | 1 << 34 | 1 << 21 | 1 << 19 | 1 << 14 | 1 << 2 | 1 << 1))
+	is "capabilities beyond those that are needed" "$((kept & ~allowed))" -eq 0
+	is "PERFMON and SYS_ADMIN at once" "$((kept >> 38 & kept >> 21 & 1))" -eq 0
+fi
+is "no new privileges" "$(sed -n 's/^NoNewPrivs:[[:space:]]*//p' "$status")" -eq 1
+if grep -q '^#define HAVE_SECCOMP 1' "$build/config.h"; then
+	is "the system call filter's mode" "$(sed -n 's/^Seccomp:[[:space:]]*//p' "$status")" -eq 2
+fi
 # A dump has committed all samples until then.
 before=$(member samples)
 while [ "$before" -lt 20 ]; do
@@ -132,9 +146,10 @@ is "what --run --duration sampled, in ns" "$(fact "$sessions/current.vmop" span_
 
 # -- vmopd by itself, in the foreground, until a signal comes
 for signal in TERM INT HUP; do
+	rm -f "$work/vmopd.out"
 	"$build/vmopd" --foreground --start --session-dir="$sessions" -V -V >"$work/vmopd.out" 2>&1 &
 	pid=$!
-	while ! grep -q sampling "$work/vmopd.out"; do
+	while ! grep -q sampling "$work/vmopd.out" 2>/dev/null; do
 		kill -0 $pid || break
 		sleep 0.05
 	done
