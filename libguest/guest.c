@@ -288,7 +288,7 @@ struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_s
 	if (!guest->kernel)
 		return no_kernel();
 	const struct vmop_kallsyms *kallsyms = guest->kernel->kallsyms;
-	for (uint32_t i = 0; i < vmop_kallsyms_count(kallsyms); i++) {
+	for (uint32_t i = 0; kallsyms && i < vmop_kallsyms_count(kallsyms); i++) {
 		kernel_symbol(kallsyms, i, &symbol);
 		if (!visit(&symbol, arg))
 			return NULL;
@@ -308,7 +308,7 @@ bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address, struct vmo
 	if (!guest->kernel)
 		return false;
 	const struct vmop_guest_kernel_info *info = &guest->kernel->info;
-	if (address >= info->text_start && address < info->image_end &&
+	if (guest->kernel->kallsyms && address >= info->text_start && address < info->image_end &&
 	    vmop_kallsyms_at(guest->kernel->kallsyms, address, &index)) {
 		kernel_symbol(guest->kernel->kallsyms, index, ret);
 		return true;
@@ -318,7 +318,14 @@ bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address, struct vmo
 
 bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name, uint64_t *ret)
 {
-	return guest->kernel && vmop_kallsyms_find(guest->kernel->kallsyms, name, ret);
+	return guest->kernel && guest->kernel->kallsyms &&
+	       vmop_kallsyms_find(guest->kernel->kallsyms, name, ret);
+}
+
+void vmop_guest_drop_symbols(struct vmop_guest *guest)
+{
+	if (guest->kernel)
+		vmop_guest_kernel_drop_symbols(guest->kernel);
 }
 
 struct vmop_error *vmop_guest_refresh_modules(struct vmop_guest *guest, bool *ret_changed)

@@ -160,6 +160,13 @@ bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address,
 /* The address of a symbol of the kernel proper; false: there is none. */
 bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name, uint64_t *ret);
 
+/*
+ * Frees the kernel's own symbols (about 8 MiB for a distribution's kernel) once
+ * they are stored elsewhere.  The three functions above then know the modules'
+ * alone, until the next find_kernel; everything else works on.
+ */
+void vmop_guest_drop_symbols(struct vmop_guest *guest);
+
 enum vmop_guest_kernel_text_kind {
 	VMOP_GUEST_TEXT_MODULE,
 	VMOP_GUEST_TEXT_BPF,

@@ -33,6 +33,9 @@ struct image {
 	struct run run[MAX_RUNS];
 };
 
+#define KEPT_NAME(name) name,
+static const char *const kept_names[] = {VMOP_GUEST_KERNEL_NAMES(KEPT_NAME)};
+
 static void kernel_cleanup(struct vmop_guest_kernel **kernel)
 {
 	vmop_guest_kernel_free(*kernel);
@@ -49,7 +52,21 @@ void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel)
 uint64_t vmop_guest_kernel_symbol(const struct vmop_guest_kernel *kernel, const char *name)
 {
 	uint64_t address;
-	return vmop_kallsyms_find(kernel->kallsyms, name, &address) ? address : 0;
+	if (kernel->kallsyms)
+		return vmop_kallsyms_find(kernel->kallsyms, name, &address) ? address : 0;
+	for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
+		if (strcmp(kept_names[i], name) == 0)
+			return kernel->kept[i];
+	return 0;
+}
+
+void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel)
+{
+	if (!kernel->kallsyms)
+		return;
+	for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
+		kernel->kept[i] = vmop_guest_kernel_symbol(kernel, kept_names[i]);
+	vmop_kallsyms_free(vmop_steal(&kernel->kallsyms));
 }
 
 /* --- the image ---------------------------------------------------------------- */

@@ -21,9 +21,27 @@
 
 struct vmop_kallsyms;
 
+/* The symbols that libguest itself needs, beside those that finding the kernel takes. */
+#define VMOP_GUEST_KERNEL_NAMES(X)                                                                 \
+	X("linux_banner")                                                                          \
+	X("init_task")                                                                             \
+	X("special_mapping_vmops")                                                                 \
+	X("pcpu_hot")                                                                              \
+	X("current_task")                                                                          \
+	X("__per_cpu_offset")                                                                      \
+	X("vmemmap_base")                                                                          \
+	X("modules")                                                                               \
+	X("ftrace_mod_maps")                                                                       \
+	X("ftrace_ops_trampoline_list")                                                            \
+	X("bpf_kallsyms")                                                                          \
+	X("kprobe_insn_slots")                                                                     \
+	X("kprobe_optinsn_slots")
+#define VMOP_GUEST_KERNEL_COUNT(name) +1
+
 struct vmop_guest_kernel {
-	struct vmop_view view; /* the kernel's address space */
-	struct vmop_kallsyms *kallsyms;
+	struct vmop_view view;		/* the kernel's address space */
+	struct vmop_kallsyms *kallsyms; /* NULL once dropped; then kept has the addresses */
+	uint64_t kept[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];
 	struct vmop_guest_kernel_info info;
 	uint64_t jiffies_address;
 	uint64_t jiffies; /* when last looked at */
@@ -38,7 +56,13 @@ struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 					  struct vmop_guest_kernel **ret);
 void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel);
 
-/* A symbol's address, 0 when there is none. */
+/* As vmop_guest_drop_symbols(). */
+void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel);
+
+/*
+ * A symbol's address, 0 when there is none.  Once the symbols are dropped, only
+ * VMOP_GUEST_KERNEL_NAMES are known.
+ */
 uint64_t vmop_guest_kernel_symbol(const struct vmop_guest_kernel *kernel, const char *name);
 
 /* As vmop_guest_kernel_state(); the memory must have been told to forget. */

@@ -445,6 +445,39 @@ static void hostile_task_rings(void **state)
 	close_it();
 }
 
+static void all_but_symbols_without_symbols(void **state)
+{
+	struct vmop_guest_symbol symbol;
+	struct vmop_guest_current current[2];
+	struct seen seen = {0};
+	uint8_t content[64];
+	size_t count;
+	(void)state;
+	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX});
+	vmop_guest_drop_symbols(guest);
+	vmop_guest_drop_symbols(guest);
+	assert_null(vmop_guest_each_symbol(guest, see, &seen));
+	assert_int_equal(seen.count, 3); /* the modules' */
+	assert_false(vmop_guest_symbol_at(guest, SYNTHETIC_TEXT, &symbol));
+	struct vmop_guest_snapshot *snapshot = snapshot_of(0);
+	check_worker(snapshot);
+	vmop_guest_snapshot_free(snapshot);
+	synthetic_put_u64(&made, made.jiffies, 5000);
+	assert_int_equal(vmop_guest_kernel_state(guest), VMOP_GUEST_KERNEL_CURRENT);
+	assert_null(vmop_guest_current_tasks(guest, current, 2, &count));
+	assert_int_equal(count, 1);
+	assert_null(vmop_guest_read_file(guest, made.file, 0, content, sizeof(content), &count));
+	assert_int_equal(count, sizeof(content));
+	synthetic_put_u64(&made, made.bpf_head, made.bpf_head);
+	bool changed = false;
+	assert_null(vmop_guest_refresh_modules(guest, &changed));
+	assert_true(changed);
+	assert_int_equal(vmop_guest_module_count(guest), 1);
+	assert_null(vmop_guest_find_kernel(guest));
+	assert_true(vmop_guest_symbol_at(guest, SYNTHETIC_TEXT, &symbol));
+	close_it();
+}
+
 /* --- files ------------------------------------------------------------------------------ */
 
 static void files_from_the_page_cache(void **state)
@@ -535,6 +568,7 @@ int main(void)
 		cmocka_unit_test(hostile_mappings),
 		cmocka_unit_test(hostile_paths),
 		cmocka_unit_test(hostile_task_rings),
+		cmocka_unit_test(all_but_symbols_without_symbols),
 		cmocka_unit_test(files_from_the_page_cache),
 		cmocka_unit_test(random_damage),
 	};
