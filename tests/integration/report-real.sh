@@ -23,13 +23,13 @@ samples() {
 		{ n += $at } END { print n + 0 }'
 }
 
-# ---- shares, beside perf's of the same load ---------------------------------
-# Not at the same time: where one event asks the kernel (6.18) for build-ids, the mapping
-# records of all others are marked as having them too, and perf 6.1 aborts on its own file.
+# ---- shares, beside perf's of the same run ----------------------------------
+# --buildid-mmap: where one event asks the kernel (6.18) for build-ids, the mapping records
+# of all events are marked as having them, and perf 6.1 aborts on a file without.
 in_perf() {
-	perf record -q -B -N -e cpu-clock -c 1000000 -o "$work/perf.data" -- "$split" 3000 \
-		>/dev/null 2>&1 || return 1
-	perf script -i "$work/perf.data" -F sym >"$work/perf.symbols" 2>/dev/null || return 1
+	perf record -q --buildid-mmap -e cpu-clock -c 1000000 -o "$work/perf.data" -- \
+		"$split" 3000 >/dev/null 2>&1 || return 1
+	perf script -i "$work/perf.data" -F ip,sym >"$work/perf.symbols" 2>/dev/null || return 1
 	major=$(grep -c split_major "$work/perf.symbols" || true)
 	minor=$(grep -c split_minor "$work/perf.symbols" || true)
 }
@@ -45,20 +45,20 @@ agree() {
 control --start --session-dir="$sessions" >/dev/null 2>&1 || fail "cannot start"
 agreed=
 for try in 1 2; do # once in 10,000 runs both fail by chance
-	control --stop >/dev/null
 	major=0 minor=0
 	if ! command -v perf >/dev/null || ! in_perf || [ $((major + minor)) -lt 200 ]; then
 		echo "perf is not here or can't read what it wrote: its shares are not compared"
+		"$split" 3000
+		control --dump >/dev/null
 		agreed=0
+		break
 	fi
-	control --start --session-dir="$sessions" >/dev/null 2>&1 || fail "cannot start"
-	"$split" 3000
 	control --dump >/dev/null
-	[ -z "$agreed" ] || break
 	if agree "$major" "$minor" "$(samples split_major)" "$(samples split_minor)"; then
 		agreed=$try
 		break
 	fi
+	control --reset >/dev/null
 done
 test -n "$agreed" || fail "perf and vmop do not agree about split_major's share"
 major=$(samples split_major) minor=$(samples split_minor)
