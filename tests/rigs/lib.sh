@@ -99,8 +99,9 @@ rig_sum() {
 # below ROOT. ROOT/lib is searched first, and what is found there stays as it is.
 rig_copy_libraries() {
 	local library
-	LD_LIBRARY_PATH=$2/lib ldd "$1" 2>/dev/null | grep -oE '/[^ ]+\.so[^ ]*' |
-		while read -r library; do
+	# ldd says no to what is static or a script: nothing to copy then.
+	{ LD_LIBRARY_PATH=$2/lib ldd "$1" 2>/dev/null || true; } |
+		sed -nE 's@^[^/]*(/[^ ]+\.so[^ ]*).*@\1@p' | while read -r library; do
 			[ "${library#"$2"}" = "$library" ] && [ ! -e "$2$library" ] || continue
 			mkdir -p "$2$(dirname "$library")"
 			cp -L "$library" "$2$library"
