@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "daemon/detach.h"
+#include "daemon/list-events.h"
 #include "daemon/privileges.h"
 #include "daemon/requests.h"
 #include "libutil/cleanup.h"
@@ -33,6 +34,8 @@ enum option_key {
 	KEY_SOURCE,
 	KEY_REPLAY,
 	KEY_CHECK_SETUP,
+	KEY_LIST_EVENTS,
+	KEY_JSON,
 	KEY_START,
 	KEY_DURATION,
 };
@@ -46,6 +49,8 @@ static const struct argp_option options[] = {
 	{"session-dir", KEY_SESSION_DIR, "DIR", 0, "Where session files go, over the set-up file's",
 	 2},
 	{"check-setup", KEY_CHECK_SETUP, NULL, 0, "Check the set-up file and exit", 2},
+	{"list-events", KEY_LIST_EVENTS, NULL, 0, "List what can be sampled here and exit", 2},
+	{"json", KEY_JSON, NULL, 0, "With --list-events: for scripts", 2},
 	{"source", KEY_SOURCE, "NAME", 0, "Where samples come from: perf (default) or replay", 3},
 	{"replay", KEY_REPLAY, "FILE", 0,
 	 "Replay a recorded stream as fast as it goes into a session, and exit", 3},
@@ -57,7 +62,7 @@ struct arguments {
 	const char *config, *session_dir, *source, *replay_path;
 	uint64_t duration_ns;
 	const char *bad_duration; /* what could not be read as one */
-	bool start, foreground, check_setup;
+	bool start, foreground, check_setup, list_events, json;
 	enum vmop_log_level level;
 };
 
@@ -83,6 +88,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_CHECK_SETUP:
 		arguments->check_setup = true;
+		return 0;
+	case KEY_LIST_EVENTS:
+		arguments->list_events = true;
+		return 0;
+	case KEY_JSON:
+		arguments->json = true;
 		return 0;
 	case KEY_SOURCE:
 		arguments->source = arg;
@@ -302,6 +313,10 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 				      arguments->source);
 	if (is_replay && arguments->source && strcmp(arguments->source, "replay") != 0)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--replay needs --source=replay");
+	if (arguments->json && !arguments->list_events)
+		return vmop_error_new(VMOP_ERROR_USAGE, "--json goes with --list-events");
+	if (arguments->list_events)
+		return vmop_list_events(arguments->json, arguments->level > VMOP_LOG_NOTICE);
 	struct vmop_error *err = read_setup(arguments, &daemon->setup);
 	if (!err)
 		err = check_events(&daemon->setup);

@@ -3,9 +3,11 @@
  * The value of --event, as opcontrol had it, with a frequency as another kind
  * of count and two more switches at its end:
  *
- *	NAME[:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]
+ *	NAME[:p[p[p]]][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]
  *
- *	NAME	"default", or an event's name; may begin with "PMU::"
+ *	NAME	"default", or an event's name; may begin with "PMU::", or be a
+ *		tracepoint's "SYSTEM:NAME", or "PMU/TERM,.../" as perf has it
+ *	p	as precisely as the PMU can: less skid, and none (perf's modifier)
  *	COUNT	a sample every COUNT events (ns for clocks), or a number of
  *		samples a second and "Hz": 100003, 4000Hz, 4kHz
  *	UMASK	a unit mask's name or number
@@ -15,6 +17,7 @@
  * An empty field stands for its default: cycles:::1:0.  "cycles::WORD" is
  * the event WORD of the PMU "cycles", not a unit mask behind an empty COUNT.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -23,7 +26,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/parse.h"
 
-#define GRAMMAR "NAME[:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]"
+#define GRAMMAR "NAME[:p][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]"
 
 enum field { NAME, COUNT, UMASK, KERNEL, USER, HOST, GUEST, N_FIELDS };
 
@@ -34,21 +37,48 @@ void vmop_event_request_deinit(struct vmop_event_request *request)
 	*request = (struct vmop_event_request){0};
 }
 
-/* Cuts text at its colons, in place; a "PMU::" belongs to the name. False: too many. */
-static bool split(char *text, char *ret[N_FIELDS])
+/* Where the name ends: at a colon that belongs neither to "PMU::", "SYS:NAME" nor "PMU/.../". */
+static char *name_end(char *text)
 {
-	char *from = text;
-	for (unsigned i = 0; i < N_FIELDS; i++) {
-		char *search = from;
-		char *pmu = i == NAME ? strstr(from, "::") : NULL;
-		if (pmu && pmu == strchr(from, ':') && pmu[2] && pmu[2] != ':' &&
-		    strspn(pmu + 2, "0123456789") == 0)
-			search = pmu + 2;
-		ret[i] = from;
-		from = strchr(search, ':');
-		if (!from)
+	char *end = text + strcspn(text, ":/");
+	if (*end == '/') {
+		char *slash = strchr(end + 1, '/');
+		return slash ? slash + 1 : end + strlen(end);
+	}
+	if (!*end)
+		return end;
+	if (end[1] == ':' && end[2] && end[2] != ':' && !isdigit((unsigned char)end[2]))
+		return end + 2 + strcspn(end + 2, ":");
+	size_t n_p = strspn(end + 1, "p");
+	bool is_precise = n_p >= 1 && n_p <= 3 && (!end[1 + n_p] || end[1 + n_p] == ':');
+	if (!is_precise && end != text && (isalpha((unsigned char)end[1]) || end[1] == '_'))
+		return end + 1 + strcspn(end + 1, ":");
+	return end;
+}
+
+/* Cuts text at its colons, in place. False: too many, or something behind "PMU/.../". */
+static bool split(char *text, char *ret[N_FIELDS], unsigned *ret_precise)
+{
+	char *at = name_end(text);
+	ret[NAME] = text;
+	if (!*at)
+		return true;
+	if (*at != ':')
+		return false;
+	*at++ = '\0';
+	size_t n_p = strspn(at, "p");
+	if (n_p >= 1 && n_p <= 3 && (!at[n_p] || at[n_p] == ':')) {
+		*ret_precise = (unsigned)n_p;
+		if (!at[n_p])
 			return true;
-		*from++ = '\0';
+		at += n_p + 1;
+	}
+	for (unsigned i = COUNT; i < N_FIELDS; i++) {
+		ret[i] = at;
+		at = strchr(at, ':');
+		if (!at)
+			return true;
+		*at++ = '\0';
 	}
 	return false;
 }
@@ -142,14 +172,15 @@ struct vmop_error *vmop_event_request_parse(const char *text, struct vmop_event_
 		return &vmop_error_no_memory;
 	char none[] = "";
 	char *fields[N_FIELDS] = {none, none, none, none, none, none, none};
-	if (!split(copy, fields))
+	unsigned precise = 0;
+	if (!split(copy, fields, &precise))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "event '%s' has too many fields: it is " GRAMMAR, text);
 	if (!*fields[NAME])
 		return vmop_error_new(VMOP_ERROR_USAGE, "event '%s' has no name: it is " GRAMMAR,
 				      text);
 	_cleanup_(request_cleanup) struct vmop_event_request request = {
-		.kernel = true, .user = true, .host = true, .guest = true};
+		.kernel = true, .user = true, .host = true, .guest = true, .precise = precise};
 	struct vmop_error *err = NULL;
 	if (*fields[COUNT])
 		err = parse_count(fields[COUNT], text, &request);

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/source.c hv-interface/source.h \
+	hv-interface/event-list.c hv-interface/event-list.h \
 	hv-interface/event-request.c \
 	hv-interface/cpus.c hv-interface/cpus.h \
 	hv-interface/perf.c \
@@ -11,8 +12,10 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-merge.c hv-interface/perf-merge.h \
 	hv-interface/perf-name.c hv-interface/perf-name.h \
 	hv-interface/perf-pfm.c hv-interface/perf-pfm.h \
+	hv-interface/perf-pmu.c hv-interface/perf-pmu.h \
 	hv-interface/perf-record.c hv-interface/perf-record.h \
 	hv-interface/perf-ring.c hv-interface/perf-ring.h \
+	hv-interface/perf-tracepoint.c hv-interface/perf-tracepoint.h \
 	hv-interface/replay.c \
 	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
 hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

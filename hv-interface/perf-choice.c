@@ -96,6 +96,8 @@ static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 	struct vmop_perf_event clock = plan->events[i];
 	clock.name = NULL;
 	clock.note = NULL;
+	clock.parts = NULL;
+	clock.n_parts = 0;
 	clock.host = false;
 	clock.guest = true;
 	char often[64];
@@ -186,16 +188,46 @@ static const char *reason(const struct vmop_perf_event *event, int os_errno)
 	}
 }
 
-static struct vmop_error *no_permission(int os_errno)
+/*
+ * What a level leaves to those without CAP_PERFMON (perf_allow_kernel, _cpu and _tracepoint in
+ * linux/perf_event.h; 3 and more are distributions' own).
+ */
+static const char *allowed_at(const char *level)
 {
+	switch (level[0]) {
+	case '-':
+		return "everything";
+	case '0':
+		return "all but raw tracepoints";
+	case '1':
+		return "their own processes, the kernel's part too, but not whole CPUs";
+	case '2':
+		return "their own processes' user code alone";
+	default:
+		return "nothing";
+	}
+}
+
+static struct vmop_error *no_permission(const struct vmop_perf_event *event, int os_errno)
+{
+	bool is_tracepoint = event && event->attr.type == PERF_TYPE_TRACEPOINT;
 	char level[16];
 	read_word("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
 	return vmop_error_new(
 		VMOP_ERROR_CANT,
-		"no permission to sample the whole machine (perf_event_open: %s): run "
-		"as root, or with CAP_PERFMON, or set sysctl "
-		"kernel.perf_event_paranoid to -1 (it is %s)",
-		strerror(os_errno), level);
+		"no permission to sample the whole machine (perf_event_open: %s): run as root "
+		"outside of containers, or with CAP_PERFMON, or set sysctl "
+		"kernel.perf_event_paranoid to %s (it is %s, which leaves others %s)",
+		strerror(os_errno), is_tracepoint ? "-1" : "0 or -1", level, allowed_at(level));
+}
+
+/* The next lower level of precise_ip; 0 is always there. */
+static struct vmop_error *less_precise(struct vmop_perf_event *event)
+{
+	event->attr.precise_ip--;
+	unsigned now = (unsigned)event->attr.precise_ip;
+	return set_note(event, "%s can't be sampled as precisely as asked here; its precise level is %u%s",
+			event->name, now, now ? "" : ": samples may be a few instructions late");
 }
 
 static struct vmop_error *too_many_files(const struct vmop_perf_plan *plan)
@@ -212,7 +244,10 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 {
 	int os_errno = refusal->os_errno;
 	if (os_errno == EACCES || os_errno == EPERM)
-		return no_permission(os_errno);
+		return no_permission(refusal->event < plan->n_events ?
+					     &plan->events[refusal->event] :
+					     NULL,
+				     os_errno);
 	if (os_errno == EMFILE || os_errno == ENFILE)
 		return too_many_files(plan);
 	if (os_errno == ENOSYS)
@@ -225,6 +260,9 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	if (!why)
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
 	bool is_hardware = event->kind == VMOP_PERF_HARDWARE;
+	if (event->attr.precise_ip && (os_errno == EOPNOTSUPP || os_errno == EINVAL ||
+				       os_errno == ENOENT || os_errno == ENODEV))
+		return less_precise(event);
 	if (is_hardware && os_errno == EOPNOTSUPP && event->guest && event->host)
 		return leave_guests_out(plan, refusal->event);
 	if (is_hardware && event->counts_cycles)
@@ -266,7 +304,8 @@ bool vmop_perf_choice_blocks_vms(const struct vmop_perf_plan *plan)
 }
 
 struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *requests,
-					  size_t n_requests, struct vmop_perf_plan *ret)
+					  size_t n_requests, const char *root,
+					  struct vmop_perf_plan *ret)
 {
 	char name[] = "default";
 	const struct vmop_event_request standard = {
@@ -278,7 +317,7 @@ struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *reque
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; !err && i < n_requests; i++) {
 		struct vmop_perf_event event = {0};
-		err = vmop_perf_event_resolve(&requests[i], &event);
+		err = vmop_perf_event_resolve(&requests[i], root, &event);
 		if (!err) {
 			event.request = i;
 			err = append(ret, &event);

@@ -12,15 +12,17 @@
 #include "hv-interface/perf-cpu.h"
 #include "libutil/error.h"
 
-/* The plan's events as requested; with none requested, "default". */
+/* The plan's events as requested; with none requested, "default".  root: as in perf-pmu.h. */
 struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *requests,
-					  size_t n_requests, struct vmop_perf_plan *ret);
+					  size_t n_requests, const char *root,
+					  struct vmop_perf_plan *ret);
 
 /*
  * Changes the plan after a refusal so that opening is worth another try, or says why
  * that can't be: with the clock for events that count cycles, with the PMU for the
- * host and the clock for guests where a mediated vPMU keeps the PMU to itself.
- * Can't go on for ever: no event is changed more than twice.
+ * host and the clock for guests where a mediated vPMU keeps the PMU to itself, less
+ * precisely where the PMU can't do it as asked.
+ * Can't go on for ever: no event is changed more than five times.
  */
 struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 					 const struct vmop_perf_refusal *refusal);

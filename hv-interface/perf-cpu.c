@@ -44,7 +44,7 @@ static void set_layout(struct perf_event_attr *attr, const struct vmop_perf_plan
 	attr->sample_type = VMOP_PERF_SAMPLE_TYPE;
 	if (plan->n_events > 1)
 		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
-	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (!(plan->missing & VMOP_PERF_NO_LOST_COUNT))
 		attr->read_format |= PERF_FORMAT_LOST;
 	attr->sample_id_all = 1;
@@ -113,12 +113,16 @@ static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_per
 				      struct vmop_perf_refusal *refusal)
 {
 	for (size_t i = 0; i < plan->n_events; i++) {
-		struct perf_event_attr attr = plan->events[i].attr;
+		struct perf_event_attr attr;
+		cpu->fds[i] = -1;
+		cpu->n_fds = i + 1;
+		if (!vmop_perf_event_attr_on(&plan->events[i], cpu->cpu, &attr))
+			continue;
 		set_layout(&attr, plan);
 		int fd = open_event(&attr, cpu->cpu);
 		if (fd < 0)
 			return refused(refusal, i, plan->events[i].name, cpu->cpu);
-		cpu->fds[cpu->n_fds++] = fd;
+		cpu->fds[i] = fd;
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->dummy_fd) < 0 ||
 		    ioctl(fd, PERF_EVENT_IOC_ID, &cpu->ids[i]) < 0)
 			return vmop_error_os(errno, "setting up event '%s' on CPU %u",
@@ -165,7 +169,7 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 		return NULL;
 	}
 	vmop_perf_cpu_close(new);
-	if (refusal->os_errno != ENODEV)
+	if (refusal->os_errno != ENODEV || refusal->event < plan->n_events)
 		return err;
 	vmop_error_destroy(err); /* it went offline a moment ago */
 	return NULL;
@@ -173,8 +177,10 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 
 void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
 {
-	for (size_t i = 0; i < cpu->n_fds; i++)
-		close(cpu->fds[i]);
+	for (size_t i = 0; i < cpu->n_fds; i++) {
+		if (cpu->fds[i] >= 0)
+			close(cpu->fds[i]);
+	}
 	vmop_perf_ring_deinit(&cpu->cursor.ring);
 	if (cpu->dummy_fd >= 0)
 		close(cpu->dummy_fd);
@@ -189,7 +195,7 @@ struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
 	if (ioctl(cpu->dummy_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
 	for (size_t i = 0; i < cpu->n_fds; i++) {
-		if (ioctl(cpu->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
+		if (cpu->fds[i] >= 0 && ioctl(cpu->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
 	}
 	return NULL;
@@ -197,21 +203,23 @@ struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
 
 void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu)
 {
-	for (size_t i = 0; i < cpu->n_fds; i++)
-		ioctl(cpu->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < cpu->n_fds; i++) {
+		if (cpu->fds[i] >= 0)
+			ioctl(cpu->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	}
 	ioctl(cpu->dummy_fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* What read gives with set_layout's read_format. */
 struct reading {
-	uint64_t count, enabled_ns, lost;
+	uint64_t count, enabled_ns, running_ns, lost;
 };
 
 static bool read_event(int fd, unsigned missing, struct reading *ret)
 {
-	size_t need = missing & VMOP_PERF_NO_LOST_COUNT ? 16 : 24;
+	size_t need = missing & VMOP_PERF_NO_LOST_COUNT ? 24 : 32;
 	*ret = (struct reading){0};
-	return read(fd, ret, need) == (ssize_t)need;
+	return fd >= 0 && read(fd, ret, need) == (ssize_t)need;
 }
 
 bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing)
@@ -228,6 +236,17 @@ bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing)
 	bool is_dead = reading.enabled_ns == cpu->enabled_ns;
 	cpu->enabled_ns = reading.enabled_ns;
 	return is_dead;
+}
+
+bool vmop_perf_cpu_times(const struct vmop_perf_cpu *cpu, size_t i, unsigned missing,
+			 uint64_t *ret_enabled_ns, uint64_t *ret_running_ns)
+{
+	struct reading reading;
+	if (i >= cpu->n_fds || !read_event(cpu->fds[i], missing, &reading))
+		return false;
+	*ret_enabled_ns = reading.enabled_ns;
+	*ret_running_ns = reading.running_ns;
+	return true;
 }
 
 uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing)

@@ -36,7 +36,7 @@ struct vmop_perf_cpu {
 	struct vmop_perf_cursor cursor;
 	unsigned cpu;
 	int dummy_fd;
-	int *fds;      /* of the plan's events */
+	int *fds;      /* of the plan's events; -1: not one of this CPU's */
 	uint64_t *ids; /* likewise */
 	size_t n_fds;
 	bool is_gone;	     /* what is in its ring is still to be read */
@@ -69,6 +69,13 @@ void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu);
  * third call after it at the latest.  To be asked of enabled ones only.
  */
 bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing);
+
+/*
+ * How long the plan's event i was to count on this CPU and did, since it was opened; false: it
+ * isn't open here, or can't be read.
+ */
+bool vmop_perf_cpu_times(const struct vmop_perf_cpu *cpu, size_t i, unsigned missing,
+			 uint64_t *ret_enabled_ns, uint64_t *ret_running_ns);
 
 /* Records that its events had no room for, so far; 0 where the kernel doesn't say. */
 uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing);

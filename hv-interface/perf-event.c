@@ -9,11 +9,17 @@
 
 #include "hv-interface/perf-name.h"
 #include "hv-interface/perf-pfm.h"
+#include "hv-interface/perf-pmu.h"
+#include "hv-interface/perf-tracepoint.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
 #define NS_PER_S UINT64_C(1000000000)
+/* A hybrid machine's generic events name their PMU here; from newer headers than 5.10's. */
+#ifndef PERF_PMU_TYPE_SHIFT
+#define PERF_PMU_TYPE_SHIFT 32
+#endif
 #define MAX_SAMPLE_RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 
 static void event_cleanup(struct vmop_perf_event *event)
@@ -21,8 +27,18 @@ static void event_cleanup(struct vmop_perf_event *event)
 	vmop_perf_event_deinit(event);
 }
 
+static void drop_parts(struct vmop_perf_event *event)
+{
+	for (size_t i = 0; i < event->n_parts; i++)
+		vmop_cpus_deinit(&event->parts[i].cpus);
+	free(event->parts);
+	event->parts = NULL;
+	event->n_parts = 0;
+}
+
 void vmop_perf_event_deinit(struct vmop_perf_event *event)
 {
+	drop_parts(event);
 	free(event->name);
 	free(event->note);
 	*event = (struct vmop_perf_event){0};
@@ -85,7 +101,7 @@ static struct vmop_error *unknown_event(const char *name)
 	return vmop_error_new(VMOP_ERROR_USAGE,
 			      "no event '%s'%s; others are default, cycles, instructions, "
 			      "llc-misses, branch-misses, cpu-clock, page-faults, rNNN (raw) and "
-			      "the names of libpfm4's showevtinfo",
+			      "what vmopcontrol --list-events shows",
 			      name, text);
 }
 
@@ -96,20 +112,77 @@ static bool parse_raw(const char *name, uint64_t *ret)
 	       name[2] != 'X' && vmop_parse_u64(name + 1, 16, ret);
 }
 
-static struct vmop_error *no_unit_mask(const struct vmop_event_request *request)
+static struct vmop_error *no_unit_mask(const struct vmop_event_request *request,
+				       uint64_t allowed)
 {
 	uint64_t number;
-	if (!request->unit_mask || (vmop_parse_u64(request->unit_mask, 0, &number) && number == 0))
+	if (!request->unit_mask || (vmop_parse_u64(request->unit_mask, 0, &number) &&
+				    (number == 0 || number == allowed)))
 		return NULL;
 	return vmop_error_new(VMOP_ERROR_USAGE, "event '%s' has no unit masks, so not '%s'",
 			      request->name, request->unit_mask);
+}
+
+uint64_t vmop_perf_lowest_by_name(const char *name)
+{
+	static const char *const often[] = {"cycle", "clk", "inst_ret", "inst-ret", "instructions",
+					    "uops", "slots"};
+	for (size_t i = 0; i < sizeof(often) / sizeof(often[0]); i++) {
+		if (strcasestr(name, often[i]) && !strcasestr(name, "miss"))
+			return VMOP_PERF_LOWEST_EVERY_CYCLE;
+	}
+	return VMOP_PERF_LOWEST_NOW_AND_THEN;
+}
+
+static void set_generic(struct vmop_perf_event *event, const struct vmop_perf_name *name,
+			uint64_t *ret_min)
+{
+	event->kind = name->is_clock			 ? VMOP_PERF_CLOCK
+		      : name->type == PERF_TYPE_SOFTWARE ? VMOP_PERF_SOFTWARE
+							 : VMOP_PERF_HARDWARE;
+	event->counts_cycles = name->counts_cycles;
+	event->attr.type = name->type;
+	event->attr.config = name->config;
+	*ret_min = name->min_period_events;
+}
+
+/* opcontrol's name, where the machine's PMU has none of its own. */
+static struct vmop_error *resolve_alias(const struct vmop_event_request *request,
+					const struct vmop_perf_alias *alias,
+					struct vmop_perf_event *event, uint64_t *ret_min)
+{
+	struct vmop_perf_name name;
+	if (!vmop_perf_name_find(alias->generic, &name))
+		return unknown_event(request->name);
+	set_generic(event, &name, ret_min);
+	event->name = strdup(alias->generic);
+	if (!event->name || asprintf(&event->note, "stands for %s", request->name) < 0) {
+		event->note = NULL;
+		return &vmop_error_no_memory;
+	}
+	return no_unit_mask(request, alias->unit_mask);
+}
+
+/* Whether pfm's refusal leaves it to opcontrol's meaning of the name. */
+static bool is_for_alias(const struct vmop_event_request *request, const struct vmop_error *err)
+{
+	uint64_t number;
+	if (err->code == VMOP_ERROR_NOT_FOUND)
+		return true;
+	return err->code == VMOP_ERROR_USAGE &&
+	       (!request->unit_mask || vmop_parse_u64(request->unit_mask, 0, &number));
 }
 
 static struct vmop_error *resolve_pfm(const struct vmop_event_request *request,
 				      struct vmop_perf_event *event, uint64_t *ret_min)
 {
 	struct vmop_pfm_event pfm;
+	const struct vmop_perf_alias *alias = vmop_perf_alias_find(request->name);
 	struct vmop_error *err = vmop_pfm_encode(request->name, request->unit_mask, &pfm);
+	if (err && alias && is_for_alias(request, err)) {
+		vmop_error_destroy(err);
+		return resolve_alias(request, alias, event, ret_min);
+	}
 	if (err && err->code == VMOP_ERROR_NOT_FOUND) {
 		vmop_error_destroy(err);
 		return unknown_event(request->name);
@@ -123,35 +196,168 @@ static struct vmop_error *resolve_pfm(const struct vmop_event_request *request,
 	event->attr.config = pfm.config;
 	event->attr.config1 = pfm.config1;
 	event->attr.config2 = pfm.config2;
-	*ret_min = event->kind == VMOP_PERF_SOFTWARE ? 1 : 500;
+	*ret_min = event->kind == VMOP_PERF_SOFTWARE ? 1 : vmop_perf_lowest_by_name(request->name);
 	return NULL;
 }
 
+static struct vmop_error *resolve_tracepoint(const struct vmop_event_request *request,
+					     const char *root, struct vmop_perf_event *event)
+{
+	struct vmop_perf_name name;
+	_cleanup_free_ char *system = strndup(request->name, strcspn(request->name, ":"));
+	uint64_t id;
+	if (!system)
+		return &vmop_error_no_memory;
+	if (vmop_perf_name_find(system, &name) || !strcmp(system, "default"))
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': '%s' is no count: give a number of events of 1 "
+				      "or more, as in cycles:100003, or a frequency, as in "
+				      "cycles:4000Hz",
+				      request->name, request->name + strlen(system) + 1);
+	struct vmop_error *err = vmop_perf_tracepoint_id(root, request->name, &id);
+	if (err && err->code == VMOP_ERROR_NOT_FOUND) {
+		vmop_error_destroy(err);
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': there is no such tracepoint, and '%s' is no "
+				      "count; see vmopcontrol --list-events --verbose",
+				      request->name, request->name + strlen(system) + 1);
+	}
+	if (err)
+		return vmop_error_prefix(err, "event '%s'", request->name);
+	event->kind = VMOP_PERF_SOFTWARE;
+	event->attr.type = PERF_TYPE_TRACEPOINT;
+	event->attr.config = id;
+	return NULL;
+}
+
+static struct vmop_error *no_pmu(const char *name, const struct vmop_perf_pmus *pmus)
+{
+	char list[256] = "";
+	size_t len = 0;
+	for (size_t i = 0; i < pmus->n && len < sizeof(list); i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "",
+					pmus->pmus[i].name);
+	return vmop_error_new(VMOP_ERROR_USAGE, "this kernel has no PMU '%s'; it has: %s", name,
+			      *list ? list : "none");
+}
+
+/* "pmu/TERM,.../" */
+static struct vmop_error *resolve_pmu(const struct vmop_event_request *request, const char *root,
+				      const struct vmop_perf_pmus *pmus,
+				      struct vmop_perf_event *event, uint64_t *ret_min)
+{
+	const char *slash = strchr(request->name, '/');
+	_cleanup_free_ char *name = strndup(request->name, (size_t)(slash - request->name));
+	_cleanup_free_ char *terms = strdup(slash + 1);
+	if (!name || !terms)
+		return &vmop_error_no_memory;
+	char *end = strchr(terms, '/');
+	if (!end || end[1])
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': it is PMU/TERM,.../, as in cpu/event=0x3c/",
+				      request->name);
+	*end = '\0';
+	const struct vmop_perf_pmu *pmu = vmop_perf_pmus_find(pmus, name);
+	if (!pmu)
+		return no_pmu(name, pmus);
+	if (vmop_perf_pmu_is_tracer(pmu))
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': PMU %s hands out traces (AUX), no samples",
+				      request->name, name);
+	event->kind = pmu->type == PERF_TYPE_SOFTWARE ? VMOP_PERF_SOFTWARE : VMOP_PERF_HARDWARE;
+	*ret_min = event->kind == VMOP_PERF_SOFTWARE ? 1 : vmop_perf_lowest_by_name(terms);
+	struct vmop_error *err = vmop_perf_pmu_encode(root, pmu, terms, &event->attr);
+	return err ? err : no_unit_mask(request, 0);
+}
+
 /* Type, config and kind by the request's name. */
-static struct vmop_error *resolve_name(const struct vmop_event_request *request,
+static struct vmop_error *resolve_name(const struct vmop_event_request *request, const char *root,
+				       const struct vmop_perf_pmus *pmus,
 				       struct vmop_perf_event *event, uint64_t *ret_min)
 {
 	struct vmop_perf_name name;
 	uint64_t raw;
 	const char *text = !strcmp(request->name, "default") ? "cycles" : request->name;
 	if (vmop_perf_name_find(text, &name)) {
-		event->kind = name.is_clock			? VMOP_PERF_CLOCK
-			      : name.type == PERF_TYPE_SOFTWARE ? VMOP_PERF_SOFTWARE
-								: VMOP_PERF_HARDWARE;
-		event->counts_cycles = name.counts_cycles;
-		event->attr.type = name.type;
-		event->attr.config = name.config;
-		*ret_min = name.min_period_events;
+		set_generic(event, &name, ret_min);
 	} else if (parse_raw(request->name, &raw)) {
 		event->attr.config = raw;
 		event->kind = VMOP_PERF_HARDWARE;
 		event->attr.type = PERF_TYPE_RAW;
-		*ret_min = 500;
+		*ret_min = VMOP_PERF_LOWEST_NOW_AND_THEN;
+	} else if (strchr(text, '/')) {
+		return resolve_pmu(request, root, pmus, event, ret_min);
+	} else if (vmop_perf_tracepoint_is_name(text)) {
+		struct vmop_error *err = resolve_tracepoint(request, root, event);
+		return err ? err : no_unit_mask(request, 0);
 	} else {
 		return resolve_pfm(request, event, ret_min);
 	}
 	event->name = strdup(text);
-	return event->name ? no_unit_mask(request) : &vmop_error_no_memory;
+	return event->name ? no_unit_mask(request, 0) : &vmop_error_no_memory;
+}
+
+static struct vmop_error *add_part(struct vmop_perf_event *event, const struct vmop_perf_pmu *pmu,
+				   uint32_t type, uint64_t config)
+{
+	struct vmop_perf_part *grown =
+		reallocarray(event->parts, event->n_parts + 1, sizeof(*grown));
+	if (!grown)
+		return &vmop_error_no_memory;
+	event->parts = grown;
+	struct vmop_perf_part *part = &grown[event->n_parts];
+	*part = (struct vmop_perf_part){.type = type, .config = config};
+	part->cpus.cpus = malloc((pmu->cpus.n ? pmu->cpus.n : 1) * sizeof(*part->cpus.cpus));
+	if (!part->cpus.cpus)
+		return &vmop_error_no_memory;
+	memcpy(part->cpus.cpus, pmu->cpus.cpus, pmu->cpus.n * sizeof(*part->cpus.cpus));
+	part->cpus.n = pmu->cpus.n;
+	event->n_parts++;
+	return NULL;
+}
+
+/*
+ * Which PMU counts it on which CPUs: a generic or raw event on each core PMU of a hybrid
+ * machine, a PMU's own on the CPUs that sysfs names for it.  A type alone does not tell them
+ * apart: a hybrid's cpu_core has that of raw events.
+ */
+static struct vmop_error *resolve_parts(const struct vmop_perf_pmus *pmus, bool is_raw,
+					struct vmop_perf_event *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+	bool is_generic = attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_HW_CACHE;
+	struct vmop_error *err = NULL;
+	if (event->kind != VMOP_PERF_HARDWARE)
+		return NULL;
+	if (!is_generic && !is_raw) {
+		const struct vmop_perf_pmu *pmu = vmop_perf_pmus_find_type(pmus, attr->type);
+		return pmu && pmu->has_cpus ? add_part(event, pmu, attr->type, attr->config) : NULL;
+	}
+	for (size_t i = 0; !err && i < pmus->n; i++) {
+		const struct vmop_perf_pmu *pmu = &pmus->pmus[i];
+		if (!vmop_perf_pmu_is_hybrid_core(pmu))
+			continue;
+		if (is_generic)
+			err = add_part(event, pmu, attr->type,
+				       attr->config | (uint64_t)pmu->type << PERF_PMU_TYPE_SHIFT);
+		else
+			err = add_part(event, pmu, pmu->type, attr->config);
+	}
+	return err;
+}
+
+bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
+			     struct perf_event_attr *ret)
+{
+	*ret = event->attr;
+	for (size_t i = 0; i < event->n_parts; i++) {
+		if (!vmop_cpus_has(&event->parts[i].cpus, cpu))
+			continue;
+		ret->type = event->parts[i].type;
+		ret->config = event->parts[i].config;
+		return true;
+	}
+	return event->n_parts == 0;
 }
 
 static struct vmop_error *resolve_period(const struct vmop_event_request *request, uint64_t min,
@@ -199,22 +405,28 @@ static struct vmop_error *resolve_frequency(const struct vmop_event_request *req
 }
 
 struct vmop_error *vmop_perf_event_resolve(const struct vmop_event_request *request,
-					   struct vmop_perf_event *ret)
+					   const char *root, struct vmop_perf_event *ret)
 {
+	_cleanup_(vmop_perf_pmus_deinit) struct vmop_perf_pmus pmus = {0};
 	_cleanup_(event_cleanup) struct vmop_perf_event event = {
 		.kernel = request->kernel,
 		.user = request->user,
 		.host = request->host,
 		.guest = request->guest,
 	};
-	uint64_t min = 1;
-	struct vmop_error *err = resolve_name(request, &event, &min);
+	uint64_t min = 1, raw;
+	struct vmop_error *err = vmop_perf_pmus_read(root, &pmus);
+	if (!err)
+		err = resolve_name(request, root, &pmus, &event, &min);
+	if (!err)
+		err = resolve_parts(&pmus, parse_raw(request->name, &raw), &event);
 	if (!err && request->period_events)
 		err = resolve_period(request, min, &event);
 	else if (!err)
 		err = resolve_frequency(request, &event);
 	if (err)
 		return err;
+	event.lowest_period_events = min;
 	if (!event.name) {
 		bool has_mask = request->unit_mask != NULL;
 		if (asprintf(&event.name, has_mask ? "%s:%s" : "%s", request->name,
@@ -223,6 +435,13 @@ struct vmop_error *vmop_perf_event_resolve(const struct vmop_event_request *requ
 			return &vmop_error_no_memory;
 		}
 	}
+	if (event.kind == VMOP_PERF_HARDWARE)
+		event.attr.precise_ip = request->precise & 3;
+	else if (request->precise)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s' is counted by the kernel: 'p' (precise) is for "
+				      "events of a PMU",
+				      request->name);
 	vmop_perf_event_set_modes(&event);
 	*ret = event;
 	event = (struct vmop_perf_event){0};
@@ -241,6 +460,7 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event)
 	uint64_t rate = vmop_perf_max_sample_rate_hz();
 	uint64_t min_ns = rate < 100000 ? NS_PER_S / rate : 10000;
 	event->kind = VMOP_PERF_CLOCK;
+	drop_parts(event);
 	event->attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,

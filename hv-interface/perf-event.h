@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Event names -> perf_event_attr.  In this order: perf's generic names of
- * hardware, software and cache events; rNNN, raw; whatever libpfm4 knows about
- * this machine's PMUs, where it was built in.  Whether the machine counts it
- * is not known until it is opened (perf-choice.h).
+ * hardware, software and cache events; rNNN, raw; "pmu/.../"; tracepoints;
+ * whatever libpfm4 knows about this machine's PMUs, where it was built in;
+ * opcontrol's names.  Whether the machine counts it is not known until it is
+ * opened (perf-choice.h).
  */
 #ifndef VMOP_HV_INTERFACE_PERF_EVENT_H
 #define VMOP_HV_INTERFACE_PERF_EVENT_H
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hv-interface/cpus.h"
 #include "hv-interface/source.h"
 #include "libutil/error.h"
 
@@ -21,29 +23,46 @@
  */
 #define VMOP_PERF_DEFAULT_HZ 999
 
+/*
+ * The lowest counts between samples, OProfile's for its own: for what happens every cycle, and
+ * for what happens now and then.
+ */
+enum { VMOP_PERF_LOWEST_EVERY_CYCLE = 6000, VMOP_PERF_LOWEST_NOW_AND_THEN = 500 };
+
 enum vmop_perf_kind {
 	VMOP_PERF_CLOCK,    /* cpu-clock, task-clock: counted in ns, by a timer */
-	VMOP_PERF_SOFTWARE, /* counted by the kernel: page-faults, ... */
+	VMOP_PERF_SOFTWARE, /* counted by the kernel: page-faults, tracepoints, ... */
 	VMOP_PERF_HARDWARE, /* a PMU's */
+};
+
+/* What an event is on some of the CPUs: those of one PMU. */
+struct vmop_perf_part {
+	uint32_t type; /* in the place of attr's */
+	uint64_t config;
+	struct vmop_cpus cpus;
 };
 
 struct vmop_perf_event {
 	char *name; /* what is really sampled */
 	enum vmop_perf_kind kind;
 	struct perf_event_attr attr;	/* what to count, how often and in which modes; no more */
+	uint64_t lowest_period_events;	/* a lower count is refused */
 	bool counts_cycles;		/* the clock can stand in for it */
 	bool kernel, user, host, guest; /* what is wanted of it */
 	char *note;			/* NULL, or what differs from the request, and why */
 	bool guests_left_out;		/* though wanted: another event may count them */
 	size_t request;			/* index of the request that it comes from */
+	struct vmop_perf_part *parts;	/* none: attr as it is, on every CPU */
+	size_t n_parts;
 };
 
 /*
  * VMOP_ERROR_USAGE: no such event or unit mask, with names that come near; a
  * count that is too low, with the lowest; a frequency above the kernel's limit.
+ * root: as in perf-pmu.h.
  */
 struct vmop_error *vmop_perf_event_resolve(const struct vmop_event_request *request,
-					   struct vmop_perf_event *ret);
+					   const char *root, struct vmop_perf_event *ret);
 void vmop_perf_event_deinit(struct vmop_perf_event *event);
 
 /*
@@ -60,6 +79,16 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event);
  */
 #define VMOP_PERF_CLASS(is_guest, is_kernel) ((unsigned)(is_guest) << 1 | (unsigned)(is_kernel))
 uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
+
+/*
+ * What to open on a CPU.  False: the event is none of that CPU's: it belongs to a PMU of others
+ * (hybrid machines, PMUs beside the cores).
+ */
+bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
+			     struct perf_event_attr *ret);
+
+/* The lowest count of a PMU's own event, as far as its name tells how often it happens. */
+uint64_t vmop_perf_lowest_by_name(const char *name);
 
 /* Sets attr's exclude_ bits from what is wanted. */
 void vmop_perf_event_set_modes(struct vmop_perf_event *event);

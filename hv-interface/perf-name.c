@@ -6,74 +6,89 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "hv-interface/perf-event.h"
+
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/*
- * The lowest periods are OProfile's for its own: 6000 for what happens every
- * cycle, 500 for what happens now and then.  Timers can't do under 10,000 ns
- * (perf_swevent_start_hrtimer in kernel/events/core.c).
- */
-enum { EVERY_CYCLE = 6000, NOW_AND_THEN = 500, EACH = 1, CLOCK_NS = 10000 };
+/* Timers can't do under 10,000 ns (perf_swevent_start_hrtimer in kernel/events/core.c). */
+enum {
+	EVERY_CYCLE = VMOP_PERF_LOWEST_EVERY_CYCLE,
+	NOW_AND_THEN = VMOP_PERF_LOWEST_NOW_AND_THEN,
+	EACH = 1,
+	CLOCK_NS = 10000,
+};
 
-#define HARDWARE(name, config, lowest)                                                             \
-	{                                                                                          \
-		name,                                                                              \
-		{                                                                                  \
-			PERF_TYPE_HARDWARE, config, lowest, false, false                           \
-		}                                                                                  \
-	}
-#define CYCLES(name, config)                                                                       \
-	{                                                                                          \
-		name,                                                                              \
-		{                                                                                  \
-			PERF_TYPE_HARDWARE, config, EVERY_CYCLE, false, true                       \
-		}                                                                                  \
-	}
-#define SOFTWARE(name, config)                                                                     \
-	{                                                                                          \
-		name,                                                                              \
-		{                                                                                  \
-			PERF_TYPE_SOFTWARE, config, EACH, false, false                             \
-		}                                                                                  \
-	}
-#define CLOCK(name, config)                                                                        \
-	{                                                                                          \
-		name,                                                                              \
-		{                                                                                  \
-			PERF_TYPE_SOFTWARE, config, CLOCK_NS, true, false                          \
-		}                                                                                  \
-	}
+#define HARDWARE PERF_TYPE_HARDWARE
+#define SOFTWARE PERF_TYPE_SOFTWARE
+#define HW(event) HARDWARE, PERF_COUNT_HW_##event
+#define SW(event) SOFTWARE, PERF_COUNT_SW_##event
 
 static const struct {
 	const char *name;
 	struct vmop_perf_name event;
+	const char *description;
 } names[] = {
-	CYCLES("cycles", PERF_COUNT_HW_CPU_CYCLES),
-	CYCLES("cpu-cycles", PERF_COUNT_HW_CPU_CYCLES),
-	CYCLES("ref-cycles", PERF_COUNT_HW_REF_CPU_CYCLES),
-	HARDWARE("instructions", PERF_COUNT_HW_INSTRUCTIONS, EVERY_CYCLE),
-	HARDWARE("cache-references", PERF_COUNT_HW_CACHE_REFERENCES, NOW_AND_THEN),
-	HARDWARE("cache-misses", PERF_COUNT_HW_CACHE_MISSES, NOW_AND_THEN),
-	HARDWARE("llc-references", PERF_COUNT_HW_CACHE_REFERENCES, NOW_AND_THEN),
-	HARDWARE("llc-misses", PERF_COUNT_HW_CACHE_MISSES, NOW_AND_THEN),
-	HARDWARE("branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, NOW_AND_THEN),
-	HARDWARE("branch-instructions", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, NOW_AND_THEN),
-	HARDWARE("branch-misses", PERF_COUNT_HW_BRANCH_MISSES, NOW_AND_THEN),
-	HARDWARE("bus-cycles", PERF_COUNT_HW_BUS_CYCLES, NOW_AND_THEN),
-	HARDWARE("stalled-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND, EVERY_CYCLE),
-	HARDWARE("stalled-cycles-backend", PERF_COUNT_HW_STALLED_CYCLES_BACKEND, EVERY_CYCLE),
-	CLOCK("cpu-clock", PERF_COUNT_SW_CPU_CLOCK),
-	CLOCK("task-clock", PERF_COUNT_SW_TASK_CLOCK),
-	SOFTWARE("page-faults", PERF_COUNT_SW_PAGE_FAULTS),
-	SOFTWARE("faults", PERF_COUNT_SW_PAGE_FAULTS),
-	SOFTWARE("minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN),
-	SOFTWARE("major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ),
-	SOFTWARE("context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES),
-	SOFTWARE("cs", PERF_COUNT_SW_CONTEXT_SWITCHES),
-	SOFTWARE("cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS),
-	SOFTWARE("migrations", PERF_COUNT_SW_CPU_MIGRATIONS),
-	SOFTWARE("alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS),
-	SOFTWARE("emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS),
+	{"cycles", {HW(CPU_CYCLES), EVERY_CYCLE, false, true}, "CPU clock cycles while not halted"},
+	{"cpu-cycles", {HW(CPU_CYCLES), EVERY_CYCLE, false, true}, "the same as cycles"},
+	{"ref-cycles", {HW(REF_CPU_CYCLES), EVERY_CYCLE, false, true}, "cycles at a steady rate, whatever the frequency"},
+	{"instructions", {HW(INSTRUCTIONS), EVERY_CYCLE, false, false}, "instructions retired"},
+	{"cache-references", {HW(CACHE_REFERENCES), NOW_AND_THEN, false, false}, "accesses to the last level cache"},
+	{"cache-misses", {HW(CACHE_MISSES), NOW_AND_THEN, false, false}, "misses of the last level cache"},
+	{"llc-references", {HW(CACHE_REFERENCES), NOW_AND_THEN, false, false}, "the same as cache-references"},
+	{"llc-misses", {HW(CACHE_MISSES), NOW_AND_THEN, false, false}, "the same as cache-misses"},
+	{"branches", {HW(BRANCH_INSTRUCTIONS), NOW_AND_THEN, false, false}, "branch instructions retired"},
+	{"branch-instructions", {HW(BRANCH_INSTRUCTIONS), NOW_AND_THEN, false, false}, "the same as branches"},
+	{"branch-misses", {HW(BRANCH_MISSES), NOW_AND_THEN, false, false}, "branches predicted wrongly"},
+	{"bus-cycles", {HW(BUS_CYCLES), NOW_AND_THEN, false, false}, "bus clock cycles"},
+	{"stalled-cycles-frontend", {HW(STALLED_CYCLES_FRONTEND), EVERY_CYCLE, false, false}, "cycles that waited for instructions to decode"},
+	{"stalled-cycles-backend", {HW(STALLED_CYCLES_BACKEND), EVERY_CYCLE, false, false}, "cycles that waited for data or units"},
+	{"cpu-clock", {SW(CPU_CLOCK), CLOCK_NS, true, false}, "time, by a timer on each CPU: needs no PMU"},
+	{"task-clock", {SW(TASK_CLOCK), CLOCK_NS, true, false}, "time that tasks ran, by a timer"},
+	{"page-faults", {SW(PAGE_FAULTS), EACH, false, false}, "page faults, minor and major"},
+	{"faults", {SW(PAGE_FAULTS), EACH, false, false}, "the same as page-faults"},
+	{"minor-faults", {SW(PAGE_FAULTS_MIN), EACH, false, false}, "page faults served from memory"},
+	{"major-faults", {SW(PAGE_FAULTS_MAJ), EACH, false, false}, "page faults that had to read"},
+	{"context-switches", {SW(CONTEXT_SWITCHES), EACH, false, false}, "switches from one task to another"},
+	{"cs", {SW(CONTEXT_SWITCHES), EACH, false, false}, "the same as context-switches"},
+	{"cpu-migrations", {SW(CPU_MIGRATIONS), EACH, false, false}, "tasks moved to another CPU"},
+	{"migrations", {SW(CPU_MIGRATIONS), EACH, false, false}, "the same as cpu-migrations"},
+	{"alignment-faults", {SW(ALIGNMENT_FAULTS), EACH, false, false}, "unaligned accesses that the kernel handled"},
+	{"emulation-faults", {SW(EMULATION_FAULTS), EACH, false, false}, "instructions that the kernel emulated"},
+};
+
+static const char *const caches_listed[] = {
+	"L1-dcache-loads", "L1-dcache-load-misses", "L1-dcache-stores", "L1-icache-load-misses",
+	"LLC-loads", "LLC-load-misses", "LLC-stores", "LLC-store-misses", "dTLB-loads",
+	"dTLB-load-misses", "dTLB-stores", "dTLB-store-misses", "iTLB-loads", "iTLB-load-misses",
+	"branch-loads", "branch-load-misses", "node-loads", "node-load-misses",
+};
+
+/*
+ * The names that OProfile's events files gave most x86 models, and its numbers of the unit
+ * masks of the i386/arch_perfmon set.
+ */
+static const struct vmop_perf_alias aliases[] = {
+	{"CPU_CLK_UNHALTED", "cycles", 0x00},
+	{"GLOBAL_POWER_EVENTS", "cycles", 0x01},
+	{"UNHALTED_REFERENCE_CYCLES", "ref-cycles", 0x01},
+	{"INST_RETIRED", "instructions", 0x00},
+	{"INST_RETIRED_ANY_P", "instructions", 0x00},
+	{"RETIRED_INSTRUCTIONS", "instructions", 0x00},
+	{"INSTR_EXECUTED", "instructions", 0x00},
+	{"LLC_REFS", "cache-references", 0x4f},
+	{"LLC_MISSES", "cache-misses", 0x41},
+	{"BR_INST_RETIRED", "branches", 0x00},
+	{"RETIRED_BRANCH_INSTRUCTIONS", "branches", 0x00},
+	{"BR_MISS_PRED_RETIRED", "branch-misses", 0x00},
+	{"BR_MISP_RETIRED", "branch-misses", 0x00},
+	{"RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS", "branch-misses", 0x00},
+	{"BR_MISS", "branch-misses", 0x00},
+	{"DTLB_MISSES", "dTLB-load-misses", 0x01},
+	{"DTLB_LOAD_MISSES", "dTLB-load-misses", 0x01},
+	{"DTLB_STORE_MISSES", "dTLB-store-misses", 0x01},
+	{"ITLB_MISSES", "iTLB-load-misses", 0x01},
+	{"DATA_CACHE_MISSES", "L1-dcache-load-misses", 0x00},
+	{"INSTRUCTION_CACHE_MISSES", "L1-icache-load-misses", 0x00},
 };
 
 static char fold(char c)
@@ -158,6 +173,30 @@ bool vmop_perf_name_find(const char *name, struct vmop_perf_name *ret)
 const char *vmop_perf_name_at(unsigned i)
 {
 	return i < ARRAY_SIZE(names) ? names[i].name : NULL;
+}
+
+const char *vmop_perf_name_description(unsigned i)
+{
+	return i < ARRAY_SIZE(names) ? names[i].description : NULL;
+}
+
+const char *vmop_perf_name_cache_at(unsigned i)
+{
+	return i < ARRAY_SIZE(caches_listed) ? caches_listed[i] : NULL;
+}
+
+const struct vmop_perf_alias *vmop_perf_alias_at(unsigned i)
+{
+	return i < ARRAY_SIZE(aliases) ? &aliases[i] : NULL;
+}
+
+const struct vmop_perf_alias *vmop_perf_alias_find(const char *name)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(aliases); i++) {
+		if (vmop_perf_name_equal(name, aliases[i].name))
+			return &aliases[i];
+	}
+	return NULL;
 }
 
 unsigned vmop_perf_name_distance(const char *a, const char *b)

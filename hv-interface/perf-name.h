@@ -24,6 +24,26 @@ bool vmop_perf_name_find(const char *name, struct vmop_perf_name *ret);
 /* The i-th generic name but for cache events, from 0; NULL past the last. */
 const char *vmop_perf_name_at(unsigned i);
 
+/* What the i-th of them counts, in a few words. */
+const char *vmop_perf_name_description(unsigned i);
+
+/* The i-th cache event that is worth a line in a list, "LLC-load-misses", from 0; NULL past it. */
+const char *vmop_perf_name_cache_at(unsigned i);
+
+/*
+ * opcontrol's names for what perf has a name of its own for: CPU_CLK_UNHALTED is cycles.  The
+ * unit mask that goes with it may be given and changes nothing.
+ */
+struct vmop_perf_alias {
+	const char *name;
+	const char *generic;
+	uint64_t unit_mask;
+};
+/* NULL: there is none of that name. */
+const struct vmop_perf_alias *vmop_perf_alias_find(const char *name);
+/* The i-th, from 0; NULL past the last. */
+const struct vmop_perf_alias *vmop_perf_alias_at(unsigned i);
+
 bool vmop_perf_name_equal(const char *a, const char *b);
 
 /* How many letters apart two names are (Levenshtein's distance), up to 64 letters of each. */

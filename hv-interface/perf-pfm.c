@@ -105,27 +105,70 @@ struct vmop_error *vmop_pfm_encode(const char *name, const char *unit_mask,
 	return NULL;
 }
 
-static void for_each_of_pmu(pfm_pmu_t pmu, void (*each)(void *arg, const char *name), void *arg)
+static void list_unit_masks(struct vmop_pfm_entry *entry, int event,
+			    void (*each)(void *arg, const struct vmop_pfm_entry *entry), void *arg)
+{
+	pfm_event_attr_info_t info;
+	for (int i = 0; unit_mask_at(event, i, &info); i++) {
+		if (!info.name)
+			continue;
+		entry->unit_mask = info.name;
+		entry->code = info.code;
+		entry->description = info.desc;
+		each(arg, entry);
+	}
+}
+
+static void list_pmu(pfm_pmu_t pmu,
+		     void (*each)(void *arg, const struct vmop_pfm_entry *entry), void *arg)
 {
 	pfm_pmu_info_t pmu_info = {.size = sizeof(pmu_info)};
 	if (pfm_get_pmu_info(pmu, &pmu_info) != PFM_SUCCESS || !pmu_info.is_present)
 		return;
 	for (int i = pmu_info.first_event; i != -1; i = pfm_get_event_next(i)) {
 		pfm_event_info_t info = {.size = sizeof(info)};
-		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &info) == PFM_SUCCESS)
-			each(arg, info.name);
+		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS)
+			continue;
+		struct vmop_pfm_entry entry = {
+			.pmu = pmu_info.name,
+			.pmu_description = pmu_info.desc,
+			.event = info.name,
+			.code = info.code,
+			.description = info.desc,
+			.is_core = pmu_info.type == PFM_PMU_TYPE_CORE,
+		};
+		each(arg, &entry);
+		list_unit_masks(&entry, i, each, arg);
 	}
 }
 
-void vmop_pfm_for_each(void (*each)(void *arg, const char *name), void *arg)
+void vmop_pfm_list(void (*each)(void *arg, const struct vmop_pfm_entry *entry), void *arg)
 {
 	if (pfm_initialize() != PFM_SUCCESS)
 		return;
 	for (int pmu = PFM_PMU_NONE; pmu < PFM_PMU_MAX; pmu++) {
 		/* libpfm's table of perf's own events comes with every machine. */
 		if (pmu != PFM_PMU_PERF_EVENT && pmu != PFM_PMU_PERF_EVENT_RAW)
-			for_each_of_pmu((pfm_pmu_t)pmu, each, arg);
+			list_pmu((pfm_pmu_t)pmu, each, arg);
 	}
+}
+
+struct names {
+	void (*each)(void *arg, const char *name);
+	void *arg;
+};
+
+static void each_name(void *arg, const struct vmop_pfm_entry *entry)
+{
+	const struct names *names = arg;
+	if (!entry->unit_mask)
+		names->each(names->arg, entry->event);
+}
+
+void vmop_pfm_for_each(void (*each)(void *arg, const char *name), void *arg)
+{
+	struct names names = {each, arg};
+	vmop_pfm_list(each_name, &names);
 }
 
 #else
@@ -139,6 +182,12 @@ struct vmop_error *vmop_pfm_encode(const char *name, const char *unit_mask,
 }
 
 void vmop_pfm_for_each(void (*each)(void *arg, const char *name), void *arg)
+{
+	(void)each;
+	(void)arg;
+}
+
+void vmop_pfm_list(void (*each)(void *arg, const struct vmop_pfm_entry *entry), void *arg)
 {
 	(void)each;
 	(void)arg;

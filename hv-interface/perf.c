@@ -4,6 +4,7 @@
  * events, perf-cpu.h for what is open on a CPU, perf-merge.h for the drain.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -25,6 +26,8 @@ enum {
 	LARGEST_DEFAULT_BYTES = 8 << 20,
 	LARGEST_RING_BYTES = 64 << 20,
 	SAMPLE_BYTES = 56, /* the larger of the two layouts, with its header */
+	LONGEST_PAUSE_CHECKS = 64, /* between tries to open a CPU: about a minute */
+	CHECKS_PER_LOOK = 8,	   /* at the events' times: a read interrupts its CPU */
 };
 
 /* A CPU that came or went, until the drain that tells of it. */
@@ -34,10 +37,24 @@ struct cpu_change {
 	bool is_online;
 };
 
+/* An online CPU that could not be opened, until it can be: tried again less and less often. */
+struct waiting_cpu {
+	unsigned cpu;
+	unsigned checks_left, pause_checks; /* until the next try; between the last two */
+};
+
+/* How long an event was to count and did on CPUs that have gone since. */
+struct event_times {
+	uint64_t enabled_ns, running_ns;
+};
+
 struct perf_source {
 	struct vmop_source base;
 	struct vmop_perf_plan plan;
 	struct vmop_event_info *infos;
+	char **notes; /* of infos, where they differ from the plan's */
+	struct event_times *gone_times;
+	unsigned checks; /* so far */
 	struct vmop_cpus_watch *watch;
 	struct vmop_perf_cpu **cpus;
 	struct vmop_perf_cursor **cursors; /* of cpus; no others */
@@ -45,6 +62,8 @@ struct perf_source {
 	struct vmop_perf_merge merge;
 	struct cpu_change *changes; /* oldest first */
 	size_t n_changes;
+	struct waiting_cpu *waiting;
+	size_t n_waiting;
 	int epoll_fd;
 	bool is_started;
 	bool told_blocking; /* that VMs can't start because of us */
@@ -63,8 +82,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+/* What a CPU's events counted must not go with it. */
+static void keep_times(struct perf_source *perf, const struct vmop_perf_cpu *cpu)
+{
+	for (size_t i = 0; perf->gone_times && i < perf->plan.n_events; i++) {
+		uint64_t enabled_ns, running_ns;
+		if (!vmop_perf_cpu_times(cpu, i, perf->plan.missing, &enabled_ns, &running_ns))
+			continue;
+		perf->gone_times[i].enabled_ns += enabled_ns;
+		perf->gone_times[i].running_ns += running_ns;
+	}
+}
+
 static void forget_cpu(struct perf_source *perf, size_t i)
 {
+	keep_times(perf, perf->cpus[i]);
 	vmop_perf_cpu_close(perf->cpus[i]);
 	perf->n_cpus--;
 	perf->cpus[i] = perf->cpus[perf->n_cpus];
@@ -76,6 +108,11 @@ static void perf_close(struct vmop_source *source)
 	struct perf_source *perf = to_perf(source);
 	while (perf->n_cpus > 0)
 		forget_cpu(perf, perf->n_cpus - 1);
+	for (size_t i = 0; perf->notes && i < perf->plan.n_events; i++)
+		free(perf->notes[i]);
+	free(perf->notes);
+	free(perf->gone_times);
+	free(perf->waiting);
 	vmop_perf_merge_deinit(&perf->merge);
 	vmop_cpus_watch_destroy(perf->watch);
 	vmop_perf_plan_deinit(&perf->plan);
@@ -165,6 +202,21 @@ static struct vmop_error *add_cpu(struct perf_source *perf, unsigned number,
 	return NULL;
 }
 
+/* An event of a PMU whose CPUs are all offline would be a column of nothing. */
+static struct vmop_error *check_all_count(const struct perf_source *perf)
+{
+	for (size_t i = 0; i < perf->plan.n_events; i++) {
+		bool is_open = false;
+		for (size_t j = 0; j < perf->n_cpus; j++)
+			is_open |= perf->cpus[j]->fds[i] >= 0;
+		if (!is_open)
+			return vmop_error_new(VMOP_ERROR_CANT,
+					      "event '%s': its PMU has no CPU that is online",
+					      perf->plan.events[i].name);
+	}
+	return NULL;
+}
+
 /* Opens all CPUs, with other events where those wanted are refused. */
 static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_cpus *cpus,
 				    const struct vmop_source_setup *setup)
@@ -189,13 +241,15 @@ static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_
 	}
 	if (perf->n_cpus == 0)
 		return vmop_error_new(VMOP_ERROR_CANT, "no CPU is online that can be sampled");
-	return NULL;
+	return check_all_count(perf);
 }
 
 static struct vmop_error *describe_events(struct perf_source *perf)
 {
 	perf->infos = calloc(perf->plan.n_events, sizeof(*perf->infos));
-	if (!perf->infos)
+	perf->notes = calloc(perf->plan.n_events, sizeof(*perf->notes));
+	perf->gone_times = calloc(perf->plan.n_events, sizeof(*perf->gone_times));
+	if (!perf->infos || !perf->notes || !perf->gone_times)
 		return &vmop_error_no_memory;
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
 		const struct vmop_perf_event *event = &perf->plan.events[i];
@@ -217,7 +271,8 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	_cleanup_(vmop_cpus_deinit) struct vmop_cpus cpus = {0};
 	bool changed;
 	struct vmop_error *err =
-		vmop_perf_choice_first(setup->events, setup->n_events, &perf->plan);
+		vmop_perf_choice_first(setup->events, setup->n_events,
+				       setup->root ? setup->root : "", &perf->plan);
 	if (err)
 		return err;
 	perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -370,27 +425,94 @@ static bool has_open(const struct perf_source *perf, unsigned number)
 	return false;
 }
 
+static struct waiting_cpu *find_waiting(struct perf_source *perf, unsigned number)
+{
+	for (size_t i = 0; i < perf->n_waiting; i++) {
+		if (perf->waiting[i].cpu == number)
+			return &perf->waiting[i];
+	}
+	return NULL;
+}
+
+static void stop_waiting(struct perf_source *perf, struct waiting_cpu *waiting)
+{
+	*waiting = perf->waiting[--perf->n_waiting];
+}
+
+/* Told of once, then tried again. */
+static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
+				   struct vmop_error *why)
+{
+	struct waiting_cpu *grown =
+		reallocarray(perf->waiting, perf->n_waiting + 1, sizeof(*grown));
+	if (grown) {
+		perf->waiting = grown;
+		grown[perf->n_waiting++] = (struct waiting_cpu){
+			.cpu = number, .checks_left = 1, .pause_checks = 1};
+	}
+	return vmop_error_prefix(why,
+				 "CPU %u came online and is not sampled (it is tried again now and "
+				 "then)",
+				 number);
+}
+
 static struct vmop_error *cpu_came(struct perf_source *perf, unsigned number)
 {
 	struct vmop_perf_refusal refusal;
 	struct vmop_error *err = add_cpu(perf, number, &refusal);
-	if (err)
-		return vmop_error_prefix(err, "CPU %u came online and is not sampled", number);
-	return note_change(perf, number, true);
+	return err ? wait_for(perf, number, err) : note_change(perf, number, true);
+}
+
+/* Another try for each CPU whose turn it is; what it says has been said. */
+static struct vmop_error *retry(struct perf_source *perf)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = perf->n_waiting; !err && i-- > 0;) {
+		struct waiting_cpu *waiting = &perf->waiting[i];
+		struct vmop_perf_refusal refusal;
+		unsigned number = waiting->cpu;
+		if (--waiting->checks_left > 0)
+			continue;
+		struct vmop_error *again = add_cpu(perf, number, &refusal);
+		if (!again) {
+			stop_waiting(perf, waiting);
+			if (has_open(perf, number))
+				err = note_change(perf, number, true);
+			continue;
+		}
+		vmop_error_destroy(again);
+		if (waiting->pause_checks < LONGEST_PAUSE_CHECKS)
+			waiting->pause_checks *= 2;
+		waiting->checks_left = waiting->pause_checks;
+	}
+	return err;
 }
 
 static struct vmop_error *follow(struct perf_source *perf, const struct vmop_cpus *online)
 {
-	struct vmop_error *err = NULL;
+	struct vmop_error *err = NULL, *first = NULL;
 	for (size_t i = 0; !err && i < perf->n_cpus; i++) {
 		struct vmop_perf_cpu *cpu = perf->cpus[i];
 		if (!cpu->is_gone && !vmop_cpus_has(online, cpu->cpu))
 			err = cpu_went(perf, cpu);
 	}
-	for (size_t i = 0; !err && i < online->n; i++) {
-		if (!has_open(perf, online->cpus[i]))
-			err = cpu_came(perf, online->cpus[i]);
+	for (size_t i = perf->n_waiting; i-- > 0;) {
+		if (!vmop_cpus_has(online, perf->waiting[i].cpu))
+			stop_waiting(perf, &perf->waiting[i]);
 	}
+	for (size_t i = 0; !err && i < online->n; i++) {
+		if (has_open(perf, online->cpus[i]) || find_waiting(perf, online->cpus[i]))
+			continue;
+		/* One that is refused is no reason to leave the others out. */
+		struct vmop_error *one = cpu_came(perf, online->cpus[i]);
+		if (!first)
+			first = one;
+		else
+			vmop_error_destroy(one);
+	}
+	if (!err)
+		return first;
+	vmop_error_destroy(first);
 	return err;
 }
 
@@ -407,6 +529,48 @@ static struct vmop_error *revive(struct perf_source *perf)
 			err = cpu_came(perf, cpu->cpu);
 	}
 	return err;
+}
+
+/* "multiplexed: ...", behind what the plan's note says. */
+static void note_multiplexed(struct perf_source *perf, size_t i)
+{
+	struct vmop_event_info *info = &perf->infos[i];
+	const char *planned = perf->plan.events[i].note;
+	double share = (double)info->running_ns / (double)info->enabled_ns;
+	char *note;
+	char scale[48] = "never";
+	if (info->running_ns)
+		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
+			 1 / share);
+	if (asprintf(&note, "%s%smultiplexed, for it shares its counters with other events: counted %s",
+		     planned ? planned : "", planned ? "; " : "", scale) < 0)
+		return; /* the numbers are there all the same */
+	free(perf->notes[i]);
+	info->note = perf->notes[i] = note;
+}
+
+/* Whether events had to share counters, and how much of the time each had one. */
+static void look_at_times(struct perf_source *perf)
+{
+	for (size_t i = 0; i < perf->plan.n_events; i++) {
+		struct vmop_event_info *info = &perf->infos[i];
+		struct event_times sum = perf->gone_times[i];
+		if (perf->plan.events[i].kind != VMOP_PERF_HARDWARE)
+			continue; /* those take no counter */
+		for (size_t j = 0; j < perf->n_cpus; j++) {
+			uint64_t enabled_ns, running_ns;
+			if (!vmop_perf_cpu_times(perf->cpus[j], i, perf->plan.missing, &enabled_ns,
+						 &running_ns))
+				continue;
+			sum.enabled_ns += enabled_ns;
+			sum.running_ns += running_ns;
+		}
+		info->enabled_ns = sum.enabled_ns;
+		info->running_ns = sum.running_ns;
+		/* Switching an event on and off takes a moment that is nobody else's. */
+		if (sum.running_ns < sum.enabled_ns - sum.enabled_ns / 200)
+			note_multiplexed(perf, i);
+	}
 }
 
 /* Said once: what to do about it is the operator's to decide. */
@@ -426,7 +590,11 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 	struct perf_source *perf = to_perf(source);
 	_cleanup_(vmop_cpus_deinit) struct vmop_cpus online = {0};
 	bool changed;
+	if (perf->checks++ % CHECKS_PER_LOOK == 0 || !perf->is_started)
+		look_at_times(perf);
 	struct vmop_error *err = vmop_cpus_watch_check(perf->watch, &changed, &online);
+	if (!err)
+		err = retry(perf);
 	if (!err && changed)
 		err = follow(perf, &online);
 	if (!err && perf->is_started)

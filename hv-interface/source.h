@@ -20,15 +20,17 @@
 
 /*
  * One event as the set-up asks for it (the grammar stands in event-request.c):
- * --event=NAME[:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]].
+ * --event=NAME[:p][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]].
  */
 struct vmop_event_request {
-	char *name;		/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "default" */
+	/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "sched:sched_switch"; "pmu/.../"; "default" */
+	char *name;
 	uint64_t period_events; /* 0: by frequency */
 	uint64_t frequency_hz;	/* 0: by period; both 0: at the source's default frequency */
 	char *unit_mask;	/* libpfm4 name or 0x number; NULL: the default */
 	bool kernel, user;	/* which modes count */
 	bool host, guest;
+	unsigned precise;	/* 0..3: perf_event_attr's precise_ip */
 };
 
 /* What became of it. */
@@ -37,6 +39,13 @@ struct vmop_event_info {
 	const char *unit;	/* "ns" or "events" */
 	uint64_t period_events, frequency_hz;
 	const char *note;	/* NULL, or one line: what was asked for, what is done, why */
+	/*
+	 * How long it was to count and how long it did, over all CPUs, as of the last
+	 * vmop_source_check_cpus.  Fewer counters than events are shared out in turn: then running
+	 * is less, the note says so, and weights times enabled/running are the estimate of what
+	 * there was.  0, 0: not known.
+	 */
+	uint64_t enabled_ns, running_ns;
 };
 
 struct vmop_source_setup {
@@ -46,6 +55,7 @@ struct vmop_source_setup {
 	/* How long after a wake-up the drain may come with nothing lost; 0: as long as can be. */
 	unsigned wakeup_ms;
 	const char *replay_path; /* for the replay source: a file of stream.h */
+	const char *root;	 /* before /sys, for tests; NULL: the machine's own */
 };
 
 /* Counters since the start; monotonic. */
@@ -133,7 +143,8 @@ int vmop_source_poll_fd(const struct vmop_source *source);
 /*
  * To be called every second or so: follows CPUs that come and go.  An error is one line for
  * the operator (a new CPU can't be sampled, VMs can't start because of an event); the source
- * goes on as well as it can, and doesn't say the same again.
+ * goes on as well as it can, tries again later, and doesn't say the same again.  Every few
+ * calls, and at any after a stop, brings the events' times up to date.
  */
 struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
 

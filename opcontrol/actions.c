@@ -261,6 +261,12 @@ static struct vmop_error *do_inspect(struct control_request *request, int *ret_s
 			       control_inspect_table(reply, request->verbosity > 0);
 }
 
+static struct vmop_error *do_list_events(struct control_request *request, int *ret_status)
+{
+	(void)ret_status;
+	return control_daemon_list_events(request->json, request->verbosity);
+}
+
 static struct vmop_error *do_deinit(struct control_request *request, int *ret_status)
 {
 	_cleanup_close_ int fd = -1;
@@ -319,6 +325,8 @@ const struct control_action control_actions[] = {
 	 do_status},
 	{"inspect", 'N' << 8, "DOMAIN", "Show what is known of the inside of a guest",
 	 CONTROL_TAKES_JSON, do_inspect},
+	{"list-events", 'l', NULL, "List what can be sampled here; with --verbose all of it",
+	 CONTROL_TAKES_JSON, do_list_events},
 	{"run", 'r' << 8, NULL, "Sample while the COMMAND behind -- runs",
 	 CONTROL_TAKES_SETUP | CONTROL_TAKES_DURATION | CONTROL_TAKES_COMMAND, do_run},
 	{"deinit", 'I' << 8, NULL, "End vmopd and remove its run-time files", 0, do_deinit},

@@ -126,6 +126,23 @@ struct vmop_error *control_daemon_check_setup(const char *path)
 	return run_program(program, argv);
 }
 
+struct vmop_error *control_daemon_list_events(bool json, int verbosity)
+{
+	_cleanup_free_ char *program = NULL;
+	char *argv[5] = {(char *)"vmopd", (char *)"--list-events"};
+	size_t n = 2;
+	struct vmop_error *err = find_program(&program);
+	if (err)
+		return err;
+	if (json)
+		argv[n++] = (char *)"--json";
+	if (verbosity > 0)
+		argv[n++] = (char *)"--verbose";
+	fflush(NULL);
+	execv(program, argv);
+	return vmop_error_os(errno, "%s", program);
+}
+
 /* ---- asking it ---------------------------------------------------------------- */
 
 struct vmop_error *control_daemon_call(int fd, json_t *request, json_t **ret)

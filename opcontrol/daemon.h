@@ -26,6 +26,12 @@ struct vmop_error *control_daemon_spawn(const char *config, int verbosity, int *
  */
 struct vmop_error *control_daemon_check_setup(const char *path);
 
+/*
+ * Becomes vmopd --list-events, whose output and exit status are then this program's.  Comes back
+ * only with an error.
+ */
+struct vmop_error *control_daemon_list_events(bool json, int verbosity);
+
 /* Connects and asks; VMOP_ERROR_CANT when no daemon runs. *ret is the caller's. */
 struct vmop_error *control_daemon_ask(json_t *request, json_t **ret);
 

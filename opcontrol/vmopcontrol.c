@@ -37,7 +37,7 @@ enum option_key {
 enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 
 #define N_OTHER_OPTIONS 17
-#define N_ACTION_OPTIONS 13
+#define N_ACTION_OPTIONS 14
 
 static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
@@ -58,7 +58,7 @@ static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
-	{"json", KEY_JSON, NULL, 0, "With --status, --inspect: for scripts", GROUP_OTHER},
+	{"json", KEY_JSON, NULL, 0, "With --status, --inspect, --list-events: for scripts", GROUP_OTHER},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", GROUP_OTHER},
 	{"verbose", 'V', NULL, 0, "Say more; twice: all", GROUP_OTHER},
@@ -221,7 +221,8 @@ static struct vmop_error *check_together(const struct arguments *arguments)
 	if (request->duration_ns && !(action->takes & CONTROL_TAKES_DURATION))
 		return vmop_error_new(VMOP_ERROR_USAGE, "--duration goes with --start or --run");
 	if (request->json && !(action->takes & CONTROL_TAKES_JSON))
-		return vmop_error_new(VMOP_ERROR_USAGE, "--json goes with --status or --inspect");
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--json goes with --status, --inspect or --list-events");
 	for (size_t i = 0; i < arguments->n_changes; i++) {
 		bool is_dir = !strcmp(arguments->changes[i].key, "session-dir");
 		unsigned needed = CONTROL_TAKES_SETUP | (is_dir ? CONTROL_TAKES_DIR : 0);

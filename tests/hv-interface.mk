@@ -33,7 +33,8 @@ tests_unit_hv_interface_perf_refusal_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_refusal_LDADD = $(hv_interface_test_ldadd)
 # The layer under perf_event_open: see the test.
 tests_unit_hv_interface_perf_refusal_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file
+	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file \
+	-Wl,--wrap=read
 tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
 

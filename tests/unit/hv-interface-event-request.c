@@ -14,22 +14,32 @@ static void what_is_accepted(void **state)
 			uint64_t period_events, frequency_hz;
 			const char *unit_mask;
 			bool kernel, user, host, guest;
+			unsigned precise;
 		} request;
 	} table[] = {
-		{"default", {"default", 0, 0, NULL, true, true, true, true}},
-		{"cycles:100003", {"cycles", 100003, 0, NULL, true, true, true, true}},
-		{"cycles:4000Hz", {"cycles", 0, 4000, NULL, true, true, true, true}},
-		{"cycles:4kHz", {"cycles", 0, 4000, NULL, true, true, true, true}},
-		{"cycles:50hz", {"cycles", 0, 50, NULL, true, true, true, true}},
-		{"a:1:0x0f", {"a", 1, 0, "0x0f", true, true, true, true}},
-		{"a:1:any:1:0", {"a", 1, 0, "any", true, false, true, true}},
-		{"a:::0", {"a", 0, 0, NULL, false, true, true, true}},
-		{"a:::::1:0", {"a", 0, 0, NULL, true, true, true, false}},
-		{"a:7::::0:1", {"a", 7, 0, NULL, true, true, false, true}},
+		{"default", {"default", 0, 0, NULL, true, true, true, true, 0}},
+		{"cycles:100003", {"cycles", 100003, 0, NULL, true, true, true, true, 0}},
+		{"cycles:4000Hz", {"cycles", 0, 4000, NULL, true, true, true, true, 0}},
+		{"cycles:4kHz", {"cycles", 0, 4000, NULL, true, true, true, true, 0}},
+		{"cycles:50hz", {"cycles", 0, 50, NULL, true, true, true, true, 0}},
+		{"a:1:0x0f", {"a", 1, 0, "0x0f", true, true, true, true, 0}},
+		{"a:1:any:1:0", {"a", 1, 0, "any", true, false, true, true, 0}},
+		{"a:::0", {"a", 0, 0, NULL, false, true, true, true, 0}},
+		{"a:::::1:0", {"a", 0, 0, NULL, true, true, true, false, 0}},
+		{"a:7::::0:1", {"a", 7, 0, NULL, true, true, false, true, 0}},
 		{"skl::INST_RETIRED:6000:ANY",
-		 {"skl::INST_RETIRED", 6000, 0, "ANY", true, true, true, true}},
-		{"a::0x1", {"a", 0, 0, "0x1", true, true, true, true}},
-		{"a:9223372036854775807", {"a", INT64_MAX, 0, NULL, true, true, true, true}},
+		 {"skl::INST_RETIRED", 6000, 0, "ANY", true, true, true, true, 0}},
+		{"a::0x1", {"a", 0, 0, "0x1", true, true, true, true, 0}},
+		{"sched:sched_switch", {"sched:sched_switch", 0, 0, NULL, true, true, true, true, 0}},
+		{"sched:sched_switch:7::1:0",
+		 {"sched:sched_switch", 7, 0, NULL, true, false, true, true, 0}},
+		{"cpu/config=1,any/", {"cpu/config=1,any/", 0, 0, NULL, true, true, true, true, 0}},
+		{"cpu/a:b/:99Hz", {"cpu/a:b/", 0, 99, NULL, true, true, true, true, 0}},
+		{"a:p", {"a", 0, 0, NULL, true, true, true, true, 1}},
+		{"a:pp:500::0", {"a", 500, 0, NULL, false, true, true, true, 2}},
+		{"skl::B:ppp:6000:ANY", {"skl::B", 6000, 0, "ANY", true, true, true, true, 3}},
+		{"cpu/x/:p", {"cpu/x/", 0, 0, NULL, true, true, true, true, 1}},
+		{"a:9223372036854775807", {"a", INT64_MAX, 0, NULL, true, true, true, true, 0}},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const __typeof__(table[0].request) *want = &table[i].request;
@@ -47,6 +57,7 @@ static void what_is_accepted(void **state)
 		assert_int_equal(got.user, want->user);
 		assert_int_equal(got.host, want->host);
 		assert_int_equal(got.guest, want->guest);
+		assert_int_equal(got.precise, want->precise);
 		vmop_event_request_deinit(&got);
 		assert_null(got.name);
 	}
@@ -64,7 +75,6 @@ static void what_is_refused_names_what_is_off(void **state)
 		{"a:-5", "'-5' is no count"},
 		{"a: 5", "' 5' is no count"},
 		{"a:5ms", "'5ms' is no count"},
-		{"a:Hz", "'Hz' is no count"},
 		{"a:0Hz", "'0Hz' is no count"},
 		{"a:0x10", "'0x10' is no count"},
 		{"a:9223372036854775808", "is no count"},
@@ -77,6 +87,9 @@ static void what_is_refused_names_what_is_off(void **state)
 		{"a:1::0:0", "KERNEL and USER are both 0"},
 		{"a:1::1:1:0:0", "HOST and GUEST are both 0"},
 		{"a:1::1:1:1:1:1", "too many fields"},
+		{"cpu/x/p", "too many fields"},
+		{"a:p:p", "'p' is no count"},
+		{"s:t:often", "'often' is no count"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct vmop_event_request got;

@@ -14,7 +14,7 @@ static struct vmop_error *resolve(const char *text, struct vmop_perf_event *ret)
 	struct vmop_error *err = vmop_event_request_parse(text, &request);
 	if (err)
 		return err;
-	err = vmop_perf_event_resolve(&request, ret);
+	err = vmop_perf_event_resolve(&request, "", ret);
 	vmop_event_request_deinit(&request);
 	return err;
 }
@@ -107,6 +107,30 @@ static void modes(void **state)
 	vmop_perf_event_deinit(&event);
 }
 
+/* opcontrol's names that no PMU of libpfm4's has here; those that it has are its own. */
+static void names_of_opcontrol(void **state)
+{
+	(void)state;
+	static const char *const table[][2] = {
+		{"llc_refs:6000:0x4f", "cache-references"},
+		{"LLC_MISSES:6000:0x41:1:1", "cache-misses"},
+		{"DTLB_MISSES", "dTLB-load-misses"},
+		{"br_miss:500:0", "branch-misses"},
+		{"BR_MISS_PRED_RETIRED", "branch-misses"},
+		{"CPU_CLK_UNHALTED:100000:0:1:1", NULL}, /* cycles, or libpfm4's own */
+		{"INST_RETIRED:100000", NULL},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct vmop_perf_event event = resolved(table[i][0]);
+		assert_int_equal(event.kind, VMOP_PERF_HARDWARE);
+		if (table[i][1]) {
+			assert_string_equal(event.name, table[i][1]);
+			assert_non_null(strstr(event.note, "stands for "));
+		}
+		vmop_perf_event_deinit(&event);
+	}
+}
+
 static void what_is_refused(void **state)
 {
 	(void)state;
@@ -124,6 +148,9 @@ static void what_is_refused(void **state)
 		{"cpu-clock:4000000000Hz", "kernel.perf_event_max_sample_rate"},
 		{"cycles:4000000000Hz", "kernel.perf_event_max_sample_rate"},
 		{"default:100003", "takes a frequency"},
+		{"DTLB_MISSES:500:0x7", "has no unit masks, so not '0x7'"},
+		{"INST_RETIRED:5999", "the lowest is 6000"},
+		{"LLC_MISSES:499", "the lowest is 500"},
 		{"cycles:6000:0x1", "'cycles' has no unit masks, so not '0x1'"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -193,6 +220,7 @@ int main(void)
 		cmocka_unit_test(names),
 		cmocka_unit_test(counts),
 		cmocka_unit_test(modes),
+		cmocka_unit_test(names_of_opcontrol),
 		cmocka_unit_test(what_is_refused),
 		cmocka_unit_test(nearness),
 #ifdef HAVE_PFM

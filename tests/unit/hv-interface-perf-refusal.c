@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +32,8 @@ static struct {
 	unsigned at_call; /* that call alone, from 1; 0: every one that refuses() */
 	unsigned n_calls;
 	struct perf_event_attr last_dummy, last_hardware;
+	unsigned types_on[8]; /* the last hardware event's type and config on each CPU */
+	uint64_t configs_on[8];
 } layer;
 
 static bool is_dummy(const struct perf_event_attr *attr)
@@ -67,6 +70,11 @@ long __wrap_syscall(long number, ...)
 	struct perf_event_attr real = *attr;
 	if (is_hardware(attr)) { /* the clock pretends to be a PMU */
 		layer.last_hardware = *attr;
+		if (cpu >= 0 && cpu < 8) {
+			layer.types_on[cpu] = attr->type;
+			layer.configs_on[cpu] = attr->config;
+		}
+		real.precise_ip = 0;
 		real.type = PERF_TYPE_SOFTWARE;
 		real.config = PERF_COUNT_SW_CPU_CLOCK;
 		real.exclude_host = real.exclude_guest = 0;
@@ -91,7 +99,7 @@ struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, b
 }
 
 /* What files under /proc and /sys say; NULL: what they really say. */
-static const char *mediated_vpmu, *max_sample_rate;
+static const char *mediated_vpmu, *max_sample_rate, *paranoid;
 
 struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
 					    size_t *ret_len_bytes);
@@ -106,6 +114,8 @@ struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, 
 		text = mediated_vpmu;
 	else if (!strcmp(path, "/proc/sys/kernel/perf_event_max_sample_rate"))
 		text = max_sample_rate;
+	else if (!strcmp(path, "/proc/sys/kernel/perf_event_paranoid"))
+		text = paranoid;
 	if (!text)
 		return __real_vmop_io_read_file(path, max_bytes, ret, ret_len_bytes);
 	*ret = strdup(text);
@@ -125,19 +135,26 @@ static int reset(void **state)
 	(void)state;
 	refuse(NULL, 0);
 	online = NULL;
-	mediated_vpmu = max_sample_rate = NULL;
+	mediated_vpmu = max_sample_rate = paranoid = NULL;
 	return 0;
 }
 
-static struct vmop_error *try_open(const char *event, struct vmop_source **ret)
+static const char *root; /* before /sys; NULL: as it is */
+
+/* events: one, or several with blanks between. */
+static struct vmop_error *try_open(const char *events, struct vmop_source **ret)
 {
-	struct vmop_event_request request;
-	struct vmop_error *err = vmop_event_request_parse(event, &request);
-	assert_null(err);
+	struct vmop_event_request requests[4];
+	char copy[256], *next = copy;
+	size_t n = 0;
+	snprintf(copy, sizeof(copy), "%s", events);
+	while (next && n < 4)
+		assert_null(vmop_event_request_parse(strsep(&next, " "), &requests[n++]));
 	const struct vmop_source_setup setup = {
-		.events = &request, .n_events = 1, .buffer_bytes = 1 << 16};
-	err = vmop_source_open(&vmop_source_perf_ops, &setup, ret);
-	vmop_event_request_deinit(&request);
+		.events = requests, .n_events = n, .buffer_bytes = 1 << 16, .root = root};
+	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, ret);
+	while (n > 0)
+		vmop_event_request_deinit(&requests[--n]);
 	return err;
 }
 
@@ -247,6 +264,19 @@ static void without_leave_it_says_what_to_do(void **state)
 	must_fail("cycles", VMOP_ERROR_CANT, "CAP_PERFMON");
 	refuse(all, ENOSYS);
 	must_fail("default", VMOP_ERROR_CANT, "no perf events");
+	static const char *const levels[][2] = {
+		{"-1\n", "it is -1, which leaves others everything"},
+		{"0\n", "it is 0, which leaves others all but raw tracepoints"},
+		{"1\n", "it is 1, which leaves others their own processes, the kernel's"},
+		{"2\n", "it is 2, which leaves others their own processes' user code alone"},
+		{"3\n", "it is 3, which leaves others nothing"},
+	};
+	refuse(all, EACCES);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		paranoid = levels[i][0];
+		must_fail("cpu-clock", VMOP_ERROR_CANT, levels[i][1]);
+		must_fail("cpu-clock", VMOP_ERROR_CANT, "kernel.perf_event_paranoid to 0 or -1");
+	}
 }
 
 /* As KVM's mediated vPMU while a guest has it. */
@@ -353,7 +383,8 @@ static void a_cpu_that_went_is_left_out(void **state)
 static bool newer_than_5_11(const struct perf_event_attr *attr, int cpu)
 {
 	(void)cpu;
-	return attr->build_id || attr->read_format & ~(uint64_t)PERF_FORMAT_TOTAL_TIME_ENABLED;
+	const uint64_t known = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return attr->build_id || attr->read_format & ~known;
 }
 
 static bool newer_than_5_0(const struct perf_event_attr *attr, int cpu)
@@ -419,11 +450,13 @@ static void any_refusal_at_any_call(void **state)
 	(void)state;
 	static const int errnos[] = {EOPNOTSUPP, EBUSY,	 ENOENT, EMFILE, ENFILE, ENOSPC, EACCES,
 				     EPERM,	 EINVAL, ENODEV, E2BIG,	 ENOMEM, EIO,	 ENOSYS};
-	static const char *const events[] = {"default", "llc-misses", "cpu-clock", "page-faults:1"};
+	static const char *const events[] = {"default",	      "llc-misses",
+					     "cpu-clock",     "page-faults:1",
+					     "instructions:pp", "cycles cpu-clock page-faults"};
 	unsigned before = n_open_files();
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++) {
 		for (size_t j = 0; j < sizeof(events) / sizeof(events[0]); j++) {
-			for (unsigned call = 1; call <= 2 * n_cpus() + 1 && call < 10; call++) {
+			for (unsigned call = 1; call <= 4 * n_cpus() + 1 && call < 16; call++) {
 				struct vmop_source *source = NULL;
 				refuse(NULL, errnos[i]);
 				layer.at_call = call;
@@ -490,6 +523,335 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	vmop_source_close(source);
 }
 
+/* Of which kind is refused, for a CPU that comes back: nothing is left open, and it is told once. */
+static void a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again(void **state)
+{
+	(void)state;
+	static const int errnos[] = {EOPNOTSUPP, EBUSY, ENOENT, EMFILE, ENOSPC, EACCES};
+	struct rlimit before, all_files;
+	if (n_cpus() < 2)
+		return; /* nothing can go */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	all_files = before;
+	all_files.rlim_cur = before.rlim_max; /* so that EMFILE is the last word */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all_files), 0);
+	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++) {
+		for (unsigned call = 1; call <= 3; call++) { /* the dummy, the first, the second */
+			char text[64] = "";
+			unsigned n_tries = 0;
+			refuse(NULL, 0);
+			online = "0-1";
+			struct vmop_source *source = must_open("cpu-clock page-faults");
+			unsigned open_files = n_open_files();
+			assert_null(vmop_source_start(source));
+			assert_null(vmop_source_check_cpus(source));
+			online = "0";
+			assert_null(vmop_source_check_cpus(source));
+			assert_cpus(source, text, "-1", 1);
+			unsigned without = n_open_files();
+			online = "0-1";
+			for (unsigned check = 0; check < 40; check++) {
+				refuse(NULL, errnos[i]);
+				layer.at_call = call;
+				struct vmop_error *err = vmop_source_check_cpus(source);
+				n_tries += layer.n_calls > 0;
+				assert_int_equal(err != NULL, check == 0);
+				if (err)
+					assert_non_null(strstr(err->message, "CPU 1 came online and "
+									     "is not sampled"));
+				vmop_error_destroy(err);
+				assert_int_equal(n_open_files(), without);
+			}
+			/* At checks 0, 1, 3, 7, 15 and 31. */
+			assert_int_equal(n_tries, 6);
+			assert_cpus(source, text, "-1", 1);
+			refuse(NULL, 0);
+			for (unsigned check = 0; check < 32; check++)
+				assert_null(vmop_source_check_cpus(source));
+			assert_cpus(source, text, "-1+1", 2);
+			assert_int_equal(n_open_files(), open_files);
+			vmop_source_close(source);
+		}
+	}
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
+static void a_cpu_that_goes_while_it_is_waited_for_is_forgotten(void **state)
+{
+	(void)state;
+	if (n_cpus() < 2)
+		return;
+	online = "0";
+	struct vmop_source *source = must_open("cpu-clock");
+	assert_null(vmop_source_start(source));
+	online = "0-1";
+	refuse(all, EBUSY);
+	struct vmop_error *err = vmop_source_check_cpus(source);
+	assert_non_null(err);
+	vmop_error_destroy(err);
+	online = "0";
+	refuse(NULL, 0);
+	layer.n_calls = 0;
+	for (unsigned check = 0; check < 8; check++)
+		assert_null(vmop_source_check_cpus(source));
+	/* The one try was before the list said that it has gone; it may have found it there. */
+	assert_true(layer.n_calls <= 2);
+	vmop_source_close(source);
+}
+
+/* Precise levels above 1 are none of this PMU's. */
+static bool more_precise_than_1(const struct perf_event_attr *attr, int cpu)
+{
+	(void)cpu;
+	return attr->precise_ip > 1;
+}
+
+static bool precise(const struct perf_event_attr *attr, int cpu)
+{
+	(void)cpu;
+	return attr->precise_ip > 0;
+}
+
+static void precision_falls_back_with_a_note(void **state)
+{
+	(void)state;
+	struct vmop_source *source = must_open("instructions:ppp:100003");
+	assert_int_equal(layer.last_hardware.precise_ip, 3);
+	assert_int_equal(layer.last_hardware.sample_period, 100003);
+	assert_event(source, 0, "instructions", NULL);
+	vmop_source_close(source);
+	refuse(more_precise_than_1, EOPNOTSUPP);
+	source = must_open("instructions:ppp");
+	assert_int_equal(layer.last_hardware.precise_ip, 1);
+	assert_event(source, 0, "instructions", "its precise level is 1");
+	vmop_source_close(source);
+	refuse(precise, EINVAL);
+	source = must_open("cycles:p");
+	assert_int_equal(layer.last_hardware.precise_ip, 0);
+	assert_event(source, 0, "cycles", "a few instructions late");
+	vmop_source_close(source);
+	refuse(all_hardware, ENOENT); /* no PMU at all */
+	source = must_open("cycles:p");
+	assert_event(source, 0, "cpu-clock", "no cycles: this machine has no PMU");
+	vmop_source_close(source);
+	refuse(NULL, 0);
+	must_fail("cpu-clock:p", VMOP_ERROR_USAGE, "'p' (precise) is for events of a PMU");
+}
+
+/* ---- a made-up /sys ---------------------------------------------------------- */
+
+static char tree[] = "/tmp/vmop-sys.XXXXXX";
+
+static void put(const char *path, const char *text)
+{
+	char command[512];
+	assert_true(snprintf(command, sizeof(command), "%s/%s", tree, path) < 512);
+	for (char *slash = command + strlen(tree) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(command, 0755);
+		*slash = '/';
+	}
+	FILE *file = fopen(command, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+#define DEVICES "sys/bus/event_source/devices/"
+
+/* CPU 0 is of the one kind, CPU 1 of the other. */
+static int make_hybrid(void **state)
+{
+	reset(state);
+	strcpy(tree, "/tmp/vmop-sys.XXXXXX");
+	assert_non_null(mkdtemp(tree));
+	put(DEVICES "cpu_core/type", "4\n");
+	put(DEVICES "cpu_core/cpus", "0\n");
+	put(DEVICES "cpu_core/format/event", "config:0-7\n");
+	put(DEVICES "cpu_core/format/umask", "config:8-15,40-47\n");
+	put(DEVICES "cpu_core/format/any", "config:21\n");
+	put(DEVICES "cpu_core/format/ldlat", "config1:0-15\n");
+	put(DEVICES "cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
+	put(DEVICES "cpu_core/events/mem-loads.scale", "1\n");
+	put(DEVICES "cpu_core/events/circle", "circle\n");
+	put(DEVICES "cpu_atom/type", "10\n");
+	put(DEVICES "cpu_atom/cpus", "1-7\n");
+	put(DEVICES "ibs_op/type", "11\n");
+	put(DEVICES "ibs_op/format/cnt_ctl", "config:19\n");
+	put(DEVICES "uncore/type", "12\n");
+	put(DEVICES "uncore/cpumask", "1\n");
+	put(DEVICES "far/type", "13\n");
+	put(DEVICES "far/cpus", "7000\n");
+	put(DEVICES "arm_spe_0/type", "14\n");
+	put("sys/kernel/tracing/events/sched/sched_switch/id", "316\n");
+	put("sys/kernel/tracing/events/ftrace/print/format", "\n");
+	root = tree;
+	return 0;
+}
+
+static int remove_tree(void **state)
+{
+	char command[64];
+	(void)state;
+	root = NULL;
+	snprintf(command, sizeof(command), "rm -rf %s", tree);
+	return system(command);
+}
+
+static void assert_on(unsigned cpu, uint32_t type, uint64_t config)
+{
+	assert_int_equal(layer.types_on[cpu], type);
+	assert_int_equal(layer.configs_on[cpu], config);
+}
+
+static void a_hybrid_machine_counts_on_each_of_its_pmus(void **state)
+{
+	(void)state;
+	if (n_cpus() < 2)
+		return;
+	online = "0-1";
+	struct vmop_source *source = must_open("instructions");
+	assert_on(0, PERF_TYPE_HARDWARE, 1 | UINT64_C(4) << 32);
+	assert_on(1, PERF_TYPE_HARDWARE, 1 | UINT64_C(10) << 32);
+	vmop_source_close(source);
+	source = must_open("LLC-loads");
+	assert_on(1, PERF_TYPE_HW_CACHE, 2 | UINT64_C(10) << 32);
+	vmop_source_close(source);
+	source = must_open("r1c2");
+	assert_on(0, 4, 0x1c2);
+	assert_on(1, 10, 0x1c2);
+	vmop_source_close(source);
+	refuse(all_hardware, ENOENT); /* the clock that stands in is on all CPUs */
+	source = must_open("cycles");
+	assert_event(source, 0, "cpu-clock", "no cycles");
+	assert_null(vmop_source_start(source));
+	assert_null(vmop_source_stop(source));
+	vmop_source_close(source);
+}
+
+static void a_pmu_is_opened_on_its_own_cpus_alone(void **state)
+{
+	(void)state;
+	if (n_cpus() < 2)
+		return;
+	online = "0-1";
+	struct vmop_source *source = must_open("cpu_core/event=0x3c,umask=0x1fe,any/:100003 cpu-clock");
+	assert_on(0, 4, 0x3c | 0xfe << 8 | UINT64_C(1) << 40 | 1 << 21);
+	assert_on(1, 0, 0);
+	assert_null(vmop_source_start(source));
+	assert_null(vmop_source_check_cpus(source));
+	assert_int_equal(vmop_source_event(source, 0)->period_events, 100003);
+	assert_null(vmop_source_stop(source));
+	vmop_source_close(source);
+	reset(NULL);
+	online = "0-1";
+	source = must_open("cpu_core/mem-loads/:p:2000");
+	assert_on(0, 4, 0x1cd);
+	assert_int_equal(layer.last_hardware.config1, 3);
+	assert_int_equal(layer.last_hardware.precise_ip, 1);
+	vmop_source_close(source);
+	source = must_open("ibs_op/cnt_ctl=1/");
+	assert_on(0, 11, 1 << 19);
+	assert_on(1, 11, 1 << 19);
+	vmop_source_close(source);
+	source = must_open("ibs_op//");
+	assert_on(1, 11, 0);
+	vmop_source_close(source);
+	source = must_open("uncore/config=0x10,config1=7/");
+	assert_on(1, 12, 0x10);
+	assert_int_equal(layer.last_hardware.config1, 7);
+	vmop_source_close(source);
+	must_fail("far/config=1/", VMOP_ERROR_CANT, "its PMU has no CPU that is online");
+}
+
+static void what_pmus_refuse(void **state)
+{
+	(void)state;
+	static const char *const table[][2] = {
+		{"nopmu/config=1/", "no PMU 'nopmu'; it has: arm_spe_0, cpu_atom, cpu_core, far"},
+		{"cpu_core/nonsense/", "neither a field nor an event 'nonsense': fields: config, "
+				       "config1, config2, any, event, ldlat, umask; events: circle"},
+		{"cpu_core/event=x/", "'x' of 'event=x' is no number"},
+		{"cpu_core/event=0x100/", "the value of 'event=0x100' does not fit its field "
+					  "(config:0-7)"},
+		{"cpu_core/circle/", "neither a field nor an event 'circle'"},
+		{"cpu_core/event=1", "it is PMU/TERM,.../"},
+		{"cpu_core/../", "neither a field nor an event '..'"},
+		{"cpu_core/event=1/:499", "the lowest is 500"},
+		{"cpu_core/mem-loads/::0x1", "has no unit masks"},
+		{"arm_spe_0/config=1/", "hands out traces (AUX), no samples"},
+		{"sched:no_such", "there is no such tracepoint, and 'no_such' is no count"},
+		{"cycles:often", "'often' is no count"},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		must_fail(table[i][0], VMOP_ERROR_USAGE, table[i][1]);
+}
+
+static void tracepoints_go_by_their_number(void **state)
+{
+	(void)state;
+	struct vmop_source *source = must_open("sched:sched_switch:7");
+	assert_int_equal(layer.last_hardware.type, PERF_TYPE_TRACEPOINT);
+	assert_int_equal(layer.last_hardware.config, 316);
+	assert_event(source, 0, "sched:sched_switch", NULL);
+	assert_int_equal(vmop_source_event(source, 0)->period_events, 7);
+	vmop_source_close(source);
+	refuse(all_hardware, EACCES);
+	must_fail("sched:sched_switch", VMOP_ERROR_CANT, "kernel.perf_event_paranoid to -1 (it is");
+	put("sys/kernel/tracing/events/sched/sched_switch/id", "many\n");
+	must_fail("sched:sched_switch", VMOP_ERROR_CORRUPT, "'many' is no number");
+	char command[128];
+	snprintf(command, sizeof(command), "rm -r %s/sys/kernel", tree);
+	assert_int_equal(system(command), 0);
+	must_fail("sched:sched_switch", VMOP_ERROR_CANT, "mount -t tracefs");
+}
+
+/* ---- events that share counters ------------------------------------------------ */
+
+static unsigned running_percent; /* of hardware events, which the clock pretends; 0: as it is */
+
+ssize_t __wrap_read(int fd, void *buf, size_t len_bytes);
+ssize_t __real_read(int fd, void *buf, size_t len_bytes);
+
+/* What perf_event_open's read_format lays out: count, enabled, running, lost. */
+ssize_t __wrap_read(int fd, void *buf, size_t len_bytes)
+{
+	ssize_t len = __real_read(fd, buf, len_bytes);
+	uint64_t *words = buf;
+	if (running_percent && len == 32)
+		words[2] = words[1] / 100 * running_percent;
+	return len;
+}
+
+static void events_that_share_counters_are_told_of(void **state)
+{
+	(void)state;
+	struct vmop_source *source = must_open("cycles instructions");
+	assert_null(vmop_source_start(source));
+	struct timespec moment = {.tv_nsec = 20000000};
+	nanosleep(&moment, NULL);
+	assert_null(vmop_source_check_cpus(source));
+	const struct vmop_event_info *info = vmop_source_event(source, 1);
+	assert_true(info->enabled_ns >= 20000000);
+	assert_null(info->note);
+	running_percent = 25;
+	for (unsigned check = 0; check < 8; check++) /* the times are looked at now and then */
+		assert_null(vmop_source_check_cpus(source));
+	running_percent = 0;
+	assert_non_null(info->note);
+	assert_non_null(strstr(info->note, "25.0 % of the time, scale x4.00"));
+	assert_true(info->running_ns < info->enabled_ns / 3);
+	vmop_source_close(source);
+	refuse(all_hardware, ENOENT);
+	source = must_open("cycles"); /* the clock takes no counter; its note stays */
+	running_percent = 25;
+	assert_null(vmop_source_start(source));
+	assert_null(vmop_source_check_cpus(source));
+	running_percent = 0;
+	assert_null(strstr(vmop_source_event(source, 0)->note, "multiplexed"));
+	vmop_source_close(source);
+}
+
 static int may_sample(void **state)
 {
 	(void)state;
@@ -520,6 +882,17 @@ int main(void)
 		TEST(a_soft_limit_on_open_files_is_raised),
 		TEST(any_refusal_at_any_call),
 		TEST(cpus_that_come_and_go_are_followed),
+		TEST(a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again),
+		TEST(a_cpu_that_goes_while_it_is_waited_for_is_forgotten),
+		TEST(precision_falls_back_with_a_note),
+		cmocka_unit_test_setup_teardown(a_hybrid_machine_counts_on_each_of_its_pmus,
+						make_hybrid, remove_tree),
+		cmocka_unit_test_setup_teardown(a_pmu_is_opened_on_its_own_cpus_alone, make_hybrid,
+						remove_tree),
+		cmocka_unit_test_setup_teardown(what_pmus_refuse, make_hybrid, remove_tree),
+		cmocka_unit_test_setup_teardown(tracepoints_go_by_their_number, make_hybrid,
+						remove_tree),
+		TEST(events_that_share_counters_are_told_of),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);
 }
