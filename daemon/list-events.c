@@ -49,10 +49,10 @@ static unsigned terminal_columns(void)
 	return 80;
 }
 
-/* Broken at blanks so that it keeps right of the column at which it begins. */
-static void put_text(const struct listing *listing, unsigned left, const char *text)
+/* Broken at blanks so that it keeps right of the left column; it begins at column. */
+static void put_text(const struct listing *listing, unsigned left, unsigned column,
+		     const char *text)
 {
-	unsigned column = left;
 	while (*text) {
 		size_t blanks = strspn(text, " "), len = strcspn(text + blanks, " ");
 		if (column > left && column + blanks + len > listing->columns) {
@@ -87,8 +87,8 @@ static void put_row(const struct listing *listing, const char *name, const char 
 		printf(" %*s\n", COUNT_WIDTH, count);
 		return;
 	}
-	printf(" %*s  ", COUNT_WIDTH, count);
-	put_text(listing, TEXT_COLUMN, description);
+	used = printf(" %*s  ", COUNT_WIDTH, count);
+	put_text(listing, TEXT_COLUMN, 2 + NAME_WIDTH + (unsigned)used, description);
 }
 
 static void put_entry(struct listing *listing, const struct vmop_event_entry *entry)
@@ -123,19 +123,19 @@ static void put_summary(const struct listing *listing, const struct vmop_error *
 	if (listing->all)
 		puts("A '-' where the lowest count stands: this machine can't sample it.");
 	if (n_pmu == n_lacking)
-		put_text(listing, 0,
+		put_text(listing, 0, 0,
 			 "This machine has no PMU for hardware events: cpu-clock stands in for "
 			 "cycles.");
 	else if (n_lacking && !listing->all)
-		put_text(listing, 0, "--verbose also lists what this machine's PMU lacks.");
+		put_text(listing, 0, 0, "--verbose also lists what this machine's PMU lacks.");
 	if (no_tracepoints)
-		put_text(listing, 0, no_tracepoints->message);
+		put_text(listing, 0, 0, no_tracepoints->message);
 	else if (!listing->all)
 		printf("Tracepoints: %u, SYSTEM:NAME each; --verbose lists them.\n",
 		       listing->n[VMOP_EVENTS_TRACEPOINT]);
-	put_text(listing, 0, "Raw events: rNNN, the PMU's own number in hexadecimal.");
+	put_text(listing, 0, 0, "Raw events: rNNN, the PMU's own number in hexadecimal.");
 	printf("default: %s\n", listing->has_cycles ? "cycles" : "cpu-clock");
-	put_text(listing, 0,
+	put_text(listing, 0, 0,
 		 "Each is followed by a count between samples or a frequency: "
 		 "--event=NAME:COUNT, --event=NAME:4000Hz; vmop-events(7) has the rest.");
 }

@@ -2,6 +2,8 @@
 #include "daemon/profiler.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -82,6 +84,30 @@ static struct vmop_error *put_events(struct vmop_profiler *profiler)
 			return err;
 	}
 	return NULL;
+}
+
+static struct vmop_error *put_time(struct vmop_profiler *profiler, size_t event, const char *what,
+				   uint64_t time_ns)
+{
+	char name[48], text[24];
+	snprintf(name, sizeof(name), "event-%zu-%s", event, what);
+	snprintf(text, sizeof(text), "%" PRIu64, time_ns);
+	return vmop_db_put_info(profiler->db, name, text);
+}
+
+struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler)
+{
+	struct vmop_source *source = profiler->source;
+	struct vmop_error *err = put_events(profiler);
+	for (size_t i = 0; !err && i < vmop_source_n_events(source); i++) {
+		const struct vmop_event_info *info = vmop_source_event(source, i);
+		if (!vmop_event_is_multiplexed(info))
+			continue;
+		err = put_time(profiler, i, "enabled_ns", info->enabled_ns);
+		if (!err)
+			err = put_time(profiler, i, "running_ns", info->running_ns);
+	}
+	return err;
 }
 
 /* The kernel's and its modules' symbols, which can't be had later, and the rows they hang on. */

@@ -99,6 +99,12 @@ bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler);
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns);
 
+/*
+ * Stores the source's events once more, with what has been learnt of them: notes, and the times
+ * of those that share counters, as info pairs "event-ID-enabled_ns" and "event-ID-running_ns".
+ */
+struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler);
+
 /* The next flush is the last: nothing is held back for later any more. */
 void vmop_profiler_end(struct vmop_profiler *profiler);
 

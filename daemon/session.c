@@ -30,6 +30,9 @@ static const uint64_t settle_ns = 2000000;
 static const uint64_t roll_up_every_ns = 10 * (uint64_t)1000000000;
 static const unsigned roll_up_budget = 4;
 
+/* How often what is learnt of the events themselves is stored. */
+static const uint64_t store_events_every_ns = 10 * (uint64_t)1000000000;
+
 struct vmop_session {
 	struct vmop_setup setup;
 	const struct vmop_source_ops *source_ops;
@@ -49,7 +52,7 @@ struct vmop_session {
 	uint64_t start_realtime_ns, start_monotonic_ns; /* of this file */
 	uint64_t interval_monotonic_ns;			/* when the open interval began */
 	uint64_t end_monotonic_ns;			/* 0: no end is set */
-	uint64_t rolled_up_ns;
+	uint64_t rolled_up_ns, events_stored_ns;
 	bool is_replay;
 	struct vmop_error *replay_error; /* what ended it before its end */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* in the records' time; 0: none came yet */
@@ -57,6 +60,7 @@ struct vmop_session {
 	uint64_t failures;
 	char *last_failure;
 	bool is_failing;
+	bool told_throttled;
 };
 
 static uint64_t clock_ns(clockid_t clock)
@@ -85,6 +89,34 @@ static void note_success(struct vmop_session *session)
 	if (session->is_failing)
 		vmop_log_notice("%s: can be written again", session->path);
 	session->is_failing = false;
+}
+
+/* Once a session: how often it happens is in --status and in the session's losses. */
+static void tell_throttled(struct vmop_session *session)
+{
+	struct vmop_source_stats stats;
+	vmop_source_stats(session->source, &stats);
+	if (session->told_throttled || stats.throttles <= session->at_file_start.throttles)
+		return;
+	session->told_throttled = true;
+	vmop_log_warning("the kernel holds back an event that comes too often: it is missing from "
+			 "a part of the samples; give a higher count or a lower frequency (sysctl "
+			 "kernel.perf_event_max_sample_rate is the limit)");
+}
+
+/* Events that share counters: how far their counts are from the whole is known by and by. */
+static void store_events(struct vmop_session *session, uint64_t now_monotonic)
+{
+	if (session->is_failing ||
+	    now_monotonic - session->events_stored_ns < store_events_every_ns)
+		return;
+	session->events_stored_ns = now_monotonic;
+	for (size_t i = 0; i < vmop_source_n_events(session->source); i++) {
+		if (!vmop_event_is_multiplexed(vmop_source_event(session->source, i)))
+			continue;
+		note_failure(session, vmop_profiler_store_events(session->profiler));
+		return;
+	}
 }
 
 /* ---- intervals ------------------------------------------------------------- */
@@ -148,6 +180,8 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 		note_failure(session, err);
 	else
 		note_success(session);
+	tell_throttled(session);
+	store_events(session, now);
 	roll_up(session, now);
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
@@ -174,6 +208,7 @@ static void replay_flush(struct vmop_session *session, uint64_t record_ns)
 		err = vmop_profiler_flush(session->profiler, start,
 					  record_ns - session->replay_flushed_ns);
 	session->replay_flushed_ns = record_ns;
+	tell_throttled(session);
 	note_failure(session, err);
 }
 
@@ -292,6 +327,8 @@ static struct vmop_error *finish_file(struct vmop_session *session)
 	struct vmop_error *err = NULL;
 	if (session->profiler)
 		vmop_profiler_end(session->profiler);
+	if (session->profiler)
+		store_events(session, UINT64_MAX);
 	if (session->profiler && session->is_replay && session->replay_begun_ns)
 		replay_flush(session, session->replay_flushed_ns + 1);
 	else if (session->profiler)

@@ -119,6 +119,9 @@ static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_per
 		if (!vmop_perf_event_attr_on(&plan->events[i], cpu->cpu, &attr))
 			continue;
 		set_layout(&attr, plan);
+		cpu->fixed_weights[i] = vmop_perf_event_fixed_weight(&plan->events[i]);
+		if (cpu->fixed_weights[i])
+			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
 		int fd = open_event(&attr, cpu->cpu);
 		if (fd < 0)
 			return refused(refusal, i, plan->events[i].name, cpu->cpu);
@@ -144,6 +147,7 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		.has_identifier = plan->n_events > 1,
 		.ids = cpu->ids,
 		.wanted = plan->wanted,
+		.fixed_weights = cpu->fixed_weights,
 		.n_events = plan->n_events,
 		.cpu = cpu->cpu,
 	};
@@ -162,8 +166,10 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 	new->dummy_fd = -1;
 	new->fds = calloc(plan->n_events, sizeof(*new->fds));
 	new->ids = calloc(plan->n_events, sizeof(*new->ids));
-	struct vmop_error *err =
-		new->fds &&new->ids ? open_all(new, plan, refusal) : &vmop_error_no_memory;
+	new->fixed_weights = calloc(plan->n_events, sizeof(*new->fixed_weights));
+	struct vmop_error *err = &vmop_error_no_memory;
+	if (new->fds && new->ids && new->fixed_weights)
+		err = open_all(new, plan, refusal);
 	if (!err) {
 		*ret = new;
 		return NULL;
@@ -186,6 +192,7 @@ void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
 		close(cpu->dummy_fd);
 	free(cpu->fds);
 	free(cpu->ids);
+	free(cpu->fixed_weights);
 	free(cpu);
 }
 

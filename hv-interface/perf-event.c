@@ -294,7 +294,10 @@ static struct vmop_error *resolve_name(const struct vmop_event_request *request,
 		return resolve_pfm(request, event, ret_min);
 	}
 	event->name = strdup(text);
-	return event->name ? no_unit_mask(request, 0) : &vmop_error_no_memory;
+	/* LLC_MISSES:6000:0x41 is good opcontrol. */
+	const struct vmop_perf_alias *alias = vmop_perf_alias_find(text);
+	return event->name ? no_unit_mask(request, alias ? alias->unit_mask : 0) :
+			     &vmop_error_no_memory;
 }
 
 static struct vmop_error *add_part(struct vmop_perf_event *event, const struct vmop_perf_pmu *pmu,
@@ -484,6 +487,12 @@ void vmop_perf_event_set_modes(struct vmop_perf_event *event)
 	/* Keeps a guest's user samples, in spite of its name; the rest is left to the source. */
 	attr->exclude_user = !event->user;
 	attr->exclude_kernel = !event->kernel && !event->guest;
+}
+
+uint64_t vmop_perf_event_fixed_weight(const struct vmop_perf_event *event)
+{
+	bool is_counted = event->kind == VMOP_PERF_SOFTWARE && !event->attr.freq;
+	return is_counted ? event->attr.sample_period : 0;
 }
 
 uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event)

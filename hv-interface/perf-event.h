@@ -87,6 +87,13 @@ uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
 bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
 			     struct perf_event_attr *ret);
 
+/*
+ * What each sample stands for, where the kernel's word on it must not be asked for, else 0: with
+ * PERF_SAMPLE_PERIOD an event that the kernel counts gets a sample for every count, whatever its
+ * period (perf_swevent_event in kernel/events/core.c).
+ */
+uint64_t vmop_perf_event_fixed_weight(const struct vmop_perf_event *event);
+
 /* The lowest count of a PMU's own event, as far as its name tells how often it happens. */
 uint64_t vmop_perf_lowest_by_name(const char *name);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf-record.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "hv-interface/perf-event.h"
@@ -19,7 +20,7 @@ struct sample {
 	uint32_t pid, tid;
 	uint64_t time;
 	uint32_t cpu, reserved;
-	uint64_t period;
+	uint64_t period; /* not where the event's weight is fixed */
 };
 
 /* sample_id, at the end of every other record; an identifier may follow. */
@@ -118,7 +119,7 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 					    struct vmop_record *ret)
 {
 	const uint8_t *body = (const uint8_t *)(header + 1);
-	size_t need = sizeof(*header) + sizeof(struct sample);
+	size_t need = sizeof(*header) + offsetof(struct sample, period);
 	uint16_t event = 0;
 	if (decoder->has_identifier) {
 		need += sizeof(uint64_t);
@@ -126,9 +127,12 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 			return VMOP_PERF_MALFORMED;
 		event = event_of(decoder, *(const uint64_t *)body);
 		body += sizeof(uint64_t);
-	} else if (header->size < need) {
-		return VMOP_PERF_MALFORMED;
 	}
+	uint64_t weight_events = decoder->fixed_weights ? decoder->fixed_weights[event] : 0;
+	if (!weight_events)
+		need += sizeof(uint64_t);
+	if (header->size < need)
+		return VMOP_PERF_MALFORMED;
 	const struct sample *sample = (const void *)body;
 	uint16_t flags = mode_flags(header->misc);
 	if (decoder->wanted[event] != 0xf && !is_wanted(decoder->wanted[event], flags, sample->ip))
@@ -140,7 +144,7 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	ret->time_ns = sample->time;
 	ret->sample = (struct vmop_sample){
 		.ip = sample->ip,
-		.weight_events = sample->period,
+		.weight_events = weight_events ? weight_events : sample->period,
 		.pid = sample->pid,
 		.tid = sample->tid,
 		.cpu = sample->cpu,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The kernel's records -> vmop's.  All events of the source have one fixed
- * layout (VMOP_PERF_SAMPLE_TYPE, sample_id_all), so that a sample is decoded by
- * loads at known offsets; everything else is decoded with bounds on what the
+ * layout (VMOP_PERF_SAMPLE_TYPE, sample_id_all; the period is its last and left
+ * out where it is always the same), so that a sample is decoded by loads at
+ * known offsets; everything else is decoded with bounds on what the
  * record's own size allows.
  */
 #ifndef VMOP_HV_INTERFACE_PERF_RECORD_H
@@ -22,6 +23,11 @@
 struct vmop_perf_decoder {
 	bool has_identifier;   /* PERF_SAMPLE_IDENTIFIER too: there is more than one event */
 	const uint64_t *ids;   /* the kernel's ids of the events on this CPU, in their order */
+	/*
+	 * For each event what a sample stands for, which then carries no PERF_SAMPLE_PERIOD; 0:
+	 * it does.  NULL: they all do.
+	 */
+	const uint64_t *fixed_weights;
 	const uint8_t *wanted; /* for each event, vmop_perf_event_wanted_classes() */
 	size_t n_events;
 	uint32_t cpu;

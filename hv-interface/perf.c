@@ -302,12 +302,54 @@ static struct vmop_error *perf_open(const struct vmop_source_setup *setup, struc
 	return NULL;
 }
 
+/* "multiplexed: ...", behind what the plan's note says. */
+static void note_multiplexed(struct perf_source *perf, size_t i)
+{
+	struct vmop_event_info *info = &perf->infos[i];
+	const char *planned = perf->plan.events[i].note;
+	double share = (double)info->running_ns / (double)info->enabled_ns;
+	char *note;
+	char scale[48] = "never";
+	if (info->running_ns)
+		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
+			 1 / share);
+	if (asprintf(&note, "%s%smultiplexed, for it shares its counters with other events: counted %s",
+		     planned ? planned : "", planned ? "; " : "", scale) < 0)
+		return; /* the numbers are there all the same */
+	free(perf->notes[i]);
+	info->note = perf->notes[i] = note;
+}
+
+/* Whether events had to share counters, and how much of the time each had one. */
+static void look_at_times(struct perf_source *perf)
+{
+	for (size_t i = 0; i < perf->plan.n_events; i++) {
+		struct vmop_event_info *info = &perf->infos[i];
+		struct event_times sum = perf->gone_times[i];
+		if (perf->plan.events[i].kind != VMOP_PERF_HARDWARE)
+			continue; /* those take no counter */
+		for (size_t j = 0; j < perf->n_cpus; j++) {
+			uint64_t enabled_ns, running_ns;
+			if (!vmop_perf_cpu_times(perf->cpus[j], i, perf->plan.missing, &enabled_ns,
+						 &running_ns))
+				continue;
+			sum.enabled_ns += enabled_ns;
+			sum.running_ns += running_ns;
+		}
+		info->enabled_ns = sum.enabled_ns;
+		info->running_ns = sum.running_ns;
+		if (vmop_event_is_multiplexed(info))
+			note_multiplexed(perf, i);
+	}
+}
+
 static struct vmop_error *perf_stop(struct vmop_source *source)
 {
 	struct perf_source *perf = to_perf(source);
 	perf->is_started = false;
 	for (size_t i = 0; i < perf->n_cpus; i++)
 		vmop_perf_cpu_disable(perf->cpus[i]);
+	look_at_times(perf);
 	return NULL;
 }
 
@@ -531,48 +573,6 @@ static struct vmop_error *revive(struct perf_source *perf)
 	return err;
 }
 
-/* "multiplexed: ...", behind what the plan's note says. */
-static void note_multiplexed(struct perf_source *perf, size_t i)
-{
-	struct vmop_event_info *info = &perf->infos[i];
-	const char *planned = perf->plan.events[i].note;
-	double share = (double)info->running_ns / (double)info->enabled_ns;
-	char *note;
-	char scale[48] = "never";
-	if (info->running_ns)
-		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
-			 1 / share);
-	if (asprintf(&note, "%s%smultiplexed, for it shares its counters with other events: counted %s",
-		     planned ? planned : "", planned ? "; " : "", scale) < 0)
-		return; /* the numbers are there all the same */
-	free(perf->notes[i]);
-	info->note = perf->notes[i] = note;
-}
-
-/* Whether events had to share counters, and how much of the time each had one. */
-static void look_at_times(struct perf_source *perf)
-{
-	for (size_t i = 0; i < perf->plan.n_events; i++) {
-		struct vmop_event_info *info = &perf->infos[i];
-		struct event_times sum = perf->gone_times[i];
-		if (perf->plan.events[i].kind != VMOP_PERF_HARDWARE)
-			continue; /* those take no counter */
-		for (size_t j = 0; j < perf->n_cpus; j++) {
-			uint64_t enabled_ns, running_ns;
-			if (!vmop_perf_cpu_times(perf->cpus[j], i, perf->plan.missing, &enabled_ns,
-						 &running_ns))
-				continue;
-			sum.enabled_ns += enabled_ns;
-			sum.running_ns += running_ns;
-		}
-		info->enabled_ns = sum.enabled_ns;
-		info->running_ns = sum.running_ns;
-		/* Switching an event on and off takes a moment that is nobody else's. */
-		if (sum.running_ns < sum.enabled_ns - sum.enabled_ns / 200)
-			note_multiplexed(perf, i);
-	}
-}
-
 /* Said once: what to do about it is the operator's to decide. */
 static struct vmop_error *tell_blocking(struct perf_source *perf)
 {
@@ -590,7 +590,7 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 	struct perf_source *perf = to_perf(source);
 	_cleanup_(vmop_cpus_deinit) struct vmop_cpus online = {0};
 	bool changed;
-	if (perf->checks++ % CHECKS_PER_LOOK == 0 || !perf->is_started)
+	if (perf->checks++ % CHECKS_PER_LOOK == 0)
 		look_at_times(perf);
 	struct vmop_error *err = vmop_cpus_watch_check(perf->watch, &changed, &online);
 	if (!err)

@@ -40,13 +40,19 @@ struct vmop_event_info {
 	uint64_t period_events, frequency_hz;
 	const char *note;	/* NULL, or one line: what was asked for, what is done, why */
 	/*
-	 * How long it was to count and how long it did, over all CPUs, as of the last
-	 * vmop_source_check_cpus.  Fewer counters than events are shared out in turn: then running
+	 * How long it was to count and how long it did, over all CPUs, as of one of the last
+	 * vmop_source_check_cpus or a stop.  Fewer counters than events are shared out in turn: then running
 	 * is less, the note says so, and weights times enabled/running are the estimate of what
 	 * there was.  0, 0: not known.
 	 */
 	uint64_t enabled_ns, running_ns;
 };
+
+/* Switching an event on and off takes a moment that is nobody else's: less than this is noise. */
+static inline bool vmop_event_is_multiplexed(const struct vmop_event_info *info)
+{
+	return info->running_ns < info->enabled_ns - info->enabled_ns / 200;
+}
 
 struct vmop_source_setup {
 	const struct vmop_event_request *events; /* none: "default" */
@@ -144,7 +150,7 @@ int vmop_source_poll_fd(const struct vmop_source *source);
  * To be called every second or so: follows CPUs that come and go.  An error is one line for
  * the operator (a new CPU can't be sampled, VMs can't start because of an event); the source
  * goes on as well as it can, tries again later, and doesn't say the same again.  Every few
- * calls, and at any after a stop, brings the events' times up to date.
+ * calls, as at a stop, the events' times are brought up to date.
  */
 struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
 

@@ -44,13 +44,23 @@ static struct vmop_error *list_add(struct vmop_setup_list *list, const char *key
 	return NULL;
 }
 
+/* Up to the next comma; an event's between slashes, "cpu/event=1,umask=2/", is no end. */
+static size_t element_len(const char *key, const char *text)
+{
+	size_t len = strcspn(text, ",");
+	if (strcmp(key, "event") != 0)
+		return len;
+	const char *slash = memchr(text, '/', len);
+	const char *end = slash ? strchr(slash + 1, '/') : NULL;
+	return end ? (size_t)(end - text) + strcspn(end, ",") : len;
+}
+
 /* Splits at commas; blanks around an element go. */
 static struct vmop_error *list_add_all(struct vmop_setup_list *list, const char *key,
 				       const char *value, bool may_be_empty)
 {
 	for (const char *at = value;; at++) {
-		size_t len = strcspn(at, ",");
-		const char *end = at + len, *next = end;
+		const char *end = at + element_len(key, at), *next = end;
 		while (at < end && isblank((unsigned char)*at))
 			at++;
 		while (end > at && isblank((unsigned char)end[-1]))

@@ -18,6 +18,8 @@ refuse 2 "--event goes with" control --dump --event=cpu-clock
 refuse 2 "--session-dir goes with" control --stop --session-dir="$sessions"
 refuse 2 "--duration goes with" control --stop --duration=1s
 refuse 2 "--json goes with" control --stop --json
+refuse 2 "--event goes with" control --list-events --event=cpu-clock
+refuse 2 "--json goes with --list-events" "$vmopd" --json
 refuse 2 "'soon' is not a time such as 10s" control --start --duration=soon
 refuse 2 "'0' is not a time" control --start --duration=0
 refuse 2 "--run needs a command" control --run
@@ -26,8 +28,8 @@ refuse 2 "session name 'current'" control --save=current
 refuse 2 "none, lib, kernel, thread, cpu, all" control --setup --separate=threads
 refuse 2 "has an empty element" control --setup --event=a,,b
 refuse 2 "no event 'nonsense'" control --start --event=nonsense
-refuse 2 "x:y" control --setup --event=x:y
-refuse 2 "x:y" control --start --event=x:y
+refuse 2 "x:5y" control --setup --event=x:5y
+refuse 2 "x:5y" control --start --event=x:5y
 refuse 2 "$work/none: No such file" control --setup --vmlinux="$work/none"
 refuse 2 "$work/none: No such file" control --setup --passive-domains=a --passive-images="$work/none"
 refuse 2 "0 named passive domain(s)" control --setup --passive-images="$work/System.map"

@@ -128,6 +128,24 @@ static void samples(void **state)
 	assert_int_equal(decode(&two).sample.event, 0);
 }
 
+/* An event that the kernel counts, by a period: its samples end where others have theirs. */
+static void samples_of_a_fixed_weight(void **state)
+{
+	(void)state;
+	static const uint64_t weights[] = {0, 10};
+	struct vmop_perf_decoder mixed = two;
+	mixed.fixed_weights = weights;
+	make_sample(&mixed, PERF_RECORD_MISC_USER, 1002, 0x401000);
+	made.header.size -= 8;
+	struct vmop_record record = decode(&mixed);
+	assert_int_equal(record.sample.event, 1);
+	assert_true(record.sample.weight_events == 10);
+	all_shorter_ones_are_malformed(&mixed);
+	make_sample(&mixed, PERF_RECORD_MISC_USER, 1001, 0x401000);
+	assert_true(decode(&mixed).sample.weight_events == 1000003);
+	all_shorter_ones_are_malformed(&mixed);
+}
+
 static void modes(void **state)
 {
 	(void)state;
@@ -382,6 +400,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples),
+		cmocka_unit_test(samples_of_a_fixed_weight),
 		cmocka_unit_test(modes),
 		cmocka_unit_test(modes_not_wanted_are_left_out),
 		cmocka_unit_test(mappings),

@@ -257,6 +257,87 @@ static void a_ring_that_fills_wakes_its_owner(void **state)
 	vmop_source_close(source);
 }
 
+/* Samples and weights of the child by event and mode. */
+struct by_event {
+	pid_t child;
+	uint64_t samples[3], user[3], kernel[3], weight_events[3];
+};
+
+static void look_by_event(void *arg, const struct vmop_record *record)
+{
+	struct by_event *seen = arg;
+	if (record->type != VMOP_RECORD_SAMPLE || record->sample.pid != (uint32_t)seen->child)
+		return;
+	assert_in_range(record->sample.event, 0, 2);
+	seen->samples[record->sample.event]++;
+	seen->weight_events[record->sample.event] += record->sample.weight_events;
+	seen->user[record->sample.event] += (record->sample.flags & VMOP_SAMPLE_USER) != 0;
+	seen->kernel[record->sample.event] += (record->sample.flags & VMOP_SAMPLE_KERNEL) != 0;
+}
+
+enum { TOUCHED_PAGES = 3000, NAPS = 100 };
+
+/* Burns a CPU, touches pages, and gives its CPU up. */
+static pid_t busy_child(void)
+{
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child > 0)
+		return child;
+	const struct timespec nap = {.tv_nsec = 1000000};
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	char *memory = mmap(NULL, TOUCHED_PAGES * page_bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		_exit(1);
+	madvise(memory, TOUCHED_PAGES * page_bytes, MADV_NOHUGEPAGE);
+	burn(200);
+	for (size_t i = 0; i < TOUCHED_PAGES; i++)
+		memory[i * page_bytes] = 1;
+	for (unsigned i = 0; i < NAPS; i++)
+		nanosleep(&nap, NULL);
+	_exit(0);
+}
+
+static void several_events_each_with_its_own_count_and_modes(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"cpu-clock:500Hz::0:1", "page-faults:10::0:1",
+					    "context-switches:1::1:0"};
+	struct vmop_event_request requests[3];
+	for (size_t i = 0; i < 3; i++)
+		assert_null(vmop_event_request_parse(texts[i], &requests[i]));
+	const struct vmop_source_setup setup = {.events = requests, .n_events = 3};
+	struct vmop_source *source;
+	struct vmop_error *err = vmop_source_open(vmop_source_find("perf"), &setup, &source);
+	if (err)
+		fail_msg("%s", err->message);
+	for (size_t i = 0; i < 3; i++)
+		vmop_event_request_deinit(&requests[i]);
+	assert_int_equal(vmop_source_n_events(source), 3);
+	assert_int_equal(vmop_source_event(source, 0)->period_events, 2000000);
+	assert_int_equal(vmop_source_event(source, 1)->period_events, 10);
+	assert_null(vmop_source_start(source));
+	struct by_event seen = {.child = busy_child()};
+	wait_for(seen.child);
+	assert_null(vmop_source_stop(source));
+	const struct vmop_sink sink = {look_by_event, &seen};
+	assert_null(vmop_source_drain(source, UINT64_MAX, &sink, NULL));
+	/* The clock: the user's part alone; 100 are due. */
+	assert_in_range(seen.samples[0], 10, 200);
+	assert_int_equal(seen.user[0], seen.samples[0]);
+	assert_true(seen.weight_events[0] == seen.samples[0] * 2000000);
+	/* A fault for each page that the program touched, a sample for ten of them. */
+	assert_in_range(seen.samples[1], TOUCHED_PAGES / 10 - 1, TOUCHED_PAGES / 10 + 50);
+	assert_int_equal(seen.user[1], seen.samples[1]);
+	assert_true(seen.weight_events[1] == seen.samples[1] * 10);
+	/* A switch is the kernel's. */
+	assert_in_range(seen.samples[2], NAPS, 100 * NAPS);
+	assert_int_equal(seen.kernel[2], seen.samples[2]);
+	assert_true(seen.weight_events[2] == seen.samples[2]);
+	vmop_source_close(source);
+}
+
 static int may_sample(void **state)
 {
 	(void)state;
@@ -280,6 +361,7 @@ int main(void)
 		cmocka_unit_test(modes_that_were_not_asked_for_are_left_out),
 		cmocka_unit_test(what_a_small_ring_loses_is_counted),
 		cmocka_unit_test(a_ring_that_fills_wakes_its_owner),
+		cmocka_unit_test(several_events_each_with_its_own_count_and_modes),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);
 }

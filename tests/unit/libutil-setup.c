@@ -182,6 +182,11 @@ static void set_replaces_or_appends(void **state)
 	assert_int_equal(setup.events.n, 3);
 	assert_string_equal(setup.events.items[2], "e");
 	/* A refused value leaves what was there. */
+	assert_null(vmop_setup_set(&setup, "event", "cpu/event=1,umask=2/:100,c", false));
+	assert_int_equal(setup.events.n, 2);
+	assert_string_equal(setup.events.items[0], "cpu/event=1,umask=2/:100");
+	assert_null(vmop_setup_set(&setup, "event", "c,cpu/event=1,d", false));
+	assert_int_equal(setup.events.n, 3); /* no end: the daemon says what is off */
 	struct vmop_error *err = vmop_setup_set(&setup, "event", "x,,y", false);
 	assert_non_null(err);
 	vmop_error_destroy(err);

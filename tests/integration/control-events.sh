@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# --list-events, and sessions with the events of vmop-events(7) as far as every machine has them.
+# shellcheck source=tests/integration/common.sh
+. "$(dirname "$0")/common.sh"
+
+# -- the list
+for words in "NAME                          LOWEST  A COUNT IS" "cpu-clock                   10000 ns" \
+	"page-faults                        1  page faults" "default: c" "Raw events: rNNN"; do
+	expect 0 "$words" control --list-events
+	expect 0 "$words" control -l
+done
+columns() {
+	awk '{ if (length > n) n = length } END { print n }'
+}
+is "columns of --list-events" "$(control --list-events | columns)" -le 80
+# A machine that libpfm4 knows, whatever this one is.
+LIBPFM_FORCE_PMU=skl expect 0 "skl::LONGEST_LAT_CACHE" control --list-events --verbose
+LIBPFM_FORCE_PMU=skl expect 0 "INST_RETIRED" control -lV
+LIBPFM_FORCE_PMU=skl expect 0 '"code": ' control --list-events --json
+LIBPFM_FORCE_PMU=skl expect 0 '"default": "c' "$build/vmopd" --list-events --json
+is "members of an event" "$(control --list-events --json | sed -n '/"name": "cpu-clock"/,/}/p' | tr -d ' \n')" = \
+	'"name":"cpu-clock","description":"time,byatimeroneachCPU:needsnoPMU","unit":"ns","lowest_count":10000,"available":true},'
+# A name in the list is one that --setup takes, and the lowest count is the lowest.
+control --list-events --json | sed -n 's/^ *"name": "\([a-z-]*\)",$/\1/p' >"$work/names"
+is "events in the list" "$(wc -l <"$work/names")" -ge 12
+
+need_perf
+refuse 2 "the lowest is 6000" control --start --event=cycles:5999 --session-dir="$sessions"
+refuse 2 "the lowest is 500" control --start --event=r1c2:499 --session-dir="$sessions"
+refuse 2 "no PMU 'none'" control --start --event=none/config=1,config1=2/ --session-dir="$sessions"
+refuse 2 "is for events of a PMU" control --start --event=cpu-clock:p --session-dir="$sessions"
+
+# -- three at once, each its own way; one of them by opcontrol's words
+faulting='i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
+expect 0 "" control --run --session-dir="$sessions" \
+	--event=cpu-clock:500Hz,page-faults:10::0:1 --event=context-switches:1::1:0 -- \
+	sh -c "$faulting"
+is "the events of the session" \
+	"$("$build/vmopreport" --session-dir="$sessions" -l --format=json | sed -n 's/.*"name": *"\(cpu-clock\|page-faults\|context-switches\)".*/\1/p' | sort -u | tr '\n' ' ')" = \
+	"context-switches cpu-clock page-faults "
+if [ "$(fact "$sessions/current.vmop" samples)" -lt 100 ]; then
+	fail "few samples"
+fi
+
+# -- a tracepoint, where tracefs can be had; the mount is this command's alone
+rm -rf "$sessions"
+if unshare -m mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; then
+	unshare -m sh -c "mount -t tracefs tracefs /sys/kernel/tracing &&
+		exec '$build/vmopcontrol' --list-events --verbose" >"$work/list"
+	is "sched:sched_switch in the list" "$(grep -c '^  sched:sched_switch ' "$work/list")" -eq 1
+	expect 0 "" unshare -m sh -c "mount -t tracefs tracefs /sys/kernel/tracing &&
+		exec '$build/vmopcontrol' --run --session-dir='$sessions' \
+			--event=sched:sched_switch:1 -- sleep 0.3"
+	is "samples of the tracepoint" "$(fact "$sessions/current.vmop" samples)" -gt 0
+	expect 2 "no such tracepoint" unshare -m sh -c "mount -t tracefs tracefs /sys/kernel/tracing &&
+		exec '$build/vmopcontrol' --start --session-dir='$sessions' --event=sched:no_such"
+else
+	echo "no tracefs here: tracepoints are left out"
+fi
+finish
