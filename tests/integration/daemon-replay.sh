@@ -24,6 +24,13 @@ is "samples" "$(fact "$session" samples)" -eq 20000
 is "intervals of five seconds" "$(fact "$session" intervals)" -le 3
 is "sessions" "$(find "$sessions" -name '*.vmop' | wc -l)" -eq 2
 
+# An event that was held back: one line, however often, and the number in the session.
+"$build/tests/fixtures/make-stream" --samples=5000 --throttles=3 "$work/throttled"
+expect 0 "the kernel holds back an event" "$vmopd" --replay="$work/throttled" \
+	--session-dir="$work/throttled.d"
+is "warnings" "$(grep -c "holds back" "$work/out")" -eq 1
+is "times in the session" "$(fact "$work/throttled.d/current.vmop" loss)" = "3 throttled"
+
 # Broken behind its samples, cut short, and not a stream at all.
 {
 	cat "$work/stream"

@@ -34,13 +34,12 @@ static inline size_t fake_n_events(const struct vmop_source *source)
 	return 2;
 }
 
+static struct vmop_event_info fake_infos[2]; /* as rig_folder sets them, until a test does */
+
 static inline const struct vmop_event_info *fake_event(const struct vmop_source *source, size_t i)
 {
-	static const struct vmop_event_info info = {
-		.name = "cpu-clock", .unit = "ns", .frequency_hz = 1000};
 	(void)source;
-	(void)i;
-	return &info;
+	return &fake_infos[i];
 }
 
 static struct vmop_source_stats fake_stats_now;
@@ -307,6 +306,9 @@ static inline void rig_folder(struct rig *rig)
 	snprintf(rig->path, sizeof(rig->path), "%s/session", rig->folder);
 	rig->now_ns = SECOND_NS;
 	memset(&fake_stats_now, 0, sizeof(fake_stats_now));
+	for (size_t i = 0; i < 2; i++)
+		fake_infos[i] = (struct vmop_event_info){
+			.name = "cpu-clock", .unit = "ns", .frequency_hz = 1000};
 }
 
 /* With no machine but the records, unless the caller made one. */

@@ -310,6 +310,45 @@ static void losses_are_stored_as_differences(void **state)
 	rig_end(&rig);
 }
 
+static struct vmop_error *note_of_event(void *arg, const struct vmop_db_event *event)
+{
+	char (*notes)[64] = arg;
+	snprintf(notes[event->id], sizeof(notes[event->id]), "%s", event->note ? event->note : "-");
+	return NULL;
+}
+
+static void assert_info(struct vmop_db *db, const char *name, const char *want)
+{
+	_cleanup_free_ char *value = NULL;
+	struct vmop_error *err = vmop_db_get_info(db, name, &value);
+	vmop_error_destroy(err);
+	if (!want)
+		assert_null(value);
+	else
+		assert_string_equal(value, want);
+}
+
+/* What is learnt while they are counted, over what was stored when the session began. */
+static void events_that_share_counters_are_stored_with_their_times(void **state)
+{
+	struct rig rig;
+	char notes[2][64] = {"", ""};
+	(void)state;
+	rig_records_only(&rig, 0);
+	fake_infos[0].enabled_ns = fake_infos[0].running_ns = 4000;
+	fake_infos[1].enabled_ns = 4000;
+	fake_infos[1].running_ns = 1000;
+	fake_infos[1].note = "multiplexed";
+	ok(vmop_profiler_store_events(rig.profiler));
+	ok(vmop_db_each_event(rig.db, note_of_event, notes));
+	assert_string_equal(notes[0], "-");
+	assert_string_equal(notes[1], "multiplexed");
+	assert_info(rig.db, "event-0-enabled_ns", NULL);
+	assert_info(rig.db, "event-1-enabled_ns", "4000");
+	assert_info(rig.db, "event-1-running_ns", "1000");
+	rig_end(&rig);
+}
+
 static void names_are_made_printable(void **state)
 {
 	struct rig rig;
@@ -470,6 +509,7 @@ int main(void)
 		cmocka_unit_test(kernel_text_comes_and_goes),
 		cmocka_unit_test(what_has_no_place_says_why),
 		cmocka_unit_test(losses_are_stored_as_differences),
+		cmocka_unit_test(events_that_share_counters_are_stored_with_their_times),
 		cmocka_unit_test(names_are_made_printable),
 		cmocka_unit_test(a_fork_storm_leaves_nothing_behind),
 		cmocka_unit_test(limits_are_named),
