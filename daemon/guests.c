@@ -363,16 +363,21 @@ static void place_user(struct vmop_guests *guests, const struct held *held,
 						     placed->image);
 }
 
-static void place_kernel(const struct held *held, const struct vmop_guest_reading *reading,
-			 bool is_certain, struct vmop_guest_placed *placed)
+/* By the kernel's text, which may be known from an image given by hand when nothing else is. */
+static void place_kernel_text(const struct held *held, struct vmop_guest_placed *placed)
+{
+	struct vmop_image *image = vmop_text_map_find(&held->domain->text, held->ip);
+	if (!image)
+		return;
+	placed->image = image;
+	placed->offset = held->ip - image->base;
+}
+
+static void place_kernel_task(const struct held *held, const struct vmop_guest_reading *reading,
+			      bool is_certain, struct vmop_guest_placed *placed)
 {
 	struct vmop_domain *domain = held->domain;
 	const struct vmop_guest_view *view = domain->inside->view;
-	struct vmop_image *image = vmop_text_map_find(&domain->text, held->ip);
-	if (image) {
-		placed->image = image;
-		placed->offset = held->ip - image->base;
-	}
 	if (!reading || !view->tasks)
 		return;
 	placed->key.task = vmop_guest_tasks_table_pid(&domain->inside->tasks,
@@ -391,6 +396,8 @@ static void place(struct vmop_guests *guests, const struct held *held,
 		.weight_events = held->weight_events,
 	};
 	memcpy(&placed->key, &held->key, sizeof(held->key));
+	if (is_kernel)
+		place_kernel_text(held, placed);
 	const struct vmop_guest_view *view =
 		held->domain->inside ? held->domain->inside->view : NULL;
 	if (!view)
@@ -402,7 +409,7 @@ static void place(struct vmop_guests *guests, const struct held *held,
 						   reading_gap_ns, &found, &is_certain);
 	const struct vmop_guest_reading *reading = has_reading ? &found : NULL;
 	if (is_kernel)
-		place_kernel(held, reading, is_certain, placed);
+		place_kernel_task(held, reading, is_certain, placed);
 	else
 		place_user(guests, held, reading, is_certain, placed);
 }
