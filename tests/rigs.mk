@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
-RIGS += kvm:selftest kvm:hotplug
+RIGS += kvm:selftest kvm:hotplug kvm:spine
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:paging introspect:large introspect:probes \
 	introspect:live introspect:resets
