@@ -22,20 +22,22 @@ static const struct {
 	[VMOP_EVENTS_SOFTWARE] = {"software", "Counted by the kernel, on every machine"},
 	[VMOP_EVENTS_HARDWARE] = {"hardware", "Counted by the CPU's PMU, under perf's names"},
 	[VMOP_EVENTS_CACHE] = {"cache", "Its caches and buffers"},
-	[VMOP_EVENTS_PMU] = {"pmu", "PMUs as the kernel describes them: PMU/EVENT/, PMU/FIELD=.../"},
+	[VMOP_EVENTS_PMU] = {"pmu",
+			     "PMUs as the kernel describes them: PMU/EVENT/, PMU/FIELD=.../"},
 	[VMOP_EVENTS_LIBPFM4] = {"libpfm4", "PMUs as libpfm4 knows them: EVENT or PMU::EVENT"},
-	[VMOP_EVENTS_OPCONTROL] = {"opcontrol", "Names of opcontrol, for what perf calls otherwise"},
+	[VMOP_EVENTS_OPCONTROL] = {"opcontrol",
+				   "Names of opcontrol, for what perf calls otherwise"},
 	[VMOP_EVENTS_TRACEPOINT] = {"tracepoint", "Tracepoints of the kernel"},
 };
 
 struct listing {
 	bool json, all;
-	json_t *events;	    /* with json */
-	unsigned columns;   /* of the terminal */
+	json_t *events;	  /* with json */
+	unsigned columns; /* of the terminal */
 	unsigned n[VMOP_N_EVENT_GROUPS], n_lacking[VMOP_N_EVENT_GROUPS];
-	int group;	    /* whose title was printed last; -1: none */
-	bool has_cycles;    /* the PMU counts them: "default" is that */
-	bool is_skipping;   /* the unit masks of an event that isn't shown */
+	int group;	  /* whose title was printed last; -1: none */
+	bool has_cycles;  /* the PMU counts them: "default" is that */
+	bool is_skipping; /* the unit masks of an event that isn't shown */
 };
 
 /* ---- text --------------------------------------------------------------------- */
@@ -173,7 +175,8 @@ static void put_json(const struct listing *listing, const struct vmop_error *no_
 {
 	_cleanup_(vmop_json_cleanup) json_t *whole = json_object();
 	vmop_json_put_text(whole, "default", listing->has_cycles ? "cycles" : "cpu-clock");
-	vmop_json_put_text(whole, "no_tracepoints", no_tracepoints ? no_tracepoints->message : NULL);
+	vmop_json_put_text(whole, "no_tracepoints",
+			   no_tracepoints ? no_tracepoints->message : NULL);
 	json_object_set(whole, "events", listing->events);
 	json_dumpf(whole, stdout, JSON_INDENT(2));
 	putchar('\n');

@@ -226,7 +226,8 @@ static struct vmop_error *less_precise(struct vmop_perf_event *event)
 {
 	event->attr.precise_ip--;
 	unsigned now = (unsigned)event->attr.precise_ip;
-	return set_note(event, "%s can't be sampled as precisely as asked here; its precise level is %u%s",
+	return set_note(event,
+			"%s can't be sampled as precisely as asked here; its precise level is %u%s",
 			event->name, now, now ? "" : ": samples may be a few instructions late");
 }
 
@@ -244,9 +245,8 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 {
 	int os_errno = refusal->os_errno;
 	if (os_errno == EACCES || os_errno == EPERM)
-		return no_permission(refusal->event < plan->n_events ?
-					     &plan->events[refusal->event] :
-					     NULL,
+		return no_permission(refusal->event < plan->n_events ? &plan->events[refusal->event]
+								     : NULL,
 				     os_errno);
 	if (os_errno == EMFILE || os_errno == ENFILE)
 		return too_many_files(plan);

@@ -168,7 +168,7 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 	new->ids = calloc(plan->n_events, sizeof(*new->ids));
 	new->fixed_weights = calloc(plan->n_events, sizeof(*new->fixed_weights));
 	struct vmop_error *err = &vmop_error_no_memory;
-	if (new->fds && new->ids && new->fixed_weights)
+	if (new->fds &&new->ids &&new->fixed_weights)
 		err = open_all(new, plan, refusal);
 	if (!err) {
 		*ret = new;

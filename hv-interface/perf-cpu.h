@@ -36,8 +36,8 @@ struct vmop_perf_cpu {
 	struct vmop_perf_cursor cursor;
 	unsigned cpu;
 	int dummy_fd;
-	int *fds;      /* of the plan's events; -1: not one of this CPU's */
-	uint64_t *ids; /* likewise */
+	int *fds;		 /* of the plan's events; -1: not one of this CPU's */
+	uint64_t *ids;		 /* likewise */
 	uint64_t *fixed_weights; /* likewise; vmop_perf_event_fixed_weight() */
 	size_t n_fds;
 	bool is_gone;	     /* what is in its ring is still to be read */

@@ -112,12 +112,11 @@ static bool parse_raw(const char *name, uint64_t *ret)
 	       name[2] != 'X' && vmop_parse_u64(name + 1, 16, ret);
 }
 
-static struct vmop_error *no_unit_mask(const struct vmop_event_request *request,
-				       uint64_t allowed)
+static struct vmop_error *no_unit_mask(const struct vmop_event_request *request, uint64_t allowed)
 {
 	uint64_t number;
-	if (!request->unit_mask || (vmop_parse_u64(request->unit_mask, 0, &number) &&
-				    (number == 0 || number == allowed)))
+	if (!request->unit_mask ||
+	    (vmop_parse_u64(request->unit_mask, 0, &number) && (number == 0 || number == allowed)))
 		return NULL;
 	return vmop_error_new(VMOP_ERROR_USAGE, "event '%s' has no unit masks, so not '%s'",
 			      request->name, request->unit_mask);
@@ -125,8 +124,8 @@ static struct vmop_error *no_unit_mask(const struct vmop_event_request *request,
 
 uint64_t vmop_perf_lowest_by_name(const char *name)
 {
-	static const char *const often[] = {"cycle", "clk", "inst_ret", "inst-ret", "instructions",
-					    "uops", "slots"};
+	static const char *const often[] = {"cycle",	    "clk",  "inst_ret", "inst-ret",
+					    "instructions", "uops", "slots"};
 	for (size_t i = 0; i < sizeof(often) / sizeof(often[0]); i++) {
 		if (strcasestr(name, often[i]) && !strcasestr(name, "miss"))
 			return VMOP_PERF_LOWEST_EVERY_CYCLE;
@@ -296,8 +295,8 @@ static struct vmop_error *resolve_name(const struct vmop_event_request *request,
 	event->name = strdup(text);
 	/* LLC_MISSES:6000:0x41 is good opcontrol. */
 	const struct vmop_perf_alias *alias = vmop_perf_alias_find(text);
-	return event->name ? no_unit_mask(request, alias ? alias->unit_mask : 0) :
-			     &vmop_error_no_memory;
+	return event->name ? no_unit_mask(request, alias ? alias->unit_mask : 0)
+			   : &vmop_error_no_memory;
 }
 
 static struct vmop_error *add_part(struct vmop_perf_event *event, const struct vmop_perf_pmu *pmu,

@@ -119,8 +119,8 @@ static void list_unit_masks(struct vmop_pfm_entry *entry, int event,
 	}
 }
 
-static void list_pmu(pfm_pmu_t pmu,
-		     void (*each)(void *arg, const struct vmop_pfm_entry *entry), void *arg)
+static void list_pmu(pfm_pmu_t pmu, void (*each)(void *arg, const struct vmop_pfm_entry *entry),
+		     void *arg)
 {
 	pfm_pmu_info_t pmu_info = {.size = sizeof(pmu_info)};
 	if (pfm_get_pmu_info(pmu, &pmu_info) != PFM_SUCCESS || !pmu_info.is_present)

@@ -30,13 +30,13 @@ void vmop_pfm_for_each(void (*each)(void *arg, const char *name), void *arg);
 
 /* An event of a PMU that this machine has, or one of its unit masks. */
 struct vmop_pfm_entry {
-	const char *pmu;	/* "skl" */
+	const char *pmu; /* "skl" */
 	const char *pmu_description;
 	const char *event;
-	const char *unit_mask;	/* NULL: it is the event itself */
+	const char *unit_mask; /* NULL: it is the event itself */
 	uint64_t code;
 	const char *description;
-	int is_core;		/* it is a PMU of the CPUs' cores */
+	int is_core; /* it is a PMU of the CPUs' cores */
 };
 
 /* Calls each for every one of them, an event before its unit masks; none without libpfm4. */

@@ -16,8 +16,8 @@
 #define DEVICES "/sys/bus/event_source/devices"
 
 enum {
-	FILE_BYTES = 4096,	 /* sysfs gives no more than a page */
-	DEPTH = 3,		 /* of events named by events */
+	FILE_BYTES = 4096,	/* sysfs gives no more than a page */
+	DEPTH = 3,		/* of events named by events */
 	LARGEST_LIST = 1 << 16, /* of a directory */
 };
 
@@ -67,8 +67,7 @@ static struct vmop_error *add_pmu(struct vmop_perf_pmus *pmus, const char *root,
 	uint64_t type;
 	if (!text || !vmop_parse_u64(text, 10, &type) || type > INT32_MAX)
 		return NULL; /* it is none */
-	struct vmop_perf_pmu *grown =
-		reallocarray(pmus->pmus, pmus->n + 1, sizeof(*grown));
+	struct vmop_perf_pmu *grown = reallocarray(pmus->pmus, pmus->n + 1, sizeof(*grown));
 	if (!grown)
 		return &vmop_error_no_memory;
 	pmus->pmus = grown;
@@ -126,8 +125,7 @@ struct vmop_error *vmop_perf_pmus_read(const char *root, struct vmop_perf_pmus *
 	return err;
 }
 
-const struct vmop_perf_pmu *vmop_perf_pmus_find(const struct vmop_perf_pmus *pmus,
-						const char *name)
+const struct vmop_perf_pmu *vmop_perf_pmus_find(const struct vmop_perf_pmus *pmus, const char *name)
 {
 	for (size_t i = 0; i < pmus->n; i++) {
 		if (!strcmp(pmus->pmus[i].name, name))
@@ -153,8 +151,8 @@ bool vmop_perf_pmu_is_hybrid_core(const struct vmop_perf_pmu *pmu)
 
 bool vmop_perf_pmu_is_tracer(const struct vmop_perf_pmu *pmu)
 {
-	static const char *const prefixes[] = {"intel_pt", "intel_bts", "arm_spe", "cs_etm",
-					       "hisi_ptt", "arm_trbe"};
+	static const char *const prefixes[] = {"intel_pt", "intel_bts", "arm_spe",
+					       "cs_etm",   "hisi_ptt",	"arm_trbe"};
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
 		if (!strncmp(pmu->name, prefixes[i], strlen(prefixes[i])))
 			return true;
@@ -261,8 +259,8 @@ static struct vmop_error *encode_terms(const char *root, const struct vmop_perf_
 				       const char *terms, unsigned depth,
 				       struct perf_event_attr *attr);
 
-static struct vmop_error *encode_term(const char *root, const struct vmop_perf_pmu *pmu,
-				      char *term, unsigned depth, struct perf_event_attr *attr)
+static struct vmop_error *encode_term(const char *root, const struct vmop_perf_pmu *pmu, char *term,
+				      unsigned depth, struct perf_event_attr *attr)
 {
 	_cleanup_free_ char *whole = strdup(term);
 	if (!whole)
@@ -306,10 +304,9 @@ struct vmop_error *vmop_perf_pmu_encode(const char *root, const struct vmop_perf
 	return *terms ? encode_terms(root, pmu, terms, 0, attr) : NULL;
 }
 
-struct vmop_error *vmop_perf_pmu_for_each(const char *root, const struct vmop_perf_pmu *pmu,
-					  void (*each)(void *arg, const char *event,
-						       const char *terms),
-					  void *arg)
+struct vmop_error *
+vmop_perf_pmu_for_each(const char *root, const struct vmop_perf_pmu *pmu,
+		       void (*each)(void *arg, const char *event, const char *terms), void *arg)
 {
 	_cleanup_free_ char *path = NULL;
 	struct dirent **list;
@@ -322,9 +319,9 @@ struct vmop_error *vmop_perf_pmu_for_each(const char *root, const struct vmop_pe
 	for (size_t i = 0; i < n && i < LARGEST_LIST; i++) {
 		/* NAME.scale, .unit and .snapshot only describe NAME. */
 		_cleanup_free_ char *terms =
-			strchr(list[i]->d_name, '.') ?
-				NULL :
-				read_line(root, pmu->name, "events", list[i]->d_name);
+			strchr(list[i]->d_name, '.')
+				? NULL
+				: read_line(root, pmu->name, "events", list[i]->d_name);
 		if (terms)
 			each(arg, list[i]->d_name, terms);
 	}

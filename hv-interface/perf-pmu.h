@@ -17,9 +17,9 @@
 #include "libutil/error.h"
 
 struct vmop_perf_pmu {
-	char *name;	/* "cpu", "cpu_core", "ibs_op", ... */
-	uint32_t type;	/* for perf_event_attr */
-	bool has_cpus;	/* it counts on those of cpus alone */
+	char *name;    /* "cpu", "cpu_core", "ibs_op", ... */
+	uint32_t type; /* for perf_event_attr */
+	bool has_cpus; /* it counts on those of cpus alone */
 	struct vmop_cpus cpus;
 };
 
@@ -56,9 +56,8 @@ struct vmop_error *vmop_perf_pmu_encode(const char *root, const struct vmop_perf
 					const char *terms, struct perf_event_attr *attr);
 
 /* Calls each for every event that the PMU's events/ directory names, by name. */
-struct vmop_error *vmop_perf_pmu_for_each(const char *root, const struct vmop_perf_pmu *pmu,
-					  void (*each)(void *arg, const char *event,
-						       const char *terms),
-					  void *arg);
+struct vmop_error *
+vmop_perf_pmu_for_each(const char *root, const struct vmop_perf_pmu *pmu,
+		       void (*each)(void *arg, const char *event, const char *terms), void *arg);
 
 #endif

@@ -21,8 +21,8 @@
 
 /* What a CPU's records must be read with. */
 struct vmop_perf_decoder {
-	bool has_identifier;   /* PERF_SAMPLE_IDENTIFIER too: there is more than one event */
-	const uint64_t *ids;   /* the kernel's ids of the events on this CPU, in their order */
+	bool has_identifier; /* PERF_SAMPLE_IDENTIFIER too: there is more than one event */
+	const uint64_t *ids; /* the kernel's ids of the events on this CPU, in their order */
 	/*
 	 * For each event what a sample stands for, which then carries no PERF_SAMPLE_PERIOD; 0:
 	 * it does.  NULL: they all do.

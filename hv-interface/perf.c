@@ -25,7 +25,7 @@ enum {
 	RING_BYTES = 1 << 20,
 	LARGEST_DEFAULT_BYTES = 8 << 20,
 	LARGEST_RING_BYTES = 64 << 20,
-	SAMPLE_BYTES = 56, /* the larger of the two layouts, with its header */
+	SAMPLE_BYTES = 56,	   /* the larger of the two layouts, with its header */
 	LONGEST_PAUSE_CHECKS = 64, /* between tries to open a CPU: about a minute */
 	CHECKS_PER_LOOK = 8,	   /* at the events' times: a read interrupts its CPU */
 };
@@ -270,9 +270,8 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 {
 	_cleanup_(vmop_cpus_deinit) struct vmop_cpus cpus = {0};
 	bool changed;
-	struct vmop_error *err =
-		vmop_perf_choice_first(setup->events, setup->n_events,
-				       setup->root ? setup->root : "", &perf->plan);
+	struct vmop_error *err = vmop_perf_choice_first(
+		setup->events, setup->n_events, setup->root ? setup->root : "", &perf->plan);
 	if (err)
 		return err;
 	perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -313,7 +312,8 @@ static void note_multiplexed(struct perf_source *perf, size_t i)
 	if (info->running_ns)
 		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
 			 1 / share);
-	if (asprintf(&note, "%s%smultiplexed, for it shares its counters with other events: counted %s",
+	if (asprintf(&note,
+		     "%s%smultiplexed, for it shares its counters with other events: counted %s",
 		     planned ? planned : "", planned ? "; " : "", scale) < 0)
 		return; /* the numbers are there all the same */
 	free(perf->notes[i]);
@@ -489,8 +489,8 @@ static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
 		reallocarray(perf->waiting, perf->n_waiting + 1, sizeof(*grown));
 	if (grown) {
 		perf->waiting = grown;
-		grown[perf->n_waiting++] = (struct waiting_cpu){
-			.cpu = number, .checks_left = 1, .pause_checks = 1};
+		grown[perf->n_waiting++] =
+			(struct waiting_cpu){.cpu = number, .checks_left = 1, .pause_checks = 1};
 	}
 	return vmop_error_prefix(why,
 				 "CPU %u came online and is not sampled (it is tried again now and "

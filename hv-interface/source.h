@@ -23,27 +23,28 @@
  * --event=NAME[:p][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]].
  */
 struct vmop_event_request {
-	/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "sched:sched_switch"; "pmu/.../"; "default" */
+	/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "sched:sched_switch"; "pmu/.../"; "default"
+	 */
 	char *name;
 	uint64_t period_events; /* 0: by frequency */
 	uint64_t frequency_hz;	/* 0: by period; both 0: at the source's default frequency */
 	char *unit_mask;	/* libpfm4 name or 0x number; NULL: the default */
 	bool kernel, user;	/* which modes count */
 	bool host, guest;
-	unsigned precise;	/* 0..3: perf_event_attr's precise_ip */
+	unsigned precise; /* 0..3: perf_event_attr's precise_ip */
 };
 
 /* What became of it. */
 struct vmop_event_info {
-	const char *name;	/* what is really sampled */
-	const char *unit;	/* "ns" or "events" */
+	const char *name; /* what is really sampled */
+	const char *unit; /* "ns" or "events" */
 	uint64_t period_events, frequency_hz;
-	const char *note;	/* NULL, or one line: what was asked for, what is done, why */
+	const char *note; /* NULL, or one line: what was asked for, what is done, why */
 	/*
 	 * How long it was to count and how long it did, over all CPUs, as of one of the last
-	 * vmop_source_check_cpus or a stop.  Fewer counters than events are shared out in turn: then running
-	 * is less, the note says so, and weights times enabled/running are the estimate of what
-	 * there was.  0, 0: not known.
+	 * vmop_source_check_cpus or a stop.  Fewer counters than events are shared out in turn:
+	 * then running is less, the note says so, and weights times enabled/running are the
+	 * estimate of what there was.  0, 0: not known.
 	 */
 	uint64_t enabled_ns, running_ns;
 };
@@ -67,12 +68,12 @@ struct vmop_source_setup {
 /* Counters since the start; monotonic. */
 struct vmop_source_stats {
 	uint64_t records, samples;
-	uint64_t lost_records;	  /* the kernel's own count */
-	uint64_t throttles;	  /* times that an event was held back on a CPU */
+	uint64_t lost_records;	    /* the kernel's own count */
+	uint64_t throttles;	    /* times that an event was held back on a CPU */
 	uint64_t unhandled_records; /* of types unknown to us */
 	uint64_t malformed_records;
 	uint64_t bytes;
-	uint64_t first_ns;    /* time of the first record, for a replay known at once; 0: not known */
+	uint64_t first_ns; /* time of the first record, for a replay known at once; 0: not known */
 	uint32_t cpus_online; /* 0: not known (replay) */
 };
 

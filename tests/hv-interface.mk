@@ -9,6 +9,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface-perf-merge \
 	tests/unit/hv-interface-perf-record \
 	tests/unit/hv-interface-perf-refusal \
+	tests/unit/hv-interface-perf-sysfs \
 	tests/unit/hv-interface-stream
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -29,12 +30,16 @@ tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
+EXTRA_DIST += tests/unit/hv-interface-layer.h
+tests_unit_hv_interface_perf_sysfs_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_sysfs_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_sysfs_LDFLAGS = $(hv_interface_layer_ldflags)
 tests_unit_hv_interface_perf_refusal_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_refusal_LDADD = $(hv_interface_test_ldadd)
-# The layer under perf_event_open: see the test.
-tests_unit_hv_interface_perf_refusal_LDFLAGS = $(AM_LDFLAGS) \
-	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file \
-	-Wl,--wrap=read
+tests_unit_hv_interface_perf_refusal_LDFLAGS = $(hv_interface_layer_ldflags) -Wl,--wrap=read
+# The layer under perf_event_open: see tests/unit/hv-interface-layer.h.
+hv_interface_layer_ldflags = $(AM_LDFLAGS) \
+	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file
 tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
 

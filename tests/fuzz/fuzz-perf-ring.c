@@ -47,6 +47,7 @@ static void look_at(void *arg, const struct vmop_record *record)
 static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
 {
 	static const uint64_t ids[] = {1, 2};
+	static const uint64_t weights[] = {0, 10}; /* the second's samples carry no period */
 	static const uint8_t wanted[] = {0xf, 0x5};
 	struct vmop_perf_cursor cursors[2] = {0}, *both[2] = {&cursors[0], &cursors[1]};
 	struct vmop_perf_merge merge = {0};
@@ -59,7 +60,12 @@ static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, u
 		if (vmop_perf_ring_init(&cursors[i].ring, page, ring_data, RING_BYTES))
 			abort();
 		cursors[i].decoder = (struct vmop_perf_decoder){
-			.has_identifier = i == 1, .ids = ids, .wanted = wanted, .n_events = i + 1};
+			.has_identifier = i == 1,
+			.ids = ids,
+			.fixed_weights = i == 1 ? weights : NULL,
+			.wanted = wanted,
+			.n_events = i + 1,
+		};
 	}
 	static const uint64_t steps[] = {0, 1, 2, 3};
 	for (unsigned i = 0; i < 4; i++) {

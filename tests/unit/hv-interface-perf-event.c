@@ -114,7 +114,7 @@ static void names_of_opcontrol(void **state)
 	static const char *const table[][2] = {
 		{"llc_refs:6000:0x4f", "cache-references"},
 		{"LLC_MISSES:6000:0x41:1:1", NULL}, /* perf's own, too */
-		{"DTLB_MISSES:500:0x1", NULL}, /* likewise */
+		{"DTLB_MISSES:500:0x1", NULL},	    /* likewise */
 		{"DTLB_STORE_MISSES", NULL},
 		{"RETIRED_INSTRUCTIONS", "instructions"},
 		{"DATA_CACHE_MISSES", "L1-dcache-load-misses"},

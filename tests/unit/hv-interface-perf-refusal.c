@@ -1,209 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The perf source where perf_event_open refuses.  Linked with
- * --wrap=syscall, so that the calls go through a layer which makes them fail
- * as told, pretends a PMU, and looks at what is asked of the kernel; with
- * --wrap=vmop_cpus_watch_check, so that CPUs come and go as told; and with
- * --wrap=vmop_io_read_file, so that the kernel's settings are as told.
+ * The perf source where perf_event_open refuses, or events have to share counters: with
+ * --wrap=read beside what the layer needs, so that an event's times are as told.
  */
 #include <cmocka.h>
 #include <dirent.h>
-#include <errno.h>
-#include <linux/perf_event.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "hv-interface/cpus.h"
-#include "hv-interface/source.h"
-#include "libutil/io.h"
-
-/* What the layer does. */
-static struct {
-	bool (*refuses)(const struct perf_event_attr *attr, int cpu); /* NULL: nothing */
-	int os_errno;
-	unsigned at_call; /* that call alone, from 1; 0: every one that refuses() */
-	unsigned n_calls;
-	struct perf_event_attr last_dummy, last_hardware;
-	unsigned types_on[8]; /* the last hardware event's type and config on each CPU */
-	uint64_t configs_on[8];
-} layer;
-
-static bool is_dummy(const struct perf_event_attr *attr)
-{
-	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
-}
-
-static bool is_hardware(const struct perf_event_attr *attr)
-{
-	return attr->type != PERF_TYPE_SOFTWARE;
-}
-
-long __wrap_syscall(long number, ...);
-long __real_syscall(long number, ...);
-
-/* Only perf_event_open goes through here in what this program links. */
-long __wrap_syscall(long number, ...)
-{
-	va_list args;
-	va_start(args, number);
-	struct perf_event_attr *attr = va_arg(args, struct perf_event_attr *);
-	int pid = va_arg(args, int), cpu = va_arg(args, int), group = va_arg(args, int);
-	unsigned long flags = va_arg(args, int);
-	va_end(args);
-	assert_int_equal(number, SYS_perf_event_open);
-	layer.n_calls++;
-	if ((layer.at_call == 0 || layer.at_call == layer.n_calls) &&
-	    (layer.refuses ? layer.refuses(attr, cpu) : layer.at_call != 0)) {
-		errno = layer.os_errno;
-		return -1;
-	}
-	if (is_dummy(attr))
-		layer.last_dummy = *attr;
-	struct perf_event_attr real = *attr;
-	if (is_hardware(attr)) { /* the clock pretends to be a PMU */
-		layer.last_hardware = *attr;
-		if (cpu >= 0 && cpu < 8) {
-			layer.types_on[cpu] = attr->type;
-			layer.configs_on[cpu] = attr->config;
-		}
-		real.precise_ip = 0;
-		real.type = PERF_TYPE_SOFTWARE;
-		real.config = PERF_COUNT_SW_CPU_CLOCK;
-		real.exclude_host = real.exclude_guest = 0;
-	}
-	return __real_syscall(number, &real, pid, cpu, group, flags);
-}
-
-static const char *online; /* NULL: as it is */
-
-struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
-						struct vmop_cpus *ret);
-struct vmop_error *__real_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
-						struct vmop_cpus *ret);
-
-struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
-						struct vmop_cpus *ret)
-{
-	if (!online)
-		return __real_vmop_cpus_watch_check(watch, ret_changed, ret);
-	*ret_changed = true;
-	return vmop_cpus_parse(online, ret);
-}
-
-/* What files under /proc and /sys say; NULL: what they really say. */
-static const char *mediated_vpmu, *max_sample_rate, *paranoid;
-
-struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
-					    size_t *ret_len_bytes);
-struct vmop_error *__real_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
-					    size_t *ret_len_bytes);
-
-struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
-					    size_t *ret_len_bytes)
-{
-	const char *text = NULL;
-	if (!strcmp(path, "/sys/module/kvm_amd/parameters/enable_mediated_pmu"))
-		text = mediated_vpmu;
-	else if (!strcmp(path, "/proc/sys/kernel/perf_event_max_sample_rate"))
-		text = max_sample_rate;
-	else if (!strcmp(path, "/proc/sys/kernel/perf_event_paranoid"))
-		text = paranoid;
-	if (!text)
-		return __real_vmop_io_read_file(path, max_bytes, ret, ret_len_bytes);
-	*ret = strdup(text);
-	assert_null(ret_len_bytes);
-	return NULL;
-}
-
-static void refuse(bool (*refuses)(const struct perf_event_attr *, int), int os_errno)
-{
-	memset(&layer, 0, sizeof(layer));
-	layer.refuses = refuses;
-	layer.os_errno = os_errno;
-}
-
-static int reset(void **state)
-{
-	(void)state;
-	refuse(NULL, 0);
-	online = NULL;
-	mediated_vpmu = max_sample_rate = paranoid = NULL;
-	return 0;
-}
-
-static const char *root; /* before /sys; NULL: as it is */
-
-/* events: one, or several with blanks between. */
-static struct vmop_error *try_open(const char *events, struct vmop_source **ret)
-{
-	struct vmop_event_request requests[4];
-	char copy[256], *next = copy;
-	size_t n = 0;
-	snprintf(copy, sizeof(copy), "%s", events);
-	while (next && n < 4)
-		assert_null(vmop_event_request_parse(strsep(&next, " "), &requests[n++]));
-	const struct vmop_source_setup setup = {
-		.events = requests, .n_events = n, .buffer_bytes = 1 << 16, .root = root};
-	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, ret);
-	while (n > 0)
-		vmop_event_request_deinit(&requests[--n]);
-	return err;
-}
-
-static struct vmop_source *must_open(const char *event)
-{
-	struct vmop_source *source;
-	struct vmop_error *err = try_open(event, &source);
-	if (err)
-		fail_msg("%s", err->message);
-	return source;
-}
-
-static void must_fail(const char *event, enum vmop_error_code code, const char *words)
-{
-	struct vmop_source *source;
-	struct vmop_error *err = try_open(event, &source);
-	if (!err)
-		fail_msg("%s was opened", event);
-	assert_int_equal(err->code, code);
-	if (!strstr(err->message, words))
-		fail_msg("'%s' lacks '%s'", err->message, words);
-	vmop_error_destroy(err);
-}
-
-static void assert_event(struct vmop_source *source, size_t i, const char *name, const char *note)
-{
-	const struct vmop_event_info *info = vmop_source_event(source, i);
-	assert_string_equal(info->name, name);
-	if (!note) {
-		assert_null(info->note);
-	} else {
-		assert_non_null(info->note);
-		if (!strstr(info->note, note))
-			fail_msg("'%s' lacks '%s'", info->note, note);
-	}
-}
-
-static bool all_hardware(const struct perf_event_attr *attr, int cpu)
-{
-	(void)cpu;
-	return is_hardware(attr);
-}
-
-static bool all(const struct perf_event_attr *attr, int cpu)
-{
-	(void)attr;
-	(void)cpu;
-	return true;
-}
+#include "hv-interface-layer.h"
 
 static void a_pmu_is_used_where_there_is_one(void **state)
 {
@@ -364,11 +169,6 @@ static bool cpu_1(const struct perf_event_attr *attr, int cpu)
 	return cpu == 1;
 }
 
-static unsigned n_cpus(void)
-{
-	return (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 static void a_cpu_that_went_is_left_out(void **state)
 {
 	(void)state;
@@ -450,8 +250,8 @@ static void any_refusal_at_any_call(void **state)
 	(void)state;
 	static const int errnos[] = {EOPNOTSUPP, EBUSY,	 ENOENT, EMFILE, ENFILE, ENOSPC, EACCES,
 				     EPERM,	 EINVAL, ENODEV, E2BIG,	 ENOMEM, EIO,	 ENOSYS};
-	static const char *const events[] = {"default",	      "llc-misses",
-					     "cpu-clock",     "page-faults:1",
+	static const char *const events[] = {"default",		"llc-misses",
+					     "cpu-clock",	"page-faults:1",
 					     "instructions:pp", "cycles cpu-clock page-faults"};
 	unsigned before = n_open_files();
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++) {
@@ -523,7 +323,8 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	vmop_source_close(source);
 }
 
-/* Of which kind is refused, for a CPU that comes back: nothing is left open, and it is told once. */
+/* Of which kind is refused, for a CPU that comes back: nothing is left open, and it is told once.
+ */
 static void a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again(void **state)
 {
 	(void)state;
@@ -557,8 +358,9 @@ static void a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again(void **
 				n_tries += layer.n_calls > 0;
 				assert_int_equal(err != NULL, check == 0);
 				if (err)
-					assert_non_null(strstr(err->message, "CPU 1 came online and "
-									     "is not sampled"));
+					assert_non_null(strstr(err->message,
+							       "CPU 1 came online and "
+							       "is not sampled"));
 				vmop_error_destroy(err);
 				assert_int_equal(n_open_files(), without);
 			}
@@ -638,174 +440,6 @@ static void precision_falls_back_with_a_note(void **state)
 	must_fail("cpu-clock:p", VMOP_ERROR_USAGE, "'p' (precise) is for events of a PMU");
 }
 
-/* ---- a made-up /sys ---------------------------------------------------------- */
-
-static char tree[] = "/tmp/vmop-sys.XXXXXX";
-
-static void put(const char *path, const char *text)
-{
-	char command[512];
-	assert_true(snprintf(command, sizeof(command), "%s/%s", tree, path) < 512);
-	for (char *slash = command + strlen(tree) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(command, 0755);
-		*slash = '/';
-	}
-	FILE *file = fopen(command, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	assert_int_equal(fclose(file), 0);
-}
-
-#define DEVICES "sys/bus/event_source/devices/"
-
-/* CPU 0 is of the one kind, CPU 1 of the other. */
-static int make_hybrid(void **state)
-{
-	reset(state);
-	strcpy(tree, "/tmp/vmop-sys.XXXXXX");
-	assert_non_null(mkdtemp(tree));
-	put(DEVICES "cpu_core/type", "4\n");
-	put(DEVICES "cpu_core/cpus", "0\n");
-	put(DEVICES "cpu_core/format/event", "config:0-7\n");
-	put(DEVICES "cpu_core/format/umask", "config:8-15,40-47\n");
-	put(DEVICES "cpu_core/format/any", "config:21\n");
-	put(DEVICES "cpu_core/format/ldlat", "config1:0-15\n");
-	put(DEVICES "cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
-	put(DEVICES "cpu_core/events/mem-loads.scale", "1\n");
-	put(DEVICES "cpu_core/events/circle", "circle\n");
-	put(DEVICES "cpu_atom/type", "10\n");
-	put(DEVICES "cpu_atom/cpus", "1-7\n");
-	put(DEVICES "ibs_op/type", "11\n");
-	put(DEVICES "ibs_op/format/cnt_ctl", "config:19\n");
-	put(DEVICES "uncore/type", "12\n");
-	put(DEVICES "uncore/cpumask", "1\n");
-	put(DEVICES "far/type", "13\n");
-	put(DEVICES "far/cpus", "7000\n");
-	put(DEVICES "arm_spe_0/type", "14\n");
-	put("sys/kernel/tracing/events/sched/sched_switch/id", "316\n");
-	put("sys/kernel/tracing/events/ftrace/print/format", "\n");
-	root = tree;
-	return 0;
-}
-
-static int remove_tree(void **state)
-{
-	char command[64];
-	(void)state;
-	root = NULL;
-	snprintf(command, sizeof(command), "rm -rf %s", tree);
-	return system(command);
-}
-
-static void assert_on(unsigned cpu, uint32_t type, uint64_t config)
-{
-	assert_int_equal(layer.types_on[cpu], type);
-	assert_int_equal(layer.configs_on[cpu], config);
-}
-
-static void a_hybrid_machine_counts_on_each_of_its_pmus(void **state)
-{
-	(void)state;
-	if (n_cpus() < 2)
-		return;
-	online = "0-1";
-	struct vmop_source *source = must_open("instructions");
-	assert_on(0, PERF_TYPE_HARDWARE, 1 | UINT64_C(4) << 32);
-	assert_on(1, PERF_TYPE_HARDWARE, 1 | UINT64_C(10) << 32);
-	vmop_source_close(source);
-	source = must_open("LLC-loads");
-	assert_on(1, PERF_TYPE_HW_CACHE, 2 | UINT64_C(10) << 32);
-	vmop_source_close(source);
-	source = must_open("r1c2");
-	assert_on(0, 4, 0x1c2);
-	assert_on(1, 10, 0x1c2);
-	vmop_source_close(source);
-	refuse(all_hardware, ENOENT); /* the clock that stands in is on all CPUs */
-	source = must_open("cycles");
-	assert_event(source, 0, "cpu-clock", "no cycles");
-	assert_null(vmop_source_start(source));
-	assert_null(vmop_source_stop(source));
-	vmop_source_close(source);
-}
-
-static void a_pmu_is_opened_on_its_own_cpus_alone(void **state)
-{
-	(void)state;
-	if (n_cpus() < 2)
-		return;
-	online = "0-1";
-	struct vmop_source *source = must_open("cpu_core/event=0x3c,umask=0x1fe,any/:100003 cpu-clock");
-	assert_on(0, 4, 0x3c | 0xfe << 8 | UINT64_C(1) << 40 | 1 << 21);
-	assert_on(1, 0, 0);
-	assert_null(vmop_source_start(source));
-	assert_null(vmop_source_check_cpus(source));
-	assert_int_equal(vmop_source_event(source, 0)->period_events, 100003);
-	assert_null(vmop_source_stop(source));
-	vmop_source_close(source);
-	reset(NULL);
-	online = "0-1";
-	source = must_open("cpu_core/mem-loads/:p:2000");
-	assert_on(0, 4, 0x1cd);
-	assert_int_equal(layer.last_hardware.config1, 3);
-	assert_int_equal(layer.last_hardware.precise_ip, 1);
-	vmop_source_close(source);
-	source = must_open("ibs_op/cnt_ctl=1/");
-	assert_on(0, 11, 1 << 19);
-	assert_on(1, 11, 1 << 19);
-	vmop_source_close(source);
-	source = must_open("ibs_op//");
-	assert_on(1, 11, 0);
-	vmop_source_close(source);
-	source = must_open("uncore/config=0x10,config1=7/");
-	assert_on(1, 12, 0x10);
-	assert_int_equal(layer.last_hardware.config1, 7);
-	vmop_source_close(source);
-	must_fail("far/config=1/", VMOP_ERROR_CANT, "its PMU has no CPU that is online");
-}
-
-static void what_pmus_refuse(void **state)
-{
-	(void)state;
-	static const char *const table[][2] = {
-		{"nopmu/config=1/", "no PMU 'nopmu'; it has: arm_spe_0, cpu_atom, cpu_core, far"},
-		{"cpu_core/nonsense/", "neither a field nor an event 'nonsense': fields: config, "
-				       "config1, config2, any, event, ldlat, umask; events: circle"},
-		{"cpu_core/event=x/", "'x' of 'event=x' is no number"},
-		{"cpu_core/event=0x100/", "the value of 'event=0x100' does not fit its field "
-					  "(config:0-7)"},
-		{"cpu_core/circle/", "neither a field nor an event 'circle'"},
-		{"cpu_core/event=1", "it is PMU/TERM,.../"},
-		{"cpu_core/../", "neither a field nor an event '..'"},
-		{"cpu_core/event=1/:499", "the lowest is 500"},
-		{"cpu_core/mem-loads/::0x1", "has no unit masks"},
-		{"arm_spe_0/config=1/", "hands out traces (AUX), no samples"},
-		{"sched:no_such", "there is no such tracepoint, and 'no_such' is no count"},
-		{"cycles:often", "'often' is no count"},
-	};
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		must_fail(table[i][0], VMOP_ERROR_USAGE, table[i][1]);
-}
-
-static void tracepoints_go_by_their_number(void **state)
-{
-	(void)state;
-	struct vmop_source *source = must_open("sched:sched_switch:7");
-	assert_int_equal(layer.last_hardware.type, PERF_TYPE_TRACEPOINT);
-	assert_int_equal(layer.last_hardware.config, 316);
-	assert_event(source, 0, "sched:sched_switch", NULL);
-	assert_int_equal(vmop_source_event(source, 0)->period_events, 7);
-	vmop_source_close(source);
-	refuse(all_hardware, EACCES);
-	must_fail("sched:sched_switch", VMOP_ERROR_CANT, "kernel.perf_event_paranoid to -1 (it is");
-	put("sys/kernel/tracing/events/sched/sched_switch/id", "many\n");
-	must_fail("sched:sched_switch", VMOP_ERROR_CORRUPT, "'many' is no number");
-	char command[128];
-	snprintf(command, sizeof(command), "rm -r %s/sys/kernel", tree);
-	assert_int_equal(system(command), 0);
-	must_fail("sched:sched_switch", VMOP_ERROR_CANT, "mount -t tracefs");
-}
-
 /* ---- events that share counters ------------------------------------------------ */
 
 static unsigned running_percent; /* of hardware events, which the clock pretends; 0: as it is */
@@ -852,21 +486,6 @@ static void events_that_share_counters_are_told_of(void **state)
 	vmop_source_close(source);
 }
 
-static int may_sample(void **state)
-{
-	(void)state;
-	struct vmop_source *source;
-	struct vmop_error *err = try_open("cpu-clock", &source);
-	if (err) {
-		printf("skipped: %s\n", err->message);
-		exit(77);
-	}
-	vmop_source_close(source);
-	return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup(name, reset)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -885,13 +504,6 @@ int main(void)
 		TEST(a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again),
 		TEST(a_cpu_that_goes_while_it_is_waited_for_is_forgotten),
 		TEST(precision_falls_back_with_a_note),
-		cmocka_unit_test_setup_teardown(a_hybrid_machine_counts_on_each_of_its_pmus,
-						make_hybrid, remove_tree),
-		cmocka_unit_test_setup_teardown(a_pmu_is_opened_on_its_own_cpus_alone, make_hybrid,
-						remove_tree),
-		cmocka_unit_test_setup_teardown(what_pmus_refuse, make_hybrid, remove_tree),
-		cmocka_unit_test_setup_teardown(tracepoints_go_by_their_number, make_hybrid,
-						remove_tree),
 		TEST(events_that_share_counters_are_told_of),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);
