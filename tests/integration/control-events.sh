@@ -25,13 +25,28 @@ is "members of an event" "$(control --list-events --json | sed -n '/"name": "cpu
 control --list-events --json | sed -n 's/^ *"name": "\([a-z-]*\)",$/\1/p' >"$work/names"
 is "events in the list" "$(wc -l <"$work/names")" -ge 12
 
+# -- the page's examples are written as they must be
+sed -n 's/^# vmopcontrol --start --event=//p' "$src/man/vmop-events.7" >"$work/examples"
+is "examples in vmop-events(7)" "$(wc -l <"$work/examples")" -ge 5
+while read -r example; do
+	expect 0 "" control --setup --event="$example"
+done <"$work/examples"
+rm -f "$VMOP_CONFIG"
+
 need_perf
+# The first two need no PMU.
+head -n 2 "$work/examples" >"$work/first"
+while read -r example; do
+	expect 0 "sampling c" control --run --session-dir="$sessions" --event="$example" -- true
+done <"$work/first"
+rm -rf "$sessions"
 refuse 2 "the lowest is 6000" control --start --event=cycles:5999 --session-dir="$sessions"
 refuse 2 "the lowest is 500" control --start --event=r1c2:499 --session-dir="$sessions"
 refuse 2 "no PMU 'none'" control --start --event=none/config=1,config1=2/ --session-dir="$sessions"
 refuse 2 "is for events of a PMU" control --start --event=cpu-clock:p --session-dir="$sessions"
 
 # -- three at once, each its own way; one of them by opcontrol's words
+# shellcheck disable=SC2016 # for the shell that it is given to
 faulting='i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
 expect 0 "" control --run --session-dir="$sessions" \
 	--event=cpu-clock:500Hz,page-faults:10::0:1 --event=context-switches:1::1:0 -- \
