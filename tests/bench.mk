@@ -1,2 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 EXTRA_DIST += tests/bench/run-events
+EXTRA_PROGRAMS += tests/bench/busy tests/bench/cpu-time
+CLEANFILES += tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT)
+EXTRA_DIST += tests/bench/run
+
+# Speed, size and memory beside perf, as ratios. Never part of a check.
+.PHONY: bench
+bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) \
+		tests/fixtures/make-stream$(EXEEXT)
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run
