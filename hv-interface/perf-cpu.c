@@ -61,7 +61,12 @@ static void set_side_band(struct perf_event_attr *attr, const struct vmop_perf_p
 	attr->comm_exec = 1;
 	attr->task = 1;
 	attr->ksymbol = !(plan->missing & VMOP_PERF_NO_KSYMBOL);
-	attr->build_id = !(plan->missing & VMOP_PERF_NO_BUILD_ID);
+	/*
+	 * Not build_id: perf_event_mmap_output (kernel/events/core.c, seen up to 6.18) marks a
+	 * mapping's record as one with a build-id for the first event that asks, and leaves the
+	 * mark on the records of all events after it, which have none: another profiler beside
+	 * us reads an inode as a build-id, and perf aborts.
+	 */
 	attr->watermark = 1;
 	attr->wakeup_watermark = (uint32_t)plan->watermark_bytes;
 }

@@ -18,9 +18,8 @@
 /* Parts of an event that older kernels refuse with EINVAL, the newest first. */
 enum vmop_perf_missing {
 	VMOP_PERF_NO_LOST_COUNT = 1 << 0, /* Linux 6.0: PERF_FORMAT_LOST */
-	VMOP_PERF_NO_BUILD_ID = 1 << 1,	  /* 5.12 */
-	VMOP_PERF_NO_KSYMBOL = 1 << 2,	  /* 5.1 */
-	VMOP_PERF_ALL_MISSING = 7,
+	VMOP_PERF_NO_KSYMBOL = 1 << 1,	  /* 5.1 */
+	VMOP_PERF_ALL_MISSING = 3,
 };
 
 /* How every CPU is opened. */

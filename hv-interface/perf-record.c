@@ -6,11 +6,6 @@
 
 #include "hv-interface/perf-event.h"
 
-/* From newer headers than Linux 5.10's. */
-#ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
-#define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
-#endif
-
 /*
  * The layouts below are those of enum perf_event_type in linux/perf_event.h;
  * header and sample_id are left out of them.
@@ -39,16 +34,8 @@ struct mmap {
 struct mmap2 {
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
-	union {
-		struct {
-			uint32_t maj, min;
-			uint64_t ino, ino_generation;
-		};
-		struct {
-			uint8_t build_id_size, reserved[3];
-			uint8_t build_id[20];
-		};
-	};
+	uint32_t maj, min; /* or a build-id, for events that asked for it: ours never do */
+	uint64_t ino, ino_generation;
 	uint32_t prot, flags;
 	char filename[];
 };
@@ -181,24 +168,17 @@ static bool decode_mmap(const uint8_t *body, size_t len_bytes, struct vmop_recor
 	return true;
 }
 
-static bool decode_mmap2(const uint8_t *body, size_t len_bytes, uint16_t misc,
-			 struct vmop_record *ret)
+static bool decode_mmap2(const uint8_t *body, size_t len_bytes, struct vmop_record *ret)
 {
 	const struct mmap2 *mmap = (const void *)body;
 	const char *path = text_at(body, offsetof(struct mmap2, filename), len_bytes);
 	if (!path || !decode_mmap(body, len_bytes, ret))
 		return false;
 	ret->mmap.path = path;
-	if (!(misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
-		ret->mmap.dev_major = mmap->maj;
-		ret->mmap.dev_minor = mmap->min;
-		ret->mmap.inode = mmap->ino;
-	} else if (mmap->build_id_size <= VMOP_BUILD_ID_MAX) {
-		ret->mmap.build_id_len_bytes = mmap->build_id_size;
-		memcpy(ret->mmap.build_id, mmap->build_id, mmap->build_id_size);
-	} else {
-		return false;
-	}
+	/* Also where PERF_RECORD_MISC_MMAP_BUILD_ID is set: see set_side_band in perf-cpu.c. */
+	ret->mmap.dev_major = mmap->maj;
+	ret->mmap.dev_minor = mmap->min;
+	ret->mmap.inode = mmap->ino;
 	return true;
 }
 
@@ -296,7 +276,7 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 	case PERF_RECORD_MMAP:
 		return decode_mmap(body, len_bytes, ret);
 	case PERF_RECORD_MMAP2:
-		return decode_mmap2(body, len_bytes, header->misc, ret);
+		return decode_mmap2(body, len_bytes, ret);
 	case PERF_RECORD_COMM:
 		return decode_comm(body, len_bytes, header->misc, ret);
 	case PERF_RECORD_FORK:

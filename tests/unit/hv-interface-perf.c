@@ -20,7 +20,7 @@
 /* What a drain brought, as far as the child is concerned. */
 struct seen {
 	pid_t child;
-	uint64_t samples, user_samples, kernel_samples, forks, exits, execs, mmaps, build_ids;
+	uint64_t samples, user_samples, kernel_samples, forks, exits, execs, mmaps;
 	uint64_t last_ns, backwards, lost, lost_records, weight_ns, foreign_modes;
 	char comm[32];
 };
@@ -60,7 +60,6 @@ static void look(void *arg, const struct vmop_record *record)
 		if (record->mmap.pid != child || record->mmap.path[0] != '/')
 			break;
 		seen->mmaps++;
-		seen->build_ids += record->mmap.build_id_len_bytes == 20;
 		if (!record->mmap.build_id_len_bytes)
 			assert_int_not_equal(record->mmap.inode, 0);
 		break;
