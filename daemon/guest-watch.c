@@ -62,6 +62,8 @@ struct watched {
 	uint64_t uncertain_since_ns; /* 0: the kernel is seen to run */
 	uint64_t uncertain_limit_ns;
 	char *error;
+	bool is_readable; /* its memory could be opened at the last attempt */
+	struct vmop_guest_cost cost; /* of guests opened and closed before this one */
 
 	struct vmop_guest_view *view; /* published; under the lock */
 };
@@ -92,6 +94,18 @@ static uint64_t clock_ns(clockid_t clock)
 
 /* ---- looking at one guest ------------------------------------------------ */
 
+static struct vmop_guest_cost cost_of(const struct watched *watched)
+{
+	struct vmop_guest_cost cost = watched->cost;
+	if (watched->guest) {
+		struct vmop_guest_cost now = vmop_guest_total_cost(watched->guest);
+		cost.cpu_ns += now.cpu_ns;
+		cost.read_bytes += now.read_bytes;
+		cost.retries += now.retries;
+	}
+	return cost;
+}
+
 static void remember_error(struct watched *watched, struct vmop_error *err)
 {
 	free(watched->error);
@@ -115,7 +129,10 @@ static struct vmop_error *open_guest(struct watched *watched)
 {
 	if (watched->guest)
 		return NULL;
-	return vmop_guest_open_pid((pid_t)watched->vmm_pid, NULL, &watched->guest);
+	struct vmop_error *err =
+		vmop_guest_open_pid((pid_t)watched->vmm_pid, NULL, &watched->guest);
+	watched->is_readable = !err;
+	return err;
 }
 
 static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
@@ -161,6 +178,7 @@ static void search(struct watched *watched, uint64_t now_ns)
 	remember_error(watched, err);
 	forget_kernel(watched);
 	/* The VMM may have mapped RAM anew by the next attempt: open it again. */
+	watched->cost = cost_of(watched);
 	vmop_guest_close(watched->guest);
 	watched->guest = NULL;
 	watched->search_due_ns = now_ns + watched->retry_ns;
@@ -270,10 +288,8 @@ static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64
 
 static const char *state_of(const struct watched *watched)
 {
-	if (!watched->guest)
-		return "its memory can't be read";
 	if (!watched->text)
-		return "no kernel found";
+		return watched->is_readable ? "no kernel found" : "its memory can't be read";
 	if (!watched->text->kernel.has_processes)
 		return "kernel symbols, no processes (no BTF)";
 	return watched->tasks ? "kernel symbols and processes" : "kernel symbols";
@@ -290,8 +306,7 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->state = state_of(watched);
 	view->error = watched->error ? strdup(watched->error) : NULL;
 	view->made_ns = clock_ns(CLOCK_MONOTONIC);
-	if (watched->guest)
-		view->cost = vmop_guest_total_cost(watched->guest);
+	view->cost = cost_of(watched);
 	if (watched->n_vcpus) {
 		size_t bytes = watched->n_vcpus * sizeof(*view->vcpus);
 		view->vcpus = malloc(bytes);

@@ -216,6 +216,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_domains_deinit(&profiler->domains);
 	vmop_kernel_deinit(&profiler->kernel);
 	vmop_passive_deinit(&profiler->passive);
+	vmop_tasks_deinit(&profiler->tasks);
 	vmop_aggregate_deinit(&profiler->aggregate);
 	vmop_images_deinit(&profiler->images);
 	free(profiler->root);
@@ -424,6 +425,21 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 	return NULL;
 }
 
+/* A roll-up may merge what is over. */
+static struct vmop_error *store_ends(struct vmop_profiler *profiler)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	for (size_t i = 0; i < profiler->tasks.n_ended; i++) {
+		struct vmop_error *err =
+			vmop_db_end_task(profiler->db, profiler->tasks.ended[i], now_ns);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
 static void canonical_key(void *arg, struct vmop_db_chunk_key *key)
 {
 	struct vmop_profiler *profiler = arg;
@@ -450,6 +466,8 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 		err = store_images(profiler);
 	if (!err)
 		err = store_tasks(profiler);
+	if (!err)
+		err = store_ends(profiler);
 	if (!err)
 		err = vmop_aggregate_each(&profiler->aggregate, canonical_key, store_chunk,
 					  profiler);

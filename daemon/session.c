@@ -16,6 +16,7 @@
 #include "daemon/pairing.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
+#include "libutil/io.h"
 #include "libutil/log.h"
 
 static const uint64_t second_ns = 1000000000;
@@ -130,13 +131,13 @@ static struct vmop_error *flush(struct vmop_session *session)
 	return vmop_profiler_flush(session->profiler, start, now - begun);
 }
 
-static void roll_up(struct vmop_session *session, uint64_t now_monotonic)
+/* now: CLOCK_REALTIME; of the records, in a replay. */
+static void roll_up(struct vmop_session *session, uint64_t now)
 {
 	const struct vmop_setup *setup = &session->setup;
-	if (session->is_failing || now_monotonic - session->rolled_up_ns < roll_up_every_ns)
+	if (session->is_failing || now - session->rolled_up_ns < roll_up_every_ns)
 		return;
-	session->rolled_up_ns = now_monotonic;
-	uint64_t now = clock_ns(CLOCK_REALTIME);
+	session->rolled_up_ns = now;
 	struct vmop_error *err = NULL;
 	bool more = false;
 	if (setup->minute_after_ns)
@@ -182,7 +183,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 		note_success(session);
 	tell_throttled(session);
 	store_events(session, now);
-	roll_up(session, now);
+	roll_up(session, clock_ns(CLOCK_REALTIME));
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 	return 0;
@@ -210,6 +211,7 @@ static void replay_flush(struct vmop_session *session, uint64_t record_ns)
 	session->replay_flushed_ns = record_ns;
 	tell_throttled(session);
 	note_failure(session, err);
+	roll_up(session, start);
 }
 
 /* The sink of a replay: the profiler's, with a flush at each interval's end between. */
@@ -401,6 +403,11 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 static struct vmop_error *make_session_dir(const char *dir)
 {
 	struct stat st;
+	/* Of one that was named, all but the last part is to be there: it may be a slip. */
+	struct vmop_error *err =
+		strcmp(dir, VMOP_STATEDIR) ? NULL : vmop_io_make_dir(VMOP_STATEDIR, 0755);
+	if (err)
+		return vmop_error_prefix(err, "session-dir");
 	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 		return vmop_error_os(errno, "session-dir %s", dir);
 	if (stat(dir, &st) < 0)

@@ -68,16 +68,40 @@ void vmop_task_set_exe(struct vmop_tasks *tasks, struct vmop_task *task, struct 
 	task->exe = exe;
 }
 
+/* Without memory its row stays as it is: it is merged with others later, or not at all. */
+static void note_end(struct vmop_tasks *tasks, uint32_t id)
+{
+	if (tasks->n_ended == tasks->max_ended) {
+		size_t max = tasks->max_ended ? 2 * tasks->max_ended : 64;
+		uint32_t *grown = realloc(tasks->ended, max * sizeof(*grown));
+		if (!grown)
+			return;
+		tasks->ended = grown;
+		tasks->max_ended = max;
+	}
+	tasks->ended[tasks->n_ended++] = id;
+}
+
 void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task)
 {
+	if (task->id)
+		note_end(tasks, task->id);
 	vmop_image_unref(tasks->images, task->exe);
 	vmop_text_unref(task->cgroup);
 	task->exe = NULL;
 	task->cgroup = NULL;
 }
 
+void vmop_tasks_deinit(struct vmop_tasks *tasks)
+{
+	free(tasks->ended);
+	tasks->ended = NULL;
+	tasks->n_ended = tasks->max_ended = 0;
+}
+
 void vmop_tasks_stored(struct vmop_tasks *tasks)
 {
+	tasks->n_ended = 0;
 	struct vmop_task *task, *next;
 	DL_FOREACH_SAFE(tasks->pending, task, next)
 	{

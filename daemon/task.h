@@ -50,6 +50,9 @@ struct vmop_task {
 
 struct vmop_tasks {
 	struct vmop_task *pending; /* with an id and no row, as utlist has it */
+	/* Ids of those that are over, whose rows are to say so. */
+	uint32_t *ended;
+	size_t n_ended, max_ended;
 	uint32_t n_alone;	   /* of them, in blocks of their own */
 	uint32_t next_id;
 	struct vmop_images *images;
@@ -64,10 +67,13 @@ void vmop_task_renew(struct vmop_tasks *tasks, struct vmop_task *task);
 /* Takes over exe's reference. */
 void vmop_task_set_exe(struct vmop_tasks *tasks, struct vmop_task *task, struct vmop_image *exe);
 
-/* Drops what it holds.  It must not be pending. */
+/* It is over: drops what it holds.  It must not be pending. */
 void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task);
 
-/* Forgets the pending ones: after they were stored, or when all ends. */
+/* Frees the table's own memory. */
+void vmop_tasks_deinit(struct vmop_tasks *tasks);
+
+/* Forgets the pending and the ended ones: after they were stored, or when all ends. */
 void vmop_tasks_stored(struct vmop_tasks *tasks);
 
 static inline bool vmop_task_is_pending(const struct vmop_task *task)

@@ -125,3 +125,20 @@ struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
 	}
 	return NULL;
 }
+
+struct vmop_error *vmop_io_make_dir(const char *path, mode_t mode)
+{
+	_cleanup_free_ char *part = strdup(path);
+	if (!part)
+		return &vmop_error_no_memory;
+	for (char *slash = part; slash; *slash = '/') {
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		if (*part && mkdir(part, mode) < 0 && errno != EEXIST)
+			return vmop_error_os(errno, "%s", part);
+		if (!slash)
+			break;
+	}
+	return NULL;
+}

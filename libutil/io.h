@@ -31,6 +31,9 @@ struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max
 struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
 					     size_t len_bytes, mode_t mode);
 
+/* A directory with all that lead to it, those that are missing with mode; there already: no error. */
+struct vmop_error *vmop_io_make_dir(const char *path, mode_t mode);
+
 /*
  * read(2)/pread(2)/write(2) until len_bytes are done, EINTR retried.
  * Return the bytes done, fewer only at the end of file; -1 with errno else.

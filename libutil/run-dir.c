@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,9 +28,11 @@ char *vmop_run_path(const char *name)
 
 struct vmop_error *vmop_run_dir_make(void)
 {
-	if (mkdir(vmop_run_dir(), 0755) == 0 || errno == EEXIST)
-		return NULL;
-	return vmop_error_os(errno, "%s", vmop_run_dir());
+	/* Of one that was named, all but the last part is to be there: it may be a slip. */
+	const char *dir = vmop_run_dir();
+	if (!strcmp(dir, VMOP_RUNDIR))
+		return vmop_io_make_dir(dir, 0755);
+	return mkdir(dir, 0755) == 0 || errno == EEXIST ? NULL : vmop_error_os(errno, "%s", dir);
 }
 
 static pid_t read_pid(int fd)

@@ -64,11 +64,31 @@ static void proc_files_have_no_size_but_are_read(void **state)
 	free(text);
 }
 
+static void directories_with_their_parents(void **state)
+{
+	(void)state;
+	char deep[sizeof(dir) + 16], one[sizeof(dir) + 16];
+	strcpy(one, dir);
+	strcat(one, "/a");
+	strcpy(deep, one);
+	strcat(deep, "/b");
+	assert_null(vmop_io_make_dir(deep, 0755));
+	assert_null(vmop_io_make_dir(deep, 0755));
+	struct stat st;
+	assert_int_equal(stat(deep, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	assert_int_equal(rmdir(deep) | rmdir(one), 0);
+	struct vmop_error *err = vmop_io_make_dir("/proc/none/of/these", 0755);
+	assert_non_null(err);
+	vmop_error_destroy(err);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read),
 		cmocka_unit_test(too_large_is_refused),
+		cmocka_unit_test(directories_with_their_parents),
 		cmocka_unit_test(proc_files_have_no_size_but_are_read),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
