@@ -18,9 +18,9 @@ static const uint64_t ms_ns = 1000000;
 static const uint64_t second_ns = 1000000000;
 
 /* CPU time that a new guest may cost at once: finding a kernel takes up to half a second. */
-static const int64_t first_credit_ns = 1000000000;
+static const int64_t first_credit_ns = 2000000000;
 /* The credit never grows beyond this, so that a quiet hour buys no busy minute. */
-static const int64_t max_credit_ns = 1000000000;
+static const int64_t max_credit_ns = 2000000000;
 
 /* A guest without a kernel that we know is looked at again, ever more rarely. */
 static const uint64_t first_retry_ns = 1000000000;
@@ -259,15 +259,17 @@ static void read_vcpus(struct watched *watched)
 /* Does what is due for one guest; true: there is news to publish. */
 static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns)
 {
+	bool is_news = false;
 	if (watched->needs_search) {
 		if (now_ns < watched->search_due_ns)
 			return false;
 		search(watched, now_ns);
-		return true;
+		if (watched->needs_search)
+			return true;
+		is_news = true; /* and its processes at once: samples wait for them */
 	}
-	bool is_news = false;
 	if (watched->text->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
-		if (!still_runs(watched, now_ns))
+		if (!is_news && !still_runs(watched, now_ns))
 			return true;
 		snapshot(watched);
 		watched->snapshot_due_ns = now_ns + watch->snapshot_ns;

@@ -19,7 +19,7 @@
 static const uint64_t reading_gap_ns = 250000000;
 
 /* How long a guest's first samples wait for its kernel and processes to be found. */
-static const uint64_t first_wait_ns = 5000000000;
+static const uint64_t first_wait_ns = 15000000000;
 
 /* Candidates looked at for one address. */
 #define CANDIDATES 64
@@ -419,7 +419,8 @@ static bool is_early(const struct vmop_guests *guests, const struct vmop_domain 
 		     uint64_t now_ns)
 {
 	const struct vmop_guest_inside *inside = domain->inside;
-	if (!inside || guests->is_ending || vmop_guests_want_flush(guests) ||
+	if (!inside || !domain->is_running || guests->is_ending ||
+	    vmop_guests_want_flush(guests) ||
 	    now_ns - inside->entered_ns > first_wait_ns)
 		return false;
 	const struct vmop_guest_view *view = inside->view;
