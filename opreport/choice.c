@@ -284,7 +284,7 @@ struct vmop_error *vmop_choice_init(struct vmop_choice *choice, struct vmop_cata
 		err = select_numbers(choice, spec);
 	choice->is_everything = !spec->has_time && !filter->n_events && !filter->n_domains &&
 				!filter->n_billed && !filter->n_images && !filter->n_tasks &&
-				!filter->n_cpus && !filter->n_vcpus;
+				!filter->n_cpus && !filter->n_vcpus && !spec->certainties;
 	choice->filter_is_complete = filter->n_tasks <= MAX_FILTER_TASKS;
 	if (!choice->filter_is_complete)
 		filter->n_tasks = 0;

@@ -13,7 +13,8 @@
 
 /* Fields are 1 + an index into the catalog's tables; cpu and vcpu are 2 + number, 1 for none. */
 struct vmop_group {
-	uint32_t domain, image, task, cgroup, mode;
+	uint32_t domain, image, task, cgroup;
+	uint16_t mode, certainty; /* 1 + the value */
 	uint32_t cpu, vcpu;
 	uint32_t session; /* 0: readers of several sessions will need it */
 };

@@ -17,6 +17,7 @@ struct walk {
 	bool merges_tasks; /* keys have no tasks: the store added them up */
 	struct vmop_progress progress;
 	uint64_t done;
+	unsigned certainties; /* bits 1 << enum vmop_certainty that are wanted; 0: all */
 };
 
 /* Where the samples of one key go. */
@@ -26,6 +27,7 @@ struct place {
 	size_t event; /* in totals */
 	size_t image; /* catalog index */
 	uint8_t mode; /* enum vmop_mode */
+	uint8_t certainty;
 	bool is_idle;
 };
 
@@ -91,7 +93,10 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 	const struct vmop_image_item *image = vmop_catalog_image(catalog, ret->image);
 	const struct vmop_event_item *event =
 		vmop_catalog_event(catalog, vmop_table_index(&catalog->events, key->event));
-	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk, task, image);
+	ret->certainty = key->certainty < VMOP_N_CERTAINTIES ? key->certainty :
+							       VMOP_CERTAIN_AMBIGUOUS;
+	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk, task, image) &&
+		      (!walk->certainties || walk->certainties & 1u << ret->certainty);
 	if (!*ret_wanted)
 		return NULL;
 	struct vmop_group group = {0};
@@ -110,7 +115,9 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 	if (dimensions & VMOP_BY_VCPU)
 		group.vcpu = (uint32_t)key->vcpu + 2;
 	if (dimensions & (VMOP_BY_MODE | VMOP_BY_SYMBOL)) /* likewise */
-		group.mode = key->mode + 1u;
+		group.mode = (uint16_t)(key->mode + 1);
+	if (dimensions & VMOP_BY_CERTAINTY)
+		group.certainty = (uint16_t)(ret->certainty + 1);
 	ret->mode = key->mode;
 	ret->event = event->slot;
 	ret->slot = event->slot * result->n_parts +
@@ -126,6 +133,7 @@ static void add_totals(struct vmop_result *result, const struct place *place, ui
 	vmop_count_add(&result->selected[place->event], samples, weight_events);
 	vmop_count_add(&result->images[row_image * result->n_events + place->event], samples,
 		       weight_events);
+	result->certain[place->certainty] += samples;
 	if (place->is_idle && place->event == 0)
 		vmop_count_add(&result->idle, samples, weight_events);
 }
@@ -592,7 +600,8 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 		return err;
 	vmop_tally_init(&ret->cells, ret->n_events * ret->n_parts);
 	vmop_tally_init(&ret->rows_tally, ret->n_events * ret->n_parts);
-	struct walk walk = {.query = query, .result = ret};
+	struct walk walk = {
+		.query = query, .result = ret, .certainties = spec->certainties};
 	err = walk_session(&walk, db);
 	if (err)
 		return err;

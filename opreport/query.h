@@ -30,6 +30,7 @@ enum vmop_dimension {
 	VMOP_BY_CPU = 1 << 5,
 	VMOP_BY_VCPU = 1 << 6,
 	VMOP_BY_MODE = 1 << 7,
+	VMOP_BY_CERTAINTY = 1 << 8,
 };
 
 /*
@@ -109,6 +110,7 @@ struct vmop_result {
 	struct vmop_count *base;     /* n_events: what shares are of */
 	struct vmop_count *images;   /* by image index * n_events: totals of rows' images */
 	struct vmop_count idle;	     /* of the first event */
+	uint64_t certain[VMOP_N_CERTAINTIES]; /* samples selected, by enum vmop_certainty */
 	struct vmop_missing missing;
 };
 

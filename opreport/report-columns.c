@@ -19,6 +19,7 @@ enum column_id {
 	COLUMN_SUM_PERCENT,
 	COLUMN_DOMAIN,
 	COLUMN_MODE,
+	COLUMN_CERTAINTY,
 	COLUMN_CPU,
 	COLUMN_VCPU,
 	COLUMN_TASK,
@@ -172,6 +173,8 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 		 shows_domain ? "domain" : NULL, VMOP_CELL_TEXT, false},
 		{true, COLUMN_MODE, "mode", (dimensions & VMOP_BY_MODE) ? "mode" : NULL,
 		 VMOP_CELL_TEXT, false},
+		{dimensions & VMOP_BY_CERTAINTY, COLUMN_CERTAINTY, "certainty", "certainty",
+		 VMOP_CELL_TEXT, false},
 		{(dimensions & VMOP_BY_CPU) && shows_cpu, COLUMN_CPU, "cpu", "cpu", VMOP_CELL_COUNT,
 		 false},
 		{dimensions & VMOP_BY_VCPU, COLUMN_VCPU, "vcpu", "vcpu", VMOP_CELL_COUNT, false},
@@ -220,6 +223,12 @@ static const char *mode_name(uint8_t modes)
 	return "mixed";
 }
 
+static const char *certainty_name(const struct vmop_row *row)
+{
+	static const char *const names[] = {"", "exact", "likely", "ambiguous"};
+	return names[row->group->certainty & 3];
+}
+
 static const char *image_name(const struct vmop_report *report, const struct vmop_row *row)
 {
 	const struct vmop_image_item *image = vmop_row_image(report->result, row);
@@ -244,6 +253,9 @@ static void name_cell(const struct vmop_report *report, struct vmop_row *row, in
 		break;
 	case COLUMN_MODE:
 		ret->text = mode_name(row->modes);
+		break;
+	case COLUMN_CERTAINTY:
+		ret->text = certainty_name(row);
 		break;
 	case COLUMN_CPU:
 		number_or_empty(ret, row->group->cpu - 2, row->group->cpu >= 2);

@@ -12,8 +12,8 @@
 #include "opreport/when.h"
 
 enum {
-	MAX_LINES = 6, /* beside two for each event */
-	MAX_SESSION_FACTS = 24,
+	MAX_LINES = 7, /* beside two for each event */
+	MAX_SESSION_FACTS = 27,
 	EVENT_FACTS = 9,
 	LOSS_FACTS = 4,
 };
@@ -164,6 +164,18 @@ static struct vmop_error *add_unattributed_line(struct vmop_report *report)
 	return err || !any ? err : add_line(report, "samples without an image: %s", text);
 }
 
+/* Guest samples whose task is a conclusion and no reading are never shown without saying so. */
+static struct vmop_error *add_certainty_line(struct vmop_report *report)
+{
+	const uint64_t *certain = report->result->certain;
+	if (!certain[VMOP_CERTAIN_LIKELY] && !certain[VMOP_CERTAIN_AMBIGUOUS])
+		return NULL;
+	return add_line(report,
+			"task of guest samples: likely for %" PRIu64 ", ambiguous for %" PRIu64
+			" (--by=certainty)",
+			certain[VMOP_CERTAIN_LIKELY], certain[VMOP_CERTAIN_AMBIGUOUS]);
+}
+
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
@@ -179,6 +191,8 @@ static struct vmop_error *add_lines(struct vmop_report *report)
 		err = add_event_line(report, e);
 	if (!err)
 		err = add_line(report, "losses: %s", report->losses ? report->losses : "none");
+	if (!err)
+		err = add_certainty_line(report);
 	return err ? err : add_unattributed_line(report);
 }
 
@@ -235,6 +249,9 @@ static void add_session_facts(struct vmop_report *report)
 	add_text(report, NULL, 0, "state", facts->is_finished ? "finished" : "not ended");
 	add_count(report, NULL, 0, "idle_samples", result->idle.samples);
 	add_count(report, NULL, 0, "idle_weight", result->idle.weight_events);
+	add_count(report, NULL, 0, "exact_samples", result->certain[VMOP_CERTAIN_EXACT]);
+	add_count(report, NULL, 0, "likely_samples", result->certain[VMOP_CERTAIN_LIKELY]);
+	add_count(report, NULL, 0, "ambiguous_samples", result->certain[VMOP_CERTAIN_AMBIGUOUS]);
 	add_count(report, NULL, 0, "samples_without_symbols", result->missing.samples);
 	add_count(report, NULL, 0, "hidden_rows", report->hidden->n_rows);
 }

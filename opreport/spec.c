@@ -303,6 +303,27 @@ static struct vmop_error *parse_numbers(void *list, const char *what, const char
 	return numbers_parse(list, what, text);
 }
 
+static struct vmop_error *parse_certainties(void *list, const char *what, const char *text)
+{
+	static const char *const names[] = {"exact", "likely", "ambiguous"};
+	_cleanup_(vmop_words_deinit) struct vmop_words words = {0};
+	unsigned *certainties = list;
+	struct vmop_error *err = vmop_words_parse(&words, what, text);
+	for (size_t i = 0; i < words.n && !err; i++) {
+		size_t n = sizeof(names) / sizeof(*names), at = 0;
+		while (at < n && strcmp(words.items[i], names[at]))
+			at++;
+		if (at == n)
+			err = vmop_error_new(VMOP_ERROR_USAGE,
+					     "%s '%s' is no certainty; accepted: exact, likely, "
+					     "ambiguous",
+					     what, words.items[i]);
+		else
+			*certainties |= 1u << at;
+	}
+	return err;
+}
+
 static const struct spec_tag {
 	const char *name; /* with its colon */
 	size_t offset;
@@ -317,6 +338,7 @@ static const struct spec_tag {
 	{"vcpu:", offsetof(struct vmop_spec, vcpus), parse_numbers},
 	{"tgid:", offsetof(struct vmop_spec, tgids), parse_numbers},
 	{"tid:", offsetof(struct vmop_spec, tids), parse_numbers},
+	{"certainty:", offsetof(struct vmop_spec, certainties), parse_certainties},
 };
 
 /* "word:" at the start, where a path can't have one. */
@@ -344,7 +366,7 @@ struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
 		return vmop_error_new(
 			VMOP_ERROR_USAGE,
 			"unknown profile spec '%s'; accepted: session: domain: image: "
-			"event: task: cpu: vcpu: tgid: tid: time:",
+			"event: task: cpu: vcpu: tgid: tid: certainty: time:",
 			argument);
 	return vmop_words_parse(&spec->images, "image", argument);
 }

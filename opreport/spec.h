@@ -9,6 +9,7 @@
  *	event:GLOB,...
  *	task:GLOB,...	   by command name
  *	cpu: vcpu: tgid: tid:	numbers and ranges, "0,2-3"
+ *	certainty:exact,likely,ambiguous  how sure the attribution is
  *	time:FROM..TO	   HH:MM[:SS], DATE, DATETHH:MM[:SS], @SECONDS, +AFTER-START,
  *			   -BEFORE-END; either may be left out
  *
@@ -57,6 +58,7 @@ struct vmop_spec {
 	const char *session_dir; /* --session-dir; NULL: the default. Not owned */
 	struct vmop_words sessions, domains, images, events, tasks;
 	struct vmop_numbers cpus, vcpus, tgids, tids;
+	unsigned certainties; /* bits 1 << enum vmop_certainty; 0: all */
 	bool has_time;
 	struct vmop_time_bound from, to;
 	uint64_t to_after_from_ns; /* not 0: a span, to is from + this */

@@ -27,7 +27,8 @@ const char *argp_program_version = "vmopreport " PACKAGE_VERSION;
 static const char doc[] =
 	"What the samples of a session were of: images, symbols, tasks, domains."
 	"\vSpecs choose the samples: session:NAME domain:NAME,... image:GLOB,... event:GLOB,... "
-	"task:GLOB,... cpu:N,... vcpu:N,... tgid:PID,... tid:TID,... time:FROM..TO; an argument "
+	"task:GLOB,... cpu:N,... vcpu:N,... tgid:PID,... tid:TID,... "
+	"certainty:exact,likely,ambiguous time:FROM..TO; an argument "
 	"without a tag is an image. vmopreport(1) has examples.";
 
 enum {
@@ -45,7 +46,8 @@ static const struct argp_option options[] = {
 	{"symbols", 'l', NULL, 0, "A row for each symbol", 1},
 	{"details", 'd', NULL, 0, "Also the addresses within each symbol", 1},
 	{"by", KEY_BY, "WORD,...", 0,
-	 "A row for each domain, image, symbol, task, cgroup, cpu, vcpu, mode, or mixtures of them",
+	 "A row for each domain, image, symbol, task, cgroup, cpu, vcpu, mode, certainty, or mixtures "
+	 "of them",
 	 1},
 	{"merge", 'm', "WORD,...", 0,
 	 "Merge what was recorded apart: cpu, tid, tgid (rows of commands), unitmask, all", 1},
@@ -107,7 +109,8 @@ struct word {
 static const struct word by_words[] = {
 	{"domain", VMOP_BY_DOMAIN}, {"image", VMOP_BY_IMAGE},	{"symbol", VMOP_BY_SYMBOL},
 	{"task", VMOP_BY_TASK},	    {"cgroup", VMOP_BY_CGROUP}, {"cpu", VMOP_BY_CPU},
-	{"vcpu", VMOP_BY_VCPU},	    {"mode", VMOP_BY_MODE},	{0}};
+	{"vcpu", VMOP_BY_VCPU},	    {"mode", VMOP_BY_MODE},
+	{"certainty", VMOP_BY_CERTAINTY}, {0}};
 
 static const struct word merge_words[] = {
 	{"cpu", VMOP_MERGE_CPU},

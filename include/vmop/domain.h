@@ -36,6 +36,7 @@ enum vmop_certainty {
 	VMOP_CERTAIN_LIKELY = 1,    /* one candidate fits best */
 	VMOP_CERTAIN_AMBIGUOUS = 2, /* several fit equally; the one named is one of them */
 };
+#define VMOP_N_CERTAINTIES 3
 
 /*
  * Whose bill a sample is on, beside the domain whose code it is.  A guest has

@@ -136,7 +136,8 @@ static void put_samples(struct vmop_db *db)
 	put(db, key, 0x300, 15, 150);
 	key = kernel, key.task = TASK_QEMU, key.bill = VMOP_BILL_VMM, key.billed = G1;
 	put(db, key, 0x110, 5, 50);
-	key = kernel, key.domain = G1, key.task = 0, key.image = G1_KERNEL, key.vcpu = 0;
+	key = kernel, key.domain = G1, key.task = 0, key.image = G1_KERNEL, key.vcpu = 0,
+	key.certainty = VMOP_CERTAIN_LIKELY;
 	put(db, key, 0x5, 20, 200);
 	key = kernel, key.domain = G2, key.task = 0, key.mode = VMOP_MODE_UNKNOWN,
 	key.image = NO_MAPS;
@@ -238,6 +239,7 @@ static void specs_select(void **state)
 		{"task:a", 430},      {"task:[idle]", 60}, {"cpu:0", 260},
 		{"cpu:1-3", 740},     {"vcpu:0", 350},	   {"time:+1s", 460},
 		{"time:+1s..", 540},  {"time:@2", 540},
+		{"certainty:likely", 200}, {"certainty:exact,ambiguous", 800},
 	};
 	/* by totals of rows, and by the places within them */
 	static const unsigned dimensions[] = {VMOP_BY_IMAGE, VMOP_BY_IMAGE | VMOP_BY_SYMBOL};
@@ -250,6 +252,21 @@ static void specs_select(void **state)
 				 (unsigned long)result.selected[0].weight_events);
 		assert_false(result.choice.is_everything);
 	}
+}
+
+static void by_certainty(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_result_deinit) struct vmop_result result;
+	const struct vmop_query query = {.dimensions = VMOP_BY_CERTAINTY};
+	run_cycles(&query, NULL, &result);
+	assert_int_equal(result.n_rows, 2);
+	for (size_t i = 0; i < result.n_rows; i++) {
+		bool is_exact = result.rows[i].group->certainty == VMOP_CERTAIN_EXACT + 1;
+		assert_int_equal(weight_of(&result, &result.rows[i]), is_exact ? 800 : 200);
+	}
+	assert_int_equal(result.certain[VMOP_CERTAIN_LIKELY], 20);
+	assert_int_equal(result.certain[VMOP_CERTAIN_AMBIGUOUS], 0);
 }
 
 static void unknown_names(void **state)
@@ -497,6 +514,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_image),
 		cmocka_unit_test(specs_select),
+		cmocka_unit_test(by_certainty),
 		cmocka_unit_test(unknown_names),
 		cmocka_unit_test(bills),
 		cmocka_unit_test(shares_of_the_whole_session),

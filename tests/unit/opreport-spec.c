@@ -55,6 +55,7 @@ static void numbers(void **state)
 	assert_null(vmop_spec_parse(&spec, "tgid:4294967295"));
 	assert_true(vmop_numbers_match(&spec.tgids, 4294967295u));
 	assert_usage("cpu:x", "'x'", "0,2-3");
+	assert_usage("certainty:sure", "'sure'", "ambiguous");
 	assert_usage("vcpu:3-1", "'3-1'", "0,2-3");
 	assert_usage("tid:-1", "'-1'", "0,2-3");
 	assert_usage("tgid:1,,2", "1,,2", "NAME[,NAME...]");
