@@ -9,6 +9,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-choice.c hv-interface/perf-choice.h \
 	hv-interface/perf-cpu.c hv-interface/perf-cpu.h \
 	hv-interface/perf-event.c hv-interface/perf-event.h \
+	hv-interface/perf-guest-exit.c hv-interface/perf-guest-exit.h \
 	hv-interface/perf-merge.c hv-interface/perf-merge.h \
 	hv-interface/perf-name.c hv-interface/perf-name.h \
 	hv-interface/perf-pfm.c hv-interface/perf-pfm.h \

@@ -44,6 +44,10 @@ static void set_layout(struct perf_event_attr *attr, const struct vmop_perf_plan
 	attr->sample_type = VMOP_PERF_SAMPLE_TYPE;
 	if (plan->n_events > 1)
 		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
+	if (plan->guest_exit.has_regs) {
+		attr->sample_type |= PERF_SAMPLE_REGS_INTR;
+		attr->sample_regs_intr = VMOP_PERF_GUEST_EXIT_REGS;
+	}
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (!(plan->missing & VMOP_PERF_NO_LOST_COUNT))
 		attr->read_format |= PERF_FORMAT_LOST;
@@ -153,6 +157,7 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		.ids = cpu->ids,
 		.wanted = plan->wanted,
 		.fixed_weights = cpu->fixed_weights,
+		.guest_exit = plan->guest_exit,
 		.n_events = plan->n_events,
 		.cpu = cpu->cpu,
 	};

@@ -29,6 +29,7 @@ struct vmop_perf_plan {
 	size_t n_events;
 	size_t ring_bytes, watermark_bytes;
 	unsigned missing; /* enum vmop_perf_missing: what was found not to be there */
+	struct vmop_perf_guest_exit guest_exit;
 };
 
 struct vmop_perf_cpu {

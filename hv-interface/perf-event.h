@@ -78,6 +78,10 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event);
  * VMOP_PERF_CLASS(is_guest, is_kernel) is set where the sample is wanted.
  */
 #define VMOP_PERF_CLASS(is_guest, is_kernel) ((unsigned)(is_guest) << 1 | (unsigned)(is_kernel))
+#define VMOP_PERF_ALL_CLASSES 0xfu
+/* With all classes, of a PMU that itself counts nowhere but there. */
+#define VMOP_PERF_HOST_ONLY 0x10u
+#define VMOP_PERF_GUEST_ONLY 0x20u
 uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
 
 /*

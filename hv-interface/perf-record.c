@@ -101,6 +101,36 @@ static bool is_wanted(uint8_t classes, uint16_t flags, uint64_t ip)
 	return classes >> VMOP_PERF_CLASS(is_guest, is_kernel) & 1;
 }
 
+/* Whether what perf calls a guest's sample is the host's: see perf-guest-exit.h. */
+static bool is_hosts(const struct vmop_perf_guest_exit *exit, uint8_t wanted,
+		     const struct vmop_perf_guest_exit_regs *regs)
+{
+	if (wanted & VMOP_PERF_GUEST_ONLY || regs->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return false;
+	if (wanted & VMOP_PERF_HOST_ONLY)
+		return true;
+	if (!exit->len_bytes || regs->pc - exit->start < exit->len_bytes)
+		return false;
+	bool is_unmasking = regs->pc - exit->unmask_start < exit->unmask_len_bytes;
+	return !is_unmasking || regs->lr - exit->start >= exit->len_bytes;
+}
+
+/* The sample's registers, from offset at of the record on. False: it ends before. */
+static bool read_regs(const struct perf_event_header *header, size_t at,
+		      struct vmop_perf_guest_exit_regs *ret)
+{
+	size_t len_bytes = sizeof(ret->abi);
+	if (header->size < at + len_bytes)
+		return false;
+	memcpy(ret, (const uint8_t *)header + at, len_bytes);
+	if (ret->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return true;
+	if (header->size < at + sizeof(*ret))
+		return false;
+	memcpy(ret, (const uint8_t *)header + at, sizeof(*ret));
+	return true;
+}
+
 static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
 					    const struct perf_event_header *header,
 					    struct vmop_record *ret)
@@ -122,15 +152,25 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		return VMOP_PERF_MALFORMED;
 	const struct sample *sample = (const void *)body;
 	uint16_t flags = mode_flags(header->misc);
-	if (decoder->wanted[event] != 0xf && !is_wanted(decoder->wanted[event], flags, sample->ip))
+	uint64_t ip = sample->ip;
+	uint8_t wanted = decoder->wanted[event];
+	struct vmop_perf_guest_exit_regs regs = {0};
+	if (decoder->guest_exit.has_regs && !read_regs(header, need, &regs))
+		return VMOP_PERF_MALFORMED;
+	if (flags & VMOP_SAMPLE_GUEST && is_hosts(&decoder->guest_exit, wanted, &regs)) {
+		flags = VMOP_SAMPLE_KERNEL;
+		ip = regs.pc;
+	}
+	if ((wanted & VMOP_PERF_ALL_CLASSES) != VMOP_PERF_ALL_CLASSES &&
+	    !is_wanted(wanted, flags, ip))
 		return VMOP_PERF_NOT_WANTED;
 	/* A guest with encrypted registers (SEV-ES, TDX) shows none. */
-	if ((flags & VMOP_SAMPLE_GUEST) && sample->ip == 0)
+	if ((flags & VMOP_SAMPLE_GUEST) && ip == 0)
 		flags |= VMOP_SAMPLE_NO_IP;
 	ret->type = VMOP_RECORD_SAMPLE;
 	ret->time_ns = sample->time;
 	ret->sample = (struct vmop_sample){
-		.ip = sample->ip,
+		.ip = ip,
 		.weight_events = weight_events ? weight_events : sample->period,
 		.pid = sample->pid,
 		.tid = sample->tid,

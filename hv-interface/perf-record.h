@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hv-interface/perf-guest-exit.h"
 #include "vmop/record.h"
 
 #define VMOP_PERF_SAMPLE_TYPE                                                                      \
@@ -29,6 +30,7 @@ struct vmop_perf_decoder {
 	 */
 	const uint64_t *fixed_weights;
 	const uint8_t *wanted; /* for each event, vmop_perf_event_wanted_classes() */
+	struct vmop_perf_guest_exit guest_exit;
 	size_t n_events;
 	uint32_t cpu;
 };

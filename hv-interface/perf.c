@@ -136,7 +136,9 @@ static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
 		else
 			hz += event->attr.freq ? event->attr.sample_freq : 1000;
 	}
-	return hz * SAMPLE_BYTES;
+	size_t regs_bytes =
+		plan->guest_exit.has_regs ? sizeof(struct vmop_perf_guest_exit_regs) : 0;
+	return hz * (SAMPLE_BYTES + regs_bytes);
 }
 
 static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_setup *setup)
@@ -274,6 +276,7 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 		setup->events, setup->n_events, setup->root ? setup->root : "", &perf->plan);
 	if (err)
 		return err;
+	vmop_perf_guest_exit_init(&perf->plan.guest_exit);
 	perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (perf->epoll_fd < 0)
 		return vmop_error_os(errno, "epoll_create1");

@@ -7,7 +7,9 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "hv-interface/perf-event.h"
 #include "hv-interface/perf-record.h"
 
 static const uint64_t ids[] = {1001, 1002};
@@ -102,6 +104,103 @@ static void make_sample(const struct vmop_perf_decoder *decoder, uint16_t misc, 
 	add_u64(TIME);
 	add_u32(6, 0);
 	add_u64(1000003);
+}
+
+/* arm64: a sample that perf calls a guest's, with the registers of what was interrupted. */
+static struct vmop_sample with_regs(struct vmop_perf_decoder *decoder, uint8_t wanted, uint64_t lr,
+				    uint64_t pc)
+{
+	decoder->wanted = &wanted;
+	make_sample(decoder, PERF_RECORD_MISC_GUEST_USER, 0, 0x401000);
+	add_u64(2); /* PERF_SAMPLE_REGS_ABI_64 */
+	add_u64(lr);
+	add_u64(pc);
+	struct vmop_sample sample = decode(decoder).sample;
+	all_shorter_ones_are_malformed(decoder);
+	decoder->wanted = all_wanted;
+	return sample;
+}
+
+static void assert_hosts(struct vmop_sample sample, uint64_t ip)
+{
+	assert_int_equal(sample.flags, VMOP_SAMPLE_KERNEL);
+	assert_true(sample.ip == ip);
+}
+
+static void assert_guests(struct vmop_sample sample)
+{
+	assert_int_equal(sample.flags, VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER);
+	assert_true(sample.ip == 0x401000);
+}
+
+static void guests_that_are_hosts(void **state)
+{
+	(void)state;
+	const uint64_t run = 0xffff800008001000, other = 0xffff800008002000,
+		       unmask = 0xffff800008000800;
+	const uint8_t host_only = VMOP_PERF_ALL_CLASSES | VMOP_PERF_HOST_ONLY;
+	const uint8_t guest_only = VMOP_PERF_ALL_CLASSES | VMOP_PERF_GUEST_ONLY;
+	struct vmop_perf_decoder decoder = one;
+	decoder.guest_exit = (struct vmop_perf_guest_exit){
+		.has_regs = true,
+		.start = run,
+		.len_bytes = 0x800,
+		.unmask_start = unmask,
+		.unmask_len_bytes = 0x20,
+	};
+	assert_guests(with_regs(&decoder, 0xf, other, run));
+	assert_guests(with_regs(&decoder, 0xf, other, run + 0x7fc));
+	assert_guests(with_regs(&decoder, 0xf, run + 4, unmask + 4));
+	assert_hosts(with_regs(&decoder, 0xf, other, unmask + 4), unmask + 4);
+	assert_hosts(with_regs(&decoder, 0xf, run + 4, unmask + 0x20), unmask + 0x20);
+	assert_hosts(with_regs(&decoder, 0xf, run + 4, other), other);
+	assert_hosts(with_regs(&decoder, 0xf, other, run + 0x800), run + 0x800);
+	assert_hosts(with_regs(&decoder, 0xf, other, run - 4), run - 4);
+	assert_hosts(with_regs(&decoder, host_only, other, run), run);
+	assert_guests(with_regs(&decoder, guest_only, other, other));
+	decoder.guest_exit.len_bytes = 0; /* not known: the kernel is believed */
+	assert_guests(with_regs(&decoder, 0xf, other, other));
+	assert_hosts(with_regs(&decoder, host_only, other, other), other);
+	make_sample(&decoder, PERF_RECORD_MISC_GUEST_KERNEL, 0, other);
+	add_u64(0); /* PERF_SAMPLE_REGS_ABI_NONE */
+	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_GUEST | VMOP_SAMPLE_KERNEL);
+	make_sample(&decoder, PERF_RECORD_MISC_USER, 0, 0x401000);
+	add_u64(2);
+	add_u64(other);
+	add_u64(0x401000);
+	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_USER);
+}
+
+static void find_in(const char *text, int code, uint64_t start, uint64_t len_bytes)
+{
+	char path[] = "/tmp/vmop-kallsyms-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+	struct vmop_perf_guest_exit found = {0};
+	struct vmop_error *err = vmop_perf_guest_exit_find(path, &found);
+	unlink(path);
+	assert_int_equal(err ? err->code : 0, code);
+	vmop_error_destroy(err);
+	assert_true(found.start == start && found.len_bytes == len_bytes);
+	bool has_unmask = strstr(text, "irq_enable") != NULL;
+	assert_true(found.unmask_start == (has_unmask ? 0xffff800008000800 : 0));
+	assert_true(found.unmask_len_bytes == (has_unmask ? 0x20 : 0));
+}
+
+static void guest_exit_function(void **state)
+{
+	(void)state;
+	find_in("ffff800008003000 t last\nffff800008001000 T kvm_arch_vcpu_ioctl_run\n"
+		"ffff800008000800 t arch_local_irq_enable\nffff800008000820 t f\n"
+		"ffff800008009000 t arch_local_irq_enable\n"
+		"ffff800008001800 t next\tmodule\nffff800008000000 T before\n",
+		0, 0xffff800008001000, 0x800);
+	find_in("ffff800008001000 T kvm_arch_vcpu_ioctl_run\n", 0, 0xffff800008001000, 65536);
+	find_in("0 T kvm_arch_vcpu_ioctl_run\n0 T next\n", VMOP_ERROR_NOT_FOUND, 0, 0);
+	find_in("ffff800008001000 T kvm_arch_vcpu_ioctl_runs\nnonsense\n\n", VMOP_ERROR_NOT_FOUND, 0,
+		0);
 }
 
 static void samples(void **state)
@@ -387,6 +486,8 @@ static void what_is_unknown_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(guests_that_are_hosts),
+		cmocka_unit_test(guest_exit_function),
 		cmocka_unit_test(samples),
 		cmocka_unit_test(samples_of_a_fixed_weight),
 		cmocka_unit_test(modes),
