@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:hotplug kvm:spine
+# hardware counters, in an emulated arm64 machine that has them, and in one that hasn't
+RIGS += arm64:pmu arm64:nopmu
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:paging introspect:large introspect:probes \
 	introspect:live introspect:resets
@@ -9,6 +11,10 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
+	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
+	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S \
+	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
+	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
 	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \
 	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
 	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \
@@ -20,3 +26,9 @@ check-rigs: all
 	@$(MKDIR_P) tests/rigs && cd tests/rigs && \
 		VMOP_BUILDDIR='$(abs_top_builddir)' $(abs_top_srcdir)/tests/rigs/run-all $(RIGS)
 CLEANFILES += tests/rigs/*.log
+
+# The arm64 rigs' build tree.
+clean-local: clean-arm64-rig
+.PHONY: clean-arm64-rig
+clean-arm64-rig:
+	rm -rf tests/rigs/arm64-build
