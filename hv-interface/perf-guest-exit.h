@@ -10,6 +10,10 @@
  * that exits much.  What was really interrupted is in the sample's registers
  * (PERF_SAMPLE_REGS_INTR): the guest's if pc lies in that function, or in the function with which it
  * unmasks interrupts, where the compiler made one, and lr in it; else the host's, at pc.
+ *
+ * Left with the guest is what overflows while the host switches worlds with interrupts masked: its
+ * interrupt comes at the same place.  An event that counts the guest alone (:1:1:0:1) or the host
+ * alone is exact.
  */
 #ifndef VMOP_HV_INTERFACE_PERF_GUEST_EXIT_H
 #define VMOP_HV_INTERFACE_PERF_GUEST_EXIT_H
