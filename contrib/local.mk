@@ -10,3 +10,4 @@ EXTRA_DIST += \
 	contrib/systemd/vmopd.service \
 	contrib/test \
 	contrib/try
+EXTRA_DIST += README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md

@@ -9,3 +9,4 @@ EXTRA_DIST += tests/bench/run
 bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) \
 		tests/fixtures/make-stream$(EXEEXT)
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-events

@@ -23,7 +23,7 @@ FUZZ_DRIVER = tests/fuzz/driver.c
 LIBFUZZER_FLAGS = $(AM_LDFLAGS)
 TESTS += tests/fuzz/run-libdb tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface
 endif
-EXTRA_DIST += tests/fuzz/driver.c tests/fuzz/run-libdb tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface \
+EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c tests/fuzz/run-libdb tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface \
 	tests/fuzz/corpus
 
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
