@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
-RIGS += kvm:selftest kvm:hotplug kvm:spine
+RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't
 RIGS += arm64:pmu arm64:nopmu
 # libguest against what captured guests say of themselves
