@@ -266,9 +266,8 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	attribution->samples++;
 	struct vmop_process *process = find_process(attribution, sample);
 	/*
-	 * The one place where a source's word is taken for it that a sample is a
-	 * guest's.  (Linux 6.1 on arm64 flags some of the host kernel's own so, while
-	 * a vCPU is loaded: what tells those has its place here.)
+	 * Whether a sample is a guest's is the source's to say: perf's own flag is wrong for
+	 * some of the host's work on arm64, which hv-interface/perf-guest-exit.h puts right.
 	 */
 	if (sample->flags & VMOP_SAMPLE_GUEST)
 		guest_sample(attribution, &placing, process, record);
