@@ -113,13 +113,13 @@ expect 0 "" control --shutdown
 
 # -- a full disk
 mkdir "$work/small"
-if mount -t tmpfs -o size=2m tmpfs "$work/small" 2>/dev/null; then
+if mount -t tmpfs -o size=8m tmpfs "$work/small" 2>/dev/null; then
 	refuse 0 "sampling" control --start --event=cpu-clock:4000Hz --separate=all \
 		--session-dir="$work/small"
 	wait_samples 2000
 	expect 0 "" control --dump
 	stored=$(fact "$work/small/current.vmop" samples)
-	head -c 4000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
+	head -c 16000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
 	until [ "$(member failures)" -gt 0 ]; do sleep 0.1; done
 	expect 0 "No space left" control --status
 	is "warnings in the log" "$(grep -c 'No space left' "$VMOP_RUNDIR/vmopd.log")" -eq 1
@@ -133,7 +133,7 @@ if mount -t tmpfs -o size=2m tmpfs "$work/small" 2>/dev/null; then
 	is "word of it in the log" "$(grep -c 'can be written again' "$VMOP_RUNDIR/vmopd.log")" -eq 1
 	expect 0 "" control --shutdown
 	# So full that a session can't even begin.
-	head -c 4000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
+	head -c 16000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
 	refuse 3 "No space left" control --start
 	umount "$work/small"
 else
