@@ -139,13 +139,22 @@ static struct vmop_error *set_separate(struct vmop_setup *setup, const char *key
 	return NULL;
 }
 
-static struct vmop_error *set_vmlinux(struct vmop_setup *setup, const char *key,
-				      const char *value)
+static struct vmop_error *set_path(char **field, const char *key, const char *value)
 {
 	if (*value && *value != '/')
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' is not an absolute path", key,
 				      value);
-	return set_string(&setup->vmlinux, value);
+	return set_string(field, value);
+}
+
+static struct vmop_error *set_vmlinux(struct vmop_setup *setup, const char *key, const char *value)
+{
+	return set_path(&setup->vmlinux, key, value);
+}
+
+static struct vmop_error *set_xen(struct vmop_setup *setup, const char *key, const char *value)
+{
+	return set_path(&setup->xen, key, value);
 }
 
 static struct vmop_error *set_session_dir(struct vmop_setup *setup, const char *key,
@@ -155,6 +164,15 @@ static struct vmop_error *set_session_dir(struct vmop_setup *setup, const char *
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' is not an absolute path", key,
 				      value);
 	return set_string(&setup->session_dir, value);
+}
+
+/* None is "", as the list's values go: each option replaces what the file says. */
+static struct vmop_error *set_active_domains(struct vmop_setup *setup, const char *key,
+					     const char *value)
+{
+	return *value && strcmp(value, "none") != 0
+		       ? list_add_all(&setup->active_domains, key, value, false)
+		       : NULL;
 }
 
 static struct vmop_error *set_passive_domains(struct vmop_setup *setup, const char *key,
@@ -305,6 +323,11 @@ static void put_events(FILE *out, const char *key, const struct vmop_setup *setu
 	put_list(out, key, &setup->events);
 }
 
+static void put_active_domains(FILE *out, const char *key, const struct vmop_setup *setup)
+{
+	put_list(out, key, &setup->active_domains);
+}
+
 static void put_passive_domains(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	put_list(out, key, &setup->passive_domains);
@@ -347,6 +370,11 @@ static void put_string(FILE *out, const char *key, const char *value)
 static void put_vmlinux(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	put_string(out, key, setup->vmlinux);
+}
+
+static void put_xen(FILE *out, const char *key, const struct vmop_setup *setup)
+{
+	put_string(out, key, setup->xen);
 }
 
 static void put_session_dir(FILE *out, const char *key, const struct vmop_setup *setup)
@@ -427,7 +455,9 @@ static const struct setup_key {
 	{"event", set_events, put_events, LIST_AT(events)},
 	{"separate", set_separate, put_separate, NO_LIST},
 	{"vmlinux", set_vmlinux, put_vmlinux, NO_LIST},
+	{"xen", set_xen, put_xen, NO_LIST},
 	{"session-dir", set_session_dir, put_session_dir, NO_LIST},
+	{"active-domains", set_active_domains, put_active_domains, LIST_AT(active_domains)},
 	{"passive-domains", set_passive_domains, put_passive_domains, LIST_AT(passive_domains)},
 	{"passive-images", set_passive_images, put_passive_images, LIST_AT(passive_images)},
 	{"guest-cpu", set_guest_cpu, put_guest_cpu, NO_LIST},
@@ -480,9 +510,11 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 void vmop_setup_deinit(struct vmop_setup *setup)
 {
 	list_clear(&setup->events);
+	list_clear(&setup->active_domains);
 	list_clear(&setup->passive_domains);
 	list_clear(&setup->passive_images);
 	free(setup->vmlinux);
+	free(setup->xen);
 	free(setup->session_dir);
 	free(setup->status_group);
 	*setup = (struct vmop_setup){0};
@@ -638,15 +670,41 @@ struct vmop_error *vmop_setup_read(struct vmop_setup *setup, const char *path, b
 	return err || !text ? err : vmop_setup_parse(setup, path, text);
 }
 
+static struct vmop_error *check_domains(const char *key, const struct vmop_setup_list *domains)
+{
+	for (size_t i = 0; i < domains->n && domains->n > 1; i++)
+		if (!strcmp(domains->items[i], "all") || !strcmp(domains->items[i], "none"))
+			return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' goes with no other name",
+					      key, domains->items[i]);
+	return NULL;
+}
+
+/* A domain that is named is one or the other; "all" of one kind leaves out the other's names. */
+static struct vmop_error *check_kinds(const struct vmop_setup *setup)
+{
+	for (size_t i = 0; i < setup->active_domains.n; i++)
+		for (size_t j = 0; j < setup->passive_domains.n; j++)
+			if (!strcmp(setup->active_domains.items[i],
+				    setup->passive_domains.items[j]) &&
+			    strcmp(setup->active_domains.items[i], "all") != 0)
+				return vmop_error_new(
+					VMOP_ERROR_USAGE,
+					"domain '%s' can't be both active and passive",
+					setup->active_domains.items[i]);
+	return NULL;
+}
+
 struct vmop_error *vmop_setup_check(const struct vmop_setup *setup)
 {
 	const struct vmop_setup_list *domains = &setup->passive_domains;
 	size_t n_images = setup->passive_images.n;
-	for (size_t i = 0; i < domains->n && domains->n > 1; i++)
-		if (!strcmp(domains->items[i], "all") || !strcmp(domains->items[i], "none"))
-			return vmop_error_new(VMOP_ERROR_USAGE,
-					      "passive-domains: '%s' goes with no other name",
-					      domains->items[i]);
+	struct vmop_error *err = check_domains("passive-domains", domains);
+	if (!err)
+		err = check_domains("active-domains", &setup->active_domains);
+	if (!err)
+		err = check_kinds(setup);
+	if (err)
+		return err;
 	bool has_names = domains->n > 0 && strcmp(domains->items[0], "all") != 0 &&
 			 strcmp(domains->items[0], "none") != 0;
 	if (n_images && (!has_names || n_images > domains->n))

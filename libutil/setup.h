@@ -43,7 +43,9 @@ struct vmop_setup {
 	struct vmop_setup_list events;	/* --event values as written; none: the default event */
 	unsigned separate;		/* enum vmop_setup_separate */
 	char *vmlinux;			/* host kernel's symbols; NULL: /proc/kallsyms */
+	char *xen;			/* Xen's symbols (xen-syms, its map); NULL: looked for */
 	char *session_dir;		/* absolute; never NULL */
+	struct vmop_setup_list active_domains;	/* run vmopd themselves (Xen): "all", or names */
 	struct vmop_setup_list passive_domains; /* never empty: "all", "none", or names */
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
 	unsigned guest_cpu_permille;	/* looking into guests may cost, of one CPU; 0: don't */

@@ -22,7 +22,9 @@ const char *argp_program_version = "vmopcontrol (vmop) " PACKAGE_VERSION;
 
 enum option_key {
 	KEY_VMLINUX = 1 << 16,
+	KEY_XEN,
 	KEY_SESSION_DIR,
+	KEY_ACTIVE_DOMAINS,
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
 	KEY_GUEST_CPU,
@@ -36,21 +38,26 @@ enum option_key {
 
 enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 
-#define N_OTHER_OPTIONS 17
+#define N_OTHER_OPTIONS 19
 #define N_ACTION_OPTIONS 14
 
 static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
 	{"event", 'e', "NAME[:COUNT[:UMASK[:KERNEL[:USER]]]]", 0,
 	 "What to sample; several with commas, or given again", GROUP_SETUP},
-	{"separate", 'p', "WHAT", 0,
-	 "Keep samples apart by: none, lib, kernel, thread, cpu, all", GROUP_SETUP},
+	{"separate", 'p', "WHAT", 0, "Keep samples apart by: none, lib, kernel, thread, cpu, all",
+	 GROUP_SETUP},
 	{"vmlinux", KEY_VMLINUX, "FILE", 0, "The host kernel's symbols (default: /proc/kallsyms)",
 	 GROUP_SETUP},
+	{"xen", KEY_XEN, "FILE", 0,
+	 "Xen's symbols: xen-syms or its map (default: what dom0 offers)", GROUP_SETUP},
 	{"session-dir", KEY_SESSION_DIR, "DIR", 0,
 	 "Where session files go (default: " VMOP_STATEDIR ")", GROUP_SETUP},
+	{"active-domains", KEY_ACTIVE_DOMAINS, "LIST", 0,
+	 "Xen domains that run vmopd themselves: names, uuids, ids, all or none (default)",
+	 GROUP_SETUP},
 	{"passive-domains", KEY_PASSIVE_DOMAINS, "LIST", 0,
-	 "Guests to see into: names, uuids, pids, all (default) or none", GROUP_SETUP},
+	 "Guests to see into: names, uuids, pids or Xen's ids, all (default) or none", GROUP_SETUP},
 	{"passive-images", KEY_PASSIVE_IMAGES, "LIST", 0,
 	 "Their kernels' symbols, FILE[+0xOFFSET] each, paired by position", GROUP_SETUP},
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
@@ -58,7 +65,8 @@ static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
-	{"json", KEY_JSON, NULL, 0, "With --status, --inspect, --list-events: for scripts", GROUP_OTHER},
+	{"json", KEY_JSON, NULL, 0, "With --status, --inspect, --list-events: for scripts",
+	 GROUP_OTHER},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", GROUP_OTHER},
 	{"verbose", 'V', NULL, 0, "Say more; twice: all", GROUP_OTHER},
@@ -142,6 +150,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SESSION_DIR:
 		add_change(arguments, "session-dir", arg);
+		return 0;
+	case KEY_XEN:
+		add_change(arguments, "xen", arg);
+		return 0;
+	case KEY_ACTIVE_DOMAINS:
+		add_change(arguments, "active-domains", arg);
 		return 0;
 	case KEY_PASSIVE_DOMAINS:
 		add_change(arguments, "passive-domains", arg);
@@ -290,13 +304,13 @@ static struct vmop_error *apply_change(struct vmop_setup *setup, const char *key
 	struct vmop_error *err = NULL;
 	if (!strcmp(key, "passive-images"))
 		err = absolute_images(value, &whole);
-	else if (!strcmp(key, "vmlinux") || !strcmp(key, "session-dir"))
+	else if (!strcmp(key, "vmlinux") || !strcmp(key, "xen") || !strcmp(key, "session-dir"))
 		whole = absolute(value);
 	else
 		whole = strdup(value);
 	if (!err && !whole)
 		err = &vmop_error_no_memory;
-	if (!err && !strcmp(key, "vmlinux"))
+	if (!err && (!strcmp(key, "vmlinux") || !strcmp(key, "xen")))
 		err = check_readable(key, whole);
 	return err ? err : vmop_setup_set(setup, key, whole, append);
 }

@@ -37,6 +37,10 @@ refuse 2 "not a hexadecimal offset" control --setup --passive-domains=a \
 	--passive-images="$work/System.map+0xzz"
 refuse 2 "between 0 and 100%" control --setup --guest-cpu=101
 refuse 2 "'all' goes with no other name" control --setup --passive-domains=all,a
+refuse 2 "active-domains: 'all' goes with no other name" control --setup --active-domains=all,a
+refuse 2 "'a' can't be both active and passive" control --setup --active-domains=b,a \
+	--passive-domains=a
+refuse 2 "$work/none: No such file" control --setup --xen="$work/none"
 refuse 2 "neither perf nor replay" "$vmopd" --source=magic
 refuse 2 "needs --replay=FILE" "$vmopd" --source=replay
 refuse 2 "--replay needs --source=replay" "$vmopd" --source=perf --replay=x
@@ -59,6 +63,7 @@ expect 0 "" control --deinit
 # -- the set-up file
 expect 0 "" control --setup --event=cpu-clock:100Hz -e cpu-clock:200Hz --separate=thread,cpu
 cd "$work"
+expect 0 "" control --setup --xen=System.map --active-domains=c
 expect 0 "" control --session-dir=sessions --vmlinux=System.map # options alone are a --setup
 expect 0 "" control --setup --passive-domains=a,b --passive-images=,System.map+0x10
 cd "$build"
@@ -69,6 +74,8 @@ event = cpu-clock:200Hz
 separate = cpu,thread
 session-dir = $sessions
 vmlinux = $work/System.map
+xen = $work/System.map
+active-domains = c
 passive-domains = a
 passive-domains = b
 passive-images = ,$work/System.map+0x10

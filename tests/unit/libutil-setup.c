@@ -49,7 +49,9 @@ static void every_key(void **state)
 			   "  event=cpu-clock:1000000 ; and another\n"
 			   "separate = thread,cpu\n"
 			   "vmlinux = /boot/vmlinux\n"
+			   "xen = /boot/xen-syms\n"
 			   "session-dir = /tmp/s p a c e\n"
+			   "active-domains = build,7\n"
 			   "passive-domains = web, db,4711\n"
 			   "passive-images = /k/web+0x1c000000,,/k/db\n"
 			   "guest-cpu = 2.5%\n"
@@ -64,6 +66,9 @@ static void every_key(void **state)
 	assert_int_equal(setup.separate, VMOP_SETUP_SEPARATE_THREAD | VMOP_SETUP_SEPARATE_CPU);
 	assert_string_equal(setup.vmlinux, "/boot/vmlinux");
 	assert_string_equal(setup.session_dir, "/tmp/s p a c e");
+	assert_string_equal(setup.xen, "/boot/xen-syms");
+	assert_int_equal(setup.active_domains.n, 2);
+	assert_string_equal(setup.active_domains.items[1], "7");
 	assert_int_equal(setup.passive_domains.n, 3);
 	assert_string_equal(setup.passive_domains.items[1], "db");
 	assert_int_equal(setup.passive_images.n, 3);
@@ -84,7 +89,9 @@ static void format_is_parsed_again(void **state)
 				   "event = cpu-clock\n"
 				   "separate = thread,kernel\n"
 				   "vmlinux = /boot/vmlinux\n"
+				   "xen = /boot/xen-syms.map\n"
 				   "session-dir = /tmp/s\n"
+				   "active-domains = build\n"
 				   "passive-domains = web\n"
 				   "passive-domains = db\n"
 				   "passive-images = ,/k/db+0x10\n"
@@ -112,6 +119,8 @@ static void defaults(void **state)
 	assert_int_equal(setup.flush_ns, 1000000000);
 	assert_int_equal(setup.session_mode, 0644);
 	assert_null(setup.vmlinux);
+	assert_null(setup.xen);
+	assert_int_equal(setup.active_domains.n, 0);
 }
 
 static void bad_lines(void **state)
@@ -126,6 +135,9 @@ static void bad_lines(void **state)
 	refused("session-dir = here\n", "here", "absolute");
 	refused("session-dir = \n", "session-dir", "absolute");
 	refused("vmlinux = vmlinux\n", "vmlinux", "absolute");
+	refused("xen = xen-syms\n", "xen-syms", "absolute");
+	refused("active-domains = all,web\n", "all", "no other");
+	refused("active-domains = a,b\npassive-domains = b\n", "'b'", "both");
 	refused("event = a,,b\n", "a,,b", "empty");
 	refused("passive-domains = \n", "passive-domains", "empty");
 	refused("passive-domains = all,web\n", "all", "no other");
