@@ -59,6 +59,17 @@ struct vmop_error *vmop_source_check_cpus(struct vmop_source *source)
 	return source->ops->check_cpus(source);
 }
 
+struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
+					   struct vmop_source_domain *domains, size_t n)
+{
+	return source->ops->set_domains ? source->ops->set_domains(source, domains, n) : NULL;
+}
+
+const char *vmop_source_way(const struct vmop_source *source)
+{
+	return source->ops->way ? source->ops->way(source) : NULL;
+}
+
 size_t vmop_source_n_events(const struct vmop_source *source)
 {
 	return source->ops->n_events(source);

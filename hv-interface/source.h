@@ -77,6 +77,16 @@ struct vmop_source_stats {
 	uint32_t cpus_online; /* 0: not known (replay) */
 };
 
+/*
+ * A guest as the source's hypervisor numbers it (Xen's domain id), for sources that sample
+ * only guests that they are told of.
+ */
+struct vmop_source_domain {
+	uint32_t id;
+	bool is_active; /* it runs an agent that takes its samples itself; else passive */
+	int error;	/* out: 0, or the errno with which the hypervisor refused it: not sampled */
+};
+
 /* Where drained records go.  Must not keep pointers into the record. */
 struct vmop_sink {
 	void (*record)(void *arg, const struct vmop_record *record);
@@ -100,6 +110,11 @@ struct vmop_source_ops {
 	size_t (*n_events)(const struct vmop_source *source);
 	const struct vmop_event_info *(*event)(const struct vmop_source *source, size_t i);
 	void (*stats)(const struct vmop_source *source, struct vmop_source_stats *ret);
+	/* See vmop_source_set_domains; NULL: nothing to be told. */
+	struct vmop_error *(*set_domains)(struct vmop_source *source,
+					  struct vmop_source_domain *domains, size_t n);
+	/* See vmop_source_way; NULL: there is but one. */
+	const char *(*way)(const struct vmop_source *source);
 };
 
 /* Every source begins with this, so that the calls below find its operations. */
@@ -154,6 +169,19 @@ int vmop_source_poll_fd(const struct vmop_source *source);
  * calls, as at a stop, the events' times are brought up to date.
  */
 struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
+
+/*
+ * Which guests are sampled from now on, beside the host: between open and start, and whenever they
+ * change while it runs (sampling may pause for a moment; nothing that was sampled is
+ * lost).  A guest that is left out must be let go of at once: a destroyed one stays half alive
+ * until then.  Sets each error.  VMOP_ERROR_LIMIT: more than the hypervisor takes, and nothing
+ * is changed.  A source that sees all guests by itself takes no notice.
+ */
+struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
+					   struct vmop_source_domain *domains, size_t n);
+
+/* How the samples come, where there are several ways: a few words for --status; NULL: one way. */
+const char *vmop_source_way(const struct vmop_source *source);
 
 size_t vmop_source_n_events(const struct vmop_source *source);
 const struct vmop_event_info *vmop_source_event(const struct vmop_source *source, size_t i);
