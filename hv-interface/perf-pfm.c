@@ -72,30 +72,45 @@ static struct vmop_error *bad_unit_mask(const char *name, const char *unit_mask,
 			      name, unit_mask, list);
 }
 
-struct vmop_error *vmop_pfm_encode(const char *name, const char *unit_mask,
-				   struct vmop_pfm_event *ret)
+/* The event's number, and "NAME[:UNIT-MASK]" as libpfm wants it, which the caller frees. */
+static struct vmop_error *find_event(const char *name, const char *unit_mask, int *ret_event,
+				     char **ret_text)
 {
-	int event;
-	if (pfm_initialize() != PFM_SUCCESS || (event = pfm_find_event(name)) < 0)
+	if (pfm_initialize() != PFM_SUCCESS || (*ret_event = pfm_find_event(name)) < 0)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no event '%s'", name);
 	const char *mask = unit_mask;
 	uint64_t number;
 	if (mask && vmop_parse_u64(mask, 0, &number)) {
-		mask = unit_mask_by_number(event, number);
+		mask = unit_mask_by_number(*ret_event, number);
 		if (!mask && number != 0) /* 0 is opcontrol's word for the default */
-			return bad_unit_mask(name, unit_mask, event);
+			return bad_unit_mask(name, unit_mask, *ret_event);
 	}
-	_cleanup_free_ char *text = NULL;
-	if (asprintf(&text, mask ? "%s:%s" : "%s", name, mask) < 0)
-		return &vmop_error_no_memory;
-	struct perf_event_attr attr;
-	pfm_err_t status = encode(text, &attr);
+	return asprintf(ret_text, mask ? "%s:%s" : "%s", name, mask) < 0 ? &vmop_error_no_memory :
+									   NULL;
+}
+
+static struct vmop_error *to_error(pfm_err_t status, const char *name, const char *unit_mask,
+				   int event)
+{
+	if (status == PFM_SUCCESS)
+		return NULL;
 	if (status == PFM_ERR_UMASK || status == PFM_ERR_ATTR || status == PFM_ERR_ATTR_VAL ||
 	    status == PFM_ERR_FEATCOMB)
 		return bad_unit_mask(name, unit_mask, event);
-	if (status != PFM_SUCCESS)
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "event '%s': %s", name,
-				      pfm_strerror(status));
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "event '%s': %s", name, pfm_strerror(status));
+}
+
+struct vmop_error *vmop_pfm_encode(const char *name, const char *unit_mask,
+				   struct vmop_pfm_event *ret)
+{
+	int event;
+	_cleanup_free_ char *text = NULL;
+	struct perf_event_attr attr;
+	struct vmop_error *err = find_event(name, unit_mask, &event, &text);
+	if (!err)
+		err = to_error(encode(text, &attr), name, unit_mask, event);
+	if (err)
+		return err;
 	*ret = (struct vmop_pfm_event){
 		.type = attr.type,
 		.config = attr.config,
@@ -103,6 +118,24 @@ struct vmop_error *vmop_pfm_encode(const char *name, const char *unit_mask,
 		.config2 = attr.config2,
 	};
 	return NULL;
+}
+
+struct vmop_error *vmop_pfm_encode_raw(const char *name, const char *unit_mask, uint64_t *ret)
+{
+	int event;
+	_cleanup_free_ char *text = NULL;
+	pfm_pmu_encode_arg_t arg = {.size = sizeof(arg)};
+	struct vmop_error *err = find_event(name, unit_mask, &event, &text);
+	if (!err)
+		err = to_error(pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_NONE,
+							 &arg),
+			       name, unit_mask, event);
+	if (!err && arg.count < 1)
+		err = vmop_error_new(VMOP_ERROR_NOT_FOUND, "event '%s' has no code", name);
+	if (!err)
+		*ret = arg.codes[0];
+	free(arg.codes);
+	return err;
 }
 
 static void list_unit_masks(struct vmop_pfm_entry *entry, int event,
@@ -175,6 +208,13 @@ void vmop_pfm_for_each(void (*each)(void *arg, const char *name), void *arg)
 
 struct vmop_error *vmop_pfm_encode(const char *name, const char *unit_mask,
 				   struct vmop_pfm_event *ret)
+{
+	(void)unit_mask;
+	(void)ret;
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no event '%s'", name);
+}
+
+struct vmop_error *vmop_pfm_encode_raw(const char *name, const char *unit_mask, uint64_t *ret)
 {
 	(void)unit_mask;
 	(void)ret;

@@ -25,6 +25,13 @@ struct vmop_pfm_event {
 struct vmop_error *vmop_pfm_encode(const char *name, const char *unit_mask,
 				   struct vmop_pfm_event *ret);
 
+/*
+ * The same as the PMU's own register wants it: an event select register of x86 (Intel SDM vol. 3,
+ * IA32_PERFEVTSELx; AMD APM vol. 2, PerfEvtSel), with the event in bits 0-7 (AMD: 32-35 too) and
+ * the unit mask in bits 8-15.
+ */
+struct vmop_error *vmop_pfm_encode_raw(const char *name, const char *unit_mask, uint64_t *ret);
+
 /* Calls each for every event of a PMU that this machine has; none without libpfm4. */
 void vmop_pfm_for_each(void (*each)(void *arg, const char *name), void *arg);
 

@@ -3,6 +3,8 @@
 RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't
 RIGS += arm64:pmu arm64:nopmu
+# a real Xen whose counters are injected NMIs
+RIGS += xen:xen-boot
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:paging introspect:large introspect:probes \
 	introspect:live introspect:resets
@@ -13,6 +15,9 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S \
+	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
+	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c \
+	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
 	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=dash
+# What a scenario can call in the emulated Xen machine's dom0 (busybox sh), beside l1/lib.sh's say,
+# fail, load and run.
+
+# nmi_on [HZ]: from now on every CPU of the machine gets so many NMIs a second, as if a counter had
+# overflowed. nmi_off: no more. xen-run reads this from the console.
+nmi_on() {
+	say "NMI on ${1:-200}"
+}
+
+nmi_off() {
+	say "NMI off"
+}
+
+# start_xenstore: the toolstack's daemons; once, before the first domain.
+start_xenstore() {
+	xenstored --pid-file /run/xenstored.pid
+	i=0
+	while ! xenstore-read domid >/dev/null 2>&1 && ! xenstore-ls / >/dev/null 2>&1; do
+		[ $((i += 1)) -le 100 ] || fail "xenstored does not answer"
+		usleep 100000
+	done
+	xen-init-dom0 >/dev/null
+	xenconsoled --log=all --pid-file=/run/xenconsoled.pid
+	say "XENSTORE"
+}
+
+# start_domain NAME pv|pvh [WORD]...: start a domU; words of the form rig.X=Y and other kernel
+# parameters go to its command line (guest/init lists what it can be told); these are for here:
+#   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   initrd=FILE (/guest/initramfs)
+start_domain() {
+	name=$1 type=$2 words="" memory=160 vcpus=1 uuid="" initrd=/guest/initramfs
+	shift 2
+	for word; do
+		case $word in
+		memory=* | vcpus=* | uuid=* | initrd=*) eval "$word" ;;
+		*) words="$words $word" ;;
+		esac
+	done
+	cat >"/tmp/$name.cfg" <<-END
+		name = "$name"
+		type = "$type"
+		kernel = "/guest/vmlinux"
+		ramdisk = "$initrd"
+		memory = $memory
+		vcpus = $vcpus
+		extra = "console=hvc0 rig.console=hvc0 quiet mitigations=off nokaslr$words"
+		on_crash = "destroy"
+		on_poweroff = "destroy"
+	END
+	[ -z "$uuid" ] || echo "uuid = \"$uuid\"" >>"/tmp/$name.cfg"
+	# Its clock would be scaled otherwise, which the emulated CPU can't do.
+	[ "$type" = pv ] || echo 'tsc_mode = "native"' >>"/tmp/$name.cfg"
+	: >"/var/log/xen/console/guest-$name.log"
+	xl create "/tmp/$name.cfg" >"/tmp/$name.create" 2>&1 || {
+		cat "/tmp/$name.create"
+		fail "xl create $name"
+	}
+	say "DOMAIN $name is $(xl domid "$name")"
+}
+
+# wait_domain NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise.
+wait_domain() {
+	tries=$((${3:-300} * 5))
+	while ! grep -q "^RIG $2" "/var/log/xen/console/guest-$1.log"; do
+		# xl is slow here, so it is asked now and then.
+		if [ $tries -le 0 ] || { [ $((tries % 50)) = 0 ] && ! xl domid "$1" >/dev/null 2>&1; }; then
+			tail -n 8 "/var/log/xen/console/guest-$1.log"
+			fail "domain $1 never said '$2'"
+		fi
+		usleep 200000
+		tries=$((tries - 1))
+	done
+	say "DOMAIN $1: $2"
+}
+
+# pinned CPU COMMAND...: on that CPU of dom0's alone, in the background; $! is its pid.
+pinned() {
+	cpu=$1
+	shift
+	taskset $((1 << cpu)) "$@" &
+}
