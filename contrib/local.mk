@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	contrib/build \
 	HOWTO-cross-build.md \
 	contrib/completions/vmopcontrol \
+	contrib/completions/vmopreport \
 	contrib/configure-arm64 \
 	contrib/cron/vmop \
 	contrib/install-dependencies \

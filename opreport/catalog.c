@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/catalog.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,10 +97,13 @@ static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event
 	item->id = event->id;
 	item->period_events = event->period_events;
 	item->frequency_hz = event->frequency_hz;
+	item->scale = 1;
+	item->asked = "";
 	bool ok = keep(catalog, &item->name, event->name) &&
 		  keep(catalog, &item->source, event->source) &&
 		  keep(catalog, &item->unit, event->unit) &&
 		  keep(catalog, &item->note, event->note);
+	item->label = item->name;
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
@@ -226,6 +231,42 @@ static struct vmop_error *load_facts(struct vmop_catalog *catalog, struct vmop_d
 	return NULL;
 }
 
+/* The info pair "event-ID-WHAT"; *ret stays as it is where there is none. */
+static struct vmop_error *load_event_info(struct vmop_catalog *catalog, struct vmop_db *db,
+					  const struct vmop_event_item *event, const char *what,
+					  const char **ret)
+{
+	char name[48];
+	snprintf(name, sizeof(name), "event-%" PRIu32 "-%s", event->id, what);
+	return load_info(catalog, db, name, ret);
+}
+
+/* What the event table has no columns for. */
+static struct vmop_error *load_event_infos(struct vmop_catalog *catalog, struct vmop_db *db)
+{
+	for (size_t i = 1; i < catalog->events.n; i++) {
+		struct vmop_event_item *event = vmop_catalog_event(catalog, i);
+		const char *enabled = "", *running = "";
+		uint64_t enabled_ns, running_ns;
+		struct vmop_error *err =
+			load_event_info(catalog, db, event, "asked", &event->asked);
+		if (!err)
+			err = load_event_info(catalog, db, event, "enabled_ns", &enabled);
+		if (!err)
+			err = load_event_info(catalog, db, event, "running_ns", &running);
+		if (err)
+			return err;
+		if (!vmop_parse_u64(enabled, 10, &enabled_ns) ||
+		    !vmop_parse_u64(running, 10, &running_ns) || running_ns > enabled_ns)
+			continue;
+		event->enabled_ns = enabled_ns;
+		event->running_ns = running_ns;
+		if (running_ns) /* one that never counted has nothing to scale */
+			event->scale = (double)enabled_ns / (double)running_ns;
+	}
+	return NULL;
+}
+
 static int compare_losses(const void *a, const void *b)
 {
 	const struct vmop_db_loss *x = a, *y = b;
@@ -278,7 +319,7 @@ static struct vmop_error *load_tables(struct vmop_catalog *catalog, struct vmop_
 					     &catalog->images};
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
 		err = table_index(tables[i]);
-	return err;
+	return err ? err : load_event_infos(catalog, db);
 }
 
 /* ---- what stands for what ------------------------------------------------ */
@@ -352,6 +393,35 @@ static struct vmop_error *unify(struct vmop_table *table, item_order *order, siz
 	return NULL;
 }
 
+static int event_order(const void *a, const void *b)
+{
+	const struct vmop_event_item *x = a, *y = b;
+	return strcmp(x->name, y->name);
+}
+
+/* Events of one name, such as one with two periods, must not share a column's name. */
+static struct vmop_error *label_events(struct vmop_catalog *catalog)
+{
+	struct vmop_table *table = &catalog->events;
+	_cleanup_free_ struct vmop_event_item **sorted = calloc(table->n, sizeof(*sorted));
+	if (!sorted)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < table->n; i++)
+		sorted[i] = vmop_catalog_event(catalog, i);
+	qsort_r(sorted, table->n, sizeof(*sorted), compare_items, event_order);
+	for (size_t i = 1, nth = 1; i < table->n; i++) {
+		nth = event_order(sorted[i - 1], sorted[i]) == 0 ? nth + 1 : 1;
+		if (nth == 1)
+			continue;
+		_cleanup_free_ char *label = NULL;
+		if (asprintf(&label, "%s#%zu", sorted[i]->name, nth) < 0)
+			label = NULL;
+		if (!label || !keep(catalog, &sorted[i]->label, label))
+			return &vmop_error_no_memory;
+	}
+	return NULL;
+}
+
 struct vmop_error *vmop_catalog_unify_cgroups(struct vmop_catalog *catalog)
 {
 	return unify(&catalog->tasks, cgroup_order, offsetof(struct vmop_task_item, cgroup_row));
@@ -381,6 +451,8 @@ struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog, struct vmop_d
 	struct vmop_error *err = load_facts(catalog, db);
 	if (!err)
 		err = load_tables(catalog, db, with_tasks);
+	if (!err)
+		err = label_events(catalog);
 	if (!err)
 		err = unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
 	return err ? err : unify_tasks(catalog, merge);

@@ -23,7 +23,11 @@ struct vmop_event_item {
 	bool selected;
 	uint32_t slot; /* which of a row's counts it adds to, or VMOP_NO_SLOT */
 	const char *name, *source, *unit, *note; /* "" for none */
+	const char *label; /* name, with "#2" and so on behind it where others have the same */
+	const char *asked; /* the name as the user wrote it, "" where it is the same */
 	uint64_t period_events, frequency_hz;
+	uint64_t enabled_ns, running_ns; /* of one that shared its counters; 0, 0: it did not */
+	double scale;			 /* what its weights are to be multiplied by: 1 and up */
 };
 
 struct vmop_domain_item {

@@ -31,12 +31,14 @@ static bool glob_matches(const char *word, const char *text)
 
 static bool event_matches(const void *item, const char *word)
 {
-	return glob_matches(word, ((const struct vmop_event_item *)item)->name);
+	const struct vmop_event_item *event = item;
+	return glob_matches(word, event->name) || glob_matches(word, event->label) ||
+	       (*event->asked && glob_matches(word, event->asked));
 }
 
 static const char *event_name(const void *item)
 {
-	return ((const struct vmop_event_item *)item)->name;
+	return ((const struct vmop_event_item *)item)->label;
 }
 
 static bool *event_selected(void *item)

@@ -5,11 +5,13 @@ opreport_libopreport_la_SOURCES = \
 	opreport/catalog.c opreport/catalog.h \
 	opreport/choice.c opreport/choice.h \
 	opreport/escape.c opreport/escape.h \
+	opreport/event-name.c opreport/event-name.h \
 	opreport/fit.c opreport/fit.h \
 	opreport/group.c opreport/group.h \
 	opreport/output.c opreport/output.h \
 	opreport/output-csv.c opreport/output-json.c opreport/output-table.c \
 	opreport/query.c opreport/query.h \
+	opreport/ratio.c opreport/ratio.h \
 	opreport/report.c opreport/report.h opreport/report-columns.c opreport/report-open.h \
 	opreport/rows.c opreport/rows.h \
 	opreport/session.c opreport/session.h \
@@ -20,7 +22,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/when.c opreport/when.h
 opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil.la \
-	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS)
+	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm
 
 bin_PROGRAMS += vmopreport
 vmopreport_SOURCES = opreport/vmopreport.c

@@ -52,6 +52,10 @@ static struct vmop_error *print_cell(const struct vmop_cell *cell, enum vmop_cel
 	case VMOP_CELL_ADDRESS:
 		fprintf(out, "0x%" PRIx64, cell->number);
 		break;
+	case VMOP_CELL_RATIO:
+		if (vmop_cell_is_number(cell))
+			fprintf(out, "%.6g", cell->ratio);
+		break;
 	}
 	return NULL;
 }

@@ -33,11 +33,25 @@ static json_t *cell_value(const struct vmop_cell *cell, enum vmop_cell_type type
 		return json_real(cell->percent);
 	case VMOP_CELL_ADDRESS:
 		return json_sprintf("0x%" PRIx64, cell->number);
+	case VMOP_CELL_RATIO:
+		return json_real(cell->ratio);
 	}
 	return NULL;
 }
 
 /* The functions below return 0, or -1 without memory. */
+
+/* Names of events, which are within columns' names, need not be UTF-8. */
+static int set_member(json_t *object, const char *name, json_t *value)
+{
+	if (vmop_text_is_plain(name))
+		return json_object_set_new(object, name, value);
+	_cleanup_free_ char *escaped = vmop_text_escape(name);
+	if (escaped)
+		return json_object_set_new(object, escaped, value);
+	json_decref(value);
+	return -1;
+}
 
 static int add_cells(const struct vmop_sheet *sheet, size_t row, size_t detail, json_t *object)
 {
@@ -45,8 +59,9 @@ static int add_cells(const struct vmop_sheet *sheet, size_t row, size_t detail, 
 		const struct vmop_column *column = &sheet->columns[c];
 		struct vmop_cell cell = {0};
 		sheet->cell(sheet, row, detail, column, &cell);
-		if (!cell.is_empty &&
-		    json_object_set_new(object, column->name, cell_value(&cell, column->type)))
+		if (cell.is_empty || !vmop_cell_is_number(&cell))
+			continue;
+		if (set_member(object, column->name, cell_value(&cell, column->type)))
 			return -1;
 	}
 	return 0;

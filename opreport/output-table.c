@@ -33,6 +33,24 @@ static char *escape(const char *text)
 	return has_utf8 ? vmop_text_escape(text) : vmop_text_escape_ascii(text);
 }
 
+/* Three digits that count, more before the point. */
+static void format_ratio(const struct vmop_cell *cell, char *ret, size_t size)
+{
+	double value = cell->ratio;
+	const char mark[] = {cell->mark, '\0'};
+	if (cell->mark == VMOP_MARK_UNKNOWN)
+		snprintf(ret, size, "-");
+	else if (value > 0 && (value < 0.001 || value >= 1e9))
+		snprintf(ret, size, "%s%.2e", mark, value);
+	else
+		snprintf(ret, size, "%s%.*f", mark,
+			 value >= 100		  ? 0
+			 : value >= 10		  ? 1
+			 : value >= 0.1 || !value ? 2
+						  : 4,
+			 value);
+}
+
 /* A cell as it is shown, escaped; heap, NULL without memory. */
 static char *cell_text(enum vmop_cell_type type, const struct vmop_cell *cell, bool is_detail)
 {
@@ -50,6 +68,9 @@ static char *cell_text(enum vmop_cell_type type, const struct vmop_cell *cell, b
 	case VMOP_CELL_ADDRESS:
 		snprintf(buffer, sizeof(buffer), "%s%08" PRIx64, is_detail ? "  " : "",
 			 cell->number);
+		break;
+	case VMOP_CELL_RATIO:
+		format_ratio(cell, buffer, sizeof(buffer));
 		break;
 	}
 	return strdup(buffer);
@@ -150,12 +171,14 @@ static int add_columns(struct filling *filling, size_t *ret_n_shown)
 		const struct vmop_column *column = &filling->sheet->columns[c];
 		if (!column->heading)
 			continue;
-		bool is_number =
-			column->type == VMOP_CELL_COUNT || column->type == VMOP_CELL_PERCENT;
-		if (!scols_table_new_column(filling->table, column->heading, 0,
-					    is_number ? SCOLS_FL_RIGHT : 0))
+		bool is_number = column->type == VMOP_CELL_COUNT ||
+				 column->type == VMOP_CELL_PERCENT ||
+				 column->type == VMOP_CELL_RATIO;
+		_cleanup_free_ char *heading = escape(column->heading); /* it may name an event */
+		if (!heading || !scols_table_new_column(filling->table, heading, 0,
+							is_number ? SCOLS_FL_RIGHT : 0))
 			return -ENOMEM;
-		filling->widths[shown] = vmop_fit_width(column->heading);
+		filling->widths[shown] = vmop_fit_width(heading);
 		filling->is_elastic[shown++] = column->is_elastic;
 	}
 	*ret_n_shown = shown;

@@ -26,10 +26,23 @@ struct place {
 	size_t slot;  /* in a row's counts */
 	size_t event; /* in totals */
 	size_t image; /* catalog index */
+	double scale; /* of weights */
 	uint8_t mode; /* enum vmop_mode */
 	uint8_t certainty;
 	bool is_idle;
 };
+
+/*
+ * The estimate of what there was, of an event that counted for a part of the time: rounded, and
+ * what is out of range (of a damaged session) is the largest there is.
+ */
+static uint64_t scaled(uint64_t weight_events, double scale)
+{
+	if (scale == 1)
+		return weight_events;
+	double value = (double)weight_events * scale + 0.5;
+	return value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
+}
 
 static uint32_t part_of(const struct vmop_query *query, const struct vmop_db_chunk_key *key)
 {
@@ -119,6 +132,7 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 	if (dimensions & VMOP_BY_CERTAINTY)
 		group.certainty = (uint16_t)(ret->certainty + 1);
 	ret->mode = key->mode;
+	ret->scale = event->scale;
 	ret->event = event->slot;
 	ret->slot = event->slot * result->n_parts +
 		    (walk->query->by_part ? part_of(walk->query, key) : 0);
@@ -154,9 +168,10 @@ static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
 		err = vmop_tally_at(&result->cells, place.group, cell->offset, &counts, NULL);
 		if (err)
 			return err;
-		vmop_count_add(&counts[place.slot], cell->samples, cell->weight_events);
+		uint64_t cell_events = scaled(cell->weight_events, place.scale);
+		vmop_count_add(&counts[place.slot], cell->samples, cell_events);
 		samples += cell->samples;
-		weight_events += cell->weight_events;
+		weight_events += cell_events;
 	}
 	add_totals(result, &place, samples, weight_events);
 	walk->done += samples;
@@ -197,8 +212,9 @@ static struct vmop_error *take_total(void *arg, const struct vmop_db_total *tota
 	err = row_at(walk->result, place.group, 0, place.mode, &counts, &row);
 	if (err)
 		return err;
-	vmop_count_add(&counts[place.slot], total->samples, total->weight_events);
-	add_totals(walk->result, &place, total->samples, total->weight_events);
+	uint64_t weight_events = scaled(total->weight_events, place.scale);
+	vmop_count_add(&counts[place.slot], total->samples, weight_events);
+	add_totals(walk->result, &place, total->samples, weight_events);
 	walk->done += total->samples;
 	vmop_progress_step(&walk->progress, walk->done);
 	return NULL;
@@ -212,7 +228,8 @@ static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total
 	const struct vmop_event_item *event =
 		vmop_catalog_event(catalog, vmop_table_index(&catalog->events, total->key.event));
 	if (event->slot != VMOP_NO_SLOT)
-		vmop_count_add(&result->base[event->slot], total->samples, total->weight_events);
+		vmop_count_add(&result->base[event->slot], total->samples,
+			       scaled(total->weight_events, event->scale));
 	return NULL;
 }
 
@@ -497,7 +514,8 @@ static struct vmop_error *take_idle(void *arg, const struct vmop_db_total *total
 	bool wanted;
 	struct vmop_error *err = place_of(walk, &total->key, &place, &wanted);
 	if (!err && wanted && place.event == 0)
-		vmop_count_add(&walk->result->idle, total->samples, total->weight_events);
+		vmop_count_add(&walk->result->idle, total->samples,
+			       scaled(total->weight_events, place.scale));
 	return err;
 }
 

@@ -8,6 +8,7 @@
 enum {
 	MAX_FIXED_COLUMNS = 16,
 	MAX_EVENT_COLUMNS = 5 + 3 * VMOP_N_PARTS,
+	RATIO_COLUMNS = 3,
 };
 
 enum column_id {
@@ -28,6 +29,9 @@ enum column_id {
 	COLUMN_CGROUP,
 	COLUMN_IMAGE,
 	COLUMN_SYMBOL,
+	COLUMN_RATIO,
+	COLUMN_RATIO_LOW,
+	COLUMN_RATIO_HIGH,
 	COLUMN_PART_SAMPLES, /* + enum vmop_part; then weights, then percents */
 	COLUMN_PART_WEIGHT = COLUMN_PART_SAMPLES + VMOP_N_PARTS,
 	COLUMN_PART_PERCENT = COLUMN_PART_WEIGHT + VMOP_N_PARTS,
@@ -55,7 +59,7 @@ static struct vmop_error *add(struct vmop_report *report, int id, const char *na
 static const char *event_name(const struct vmop_report *report, size_t event)
 {
 	const struct vmop_result *result = report->result;
-	return vmop_catalog_event(&result->catalog, result->events[event])->name;
+	return vmop_catalog_event(&result->catalog, result->events[event])->label;
 }
 
 /* "samples", or "samples:cycles" where there are several events. */
@@ -130,6 +134,24 @@ static struct vmop_error *add_event_columns(struct vmop_report *report, size_t e
 	return err;
 }
 
+static struct vmop_error *add_ratio_columns(struct vmop_report *report, size_t i)
+{
+	static const struct {
+		enum column_id id;
+		const char *what;
+	} columns[RATIO_COLUMNS] = {
+		{COLUMN_RATIO, "ratio"}, {COLUMN_RATIO_LOW, "low"}, {COLUMN_RATIO_HIGH, "high"}};
+	const char *of = report->ratios->items[i].name;
+	struct vmop_error *err = NULL;
+	for (size_t c = 0; c < RATIO_COLUMNS && !err; c++) {
+		char name[256];
+		snprintf(name, sizeof(name), "%s:%s", columns[c].what, of);
+		err = add(report, (int)columns[c].id, vmop_arena_text(&report->arena, name),
+			  columns[c].id == COLUMN_RATIO ? of : NULL, VMOP_CELL_RATIO, i);
+	}
+	return err;
+}
+
 /* A column that says the same in all rows is noise, unless it was asked for. */
 static bool has_guests(const struct vmop_result *result)
 {
@@ -188,7 +210,8 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 		{dimensions & VMOP_BY_SYMBOL, COLUMN_SYMBOL, "symbol", "symbol", VMOP_CELL_TEXT,
 		 true},
 	};
-	size_t n_max = MAX_FIXED_COLUMNS + MAX_EVENT_COLUMNS * result->n_events;
+	size_t n_max = MAX_FIXED_COLUMNS + MAX_EVENT_COLUMNS * result->n_events +
+		       RATIO_COLUMNS * report->ratios->n;
 	report->columns = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->columns));
 	if (!report->columns)
 		return &vmop_error_no_memory;
@@ -200,6 +223,8 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 			  VMOP_CELL_ADDRESS, 0);
 	for (size_t e = 0; e < result->n_events && !err; e++)
 		err = add_event_columns(report, e);
+	for (size_t i = 0; i < report->ratios->n && !err; i++)
+		err = add_ratio_columns(report, i);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) && !err; i++) {
 		if (!columns[i].is_in)
 			continue;
@@ -308,6 +333,30 @@ static void count_cell(const struct vmop_report *report, size_t row_number,
 		ret->number = sum.samples;
 }
 
+/* In one row or detail. */
+static void ratio_cell(const struct vmop_report *report, const struct vmop_count *counts,
+		       const struct vmop_column *column, struct vmop_cell *ret)
+{
+	static const char marks[] = {[VMOP_RATIO_NONE] = VMOP_MARK_UNKNOWN,
+				     [VMOP_RATIO_BELOW] = VMOP_MARK_BELOW,
+				     [VMOP_RATIO_ROUGH] = VMOP_MARK_ROUGH,
+				     [VMOP_RATIO_CLOSE] = VMOP_MARK_NONE};
+	struct vmop_ratio_value value =
+		vmop_ratio_of(&report->ratios->items[column->event], report->result, counts);
+	if (column->id == COLUMN_RATIO) {
+		ret->mark = marks[value.quality];
+		ret->ratio = value.quality == VMOP_RATIO_BELOW ? value.high : value.value;
+		return;
+	}
+	ret->mark = value.has_interval ? VMOP_MARK_NONE : VMOP_MARK_UNKNOWN;
+	ret->ratio = column->id == COLUMN_RATIO_LOW ? value.low : value.high;
+}
+
+static bool is_ratio(int id)
+{
+	return id >= COLUMN_RATIO && id <= COLUMN_RATIO_HIGH;
+}
+
 static bool is_count(int id)
 {
 	return (id >= COLUMN_SAMPLES && id <= COLUMN_SUM_PERCENT) || id >= COLUMN_PART_SAMPLES;
@@ -320,6 +369,10 @@ static void detail_cell(const struct vmop_report *report, const struct vmop_row 
 	const struct vmop_result *result = report->result;
 	if (column->id == COLUMN_ADDRESS) {
 		ret->number = detail->address;
+		return;
+	}
+	if (is_ratio(column->id)) {
+		ratio_cell(report, detail->counts, column, ret);
 		return;
 	}
 	ret->is_empty = column->id < COLUMN_SAMPLES || column->id > COLUMN_PERCENT;
@@ -341,6 +394,8 @@ void vmop_report_cell(const struct vmop_sheet *sheet, size_t row_number, size_t 
 			    column, ret);
 	else if (column->id == COLUMN_ADDRESS)
 		number_or_empty(ret, row->address, row->symbol != NULL);
+	else if (is_ratio(column->id))
+		ratio_cell(report, row->counts, column, ret);
 	else if (is_count(column->id))
 		count_cell(report, row_number, row->counts, report->result->base[column->event],
 			   column, ret);

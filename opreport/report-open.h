@@ -9,6 +9,7 @@
 struct vmop_report {
 	struct vmop_report_options options;
 	struct vmop_result *result;
+	const struct vmop_ratios *ratios;
 	const struct vmop_hidden *hidden;
 	struct vmop_arena arena; /* everything below */
 	struct vmop_column *columns;

@@ -12,9 +12,10 @@
 #include "opreport/when.h"
 
 enum {
-	MAX_LINES = 7, /* beside two for each event */
+	MAX_LINES = 7, /* beside two for each event, and one for each ratio */
 	MAX_SESSION_FACTS = 27,
-	EVENT_FACTS = 9,
+	EVENT_FACTS = 12,
+	RATIO_FACTS = 8,
 	LOSS_FACTS = 4,
 };
 
@@ -105,12 +106,37 @@ static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
 	if (e == 0 && result->idle.samples)
 		snprintf(idle, sizeof(idle), ", %.1f %% of them idle",
 			 vmop_share_percent(result->idle, result->selected[0]));
-	struct vmop_error *err = add_line(report, "%s%s: %" PRIu64 " samples%s%s", event->name,
-					  rate, result->selected[e].samples,
-					  result->choice.is_everything ? "" : " selected", idle);
+	char scale[64] = "";
+	if (event->scale != 1)
+		snprintf(scale, sizeof(scale), ", weights scaled x%.2f", event->scale);
+	struct vmop_error *err =
+		add_line(report, "%s%s: %" PRIu64 " samples%s%s%s", event->label, rate,
+			 result->selected[e].samples,
+			 result->choice.is_everything ? "" : " selected", idle, scale);
 	if (!err && *event->note)
-		err = add_line(report, "%s: %s", event->name, event->note);
+		err = add_line(report, "%s: %s", event->label, event->note);
 	return err;
+}
+
+/* "ipc (instructions / cycles): 1.27 of all, 1.25 to 1.29 with 95 % confidence" */
+static struct vmop_error *add_ratio_line(struct vmop_report *report, const struct vmop_ratio *ratio)
+{
+	const struct vmop_result *result = report->result;
+	struct vmop_ratio_value value = vmop_ratio_of_all(ratio, result);
+	const char *numerator =
+		vmop_catalog_event(&result->catalog, result->events[ratio->numerator])->label;
+	const char *denominator =
+		vmop_catalog_event(&result->catalog, result->events[ratio->denominator])->label;
+	char factor[32] = "";
+	if (ratio->factor != 1)
+		snprintf(factor, sizeof(factor), " * %.6g", ratio->factor);
+	if (value.quality == VMOP_RATIO_NONE)
+		return add_line(report, "%s (%s / %s%s): too few samples of %s", ratio->name,
+				numerator, denominator, factor, denominator);
+	return add_line(report, "%s (%s / %s%s): %.4g %s, %.4g to %.4g with 95 %% confidence",
+			ratio->name, numerator, denominator, factor, value.value,
+			result->choice.is_everything ? "of all" : "of what is selected", value.low,
+			value.high);
 }
 
 /* "lost 12, throttled 3": sums over domains and events of each name. */
@@ -179,8 +205,8 @@ static struct vmop_error *add_certainty_line(struct vmop_report *report)
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
-	report->lines = vmop_arena_alloc(&report->arena,
-					 (MAX_LINES + 2 * n_events) * sizeof(*report->lines));
+	size_t n_max = MAX_LINES + 2 * n_events + report->ratios->n;
+	report->lines = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->lines));
 	report->sheet.lines = report->lines;
 	struct vmop_error *err = report->lines ? find_losses(report) : &vmop_error_no_memory;
 	if (!err)
@@ -189,6 +215,8 @@ static struct vmop_error *add_lines(struct vmop_report *report)
 		err = add_span_line(report);
 	for (size_t e = 0; e < n_events && !err; e++)
 		err = add_event_line(report, e);
+	for (size_t i = 0; i < report->ratios->n && !err; i++)
+		err = add_ratio_line(report, &report->ratios->items[i]);
 	if (!err)
 		err = add_line(report, "losses: %s", report->losses ? report->losses : "none");
 	if (!err)
@@ -234,6 +262,12 @@ static void add_count(struct vmop_report *report, const char *list, size_t item,
 	add_fact(report, list, item, name, VMOP_CELL_COUNT, (struct vmop_cell){.number = count});
 }
 
+static void add_ratio(struct vmop_report *report, const char *list, size_t item, const char *name,
+		      double ratio)
+{
+	add_fact(report, list, item, name, VMOP_CELL_RATIO, (struct vmop_cell){.ratio = ratio});
+}
+
 static void add_session_facts(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
@@ -261,7 +295,7 @@ static void add_event_facts(struct vmop_report *report, size_t e)
 	const struct vmop_result *result = report->result;
 	const struct vmop_event_item *event =
 		vmop_catalog_event(&result->catalog, result->events[e]);
-	add_text(report, "events", e, "name", event->name);
+	add_text(report, "events", e, "name", event->label);
 	add_text(report, "events", e, "source", event->source);
 	add_text(report, "events", e, "unit", event->unit);
 	add_text(report, "events", e, "note", event->note);
@@ -270,6 +304,30 @@ static void add_event_facts(struct vmop_report *report, size_t e)
 	add_count(report, "events", e, "samples", result->selected[e].samples);
 	add_count(report, "events", e, "weight", result->selected[e].weight_events);
 	add_count(report, "events", e, "whole_weight", result->base[e].weight_events);
+	add_ratio(report, "events", e, "scale", event->scale);
+	if (!event->enabled_ns)
+		return;
+	add_count(report, "events", e, "enabled_ns", event->enabled_ns);
+	add_count(report, "events", e, "running_ns", event->running_ns);
+}
+
+static void add_ratio_facts(struct vmop_report *report, size_t i)
+{
+	const struct vmop_result *result = report->result;
+	const struct vmop_ratio *ratio = &report->ratios->items[i];
+	struct vmop_ratio_value value = vmop_ratio_of_all(ratio, result);
+	add_text(report, "ratios", i, "name", ratio->name);
+	add_text(report, "ratios", i, "numerator",
+		 vmop_catalog_event(&result->catalog, result->events[ratio->numerator])->label);
+	add_text(report, "ratios", i, "denominator",
+		 vmop_catalog_event(&result->catalog, result->events[ratio->denominator])->label);
+	add_ratio(report, "ratios", i, "factor", ratio->factor);
+	if (!value.has_interval)
+		return;
+	if (value.quality >= VMOP_RATIO_ROUGH)
+		add_ratio(report, "ratios", i, "value", value.value);
+	add_ratio(report, "ratios", i, "low", value.low);
+	add_ratio(report, "ratios", i, "high", value.high);
 }
 
 static void add_loss_facts(struct vmop_report *report)
@@ -291,7 +349,7 @@ static struct vmop_error *add_facts(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
 	size_t n_max = MAX_SESSION_FACTS + EVENT_FACTS * result->n_events +
-		       LOSS_FACTS * result->catalog.n_losses;
+		       RATIO_FACTS * report->ratios->n + LOSS_FACTS * result->catalog.n_losses;
 	report->facts = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->facts));
 	if (!report->facts)
 		return &vmop_error_no_memory;
@@ -299,6 +357,8 @@ static struct vmop_error *add_facts(struct vmop_report *report)
 	add_session_facts(report);
 	for (size_t e = 0; e < result->n_events; e++)
 		add_event_facts(report, e);
+	for (size_t i = 0; i < report->ratios->n; i++)
+		add_ratio_facts(report, i);
 	add_loss_facts(report);
 	return NULL;
 }
@@ -334,14 +394,15 @@ static size_t n_details(const struct vmop_sheet *sheet, size_t row)
 }
 
 struct vmop_error *vmop_report_create(const struct vmop_report_options *options,
-				      struct vmop_result *result, const struct vmop_hidden *hidden,
-				      struct vmop_report **ret)
+				      struct vmop_result *result, const struct vmop_ratios *ratios,
+				      const struct vmop_hidden *hidden, struct vmop_report **ret)
 {
 	struct vmop_report *report = calloc(1, sizeof(*report));
 	if (!report)
 		return &vmop_error_no_memory;
 	report->options = *options;
 	report->result = result;
+	report->ratios = ratios;
 	report->hidden = hidden;
 	report->sheet = (struct vmop_sheet){.n_rows = result->n_rows,
 					    .n_details = n_details,

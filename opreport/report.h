@@ -6,6 +6,7 @@
 #define VMOP_OPREPORT_REPORT_H
 
 #include "opreport/query.h"
+#include "opreport/ratio.h"
 #include "opreport/rows.h"
 #include "opreport/sheet.h"
 
@@ -21,10 +22,10 @@ struct vmop_report_options {
 
 struct vmop_report;
 
-/* result and hidden must outlive *ret. */
+/* result, ratios and hidden must outlive *ret. */
 struct vmop_error *vmop_report_create(const struct vmop_report_options *options,
-				      struct vmop_result *result, const struct vmop_hidden *hidden,
-				      struct vmop_report **ret);
+				      struct vmop_result *result, const struct vmop_ratios *ratios,
+				      const struct vmop_hidden *hidden, struct vmop_report **ret);
 void vmop_report_destroy(struct vmop_report *report);
 
 const struct vmop_sheet *vmop_report_sheet(const struct vmop_report *report);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,9 +71,23 @@ static void filter_rows(struct vmop_result *result, const struct vmop_arrangemen
 
 /* ---- order ---------------------------------------------------------------- */
 
+const char *const vmop_sort_words[] = {
+	[VMOP_SORT_SAMPLE] = "sample", [VMOP_SORT_DOMAIN] = "domain", [VMOP_SORT_IMAGE] = "image",
+	[VMOP_SORT_SYMBOL] = "symbol", [VMOP_SORT_TASK] = "task",     [VMOP_SORT_PID] = "pid",
+	[VMOP_SORT_CGROUP] = "cgroup", [VMOP_SORT_CPU] = "cpu",	      [VMOP_SORT_VCPU] = "vcpu",
+	[VMOP_SORT_MODE] = "mode",     [VMOP_SORT_VMA] = "vma",
+};
+
+/* What a name to sort by is. */
+struct named {
+	const struct vmop_ratio *ratio; /* NULL: an event */
+	size_t event;
+};
+
 struct order {
 	const struct vmop_result *result;
 	const struct vmop_arrangement *arrangement;
+	struct named named[VMOP_MAX_SORT_KEYS]; /* by key; of those that are NAMED */
 };
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -80,19 +95,35 @@ static int compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+static int compare_event(const struct vmop_result *result, size_t event, const struct vmop_row *a,
+			 const struct vmop_row *b)
+{
+	struct vmop_count x = vmop_result_sum(result, a->counts, event);
+	struct vmop_count y = vmop_result_sum(result, b->counts, event);
+	int order = compare_numbers(y.weight_events, x.weight_events);
+	return order ? order : compare_numbers(y.samples, x.samples);
+}
+
 static int compare_samples(const struct vmop_result *result, const struct vmop_row *a,
 			   const struct vmop_row *b)
 {
-	for (size_t e = 0; e < result->n_events; e++) {
-		struct vmop_count x = vmop_result_sum(result, a->counts, e);
-		struct vmop_count y = vmop_result_sum(result, b->counts, e);
-		int order = compare_numbers(y.weight_events, x.weight_events);
-		if (!order)
-			order = compare_numbers(y.samples, x.samples);
-		if (order)
-			return order;
-	}
-	return 0;
+	int order = 0;
+	for (size_t e = 0; e < result->n_events && !order; e++)
+		order = compare_event(result, e, a, b);
+	return order;
+}
+
+static int compare_named(const struct order *order, const struct named *named,
+			 const struct vmop_row *a, const struct vmop_row *b)
+{
+	if (!named->ratio)
+		return compare_event(order->result, named->event, a, b);
+	struct vmop_ratio_value x = vmop_ratio_of(named->ratio, order->result, a->counts);
+	struct vmop_ratio_value y = vmop_ratio_of(named->ratio, order->result, b->counts);
+	bool x_is_known = x.quality >= VMOP_RATIO_ROUGH, y_is_known = y.quality >= VMOP_RATIO_ROUGH;
+	if (x_is_known != y_is_known)
+		return x_is_known == order->arrangement->reverse ? 1 : -1;
+	return x_is_known ? (y.value > x.value) - (y.value < x.value) : 0;
 }
 
 static const char *base_name(const char *path)
@@ -133,7 +164,7 @@ static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
 		return compare_numbers(a->group->mode, b->group->mode);
 	case VMOP_SORT_VMA:
 		return compare_numbers(a->address, b->address);
-	case VMOP_N_SORTS:
+	case VMOP_SORT_NAMED: /* see compare_named */
 		break;
 	}
 	return 0;
@@ -147,7 +178,9 @@ static int compare_rows(const void *a, const void *b, void *arg)
 	const struct vmop_row *x = a, *y = b;
 	int result = 0;
 	for (size_t i = 0; i < arrangement->n_sort && !result; i++)
-		result = compare_by(order->result, arrangement->sort[i], x, y);
+		result = arrangement->sort[i] == VMOP_SORT_NAMED
+				 ? compare_named(order, &order->named[i], x, y)
+				 : compare_by(order->result, arrangement->sort[i], x, y);
 	if (!result)
 		result = compare_samples(order->result, x, y);
 	if (!result)
@@ -169,17 +202,67 @@ static void name_rows_to_sort(struct vmop_result *result,
 	}
 }
 
-struct vmop_error *vmop_rows_arrange(struct vmop_result *result,
+/* Every word that --sort takes of this result. */
+static struct vmop_error *no_such_name(const struct vmop_result *result,
+				       const struct vmop_ratios *ratios, const char *name)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < VMOP_N_WORDS; i++)
+		fprintf(out, "%s%s", i ? ", " : "", vmop_sort_words[i]);
+	for (size_t i = 0; i < ratios->n; i++)
+		fprintf(out, ", %s", ratios->items[i].name);
+	for (size_t e = 0; e < result->n_events; e++)
+		fprintf(out, ", %s",
+			vmop_catalog_event(&result->catalog, result->events[e])->label);
+	int failed = fclose(out);
+	struct vmop_error *err =
+		failed ? &vmop_error_no_memory
+		       : vmop_error_new(VMOP_ERROR_USAGE, "--sort doesn't know '%s'; accepted: %s",
+					name, text);
+	free(text);
+	return err;
+}
+
+/* A ratio's name, or an event's. */
+static struct vmop_error *find_named(const struct vmop_result *result,
+				     const struct vmop_ratios *ratios, const char *name,
+				     struct named *ret)
+{
+	size_t i = vmop_ratios_find(ratios, name);
+	*ret = (struct named){.ratio = i == SIZE_MAX ? NULL : &ratios->items[i]};
+	if (ret->ratio)
+		return NULL;
+	for (; ret->event < result->n_events; ret->event++) {
+		const struct vmop_event_item *event =
+			vmop_catalog_event(&result->catalog, result->events[ret->event]);
+		if (!strcmp(event->label, name))
+			return NULL;
+	}
+	return no_such_name(result, ratios, name);
+}
+
+struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vmop_ratios *ratios,
 				     const struct vmop_arrangement *arrangement,
 				     struct vmop_hidden *ret_hidden)
 {
+	struct order order = {.result = result, .arrangement = arrangement};
 	ret_hidden->n_rows = 0;
 	ret_hidden->counts = calloc(result->n_events, sizeof(*ret_hidden->counts));
 	if (!ret_hidden->counts)
 		return &vmop_error_no_memory;
+	for (size_t i = 0; i < arrangement->n_sort; i++) {
+		struct vmop_error *err = NULL;
+		if (arrangement->sort[i] == VMOP_SORT_NAMED)
+			err = find_named(result, ratios, arrangement->names[i], &order.named[i]);
+		if (err)
+			return err;
+	}
 	filter_rows(result, arrangement, ret_hidden);
 	name_rows_to_sort(result, arrangement);
-	struct order order = {result, arrangement};
 	qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, &order);
 	if (arrangement->top && result->n_rows > arrangement->top) {
 		for (size_t i = arrangement->top; i < result->n_rows; i++)

@@ -6,6 +6,7 @@
 #define VMOP_OPREPORT_ROWS_H
 
 #include "opreport/query.h"
+#include "opreport/ratio.h"
 #include "opreport/spec.h"
 
 enum vmop_sort {
@@ -20,11 +21,18 @@ enum vmop_sort {
 	VMOP_SORT_VCPU,
 	VMOP_SORT_MODE,
 	VMOP_SORT_VMA,
-	VMOP_N_SORTS,
+	VMOP_N_WORDS,			/* the ones above have a word for --sort */
+	VMOP_SORT_NAMED = VMOP_N_WORDS, /* by what one row's name says: a ratio or an event */
 };
 
+/* The words for --sort, by enum vmop_sort; VMOP_N_WORDS of them. */
+extern const char *const vmop_sort_words[];
+
+enum { VMOP_MAX_SORT_KEYS = 16 };
+
 struct vmop_arrangement {
-	enum vmop_sort sort[VMOP_N_SORTS]; /* n_sort; none: by sample */
+	enum vmop_sort sort[VMOP_MAX_SORT_KEYS]; /* n_sort; none: by sample */
+	const char *names[VMOP_MAX_SORT_KEYS];	 /* of those that are NAMED */
 	size_t n_sort;
 	bool reverse;
 	double threshold_percent; /* rows with less of every event are hidden */
@@ -38,8 +46,12 @@ struct vmop_hidden {
 	struct vmop_count *counts; /* n_events; the caller's to free */
 };
 
-/* Reorders and cuts result->rows. No row left is VMOP_ERROR_NOT_FOUND. */
-struct vmop_error *vmop_rows_arrange(struct vmop_result *result,
+/*
+ * Reorders and cuts result->rows.  By ratio: most first, then those of which too little is known,
+ * also in reverse.  No row left is VMOP_ERROR_NOT_FOUND; a name that is
+ * neither a ratio's nor an event's VMOP_ERROR_USAGE.
+ */
+struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vmop_ratios *ratios,
 				     const struct vmop_arrangement *arrangement,
 				     struct vmop_hidden *ret_hidden);
 

@@ -15,14 +15,25 @@ enum vmop_cell_type {
 	VMOP_CELL_COUNT,
 	VMOP_CELL_PERCENT,
 	VMOP_CELL_ADDRESS,
+	VMOP_CELL_RATIO, /* of events: an estimate, see mark */
+};
+
+/* What is known of a ratio, before its number as people see it. */
+enum vmop_cell_mark {
+	VMOP_MARK_NONE = 0,
+	VMOP_MARK_ROUGH = '~',
+	VMOP_MARK_BELOW = '<',	 /* the number is a bound: for people alone */
+	VMOP_MARK_UNKNOWN = '-', /* and there is no number */
 };
 
 struct vmop_cell {
 	bool is_empty;
+	char mark; /* enum vmop_cell_mark, of a RATIO */
 	union {
 		const char *text; /* holds until the next cell is asked for */
 		uint64_t number;  /* COUNT, ADDRESS */
 		double percent;
+		double ratio;
 	};
 };
 
@@ -32,7 +43,7 @@ struct vmop_column {
 	enum vmop_cell_type type;
 	bool is_elastic; /* may be shortened to fit a terminal */
 	int id;		 /* the sheet's own */
-	size_t event;	 /* likewise */
+	size_t event;	 /* likewise; or the ratio */
 };
 
 /* For machines: what people read in the lines above the table. */
@@ -62,6 +73,12 @@ struct vmop_sheet {
 		     const struct vmop_column *column, struct vmop_cell *ret);
 	void *data; /* the sheet maker's */
 };
+
+/* Of a RATIO: programs are given what is known and no bounds in its place. */
+static inline bool vmop_cell_is_number(const struct vmop_cell *cell)
+{
+	return cell->mark == VMOP_MARK_NONE || cell->mark == VMOP_MARK_ROUGH;
+}
 
 static inline size_t vmop_sheet_n_details(const struct vmop_sheet *sheet, size_t row)
 {

@@ -15,7 +15,7 @@
 
 struct vmop_count {
 	uint64_t samples;
-	uint64_t weight_events;
+	uint64_t weight_events; /* scaled, where the event shared its counters */
 };
 
 struct vmop_tally_key {

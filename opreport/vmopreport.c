@@ -34,6 +34,7 @@ static const char doc[] =
 enum {
 	KEY_FORMAT = 0x100,
 	KEY_TOP,
+	KEY_RATIO,
 	KEY_BY,
 	KEY_ACCOUNTING,
 	KEY_EXCLUDE_IDLE,
@@ -60,11 +61,15 @@ static const struct argp_option options[] = {
 	{"threshold", 't', "PERCENT", 0, "Only rows with at least so much", 1},
 	{"top", KEY_TOP, "N", 0, "Only the first N rows", 1},
 	{"sort", 's', "WORD,...", 0,
-	 "By sample (the default), domain, image, symbol, task, pid, cgroup, cpu, vcpu, mode, vma",
+	 "By sample (the default), domain, image, symbol, task, pid, cgroup, cpu, vcpu, mode, vma, "
+	 "or the name of a ratio or an event",
 	 1},
 	{"reverse-sort", 'r', NULL, 0, "The other way round", 1},
 	{NULL, 0, NULL, 0, "Columns:", 2},
 	{"accumulated", 'a', NULL, 0, "Running sums", 2},
+	{"ratio", KEY_RATIO, "WORD,...", 0,
+	 "Ratios of events: auto (the default), none, ipc, cpi, mpki, [NAME=]EVENT/EVENT[:FACTOR]",
+	 2},
 	{"global-percent", '%', NULL, 0, "Shares of the whole session, whatever the specs", 2},
 	{"long-filenames", 'f', NULL, 0, "Whole paths of images", 2},
 	{"show-address", 'w', NULL, 0, "Addresses of symbols", 2},
@@ -93,7 +98,7 @@ struct settings {
 	struct vmop_output_options output_options;
 	const struct vmop_output *output;
 	const char *output_file; /* NULL: stdout */
-	struct vmop_words include, exclude, image_paths;
+	struct vmop_words include, exclude, image_paths, ratios, sort;
 	unsigned by;
 	bool wants_symbols, has_accounting, has_width, list_sessions;
 	struct vmop_error *err; /* the first thing wrong, when argp_parse gave EINVAL */
@@ -119,12 +124,6 @@ static const struct word merge_words[] = {
 	{"unitmask", VMOP_MERGE_UNITMASK},
 	{"all", VMOP_MERGE_CPU | VMOP_MERGE_TID | VMOP_MERGE_TGID | VMOP_MERGE_UNITMASK},
 	{0}};
-
-static const struct word sort_words[] = {
-	{"sample", VMOP_SORT_SAMPLE}, {"domain", VMOP_SORT_DOMAIN}, {"image", VMOP_SORT_IMAGE},
-	{"symbol", VMOP_SORT_SYMBOL}, {"task", VMOP_SORT_TASK},	    {"pid", VMOP_SORT_PID},
-	{"cgroup", VMOP_SORT_CGROUP}, {"cpu", VMOP_SORT_CPU},	    {"vcpu", VMOP_SORT_VCPU},
-	{"mode", VMOP_SORT_MODE},     {"vma", VMOP_SORT_VMA},	    {0}};
 
 static const struct word accounting_words[] = {
 	{"cpu", VMOP_ACCOUNTING_CPU}, {"domain", VMOP_ACCOUNTING_DOMAIN}, {0}};
@@ -166,18 +165,21 @@ static struct vmop_error *parse_bits(const struct word *words, const char *optio
 	return err;
 }
 
-static struct vmop_error *parse_sort(struct vmop_arrangement *arrangement, const char *text)
+/* What is none of the words is the name of a ratio or an event, which the session has or not. */
+static struct vmop_error *parse_sort(struct vmop_words *list, struct vmop_arrangement *arrangement,
+				     const char *text)
 {
-	_cleanup_(vmop_words_deinit) struct vmop_words list = {0};
-	struct vmop_error *err = vmop_words_parse(&list, "--sort", text);
-	for (size_t i = 0; i < list.n && !err; i++) {
+	struct vmop_error *err = vmop_words_parse(list, "--sort", text);
+	if (!err && list->n > VMOP_MAX_SORT_KEYS)
+		err = vmop_error_new(VMOP_ERROR_USAGE, "--sort takes up to %d words: '%s'",
+				     VMOP_MAX_SORT_KEYS, text);
+	for (size_t i = arrangement->n_sort; i < list->n && !err; i++) {
 		unsigned sort = 0;
-		err = parse_word(sort_words, "--sort", list.items[i], &sort);
-		if (!err && arrangement->n_sort == VMOP_N_SORTS)
-			err = vmop_error_new(VMOP_ERROR_USAGE, "--sort takes each word once: '%s'",
-					     text);
-		if (!err)
-			arrangement->sort[arrangement->n_sort++] = sort;
+		while (sort < VMOP_N_WORDS && strcmp(vmop_sort_words[sort], list->items[i]) != 0)
+			sort++;
+		arrangement->sort[i] = sort;
+		arrangement->names[i] = list->items[i];
+		arrangement->n_sort++;
 	}
 	return err;
 }
@@ -228,7 +230,9 @@ static struct vmop_error *take_row_option(struct settings *settings, int key, ch
 	case KEY_TOP:
 		return parse_number("--top", arg, UINT32_MAX, &settings->arrangement.top);
 	case 's':
-		return parse_sort(&settings->arrangement, arg);
+		return parse_sort(&settings->sort, &settings->arrangement, arg);
+	case KEY_RATIO:
+		return vmop_words_parse(&settings->ratios, "--ratio", arg);
 	case 'D':
 		err = parse_word(demangle_words, "--demangle", arg, &value);
 		query->resolver.demangle = value;
@@ -322,6 +326,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case 'e':
 	case 't':
 	case KEY_TOP:
+	case KEY_RATIO:
 	case 's':
 	case 'D':
 		err = take_row_option(settings, key, arg);
@@ -475,10 +480,11 @@ static void tell_missing(const struct vmop_result *result)
 }
 
 static struct vmop_error *report(struct settings *settings, struct vmop_result *result,
-				 const struct vmop_hidden *hidden)
+				 const struct vmop_ratios *ratios, const struct vmop_hidden *hidden)
 {
 	struct vmop_report *report = NULL;
-	struct vmop_error *err = vmop_report_create(&settings->report, result, hidden, &report);
+	struct vmop_error *err =
+		vmop_report_create(&settings->report, result, ratios, hidden, &report);
 	if (!err)
 		err = print(settings, vmop_report_sheet(report));
 	if (!err && vmop_report_losses(report) && !settings->output->has_facts &&
@@ -494,6 +500,7 @@ static struct vmop_error *report_session(struct settings *settings)
 {
 	struct vmop_db *db = NULL;
 	struct vmop_result result = {0};
+	struct vmop_ratios ratios = {0};
 	struct vmop_hidden hidden = {0};
 	struct vmop_error *err = check(settings);
 	if (!err)
@@ -504,10 +511,13 @@ static struct vmop_error *report_session(struct settings *settings)
 		err = vmop_query_run(&settings->query, &settings->spec, db, &result);
 	vmop_db_close(db);
 	if (!err)
-		err = vmop_rows_arrange(&result, &settings->arrangement, &hidden);
+		err = vmop_ratios_init(&ratios, &settings->ratios, &result);
 	if (!err)
-		err = report(settings, &result, &hidden);
+		err = vmop_rows_arrange(&result, &ratios, &settings->arrangement, &hidden);
+	if (!err)
+		err = report(settings, &result, &ratios, &hidden);
 	free(hidden.counts);
+	vmop_ratios_deinit(&ratios);
 	vmop_result_deinit(&result);
 	return err;
 }
@@ -549,6 +559,8 @@ int main(int argc, char **argv)
 	vmop_words_deinit(&settings.include);
 	vmop_words_deinit(&settings.exclude);
 	vmop_words_deinit(&settings.image_paths);
+	vmop_words_deinit(&settings.ratios);
+	vmop_words_deinit(&settings.sort);
 	vmop_spec_deinit(&settings.spec);
 	return status;
 }

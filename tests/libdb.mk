@@ -25,6 +25,9 @@ tests_unit_libdb_symbols_LDADD = $(libdb_test_ldadd)
 check_PROGRAMS += tests/fixtures/make-session
 tests_fixtures_make_session_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_session_LDADD = libdb/libdb.la
+check_PROGRAMS += tests/fixtures/make-counters
+tests_fixtures_make_counters_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_fixtures_make_counters_LDADD = libdb/libdb.la
 
 TESTS += tests/integration/session-sql
 EXTRA_DIST += tests/integration/session-sql

@@ -28,8 +28,16 @@ static const struct vmop_column columns[] = {
 	{"samples", "samples", VMOP_CELL_COUNT, false, 1, 0},
 	{"percent", "%", VMOP_CELL_PERCENT, false, 2, 0},
 	{"weight", NULL, VMOP_CELL_COUNT, false, 3, 0},
+	{"ratio:i\033pc", "i\033pc", VMOP_CELL_RATIO, false, 5, 0},
 	{"symbol", "symbol", VMOP_CELL_TEXT, true, 4, 0},
 };
+
+/* By row: marks and numbers as they come. */
+static const struct {
+	char mark;
+	double ratio;
+} ratios[] = {{0, 1.234567}, {'~', 0.0123456}, {'<', 12.3456}, {'-', 0},
+	      {0, 0},	     {0, 123456.789},  {0, 1.5e-7}};
 
 static void cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
 		 const struct vmop_column *column, struct vmop_cell *ret)
@@ -48,6 +56,10 @@ static void cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
 	case 3:
 		ret->is_empty = row == 1;
 		ret->number = row;
+		break;
+	case 5:
+		ret->mark = ratios[row].mark;
+		ret->ratio = ratios[row].ratio;
 		break;
 	default:
 		ret->is_empty = detail != VMOP_NO_DETAIL;
@@ -72,7 +84,7 @@ static char *print(const struct vmop_output *output, const struct vmop_output_op
 {
 	const struct vmop_sheet sheet = {
 		.columns = columns,
-		.n_columns = 5,
+		.n_columns = 6,
 		.n_rows = N_NAMES,
 		.lines = lines,
 		.n_lines = 1,
@@ -95,15 +107,16 @@ static void csv(void **state)
 	(void)state;
 	const struct vmop_output_options options = {0};
 	_cleanup_free_ char *text = print(&vmop_output_csv, &options);
-	assert_string_equal(text, "address,samples,percent,weight,symbol\n"
-				  "0xffffffff81000000,1234567,33.333333,0,plain\n"
-				  "0xffffffff81000001,1234567,33.333333,0,plain\n"
-				  "0xffffffff81000001,2469134,33.333333,,\"a,b\"\n"
-				  "0xffffffff81000002,3703701,33.333333,2,\"say \"\"hi\"\"\"\n"
-				  "0xffffffff81000003,4938268,33.333333,3,esc\\x1b[31m\\x0aline\n"
-				  "0xffffffff81000004,6172835,33.333333,4,bad\\xff utf\n"
-				  "0xffffffff81000005,7407402,33.333333,5,j\xc3\xb6rg\n"
-				  "0xffffffff81000006,8641969,33.333333,6,\\xe2\\x80\\xaebidi\n");
+	assert_string_equal(text,
+			    "address,samples,percent,weight,ratio:i\\x1bpc,symbol\n"
+			    "0xffffffff81000000,1234567,33.333333,0,1.23457,plain\n"
+			    "0xffffffff81000001,1234567,33.333333,0,1.23457,plain\n"
+			    "0xffffffff81000001,2469134,33.333333,,0.0123456,\"a,b\"\n"
+			    "0xffffffff81000002,3703701,33.333333,2,,\"say \"\"hi\"\"\"\n"
+			    "0xffffffff81000003,4938268,33.333333,3,,esc\\x1b[31m\\x0aline\n"
+			    "0xffffffff81000004,6172835,33.333333,4,0,bad\\xff utf\n"
+			    "0xffffffff81000005,7407402,33.333333,5,123457,j\xc3\xb6rg\n"
+			    "0xffffffff81000006,8641969,33.333333,6,1.5e-07,\\xe2\\x80\\xaebidi\n");
 }
 
 static void json(void **state)
@@ -136,6 +149,11 @@ static void json(void **state)
 	assert_int_equal(samples, 4938268);
 	assert_true(percent > 33.333333 && percent < 33.333334);
 	assert_null(json_object_get(json_array_get(rows, 1), "weight"));
+	const char *ratio = "ratio:i\\x1bpc";
+	row = json_array_get(rows, 1);
+	assert_true(json_number_value(json_object_get(row, ratio)) == 0.0123456);
+	assert_null(json_object_get(json_array_get(rows, 2), ratio)); /* a bound */
+	assert_null(json_object_get(json_array_get(rows, 3), ratio));
 	assert_int_equal(json_array_size(json_object_get(json_array_get(rows, 0), "details")), 2);
 	json_decref(root);
 }
@@ -147,16 +165,20 @@ static void table(void **state)
 	_cleanup_free_ char *text = print(&vmop_output_table, &options);
 	assert_non_null(strstr(text, "session a\\x09b\n\n"));
 	assert_null(strchr(text, '\033'));
-	assert_non_null(strstr(text, "  3703701  33.33  say \"hi\"\n"));
+	assert_non_null(strstr(text, "  3703701  33.33     <12.3  say \"hi\"\n"));
+	static const char *const shown[] = {" 1.23  plain\n", " ~0.0123  a,b\n", " -  esc",
+					    " 0.00  bad",     " 123457  j",	 " 1.50e-07  "};
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		assert_non_null(strstr(text, shown[i]));
 	assert_non_null(strstr(text, "esc\\x1b[31m\\x0aline\n"));
 	assert_non_null(strstr(text, "j\\xc3\\xb6rg\n")); /* the C locale */
 	assert_null(strstr(text, "weight"));
-	options = (struct vmop_output_options){.no_header = true, .width_columns = 44};
+	options = (struct vmop_output_options){.no_header = true, .width_columns = 54};
 	_cleanup_free_ char *narrow = print(&vmop_output_table, &options);
 	assert_null(strstr(narrow, "session a"));
 	for (const char *line = narrow, *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
-		assert_true(end - line <= 44);
+		assert_true(end - line <= 54);
 	}
 }
 

@@ -21,6 +21,7 @@
 static const uint64_t second_ns = 1000000000;
 static char dir[] = "/tmp/vmop-opreport-XXXXXX";
 static char path[64];
+static const struct vmop_ratios no_ratios;
 
 enum { CYCLES, MISSES, MISSES_READ };
 enum { HOST, G1, G2 };
@@ -424,7 +425,7 @@ static void symbols(void **state)
 	run_cycles(&query, "image:[kernel]", &result);
 	struct vmop_arrangement arrangement = {.sort = {VMOP_SORT_VMA}, .n_sort = 1};
 	struct vmop_hidden hidden = {0};
-	OK(vmop_rows_arrange(&result, &arrangement, &hidden));
+	OK(vmop_rows_arrange(&result, &no_ratios, &arrangement, &hidden));
 	free(hidden.counts);
 	assert_int_equal(result.n_rows, 3);
 	struct vmop_row *none = &result.rows[0], *schedule = &result.rows[1];
@@ -450,7 +451,7 @@ static void arrange(struct vmop_result *result, const struct vmop_arrangement *a
 {
 	const struct vmop_query query = {.dimensions = VMOP_BY_IMAGE};
 	run_cycles(&query, NULL, result);
-	OK(vmop_rows_arrange(result, arrangement, ret));
+	OK(vmop_rows_arrange(result, &no_ratios, arrangement, ret));
 }
 
 static void thresholds_and_tops(void **state)
@@ -484,7 +485,7 @@ static void nothing_reaches(void **state)
 	run_cycles(&query, NULL, &result);
 	struct vmop_hidden hidden = {0};
 	const struct vmop_arrangement arrangement = {.threshold_percent = 99};
-	struct vmop_error *err = vmop_rows_arrange(&result, &arrangement, &hidden);
+	struct vmop_error *err = vmop_rows_arrange(&result, &no_ratios, &arrangement, &hidden);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_NOT_FOUND);
 	vmop_error_destroy(err);
