@@ -80,6 +80,11 @@ static struct vmop_error *put_events(struct vmop_profiler *profiler)
 			.note = info->note,
 		};
 		struct vmop_error *err = vmop_db_put_event(profiler->db, &row);
+		if (!err && info->asked) {
+			char name[48];
+			snprintf(name, sizeof(name), "event-%zu-asked", i);
+			err = vmop_db_put_info(profiler->db, name, info->asked);
+		}
 		if (err)
 			return err;
 	}
@@ -114,6 +119,9 @@ struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler)
 static struct vmop_error *put_known(struct vmop_profiler *profiler)
 {
 	struct vmop_error *err = put_events(profiler);
+	if (!err)
+		err = vmop_db_put_info(profiler->db, "kernel_symbols",
+				       profiler->kernel.symbols_from);
 	if (!err)
 		err = vmop_domains_store(&profiler->domains, profiler->db);
 	if (err)

@@ -49,6 +49,10 @@ static json_t *events_json(const struct vmop_session *session)
 		vmop_json_put_text(object, "unit", event->unit);
 		vmop_json_put_number(object, "period_events", event->period_events);
 		vmop_json_put_number(object, "frequency_hz", event->frequency_hz);
+		vmop_json_put_text(object, "asked", event->asked);
+		vmop_json_put_number(object, "enabled_ns", event->enabled_ns);
+		vmop_json_put_number(object, "running_ns", event->running_ns);
+		json_object_set_new(object, "scale", json_real(vmop_event_scale(event)));
 		vmop_json_put_text(object, "note", event->note);
 		json_array_append_new(list, object);
 	}

@@ -4,6 +4,7 @@
  * of count and two more switches at its end:
  *
  *	NAME[:p[p[p]]][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]
+ *	{first,second,third}
  *
  *	NAME	"default", or an event's name; may begin with "PMU::", or be a
  *		tracepoint's "SYSTEM:NAME", or "PMU/TERM,.../" as perf has it
@@ -13,6 +14,9 @@
  *	UMASK	a unit mask's name or number
  *	KERNEL USER HOST GUEST
  *		0 or 1: whether events in that mode count; 1 where not given
+ *
+ * Braces, which commas part into "{first", "second" and "third}", make events a group: all of
+ * them are counted at a time, or none.
  *
  * An empty field stands for its default: cycles:::1:0.  "cycles::WORD" is
  * the event WORD of the PMU "cycles", not a unit mask behind an empty COUNT.
@@ -37,6 +41,16 @@ void vmop_event_request_deinit(struct vmop_event_request *request)
 	*request = (struct vmop_event_request){0};
 }
 
+/*
+ * A tracepoint's name may begin with a digit, as those of the system 9p do: 9p_client_req.  An
+ * underscore tells it from a count.
+ */
+static bool is_word_after_digits(const char *text)
+{
+	size_t len = strcspn(text, ":");
+	return isdigit((unsigned char)*text) && memchr(text, '_', len);
+}
+
 /* Where the name ends: at a colon that belongs neither to "PMU::", "SYS:NAME" nor "PMU/.../". */
 static char *name_end(char *text)
 {
@@ -47,6 +61,8 @@ static char *name_end(char *text)
 	}
 	if (!*end)
 		return end;
+	if (is_word_after_digits(end + 1))
+		return end + 1 + strcspn(end + 1, ":");
 	if (end[1] == ':' && end[2] && end[2] != ':' && !isdigit((unsigned char)end[2]))
 		return end + 2 + strcspn(end + 2, ":");
 	size_t n_p = strspn(end + 1, "p");
@@ -165,23 +181,52 @@ static void request_cleanup(struct vmop_event_request *request)
 	vmop_event_request_deinit(request);
 }
 
+/* Takes braces off text, in place. */
+static struct vmop_error *take_braces(char **text, const char *whole,
+				      struct vmop_event_request *ret)
+{
+	size_t len = strlen(*text);
+	ret->ends_group = len && (*text)[len - 1] == '}';
+	if (ret->ends_group)
+		(*text)[len - 1] = '\0';
+	ret->begins_group = **text == '{';
+	*text += ret->begins_group;
+	if (!strpbrk(*text, "{}"))
+		return NULL;
+	return vmop_error_new(
+		VMOP_ERROR_USAGE,
+		"event '%s': a group is {EVENT,EVENT,...}: nothing stands before '{' or "
+		"behind '}', each event has its own count and modes",
+		whole);
+}
+
 struct vmop_error *vmop_event_request_parse(const char *text, struct vmop_event_request *ret)
 {
 	_cleanup_free_ char *copy = strdup(text);
 	if (!copy)
 		return &vmop_error_no_memory;
+	char *event = copy;
+	struct vmop_event_request braces = {0};
+	struct vmop_error *err = take_braces(&event, text, &braces);
+	if (err)
+		return err;
 	char none[] = "";
 	char *fields[N_FIELDS] = {none, none, none, none, none, none, none};
 	unsigned precise = 0;
-	if (!split(copy, fields, &precise))
+	if (!split(event, fields, &precise))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "event '%s' has too many fields: it is " GRAMMAR, text);
 	if (!*fields[NAME])
 		return vmop_error_new(VMOP_ERROR_USAGE, "event '%s' has no name: it is " GRAMMAR,
 				      text);
 	_cleanup_(request_cleanup) struct vmop_event_request request = {
-		.kernel = true, .user = true, .host = true, .guest = true, .precise = precise};
-	struct vmop_error *err = NULL;
+		.kernel = true,
+		.user = true,
+		.host = true,
+		.guest = true,
+		.precise = precise,
+		.begins_group = braces.begins_group,
+		.ends_group = braces.ends_group};
 	if (*fields[COUNT])
 		err = parse_count(fields[COUNT], text, &request);
 	if (!err)

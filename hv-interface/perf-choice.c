@@ -95,6 +95,8 @@ static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 {
 	struct vmop_perf_event clock = plan->events[i];
 	clock.name = NULL;
+	clock.asked = NULL;
+	clock.group = 0;
 	clock.note = NULL;
 	clock.parts = NULL;
 	clock.n_parts = 0;
@@ -231,6 +233,34 @@ static struct vmop_error *less_precise(struct vmop_perf_event *event)
 			event->name, now, now ? "" : ": samples may be a few instructions late");
 }
 
+/* Not the first of its group: the event may be refused for what is in the group before it. */
+static bool is_in_group(const struct vmop_perf_plan *plan, size_t event)
+{
+	for (size_t i = 0; plan->events[event].group && i < event; i++) {
+		if (plan->events[i].group == plan->events[event].group)
+			return true;
+	}
+	return false;
+}
+
+/* What does not fit together is counted in turn. */
+static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned group)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < plan->n_events; i++) {
+		struct vmop_perf_event *event = &plan->events[i];
+		if (event->group != group)
+			continue;
+		event->group = 0;
+		_cleanup_free_ char *before = vmop_steal(&event->note);
+		err = set_note(event,
+			       "%s%sits group can't be counted at a time here (too many events for "
+			       "the counters, or of several PMUs): each is counted by itself",
+			       before ? before : "", before ? "; " : "");
+	}
+	return err;
+}
+
 static struct vmop_error *too_many_files(const struct vmop_perf_plan *plan)
 {
 	return vmop_error_new(VMOP_ERROR_CANT,
@@ -260,6 +290,8 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	if (!why)
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
 	bool is_hardware = event->kind == VMOP_PERF_HARDWARE;
+	if (is_in_group(plan, refusal->event) && (os_errno == EINVAL || os_errno == ENOSPC))
+		return dissolve_group(plan, event->group);
 	if (event->attr.precise_ip && (os_errno == EOPNOTSUPP || os_errno == EINVAL ||
 				       os_errno == ENOENT || os_errno == ENODEV))
 		return less_precise(event);
@@ -303,6 +335,26 @@ bool vmop_perf_choice_blocks_vms(const struct vmop_perf_plan *plan)
 	return false;
 }
 
+/* Which group request i is of, from those before it: *group 0 outside of braces. */
+static struct vmop_error *follow_braces(const struct vmop_event_request *request, bool is_last,
+					unsigned *n_groups, unsigned *group)
+{
+	if (request->begins_group && *group)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': a group can't begin within a group",
+				      request->name);
+	if (request->begins_group)
+		*group = ++*n_groups;
+	if (request->ends_group && !*group)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': '}' ends a group, and none began",
+				      request->name);
+	if (is_last && *group && !request->ends_group)
+		return vmop_error_new(VMOP_ERROR_USAGE, "event '%s': its group has no '}'",
+				      request->name);
+	return NULL;
+}
+
 struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *requests,
 					  size_t n_requests, const char *root,
 					  struct vmop_perf_plan *ret)
@@ -315,13 +367,19 @@ struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *reque
 		n_requests = 1;
 	}
 	struct vmop_error *err = NULL;
+	unsigned n_groups = 0, group = 0;
 	for (size_t i = 0; !err && i < n_requests; i++) {
 		struct vmop_perf_event event = {0};
-		err = vmop_perf_event_resolve(&requests[i], root, &event);
+		err = follow_braces(&requests[i], i + 1 == n_requests, &n_groups, &group);
+		if (!err)
+			err = vmop_perf_event_resolve(&requests[i], root, &event);
 		if (!err) {
 			event.request = i;
+			event.group = group;
 			err = append(ret, &event);
 		}
+		if (requests[i].ends_group)
+			group = 0;
 		vmop_perf_event_deinit(&event);
 	}
 	if (!err && has_mediated_vpmu())

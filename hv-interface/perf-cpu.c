@@ -27,12 +27,14 @@ static bool raise_file_limit(void)
 	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-static int open_event(struct perf_event_attr *attr, unsigned cpu)
+/* group_fd: of the first of its group; -1: it is that itself, or alone. */
+static int open_event(struct perf_event_attr *attr, unsigned cpu, int group_fd)
 {
 	attr->size = sizeof(*attr);
 	for (;;) {
 		long fd =
-			syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+			syscall(SYS_perf_event_open, attr, -1, (int)cpu, group_fd,
+				PERF_FLAG_FD_CLOEXEC);
 		if (fd >= 0 || errno != EMFILE || !raise_file_limit())
 			return (int)fd;
 	}
@@ -85,7 +87,7 @@ static int open_dummy(struct vmop_perf_plan *plan, unsigned cpu)
 		};
 		set_layout(&attr, plan);
 		set_side_band(&attr, plan);
-		int fd = open_event(&attr, cpu);
+		int fd = open_event(&attr, cpu, -1);
 		if (fd >= 0 || (errno != EINVAL && errno != E2BIG) ||
 		    plan->missing == VMOP_PERF_ALL_MISSING)
 			return fd;
@@ -118,6 +120,16 @@ static struct vmop_error *refused(struct vmop_perf_refusal *refusal, size_t even
 	return vmop_error_os(errno, "opening event '%s' on CPU %u", name, cpu);
 }
 
+/* The first of event i's group that is open on this CPU; -1: none, or no group. */
+static int group_fd(const struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan, size_t i)
+{
+	for (size_t j = 0; plan->events[i].group && j < i; j++) {
+		if (plan->events[j].group == plan->events[i].group && cpu->fds[j] >= 0)
+			return cpu->fds[j];
+	}
+	return -1;
+}
+
 static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan,
 				      struct vmop_perf_refusal *refusal)
 {
@@ -131,7 +143,7 @@ static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_per
 		cpu->fixed_weights[i] = vmop_perf_event_fixed_weight(&plan->events[i]);
 		if (cpu->fixed_weights[i])
 			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
-		int fd = open_event(&attr, cpu->cpu);
+		int fd = open_event(&attr, cpu->cpu, group_fd(cpu, plan, i));
 		if (fd < 0)
 			return refused(refusal, i, plan->events[i].name, cpu->cpu);
 		cpu->fds[i] = fd;

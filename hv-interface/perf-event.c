@@ -40,6 +40,7 @@ void vmop_perf_event_deinit(struct vmop_perf_event *event)
 {
 	drop_parts(event);
 	free(event->name);
+	free(event->asked);
 	free(event->note);
 	*event = (struct vmop_perf_event){0};
 }
@@ -437,6 +438,11 @@ struct vmop_error *vmop_perf_event_resolve(const struct vmop_event_request *requ
 			return &vmop_error_no_memory;
 		}
 	}
+	if (strcmp(event.name, request->name) != 0 && strcmp(request->name, "default") != 0) {
+		event.asked = strdup(request->name);
+		if (!event.asked)
+			return &vmop_error_no_memory;
+	}
 	if (event.kind == VMOP_PERF_HARDWARE)
 		event.attr.precise_ip = request->precise & 3;
 	else if (request->precise)
@@ -456,7 +462,9 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event)
 	if (!name)
 		return &vmop_error_no_memory;
 	free(event->name);
+	free(event->asked); /* it does not stand for time */
 	event->name = name;
+	event->asked = NULL;
 	uint64_t period_ns =
 		event->attr.freq ? NS_PER_S / event->attr.sample_freq : event->attr.sample_period;
 	uint64_t rate = vmop_perf_max_sample_rate_hz();
@@ -486,6 +494,21 @@ void vmop_perf_event_set_modes(struct vmop_perf_event *event)
 	/* Keeps a guest's user samples, in spite of its name; the rest is left to the source. */
 	attr->exclude_user = !event->user;
 	attr->exclude_kernel = !event->kernel && !event->guest;
+}
+
+const char *vmop_perf_event_modifiers(const struct vmop_perf_event *event,
+				      char ret[VMOP_PERF_MODIFIERS_BYTES])
+{
+	char *at = ret;
+	*at++ = ':';
+	if (!event->kernel || !event->user)
+		*at++ = event->user ? 'u' : 'k';
+	if (!event->host || !event->guest)
+		*at++ = event->host ? 'H' : 'G';
+	if (at == ret + 1) /* all of them */
+		at = ret;
+	*at = '\0';
+	return ret;
 }
 
 uint64_t vmop_perf_event_fixed_weight(const struct vmop_perf_event *event)

@@ -49,6 +49,8 @@ struct vmop_perf_event {
 	uint64_t lowest_period_events;	/* a lower count is refused */
 	bool counts_cycles;		/* the clock can stand in for it */
 	bool kernel, user, host, guest; /* what is wanted of it */
+	char *asked;			/* NULL, or the request's name, which stands for this */
+	unsigned group;			/* those of one number are counted at a time; 0: alone */
 	char *note;			/* NULL, or what differs from the request, and why */
 	bool guests_left_out;		/* though wanted: another event may count them */
 	size_t request;			/* index of the request that it comes from */
@@ -97,6 +99,11 @@ bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
  * period (perf_swevent_event in kernel/events/core.c).
  */
 uint64_t vmop_perf_event_fixed_weight(const struct vmop_perf_event *event);
+
+/* perf's modifiers for the modes that event is counted in, ":u", ":kG": "" for all. In ret. */
+#define VMOP_PERF_MODIFIERS_BYTES 4
+const char *vmop_perf_event_modifiers(const struct vmop_perf_event *event,
+				      char ret[VMOP_PERF_MODIFIERS_BYTES]);
 
 /* The lowest count of a PMU's own event, as far as its name tells how often it happens. */
 uint64_t vmop_perf_lowest_by_name(const char *name);

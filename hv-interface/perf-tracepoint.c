@@ -23,14 +23,17 @@ static bool is_word(const char *text, size_t len)
 		if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-')
 			return false;
 	}
-	return len > 0 && text[0] != '-' && !isdigit((unsigned char)text[0]);
+	return len > 0 && text[0] != '-';
 }
+
+/* Both are words; one that begins with a digit, as in 9p:9p_client_req, has an underscore. */
 
 bool vmop_perf_tracepoint_is_name(const char *name)
 {
 	size_t len = strcspn(name, ":");
-	return name[len] == ':' && is_word(name, len) &&
-	       is_word(name + len + 1, strlen(name + len + 1));
+	const char *event = name + len + 1;
+	return name[len] == ':' && is_word(name, len) && is_word(event, strlen(event)) &&
+	       (!isdigit((unsigned char)*event) || strchr(event, '_'));
 }
 
 /* Where tracefs is; the debugfs of old has it, too. */

@@ -52,6 +52,7 @@ struct perf_source {
 	struct vmop_source base;
 	struct vmop_perf_plan plan;
 	struct vmop_event_info *infos;
+	char **names; /* of infos */
 	char **notes; /* of infos, where they differ from the plan's */
 	struct event_times *gone_times;
 	unsigned checks; /* so far */
@@ -110,6 +111,9 @@ static void perf_close(struct vmop_source *source)
 		forget_cpu(perf, perf->n_cpus - 1);
 	for (size_t i = 0; perf->notes && i < perf->plan.n_events; i++)
 		free(perf->notes[i]);
+	for (size_t i = 0; perf->names && i < perf->plan.n_events; i++)
+		free(perf->names[i]);
+	free(perf->names);
 	free(perf->notes);
 	free(perf->gone_times);
 	free(perf->waiting);
@@ -249,15 +253,23 @@ static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_
 static struct vmop_error *describe_events(struct perf_source *perf)
 {
 	perf->infos = calloc(perf->plan.n_events, sizeof(*perf->infos));
+	perf->names = calloc(perf->plan.n_events, sizeof(*perf->names));
 	perf->notes = calloc(perf->plan.n_events, sizeof(*perf->notes));
 	perf->gone_times = calloc(perf->plan.n_events, sizeof(*perf->gone_times));
-	if (!perf->infos || !perf->notes || !perf->gone_times)
+	if (!perf->infos || !perf->names || !perf->notes || !perf->gone_times)
 		return &vmop_error_no_memory;
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
 		const struct vmop_perf_event *event = &perf->plan.events[i];
 		bool is_clock = event->kind == VMOP_PERF_CLOCK;
+		char modifiers[VMOP_PERF_MODIFIERS_BYTES];
+		if (asprintf(&perf->names[i], "%s%s", event->name,
+			     vmop_perf_event_modifiers(event, modifiers)) < 0) {
+			perf->names[i] = NULL;
+			return &vmop_error_no_memory;
+		}
 		perf->infos[i] = (struct vmop_event_info){
-			.name = event->name,
+			.name = perf->names[i],
+			.asked = event->asked,
 			.unit = is_clock ? "ns" : "events",
 			.period_events = event->attr.freq ? 0 : event->attr.sample_period,
 			.frequency_hz = event->attr.freq ? event->attr.sample_freq : 0,
@@ -311,10 +323,13 @@ static void note_multiplexed(struct perf_source *perf, size_t i)
 	const char *planned = perf->plan.events[i].note;
 	double share = (double)info->running_ns / (double)info->enabled_ns;
 	char *note;
-	char scale[48] = "never";
+	char scale[96] = "never";
 	if (info->running_ns)
 		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
 			 1 / share);
+	else if (perf->plan.events[i].group)
+		snprintf(scale, sizeof(scale), "never, for its group's were not free at a time; "
+					       "leave out the braces");
 	if (asprintf(&note,
 		     "%s%smultiplexed, for it shares its counters with other events: counted %s",
 		     planned ? planned : "", planned ? "; " : "", scale) < 0)

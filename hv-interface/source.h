@@ -20,7 +20,8 @@
 
 /*
  * One event as the set-up asks for it (the grammar stands in event-request.c):
- * --event=NAME[:p][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]].
+ * --event=NAME[:p][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]], the first and the last of a
+ * group within braces.
  */
 struct vmop_event_request {
 	/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "sched:sched_switch"; "pmu/.../"; "default"
@@ -32,11 +33,13 @@ struct vmop_event_request {
 	bool kernel, user;	/* which modes count */
 	bool host, guest;
 	unsigned precise; /* 0..3: perf_event_attr's precise_ip */
+	bool begins_group, ends_group; /* of events that are to be counted at the same times */
 };
 
 /* What became of it. */
 struct vmop_event_info {
-	const char *name; /* what is really sampled */
+	const char *name; /* what is really sampled, with perf's ":u" and so on for its modes */
+	const char *asked; /* NULL, or the name in the request, where that is another's for it */
 	const char *unit; /* "ns" or "events" */
 	uint64_t period_events, frequency_hz;
 	const char *note; /* NULL, or one line: what was asked for, what is done, why */
@@ -53,6 +56,14 @@ struct vmop_event_info {
 static inline bool vmop_event_is_multiplexed(const struct vmop_event_info *info)
 {
 	return info->running_ns < info->enabled_ns - info->enabled_ns / 200;
+}
+
+/* What weights are to be multiplied by: 1 and up. */
+static inline double vmop_event_scale(const struct vmop_event_info *info)
+{
+	return info->running_ns && vmop_event_is_multiplexed(info)
+		       ? (double)info->enabled_ns / (double)info->running_ns
+		       : 1;
 }
 
 struct vmop_source_setup {

@@ -26,7 +26,7 @@ control --list-events --json | sed -n 's/^ *"name": "\([a-z-]*\)",$/\1/p' >"$wor
 is "events in the list" "$(wc -l <"$work/names")" -ge 12
 
 # -- the page's examples are written as they must be
-sed -n 's/^# vmopcontrol --start --event=//p' "$src/man/vmop-events.7" >"$work/examples"
+sed -n 's/^# vmopcontrol --start --event=//p' "$src/man/vmop-events.7" | tr -d "'" >"$work/examples"
 is "examples in vmop-events(7)" "$(wc -l <"$work/examples")" -ge 5
 while read -r example; do
 	expect 0 "" control --setup --event="$example"
@@ -52,11 +52,23 @@ expect 0 "" control --run --session-dir="$sessions" \
 	--event=cpu-clock:500Hz,page-faults:10::0:1 --event=context-switches:1::1:0 -- \
 	sh -c "$faulting"
 is "the events of the session" \
-	"$("$build/vmopreport" --session-dir="$sessions" -l --format=json | sed -n 's/.*"name": *"\(cpu-clock\|page-faults\|context-switches\)".*/\1/p' | sort -u | tr '\n' ' ')" = \
-	"context-switches cpu-clock page-faults "
+	"$("$build/vmopreport" --session-dir="$sessions" -l --format=json | sed -n 's/.*"name": *"\(cpu-clock\|page-faults[:a-z]*\|context-switches[:a-z]*\)".*/\1/p' | sort -u | tr '\n' ' ')" = \
+	"context-switches:k cpu-clock page-faults:u "
 if [ "$(fact "$sessions/current.vmop" samples)" -lt 100 ]; then
 	fail "few samples"
 fi
+
+# -- one event twice, in two modes and at two counts; and a ratio of what was sampled
+expect 0 "" control --run --session-dir="$sessions" --event='{page-faults:10::0:1,page-faults:7::0:1}' \
+	--event=page-faults:10,minor-faults:10 -- sh -c "$faulting"
+is "columns of events of one name" \
+	"$("$build/vmopreport" --session-dir="$sessions" --ratio=minor=minor-faults/page-faults --format=csv |
+		head -n 1 | tr ',' '\n' | grep -e '^samples:' -e '^ratio:' | tr '\n' ' ')" = \
+	"samples:page-faults:u samples:page-faults:u#2 samples:page-faults samples:minor-faults ratio:minor "
+refuse 2 "its group has no '}'" control --start --event='{page-faults' --session-dir="$sessions"
+expect 0 "" control --start --event=page-faults --session-dir="$sessions"
+is "the scale in --status --json" "$(control --status --json | grep -c '"scale": 1.0')" -eq 1
+expect 0 "" control --shutdown
 
 # -- a tracepoint, where tracefs can be had; the mount is this command's alone
 rm -rf "$sessions"

@@ -339,6 +339,7 @@ static void events_that_share_counters_are_stored_with_their_times(void **state)
 	fake_infos[1].enabled_ns = 4000;
 	fake_infos[1].running_ns = 1000;
 	fake_infos[1].note = "multiplexed";
+	fake_infos[1].asked = "LLC_MISSES";
 	ok(vmop_profiler_store_events(rig.profiler));
 	ok(vmop_db_each_event(rig.db, note_of_event, notes));
 	assert_string_equal(notes[0], "-");
@@ -346,6 +347,8 @@ static void events_that_share_counters_are_stored_with_their_times(void **state)
 	assert_info(rig.db, "event-0-enabled_ns", NULL);
 	assert_info(rig.db, "event-1-enabled_ns", "4000");
 	assert_info(rig.db, "event-1-running_ns", "1000");
+	assert_info(rig.db, "event-0-asked", NULL);
+	assert_info(rig.db, "event-1-asked", "LLC_MISSES");
 	rig_end(&rig);
 }
 

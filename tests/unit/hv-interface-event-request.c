@@ -34,6 +34,9 @@ static void what_is_accepted(void **state)
 		 {"sched:sched_switch", 0, 0, NULL, true, true, true, true, 0}},
 		{"sched:sched_switch:7::1:0",
 		 {"sched:sched_switch", 7, 0, NULL, true, false, true, true, 0}},
+		{"9p:9p_client_req", {"9p:9p_client_req", 0, 0, NULL, true, true, true, true, 0}},
+		{"9p:9p_client_req:7::1:0",
+		 {"9p:9p_client_req", 7, 0, NULL, true, false, true, true, 0}},
 		{"cpu/config=1,any/", {"cpu/config=1,any/", 0, 0, NULL, true, true, true, true, 0}},
 		{"cpu/a:b/:99Hz", {"cpu/a:b/", 0, 99, NULL, true, true, true, true, 0}},
 		{"a:p", {"a", 0, 0, NULL, true, true, true, true, 1}},
@@ -64,6 +67,35 @@ static void what_is_accepted(void **state)
 	}
 }
 
+static void braces_make_groups(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *name;
+		uint64_t period_events;
+		bool begins, ends;
+	} table[] = {
+		{"{cycles", "cycles", 0, true, false},
+		{"{cycles:6007::0:1", "cycles", 6007, true, false},
+		{"instructions}", "instructions", 0, false, true},
+		{"instructions:9973}", "instructions", 9973, false, true},
+		{"cpu/event=1,umask=2/}", "cpu/event=1,umask=2/", 0, false, true},
+		{"{cycles}", "cycles", 0, true, true},
+		{"cycles", "cycles", 0, false, false},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct vmop_event_request got;
+		struct vmop_error *err = vmop_event_request_parse(table[i].text, &got);
+		if (err)
+			fail_msg("%s", err->message);
+		assert_string_equal(got.name, table[i].name);
+		assert_true(got.period_events == table[i].period_events);
+		assert_int_equal(got.begins_group, table[i].begins);
+		assert_int_equal(got.ends_group, table[i].ends);
+		vmop_event_request_deinit(&got);
+	}
+}
+
 static void what_is_refused_names_what_is_off(void **state)
 {
 	(void)state;
@@ -71,6 +103,11 @@ static void what_is_refused_names_what_is_off(void **state)
 		const char *text, *named;
 	} table[] = {
 		{"", "no name"},
+		{"{", "no name"},
+		{"{}", "no name"},
+		{"instructions}:u", "nothing stands before '{' or behind '}'"},
+		{"a{b", "a group is {EVENT,EVENT,...}"},
+		{"{{a", "a group is {EVENT,EVENT,...}"},
 		{":100", "no name"},
 		{"a:0", "'0' is no count"},
 		{"a:-5", "'-5' is no count"},
@@ -108,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_accepted),
+		cmocka_unit_test(braces_make_groups),
 		cmocka_unit_test(what_is_refused_names_what_is_off),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

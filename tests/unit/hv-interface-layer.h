@@ -33,8 +33,10 @@ static struct {
 	bool (*refuses)(const struct perf_event_attr *attr, int cpu); /* NULL: nothing */
 	int os_errno;
 	unsigned at_call; /* that call alone, from 1; 0: every one that refuses() */
+	bool refuses_siblings; /* all but the first of a group, with EINVAL */
 	unsigned n_calls;
 	struct perf_event_attr last_dummy, last_hardware;
+	int last_group_fd; /* -1: none */
 	unsigned types_on[8]; /* the last hardware event's type and config on each CPU */
 	uint64_t configs_on[8];
 } layer;
@@ -66,6 +68,11 @@ long __wrap_syscall(long number, ...)
 	if ((layer.at_call == 0 || layer.at_call == layer.n_calls) &&
 	    (layer.refuses ? layer.refuses(attr, cpu) : layer.at_call != 0)) {
 		errno = layer.os_errno;
+		return -1;
+	}
+	layer.last_group_fd = group;
+	if (layer.refuses_siblings && group != -1) {
+		errno = EINVAL;
 		return -1;
 	}
 	if (is_dummy(attr))

@@ -97,22 +97,22 @@ static void a_mediated_vpmu_leaves_the_host(void **state)
 	refuse(events_that_count_guests, EOPNOTSUPP);
 	struct vmop_source *source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 2);
-	assert_event(source, 0, "cycles", "the host alone");
-	assert_event(source, 1, "cpu-clock", "guest time is sampled by cpu-clock");
+	assert_event(source, 0, "cycles:H", "the host alone");
+	assert_event(source, 1, "cpu-clock:G", "guest time is sampled by cpu-clock");
 	assert_true(layer.last_hardware.exclude_guest);
 	assert_true(layer.last_hardware.sample_type & PERF_SAMPLE_IDENTIFIER);
 	vmop_source_close(source);
 	source = must_open("llc-misses");
 	assert_int_equal(vmop_source_n_events(source), 1);
-	assert_event(source, 0, "llc-misses", "the host alone");
+	assert_event(source, 0, "llc-misses:H", "the host alone");
 	vmop_source_close(source);
 	source = must_open("cycles:::::1:0"); /* guests weren't asked for */
 	assert_int_equal(vmop_source_n_events(source), 1);
-	assert_event(source, 0, "cycles", NULL);
+	assert_event(source, 0, "cycles:H", NULL);
 	vmop_source_close(source);
 	source = must_open("cycles:::::0:1");
 	assert_int_equal(vmop_source_n_events(source), 1);
-	assert_event(source, 0, "cpu-clock", "EOPNOTSUPP");
+	assert_event(source, 0, "cpu-clock:G", "EOPNOTSUPP");
 	vmop_source_close(source);
 	must_fail("llc-misses:::::0:1", VMOP_ERROR_CANT, "event 'llc-misses': ");
 }
@@ -124,14 +124,14 @@ static void a_mediated_vpmu_that_may_be_used_is_spared(void **state)
 	mediated_vpmu = "Y\n";
 	struct vmop_source *source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 2);
-	assert_event(source, 0, "cycles", "the host alone");
-	assert_event(source, 1, "cpu-clock", "guest time is sampled by cpu-clock");
+	assert_event(source, 0, "cycles:H", "the host alone");
+	assert_event(source, 1, "cpu-clock:G", "guest time is sampled by cpu-clock");
 	assert_true(layer.last_hardware.exclude_guest);
 	assert_null(vmop_source_check_cpus(source));
 	vmop_source_close(source);
 	source = must_open("cycles:::::0:1");
 	assert_int_equal(vmop_source_n_events(source), 1);
-	assert_event(source, 0, "cpu-clock", "mediated vPMU");
+	assert_event(source, 0, "cpu-clock:G", "mediated vPMU");
 	vmop_source_close(source);
 	must_fail("llc-misses:::::0:1", VMOP_ERROR_CANT, "mediated vPMU");
 	mediated_vpmu = "N\n";
@@ -251,9 +251,13 @@ static void any_refusal_at_any_call(void **state)
 	(void)state;
 	static const int errnos[] = {EOPNOTSUPP, EBUSY,	 ENOENT, EMFILE, ENFILE, ENOSPC, EACCES,
 				     EPERM,	 EINVAL, ENODEV, E2BIG,	 ENOMEM, EIO,	 ENOSYS};
-	static const char *const events[] = {"default",		"llc-misses",
-					     "cpu-clock",	"page-faults:1",
-					     "instructions:pp", "cycles cpu-clock page-faults"};
+	static const char *const events[] = {"default",
+					     "llc-misses",
+					     "cpu-clock",
+					     "page-faults:1",
+					     "instructions:pp",
+					     "cycles cpu-clock page-faults",
+					     "{cycles instructions llc-misses}"};
 	unsigned before = n_open_files();
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++) {
 		for (size_t j = 0; j < sizeof(events) / sizeof(events[0]); j++) {
@@ -441,6 +445,94 @@ static void precision_falls_back_with_a_note(void **state)
 	must_fail("cpu-clock:p", VMOP_ERROR_USAGE, "'p' (precise) is for events of a PMU");
 }
 
+/* ---- names -------------------------------------------------------------------- */
+
+static void modes_are_in_names(void **state)
+{
+	(void)state;
+	static const char *const names[][2] = {
+		{"cycles", "cycles"},
+		{"cycles:6007::0:1", "cycles:u"},
+		{"cycles:6007::1:0", "cycles:k"},
+		{"cycles:6007::::0:1", "cycles:G"},
+		{"cycles:::0:1:1:0", "cycles:uH"},
+		{"page-faults:1::1:0:0:1", "page-faults:kG"},
+		{"CPU_CLK_UNHALTED:6007::0", "cycles:u"},
+	};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct vmop_source *source = must_open(names[i][0]);
+		assert_string_equal(vmop_source_event(source, 0)->name, names[i][1]);
+		vmop_source_close(source);
+	}
+}
+
+static void the_name_that_was_asked_for_is_kept(void **state)
+{
+	(void)state;
+	struct vmop_source *source = must_open("CPU_CLK_UNHALTED cycles default page-faults");
+	assert_string_equal(vmop_source_event(source, 0)->asked, "CPU_CLK_UNHALTED");
+	for (size_t i = 1; i < 4; i++)
+		assert_null(vmop_source_event(source, i)->asked);
+	vmop_source_close(source);
+	refuse(all_hardware, ENOENT); /* the clock does not stand for cycles in a ratio */
+	source = must_open("CPU_CLK_UNHALTED");
+	assert_event(source, 0, "cpu-clock", "no cycles");
+	assert_null(vmop_source_event(source, 0)->asked);
+	vmop_source_close(source);
+}
+
+/* ---- groups ------------------------------------------------------------------- */
+
+static void a_group_has_one_leader(void **state)
+{
+	(void)state;
+	struct vmop_source *source = must_open("{cycles instructions}");
+	assert_true(layer.last_group_fd >= 0);
+	assert_event(source, 0, "cycles", NULL);
+	assert_event(source, 1, "instructions", NULL);
+	/* it counts: the clock pretends to be both */
+	assert_null(vmop_source_start(source));
+	assert_null(vmop_source_check_cpus(source));
+	assert_null(vmop_source_stop(source));
+	for (size_t i = 0; i < 2; i++) {
+		const struct vmop_event_info *info = vmop_source_event(source, i);
+		assert_true(info->enabled_ns > 0 && info->running_ns == info->enabled_ns);
+	}
+	vmop_source_close(source);
+	source = must_open("{cycles instructions} page-faults"); /* is outside */
+	assert_int_equal(layer.last_group_fd, -1);
+	vmop_source_close(source);
+	source = must_open("{cycles} {instructions}"); /* groups of one */
+	assert_int_equal(layer.last_group_fd, -1);
+	vmop_source_close(source);
+}
+
+static void a_group_that_does_not_fit_is_counted_in_turn(void **state)
+{
+	(void)state;
+	layer.refuses_siblings = true;
+	struct vmop_source *source = must_open("{cycles CPU_CLK_UNHALTED instructions} llc-misses");
+	assert_int_equal(vmop_source_n_events(source), 4);
+	assert_event(source, 0, "cycles", "can't be counted at a time");
+	assert_event(source, 1, "cycles", "stands for CPU_CLK_UNHALTED; its group can't be");
+	assert_event(source, 2, "instructions", "each is counted by itself");
+	assert_event(source, 3, "llc-misses", NULL);
+	assert_int_equal(layer.last_group_fd, -1);
+	vmop_source_close(source);
+	reset(state);
+	refuse(all_hardware, EINVAL); /* then they are refused by themselves */
+	must_fail("{page-faults instructions}", VMOP_ERROR_CANT, "event 'instructions': ");
+}
+
+static void braces_must_match(void **state)
+{
+	(void)state;
+	must_fail("{cycles instructions", VMOP_ERROR_USAGE, "its group has no '}'");
+	must_fail("cycles instructions}", VMOP_ERROR_USAGE, "and none began");
+	must_fail("{cycles} instructions}", VMOP_ERROR_USAGE, "and none began");
+	must_fail("{cycles {instructions}", VMOP_ERROR_USAGE, "can't begin within a group");
+}
+
 /* ---- events that share counters ------------------------------------------------ */
 
 static unsigned running_percent; /* of hardware events, which the clock pretends; 0: as it is */
@@ -476,6 +568,7 @@ static void events_that_share_counters_are_told_of(void **state)
 	assert_non_null(info->note);
 	assert_non_null(strstr(info->note, "25.0 % of the time, scale x4.00"));
 	assert_true(info->running_ns < info->enabled_ns / 3);
+	assert_true(vmop_event_scale(info) > 3.9 && vmop_event_scale(info) < 4.1);
 	vmop_source_close(source);
 	refuse(all_hardware, ENOENT);
 	source = must_open("cycles"); /* the clock takes no counter; its note stays */
@@ -505,6 +598,11 @@ int main(void)
 		TEST(a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again),
 		TEST(a_cpu_that_goes_while_it_is_waited_for_is_forgotten),
 		TEST(precision_falls_back_with_a_note),
+		TEST(modes_are_in_names),
+		TEST(the_name_that_was_asked_for_is_kept),
+		TEST(a_group_has_one_leader),
+		TEST(a_group_that_does_not_fit_is_counted_in_turn),
+		TEST(braces_must_match),
 		TEST(events_that_share_counters_are_told_of),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);

@@ -55,6 +55,7 @@ static int make_hybrid(void **state)
 	put(DEVICES "far/cpus", "7000\n");
 	put(DEVICES "arm_spe_0/type", "14\n");
 	put("sys/kernel/tracing/events/sched/sched_switch/id", "316\n");
+	put("sys/kernel/tracing/events/9p/9p_client_req/id", "317\n");
 	put("sys/kernel/tracing/events/ftrace/print/format", "\n");
 	root = tree;
 	return 0;
@@ -169,6 +170,12 @@ static void tracepoints_go_by_their_number(void **state)
 	assert_event(source, 0, "sched:sched_switch", NULL);
 	assert_int_equal(vmop_source_event(source, 0)->period_events, 7);
 	vmop_source_close(source);
+	source = must_open("9p:9p_client_req:3");
+	assert_int_equal(layer.last_hardware.config, 317);
+	assert_event(source, 0, "9p:9p_client_req", NULL);
+	vmop_source_close(source);
+	must_fail("9p:9p_no_such", VMOP_ERROR_USAGE, "there is no such tracepoint");
+	must_fail("cycles:100_000", VMOP_ERROR_USAGE, "'100_000' is no count");
 	refuse(all_hardware, EACCES);
 	must_fail("sched:sched_switch", VMOP_ERROR_CANT, "kernel.perf_event_paranoid to -1 (it is");
 	put("sys/kernel/tracing/events/sched/sched_switch/id", "many\n");
@@ -216,7 +223,7 @@ static void the_list_tells_what_the_machine_has(void **state)
 	assert_true(listed.n[VMOP_EVENTS_SOFTWARE] >= 12);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_SOFTWARE], listed.n[VMOP_EVENTS_SOFTWARE]);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_HARDWARE], listed.n[VMOP_EVENTS_HARDWARE]);
-	assert_int_equal(listed.n[VMOP_EVENTS_TRACEPOINT], 1); /* ftrace's own have no number */
+	assert_int_equal(listed.n[VMOP_EVENTS_TRACEPOINT], 2); /* ftrace's own have no number */
 	/* Five PMUs without the tracer, and one event; the other is none that can be. */
 	assert_int_equal(listed.n[VMOP_EVENTS_PMU], 6);
 	assert_true(listed.found.is_available);
