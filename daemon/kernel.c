@@ -290,6 +290,27 @@ struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const cha
 	return err;
 }
 
+/*
+ * What hides the kernel's addresses from us, and what to do about it (kallsyms_show_value in
+ * kernel/ksyms_common.c; Linux before 6.6: kernel/kallsyms.c).
+ */
+static void find_why_hidden(struct vmop_kernel *kernel)
+{
+	char level[16] = "";
+	const char *why;
+	ssize_t n = vmop_procfs_read(kernel->root, level, sizeof(level),
+				     "/proc/sys/kernel/kptr_restrict");
+	if (n > 0 && level[0] == '2')
+		why = "sysctl kernel.kptr_restrict is 2, which hides addresses from everybody: set "
+		      "it to 1";
+	else
+		why = "/proc/kallsyms tells no addresses: run vmopd as root outside of containers, "
+		      "or with CAP_SYSLOG";
+	snprintf(kernel->why_hidden, sizeof(kernel->why_hidden),
+		 "none: %s, and start a new session", why);
+	kernel->symbols_from = kernel->why_hidden;
+}
+
 struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root,
 				    struct vmop_images *images)
 {
@@ -307,11 +328,11 @@ struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root
 	if (err == &vmop_error_no_memory)
 		return err;
 	if (err || !kernel->text.n) {
-		vmop_log_warning("the host kernel's functions stay addresses: %s",
-				 err ? err->message : "/proc/kallsyms has no _text");
+		vmop_log_info("%s", err ? err->message : "/proc/kallsyms has no _text");
 		vmop_error_destroy(err);
-		kernel->symbols_from = "none: /proc/kallsyms tells no addresses "
-				       "(kernel.kptr_restrict, or not root)";
+		find_why_hidden(kernel);
+		vmop_log_warning("the host kernel's functions stay addresses; its symbols: %s",
+				 kernel->symbols_from);
 		kernel->whole = vmop_images_named(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_KERNEL,
 						  "[kernel]", 0, 0);
 	}

@@ -23,6 +23,7 @@ struct vmop_kernel {
 	struct vmop_image *vsyscall; /* x86-64's fixed page */
 	uint64_t modules_hash;	     /* of which modules lie where */
 	const char *symbols_from;    /* for status: what names its functions, or why nothing does */
+	char why_hidden[192];	     /* what symbols_from is where they are hidden */
 };
 
 /*

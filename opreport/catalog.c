@@ -214,6 +214,7 @@ static struct vmop_error *load_facts(struct vmop_catalog *catalog, struct vmop_d
 		     {"kernel", &facts->kernel},
 		     {"machine", &facts->machine},
 		     {"cpus", &facts->cpus},
+		     {"kernel_symbols", &facts->kernel_symbols},
 		     {"start_ns", &start},
 		     {"end_ns", &end}};
 	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++) {

@@ -74,6 +74,7 @@ struct vmop_table {
 /* Facts of the session; strings "" when not known. */
 struct vmop_session_facts {
 	const char *vmop, *hostname, *kernel, *machine, *cpus;
+	const char *kernel_symbols; /* what names the host kernel's functions; "none: WHY" */
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
 };

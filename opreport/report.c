@@ -12,7 +12,7 @@
 #include "opreport/when.h"
 
 enum {
-	MAX_LINES = 7, /* beside two for each event, and one for each ratio */
+	MAX_LINES = 8, /* beside two for each event, and one for each ratio */
 	MAX_SESSION_FACTS = 27,
 	EVENT_FACTS = 12,
 	RATIO_FACTS = 8,
@@ -202,6 +202,14 @@ static struct vmop_error *add_certainty_line(struct vmop_report *report)
 			certain[VMOP_CERTAIN_LIKELY], certain[VMOP_CERTAIN_AMBIGUOUS]);
 }
 
+/* Why the kernel's functions are addresses: it was so while recording, and can't be mended now. */
+static struct vmop_error *add_kernel_symbols_line(struct vmop_report *report)
+{
+	const char *from = report->result->catalog.facts.kernel_symbols;
+	return strncmp(from, "none", 4) ? NULL
+					: add_line(report, "symbols of the host's kernel: %s", from);
+}
+
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
@@ -219,6 +227,8 @@ static struct vmop_error *add_lines(struct vmop_report *report)
 		err = add_ratio_line(report, &report->ratios->items[i]);
 	if (!err)
 		err = add_line(report, "losses: %s", report->losses ? report->losses : "none");
+	if (!err)
+		err = add_kernel_symbols_line(report);
 	if (!err)
 		err = add_certainty_line(report);
 	return err ? err : add_unattributed_line(report);
@@ -277,6 +287,7 @@ static void add_session_facts(struct vmop_report *report)
 	add_text(report, NULL, 0, "kernel", facts->kernel);
 	add_text(report, NULL, 0, "machine", facts->machine);
 	add_text(report, NULL, 0, "cpus", facts->cpus);
+	add_text(report, NULL, 0, "kernel_symbols", facts->kernel_symbols);
 	add_text(report, NULL, 0, "vmop", facts->vmop);
 	add_count(report, NULL, 0, "start_ns", facts->start_ns);
 	add_count(report, NULL, 0, "end_ns", facts->end_ns);

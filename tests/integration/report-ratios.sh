@@ -86,6 +86,11 @@ END
 is "a clock's session has no ratios" "$(report session:clock | grep -c 'ipc\|mpki')" -eq 0
 is "nor one of whose events one is looked at" "$(report event:cycles | grep -c 'ipc\|mpki')" -eq 0
 
+is "why the kernel has no symbols, in the head" \
+	"$(report session:clock | grep -c "^symbols of the host's kernel: none: hidden by a sysctl\$")" -eq 1
+is "and in json" "$(report session:clock --format=json | grep -c '"kernel_symbols": "none: hidden by a sysctl"')" -eq 1
+is "where it has them, nothing" "$(report | grep -c "symbols of the host")" -eq 0
+
 # ---- every level of rows ----------------------------------------------------
 is "ipc of a domain" "$(value ratio:ipc g1 --by=domain)" = 1.5
 is "ipc of a domain's mode" "$(value ratio:ipc g1 --by=domain,mode)" = 1.5

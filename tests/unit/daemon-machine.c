@@ -4,6 +4,7 @@
 
 #include "daemon/maps.h"
 #include "daemon/procfs.h"
+#include "libutil/cleanup.h"
 
 #define USER VMOP_SAMPLE_USER
 #define KERNEL VMOP_SAMPLE_KERNEL
@@ -204,6 +205,18 @@ static void a_module_loaded_later(void **state)
 	rig_end(&rig);
 }
 
+/* Which words the session has for why its kernel has no symbols, and the host's status. */
+static void assert_kernel_symbols(struct rig *rig, const char *want)
+{
+	_cleanup_free_ char *value = NULL;
+	struct vmop_domain_stats host;
+	ok(vmop_db_get_info(rig->db, "kernel_symbols", &value));
+	if (!value || !strstr(value, want))
+		fail_msg("'%s' lacks '%s'", value ? value : "", want);
+	assert_true(vmop_profiler_domain(rig->profiler, 0, &host));
+	assert_string_equal(host.image, value);
+}
+
 /* Without its addresses the kernel is one image, and samples keep theirs. */
 static void kernel_addresses_hidden(void **state)
 {
@@ -212,11 +225,35 @@ static void kernel_addresses_hidden(void **state)
 	machine(&rig);
 	machine_file(&rig, "/proc/kallsyms", "0000000000000000 T _text\n");
 	begin(&rig);
+	assert_kernel_symbols(&rig, "none: /proc/kallsyms tells no addresses: run vmopd as root");
 	give_sample(&rig, 100, 100, 0xffffffff81000110, KERNEL);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(session->n, 1);
 	assert_string_equal(session->rows[0].image, "[kernel]");
 	assert_int_equal(session->rows[0].offset, 0xffffffff81000110);
+	rig_end(&rig);
+}
+
+static void kernel_addresses_hidden_from_everybody(void **state)
+{
+	struct rig rig;
+	(void)state;
+	machine(&rig);
+	machine_file(&rig, "/proc/kallsyms", "0000000000000000 T _text\n");
+	machine_file(&rig, "/proc/sys/kernel/kptr_restrict", "2\n");
+	begin(&rig);
+	assert_kernel_symbols(&rig, "none: sysctl kernel.kptr_restrict is 2");
+	rig_end(&rig);
+}
+
+static void kernel_addresses_shown(void **state)
+{
+	struct rig rig;
+	(void)state;
+	machine(&rig);
+	machine_file(&rig, "/proc/sys/kernel/kptr_restrict", "2\n"); /* set since */
+	begin(&rig);
+	assert_kernel_symbols(&rig, "/proc/kallsyms");
 	rig_end(&rig);
 }
 
@@ -338,6 +375,8 @@ int main(void)
 		cmocka_unit_test(kernel_modules_and_generated_code),
 		cmocka_unit_test(a_module_loaded_later),
 		cmocka_unit_test(kernel_addresses_hidden),
+		cmocka_unit_test(kernel_addresses_hidden_from_everybody),
+		cmocka_unit_test(kernel_addresses_shown),
 		cmocka_unit_test(container_files_keep_their_root),
 		cmocka_unit_test(maps_lines_as_they_may_come),
 		cmocka_unit_test(hostile_stat_and_cgroup),
