@@ -126,6 +126,19 @@ struct vmop_error *vmop_guest_open_pid(pid_t pid, const struct vmop_guest_option
 	return guest_ready(&guest, ret);
 }
 
+struct vmop_error *vmop_guest_open_xen(uint32_t domid, const struct vmop_guest_options *options,
+				       struct vmop_guest **ret)
+{
+	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
+	struct vmop_error *err = guest_new(options, &guest);
+	if (!err)
+		err = vmop_guest_memory_open_xen(domid, &guest->memory);
+	if (err)
+		return err;
+	guest->is_live = true;
+	return guest_ready(&guest, ret);
+}
+
 struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_guest_options *options,
 					struct vmop_guest **ret)
 {

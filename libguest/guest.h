@@ -61,6 +61,14 @@ struct vmop_guest_options {
 struct vmop_error *vmop_guest_open_pid(pid_t pid, const struct vmop_guest_options *options,
 				       struct vmop_guest **ret);
 
+/*
+ * Opens the memory of a Xen domain, from dom0: PV, PVH or HVM.  VMOP_ERROR_CANT where there is no
+ * Xen, no permission, or vmop was built without its libraries; VMOP_ERROR_NOT_FOUND without
+ * such a domain.  Of options, only profile and max_read_bytes mean something.
+ */
+struct vmop_error *vmop_guest_open_xen(uint32_t domid, const struct vmop_guest_options *options,
+				       struct vmop_guest **ret);
+
 /* Opens a saved RAM image: RAM below the 4 GiB hole, then RAM above it. */
 struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_guest_options *options,
 					struct vmop_guest **ret);
@@ -123,7 +131,7 @@ struct vmop_guest_kernel_info {
 	bool has_processes; /* struct offsets are known (BTF or profile) */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
-	const char *found_by;	  /* "trampoline", "vmcoreinfo", "kallsyms": for --inspect */
+	const char *found_by;	  /* "registers", "trampoline", "vmcoreinfo", "kallsyms" */
 	const char *offsets_from; /* "BTF", "profile", "" */
 };
 

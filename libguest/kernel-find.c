@@ -16,6 +16,7 @@
 #define IMAGE_MAP UINT64_C(0xffffffff80000000) /* __START_KERNEL_map */
 #define MAX_KERNELS 8
 #define MAX_HITS 64
+#define MAX_ROOTS 8
 #define SCAN_CHUNK_BYTES MIB
 #define SCAN_OVERLAP_BYTES (64u << 10)
 #define MAX_SCAN_BYTES (UINT64_C(1) << 40)
@@ -61,6 +62,18 @@ static void finder_cleanup(struct finder **finder)
 	if (*finder)
 		drop_all(*finder);
 	free(*finder);
+}
+
+/* --- 0: what its CPUs run on -------------------------------------------------------- */
+
+/* The first that is a kernel's: a CPU runs on it, so it is the one that lives. */
+static void find_by_registers(struct finder *finder)
+{
+	struct vmop_paging root[MAX_ROOTS];
+	size_t n = vmop_guest_memory_roots(finder->memory, root, MAX_ROOTS);
+	for (size_t i = 0; i < n && !finder->kernels; i++)
+		take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget, root[i],
+							"registers"));
 }
 
 /* --- 1: the trampoline --------------------------------------------------------- */
@@ -305,8 +318,10 @@ struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 		return &vmop_error_no_memory;
 	finder->memory = memory;
 	finder->budget = budget;
-	try_layouts(finder, is_live, false);
-	if (!finder->kernels) {
+	find_by_registers(finder);
+	if (!finder->kernels && !vmop_guest_memory_is_scattered(memory))
+		try_layouts(finder, is_live, false);
+	if (!finder->kernels && vmop_guest_memory_can_scan(memory)) {
 		struct vmop_error *err = scan(finder);
 		if (err)
 			return err;

@@ -22,6 +22,8 @@
 #define SCAN_CHUNK_BYTES (2 * MIB)
 #define SCAN_OVERLAP_BYTES (64u << 10)
 #define MAX_TOKEN_TABLES 8
+#define GATHER_PAGES 64u
+#define DIRECT_MAP_DEFAULT UINT64_C(0xffff888000000000) /* 4 levels, not randomized */
 
 /* A mapped piece of the image area. */
 struct run {
@@ -69,15 +71,29 @@ void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel)
 	vmop_kallsyms_free(vmop_steal(&kernel->kallsyms));
 }
 
+bool vmop_guest_kernel_locate(struct vmop_guest_kernel *kernel, uint64_t physical,
+			      uint64_t *ret_gpa)
+{
+	struct vmop_view *view = &kernel->view;
+	*ret_gpa = physical;
+	if (!vmop_guest_memory_is_scattered(view->memory))
+		return true;
+	uint64_t symbol = vmop_guest_kernel_symbol(kernel, "page_offset_base");
+	uint64_t base = symbol ? vmop_view_u64(view, symbol) : DIRECT_MAP_DEFAULT;
+	return !view->fault && base + physical > base &&
+	       vmop_view_translate(view, base + physical, ret_gpa, NULL);
+}
+
 /* --- the image ---------------------------------------------------------------- */
 
 /*
  * What of the image area is mapped and follows from where the first piece
  * lies: the image is one piece of physical memory (what was freed of it after
- * boot is not mapped any more).
+ * boot is not mapped any more), but for Xen PV, where each frame is anywhere.
  */
 static bool map_image(struct vmop_view *view, struct image *ret)
 {
+	bool is_scattered = vmop_guest_memory_is_scattered(view->memory);
 	uint64_t delta = 0, total = 0, gpa, left;
 	ret->runs = 0;
 	for (uint64_t at = IMAGE_AREA_START; at < IMAGE_AREA_END && total < MAX_IMAGE_BYTES;
@@ -91,7 +107,7 @@ static bool map_image(struct vmop_view *view, struct image *ret)
 			continue;
 		if (!ret->runs)
 			delta = at - gpa;
-		if (at - gpa != delta)
+		if (at - gpa != delta && !is_scattered)
 			continue;
 		total += left;
 		if (ret->runs && ret->run[ret->runs - 1].end == at) {
@@ -105,13 +121,34 @@ static bool map_image(struct vmop_view *view, struct image *ret)
 	return ret->runs > 0;
 }
 
+/* Whole pages from address on, gathered; how many bytes: none if the next page isn't whole. */
+static size_t read_scattered(struct vmop_view *view, uint64_t address, uint8_t *buf, size_t len)
+{
+	uint64_t gpa[GATHER_PAGES];
+	size_t n = 0;
+	const uint64_t page = VMOP_GUEST_PAGE_BYTES;
+	if (address % page || !vmop_guest_memory_is_scattered(view->memory))
+		return 0;
+	for (; n < GATHER_PAGES && (n + 1) * page <= len; n++)
+		if (!vmop_view_translate(view, address + n * page, &gpa[n], NULL))
+			gpa[n] = VMOP_GUEST_NO_ADDRESS;
+	if (!vmop_guest_memory_gather(view->memory, gpa, n, buf))
+		memset(buf, 0, n * page);
+	return n * page;
+}
+
 /* Reads [address, address + len), with zeros for what is not mapped. */
 static void read_with_holes(struct vmop_view *view, uint64_t address, uint8_t *buf, size_t len)
 {
 	while (len) {
 		uint64_t gpa, left;
+		size_t chunk = read_scattered(view, address, buf, len);
+		if (chunk) {
+			buf += chunk, address += chunk, len -= chunk;
+			continue;
+		}
 		bool mapped = vmop_view_translate(view, address, &gpa, &left);
-		size_t chunk = len < left ? len : left;
+		chunk = len < left ? len : left;
 		if (!mapped || !vmop_guest_memory_read(view->memory, gpa, buf, chunk))
 			memset(buf, 0, chunk);
 		buf += chunk, address += chunk, len -= chunk;

@@ -3,6 +3,7 @@
  * The Linux kernel in a guest's RAM: where it is, and its symbols.
  *
  * Ways to find its page table, cheapest first:
+ *  0. Where the CPUs' registers can be asked for (Xen), the page table that one of them runs on.
  *  1. The trampoline: below 1 MiB lies the page table with which the kernel
  *     starts its further CPUs; its last entry is the kernel's own
  *     (arch/x86/realmode/init.c).  A few hundred pages are looked at.
@@ -30,6 +31,7 @@ struct vmop_kallsyms;
 	X("current_task")                                                                          \
 	X("__per_cpu_offset")                                                                      \
 	X("vmemmap_base")                                                                          \
+	X("page_offset_base")                                                                      \
 	X("modules")                                                                               \
 	X("ftrace_mod_maps")                                                                       \
 	X("ftrace_ops_trampoline_list")                                                            \
@@ -55,6 +57,13 @@ struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 					  struct vmop_guest_budget *budget, bool is_live,
 					  struct vmop_guest_kernel **ret);
 void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel);
+
+/*
+ * Where a frame that the guest knows by its physical address lies in its memory as it is
+ * read here: the same but for Xen PV, where the kernel's own map of all memory tells.
+ */
+bool vmop_guest_kernel_locate(struct vmop_guest_kernel *kernel, uint64_t physical,
+			      uint64_t *ret_gpa);
 
 /* As vmop_guest_drop_symbols(). */
 void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel);

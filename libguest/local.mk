@@ -19,9 +19,15 @@ libguest_libguest_la_SOURCES = \
 	libguest/qmp.c libguest/qmp.h \
 	libguest/snapshot.c libguest/snapshot.h \
 	libguest/vmas.c libguest/vmas.h \
-	libguest/vmcoreinfo.c libguest/vmcoreinfo.h
-libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
-libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS)
+	libguest/vmcoreinfo.c libguest/vmcoreinfo.h \
+	libguest/xen.h
+if HAVE_XEN
+libguest_libguest_la_SOURCES += libguest/xen.c libguest/xen-control.c libguest/xen-control.h
+else
+libguest_libguest_la_SOURCES += libguest/xen-none.c
+endif
+libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS) $(XEN_CFLAGS)
+libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS) $(XEN_LIBS)
 
 # Profiles of kernels without BTF: for those who have such guests.
 noinst_PROGRAMS += libguest/vmop-guest-profile

@@ -12,6 +12,7 @@ enum vmop_guest_region_kind {
 	VMOP_GUEST_REGION_PROCESS, /* host_start is an address in the VMM */
 	VMOP_GUEST_REGION_FILE,	   /* host_start is an offset in fd */
 	VMOP_GUEST_REGION_BUFFER,
+	VMOP_GUEST_REGION_XEN, /* addresses as the domain's page tables have them */
 };
 
 struct vmop_guest_region {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "libguest/memory-internal.h"
+#include "libguest/xen.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
@@ -19,9 +20,11 @@
 #define PAGEMAP_ENTRIES 8192u /* 64 KiB of pagemap tell about 32 MiB */
 /* /proc/PID/pagemap: present or swapped out (kernel: Documentation/admin-guide/mm/pagemap.rst) */
 #define PAGEMAP_TOUCHED (UINT64_C(3) << 62)
+#define XEN_BYTES (UINT64_C(1) << 52) /* of physical addresses on x86-64 */
 
 struct vmop_guest_memory {
 	int mem_fd, pagemap_fd;
+	struct vmop_guest_xen *xen; /* NULL: no Xen domain */
 	struct vmop_guest_map map;
 	const struct vmop_guest_layout *layout;
 	uint64_t linear_bytes, read_bytes;
@@ -124,6 +127,24 @@ struct vmop_error *vmop_guest_memory_open_buffer(const void *data, size_t len_by
 	return NULL;
 }
 
+struct vmop_error *vmop_guest_memory_open_xen(uint32_t domid, struct vmop_guest_memory **ret)
+{
+	_cleanup_(memory_cleanup) struct vmop_guest_memory *memory = NULL;
+	struct vmop_error *err = memory_new(&memory);
+	if (!err)
+		err = vmop_guest_xen_open(domid, &memory->xen);
+	if (err)
+		return err;
+	memory->map.regions = memory->map.layouts = 1;
+	memory->map.region[0] = (struct vmop_guest_region){
+		.kind = VMOP_GUEST_REGION_XEN, .fd = -1, .len_bytes = XEN_BYTES};
+	memory->map.layout[0] =
+		(struct vmop_guest_layout){.spans = 1, .span = {{.len_bytes = XEN_BYTES}}};
+	memory_ready(memory);
+	*ret = vmop_steal(&memory);
+	return NULL;
+}
+
 void vmop_guest_memory_close(struct vmop_guest_memory *memory)
 {
 	if (!memory)
@@ -131,6 +152,7 @@ void vmop_guest_memory_close(struct vmop_guest_memory *memory)
 	for (unsigned int i = 0; i < memory->map.regions; i++)
 		if (memory->map.region[i].kind == VMOP_GUEST_REGION_FILE)
 			vmop_cleanup_close(&memory->map.region[i].fd);
+	vmop_guest_xen_close(memory->xen);
 	vmop_cleanup_close(&memory->mem_fd);
 	vmop_cleanup_close(&memory->pagemap_fd);
 	free(memory->cache);
@@ -146,6 +168,8 @@ uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory)
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory)
 {
 	uint64_t bytes = 0;
+	if (memory->xen)
+		return vmop_guest_xen_ram_bytes(memory->xen);
 	for (unsigned int i = 0; i < memory->layout->spans; i++)
 		bytes += memory->layout->span[i].len_bytes;
 	return bytes;
@@ -154,6 +178,22 @@ uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory)
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory)
 {
 	return memory->read_bytes;
+}
+
+size_t vmop_guest_memory_roots(struct vmop_guest_memory *memory, struct vmop_paging *ret,
+			       size_t max)
+{
+	return memory->xen ? vmop_guest_xen_roots(memory->xen, ret, max) : 0;
+}
+
+bool vmop_guest_memory_can_scan(const struct vmop_guest_memory *memory)
+{
+	return !memory->xen;
+}
+
+bool vmop_guest_memory_is_scattered(const struct vmop_guest_memory *memory)
+{
+	return memory->xen && vmop_guest_xen_is_pv(memory->xen);
 }
 
 void vmop_guest_memory_set_budget(struct vmop_guest_memory *memory,
@@ -178,6 +218,8 @@ void vmop_guest_memory_forget(struct vmop_guest_memory *memory)
 	for (unsigned int i = 0; i < CACHE_PAGES; i++)
 		memory->cache_gpa[i] = VMOP_GUEST_NO_ADDRESS;
 	memory->pagemap_count = 0;
+	if (memory->xen)
+		vmop_guest_xen_age(memory->xen);
 }
 
 /* --- addresses ------------------------------------------------------------ */
@@ -272,6 +314,8 @@ static bool read_region(struct vmop_guest_memory *memory, const struct vmop_gues
 		       (ssize_t)len;
 	case VMOP_GUEST_REGION_PROCESS:
 		return read_process(memory, region->host_start + offset, buf, len);
+	case VMOP_GUEST_REGION_XEN:
+		return vmop_guest_xen_read(memory->xen, offset, buf, len);
 	}
 	return false;
 }
@@ -315,6 +359,20 @@ const uint8_t *vmop_guest_memory_page(struct vmop_guest_memory *memory, uint64_t
 		return NULL;
 	memory->cache_gpa[slot] = gpa;
 	return page;
+}
+
+bool vmop_guest_memory_gather(struct vmop_guest_memory *memory, const uint64_t *gpa, size_t n,
+			      uint8_t *buf)
+{
+	if (memory->budget && !vmop_guest_budget_bytes(memory->budget, n * PAGE))
+		return false;
+	memory->read_bytes += n * PAGE;
+	for (size_t done = 0; done < n;) {
+		size_t some = n - done < VMOP_GUEST_XEN_GATHER ? n - done : VMOP_GUEST_XEN_GATHER;
+		vmop_guest_xen_gather(memory->xen, gpa + done, some, buf + done * PAGE);
+		done += some;
+	}
+	return true;
 }
 
 bool vmop_guest_memory_read(struct vmop_guest_memory *memory, uint64_t gpa, void *buf,
@@ -411,6 +469,8 @@ bool vmop_guest_memory_next_touched(struct vmop_guest_memory *memory, uint64_t *
 			touched = process_touched(memory, region, &start, &end);
 		else if (region->kind == VMOP_GUEST_REGION_FILE)
 			touched = file_touched(region, &start, &end);
+		else if (region->kind == VMOP_GUEST_REGION_XEN)
+			touched = false;
 		if (!touched)
 			continue;
 		*linear = region->linear + start;

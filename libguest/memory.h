@@ -15,6 +15,9 @@
  * Small reads go through a cache of pages: a moment of the guest.  Call
  * vmop_guest_memory_forget() to look at it anew.
  *
+ * A Xen domain's memory is one region that holds every address; which frames there are is seen
+ * when they are read (xen.h), and it can't be scanned.
+ *
  * Host side: /proc/PID/mem, proc(5); pagemap: Documentation/admin-guide/mm/pagemap.rst.
  */
 #ifndef VMOP_LIBGUEST_MEMORY_H
@@ -29,6 +32,7 @@
 
 struct vmop_error;
 struct vmop_guest_memory;
+struct vmop_paging;
 
 #define VMOP_GUEST_PAGE_BYTES 4096u
 #define VMOP_GUEST_MAX_REGIONS 16u
@@ -46,6 +50,8 @@ struct vmop_error *vmop_guest_memory_open_file(const char *path, struct vmop_gue
  */
 struct vmop_error *vmop_guest_memory_open_buffer(const void *data, size_t len_bytes,
 						 struct vmop_guest_memory **ret);
+/* As vmop_guest_open_xen() in guest.h. */
+struct vmop_error *vmop_guest_memory_open_xen(uint32_t domid, struct vmop_guest_memory **ret);
 void vmop_guest_memory_close(struct vmop_guest_memory *memory);
 
 uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
@@ -53,6 +59,20 @@ uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory);
 /* Bytes read from the guest so far. */
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory);
+
+/*
+ * Page tables that the guest's CPUs run on now, where that can be asked; up to max.
+ * Returns how many; 0 says nothing.
+ */
+size_t vmop_guest_memory_roots(struct vmop_guest_memory *memory, struct vmop_paging *ret,
+			       size_t max);
+/* False: next_touched finds nothing, though there is something. */
+bool vmop_guest_memory_can_scan(const struct vmop_guest_memory *memory);
+/*
+ * Addresses are the machine's and not the guest's own: what the guest takes for neighbouring
+ * frames is anywhere, and a frame number that it keeps is no address here (Xen PV).
+ */
+bool vmop_guest_memory_is_scattered(const struct vmop_guest_memory *memory);
 
 /* What further reads are charged to; NULL: nothing. The budget must outlive its use. */
 void vmop_guest_memory_set_budget(struct vmop_guest_memory *memory,
@@ -70,6 +90,13 @@ void vmop_guest_memory_forget(struct vmop_guest_memory *memory);
  */
 bool vmop_guest_memory_read(struct vmop_guest_memory *memory, uint64_t gpa, void *buf,
 			    size_t len_bytes);
+
+/*
+ * For memory that is scattered: copies n whole pages, at any address in each, one behind the other
+ * into buf; zeros for those that are not there.  False: the budget has run dry.
+ */
+bool vmop_guest_memory_gather(struct vmop_guest_memory *memory, const uint64_t *gpa, size_t n,
+			      uint8_t *buf);
 
 /*
  * The 4 KiB page at gpa (any address in it), in the cache: valid until the

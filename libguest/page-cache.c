@@ -69,8 +69,9 @@ static bool find_page(struct vmop_guest_kernel *kernel, const struct vmop_layout
 	uint64_t first = vmop_view_u64(view, at(layout, page, field));
 	if (view->fault || index < first || index - first >= MAX_FOLIO_PAGES)
 		return false;
-	*ret_gpa = ((page - vmemmap) / page_bytes + (index - first)) * PAGE;
-	return true;
+	uint64_t frame = (page - vmemmap) / page_bytes + (index - first);
+	return frame <= UINT64_MAX / PAGE &&
+	       vmop_guest_kernel_locate(kernel, frame * PAGE, ret_gpa);
 }
 
 static struct vmop_error *find_mapping(struct vmop_guest_kernel *kernel,

@@ -2,6 +2,9 @@
 if HAVE_CMOCKA
 libguest_tests = tests/unit/libguest-btf tests/unit/libguest-formats tests/unit/libguest-guest \
 	tests/unit/libguest-kallsyms tests/unit/libguest-memory tests/unit/libguest-page-table
+if HAVE_XEN
+libguest_tests += tests/unit/libguest-xen
+endif
 check_PROGRAMS += $(libguest_tests)
 TESTS += $(libguest_tests)
 endif
@@ -25,6 +28,9 @@ tests_unit_libguest_memory_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_memory_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_page_table_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_page_table_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_xen_SOURCES = tests/unit/libguest-xen.c $(libguest_synthetic)
+tests_unit_libguest_xen_CPPFLAGS = $(libguest_test_cppflags) $(XEN_CFLAGS)
+tests_unit_libguest_xen_LDADD = $(libguest_test_ldadd)
 
 # What tests/rigs/introspect-run compares a captured guest with its own /proc by.
 noinst_PROGRAMS += tests/unit/libguest-compare
