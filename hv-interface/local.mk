@@ -18,5 +18,12 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-ring.c hv-interface/perf-ring.h \
 	hv-interface/perf-tracepoint.c hv-interface/perf-tracepoint.h \
 	hv-interface/replay.c \
+	hv-interface/xen.c hv-interface/xen.h \
+	hv-interface/xen-event.c hv-interface/xen-event.h \
+	hv-interface/xen-link.c hv-interface/xen-link.h \
+	hv-interface/xen-user.c hv-interface/xen-user.h hv-interface/xen-way.h \
+	hv-interface/xenoprof-abi.h \
+	hv-interface/xenoprof-buffer.c hv-interface/xenoprof-buffer.h \
+	hv-interface/xenoprof-control.c hv-interface/xenoprof-control.h \
 	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
 hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

@@ -3,8 +3,12 @@
 
 #include <string.h>
 
+#include "hv-interface/xen-link.h"
+#include "hv-interface/xen.h"
+
 static const struct vmop_source_ops *const sources[] = {
 	&vmop_source_perf_ops,
+	&vmop_source_xen_ops,
 	&vmop_source_replay_ops,
 };
 
@@ -15,6 +19,20 @@ const struct vmop_source_ops *vmop_source_find(const char *name)
 			return sources[i];
 	}
 	return NULL;
+}
+
+const struct vmop_source_ops *vmop_source_pick(const char **ret_note)
+{
+	*ret_note = NULL;
+	if (!vmop_xen_is_control_domain(NULL))
+		return &vmop_source_perf_ops;
+	if (vmop_xen_has_xenoprof())
+		return &vmop_source_xen_ops;
+	*ret_note =
+		"this Xen has no xenoprof (gone in Xen 4.22, and left out of some builds before): "
+		"perf samples dom0 alone; with vpmu=on on Xen's command line and 'all' in "
+		"/sys/hypervisor/pmu/pmu_mode, what Xen and guests run is among dom0's samples";
+	return &vmop_source_perf_ops;
 }
 
 struct vmop_error *vmop_source_open(const struct vmop_source_ops *ops,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Sample sources behind one operations table.  Everything above this folder is
- * ignorant of which one is at work: perf (the host and KVM), replay (a recorded
- * stream), xen, qmp.
+ * ignorant of which one is at work: perf (the host and KVM), xen, replay (a recorded
+ * stream).
  *
  * A source is opened, started, drained whenever one of its descriptors is
  * readable or a flush is due, stopped, closed; all from one thread.  A drain
@@ -85,7 +85,7 @@ struct vmop_source_stats {
 	uint64_t malformed_records;
 	uint64_t bytes;
 	uint64_t first_ns; /* time of the first record, for a replay known at once; 0: not known */
-	uint32_t cpus_online; /* 0: not known (replay) */
+	uint32_t cpus_online; /* 0: not known (replay, xen) */
 };
 
 /*
@@ -135,9 +135,16 @@ struct vmop_source {
 
 extern const struct vmop_source_ops vmop_source_perf_ops;
 extern const struct vmop_source_ops vmop_source_replay_ops;
+extern const struct vmop_source_ops vmop_source_xen_ops;
 
 /* The source called name; NULL: there is none. */
 const struct vmop_source_ops *vmop_source_find(const char *name);
+
+/*
+ * The source for this machine: xen where this is Xen's dom0, else perf.  *ret_note: NULL, or a
+ * line for the operator about why it isn't the obvious one; static.
+ */
+const struct vmop_source_ops *vmop_source_pick(const char **ret_note);
 
 /*
  * Parses one --event value.  *ret's strings are the caller's; freed with

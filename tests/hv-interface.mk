@@ -10,7 +10,8 @@ hv_interface_tests = \
 	tests/unit/hv-interface-perf-record \
 	tests/unit/hv-interface-perf-refusal \
 	tests/unit/hv-interface-perf-sysfs \
-	tests/unit/hv-interface-stream
+	tests/unit/hv-interface-stream \
+	tests/unit/hv-interface-xenoprof
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
 endif
@@ -30,7 +31,9 @@ tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
-EXTRA_DIST += tests/unit/hv-interface-layer.h
+EXTRA_DIST += tests/unit/hv-interface-layer.h tests/unit/hv-interface-xen-model.h
+tests_unit_hv_interface_xenoprof_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xenoprof_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_sysfs_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_sysfs_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_sysfs_LDFLAGS = $(hv_interface_layer_ldflags)

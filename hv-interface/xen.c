@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/xen.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "hv-interface/xen-event.h"
+#include "hv-interface/xen-link.h"
+#include "hv-interface/xenoprof-control.h"
+
+enum {
+	/*
+	 * Between two looks at the buffers.  At the smallest, 32 pages for the vCPUs of one
+	 * domain, they hold 8,000 samples together.
+	 */
+	LOOK_EVERY_MS = 100,
+	MAX_SAMPLES = 8192,	   /* that a vCPU's buffer is to hold; Xen gives what fits */
+	LONGEST_PAUSE_CHECKS = 64, /* between tries to go on after a failure: about a minute */
+};
+
+/* In the order of preference. */
+static const struct vmop_xen_way_ops *const ways[] = {
+	&vmop_xen_way_user_ops,
+};
+
+/* What was taken out of Xen's buffers outside of a drain, until the next one. */
+struct held {
+	struct vmop_xen_entry *entries;
+	size_t n, room;
+	uint64_t lost; /* in Xen, or here for want of memory */
+};
+
+struct xen_source {
+	struct vmop_source base;
+	struct vmop_xen_way *way;
+	struct vmop_xen_machine machine;
+	struct vmop_xen_choice choices[VMOP_XENOPROF_EVENTS_MAX];
+	struct vmop_xen_event
+		events[VMOP_XENOPROF_EVENTS_MAX]; /* the same, as the way wants them */
+	struct vmop_event_info infos[VMOP_XENOPROF_EVENTS_MAX];
+	char *notes[VMOP_XENOPROF_EVENTS_MAX];
+	size_t n_events;
+	struct vmop_xen_domain active[VMOP_XENOPROF_DOMAINS_MAX];
+	struct vmop_xen_domain passive[VMOP_XENOPROF_DOMAINS_MAX];
+	size_t n_active, n_passive;
+	int timer_fd;
+	bool is_prepared, is_sampling;
+	bool wants_sampling;		    /* between start and stop */
+	unsigned checks_left, pause_checks; /* until the next try, after one that failed */
+	struct held held;
+	struct vmop_source_stats stats;
+	/* Of the drain under way. */
+	const struct vmop_sink *sink;
+	uint64_t up_to_ns;
+};
+
+static struct xen_source *to_xen(struct vmop_source *source)
+{
+	return (struct xen_source *)source;
+}
+
+static const struct xen_source *to_const(const struct vmop_source *source)
+{
+	return (const struct xen_source *)source;
+}
+
+/* ---- Xen's state ------------------------------------------------------------------ */
+
+/* Xen is to sample what the lists say. */
+static struct vmop_error *prepare(struct xen_source *xen)
+{
+	const struct vmop_xen_plan plan = {
+		.events = xen->events,
+		.n_events = xen->n_events,
+		.active = xen->active,
+		.n_active = xen->n_active,
+		.passive = xen->passive,
+		.n_passive = xen->n_passive,
+		.max_samples = MAX_SAMPLES,
+	};
+	struct vmop_error *err = xen->way->ops->prepare(xen->way, &plan);
+	xen->is_prepared = !err;
+	return err;
+}
+
+static struct vmop_error *release(struct xen_source *xen)
+{
+	xen->is_prepared = false;
+	return xen->way->ops->release(xen->way);
+}
+
+static struct vmop_error *begin_sampling(struct xen_source *xen)
+{
+	struct vmop_error *err = xen->is_prepared ? NULL : prepare(xen);
+	if (!err)
+		err = xen->way->ops->start(xen->way);
+	xen->is_sampling = !err;
+	if (err)
+		vmop_error_destroy(release(xen));
+	return err;
+}
+
+static struct vmop_error *end_sampling(struct xen_source *xen)
+{
+	if (!xen->is_sampling)
+		return NULL;
+	xen->is_sampling = false;
+	return xen->way->ops->stop(xen->way);
+}
+
+/* ---- opening ------------------------------------------------------------------------ */
+
+static void xen_close(struct vmop_source *source)
+{
+	struct xen_source *xen = to_xen(source);
+	if (xen->way)
+		xen->way->ops->close(xen->way);
+	if (xen->timer_fd >= 0)
+		close(xen->timer_fd);
+	for (size_t i = 0; i < xen->n_events; i++) {
+		vmop_xen_choice_deinit(&xen->choices[i]);
+		free(xen->notes[i]);
+	}
+	free(xen->held.entries);
+	free(xen);
+}
+
+/* What is to be said of the event: its own note, and with the first one how samples come. */
+static struct vmop_error *put_note(struct xen_source *xen, size_t i)
+{
+	const char *own = xen->choices[i].note;
+	const char *tasks = i > 0 || xen->way->ops->knows_tasks
+				    ? NULL
+				    : "dom0's programs are not told apart without vmop.ko (their "
+				      "samples are [dom0 user])";
+	if (!own && !tasks)
+		return NULL;
+	if (asprintf(&xen->notes[i], "%s%s%s", own ? own : "", own && tasks ? "; " : "",
+		     tasks ? tasks : "") < 0) {
+		xen->notes[i] = NULL;
+		return &vmop_error_no_memory;
+	}
+	xen->infos[i].note = xen->notes[i];
+	return NULL;
+}
+
+static struct vmop_error *add_event(struct xen_source *xen,
+				    const struct vmop_event_request *request, const char *root)
+{
+	struct vmop_xen_choice *choice = &xen->choices[xen->n_events];
+	struct vmop_error *err = vmop_xen_choose(request, &xen->machine, root, choice);
+	if (err)
+		return err;
+	size_t i = xen->n_events++;
+	xen->events[i] = choice->event;
+	xen->infos[i] = (struct vmop_event_info){
+		.name = choice->name,
+		.unit = "events",
+		.period_events = choice->event.period_events,
+	};
+	return put_note(xen, i);
+}
+
+static struct vmop_error *choose_events(struct xen_source *xen,
+					const struct vmop_source_setup *setup)
+{
+	size_t n = setup->n_events ? setup->n_events : 1;
+	if (n > xen->machine.n_counters || n > VMOP_XENOPROF_EVENTS_MAX)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "%zu events, but this processor has %u counters, which Xen "
+				      "does not share out",
+				      n, xen->machine.n_counters);
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < n; i++)
+		err = add_event(xen, setup->n_events ? &setup->events[i] : NULL, setup->root);
+	return err;
+}
+
+static struct vmop_error *open_timer(struct xen_source *xen)
+{
+	const struct itimerspec every = {
+		.it_interval.tv_nsec = LOOK_EVERY_MS * 1000000L,
+		.it_value.tv_nsec = LOOK_EVERY_MS * 1000000L,
+	};
+	xen->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (xen->timer_fd < 0 || timerfd_settime(xen->timer_fd, 0, &every, NULL) < 0)
+		return vmop_error_os(errno, "timer");
+	return NULL;
+}
+
+struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
+				      const struct vmop_xen_machine *machine,
+				      const struct vmop_source_setup *setup,
+				      struct vmop_source **ret)
+{
+	struct xen_source *xen = calloc(1, sizeof(*xen));
+	if (!xen) {
+		way->ops->close(way);
+		return &vmop_error_no_memory;
+	}
+	xen->base.ops = &vmop_source_xen_ops;
+	xen->way = way;
+	xen->machine = *machine;
+	xen->timer_fd = -1;
+	struct vmop_error *err = choose_events(xen, setup);
+	if (!err)
+		err = open_timer(xen);
+	/* Now, so that what Xen refuses is told before a session begins. */
+	if (!err)
+		err = prepare(xen);
+	if (err)
+		xen_close(&xen->base);
+	else
+		*ret = &xen->base;
+	return err;
+}
+
+static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct vmop_source **ret)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct vmop_xen_machine machine = {0};
+		struct vmop_xen_way *way;
+		vmop_error_destroy(err);
+		err = ways[i]->open(&machine, &way);
+		if (!err)
+			return vmop_xen_open_over(way, &machine, setup, ret);
+		if (err->code != VMOP_ERROR_NOT_FOUND)
+			break;
+	}
+	if (err && err->code == VMOP_ERROR_NOT_FOUND)
+		err->code = VMOP_ERROR_CANT;
+	return err;
+}
+
+bool vmop_xen_has_xenoprof(void)
+{
+	struct vmop_xen_link *link;
+	struct vmop_error *err = vmop_xen_link_open(&link);
+	if (err) {
+		vmop_error_destroy(err);
+		return true;
+	}
+	bool has = vmop_xenoprof_probe(link) != VMOP_XENOPROF_ABSENT;
+	link->ops->close(link);
+	return has;
+}
+
+static struct vmop_error *xen_start(struct vmop_source *source)
+{
+	struct xen_source *xen = to_xen(source);
+	struct vmop_error *err = begin_sampling(xen);
+	xen->wants_sampling = !err;
+	return err;
+}
+
+static struct vmop_error *xen_stop(struct vmop_source *source)
+{
+	struct xen_source *xen = to_xen(source);
+	xen->wants_sampling = false;
+	return end_sampling(xen);
+}
+
+/* ---- draining --------------------------------------------------------------------- */
+
+/* False: the event was asked for without samples of that kind. */
+static bool is_wanted(const struct vmop_xen_choice *choice, const struct vmop_xen_entry *entry,
+		      bool is_own)
+{
+	bool is_user = entry->mode == VMOP_XENOPROF_MODE_USER;
+	bool is_guest = !is_own && entry->mode != VMOP_XENOPROF_MODE_XEN;
+	return (is_user ? choice->user : choice->kernel) &&
+	       (is_guest ? choice->guest : choice->host);
+}
+
+static unsigned flags_of(const struct vmop_xen_entry *entry, bool is_own)
+{
+	unsigned whose = is_own ? 0 : VMOP_SAMPLE_GUEST;
+	switch ((enum vmop_xenoprof_mode)entry->mode) {
+	case VMOP_XENOPROF_MODE_USER:
+		return whose | VMOP_SAMPLE_USER;
+	case VMOP_XENOPROF_MODE_KERNEL:
+		return whose | VMOP_SAMPLE_KERNEL;
+	case VMOP_XENOPROF_MODE_XEN:
+		break;
+	}
+	return VMOP_SAMPLE_HYPERVISOR;
+}
+
+static void take_entry(void *arg, const struct vmop_xen_entry *entry)
+{
+	struct xen_source *xen = arg;
+	bool is_own = entry->domain == 0 || entry->domain == VMOP_XEN_DOMID_SELF;
+	xen->stats.records++;
+	xen->stats.bytes += sizeof(struct vmop_xenoprof_entry);
+	if (entry->is_caller) /* a record has no place for them yet */
+		return;
+	/* Of a buffer that another domain can write, anything can come. */
+	if (entry->event >= xen->n_events || entry->mode > VMOP_XENOPROF_MODE_XEN) {
+		xen->stats.malformed_records++;
+		return;
+	}
+	if (!is_wanted(&xen->choices[entry->event], entry, is_own))
+		return;
+	/* Found by looking, it may bear a later time than the drain goes up to. */
+	uint64_t time_ns = entry->time_ns < xen->up_to_ns ? entry->time_ns : xen->up_to_ns - 1;
+	const struct vmop_record record = {
+		.type = VMOP_RECORD_SAMPLE,
+		.time_ns = time_ns,
+		.sample =
+			{
+				.ip = entry->ip,
+				.weight_events = xen->choices[entry->event].event.period_events,
+				.pid = entry->pid,
+				.tid = entry->tid,
+				.cpu = entry->cpu,
+				.event = entry->event,
+				.flags = (uint16_t)flags_of(entry, is_own),
+				.source_domain = is_own ? 0 : entry->domain,
+				.source_vcpu = entry->vcpu,
+			},
+	};
+	xen->stats.samples++;
+	xen->sink->record(xen->sink->arg, &record);
+}
+
+static void take_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
+{
+	struct xen_source *xen = arg;
+	(void)domain;
+	const struct vmop_record record = {
+		.type = VMOP_RECORD_LOST,
+		.lost = {.cpu = vcpu, .lost_records = n},
+	};
+	xen->stats.lost_records += n;
+	xen->sink->record(xen->sink->arg, &record);
+}
+
+static void hold_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
+{
+	(void)domain;
+	(void)vcpu;
+	((struct held *)arg)->lost += n;
+}
+
+static void hold_entry(void *arg, const struct vmop_xen_entry *entry)
+{
+	struct held *held = arg;
+	if (held->n == held->room) {
+		size_t room = held->room ? 2 * held->room : 4096;
+		void *grown = reallocarray(held->entries, room, sizeof(*held->entries));
+		if (!grown) {
+			held->lost++;
+			return;
+		}
+		held->entries = grown;
+		held->room = room;
+	}
+	held->entries[held->n++] = *entry;
+}
+
+/* Bounded by Xen's buffers: they are full at the most, and it stands still. */
+static void hold(struct xen_source *xen)
+{
+	const struct vmop_xen_entry_sink sink = {
+		.entry = hold_entry,
+		.lost = hold_lost,
+		.arg = &xen->held,
+	};
+	xen->way->ops->drain(xen->way, &sink);
+}
+
+static void give_held(struct xen_source *xen)
+{
+	struct held *held = &xen->held;
+	for (size_t i = 0; i < held->n; i++)
+		take_entry(xen, &held->entries[i]);
+	if (held->lost)
+		take_lost(xen, 0, 0, held->lost);
+	free(held->entries);
+	*held = (struct held){0};
+}
+
+static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_ns,
+				    const struct vmop_sink *sink, bool *ret_ended)
+{
+	struct xen_source *xen = to_xen(source);
+	const struct vmop_xen_entry_sink entries = {
+		.entry = take_entry,
+		.lost = take_lost,
+		.arg = xen,
+	};
+	uint64_t expirations;
+	*ret_ended = false;
+	/* Only to make the descriptor unreadable; not expired is as good. */
+	if (read(xen->timer_fd, &expirations, sizeof(expirations)) < 0)
+		expirations = 0;
+	xen->sink = sink;
+	xen->up_to_ns = up_to_ns ? up_to_ns : 1;
+	give_held(xen);
+	xen->way->ops->drain(xen->way, &entries);
+	return NULL;
+}
+
+/* ---- domains ------------------------------------------------------------------------ */
+
+static struct vmop_error *too_many(size_t n)
+{
+	return vmop_error_new(VMOP_ERROR_LIMIT,
+			      "Xen samples %d passive domains at a time, not %zu; name those that "
+			      "matter with --passive-domains",
+			      VMOP_XENOPROF_DOMAINS_MAX, n);
+}
+
+/* Puts domains into the lists. False: they are the same as before. */
+static bool put_domains(struct xen_source *xen, const struct vmop_source_domain *domains, size_t n)
+{
+	size_t n_active = 0, n_passive = 0;
+	bool is_changed = n != xen->n_active + xen->n_passive;
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_xen_domain *at = domains[i].is_active ? &xen->active[n_active++]
+								  : &xen->passive[n_passive++];
+		is_changed |= at->id != domains[i].id;
+		at->id = (uint16_t)domains[i].id;
+	}
+	is_changed |= n_active != xen->n_active;
+	xen->n_active = n_active;
+	xen->n_passive = n_passive;
+	return is_changed;
+}
+
+static void tell_errors(const struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
+{
+	size_t n_active = 0, n_passive = 0;
+	for (size_t i = 0; i < n; i++)
+		domains[i].error = domains[i].is_active ? xen->active[n_active++].error
+							: xen->passive[n_passive++].error;
+}
+
+/* After a failure it is tried again now and then. */
+static struct vmop_error *go_on(struct xen_source *xen)
+{
+	struct vmop_error *err = begin_sampling(xen);
+	xen->pause_checks = xen->checks_left = err != NULL;
+	return err ? vmop_error_prefix(err,
+				       "Xen does not go on sampling (it is tried again now and "
+				       "then)")
+		   : NULL;
+}
+
+/* Xen takes other domains only between two sessions of its own; what it has until then is held. */
+static struct vmop_error *xen_set_domains(struct vmop_source *source,
+					  struct vmop_source_domain *domains, size_t n)
+{
+	struct xen_source *xen = to_xen(source);
+	size_t n_passive = 0;
+	for (size_t i = 0; i < n; i++) {
+		n_passive += !domains[i].is_active;
+		if (domains[i].id == 0 || domains[i].id >= VMOP_XEN_DOMID_FIRST_RESERVED)
+			return vmop_error_new(VMOP_ERROR_USAGE, "%u is no id of a domain to sample",
+					      domains[i].id);
+	}
+	if (n_passive > VMOP_XENOPROF_DOMAINS_MAX || n - n_passive >= VMOP_XENOPROF_DOMAINS_MAX)
+		return too_many(n_passive > VMOP_XENOPROF_DOMAINS_MAX ? n_passive : n - n_passive);
+	struct vmop_error *err = NULL;
+	if (put_domains(xen, domains, n) || !xen->is_prepared) {
+		err = end_sampling(xen);
+		hold(xen);
+		vmop_error_destroy(release(xen));
+		if (!err)
+			err = xen->wants_sampling ? go_on(xen) : prepare(xen);
+	}
+	tell_errors(xen, domains, n);
+	return err;
+}
+
+static const char *xen_way(const struct vmop_source *source)
+{
+	return to_const(source)->way->ops->name;
+}
+
+static int xen_poll_fd(const struct vmop_source *source)
+{
+	return to_const(source)->timer_fd;
+}
+
+/* A physical CPU's coming and going is Xen's own business; what failed is tried again here. */
+static struct vmop_error *xen_check_cpus(struct vmop_source *source)
+{
+	struct xen_source *xen = to_xen(source);
+	if (!xen->wants_sampling || xen->is_sampling || (xen->checks_left && --xen->checks_left))
+		return NULL;
+	vmop_error_destroy(begin_sampling(xen)); /* what it says has been said */
+	if (xen->pause_checks < LONGEST_PAUSE_CHECKS)
+		xen->pause_checks *= 2;
+	xen->checks_left = xen->pause_checks;
+	return NULL;
+}
+
+static size_t xen_n_events(const struct vmop_source *source)
+{
+	return to_const(source)->n_events;
+}
+
+static const struct vmop_event_info *xen_event(const struct vmop_source *source, size_t i)
+{
+	return &to_const(source)->infos[i];
+}
+
+static void xen_stats(const struct vmop_source *source, struct vmop_source_stats *ret)
+{
+	const struct xen_source *xen = to_const(source);
+	struct vmop_xen_way_stats way;
+	xen->way->ops->stats(xen->way, &way);
+	*ret = xen->stats;
+	ret->malformed_records += way.corrupt;
+}
+
+const struct vmop_source_ops vmop_source_xen_ops = {
+	.name = "xen",
+	.open = xen_open,
+	.close = xen_close,
+	.start = xen_start,
+	.stop = xen_stop,
+	.drain = xen_drain,
+	.poll_fd = xen_poll_fd,
+	.check_cpus = xen_check_cpus,
+	.n_events = xen_n_events,
+	.event = xen_event,
+	.stats = xen_stats,
+	.set_domains = xen_set_domains,
+	.way = xen_way,
+};
