@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "daemon/profiler.h"
+#include "daemon/xen-domains.h"
 
 /* Maps that did not explain a sample are not read again for so long. */
 #define REREAD_NS 10000000000ull
@@ -183,7 +184,9 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 		place_user(attribution, placing, process, record);
 	else
 		put_why(attribution, placing,
-			sample->pid == UINT32_MAX ? VMOP_WHY_NO_PROCESS : VMOP_WHY_PROCESS_LIMIT,
+			sample->pid != UINT32_MAX   ? VMOP_WHY_PROCESS_LIMIT
+			: attribution->domains->xen ? VMOP_WHY_DOM0_USER
+						    : VMOP_WHY_NO_PROCESS,
 			sample->ip, sample->weight_events);
 }
 
@@ -248,6 +251,62 @@ static void guest_sample(struct vmop_attribution *attribution, struct placing *p
 			0, sample->weight_events);
 }
 
+/* Xen's own code, on the bill of the domain whose vCPU was on that CPU. */
+static void xen_itself(struct vmop_attribution *attribution, struct placing *placing,
+		       struct vmop_domain *on_behalf, const struct vmop_sample *sample)
+{
+	struct vmop_domain *xen = attribution->domains->xen->itself;
+	struct vmop_image *text = vmop_text_map_find(&xen->text, sample->ip);
+	placing->key.domain = xen->id;
+	placing->key.billed = on_behalf->id;
+	placing->key.bill = VMOP_BILL_HYPERVISOR;
+	placing->key.mode = VMOP_MODE_HYPERVISOR;
+	xen->samples_hypervisor++;
+	if (on_behalf->id != VMOP_DOMAIN_ID_HOST)
+		on_behalf->samples_hypervisor++;
+	placing->image = text ? text : xen->kernel;
+	placing->offset = sample->ip - (text ? text->base : 0);
+	put(attribution, placing, sample->weight_events);
+}
+
+/* A sample of a domU, whose mode Xen tells. */
+static void xen_guest(struct vmop_attribution *attribution, struct placing *placing,
+		      struct vmop_domain *domain, const struct vmop_record *record)
+{
+	const struct vmop_sample *sample = &record->sample;
+	bool is_kernel = sample->flags & VMOP_SAMPLE_KERNEL;
+	placing->key.mode = is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
+	placing->key.domain = placing->key.billed = domain->id;
+	if (is_kernel)
+		domain->samples_kernel++;
+	else
+		domain->samples_user++;
+	if (domain->kind != VMOP_DOMAIN_PASSIVE)
+		put_why(attribution, placing, VMOP_WHY_UNSELECTED, 0, sample->weight_events);
+	else if (!attribution->guests ||
+		 !vmop_guests_hold(attribution->guests, domain, &placing->key, record,
+				   (int32_t)sample->source_vcpu))
+		place_guest(attribution, placing, domain, sample);
+}
+
+static void xen_sample(struct vmop_attribution *attribution, struct placing *placing,
+		       struct vmop_process *process, const struct vmop_record *record)
+{
+	const struct vmop_sample *sample = &record->sample;
+	struct vmop_domain *domain =
+		vmop_xen_domains_meet(attribution->domains, sample->source_domain);
+	if (attribution->separate & VMOP_SEPARATE_CPU)
+		placing->key.vcpu = (int32_t)sample->source_vcpu;
+	if (!domain)
+		put_why(attribution, placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
+	else if (sample->flags & VMOP_SAMPLE_HYPERVISOR)
+		xen_itself(attribution, placing, domain, sample);
+	else if (sample->flags & VMOP_SAMPLE_GUEST)
+		xen_guest(attribution, placing, domain, record);
+	else
+		host_sample(attribution, placing, process, record);
+}
+
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
@@ -269,7 +328,9 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	 * Whether a sample is a guest's is the source's to say: perf's own flag is wrong for
 	 * some of the host's work on arm64, which hv-interface/perf-guest-exit.h puts right.
 	 */
-	if (sample->flags & VMOP_SAMPLE_GUEST)
+	if (attribution->domains->xen)
+		xen_sample(attribution, &placing, process, record);
+	else if (sample->flags & VMOP_SAMPLE_GUEST)
 		guest_sample(attribution, &placing, process, record);
 	else
 		host_sample(attribution, &placing, process, record);

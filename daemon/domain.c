@@ -10,6 +10,7 @@
 
 #include "daemon/identify.h"
 #include "daemon/kvm.h"
+#include "daemon/xen-domains.h"
 #include "libutil/log.h"
 
 #define WATCH_GAP_MAX_TICKS 64
@@ -45,7 +46,7 @@ static void domain_free(struct vmop_domains *domains, struct vmop_domain *domain
 	free(domain);
 }
 
-static void keep_spares(struct vmop_domains *domains)
+void vmop_domains_keep_spares(struct vmop_domains *domains)
 {
 	for (size_t i = 0; i < VMOP_DOMAIN_SPARES; i++)
 		if (!domains->spares[i])
@@ -73,9 +74,10 @@ struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *r
 	host->kind = VMOP_DOMAIN_HOST;
 	strcpy(host->name, "host");
 	host->is_running = host->is_identified = true;
+	host->xen_id = VMOP_NO_XEN_ID;
 	host->first_seen_ns = domains->realtime_ns;
 	domains->at[domains->n++] = host;
-	keep_spares(domains);
+	vmop_domains_keep_spares(domains);
 	return NULL;
 }
 
@@ -85,6 +87,7 @@ void vmop_domains_deinit(struct vmop_domains *domains)
 		domain_free(domains, domains->at[i]);
 	for (size_t i = 0; i < VMOP_DOMAIN_SPARES; i++)
 		domain_free(domains, domains->spares[i]);
+	vmop_xen_domains_destroy(domains->xen);
 	vmop_pool_deinit(&domains->vcpu_pool);
 	vmop_idmap_deinit(&domains->vcpus);
 	domains->n = 0;
@@ -102,10 +105,8 @@ static struct vmop_domain *take_spare(struct vmop_domains *domains)
 	return NULL;
 }
 
-struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process)
+struct vmop_domain *vmop_domains_new(struct vmop_domains *domains)
 {
-	if (process->domain)
-		return process->domain;
 	struct vmop_domain *domain = domains->n < VMOP_DOMAINS_MAX ? take_spare(domains) : NULL;
 	if (!domain) {
 		domains->n_refused++;
@@ -114,13 +115,31 @@ struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_
 	domain->id = domains->n;
 	domains->at[domains->n++] = domain;
 	domain->kernel->domain = domain->user->domain = domain->id;
-	domain->vmm_pid = process->pid;
+	domain->xen_id = VMOP_NO_XEN_ID;
 	domain->first_seen_ns = domains->realtime_ns;
 	domain->is_running = true;
 	domain->symbols_from = "none";
-	/* Until its name is known; "all" lets it in at once. */
-	domain->pattern = vmop_passive_match(domains->passive, "", "", process->pid, domain->id);
+	return domain;
+}
+
+void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain)
+{
+	uint32_t number = domain->vmm_pid ? domain->vmm_pid : domain->xen_id;
+	domain->pattern = vmop_passive_match(domains->passive, domain->name, domain->uuid, number,
+					     domain->vmm_pid ? domain->id : domain->xen_id);
 	domain->kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
+}
+
+struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process)
+{
+	if (process->domain)
+		return process->domain;
+	struct vmop_domain *domain = vmop_domains_new(domains);
+	if (!domain)
+		return NULL;
+	domain->vmm_pid = process->pid;
+	/* Until its name is known; "all" lets it in at once. */
+	vmop_domain_select(domains, domain);
 	process->domain = domain;
 	return domain;
 }
@@ -181,10 +200,10 @@ void vmop_domains_consider(struct vmop_domains *domains, struct vmop_process *pr
 		vmop_domains_meet(domains, process);
 	else if (process->worker_of || vmop_vmm_is_likely(process->task.comm))
 		watch(domains, process->pid);
-	keep_spares(domains);
+	vmop_domains_keep_spares(domains);
 }
 
-static void domain_end(struct vmop_domain *domain)
+void vmop_domain_end(struct vmop_domain *domain)
 {
 	domain->is_running = false;
 	domain->is_stored = false;
@@ -200,7 +219,7 @@ void vmop_domains_process_gone(struct vmop_process *process)
 	if (!domain || domain->vmm_pid != process->pid)
 		return;
 	if (domain->is_running)
-		domain_end(domain);
+		vmop_domain_end(domain);
 	/* Samples on behalf of it can come till the process's own end; not after an exec. */
 	if (!process->has_exited)
 		process->domain = NULL;
@@ -273,20 +292,20 @@ static void debugfs_vm(void *arg, uint32_t tid)
 		domain->kvm_tid = tid;
 		domain->identify_in = 0;
 	}
-	keep_spares(domains);
+	vmop_domains_keep_spares(domains);
 }
 
 void vmop_domains_identify_new(struct vmop_domains *domains)
 {
 	for (uint32_t i = 1; i < domains->n; i++)
-		if (!domains->at[i]->is_identified)
+		if (!domains->at[i]->is_identified && domains->at[i]->vmm_pid)
 			vmop_identify(domains, domains->at[i]);
 }
 
 void vmop_domains_tick(struct vmop_domains *domains)
 {
 	domains->realtime_ns = realtime_ns();
-	keep_spares(domains);
+	vmop_domains_keep_spares(domains);
 	if (domains->root) {
 		vmop_kvm_each_vm(domains->root, debugfs_vm, domains);
 		for (uint32_t i = 0; i < domains->n_watches;) {
@@ -296,15 +315,17 @@ void vmop_domains_tick(struct vmop_domains *domains)
 				i++;
 		}
 	}
-	keep_spares(domains);
+	vmop_domains_keep_spares(domains);
 	for (uint32_t i = 1; i < domains->n; i++) {
 		struct vmop_domain *domain = domains->at[i];
 		struct vmop_process *process =
 			vmop_processes_get(domains->processes, domain->vmm_pid);
+		if (!domain->vmm_pid)
+			continue; /* Xen's: see xen-domains.h */
 		if (domain->is_running && process)
 			vmop_processes_check_one(domains->processes, process);
 		if (domain->is_running && (!process || process->has_exited))
-			domain_end(domain); /* no record told */
+			vmop_domain_end(domain); /* no record told */
 		if (!domain->is_running && domain->is_identified)
 			continue;
 		if (domain->identify_in) {

@@ -21,6 +21,7 @@
 
 #define VMOP_DOMAINS_MAX 4096 /* in a session; later guests are [guest limit] */
 #define VMOP_VCPUS_MAX 16384  /* that run at one time */
+#define VMOP_NO_XEN_ID UINT32_MAX
 
 struct vmop_guest_inside;
 
@@ -39,7 +40,8 @@ struct vmop_domain {
 	char name[VMOP_GUEST_NAME_BYTES];
 	char uuid[VMOP_UUID_BYTES]; /* "": not known */
 	char vmm[64];
-	uint32_t vmm_pid;
+	uint32_t vmm_pid; /* 0: none (Xen) */
+	uint32_t xen_id;  /* Xen's number of it; VMOP_NO_XEN_ID: it isn't Xen's */
 	uint32_t kvm_tid; /* its folder in debugfs bears this number; 0: not known */
 	uint64_t first_seen_ns, last_seen_ns; /* CLOCK_REALTIME */
 	bool is_running, is_stored;
@@ -70,6 +72,7 @@ struct vmop_domains {
 	struct vmop_domain *spares[VMOP_DOMAIN_SPARES];
 	struct vmop_idmap vcpus; /* by tid */
 	struct vmop_pool vcpu_pool;
+	struct vmop_xen_domains *xen; /* xen-domains.h; NULL: guests are processes of this machine */
 	/* Processes that may come to run a guest, and kernel workers to be matched with one. */
 	struct vmop_watch {
 		uint32_t pid;
@@ -84,6 +87,14 @@ struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *r
 				     struct vmop_images *images, struct vmop_processes *processes,
 				     const struct vmop_passive *passive);
 void vmop_domains_deinit(struct vmop_domains *domains);
+
+/* Makes new guests possible where nothing may be allocated. */
+void vmop_domains_keep_spares(struct vmop_domains *domains);
+/* A new guest, running, with its id; NULL: no room. */
+struct vmop_domain *vmop_domains_new(struct vmop_domains *domains);
+void vmop_domain_end(struct vmop_domain *domain); /* it runs no more */
+/* By what is known of it: is it one that the set-up selects? */
+void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain);
 
 /* The per-sample path: the guest that process runs, new if need be; NULL: no room. */
 struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process);

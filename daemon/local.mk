@@ -26,6 +26,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/task.c daemon/task.h \
 	daemon/text-map.c daemon/text-map.h \
 	daemon/vmm.c daemon/vmm.h \
+	daemon/xen-domains.c daemon/xen-domains.h \
 	daemon/why.h
 
 sbin_PROGRAMS += vmopd

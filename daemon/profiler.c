@@ -14,6 +14,7 @@
 #include "daemon/attribute.h"
 #include "daemon/examine.h"
 #include "daemon/losses.h"
+#include "daemon/xen-domains.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 
@@ -162,7 +163,10 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err)
 		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
 					&profiler->processes, &profiler->passive);
-	if (!err)
+	bool is_xen = profiler->source->ops == &vmop_source_xen_ops;
+	if (!err && is_xen)
+		err = vmop_xen_domains_create(&profiler->domains, profiler->source);
+	else if (!err)
 		err = vmop_domains_check_patterns(&profiler->domains);
 	if (!err)
 		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
@@ -177,7 +181,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					   "[vdso]", 0, 0);
 	if (profiler->root)
 		vmop_examine_vdso(&profiler->images, profiler->vdso);
-	if (profiler->root && options->guest_cpu_permille)
+	if (profiler->root && options->guest_cpu_permille && !is_xen)
 		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
 					 options->guest_cpu_permille, &profiler->guests);
 	if (err)

@@ -28,13 +28,13 @@ static void on_ended(void *arg)
 		sd_event_exit(daemon->loop, 0);
 }
 
-struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon,
-				     const struct vmop_source_ops *source,
-				     const char *replay_path, uint64_t duration_ns)
+struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *replay_path,
+				     uint64_t duration_ns)
 {
+	const char *note = NULL;
 	const struct vmop_session_options options = {
 		.setup = &daemon->setup,
-		.source = source,
+		.source = daemon->source ? daemon->source : vmop_source_pick(&note),
 		.replay_path = replay_path,
 		.duration_ns = duration_ns,
 		.loop = daemon->loop,
@@ -44,6 +44,8 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon,
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
 		return err;
+	if (note)
+		vmop_log_notice("%s", note);
 	_cleanup_free_ char *summary = vmop_session_summary(daemon->session);
 	vmop_log_notice("%s", summary ? summary : "sampling");
 	return NULL;
@@ -160,7 +162,7 @@ static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *req
 	setup = old;
 	err = vmop_daemon_apply_group(daemon);
 	if (!err)
-		err = vmop_daemon_start(daemon, &vmop_source_perf_ops, NULL, duration_ns);
+		err = vmop_daemon_start(daemon, NULL, duration_ns);
 	if (err) {
 		setup = daemon->setup;
 		daemon->setup = old;

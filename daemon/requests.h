@@ -31,15 +31,15 @@ struct vmop_daemon {
 	char *last_session;	      /* path of the file that ended last, or NULL */
 	bool exit_after;	      /* when the session ends by itself */
 	int exit_status;
+	const struct vmop_source_ops *source; /* that was asked for; NULL: what fits the machine */
 };
 
 /* The control socket's handler; arg is a struct vmop_daemon. */
 json_t *vmop_daemon_handle(void *arg, const json_t *request, enum vmop_control_right right);
 
-/* Begins a session with daemon->setup, source ops and all; says what is sampled. */
-struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon,
-				     const struct vmop_source_ops *source,
-				     const char *replay_path, uint64_t duration_ns);
+/* Begins a session with daemon->setup and daemon->source; says what is sampled. */
+struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *replay_path,
+				     uint64_t duration_ns);
 
 /* Ends the session, if there is one. */
 struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon);

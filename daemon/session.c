@@ -606,6 +606,7 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 	*ret = (struct vmop_session_status){
 		.path = session->path,
 		.source = session->source_ops->name,
+		.way = vmop_source_way(session->source),
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,
@@ -638,7 +639,8 @@ static unsigned count_guests(const struct vmop_session *session)
 	struct vmop_domain_stats domain;
 	unsigned n = 0;
 	for (size_t i = 0; vmop_session_domain(session, i, &domain); i++)
-		n += domain.id != VMOP_DOMAIN_ID_HOST && domain.is_running;
+		n += domain.id != VMOP_DOMAIN_ID_HOST && domain.kind != VMOP_DOMAIN_HYPERVISOR &&
+		     domain.is_running;
 	return n;
 }
 
@@ -660,7 +662,9 @@ static void put_where(FILE *out, const struct vmop_session *session)
 	struct vmop_source_stats stats;
 	vmop_source_stats(session->source, &stats);
 	unsigned guests = count_guests(session);
-	fprintf(out, " on %" PRIu32 " CPU%s", stats.cpus_online, stats.cpus_online == 1 ? "" : "s");
+	if (stats.cpus_online)
+		fprintf(out, " on %" PRIu32 " CPU%s", stats.cpus_online,
+			stats.cpus_online == 1 ? "" : "s");
 	for (size_t i = 0; (event = vmop_session_event(session, i)); i++)
 		if (event->note)
 			fprintf(out, " (%s)", event->note);

@@ -57,7 +57,8 @@ struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char 
 
 struct vmop_session_status {
 	const char *path;      /* of the file */
-	const char *source;    /* perf, replay */
+	const char *source;    /* perf, xen, replay */
+	const char *way;       /* how its samples come; NULL: there is but one way */
 	uint64_t start_ns;     /* CLOCK_REALTIME, of the current file */
 	uint64_t uptime_ns;    /* since then */
 	uint64_t duration_left_ns; /* UINT64_MAX: no end is set */

@@ -51,7 +51,8 @@ static const struct argp_option options[] = {
 	{"check-setup", KEY_CHECK_SETUP, NULL, 0, "Check the set-up file and exit", 2},
 	{"list-events", KEY_LIST_EVENTS, NULL, 0, "List what can be sampled here and exit", 2},
 	{"json", KEY_JSON, NULL, 0, "With --list-events: for scripts", 2},
-	{"source", KEY_SOURCE, "NAME", 0, "Where samples come from: perf (default) or replay", 3},
+	{"source", KEY_SOURCE, "NAME", 0,
+	 "Where samples come from: perf, xen (the default in its dom0) or replay", 3},
 	{"replay", KEY_REPLAY, "FILE", 0,
 	 "Replay a recorded stream as fast as it goes into a session, and exit", 3},
 	{"verbose", 'V', NULL, 0, "Say more; twice: all", 4},
@@ -264,8 +265,7 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 		err = vmop_privileges_drop();
 	daemon->exit_after = arguments->start;
 	if (!err && arguments->start)
-		err = vmop_daemon_start(daemon, &vmop_source_perf_ops, NULL,
-					arguments->duration_ns);
+		err = vmop_daemon_start(daemon, NULL, arguments->duration_ns);
 	if (!err)
 		err = vmop_detach_ready(&detach);
 	if (!err) {
@@ -290,9 +290,10 @@ static struct vmop_error *replay(struct vmop_daemon *daemon, const struct argume
 	if (!arguments->replay_path)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--source=replay needs --replay=FILE");
 	daemon->exit_after = true;
+	daemon->source = &vmop_source_replay_ops;
 	struct vmop_error *err = make_loop(daemon);
 	if (!err)
-		err = vmop_daemon_start(daemon, &vmop_source_replay_ops, arguments->replay_path, 0);
+		err = vmop_daemon_start(daemon, arguments->replay_path, 0);
 	return err ? err : run_loop(daemon);
 }
 
@@ -306,10 +307,10 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 				      arguments->bad_duration);
 	if (arguments->duration_ns && !arguments->start)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--duration goes with --start");
-	if (arguments->source && strcmp(arguments->source, "perf") != 0 &&
-	    strcmp(arguments->source, "replay") != 0)
+	daemon->source = arguments->source ? vmop_source_find(arguments->source) : NULL;
+	if (arguments->source && !daemon->source)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "--source: '%s' is neither perf nor replay",
+				      "--source: '%s' is neither perf, xen nor replay",
 				      arguments->source);
 	if (is_replay && arguments->source && strcmp(arguments->source, "replay") != 0)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--replay needs --source=replay");

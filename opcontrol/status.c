@@ -45,8 +45,10 @@ static void put_events(const json_t *status)
 			printf(" at %.4g Hz", 1e9 / (double)period);
 		else
 			printf(" every %" PRIu64 " %s", period, unit);
-		printf(" on %" PRIu64 " CPU%s\n", control_number(status, "cpus"),
-		       control_number(status, "cpus") == 1 ? "" : "s");
+		if (control_number(status, "cpus"))
+			printf(" on %" PRIu64 " CPU%s", control_number(status, "cpus"),
+			       control_number(status, "cpus") == 1 ? "" : "s");
+		putchar('\n');
 		if (control_text(event, "note"))
 			control_put_row("", control_text(event, "note"));
 	}
@@ -162,6 +164,9 @@ static void put_session(const json_t *status)
 	fputs(", ", stdout);
 	put_size(control_number(status, "disk_bytes"));
 	putchar('\n');
+	if (control_text(status, "way"))
+		printf("%-12s%s, by %s\n", "source", control_text(status, "source"),
+		       control_text(status, "way"));
 	put_events(status);
 	put_samples(status);
 	put_losses(status);

@@ -41,7 +41,9 @@ refuse 2 "active-domains: 'all' goes with no other name" control --setup --activ
 refuse 2 "'a' can't be both active and passive" control --setup --active-domains=b,a \
 	--passive-domains=a
 refuse 2 "$work/none: No such file" control --setup --xen="$work/none"
-refuse 2 "neither perf nor replay" "$vmopd" --source=magic
+refuse 2 "neither perf, xen nor replay" "$vmopd" --source=magic
+[ -e /proc/xen/capabilities ] ||
+	refuse 3 "not Xen's control domain" "$vmopd" --foreground --start --source=xen --session-dir="$sessions"
 refuse 2 "needs --replay=FILE" "$vmopd" --source=replay
 refuse 2 "--replay needs --source=replay" "$vmopd" --source=perf --replay=x
 refuse 2 "no file $work/none" "$vmopd" --check-setup --config="$work/none"
