@@ -33,18 +33,20 @@ struct finder {
 	bool scanned;
 };
 
+static bool is_found(const struct finder *finder, uint64_t root_gpa)
+{
+	for (size_t i = 0; i < finder->kernels; i++)
+		if (finder->kernel[i]->info.root_gpa == root_gpa)
+			return true;
+	return false;
+}
+
 /* Keeps a candidate unless the same kernel was found before. */
 static void take(struct finder *finder, struct vmop_guest_kernel *kernel)
 {
 	if (!kernel)
 		return;
-	for (size_t i = 0; i < finder->kernels; i++) {
-		if (finder->kernel[i]->info.root_gpa == kernel->info.root_gpa) {
-			vmop_guest_kernel_free(kernel);
-			return;
-		}
-	}
-	if (finder->kernels == MAX_KERNELS)
+	if (finder->kernels == MAX_KERNELS || is_found(finder, kernel->info.root_gpa))
 		vmop_guest_kernel_free(kernel);
 	else
 		finder->kernel[finder->kernels++] = kernel;
@@ -165,8 +167,9 @@ static void find_by_vmcoreinfo(struct finder *finder)
 					     .levels = info.has_5_levels ? 5 : 4,
 					     .root_gpa = info.swapper_pg_dir - IMAGE_MAP +
 							 (uint64_t)info.phys_base};
-		take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget, paging,
-							"vmcoreinfo"));
+		if (!is_found(finder, paging.root_gpa)) /* copies of the page are common */
+			take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget,
+								paging, "vmcoreinfo"));
 	}
 }
 

@@ -111,6 +111,7 @@ struct vmop_error;
 	X(MODULE_NOTES, "module", "notes_attrs")                                                   \
 	X(NOTES_COUNT, "module_notes_attrs", "notes")                                              \
 	X(NOTES_ATTRS, "module_notes_attrs", "attrs")                                              \
+	X(NOTES_LIST, "module_notes_attrs", "grp.bin_attrs")                                       \
 	X(BIN_ATTR_SIZE, "bin_attribute", "size")                                                  \
 	X(BIN_ATTR_PRIVATE, "bin_attribute", "private")                                            \
 	X(BIN_ATTR_BYTES, "bin_attribute", "")                                                     \

@@ -270,39 +270,58 @@ static void read_symbols(struct reader *reader, uint64_t module, uint32_t module
 	}
 }
 
+/* A module's notes looked at, which come each as a bin_attribute, and the bytes of one. */
+#define MAX_NOTES 16
+#define MAX_NOTE_BYTES 1024
+
+/* The i-th of a module's notes; 0: there are no more. */
+static uint64_t note_of(struct reader *reader, uint64_t notes, uint32_t i)
+{
+	struct vmop_view *view = reader->view;
+	if (has(reader, VMOP_LAYOUT_NOTES_LIST)) { /* from 6.14: pointers up to a NULL */
+		uint64_t list = vmop_view_u64(view, at(reader, notes, VMOP_LAYOUT_NOTES_LIST));
+		return list ? vmop_view_u64(view, list + 8 * (uint64_t)i) : 0;
+	}
+	if (!has(reader, VMOP_LAYOUT_NOTES_COUNT) ||
+	    i >= vmop_view_u32(view, at(reader, notes, VMOP_LAYOUT_NOTES_COUNT)))
+		return 0;
+	uint32_t bytes = (uint32_t)reader->layout->value[VMOP_LAYOUT_BIN_ATTR_BYTES];
+	return at(reader, notes, VMOP_LAYOUT_NOTES_ATTRS) + (uint64_t)i * bytes;
+}
+
+static void read_build_id_of_notes(struct reader *reader, uint64_t module,
+				   struct vmop_guest_module *ret)
+{
+	struct vmop_view *view = reader->view;
+	uint64_t notes = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_NOTES));
+	for (uint32_t i = 0; notes && i < MAX_NOTES && !ret->build_id_len_bytes; i++) {
+		uint64_t note = note_of(reader, notes, i);
+		if (!note)
+			return;
+		uint8_t content[MAX_NOTE_BYTES];
+		uint64_t size = vmop_view_u64(view, at(reader, note, VMOP_LAYOUT_BIN_ATTR_SIZE));
+		uint64_t from = vmop_view_u64(view, at(reader, note, VMOP_LAYOUT_BIN_ATTR_PRIVATE));
+		if (size > sizeof(content))
+			continue;
+		vmop_view_read(view, from, content, size);
+		ret->build_id_len_bytes = vmop_note_build_id(content, size, ret->build_id);
+	}
+}
+
 static void read_module_build_id(struct reader *reader, uint64_t module,
 				 struct vmop_guest_module *ret)
 {
 	static const uint8_t none[VMOP_GUEST_BUILD_ID_MAX];
-	struct vmop_view *view = reader->view;
 	if (has(reader, VMOP_LAYOUT_MODULE_BUILD_ID)) {
-		vmop_view_read(view, at(reader, module, VMOP_LAYOUT_MODULE_BUILD_ID), ret->build_id,
-			       sizeof(ret->build_id));
+		vmop_view_read(reader->view, at(reader, module, VMOP_LAYOUT_MODULE_BUILD_ID),
+			       ret->build_id, sizeof(ret->build_id));
 		if (memcmp(ret->build_id, none, sizeof(none)) != 0)
 			ret->build_id_len_bytes = sizeof(ret->build_id);
-	} else if (has(reader, VMOP_LAYOUT_MODULE_NOTES) && has(reader, VMOP_LAYOUT_NOTES_COUNT)) {
-		uint64_t notes = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_NOTES));
-		uint32_t count =
-			notes ? vmop_view_u32(view, at(reader, notes, VMOP_LAYOUT_NOTES_COUNT)) : 0;
-		for (uint32_t i = 0; i < count && i < 16 && !ret->build_id_len_bytes; i++) {
-			uint64_t attr =
-				at(reader, notes, VMOP_LAYOUT_NOTES_ATTRS) +
-				(uint64_t)i *
-					(uint32_t)reader->layout->value[VMOP_LAYOUT_BIN_ATTR_BYTES];
-			uint64_t size =
-				vmop_view_u64(view, at(reader, attr, VMOP_LAYOUT_BIN_ATTR_SIZE));
-			uint8_t content[1024];
-			if (size > sizeof(content))
-				continue;
-			vmop_view_read(
-				view,
-				vmop_view_u64(view, at(reader, attr, VMOP_LAYOUT_BIN_ATTR_PRIVATE)),
-				content, size);
-			ret->build_id_len_bytes = vmop_note_build_id(content, size, ret->build_id);
-		}
+	} else if (has(reader, VMOP_LAYOUT_MODULE_NOTES)) {
+		read_build_id_of_notes(reader, module, ret);
 	}
 	/* sysfs may be off, or the module's notes gone: no reason to call the rest torn */
-	vmop_view_take_fault(view);
+	vmop_view_take_fault(reader->view);
 }
 
 struct module_place {

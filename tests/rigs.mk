@@ -6,7 +6,7 @@ RIGS += arm64:pmu arm64:nopmu
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot
 # libguest against what captured guests say of themselves
-RIGS += introspect:kernels introspect:paging introspect:large introspect:probes \
+RIGS += introspect:kernels introspect:newer introspect:paging introspect:large introspect:probes \
 	introspect:live introspect:resets
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
