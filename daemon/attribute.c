@@ -77,6 +77,14 @@ static void queue(struct vmop_attribution *attribution, struct vmop_process *pro
 	attribution->queue[attribution->n_queue++] = process;
 }
 
+/* Its maps are wanted and can't be had: a loss, once a process. */
+static void count_unread(struct vmop_attribution *attribution, struct vmop_process *process)
+{
+	if (!process->is_loss)
+		attribution->processes->n_maps_unread++;
+	process->is_loss = true;
+}
+
 /* Why no mapping of process explains a user address. */
 static enum vmop_why why_unmapped(struct vmop_attribution *attribution,
 				  struct vmop_process *process, uint64_t time_ns)
@@ -86,8 +94,10 @@ static enum vmop_why why_unmapped(struct vmop_attribution *attribution,
 		queue(attribution, process);
 		return VMOP_WHY_EXITED; /* unless they can be read at the flush */
 	case VMOP_MAPS_GONE:
+		count_unread(attribution, process);
 		return VMOP_WHY_EXITED;
 	case VMOP_MAPS_DENIED:
+		count_unread(attribution, process);
 		return VMOP_WHY_DENIED;
 	case VMOP_MAPS_KNOWN:
 		break;
@@ -388,13 +398,14 @@ static void read_queued(struct vmop_attribution *attribution)
 	for (uint32_t i = 0; i < attribution->n_queue; i++) {
 		struct vmop_process *process = attribution->queue[i];
 		process->is_queued = false;
-		if (process->has_exited)
-			continue;
-		if (process->maps == VMOP_MAPS_UNREAD)
+		if (!process->has_exited && process->maps == VMOP_MAPS_UNREAD)
 			vmop_processes_read(attribution->processes, process->pid);
-		else
+		else if (!process->has_exited)
 			vmop_processes_read_maps(attribution->processes, process);
-		vmop_domains_consider(attribution->domains, process);
+		if (process->maps != VMOP_MAPS_KNOWN)
+			count_unread(attribution, process);
+		if (!process->has_exited)
+			vmop_domains_consider(attribution->domains, process);
 	}
 }
 

@@ -11,7 +11,7 @@
  * | malformed     | records that can't be what they say                               |
  * | store-full    | samples dropped because the session could not be written          |
  * | table-full    | samples dropped because more places were hit than an interval has room for |
- * | maps-unread   | processes whose mappings could not be read                        |
+ * | maps-unread   | processes with user samples whose mappings could not be read      |
  * | process-limit | records and samples of processes beyond those that are kept track of |
  * | mapping-limit | executable mappings beyond those that are kept track of           |
  * | image-limit   | files beyond those that are kept track of                         |

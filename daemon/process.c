@@ -429,7 +429,6 @@ void vmop_processes_read_maps(struct vmop_processes *processes, struct vmop_proc
 		process->maps = VMOP_MAPS_KNOWN;
 		return;
 	}
-	processes->n_maps_unread++;
 	process->maps = os_errno == EACCES || os_errno == EPERM ? VMOP_MAPS_DENIED : VMOP_MAPS_GONE;
 }
 
@@ -441,7 +440,6 @@ struct vmop_process *vmop_processes_read(struct vmop_processes *processes, uint3
 	if (!vmop_procfs_stat(processes->root, pid, &stat)) {
 		if (process) {
 			process->maps = VMOP_MAPS_GONE;
-			processes->n_maps_unread++;
 			vmop_processes_retire(processes, process);
 		}
 		return NULL;

@@ -49,6 +49,7 @@ struct vmop_process {
 	bool wants_exe;	    /* the next file mapped is what it executes */
 	uint64_t reread_ns; /* when maps that did not explain a sample may be read again */
 	bool is_queued;	    /* in attribute's list of those to read */
+	bool is_loss;	    /* a sample found its maps unread, and n_maps_unread has it */
 	bool leader_exited, has_exited;
 	struct vmop_thread *threads;	  /* those that are kept apart */
 	struct vmop_process *prev, *next; /* of those that have exited */
@@ -77,7 +78,7 @@ struct vmop_processes {
 	uint64_t boot_to_monotonic_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
 	uint64_t generation;	       /* moves on when pointers to processes go stale */
 	uint64_t n_refused;	       /* processes that there was no room for */
-	uint64_t n_maps_unread;
+	uint64_t n_maps_unread;	       /* processes with samples whose maps could not be read */
 };
 
 struct vmop_error *vmop_processes_init(struct vmop_processes *processes, const char *root,

@@ -95,6 +95,27 @@ static void a_stranger_is_read_at_the_flush(void **state)
 	rig_end(&rig);
 }
 
+/* Maps that nobody asks for are no loss. */
+static void unread_maps_count_once_samples_want_them(void **state)
+{
+	struct rig rig;
+	(void)state;
+	machine(&rig);
+	machine_file(&rig, "/proc/400/stat",
+		     "400 (guarded) S 1 1 1 0 -1 4194304 1 1 1 1 1 1 1 1 20 0 1 0 100 1000 1 1\n");
+	begin(&rig); /* its maps can't be read */
+	give_sample(&rig, 400, 400, 0xffffffff81000000, VMOP_SAMPLE_KERNEL);
+	assert_int_equal(loss_of(rig_flush(&rig), "maps-unread"), 0);
+	give_sample(&rig, 400, 400, 0x400010, USER);
+	give_sample(&rig, 400, 400, 0x400020, USER);
+	assert_int_equal(loss_of(rig_flush(&rig), "maps-unread"), 1);
+	give_sample(&rig, 400, 400, 0x400010, USER);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(loss_of(session, "maps-unread"), 1);
+	assert_int_equal(samples_of(session, "[exited before its maps were read]", "guarded"), 3);
+	rig_end(&rig);
+}
+
 /* A mapping that no record told of: maps are read once more, and explain it. */
 static void a_lost_mapping_is_found(void **state)
 {
@@ -370,6 +391,7 @@ int main(void)
 		cmocka_unit_test(what_runs_already_is_known),
 		cmocka_unit_test(records_older_than_the_scan_change_nothing),
 		cmocka_unit_test(a_stranger_is_read_at_the_flush),
+		cmocka_unit_test(unread_maps_count_once_samples_want_them),
 		cmocka_unit_test(a_lost_mapping_is_found),
 		cmocka_unit_test(an_end_without_a_record_is_noticed),
 		cmocka_unit_test(kernel_modules_and_generated_code),
