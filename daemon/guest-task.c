@@ -39,12 +39,11 @@ static void forget(struct vmop_guest_tasks_table *table, struct vmop_guest_task 
 void vmop_guest_tasks_table_deinit(struct vmop_guest_tasks_table *table)
 {
 	struct vmop_guest_task *entry, *next;
-	HASH_ITER(hh, table->by_start, entry, next)
+	HASH_ITER (hh, table->by_start, entry, next)
 		forget(table, entry);
 }
 
-static struct vmop_guest_task *add(struct vmop_guest_tasks_table *table,
-				   const struct task_key *key)
+static struct vmop_guest_task *add(struct vmop_guest_tasks_table *table, const struct task_key *key)
 {
 	struct vmop_guest_task *entry = calloc(1, sizeof(*entry));
 	struct vmop_task *task = calloc(1, sizeof(*task));
@@ -86,8 +85,7 @@ static void name_task(struct vmop_guest_tasks_table *table, struct vmop_task *ta
 }
 
 uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
-				   const struct vmop_guest_process *process,
-				   struct vmop_image *exe)
+				   const struct vmop_guest_process *process, struct vmop_image *exe)
 {
 	struct vmop_guest_task *entry = find(table, process->pid, process->start_time_ns);
 	if (!entry)
@@ -101,29 +99,29 @@ uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
 	return vmop_task_id(table->tasks, task);
 }
 
-uint32_t vmop_guest_tasks_table_pid(struct vmop_guest_tasks_table *table,
-				    const struct vmop_guest_snapshot *snapshot, uint32_t pid)
+uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table)
 {
-	if (pid == 0) {
-		struct vmop_guest_task *idle = find(table, 0, 0);
-		if (!idle)
-			return 0;
-		name_task(table, idle->task, "[idle]");
-		return vmop_task_id(table->tasks, idle->task);
-	}
-	const struct vmop_guest_process *process = vmop_guest_snapshot_by_pid(snapshot, pid);
-	return process ? vmop_guest_tasks_table_id(table, process, NULL) : 0;
+	struct vmop_guest_task *idle = find(table, 0, 0);
+	if (!idle)
+		return 0;
+	name_task(table, idle->task, "[idle]");
+	return vmop_task_id(table->tasks, idle->task);
+}
+
+static bool is_listed(const struct vmop_guest_tasks *tasks, const struct task_key *key)
+{
+	const struct vmop_guest_process *process =
+		tasks ? vmop_guest_snapshot_by_pid(tasks->snapshot, key->pid) : NULL;
+	return process && process->start_time_ns == key->start_time_ns;
 }
 
 void vmop_guest_tasks_table_sweep(struct vmop_guest_tasks_table *table,
-				  const struct vmop_guest_snapshot *snapshot)
+				  const struct vmop_guest_view *view)
 {
 	struct vmop_guest_task *entry, *next;
-	HASH_ITER(hh, table->by_start, entry, next) {
-		const struct vmop_guest_process *process =
-			vmop_guest_snapshot_by_pid(snapshot, entry->key.pid);
-		bool is_there = process && process->start_time_ns == entry->key.start_time_ns;
-		if (entry->key.pid && !is_there)
+	HASH_ITER (hh, table->by_start, entry, next) {
+		if (entry->key.pid && !is_listed(view->tasks, &entry->key) &&
+		    !is_listed(view->tasks_before, &entry->key))
 			forget(table, entry);
 	}
 }

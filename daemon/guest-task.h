@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "daemon/guest-view.h"
 #include "daemon/task.h"
 #include "libguest/guest.h"
 
@@ -32,12 +33,11 @@ uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
 				   const struct vmop_guest_process *process,
 				   struct vmop_image *exe);
 
-/* The same by pid; 0 is the guest's idle task. 0: no such process in the snapshot. */
-uint32_t vmop_guest_tasks_table_pid(struct vmop_guest_tasks_table *table,
-				    const struct vmop_guest_snapshot *snapshot, uint32_t pid);
+/* The guest's idle task, of all its vCPUs. 0: out of memory. */
+uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table);
 
-/* Forgets those that are not in snapshot. */
+/* Forgets those that are in neither of view's lists. */
 void vmop_guest_tasks_table_sweep(struct vmop_guest_tasks_table *table,
-				  const struct vmop_guest_snapshot *snapshot);
+				  const struct vmop_guest_view *view);
 
 #endif

@@ -80,9 +80,9 @@ static bool add_images(struct vmop_guest_text *text, struct vmop_guest *guest)
 	const struct vmop_guest_kernel_info *kernel = &text->kernel;
 	size_t n = vmop_guest_module_count(guest);
 	text->images = calloc(n + 1, sizeof(*text->images));
-	if (!text->images || !add_image(text, VMOP_IMAGE_GUEST_KERNEL, "kernel", kernel->text_start,
-					kernel->image_end, kernel->build_id,
-					kernel->build_id_len_bytes))
+	if (!text->images ||
+	    !add_image(text, VMOP_IMAGE_GUEST_KERNEL, "kernel", kernel->text_start,
+		       kernel->image_end, kernel->build_id, kernel->build_id_len_bytes))
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_guest_module *module = vmop_guest_module_get(guest, i);
@@ -191,6 +191,42 @@ struct vmop_guest_text *vmop_guest_text_create(struct vmop_guest *guest, uint32_
 	return text;
 }
 
+struct vmop_guest_text *vmop_guest_text_strip(const struct vmop_guest_text *text)
+{
+	struct vmop_guest_text *stripped = calloc(1, sizeof(*stripped));
+	if (!stripped)
+		return NULL;
+	stripped->refs = 1;
+	stripped->generation = text->generation;
+	stripped->kernel = text->kernel;
+	stripped->images = calloc(text->n_images + 1, sizeof(*stripped->images));
+	for (size_t i = 0; stripped->images && i < text->n_images; i++) {
+		struct vmop_guest_text_image *image = &stripped->images[i];
+		*image = text->images[i];
+		image->symbols = NULL;
+		image->name = strdup(text->images[i].name);
+		if (!image->name)
+			break;
+		stripped->n_images++;
+	}
+	if (!stripped->images || stripped->n_images < text->n_images) {
+		vmop_guest_text_unref(stripped);
+		return NULL;
+	}
+	return stripped;
+}
+
+void vmop_guest_text_inherit(struct vmop_guest_text *text, const struct vmop_guest_text *before)
+{
+	const struct vmop_guest_text_image *old = find_image(before, before->kernel.text_start);
+	struct vmop_guest_text_image *image = find_image(text, text->kernel.text_start);
+	if (!old || !image || old->symbols || old->kind != VMOP_IMAGE_GUEST_KERNEL ||
+	    image->kind != VMOP_IMAGE_GUEST_KERNEL)
+		return;
+	image->symbols = NULL;
+	image->n_symbols = old->n_symbols;
+}
+
 struct vmop_guest_text *vmop_guest_text_ref(struct vmop_guest_text *text)
 {
 	if (text)
@@ -240,6 +276,16 @@ void vmop_guest_tasks_unref(struct vmop_guest_tasks *tasks)
 	free(tasks);
 }
 
+const struct vmop_guest_process *vmop_guest_tasks_find(const struct vmop_guest_tasks *tasks,
+						       const struct vmop_guest_reading *reading)
+{
+	const struct vmop_guest_process *process =
+		tasks ? vmop_guest_snapshot_by_pid(tasks->snapshot, reading->pid) : NULL;
+	/* A task that is about to end has no page table any more. */
+	bool is_it = process && (!reading->pgd_gpa || process->pgd_gpa == reading->pgd_gpa);
+	return is_it ? process : NULL;
+}
+
 struct vmop_guest_view *vmop_guest_view_ref(struct vmop_guest_view *view)
 {
 	if (view)
@@ -253,14 +299,14 @@ void vmop_guest_view_unref(struct vmop_guest_view *view)
 		return;
 	vmop_guest_text_unref(view->text);
 	vmop_guest_tasks_unref(view->tasks);
+	vmop_guest_tasks_unref(view->tasks_before);
 	free(view->vcpus);
 	free(view->error);
 	free(view);
 }
 
 bool vmop_guest_view_current(const struct vmop_guest_view *view, uint32_t vcpu, uint64_t time_ns,
-			     uint64_t max_gap_ns, struct vmop_guest_reading *ret,
-			     bool *ret_certain)
+			     uint64_t max_gap_ns, struct vmop_guest_reading *ret, bool *ret_certain)
 {
 	if (vcpu >= view->n_vcpus)
 		return false;
@@ -284,6 +330,7 @@ bool vmop_guest_view_current(const struct vmop_guest_view *view, uint32_t vcpu, 
 	bool is_after_nearer =
 		!before || (after && after->time_ns - time_ns < time_ns - before->time_ns);
 	*ret = is_after_nearer ? *after : *before;
-	*ret_certain = before && after && before->pid == after->pid;
+	*ret_certain =
+		before && after && before->pid == after->pid && before->pgd_gpa == after->pgd_gpa;
 	return true;
 }

@@ -26,13 +26,13 @@ struct vmop_guest_text_image {
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 	/* Text symbols with offsets from start, ascending; names in the text's pool. */
-	struct vmop_symbol *symbols; /* within the text's all_symbols */
+	struct vmop_symbol *symbols; /* within the text's all_symbols; NULL: dropped */
 	size_t n_symbols;
 };
 
 /* The guest's kernel text as of one find_kernel or refresh_modules. */
 struct vmop_guest_text {
-	unsigned refs; /* atomic */
+	unsigned refs;	     /* atomic */
 	uint32_t generation; /* rises with every new one of the same guest */
 	struct vmop_guest_kernel_info kernel;
 	struct vmop_guest_text_image *images; /* by start, not overlapping */
@@ -53,6 +53,7 @@ struct vmop_guest_reading {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;	  /* of the guest; 0: idle */
 	bool is_kernel_thread;
+	uint64_t pgd_gpa; /* of its page table, which changes when it executes another program */
 };
 
 /* The last readings of each vCPU, oldest first: enough for two flush intervals. */
@@ -60,14 +61,16 @@ struct vmop_guest_reading {
 #define VMOP_GUEST_VCPUS_MAX 256
 
 struct vmop_guest_vcpu_readings {
-	uint32_t n; /* written since the beginning; the newest is at (n - 1) % VMOP_GUEST_READINGS */
+	uint32_t
+		n; /* written since the beginning; the newest is at (n - 1) % VMOP_GUEST_READINGS */
 	struct vmop_guest_reading at[VMOP_GUEST_READINGS];
 };
 
 struct vmop_guest_view {
-	unsigned refs; /* atomic */
-	struct vmop_guest_text *text;	/* NULL: no kernel found so far */
-	struct vmop_guest_tasks *tasks; /* NULL: no processes known */
+	unsigned refs;				/* atomic */
+	struct vmop_guest_text *text;		/* NULL: no kernel found so far */
+	struct vmop_guest_tasks *tasks;		/* NULL: no processes known */
+	struct vmop_guest_tasks *tasks_before;	/* the list before that one; NULL: none */
 	struct vmop_guest_vcpu_readings *vcpus; /* n_vcpus of them */
 	uint32_t n_vcpus;
 	const char *state; /* "symbols and processes", or why there is less; never freed text */
@@ -81,6 +84,19 @@ struct vmop_guest_view {
  * out.  symbols are filled in as well.
  */
 struct vmop_guest_text *vmop_guest_text_create(struct vmop_guest *guest, uint32_t generation);
+
+/*
+ * The same without its symbols, which are stored elsewhere: only their numbers stay.
+ * NULL when memory runs out.
+ */
+struct vmop_guest_text *vmop_guest_text_strip(const struct vmop_guest_text *text);
+
+/*
+ * Has text, which was made when the kernel's own symbols were dropped, tell their number
+ * as before did.
+ */
+void vmop_guest_text_inherit(struct vmop_guest_text *text, const struct vmop_guest_text *before);
+
 struct vmop_guest_text *vmop_guest_text_ref(struct vmop_guest_text *text); /* NULL is allowed */
 void vmop_guest_text_unref(struct vmop_guest_text *text);
 
@@ -93,6 +109,13 @@ struct vmop_guest_tasks *vmop_guest_tasks_create(struct vmop_guest_snapshot *sna
 						 uint32_t generation);
 struct vmop_guest_tasks *vmop_guest_tasks_ref(struct vmop_guest_tasks *tasks);
 void vmop_guest_tasks_unref(struct vmop_guest_tasks *tasks);
+
+/*
+ * The process that a reading shows; NULL: tasks (which may be NULL) doesn't have it, or
+ * only as it was before it executed another program.
+ */
+const struct vmop_guest_process *vmop_guest_tasks_find(const struct vmop_guest_tasks *tasks,
+						       const struct vmop_guest_reading *reading);
 
 struct vmop_guest_view *vmop_guest_view_ref(struct vmop_guest_view *view);
 void vmop_guest_view_unref(struct vmop_guest_view *view);

@@ -33,6 +33,9 @@ static const uint64_t last_retry_ns = 60000000000;
 static const uint64_t first_uncertain_ns = 10000000000;
 static const uint64_t last_uncertain_ns = 600000000000;
 
+/* Processes are not listed more often than this, whoever comes and goes. */
+static const uint64_t list_gap_ns = 250000000;
+
 /* The largest file whose symbols are read out of a guest's page cache. */
 #define GUEST_FILE_MAX_BYTES (256u << 20)
 
@@ -52,20 +55,24 @@ struct watched {
 	/* Of the watcher's thread alone. */
 	struct vmop_guest *guest;
 	struct vmop_guest_text *text;
-	struct vmop_guest_tasks *tasks;
+	struct vmop_guest_tasks *tasks, *tasks_before;
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t text_generation, tasks_generation;
-	bool needs_search; /* no kernel is known, or the one that is may be gone */
+	uint32_t stripped_generation;	  /* the text whose symbols were dropped */
+	bool needs_search;		  /* no kernel is known, or the one that is may be gone */
 	uint64_t search_due_ns, retry_ns; /* when, and how long after that if it fails */
 	uint64_t snapshot_due_ns, reading_due_ns, modules_due_ns;
+	uint64_t listed_ns;	     /* when processes were last listed */
 	uint64_t uncertain_since_ns; /* 0: the kernel is seen to run */
 	uint64_t uncertain_limit_ns;
 	char *error;
-	bool is_readable; /* its memory could be opened at the last attempt */
+	bool is_readable;	     /* its memory could be opened at the last attempt */
 	struct vmop_guest_cost cost; /* of guests opened and closed before this one */
 
-	struct vmop_guest_view *view; /* published; under the lock */
+	/* Under the lock. */
+	struct vmop_guest_view *view; /* published */
+	uint32_t taken_generation;    /* the text that the sampling thread has taken up */
 };
 
 struct vmop_guest_watch {
@@ -80,8 +87,8 @@ struct vmop_guest_watch {
 	unsigned n_results;
 
 	unsigned cpu_permille;
-	uint64_t snapshot_ns, reading_ns;
-	int64_t credit_ns; /* CPU time left to spend; under the lock */
+	uint64_t snapshot_ns, modules_ns, reading_ns;
+	int64_t credit_ns;    /* CPU time left to spend; under the lock */
 	uint64_t credited_ns; /* when credit was last added */
 };
 
@@ -117,9 +124,10 @@ static void forget_kernel(struct watched *watched)
 {
 	vmop_guest_text_unref(watched->text);
 	vmop_guest_tasks_unref(watched->tasks);
+	vmop_guest_tasks_unref(watched->tasks_before);
 	free(watched->vcpus);
 	watched->text = NULL;
-	watched->tasks = NULL;
+	watched->tasks = watched->tasks_before = NULL;
 	watched->vcpus = NULL;
 	watched->n_vcpus = 0;
 	watched->uncertain_since_ns = 0;
@@ -150,8 +158,12 @@ static struct vmop_error *take_kernel(struct watched *watched)
 	if (err)
 		return err;
 	const struct vmop_guest_kernel_info *found = vmop_guest_kernel_info(watched->guest);
-	if (watched->text && is_same_kernel(&watched->text->kernel, found))
-		return NULL; /* it only stood still */
+	if (watched->text && is_same_kernel(&watched->text->kernel, found)) {
+		/* It only stood still. */
+		if (watched->stripped_generation == watched->text->generation)
+			vmop_guest_drop_symbols(watched->guest);
+		return NULL;
+	}
 	forget_kernel(watched);
 	watched->text = vmop_guest_text_create(watched->guest, ++watched->text_generation);
 	if (!watched->text)
@@ -171,7 +183,6 @@ static void search(struct watched *watched, uint64_t now_ns)
 		watched->uncertain_since_ns = 0;
 		watched->retry_ns = first_retry_ns;
 		watched->snapshot_due_ns = watched->reading_due_ns = now_ns;
-		watched->modules_due_ns = now_ns + 5 * second_ns;
 		remember_error(watched, NULL);
 		return;
 	}
@@ -182,8 +193,8 @@ static void search(struct watched *watched, uint64_t now_ns)
 	vmop_guest_close(watched->guest);
 	watched->guest = NULL;
 	watched->search_due_ns = now_ns + watched->retry_ns;
-	watched->retry_ns = 2 * watched->retry_ns < last_retry_ns ? 2 * watched->retry_ns
-								  : last_retry_ns;
+	watched->retry_ns =
+		2 * watched->retry_ns < last_retry_ns ? 2 * watched->retry_ns : last_retry_ns;
 }
 
 /* False: the kernel is perhaps no longer the one we know; it must be searched. */
@@ -219,7 +230,8 @@ static void snapshot(struct watched *watched)
 	remember_error(watched, err);
 	if (err)
 		return;
-	vmop_guest_tasks_unref(watched->tasks);
+	vmop_guest_tasks_unref(watched->tasks_before);
+	watched->tasks_before = watched->tasks;
 	watched->tasks = vmop_guest_tasks_create(found, ++watched->tasks_generation);
 }
 
@@ -233,8 +245,34 @@ static void refresh_modules(struct watched *watched)
 		vmop_guest_text_create(watched->guest, ++watched->text_generation);
 	if (!text)
 		return;
+	vmop_guest_text_inherit(text, watched->text);
 	vmop_guest_text_unref(watched->text);
 	watched->text = text;
+}
+
+/*
+ * A kernel's symbols are some 8 MiB in libguest and as much in the text.  Whoever wants
+ * them has them by now, and modules that come later bring their own.
+ */
+static bool drop_symbols(struct watched *watched)
+{
+	struct vmop_guest_text *stripped = vmop_guest_text_strip(watched->text);
+	if (!stripped)
+		return false;
+	vmop_guest_text_unref(watched->text);
+	watched->text = stripped;
+	watched->stripped_generation = stripped->generation;
+	vmop_guest_drop_symbols(watched->guest);
+	return true;
+}
+
+/* A process runs that the last list of them doesn't have: the next one comes sooner. */
+static void notice_stranger(struct watched *watched, const struct vmop_guest_reading *reading)
+{
+	uint64_t soon_ns = watched->listed_ns + list_gap_ns;
+	if (reading->pid && !reading->is_kernel_thread &&
+	    !vmop_guest_tasks_find(watched->tasks, reading) && soon_ns < watched->snapshot_due_ns)
+		watched->snapshot_due_ns = soon_ns;
 }
 
 static void read_vcpus(struct watched *watched)
@@ -242,22 +280,28 @@ static void read_vcpus(struct watched *watched)
 	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
 	size_t n = 0;
 	uint64_t time_ns = clock_ns(CLOCK_MONOTONIC);
-	vmop_error_destroy(
-		vmop_guest_current_tasks(watched->guest, current, watched->n_vcpus, &n));
+	vmop_error_destroy(vmop_guest_current_tasks(watched->guest, current, watched->n_vcpus, &n));
 	for (size_t i = 0; i < n; i++) {
 		if (current[i].vcpu >= watched->n_vcpus)
 			continue;
 		struct vmop_guest_vcpu_readings *to = &watched->vcpus[current[i].vcpu];
-		to->at[to->n++ % VMOP_GUEST_READINGS] = (struct vmop_guest_reading){
+		struct vmop_guest_reading *reading = &to->at[to->n++ % VMOP_GUEST_READINGS];
+		*reading = (struct vmop_guest_reading){
 			.time_ns = time_ns,
 			.pid = current[i].is_idle ? 0 : current[i].pid,
 			.is_kernel_thread = current[i].pgd_gpa == 0,
+			.pgd_gpa = current[i].pgd_gpa,
 		};
+		notice_stranger(watched, reading);
 	}
 }
 
-/* Does what is due for one guest; true: there is news to publish. */
-static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns)
+/*
+ * Does what is due for one guest; true: there is news to publish. taken_generation: the
+ * text that the sampling thread has.
+ */
+static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns,
+		 uint32_t taken_generation)
 {
 	bool is_news = false;
 	if (watched->needs_search) {
@@ -266,18 +310,23 @@ static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64
 		search(watched, now_ns);
 		if (watched->needs_search)
 			return true;
+		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true; /* and its processes at once: samples wait for them */
 	}
+	if (taken_generation == watched->text->generation &&
+	    taken_generation != watched->stripped_generation)
+		is_news |= drop_symbols(watched);
 	if (watched->text->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
 		if (!is_news && !still_runs(watched, now_ns))
 			return true;
 		snapshot(watched);
+		watched->listed_ns = now_ns;
 		watched->snapshot_due_ns = now_ns + watch->snapshot_ns;
 		is_news = true;
 	}
 	if (now_ns >= watched->modules_due_ns) {
 		refresh_modules(watched);
-		watched->modules_due_ns = now_ns + 5 * second_ns;
+		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true;
 	}
 	if (watched->text->kernel.has_processes && now_ns >= watched->reading_due_ns) {
@@ -305,6 +354,7 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->refs = 1;
 	view->text = vmop_guest_text_ref(watched->text);
 	view->tasks = vmop_guest_tasks_ref(watched->tasks);
+	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
 	view->state = state_of(watched);
 	view->error = watched->error ? strdup(watched->error) : NULL;
 	view->made_ns = clock_ns(CLOCK_MONOTONIC);
@@ -420,9 +470,10 @@ static void round_of_looks(struct vmop_guest_watch *watch)
 	for (struct watched *at = watch->guests; at && !watch->is_ending; at = at->next) {
 		if (at->is_removed || watch->credit_ns <= 0)
 			continue;
+		uint32_t taken = at->taken_generation;
 		pthread_mutex_unlock(&watch->lock);
 		uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		bool is_news = look(watch, at, clock_ns(CLOCK_MONOTONIC));
+		bool is_news = look(watch, at, clock_ns(CLOCK_MONOTONIC), taken);
 		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
 		pthread_mutex_lock(&watch->lock);
 		spend(watch, begun);
@@ -498,6 +549,7 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 		return &vmop_error_no_memory;
 	watch->cpu_permille = options->cpu_permille;
 	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * ms_ns;
+	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * ms_ns;
 	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * ms_ns;
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -576,14 +628,24 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, ui
 	return view;
 }
 
-bool vmop_guest_watch_want_symbols(struct vmop_guest_watch *watch, uint32_t domain,
-				   uint32_t image, const struct vmop_guest_vma *vma)
+void vmop_guest_watch_took_text(struct vmop_guest_watch *watch, uint32_t domain,
+				uint32_t generation)
+{
+	pthread_mutex_lock(&watch->lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->taken_generation = generation;
+	pthread_mutex_unlock(&watch->lock);
+}
+
+bool vmop_guest_watch_want_symbols(struct vmop_guest_watch *watch, uint32_t domain, uint32_t image,
+				   const struct vmop_guest_vma *vma)
 {
 	pthread_mutex_lock(&watch->lock);
 	bool has_room = watch->n_requests < FILE_QUEUE;
 	if (has_room)
-		watch->requests[watch->n_requests++] = (struct file_request){
-			.domain = domain, .image = image, .file = vma->file};
+		watch->requests[watch->n_requests++] =
+			(struct file_request){.domain = domain, .image = image, .file = vma->file};
 	pthread_mutex_unlock(&watch->lock);
 	return has_room;
 }

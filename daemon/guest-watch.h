@@ -22,8 +22,11 @@ struct vmop_guest_watch;
 struct vmop_guest_watch_options {
 	/* Of one CPU, in thousandths; 0: nothing is looked at. The default is 10. */
 	unsigned cpu_permille;
-	/* How often processes are listed and vCPUs read while the budget allows; 0: defaults. */
-	unsigned snapshot_ms, reading_ms;
+	/*
+	 * How often processes and modules are listed and vCPUs read while the budget
+	 * allows; 0: defaults.
+	 */
+	unsigned snapshot_ms, modules_ms, reading_ms;
 };
 
 #define VMOP_GUEST_WATCH_DEFAULT_PERMILLE 10
@@ -40,6 +43,13 @@ void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain);
 
 /* The newest view, with a reference for the caller; NULL: none so far. */
 struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, uint32_t domain);
+
+/*
+ * The caller has taken what it wants of the text of that generation: views that come
+ * later may have it without symbols, which is most of what a guest costs in memory.
+ */
+void vmop_guest_watch_took_text(struct vmop_guest_watch *watch, uint32_t domain,
+				uint32_t generation);
 
 /*
  * Asks for the symbols of a file that a guest has mapped, out of its page cache.

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "daemon/guest-place.h"
 #include "daemon/guest-task.h"
 #include "daemon/guest-watch.h"
 #include "daemon/task.h"
@@ -15,14 +16,8 @@
 #define HELD_FIRST 8192u
 #define HELD_MAX (128u * 1024)
 
-/* Readings of a vCPU further than this from a sample say nothing of it. */
-static const uint64_t reading_gap_ns = 250000000;
-
 /* How long a guest's first samples wait for its kernel and processes to be found. */
 static const uint64_t first_wait_ns = 15000000000;
-
-/* Candidates looked at for one address. */
-#define CANDIDATES 64
 
 struct held {
 	struct vmop_db_chunk_key key;
@@ -33,10 +28,11 @@ struct held {
 
 /* What the sampling thread knows of one guest. */
 struct vmop_guest_inside {
-	struct vmop_guest_view *view; /* NULL: none so far */
-	uint64_t entered_ns; /* CLOCK_MONOTONIC */
+	struct vmop_guest_view *view;		    /* NULL: none so far */
+	uint64_t entered_ns;			    /* CLOCK_MONOTONIC */
 	uint32_t text_generation, tasks_generation; /* taken up from views */
 	struct vmop_guest_tasks_table tasks;
+	struct vmop_guest_placer placer; /* by view */
 	/* The mapping of the last look-up and its image, valid for tasks_generation. */
 	const struct vmop_guest_vma *last_vma;
 	struct vmop_image *last_image;
@@ -121,8 +117,7 @@ static void enter(struct vmop_guests *guests, struct vmop_domain *domain)
 	struct vmop_guest_inside *inside = calloc(1, sizeof(*inside));
 	if (!inside)
 		return;
-	struct vmop_error *err =
-		vmop_guest_watch_add(guests->watch, domain->id, domain->vmm_pid);
+	struct vmop_error *err = vmop_guest_watch_add(guests->watch, domain->id, domain->vmm_pid);
 	if (err) {
 		vmop_error_destroy(err);
 		free(inside);
@@ -187,7 +182,8 @@ static struct vmop_image *new_text_image(struct vmop_guests *guests,
 		return image; /* there was no room */
 	image->build_id.len_bytes = from->build_id_len_bytes;
 	memcpy(image->build_id.bytes, from->build_id, from->build_id_len_bytes);
-	image->symbols = vmop_symbols_copy(from->symbols, from->n_symbols, 0);
+	if (from->symbols)
+		image->symbols = vmop_symbols_copy(from->symbols, from->n_symbols, 0);
 	image->n_symbols = image->symbols ? from->n_symbols : 0;
 	return image;
 }
@@ -217,8 +213,8 @@ static void take_text(struct vmop_guests *guests, struct vmop_domain *domain,
 		struct vmop_text_piece piece = {
 			.start = from->start,
 			.end = from->end,
-			.image = image ? vmop_image_ref(image) :
-						new_text_image(guests, domain, from)};
+			.image = image ? vmop_image_ref(image)
+				       : new_text_image(guests, domain, from)};
 		vmop_text_map_put(&map, guests->images, &piece);
 	}
 	vmop_text_map_deinit(&domain->text, guests->images);
@@ -239,15 +235,18 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 	bool has_own_image = domain->pattern && domain->pattern->image_path;
 	if (view->text && view->text->generation != inside->text_generation && !has_own_image)
 		take_text(guests, domain, view->text);
-	if (view->text)
+	if (view->text && view->text->generation != inside->text_generation) {
 		inside->text_generation = view->text->generation;
+		vmop_guest_watch_took_text(guests->watch, domain->id, inside->text_generation);
+	}
 	if (view->tasks && view->tasks->generation != inside->tasks_generation) {
-		vmop_guest_tasks_table_sweep(&inside->tasks, view->tasks->snapshot);
+		vmop_guest_tasks_table_sweep(&inside->tasks, view);
 		inside->tasks_generation = view->tasks->generation;
 	}
 	if (!domain->text.n)
 		domain->symbols_from = view->state;
 	inside->last_vma = NULL;
+	vmop_guest_placer_take(&inside->placer, view);
 	vmop_guest_view_unref(inside->view);
 	inside->view = view;
 }
@@ -257,9 +256,9 @@ static void take_symbols(struct vmop_guests *guests)
 {
 	struct vmop_guest_file_symbols found;
 	while (vmop_guest_watch_take_symbols(guests->watch, &found)) {
-		struct vmop_image *image = found.image < guests->images->max ?
-						   guests->images->slots[found.image] :
-						   NULL;
+		struct vmop_image *image = found.image < guests->images->max
+						   ? guests->images->slots[found.image]
+						   : NULL;
 		if (image && found.symtab && image->domain == found.domain && !image->symbols) {
 			size_t n;
 			const struct vmop_symbol *symbols = vmop_symtab_symbols(found.symtab, &n);
@@ -286,12 +285,13 @@ static void want_symbols(struct vmop_guests *guests, const struct vmop_domain *d
 {
 	if (image->is_wanted || !vma->file)
 		return;
-	image->is_wanted = vmop_guest_watch_want_symbols(guests->watch, domain->id, image->slot,
-							 vma);
+	image->is_wanted =
+		vmop_guest_watch_want_symbols(guests->watch, domain->id, image->slot, vma);
 	if (image->is_wanted)
 		vmop_image_ref(image); /* its slot stays its own until the answer comes */
 }
 
+/* process: whose mapping it is; NULL where it is several processes' and a file. */
 static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_domain *domain,
 				       const struct vmop_guest_process *process,
 				       const struct vmop_guest_vma *vma)
@@ -321,46 +321,37 @@ static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_d
 	return image;
 }
 
-/* Which of the candidates runs on the sample's vCPU then; n: none is known to. */
-static size_t running_candidate(const struct vmop_guest_process *const *candidates, size_t n,
-				const struct vmop_guest_reading *reading)
+/* For addresses that are several programs', none of which is known to have run. */
+static struct vmop_image *contested_image(struct vmop_guests *guests,
+					  const struct vmop_domain *domain)
 {
-	size_t i = 0;
-	while (reading && i < n && candidates[i]->pid != reading->pid)
-		i++;
-	return reading ? i : n;
+	char name[VMOP_GUEST_NAME_BYTES + 64];
+	snprintf(name, sizeof(name), "[guest %s user, several programs]", domain->name);
+	struct vmop_image *image =
+		vmop_images_named(guests->images, domain->id, VMOP_IMAGE_GUEST_USER, name, 0, 0);
+	image->is_sampled = true; /* as in image_of_vma */
+	vmop_image_unref(guests->images, image);
+	return image;
 }
 
 static void place_user(struct vmop_guests *guests, const struct held *held,
-		       const struct vmop_guest_reading *reading, bool is_certain,
 		       struct vmop_guest_placed *placed)
 {
 	struct vmop_domain *domain = held->domain;
-	const struct vmop_guest_view *view = domain->inside->view;
-	const struct vmop_guest_process *candidates[CANDIDATES];
-	const struct vmop_guest_vma *vmas[CANDIDATES];
-	size_t n = view && view->tasks ?
-			   vmop_guest_snapshot_by_address(view->tasks->snapshot, held->ip,
-							  candidates, vmas, CANDIDATES) :
-			   0;
-	if (!n)
+	struct vmop_guest_inside *inside = domain->inside;
+	struct vmop_guest_verdict verdict =
+		vmop_guest_place_user(&inside->placer, held->vcpu, held->time_ns, held->ip);
+	placed->key.certainty = (uint8_t)verdict.certainty;
+	if (verdict.is_contested)
+		placed->image = contested_image(guests, domain);
+	if (!verdict.vma)
 		return;
-	size_t looked_at = n < CANDIDATES ? n : CANDIDATES;
-	size_t running = running_candidate(candidates, looked_at, reading);
-	bool runs = running < looked_at;
-	size_t chosen = runs ? running : 0;
-	if (n == 1)
-		placed->key.certainty = runs && is_certain ? VMOP_CERTAIN_EXACT :
-								   VMOP_CERTAIN_LIKELY;
-	else
-		placed->key.certainty = runs ? VMOP_CERTAIN_LIKELY : VMOP_CERTAIN_AMBIGUOUS;
-	const struct vmop_guest_vma *vma = vmas[chosen];
-	placed->image = image_of_vma(guests, domain, candidates[chosen], vma);
-	placed->offset = held->ip;
+	placed->image = image_of_vma(guests, domain, verdict.process, verdict.vma);
 	if (placed->image->kind != VMOP_IMAGE_ANON)
-		placed->offset += vma->file_offset_bytes - vma->start;
-	placed->key.task = vmop_guest_tasks_table_id(&domain->inside->tasks, candidates[chosen],
-						     placed->image);
+		placed->offset += verdict.vma->file_offset_bytes - verdict.vma->start;
+	if (verdict.process)
+		placed->key.task =
+			vmop_guest_tasks_table_id(&inside->tasks, verdict.process, placed->image);
 }
 
 /* By the kernel's text, which may be known from an image given by hand when nothing else is. */
@@ -373,17 +364,17 @@ static void place_kernel_text(const struct held *held, struct vmop_guest_placed 
 	placed->offset = held->ip - image->base;
 }
 
-static void place_kernel_task(const struct held *held, const struct vmop_guest_reading *reading,
-			      bool is_certain, struct vmop_guest_placed *placed)
+static void place_kernel_task(const struct held *held, struct vmop_guest_placed *placed)
 {
-	struct vmop_domain *domain = held->domain;
-	const struct vmop_guest_view *view = domain->inside->view;
-	if (!reading || !view->tasks)
-		return;
-	placed->key.task = vmop_guest_tasks_table_pid(&domain->inside->tasks,
-						      view->tasks->snapshot, reading->pid);
+	struct vmop_guest_inside *inside = held->domain->inside;
+	struct vmop_guest_verdict verdict =
+		vmop_guest_place_kernel(&inside->placer, held->vcpu, held->time_ns);
+	if (verdict.is_idle)
+		placed->key.task = vmop_guest_tasks_table_idle(&inside->tasks);
+	else if (verdict.process)
+		placed->key.task = vmop_guest_tasks_table_id(&inside->tasks, verdict.process, NULL);
 	if (placed->key.task)
-		placed->key.certainty = is_certain ? VMOP_CERTAIN_LIKELY : VMOP_CERTAIN_AMBIGUOUS;
+		placed->key.certainty = (uint8_t)verdict.certainty;
 }
 
 static void place(struct vmop_guests *guests, const struct held *held,
@@ -398,20 +389,12 @@ static void place(struct vmop_guests *guests, const struct held *held,
 	memcpy(&placed->key, &held->key, sizeof(held->key));
 	if (is_kernel)
 		place_kernel_text(held, placed);
-	const struct vmop_guest_view *view =
-		held->domain->inside ? held->domain->inside->view : NULL;
-	if (!view)
+	if (!held->domain->inside)
 		return;
-	struct vmop_guest_reading found;
-	bool is_certain = false;
-	bool has_reading = held->vcpu >= 0 &&
-			   vmop_guest_view_current(view, (uint32_t)held->vcpu, held->time_ns,
-						   reading_gap_ns, &found, &is_certain);
-	const struct vmop_guest_reading *reading = has_reading ? &found : NULL;
 	if (is_kernel)
-		place_kernel_task(held, reading, is_certain, placed);
+		place_kernel_task(held, placed);
 	else
-		place_user(guests, held, reading, is_certain, placed);
+		place_user(guests, held, placed);
 }
 
 /* Samples of a guest that is still being searched wait a little. */
@@ -419,8 +402,7 @@ static bool is_early(const struct vmop_guests *guests, const struct vmop_domain 
 		     uint64_t now_ns)
 {
 	const struct vmop_guest_inside *inside = domain->inside;
-	if (!inside || !domain->is_running || guests->is_ending ||
-	    vmop_guests_want_flush(guests) ||
+	if (!inside || !domain->is_running || guests->is_ending || vmop_guests_want_flush(guests) ||
 	    now_ns - inside->entered_ns > first_wait_ns)
 		return false;
 	const struct vmop_guest_view *view = inside->view;

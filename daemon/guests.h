@@ -6,29 +6,11 @@
  *
  * perf tells a guest sample's address and vCPU, and nothing of the guest's task.
  * So samples are held until their interval is stored, when the watcher has read
- * what the vCPUs ran before and after them, and are then placed by these rules:
- *
- * | user sample                                          | it is              |
- * |------------------------------------------------------|--------------------|
- * | one process maps the address, and its vCPU ran that  |                    |
- * | process just before and just after                   | EXACT              |
- * | one process maps the address                         | LIKELY             |
- * | several do, and the vCPU ran one of them then        | LIKELY             |
- * | several do, and it isn't known which of them ran      | AMBIGUOUS (first)  |
- * | none does: "[guest NAME user]", without a task       | EXACT              |
- *
- * | kernel sample (its image is always exact)            |                    |
- * |------------------------------------------------------|--------------------|
- * | the vCPU ran the same task just before and after     | LIKELY             |
- * | it ran different ones                                | AMBIGUOUS (nearer) |
- * | not known: no task                                   | EXACT              |
+ * what the vCPUs ran before and after them, and are then placed by the rules of
+ * guest-place.h.
  *
  * A guest that was just met is searched first: its samples wait for that, some
  * seconds at the most, and are then stored in a later interval than they were taken in.
- *
- * EXACT is what two independent readings agree on.  A program that began and ended
- * between two readings can still pass for another at the same address; only
- * registers taken with the sample exclude that.
  */
 #ifndef VMOP_DAEMON_GUESTS_H
 #define VMOP_DAEMON_GUESTS_H

@@ -5,6 +5,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/attribute.c daemon/attribute.h \
 	daemon/domain.c daemon/domain.h \
 	daemon/examine.c daemon/examine.h \
+	daemon/guest-place.c daemon/guest-place.h \
 	daemon/guest-task.c daemon/guest-task.h \
 	daemon/guest-view.c daemon/guest-view.h \
 	daemon/guest-watch.c daemon/guest-watch.h \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
-	tests/unit/daemon-host tests/unit/daemon-guest-view
+	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
+	tests/unit/daemon-guest-watch
 if HAVE_CMOCKA
 check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
@@ -20,3 +21,8 @@ tests_unit_daemon_host_LDADD = $(daemon_test_ldadd)
 tests_fixtures_kvm_guest_LDADD = -lpthread
 tests_unit_daemon_guest_view_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_view_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_place_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_place_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon-guest-watch.c $(libguest_synthetic)
+tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
