@@ -7,11 +7,11 @@ RIGS += arm64:pmu arm64:nopmu
 RIGS += xen:xen-boot
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:paging introspect:large introspect:probes \
-	introspect:live introspect:resets
+	introspect:live introspect:resets introspect:kexec
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
-	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/build-l1 tests/rigs/l1/init \
+	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S \

@@ -11,6 +11,8 @@
  *	-q SOCKET	its QMP socket, to be asked where RAM lies
  *	-x		hide the CPUs' trampoline, twice: VMCOREINFO too, so that the
  *			kernel must be found in the next way (saved RAM without a hole)
+ *	-k COMMAND	then runs COMMAND, which has the guest execute another kernel and
+ *			tell the truth of that one, and compares again
  *	-n SNAPSHOTS	how many snapshots to take besides, one right after the other
  *	-f PATH=FILE	the guest's executable PATH must hold what FILE holds
  */
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libguest/guest-internal.h"
@@ -463,6 +466,40 @@ static struct vmop_error *open_hidden(const char *path, int hidden, struct vmop_
 	return err ? err : vmop_guest_open_memory(memory, ret);
 }
 
+/*
+ * Runs a command that has the guest execute another kernel, waits until the one that was
+ * found is seen to be gone, or to stand still, and finds the other.
+ */
+static void find_next(struct vmop_guest *guest, const char *command)
+{
+	uint64_t before = vmop_guest_kernel_info(guest)->text_gpa;
+	enum vmop_guest_kernel_state state = VMOP_GUEST_KERNEL_CURRENT;
+	if (system(command) != 0) {
+		fprintf(stderr, "%s: failed\n", command);
+		exit(2);
+	}
+	for (int i = 0; i < 200 && state == VMOP_GUEST_KERNEL_CURRENT; i++) {
+		state = vmop_guest_kernel_state(guest);
+		nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+	}
+	printf("the kernel at gpa %" PRIx64 " %s\n", before,
+	       state == VMOP_GUEST_KERNEL_CURRENT     ? "still passes for running"
+	       : state == VMOP_GUEST_KERNEL_UNCERTAIN ? "stands still"
+						      : "is gone");
+	differences += state == VMOP_GUEST_KERNEL_CURRENT;
+	struct vmop_error *err = vmop_guest_find_kernel(guest);
+	if (err)
+		die(err);
+}
+
+static void compare_all(struct vmop_guest *guest)
+{
+	compare_kernel(guest);
+	compare_symbols(guest);
+	compare_modules(guest);
+	compare_processes(guest);
+}
+
 int main(int argc, char **argv)
 {
 	char path[1024];
@@ -471,11 +508,14 @@ int main(int argc, char **argv)
 	struct vmop_guest *guest;
 	int option, pid = 0, snapshots = 0, hidden = 0;
 	size_t file_count = 0;
-	while ((option = getopt(argc, argv, "p:q:xn:f:")) != -1) {
+	const char *next = NULL;
+	while ((option = getopt(argc, argv, "p:q:xn:f:k:")) != -1) {
 		if (option == 'p')
 			pid = atoi(optarg);
 		else if (option == 'q')
 			options.qmp_socket = optarg;
+		else if (option == 'k')
+			next = optarg;
 		else if (option == 'x')
 			hidden++;
 		else if (option == 'n')
@@ -505,10 +545,11 @@ int main(int argc, char **argv)
 		printf("  found by %s\n", vmop_guest_kernel_info(guest)->found_by);
 		differences++;
 	}
-	compare_kernel(guest);
-	compare_symbols(guest);
-	compare_modules(guest);
-	compare_processes(guest);
+	compare_all(guest);
+	if (next) {
+		find_next(guest, next);
+		compare_all(guest);
+	}
 	if (!pid)
 		compare_current(guest);
 	for (size_t i = 0; i < file_count; i++)
