@@ -2,14 +2,18 @@
 #include "daemon/guest-watch.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/procfs.h"
+#include "daemon/vmm.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
@@ -33,6 +37,12 @@ static const uint64_t last_retry_ns = 60000000000;
 static const uint64_t first_uncertain_ns = 10000000000;
 static const uint64_t last_uncertain_ns = 600000000000;
 
+/* Failed searches before it is said, once, that a guest can't be seen into: it may be booting. */
+#define FAILURES_TOLD 4
+
+/* Searches that must have failed before a VMM is asked itself where its guest's RAM lies. */
+#define QMP_AFTER_FAILURES 2
+
 /* Processes are not listed more often than this, whoever comes and goes. */
 static const uint64_t list_gap_ns = 250000000;
 
@@ -50,6 +60,7 @@ struct watched {
 	struct watched *next;
 	uint32_t domain;
 	uint32_t vmm_pid;
+	const char *profiles; /* the watch's */
 	bool is_removed;
 
 	/* Of the watcher's thread alone. */
@@ -66,6 +77,8 @@ struct watched {
 	uint64_t listed_ns;	     /* when processes were last listed */
 	uint64_t uncertain_since_ns; /* 0: the kernel is seen to run */
 	uint64_t uncertain_limit_ns;
+	unsigned n_failures; /* searches in a row */
+	bool is_qmp_refused; /* the VMM offers no socket, or did not answer there */
 	char *error;
 	bool is_readable;	     /* its memory could be opened at the last attempt */
 	struct vmop_guest_cost cost; /* of guests opened and closed before this one */
@@ -87,6 +100,7 @@ struct vmop_guest_watch {
 	unsigned n_results;
 
 	unsigned cpu_permille;
+	char *profiles;
 	uint64_t snapshot_ns, modules_ns, reading_ns;
 	int64_t credit_ns;    /* CPU time left to spend; under the lock */
 	uint64_t credited_ns; /* when credit was last added */
@@ -133,14 +147,69 @@ static void forget_kernel(struct watched *watched)
 	watched->uncertain_since_ns = 0;
 }
 
-static struct vmop_error *open_guest(struct watched *watched)
+static void close_guest(struct watched *watched)
+{
+	watched->cost = cost_of(watched);
+	vmop_guest_close(watched->guest);
+	watched->guest = NULL;
+}
+
+static struct vmop_error *open_guest(struct watched *watched, const char *qmp_socket)
 {
 	if (watched->guest)
 		return NULL;
+	struct vmop_guest_options options = {.qmp_socket = qmp_socket,
+					     .profile = watched->profiles};
 	struct vmop_error *err =
-		vmop_guest_open_pid((pid_t)watched->vmm_pid, NULL, &watched->guest);
+		vmop_guest_open_pid((pid_t)watched->vmm_pid, &options, &watched->guest);
 	watched->is_readable = !err;
 	return err;
+}
+
+/* The socket on which the VMM says that it listens for QMP clients, as we can reach it. */
+static bool qmp_socket_of(uint32_t vmm_pid, char *ret, size_t size)
+{
+	char cmdline[16384], path[PATH_MAX];
+	ssize_t len = vmop_procfs_read("", cmdline, sizeof(cmdline), "/proc/%u/cmdline", vmm_pid);
+	if (len <= 0 || !vmop_vmm_qmp_socket(cmdline, (size_t)len, path, sizeof(path)))
+		return false;
+	int needed = snprintf(ret, size, "/proc/%u/%s%s", vmm_pid, path[0] == '/' ? "root" : "cwd/",
+			      path);
+	return needed > 0 && (size_t)needed < size;
+}
+
+/*
+ * Opens the guest with RAM where its VMM says that it lies.  A QMP socket serves one
+ * client at a time: we ask only where nothing else helps, for milliseconds, and not
+ * again after a refusal, which can mean that a manager of the VMM is connected.
+ */
+static bool open_guest_by_qmp(struct watched *watched)
+{
+	char path[128];
+	if (watched->n_failures < QMP_AFTER_FAILURES || watched->is_qmp_refused)
+		return false;
+	watched->is_qmp_refused = !qmp_socket_of(watched->vmm_pid, path, sizeof(path));
+	if (watched->is_qmp_refused)
+		return false;
+	close_guest(watched);
+	struct vmop_error *err = open_guest(watched, path);
+	if (err)
+		vmop_log_info("guest of process %u: QMP does not tell where its memory is: %s",
+			      watched->vmm_pid, err->message);
+	watched->is_qmp_refused = err;
+	vmop_error_destroy(err);
+	return !err;
+}
+
+static struct vmop_error *find_kernel(struct watched *watched)
+{
+	struct vmop_error *err = open_guest(watched, NULL);
+	if (!err)
+		err = vmop_guest_find_kernel(watched->guest);
+	if (!err || !open_guest_by_qmp(watched))
+		return err;
+	vmop_error_destroy(err);
+	return vmop_guest_find_kernel(watched->guest);
 }
 
 static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
@@ -152,9 +221,7 @@ static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
 
 static struct vmop_error *take_kernel(struct watched *watched)
 {
-	struct vmop_error *err = open_guest(watched);
-	if (!err)
-		err = vmop_guest_find_kernel(watched->guest);
+	struct vmop_error *err = find_kernel(watched);
 	if (err)
 		return err;
 	const struct vmop_guest_kernel_info *found = vmop_guest_kernel_info(watched->guest);
@@ -182,16 +249,18 @@ static void search(struct watched *watched, uint64_t now_ns)
 		watched->needs_search = false;
 		watched->uncertain_since_ns = 0;
 		watched->retry_ns = first_retry_ns;
+		watched->n_failures = 0;
 		watched->snapshot_due_ns = watched->reading_due_ns = now_ns;
 		remember_error(watched, NULL);
 		return;
 	}
+	if (watched->n_failures++ == FAILURES_TOLD)
+		vmop_log_info("guest of process %u: %s; its samples stay addresses",
+			      watched->vmm_pid, err->message);
 	remember_error(watched, err);
 	forget_kernel(watched);
 	/* The VMM may have mapped RAM anew by the next attempt: open it again. */
-	watched->cost = cost_of(watched);
-	vmop_guest_close(watched->guest);
-	watched->guest = NULL;
+	close_guest(watched);
 	watched->search_due_ns = now_ns + watched->retry_ns;
 	watched->retry_ns =
 		2 * watched->retry_ns < last_retry_ns ? 2 * watched->retry_ns : last_retry_ns;
@@ -342,7 +411,7 @@ static const char *state_of(const struct watched *watched)
 	if (!watched->text)
 		return watched->is_readable ? "no kernel found" : "its memory can't be read";
 	if (!watched->text->kernel.has_processes)
-		return "kernel symbols, no processes (no BTF)";
+		return "kernel symbols, no processes (no BTF, no profile)";
 	return watched->tasks ? "kernel symbols and processes" : "kernel symbols";
 }
 
@@ -541,12 +610,24 @@ static struct vmop_error *start_thread(struct vmop_guest_watch *watch)
 	return NULL;
 }
 
+static void watch_free(struct vmop_guest_watch *watch)
+{
+	pthread_mutex_destroy(&watch->lock);
+	pthread_cond_destroy(&watch->wake);
+	free(watch->profiles);
+	free(watch);
+}
+
 struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options *options,
 					   struct vmop_guest_watch **ret)
 {
 	struct vmop_guest_watch *watch = calloc(1, sizeof(*watch));
 	if (!watch)
 		return &vmop_error_no_memory;
+	if (options->profiles && !(watch->profiles = strdup(options->profiles))) {
+		free(watch);
+		return &vmop_error_no_memory;
+	}
 	watch->cpu_permille = options->cpu_permille;
 	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * ms_ns;
 	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * ms_ns;
@@ -559,9 +640,7 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 	pthread_mutex_init(&watch->lock, NULL);
 	struct vmop_error *err = start_thread(watch);
 	if (err) {
-		pthread_mutex_destroy(&watch->lock);
-		pthread_cond_destroy(&watch->wake);
-		free(watch);
+		watch_free(watch);
 		return err;
 	}
 	*ret = watch;
@@ -583,9 +662,7 @@ void vmop_guest_watch_destroy(struct vmop_guest_watch *watch)
 	}
 	for (unsigned i = 0; i < watch->n_results; i++)
 		vmop_symtab_destroy(watch->results[i].symtab);
-	pthread_mutex_destroy(&watch->lock);
-	pthread_cond_destroy(&watch->wake);
-	free(watch);
+	watch_free(watch);
 }
 
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
@@ -596,6 +673,7 @@ struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t
 		return &vmop_error_no_memory;
 	watched->domain = domain;
 	watched->vmm_pid = vmm_pid;
+	watched->profiles = watch->profiles;
 	watched->needs_search = true;
 	watched->retry_ns = first_retry_ns;
 	watched->uncertain_limit_ns = first_uncertain_ns;

@@ -27,6 +27,8 @@ struct vmop_guest_watch_options {
 	 * allows; 0: defaults.
 	 */
 	unsigned snapshot_ms, modules_ms, reading_ms;
+	/* Directory of profiles of kernels without BTF (vmop-guest-profile(1)); NULL: none. */
+	const char *profiles;
 };
 
 #define VMOP_GUEST_WATCH_DEFAULT_PERMILLE 10

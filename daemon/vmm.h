@@ -35,4 +35,12 @@ bool vmop_vmm_vcpu_of_comm(const char *comm, uint32_t *ret);
 void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes, char name[VMOP_GUEST_NAME_BYTES],
 			    char uuid[VMOP_UUID_BYTES]);
 
+/*
+ * The path of a unix socket on which a QEMU of that command line listens for QMP clients
+ * (-qmp unix:PATH,server..., or -mon CHARDEV,mode=control with -chardev
+ * socket,id=CHARDEV,path=PATH,server...), as that process sees it.  False: none; a
+ * manager that hands its QEMU an open descriptor offers none.
+ */
+bool vmop_vmm_qmp_socket(const char *cmdline, size_t len_bytes, char *ret, size_t size);
+
 #endif

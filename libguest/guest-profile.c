@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: vmop-guest-profile VMLINUX RELEASE
- *
- * Prints a profile (layout.h) of a kernel without BTF: the struct offsets that
- * libguest needs, from the DWARF of its vmlinux with debug information.
+ * vmop-guest-profile(1): prints a profile (layout.h) of a kernel without BTF: the struct offsets
+ * that libguest needs, from the DWARF of its vmlinux with debug information.
  */
+#include "config.h"
+
+#include <argp.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -17,6 +18,7 @@
 
 #include "libguest/layout.h"
 #include "libutil/cleanup.h"
+#include "libutil/error.h"
 
 #define MAX_DEPTH 8
 
@@ -150,32 +152,75 @@ static void read_units(Dwarf *dwarf)
 	}
 }
 
-int main(int argc, char **argv)
+const char *argp_program_version = "vmop-guest-profile " PACKAGE_VERSION;
+
+struct arguments {
+	const char *vmlinux, *release;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (state->arg_num > 1)
+			return ARGP_ERR_UNKNOWN;
+		*(state->arg_num ? &arguments->release : &arguments->vmlinux) = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (state->arg_num < 2)
+			argp_error(state, "a vmlinux and its release are wanted");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.parser = parse,
+	.args_doc = "VMLINUX RELEASE",
+	.doc = "Prints where a Linux kernel keeps what vmopd wants of a guest, from the debug "
+	       "information of its VMLINUX: for guests whose kernel has no BTF.\v"
+	       "Put what it prints into " VMOP_SYSCONFDIR "/guest-profiles/RELEASE. "
+	       "Exit status: 0 done, 2 usage, 3 can't.",
+};
+
+static int complain(const char *path, const char *why)
+{
+	fprintf(stderr, "vmop-guest-profile: %s: %s\n", path, why);
+	return VMOP_EXIT_CANT;
+}
+
+static void print_profile(const char *release)
 {
 	char name[96];
-	if (argc != 3) {
-		fprintf(stderr, "usage: vmop-guest-profile VMLINUX RELEASE\n");
-		return 2;
-	}
-	_cleanup_close_ int fd = open(argv[1], O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		fprintf(stderr, "vmop-guest-profile: %s: %s\n", argv[1], strerror(errno));
-		return 3;
-	}
+	printf("[kernel]\nrelease = %s\n\n[offsets]\n", release);
+	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
+		if (found[i] >= 0)
+			printf("%s = %lld\n", vmop_layout_name(i, name, sizeof(name)),
+			       (long long)found[i]);
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	argp_err_exit_status = VMOP_EXIT_USAGE;
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	_cleanup_close_ int fd = open(arguments.vmlinux, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return complain(arguments.vmlinux, strerror(errno));
 	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
 	if (!dwarf) {
-		fprintf(stderr, "vmop-guest-profile: %s: no debug information (%s)\n", argv[1],
-			dwarf_errmsg(-1));
-		return 3;
+		char why[160];
+		snprintf(why, sizeof(why), "no debug information (%s)", dwarf_errmsg(-1));
+		return complain(arguments.vmlinux, why);
 	}
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
 		found[i] = -1;
 	read_units(dwarf);
 	dwarf_end(dwarf);
-	printf("[kernel]\nrelease = %s\n\n[offsets]\n", argv[2]);
-	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
-		if (found[i] >= 0)
-			printf("%s = %lld\n", vmop_layout_name(i, name, sizeof(name)),
-			       (long long)found[i]);
-	return ferror(stdout) || fflush(stdout) ? 3 : 0;
+	print_profile(arguments.release);
+	if (ferror(stdout) || fflush(stdout))
+		return complain("output", strerror(errno));
+	return VMOP_EXIT_DONE;
 }

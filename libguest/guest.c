@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libguest/guest.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "libguest/btf.h"
 #include "libguest/files.h"
@@ -187,21 +191,40 @@ static bool layout_from_btf(struct vmop_guest *guest)
 	return vmop_layout_has_processes(&guest->layout);
 }
 
-/* A profile that is of no use is said, and costs the processes alone. */
+/*
+ * From the profile given for this kernel; one in a directory need not be there, but one
+ * that is of no use is said, and costs the processes alone.
+ */
+static bool layout_from_profile(struct vmop_guest *guest)
+{
+	const char *release = guest->kernel->info.release;
+	char path[PATH_MAX];
+	struct stat st;
+	if (!guest->profile)
+		return false;
+	snprintf(path, sizeof(path), "%s", guest->profile);
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+		/* The guest's own word: it must not lead out of the directory. */
+		if (strchr(release, '/') || release[0] == '.')
+			return false;
+		snprintf(path, sizeof(path), "%s/%s", guest->profile, release);
+		if (access(path, F_OK) < 0)
+			return false;
+	}
+	struct vmop_error *err = vmop_layout_from_profile(path, release, &guest->layout);
+	if (err)
+		vmop_log_and_destroy(VMOP_LOG_WARNING, err);
+	return !err;
+}
+
 static void read_layout(struct vmop_guest *guest)
 {
 	struct vmop_guest_kernel_info *info = &guest->kernel->info;
 	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: nothing known */
-	if (layout_from_btf(guest)) {
+	if (layout_from_btf(guest))
 		info->offsets_from = "BTF";
-	} else if (guest->profile) {
-		struct vmop_error *err =
-			vmop_layout_from_profile(guest->profile, info->release, &guest->layout);
-		if (err)
-			vmop_log_and_destroy(VMOP_LOG_WARNING, err);
-		else
-			info->offsets_from = "profile";
-	}
+	else if (layout_from_profile(guest))
+		info->offsets_from = "profile";
 	info->has_processes = vmop_layout_has_processes(&guest->layout);
 }
 

@@ -44,8 +44,9 @@ struct vmop_guest_options {
 	 */
 	const char *qmp_socket;
 	/*
-	 * Struct offsets for kernels without BTF, an INI file made by
-	 * vmop-guest-profile (see layout.h); NULL: none.
+	 * Struct offsets for kernels without BTF: an INI file made by
+	 * vmop-guest-profile (see layout.h), or a directory of them, each named as
+	 * its kernel's release; NULL: none.
 	 */
 	const char *profile;
 	/* Bytes that one call may read from the guest; 0: the default, 1 TiB of

@@ -421,7 +421,7 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 				  struct vmop_guest_map *map)
 {
 	_cleanup_(qmp_cleanup) struct vmop_guest_qmp *qmp = NULL;
-	struct vmop_error *err = vmop_guest_qmp_open(socket_path, &qmp);
+	struct vmop_error *err = vmop_guest_qmp_open(pid, socket_path, &qmp);
 	if (err)
 		return err;
 	uint64_t high_hva;

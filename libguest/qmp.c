@@ -104,7 +104,21 @@ static void qmp_cleanup(struct vmop_guest_qmp **qmp)
 	vmop_guest_qmp_close(*qmp);
 }
 
-struct vmop_error *vmop_guest_qmp_open(const char *socket_path, struct vmop_guest_qmp **ret)
+/* The path comes from a command line: whoever else listens there must hear nothing of ours. */
+static struct vmop_error *check_peer(const struct vmop_guest_qmp *qmp, pid_t vmm_pid)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	if (getsockopt(qmp->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
+		return vmop_error_os(errno, "%s", qmp->path);
+	if (peer.pid != vmm_pid)
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: process %d listens there, not %d",
+				      qmp->path, (int)peer.pid, (int)vmm_pid);
+	return NULL;
+}
+
+struct vmop_error *vmop_guest_qmp_open(pid_t vmm_pid, const char *socket_path,
+				       struct vmop_guest_qmp **ret)
 {
 	_cleanup_(qmp_cleanup) struct vmop_guest_qmp *qmp = calloc(1, sizeof(*qmp));
 	if (!qmp)
@@ -118,9 +132,12 @@ struct vmop_error *vmop_guest_qmp_open(const char *socket_path, struct vmop_gues
 	qmp->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (qmp->fd < 0 || connect(qmp->fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return vmop_error_os(errno, "%s", socket_path);
+	struct vmop_error *err = check_peer(qmp, vmm_pid);
+	if (err)
+		return err;
 	qmp->deadline_ms = now_ms() + WAIT_MS;
 	json_t *answer;
-	struct vmop_error *err = command(qmp, "{\"execute\":\"qmp_capabilities\"}\n", &answer);
+	err = command(qmp, "{\"execute\":\"qmp_capabilities\"}\n", &answer);
 	if (err)
 		return err;
 	json_decref(answer);

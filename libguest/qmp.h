@@ -8,12 +8,17 @@
 #define VMOP_LIBGUEST_QMP_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct vmop_error;
 struct vmop_guest_qmp;
 
-/* Connects and greets; all waits of the object together are at most two seconds. */
-struct vmop_error *vmop_guest_qmp_open(const char *socket_path, struct vmop_guest_qmp **ret);
+/*
+ * Connects and greets, if it is vmm_pid that listens there; all waits of the object
+ * together are at most two seconds.
+ */
+struct vmop_error *vmop_guest_qmp_open(pid_t vmm_pid, const char *socket_path,
+				       struct vmop_guest_qmp **ret);
 void vmop_guest_qmp_close(struct vmop_guest_qmp *qmp);
 
 /* The VMM's address of gpa; VMOP_GUEST_NO_ADDRESS when no RAM is there. */

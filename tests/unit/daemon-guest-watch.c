@@ -8,9 +8,12 @@
 #include <cmocka.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,16 +22,24 @@
 #define DOMAIN 3
 #define PATIENCE_MS 60000 /* for what takes some milliseconds on an idle machine */
 
+#define PIECE_BYTES (SYNTHETIC_RAM_BYTES / 4)
+
 static struct synthetic made;
 static uint8_t *made_ram; /* as synthetic_make got it */
 static pid_t vmm;
 static struct vmop_guest_watch *watch;
 
-/* flags: whether what we write into the guest's RAM is seen by its VMM. */
-static void begin_with(int flags)
+static void begin_watch(void)
 {
 	static const struct vmop_guest_watch_options options = {
 		.cpu_permille = 1000, .snapshot_ms = 20, .modules_ms = 20, .reading_ms = 5};
+	assert_null(vmop_guest_watch_create(&options, &watch));
+	assert_null(vmop_guest_watch_add(watch, DOMAIN, (uint32_t)vmm));
+}
+
+/* flags: whether what we write into the guest's RAM is seen by its VMM. */
+static void begin_with(int flags)
+{
 	synthetic_make(&made, &(struct synthetic_options){0});
 	made_ram = made.ram;
 	made.ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS,
@@ -42,8 +53,7 @@ static void begin_with(int flags)
 		for (;;)
 			pause();
 	}
-	assert_null(vmop_guest_watch_create(&options, &watch));
-	assert_null(vmop_guest_watch_add(watch, DOMAIN, (uint32_t)vmm));
+	begin_watch();
 }
 
 static int begin_shared(void **state)
@@ -79,6 +89,101 @@ static int end(void **state)
 	synthetic_free(&made);
 	return 0;
 }
+
+/* ---- a VMM with RAM in an order of its own, and QMP --------------------------- */
+
+/*
+ * RAM in four pieces that lie in no order that could be guessed, before and behind
+ * something larger that is no RAM.
+ */
+static void scatter_ram(uint8_t *pieces[4])
+{
+	static const unsigned places[4] = {2, 0, 5, 3}; /* in pieces; a hole behind each */
+	uint8_t *space = mmap(NULL, 32 * PIECE_BYTES, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	synthetic_make(&made, &(struct synthetic_options){0});
+	for (unsigned i = 0; i < 4; i++) {
+		pieces[i] = space + 2 * places[i] * PIECE_BYTES;
+		mprotect(pieces[i], PIECE_BYTES, PROT_READ | PROT_WRITE);
+		memcpy(pieces[i], made.ram + i * PIECE_BYTES, PIECE_BYTES);
+	}
+	mprotect(space + 20 * PIECE_BYTES, 6 * PIECE_BYTES, PROT_READ | PROT_WRITE);
+	synthetic_free(&made);
+}
+
+/* Answers one line of a client as QEMU would. */
+static void answer(int fd, const char *line, uint8_t *const pieces[4])
+{
+	unsigned long long gpa;
+	const char *asks = strstr(line, "gpa2hva 0x");
+	char text[128] = "{\"return\": {}}\r\n";
+	if (asks && sscanf(asks, "gpa2hva %llx", &gpa) == 1 && gpa < SYNTHETIC_RAM_BYTES)
+		snprintf(text, sizeof(text),
+			 "{\"return\": \"Host virtual address for 0x%llx (pc.ram) is "
+			 "%p\\r\\n\"}\r\n",
+			 gpa, (void *)(pieces[gpa / PIECE_BYTES] + gpa % PIECE_BYTES));
+	else if (asks)
+		strcpy(text, "{\"return\": \"No memory is mapped at address\\r\\n\"}\r\n");
+	if (write(fd, text, strlen(text)) < 0)
+		_exit(1);
+}
+
+/* What this program does as the VMM; argument: "unix:PATH,server=on". */
+static int be_vmm(const char *argument)
+{
+	static const char greeting[] = "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n";
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	uint8_t *pieces[4];
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	scatter_ram(pieces);
+	sscanf(argument, "unix:%99[^,]", address.sun_path);
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd;
+	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(listener, 1) < 0)
+		return 1;
+	while ((fd = accept(listener, NULL, NULL)) >= 0) {
+		FILE *client = fdopen(fd, "r");
+		char line[512];
+		if (write(fd, greeting, strlen(greeting)) < 0)
+			return 1;
+		while (client && fgets(line, sizeof(line), client))
+			answer(fd, line, pieces);
+		fclose(client);
+	}
+	return 1;
+}
+
+static char qmp_path[64];
+
+static int begin_qmp(void **state)
+{
+	char argument[96];
+	(void)state;
+	snprintf(qmp_path, sizeof(qmp_path), "/tmp/vmop-test-qmp.%d", (int)getpid());
+	snprintf(argument, sizeof(argument), "unix:%s,server=on,wait=off", qmp_path);
+	vmm = fork();
+	assert_true(vmm >= 0);
+	if (!vmm) {
+		execl("/proc/self/exe", "qemu", "-qmp", argument, NULL);
+		_exit(1);
+	}
+	for (int waited_ms = 0; access(qmp_path, F_OK) < 0 && waited_ms < PATIENCE_MS;
+	     waited_ms += 5)
+		poll(NULL, 0, 5);
+	begin_watch();
+	return 0;
+}
+
+static int end_qmp(void **state)
+{
+	(void)state;
+	vmop_guest_watch_destroy(watch);
+	end_vmm();
+	unlink(qmp_path);
+	return 0;
+}
+
+/* ---- what is seen ---------------------------------------------------------------- */
 
 /* The first view that has what is asked for, the caller's. */
 static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view *view))
@@ -197,12 +302,25 @@ static void a_vmm_that_ends_leaves_nothing(void **state)
 	assert_null(vmop_guest_watch_view(watch, DOMAIN));
 }
 
-int main(void)
+/* Where RAM can't be guessed, the VMM is asked. */
+static void qmp_tells_where_ram_lies(void **state)
 {
+	(void)state;
+	struct vmop_guest_view *view = wait_for(has_all);
+	assert_string_equal(view->state, "kernel symbols and processes");
+	assert_int_equal(vmop_guest_snapshot_count(view->tasks->snapshot), SYNTHETIC_PROCESSES);
+	vmop_guest_view_unref(view);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "-qmp"))
+		return be_vmm(argv[2]);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_guest_is_seen_into, begin_private, end),
 		cmocka_unit_test_setup_teardown(symbols_are_dropped_once_they_were_taken,
 						begin_shared, end),
+		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp, end_qmp),
 		cmocka_unit_test_setup_teardown(a_vmm_that_ends_leaves_nothing, begin_private, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,54 @@ static void the_set_up_is_checked(void **state)
 		"/nonexistent/vmlinux");
 }
 
+/* As /proc/PID/cmdline has them; gives its length. */
+static size_t join(const char *const *arguments, char *text)
+{
+	size_t len = 0;
+	for (size_t i = 0; arguments[i]; i++) {
+		strcpy(text + len, arguments[i]);
+		len += strlen(arguments[i]) + 1;
+	}
+	return len;
+}
+
+static void qmp_sockets(void **state)
+{
+	static const struct {
+		const char *arguments[8];
+		const char *path; /* NULL: none */
+	} cases[] = {
+		{{"qemu", "-qmp", "unix:/run/q,server=on,wait=off"}, "/run/q"},
+		{{"qemu", "-qmp", "unix:/run/a,,b,server,nowait", "-m", "1G"}, "/run/a,b"},
+		{{"qemu", "-qmp", "unix:/run/q"}, NULL}, /* it connects there itself */
+		{{"qemu", "-qmp", "unix:/run/q,server=off"}, NULL},
+		{{"qemu", "-qmp", "tcp:localhost:4444,server"}, NULL},
+		{{"qemu", "-qmp", "stdio"}, NULL},
+		{{"qemu", "-monitor", "unix:/run/hmp,server"}, NULL},
+		{{"kvm", "-chardev", "socket,id=other,path=/run/o,server=on", "-chardev",
+		  "socket,id=qmp,path=/run/100.qmp,server=on,wait=off", "-mon",
+		  "chardev=qmp,mode=control"},
+		 "/run/100.qmp"},
+		{{"kvm", "-mon", "qmp,mode=control", "-chardev", "socket,path=/run/p,server,id=qmp"},
+		 "/run/p"},
+		{{"kvm", "-mon", "qmp", "-chardev", "socket,path=/run/p,server,id=qmp"}, NULL},
+		{{"kvm", "-mon", "qmp,mode=control", "-chardev", "socket,id=qmp,fd=28,server=on"},
+		 NULL}, /* libvirt's */
+		{{"kvm", "-mon", "qmp,mode=control", "-chardev", "pipe,id=qmp,path=/run/p,server"},
+		 NULL},
+		{{"qemu", "-qmp"}, NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[512], path[108];
+		size_t len = join(cases[i].arguments, text);
+		bool is_there = vmop_vmm_qmp_socket(text, len, path, sizeof(path));
+		assert_int_equal(is_there, cases[i].path != NULL);
+		if (is_there)
+			assert_string_equal(path, cases[i].path);
+	}
+}
+
 static void command_lines(void **state)
 {
 	static const struct {
@@ -347,11 +395,7 @@ static void command_lines(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char text[512], name[VMOP_GUEST_NAME_BYTES], uuid[VMOP_UUID_BYTES];
-		size_t len = 0;
-		for (size_t j = 0; cases[i].arguments[j]; j++) {
-			strcpy(text + len, cases[i].arguments[j]);
-			len += strlen(cases[i].arguments[j]) + 1;
-		}
+		size_t len = join(cases[i].arguments, text);
 		vmop_vmm_parse_cmdline(text, len, name, uuid);
 		assert_string_equal(name, cases[i].name);
 		assert_string_equal(uuid, cases[i].uuid);
@@ -378,6 +422,7 @@ int main(void)
 		cmocka_unit_test(a_passive_image_names_kernel_functions),
 		cmocka_unit_test(the_set_up_is_checked),
 		cmocka_unit_test(command_lines),
+		cmocka_unit_test(qmp_sockets),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

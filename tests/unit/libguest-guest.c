@@ -322,12 +322,10 @@ static void without_btf_there_are_symbols_only(void **state)
 	close_it();
 }
 
-static void a_profile_in_the_place_of_btf(void **state)
+/* All that the synthetic guest has. */
+static void write_profile(int fd)
 {
-	char path[] = "/tmp/vmop-profile-XXXXXX", name[96];
-	(void)state;
-	open_with(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX, .no_btf = true});
-	int fd = mkstemp(path);
+	char name[96];
 	assert_true(fd >= 0);
 	dprintf(fd, "[kernel]\nrelease = 6.99.0-test\n[offsets]\n");
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
@@ -335,6 +333,34 @@ static void a_profile_in_the_place_of_btf(void **state)
 			dprintf(fd, "%s = %d\n", vmop_layout_name(i, name, sizeof(name)),
 				made.layout.value[i]);
 	close(fd);
+}
+
+static void a_directory_of_profiles(void **state)
+{
+	char directory[] = "/tmp/vmop-profiles-XXXXXX", path[64];
+	(void)state;
+	open_with(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX, .no_btf = true});
+	assert_non_null(mkdtemp(directory));
+	guest->profile = strdup(directory);
+	assert_null(vmop_guest_find_kernel(guest)); /* there is none for it */
+	assert_false(vmop_guest_kernel_info(guest)->has_processes);
+	snprintf(path, sizeof(path), "%s/6.99.0-test", directory);
+	write_profile(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_null(vmop_guest_find_kernel(guest));
+	assert_true(vmop_guest_kernel_info(guest)->has_processes);
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "profile");
+	unlink(path);
+	rmdir(directory);
+	close_it();
+}
+
+static void a_profile_in_the_place_of_btf(void **state)
+{
+	char path[] = "/tmp/vmop-profile-XXXXXX";
+	(void)state;
+	open_with(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX, .no_btf = true});
+	int fd = mkstemp(path);
+	write_profile(fd);
 	guest->profile = strdup(path);
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "profile");
@@ -565,6 +591,7 @@ int main(void)
 		cmocka_unit_test(current_tasks),
 		cmocka_unit_test(without_btf_there_are_symbols_only),
 		cmocka_unit_test(a_profile_in_the_place_of_btf),
+		cmocka_unit_test(a_directory_of_profiles),
 		cmocka_unit_test(hostile_mappings),
 		cmocka_unit_test(hostile_paths),
 		cmocka_unit_test(hostile_task_rings),

@@ -317,7 +317,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static struct vmop_error *ask(const char *says, uint64_t *ret)
+static struct vmop_error *ask(pid_t vmm_pid, const char *says, uint64_t *ret)
 {
 	struct server server = {.says = says};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -329,7 +329,7 @@ static struct vmop_error *ask(const char *says, uint64_t *ret)
 	assert_int_equal(bind(server.listener, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(server.listener, 1), 0);
 	assert_int_equal(pthread_create(&thread, NULL, serve, &server), 0);
-	struct vmop_error *err = vmop_guest_qmp_open(path, &qmp);
+	struct vmop_error *err = vmop_guest_qmp_open(vmm_pid, path, &qmp);
 	if (!err) {
 		err = vmop_guest_qmp_host_address(qmp, 0, ret);
 		vmop_guest_qmp_close(qmp);
@@ -346,16 +346,17 @@ static void a_qmp_server_that_misbehaves(void **state)
 	(void)state;
 	memset(endless, 'x', 69999);
 	endless[69999] = '\0';
-	expect(ask(endless, &hva), VMOP_ERROR_LIMIT);
+	expect(ask(getpid(), endless, &hva), VMOP_ERROR_LIMIT);
 	free(endless);
-	expect(ask(NULL, &hva), VMOP_ERROR_OS);
-	expect(ask("{\"event\": \"X\"}\n", &hva), VMOP_ERROR_LIMIT);
-	expect(ask("{\"error\": {\"desc\": \"no\"}}\n", &hva), VMOP_ERROR_CANT);
-	assert_null(ask("{\"return\": {}}\n", &hva));
+	expect(ask(getpid(), NULL, &hva), VMOP_ERROR_OS);
+	expect(ask(getpid(), "{\"event\": \"X\"}\n", &hva), VMOP_ERROR_LIMIT);
+	expect(ask(getpid(), "{\"error\": {\"desc\": \"no\"}}\n", &hva), VMOP_ERROR_CANT);
+	assert_null(ask(getpid(), "{\"return\": {}}\n", &hva));
 	assert_int_equal(hva, VMOP_GUEST_NO_ADDRESS);
 	assert_null(
-		ask("{\"return\": \"Host virtual address for 0x0 (pc.ram) is 0x7f00\"}\n", &hva));
+		ask(getpid(), "{\"return\": \"Host virtual address for 0x0 (pc.ram) is 0x7f00\"}\n", &hva));
 	assert_int_equal(hva, 0x7f00);
+	expect(ask(getpid() + 1, NULL, &hva), VMOP_ERROR_CANT); /* not the one that listens */
 }
 
 int main(void)
