@@ -73,6 +73,8 @@ struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *r
 	}
 	host->kind = VMOP_DOMAIN_HOST;
 	strcpy(host->name, "host");
+	if (root)
+		vmop_identify_machine(root, host->uuid);
 	host->is_running = host->is_identified = true;
 	host->xen_id = VMOP_NO_XEN_ID;
 	host->first_seen_ns = domains->realtime_ns;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/identify.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "libutil/log.h"
 
 #define CMDLINE_MAX_BYTES 65536
+#define UUID_TEXT_LEN 36
 
 struct naming {
 	struct vmop_domains *domains;
@@ -236,4 +238,29 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 				passive->patterns[i].text,
 				*running ? "those that do: " : "no guest does", running);
 	return NULL;
+}
+
+/* All zeros in dom0, and in firmware that nobody filled in; there all ones, too (SMBIOS 7.2.1). */
+static bool names_a_machine(const char *uuid)
+{
+	size_t len = strlen(uuid);
+	if (len != UUID_TEXT_LEN || strspn(uuid, "0123456789abcdef-") != len)
+		return false;
+	return strspn(uuid, "0-") != len && strspn(uuid, "f-") != len;
+}
+
+void vmop_identify_machine(const char *root, char ret[VMOP_UUID_BYTES])
+{
+	static const char *const files[] = {"/sys/hypervisor/uuid",
+					    "/sys/class/dmi/id/product_uuid"};
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (vmop_procfs_read(root, ret, VMOP_UUID_BYTES, "%s", files[i]) < 0)
+			continue;
+		ret[strcspn(ret, "\n")] = '\0';
+		for (char *c = ret; *c; c++)
+			*c = (char)tolower((unsigned char)*c);
+		if (names_a_machine(ret))
+			return;
+	}
+	*ret = '\0';
 }

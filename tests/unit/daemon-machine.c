@@ -385,6 +385,40 @@ static void hostile_stat_and_cgroup(void **state)
 	rig_end(&rig);
 }
 
+/* The uuid that a session of this machine gives domain 0; "" for none. */
+static void expect_uuid(const char *of_xen, const char *of_firmware, const char *wanted)
+{
+	struct rig rig;
+	machine(&rig);
+	if (of_xen)
+		machine_file(&rig, "/sys/hypervisor/uuid", "%s\n", of_xen);
+	if (of_firmware)
+		machine_file(&rig, "/sys/class/dmi/id/product_uuid", "%s\n", of_firmware);
+	begin(&rig);
+	rig_flush(&rig);
+	assert_int_equal(rig.session.domains[0].id, VMOP_DOMAIN_ID_HOST);
+	const char *uuid = rig.session.domains[0].uuid;
+	assert_string_equal(uuid ? uuid : "", wanted);
+	rig_end(&rig);
+}
+
+static void the_machines_own_uuid(void **state)
+{
+	static const char zeros[] = "00000000-0000-0000-0000-000000000000";
+	static const char ones[] = "FFFFFFFF-ffff-ffff-ffff-ffffffffffff";
+	static const char a[] = "aaaaaaaa-0001-4000-8000-00000000000a";
+	static const char b[] = "bbbbbbbb-0002-4000-8000-00000000000b";
+	(void)state;
+	expect_uuid(NULL, NULL, "");
+	expect_uuid(a, b, a);
+	expect_uuid(zeros, b, b); /* dom0 */
+	expect_uuid(NULL, "AAAAAAAA-0001-4000-8000-00000000000A", a);
+	expect_uuid(NULL, zeros, "");
+	expect_uuid(zeros, ones, "");
+	expect_uuid(NULL, "Not Settable", "");
+	expect_uuid(NULL, "aaaaaaaa-0001-4000-8000-00000000000a-and-more-of-it-than-there-is-room", "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +436,7 @@ int main(void)
 		cmocka_unit_test(container_files_keep_their_root),
 		cmocka_unit_test(maps_lines_as_they_may_come),
 		cmocka_unit_test(hostile_stat_and_cgroup),
+		cmocka_unit_test(the_machines_own_uuid),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
