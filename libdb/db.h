@@ -238,13 +238,26 @@ VMOP_DB_EACH(interval, struct vmop_db_interval);
 VMOP_DB_EACH(loss, struct vmop_db_loss);
 #undef VMOP_DB_EACH
 
-/* Which chunks a walk visits. An empty list means all. Lists are sorted in place. */
+/*
+ * Chunks that a walk leaves out because another session has them: of one event, code of
+ * domain (or of every domain), in intervals whose middle is in [from, to).
+ */
+struct vmop_db_omission {
+	uint32_t event, domain;
+	bool every_domain;
+	uint64_t from_ns, to_ns; /* CLOCK_REALTIME */
+};
+
+/* Which chunks a walk visits. An empty list means all. Lists of ids are sorted in place. */
 struct vmop_db_filter {
 	uint64_t from_ns, to_ns; /* intervals that overlap [from, to); to 0: no end */
 	const uint32_t *events, *domains, *billed, *tasks, *images;
 	size_t n_events, n_domains, n_billed, n_tasks, n_images;
 	const int32_t *cpus, *vcpus;
 	size_t n_cpus, n_vcpus;
+	const struct vmop_db_omission *omissions;
+	size_t n_omissions;
+	bool only_omitted; /* what the omissions match, instead of what is left */
 };
 
 /*

@@ -47,6 +47,24 @@ static void sort_lists(const struct vmop_db_filter *filter)
 		qsort((void *)filter->vcpus, filter->n_vcpus, sizeof(int32_t), compare_i32);
 }
 
+/* Whether some omission is of such chunks; interval NULL: at whatever time. */
+static bool is_omitted(const struct vmop_db_filter *filter, const struct vmop_db_chunk_key *key,
+		       const struct vmop_db_interval *interval)
+{
+	for (size_t i = 0; i < filter->n_omissions; i++) {
+		const struct vmop_db_omission *omission = &filter->omissions[i];
+		if (omission->event != key->event ||
+		    (!omission->every_domain && omission->domain != key->domain))
+			continue;
+		if (!interval)
+			return true;
+		uint64_t middle_ns = interval->start_ns + interval->len_ns / 2;
+		if (middle_ns >= omission->from_ns && middle_ns < omission->to_ns)
+			return true;
+	}
+	return false;
+}
+
 static bool place_passes(const struct vmop_db_filter *filter, const struct vmop_db_chunk_key *key)
 {
 	return has_u32(filter->events, filter->n_events, key->event) &&
@@ -91,8 +109,7 @@ static const struct vmop_db_filter everything;
 struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct vmop_db *db,
 				       const struct vmop_db_filter *filter)
 {
-	*selection =
-		(struct vmop_selection){.filter = filter ? filter : &everything, .db = db};
+	*selection = (struct vmop_selection){.filter = filter ? filter : &everything, .db = db};
 	sort_lists(selection->filter);
 	struct vmop_error *err = vmop_db_allow_work(db);
 	if (!err && sqlite3_get_autocommit(db->sqlite)) {
@@ -104,11 +121,16 @@ struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct 
 	if (err)
 		return err;
 	selection->place_passes = calloc(selection->n_places + 1, sizeof(bool));
-	if (!selection->place_passes)
+	selection->place_may_be_omitted = calloc(selection->n_places + 1, sizeof(bool));
+	if (!selection->place_passes || !selection->place_may_be_omitted)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < selection->n_places; i++)
-		selection->place_passes[i] =
-			place_passes(selection->filter, &selection->places[i].key);
+	for (size_t i = 0; i < selection->n_places; i++) {
+		const struct vmop_db_chunk_key *key = &selection->places[i].key;
+		bool may_be = is_omitted(selection->filter, key, NULL);
+		selection->place_may_be_omitted[i] = may_be;
+		selection->place_passes[i] = place_passes(selection->filter, key) &&
+					     (may_be || !selection->filter->only_omitted);
+	}
 	struct gather gather = {.selection = selection};
 	return vmop_db_each_interval(db, add_interval, &gather);
 }
@@ -120,6 +142,7 @@ void vmop_selection_deinit(struct vmop_selection *selection)
 		sqlite3_exec(selection->db->sqlite, "COMMIT", NULL, NULL, NULL);
 	free(selection->places);
 	free(selection->place_passes);
+	free(selection->place_may_be_omitted);
 	free(selection->intervals);
 }
 
@@ -162,9 +185,9 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 	const struct vmop_selection *selection = visit->selection;
 	const struct vmop_db_filter *filter = selection->filter;
 	bool corrupt = false;
-	row->place = vmop_places_find(
-		selection->places, selection->n_places,
-		(uint32_t)argument(argv[ARGUMENT_PLACE], UINT32_MAX, &corrupt));
+	row->place =
+		vmop_places_find(selection->places, selection->n_places,
+				 (uint32_t)argument(argv[ARGUMENT_PLACE], UINT32_MAX, &corrupt));
 	row->task = (uint32_t)argument(argv[ARGUMENT_TASK], UINT32_MAX, &corrupt);
 	row->stack = (uint32_t)argument(argv[ARGUMENT_STACK], UINT32_MAX, &corrupt);
 	row->samples = argument(argv[ARGUMENT_SAMPLES], INT64_MAX, &corrupt);
@@ -173,6 +196,10 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 		return vmop_db_corrupt(selection->db, "a row of the table chunk");
 	*ret_passes = selection->place_passes[row->place] &&
 		      has_u32(filter->tasks, filter->n_tasks, row->task);
+	if (*ret_passes && selection->place_may_be_omitted[row->place])
+		*ret_passes = filter->only_omitted ==
+			      is_omitted(filter, &selection->places[row->place].key,
+					 &selection->intervals[row->interval]);
 	if (!*ret_passes || argc <= ARGUMENT_CELLS)
 		return NULL;
 	row->cells = sqlite3_value_blob(argv[ARGUMENT_CELLS]);
@@ -189,11 +216,9 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 static bool is_selected(struct vmop_visit *visit, int64_t interval)
 {
 	const struct vmop_selection *selection = visit->selection;
-	while (visit->at < selection->n_intervals &&
-	       selection->intervals[visit->at].id < interval)
+	while (visit->at < selection->n_intervals && selection->intervals[visit->at].id < interval)
 		visit->at++;
-	return visit->at < selection->n_intervals &&
-	       selection->intervals[visit->at].id == interval;
+	return visit->at < selection->n_intervals && selection->intervals[visit->at].id == interval;
 }
 
 static void visit_step(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -10,8 +10,9 @@
 #include "libdb/place.h"
 
 struct vmop_selection {
-	struct vmop_place *places; /* all of the file */
-	bool *place_passes;	   /* beside each of them */
+	struct vmop_place *places;  /* all of the file */
+	bool *place_passes;	    /* beside each of them */
+	bool *place_may_be_omitted; /* likewise: the interval decides */
 	size_t n_places;
 	struct vmop_db_interval *intervals; /* those that pass, ascending by id */
 	size_t n_intervals;
@@ -22,7 +23,8 @@ struct vmop_selection {
 
 /*
  * What init reads and what each_row reads is one moment of the file: a snapshot is held until
- * deinit, where the reader has none of its own.  filter may be NULL: everything. It is kept; its lists are sorted in place. */
+ * deinit, where the reader has none of its own.  filter may be NULL: everything. It is kept; its
+ * lists are sorted in place. */
 struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct vmop_db *db,
 				       const struct vmop_db_filter *filter);
 void vmop_selection_deinit(struct vmop_selection *selection);

@@ -8,6 +8,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/parse.h"
+#include "opreport/identity.h"
 
 /* ---- tables by id -------------------------------------------------------- */
 
@@ -43,32 +44,37 @@ static int compare_ids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Sorts what was added behind item 0; then vmop_table_index answers. */
-static struct vmop_error *table_index(struct vmop_table *table)
+/* Sorts what was added since the part's first; then vmop_table_index answers for its session. */
+static struct vmop_error *table_index(struct vmop_table *table, struct vmop_table_part *part)
 {
+	part->end = table->n;
+	size_t n = part->end - part->first;
+	if (!n)
+		return NULL;
 	bool is_sorted = true;
-	for (size_t i = 2; i < table->n && is_sorted; i++)
+	for (size_t i = part->first + 1; i < part->end && is_sorted; i++)
 		is_sorted = id_at(table, i - 1) < id_at(table, i);
 	if (!is_sorted)
-		qsort((char *)table->items + table->item_bytes, table->n - 1, table->item_bytes,
+		qsort((char *)table->items + part->first * table->item_bytes, n, table->item_bytes,
 		      compare_ids);
-	size_t max_id = id_at(table, table->n - 1);
-	if (max_id >= table->n * 4 + 1024)
+	size_t max_id = id_at(table, part->end - 1);
+	if (max_id >= n * 4 + 1024)
 		return NULL;
-	table->by_id = calloc(max_id + 1, sizeof(*table->by_id));
-	if (!table->by_id)
+	part->by_id = calloc(max_id + 1, sizeof(*part->by_id));
+	if (!part->by_id)
 		return &vmop_error_no_memory;
-	table->n_by_id = max_id + 1;
-	for (size_t i = 1; i < table->n; i++)
-		table->by_id[id_at(table, i)] = (uint32_t)i;
+	part->n_by_id = max_id + 1;
+	for (size_t i = part->first; i < part->end; i++)
+		part->by_id[id_at(table, i)] = (uint32_t)i;
 	return NULL;
 }
 
-size_t vmop_table_index(const struct vmop_table *table, uint32_t id)
+size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t id)
 {
-	if (table->by_id)
-		return id < table->n_by_id ? table->by_id[id] : 0;
-	size_t low = 1, high = table->n;
+	const struct vmop_table_part *part = &table->parts[session];
+	if (part->by_id)
+		return id < part->n_by_id ? part->by_id[id] : 0;
+	size_t low = part->first, high = part->end;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 		if (id_at(table, middle) < id)
@@ -76,10 +82,17 @@ size_t vmop_table_index(const struct vmop_table *table, uint32_t id)
 		else
 			high = middle;
 	}
-	return low < table->n && id_at(table, low) == id ? low : 0;
+	return low < part->end && id_at(table, low) == id ? low : 0;
 }
 
 /* ---- loading ------------------------------------------------------------- */
+
+/* One session that is being loaded. */
+struct loader {
+	struct vmop_catalog *catalog;
+	uint32_t session;
+	struct vmop_db *db;
+};
 
 /* Sets *field to an arena copy; false when memory runs out. */
 static bool keep(struct vmop_catalog *catalog, const char **field, const char *text)
@@ -90,11 +103,13 @@ static bool keep(struct vmop_catalog *catalog, const char **field, const char *t
 
 static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event)
 {
-	struct vmop_catalog *catalog = arg;
+	const struct loader *loader = arg;
+	struct vmop_catalog *catalog = loader->catalog;
 	struct vmop_event_item *item = table_add(&catalog->events);
 	if (!item)
 		return &vmop_error_no_memory;
 	item->id = event->id;
+	item->session = loader->session;
 	item->period_events = event->period_events;
 	item->frequency_hz = event->frequency_hz;
 	item->scale = 1;
@@ -109,11 +124,13 @@ static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event
 
 static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *domain)
 {
-	struct vmop_catalog *catalog = arg;
+	const struct loader *loader = arg;
+	struct vmop_catalog *catalog = loader->catalog;
 	struct vmop_domain_item *item = table_add(&catalog->domains);
 	if (!item)
 		return &vmop_error_no_memory;
 	item->id = domain->id;
+	item->session = loader->session;
 	item->kind = domain->kind;
 	bool ok = keep(catalog, &item->name, domain->name) &&
 		  keep(catalog, &item->uuid, domain->uuid);
@@ -122,11 +139,13 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 
 static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 {
-	struct vmop_catalog *catalog = arg;
+	const struct loader *loader = arg;
+	struct vmop_catalog *catalog = loader->catalog;
 	struct vmop_task_item *item = table_add(&catalog->tasks);
 	if (!item)
 		return &vmop_error_no_memory;
 	item->id = task->id;
+	item->session = loader->session;
 	item->domain = task->domain;
 	item->pid = task->pid;
 	item->tid = task->tid;
@@ -152,11 +171,13 @@ static struct vmop_error *add_idle_task(void *arg, const struct vmop_db_task *ta
 
 static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image)
 {
-	struct vmop_catalog *catalog = arg;
+	const struct loader *loader = arg;
+	struct vmop_catalog *catalog = loader->catalog;
 	struct vmop_image_item *item = table_add(&catalog->images);
 	if (!item)
 		return &vmop_error_no_memory;
 	item->id = image->id;
+	item->session = loader->session;
 	item->kind = image->kind;
 	item->domain = image->domain;
 	item->base = image->base;
@@ -172,7 +193,8 @@ static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image
 
 static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval *interval)
 {
-	struct vmop_session_facts *facts = &((struct vmop_catalog *)arg)->facts;
+	const struct loader *loader = arg;
+	struct vmop_session_facts *facts = &loader->catalog->sessions[loader->session];
 	if (!facts->start_ns || interval->start_ns < facts->start_ns)
 		facts->start_ns = interval->start_ns;
 	if (interval->start_ns + interval->len_ns > facts->end_ns)
@@ -182,47 +204,49 @@ static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval 
 
 static struct vmop_error *add_loss(void *arg, const struct vmop_db_loss *loss)
 {
-	struct vmop_catalog *catalog = arg;
-	void *losses = reallocarray(catalog->losses, catalog->n_losses + 1, sizeof(*loss));
+	const struct loader *loader = arg;
+	struct vmop_catalog *catalog = loader->catalog;
+	void *losses =
+		reallocarray(catalog->losses, catalog->n_losses + 1, sizeof(*catalog->losses));
 	if (!losses)
 		return &vmop_error_no_memory;
 	catalog->losses = losses;
-	struct vmop_db_loss *item = &catalog->losses[catalog->n_losses++];
-	*item = *loss;
+	struct vmop_loss_item *item = &catalog->losses[catalog->n_losses++];
+	*item = (struct vmop_loss_item){
+		.session = loader->session,
+		.domain = vmop_table_index(&catalog->domains, loader->session, loss->domain),
+		.event = vmop_table_index(&catalog->events, loader->session, loss->event),
+		.count = loss->count,
+	};
 	return keep(catalog, &item->name, loss->name) ? NULL : &vmop_error_no_memory;
 }
 
-static struct vmop_error *load_info(struct vmop_catalog *catalog, struct vmop_db *db,
-				    const char *name, const char **ret)
+static struct vmop_error *load_info(const struct loader *loader, const char *name, const char **ret)
 {
 	_cleanup_free_ char *value = NULL;
-	struct vmop_error *err = vmop_db_get_info(db, name, &value);
+	struct vmop_error *err = vmop_db_get_info(loader->db, name, &value);
 	if (err)
 		return err;
-	return keep(catalog, ret, value) ? NULL : &vmop_error_no_memory;
+	return keep(loader->catalog, ret, value) ? NULL : &vmop_error_no_memory;
 }
 
-static struct vmop_error *load_facts(struct vmop_catalog *catalog, struct vmop_db *db)
+static struct vmop_error *load_facts(struct loader *loader)
 {
-	struct vmop_session_facts *facts = &catalog->facts;
+	struct vmop_session_facts *facts = &loader->catalog->sessions[loader->session];
 	const char *start = "", *end = "";
 	const struct {
 		const char *name;
 		const char **field;
-	} infos[] = {{"vmop", &facts->vmop},
-		     {"hostname", &facts->hostname},
-		     {"kernel", &facts->kernel},
-		     {"machine", &facts->machine},
-		     {"cpus", &facts->cpus},
-		     {"kernel_symbols", &facts->kernel_symbols},
-		     {"start_ns", &start},
-		     {"end_ns", &end}};
+	} infos[] = {{"vmop", &facts->vmop},	 {"hostname", &facts->hostname},
+		     {"kernel", &facts->kernel}, {"machine", &facts->machine},
+		     {"cpus", &facts->cpus},	 {"kernel_symbols", &facts->kernel_symbols},
+		     {"start_ns", &start},	 {"end_ns", &end}};
 	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++) {
-		struct vmop_error *err = load_info(catalog, db, infos[i].name, infos[i].field);
+		struct vmop_error *err = load_info(loader, infos[i].name, infos[i].field);
 		if (err)
 			return err;
 	}
-	struct vmop_error *err = vmop_db_each_interval(db, add_interval, catalog);
+	struct vmop_error *err = vmop_db_each_interval(loader->db, add_interval, loader);
 	if (err)
 		return err;
 	vmop_parse_u64(start, 10, &facts->start_ns);
@@ -233,28 +257,28 @@ static struct vmop_error *load_facts(struct vmop_catalog *catalog, struct vmop_d
 }
 
 /* The info pair "event-ID-WHAT"; *ret stays as it is where there is none. */
-static struct vmop_error *load_event_info(struct vmop_catalog *catalog, struct vmop_db *db,
+static struct vmop_error *load_event_info(const struct loader *loader,
 					  const struct vmop_event_item *event, const char *what,
 					  const char **ret)
 {
 	char name[48];
 	snprintf(name, sizeof(name), "event-%" PRIu32 "-%s", event->id, what);
-	return load_info(catalog, db, name, ret);
+	return load_info(loader, name, ret);
 }
 
 /* What the event table has no columns for. */
-static struct vmop_error *load_event_infos(struct vmop_catalog *catalog, struct vmop_db *db)
+static struct vmop_error *load_event_infos(const struct loader *loader)
 {
-	for (size_t i = 1; i < catalog->events.n; i++) {
-		struct vmop_event_item *event = vmop_catalog_event(catalog, i);
+	const struct vmop_table_part *part = &loader->catalog->events.parts[loader->session];
+	for (size_t i = part->first; i < part->end; i++) {
+		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
 		const char *enabled = "", *running = "";
 		uint64_t enabled_ns, running_ns;
-		struct vmop_error *err =
-			load_event_info(catalog, db, event, "asked", &event->asked);
+		struct vmop_error *err = load_event_info(loader, event, "asked", &event->asked);
 		if (!err)
-			err = load_event_info(catalog, db, event, "enabled_ns", &enabled);
+			err = load_event_info(loader, event, "enabled_ns", &enabled);
 		if (!err)
-			err = load_event_info(catalog, db, event, "running_ns", &running);
+			err = load_event_info(loader, event, "running_ns", &running);
 		if (err)
 			return err;
 		if (!vmop_parse_u64(enabled, 10, &enabled_ns) ||
@@ -270,8 +294,10 @@ static struct vmop_error *load_event_infos(struct vmop_catalog *catalog, struct 
 
 static int compare_losses(const void *a, const void *b)
 {
-	const struct vmop_db_loss *x = a, *y = b;
+	const struct vmop_loss_item *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
+	if (!order)
+		order = (x->session > y->session) - (x->session < y->session);
 	if (!order)
 		order = (x->domain > y->domain) - (x->domain < y->domain);
 	return order ? order : (x->event > y->event) - (x->event < y->event);
@@ -284,43 +310,61 @@ static struct vmop_error *add_unexplained(struct vmop_catalog *catalog)
 	static const struct vmop_db_domain domain = {.name = "[unknown]"};
 	static const struct vmop_db_task task = {.pid = UINT32_MAX, .comm = "[none]"};
 	static const struct vmop_db_image image = {.name = "[unknown]"};
-	struct vmop_error *err = add_event(catalog, &event);
+	struct loader loader = {.catalog = catalog};
+	struct vmop_error *err = add_event(&loader, &event);
 	if (!err)
-		err = add_domain(catalog, &domain);
+		err = add_domain(&loader, &domain);
 	if (!err)
-		err = add_task(catalog, &task);
-	return err ? err : add_image(catalog, &image);
+		err = add_task(&loader, &task);
+	return err ? err : add_image(&loader, &image);
 }
 
-static struct vmop_error *load_tasks(struct vmop_catalog *catalog, struct vmop_db *db,
-				     bool with_tasks)
+static struct vmop_error *load_tasks(struct loader *loader, bool with_tasks)
 {
 	struct vmop_error *err =
-		vmop_db_each_task(db, with_tasks ? add_task : add_idle_task, catalog);
+		vmop_db_each_task(loader->db, with_tasks ? add_task : add_idle_task, loader);
 	return err == &seen_enough ? NULL : err;
 }
 
-static struct vmop_error *load_tables(struct vmop_catalog *catalog, struct vmop_db *db,
-				      bool with_tasks)
+static struct vmop_error *load_tables(struct loader *loader, bool with_tasks)
 {
-	struct vmop_error *err = add_unexplained(catalog);
-	if (!err)
-		err = vmop_db_each_event(db, add_event, catalog);
-	if (!err)
-		err = vmop_db_each_domain(db, add_domain, catalog);
-	if (!err)
-		err = load_tasks(catalog, db, with_tasks);
-	if (!err)
-		err = vmop_db_each_image(db, add_image, catalog);
-	if (!err)
-		err = vmop_db_each_loss(db, add_loss, catalog);
-	if (catalog->n_losses)
-		qsort(catalog->losses, catalog->n_losses, sizeof(*catalog->losses), compare_losses);
+	struct vmop_catalog *catalog = loader->catalog;
 	struct vmop_table *const tables[] = {&catalog->events, &catalog->domains, &catalog->tasks,
 					     &catalog->images};
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables) && !err; i++)
-		err = table_index(tables[i]);
-	return err ? err : load_event_infos(catalog, db);
+	const size_t n_tables = sizeof(tables) / sizeof(*tables);
+	for (size_t i = 0; i < n_tables; i++)
+		tables[i]->parts[loader->session].first = tables[i]->n;
+	struct vmop_error *err = vmop_db_each_event(loader->db, add_event, loader);
+	if (!err)
+		err = vmop_db_each_domain(loader->db, add_domain, loader);
+	if (!err)
+		err = load_tasks(loader, with_tasks);
+	if (!err)
+		err = vmop_db_each_image(loader->db, add_image, loader);
+	for (size_t i = 0; i < n_tables && !err; i++)
+		err = table_index(tables[i], &tables[i]->parts[loader->session]);
+	if (!err)
+		err = load_event_infos(loader);
+	return err ? err : vmop_db_each_loss(loader->db, add_loss, loader);
+}
+
+static struct vmop_error *load_session(struct vmop_catalog *catalog, size_t session,
+				       const struct vmop_session_input *input, bool with_tasks)
+{
+	struct loader loader = {.catalog = catalog, .session = (uint32_t)session, .db = input->db};
+	struct vmop_session_facts *facts = &catalog->sessions[session];
+	if (!keep(catalog, &facts->name, input->name))
+		return &vmop_error_no_memory;
+	struct vmop_error *err = load_facts(&loader);
+	if (!err)
+		err = load_tables(&loader, with_tasks);
+	if (err)
+		return vmop_catalog_blame(err, catalog, session);
+	if (!session || facts->start_ns < catalog->start_ns)
+		catalog->start_ns = facts->start_ns;
+	if (facts->end_ns > catalog->end_ns)
+		catalog->end_ns = facts->end_ns;
+	return NULL;
 }
 
 /* ---- what stands for what ------------------------------------------------ */
@@ -333,23 +377,44 @@ static struct vmop_error *load_tables(struct vmop_catalog *catalog, struct vmop_
 
 typedef int item_order(const void *a, const void *b);
 
+/* A guest's kernel is the same image to its host and, in a session of its own, to itself. */
+static enum vmop_image_kind unified_kind(const struct vmop_image_item *image)
+{
+	return image->kind == VMOP_IMAGE_GUEST_KERNEL && image->build_id_len_bytes
+		       ? VMOP_IMAGE_KERNEL
+		       : image->kind;
+}
+
 static int image_order(const void *a, const void *b)
 {
 	const struct vmop_image_item *x = a, *y = b;
 	RETURN_IF_DIFFERENT(x->domain, y->domain);
-	RETURN_IF_DIFFERENT(x->kind, y->kind);
 	RETURN_IF_DIFFERENT(x->build_id_len_bytes, y->build_id_len_bytes);
+	RETURN_IF_DIFFERENT(unified_kind(x), unified_kind(y));
 	if (x->build_id_len_bytes)
 		return memcmp(x->build_id, y->build_id, x->build_id_len_bytes);
 	int order = strcmp(x->name, y->name);
 	return order ? order : strcmp(x->root, y->root);
 }
 
+/* A pid is one process within a session; being idle is the same in all of them. */
 static int process_order(const void *a, const void *b)
 {
 	const struct vmop_task_item *x = a, *y = b;
 	RETURN_IF_DIFFERENT(x->domain, y->domain);
 	RETURN_IF_DIFFERENT(x->pid, y->pid);
+	if (!x->is_idle || !y->is_idle)
+		RETURN_IF_DIFFERENT(x->session, y->session);
+	return 0;
+}
+
+static int task_order(const void *a, const void *b)
+{
+	const struct vmop_task_item *x = a, *y = b;
+	RETURN_IF_DIFFERENT(x->is_idle, y->is_idle);
+	RETURN_IF_DIFFERENT(x->domain, y->domain);
+	if (!x->is_idle)
+		RETURN_IF_DIFFERENT(x, y);
 	return 0;
 }
 
@@ -397,6 +462,7 @@ static struct vmop_error *unify(struct vmop_table *table, item_order *order, siz
 static int event_order(const void *a, const void *b)
 {
 	const struct vmop_event_item *x = a, *y = b;
+	RETURN_IF_DIFFERENT(x->session, y->session);
 	return strcmp(x->name, y->name);
 }
 
@@ -435,28 +501,87 @@ static struct vmop_error *unify_tasks(struct vmop_catalog *catalog, unsigned mer
 		return unify(&catalog->tasks, command_order, row_offset);
 	if (merge & VMOP_MERGE_TID)
 		return unify(&catalog->tasks, process_order, row_offset);
+	if (catalog->n_sessions > 1)
+		return unify(&catalog->tasks, task_order, row_offset);
 	for (size_t i = 0; i < catalog->tasks.n; i++)
 		vmop_catalog_task(catalog, i)->row = (uint32_t)i;
 	return NULL;
 }
 
-struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog, struct vmop_db *db,
-				     unsigned merge, bool with_tasks)
+/* From ids to what stands for them, once domains have been told apart. */
+static void link_domains(struct vmop_catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->tasks.n; i++) {
+		struct vmop_task_item *task = vmop_catalog_task(catalog, i);
+		size_t index = vmop_table_index(&catalog->domains, task->session, task->domain);
+		task->domain = vmop_catalog_domain(catalog, index)->row;
+	}
+	for (size_t i = 0; i < catalog->images.n; i++) {
+		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
+		size_t index = vmop_table_index(&catalog->domains, image->session, image->domain);
+		image->domain = vmop_catalog_domain(catalog, index)->row;
+	}
+}
+
+static struct vmop_error *unify_images(struct vmop_catalog *catalog)
+{
+	struct vmop_error *err =
+		unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
+	for (size_t i = 0; i < catalog->images.n && !err; i++) {
+		uint32_t row = vmop_catalog_image(catalog, i)->row;
+		if (row != i)
+			vmop_catalog_image(catalog, row)->is_shared = true;
+	}
+	return err;
+}
+
+static struct vmop_error *init(struct vmop_catalog *catalog, size_t n_sessions)
 {
 	*catalog = (struct vmop_catalog){
 		.events.item_bytes = sizeof(struct vmop_event_item),
 		.domains.item_bytes = sizeof(struct vmop_domain_item),
 		.tasks.item_bytes = sizeof(struct vmop_task_item),
 		.images.item_bytes = sizeof(struct vmop_image_item),
+		.n_sessions = n_sessions,
 	};
-	struct vmop_error *err = load_facts(catalog, db);
+	struct vmop_table *const tables[] = {&catalog->events, &catalog->domains, &catalog->tasks,
+					     &catalog->images};
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		tables[i]->parts = calloc(n_sessions, sizeof(*tables[i]->parts));
+		if (!tables[i]->parts)
+			return &vmop_error_no_memory;
+	}
+	catalog->sessions = calloc(n_sessions, sizeof(*catalog->sessions));
+	return catalog->sessions ? add_unexplained(catalog) : &vmop_error_no_memory;
+}
+
+struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
+				     const struct vmop_session_input *inputs, size_t n_inputs,
+				     unsigned merge, bool with_tasks)
+{
+	struct vmop_error *err = init(catalog, n_inputs);
+	for (size_t i = 0; i < n_inputs && !err; i++)
+		err = load_session(catalog, i, &inputs[i], with_tasks);
+	if (err)
+		return err;
+	if (catalog->n_losses)
+		qsort(catalog->losses, catalog->n_losses, sizeof(*catalog->losses), compare_losses);
+	err = vmop_domains_unify(catalog);
+	if (err)
+		return err;
+	link_domains(catalog);
+	err = label_events(catalog);
 	if (!err)
-		err = load_tables(catalog, db, with_tasks);
-	if (!err)
-		err = label_events(catalog);
-	if (!err)
-		err = unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
+		err = unify_images(catalog);
 	return err ? err : unify_tasks(catalog, merge);
+}
+
+struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_catalog *catalog,
+				      size_t session)
+{
+	return catalog->n_sessions > 1
+		       ? vmop_error_prefix(err, "session %s", catalog->sessions[session].name)
+		       : err;
 }
 
 void vmop_catalog_deinit(struct vmop_catalog *catalog)
@@ -464,9 +589,12 @@ void vmop_catalog_deinit(struct vmop_catalog *catalog)
 	struct vmop_table *const tables[] = {&catalog->events, &catalog->domains, &catalog->tasks,
 					     &catalog->images};
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		for (size_t s = 0; tables[i]->parts && s < catalog->n_sessions; s++)
+			free(tables[i]->parts[s].by_id);
+		free(tables[i]->parts);
 		free(tables[i]->items);
-		free(tables[i]->by_id);
 	}
+	free(catalog->sessions);
 	free(catalog->losses);
 	vmop_arena_deinit(&catalog->arena);
 	*catalog = (struct vmop_catalog){0};

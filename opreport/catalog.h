@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a session file says of its events, domains, tasks and images, in memory
- * for one report.  Item 0 of each table stands for ids that the file doesn't
- * explain.  Strings live in the catalog's arena.  Open within the folder.
+ * What session files say of their events, domains, tasks and images, in memory
+ * for one report.  Ids are a session's own; item 0 of each table stands for those that its
+ * file doesn't explain.  Strings live in the catalog's arena.  Open within the folder.
  */
 #ifndef VMOP_OPREPORT_CATALOG_H
 #define VMOP_OPREPORT_CATALOG_H
@@ -16,10 +16,17 @@
 #include "opreport/arena.h"
 
 #define VMOP_NO_SLOT UINT32_MAX
+#define VMOP_SESSIONS_MAX 256 /* in one report: each is some open files */
 
-/* All items begin with their id; `selected` is what the profile specs let through. */
+/* A session to be read: db is not owned. */
+struct vmop_session_input {
+	const char *name; /* as shown */
+	struct vmop_db *db;
+};
+
+/* All items begin with their id and session; `selected` is what the profile specs let through. */
 struct vmop_event_item {
-	uint32_t id;
+	uint32_t id, session;
 	bool selected;
 	uint32_t slot; /* which of a row's counts it adds to, or VMOP_NO_SLOT */
 	const char *name, *source, *unit, *note; /* "" for none */
@@ -31,18 +38,21 @@ struct vmop_event_item {
 };
 
 struct vmop_domain_item {
-	uint32_t id;
+	uint32_t id, session;
 	bool selected;
+	bool is_host; /* row's domain is a guest of none of the sessions */
 	enum vmop_domain_kind kind;
-	const char *name, *uuid;
+	const char *name; /* row's, as shown: "host", or a guest's name */
+	const char *uuid;
+	uint32_t row; /* index of the domain that stands for it: see identity.h */
 };
 
 struct vmop_task_item {
-	uint32_t id;
+	uint32_t id, session;
 	bool selected;
 	bool is_idle;
 	bool is_merged;	 /* stands for dead processes of one command */
-	uint32_t domain; /* id */
+	uint32_t domain; /* index, of the one that stands for it */
 	uint32_t pid, tid;
 	uint64_t start_time_ns;
 	const char *comm, *cgroup;
@@ -52,10 +62,11 @@ struct vmop_task_item {
 };
 
 struct vmop_image_item {
-	uint32_t id;
+	uint32_t id, session;
 	bool selected;
+	bool is_shared; /* on the item that stands for others: it does */
 	enum vmop_image_kind kind;
-	uint32_t domain; /* id */
+	uint32_t domain; /* index, of the one that stands for it */
 	const char *name, *root;
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[20];
@@ -63,27 +74,43 @@ struct vmop_image_item {
 	uint32_t row; /* index of the image that stands for it: same build-id, or same name */
 };
 
-/* Ascending by id. */
-struct vmop_table {
-	void *items;
-	size_t n, capacity, item_bytes;
+/* The items of one session in a table: [first, end). */
+struct vmop_table_part {
+	size_t first, end;
 	uint32_t *by_id; /* index of each id where ids are dense, else NULL */
 	size_t n_by_id;
 };
 
-/* Facts of the session; strings "" when not known. */
+/* Ascending by session and id. */
+struct vmop_table {
+	void *items;
+	size_t n, capacity, item_bytes;
+	struct vmop_table_part *parts; /* by session */
+};
+
+/* Facts of a session; strings "" when not known. */
 struct vmop_session_facts {
+	const char *name; /* as the user gave it */
 	const char *vmop, *hostname, *kernel, *machine, *cpus;
 	const char *kernel_symbols; /* what names the host kernel's functions; "none: WHY" */
 	uint64_t start_ns, end_ns; /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
 };
 
+/* Samples that a source or the daemon had to give up, or what it could not read. */
+struct vmop_loss_item {
+	const char *name;
+	size_t session, domain, event; /* indices */
+	uint64_t count;
+};
+
 struct vmop_catalog {
 	struct vmop_arena arena;
 	struct vmop_table events, domains, tasks, images;
-	struct vmop_session_facts facts;
-	struct vmop_db_loss *losses; /* in order of name; names in the arena */
+	struct vmop_session_facts *sessions;
+	size_t n_sessions;
+	uint64_t start_ns, end_ns;     /* of all sessions together */
+	struct vmop_loss_item *losses; /* in order of name */
 	size_t n_losses;
 };
 
@@ -99,15 +126,20 @@ enum vmop_merge {
  * A busy hour has 100,000 tasks: where none but the idle one is of interest, with_tasks false,
  * what comes behind it is not read.
  */
-struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog, struct vmop_db *db,
+struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
+				     const struct vmop_session_input *inputs, size_t n_inputs,
 				     unsigned merge, bool with_tasks);
 void vmop_catalog_deinit(struct vmop_catalog *catalog);
 
 /* Fills cgroup_row of all tasks. */
 struct vmop_error *vmop_catalog_unify_cgroups(struct vmop_catalog *catalog);
 
-/* The index of id; 0 when it is not explained. */
-size_t vmop_table_index(const struct vmop_table *table, uint32_t id);
+/* err, of a catalog of several sessions told apart by their names. */
+struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_catalog *catalog,
+				      size_t session);
+
+/* The index of a session's id; 0 when it is not explained. */
+size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t id);
 
 static inline struct vmop_event_item *vmop_catalog_event(const struct vmop_catalog *c, size_t i)
 {

@@ -2,11 +2,13 @@
 #include "opreport/choice.h"
 
 #include <fnmatch.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "opreport/identity.h"
 
 enum {
 	MAX_SHOWN = 8,		  /* names in an error message */
@@ -51,7 +53,7 @@ static bool domain_matches(const void *item, const char *word)
 	const struct vmop_domain_item *domain = item;
 	return glob_matches(word, domain->name) ||
 	       (*domain->uuid && glob_matches(word, domain->uuid)) ||
-	       (domain->id == VMOP_DOMAIN_ID_HOST && !strcmp(word, "host"));
+	       (domain->is_host && !strcmp(word, "host"));
 }
 
 static const char *domain_name(const void *item)
@@ -142,42 +144,58 @@ static struct vmop_error *select_words(const struct selector *selector,
 	return NULL;
 }
 
-/* The ids of the selected; *ret is the caller's. */
-static struct vmop_error *selected_ids(const struct selector *selector, uint32_t **ret,
-				       size_t *ret_n)
+/* The ids of the selected of a session; *ret is the caller's. */
+static struct vmop_error *selected_ids(const struct selector *selector, size_t session,
+				       uint32_t **ret, size_t *ret_n)
 {
 	const struct vmop_table *table = selector->table;
-	uint32_t *ids = calloc(table->n, sizeof(*ids));
+	const struct vmop_table_part *part = &table->parts[session];
+	uint32_t *ids = calloc(part->end - part->first + 1, sizeof(*ids));
 	if (!ids)
 		return &vmop_error_no_memory;
 	size_t n = 0;
-	for (size_t i = 1; i < table->n; i++) {
+	for (size_t i = part->first; i < part->end; i++) {
 		void *item = item_at(table, i);
 		if (*selector->selected(item))
 			memcpy(&ids[n++], item, sizeof(*ids));
 	}
 	*ret = ids;
 	*ret_n = n;
-	if (!n)
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no %s of the session match",
-				      selector->plural);
 	return NULL;
 }
 
-static struct vmop_error *apply(const struct selector *selector, const struct vmop_words *words,
-				uint32_t **ret_ids, const uint32_t **ret_filter, size_t *ret_n)
+static struct vmop_error *apply(const struct selector *selector, const struct vmop_words *words)
 {
-	if (!words->n) {
-		for (size_t i = 0; i < selector->table->n; i++)
-			*selector->selected(item_at(selector->table, i)) = true;
-		return NULL;
-	}
-	struct vmop_error *err = select_words(selector, words);
-	if (!err)
-		err = selected_ids(selector, ret_ids, ret_n);
-	*ret_filter = *ret_ids;
-	return err;
+	for (size_t i = 0; i < selector->table->n && !words->n; i++)
+		*selector->selected(item_at(selector->table, i)) = true;
+	return select_words(selector, words);
 }
+
+/* To each session's filter: where in its choice the ids go, and where in its filter. */
+static struct vmop_error *fill_filters(struct vmop_choice *choice, const struct selector *selector,
+				       size_t ids_at, size_t filter_at, size_t n_at)
+{
+	bool any = false;
+	for (size_t s = 0; s < choice->n_sessions; s++) {
+		char *session = (char *)&choice->sessions[s];
+		uint32_t **ids = (uint32_t **)(void *)(session + ids_at);
+		size_t *n = (size_t *)(void *)(session + n_at);
+		struct vmop_error *err = selected_ids(selector, s, ids, n);
+		if (err)
+			return err;
+		*(const uint32_t **)(void *)(session + filter_at) = *ids;
+		any = any || *n;
+		choice->sessions[s].is_empty = choice->sessions[s].is_empty || !*n;
+	}
+	return any ? NULL
+		   : vmop_error_new(VMOP_ERROR_NOT_FOUND, "no %s of the session match",
+				    selector->plural);
+}
+
+#define FILL(choice, selector, ids, filter_ids)                                                    \
+	fill_filters(choice, selector, offsetof(struct vmop_session_choice, ids),                  \
+		     offsetof(struct vmop_session_choice, filter.filter_ids),                      \
+		     offsetof(struct vmop_session_choice, filter.n_##filter_ids))
 
 static void select_tasks_by_number(struct vmop_catalog *catalog, const struct vmop_spec *spec)
 {
@@ -210,15 +228,17 @@ static struct vmop_error *select_tasks(struct vmop_choice *choice, struct vmop_c
 				       task_matches, task_name, task_selected};
 	struct vmop_error *err = check_threads(catalog, spec);
 	if (!err)
-		err = apply(&tasks, &spec->tasks, &choice->tasks, &choice->filter.tasks,
-			    &choice->filter.n_tasks);
-	if (err || (!spec->tgids.n && !spec->tids.n))
+		err = apply(&tasks, &spec->tasks);
+	if (err || (!spec->tasks.n && !spec->tgids.n && !spec->tids.n))
 		return err;
 	select_tasks_by_number(catalog, spec);
-	free(choice->tasks);
-	choice->tasks = NULL;
-	err = selected_ids(&tasks, &choice->tasks, &choice->filter.n_tasks);
-	choice->filter.tasks = choice->tasks;
+	err = FILL(choice, &tasks, tasks, tasks);
+	for (size_t s = 0; s < choice->n_sessions && !err; s++) {
+		struct vmop_session_choice *session = &choice->sessions[s];
+		session->filter_is_complete = session->filter.n_tasks <= MAX_FILTER_TASKS;
+		if (!session->filter_is_complete)
+			session->filter.n_tasks = 0;
+	}
 	return err;
 }
 
@@ -245,14 +265,65 @@ static struct vmop_error *spell_out(const struct vmop_numbers *numbers, const ch
 
 static struct vmop_error *select_numbers(struct vmop_choice *choice, const struct vmop_spec *spec)
 {
-	struct vmop_db_filter *filter = &choice->filter;
+	size_t n_cpus = 0, n_vcpus = 0;
 	struct vmop_error *err = NULL;
 	if (spec->cpus.n)
-		err = spell_out(&spec->cpus, "cpu:", &choice->cpus, &filter->n_cpus);
+		err = spell_out(&spec->cpus, "cpu:", &choice->cpus, &n_cpus);
 	if (!err && spec->vcpus.n)
-		err = spell_out(&spec->vcpus, "vcpu:", &choice->vcpus, &filter->n_vcpus);
-	filter->cpus = choice->cpus;
-	filter->vcpus = choice->vcpus;
+		err = spell_out(&spec->vcpus, "vcpu:", &choice->vcpus, &n_vcpus);
+	for (size_t s = 0; s < choice->n_sessions; s++) {
+		struct vmop_db_filter *filter = &choice->sessions[s].filter;
+		filter->cpus = choice->cpus;
+		filter->n_cpus = n_cpus;
+		filter->vcpus = choice->vcpus;
+		filter->n_vcpus = n_vcpus;
+	}
+	return err;
+}
+
+static struct vmop_error *select_names(struct vmop_choice *choice, struct vmop_catalog *catalog,
+				       const struct vmop_spec *spec, bool by_bill)
+{
+	const struct selector events = {"event:",      "events",   &catalog->events,
+					event_matches, event_name, event_selected};
+	const struct selector domains = {"domain:",	 "domains",   &catalog->domains,
+					 domain_matches, domain_name, domain_selected};
+	const struct selector images = {"image:",      "images",   &catalog->images,
+					image_matches, image_name, image_selected};
+	struct vmop_error *err = apply(&events, &spec->events);
+	if (!err && spec->events.n)
+		err = FILL(choice, &events, events, events);
+	if (!err)
+		err = apply(&domains, &spec->domains);
+	if (!err && spec->domains.n)
+		err = by_bill ? FILL(choice, &domains, domains, billed)
+			      : FILL(choice, &domains, domains, domains);
+	if (!err)
+		err = apply(&images, &spec->images);
+	if (!err && spec->images.n)
+		err = FILL(choice, &images, images, images);
+	return err;
+}
+
+/* The time, and what other sessions speak for. */
+static struct vmop_error *begin(struct vmop_choice *choice, const struct vmop_catalog *catalog,
+				const struct vmop_spec *spec)
+{
+	choice->sessions = calloc(catalog->n_sessions, sizeof(*choice->sessions));
+	if (!choice->sessions)
+		return &vmop_error_no_memory;
+	choice->n_sessions = catalog->n_sessions;
+	struct vmop_error *err = vmop_spec_time(spec, catalog->start_ns, catalog->end_ns,
+						&choice->from_ns, &choice->to_ns);
+	for (size_t s = 0; s < choice->n_sessions && !err; s++) {
+		struct vmop_session_choice *session = &choice->sessions[s];
+		session->filter_is_complete = true;
+		session->filter.from_ns = choice->from_ns;
+		session->filter.to_ns = choice->to_ns;
+		err = vmop_domains_omissions(catalog, s, &session->omissions,
+					     &session->filter.n_omissions);
+		session->filter.omissions = session->omissions;
+	}
 	return err;
 }
 
@@ -260,45 +331,31 @@ struct vmop_error *vmop_choice_init(struct vmop_choice *choice, struct vmop_cata
 				    const struct vmop_spec *spec, bool by_bill)
 {
 	*choice = (struct vmop_choice){0};
-	struct vmop_db_filter *filter = &choice->filter;
-	const struct selector events = {"event:",      "events",   &catalog->events,
-					event_matches, event_name, event_selected};
-	const struct selector domains = {"domain:",	 "domains",   &catalog->domains,
-					 domain_matches, domain_name, domain_selected};
-	const struct selector images = {"image:",      "images",   &catalog->images,
-					image_matches, image_name, image_selected};
-	struct vmop_error *err =
-		vmop_spec_time(spec, catalog->facts.start_ns, catalog->facts.end_ns,
-			       &filter->from_ns, &filter->to_ns);
+	struct vmop_error *err = begin(choice, catalog, spec);
 	if (!err)
-		err = apply(&events, &spec->events, &choice->events, &filter->events,
-			    &filter->n_events);
-	if (!err)
-		err = apply(&domains, &spec->domains, &choice->domains,
-			    by_bill ? &filter->billed : &filter->domains,
-			    by_bill ? &filter->n_billed : &filter->n_domains);
-	if (!err)
-		err = apply(&images, &spec->images, &choice->images, &filter->images,
-			    &filter->n_images);
+		err = select_names(choice, catalog, spec, by_bill);
 	if (!err)
 		err = select_tasks(choice, catalog, spec);
 	if (!err)
 		err = select_numbers(choice, spec);
-	choice->is_everything = !spec->has_time && !filter->n_events && !filter->n_domains &&
-				!filter->n_billed && !filter->n_images && !filter->n_tasks &&
-				!filter->n_cpus && !filter->n_vcpus && !spec->certainties;
-	choice->filter_is_complete = filter->n_tasks <= MAX_FILTER_TASKS;
-	if (!choice->filter_is_complete)
-		filter->n_tasks = 0;
+	choice->is_everything = !spec->has_time && !spec->events.n && !spec->domains.n &&
+				!spec->images.n && !spec->tasks.n && !spec->tgids.n &&
+				!spec->tids.n && !spec->cpus.n && !spec->vcpus.n &&
+				!spec->certainties;
 	return err;
 }
 
 void vmop_choice_deinit(struct vmop_choice *choice)
 {
-	free(choice->events);
-	free(choice->domains);
-	free(choice->images);
-	free(choice->tasks);
+	for (size_t s = 0; s < choice->n_sessions; s++) {
+		struct vmop_session_choice *session = &choice->sessions[s];
+		free(session->events);
+		free(session->domains);
+		free(session->images);
+		free(session->tasks);
+		free(session->omissions);
+	}
+	free(choice->sessions);
 	free(choice->cpus);
 	free(choice->vcpus);
 	*choice = (struct vmop_choice){0};

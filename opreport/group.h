@@ -16,7 +16,7 @@ struct vmop_group {
 	uint32_t domain, image, task, cgroup;
 	uint16_t mode, certainty; /* 1 + the value */
 	uint32_t cpu, vcpu;
-	uint32_t session; /* 0: readers of several sessions will need it */
+	uint32_t session;
 };
 _Static_assert(sizeof(struct vmop_group) == 32, "hashed as bytes: no padding");
 

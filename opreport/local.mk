@@ -8,11 +8,13 @@ opreport_libopreport_la_SOURCES = \
 	opreport/event-name.c opreport/event-name.h \
 	opreport/fit.c opreport/fit.h \
 	opreport/group.c opreport/group.h \
+	opreport/identity.c opreport/identity.h \
 	opreport/output.c opreport/output.h \
 	opreport/output-csv.c opreport/output-json.c opreport/output-table.c \
 	opreport/query.c opreport/query.h \
 	opreport/ratio.c opreport/ratio.h \
 	opreport/report.c opreport/report.h opreport/report-columns.c opreport/report-open.h \
+	opreport/resolve.c opreport/resolve.h \
 	opreport/rows.c opreport/rows.h \
 	opreport/session.c opreport/session.h \
 	opreport/sheet.h \

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/query.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
-#include "libutil/log.h"
 #include "libutil/progress.h"
-#include "opreport/escape.h"
+#include "opreport/resolve.h"
 
 /* A walk over a session's chunks or totals. */
 struct walk {
 	const struct vmop_query *query;
 	struct vmop_result *result;
+	size_t session;	   /* that is being read */
 	bool merges_tasks; /* keys have no tasks: the store added them up */
 	struct vmop_progress progress;
 	uint64_t done;
+	uint64_t *omitted;    /* by domain: find_omitted's */
 	unsigned certainties; /* bits 1 << enum vmop_certainty that are wanted; 0: all */
 };
 
@@ -69,7 +69,9 @@ static uint32_t domain_field(const struct walk *walk, const struct vmop_db_chunk
 {
 	bool by_bill = walk->query->accounting == VMOP_ACCOUNTING_DOMAIN;
 	uint32_t id = by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
-	return (uint32_t)vmop_table_index(&walk->result->catalog.domains, id) + 1;
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	size_t index = vmop_table_index(&catalog->domains, walk->session, id);
+	return vmop_catalog_domain(catalog, index)->row + 1;
 }
 
 static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_task_item *task,
@@ -77,7 +79,7 @@ static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_t
 {
 	if (!task->exe_image)
 		return true;
-	size_t exe = vmop_table_index(&catalog->images, task->exe_image);
+	size_t exe = vmop_table_index(&catalog->images, task->session, task->exe_image);
 	return !exe || vmop_catalog_image(catalog, exe)->row != image->row;
 }
 
@@ -100,14 +102,15 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 	struct vmop_result *result = walk->result;
 	const struct vmop_catalog *catalog = &result->catalog;
 	unsigned dimensions = walk->query->dimensions;
-	size_t task_index = vmop_table_index(&catalog->tasks, key->task);
+	size_t session = walk->session;
+	size_t task_index = vmop_table_index(&catalog->tasks, session, key->task);
 	const struct vmop_task_item *task = vmop_catalog_task(catalog, task_index);
-	ret->image = vmop_table_index(&catalog->images, key->image);
+	ret->image = vmop_table_index(&catalog->images, session, key->image);
 	const struct vmop_image_item *image = vmop_catalog_image(catalog, ret->image);
-	const struct vmop_event_item *event =
-		vmop_catalog_event(catalog, vmop_table_index(&catalog->events, key->event));
-	ret->certainty = key->certainty < VMOP_N_CERTAINTIES ? key->certainty :
-							       VMOP_CERTAIN_AMBIGUOUS;
+	const struct vmop_event_item *event = vmop_catalog_event(
+		catalog, vmop_table_index(&catalog->events, session, key->event));
+	ret->certainty =
+		key->certainty < VMOP_N_CERTAINTIES ? key->certainty : VMOP_CERTAIN_AMBIGUOUS;
 	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk, task, image) &&
 		      (!walk->certainties || walk->certainties & 1u << ret->certainty);
 	if (!*ret_wanted)
@@ -131,6 +134,8 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 		group.mode = (uint16_t)(key->mode + 1);
 	if (dimensions & VMOP_BY_CERTAINTY)
 		group.certainty = (uint16_t)(ret->certainty + 1);
+	if (dimensions & VMOP_BY_SESSION)
+		group.session = (uint32_t)session + 1;
 	ret->mode = key->mode;
 	ret->scale = event->scale;
 	ret->event = event->slot;
@@ -179,26 +184,6 @@ static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
 	return NULL;
 }
 
-/* rows_tally's counts for (group, value), with a note that they hold samples of this mode. */
-static struct vmop_error *row_at(struct vmop_result *result, uint32_t group, uint64_t value,
-				 uint8_t mode, struct vmop_count **ret, size_t *ret_row)
-{
-	struct vmop_error *err = vmop_tally_at(&result->rows_tally, group, value, ret, ret_row);
-	if (err)
-		return err;
-	if (result->modes_capacity < result->rows_tally.capacity) {
-		size_t capacity = result->rows_tally.capacity;
-		uint8_t *modes = realloc(result->modes, capacity);
-		if (!modes)
-			return &vmop_error_no_memory;
-		memset(modes + result->modes_capacity, 0, capacity - result->modes_capacity);
-		result->modes = modes;
-		result->modes_capacity = capacity;
-	}
-	result->modes[*ret_row] |= (uint8_t)(1u << (mode & 7));
-	return NULL;
-}
-
 static struct vmop_error *take_total(void *arg, const struct vmop_db_total *total)
 {
 	struct walk *walk = arg;
@@ -209,7 +194,7 @@ static struct vmop_error *take_total(void *arg, const struct vmop_db_total *tota
 		return err;
 	struct vmop_count *counts;
 	size_t row;
-	err = row_at(walk->result, place.group, 0, place.mode, &counts, &row);
+	err = vmop_result_row_at(walk->result, place.group, 0, place.mode, &counts, &row);
 	if (err)
 		return err;
 	uint64_t weight_events = scaled(total->weight_events, place.scale);
@@ -223,10 +208,11 @@ static struct vmop_error *take_total(void *arg, const struct vmop_db_total *tota
 /* For shares of the whole session: the selected events, everything else let through. */
 static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total)
 {
-	struct vmop_result *result = ((struct walk *)arg)->result;
+	const struct walk *walk = arg;
+	struct vmop_result *result = walk->result;
 	const struct vmop_catalog *catalog = &result->catalog;
-	const struct vmop_event_item *event =
-		vmop_catalog_event(catalog, vmop_table_index(&catalog->events, total->key.event));
+	size_t index = vmop_table_index(&catalog->events, walk->session, total->key.event);
+	const struct vmop_event_item *event = vmop_catalog_event(catalog, index);
 	if (event->slot != VMOP_NO_SLOT)
 		vmop_count_add(&result->base[event->slot], total->samples,
 			       scaled(total->weight_events, event->scale));
@@ -241,7 +227,18 @@ static bool same_but_unit_mask(const char *a, const char *b)
 	return len == strcspn(b, ":") && !strncmp(a, b, len);
 }
 
-/* Gives each selected event a slot; the store's id order is the columns' order. */
+/* Those of several sessions are one column when they are of one label and count the same. */
+static bool is_same_event(const struct vmop_event_item *a, const struct vmop_event_item *b,
+			  unsigned merge)
+{
+	if (strcmp(a->unit, b->unit) != 0)
+		return false;
+	if (merge & VMOP_MERGE_UNITMASK)
+		return same_but_unit_mask(a->name, b->name);
+	return a->session != b->session && !strcmp(a->label, b->label);
+}
+
+/* Gives each selected event a slot; the stores' id order is the columns' order. */
 static struct vmop_error *assign_slots(struct vmop_result *result, unsigned merge)
 {
 	struct vmop_catalog *catalog = &result->catalog;
@@ -256,9 +253,8 @@ static struct vmop_error *assign_slots(struct vmop_result *result, unsigned merg
 			continue;
 		size_t slot = 0;
 		while (slot < result->n_events &&
-		       !((merge & VMOP_MERGE_UNITMASK) &&
-			 same_but_unit_mask(vmop_catalog_event(catalog, result->events[slot])->name,
-					    event->name)))
+		       !is_same_event(vmop_catalog_event(catalog, result->events[slot]), event,
+				      merge))
 			slot++;
 		if (slot == result->n_events)
 			result->events[result->n_events++] = i;
@@ -276,188 +272,6 @@ static struct vmop_error *allocate_totals(struct vmop_result *result)
 	result->base = calloc(n, sizeof(*result->base));
 	result->images = calloc(result->catalog.images.n * n, sizeof(*result->images));
 	return result->selected && result->base && result->images ? NULL : &vmop_error_no_memory;
-}
-
-/* ---- from cells to symbols ----------------------------------------------- */
-
-/* The cells' indexes in the order of their images; *ret is the caller's. */
-static struct vmop_error *order_by_image(const struct vmop_result *result, uint32_t **ret)
-{
-	size_t n_images = result->catalog.images.n;
-	_cleanup_free_ size_t *next = calloc(n_images + 1, sizeof(*next));
-	uint32_t *order = calloc(result->cells.n + 1, sizeof(*order));
-	*ret = order;
-	if (!next || !order)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < result->cells.n; i++)
-		next[result->groups.items[result->cells.keys[i].group].image]++;
-	/* field = index + 1, so next[index] becomes where index begins */
-	for (size_t image = 1; image <= n_images; image++)
-		next[image] += next[image - 1];
-	for (size_t i = 0; i < result->cells.n; i++) {
-		size_t image = result->groups.items[result->cells.keys[i].group].image - 1;
-		order[next[image]++] = (uint32_t)i;
-	}
-	return NULL;
-}
-
-static bool is_below_threshold(const struct vmop_result *result, size_t image, double percent)
-{
-	size_t row_image = vmop_catalog_image(&result->catalog, image)->row;
-	for (size_t e = 0; e < result->n_events; e++) {
-		double weight =
-			(double)result->images[row_image * result->n_events + e].weight_events;
-		if (weight * 100 >= percent * (double)result->base[e].weight_events)
-			return false;
-	}
-	return true;
-}
-
-static void note_missing(struct vmop_result *result, size_t image, uint64_t samples,
-			 const char *why)
-{
-	if (!samples)
-		return;
-	why = why ? why : "addresses outside all of its symbols";
-	_cleanup_free_ char *name =
-		vmop_text_escape(vmop_catalog_image(&result->catalog, image)->name);
-	vmop_log_info("no symbols for %" PRIu64 " samples in %s: %s", samples, name ? name : "",
-		      why);
-	result->missing.samples += samples;
-	if (samples <= result->missing.top_samples)
-		return;
-	result->missing.top_samples = samples;
-	result->missing.top_image = image;
-	result->missing.top_why = why;
-}
-
-/* The row that a cell is part of; groups of cells name images, groups of rows what stands for them.
- */
-static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, size_t row_image,
-				     const struct vmop_symbol *symbol, size_t *ret_row)
-{
-	struct vmop_group group = result->groups.items[result->cells.keys[cell].group];
-	uint8_t mode = (uint8_t)(group.mode - 1);
-	group.image = (uint32_t)row_image + 1;
-	if (!(result->dimensions & VMOP_BY_MODE))
-		group.mode = 0;
-	uint32_t number;
-	struct vmop_count *to;
-	struct vmop_error *err = vmop_groups_intern(&result->groups, &group, &number);
-	if (!err)
-		err = row_at(result, number, (uintptr_t)symbol, mode, &to, ret_row);
-	if (err)
-		return err;
-	const struct vmop_count *from = vmop_tally_counts(&result->cells, cell);
-	for (size_t i = 0; i < result->cells.n_slots; i++)
-		vmop_count_add(&to[i], from[i].samples, from[i].weight_events);
-	return NULL;
-}
-
-/* One image's cells, order[0..n). rows, where details are wanted, gets each cell's row. */
-static struct vmop_error *resolve_image(const struct vmop_query *query, struct vmop_result *result,
-					size_t image, const uint32_t *order, size_t n, size_t *rows)
-{
-	const struct vmop_symtab *symtab = NULL;
-	const char *why = NULL;
-	bool skip = query->threshold_percent > 0 &&
-		    is_below_threshold(result, image, query->threshold_percent);
-	if (!skip) {
-		struct vmop_error *err = vmop_symbols_of(result->symbols, image, &symtab, &why);
-		if (err)
-			return err;
-	}
-	const struct vmop_image_item *item = vmop_catalog_image(&result->catalog, image);
-	uint64_t missing = 0;
-	for (size_t i = 0; i < n; i++) {
-		size_t cell = order[i], row;
-		uint64_t offset = result->cells.keys[cell].value;
-		const struct vmop_symbol *symbol = symtab ? vmop_symtab_find(symtab, offset) : NULL;
-		struct vmop_error *err = add_to_row(result, cell, item->row, symbol, &row);
-		if (err)
-			return err;
-		if (rows)
-			rows[cell] = row;
-		if (symbol || skip)
-			continue;
-		for (size_t slot = 0; slot < result->cells.n_slots; slot++)
-			missing += vmop_tally_counts(&result->cells, cell)[slot].samples;
-	}
-	if (item->kind != VMOP_IMAGE_NONE)
-		note_missing(result, image, missing, symtab ? NULL : why);
-	return NULL;
-}
-
-static int compare_details(const void *a, const void *b)
-{
-	const struct vmop_detail *x = a, *y = b;
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	return (x->address > y->address) - (x->address < y->address);
-}
-
-/* Cells of images that stand for one another can be at one address: they become one detail. */
-static struct vmop_error *make_details(struct vmop_result *result, const size_t *rows)
-{
-	size_t n = result->cells.n;
-	result->details = calloc(n + 1, sizeof(*result->details));
-	if (!result->details)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < n; i++) {
-		const struct vmop_tally_key *key = &result->cells.keys[i];
-		size_t image = result->groups.items[key->group].image - 1;
-		result->details[i] = (struct vmop_detail){
-			.address = vmop_catalog_image(&result->catalog, image)->base + key->value,
-			.counts = vmop_tally_counts(&result->cells, i),
-			.row = rows[i],
-		};
-	}
-	qsort(result->details, n, sizeof(*result->details), compare_details);
-	for (size_t i = 0; i < n; i++) {
-		struct vmop_detail *last =
-			result->n_details ? &result->details[result->n_details - 1] : NULL;
-		const struct vmop_detail *this = &result->details[i];
-		if (!last || compare_details(last, this) != 0) {
-			result->details[result->n_details++] = *this;
-			continue;
-		}
-		size_t cell = (size_t)(last->counts - result->cells.counts);
-		for (size_t slot = 0; slot < result->cells.n_slots; slot++)
-			vmop_count_add(&result->cells.counts[cell + slot],
-				       this->counts[slot].samples,
-				       this->counts[slot].weight_events);
-	}
-	return NULL;
-}
-
-static struct vmop_error *resolve(const struct vmop_query *query, struct vmop_result *result,
-				  struct vmop_db *db)
-{
-	struct vmop_error *err =
-		vmop_symbols_create(&query->resolver, &result->catalog, db, &result->symbols);
-	if (err)
-		return err;
-	_cleanup_free_ uint32_t *order = NULL;
-	_cleanup_free_ size_t *rows = NULL;
-	err = order_by_image(result, &order);
-	if (!err && query->details) {
-		rows = calloc(result->cells.n + 1, sizeof(*rows));
-		err = rows ? NULL : &vmop_error_no_memory;
-	}
-	struct vmop_progress progress;
-	vmop_progress_begin(&progress, "resolving samples' addresses", result->cells.n);
-	for (size_t i = 0, end; i < result->cells.n && !err; i = end) {
-		uint32_t image = result->groups.items[result->cells.keys[order[i]].group].image;
-		for (end = i; end < result->cells.n; end++) {
-			uint32_t group = result->cells.keys[order[end]].group;
-			if (result->groups.items[group].image != image)
-				break;
-		}
-		err = resolve_image(query, result, image - 1, order + i, end - i, rows);
-		vmop_progress_step(&progress, end);
-	}
-	vmop_progress_end(&progress);
-	return err || !query->details ? err : make_details(result, rows);
 }
 
 /* ---- rows ---------------------------------------------------------------- */
@@ -496,13 +310,13 @@ static struct vmop_error *make_rows(struct vmop_result *result)
 }
 
 /* What need not be told apart is added up by the store. */
-static unsigned mergeable(const struct vmop_query *query, const struct vmop_result *result)
+static unsigned mergeable(const struct vmop_query *query, const struct vmop_session_choice *choice)
 {
 	unsigned merge = VMOP_DB_MERGE_STACKS;
 	if (!(query->dimensions & (VMOP_BY_CPU | VMOP_BY_VCPU)))
 		merge |= VMOP_DB_MERGE_CPUS;
 	if (!(query->dimensions & (VMOP_BY_TASK | VMOP_BY_CGROUP)) && !query->exclude_idle &&
-	    !query->exclude_dependent && result->choice.filter_is_complete)
+	    !query->exclude_dependent && choice->filter_is_complete)
 		merge |= VMOP_DB_MERGE_TASKS;
 	return merge;
 }
@@ -523,9 +337,10 @@ static struct vmop_error *take_idle(void *arg, const struct vmop_db_total *total
 static struct vmop_error *find_idle(struct walk *walk, struct vmop_db *db)
 {
 	const struct vmop_catalog *catalog = &walk->result->catalog;
-	struct vmop_db_filter filter = walk->result->choice.filter;
+	struct vmop_db_filter filter = walk->result->choice.sessions[walk->session].filter;
+	const struct vmop_table_part *part = &catalog->tasks.parts[walk->session];
 	uint32_t idle = 0;
-	for (size_t i = 1; i < catalog->tasks.n && !idle; i++) {
+	for (size_t i = part->first; i < part->end && !idle; i++) {
 		const struct vmop_task_item *task = vmop_catalog_task(catalog, i);
 		idle = task->is_idle && task->selected ? task->id : 0;
 	}
@@ -538,9 +353,12 @@ static struct vmop_error *find_idle(struct walk *walk, struct vmop_db *db)
 
 static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 {
-	struct vmop_db_filter *filter = &walk->result->choice.filter;
+	const struct vmop_session_choice *choice = &walk->result->choice.sessions[walk->session];
+	const struct vmop_db_filter *filter = &choice->filter;
 	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
-	unsigned merge = mergeable(walk->query, walk->result);
+	unsigned merge = mergeable(walk->query, choice);
+	if (choice->is_empty)
+		return NULL;
 	walk->merges_tasks = by_symbol && (merge & VMOP_DB_MERGE_TASKS);
 	vmop_progress_begin(&walk->progress, "reading samples", 0);
 	struct vmop_error *err = by_symbol ? vmop_db_each_sum(db, filter, merge, take_sum, walk)
@@ -552,18 +370,84 @@ static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 	return find_idle(walk, db);
 }
 
-static struct vmop_error *find_base(struct walk *walk, struct vmop_db *db)
+static struct vmop_error *find_base_of(struct walk *walk, struct vmop_db *db)
+{
+	const struct vmop_db_filter *selected =
+		&walk->result->choice.sessions[walk->session].filter;
+	const struct vmop_db_filter filter = {.omissions = selected->omissions,
+					      .n_omissions = selected->n_omissions};
+	return vmop_db_each_total(db, &filter, take_base, walk);
+}
+
+/* Runs of(walk, db) for each session. */
+static struct vmop_error *each_session(struct walk *walk, const struct vmop_session_input *sessions,
+				       struct vmop_error *(*of)(struct walk *walk,
+								struct vmop_db *db))
+{
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	for (size_t s = 0; s < catalog->n_sessions; s++) {
+		walk->session = s;
+		struct vmop_error *err = of(walk, sessions[s].db);
+		if (err)
+			return vmop_catalog_blame(err, catalog, s);
+	}
+	return NULL;
+}
+
+static struct vmop_error *find_base(struct walk *walk, const struct vmop_session_input *sessions)
 {
 	struct vmop_result *result = walk->result;
 	const struct vmop_query *query = walk->query;
 	bool is_everything =
 		result->choice.is_everything && !query->exclude_idle && !query->exclude_dependent;
-	if (query->of_whole_session && !is_everything) {
-		struct vmop_db_filter filter = {0};
-		return vmop_db_each_total(db, &filter, take_base, walk);
-	}
+	if (query->of_whole_session && !is_everything)
+		return each_session(walk, sessions, find_base_of);
 	memcpy(result->base, result->selected, result->n_events * sizeof(*result->base));
 	return NULL;
+}
+
+/* ---- what other sessions have --------------------------------------------- */
+
+static struct vmop_error *take_omitted(void *arg, const struct vmop_db_total *total)
+{
+	const struct walk *walk = arg;
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	size_t index = vmop_table_index(&catalog->domains, walk->session, total->key.domain);
+	walk->omitted[vmop_catalog_domain(catalog, index)->row] += total->samples;
+	return NULL;
+}
+
+static struct vmop_error *add_omitted(struct vmop_result *result, struct vmop_omitted omitted)
+{
+	void *items = reallocarray(result->omitted, result->n_omitted + 1, sizeof(omitted));
+	if (!items)
+		return &vmop_error_no_memory;
+	result->omitted = items;
+	result->omitted[result->n_omitted++] = omitted;
+	return NULL;
+}
+
+static struct vmop_error *find_omitted(struct walk *walk, struct vmop_db *db)
+{
+	struct vmop_result *result = walk->result;
+	const struct vmop_session_choice *choice = &result->choice.sessions[walk->session];
+	struct vmop_db_filter filter = choice->filter;
+	if (!filter.n_omissions || choice->is_empty)
+		return NULL;
+	filter.only_omitted = true;
+	size_t n = result->catalog.domains.n;
+	_cleanup_free_ uint64_t *by_domain = calloc(n, sizeof(*by_domain));
+	if (!by_domain)
+		return &vmop_error_no_memory;
+	walk->omitted = by_domain;
+	struct vmop_error *err = vmop_db_each_total(db, &filter, take_omitted, walk);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (by_domain[i])
+			err = add_omitted(result, (struct vmop_omitted){.session = walk->session,
+									.domain = i,
+									.samples = by_domain[i]});
+	}
+	return err;
 }
 
 static bool needs_tasks(const struct vmop_query *query, const struct vmop_spec *spec)
@@ -573,11 +457,14 @@ static bool needs_tasks(const struct vmop_query *query, const struct vmop_spec *
 }
 
 static struct vmop_error *prepare(const struct vmop_query *query, const struct vmop_spec *spec,
-				  struct vmop_db *db, struct vmop_result *result)
+				  const struct vmop_session_input *sessions, size_t n_sessions,
+				  struct vmop_result *result)
 {
-	struct vmop_error *err = vmop_db_begin_snapshot(db);
+	struct vmop_error *err = NULL;
+	for (size_t s = 0; s < n_sessions && !err; s++)
+		err = vmop_db_begin_snapshot(sessions[s].db);
 	if (!err)
-		err = vmop_catalog_load(&result->catalog, db, query->merge,
+		err = vmop_catalog_load(&result->catalog, sessions, n_sessions, query->merge,
 					needs_tasks(query, spec));
 	if (!err && (query->dimensions & VMOP_BY_CGROUP))
 		err = vmop_catalog_unify_cgroups(&result->catalog);
@@ -609,25 +496,27 @@ static struct vmop_error *nothing_selected(const struct vmop_spec *spec,
 }
 
 struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct vmop_spec *spec,
-				  struct vmop_db *db, struct vmop_result *ret)
+				  const struct vmop_session_input *sessions, size_t n_sessions,
+				  struct vmop_result *ret)
 {
 	*ret = (struct vmop_result){.n_parts = query->by_part ? VMOP_N_PARTS : 1,
 				    .dimensions = query->dimensions};
-	struct vmop_error *err = prepare(query, spec, db, ret);
+	struct vmop_error *err = prepare(query, spec, sessions, n_sessions, ret);
 	if (err)
 		return err;
 	vmop_tally_init(&ret->cells, ret->n_events * ret->n_parts);
 	vmop_tally_init(&ret->rows_tally, ret->n_events * ret->n_parts);
-	struct walk walk = {
-		.query = query, .result = ret, .certainties = spec->certainties};
-	err = walk_session(&walk, db);
+	struct walk walk = {.query = query, .result = ret, .certainties = spec->certainties};
+	err = each_session(&walk, sessions, walk_session);
 	if (err)
 		return err;
 	if (!total_samples(ret))
 		return nothing_selected(spec, &ret->choice);
-	err = find_base(&walk, db);
+	err = find_base(&walk, sessions);
+	if (!err)
+		err = each_session(&walk, sessions, find_omitted);
 	if (!err && (query->dimensions & VMOP_BY_SYMBOL))
-		err = resolve(query, ret, db);
+		err = vmop_result_resolve(query, ret, sessions);
 	return err ? err : make_rows(ret);
 }
 
@@ -640,6 +529,7 @@ void vmop_result_deinit(struct vmop_result *result)
 	free(result->selected);
 	free(result->base);
 	free(result->images);
+	free(result->omitted);
 	vmop_tally_deinit(&result->cells);
 	vmop_tally_deinit(&result->rows_tally);
 	vmop_groups_deinit(&result->groups);
@@ -692,4 +582,9 @@ const char *vmop_row_cgroup(const struct vmop_result *result, const struct vmop_
 	size_t task = row->group->cgroup ? row->group->cgroup - 1 : 0;
 	const char *cgroup = vmop_catalog_task(&result->catalog, task)->cgroup;
 	return *cgroup ? cgroup : "[unknown]";
+}
+
+const char *vmop_row_session(const struct vmop_result *result, const struct vmop_row *row)
+{
+	return row->group->session ? result->catalog.sessions[row->group->session - 1].name : "";
 }

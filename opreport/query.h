@@ -31,6 +31,7 @@ enum vmop_dimension {
 	VMOP_BY_VCPU = 1 << 6,
 	VMOP_BY_MODE = 1 << 7,
 	VMOP_BY_CERTAINTY = 1 << 8,
+	VMOP_BY_SESSION = 1 << 9,
 };
 
 /*
@@ -91,6 +92,13 @@ struct vmop_missing {
 	const char *top_why;
 };
 
+/* Samples of a session that are not in the result because another session has them. */
+struct vmop_omitted {
+	size_t session;
+	size_t domain;	  /* catalog index of the one that stands for it */
+	uint64_t samples; /* of all events */
+};
+
 struct vmop_result {
 	struct vmop_catalog catalog;
 	struct vmop_choice choice;
@@ -112,14 +120,19 @@ struct vmop_result {
 	struct vmop_count idle;	     /* of the first event */
 	uint64_t certain[VMOP_N_CERTAINTIES]; /* samples selected, by enum vmop_certainty */
 	struct vmop_missing missing;
+	struct vmop_omitted *omitted; /* ascending by session and domain */
+	size_t n_omitted;
 };
 
 /*
- * db is read, in one snapshot, and no longer needed afterwards.  Nothing selected is
- * VMOP_ERROR_NOT_FOUND.  ret is deinitialised by the caller also after an error.
+ * Each session is read in one snapshot, and no longer needed afterwards.  Rows of several are
+ * merged by domain (identity.h), image and symbol; at most VMOP_SESSIONS_MAX.  Nothing selected
+ * is VMOP_ERROR_NOT_FOUND; what is wrong with one of several sessions names it.  ret is
+ * deinitialised by the caller also after an error.
  */
 struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct vmop_spec *spec,
-				  struct vmop_db *db, struct vmop_result *ret);
+				  const struct vmop_session_input *sessions, size_t n_sessions,
+				  struct vmop_result *ret);
 void vmop_result_deinit(struct vmop_result *result);
 
 /* The sum of an event's parts. */
@@ -137,5 +150,6 @@ const struct vmop_image_item *vmop_row_image(const struct vmop_result *result,
 const struct vmop_task_item *vmop_row_task(const struct vmop_result *result,
 					   const struct vmop_row *row);
 const char *vmop_row_cgroup(const struct vmop_result *result, const struct vmop_row *row);
+const char *vmop_row_session(const struct vmop_result *result, const struct vmop_row *row);
 
 #endif

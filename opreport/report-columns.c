@@ -18,6 +18,7 @@ enum column_id {
 	COLUMN_PERCENT,
 	COLUMN_SUM_SAMPLES,
 	COLUMN_SUM_PERCENT,
+	COLUMN_SESSION,
 	COLUMN_DOMAIN,
 	COLUMN_MODE,
 	COLUMN_CERTAINTY,
@@ -155,7 +156,10 @@ static struct vmop_error *add_ratio_columns(struct vmop_report *report, size_t i
 /* A column that says the same in all rows is noise, unless it was asked for. */
 static bool has_guests(const struct vmop_result *result)
 {
-	return result->catalog.domains.n > 2;
+	size_t n = 0;
+	for (size_t i = 1; i < result->catalog.domains.n; i++)
+		n += vmop_catalog_domain(&result->catalog, i)->row == i;
+	return n > 1;
 }
 
 static bool has_cpus(const struct vmop_result *result)
@@ -191,6 +195,8 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 		enum vmop_cell_type type;
 		bool is_elastic;
 	} columns[] = {
+		{dimensions & VMOP_BY_SESSION, COLUMN_SESSION, "session", "session", VMOP_CELL_TEXT,
+		 false},
 		{dimensions & VMOP_BY_DOMAIN, COLUMN_DOMAIN, "domain",
 		 shows_domain ? "domain" : NULL, VMOP_CELL_TEXT, false},
 		{true, COLUMN_MODE, "mode", (dimensions & VMOP_BY_MODE) ? "mode" : NULL,
@@ -273,6 +279,9 @@ static void name_cell(const struct vmop_report *report, struct vmop_row *row, in
 {
 	const struct vmop_task_item *task = vmop_row_task(report->result, row);
 	switch (id) {
+	case COLUMN_SESSION:
+		ret->text = vmop_row_session(report->result, row);
+		break;
 	case COLUMN_DOMAIN:
 		ret->text = vmop_row_domain(report->result, row)->name;
 		break;

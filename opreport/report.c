@@ -12,11 +12,13 @@
 #include "opreport/when.h"
 
 enum {
-	MAX_LINES = 8, /* beside two for each event, and one for each ratio */
-	MAX_SESSION_FACTS = 27,
+	MAX_LINES = 8, /* beside those of sessions, events and ratios */
+	MAX_FACTS = 20,
+	SESSION_FACTS = 10,
+	OMITTED_FACTS = 3,
 	EVENT_FACTS = 12,
 	RATIO_FACTS = 8,
-	LOSS_FACTS = 4,
+	LOSS_FACTS = 5,
 };
 
 /* ---- text ----------------------------------------------------------------- */
@@ -62,23 +64,23 @@ static struct vmop_error *add_line(struct vmop_report *report, const char *forma
 
 /* ---- lines above ---------------------------------------------------------- */
 
-static struct vmop_error *add_session_line(struct vmop_report *report)
+static struct vmop_error *add_session_line(struct vmop_report *report,
+					   const struct vmop_session_facts *facts)
 {
-	const struct vmop_session_facts *facts = &report->result->catalog.facts;
 	bool has_host = *facts->hostname;
-	return add_line(report, "session %s%s%s%s%s%s%s%s%s%s", report->options.session,
-			has_host ? " of " : "", facts->hostname, *facts->kernel ? ": " : "",
-			facts->kernel, *facts->machine ? " " : "", facts->machine,
-			*facts->cpus ? ", " : "", facts->cpus, *facts->cpus ? " CPUs" : "");
+	return add_line(report, "session %s%s%s%s%s%s%s%s%s%s", facts->name, has_host ? " of " : "",
+			facts->hostname, *facts->kernel ? ": " : "", facts->kernel,
+			*facts->machine ? " " : "", facts->machine, *facts->cpus ? ", " : "",
+			facts->cpus, *facts->cpus ? " CPUs" : "");
 }
 
-static struct vmop_error *add_span_line(struct vmop_report *report)
+/* What of [start, end) is looked at. */
+static struct vmop_error *add_span_line(struct vmop_report *report, uint64_t start_ns,
+					uint64_t end_ns, const char *state)
 {
-	const struct vmop_session_facts *facts = &report->result->catalog.facts;
-	const struct vmop_db_filter *filter = &report->result->choice.filter;
-	uint64_t from_ns = filter->from_ns > facts->start_ns ? filter->from_ns : facts->start_ns;
-	uint64_t to_ns =
-		filter->to_ns && filter->to_ns < facts->end_ns ? filter->to_ns : facts->end_ns;
+	const struct vmop_choice *choice = &report->result->choice;
+	uint64_t from_ns = choice->from_ns > start_ns ? choice->from_ns : start_ns;
+	uint64_t to_ns = choice->to_ns && choice->to_ns < end_ns ? choice->to_ns : end_ns;
 	if (to_ns < from_ns)
 		to_ns = from_ns;
 	char from[40], to[40], span[40];
@@ -88,7 +90,91 @@ static struct vmop_error *add_span_line(struct vmop_report *report)
 	size_t date_len = strcspn(from, " ");
 	bool same_day = from[date_len] && !strncmp(from, to, date_len + 1);
 	return add_line(report, "%s to %s (%s)%s", from, same_day ? to + date_len + 1 : to, span,
-			facts->is_finished ? "" : ", not ended: still recording, or cut off");
+			state);
+}
+
+static struct vmop_error *add_session_lines(struct vmop_report *report)
+{
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	struct vmop_error *err = NULL;
+	for (size_t s = 0; s < catalog->n_sessions && !err; s++) {
+		const struct vmop_session_facts *facts = &catalog->sessions[s];
+		err = add_session_line(report, facts);
+		if (!err)
+			err = add_span_line(report, facts->start_ns, facts->end_ns,
+					    facts->is_finished
+						    ? ""
+						    : ", not ended: still recording, or cut off");
+	}
+	return err;
+}
+
+/* What the sessions have twice is never taken away without saying so. */
+static struct vmop_error *add_omitted_lines(struct vmop_report *report)
+{
+	const struct vmop_result *result = report->result;
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; i < result->n_omitted && !err; i++) {
+		const struct vmop_omitted *omitted = &result->omitted[i];
+		err = add_line(report,
+			       "%" PRIu64 " samples of %s in session %s left out: another session "
+			       "has them",
+			       omitted->samples,
+			       vmop_catalog_domain(&result->catalog, omitted->domain)->name,
+			       result->catalog.sessions[omitted->session].name);
+	}
+	return err;
+}
+
+/* " at 1000 Hz"; of sessions that differ, " at several rates". */
+static void describe_rate(const struct vmop_result *result, size_t e, char *ret, size_t ret_bytes)
+{
+	const struct vmop_event_item *event =
+		vmop_catalog_event(&result->catalog, result->events[e]);
+	bool differ = false;
+	for (size_t i = 1; i < result->catalog.events.n; i++) {
+		const struct vmop_event_item *other = vmop_catalog_event(&result->catalog, i);
+		if (other->slot == e && other->session != event->session)
+			differ = differ || other->frequency_hz != event->frequency_hz ||
+				 other->period_events != event->period_events;
+	}
+	*ret = '\0';
+	if (differ)
+		snprintf(ret, ret_bytes, " at several rates");
+	else if (event->frequency_hz)
+		snprintf(ret, ret_bytes, " at %" PRIu64 " Hz", event->frequency_hz);
+	else if (event->period_events)
+		snprintf(ret, ret_bytes, " every %" PRIu64 " %s", event->period_events,
+			 *event->unit ? event->unit : "events");
+}
+
+/* What is to be said of one event, where other sessions' events add to its column. */
+static struct vmop_error *add_session_notes(struct vmop_report *report,
+					    const struct vmop_event_item *event)
+{
+	const char *session = report->result->catalog.sessions[event->session].name;
+	struct vmop_error *err = NULL;
+	if (*event->note)
+		err = add_line(report, "%s in session %s: %s", event->label, session, event->note);
+	if (!err && event->scale != 1)
+		err = add_line(report, "%s in session %s: weights scaled x%.2f", event->label,
+			       session, event->scale);
+	return err;
+}
+
+static struct vmop_error *add_notes(struct vmop_report *report, size_t e)
+{
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	size_t first = report->result->events[e];
+	const struct vmop_event_item *event = vmop_catalog_event(catalog, first);
+	struct vmop_error *err = NULL;
+	if (catalog->n_sessions == 1)
+		return *event->note ? add_line(report, "%s: %s", event->label, event->note) : NULL;
+	for (size_t i = first; i < catalog->events.n && !err; i++) {
+		if (vmop_catalog_event(catalog, i)->slot == e)
+			err = add_session_notes(report, vmop_catalog_event(catalog, i));
+	}
+	return err;
 }
 
 static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
@@ -96,26 +182,19 @@ static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
 	const struct vmop_result *result = report->result;
 	const struct vmop_event_item *event =
 		vmop_catalog_event(&result->catalog, result->events[e]);
-	char rate[64] = "";
-	if (event->frequency_hz)
-		snprintf(rate, sizeof(rate), " at %" PRIu64 " Hz", event->frequency_hz);
-	else if (event->period_events)
-		snprintf(rate, sizeof(rate), " every %" PRIu64 " %s", event->period_events,
-			 *event->unit ? event->unit : "events");
-	char idle[64] = "";
+	char rate[64], idle[64] = "";
+	describe_rate(result, e, rate, sizeof(rate));
 	if (e == 0 && result->idle.samples)
 		snprintf(idle, sizeof(idle), ", %.1f %% of them idle",
 			 vmop_share_percent(result->idle, result->selected[0]));
 	char scale[64] = "";
-	if (event->scale != 1)
+	if (event->scale != 1 && result->catalog.n_sessions == 1)
 		snprintf(scale, sizeof(scale), ", weights scaled x%.2f", event->scale);
 	struct vmop_error *err =
 		add_line(report, "%s%s: %" PRIu64 " samples%s%s%s", event->label, rate,
 			 result->selected[e].samples,
 			 result->choice.is_everything ? "" : " selected", idle, scale);
-	if (!err && *event->note)
-		err = add_line(report, "%s: %s", event->label, event->note);
-	return err;
+	return err ? err : add_notes(report, e);
 }
 
 /* "ipc (instructions / cycles): 1.27 of all, 1.25 to 1.29 with 95 % confidence" */
@@ -166,28 +245,67 @@ static struct vmop_error *find_losses(struct vmop_report *report)
 	return err;
 }
 
-/* "[no-maps] 120, [unknown] 3": samples of the first event in images that are only names. */
+static uint64_t samples_of_image(const struct vmop_result *result, size_t image)
+{
+	uint64_t samples = 0;
+	for (size_t e = 0; e < result->n_events; e++)
+		samples += result->images[image * result->n_events + e].samples;
+	return samples;
+}
+
+static int compare_image_names(const void *a, const void *b, void *catalog)
+{
+	const struct vmop_image_item *x = vmop_catalog_image(catalog, *(const uint32_t *)a);
+	const struct vmop_image_item *y = vmop_catalog_image(catalog, *(const uint32_t *)b);
+	return strcmp(x->name, y->name);
+}
+
+/* The images that are only names and have samples, in order of name; *ret is the caller's. */
+static struct vmop_error *list_unattributed(const struct vmop_result *result, uint32_t **ret,
+					    size_t *ret_n)
+{
+	const struct vmop_catalog *catalog = &result->catalog;
+	uint32_t *list = calloc(catalog->images.n, sizeof(*list));
+	if (!list)
+		return &vmop_error_no_memory;
+	size_t n = 0;
+	for (size_t i = 0; i < catalog->images.n; i++) {
+		if (vmop_catalog_image(catalog, i)->kind == VMOP_IMAGE_NONE &&
+		    samples_of_image(result, i))
+			list[n++] = (uint32_t)i;
+	}
+	qsort_r(list, n, sizeof(*list), compare_image_names, (void *)catalog);
+	*ret = list;
+	*ret_n = n;
+	return NULL;
+}
+
+/* "[no-maps] 120, [unknown] 3": samples in images that are only names, of all domains. */
 static struct vmop_error *add_unattributed_line(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
+	_cleanup_free_ uint32_t *list = NULL;
+	size_t n = 0;
 	struct writer writer;
-	struct vmop_error *err = writer_begin(&writer);
+	struct vmop_error *err = list_unattributed(result, &list, &n);
+	if (err || !n)
+		return err;
+	err = writer_begin(&writer);
 	if (err)
 		return err;
-	bool any = false;
-	for (size_t i = 0; i < result->catalog.images.n; i++) {
-		const struct vmop_image_item *image = vmop_catalog_image(&result->catalog, i);
+	for (size_t i = 0, next; i < n; i = next) {
+		const char *name = vmop_catalog_image(&result->catalog, list[i])->name;
 		uint64_t samples = 0;
-		for (size_t e = 0; e < result->n_events; e++)
-			samples += result->images[i * result->n_events + e].samples;
-		if (image->kind != VMOP_IMAGE_NONE || !samples)
-			continue;
-		fprintf(writer.out, "%s%s %" PRIu64, any ? ", " : "", image->name, samples);
-		any = true;
+		for (next = i; next < n; next++) {
+			if (strcmp(vmop_catalog_image(&result->catalog, list[next])->name, name))
+				break;
+			samples += samples_of_image(result, list[next]);
+		}
+		fprintf(writer.out, "%s%s %" PRIu64, i ? ", " : "", name, samples);
 	}
 	const char *text;
 	err = writer_end(&writer, &report->arena, &text);
-	return err || !any ? err : add_line(report, "samples without an image: %s", text);
+	return err ? err : add_line(report, "samples without an image: %s", text);
 }
 
 /* Guest samples whose task is a conclusion and no reading are never shown without saying so. */
@@ -202,25 +320,40 @@ static struct vmop_error *add_certainty_line(struct vmop_report *report)
 			certain[VMOP_CERTAIN_LIKELY], certain[VMOP_CERTAIN_AMBIGUOUS]);
 }
 
-/* Why the kernel's functions are addresses: it was so while recording, and can't be mended now. */
-static struct vmop_error *add_kernel_symbols_line(struct vmop_report *report)
+/* Why a kernel's functions are addresses: it was so while recording, and can't be mended now. */
+static struct vmop_error *add_kernel_symbols_lines(struct vmop_report *report)
 {
-	const char *from = report->result->catalog.facts.kernel_symbols;
-	return strncmp(from, "none", 4) ? NULL
-					: add_line(report, "symbols of the host's kernel: %s", from);
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	struct vmop_error *err = NULL;
+	for (size_t s = 0; s < catalog->n_sessions && !err; s++) {
+		const struct vmop_session_facts *facts = &catalog->sessions[s];
+		bool several = catalog->n_sessions > 1;
+		if (!strncmp(facts->kernel_symbols, "none", 4))
+			err = add_line(report, "symbols of the host's kernel%s%s: %s",
+				       several ? " in session " : "", several ? facts->name : "",
+				       facts->kernel_symbols);
+	}
+	return err;
+}
+
+static size_t max_lines(const struct vmop_report *report)
+{
+	const struct vmop_result *result = report->result;
+	return MAX_LINES + 3 * result->catalog.n_sessions + result->n_omitted + result->n_events +
+	       2 * result->catalog.events.n + report->ratios->n;
 }
 
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
-	size_t n_max = MAX_LINES + 2 * n_events + report->ratios->n;
-	report->lines = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->lines));
+	report->lines =
+		vmop_arena_alloc(&report->arena, max_lines(report) * sizeof(*report->lines));
 	report->sheet.lines = report->lines;
 	struct vmop_error *err = report->lines ? find_losses(report) : &vmop_error_no_memory;
 	if (!err)
-		err = add_session_line(report);
+		err = add_session_lines(report);
 	if (!err)
-		err = add_span_line(report);
+		err = add_omitted_lines(report);
 	for (size_t e = 0; e < n_events && !err; e++)
 		err = add_event_line(report, e);
 	for (size_t i = 0; i < report->ratios->n && !err; i++)
@@ -228,7 +361,7 @@ static struct vmop_error *add_lines(struct vmop_report *report)
 	if (!err)
 		err = add_line(report, "losses: %s", report->losses ? report->losses : "none");
 	if (!err)
-		err = add_kernel_symbols_line(report);
+		err = add_kernel_symbols_lines(report);
 	if (!err)
 		err = add_certainty_line(report);
 	return err ? err : add_unattributed_line(report);
@@ -278,20 +411,47 @@ static void add_ratio(struct vmop_report *report, const char *list, size_t item,
 	add_fact(report, list, item, name, VMOP_CELL_RATIO, (struct vmop_cell){.ratio = ratio});
 }
 
-static void add_session_facts(struct vmop_report *report)
+/* Of one session, or, in a list of them, of each. */
+static void add_session_facts(struct vmop_report *report, const char *list, size_t item,
+			      const struct vmop_session_facts *facts)
+{
+	add_text(report, list, item, "name", facts->name);
+	add_text(report, list, item, "hostname", facts->hostname);
+	add_text(report, list, item, "kernel", facts->kernel);
+	add_text(report, list, item, "machine", facts->machine);
+	add_text(report, list, item, "cpus", facts->cpus);
+	add_text(report, list, item, "kernel_symbols", facts->kernel_symbols);
+	add_text(report, list, item, "vmop", facts->vmop);
+	add_count(report, list, item, "start_ns", facts->start_ns);
+	add_count(report, list, item, "end_ns", facts->end_ns);
+	add_text(report, list, item, "state", facts->is_finished ? "finished" : "not ended");
+}
+
+static void add_sessions_facts(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
-	const struct vmop_session_facts *facts = &result->catalog.facts;
-	add_text(report, NULL, 0, "name", report->options.session);
-	add_text(report, NULL, 0, "hostname", facts->hostname);
-	add_text(report, NULL, 0, "kernel", facts->kernel);
-	add_text(report, NULL, 0, "machine", facts->machine);
-	add_text(report, NULL, 0, "cpus", facts->cpus);
-	add_text(report, NULL, 0, "kernel_symbols", facts->kernel_symbols);
-	add_text(report, NULL, 0, "vmop", facts->vmop);
-	add_count(report, NULL, 0, "start_ns", facts->start_ns);
-	add_count(report, NULL, 0, "end_ns", facts->end_ns);
-	add_text(report, NULL, 0, "state", facts->is_finished ? "finished" : "not ended");
+	const struct vmop_catalog *catalog = &result->catalog;
+	if (catalog->n_sessions == 1) {
+		add_session_facts(report, NULL, 0, &catalog->sessions[0]);
+	} else { /* "session" is what they have in common */
+		add_count(report, NULL, 0, "start_ns", catalog->start_ns);
+		add_count(report, NULL, 0, "end_ns", catalog->end_ns);
+	}
+	for (size_t s = 0; s < catalog->n_sessions; s++)
+		add_session_facts(report, "sessions", s, &catalog->sessions[s]);
+	for (size_t i = 0; i < result->n_omitted; i++) {
+		const struct vmop_omitted *omitted = &result->omitted[i];
+		add_text(report, "left_out", i, "session",
+			 catalog->sessions[omitted->session].name);
+		add_text(report, "left_out", i, "domain",
+			 vmop_catalog_domain(catalog, omitted->domain)->name);
+		add_count(report, "left_out", i, "samples", omitted->samples);
+	}
+}
+
+static void add_sample_facts(struct vmop_report *report)
+{
+	const struct vmop_result *result = report->result;
 	add_count(report, NULL, 0, "idle_samples", result->idle.samples);
 	add_count(report, NULL, 0, "idle_weight", result->idle.weight_events);
 	add_count(report, NULL, 0, "exact_samples", result->certain[VMOP_CERTAIN_EXACT]);
@@ -346,12 +506,13 @@ static void add_loss_facts(struct vmop_report *report)
 	const struct vmop_catalog *catalog = &report->result->catalog;
 	add_fact(report, "losses", 0, NULL, VMOP_CELL_TEXT, (struct vmop_cell){0});
 	for (size_t i = 0; i < catalog->n_losses; i++) {
-		const struct vmop_db_loss *loss = &catalog->losses[i];
-		size_t domain = vmop_table_index(&catalog->domains, loss->domain);
-		size_t event = vmop_table_index(&catalog->events, loss->event);
+		const struct vmop_loss_item *loss = &catalog->losses[i];
 		add_text(report, "losses", i, "name", loss->name);
-		add_text(report, "losses", i, "domain", vmop_catalog_domain(catalog, domain)->name);
-		add_text(report, "losses", i, "event", vmop_catalog_event(catalog, event)->name);
+		add_text(report, "losses", i, "session", catalog->sessions[loss->session].name);
+		add_text(report, "losses", i, "domain",
+			 vmop_catalog_domain(catalog, loss->domain)->name);
+		add_text(report, "losses", i, "event",
+			 vmop_catalog_event(catalog, loss->event)->name);
 		add_count(report, "losses", i, "count", loss->count);
 	}
 }
@@ -359,13 +520,15 @@ static void add_loss_facts(struct vmop_report *report)
 static struct vmop_error *add_facts(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
-	size_t n_max = MAX_SESSION_FACTS + EVENT_FACTS * result->n_events +
+	size_t n_max = MAX_FACTS + SESSION_FACTS * (1 + result->catalog.n_sessions) +
+		       OMITTED_FACTS * result->n_omitted + EVENT_FACTS * result->n_events +
 		       RATIO_FACTS * report->ratios->n + LOSS_FACTS * result->catalog.n_losses;
 	report->facts = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->facts));
 	if (!report->facts)
 		return &vmop_error_no_memory;
 	report->sheet.facts = report->facts;
-	add_session_facts(report);
+	add_sessions_facts(report);
+	add_sample_facts(report);
 	for (size_t e = 0; e < result->n_events; e++)
 		add_event_facts(report, e);
 	for (size_t i = 0; i < report->ratios->n; i++)

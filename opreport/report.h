@@ -11,7 +11,6 @@
 #include "opreport/sheet.h"
 
 struct vmop_report_options {
-	const char *session;  /* as shown: a name or a path */
 	unsigned by;	      /* enum vmop_dimension that the user named: shown in any case */
 	bool accumulated;     /* running sums beside the counts */
 	bool long_filenames;  /* whole paths of images */

@@ -75,7 +75,7 @@ const char *const vmop_sort_words[] = {
 	[VMOP_SORT_SAMPLE] = "sample", [VMOP_SORT_DOMAIN] = "domain", [VMOP_SORT_IMAGE] = "image",
 	[VMOP_SORT_SYMBOL] = "symbol", [VMOP_SORT_TASK] = "task",     [VMOP_SORT_PID] = "pid",
 	[VMOP_SORT_CGROUP] = "cgroup", [VMOP_SORT_CPU] = "cpu",	      [VMOP_SORT_VCPU] = "vcpu",
-	[VMOP_SORT_MODE] = "mode",     [VMOP_SORT_VMA] = "vma",
+	[VMOP_SORT_MODE] = "mode",     [VMOP_SORT_VMA] = "vma",	      [VMOP_SORT_SESSION] = "session",
 };
 
 /* What a name to sort by is. */
@@ -138,6 +138,8 @@ static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
 	switch (sort) {
 	case VMOP_SORT_SAMPLE:
 		return compare_samples(result, a, b);
+	case VMOP_SORT_SESSION: /* as they were named */
+		return compare_numbers(a->group->session, b->group->session);
 	case VMOP_SORT_DOMAIN:
 		return strcmp(vmop_row_domain(result, a)->name, vmop_row_domain(result, b)->name);
 	case VMOP_SORT_IMAGE:

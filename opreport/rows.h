@@ -11,6 +11,7 @@
 
 enum vmop_sort {
 	VMOP_SORT_SAMPLE, /* most first: by weight of the first event, then of the next */
+	VMOP_SORT_SESSION,
 	VMOP_SORT_DOMAIN,
 	VMOP_SORT_IMAGE,
 	VMOP_SORT_SYMBOL,

@@ -19,16 +19,6 @@ static const char *session_dir(const struct vmop_spec *spec)
 	return spec->session_dir ? spec->session_dir : VMOP_STATEDIR;
 }
 
-struct vmop_error *vmop_session_name(const struct vmop_spec *spec, const char **ret)
-{
-	if (spec->sessions.n > 1)
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "session: takes one session at a time; '%s' is the second",
-				      spec->sessions.items[1]);
-	*ret = spec->sessions.n ? spec->sessions.items[0] : "current";
-	return NULL;
-}
-
 /* "NAME" of "NAME.vmop", into ret; false for other files. */
 static bool name_of_file(const char *file, char *ret, size_t ret_bytes)
 {
@@ -95,25 +85,74 @@ static struct vmop_error *no_such_session(const char *name, const char *dir)
 			      names);
 }
 
-struct vmop_error *vmop_session_open(const struct vmop_spec *spec, struct vmop_db **ret)
+static struct vmop_error *path_of(const struct vmop_spec *spec, const char *name, char **ret)
 {
-	const char *name;
-	struct vmop_error *err = vmop_session_name(spec, &name);
-	if (err)
-		return err;
-	if (strchr(name, '/')) {
-		if (access(name, F_OK) && errno == ENOENT)
-			return vmop_error_new(VMOP_ERROR_CANT, "no session file %s", name);
-		return vmop_db_open(name, ret);
-	}
-	_cleanup_free_ char *path = NULL;
-	if (asprintf(&path, "%s/%s" SUFFIX, session_dir(spec), name) < 0) {
-		path = NULL;
+	bool is_path = strchr(name, '/');
+	int len = is_path ? asprintf(ret, "%s", name)
+			  : asprintf(ret, "%s/%s" SUFFIX, session_dir(spec), name);
+	if (len < 0) {
+		*ret = NULL;
 		return &vmop_error_no_memory;
 	}
-	if (access(path, F_OK) && errno == ENOENT)
-		return no_such_session(name, session_dir(spec));
-	return vmop_db_open(path, ret);
+	if (!access(*ret, F_OK) || errno != ENOENT)
+		return NULL;
+	return is_path ? vmop_error_new(VMOP_ERROR_CANT, "no session file %s", name)
+		       : no_such_session(name, session_dir(spec));
+}
+
+/* Counted once is enough: is the file at path one that is open already? */
+static struct vmop_error *check_distinct(const struct vmop_sessions *sessions, struct stat *files,
+					 const char *name, const char *path)
+{
+	struct stat *file = &files[sessions->n];
+	if (stat(path, file))
+		return vmop_error_os(errno, "%s", path);
+	for (size_t i = 0; i < sessions->n; i++) {
+		if (files[i].st_dev == file->st_dev && files[i].st_ino == file->st_ino)
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "session: '%s' and '%s' are the same file",
+					      sessions->items[i].name, name);
+	}
+	return NULL;
+}
+
+struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_sessions *ret)
+{
+	static char current[] = "current";
+	char *const only[] = {current};
+	char *const *names = spec->sessions.n ? spec->sessions.items : only;
+	size_t n = spec->sessions.n ? spec->sessions.n : 1;
+	*ret = (struct vmop_sessions){0};
+	if (n > VMOP_SESSIONS_MAX)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "session: takes at most %d sessions, not %zu",
+				      VMOP_SESSIONS_MAX, n);
+	ret->items = calloc(n, sizeof(*ret->items));
+	_cleanup_free_ struct stat *files = calloc(n, sizeof(*files));
+	if (!ret->items || !files)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *path = NULL;
+		struct vmop_session_input *item = &ret->items[i];
+		item->name = names[i];
+		struct vmop_error *err = path_of(spec, names[i], &path);
+		if (!err)
+			err = check_distinct(ret, files, names[i], path);
+		if (!err)
+			err = vmop_db_open(path, &item->db);
+		if (err)
+			return err;
+		ret->n++;
+	}
+	return NULL;
+}
+
+void vmop_sessions_deinit(struct vmop_sessions *sessions)
+{
+	for (size_t i = 0; i < sessions->n; i++)
+		vmop_db_close(sessions->items[i].db);
+	free(sessions->items);
+	*sessions = (struct vmop_sessions){0};
 }
 
 /* ---- the list ------------------------------------------------------------- */
@@ -168,14 +207,15 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 	if (err)
 		return err;
 	err = vmop_db_begin_snapshot(db);
+	const struct vmop_session_input input = {.name = session->name, .db = db};
 	if (!err)
-		err = vmop_catalog_load(&catalog, db, 0, false);
+		err = vmop_catalog_load(&catalog, &input, 1, 0, false);
 	if (!err)
 		err = vmop_db_each_total(db, &everything, add_samples, session);
 	if (!err)
 		err = vmop_db_size_bytes(db, &session->size_bytes);
 	if (!err) {
-		const struct vmop_session_facts *facts = &catalog.facts;
+		const struct vmop_session_facts *facts = &catalog.sessions[0];
 		vmop_format_time(facts->start_ns, session->start, sizeof(session->start));
 		vmop_format_span(facts->end_ns - facts->start_ns, session->length,
 				 sizeof(session->length));

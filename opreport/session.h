@@ -4,17 +4,23 @@
 #define VMOP_OPREPORT_SESSION_H
 
 #include "libdb/db.h"
+#include "opreport/catalog.h"
 #include "opreport/sheet.h"
 #include "opreport/spec.h"
 
-/* The session that a spec names, else "current". */
-struct vmop_error *vmop_session_name(const struct vmop_spec *spec, const char **ret);
+struct vmop_sessions {
+	struct vmop_session_input *items; /* n; the names are the spec's */
+	size_t n;
+};
 
 /*
- * Opens it: NAME.vmop in the session directory, or a path (anything with a '/').  Where there is
- * none, the error says which there are and how one is made.
+ * Opens the sessions that a spec names, else "current": NAME.vmop in the session directory, or
+ * a path (anything with a '/').  Where there is none, the error says which there are and how one is
+ * made.  One file named twice is VMOP_ERROR_USAGE.  ret is deinitialised by the caller also after
+ * an error.
  */
-struct vmop_error *vmop_session_open(const struct vmop_spec *spec, struct vmop_db **ret);
+struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_sessions *ret);
+void vmop_sessions_deinit(struct vmop_sessions *sessions);
 
 /* Every session of the directory, a row each. None: VMOP_ERROR_NOT_FOUND. */
 struct vmop_session_list;

@@ -3,7 +3,7 @@
  * Profile specs: which samples a reader looks at, as every reader of session
  * files takes them on its command line, "TAG:VALUE[,VALUE...]".
  *
- *	session:NAME	   a session of the session directory, or a file's path
+ *	session:NAME,...   sessions of the session directory, or files' paths
  *	domain:GLOB,...	   by name, uuid, or "host"
  *	image:GLOB,...	   by path or base name; an argument without a tag is one
  *	event:GLOB,...
@@ -44,8 +44,8 @@ enum vmop_time_kind {
 	VMOP_TIME_OPEN,	       /* no bound */
 	VMOP_TIME_REAL,	       /* value_ns: CLOCK_REALTIME */
 	VMOP_TIME_OF_DAY,      /* value_ns: since local midnight */
-	VMOP_TIME_AFTER_START, /* value_ns: since the session's start */
-	VMOP_TIME_BEFORE_END,  /* value_ns: before the session's end */
+	VMOP_TIME_AFTER_START, /* value_ns: since the start of the first session */
+	VMOP_TIME_BEFORE_END,  /* value_ns: before the end of the last session */
 };
 
 struct vmop_time_bound {
@@ -81,8 +81,8 @@ bool vmop_word_is_glob(const char *word);
 bool vmop_numbers_match(const struct vmop_numbers *numbers, uint64_t value);
 
 /*
- * The bounds in CLOCK_REALTIME for a session of [start_ns, end_ns).  A time of day is that
- * of the first day on which the window reaches into the session.  *ret_to_ns 0: no end.
+ * The bounds in CLOCK_REALTIME for sessions within [start_ns, end_ns).  A time of day is that
+ * of the first day on which the window reaches into them.  *ret_to_ns 0: no end.
  */
 struct vmop_error *vmop_spec_time(const struct vmop_spec *spec, uint64_t start_ns, uint64_t end_ns,
 				  uint64_t *ret_from_ns, uint64_t *ret_to_ns);

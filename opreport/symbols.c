@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
 
 #include "libutil/cleanup.h"
 
@@ -13,16 +14,27 @@ struct image_symbols {
 	const char *why;
 };
 
+/* The first symbol seen in a place; no padding in the key, which is hashed as bytes. */
+struct first_symbol {
+	struct {
+		uint64_t row, offset;
+	} key;
+	const struct vmop_symbol *symbol;
+	UT_hash_handle hh;
+};
+
 struct vmop_symbols {
 	struct vmop_catalog *catalog;
-	struct vmop_db *db;
+	const struct vmop_session_input *sessions;
 	struct vmop_resolver *resolver;
+	struct first_symbol *firsts;
 	size_t n;
 	struct image_symbols images[];
 };
 
 struct vmop_error *vmop_symbols_create(const struct vmop_resolver_options *options,
-				       struct vmop_catalog *catalog, struct vmop_db *db,
+				       struct vmop_catalog *catalog,
+				       const struct vmop_session_input *sessions,
 				       struct vmop_symbols **ret)
 {
 	size_t n = catalog->images.n;
@@ -31,7 +43,7 @@ struct vmop_error *vmop_symbols_create(const struct vmop_resolver_options *optio
 	if (!symbols)
 		return &vmop_error_no_memory;
 	symbols->catalog = catalog;
-	symbols->db = db;
+	symbols->sessions = sessions;
 	symbols->n = n;
 	struct vmop_error *err = vmop_resolver_create(options, &symbols->resolver);
 	if (err) {
@@ -48,6 +60,11 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols)
 		return;
 	for (size_t i = 0; i < symbols->n; i++)
 		vmop_symtab_destroy(symbols->images[i].adopted);
+	struct first_symbol *first, *next;
+	HASH_ITER (hh, symbols->firsts, first, next) {
+		HASH_DEL(symbols->firsts, first);
+		free(first);
+	}
 	vmop_resolver_destroy(symbols->resolver);
 	free(symbols);
 }
@@ -76,9 +93,12 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 {
 	struct vmop_symbol *stored = NULL;
 	size_t n = 0;
-	struct vmop_error *err = vmop_db_get_symbols(symbols->db, item->id, &stored, &n);
-	if (err || !stored)
-		return err;
+	struct vmop_db *db = symbols->sessions[item->session].db;
+	struct vmop_error *err = vmop_db_get_symbols(db, item->id, &stored, &n);
+	if (err)
+		return vmop_catalog_blame(err, symbols->catalog, item->session);
+	if (!stored)
+		return NULL;
 	err = vmop_symtab_adopt(stored, n, &image->adopted);
 	image->symtab = image->adopted;
 	return err;
@@ -118,23 +138,66 @@ static struct vmop_error *load(struct vmop_symbols *symbols, const struct vmop_i
 	return item->kind == VMOP_IMAGE_NONE ? NULL : load_stored(symbols, item, image);
 }
 
+static struct vmop_error *load_once(struct vmop_symbols *symbols, size_t index,
+				    const struct image_symbols **ret)
+{
+	const struct vmop_image_item *item = vmop_catalog_image(symbols->catalog, index);
+	struct image_symbols *image = &symbols->images[index];
+	*ret = image;
+	if (image->is_known)
+		return NULL;
+	image->is_known = true;
+	struct vmop_error *err = load(symbols, item, image);
+	return err ? vmop_error_prefix(err, "symbols of %s", item->name) : NULL;
+}
+
+/* The same file, or the same build-id, has the same symbols in the same places. */
+static bool has_symbols_of_row(const struct vmop_image_item *item)
+{
+	switch (item->kind) {
+	case VMOP_IMAGE_FILE:
+		return true;
+	case VMOP_IMAGE_KERNEL:
+	case VMOP_IMAGE_GUEST_KERNEL:
+	case VMOP_IMAGE_MODULE:
+		return item->build_id_len_bytes > 0;
+	default:
+		return false;
+	}
+}
+
 struct vmop_error *vmop_symbols_of(struct vmop_symbols *symbols, size_t index,
 				   const struct vmop_symtab **ret, const char **ret_why)
 {
 	const struct vmop_image_item *item = vmop_catalog_image(symbols->catalog, index);
-	if (item->kind == VMOP_IMAGE_FILE) { /* one for all of the same build-id */
-		index = item->row;
-		item = vmop_catalog_image(symbols->catalog, index);
+	const struct image_symbols *image = NULL;
+	struct vmop_error *err = NULL;
+	if (has_symbols_of_row(item))
+		err = load_once(symbols, item->row, &image);
+	if (!err && (!image || !image->symtab)) /* another session may have stored them */
+		err = load_once(symbols, index, &image);
+	*ret = err ? NULL : image->symtab;
+	*ret_why = err ? NULL : image->why;
+	return err;
+}
+
+struct vmop_error *vmop_symbols_unify(struct vmop_symbols *symbols, size_t row,
+				      const struct vmop_symbol **symbol)
+{
+	struct first_symbol *first;
+	struct first_symbol wanted = {.key = {.row = row, .offset = (*symbol)->offset}};
+	HASH_FIND(hh, symbols->firsts, &wanted.key, sizeof(wanted.key), first);
+	if (first) {
+		if (!strcmp(first->symbol->name, (*symbol)->name))
+			*symbol = first->symbol;
+		return NULL;
 	}
-	struct image_symbols *image = &symbols->images[index];
-	if (!image->is_known) {
-		image->is_known = true;
-		struct vmop_error *err = load(symbols, item, image);
-		if (err)
-			return vmop_error_prefix(err, "symbols of %s", item->name);
-	}
-	*ret = image->symtab;
-	*ret_why = image->why;
+	first = malloc(sizeof(*first));
+	if (!first)
+		return &vmop_error_no_memory;
+	*first = wanted;
+	first->symbol = *symbol;
+	HASH_ADD(hh, symbols->firsts, key, sizeof(first->key), first);
 	return NULL;
 }
 

@@ -25,8 +25,9 @@
 const char *argp_program_version = "vmopreport " PACKAGE_VERSION;
 
 static const char doc[] =
-	"What the samples of a session were of: images, symbols, tasks, domains."
-	"\vSpecs choose the samples: session:NAME domain:NAME,... image:GLOB,... event:GLOB,... "
+	"What the samples of a session, or of several, were of: images, symbols, tasks, domains."
+	"\vSpecs choose the samples: session:NAME,... domain:NAME,... image:GLOB,... "
+	"event:GLOB,... "
 	"task:GLOB,... cpu:N,... vcpu:N,... tgid:PID,... tid:TID,... "
 	"certainty:exact,likely,ambiguous time:FROM..TO; an argument "
 	"without a tag is an image. vmopreport(1) has examples.";
@@ -47,8 +48,8 @@ static const struct argp_option options[] = {
 	{"symbols", 'l', NULL, 0, "A row for each symbol", 1},
 	{"details", 'd', NULL, 0, "Also the addresses within each symbol", 1},
 	{"by", KEY_BY, "WORD,...", 0,
-	 "A row for each domain, image, symbol, task, cgroup, cpu, vcpu, mode, certainty, or mixtures "
-	 "of them",
+	 "A row for each domain, image, symbol, task, cgroup, cpu, vcpu, mode, certainty, session, "
+	 "or mixtures of them",
 	 1},
 	{"merge", 'm', "WORD,...", 0,
 	 "Merge what was recorded apart: cpu, tid, tgid (rows of commands), unitmask, all", 1},
@@ -61,8 +62,8 @@ static const struct argp_option options[] = {
 	{"threshold", 't', "PERCENT", 0, "Only rows with at least so much", 1},
 	{"top", KEY_TOP, "N", 0, "Only the first N rows", 1},
 	{"sort", 's', "WORD,...", 0,
-	 "By sample (the default), domain, image, symbol, task, pid, cgroup, cpu, vcpu, mode, vma, "
-	 "or the name of a ratio or an event",
+	 "By sample (the default), session, domain, image, symbol, task, pid, cgroup, cpu, vcpu, "
+	 "mode, vma, or the name of a ratio or an event",
 	 1},
 	{"reverse-sort", 'r', NULL, 0, "The other way round", 1},
 	{NULL, 0, NULL, 0, "Columns:", 2},
@@ -111,11 +112,17 @@ struct word {
 	unsigned value;
 };
 
-static const struct word by_words[] = {
-	{"domain", VMOP_BY_DOMAIN}, {"image", VMOP_BY_IMAGE},	{"symbol", VMOP_BY_SYMBOL},
-	{"task", VMOP_BY_TASK},	    {"cgroup", VMOP_BY_CGROUP}, {"cpu", VMOP_BY_CPU},
-	{"vcpu", VMOP_BY_VCPU},	    {"mode", VMOP_BY_MODE},
-	{"certainty", VMOP_BY_CERTAINTY}, {0}};
+static const struct word by_words[] = {{"domain", VMOP_BY_DOMAIN},
+				       {"image", VMOP_BY_IMAGE},
+				       {"symbol", VMOP_BY_SYMBOL},
+				       {"task", VMOP_BY_TASK},
+				       {"cgroup", VMOP_BY_CGROUP},
+				       {"cpu", VMOP_BY_CPU},
+				       {"vcpu", VMOP_BY_VCPU},
+				       {"mode", VMOP_BY_MODE},
+				       {"certainty", VMOP_BY_CERTAINTY},
+				       {"session", VMOP_BY_SESSION},
+				       {0}};
 
 static const struct word merge_words[] = {
 	{"cpu", VMOP_MERGE_CPU},
@@ -401,6 +408,7 @@ static struct vmop_error *check(const struct settings *settings)
 		unsigned dimension;
 		const char *name, *needs;
 	} needed[] = {
+		{VMOP_SORT_SESSION, VMOP_BY_SESSION, "session", "--by=session"},
 		{VMOP_SORT_DOMAIN, VMOP_BY_DOMAIN, "domain", "--by=domain"},
 		{VMOP_SORT_IMAGE, VMOP_BY_IMAGE, "image", "--by=image"},
 		{VMOP_SORT_SYMBOL, VMOP_BY_SYMBOL, "symbol", "--symbols"},
@@ -498,18 +506,17 @@ static struct vmop_error *report(struct settings *settings, struct vmop_result *
 
 static struct vmop_error *report_session(struct settings *settings)
 {
-	struct vmop_db *db = NULL;
+	struct vmop_sessions sessions = {0};
 	struct vmop_result result = {0};
 	struct vmop_ratios ratios = {0};
 	struct vmop_hidden hidden = {0};
 	struct vmop_error *err = check(settings);
 	if (!err)
-		err = vmop_session_name(&settings->spec, &settings->report.session);
+		err = vmop_sessions_open(&settings->spec, &sessions);
 	if (!err)
-		err = vmop_session_open(&settings->spec, &db);
-	if (!err)
-		err = vmop_query_run(&settings->query, &settings->spec, db, &result);
-	vmop_db_close(db);
+		err = vmop_query_run(&settings->query, &settings->spec, sessions.items, sessions.n,
+				     &result);
+	vmop_sessions_deinit(&sessions);
 	if (!err)
 		err = vmop_ratios_init(&ratios, &settings->ratios, &result);
 	if (!err)

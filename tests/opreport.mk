@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport-event-name tests/unit/opreport-fit \
-	tests/unit/opreport-output tests/unit/opreport-query tests/unit/opreport-ratio tests/unit/opreport-spec tests/unit/opreport-tally
+	tests/unit/opreport-output tests/unit/opreport-query tests/unit/opreport-ratio \
+	tests/unit/opreport-sessions tests/unit/opreport-spec tests/unit/opreport-tally
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
 TESTS += $(opreport_unit_tests)
@@ -17,6 +18,8 @@ tests_unit_opreport_query_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_ratio_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_ratio_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_sessions_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_sessions_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_spec_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_spec_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_tally_CPPFLAGS = $(opreport_test_cppflags)
@@ -31,6 +34,7 @@ report_integration_tests = \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \
 	tests/integration/report-real.sh \
+	tests/integration/report-sessions.sh \
 	tests/integration/report-tables.sh
 TESTS += $(report_integration_tests)
 EXTRA_DIST += $(report_integration_tests)

@@ -130,7 +130,6 @@ refuse 2 "task:nosuch is not in the session" report task:nosuch
 refuse 2 "cpu: 'x' is not a number" report cpu:x
 refuse 2 "'time:soon' is no time; accepted: HH:MM" report time:soon
 refuse 2 "ends before it begins" report time:+2s..+1s
-refuse 2 "one session at a time" report session:a,b
 refuse 2 "--by doesn't know 'thing'; accepted: domain, image" report --by=thing
 refuse 2 "--merge doesn't know 'thing'; accepted: cpu, tid" report --merge=thing
 refuse 2 "--sort doesn't know 'thing'; accepted: sample" report --sort=thing

@@ -88,7 +88,7 @@ is "nor one of whose events one is looked at" "$(report event:cycles | grep -c '
 
 is "why the kernel has no symbols, in the head" \
 	"$(report session:clock | grep -c "^symbols of the host's kernel: none: hidden by a sysctl\$")" -eq 1
-is "and in json" "$(report session:clock --format=json | grep -c '"kernel_symbols": "none: hidden by a sysctl"')" -eq 1
+is "and in json" "$(report session:clock --format=json | grep -c '"kernel_symbols": "none: hidden by a sysctl"')" -eq 2 # of the session, and in the list of them
 is "where it has them, nothing" "$(report | grep -c "symbols of the host")" -eq 0
 
 # ---- every level of rows ----------------------------------------------------
@@ -189,7 +189,7 @@ refuse 2 "--ratio doesn't know 'x'; accepted: auto, none, ipc, cpi, mpki, and [N
 	report --ratio=x
 refuse 2 "--ratio doesn't know 'cycles/nosuch'" report --ratio=cycles/nosuch
 refuse 2 "--ratio '' has an empty word" report --ratio=
-refuse 2 "--sort doesn't know 'nosuch'; accepted: sample, domain, image, symbol, task, pid, cgroup, cpu, vcpu, mode, vma, ipc, mpki:cache-misses, mpki:branch-misses, cycles" \
+refuse 2 "--sort doesn't know 'nosuch'; accepted: sample, session, domain, image, symbol, task, pid, cgroup, cpu, vcpu, mode, vma, ipc, mpki:cache-misses, mpki:branch-misses, cycles" \
 	report --sort=nosuch
 refuse 2 "--sort takes up to 16 words" report --sort=ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc
 finish

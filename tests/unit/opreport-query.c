@@ -181,7 +181,8 @@ static struct vmop_error *run(const struct vmop_query *query, const char *const 
 		OK(vmop_spec_parse(&spec, *specs));
 	struct vmop_db *db;
 	OK(vmop_db_open(path, &db));
-	struct vmop_error *err = vmop_query_run(query, &spec, db, ret);
+	const struct vmop_session_input session = {.name = "s", .db = db};
+	struct vmop_error *err = vmop_query_run(query, &spec, &session, 1, ret);
 	vmop_db_close(db);
 	return err;
 }

@@ -149,7 +149,7 @@ static void query(const char *const *names, struct vmop_result *ret)
 	OK(vmop_db_open(path, &db));
 	const struct vmop_query by_image = {.dimensions = VMOP_BY_IMAGE};
 	const struct vmop_spec spec = {0};
-	OK(vmop_query_run(&by_image, &spec, db, ret));
+	OK(vmop_query_run(&by_image, &spec, &(struct vmop_session_input){"s", db}, 1, ret));
 	vmop_db_close(db);
 }
 
@@ -308,7 +308,8 @@ static void scale_with(const char *enabled, const char *running, double want_sca
 		const struct vmop_spec spec = {0};
 		_cleanup_(vmop_result_deinit) struct vmop_result scaled;
 		OK(vmop_db_open(path, &db));
-		OK(vmop_query_run(&by, &spec, db, &scaled));
+		OK(vmop_query_run(&by, &spec, &(struct vmop_session_input){"s", db}, 1,
+				  &scaled));
 		vmop_db_close(db);
 		assert_true(is_near(vmop_catalog_event(&scaled.catalog, 1)->scale, want_scale));
 		assert_int_equal(scaled.selected[0].samples, 3); /* those there were */

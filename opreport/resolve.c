@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/resolve.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "libutil/progress.h"
+#include "opreport/escape.h"
+
+struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group, uint64_t value,
+				      uint8_t mode, struct vmop_count **ret, size_t *ret_row)
+{
+	struct vmop_error *err = vmop_tally_at(&result->rows_tally, group, value, ret, ret_row);
+	if (err)
+		return err;
+	if (result->modes_capacity < result->rows_tally.capacity) {
+		size_t capacity = result->rows_tally.capacity;
+		uint8_t *modes = realloc(result->modes, capacity);
+		if (!modes)
+			return &vmop_error_no_memory;
+		memset(modes + result->modes_capacity, 0, capacity - result->modes_capacity);
+		result->modes = modes;
+		result->modes_capacity = capacity;
+	}
+	result->modes[*ret_row] |= (uint8_t)(1u << (mode & 7));
+	return NULL;
+}
+
+/* ---- from cells to symbols ----------------------------------------------- */
+
+/* The cells' indexes in the order of their images; *ret is the caller's. */
+static struct vmop_error *order_by_image(const struct vmop_result *result, uint32_t **ret)
+{
+	size_t n_images = result->catalog.images.n;
+	_cleanup_free_ size_t *next = calloc(n_images + 1, sizeof(*next));
+	uint32_t *order = calloc(result->cells.n + 1, sizeof(*order));
+	*ret = order;
+	if (!next || !order)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < result->cells.n; i++)
+		next[result->groups.items[result->cells.keys[i].group].image]++;
+	/* field = index + 1, so next[index] becomes where index begins */
+	for (size_t image = 1; image <= n_images; image++)
+		next[image] += next[image - 1];
+	for (size_t i = 0; i < result->cells.n; i++) {
+		size_t image = result->groups.items[result->cells.keys[i].group].image - 1;
+		order[next[image]++] = (uint32_t)i;
+	}
+	return NULL;
+}
+
+static bool is_below_threshold(const struct vmop_result *result, size_t image, double percent)
+{
+	size_t row_image = vmop_catalog_image(&result->catalog, image)->row;
+	for (size_t e = 0; e < result->n_events; e++) {
+		double weight =
+			(double)result->images[row_image * result->n_events + e].weight_events;
+		if (weight * 100 >= percent * (double)result->base[e].weight_events)
+			return false;
+	}
+	return true;
+}
+
+static void note_missing(struct vmop_result *result, size_t image, uint64_t samples,
+			 const char *why)
+{
+	if (!samples)
+		return;
+	why = why ? why : "addresses outside all of its symbols";
+	_cleanup_free_ char *name =
+		vmop_text_escape(vmop_catalog_image(&result->catalog, image)->name);
+	vmop_log_info("no symbols for %" PRIu64 " samples in %s: %s", samples, name ? name : "",
+		      why);
+	result->missing.samples += samples;
+	if (samples <= result->missing.top_samples)
+		return;
+	result->missing.top_samples = samples;
+	result->missing.top_image = image;
+	result->missing.top_why = why;
+}
+
+/* The row that a cell is part of; groups of cells name images, groups of rows what stands for them.
+ */
+static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, size_t row_image,
+				     const struct vmop_symbol *symbol, size_t *ret_row)
+{
+	struct vmop_group group = result->groups.items[result->cells.keys[cell].group];
+	uint8_t mode = (uint8_t)(group.mode - 1);
+	group.image = (uint32_t)row_image + 1;
+	if (!(result->dimensions & VMOP_BY_MODE))
+		group.mode = 0;
+	uint32_t number;
+	struct vmop_count *to;
+	struct vmop_error *err = vmop_groups_intern(&result->groups, &group, &number);
+	if (!err)
+		err = vmop_result_row_at(result, number, (uintptr_t)symbol, mode, &to, ret_row);
+	if (err)
+		return err;
+	const struct vmop_count *from = vmop_tally_counts(&result->cells, cell);
+	for (size_t i = 0; i < result->cells.n_slots; i++)
+		vmop_count_add(&to[i], from[i].samples, from[i].weight_events);
+	return NULL;
+}
+
+/* One image's cells, order[0..n). rows, where details are wanted, gets each cell's row. */
+static struct vmop_error *resolve_image(const struct vmop_query *query, struct vmop_result *result,
+					size_t image, const uint32_t *order, size_t n, size_t *rows)
+{
+	const struct vmop_symtab *symtab = NULL;
+	const char *why = NULL;
+	bool skip = query->threshold_percent > 0 &&
+		    is_below_threshold(result, image, query->threshold_percent);
+	if (!skip) {
+		struct vmop_error *err = vmop_symbols_of(result->symbols, image, &symtab, &why);
+		if (err)
+			return err;
+	}
+	const struct vmop_image_item *item = vmop_catalog_image(&result->catalog, image);
+	uint64_t missing = 0;
+	for (size_t i = 0; i < n; i++) {
+		size_t cell = order[i], row;
+		uint64_t offset = result->cells.keys[cell].value;
+		const struct vmop_symbol *symbol = symtab ? vmop_symtab_find(symtab, offset) : NULL;
+		struct vmop_error *err = NULL;
+		if (symbol && vmop_catalog_image(&result->catalog, item->row)->is_shared)
+			err = vmop_symbols_unify(result->symbols, item->row, &symbol);
+		if (!err)
+			err = add_to_row(result, cell, item->row, symbol, &row);
+		if (err)
+			return err;
+		if (rows)
+			rows[cell] = row;
+		if (symbol || skip)
+			continue;
+		for (size_t slot = 0; slot < result->cells.n_slots; slot++)
+			missing += vmop_tally_counts(&result->cells, cell)[slot].samples;
+	}
+	if (item->kind != VMOP_IMAGE_NONE)
+		note_missing(result, image, missing, symtab ? NULL : why);
+	return NULL;
+}
+
+static int compare_details(const void *a, const void *b)
+{
+	const struct vmop_detail *x = a, *y = b;
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Cells of images that stand for one another can be at one address: they become one detail. */
+static struct vmop_error *make_details(struct vmop_result *result, const size_t *rows)
+{
+	size_t n = result->cells.n;
+	result->details = calloc(n + 1, sizeof(*result->details));
+	if (!result->details)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < n; i++) {
+		const struct vmop_tally_key *key = &result->cells.keys[i];
+		size_t image = result->groups.items[key->group].image - 1;
+		result->details[i] = (struct vmop_detail){
+			.address = vmop_catalog_image(&result->catalog, image)->base + key->value,
+			.counts = vmop_tally_counts(&result->cells, i),
+			.row = rows[i],
+		};
+	}
+	qsort(result->details, n, sizeof(*result->details), compare_details);
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_detail *last =
+			result->n_details ? &result->details[result->n_details - 1] : NULL;
+		const struct vmop_detail *this = &result->details[i];
+		if (!last || compare_details(last, this) != 0) {
+			result->details[result->n_details++] = *this;
+			continue;
+		}
+		size_t cell = (size_t)(last->counts - result->cells.counts);
+		for (size_t slot = 0; slot < result->cells.n_slots; slot++)
+			vmop_count_add(&result->cells.counts[cell + slot],
+				       this->counts[slot].samples,
+				       this->counts[slot].weight_events);
+	}
+	return NULL;
+}
+
+struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vmop_result *result,
+				       const struct vmop_session_input *sessions)
+{
+	struct vmop_error *err =
+		vmop_symbols_create(&query->resolver, &result->catalog, sessions, &result->symbols);
+	if (err)
+		return err;
+	_cleanup_free_ uint32_t *order = NULL;
+	_cleanup_free_ size_t *rows = NULL;
+	err = order_by_image(result, &order);
+	if (!err && query->details) {
+		rows = calloc(result->cells.n + 1, sizeof(*rows));
+		err = rows ? NULL : &vmop_error_no_memory;
+	}
+	struct vmop_progress progress;
+	vmop_progress_begin(&progress, "resolving samples' addresses", result->cells.n);
+	for (size_t i = 0, end; i < result->cells.n && !err; i = end) {
+		uint32_t image = result->groups.items[result->cells.keys[order[i]].group].image;
+		for (end = i; end < result->cells.n; end++) {
+			uint32_t group = result->cells.keys[order[end]].group;
+			if (result->groups.items[group].image != image)
+				break;
+		}
+		err = resolve_image(query, result, image - 1, order + i, end - i, rows);
+		vmop_progress_step(&progress, end);
+	}
+	vmop_progress_end(&progress);
+	return err || !query->details ? err : make_details(result, rows);
+}
