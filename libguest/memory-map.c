@@ -343,7 +343,7 @@ static int address_order(const void *a, const void *b)
 static uint64_t likely_bytes(void)
 {
 	long pages = sysconf(_SC_PHYS_PAGES);
-	return pages > 0 ? (uint64_t)pages * 4096 * 16 : UINT64_MAX;
+	return pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) * 16 : UINT64_MAX;
 }
 
 /* No mapping has the stated size: the largest ones, by address. */

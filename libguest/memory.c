@@ -31,6 +31,7 @@ struct vmop_guest_memory {
 	struct vmop_guest_budget *budget;
 	uint8_t *cache;
 	uint64_t cache_gpa[CACHE_PAGES]; /* NO_ADDRESS: empty */
+	uint64_t host_page_bytes;	 /* pagemap's; the guest's may be smaller or larger */
 	uint64_t *pagemap;
 	uint64_t pagemap_first, pagemap_count; /* host page numbers of what pagemap holds */
 };
@@ -41,6 +42,7 @@ static struct vmop_error *memory_new(struct vmop_guest_memory **ret)
 	if (!memory)
 		return &vmop_error_no_memory;
 	memory->mem_fd = memory->pagemap_fd = -1;
+	memory->host_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	memory->cache = malloc(CACHE_PAGES * PAGE);
 	memory->pagemap = malloc(PAGEMAP_ENTRIES * sizeof(*memory->pagemap));
 	*ret = memory;
@@ -272,9 +274,9 @@ static struct vmop_guest_region *region_of(struct vmop_guest_memory *memory, uin
  */
 static bool read_process(struct vmop_guest_memory *memory, uint64_t hva, uint8_t *buf, size_t len)
 {
-	uint64_t entries[64];
+	uint64_t entries[64], host_page = memory->host_page_bytes;
 	while (len) {
-		uint64_t first = hva / PAGE, last = (hva + len - 1) / PAGE;
+		uint64_t first = hva / host_page, last = (hva + len - 1) / host_page;
 		size_t count = last - first + 1 < 64 ? last - first + 1 : 64;
 		if (vmop_io_pread_full(memory->pagemap_fd, entries, count * 8, first * 8) !=
 		    (ssize_t)(count * 8))
@@ -284,7 +286,7 @@ static bool read_process(struct vmop_guest_memory *memory, uint64_t hva, uint8_t
 			size_t run = i + 1;
 			while (run < count && !!(entries[run] & PAGEMAP_TOUCHED) == touched)
 				run++;
-			size_t bytes = (first + run) * PAGE - hva;
+			size_t bytes = (first + run) * host_page - hva;
 			if (bytes > len)
 				bytes = len;
 			if (!touched)
@@ -422,17 +424,19 @@ static bool pagemap_touched(struct vmop_guest_memory *memory, uint64_t page)
 static bool process_touched(struct vmop_guest_memory *memory,
 			    const struct vmop_guest_region *region, uint64_t *start, uint64_t *end)
 {
-	uint64_t base = region->host_start / PAGE;
-	uint64_t page = *start / PAGE, last = *end / PAGE;
-	while (page < last && !pagemap_touched(memory, base + page))
+	uint64_t host_page = memory->host_page_bytes, base = region->host_start;
+	uint64_t page = (base + *start) / host_page;
+	uint64_t last = (base + *end + host_page - 1) / host_page;
+	while (page < last && !pagemap_touched(memory, page))
 		page++;
 	if (page >= last)
 		return false;
-	if (page * PAGE > *start)
-		*start = page * PAGE;
-	while (page < last && pagemap_touched(memory, base + page))
+	if (page * host_page > base + *start)
+		*start = page * host_page - base;
+	while (page < last && pagemap_touched(memory, page))
 		page++;
-	*end = page * PAGE;
+	if (page * host_page < base + *end)
+		*end = page * host_page - base;
 	return true;
 }
 
