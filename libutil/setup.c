@@ -68,6 +68,11 @@ static struct vmop_error *list_add_all(struct vmop_setup_list *list, const char 
 		if (at == end && !may_be_empty)
 			return vmop_error_new(VMOP_ERROR_USAGE,
 					      "%s: '%s' has an empty element", key, value);
+		if (at < end && *at == ';') /* alone on a line of the file it would be one */
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%s: '%s': a ';' at the start of an element begins a "
+					      "comment",
+					      key, value);
 		struct vmop_error *err = list_add(list, key, at, (size_t)(end - at));
 		if (err)
 			return err;

@@ -11,9 +11,13 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-pack \
 	tests/fuzz/fuzz-perf-map \
 	tests/fuzz/fuzz-perf-ring \
+	tests/fuzz/fuzz-protocol \
 	tests/fuzz/fuzz-session \
+	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream
 check_PROGRAMS += $(FUZZ_TARGETS)
+RUN_FUZZ_TARGETS = tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
+	tests/fuzz/run-libguest tests/fuzz/run-hv-interface
 # Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
 if FUZZ
 FUZZ_DRIVER =
@@ -21,10 +25,9 @@ LIBFUZZER_FLAGS = $(AM_LDFLAGS) -fsanitize=fuzzer
 else
 FUZZ_DRIVER = tests/fuzz/driver.c
 LIBFUZZER_FLAGS = $(AM_LDFLAGS)
-TESTS += tests/fuzz/run-libdb tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface
+TESTS += $(RUN_FUZZ_TARGETS)
 endif
-EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c tests/fuzz/run-libdb tests/fuzz/run-libsym tests/fuzz/run-libguest tests/fuzz/run-hv-interface \
-	tests/fuzz/corpus
+EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c $(RUN_FUZZ_TARGETS) tests/fuzz/corpus
 
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_demangle_LDFLAGS = $(LIBFUZZER_FLAGS)
@@ -58,3 +61,10 @@ tests_fuzz_fuzz_pack_LDADD = libdb/libdb.la
 tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz-session.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_session_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_session_LDADD = libdb/libdb.la
+tests_fuzz_fuzz_setup_SOURCES = tests/fuzz/fuzz-setup.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_setup_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_setup_LDADD = libutil/libutil.la
+tests_fuzz_fuzz_protocol_SOURCES = tests/fuzz/fuzz-protocol.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_protocol_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
+tests_fuzz_fuzz_protocol_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_protocol_LDADD = libutil/libutil.la $(JANSSON_LIBS)

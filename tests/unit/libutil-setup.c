@@ -209,6 +209,10 @@ static void set_replaces_or_appends(void **state)
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, "comment"));
 	vmop_error_destroy(err);
+	err = vmop_setup_set(&setup, "passive-domains", "a;b, ;c", false);
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "comment"));
+	vmop_error_destroy(err);
 }
 
 static void save_keeps_other_lines(void **state)
