@@ -6,6 +6,8 @@ integration_tests = \
 	tests/integration/control-options.sh \
 	tests/integration/control-session.sh \
 	tests/integration/control-events.sh \
+	tests/integration/contrib-shell.sh \
+	tests/integration/contrib-systemd.sh \
 	tests/integration/daemon-replay.sh
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh

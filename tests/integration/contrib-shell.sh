@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The cron example's commands, run; bash's completion, completing.
+# shellcheck source=tests/integration/common.sh
+. "$(dirname "$0")/common.sh"
+
+# -- completion
+functions=/usr/share/bash-completion/bash_completion
+[ -e "$functions" ] || skip "bash-completion is not installed"
+expect 0 "" bash -n "$src/contrib/completions/vmopcontrol"
+# offered WORD...: what bash offers for the last one.
+offered() {
+	PATH=$build:$PATH bash -c '
+		. "$1"
+		. "$2"
+		shift 2
+		COMP_WORDS=(vmopcontrol "$@") COMP_CWORD=$# COMP_LINE="vmopcontrol $*"
+		COMP_POINT=${#COMP_LINE}
+		compopt() { :; } # which only a completing shell has
+		_vmopcontrol
+		printf "%s\n" "${COMPREPLY[@]}"' bash "$functions" \
+		"$src/contrib/completions/vmopcontrol" "$@" | sort | tr '\n' ' '
+}
+is "completions of --sta" "$(offered --sta)" = "--start --start-daemon --status "
+is "completions of --session-d" "$(offered --session-d)" = "--session-dir= "
+is "completions of --separate th" "$(offered --separate th)" = "thread "
+mkdir "$work/here"
+is "completions of --session-dir" "$(offered --session-dir "$work/he")" = "$work/here "
+for option in $("$build/vmopcontrol" --help | grep -o -- '--[a-z][a-z-]*=\?' | sort -u); do
+	offered "${option%=}" | grep -qF -e "$option" || fail "$option completes to nothing"
+done
+
+# -- cron: five times, a user, a command in which "%" has a backslash
+cron=$src/contrib/cron/vmop
+bad=$(grep -v '^#\|^$\|^[A-Z]*=' "$cron" | grep -cvE '^([0-9*]+[ 	]+){5}root	[^ ]' || true)
+is "lines that are none of cron's" "$bad" -eq 0
+is "'%' without a backslash" "$(grep -v '^#' "$cron" | grep -c '[^\]%' || true)" -eq 0
+# command PATTERN: the line's command as cron hands it to the shell.
+command_of() {
+	sed -n "/$1/s/^.*	root	//p" "$cron" | sed 's/\\%/%/g'
+}
+command_of vmopcontrol >"$work/save"
+command_of find | sed "s|/var/lib/vmop|$sessions|" >"$work/tidy"
+for script in save tidy; do
+	is "commands of $script" "$(wc -l <"$work/$script")" -eq 1
+	expect 0 "" sh -n "$work/$script"
+done
+mkdir -p "$sessions"
+: >"$sessions/2020-01-01.vmop"
+touch -d '40 days ago' "$sessions/2020-01-01.vmop"
+: >"$sessions/mine.vmop"
+touch -d '40 days ago' "$sessions/mine.vmop"
+expect 0 "" sh "$work/tidy"
+is "sessions left" "$(ls "$sessions")" = "mine.vmop"
+need_perf
+expect 0 "" control --start --event=cpu-clock:100Hz --session-dir="$sessions"
+# grep finds nothing to mail about: its exit status is 1.
+PATH=$build:$PATH expect 1 "" sh "$work/save"
+is "what cron would mail" "$(wc -c <"$work/out")" -eq 0
+is "yesterday's session" "$(ls "$sessions/$(date -d yesterday +%F).vmop")" = \
+	"$sessions/$(date -d yesterday +%F).vmop"
+expect 0 "" control --shutdown
+finish
