@@ -11,6 +11,7 @@
 #include "hv-interface/xen-event.h"
 #include "hv-interface/xen-link.h"
 #include "hv-interface/xenoprof-control.h"
+#include "libutil/log.h"
 
 enum {
 	/*
@@ -227,6 +228,10 @@ static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct
 		struct vmop_xen_way *way;
 		vmop_error_destroy(err);
 		err = ways[i]->open(&machine, &way);
+		if (!err && machine.had_remains)
+			vmop_log_notice(
+				"Xen was still sampling for a vmopd that was killed; that is "
+				"ended now");
 		if (!err)
 			return vmop_xen_open_over(way, &machine, setup, ret);
 		if (err->code != VMOP_ERROR_NOT_FOUND)

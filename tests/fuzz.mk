@@ -14,7 +14,8 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-protocol \
 	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-setup \
-	tests/fuzz/fuzz-stream
+	tests/fuzz/fuzz-stream \
+	tests/fuzz/fuzz-xen-ring
 check_PROGRAMS += $(FUZZ_TARGETS)
 RUN_FUZZ_TARGETS = tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
 	tests/fuzz/run-libguest tests/fuzz/run-hv-interface
@@ -55,6 +56,9 @@ tests_fuzz_fuzz_perf_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_stream_SOURCES = tests/fuzz/fuzz-stream.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_stream_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_stream_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_xen_ring_SOURCES = tests/fuzz/fuzz-xen-ring.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_xen_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_xen_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_pack_SOURCES = tests/fuzz/fuzz-pack.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_pack_LDADD = libdb/libdb.la

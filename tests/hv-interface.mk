@@ -11,6 +11,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface-perf-refusal \
 	tests/unit/hv-interface-perf-sysfs \
 	tests/unit/hv-interface-stream \
+	tests/unit/hv-interface-xen \
 	tests/unit/hv-interface-xenoprof
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -32,6 +33,8 @@ tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
 EXTRA_DIST += tests/unit/hv-interface-layer.h tests/unit/hv-interface-xen-model.h
+tests_unit_hv_interface_xen_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xenoprof_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xenoprof_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_sysfs_CPPFLAGS = $(hv_interface_test_cppflags)
@@ -46,5 +49,8 @@ hv_interface_layer_ldflags = $(AM_LDFLAGS) \
 tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
 
+# For the emulated Xen: tests/rigs/add-xen-session.
+check_PROGRAMS += tests/fixtures/xen-session
+tests_fixtures_xen_session_LDADD = hv-interface/libhvinterface.la
 check_PROGRAMS += tests/fixtures/make-stream
 tests_fixtures_make_stream_LDADD = hv-interface/libhvinterface.la

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A model of what Xen's profiling does with the calls it gets: states, lists, shared
- * pages, by xen/common/xenoprof.c of Xen 4.17, with the two ways to its panics.  For the answers that
- * the emulated Xen (tests/rigs/xen-run) can't be brought to give, and for dying at any call.
+ * pages, by xen/common/xenoprof.c of Xen 4.17, with the two ways to its panics.  For the answers
+ * that the emulated Xen (tests/rigs/xen-run) can't be brought to give, and for dying at any call.
  */
 #ifndef VMOP_TESTS_XEN_MODEL_H
 #define VMOP_TESTS_XEN_MODEL_H
@@ -22,8 +22,8 @@ enum { MODEL_PAGES = 2, MODEL_DOMAINS = 40, MODEL_VCPUS = 2 };
 struct model_domain {
 	bool exists, is_destroyed;
 	bool is_listed, is_active, is_passive; /* on the active list; enabled; on the passive one */
-	bool is_shared;	 /* its buffer's pages belong to dom0 */
-	unsigned mapped; /* how often */
+	bool is_shared;			       /* its buffer's pages belong to dom0 */
+	unsigned mapped;		       /* how often */
 	uint64_t buffer[MODEL_PAGES * 4096 / sizeof(uint64_t)];
 };
 
@@ -71,7 +71,8 @@ static void model_reset_passive(struct model *model)
 		if (!domain->is_passive)
 			continue;
 		domain->is_passive = domain->is_shared = false;
-		/* The last reference: its pages are freed, and whoever maps them still is in for it. */
+		/* The last reference: its pages are freed, and whoever maps them still is in for
+		 * it. */
 		if (domain->is_destroyed) {
 			domain->exists = false;
 			model->has_panicked |= domain->mapped > 0;
@@ -208,8 +209,8 @@ static int model_command(struct model *model, unsigned op, void *arg)
 	case VMOP_XENOPROF_SETUP_EVENTS:
 		return model_step(model, MODEL_RESERVED, MODEL_READY);
 	case VMOP_XENOPROF_START:
-		return model->domains[0].is_active ? model_step(model, MODEL_READY, MODEL_PROFILING) :
-						     -EPERM;
+		return model->domains[0].is_active ? model_step(model, MODEL_READY, MODEL_PROFILING)
+						   : -EPERM;
 	case VMOP_XENOPROF_STOP:
 		return model_step(model, MODEL_PROFILING, MODEL_READY);
 	case VMOP_XENOPROF_RELEASE_COUNTERS:

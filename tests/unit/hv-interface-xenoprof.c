@@ -247,8 +247,8 @@ static void test_killed_anywhere(void **state)
 			fclose(mark);
 			free(path);
 			/* That guest is gone, perhaps before Xen had let go of it. */
-			model->domains[2].exists &= !model->domains[2].is_destroyed ||
-						     model->domains[2].is_passive;
+			model->domains[2].exists &=
+				!model->domains[2].is_destroyed || model->domains[2].is_passive;
 			struct vmop_error *err = run_session(model, false, false);
 			if (err)
 				fail_msg("killed at call %u: %s", calls, err->message);
@@ -263,9 +263,10 @@ static void test_killed_anywhere(void **state)
 static void test_refused_anywhere(void **state)
 {
 	static const int refused[] = {
-		VMOP_XENOPROF_INIT,	      VMOP_XENOPROF_GET_BUFFER,	  VMOP_XENOPROF_SET_ACTIVE,
-		VMOP_XENOPROF_RESERVE_COUNTERS, VMOP_XENOPROF_COUNTER,	  VMOP_XENOPROF_SETUP_EVENTS,
-		VMOP_XENOPROF_ENABLE_VIRQ,    VMOP_XENOPROF_START,
+		VMOP_XENOPROF_INIT,	   VMOP_XENOPROF_GET_BUFFER,
+		VMOP_XENOPROF_SET_ACTIVE,  VMOP_XENOPROF_RESERVE_COUNTERS,
+		VMOP_XENOPROF_COUNTER,	   VMOP_XENOPROF_SETUP_EVENTS,
+		VMOP_XENOPROF_ENABLE_VIRQ, VMOP_XENOPROF_START,
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {

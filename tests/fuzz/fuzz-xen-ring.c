@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A ring that Xen shares and another domain can write: hv-interface/xenoprof-buffer.h.  The input's
+ * first byte is the layout, the rest what the whole buffer holds from one look to the next.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hv-interface/xenoprof-buffer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
+
+static void look_at(void *arg, const struct vmop_xenoprof_ring *ring,
+		    const struct vmop_xenoprof_entry *entry, bool is_caller)
+{
+	uint32_t *n = arg;
+	if (entry->ip == VMOP_XENOPROF_ESCAPE || (is_caller && !ring->has_backtraces))
+		abort();
+	(*n)++;
+}
+
+/* What another domain does to the buffer while it is read is as good as between two looks. */
+static void look(struct vmop_xenoprof_ring *ring)
+{
+	bool is_corrupt;
+	uint32_t handed = 0;
+	uint32_t n = vmop_xenoprof_ring_take(ring, look_at, &handed, &is_corrupt);
+	if (n >= ring->n_entries || handed > n || ring->tail >= ring->n_entries)
+		abort();
+	if (is_corrupt != (ring->shared->head >= ring->n_entries) || (is_corrupt && n > 0))
+		abort();
+	vmop_xenoprof_ring_lost(ring);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
+{
+	if (len_bytes < 1)
+		return 0;
+	uint32_t buffer_bytes = 40 + 8 * (data[0] % 32u);
+	bool has_backtraces = data[0] & 0x80;
+	/* Of the very size, so that a step outside is seen. */
+	uint8_t *memory = aligned_alloc(8, 2 * buffer_bytes);
+	if (!memory)
+		abort();
+	memset(memory, 0, 2 * buffer_bytes);
+	struct vmop_xenoprof_ring ring;
+	bool is_good = vmop_xenoprof_ring_init(&ring, memory, 2 * buffer_bytes, 1, 2, buffer_bytes,
+					       has_backtraces);
+	if (is_good != (buffer_bytes >= 80) || (is_good && ring.vcpu > 4095))
+		abort();
+	if (is_good)
+		vmop_xenoprof_ring_begin(&ring);
+	for (size_t at = 1; is_good && at < len_bytes; at += buffer_bytes) {
+		size_t n = len_bytes - at < buffer_bytes ? len_bytes - at : buffer_bytes;
+		memcpy(memory + buffer_bytes, data + at, n);
+		look(&ring);
+	}
+	free(memory);
+	return 0;
+}
