@@ -278,6 +278,88 @@ static void any_refusal_at_any_call(void **state)
 	}
 }
 
+/* What becomes of "cycles llc-misses" when one call is refused. */
+struct outcome {
+	int os_errno;
+	const char *words; /* of the error; NULL: it works */
+	const char *name;  /* then: of the event that was refused */
+	const char *note;  /* and its note; NULL: none */
+};
+
+/* call: 1 the dummy, 2 cycles, 3 llc-misses; all on the first CPU. */
+static void assert_outcomes(unsigned call, const struct outcome *outcomes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_source *source = NULL;
+		refuse(NULL, outcomes[i].os_errno);
+		layer.at_call = call;
+		struct vmop_error *err = try_open("cycles llc-misses", &source);
+		if (outcomes[i].words) {
+			if (!err || !strstr(err->message, outcomes[i].words))
+				fail_msg("%s at call %u: %s", strerror(outcomes[i].os_errno), call,
+					 err ? err->message : "it works");
+			vmop_error_destroy(err);
+			continue;
+		}
+		if (err)
+			fail_msg("%s at call %u: %s", strerror(outcomes[i].os_errno), call,
+				 err->message);
+		assert_event(source, call == 3 ? 1 : 0, outcomes[i].name, outcomes[i].note);
+		vmop_source_close(source);
+	}
+}
+
+static void each_refusal_has_its_behaviour(void **state)
+{
+	(void)state;
+	static const struct outcome of_the_dummy[] = {
+		{EACCES, "CAP_PERFMON", NULL, NULL},
+		{EPERM, "CAP_PERFMON", NULL, NULL},
+		{EMFILE, "too many open files", NULL, NULL},
+		{ENFILE, "too many open files", NULL, NULL},
+		{ENOSYS, "no perf events", NULL, NULL},
+		{EINVAL, NULL, "cycles", NULL}, /* asked for less, it works */
+		{E2BIG, NULL, "cycles", NULL},
+		{EOPNOTSUPP, "Linux 4.3 or later is needed", NULL, NULL},
+		{EBUSY, "Linux 4.3 or later is needed", NULL, NULL},
+		{ENOENT, "Linux 4.3 or later is needed", NULL, NULL},
+		{ENOSPC, "Linux 4.3 or later is needed", NULL, NULL},
+	};
+	static const struct outcome of_cycles[] = {
+		{EACCES, "CAP_PERFMON", NULL, NULL},
+		{EPERM, "CAP_PERFMON", NULL, NULL},
+		{EMFILE, "sampling needs 3 of them for each CPU", NULL, NULL},
+		{EOPNOTSUPP, NULL, "cycles:H", "the host alone"},
+		{EBUSY, NULL, "cpu-clock", "in use by another (EBUSY)"},
+		{ENOENT, NULL, "cpu-clock", "no PMU that counts it (ENOENT)"},
+		{ENODEV, NULL, "cpu-clock", "no PMU that counts it"},
+		{ENOSPC, NULL, "cpu-clock", "no counter is free (ENOSPC)"},
+		{EINVAL, NULL, "cpu-clock", "the kernel refuses it (EINVAL)"},
+		{EIO, "event 'cycles': perf_event_open", NULL, NULL},
+	};
+	static const struct outcome of_others[] = {
+		{EACCES, "CAP_PERFMON", NULL, NULL},
+		{EPERM, "CAP_PERFMON", NULL, NULL},
+		{EMFILE, "sampling needs 3 of them for each CPU", NULL, NULL},
+		{EOPNOTSUPP, NULL, "llc-misses:H", "the host alone"},
+		{EBUSY, "event 'llc-misses': the PMU is in use by another (EBUSY)", NULL, NULL},
+		{ENOENT, "event 'llc-misses': this machine has no PMU that counts it", NULL, NULL},
+		{ENODEV, "event 'llc-misses': this machine has no PMU that counts it", NULL, NULL},
+		{ENOSPC, "event 'llc-misses': no counter is free (ENOSPC)", NULL, NULL},
+		{EINVAL, "event 'llc-misses': the kernel refuses it (EINVAL)", NULL, NULL},
+		{EIO, "event 'llc-misses': perf_event_open", NULL, NULL},
+	};
+	struct rlimit before, all_files;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	all_files = before;
+	all_files.rlim_cur = before.rlim_max; /* so that EMFILE is the last word */
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all_files), 0);
+	assert_outcomes(1, of_the_dummy, sizeof(of_the_dummy) / sizeof(of_the_dummy[0]));
+	assert_outcomes(2, of_cycles, sizeof(of_cycles) / sizeof(of_cycles[0]));
+	assert_outcomes(3, of_others, sizeof(of_others) / sizeof(of_others[0]));
+	setrlimit(RLIMIT_NOFILE, &before);
+}
+
 /* Which CPU records came, as "-1+1". */
 static void note_cpu(void *arg, const struct vmop_record *record)
 {
@@ -594,6 +676,7 @@ int main(void)
 		TEST(older_kernels_get_what_they_know),
 		TEST(a_soft_limit_on_open_files_is_raised),
 		TEST(any_refusal_at_any_call),
+		TEST(each_refusal_has_its_behaviour),
 		TEST(cpus_that_come_and_go_are_followed),
 		TEST(a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again),
 		TEST(a_cpu_that_goes_while_it_is_waited_for_is_forgotten),
