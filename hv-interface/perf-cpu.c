@@ -32,9 +32,8 @@ static int open_event(struct perf_event_attr *attr, unsigned cpu, int group_fd)
 {
 	attr->size = sizeof(*attr);
 	for (;;) {
-		long fd =
-			syscall(SYS_perf_event_open, attr, -1, (int)cpu, group_fd,
-				PERF_FLAG_FD_CLOEXEC);
+		long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, group_fd,
+				  PERF_FLAG_FD_CLOEXEC);
 		if (fd >= 0 || errno != EMFILE || !raise_file_limit())
 			return (int)fd;
 	}
@@ -130,6 +129,18 @@ static int group_fd(const struct vmop_perf_cpu *cpu, const struct vmop_perf_plan
 	return -1;
 }
 
+/*
+ * Whether a group fits its PMU the kernel looks at when one more event is opened, and it leaves out
+ * those that are switched off (collect_events in arch/x86/events/core.c, validate_event in
+ * drivers/perf/arm_pmu.c; on arm64 unless they wait for an exec, which a CPU's events never
+ * see): only the first may be, and the others are with it.
+ */
+static void set_group(struct perf_event_attr *attr, int leader_fd)
+{
+	attr->disabled = leader_fd < 0;
+	attr->enable_on_exec = leader_fd < 0;
+}
+
 static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan,
 				      struct vmop_perf_refusal *refusal)
 {
@@ -143,7 +154,10 @@ static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_per
 		cpu->fixed_weights[i] = vmop_perf_event_fixed_weight(&plan->events[i]);
 		if (cpu->fixed_weights[i])
 			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
-		int fd = open_event(&attr, cpu->cpu, group_fd(cpu, plan, i));
+		int leader_fd = group_fd(cpu, plan, i);
+		if (plan->events[i].group)
+			set_group(&attr, leader_fd);
+		int fd = open_event(&attr, cpu->cpu, leader_fd);
 		if (fd < 0)
 			return refused(refusal, i, plan->events[i].name, cpu->cpu);
 		cpu->fds[i] = fd;

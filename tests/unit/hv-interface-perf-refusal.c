@@ -570,6 +570,7 @@ static void a_group_has_one_leader(void **state)
 	(void)state;
 	struct vmop_source *source = must_open("{cycles instructions}");
 	assert_true(layer.last_group_fd >= 0);
+	assert_false(layer.last_hardware.disabled); /* or the kernel does not look if it fits */
 	assert_event(source, 0, "cycles", NULL);
 	assert_event(source, 1, "instructions", NULL);
 	/* it counts: the clock pretends to be both */
@@ -586,6 +587,7 @@ static void a_group_has_one_leader(void **state)
 	vmop_source_close(source);
 	source = must_open("{cycles} {instructions}"); /* groups of one */
 	assert_int_equal(layer.last_group_fd, -1);
+	assert_true(layer.last_hardware.disabled && layer.last_hardware.enable_on_exec);
 	vmop_source_close(source);
 }
 
