@@ -11,6 +11,7 @@
 
 #include "daemon/inspect.h"
 #include "hv-interface/event-list.h"
+#include "hv-interface/xen-event.h"
 #include "libutil/cleanup.h"
 #include "libutil/protocol.h"
 
@@ -28,6 +29,7 @@ static const struct {
 	[VMOP_EVENTS_OPCONTROL] = {"opcontrol",
 				   "Names of opcontrol, for what perf calls otherwise"},
 	[VMOP_EVENTS_TRACEPOINT] = {"tracepoint", "Tracepoints of the kernel"},
+	[VMOP_EVENTS_XEN] = {"xen", "Counted by the CPU's PMU for Xen, as libpfm4 names it"},
 };
 
 struct listing {
@@ -114,6 +116,18 @@ static void put_entry(struct listing *listing, const struct vmop_event_entry *en
 	put_row(listing, entry->name, entry->is_available ? count : "-", entry->description);
 }
 
+static void put_xen_summary(const struct listing *listing)
+{
+	putchar('\n');
+	if (!listing->all)
+		put_text(listing, 0, 0, "--verbose also lists unit masks.");
+	put_text(listing, 0, 0, "Raw events: rNNN, the PMU's own number in hexadecimal.");
+	put_text(
+		listing, 0, 0,
+		"default: cycles. Xen counts events: --event=NAME:COUNT takes a sample every COUNT "
+		"of them. 'vmopd --source=perf' samples dom0 alone, by other events.");
+}
+
 static void put_summary(const struct listing *listing, const struct vmop_error *no_tracepoints)
 {
 	unsigned n_pmu = 0, n_lacking = 0;
@@ -190,7 +204,8 @@ static void take_entry(void *arg, const struct vmop_event_entry *entry)
 	if (!entry->unit_mask) {
 		listing->n[entry->group]++;
 		listing->n_lacking[entry->group] += !entry->is_available;
-		if (entry->group == VMOP_EVENTS_HARDWARE && !strcmp(entry->name, "cycles"))
+		if ((entry->group == VMOP_EVENTS_HARDWARE || entry->group == VMOP_EVENTS_XEN) &&
+		    !strcmp(entry->name, "cycles"))
 			listing->has_cycles = entry->is_available;
 	}
 	if (listing->json)
@@ -212,11 +227,19 @@ struct vmop_error *vmop_list_events(bool json, bool all)
 	};
 	if (!json)
 		printf("  %-*s %*s  %s\n", NAME_WIDTH, "NAME", COUNT_WIDTH, "LOWEST", "A COUNT IS");
-	struct vmop_error *err = vmop_event_list("", take_entry, &listing, &no_tracepoints);
+	const char *note;
+	bool is_xen = vmop_source_pick(&note) == &vmop_source_xen_ops;
+	struct vmop_error *err = NULL;
+	if (is_xen)
+		vmop_xen_event_list(take_entry, &listing);
+	else
+		err = vmop_event_list("", take_entry, &listing, &no_tracepoints);
 	if (err)
 		return err;
 	if (json)
 		put_json(&listing, no_tracepoints);
+	else if (is_xen)
+		put_xen_summary(&listing);
 	else
 		put_summary(&listing, no_tracepoints);
 	return fflush(stdout) == 0 ? NULL : vmop_error_os(errno, "standard output");

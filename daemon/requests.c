@@ -31,10 +31,10 @@ static void on_ended(void *arg)
 struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *replay_path,
 				     uint64_t duration_ns)
 {
-	const char *note = NULL;
+	daemon->source_note = NULL;
 	const struct vmop_session_options options = {
 		.setup = &daemon->setup,
-		.source = daemon->source ? daemon->source : vmop_source_pick(&note),
+		.source = daemon->source ? daemon->source : vmop_source_pick(&daemon->source_note),
 		.replay_path = replay_path,
 		.duration_ns = duration_ns,
 		.loop = daemon->loop,
@@ -44,8 +44,8 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
 		return err;
-	if (note)
-		vmop_log_notice("%s", note);
+	if (daemon->source_note)
+		vmop_log_notice("%s", daemon->source_note);
 	_cleanup_free_ char *summary = vmop_session_summary(daemon->session);
 	vmop_log_notice("%s", summary ? summary : "sampling");
 	return NULL;
@@ -171,6 +171,8 @@ static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *req
 	daemon->exit_after = json_is_true(json_object_get(request, "exit_after"));
 	_cleanup_free_ char *summary = vmop_session_summary(daemon->session);
 	err = put_text(reply, "summary", summary);
+	if (!err && daemon->source_note)
+		err = put_text(reply, "note", daemon->source_note);
 	return err ? err : put_path(reply, daemon);
 }
 

@@ -6,7 +6,7 @@
  * | request  | members                                   | reply's members           |
  * |----------|-------------------------------------------|---------------------------|
  * | status   |                                           | see status.h              |
- * | start    | setup (INI text), duration_s, exit_after  | summary, session          |
+ * | start    | setup (INI text), duration_s, exit_after  | summary, session, note    |
  * | stop     |                                           | session                   |
  * | dump     |                                           | session                   |
  * | save     | name, session_dir (of an idle daemon)     | session, goes_on          |
@@ -31,6 +31,7 @@ struct vmop_daemon {
 	char *last_session;	      /* path of the file that ended last, or NULL */
 	bool exit_after;	      /* when the session ends by itself */
 	int exit_status;
+	const char *source_note; /* why it is not the obvious one; NULL; static */
 	const struct vmop_source_ops *source; /* that was asked for; NULL: what fits the machine */
 };
 

@@ -187,3 +187,40 @@ void vmop_xen_choice_deinit(struct vmop_xen_choice *choice)
 	free(choice->note);
 	*choice = (struct vmop_xen_choice){0};
 }
+
+struct list {
+	vmop_event_list_fn each;
+	void *arg;
+};
+
+static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
+{
+	const struct list *list = arg;
+	const struct vmop_event_entry entry = {
+		.group = VMOP_EVENTS_XEN,
+		.name = pfm->event,
+		.unit_mask = pfm->unit_mask,
+		.unit_mask_code = pfm->code,
+		.description = pfm->description,
+		.unit = "events",
+		.lowest_count = SMALLEST_PERIOD,
+		.is_available = true,
+	};
+	if (pfm->is_core)
+		list->each(list->arg, &entry);
+}
+
+void vmop_xen_event_list(vmop_event_list_fn each, void *arg)
+{
+	struct list list = {each, arg};
+	const struct vmop_event_entry entry = {
+		.group = VMOP_EVENTS_XEN,
+		.name = "cycles",
+		.description = "cycles in which the CPU did not halt, on every model",
+		.unit = "events",
+		.lowest_count = SMALLEST_PERIOD,
+		.is_available = true,
+	};
+	each(arg, &entry);
+	vmop_pfm_list(tell_pfm, &list);
+}

@@ -5,6 +5,7 @@
 #ifndef VMOP_HV_INTERFACE_XEN_EVENT_H
 #define VMOP_HV_INTERFACE_XEN_EVENT_H
 
+#include "hv-interface/event-list.h"
 #include "hv-interface/source.h"
 #include "hv-interface/xen-way.h"
 
@@ -26,5 +27,8 @@ struct vmop_error *vmop_xen_choose(const struct vmop_event_request *request,
 				   const struct vmop_xen_machine *machine, const char *root,
 				   struct vmop_xen_choice *ret);
 void vmop_xen_choice_deinit(struct vmop_xen_choice *choice);
+
+/* Calls each for every event that Xen's counters can be asked for, of group VMOP_EVENTS_XEN. */
+void vmop_xen_event_list(vmop_event_list_fn each, void *arg);
 
 #endif

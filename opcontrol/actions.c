@@ -95,6 +95,9 @@ static struct vmop_error *start(const struct control_request *request, bool *ret
 		shut_down_quietly(fd);
 	if (err)
 		return err;
+	const char *note = json_string_value(json_object_get(reply, "note"));
+	if (note)
+		vmop_log_notice("%s", note);
 	const char *summary = json_string_value(json_object_get(reply, "summary"));
 	vmop_log_notice("%s", summary ? summary : "sampling");
 	/* Only a set-up that works is kept. That it can't be written is no reason not to sample. */

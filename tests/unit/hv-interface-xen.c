@@ -132,6 +132,33 @@ static void test_frequency(void **state)
 	vmop_error_destroy(err);
 }
 
+struct found {
+	unsigned n, n_unit_masks;
+	bool has_cycles, has_inst_retired;
+};
+
+static void find(void *arg, const struct vmop_event_entry *entry)
+{
+	struct found *found = arg;
+	assert_int_equal(entry->group, VMOP_EVENTS_XEN);
+	found->n++;
+	found->n_unit_masks += entry->unit_mask != NULL;
+	found->has_cycles |= !entry->unit_mask && !strcmp(entry->name, "cycles");
+	found->has_inst_retired |= !entry->unit_mask && !strcmp(entry->name, "INST_RETIRED");
+}
+
+static void test_event_list(void **state)
+{
+	struct found found = {0};
+	(void)state;
+	vmop_xen_event_list(find, &found);
+	assert_true(found.has_cycles);
+#ifdef HAVE_PFM
+	assert_true(found.has_inst_retired);
+	assert_in_range(found.n_unit_masks, 50, 5000);
+#endif
+}
+
 /* ---- the source ------------------------------------------------------------------- */
 
 struct seen {
@@ -384,10 +411,11 @@ int main(void)
 	/* Intel's Core 2, whatever this machine has. */
 	setenv("LIBPFM_FORCE_PMU", "core", 1);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_event_codes),   cmocka_unit_test(test_event_refusals),
-		cmocka_unit_test(test_frequency),     cmocka_unit_test(test_records),
-		cmocka_unit_test(test_filters),	      cmocka_unit_test(test_domains_change),
-		cmocka_unit_test(test_domain_limits), cmocka_unit_test(test_goes_on_later),
+		cmocka_unit_test(test_event_codes),    cmocka_unit_test(test_event_refusals),
+		cmocka_unit_test(test_event_list),     cmocka_unit_test(test_frequency),
+		cmocka_unit_test(test_records),	       cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_domains_change), cmocka_unit_test(test_domain_limits),
+		cmocka_unit_test(test_goes_on_later),
 	};
 	return cmocka_run_group_tests_name("the xen source", tests, set_up, tear_down);
 }
