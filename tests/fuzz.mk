@@ -3,6 +3,7 @@
 # a small corpus (driver.c, run-FOLDER); configured with CC=clang-14 --enable-fuzz,
 # it is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
 FUZZ_TARGETS = \
+	tests/fuzz/fuzz-active \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-kallsyms \
@@ -30,6 +31,9 @@ TESTS += $(RUN_FUZZ_TARGETS)
 endif
 EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c $(RUN_FUZZ_TARGETS) tests/fuzz/corpus
 
+tests_fuzz_fuzz_active_SOURCES = tests/fuzz/fuzz-active.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_active_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_demangle_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_demangle_LDADD = libsym/libsym.la libutil/libutil.la

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 if HAVE_CMOCKA
 hv_interface_tests = \
+	tests/unit/hv-interface-active \
 	tests/unit/hv-interface-event-request \
 	tests/unit/hv-interface-cpus \
 	tests/unit/hv-interface-perf \
@@ -18,6 +19,8 @@ TESTS += $(hv_interface_tests)
 endif
 hv_interface_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 hv_interface_test_ldadd = hv-interface/libhvinterface.la $(CMOCKA_LIBS)
+tests_unit_hv_interface_active_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)

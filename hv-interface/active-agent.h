@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * An active domain's side of what active-message.h says: which command its vmopd is to carry out
+ * next, in an order that holds together whatever the initiator writes.
+ *
+ * Its owner looks now and then (a second apart is enough), does what it is told and answers.
+ * Nothing here waits.  Times are CLOCK_MONOTONIC.
+ */
+#ifndef VMOP_HV_INTERFACE_ACTIVE_AGENT_H
+#define VMOP_HV_INTERFACE_ACTIVE_AGENT_H
+
+#include "hv-interface/active-message.h"
+
+/* An initiator that gives no sign for so long is dead: the session ends. */
+#define VMOP_ACTIVE_INITIATOR_SILENCE_NS 30000000000ull
+
+enum vmop_active_stage {
+	VMOP_ACTIVE_IDLE,
+	VMOP_ACTIVE_JOINING, /* to be answered: ready, stuck or failed */
+	VMOP_ACTIVE_JOINED,
+	VMOP_ACTIVE_TAKING, /* samples are taken */
+	VMOP_ACTIVE_ENDING, /* to be answered: left or failed */
+};
+
+struct vmop_active_agent {
+	struct vmop_active_store *store; /* not owned */
+	enum vmop_active_stage stage;
+	bool is_orphan;	 /* the session that ends has no initiator any more */
+	uint64_t token;	 /* of the initiator; 0: none yet */
+	uint32_t number; /* of its command that was taken last */
+	uint32_t beat, seen_beat;
+	uint64_t sign_ns; /* of the initiator */
+	enum vmop_active_word answer;
+	char answer_text[VMOP_ACTIVE_TEXT_BYTES];
+	bool has_answer;
+};
+
+/* What the owner is to do. */
+enum vmop_active_task {
+	VMOP_ACTIVE_NOTHING,
+	VMOP_ACTIVE_DO_JOIN,  /* buffer, readiness, a session file; answer */
+	VMOP_ACTIVE_DO_RUN,   /* samples come from now on */
+	VMOP_ACTIVE_DO_LEAVE, /* store what there is, give the buffer back; answer */
+};
+
+void vmop_active_agent_init(struct vmop_active_agent *agent, struct vmop_active_store *store);
+
+/*
+ * Each task is handed out once.  text, of DO_JOIN: the events.  DO_LEAVE comes also when the
+ * initiator is silent, or another has taken its place; leaving is then answered all the same.
+ */
+enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, uint64_t now_ns,
+					     char text[VMOP_ACTIVE_TEXT_BYTES]);
+
+/*
+ * READY, STUCK, LEFT or FAILED to what was handed out; STUCK and FAILED to a JOIN, and whatever to
+ * a LEAVE, make it idle again.
+ */
+void vmop_active_agent_answer(struct vmop_active_agent *agent, enum vmop_active_word answer,
+			      const char *text);
+
+/* How many samples there are so far, with the next look. */
+void vmop_active_agent_count(struct vmop_active_agent *agent, uint64_t samples);
+
+#endif

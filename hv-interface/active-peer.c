@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/active-peer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "libutil/parse.h"
+
+void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_store *store,
+			   const char *name, uint64_t token)
+{
+	*peer = (struct vmop_active_peer){
+		.store = store, .name = name, .token = token, .state = VMOP_ACTIVE_ANSWERED};
+}
+
+void vmop_active_peer_deinit(struct vmop_active_peer *peer)
+{
+	vmop_error_destroy(peer->error);
+	peer->error = NULL;
+}
+
+static void give_up(struct vmop_active_peer *peer, struct vmop_error *why)
+{
+	peer->state = VMOP_ACTIVE_GONE;
+	if (peer->error)
+		vmop_error_destroy(why);
+	else
+		peer->error = why;
+}
+
+static void write_line(struct vmop_active_peer *peer)
+{
+	struct vmop_active_message message = {.token = peer->token,
+					      .number = peer->number,
+					      .beat = ++peer->beat,
+					      .word = peer->said};
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	snprintf(message.text, sizeof(message.text), "%s", peer->said_text);
+	vmop_active_format(&message, line);
+	if (!peer->store->ops->write(peer->store, line))
+		give_up(peer,
+			vmop_error_new(VMOP_ERROR_CANT, "domain %s can't be written to by xenstore",
+				       peer->name));
+}
+
+void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word word,
+			  const char *text, uint64_t now_ns)
+{
+	peer->number++;
+	peer->said = word;
+	snprintf(peer->said_text, sizeof(peer->said_text), "%s", text ? text : "");
+	peer->said_ns = peer->sign_ns = now_ns;
+	if (peer->state != VMOP_ACTIVE_GONE)
+		peer->state = VMOP_ACTIVE_WAITING;
+	write_line(peer);
+}
+
+static enum vmop_active_word wanted_answer(enum vmop_active_word command)
+{
+	switch (command) {
+	case VMOP_ACTIVE_HELLO:
+		return VMOP_ACTIVE_HERE;
+	case VMOP_ACTIVE_JOIN:
+		return VMOP_ACTIVE_READY;
+	case VMOP_ACTIVE_RUN:
+		return VMOP_ACTIVE_SAMPLING;
+	default:
+		return VMOP_ACTIVE_LEFT;
+	}
+}
+
+/* An answer to the command that was said last. */
+static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_message *answer,
+			uint64_t now_ns)
+{
+	if (answer->beat != peer->seen_beat || peer->state == VMOP_ACTIVE_WAITING)
+		peer->sign_ns = now_ns;
+	peer->seen_beat = answer->beat;
+	if (answer->word == VMOP_ACTIVE_FAILED) {
+		give_up(peer, vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd says: %s",
+					     peer->name, answer->text));
+	} else if (answer->word == VMOP_ACTIVE_STUCK && peer->said == VMOP_ACTIVE_JOIN) {
+		peer->state = VMOP_ACTIVE_AGAIN;
+	} else if (answer->word == wanted_answer(peer->said)) {
+		peer->state = VMOP_ACTIVE_ANSWERED;
+		if (answer->word == VMOP_ACTIVE_SAMPLING || answer->word == VMOP_ACTIVE_LEFT)
+			vmop_parse_u64(answer->text, 10, &peer->samples);
+	}
+}
+
+static struct vmop_error *no_answer(const struct vmop_active_peer *peer)
+{
+	if (peer->said == VMOP_ACTIVE_HELLO)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "no vmopd answers in domain %s; 'vmopd --active' there makes "
+				      "it an active one, --passive-domains needs none",
+				      peer->name);
+	return vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd does not answer '%s' any more",
+			      peer->name, vmop_active_word_name(peer->said));
+}
+
+static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
+{
+	uint64_t wait_ns =
+		peer->said == VMOP_ACTIVE_HELLO ? VMOP_ACTIVE_HELLO_WAIT_NS : VMOP_ACTIVE_WAIT_NS;
+	if (peer->state == VMOP_ACTIVE_WAITING && now_ns - peer->said_ns > wait_ns)
+		give_up(peer, no_answer(peer));
+	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->said == VMOP_ACTIVE_RUN &&
+	    now_ns - peer->sign_ns > VMOP_ACTIVE_SILENCE_NS)
+		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
+					     "domain %s: its vmopd has given no sign for %llu s; "
+					     "its samples since are lost",
+					     peer->name, VMOP_ACTIVE_SILENCE_NS / 1000000000));
+}
+
+enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint64_t now_ns)
+{
+	struct vmop_active_message answer;
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	if (peer->state == VMOP_ACTIVE_GONE || !peer->number)
+		return peer->state;
+	write_line(peer); /* our own sign of life */
+	if (!peer->store->ops->read(peer->store, line))
+		*line = '\0';
+	switch (vmop_active_parse(line, &answer)) {
+	case VMOP_ACTIVE_UNDERSTOOD:
+		if (answer.token == peer->token && answer.number == peer->number)
+			take_answer(peer, &answer, now_ns);
+		break;
+	case VMOP_ACTIVE_OTHER_VERSION:
+		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
+					     "domain %s: its vmopd is of another version; install "
+					     "the same in both",
+					     peer->name));
+		break;
+	case VMOP_ACTIVE_GARBLED: /* nothing yet, or nonsense: it has its time */
+		break;
+	}
+	judge_silence(peer, now_ns);
+	return peer->state;
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What an initiator and the vmopd of an active domain agree on, and what breaks that. */
+#include "hv-interface/active-agent.h"
+#include "hv-interface/active-message.h"
+#include "hv-interface/active-peer.h"
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND_NS 1000000000ull
+#define TOKEN 0x1122334455667788ull
+
+/* ---- two lines of text in memory -------------------------------------------- */
+
+struct lines {
+	struct vmop_active_store store;
+	char *mine, *theirs;
+	bool is_broken;
+};
+
+static bool lines_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES])
+{
+	const struct lines *lines = (struct lines *)store;
+	memcpy(buf, lines->theirs, VMOP_ACTIVE_MESSAGE_BYTES);
+	return !lines->is_broken;
+}
+
+static bool lines_write(struct vmop_active_store *store, const char *line)
+{
+	struct lines *lines = (struct lines *)store;
+	snprintf(lines->mine, VMOP_ACTIVE_MESSAGE_BYTES, "%s", line);
+	return !lines->is_broken;
+}
+
+static const struct vmop_active_store_ops lines_ops = {lines_read, lines_write};
+
+struct pair {
+	char up[VMOP_ACTIVE_MESSAGE_BYTES], down[VMOP_ACTIVE_MESSAGE_BYTES];
+	struct lines of_peer, of_agent;
+	struct vmop_active_peer peer;
+	struct vmop_active_agent agent;
+	char text[VMOP_ACTIVE_TEXT_BYTES];
+	uint64_t now_ns;
+};
+
+static int begin(void **state)
+{
+	struct pair *pair = calloc(1, sizeof(*pair));
+	if (!pair)
+		return -1;
+	pair->of_peer = (struct lines){{&lines_ops}, pair->down, pair->up, false};
+	pair->of_agent = (struct lines){{&lines_ops}, pair->up, pair->down, false};
+	vmop_active_peer_init(&pair->peer, &pair->of_peer.store, "db1", TOKEN);
+	vmop_active_agent_init(&pair->agent, &pair->of_agent.store);
+	pair->now_ns = 1000 * SECOND_NS;
+	*state = pair;
+	return 0;
+}
+
+static int end(void **state)
+{
+	struct pair *pair = *state;
+	vmop_active_peer_deinit(&pair->peer);
+	free(pair);
+	return 0;
+}
+
+static void say(struct pair *pair, enum vmop_active_word word, const char *text)
+{
+	vmop_active_peer_say(&pair->peer, word, text, pair->now_ns);
+}
+
+static enum vmop_active_task agent_looks(struct pair *pair)
+{
+	pair->now_ns += SECOND_NS;
+	return vmop_active_agent_look(&pair->agent, pair->now_ns, pair->text);
+}
+
+static enum vmop_active_state peer_looks(struct pair *pair)
+{
+	return vmop_active_peer_look(&pair->peer, pair->now_ns);
+}
+
+/* Up to where samples are taken. */
+static void run(struct pair *pair)
+{
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	say(pair, VMOP_ACTIVE_JOIN, "cycles:100000 misses:1000");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+	assert_string_equal(pair->text, "cycles:100000 misses:1000");
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	say(pair, VMOP_ACTIVE_RUN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_RUN);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
+static void expect_gone(struct pair *pair, const char *message)
+{
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE);
+	assert_non_null(pair->peer.error);
+	if (!strstr(pair->peer.error->message, message))
+		fail_msg("%s", pair->peer.error->message);
+}
+
+/* ---- sessions ---------------------------------------------------------------- */
+
+static void leave(struct pair *pair)
+{
+	say(pair, VMOP_ACTIVE_LEAVE, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "77");
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	assert_int_equal(pair->peer.samples, 77);
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
+}
+
+static void a_session(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	for (unsigned second = 0; second < 100; second++) { /* longer than any wait */
+		vmop_active_agent_count(&pair->agent, second);
+		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	}
+	assert_int_equal(pair->peer.samples, 99);
+	leave(pair);
+	run(pair); /* and another */
+	leave(pair);
+}
+
+static void nobody_there(void **state)
+{
+	struct pair *pair = *state;
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	for (unsigned second = 0; second <= 5; second++) {
+		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+		pair->now_ns += SECOND_NS;
+	}
+	expect_gone(pair, "no vmopd answers in domain db1; 'vmopd --active'");
+}
+
+/* An agent that died leaves its last words, which are no answer. */
+static void a_dead_agents_words(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	vmop_active_peer_init(&pair->peer, &pair->of_peer.store, "db1", TOKEN + 1);
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	pair->now_ns += 6 * SECOND_NS;
+	expect_gone(pair, "no vmopd answers");
+}
+
+static void an_agent_that_dies(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	for (unsigned second = 0; second < 15; second++) {
+		pair->now_ns += SECOND_NS;
+		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	}
+	pair->now_ns += SECOND_NS;
+	expect_gone(pair, "db1: its vmopd has given no sign for 15 s");
+	say(pair, VMOP_ACTIVE_LEAVE, NULL);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE); /* nobody waits for it */
+}
+
+static void an_agent_that_hangs_when_joining(void **state)
+{
+	struct pair *pair = *state;
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	agent_looks(pair);
+	peer_looks(pair);
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	pair->now_ns += 31 * SECOND_NS;
+	expect_gone(pair, "does not answer 'join' any more");
+}
+
+static void an_agent_that_fails(void **state)
+{
+	struct pair *pair = *state;
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	agent_looks(pair);
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, "the disk\nis full");
+	expect_gone(pair, "db1: its vmopd says: the disk?is full");
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
+}
+
+static void a_buffer_of_a_dead_agent(void **state)
+{
+	struct pair *pair = *state;
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	agent_looks(pair);
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	agent_looks(pair);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_STUCK, NULL);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_AGAIN);
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
+static void an_initiator_that_dies(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	for (unsigned second = 0; second < 31; second++)
+		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING); /* once */
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "5");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	vmop_active_peer_init(&pair->peer, &pair->of_peer.store, "db1", TOKEN + 1);
+	run(pair);
+}
+
+static void an_initiator_that_is_replaced(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	vmop_active_peer_init(&pair->peer, &pair->of_peer.store, "db1", TOKEN + 1);
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "5");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
+/* What an initiator left behind is not taken up by an agent that starts. */
+static void old_commands(void **state)
+{
+	struct pair *pair = *state;
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	assert_string_equal(pair->up, "");
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	agent_looks(pair);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
+static void commands_out_of_order(void **state)
+{
+	static const enum vmop_active_word wrong[] = {VMOP_ACTIVE_RUN, VMOP_ACTIVE_READY,
+						      VMOP_ACTIVE_LEFT};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct pair *pair = *state;
+		say(pair, VMOP_ACTIVE_HELLO, NULL);
+		agent_looks(pair);
+		say(pair, wrong[i], NULL);
+		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+		assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
+		expect_gone(pair, "that command has no place here");
+		end(state);
+		begin(state);
+	}
+	struct pair *pair = *state;
+	run(pair);
+	say(pair, VMOP_ACTIVE_JOIN, NULL); /* twice */
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL); /* to nothing asked */
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING);
+}
+
+static void a_store_that_breaks(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	pair->of_agent.is_broken = true;
+	for (unsigned second = 0; second < 30; second++)
+		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	pair->of_peer.is_broken = true;
+	expect_gone(pair, "db1 can't be written to");
+}
+
+static void hostile_lines(void **state)
+{
+	static const char *const garbled[] = {
+		"",
+		"1",
+		"0 1122334455667788 1 1 here",
+		"-1 1122334455667788 1 1 here",
+		"1 0 1 1 here",
+		"1 112233445566778899 1 1 here",
+		"1 1122334455667788 4294967296 1 here",
+		"1 1122334455667788 1 -1 here",
+		"1 1122334455667788 1 1",
+		"1 1122334455667788 1 1 ",
+		"1 1122334455667788 1 1 where",
+		"1 1122334455667788 1 1 hereherehereherehere",
+		"1  1122334455667788 1 1 here",
+		"1 1122334455667788 1 1 here a\tb",
+		"1 1122334455667788 1 1 here \xc3\xa4",
+		"1111111111111111111111111111 2 3 4 here",
+	};
+	struct pair *pair = *state;
+	struct vmop_active_message message = {.token = 3};
+	for (size_t i = 0; i < sizeof(garbled) / sizeof(*garbled); i++) {
+		if (vmop_active_parse(garbled[i], &message) != VMOP_ACTIVE_GARBLED)
+			fail_msg("'%s'", garbled[i]);
+		say(pair, VMOP_ACTIVE_HELLO, NULL);
+		strcpy(pair->up, garbled[i]);
+		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	}
+	assert_int_equal(message.token, 3);
+	assert_int_equal(vmop_active_parse("2 whatever it says", &message),
+			 VMOP_ACTIVE_OTHER_VERSION);
+	strcpy(pair->up, "2 whatever it says");
+	expect_gone(pair, "of another version");
+}
+
+static void texts_at_their_limits(void **state)
+{
+	(void)state;
+	struct vmop_active_message message = {.token = TOKEN, .word = VMOP_ACTIVE_JOIN}, back;
+	char line[VMOP_ACTIVE_MESSAGE_BYTES], longer[2 * VMOP_ACTIVE_MESSAGE_BYTES];
+	memset(message.text, 'x', sizeof(message.text) - 1);
+	message.number = message.beat = UINT32_MAX;
+	vmop_active_format(&message, line);
+	assert_int_equal(vmop_active_parse(line, &back), VMOP_ACTIVE_UNDERSTOOD);
+	assert_string_equal(back.text, message.text);
+	assert_int_equal(back.number, UINT32_MAX);
+	snprintf(longer, sizeof(longer), "%sx", line);
+	assert_int_equal(vmop_active_parse(longer, &back), VMOP_ACTIVE_GARBLED);
+}
+
+/* ---- two processes ------------------------------------------------------------ */
+
+struct file_store {
+	struct vmop_active_store store;
+	const char *mine, *theirs;
+};
+
+static bool file_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES])
+{
+	FILE *file = fopen(((struct file_store *)store)->theirs, "r");
+	*buf = '\0';
+	if (!file)
+		return true;
+	size_t n = fread(buf, 1, VMOP_ACTIVE_MESSAGE_BYTES - 1, file);
+	buf[n] = '\0';
+	return !fclose(file);
+}
+
+/* As a whole or not at all, as xenstore has it. */
+static bool file_write(struct vmop_active_store *store, const char *line)
+{
+	const char *path = ((struct file_store *)store)->mine;
+	char fresh[128];
+	snprintf(fresh, sizeof(fresh), "%s.new", path);
+	FILE *file = fopen(fresh, "w");
+	return file && fputs(line, file) >= 0 && !fclose(file) && !rename(fresh, path);
+}
+
+static const struct vmop_active_store_ops file_ops = {file_read, file_write};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/* The agent's process: carries out what it is told, until it has left. */
+static void be_agent(struct vmop_active_store *store)
+{
+	struct vmop_active_agent agent;
+	char text[VMOP_ACTIVE_TEXT_BYTES];
+	bool has_left = false;
+	vmop_active_agent_init(&agent, store);
+	for (uint64_t samples = 0; !has_left; samples++) {
+		switch (vmop_active_agent_look(&agent, now_ns(), text)) {
+		case VMOP_ACTIVE_DO_JOIN:
+			vmop_active_agent_answer(&agent,
+						 strcmp(text, "cycles:1000") ? VMOP_ACTIVE_FAILED
+									     : VMOP_ACTIVE_READY,
+						 text);
+			break;
+		case VMOP_ACTIVE_DO_LEAVE:
+			vmop_active_agent_answer(&agent, VMOP_ACTIVE_LEFT, "4711");
+			has_left = true;
+			break;
+		default:
+			vmop_active_agent_count(&agent, samples + 1);
+		}
+		usleep(1000);
+	}
+	_exit(0);
+}
+
+static void two_processes(void **state)
+{
+	(void)state;
+	static const enum vmop_active_word commands[] = {VMOP_ACTIVE_HELLO, VMOP_ACTIVE_JOIN,
+							 VMOP_ACTIVE_RUN, VMOP_ACTIVE_LEAVE};
+	char dir[] = "/tmp/vmop-active-XXXXXX", up[64], down[64];
+	assert_non_null(mkdtemp(dir));
+	snprintf(up, sizeof(up), "%s/up", dir);
+	snprintf(down, sizeof(down), "%s/down", dir);
+	struct file_store of_peer = {{&file_ops}, down, up}, of_agent = {{&file_ops}, up, down};
+	pid_t pid = fork();
+	if (pid == 0)
+		be_agent(&of_agent.store);
+	assert_true(pid > 0);
+	struct vmop_active_peer peer;
+	vmop_active_peer_init(&peer, &of_peer.store, "db1", TOKEN);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		vmop_active_peer_say(&peer, commands[i], "cycles:1000", now_ns());
+		while (vmop_active_peer_look(&peer, now_ns()) == VMOP_ACTIVE_WAITING ||
+		       (commands[i] == VMOP_ACTIVE_RUN && peer.state == VMOP_ACTIVE_ANSWERED &&
+			!peer.samples))
+			usleep(1000);
+		if (peer.state != VMOP_ACTIVE_ANSWERED)
+			fail_msg("%s", peer.error ? peer.error->message : "?");
+	}
+	assert_int_equal(peer.samples, 4711);
+	vmop_active_peer_deinit(&peer);
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	unlink(up);
+	unlink(down);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_session),
+		TEST(nobody_there),
+		TEST(a_dead_agents_words),
+		TEST(an_agent_that_dies),
+		TEST(an_agent_that_hangs_when_joining),
+		TEST(an_agent_that_fails),
+		TEST(a_buffer_of_a_dead_agent),
+		TEST(an_initiator_that_dies),
+		TEST(an_initiator_that_is_replaced),
+		TEST(old_commands),
+		TEST(commands_out_of_order),
+		TEST(a_store_that_breaks),
+		TEST(hostile_lines),
+		cmocka_unit_test(texts_at_their_limits),
+		cmocka_unit_test(two_processes),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
