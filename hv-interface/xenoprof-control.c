@@ -266,17 +266,21 @@ struct vmop_error *vmop_xenoprof_prepare(struct vmop_xenoprof *xenoprof,
 	return err;
 }
 
-struct vmop_error *vmop_xenoprof_start(struct vmop_xenoprof *xenoprof)
+static void begin_rings(struct vmop_xenoprof *xenoprof)
 {
-	int status = plain_call(xenoprof->link, VMOP_XENOPROF_ENABLE_VIRQ);
-	if (status < 0)
-		return vmop_error_os(-status, "Xen does not let dom0 be sampled");
-	/* That has emptied the buffers. */
 	for (size_t i = 0; i < xenoprof->n_sets; i++) {
 		struct vmop_xenoprof_set *set = &xenoprof->sets[i];
 		for (uint32_t j = 0; j < set->n_rings; j++)
 			vmop_xenoprof_ring_begin(&set->rings[j]);
 	}
+}
+
+struct vmop_error *vmop_xenoprof_start(struct vmop_xenoprof *xenoprof)
+{
+	int status = plain_call(xenoprof->link, VMOP_XENOPROF_ENABLE_VIRQ);
+	if (status < 0)
+		return vmop_error_os(-status, "Xen does not let dom0 be sampled");
+	begin_rings(xenoprof); /* that has emptied the buffers */
 	status = plain_call(xenoprof->link, VMOP_XENOPROF_START);
 	if (status == -EPERM)
 		return vmop_error_new(VMOP_ERROR_CANT,
@@ -316,4 +320,56 @@ void vmop_xenoprof_close(struct vmop_xenoprof *xenoprof)
 {
 	vmop_xenoprof_release(xenoprof);
 	plain_call(xenoprof->link, VMOP_XENOPROF_SHUTDOWN);
+}
+
+/* ---- an active domain's part ------------------------------------------------------ */
+
+struct vmop_error *vmop_xenoprof_join(struct vmop_xenoprof *xenoprof, struct vmop_xen_link *link,
+				      uint32_t max_samples, bool *ret_is_stuck)
+{
+	struct vmop_xenoprof_get_buffer own = {.max_samples = (int32_t)max_samples};
+	*xenoprof = (struct vmop_xenoprof){.link = link};
+	int status = call(link, VMOP_XENOPROF_GET_BUFFER, &own, sizeof(own));
+	*ret_is_stuck = status == -EBUSY && plain_call(link, VMOP_XENOPROF_DISABLE_VIRQ) == 0;
+	if (*ret_is_stuck)
+		return NULL;
+	if (status == -EBUSY)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "Xen's buffer is in use: another profiler runs in this "
+				      "domain, or dom0 has not put it on its list");
+	if (status == -ENOSYS)
+		return vmop_error_new(VMOP_ERROR_CANT, "this Xen has no xenoprof");
+	if (status < 0)
+		return vmop_error_os(-status, "Xen gives no buffer for samples");
+	xenoprof->is_shared = true;
+	struct vmop_error *err =
+		add_set(xenoprof, DOMAIN_0, own.address, own.n_buffers, own.buffer_bytes, false);
+	if (err)
+		vmop_error_destroy(vmop_xenoprof_leave(xenoprof));
+	return err;
+}
+
+struct vmop_error *vmop_xenoprof_make_ready(struct vmop_xenoprof *xenoprof)
+{
+	int status = plain_call(xenoprof->link, VMOP_XENOPROF_ENABLE_VIRQ);
+	if (status == -EPERM)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "dom0 has not put this domain on its list of active ones");
+	if (status < 0)
+		return vmop_error_os(-status, "Xen does not let this domain be sampled");
+	begin_rings(xenoprof);
+	return NULL;
+}
+
+struct vmop_error *vmop_xenoprof_leave(struct vmop_xenoprof *xenoprof)
+{
+	unmap_sets(xenoprof);
+	if (!xenoprof->is_shared)
+		return NULL;
+	xenoprof->is_shared = false;
+	int status = plain_call(xenoprof->link, VMOP_XENOPROF_DISABLE_VIRQ);
+	return status < 0 ? vmop_error_new(VMOP_ERROR_CANT,
+					   "Xen does not take its buffer back: dom0 still samples "
+					   "this domain, or has let go of it already")
+			  : NULL;
 }

@@ -74,4 +74,22 @@ void vmop_xenoprof_release(struct vmop_xenoprof *xenoprof);
 /* Gives up the command too. */
 void vmop_xenoprof_close(struct vmop_xenoprof *xenoprof);
 
+/*
+ * The part of a domain that does not command but sees to its own samples, once dom0 has put it on
+ * its list and before it starts.  INIT is left out: it tells an active domain nothing it
+ * needs, and in the middle of a session it would bring down Xen, whoever calls it.
+ *
+ * vmop_xenoprof_join takes the buffer.  *ret_is_stuck: not yet; one that died had it still.
+ * It is given back now, and dom0 must empty its list and put this domain on it again.
+ */
+struct vmop_error *vmop_xenoprof_join(struct vmop_xenoprof *xenoprof, struct vmop_xen_link *link,
+				      uint32_t max_samples, bool *ret_is_stuck);
+/* From now on dom0 may start. */
+struct vmop_error *vmop_xenoprof_make_ready(struct vmop_xenoprof *xenoprof);
+/*
+ * Gives the buffer back: after dom0 has stopped and before it empties its list.  Else Xen
+ * refuses, which is VMOP_ERROR_CANT, and the next join makes up for it.
+ */
+struct vmop_error *vmop_xenoprof_leave(struct vmop_xenoprof *xenoprof);
+
 #endif

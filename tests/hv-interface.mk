@@ -13,6 +13,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface-perf-sysfs \
 	tests/unit/hv-interface-stream \
 	tests/unit/hv-interface-xen \
+	tests/unit/hv-interface-xen-active \
 	tests/unit/hv-interface-xenoprof
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
@@ -38,6 +39,8 @@ tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
 EXTRA_DIST += tests/unit/hv-interface-layer.h tests/unit/hv-interface-xen-model.h
 tests_unit_hv_interface_xen_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_active_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xenoprof_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xenoprof_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_sysfs_CPPFLAGS = $(hv_interface_test_cppflags)

@@ -32,6 +32,7 @@ struct model {
 	struct model_domain domains[MODEL_DOMAINS];
 	enum model_state state;
 	bool has_primary, has_panicked;
+	unsigned caller; /* the domain whose call comes next; what it says of others is dom0's */
 	int refusals[32]; /* by operation: what it answers; 0: as it does */
 	int calls_left;	  /* until the process that calls dies; -1: never */
 	bool is_dead;	  /* it did: nothing that it does reaches Xen any more */
@@ -100,20 +101,21 @@ static int model_init_call(struct model *model, struct vmop_xenoprof_init *init)
 	model->has_panicked |= model->state == MODEL_PROFILING;
 	model->has_primary = true;
 	init->n_events = 2;
-	init->is_primary = 1;
+	init->is_primary = model->caller == 0;
 	memcpy(init->cpu_type, model->cpu_type, sizeof(init->cpu_type));
 	return 0;
 }
 
 static int model_get_buffer(struct model *model, struct vmop_xenoprof_get_buffer *buffer)
 {
-	int status = model_share(&model->domains[0]);
+	struct model_domain *own = &model->domains[model->caller];
+	int status = model_share(own);
 	if (status < 0)
 		return status;
-	model_reset_buffer(&model->domains[0]);
+	model_reset_buffer(own);
 	buffer->n_buffers = MODEL_VCPUS;
 	buffer->buffer_bytes = (int32_t)sizeof(model->domains[0].buffer) / MODEL_VCPUS;
-	buffer->address = 0;
+	buffer->address = (uint64_t)model->caller * MODEL_PAGES * 4096;
 	return 0;
 }
 
@@ -151,18 +153,22 @@ static int model_set_passive(struct model *model, struct vmop_xenoprof_passive *
 
 static int model_enable_virq(struct model *model)
 {
-	for (unsigned i = 0; i < MODEL_DOMAINS; i++)
-		if (i == 0 || model->domains[i].is_passive)
-			model_reset_buffer(&model->domains[i]);
-	if (!model->domains[0].is_listed)
+	struct model_domain *own = &model->domains[model->caller];
+	if (model->caller == 0 && model->state != MODEL_READY)
 		return -EPERM;
-	model->domains[0].is_active = true;
+	for (unsigned i = 0; i < MODEL_DOMAINS; i++)
+		if (model->caller == 0 && model->domains[i].is_passive)
+			model_reset_buffer(&model->domains[i]);
+	model_reset_buffer(own);
+	if (!own->is_listed)
+		return -EPERM;
+	own->is_active = true;
 	return 0;
 }
 
 static int model_disable_virq(struct model *model)
 {
-	struct model_domain *own = &model->domains[0];
+	struct model_domain *own = &model->domains[model->caller];
 	if (model->state == MODEL_PROFILING && own->is_active)
 		return -EPERM;
 	if (!own->is_listed)
@@ -180,9 +186,17 @@ static int model_step(struct model *model, enum model_state from, enum model_sta
 	return 0;
 }
 
+static bool model_all_are_ready(const struct model *model)
+{
+	for (unsigned i = 0; i < MODEL_DOMAINS; i++)
+		if (model->domains[i].is_listed && !model->domains[i].is_active)
+			return false;
+	return model->domains[0].is_active;
+}
+
 static int model_command(struct model *model, unsigned op, void *arg)
 {
-	if (!model->has_primary)
+	if (!model->has_primary || model->caller != 0)
 		return -EPERM;
 	switch ((enum vmop_xenoprof_op)op) {
 	case VMOP_XENOPROF_GET_IBS_CAPS:
@@ -209,8 +223,9 @@ static int model_command(struct model *model, unsigned op, void *arg)
 	case VMOP_XENOPROF_SETUP_EVENTS:
 		return model_step(model, MODEL_RESERVED, MODEL_READY);
 	case VMOP_XENOPROF_START:
-		return model->domains[0].is_active ? model_step(model, MODEL_READY, MODEL_PROFILING)
-						   : -EPERM;
+		return model_all_are_ready(model)
+			       ? model_step(model, MODEL_READY, MODEL_PROFILING)
+			       : -EPERM;
 	case VMOP_XENOPROF_STOP:
 		return model_step(model, MODEL_PROFILING, MODEL_READY);
 	case VMOP_XENOPROF_RELEASE_COUNTERS:
