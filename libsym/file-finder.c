@@ -15,10 +15,19 @@
 #include "libutil/io.h"
 
 /* Why nothing was found, the more telling the later. */
-enum why { WHY_NO_FILE, WHY_DELETED, WHY_NO_PERMISSION, WHY_DAMAGED, WHY_OTHER_BUILD_ID };
+enum why {
+	WHY_NO_FILE,
+	WHY_ELSEWHERE,
+	WHY_DELETED,
+	WHY_NO_PERMISSION,
+	WHY_DAMAGED,
+	WHY_OTHER_BUILD_ID,
+};
 
 static const char *const whys[] = {
 	[WHY_NO_FILE] = "no such file",
+	[WHY_ELSEWHERE] = "another machine's file, without a build-id to know it by; "
+			  "--image-path can name a copy",
 	[WHY_DELETED] = "the file was deleted",
 	[WHY_NO_PERMISSION] = "no permission to read the file",
 	[WHY_DAMAGED] = "not an ELF file, or a damaged one",
@@ -175,6 +184,10 @@ static struct vmop_error *try_roots(struct search *search, const char *path)
 	struct vmop_error *err = NULL;
 	if (path[0] != '/')
 		return NULL;
+	if (search->ref->is_elsewhere && !search->ref->build_id.len_bytes) {
+		search->why = WHY_ELSEWHERE;
+		return NULL;
+	}
 	_cleanup_close_ int container = open_container(search->finder, search->ref);
 	if (container >= 0)
 		err = try_image(search, container, path);

@@ -158,8 +158,8 @@ static char *key_of(const struct vmop_image_ref *ref, bool by_build_id)
 	char hex[2 * VMOP_BUILD_ID_MAX_BYTES + 1], *key;
 	vmop_build_id_format(&ref->build_id, hex);
 	int n = by_build_id ? asprintf(&key, "%d %s", ref->addresses, hex)
-			    : asprintf(&key, "%d %s %s:%s", ref->addresses, hex,
-				       ref->root ? ref->root : "", ref->path ? ref->path : "");
+			    : asprintf(&key, "%d%d %s %s:%s", ref->addresses, ref->is_elsewhere,
+				       hex, ref->root ? ref->root : "", ref->path ? ref->path : "");
 	return n < 0 ? NULL : key;
 }
 

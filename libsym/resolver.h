@@ -43,6 +43,11 @@ struct vmop_image_ref {
 	const char *root; /* "/proc/PID/root" or NULL */
 	struct vmop_build_id build_id;
 	bool addresses; /* offsets are st_value addresses, not file offsets */
+	/*
+	 * Another machine's, a guest's: that a file here has the same path says nothing, so
+	 * without a build-id only image_paths are searched.
+	 */
+	bool is_elsewhere;
 };
 
 /* Copies the options. A root that can't be opened is an error. */

@@ -112,6 +112,7 @@ static struct vmop_error *load_file(struct vmop_symbols *symbols,
 		.path = item->name,
 		.root = *item->root ? item->root : NULL,
 		.build_id.len_bytes = item->build_id_len_bytes,
+		.is_elsewhere = item->domain != VMOP_DOMAIN_ID_HOST,
 	};
 	_Static_assert(sizeof(ref.build_id.bytes) == sizeof(item->build_id), "the same build-ids");
 	memcpy(ref.build_id.bytes, item->build_id, sizeof(item->build_id));

@@ -353,6 +353,40 @@ static void image_paths_are_searched_by_path_and_by_name(void **state)
 	}
 }
 
+/* A guest's /bin/prog is not the host's, unless the build-id says so. */
+static void the_same_path_elsewhere_is_no_match(void **state)
+{
+	(void)state;
+	const struct vmop_resolver_options nothing = {0};
+	assert_int_equal(run("mkdir -p @copies && cp @full @copies/"), 0);
+	struct vmop_image_ref ref = ref_of(in_dir("full"), NULL);
+	ref.is_elsewhere = true;
+	struct outcome outcome = resolve(&nothing, &ref);
+	assert_null(outcome.symtab);
+	assert_non_null(strstr(outcome.why, "another machine's"));
+	/* The same file of the host's, asked for next. */
+	ref.is_elsewhere = false;
+	const struct vmop_symtab *symtab;
+	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &symtab, &outcome.why));
+	assert_non_null(symtab);
+	vmop_resolver_destroy(outcome.resolver);
+
+	ref = ref_of(in_dir("full"), BUILD_ID);
+	ref.is_elsewhere = true;
+	outcome = resolve(&nothing, &ref);
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+
+	const char *const image_paths[] = {in_dir("copies")};
+	const struct vmop_resolver_options copies = {.image_paths = image_paths,
+						     .n_image_paths = 1};
+	ref = ref_of("/bin/full", NULL);
+	ref.is_elsewhere = true;
+	outcome = resolve(&copies, &ref);
+	assert_true(has(outcome.symtab, "target_local"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
 static void a_root_is_never_left(void **state)
 {
 	(void)state;
@@ -476,6 +510,7 @@ int main(void)
 		cmocka_unit_test(a_link_without_build_id_needs_the_right_checksum),
 		cmocka_unit_test(mini_debug_info_completes_the_dynamic_symbols),
 		cmocka_unit_test(image_paths_are_searched_by_path_and_by_name),
+		cmocka_unit_test(the_same_path_elsewhere_is_no_match),
 		cmocka_unit_test(a_root_is_never_left),
 		cmocka_unit_test(a_root_that_is_absent_is_an_error),
 		cmocka_unit_test(what_was_found_is_kept),
