@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -332,6 +333,7 @@ static bool drop_symbols(struct watched *watched)
 	watched->text = stripped;
 	watched->stripped_generation = stripped->generation;
 	vmop_guest_drop_symbols(watched->guest);
+	malloc_trim(0); /* glibc keeps the half of it for later otherwise */
 	return true;
 }
 
