@@ -122,6 +122,29 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 	return scols_print_table(table) == 0;
 }
 
+/* What is known of a passive guest's inside, how old that is and what it cost. */
+static void put_inside(const json_t *inside)
+{
+	fputs("\n  inside: ", stdout);
+	control_put_clean(control_text(inside, "state"), SIZE_MAX);
+	if (control_text(inside, "release")) {
+		fputs(": ", stdout);
+		control_put_clean(control_text(inside, "release"), SIZE_MAX);
+		printf(", %" PRIu64 " symbols, %" PRIu64 " modules",
+		       control_number(inside, "symbols"), control_number(inside, "modules"));
+	}
+	if (json_object_get(inside, "processes"))
+		printf(", %" PRIu64 " processes %.1f s ago", control_number(inside, "processes"),
+		       control_real(inside, "processes_age_s"));
+	if (json_object_get(inside, "age_s"))
+		printf("; looked at %.1f s ago, CPU time in all %.2f s",
+		       control_real(inside, "age_s"), control_real(inside, "cpu_s"));
+	if (control_text(inside, "error")) {
+		fputs("; ", stdout);
+		control_put_clean(control_text(inside, "error"), SIZE_MAX);
+	}
+}
+
 static struct vmop_error *put_domains(const json_t *status)
 {
 	const json_t *domains = json_object_get(status, "domains"), *domain;
@@ -143,6 +166,8 @@ static struct vmop_error *put_domains(const json_t *status)
 		}
 		fputs("\n  kernel symbols: ", stdout);
 		control_put_clean(control_text(domain, "image") ? control_text(domain, "image") : "none", SIZE_MAX);
+		if (json_object_get(domain, "inside"))
+			put_inside(json_object_get(domain, "inside"));
 	}
 	putchar('\n');
 	if (control_number(status, "domains_left_off"))
