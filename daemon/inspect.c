@@ -99,6 +99,8 @@ static json_t *kernel_json(const struct vmop_guest_kernel_info *kernel)
 	put_address(object, "kaslr_offset", kernel->kaslr_offset);
 	put_address(object, "text_gpa", kernel->text_gpa);
 	put_address(object, "page_table_gpa", kernel->root_gpa);
+	vmop_json_put_text(object, "architecture", kernel->architecture);
+	vmop_json_put_number(object, "page_bytes", kernel->page_bytes);
 	vmop_json_put_number(object, "page_table_levels", kernel->levels);
 	json_object_set_new(object, "kpti", json_boolean(kernel->has_kpti));
 	vmop_json_put_number(object, "cpus", kernel->cpus);
@@ -206,8 +208,7 @@ static struct vmop_error *no_such_domain(const struct vmop_session *session, con
 	if (!has_one)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no domain '%s': no guest runs",
 				      wanted);
-	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no domain '%s'; there are: %s", wanted,
-			      names);
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no domain '%s'; there are: %s", wanted, names);
 }
 
 struct vmop_error *vmop_inspect(const struct vmop_session *session, const json_t *request,

@@ -183,7 +183,8 @@ static bool read_page_cache(void *arg, uint64_t offset, void *buf, size_t len)
 static bool read_mapped(void *arg, uint64_t offset, void *buf, size_t len)
 {
 	struct source *source = arg;
-	bool ok = offset <= INT64_MAX && !vmop_view_is_kernel(source->start + offset) &&
+	bool ok = offset <= INT64_MAX &&
+		  !vmop_view_is_kernel(source->view, source->start + offset) &&
 		  vmop_view_read(source->view, source->start + offset, buf, len);
 	vmop_view_take_fault(source->view);
 	return ok;
@@ -233,9 +234,8 @@ uint8_t vmop_guest_files_build_id(struct vmop_guest_files *files, struct vmop_gu
 				  uint64_t pgd_gpa, uint64_t first_page, uint8_t *ret)
 {
 	struct vmop_view user;
-	struct vmop_paging paging = kernel->view.paging;
-	paging.root_gpa = pgd_gpa;
-	vmop_view_init(&user, kernel->view.memory, kernel->view.budget, paging);
+	vmop_view_init(&user, kernel->view.memory, kernel->view.budget,
+		       vmop_paging_of_user(&kernel->view.paging, pgd_gpa));
 	uint64_t frame = 0;
 	if (!file && !vmop_view_translate(&user, first_page, &frame, NULL))
 		return 0;

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "libguest/btf.h"
 #include "libguest/files.h"
 #include "libguest/guest-internal.h"
 #include "libguest/kallsyms.h"
@@ -167,30 +166,6 @@ struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory, stru
 
 /* --- the kernel -------------------------------------------------------------------- */
 
-/* Offsets from the BTF in the kernel's image; false: it has none, or none that holds. */
-static bool layout_from_btf(struct vmop_guest *guest)
-{
-	struct vmop_guest_kernel *kernel = guest->kernel;
-	uint64_t start = vmop_guest_kernel_symbol(kernel, "__start_BTF");
-	uint64_t end = vmop_guest_kernel_symbol(kernel, "__stop_BTF");
-	if (!start || end <= start || end - start > VMOP_BTF_MAX_BYTES)
-		return false;
-	_cleanup_free_ uint8_t *blob = malloc(end - start);
-	struct vmop_btf *btf;
-	if (!blob || !vmop_view_read(&kernel->view, start, blob, end - start)) {
-		vmop_view_take_fault(&kernel->view);
-		return false;
-	}
-	struct vmop_error *err = vmop_btf_open(blob, end - start, &btf);
-	if (err) {
-		vmop_error_destroy(err);
-		return false;
-	}
-	vmop_layout_from_btf(btf, &guest->layout);
-	vmop_btf_close(btf);
-	return vmop_layout_has_processes(&guest->layout);
-}
-
 /*
  * From the profile given for this kernel; one in a directory need not be there, but one
  * that is of no use is said, and costs the processes alone.
@@ -221,10 +196,12 @@ static void read_layout(struct vmop_guest *guest)
 {
 	struct vmop_guest_kernel_info *info = &guest->kernel->info;
 	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: nothing known */
-	if (layout_from_btf(guest))
+	if (vmop_guest_kernel_read_btf(guest->kernel)) {
+		guest->layout = *guest->kernel->layout;
 		info->offsets_from = "BTF";
-	else if (layout_from_profile(guest))
+	} else if (layout_from_profile(guest)) {
 		info->offsets_from = "profile";
+	}
 	info->has_processes = vmop_layout_has_processes(&guest->layout);
 }
 
@@ -419,13 +396,12 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes)
 {
-	if (!guest->kernel || vmop_view_is_kernel(address))
+	if (!guest->kernel || vmop_view_is_kernel(&guest->kernel->view, address))
 		return false;
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES + len_bytes, VMOP_GUEST_CALL_STEPS);
-	struct vmop_paging paging = guest->kernel->view.paging;
-	paging.root_gpa = pgd_gpa;
 	struct vmop_view view;
-	vmop_view_init(&view, guest->memory, &guest->budget, paging);
+	vmop_view_init(&view, guest->memory, &guest->budget,
+		       vmop_paging_of_user(&guest->kernel->view.paging, pgd_gpa));
 	bool read = vmop_view_read(&view, address, buf, len_bytes);
 	vmop_guest_end(guest);
 	return read;

@@ -70,7 +70,10 @@ struct vmop_error *vmop_guest_open_pid(pid_t pid, const struct vmop_guest_option
 struct vmop_error *vmop_guest_open_xen(uint32_t domid, const struct vmop_guest_options *options,
 				       struct vmop_guest **ret);
 
-/* Opens a saved RAM image: RAM below the 4 GiB hole, then RAM above it. */
+/*
+ * Opens a saved RAM image: RAM below the 4 GiB hole, then RAM above it; of an
+ * arm64 guest, RAM in one piece from wherever it begins.
+ */
 struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_guest_options *options,
 					struct vmop_guest **ret);
 
@@ -118,18 +121,23 @@ enum vmop_guest_kernel_state vmop_guest_kernel_state(struct vmop_guest *guest);
 struct vmop_guest_kernel_info {
 	char release[65];      /* "6.1.0-56-cloud-amd64" */
 	char banner[256];      /* the "Linux version ..." line */
-	uint64_t text_start;   /* _text: images of kind GUEST_KERNEL count offsets from it */
+	uint64_t text_start;   /* _text, or _stext where that alone is known: images of kind
+				  GUEST_KERNEL count offsets from it */
 	uint64_t text_end;     /* _etext */
 	uint64_t image_end;    /* _end */
 	uint64_t text_gpa;     /* where _text lies in guest RAM */
-	uint64_t kaslr_offset; /* how far _text was moved from where it was linked */
+	uint64_t kaslr_offset; /* how far _text was moved from where it was linked; 0: not, or not
+				  known */
 	uint64_t root_gpa;     /* the kernel's own page table */
 	uint32_t symbols;      /* of the kernel proper */
 	uint32_t modules;
-	uint32_t cpus;	    /* nr_cpu_ids */
-	uint8_t levels;	    /* of its page tables: 4 or 5 */
-	bool has_kpti;	    /* user space runs on page tables of its own */
-	bool has_processes; /* struct offsets are known (BTF or profile) */
+	uint32_t cpus;		  /* nr_cpu_ids */
+	const char *architecture; /* "x86-64", "arm64" */
+	uint32_t page_bytes;	  /* of its smallest page */
+	uint8_t va_bits;	  /* of addresses, in each half; arm64 alone */
+	uint8_t levels;		  /* of its page tables: 4 or 5; arm64: 2 to 5 */
+	bool has_kpti;		  /* user space runs on page tables of its own */
+	bool has_processes;	  /* struct offsets are known (BTF or profile) */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 	const char *found_by;	  /* "registers", "trampoline", "vmcoreinfo", "kallsyms" */
@@ -253,7 +261,10 @@ const struct vmop_guest_process *vmop_guest_snapshot_get(const struct vmop_guest
 							 size_t index);
 const struct vmop_guest_process *
 vmop_guest_snapshot_by_pid(const struct vmop_guest_snapshot *snapshot, uint32_t pid);
-/* By a CR3 value: PCID, LAM and KPTI's user half are taken off. NULL: none. */
+/*
+ * By a CR3 value: PCID, LAM and KPTI's user half are taken off; on arm64 by one of
+ * TTBR0_EL1, whose ASID is.  NULL: none.
+ */
 const struct vmop_guest_process *
 vmop_guest_snapshot_by_cr3(const struct vmop_guest_snapshot *snapshot, uint64_t cr3);
 /*

@@ -21,6 +21,11 @@ static uint16_t load_u16(const uint8_t *at)
 	return le16toh(value);
 }
 
+static uint16_t load_big_u16(const uint8_t *at)
+{
+	return (uint16_t)(at[0] << 8 | at[1]);
+}
+
 static uint32_t load_u32(const uint8_t *at)
 {
 	uint32_t value;
@@ -57,17 +62,16 @@ static size_t end_of_tokens(const uint8_t *buf, size_t len, size_t zero)
 }
 
 static bool index_fits(const uint8_t *buf, size_t len, size_t index, size_t zero,
-		       size_t *ret_tokens)
+		       uint16_t (*load)(const uint8_t *at), size_t *ret_tokens)
 {
-	if (index + INDEX_BYTES > len || load_u16(buf + index) != 0)
+	if (index + INDEX_BYTES > len || load(buf + index) != 0)
 		return false;
-	size_t zero_offset = load_u16(buf + index + 2 * '0');
+	size_t zero_offset = load(buf + index + 2 * '0');
 	if (zero_offset > zero)
 		return false;
 	const uint8_t *tokens = buf + zero - zero_offset;
 	for (unsigned int i = 0; i + 1 < TOKENS; i++) {
-		uint16_t here = load_u16(buf + index + 2 * i),
-			 next = load_u16(buf + index + 2 * i + 2);
+		uint16_t here = load(buf + index + 2 * i), next = load(buf + index + 2 * i + 2);
 		if (next <= here || next - here > (int)MAX_TOKEN || tokens + next > buf + index ||
 		    memchr(tokens + here, 0, MAX_TOKEN) != tokens + next - 1)
 			return false;
@@ -77,7 +81,7 @@ static bool index_fits(const uint8_t *buf, size_t len, size_t index, size_t zero
 }
 
 bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
-			       size_t *ret_tokens, size_t *ret_index)
+			       size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian)
 {
 	/* Digits occur in symbols and stand for themselves: tokens 48 to 57. */
 	static const char digits[] = "0\0"
@@ -99,11 +103,14 @@ bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *fro
 		size_t end = end_of_tokens(buf, len_bytes, zero);
 		for (size_t align = 8; end && align >= 2; align /= 2) {
 			size_t index = align_up(end, align);
-			if (index_fits(buf, len_bytes, index, zero, ret_tokens)) {
+			if (index_fits(buf, len_bytes, index, zero, load_u16, ret_tokens)) {
 				*from = index + INDEX_BYTES;
 				*ret_index = index;
 				return true;
 			}
+			if (ret_big_endian &&
+			    index_fits(buf, len_bytes, index, zero, load_big_u16, ret_tokens))
+				*ret_big_endian = true;
 		}
 	}
 	*from = len_bytes;
@@ -196,10 +203,29 @@ static bool find_names(const uint8_t *buf, size_t markers, size_t marker_count,
 
 /* --- the addresses ---------------------------------------------------------- */
 
-/* The kernel's text is mapped in the last 2 GiB, at multiples of 2 MiB. */
-static bool is_base(uint64_t value)
+/* x86-64 has the kernel's text mapped in the last 2 GiB, at multiples of 2 MiB. */
+static bool is_x86_base(uint64_t value)
 {
 	return value >> 31 == 0x1ffffffff && value % (2u << 20) == 0;
+}
+
+/*
+ * arm64 has it anywhere in the upper half, at multiples of 64 KiB, so the offsets
+ * themselves must speak for it: symbols are sorted, and they all count from base.
+ */
+static bool is_arm64_base(uint64_t value, const uint8_t *offsets, uint32_t count)
+{
+	if (value >> 52 != 0xfff || value % (4u << 10) || value > UINT64_MAX - (1u << 30))
+		return false;
+	for (uint32_t i = 1; i < count; i++)
+		if (load_u32(offsets + 4 * (size_t)i) < load_u32(offsets + 4 * (size_t)i - 4))
+			return false;
+	return load_u32(offsets + 4 * (size_t)(count - 1)) < 1u << 30;
+}
+
+static bool is_base(uint64_t value, const uint8_t *offsets, uint32_t count)
+{
+	return is_x86_base(value) || is_arm64_base(value, offsets, count);
 }
 
 /* Symbols are sorted; place-relative offsets then rise by no more than they fall behind. */
@@ -233,7 +259,9 @@ static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_ta
 		ret->offsets = ret->names - 8 - 2 * bytes;
 		return true;
 	}
-	if (ret->names >= 16 + bytes + 8 && is_base(load_u64(buf + ret->names - 16))) {
+	if (ret->names >= 16 + bytes + 8 &&
+	    is_base(load_u64(buf + ret->names - 16), buf + ret->names - 16 - align_up(bytes, 8),
+		    ret->count)) {
 		ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
 		ret->base = load_u64(buf + ret->names - 16);
 		ret->offsets = ret->names - 16 - align_up(bytes, 8);
@@ -244,7 +272,7 @@ static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_ta
 	size_t behind = ret->offsets + bytes;
 	for (size_t align = 8; align >= 4 && align_up(behind, align) + 8 <= len; align /= 2) {
 		ret->base = load_u64(buf + align_up(behind, align));
-		if (is_base(ret->base)) {
+		if (is_base(ret->base, buf + ret->offsets, ret->count)) {
 			ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
 			return true;
 		}

@@ -52,10 +52,12 @@ struct vmop_kallsyms_tables {
 
 /*
  * The first token table in buf at or after *from; *from goes behind it.
- * buf must begin at an address that is a multiple of 8.
+ * buf must begin at an address that is a multiple of 8.  A big-endian kernel's
+ * (nothing else here reads such) is passed over, and noted in *ret_big_endian if
+ * that is not NULL.
  */
 bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
-			       size_t *ret_tokens, size_t *ret_index);
+			       size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian);
 
 /* The other tables around it; false: this is no kernel's symbol table. */
 bool vmop_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_t tokens, size_t index,

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "libguest/kallsyms.h"
+#include "libguest/kernel-arm64.h"
 #include "libguest/kernel.h"
 #include "libguest/memory.h"
 #include "libguest/vmcoreinfo.h"
@@ -21,16 +22,28 @@
 #define SCAN_OVERLAP_BYTES (64u << 10)
 #define MAX_SCAN_BYTES (UINT64_C(1) << 40)
 #define LIVE_POLLS 50
+#define SCAN_POLLS 10
 #define LIVE_POLL_NS 20000000
+
+/* The strings that uname(2) gives: include/uapi/linux/utsname.h. */
+#define UTS_FIELD 65u
+struct uts {
+	uint64_t linear;
+	char release[UTS_FIELD];
+};
 
 struct finder {
 	struct vmop_guest_memory *memory;
 	struct vmop_guest_budget *budget;
+	bool is_live;
 	size_t kernels;
 	struct vmop_guest_kernel *kernel[MAX_KERNELS];
-	size_t notes, tokens;					   /* hits of the scan */
-	uint64_t note[MAX_HITS], token[MAX_HITS], index[MAX_HITS]; /* linear */
-	bool scanned;
+	/* hits of the scan, by linear offsets */
+	size_t notes, utses, tokens;
+	struct vmop_vmcoreinfo note[MAX_HITS];
+	struct uts uts[MAX_HITS];
+	uint64_t token[MAX_HITS], index[MAX_HITS];
+	bool saw_big_endian;
 };
 
 static bool is_found(const struct finder *finder, uint64_t root_gpa)
@@ -114,39 +127,155 @@ static void find_by_trampoline(struct finder *finder)
 	}
 }
 
+/* --- which of them ----------------------------------------------------------------- */
+
+/* Keeps kernel[index] alone, with its layout. */
+static void keep(struct finder *finder, size_t index)
+{
+	struct vmop_guest_kernel *kernel = finder->kernel[index];
+	finder->kernel[index] = finder->kernel[0];
+	finder->kernel[0] = kernel;
+	for (size_t i = 1; i < finder->kernels; i++)
+		vmop_guest_kernel_free(finder->kernel[i]);
+	finder->kernels = 1;
+	vmop_guest_memory_select_layout(finder->memory, kernel->memory_layout);
+}
+
+static bool has_ticked(struct finder *finder, size_t index)
+{
+	vmop_guest_memory_select_layout(finder->memory, finder->kernel[index]->memory_layout);
+	return vmop_guest_kernel_look(finder->kernel[index]) == VMOP_GUEST_KERNEL_CURRENT;
+}
+
+/* Waits for a kernel's clock, not for long. */
+static bool is_ticking(struct finder *finder, size_t index)
+{
+	for (int poll = 0; poll < SCAN_POLLS; poll++) {
+		if (has_ticked(finder, index))
+			return true;
+		nanosleep(&(struct timespec){.tv_nsec = LIVE_POLL_NS}, NULL);
+	}
+	return false;
+}
+
+/*
+ * RAM outlives resets.  The kernel whose clock advances is the one that runs;
+ * where no clock does (an image, a paused guest), the one found first: the
+ * trampoline's page is overwritten at each boot, so it is the latest.
+ */
+static void keep_live(struct finder *finder)
+{
+	for (int poll = 0; finder->is_live && finder->kernels > 1 && poll < LIVE_POLLS; poll++) {
+		nanosleep(&(struct timespec){.tv_nsec = LIVE_POLL_NS}, NULL);
+		for (size_t i = 0; i < finder->kernels; i++) {
+			if (has_ticked(finder, i)) {
+				keep(finder, i);
+				return;
+			}
+		}
+	}
+	if (finder->kernels)
+		keep(finder, 0);
+}
+
 /* --- the scan ------------------------------------------------------------------ */
 
-static void scan_chunk(struct finder *finder, const uint8_t *chunk, size_t len, uint64_t linear)
+static void scan_notes(struct finder *finder, const uint8_t *chunk, size_t len, uint64_t linear)
 {
 	static const char mark[] = VMOP_VMCOREINFO_MARK;
 	const uint8_t *at = chunk, *hit;
 	while (finder->notes < MAX_HITS &&
 	       (hit = memmem(at, len - (size_t)(at - chunk), mark, sizeof(mark) - 1))) {
-		finder->note[finder->notes++] = linear + (uint64_t)(hit - chunk);
+		char text[VMOP_VMCOREINFO_MAX_BYTES];
+		uint64_t place = linear + (uint64_t)(hit - chunk);
+		/* It never crosses the end of the guest's page, which may be the smallest. */
+		size_t some = PAGE - place % PAGE;
 		at = hit + 1;
+		if (vmop_guest_memory_read_linear(finder->memory, place, text, sizeof(text)))
+			some = sizeof(text);
+		else if (!vmop_guest_memory_read_linear(finder->memory, place, text, some))
+			continue;
+		if (vmop_vmcoreinfo_parse(text, some, &finder->note[finder->notes]))
+			finder->notes++;
 	}
+}
+
+/* struct new_utsname as Linux has it: "Linux", a node's name, a release, "#1 SMP ...". */
+static void scan_utses(struct finder *finder, const uint8_t *chunk, size_t len, uint64_t linear)
+{
+	static const char mark[] = "Linux"; /* and its NUL */
+	static const uint8_t none[UTS_FIELD - sizeof(mark)];
+	const uint8_t *at = chunk, *hit;
+	while (finder->utses < MAX_HITS &&
+	       (hit = memmem(at, len - (size_t)(at - chunk), mark, sizeof(mark)))) {
+		at = hit + 1;
+		if (len - (size_t)(hit - chunk) < 5 * UTS_FIELD)
+			break;
+		const uint8_t *release = hit + 2 * UTS_FIELD;
+		if (memcmp(hit + sizeof(mark), none, sizeof(none)) != 0 || release[0] < '1' ||
+		    release[0] > '9' || release[UTS_FIELD] != '#' || release[UTS_FIELD - 1])
+			continue;
+		struct uts *uts = &finder->uts[finder->utses++];
+		uts->linear = linear + (uint64_t)(hit - chunk);
+		memcpy(uts->release, release, UTS_FIELD);
+	}
+}
+
+static void scan_tokens(struct finder *finder, const uint8_t *chunk, size_t len, uint64_t linear)
+{
 	size_t from = 0, tokens, index;
 	while (finder->tokens < MAX_HITS &&
-	       vmop_kallsyms_find_tokens(chunk, len, &from, &tokens, &index)) {
+	       vmop_kallsyms_find_tokens(chunk, len, &from, &tokens, &index,
+					 &finder->saw_big_endian)) {
 		finder->token[finder->tokens] = linear + tokens;
 		finder->index[finder->tokens++] = linear + index;
 	}
 }
 
-/* One pass over what the guest has touched. */
+static void take_arm64(struct finder *finder, const struct vmop_vmcoreinfo *note,
+		       const struct uts *uts)
+{
+	if (!note->is_arm64 || strcmp(note->release, uts->release) != 0)
+		return;
+	for (size_t i = 0; i < finder->kernels; i++) /* VMCOREINFO is there twice */
+		if (finder->kernel[i]->info.root_gpa == note->swapper_pg_dir - note->kimage_voffset)
+			return;
+	take(finder,
+	     vmop_guest_kernel_try_arm64_uts(finder->memory, finder->budget, note, uts->linear));
+}
+
+/* Pairs that are new since there were so many of each. True: the kernel that runs is found. */
+static bool try_pairs(struct finder *finder, size_t notes, size_t utses)
+{
+	size_t before = finder->kernels;
+	for (size_t i = 0; i < finder->notes; i++)
+		for (size_t j = i < notes ? utses : 0; j < finder->utses; j++)
+			take_arm64(finder, &finder->note[i], &finder->uts[j]);
+	return finder->is_live && finder->kernels > before &&
+	       is_ticking(finder, finder->kernels - 1);
+}
+
+/*
+ * One pass over what the guest has touched, or less of it: an arm64 kernel that is
+ * found and runs ends it.
+ */
 static struct vmop_error *scan(struct finder *finder)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES);
 	if (!chunk)
 		return &vmop_error_no_memory;
 	uint64_t linear = 0, len;
-	finder->scanned = true;
 	while (vmop_guest_memory_next_touched(finder->memory, &linear,
 					      SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES, &len)) {
+		size_t notes = finder->notes, utses = finder->utses;
 		if (!vmop_guest_memory_read_linear(finder->memory, linear, chunk, len))
 			return vmop_error_new(VMOP_ERROR_LIMIT,
 					      "the guest's RAM can't be read to its end");
-		scan_chunk(finder, chunk, len, linear);
+		scan_notes(finder, chunk, len, linear);
+		scan_utses(finder, chunk, len, linear);
+		scan_tokens(finder, chunk, len, linear);
+		if (try_pairs(finder, notes, utses))
+			return NULL;
 		linear += len > SCAN_CHUNK_BYTES ? SCAN_CHUNK_BYTES : len;
 	}
 	return NULL;
@@ -157,16 +286,13 @@ static struct vmop_error *scan(struct finder *finder)
 static void find_by_vmcoreinfo(struct finder *finder)
 {
 	for (size_t i = 0; i < finder->notes && finder->kernels < MAX_KERNELS; i++) {
-		char text[VMOP_VMCOREINFO_MAX_BYTES];
-		struct vmop_vmcoreinfo info;
-		uint64_t left = PAGE - finder->note[i] % PAGE; /* it never crosses a page's end */
-		if (!vmop_guest_memory_read_linear(finder->memory, finder->note[i], text, left) ||
-		    !vmop_vmcoreinfo_parse(text, left, &info))
-			continue;
+		const struct vmop_vmcoreinfo *info = &finder->note[i];
+		if (info->is_arm64)
+			continue; /* tried while scanning */
 		struct vmop_paging paging = {.arch = VMOP_PAGING_X86_64,
-					     .levels = info.has_5_levels ? 5 : 4,
-					     .root_gpa = info.swapper_pg_dir - IMAGE_MAP +
-							 (uint64_t)info.phys_base};
+					     .levels = info->has_5_levels ? 5 : 4,
+					     .root_gpa = info->swapper_pg_dir - IMAGE_MAP +
+							 (uint64_t)info->phys_base};
 		if (!is_found(finder, paging.root_gpa)) /* copies of the page are common */
 			take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget,
 								paging, "vmcoreinfo"));
@@ -186,6 +312,11 @@ static void try_banner(struct finder *finder, const struct vmop_kallsyms *kallsy
 	if (!vmop_kallsyms_find(kallsyms, "linux_banner", &banner) ||
 	    (banner ^ banner_linear) % PAGE != 0)
 		return;
+	if (vmop_kallsyms_find(kallsyms, "kimage_voffset", &root)) {
+		take(finder, vmop_guest_kernel_try_arm64_banner(finder->memory, finder->budget,
+								kallsyms, banner_linear));
+		return;
+	}
 	if (!vmop_kallsyms_find(kallsyms, "init_top_pgt", &root) &&
 	    !vmop_kallsyms_find(kallsyms, "swapper_pg_dir", &root))
 		return;
@@ -241,40 +372,7 @@ static void find_by_kallsyms(struct finder *finder)
 		try_tokens(finder, finder->token[i], finder->index[i], window, len);
 }
 
-/* --- which of them ----------------------------------------------------------------- */
-
-/* Keeps kernel[index] alone. */
-static void keep(struct finder *finder, size_t index)
-{
-	struct vmop_guest_kernel *kernel = finder->kernel[index];
-	finder->kernel[index] = finder->kernel[0];
-	finder->kernel[0] = kernel;
-	for (size_t i = 1; i < finder->kernels; i++)
-		vmop_guest_kernel_free(finder->kernel[i]);
-	finder->kernels = 1;
-}
-
-/*
- * RAM outlives resets.  The kernel whose clock advances is the one that runs;
- * where no clock does (an image, a paused guest), the one found first: the
- * trampoline's page is overwritten at each boot, so it is the latest.
- */
-static void keep_live(struct finder *finder, bool is_live)
-{
-	for (int poll = 0; is_live && finder->kernels > 1 && poll < LIVE_POLLS; poll++) {
-		nanosleep(&(struct timespec){.tv_nsec = LIVE_POLL_NS}, NULL);
-		vmop_guest_memory_forget(finder->memory);
-		for (size_t i = 0; i < finder->kernels; i++) {
-			if (vmop_guest_kernel_look(finder->kernel[i]) ==
-			    VMOP_GUEST_KERNEL_CURRENT) {
-				keep(finder, i);
-				return;
-			}
-		}
-	}
-	if (finder->kernels > 1)
-		keep(finder, 0);
-}
+/* --- all together ------------------------------------------------------------------ */
 
 static void try_layout(struct finder *finder, size_t layout, bool by_scan)
 {
@@ -292,12 +390,12 @@ static void try_layout(struct finder *finder, size_t layout, bool by_scan)
  * Tries the layouts in order and stops at the first where a kernel is found
  * that agrees on how RAM is laid out.  Where none agrees, the first with a kernel.
  */
-static void try_layouts(struct finder *finder, bool is_live, bool by_scan)
+static void try_layouts(struct finder *finder, bool by_scan)
 {
 	size_t layouts = vmop_guest_memory_layouts(finder->memory), first = layouts;
 	for (size_t i = 0; i < layouts; i++) {
 		try_layout(finder, i, by_scan);
-		keep_live(finder, is_live);
+		keep_live(finder);
 		if (!finder->kernels)
 			continue;
 		if (layouts == 1 || vmop_guest_kernel_layout_fits(finder->kernel[0]))
@@ -308,8 +406,18 @@ static void try_layouts(struct finder *finder, bool is_live, bool by_scan)
 	}
 	if (first < layouts) {
 		try_layout(finder, first, by_scan);
-		keep_live(finder, is_live);
+		keep_live(finder);
 	}
+}
+
+static struct vmop_error *nothing_found(const struct finder *finder)
+{
+	if (finder->saw_big_endian)
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "the guest has a big-endian kernel; vmop looks into "
+				      "little-endian ones alone");
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+			      "no Linux kernel that vmop knows was found in the guest's RAM");
 }
 
 struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
@@ -321,19 +429,21 @@ struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 		return &vmop_error_no_memory;
 	finder->memory = memory;
 	finder->budget = budget;
+	finder->is_live = is_live;
 	find_by_registers(finder);
 	if (!finder->kernels && !vmop_guest_memory_is_scattered(memory))
-		try_layouts(finder, is_live, false);
+		try_layouts(finder, false);
 	if (!finder->kernels && vmop_guest_memory_can_scan(memory)) {
 		struct vmop_error *err = scan(finder);
 		if (err)
 			return err;
-		try_layouts(finder, is_live, true);
+		if (finder->kernels)
+			keep_live(finder);
+		else
+			try_layouts(finder, true);
 	}
 	if (!finder->kernels)
-		return vmop_error_new(
-			VMOP_ERROR_NOT_FOUND,
-			"no Linux kernel that vmop knows was found in the guest's RAM");
+		return nothing_found(finder);
 	*ret = finder->kernel[0];
 	finder->kernels = 0;
 	return NULL;

@@ -139,6 +139,12 @@ struct vmop_error;
 	X(KPROBE_CACHE_PAGES, "kprobe_insn_cache", "pages")                                        \
 	X(KPROBE_PAGE_LIST, "kprobe_insn_page", "list")                                            \
 	X(KPROBE_PAGE_INSNS, "kprobe_insn_page", "insns")                                          \
+	X(MODULE_SELF, "module", "mkobj.mod")                                                      \
+	X(MM_VDSO, "mm_struct", "context.vdso")                                                    \
+	X(RQ_CPU, "rq", "cpu")                                                                     \
+	X(RQ_CURR, "rq", "curr")                                                                   \
+	X(RQ_IDLE, "rq", "idle")                                                                   \
+	X(RQ_CLOCK, "rq", "clock")                                                                 \
 	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
 	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
 	X(CPUINFO_BYTES, "cpuinfo_x86", "")

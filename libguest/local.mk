@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += libguest/libguest.la
 libguest_libguest_la_SOURCES = \
+	libguest/arm64-code.c libguest/arm64-code.h \
 	libguest/btf.c libguest/btf.h \
 	libguest/budget.h \
 	libguest/elf-header.c libguest/elf-header.h \
 	libguest/files.c libguest/files.h \
 	libguest/guest.c libguest/guest.h libguest/guest-internal.h \
+	libguest/image.c libguest/image.h \
 	libguest/kallsyms.c libguest/kallsyms-find.c libguest/kallsyms.h \
 	libguest/kernel.c libguest/kernel-find.c libguest/kernel.h \
+	libguest/kernel-arm64.c libguest/kernel-arm64.h \
 	libguest/layout.c libguest/layout.h \
 	libguest/memory.c libguest/memory-map.c libguest/memory.h libguest/memory-internal.h \
 	libguest/modules.c libguest/modules.h \
@@ -15,9 +18,11 @@ libguest_libguest_la_SOURCES = \
 	libguest/note.c libguest/note.h \
 	libguest/page-cache.c libguest/page-cache.h \
 	libguest/page-table.c libguest/page-table.h \
+	libguest/page-table-arm64.c libguest/page-table-arm64.h \
 	libguest/processes.c libguest/processes.h \
 	libguest/qmp.c libguest/qmp.h \
 	libguest/snapshot.c libguest/snapshot.h \
+	libguest/variables.c libguest/variables.h \
 	libguest/vmas.c libguest/vmas.h \
 	libguest/vmcoreinfo.c libguest/vmcoreinfo.h \
 	libguest/xen.h

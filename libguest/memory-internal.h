@@ -37,6 +37,7 @@ struct vmop_guest_layout {
 /* What a VMM was found to have as RAM. */
 struct vmop_guest_map {
 	unsigned int regions, layouts;
+	bool is_exact; /* the layout is known, not guessed */
 	struct vmop_guest_region region[VMOP_GUEST_MAX_REGIONS];
 	struct vmop_guest_layout layout[VMOP_GUEST_MAX_LAYOUTS];
 };

@@ -454,6 +454,7 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: the VMM has no RAM at address 0",
 				      socket_path);
 	map->layouts = 1;
+	map->is_exact = true;
 	return NULL;
 }
 

@@ -17,7 +17,7 @@
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define CACHE_PAGES 1024u     /* 4 MiB: a snapshot of some hundred processes */
-#define PAGEMAP_ENTRIES 8192u /* 64 KiB of pagemap tell about 32 MiB */
+#define PAGEMAP_ENTRIES 8192u /* 64 KiB of pagemap tell about 32 MiB of 4 KiB pages */
 /* /proc/PID/pagemap: present or swapped out (kernel: Documentation/admin-guide/mm/pagemap.rst) */
 #define PAGEMAP_TOUCHED (UINT64_C(3) << 62)
 #define XEN_BYTES (UINT64_C(1) << 52) /* of physical addresses on x86-64 */
@@ -215,6 +215,47 @@ void vmop_guest_memory_select_layout(struct vmop_guest_memory *memory, size_t in
 	vmop_guest_memory_forget(memory);
 }
 
+static struct vmop_guest_region *region_of(struct vmop_guest_memory *memory, uint64_t linear)
+{
+	for (unsigned int i = 0; i < memory->map.regions; i++) {
+		struct vmop_guest_region *region = &memory->map.region[i];
+		if (linear - region->linear < region->len_bytes)
+			return region;
+	}
+	return NULL;
+}
+
+size_t vmop_guest_memory_layout(const struct vmop_guest_memory *memory)
+{
+	return (size_t)(memory->layout - memory->map.layout);
+}
+
+bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, uint64_t gpa)
+{
+	for (size_t i = 0; i < memory->map.layouts; i++) {
+		vmop_guest_memory_select_layout(memory, i);
+		if (vmop_guest_memory_to_gpa(memory, linear) == gpa)
+			return true;
+	}
+	const struct vmop_guest_region *region = region_of(memory, linear);
+	if (memory->map.is_exact || !region || gpa < linear - region->linear)
+		return false;
+	uint64_t start = gpa - (linear - region->linear);
+	if (start % PAGE || start + region->len_bytes < start)
+		return false;
+	/* The last one gives way to a later one. */
+	size_t index = memory->map.layouts;
+	if (index == VMOP_GUEST_MAX_LAYOUTS)
+		index--;
+	else
+		memory->map.layouts++;
+	memory->map.layout[index] = (struct vmop_guest_layout){
+		.spans = 1,
+		.span = {{.gpa = start, .linear = region->linear, .len_bytes = region->len_bytes}}};
+	vmop_guest_memory_select_layout(memory, index);
+	return true;
+}
+
 void vmop_guest_memory_forget(struct vmop_guest_memory *memory)
 {
 	for (unsigned int i = 0; i < CACHE_PAGES; i++)
@@ -254,16 +295,6 @@ uint64_t vmop_guest_memory_to_linear(const struct vmop_guest_memory *memory, uin
 {
 	uint64_t left;
 	return to_linear(memory, gpa, &left);
-}
-
-static struct vmop_guest_region *region_of(struct vmop_guest_memory *memory, uint64_t linear)
-{
-	for (unsigned int i = 0; i < memory->map.regions; i++) {
-		struct vmop_guest_region *region = &memory->map.region[i];
-		if (linear - region->linear < region->len_bytes)
-			return region;
-	}
-	return NULL;
 }
 
 /* --- reading -------------------------------------------------------------- */

@@ -82,6 +82,17 @@ size_t vmop_guest_memory_layouts(const struct vmop_guest_memory *memory);
 /* index < layouts; forgets cached pages. */
 void vmop_guest_memory_select_layout(struct vmop_guest_memory *memory, size_t index);
 
+/* The number of the layout in use. */
+size_t vmop_guest_memory_layout(const struct vmop_guest_memory *memory);
+
+/*
+ * For a guest whose RAM need not begin at 0, once a byte's gpa is known: selects
+ * a layout that has linear at gpa.  Where layouts are guessed and none has it so,
+ * one is added: the region that linear lies in, in one piece.  False: nothing
+ * can be so.  Forgets cached pages.
+ */
+bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, uint64_t gpa);
+
 void vmop_guest_memory_forget(struct vmop_guest_memory *memory);
 
 /*

@@ -162,7 +162,7 @@ static uint64_t next_node(struct reader *reader, uint64_t head, uint64_t node, u
 		return 0;
 	}
 	uint64_t next = vmop_view_u64(reader->view, node);
-	if (reader->view->fault || !vmop_view_is_kernel(next)) {
+	if (reader->view->fault || !vmop_view_is_kernel(reader->view, next)) {
 		reader->torn = true;
 		return 0;
 	}
@@ -500,7 +500,7 @@ static void read_kprobes(struct reader *reader, const char *cache_name, const ch
 		uint64_t start = vmop_view_u64(reader->view,
 					       at(reader, page, VMOP_LAYOUT_KPROBE_PAGE_INSNS));
 		put_piece(reader, VMOP_GUEST_TEXT_TRAMPOLINE, symbol, "__builtin__kprobes", start,
-			  VMOP_GUEST_PAGE_BYTES);
+			  vmop_paging_page_bytes(&reader->view->paging));
 	}
 }
 

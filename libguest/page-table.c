@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libguest/memory.h"
+#include "libguest/page-table-arm64.h"
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define X86_PRESENT UINT64_C(1)
@@ -24,6 +25,14 @@ void vmop_view_init(struct vmop_view *view, struct vmop_guest_memory *memory,
 void vmop_view_forget(struct vmop_view *view)
 {
 	memset(view->tlb_page, 0, sizeof(view->tlb_page));
+}
+
+struct vmop_paging vmop_paging_of_user(const struct vmop_paging *kernel, uint64_t pgd_gpa)
+{
+	struct vmop_paging paging = *kernel;
+	paging.root_gpa = pgd_gpa;
+	paging.is_upper_half = false;
+	return paging;
 }
 
 static uint64_t load_u64(const uint8_t *bytes)
@@ -69,7 +78,16 @@ bool vmop_view_translate(struct vmop_view *view, uint64_t address, uint64_t *ret
 			 uint64_t *ret_left)
 {
 	uint64_t page_bytes;
-	bool mapped = x86_walk(view, address, ret_gpa, &page_bytes);
+	bool mapped;
+	if (view->paging.arch == VMOP_PAGING_ARM64) {
+		struct vmop_arm64_leaf leaf;
+		mapped = vmop_arm64_walk(view, address, &leaf);
+		page_bytes = leaf.page_bytes;
+		if (mapped)
+			*ret_gpa = leaf.gpa;
+	} else {
+		mapped = x86_walk(view, address, ret_gpa, &page_bytes);
+	}
 	if (ret_left)
 		*ret_left = page_bytes - (address & (page_bytes - 1));
 	return mapped;

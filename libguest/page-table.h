@@ -3,8 +3,7 @@
  * Guest-virtual addresses: the walk of a guest's page tables.
  *
  * x86-64: 4 and 5 levels, 4 KiB, 2 MiB and 1 GiB pages (Intel SDM volume 3A,
- * 4.5; AMD64 APM volume 2, 5.3).  Another architecture is a further
- * enum vmop_paging_arch and its walk in page-table.c.
+ * 4.5; AMD64 APM volume 2, 5.3).  arm64: page-table-arm64.h.
  *
  * A *view* is an address space for reading: every read goes through the walk,
  * and a read that fails sets view->fault and gives zeros.  So a reader gathers
@@ -24,13 +23,28 @@ struct vmop_guest_memory;
 
 enum vmop_paging_arch {
 	VMOP_PAGING_X86_64,
+	VMOP_PAGING_ARM64,
 };
 
+/* One address space; on arm64 one half of it, for each half has a root of its own. */
 struct vmop_paging {
 	enum vmop_paging_arch arch;
-	unsigned int levels; /* 4 or 5 */
+	unsigned int levels; /* x86-64: 4 or 5; arm64: 2 to 5 */
 	uint64_t root_gpa;
+	/* arm64 alone: made by vmop_arm64_paging() */
+	unsigned int page_shift; /* 12, 14 or 16 */
+	unsigned int va_bits;	 /* of the half, 36 to 52 */
+	bool is_upper_half;	 /* the kernel's (TTBR1), not the user's (TTBR0) */
 };
+
+/* The guest's smallest page, in bytes. */
+static inline uint64_t vmop_paging_page_bytes(const struct vmop_paging *paging)
+{
+	return paging->arch == VMOP_PAGING_ARM64 ? UINT64_C(1) << paging->page_shift : 4096;
+}
+
+/* The user space whose root table is at pgd_gpa, beside a kernel's own paging. */
+struct vmop_paging vmop_paging_of_user(const struct vmop_paging *kernel, uint64_t pgd_gpa);
 
 #define VMOP_VIEW_TLB 256u
 
@@ -81,10 +95,13 @@ static inline bool vmop_view_take_fault(struct vmop_view *view)
 	return fault;
 }
 
-/* Whether address is in the half of the address space that is the kernel's. */
-static inline bool vmop_view_is_kernel(uint64_t address)
+/*
+ * Whether address is in the half of the address space that is the kernel's.
+ * arm64: the byte above bit 55 may be a tag (Arm ARM D8.1.3).
+ */
+static inline bool vmop_view_is_kernel(const struct vmop_view *view, uint64_t address)
 {
-	return address >> 63;
+	return address >> (view->paging.arch == VMOP_PAGING_ARM64 ? 55 : 63) & 1;
 }
 
 #endif

@@ -28,7 +28,8 @@ struct reader {
 	struct vmop_guest_names *names;
 	struct vmop_guest_snapshot *snapshot;
 	unsigned int flags;
-	uint64_t special_ops; /* special_mapping_vmops: the vDSO's and its like */
+	uint64_t special_ops; /* special_mapping_vmops: the vDSO's and its like; 0: not known so far
+			       */
 	/* of the process under way */
 	struct vmop_guest_raw_vma *raw;
 	struct vmop_guest_vma *vmas;
@@ -212,7 +213,8 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 				       .file = raw->file,
 				       .vm_flags = (uint32_t)raw->flags};
 	if (raw->file) {
-		vma->file_offset_bytes = raw->page_offset * VMOP_GUEST_PAGE_BYTES;
+		vma->file_offset_bytes =
+			raw->page_offset * vmop_paging_page_bytes(&reader->view->paging);
 		err = vmop_guest_names_file(reader->names, raw->file, path, &reader->paths[out]);
 	} else {
 		anonymous_name(reader, mm, raw, path, sizeof(path));
@@ -228,6 +230,20 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 	return NULL;
 }
 
+/* The vDSO is the mapping that mm->context.vdso points to; others of its kind have the same
+ * operations. */
+static void learn_special_ops(struct reader *reader, uint64_t mm)
+{
+	if (reader->special_ops || !has(reader, VMOP_LAYOUT_MM_VDSO) ||
+	    !has(reader, VMOP_LAYOUT_VMA_OPS))
+		return;
+	uint64_t vdso = load(reader, mm, VMOP_LAYOUT_MM_VDSO);
+	for (uint32_t i = 0; i < reader->count && vdso; i++)
+		if (reader->raw[i].start == vdso && !reader->raw[i].file)
+			reader->special_ops =
+				load(reader, reader->raw[i].address, VMOP_LAYOUT_VMA_OPS);
+}
+
 /* Reads a process' mappings into reader->vmas; false: they don't hold together. */
 static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t pgd_gpa,
 				    uint32_t *ret_count, bool *ret_whole)
@@ -237,6 +253,8 @@ static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t
 	*ret_whole = vmop_guest_vmas_walk(reader->view, reader->layout, mm, take_raw, reader);
 	if (reader->no_memory)
 		return &vmop_error_no_memory;
+	if (*ret_whole)
+		learn_special_ops(reader, mm);
 	for (uint32_t i = 0; *ret_whole && i < reader->count; i++) {
 		if (!(reader->flags & VMOP_GUEST_ALL_VMAS) && !(reader->raw[i].flags & VM_EXEC))
 			continue;
@@ -312,7 +330,7 @@ static struct vmop_error *list_tasks(struct reader *reader, struct tasks *tasks,
 		if (err)
 			return err;
 		node = vmop_view_u64(reader->view, node);
-		if (vmop_view_take_fault(reader->view) || !vmop_view_is_kernel(node))
+		if (vmop_view_take_fault(reader->view) || !vmop_view_is_kernel(reader->view, node))
 			return NULL;
 		if (node == head) {
 			*ret_whole = true;
@@ -403,7 +421,8 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 	if (!err)
 		err = read_all(&reader, &tasks, retries, &torn);
 	if (!err)
-		err = vmop_guest_snapshot_finish(reader.snapshot, torn, kernel->info.has_kpti);
+		err = vmop_guest_snapshot_finish(reader.snapshot, torn, &kernel->view.paging,
+						 kernel->info.has_kpti);
 	if (!err)
 		*ret = vmop_steal(&reader.snapshot);
 	return err;
@@ -411,9 +430,20 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 
 /* --- what runs now ---------------------------------------------------------------------------- */
 
-/* Where vCPU cpu keeps its current task: pcpu_hot (6.2 to 6.14), or the variable of that name. */
+/*
+ * Where vCPU cpu keeps its current task.  x86-64: pcpu_hot (6.2 to 6.14), or the
+ * variable of that name.  arm64 has it in SP_EL0, and for entries from user space in
+ * __entry_task; either is written when tasks are switched, as the run queue's is.
+ */
 static uint64_t current_address(const struct reader *reader)
 {
+	if (reader->view->paging.arch == VMOP_PAGING_ARM64) {
+		uint64_t entry = vmop_guest_kernel_symbol(reader->kernel, "__entry_task");
+		uint64_t queues = vmop_guest_kernel_symbol(reader->kernel, "runqueues");
+		if (entry || !queues || !has(reader, VMOP_LAYOUT_RQ_CURR))
+			return entry;
+		return at(reader, queues, VMOP_LAYOUT_RQ_CURR);
+	}
 	uint64_t hot = vmop_guest_kernel_symbol(reader->kernel, "pcpu_hot");
 	if (hot && has(reader, VMOP_LAYOUT_PCPU_HOT_CURRENT))
 		return at(reader, hot, VMOP_LAYOUT_PCPU_HOT_CURRENT);

@@ -9,6 +9,10 @@
 #include "libutil/error.h"
 
 #define CR3_ADDRESS UINT64_C(0x000ffffffffff000)
+/* Arm ARM D19.2: TTBR0_EL1.BADDR, below the ASID; bits 5 to 2 are the address' 51 to 48 or zero. */
+#define TTBR_ADDRESS UINT64_C(0x0000ffffffffffc0)
+#define TTBR_HIGH_BITS UINT64_C(0x3c)
+#define TTBR_HIGH_SHIFT 46
 #define KPTI_USER_BIT (UINT64_C(1) << 12) /* arch/x86/mm/pti.c: PTI_PGTABLE_SWITCH_BIT */
 #define MAX_TEXT_BYTES (64u << 20)
 
@@ -36,6 +40,7 @@ struct vmop_guest_snapshot {
 	size_t torn;
 	uint64_t time_ns;
 	bool has_kpti;
+	enum vmop_paging_arch arch;
 };
 
 struct vmop_error *vmop_guest_snapshot_new(struct vmop_guest_snapshot **ret)
@@ -174,11 +179,12 @@ static int by_root(const void *a, const void *b)
 }
 
 struct vmop_error *vmop_guest_snapshot_finish(struct vmop_guest_snapshot *snapshot, size_t torn,
-					      bool has_kpti)
+					      const struct vmop_paging *kernel, bool has_kpti)
 {
 	forget_texts(snapshot);
 	snapshot->torn = torn;
 	snapshot->has_kpti = has_kpti;
+	snapshot->arch = kernel->arch;
 	for (size_t i = 0; i < snapshot->vmas; i++)
 		snapshot->vma[i].path = snapshot->pool + (uintptr_t)snapshot->vma[i].path;
 	for (size_t i = 0; i < snapshot->count; i++) {
@@ -253,6 +259,9 @@ const struct vmop_guest_process *
 vmop_guest_snapshot_by_cr3(const struct vmop_guest_snapshot *snapshot, uint64_t cr3)
 {
 	uint64_t pgd_gpa = cr3 & CR3_ADDRESS;
+	if (snapshot->arch == VMOP_PAGING_ARM64)
+		return by_pgd(snapshot, (cr3 & TTBR_ADDRESS) | (cr3 & TTBR_HIGH_BITS)
+								       << TTBR_HIGH_SHIFT);
 	if (!pgd_gpa)
 		return NULL;
 	return by_pgd(snapshot, snapshot->has_kpti ? pgd_gpa & ~KPTI_USER_BIT : pgd_gpa);

@@ -4,6 +4,7 @@
 #define VMOP_LIBGUEST_SNAPSHOT_H
 
 #include "libguest/guest.h"
+#include "libguest/page-table.h"
 
 struct vmop_error;
 
@@ -25,8 +26,8 @@ struct vmop_error *vmop_guest_snapshot_add(struct vmop_guest_snapshot *snapshot,
 					   uint32_t cgroup, const struct vmop_guest_vma *vmas,
 					   const uint32_t *paths, uint32_t vma_count);
 
-/* Sorts; from here on nothing changes. */
+/* Sorts; from here on nothing changes. kernel: the guest's kernel's paging. */
 struct vmop_error *vmop_guest_snapshot_finish(struct vmop_guest_snapshot *snapshot, size_t torn,
-					      bool has_kpti);
+					      const struct vmop_paging *kernel, bool has_kpti);
 
 #endif

@@ -40,7 +40,7 @@ static void take_vma(struct walk *walk, uint64_t address)
 		.file = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_FILE)),
 	};
 	if (view->fault || vma.start >= vma.end || vma.start < walk->last_end ||
-	    vmop_view_is_kernel(vma.end - 1) || ++walk->vmas > MAX_VMAS ||
+	    vmop_view_is_kernel(view, vma.end - 1) || ++walk->vmas > MAX_VMAS ||
 	    !vmop_guest_budget_step(view->budget)) {
 		walk->torn = true;
 		return;
@@ -127,7 +127,7 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 		}
 		if (value && !shape.is_leaf)
 			walk_node(walk, value, low, high, depth + 1);
-		else if (value && (value & 3) == 0 && vmop_view_is_kernel(value))
+		else if (value && (value & 3) == 0 && vmop_view_is_kernel(walk->view, value))
 			take_vma(walk, value);
 		if (high == max)
 			return;

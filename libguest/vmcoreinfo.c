@@ -33,6 +33,24 @@ static const char *value_of(const char *line, const char *key)
 	return strncmp(line, key, len) == 0 && line[len] == '=' ? line + len + 1 : NULL;
 }
 
+/* arch/arm64/kernel/vmcore_info.c (crash_core.c before 6.9, machine_kexec.c before 5.0) */
+static void parse_arm64_line(const char *line, struct vmop_vmcoreinfo *ret)
+{
+	const char *value;
+	if ((value = value_of(line, "NUMBER(kimage_voffset)"))) {
+		ret->kimage_voffset = strtoull(value, NULL, 0);
+		ret->is_arm64 = true;
+	} else if ((value = value_of(line, "NUMBER(VA_BITS)"))) {
+		ret->va_bits = (uint32_t)strtoul(value, NULL, 10);
+	} else if ((value = value_of(line, "NUMBER(TCR_EL1_T1SZ)"))) {
+		ret->t1sz = (uint32_t)strtoul(value, NULL, 0);
+	} else if ((value = value_of(line, "NUMBER(PHYS_OFFSET)"))) {
+		ret->phys_offset = strtoull(value, NULL, 0);
+	} else if ((value = value_of(line, "NUMBER(VMEMMAP_START)"))) {
+		ret->vmemmap_start = strtoull(value, NULL, 0);
+	}
+}
+
 static void parse_line(const char *line, struct vmop_vmcoreinfo *ret)
 {
 	const char *value;
@@ -49,6 +67,18 @@ static void parse_line(const char *line, struct vmop_vmcoreinfo *ret)
 		ret->phys_base = strtoll(value, NULL, 10);
 	} else if ((value = value_of(line, "NUMBER(pgtable_l5_enabled)"))) {
 		ret->has_5_levels = strtoul(value, NULL, 10) != 0;
+	} else if ((value = value_of(line, "SYMBOL(init_uts_ns)"))) {
+		ret->init_uts_ns = strtoull(value, NULL, 16);
+	} else if ((value = value_of(line, "OFFSET(uts_namespace.name)"))) {
+		ret->uts_name = strtoull(value, NULL, 10);
+	} else if ((value = value_of(line, "SYMBOL(_stext)"))) {
+		ret->stext = strtoull(value, NULL, 16);
+	} else if ((value = value_of(line, "PAGESIZE"))) {
+		ret->page_bytes = strtoull(value, NULL, 10);
+	} else if ((value = value_of(line, "SIZE(page)"))) {
+		ret->page_struct_bytes = strtoull(value, NULL, 10);
+	} else {
+		parse_arm64_line(line, ret);
 	}
 }
 
@@ -56,6 +86,7 @@ bool vmop_vmcoreinfo_parse(const char *text, size_t len_bytes, struct vmop_vmcor
 {
 	char copy[VMOP_VMCOREINFO_MAX_BYTES + 1];
 	memset(ret, 0, sizeof(*ret));
+	ret->uts_name = 4;
 	if (len_bytes > sizeof(copy) - 1)
 		len_bytes = sizeof(copy) - 1;
 	len_bytes = strnlen(text, len_bytes);

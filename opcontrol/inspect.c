@@ -68,7 +68,10 @@ static void put_kernel(const json_t *kernel)
 	control_put_clean(control_text(kernel, "text"), SIZE_MAX);
 	fputs(", KASLR offset ", stdout);
 	control_put_clean(control_text(kernel, "kaslr_offset"), SIZE_MAX);
-	printf("\n%-12s%" PRIu64 " levels%s, %" PRIu64 " CPUs\n", "page tables",
+	printf("\n%-12s", "page tables");
+	control_put_clean(control_text(kernel, "architecture"), SIZE_MAX);
+	printf(", %" PRIu64 " KiB pages, %" PRIu64 " levels%s, %" PRIu64 " CPUs\n",
+	       control_number(kernel, "page_bytes") / 1024,
 	       control_number(kernel, "page_table_levels"),
 	       json_is_true(json_object_get(kernel, "kpti")) ? ", KPTI" : "",
 	       control_number(kernel, "cpus"));
@@ -103,8 +106,8 @@ static const struct column process_columns[] = {
 #define N_MODULE_COLUMNS (sizeof(module_columns) / sizeof(module_columns[0]))
 #define N_PROCESS_COLUMNS (sizeof(process_columns) / sizeof(process_columns[0]))
 
-static bool add_line(struct libscols_table *table, const json_t *item,
-		     const struct column *columns, size_t n)
+static bool add_line(struct libscols_table *table, const json_t *item, const struct column *columns,
+		     size_t n)
 {
 	struct libscols_line *line = scols_table_new_line(table, NULL);
 	for (size_t i = 0; line && i < n; i++) {
@@ -116,8 +119,8 @@ static bool add_line(struct libscols_table *table, const json_t *item,
 		if (json_is_integer(value) || !columns[i].member[0]) {
 			size_t mappings = json_array_size(json_object_get(item, "mappings"));
 			uint64_t shown_number =
-				value ? (uint64_t)json_integer_value(value) :
-					      mappings + control_number(item, "mappings_left_off");
+				value ? (uint64_t)json_integer_value(value)
+				      : mappings + control_number(item, "mappings_left_off");
 			snprintf(number, sizeof(number), "%" PRIu64, shown_number);
 			shown = number;
 		}
@@ -128,8 +131,7 @@ static bool add_line(struct libscols_table *table, const json_t *item,
 }
 
 /* The items that have a member called `of`, as a table. */
-static bool print_items(const json_t *items, const char *of, const struct column *columns,
-			size_t n)
+static bool print_items(const json_t *items, const char *of, const struct column *columns, size_t n)
 {
 	struct libscols_table *table = scols_new_table();
 	bool is_good = table != NULL;
@@ -138,9 +140,8 @@ static bool print_items(const json_t *items, const char *of, const struct column
 						 columns[i].flags) != NULL;
 	size_t i;
 	const json_t *item;
-	json_array_foreach(items, i, item)
-		if (is_good && json_object_get(item, of))
-			is_good = add_line(table, item, columns, n);
+	json_array_foreach(items, i, item) if (is_good && json_object_get(item, of)) is_good =
+		add_line(table, item, columns, n);
 	if (is_good && scols_table_get_nlines(table)) {
 		putchar('\n');
 		is_good = scols_print_table(table) == 0;
@@ -153,14 +154,16 @@ static void put_mappings(const json_t *items)
 {
 	size_t i, j;
 	const json_t *item, *mapping;
-	json_array_foreach(items, i, item) {
+	json_array_foreach(items, i, item)
+	{
 		const json_t *mappings = json_object_get(item, "mappings");
 		if (!json_array_size(mappings))
 			continue;
 		printf("\n%" PRIu64 " ", control_number(item, "pid"));
 		control_put_clean(control_text(item, "comm"), SIZE_MAX);
 		putchar('\n');
-		json_array_foreach(mappings, j, mapping) {
+		json_array_foreach(mappings, j, mapping)
+		{
 			printf("  %s-%s +%" PRIx64 " ", control_text(mapping, "start"),
 			       control_text(mapping, "end"),
 			       control_number(mapping, "file_offset_bytes"));

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 if HAVE_CMOCKA
 libguest_tests = tests/unit/libguest-btf tests/unit/libguest-formats tests/unit/libguest-guest \
-	tests/unit/libguest-kallsyms tests/unit/libguest-memory tests/unit/libguest-page-table
+	tests/unit/libguest-kallsyms tests/unit/libguest-memory tests/unit/libguest-page-table \
+	tests/unit/libguest-page-table-arm64 tests/unit/libguest-arm64
 if HAVE_XEN
 libguest_tests += tests/unit/libguest-xen
 endif
@@ -10,7 +11,8 @@ TESTS += $(libguest_tests)
 endif
 libguest_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 libguest_test_ldadd = libguest/libguest.la libutil/libutil.la $(CMOCKA_LIBS)
-libguest_synthetic = tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic.h
+libguest_synthetic = tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic.h \
+	tests/unit/libguest-synthetic-arm64.c
 
 tests_unit_libguest_btf_SOURCES = tests/unit/libguest-btf.c $(libguest_synthetic)
 tests_unit_libguest_btf_CPPFLAGS = $(libguest_test_cppflags)
@@ -31,6 +33,11 @@ tests_unit_libguest_page_table_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_xen_SOURCES = tests/unit/libguest-xen.c $(libguest_synthetic)
 tests_unit_libguest_xen_CPPFLAGS = $(libguest_test_cppflags) $(XEN_CFLAGS)
 tests_unit_libguest_xen_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_page_table_arm64_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_page_table_arm64_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_arm64_SOURCES = tests/unit/libguest-arm64.c $(libguest_synthetic)
+tests_unit_libguest_arm64_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_arm64_LDADD = $(libguest_test_ldadd)
 
 # What tests/rigs/introspect-run compares a captured guest with its own /proc by.
 noinst_PROGRAMS += tests/unit/libguest-compare

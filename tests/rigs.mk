@@ -7,7 +7,8 @@ RIGS += arm64:pmu arm64:nopmu
 RIGS += xen:xen-boot
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:paging introspect:large introspect:probes \
-	introspect:live introspect:resets introspect:kexec
+	introspect:live introspect:resets introspect:kexec \
+	introspect:arm64 introspect:arm64-more introspect:arm64-live
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \

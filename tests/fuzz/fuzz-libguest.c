@@ -155,10 +155,10 @@ static void look_at_current(struct target *target)
 	vmop_error_destroy(vmop_guest_processes_current(
 		target->guest->kernel, &target->guest->layout, current, 4, &count));
 	/* the clock is put back, so that the next execution sees the same */
-	uint64_t jiffies = target->guest->kernel->jiffies;
+	uint64_t clock = target->guest->kernel->clock;
 	vmop_guest_kernel_look(target->guest->kernel);
 	vmop_guest_kernel_layout_fits(target->guest->kernel);
-	target->guest->kernel->jiffies = jiffies;
+	target->guest->kernel->clock = clock;
 }
 
 static void look_at_btf(void)

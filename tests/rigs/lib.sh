@@ -108,6 +108,24 @@ rig_copy_libraries() {
 		done
 }
 
+# rig_copy_arm64_libraries PROGRAM ROOT SYSROOT: what an arm64 program needs, and they in turn, from the
+# sysroot to the same places in ROOT, with the loader. ROOT/lib and ROOT/usr/lib are one; what is there stays.
+rig_copy_arm64_libraries() {
+	local name from
+	mkdir -p "$2/usr/lib/aarch64-linux-gnu"
+	cp -L "$3/usr/lib/ld-linux-aarch64.so.1" "$2/usr/lib/"
+	aarch64-linux-gnu-readelf -d "$1" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+		while read -r name; do
+			from=$3/usr/lib/aarch64-linux-gnu/$name
+			[ -e "$from" ] || from=$3/usr/lib/$name
+			[ ! -e "$2/usr/lib/$name" ] || continue
+			[ -e "$from" ] || rig_die "$1 needs $name, which the sysroot lacks"
+			[ ! -e "$2${from#"$3"}" ] || continue
+			cp -L "$from" "$2${from#"$3"}"
+			rig_copy_arm64_libraries "$from" "$2" "$3"
+		done
+}
+
 # rig_pack DIRECTORY IMAGE: an uncompressed initramfs of it, whole or not at all; the same bytes for
 # the same files.
 rig_pack() {

@@ -9,8 +9,9 @@
  *
  *	-p PID		of the VMM: look at the guest while it runs
  *	-q SOCKET	its QMP socket, to be asked where RAM lies
- *	-x		hide the CPUs' trampoline, twice: VMCOREINFO too, so that the
- *			kernel must be found in the next way (saved RAM without a hole)
+ *	-x		hide the CPUs' trampoline (which arm64 has not), twice: VMCOREINFO
+ *			too, so that the kernel must be found in the next way (saved RAM
+ *			without a hole)
  *	-k COMMAND	then runs COMMAND, which has the guest execute another kernel and
  *			tell the truth of that one, and compares again
  *	-n SNAPSHOTS	how many snapshots to take besides, one right after the other
@@ -142,6 +143,7 @@ static void compare_symbols(struct vmop_guest *guest)
 		char *tab = strchr(line, '\t');
 		if (tab)
 			*tab = ' ';
+		vmop_view_sanitize(line); /* GCC's local labels have control characters */
 		add(&theirs, "%s", line);
 	}
 	struct vmop_error *err = vmop_guest_each_symbol(guest, add_symbol, &ours);
@@ -208,8 +210,10 @@ static void compare_kernel(struct vmop_guest *guest)
 	hex(info->build_id, info->build_id_len_bytes, id);
 	add(&ours, "build-id %s", id);
 	compare("kernel", &theirs, &ours);
-	printf("found by %s: %s, KASLR %" PRIx64 ", _text at gpa %" PRIx64 ", %u levels%s\n",
-	       info->found_by, info->release, info->kaslr_offset, info->text_gpa, info->levels,
+	printf("found by %s: %s, KASLR %" PRIx64 ", _text at gpa %" PRIx64
+	       ", %s, %u KiB pages, %u levels%s\n",
+	       info->found_by, info->release, info->kaslr_offset, info->text_gpa,
+	       info->architecture, info->page_bytes >> 10, info->levels,
 	       info->has_kpti ? ", KPTI" : "");
 }
 
@@ -366,6 +370,30 @@ static void take_many(struct vmop_guest *guest, int count)
 
 /* --- registers -------------------------------------------------------------------- */
 
+static bool is_arm64(const struct vmop_guest *guest)
+{
+	return strcmp(vmop_guest_kernel_info(guest)->architecture, "arm64") == 0;
+}
+
+/* QEMU does not tell TTBR0: at user level PC is in the current task's program. */
+static void compare_pc(const struct vmop_guest_snapshot *snapshot,
+		       const struct vmop_guest_current *current, const char **at)
+{
+	unsigned long long pc;
+	const char *here = *at ? strstr(*at, " PC=") : NULL;
+	const char *state = here ? strstr(here, "PSTATE=") : NULL;
+	*at = state;
+	if (!state || sscanf(here, " PC=%llx", &pc) != 1 || !strstr(state, "EL0t") ||
+	    strstr(state, "EL0t") > state + 40)
+		return;
+	const struct vmop_guest_process *process =
+		vmop_guest_snapshot_by_pid(snapshot, current->pid);
+	if (!process || !vmop_guest_process_vma(process, pc)) {
+		printf("  PC %llx is not in %s\n", pc, current->comm);
+		differences++;
+	}
+}
+
 /* At user level CR3 is the current task's page table. */
 static void compare_current(struct vmop_guest *guest)
 {
@@ -384,6 +412,10 @@ static void compare_current(struct vmop_guest *guest)
 	for (size_t i = 0; i < count; i++) {
 		printf("vCPU %u runs %s (%u/%u)%s\n", current[i].vcpu, current[i].comm,
 		       current[i].pid, current[i].tid, current[i].is_idle ? ", idle" : "");
+		if (is_arm64(guest)) {
+			compare_pc(snapshot, &current[i], &at);
+			continue;
+		}
 		unsigned long long cr3;
 		const char *cpl = at ? strstr(at, "CPL=") : NULL;
 		at = cpl ? strstr(cpl, "CR3=") : NULL;
@@ -444,6 +476,19 @@ static void compare_file(struct vmop_guest *guest, const char *pair)
 	free(theirs);
 }
 
+/* Below 1 MiB an x86 kernel has its trampoline; arm64's RAM begins elsewhere, as meta then says. */
+static bool has_trampoline(void)
+{
+	char path[1024], *text;
+	snprintf(path, sizeof(path), "%s/meta", root);
+	struct vmop_error *err = vmop_io_read_file(path, 1 << 16, &text, NULL);
+	if (err)
+		die(err);
+	bool has = !strstr(text, "ram_start=");
+	free(text);
+	return has;
+}
+
 /* Saved RAM in private memory, without what the kernel is found by at first. */
 static struct vmop_error *open_hidden(const char *path, int hidden, struct vmop_guest **ret)
 {
@@ -458,7 +503,8 @@ static struct vmop_error *open_hidden(const char *path, int hidden, struct vmop_
 	close(fd);
 	if (ram == MAP_FAILED)
 		return vmop_error_os(errno, "%s", path);
-	memset(ram, 0, 1 << 20);
+	if (has_trampoline())
+		memset(ram, 0, 1 << 20);
 	for (uint8_t *at = ram;
 	     hidden > 1 && (at = memmem(at, len - (size_t)(at - ram), mark, sizeof(mark) - 1));)
 		*at = 'x';
@@ -541,6 +587,8 @@ int main(int argc, char **argv)
 	printf("kernel and symbols: %.1f ms, %" PRIu64 " MiB read of %" PRIu64 "\n",
 	       (double)cost.cpu_ns / 1e6, cost.read_bytes >> 20, vmop_guest_ram_bytes(guest) >> 20);
 	static const char *const ways[] = {"trampoline", "vmcoreinfo", "kallsyms"};
+	if (!hidden && is_arm64(guest))
+		hidden = 1;
 	if (strcmp(vmop_guest_kernel_info(guest)->found_by, ways[hidden < 2 ? hidden : 2]) != 0) {
 		printf("  found by %s\n", vmop_guest_kernel_info(guest)->found_by);
 		differences++;

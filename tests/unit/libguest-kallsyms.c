@@ -56,7 +56,7 @@ static void make(enum synthetic_kallsyms form)
 static bool find(size_t len, struct vmop_kallsyms_tables *ret)
 {
 	size_t from = 0, tokens, index;
-	return vmop_kallsyms_find_tokens(buf, len, &from, &tokens, &index) &&
+	return vmop_kallsyms_find_tokens(buf, len, &from, &tokens, &index, NULL) &&
 	       vmop_kallsyms_find_tables(buf, len, tokens, index, ret);
 }
 
@@ -183,7 +183,7 @@ static void names_that_explode(void **state)
 	(void)state;
 	make(SYNTHETIC_ALL_RELATIVE);
 	assert_true(find(buf_len, &tables));
-	assert_true(vmop_kallsyms_find_tokens(buf, buf_len, &from, &tokens, &index));
+	assert_true(vmop_kallsyms_find_tokens(buf, buf_len, &from, &tokens, &index, NULL));
 	/* one name of 16,383 tokens */
 	buf[tables.names] = 0xff;
 	buf[tables.names + 1] = 0x7f;

@@ -9,15 +9,17 @@
 #define PAGE UINT64_C(4096)
 #define PRESENT 3u /* and writable */
 #define LARGE 0x80u
+#define ARM64_BLOCK 0x401u /* valid, with the access flag */
 #define TABLES_GPA UINT64_C(0x10000)
 #define PAGE_CACHE_GPA UINT64_C(0xc00000)
-#define USER_PGD_GPA UINT64_C(0xb00000)
+#define USER_PGD_GPA SYNTHETIC_USER_PGD_GPA
 #define DIRECT_MAP UINT64_C(0xffff888000000000)
-#define VMEMMAP UINT64_C(0xffffea0000000000)
+#define VMEMMAP SYNTHETIC_VMEMMAP
 #define MAX_SYMBOLS 8192
 /* Names packed as long as this have their length in two bytes, as from 6.1 on those over 127. */
 #define LONG_PACKED_NAME 80
-#define VMCOREINFO_GPA UINT64_C(0xa00000)
+#define VMCOREINFO_GPA SYNTHETIC_VMCOREINFO_GPA
+#define ARM64_BASE (SYNTHETIC_TEXT - 0x10000) /* where the boot header was */
 
 static void put(uint8_t *at, uint64_t value, size_t len)
 {
@@ -82,8 +84,9 @@ static uint32_t bytes_of(const char *type, const char *member)
 	if (strcmp(member, "slot") == 0 || strcmp(member, "slots") == 0 ||
 	    strcmp(member, "numbers") == 0 || strcmp(member, "subsys") == 0)
 		return 64 * 8;
-	if (strncmp(member, "f_path", 6) == 0)
-		return 16; /* a struct path */
+	if (strncmp(member, "f_path", 6) == 0 || strcmp(member, "tasks") == 0 ||
+	    strcmp(member, "list") == 0 || strcmp(member, "lnode") == 0)
+		return 16; /* a struct path; list heads */
 	if (strcmp(member, "mem") == 0)
 		return 7 * 16;
 	if (strcmp(member, "x86_capability") == 0)
@@ -258,7 +261,7 @@ static void emit_offsets(struct table *table, const struct synthetic_symbol *sym
 			emit(table, symbol - (address + table->at), 4);
 		else if (form == SYNTHETIC_ADDRESSES)
 			emit(table, symbol, 8);
-		else if (form == SYNTHETIC_ALL_RELATIVE)
+		else if (form == SYNTHETIC_ALL_RELATIVE || form == SYNTHETIC_BEFORE_RELATIVE)
 			emit(table, symbol - base, 4);
 		else
 			emit(table, symbol >> 63 ? base - 1 - symbol : symbol, 4);
@@ -287,7 +290,7 @@ size_t synthetic_kallsyms(const struct synthetic_symbol *symbols, size_t count,
 {
 	struct table table = {.buf = buf, .size = size};
 	bool before = form == SYNTHETIC_BEFORE_NAMES || form == SYNTHETIC_BEFORE_WITH_SEQS ||
-		      form == SYNTHETIC_ADDRESSES;
+		      form == SYNTHETIC_ADDRESSES || form == SYNTHETIC_BEFORE_RELATIVE;
 	uint32_t markers[MAX_SYMBOLS / 256];
 	if (before) {
 		emit_offsets(&table, symbols, count, form, address, base);
@@ -363,8 +366,8 @@ static void set(struct synthetic *guest, uint64_t address, enum vmop_layout_fiel
 		synthetic_put_u64(guest, synthetic_member(guest, address, field), value);
 }
 
-/* Room in the image, with a symbol when it has a name. */
-static uint64_t place(struct synthetic *guest, const char *name, char type, size_t len, size_t to)
+uint64_t synthetic_place(struct synthetic *guest, const char *name, char type, size_t len,
+			 size_t to)
 {
 	guest->used = align(guest->used, to);
 	uint64_t address = SYNTHETIC_TEXT + guest->used;
@@ -382,17 +385,17 @@ static uint64_t place(struct synthetic *guest, const char *name, char type, size
 
 static uint64_t object(struct synthetic *guest)
 {
-	return place(guest, NULL, 0, 2048, 2048);
+	return synthetic_place(guest, NULL, 0, 2048, 2048);
 }
 
 static uint64_t string(struct synthetic *guest, const char *text)
 {
-	uint64_t address = place(guest, NULL, 0, strlen(text) + 1, 8);
+	uint64_t address = synthetic_place(guest, NULL, 0, strlen(text) + 1, 8);
 	strcpy((char *)synthetic_at(guest, address), text);
 	return address;
 }
 
-static void name_symbol(struct synthetic *guest, const char *name, char type, uint64_t address)
+void synthetic_name_symbol(struct synthetic *guest, const char *name, char type, uint64_t address)
 {
 	struct synthetic_symbol *symbol = &guest->symbols[guest->symbol_count++];
 	symbol->address = address;
@@ -471,7 +474,7 @@ static void make_vmas(struct synthetic *guest, uint64_t mm)
 		{0x7f0000000000, 0x7f0000010000, 7, 0, false},
 		{0x7ffc00000000, 0x7ffc00021000, 3, 0, false},
 	};
-	guest->tree_node = place(guest, NULL, 0, 256, 256);
+	guest->tree_node = synthetic_place(guest, NULL, 0, 256, 256);
 	uint64_t pivots = synthetic_member(guest, guest->tree_node, VMOP_LAYOUT_MAPLE_RANGE_PIVOT);
 	uint64_t slots = synthetic_member(guest, guest->tree_node, VMOP_LAYOUT_MAPLE_RANGE_SLOT);
 	unsigned int slot = 0;
@@ -516,7 +519,7 @@ static void make_tasks(struct synthetic *guest)
 	static const char *const comm[SYNTHETIC_PROCESSES] = {"swapper/0", "init", "worker"};
 	for (unsigned int i = 0; i < SYNTHETIC_PROCESSES; i++) {
 		uint64_t task = guest->task[i] =
-			i ? object(guest) : place(guest, "init_task", 'D', 2048, 2048);
+			i ? object(guest) : synthetic_place(guest, "init_task", 'D', 2048, 2048);
 		synthetic_put_u32(guest, synthetic_member(guest, task, VMOP_LAYOUT_TASK_PID), i);
 		synthetic_put_u32(guest, synthetic_member(guest, task, VMOP_LAYOUT_TASK_TGID), i);
 		strcpy((char *)synthetic_at(guest,
@@ -550,12 +553,12 @@ static void make_tasks(struct synthetic *guest)
 static void make_module(struct synthetic *guest)
 {
 	static const char names[] = "\0module_function\0module_data";
-	guest->modules_head = place(guest, "modules", 'd', 16, 16);
+	guest->modules_head = synthetic_place(guest, "modules", 'd', 16, 16);
 	guest->module = object(guest);
 	guest->module_kallsyms = object(guest);
-	uint64_t symtab = place(guest, NULL, 0, 3 * sizeof(Elf64_Sym), 8);
-	uint64_t strtab = place(guest, NULL, 0, sizeof(names), 8);
-	uint64_t typetab = place(guest, NULL, 0, 3, 8);
+	uint64_t symtab = synthetic_place(guest, NULL, 0, 3 * sizeof(Elf64_Sym), 8);
+	uint64_t strtab = synthetic_place(guest, NULL, 0, sizeof(names), 8);
+	uint64_t typetab = synthetic_place(guest, NULL, 0, 3, 8);
 	Elf64_Sym symbols[3] = {
 		{0},
 		{.st_name = 1, .st_value = UINT64_C(0xffffffffc0001000), .st_size = 64},
@@ -588,7 +591,7 @@ static void make_module(struct synthetic *guest)
 
 static void make_bpf(struct synthetic *guest)
 {
-	guest->bpf_head = place(guest, "bpf_kallsyms", 'd', 16, 16);
+	guest->bpf_head = synthetic_place(guest, "bpf_kallsyms", 'd', 16, 16);
 	uint64_t ksym = object(guest);
 	uint64_t node = synthetic_member(guest, ksym, VMOP_LAYOUT_BPF_KSYM_NODE);
 	set(guest, ksym, VMOP_LAYOUT_BPF_KSYM_START, UINT64_C(0xffffffffc0100000));
@@ -616,6 +619,16 @@ static void entry(struct synthetic *guest, uint64_t table, unsigned int index, u
 	put(guest->ram + table + 8 * index, value, 8);
 }
 
+static uint64_t table_entry(const struct synthetic *guest, uint64_t gpa)
+{
+	return (gpa + guest->ram_start) | PRESENT; /* on arm64: a table, or a page */
+}
+
+static uint64_t block_entry(const struct synthetic *guest, uint64_t gpa)
+{
+	return guest->ram_start ? (gpa + guest->ram_start) | ARM64_BLOCK : gpa | PRESENT | LARGE;
+}
+
 /*
  * Maps the image with 2 MiB pages at SYNTHETIC_TEXT, RAM at the direct map
  * with a 1 GiB page, and the vmemmap nowhere (it is computed with, not read;
@@ -628,26 +641,27 @@ static void make_tables(struct synthetic *guest, bool five_levels, uint64_t init
 	uint64_t pgd = root;
 	if (five_levels) {
 		pgd = table_page(guest, &next);
-		entry(guest, root, 511, pgd | PRESENT);
+		entry(guest, root, 511, table_entry(guest, pgd));
 	}
 	uint64_t image_pud = table_page(guest, &next), image_pmd = table_page(guest, &next);
 	uint64_t direct_pud = table_page(guest, &next), map_pud = table_page(guest, &next);
 	uint64_t map_pmd = table_page(guest, &next), map_pt = table_page(guest, &next);
-	entry(guest, pgd, 511, image_pud | PRESENT);
-	entry(guest, image_pud, 510, image_pmd | PRESENT);
+	entry(guest, pgd, 511, table_entry(guest, image_pud));
+	entry(guest, image_pud, 510, table_entry(guest, image_pmd));
 	for (unsigned int i = 0; i < SYNTHETIC_IMAGE_BYTES >> 21; i++)
 		entry(guest, image_pmd, (unsigned int)((SYNTHETIC_TEXT >> 21) & 511) + i,
-		      (SYNTHETIC_TEXT_GPA + ((uint64_t)i << 21)) | PRESENT | LARGE);
-	entry(guest, pgd, (DIRECT_MAP >> 39) & 511, direct_pud | PRESENT);
-	entry(guest, direct_pud, 0, 0 | PRESENT | LARGE);
-	entry(guest, pgd, (VMEMMAP >> 39) & 511, map_pud | PRESENT);
-	entry(guest, map_pud, 0, map_pmd | PRESENT);
-	entry(guest, map_pmd, 0, map_pt | PRESENT);
+		      block_entry(guest, SYNTHETIC_TEXT_GPA + ((uint64_t)i << 21)));
+	entry(guest, pgd, (DIRECT_MAP >> 39) & 511, table_entry(guest, direct_pud));
+	entry(guest, direct_pud, 0, block_entry(guest, 0));
+	entry(guest, pgd, (VMEMMAP >> 39) & 511, table_entry(guest, map_pud));
+	entry(guest, map_pud, 0, table_entry(guest, map_pmd));
+	entry(guest, map_pmd, 0, table_entry(guest, map_pt));
 	uint64_t frame = table_page(guest, &next);
-	entry(guest, map_pt, (unsigned int)((guest->page - VMEMMAP) / PAGE), frame | PRESENT);
+	entry(guest, map_pt, (unsigned int)((guest->page - VMEMMAP) / PAGE),
+	      table_entry(guest, frame));
 	uint64_t trampoline = SYNTHETIC_TRAMPOLINE_GPA;
 	memset(guest->ram + trampoline, 0, PAGE);
-	entry(guest, trampoline, 511, (five_levels ? pgd : image_pud) | PRESENT);
+	entry(guest, trampoline, 511, table_entry(guest, five_levels ? pgd : image_pud));
 }
 
 /* --- all together
@@ -663,17 +677,17 @@ static int by_address(const void *a, const void *b)
 
 static void make_text_symbols(struct synthetic *guest)
 {
-	name_symbol(guest, "_text", 'T', SYNTHETIC_TEXT);
-	name_symbol(guest, "_stext", 'T', SYNTHETIC_TEXT);
+	synthetic_name_symbol(guest, "_text", 'T', SYNTHETIC_TEXT);
+	synthetic_name_symbol(guest, "_stext", 'T', SYNTHETIC_TEXT);
 	for (unsigned int i = 0; i < SYNTHETIC_FILLERS; i++) {
 		char name[96];
 		/* one in a hundred is a long one */
 		snprintf(name, sizeof(name), "filler_%0*u", i % 100 ? 1 : LONG_PACKED_NAME, i);
-		name_symbol(guest, name, i % 3 ? 't' : 'T',
-			    SYNTHETIC_TEXT + 16 * (uint64_t)(i + 1));
+		synthetic_name_symbol(guest, name, i % 3 ? 't' : 'T',
+				      SYNTHETIC_TEXT + 16 * (uint64_t)(i + 1));
 	}
 	guest->used = 16 * (SYNTHETIC_FILLERS + 2);
-	name_symbol(guest, "_etext", 'T', SYNTHETIC_TEXT + guest->used);
+	synthetic_name_symbol(guest, "_etext", 'T', SYNTHETIC_TEXT + guest->used);
 }
 
 static void make_vmcoreinfo(struct synthetic *guest, uint64_t init_top_pgt, bool five_levels)
@@ -685,19 +699,33 @@ static void make_vmcoreinfo(struct synthetic *guest, uint64_t init_top_pgt, bool
 		(long long)(SYNTHETIC_TEXT_GPA - (SYNTHETIC_TEXT - UINT64_C(0xffffffff80000000))));
 }
 
-static void make_kallsyms(struct synthetic *guest, enum synthetic_kallsyms form)
+/* As without CONFIG_KALLSYMS_ALL. */
+static void drop_variables(struct synthetic *guest)
 {
-	bool percpu = form != SYNTHETIC_ALL_RELATIVE && form != SYNTHETIC_PLACE_RELATIVE;
+	size_t kept = 0;
+	for (size_t i = 0; i < guest->symbol_count; i++)
+		if (strchr("tTwW", guest->symbols[i].type))
+			guest->symbols[kept++] = guest->symbols[i];
+	guest->symbol_count = kept;
+}
+
+static void make_kallsyms(struct synthetic *guest, const struct synthetic_options *options)
+{
+	enum synthetic_kallsyms form = options->kallsyms;
+	bool percpu = form != SYNTHETIC_ALL_RELATIVE && form != SYNTHETIC_PLACE_RELATIVE &&
+		      form != SYNTHETIC_BEFORE_RELATIVE;
 	/* as of a variable's copy for CPU 0 at the address __per_cpu_offset[0] + this */
-	name_symbol(guest, "current_task", percpu ? 'A' : 'D',
-		    percpu ? 0x1000 : guest->current_task);
-	name_symbol(guest, "_end", 'B', SYNTHETIC_TEXT + SYNTHETIC_IMAGE_BYTES);
+	synthetic_name_symbol(guest, options->arm64 ? "__entry_task" : "current_task",
+			      percpu ? 'A' : 'D', percpu ? 0x1000 : guest->current_task);
+	synthetic_name_symbol(guest, "_end", 'B', SYNTHETIC_TEXT + SYNTHETIC_IMAGE_BYTES);
+	if (options->text_only)
+		drop_variables(guest);
 	qsort(guest->symbols, guest->symbol_count, sizeof(*guest->symbols), by_address);
 	uint64_t address = align(SYNTHETIC_TEXT + guest->used, PAGE);
 	size_t names;
-	size_t len =
-		synthetic_kallsyms(guest->symbols, guest->symbol_count, form, address,
-				   SYNTHETIC_TEXT, synthetic_at(guest, address), 2u << 20, &names);
+	size_t len = synthetic_kallsyms(guest->symbols, guest->symbol_count, form, address,
+					options->arm64 ? ARM64_BASE : SYNTHETIC_TEXT,
+					synthetic_at(guest, address), 2u << 20, &names);
 	guest->names_gpa = address + names - SYNTHETIC_TEXT + SYNTHETIC_TEXT_GPA;
 	guest->used = address + len - SYNTHETIC_TEXT;
 }
@@ -710,35 +738,42 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 	guest->symbols = calloc(MAX_SYMBOLS, sizeof(*guest->symbols));
 	if (!guest->ram || !guest->symbols)
 		abort();
+	if (options->arm64)
+		guest->ram_start = options->ram_start ? options->ram_start : 1u << 30;
 	make_text_symbols(guest);
-	uint64_t text = place(guest, "linux_banner", 'R', 256, 16);
+	uint64_t text = synthetic_place(guest, "linux_banner", 'R', 256, 16);
 	memcpy(synthetic_at(guest, text), banner, sizeof(banner));
-	uint64_t init_top_pgt = place(guest, "init_top_pgt", 'D', PAGE, PAGE);
-	guest->jiffies = place(guest, "jiffies", 'D', 8, 8);
+	uint64_t init_top_pgt = synthetic_place(
+		guest, options->arm64 ? "swapper_pg_dir" : "init_top_pgt", 'D', PAGE, PAGE);
+	guest->jiffies = synthetic_place(guest, "jiffies", 'D', 8, 8);
 	synthetic_put_u64(guest, guest->jiffies, 1000);
-	synthetic_put_u32(guest, place(guest, "nr_cpu_ids", 'D', 4, 8), 1);
-	synthetic_put_u64(guest, place(guest, "vmemmap_base", 'D', 8, 8), VMEMMAP);
-	guest->btf = place(guest, options->no_btf ? NULL : "__start_BTF", 'R', 65536, 8);
+	synthetic_put_u32(guest, synthetic_place(guest, "nr_cpu_ids", 'D', 4, 8), 1);
+	synthetic_put_u64(guest, synthetic_place(guest, "vmemmap_base", 'D', 8, 8), VMEMMAP);
+	guest->btf = synthetic_place(guest, options->no_btf ? NULL : "__start_BTF", 'R', 65536, 8);
 	guest->btf_bytes =
 		make_btf(synthetic_at(guest, guest->btf), 65536, &guest->layout, options->vma_list);
 	if (!options->no_btf)
-		name_symbol(guest, "__stop_BTF", 'R', guest->btf + guest->btf_bytes);
+		synthetic_name_symbol(guest, "__stop_BTF", 'R', guest->btf + guest->btf_bytes);
 	make_file(guest);
 	make_tasks(guest);
 	make_module(guest);
 	make_bpf(guest);
 	make_tables(guest, options->five_levels, init_top_pgt);
-	if (options->no_trampoline)
+	if (options->no_trampoline || options->arm64)
 		memset(guest->ram + SYNTHETIC_TRAMPOLINE_GPA, 0, PAGE);
-	if (!options->no_vmcoreinfo)
+	if (!options->no_vmcoreinfo && !options->arm64)
 		make_vmcoreinfo(guest, init_top_pgt, options->five_levels);
-	uint64_t offsets = place(guest, "__per_cpu_offset", 'R', 8, 8);
-	guest->current_task = place(guest, NULL, 0, 8, 8);
+	uint64_t offsets = synthetic_place(guest, "__per_cpu_offset", 'R', 8, 8);
+	guest->current_task = synthetic_place(guest, NULL, 0, 8, 8);
 	synthetic_put_u64(guest, guest->current_task, guest->task[2]);
 	bool percpu = options->kallsyms != SYNTHETIC_ALL_RELATIVE &&
-		      options->kallsyms != SYNTHETIC_PLACE_RELATIVE;
+		      options->kallsyms != SYNTHETIC_PLACE_RELATIVE &&
+		      options->kallsyms != SYNTHETIC_BEFORE_RELATIVE;
 	synthetic_put_u64(guest, offsets, percpu ? guest->current_task - 0x1000 : 0);
-	make_kallsyms(guest, options->kallsyms);
+	guest->per_cpu_offsets = offsets;
+	if (options->arm64)
+		synthetic_make_arm64(guest, options, init_top_pgt);
+	make_kallsyms(guest, options);
 }
 
 void synthetic_free(struct synthetic *guest)
