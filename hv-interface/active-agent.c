@@ -117,7 +117,8 @@ enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, ui
 	if (task == VMOP_ACTIVE_NOTHING && is_in_session(agent) &&
 	    now_ns - agent->sign_ns > VMOP_ACTIVE_INITIATOR_SILENCE_NS)
 		task = end_orphan(agent);
-	if (task == VMOP_ACTIVE_DO_JOIN)
+	bool is_told = !agent->is_orphan;
+	if (task == VMOP_ACTIVE_DO_JOIN || (task == VMOP_ACTIVE_DO_LEAVE && is_told))
 		memcpy(text, command.text, sizeof(command.text));
 	write_answer(agent);
 	return task;

@@ -46,8 +46,9 @@ enum vmop_active_task {
 void vmop_active_agent_init(struct vmop_active_agent *agent, struct vmop_active_store *store);
 
 /*
- * Each task is handed out once.  text, of DO_JOIN: the events.  DO_LEAVE comes also when the
- * initiator is silent, or another has taken its place; leaving is then answered all the same.
+ * Each task is handed out once.  text, of DO_JOIN: the events; of DO_LEAVE "pause" where a
+ * DO_JOIN of the same session is to follow, so that its file stays open.  DO_LEAVE comes also when
+ * the initiator is silent, or another has taken its place; leaving is then answered all the same.
  */
 enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, uint64_t now_ns,
 					     char text[VMOP_ACTIVE_TEXT_BYTES]);

@@ -18,7 +18,8 @@
  *			domain again), or failed and why
  *	initiator	run	samples are taken
  *	agent		sampling; TEXT: how many so far
- *	initiator	leave	no more are taken
+ *	initiator	leave	no more are taken; TEXT: "pause" (a join follows: Xen's lists
+ *				change), or "end"
  *	agent		left; TEXT: how many there were; or failed and why
  *
  * Either side can write what it wants: all of it is hostile.

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/source.c hv-interface/source.h \
 	hv-interface/active-agent.c hv-interface/active-agent.h \
+	hv-interface/active-group.c hv-interface/active-group.h \
 	hv-interface/active-message.c hv-interface/active-message.h \
 	hv-interface/active-peer.c hv-interface/active-peer.h \
 	hv-interface/event-list.c hv-interface/event-list.h \

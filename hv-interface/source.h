@@ -66,6 +66,8 @@ static inline double vmop_event_scale(const struct vmop_event_info *info)
 		       : 1;
 }
 
+struct vmop_active_opener; /* active-group.h */
+
 struct vmop_source_setup {
 	const struct vmop_event_request *events; /* none: "default" */
 	size_t n_events;
@@ -74,6 +76,9 @@ struct vmop_source_setup {
 	unsigned wakeup_ms;
 	const char *replay_path; /* for the replay source: a file of stream.h */
 	const char *root;	 /* before /sys, for tests; NULL: the machine's own */
+	/* For the xen source: how active domains' agents are reached; NULL: there are none. */
+	const struct vmop_active_opener *active;
+	const char *active_events; /* what they are told of events: see active-message.h */
 };
 
 /* Counters since the start; monotonic. */

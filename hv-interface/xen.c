@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "hv-interface/active-group.h"
 #include "hv-interface/xen-event.h"
 #include "hv-interface/xen-link.h"
 #include "hv-interface/xenoprof-control.h"
@@ -48,6 +49,7 @@ struct xen_source {
 	struct vmop_xen_domain active[VMOP_XENOPROF_DOMAINS_MAX];
 	struct vmop_xen_domain passive[VMOP_XENOPROF_DOMAINS_MAX];
 	size_t n_active, n_passive;
+	struct vmop_active_group *group; /* of the active ones' agents; NULL: none can be reached */
 	int timer_fd;
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
@@ -94,23 +96,49 @@ static struct vmop_error *release(struct xen_source *xen)
 	return xen->way->ops->release(xen->way);
 }
 
+/* Prepares, until every active domain is ready: twice, if one of them has to clear up first. */
+static struct vmop_error *make_ready(struct xen_source *xen)
+{
+	bool again = true;
+	struct vmop_error *err = NULL;
+	for (unsigned turn = 0; turn < 2 && again && !err; turn++) {
+		again = false;
+		if (turn > 0)
+			err = release(xen);
+		if (!err && !xen->is_prepared)
+			err = prepare(xen);
+		if (!err && xen->group && xen->n_active)
+			err = vmop_active_group_join(xen->group, &again);
+	}
+	return err || !again ? err
+			     : vmop_error_new(VMOP_ERROR_CANT, "an active domain does not get "
+							       "its buffer free");
+}
+
 static struct vmop_error *begin_sampling(struct xen_source *xen)
 {
-	struct vmop_error *err = xen->is_prepared ? NULL : prepare(xen);
+	struct vmop_error *err = make_ready(xen);
 	if (!err)
 		err = xen->way->ops->start(xen->way);
 	xen->is_sampling = !err;
+	if (!err && xen->group)
+		vmop_active_group_run(xen->group);
+	if (err && xen->group)
+		vmop_active_group_leave(xen->group, true);
 	if (err)
 		vmop_error_destroy(release(xen));
 	return err;
 }
 
-static struct vmop_error *end_sampling(struct xen_source *xen)
+static struct vmop_error *end_sampling(struct xen_source *xen, bool is_end)
 {
 	if (!xen->is_sampling)
 		return NULL;
 	xen->is_sampling = false;
-	return xen->way->ops->stop(xen->way);
+	struct vmop_error *err = xen->way->ops->stop(xen->way);
+	if (xen->group) /* while Xen still lists them: else their buffers can't be given back */
+		vmop_active_group_leave(xen->group, is_end);
+	return err;
 }
 
 /* ---- opening ------------------------------------------------------------------------ */
@@ -118,6 +146,9 @@ static struct vmop_error *end_sampling(struct xen_source *xen)
 static void xen_close(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
+	if (xen->way)
+		vmop_error_destroy(end_sampling(xen, true));
+	vmop_active_group_destroy(xen->group);
 	if (xen->way)
 		xen->way->ops->close(xen->way);
 	if (xen->timer_fd >= 0)
@@ -210,6 +241,10 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 	struct vmop_error *err = choose_events(xen, setup);
 	if (!err)
 		err = open_timer(xen);
+	if (!err && setup->active)
+		err = vmop_active_group_create(setup->active,
+					       setup->active_events ? setup->active_events : "",
+					       &xen->group);
 	/* Now, so that what Xen refuses is told before a session begins. */
 	if (!err)
 		err = prepare(xen);
@@ -267,7 +302,7 @@ static struct vmop_error *xen_stop(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
 	xen->wants_sampling = false;
-	return end_sampling(xen);
+	return end_sampling(xen, true);
 }
 
 /* ---- draining --------------------------------------------------------------------- */
@@ -457,6 +492,24 @@ static struct vmop_error *go_on(struct xen_source *xen)
 		   : NULL;
 }
 
+/* Before Xen hears of them: one that nobody answers in would stay on its list for good. */
+static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source_domain *domains,
+				      size_t n)
+{
+	uint32_t ids[VMOP_XENOPROF_DOMAINS_MAX] = {0};
+	size_t n_ids = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (domains[i].is_active)
+			ids[n_ids++] = domains[i].id;
+	}
+	if (xen->group)
+		return vmop_active_group_set(xen->group, ids, n_ids);
+	return n_ids ? vmop_error_new(VMOP_ERROR_CANT,
+				      "active domains can't be reached: vmopd was built without "
+				      "xenstore")
+		     : NULL;
+}
+
 /* Xen takes other domains only between two sessions of its own; what it has until then is held. */
 static struct vmop_error *xen_set_domains(struct vmop_source *source,
 					  struct vmop_source_domain *domains, size_t n)
@@ -471,9 +524,11 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 	}
 	if (n_passive > VMOP_XENOPROF_DOMAINS_MAX || n - n_passive >= VMOP_XENOPROF_DOMAINS_MAX)
 		return too_many(n_passive > VMOP_XENOPROF_DOMAINS_MAX ? n_passive : n - n_passive);
-	struct vmop_error *err = NULL;
+	struct vmop_error *err = meet_agents(xen, domains, n);
+	if (err)
+		return err;
 	if (put_domains(xen, domains, n) || !xen->is_prepared) {
-		err = end_sampling(xen);
+		err = end_sampling(xen, false);
 		hold(xen);
 		vmop_error_destroy(release(xen));
 		if (!err)
@@ -497,6 +552,8 @@ static int xen_poll_fd(const struct vmop_source *source)
 static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
+	if (xen->wants_sampling && xen->is_sampling && xen->group)
+		return vmop_active_group_check(xen->group);
 	if (!xen->wants_sampling || xen->is_sampling || (xen->checks_left && --xen->checks_left))
 		return NULL;
 	vmop_error_destroy(begin_sampling(xen)); /* what it says has been said */
