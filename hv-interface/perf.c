@@ -284,8 +284,10 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 {
 	_cleanup_(vmop_cpus_deinit) struct vmop_cpus cpus = {0};
 	bool changed;
-	struct vmop_error *err = vmop_perf_choice_first(
-		setup->events, setup->n_events, setup->root ? setup->root : "", &perf->plan);
+	struct vmop_error *err = NULL;
+	if (!setup->side_band_only)
+		err = vmop_perf_choice_first(setup->events, setup->n_events,
+					     setup->root ? setup->root : "", &perf->plan);
 	if (err)
 		return err;
 	vmop_perf_guest_exit_init(&perf->plan.guest_exit);

@@ -74,6 +74,8 @@ struct vmop_source_setup {
 	size_t buffer_bytes; /* a CPU, rounded up to a power of two; 0: a default */
 	/* How long after a wake-up the drain may come with nothing lost; 0: as long as can be. */
 	unsigned wakeup_ms;
+	/* perf: no samples at all, only what tasks do (MMAP, COMM, FORK, EXIT, KSYMBOL, CPU). */
+	bool side_band_only;
 	const char *replay_path; /* for the replay source: a file of stream.h */
 	const char *root;	 /* before /sys, for tests; NULL: the machine's own */
 	/* For the xen source: how active domains' agents are reached; NULL: there are none. */

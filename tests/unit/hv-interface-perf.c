@@ -176,6 +176,38 @@ static void an_exec_brings_comm_and_mappings(void **state)
 	vmop_source_close(source);
 }
 
+/* For sources that have their samples from elsewhere (Xen's). */
+static void the_side_band_alone_brings_no_samples(void **state)
+{
+	(void)state;
+	struct vmop_source_setup setup = {.side_band_only = true};
+	struct vmop_source *source;
+	assert_null(vmop_source_open(vmop_source_find("perf"), &setup, &source));
+	assert_int_equal(vmop_source_n_events(source), 0);
+	assert_null(vmop_source_start(source));
+	pid_t child = fork();
+	if (child == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	struct seen seen = {.child = child};
+	wait_for(child);
+	for (int i = 0; i < 20; i++)
+		assert_null(vmop_source_check_cpus(source));
+	assert_null(vmop_source_stop(source));
+	drain(source, UINT64_MAX, &seen);
+	assert_int_equal(seen.forks, 1);
+	assert_int_equal(seen.execs, 1);
+	assert_int_equal(seen.exits, 1);
+	assert_string_equal(seen.comm, "true");
+	assert_true(seen.mmaps >= 2);
+	struct vmop_source_stats stats;
+	vmop_source_stats(source, &stats);
+	assert_int_equal(stats.samples, 0);
+	assert_int_equal(stats.malformed_records, 0);
+	vmop_source_close(source);
+}
+
 static void what_is_after_the_horizon_stays(void **state)
 {
 	(void)state;
@@ -356,6 +388,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spinning_child_is_sampled),
 		cmocka_unit_test(an_exec_brings_comm_and_mappings),
+		cmocka_unit_test(the_side_band_alone_brings_no_samples),
 		cmocka_unit_test(what_is_after_the_horizon_stays),
 		cmocka_unit_test(modes_that_were_not_asked_for_are_left_out),
 		cmocka_unit_test(what_a_small_ring_loses_is_counted),
