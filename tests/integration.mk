@@ -8,7 +8,8 @@ integration_tests = \
 	tests/integration/control-events.sh \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \
-	tests/integration/daemon-replay.sh
+	tests/integration/daemon-replay.sh \
+	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh
 

@@ -2,4 +2,5 @@
 noinst_HEADERS = \
 	include/vmop/domain.h \
 	include/vmop/record.h \
-	include/vmop/symbol.h
+	include/vmop/symbol.h \
+	include/vmop/xen-device.h

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The buffers that Xen writes a domain's samples into, one a vCPU, mapped into the
+ * kernel; and their way into the rings.
+ *
+ * What is in them is not trusted: a domain can write its own, and a passive one may have been
+ * active before (XSA-313). Each field is read once, and no index is used unchecked.
+ */
+#ifndef VMOP_BUFFER_H
+#define VMOP_BUFFER_H
+
+#include <linux/mm_types.h>
+#include <linux/types.h>
+
+#include "ring.h"
+#include "xenoprof.h"
+
+/* Xen's counters; they go on from session to session, so that differences count. */
+struct vmop_counts {
+	u64 xen, kernel, user, lost;
+};
+
+struct vmop_buffer {
+	struct xenoprof_buf *shared;
+	u32 n_entries;
+	u16 domid;
+	u16 vcpu;
+	struct vmop_counts before, sum;
+	u64 entries, corrupt; /* see struct vmop_xendev_stats */
+};
+
+/* One domain's; n_pages pages from va on are Xen's. */
+struct vmop_buffers {
+	void *va;
+	struct page *page; /* what va maps when Xen's are not there */
+	u32 n_pages;
+	u32 n;
+	struct vmop_buffer buffers[];
+};
+
+/*
+ * Maps what Xen said of a domain's buffers. -EPROTO: that can't be. *ret is the caller's until
+ * vmop_buffers_unmap(), which must come before the domain's counters are released: a buffer of a
+ * domain that is gone must not be unmapped later (Xen crashes).
+ */
+int vmop_buffers_map(u16 domid, u64 machine_address, s32 n, s32 bytes, struct vmop_buffers **ret);
+void vmop_buffers_unmap(struct vmop_buffers *buffers);
+
+static inline bool vmop_buffer_is_empty(const struct vmop_buffer *buffer)
+{
+	return READ_ONCE(buffer->shared->event_head) == READ_ONCE(buffer->shared->event_tail);
+}
+
+/*
+ * Moves all entries into ring i, each a copy of like with its own eip, mode and event. The caller
+ * is the only one at the buffer and at the ring.
+ */
+void vmop_buffer_drain(struct vmop_buffer *buffer, struct vmop_rings *rings, u32 i,
+		       const struct vmop_xendev_record *like);
+
+/* Adds what was counted so far. */
+void vmop_buffers_add_stats(const struct vmop_buffers *buffers, struct vmop_xendev_stats *stats);
+
+#endif
