@@ -29,5 +29,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xenoprof-abi.h \
 	hv-interface/xenoprof-buffer.c hv-interface/xenoprof-buffer.h \
 	hv-interface/xenoprof-control.c hv-interface/xenoprof-control.h \
+	hv-interface/xen-device.c hv-interface/xen-device.h \
+	hv-interface/xen-rings.c hv-interface/xen-rings.h \
 	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
 hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

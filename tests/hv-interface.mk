@@ -14,7 +14,8 @@ hv_interface_tests = \
 	tests/unit/hv-interface-stream \
 	tests/unit/hv-interface-xen \
 	tests/unit/hv-interface-xen-active \
-	tests/unit/hv-interface-xenoprof
+	tests/unit/hv-interface-xenoprof \
+	tests/unit/hv-interface-xen-rings
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
 endif
@@ -54,9 +55,15 @@ hv_interface_layer_ldflags = $(AM_LDFLAGS) \
 	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file
 tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_rings_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_rings_LDADD = $(hv_interface_test_ldadd)
 
 # For the emulated Xen: tests/rigs/add-xen-session.
 check_PROGRAMS += tests/fixtures/xen-session
 tests_fixtures_xen_session_LDADD = hv-interface/libhvinterface.la
 check_PROGRAMS += tests/fixtures/make-stream
 tests_fixtures_make_stream_LDADD = hv-interface/libhvinterface.la
+
+# /dev/vmop is there on Xen alone: for tests/rigs/xen-run.
+check_PROGRAMS += tests/fixtures/xen-device-session tests/fixtures/xen-device-faults
+tests_fixtures_xen_device_session_LDADD = hv-interface/libhvinterface.la
