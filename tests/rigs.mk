@@ -4,7 +4,7 @@ RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't
 RIGS += arm64:pmu arm64:nopmu
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-module
+RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-module
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:paging introspect:large introspect:probes \
 	introspect:live introspect:resets introspect:kexec \
@@ -17,10 +17,13 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
-	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c \
+	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c tests/rigs/xen/spin.S tests/rigs/add-xen-session \
 	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
 	tests/rigs/fetch-headers tests/rigs/add-module \
 	tests/rigs/scenarios/xen-module.dom0 tests/rigs/scenarios/xen-module.check \
+	tests/rigs/scenarios/xen-user.dom0 tests/rigs/scenarios/xen-user.check \
+	tests/rigs/scenarios/xen-pvh.dom0 tests/rigs/scenarios/xen-pvh.check \
+	tests/rigs/scenarios/xen-recover.dom0 tests/rigs/scenarios/xen-recover.check \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
 	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \

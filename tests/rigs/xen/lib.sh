@@ -28,36 +28,48 @@ start_xenstore() {
 
 # start_domain NAME pv|pvh [WORD]...: start a domU; words of the form rig.X=Y and other kernel
 # parameters go to its command line (guest/init lists what it can be told); these are for here:
-#   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   initrd=FILE (/guest/initramfs)
+#   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   kernel=FILE (/guest/vmlinux)
+#   initrd=FILE (/guest/initramfs; empty: none)   paused=1: created, and does not run
 start_domain() {
-	name=$1 type=$2 words="" memory=160 vcpus=1 uuid="" initrd=/guest/initramfs
+	name=$1 type=$2 words="" memory=160 vcpus=1 uuid="" kernel=/guest/vmlinux
+	initrd=/guest/initramfs paused=0
 	shift 2
 	for word; do
 		case $word in
-		memory=* | vcpus=* | uuid=* | initrd=*) eval "$word" ;;
+		memory=* | vcpus=* | uuid=* | kernel=* | initrd=* | paused=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
 	cat >"/tmp/$name.cfg" <<-END
 		name = "$name"
 		type = "$type"
-		kernel = "/guest/vmlinux"
-		ramdisk = "$initrd"
+		kernel = "$kernel"
 		memory = $memory
 		vcpus = $vcpus
 		extra = "console=hvc0 rig.console=hvc0 quiet mitigations=off nokaslr$words"
 		on_crash = "destroy"
 		on_poweroff = "destroy"
 	END
+	[ -z "$initrd" ] || echo "ramdisk = \"$initrd\"" >>"/tmp/$name.cfg"
 	[ -z "$uuid" ] || echo "uuid = \"$uuid\"" >>"/tmp/$name.cfg"
 	# Its clock would be scaled otherwise, which the emulated CPU can't do.
 	[ "$type" = pv ] || echo 'tsc_mode = "native"' >>"/tmp/$name.cfg"
 	: >"/var/log/xen/console/guest-$name.log"
-	xl create "/tmp/$name.cfg" >"/tmp/$name.create" 2>&1 || {
+	pause=""
+	[ "$paused" = 0 ] || pause=-p
+	# shellcheck disable=SC2086 # none or one
+	xl create $pause "/tmp/$name.cfg" >"/tmp/$name.create" 2>&1 || {
 		cat "/tmp/$name.create"
 		fail "xl create $name"
 	}
 	say "DOMAIN $name is $(xl domid "$name")"
+}
+
+# start_spinner NAME [WORD]...: a PV domain that does nothing but run, in its kernel's mode (xen/spin.S).
+start_spinner() {
+	name=$1
+	shift
+	start_domain "$name" pv kernel=/guest/spin initrd= memory=8 "$@"
 }
 
 # wait_domain NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise.
