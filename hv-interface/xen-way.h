@@ -96,7 +96,7 @@ struct vmop_xen_way_ops {
 	void (*close)(struct vmop_xen_way *way);
 	/* A domain that Xen refuses has its error set and the others go on. */
 	struct vmop_error *(*prepare)(struct vmop_xen_way *way, const struct vmop_xen_plan *plan);
-	/* VMOP_ERROR_BUSY: an active domU of the list has not started yet. */
+	/* VMOP_ERROR_CANT: also when an active domain of the list has not enabled its samples. */
 	struct vmop_error *(*start)(struct vmop_xen_way *way);
 	struct vmop_error *(*stop)(struct vmop_xen_way *way);
 	struct vmop_error *(*release)(struct vmop_xen_way *way);
