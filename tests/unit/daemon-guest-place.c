@@ -44,7 +44,8 @@ static struct vmop_guest_tasks *list(const struct program *programs, size_t n)
 		assert_null(vmop_guest_snapshot_text(snapshot, programs[i].path, &path));
 		assert_null(vmop_guest_snapshot_add(snapshot, &process, none, &vma, &path, 1));
 	}
-	assert_null(vmop_guest_snapshot_finish(snapshot, 0, false));
+	const struct vmop_paging kernel = {.arch = VMOP_PAGING_X86_64, .levels = 4};
+	assert_null(vmop_guest_snapshot_finish(snapshot, 0, &kernel, false));
 	return vmop_guest_tasks_create(snapshot, 1);
 }
 
