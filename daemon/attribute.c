@@ -10,6 +10,7 @@
 
 /* Maps that did not explain a sample are not read again for so long. */
 #define REREAD_NS 10000000000ull
+#define VCPUS_OF_XEN 8192 /* HVM_MAX_VCPUS and MAX_VIRT_CPUS are no more */
 
 /* A sample on its way. */
 struct placing {
@@ -284,7 +285,12 @@ static void xen_guest(struct vmop_attribution *attribution, struct placing *plac
 		      struct vmop_domain *domain, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
-	bool is_kernel = sample->flags & VMOP_SAMPLE_KERNEL;
+	/* An address of the exit before does not go with the mode of this one. */
+	bool is_kernel = domain->has_stale_addresses ? vmop_is_kernel_address(sample->ip)
+						     : sample->flags & VMOP_SAMPLE_KERNEL;
+	attribution->stale += domain->has_stale_addresses;
+	if (sample->source_vcpu >= domain->n_vcpus && sample->source_vcpu < VCPUS_OF_XEN)
+		domain->n_vcpus = sample->source_vcpu + 1;
 	placing->key.mode = is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
 	placing->key.domain = placing->key.billed = domain->id;
 	if (is_kernel)

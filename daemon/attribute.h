@@ -41,6 +41,7 @@ struct vmop_attribution {
 	uint64_t samples, unattributed;
 	uint64_t malformed; /* of events that the source doesn't have */
 	uint64_t no_room;   /* the aggregate was full */
+	uint64_t stale;	    /* see vmop_domain.has_stale_addresses */
 };
 
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record);

@@ -42,6 +42,9 @@ struct vmop_domain {
 	char vmm[64];
 	uint32_t vmm_pid; /* 0: none (Xen) */
 	uint32_t xen_id;  /* Xen's number of it; VMOP_NO_XEN_ID: it isn't Xen's */
+	/* Xen samples where the guest was at its exit before: counted (VMOP_LOSS_STALE). */
+	bool has_stale_addresses;
+	const char *note; /* what is to be known of its samples; NULL: nothing */
 	uint32_t kvm_tid; /* its folder in debugfs bears this number; 0: not known */
 	uint64_t first_seen_ns, last_seen_ns; /* CLOCK_REALTIME */
 	bool is_running, is_stored;

@@ -60,7 +60,7 @@ struct file_request {
 struct watched {
 	struct watched *next;
 	uint32_t domain;
-	uint32_t vmm_pid;
+	struct vmop_guest_holder holder;
 	const char *profiles; /* the watch's */
 	bool is_removed;
 
@@ -162,7 +162,10 @@ static struct vmop_error *open_guest(struct watched *watched, const char *qmp_so
 	struct vmop_guest_options options = {.qmp_socket = qmp_socket,
 					     .profile = watched->profiles};
 	struct vmop_error *err =
-		vmop_guest_open_pid((pid_t)watched->vmm_pid, &options, &watched->guest);
+		watched->holder.is_xen
+			? vmop_guest_open_xen(watched->holder.number, &options, &watched->guest)
+			: vmop_guest_open_pid((pid_t)watched->holder.number, &options,
+					      &watched->guest);
 	watched->is_readable = !err;
 	return err;
 }
@@ -187,16 +190,17 @@ static bool qmp_socket_of(uint32_t vmm_pid, char *ret, size_t size)
 static bool open_guest_by_qmp(struct watched *watched)
 {
 	char path[128];
-	if (watched->n_failures < QMP_AFTER_FAILURES || watched->is_qmp_refused)
+	if (watched->n_failures < QMP_AFTER_FAILURES || watched->is_qmp_refused ||
+	    watched->holder.is_xen)
 		return false;
-	watched->is_qmp_refused = !qmp_socket_of(watched->vmm_pid, path, sizeof(path));
+	watched->is_qmp_refused = !qmp_socket_of(watched->holder.number, path, sizeof(path));
 	if (watched->is_qmp_refused)
 		return false;
 	close_guest(watched);
 	struct vmop_error *err = open_guest(watched, path);
 	if (err)
 		vmop_log_info("guest of process %u: QMP does not tell where its memory is: %s",
-			      watched->vmm_pid, err->message);
+			      watched->holder.number, err->message);
 	watched->is_qmp_refused = err;
 	vmop_error_destroy(err);
 	return !err;
@@ -256,8 +260,9 @@ static void search(struct watched *watched, uint64_t now_ns)
 		return;
 	}
 	if (watched->n_failures++ == FAILURES_TOLD)
-		vmop_log_info("guest of process %u: %s; its samples stay addresses",
-			      watched->vmm_pid, err->message);
+		vmop_log_info("guest of %s %u: %s; its samples stay addresses",
+			      watched->holder.is_xen ? "Xen, id" : "process",
+			      watched->holder.number, err->message);
 	remember_error(watched, err);
 	forget_kernel(watched);
 	/* The VMM may have mapped RAM anew by the next attempt: open it again. */
@@ -668,13 +673,13 @@ void vmop_guest_watch_destroy(struct vmop_guest_watch *watch)
 }
 
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
-					uint32_t vmm_pid)
+					struct vmop_guest_holder holder)
 {
 	struct watched *watched = calloc(1, sizeof(*watched));
 	if (!watched)
 		return &vmop_error_no_memory;
 	watched->domain = domain;
-	watched->vmm_pid = vmm_pid;
+	watched->holder = holder;
 	watched->profiles = watch->profiles;
 	watched->needs_search = true;
 	watched->retry_ns = first_retry_ns;

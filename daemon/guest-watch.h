@@ -38,9 +38,15 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 /* Ends the thread, waiting for the look that is under way. NULL is allowed. */
 void vmop_guest_watch_destroy(struct vmop_guest_watch *watch);
 
-/* Begins to watch the guest of VMM process pid under the session's number for it. */
+/* Who holds a guest's memory. */
+struct vmop_guest_holder {
+	bool is_xen;
+	uint32_t number; /* pid of the VMM, or Xen's id of the domain */
+};
+
+/* Begins to watch a guest under the session's number for it. */
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
-					uint32_t vmm_pid);
+					struct vmop_guest_holder holder);
 void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain);
 
 /* The newest view, with a reference for the caller; NULL: none so far. */

@@ -118,7 +118,11 @@ static void enter(struct vmop_guests *guests, struct vmop_domain *domain)
 	struct vmop_guest_inside *inside = calloc(1, sizeof(*inside));
 	if (!inside)
 		return;
-	struct vmop_error *err = vmop_guest_watch_add(guests->watch, domain->id, domain->vmm_pid);
+	struct vmop_guest_holder holder = {
+		.is_xen = domain->xen_id != VMOP_NO_XEN_ID,
+		.number = domain->xen_id != VMOP_NO_XEN_ID ? domain->xen_id : domain->vmm_pid,
+	};
+	struct vmop_error *err = vmop_guest_watch_add(guests->watch, domain->id, holder);
 	if (err) {
 		vmop_error_destroy(err);
 		free(inside);

@@ -163,6 +163,13 @@ void vmop_identify(struct vmop_domains *domains, struct vmop_domain *domain)
 		vmop_kvm_each_vcpu(domains->root, domain->kvm_tid, number_vcpu, &naming);
 }
 
+void vmop_identify_named(struct vmop_domains *domains, struct vmop_domain *domain)
+{
+	if (domain->pattern && domain->pattern->image_path && !domain->text.n)
+		read_passive_image(domains, domain);
+	name_images(domain);
+}
+
 uint32_t vmop_identify_tgid(const char *root, uint32_t tid)
 {
 	char text[2048];

@@ -14,6 +14,9 @@
  */
 void vmop_identify(struct vmop_domains *domains, struct vmop_domain *domain);
 
+/* Its name and what selected it are known: names its images, reads the kernel given for it. */
+void vmop_identify_named(struct vmop_domains *domains, struct vmop_domain *domain);
+
 /*
  * The machine's own UUID: as Xen tells a guest, or the firmware (which in a guest is the VMM's
  * doing, so that it is what the host knows the guest by).  Lower case; "": there is none to

@@ -179,14 +179,18 @@ static void put_items(json_t *reply, const struct vmop_guest_view *view, size_t 
 	json_decref(next);
 }
 
-/* By name, uuid, VMM pid or the session's number. */
+/* By name, uuid, VMM pid or the session's number; by Xen's id there, which is what its users know.
+ */
 static bool is_called(const struct vmop_domain_stats *domain, const char *wanted)
 {
 	uint64_t number;
 	if (!strcmp(domain->name, wanted) || (domain->uuid && !strcasecmp(domain->uuid, wanted)))
 		return true;
-	return vmop_parse_u64(wanted, 10, &number) &&
-	       (number == domain->vmm_pid || number == domain->id);
+	if (!vmop_parse_u64(wanted, 10, &number))
+		return false;
+	if (domain->xen_domid >= 0)
+		return number == (uint64_t)domain->xen_domid;
+	return number == domain->vmm_pid || number == domain->id;
 }
 
 static struct vmop_error *no_such_domain(const struct vmop_session *session, const char *wanted)
@@ -231,6 +235,9 @@ struct vmop_error *vmop_inspect(const struct vmop_session *session, const json_t
 	vmop_json_put_text(head, "name", found.name);
 	vmop_json_put_text(head, "uuid", found.uuid);
 	vmop_json_put_number(head, "pid", found.vmm_pid);
+	json_object_set_new(head, "xen_domid",
+			    found.xen_domid < 0 ? json_null() : json_integer(found.xen_domid));
+	vmop_json_put_text(head, "note", found.note);
 	vmop_json_put_number(head, "vcpus", found.n_vcpus);
 	vmop_json_put_text(head, "image", found.image);
 	json_object_set_new(reply, "domain", head);

@@ -27,8 +27,18 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/task.c daemon/task.h \
 	daemon/text-map.c daemon/text-map.h \
 	daemon/vmm.c daemon/vmm.h \
+	daemon/why.h \
 	daemon/xen-domains.c daemon/xen-domains.h \
-	daemon/why.h
+	daemon/xen-guests.c daemon/xen-guests.h \
+	daemon/xen-text.c daemon/xen-text.h \
+	daemon/xenstore-parse.c daemon/xenstore.h
+if HAVE_XEN
+daemon_libdaemon_la_SOURCES += daemon/xenstore.c
+else
+daemon_libdaemon_la_SOURCES += daemon/xenstore-none.c
+endif
+daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
+daemon_libdaemon_la_LIBADD = $(XEN_LIBS)
 
 sbin_PROGRAMS += vmopd
 vmopd_SOURCES = \

@@ -81,6 +81,13 @@ struct vmop_error *vmop_passive_init(struct vmop_passive *passive,
 	return NULL;
 }
 
+struct vmop_error *vmop_passive_init_names(struct vmop_passive *passive, const char *const *names,
+					   size_t n)
+{
+	return vmop_passive_init(passive, &(struct vmop_profiler_options){.passive_domains = names,
+									  .n_passive_domains = n});
+}
+
 void vmop_passive_deinit(struct vmop_passive *passive)
 {
 	for (size_t i = 0; i < passive->n; i++) {
@@ -93,7 +100,7 @@ void vmop_passive_deinit(struct vmop_passive *passive)
 
 const struct vmop_passive_pattern *vmop_passive_match(const struct vmop_passive *passive,
 						      const char *name, const char *uuid,
-						      uint32_t vmm_pid, uint32_t id)
+						      uint32_t host_number, uint32_t id)
 {
 	const struct vmop_passive_pattern *all = NULL, *by_id = NULL;
 	for (size_t i = 0; i < passive->n; i++) {
@@ -104,7 +111,7 @@ const struct vmop_passive_pattern *vmop_passive_match(const struct vmop_passive 
 		if (!strcmp(pattern->text, "all")) {
 			all = all ? all : pattern;
 		} else if (vmop_parse_u64(pattern->text, 10, &number)) {
-			if (number == vmm_pid)
+			if (number == host_number)
 				return pattern;
 			if (number == id)
 				by_id = pattern;

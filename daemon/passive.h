@@ -14,7 +14,7 @@
 #include "libutil/error.h"
 
 struct vmop_passive_pattern {
-	char *text;	  /* name, uuid, pid, session id, or "all" */
+	char *text;	  /* name, uuid, pid or Xen's id, session id, or "all" */
 	char *image_path; /* NULL: none */
 	uint64_t offset_bytes;
 };
@@ -36,15 +36,18 @@ struct vmop_profiler_options;
 /* Checks that each image can be read: VMOP_ERROR_USAGE names the one that can't. */
 struct vmop_error *vmop_passive_init(struct vmop_passive *passive,
 				     const struct vmop_profiler_options *options);
+/* The same from names alone. */
+struct vmop_error *vmop_passive_init_names(struct vmop_passive *passive, const char *const *names,
+					   size_t n);
 void vmop_passive_deinit(struct vmop_passive *passive);
 
 /*
- * The pattern that selects such a guest: by name, uuid, pid or id before "all".
- * NULL: none.
+ * The pattern that selects such a guest: by name, uuid, its number on the host (the VMM's
+ * pid; Xen's domain id) or its id in the session (UINT32_MAX: by none) before "all".  NULL: none.
  */
 const struct vmop_passive_pattern *vmop_passive_match(const struct vmop_passive *passive,
 						      const char *name, const char *uuid,
-						      uint32_t vmm_pid, uint32_t id);
+						      uint32_t host_number, uint32_t id);
 
 /* The image of pattern, which has one. ret->symtab is the caller's to destroy. */
 struct vmop_error *vmop_passive_read(const struct vmop_passive_pattern *pattern,

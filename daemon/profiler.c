@@ -15,6 +15,8 @@
 #include "daemon/examine.h"
 #include "daemon/losses.h"
 #include "daemon/xen-domains.h"
+#include "daemon/xen-guests.h"
+#include "daemon/xen-text.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 
@@ -36,6 +38,8 @@ struct vmop_profiler {
 	struct vmop_aggregate aggregate;
 	struct vmop_attribution attribution;
 	struct vmop_guests *guests; /* NULL: nothing looks into guests */
+	struct vmop_passive active;
+	struct vmop_xen_guests *xen; /* NULL: not on Xen */
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
 	uint64_t own_mount_ns;
@@ -142,6 +146,21 @@ static struct vmop_error *put_known(struct vmop_profiler *profiler)
 	return NULL;
 }
 
+/* On Xen: the hypervisor as a domain, and its guests by xenstore. */
+static struct vmop_error *begin_xen(struct vmop_profiler *profiler,
+				    const struct vmop_profiler_options *options)
+{
+	struct vmop_error *err = vmop_passive_init_names(&profiler->active, options->active_domains,
+							 options->n_active_domains);
+	if (!err)
+		err = vmop_xen_domains_create(&profiler->domains);
+	if (!err)
+		err = vmop_xen_text_load(&profiler->domains, options->xen);
+	return err ? err
+		   : vmop_xen_guests_create(&profiler->domains, &profiler->active, profiler->source,
+					    &profiler->xen);
+}
+
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -163,9 +182,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err)
 		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
 					&profiler->processes, &profiler->passive);
-	bool is_xen = profiler->source->ops == &vmop_source_xen_ops;
-	if (!err && is_xen)
-		err = vmop_xen_domains_create(&profiler->domains, profiler->source);
+	if (!err && vmop_source_takes_domains(profiler->source))
+		err = begin_xen(profiler, options);
 	else if (!err)
 		err = vmop_domains_check_patterns(&profiler->domains);
 	if (!err)
@@ -181,7 +199,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					   "[vdso]", 0, 0);
 	if (profiler->root)
 		vmop_examine_vdso(&profiler->images, profiler->vdso);
-	if (profiler->root && options->guest_cpu_permille && !is_xen)
+	if (profiler->root && options->guest_cpu_permille)
 		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
 					 options->guest_cpu_permille, &profiler->guests);
 	if (err)
@@ -224,10 +242,12 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	if (!profiler)
 		return;
 	vmop_guests_destroy(profiler->guests);
+	vmop_xen_guests_destroy(profiler->xen);
 	vmop_processes_deinit(&profiler->processes);
 	vmop_domains_deinit(&profiler->domains);
 	vmop_kernel_deinit(&profiler->kernel);
 	vmop_passive_deinit(&profiler->passive);
+	vmop_passive_deinit(&profiler->active);
 	vmop_tasks_deinit(&profiler->tasks);
 	vmop_aggregate_deinit(&profiler->aggregate);
 	vmop_images_deinit(&profiler->images);
@@ -329,17 +349,17 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
 		if (process)
 			vmop_domains_consider(&profiler->domains, process);
 	}
-	vmop_profiler_tick(profiler);
-	return NULL;
+	return vmop_profiler_tick(profiler);
 }
 
 struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler)
 {
+	struct vmop_error *err = profiler->xen ? vmop_xen_guests_tick(profiler->xen) : NULL;
 	vmop_domains_tick(&profiler->domains);
 	if (profiler->guests)
 		vmop_guests_tick(profiler->guests);
 	vmop_processes_check(&profiler->processes, CHECKS_A_TICK);
-	return NULL;
+	return err;
 }
 
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
@@ -367,6 +387,7 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_MAPPING_LIMIT, profiler->processes.budget.n_refused);
 	vmop_losses_total(losses, VMOP_LOSS_IMAGE_LIMIT, profiler->images.n_refused);
 	vmop_losses_total(losses, VMOP_LOSS_GUEST_LIMIT, profiler->domains.n_refused);
+	vmop_losses_total(losses, VMOP_LOSS_STALE, profiler->attribution.stale);
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
 	*(profiler->is_store_failing ? &profiler->store_full : &profiler->table_full) += dropped;
@@ -552,6 +573,7 @@ bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
 		.name = domain->name,
 		.uuid = *domain->uuid ? domain->uuid : NULL,
 		.vmm_pid = domain->vmm_pid,
+		.xen_domid = domain->xen_id == VMOP_NO_XEN_ID ? -1 : (int32_t)domain->xen_id,
 		.n_vcpus = domain->n_vcpus,
 		.is_running = domain->is_running,
 		.samples_guest_user = domain->samples_user,
@@ -559,6 +581,7 @@ bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
 		.samples_hypervisor = domain->samples_hypervisor,
 		.samples_vmm = domain->samples_vmm,
 		.image = domain->symbols_from,
+		.note = domain->note,
 		.view = vmop_guests_view(profiler->guests, domain),
 	};
 	return true;

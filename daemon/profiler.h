@@ -49,6 +49,10 @@ struct vmop_profiler_options {
 	 */
 	const char *const *passive_domains;
 	size_t n_passive_domains;
+	/* On Xen: those that run vmopd themselves. */
+	const char *const *active_domains;
+	size_t n_active_domains;
+	const char *xen; /* Xen's symbols: xen-syms or its map; NULL: looked for */
 	const struct vmop_passive_image *passive_images; /* n_passive_domains of them, or NULL */
 	/* Where the host kernel's symbols come from: a vmlinux or System.map; NULL: /proc/kallsyms. */
 	const char *vmlinux;
@@ -122,11 +126,13 @@ struct vmop_domain_stats {
 	enum vmop_domain_kind kind;
 	const char *name, *uuid; /* hold until the next call into the profiler; uuid may be NULL */
 	uint32_t vmm_pid;
+	int32_t xen_domid; /* -1: not a Xen domain */
 	uint32_t n_vcpus;
 	bool is_running;
 	uint64_t samples_guest_user, samples_guest_kernel, samples_hypervisor, samples_vmm;
 	/* for the host itself: samples_guest_* are its own user and kernel samples */
 	const char *image; /* what symbolises its kernel, or why nothing does */
+	const char *note;  /* what is to be known of its samples; NULL: nothing */
 	const struct vmop_guest_view *view; /* its inside; NULL: nothing known */
 };
 /* i from 0; false past the last. */

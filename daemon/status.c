@@ -86,6 +86,8 @@ static json_t *domain_json(const struct vmop_domain_stats *domain)
 	vmop_json_put_text(object, "kind", kind_word(domain->kind));
 	vmop_json_put_text(object, "uuid", domain->uuid);
 	vmop_json_put_number(object, "pid", domain->vmm_pid);
+	json_object_set_new(object, "xen_domid",
+			    domain->xen_domid < 0 ? json_null() : json_integer(domain->xen_domid));
 	vmop_json_put_number(object, "vcpus", domain->n_vcpus);
 	json_object_set_new(object, "running", json_boolean(domain->is_running));
 	vmop_json_put_number(object, "user", domain->samples_guest_user);
@@ -93,6 +95,7 @@ static json_t *domain_json(const struct vmop_domain_stats *domain)
 	vmop_json_put_number(object, "hypervisor", domain->samples_hypervisor);
 	vmop_json_put_number(object, "vmm", domain->samples_vmm);
 	vmop_json_put_text(object, "image", domain->image);
+	vmop_json_put_text(object, "note", domain->note);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		json_object_set_new(object, "inside", vmop_inspect_summary(domain->view));
 	return object;

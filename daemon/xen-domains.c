@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/xen-domains.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hv-interface/source.h"
-#include "libutil/parse.h"
+#include "libutil/error.h"
 
 static void name_images(struct vmop_domain *domain)
 {
@@ -18,42 +16,7 @@ static void name_images(struct vmop_domain *domain)
 	vmop_image_rename(domain->user, name);
 }
 
-/* By the numbers among the patterns. */
-static size_t choose(const struct vmop_passive *passive, struct vmop_source_domain *ret, size_t max)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < passive->n && n < max; i++) {
-		uint64_t id;
-		if (vmop_parse_u64(passive->patterns[i].text, 10, &id) && id < VMOP_XEN_IDS)
-			ret[n++] = (struct vmop_source_domain){.id = (uint32_t)id};
-	}
-	return n;
-}
-
-static struct vmop_error *tell_source(struct vmop_domains *domains, struct vmop_source *source)
-{
-	struct vmop_source_domain chosen[64];
-	size_t n = choose(domains->passive, chosen, sizeof(chosen) / sizeof(chosen[0]));
-	struct vmop_error *err = vmop_source_set_domains(source, chosen, n);
-	if (err && err->code == VMOP_ERROR_LIMIT)
-		err->code = VMOP_ERROR_USAGE;
-	for (size_t i = 0; !err && i < n; i++) {
-		if (chosen[i].error == EINVAL || chosen[i].error == ESRCH)
-			err = vmop_error_new(VMOP_ERROR_USAGE,
-					     "--passive-domains: there is no domain %u; 'xl list' "
-					     "shows those there are",
-					     chosen[i].id);
-		else if (chosen[i].error)
-			err = vmop_error_os(chosen[i].error, "Xen does not sample domain %u",
-					    chosen[i].id);
-		vmop_domains_keep_spares(domains);
-		if (!err && !vmop_xen_domains_meet(domains, chosen[i].id))
-			err = &vmop_error_no_memory;
-	}
-	return err;
-}
-
-struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains, struct vmop_source *source)
+struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains)
 {
 	struct vmop_domain *host = domains->at[VMOP_DOMAIN_ID_HOST];
 	domains->xen = calloc(1, sizeof(*domains->xen));
@@ -72,7 +35,7 @@ struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains, struct 
 	host->is_stored = false;
 	domains->xen->by_id[0] = host;
 	vmop_domains_keep_spares(domains);
-	return tell_source(domains, source);
+	return NULL;
 }
 
 void vmop_xen_domains_destroy(struct vmop_xen_domains *xen)
@@ -98,10 +61,8 @@ struct vmop_domain *vmop_xen_domains_meet(struct vmop_domains *domains, uint32_t
 	return domain;
 }
 
-void vmop_xen_domains_gone(struct vmop_domains *domains, uint32_t xen_id)
+void vmop_xen_domains_forget(struct vmop_domains *domains, uint32_t xen_id)
 {
-	if (!domains->xen || xen_id == 0 || xen_id >= VMOP_XEN_IDS || !domains->xen->by_id[xen_id])
-		return;
-	vmop_domain_end(domains->xen->by_id[xen_id]);
-	domains->xen->by_id[xen_id] = NULL;
+	if (xen_id && xen_id < VMOP_XEN_IDS)
+		domains->xen->by_id[xen_id] = NULL;
 }

@@ -14,18 +14,12 @@
 
 struct vmop_xen_domains {
 	struct vmop_domain *itself;
-	struct vmop_domain *by_id[VMOP_XEN_IDS];
+	struct vmop_domain
+		*by_id[VMOP_XEN_IDS]; /* the latest of that number, also when it is over */
 };
 
-struct vmop_source;
-
-/*
- * From now on samples are of Xen's domains; before the first one.  Tells source which
- * ones to sample, by --passive-domains.  VMOP_ERROR_USAGE: one of them doesn't exist, or there
- * are more than Xen takes.
- */
-struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains,
-					   struct vmop_source *source);
+/* From now on samples are of Xen's domains; before the first one. */
+struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains);
 void vmop_xen_domains_destroy(struct vmop_xen_domains *xen); /* NULL is allowed */
 
 /*
@@ -34,7 +28,16 @@ void vmop_xen_domains_destroy(struct vmop_xen_domains *xen); /* NULL is allowed 
  */
 struct vmop_domain *vmop_xen_domains_meet(struct vmop_domains *domains, uint32_t xen_id);
 
-/* It was destroyed: that number's next samples are another domain's. */
-void vmop_xen_domains_gone(struct vmop_domains *domains, uint32_t xen_id);
+/*
+ * What is met under that number from now on is another domain.  Not before it is: samples of one
+ * that was destroyed can still be under way.
+ */
+void vmop_xen_domains_forget(struct vmop_domains *domains, uint32_t xen_id);
+
+/* A domU, of which Xen gives the samples. */
+static inline bool vmop_domain_is_domu(const struct vmop_domain *domain)
+{
+	return domain->xen_id != VMOP_NO_XEN_ID && domain->xen_id != 0;
+}
 
 #endif

@@ -32,4 +32,10 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen-device.c hv-interface/xen-device.h \
 	hv-interface/xen-rings.c hv-interface/xen-rings.h \
 	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
-hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)
+if HAVE_XEN
+hv_interface_libhvinterface_la_SOURCES += hv-interface/xen-self.c hv-interface/xen-self.h
+else
+hv_interface_libhvinterface_la_SOURCES += hv-interface/xen-self-none.c hv-interface/xen-self.h
+endif
+hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
+hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS) $(XEN_LIBS)

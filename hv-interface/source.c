@@ -83,6 +83,11 @@ struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 	return source->ops->set_domains ? source->ops->set_domains(source, domains, n) : NULL;
 }
 
+bool vmop_source_takes_domains(const struct vmop_source *source)
+{
+	return source->ops->set_domains != NULL;
+}
+
 const char *vmop_source_way(const struct vmop_source *source)
 {
 	return source->ops->way ? source->ops->way(source) : NULL;

@@ -205,6 +205,9 @@ struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
 struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 					   struct vmop_source_domain *domains, size_t n);
 
+/* Whether it does. */
+bool vmop_source_takes_domains(const struct vmop_source *source);
+
 /* How the samples come, where there are several ways: a few words for --status; NULL: one way. */
 const char *vmop_source_way(const struct vmop_source *source);
 

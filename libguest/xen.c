@@ -17,6 +17,7 @@
 #define WINDOW_PAGES 32u /* one mapping call each; a bit a page */
 #define WINDOW_BYTES (WINDOW_PAGES * PAGE)
 #define WINDOWS 256u /* 32 MiB of address space */
+#define WAYS 4u	     /* a walk goes over four tables, which must not push each other out */
 #define MAX_FRAME ((UINT64_C(1) << 40) - WINDOW_PAGES)
 #define MAX_VCPUS 4u /* whose registers are asked for */
 
@@ -27,7 +28,7 @@ struct window {
 	uint64_t number; /* of the window: first frame / WINDOW_PAGES */
 	uint8_t *base;	 /* NULL: nothing mapped */
 	uint32_t present;
-	uint64_t mapped_ns;
+	uint64_t mapped_ns, used;
 };
 
 struct vmop_guest_xen {
@@ -35,7 +36,8 @@ struct vmop_guest_xen {
 	struct vmop_guest_xen_control *control;
 	xenforeignmemory_handle *memory;
 	struct vmop_guest_xen_info info;
-	struct window window[WINDOWS];
+	uint64_t uses;
+	struct window window[WINDOWS]; /* sets of WAYS */
 };
 
 static uint64_t monotonic_ns(void)
@@ -105,7 +107,6 @@ static void map(struct vmop_guest_xen *xen, struct window *window, uint64_t numb
 {
 	xen_pfn_t frames[WINDOW_PAGES];
 	int errors[WINDOW_PAGES] = {0};
-	drop(xen, window);
 	for (unsigned int i = 0; i < WINDOW_PAGES; i++)
 		frames[i] = number * WINDOW_PAGES + i;
 	uint8_t *base = xenforeignmemory_map(xen->memory, xen->domid, PROT_READ, WINDOW_PAGES,
@@ -117,15 +118,30 @@ static void map(struct vmop_guest_xen *xen, struct window *window, uint64_t numb
 		window->present |= errors[i] ? 0 : UINT32_C(1) << i;
 }
 
+/* The window of that number: mapped, or (base NULL) the one of its set to be given up for it. */
+static struct window *find_window(struct vmop_guest_xen *xen, uint64_t number)
+{
+	struct window *set = &xen->window[number % (WINDOWS / WAYS) * WAYS], *oldest = set;
+	for (unsigned int i = 0; i < WAYS; i++) {
+		if (set[i].base && set[i].number == number)
+			return &set[i];
+		if (set[i].used < oldest->used)
+			oldest = &set[i];
+	}
+	drop(xen, oldest);
+	return oldest;
+}
+
 /* The frame at address, mapped; NULL: the domain has none there. */
 static const uint8_t *frame_at(struct vmop_guest_xen *xen, uint64_t address)
 {
 	uint64_t frame = address / PAGE, number = frame / WINDOW_PAGES;
-	struct window *window = &xen->window[number % WINDOWS];
 	if (frame > MAX_FRAME)
 		return NULL;
-	if (!window->base || window->number != number)
+	struct window *window = find_window(xen, number);
+	if (!window->base)
 		map(xen, window, number);
+	window->used = ++xen->uses;
 	unsigned int index = frame % WINDOW_PAGES;
 	return window->present >> index & 1 ? window->base + index * PAGE : NULL;
 }

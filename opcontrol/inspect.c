@@ -180,8 +180,13 @@ struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings
 	const json_t *items = json_object_get(reply, "items");
 	printf("%-12s", "domain");
 	control_put_clean(control_text(domain, "name"), SIZE_MAX);
-	printf(", pid %" PRIu64 ", %" PRIu64 " vCPUs seen\n", control_number(domain, "pid"),
-	       control_number(domain, "vcpus"));
+	if (json_is_integer(json_object_get(domain, "xen_domid")))
+		printf(", Xen's id %" PRIu64, control_number(domain, "xen_domid"));
+	else
+		printf(", pid %" PRIu64, control_number(domain, "pid"));
+	printf(", %" PRIu64 " vCPUs seen\n", control_number(domain, "vcpus"));
+	if (control_text(domain, "note"))
+		control_put_row("note", control_text(domain, "note"));
 	put_inside(json_object_get(reply, "inside"));
 	put_kernel(json_object_get(reply, "kernel"));
 	if (!print_items(items, "module", module_columns, N_MODULE_COLUMNS) ||

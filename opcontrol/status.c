@@ -93,13 +93,16 @@ static bool add_domain(struct libscols_table *table, const json_t *domain)
 {
 	struct libscols_line *line = scols_table_new_line(table, NULL);
 	bool is_guest = control_number(domain, "id") != 0;
+	bool is_xen = json_is_integer(json_object_get(domain, "xen_domid"));
+	bool is_hypervisor = is_guest && !strcmp(control_text(domain, "kind"), "hypervisor");
 	const char *name = control_text(domain, "name");
 	char shown[256];
 	snprintf(shown, sizeof(shown), "%s%s", name ? name : "?",
 		 is_guest && !json_is_true(json_object_get(domain, "running")) ? " (ended)" : "");
 	return line && scols_line_set_data(line, 0, shown) == 0 &&
-	       add_count(line, 1, domain, "pid", is_guest) &&
-	       add_count(line, 2, domain, "vcpus", is_guest) &&
+	       add_count(line, 1, domain, is_xen ? "xen_domid" : "pid",
+			 is_guest && !is_hypervisor) &&
+	       add_count(line, 2, domain, "vcpus", is_guest && !is_hypervisor) &&
 	       add_count(line, 3, domain, "user", true) &&
 	       add_count(line, 4, domain, "kernel", true) &&
 	       add_count(line, 5, domain, "hypervisor", is_guest) &&
@@ -108,7 +111,7 @@ static bool add_domain(struct libscols_table *table, const json_t *domain)
 
 static bool fill_domains(struct libscols_table *table, const json_t *domains)
 {
-	static const char *const columns[] = {"DOMAIN", "PID", "VCPUS", "USER",
+	static const char *const columns[] = {"DOMAIN", "PID/ID",     "VCPUS", "USER",
 					      "KERNEL", "HYPERVISOR", "VMM"};
 	size_t i;
 	const json_t *domain;
@@ -166,6 +169,8 @@ static struct vmop_error *put_domains(const json_t *status)
 		}
 		fputs("\n  kernel symbols: ", stdout);
 		control_put_clean(control_text(domain, "image") ? control_text(domain, "image") : "none", SIZE_MAX);
+		if (control_text(domain, "note"))
+			printf("\n  note: %s", control_text(domain, "note"));
 		if (json_object_get(domain, "inside"))
 			put_inside(json_object_get(domain, "inside"));
 	}

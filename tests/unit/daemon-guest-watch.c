@@ -34,7 +34,8 @@ static void begin_watch(void)
 	static const struct vmop_guest_watch_options options = {
 		.cpu_permille = 1000, .snapshot_ms = 20, .modules_ms = 20, .reading_ms = 5};
 	assert_null(vmop_guest_watch_create(&options, &watch));
-	assert_null(vmop_guest_watch_add(watch, DOMAIN, (uint32_t)vmm));
+	assert_null(vmop_guest_watch_add(
+		watch, DOMAIN, (struct vmop_guest_holder){.number = (uint32_t)vmm}));
 }
 
 /* flags: whether what we write into the guest's RAM is seen by its VMM. */

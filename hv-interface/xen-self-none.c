@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where Xen's libraries were not there when this was built. */
+#include "hv-interface/xen-self.h"
+
+size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)
+{
+	(void)ret, (void)max_bytes;
+	return 0;
+}
+
+struct vmop_error *vmop_xen_write_symbols(int fd)
+{
+	(void)fd;
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "vmop was built without Xen's libraries (libxen-dev)");
+}

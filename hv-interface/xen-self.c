@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/xen-self.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define __XEN_TOOLS__ 1 /* NOLINT: what xen/platform.h asks for */
+#include <xen/xen.h>
+/* These need what xen.h defines. */
+#include <xen/platform.h>
+#include <xen/version.h>
+#include <xencall.h>
+#include <xentoollog.h>
+
+#include "libutil/cleanup.h"
+
+#define NAME_BYTES 256u	     /* XEN_KSYM_NAME_LEN is 127 */
+#define MAX_SYMBOLS 1000000u /* 4.17 has 6,883 */
+
+/* Xen's libraries write to stderr by themselves, unless they get a logger that doesn't. */
+static void be_silent(struct xentoollog_logger *logger, xentoollog_level level, int errnoval,
+		      const char *context, const char *format, va_list al)
+{
+	(void)logger, (void)level, (void)errnoval, (void)context, (void)format, (void)al;
+}
+
+static void no_progress(struct xentoollog_logger *logger, const char *context, const char *doing,
+			int percent, unsigned long done, unsigned long total)
+{
+	(void)logger, (void)context, (void)doing, (void)percent, (void)done, (void)total;
+}
+
+static void no_destroy(struct xentoollog_logger *logger)
+{
+	(void)logger;
+}
+
+static struct xentoollog_logger silence = {
+	.vmessage = be_silent, .progress = no_progress, .destroy = no_destroy};
+
+/* NULL: errno says why. */
+static xencall_handle *open_call(void)
+{
+	return xencall_open(&silence, 0);
+}
+
+static void close_call(xencall_handle **call)
+{
+	if (*call)
+		xencall_close(*call);
+}
+
+size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)
+{
+	_cleanup_(close_call) xencall_handle *call = open_call();
+	struct xen_build_id *id = call ? xencall_alloc_buffer_pages(call, 1) : NULL;
+	if (!id)
+		return 0;
+	id->len = (uint32_t)max_bytes;
+	int len = xencall2(call, __HYPERVISOR_xen_version, XENVER_build_id, (uintptr_t)id);
+	size_t got = len > 0 && (size_t)len <= max_bytes ? (size_t)len : 0;
+	memcpy(ret, id->buf, got);
+	xencall_free_buffer_pages(call, id, 1);
+	return got;
+}
+
+/* One page that a hypercall can reach: the request, and behind it the name. */
+struct symbol_page {
+	struct xen_platform_op op;
+	char name[NAME_BYTES];
+};
+
+/* The symbol *number, which is moved on; 1: there is no more, negative: it can't be had. */
+static int next_symbol(xencall_handle *call, struct symbol_page *page, uint32_t *number)
+{
+	memset(page, 0, sizeof(*page));
+	page->op.cmd = XENPF_get_symbol;
+	page->op.interface_version = XENPF_INTERFACE_VERSION;
+	page->op.u.symdata.symnum = *number;
+	page->op.u.symdata.namelen = NAME_BYTES - 1;
+	set_xen_guest_handle(page->op.u.symdata.name, page->name);
+	if (xencall1(call, __HYPERVISOR_platform_op, (uintptr_t)&page->op) < 0)
+		return -1;
+	if (page->op.u.symdata.symnum <= *number)
+		return 1;
+	*number = page->op.u.symdata.symnum;
+	page->name[NAME_BYTES - 1] = '\0';
+	return 0;
+}
+
+static bool write_symbols(FILE *out, xencall_handle *call, struct symbol_page *page)
+{
+	uint32_t number = 0;
+	int status = 0;
+	for (uint32_t n = 0; n < MAX_SYMBOLS && !(status = next_symbol(call, page, &number)); n++) {
+		const struct xenpf_symdata *symbol = &page->op.u.symdata;
+		if (isgraph((unsigned char)symbol->type) && *page->name)
+			fprintf(out, "%016" PRIx64 " %c %s\n", symbol->address, symbol->type,
+				page->name);
+	}
+	return status >= 0 && number;
+}
+
+struct vmop_error *vmop_xen_write_symbols(int fd)
+{
+	_cleanup_(close_call) xencall_handle *call = open_call();
+	struct symbol_page *page = call ? xencall_alloc_buffer_pages(call, 1) : NULL;
+	if (!page)
+		return vmop_error_os(errno, "/dev/xen/privcmd");
+	_Static_assert(sizeof(*page) <= 4096, "fits its buffer");
+	int copy = dup(fd);
+	FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
+	bool is_told = out && write_symbols(out, call, page);
+	bool is_written = out && fclose(out) == 0;
+	if (!out && copy >= 0)
+		close(copy);
+	xencall_free_buffer_pages(call, page, 1);
+	if (!is_told)
+		return vmop_error_new(VMOP_ERROR_CANT, "this Xen does not tell its symbols");
+	return is_written ? NULL : vmop_error_os(EIO, "Xen's symbols");
+}

@@ -1,0 +1,607 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Xen's domains in a session.  libxenstore is the real one; the xenstored that it asks is one made
+ * here, on a socket of its own, which can also say what a real one would not.  The source is one
+ * that notes what it was told.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <xen/io/xs_wire.h>
+
+#include "daemon/xen-text.h"
+#include "daemon/xenstore.h"
+#include "libsym/symtab.h"
+#include "tests/unit/daemon-common.h"
+
+#define MAX_DOMAINS 40
+#define UUID_A "aaaaaaaa-0001-4000-8000-00000000000a"
+#define UUID_B "bbbbbbbb-0002-4000-8000-00000000000b"
+#define GUEST VMOP_SAMPLE_GUEST
+
+/* ---- a xenstored ---------------------------------------------------------------- */
+
+static struct {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	int listener;
+	bool is_silent, is_ending;
+	size_t n;
+	struct entry {
+		char id[16], name[600], vm[128], type[8];
+	} domains[MAX_DOMAINS];
+	unsigned listed; /* how often the domains were asked for */
+} xenstored = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *value_at(const char *path)
+{
+	for (size_t i = 0; i < xenstored.n; i++) {
+		const struct entry *domain = &xenstored.domains[i];
+		char wanted[64];
+		snprintf(wanted, sizeof(wanted), "/local/domain/%s/name", domain->id);
+		if (!strcmp(path, wanted))
+			return domain->name;
+		snprintf(wanted, sizeof(wanted), "/local/domain/%s/vm", domain->id);
+		if (!strcmp(path, wanted))
+			return domain->vm;
+		snprintf(wanted, sizeof(wanted), "/libxl/%s/type", domain->id);
+		if (!strcmp(path, wanted))
+			return domain->type;
+	}
+	return NULL;
+}
+
+/* The answer to a request into buf; its length. */
+static uint32_t answer(const struct xsd_sockmsg *request, const char *path, char *buf, size_t size,
+		       uint32_t *ret_type)
+{
+	uint32_t len = 0;
+	*ret_type = request->type;
+	if (request->type == XS_DIRECTORY && !strcmp(path, "/local/domain")) {
+		len = (uint32_t)snprintf(buf, size, "0") + 1;
+		for (size_t i = 0; i < xenstored.n; i++)
+			len += (uint32_t)snprintf(buf + len, size - len, "%s",
+						  xenstored.domains[i].id) +
+			       1;
+		xenstored.listed++;
+		return len;
+	}
+	const char *value = request->type == XS_READ ? value_at(path) : NULL;
+	if (value && *value)
+		return (uint32_t)snprintf(buf, size, "%s", value);
+	*ret_type = XS_ERROR;
+	return (uint32_t)snprintf(buf, size, "ENOENT") + 1;
+}
+
+static bool serve_one(int fd)
+{
+	struct xsd_sockmsg request;
+	char path[4096] = "", buf[8192];
+	if (recv(fd, &request, sizeof(request), MSG_WAITALL) != sizeof(request) ||
+	    request.len >= sizeof(path) ||
+	    recv(fd, path, request.len, MSG_WAITALL) != (ssize_t)request.len)
+		return false;
+	pthread_mutex_lock(&xenstored.lock);
+	uint32_t type, len = answer(&request, path, buf, sizeof(buf), &type);
+	bool is_silent = xenstored.is_silent;
+	pthread_mutex_unlock(&xenstored.lock);
+	struct xsd_sockmsg reply = {
+		.type = type, .req_id = request.req_id, .tx_id = request.tx_id, .len = len};
+	return is_silent || (send(fd, &reply, sizeof(reply), MSG_NOSIGNAL) == sizeof(reply) &&
+			     send(fd, buf, len, MSG_NOSIGNAL) == (ssize_t)len);
+}
+
+static void *serve(void *arg)
+{
+	struct pollfd fds[16] = {{.fd = xenstored.listener, .events = POLLIN}};
+	nfds_t n = 1;
+	(void)arg;
+	while (poll(fds, n, -1) > 0 && !xenstored.is_ending) {
+		for (nfds_t i = 1; i < n; i++) {
+			if (fds[i].revents && !serve_one(fds[i].fd)) {
+				close(fds[i].fd);
+				fds[i--] = fds[--n];
+			}
+		}
+		if (fds[0].revents & POLLIN && n < 16)
+			fds[n++] = (struct pollfd){.fd = accept(xenstored.listener, NULL, NULL),
+						   .events = POLLIN};
+	}
+	for (nfds_t i = 1; i < n; i++)
+		close(fds[i].fd);
+	return NULL;
+}
+
+static void xenstored_start(const struct rig *rig)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/xenstored", rig->folder);
+	xenstored.n = 0;
+	xenstored.is_silent = xenstored.is_ending = false;
+	xenstored.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(xenstored.listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(xenstored.listener, 8), 0);
+	assert_int_equal(setenv("XENSTORED_PATH", address.sun_path, 1), 0);
+	assert_int_equal(pthread_create(&xenstored.thread, NULL, serve, NULL), 0);
+}
+
+static void xenstored_stop(const struct rig *rig)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/xenstored", rig->folder);
+	xenstored.is_ending = true;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); /* wakes it */
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	pthread_join(xenstored.thread, NULL);
+	close(fd);
+	close(xenstored.listener);
+}
+
+static void put_domain(size_t at, const char *id, const char *name, const char *uuid,
+		       const char *type)
+{
+	struct entry *domain = &xenstored.domains[at];
+	pthread_mutex_lock(&xenstored.lock);
+	snprintf(domain->id, sizeof(domain->id), "%s", id);
+	snprintf(domain->name, sizeof(domain->name), "%s", name);
+	snprintf(domain->vm, sizeof(domain->vm), "%s%s", *uuid == '/' ? "" : "/vm/", uuid);
+	snprintf(domain->type, sizeof(domain->type), "%s", type);
+	if (xenstored.n <= at)
+		xenstored.n = at + 1;
+	pthread_mutex_unlock(&xenstored.lock);
+}
+
+static void drop_last_domain(void)
+{
+	pthread_mutex_lock(&xenstored.lock);
+	xenstored.n--;
+	pthread_mutex_unlock(&xenstored.lock);
+}
+
+/* ---- a source that is told --------------------------------------------------------- */
+
+static struct {
+	struct vmop_source_domain domains[64];
+	size_t n;
+	unsigned times;
+	uint32_t refused; /* a domain that the hypervisor does not take */
+} told;
+
+static struct vmop_error *set_domains(struct vmop_source *source,
+				      struct vmop_source_domain *domains, size_t n)
+{
+	(void)source;
+	assert_true(n <= 64);
+	for (size_t i = 0; i < n; i++)
+		domains[i].error = told.refused && domains[i].id == told.refused ? EINVAL : 0;
+	memcpy(told.domains, domains, n * sizeof(*domains));
+	told.n = n;
+	told.times++;
+	return NULL;
+}
+
+static const struct vmop_source_ops xen_ops = {.name = "xen",
+					       .n_events = fake_n_events,
+					       .event = fake_event,
+					       .stats = fake_stats,
+					       .set_domains = set_domains};
+static struct vmop_source xen_source = {.ops = &xen_ops};
+
+/* ---- a dom0 --------------------------------------------------------------------------- */
+
+static void begin(struct rig *rig)
+{
+	memset(&told, 0, sizeof(told));
+	rig_folder(rig);
+	machine_file(rig, "/proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
+	machine_file(rig, "/proc/xen/xensyms",
+		     "ffff82d040000000 T __image_base__\nffff82d040200000 T _stext\n"
+		     "ffff82d040200100 t entry.o#restore_all_guest\nffff82d040201000 T do_softirq\n"
+		     "ffff82d040360783 T _etext\nffff82d0403b6eec R _erodata\n");
+	xenstored_start(rig);
+}
+
+static struct vmop_error *create(struct rig *rig, struct vmop_profiler_options options)
+{
+	return rig_create(rig, &options, &xen_source);
+}
+
+static void end(struct rig *rig)
+{
+	rig_end(rig);
+}
+
+static struct vmop_domain_stats domain_called(const struct rig *rig, const char *name)
+{
+	struct vmop_domain_stats domain, found = {.id = UINT32_MAX};
+	for (size_t i = 0; vmop_profiler_domain(rig->profiler, i, &domain); i++)
+		if (!strcmp(domain.name, name))
+			found = domain; /* the latest */
+	return found;
+}
+
+/* Ticks until the domains were listed anew, which takes a second or so. */
+static void tick_listed(struct rig *rig)
+{
+	unsigned before = xenstored.listed;
+	while (xenstored.listed < before + 2)
+		usleep(20000);
+	usleep(50000); /* the answers to what follows the list */
+	ok(vmop_profiler_tick(rig->profiler));
+}
+
+static void give_xen_sample(struct rig *rig, uint32_t domid, uint32_t vcpu, uint64_t ip,
+			    unsigned flags)
+{
+	give(rig, (struct vmop_record){.type = VMOP_RECORD_SAMPLE,
+				       .sample = {.ip = ip,
+						  .weight_events = 1,
+						  .pid = UINT32_MAX,
+						  .tid = UINT32_MAX,
+						  .flags = (uint16_t)flags,
+						  .source_domain = domid,
+						  .source_vcpu = vcpu}});
+}
+
+/* ---- tests ------------------------------------------------------------------------------ */
+
+static void what_xenstore_may_say(void **state)
+{
+	uint32_t domid;
+	char uuid[VMOP_UUID_BYTES];
+	(void)state;
+	assert_true(vmop_xenstore_parse_domid("0", &domid));
+	assert_true(vmop_xenstore_parse_domid("32751", &domid));
+	assert_int_equal(domid, 32751);
+	static const char *const no_ids[] = {"",   "32752", "4294967296", "-1", "+1", "01",
+					     "1 ", " 1",    "0x1",	  "a",	"1/2"};
+	for (size_t i = 0; i < sizeof(no_ids) / sizeof(no_ids[0]); i++)
+		assert_false(vmop_xenstore_parse_domid(no_ids[i], &domid));
+	assert_true(vmop_xenstore_parse_vm("/vm/AAAAAAAA-0001-4000-8000-00000000000A", uuid));
+	assert_string_equal(uuid, UUID_A);
+	assert_true(vmop_xenstore_parse_vm("/vm/" UUID_A "-1", uuid));
+	assert_string_equal(uuid, UUID_A);
+	static const char *const no_vms[] = {"",
+					     "/vm/",
+					     UUID_A,
+					     "/vm/" UUID_A "0",
+					     "/vm/aaaaaaaa-0001-4000-8000-00000000000",
+					     "/vm/aaaaaaaa_0001-4000-8000-00000000000a",
+					     "/vm/gaaaaaaa-0001-4000-8000-00000000000a",
+					     "/vm/../" UUID_A};
+	for (size_t i = 0; i < sizeof(no_vms) / sizeof(no_vms[0]); i++) {
+		assert_false(vmop_xenstore_parse_vm(no_vms[i], uuid));
+		assert_string_equal(uuid, "");
+	}
+	assert_int_equal(vmop_xenstore_parse_type("pvh"), VMOP_XEN_PVH);
+	assert_int_equal(vmop_xenstore_parse_type("hvm"), VMOP_XEN_HVM);
+	assert_int_equal(vmop_xenstore_parse_type("pv"), VMOP_XEN_PV);
+	assert_int_equal(vmop_xenstore_parse_type("pv "), VMOP_XEN_TYPE_UNKNOWN);
+}
+
+static void names_and_hostile_names(void **state)
+{
+	struct rig rig;
+	char longest[600];
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	begin(&rig);
+	put_domain(0, "3", "web", UUID_A, "pv");
+	put_domain(1, "nonsense", "what", UUID_B, "pv");
+	put_domain(2, "5", "", "nothing", "");
+	put_domain(3, "6", longest, "/vm/../../etc", "??");
+	ok(create(&rig, (struct vmop_profiler_options){0}));
+	struct vmop_domain_stats web = domain_called(&rig, "web");
+	assert_int_equal(web.xen_domid, 3);
+	assert_int_equal(web.kind, VMOP_DOMAIN_PASSIVE);
+	assert_string_equal(web.uuid, UUID_A);
+	assert_true(web.is_running);
+	assert_int_equal(domain_called(&rig, "what").id, UINT32_MAX);
+	assert_int_equal(domain_called(&rig, "domain-5").xen_domid, 5);
+	longest[VMOP_GUEST_NAME_BYTES - 1] = '\0';
+	assert_int_equal(domain_called(&rig, longest).xen_domid, 6);
+	/* 5 has neither name nor uuid so far: it may be one that is only just made. */
+	assert_int_equal(told.n, 2);
+	assert_int_equal(told.domains[0].id, 3);
+	assert_int_equal(told.domains[1].id, 6);
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void come_go_and_come_again(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	ok(create(&rig, (struct vmop_profiler_options){0}));
+	assert_int_equal(told.n, 0);
+	put_domain(0, "1", "web", UUID_A, "pv");
+	tick_listed(&rig);
+	assert_int_equal(told.n, 1);
+	give_xen_sample(&rig, 1, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	uint32_t first = domain_called(&rig, "web").id;
+	drop_last_domain();
+	tick_listed(&rig);
+	assert_false(domain_called(&rig, "web").is_running);
+	assert_int_equal(told.n, 0);
+	/* what was under way still belongs to it */
+	give_xen_sample(&rig, 1, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	put_domain(0, "2", "web", UUID_A, "pv");
+	tick_listed(&rig);
+	struct vmop_domain_stats second = domain_called(&rig, "web");
+	assert_true(second.is_running);
+	assert_int_not_equal(second.id, first);
+	assert_string_equal(second.uuid, UUID_A);
+	assert_int_equal(told.domains[0].id, 2);
+	give_xen_sample(&rig, 2, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "[guest web user]", NULL), 3);
+	uint64_t of_first = 0;
+	for (size_t i = 0; i < session->n; i++)
+		of_first += session->rows[i].key.domain == first ? session->rows[i].samples : 0;
+	assert_int_equal(of_first, 2);
+	unsigned times = told.times;
+	tick_listed(&rig);
+	assert_int_equal(told.times, times); /* nothing new, nothing told */
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void refused(struct vmop_profiler_options options, const char *what)
+{
+	struct rig rig;
+	begin(&rig);
+	put_domain(0, "1", "web", UUID_A, "pv");
+	put_domain(1, "4", "db", UUID_B, "pvh");
+	struct vmop_error *err = create(&rig, options);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	if (!strstr(err->message, what))
+		fail_msg("\"%s\" does not say \"%s\"", err->message, what);
+	vmop_error_destroy(err);
+	rig.profiler = NULL;
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void who_is_not_there(void **state)
+{
+	static const char *const unknown[] = {"web", "5"}, *const none[] = {"none"};
+	(void)state;
+	refused((struct vmop_profiler_options){.passive_domains = unknown, .n_passive_domains = 2},
+		"passive domain \"5\" does not run; those that do: web (id 1), db (id 4)");
+	refused((struct vmop_profiler_options){.active_domains = none, .n_active_domains = 1},
+		"active domain \"none\" does not run");
+}
+
+static void selected_by_name_uuid_and_id(void **state)
+{
+	static const char *const passive[] = {UUID_B, "3"}, *const active[] = {"web"};
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	put_domain(0, "1", "web", UUID_A, "pv");
+	put_domain(1, "2", "db", UUID_B, "pv");
+	put_domain(2, "3", "mail", "nothing", "pv");
+	put_domain(3, "4", "other", "nothing", "pv");
+	ok(create(&rig, (struct vmop_profiler_options){.passive_domains = passive,
+						       .n_passive_domains = 2,
+						       .active_domains = active,
+						       .n_active_domains = 1}));
+	assert_int_equal(domain_called(&rig, "web").kind, VMOP_DOMAIN_ACTIVE);
+	assert_int_equal(domain_called(&rig, "db").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(domain_called(&rig, "mail").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(domain_called(&rig, "other").kind, VMOP_DOMAIN_UNSELECTED);
+	assert_int_equal(told.n, 3);
+	assert_int_equal(told.domains[0].id, 1);
+	assert_true(told.domains[0].is_active);
+	assert_false(told.domains[1].is_active);
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void more_than_xen_takes(void **state)
+{
+	struct rig rig;
+	static char ids[26][4];
+	static const char *names[26];
+	(void)state;
+	begin(&rig);
+	for (size_t i = 0; i < 30; i++) {
+		char id[8], name[16];
+		snprintf(id, sizeof(id), "%zu", i + 1);
+		snprintf(name, sizeof(name), "g%zu", i + 1);
+		put_domain(i, id, name, "nothing", "pv");
+	}
+	ok(create(&rig, (struct vmop_profiler_options){0}));
+	assert_int_equal(told.n, 25);
+	assert_int_equal(domain_called(&rig, "g25").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(domain_called(&rig, "g26").kind, VMOP_DOMAIN_UNSELECTED);
+	assert_non_null(strstr(domain_called(&rig, "g26").image, "25"));
+	vmop_profiler_destroy(rig.profiler);
+	vmop_db_close(rig.db);
+	unlink(rig.path);
+	for (size_t i = 0; i < 26; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "%zu", i + 1);
+		names[i] = ids[i];
+	}
+	struct vmop_error *err =
+		create(&rig, (struct vmop_profiler_options){.passive_domains = names,
+							    .n_passive_domains = 26});
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	assert_non_null(strstr(err->message, "26 passive domains"));
+	vmop_error_destroy(err);
+	rig.profiler = NULL;
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void a_domain_that_xen_refuses(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	put_domain(0, "1", "web", UUID_A, "pv");
+	told.refused = 1;
+	ok(create(&rig, (struct vmop_profiler_options){0}));
+	assert_non_null(strstr(domain_called(&rig, "web").note, "not sampled"));
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void xen_itself_and_late_addresses(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	machine_file(&rig, "/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n");
+	put_domain(0, "1", "web", UUID_A, "pv");
+	put_domain(1, "2", "db", UUID_B, "pvh");
+	ok(create(&rig, (struct vmop_profiler_options){0}));
+	assert_null(domain_called(&rig, "web").note);
+	assert_non_null(strstr(domain_called(&rig, "db").note, "AMD"));
+	give_xen_sample(&rig, 1, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
+	give_xen_sample(&rig, 0, 0, 0xffff82d040200104, VMOP_SAMPLE_HYPERVISOR);
+	give_xen_sample(&rig, 1, 0, 0xffff830000000000, VMOP_SAMPLE_HYPERVISOR); /* no text */
+	give_xen_sample(&rig, 2, 1, 0xffffffff81000000, GUEST | VMOP_SAMPLE_USER);
+	give_xen_sample(&rig, 1, 0, 0xffffffff81000000, GUEST | VMOP_SAMPLE_KERNEL);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "[xen]", NULL), 2);
+	assert_int_equal(samples_of(session, "[unknown Xen text]", NULL), 1);
+	/* the address tells the mode where the mode is another moment's */
+	assert_int_equal(samples_of(session, "[guest db kernel]", NULL), 1);
+	assert_int_equal(samples_of(session, "[guest web kernel]", NULL), 1);
+	assert_int_equal(loss_of(session, "stale-address"), 1);
+	uint64_t billed = 0;
+	for (size_t i = 0; i < session->n; i++)
+		if (session->rows[i].kind == VMOP_IMAGE_HYPERVISOR &&
+		    session->rows[i].key.billed == domain_called(&rig, "web").id)
+			billed += session->rows[i].samples;
+	assert_int_equal(billed, 2);
+	assert_int_equal(domain_called(&rig, "web").samples_hypervisor, 2);
+	assert_string_equal(domain_called(&rig, "xen").image, "/proc/xen/xensyms");
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void symbols_of_another_xen(void **state)
+{
+	struct rig rig;
+	char path[160];
+	(void)state;
+	begin(&rig);
+	snprintf(path, sizeof(path), "%s/root/xen-syms.map", rig.folder);
+	machine_file(&rig, "/xen-syms.map",
+		     "ffff82d040200000 T _stext\nffff82d040201000 T do_softirq\n"
+		     "ffff82d040300000 T only_here\nffff82d040360783 T _etext\n");
+	ok(create(&rig, (struct vmop_profiler_options){.xen = path}));
+	assert_string_equal(domain_called(&rig, "xen").image, path);
+	vmop_profiler_destroy(rig.profiler);
+	vmop_db_close(rig.db);
+	unlink(rig.path);
+	machine_file(&rig, "/xen-syms.map",
+		     "ffff82d040200000 T _stext\nffff82d040201010 T do_softirq\n"
+		     "ffff82d040360783 T _etext\n");
+	struct vmop_error *err = create(&rig, (struct vmop_profiler_options){.xen = path});
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	assert_non_null(strstr(err->message, "1 of 3 functions lie elsewhere"));
+	vmop_error_destroy(err);
+	rig.profiler = NULL;
+	xenstored_stop(&rig);
+	end(&rig);
+}
+
+static void build_ids_decide(void **state)
+{
+	struct vmop_build_id a = {.len_bytes = 2, .bytes = {1, 2}};
+	struct vmop_build_id b = {.len_bytes = 2, .bytes = {1, 3}}, none = {0};
+	(void)state;
+	assert_null(vmop_xen_text_check("f", NULL, &a, NULL, &a));
+	assert_null(vmop_xen_text_check("f", NULL, &none, NULL, &a));
+	struct vmop_error *err = vmop_xen_text_check("f", NULL, &a, NULL, &b);
+	assert_non_null(err);
+	assert_string_equal(err->message,
+			    "f: not the running Xen's: its build-id is 0102, that one's 0103");
+	vmop_error_destroy(err);
+}
+
+/* One that hangs costs some seconds at the start, and nothing for ever. */
+static void a_xenstored_that_hangs(void **state)
+{
+	struct rig rig;
+	struct vmop_xenstore *store;
+	(void)state;
+	begin(&rig);
+	xenstored.is_silent = true;
+	struct vmop_error *err = vmop_xenstore_open(&store);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_CANT);
+	vmop_error_destroy(err);
+	xenstored_stop(&rig);
+	assert_int_equal(unsetenv("XENSTORED_PATH"), 0);
+	char command[128];
+	snprintf(command, sizeof(command), "rm -rf '%s'", rig.folder);
+	assert_int_equal(system(command), 0);
+}
+
+/* Only what is named by id is known then. */
+static void without_a_xenstored(void **state)
+{
+	static const char *const ids[] = {"7"}, *const names[] = {"web"};
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	xenstored_stop(&rig);
+	ok(create(&rig,
+		  (struct vmop_profiler_options){.passive_domains = ids, .n_passive_domains = 1}));
+	assert_int_equal(told.n, 1);
+	assert_int_equal(told.domains[0].id, 7);
+	assert_int_equal(domain_called(&rig, "domain-7").kind, VMOP_DOMAIN_PASSIVE);
+	ok(vmop_profiler_tick(rig.profiler));
+	vmop_profiler_destroy(rig.profiler);
+	vmop_db_close(rig.db);
+	unlink(rig.path);
+	struct vmop_error *err =
+		create(&rig, (struct vmop_profiler_options){.passive_domains = names,
+							    .n_passive_domains = 1});
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	vmop_error_destroy(err);
+	rig.profiler = NULL;
+	vmop_db_close(rig.db);
+	unlink(rig.path);
+	told.refused = 7;
+	err = create(&rig, (struct vmop_profiler_options){.passive_domains = ids,
+							  .n_passive_domains = 1});
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	assert_non_null(strstr(err->message, "domain 7"));
+	vmop_error_destroy(err);
+	rig.profiler = NULL;
+	end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_xenstore_may_say),
+		cmocka_unit_test(names_and_hostile_names),
+		cmocka_unit_test(come_go_and_come_again),
+		cmocka_unit_test(who_is_not_there),
+		cmocka_unit_test(selected_by_name_uuid_and_id),
+		cmocka_unit_test(more_than_xen_takes),
+		cmocka_unit_test(a_domain_that_xen_refuses),
+		cmocka_unit_test(xen_itself_and_late_addresses),
+		cmocka_unit_test(symbols_of_another_xen),
+		cmocka_unit_test(build_ids_decide),
+		cmocka_unit_test(without_a_xenstored),
+		cmocka_unit_test(a_xenstored_that_hangs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
