@@ -3,6 +3,7 @@ EXTRA_DIST += \
 	autogen.sh \
 	contrib/build \
 	HOWTO-cross-build.md \
+	HOWTO-xen.md \
 	contrib/completions/vmopcontrol \
 	contrib/completions/vmopreport \
 	contrib/configure-arm64 \
