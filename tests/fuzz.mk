@@ -16,9 +16,10 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream \
+	tests/fuzz/fuzz-xen-names \
 	tests/fuzz/fuzz-xen-ring
 check_PROGRAMS += $(FUZZ_TARGETS)
-RUN_FUZZ_TARGETS = tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
+RUN_FUZZ_TARGETS = tests/fuzz/run-daemon tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
 	tests/fuzz/run-libguest tests/fuzz/run-hv-interface
 # Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
 if FUZZ
@@ -60,6 +61,10 @@ tests_fuzz_fuzz_perf_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_stream_SOURCES = tests/fuzz/fuzz-stream.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_stream_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_stream_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_xen_names_SOURCES = tests/fuzz/fuzz-xen-names.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_xen_names_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_xen_names_LDADD = daemon/libdaemon.la libguest/libguest.la \
+	hv-interface/libhvinterface.la libdb/libdb.la libsym/libsymtab.la libutil/libutil.la
 tests_fuzz_fuzz_xen_ring_SOURCES = tests/fuzz/fuzz-xen-ring.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_xen_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_xen_ring_LDADD = hv-interface/libhvinterface.la
