@@ -205,6 +205,8 @@ static bool is_told(const struct vmop_xen_guests *guests, const struct vmop_sour
 /* A domain that Xen refuses, because it is going or somebody else has it, isn't sampled. */
 static void note_refusals(struct vmop_xen_guests *guests)
 {
+	if (!guests->store)
+		return; /* an error: see check_refusals */
 	for (size_t i = 0; i < guests->n_told; i++) {
 		struct vmop_domain *domain = guests->domains->xen->by_id[guests->told[i].id];
 		if (!guests->told[i].error || !domain)
@@ -292,11 +294,10 @@ static struct vmop_error *check_refusals(const struct vmop_xen_guests *guests)
 {
 	for (size_t i = 0; i < guests->n_told; i++)
 		if (guests->told[i].error)
-			return vmop_error_new(
-				VMOP_ERROR_USAGE,
-				"domain %u can't be sampled: %s; 'xl list' shows those "
-				"there are",
-				guests->told[i].id, strerror(guests->told[i].error));
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "there is no domain %u, or Xen refuses it (%s); "
+					      "'xl list' shows those there are",
+					      guests->told[i].id, strerror(guests->told[i].error));
 	return NULL;
 }
 
@@ -328,12 +329,8 @@ struct vmop_error *vmop_xen_guests_create(struct vmop_domains *domains,
 	guests->source = source;
 	guests->has_stale_addresses = is_svm(domains->root);
 	struct vmop_error *err = vmop_xenstore_open(&guests->store);
-	if (err) {
-		vmop_log_warning("Xen's domains go by their ids, and only those named by id are "
-				 "sampled: %s",
-				 err->message);
-		vmop_error_destroy(err);
-		err = NULL;
+	_cleanup_(vmop_error_cleanup) struct vmop_error *why = vmop_steal(&err);
+	if (why) {
 		take_ids(guests, domains->passive);
 		take_ids(guests, active);
 	}
@@ -353,6 +350,10 @@ struct vmop_error *vmop_xen_guests_create(struct vmop_domains *domains,
 		vmop_xen_guests_destroy(guests);
 		return err;
 	}
+	if (why)
+		vmop_log_warning("Xen's domains go by their ids, and only those named by id are "
+				 "sampled: %s",
+				 why->message);
 	*ret = guests;
 	return NULL;
 }

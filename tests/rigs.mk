@@ -4,7 +4,7 @@ RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't
 RIGS += arm64:pmu arm64:nopmu
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-module
+RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:paging introspect:large introspect:probes \
 	introspect:live introspect:resets introspect:kexec \
@@ -23,6 +23,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-module.dom0 tests/rigs/scenarios/xen-module.check \
 	tests/rigs/scenarios/xen-user.dom0 tests/rigs/scenarios/xen-user.check \
 	tests/rigs/scenarios/xen-pvh.dom0 tests/rigs/scenarios/xen-pvh.check \
+	tests/rigs/scenarios/xen-passive.dom0 tests/rigs/scenarios/xen-passive.check \
 	tests/rigs/scenarios/xen-recover.dom0 tests/rigs/scenarios/xen-recover.check \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
