@@ -206,15 +206,12 @@ static bool open_guest_by_qmp(struct watched *watched)
 	return !err;
 }
 
+/* By QMP every other time at the most: a guest that is only booting costs no more for it. */
 static struct vmop_error *find_kernel(struct watched *watched)
 {
-	struct vmop_error *err = open_guest(watched, NULL);
-	if (!err)
-		err = vmop_guest_find_kernel(watched->guest);
-	if (!err || !open_guest_by_qmp(watched))
-		return err;
-	vmop_error_destroy(err);
-	return vmop_guest_find_kernel(watched->guest);
+	bool is_by_qmp = watched->n_failures % 2 == 0 && open_guest_by_qmp(watched);
+	struct vmop_error *err = is_by_qmp ? NULL : open_guest(watched, NULL);
+	return err ? err : vmop_guest_find_kernel(watched->guest);
 }
 
 static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
