@@ -44,7 +44,8 @@ enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
 	{"event", 'e', "NAME[:COUNT[:UMASK[:KERNEL[:USER]]]]", 0,
-	 "What to sample; several with commas, or given again", GROUP_SETUP},
+	 "What to sample; several with commas, or given again; {A,B} at the same times: vmop-events(7)",
+	 GROUP_SETUP},
 	{"separate", 'p', "WHAT", 0, "Keep samples apart by: none, lib, kernel, thread, cpu, all",
 	 GROUP_SETUP},
 	{"vmlinux", KEY_VMLINUX, "FILE", 0, "The host kernel's symbols (default: /proc/kallsyms)",

@@ -7,28 +7,44 @@
 # -- completion
 functions=/usr/share/bash-completion/bash_completion
 [ -e "$functions" ] || skip "bash-completion is not installed"
-expect 0 "" bash -n "$src/contrib/completions/vmopcontrol"
-# offered WORD...: what bash offers for the last one.
-offered() {
+# offered_by PROGRAM WORD...: what bash offers for the last one.
+offered_by() {
+	program=$1
+	shift
 	PATH=$build:$PATH bash -c '
 		. "$1"
 		. "$2"
-		shift 2
-		COMP_WORDS=(vmopcontrol "$@") COMP_CWORD=$# COMP_LINE="vmopcontrol $*"
+		program=$3
+		shift 3
+		COMP_WORDS=("$program" "$@") COMP_CWORD=$# COMP_LINE="$program $*"
 		COMP_POINT=${#COMP_LINE}
 		compopt() { :; } # which only a completing shell has
-		_vmopcontrol
+		"_$program"
 		printf "%s\n" "${COMPREPLY[@]}"' bash "$functions" \
-		"$src/contrib/completions/vmopcontrol" "$@" | sort | tr '\n' ' '
+		"$src/contrib/completions/$program" "$program" "$@" | sort | tr '\n' ' '
+}
+offered() {
+	offered_by vmopcontrol "$@"
 }
 is "completions of --sta" "$(offered --sta)" = "--start --start-daemon --status "
 is "completions of --session-d" "$(offered --session-d)" = "--session-dir= "
 is "completions of --separate th" "$(offered --separate th)" = "thread "
 mkdir "$work/here"
 is "completions of --session-dir" "$(offered --session-dir "$work/he")" = "$work/here "
-for option in $("$build/vmopcontrol" --help | grep -o -- '--[a-z][a-z-]*=\?' | sort -u); do
-	offered "${option%=}" | grep -qF -e "$option" || fail "$option completes to nothing"
+is "completions of --ratio m" "$(offered_by vmopreport --ratio m)" = "mpki "
+is "completions of --by c" "$(offered_by vmopreport --by c)" = "certainty cgroup cpu "
+is "completions of a spec" "$(offered_by vmopreport dom)" = "domain: "
+for program in vmopcontrol vmopreport; do
+	expect 0 "" bash -n "$src/contrib/completions/$program"
+	for option in $("$build/$program" --help | grep -o -- '--[a-z][a-z-]*=\?' | sort -u); do
+		offered_by $program "${option%=}" | grep -qF -e "$option" ||
+			fail "$program: $option completes to nothing"
+	done
 done
+# Every word that --by takes is offered.
+"$build/vmopreport" --by=none 2>&1 | sed 's/.*accepted: //' | tr -d , | tr ' ' '\n' | sort >"$work/words"
+offered_by vmopreport --by "" | tr ' ' '\n' | grep . | sort >"$work/offered"
+diff -u "$work/words" "$work/offered" || fail "completions of --by"
 
 # -- cron: five times, a user, a command in which "%" has a backslash
 cron=$src/contrib/cron/vmop
