@@ -235,39 +235,48 @@ static struct vmop_error *tell_source(struct vmop_xen_guests *guests)
 
 /* ---- patterns ----------------------------------------------------------------------- */
 
+/* Whether a domain that runs matches; *ret_running names all that run (the caller's; NULL: memory).
+ */
+static bool find_running(const struct vmop_xen_guests *guests, const struct vmop_passive *pattern,
+			 char **ret_running)
+{
+	bool is_there = false;
+	size_t size;
+	FILE *out = open_memstream(ret_running, &size);
+	if (!out)
+		return false;
+	for (uint32_t i = 1; i < guests->domains->n; i++) {
+		const struct vmop_domain *domain = guests->domains->at[i];
+		char name[VMOP_GUEST_NAME_BYTES];
+		if (!vmop_domain_is_domu(domain) || !domain->is_running)
+			continue;
+		is_there |= vmop_passive_match(pattern, domain->name, domain->uuid, domain->xen_id,
+					       UINT32_MAX) != NULL;
+		fprintf(out, "%s%s (id %u)", ftell(out) ? ", " : "",
+			vmop_procfs_printable(domain->name, name, sizeof(name)), domain->xen_id);
+	}
+	fclose(out);
+	return is_there;
+}
+
 static struct vmop_error *check_patterns(const struct vmop_xen_guests *guests,
 					 const struct vmop_passive *patterns, const char *kind,
 					 size_t most)
 {
 	size_t n_named = 0;
 	for (size_t i = 0; i < patterns->n; i++) {
-		struct vmop_passive one = {.patterns = &patterns->patterns[i], .n = 1};
+		const struct vmop_passive one = {.patterns = &patterns->patterns[i], .n = 1};
+		_cleanup_free_ char *running = NULL;
 		if (!strcmp(one.patterns->text, "all"))
 			continue;
-		bool is_there = false;
-		_cleanup_free_ char *running = NULL;
-		size_t size;
-		FILE *out = open_memstream(&running, &size);
-		if (!out)
-			return &vmop_error_no_memory;
-		for (uint32_t j = 1; j < guests->domains->n; j++) {
-			const struct vmop_domain *domain = guests->domains->at[j];
-			if (!vmop_domain_is_domu(domain) || !domain->is_running)
-				continue;
-			is_there |= vmop_passive_match(&one, domain->name, domain->uuid,
-						       domain->xen_id, UINT32_MAX) != NULL;
-			char name[VMOP_GUEST_NAME_BYTES];
-			fprintf(out, "%s%s (id %u)", ftell(out) ? ", " : "",
-				vmop_procfs_printable(domain->name, name, sizeof(name)),
-				domain->xen_id);
-		}
-		fclose(out);
-		if (!is_there)
-			return vmop_error_new(
-				VMOP_ERROR_USAGE, "%s domain \"%s\" does not run; %s%.900s", kind,
-				one.patterns->text, *running ? "those that do: " : "no guest does",
-				running);
 		n_named++;
+		if (find_running(guests, &one, &running))
+			continue;
+		if (!running)
+			return &vmop_error_no_memory;
+		return vmop_error_new(VMOP_ERROR_USAGE, "%s domain \"%s\" does not run; %s%.900s",
+				      kind, one.patterns->text,
+				      *running ? "those that do: " : "no guest does", running);
 	}
 	if (n_named > most)
 		return vmop_error_new(VMOP_ERROR_USAGE,

@@ -9,6 +9,6 @@ libutil_libutil_la_SOURCES = \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/run-dir.c libutil/run-dir.h \
-	libutil/setup.c libutil/setup.h
+	libutil/setup.c libutil/setup-check.c libutil/setup.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
 libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm

@@ -675,51 +675,6 @@ struct vmop_error *vmop_setup_read(struct vmop_setup *setup, const char *path, b
 	return err || !text ? err : vmop_setup_parse(setup, path, text);
 }
 
-static struct vmop_error *check_domains(const char *key, const struct vmop_setup_list *domains)
-{
-	for (size_t i = 0; i < domains->n && domains->n > 1; i++)
-		if (!strcmp(domains->items[i], "all") || !strcmp(domains->items[i], "none"))
-			return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' goes with no other name",
-					      key, domains->items[i]);
-	return NULL;
-}
-
-/* A domain that is named is one or the other; "all" of one kind leaves out the other's names. */
-static struct vmop_error *check_kinds(const struct vmop_setup *setup)
-{
-	for (size_t i = 0; i < setup->active_domains.n; i++)
-		for (size_t j = 0; j < setup->passive_domains.n; j++)
-			if (!strcmp(setup->active_domains.items[i],
-				    setup->passive_domains.items[j]) &&
-			    strcmp(setup->active_domains.items[i], "all") != 0)
-				return vmop_error_new(
-					VMOP_ERROR_USAGE,
-					"domain '%s' can't be both active and passive",
-					setup->active_domains.items[i]);
-	return NULL;
-}
-
-struct vmop_error *vmop_setup_check(const struct vmop_setup *setup)
-{
-	const struct vmop_setup_list *domains = &setup->passive_domains;
-	size_t n_images = setup->passive_images.n;
-	struct vmop_error *err = check_domains("passive-domains", domains);
-	if (!err)
-		err = check_domains("active-domains", &setup->active_domains);
-	if (!err)
-		err = check_kinds(setup);
-	if (err)
-		return err;
-	bool has_names = domains->n > 0 && strcmp(domains->items[0], "all") != 0 &&
-			 strcmp(domains->items[0], "none") != 0;
-	if (n_images && (!has_names || n_images > domains->n))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "passive-images: %zu image(s) for %zu named passive domain(s); "
-				      "they are paired by position with passive-domains",
-				      n_images, has_names ? domains->n : (size_t)0);
-	return NULL;
-}
-
 /* ---- writing ---------------------------------------------------------------- */
 
 struct vmop_error *vmop_setup_format(const struct vmop_setup *setup, char **ret)
