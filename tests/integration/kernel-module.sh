@@ -22,7 +22,8 @@ for headers in /usr/src/linux-headers-*-amd64 /lib/modules/*/build "$cache"/*/us
 	rm -rf "$work/module"
 	cp -r "$source" "$work/module"
 	# The compiler of the kernel may not be here; types for tracers are of no use in this test.
-	if ! make -C "$headers" M="$work/module" CC="${CC:-gcc}" CONFIG_DEBUG_INFO_BTF_MODULES= W=1 \
+	# Not as a part of the make that may have started this: it would warn of the jobs it can't share.
+	if ! MAKEFLAGS= make -C "$headers" M="$work/module" CC="${CC:-gcc}" CONFIG_DEBUG_INFO_BTF_MODULES= W=1 \
 		modules >"$work/log" 2>&1 || ! [ -f "$work/module/vmop.ko" ] ||
 		grep -E 'warning:|WARNING' "$work/log"; then
 		cat "$work/log"
