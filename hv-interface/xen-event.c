@@ -181,6 +181,21 @@ struct vmop_error *vmop_xen_choose(const struct vmop_event_request *request,
 	return err;
 }
 
+struct vmop_error *vmop_xen_take_over(const struct vmop_event_request *request,
+				      struct vmop_xen_choice *ret)
+{
+	*ret = (struct vmop_xen_choice){.host = true, .guest = true};
+	if (!request || !request->period_events)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "an active domain samples what dom0 says, every so many "
+				      "events");
+	ret->kernel = request->kernel;
+	ret->user = request->user;
+	ret->event.period_events = request->period_events;
+	ret->name = strdup(request->name);
+	return ret->name ? NULL : &vmop_error_no_memory;
+}
+
 void vmop_xen_choice_deinit(struct vmop_xen_choice *choice)
 {
 	free(choice->name);

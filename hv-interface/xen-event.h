@@ -26,6 +26,12 @@ struct vmop_xen_choice {
 struct vmop_error *vmop_xen_choose(const struct vmop_event_request *request,
 				   const struct vmop_xen_machine *machine, const char *root,
 				   struct vmop_xen_choice *ret);
+/*
+ * In an active domain: the event is dom0's, which has put it on a counter already; only its name
+ * and its period matter.  VMOP_ERROR_USAGE: it has none.
+ */
+struct vmop_error *vmop_xen_take_over(const struct vmop_event_request *request,
+				      struct vmop_xen_choice *ret);
 void vmop_xen_choice_deinit(struct vmop_xen_choice *choice);
 
 /* Calls each for every event that Xen's counters can be asked for, of group VMOP_EVENTS_XEN. */

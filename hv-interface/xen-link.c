@@ -176,12 +176,20 @@ static struct vmop_error *open_all(struct privcmd_link *privcmd)
 	return NULL;
 }
 
-struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret)
+bool vmop_xen_is_domu(void)
 {
-	if (!vmop_xen_is_control_domain(NULL))
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "this is not Xen's control domain (/proc/xen/capabilities "
-				      "doesn't say control_d)");
+	_cleanup_free_ char *text = NULL;
+	size_t len_bytes;
+	if (vmop_xen_is_control_domain(NULL))
+		return false;
+	struct vmop_error *err = vmop_io_read_file("/sys/hypervisor/type", 4096, &text, &len_bytes);
+	bool is_xen = !err && !strncmp(text, "xen", 3);
+	vmop_error_destroy(err);
+	return is_xen;
+}
+
+static struct vmop_error *open_link(struct vmop_xen_link **ret)
+{
 	struct privcmd_link *privcmd = malloc(sizeof(*privcmd));
 	if (!privcmd)
 		return &vmop_error_no_memory;
@@ -196,4 +204,20 @@ struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret)
 	else
 		*ret = &privcmd->base;
 	return err;
+}
+
+struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret)
+{
+	if (!vmop_xen_is_control_domain(NULL))
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "this is not Xen's control domain (/proc/xen/capabilities "
+				      "doesn't say control_d)");
+	return open_link(ret);
+}
+
+struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret)
+{
+	if (!vmop_xen_is_domu())
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "this is no domU of Xen's");
+	return open_link(ret);
 }

@@ -41,7 +41,13 @@ struct vmop_xen_link {
  */
 struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret);
 
+/* The same in a domU, for the calls that it may make: VMOP_ERROR_NOT_FOUND anywhere else. */
+struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret);
+
 /* Whether this is a Xen domain that controls others: root/proc/xen/capabilities; NULL root: "". */
 bool vmop_xen_is_control_domain(const char *root);
+
+/* Whether this is one that doesn't: /sys/hypervisor/type says xen. */
+bool vmop_xen_is_domu(void);
 
 #endif

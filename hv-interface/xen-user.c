@@ -212,3 +212,83 @@ const struct vmop_xen_way_ops vmop_xen_way_user_ops = {
 	.drain = user_drain,
 	.stats = user_stats,
 };
+
+/* ---- in an active domain ---------------------------------------------------------- */
+
+static void active_close(struct vmop_xen_way *way)
+{
+	struct user_way *user = to_user(way);
+	if (user->is_open)
+		vmop_error_destroy(vmop_xenoprof_leave(&user->xenoprof));
+	user->link->ops->close(user->link);
+	free(user);
+}
+
+struct vmop_error *vmop_xen_active_open(struct vmop_xen_link *link,
+					struct vmop_xen_machine *ret_machine,
+					struct vmop_xen_way **ret)
+{
+	struct user_way *user = calloc(1, sizeof(*user));
+	if (!user) {
+		link->ops->close(link);
+		return &vmop_error_no_memory;
+	}
+	user->base.ops = &vmop_xen_way_active_ops;
+	user->link = link;
+	/* The counters are dom0's business: as many as there can be. */
+	*ret_machine = (struct vmop_xen_machine){.n_counters = VMOP_XENOPROF_EVENTS_MAX};
+	*ret = &user->base;
+	return NULL;
+}
+
+static struct vmop_error *active_open(struct vmop_xen_machine *ret_machine,
+				      struct vmop_xen_way **ret)
+{
+	struct vmop_xen_link *link;
+	struct vmop_error *err = vmop_xen_link_open_domu(&link);
+	return err ? err : vmop_xen_active_open(link, ret_machine, ret);
+}
+
+static struct vmop_error *active_prepare(struct vmop_xen_way *way, const struct vmop_xen_plan *plan)
+{
+	struct user_way *user = to_user(way);
+	bool is_stuck;
+	struct vmop_error *err =
+		vmop_xenoprof_join(&user->xenoprof, user->link, plan->max_samples, &is_stuck);
+	if (!err && is_stuck)
+		return vmop_error_new(VMOP_ERROR_BUSY,
+				      "Xen's buffer was left by a vmopd that died; dom0 must begin "
+				      "its session once more");
+	user->is_open = !err;
+	return err;
+}
+
+static struct vmop_error *active_start(struct vmop_xen_way *way)
+{
+	return vmop_xenoprof_make_ready(&to_user(way)->xenoprof);
+}
+
+/* Only dom0 can; what is in the buffer until release is taken. */
+static struct vmop_error *active_stop(struct vmop_xen_way *way)
+{
+	(void)way;
+	return NULL;
+}
+
+static struct vmop_error *active_release(struct vmop_xen_way *way)
+{
+	to_user(way)->is_open = false;
+	return vmop_xenoprof_leave(&to_user(way)->xenoprof);
+}
+
+const struct vmop_xen_way_ops vmop_xen_way_active_ops = {
+	.name = "hypercalls from an active domain",
+	.open = active_open,
+	.close = active_close,
+	.prepare = active_prepare,
+	.start = active_start,
+	.stop = active_stop,
+	.release = active_release,
+	.drain = user_drain,
+	.stats = user_stats,
+};

@@ -21,4 +21,9 @@ struct vmop_error *vmop_xen_user_open(struct vmop_xen_link *link,
 				      struct vmop_xen_machine *ret_machine,
 				      struct vmop_xen_way **ret);
 
+/* Likewise, what vmop_xen_way_active_ops.open does. */
+struct vmop_error *vmop_xen_active_open(struct vmop_xen_link *link,
+					struct vmop_xen_machine *ret_machine,
+					struct vmop_xen_way **ret);
+
 #endif

@@ -3,6 +3,8 @@
  * How the xen source (xen.c) gets at Xen's samples: one operations table, two ways behind it.
  *
  *   "hypercalls from user space"  xen-user.c: hypercalls and mapped buffers; knows no tasks
+ *   "hypercalls from an active domain"  the same for a domU that dom0 has on its list of active
+ *                                 ones: it takes its own samples, and commands nothing
  *   "the module vmop.ko"          xen-module.c: /dev/vmop of vmop.ko, which knows which task ran
  *
  * A way is opened (which ends what somebody who died left running in Xen, before anything else
@@ -94,7 +96,11 @@ struct vmop_xen_way_ops {
 	 */
 	struct vmop_error *(*open)(struct vmop_xen_machine *ret_machine, struct vmop_xen_way **ret);
 	void (*close)(struct vmop_xen_way *way);
-	/* A domain that Xen refuses has its error set and the others go on. */
+	/*
+	 * A domain that Xen refuses has its error set and the others go on.  In an active domain
+	 * VMOP_ERROR_BUSY: one that died had the buffer; it is free, but dom0 must list this
+	 * domain once more.
+	 */
 	struct vmop_error *(*prepare)(struct vmop_xen_way *way, const struct vmop_xen_plan *plan);
 	/* VMOP_ERROR_CANT: also when an active domain of the list has not enabled its samples. */
 	struct vmop_error *(*start)(struct vmop_xen_way *way);
@@ -113,6 +119,6 @@ struct vmop_xen_way {
 	const struct vmop_xen_way_ops *ops;
 };
 
-extern const struct vmop_xen_way_ops vmop_xen_way_user_ops;
+extern const struct vmop_xen_way_ops vmop_xen_way_user_ops, vmop_xen_way_active_ops;
 
 #endif

@@ -29,6 +29,11 @@ static const struct vmop_xen_way_ops *const ways[] = {
 	&vmop_xen_way_user_ops,
 };
 
+/* In a domU, where those have nothing to say. */
+static const struct vmop_xen_way_ops *const domu_ways[] = {
+	&vmop_xen_way_active_ops,
+};
+
 /* What was taken out of Xen's buffers outside of a drain, until the next one. */
 struct held {
 	struct vmop_xen_entry *entries;
@@ -165,10 +170,11 @@ static void xen_close(struct vmop_source *source)
 static struct vmop_error *put_note(struct xen_source *xen, size_t i)
 {
 	const char *own = xen->choices[i].note;
-	const char *tasks = i > 0 || xen->way->ops->knows_tasks
-				    ? NULL
-				    : "dom0's programs are not told apart without vmop.ko (their "
-				      "samples are [dom0 user])";
+	bool is_domu = !xen->machine.is_primary;
+	const char *tasks = i > 0 || xen->way->ops->knows_tasks ? NULL
+			    : is_domu ? "programs are not told apart without vmop.ko"
+				      : "dom0's programs are not told apart without vmop.ko (their "
+					"samples are [dom0 user])";
 	if (!own && !tasks)
 		return NULL;
 	if (asprintf(&xen->notes[i], "%s%s%s", own ? own : "", own && tasks ? "; " : "",
@@ -184,7 +190,9 @@ static struct vmop_error *add_event(struct xen_source *xen,
 				    const struct vmop_event_request *request, const char *root)
 {
 	struct vmop_xen_choice *choice = &xen->choices[xen->n_events];
-	struct vmop_error *err = vmop_xen_choose(request, &xen->machine, root, choice);
+	struct vmop_error *err = xen->machine.is_primary
+					 ? vmop_xen_choose(request, &xen->machine, root, choice)
+					 : vmop_xen_take_over(request, choice);
 	if (err)
 		return err;
 	size_t i = xen->n_events++;
@@ -257,12 +265,16 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 
 static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct vmop_source **ret)
 {
+	bool is_domu = vmop_xen_is_domu();
+	const struct vmop_xen_way_ops *const *list = is_domu ? domu_ways : ways;
+	size_t n =
+		is_domu ? sizeof(domu_ways) / sizeof(domu_ways[0]) : sizeof(ways) / sizeof(ways[0]);
 	struct vmop_error *err = NULL;
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct vmop_xen_machine machine = {0};
 		struct vmop_xen_way *way;
 		vmop_error_destroy(err);
-		err = ways[i]->open(&machine, &way);
+		err = list[i]->open(&machine, &way);
 		if (!err && machine.had_remains)
 			vmop_log_notice(
 				"Xen was still sampling for a vmopd that was killed; that is "
@@ -505,8 +517,8 @@ static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source
 	if (xen->group)
 		return vmop_active_group_set(xen->group, ids, n_ids);
 	return n_ids ? vmop_error_new(VMOP_ERROR_CANT,
-				      "active domains can't be reached: vmopd was built without "
-				      "xenstore")
+				      "active domains are not to be had yet: vmopd does not reach "
+				      "into them so far; --passive-domains needs nothing there")
 		     : NULL;
 }
 

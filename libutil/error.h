@@ -24,6 +24,7 @@ enum vmop_error_code {
 	VMOP_ERROR_NEWER,     /* a file from a newer version of vmop: exit 3 */
 	VMOP_ERROR_NOT_FOUND, /* nothing matched: exit 1 */
 	VMOP_ERROR_LIMIT,     /* a bound on work or size was reached: exit 3 */
+	VMOP_ERROR_BUSY,      /* somebody else has it, for a while: exit 3 */
 };
 
 /* Exit statuses of all programs. */

@@ -461,17 +461,110 @@ static void one_that_died_before(void **state)
 	assert_true(model_is_clean(rig->model));
 }
 
+/* ---- the source within the domain ----------------------------------------------------- */
+
+struct gathered {
+	unsigned n;
+	uint64_t ip, weight_events;
+	uint32_t domain;
+	unsigned flags;
+};
+
+static void gather(void *arg, const struct vmop_record *record)
+{
+	struct gathered *gathered = arg;
+	gathered->n++;
+	gathered->ip = record->sample.ip;
+	gathered->weight_events = record->sample.weight_events;
+	gathered->domain = record->sample.source_domain;
+	gathered->flags |= record->sample.flags;
+}
+
+static struct vmop_error *open_within(struct model *model, const char *event,
+				      struct vmop_source **ret)
+{
+	struct vmop_event_request request;
+	struct vmop_xen_machine machine;
+	struct vmop_xen_way *way;
+	ok(vmop_event_request_parse(event, &request));
+	const struct vmop_source_setup setup = {.events = &request, .n_events = 1};
+	ok(vmop_xen_active_open(&model->base, &machine, &way));
+	struct vmop_error *err = vmop_xen_open_over(way, &machine, &setup, ret);
+	vmop_event_request_deinit(&request);
+	return err;
+}
+
+static void a_source_within(void **state)
+{
+	struct rig *rig = *state;
+	struct gathered gathered = {0};
+	const struct vmop_sink sink = {gather, &gathered};
+	struct vmop_source *source;
+	bool has_ended;
+	as(rig, DOM0);
+	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
+	ok(dom0_prepares(rig));
+	as(rig, DOMU);
+	ok(open_within(rig->model, "no-such-event-here:4711", &source));
+	assert_string_equal(vmop_source_event(source, 0)->name, "no-such-event-here");
+	ok(vmop_source_start(source));
+	as(rig, DOM0);
+	ok(vmop_xenoprof_start(&rig->dom0));
+	model_sample(rig->model, DOMU, 0, 0x1000, VMOP_XENOPROF_MODE_XEN, 0);
+	model_sample(rig->model, DOMU, 1, 0x401000, VMOP_XENOPROF_MODE_USER, 0);
+	ok(vmop_xenoprof_stop(&rig->dom0));
+	as(rig, DOMU);
+	ok(vmop_source_stop(source));
+	ok(vmop_source_drain(source, UINT64_MAX, &sink, &has_ended));
+	vmop_source_close(source);
+	assert_int_equal(gathered.n, 2);
+	assert_int_equal(gathered.ip, 0x401000);
+	assert_int_equal(gathered.weight_events, 4711);
+	assert_int_equal(gathered.domain, 0);
+	assert_int_equal(gathered.flags, VMOP_SAMPLE_USER | VMOP_SAMPLE_HYPERVISOR);
+	dom0_ends(rig);
+	assert_true(model_is_clean(rig->model));
+}
+
+static void a_source_that_is_stuck(void **state)
+{
+	struct rig *rig = *state;
+	struct vmop_source *source;
+	rig->model->domains[DOMU].is_shared = true;
+	as(rig, DOM0);
+	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
+	ok(dom0_prepares(rig));
+	as(rig, DOMU);
+	struct vmop_error *err = open_within(rig->model, "cycles:6000", &source);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_BUSY);
+	vmop_error_destroy(err);
+	err = open_within(rig->model, "cycles", &source); /* dom0 would have said how many */
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	vmop_error_destroy(err);
+	dom0_ends(rig);
+	assert_true(model_is_clean(rig->model));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 #define SOURCE_TEST(name) cmocka_unit_test_setup_teardown(name, begin_source, end_source)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(each_takes_its_own),	    TEST(dom0_waits_for_it),
-		TEST(nobody_asked_for_it),	    TEST(a_buffer_left_behind),
-		TEST(xen_survives_it_at_any_time),  TEST(no_xenoprof),
-		SOURCE_TEST(the_source_sees_to_it), SOURCE_TEST(a_domain_changes_its_kind),
-		SOURCE_TEST(nobody_answers),	    SOURCE_TEST(one_that_died_before),
+		TEST(each_takes_its_own),
+		TEST(dom0_waits_for_it),
+		TEST(nobody_asked_for_it),
+		TEST(a_buffer_left_behind),
+		TEST(xen_survives_it_at_any_time),
+		TEST(no_xenoprof),
+		TEST(a_source_within),
+		TEST(a_source_that_is_stuck),
+		SOURCE_TEST(the_source_sees_to_it),
+		SOURCE_TEST(a_domain_changes_its_kind),
+		SOURCE_TEST(nobody_answers),
+		SOURCE_TEST(one_that_died_before),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
