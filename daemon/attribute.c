@@ -226,8 +226,11 @@ static void guest_sample(struct vmop_attribution *attribution, struct placing *p
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *domain =
 		process ? vmop_domains_meet(attribution->domains, process) : NULL;
-	/* Not by the flags, which are wrong for some percent of the samples before Linux 6.12. */
-	bool is_kernel = vmop_is_kernel_address(sample->ip);
+	/* On x86 not by the flags, which are wrong for some percent of the samples before
+	 * Linux 6.12. */
+	bool is_kernel = sample->flags & VMOP_SAMPLE_MODE_KNOWN
+				 ? (sample->flags & VMOP_SAMPLE_KERNEL) != 0
+				 : vmop_is_kernel_address(sample->ip);
 	if (sample->flags & VMOP_SAMPLE_NO_IP)
 		placing->key.mode = VMOP_MODE_UNKNOWN;
 	else

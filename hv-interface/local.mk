@@ -21,6 +21,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-record.c hv-interface/perf-record.h \
 	hv-interface/perf-ring.c hv-interface/perf-ring.h \
 	hv-interface/perf-tracepoint.c hv-interface/perf-tracepoint.h \
+	hv-interface/perf-worlds.c hv-interface/perf-worlds.h \
 	hv-interface/replay.c \
 	hv-interface/xen.c hv-interface/xen.h \
 	hv-interface/xen-event.c hv-interface/xen-event.h \

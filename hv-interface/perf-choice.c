@@ -120,6 +120,7 @@ static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i
 {
 	struct vmop_perf_event *event = &plan->events[i];
 	event->guest = false;
+	event->is_split = false;
 	event->guests_left_out = true;
 	vmop_perf_event_set_modes(event);
 	struct vmop_error *err =
@@ -263,11 +264,14 @@ static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned g
 
 static struct vmop_error *too_many_files(const struct vmop_perf_plan *plan)
 {
+	size_t n = plan->n_events + 1;
+	for (size_t i = 0; i < plan->n_events; i++)
+		n += plan->events[i].is_split;
 	return vmop_error_new(VMOP_ERROR_CANT,
 			      "too many open files: sampling needs %zu of them for each CPU; raise "
 			      "the limit (ulimit -n, or LimitNOFILE= in the unit), or sample fewer "
 			      "events",
-			      plan->n_events + 1);
+			      n);
 }
 
 struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
@@ -289,6 +293,10 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	const char *why = reason(event, os_errno);
 	if (!why)
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
+	if (event->is_split) { /* this CPU can't, though the first could */
+		event->is_split = false;
+		return NULL;
+	}
 	bool is_hardware = event->kind == VMOP_PERF_HARDWARE;
 	if (is_in_group(plan, refusal->event) && (os_errno == EINVAL || os_errno == ENOSPC))
 		return dissolve_group(plan, event->group);

@@ -22,7 +22,7 @@ struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *reque
  * that can't be: with the clock for events that count cycles, with the PMU for the
  * host and the clock for guests where a mediated vPMU keeps the PMU to itself, less
  * precisely where the PMU can't do it as asked.
- * Can't go on for ever: no event is changed more than five times.
+ * Can't go on for ever: no event is changed more than six times.
  */
 struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 					 const struct vmop_perf_refusal *refusal);

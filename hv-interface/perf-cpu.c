@@ -27,6 +27,11 @@ static bool raise_file_limit(void)
 	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan)
+{
+	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split);
+}
+
 /* group_fd: of the first of its group; -1: it is that itself, or alone. */
 static int open_event(struct perf_event_attr *attr, unsigned cpu, int group_fd)
 {
@@ -43,7 +48,7 @@ static int open_event(struct perf_event_attr *attr, unsigned cpu, int group_fd)
 static void set_layout(struct perf_event_attr *attr, const struct vmop_perf_plan *plan)
 {
 	attr->sample_type = VMOP_PERF_SAMPLE_TYPE;
-	if (plan->n_events > 1)
+	if (vmop_perf_plan_has_identifier(plan))
 		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
 	if (plan->guest_exit.has_regs) {
 		attr->sample_type |= PERF_SAMPLE_REGS_INTR;
@@ -119,10 +124,10 @@ static struct vmop_error *refused(struct vmop_perf_refusal *refusal, size_t even
 	return vmop_error_os(errno, "opening event '%s' on CPU %u", name, cpu);
 }
 
-/* The first of event i's group that is open on this CPU; -1: none, or no group. */
+/* The first of event i's group open on this CPU, i's host half included; -1: none, or no group. */
 static int group_fd(const struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan, size_t i)
 {
-	for (size_t j = 0; plan->events[i].group && j < i; j++) {
+	for (size_t j = 0; plan->events[i].group && j <= i; j++) {
 		if (plan->events[j].group == plan->events[i].group && cpu->fds[j] >= 0)
 			return cpu->fds[j];
 	}
@@ -141,32 +146,45 @@ static void set_group(struct perf_event_attr *attr, int leader_fd)
 	attr->enable_on_exec = leader_fd < 0;
 }
 
-static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan,
+/* Opens event i of the plan, or of a split one the half that counts guests or the host. */
+static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
+				   size_t i, bool is_guests, struct vmop_perf_refusal *refusal)
+{
+	const struct vmop_perf_event *event = &plan->events[i];
+	size_t slot = is_guests ? plan->n_events + i : i;
+	struct perf_event_attr attr;
+	if (!vmop_perf_event_attr_on(event, cpu->cpu, &attr))
+		return NULL;
+	set_layout(&attr, plan);
+	attr.exclude_host |= is_guests;
+	attr.exclude_guest |= event->is_split && !is_guests;
+	cpu->fixed_weights[i] = vmop_perf_event_fixed_weight(event);
+	if (cpu->fixed_weights[i])
+		attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	int leader_fd = group_fd(cpu, plan, i);
+	if (event->group)
+		set_group(&attr, leader_fd);
+	int fd = open_event(&attr, cpu->cpu, leader_fd);
+	if (fd < 0)
+		return refused(refusal, i, event->name, cpu->cpu);
+	cpu->fds[slot] = fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->dummy_fd) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ID, &cpu->ids[slot]) < 0)
+		return vmop_error_os(errno, "setting up event '%s' on CPU %u", event->name,
+				     cpu->cpu);
+	return NULL;
+}
+
+static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
 				      struct vmop_perf_refusal *refusal)
 {
-	for (size_t i = 0; i < plan->n_events; i++) {
-		struct perf_event_attr attr;
-		cpu->fds[i] = -1;
-		cpu->n_fds = i + 1;
-		if (!vmop_perf_event_attr_on(&plan->events[i], cpu->cpu, &attr))
-			continue;
-		set_layout(&attr, plan);
-		cpu->fixed_weights[i] = vmop_perf_event_fixed_weight(&plan->events[i]);
-		if (cpu->fixed_weights[i])
-			attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
-		int leader_fd = group_fd(cpu, plan, i);
-		if (plan->events[i].group)
-			set_group(&attr, leader_fd);
-		int fd = open_event(&attr, cpu->cpu, leader_fd);
-		if (fd < 0)
-			return refused(refusal, i, plan->events[i].name, cpu->cpu);
-		cpu->fds[i] = fd;
-		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->dummy_fd) < 0 ||
-		    ioctl(fd, PERF_EVENT_IOC_ID, &cpu->ids[i]) < 0)
-			return vmop_error_os(errno, "setting up event '%s' on CPU %u",
-					     plan->events[i].name, cpu->cpu);
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < plan->n_events; i++) {
+		err = open_one(cpu, plan, i, false, refusal);
+		if (!err && plan->events[i].is_split)
+			err = open_one(cpu, plan, i, true, refusal);
 	}
-	return NULL;
+	return err;
 }
 
 static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan,
@@ -179,8 +197,9 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 	if (!err)
 		err = open_events(cpu, plan, refusal);
 	cpu->cursor.decoder = (struct vmop_perf_decoder){
-		.has_identifier = plan->n_events > 1,
+		.has_identifier = vmop_perf_plan_has_identifier(plan),
 		.ids = cpu->ids,
+		.guest_ids = cpu->ids + plan->n_events,
 		.wanted = plan->wanted,
 		.fixed_weights = cpu->fixed_weights,
 		.guest_exit = plan->guest_exit,
@@ -200,8 +219,11 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 		return &vmop_error_no_memory;
 	new->cpu = cpu;
 	new->dummy_fd = -1;
-	new->fds = calloc(plan->n_events, sizeof(*new->fds));
-	new->ids = calloc(plan->n_events, sizeof(*new->ids));
+	new->n_events = plan->n_events;
+	new->fds = calloc(2 * plan->n_events, sizeof(*new->fds));
+	for (size_t i = 0; new->fds &&i < 2 * plan->n_events; i++)
+		new->fds[i] = -1;
+	new->ids = calloc(2 * plan->n_events, sizeof(*new->ids));
 	new->fixed_weights = calloc(plan->n_events, sizeof(*new->fixed_weights));
 	struct vmop_error *err = &vmop_error_no_memory;
 	if (new->fds &&new->ids &&new->fixed_weights)
@@ -219,7 +241,7 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 
 void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
 {
-	for (size_t i = 0; i < cpu->n_fds; i++) {
+	for (size_t i = 0; cpu->fds && i < 2 * cpu->n_events; i++) {
 		if (cpu->fds[i] >= 0)
 			close(cpu->fds[i]);
 	}
@@ -237,7 +259,7 @@ struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
 	/* The side-band first, so that no sample comes without its mappings. */
 	if (ioctl(cpu->dummy_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
-	for (size_t i = 0; i < cpu->n_fds; i++) {
+	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
 		if (cpu->fds[i] >= 0 && ioctl(cpu->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
 	}
@@ -246,7 +268,7 @@ struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
 
 void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu)
 {
-	for (size_t i = 0; i < cpu->n_fds; i++) {
+	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
 		if (cpu->fds[i] >= 0)
 			ioctl(cpu->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	}
@@ -284,11 +306,15 @@ bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing)
 bool vmop_perf_cpu_times(const struct vmop_perf_cpu *cpu, size_t i, unsigned missing,
 			 uint64_t *ret_enabled_ns, uint64_t *ret_running_ns)
 {
-	struct reading reading;
-	if (i >= cpu->n_fds || !read_event(cpu->fds[i], missing, &reading))
+	struct reading reading, guests;
+	if (i >= cpu->n_events || !read_event(cpu->fds[i], missing, &reading))
 		return false;
 	*ret_enabled_ns = reading.enabled_ns;
 	*ret_running_ns = reading.running_ns;
+	if (read_event(cpu->fds[cpu->n_events + i], missing, &guests)) {
+		*ret_enabled_ns = (reading.enabled_ns + guests.enabled_ns) / 2;
+		*ret_running_ns = (reading.running_ns + guests.running_ns) / 2;
+	}
 	return true;
 }
 
@@ -300,7 +326,7 @@ uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing)
 		return 0;
 	if (read_event(cpu->dummy_fd, missing, &reading))
 		lost += reading.lost;
-	for (size_t i = 0; i < cpu->n_fds; i++) {
+	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
 		if (read_event(cpu->fds[i], missing, &reading))
 			lost += reading.lost;
 	}

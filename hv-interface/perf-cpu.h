@@ -32,14 +32,21 @@ struct vmop_perf_plan {
 	struct vmop_perf_guest_exit guest_exit;
 };
 
+/* Whether samples say of which counter they are: there is more than one. */
+bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan);
+
 struct vmop_perf_cpu {
 	struct vmop_perf_cursor cursor;
 	unsigned cpu;
 	int dummy_fd;
-	int *fds;		 /* of the plan's events; -1: not one of this CPU's */
-	uint64_t *ids;		 /* likewise */
-	uint64_t *fixed_weights; /* likewise; vmop_perf_event_fixed_weight() */
-	size_t n_fds;
+	/*
+	 * Of the plan's events (of split ones: of the host's halves), and after them of the guests'
+	 * halves; -1, 0: not one of this CPU's, not split.
+	 */
+	int *fds;
+	uint64_t *ids;
+	uint64_t *fixed_weights; /* of the plan's events; vmop_perf_event_fixed_weight() */
+	size_t n_events;
 	bool is_gone;	     /* what is in its ring is still to be read */
 	uint64_t enabled_ns; /* at the last vmop_perf_cpu_is_dead */
 	uint64_t seen_tail;  /* likewise */
@@ -73,7 +80,7 @@ bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing);
 
 /*
  * How long the plan's event i was to count on this CPU and did, since it was opened; false: it
- * isn't open here, or can't be read.
+ * isn't open here, or can't be read.  Of a split event the mean of its halves.
  */
 bool vmop_perf_cpu_times(const struct vmop_perf_cpu *cpu, size_t i, unsigned missing,
 			 uint64_t *ret_enabled_ns, uint64_t *ret_running_ns);

@@ -241,6 +241,27 @@ static struct vmop_error *no_pmu(const char *name, const struct vmop_perf_pmus *
 			      *list ? list : "none");
 }
 
+static struct vmop_error *no_samples(const struct vmop_event_request *request, const char *name)
+{
+	return vmop_error_new(
+		VMOP_ERROR_USAGE,
+		"event '%s': PMU %s hands out traces (AUX), no samples, and traces "
+		"are not decoded here; cycles, with :p where the CPU can, comes nearest",
+		request->name, name);
+}
+
+/* A PMU's name alone. */
+static struct vmop_error *no_terms(const struct vmop_event_request *request,
+				   const struct vmop_perf_pmu *pmu)
+{
+	if (vmop_perf_pmu_is_tracer(pmu))
+		return no_samples(request, pmu->name);
+	return vmop_error_new(VMOP_ERROR_USAGE,
+			      "event '%s' is a PMU: name an event of it, as in %s/event=0x11/, or "
+			      "one that vmopcontrol --list-events shows",
+			      request->name, pmu->name);
+}
+
 /* "pmu/TERM,.../" */
 static struct vmop_error *resolve_pmu(const struct vmop_event_request *request, const char *root,
 				      const struct vmop_perf_pmus *pmus,
@@ -261,9 +282,7 @@ static struct vmop_error *resolve_pmu(const struct vmop_event_request *request, 
 	if (!pmu)
 		return no_pmu(name, pmus);
 	if (vmop_perf_pmu_is_tracer(pmu))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s': PMU %s hands out traces (AUX), no samples",
-				      request->name, name);
+		return no_samples(request, name);
 	event->kind = pmu->type == PERF_TYPE_SOFTWARE ? VMOP_PERF_SOFTWARE : VMOP_PERF_HARDWARE;
 	*ret_min = event->kind == VMOP_PERF_SOFTWARE ? 1 : vmop_perf_lowest_by_name(terms);
 	struct vmop_error *err = vmop_perf_pmu_encode(root, pmu, terms, &event->attr);
@@ -278,6 +297,7 @@ static struct vmop_error *resolve_name(const struct vmop_event_request *request,
 	struct vmop_perf_name name;
 	uint64_t raw;
 	const char *text = !strcmp(request->name, "default") ? "cycles" : request->name;
+	const struct vmop_perf_pmu *pmu = vmop_perf_pmus_find(pmus, text);
 	if (vmop_perf_name_find(text, &name)) {
 		set_generic(event, &name, ret_min);
 	} else if (parse_raw(request->name, &raw)) {
@@ -290,6 +310,8 @@ static struct vmop_error *resolve_name(const struct vmop_event_request *request,
 	} else if (vmop_perf_tracepoint_is_name(text)) {
 		struct vmop_error *err = resolve_tracepoint(request, root, event);
 		return err ? err : no_unit_mask(request, 0);
+	} else if (pmu) {
+		return no_terms(request, pmu);
 	} else {
 		return resolve_pfm(request, event, ret_min);
 	}
@@ -470,6 +492,7 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event)
 	uint64_t rate = vmop_perf_max_sample_rate_hz();
 	uint64_t min_ns = rate < 100000 ? NS_PER_S / rate : 10000;
 	event->kind = VMOP_PERF_CLOCK;
+	event->is_split = false;
 	drop_parts(event);
 	event->attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,

@@ -53,6 +53,7 @@ struct vmop_perf_event {
 	unsigned group;			/* those of one number are counted at a time; 0: alone */
 	char *note;			/* NULL, or what differs from the request, and why */
 	bool guests_left_out;		/* though wanted: another event may count them */
+	bool is_split;			/* host and guests by a counter each: perf-worlds.h */
 	size_t request;			/* index of the request that it comes from */
 	struct vmop_perf_part *parts;	/* none: attr as it is, on every CPU */
 	size_t n_parts;

@@ -15,70 +15,94 @@
 #define FUNCTION "kvm_arch_vcpu_ioctl_run"
 #define MAX_FUNCTION_BYTES (64u << 10) /* it is about 2 KiB */
 
-/* Static, and so once in every object file that wants it: the one nearest is the one that is called. */
+/* Static, so that each object file may have one: that which is nearest is the one called. */
 #define UNMASK "arch_local_irq_enable"
 
-struct symbols {
-	uint64_t start, end; /* of FUNCTION; 0, UINT64_MAX: not known yet */
-	uint64_t unmask_start, unmask_end;
+struct addresses {
+	uint64_t *at;
+	size_t n, room;
 };
 
-static uint64_t distance(uint64_t a, uint64_t b)
+static void addresses_deinit(struct addresses *addresses)
 {
-	return a > b ? a - b : b - a;
+	free(addresses->at);
 }
 
-/* First where the functions begin, then where what follows them does: the order is not promised. */
-static void take_symbol(struct symbols *them, int pass, uint64_t address, const char *name)
+static bool add(struct addresses *addresses, uint64_t address)
 {
-	switch (pass) {
-	case 0:
-		if (!strcmp(name, FUNCTION))
-			them->start = address;
-		break;
-	case 1:
-		if (!strcmp(name, UNMASK) && distance(address, them->start) <
-						     distance(them->unmask_start, them->start))
-			them->unmask_start = address;
-		break;
-	default:
-		if (address > them->start && address < them->end)
-			them->end = address;
-		if (address > them->unmask_start && address < them->unmask_end)
-			them->unmask_end = address;
+	if (addresses->n == addresses->room) {
+		size_t room = addresses->room ? 2 * addresses->room : 4096;
+		uint64_t *grown = reallocarray(addresses->at, room, sizeof(*grown));
+		if (!grown)
+			return false;
+		addresses->at = grown;
+		addresses->room = room;
 	}
+	addresses->at[addresses->n++] = address;
+	return true;
 }
 
-static uint64_t length(uint64_t start, uint64_t end)
+/* From one function's start to the next symbol's. */
+static uint64_t length(const struct addresses *all, uint64_t start)
 {
-	return end - start < MAX_FUNCTION_BYTES ? end - start : MAX_FUNCTION_BYTES;
+	uint64_t least = MAX_FUNCTION_BYTES;
+	for (size_t i = 0; i < all->n; i++) {
+		if (all->at[i] > start && all->at[i] - start < least)
+			least = all->at[i] - start;
+	}
+	return least;
 }
 
-struct vmop_error *vmop_perf_guest_exit_find(const char *path, struct vmop_perf_guest_exit *ret)
+static uint64_t nearest(const struct addresses *all, uint64_t to)
+{
+	uint64_t best = 0, least = UINT64_MAX;
+	for (size_t i = 0; i < all->n; i++) {
+		uint64_t at = all->at[i], distance = at > to ? at - to : to - at;
+		if (distance < least) {
+			least = distance;
+			best = at;
+		}
+	}
+	return best;
+}
+
+/* In one pass, for the kernel writes the text anew for each; its order is not promised. */
+static struct vmop_error *read_symbols(const char *path, struct addresses *all,
+				       struct addresses *unmasks, uint64_t *ret_start)
 {
 	_cleanup_fclose_ FILE *file = fopen(path, "re");
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
-	struct symbols them = {.end = UINT64_MAX, .unmask_end = UINT64_MAX};
 	if (!file)
 		return vmop_error_os(errno, "%s", path);
-	for (int pass = 0; pass < 3; pass++) {
-		rewind(file);
-		while (getline(&line, &size, file) > 0) {
-			uint64_t address;
-			char type, name[64];
-			if (sscanf(line, "%" SCNx64 " %c %63s", &address, &type, name) == 3)
-				take_symbol(&them, pass, address, name);
-		}
-		if (!them.start)
-			return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-					      "%s tells no address of " FUNCTION, path);
+	while (getline(&line, &size, file) > 0) {
+		uint64_t address;
+		char type, name[64];
+		if (sscanf(line, "%" SCNx64 " %c %63s", &address, &type, name) != 3)
+			continue;
+		if (!add(all, address) || (!strcmp(name, UNMASK) && !add(unmasks, address)))
+			return &vmop_error_no_memory;
+		if (!strcmp(name, FUNCTION))
+			*ret_start = address;
 	}
-	ret->start = them.start;
-	ret->len_bytes = length(them.start, them.end);
-	ret->unmask_start = them.unmask_start;
-	ret->unmask_len_bytes =
-		them.unmask_start ? length(them.unmask_start, them.unmask_end) : 0;
+	return NULL;
+}
+
+struct vmop_error *vmop_perf_guest_exit_find(const char *path, struct vmop_perf_guest_exit *ret)
+{
+	_cleanup_(addresses_deinit) struct addresses all = {0};
+	_cleanup_(addresses_deinit) struct addresses unmasks = {0};
+	uint64_t start = 0;
+	struct vmop_error *err = read_symbols(path, &all, &unmasks, &start);
+	if (!err && !start)
+		err = vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s tells no address of " FUNCTION,
+				     path);
+	if (err)
+		return err;
+	ret->start = start;
+	ret->len_bytes = length(&all, start);
+	ret->unmask_start = nearest(&unmasks, start);
+	ret->unmask_len_bytes = ret->unmask_start ? length(&all, ret->unmask_start) : 0;
 	return NULL;
 }
 
@@ -99,14 +123,29 @@ static bool gives_registers(void)
 		close(fd);
 	return fd >= 0;
 }
+
+/* Once a process: the kernel's text stays where it is, and its table of symbols is long. */
+static const struct vmop_perf_guest_exit *find_once(void)
+{
+	static struct vmop_perf_guest_exit found;
+	static bool was_looked_for;
+	if (!was_looked_for)
+		vmop_error_destroy(vmop_perf_guest_exit_find("/proc/kallsyms", &found));
+	was_looked_for = true;
+	return &found;
+}
 #endif
 
 void vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret)
 {
 	*ret = (struct vmop_perf_guest_exit){0};
 #ifdef __aarch64__
-	ret->has_regs = access("/dev/kvm", F_OK) == 0 && gives_registers();
-	if (ret->has_regs)
-		vmop_error_destroy(vmop_perf_guest_exit_find("/proc/kallsyms", ret));
+	if (access("/dev/kvm", F_OK) != 0)
+		return;
+	bool has_regs = gives_registers();
+	if (has_regs)
+		*ret = *find_once();
+	ret->is_here = true;
+	ret->has_regs = has_regs;
 #endif
 }

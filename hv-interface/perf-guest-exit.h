@@ -8,12 +8,16 @@
  * arch/arm64/include/asm/kvm_host.h), so for all of the host's own work from the ioctl to its end
  * too, with the address at which the guest left last: most of the samples of a guest
  * that exits much.  What was really interrupted is in the sample's registers
- * (PERF_SAMPLE_REGS_INTR): the guest's if pc lies in that function, or in the function with which it
- * unmasks interrupts, where the compiler made one, and lr in it; else the host's, at pc.
+ * (PERF_SAMPLE_REGS_INTR): the guest's if pc lies in that function, or in the function with which
+ * it unmasks interrupts, where the compiler made one, and lr in it; else the host's, at pc.
  *
  * Left with the guest is what overflows while the host switches worlds with interrupts masked: its
- * interrupt comes at the same place.  An event that counts the guest alone (:1:1:0:1) or the host
- * alone is exact.
+ * interrupt comes at the same place.  So an event of a PMU is opened twice where that can be, once
+ * for the host and once for guests (perf-worlds.h); these are exact.
+ *
+ * A guest sample's mode is perf's to tell here: it is taken from the guest's saved PSTATE, in the
+ * same moment as the address (kvm_arch_vcpu_in_kernel() in arch/arm64/kvm), and so right for 32-bit
+ * code, for kernels in the lower half of the addresses and for code that runs without a page table.
  */
 #ifndef VMOP_HV_INTERFACE_PERF_GUEST_EXIT_H
 #define VMOP_HV_INTERFACE_PERF_GUEST_EXIT_H
@@ -31,14 +35,15 @@ struct vmop_perf_guest_exit_regs {
 };
 
 struct vmop_perf_guest_exit {
+	bool is_here;		   /* this is arm64, with KVM: all that is said above holds */
 	bool has_regs;		   /* samples carry the registers above */
 	uint64_t start, len_bytes; /* the function's; length 0: not known, the kernel is believed */
 	uint64_t unmask_start, unmask_len_bytes; /* the one that it unmasks with; 0: none */
 };
 
 /*
- * What this machine needs: has_regs stays false on others than arm64, without KVM, and where
- * the kernel gives no registers (lockdown).
+ * What this machine needs: is_here stays false on others than arm64 and without KVM, has_regs
+ * where the kernel gives no registers, too (lockdown).
  */
 void vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret);
 

@@ -67,17 +67,33 @@ _Static_assert(offsetof(struct mmap2, prot) == 56 && offsetof(struct mmap2, file
 	       "perf's layout");
 _Static_assert(offsetof(struct ksymbol, name) == 16, "perf's layout");
 
-/* The index of the event with that id; the first one when it is none of ours. */
-static uint16_t event_of(const struct vmop_perf_decoder *decoder, uint64_t id)
+/* The index of the event with that id, in all or in guests alone; the first when it is none of
+ * ours. */
+static uint16_t event_of(const struct vmop_perf_decoder *decoder, uint64_t id, bool *ret_is_guests)
 {
+	*ret_is_guests = false;
 	for (size_t i = 0; i < decoder->n_events; i++) {
 		if (decoder->ids[i] == id)
+			return (uint16_t)i;
+	}
+	for (size_t i = 0; decoder->guest_ids && i < decoder->n_events; i++) {
+		*ret_is_guests = decoder->guest_ids[i] == id;
+		if (*ret_is_guests)
 			return (uint16_t)i;
 	}
 	return 0;
 }
 
-static uint16_t mode_flags(uint16_t misc)
+/* vmop_perf_event_wanted_classes() of the event, or of that half of it. */
+static uint8_t wanted_of(const struct vmop_perf_decoder *decoder, uint16_t event, bool is_guests)
+{
+	uint8_t wanted = decoder->wanted[event];
+	if (!decoder->guest_ids || !decoder->guest_ids[event])
+		return wanted;
+	return wanted | (is_guests ? VMOP_PERF_GUEST_ONLY : VMOP_PERF_HOST_ONLY);
+}
+
+static uint16_t mode_flags(uint16_t misc, bool is_mode_known)
 {
 	static const uint16_t flags[PERF_RECORD_MISC_CPUMODE_MASK + 1] = {
 		[PERF_RECORD_MISC_KERNEL] = VMOP_SAMPLE_KERNEL,
@@ -87,17 +103,21 @@ static uint16_t mode_flags(uint16_t misc)
 		[PERF_RECORD_MISC_GUEST_USER] = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER,
 	};
 	uint16_t exact = misc & PERF_RECORD_MISC_EXACT_IP ? VMOP_SAMPLE_EXACT_IP : 0;
-	return flags[misc & PERF_RECORD_MISC_CPUMODE_MASK] | exact;
+	uint16_t mode = flags[misc & PERF_RECORD_MISC_CPUMODE_MASK];
+	if (is_mode_known && mode & VMOP_SAMPLE_GUEST)
+		mode |= VMOP_SAMPLE_MODE_KNOWN;
+	return mode | exact;
 }
 
 /*
- * For the filter alone: perf's own word on a guest's mode is wrong for some
- * samples on Linux 6.1, and kernels live in the upper half on x86-64 and arm64.
+ * For the filter alone: on x86-64 perf's own word on a guest's mode is wrong for some
+ * samples before Linux 6.12, and kernels live in the upper half.
  */
 static bool is_wanted(uint8_t classes, uint16_t flags, uint64_t ip)
 {
 	bool is_guest = flags & VMOP_SAMPLE_GUEST;
-	bool is_kernel = is_guest ? ip >> 63 : !(flags & VMOP_SAMPLE_USER);
+	bool is_by_address = is_guest && !(flags & VMOP_SAMPLE_MODE_KNOWN);
+	bool is_kernel = is_by_address ? ip >> 63 : !(flags & VMOP_SAMPLE_USER);
 	return classes >> VMOP_PERF_CLASS(is_guest, is_kernel) & 1;
 }
 
@@ -105,10 +125,12 @@ static bool is_wanted(uint8_t classes, uint16_t flags, uint64_t ip)
 static bool is_hosts(const struct vmop_perf_guest_exit *exit, uint8_t wanted,
 		     const struct vmop_perf_guest_exit_regs *regs)
 {
-	if (wanted & VMOP_PERF_GUEST_ONLY || regs->abi == PERF_SAMPLE_REGS_ABI_NONE)
+	if (wanted & VMOP_PERF_GUEST_ONLY || !exit->is_here)
 		return false;
 	if (wanted & VMOP_PERF_HOST_ONLY)
 		return true;
+	if (regs->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return false;
 	if (!exit->len_bytes || regs->pc - exit->start < exit->len_bytes)
 		return false;
 	bool is_unmasking = regs->pc - exit->unmask_start < exit->unmask_len_bytes;
@@ -138,11 +160,12 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	const uint8_t *body = (const uint8_t *)(header + 1);
 	size_t need = sizeof(*header) + offsetof(struct sample, period);
 	uint16_t event = 0;
+	bool is_guests = false;
 	if (decoder->has_identifier) {
 		need += sizeof(uint64_t);
 		if (header->size < need)
 			return VMOP_PERF_MALFORMED;
-		event = event_of(decoder, *(const uint64_t *)body);
+		event = event_of(decoder, *(const uint64_t *)body, &is_guests);
 		body += sizeof(uint64_t);
 	}
 	uint64_t weight_events = decoder->fixed_weights ? decoder->fixed_weights[event] : 0;
@@ -151,14 +174,14 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	if (header->size < need)
 		return VMOP_PERF_MALFORMED;
 	const struct sample *sample = (const void *)body;
-	uint16_t flags = mode_flags(header->misc);
+	uint16_t flags = mode_flags(header->misc, decoder->guest_exit.is_here);
 	uint64_t ip = sample->ip;
-	uint8_t wanted = decoder->wanted[event];
+	uint8_t wanted = wanted_of(decoder, event, is_guests);
 	struct vmop_perf_guest_exit_regs regs = {0};
 	if (decoder->guest_exit.has_regs && !read_regs(header, need, &regs))
 		return VMOP_PERF_MALFORMED;
 	if (flags & VMOP_SAMPLE_GUEST && is_hosts(&decoder->guest_exit, wanted, &regs)) {
-		flags = VMOP_SAMPLE_KERNEL;
+		flags = VMOP_SAMPLE_KERNEL | (regs.abi ? 0 : VMOP_SAMPLE_NO_IP);
 		ip = regs.pc;
 	}
 	if ((wanted & VMOP_PERF_ALL_CLASSES) != VMOP_PERF_ALL_CLASSES &&
@@ -276,12 +299,13 @@ static bool decode_throttle(const struct vmop_perf_decoder *decoder, const uint8
 			    size_t len_bytes, bool is_throttled, struct vmop_record *ret)
 {
 	const struct throttle *throttle = (const void *)body;
+	bool is_guests;
 	if (len_bytes < sizeof(*throttle))
 		return false;
 	ret->type = VMOP_RECORD_THROTTLE;
 	ret->throttle = (struct vmop_throttle_record){
 		.cpu = decoder->cpu,
-		.event = event_of(decoder, throttle->id),
+		.event = event_of(decoder, throttle->id, &is_guests),
 		.is_throttled = is_throttled,
 	};
 	return true;
@@ -295,12 +319,13 @@ static bool decode_lost(const struct vmop_perf_decoder *decoder, const uint8_t *
 			size_t len_bytes, bool has_id, struct vmop_record *ret)
 {
 	const uint64_t *words = (const void *)body;
+	bool is_guests;
 	if (len_bytes < (has_id ? 16 : 8))
 		return false;
 	ret->type = VMOP_RECORD_LOST;
 	ret->lost = (struct vmop_lost_record){
 		.cpu = decoder->cpu,
-		.event = has_id ? event_of(decoder, words[0]) : 0,
+		.event = has_id ? event_of(decoder, words[0], &is_guests) : 0,
 		.lost_records = words[has_id ? 1 : 0],
 	};
 	return true;

@@ -25,6 +25,11 @@ struct vmop_perf_decoder {
 	bool has_identifier; /* PERF_SAMPLE_IDENTIFIER too: there is more than one event */
 	const uint64_t *ids; /* the kernel's ids of the events on this CPU, in their order */
 	/*
+	 * Likewise of the counters that count guests alone, of events that are split
+	 * (perf-worlds.h); 0: it isn't.  NULL: none is.
+	 */
+	const uint64_t *guest_ids;
+	/*
 	 * For each event what a sample stands for, which then carries no PERF_SAMPLE_PERIOD; 0:
 	 * it does.  NULL: they all do.
 	 */

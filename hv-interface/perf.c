@@ -15,6 +15,7 @@
 #include "hv-interface/perf-choice.h"
 #include "hv-interface/perf-cpu.h"
 #include "hv-interface/perf-merge.h"
+#include "hv-interface/perf-worlds.h"
 #include "hv-interface/source.h"
 #include "libutil/cleanup.h"
 
@@ -138,7 +139,8 @@ static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
 		if (event->kind == VMOP_PERF_CLOCK)
 			hz += NS_PER_S / event->attr.sample_period;
 		else
-			hz += event->attr.freq ? event->attr.sample_freq : 1000;
+			hz += (event->attr.freq ? event->attr.sample_freq : 1000)
+			      << event->is_split;
 	}
 	size_t regs_bytes =
 		plan->guest_exit.has_regs ? sizeof(struct vmop_perf_guest_exit_regs) : 0;
@@ -290,15 +292,20 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 					     setup->root ? setup->root : "", &perf->plan);
 	if (err)
 		return err;
-	vmop_perf_guest_exit_init(&perf->plan.guest_exit);
 	perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (perf->epoll_fd < 0)
 		return vmop_error_os(errno, "epoll_create1");
 	err = vmop_cpus_watch_create(VMOP_CPUS_ONLINE_PATH, &perf->watch);
 	if (!err)
 		err = vmop_cpus_watch_check(perf->watch, &changed, &cpus);
+	vmop_perf_guest_exit_init(&perf->plan.guest_exit);
+	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
+	if (!err && is_arm64_kvm && cpus.n > 0)
+		vmop_perf_worlds_split(&perf->plan, cpus.cpus[0]);
 	if (!err)
 		err = open_cpus(perf, &cpus, setup);
+	if (!err && is_arm64_kvm)
+		err = vmop_perf_worlds_note(&perf->plan);
 	return err ? err : describe_events(perf);
 }
 

@@ -11,6 +11,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface-perf-record \
 	tests/unit/hv-interface-perf-refusal \
 	tests/unit/hv-interface-perf-sysfs \
+	tests/unit/hv-interface-perf-worlds \
 	tests/unit/hv-interface-stream \
 	tests/unit/hv-interface-xen \
 	tests/unit/hv-interface-xen-active \
@@ -50,6 +51,10 @@ tests_unit_hv_interface_perf_sysfs_LDFLAGS = $(hv_interface_layer_ldflags)
 tests_unit_hv_interface_perf_refusal_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_refusal_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_refusal_LDFLAGS = $(hv_interface_layer_ldflags) -Wl,--wrap=read
+tests_unit_hv_interface_perf_worlds_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_worlds_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_worlds_LDFLAGS = $(hv_interface_layer_ldflags) \
+	-Wl,--wrap=vmop_perf_guest_exit_init
 # The layer under perf_event_open: see tests/unit/hv-interface-layer.h.
 hv_interface_layer_ldflags = $(AM_LDFLAGS) \
 	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file

@@ -33,6 +33,7 @@ enum vmop_sample_flags {
 	VMOP_SAMPLE_USER = 1 << 3,	 /* the source says: user mode */
 	VMOP_SAMPLE_NO_IP = 1 << 4,	 /* opaque: there is no instruction pointer */
 	VMOP_SAMPLE_EXACT_IP = 1 << 5,	 /* no skid (PERF_RECORD_MISC_EXACT_IP) */
+	VMOP_SAMPLE_MODE_KNOWN = 1 << 6, /* of a guest: KERNEL or USER is sure, whatever ip is */
 };
 
 struct vmop_sample {

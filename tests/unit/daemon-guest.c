@@ -103,6 +103,24 @@ static void four_items_on_a_guests_bill(void **state)
 	rig_end(&rig);
 }
 
+/* arm64: the source knows the guest's PSTATE, and a 32-bit guest's kernel lies in the lower half. */
+static void a_mode_that_is_known(void **state)
+{
+	struct rig rig;
+	(void)state;
+	rig_records_only(&rig, 0);
+	give_program(&rig, 700, "some-vmm", "/bin/some-vmm", 1);
+	give_sample(&rig, 700, 701, 0xc0008000, GUEST | VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_MODE_KNOWN);
+	give_sample(&rig, 700, 701, 0x10400, GUEST | VMOP_SAMPLE_USER | VMOP_SAMPLE_MODE_KNOWN);
+	const struct session *session = rig_flush(&rig);
+	const struct row *row = row_of(session, VMOP_BILL_SELF, VMOP_MODE_KERNEL);
+	assert_string_equal(row->image, "[guest pid-700 kernel]");
+	assert_int_equal(row->offset, 0xc0008000);
+	row = row_of(session, VMOP_BILL_SELF, VMOP_MODE_USER);
+	assert_string_equal(row->image, "[guest pid-700 user]");
+	rig_end(&rig);
+}
+
 static void a_guest_known_by_its_samples_alone(void **state)
 {
 	struct rig rig;
@@ -413,6 +431,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(four_items_on_a_guests_bill),
+		cmocka_unit_test(a_mode_that_is_known),
 		cmocka_unit_test(a_guest_known_by_its_samples_alone),
 		cmocka_unit_test(unselected_guests_give_no_addresses),
 		cmocka_unit_test(without_an_address_it_is_opaque),

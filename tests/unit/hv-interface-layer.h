@@ -32,11 +32,14 @@
 static struct {
 	bool (*refuses)(const struct perf_event_attr *attr, int cpu); /* NULL: nothing */
 	int os_errno;
-	unsigned at_call; /* that call alone, from 1; 0: every one that refuses() */
+	unsigned at_call;      /* that call alone, from 1; 0: every one that refuses() */
 	bool refuses_siblings; /* all but the first of a group, with EINVAL */
 	unsigned n_calls;
+	unsigned counters; /* how many a group may have; 0: any number */
+	unsigned n_group;  /* of the one being made */
+	unsigned n_hardware, n_host_only, n_guest_only; /* opened outside of groups */
 	struct perf_event_attr last_dummy, last_hardware;
-	int last_group_fd; /* -1: none */
+	int last_group_fd;    /* -1: none */
 	unsigned types_on[8]; /* the last hardware event's type and config on each CPU */
 	uint64_t configs_on[8];
 } layer;
@@ -75,11 +78,22 @@ long __wrap_syscall(long number, ...)
 		errno = EINVAL;
 		return -1;
 	}
+	if (group < 0)
+		layer.n_group = 0;
+	if (layer.counters && is_hardware(attr) && ++layer.n_group > layer.counters && group >= 0) {
+		errno = EINVAL;
+		return -1;
+	}
 	if (is_dummy(attr))
 		layer.last_dummy = *attr;
 	struct perf_event_attr real = *attr;
 	if (is_hardware(attr)) { /* the clock pretends to be a PMU */
 		layer.last_hardware = *attr;
+		if (attr->sample_type) { /* not one of a trial */
+			layer.n_hardware++;
+			layer.n_host_only += attr->exclude_guest;
+			layer.n_guest_only += attr->exclude_host;
+		}
 		if (cpu >= 0 && cpu < 8) {
 			layer.types_on[cpu] = attr->type;
 			layer.configs_on[cpu] = attr->config;

@@ -129,7 +129,8 @@ static void assert_hosts(struct vmop_sample sample, uint64_t ip)
 
 static void assert_guests(struct vmop_sample sample)
 {
-	assert_int_equal(sample.flags, VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER);
+	assert_int_equal(sample.flags,
+			 VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER | VMOP_SAMPLE_MODE_KNOWN);
 	assert_true(sample.ip == 0x401000);
 }
 
@@ -142,6 +143,7 @@ static void guests_that_are_hosts(void **state)
 	const uint8_t guest_only = VMOP_PERF_ALL_CLASSES | VMOP_PERF_GUEST_ONLY;
 	struct vmop_perf_decoder decoder = one;
 	decoder.guest_exit = (struct vmop_perf_guest_exit){
+		.is_here = true,
 		.has_regs = true,
 		.start = run,
 		.len_bytes = 0x800,
@@ -163,12 +165,99 @@ static void guests_that_are_hosts(void **state)
 	assert_hosts(with_regs(&decoder, host_only, other, other), other);
 	make_sample(&decoder, PERF_RECORD_MISC_GUEST_KERNEL, 0, other);
 	add_u64(0); /* PERF_SAMPLE_REGS_ABI_NONE */
-	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_GUEST | VMOP_SAMPLE_KERNEL);
+	assert_int_equal(decode(&decoder).sample.flags,
+			 VMOP_SAMPLE_GUEST | VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_MODE_KNOWN);
+	decoder.wanted = &host_only; /* the host's all the same, at an address that isn't told */
+	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_NO_IP);
+	decoder.wanted = all_wanted;
 	make_sample(&decoder, PERF_RECORD_MISC_USER, 0, 0x401000);
 	add_u64(2);
 	add_u64(other);
 	add_u64(0x401000);
 	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_USER);
+}
+
+/* Two counters an event: which of them it was says whose the sample is, whatever perf says. */
+static void split_events(void **state)
+{
+	(void)state;
+	static const uint64_t guest_ids[] = {2001, 0};
+	static const uint8_t wanted[] = {VMOP_PERF_ALL_CLASSES, VMOP_PERF_ALL_CLASSES};
+	const uint64_t run = 0xffff800008001000;
+	struct vmop_perf_decoder split = two;
+	split.guest_ids = guest_ids;
+	split.wanted = wanted;
+	split.guest_exit = (struct vmop_perf_guest_exit){
+		.is_here = true, .has_regs = true, .start = run, .len_bytes = 0x800};
+	static const struct {
+		uint64_t id, pc;
+		uint16_t event;
+		bool is_guests;
+	} table[] = {
+		{2001, 0xffff800008001010, 0, true},
+		{2001, 0xffff800009000000, 0, true},  /* never so: it counts in guests alone */
+		{1001, 0xffff800008001010, 0, false}, /* overflowed with interrupts masked */
+		{1001, 0xffff800009000000, 0, false},
+		{1002, 0xffff800008001010, 1, true}, /* isn't split: as near as can be told */
+		{1002, 0xffff800009000000, 1, false},
+	};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		make_sample(&split, PERF_RECORD_MISC_GUEST_USER, table[i].id, 0x401000);
+		add_u64(2);
+		add_u64(run - 8);
+		add_u64(table[i].pc);
+		struct vmop_sample sample = decode(&split).sample;
+		assert_int_equal(sample.event, table[i].event);
+		if (table[i].is_guests)
+			assert_guests(sample);
+		else
+			assert_hosts(sample, table[i].pc);
+	}
+	begin(PERF_RECORD_THROTTLE, 0);
+	add_u64(TIME);
+	add_u64(2001);
+	add_u64(2001);
+	end(&split);
+	assert_int_equal(decode(&split).throttle.event, 0);
+}
+
+/*
+ * arm64: EL1 code with addresses in the lower half (a 32-bit guest's kernel, UEFI, a kernel before
+ * it turns its page tables on), EL0 code in the upper one (none does that, but the guest's PSTATE
+ * would be the word on it); on x86 the word on it is the address.
+ */
+static void modes_of_guests(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t misc;
+		uint64_t ip;
+		uint16_t arm64_flags;
+		bool is_kernel_arm64, is_kernel_x86;
+	} table[] = {
+		{PERF_RECORD_MISC_GUEST_KERNEL, 0xffff800008000000, VMOP_SAMPLE_KERNEL, true, true},
+		{PERF_RECORD_MISC_GUEST_KERNEL, 0xc0008000, VMOP_SAMPLE_KERNEL, true, false},
+		{PERF_RECORD_MISC_GUEST_KERNEL, 0x40080000, VMOP_SAMPLE_KERNEL, true, false},
+		{PERF_RECORD_MISC_GUEST_USER, 0x10400, VMOP_SAMPLE_USER, false, false},
+		{PERF_RECORD_MISC_GUEST_USER, 0xaaaac0de0000, VMOP_SAMPLE_USER, false, false},
+		{PERF_RECORD_MISC_GUEST_USER, 0xffff800008000000, VMOP_SAMPLE_USER, false, true},
+	};
+	static const uint8_t kernel_only[] = {1 << VMOP_PERF_CLASS(1, 1)};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct vmop_perf_decoder decoder = one;
+		struct vmop_record record;
+		decoder.guest_exit.is_here = true;
+		make_sample(&decoder, table[i].misc, 0, table[i].ip);
+		assert_int_equal(decode(&decoder).sample.flags,
+				 VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN | table[i].arm64_flags);
+		decoder.wanted = kernel_only;
+		assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+				 table[i].is_kernel_arm64 ? VMOP_PERF_DECODED
+							  : VMOP_PERF_NOT_WANTED);
+		decoder.guest_exit.is_here = false;
+		assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+				 table[i].is_kernel_x86 ? VMOP_PERF_DECODED : VMOP_PERF_NOT_WANTED);
+	}
 }
 
 static void find_in(const char *text, int code, uint64_t start, uint64_t len_bytes)
@@ -199,8 +288,8 @@ static void guest_exit_function(void **state)
 		0, 0xffff800008001000, 0x800);
 	find_in("ffff800008001000 T kvm_arch_vcpu_ioctl_run\n", 0, 0xffff800008001000, 65536);
 	find_in("0 T kvm_arch_vcpu_ioctl_run\n0 T next\n", VMOP_ERROR_NOT_FOUND, 0, 0);
-	find_in("ffff800008001000 T kvm_arch_vcpu_ioctl_runs\nnonsense\n\n", VMOP_ERROR_NOT_FOUND, 0,
-		0);
+	find_in("ffff800008001000 T kvm_arch_vcpu_ioctl_runs\nnonsense\n\n", VMOP_ERROR_NOT_FOUND,
+		0, 0);
 }
 
 static void samples(void **state)
@@ -488,6 +577,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(guests_that_are_hosts),
 		cmocka_unit_test(guest_exit_function),
+		cmocka_unit_test(split_events),
+		cmocka_unit_test(modes_of_guests),
 		cmocka_unit_test(samples),
 		cmocka_unit_test(samples_of_a_fixed_weight),
 		cmocka_unit_test(modes),

@@ -154,6 +154,9 @@ static void what_pmus_refuse(void **state)
 		{"cpu_core/event=1/:499", "the lowest is 500"},
 		{"cpu_core/mem-loads/::0x1", "has no unit masks"},
 		{"arm_spe_0/config=1/", "hands out traces (AUX), no samples"},
+		{"arm_spe_0//", "traces are not decoded here"},
+		{"arm_spe_0", "PMU arm_spe_0 hands out traces (AUX)"},
+		{"uncore", "'uncore' is a PMU: name an event of it, as in uncore/event=0x11/"},
 		{"sched:no_such", "there is no such tracepoint, and 'no_such' is no count"},
 		{"cycles:often", "'often' is no count"},
 	};
