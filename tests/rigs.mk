@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
-# hardware counters, in an emulated arm64 machine that has them, and in one that hasn't
-RIGS += arm64:pmu arm64:nopmu
+# hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and without
+RIGS += arm64:pmu arm64:nopmu arm64:vhe arm64:nvhe
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module
 # libguest against what captured guests say of themselves
@@ -15,7 +15,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
-	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S \
+	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
 	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c tests/rigs/xen/spin.S tests/rigs/add-xen-session \
 	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
@@ -26,6 +26,10 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-passive.dom0 tests/rigs/scenarios/xen-passive.check \
 	tests/rigs/scenarios/xen-recover.dom0 tests/rigs/scenarios/xen-recover.check \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
+	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \
+	tests/rigs/scenarios/nvhe.arm64 tests/rigs/scenarios/nvhe.check \
+	tests/rigs/scenarios/16k.arm64 tests/rigs/scenarios/16k.check \
+	tests/rigs/scenarios/unit.arm64 tests/rigs/scenarios/unit.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
 	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \
 	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
