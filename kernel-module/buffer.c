@@ -122,7 +122,7 @@ void vmop_buffers_unmap(struct vmop_buffers *buffers)
 static u64 count_since(u64 *before, const u64 *now)
 {
 	u64 value = READ_ONCE(*now);
-	u64 since = value - *before;
+	u64 since = value > *before ? value - *before : 0;
 
 	*before = value;
 	return since;

@@ -23,7 +23,8 @@ static unsigned long is_open;
 
 static int vmop_open(struct inode *inode, struct file *file)
 {
-	if (!capable(CAP_SYS_ADMIN))
+	/* Samples of everything: as for perf_event_open(), besides the file's own mode. */
+	if (!perfmon_capable())
 		return -EPERM;
 	if (test_and_set_bit_lock(0, &is_open))
 		return -EBUSY;
