@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/xen-user.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "hv-interface/xen-mark.h"
 #include "hv-interface/xenoprof-control.h"
-#include "libutil/cleanup.h"
 #include "libutil/run-dir.h"
 
 struct user_way {
@@ -28,33 +24,6 @@ static struct user_way *to_user(struct vmop_xen_way *way)
 	return (struct user_way *)way;
 }
 
-/* ---- the mark ------------------------------------------------------------------- */
-
-static bool is_marked(void)
-{
-	_cleanup_free_ char *path = vmop_run_path(VMOP_XEN_SESSION_MARK);
-	return path && access(path, F_OK) == 0;
-}
-
-static struct vmop_error *mark(void)
-{
-	_cleanup_free_ char *path = vmop_run_path(VMOP_XEN_SESSION_MARK);
-	if (!path)
-		return &vmop_error_no_memory;
-	struct vmop_error *err = vmop_run_dir_make();
-	if (err)
-		return err;
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-	return fd < 0 ? vmop_error_os(errno, "%s", path) : NULL;
-}
-
-static void unmark(void)
-{
-	_cleanup_free_ char *path = vmop_run_path(VMOP_XEN_SESSION_MARK);
-	if (path)
-		unlink(path);
-}
-
 /* ---- life ----------------------------------------------------------------------- */
 
 static void user_close(struct vmop_xen_way *way)
@@ -62,7 +31,7 @@ static void user_close(struct vmop_xen_way *way)
 	struct user_way *user = to_user(way);
 	if (user->is_open) {
 		vmop_xenoprof_close(&user->xenoprof);
-		unmark();
+		vmop_xen_unmark();
 	}
 	user->link->ops->close(user->link);
 	free(user);
@@ -79,7 +48,7 @@ static struct vmop_error *clear_way(struct vmop_xen_link *link, bool *ret_had_re
 	case VMOP_XENOPROF_FREE:
 		break;
 	case VMOP_XENOPROF_COMMANDED:
-		if (!is_marked())
+		if (!vmop_xen_is_marked())
 			return vmop_error_new(
 				VMOP_ERROR_CANT,
 				"another profiler in dom0 uses xenoprof: end it; or, if it was "
@@ -107,12 +76,12 @@ struct vmop_error *vmop_xen_user_open(struct vmop_xen_link *link,
 	struct vmop_error *err = clear_way(link, &had_remains);
 	/* Before anything begins: who is killed from here on is known. */
 	if (!err)
-		err = mark();
+		err = vmop_xen_mark();
 	if (!err) {
 		err = vmop_xenoprof_open(&user->xenoprof, link);
 		user->is_open = !err;
 		if (err)
-			unmark();
+			vmop_xen_unmark();
 	}
 	if (err) {
 		user_close(&user->base);
@@ -180,8 +149,10 @@ static void drain_set(struct user_way *user, struct vmop_xenoprof_set *set)
 	}
 }
 
-static void user_drain(struct vmop_xen_way *way, const struct vmop_xen_entry_sink *sink)
+static void user_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
+		       const struct vmop_xen_entry_sink *sink)
 {
+	(void)up_to_ns; /* an entry's time is that of the look: all are of now */
 	struct user_way *user = to_user(way);
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);

@@ -4,17 +4,13 @@
  * tells which task ran.  All buffers are looked at whenever the source is drained.  Xen has an
  * interrupt for it (VIRQ_XENOPROF), which is not used: user space can have it of the first vCPU
  * alone, it comes for each single sample, and never for those of passive domains or Xen itself.
- *
- * A file in the run directory marks a session of ours, so that the next vmopd knows what one
- * that was killed left behind from another profiler's that lives.
+ * xen-mark.h has how the remains of one that was killed are known.
  */
 #ifndef VMOP_HV_INTERFACE_XEN_USER_H
 #define VMOP_HV_INTERFACE_XEN_USER_H
 
 #include "hv-interface/xen-link.h"
 #include "hv-interface/xen-way.h"
-
-#define VMOP_XEN_SESSION_MARK "xen-session" /* in the run directory */
 
 /* What vmop_xen_way_user_ops.open does, over a link that it then owns, whatever happens. */
 struct vmop_error *vmop_xen_user_open(struct vmop_xen_link *link,

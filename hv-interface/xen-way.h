@@ -106,8 +106,12 @@ struct vmop_xen_way_ops {
 	struct vmop_error *(*start)(struct vmop_xen_way *way);
 	struct vmop_error *(*stop)(struct vmop_xen_way *way);
 	struct vmop_error *(*release)(struct vmop_xen_way *way);
-	/* Hands over what there is; also between stop and release. */
-	void (*drain)(struct vmop_xen_way *way, const struct vmop_xen_entry_sink *sink);
+	/*
+	 * Hands over what there is with a time before up_to_ns, if the way knows times: else all,
+	 * as when there is danger of a buffer running over.  Also between stop and release.
+	 */
+	void (*drain)(struct vmop_xen_way *way, uint64_t up_to_ns,
+		      const struct vmop_xen_entry_sink *sink);
 	/* Readable when a drain is worth it, beside the source's own clock; NULL: that is enough.
 	 */
 	int (*poll_fd)(const struct vmop_xen_way *way);
@@ -119,6 +123,7 @@ struct vmop_xen_way {
 	const struct vmop_xen_way_ops *ops;
 };
 
-extern const struct vmop_xen_way_ops vmop_xen_way_user_ops, vmop_xen_way_active_ops;
+extern const struct vmop_xen_way_ops vmop_xen_way_user_ops, vmop_xen_way_module_ops,
+	vmop_xen_way_active_ops;
 
 #endif

@@ -26,6 +26,7 @@ enum {
 
 /* In the order of preference. */
 static const struct vmop_xen_way_ops *const ways[] = {
+	&vmop_xen_way_module_ops,
 	&vmop_xen_way_user_ops,
 };
 
@@ -37,7 +38,7 @@ static const struct vmop_xen_way_ops *const domu_ways[] = {
 /* What was taken out of Xen's buffers outside of a drain, until the next one. */
 struct held {
 	struct vmop_xen_entry *entries;
-	size_t n, room;
+	size_t n, room, n_given;
 	uint64_t lost; /* in Xen, or here for want of memory */
 };
 
@@ -55,6 +56,11 @@ struct xen_source {
 	struct vmop_xen_domain passive[VMOP_XENOPROF_DOMAINS_MAX];
 	size_t n_active, n_passive;
 	struct vmop_active_group *group; /* of the active ones' agents; NULL: none can be reached */
+	/*
+	 * What the tasks of this domain do, by perf: only where samples bear tasks. Its records and
+	 * the samples are of one clock.
+	 */
+	struct vmop_source *side_band;
 	int timer_fd;
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
@@ -64,6 +70,7 @@ struct xen_source {
 	/* Of the drain under way. */
 	const struct vmop_sink *sink;
 	uint64_t up_to_ns;
+	uint64_t last_ns; /* time of the last record handed over */
 };
 
 static struct xen_source *to_xen(struct vmop_source *source)
@@ -156,6 +163,8 @@ static void xen_close(struct vmop_source *source)
 	vmop_active_group_destroy(xen->group);
 	if (xen->way)
 		xen->way->ops->close(xen->way);
+	if (xen->side_band)
+		vmop_source_close(xen->side_band);
 	if (xen->timer_fd >= 0)
 		close(xen->timer_fd);
 	for (size_t i = 0; i < xen->n_events; i++) {
@@ -220,6 +229,15 @@ static struct vmop_error *choose_events(struct xen_source *xen,
 	return err;
 }
 
+static struct vmop_error *open_side_band(struct xen_source *xen)
+{
+	const struct vmop_source_setup setup = {.side_band_only = true};
+	if (!xen->way->ops->knows_tasks)
+		return NULL;
+	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, &xen->side_band);
+	return err ? vmop_error_prefix(err, "following tasks by perf") : NULL;
+}
+
 static struct vmop_error *open_timer(struct xen_source *xen)
 {
 	const struct itimerspec every = {
@@ -249,6 +267,8 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 	struct vmop_error *err = choose_events(xen, setup);
 	if (!err)
 		err = open_timer(xen);
+	if (!err)
+		err = open_side_band(xen);
 	if (!err && setup->active)
 		err = vmop_active_group_create(setup->active,
 					       setup->active_events ? setup->active_events : "",
@@ -305,7 +325,10 @@ bool vmop_xen_has_xenoprof(void)
 static struct vmop_error *xen_start(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
-	struct vmop_error *err = begin_sampling(xen);
+	/* First, so that no sample's task is unheard of. */
+	struct vmop_error *err = xen->side_band ? vmop_source_start(xen->side_band) : NULL;
+	if (!err)
+		err = begin_sampling(xen);
 	xen->wants_sampling = !err;
 	return err;
 }
@@ -314,7 +337,12 @@ static struct vmop_error *xen_stop(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
 	xen->wants_sampling = false;
-	return end_sampling(xen, true);
+	struct vmop_error *err = end_sampling(xen, true);
+	struct vmop_error *side_err = xen->side_band ? vmop_source_stop(xen->side_band) : NULL;
+	if (!err)
+		return side_err;
+	vmop_error_destroy(side_err);
+	return err;
 }
 
 /* ---- draining --------------------------------------------------------------------- */
@@ -360,6 +388,9 @@ static void take_entry(void *arg, const struct vmop_xen_entry *entry)
 		return;
 	/* Found by looking, it may bear a later time than the drain goes up to. */
 	uint64_t time_ns = entry->time_ns < xen->up_to_ns ? entry->time_ns : xen->up_to_ns - 1;
+	if (time_ns < xen->last_ns)
+		time_ns = xen->last_ns;
+	xen->last_ns = time_ns;
 	const struct vmop_record record = {
 		.type = VMOP_RECORD_SAMPLE,
 		.time_ns = time_ns,
@@ -423,29 +454,54 @@ static void hold(struct xen_source *xen)
 		.lost = hold_lost,
 		.arg = &xen->held,
 	};
-	xen->way->ops->drain(xen->way, &sink);
+	xen->way->ops->drain(xen->way, UINT64_MAX, &sink);
 }
 
-static void give_held(struct xen_source *xen)
+static struct vmop_xen_entry_sink entry_sink(struct xen_source *xen)
+{
+	return (struct vmop_xen_entry_sink){.entry = take_entry, .lost = take_lost, .arg = xen};
+}
+
+/* Those with a time before up_to_ns. */
+static void give_held(struct xen_source *xen, uint64_t up_to_ns)
 {
 	struct held *held = &xen->held;
-	for (size_t i = 0; i < held->n; i++)
-		take_entry(xen, &held->entries[i]);
+	while (held->n_given < held->n && held->entries[held->n_given].time_ns < up_to_ns)
+		take_entry(xen, &held->entries[held->n_given++]);
+	if (held->n_given < held->n)
+		return;
 	if (held->lost)
 		take_lost(xen, 0, 0, held->lost);
 	free(held->entries);
 	*held = (struct held){0};
 }
 
+/* Before what a task does go the samples of the time before. */
+static void take_side_band(void *arg, const struct vmop_record *record)
+{
+	struct xen_source *xen = arg;
+	const struct vmop_xen_entry_sink sink = entry_sink(xen);
+	give_held(xen, record->time_ns);
+	if (xen->held.n == 0)
+		xen->way->ops->drain(xen->way, record->time_ns, &sink);
+	struct vmop_record later = *record;
+	if (later.time_ns < xen->last_ns)
+		later.time_ns = xen->last_ns;
+	xen->last_ns = later.time_ns;
+	xen->sink->record(xen->sink->arg, &later);
+}
+
+static struct vmop_error *drain_side_band(struct xen_source *xen, uint64_t up_to_ns)
+{
+	const struct vmop_sink sink = {.record = take_side_band, .arg = xen};
+	return xen->side_band ? vmop_source_drain(xen->side_band, up_to_ns, &sink, NULL) : NULL;
+}
+
 static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_ns,
 				    const struct vmop_sink *sink, bool *ret_ended)
 {
 	struct xen_source *xen = to_xen(source);
-	const struct vmop_xen_entry_sink entries = {
-		.entry = take_entry,
-		.lost = take_lost,
-		.arg = xen,
-	};
+	const struct vmop_xen_entry_sink entries = entry_sink(xen);
 	uint64_t expirations;
 	*ret_ended = false;
 	/* Only to make the descriptor unreadable; not expired is as good. */
@@ -453,9 +509,10 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 		expirations = 0;
 	xen->sink = sink;
 	xen->up_to_ns = up_to_ns ? up_to_ns : 1;
-	give_held(xen);
-	xen->way->ops->drain(xen->way, &entries);
-	return NULL;
+	struct vmop_error *err = drain_side_band(xen, up_to_ns);
+	give_held(xen, UINT64_MAX);
+	xen->way->ops->drain(xen->way, up_to_ns, &entries);
+	return err;
 }
 
 /* ---- domains ------------------------------------------------------------------------ */
@@ -564,6 +621,11 @@ static int xen_poll_fd(const struct vmop_source *source)
 static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
+	if (xen->side_band) {
+		struct vmop_error *err = vmop_source_check_cpus(xen->side_band);
+		if (err)
+			return err;
+	}
 	if (xen->wants_sampling && xen->is_sampling && xen->group)
 		return vmop_active_group_check(xen->group);
 	if (!xen->wants_sampling || xen->is_sampling || (xen->checks_left && --xen->checks_left))
@@ -592,6 +654,16 @@ static void xen_stats(const struct vmop_source *source, struct vmop_source_stats
 	xen->way->ops->stats(xen->way, &way);
 	*ret = xen->stats;
 	ret->malformed_records += way.corrupt;
+	if (xen->side_band) {
+		struct vmop_source_stats side_band;
+		vmop_source_stats(xen->side_band, &side_band);
+		ret->records += side_band.records;
+		ret->lost_records += side_band.lost_records;
+		ret->malformed_records += side_band.malformed_records;
+		ret->unhandled_records += side_band.unhandled_records;
+		ret->bytes += side_band.bytes;
+		ret->cpus_online = side_band.cpus_online;
+	}
 }
 
 const struct vmop_source_ops vmop_source_xen_ops = {

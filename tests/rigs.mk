@@ -4,7 +4,7 @@ RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and without
 RIGS += arm64:pmu arm64:nopmu arm64:vhe arm64:nvhe
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module
+RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:paging introspect:large introspect:probes \
 	introspect:live introspect:resets introspect:kexec \
@@ -25,6 +25,9 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-pvh.dom0 tests/rigs/scenarios/xen-pvh.check \
 	tests/rigs/scenarios/xen-passive.dom0 tests/rigs/scenarios/xen-passive.check \
 	tests/rigs/scenarios/xen-recover.dom0 tests/rigs/scenarios/xen-recover.check \
+	tests/rigs/scenarios/xen-tasks.dom0 tests/rigs/scenarios/xen-tasks.check \
+	tests/rigs/scenarios/xen-active.dom0 tests/rigs/scenarios/xen-active.check \
+	tests/rigs/xen/active-init \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \
 	tests/rigs/scenarios/nvhe.arm64 tests/rigs/scenarios/nvhe.check \

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "hv-interface-xen-model.h"
+#include "hv-interface/xen-mark.h"
 #include "hv-interface/xen-user.h"
 #include "hv-interface/xenoprof-control.h"
 #include "libutil/run-dir.h"

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The way to Xen's samples by the kernel module (xen-way.h): each with the task that it hit. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hv-interface/xen-device.h"
+#include "hv-interface/xen-mark.h"
+#include "hv-interface/xen-way.h"
+#include "hv-interface/xenoprof-abi.h"
+
+enum {
+	/* A second of 10,000 samples on one CPU and more; 640 KiB a CPU. */
+	RING_RECORDS = 16384,
+	WAKEUP_RECORDS = RING_RECORDS / 4,
+	/*
+	 * At the least a domain's vCPUs share room for 8,000 samples in Xen: 25 domains' buffers
+	 * are looked at in a few us, so more often than needed costs nothing.
+	 */
+	POLL_MS = 20,
+	/* Between two times that read records' room is given back to the module. */
+	FREE_EVERY = RING_RECORDS / 8,
+};
+
+/* With backtraces, what comes before an entry in its buffer says what it is. */
+struct decoder_set {
+	uint16_t domain;
+	uint32_t n;
+	bool *is_sample_next; /* of each vCPU: the last entry was an escape */
+};
+
+struct module_way {
+	struct vmop_xen_way base;
+	struct vmop_xen_device device;
+	bool is_begun; /* INIT was done, and no RELEASE since */
+	bool has_backtraces;
+	struct decoder_set sets[1 + VMOP_XENOPROF_DOMAINS_MAX];
+	size_t n_sets;
+	struct vmop_xen_way_stats stats;
+};
+
+static struct module_way *to_module(struct vmop_xen_way *way)
+{
+	return (struct module_way *)way;
+}
+
+static void forget_sets(struct module_way *module)
+{
+	while (module->n_sets > 0)
+		free(module->sets[--module->n_sets].is_sample_next);
+}
+
+static struct vmop_error *add_set(struct module_way *module, uint16_t domain, uint32_t n)
+{
+	struct decoder_set *set = &module->sets[module->n_sets];
+	*set = (struct decoder_set){.domain = domain, .n = n};
+	set->is_sample_next = calloc(n, sizeof(*set->is_sample_next));
+	if (!set->is_sample_next)
+		return &vmop_error_no_memory;
+	module->n_sets++;
+	return NULL;
+}
+
+/* ---- life ----------------------------------------------------------------------- */
+
+static void module_close(struct vmop_xen_way *way)
+{
+	struct module_way *module = to_module(way);
+	vmop_xen_device_close(&module->device);
+	forget_sets(module);
+	free(module);
+}
+
+static struct vmop_error *begin(struct module_way *module, struct vmop_xendev_init *init)
+{
+	/* The module ends its own sessions; a mark is of one that went the other way. */
+	init->take_over = vmop_xen_is_marked();
+	struct vmop_error *err = vmop_xen_device_init(&module->device, init);
+	module->is_begun = !err;
+	if (!err)
+		vmop_xen_unmark();
+	return err;
+}
+
+static struct vmop_error *module_open(struct vmop_xen_machine *ret_machine,
+				      struct vmop_xen_way **ret)
+{
+	struct vmop_xendev_init init = {0};
+	if (!vmop_xen_device_is_there())
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the kernel module vmop is not loaded");
+	struct module_way *module = calloc(1, sizeof(*module));
+	if (!module)
+		return &vmop_error_no_memory;
+	module->base.ops = &vmop_xen_way_module_ops;
+	struct vmop_error *err = vmop_xen_device_open(&module->device);
+	if (!err)
+		err = begin(module, &init);
+	if (err) {
+		module_close(&module->base);
+		return err;
+	}
+	*ret_machine = (struct vmop_xen_machine){
+		.n_counters = init.n_counters < VMOP_XENOPROF_EVENTS_MAX ? init.n_counters
+									 : VMOP_XENOPROF_EVENTS_MAX,
+		.is_primary = init.is_primary,
+		.had_remains = init.left != 0,
+	};
+	memcpy(ret_machine->cpu_type, init.cpu_type, sizeof(ret_machine->cpu_type));
+	*ret = &module->base;
+	return NULL;
+}
+
+static void put_domains(struct vmop_xendev_domain *to, const struct vmop_xen_domain *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] = (struct vmop_xendev_domain){.domid = from[i].id};
+}
+
+static void get_errors(struct vmop_xen_domain *to, const struct vmop_xendev_domain *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i].error = -from[i].error;
+}
+
+static void fill(struct vmop_xendev_prepare *prepare, const struct vmop_xen_plan *plan)
+{
+	*prepare = (struct vmop_xendev_prepare){
+		.ring_records = RING_RECORDS,
+		.wakeup_records = WAKEUP_RECORDS,
+		.poll_ms = POLL_MS,
+		.backtrace_depth = plan->backtrace_depth,
+		.n_events = (uint32_t)plan->n_events,
+		.n_active = (uint32_t)plan->n_active,
+		.n_passive = (uint32_t)plan->n_passive,
+	};
+	for (size_t i = 0; i < plan->n_events; i++)
+		prepare->events[i] = (struct vmop_xendev_event){
+			.counter = (uint32_t)i,
+			.code = plan->events[i].code,
+			.period_events = plan->events[i].period_events,
+			.unit_mask = plan->events[i].unit_mask,
+			.xen = plan->events[i].xen,
+			.kernel = plan->events[i].kernel,
+			.user = plan->events[i].user,
+		};
+	put_domains(prepare->active, plan->active, plan->n_active);
+	put_domains(prepare->passive, plan->passive, plan->n_passive);
+}
+
+static struct vmop_error *set_up_decoders(struct module_way *module,
+					  const struct vmop_xendev_prepare *prepare)
+{
+	module->has_backtraces = prepare->backtrace_depth > 0;
+	forget_sets(module);
+	struct vmop_error *err = add_set(module, VMOP_XEN_DOMID_SELF, prepare->n_buffers);
+	for (uint32_t i = 0; !err && i < prepare->n_passive; i++)
+		if (!prepare->passive[i].error)
+			err = add_set(module, prepare->passive[i].domid,
+				      prepare->passive[i].n_buffers);
+	return err;
+}
+
+static struct vmop_error *module_release(struct vmop_xen_way *way)
+{
+	struct module_way *module = to_module(way);
+	struct vmop_error *err = vmop_xen_device_release(&module->device);
+	if (!err)
+		module->is_begun = false;
+	return err;
+}
+
+static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct vmop_xen_plan *plan)
+{
+	struct module_way *module = to_module(way);
+	struct vmop_xendev_init init = {0};
+	struct vmop_xendev_prepare prepare;
+	if (plan->n_events > VMOP_XENDEV_MAX_EVENTS || plan->n_active > VMOP_XENDEV_MAX_DOMAINS ||
+	    plan->n_passive > VMOP_XENDEV_MAX_DOMAINS)
+		return vmop_error_new(VMOP_ERROR_LIMIT,
+				      "Xen takes %d events, %d active and %d "
+				      "passive domains at a time",
+				      VMOP_XENDEV_MAX_EVENTS, VMOP_XENDEV_MAX_DOMAINS,
+				      VMOP_XENDEV_MAX_DOMAINS);
+	struct vmop_error *err = module->is_begun ? NULL : begin(module, &init);
+	if (err)
+		return err;
+	fill(&prepare, plan);
+	err = vmop_xen_device_prepare(&module->device, &prepare);
+	module->is_begun = !err;
+	if (err)
+		return err;
+	get_errors(plan->active, prepare.active, plan->n_active);
+	get_errors(plan->passive, prepare.passive, plan->n_passive);
+	err = set_up_decoders(module, &prepare);
+	if (err)
+		vmop_error_destroy(module_release(way));
+	return err;
+}
+
+static struct vmop_error *module_start(struct vmop_xen_way *way)
+{
+	return vmop_xen_device_start(&to_module(way)->device);
+}
+
+static struct vmop_error *module_stop(struct vmop_xen_way *way)
+{
+	return vmop_xen_device_stop(&to_module(way)->device);
+}
+
+/* ---- draining ------------------------------------------------------------------- */
+
+/* NULL: of no vCPU that was told of; its entries can be nothing but samples. */
+static bool *decoder_of(struct module_way *module, uint16_t domain, uint16_t vcpu)
+{
+	for (size_t i = 0; i < module->n_sets; i++)
+		if (module->sets[i].domain == domain && vcpu < module->sets[i].n)
+			return &module->sets[i].is_sample_next[vcpu];
+	return NULL;
+}
+
+static void hand_over(struct module_way *module, const struct vmop_xendev_record *record,
+		      const struct vmop_xen_entry_sink *sink)
+{
+	if (record->type == VMOP_XENDEV_LOST) {
+		sink->lost(sink->arg, record->domid, record->vcpu, record->eip);
+		return;
+	}
+	module->stats.entries++;
+	bool *is_sample_next =
+		module->has_backtraces ? decoder_of(module, record->domid, record->vcpu) : NULL;
+	if (record->eip == VMOP_XENOPROF_ESCAPE) {
+		if (is_sample_next)
+			*is_sample_next = record->event == VMOP_XENOPROF_ESCAPE_TRACE;
+		return;
+	}
+	const struct vmop_xen_entry entry = {
+		.time_ns = record->time_ns,
+		.ip = record->eip,
+		.pid = record->pid,
+		.tid = record->tid,
+		.cpu = record->cpu,
+		.domain = record->domid,
+		.vcpu = record->vcpu,
+		.mode = record->mode,
+		.event = record->event,
+		.is_caller = is_sample_next && !*is_sample_next,
+	};
+	if (is_sample_next)
+		*is_sample_next = false;
+	sink->entry(sink->arg, &entry);
+}
+
+static void module_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
+			 const struct vmop_xen_entry_sink *sink)
+{
+	struct module_way *module = to_module(way);
+	struct vmop_xen_rings *rings = &module->device.rings;
+	const struct vmop_xendev_record *record;
+	unsigned n = 0;
+	if (!module->device.map)
+		return;
+	vmop_xen_rings_refresh(rings);
+	/* One that fills up faster than the horizon moves is emptied whatever the time. */
+	if (vmop_xen_rings_percent_used(rings) > 75)
+		up_to_ns = UINT64_MAX;
+	while ((record = vmop_xen_rings_next(rings, up_to_ns))) {
+		hand_over(module, record, sink);
+		if (++n % FREE_EVERY == 0)
+			vmop_xen_rings_free(rings);
+	}
+	vmop_xen_rings_free(rings);
+	uint64_t lost = vmop_xen_rings_take_lost(rings);
+	if (lost > 0)
+		sink->lost(sink->arg, VMOP_XEN_DOMID_SELF, 0, lost);
+}
+
+static int module_poll_fd(const struct vmop_xen_way *way)
+{
+	return ((const struct module_way *)way)->device.fd;
+}
+
+static void module_stats(const struct vmop_xen_way *way, struct vmop_xen_way_stats *ret)
+{
+	struct module_way *module = (struct module_way *)way;
+	struct vmop_xendev_stats stats;
+	struct vmop_error *err = vmop_xen_device_stats(&module->device, &stats);
+	if (!err) {
+		module->stats.corrupt = stats.corrupt_buffers + module->device.rings.malformed;
+		module->stats.wakeups = stats.interrupts;
+	}
+	vmop_error_destroy(err);
+	*ret = module->stats;
+}
+
+const struct vmop_xen_way_ops vmop_xen_way_module_ops = {
+	.name = "module",
+	.knows_tasks = true,
+	.open = module_open,
+	.close = module_close,
+	.prepare = module_prepare,
+	.start = module_start,
+	.stop = module_stop,
+	.release = module_release,
+	.drain = module_drain,
+	.poll_fd = module_poll_fd,
+	.stats = module_stats,
+};
