@@ -32,6 +32,7 @@ struct vmop_xenstore {
 
 	/* Under the lock. */
 	bool is_ending, has_answered, is_absent;
+	bool is_orphan, has_ended;	      /* whichever side sees the other's frees */
 	struct vmop_xenstore_listing *latest; /* NULL: taken */
 	struct timespec answered;
 
@@ -156,6 +157,14 @@ static void publish(struct vmop_xenstore *store, struct vmop_xenstore_listing *l
 	pthread_cond_broadcast(&store->wake);
 }
 
+static void free_store(struct vmop_xenstore *store)
+{
+	pthread_mutex_destroy(&store->lock);
+	pthread_cond_destroy(&store->wake);
+	free(store->latest);
+	free(store);
+}
+
 static void *run(void *arg)
 {
 	struct vmop_xenstore *store = arg;
@@ -177,9 +186,14 @@ static void *run(void *arg)
 		if (!store->is_ending)
 			wait_until(store, 1);
 	}
+	struct xs_handle *handle = store->handle;
+	bool is_orphan = store->is_orphan;
+	store->has_ended = true;
 	pthread_mutex_unlock(&store->lock);
-	if (store->handle)
-		xs_close(store->handle);
+	if (handle)
+		xs_close(handle);
+	if (is_orphan)
+		free_store(store);
 	return NULL;
 }
 
@@ -237,15 +251,18 @@ void vmop_xenstore_close(struct vmop_xenstore *store)
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += END_WAIT_S;
-	if (pthread_timedjoin_np(store->thread, NULL, &until) != 0) {
-		/* It waits for xenstored still, and may use all of this when that answers. */
-		pthread_detach(store->thread);
+	if (pthread_timedjoin_np(store->thread, NULL, &until) == 0) {
+		free_store(store);
 		return;
 	}
-	pthread_mutex_destroy(&store->lock);
-	pthread_cond_destroy(&store->wake);
-	free(store->latest);
-	free(store);
+	/* It waits for xenstored still, uses all of this when that answers, and frees it then. */
+	pthread_detach(store->thread);
+	pthread_mutex_lock(&store->lock);
+	store->is_orphan = true;
+	bool has_ended = store->has_ended;
+	pthread_mutex_unlock(&store->lock);
+	if (has_ended)
+		free_store(store);
 }
 
 struct vmop_xenstore_listing *vmop_xenstore_take(struct vmop_xenstore *store)
