@@ -18,8 +18,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A guest for each layout; how it is found follows from the layout's number. */
-static struct synthetic made[SYNTHETIC_KALLSYMS_FORMS];
+/*
+ * A guest for each layout; how it is found follows from the layout's number.  Then
+ * arm64's: found by VMCOREINFO, with and without variables' names, and by symbols.
+ */
+#define ARM64_GUESTS 3
+#define GUESTS (SYNTHETIC_KALLSYMS_FORMS + ARM64_GUESTS)
+static struct synthetic made[GUESTS];
 
 struct patch {
 	uint8_t *at;
@@ -95,6 +100,14 @@ static void set_up(void)
 						    .five_levels = form % 2,
 						    .no_trampoline = form % 3 > 0,
 						    .no_vmcoreinfo = form % 3 > 1});
+	for (int i = 0; i < ARM64_GUESTS; i++)
+		synthetic_make(
+			&made[SYNTHETIC_KALLSYMS_FORMS + i],
+			&(struct synthetic_options){.arm64 = true,
+						    .kallsyms = i % 2 ? SYNTHETIC_ALL_RELATIVE
+								      : SYNTHETIC_BEFORE_RELATIVE,
+						    .text_only = i == 1,
+						    .no_vmcoreinfo = i == 2});
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -104,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		set_up();
 	if (size < 1)
 		return 0;
-	struct synthetic *guest = &made[data[0] % SYNTHETIC_KALLSYMS_FORMS];
+	struct synthetic *guest = &made[data[0] % GUESTS];
 	size_t count = apply(guest, data + 1, size - 1, patches);
 	search(guest);
 	while (count--)
