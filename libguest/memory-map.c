@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 #define FOUR_GIB (4 * GIB)
+#define ARM64_VIRT_RAM GIB /* QEMU: hw/arm/virt.c, VIRT_MEM */
 #define MIN_REGION_BYTES MIB
 #define MAX_MAPPINGS 1024
 #define MAX_MAPS_BYTES (32u << 20)
@@ -49,7 +51,7 @@ struct mappings {
 struct hints {
 	uint64_t ram_bytes; /* 0: nothing */
 	uint64_t low_limit; /* max-ram-below-4g; 0: nothing */
-	bool is_qemu, is_q35;
+	bool is_qemu, is_q35, is_arm64;
 };
 
 static uint64_t mapping_bytes(const struct mapping *mapping)
@@ -179,6 +181,11 @@ static struct hints read_hints(pid_t pid)
 		return hints;
 	}
 	hints.is_qemu = strstr(text, "qemu") || strstr(text, "kvm");
+#ifdef __aarch64__
+	hints.is_arm64 = true;
+#else
+	hints.is_arm64 = strstr(text, "aarch64") != NULL; /* the program's name */
+#endif
 	for (size_t at = 0; hints.is_qemu && at < len;) {
 		const char *word = text + at;
 		at += strlen(word) + 1;
@@ -416,9 +423,12 @@ static uint64_t linear_of_hva(pid_t pid, const struct mappings *all, struct vmop
 	return VMOP_GUEST_NO_ADDRESS;
 }
 
-/* Follows gpa space from 0 over the hole for as long as QEMU says that there is RAM. */
+/*
+ * Follows gpa space from start over the hole for as long as QEMU says that there is
+ * RAM.  What lies below start on arm64 is flash, which is mapped alike.
+ */
 static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const struct mappings *all,
-				  struct vmop_guest_map *map)
+				  uint64_t start, struct vmop_guest_map *map)
 {
 	_cleanup_(qmp_cleanup) struct vmop_guest_qmp *qmp = NULL;
 	struct vmop_error *err = vmop_guest_qmp_open(pid, socket_path, &qmp);
@@ -429,7 +439,7 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 	if (err)
 		return err;
 	struct vmop_guest_layout *layout = &map->layout[0];
-	for (uint64_t gpa = 0; layout->spans < VMOP_GUEST_MAX_REGIONS;) {
+	for (uint64_t gpa = start; layout->spans < VMOP_GUEST_MAX_REGIONS;) {
 		uint64_t hva, left;
 		err = vmop_guest_qmp_host_address(qmp, gpa, &hva);
 		if (err)
@@ -451,8 +461,9 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 		gpa = gpa + left < FOUR_GIB || gpa >= FOUR_GIB ? gpa + left : FOUR_GIB;
 	}
 	if (!layout->spans)
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: the VMM has no RAM at address 0",
-				      socket_path);
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "%s: the VMM has no RAM at address 0x%" PRIx64, socket_path,
+				      start);
 	map->layouts = 1;
 	map->is_exact = true;
 	return NULL;
@@ -467,9 +478,9 @@ struct vmop_error *vmop_guest_map_of_process(pid_t pid, const char *qmp_socket,
 	struct vmop_error *err = read_mappings(pid, all);
 	if (err)
 		return err;
-	if (qmp_socket)
-		return ask_qmp(pid, qmp_socket, all, ret);
 	struct hints hints = read_hints(pid);
+	if (qmp_socket)
+		return ask_qmp(pid, qmp_socket, all, hints.is_arm64 ? ARM64_VIRT_RAM : 0, ret);
 	const struct mapping *ram = by_size(all, hints.ram_bytes);
 	if (ram)
 		add_region(pid, ret, ram);

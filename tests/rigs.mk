@@ -2,7 +2,7 @@
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and without
-RIGS += arm64:pmu arm64:nopmu arm64:vhe arm64:nvhe
+RIGS += arm64:pmu arm64:nopmu arm64:vhe arm64:nvhe arm64:guests
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active
 # libguest against what captured guests say of themselves
@@ -34,6 +34,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/16k.arm64 tests/rigs/scenarios/16k.check \
 	tests/rigs/scenarios/unit.arm64 tests/rigs/scenarios/unit.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
+	tests/rigs/scenarios/guests.arm64 tests/rigs/scenarios/guests.check \
 	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \
 	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
 	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \

@@ -23,7 +23,8 @@ load() {
 # start_guest NAME UUID [WORD]...: start a guest; words of the form rig.X=Y and any other kernel
 # parameter go to its command line; these are for here:
 #   kernel=VERSION  (default: the first the rig carries)   memory=MIB (256)   cpus=N (1)
-#   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or as a bootloader would (vmlinux)
+#   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or as a bootloader would (vmlinux);
+#     on arm64 there is but vmlinuz
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
 start_guest() {
 	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file
@@ -43,17 +44,23 @@ start_guest() {
 	mkdir -p "$dir"
 	: >"$dir/console"
 	truncate -s 32M "$dir/truth.img"
-	if [ "$ram" = file ]; then
-		set -- -object "memory-backend-file,id=ram,size=${memory}M,mem-path=/dev/shm/$name,share=on" \
-			-machine pc,memory-backend=ram
+	if [ "$(uname -m)" = aarch64 ]; then
+		program=qemu-system-aarch64 machine=virt,gic-version=3 disk=virtio-blk-device
+		boot=vmlinuz console=ttyAMA0
 	else
-		set -- -machine pc
+		program=qemu-system-x86_64 machine=pc disk=virtio-blk-pci console=ttyS0
 	fi
-	qemu-system-x86_64 -accel kvm -cpu host -smp "$cpus" -m "$memory" "$@" \
+	if [ "$ram" = file ]; then
+		set -- -object "memory-backend-file,id=ram,size=${memory}M,mem-path=/dev/shm/$name,share=on"
+		machine=$machine,memory-backend=ram
+	else
+		set --
+	fi
+	"$program" -accel kvm -cpu host -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
 		-nodefaults -no-user-config -display none -no-reboot -serial "file:$dir/console" \
-		-drive "file=$dir/truth.img,format=raw,if=virtio,cache=unsafe" \
+		-drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$disk,drive=truth" \
 		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
-		-append "console=ttyS0 quiet panic=-1 mitigations=off$words" \
+		-append "console=$console quiet panic=-1 mitigations=off$words" \
 		-name "$name,debug-threads=on" -uuid "$uuid" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" >"$dir/qemu.log" 2>&1 &
 	echo $! >"$dir/pid"
