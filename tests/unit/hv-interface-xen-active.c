@@ -365,10 +365,9 @@ static struct vmop_source *open_source(struct model *model)
 
 static int begin_source(void **state)
 {
-	static char dir[] = "/tmp/vmop-xen-active.XXXXXX";
-	if (begin(state) || (dir[strlen(dir) - 1] == 'X' && !mkdtemp(dir)))
+	char dir[] = "/tmp/vmop-xen-active.XXXXXX";
+	if (begin(state) || !mkdtemp(dir) || setenv("VMOP_RUNDIR", dir, 1) < 0)
 		return -1;
-	setenv("VMOP_RUNDIR", dir, 1);
 	new_agent(((struct rig *)*state)->model, 1);
 	new_agent(((struct rig *)*state)->model, 2);
 	return 0;
