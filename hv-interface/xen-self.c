@@ -15,38 +15,17 @@
 #include <xen/platform.h>
 #include <xen/version.h>
 #include <xencall.h>
-#include <xentoollog.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/xen-silence.h"
 
 #define NAME_BYTES 256u	     /* XEN_KSYM_NAME_LEN is 127 */
 #define MAX_SYMBOLS 1000000u /* 4.17 has 6,883 */
 
-/* Xen's libraries write to stderr by themselves, unless they get a logger that doesn't. */
-static void be_silent(struct xentoollog_logger *logger, xentoollog_level level, int errnoval,
-		      const char *context, const char *format, va_list al)
-{
-	(void)logger, (void)level, (void)errnoval, (void)context, (void)format, (void)al;
-}
-
-static void no_progress(struct xentoollog_logger *logger, const char *context, const char *doing,
-			int percent, unsigned long done, unsigned long total)
-{
-	(void)logger, (void)context, (void)doing, (void)percent, (void)done, (void)total;
-}
-
-static void no_destroy(struct xentoollog_logger *logger)
-{
-	(void)logger;
-}
-
-static struct xentoollog_logger silence = {
-	.vmessage = be_silent, .progress = no_progress, .destroy = no_destroy};
-
 /* NULL: errno says why. */
 static xencall_handle *open_call(void)
 {
-	return xencall_open(&silence, 0);
+	return xencall_open(vmop_xen_silence(), 0);
 }
 
 static void close_call(xencall_handle **call)

@@ -10,10 +10,10 @@
 /* domctl.h needs what xen.h defines. */
 #include <xen/domctl.h>
 #include <xencall.h>
-#include <xentoollog.h>
 
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
+#include "libutil/xen-silence.h"
 
 #define FIRST_VERSION 0x09u
 #define LAST_VERSION 0x1fu
@@ -27,30 +27,6 @@ struct vmop_guest_xen_control {
 	struct xen_domctl *domctl;
 	vcpu_guest_context_t *context;
 };
-
-static void be_silent(struct xentoollog_logger *logger, xentoollog_level level, int errnoval,
-		      const char *context, const char *format, va_list al)
-{
-	(void)logger, (void)level, (void)errnoval, (void)context, (void)format, (void)al;
-}
-
-static void no_progress(struct xentoollog_logger *logger, const char *context, const char *doing,
-			int percent, unsigned long done, unsigned long total)
-{
-	(void)logger, (void)context, (void)doing, (void)percent, (void)done, (void)total;
-}
-
-static void no_destroy(struct xentoollog_logger *logger)
-{
-	(void)logger;
-}
-
-struct xentoollog_logger *vmop_guest_xen_silence(void)
-{
-	static struct xentoollog_logger silence = {
-		.vmessage = be_silent, .progress = no_progress, .destroy = no_destroy};
-	return &silence;
-}
 
 static void control_cleanup(struct vmop_guest_xen_control **control)
 {
@@ -91,7 +67,7 @@ struct vmop_error *vmop_guest_xen_control_open(struct vmop_guest_xen_control **r
 		calloc(1, sizeof(*control));
 	if (!control)
 		return &vmop_error_no_memory;
-	control->call = xencall_open(vmop_guest_xen_silence(), 0);
+	control->call = xencall_open(vmop_xen_silence(), 0);
 	if (!control->call)
 		return vmop_error_os(errno, "/dev/xen/privcmd");
 	control->domctl = xencall_alloc_buffer_pages(control->call, 1);

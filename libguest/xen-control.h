@@ -15,7 +15,6 @@
 
 struct vmop_error;
 struct vmop_guest_xen_control;
-struct xentoollog_logger;
 
 /* VMOP_ERROR_CANT with what is missing: Xen, the privilege, a version that is known. */
 struct vmop_error *vmop_guest_xen_control_open(struct vmop_guest_xen_control **ret);
@@ -37,8 +36,5 @@ struct vmop_guest_xen_registers {
 /* False: no such vCPU, or it is not online. */
 bool vmop_guest_xen_control_registers(struct vmop_guest_xen_control *control, uint32_t domid,
 				      uint32_t vcpu, struct vmop_guest_xen_registers *ret);
-
-/* A logger that says nothing: Xen's libraries write to stderr without one. */
-struct xentoollog_logger *vmop_guest_xen_silence(void);
 
 #endif

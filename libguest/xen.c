@@ -12,6 +12,7 @@
 #include "libguest/xen-control.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
+#include "libutil/xen-silence.h"
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define WINDOW_PAGES 32u /* one mapping call each; a bit a page */
@@ -63,7 +64,7 @@ struct vmop_error *vmop_guest_xen_open(uint32_t domid, struct vmop_guest_xen **r
 		err = vmop_guest_xen_control_info(xen->control, domid, &xen->info);
 	if (err)
 		return err;
-	xen->memory = xenforeignmemory_open(vmop_guest_xen_silence(), 0);
+	xen->memory = xenforeignmemory_open(vmop_xen_silence(), 0);
 	if (!xen->memory)
 		return vmop_error_os(errno, "/dev/xen/privcmd");
 	/* Linux before 4.11 can't: Xen's own check remains. */

@@ -10,5 +10,8 @@ libutil_libutil_la_SOURCES = \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/run-dir.c libutil/run-dir.h \
 	libutil/setup.c libutil/setup-check.c libutil/setup.h
-libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
+if HAVE_XEN
+libutil_libutil_la_SOURCES += libutil/xen-silence.c libutil/xen-silence.h
+endif
+libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XEN_CFLAGS)
 libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm
