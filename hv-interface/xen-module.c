@@ -12,7 +12,7 @@
 enum {
 	/* A second of 10,000 samples on one CPU and more; 640 KiB a CPU. */
 	RING_RECORDS = 16384,
-	WAKEUP_RECORDS = RING_RECORDS / 4,
+	WAKEUP_RECORDS = RING_RECORDS / 4, /* the module wants one; the source has its own clock */
 	/*
 	 * At the least a domain's vCPUs share room for 8,000 samples in Xen: 25 domains' buffers
 	 * are looked at in a few us, so more often than needed costs nothing.
@@ -36,7 +36,7 @@ struct module_way {
 	bool has_backtraces;
 	struct decoder_set sets[1 + VMOP_XENOPROF_DOMAINS_MAX];
 	size_t n_sets;
-	struct vmop_xen_way_stats stats;
+	uint64_t n_corrupt; /* as last told */
 };
 
 static struct module_way *to_module(struct vmop_xen_way *way)
@@ -225,7 +225,6 @@ static void hand_over(struct module_way *module, const struct vmop_xendev_record
 		sink->lost(sink->arg, record->domid, record->vcpu, record->eip);
 		return;
 	}
-	module->stats.entries++;
 	bool *is_sample_next =
 		module->has_backtraces ? decoder_of(module, record->domid, record->vcpu) : NULL;
 	if (record->eip == VMOP_XENOPROF_ESCAPE) {
@@ -274,22 +273,15 @@ static void module_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
 		sink->lost(sink->arg, VMOP_XEN_DOMID_SELF, 0, lost);
 }
 
-static int module_poll_fd(const struct vmop_xen_way *way)
-{
-	return ((const struct module_way *)way)->device.fd;
-}
-
-static void module_stats(const struct vmop_xen_way *way, struct vmop_xen_way_stats *ret)
+static uint64_t module_n_corrupt(const struct vmop_xen_way *way)
 {
 	struct module_way *module = (struct module_way *)way;
 	struct vmop_xendev_stats stats;
 	struct vmop_error *err = vmop_xen_device_stats(&module->device, &stats);
-	if (!err) {
-		module->stats.corrupt = stats.corrupt_buffers + module->device.rings.malformed;
-		module->stats.wakeups = stats.interrupts;
-	}
+	if (!err)
+		module->n_corrupt = stats.corrupt_buffers + module->device.rings.malformed;
 	vmop_error_destroy(err);
-	*ret = module->stats;
+	return module->n_corrupt;
 }
 
 const struct vmop_xen_way_ops vmop_xen_way_module_ops = {
@@ -302,6 +294,5 @@ const struct vmop_xen_way_ops vmop_xen_way_module_ops = {
 	.stop = module_stop,
 	.release = module_release,
 	.drain = module_drain,
-	.poll_fd = module_poll_fd,
-	.stats = module_stats,
+	.n_corrupt = module_n_corrupt,
 };

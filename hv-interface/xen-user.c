@@ -13,7 +13,7 @@ struct user_way {
 	struct vmop_xen_link *link;
 	struct vmop_xenoprof xenoprof;
 	bool is_open; /* xenoprof is to be closed */
-	struct vmop_xen_way_stats stats;
+	uint64_t n_corrupt;
 	/* Of the drain under way. */
 	const struct vmop_xen_entry_sink *sink;
 	struct vmop_xen_entry entry;
@@ -141,8 +141,8 @@ static void drain_set(struct user_way *user, struct vmop_xenoprof_set *set)
 		struct vmop_xenoprof_ring *ring = &set->rings[i];
 		bool is_corrupt;
 		user->entry.domain = set->domain;
-		user->stats.entries += vmop_xenoprof_ring_take(ring, take, user, &is_corrupt);
-		user->stats.corrupt += is_corrupt;
+		vmop_xenoprof_ring_take(ring, take, user, &is_corrupt);
+		user->n_corrupt += is_corrupt;
 		uint64_t lost = vmop_xenoprof_ring_lost(ring);
 		if (lost > 0)
 			user->sink->lost(user->sink->arg, set->domain, ring->vcpu, lost);
@@ -167,9 +167,9 @@ static void user_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
 		drain_set(user, &user->xenoprof.sets[i]);
 }
 
-static void user_stats(const struct vmop_xen_way *way, struct vmop_xen_way_stats *ret)
+static uint64_t user_n_corrupt(const struct vmop_xen_way *way)
 {
-	*ret = ((const struct user_way *)way)->stats;
+	return ((const struct user_way *)way)->n_corrupt;
 }
 
 const struct vmop_xen_way_ops vmop_xen_way_user_ops = {
@@ -181,7 +181,7 @@ const struct vmop_xen_way_ops vmop_xen_way_user_ops = {
 	.stop = user_stop,
 	.release = user_release,
 	.drain = user_drain,
-	.stats = user_stats,
+	.n_corrupt = user_n_corrupt,
 };
 
 /* ---- in an active domain ---------------------------------------------------------- */
@@ -261,5 +261,5 @@ const struct vmop_xen_way_ops vmop_xen_way_active_ops = {
 	.stop = active_stop,
 	.release = active_release,
 	.drain = user_drain,
-	.stats = user_stats,
+	.n_corrupt = user_n_corrupt,
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How the xen source (xen.c) gets at Xen's samples: one operations table, two ways behind it.
+ * How the xen source (xen.c) gets at Xen's samples: one operations table, three ways behind it.
  *
+ *   "module"                      xen-module.c: /dev/vmop of vmop.ko, which knows which task ran
  *   "hypercalls from user space"  xen-user.c: hypercalls and mapped buffers; knows no tasks
  *   "hypercalls from an active domain"  the same for a domU that dom0 has on its list of active
  *                                 ones: it takes its own samples, and commands nothing
- *   "the module vmop.ko"          xen-module.c: /dev/vmop of vmop.ko, which knows which task ran
  *
  * A way is opened (which ends what somebody who died left running in Xen, before anything else
  * is asked of it), prepared for a list of domains and events, started, drained, stopped and
@@ -77,13 +77,6 @@ struct vmop_xen_entry_sink {
 	void *arg;
 };
 
-/* Since it was opened. */
-struct vmop_xen_way_stats {
-	uint64_t entries;
-	uint64_t corrupt; /* times that a buffer's indices could not be and it was skipped */
-	uint64_t wakeups; /* interrupts, where they are counted */
-};
-
 struct vmop_xen_way;
 
 struct vmop_xen_way_ops {
@@ -112,10 +105,8 @@ struct vmop_xen_way_ops {
 	 */
 	void (*drain)(struct vmop_xen_way *way, uint64_t up_to_ns,
 		      const struct vmop_xen_entry_sink *sink);
-	/* Readable when a drain is worth it, beside the source's own clock; NULL: that is enough.
-	 */
-	int (*poll_fd)(const struct vmop_xen_way *way);
-	void (*stats)(const struct vmop_xen_way *way, struct vmop_xen_way_stats *ret);
+	/* Times since it was opened that a buffer's indices could not be and it was skipped. */
+	uint64_t (*n_corrupt)(const struct vmop_xen_way *way);
 };
 
 /* Every way begins with this. */

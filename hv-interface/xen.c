@@ -650,10 +650,8 @@ static const struct vmop_event_info *xen_event(const struct vmop_source *source,
 static void xen_stats(const struct vmop_source *source, struct vmop_source_stats *ret)
 {
 	const struct xen_source *xen = to_const(source);
-	struct vmop_xen_way_stats way;
-	xen->way->ops->stats(xen->way, &way);
 	*ret = xen->stats;
-	ret->malformed_records += way.corrupt;
+	ret->malformed_records += xen->way->ops->n_corrupt(xen->way);
 	if (xen->side_band) {
 		struct vmop_source_stats side_band;
 		vmop_source_stats(xen->side_band, &side_band);
