@@ -253,8 +253,7 @@ static struct vmop_error *assign_slots(struct vmop_result *result, unsigned merg
 			continue;
 		size_t slot = 0;
 		while (slot < result->n_events &&
-		       !is_same_event(vmop_catalog_event(catalog, result->events[slot]), event,
-				      merge))
+		       !is_same_event(vmop_result_event(result, slot), event, merge))
 			slot++;
 		if (slot == result->n_events)
 			result->events[result->n_events++] = i;

@@ -135,6 +135,13 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 				  struct vmop_result *ret);
 void vmop_result_deinit(struct vmop_result *result);
 
+/* The event of a column, slot of n_events; of several sessions' that are one, the first. */
+static inline const struct vmop_event_item *vmop_result_event(const struct vmop_result *result,
+							      size_t slot)
+{
+	return vmop_catalog_event(&result->catalog, result->events[slot]);
+}
+
 /* The sum of an event's parts. */
 struct vmop_count vmop_result_sum(const struct vmop_result *result, const struct vmop_count *counts,
 				  size_t event);

@@ -86,14 +86,9 @@ struct vmop_ratio_value vmop_ratio_of_all(const struct vmop_ratio *ratio,
 
 /* ---- which ---------------------------------------------------------------- */
 
-static const struct vmop_event_item *event_at(const struct vmop_result *result, size_t e)
-{
-	return vmop_catalog_event(&result->catalog, result->events[e]);
-}
-
 static const char *label(const struct vmop_result *result, size_t e)
 {
-	return event_at(result, e)->label;
+	return vmop_result_event(result, e)->label;
 }
 
 /* "cycles, instructions"; the caller frees. NULL without memory. */
@@ -170,9 +165,9 @@ static struct vmop_error *add_pair(struct vmop_ratios *ratios, const struct vmop
 static size_t find_role(const struct vmop_result *result, enum vmop_event_role role, size_t as)
 {
 	for (size_t e = 0; e < result->n_events; e++) {
-		const char *name = event_at(result, e)->name;
+		const char *name = vmop_result_event(result, e)->name;
 		if (vmop_event_role(name) == role &&
-		    vmop_event_names_compare(name, event_at(result, as)->name))
+		    vmop_event_names_compare(name, vmop_result_event(result, as)->name))
 			return e;
 	}
 	return SIZE_MAX;
@@ -181,7 +176,7 @@ static size_t find_role(const struct vmop_result *result, enum vmop_event_role r
 /* Whether another of its name stands before it: one of several periods is enough. */
 static bool is_repeated(const struct vmop_result *result, size_t e)
 {
-	return event_at(result, e)->label != event_at(result, e)->name;
+	return vmop_result_event(result, e)->label != vmop_result_event(result, e)->name;
 }
 
 /* ipc, or cpi. *ret_any: there are such events; else it stays as it is, as in the next one. */
@@ -190,7 +185,8 @@ static struct vmop_error *add_cycles(struct vmop_ratios *ratios, const struct vm
 {
 	struct vmop_error *err = NULL;
 	for (size_t e = 0; e < result->n_events && !err; e++) {
-		if (vmop_event_role(event_at(result, e)->name) != VMOP_EVENT_INSTRUCTIONS ||
+		if (vmop_event_role(vmop_result_event(result, e)->name) !=
+			    VMOP_EVENT_INSTRUCTIONS ||
 		    is_repeated(result, e))
 			continue;
 		size_t cycles = find_role(result, VMOP_EVENT_CYCLES, e);
@@ -207,7 +203,7 @@ static struct vmop_error *add_misses(struct vmop_ratios *ratios, const struct vm
 {
 	struct vmop_error *err = NULL;
 	for (size_t e = 0; e < result->n_events && !err; e++) {
-		if (vmop_event_role(event_at(result, e)->name) != VMOP_EVENT_MISSES)
+		if (vmop_event_role(vmop_result_event(result, e)->name) != VMOP_EVENT_MISSES)
 			continue;
 		size_t instructions = find_role(result, VMOP_EVENT_INSTRUCTIONS, e);
 		_cleanup_free_ char *name = NULL;
@@ -248,7 +244,7 @@ static size_t find_event(const struct vmop_result *result, const char *word)
 {
 	for (unsigned way = 0; way < 4 && *word; way++) {
 		for (size_t e = 0; e < result->n_events; e++) {
-			if (fits(event_at(result, e), word, way))
+			if (fits(vmop_result_event(result, e), word, way))
 				return e;
 		}
 	}
@@ -358,11 +354,10 @@ void vmop_ratios_deinit(struct vmop_ratios *ratios)
 
 size_t vmop_ratios_find(const struct vmop_ratios *ratios, const char *word)
 {
+	const struct vmop_ratio *exact = find_name(ratios, word);
 	size_t len = strlen(word);
-	for (size_t i = 0; i < ratios->n; i++) {
-		if (!strcmp(ratios->items[i].name, word))
-			return i;
-	}
+	if (exact)
+		return (size_t)(exact - ratios->items);
 	for (size_t i = 0; i < ratios->n; i++) {
 		if (!strncmp(ratios->items[i].name, word, len) && ratios->items[i].name[len] == ':')
 			return i;

@@ -59,8 +59,7 @@ static struct vmop_error *add(struct vmop_report *report, int id, const char *na
 
 static const char *event_name(const struct vmop_report *report, size_t event)
 {
-	const struct vmop_result *result = report->result;
-	return vmop_catalog_event(&result->catalog, result->events[event])->label;
+	return vmop_result_event(report->result, event)->label;
 }
 
 /* "samples", or "samples:cycles" where there are several events. */

@@ -129,8 +129,7 @@ static struct vmop_error *add_omitted_lines(struct vmop_report *report)
 /* " at 1000 Hz"; of sessions that differ, " at several rates". */
 static void describe_rate(const struct vmop_result *result, size_t e, char *ret, size_t ret_bytes)
 {
-	const struct vmop_event_item *event =
-		vmop_catalog_event(&result->catalog, result->events[e]);
+	const struct vmop_event_item *event = vmop_result_event(result, e);
 	bool differ = false;
 	for (size_t i = 1; i < result->catalog.events.n; i++) {
 		const struct vmop_event_item *other = vmop_catalog_event(&result->catalog, i);
@@ -165,12 +164,11 @@ static struct vmop_error *add_session_notes(struct vmop_report *report,
 static struct vmop_error *add_notes(struct vmop_report *report, size_t e)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
-	size_t first = report->result->events[e];
-	const struct vmop_event_item *event = vmop_catalog_event(catalog, first);
+	const struct vmop_event_item *event = vmop_result_event(report->result, e);
 	struct vmop_error *err = NULL;
 	if (catalog->n_sessions == 1)
 		return *event->note ? add_line(report, "%s: %s", event->label, event->note) : NULL;
-	for (size_t i = first; i < catalog->events.n && !err; i++) {
+	for (size_t i = report->result->events[e]; i < catalog->events.n && !err; i++) {
 		if (vmop_catalog_event(catalog, i)->slot == e)
 			err = add_session_notes(report, vmop_catalog_event(catalog, i));
 	}
@@ -180,8 +178,7 @@ static struct vmop_error *add_notes(struct vmop_report *report, size_t e)
 static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
 {
 	const struct vmop_result *result = report->result;
-	const struct vmop_event_item *event =
-		vmop_catalog_event(&result->catalog, result->events[e]);
+	const struct vmop_event_item *event = vmop_result_event(result, e);
 	char rate[64], idle[64] = "";
 	describe_rate(result, e, rate, sizeof(rate));
 	if (e == 0 && result->idle.samples)
@@ -202,10 +199,8 @@ static struct vmop_error *add_ratio_line(struct vmop_report *report, const struc
 {
 	const struct vmop_result *result = report->result;
 	struct vmop_ratio_value value = vmop_ratio_of_all(ratio, result);
-	const char *numerator =
-		vmop_catalog_event(&result->catalog, result->events[ratio->numerator])->label;
-	const char *denominator =
-		vmop_catalog_event(&result->catalog, result->events[ratio->denominator])->label;
+	const char *numerator = vmop_result_event(result, ratio->numerator)->label;
+	const char *denominator = vmop_result_event(result, ratio->denominator)->label;
 	char factor[32] = "";
 	if (ratio->factor != 1)
 		snprintf(factor, sizeof(factor), " * %.6g", ratio->factor);
@@ -464,8 +459,7 @@ static void add_sample_facts(struct vmop_report *report)
 static void add_event_facts(struct vmop_report *report, size_t e)
 {
 	const struct vmop_result *result = report->result;
-	const struct vmop_event_item *event =
-		vmop_catalog_event(&result->catalog, result->events[e]);
+	const struct vmop_event_item *event = vmop_result_event(result, e);
 	add_text(report, "events", e, "name", event->label);
 	add_text(report, "events", e, "source", event->source);
 	add_text(report, "events", e, "unit", event->unit);
@@ -489,9 +483,9 @@ static void add_ratio_facts(struct vmop_report *report, size_t i)
 	struct vmop_ratio_value value = vmop_ratio_of_all(ratio, result);
 	add_text(report, "ratios", i, "name", ratio->name);
 	add_text(report, "ratios", i, "numerator",
-		 vmop_catalog_event(&result->catalog, result->events[ratio->numerator])->label);
+		 vmop_result_event(result, ratio->numerator)->label);
 	add_text(report, "ratios", i, "denominator",
-		 vmop_catalog_event(&result->catalog, result->events[ratio->denominator])->label);
+		 vmop_result_event(result, ratio->denominator)->label);
 	add_ratio(report, "ratios", i, "factor", ratio->factor);
 	if (!value.has_interval)
 		return;

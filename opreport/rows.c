@@ -218,8 +218,7 @@ static struct vmop_error *no_such_name(const struct vmop_result *result,
 	for (size_t i = 0; i < ratios->n; i++)
 		fprintf(out, ", %s", ratios->items[i].name);
 	for (size_t e = 0; e < result->n_events; e++)
-		fprintf(out, ", %s",
-			vmop_catalog_event(&result->catalog, result->events[e])->label);
+		fprintf(out, ", %s", vmop_result_event(result, e)->label);
 	int failed = fclose(out);
 	struct vmop_error *err =
 		failed ? &vmop_error_no_memory
@@ -239,9 +238,7 @@ static struct vmop_error *find_named(const struct vmop_result *result,
 	if (ret->ratio)
 		return NULL;
 	for (; ret->event < result->n_events; ret->event++) {
-		const struct vmop_event_item *event =
-			vmop_catalog_event(&result->catalog, result->events[ret->event]);
-		if (!strcmp(event->label, name))
+		if (!strcmp(vmop_result_event(result, ret->event)->label, name))
 			return NULL;
 	}
 	return no_such_name(result, ratios, name);

@@ -255,8 +255,7 @@ static void events_of_one_name_have_labels(void **state)
 	static const char *const labels[] = {
 		"cycles", "r11", "r11#2", "cycles#2", "instructions", "instructions#2", "r11#3"};
 	for (size_t e = 0; e < result.n_events; e++)
-		assert_string_equal(vmop_catalog_event(&result.catalog, result.events[e])->label,
-				    labels[e]);
+		assert_string_equal(vmop_result_event(&result, e)->label, labels[e]);
 	assert_ratios(&result, NULL, "ipc=4/0:1");
 	assert_ratios(&result, "cycles#2/r11#3", "cycles#2/r11#3=3/6:1");
 }
