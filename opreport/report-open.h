@@ -11,11 +11,12 @@ struct vmop_report {
 	struct vmop_result *result;
 	const struct vmop_ratios *ratios;
 	const struct vmop_hidden *hidden;
+	const char **lines;	 /* the list itself is not in the arena */
 	struct vmop_arena arena; /* everything below */
 	struct vmop_column *columns;
 	struct vmop_count *sums; /* by row * n_events: running sums */
 	struct vmop_fact *facts;
-	const char **lines, **footer;
+	const char **footer;
 	const char *losses; /* NULL: none */
 	struct vmop_sheet sheet;
 };

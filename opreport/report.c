@@ -11,16 +11,6 @@
 #include "opreport/report-open.h"
 #include "opreport/when.h"
 
-enum {
-	MAX_LINES = 8, /* beside those of sessions, events and ratios */
-	MAX_FACTS = 20,
-	SESSION_FACTS = 10,
-	OMITTED_FACTS = 3,
-	EVENT_FACTS = 12,
-	RATIO_FACTS = 8,
-	LOSS_FACTS = 5,
-};
-
 /* ---- text ----------------------------------------------------------------- */
 
 /* A memory stream whose text ends up in the report's arena. */
@@ -52,6 +42,10 @@ static struct vmop_error *add_line(struct vmop_report *report, const char *forma
 static struct vmop_error *add_line(struct vmop_report *report, const char *format, ...)
 {
 	struct writer writer;
+	const char **lines = reallocarray(report->lines, report->sheet.n_lines + 1, sizeof(*lines));
+	if (!lines)
+		return &vmop_error_no_memory;
+	report->sheet.lines = report->lines = lines;
 	struct vmop_error *err = writer_begin(&writer);
 	if (err)
 		return err;
@@ -59,7 +53,7 @@ static struct vmop_error *add_line(struct vmop_report *report, const char *forma
 	va_start(args, format);
 	vfprintf(writer.out, format, args);
 	va_end(args);
-	return writer_end(&writer, &report->arena, &report->lines[report->sheet.n_lines++]);
+	return writer_end(&writer, &report->arena, &lines[report->sheet.n_lines++]);
 }
 
 /* ---- lines above ---------------------------------------------------------- */
@@ -331,20 +325,10 @@ static struct vmop_error *add_kernel_symbols_lines(struct vmop_report *report)
 	return err;
 }
 
-static size_t max_lines(const struct vmop_report *report)
-{
-	const struct vmop_result *result = report->result;
-	return MAX_LINES + 3 * result->catalog.n_sessions + result->n_omitted + result->n_events +
-	       2 * result->catalog.events.n + report->ratios->n;
-}
-
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
-	report->lines =
-		vmop_arena_alloc(&report->arena, max_lines(report) * sizeof(*report->lines));
-	report->sheet.lines = report->lines;
-	struct vmop_error *err = report->lines ? find_losses(report) : &vmop_error_no_memory;
+	struct vmop_error *err = find_losses(report);
 	if (!err)
 		err = add_session_lines(report);
 	if (!err)
@@ -385,7 +369,9 @@ static struct vmop_error *add_footer(struct vmop_report *report)
 static void add_fact(struct vmop_report *report, const char *list, size_t item, const char *name,
 		     enum vmop_cell_type type, struct vmop_cell value)
 {
-	report->facts[report->sheet.n_facts++] = (struct vmop_fact){list, item, name, type, value};
+	size_t n = report->sheet.n_facts++;
+	if (report->facts) /* else they are being counted */
+		report->facts[n] = (struct vmop_fact){list, item, name, type, value};
 }
 
 static void add_text(struct vmop_report *report, const char *list, size_t item, const char *name,
@@ -511,23 +497,27 @@ static void add_loss_facts(struct vmop_report *report)
 	}
 }
 
-static struct vmop_error *add_facts(struct vmop_report *report)
+static void add_all_facts(struct vmop_report *report)
 {
-	const struct vmop_result *result = report->result;
-	size_t n_max = MAX_FACTS + SESSION_FACTS * (1 + result->catalog.n_sessions) +
-		       OMITTED_FACTS * result->n_omitted + EVENT_FACTS * result->n_events +
-		       RATIO_FACTS * report->ratios->n + LOSS_FACTS * result->catalog.n_losses;
-	report->facts = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->facts));
-	if (!report->facts)
-		return &vmop_error_no_memory;
-	report->sheet.facts = report->facts;
+	report->sheet.n_facts = 0;
 	add_sessions_facts(report);
 	add_sample_facts(report);
-	for (size_t e = 0; e < result->n_events; e++)
+	for (size_t e = 0; e < report->result->n_events; e++)
 		add_event_facts(report, e);
 	for (size_t i = 0; i < report->ratios->n; i++)
 		add_ratio_facts(report, i);
 	add_loss_facts(report);
+}
+
+static struct vmop_error *add_facts(struct vmop_report *report)
+{
+	add_all_facts(report); /* counts them, for there is no room yet */
+	report->facts =
+		vmop_arena_alloc(&report->arena, report->sheet.n_facts * sizeof(*report->facts));
+	if (!report->facts)
+		return &vmop_error_no_memory;
+	report->sheet.facts = report->facts;
+	add_all_facts(report);
 	return NULL;
 }
 
@@ -598,6 +588,7 @@ void vmop_report_destroy(struct vmop_report *report)
 	if (!report)
 		return;
 	vmop_arena_deinit(&report->arena);
+	free(report->lines);
 	free(report);
 }
 
