@@ -38,10 +38,10 @@ enum option_key {
 
 enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 
-#define N_OTHER_OPTIONS 19
 #define N_ACTION_OPTIONS 14
 
-static const struct argp_option other_options[N_OTHER_OPTIONS] = {
+/* Those of the set-up are called as the set-up file's keys. */
+static const struct argp_option other_options[] = {
 	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
 	{"event", 'e', "NAME[:COUNT[:UMASK[:KERNEL[:USER]]]]", 0,
 	 "What to sample; several with commas, or given again; {A,B} at the same times: vmop-events(7)",
@@ -76,6 +76,8 @@ static const struct argp_option other_options[N_OTHER_OPTIONS] = {
 	{"version", KEY_VERSION, NULL, 0, "Show the version", GROUP_OTHER},
 	{0},
 };
+
+#define N_OTHER_OPTIONS (sizeof(other_options) / sizeof(other_options[0]))
 
 static struct argp_option all_options[N_OTHER_OPTIONS + N_ACTION_OPTIONS];
 
@@ -128,6 +130,16 @@ static void set_action(struct control_request *request, const struct control_act
 	request->action = action;
 }
 
+/* What an option changes in the set-up; NULL: nothing. */
+static const char *setup_key(int key)
+{
+	for (size_t i = 0; i < N_OTHER_OPTIONS; i++) {
+		if (other_options[i].group == GROUP_SETUP && other_options[i].key == key)
+			return other_options[i].name;
+	}
+	return NULL;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
@@ -139,34 +151,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			request->name = arg;
 		return 0;
 	}
+	const char *changed = setup_key(key);
+	if (changed) {
+		add_change(arguments, changed, arg);
+		return 0;
+	}
 	switch (key) {
-	case 'e':
-		add_change(arguments, "event", arg);
-		return 0;
-	case 'p':
-		add_change(arguments, "separate", arg);
-		return 0;
-	case KEY_VMLINUX:
-		add_change(arguments, "vmlinux", arg);
-		return 0;
-	case KEY_SESSION_DIR:
-		add_change(arguments, "session-dir", arg);
-		return 0;
-	case KEY_XEN:
-		add_change(arguments, "xen", arg);
-		return 0;
-	case KEY_ACTIVE_DOMAINS:
-		add_change(arguments, "active-domains", arg);
-		return 0;
-	case KEY_PASSIVE_DOMAINS:
-		add_change(arguments, "passive-domains", arg);
-		return 0;
-	case KEY_PASSIVE_IMAGES:
-		add_change(arguments, "passive-images", arg);
-		return 0;
-	case KEY_GUEST_CPU:
-		add_change(arguments, "guest-cpu", arg);
-		return 0;
 	case KEY_DURATION:
 		if (!vmop_parse_duration_ns(arg, &request->duration_ns) || !request->duration_ns)
 			bad_usage(vmop_error_new(
