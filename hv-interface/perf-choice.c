@@ -253,11 +253,9 @@ static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned g
 		if (event->group != group)
 			continue;
 		event->group = 0;
-		_cleanup_free_ char *before = vmop_steal(&event->note);
-		err = set_note(event,
-			       "%s%sits group can't be counted at a time here (too many events for "
-			       "the counters, or of several PMUs): each is counted by itself",
-			       before ? before : "", before ? "; " : "");
+		err = vmop_perf_event_add_note(
+			event, "its group can't be counted at a time here (too many events for the "
+			       "counters, or of several PMUs): each is counted by itself");
 	}
 	return err;
 }

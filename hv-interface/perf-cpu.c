@@ -32,8 +32,7 @@ bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan)
 	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split);
 }
 
-/* group_fd: of the first of its group; -1: it is that itself, or alone. */
-static int open_event(struct perf_event_attr *attr, unsigned cpu, int group_fd)
+int vmop_perf_open(struct perf_event_attr *attr, unsigned cpu, int group_fd)
 {
 	attr->size = sizeof(*attr);
 	for (;;) {
@@ -91,7 +90,7 @@ static int open_dummy(struct vmop_perf_plan *plan, unsigned cpu)
 		};
 		set_layout(&attr, plan);
 		set_side_band(&attr, plan);
-		int fd = open_event(&attr, cpu, -1);
+		int fd = vmop_perf_open(&attr, cpu, -1);
 		if (fd >= 0 || (errno != EINVAL && errno != E2BIG) ||
 		    plan->missing == VMOP_PERF_ALL_MISSING)
 			return fd;
@@ -164,7 +163,7 @@ static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_
 	int leader_fd = group_fd(cpu, plan, i);
 	if (event->group)
 		set_group(&attr, leader_fd);
-	int fd = open_event(&attr, cpu->cpu, leader_fd);
+	int fd = vmop_perf_open(&attr, cpu->cpu, leader_fd);
 	if (fd < 0)
 		return refused(refusal, i, event->name, cpu->cpu);
 	cpu->fds[slot] = fd;
@@ -214,25 +213,25 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 {
 	*ret = NULL;
 	*refusal = (struct vmop_perf_refusal){0};
-	struct vmop_perf_cpu *new = calloc(1, sizeof(*new));
-	if (!new)
+	struct vmop_perf_cpu *made = calloc(1, sizeof(*made));
+	if (!made)
 		return &vmop_error_no_memory;
-	new->cpu = cpu;
-	new->dummy_fd = -1;
-	new->n_events = plan->n_events;
-	new->fds = calloc(2 * plan->n_events, sizeof(*new->fds));
-	for (size_t i = 0; new->fds &&i < 2 * plan->n_events; i++)
-		new->fds[i] = -1;
-	new->ids = calloc(2 * plan->n_events, sizeof(*new->ids));
-	new->fixed_weights = calloc(plan->n_events, sizeof(*new->fixed_weights));
+	made->cpu = cpu;
+	made->dummy_fd = -1;
+	made->n_events = plan->n_events;
+	made->fds = calloc(2 * plan->n_events, sizeof(*made->fds));
+	for (size_t i = 0; made->fds && i < 2 * plan->n_events; i++)
+		made->fds[i] = -1;
+	made->ids = calloc(2 * plan->n_events, sizeof(*made->ids));
+	made->fixed_weights = calloc(plan->n_events, sizeof(*made->fixed_weights));
 	struct vmop_error *err = &vmop_error_no_memory;
-	if (new->fds &&new->ids &&new->fixed_weights)
-		err = open_all(new, plan, refusal);
+	if (made->fds && made->ids && made->fixed_weights)
+		err = open_all(made, plan, refusal);
 	if (!err) {
-		*ret = new;
+		*ret = made;
 		return NULL;
 	}
-	vmop_perf_cpu_close(new);
+	vmop_perf_cpu_close(made);
 	if (refusal->os_errno != ENODEV || refusal->event < plan->n_events)
 		return err;
 	vmop_error_destroy(err); /* it went offline a moment ago */

@@ -503,6 +503,17 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event)
 	return NULL;
 }
 
+struct vmop_error *vmop_perf_event_add_note(struct vmop_perf_event *event, const char *more)
+{
+	const char *before = event->note ? event->note : "";
+	char *note;
+	if (asprintf(&note, "%s%s%s", before, *before ? "; " : "", more) < 0)
+		return &vmop_error_no_memory;
+	free(event->note);
+	event->note = note;
+	return NULL;
+}
+
 void vmop_perf_event_set_modes(struct vmop_perf_event *event)
 {
 	struct perf_event_attr *attr = &event->attr;

@@ -109,6 +109,9 @@ const char *vmop_perf_event_modifiers(const struct vmop_perf_event *event,
 /* The lowest count of a PMU's own event, as far as its name tells how often it happens. */
 uint64_t vmop_perf_lowest_by_name(const char *name);
 
+/* Behind the note that there may be. */
+struct vmop_error *vmop_perf_event_add_note(struct vmop_perf_event *event, const char *more);
+
 /* Sets attr's exclude_ bits from what is wanted. */
 void vmop_perf_event_set_modes(struct vmop_perf_event *event);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf-worlds.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#define SWITCHES                                                                                   \
+	"what comes while the kernel switches to a guest or back counts as the guest's, for "
 
 static bool is_of_both(const struct vmop_perf_event *event)
 {
@@ -16,12 +17,35 @@ static bool can_split(const struct vmop_perf_event *event)
 	return event->kind == VMOP_PERF_HARDWARE && is_of_both(event);
 }
 
-/* leader -1: it leads a group itself. False: refused. */
-static bool join(struct perf_event_attr *attr, unsigned cpu, int leader, int *ret)
+/* One group that is opened only to see whether it can be. */
+struct trial {
+	unsigned cpu;
+	int *fds; /* the first leads */
+	size_t n;
+};
+
+/* False: refused. */
+static bool join(struct trial *trial, struct perf_event_attr *attr)
 {
-	attr->size = sizeof(*attr);
-	*ret = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, leader, PERF_FLAG_FD_CLOEXEC);
-	return *ret >= 0;
+	int fd = vmop_perf_open(attr, trial->cpu, trial->n ? trial->fds[0] : -1);
+	if (fd >= 0)
+		trial->fds[trial->n++] = fd;
+	return fd >= 0;
+}
+
+/* The event, or both halves of it. False: refused. */
+static bool join_event(struct trial *trial, const struct vmop_perf_event *event, bool is_split)
+{
+	struct perf_event_attr attr;
+	if (event->kind != VMOP_PERF_HARDWARE || !vmop_perf_event_attr_on(event, trial->cpu, &attr))
+		return true;
+	attr.exclude_guest |= is_split;
+	bool fits = join(trial, &attr);
+	if (!fits || !is_split)
+		return fits;
+	attr.exclude_guest = 0;
+	attr.exclude_host = 1;
+	return join(trial, &attr);
 }
 
 /*
@@ -36,29 +60,15 @@ static bool would_fit(const struct vmop_perf_plan *plan, unsigned cpu, size_t n)
 		.config = PERF_COUNT_SW_DUMMY,
 		.disabled = 1,
 	};
-	int *fds = calloc(2 * plan->n_events + 1, sizeof(*fds));
-	bool fits = fds && join(&off, cpu, -1, &fds[0]);
-	size_t n_fds = fits;
+	struct trial trial = {.cpu = cpu, .fds = calloc(2 * plan->n_events + 1, sizeof(int))};
+	bool fits = trial.fds && join(&trial, &off);
 	for (size_t i = 0; fits && i < plan->n_events; i++) {
 		const struct vmop_perf_event *event = &plan->events[i];
-		bool is_split = i < n && can_split(event);
-		struct perf_event_attr attr;
-		if (event->kind != VMOP_PERF_HARDWARE ||
-		    !vmop_perf_event_attr_on(event, cpu, &attr))
-			continue;
-		attr.exclude_guest |= is_split;
-		fits = join(&attr, cpu, fds[0], &fds[n_fds]);
-		n_fds += fits;
-		if (!fits || !is_split)
-			continue;
-		attr.exclude_guest = 0;
-		attr.exclude_host = 1;
-		fits = join(&attr, cpu, fds[0], &fds[n_fds]);
-		n_fds += fits;
+		fits = join_event(&trial, event, i < n && can_split(event));
 	}
-	while (n_fds > 0)
-		close(fds[--n_fds]);
-	free(fds);
+	while (trial.n > 0)
+		close(trial.fds[--trial.n]);
+	free(trial.fds);
 	return fits;
 }
 
@@ -73,22 +83,15 @@ void vmop_perf_worlds_split(struct vmop_perf_plan *plan, unsigned cpu)
 
 struct vmop_error *vmop_perf_worlds_note(struct vmop_perf_plan *plan)
 {
-	for (size_t i = 0; i < plan->n_events; i++) {
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; i < plan->n_events && !err; i++) {
 		struct vmop_perf_event *event = &plan->events[i];
 		if (event->is_split || !is_of_both(event) || event->kind == VMOP_PERF_SOFTWARE)
 			continue;
-		const char *before = event->note ? event->note : "";
-		char *note;
-		if (asprintf(&note,
-			     "%s%swhat comes while the kernel switches to a guest or back counts "
-			     "as the guest's, for %s",
-			     before, *before ? "; " : "",
-			     event->kind == VMOP_PERF_CLOCK
-				     ? "a clock can't tell them apart"
-				     : "too few counters are free to count them apart") < 0)
-			return &vmop_error_no_memory;
-		free(event->note);
-		event->note = note;
+		err = vmop_perf_event_add_note(
+			event, event->kind == VMOP_PERF_CLOCK
+				       ? SWITCHES "a clock can't tell them apart"
+				       : SWITCHES "too few counters are free to count them apart");
 	}
-	return NULL;
+	return err;
 }
