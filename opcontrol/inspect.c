@@ -140,8 +140,9 @@ static bool print_items(const json_t *items, const char *of, const struct column
 						 columns[i].flags) != NULL;
 	size_t i;
 	const json_t *item;
-	json_array_foreach(items, i, item) if (is_good && json_object_get(item, of)) is_good =
-		add_line(table, item, columns, n);
+	json_array_foreach (items, i, item)
+		if (is_good && json_object_get(item, of))
+			is_good = add_line(table, item, columns, n);
 	if (is_good && scols_table_get_nlines(table)) {
 		putchar('\n');
 		is_good = scols_print_table(table) == 0;
@@ -154,16 +155,14 @@ static void put_mappings(const json_t *items)
 {
 	size_t i, j;
 	const json_t *item, *mapping;
-	json_array_foreach(items, i, item)
-	{
+	json_array_foreach (items, i, item) {
 		const json_t *mappings = json_object_get(item, "mappings");
 		if (!json_array_size(mappings))
 			continue;
 		printf("\n%" PRIu64 " ", control_number(item, "pid"));
 		control_put_clean(control_text(item, "comm"), SIZE_MAX);
 		putchar('\n');
-		json_array_foreach(mappings, j, mapping)
-		{
+		json_array_foreach (mappings, j, mapping) {
 			printf("  %s-%s +%" PRIx64 " ", control_text(mapping, "start"),
 			       control_text(mapping, "end"),
 			       control_number(mapping, "file_offset_bytes"));

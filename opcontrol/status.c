@@ -33,7 +33,7 @@ static void put_events(const json_t *status)
 {
 	size_t i;
 	const json_t *event;
-	json_array_foreach(json_object_get(status, "events"), i, event) {
+	json_array_foreach (json_object_get(status, "events"), i, event) {
 		uint64_t hz = control_number(event, "frequency_hz");
 		printf("%-12s", "event");
 		control_put_clean(control_text(event, "name"), SIZE_MAX);
@@ -60,8 +60,11 @@ static void put_losses(const json_t *status)
 	static const struct {
 		const char *member, *label;
 	} losses[] = {
-		{"lost", "lost"},	    {"throttled", "throttled"},	  {"unhandled", "unhandled"},
-		{"malformed", "malformed"}, {"store_full", "store full"},
+		{"lost", "lost"},
+		{"throttled", "throttled"},
+		{"unhandled", "unhandled"},
+		{"malformed", "malformed"},
+		{"store_full", "store full"},
 	};
 	printf("%-12s", "not stored");
 	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
@@ -72,9 +75,10 @@ static void put_losses(const json_t *status)
 
 static void put_samples(const json_t *status)
 {
-	uint64_t samples = control_number(status, "samples"), unknown = control_number(status, "unattributed");
-	printf("%-*s%" PRIu64 ", %" PRIu64 " of them unattributed", CONTROL_LABEL_WIDTH, "samples", samples,
-	       unknown);
+	uint64_t samples = control_number(status, "samples"),
+		 unknown = control_number(status, "unattributed");
+	printf("%-*s%" PRIu64 ", %" PRIu64 " of them unattributed", CONTROL_LABEL_WIDTH, "samples",
+	       samples, unknown);
 	if (samples)
 		printf(" (%.2f %%)", 100.0 * (double)unknown / (double)samples);
 	putchar('\n');
@@ -119,7 +123,7 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 		if (!scols_table_new_column(table, columns[i], i ? 8 : 0.4,
 					    i ? SCOLS_FL_RIGHT : SCOLS_FL_TRUNC))
 			return false;
-	json_array_foreach(domains, i, domain)
+	json_array_foreach (domains, i, domain)
 		if (!add_domain(table, domain))
 			return false;
 	return scols_print_table(table) == 0;
@@ -158,7 +162,7 @@ static struct vmop_error *put_domains(const json_t *status)
 	if (!is_done)
 		return &vmop_error_no_memory;
 	size_t i;
-	json_array_foreach(domains, i, domain) {
+	json_array_foreach (domains, i, domain) {
 		putchar('\n');
 		control_put_clean(control_text(domain, "name"), SIZE_MAX);
 		if (control_number(domain, "id"))
@@ -168,7 +172,9 @@ static struct vmop_error *put_domains(const json_t *status)
 			control_put_clean(control_text(domain, "uuid"), SIZE_MAX);
 		}
 		fputs("\n  kernel symbols: ", stdout);
-		control_put_clean(control_text(domain, "image") ? control_text(domain, "image") : "none", SIZE_MAX);
+		control_put_clean(control_text(domain, "image") ? control_text(domain, "image")
+								: "none",
+				  SIZE_MAX);
 		if (control_text(domain, "note"))
 			printf("\n  note: %s", control_text(domain, "note"));
 		if (json_object_get(domain, "inside"))
@@ -176,7 +182,8 @@ static struct vmop_error *put_domains(const json_t *status)
 	}
 	putchar('\n');
 	if (control_number(status, "domains_left_off"))
-		printf("and %" PRIu64 " more domains\n", control_number(status, "domains_left_off"));
+		printf("and %" PRIu64 " more domains\n",
+		       control_number(status, "domains_left_off"));
 	return NULL;
 }
 
@@ -201,7 +208,8 @@ static void put_session(const json_t *status)
 	put_samples(status);
 	put_losses(status);
 	if (control_number(status, "failures")) {
-		printf("%-12s%" PRIu64 ", the last: ", "failures", control_number(status, "failures"));
+		printf("%-12s%" PRIu64 ", the last: ", "failures",
+		       control_number(status, "failures"));
 		control_put_clean(control_text(status, "last_failure"), SIZE_MAX);
 		putchar('\n');
 	}
@@ -212,8 +220,9 @@ struct vmop_error *control_status_table(const json_t *status)
 	const json_t *daemon = json_object_get(status, "daemon");
 	const char *state = control_text(status, "state");
 	bool is_sampling = state && !strcmp(state, "sampling");
-	printf("%-12s%s: %s, pid %" PRIu64 ", %.2f s of CPU, ", "vmopd", control_text(daemon, "version"),
-	       state ? state : "?", control_number(daemon, "pid"), control_real(daemon, "cpu_s"));
+	printf("%-12s%s: %s, pid %" PRIu64 ", %.2f s of CPU, ", "vmopd",
+	       control_text(daemon, "version"), state ? state : "?", control_number(daemon, "pid"),
+	       control_real(daemon, "cpu_s"));
 	put_size(control_number(daemon, "rss_bytes"));
 	fputs(" of memory\n", stdout);
 	if (!is_sampling) {

@@ -72,10 +72,12 @@ static void filter_rows(struct vmop_result *result, const struct vmop_arrangemen
 /* ---- order ---------------------------------------------------------------- */
 
 const char *const vmop_sort_words[] = {
-	[VMOP_SORT_SAMPLE] = "sample", [VMOP_SORT_DOMAIN] = "domain", [VMOP_SORT_IMAGE] = "image",
-	[VMOP_SORT_SYMBOL] = "symbol", [VMOP_SORT_TASK] = "task",     [VMOP_SORT_PID] = "pid",
-	[VMOP_SORT_CGROUP] = "cgroup", [VMOP_SORT_CPU] = "cpu",	      [VMOP_SORT_VCPU] = "vcpu",
-	[VMOP_SORT_MODE] = "mode",     [VMOP_SORT_VMA] = "vma",	      [VMOP_SORT_SESSION] = "session",
+	[VMOP_SORT_SAMPLE] = "sample", [VMOP_SORT_DOMAIN] = "domain",
+	[VMOP_SORT_IMAGE] = "image",   [VMOP_SORT_SYMBOL] = "symbol",
+	[VMOP_SORT_TASK] = "task",     [VMOP_SORT_PID] = "pid",
+	[VMOP_SORT_CGROUP] = "cgroup", [VMOP_SORT_CPU] = "cpu",
+	[VMOP_SORT_VCPU] = "vcpu",     [VMOP_SORT_MODE] = "mode",
+	[VMOP_SORT_VMA] = "vma",       [VMOP_SORT_SESSION] = "session",
 };
 
 /* What a name to sort by is. */
