@@ -7,7 +7,7 @@ TESTS += $(libdb_unit_tests)
 endif
 libdb_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(SQLITE_CFLAGS)
 libdb_test_ldadd = libdb/libdb.la $(CMOCKA_LIBS)
-EXTRA_DIST += tests/unit/libdb-common.h
+EXTRA_DIST += tests/unit/libdb-common.h tests/unit/ok.h
 tests_unit_libdb_db_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_db_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_faults_CPPFLAGS = $(libdb_test_cppflags)

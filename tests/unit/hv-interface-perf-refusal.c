@@ -309,6 +309,17 @@ static void assert_outcomes(unsigned call, const struct outcome *outcomes, size_
 	}
 }
 
+/* So that EMFILE is the last word. The limit that was: the caller's to set again. */
+static struct rlimit allow_all_files(void)
+{
+	struct rlimit before, all_files;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	all_files = before;
+	all_files.rlim_cur = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all_files), 0);
+	return before;
+}
+
 static void each_refusal_has_its_behaviour(void **state)
 {
 	(void)state;
@@ -349,11 +360,7 @@ static void each_refusal_has_its_behaviour(void **state)
 		{EINVAL, "event 'llc-misses': the kernel refuses it (EINVAL)", NULL, NULL},
 		{EIO, "event 'llc-misses': perf_event_open", NULL, NULL},
 	};
-	struct rlimit before, all_files;
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	all_files = before;
-	all_files.rlim_cur = before.rlim_max; /* so that EMFILE is the last word */
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all_files), 0);
+	struct rlimit before = allow_all_files();
 	assert_outcomes(1, of_the_dummy, sizeof(of_the_dummy) / sizeof(of_the_dummy[0]));
 	assert_outcomes(2, of_cycles, sizeof(of_cycles) / sizeof(of_cycles[0]));
 	assert_outcomes(3, of_others, sizeof(of_others) / sizeof(of_others[0]));
@@ -416,13 +423,9 @@ static void a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again(void **
 {
 	(void)state;
 	static const int errnos[] = {EOPNOTSUPP, EBUSY, ENOENT, EMFILE, ENOSPC, EACCES};
-	struct rlimit before, all_files;
 	if (n_cpus() < 2)
 		return; /* nothing can go */
-	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	all_files = before;
-	all_files.rlim_cur = before.rlim_max; /* so that EMFILE is the last word */
-	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all_files), 0);
+	struct rlimit before = allow_all_files();
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++) {
 		for (unsigned call = 1; call <= 3; call++) { /* the dummy, the first, the second */
 			char text[64] = "";

@@ -123,6 +123,18 @@ static pid_t burning_child(unsigned cpu_ms)
 	return child;
 }
 
+/* A program that is executed, and ends. */
+static pid_t true_child(void)
+{
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(1);
+	}
+	return child;
+}
+
 static void a_spinning_child_is_sampled(void **state)
 {
 	(void)state;
@@ -160,13 +172,8 @@ static void an_exec_brings_comm_and_mappings(void **state)
 	(void)state;
 	struct vmop_source *source = open_source("cpu-clock", 0);
 	assert_null(vmop_source_start(source));
-	pid_t child = fork();
-	if (child == 0) {
-		execl("/bin/true", "true", (char *)NULL);
-		_exit(1);
-	}
-	struct seen seen = {.child = child};
-	wait_for(child);
+	struct seen seen = {.child = true_child()};
+	wait_for(seen.child);
 	assert_null(vmop_source_stop(source));
 	drain(source, UINT64_MAX, &seen);
 	assert_int_equal(seen.forks, 1);
@@ -185,13 +192,8 @@ static void the_side_band_alone_brings_no_samples(void **state)
 	assert_null(vmop_source_open(vmop_source_find("perf"), &setup, &source));
 	assert_int_equal(vmop_source_n_events(source), 0);
 	assert_null(vmop_source_start(source));
-	pid_t child = fork();
-	if (child == 0) {
-		execl("/bin/true", "true", (char *)NULL);
-		_exit(1);
-	}
-	struct seen seen = {.child = child};
-	wait_for(child);
+	struct seen seen = {.child = true_child()};
+	wait_for(seen.child);
 	for (int i = 0; i < 20; i++)
 		assert_null(vmop_source_check_cpus(source));
 	assert_null(vmop_source_stop(source));

@@ -14,6 +14,7 @@
 
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
+#include "ok.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define TEST_START_NS (UINT64_C(1700000040) * SECOND_NS) /* a whole minute */
@@ -50,17 +51,6 @@ static inline const char *test_path(const char *name)
 	snprintf(path, sizeof(paths[0]), "%s/%s", test_dir, name);
 	return path;
 }
-
-/* Prints the message of an error that should not be. */
-static inline void check_ok(struct vmop_error *err, const char *file, int line)
-{
-	if (err) {
-		print_error("%s\n", err->message);
-		vmop_error_destroy(err);
-		_fail(file, line);
-	}
-}
-#define assert_ok(call) check_ok(call, __FILE__, __LINE__)
 
 static inline void check_error(struct vmop_error *err, enum vmop_error_code code, const char *text,
 			       const char *file, int line)

@@ -9,14 +9,8 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "ok.h"
 #include "opreport/rows.h"
-
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		struct vmop_error *err_ = (call);                                                  \
-		if (err_)                                                                          \
-			fail_msg("%s: %s", #call, err_->message);                                  \
-	} while (0)
 
 static const uint64_t second_ns = 1000000000;
 static char dir[] = "/tmp/vmop-opreport-XXXXXX";
@@ -86,15 +80,15 @@ static void put_facts(struct vmop_db *db)
 	static const struct vmop_symbol kernel[] = {{0x100, 0x100, "schedule", 't'},
 						    {0x200, 0x80, "_ZN3foo3barEi", 'T'}};
 	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
-		OK(vmop_db_put_event(db, &events[i]));
+		assert_ok(vmop_db_put_event(db, &events[i]));
 	for (size_t i = 0; i < sizeof(domains) / sizeof(*domains); i++)
-		OK(vmop_db_put_domain(db, &domains[i]));
+		assert_ok(vmop_db_put_domain(db, &domains[i]));
 	for (size_t i = 0; i < sizeof(images) / sizeof(*images); i++)
-		OK(vmop_db_put_image(db, &images[i]));
+		assert_ok(vmop_db_put_image(db, &images[i]));
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++)
-		OK(vmop_db_put_task(db, &tasks[i]));
-	OK(vmop_db_put_symbols(db, KERNEL, kernel, 2));
-	OK(vmop_db_put_info(db, "start_ns", "1000000000"));
+		assert_ok(vmop_db_put_task(db, &tasks[i]));
+	assert_ok(vmop_db_put_symbols(db, KERNEL, kernel, 2));
+	assert_ok(vmop_db_put_info(db, "start_ns", "1000000000"));
 }
 
 static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t offset, uint64_t samples,
@@ -103,7 +97,7 @@ static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t offse
 	const struct vmop_db_cell cell = {offset, samples, weight_events};
 	if (key.bill == VMOP_BILL_SELF)
 		key.billed = key.domain;
-	OK(vmop_db_put_chunk(db, &key, &cell, 1));
+	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 }
 
 /*
@@ -118,7 +112,7 @@ static void put_samples(struct vmop_db *db)
 	const struct vmop_db_chunk_key kernel = {
 		.mode = VMOP_MODE_KERNEL, .vcpu = -1, .cpu = 1, .task = TASK_IDLE, .image = KERNEL};
 	struct vmop_db_chunk_key key;
-	OK(vmop_db_begin_interval(db, second_ns, second_ns));
+	assert_ok(vmop_db_begin_interval(db, second_ns, second_ns));
 	put(db, user, 0x10, 20, 200);
 	key = user, key.image = PROGRAM_MOVED, key.task = TASK_A_THREAD;
 	put(db, key, 0x10, 5, 50);
@@ -127,8 +121,8 @@ static void put_samples(struct vmop_db *db)
 	key = user, key.image = NO_MAPS, key.task = 0;
 	put(db, key, 0x9, 1, 10);
 	put(db, kernel, 0x110, 3, 60);
-	OK(vmop_db_commit(db));
-	OK(vmop_db_begin_interval(db, 2 * second_ns, second_ns));
+	assert_ok(vmop_db_commit(db));
+	assert_ok(vmop_db_begin_interval(db, 2 * second_ns, second_ns));
 	key = kernel, key.task = TASK_A;
 	put(db, key, 0x120, 1, 20);
 	put(db, key, 0x210, 1, 20);
@@ -149,7 +143,7 @@ static void put_samples(struct vmop_db *db)
 	put(db, key, 0x10, 2, 200);
 	key.image = LIBRARY;
 	put(db, key, 0x4, 6, 600);
-	OK(vmop_db_commit(db));
+	assert_ok(vmop_db_commit(db));
 }
 
 static int make_session(void **state)
@@ -158,10 +152,10 @@ static int make_session(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/s.vmop", dir);
 	struct vmop_db *db;
-	OK(vmop_db_create(path, &db));
+	assert_ok(vmop_db_create(path, &db));
 	put_facts(db);
 	put_samples(db);
-	OK(vmop_db_finish(db));
+	assert_ok(vmop_db_finish(db));
 	return 0;
 }
 
@@ -178,9 +172,9 @@ static struct vmop_error *run(const struct vmop_query *query, const char *const 
 {
 	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
 	for (; specs && *specs; specs++)
-		OK(vmop_spec_parse(&spec, *specs));
+		assert_ok(vmop_spec_parse(&spec, *specs));
 	struct vmop_db *db;
-	OK(vmop_db_open(path, &db));
+	assert_ok(vmop_db_open(path, &db));
 	const struct vmop_session_input session = {.name = "s", .db = db};
 	struct vmop_error *err = vmop_query_run(query, &spec, &session, 1, ret);
 	vmop_db_close(db);
@@ -190,7 +184,7 @@ static struct vmop_error *run(const struct vmop_query *query, const char *const 
 static void run_cycles(const struct vmop_query *query, const char *more, struct vmop_result *ret)
 {
 	const char *specs[] = {"event:cycles", more, NULL};
-	OK(run(query, specs, ret));
+	assert_ok(run(query, specs, ret));
 }
 
 static const struct vmop_row *row_of_image(const struct vmop_result *result, const char *name)
@@ -235,13 +229,25 @@ static void specs_select(void **state)
 		const char *spec;
 		uint64_t weight_events;
 	} cases[] = {
-		{"domain:host", 700}, {"domain:g1", 200},  {"domain:11111111-*", 200},
-		{"domain:g*", 300},   {"image:a", 250},	   {"image:/opt/*", 390},
-		{"libx*", 140},	      {"tgid:10", 290},	   {"tid:11", 50},
-		{"task:a", 430},      {"task:[idle]", 60}, {"cpu:0", 260},
-		{"cpu:1-3", 740},     {"vcpu:0", 350},	   {"time:+1s", 460},
-		{"time:+1s..", 540},  {"time:@2", 540},
-		{"certainty:likely", 200}, {"certainty:exact,ambiguous", 800},
+		{"domain:host", 700},
+		{"domain:g1", 200},
+		{"domain:11111111-*", 200},
+		{"domain:g*", 300},
+		{"image:a", 250},
+		{"image:/opt/*", 390},
+		{"libx*", 140},
+		{"tgid:10", 290},
+		{"tid:11", 50},
+		{"task:a", 430},
+		{"task:[idle]", 60},
+		{"cpu:0", 260},
+		{"cpu:1-3", 740},
+		{"vcpu:0", 350},
+		{"time:+1s", 460},
+		{"time:+1s..", 540},
+		{"time:@2", 540},
+		{"certainty:likely", 200},
+		{"certainty:exact,ambiguous", 800},
 	};
 	/* by totals of rows, and by the places within them */
 	static const unsigned dimensions[] = {VMOP_BY_IMAGE, VMOP_BY_IMAGE | VMOP_BY_SYMBOL};
@@ -402,7 +408,7 @@ static void several_events(void **state)
 	(void)state;
 	_cleanup_(vmop_result_deinit) struct vmop_result apart, merged;
 	struct vmop_query query = {.dimensions = VMOP_BY_IMAGE};
-	OK(run(&query, NULL, &apart));
+	assert_ok(run(&query, NULL, &apart));
 	assert_int_equal(apart.n_events, 3);
 	const struct vmop_row *row = row_of_image(&apart, "/opt/lib/libx.so.1");
 	assert_int_equal(row->counts[0].weight_events, 140);
@@ -410,7 +416,7 @@ static void several_events(void **state)
 	assert_int_equal(row->counts[2].weight_events, 600);
 	assert_true(vmop_share_percent(row->counts[2], apart.base[2]) == 75);
 	query.merge = VMOP_MERGE_UNITMASK;
-	OK(run(&query, NULL, &merged));
+	assert_ok(run(&query, NULL, &merged));
 	assert_int_equal(merged.n_events, 2);
 	row = row_of_image(&merged, "/opt/a");
 	assert_int_equal(row->counts[1].weight_events, 300);
@@ -426,7 +432,7 @@ static void symbols(void **state)
 	run_cycles(&query, "image:[kernel]", &result);
 	struct vmop_arrangement arrangement = {.sort = {VMOP_SORT_VMA}, .n_sort = 1};
 	struct vmop_hidden hidden = {0};
-	OK(vmop_rows_arrange(&result, &no_ratios, &arrangement, &hidden));
+	assert_ok(vmop_rows_arrange(&result, &no_ratios, &arrangement, &hidden));
 	free(hidden.counts);
 	assert_int_equal(result.n_rows, 3);
 	struct vmop_row *none = &result.rows[0], *schedule = &result.rows[1];
@@ -452,7 +458,7 @@ static void arrange(struct vmop_result *result, const struct vmop_arrangement *a
 {
 	const struct vmop_query query = {.dimensions = VMOP_BY_IMAGE};
 	run_cycles(&query, NULL, result);
-	OK(vmop_rows_arrange(result, &no_ratios, arrangement, ret));
+	assert_ok(vmop_rows_arrange(result, &no_ratios, arrangement, ret));
 }
 
 static void thresholds_and_tops(void **state)

@@ -10,14 +10,8 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "ok.h"
 #include "opreport/rows.h"
-
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		struct vmop_error *err_ = (call);                                                  \
-		if (err_)                                                                          \
-			fail_msg("%s: %s", #call, err_->message);                                  \
-	} while (0)
 
 /* ---- estimates -------------------------------------------------------------- */
 
@@ -120,37 +114,56 @@ static char path[64];
 static void put_event(struct vmop_db *db, uint32_t id, const char *name, const char *asked)
 {
 	char info[32];
-	OK(vmop_db_put_event(db,
-			     &(struct vmop_db_event){id, name, "perf", "events", 1000, 0, NULL}));
+	assert_ok(vmop_db_put_event(
+		db, &(struct vmop_db_event){id, name, "perf", "events", 1000, 0, NULL}));
 	snprintf(info, sizeof(info), "event-%u-asked", id);
 	if (asked)
-		OK(vmop_db_put_info(db, info, asked));
+		assert_ok(vmop_db_put_info(db, info, asked));
+}
+
+/* A session of a host with one image, in whose only interval samples are still to be put. */
+static struct vmop_db *begin_session(void)
+{
+	struct vmop_db *db;
+	unlink(path);
+	assert_ok(vmop_db_create(path, &db));
+	assert_ok(vmop_db_put_domain(db,
+				     &(struct vmop_db_domain){.name = "host", .first_seen_ns = 1}));
+	assert_ok(vmop_db_put_image(
+		db, &(struct vmop_db_image){.id = 1, .kind = VMOP_IMAGE_FILE, .name = "/opt/a"}));
+	assert_ok(vmop_db_begin_interval(db, 1, 1000));
+	return db;
+}
+
+static void end_session(struct vmop_db *db)
+{
+	assert_ok(vmop_db_commit(db));
+	assert_ok(vmop_db_finish(db));
+}
+
+static void query_session(unsigned dimensions, struct vmop_result *ret)
+{
+	struct vmop_db *db;
+	const struct vmop_query by = {.dimensions = dimensions};
+	const struct vmop_spec spec = {0};
+	assert_ok(vmop_db_open(path, &db));
+	assert_ok(vmop_query_run(&by, &spec, &(struct vmop_session_input){"s", db}, 1, ret));
+	vmop_db_close(db);
 }
 
 /* A session in which each event has as many samples as its place in names; then its query. */
 static void query(const char *const *names, struct vmop_result *ret)
 {
-	struct vmop_db *db;
-	unlink(path);
-	OK(vmop_db_create(path, &db));
-	OK(vmop_db_put_domain(db, &(struct vmop_db_domain){.name = "host", .first_seen_ns = 1}));
-	OK(vmop_db_put_image(
-		db, &(struct vmop_db_image){.id = 1, .kind = VMOP_IMAGE_FILE, .name = "/opt/a"}));
-	OK(vmop_db_begin_interval(db, 1, 1000));
+	struct vmop_db *db = begin_session();
 	for (uint32_t i = 0; names[i]; i++) {
 		const struct vmop_db_chunk_key key = {
 			.event = i, .mode = VMOP_MODE_USER, .vcpu = -1, .cpu = -1, .image = 1};
 		const struct vmop_db_cell cell = {16, 100 + i, 1000 * (100 + i)};
 		put_event(db, i, names[i], !strcmp(names[i], "cache-misses") ? "LLC_MISSES" : NULL);
-		OK(vmop_db_put_chunk(db, &key, &cell, 1));
+		assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 	}
-	OK(vmop_db_commit(db));
-	OK(vmop_db_finish(db));
-	OK(vmop_db_open(path, &db));
-	const struct vmop_query by_image = {.dimensions = VMOP_BY_IMAGE};
-	const struct vmop_spec spec = {0};
-	OK(vmop_query_run(&by_image, &spec, &(struct vmop_session_input){"s", db}, 1, ret));
-	vmop_db_close(db);
+	end_session(db);
+	query_session(VMOP_BY_IMAGE, ret);
 }
 
 /* The ratios of text, as "NAME=NUMERATOR/DENOMINATOR:FACTOR ..."; or the error's message. */
@@ -161,7 +174,7 @@ static void assert_ratios(const struct vmop_result *result, const char *text, co
 	char got[1024] = "";
 	size_t len = 0;
 	if (text)
-		OK(vmop_words_parse(&words, "--ratio", text));
+		assert_ok(vmop_words_parse(&words, "--ratio", text));
 	struct vmop_error *err = vmop_ratios_init(&ratios, &words, result);
 	if (err) {
 		assert_int_equal(err->code, VMOP_ERROR_USAGE);
@@ -274,7 +287,7 @@ static void nobody_asked_for_so_many(void **state)
 	query(events, &result);
 	const struct vmop_words none = {0};
 	_cleanup_(vmop_ratios_deinit) struct vmop_ratios ratios;
-	OK(vmop_ratios_init(&ratios, &none, &result));
+	assert_ok(vmop_ratios_init(&ratios, &none, &result));
 	assert_int_equal(ratios.n, 64);
 	assert_ratios(&result, "mpki", "takes up to 64");
 }
@@ -285,31 +298,19 @@ static void nobody_asked_for_so_many(void **state)
 static void scale_with(const char *enabled, const char *running, double want_scale,
 		       uint64_t want_events)
 {
-	struct vmop_db *db;
-	unlink(path);
-	OK(vmop_db_create(path, &db));
-	OK(vmop_db_put_domain(db, &(struct vmop_db_domain){.name = "host", .first_seen_ns = 1}));
-	OK(vmop_db_put_image(
-		db, &(struct vmop_db_image){.id = 1, .kind = VMOP_IMAGE_FILE, .name = "/opt/a"}));
+	struct vmop_db *db = begin_session();
 	put_event(db, 0, "cycles", NULL);
-	OK(vmop_db_put_info(db, "event-0-enabled_ns", enabled));
-	OK(vmop_db_put_info(db, "event-0-running_ns", running));
-	OK(vmop_db_begin_interval(db, 1, 1000));
+	assert_ok(vmop_db_put_info(db, "event-0-enabled_ns", enabled));
+	assert_ok(vmop_db_put_info(db, "event-0-running_ns", running));
 	const struct vmop_db_chunk_key key = {
 		.mode = VMOP_MODE_USER, .vcpu = -1, .cpu = -1, .image = 1};
 	const struct vmop_db_cell cells[] = {{16, 1, 1000}, {32, 2, 2001}};
-	OK(vmop_db_put_chunk(db, &key, cells, 2));
-	OK(vmop_db_commit(db));
-	OK(vmop_db_finish(db));
+	assert_ok(vmop_db_put_chunk(db, &key, cells, 2));
+	end_session(db);
 	static const unsigned dimensions[] = {VMOP_BY_IMAGE, VMOP_BY_IMAGE | VMOP_BY_SYMBOL};
 	for (size_t i = 0; i < 2; i++) {
-		const struct vmop_query by = {.dimensions = dimensions[i]};
-		const struct vmop_spec spec = {0};
 		_cleanup_(vmop_result_deinit) struct vmop_result scaled;
-		OK(vmop_db_open(path, &db));
-		OK(vmop_query_run(&by, &spec, &(struct vmop_session_input){"s", db}, 1,
-				  &scaled));
-		vmop_db_close(db);
+		query_session(dimensions[i], &scaled);
 		assert_true(is_near(vmop_catalog_event(&scaled.catalog, 1)->scale, want_scale));
 		assert_int_equal(scaled.selected[0].samples, 3); /* those there were */
 		if (!want_events)

@@ -9,14 +9,8 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "ok.h"
 #include "opreport/query.h"
-
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		struct vmop_error *err_ = (call);                                                  \
-		if (err_)                                                                          \
-			fail_msg("%s: %s", #call, err_->message);                                  \
-	} while (0)
 
 #define UUID_A "aaaaaaaa-0000-4000-8000-000000000001"
 #define UUID_GUEST "cccccccc-0000-4000-8000-000000000003"
@@ -41,7 +35,7 @@ struct made {
 
 static void put_symbol(struct vmop_db *db, uint32_t image, const char *name)
 {
-	OK(vmop_db_put_symbols(
+	assert_ok(vmop_db_put_symbols(
 		db, image,
 		&(struct vmop_symbol){
 			.offset = 0x100, .len_bytes = 0x100, .name = name, .type = 't'},
@@ -58,43 +52,45 @@ static void put_images(struct vmop_db *db, const struct made *made)
 				       .base = 0xffffffff81000000,
 				       .build_id_len_bytes = 2,
 				       .build_id = {is_guest ? 7 : 8, 1}};
-	OK(vmop_db_put_image(db, &kernel));
+	assert_ok(vmop_db_put_image(db, &kernel));
 	put_symbol(db, KERNEL, is_guest ? "guest_work" : "host_work");
-	OK(vmop_db_put_image(db, &(struct vmop_db_image){.id = MODULE,
-							 .kind = VMOP_IMAGE_MODULE,
-							 .name = "[mod]",
-							 .base = 0xffffffffc0000000}));
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = MODULE,
+								.kind = VMOP_IMAGE_MODULE,
+								.name = "[mod]",
+								.base = 0xffffffffc0000000}));
 	put_symbol(db, MODULE, "mod_work");
 	if (!made->guest)
 		return;
-	OK(vmop_db_put_image(db, &(struct vmop_db_image){.id = GUEST_KERNEL,
-							 .kind = VMOP_IMAGE_GUEST_KERNEL,
-							 .domain = GUEST,
-							 .name = "[guest kernel]",
-							 .base = 0xffffffff90000000,
-							 .build_id_len_bytes = 2,
-							 .build_id = {7, 1}}));
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = GUEST_KERNEL,
+								.kind = VMOP_IMAGE_GUEST_KERNEL,
+								.domain = GUEST,
+								.name = "[guest kernel]",
+								.base = 0xffffffff90000000,
+								.build_id_len_bytes = 2,
+								.build_id = {7, 1}}));
 	put_symbol(db, GUEST_KERNEL, "guest_work");
 }
 
 static void put_domains(struct vmop_db *db, const struct made *made)
 {
-	OK(vmop_db_put_domain(db, &(struct vmop_db_domain){.id = HOST,
-							   .kind = VMOP_DOMAIN_HOST,
-							   .name = "host",
-							   .uuid = made->uuid,
-							   .first_seen_ns = 1}));
+	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.id = HOST,
+								  .kind = VMOP_DOMAIN_HOST,
+								  .name = "host",
+								  .uuid = made->uuid,
+								  .first_seen_ns = 1}));
 	if (made->guest)
-		OK(vmop_db_put_domain(db, &(struct vmop_db_domain){.id = GUEST,
-								   .kind = VMOP_DOMAIN_ACTIVE,
-								   .name = made->guest,
-								   .uuid = made->guest_uuid,
-								   .first_seen_ns = 1}));
+		assert_ok(
+			vmop_db_put_domain(db, &(struct vmop_db_domain){.id = GUEST,
+									.kind = VMOP_DOMAIN_ACTIVE,
+									.name = made->guest,
+									.uuid = made->guest_uuid,
+									.first_seen_ns = 1}));
 	if (made->with_xen)
-		OK(vmop_db_put_domain(db, &(struct vmop_db_domain){.id = XEN,
-								   .kind = VMOP_DOMAIN_HYPERVISOR,
-								   .name = "xen",
-								   .first_seen_ns = 1}));
+		assert_ok(vmop_db_put_domain(
+			db, &(struct vmop_db_domain){.id = XEN,
+						     .kind = VMOP_DOMAIN_HYPERVISOR,
+						     .name = "xen",
+						     .first_seen_ns = 1}));
 }
 
 static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t samples)
@@ -103,7 +99,7 @@ static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t sampl
 	key.cpu = key.vcpu = -1;
 	if (key.bill == VMOP_BILL_SELF)
 		key.billed = key.domain;
-	OK(vmop_db_put_chunk(db, &key, &cell, 1));
+	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 }
 
 /* Each of four seconds: host 10 in its kernel and 5 in its module, guest 3, for it 2, in Xen 1. */
@@ -112,20 +108,21 @@ static void make(const struct made *made)
 	char path[96], number[24];
 	struct vmop_db *db;
 	snprintf(path, sizeof(path), "%s/%s.vmop", dir, made->name);
-	OK(vmop_db_create(path, &db));
+	assert_ok(vmop_db_create(path, &db));
 	snprintf(number, sizeof(number), "%lu", (unsigned long)(made->start_s * second_ns));
-	OK(vmop_db_put_info(db, "start_ns", number));
+	assert_ok(vmop_db_put_info(db, "start_ns", number));
 	if (made->hostname)
-		OK(vmop_db_put_info(db, "hostname", made->hostname));
-	OK(vmop_db_put_event(db,
-			     &(struct vmop_db_event){.name = made->event ? made->event : "cycles",
-						     .source = "perf",
-						     .unit = "events",
-						     .period_events = 10}));
+		assert_ok(vmop_db_put_info(db, "hostname", made->hostname));
+	assert_ok(vmop_db_put_event(
+		db, &(struct vmop_db_event){.name = made->event ? made->event : "cycles",
+					    .source = "perf",
+					    .unit = "events",
+					    .period_events = 10}));
 	put_domains(db, made);
 	put_images(db, made);
 	for (unsigned second = 0; second < 4; second++) {
-		OK(vmop_db_begin_interval(db, (made->start_s + second) * second_ns, second_ns));
+		assert_ok(vmop_db_begin_interval(db, (made->start_s + second) * second_ns,
+						 second_ns));
 		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = KERNEL}, 10);
 		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = MODULE}, 5);
 		if (made->guest) {
@@ -146,11 +143,11 @@ static void make(const struct made *made)
 			    (struct vmop_db_chunk_key){
 				    .domain = XEN, .mode = VMOP_MODE_HYPERVISOR, .image = MODULE},
 			    1);
-		OK(vmop_db_commit(db));
+		assert_ok(vmop_db_commit(db));
 	}
 	snprintf(number, sizeof(number), "%lu", (unsigned long)((made->start_s + 4) * second_ns));
-	OK(vmop_db_put_info(db, "end_ns", number));
-	OK(vmop_db_finish(db));
+	assert_ok(vmop_db_put_info(db, "end_ns", number));
+	assert_ok(vmop_db_finish(db));
 }
 
 static const struct made sessions[] = {
@@ -221,9 +218,9 @@ static struct vmop_error *ask(const struct vmop_query *query, const char *names,
 	char text[128];
 	*ret = (struct vmop_result){0};
 	snprintf(text, sizeof(text), "session:%s", names);
-	OK(vmop_spec_parse(&spec, text));
+	assert_ok(vmop_spec_parse(&spec, text));
 	if (more)
-		OK(vmop_spec_parse(&spec, more));
+		assert_ok(vmop_spec_parse(&spec, more));
 	struct vmop_error *err = vmop_sessions_open(&spec, &opened);
 	return err ? err : vmop_query_run(query, &spec, opened.items, opened.n, ret);
 }
@@ -246,7 +243,7 @@ static void expect_domains(const struct vmop_query *query, const char *names, co
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
 	char text[256] = "";
 	size_t len = 0;
-	OK(ask(query, names, more, &result));
+	assert_ok(ask(query, names, more, &result));
 	qsort_r(result.rows, result.n_rows, sizeof(*result.rows), compare_rows, &result);
 	for (size_t i = 0; i < result.n_rows; i++)
 		len += (size_t)snprintf(
@@ -280,7 +277,7 @@ static void a_guests_own_session(void **state)
 	expect_domains(&by_domain, "dom0,db1", NULL, "db1=66 host=68 xen=8");
 	expect_domains(&by_domain, "db1,dom0", NULL, "db1=66 host=68 xen=8");
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
-	OK(ask(&by_domain, "dom0,db1", NULL, &result));
+	assert_ok(ask(&by_domain, "dom0,db1", NULL, &result));
 	assert_int_equal(result.n_omitted, 1);
 	assert_int_equal(result.omitted[0].session, 0);
 	assert_int_equal(result.omitted[0].samples, 6);
@@ -295,7 +292,7 @@ static void a_guests_bill(void **state)
 	(void)state;
 	expect_domains(&bill, "dom0,db1", NULL, "db1=74 host=60 xen=8");
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
-	OK(ask(&bill, "dom0,db1", "domain:db1", &result));
+	assert_ok(ask(&bill, "dom0,db1", "domain:db1", &result));
 	assert_int_equal(result.n_rows, 1);
 	assert_int_equal(result.rows[0].counts[VMOP_PART_KERNEL].samples, 66);
 	assert_int_equal(result.rows[0].counts[VMOP_PART_HYPERVISOR].samples, 8);
@@ -332,7 +329,7 @@ static void a_machine_recorded_twice_at_one_time(void **state)
 	(void)state;
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
 	expect_domains(&by_domain, "dom0,again", NULL, "db1=12 host=83 xen=4");
-	OK(ask(&by_domain, "dom0,again", NULL, &result));
+	assert_ok(ask(&by_domain, "dom0,again", NULL, &result));
 	assert_int_equal(omitted(&result), 45);
 }
 
@@ -341,7 +338,7 @@ static void a_foreign_event(void **state)
 {
 	(void)state;
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
-	OK(ask(&by_domain, "dom0,misses", NULL, &result));
+	assert_ok(ask(&by_domain, "dom0,misses", NULL, &result));
 	assert_int_equal(result.n_events, 2);
 	assert_int_equal(result.n_omitted, 0);
 	assert_int_equal(result.selected[0].samples, 84);
@@ -358,7 +355,7 @@ static void symbols_merge(void **state)
 {
 	(void)state;
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
-	OK(ask(&by_symbol, "dom0,db1", "domain:db1", &result));
+	assert_ok(ask(&by_symbol, "dom0,db1", "domain:db1", &result));
 	assert_int_equal(result.n_rows, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const char *name = vmop_result_symbol_name(&result, &result.rows[i]);
@@ -367,7 +364,7 @@ static void symbols_merge(void **state)
 		assert_int_equal(result.rows[i].counts[0].samples, is_kernel ? 46 : 20);
 	}
 	vmop_result_deinit(&result);
-	OK(ask(&by_symbol, "dom0,later", "image:[mod]", &result));
+	assert_ok(ask(&by_symbol, "dom0,later", "image:[mod]", &result));
 	assert_int_equal(result.n_rows, 2); /* host's, Xen's */
 	assert_int_equal(result.missing.samples, 0);
 }
@@ -392,7 +389,7 @@ static void rows_by_session(void **state)
 	(void)state;
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
 	const struct vmop_query query = {.dimensions = VMOP_BY_SESSION};
-	OK(ask(&query, "dom0,db1", NULL, &result));
+	assert_ok(ask(&query, "dom0,db1", NULL, &result));
 	assert_int_equal(result.n_rows, 2);
 	for (size_t i = 0; i < 2; i++) {
 		const char *name = vmop_row_session(&result, &result.rows[i]);
