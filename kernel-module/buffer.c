@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <xen/interface/xen.h>
+#include <asm/xen/hypercall.h>
 #include <asm/xen/page.h>
 
 /* Sets page i of the range. Linux has no struct page for what is Xen's: by hypercall. */
@@ -18,7 +19,7 @@ static int set_page(const struct vmop_buffers *buffers, u32 i, unsigned long mfn
 /* A range of the kernel's addresses, as long as it takes, that maps one page again and again. */
 static int make_range(struct vmop_buffers *buffers)
 {
-	struct page *pages[XENOPROF_MAX_PAGES];
+	struct page *pages[VMOP_XENOPROF_PAGES_MAX];
 	u32 i;
 
 	buffers->page = alloc_page(GFP_KERNEL);
@@ -49,12 +50,12 @@ static void free_range(struct vmop_buffers *buffers)
 	kfree(buffers);
 }
 
-static int init_buffer(struct vmop_buffer *buffer, struct xenoprof_buf *shared, u16 domid,
+static int init_buffer(struct vmop_buffer *buffer, struct vmop_xenoprof_buffer *shared, u16 domid,
 		       u32 n_entries)
 {
-	u32 vcpu = READ_ONCE(shared->vcpu_id);
+	u32 vcpu = READ_ONCE(shared->vcpu);
 
-	if (READ_ONCE(shared->event_size) != n_entries || vcpu > U16_MAX)
+	if (READ_ONCE(shared->size) != n_entries || vcpu > U16_MAX)
 		return -EPROTO;
 	buffer->shared = shared;
 	buffer->n_entries = n_entries;
@@ -69,7 +70,8 @@ static int init_buffer(struct vmop_buffer *buffer, struct xenoprof_buf *shared, 
 
 static int fill_range(struct vmop_buffers *buffers, u16 domid, unsigned long mfn, u32 bytes)
 {
-	u32 n_entries = (bytes - sizeof(struct xenoprof_buf)) / sizeof(struct xenoprof_entry);
+	u32 n_entries =
+		(bytes - sizeof(struct vmop_xenoprof_buffer)) / sizeof(struct vmop_xenoprof_entry);
 	int ret = 0;
 	u32 i;
 
@@ -88,12 +90,12 @@ static int fill_range(struct vmop_buffers *buffers, u16 domid, unsigned long mfn
 
 int vmop_buffers_map(u16 domid, u64 machine_address, s32 n, s32 bytes, struct vmop_buffers **ret)
 {
-	const u32 least = sizeof(struct xenoprof_buf) + sizeof(struct xenoprof_entry);
+	const u32 least = sizeof(struct vmop_xenoprof_buffer) + sizeof(struct vmop_xenoprof_entry);
 	struct vmop_buffers *buffers;
 	int err;
 
-	if (n <= 0 || bytes < (s32)least || bytes % sizeof(struct xenoprof_entry) ||
-	    !PAGE_ALIGNED(machine_address) || (u64)n * bytes > XENOPROF_MAX_PAGES * PAGE_SIZE)
+	if (n <= 0 || bytes < (s32)least || bytes % sizeof(struct vmop_xenoprof_entry) ||
+	    !PAGE_ALIGNED(machine_address) || (u64)n * bytes > VMOP_XENOPROF_PAGES_MAX * PAGE_SIZE)
 		return -EPROTO;
 	buffers = kzalloc(struct_size(buffers, buffers, n), GFP_KERNEL);
 	if (!buffers)
@@ -150,10 +152,10 @@ void vmop_buffer_drain(struct vmop_buffer *buffer, struct vmop_rings *rings, u32
 		       const struct vmop_xendev_record *like)
 {
 	struct vmop_xendev_record record = *like;
-	struct xenoprof_buf *shared = buffer->shared;
+	struct vmop_xenoprof_buffer *shared = buffer->shared;
 	/* The other side is Xen, on any CPU, also when this kernel has but one: virt_. */
-	u32 head = virt_load_acquire(&shared->event_head);
-	u32 tail = READ_ONCE(shared->event_tail);
+	u32 head = virt_load_acquire(&shared->head);
+	u32 tail = READ_ONCE(shared->tail);
 
 	record.domid = buffer->domid;
 	record.vcpu = buffer->vcpu;
@@ -163,19 +165,19 @@ void vmop_buffer_drain(struct vmop_buffer *buffer, struct vmop_rings *rings, u32
 		/* Xen writes no samples while it stands so. */
 		if (head >= buffer->n_entries) {
 			head = 0;
-			WRITE_ONCE(shared->event_head, 0);
+			WRITE_ONCE(shared->head, 0);
 		}
 		tail = head;
 	}
 	for (; tail != head; tail = tail + 1 < buffer->n_entries ? tail + 1 : 0) {
-		record.eip = READ_ONCE(shared->entries[tail].eip);
+		record.eip = READ_ONCE(shared->entries[tail].ip);
 		record.mode = READ_ONCE(shared->entries[tail].mode);
 		record.event = READ_ONCE(shared->entries[tail].event);
 		vmop_rings_put(rings, i, &record);
 		buffer->entries++;
 	}
 	/* Xen may write over what was read. */
-	virt_store_release(&shared->event_tail, tail);
+	virt_store_release(&shared->tail, tail);
 	drain_counts(buffer, rings, i, &record);
 	vmop_rings_wake(rings, i);
 }

@@ -11,9 +11,9 @@
 
 #include <linux/mm_types.h>
 #include <linux/types.h>
+#include <vmop/xenoprof.h>
 
 #include "ring.h"
-#include "xenoprof.h"
 
 /* Xen's counters; they go on from session to session, so that differences count. */
 struct vmop_counts {
@@ -21,7 +21,7 @@ struct vmop_counts {
 };
 
 struct vmop_buffer {
-	struct xenoprof_buf *shared;
+	struct vmop_xenoprof_buffer *shared;
 	u32 n_entries;
 	u16 domid;
 	u16 vcpu;
@@ -48,7 +48,7 @@ void vmop_buffers_unmap(struct vmop_buffers *buffers);
 
 static inline bool vmop_buffer_is_empty(const struct vmop_buffer *buffer)
 {
-	return READ_ONCE(buffer->shared->event_head) == READ_ONCE(buffer->shared->event_tail);
+	return READ_ONCE(buffer->shared->head) == READ_ONCE(buffer->shared->tail);
 }
 
 /*

@@ -6,8 +6,7 @@ kernel_module_files = \
 	kernel-module/session.c kernel-module/session.h \
 	kernel-module/cpu.c kernel-module/cpu.h \
 	kernel-module/buffer.c kernel-module/buffer.h \
-	kernel-module/ring.c kernel-module/ring.h \
-	kernel-module/xenoprof.h
+	kernel-module/ring.c kernel-module/ring.h
 EXTRA_DIST += $(kernel_module_files) kernel-module/.clang-format
 
 # Where dkms looks for sources, whatever the prefix is.
@@ -20,7 +19,8 @@ install-dkms: kernel-module/dkms.conf
 		$(INSTALL_DATA) "$(srcdir)/$$file" '$(DESTDIR)$(dkms_source_dir)' || exit 1; \
 	done
 	$(INSTALL_DATA) kernel-module/dkms.conf '$(DESTDIR)$(dkms_source_dir)'
-	$(INSTALL_DATA) '$(srcdir)/include/vmop/xen-device.h' '$(DESTDIR)$(dkms_source_dir)/include/vmop'
+	$(INSTALL_DATA) '$(srcdir)/include/vmop/xen-device.h' '$(srcdir)/include/vmop/xenoprof.h' \
+		'$(DESTDIR)$(dkms_source_dir)/include/vmop'
 
 uninstall-dkms:
 	rm -rf '$(DESTDIR)$(dkms_source_dir)'

@@ -8,11 +8,15 @@
 #include <linux/log2.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
+#include <vmop/xenoprof.h>
 #include <xen/interface/xen.h>
+#include <asm/xen/hypercall.h>
 
 #include "buffer.h"
 #include "cpu.h"
-#include "xenoprof.h"
+
+/* More than fits into the pages that Xen shares; it takes as many as do. */
+#define ALL_SAMPLES 8192
 
 enum state {
 	STATE_IDLE,
@@ -43,7 +47,13 @@ static struct {
 	u64 interrupts_before;
 } session;
 
-static int call(s32 *failed_op, enum xenoprof_op op, void *arg)
+/* 0, or Xen's negative errno, which are Linux's. */
+static int xenoprof_call(enum vmop_xenoprof_op op, void *arg)
+{
+	return _hypercall2(int, xenoprof_op, op, arg);
+}
+
+static int call(s32 *failed_op, enum vmop_xenoprof_op op, void *arg)
 {
 	int ret = xenoprof_call(op, arg);
 
@@ -53,7 +63,7 @@ static int call(s32 *failed_op, enum xenoprof_op op, void *arg)
 }
 
 /* On the way back, where all that can be done about an error is to say it. */
-static void call_back(enum xenoprof_op op)
+static void call_back(enum vmop_xenoprof_op op)
 {
 	int ret = xenoprof_call(op, NULL);
 
@@ -98,7 +108,7 @@ static void unmap(struct vmop_buffers *buffers)
 /* Gives this domain's buffers back. False: Xen doesn't take them, see above. */
 static bool disable_own(void)
 {
-	if (xenoprof_call(XENOPROF_DISABLE_VIRQ, NULL) < 0)
+	if (xenoprof_call(VMOP_XENOPROF_DISABLE_VIRQ, NULL) < 0)
 		return false;
 	session.is_virq_enabled = false;
 	session.is_own_shared = false;
@@ -117,12 +127,12 @@ static void take_back_primary(void)
 	if (session.is_listed && !disable_own())
 		pr_warn("Xen does not take this domain's buffers back\n");
 	/* Releases the domains that never answered, too. */
-	call_back(XENOPROF_RESET_ACTIVE_LIST);
+	call_back(VMOP_XENOPROF_RESET_ACTIVE_LIST);
 	if (session.is_reserved)
-		call_back(XENOPROF_RELEASE_COUNTERS);
+		call_back(VMOP_XENOPROF_RELEASE_COUNTERS);
 	else
-		call_back(XENOPROF_RESET_PASSIVE_LIST);
-	call_back(XENOPROF_SHUTDOWN);
+		call_back(VMOP_XENOPROF_RESET_PASSIVE_LIST);
+	call_back(VMOP_XENOPROF_SHUTDOWN);
 	session.is_listed = false;
 	session.is_virq_enabled = false;
 	session.is_reserved = false;
@@ -150,7 +160,7 @@ static void take_back(void)
 static bool is_commanded(void)
 {
 	/* Reads a number, and only for the domain that has the session. */
-	return xenoprof_call(XENOPROF_GET_IBS_CAPS, NULL) >= 0;
+	return xenoprof_call(VMOP_XENOPROF_GET_IBS_CAPS, NULL) >= 0;
 }
 
 static u32 end_remains(void)
@@ -158,22 +168,22 @@ static u32 end_remains(void)
 	u32 left = 0;
 
 	/* Each says no where there is nothing to end; then the next one may find something. */
-	if (!xenoprof_call(XENOPROF_STOP, NULL))
+	if (!xenoprof_call(VMOP_XENOPROF_STOP, NULL))
 		left |= VMOP_XENDEV_LEFT_RUNNING;
-	if (!xenoprof_call(XENOPROF_DISABLE_VIRQ, NULL))
+	if (!xenoprof_call(VMOP_XENOPROF_DISABLE_VIRQ, NULL))
 		left |= VMOP_XENDEV_LEFT_ACTIVE;
-	if (!xenoprof_call(XENOPROF_RELEASE_COUNTERS, NULL))
+	if (!xenoprof_call(VMOP_XENOPROF_RELEASE_COUNTERS, NULL))
 		left |= VMOP_XENDEV_LEFT_RESERVED;
-	xenoprof_call(XENOPROF_RESET_PASSIVE_LIST, NULL);
-	xenoprof_call(XENOPROF_RESET_ACTIVE_LIST, NULL);
-	if (!xenoprof_call(XENOPROF_SHUTDOWN, NULL))
+	xenoprof_call(VMOP_XENOPROF_RESET_PASSIVE_LIST, NULL);
+	xenoprof_call(VMOP_XENOPROF_RESET_ACTIVE_LIST, NULL);
+	if (!xenoprof_call(VMOP_XENOPROF_SHUTDOWN, NULL))
 		left |= VMOP_XENDEV_LEFT_OWNED;
 	return left;
 }
 
 int vmop_session_init(struct vmop_xendev_init *init)
 {
-	struct xenoprof_init xen = {};
+	struct vmop_xenoprof_init xen = {};
 	int ret;
 
 	if (session.state != STATE_IDLE)
@@ -187,11 +197,11 @@ int vmop_session_init(struct vmop_xendev_init *init)
 			return -EBUSY;
 		init->left = end_remains();
 	}
-	ret = call(&init->failed_op, XENOPROF_INIT, &xen);
+	ret = call(&init->failed_op, VMOP_XENOPROF_INIT, &xen);
 	if (ret)
 		return ret;
 	strscpy(init->cpu_type, xen.cpu_type, sizeof(init->cpu_type));
-	init->n_counters = xen.num_events;
+	init->n_counters = xen.n_events;
 	init->is_primary = !!xen.is_primary;
 	session.is_primary = init->is_primary;
 	session.state = STATE_INITIALISED;
@@ -262,25 +272,26 @@ static void unshare_own(void)
 {
 	domid_t self = 0;
 
-	if (session.is_primary && xenoprof_call(XENOPROF_SET_ACTIVE, &self) < 0)
+	if (session.is_primary && xenoprof_call(VMOP_XENOPROF_SET_ACTIVE, &self) < 0)
 		return;
-	xenoprof_call(XENOPROF_DISABLE_VIRQ, NULL);
+	xenoprof_call(VMOP_XENOPROF_DISABLE_VIRQ, NULL);
 }
 
 static int map_own(s32 *failed_op)
 {
-	struct xenoprof_get_buffer get = { .max_samples = XENOPROF_ALL_SAMPLES };
-	int ret = call(failed_op, XENOPROF_GET_BUFFER, &get);
+	struct vmop_xenoprof_get_buffer get = { .max_samples = ALL_SAMPLES };
+	int ret = call(failed_op, VMOP_XENOPROF_GET_BUFFER, &get);
 
 	if (ret == -EBUSY) {
 		unshare_own();
-		ret = call(failed_op, XENOPROF_GET_BUFFER, &get);
+		ret = call(failed_op, VMOP_XENOPROF_GET_BUFFER, &get);
 	}
 	if (ret)
 		return ret;
 	session.is_own_shared = true;
 	*failed_op = VMOP_XENDEV_STEP_MAP_BUFFER;
-	return vmop_buffers_map(DOMID_SELF, get.buf_gmaddr, get.nbuf, get.bufsize, &session.own);
+	return vmop_buffers_map(DOMID_SELF, get.address, get.n_buffers, get.buffer_bytes,
+				&session.own);
 }
 
 static int prepare_own(struct vmop_xendev_prepare *prepare)
@@ -307,22 +318,22 @@ static void add_active(struct vmop_xendev_domain *domain)
 {
 	domid_t domid = domain->domid;
 
-	domain->error = xenoprof_call(XENOPROF_SET_ACTIVE, &domid);
+	domain->error = xenoprof_call(VMOP_XENOPROF_SET_ACTIVE, &domid);
 }
 
 static void add_passive(struct vmop_xendev_domain *domain)
 {
-	struct xenoprof_passive passive = {
+	struct vmop_xenoprof_passive passive = {
 		.domain_id = domain->domid,
-		.max_samples = XENOPROF_ALL_SAMPLES,
+		.max_samples = ALL_SAMPLES,
 	};
 	struct vmop_buffers *buffers;
 
-	domain->error = xenoprof_call(XENOPROF_SET_PASSIVE, &passive);
+	domain->error = xenoprof_call(VMOP_XENOPROF_SET_PASSIVE, &passive);
 	if (domain->error)
 		return;
-	domain->error = vmop_buffers_map(domain->domid, passive.buf_gmaddr, passive.nbuf,
-					 passive.bufsize, &buffers);
+	domain->error = vmop_buffers_map(domain->domid, passive.address, passive.n_buffers,
+					 passive.buffer_bytes, &buffers);
 	if (domain->error)
 		return;
 	session.passive[session.n_passive++] = buffers;
@@ -336,11 +347,11 @@ static int list_domains(struct vmop_xendev_prepare *prepare)
 	int ret;
 	u32 i;
 
-	ret = call(&prepare->failed_op, XENOPROF_RESET_ACTIVE_LIST, NULL);
+	ret = call(&prepare->failed_op, VMOP_XENOPROF_RESET_ACTIVE_LIST, NULL);
 	if (!ret)
-		ret = call(&prepare->failed_op, XENOPROF_RESET_PASSIVE_LIST, NULL);
+		ret = call(&prepare->failed_op, VMOP_XENOPROF_RESET_PASSIVE_LIST, NULL);
 	if (!ret)
-		ret = call(&prepare->failed_op, XENOPROF_SET_ACTIVE, &self);
+		ret = call(&prepare->failed_op, VMOP_XENOPROF_SET_ACTIVE, &self);
 	if (ret)
 		return ret;
 	session.is_listed = true;
@@ -358,18 +369,18 @@ static int set_events(struct vmop_xendev_prepare *prepare)
 	u32 i;
 
 	if (depth)
-		ret = call(&prepare->failed_op, XENOPROF_SET_BACKTRACE, &depth);
+		ret = call(&prepare->failed_op, VMOP_XENOPROF_SET_BACKTRACE, &depth);
 	if (!ret)
-		ret = call(&prepare->failed_op, XENOPROF_RESERVE_COUNTERS, NULL);
+		ret = call(&prepare->failed_op, VMOP_XENOPROF_RESERVE_COUNTERS, NULL);
 	if (ret)
 		return ret;
 	session.is_reserved = true;
 	for (i = 0; i < prepare->n_events && !ret; i++) {
 		const struct vmop_xendev_event *event = &prepare->events[i];
-		struct xenoprof_counter counter = {
-			.ind = event->counter,
-			.count = event->period_events,
-			.enabled = 1,
+		struct vmop_xenoprof_counter counter = {
+			.counter = event->counter,
+			.period_events = event->period_events,
+			.is_enabled = 1,
 			.event = event->code,
 			.hypervisor = event->xen,
 			.kernel = event->kernel,
@@ -377,9 +388,9 @@ static int set_events(struct vmop_xendev_prepare *prepare)
 			.unit_mask = event->unit_mask,
 		};
 
-		ret = call(&prepare->failed_op, XENOPROF_COUNTER, &counter);
+		ret = call(&prepare->failed_op, VMOP_XENOPROF_COUNTER, &counter);
 	}
-	return ret ? ret : call(&prepare->failed_op, XENOPROF_SETUP_EVENTS, NULL);
+	return ret ? ret : call(&prepare->failed_op, VMOP_XENOPROF_SETUP_EVENTS, NULL);
 }
 
 static int prepare_everything(struct vmop_xendev_prepare *prepare)
@@ -429,12 +440,12 @@ int vmop_session_start(s32 *failed_op)
 		return -EBUSY;
 	/* A second time would count this domain twice, and no session could start any more. */
 	if (!session.is_primary || !session.is_virq_enabled)
-		ret = call(failed_op, XENOPROF_ENABLE_VIRQ, NULL);
+		ret = call(failed_op, VMOP_XENOPROF_ENABLE_VIRQ, NULL);
 	if (ret)
 		return ret;
 	session.is_virq_enabled = true;
 	if (session.is_primary) {
-		ret = call(failed_op, XENOPROF_START, NULL);
+		ret = call(failed_op, VMOP_XENOPROF_START, NULL);
 		/* EPERM: an active domain has not enabled its samples yet. */
 		if (ret)
 			return ret == -EPERM ? -EAGAIN : ret;
@@ -453,11 +464,11 @@ int vmop_session_stop(s32 *failed_op)
 	if (session.state != STATE_STARTED)
 		return -EBUSY;
 	if (session.is_primary) {
-		ret = call(failed_op, XENOPROF_STOP, NULL);
+		ret = call(failed_op, VMOP_XENOPROF_STOP, NULL);
 		if (ret)
 			pr_warn("somebody else has stopped the session in Xen (%d)\n", ret);
 	} else if (!disable_own()) {
-		*failed_op = XENOPROF_DISABLE_VIRQ;
+		*failed_op = VMOP_XENOPROF_DISABLE_VIRQ;
 		return -EBUSY;
 	}
 	cancel_delayed_work_sync(&session.poll_work);

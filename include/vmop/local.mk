@@ -3,4 +3,5 @@ noinst_HEADERS = \
 	include/vmop/domain.h \
 	include/vmop/record.h \
 	include/vmop/symbol.h \
-	include/vmop/xen-device.h
+	include/vmop/xen-device.h \
+	include/vmop/xenoprof.h
