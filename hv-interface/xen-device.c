@@ -8,9 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "vmop/xenoprof.h"
+
 /* What an errno at a certain step means to the user. */
 struct advice {
-	int step; /* the hypercall's number or enum vmop_xendev_step; ANY_STEP */
+	int step; /* enum vmop_xenoprof_op, enum vmop_xendev_step, or ANY_STEP */
 	int os_errno;
 	const char *text;
 };
@@ -24,14 +26,15 @@ static const struct advice advices[] = {
 	{VMOP_XENDEV_STEP_NONE, EBUSY, "another profiler in this domain has a session with Xen"},
 	{ANY_STEP, ENOSYS,
 	 "this Xen has no xenoprof (it is off by default since 4.18 and gone in 4.22)"},
-	{0, ENODEV, "Xen knows no counters of this CPU"},
-	{0, EPERM, "Xen does not let this domain profile"},
-	{5, EBUSY,
+	{VMOP_XENOPROF_INIT, ENODEV, "Xen knows no counters of this CPU"},
+	{VMOP_XENOPROF_INIT, EPERM, "Xen does not let this domain profile"},
+	{VMOP_XENOPROF_RESERVE_COUNTERS, EBUSY,
 	 "the counters are taken, by Xen's watchdog or its vPMU (vpmu= on its command line)"},
-	{9, EAGAIN, "an active domain has not enabled its samples yet"},
-	{8, EPERM, "the initiator does not have this domain among its active ones"},
-	{11, EBUSY, "the initiator has not stopped yet"},
-	{14, EBUSY,
+	{VMOP_XENOPROF_START, EAGAIN, "an active domain has not enabled its samples yet"},
+	{VMOP_XENOPROF_ENABLE_VIRQ, EPERM,
+	 "the initiator does not have this domain among its active ones"},
+	{VMOP_XENOPROF_DISABLE_VIRQ, EBUSY, "the initiator has not stopped yet"},
+	{VMOP_XENOPROF_GET_BUFFER, EBUSY,
 	 "the counters or this domain's buffers are in use, by a vPMU or by a profiler that "
 	 "was not ended"},
 	{VMOP_XENDEV_STEP_CPUS, EEXIST,
