@@ -13,24 +13,16 @@ void vmop_active_agent_init(struct vmop_active_agent *agent, struct vmop_active_
 static void set_answer(struct vmop_active_agent *agent, enum vmop_active_word answer,
 		       const char *text)
 {
-	agent->answer = answer;
-	snprintf(agent->answer_text, sizeof(agent->answer_text), "%s", text ? text : "");
+	agent->answer.word = answer;
+	snprintf(agent->answer.text, sizeof(agent->answer.text), "%s", text ? text : "");
 	agent->has_answer = true;
 }
 
 /* What can't be written now is written at the next look. */
 static void write_answer(struct vmop_active_agent *agent)
 {
-	char line[VMOP_ACTIVE_MESSAGE_BYTES];
-	if (!agent->has_answer)
-		return;
-	struct vmop_active_message message = {.token = agent->token,
-					      .number = agent->number,
-					      .beat = ++agent->beat,
-					      .word = agent->answer};
-	snprintf(message.text, sizeof(message.text), "%s", agent->answer_text);
-	vmop_active_format(&message, line);
-	agent->store->ops->write(agent->store, line);
+	if (agent->has_answer)
+		vmop_active_say(agent->store, &agent->answer);
 }
 
 static bool is_in_session(const struct vmop_active_agent *agent)
@@ -49,7 +41,7 @@ static enum vmop_active_task end_orphan(struct vmop_active_agent *agent)
 static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 					  const struct vmop_active_message *command)
 {
-	agent->number = command->number;
+	agent->answer.number = command->number;
 	agent->has_answer = false;
 	switch (command->word) {
 	case VMOP_ACTIVE_HELLO:
@@ -87,19 +79,19 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 static enum vmop_active_task take_line(struct vmop_active_agent *agent,
 				       const struct vmop_active_message *command, uint64_t now_ns)
 {
-	if (command->token != agent->token) {
+	if (command->token != agent->answer.token) {
 		if (is_in_session(agent)) /* first; the newcomer's command is still there then */
 			return end_orphan(agent);
 		if (command->word != VMOP_ACTIVE_HELLO) /* what somebody left behind */
 			return VMOP_ACTIVE_NOTHING;
-		agent->token = command->token;
-		agent->number = command->number - 1;
+		agent->answer.token = command->token;
+		agent->answer.number = command->number - 1;
 	}
 	if (command->beat != agent->seen_beat)
 		agent->sign_ns = now_ns;
 	agent->seen_beat = command->beat;
-	return command->number == agent->number ? VMOP_ACTIVE_NOTHING
-						: take_command(agent, command);
+	return command->number == agent->answer.number ? VMOP_ACTIVE_NOTHING
+						       : take_command(agent, command);
 }
 
 enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, uint64_t now_ns,
@@ -139,6 +131,6 @@ void vmop_active_agent_answer(struct vmop_active_agent *agent, enum vmop_active_
 
 void vmop_active_agent_count(struct vmop_active_agent *agent, uint64_t samples)
 {
-	if (agent->stage == VMOP_ACTIVE_TAKING && agent->answer == VMOP_ACTIVE_SAMPLING)
-		snprintf(agent->answer_text, sizeof(agent->answer_text), "%" PRIu64, samples);
+	if (agent->stage == VMOP_ACTIVE_TAKING && agent->answer.word == VMOP_ACTIVE_SAMPLING)
+		snprintf(agent->answer.text, sizeof(agent->answer.text), "%" PRIu64, samples);
 }

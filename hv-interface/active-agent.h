@@ -25,13 +25,11 @@ enum vmop_active_stage {
 struct vmop_active_agent {
 	struct vmop_active_store *store; /* not owned */
 	enum vmop_active_stage stage;
-	bool is_orphan;	 /* the session that ends has no initiator any more */
-	uint64_t token;	 /* of the initiator; 0: none yet */
-	uint32_t number; /* of its command that was taken last */
-	uint32_t beat, seen_beat;
+	bool is_orphan; /* the session that ends has no initiator any more */
+	uint32_t seen_beat;
 	uint64_t sign_ns; /* of the initiator */
-	enum vmop_active_word answer;
-	char answer_text[VMOP_ACTIVE_TEXT_BYTES];
+	/* To the command that was taken last, from its initiator; token is 0: none yet. */
+	struct vmop_active_message answer;
 	bool has_answer;
 };
 

@@ -95,3 +95,11 @@ void vmop_active_format(const struct vmop_active_message *message,
 		 VMOP_ACTIVE_VERSION, message->token, message->number, message->beat,
 		 vmop_active_word_name(message->word), *text ? " " : "", text);
 }
+
+bool vmop_active_say(struct vmop_active_store *store, struct vmop_active_message *message)
+{
+	char line[VMOP_ACTIVE_MESSAGE_BYTES];
+	message->beat++;
+	vmop_active_format(message, line);
+	return store->ops->write(store, line);
+}

@@ -82,4 +82,7 @@ struct vmop_active_store {
 	const struct vmop_active_store_ops *ops;
 };
 
+/* Says message, with a new sign of life; false: it can't be written. */
+bool vmop_active_say(struct vmop_active_store *store, struct vmop_active_message *message);
+
 #endif

@@ -10,7 +10,7 @@ void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_sto
 			   const char *name, uint64_t token)
 {
 	*peer = (struct vmop_active_peer){
-		.store = store, .name = name, .token = token, .state = VMOP_ACTIVE_ANSWERED};
+		.store = store, .name = name, .said.token = token, .state = VMOP_ACTIVE_ANSWERED};
 }
 
 void vmop_active_peer_deinit(struct vmop_active_peer *peer)
@@ -30,14 +30,7 @@ static void give_up(struct vmop_active_peer *peer, struct vmop_error *why)
 
 static void write_line(struct vmop_active_peer *peer)
 {
-	struct vmop_active_message message = {.token = peer->token,
-					      .number = peer->number,
-					      .beat = ++peer->beat,
-					      .word = peer->said};
-	char line[VMOP_ACTIVE_MESSAGE_BYTES];
-	snprintf(message.text, sizeof(message.text), "%s", peer->said_text);
-	vmop_active_format(&message, line);
-	if (!peer->store->ops->write(peer->store, line))
+	if (!vmop_active_say(peer->store, &peer->said))
 		give_up(peer,
 			vmop_error_new(VMOP_ERROR_CANT, "domain %s can't be written to by xenstore",
 				       peer->name));
@@ -46,9 +39,9 @@ static void write_line(struct vmop_active_peer *peer)
 void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word word,
 			  const char *text, uint64_t now_ns)
 {
-	peer->number++;
-	peer->said = word;
-	snprintf(peer->said_text, sizeof(peer->said_text), "%s", text ? text : "");
+	peer->said.number++;
+	peer->said.word = word;
+	snprintf(peer->said.text, sizeof(peer->said.text), "%s", text ? text : "");
 	peer->said_ns = peer->sign_ns = now_ns;
 	if (peer->state != VMOP_ACTIVE_GONE)
 		peer->state = VMOP_ACTIVE_WAITING;
@@ -79,9 +72,9 @@ static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_
 	if (answer->word == VMOP_ACTIVE_FAILED) {
 		give_up(peer, vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd says: %s",
 					     peer->name, answer->text));
-	} else if (answer->word == VMOP_ACTIVE_STUCK && peer->said == VMOP_ACTIVE_JOIN) {
+	} else if (answer->word == VMOP_ACTIVE_STUCK && peer->said.word == VMOP_ACTIVE_JOIN) {
 		peer->state = VMOP_ACTIVE_AGAIN;
-	} else if (answer->word == wanted_answer(peer->said)) {
+	} else if (answer->word == wanted_answer(peer->said.word)) {
 		peer->state = VMOP_ACTIVE_ANSWERED;
 		if (answer->word == VMOP_ACTIVE_SAMPLING || answer->word == VMOP_ACTIVE_LEFT)
 			vmop_parse_u64(answer->text, 10, &peer->samples);
@@ -90,22 +83,22 @@ static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_
 
 static struct vmop_error *no_answer(const struct vmop_active_peer *peer)
 {
-	if (peer->said == VMOP_ACTIVE_HELLO)
+	if (peer->said.word == VMOP_ACTIVE_HELLO)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "no vmopd answers in domain %s; 'vmopd --active' there makes "
 				      "it an active one, --passive-domains needs none",
 				      peer->name);
 	return vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd does not answer '%s' any more",
-			      peer->name, vmop_active_word_name(peer->said));
+			      peer->name, vmop_active_word_name(peer->said.word));
 }
 
 static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
 {
-	uint64_t wait_ns =
-		peer->said == VMOP_ACTIVE_HELLO ? VMOP_ACTIVE_HELLO_WAIT_NS : VMOP_ACTIVE_WAIT_NS;
+	uint64_t wait_ns = peer->said.word == VMOP_ACTIVE_HELLO ? VMOP_ACTIVE_HELLO_WAIT_NS
+								: VMOP_ACTIVE_WAIT_NS;
 	if (peer->state == VMOP_ACTIVE_WAITING && now_ns - peer->said_ns > wait_ns)
 		give_up(peer, no_answer(peer));
-	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->said == VMOP_ACTIVE_RUN &&
+	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->said.word == VMOP_ACTIVE_RUN &&
 	    now_ns - peer->sign_ns > VMOP_ACTIVE_SILENCE_NS)
 		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
 					     "domain %s: its vmopd has given no sign for %llu s; "
@@ -117,14 +110,14 @@ enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint
 {
 	struct vmop_active_message answer;
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
-	if (peer->state == VMOP_ACTIVE_GONE || !peer->number)
+	if (peer->state == VMOP_ACTIVE_GONE || !peer->said.number)
 		return peer->state;
 	write_line(peer); /* our own sign of life */
 	if (!peer->store->ops->read(peer->store, line))
 		*line = '\0';
 	switch (vmop_active_parse(line, &answer)) {
 	case VMOP_ACTIVE_UNDERSTOOD:
-		if (answer.token == peer->token && answer.number == peer->number)
+		if (answer.token == peer->said.token && answer.number == peer->said.number)
 			take_answer(peer, &answer, now_ns);
 		break;
 	case VMOP_ACTIVE_OTHER_VERSION:

@@ -32,10 +32,7 @@ enum vmop_active_state {
 struct vmop_active_peer {
 	struct vmop_active_store *store; /* not owned */
 	const char *name;		 /* of the domain, for messages; not owned */
-	uint64_t token;
-	uint32_t number, beat; /* of what was said last */
-	enum vmop_active_word said;
-	char said_text[VMOP_ACTIVE_TEXT_BYTES];
+	struct vmop_active_message said; /* last; its number is 0: nothing yet */
 	enum vmop_active_state state;
 	uint64_t said_ns, sign_ns; /* when, and the agent's last sign */
 	uint32_t seen_beat;
