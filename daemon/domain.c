@@ -129,7 +129,23 @@ void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain
 	uint32_t number = domain->vmm_pid ? domain->vmm_pid : domain->xen_id;
 	domain->pattern = vmop_passive_match(domains->passive, domain->name, domain->uuid, number,
 					     domain->vmm_pid ? domain->id : domain->xen_id);
-	domain->kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
+	if (domain->kind != VMOP_DOMAIN_OPAQUE)
+		domain->kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
+}
+
+void vmop_domain_name_images(struct vmop_domain *domain)
+{
+	char name[VMOP_GUEST_NAME_BYTES + 64];
+	bool has_text = domain->text.n;
+	snprintf(name, sizeof(name),
+		 has_text ? "[guest %s unknown kernel text]" : "[guest %s kernel]", domain->name);
+	vmop_image_rename(domain->kernel, name);
+	snprintf(name, sizeof(name), "[guest %s user]", domain->name);
+	vmop_image_rename(domain->user, name);
+	snprintf(name, sizeof(name), "[guest %s kernel]", domain->name);
+	for (size_t i = 0; i < domain->text.n; i++)
+		if (domain->text.at[i].image->kind == VMOP_IMAGE_GUEST_KERNEL)
+			vmop_image_rename(domain->text.at[i].image, name);
 }
 
 struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process)

@@ -96,8 +96,13 @@ void vmop_domains_keep_spares(struct vmop_domains *domains);
 /* A new guest, running, with its id; NULL: no room. */
 struct vmop_domain *vmop_domains_new(struct vmop_domains *domains);
 void vmop_domain_end(struct vmop_domain *domain); /* it runs no more */
-/* By what is known of it: is it one that the set-up selects? */
+/*
+ * By what is known of it: is it one that the set-up selects?  Xen's ids are the only numbers that
+ * its users see: the session's don't count there.
+ */
 void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain);
+/* Has its images bear its name. */
+void vmop_domain_name_images(struct vmop_domain *domain);
 
 /* The per-sample path: the guest that process runs, new if need be; NULL: no room. */
 struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process);

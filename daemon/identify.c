@@ -90,21 +90,6 @@ static void read_names(const struct vmop_domains *domains, struct vmop_domain *d
 	}
 }
 
-static void name_images(struct vmop_domain *domain)
-{
-	char name[VMOP_GUEST_NAME_BYTES + 64];
-	bool has_text = domain->text.n;
-	snprintf(name, sizeof(name),
-		 has_text ? "[guest %s unknown kernel text]" : "[guest %s kernel]", domain->name);
-	vmop_image_rename(domain->kernel, name);
-	snprintf(name, sizeof(name), "[guest %s user]", domain->name);
-	vmop_image_rename(domain->user, name);
-	snprintf(name, sizeof(name), "[guest %s kernel]", domain->name);
-	for (size_t i = 0; i < domain->text.n; i++)
-		if (domain->text.at[i].image->kind == VMOP_IMAGE_GUEST_KERNEL)
-			vmop_image_rename(domain->text.at[i].image, name);
-}
-
 /* Puts the image given by hand for this guest into its text map. */
 static void read_passive_image(struct vmop_domains *domains, struct vmop_domain *domain)
 {
@@ -135,10 +120,7 @@ static void read_passive_image(struct vmop_domains *domains, struct vmop_domain 
 /* Its name is known: is it to be looked into? */
 static void select_domain(struct vmop_domains *domains, struct vmop_domain *domain)
 {
-	domain->pattern = vmop_passive_match(domains->passive, domain->name, domain->uuid,
-					     domain->vmm_pid, domain->id);
-	if (domain->kind != VMOP_DOMAIN_OPAQUE)
-		domain->kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
+	vmop_domain_select(domains, domain);
 	if (!domain->pattern)
 		domain->symbols_from = "none: not among --passive-domains";
 	else if (domain->pattern->image_path)
@@ -155,7 +137,7 @@ void vmop_identify(struct vmop_domains *domains, struct vmop_domain *domain)
 	if (!domain->is_identified)
 		select_domain(domains, domain);
 	domain->is_identified = true;
-	name_images(domain);
+	vmop_domain_name_images(domain);
 	if (!domains->root || !domain->is_running)
 		return;
 	read_threads(&naming);
@@ -167,7 +149,7 @@ void vmop_identify_named(struct vmop_domains *domains, struct vmop_domain *domai
 {
 	if (domain->pattern && domain->pattern->image_path && !domain->text.n)
 		read_passive_image(domains, domain);
-	name_images(domain);
+	vmop_domain_name_images(domain);
 }
 
 uint32_t vmop_identify_tgid(const char *root, uint32_t tid)

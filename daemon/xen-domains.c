@@ -7,15 +7,6 @@
 
 #include "libutil/error.h"
 
-static void name_images(struct vmop_domain *domain)
-{
-	char name[VMOP_GUEST_NAME_BYTES + 32];
-	snprintf(name, sizeof(name), "[guest %s kernel]", domain->name);
-	vmop_image_rename(domain->kernel, name);
-	snprintf(name, sizeof(name), "[guest %s user]", domain->name);
-	vmop_image_rename(domain->user, name);
-}
-
 struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains)
 {
 	struct vmop_domain *host = domains->at[VMOP_DOMAIN_ID_HOST];
@@ -55,7 +46,7 @@ struct vmop_domain *vmop_xen_domains_meet(struct vmop_domains *domains, uint32_t
 		return NULL;
 	domain->xen_id = xen_id;
 	snprintf(domain->name, sizeof(domain->name), "domain-%u", xen_id);
-	name_images(domain);
+	vmop_domain_name_images(domain);
 	vmop_domain_select(domains, domain);
 	domains->xen->by_id[xen_id] = domain;
 	return domain;

@@ -10,7 +10,7 @@
 
 #include "daemon/domain.h"
 
-#define VMOP_XEN_IDS 0x7ff0u /* DOMID_FIRST_RESERVED: numbers below are domains */
+#define VMOP_XEN_IDS 0x7ff0u /* xen/xen.h, DOMID_FIRST_RESERVED: numbers below are domains */
 
 struct vmop_xen_domains {
 	struct vmop_domain *itself;

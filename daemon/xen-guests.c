@@ -45,20 +45,6 @@ static const char *type_word(enum vmop_xen_type type)
 	return "domain";
 }
 
-static enum vmop_domain_kind select_kind(const struct vmop_xen_guests *guests,
-					 struct vmop_domain *domain)
-{
-	const char *name = domain->name, *uuid = domain->uuid;
-	uint32_t domid = domain->xen_id;
-	domain->pattern = NULL;
-	if (vmop_passive_match(guests->active, name, uuid, domid, UINT32_MAX))
-		return VMOP_DOMAIN_ACTIVE;
-	/* Xen's ids are the only numbers that users see: the session's don't count here. */
-	domain->pattern =
-		vmop_passive_match(guests->domains->passive, name, uuid, domid, UINT32_MAX);
-	return domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
-}
-
 static const char *symbols_of_kind(enum vmop_domain_kind kind)
 {
 	switch (kind) {
@@ -69,6 +55,17 @@ static const char *symbols_of_kind(enum vmop_domain_kind kind)
 	default:
 		return "none";
 	}
+}
+
+static void select_domain(const struct vmop_xen_guests *guests, struct vmop_domain *domain)
+{
+	vmop_domain_select(guests->domains, domain);
+	if (vmop_passive_match(guests->active, domain->name, domain->uuid, domain->xen_id,
+			       UINT32_MAX)) {
+		domain->kind = VMOP_DOMAIN_ACTIVE;
+		domain->pattern = NULL;
+	}
+	domain->symbols_from = symbols_of_kind(domain->kind);
 }
 
 /* Its name, type and kind are known, or have changed. */
@@ -86,10 +83,8 @@ static void identify(struct vmop_xen_guests *guests, struct vmop_domain *domain,
 				      (entry->type == VMOP_XEN_PVH || entry->type == VMOP_XEN_HVM);
 	if (domain->has_stale_addresses)
 		domain->note = "on AMD, Xen samples the address of this guest's exit before";
-	if (!domain->is_identified || domain->kind == VMOP_DOMAIN_UNSELECTED) {
-		domain->kind = select_kind(guests, domain);
-		domain->symbols_from = symbols_of_kind(domain->kind);
-	}
+	if (!domain->is_identified || domain->kind == VMOP_DOMAIN_UNSELECTED)
+		select_domain(guests, domain);
 	domain->is_stored = false;
 	vmop_identify_named(guests->domains, domain);
 	domain->is_identified = *entry->name || *entry->uuid || !guests->store;
@@ -178,8 +173,7 @@ static size_t gather(struct vmop_xen_guests *guests, struct vmop_source_domain w
 		struct vmop_domain *domain = guests->domains->at[i];
 		bool is_active = domain->kind == VMOP_DOMAIN_ACTIVE;
 		if (!vmop_domain_is_domu(domain) || !domain->is_running || !domain->is_identified ||
-		    (!is_active && domain->kind != VMOP_DOMAIN_PASSIVE &&
-		     domain->kind != VMOP_DOMAIN_OPAQUE))
+		    (!is_active && domain->kind != VMOP_DOMAIN_PASSIVE))
 			continue;
 		if (n_of[is_active]++ < most[is_active])
 			wanted[n++] = (struct vmop_source_domain){.id = domain->xen_id,

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "daemon/xen-domains.h"
 #include "daemon/xenstore.h"
 #include "libutil/parse.h"
 
@@ -11,7 +12,7 @@ bool vmop_xenstore_parse_domid(const char *text, uint32_t *ret)
 {
 	uint64_t number;
 	if (!isdigit((unsigned char)*text) || (*text == '0' && text[1]) ||
-	    !vmop_parse_u64(text, 10, &number) || number >= VMOP_XEN_DOMID_END)
+	    !vmop_parse_u64(text, 10, &number) || number >= VMOP_XEN_IDS)
 		return false;
 	*ret = (uint32_t)number;
 	return true;

@@ -22,8 +22,6 @@
 #include "libutil/error.h"
 
 #define VMOP_XENSTORE_DOMAINS_MAX 1024
-/* xen/xen.h: ids from DOMID_FIRST_RESERVED on are no domains'. */
-#define VMOP_XEN_DOMID_END 0x7ff0u
 
 enum vmop_xen_type { VMOP_XEN_TYPE_UNKNOWN, VMOP_XEN_PV, VMOP_XEN_PVH, VMOP_XEN_HVM };
 

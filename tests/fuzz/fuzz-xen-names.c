@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/xen-domains.h"
 #include "daemon/xen-text.h"
 #include "daemon/xenstore.h"
 #include "libsym/symtab.h"
@@ -20,7 +21,7 @@ static void try_line(const char *line)
 {
 	uint32_t domid;
 	char uuid[VMOP_UUID_BYTES];
-	if (vmop_xenstore_parse_domid(line, &domid) && domid >= VMOP_XEN_DOMID_END)
+	if (vmop_xenstore_parse_domid(line, &domid) && domid >= VMOP_XEN_IDS)
 		abort();
 	if (vmop_xenstore_parse_vm(line, uuid) != (strlen(uuid) == 36))
 		abort();
