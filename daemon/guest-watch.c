@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "daemon/procfs.h"
+#include "daemon/thread.h"
 #include "daemon/vmm.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
@@ -600,20 +600,6 @@ static void *watch_thread(void *arg)
 
 /* ---- the sampling thread's side -------------------------------------------- */
 
-static struct vmop_error *start_thread(struct vmop_guest_watch *watch)
-{
-	/* Signals are the main thread's. */
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int failed = pthread_create(&watch->thread, NULL, watch_thread, watch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (failed)
-		return vmop_error_os(failed, "thread that looks into guests");
-	pthread_setname_np(watch->thread, "vmopd-guests");
-	return NULL;
-}
-
 static void watch_free(struct vmop_guest_watch *watch)
 {
 	pthread_mutex_destroy(&watch->lock);
@@ -636,13 +622,10 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * ms_ns;
 	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * ms_ns;
 	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * ms_ns;
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&watch->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	vmop_thread_cond_init(&watch->wake);
 	pthread_mutex_init(&watch->lock, NULL);
-	struct vmop_error *err = start_thread(watch);
+	struct vmop_error *err =
+		vmop_thread_begin(&watch->thread, "vmopd-guests", watch_thread, watch);
 	if (err) {
 		watch_free(watch);
 		return err;

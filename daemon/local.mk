@@ -26,6 +26,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/regions.c daemon/regions.h \
 	daemon/task.c daemon/task.h \
 	daemon/text-map.c daemon/text-map.h \
+	daemon/thread.c daemon/thread.h \
 	daemon/vmm.c daemon/vmm.h \
 	daemon/why.h \
 	daemon/xen-domains.c daemon/xen-domains.h \

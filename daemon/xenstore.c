@@ -3,15 +3,14 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <xenstore.h>
 
+#include "daemon/thread.h"
 #include "libutil/cleanup.h"
-#include "libutil/log.h"
 
 /* How long the first listing may take, and the end of the thread. */
 #define FIRST_WAIT_S 5
@@ -197,31 +196,17 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static struct vmop_error *start_thread(struct vmop_xenstore *store)
-{
-	sigset_t all, old;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int status = pthread_create(&store->thread, NULL, run, store);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return status ? vmop_error_os(status, "xenstore's thread") : NULL;
-}
-
 struct vmop_error *vmop_xenstore_open(struct vmop_xenstore **ret)
 {
 	struct vmop_xenstore *store = calloc(1, sizeof(*store));
 	if (!store)
 		return &vmop_error_no_memory;
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&store->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	vmop_thread_cond_init(&store->wake);
 	pthread_mutex_init(&store->lock, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &store->answered);
-	struct vmop_error *err = start_thread(store);
+	struct vmop_error *err = vmop_thread_begin(&store->thread, "vmopd-xenstore", run, store);
 	if (err) {
-		free(store);
+		free_store(store);
 		return err;
 	}
 	pthread_mutex_lock(&store->lock);
