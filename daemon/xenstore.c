@@ -31,7 +31,7 @@ struct vmop_xenstore {
 
 	/* Under the lock. */
 	bool is_ending, has_answered, is_absent;
-	bool is_orphan, has_ended;	      /* whichever side sees the other's frees */
+	bool is_orphan, has_ended; /* the owner has gone first, or the thread: who frees */
 	struct vmop_xenstore_listing *latest; /* NULL: taken */
 	struct timespec answered;
 
@@ -137,12 +137,18 @@ static struct vmop_xenstore_listing *read_listing(struct vmop_xenstore *store)
 
 /* ---- the thread -------------------------------------------------------------- */
 
-static void wait_until(struct vmop_xenstore *store, unsigned seconds)
+static struct timespec in_seconds(unsigned seconds)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += seconds;
-	pthread_cond_timedwait(&store->wake, &store->lock, &until);
+	return until;
+}
+
+/* False: the time is over. */
+static bool wait_until(struct vmop_xenstore *store, const struct timespec *until)
+{
+	return pthread_cond_timedwait(&store->wake, &store->lock, until) == 0;
 }
 
 static void publish(struct vmop_xenstore *store, struct vmop_xenstore_listing *listing)
@@ -182,15 +188,18 @@ static void *run(void *arg)
 		if (store->is_absent)
 			pthread_cond_broadcast(&store->wake);
 		publish(store, listing);
+		struct timespec next = in_seconds(1);
 		if (!store->is_ending)
-			wait_until(store, 1);
+			wait_until(store, &next);
 	}
-	struct xs_handle *handle = store->handle;
+	pthread_mutex_unlock(&store->lock);
+	if (store->handle)
+		xs_close(store->handle);
+	pthread_mutex_lock(&store->lock);
 	bool is_orphan = store->is_orphan;
 	store->has_ended = true;
+	pthread_cond_broadcast(&store->wake);
 	pthread_mutex_unlock(&store->lock);
-	if (handle)
-		xs_close(handle);
 	if (is_orphan)
 		free_store(store);
 	return NULL;
@@ -210,9 +219,9 @@ struct vmop_error *vmop_xenstore_open(struct vmop_xenstore **ret)
 		return err;
 	}
 	pthread_mutex_lock(&store->lock);
-	for (unsigned waited_s = 0;
-	     !store->has_answered && !store->is_absent && waited_s < FIRST_WAIT_S; waited_s++)
-		wait_until(store, 1);
+	struct timespec until = in_seconds(FIRST_WAIT_S);
+	while (!store->has_answered && !store->is_absent && wait_until(store, &until))
+		;
 	bool has_answered = store->has_answered;
 	pthread_mutex_unlock(&store->lock);
 	if (!has_answered) {
@@ -232,22 +241,19 @@ void vmop_xenstore_close(struct vmop_xenstore *store)
 	pthread_mutex_lock(&store->lock);
 	store->is_ending = true;
 	pthread_cond_broadcast(&store->wake);
-	pthread_mutex_unlock(&store->lock);
-	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += END_WAIT_S;
-	if (pthread_timedjoin_np(store->thread, NULL, &until) == 0) {
-		free_store(store);
-		return;
-	}
-	/* It waits for xenstored still, uses all of this when that answers, and frees it then. */
-	pthread_detach(store->thread);
-	pthread_mutex_lock(&store->lock);
-	store->is_orphan = true;
+	struct timespec until = in_seconds(END_WAIT_S);
+	while (!store->has_ended && wait_until(store, &until))
+		;
+	/* One that still waits for xenstored uses all of this when that answers, and frees it. */
 	bool has_ended = store->has_ended;
+	store->is_orphan = !has_ended;
+	if (!has_ended)
+		pthread_detach(store->thread);
 	pthread_mutex_unlock(&store->lock);
-	if (has_ended)
+	if (has_ended) {
+		pthread_join(store->thread, NULL);
 		free_store(store);
+	}
 }
 
 struct vmop_xenstore_listing *vmop_xenstore_take(struct vmop_xenstore *store)
