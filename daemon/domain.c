@@ -4,24 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <utlist.h>
 
 #include "daemon/identify.h"
 #include "daemon/kvm.h"
 #include "daemon/xen-domains.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 
 #define WATCH_GAP_MAX_TICKS 64
 #define VCPU_RESERVE 64
-
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
-}
 
 static struct vmop_domain *domain_new(struct vmop_domains *domains)
 {
@@ -63,7 +56,7 @@ struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *r
 		.images = images,
 		.processes = processes,
 		.passive = passive,
-		.realtime_ns = realtime_ns(),
+		.realtime_ns = vmop_clock_ns(CLOCK_REALTIME),
 	};
 	vmop_pool_init(&domains->vcpu_pool, sizeof(struct vmop_vcpu), VMOP_VCPUS_MAX);
 	struct vmop_domain *host = calloc(1, sizeof(*host));
@@ -225,7 +218,7 @@ void vmop_domain_end(struct vmop_domain *domain)
 {
 	domain->is_running = false;
 	domain->is_stored = false;
-	domain->last_seen_ns = realtime_ns();
+	domain->last_seen_ns = vmop_clock_ns(CLOCK_REALTIME);
 	struct vmop_vcpu *vcpu;
 	DL_FOREACH (domain->vcpus, vcpu)
 		vcpu->has_exited = true;
@@ -322,7 +315,7 @@ void vmop_domains_identify_new(struct vmop_domains *domains)
 
 void vmop_domains_tick(struct vmop_domains *domains)
 {
-	domains->realtime_ns = realtime_ns();
+	domains->realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
 	vmop_domains_keep_spares(domains);
 	if (domains->root) {
 		vmop_kvm_each_vm(domains->root, debugfs_vm, domains);

@@ -16,6 +16,7 @@
 #include "daemon/thread.h"
 #include "daemon/vmm.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
 
@@ -106,13 +107,6 @@ struct vmop_guest_watch {
 	int64_t credit_ns;    /* CPU time left to spend; under the lock */
 	uint64_t credited_ns; /* when credit was last added */
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * second_ns + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- looking at one guest ------------------------------------------------ */
 
@@ -352,7 +346,7 @@ static void read_vcpus(struct watched *watched)
 {
 	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
 	size_t n = 0;
-	uint64_t time_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t time_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	vmop_error_destroy(vmop_guest_current_tasks(watched->guest, current, watched->n_vcpus, &n));
 	for (size_t i = 0; i < n; i++) {
 		if (current[i].vcpu >= watched->n_vcpus)
@@ -430,7 +424,7 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
 	view->state = state_of(watched);
 	view->error = watched->error ? strdup(watched->error) : NULL;
-	view->made_ns = clock_ns(CLOCK_MONOTONIC);
+	view->made_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	view->cost = cost_of(watched);
 	if (watched->n_vcpus) {
 		size_t bytes = watched->n_vcpus * sizeof(*view->vcpus);
@@ -522,7 +516,7 @@ static void sweep(struct vmop_guest_watch *watch)
 
 static void spend(struct vmop_guest_watch *watch, uint64_t begun_cpu_ns)
 {
-	watch->credit_ns -= (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_cpu_ns);
+	watch->credit_ns -= (int64_t)(vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_cpu_ns);
 }
 
 static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
@@ -545,8 +539,8 @@ static void round_of_looks(struct vmop_guest_watch *watch)
 			continue;
 		uint32_t taken = at->taken_generation;
 		pthread_mutex_unlock(&watch->lock);
-		uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		bool is_news = look(watch, at, clock_ns(CLOCK_MONOTONIC), taken);
+		uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		bool is_news = look(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), taken);
 		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
 		pthread_mutex_lock(&watch->lock);
 		spend(watch, begun);
@@ -568,7 +562,7 @@ static void serve_request(struct vmop_guest_watch *watch)
 	struct vmop_guest_file_symbols result = {.domain = request.domain, .image = request.image};
 	struct watched *watched = find_watched(watch, request.domain);
 	pthread_mutex_unlock(&watch->lock);
-	uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	read_file_symbols(watched, &result, request.file);
 	pthread_mutex_lock(&watch->lock);
 	spend(watch, begun);
@@ -578,16 +572,16 @@ static void serve_request(struct vmop_guest_watch *watch)
 static void *watch_thread(void *arg)
 {
 	struct vmop_guest_watch *watch = arg;
-	watch->credited_ns = clock_ns(CLOCK_MONOTONIC);
+	watch->credited_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	pthread_mutex_lock(&watch->lock);
 	while (!watch->is_ending) {
-		earn(watch, clock_ns(CLOCK_MONOTONIC));
+		earn(watch, vmop_clock_ns(CLOCK_MONOTONIC));
 		sweep(watch);
 		round_of_looks(watch);
 		serve_request(watch);
 		if (watch->is_ending)
 			break;
-		uint64_t until = clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
+		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
 		if (!watch->guests)
 			until += 3600 * second_ns; /* vmop_guest_watch_add wakes us */
 		struct timespec ts = {.tv_sec = (time_t)(until / second_ns),

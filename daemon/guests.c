@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon/guest-place.h"
 #include "daemon/guest-task.h"
 #include "daemon/guest-watch.h"
 #include "daemon/task.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 
 /* Samples held at a time: at first, and at the most (48 bytes each). */
 #define HELD_FIRST 8192u
@@ -47,13 +47,6 @@ struct vmop_guests {
 	uint32_t n_held, max_held;
 	bool is_ending;
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- coming and going ------------------------------------------------------ */
 
@@ -129,7 +122,7 @@ static void enter(struct vmop_guests *guests, struct vmop_domain *domain)
 		return;
 	}
 	vmop_guest_tasks_table_init(&inside->tasks, domain->id, guests->tasks);
-	inside->entered_ns = monotonic_ns();
+	inside->entered_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	domain->inside = inside;
 }
 
@@ -430,7 +423,7 @@ void vmop_guests_settle(struct vmop_guests *guests,
 			take_view(guests, guests->domains->at[i]);
 	}
 	uint32_t n_early = 0, n = guests->n_held;
-	uint64_t now_ns = n ? monotonic_ns() : 0;
+	uint64_t now_ns = n ? vmop_clock_ns(CLOCK_MONOTONIC) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct vmop_guest_placed placed;
 		if (is_early(guests, guests->held[i].domain, now_ns)) {

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon/guest-view.h"
 #include "libsym/build-id.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/parse.h"
 #include "libutil/protocol.h"
 
@@ -56,9 +56,7 @@ static void put_build_id(json_t *object, const uint8_t *bytes, uint8_t len_bytes
 
 static double age_s(uint64_t monotonic_ns)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	return now_ns > monotonic_ns ? (double)(now_ns - monotonic_ns) / 1e9 : 0;
 }
 

@@ -5,26 +5,19 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <utlist.h>
 
 #include "daemon/mapping.h"
 #include "daemon/maps.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 
 #define KTHREADD_PID 2
 #define NS_A_SECOND 1000000000ull
 /* Free objects at hand for samples of pids that no record told of. */
 #define POOL_RESERVE 64
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_A_SECOND + (uint64_t)now.tv_nsec;
-}
 
 static void keep_reserve(struct vmop_processes *processes)
 {
@@ -43,7 +36,8 @@ struct vmop_error *vmop_processes_init(struct vmop_processes *processes, const c
 		.tasks = tasks,
 		.separate_threads = separate_threads,
 		.budget.max = VMOP_REGIONS_TOTAL_MAX,
-		.boot_to_monotonic_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC),
+		.boot_to_monotonic_ns =
+			vmop_clock_ns(CLOCK_BOOTTIME) - vmop_clock_ns(CLOCK_MONOTONIC),
 	};
 	vmop_pool_init(&processes->pool, sizeof(struct vmop_process), VMOP_PROCESSES_MAX);
 	vmop_pool_init(&processes->thread_pool, sizeof(struct vmop_thread), VMOP_THREADS_MAX);
@@ -434,7 +428,7 @@ void vmop_processes_read_maps(struct vmop_processes *processes, struct vmop_proc
 
 struct vmop_process *vmop_processes_read(struct vmop_processes *processes, uint32_t pid)
 {
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	struct vmop_procfs_stat stat;
 	struct vmop_process *process = vmop_processes_get(processes, pid);
 	if (!vmop_procfs_stat(processes->root, pid, &stat)) {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <utlist.h>
@@ -18,6 +17,7 @@
 #include "daemon/xen-guests.h"
 #include "daemon/xen-text.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 
 #define IMAGES_MAX 16384
@@ -51,10 +51,8 @@ struct vmop_profiler {
 
 static int64_t monotonic_to_realtime_ns(void)
 {
-	struct timespec real, monotonic;
-	clock_gettime(CLOCK_REALTIME, &real);
-	clock_gettime(CLOCK_MONOTONIC, &monotonic);
-	return (real.tv_sec - monotonic.tv_sec) * 1000000000ll + real.tv_nsec - monotonic.tv_nsec;
+	uint64_t real_ns = vmop_clock_ns(CLOCK_REALTIME);
+	return (int64_t)(real_ns - vmop_clock_ns(CLOCK_MONOTONIC));
 }
 
 /*
@@ -461,9 +459,7 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 /* A roll-up may merge what is over. */
 static struct vmop_error *store_ends(struct vmop_profiler *profiler)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t now_ns = vmop_clock_ns(CLOCK_REALTIME);
 	for (size_t i = 0; i < profiler->tasks.n_ended; i++) {
 		struct vmop_error *err =
 			vmop_db_end_task(profiler->db, profiler->tasks.ended[i], now_ns);

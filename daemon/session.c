@@ -9,13 +9,13 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "daemon/pairing.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
 
@@ -63,13 +63,6 @@ struct vmop_session {
 	bool is_failing;
 	bool told_throttled;
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * second_ns + (uint64_t)ts.tv_nsec;
-}
 
 /* Says the first of a row of failures, and remembers the last for --status. */
 static void note_failure(struct vmop_session *session, struct vmop_error *err)
@@ -124,7 +117,7 @@ static void store_events(struct vmop_session *session, uint64_t now_monotonic)
 
 static struct vmop_error *flush(struct vmop_session *session)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	uint64_t begun = session->interval_monotonic_ns;
 	uint64_t start = session->start_realtime_ns + (begun - session->start_monotonic_ns);
 	session->interval_monotonic_ns = now;
@@ -164,7 +157,7 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *a
 	(void)source;
 	(void)fd;
 	(void)events;
-	note_failure(session, drain(session, clock_ns(CLOCK_MONOTONIC) - settle_ns));
+	note_failure(session, drain(session, vmop_clock_ns(CLOCK_MONOTONIC) - settle_ns));
 	return 0;
 }
 
@@ -172,7 +165,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 {
 	struct vmop_session *session = arg;
 	(void)due_us;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	note_failure(session, drain(session, now - settle_ns));
 	note_failure(session, vmop_source_check_cpus(session->source));
 	note_failure(session, vmop_profiler_tick(session->profiler));
@@ -183,7 +176,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 		note_success(session);
 	tell_throttled(session);
 	store_events(session, now);
-	roll_up(session, clock_ns(CLOCK_REALTIME));
+	roll_up(session, vmop_clock_ns(CLOCK_REALTIME));
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
 	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 	return 0;
@@ -313,8 +306,8 @@ static struct vmop_error *begin_file(struct vmop_session *session)
 	struct vmop_error *err = vmop_db_create(session->path, &session->db);
 	if (err)
 		return err;
-	session->start_realtime_ns = clock_ns(CLOCK_REALTIME);
-	session->start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+	session->start_realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
+	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	session->interval_monotonic_ns = session->start_monotonic_ns;
 	vmop_source_stats(session->source, &session->at_file_start);
 	if (chmod(session->path, session->setup.session_mode) < 0)
@@ -342,8 +335,7 @@ static struct vmop_error *finish_file(struct vmop_session *session)
 	session->profiler = NULL;
 	if (!session->db)
 		return err;
-	struct vmop_error *next =
-		put_number(session->db, "end_ns", clock_ns(CLOCK_REALTIME));
+	struct vmop_error *next = put_number(session->db, "end_ns", vmop_clock_ns(CLOCK_REALTIME));
 	if (err)
 		vmop_error_destroy(next);
 	else
@@ -454,7 +446,7 @@ static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns
 						    session->setup.flush_ns / 1000, 1000, on_flush,
 						    session);
 	if (status >= 0 && duration_ns) {
-		session->end_monotonic_ns = clock_ns(CLOCK_MONOTONIC) + duration_ns;
+		session->end_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC) + duration_ns;
 		status = sd_event_add_time_relative(loop, &session->end_timer, CLOCK_MONOTONIC,
 						    duration_ns / 1000, 1000, on_end, session);
 	}
@@ -546,7 +538,7 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session)
 
 struct vmop_error *vmop_session_dump(struct vmop_session *session)
 {
-	struct vmop_error *err = drain(session, clock_ns(CLOCK_MONOTONIC));
+	struct vmop_error *err = drain(session, vmop_clock_ns(CLOCK_MONOTONIC));
 	if (!err)
 		err = vmop_profiler_tick(session->profiler);
 	if (!err)
@@ -573,7 +565,7 @@ struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char 
 					      "%s: there is already a session of that name", saved);
 	}
 	/* The rings hold what comes meanwhile. */
-	note_failure(session, drain(session, clock_ns(CLOCK_MONOTONIC)));
+	note_failure(session, drain(session, vmop_clock_ns(CLOCK_MONOTONIC)));
 	struct vmop_error *err = finish_file(session);
 	note_failure(session, err);
 	*ret_alive = false;
@@ -605,7 +597,7 @@ static void subtract(struct vmop_source_stats *stats, const struct vmop_source_s
 
 void vmop_session_status(struct vmop_session *session, struct vmop_session_status *ret)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	*ret = (struct vmop_session_status){
 		.path = session->path,
 		.source = session->source_ops->name,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "libguest/files.h"
@@ -15,6 +14,7 @@
 #include "libguest/page-cache.h"
 #include "libguest/processes.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 #include "libutil/log.h"
 
@@ -24,16 +24,9 @@
 
 /* --- accounts ------------------------------------------------------------------ */
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void vmop_guest_begin(struct vmop_guest *guest, uint64_t read_bytes, uint64_t steps)
 {
-	guest->begun_cpu_ns = thread_cpu_ns();
+	guest->begun_cpu_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	guest->begun_read_bytes = vmop_guest_memory_read_bytes(guest->memory);
 	guest->last = (struct vmop_guest_cost){0};
 	guest->budget = (struct vmop_guest_budget){
@@ -46,7 +39,7 @@ void vmop_guest_begin(struct vmop_guest *guest, uint64_t read_bytes, uint64_t st
 
 void vmop_guest_end(struct vmop_guest *guest)
 {
-	guest->last.cpu_ns = thread_cpu_ns() - guest->begun_cpu_ns;
+	guest->last.cpu_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - guest->begun_cpu_ns;
 	guest->last.read_bytes =
 		vmop_guest_memory_read_bytes(guest->memory) - guest->begun_read_bytes;
 	guest->total.cpu_ns += guest->last.cpu_ns;

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <uthash.h>
 
+#include "libutil/clock.h"
 #include "libutil/error.h"
 
 #define CR3_ADDRESS UINT64_C(0x000ffffffffff000)
@@ -48,9 +48,7 @@ struct vmop_error *vmop_guest_snapshot_new(struct vmop_guest_snapshot **ret)
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return &vmop_error_no_memory;
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	(*ret)->time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	(*ret)->time_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	return NULL;
 }
 

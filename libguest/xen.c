@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <xenforeignmemory.h>
 
 #include "libguest/memory.h"
 #include "libguest/xen-control.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 #include "libutil/xen-silence.h"
 
@@ -40,13 +40,6 @@ struct vmop_guest_xen {
 	uint64_t uses;
 	struct window window[WINDOWS]; /* sets of WAYS */
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void xen_cleanup(struct vmop_guest_xen **xen)
 {
@@ -114,7 +107,8 @@ static void map(struct vmop_guest_xen *xen, struct window *window, uint64_t numb
 					     frames, errors);
 	if (!base)
 		return;
-	*window = (struct window){.number = number, .base = base, .mapped_ns = monotonic_ns()};
+	*window = (struct window){
+		.number = number, .base = base, .mapped_ns = vmop_clock_ns(CLOCK_MONOTONIC)};
 	for (unsigned int i = 0; i < WINDOW_PAGES; i++)
 		window->present |= errors[i] ? 0 : UINT32_C(1) << i;
 }
@@ -184,7 +178,7 @@ void vmop_guest_xen_gather(struct vmop_guest_xen *xen, const uint64_t *address, 
 
 void vmop_guest_xen_age(struct vmop_guest_xen *xen)
 {
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < WINDOWS; i++)
 		if (xen->window[i].base && now_ns - xen->window[i].mapped_ns > window_age_ns)
 			drop(xen, &xen->window[i]);

@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libutil/libutil.la
 libutil_libutil_la_SOURCES = \
 	libutil/cleanup.h \
+	libutil/clock.h \
 	libutil/error.c libutil/error.h \
 	libutil/io.c libutil/io.h \
 	libutil/log.c libutil/log.h \
