@@ -267,14 +267,6 @@ vmop_guest_snapshot_by_pid(const struct vmop_guest_snapshot *snapshot, uint32_t 
  */
 const struct vmop_guest_process *
 vmop_guest_snapshot_by_cr3(const struct vmop_guest_snapshot *snapshot, uint64_t cr3);
-/*
- * The processes that map user address executable: writes up to max of them to
- * ret (with their mapping to ret_vmas, which may be NULL) and returns how many
- * there are, which can be more than max.
- */
-size_t vmop_guest_snapshot_by_address(const struct vmop_guest_snapshot *snapshot, uint64_t address,
-				      const struct vmop_guest_process **ret,
-				      const struct vmop_guest_vma **ret_vmas, size_t max);
 /* The mapping of process at address; NULL: none. */
 const struct vmop_guest_vma *vmop_guest_process_vma(const struct vmop_guest_process *process,
 						    uint64_t address);

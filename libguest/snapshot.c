@@ -279,23 +279,3 @@ const struct vmop_guest_vma *vmop_guest_process_vma(const struct vmop_guest_proc
 	return low < process->vma_count && process->vmas[low].start <= address ? &process->vmas[low]
 									       : NULL;
 }
-
-size_t vmop_guest_snapshot_by_address(const struct vmop_guest_snapshot *snapshot, uint64_t address,
-				      const struct vmop_guest_process **ret,
-				      const struct vmop_guest_vma **ret_vmas, size_t max)
-{
-	size_t found = 0;
-	for (size_t i = 0; i < snapshot->count; i++) {
-		const struct vmop_guest_vma *vma =
-			vmop_guest_process_vma(&snapshot->process[i], address);
-		if (!vma || !(vma->vm_flags & 4)) /* VM_EXEC */
-			continue;
-		if (found < max) {
-			ret[found] = &snapshot->process[i];
-			if (ret_vmas)
-				ret_vmas[found] = vma;
-		}
-		found++;
-	}
-	return found;
-}

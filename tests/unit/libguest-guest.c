@@ -276,8 +276,6 @@ static void processes_and_mappings(void **state)
 
 static void looking_up_in_a_snapshot(void **state)
 {
-	const struct vmop_guest_process *found[4];
-	const struct vmop_guest_vma *vmas[4];
 	(void)state;
 	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX});
 	struct vmop_guest_snapshot *snapshot = snapshot_of(VMOP_GUEST_ALL_VMAS);
@@ -285,12 +283,11 @@ static void looking_up_in_a_snapshot(void **state)
 	assert_non_null(vmop_guest_snapshot_by_cr3(snapshot, 0x8000000000b00123));
 	assert_null(vmop_guest_snapshot_by_cr3(snapshot, 0xb01000));
 	assert_null(vmop_guest_snapshot_by_cr3(snapshot, 0));
-	assert_int_equal(vmop_guest_snapshot_by_address(snapshot, 0x401fff, found, vmas, 4), 1);
-	assert_string_equal(found[0]->comm, "worker");
-	assert_int_equal(vmas[0]->start, 0x401000);
-	assert_int_equal(vmop_guest_snapshot_by_address(snapshot, 0x401fff, NULL, NULL, 0), 1);
-	assert_int_equal(vmop_guest_snapshot_by_address(snapshot, 0x400000, found, vmas, 4), 0);
-	assert_int_equal(vmop_guest_snapshot_by_address(snapshot, 0x402000, found, vmas, 4), 0);
+	const struct vmop_guest_process *worker = vmop_guest_snapshot_by_pid(snapshot, 2);
+	assert_string_equal(worker->comm, "worker");
+	assert_int_equal(vmop_guest_process_vma(worker, 0x401000)->start, 0x401000);
+	assert_int_equal(vmop_guest_process_vma(worker, 0x401fff)->start, 0x401000);
+	assert_null(vmop_guest_process_vma(worker, 0x402000));
 	assert_null(vmop_guest_snapshot_by_pid(snapshot, 3));
 	vmop_guest_snapshot_free(snapshot);
 	close_it();
