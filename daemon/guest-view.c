@@ -286,6 +286,14 @@ const struct vmop_guest_process *vmop_guest_tasks_find(const struct vmop_guest_t
 	return is_it ? process : NULL;
 }
 
+const char *vmop_guest_view_state(const struct vmop_guest_text *text,
+				  const struct vmop_guest_tasks *tasks)
+{
+	if (!text->kernel.has_processes)
+		return "kernel symbols, no processes (no BTF, no profile)";
+	return tasks ? "kernel symbols and processes" : "kernel symbols";
+}
+
 struct vmop_guest_view *vmop_guest_view_ref(struct vmop_guest_view *view)
 {
 	if (view)

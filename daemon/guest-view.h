@@ -18,6 +18,9 @@
 #include "vmop/domain.h"
 #include "vmop/symbol.h"
 
+/* Profiles of guest kernels without BTF, each named as its kernel's release (libguest/layout.h). */
+#define VMOP_GUEST_PROFILES VMOP_SYSCONFDIR "/guest-profiles"
+
 /* One image of guest kernel text: the kernel itself, a module, BPF programs, trampolines. */
 struct vmop_guest_text_image {
 	enum vmop_image_kind kind; /* GUEST_KERNEL, MODULE, BPF or TRAMPOLINE */
@@ -116,6 +119,10 @@ void vmop_guest_tasks_unref(struct vmop_guest_tasks *tasks);
  */
 const struct vmop_guest_process *vmop_guest_tasks_find(const struct vmop_guest_tasks *tasks,
 						       const struct vmop_guest_reading *reading);
+
+/* What is known of a guest whose kernel was found, in words; tasks may be NULL. */
+const char *vmop_guest_view_state(const struct vmop_guest_text *text,
+				  const struct vmop_guest_tasks *tasks);
 
 struct vmop_guest_view *vmop_guest_view_ref(struct vmop_guest_view *view);
 void vmop_guest_view_unref(struct vmop_guest_view *view);

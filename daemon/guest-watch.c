@@ -408,9 +408,7 @@ static const char *state_of(const struct watched *watched)
 {
 	if (!watched->text)
 		return watched->is_readable ? "no kernel found" : "its memory can't be read";
-	if (!watched->text->kernel.has_processes)
-		return "kernel symbols, no processes (no BTF, no profile)";
-	return watched->tasks ? "kernel symbols and processes" : "kernel symbols";
+	return vmop_guest_view_state(watched->text, watched->tasks);
 }
 
 static struct vmop_guest_view *make_view(const struct watched *watched)

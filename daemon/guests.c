@@ -61,7 +61,7 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->images = images;
 	guests->tasks = tasks;
 	struct vmop_guest_watch_options options = {.cpu_permille = cpu_permille,
-						   .profiles = VMOP_SYSCONFDIR "/guest-profiles"};
+						   .profiles = VMOP_GUEST_PROFILES};
 	struct vmop_error *err = vmop_guest_watch_create(&options, &guests->watch);
 	if (err) {
 		free(guests);

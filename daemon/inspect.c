@@ -157,13 +157,14 @@ static json_t *item(const struct vmop_guest_view *view, size_t i)
 	return process_json(vmop_guest_snapshot_get(view->tasks->snapshot, i));
 }
 
-static void put_items(json_t *reply, const struct vmop_guest_view *view, size_t from)
+static void put_items(json_t *reply, const struct vmop_guest_view *view, size_t from,
+		      size_t max_bytes)
 {
 	json_t *items = json_array(), *next;
 	size_t bytes = 0;
 	while ((next = item(view, from))) {
 		size_t len = json_dumpb(next, NULL, 0, JSON_COMPACT);
-		if (bytes && bytes + len > ITEMS_BYTES)
+		if (bytes && bytes + len > max_bytes)
 			break;
 		bytes += len;
 		json_array_append_new(items, next);
@@ -175,6 +176,17 @@ static void put_items(json_t *reply, const struct vmop_guest_view *view, size_t 
 	else
 		json_object_set_new(reply, "next", json_null());
 	json_decref(next);
+}
+
+void vmop_inspect_put_view(json_t *reply, const struct vmop_guest_view *view, size_t from,
+			   size_t max_bytes)
+{
+	bool has_kernel = view && view->text;
+	json_object_set_new(reply, "inside", vmop_inspect_summary(view));
+	json_object_set_new(reply, "kernel",
+			    has_kernel ? kernel_json(&view->text->kernel) : json_null());
+	if (view)
+		put_items(reply, view, from, max_bytes);
 }
 
 /* By name, uuid, VMM pid or the session's number; by Xen's id there, which is what its users know.
@@ -239,11 +251,6 @@ struct vmop_error *vmop_inspect(const struct vmop_session *session, const json_t
 	vmop_json_put_number(head, "vcpus", found.n_vcpus);
 	vmop_json_put_text(head, "image", found.image);
 	json_object_set_new(reply, "domain", head);
-	json_object_set_new(reply, "inside", vmop_inspect_summary(found.view));
-	bool has_kernel = found.view && found.view->text;
-	json_object_set_new(reply, "kernel",
-			    has_kernel ? kernel_json(&found.view->text->kernel) : json_null());
-	if (found.view)
-		put_items(reply, found.view, (size_t)from);
+	vmop_inspect_put_view(reply, found.view, (size_t)from, ITEMS_BYTES);
 	return NULL;
 }

@@ -23,6 +23,13 @@ void vmop_json_put_number(json_t *object, const char *name, uint64_t value);
 /* What a guest's view says in short, for status and inspect; NULL view: not looked at. */
 json_t *vmop_inspect_summary(const struct vmop_guest_view *view);
 
+/*
+ * Adds "inside", "kernel", "items" and "next" to reply: the items from the given one on that fit
+ * into max_bytes of JSON, and at least one.  NULL view: not looked at.
+ */
+void vmop_inspect_put_view(json_t *reply, const struct vmop_guest_view *view, size_t from,
+			   size_t max_bytes);
+
 /* Adds to reply. VMOP_ERROR_NOT_FOUND: no such domain; it names those there are. */
 struct vmop_error *vmop_inspect(const struct vmop_session *session, const json_t *request,
 				json_t *reply);

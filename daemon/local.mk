@@ -46,6 +46,7 @@ vmopd_SOURCES = \
 	daemon/control.c daemon/control.h \
 	daemon/detach.c daemon/detach.h \
 	daemon/inspect.c daemon/inspect.h \
+	daemon/inspect-image.c daemon/inspect-image.h \
 	daemon/list-events.c daemon/list-events.h \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/privileges.c daemon/privileges.h \

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "daemon/detach.h"
+#include "daemon/inspect-image.h"
 #include "daemon/list-events.h"
 #include "daemon/privileges.h"
 #include "daemon/requests.h"
@@ -35,6 +36,7 @@ enum option_key {
 	KEY_REPLAY,
 	KEY_CHECK_SETUP,
 	KEY_LIST_EVENTS,
+	KEY_INSPECT_IMAGE,
 	KEY_JSON,
 	KEY_START,
 	KEY_DURATION,
@@ -50,6 +52,8 @@ static const struct argp_option options[] = {
 	 2},
 	{"check-setup", KEY_CHECK_SETUP, NULL, 0, "Check the set-up file and exit", 2},
 	{"list-events", KEY_LIST_EVENTS, NULL, 0, "List what can be sampled here and exit", 2},
+	{"inspect-image", KEY_INSPECT_IMAGE, "FILE", 0,
+	 "Tell, as JSON, what a saved image of a guest's memory shows, and exit", 2},
 	{"json", KEY_JSON, NULL, 0, "With --list-events: for scripts", 2},
 	{"source", KEY_SOURCE, "NAME", 0,
 	 "Where samples come from: perf, xen (the default in its dom0) or replay", 3},
@@ -60,7 +64,7 @@ static const struct argp_option options[] = {
 };
 
 struct arguments {
-	const char *config, *session_dir, *source, *replay_path;
+	const char *config, *session_dir, *source, *replay_path, *inspect_image;
 	uint64_t duration_ns;
 	const char *bad_duration; /* what could not be read as one */
 	bool start, foreground, check_setup, list_events, json;
@@ -92,6 +96,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_LIST_EVENTS:
 		arguments->list_events = true;
+		return 0;
+	case KEY_INSPECT_IMAGE:
+		arguments->inspect_image = arg;
 		return 0;
 	case KEY_JSON:
 		arguments->json = true;
@@ -318,6 +325,8 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 		return vmop_error_new(VMOP_ERROR_USAGE, "--json goes with --list-events");
 	if (arguments->list_events)
 		return vmop_list_events(arguments->json, arguments->level > VMOP_LOG_NOTICE);
+	if (arguments->inspect_image)
+		return vmop_inspect_image(arguments->inspect_image);
 	struct vmop_error *err = read_setup(arguments, &daemon->setup);
 	if (!err)
 		err = check_events(&daemon->setup);

@@ -71,8 +71,9 @@ struct vmop_error *vmop_guest_open_xen(uint32_t domid, const struct vmop_guest_o
 				       struct vmop_guest **ret);
 
 /*
- * Opens a saved RAM image: RAM below the 4 GiB hole, then RAM above it; of an
- * arm64 guest, RAM in one piece from wherever it begins.
+ * Opens a saved image of a guest's memory: RAM below the 4 GiB hole, then RAM above it; all of
+ * physical memory from 0 on; of an arm64 guest, RAM in one piece from wherever it begins; or an
+ * ELF core as QEMU dumps it.  VMOP_ERROR_CORRUPT, with one line that says why, for what is none.
  */
 struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_guest_options *options,
 					struct vmop_guest **ret);

@@ -12,7 +12,8 @@ libguest_libguest_la_SOURCES = \
 	libguest/kernel.c libguest/kernel-find.c libguest/kernel.h \
 	libguest/kernel-arm64.c libguest/kernel-arm64.h \
 	libguest/layout.c libguest/layout.h \
-	libguest/memory.c libguest/memory-map.c libguest/memory.h libguest/memory-internal.h \
+	libguest/memory.c libguest/memory-file.c libguest/memory-map.c \
+	libguest/memory.h libguest/memory-internal.h \
 	libguest/modules.c libguest/modules.h \
 	libguest/names.c libguest/names.h \
 	libguest/note.c libguest/note.h \

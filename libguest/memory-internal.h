@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What memory.c and those that find a guest's RAM (memory-map.c, qmp.c) share. */
+/* What memory.c and those that find a guest's RAM (memory-map.c, memory-file.c, qmp.c) share. */
 #ifndef VMOP_LIBGUEST_MEMORY_INTERNAL_H
 #define VMOP_LIBGUEST_MEMORY_INTERNAL_H
 
@@ -45,6 +45,9 @@ struct vmop_guest_map {
 /* Fills *ret with the RAM of a VMM; fds in it are the caller's to close, also on error. */
 struct vmop_error *vmop_guest_map_of_process(pid_t pid, const char *qmp_socket,
 					     struct vmop_guest_map *ret);
+
+/* The same with the RAM in a saved image; see memory-file.c for its forms. */
+struct vmop_error *vmop_guest_map_of_file(const char *path, struct vmop_guest_map *ret);
 
 /*
  * Appends the layouts that x86 VMMs use for ram_bytes in one piece, with the

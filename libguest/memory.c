@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "libguest/memory-internal.h"
@@ -93,18 +92,9 @@ struct vmop_error *vmop_guest_memory_open_file(const char *path, struct vmop_gue
 	struct vmop_error *err = memory_new(&memory);
 	if (err)
 		return err;
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return vmop_error_os(errno, "%s", path);
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size < PAGE)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not an image of a guest's RAM",
-				      path);
-	uint64_t len = (uint64_t)st.st_size & ~(PAGE - 1);
-	memory->map.regions = 1;
-	memory->map.region[0] = (struct vmop_guest_region){
-		.kind = VMOP_GUEST_REGION_FILE, .fd = vmop_steal_fd(&fd), .len_bytes = len};
-	vmop_guest_map_add_split_layouts(&memory->map, len, 0);
+	err = vmop_guest_map_of_file(path, &memory->map);
+	if (err)
+		return err;
 	memory_ready(memory);
 	*ret = vmop_steal(&memory);
 	return NULL;

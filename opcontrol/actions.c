@@ -257,7 +257,10 @@ static struct vmop_error *do_inspect(struct control_request *request, int *ret_s
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
 	(void)ret_status;
-	struct vmop_error *err = control_inspect_ask(request->name, &reply);
+	/* Names of guests have no slash. */
+	struct vmop_error *err = strchr(request->name, '/')
+					 ? control_daemon_inspect_image(request->name, &reply)
+					 : control_inspect_ask(request->name, &reply);
 	if (err)
 		return err;
 	return request->json ? control_status_json(reply) :
@@ -326,7 +329,8 @@ const struct control_action control_actions[] = {
 	{"save", 'v' << 8, "NAME", "Keep the current session as NAME", CONTROL_TAKES_DIR, do_save},
 	{"status", 'T' << 8, NULL, "Show what is sampled, stored and lost", CONTROL_TAKES_JSON,
 	 do_status},
-	{"inspect", 'N' << 8, "DOMAIN", "Show what is known of the inside of a guest",
+	{"inspect", 'N' << 8, "DOMAIN|FILE",
+	 "Show what is known of the inside of a guest, or what its saved memory tells: a FILE has a /",
 	 CONTROL_TAKES_JSON, do_inspect},
 	{"list-events", 'l', NULL, "List what can be sampled here; with --verbose all of it",
 	 CONTROL_TAKES_JSON, do_list_events},

@@ -59,21 +59,28 @@ static struct vmop_error *find_program(char **ret)
 	return *ret ? NULL : &vmop_error_no_memory;
 }
 
-/* Runs it to its end; an error without words when it failed, for it has told why. */
-static struct vmop_error *run_program(const char *path, char *const *argv)
+/* Begins it with out_fd as its standard output, which stays the caller's. */
+static struct vmop_error *begin_program(const char *path, char *const *argv, int out_fd,
+					pid_t *ret)
 {
-	int status;
 	fflush(NULL);
 	pid_t child = fork();
 	if (child < 0)
 		return vmop_error_os(errno, "fork");
 	if (child == 0) {
-		int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-		dup2(null, STDOUT_FILENO); /* that all is well needs no words */
+		dup2(out_fd, STDOUT_FILENO);
 		execv(path, argv);
 		vmop_log_error("%s: %s", path, strerror(errno));
 		_exit(VMOP_EXIT_CANT);
 	}
+	*ret = child;
+	return NULL;
+}
+
+/* Waits for its end; an error without words when it failed, for it has told why. */
+static struct vmop_error *end_program(const char *path, pid_t child)
+{
+	int status;
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return vmop_error_os(errno, "vmopd");
@@ -83,11 +90,24 @@ static struct vmop_error *run_program(const char *path, char *const *argv)
 	switch (WEXITSTATUS(status)) {
 	case VMOP_EXIT_DONE:
 		return NULL;
+	case VMOP_EXIT_NOTHING:
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s", "");
 	case VMOP_EXIT_USAGE:
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s", "");
 	default:
 		return vmop_error_new(VMOP_ERROR_CANT, "%s", "");
 	}
+}
+
+/* Runs it to its end. That all is well needs no words. */
+static struct vmop_error *run_program(const char *path, char *const *argv)
+{
+	_cleanup_close_ int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	pid_t child;
+	if (null < 0)
+		return vmop_error_os(errno, "/dev/null");
+	struct vmop_error *err = begin_program(path, argv, null, &child);
+	return err ? err : end_program(path, child);
 }
 
 struct vmop_error *control_daemon_spawn(const char *config, int verbosity, int *ret_fd)
@@ -141,6 +161,36 @@ struct vmop_error *control_daemon_list_events(bool json, int verbosity)
 	fflush(NULL);
 	execv(program, argv);
 	return vmop_error_os(errno, "%s", program);
+}
+
+struct vmop_error *control_daemon_inspect_image(const char *path, json_t **ret)
+{
+	_cleanup_free_ char *program = NULL, *option = NULL;
+	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+	json_error_t what;
+	int ends[2];
+	pid_t child;
+	struct vmop_error *err = find_program(&program);
+	if (err)
+		return err;
+	if (asprintf(&option, "--inspect-image=%s", path) < 0)
+		return &vmop_error_no_memory;
+	char *argv[] = {(char *)"vmopd", option, NULL};
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return vmop_error_os(errno, "pipe");
+	err = begin_program(program, argv, ends[1], &child);
+	close(ends[1]);
+	if (!err) {
+		reply = json_loadfd(ends[0], JSON_DISABLE_EOF_CHECK, &what);
+		err = end_program(program, child);
+	}
+	close(ends[0]);
+	if (!err && !reply)
+		err = vmop_error_new(VMOP_ERROR_CORRUPT, "%s --inspect-image: %s", program,
+				     what.text);
+	if (!err)
+		*ret = vmop_steal(&reply);
+	return err;
 }
 
 /* ---- asking it ---------------------------------------------------------------- */

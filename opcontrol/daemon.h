@@ -32,6 +32,12 @@ struct vmop_error *control_daemon_check_setup(const char *path);
  */
 struct vmop_error *control_daemon_list_events(bool json, int verbosity);
 
+/*
+ * Runs vmopd --inspect-image on the file at path: what it says, as a reply to "inspect" with
+ * "image" for "domain".  Errors as control_daemon_spawn; *ret is the caller's.
+ */
+struct vmop_error *control_daemon_inspect_image(const char *path, json_t **ret);
+
 /* Connects and asks; VMOP_ERROR_CANT when no daemon runs. *ret is the caller's. */
 struct vmop_error *control_daemon_ask(json_t *request, json_t **ret);
 

@@ -44,17 +44,20 @@ struct vmop_error *control_inspect_ask(const char *domain, json_t **ret)
 	return NULL;
 }
 
-static void put_inside(const json_t *inside)
+static void put_inside(const json_t *inside, bool is_image)
 {
 	control_put_row("inside", control_text(inside, "state"));
 	if (control_text(inside, "error"))
 		control_put_row("", control_text(inside, "error"));
 	if (!json_object_get(inside, "age_s"))
 		return;
-	printf("%-12s%.1f s ago; so far %.3f s of CPU, %.1f MiB read, %" PRIu64
-	       " torn reads retried\n",
-	       "looked at", control_real(inside, "age_s"), control_real(inside, "cpu_s"),
-	       control_real(inside, "read_bytes") / 1048576, control_number(inside, "retries"));
+	if (is_image)
+		printf("%-12s", "cost");
+	else
+		printf("%-12s%.1f s ago; so far ", "looked at", control_real(inside, "age_s"));
+	printf("%.3f s of CPU, %.1f MiB read, %" PRIu64 " torn reads retried\n",
+	       control_real(inside, "cpu_s"), control_real(inside, "read_bytes") / 1048576,
+	       control_number(inside, "retries"));
 }
 
 static void put_kernel(const json_t *kernel)
@@ -173,10 +176,15 @@ static void put_mappings(const json_t *items)
 	}
 }
 
-struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings)
+static void put_image(const json_t *image)
 {
-	const json_t *domain = json_object_get(reply, "domain");
-	const json_t *items = json_object_get(reply, "items");
+	printf("%-12s", "image");
+	control_put_clean(control_text(image, "path"), SIZE_MAX);
+	printf(", %.1f MiB of RAM\n", control_real(image, "ram_bytes") / 1048576);
+}
+
+static void put_domain(const json_t *domain)
+{
 	printf("%-12s", "domain");
 	control_put_clean(control_text(domain, "name"), SIZE_MAX);
 	if (json_is_integer(json_object_get(domain, "xen_domid")))
@@ -186,7 +194,17 @@ struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings
 	printf(", %" PRIu64 " vCPUs seen\n", control_number(domain, "vcpus"));
 	if (control_text(domain, "note"))
 		control_put_row("note", control_text(domain, "note"));
-	put_inside(json_object_get(reply, "inside"));
+}
+
+struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings)
+{
+	const json_t *image = json_object_get(reply, "image");
+	const json_t *items = json_object_get(reply, "items");
+	if (image)
+		put_image(image);
+	else
+		put_domain(json_object_get(reply, "domain"));
+	put_inside(json_object_get(reply, "inside"), image != NULL);
 	put_kernel(json_object_get(reply, "kernel"));
 	if (!print_items(items, "module", module_columns, N_MODULE_COLUMNS) ||
 	    !print_items(items, "pid", process_columns, N_PROCESS_COLUMNS))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How the daemon's answer to "inspect" is shown: what is known of a guest's inside.
+ * How the daemon's answer to "inspect" is shown: what is known of a guest's inside, or of a
+ * saved image of one.
  */
 #ifndef VMOP_OPCONTROL_INSPECT_H
 #define VMOP_OPCONTROL_INSPECT_H

@@ -9,6 +9,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-kallsyms \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
+	tests/fuzz/fuzz-memory-file \
 	tests/fuzz/fuzz-pack \
 	tests/fuzz/fuzz-perf-map \
 	tests/fuzz/fuzz-perf-ring \
@@ -52,6 +53,9 @@ tests_fuzz_fuzz_libguest_kernel_SOURCES = tests/fuzz/fuzz-libguest-kernel.c \
 	tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic-arm64.c tests/unit/libguest-synthetic.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_libguest_kernel_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_libguest_kernel_LDADD = libguest/libguest.la libutil/libutil.la
+tests_fuzz_fuzz_memory_file_SOURCES = tests/fuzz/fuzz-memory-file.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_memory_file_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_memory_file_LDADD = libguest/libguest.la libutil/libutil.la
 tests_fuzz_fuzz_perf_map_SOURCES = tests/fuzz/fuzz-perf-map.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_perf_map_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_perf_map_LDADD = libsym/libsym.la libutil/libutil.la

@@ -3,6 +3,7 @@
 integration_tests = \
 	tests/integration/control-faults.sh \
 	tests/integration/control-fork-storm.sh \
+	tests/integration/control-inspect.sh \
 	tests/integration/control-options.sh \
 	tests/integration/control-session.sh \
 	tests/integration/control-events.sh \

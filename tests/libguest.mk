@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 if HAVE_CMOCKA
 libguest_tests = tests/unit/libguest-btf tests/unit/libguest-formats tests/unit/libguest-guest \
-	tests/unit/libguest-kallsyms tests/unit/libguest-memory tests/unit/libguest-page-table \
+	tests/unit/libguest-kallsyms tests/unit/libguest-memory tests/unit/libguest-memory-file \
+	tests/unit/libguest-page-table \
 	tests/unit/libguest-page-table-arm64 tests/unit/libguest-arm64
 if HAVE_XEN
 libguest_tests += tests/unit/libguest-xen
@@ -28,6 +29,9 @@ tests_unit_libguest_kallsyms_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_memory_SOURCES = tests/unit/libguest-memory.c $(libguest_synthetic)
 tests_unit_libguest_memory_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_memory_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_memory_file_SOURCES = tests/unit/libguest-memory-file.c $(libguest_synthetic)
+tests_unit_libguest_memory_file_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_memory_file_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_page_table_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_page_table_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_xen_SOURCES = tests/unit/libguest-xen.c $(libguest_synthetic)
@@ -47,3 +51,8 @@ TESTS += tests/integration/guest-profile.sh
 EXTRA_DIST += tests/integration/guest-profile.sh
 check_PROGRAMS += tests/integration/guest-types
 tests_integration_guest_types_CFLAGS = $(AM_CFLAGS) -g
+
+# A saved image for tests/integration/control-inspect.sh.
+check_PROGRAMS += tests/fixtures/make-guest-image
+tests_fixtures_make_guest_image_SOURCES = tests/fixtures/make-guest-image.c $(libguest_synthetic)
+tests_fixtures_make_guest_image_LDADD = libguest/libguest.la libutil/libutil.la

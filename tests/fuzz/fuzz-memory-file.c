@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * libFuzzer target: what a file that is said to be a saved image of a guest's memory says of where
+ * RAM lies.  Whatever it says, no address leads out of the file, and each is the other's inverse.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "libguest/memory.h"
+#include "libutil/error.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void walk(struct vmop_guest_memory *memory)
+{
+	uint64_t linear = 0, len;
+	uint8_t byte;
+	for (int i = 0; i < 64 && vmop_guest_memory_next_touched(memory, &linear, 1 << 20, &len);
+	     i++) {
+		uint64_t gpa = vmop_guest_memory_to_gpa(memory, linear);
+		if (linear + len > vmop_guest_memory_linear_bytes(memory) ||
+		    gpa == VMOP_GUEST_NO_ADDRESS ||
+		    vmop_guest_memory_to_linear(memory, gpa) == VMOP_GUEST_NO_ADDRESS)
+			abort();
+		if (!vmop_guest_memory_read(memory, gpa, &byte, 1) ||
+		    !vmop_guest_memory_read_linear(memory, linear + len - 1, &byte, 1))
+			abort();
+		linear += len;
+	}
+	vmop_guest_memory_read(memory, UINT64_MAX, &byte, 1);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static int fd = -1;
+	char path[32];
+	struct vmop_guest_memory *memory;
+	if (fd < 0)
+		fd = memfd_create("image", MFD_CLOEXEC);
+	/* A header and headers of segments are what is read; memory follows, all zeros. */
+	if (fd < 0 || ftruncate(fd, 0) < 0 || ftruncate(fd, 1 << 20) < 0 ||
+	    pwrite(fd, data, size, 0) != (ssize_t)size)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	struct vmop_error *err = vmop_guest_memory_open_file(path, &memory);
+	if (err) {
+		vmop_error_destroy(err);
+		return 0;
+	}
+	walk(memory);
+	vmop_guest_memory_close(memory);
+	return 0;
+}

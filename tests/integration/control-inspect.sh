@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# vmopcontrol --inspect on a saved image of a guest's memory: without a daemon, without privileges.
+. "$(dirname "$0")/common.sh"
+make_image=$build/tests/fixtures/make-guest-image
+
+# json MEMBER: a number or word of what --json printed into $work/out, by its name.
+json() {
+	sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$work/out" | head -n 1
+}
+
+for guest in "" arm64; do
+	# shellcheck disable=SC2086 # none, or one word
+	"$make_image" $guest "$work/ram" >"$work/truth"
+	expect 0 "kernel symbols and processes" control --inspect="$work/ram"
+	expect 0 "$(sed -n 's/^symbols //p' "$work/truth"), found by" control --inspect="$work/ram"
+	for word in 16.0\ MiB "${guest:-x86-64}, 4 KiB pages" worker "struct offsets from BTF" KASLR; do
+		grep -qF "$word" "$work/out" || fail "no $word in $(cat "$work/out")"
+	done
+	expect 0 "" control --inspect="$work/ram" --json
+	is "path" "$(json path)" = "$work/ram"
+	is "text" "$(json text)" = "$(sed -n 's/^text //p' "$work/truth")"
+	is "processes" "$(json processes)" -eq 3
+	is "next" "$(json next)" = null
+	cp "$work/out" "$work/json"
+	expect 0 "/" control --inspect="$work/ram" --verbose
+	is "mappings shown with --verbose" "$(grep -c '^  0x' "$work/out")" -gt 0
+done
+[ ! -e "$VMOP_RUNDIR" ] || fail "it made $(ls "$VMOP_RUNDIR")"
+
+# As somebody else, who may read the file and nothing of ours.
+somebody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"
+}
+if [ "$(id -u)" -eq 0 ] && somebody true 2>"$work/out"; then
+	mkdir "$work/bin" # the build tree may be out of their reach
+	cp "$build/vmopcontrol" "$build/vmopd" "$work/bin/"
+	chmod 644 "$work/ram"
+	expect 0 "worker" somebody "$work/bin/vmopcontrol" --inspect="$work/ram"
+	chmod 600 "$work/ram"
+	refuse 3 "$work/ram: Permission denied" somebody "$work/bin/vmopcontrol" --inspect="$work/ram"
+fi
+
+# What is no image, or not one of Linux, or was damaged: one line each.
+(cd "$work" && refuse 3 "./nowhere: No such file" control --inspect=./nowhere && exit "$failed") || failed=1
+refuse 3 "not an image" control --inspect=/etc/passwd
+refuse 3 "not an image" control --inspect="$work/"
+refuse 3 "no dump of a guest's memory" control --inspect="$build/tests/fixtures/make-guest-image"
+head -c 3000000 /dev/zero >"$work/zeros"
+refuse 1 "$work/zeros: no Linux kernel" control --inspect="$work/zeros"
+refuse 1 "no Linux kernel" control --inspect="$work/zeros" --json
+head -c 5000000 "$work/ram" >"$work/short"
+refuse 1 "$work/short: no Linux kernel" control --inspect="$work/short"
+mkfifo "$work/fifo"
+refuse 3 "not an image" control --inspect="$work/fifo"
+refuse 2 "goes with" control --inspect="$work/ram" --event=cpu-clock
+# Without a slash it is a guest's name, and it is vmopd that knows guests.
+(cd "$work" && refuse 3 "vmopd is not running" control --inspect=ram && exit "$failed") || failed=1
+
+# Its output may not be writable.
+if [ -w /dev/full ]; then
+	echo "expect a failure where nothing can be written"
+	if "$build/vmopd" --inspect-image="$work/ram" >/dev/full 2>"$work/out"; then
+		fail "nobody noticed a full disk"
+	fi
+fi
+finish
