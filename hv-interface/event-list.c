@@ -41,17 +41,9 @@ static bool may_be_there(void)
 	       errno == ENFILE || errno == ENOMEM;
 }
 
-/* Whether it can be sampled: on this task, else on a CPU of its PMU. */
-static bool can_sample(const struct vmop_perf_event *event)
+/* Whether attr can be sampled: on this task, else on that CPU (-1: none). */
+static bool can_sample_on(struct perf_event_attr attr, int cpu)
 {
-	struct perf_event_attr attr = event->attr;
-	int cpu = -1;
-	if (event->n_parts) {
-		if (event->parts[0].cpus.n)
-			cpu = (int)event->parts[0].cpus.cpus[0];
-		attr.type = event->parts[0].type;
-		attr.config = event->parts[0].config;
-	}
 	attr.size = sizeof(attr);
 	attr.disabled = 1;
 	attr.freq = 0;
@@ -65,6 +57,20 @@ static bool can_sample(const struct vmop_perf_event *event)
 	if (try_open(&attr, 0, -1) || may_be_there())
 		return true;
 	return cpu >= 0 && (try_open(&attr, -1, cpu) || may_be_there());
+}
+
+/* By one PMU at least, where there are several. */
+static bool can_sample(const struct vmop_perf_event *event)
+{
+	bool can = event->n_parts == 0 && can_sample_on(event->attr, -1);
+	for (size_t i = 0; !can && i < event->n_parts; i++) {
+		const struct vmop_perf_part *part = &event->parts[i];
+		struct perf_event_attr attr = event->attr;
+		attr.type = part->type;
+		attr.config = part->config;
+		can = can_sample_on(attr, part->cpus.n ? (int)part->cpus.cpus[0] : -1);
+	}
+	return can;
 }
 
 /* Fills in what the name means here; false: nothing, or there was an error. */

@@ -260,6 +260,16 @@ static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned g
 	return err;
 }
 
+/*
+ * Of several core PMUs the small cores' may lack what the large ones' has. Cycles they all have;
+ * were they refused, the clock is there on all CPUs.
+ */
+static bool is_lacked_by_one_pmu(const struct vmop_perf_event *event, int os_errno)
+{
+	return event->n_parts > 1 && !event->counts_cycles && !event->attr.precise_ip &&
+	       (os_errno == ENOENT || os_errno == ENODEV || os_errno == ENXIO);
+}
+
 static struct vmop_error *too_many_files(const struct vmop_perf_plan *plan)
 {
 	size_t n = plan->n_events + 1;
@@ -291,6 +301,8 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	const char *why = reason(event, os_errno);
 	if (!why)
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
+	if (is_lacked_by_one_pmu(event, os_errno))
+		return vmop_perf_event_leave_out_pmu(event, refusal->cpu);
 	if (event->is_split) { /* this CPU can't, though the first could */
 		event->is_split = false;
 		return NULL;

@@ -119,6 +119,7 @@ static struct vmop_error *refused(struct vmop_perf_refusal *refusal, size_t even
 				  unsigned cpu)
 {
 	refusal->event = event;
+	refusal->cpu = cpu;
 	refusal->os_errno = errno;
 	return vmop_error_os(errno, "opening event '%s' on CPU %u", name, cpu);
 }

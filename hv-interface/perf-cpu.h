@@ -59,9 +59,10 @@ struct vmop_perf_cpu {
 	uint64_t seen_tail;  /* likewise */
 };
 
-/* Which event, of those of the plan, was refused, and how; n_events: the dummy. */
+/* Which event, of those of the plan, was refused, where and how; n_events: the dummy. */
 struct vmop_perf_refusal {
 	size_t event;
+	unsigned cpu;
 	int os_errno; /* 0: it was not perf_event_open that failed */
 };
 

@@ -27,13 +27,21 @@ static void event_cleanup(struct vmop_perf_event *event)
 	vmop_perf_event_deinit(event);
 }
 
+static void drop_part(struct vmop_perf_event *event, size_t i)
+{
+	free(event->parts[i].pmu);
+	vmop_cpus_deinit(&event->parts[i].cpus);
+	event->n_parts--;
+	memmove(&event->parts[i], &event->parts[i + 1],
+		(event->n_parts - i) * sizeof(*event->parts));
+}
+
 static void drop_parts(struct vmop_perf_event *event)
 {
-	for (size_t i = 0; i < event->n_parts; i++)
-		vmop_cpus_deinit(&event->parts[i].cpus);
+	while (event->n_parts > 0)
+		drop_part(event, event->n_parts - 1);
 	free(event->parts);
 	event->parts = NULL;
-	event->n_parts = 0;
 }
 
 void vmop_perf_event_deinit(struct vmop_perf_event *event)
@@ -332,19 +340,29 @@ static struct vmop_error *add_part(struct vmop_perf_event *event, const struct v
 	event->parts = grown;
 	struct vmop_perf_part *part = &grown[event->n_parts];
 	*part = (struct vmop_perf_part){.type = type, .config = config};
+	event->n_parts++;
+	part->pmu = strdup(pmu->name);
 	part->cpus.cpus = malloc((pmu->cpus.n ? pmu->cpus.n : 1) * sizeof(*part->cpus.cpus));
-	if (!part->cpus.cpus)
+	if (!part->pmu || !part->cpus.cpus)
 		return &vmop_error_no_memory;
 	memcpy(part->cpus.cpus, pmu->cpus.cpus, pmu->cpus.n * sizeof(*part->cpus.cpus));
 	part->cpus.n = pmu->cpus.n;
-	event->n_parts++;
 	return NULL;
+}
+
+static bool has_several_core_pmus(const struct vmop_perf_pmus *pmus)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < pmus->n; i++)
+		n += pmus->pmus[i].is_core;
+	return n > 1;
 }
 
 /*
  * Which PMU counts it on which CPUs: a generic or raw event on each core PMU of a hybrid
  * machine, a PMU's own on the CPUs that sysfs names for it.  A type alone does not tell them
- * apart: a hybrid's cpu_core has that of raw events.
+ * apart: a hybrid's cpu_core has that of raw events.  x86 wants to be told the PMU, arm64 goes
+ * by the CPU.
  */
 static struct vmop_error *resolve_parts(const struct vmop_perf_pmus *pmus, bool is_raw,
 					struct vmop_perf_event *event)
@@ -360,13 +378,14 @@ static struct vmop_error *resolve_parts(const struct vmop_perf_pmus *pmus, bool 
 	}
 	for (size_t i = 0; !err && i < pmus->n; i++) {
 		const struct vmop_perf_pmu *pmu = &pmus->pmus[i];
-		if (!vmop_perf_pmu_is_hybrid_core(pmu))
-			continue;
-		if (is_generic)
+		bool is_x86 = vmop_perf_pmu_is_x86_hybrid(pmu);
+		if (is_x86 && is_generic)
 			err = add_part(event, pmu, attr->type,
 				       attr->config | (uint64_t)pmu->type << PERF_PMU_TYPE_SHIFT);
-		else
+		else if (is_x86)
 			err = add_part(event, pmu, pmu->type, attr->config);
+		else if (pmu->is_core && has_several_core_pmus(pmus))
+			err = add_part(event, pmu, attr->type, attr->config);
 	}
 	return err;
 }
@@ -383,6 +402,52 @@ bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
 		return true;
 	}
 	return event->n_parts == 0;
+}
+
+/* "PMU/NAME/", or "PMU+PMU/NAME/", which it may have been already; NULL: no memory. */
+static char *name_with_pmus(const struct vmop_perf_event *event)
+{
+	const char *slash = strchr(event->name, '/'), *base = slash ? slash + 1 : event->name;
+	char *name = NULL;
+	size_t len;
+	FILE *out = open_memstream(&name, &len);
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < event->n_parts; i++)
+		fprintf(out, "%s%s", i ? "+" : "", event->parts[i].pmu);
+	fprintf(out, "/%.*s/", (int)strcspn(base, "/"), base);
+	if (fclose(out) == 0)
+		return name;
+	free(name);
+	return NULL;
+}
+
+struct vmop_error *vmop_perf_event_leave_out_pmu(struct vmop_perf_event *event, unsigned cpu)
+{
+	size_t i = 0;
+	while (i < event->n_parts && !vmop_cpus_has(&event->parts[i].cpus, cpu))
+		i++;
+	if (i == event->n_parts)
+		return NULL;
+	_cleanup_free_ char *note = NULL;
+	if (asprintf(&note, "not counted on the CPUs of %s (%zu of them), a PMU that lacks it",
+		     event->parts[i].pmu, event->parts[i].cpus.n) < 0) {
+		note = NULL;
+		return &vmop_error_no_memory;
+	}
+	struct vmop_error *err = vmop_perf_event_add_note(event, note);
+	if (err)
+		return err;
+	drop_part(event, i);
+	char *name = name_with_pmus(event);
+	if (!name)
+		return &vmop_error_no_memory;
+	if (event->asked)
+		free(event->name);
+	else
+		event->asked = event->name;
+	event->name = name;
+	return NULL;
 }
 
 static struct vmop_error *resolve_period(const struct vmop_event_request *request, uint64_t min,

@@ -37,6 +37,7 @@ enum vmop_perf_kind {
 
 /* What an event is on some of the CPUs: those of one PMU. */
 struct vmop_perf_part {
+	char *pmu;     /* its name */
 	uint32_t type; /* in the place of attr's */
 	uint64_t config;
 	struct vmop_cpus cpus;
@@ -93,6 +94,12 @@ uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
  */
 bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
 			     struct perf_event_attr *ret);
+
+/*
+ * Leaves out the PMU that a CPU has, of an event that others count too.  The name becomes
+ * "OTHER-PMU/NAME/", so that nothing is compared with what all of the machine's CPUs count.
+ */
+struct vmop_error *vmop_perf_event_leave_out_pmu(struct vmop_perf_event *event, unsigned cpu);
 
 /*
  * What each sample stands for, where the kernel's word on it must not be asked for, else 0: with

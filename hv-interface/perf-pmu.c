@@ -52,12 +52,16 @@ static char *read_line(const char *root, const char *pmu, const char *dir, const
 static void read_cpus(const char *root, struct vmop_perf_pmu *pmu)
 {
 	_cleanup_free_ char *text = read_line(root, pmu->name, "", "cpus");
+	pmu->is_core = text != NULL;
 	if (!text)
 		text = read_line(root, pmu->name, "", "cpumask");
-	if (!text || !*text)
+	if (!text || !*text) {
+		pmu->is_core = false;
 		return;
+	}
 	struct vmop_error *err = vmop_cpus_parse(text, &pmu->cpus);
 	pmu->has_cpus = !err;
+	pmu->is_core &= !err;
 	vmop_error_destroy(err);
 }
 
@@ -144,9 +148,9 @@ const struct vmop_perf_pmu *vmop_perf_pmus_find_type(const struct vmop_perf_pmus
 	return NULL;
 }
 
-bool vmop_perf_pmu_is_hybrid_core(const struct vmop_perf_pmu *pmu)
+bool vmop_perf_pmu_is_x86_hybrid(const struct vmop_perf_pmu *pmu)
 {
-	return pmu->has_cpus && !strncmp(pmu->name, "cpu_", 4);
+	return pmu->is_core && !strncmp(pmu->name, "cpu_", 4);
 }
 
 bool vmop_perf_pmu_is_tracer(const struct vmop_perf_pmu *pmu)

@@ -20,6 +20,7 @@ struct vmop_perf_pmu {
 	char *name;    /* "cpu", "cpu_core", "ibs_op", ... */
 	uint32_t type; /* for perf_event_attr */
 	bool has_cpus; /* it counts on those of cpus alone */
+	bool is_core;  /* they are its cores: generic hardware events are its, too */
 	struct vmop_cpus cpus;
 };
 
@@ -42,7 +43,7 @@ const struct vmop_perf_pmu *vmop_perf_pmus_find_type(const struct vmop_perf_pmus
  * be opened on each of them, for its CPUs (PERF_PMU_TYPE_SHIFT of linux/perf_event.h).  On
  * arm64 the kernel finds the CPU's PMU itself.
  */
-bool vmop_perf_pmu_is_hybrid_core(const struct vmop_perf_pmu *pmu);
+bool vmop_perf_pmu_is_x86_hybrid(const struct vmop_perf_pmu *pmu);
 
 /* Hands out traces through an AUX area, not samples: Intel PT and BTS, Arm's SPE and CoreSight. */
 bool vmop_perf_pmu_is_tracer(const struct vmop_perf_pmu *pmu);

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "hv-interface/event-list.h"
 #include "hv-interface-layer.h"
+#include "hv-interface/event-list.h"
 
 /* ---- a made-up /sys ---------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static int make_hybrid(void **state)
 	put(DEVICES "uncore/type", "12\n");
 	put(DEVICES "uncore/cpumask", "1\n");
 	put(DEVICES "far/type", "13\n");
-	put(DEVICES "far/cpus", "7000\n");
+	put(DEVICES "far/cpumask", "7000\n");
 	put(DEVICES "arm_spe_0/type", "14\n");
 	put("sys/kernel/tracing/events/sched/sched_switch/id", "316\n");
 	put("sys/kernel/tracing/events/9p/9p_client_req/id", "317\n");
@@ -98,6 +98,82 @@ static void a_hybrid_machine_counts_on_each_of_its_pmus(void **state)
 	assert_event(source, 0, "cpu-clock", "no cycles");
 	assert_null(vmop_source_start(source));
 	assert_null(vmop_source_stop(source));
+	vmop_source_close(source);
+}
+
+static bool cpu_1_lacks(const struct perf_event_attr *attr, int cpu)
+{
+	return is_hardware(attr) && (cpu == 1 || (attr->config >> 32 == 10 && cpu < 0));
+}
+
+static bool cpu_0_lacks(const struct perf_event_attr *attr, int cpu)
+{
+	return is_hardware(attr) && cpu == 0;
+}
+
+static void what_one_kind_of_core_lacks_is_counted_on_the_others(void **state)
+{
+	(void)state;
+	if (n_cpus() < 2)
+		return;
+	online = "0-1";
+	refuse(cpu_1_lacks, ENOENT);
+	struct vmop_source *source = must_open("LLC-loads cpu-clock");
+	assert_event(source, 0, "cpu_core/LLC-loads/", "CPUs of cpu_atom (7 of them), a PMU that");
+	assert_string_equal(vmop_source_event(source, 0)->asked, "LLC-loads");
+	assert_on(0, PERF_TYPE_HW_CACHE, 2 | UINT64_C(4) << 32);
+	assert_on(1, 0, 0);
+	assert_null(vmop_source_start(source));
+	assert_null(vmop_source_stop(source));
+	vmop_source_close(source);
+	source = must_open("BR_MISS_PRED_RETIRED:::0");
+	assert_event(source, 0, "cpu_core/branch-misses/:u",
+		     "stands for BR_MISS_PRED_RETIRED; not counted");
+	assert_string_equal(vmop_source_event(source, 0)->asked, "BR_MISS_PRED_RETIRED");
+	vmop_source_close(source);
+	source = must_open("{cycles:p instructions}"); /* the clock for cycles, on all CPUs */
+	assert_event(source, 0, "cpu-clock", "no cycles");
+	assert_event(source, 1, "cpu_core/instructions/", "cpu_atom");
+	vmop_source_close(source);
+	refuse(cpu_1_lacks, EBUSY); /* it has it */
+	must_fail("LLC-loads", VMOP_ERROR_CANT, "in use by another");
+	refuse(all_hardware, ENOENT);
+	must_fail("LLC-loads", VMOP_ERROR_CANT, "no PMU that counts it");
+}
+
+/* arm64's: the kernel goes by the CPU, and cores of one kind need no looking after. */
+static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
+{
+	(void)state;
+	if (n_cpus() < 2)
+		return;
+	remove_tree(state);
+	strcpy(tree, "/tmp/vmop-sys.XXXXXX");
+	assert_non_null(mkdtemp(tree));
+	root = tree;
+	online = "0-1";
+	put(DEVICES "armv8_cortex_a53/type", "8\n");
+	put(DEVICES "armv8_cortex_a53/cpus", "0\n");
+	refuse(cpu_0_lacks, ENOENT);
+	must_fail("LLC-loads", VMOP_ERROR_CANT, "no PMU that counts it");
+	put(DEVICES "armv8_cortex_a72/type", "9\n");
+	put(DEVICES "armv8_cortex_a72/cpus", "1\n");
+	put(DEVICES "arm_dsu_0/type", "10\n");
+	put(DEVICES "arm_dsu_0/cpumask", "0\n");
+	refuse(cpu_0_lacks, ENOENT);
+	struct vmop_source *source = must_open("LLC-loads");
+	assert_event(source, 0, "armv8_cortex_a72/LLC-loads/", "CPUs of armv8_cortex_a53 (1 of");
+	assert_on(1, PERF_TYPE_HW_CACHE, 2);
+	vmop_source_close(source);
+	source = must_open("r1b");
+	assert_event(source, 0, "armv8_cortex_a72/r1b/", "armv8_cortex_a53");
+	assert_on(1, PERF_TYPE_RAW, 0x1b);
+	vmop_source_close(source);
+	refuse(NULL, 0);
+	source = must_open("instructions");
+	assert_event(source, 0, "instructions", NULL);
+	assert_on(0, PERF_TYPE_HARDWARE, 1);
+	assert_on(1, PERF_TYPE_HARDWARE, 1);
 	vmop_source_close(source);
 }
 
@@ -241,6 +317,10 @@ static void the_list_tells_what_the_machine_has(void **state)
 	assert_int_equal(listed.n_available[VMOP_EVENTS_HARDWARE], 0);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_PMU], 0);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_SOFTWARE], listed.n[VMOP_EVENTS_SOFTWARE]);
+	if (n_cpus() > 1) { /* one of two kinds of cores will do */
+		refuse(cpu_1_lacks, ENOENT);
+		assert_true(list_with("LLC-loads").found.is_available);
+	}
 	refuse(all, EACCES); /* for want of leave: it may be there */
 	assert_true(list_with("cycles").found.is_available);
 }
@@ -249,6 +329,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_hybrid_machine_counts_on_each_of_its_pmus,
+						make_hybrid, remove_tree),
+		cmocka_unit_test_setup_teardown(
+			what_one_kind_of_core_lacks_is_counted_on_the_others, make_hybrid,
+			remove_tree),
+		cmocka_unit_test_setup_teardown(arm64_core_pmus_are_told_apart_by_the_cpu,
 						make_hybrid, remove_tree),
 		cmocka_unit_test_setup_teardown(a_pmu_is_opened_on_its_own_cpus_alone, make_hybrid,
 						remove_tree),
