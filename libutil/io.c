@@ -12,11 +12,15 @@
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
-ssize_t vmop_io_read_full(int fd, void *buf, size_t len_bytes)
+/* offset NULL: from where the descriptor stands. */
+static ssize_t read_on(int fd, void *buf, size_t len_bytes, const uint64_t *offset)
 {
 	size_t done = 0;
 	while (done < len_bytes) {
-		ssize_t n = read(fd, (char *)buf + done, len_bytes - done);
+		char *to = (char *)buf + done;
+		size_t left = len_bytes - done;
+		ssize_t n =
+			offset ? pread(fd, to, left, (off_t)(*offset + done)) : read(fd, to, left);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -28,21 +32,14 @@ ssize_t vmop_io_read_full(int fd, void *buf, size_t len_bytes)
 	return (ssize_t)done;
 }
 
+ssize_t vmop_io_read_full(int fd, void *buf, size_t len_bytes)
+{
+	return read_on(fd, buf, len_bytes, NULL);
+}
+
 ssize_t vmop_io_pread_full(int fd, void *buf, size_t len_bytes, uint64_t offset)
 {
-	size_t done = 0;
-	while (done < len_bytes) {
-		ssize_t n = pread(fd, (char *)buf + done, len_bytes - done,
-				  (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return read_on(fd, buf, len_bytes, &offset);
 }
 
 ssize_t vmop_io_write_full(int fd, const void *buf, size_t len_bytes)
@@ -69,8 +66,8 @@ static size_t first_capacity(int fd, size_t max_bytes)
 	return wanted <= max_bytes ? wanted : max_bytes + 1;
 }
 
-struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes,
-					char **ret, size_t *ret_len_bytes)
+struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
+					size_t *ret_len_bytes)
 {
 	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -108,8 +105,8 @@ struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **
 	return vmop_io_read_file_at(AT_FDCWD, path, max_bytes, ret, ret_len_bytes);
 }
 
-struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
-					     size_t len_bytes, mode_t mode)
+struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data, size_t len_bytes,
+					     mode_t mode)
 {
 	_cleanup_free_ char *temporary = NULL;
 	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
