@@ -20,7 +20,8 @@ tests_unit_libguest_btf_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_btf_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_formats_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_formats_LDADD = $(libguest_test_ldadd)
-tests_unit_libguest_guest_SOURCES = tests/unit/libguest-guest.c $(libguest_synthetic)
+tests_unit_libguest_guest_SOURCES = tests/unit/libguest-guest.c \
+	tests/unit/libguest-opened.h $(libguest_synthetic)
 tests_unit_libguest_guest_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_guest_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_kallsyms_SOURCES = tests/unit/libguest-kallsyms.c $(libguest_synthetic)
@@ -32,14 +33,19 @@ tests_unit_libguest_memory_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_memory_file_SOURCES = tests/unit/libguest-memory-file.c $(libguest_synthetic)
 tests_unit_libguest_memory_file_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_memory_file_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_page_table_SOURCES = tests/unit/libguest-page-table.c \
+	tests/unit/libguest-walk.h
 tests_unit_libguest_page_table_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_page_table_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_xen_SOURCES = tests/unit/libguest-xen.c $(libguest_synthetic)
 tests_unit_libguest_xen_CPPFLAGS = $(libguest_test_cppflags) $(XEN_CFLAGS)
 tests_unit_libguest_xen_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_page_table_arm64_SOURCES = tests/unit/libguest-page-table-arm64.c \
+	tests/unit/libguest-walk.h
 tests_unit_libguest_page_table_arm64_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_page_table_arm64_LDADD = $(libguest_test_ldadd)
-tests_unit_libguest_arm64_SOURCES = tests/unit/libguest-arm64.c $(libguest_synthetic)
+tests_unit_libguest_arm64_SOURCES = tests/unit/libguest-arm64.c \
+	tests/unit/libguest-opened.h $(libguest_synthetic)
 tests_unit_libguest_arm64_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_arm64_LDADD = $(libguest_test_ldadd)
 

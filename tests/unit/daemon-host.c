@@ -69,7 +69,7 @@ static void stop(pid_t pid)
 
 static struct vmop_source *source;
 
-static void open_source(void)
+static struct vmop_error *open_source(void)
 {
 	struct vmop_event_request request = {.name = (char *)"cpu-clock",
 					     .frequency_hz = 997,
@@ -78,7 +78,7 @@ static void open_source(void)
 					     .host = true,
 					     .guest = true};
 	struct vmop_source_setup setup = {.events = &request, .n_events = 1};
-	ok(vmop_source_open(&vmop_source_perf_ops, &setup, &source));
+	return vmop_source_open(&vmop_source_perf_ops, &setup, &source);
 }
 
 /* Samples until *condition holds or the rounds are used up; a round is about a second. */
@@ -110,7 +110,7 @@ static void rig_real(struct rig *rig, struct vmop_profiler_options options)
 {
 	rig_folder(rig);
 	options.proc_root = "";
-	open_source();
+	ok(open_source());
 	ok(rig_create(rig, &options, source));
 }
 
@@ -269,14 +269,7 @@ static void a_guest_that_starts_during_a_session(void **state)
 
 int main(void)
 {
-	struct vmop_event_request request = {.name = (char *)"cpu-clock",
-					     .frequency_hz = 997,
-					     .kernel = true,
-					     .user = true,
-					     .host = true,
-					     .guest = true};
-	struct vmop_source_setup setup = {.events = &request, .n_events = 1};
-	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, &source);
+	struct vmop_error *err = open_source();
 	if (err) {
 		printf("skipped: no perf events: %s\n", err->message);
 		vmop_error_destroy(err);

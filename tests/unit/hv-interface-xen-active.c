@@ -96,6 +96,16 @@ static void dom0_ends(struct rig *rig)
 	vmop_xenoprof_close(&rig->dom0);
 }
 
+/* As they should: dom0 stops, its active domain leaves, and nothing stays in Xen. */
+static void both_end(struct rig *rig)
+{
+	ok(vmop_xenoprof_stop(&rig->dom0));
+	as(rig, DOMU);
+	ok(vmop_xenoprof_leave(&rig->domu));
+	dom0_ends(rig);
+	assert_true(model_is_clean(rig->model));
+}
+
 static void count(void *arg, const struct vmop_xenoprof_ring *ring,
 		  const struct vmop_xenoprof_entry *entry, bool is_caller)
 {
@@ -123,11 +133,7 @@ static void each_takes_its_own(void **state)
 		assert_int_equal(sum, 42);
 		assert_int_equal(of_dom0, 0);
 		as(rig, DOM0);
-		ok(vmop_xenoprof_stop(&rig->dom0));
-		as(rig, DOMU);
-		ok(vmop_xenoprof_leave(&rig->domu));
-		dom0_ends(rig);
-		assert_true(model_is_clean(rig->model));
+		both_end(rig);
 	}
 }
 
@@ -195,11 +201,7 @@ static void a_buffer_left_behind(void **state)
 	ok(vmop_xenoprof_make_ready(&rig->domu));
 	as(rig, DOM0);
 	ok(vmop_xenoprof_start(&rig->dom0));
-	ok(vmop_xenoprof_stop(&rig->dom0));
-	as(rig, DOMU);
-	ok(vmop_xenoprof_leave(&rig->domu));
-	dom0_ends(rig);
-	assert_true(model_is_clean(rig->model));
+	both_end(rig);
 }
 
 /* Whatever an active domain calls, and when, Xen stays up: INIT is not among it. */

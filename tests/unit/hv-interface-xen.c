@@ -193,6 +193,14 @@ static struct vmop_source *open_source(struct model *model, const char *const *e
 	return source;
 }
 
+/* Nothing of it stays in Xen. */
+static void close_all(struct vmop_source *source, struct model *model)
+{
+	vmop_source_close(source);
+	assert_true(model_is_clean(model));
+	free(model);
+}
+
 static void drain(struct vmop_source *source, struct seen *seen)
 {
 	const struct vmop_sink sink = {.record = see, .arg = seen};
@@ -256,9 +264,7 @@ static void test_records(void **state)
 	assert_int_equal(stats.malformed_records, 2);
 	assert_int_equal(stats.lost_records, 9);
 	assert_string_equal(vmop_source_way(source), "hypercalls from user space");
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
-	free(model);
+	close_all(source, model);
 }
 
 /* What an event is not to count is left out, also where the counter can't tell. */
@@ -331,9 +337,7 @@ static void test_domains_change(void **state)
 	assert_null(vmop_source_set_domains(source, NULL, 0));
 	assert_int_equal(model_count(model, true), 0);
 	assert_null(vmop_source_stop(source));
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
-	free(model);
+	close_all(source, model);
 }
 
 static void test_domain_limits(void **state)
@@ -356,9 +360,7 @@ static void test_domain_limits(void **state)
 	err = vmop_source_set_domains(source, domains, 1);
 	assert_non_null(err);
 	vmop_error_destroy(err);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
-	free(model);
+	close_all(source, model);
 }
 
 /* Xen does not go on after a change: said once, tried again until it does. */
@@ -384,9 +386,7 @@ static void test_goes_on_later(void **state)
 		assert_null(vmop_source_check_cpus(source));
 	assert_int_equal(model->state, MODEL_PROFILING);
 	assert_true(model->domains[1].is_passive);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
-	free(model);
+	close_all(source, model);
 }
 
 static int set_up(void **state)

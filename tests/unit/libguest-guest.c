@@ -7,35 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libguest/guest-internal.h"
-#include "libutil/error.h"
-#include "tests/unit/libguest-synthetic.h"
-
-static struct synthetic made;
-static struct vmop_guest *guest;
-
-static void open_with(const struct synthetic_options *options)
-{
-	struct vmop_guest_memory *memory;
-	synthetic_make(&made, options);
-	assert_null(vmop_guest_memory_open_buffer(made.ram, SYNTHETIC_RAM_BYTES, &memory));
-	assert_null(vmop_guest_open_memory(memory, &guest));
-}
-
-static void close_it(void)
-{
-	vmop_guest_close(guest);
-	synthetic_free(&made);
-	guest = NULL;
-}
-
-static void open_found(const struct synthetic_options *options)
-{
-	open_with(options);
-	struct vmop_error *err = vmop_guest_find_kernel(guest);
-	if (err)
-		fail_msg("%s", err->message);
-}
+#include "tests/unit/libguest-opened.h"
 
 static void expect(struct vmop_error *err, enum vmop_error_code code)
 {

@@ -5,13 +5,9 @@
  * that Linux can be built with.  RAM lies at 2^51, so that every bit of a 52-bit
  * output address is needed where there are such.
  */
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "libguest/memory.h"
 #include "libguest/page-table-arm64.h"
-#include "libutil/error.h"
+
+#include "tests/unit/libguest-walk.h"
 
 #define RAM_BYTES (16u << 20)
 #define HIGH_RAM (UINT64_C(0xd) << 48) /* bits 51, 50 and 48 */
@@ -34,26 +30,12 @@ static const struct geometry {
 };
 #define GEOMETRIES (sizeof(geometries) / sizeof(geometries[0]))
 
-static uint8_t *ram;
 static uint64_t ram_start, next_table;
-static struct vmop_guest_memory *memory;
-static struct vmop_guest_budget budget;
-static struct vmop_view view;
 
 static int set_up(void **state)
 {
 	(void)state;
-	ram = aligned_alloc(1 << 16, RAM_BYTES);
-	assert_non_null(ram);
-	assert_null(vmop_guest_memory_open_buffer(ram, RAM_BYTES, &memory));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	vmop_guest_memory_close(memory);
-	free(ram);
+	make_ram(RAM_BYTES);
 	return 0;
 }
 
@@ -123,14 +105,6 @@ static void use(const struct geometry *geometry, uint64_t root, bool is_upper_ha
 				      &paging));
 	assert_int_equal(paging.levels, geometry->levels);
 	vmop_view_init(&view, memory, &budget, paging);
-}
-
-static void expect_at(uint64_t address, uint64_t gpa, uint64_t left)
-{
-	uint64_t found = 0, found_left = 0;
-	assert_true(vmop_view_translate(&view, address, &found, &found_left));
-	assert_int_equal(found, gpa);
-	assert_int_equal(found_left, left);
 }
 
 static void expect_hole(uint64_t address)
@@ -279,5 +253,5 @@ int main(void)
 		cmocka_unit_test(hostile_tables),
 		cmocka_unit_test(geometries_that_no_kernel_has),
 	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, free_ram);
 }

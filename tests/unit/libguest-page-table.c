@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "libguest/memory.h"
 #include "libguest/page-table.h"
-#include "libutil/error.h"
+
+#include "tests/unit/libguest-walk.h"
 
 #define RAM_BYTES (4u << 20)
 #define PRESENT 1u
 #define LARGE 0x80u
 
-static uint8_t *ram;
-static struct vmop_guest_memory *memory;
-static struct vmop_guest_budget budget;
-static struct vmop_view view;
-
 static int set_up(void **state)
 {
 	(void)state;
-	ram = calloc(1, RAM_BYTES);
-	assert_null(vmop_guest_memory_open_buffer(ram, RAM_BYTES, &memory));
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	vmop_guest_memory_close(memory);
-	free(ram);
+	make_ram(RAM_BYTES);
 	return 0;
 }
 
@@ -42,14 +24,6 @@ static void use(unsigned int levels, uint64_t root)
 	vmop_view_init(&view, memory, &budget,
 		       (struct vmop_paging){
 			       .arch = VMOP_PAGING_X86_64, .levels = levels, .root_gpa = root});
-}
-
-static void expect_at(uint64_t address, uint64_t gpa, uint64_t left)
-{
-	uint64_t found, found_left;
-	assert_true(vmop_view_translate(&view, address, &found, &found_left));
-	assert_int_equal(found, gpa);
-	assert_int_equal(found_left, left);
 }
 
 static void expect_hole(uint64_t address, uint64_t left)
@@ -147,5 +121,5 @@ int main(void)
 		cmocka_unit_test(tables_that_map_themselves),
 		cmocka_unit_test(strings_and_the_edge_of_pages),
 	};
-	return cmocka_run_group_tests(tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, free_ram);
 }
