@@ -2,18 +2,13 @@
 #include "libutil/setup.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <ini.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "config.h"
 #include "libutil/cleanup.h"
-#include "libutil/io.h"
 #include "libutil/parse.h"
+#include "libutil/setup-key.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -27,8 +22,8 @@ static void list_clear(struct vmop_setup_list *list)
 	*list = (struct vmop_setup_list){0};
 }
 
-static struct vmop_error *list_add(struct vmop_setup_list *list, const char *key,
-				   const char *text, size_t len)
+static struct vmop_error *list_add(struct vmop_setup_list *list, const char *key, const char *text,
+				   size_t len)
 {
 	if (list->n == VMOP_SETUP_MAX_LIST)
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s: more than %d elements", key,
@@ -66,8 +61,8 @@ static struct vmop_error *list_add_all(struct vmop_setup_list *list, const char 
 		while (end > at && isblank((unsigned char)end[-1]))
 			end--;
 		if (at == end && !may_be_empty)
-			return vmop_error_new(VMOP_ERROR_USAGE,
-					      "%s: '%s' has an empty element", key, value);
+			return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' has an empty element",
+					      key, value);
 		if (at < end && *at == ';') /* alone on a line of the file it would be one */
 			return vmop_error_new(VMOP_ERROR_USAGE,
 					      "%s: '%s': a ';' at the start of an element begins a "
@@ -116,8 +111,7 @@ static const struct {
 };
 #define N_SEPARATE_WORDS (sizeof(separate_words) / sizeof(separate_words[0]))
 
-static struct vmop_error *set_separate(struct vmop_setup *setup, const char *key,
-				       const char *value)
+static struct vmop_error *set_separate(struct vmop_setup *setup, const char *key, const char *value)
 {
 	unsigned flags = 0;
 	_cleanup_free_ char *copy = strdup(value);
@@ -194,9 +188,10 @@ struct vmop_error *vmop_setup_split_image(const char *text, char **ret_path,
 	size_t len = strlen(text);
 	if (plus && !strncmp(plus, "+0x", 3)) {
 		if (!vmop_parse_u64(plus + 3, 16, &offset))
-			return vmop_error_new(VMOP_ERROR_USAGE,
-					      "passive-images: '%s': '%s' is not a hexadecimal offset",
-					      text, plus + 1);
+			return vmop_error_new(
+				VMOP_ERROR_USAGE,
+				"passive-images: '%s': '%s' is not a hexadecimal offset", text,
+				plus + 1);
 		len = (size_t)(plus - text);
 	}
 	if (len && *text != '/')
@@ -232,9 +227,10 @@ static struct vmop_error *set_buffer_size(struct vmop_setup *setup, const char *
 	uint64_t bytes;
 	if (!vmop_parse_size_bytes(value, &bytes) ||
 	    (bytes && (bytes < 8192 || bytes > (uint64_t)1 << 30)))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%s: '%s' is not a size between 8K and 1G, or 0 for the default",
-				      key, value);
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"%s: '%s' is not a size between 8K and 1G, or 0 for the default", key,
+			value);
 	setup->buffer_bytes = bytes;
 	return NULL;
 }
@@ -288,10 +284,11 @@ static struct vmop_error *set_rollup(struct vmop_setup *setup, const char *key, 
 			  hour_ns >= minute_ns;
 	}
 	if (!is_good)
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%s: '%s' is neither 'off' nor two ages, as '10m,1d', at which "
-				      "intervals become a minute (at least 1m) and an hour (at least 1h) long",
-				      key, value);
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"%s: '%s' is neither 'off' nor two ages, as '10m,1d', at which "
+			"intervals become a minute (at least 1m) and an hour (at least 1h) long",
+			key, value);
 	setup->minute_after_ns = minute_ns;
 	setup->hour_after_ns = hour_ns;
 	return NULL;
@@ -303,7 +300,8 @@ static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char 
 	uint64_t mode;
 	if (!vmop_parse_u64(value, 8, &mode) || (mode & 0600) != 0600 || (mode & ~(uint64_t)0666))
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%s: '%s' is not an octal mode such as 0644 or 0600", key, value);
+				      "%s: '%s' is not an octal mode such as 0644 or 0600", key,
+				      value);
 	setup->session_mode = (mode_t)mode;
 	return NULL;
 }
@@ -472,27 +470,34 @@ static const struct setup_key {
 	{"session-mode", set_session_mode, put_session_mode, NO_LIST},
 	{"status-group", set_status_group, put_status_group, NO_LIST},
 };
-#define N_KEYS (sizeof(setup_keys) / sizeof(setup_keys[0]))
+_Static_assert(sizeof(setup_keys) / sizeof(setup_keys[0]) == VMOP_SETUP_KEYS, "each has a number");
 
-/* len lets a key be looked up in the middle of a line. */
-static const struct setup_key *find_key(const char *name, size_t len)
+size_t vmop_setup_key(const char *name, size_t len)
 {
-	for (size_t i = 0; i < N_KEYS; i++)
-		if (strlen(setup_keys[i].name) == len && !memcmp(setup_keys[i].name, name, len))
-			return &setup_keys[i];
-	return NULL;
+	size_t key = 0;
+	while (key < VMOP_SETUP_KEYS && (strlen(setup_keys[key].name) != len ||
+					 memcmp(setup_keys[key].name, name, len) != 0))
+		key++;
+	return key;
 }
 
-static struct vmop_error *unknown_key(const char *name)
+struct vmop_error *vmop_setup_unknown_key(const char *name)
 {
 	char known[256] = "";
 	size_t len = 0;
-	for (size_t i = 0; i < N_KEYS; i++)
+	for (size_t i = 0; i < VMOP_SETUP_KEYS; i++)
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					setup_keys[i].name);
 	return vmop_error_new(VMOP_ERROR_USAGE, "there is no key '%.80s'; there are: %s", name,
 			      known);
 }
+
+void vmop_setup_put(FILE *out, size_t key, const struct vmop_setup *setup)
+{
+	setup_keys[key].put(out, setup_keys[key].name, setup);
+}
+
+/* ---- the whole --------------------------------------------------------------- */
 
 struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 {
@@ -543,9 +548,10 @@ static struct vmop_error *check_text(const char *key, const char *value)
 struct vmop_error *vmop_setup_set(struct vmop_setup *setup, const char *key, const char *value,
 				  bool append)
 {
-	const struct setup_key *found = find_key(key, strlen(key));
-	if (!found)
-		return unknown_key(key);
+	size_t number = vmop_setup_key(key, strlen(key));
+	if (number == VMOP_SETUP_KEYS)
+		return vmop_setup_unknown_key(key);
+	const struct setup_key *found = &setup_keys[number];
 	struct vmop_error *err = check_text(key, value);
 	if (err)
 		return err;
@@ -563,207 +569,4 @@ struct vmop_error *vmop_setup_set(struct vmop_setup *setup, const char *key, con
 		*list = old;
 	list_clear(&gone);
 	return err;
-}
-
-/* ---- reading ---------------------------------------------------------------- */
-
-struct reading {
-	struct vmop_setup *setup;
-	const char *name, *at;
-	unsigned line;
-	bool seen[N_KEYS];
-	struct vmop_error *err; /* the first one */
-};
-
-/*
- * inih's line reader.  Leading blanks go, so that no line is taken for the
- * continuation of the one before.  A line that does not fit is an error, not two lines.
- */
-static char *read_line(char *buf, int size, void *arg)
-{
-	struct reading *reading = arg;
-	if (!*reading->at || reading->err)
-		return NULL;
-	reading->line++;
-	size_t len = strcspn(reading->at, "\n");
-	const char *end = reading->at + len;
-	while (isblank((unsigned char)*reading->at))
-		reading->at++;
-	len = (size_t)(end - reading->at);
-	if (len + 3 > (size_t)size) {
-		reading->err = vmop_error_new(VMOP_ERROR_USAGE,
-					      "%s:%u: the line is longer than %d characters",
-					      reading->name, reading->line, size - 3);
-		return NULL;
-	}
-	memcpy(buf, reading->at, len);
-	buf[len] = '\n';
-	buf[len + 1] = '\0';
-	reading->at = *end ? end + 1 : end;
-	return buf;
-}
-
-static int take_pair(void *arg, const char *section, const char *name, const char *value)
-{
-	struct reading *reading = arg;
-	if (reading->err)
-		return 0;
-	struct vmop_error *err;
-	const struct setup_key *key = find_key(name, strlen(name));
-	if (*section) {
-		err = vmop_error_new(VMOP_ERROR_USAGE, "'%.80s' is in a section [%.80s]; there are none",
-				     name, section);
-	} else if (!key) {
-		err = unknown_key(name);
-	} else {
-		bool *seen = &reading->seen[key - setup_keys];
-		err = vmop_setup_set(reading->setup, name, value ? value : "", *seen);
-		*seen = true;
-	}
-	if (err)
-		reading->err = vmop_error_prefix(err, "%s:%u", reading->name, reading->line);
-	return !err;
-}
-
-struct vmop_error *vmop_setup_parse(struct vmop_setup *setup, const char *name, const char *text)
-{
-	if (strlen(text) > VMOP_SETUP_MAX_BYTES)
-		return vmop_error_new(VMOP_ERROR_USAGE, "%s: larger than %d bytes", name,
-				      VMOP_SETUP_MAX_BYTES);
-#if HAVE_DECL_INI_MAX_LINE
-	/* Where inih can be told at run time, lists of long paths fit on a line. */
-	ini_use_stack = false;
-	ini_max_line = ini_initial_alloc = 16384;
-#endif
-	struct reading reading = {.setup = setup, .name = name, .at = text};
-	int status = ini_parse_stream(read_line, &reading, take_pair, &reading);
-	if (reading.err)
-		return reading.err;
-	if (status > 0)
-		return vmop_error_new(VMOP_ERROR_USAGE, "%s:%d: not a 'key = value' line", name, status);
-	return status < 0 ? &vmop_error_no_memory : NULL;
-}
-
-/* NULL text, no error: there is no such file. */
-static struct vmop_error *read_text(const char *path, char **ret)
-{
-	size_t len;
-	*ret = NULL;
-	struct vmop_error *err = vmop_io_read_file(path, VMOP_SETUP_MAX_BYTES, ret, &len);
-	if (err && err->os_errno == ENOENT) {
-		vmop_error_destroy(err);
-		return NULL;
-	}
-	if (err && err->code == VMOP_ERROR_LIMIT)
-		err->code = VMOP_ERROR_USAGE;
-	if (!err && strlen(*ret) != len)
-		err = vmop_error_new(VMOP_ERROR_USAGE, "%s: holds a NUL byte: not a set-up file",
-				     path);
-	if (err) {
-		free(*ret);
-		*ret = NULL;
-	}
-	return err;
-}
-
-struct vmop_error *vmop_setup_read(struct vmop_setup *setup, const char *path, bool *ret_found)
-{
-	_cleanup_free_ char *text = NULL;
-	struct vmop_error *err = read_text(path, &text);
-	if (ret_found)
-		*ret_found = text != NULL;
-	return err || !text ? err : vmop_setup_parse(setup, path, text);
-}
-
-/* ---- writing ---------------------------------------------------------------- */
-
-struct vmop_error *vmop_setup_format(const struct vmop_setup *setup, char **ret)
-{
-	size_t len;
-	FILE *out = open_memstream(ret, &len);
-	if (!out)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < N_KEYS; i++)
-		setup_keys[i].put(out, setup_keys[i].name, setup);
-	if (fclose(out) == 0)
-		return NULL;
-	free(*ret);
-	return &vmop_error_no_memory;
-}
-
-/* Which of the table's keys the line at text sets; N_KEYS: none. */
-static size_t key_of_line(const char *text, size_t len)
-{
-	size_t begin = 0;
-	while (begin < len && isblank((unsigned char)text[begin]))
-		begin++;
-	size_t end = begin;
-	while (end < len && text[end] != '=' && text[end] != ':')
-		end++;
-	if (end == len)
-		return N_KEYS;
-	while (end > begin && isblank((unsigned char)text[end - 1]))
-		end--;
-	const struct setup_key *key = find_key(text + begin, end - begin);
-	return key ? (size_t)(key - setup_keys) : N_KEYS;
-}
-
-/* Each changed key takes the place of its first line; new ones go to the end. */
-static void put_merged(FILE *out, const char *text, const struct vmop_setup *setup,
-		       bool changed[N_KEYS])
-{
-	bool put[N_KEYS] = {false};
-	while (*text) {
-		size_t len = strcspn(text, "\n");
-		size_t key = key_of_line(text, len);
-		if (key == N_KEYS || !changed[key]) {
-			fwrite(text, 1, len, out);
-			fputc('\n', out);
-		} else if (!put[key]) {
-			setup_keys[key].put(out, setup_keys[key].name, setup);
-			put[key] = true;
-		}
-		text += len + (text[len] == '\n');
-	}
-	for (size_t i = 0; i < N_KEYS; i++)
-		if (changed[i] && !put[i])
-			setup_keys[i].put(out, setup_keys[i].name, setup);
-}
-
-static struct vmop_error *make_parent(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	if (!slash || slash == path)
-		return NULL;
-	_cleanup_free_ char *dir = strndup(path, (size_t)(slash - path));
-	if (!dir)
-		return &vmop_error_no_memory;
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return vmop_error_os(errno, "%s", dir);
-	return NULL;
-}
-
-struct vmop_error *vmop_setup_save(const struct vmop_setup *setup, const char *path,
-				   const char *const *keys, size_t n)
-{
-	bool changed[N_KEYS] = {false};
-	for (size_t i = 0; i < n; i++) {
-		const struct setup_key *key = find_key(keys[i], strlen(keys[i]));
-		if (!key)
-			return unknown_key(keys[i]);
-		changed[key - setup_keys] = true;
-	}
-	_cleanup_free_ char *old = NULL, *text = NULL;
-	struct vmop_error *err = read_text(path, &old);
-	if (err)
-		return err;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	if (!out)
-		return &vmop_error_no_memory;
-	put_merged(out, old ? old : "# vmop's set-up: see vmopcontrol(8)\n", setup, changed);
-	if (fclose(out) != 0)
-		return &vmop_error_no_memory;
-	err = make_parent(path);
-	return err ? err : vmop_io_write_file_atomic(path, text, len, 0644);
 }
