@@ -71,17 +71,41 @@ guest_pid() {
 	cat "/tmp/guests/$1/pid"
 }
 
-# wait_guest NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise.
+# fail_boot REASON...: end the scenario because a guest didn't come up; kvm-run may start all over.
+fail_boot() {
+	say "FAILED $*"
+	exit 75
+}
+
+# up_s: whole seconds since the machine's start.
+up_s() {
+	cut -d. -f1 /proc/uptime
+}
+
+# show_guest NAME: what there is to tell why it doesn't go on: its console's end, and whether its vCPU
+# still leaves the guest.
+show_guest() {
+	grep -m3 -i -E 'panic|oops|traps:|segfault' "/tmp/guests/$1/console" || true
+	tail -n 5 "/tmp/guests/$1/console" "/tmp/guests/$1/qemu.log"
+	for _ in 1 2; do
+		grep -H . "/sys/kernel/debug/kvm/$(guest_pid "$1")-"*/exits || true
+		sleep 1
+	done
+	grep -E '^(MemFree|MemAvailable|Shmem):' /proc/meminfo
+}
+
+# wait_guest NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise
+# (READY: with fail_boot).
+# Bounded by the clock: on a busy machine a turn takes far longer than its sleep.
 wait_guest() {
-	tries=$((${3:-240} * 5))
+	end_s=$(($(up_s) + ${3:-240}))
 	while ! grep -q "^RIG $2" "/tmp/guests/$1/console"; do
-		if [ $tries -le 0 ] || ! kill -0 "$(guest_pid "$1")" 2>/dev/null; then
-			grep -m3 -i -E 'panic|oops|traps:|segfault' "/tmp/guests/$1/console" || true
-			tail -n 5 "/tmp/guests/$1/console" "/tmp/guests/$1/qemu.log"
+		if [ "$(up_s)" -ge $end_s ] || ! kill -0 "$(guest_pid "$1")" 2>/dev/null; then
+			show_guest "$1"
+			[ "$2" != READY ] || fail_boot "guest $1 never said '$2'"
 			fail "guest $1 never said '$2'"
 		fi
 		usleep 200000
-		tries=$((tries - 1))
 	done
 	say "GUEST $1: $2"
 }
