@@ -21,6 +21,7 @@ struct list {
 	void *arg;
 	bool has_core_pmu;		 /* one of the generic hardware events can be sampled */
 	const struct vmop_perf_pmu *pmu; /* whose events are listed right now */
+	bool has_pfm_event;		 /* the machine has libpfm4's whose unit masks come now */
 	struct vmop_error *err;		 /* the first */
 };
 
@@ -167,6 +168,16 @@ static void list_pmus(struct list *list)
 		vmop_error_destroy(err);
 }
 
+/* libpfm4 goes by the CPU's model; the kernel may lack the PMU (RAPL, uncore) all the same. */
+static bool can_encode(const char *name)
+{
+	struct vmop_pfm_event event;
+	struct vmop_error *err = vmop_pfm_encode(name, NULL, &event);
+	bool can = !err || err->code == VMOP_ERROR_USAGE; /* it wants a unit mask */
+	vmop_error_destroy(err);
+	return can;
+}
+
 static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 {
 	struct list *list = arg;
@@ -176,6 +187,9 @@ static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 		list->err = list->err ? list->err : &vmop_error_no_memory;
 		return;
 	}
+	/* A VM has the CPU's model without its PMU. */
+	if (!pfm->unit_mask)
+		list->has_pfm_event = (!pfm->is_core || list->has_core_pmu) && can_encode(name);
 	struct vmop_event_entry entry = {
 		.group = VMOP_EVENTS_LIBPFM4,
 		.name = name,
@@ -184,8 +198,7 @@ static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 		.description = pfm->description,
 		.unit = "events",
 		.lowest_count = vmop_perf_lowest_by_name(pfm->event),
-		/* libpfm4 goes by the CPU's model, which a VM may have without its PMU. */
-		.is_available = !pfm->is_core || list->has_core_pmu,
+		.is_available = list->has_pfm_event,
 	};
 	if (!pfm->unit_mask && entry.is_available)
 		examine(list, &entry); /* in vain where it needs a unit mask */

@@ -8,6 +8,7 @@
 
 #include "hv-interface-layer.h"
 #include "hv-interface/event-list.h"
+#include "hv-interface/perf-pfm.h"
 
 /* ---- a made-up /sys ---------------------------------------------------------- */
 
@@ -280,6 +281,13 @@ static void note_entry(void *arg, const struct vmop_event_entry *entry)
 	assert_true(entry->lowest_count > 0 && entry->unit != NULL);
 	if (entry->unit_mask)
 		return;
+	if (entry->group == VMOP_EVENTS_LIBPFM4 && entry->is_available) {
+		struct vmop_pfm_event event;
+		struct vmop_error *err = vmop_pfm_encode(entry->name, NULL, &event);
+		if (err && err->code != VMOP_ERROR_USAGE)
+			fail_msg("is in the list: %s", err->message);
+		vmop_error_destroy(err);
+	}
 	listed->n[entry->group]++;
 	listed->n_available[entry->group] += entry->is_available;
 	if (!strcmp(entry->name, listed->wanted))
