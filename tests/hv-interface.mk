@@ -53,11 +53,11 @@ tests_unit_hv_interface_perf_refusal_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_refusal_LDFLAGS = $(hv_interface_layer_ldflags) -Wl,--wrap=read
 tests_unit_hv_interface_perf_worlds_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_worlds_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_perf_worlds_LDFLAGS = $(hv_interface_layer_ldflags) \
-	-Wl,--wrap=vmop_perf_guest_exit_init
+tests_unit_hv_interface_perf_worlds_LDFLAGS = $(hv_interface_layer_ldflags)
 # The layer under perf_event_open: see tests/unit/hv-interface-layer.h.
 hv_interface_layer_ldflags = $(AM_LDFLAGS) \
-	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file
+	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file \
+	-Wl,--wrap=vmop_perf_guest_exit_init
 tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_rings_CPPFLAGS = $(hv_interface_test_cppflags)

@@ -34,8 +34,8 @@ static void begin_watch(void)
 	static const struct vmop_guest_watch_options options = {
 		.cpu_permille = 1000, .snapshot_ms = 20, .modules_ms = 20, .reading_ms = 5};
 	assert_null(vmop_guest_watch_create(&options, &watch));
-	assert_null(vmop_guest_watch_add(
-		watch, DOMAIN, (struct vmop_guest_holder){.number = (uint32_t)vmm}));
+	assert_null(vmop_guest_watch_add(watch, DOMAIN,
+					 (struct vmop_guest_holder){.number = (uint32_t)vmm}));
 }
 
 /* flags: whether what we write into the guest's RAM is seen by its VMM. */
@@ -196,7 +196,9 @@ static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view
 		vmop_guest_view_unref(view);
 		poll(NULL, 0, 5);
 	}
-	fail_msg("the watcher never came to that");
+	struct vmop_guest_view *view = vmop_guest_watch_view(watch, DOMAIN);
+	fail_msg("the watcher never came to that, but to: %s (%s)", view ? view->state : "nothing",
+		 view && view->error ? view->error : "no error");
 	return NULL;
 }
 

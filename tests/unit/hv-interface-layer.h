@@ -3,8 +3,9 @@
  * A layer under perf_event_open.  Programs that include this are linked with
  * --wrap=syscall, so that the calls go through a layer which makes them fail
  * as told, pretends a PMU, and looks at what is asked of the kernel; with
- * --wrap=vmop_cpus_watch_check, so that CPUs come and go as told; and with
- * --wrap=vmop_io_read_file, so that the kernel's settings are as told.
+ * --wrap=vmop_cpus_watch_check, so that CPUs come and go as told; with
+ * --wrap=vmop_io_read_file, so that the kernel's settings are as told; and with
+ * --wrap=vmop_perf_guest_exit_init, so that it is arm64 with KVM as told.
  */
 #ifndef VMOP_TESTS_HV_INTERFACE_LAYER_H
 #define VMOP_TESTS_HV_INTERFACE_LAYER_H
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "hv-interface/cpus.h"
+#include "hv-interface/perf-guest-exit.h"
 #include "hv-interface/source.h"
 #include "libutil/io.h"
 
@@ -147,6 +149,15 @@ struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, 
 	return NULL;
 }
 
+static bool is_arm64_kvm;
+
+void __wrap_vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret);
+
+void __wrap_vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret)
+{
+	*ret = (struct vmop_perf_guest_exit){.is_here = is_arm64_kvm};
+}
+
 static inline void refuse(bool (*refuses)(const struct perf_event_attr *, int), int os_errno)
 {
 	memset(&layer, 0, sizeof(layer));
@@ -159,6 +170,7 @@ static inline int reset(void **state)
 	(void)state;
 	refuse(NULL, 0);
 	online = NULL;
+	is_arm64_kvm = false;
 	mediated_vpmu = max_sample_rate = paranoid = NULL;
 	return 0;
 }

@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Events split into a counter for the host and one for guests: as on arm64 with KVM, by a
- * PMU that is made up (hv-interface-layer.h) and has so many counters. Linked with
- * --wrap=vmop_perf_guest_exit_init beside what the layer needs.
+ * PMU that is made up (hv-interface-layer.h) and has so many counters.
  */
 #include <cmocka.h>
 
 #include "hv-interface-layer.h"
-#include "hv-interface/perf-guest-exit.h"
 
 #define SWITCH_NOTE "while the kernel switches to a guest"
-
-static bool is_arm64_kvm;
-
-void __wrap_vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret);
-
-void __wrap_vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret)
-{
-	*ret = (struct vmop_perf_guest_exit){.is_here = is_arm64_kvm};
-}
 
 /* On one CPU that has so many counters. */
 static struct vmop_source *open_on(unsigned counters, const char *events)

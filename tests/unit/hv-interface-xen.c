@@ -15,6 +15,11 @@
 #include "hv-interface/xen.h"
 #include "libutil/run-dir.h"
 
+/* libpfm4 knows the events of its own architecture, and Xen samples on x86 alone. */
+#if defined(HAVE_PFM) && (defined(__x86_64__) || defined(__i386__))
+#define HAS_X86_EVENTS
+#endif
+
 static char work[] = "/tmp/vmop-xen.XXXXXX";
 
 /* ---- events ------------------------------------------------------------------------ */
@@ -45,7 +50,7 @@ static void test_event_codes(void **state)
 		{"cycles:100000", "i386/athlon", 0x76, 0},
 		{"r4f2e:6000", "i386/core_2", 0x2e, 0x4f},
 		{"r1000003cb:2147483647", "x86-64/family15h", 0x1cb, 3},
-#ifdef HAVE_PFM
+#ifdef HAS_X86_EVENTS
 		{"INST_RETIRED:100000", "i386/core_2", 0xc0, 0},
 		{"L2_LINES_IN:100000:SELF", "i386/core_2", 0x24, 0x70},
 #endif
@@ -153,7 +158,7 @@ static void test_event_list(void **state)
 	(void)state;
 	vmop_xen_event_list(find, &found);
 	assert_true(found.has_cycles);
-#ifdef HAVE_PFM
+#ifdef HAS_X86_EVENTS
 	assert_true(found.has_inst_retired);
 	assert_in_range(found.n_unit_masks, 50, 5000);
 #endif
