@@ -164,6 +164,26 @@ bool vmop_layout_has_modules(const struct vmop_layout *layout)
 			VMOP_LAYOUT_MODULE_MEMORY_SIZE, VMOP_LAYOUT_MODULE_MEMORY_BYTES));
 }
 
+bool vmop_layout_has_bpf_ksyms(const struct vmop_layout *layout)
+{
+	return HAS_ALL(layout, VMOP_LAYOUT_BPF_KSYM_NODE, VMOP_LAYOUT_BPF_KSYM_START,
+		       VMOP_LAYOUT_BPF_KSYM_END, VMOP_LAYOUT_BPF_KSYM_NAME);
+}
+
+bool vmop_layout_has_bpf_programs(const struct vmop_layout *layout)
+{
+	return HAS_ALL(layout, VMOP_LAYOUT_BPF_AUX_NODE, VMOP_LAYOUT_BPF_AUX_PROG,
+		       VMOP_LAYOUT_BPF_AUX_NAME, VMOP_LAYOUT_BPF_PROG_START,
+		       VMOP_LAYOUT_BPF_PROG_TAG, VMOP_LAYOUT_BPF_HEADER_PAGES);
+}
+
+bool vmop_layout_has_bpf_functions(const struct vmop_layout *layout)
+{
+	return HAS_ALL(layout, VMOP_LAYOUT_BPF_AUX_BTF, VMOP_LAYOUT_BPF_AUX_FUNCTIONS,
+		       VMOP_LAYOUT_BPF_AUX_FUNCTION_COUNT, VMOP_LAYOUT_BPF_AUX_FUNCTION,
+		       VMOP_LAYOUT_BTF_TYPES, VMOP_LAYOUT_BTF_STRINGS);
+}
+
 bool vmop_layout_has_page_cache(const struct vmop_layout *layout)
 {
 	return HAS_ALL(layout, VMOP_LAYOUT_FILE_MAPPING, VMOP_LAYOUT_MAPPING_HEAD,

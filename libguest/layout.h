@@ -126,6 +126,18 @@ struct vmop_error;
 	X(BPF_KSYM_END, "bpf_ksym", "end")                                                         \
 	X(BPF_KSYM_NAME, "bpf_ksym", "name")                                                       \
 	X(BPF_KSYM_NODE, "bpf_ksym", "lnode")                                                      \
+	X(BPF_AUX_NODE, "bpf_prog_aux", "ksym_lnode")                                              \
+	X(BPF_AUX_PROG, "bpf_prog_aux", "prog")                                                    \
+	X(BPF_AUX_NAME, "bpf_prog_aux", "name")                                                    \
+	X(BPF_AUX_BTF, "bpf_prog_aux", "btf")                                                      \
+	X(BPF_AUX_FUNCTIONS, "bpf_prog_aux", "func_info")                                          \
+	X(BPF_AUX_FUNCTION_COUNT, "bpf_prog_aux", "func_info_cnt")                                 \
+	X(BPF_AUX_FUNCTION, "bpf_prog_aux", "func_idx")                                            \
+	X(BPF_PROG_START, "bpf_prog", "bpf_func")                                                  \
+	X(BPF_PROG_TAG, "bpf_prog", "tag")                                                         \
+	X(BPF_HEADER_PAGES, "bpf_binary_header", "pages")                                          \
+	X(BTF_TYPES, "btf", "types")                                                               \
+	X(BTF_STRINGS, "btf", "strings")                                                           \
 	X(FTRACE_OPS_LIST, "ftrace_ops", "list")                                                   \
 	X(FTRACE_OPS_TRAMPOLINE, "ftrace_ops", "trampoline")                                       \
 	X(FTRACE_OPS_SIZE, "ftrace_ops", "trampoline_size")                                        \
@@ -176,6 +188,10 @@ const char *vmop_layout_name(enum vmop_layout_field field, char *buf, unsigned i
 /* Whether processes, their mappings and paths can be read with it. */
 bool vmop_layout_has_processes(const struct vmop_layout *layout);
 bool vmop_layout_has_modules(const struct vmop_layout *layout);
+/* BPF programs as kernels from 5.7 have them, or as those before do; their functions' names. */
+bool vmop_layout_has_bpf_ksyms(const struct vmop_layout *layout);
+bool vmop_layout_has_bpf_programs(const struct vmop_layout *layout);
+bool vmop_layout_has_bpf_functions(const struct vmop_layout *layout);
 bool vmop_layout_has_page_cache(const struct vmop_layout *layout);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #define MAX_MODULES 4096u
 #define MAX_BPF 16384u
 #define MAX_PAGES 4096u
+#define BPF_NAME_BYTES 16 /* include/uapi/linux/bpf.h: BPF_OBJ_NAME_LEN */
 #define MAX_MODULE_SYMBOLS (1u << 18)
 #define MAX_SYMBOLS (1u << 20)
 #define MAX_EXPORTS 16384u
@@ -459,27 +461,79 @@ static void read_ftrace(struct reader *reader)
 	}
 }
 
-/* struct bpf_ksym (include/linux/bpf.h), from 5.7. */
+/* From 5.7: struct bpf_ksym (include/linux/bpf.h) has all that /proc/kallsyms tells. */
+static void read_bpf_ksym(struct reader *reader, uint64_t ksym)
+{
+	struct vmop_view *view = reader->view;
+	char name[MAX_NAME];
+	uint64_t start = vmop_view_u64(view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_START));
+	uint64_t end = vmop_view_u64(view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_END));
+	vmop_view_string(view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_NAME), name, sizeof(name));
+	put_piece(reader, VMOP_GUEST_TEXT_BPF, name, "bpf", start, end > start ? end - start : 0);
+}
+
+/* The name of a program's function by the program's own BTF; false: it has none. */
+static bool read_bpf_function(struct reader *reader, uint64_t aux, char *ret, size_t size)
+{
+	struct vmop_view *view = reader->view;
+	if (!vmop_layout_has_bpf_functions(reader->layout) ||
+	    !vmop_view_u32(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTION_COUNT)))
+		return false;
+	uint32_t index = vmop_view_u32(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTION));
+	uint64_t infos = vmop_view_u64(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTIONS));
+	uint64_t btf = vmop_view_u64(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_BTF));
+	/* include/uapi/linux/bpf.h: struct bpf_func_info {u32 insn_off, type_id} */
+	uint32_t type_id = vmop_view_u32(view, infos + 8 * (uint64_t)index + 4);
+	uint64_t types = vmop_view_u64(view, at(reader, btf, VMOP_LAYOUT_BTF_TYPES));
+	uint64_t type = vmop_view_u64(view, types + 8 * (uint64_t)type_id);
+	uint64_t strings = vmop_view_u64(view, at(reader, btf, VMOP_LAYOUT_BTF_STRINGS));
+	vmop_view_string(view, strings + vmop_view_u32(view, type), ret, size);
+	return true;
+}
+
+/*
+ * Before 5.7 the list is one of struct bpf_prog_aux, and names are made when somebody asks:
+ * kernel/bpf/core.c, bpf_get_prog_name() and bpf_get_prog_addr_region().
+ */
+static void read_bpf_program(struct reader *reader, uint64_t aux)
+{
+	struct vmop_view *view = reader->view;
+	uint64_t page_bytes = vmop_paging_page_bytes(&view->paging);
+	uint64_t program = vmop_view_u64(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_PROG));
+	uint64_t start = vmop_view_u64(view, at(reader, program, VMOP_LAYOUT_BPF_PROG_START));
+	uint64_t header = start & ~(page_bytes - 1);
+	uint32_t pages = vmop_view_u32(view, at(reader, header, VMOP_LAYOUT_BPF_HEADER_PAGES));
+	uint8_t tag[8];
+	char name[MAX_NAME], own[MAX_NAME / 2] = "";
+	vmop_view_read(view, at(reader, program, VMOP_LAYOUT_BPF_PROG_TAG), tag, sizeof(tag));
+	if (!read_bpf_function(reader, aux, own, sizeof(own)))
+		vmop_view_string(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_NAME), own,
+				 BPF_NAME_BYTES);
+	size_t len = (size_t)snprintf(name, sizeof(name), "bpf_prog_");
+	for (size_t i = 0; i < sizeof(tag); i++)
+		len += (size_t)snprintf(name + len, sizeof(name) - len, "%02x", tag[i]);
+	if (own[0])
+		snprintf(name + len, sizeof(name) - len, "_%s", own);
+	put_piece(reader, VMOP_GUEST_TEXT_BPF, name, "bpf", start,
+		  header + pages * page_bytes - start);
+}
+
 static void read_bpf(struct reader *reader)
 {
 	uint64_t head = vmop_guest_kernel_symbol(reader->kernel, "bpf_kallsyms");
 	uint32_t left = MAX_BPF;
-	char name[MAX_NAME];
-	if (!head || !has(reader, VMOP_LAYOUT_BPF_KSYM_NODE) ||
-	    !has(reader, VMOP_LAYOUT_BPF_KSYM_START) || !has(reader, VMOP_LAYOUT_BPF_KSYM_END) ||
-	    !has(reader, VMOP_LAYOUT_BPF_KSYM_NAME))
+	bool has_ksyms = vmop_layout_has_bpf_ksyms(reader->layout);
+	if (!head || !(has_ksyms || vmop_layout_has_bpf_programs(reader->layout)))
 		return;
+	enum vmop_layout_field list =
+		has_ksyms ? VMOP_LAYOUT_BPF_KSYM_NODE : VMOP_LAYOUT_BPF_AUX_NODE;
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
-		uint64_t ksym = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_BPF_KSYM_NODE];
-		uint64_t start =
-			vmop_view_u64(reader->view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_START));
-		uint64_t end =
-			vmop_view_u64(reader->view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_END));
-		vmop_view_string(reader->view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_NAME), name,
-				 sizeof(name));
-		put_piece(reader, VMOP_GUEST_TEXT_BPF, name, "bpf", start,
-			  end > start ? end - start : 0);
+		uint64_t entry = node - (uint32_t)reader->layout->value[list];
+		if (has_ksyms)
+			read_bpf_ksym(reader, entry);
+		else
+			read_bpf_program(reader, entry);
 	}
 }
 

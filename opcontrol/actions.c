@@ -330,7 +330,7 @@ const struct control_action control_actions[] = {
 	{"status", 'T' << 8, NULL, "Show what is sampled, stored and lost", CONTROL_TAKES_JSON,
 	 do_status},
 	{"inspect", 'N' << 8, "DOMAIN|FILE",
-	 "Show what is known of the inside of a guest, or what its saved memory tells: a FILE has a /",
+	 "Show what is known of the inside of a guest, or what a FILE (with a /) of its memory tells",
 	 CONTROL_TAKES_JSON, do_inspect},
 	{"list-events", 'l', NULL, "List what can be sampled here; with --verbose all of it",
 	 CONTROL_TAKES_JSON, do_list_events},

@@ -60,8 +60,7 @@ static struct vmop_error *find_program(char **ret)
 }
 
 /* Begins it with out_fd as its standard output, which stays the caller's. */
-static struct vmop_error *begin_program(const char *path, char *const *argv, int out_fd,
-					pid_t *ret)
+static struct vmop_error *begin_program(const char *path, char *const *argv, int out_fd, pid_t *ret)
 {
 	fflush(NULL);
 	pid_t child = fork();

@@ -6,7 +6,7 @@ RIGS += arm64:pmu arm64:nopmu arm64:vhe arm64:nvhe arm64:guests
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active
 # libguest against what captured guests say of themselves
-RIGS += introspect:kernels introspect:newer introspect:paging introspect:large introspect:probes \
+RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:paging introspect:large introspect:probes \
 	introspect:saved introspect:live introspect:resets introspect:kexec \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/apt.sh \

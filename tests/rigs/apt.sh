@@ -32,20 +32,28 @@ own_apt_limited() {
 	timeout "$limit_s" bash -c "$(declare -f own_apt); own_apt \"\$@\"" own_apt "$@"
 }
 
+# own_apt_lists DIR ARCHITECTURE SOURCE...: the package lists of those lines of a sources.list into DIR.
+own_apt_lists() {
+	local dir=$1 architecture=$2
+	shift 2
+	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
+	printf '%s\n' "$@" >"$dir/sources.list"
+	# A suite that is gone or unreachable need not matter: what counts is whether packages are found.
+	own_apt_limited 300 "$dir" "$architecture" apt-get update >"$dir/update.log" 2>&1 || true
+}
+
 # own_apt_update DIR ARCHITECTURE main|security:SUITE...: package lists of those suites into DIR.
 own_apt_update() {
-	local dir=$1 architecture=$2 pair uri
+	local dir=$1 architecture=$2 pair uri lines=()
 	local keys=/usr/share/keyrings/debian-archive-keyring.gpg signed=
 	shift 2
 	[ ! -e "$keys" ] || signed="[signed-by=$keys]"
-	mkdir -p "$dir/state/lists/partial" "$dir/cache/archives/partial"
 	for pair; do
 		uri=$(mirror "${pair%%:*}")
-		[ -z "$uri" ] || printf 'deb %s %s %s main\n' "$signed" "$uri" "${pair#*:}"
-	done >"$dir/sources.list"
-	[ -s "$dir/sources.list" ] || rig_skip "no Debian archive among this machine's apt sources"
-	# A suite that is gone or unreachable need not matter: what counts is whether packages are found.
-	own_apt_limited 300 "$dir" "$architecture" apt-get update >"$dir/update.log" 2>&1 || true
+		[ -z "$uri" ] || lines+=("deb $signed $uri ${pair#*:} main")
+	done
+	[ ${#lines[@]} -gt 0 ] || rig_skip "no Debian archive among this machine's apt sources"
+	own_apt_lists "$dir" "$architecture" "${lines[@]}"
 }
 
 # own_apt_error DIR: what went wrong with the lists, if anything.

@@ -201,12 +201,14 @@ static void compare_kernel(struct vmop_guest *guest)
 	size_t len = 0;
 	_cleanup_free_ char *version = truth(NULL, "proc/version");
 	_cleanup_free_ char *notes = truth(&len, "sys/notes");
-	if (version)
-		version[strcspn(version, "\n")] = '\0';
-	add(&theirs, "banner %s", version);
+	size_t told = version ? strcspn(version, "\n") : 0;
+	add(&theirs, "banner %.*s", (int)told, version ? version : "");
 	note_hex(notes, len, id);
 	add(&theirs, "build-id %s", id);
-	add(&ours, "banner %s", info->banner);
+	/* Ubuntu's banner ends in a signature that is no part of /proc/version. */
+	size_t whole = strlen(info->banner);
+	bool has_more = told < whole && strncmp(info->banner + told, " (Ubuntu ", 9) == 0;
+	add(&ours, "banner %.*s", (int)(has_more ? told : whole), info->banner);
 	hex(info->build_id, info->build_id_len_bytes, id);
 	add(&ours, "build-id %s", id);
 	compare("kernel", &theirs, &ours);

@@ -55,6 +55,27 @@ static void check_symbols(void)
 					       "ffffffffc0100000 t bpf_prog_0011_x [bpf];");
 }
 
+/* Kernels to 5.6 make the names when somebody asks. */
+static void bpf_programs_of_old_kernels(void **state)
+{
+	static const char *const names[] = {"bpf_prog_0123456789abcdef_named",
+					    "bpf_prog_0123456789abcdef_of its own BTF",
+					    "bpf_prog_0123456789abcdef"};
+	(void)state;
+	open_found(&(struct synthetic_options){
+		.kallsyms = SYNTHETIC_BEFORE_NAMES, .vma_list = true, .bpf_programs = true});
+	assert_int_equal(vmop_guest_module_count(guest), 4);
+	for (size_t i = 0; i < 3; i++) {
+		const struct vmop_guest_module *module = vmop_guest_module_get(guest, i + 1);
+		assert_int_equal(module->kind, VMOP_GUEST_TEXT_BPF);
+		assert_string_equal(module->name, names[i]);
+		assert_int_equal(module->start % 4096, 0x40);
+		assert_int_equal(module->len_bytes, 2 * 4096 - 0x40);
+		assert_int_equal(module->symbols, 1);
+	}
+	close_it();
+}
+
 static void every_layout_of_the_symbol_table(void **state)
 {
 	(void)state;
@@ -549,6 +570,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_layout_of_the_symbol_table),
+		cmocka_unit_test(bpf_programs_of_old_kernels),
 		cmocka_unit_test(found_by_a_scan),
 		cmocka_unit_test(no_linux_is_one_line),
 		cmocka_unit_test(reboots_are_noticed),

@@ -79,13 +79,16 @@ static uint32_t bytes_of(const char *type, const char *member)
 		return 56;
 	if (strcmp(member, "name") == 0 && strcmp(type, "bpf_ksym") == 0)
 		return 512;
+	if (strcmp(member, "name") == 0 && strcmp(type, "bpf_prog_aux") == 0)
+		return 16;
 	if (strcmp(member, "pivot") == 0) /* one fewer than there are slots behind it */
 		return strcmp(type, "maple_range_64") == 0 ? 15 * 8 : 9 * 8;
 	if (strcmp(member, "slot") == 0 || strcmp(member, "slots") == 0 ||
 	    strcmp(member, "numbers") == 0 || strcmp(member, "subsys") == 0)
 		return 64 * 8;
 	if (strncmp(member, "f_path", 6) == 0 || strcmp(member, "tasks") == 0 ||
-	    strcmp(member, "list") == 0 || strcmp(member, "lnode") == 0)
+	    strcmp(member, "list") == 0 || strcmp(member, "lnode") == 0 ||
+	    strcmp(member, "ksym_lnode") == 0)
 		return 16; /* a struct path; list heads */
 	if (strcmp(member, "mem") == 0)
 		return 7 * 16;
@@ -94,12 +97,14 @@ static uint32_t bytes_of(const char *type, const char *member)
 	return 8;
 }
 
-/* Types that only kernels to 6.0 or 6.3 have, or only those from then on. */
-static bool left_out(const char *type, const char *member, bool vma_list)
+/* Members that only kernels to 5.6, 6.0 or 6.3 have, or only those from then on. */
+static bool left_out(const char *type, const char *member, const struct synthetic_options *options)
 {
 	if (strcmp(type, "pcpu_hot") == 0 || strncmp(member, "core_layout", 11) == 0)
 		return true;
-	if (vma_list)
+	if (strcmp(options->bpf_programs ? "lnode" : "ksym_lnode", member) == 0)
+		return true;
+	if (options->vma_list)
 		return strncmp(member, "mm_mt", 5) == 0;
 	return strcmp(member, "mmap") == 0 || strcmp(member, "vm_next") == 0;
 }
@@ -108,13 +113,14 @@ static bool left_out(const char *type, const char *member, bool vma_list)
  * One struct with its members; what has a dot is a member of an anonymous
  * struct's struct, so that both ways down are walked.
  */
-static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *layout, bool vma_list)
+static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *layout,
+		       const struct synthetic_options *options)
 {
 	uint32_t name[64], kind[64], offset[64], members = 0, size = 0;
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++) {
 		const char *member = fields[i].member;
 		if (strcmp(fields[i].type, type) != 0 || !*member || *member == '=' ||
-		    left_out(type, member, vma_list))
+		    left_out(type, member, options))
 			continue;
 		size_t len = strcspn(member, ".|");
 		kind[members] = 1;
@@ -161,7 +167,8 @@ static void btf_enum(struct btf *btf, const char *type, struct vmop_layout *layo
 	put(btf->types + info_at, 6u << 24 | count, 4);
 }
 
-static size_t make_btf(uint8_t *buf, size_t size, struct vmop_layout *layout, bool vma_list)
+static size_t make_btf(uint8_t *buf, size_t size, struct vmop_layout *layout,
+		       const struct synthetic_options *options)
 {
 	struct btf *btf = calloc(1, sizeof(*btf));
 	btf->strings_len = 1;
@@ -176,7 +183,7 @@ static size_t make_btf(uint8_t *buf, size_t size, struct vmop_layout *layout, bo
 		if (fields[i].member[0] == '=')
 			btf_enum(btf, type, layout);
 		else if (strcmp(type, "pcpu_hot") != 0)
-			btf_struct(btf, type, layout, vma_list);
+			btf_struct(btf, type, layout, options);
 	}
 	size_t len = 24 + btf->types_len + btf->strings_len;
 	if (len > size)
@@ -195,7 +202,7 @@ static size_t make_btf(uint8_t *buf, size_t size, struct vmop_layout *layout, bo
 
 size_t synthetic_btf(uint8_t *buf, size_t size, struct vmop_layout *layout)
 {
-	return make_btf(buf, size, layout, false);
+	return make_btf(buf, size, layout, &(struct synthetic_options){0});
 }
 
 /* --- kallsyms --------------------------------------------------------------------- */
@@ -603,6 +610,46 @@ static void make_bpf(struct synthetic *guest)
 	synthetic_put_u64(guest, node, guest->bpf_head);
 }
 
+/* A program on a page of its own; gives its struct bpf_prog_aux. */
+static uint64_t make_bpf_program(struct synthetic *guest, const char *name)
+{
+	uint64_t aux = object(guest), program = object(guest);
+	uint64_t page = synthetic_place(guest, NULL, 0, PAGE, PAGE);
+	synthetic_put_u32(guest, synthetic_member(guest, page, VMOP_LAYOUT_BPF_HEADER_PAGES), 2);
+	set(guest, aux, VMOP_LAYOUT_BPF_AUX_PROG, program);
+	strcpy((char *)synthetic_at(guest, synthetic_member(guest, aux, VMOP_LAYOUT_BPF_AUX_NAME)),
+	       name);
+	set(guest, program, VMOP_LAYOUT_BPF_PROG_START, page + 0x40);
+	set(guest, program, VMOP_LAYOUT_BPF_PROG_TAG, UINT64_C(0xefcdab8967452301));
+	return aux;
+}
+
+/* As kernels to 5.6 have them: one called by its name, one by its function's, one by neither. */
+static void make_bpf_programs(struct synthetic *guest)
+{
+	guest->bpf_head = synthetic_place(guest, "bpf_kallsyms", 'd', 16, 16);
+	uint64_t aux[3] = {make_bpf_program(guest, "named"), make_bpf_program(guest, "main"),
+			   make_bpf_program(guest, "")};
+	uint64_t infos = object(guest), btf = object(guest), types = object(guest);
+	uint64_t type = object(guest);
+	set(guest, aux[1], VMOP_LAYOUT_BPF_AUX_FUNCTION_COUNT, 2);
+	set(guest, aux[1], VMOP_LAYOUT_BPF_AUX_FUNCTION, 1);
+	set(guest, aux[1], VMOP_LAYOUT_BPF_AUX_FUNCTIONS, infos);
+	set(guest, aux[1], VMOP_LAYOUT_BPF_AUX_BTF, btf);
+	synthetic_put_u32(guest, infos + 8 + 4, 7);
+	set(guest, btf, VMOP_LAYOUT_BTF_TYPES, types);
+	set(guest, btf, VMOP_LAYOUT_BTF_STRINGS, string(guest, "-of its own BTF"));
+	synthetic_put_u64(guest, types + 7 * 8, type);
+	synthetic_put_u32(guest, type, 1);
+	uint64_t before = guest->bpf_head;
+	for (int i = 0; i < 3; i++) {
+		uint64_t node = synthetic_member(guest, aux[i], VMOP_LAYOUT_BPF_AUX_NODE);
+		synthetic_put_u64(guest, before, node);
+		before = node;
+	}
+	synthetic_put_u64(guest, before, guest->bpf_head);
+}
+
 /* --- page tables
  * ------------------------------------------------------------------------------------ */
 
@@ -751,13 +798,16 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 	synthetic_put_u64(guest, synthetic_place(guest, "vmemmap_base", 'D', 8, 8), VMEMMAP);
 	guest->btf = synthetic_place(guest, options->no_btf ? NULL : "__start_BTF", 'R', 65536, 8);
 	guest->btf_bytes =
-		make_btf(synthetic_at(guest, guest->btf), 65536, &guest->layout, options->vma_list);
+		make_btf(synthetic_at(guest, guest->btf), 65536, &guest->layout, options);
 	if (!options->no_btf)
 		synthetic_name_symbol(guest, "__stop_BTF", 'R', guest->btf + guest->btf_bytes);
 	make_file(guest);
 	make_tasks(guest);
 	make_module(guest);
-	make_bpf(guest);
+	if (options->bpf_programs)
+		make_bpf_programs(guest);
+	else
+		make_bpf(guest);
 	make_tables(guest, options->five_levels, init_top_pgt);
 	if (options->no_trampoline || options->arm64)
 		memset(guest->ram + SYNTHETIC_TRAMPOLINE_GPA, 0, PAGE);

@@ -45,6 +45,7 @@ struct synthetic_options {
 	bool no_vmcoreinfo; /* both: kallsyms alone */
 	bool no_btf;
 	bool vma_list; /* no maple tree: a kernel to 6.0 */
+	bool bpf_programs; /* no struct bpf_ksym: a kernel to 5.6 */
 	/*
 	 * arm64, 4 KiB pages and 48 bits: no trampoline, and RAM begins at ram_start
 	 * (0: 1 GiB).  text_only: the symbol table names no variables.
