@@ -2,7 +2,7 @@
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and without
-RIGS += arm64:pmu arm64:nopmu arm64:vhe arm64:nvhe arm64:guests
+RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active
 # libguest against what captured guests say of themselves
@@ -29,6 +29,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-active.dom0 tests/rigs/scenarios/xen-active.check \
 	tests/rigs/xen/active-init \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
+	tests/rigs/scenarios/ratios.arm64 tests/rigs/scenarios/ratios.check tests/rigs/arm64/metronome.c \
 	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \
 	tests/rigs/scenarios/nvhe.arm64 tests/rigs/scenarios/nvhe.check \
 	tests/rigs/scenarios/16k.arm64 tests/rigs/scenarios/16k.check \
