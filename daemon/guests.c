@@ -201,10 +201,36 @@ static struct vmop_image *unchanged(const struct vmop_text_map *map,
 	return is_same ? image : NULL;
 }
 
+/*
+ * What the domain has for kernel addresses without an image of their own is, from now on, what
+ * lies outside of those that are known. What it has got so far lies wherever it was.
+ */
+static void begin_unknown_text(struct vmop_guests *guests, struct vmop_domain *domain)
+{
+	char name[VMOP_GUEST_NAME_BYTES + 64];
+	struct vmop_image *old = domain->kernel;
+	bool was_sampled = old->id || old->is_sampled;
+	snprintf(name, sizeof(name), "[guest %s unknown kernel text]", domain->name);
+	struct vmop_image *new = was_sampled ? vmop_images_new(guests->images, domain->id,
+							       VMOP_IMAGE_GUEST_KERNEL, name, 0, 0)
+					     : NULL;
+	if (!new || new->kind != VMOP_IMAGE_GUEST_KERNEL) { /* no need of another, or no room */
+		vmop_image_unref(guests->images, new);
+		vmop_image_rename(old, name);
+		return;
+	}
+	snprintf(name, sizeof(name), "[guest %s kernel, not yet found]", domain->name);
+	vmop_image_rename(old, name);
+	vmop_image_unref(guests->images, old);
+	domain->kernel = new;
+}
+
 static void take_text(struct vmop_guests *guests, struct vmop_domain *domain,
 		      const struct vmop_guest_text *text)
 {
 	struct vmop_text_map map = {0};
+	if (!domain->text.n)
+		begin_unknown_text(guests, domain);
 	for (size_t i = 0; i < text->n_images; i++) {
 		const struct vmop_guest_text_image *from = &text->images[i];
 		struct vmop_image *image = unchanged(&domain->text, from);
@@ -219,9 +245,6 @@ static void take_text(struct vmop_guests *guests, struct vmop_domain *domain,
 	domain->text = map;
 	domain->symbols_from = "its memory";
 	domain->is_stored = false;
-	char name[VMOP_GUEST_NAME_BYTES + 64];
-	snprintf(name, sizeof(name), "[guest %s unknown kernel text]", domain->name);
-	vmop_image_rename(domain->kernel, name);
 }
 
 static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
@@ -395,10 +418,13 @@ static void place(struct vmop_guests *guests, const struct held *held,
 		place_user(guests, held, placed);
 }
 
-/* Samples of a guest that is still being searched wait a little. */
-static bool is_early(const struct vmop_guests *guests, const struct vmop_domain *domain,
-		     uint64_t now_ns)
+/*
+ * Samples of a guest that is still being searched wait a little. Of one that may be booting those
+ * of its kernel do: where its programs are nobody will know.
+ */
+static bool is_early(const struct vmop_guests *guests, const struct held *held, uint64_t now_ns)
 {
+	const struct vmop_domain *domain = held->domain;
 	const struct vmop_guest_inside *inside = domain->inside;
 	if (!inside || !domain->is_running || guests->is_ending || vmop_guests_want_flush(guests) ||
 	    now_ns - inside->entered_ns > first_wait_ns)
@@ -406,7 +432,9 @@ static bool is_early(const struct vmop_guests *guests, const struct vmop_domain 
 	const struct vmop_guest_view *view = inside->view;
 	if (!view)
 		return true;
-	return view->text && view->text->kernel.has_processes && !view->tasks;
+	if (!view->text)
+		return view->may_be_booting && held->key.mode == VMOP_MODE_KERNEL;
+	return view->text->kernel.has_processes && !view->tasks;
 }
 
 void vmop_guests_end(struct vmop_guests *guests)
@@ -426,7 +454,7 @@ void vmop_guests_settle(struct vmop_guests *guests,
 	uint64_t now_ns = n ? vmop_clock_ns(CLOCK_MONOTONIC) : 0;
 	for (uint32_t i = 0; i < n; i++) {
 		struct vmop_guest_placed placed;
-		if (is_early(guests, guests->held[i].domain, now_ns)) {
+		if (is_early(guests, &guests->held[i], now_ns)) {
 			memmove(&guests->held[n_early++], &guests->held[i],
 				sizeof(guests->held[i]));
 			continue;

@@ -10,7 +10,8 @@
  * guest-place.h.
  *
  * A guest that was just met is searched first: its samples wait for that, some
- * seconds at the most, and are then stored in a later interval than they were taken in.
+ * seconds at the most, and are then stored in a later interval than they were taken in. Of one
+ * without a kernel that can be found, which may be booting, the kernel's samples wait 15 s.
  */
 #ifndef VMOP_DAEMON_GUESTS_H
 #define VMOP_DAEMON_GUESTS_H

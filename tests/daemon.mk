@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
 	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
-	tests/unit/daemon-guest-watch tests/unit/daemon-thread
+	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread
 if HAVE_XEN
 daemon_tests += tests/unit/daemon-xen
 endif
@@ -29,6 +29,9 @@ tests_unit_daemon_guest_place_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon-guest-watch.c $(libguest_synthetic)
 tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guests_SOURCES = tests/unit/daemon-guests.c $(libguest_synthetic)
+tests_unit_daemon_guests_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guests_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_thread_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_thread_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_xen_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
