@@ -98,6 +98,7 @@ static void set_up(void)
 		synthetic_make(&made[form], &(struct synthetic_options){
 						    .kallsyms = (enum synthetic_kallsyms)form,
 						    .five_levels = form % 2,
+						    .bpf_programs = form % 2,
 						    .no_trampoline = form % 3 > 0,
 						    .no_vmcoreinfo = form % 3 > 1});
 	for (int i = 0; i < ARM64_GUESTS; i++)

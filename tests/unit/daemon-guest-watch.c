@@ -292,6 +292,42 @@ static void symbols_are_dropped_once_they_were_taken(void **state)
 	vmop_guest_view_unref(fourth);
 }
 
+static bool is_without_kernel(const struct vmop_guest_view *view)
+{
+	return !view->text && view->error && !strcmp(view->state, "no kernel found");
+}
+
+/* A reset, after which another kernel boots. */
+static void another_kernel_takes_over(void **state)
+{
+	static const char banner[] = "Linux version 6.99.0-test";
+	struct synthetic next;
+	(void)state;
+	struct vmop_guest_view *first = wait_for(has_all);
+	assert_string_equal(first->text->kernel.release, "6.99.0-test");
+	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
+	struct vmop_guest_view *none = wait_for(is_without_kernel);
+	assert_null(none->tasks);
+	assert_non_null(strstr(none->error, "no Linux kernel"));
+
+	synthetic_make(&next, &(struct synthetic_options){.kallsyms = SYNTHETIC_ALL_RELATIVE,
+							  .vma_list = true,
+							  .bpf_programs = true});
+	char *own = memmem(next.ram, SYNTHETIC_RAM_BYTES, banner, sizeof(banner) - 1);
+	memcpy(own + strlen("Linux version "), "7", 1);
+	memcpy(made.ram, next.ram, SYNTHETIC_RAM_BYTES);
+	synthetic_free(&next);
+	struct vmop_guest_view *second = wait_for(has_all);
+	assert_string_equal(second->text->kernel.release, "7.99.0-test");
+	assert_true(second->text->generation > first->text->generation);
+	assert_non_null(image(second, "[bpf_prog_0123456789abcdef_named]"));
+	assert_null(image(first, "[bpf_prog_0123456789abcdef_named]"));
+	assert_true(second->cost.cpu_ns > first->cost.cpu_ns);
+	vmop_guest_view_unref(first);
+	vmop_guest_view_unref(none);
+	vmop_guest_view_unref(second);
+}
+
 static void a_vmm_that_ends_leaves_nothing(void **state)
 {
 	(void)state;
@@ -323,6 +359,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_guest_is_seen_into, begin_private, end),
 		cmocka_unit_test_setup_teardown(symbols_are_dropped_once_they_were_taken,
 						begin_shared, end),
+		cmocka_unit_test_setup_teardown(another_kernel_takes_over, begin_shared, end),
 		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp, end_qmp),
 		cmocka_unit_test_setup_teardown(a_vmm_that_ends_leaves_nothing, begin_private, end),
 	};
