@@ -37,21 +37,23 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *ret)
 	       dwarf_formref_die(&attribute, ret) && dwarf_peel_type(ret, ret) == 0;
 }
 
+/* A number that is not negative; one byte of 200 (DW_FORM_data1) is 200.  -1: none. */
 static int64_t number(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
-	Dwarf_Sword value;
+	Dwarf_Word value;
 	if (!dwarf_attr_integrate(die, name, &attribute) ||
-	    dwarf_formsdata(&attribute, &value) != 0)
+	    dwarf_formudata(&attribute, &value) != 0 || value > INT32_MAX)
 		return -1;
-	return value;
+	return (int64_t)value;
 }
 
-/* The member's offset in bytes; members of a union have none. */
+/* The member's offset in bytes; members of a union have none.  -1: it can't be told. */
 static int64_t member_offset(Dwarf_Die *member)
 {
-	int64_t offset = number(member, DW_AT_data_member_location);
-	return offset < 0 ? 0 : offset;
+	return dwarf_hasattr(member, DW_AT_data_member_location)
+		       ? number(member, DW_AT_data_member_location)
+		       : 0;
 }
 
 /* Finds the first part of path in a struct; its type to *ret_type. -1: not there. */
@@ -72,9 +74,10 @@ static int64_t find_member(Dwarf_Die *type, const char *path, size_t len, int de
 		}
 		if (name)
 			continue;
+		int64_t start = member_offset(&member);
 		int64_t offset = find_member(&inner, path, len, depth + 1, ret_type);
-		if (offset >= 0)
-			return member_offset(&member) + offset;
+		if (start >= 0 && offset >= 0)
+			return start + offset;
 	} while (dwarf_siblingof(&member, &member) == 0);
 	return -1;
 }

@@ -6,10 +6,10 @@ RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active
 # libguest against what captured guests say of themselves
-RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:paging introspect:large introspect:probes \
+RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes \
 	introspect:saved introspect:live introspect:resets introspect:kexec \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
-EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/apt.sh \
+EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
 	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/build-l1 tests/rigs/l1/init \

@@ -51,7 +51,16 @@ struct page {
 	unsigned long flags, index[7];
 };
 
+/* Offsets that one or two bytes hold, and no signed ones. */
+struct rq {
+	char before[200];
+	int cpu;
+	char more[40000];
+	void *curr;
+};
+
 struct task_struct task;
+struct rq rq;
 struct mm_struct mm;
 struct file file;
 struct dentry dentry;
@@ -64,6 +73,8 @@ int main(void)
 	printf("task_struct.tasks = %zu\n", offsetof(struct task_struct, tasks));
 	printf("task_struct.pid = %zu\n", offsetof(struct task_struct, pid));
 	printf("task_struct.comm = %zu\n", offsetof(struct task_struct, comm));
+	printf("rq.cpu = %zu\n", offsetof(struct rq, cpu));
+	printf("rq.curr = %zu\n", offsetof(struct rq, curr));
 	printf("mm_struct.pgd = %zu\n", offsetof(struct mm_struct, pgd));
 	printf("mm_struct.mm_mt.ma_root = %zu\n", offsetof(struct mm_struct, mm_mt.ma_root));
 	printf("file.f_path = %zu\n", offsetof(struct file, f_path));

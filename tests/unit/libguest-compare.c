@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: libguest-compare [-p PID] [-q SOCKET] [-x]... [-n SNAPSHOTS] [-f PATH=FILE]... DIRECTORY
+ * usage: libguest-compare [-p PID] [-q SOCKET] [-x]... [-b PROFILE] [-n SNAPSHOTS] [-f
+ *PATH=FILE]... DIRECTORY
  *
  * Compares what libguest finds in a captured guest (tests/rigs/capture-guest)
  * with what the guest said of itself: every symbol, module, process and
@@ -12,6 +13,7 @@
  *	-x		hide the CPUs' trampoline (which arm64 has not), twice: VMCOREINFO
  *			too, so that the kernel must be found in the next way (saved RAM
  *			without a hole)
+ *	-b PROFILE	hide the kernel's BTF: offsets come from PROFILE (vmop-guest-profile)
  *	-k COMMAND	then runs COMMAND, which has the guest execute another kernel and
  *			tell the truth of that one, and compares again
  *	-n SNAPSHOTS	how many snapshots to take besides, one right after the other
@@ -492,9 +494,18 @@ static bool has_trampoline(void)
 }
 
 /* Saved RAM in private memory, without what the kernel is found by at first. */
-static struct vmop_error *open_hidden(const char *path, int hidden, struct vmop_guest **ret)
+/* Changes the first byte of everything in ram that is like mark. */
+static void hide(uint8_t *ram, size_t len, const void *mark, size_t mark_len)
 {
-	static const char mark[] = "OSRELEASE=";
+	for (uint8_t *at = ram; (at = memmem(at, len - (size_t)(at - ram), mark, mark_len));)
+		*at = 'x';
+}
+
+static struct vmop_error *open_hidden(const char *path, int hidden, const char *profile,
+				      struct vmop_guest **ret)
+{
+	static const char note[] = "OSRELEASE=";
+	static const uint8_t btf[] = {0x9f, 0xeb, 1, 0, 24, 0, 0, 0}; /* uapi/linux/btf.h */
 	struct vmop_guest_memory *memory;
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -505,13 +516,18 @@ static struct vmop_error *open_hidden(const char *path, int hidden, struct vmop_
 	close(fd);
 	if (ram == MAP_FAILED)
 		return vmop_error_os(errno, "%s", path);
-	if (has_trampoline())
+	if (hidden && has_trampoline())
 		memset(ram, 0, 1 << 20);
-	for (uint8_t *at = ram;
-	     hidden > 1 && (at = memmem(at, len - (size_t)(at - ram), mark, sizeof(mark) - 1));)
-		*at = 'x';
+	if (hidden > 1)
+		hide(ram, len, note, sizeof(note) - 1);
+	if (profile)
+		hide(ram, len, btf, sizeof(btf));
 	struct vmop_error *err = vmop_guest_memory_open_buffer(ram, len, &memory);
-	return err ? err : vmop_guest_open_memory(memory, ret);
+	if (!err)
+		err = vmop_guest_open_memory(memory, ret);
+	if (!err && profile)
+		(*ret)->profile = strdup(profile);
+	return err;
 }
 
 /*
@@ -556,12 +572,14 @@ int main(int argc, char **argv)
 	struct vmop_guest *guest;
 	int option, pid = 0, snapshots = 0, hidden = 0;
 	size_t file_count = 0;
-	const char *next = NULL;
-	while ((option = getopt(argc, argv, "p:q:xn:f:k:")) != -1) {
+	const char *next = NULL, *profile = NULL;
+	while ((option = getopt(argc, argv, "p:q:xb:n:f:k:")) != -1) {
 		if (option == 'p')
 			pid = atoi(optarg);
 		else if (option == 'q')
 			options.qmp_socket = optarg;
+		else if (option == 'b')
+			profile = optarg;
 		else if (option == 'k')
 			next = optarg;
 		else if (option == 'x')
@@ -577,9 +595,9 @@ int main(int argc, char **argv)
 		return 2;
 	root = argv[optind];
 	snprintf(path, sizeof(path), "%s/ram", root);
-	struct vmop_error *err = pid	  ? vmop_guest_open_pid(pid, &options, &guest)
-				 : hidden ? open_hidden(path, hidden, &guest)
-					  : vmop_guest_open_file(path, &options, &guest);
+	struct vmop_error *err = pid		     ? vmop_guest_open_pid(pid, &options, &guest)
+				 : hidden || profile ? open_hidden(path, hidden, profile, &guest)
+						     : vmop_guest_open_file(path, &options, &guest);
 	if (err)
 		die(err);
 	err = vmop_guest_find_kernel(guest);
@@ -593,6 +611,10 @@ int main(int argc, char **argv)
 		hidden = 1;
 	if (strcmp(vmop_guest_kernel_info(guest)->found_by, ways[hidden < 2 ? hidden : 2]) != 0) {
 		printf("  found by %s\n", vmop_guest_kernel_info(guest)->found_by);
+		differences++;
+	}
+	if (strcmp(vmop_guest_kernel_info(guest)->offsets_from, profile ? "profile" : "BTF") != 0) {
+		printf("  offsets from %s\n", vmop_guest_kernel_info(guest)->offsets_from);
 		differences++;
 	}
 	compare_all(guest);
