@@ -32,7 +32,8 @@ struct decoder_set {
 struct module_way {
 	struct vmop_xen_way base;
 	struct vmop_xen_device device;
-	bool is_begun; /* INIT was done, and no RELEASE since */
+	bool is_begun;	 /* INIT was done, and no RELEASE since */
+	bool is_primary; /* in dom0; else in an active domain */
 	bool has_backtraces;
 	struct decoder_set sets[1 + VMOP_XENOPROF_DOMAINS_MAX];
 	size_t n_sets;
@@ -77,6 +78,7 @@ static struct vmop_error *begin(struct module_way *module, struct vmop_xendev_in
 	init->take_over = vmop_xen_is_marked();
 	struct vmop_error *err = vmop_xen_device_init(&module->device, init);
 	module->is_begun = !err;
+	module->is_primary = init->is_primary;
 	if (!err)
 		vmop_xen_unmark();
 	return err;
@@ -122,17 +124,13 @@ static void get_errors(struct vmop_xen_domain *to, const struct vmop_xendev_doma
 		to[i].error = -from[i].error;
 }
 
+/* What is sampled, which dom0 alone says. */
 static void fill(struct vmop_xendev_prepare *prepare, const struct vmop_xen_plan *plan)
 {
-	*prepare = (struct vmop_xendev_prepare){
-		.ring_records = RING_RECORDS,
-		.wakeup_records = WAKEUP_RECORDS,
-		.poll_ms = POLL_MS,
-		.backtrace_depth = plan->backtrace_depth,
-		.n_events = (uint32_t)plan->n_events,
-		.n_active = (uint32_t)plan->n_active,
-		.n_passive = (uint32_t)plan->n_passive,
-	};
+	prepare->backtrace_depth = plan->backtrace_depth;
+	prepare->n_events = (uint32_t)plan->n_events;
+	prepare->n_active = (uint32_t)plan->n_active;
+	prepare->n_passive = (uint32_t)plan->n_passive;
 	for (size_t i = 0; i < plan->n_events; i++)
 		prepare->events[i] = (struct vmop_xendev_event){
 			.counter = (uint32_t)i,
@@ -173,7 +171,11 @@ static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct 
 {
 	struct module_way *module = to_module(way);
 	struct vmop_xendev_init init = {0};
-	struct vmop_xendev_prepare prepare;
+	struct vmop_xendev_prepare prepare = {
+		.ring_records = RING_RECORDS,
+		.wakeup_records = WAKEUP_RECORDS,
+		.poll_ms = POLL_MS,
+	};
 	if (plan->n_events > VMOP_XENDEV_MAX_EVENTS || plan->n_active > VMOP_XENDEV_MAX_DOMAINS ||
 	    plan->n_passive > VMOP_XENDEV_MAX_DOMAINS)
 		return vmop_error_new(VMOP_ERROR_LIMIT,
@@ -184,22 +186,31 @@ static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct 
 	struct vmop_error *err = module->is_begun ? NULL : begin(module, &init);
 	if (err)
 		return err;
-	fill(&prepare, plan);
+	if (module->is_primary)
+		fill(&prepare, plan);
 	err = vmop_xen_device_prepare(&module->device, &prepare);
 	module->is_begun = !err;
 	if (err)
 		return err;
-	get_errors(plan->active, prepare.active, plan->n_active);
-	get_errors(plan->passive, prepare.passive, plan->n_passive);
+	get_errors(plan->active, prepare.active, prepare.n_active);
+	get_errors(plan->passive, prepare.passive, prepare.n_passive);
 	err = set_up_decoders(module, &prepare);
 	if (err)
 		vmop_error_destroy(module_release(way));
 	return err;
 }
 
+/*
+ * In an active domain that is not on dom0's list: the module has given back what one that died
+ * left, and that takes the domain off the list.
+ */
 static struct vmop_error *module_start(struct vmop_xen_way *way)
 {
-	return vmop_xen_device_start(&to_module(way)->device);
+	struct module_way *module = to_module(way);
+	struct vmop_error *err = vmop_xen_device_start(&module->device);
+	if (err && !module->is_primary && err->os_errno == EPERM)
+		err->code = VMOP_ERROR_BUSY;
+	return err;
 }
 
 static struct vmop_error *module_stop(struct vmop_xen_way *way)

@@ -90,9 +90,9 @@ struct vmop_xen_way_ops {
 	struct vmop_error *(*open)(struct vmop_xen_machine *ret_machine, struct vmop_xen_way **ret);
 	void (*close)(struct vmop_xen_way *way);
 	/*
-	 * A domain that Xen refuses has its error set and the others go on.  In an active domain
-	 * VMOP_ERROR_BUSY: one that died had the buffer; it is free, but dom0 must list this
-	 * domain once more.
+	 * A domain that Xen refuses has its error set and the others go on.  In an active domain,
+	 * where the plan's events and lists say nothing, prepare or start give VMOP_ERROR_BUSY: one
+	 * that died had the buffer; it is free, but dom0 must list this domain once more.
 	 */
 	struct vmop_error *(*prepare)(struct vmop_xen_way *way, const struct vmop_xen_plan *plan);
 	/* VMOP_ERROR_CANT: also when an active domain of the list has not enabled its samples. */

@@ -24,14 +24,13 @@ enum {
 	LONGEST_PAUSE_CHECKS = 64, /* between tries to go on after a failure: about a minute */
 };
 
-/* In the order of preference. */
+/* In dom0 and in an active domU, in the order of preference. */
 static const struct vmop_xen_way_ops *const ways[] = {
 	&vmop_xen_way_module_ops,
 	&vmop_xen_way_user_ops,
 };
-
-/* In a domU, where those have nothing to say. */
 static const struct vmop_xen_way_ops *const domu_ways[] = {
+	&vmop_xen_way_module_ops,
 	&vmop_xen_way_active_ops,
 };
 

@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 #include <vmop/xenoprof.h>
 #include <xen/interface/xen.h>
+#include <xen/xen.h>
 #include <asm/xen/hypercall.h>
 
 #include "buffer.h"
@@ -181,9 +182,32 @@ static u32 end_remains(void)
 	return left;
 }
 
-int vmop_session_init(struct vmop_xendev_init *init)
+/*
+ * A domU has nothing to begin: Xen's INIT would set up the counters anew under dom0, which brings
+ * Xen down while they count, and tells a domU nothing that it needs.
+ */
+static int begin(struct vmop_xendev_init *init)
 {
 	struct vmop_xenoprof_init xen = {};
+	int ret;
+
+	if (!xen_initial_domain()) {
+		init->cpu_type[0] = '\0';
+		init->n_counters = VMOP_XENDEV_MAX_EVENTS;
+		init->is_primary = 0;
+		return 0;
+	}
+	ret = call(&init->failed_op, VMOP_XENOPROF_INIT, &xen);
+	if (ret)
+		return ret;
+	strscpy(init->cpu_type, xen.cpu_type, sizeof(init->cpu_type));
+	init->n_counters = xen.n_events;
+	init->is_primary = !!xen.is_primary;
+	return 0;
+}
+
+int vmop_session_init(struct vmop_xendev_init *init)
+{
 	int ret;
 
 	if (session.state != STATE_IDLE)
@@ -197,12 +221,9 @@ int vmop_session_init(struct vmop_xendev_init *init)
 			return -EBUSY;
 		init->left = end_remains();
 	}
-	ret = call(&init->failed_op, VMOP_XENOPROF_INIT, &xen);
+	ret = begin(init);
 	if (ret)
 		return ret;
-	strscpy(init->cpu_type, xen.cpu_type, sizeof(init->cpu_type));
-	init->n_counters = xen.n_events;
-	init->is_primary = !!xen.is_primary;
 	session.is_primary = init->is_primary;
 	session.state = STATE_INITIALISED;
 	return 0;

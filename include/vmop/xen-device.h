@@ -20,10 +20,11 @@
  * another size) with ENOTTY.
  *
  * In an active domU PREPARE takes no lists and no events: the initiator in dom0
- * gives these. Between the two the order is: PREPARE in the domU, PREPARE in dom0 (which
- * lists the domU), START in the domU (EPERM: it isn't listed), START in dom0 (EAGAIN: a
- * domU of the list has not started), STOP in dom0, STOP in the domU (EBUSY: dom0 has
- * not stopped), RELEASE in both.
+ * gives these. Between the two the order is: PREPARE in dom0 (which lists the domU), START in the
+ * domU (EPERM: it isn't listed, or PREPARE gave back buffers that somebody who died had, which
+ * takes it off the list: dom0 lists it again), START in dom0 (EAGAIN: a domU of the list has not
+ * started), STOP in dom0, STOP in the domU (EBUSY: dom0 has not stopped), RELEASE in both. The
+ * domU's PREPARE may come before or after dom0's.
  *
  * The memory that is mapped, from offset 0 and mmap_bytes of it: a page with struct
  * vmop_xendev_map, then n_rings rings, ring_bytes each: a page with struct
@@ -74,10 +75,11 @@ struct vmop_xendev_init {
 	__u32 take_over;
 	__u32 left;	   /* out: enum vmop_xendev_left */
 	__u32 is_primary;  /* out: this is dom0, the initiator; 0: an active domU */
-	__u32 n_counters;  /* out */
+	__u32 n_counters;  /* out; in a domU: as many as there can be, dom0 knows */
 	__u32 n_cpus;	   /* out: CPUs that this kernel can have, from 0 on */
 	__u32 reserved;	   /* 0 */
-	char cpu_type[64]; /* out: Xen's name of the model ("i386/core_2"); ends with a zero byte */
+	char cpu_type[64]; /* out: Xen's name of the model ("i386/core_2"), "" in a domU; ends with
+			      a zero byte */
 };
 
 struct vmop_xendev_event {
