@@ -29,14 +29,16 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/thread.c daemon/thread.h \
 	daemon/vmm.c daemon/vmm.h \
 	daemon/why.h \
+	daemon/worker.c daemon/worker.h \
+	daemon/active-mail.h \
 	daemon/xen-domains.c daemon/xen-domains.h \
 	daemon/xen-guests.c daemon/xen-guests.h \
 	daemon/xen-text.c daemon/xen-text.h \
 	daemon/xenstore-parse.c daemon/xenstore.h
 if HAVE_XEN
-daemon_libdaemon_la_SOURCES += daemon/xenstore.c
+daemon_libdaemon_la_SOURCES += daemon/active-mail.c daemon/xenstore.c
 else
-daemon_libdaemon_la_SOURCES += daemon/xenstore-none.c
+daemon_libdaemon_la_SOURCES += daemon/active-mail-none.c daemon/xenstore-none.c
 endif
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
 daemon_libdaemon_la_LIBADD = $(XEN_LIBS)

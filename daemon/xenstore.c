@@ -2,19 +2,18 @@
 #include "daemon/xenstore.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <xenstore.h>
 
-#include "daemon/thread.h"
+#include "daemon/worker.h"
 #include "libutil/cleanup.h"
 
-/* How long the first listing may take, and the end of the thread. */
-#define FIRST_WAIT_S 5
-#define END_WAIT_S 1
+#define ROUND_MS 1000
+/* How long the first listing may take. */
+#define FIRST_WAIT_MS 5000
 /* Names can change: how many rounds they are believed. */
 #define BELIEVED_ROUNDS 30
 
@@ -25,13 +24,10 @@ struct known {
 };
 
 struct vmop_xenstore {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t wake; /* either side */
+	struct vmop_worker worker;
 
-	/* Under the lock. */
-	bool is_ending, has_answered, is_absent;
-	bool is_orphan, has_ended; /* the owner has gone first, or the thread: who frees */
+	/* Under its lock. */
+	bool has_answered, is_absent;
 	struct vmop_xenstore_listing *latest; /* NULL: taken */
 	struct timespec answered;
 
@@ -137,20 +133,6 @@ static struct vmop_xenstore_listing *read_listing(struct vmop_xenstore *store)
 
 /* ---- the thread -------------------------------------------------------------- */
 
-static struct timespec in_seconds(unsigned seconds)
-{
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
-	return until;
-}
-
-/* False: the time is over. */
-static bool wait_until(struct vmop_xenstore *store, const struct timespec *until)
-{
-	return pthread_cond_timedwait(&store->wake, &store->lock, until) == 0;
-}
-
 static void publish(struct vmop_xenstore *store, struct vmop_xenstore_listing *listing)
 {
 	if (!listing)
@@ -159,23 +141,15 @@ static void publish(struct vmop_xenstore *store, struct vmop_xenstore_listing *l
 	store->latest = listing;
 	store->has_answered = true;
 	clock_gettime(CLOCK_MONOTONIC, &store->answered);
-	pthread_cond_broadcast(&store->wake);
+	pthread_cond_broadcast(&store->worker.wake);
 }
 
-static void free_store(struct vmop_xenstore *store)
+static void run(struct vmop_worker *worker)
 {
-	pthread_mutex_destroy(&store->lock);
-	pthread_cond_destroy(&store->wake);
-	free(store->latest);
-	free(store);
-}
-
-static void *run(void *arg)
-{
-	struct vmop_xenstore *store = arg;
-	pthread_mutex_lock(&store->lock);
-	while (!store->is_ending) {
-		pthread_mutex_unlock(&store->lock);
+	struct vmop_xenstore *store = (struct vmop_xenstore *)worker;
+	pthread_mutex_lock(&worker->lock);
+	while (!worker->is_ending) {
+		pthread_mutex_unlock(&worker->lock);
 		if (!store->handle)
 			store->handle = xs_open(0);
 		struct vmop_xenstore_listing *listing = store->handle ? read_listing(store) : NULL;
@@ -183,47 +157,47 @@ static void *run(void *arg)
 			xs_close(store->handle); /* another xenstored, perhaps, the next time */
 			store->handle = NULL;
 		}
-		pthread_mutex_lock(&store->lock);
+		pthread_mutex_lock(&worker->lock);
 		store->is_absent = !store->handle;
 		if (store->is_absent)
-			pthread_cond_broadcast(&store->wake);
+			pthread_cond_broadcast(&worker->wake);
 		publish(store, listing);
-		struct timespec next = in_seconds(1);
-		if (!store->is_ending)
-			wait_until(store, &next);
+		struct timespec next = vmop_worker_deadline(ROUND_MS);
+		if (!worker->is_ending)
+			vmop_worker_wait(worker, &next);
 	}
-	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_unlock(&worker->lock);
 	if (store->handle)
 		xs_close(store->handle);
-	pthread_mutex_lock(&store->lock);
-	bool is_orphan = store->is_orphan;
-	store->has_ended = true;
-	pthread_cond_broadcast(&store->wake);
-	pthread_mutex_unlock(&store->lock);
-	if (is_orphan)
-		free_store(store);
-	return NULL;
 }
+
+static void destroy(struct vmop_worker *worker)
+{
+	struct vmop_xenstore *store = (struct vmop_xenstore *)worker;
+	free(store->latest);
+	free(store);
+}
+
+static const struct vmop_worker_ops worker_ops = {"vmopd-xenstore", run, destroy};
 
 struct vmop_error *vmop_xenstore_open(struct vmop_xenstore **ret)
 {
 	struct vmop_xenstore *store = calloc(1, sizeof(*store));
 	if (!store)
 		return &vmop_error_no_memory;
-	vmop_thread_cond_init(&store->wake);
-	pthread_mutex_init(&store->lock, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &store->answered);
-	struct vmop_error *err = vmop_thread_begin(&store->thread, "vmopd-xenstore", run, store);
+	struct vmop_error *err = vmop_worker_begin(&store->worker, &worker_ops);
 	if (err) {
-		free_store(store);
+		free(store);
 		return err;
 	}
-	pthread_mutex_lock(&store->lock);
-	struct timespec until = in_seconds(FIRST_WAIT_S);
-	while (!store->has_answered && !store->is_absent && wait_until(store, &until))
+	pthread_mutex_lock(&store->worker.lock);
+	struct timespec until = vmop_worker_deadline(FIRST_WAIT_MS);
+	while (!store->has_answered && !store->is_absent &&
+	       vmop_worker_wait(&store->worker, &until))
 		;
 	bool has_answered = store->has_answered;
-	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_unlock(&store->worker.lock);
 	if (!has_answered) {
 		vmop_xenstore_close(store);
 		return vmop_error_new(VMOP_ERROR_CANT,
@@ -236,31 +210,15 @@ struct vmop_error *vmop_xenstore_open(struct vmop_xenstore **ret)
 
 void vmop_xenstore_close(struct vmop_xenstore *store)
 {
-	if (!store)
-		return;
-	pthread_mutex_lock(&store->lock);
-	store->is_ending = true;
-	pthread_cond_broadcast(&store->wake);
-	struct timespec until = in_seconds(END_WAIT_S);
-	while (!store->has_ended && wait_until(store, &until))
-		;
-	/* One that still waits for xenstored uses all of this when that answers, and frees it. */
-	bool has_ended = store->has_ended;
-	store->is_orphan = !has_ended;
-	if (!has_ended)
-		pthread_detach(store->thread);
-	pthread_mutex_unlock(&store->lock);
-	if (has_ended) {
-		pthread_join(store->thread, NULL);
-		free_store(store);
-	}
+	if (store)
+		vmop_worker_end(&store->worker);
 }
 
 struct vmop_xenstore_listing *vmop_xenstore_take(struct vmop_xenstore *store)
 {
-	pthread_mutex_lock(&store->lock);
+	pthread_mutex_lock(&store->worker.lock);
 	struct vmop_xenstore_listing *listing = vmop_steal(&store->latest);
-	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_unlock(&store->worker.lock);
 	return listing;
 }
 
@@ -268,8 +226,8 @@ unsigned vmop_xenstore_silent_s(struct vmop_xenstore *store)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	pthread_mutex_lock(&store->lock);
+	pthread_mutex_lock(&store->worker.lock);
 	time_t silent_s = now.tv_sec - store->answered.tv_sec;
-	pthread_mutex_unlock(&store->lock);
+	pthread_mutex_unlock(&store->worker.lock);
 	return silent_s > 0 ? (unsigned)silent_s : 0;
 }

@@ -3,13 +3,13 @@ daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/dae
 	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
 	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread
 if HAVE_XEN
-daemon_tests += tests/unit/daemon-xen
+daemon_tests += tests/unit/daemon-xen tests/unit/daemon-active-mail
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
 endif
-EXTRA_DIST += tests/unit/daemon-common.h
+EXTRA_DIST += tests/unit/daemon-common.h tests/unit/daemon-xenstored.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
@@ -36,3 +36,5 @@ tests_unit_daemon_thread_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_thread_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_xen_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
 tests_unit_daemon_xen_LDADD = $(daemon_test_ldadd) -lpthread
+tests_unit_daemon_active_mail_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
+tests_unit_daemon_active_mail_LDADD = $(daemon_test_ldadd) -lpthread

@@ -1,165 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Xen's domains in a session.  libxenstore is the real one; the xenstored that it asks is one made
- * here, on a socket of its own, which can also say what a real one would not.  The source is one
- * that notes what it was told.
+ * Xen's domains in a session.  libxenstore is the real one; the xenstored that it asks is
+ * daemon-xenstored.h's.  The source is one that notes what it was told.
  */
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include <xen/io/xs_wire.h>
 
 #include "daemon/xen-text.h"
 #include "daemon/xenstore.h"
 #include "libsym/symtab.h"
 #include "tests/unit/daemon-common.h"
+#include "tests/unit/daemon-xenstored.h"
 
-#define MAX_DOMAINS 40
 #define UUID_A "aaaaaaaa-0001-4000-8000-00000000000a"
 #define UUID_B "bbbbbbbb-0002-4000-8000-00000000000b"
 #define GUEST VMOP_SAMPLE_GUEST
-
-/* ---- a xenstored ---------------------------------------------------------------- */
-
-static struct {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	int listener;
-	bool is_silent, is_ending;
-	size_t n;
-	struct entry {
-		char id[16], name[600], vm[128], type[8];
-	} domains[MAX_DOMAINS];
-	unsigned listed; /* how often the domains were asked for */
-} xenstored = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static const char *value_at(const char *path)
-{
-	for (size_t i = 0; i < xenstored.n; i++) {
-		const struct entry *domain = &xenstored.domains[i];
-		char wanted[64];
-		snprintf(wanted, sizeof(wanted), "/local/domain/%s/name", domain->id);
-		if (!strcmp(path, wanted))
-			return domain->name;
-		snprintf(wanted, sizeof(wanted), "/local/domain/%s/vm", domain->id);
-		if (!strcmp(path, wanted))
-			return domain->vm;
-		snprintf(wanted, sizeof(wanted), "/libxl/%s/type", domain->id);
-		if (!strcmp(path, wanted))
-			return domain->type;
-	}
-	return NULL;
-}
-
-/* The answer to a request into buf; its length. */
-static uint32_t answer(const struct xsd_sockmsg *request, const char *path, char *buf, size_t size,
-		       uint32_t *ret_type)
-{
-	uint32_t len = 0;
-	*ret_type = request->type;
-	if (request->type == XS_DIRECTORY && !strcmp(path, "/local/domain")) {
-		len = (uint32_t)snprintf(buf, size, "0") + 1;
-		for (size_t i = 0; i < xenstored.n; i++)
-			len += (uint32_t)snprintf(buf + len, size - len, "%s",
-						  xenstored.domains[i].id) +
-			       1;
-		xenstored.listed++;
-		return len;
-	}
-	const char *value = request->type == XS_READ ? value_at(path) : NULL;
-	if (value && *value)
-		return (uint32_t)snprintf(buf, size, "%s", value);
-	*ret_type = XS_ERROR;
-	return (uint32_t)snprintf(buf, size, "ENOENT") + 1;
-}
-
-static bool serve_one(int fd)
-{
-	struct xsd_sockmsg request;
-	char path[4096] = "", buf[8192];
-	if (recv(fd, &request, sizeof(request), MSG_WAITALL) != sizeof(request) ||
-	    request.len >= sizeof(path) ||
-	    recv(fd, path, request.len, MSG_WAITALL) != (ssize_t)request.len)
-		return false;
-	pthread_mutex_lock(&xenstored.lock);
-	uint32_t type, len = answer(&request, path, buf, sizeof(buf), &type);
-	bool is_silent = xenstored.is_silent;
-	pthread_mutex_unlock(&xenstored.lock);
-	struct xsd_sockmsg reply = {
-		.type = type, .req_id = request.req_id, .tx_id = request.tx_id, .len = len};
-	return is_silent || (send(fd, &reply, sizeof(reply), MSG_NOSIGNAL) == sizeof(reply) &&
-			     send(fd, buf, len, MSG_NOSIGNAL) == (ssize_t)len);
-}
-
-static void *serve(void *arg)
-{
-	struct pollfd fds[16] = {{.fd = xenstored.listener, .events = POLLIN}};
-	nfds_t n = 1;
-	(void)arg;
-	while (poll(fds, n, -1) > 0 && !xenstored.is_ending) {
-		for (nfds_t i = 1; i < n; i++) {
-			if (fds[i].revents && !serve_one(fds[i].fd)) {
-				close(fds[i].fd);
-				fds[i--] = fds[--n];
-			}
-		}
-		if (fds[0].revents & POLLIN && n < 16)
-			fds[n++] = (struct pollfd){.fd = accept(xenstored.listener, NULL, NULL),
-						   .events = POLLIN};
-	}
-	for (nfds_t i = 1; i < n; i++)
-		close(fds[i].fd);
-	return NULL;
-}
-
-static void xenstored_start(const struct rig *rig)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/xenstored", rig->folder);
-	xenstored.n = 0;
-	xenstored.is_silent = xenstored.is_ending = false;
-	xenstored.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(xenstored.listener, (struct sockaddr *)&address, sizeof(address)), 0);
-	assert_int_equal(listen(xenstored.listener, 8), 0);
-	assert_int_equal(setenv("XENSTORED_PATH", address.sun_path, 1), 0);
-	assert_int_equal(pthread_create(&xenstored.thread, NULL, serve, NULL), 0);
-}
-
-static void xenstored_stop(const struct rig *rig)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/xenstored", rig->folder);
-	xenstored.is_ending = true;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); /* wakes it */
-	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	pthread_join(xenstored.thread, NULL);
-	close(fd);
-	close(xenstored.listener);
-}
-
-static void put_domain(size_t at, const char *id, const char *name, const char *uuid,
-		       const char *type)
-{
-	struct entry *domain = &xenstored.domains[at];
-	pthread_mutex_lock(&xenstored.lock);
-	snprintf(domain->id, sizeof(domain->id), "%s", id);
-	snprintf(domain->name, sizeof(domain->name), "%s", name);
-	snprintf(domain->vm, sizeof(domain->vm), "%s%s", *uuid == '/' ? "" : "/vm/", uuid);
-	snprintf(domain->type, sizeof(domain->type), "%s", type);
-	if (xenstored.n <= at)
-		xenstored.n = at + 1;
-	pthread_mutex_unlock(&xenstored.lock);
-}
-
-static void drop_last_domain(void)
-{
-	pthread_mutex_lock(&xenstored.lock);
-	xenstored.n--;
-	pthread_mutex_unlock(&xenstored.lock);
-}
 
 /* ---- a source that is told --------------------------------------------------------- */
 
@@ -201,7 +55,7 @@ static void begin(struct rig *rig)
 		     "ffff82d040000000 T __image_base__\nffff82d040200000 T _stext\n"
 		     "ffff82d040200100 t entry.o#restore_all_guest\nffff82d040201000 T do_softirq\n"
 		     "ffff82d040360783 T _etext\nffff82d0403b6eec R _erodata\n");
-	xenstored_start(rig);
+	xenstored_start(rig->folder);
 }
 
 static struct vmop_error *create(struct rig *rig, struct vmop_profiler_options options)
@@ -308,7 +162,7 @@ static void names_and_hostile_names(void **state)
 	assert_int_equal(told.n, 2);
 	assert_int_equal(told.domains[0].id, 3);
 	assert_int_equal(told.domains[1].id, 6);
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -347,7 +201,7 @@ static void come_go_and_come_again(void **state)
 	unsigned times = told.times;
 	tick_listed(&rig);
 	assert_int_equal(told.times, times); /* nothing new, nothing told */
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -364,7 +218,7 @@ static void refused(struct vmop_profiler_options options, const char *what)
 		fail_msg("\"%s\" does not say \"%s\"", err->message, what);
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -400,7 +254,7 @@ static void selected_by_name_uuid_and_id(void **state)
 	assert_int_equal(told.domains[0].id, 1);
 	assert_true(told.domains[0].is_active);
 	assert_false(told.domains[1].is_active);
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -437,7 +291,7 @@ static void more_than_xen_takes(void **state)
 	assert_non_null(strstr(err->message, "26 passive domains"));
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -450,7 +304,7 @@ static void a_domain_that_xen_refuses(void **state)
 	told.refused = 1;
 	ok(create(&rig, (struct vmop_profiler_options){0}));
 	assert_non_null(strstr(domain_called(&rig, "web").note, "not sampled"));
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -485,7 +339,7 @@ static void xen_itself_and_late_addresses(void **state)
 	assert_int_equal(billed, 2);
 	assert_int_equal(domain_called(&rig, "web").samples_hypervisor, 2);
 	assert_string_equal(domain_called(&rig, "xen").image, "/proc/xen/xensyms");
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -513,7 +367,7 @@ static void symbols_of_another_xen(void **state)
 	assert_non_null(strstr(err->message, "1 of 3 functions lie elsewhere"));
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	end(&rig);
 }
 
@@ -543,7 +397,7 @@ static void a_xenstored_that_hangs(void **state)
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_CANT);
 	vmop_error_destroy(err);
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	assert_int_equal(unsetenv("XENSTORED_PATH"), 0);
 	char command[128];
 	snprintf(command, sizeof(command), "rm -rf '%s'", rig.folder);
@@ -557,7 +411,7 @@ static void without_a_xenstored(void **state)
 	struct rig rig;
 	(void)state;
 	begin(&rig);
-	xenstored_stop(&rig);
+	xenstored_stop(rig.folder);
 	ok(create(&rig,
 		  (struct vmop_profiler_options){.passive_domains = ids, .n_passive_domains = 1}));
 	assert_int_equal(told.n, 1);
