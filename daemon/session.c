@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "daemon/active-mail.h"
 #include "daemon/pairing.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
@@ -31,6 +32,9 @@ static const uint64_t settle_ns = 2000000;
 static const uint64_t roll_up_every_ns = 10 * (uint64_t)1000000000;
 static const unsigned roll_up_budget = 4;
 
+/* Between two looks at what active domains' agents say, who look twice a second themselves. */
+static const unsigned mail_round_ms = 250;
+
 /* How often what is learnt of the events themselves is stored. */
 static const uint64_t store_events_every_ns = 10 * (uint64_t)1000000000;
 
@@ -43,6 +47,7 @@ struct vmop_session {
 	void (*ended)(void *arg);
 	void *arg;
 
+	struct vmop_active_mail *mail; /* of the source; NULL: there are no active domains */
 	struct vmop_source *source;
 	struct vmop_source_stats at_file_start; /* the source's counters when this file began */
 	struct vmop_db *db;
@@ -364,6 +369,7 @@ static void session_free(struct vmop_session *session)
 	vmop_profiler_destroy(session->profiler);
 	vmop_db_close(session->db);
 	vmop_source_close(session->source);
+	vmop_active_mail_close(session->mail);
 	vmop_pairing_deinit(&session->pairing);
 	vmop_setup_deinit(&session->setup);
 	vmop_error_destroy(session->replay_error);
@@ -382,11 +388,14 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 		err = vmop_event_request_parse(setup->events.items[n], &requests[n]);
 		n += !err;
 	}
+	if (!err && setup->active_domains.n && session->source_ops == &vmop_source_xen_ops)
+		err = vmop_active_mail_open(mail_round_ms, &session->mail);
 	const struct vmop_source_setup source_setup = {
 		.events = requests,
 		.n_events = n,
 		.buffer_bytes = setup->buffer_bytes,
 		.replay_path = replay_path,
+		.active = session->mail ? vmop_active_mail_opener(session->mail) : NULL,
 	};
 	if (!err)
 		err = vmop_source_open(session->source_ops, &source_setup, &session->source);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/xen-guests.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,8 @@ static void select_domain(const struct vmop_xen_guests *guests, struct vmop_doma
 	domain->symbols_from = symbols_of_kind(domain->kind);
 }
 
+static const char stale_note[] = "on AMD, Xen samples the address of this guest's exit before";
+
 /* Its name, type and kind are known, or have changed. */
 static void identify(struct vmop_xen_guests *guests, struct vmop_domain *domain,
 		     const struct vmop_xenstore_domain *entry)
@@ -82,7 +85,7 @@ static void identify(struct vmop_xen_guests *guests, struct vmop_domain *domain,
 	domain->has_stale_addresses = guests->has_stale_addresses &&
 				      (entry->type == VMOP_XEN_PVH || entry->type == VMOP_XEN_HVM);
 	if (domain->has_stale_addresses)
-		domain->note = "on AMD, Xen samples the address of this guest's exit before";
+		domain->note = stale_note;
 	if (!domain->is_identified || domain->kind == VMOP_DOMAIN_UNSELECTED)
 		select_domain(guests, domain);
 	domain->is_stored = false;
@@ -184,30 +187,57 @@ static size_t gather(struct vmop_xen_guests *guests, struct vmop_source_domain w
 	return n;
 }
 
+/* Agents of active domains come and go by themselves: whoever has such is asked each time. */
 static bool is_told(const struct vmop_xen_guests *guests, const struct vmop_source_domain *wanted,
 		    size_t n)
 {
 	if (!guests->has_told || n != guests->n_told)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (wanted[i].id != guests->told[i].id ||
-		    wanted[i].is_active != guests->told[i].is_active)
+		if (wanted[i].id != guests->told[i].id || wanted[i].is_active ||
+		    guests->told[i].is_active)
 			return false;
 	return true;
 }
 
+static int error_before(const struct vmop_xen_guests *guests, uint32_t id)
+{
+	for (size_t i = 0; i < guests->n_told; i++)
+		if (guests->told[i].id == id)
+			return guests->told[i].error;
+	return 0;
+}
+
 /* A domain that Xen refuses, because it is going or somebody else has it, isn't sampled. */
-static void note_refusals(struct vmop_xen_guests *guests)
+static void note_error(struct vmop_domain *domain, int error)
+{
+	switch (error) {
+	case 0:
+		vmop_log_notice("guest \"%s\" is sampled now", domain->name);
+		domain->note = domain->has_stale_addresses ? stale_note : NULL;
+		break;
+	case EAGAIN:
+		domain->note = "not sampled so far: it is asked whether it runs 'vmopd --active'";
+		break;
+	case ENOLINK: /* the source has a line about it */
+		domain->note = "not sampled: no 'vmopd --active' answers in it";
+		break;
+	default:
+		vmop_log_warning("guest \"%s\" is not sampled: Xen refuses it: %s", domain->name,
+				 strerror(error));
+		domain->note = "not sampled: Xen refuses it";
+	}
+}
+
+static void note_errors(struct vmop_xen_guests *guests, const struct vmop_source_domain *wanted,
+			size_t n)
 {
 	if (!guests->store)
 		return; /* an error: see check_refusals */
-	for (size_t i = 0; i < guests->n_told; i++) {
-		struct vmop_domain *domain = guests->domains->xen->by_id[guests->told[i].id];
-		if (!guests->told[i].error || !domain)
-			continue;
-		vmop_log_warning("guest \"%s\" is not sampled: Xen refuses it: %s", domain->name,
-				 strerror(guests->told[i].error));
-		domain->note = "not sampled: Xen refuses it";
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_domain *domain = guests->domains->xen->by_id[wanted[i].id];
+		if (domain && wanted[i].error != error_before(guests, wanted[i].id))
+			note_error(domain, wanted[i].error);
 	}
 }
 
@@ -220,10 +250,10 @@ static struct vmop_error *tell_source(struct vmop_xen_guests *guests)
 	struct vmop_error *err = vmop_source_set_domains(guests->source, wanted, n);
 	if (err)
 		return err; /* the next tick tries again */
+	note_errors(guests, wanted, n);
 	memcpy(guests->told, wanted, sizeof(wanted));
 	guests->n_told = n;
 	guests->has_told = true;
-	note_refusals(guests);
 	return NULL;
 }
 

@@ -25,14 +25,17 @@ static void write_answer(struct vmop_active_agent *agent)
 		vmop_active_say(agent->store, &agent->answer);
 }
 
+/* Also between its parts. */
 static bool is_in_session(const struct vmop_active_agent *agent)
 {
-	return agent->stage == VMOP_ACTIVE_JOINED || agent->stage == VMOP_ACTIVE_TAKING;
+	return agent->stage == VMOP_ACTIVE_JOINED || agent->stage == VMOP_ACTIVE_TAKING ||
+	       agent->stage == VMOP_ACTIVE_PAUSED;
 }
 
 static enum vmop_active_task end_orphan(struct vmop_active_agent *agent)
 {
 	agent->is_orphan = true;
+	agent->is_pausing = false;
 	agent->stage = VMOP_ACTIVE_ENDING;
 	return VMOP_ACTIVE_DO_LEAVE;
 }
@@ -52,8 +55,9 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 		set_answer(agent, VMOP_ACTIVE_HERE, NULL);
 		return VMOP_ACTIVE_NOTHING;
 	case VMOP_ACTIVE_JOIN:
-		if (agent->stage != VMOP_ACTIVE_IDLE)
+		if (agent->stage != VMOP_ACTIVE_IDLE && agent->stage != VMOP_ACTIVE_PAUSED)
 			break;
+		agent->is_pausing = agent->stage == VMOP_ACTIVE_PAUSED;
 		agent->stage = VMOP_ACTIVE_JOINING;
 		return VMOP_ACTIVE_DO_JOIN;
 	case VMOP_ACTIVE_RUN:
@@ -67,6 +71,7 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 			set_answer(agent, VMOP_ACTIVE_LEFT, "0");
 			return VMOP_ACTIVE_NOTHING;
 		}
+		agent->is_pausing = !strcmp(command->text, "pause");
 		agent->stage = VMOP_ACTIVE_ENDING;
 		return VMOP_ACTIVE_DO_LEAVE;
 	default:
@@ -116,16 +121,34 @@ enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, ui
 	return task;
 }
 
+static enum vmop_active_stage stage_after(const struct vmop_active_agent *agent,
+					  enum vmop_active_word answer)
+{
+	if (agent->stage == VMOP_ACTIVE_JOINING && answer == VMOP_ACTIVE_READY)
+		return VMOP_ACTIVE_JOINED;
+	bool goes_on = agent->stage == VMOP_ACTIVE_JOINING ? answer == VMOP_ACTIVE_STUCK
+							   : answer == VMOP_ACTIVE_LEFT;
+	return goes_on && agent->is_pausing ? VMOP_ACTIVE_PAUSED : VMOP_ACTIVE_IDLE;
+}
+
 void vmop_active_agent_answer(struct vmop_active_agent *agent, enum vmop_active_word answer,
 			      const char *text)
 {
-	bool is_ready = agent->stage == VMOP_ACTIVE_JOINING && answer == VMOP_ACTIVE_READY;
 	if (agent->stage != VMOP_ACTIVE_JOINING && agent->stage != VMOP_ACTIVE_ENDING)
 		return;
-	agent->stage = is_ready ? VMOP_ACTIVE_JOINED : VMOP_ACTIVE_IDLE;
+	agent->stage = stage_after(agent, answer);
 	if (!agent->is_orphan)
 		set_answer(agent, answer, text);
 	agent->is_orphan = false;
+	write_answer(agent);
+}
+
+void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *why)
+{
+	if (!is_in_session(agent))
+		return;
+	agent->stage = VMOP_ACTIVE_IDLE;
+	set_answer(agent, VMOP_ACTIVE_FAILED, why);
 	write_answer(agent);
 }
 

@@ -20,12 +20,14 @@ enum vmop_active_stage {
 	VMOP_ACTIVE_JOINED,
 	VMOP_ACTIVE_TAKING, /* samples are taken */
 	VMOP_ACTIVE_ENDING, /* to be answered: left or failed */
+	VMOP_ACTIVE_PAUSED, /* left, and to join again */
 };
 
 struct vmop_active_agent {
 	struct vmop_active_store *store; /* not owned */
 	enum vmop_active_stage stage;
-	bool is_orphan; /* the session that ends has no initiator any more */
+	bool is_orphan;	 /* the session that ends has no initiator any more */
+	bool is_pausing; /* what ends, or joins, is not the whole session */
 	uint32_t seen_beat;
 	uint64_t sign_ns; /* of the initiator */
 	/* To the command that was taken last, from its initiator; token is 0: none yet. */
@@ -38,7 +40,7 @@ enum vmop_active_task {
 	VMOP_ACTIVE_NOTHING,
 	VMOP_ACTIVE_DO_JOIN,  /* buffer, readiness, a session file; answer */
 	VMOP_ACTIVE_DO_RUN,   /* samples come from now on */
-	VMOP_ACTIVE_DO_LEAVE, /* store what there is, give the buffer back; answer */
+	VMOP_ACTIVE_DO_LEAVE, /* give the buffer back, store what there is; answer */
 };
 
 void vmop_active_agent_init(struct vmop_active_agent *agent, struct vmop_active_store *store);
@@ -52,11 +54,14 @@ enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, ui
 					     char text[VMOP_ACTIVE_TEXT_BYTES]);
 
 /*
- * READY, STUCK, LEFT or FAILED to what was handed out; STUCK and FAILED to a JOIN, and whatever to
- * a LEAVE, make it idle again.
+ * READY, STUCK, LEFT or FAILED to what was handed out.  FAILED makes it idle again, and so does
+ * LEFT but to a "pause"; STUCK leaves it as before that JOIN.
  */
 void vmop_active_agent_answer(struct vmop_active_agent *agent, enum vmop_active_word answer,
 			      const char *text);
+
+/* The owner has ended the session by itself: the initiator hears why, with the next look or now. */
+void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *why);
 
 /* How many samples there are so far, with the next look. */
 void vmop_active_agent_count(struct vmop_active_agent *agent, uint64_t samples);

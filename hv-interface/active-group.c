@@ -7,27 +7,34 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
+#include <utlist.h>
 
 #include "hv-interface/active-peer.h"
-#include "libutil/cleanup.h"
 
-#define LOOK_EVERY_NS 20000000l
+#define LOOK_EVERY_NS 50000000l
+/* Until one that is absent is asked again; doubled with each failure. */
+#define FIRST_PAUSE_NS 5000000000ull
+#define LONGEST_PAUSE_NS 600000000000ull
 
 struct member {
 	uint32_t domain;
 	char name[16]; /* its id: all that a user can always give to xl */
 	struct vmop_active_store *store;
 	struct vmop_active_peer peer;
-	bool is_told; /* that it is gone */
+	enum vmop_active_presence presence;
+	bool is_wanted;
+	bool is_joined; /* in Xen's session under way */
+	bool is_open;	/* its own session is: joined, or paused */
+	bool is_told;	/* that it is gone */
+	uint64_t gone_ns, pause_ns;
+	struct member *prev, *next;
 };
 
 struct vmop_active_group {
 	const struct vmop_active_opener *opener;
 	char events[VMOP_ACTIVE_TEXT_BYTES];
 	uint64_t token;
-	struct member **members; /* n; those behind the first n_current are still to leave */
-	size_t n, n_current;
-	bool is_running;
+	struct member *members;
 };
 
 static uint64_t now_ns(void)
@@ -40,11 +47,14 @@ static uint64_t now_ns(void)
 struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *opener,
 					    const char *events, struct vmop_active_group **ret)
 {
+	if (strlen(events) >= VMOP_ACTIVE_TEXT_BYTES)
+		return vmop_error_new(VMOP_ERROR_LIMIT,
+				      "the events are more than active domains can be told of");
 	struct vmop_active_group *group = calloc(1, sizeof(*group));
 	if (!group)
 		return &vmop_error_no_memory;
 	group->opener = opener;
-	snprintf(group->events, sizeof(group->events), "%s", events);
+	strcpy(group->events, events);
 	while (!group->token) {
 		if (getrandom(&group->token, sizeof(group->token), 0) < 0)
 			group->token = now_ns();
@@ -53,13 +63,11 @@ struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *ope
 	return NULL;
 }
 
-static void member_destroy(const struct vmop_active_group *group, struct member *member)
+static void member_destroy(struct vmop_active_group *group, struct member *member)
 {
-	if (!member)
-		return;
+	DL_DELETE(group->members, member);
 	vmop_active_peer_deinit(&member->peer);
-	if (member->store)
-		group->opener->close(group->opener->arg, member->store);
+	group->opener->close(group->opener->arg, member->store);
 	free(member);
 }
 
@@ -68,71 +76,35 @@ void vmop_active_group_destroy(struct vmop_active_group *group)
 	if (!group)
 		return;
 	vmop_active_group_leave(group, true);
-	for (size_t i = 0; i < group->n; i++)
-		member_destroy(group, group->members[i]);
-	free(group->members);
+	while (group->members)
+		member_destroy(group, group->members);
 	free(group);
 }
 
-/* ---- together ----------------------------------------------------------------------- */
-
-static void say(struct member *const *members, size_t n, enum vmop_active_word word,
-		const char *text)
-{
-	uint64_t now = now_ns();
-	for (size_t i = 0; i < n; i++)
-		vmop_active_peer_say(&members[i]->peer, word, text, now);
-}
-
-/* Until none of them is waited for any more: the peers' own time limits see to an end. */
-static void wait_for(struct member *const *members, size_t n)
-{
-	const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
-	for (;;) {
-		size_t n_waiting = 0;
-		uint64_t now = now_ns();
-		for (size_t i = 0; i < n; i++)
-			n_waiting += vmop_active_peer_look(&members[i]->peer, now) ==
-				     VMOP_ACTIVE_WAITING;
-		if (!n_waiting)
-			return;
-		nanosleep(&pause, NULL);
-	}
-}
-
-/* The error of the first that is gone, which is told by that; NULL: none is. */
-static struct vmop_error *first_gone(struct member *const *members, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct vmop_active_peer *peer = &members[i]->peer;
-		if (peer->state != VMOP_ACTIVE_GONE || members[i]->is_told)
-			continue;
-		members[i]->is_told = true;
-		struct vmop_error *err = peer->error;
-		peer->error = NULL;
-		return err ? err : &vmop_error_no_memory;
-	}
-	return NULL;
-}
-
-/* ---- who -------------------------------------------------------------------------------- */
-
 static struct member *find(const struct vmop_active_group *group, uint32_t domain)
 {
-	for (size_t i = 0; i < group->n; i++) {
-		if (group->members[i]->domain == domain)
-			return group->members[i];
-	}
-	return NULL;
+	struct member *member;
+	DL_SEARCH_SCALAR(group->members, member, domain, domain);
+	return member;
 }
 
-static struct vmop_error *member_create(struct vmop_active_group *group, uint32_t domain,
-					struct member **ret)
+/* ---- whether it is there ------------------------------------------------------------- */
+
+static void ask(struct member *member, uint64_t now)
+{
+	vmop_active_peer_revive(&member->peer);
+	vmop_active_peer_say(&member->peer, VMOP_ACTIVE_HELLO, NULL, now);
+	member->presence = VMOP_ACTIVE_ASKED;
+	member->is_joined = member->is_open = false;
+}
+
+static struct vmop_error *member_create(struct vmop_active_group *group, uint32_t domain)
 {
 	struct member *member = calloc(1, sizeof(*member));
 	if (!member)
 		return &vmop_error_no_memory;
 	member->domain = domain;
+	member->pause_ns = FIRST_PAUSE_NS;
 	snprintf(member->name, sizeof(member->name), "%" PRIu32, domain);
 	struct vmop_error *err = group->opener->open(group->opener->arg, domain, &member->store);
 	if (err) {
@@ -140,117 +112,195 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 		return err;
 	}
 	vmop_active_peer_init(&member->peer, member->store, member->name, group->token);
-	*ret = member;
+	DL_APPEND(group->members, member);
+	ask(member, now_ns());
 	return NULL;
 }
 
-/* Members for domains; those of them that are new are also in fresh. */
-static struct vmop_error *gather(struct vmop_active_group *group, const uint32_t *domains, size_t n,
-				 struct member **members, struct member **fresh,
-				 size_t *ret_n_fresh)
+/* What has become of what was said last. */
+static enum vmop_active_state look(struct member *member, uint64_t now)
+{
+	enum vmop_active_state state = vmop_active_peer_look(&member->peer, now);
+	if (state == VMOP_ACTIVE_GONE && member->presence != VMOP_ACTIVE_ABSENT) {
+		member->presence = VMOP_ACTIVE_ABSENT;
+		member->gone_ns = now;
+		if (member->pause_ns < LONGEST_PAUSE_NS)
+			member->pause_ns *= 2;
+	} else if (state == VMOP_ACTIVE_ANSWERED && member->presence == VMOP_ACTIVE_ASKED) {
+		member->presence = VMOP_ACTIVE_THERE;
+		member->is_told = false;
+	}
+	return state;
+}
+
+/* Whether all are, new ones are made for those that have none. */
+static struct vmop_error *find_or_create(struct vmop_active_group *group, const uint32_t *domains,
+					 size_t n)
 {
 	struct vmop_error *err = NULL;
-	for (size_t i = 0; i < n && !err; i++) {
-		members[i] = find(group, domains[i]);
-		if (members[i])
-			continue;
-		err = member_create(group, domains[i], &members[i]);
-		if (!err)
-			fresh[(*ret_n_fresh)++] = members[i];
+	for (size_t i = 0; i < n && !err; i++)
+		err = find(group, domains[i]) ? NULL : member_create(group, domains[i]);
+	return err;
+}
+
+struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const uint32_t *domains,
+					  size_t n)
+{
+	struct member *member, *next;
+	struct vmop_error *err = find_or_create(group, domains, n);
+	uint64_t now = now_ns();
+	if (!err) {
+		DL_FOREACH (group->members, member)
+			member->is_wanted = false;
+		for (size_t i = 0; i < n; i++)
+			find(group, domains[i])->is_wanted = true;
+	}
+	DL_FOREACH_SAFE(group->members, member, next)
+	{
+		if (!member->is_wanted && !member->is_open)
+			member_destroy(group, member);
+		else if (member->presence == VMOP_ACTIVE_ASKED)
+			look(member, now);
+		else if (member->presence == VMOP_ACTIVE_ABSENT && member->is_wanted &&
+			 now - member->gone_ns >= member->pause_ns)
+			ask(member, now);
 	}
 	return err;
 }
 
-static bool is_among(const struct member *member, struct member *const *members, size_t n)
+enum vmop_active_presence vmop_active_group_presence(const struct vmop_active_group *group,
+						     uint32_t domain)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (members[i] == member)
+	const struct member *member = find(group, domain);
+	return member ? member->presence : VMOP_ACTIVE_ABSENT;
+}
+
+bool vmop_active_group_wants_join(const struct vmop_active_group *group)
+{
+	const struct member *member;
+	DL_FOREACH (group->members, member) {
+		if (member->is_wanted && member->presence == VMOP_ACTIVE_THERE &&
+		    !member->is_joined)
 			return true;
 	}
 	return false;
 }
 
-struct vmop_error *vmop_active_group_set(struct vmop_active_group *group, const uint32_t *domains,
-					 size_t n)
+struct vmop_error *vmop_active_group_take_error(struct vmop_active_group *group)
 {
-	struct member **members = calloc(n + group->n + 1, sizeof(*members));
-	_cleanup_free_ struct member **fresh = calloc(n + 1, sizeof(*fresh));
-	size_t n_fresh = 0;
-	if (!members || !fresh) {
-		free(members);
-		return &vmop_error_no_memory;
-	}
-	struct vmop_error *err = gather(group, domains, n, members, fresh, &n_fresh);
-	if (!err) {
-		say(fresh, n_fresh, VMOP_ACTIVE_HELLO, NULL);
-		wait_for(fresh, n_fresh);
-		err = first_gone(fresh, n_fresh);
-	}
-	if (err) {
-		for (size_t i = 0; i < n_fresh; i++)
-			member_destroy(group, fresh[i]);
-		free(members);
-		return err;
-	}
-	size_t n_all = n;
-	for (size_t i = 0; i < group->n; i++) {
-		struct member *member = group->members[i];
-		if (is_among(member, members, n))
+	struct member *member;
+	DL_FOREACH (group->members, member) {
+		if (member->presence != VMOP_ACTIVE_ABSENT || member->is_told)
 			continue;
-		if (group->is_running)
-			members[n_all++] = member;
-		else
-			member_destroy(group, member);
+		member->is_told = true;
+		struct vmop_error *err = member->peer.error;
+		member->peer.error = NULL;
+		return err ? err : &vmop_error_no_memory;
 	}
-	free(group->members);
-	group->members = members;
-	group->n_current = n;
-	group->n = n_all;
 	return NULL;
 }
 
-/* ---- a session of Xen's ------------------------------------------------------------------ */
+/* ---- together ----------------------------------------------------------------------- */
 
-struct vmop_error *vmop_active_group_join(struct vmop_active_group *group, bool *ret_again)
+/*
+ * Until none of those that are asked whether they are there, or none of all others, is waited for
+ * any more: the peers' own time limits see to an end.
+ */
+static void wait_for(struct vmop_active_group *group, bool are_asked)
 {
-	*ret_again = false;
-	say(group->members, group->n_current, VMOP_ACTIVE_JOIN, group->events);
-	wait_for(group->members, group->n_current);
-	struct vmop_error *err = first_gone(group->members, group->n_current);
-	for (size_t i = 0; i < group->n_current; i++)
-		*ret_again |= group->members[i]->peer.state == VMOP_ACTIVE_AGAIN;
-	group->is_running = true; /* those that are ready are to be told of an end */
-	if (err || *ret_again)
-		vmop_active_group_leave(group, err != NULL);
-	return err;
+	const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
+	for (;;) {
+		size_t n_waiting = 0;
+		uint64_t now = now_ns();
+		struct member *member;
+		DL_FOREACH (group->members, member) {
+			if ((member->presence == VMOP_ACTIVE_ASKED) == are_asked)
+				n_waiting += look(member, now) == VMOP_ACTIVE_WAITING;
+		}
+		if (!n_waiting)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+struct vmop_error *vmop_active_group_wait(struct vmop_active_group *group)
+{
+	wait_for(group, true);
+	return vmop_active_group_take_error(group);
+}
+
+/* Says LEAVE to those whose session is open. */
+static void leave(struct vmop_active_group *group, bool is_end)
+{
+	struct member *member;
+	uint64_t now = now_ns();
+	DL_FOREACH (group->members, member) {
+		bool pauses = !is_end && member->is_wanted;
+		if (!member->is_open || (pauses && !member->is_joined))
+			continue;
+		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_LEAVE, pauses ? "pause" : "end",
+				     now);
+		member->is_joined = false;
+		member->is_open = pauses;
+	}
+	wait_for(group, false);
+}
+
+enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group)
+{
+	enum vmop_active_joined outcome = VMOP_ACTIVE_ALL_READY;
+	struct member *member;
+	uint64_t now = now_ns();
+	DL_FOREACH (group->members, member) {
+		if (!member->is_wanted || member->presence != VMOP_ACTIVE_THERE)
+			continue;
+		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_JOIN, group->events, now);
+		member->is_joined = member->is_open = true; /* unless it tells otherwise */
+	}
+	wait_for(group, false);
+	DL_FOREACH (group->members, member) {
+		if (!member->is_joined || member->peer.state == VMOP_ACTIVE_ANSWERED)
+			continue;
+		member->is_joined = false;
+		if (member->peer.state == VMOP_ACTIVE_GONE)
+			outcome = VMOP_ACTIVE_ONE_IS_GONE;
+		else if (outcome == VMOP_ACTIVE_ALL_READY)
+			outcome = VMOP_ACTIVE_ONE_WAS_STUCK;
+	}
+	if (outcome != VMOP_ACTIVE_ALL_READY)
+		leave(group, false);
+	return outcome;
 }
 
 void vmop_active_group_run(struct vmop_active_group *group)
 {
-	group->is_running = true;
-	say(group->members, group->n_current, VMOP_ACTIVE_RUN, NULL);
+	struct member *member;
+	uint64_t now = now_ns();
+	DL_FOREACH (group->members, member) {
+		if (member->is_joined)
+			vmop_active_peer_say(&member->peer, VMOP_ACTIVE_RUN, NULL, now);
+	}
 }
 
-struct vmop_error *vmop_active_group_check(struct vmop_active_group *group)
+void vmop_active_group_check(struct vmop_active_group *group)
 {
+	struct member *member;
 	uint64_t now = now_ns();
-	for (size_t i = 0; i < group->n; i++)
-		vmop_active_peer_look(&group->members[i]->peer, now);
-	return first_gone(group->members, group->n);
+	DL_FOREACH (group->members, member) {
+		if (member->is_joined)
+			look(member, now);
+	}
 }
 
 void vmop_active_group_leave(struct vmop_active_group *group, bool is_end)
 {
-	if (!group->is_running)
-		return;
-	group->is_running = false;
-	say(group->members, group->n_current, VMOP_ACTIVE_LEAVE, is_end ? "end" : "pause");
-	say(group->members + group->n_current, group->n - group->n_current, VMOP_ACTIVE_LEAVE,
-	    "end");
-	wait_for(group->members, group->n);
-	for (size_t i = group->n_current; i < group->n; i++)
-		member_destroy(group, group->members[i]);
-	group->n = group->n_current;
+	struct member *member, *next;
+	leave(group, is_end);
+	DL_FOREACH_SAFE(group->members, member, next)
+	{
+		if (!member->is_wanted)
+			member_destroy(group, member);
+	}
 }
 
 uint64_t vmop_active_group_samples(const struct vmop_active_group *group, uint32_t domain)

@@ -3,8 +3,8 @@
  * The active domains of an initiator's session together: what active-peer.h does for one, with
  * all of them at once, waiting where Xen can't go on without them (never while it samples).
  *
- * Between two of Xen's sessions: set, then put them on Xen's list, join, start, run; and at the
- * end stop, leave, and only then empty the list.
+ * Between two of Xen's sessions: put those that are there on Xen's list, join, start, run; and at
+ * the end stop, leave, and only then empty the list.
  */
 #ifndef VMOP_HV_INTERFACE_ACTIVE_GROUP_H
 #define VMOP_HV_INTERFACE_ACTIVE_GROUP_H
@@ -26,33 +26,62 @@ struct vmop_active_opener {
 	void *arg;
 };
 
-/* events, as JOIN has it, is copied and cut to fit. opener must outlive it. */
+/*
+ * events, as JOIN has it, is copied.  VMOP_ERROR_LIMIT: it is longer than a message.  opener must
+ * outlive the group.
+ */
 struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *opener,
 					    const char *events, struct vmop_active_group **ret);
 void vmop_active_group_destroy(struct vmop_active_group *group); /* NULL is allowed */
 
-/*
- * Which domains there are from now on.  Waits until those that are new have said that they
- * are there, or for VMOP_ACTIVE_HELLO_WAIT_NS; the first that did not is the error, and it and
- * all the others stay as they were.
- */
-struct vmop_error *vmop_active_group_set(struct vmop_active_group *group, const uint32_t *domains,
-					 size_t n);
+enum vmop_active_presence {
+	VMOP_ACTIVE_ASKED,  /* whether its vmopd is there: no answer so far */
+	VMOP_ACTIVE_THERE,  /* it can be put on Xen's list */
+	VMOP_ACTIVE_ABSENT, /* no answer, or no more: it is asked again now and then */
+};
 
 /*
- * All are on Xen's list.  Waits until each is ready, VMOP_ACTIVE_WAIT_NS at the most.
- * *ret_again: one was stuck; empty the list, fill it, and join once more.
+ * Which domains there are to be from now on.  Doesn't wait: those that are new are asked whether
+ * they are there, those that are absent once more after a while, the longer the oftener they
+ * failed; to be called again every second or so.  An error is about memory or the opener, and
+ * changes nothing.
  */
-struct vmop_error *vmop_active_group_join(struct vmop_active_group *group, bool *ret_again);
+struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const uint32_t *domains,
+					  size_t n);
+
+/*
+ * Waits until each of them has answered, for VMOP_ACTIVE_HELLO_WAIT_NS at the most.  The error is
+ * about the first that is absent.
+ */
+struct vmop_error *vmop_active_group_wait(struct vmop_active_group *group);
+
+/* ABSENT also for one that was never wanted. */
+enum vmop_active_presence vmop_active_group_presence(const struct vmop_active_group *group,
+						     uint32_t domain);
+
+/* One that is there takes no part in Xen's session under way: it is to be made anew. */
+bool vmop_active_group_wants_join(const struct vmop_active_group *group);
+
+enum vmop_active_joined {
+	VMOP_ACTIVE_ALL_READY,
+	VMOP_ACTIVE_ONE_WAS_STUCK, /* empty the list, fill it, and join once more */
+	VMOP_ACTIVE_ONE_IS_GONE,   /* the same, without those that are absent now */
+};
+
+/*
+ * All that are there are on Xen's list.  Waits until each is ready, VMOP_ACTIVE_WAIT_NS at the
+ * most; unless all are, those that are have been told to pause.
+ */
+enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group);
+
+/* The line about the next domain whose vmopd is gone, told once a time that it went; NULL: none. */
+struct vmop_error *vmop_active_group_take_error(struct vmop_active_group *group);
 
 /* Xen samples.  Doesn't wait. */
 void vmop_active_group_run(struct vmop_active_group *group);
 
-/*
- * Every second or so in between.  The error is one line about a domain whose vmopd is gone, told
- * once a domain.
- */
-struct vmop_error *vmop_active_group_check(struct vmop_active_group *group);
+/* Every second or so in between; what it finds is vmop_active_group_take_error's. */
+void vmop_active_group_check(struct vmop_active_group *group);
 
 /*
  * Xen has stopped.  Waits for those that are still there to give back their buffers.  is_end: it

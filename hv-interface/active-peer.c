@@ -19,6 +19,12 @@ void vmop_active_peer_deinit(struct vmop_active_peer *peer)
 	peer->error = NULL;
 }
 
+void vmop_active_peer_revive(struct vmop_active_peer *peer)
+{
+	vmop_active_peer_deinit(peer);
+	peer->state = VMOP_ACTIVE_ANSWERED;
+}
+
 static void give_up(struct vmop_active_peer *peer, struct vmop_error *why)
 {
 	peer->state = VMOP_ACTIVE_GONE;

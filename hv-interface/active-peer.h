@@ -45,6 +45,9 @@ void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_sto
 			   const char *name, uint64_t token);
 void vmop_active_peer_deinit(struct vmop_active_peer *peer);
 
+/* One that is GONE is to be spoken to again, by HELLO: perhaps there is another vmopd by now. */
+void vmop_active_peer_revive(struct vmop_active_peer *peer);
+
 /* Says HELLO, JOIN, RUN or LEAVE.  One that is GONE is told so too, but stays GONE. */
 void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word word,
 			  const char *text, uint64_t now_ns);

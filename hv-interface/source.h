@@ -32,15 +32,15 @@ struct vmop_event_request {
 	char *unit_mask;	/* libpfm4 name or 0x number; NULL: the default */
 	bool kernel, user;	/* which modes count */
 	bool host, guest;
-	unsigned precise; /* 0..3: perf_event_attr's precise_ip */
+	unsigned precise;	       /* 0..3: perf_event_attr's precise_ip */
 	bool begins_group, ends_group; /* of events that are to be counted at the same times */
 };
 
 /* What became of it. */
 struct vmop_event_info {
-	const char *name; /* what is really sampled, with perf's ":u" and so on for its modes */
+	const char *name;  /* what is really sampled, with perf's ":u" and so on for its modes */
 	const char *asked; /* NULL, or the name in the request, where that is another's for it */
-	const char *unit; /* "ns" or "events" */
+	const char *unit;  /* "ns" or "events" */
 	uint64_t period_events, frequency_hz;
 	const char *note; /* NULL, or one line: what was asked for, what is done, why */
 	/*
@@ -80,7 +80,6 @@ struct vmop_source_setup {
 	const char *root;	 /* before /sys, for tests; NULL: the machine's own */
 	/* For the xen source: how active domains' agents are reached; NULL: there are none. */
 	const struct vmop_active_opener *active;
-	const char *active_events; /* what they are told of events: see active-message.h */
 };
 
 /* Counters since the start; monotonic. */
@@ -102,7 +101,12 @@ struct vmop_source_stats {
 struct vmop_source_domain {
 	uint32_t id;
 	bool is_active; /* it runs an agent that takes its samples itself; else passive */
-	int error;	/* out: 0, or the errno with which the hypervisor refused it: not sampled */
+	/*
+	 * Out: 0, or why it is not sampled: the errno with which the hypervisor refused it, EAGAIN:
+	 * its agent has been asked and has not answered so far, ENOLINK: there is no agent, or not
+	 * any more.
+	 */
+	int error;
 };
 
 /* Where drained records go.  Must not keep pointers into the record. */
@@ -200,7 +204,9 @@ struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
  * change while it runs (sampling may pause for a moment; nothing that was sampled is
  * lost).  A guest that is left out must be let go of at once: a destroyed one stays half alive
  * until then.  Sets each error.  VMOP_ERROR_LIMIT: more than the hypervisor takes, and nothing
- * is changed.  A source that sees all guests by itself takes no notice.
+ * is changed.  Before the start, an active one without an agent is VMOP_ERROR_CANT; later, agents
+ * are asked while sampling goes on: to be called every second or so while there are active
+ * domains.  A source that sees all guests by itself takes no notice.
  */
 struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 					   struct vmop_source_domain *domains, size_t n);

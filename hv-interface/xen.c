@@ -2,6 +2,7 @@
 #include "hv-interface/xen.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "hv-interface/xen-event.h"
 #include "hv-interface/xen-link.h"
 #include "hv-interface/xenoprof-control.h"
+#include "libutil/cleanup.h"
 #include "libutil/log.h"
 
 enum {
@@ -22,6 +24,7 @@ enum {
 	LOOK_EVERY_MS = 100,
 	MAX_SAMPLES = 8192,	   /* that a vCPU's buffer is to hold; Xen gives what fits */
 	LONGEST_PAUSE_CHECKS = 64, /* between tries to go on after a failure: about a minute */
+	MAX_TURNS = 3, /* of getting active domains ready: each takes a second or more */
 };
 
 /* In dom0 and in an active domU, in the order of preference. */
@@ -107,19 +110,48 @@ static struct vmop_error *release(struct xen_source *xen)
 	return xen->way->ops->release(xen->way);
 }
 
-/* Prepares, until every active domain is ready: twice, if one of them has to clear up first. */
+/* Those without whom it has to go. */
+static void drop_absent(struct xen_source *xen)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < xen->n_active; i++) {
+		if (vmop_active_group_presence(xen->group, xen->active[i].id) == VMOP_ACTIVE_THERE)
+			xen->active[n++] = xen->active[i];
+	}
+	xen->n_active = n;
+}
+
+/* The active domains that Xen lists are to take part. *ret_again: list them once more. */
+static struct vmop_error *join(struct xen_source *xen, bool *ret_again)
+{
+	*ret_again = false;
+	if (!xen->group || !xen->n_active)
+		return NULL;
+	enum vmop_active_joined outcome = vmop_active_group_join(xen->group);
+	*ret_again = outcome != VMOP_ACTIVE_ALL_READY;
+	if (outcome == VMOP_ACTIVE_ONE_IS_GONE && !xen->wants_sampling)
+		return vmop_active_group_take_error(
+			xen->group); /* it begins with all or not at all */
+	if (outcome == VMOP_ACTIVE_ONE_IS_GONE)
+		drop_absent(xen);
+	return NULL;
+}
+
+/*
+ * Prepares, until every active domain is ready: again, if one of them has to clear up first or is
+ * to be left out.
+ */
 static struct vmop_error *make_ready(struct xen_source *xen)
 {
 	bool again = true;
 	struct vmop_error *err = NULL;
-	for (unsigned turn = 0; turn < 2 && again && !err; turn++) {
-		again = false;
+	for (unsigned turn = 0; turn < MAX_TURNS && again && !err; turn++) {
 		if (turn > 0)
 			err = release(xen);
 		if (!err && !xen->is_prepared)
 			err = prepare(xen);
-		if (!err && xen->group && xen->n_active)
-			err = vmop_active_group_join(xen->group, &again);
+		if (!err)
+			err = join(xen, &again);
 	}
 	return err || !again ? err
 			     : vmop_error_new(VMOP_ERROR_CANT, "an active domain does not get "
@@ -135,7 +167,7 @@ static struct vmop_error *begin_sampling(struct xen_source *xen)
 	if (!err && xen->group)
 		vmop_active_group_run(xen->group);
 	if (err && xen->group)
-		vmop_active_group_leave(xen->group, true);
+		vmop_active_group_leave(xen->group, !xen->wants_sampling);
 	if (err)
 		vmop_error_destroy(release(xen));
 	return err;
@@ -228,6 +260,27 @@ static struct vmop_error *choose_events(struct xen_source *xen,
 	return err;
 }
 
+/* What active domains are told: the events as Xen samples them, named as here. */
+static struct vmop_error *create_group(struct xen_source *xen,
+				       const struct vmop_active_opener *opener)
+{
+	_cleanup_free_ char *events = NULL;
+	size_t len;
+	FILE *out = open_memstream(&events, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < xen->n_events; i++) {
+		const struct vmop_xen_choice *choice = &xen->choices[i];
+		fprintf(out, "%s%s:%" PRIu64, i ? " " : "", choice->name,
+			choice->event.period_events);
+		if (!choice->kernel || !choice->user)
+			fprintf(out, ":0:%d:%d", choice->kernel, choice->user);
+	}
+	if (fclose(out) != 0)
+		return &vmop_error_no_memory;
+	return vmop_active_group_create(opener, events, &xen->group);
+}
+
 static struct vmop_error *open_side_band(struct xen_source *xen)
 {
 	const struct vmop_source_setup setup = {.side_band_only = true};
@@ -269,9 +322,7 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 	if (!err)
 		err = open_side_band(xen);
 	if (!err && setup->active)
-		err = vmop_active_group_create(setup->active,
-					       setup->active_events ? setup->active_events : "",
-					       &xen->group);
+		err = create_group(xen, setup->active);
 	/* Now, so that what Xen refuses is told before a session begins. */
 	if (!err)
 		err = prepare(xen);
@@ -524,29 +575,38 @@ static struct vmop_error *too_many(size_t n)
 			      VMOP_XENOPROF_DOMAINS_MAX, n);
 }
 
-/* Puts domains into the lists. False: they are the same as before. */
+/* Puts domains into the lists, but for those with an error. False: they are the same as before. */
 static bool put_domains(struct xen_source *xen, const struct vmop_source_domain *domains, size_t n)
 {
 	size_t n_active = 0, n_passive = 0;
-	bool is_changed = n != xen->n_active + xen->n_passive;
+	bool is_changed = false;
 	for (size_t i = 0; i < n; i++) {
+		if (domains[i].error)
+			continue;
 		struct vmop_xen_domain *at = domains[i].is_active ? &xen->active[n_active++]
 								  : &xen->passive[n_passive++];
 		is_changed |= at->id != domains[i].id;
 		at->id = (uint16_t)domains[i].id;
 	}
-	is_changed |= n_active != xen->n_active;
+	is_changed |= n_active != xen->n_active || n_passive != xen->n_passive;
 	xen->n_active = n_active;
 	xen->n_passive = n_passive;
 	return is_changed;
 }
 
+/* Those that are on no list were left out for want of an agent. */
 static void tell_errors(const struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
 {
-	size_t n_active = 0, n_passive = 0;
-	for (size_t i = 0; i < n; i++)
-		domains[i].error = domains[i].is_active ? xen->active[n_active++].error
-							: xen->passive[n_passive++].error;
+	for (size_t i = 0; i < n; i++) {
+		bool is_active = domains[i].is_active;
+		const struct vmop_xen_domain *list = is_active ? xen->active : xen->passive;
+		size_t at = 0, n_list = is_active ? xen->n_active : xen->n_passive;
+		if (domains[i].error)
+			continue;
+		while (at < n_list && list[at].id != domains[i].id)
+			at++;
+		domains[i].error = at < n_list ? list[at].error : ENOLINK;
+	}
 }
 
 /* After a failure it is tried again now and then. */
@@ -560,7 +620,23 @@ static struct vmop_error *go_on(struct xen_source *xen)
 		   : NULL;
 }
 
-/* Before Xen hears of them: one that nobody answers in would stay on its list for good. */
+static int error_of(enum vmop_active_presence presence)
+{
+	switch (presence) {
+	case VMOP_ACTIVE_ASKED:
+		return EAGAIN;
+	case VMOP_ACTIVE_ABSENT:
+		return ENOLINK;
+	case VMOP_ACTIVE_THERE:
+		break;
+	}
+	return 0;
+}
+
+/*
+ * Before Xen hears of them: one that nobody answers in would stay on its list for good.  While
+ * samples are taken nobody is waited for.
+ */
 static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source_domain *domains,
 				      size_t n)
 {
@@ -570,19 +646,23 @@ static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source
 		if (domains[i].is_active)
 			ids[n_ids++] = domains[i].id;
 	}
-	if (xen->group)
-		return vmop_active_group_set(xen->group, ids, n_ids);
-	return n_ids ? vmop_error_new(VMOP_ERROR_CANT,
-				      "active domains are not to be had yet: vmopd does not reach "
-				      "into them so far; --passive-domains needs nothing there")
-		     : NULL;
+	if (!xen->group)
+		return n_ids ? vmop_error_new(VMOP_ERROR_CANT,
+					      "active domains: nothing was opened to reach them by")
+			     : NULL;
+	struct vmop_error *err = vmop_active_group_want(xen->group, ids, n_ids);
+	if (!err && !xen->wants_sampling)
+		err = vmop_active_group_wait(xen->group);
+	for (size_t i = 0; i < n; i++) {
+		if (domains[i].is_active)
+			domains[i].error =
+				error_of(vmop_active_group_presence(xen->group, domains[i].id));
+	}
+	return err;
 }
 
-/* Xen takes other domains only between two sessions of its own; what it has until then is held. */
-static struct vmop_error *xen_set_domains(struct vmop_source *source,
-					  struct vmop_source_domain *domains, size_t n)
+static struct vmop_error *check_ids(const struct vmop_source_domain *domains, size_t n)
 {
-	struct xen_source *xen = to_xen(source);
 	size_t n_passive = 0;
 	for (size_t i = 0; i < n; i++) {
 		n_passive += !domains[i].is_active;
@@ -592,10 +672,24 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 	}
 	if (n_passive > VMOP_XENOPROF_DOMAINS_MAX || n - n_passive >= VMOP_XENOPROF_DOMAINS_MAX)
 		return too_many(n_passive > VMOP_XENOPROF_DOMAINS_MAX ? n_passive : n - n_passive);
-	struct vmop_error *err = meet_agents(xen, domains, n);
+	return NULL;
+}
+
+/* Xen takes other domains only between two sessions of its own; what it has until then is held. */
+static struct vmop_error *xen_set_domains(struct vmop_source *source,
+					  struct vmop_source_domain *domains, size_t n)
+{
+	struct xen_source *xen = to_xen(source);
+	struct vmop_error *err = check_ids(domains, n);
+	for (size_t i = 0; i < n; i++)
+		domains[i].error = 0;
+	if (!err)
+		err = meet_agents(xen, domains, n);
 	if (err)
 		return err;
-	if (put_domains(xen, domains, n) || !xen->is_prepared) {
+	bool is_changed = put_domains(xen, domains, n);
+	if (is_changed || !xen->is_prepared ||
+	    (xen->group && vmop_active_group_wants_join(xen->group) && xen->is_sampling)) {
 		err = end_sampling(xen, false);
 		hold(xen);
 		vmop_error_destroy(release(xen));
@@ -625,8 +719,10 @@ static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 		if (err)
 			return err;
 	}
-	if (xen->wants_sampling && xen->is_sampling && xen->group)
-		return vmop_active_group_check(xen->group);
+	if (xen->wants_sampling && xen->is_sampling && xen->group) {
+		vmop_active_group_check(xen->group);
+		return vmop_active_group_take_error(xen->group);
+	}
 	if (!xen->wants_sampling || xen->is_sampling || (xen->checks_left && --xen->checks_left))
 		return NULL;
 	vmop_error_destroy(begin_sampling(xen)); /* what it says has been said */

@@ -242,6 +242,62 @@ static void an_initiator_that_is_replaced(void **state)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
+static void pause_once(struct pair *pair)
+{
+	say(pair, VMOP_ACTIVE_LEAVE, "pause");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	assert_string_equal(pair->text, "pause");
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "7");
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_PAUSED);
+}
+
+/* A session that pauses goes on, is ended, or is left alone: its owner hears of it. */
+static void a_pause(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	pause_once(pair);
+	say(pair, VMOP_ACTIVE_JOIN, "cycles:1");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_STUCK, NULL);
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_PAUSED);
+	say(pair, VMOP_ACTIVE_JOIN, "cycles:1");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
+	say(pair, VMOP_ACTIVE_RUN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_RUN);
+	pause_once(pair);
+	say(pair, VMOP_ACTIVE_LEAVE, "end");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "7");
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
+}
+
+static void a_pause_without_end(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	pause_once(pair);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	pair->now_ns += 31 * SECOND_NS;
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	assert_string_equal(pair->text, "");
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "7");
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
+}
+
+static void an_agent_that_gives_up(void **state)
+{
+	struct pair *pair = *state;
+	vmop_active_agent_give_up(&pair->agent, "idle");
+	run(pair);
+	vmop_active_agent_give_up(&pair->agent, "ended there");
+	expect_gone(pair, "db1: its vmopd says: ended there");
+	vmop_active_peer_revive(&pair->peer);
+	run(pair);
+}
+
 /* What an initiator left behind is not taken up by an agent that starts. */
 static void old_commands(void **state)
 {
@@ -454,6 +510,9 @@ int main(void)
 		TEST(a_buffer_of_a_dead_agent),
 		TEST(an_initiator_that_dies),
 		TEST(an_initiator_that_is_replaced),
+		TEST(a_pause),
+		TEST(a_pause_without_end),
+		TEST(an_agent_that_gives_up),
 		TEST(old_commands),
 		TEST(commands_out_of_order),
 		TEST(a_store_that_breaks),

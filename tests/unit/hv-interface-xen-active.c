@@ -246,6 +246,7 @@ struct scripted {
 	char events[VMOP_ACTIVE_TEXT_BYTES];
 	unsigned joins, leaves, pauses;
 	bool is_dead, is_open;
+	bool fails; /* to join, always */
 	uint64_t now_ns;
 };
 
@@ -273,6 +274,10 @@ static const struct vmop_active_store_ops agent_store_ops = {agent_read, agent_w
 static void do_join(struct scripted *scripted)
 {
 	bool is_stuck = false;
+	if (scripted->fails) {
+		vmop_active_agent_answer(&scripted->agent, VMOP_ACTIVE_FAILED, "no disk");
+		return;
+	}
 	ok(vmop_xenoprof_join(&scripted->xenoprof, &scripted->model->base, 16, &is_stuck));
 	if (!is_stuck)
 		ok(vmop_xenoprof_make_ready(&scripted->xenoprof));
@@ -355,10 +360,8 @@ static struct vmop_source *open_source(struct model *model)
 	struct vmop_xen_way *way;
 	struct vmop_source *source;
 	ok(vmop_event_request_parse("cycles:100000", &request));
-	const struct vmop_source_setup setup = {.events = &request,
-						.n_events = 1,
-						.active = &opener,
-						.active_events = "cycles:100000"};
+	const struct vmop_source_setup setup = {
+		.events = &request, .n_events = 1, .active = &opener};
 	ok(vmop_xen_user_open(&model->base, &machine, &way));
 	ok(vmop_xen_open_over(way, &machine, &setup, &source));
 	vmop_event_request_deinit(&request);
@@ -446,6 +449,126 @@ static void nobody_answers(void **state)
 	assert_false(rig->model->domains[2].is_listed);
 	vmop_source_close(source);
 	assert_true(model_is_clean(rig->model));
+}
+
+/* While samples are taken nobody waits for one that comes late. */
+static void one_that_comes_late(void **state)
+{
+	struct rig *rig = *state;
+	struct vmop_source *source = open_source(rig->model);
+	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
+					       {.id = 2, .is_active = true}};
+	ok(vmop_source_set_domains(source, domains, 1));
+	ok(vmop_source_start(source));
+	agents[2]->is_dead = true;
+	unsigned calls = rig->model->calls;
+	ok(vmop_source_set_domains(source, domains, 2));
+	assert_int_equal(domains[0].error, 0);
+	assert_int_equal(domains[1].error, EAGAIN);
+	assert_int_equal(rig->model->calls, calls); /* Xen goes on */
+	agents[2]->is_dead = false;
+	ok(vmop_source_set_domains(source, domains, 2));
+	assert_int_equal(domains[1].error, 0);
+	assert_int_equal(rig->model->state, MODEL_PROFILING);
+	assert_true(rig->model->domains[1].is_active && rig->model->domains[2].is_active);
+	assert_int_equal(agents[1]->pauses, 1);
+	calls = rig->model->calls;
+	ok(vmop_source_set_domains(source, domains, 2)); /* all is as it should be */
+	assert_int_equal(rig->model->calls, calls);
+	vmop_source_close(source);
+	assert_true(model_is_clean(rig->model));
+}
+
+/* Neither dom0 nor the others stand still for one that says it is there and then fails. */
+static void one_that_fails_later(void **state)
+{
+	struct rig *rig = *state;
+	struct vmop_source *source = open_source(rig->model);
+	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
+					       {.id = 2, .is_active = true}};
+	ok(vmop_source_set_domains(source, domains, 1));
+	ok(vmop_source_start(source));
+	agents[2]->fails = true;
+	ok(vmop_source_set_domains(source, domains, 2));
+	assert_int_equal(domains[0].error, 0);
+	assert_int_equal(domains[1].error, ENOLINK);
+	assert_int_equal(rig->model->state, MODEL_PROFILING);
+	assert_true(rig->model->domains[1].is_active);
+	assert_false(rig->model->domains[2].is_listed);
+	struct vmop_error *err = vmop_source_check_cpus(source);
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "domain 2: its vmopd says: no disk"));
+	vmop_error_destroy(err);
+	ok(vmop_source_check_cpus(source)); /* told once */
+	vmop_source_close(source);
+	assert_true(model_is_clean(rig->model));
+}
+
+/* A session that begins with one that fails is none. */
+static void one_that_fails_at_once(void **state)
+{
+	struct rig *rig = *state;
+	struct vmop_source *source = open_source(rig->model);
+	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
+					       {.id = 2, .is_active = true}};
+	agents[2]->fails = true;
+	ok(vmop_source_set_domains(source, domains, 2));
+	struct vmop_error *err = vmop_source_start(source);
+	assert_non_null(err);
+	assert_string_equal(err->message, "domain 2: its vmopd says: no disk");
+	vmop_error_destroy(err);
+	assert_int_equal(agents[1]->joins, 1);
+	assert_int_equal(agents[1]->agent.stage, VMOP_ACTIVE_IDLE);
+	vmop_source_close(source);
+	assert_true(model_is_clean(rig->model));
+}
+
+/* One that gives up in the middle is left out, and is back when it answers again. */
+static void one_that_gives_up(void **state)
+{
+	struct rig *rig = *state;
+	struct vmop_source *source = open_source(rig->model);
+	struct vmop_source_domain domain = {.id = 1, .is_active = true};
+	ok(vmop_source_set_domains(source, &domain, 1));
+	ok(vmop_source_start(source));
+	vmop_active_agent_give_up(&agents[1]->agent, "ended there");
+	struct vmop_error *err = vmop_source_check_cpus(source);
+	assert_non_null(err);
+	assert_string_equal(err->message, "domain 1: its vmopd says: ended there");
+	vmop_error_destroy(err);
+	ok(vmop_source_set_domains(source, &domain, 1));
+	assert_int_equal(domain.error, ENOLINK);
+	assert_int_equal(rig->model->state, MODEL_PROFILING);
+	assert_false(rig->model->domains[1].is_listed);
+	vmop_source_close(source);
+	/* What it left in Xen is its successor's to give back. */
+	assert_int_equal(rig->model->state, MODEL_IDLE);
+	assert_true(rig->model->domains[1].is_shared);
+	as(rig, DOMU);
+	vmop_error_destroy(vmop_xenoprof_leave(&agents[1]->xenoprof));
+}
+
+/* What dom0 leaves out of its own samples, active domains leave out of theirs. */
+static void modes_are_told(void **state)
+{
+	struct rig *rig = *state;
+	struct vmop_event_request requests[2];
+	struct vmop_xen_machine machine;
+	struct vmop_xen_way *way;
+	struct vmop_source *source;
+	struct vmop_source_domain domain = {.id = 1, .is_active = true};
+	ok(vmop_event_request_parse("cycles:100000", &requests[0]));
+	ok(vmop_event_request_parse("r2e:7000:0:0:1", &requests[1]));
+	const struct vmop_source_setup setup = {
+		.events = requests, .n_events = 2, .active = &opener};
+	ok(vmop_xen_user_open(&rig->model->base, &machine, &way));
+	ok(vmop_xen_open_over(way, &machine, &setup, &source));
+	ok(vmop_source_set_domains(source, &domain, 1));
+	ok(vmop_source_start(source));
+	assert_string_equal(agents[1]->events, "cycles:100000 r2e:7000:0:0:1");
+	vmop_source_close(source);
+	vmop_event_request_deinit(&requests[0]);
+	vmop_event_request_deinit(&requests[1]);
 }
 
 /* The buffer of one that died is given back, and the session begins all the same. */
@@ -566,6 +689,11 @@ int main(void)
 		SOURCE_TEST(a_domain_changes_its_kind),
 		SOURCE_TEST(nobody_answers),
 		SOURCE_TEST(one_that_died_before),
+		SOURCE_TEST(one_that_comes_late),
+		SOURCE_TEST(one_that_fails_later),
+		SOURCE_TEST(one_that_fails_at_once),
+		SOURCE_TEST(one_that_gives_up),
+		SOURCE_TEST(modes_are_told),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
