@@ -176,6 +176,7 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST];
+	const struct vmop_xen_domains *xen = attribution->domains->xen;
 	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
 							    !vmop_is_kernel_address(sample->ip));
 	placing->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
@@ -195,9 +196,9 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 		place_user(attribution, placing, process, record);
 	else
 		put_why(attribution, placing,
-			sample->pid != UINT32_MAX   ? VMOP_WHY_PROCESS_LIMIT
-			: attribution->domains->xen ? VMOP_WHY_DOM0_USER
-						    : VMOP_WHY_NO_PROCESS,
+			sample->pid != UINT32_MAX ? VMOP_WHY_PROCESS_LIMIT
+			: xen && xen->is_dom0	  ? VMOP_WHY_DOM0_USER
+						  : VMOP_WHY_NO_PROCESS,
 			sample->ip, sample->weight_events);
 }
 

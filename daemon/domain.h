@@ -60,6 +60,7 @@ struct vmop_domain {
 	struct vmop_vcpu *vcpus;
 	uint32_t n_vcpus;
 	uint64_t samples_user, samples_kernel, samples_hypervisor, samples_vmm;
+	uint64_t samples_own; /* of an active one, in its own session, as it tells */
 };
 
 #define VMOP_DOMAIN_SPARES 4

@@ -18,6 +18,9 @@
 #include "libutil/io.h"
 #include "libutil/log.h"
 
+/* Reading a larger one's symbols would hold up sampling for seconds. */
+#define SYMBOLS_FILE_MAX_BYTES (256ll << 20)
+
 void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 {
 	char text[PATH_MAX];
@@ -92,6 +95,33 @@ void vmop_examine_image(struct vmop_processes *processes, struct vmop_image *ima
 	image->is_stored = false;
 }
 
+static void take_symbols(struct vmop_image *image, struct vmop_symtab *symtab)
+{
+	size_t n;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	free(image->symbols);
+	image->symbols = vmop_symbols_copy(symbols, n, 0);
+	image->n_symbols = image->symbols ? n : 0;
+	image->is_stored = false;
+	vmop_symtab_destroy(symtab);
+}
+
+void vmop_examine_symbols(const struct vmop_processes *processes, struct vmop_image *image)
+{
+	struct vmop_symtab *symtab = NULL;
+	struct stat st;
+	if (!processes->root || image->kind != VMOP_IMAGE_FILE || image->alias)
+		return;
+	_cleanup_close_ int fd = open_image(processes, image);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > SYMBOLS_FILE_MAX_BYTES)
+		return;
+	struct vmop_error *err = vmop_symtab_read_elf(fd, image->name, 0, &symtab);
+	if (err) /* stripped, or no ELF file */
+		vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
+	else
+		take_symbols(image, symtab);
+}
+
 struct vdso {
 	uint64_t start, len_bytes;
 };
@@ -125,10 +155,6 @@ void vmop_examine_vdso(struct vmop_images *images, struct vmop_image *image)
 		vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
 		return;
 	}
-	size_t n;
-	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
-	image->symbols = vmop_symbols_copy(symbols, n, 0);
-	image->n_symbols = image->symbols ? n : 0;
 	image->len_bytes = vdso.len_bytes;
-	vmop_symtab_destroy(symtab);
+	take_symbols(image, symtab);
 }

@@ -20,6 +20,12 @@ void vmop_examine_image(struct vmop_processes *processes, struct vmop_image *ima
 			uint64_t own_mount_ns);
 
 /*
+ * Symbols of image's file, to be stored with it, for a reader who won't have the file.  After
+ * vmop_examine_image; what is stripped, or very large, goes without.
+ */
+void vmop_examine_symbols(const struct vmop_processes *processes, struct vmop_image *image);
+
+/*
  * The vDSO that this program, and every other one of its width, has mapped:
  * gives image its build-id and symbols.
  */

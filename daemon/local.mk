@@ -45,6 +45,7 @@ daemon_libdaemon_la_LIBADD = $(XEN_LIBS)
 
 sbin_PROGRAMS += vmopd
 vmopd_SOURCES = \
+	daemon/agent.c daemon/agent.h \
 	daemon/control.c daemon/control.h \
 	daemon/detach.c daemon/detach.h \
 	daemon/inspect.c daemon/inspect.h \

@@ -44,6 +44,7 @@ struct vmop_profiler {
 	struct vmop_image *vdso;
 	uint64_t own_mount_ns;
 	int64_t monotonic_to_realtime_ns;
+	bool keeps_symbols;    /* of files too: the session is read in dom0, which has other files */
 	bool is_store_failing; /* the last flush did not come through */
 	uint64_t no_room_counted, store_full, table_full;
 	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
@@ -144,16 +145,19 @@ static struct vmop_error *put_known(struct vmop_profiler *profiler)
 	return NULL;
 }
 
-/* On Xen: the hypervisor as a domain, and its guests by xenstore. */
+/* On Xen: the hypervisor as a domain, and in dom0 its guests by xenstore. */
 static struct vmop_error *begin_xen(struct vmop_profiler *profiler,
 				    const struct vmop_profiler_options *options)
 {
 	struct vmop_error *err = vmop_passive_init_names(&profiler->active, options->active_domains,
 							 options->n_active_domains);
+	bool is_dom0 = vmop_source_takes_domains(profiler->source);
 	if (!err)
-		err = vmop_xen_domains_create(&profiler->domains);
-	if (!err)
-		err = vmop_xen_text_load(&profiler->domains, options->xen);
+		err = vmop_xen_domains_create(&profiler->domains, is_dom0);
+	profiler->keeps_symbols = !is_dom0;
+	if (err || !is_dom0)
+		return err;
+	err = vmop_xen_text_load(&profiler->domains, options->xen);
 	return err ? err
 		   : vmop_xen_guests_create(&profiler->domains, &profiler->active, profiler->source,
 					    &profiler->xen);
@@ -180,7 +184,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err)
 		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
 					&profiler->processes, &profiler->passive);
-	if (!err && vmop_source_takes_domains(profiler->source))
+	if (!err && vmop_source_sees_hypervisor(profiler->source))
 		err = begin_xen(profiler, options);
 	else if (!err)
 		err = vmop_domains_check_patterns(&profiler->domains);
@@ -405,8 +409,11 @@ static void examine(struct vmop_profiler *profiler)
 	}
 	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
-		if (image && image->is_sampled && !image->is_examined)
-			vmop_examine_image(&profiler->processes, image, profiler->own_mount_ns);
+		if (!image || !image->is_sampled || image->is_examined)
+			continue;
+		vmop_examine_image(&profiler->processes, image, profiler->own_mount_ns);
+		if (profiler->keeps_symbols)
+			vmop_examine_symbols(&profiler->processes, image);
 	}
 }
 
@@ -576,6 +583,7 @@ bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
 		.samples_guest_kernel = domain->samples_kernel,
 		.samples_hypervisor = domain->samples_hypervisor,
 		.samples_vmm = domain->samples_vmm,
+		.samples_own = domain->samples_own,
 		.image = domain->symbols_from,
 		.note = domain->note,
 		.view = vmop_guests_view(profiler->guests, domain),

@@ -131,6 +131,7 @@ struct vmop_domain_stats {
 	bool is_running;
 	uint64_t samples_guest_user, samples_guest_kernel, samples_hypervisor, samples_vmm;
 	/* for the host itself: samples_guest_* are its own user and kernel samples */
+	uint64_t samples_own; /* of an active one: in its own session, not in this */
 	const char *image; /* what symbolises its kernel, or why nothing does */
 	const char *note;  /* what is to be known of its samples; NULL: nothing */
 	const struct vmop_guest_view *view; /* its inside; NULL: nothing known */

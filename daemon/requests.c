@@ -145,14 +145,26 @@ static struct vmop_error *take_duration(const json_t *request, uint64_t *ret_ns)
 	return NULL;
 }
 
+/* What is dom0's to say where this is an active domain. */
+static struct vmop_error *check_command(const struct vmop_daemon *daemon)
+{
+	if (!daemon->is_active)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "this is an active domain (vmopd --active): sessions begin and end in "
+			      "dom0, by vmopcontrol --start --active-domains=... and --stop there");
+}
+
 static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *request,
 				   json_t *reply)
 {
-	if (daemon->session)
-		return already_running(daemon);
 	uint64_t duration_ns;
 	_cleanup_(vmop_setup_deinit) struct vmop_setup setup = {0};
-	struct vmop_error *err = take_duration(request, &duration_ns);
+	struct vmop_error *err = check_command(daemon);
+	if (!err && daemon->session)
+		err = already_running(daemon);
+	if (!err)
+		err = take_duration(request, &duration_ns);
 	if (!err)
 		err = take_setup(request, &setup);
 	if (err)
@@ -179,7 +191,9 @@ static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *req
 static struct vmop_error *do_stop(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
 {
 	(void)request;
-	struct vmop_error *err = need_session(daemon);
+	struct vmop_error *err = check_command(daemon);
+	if (!err)
+		err = need_session(daemon);
 	if (!err)
 		err = vmop_daemon_stop(daemon);
 	return err ? err : put_path(reply, daemon);

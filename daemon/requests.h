@@ -33,6 +33,7 @@ struct vmop_daemon {
 	int exit_status;
 	const char *source_note; /* why it is not the obvious one; NULL; static */
 	const struct vmop_source_ops *source; /* that was asked for; NULL: what fits the machine */
+	bool is_active; /* dom0 begins and ends the sessions: agent.h */
 };
 
 /* The control socket's handler; arg is a struct vmop_daemon. */

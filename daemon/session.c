@@ -545,6 +545,16 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session)
 	return err;
 }
 
+struct vmop_error *vmop_session_pause(struct vmop_session *session)
+{
+	return vmop_source_pause(session->source);
+}
+
+struct vmop_error *vmop_session_resume(struct vmop_session *session)
+{
+	return vmop_source_resume(session->source);
+}
+
 struct vmop_error *vmop_session_dump(struct vmop_session *session)
 {
 	struct vmop_error *err = drain(session, vmop_clock_ns(CLOCK_MONOTONIC));

@@ -96,6 +96,8 @@ static json_t *domain_json(const struct vmop_domain_stats *domain)
 	vmop_json_put_number(object, "vmm", domain->samples_vmm);
 	vmop_json_put_text(object, "image", domain->image);
 	vmop_json_put_text(object, "note", domain->note);
+	if (domain->kind == VMOP_DOMAIN_ACTIVE)
+		vmop_json_put_number(object, "own", domain->samples_own);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		json_object_set_new(object, "inside", vmop_inspect_summary(domain->view));
 	return object;

@@ -17,6 +17,7 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
+#include "daemon/agent.h"
 #include "daemon/detach.h"
 #include "daemon/inspect-image.h"
 #include "daemon/list-events.h"
@@ -40,11 +41,14 @@ enum option_key {
 	KEY_JSON,
 	KEY_START,
 	KEY_DURATION,
+	KEY_ACTIVE,
 };
 
 static const struct argp_option options[] = {
 	{"start", KEY_START, NULL, 0, "Begin a session at once, with the set-up file's values", 1},
 	{"duration", KEY_DURATION, "TIME", 0, "With --start: end after TIME (10s, 5m, 2h)", 1},
+	{"active", KEY_ACTIVE, NULL, 0,
+	 "In a PV domain of Xen's: take this domain's samples whenever the vmopd in dom0 says so", 1},
 	{"foreground", 'f', NULL, 0, "Stay in the foreground and log to stderr", 1},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", 2},
@@ -67,7 +71,7 @@ struct arguments {
 	const char *config, *session_dir, *source, *replay_path, *inspect_image;
 	uint64_t duration_ns;
 	const char *bad_duration; /* what could not be read as one */
-	bool start, foreground, check_setup, list_events, json;
+	bool start, active, foreground, check_setup, list_events, json;
 	enum vmop_log_level level;
 };
 
@@ -81,6 +85,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_DURATION:
 		if (!vmop_parse_duration_ns(arg, &arguments->duration_ns) || !arguments->duration_ns)
 			arguments->bad_duration = arg;
+		return 0;
+	case KEY_ACTIVE:
+		arguments->active = true;
 		return 0;
 	case 'f':
 		arguments->foreground = true;
@@ -254,6 +261,7 @@ static struct vmop_error *run_loop(struct vmop_daemon *daemon)
 static struct vmop_error *serve(struct vmop_daemon *daemon, const struct arguments *arguments)
 {
 	struct vmop_detach detach = {.ready_fd = -1};
+	struct vmop_agent *agent = NULL;
 	int lock = -1;
 	struct vmop_error *err = NULL;
 	if (!arguments->foreground)
@@ -270,6 +278,8 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 		err = open_control(daemon);
 	if (!err)
 		err = vmop_privileges_drop();
+	if (!err && arguments->active)
+		err = vmop_agent_create(daemon, &agent);
 	daemon->exit_after = arguments->start;
 	if (!err && arguments->start)
 		err = vmop_daemon_start(daemon, NULL, arguments->duration_ns);
@@ -281,6 +291,7 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 		err = run_loop(daemon);
 		sd_notify(0, "STOPPING=1");
 	}
+	vmop_agent_destroy(agent);
 	vmop_control_destroy(daemon->control);
 	_cleanup_free_ char *pid_file = vmop_run_path(VMOP_RUN_PID);
 	if (pid_file)
@@ -314,6 +325,10 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 				      arguments->bad_duration);
 	if (arguments->duration_ns && !arguments->start)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--duration goes with --start");
+	if (arguments->active && (arguments->start || arguments->source || arguments->replay_path))
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--active goes with none of --start, --source and --replay: "
+				      "what is sampled, and when, is said in dom0");
 	daemon->source = arguments->source ? vmop_source_find(arguments->source) : NULL;
 	if (arguments->source && !daemon->source)
 		return vmop_error_new(VMOP_ERROR_USAGE,

@@ -7,9 +7,19 @@
 
 #include "libutil/error.h"
 
-struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains)
+/* The host is dom0 then; a domU knows itself as any machine does. */
+static void be_dom0(struct vmop_domains *domains)
 {
 	struct vmop_domain *host = domains->at[VMOP_DOMAIN_ID_HOST];
+	host->xen_id = 0;
+	strcpy(host->name, "dom0");
+	host->is_stored = false;
+	domains->xen->is_dom0 = true;
+	vmop_domains_keep_spares(domains);
+}
+
+struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains, bool is_dom0)
+{
 	domains->xen = calloc(1, sizeof(*domains->xen));
 	struct vmop_domain *itself = domains->xen ? vmop_domains_new(domains) : NULL;
 	if (!itself)
@@ -21,11 +31,10 @@ struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains)
 	itself->kernel->kind = VMOP_IMAGE_HYPERVISOR;
 	vmop_image_rename(itself->kernel, "[xen]");
 	domains->xen->itself = itself;
-	host->xen_id = 0;
-	strcpy(host->name, "dom0");
-	host->is_stored = false;
-	domains->xen->by_id[0] = host;
-	vmop_domains_keep_spares(domains);
+	itself->symbols_from = "none: dom0 has them";
+	domains->xen->by_id[0] = domains->at[VMOP_DOMAIN_ID_HOST];
+	if (is_dom0)
+		be_dom0(domains);
 	return NULL;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Xen's domains: dom0 is the host's domain, Xen itself one of its own, and each domU one from its
- * first sample until it is over.  Xen's numbers are not reused before 32,751 others were.
+ * first sample until it is over.  In an active domU there are itself, the host's domain, and Xen.  Xen's numbers are not reused before 32,751 others were.
  */
 #ifndef VMOP_DAEMON_XEN_DOMAINS_H
 #define VMOP_DAEMON_XEN_DOMAINS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/domain.h"
@@ -13,13 +14,14 @@
 #define VMOP_XEN_IDS 0x7ff0u /* xen/xen.h, DOMID_FIRST_RESERVED: numbers below are domains */
 
 struct vmop_xen_domains {
+	bool is_dom0; /* this machine is; else an active domU, whose number 0 is itself */
 	struct vmop_domain *itself;
 	struct vmop_domain
 		*by_id[VMOP_XEN_IDS]; /* the latest of that number, also when it is over */
 };
 
 /* From now on samples are of Xen's domains; before the first one. */
-struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains);
+struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains, bool is_dom0);
 void vmop_xen_domains_destroy(struct vmop_xen_domains *xen); /* NULL is allowed */
 
 /*

@@ -229,14 +229,17 @@ static void note_error(struct vmop_domain *domain, int error)
 	}
 }
 
-static void note_errors(struct vmop_xen_guests *guests, const struct vmop_source_domain *wanted,
-			size_t n)
+/* What the source said of them. */
+static void take_answers(struct vmop_xen_guests *guests, const struct vmop_source_domain *wanted,
+			 size_t n)
 {
-	if (!guests->store)
-		return; /* an error: see check_refusals */
 	for (size_t i = 0; i < n; i++) {
 		struct vmop_domain *domain = guests->domains->xen->by_id[wanted[i].id];
-		if (domain && wanted[i].error != error_before(guests, wanted[i].id))
+		if (!domain)
+			continue;
+		domain->samples_own = wanted[i].samples;
+		/* Without xenstore a refusal is an error: see check_refusals. */
+		if (guests->store && wanted[i].error != error_before(guests, wanted[i].id))
 			note_error(domain, wanted[i].error);
 	}
 }
@@ -250,7 +253,7 @@ static struct vmop_error *tell_source(struct vmop_xen_guests *guests)
 	struct vmop_error *err = vmop_source_set_domains(guests->source, wanted, n);
 	if (err)
 		return err; /* the next tick tries again */
-	note_errors(guests, wanted, n);
+	take_answers(guests, wanted, n);
 	memcpy(guests->told, wanted, sizeof(wanted));
 	guests->n_told = n;
 	guests->has_told = true;

@@ -25,6 +25,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/replay.c \
 	hv-interface/xen.c hv-interface/xen.h \
 	hv-interface/xen-event.c hv-interface/xen-event.h \
+	hv-interface/xen-held.c hv-interface/xen-held.h \
 	hv-interface/xen-link.c hv-interface/xen-link.h \
 	hv-interface/xen-user.c hv-interface/xen-user.h hv-interface/xen-way.h \
 	hv-interface/xenoprof-abi.h \

@@ -88,6 +88,21 @@ bool vmop_source_takes_domains(const struct vmop_source *source)
 	return source->ops->set_domains != NULL;
 }
 
+bool vmop_source_sees_hypervisor(const struct vmop_source *source)
+{
+	return source->ops->sees_hypervisor;
+}
+
+struct vmop_error *vmop_source_pause(struct vmop_source *source)
+{
+	return source->ops->pause ? source->ops->pause(source) : NULL;
+}
+
+struct vmop_error *vmop_source_resume(struct vmop_source *source)
+{
+	return source->ops->resume ? source->ops->resume(source) : NULL;
+}
+
 const char *vmop_source_way(const struct vmop_source *source)
 {
 	return source->ops->way ? source->ops->way(source) : NULL;

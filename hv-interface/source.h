@@ -107,6 +107,7 @@ struct vmop_source_domain {
 	 * any more.
 	 */
 	int error;
+	uint64_t samples; /* out, of an active one: those that its agent has taken itself so far */
 };
 
 /* Where drained records go.  Must not keep pointers into the record. */
@@ -119,6 +120,8 @@ struct vmop_source;
 
 struct vmop_source_ops {
 	const char *name;
+	/* Its samples can be a hypervisor's own, beside those of the domains it numbers. */
+	bool sees_hypervisor;
 	struct vmop_error *(*open)(const struct vmop_source_setup *setup, struct vmop_source **ret);
 	void (*close)(struct vmop_source *source);
 	struct vmop_error *(*start)(struct vmop_source *source);
@@ -137,6 +140,9 @@ struct vmop_source_ops {
 					  struct vmop_source_domain *domains, size_t n);
 	/* See vmop_source_way; NULL: there is but one. */
 	const char *(*way)(const struct vmop_source *source);
+	/* See vmop_source_pause; NULL: nobody else commands it. */
+	struct vmop_error *(*pause)(struct vmop_source *source);
+	struct vmop_error *(*resume)(struct vmop_source *source);
 };
 
 /* Every source begins with this, so that the calls below find its operations. */
@@ -213,6 +219,19 @@ struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 
 /* Whether it does. */
 bool vmop_source_takes_domains(const struct vmop_source *source);
+
+/* Whether its records can be a hypervisor's own. */
+bool vmop_source_sees_hypervisor(const struct vmop_source *source);
+
+/*
+ * Of a source that another domain commands (xen in an active domU): gives back what it has of the
+ * hypervisor, so that the other can change what is sampled; what was sampled until then comes with
+ * the next drain, and what tasks do is followed on.  VMOP_ERROR_BUSY of resume, as of open and
+ * start: it was still held by one that died and is free now; the other domain has to begin once
+ * more.
+ */
+struct vmop_error *vmop_source_pause(struct vmop_source *source);
+struct vmop_error *vmop_source_resume(struct vmop_source *source);
 
 /* How the samples come, where there are several ways: a few words for --status; NULL: one way. */
 const char *vmop_source_way(const struct vmop_source *source);

@@ -11,6 +11,7 @@
 
 #include "hv-interface/active-group.h"
 #include "hv-interface/xen-event.h"
+#include "hv-interface/xen-held.h"
 #include "hv-interface/xen-link.h"
 #include "hv-interface/xenoprof-control.h"
 #include "libutil/cleanup.h"
@@ -37,12 +38,7 @@ static const struct vmop_xen_way_ops *const domu_ways[] = {
 	&vmop_xen_way_active_ops,
 };
 
-/* What was taken out of Xen's buffers outside of a drain, until the next one. */
-struct held {
-	struct vmop_xen_entry *entries;
-	size_t n, room, n_given;
-	uint64_t lost; /* in Xen, or here for want of memory */
-};
+static const struct vmop_source_ops domu_ops;
 
 struct xen_source {
 	struct vmop_source base;
@@ -67,7 +63,7 @@ struct xen_source {
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
 	unsigned checks_left, pause_checks; /* until the next try, after one that failed */
-	struct held held;
+	struct vmop_xen_held held;	    /* from outside of a drain */
 	struct vmop_source_stats stats;
 	/* Of the drain under way. */
 	const struct vmop_sink *sink;
@@ -202,7 +198,7 @@ static void xen_close(struct vmop_source *source)
 		vmop_xen_choice_deinit(&xen->choices[i]);
 		free(xen->notes[i]);
 	}
-	free(xen->held.entries);
+	vmop_xen_held_deinit(&xen->held);
 	free(xen);
 }
 
@@ -312,7 +308,7 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 		way->ops->close(way);
 		return &vmop_error_no_memory;
 	}
-	xen->base.ops = &vmop_source_xen_ops;
+	xen->base.ops = machine->is_primary ? &vmop_source_xen_ops : &domu_ops;
 	xen->way = way;
 	xen->machine = *machine;
 	xen->timer_fd = -1;
@@ -395,6 +391,28 @@ static struct vmop_error *xen_stop(struct vmop_source *source)
 	return err;
 }
 
+/* In an active domain: dom0 goes on when it has its buffer back. */
+static struct vmop_error *xen_pause(struct vmop_source *source)
+{
+	struct xen_source *xen = to_xen(source);
+	xen->wants_sampling = false;
+	struct vmop_error *err = end_sampling(xen, false);
+	vmop_xen_held_take(&xen->held, xen->way);
+	struct vmop_error *release_err = release(xen);
+	if (!err)
+		return release_err;
+	vmop_error_destroy(release_err);
+	return err;
+}
+
+static struct vmop_error *xen_resume(struct vmop_source *source)
+{
+	struct xen_source *xen = to_xen(source);
+	struct vmop_error *err = begin_sampling(xen);
+	xen->wants_sampling = !err;
+	return err;
+}
+
 /* ---- draining --------------------------------------------------------------------- */
 
 /* False: the event was asked for without samples of that kind. */
@@ -473,57 +491,9 @@ static void take_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
 	xen->sink->record(xen->sink->arg, &record);
 }
 
-static void hold_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
-{
-	(void)domain;
-	(void)vcpu;
-	((struct held *)arg)->lost += n;
-}
-
-static void hold_entry(void *arg, const struct vmop_xen_entry *entry)
-{
-	struct held *held = arg;
-	if (held->n == held->room) {
-		size_t room = held->room ? 2 * held->room : 4096;
-		void *grown = reallocarray(held->entries, room, sizeof(*held->entries));
-		if (!grown) {
-			held->lost++;
-			return;
-		}
-		held->entries = grown;
-		held->room = room;
-	}
-	held->entries[held->n++] = *entry;
-}
-
-/* Bounded by Xen's buffers: they are full at the most, and it stands still. */
-static void hold(struct xen_source *xen)
-{
-	const struct vmop_xen_entry_sink sink = {
-		.entry = hold_entry,
-		.lost = hold_lost,
-		.arg = &xen->held,
-	};
-	xen->way->ops->drain(xen->way, UINT64_MAX, &sink);
-}
-
 static struct vmop_xen_entry_sink entry_sink(struct xen_source *xen)
 {
 	return (struct vmop_xen_entry_sink){.entry = take_entry, .lost = take_lost, .arg = xen};
-}
-
-/* Those with a time before up_to_ns. */
-static void give_held(struct xen_source *xen, uint64_t up_to_ns)
-{
-	struct held *held = &xen->held;
-	while (held->n_given < held->n && held->entries[held->n_given].time_ns < up_to_ns)
-		take_entry(xen, &held->entries[held->n_given++]);
-	if (held->n_given < held->n)
-		return;
-	if (held->lost)
-		take_lost(xen, 0, 0, held->lost);
-	free(held->entries);
-	*held = (struct held){0};
 }
 
 /* Before what a task does go the samples of the time before. */
@@ -531,8 +501,7 @@ static void take_side_band(void *arg, const struct vmop_record *record)
 {
 	struct xen_source *xen = arg;
 	const struct vmop_xen_entry_sink sink = entry_sink(xen);
-	give_held(xen, record->time_ns);
-	if (xen->held.n == 0)
+	if (vmop_xen_held_give(&xen->held, record->time_ns, &sink))
 		xen->way->ops->drain(xen->way, record->time_ns, &sink);
 	struct vmop_record later = *record;
 	if (later.time_ns < xen->last_ns)
@@ -560,7 +529,7 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 	xen->sink = sink;
 	xen->up_to_ns = up_to_ns ? up_to_ns : 1;
 	struct vmop_error *err = drain_side_band(xen, up_to_ns);
-	give_held(xen, UINT64_MAX);
+	vmop_xen_held_give(&xen->held, UINT64_MAX, &entries);
 	xen->way->ops->drain(xen->way, up_to_ns, &entries);
 	return err;
 }
@@ -654,9 +623,10 @@ static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source
 	if (!err && !xen->wants_sampling)
 		err = vmop_active_group_wait(xen->group);
 	for (size_t i = 0; i < n; i++) {
-		if (domains[i].is_active)
-			domains[i].error =
-				error_of(vmop_active_group_presence(xen->group, domains[i].id));
+		if (!domains[i].is_active)
+			continue;
+		domains[i].error = error_of(vmop_active_group_presence(xen->group, domains[i].id));
+		domains[i].samples = vmop_active_group_samples(xen->group, domains[i].id);
 	}
 	return err;
 }
@@ -691,7 +661,7 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 	if (is_changed || !xen->is_prepared ||
 	    (xen->group && vmop_active_group_wants_join(xen->group) && xen->is_sampling)) {
 		err = end_sampling(xen, false);
-		hold(xen);
+		vmop_xen_held_take(&xen->held, xen->way);
 		vmop_error_destroy(release(xen));
 		if (!err)
 			err = xen->wants_sampling ? go_on(xen) : prepare(xen);
@@ -761,6 +731,7 @@ static void xen_stats(const struct vmop_source *source, struct vmop_source_stats
 
 const struct vmop_source_ops vmop_source_xen_ops = {
 	.name = "xen",
+	.sees_hypervisor = true,
 	.open = xen_open,
 	.close = xen_close,
 	.start = xen_start,
@@ -773,4 +744,23 @@ const struct vmop_source_ops vmop_source_xen_ops = {
 	.stats = xen_stats,
 	.set_domains = xen_set_domains,
 	.way = xen_way,
+};
+
+/* In an active domain, which sees itself alone, when dom0 wants it to. */
+static const struct vmop_source_ops domu_ops = {
+	.name = "xen",
+	.sees_hypervisor = true,
+	.open = xen_open,
+	.close = xen_close,
+	.start = xen_start,
+	.stop = xen_stop,
+	.drain = xen_drain,
+	.poll_fd = xen_poll_fd,
+	.check_cpus = xen_check_cpus,
+	.n_events = xen_n_events,
+	.event = xen_event,
+	.stats = xen_stats,
+	.way = xen_way,
+	.pause = xen_pause,
+	.resume = xen_resume,
 };

@@ -171,6 +171,9 @@ static struct vmop_error *put_domains(const json_t *status)
 			fputs(", uuid ", stdout);
 			control_put_clean(control_text(domain, "uuid"), SIZE_MAX);
 		}
+		if (json_object_get(domain, "own"))
+			printf("\n  samples in its own session: %" PRIu64,
+			       control_number(domain, "own"));
 		fputs("\n  kernel symbols: ", stdout);
 		control_put_clean(control_text(domain, "image") ? control_text(domain, "image")
 								: "none",

@@ -130,7 +130,12 @@ static struct vmop_error *load(struct vmop_symbols *symbols, const struct vmop_i
 			       struct image_symbols *image)
 {
 	if (item->kind == VMOP_IMAGE_FILE) {
-		struct vmop_error *err = load_file(symbols, item, image);
+		/* By its path alone a file may be another here: what the session has is of the
+		 * right one. */
+		struct vmop_error *err =
+			item->build_id_len_bytes ? NULL : load_stored(symbols, item, image);
+		if (!err && !image->symtab)
+			err = load_file(symbols, item, image);
 		if (err || image->symtab)
 			return err;
 	} else {

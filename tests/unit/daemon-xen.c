@@ -38,11 +38,20 @@ static struct vmop_error *set_domains(struct vmop_source *source,
 }
 
 static const struct vmop_source_ops xen_ops = {.name = "xen",
+					       .sees_hypervisor = true,
 					       .n_events = fake_n_events,
 					       .event = fake_event,
 					       .stats = fake_stats,
 					       .set_domains = set_domains};
 static struct vmop_source xen_source = {.ops = &xen_ops};
+
+/* Of an active domU, which is told nothing. */
+static const struct vmop_source_ops domu_ops = {.name = "xen",
+						.sees_hypervisor = true,
+						.n_events = fake_n_events,
+						.event = fake_event,
+						.stats = fake_stats};
+static struct vmop_source domu_source = {.ops = &domu_ops};
 
 /* ---- a dom0 --------------------------------------------------------------------------- */
 
@@ -441,9 +450,78 @@ static void without_a_xenstored(void **state)
 	end(&rig);
 }
 
+/* It is a machine like any other, but for what Xen did for it; nothing is asked of a xenstored. */
+static void in_an_active_domain(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	xenstored_stop(rig.folder);
+	struct vmop_profiler_options options = {0};
+	ok(rig_create(&rig, &options, &domu_source));
+	assert_int_equal(domain_called(&rig, "host").id, 0);
+	assert_int_equal(domain_called(&rig, "host").xen_domid, -1);
+	assert_string_equal(domain_called(&rig, "xen").image, "none: dom0 has them");
+	give_xen_sample(&rig, 0, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
+	give_xen_sample(&rig, 0, 0, 0x401000, VMOP_SAMPLE_USER);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "[xen]", NULL), 1);
+	assert_int_equal(samples_of(session, "[no process]", NULL), 1);
+	end(&rig);
+}
+
+static bool has_symbol(struct vmop_db *db, uint32_t image, const char *name)
+{
+	struct vmop_symbol *symbols = NULL;
+	size_t n = 0;
+	bool has = false;
+	ok(vmop_db_get_symbols(db, image, &symbols, &n));
+	for (size_t i = 0; i < n; i++)
+		has |= !strcmp(symbols[i].name, name);
+	free(symbols);
+	return has;
+}
+
+/* Its session is read where its files are not: what was sampled of them has its symbols in it. */
+static void symbols_of_an_active_domains_files(void **state)
+{
+	struct rig rig;
+	struct stat st;
+	char path[160], command[256];
+	(void)state;
+	begin(&rig);
+	xenstored_stop(rig.folder);
+	machine_file(&rig, "/bin/mine", "to make the folder");
+	snprintf(path, sizeof(path), "%s/root/bin/mine", rig.folder);
+	snprintf(command, sizeof(command), "cp /proc/%d/exe '%s'", (int)getpid(), path);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(stat(path, &st), 0);
+	struct vmop_profiler_options options = {0};
+	ok(rig_create(&rig, &options, &domu_source));
+	give_fork(&rig, 1, 20, 20);
+	give_comm(&rig, 20, 20, "mine", 1);
+	give(&rig, (struct vmop_record){.type = VMOP_RECORD_MMAP,
+					.mmap = {.start = 0x400000,
+						 .len_bytes = 0x10000,
+						 .pid = 20,
+						 .tid = 20,
+						 .inode = st.st_ino,
+						 .path = "/bin/mine"}});
+	give_sample(&rig, 20, 20, 0x401000, VMOP_SAMPLE_USER);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "/bin/mine", NULL), 1);
+	for (size_t i = 0; i < session->n; i++)
+		if (!strcmp(session->rows[i].image, "/bin/mine"))
+			assert_true(has_symbol(rig.db, session->rows[i].key.image,
+					       "symbols_of_an_active_domains_files"));
+	end(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_an_active_domain),
+		cmocka_unit_test(symbols_of_an_active_domains_files),
 		cmocka_unit_test(what_xenstore_may_say),
 		cmocka_unit_test(names_and_hostile_names),
 		cmocka_unit_test(come_go_and_come_again),

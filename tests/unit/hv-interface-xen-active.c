@@ -650,6 +650,44 @@ static void a_source_within(void **state)
 	assert_true(model_is_clean(rig->model));
 }
 
+/* dom0's lists change in the middle: the domain's own session stays open, and nothing is lost. */
+static void a_source_that_pauses(void **state)
+{
+	struct rig *rig = *state;
+	struct gathered gathered = {0};
+	const struct vmop_sink sink = {gather, &gathered};
+	struct vmop_source *source;
+	bool has_ended;
+	as(rig, DOM0);
+	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
+	ok(dom0_prepares(rig));
+	as(rig, DOMU);
+	ok(open_within(rig->model, "cycles:4711", &source));
+	ok(vmop_source_start(source));
+	for (unsigned i = 0; i < 3; i++) {
+		as(rig, DOM0);
+		ok(vmop_xenoprof_start(&rig->dom0));
+		model_sample(rig->model, DOMU, 0, 0x1000 + i, VMOP_XENOPROF_MODE_KERNEL, 0);
+		ok(vmop_xenoprof_stop(&rig->dom0));
+		as(rig, DOMU);
+		ok(vmop_source_pause(source));
+		ok(vmop_source_check_cpus(source)); /* and doesn't go on by itself */
+		as(rig, DOM0);
+		vmop_xenoprof_release(&rig->dom0);
+		ok(dom0_prepares(rig));
+		as(rig, DOMU);
+		ok(vmop_source_resume(source));
+	}
+	ok(vmop_source_pause(source));
+	ok(vmop_source_stop(source));
+	ok(vmop_source_drain(source, UINT64_MAX, &sink, &has_ended));
+	vmop_source_close(source);
+	assert_int_equal(gathered.n, 3);
+	assert_int_equal(gathered.ip, 0x1002);
+	dom0_ends(rig);
+	assert_true(model_is_clean(rig->model));
+}
+
 static void a_source_that_is_stuck(void **state)
 {
 	struct rig *rig = *state;
@@ -684,6 +722,7 @@ int main(void)
 		TEST(xen_survives_it_at_any_time),
 		TEST(no_xenoprof),
 		TEST(a_source_within),
+		TEST(a_source_that_pauses),
 		TEST(a_source_that_is_stuck),
 		SOURCE_TEST(the_source_sees_to_it),
 		SOURCE_TEST(a_domain_changes_its_kind),

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/agent.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "daemon/active-mail.h"
+#include "hv-interface/active-agent.h"
+#include "hv-interface/xen-link.h"
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+#include "libutil/log.h"
+
+#define LOOK_EVERY_MS 500
+
+struct vmop_agent {
+	struct vmop_daemon *daemon;
+	struct vmop_active_mail *mail;
+	struct vmop_active_agent active;
+	sd_event_source *timer;
+	char events[VMOP_ACTIVE_TEXT_BYTES]; /* of the session, as JOIN had them */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t count_samples(const struct vmop_agent *agent)
+{
+	struct vmop_session_status status;
+	vmop_session_status(agent->daemon->session, &status);
+	return status.profiler_stats.samples;
+}
+
+/* ---- what dom0 says ------------------------------------------------------------------ */
+
+/* The events of the next session. */
+static struct vmop_error *take_events(struct vmop_agent *agent, const char *text)
+{
+	char words[VMOP_ACTIVE_TEXT_BYTES], *rest = words;
+	const char *word;
+	bool append = false;
+	struct vmop_error *err = NULL;
+	snprintf(words, sizeof(words), "%s", text);
+	while (!err && (word = strsep(&rest, " "))) {
+		err = vmop_setup_set(&agent->daemon->setup, "event", word, append);
+		append = true;
+	}
+	snprintf(agent->events, sizeof(agent->events), "%s", text);
+	return err ? vmop_error_prefix(err, "what dom0 says of events") : NULL;
+}
+
+/* A session that pauses goes on; any other is a new one. */
+static struct vmop_error *begin(struct vmop_agent *agent, const char *text)
+{
+	if (agent->daemon->session && !strcmp(text, agent->events))
+		return vmop_session_resume(agent->daemon->session);
+	struct vmop_error *err = vmop_daemon_stop(agent->daemon);
+	if (!err)
+		err = take_events(agent, text);
+	return err ? err : vmop_daemon_start(agent->daemon, NULL, 0);
+}
+
+static void do_join(struct vmop_agent *agent, const char *text)
+{
+	_cleanup_(vmop_error_cleanup) struct vmop_error *err = begin(agent, text);
+	if (err && err->code == VMOP_ERROR_BUSY) {
+		vmop_log_info("%s", err->message);
+		vmop_active_agent_answer(&agent->active, VMOP_ACTIVE_STUCK, NULL);
+		return;
+	}
+	if (err) {
+		vmop_log_warning("dom0's session does not begin here: %s", err->message);
+		vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_daemon_stop(agent->daemon));
+	}
+	vmop_active_agent_answer(&agent->active, err ? VMOP_ACTIVE_FAILED : VMOP_ACTIVE_READY,
+				 err ? err->message : NULL);
+}
+
+/* dom0 waits for the buffer, so that goes first. */
+static struct vmop_error *end(struct vmop_agent *agent, bool pauses, uint64_t *ret_samples)
+{
+	*ret_samples = 0;
+	if (!agent->daemon->session) /* it has ended by itself */
+		return NULL;
+	struct vmop_error *err = vmop_session_pause(agent->daemon->session);
+	if (!err)
+		err = vmop_session_dump(agent->daemon->session);
+	*ret_samples = count_samples(agent);
+	if (pauses && !err)
+		return NULL;
+	struct vmop_error *next = vmop_daemon_stop(agent->daemon);
+	if (!err)
+		return next;
+	vmop_error_destroy(next);
+	return err;
+}
+
+static void do_leave(struct vmop_agent *agent, const char *text)
+{
+	char samples[24];
+	uint64_t n;
+	_cleanup_(vmop_error_cleanup) struct vmop_error *err =
+		end(agent, !strcmp(text, "pause"), &n);
+	if (err)
+		vmop_log_warning("at the end of dom0's session: %s", err->message);
+	snprintf(samples, sizeof(samples), "%" PRIu64, n);
+	vmop_active_agent_answer(&agent->active, err ? VMOP_ACTIVE_FAILED : VMOP_ACTIVE_LEFT,
+				 err ? err->message : samples);
+}
+
+static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
+{
+	struct vmop_agent *agent = arg;
+	char text[VMOP_ACTIVE_TEXT_BYTES];
+	(void)due_us;
+	if (agent->daemon->session)
+		vmop_active_agent_count(&agent->active, count_samples(agent));
+	else
+		vmop_active_agent_give_up(&agent->active, "its session has ended; see its log");
+	switch (vmop_active_agent_look(&agent->active, now_ns(), text)) {
+	case VMOP_ACTIVE_DO_JOIN:
+		do_join(agent, text);
+		break;
+	case VMOP_ACTIVE_DO_LEAVE:
+		do_leave(agent, text);
+		break;
+	case VMOP_ACTIVE_DO_RUN:
+	case VMOP_ACTIVE_NOTHING:
+		break;
+	}
+	sd_event_source_set_time_relative(timer, LOOK_EVERY_MS * 1000);
+	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+	return 0;
+}
+
+/* ---- life ------------------------------------------------------------------------------ */
+
+/* Xen has its profiling hypercall for PV domains alone. */
+static struct vmop_error *check_domain(void)
+{
+	_cleanup_free_ char *type = NULL;
+	size_t len_bytes;
+	if (!vmop_xen_is_domu())
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "--active is for a domU of Xen's; this is none");
+	vmop_error_destroy(vmop_io_read_file("/sys/hypervisor/guest_type", 64, &type, &len_bytes));
+	if (type && strncmp(type, "PV\n", 3) != 0)
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			"--active: Xen lets PV domains alone take their own samples, "
+			"and this is a %.*s one; it can be passive, which needs nothing "
+			"here",
+			(int)strcspn(type, "\n"), type);
+	return NULL;
+}
+
+struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
+{
+	struct vmop_error *err = check_domain();
+	if (err)
+		return err;
+	struct vmop_agent *agent = calloc(1, sizeof(*agent));
+	if (!agent)
+		return &vmop_error_no_memory;
+	agent->daemon = daemon;
+	daemon->is_active = true;
+	daemon->source = &vmop_source_xen_ops;
+	struct vmop_active_store *store = NULL;
+	err = vmop_active_mail_open(LOOK_EVERY_MS, &agent->mail);
+	if (!err)
+		err = vmop_active_mail_own(agent->mail, &store);
+	vmop_active_agent_init(&agent->active, store);
+	if (!err) {
+		int status = sd_event_add_time_relative(daemon->loop, &agent->timer,
+							CLOCK_MONOTONIC, 0, 1000, on_look, agent);
+		err = status < 0 ? vmop_error_os(-status, "event loop") : NULL;
+	}
+	if (err)
+		vmop_agent_destroy(agent);
+	else
+		*ret = agent;
+	return err;
+}
+
+void vmop_agent_destroy(struct vmop_agent *agent)
+{
+	if (!agent)
+		return;
+	sd_event_source_disable_unref(agent->timer);
+	vmop_active_agent_give_up(&agent->active, "it was ended there");
+	vmop_active_mail_close(agent->mail);
+	free(agent);
+}

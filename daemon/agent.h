@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vmopd --active: the daemon of a domain that Xen lets take its own samples.  It begins and ends
+ * sessions when the vmopd in dom0 says so (hv-interface/active-agent.h), twice a second looking
+ * what that says; the user types nothing here.
+ */
+#ifndef VMOP_DAEMON_AGENT_H
+#define VMOP_DAEMON_AGENT_H
+
+#include "daemon/requests.h"
+#include "libutil/error.h"
+
+struct vmop_agent;
+
+/*
+ * VMOP_ERROR_CANT: this is no domain that can be active, or xenstore can't be had.  daemon must
+ * outlive it and is its own from now on: its events and its source are dom0's to say.
+ */
+struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret);
+
+/* dom0 hears of it, if a session was under way; NULL is allowed. */
+void vmop_agent_destroy(struct vmop_agent *agent);
+
+#endif
