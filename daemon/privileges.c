@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
+#include "hv-interface/perf-permission.h"
+
 #ifdef HAVE_CAPNG
 #include <cap-ng.h>
 #endif
@@ -28,6 +30,30 @@ static const int kept_capabilities[] = {
 	CAP_DAC_OVERRIDE,    /* a session directory that belongs to an ordinary user */
 };
 
+/* Takes CAP_SYS_ADMIN out of those in effect, or puts it back. */
+static bool set_admin(capng_act_t action)
+{
+	return capng_update(action, CAPNG_EFFECTIVE, CAP_SYS_ADMIN) == 0 &&
+	       capng_apply(CAPNG_SELECT_CAPS) == 0;
+}
+
+/*
+ * Whether perf asks for CAP_SYS_ADMIN: before Linux 5.8, where PERFMON was withheld, and in kernels of
+ * Debian and Ubuntu whose own levels of perf_event_paranoid, from 3 on, know nothing else.
+ */
+static bool needs_admin(bool has_perfmon)
+{
+	if (!capng_have_capability(CAPNG_PERMITTED, CAP_SYS_ADMIN))
+		return false;
+	if (!has_perfmon)
+		return true;
+	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SYS_ADMIN) || !vmop_perf_is_permitted() ||
+	    !set_admin(CAPNG_DROP))
+		return false;
+	bool is_permitted = vmop_perf_is_permitted();
+	return set_admin(CAPNG_ADD) && !is_permitted;
+}
+
 static struct vmop_error *drop_capabilities(void)
 {
 	bool kept[sizeof(kept_capabilities) / sizeof(kept_capabilities[0])];
@@ -35,8 +61,7 @@ static struct vmop_error *drop_capabilities(void)
 		return vmop_error_new(VMOP_ERROR_OS, "own capabilities can't be read");
 	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
 		kept[i] = capng_have_capability(CAPNG_PERMITTED, (unsigned)kept_capabilities[i]);
-	/* Before Linux 5.8, and where PERFMON was withheld, perf asks for this one. */
-	bool keeps_admin = !kept[0] && capng_have_capability(CAPNG_PERMITTED, CAP_SYS_ADMIN);
+	bool keeps_admin = needs_admin(kept[0]);
 	bool may_bound = capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP);
 
 	capng_clear(CAPNG_SELECT_BOTH);

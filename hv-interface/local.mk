@@ -16,6 +16,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-guest-exit.c hv-interface/perf-guest-exit.h \
 	hv-interface/perf-merge.c hv-interface/perf-merge.h \
 	hv-interface/perf-name.c hv-interface/perf-name.h \
+	hv-interface/perf-permission.c hv-interface/perf-permission.h \
 	hv-interface/perf-pfm.c hv-interface/perf-pfm.h \
 	hv-interface/perf-pmu.c hv-interface/perf-pmu.h \
 	hv-interface/perf-record.c hv-interface/perf-record.h \
