@@ -69,7 +69,7 @@ enum vmop_active_joined {
 };
 
 /*
- * All that are there are on Xen's list.  Waits until each is ready, VMOP_ACTIVE_WAIT_NS at the
+ * All that are there are on Xen's list.  Waits until each is ready, VMOP_ACTIVE_JOIN_WAIT_NS at the
  * most; unless all are, those that are have been told to pause.
  */
 enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group);

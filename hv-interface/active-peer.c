@@ -6,6 +6,9 @@
 
 #include "libutil/parse.h"
 
+/* Between two signs of our own life. */
+#define BEAT_EVERY_NS 1000000000ull
+
 void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_store *store,
 			   const char *name, uint64_t token)
 {
@@ -34,8 +37,9 @@ static void give_up(struct vmop_active_peer *peer, struct vmop_error *why)
 		peer->error = why;
 }
 
-static void write_line(struct vmop_active_peer *peer)
+static void write_line(struct vmop_active_peer *peer, uint64_t now_ns)
 {
+	peer->wrote_ns = now_ns;
 	if (!vmop_active_say(peer->store, &peer->said))
 		give_up(peer,
 			vmop_error_new(VMOP_ERROR_CANT, "domain %s can't be written to by xenstore",
@@ -51,7 +55,7 @@ void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word w
 	peer->said_ns = peer->sign_ns = now_ns;
 	if (peer->state != VMOP_ACTIVE_GONE)
 		peer->state = VMOP_ACTIVE_WAITING;
-	write_line(peer);
+	write_line(peer, now_ns);
 }
 
 static enum vmop_active_word wanted_answer(enum vmop_active_word command)
@@ -98,10 +102,21 @@ static struct vmop_error *no_answer(const struct vmop_active_peer *peer)
 			      peer->name, vmop_active_word_name(peer->said.word));
 }
 
+static uint64_t wait_for(enum vmop_active_word command)
+{
+	switch (command) {
+	case VMOP_ACTIVE_HELLO:
+		return VMOP_ACTIVE_HELLO_WAIT_NS;
+	case VMOP_ACTIVE_JOIN:
+		return VMOP_ACTIVE_JOIN_WAIT_NS;
+	default:
+		return VMOP_ACTIVE_WAIT_NS;
+	}
+}
+
 static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
 {
-	uint64_t wait_ns = peer->said.word == VMOP_ACTIVE_HELLO ? VMOP_ACTIVE_HELLO_WAIT_NS
-								: VMOP_ACTIVE_WAIT_NS;
+	uint64_t wait_ns = wait_for(peer->said.word);
 	if (peer->state == VMOP_ACTIVE_WAITING && now_ns - peer->said_ns > wait_ns)
 		give_up(peer, no_answer(peer));
 	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->said.word == VMOP_ACTIVE_RUN &&
@@ -118,7 +133,8 @@ enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
 	if (peer->state == VMOP_ACTIVE_GONE || !peer->said.number)
 		return peer->state;
-	write_line(peer); /* our own sign of life */
+	if (now_ns - peer->wrote_ns >= BEAT_EVERY_NS)
+		write_line(peer, now_ns);
 	if (!peer->store->ops->read(peer->store, line))
 		*line = '\0';
 	switch (vmop_active_parse(line, &answer)) {

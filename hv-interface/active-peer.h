@@ -19,6 +19,7 @@
 
 /* How long an answer may take, and how long an agent may be without a sign while it samples. */
 #define VMOP_ACTIVE_HELLO_WAIT_NS 5000000000ull
+#define VMOP_ACTIVE_JOIN_WAIT_NS 60000000000ull /* a session begins there */
 #define VMOP_ACTIVE_WAIT_NS 30000000000ull
 #define VMOP_ACTIVE_SILENCE_NS 15000000000ull
 
@@ -35,6 +36,7 @@ struct vmop_active_peer {
 	struct vmop_active_message said; /* last; its number is 0: nothing yet */
 	enum vmop_active_state state;
 	uint64_t said_ns, sign_ns; /* when, and the agent's last sign */
+	uint64_t wrote_ns;	   /* our own */
 	uint32_t seen_beat;
 	uint64_t samples;	  /* as the agent counts them */
 	struct vmop_error *error; /* one line, with the domain and what to do; once GONE */

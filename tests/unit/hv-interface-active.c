@@ -184,7 +184,9 @@ static void an_agent_that_hangs_when_joining(void **state)
 	agent_looks(pair);
 	peer_looks(pair);
 	say(pair, VMOP_ACTIVE_JOIN, NULL);
-	pair->now_ns += 31 * SECOND_NS;
+	pair->now_ns += 60 * SECOND_NS;
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	pair->now_ns += SECOND_NS;
 	expect_gone(pair, "does not answer 'join' any more");
 }
 

@@ -286,14 +286,12 @@ static void do_join(struct scripted *scripted)
 				 NULL);
 }
 
-/* The initiator's side: what it writes is carried out before it goes on. */
-static bool scripted_write(struct vmop_active_store *store, const char *line)
+/* What was written to it is carried out before the initiator goes on, unless it is dead. */
+static void carry_out(struct scripted *scripted)
 {
-	struct scripted *scripted = (struct scripted *)store;
 	char text[VMOP_ACTIVE_TEXT_BYTES];
-	snprintf(scripted->down, sizeof(scripted->down), "%s", line);
 	if (scripted->is_dead)
-		return true;
+		return;
 	unsigned before = scripted->model->caller;
 	scripted->model->caller = scripted->domain;
 	switch (vmop_active_agent_look(&scripted->agent, ++scripted->now_ns, text)) {
@@ -311,11 +309,19 @@ static bool scripted_write(struct vmop_active_store *store, const char *line)
 		break;
 	}
 	scripted->model->caller = before;
+}
+
+static bool scripted_write(struct vmop_active_store *store, const char *line)
+{
+	struct scripted *scripted = (struct scripted *)store;
+	snprintf(scripted->down, sizeof(scripted->down), "%s", line);
+	carry_out(scripted);
 	return true;
 }
 
 static bool scripted_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES])
 {
+	carry_out((struct scripted *)store);
 	memcpy(buf, ((struct scripted *)store)->up, VMOP_ACTIVE_MESSAGE_BYTES);
 	return true;
 }
