@@ -286,6 +286,24 @@ const struct vmop_guest_process *vmop_guest_tasks_find(const struct vmop_guest_t
 	return is_it ? process : NULL;
 }
 
+const struct vmop_guest_reading *vmop_guest_readings_put(struct vmop_guest_vcpu_readings *vcpus,
+							 uint32_t n_vcpus,
+							 const struct vmop_guest_current *current,
+							 uint64_t time_ns)
+{
+	if (current->vcpu >= n_vcpus)
+		return NULL;
+	struct vmop_guest_vcpu_readings *to = &vcpus[current->vcpu];
+	struct vmop_guest_reading *reading = &to->at[to->n++ % VMOP_GUEST_READINGS];
+	*reading = (struct vmop_guest_reading){
+		.time_ns = time_ns,
+		.pid = current->is_idle ? 0 : current->pid,
+		.is_kernel_thread = current->pgd_gpa == 0,
+		.pgd_gpa = current->pgd_gpa,
+	};
+	return reading;
+}
+
 const char *vmop_guest_view_state(const struct vmop_guest_text *text,
 				  const struct vmop_guest_tasks *tasks)
 {

@@ -69,6 +69,15 @@ struct vmop_guest_vcpu_readings {
 	struct vmop_guest_reading at[VMOP_GUEST_READINGS];
 };
 
+/*
+ * Puts down among n_vcpus readings what current says; the reading, or NULL for a vCPU beyond
+ * them.  time_ns: before current was read, CLOCK_MONOTONIC.
+ */
+const struct vmop_guest_reading *vmop_guest_readings_put(struct vmop_guest_vcpu_readings *vcpus,
+							 uint32_t n_vcpus,
+							 const struct vmop_guest_current *current,
+							 uint64_t time_ns);
+
 struct vmop_guest_view {
 	unsigned refs;				/* atomic */
 	struct vmop_guest_text *text;		/* NULL: no kernel found so far */

@@ -349,17 +349,10 @@ static void read_vcpus(struct watched *watched)
 	uint64_t time_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	vmop_error_destroy(vmop_guest_current_tasks(watched->guest, current, watched->n_vcpus, &n));
 	for (size_t i = 0; i < n; i++) {
-		if (current[i].vcpu >= watched->n_vcpus)
-			continue;
-		struct vmop_guest_vcpu_readings *to = &watched->vcpus[current[i].vcpu];
-		struct vmop_guest_reading *reading = &to->at[to->n++ % VMOP_GUEST_READINGS];
-		*reading = (struct vmop_guest_reading){
-			.time_ns = time_ns,
-			.pid = current[i].is_idle ? 0 : current[i].pid,
-			.is_kernel_thread = current[i].pgd_gpa == 0,
-			.pgd_gpa = current[i].pgd_gpa,
-		};
-		notice_stranger(watched, reading);
+		const struct vmop_guest_reading *reading = vmop_guest_readings_put(
+			watched->vcpus, watched->n_vcpus, &current[i], time_ns);
+		if (reading)
+			notice_stranger(watched, reading);
 	}
 }
 

@@ -7,25 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon/guest-view.h"
 #include "daemon/inspect.h"
 #include "daemon/privileges.h"
 #include "libguest/guest.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/protocol.h"
 
 static void guest_cleanup(struct vmop_guest **guest)
 {
 	vmop_guest_close(*guest);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* The kernel alone is worth showing: why there are no processes is told beside it. */
@@ -44,6 +37,22 @@ static struct vmop_error *look_at_processes(struct vmop_guest *guest, struct vmo
 	return view->tasks ? NULL : &vmop_error_no_memory;
 }
 
+static struct vmop_error *look_at_vcpus(struct vmop_guest *guest, struct vmop_guest_view *view)
+{
+	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
+	uint32_t cpus = view->text->kernel.cpus;
+	size_t n = 0;
+	view->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
+	view->vcpus = calloc(view->n_vcpus + 1, sizeof(*view->vcpus));
+	if (!view->vcpus)
+		return &vmop_error_no_memory;
+	if (view->tasks)
+		vmop_error_destroy(vmop_guest_current_tasks(guest, current, view->n_vcpus, &n));
+	for (size_t i = 0; i < n; i++)
+		vmop_guest_readings_put(view->vcpus, view->n_vcpus, &current[i], 0);
+	return NULL;
+}
+
 static struct vmop_error *look(struct vmop_guest *guest, struct vmop_guest_view *view)
 {
 	struct vmop_error *err = vmop_guest_find_kernel(guest);
@@ -53,8 +62,10 @@ static struct vmop_error *look(struct vmop_guest *guest, struct vmop_guest_view 
 	if (!view->text)
 		return &vmop_error_no_memory;
 	err = look_at_processes(guest, view);
+	if (!err)
+		err = look_at_vcpus(guest, view);
 	view->state = vmop_guest_view_state(view->text, view->tasks);
-	view->made_ns = now_ns();
+	view->made_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	view->cost = vmop_guest_total_cost(guest);
 	return err;
 }

@@ -4,7 +4,7 @@
  * memory tells.
  *
  *	{"image": {"path": "./ram", "ram_bytes": 536870912}, "domain": null, "inside": {...},
- *	 "kernel": {...}, "items": [...], "next": null}
+ *	 "kernel": {...}, "running": [...], "items": [...], "next": null}
  *
  * as the reply to an "inspect" request (inspect.h) has it, in one piece.
  */

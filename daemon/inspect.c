@@ -145,6 +145,27 @@ static json_t *process_json(const struct vmop_guest_process *process)
 	return object;
 }
 
+/* What each vCPU was last seen to run; pid 0: nothing. */
+static json_t *running_json(const struct vmop_guest_view *view)
+{
+	json_t *array = json_array();
+	for (uint32_t i = 0; i < view->n_vcpus; i++) {
+		const struct vmop_guest_vcpu_readings *vcpu = &view->vcpus[i];
+		if (!vcpu->n)
+			continue;
+		const struct vmop_guest_reading *last =
+			&vcpu->at[(vcpu->n - 1) % VMOP_GUEST_READINGS];
+		const struct vmop_guest_process *process =
+			last->pid ? vmop_guest_tasks_find(view->tasks, last) : NULL;
+		json_t *object = json_object();
+		vmop_json_put_number(object, "vcpu", i);
+		vmop_json_put_number(object, "pid", last->pid);
+		vmop_json_put_text(object, "comm", process ? process->comm : NULL);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 /* Images first, then processes; NULL past the last. */
 static json_t *item(const struct vmop_guest_view *view, size_t i)
 {
@@ -185,8 +206,10 @@ void vmop_inspect_put_view(json_t *reply, const struct vmop_guest_view *view, si
 	json_object_set_new(reply, "inside", vmop_inspect_summary(view));
 	json_object_set_new(reply, "kernel",
 			    has_kernel ? kernel_json(&view->text->kernel) : json_null());
-	if (view)
-		put_items(reply, view, from, max_bytes);
+	if (!view)
+		return;
+	json_object_set_new(reply, "running", running_json(view));
+	put_items(reply, view, from, max_bytes);
 }
 
 /* By name, uuid, VMM pid or the session's number; by Xen's id there, which is what its users know.

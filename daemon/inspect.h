@@ -3,7 +3,8 @@
  * What vmopd knows of the inside of a guest: the reply to an "inspect" request.
  *
  *	-> {"request": "inspect", "domain": "web1", "from": 0}
- *	<- {"domain": {...}, "kernel": {...}, "cost": {...}, "items": [...], "next": 120}
+ *	<- {"domain": {...}, "inside": {...}, "kernel": {...}, "running": [...], "items": [...],
+ *"next": 120}
  *
  * A reply has a bound (protocol.h), so modules and processes come in pages: "next" is
  * the "from" of the following one, null at the end.
@@ -24,8 +25,8 @@ void vmop_json_put_number(json_t *object, const char *name, uint64_t value);
 json_t *vmop_inspect_summary(const struct vmop_guest_view *view);
 
 /*
- * Adds "inside", "kernel", "items" and "next" to reply: the items from the given one on that fit
- * into max_bytes of JSON, and at least one.  NULL view: not looked at.
+ * Adds "inside", "kernel", "running", "items" and "next" to reply: the items from the given one on
+ * that fit into max_bytes of JSON, and at least one.  NULL view: not looked at.
  */
 void vmop_inspect_put_view(json_t *reply, const struct vmop_guest_view *view, size_t from,
 			   size_t max_bytes);

@@ -88,6 +88,31 @@ static void put_kernel(const json_t *kernel)
 	putchar('\n');
 }
 
+/* The row of what each vCPU was last seen to run. */
+static struct vmop_error *put_running(const json_t *running)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size, i;
+	const json_t *vcpu;
+	FILE *out = open_memstream(&text, &size);
+	if (!out)
+		return &vmop_error_no_memory;
+	json_array_foreach (running, i, vcpu) {
+		uint64_t pid = control_number(vcpu, "pid");
+		const char *comm = control_text(vcpu, "comm");
+		fprintf(out, "%svCPU %" PRIu64 ": ", i ? ", " : "", control_number(vcpu, "vcpu"));
+		if (pid)
+			fprintf(out, "%s (%" PRIu64 ")", comm ? comm : "unknown", pid);
+		else
+			fputs("idle", out);
+	}
+	if (fclose(out) != 0)
+		return &vmop_error_no_memory;
+	if (size)
+		control_put_row("running", text);
+	return NULL;
+}
+
 struct column {
 	const char *title, *member;
 	double width;
@@ -206,6 +231,9 @@ struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings
 		put_domain(json_object_get(reply, "domain"));
 	put_inside(json_object_get(reply, "inside"), image != NULL);
 	put_kernel(json_object_get(reply, "kernel"));
+	struct vmop_error *err = put_running(json_object_get(reply, "running"));
+	if (err)
+		return err;
 	if (!print_items(items, "module", module_columns, N_MODULE_COLUMNS) ||
 	    !print_items(items, "pid", process_columns, N_PROCESS_COLUMNS))
 		return &vmop_error_no_memory;

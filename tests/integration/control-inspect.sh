@@ -14,7 +14,8 @@ for guest in "" arm64; do
 	"$make_image" $guest "$work/ram" >"$work/truth"
 	expect 0 "kernel symbols and processes" control --inspect="$work/ram"
 	expect 0 "$(sed -n 's/^symbols //p' "$work/truth"), found by" control --inspect="$work/ram"
-	for word in 16.0\ MiB "${guest:-x86-64}, 4 KiB pages" worker "struct offsets from BTF" KASLR; do
+	for word in 16.0\ MiB "${guest:-x86-64}, 4 KiB pages" worker "struct offsets from BTF" KASLR \
+		"vCPU 0: worker (2)"; do
 		grep -qF "$word" "$work/out" || fail "no $word in $(cat "$work/out")"
 	done
 	expect 0 "" control --inspect="$work/ram" --json
