@@ -251,7 +251,7 @@ static void search(struct watched *watched, uint64_t now_ns)
 		return;
 	}
 	if (watched->n_failures++ == FAILURES_TOLD)
-		vmop_log_info("guest of %s %u: %s; its samples stay addresses",
+		vmop_log_notice("guest of %s %u: %s; its samples stay addresses",
 			      watched->holder.is_xen ? "Xen, id" : "process",
 			      watched->holder.number, err->message);
 	remember_error(watched, err);
