@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libdb/cells-sort.h"
 #include "libutil/cleanup.h"
 
 #define KEYS_AT_FIRST 4096
@@ -131,49 +132,6 @@ bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate)
 	       aggregate->n_keys > aggregate->max_keys / 4 * 3;
 }
 
-static void insertion_sort(struct vmop_db_cell *cells, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		struct vmop_db_cell cell = cells[i];
-		size_t j = i;
-		for (; j && cells[j - 1].offset > cell.offset; j--)
-			cells[j] = cells[j - 1];
-		cells[j] = cell;
-	}
-}
-
-/*
- * By offset.  A radix sort over the bytes in which offsets differ, mostly two or
- * three: a third of qsort(3)'s time, which would be half of the daemon's.
- */
-static void sort(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n)
-{
-	if (n <= 32) {
-		insertion_sort(cells, n);
-		return;
-	}
-	uint64_t differing = 0;
-	for (size_t i = 1; i < n; i++)
-		differing |= cells[i].offset ^ cells[0].offset;
-	struct vmop_db_cell *from = cells, *to = scratch;
-	for (unsigned shift = 0; shift < 64; shift += 8) {
-		if (!(differing >> shift & 0xff))
-			continue;
-		size_t at[257] = {0};
-		for (size_t i = 0; i < n; i++)
-			at[(from[i].offset >> shift & 0xff) + 1]++;
-		for (size_t byte = 1; byte < 256; byte++)
-			at[byte] += at[byte - 1];
-		for (size_t i = 0; i < n; i++)
-			to[at[from[i].offset >> shift & 0xff]++] = from[i];
-		struct vmop_db_cell *sorted = to;
-		to = from;
-		from = sorted;
-	}
-	if (from != cells)
-		memcpy(cells, from, n * sizeof(*cells));
-}
-
 /* Merges neighbours with one offset. Returns how many are left. */
 static size_t merge(struct vmop_db_cell *cells, size_t n)
 {
@@ -230,7 +188,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 		if (!n)
 			continue;
 		struct vmop_db_cell *cells = sorted + begin[i];
-		sort(cells, sorted + aggregate->n_cells, n);
+		vmop_cells_sort(cells, sorted + aggregate->n_cells, n);
 		struct vmop_error *err = each(arg, &aggregate->keys[i], cells, merge(cells, n));
 		if (err)
 			return err;

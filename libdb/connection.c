@@ -190,6 +190,18 @@ struct vmop_error *vmop_db_corrupt(struct vmop_db *db, const char *format, ...)
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: corrupt: %s", db->path, what);
 }
 
+struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error error)
+{
+	switch (error) {
+	case VMOP_UNPACK_OK:
+		return NULL;
+	case VMOP_UNPACK_NO_MEMORY:
+		return &vmop_error_no_memory;
+	default:
+		return vmop_db_corrupt(db, "a chunk's cells");
+	}
+}
+
 struct vmop_error *vmop_db_allow_work(struct vmop_db *db)
 {
 	uint64_t size_bytes;

@@ -76,6 +76,9 @@ struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc);
 struct vmop_error *vmop_db_corrupt(struct vmop_db *db, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* What unpacking a chunk's cells came to, as an error; NULL: it went well. */
+struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error error);
+
 /*
  * To be called by each public function that reads: a corrupt file (pages that
  * point at themselves) could else keep SQLite walking for ever.  What a file of

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += libdb/libdb.la
 libdb_libdb_la_SOURCES = \
+	libdb/cells-sort.c libdb/cells-sort.h \
 	libdb/cells-table.c libdb/cells-table.h \
 	libdb/check.c \
 	libdb/connection.c libdb/connection.h \

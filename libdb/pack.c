@@ -38,8 +38,8 @@ const uint8_t *vmop_pack_get_varint(const uint8_t *p, const uint8_t *end, uint64
 
 static uint8_t *put_step(uint8_t *p, uint64_t step, bool samples_follow)
 {
-	uint8_t first = (uint8_t)((step & (SAMPLES_FOLLOW - 1)) |
-				  (samples_follow ? SAMPLES_FOLLOW : 0));
+	uint8_t first =
+		(uint8_t)((step & (SAMPLES_FOLLOW - 1)) | (samples_follow ? SAMPLES_FOLLOW : 0));
 	step >>= 6;
 	if (!step) {
 		*p++ = first;
@@ -114,7 +114,8 @@ static const uint8_t *get_step(const uint8_t *p, const uint8_t *end, uint64_t *r
 	return p;
 }
 
-enum vmop_unpack_result vmop_unpack_next(struct vmop_unpack *unpack, struct vmop_db_cell *ret)
+static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack *unpack,
+						  struct vmop_db_cell *ret)
 {
 	const uint8_t *p = unpack->p, *end = unpack->end;
 	if (p == end)
@@ -146,6 +147,24 @@ enum vmop_unpack_result vmop_unpack_next(struct vmop_unpack *unpack, struct vmop
 	unpack->before = offset;
 	*ret = (struct vmop_db_cell){offset, samples, weight};
 	return VMOP_UNPACK_CELL;
+}
+
+enum vmop_unpack_result vmop_unpack_next(struct vmop_unpack *unpack, struct vmop_db_cell *ret)
+{
+	return unpack_cell(unpack, ret);
+}
+
+enum vmop_unpack_result vmop_unpack_some(struct vmop_unpack *unpack, struct vmop_db_cell *ret,
+					 size_t max, size_t *ret_n)
+{
+	struct vmop_unpack at = *unpack; /* a copy stays in registers */
+	enum vmop_unpack_result result = VMOP_UNPACK_CELL;
+	size_t n = 0;
+	while (n < max && (result = unpack_cell(&at, &ret[n])) == VMOP_UNPACK_CELL)
+		n++;
+	*unpack = at;
+	*ret_n = n;
+	return result;
 }
 
 enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes, struct vmop_cells *cells)

@@ -74,6 +74,14 @@ enum vmop_unpack_result {
 };
 enum vmop_unpack_result vmop_unpack_next(struct vmop_unpack *unpack, struct vmop_db_cell *ret);
 
+/*
+ * The next cells, up to max of them (at least 1), into ret, and how many there are into *ret_n.
+ * VMOP_UNPACK_CELL: there may be more; else the cells are those before the end, or before what is
+ * bad.
+ */
+enum vmop_unpack_result vmop_unpack_some(struct vmop_unpack *unpack, struct vmop_db_cell *ret,
+					 size_t max, size_t *ret_n);
+
 /* A growing array of cells; zeroed to begin with, freed by its owner (free(cells.all)). */
 struct vmop_cells {
 	struct vmop_db_cell *all;

@@ -78,8 +78,7 @@ static void roll_deinit(struct roll *roll)
 	for (size_t i = 0; i < N_STATEMENTS; i++)
 		sqlite3_finalize(roll->statements[i]);
 	struct destination *destination, *next;
-	HASH_ITER(hh, roll->destinations, destination, next)
-	{
+	HASH_ITER (hh, roll->destinations, destination, next) {
 		HASH_DEL(roll->destinations, destination);
 		free(destination);
 	}
@@ -149,8 +148,8 @@ static void add_interval(struct spans *spans, const struct vmop_db_interval *int
 		return;
 	}
 	uint64_t end_ns = interval->start_ns + interval->len_ns;
-	if (spans->is_open && slot_of(spans, interval->start_ns) ==
-				      slot_of(spans, spans->all[spans->n].start_ns)) {
+	if (spans->is_open &&
+	    slot_of(spans, interval->start_ns) == slot_of(spans, spans->all[spans->n].start_ns)) {
 		struct span *span = &spans->all[spans->n];
 		span->last = interval->id;
 		if (interval->start_ns < span->start_ns)
@@ -192,7 +191,7 @@ static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
 
 /* ---- dead tasks -------------------------------------------------------------- */
 
-/* Binds what makes dead tasks one, from DEAD_TASK's row, to the first four of which's parameters. */
+/* Binds what makes dead tasks one, from DEAD_TASK's row, to which's first four parameters. */
 static void bind_identity(struct roll *roll, enum statement which)
 {
 	sqlite3_reset(roll->statements[which]);
@@ -274,9 +273,11 @@ static struct vmop_error *sweep_tasks(struct vmop_db *db, uint64_t before_ns)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	bool row;
-	struct vmop_error *err = vmop_db_prepare(
-		db, "DELETE FROM task WHERE end_time_ns > 0 AND end_time_ns < ?1"
-		    " AND id NOT IN (SELECT task FROM chunk)", &stmt);
+	struct vmop_error *err =
+		vmop_db_prepare(db,
+				"DELETE FROM task WHERE end_time_ns > 0 AND end_time_ns < ?1"
+				" AND id NOT IN (SELECT task FROM chunk)",
+				&stmt);
 	if (err)
 		return err;
 	sqlite3_bind_int64(stmt, 1, before_ns > INT64_MAX ? INT64_MAX : (int64_t)before_ns);
@@ -304,14 +305,9 @@ static struct vmop_error *add_row(struct roll *roll, struct vmop_sums *sums)
 	struct vmop_sum *sum = vmop_sums_at(sums, &key);
 	if (!sum)
 		return &vmop_error_no_memory;
-	switch (vmop_sum_add_packed(sum, blob, (size_t)sqlite3_column_bytes(stmt, 3))) {
-	case VMOP_UNPACK_OK:
-		return NULL;
-	case VMOP_UNPACK_NO_MEMORY:
-		return &vmop_error_no_memory;
-	default:
-		return vmop_db_corrupt(roll->db, "a chunk's cells");
-	}
+	return vmop_db_unpacked(
+		roll->db,
+		vmop_sums_add_packed(sums, sum, blob, (size_t)sqlite3_column_bytes(stmt, 3)));
 }
 
 static struct vmop_error *add_rows(struct roll *roll, const int64_t *chunk_ids,
@@ -325,7 +321,7 @@ static struct vmop_error *add_rows(struct roll *roll, const int64_t *chunk_ids,
 			err = vmop_db_step(roll->db, roll->statements[ROWS], &row);
 	}
 	sqlite3_reset(roll->statements[ROWS]);
-	return err;
+	return err ? err : vmop_db_unpacked(roll->db, vmop_sums_settle(sums));
 }
 
 static struct vmop_error *put_sums(struct roll *roll, uint32_t interval, struct vmop_sums *sums)
@@ -389,8 +385,7 @@ struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t b
 	*ret_more = false;
 	if (!db->is_writer || db->in_interval)
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", db->path,
-				      db->is_writer ? "an interval is open"
-						    : "opened for reading");
+				      db->is_writer ? "an interval is open" : "opened for reading");
 	if (len_ns == 0 || max_intervals == 0 || level == UINT8_MAX)
 		return NULL;
 	if (max_intervals > MAX_SPANS)
@@ -398,7 +393,10 @@ struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t b
 	_cleanup_free_ struct span *all = calloc((size_t)max_intervals + 2, sizeof(*all));
 	if (!all)
 		return &vmop_error_no_memory;
-	struct spans spans = {.level = level, .before_ns = before_ns, .len_ns = len_ns, .all = all,
+	struct spans spans = {.level = level,
+			      .before_ns = before_ns,
+			      .len_ns = len_ns,
+			      .all = all,
 			      .max = max_intervals};
 	struct vmop_error *err = find_spans(db, &spans);
 	if (err || spans.n == 0)

@@ -2,8 +2,12 @@
 #include "libdb/sum.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "libdb/cells-sort.h"
 
 #define FIRST_CAPACITY 16
+#define AHEAD 32 /* cells that are unpacked before they are looked for */
 
 static void add_saturated(uint64_t *sum, uint64_t value)
 {
@@ -14,13 +18,14 @@ static void add_saturated(uint64_t *sum, uint64_t value)
 void vmop_sums_deinit(struct vmop_sums *sums)
 {
 	struct vmop_sum *sum, *next;
-	HASH_ITER(hh, sums->all, sum, next)
-	{
+	HASH_ITER (hh, sums->all, sum, next) {
 		HASH_DEL(sums->all, sum);
 		free(sum->slots);
 		free(sum);
 	}
-	sums->last = NULL;
+	free(sums->waiting);
+	free(sums->blobs);
+	*sums = (struct vmop_sums){0};
 }
 
 struct vmop_sum *vmop_sums_at(struct vmop_sums *sums, const struct vmop_sum_key *key)
@@ -55,13 +60,14 @@ static struct vmop_db_cell *find(const struct vmop_sum *sum, uint64_t offset)
 	return &sum->slots[i];
 }
 
-/* Keeps at least a third of the slots free. */
-static int make_room(struct vmop_sum *sum)
+/* For n cells more; keeps at least half of the slots free, in which they are sorted in the end. */
+static int make_room(struct vmop_sum *sum, size_t n)
 {
-	if (sum->n_cells + 1 <= sum->capacity / 3 * 2)
-		return 0;
 	struct vmop_sum grown = *sum;
-	grown.capacity = sum->capacity ? sum->capacity * 2 : FIRST_CAPACITY;
+	while (sum->n_cells + n > grown.capacity / 2)
+		grown.capacity = grown.capacity ? grown.capacity * 2 : FIRST_CAPACITY;
+	if (grown.capacity == sum->capacity)
+		return 0;
 	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
 	if (!grown.slots)
 		return -1;
@@ -74,39 +80,96 @@ static int make_room(struct vmop_sum *sum)
 	return 0;
 }
 
+static void add_cell(struct vmop_sum *sum, const struct vmop_db_cell *cell)
+{
+	struct vmop_db_cell *slot = find(sum, cell->offset);
+	if (!slot->samples) {
+		*slot = *cell;
+		sum->n_cells++;
+		return;
+	}
+	add_saturated(&slot->samples, cell->samples);
+	add_saturated(&slot->weight_events, cell->weight_events);
+}
+
 enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blob, size_t len_bytes)
 {
 	struct vmop_unpack unpack;
-	struct vmop_db_cell cell;
 	if (!vmop_unpack_begin(&unpack, blob, len_bytes))
 		return VMOP_UNPACK_CORRUPT;
-	for (;;) {
-		enum vmop_unpack_result result = vmop_unpack_next(&unpack, &cell);
-		if (result != VMOP_UNPACK_CELL)
-			return result == VMOP_UNPACK_END ? VMOP_UNPACK_OK : VMOP_UNPACK_CORRUPT;
-		if (make_room(sum) < 0)
+	enum vmop_unpack_result result;
+	do {
+		struct vmop_db_cell cells[AHEAD];
+		size_t n;
+		result = vmop_unpack_some(&unpack, cells, AHEAD, &n);
+		if (make_room(sum, n) < 0)
 			return VMOP_UNPACK_NO_MEMORY;
-		struct vmop_db_cell *slot = find(sum, cell.offset);
-		if (!slot->samples) {
-			*slot = cell;
-			sum->n_cells++;
-			continue;
+		/* The table is larger than caches: its slots are on their way all at once. */
+		for (size_t i = 0; i < n; i++)
+			__builtin_prefetch(&sum->slots[slot_of(sum, cells[i].offset)], 1);
+		for (size_t i = 0; i < n; i++)
+			add_cell(sum, &cells[i]);
+	} while (result == VMOP_UNPACK_CELL);
+	return result == VMOP_UNPACK_END ? VMOP_UNPACK_OK : VMOP_UNPACK_CORRUPT;
+}
+
+/* ---- blobs that wait ------------------------------------------------------ */
+
+enum vmop_unpack_error vmop_sums_settle(struct vmop_sums *sums)
+{
+	enum vmop_unpack_error error = VMOP_UNPACK_OK;
+	for (struct vmop_sum *sum = sums->all; sum; sum = sum->hh.next) {
+		for (; sum->waiting && !error;
+		     sum->waiting = sums->waiting[sum->waiting - 1].before) {
+			const struct vmop_waiting *waiting = &sums->waiting[sum->waiting - 1];
+			error = vmop_sum_add_packed(sum, sums->blobs + waiting->at,
+						    waiting->len_bytes);
 		}
-		add_saturated(&slot->samples, cell.samples);
-		add_saturated(&slot->weight_events, cell.weight_events);
+		sum->waiting = 0;
 	}
+	sums->n_waiting = sums->blobs_bytes = 0;
+	return error;
+}
+
+static bool make_waiting_room(struct vmop_sums *sums)
+{
+	if (!sums->blobs)
+		sums->blobs = malloc(VMOP_SUMS_WAITING_BYTES);
+	if (sums->n_waiting < sums->waiting_capacity)
+		return sums->blobs;
+	size_t capacity = sums->waiting_capacity ? sums->waiting_capacity * 2 : 256;
+	void *grown = realloc(sums->waiting, capacity * sizeof(*sums->waiting));
+	if (!grown)
+		return false;
+	sums->waiting = grown;
+	sums->waiting_capacity = capacity;
+	return sums->blobs;
+}
+
+enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_sum *sum,
+					    const void *blob, size_t len_bytes)
+{
+	if (!len_bytes || len_bytes > VMOP_SUMS_WAITING_BYTES)
+		return vmop_sum_add_packed(sum, blob, len_bytes);
+	enum vmop_unpack_error error = VMOP_UNPACK_OK;
+	if (len_bytes > VMOP_SUMS_WAITING_BYTES - sums->blobs_bytes)
+		error = vmop_sums_settle(sums);
+	if (error)
+		return error;
+	if (!make_waiting_room(sums))
+		return VMOP_UNPACK_NO_MEMORY;
+	memcpy(sums->blobs + sums->blobs_bytes, blob, len_bytes);
+	sums->waiting[sums->n_waiting++] = (struct vmop_waiting){
+		.before = sum->waiting, .len_bytes = (uint32_t)len_bytes, .at = sums->blobs_bytes};
+	sum->waiting = (uint32_t)sums->n_waiting;
+	sums->blobs_bytes += len_bytes;
+	return VMOP_UNPACK_OK;
 }
 
 void vmop_sum_add_total(struct vmop_sum *sum, uint64_t samples, uint64_t weight_events)
 {
 	add_saturated(&sum->samples, samples);
 	add_saturated(&sum->weight_events, weight_events);
-}
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct vmop_db_cell *x = a, *y = b;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 const struct vmop_db_cell *vmop_sum_sort(struct vmop_sum *sum)
@@ -117,6 +180,6 @@ const struct vmop_db_cell *vmop_sum_sort(struct vmop_sum *sum)
 	for (size_t i = 0; i < sum->capacity; i++)
 		if (sum->slots[i].samples)
 			sum->slots[n++] = sum->slots[i];
-	qsort(sum->slots, n, sizeof(*sum->slots), by_offset);
+	vmop_cells_sort(sum->slots, sum->slots + n, n);
 	return sum->slots;
 }

@@ -6,12 +6,6 @@
 #include "libdb/filter.h"
 #include "libdb/sum.h"
 
-static struct vmop_error *unpack_failed(struct vmop_db *db, enum vmop_unpack_error error)
-{
-	return error == VMOP_UNPACK_NO_MEMORY ? &vmop_error_no_memory
-					      : vmop_db_corrupt(db, "a chunk's cells");
-}
-
 /* ---- totals and sums ----------------------------------------------------- */
 
 struct summing {
@@ -49,8 +43,9 @@ static struct vmop_error *add_cells(void *arg, const struct vmop_chunk_row *row)
 	struct vmop_error *err = sum_at(summing, row, &sum);
 	if (err)
 		return err;
-	enum vmop_unpack_error error = vmop_sum_add_packed(sum, row->cells, row->cells_len_bytes);
-	return error ? unpack_failed(summing->selection->db, error) : NULL;
+	return vmop_db_unpacked(
+		summing->selection->db,
+		vmop_sums_add_packed(&summing->sums, sum, row->cells, row->cells_len_bytes));
 }
 
 static struct vmop_db_chunk_key key_of_sum(const struct summing *summing,
@@ -148,8 +143,8 @@ static void group_places(const struct vmop_selection *selection, const uint32_t 
 {
 	const struct vmop_place *places = selection->places;
 	for (size_t i = 0; i < selection->n_places; i++) {
-		bool same = i > 0 && compare_places(&places[order[i - 1]], &places[order[i]],
-						    merge) == 0;
+		bool same = i > 0 &&
+			    compare_places(&places[order[i - 1]], &places[order[i]], merge) == 0;
 		groups[order[i]] = same ? groups[order[i - 1]] : order[i];
 		ranks[order[i]] = (uint32_t)i;
 	}
@@ -166,10 +161,9 @@ static int compare_sums(const void *a, const void *b, void *arg)
 				   (uint64_t)y->task << 32 | y->stack);
 }
 
-static struct vmop_error *each_sum_ordered(struct summing *summing, uint32_t *ranks,
-					   struct vmop_error *(*each)(void *,
-								      const struct vmop_db_sum *),
-					   void *arg)
+static struct vmop_error *
+each_sum_ordered(struct summing *summing, uint32_t *ranks,
+		 struct vmop_error *(*each)(void *, const struct vmop_db_sum *), void *arg)
 {
 	size_t n = HASH_COUNT(summing->sums.all), i = 0;
 	_cleanup_free_ struct vmop_sum **ordered = malloc((n + 1) * sizeof(struct vmop_sum *));
@@ -190,11 +184,9 @@ static struct vmop_error *each_sum_ordered(struct summing *summing, uint32_t *ra
 	return err;
 }
 
-struct vmop_error *vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter,
-				    unsigned merge,
-				    struct vmop_error *(*each)(void *arg,
-							       const struct vmop_db_sum *sum),
-				    void *arg)
+struct vmop_error *
+vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsigned merge,
+		 struct vmop_error *(*each)(void *arg, const struct vmop_db_sum *sum), void *arg)
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
 	_cleanup_free_ uint32_t *order = NULL, *groups = NULL;
@@ -210,6 +202,8 @@ struct vmop_error *vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_fil
 	group_places(&selection, order, merge, groups, ranks);
 	struct summing summing = {.selection = &selection, .merge = merge, .groups = groups};
 	err = vmop_selection_each_row(&selection, true, add_cells, &summing);
+	if (!err)
+		err = vmop_db_unpacked(db, vmop_sums_settle(&summing.sums));
 	if (!err)
 		err = each_sum_ordered(&summing, ranks, each, arg);
 	vmop_sums_deinit(&summing.sums);
@@ -304,10 +298,10 @@ static struct vmop_error *hand_out(const struct vmop_selection *selection,
 				   struct vmop_error *(*each)(void *, const struct vmop_db_chunk *),
 				   void *arg)
 {
-	enum vmop_unpack_error error =
-		vmop_unpack_all(keeping->bytes + kept->at, kept->len_bytes, cells);
-	if (error)
-		return unpack_failed(selection->db, error);
+	struct vmop_error *err = vmop_db_unpacked(
+		selection->db, vmop_unpack_all(keeping->bytes + kept->at, kept->len_bytes, cells));
+	if (err)
+		return err;
 	struct vmop_db_chunk chunk = {
 		.key = selection->places[kept->place].key,
 		.interval = &selection->intervals[kept->interval],

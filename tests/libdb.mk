@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libdb_unit_tests = tests/unit/libdb-db tests/unit/libdb-faults tests/unit/libdb-pack \
-	tests/unit/libdb-roll-up tests/unit/libdb-session-files tests/unit/libdb-symbols
+	tests/unit/libdb-roll-up tests/unit/libdb-session-files tests/unit/libdb-sum \
+	tests/unit/libdb-symbols
 if HAVE_CMOCKA
 check_PROGRAMS += $(libdb_unit_tests)
 TESTS += $(libdb_unit_tests)
@@ -18,6 +19,8 @@ tests_unit_libdb_session_files_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_session_files_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_roll_up_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_roll_up_LDADD = $(libdb_test_ldadd)
+tests_unit_libdb_sum_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_sum_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_symbols_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_symbols_LDADD = $(libdb_test_ldadd)
 
