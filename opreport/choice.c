@@ -105,20 +105,36 @@ static void *item_at(const struct vmop_table *table, size_t i)
 	return (char *)table->items + i * table->item_bytes;
 }
 
-/* "there are: a, b, c, ..." */
+static bool is_among(const char *const *names, size_t n, const char *name)
+{
+	size_t i = 0;
+	while (i < n && strcmp(names[i], name) != 0)
+		i++;
+	return i < n;
+}
+
+/* "its tasks: a, b, c, and others": each name once, of however many. */
 static struct vmop_error *unknown_word(const struct selector *selector, const char *word)
 {
 	const struct vmop_table *table = selector->table;
+	const char *shown[MAX_SHOWN];
+	size_t n_shown = 0, i = 1, len;
 	_cleanup_free_ char *names = NULL;
-	size_t len;
 	FILE *out = open_memstream(&names, &len);
 	if (!out)
 		return &vmop_error_no_memory;
-	for (size_t i = 1; i < table->n && i <= MAX_SHOWN; i++)
-		fprintf(out, "%s%s", i > 1 ? ", " : "", selector->name(item_at(table, i)));
-	if (table->n > MAX_SHOWN + 1)
-		fprintf(out, ", and %zu more", table->n - 1 - MAX_SHOWN);
-	if (table->n == 1)
+	for (; i < table->n; i++) {
+		const char *name = selector->name(item_at(table, i));
+		if (is_among(shown, n_shown, name))
+			continue;
+		if (n_shown == MAX_SHOWN)
+			break;
+		fprintf(out, "%s%s", n_shown ? ", " : "", name);
+		shown[n_shown++] = name;
+	}
+	if (i < table->n)
+		fputs(", and others", out);
+	if (!n_shown)
 		fputs("none at all", out);
 	if (fclose(out))
 		return &vmop_error_no_memory;

@@ -6,6 +6,7 @@
 #ifndef VMOP_OPREPORT_GROUP_H
 #define VMOP_OPREPORT_GROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,17 @@ struct vmop_group {
 	uint32_t session;
 };
 _Static_assert(sizeof(struct vmop_group) == 32, "hashed as bytes: no padding");
+
+/* Whether they are of one CPU, one vCPU. */
+static inline bool vmop_group_has_cpu(const struct vmop_group *group)
+{
+	return group->cpu >= 2;
+}
+
+static inline bool vmop_group_has_vcpu(const struct vmop_group *group)
+{
+	return group->vcpu >= 2;
+}
 
 struct vmop_groups {
 	size_t n, capacity;

@@ -396,10 +396,7 @@ static struct vmop_error *each_session(struct walk *walk, const struct vmop_sess
 static struct vmop_error *find_base(struct walk *walk, const struct vmop_session_input *sessions)
 {
 	struct vmop_result *result = walk->result;
-	const struct vmop_query *query = walk->query;
-	bool is_everything =
-		result->choice.is_everything && !query->exclude_idle && !query->exclude_dependent;
-	if (query->of_whole_session && !is_everything)
+	if (walk->query->of_whole_session && !result->choice.is_everything)
 		return each_session(walk, sessions, find_base_of);
 	memcpy(result->base, result->selected, result->n_events * sizeof(*result->base));
 	return NULL;
@@ -470,6 +467,8 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 	if (!err)
 		err = vmop_choice_init(&result->choice, &result->catalog, spec,
 				       query->accounting == VMOP_ACCOUNTING_DOMAIN);
+	if (query->exclude_idle || query->exclude_dependent)
+		result->choice.is_everything = false;
 	if (!err)
 		err = assign_slots(result, query->merge);
 	return err ? err : allocate_totals(result);

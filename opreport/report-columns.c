@@ -164,7 +164,7 @@ static bool has_guests(const struct vmop_result *result)
 static bool has_cpus(const struct vmop_result *result)
 {
 	for (size_t i = 0; i < result->n_rows; i++) {
-		if (result->rows[i].group->cpu >= 2)
+		if (vmop_group_has_cpu(result->rows[i].group))
 			return true;
 	}
 	return false;
@@ -291,10 +291,10 @@ static void name_cell(const struct vmop_report *report, struct vmop_row *row, in
 		ret->text = certainty_name(row);
 		break;
 	case COLUMN_CPU:
-		number_or_empty(ret, row->group->cpu - 2, row->group->cpu >= 2);
+		number_or_empty(ret, row->group->cpu - 2, vmop_group_has_cpu(row->group));
 		break;
 	case COLUMN_VCPU:
-		number_or_empty(ret, row->group->vcpu - 2, row->group->vcpu >= 2);
+		number_or_empty(ret, row->group->vcpu - 2, vmop_group_has_vcpu(row->group));
 		break;
 	case COLUMN_TASK:
 		ret->text = task->comm;

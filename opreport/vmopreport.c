@@ -487,6 +487,23 @@ static void tell_missing(const struct vmop_result *result)
 			missing->top_why);
 }
 
+/* A column that was asked for and has nothing in it. */
+static void tell_not_apart(const struct settings *settings, const struct vmop_result *result)
+{
+	bool has_cpu = false, has_vcpu = false;
+	for (size_t i = 0; i < result->n_rows; i++) {
+		has_cpu = has_cpu || vmop_group_has_cpu(result->rows[i].group);
+		has_vcpu = has_vcpu || vmop_group_has_vcpu(result->rows[i].group);
+	}
+	bool lacks_cpu = settings->by & result->dimensions & VMOP_BY_CPU && !has_cpu;
+	bool lacks_vcpu = settings->by & result->dimensions & VMOP_BY_VCPU && !has_vcpu;
+	if (lacks_cpu || lacks_vcpu)
+		vmop_log_notice(
+			"--by=%s: these samples were not recorded apart by it; 'vmopcontrol "
+			"--separate=cpu' does that from the next start on",
+			lacks_cpu ? "cpu" : "vcpu");
+}
+
 static struct vmop_error *report(struct settings *settings, struct vmop_result *result,
 				 const struct vmop_ratios *ratios, const struct vmop_hidden *hidden)
 {
@@ -499,9 +516,11 @@ static struct vmop_error *report(struct settings *settings, struct vmop_result *
 	    (settings->output != &vmop_output_table || settings->output_options.no_header))
 		vmop_log_warning("losses: %s", vmop_report_losses(report));
 	vmop_report_destroy(report);
-	if (!err)
-		tell_missing(result);
-	return err;
+	if (err)
+		return err;
+	tell_not_apart(settings, result);
+	tell_missing(result);
+	return NULL;
 }
 
 static struct vmop_error *report_session(struct settings *settings)

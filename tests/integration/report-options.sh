@@ -61,6 +61,12 @@ is "--by=cgroup" "$(column cgroup --by=cgroup | wc -l)" -ge 1
 is "--merge=tgid: one row a command" "$(column task --by=task --merge=tgid domain:host | grep -c loop)" -eq 1
 is "--exclude-idle" "$(sum --exclude-idle)" -eq 111780
 is "--exclude-dependent" "$(sum --exclude-dependent task:loop)" -eq 96000
+is "what options leave out is said" "$(lines '111780 samples selected' --exclude-idle)" -eq 1
+for word in cpu vcpu; do
+	report --by=$word >/dev/null 2>"$work/err"
+	is "--by=$word where nothing was recorded so" \
+		"$(grep -cF -e "--by=$word: these samples were not recorded apart by it" "$work/err" || true)" -eq 1
+done
 is "--include-symbols" "$(sum -l -i 'g1_*')" -eq 10800
 is "--exclude-symbols" "$(column symbol -l -e 'vmop_*' | grep -c vmop_)" -eq 0
 is "--threshold" "$(column symbol -l -t 20 | wc -l)" -eq 2

@@ -288,7 +288,7 @@ static void unknown_names(void **state)
 		 VMOP_ERROR_USAGE},
 		{"event:branches", "its events: cycles, cache:miss, cache:read", VMOP_ERROR_USAGE},
 		{"image:nosuch", "image:nosuch", VMOP_ERROR_USAGE},
-		{"task:nosuch", "its tasks: [idle], a", VMOP_ERROR_USAGE},
+		{"task:nosuch", "its tasks: [idle], a, qemu", VMOP_ERROR_USAGE},
 		{"image:nosuch*", "no images", VMOP_ERROR_NOT_FOUND},
 		{"tgid:77", "no tasks", VMOP_ERROR_NOT_FOUND},
 		{"cpu:7", "no samples", VMOP_ERROR_NOT_FOUND},
