@@ -93,50 +93,59 @@ static int end(void **state)
 
 /* ---- a VMM with RAM in an order of its own, and QMP --------------------------- */
 
+static uint64_t scattered_start; /* the guest's physical address of the first piece */
+
 /*
  * RAM in four pieces that lie in no order that could be guessed, before and behind
  * something larger that is no RAM.
  */
-static void scatter_ram(uint8_t *pieces[4])
+static void scatter_ram(bool is_arm64, uint8_t *pieces[4])
 {
 	static const unsigned places[4] = {2, 0, 5, 3}; /* in pieces; a hole behind each */
 	uint8_t *space = mmap(NULL, 32 * PIECE_BYTES, PROT_NONE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	synthetic_make(&made, &(struct synthetic_options){0});
+	synthetic_make(&made, &(struct synthetic_options){.arm64 = is_arm64,
+							  .kallsyms = SYNTHETIC_ALL_RELATIVE});
 	for (unsigned i = 0; i < 4; i++) {
 		pieces[i] = space + 2 * places[i] * PIECE_BYTES;
 		mprotect(pieces[i], PIECE_BYTES, PROT_READ | PROT_WRITE);
 		memcpy(pieces[i], made.ram + i * PIECE_BYTES, PIECE_BYTES);
 	}
+	scattered_start = made.ram_start;
 	mprotect(space + 20 * PIECE_BYTES, 6 * PIECE_BYTES, PROT_READ | PROT_WRITE);
 	synthetic_free(&made);
 }
 
+/* Where RAM begins is the architecture's, by the VMM's name or because the host has it. */
+#define X86_VMM "qemu-system-x86_64"
+#define ARM64_VMM "qemu-system-aarch64"
+
 /* Answers one line of a client as QEMU would. */
 static void answer(int fd, const char *line, uint8_t *const pieces[4])
 {
-	unsigned long long gpa;
+	unsigned long long gpa, at;
 	const char *asks = strstr(line, "gpa2hva 0x");
 	char text[128] = "{\"return\": {}}\r\n";
-	if (asks && sscanf(asks, "gpa2hva %llx", &gpa) == 1 && gpa < SYNTHETIC_RAM_BYTES)
+	if (asks && sscanf(asks, "gpa2hva %llx", &gpa) == 1 && gpa >= scattered_start &&
+	    (at = gpa - scattered_start) < SYNTHETIC_RAM_BYTES)
 		snprintf(text, sizeof(text),
 			 "{\"return\": \"Host virtual address for 0x%llx (pc.ram) is "
 			 "%p\\r\\n\"}\r\n",
-			 gpa, (void *)(pieces[gpa / PIECE_BYTES] + gpa % PIECE_BYTES));
+			 gpa, (void *)(pieces[at / PIECE_BYTES] + at % PIECE_BYTES));
 	else if (asks)
 		strcpy(text, "{\"return\": \"No memory is mapped at address\\r\\n\"}\r\n");
 	if (write(fd, text, strlen(text)) < 0)
 		_exit(1);
 }
 
-/* What this program does as the VMM; argument: "unix:PATH,server=on". */
-static int be_vmm(const char *argument)
+/* What this program does as the VMM of that name; argument: "unix:PATH,server=on". */
+static int be_vmm(const char *name, const char *argument)
 {
 	static const char greeting[] = "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	uint8_t *pieces[4];
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	scatter_ram(pieces);
+	scatter_ram(!strcmp(name, ARM64_VMM), pieces);
 	sscanf(argument, "unix:%99[^,]", address.sun_path);
 	int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd;
 	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
@@ -156,16 +165,15 @@ static int be_vmm(const char *argument)
 
 static char qmp_path[64];
 
-static int begin_qmp(void **state)
+static int begin_qmp(const char *name)
 {
 	char argument[96];
-	(void)state;
 	snprintf(qmp_path, sizeof(qmp_path), "/tmp/vmop-test-qmp.%d", (int)getpid());
 	snprintf(argument, sizeof(argument), "unix:%s,server=on,wait=off", qmp_path);
 	vmm = fork();
 	assert_true(vmm >= 0);
 	if (!vmm) {
-		execl("/proc/self/exe", "qemu", "-qmp", argument, NULL);
+		execl("/proc/self/exe", name, "-qmp", argument, NULL);
 		_exit(1);
 	}
 	for (int waited_ms = 0; access(qmp_path, F_OK) < 0 && waited_ms < PATIENCE_MS;
@@ -174,6 +182,20 @@ static int begin_qmp(void **state)
 	begin_watch();
 	return 0;
 }
+
+static int begin_qmp_arm64(void **state)
+{
+	(void)state;
+	return begin_qmp(ARM64_VMM);
+}
+
+#ifndef __aarch64__
+static int begin_qmp_x86(void **state)
+{
+	(void)state;
+	return begin_qmp(X86_VMM);
+}
+#endif
 
 static int end_qmp(void **state)
 {
@@ -354,13 +376,16 @@ static void qmp_tells_where_ram_lies(void **state)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "-qmp"))
-		return be_vmm(argv[2]);
+		return be_vmm(argv[0], argv[2]);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_guest_is_seen_into, begin_private, end),
 		cmocka_unit_test_setup_teardown(symbols_are_dropped_once_they_were_taken,
 						begin_shared, end),
 		cmocka_unit_test_setup_teardown(another_kernel_takes_over, begin_shared, end),
-		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp, end_qmp),
+		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp_arm64, end_qmp),
+#ifndef __aarch64__
+		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp_x86, end_qmp),
+#endif
 		cmocka_unit_test_setup_teardown(a_vmm_that_ends_leaves_nothing, begin_private, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
