@@ -414,8 +414,8 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->tasks = vmop_guest_tasks_ref(watched->tasks);
 	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
 	view->state = state_of(watched);
-	view->may_be_booting =
-		!watched->text && watched->is_readable && watched->n_failures <= FAILURES_TOLD;
+	/* Its memory may not be there yet, too. */
+	view->may_be_booting = !watched->text && watched->n_failures <= FAILURES_TOLD;
 	view->error = watched->error ? strdup(watched->error) : NULL;
 	view->made_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	view->cost = cost_of(watched);

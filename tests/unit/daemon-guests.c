@@ -165,11 +165,14 @@ static void those_that_could_not_wait_are_told_apart(void **state)
 	while (!vmop_guests_want_flush(guests))
 		hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	struct vmop_image *before = domain->kernel;
+	vmop_images_assign_id(&images, before);
 	static const char first[] = "[guest g1 kernel]+ffffffff9a000010 ";
 	assert_memory_equal(settle(), first, strlen(first));
+	before->is_sampled = false; /* the interval was stored */
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
 	wait_until(has_tasks);
 	assert_string_equal(before->name, "[guest g1 kernel, not yet found]");
+	assert_true(before->is_sampled); /* its new name is stored */
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	hold(VMOP_MODE_KERNEL, NOWHERE_IP);
 	assert_string_equal(settle(), "[guest g1 kernel]+10 "
