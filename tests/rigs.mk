@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
-# hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and without
-RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests
+# hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
+# without; pages of 16 KiB; the unit tests
+RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:unit
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active
 # libguest against what captured guests say of themselves
