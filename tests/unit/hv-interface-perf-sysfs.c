@@ -142,6 +142,11 @@ static void what_one_kind_of_core_lacks_is_counted_on_the_others(void **state)
 	must_fail("LLC-loads", VMOP_ERROR_CANT, "no PMU that counts it");
 }
 
+static bool cpu_0_lacks_caches(const struct perf_event_attr *attr, int cpu)
+{
+	return attr->type == PERF_TYPE_HW_CACHE && cpu == 0;
+}
+
 /* arm64's: the kernel goes by the CPU, and cores of one kind need no looking after. */
 static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
 {
@@ -170,6 +175,13 @@ static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
 	assert_event(source, 0, "armv8_cortex_a72/r1b/", "armv8_cortex_a53");
 	assert_on(1, PERF_TYPE_RAW, 0x1b);
 	vmop_source_close(source);
+	is_arm64_kvm = true; /* what the first CPU lacks is no reason to count worlds together */
+	refuse(cpu_0_lacks_caches, ENOENT);
+	source = must_open("cycles:1000003 LLC-loads:10007");
+	assert_event(source, 0, "cycles", NULL);
+	assert_event(source, 1, "armv8_cortex_a72/LLC-loads/", "armv8_cortex_a53");
+	vmop_source_close(source);
+	is_arm64_kvm = false;
 	refuse(NULL, 0);
 	source = must_open("instructions");
 	assert_event(source, 0, "instructions", NULL);
