@@ -522,6 +522,9 @@ static struct vmop_error *open_hidden(const char *path, int hidden, const char *
 		hide(ram, len, note, sizeof(note) - 1);
 	if (profile)
 		hide(ram, len, btf, sizeof(btf));
+	/* The page faults of a mapping are this tool's, and no cost of the search. */
+	for (size_t at = 0; at < len; at += VMOP_GUEST_PAGE_BYTES)
+		(void)*(volatile uint8_t *)(ram + at);
 	struct vmop_error *err = vmop_guest_memory_open_buffer(ram, len, &memory);
 	if (!err)
 		err = vmop_guest_open_memory(memory, ret);
