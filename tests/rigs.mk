@@ -5,7 +5,7 @@ RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # without; pages of 16 KiB; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:unit
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active
+RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes \
 	introspect:saved introspect:live introspect:resets introspect:kexec \
@@ -29,6 +29,8 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-tasks.dom0 tests/rigs/scenarios/xen-tasks.check \
 	tests/rigs/scenarios/xen-active.dom0 tests/rigs/scenarios/xen-active.check \
 	tests/rigs/xen/active-init \
+	tests/rigs/scenarios/xen-agent.dom0 tests/rigs/scenarios/xen-agent.check \
+	tests/rigs/add-agent tests/rigs/xen/agent-init \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/ratios.arm64 tests/rigs/scenarios/ratios.check tests/rigs/arm64/metronome.c \
 	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \

@@ -87,6 +87,21 @@ wait_domain() {
 	say "DOMAIN $1: $2"
 }
 
+# tell_domain NAME WORD [SECONDS]: has a domain with xen/agent-init do it, and waits until it is done.
+tell_domain() {
+	told=$((${told:-0} + 1))
+	xenstore-write "/local/domain/$(xl domid "$1")/data/rig" "$2 $told"
+	wait_domain "$1" "DID $2 $told" "${3:-120}"
+}
+
+# fetch_session NAME FILE: the last session that such a domain stored.
+fetch_session() {
+	tell_domain "$1" send
+	tr -d '\r' <"/var/log/xen/console/guest-$1.log" |
+		awk '/^RIG FILE$/ { text = ""; on = 1; next } /^RIG FILE-END$/ { on = 0 }
+			on { text = text $0 "\n" } END { printf "%s", text }' | base64 -d | gunzip >"$2"
+}
+
 # pinned CPU COMMAND...: on that CPU of dom0's alone, in the background; $! is its pid.
 pinned() {
 	cpu=$1
