@@ -523,10 +523,36 @@ static void link_domains(struct vmop_catalog *catalog)
 	}
 }
 
+static bool is_text_of(const struct vmop_image_item *text, const struct vmop_image_item *image)
+{
+	return text->kind == VMOP_IMAGE_HYPERVISOR && text->len_bytes &&
+	       text->domain == image->domain && !strcmp(text->name, image->name);
+}
+
+/* An active domain's session has addresses of the hypervisor, dom0's knows where its text lies. */
+static void find_texts(struct vmop_catalog *catalog)
+{
+	for (uint32_t i = 0; i < catalog->images.n; i++) {
+		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
+		image->text = i;
+		if (image->kind != VMOP_IMAGE_HYPERVISOR || image->len_bytes)
+			continue;
+		for (uint32_t j = 0; j < catalog->images.n && image->text == i; j++) {
+			const struct vmop_image_item *text = vmop_catalog_image(catalog, j);
+			if (!is_text_of(text, image))
+				continue;
+			image->text = j;
+			image->row = text->row;
+		}
+	}
+}
+
 static struct vmop_error *unify_images(struct vmop_catalog *catalog)
 {
 	struct vmop_error *err =
 		unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
+	if (!err)
+		find_texts(catalog);
 	for (size_t i = 0; i < catalog->images.n && !err; i++) {
 		uint32_t row = vmop_catalog_image(catalog, i)->row;
 		if (row != i)

@@ -72,6 +72,11 @@ struct vmop_image_item {
 	uint8_t build_id[20];
 	uint64_t base, len_bytes;
 	uint32_t row; /* index of the image that stands for it: same build-id, or same name */
+	/*
+	 * Index of the image whose base and symbols go with its addresses: itself, but for a
+	 * hypervisor's of which its session knows nothing else, where another session does.
+	 */
+	uint32_t text;
 };
 
 /* The items of one session in a table: [first, end). */

@@ -26,6 +26,7 @@ struct place {
 	size_t slot;  /* in a row's counts */
 	size_t event; /* in totals */
 	size_t image; /* catalog index */
+	uint64_t shift_bytes; /* what offsets are larger by than in that image */
 	double scale; /* of weights */
 	uint8_t mode; /* enum vmop_mode */
 	uint8_t certainty;
@@ -115,6 +116,8 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 		      (!walk->certainties || walk->certainties & 1u << ret->certainty);
 	if (!*ret_wanted)
 		return NULL;
+	ret->shift_bytes = vmop_catalog_image(catalog, image->text)->base - image->base;
+	ret->image = image->text;
 	struct vmop_group group = {0};
 	if (dimensions & VMOP_BY_DOMAIN)
 		group.domain = domain_field(walk, key);
@@ -170,7 +173,8 @@ static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
 	for (size_t i = 0; i < sum->n_cells; i++) {
 		const struct vmop_db_cell *cell = &sum->cells[i];
 		struct vmop_count *counts;
-		err = vmop_tally_at(&result->cells, place.group, cell->offset, &counts, NULL);
+		err = vmop_tally_at(&result->cells, place.group, cell->offset - place.shift_bytes,
+				    &counts, NULL);
 		if (err)
 			return err;
 		uint64_t cell_events = scaled(cell->weight_events, place.scale);

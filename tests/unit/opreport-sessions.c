@@ -13,10 +13,13 @@
 #include "opreport/query.h"
 
 #define UUID_A "aaaaaaaa-0000-4000-8000-000000000001"
+#define UUID_W1 "eeeeeeee-0000-4000-8000-000000000005"
 #define UUID_GUEST "cccccccc-0000-4000-8000-000000000003"
 
 static const uint64_t second_ns = 1000000000;
 static char dir[] = "/tmp/vmop-sessions-XXXXXX";
+
+#define XEN_BASE 0xffff82d040200000ull
 
 enum { HOST, GUEST, XEN };
 enum { KERNEL = 1, GUEST_KERNEL, MODULE, XEN_TEXT };
@@ -30,7 +33,8 @@ struct made {
 	const char *guest, *guest_uuid; /* of domain 1; NULL: there is none */
 	const char *event;		/* NULL: "cycles" */
 	uint64_t start_s;
-	bool with_xen; /* domain 2 */
+	bool with_xen;	/* domain 2 */
+	bool with_text; /* likewise, with Xen's own image */
 };
 
 static void put_symbol(struct vmop_db *db, uint32_t image, const char *name)
@@ -40,6 +44,22 @@ static void put_symbol(struct vmop_db *db, uint32_t image, const char *name)
 		&(struct vmop_symbol){
 			.offset = 0x100, .len_bytes = 0x100, .name = name, .type = 't'},
 		1));
+}
+
+/* dom0 knows where Xen's text lies; an active domain has addresses. */
+static void put_xen(struct vmop_db *db, bool is_dom0)
+{
+	struct vmop_db_image xen = {.id = XEN_TEXT,
+				    .kind = VMOP_IMAGE_HYPERVISOR,
+				    .domain = XEN,
+				    .name = "[xen]",
+				    .base = is_dom0 ? XEN_BASE : 0,
+				    .len_bytes = is_dom0 ? 0x1000 : 0,
+				    .build_id_len_bytes = is_dom0 ? 2 : 0,
+				    .build_id = {9, 1}};
+	assert_ok(vmop_db_put_image(db, &xen));
+	if (is_dom0)
+		put_symbol(db, XEN_TEXT, "xen_work");
 }
 
 /* The guest's kernel has one build-id, here and in its own session; its module has none. */
@@ -59,6 +79,8 @@ static void put_images(struct vmop_db *db, const struct made *made)
 								.name = "[mod]",
 								.base = 0xffffffffc0000000}));
 	put_symbol(db, MODULE, "mod_work");
+	if (made->with_text)
+		put_xen(db, made->guest != NULL);
 	if (!made->guest)
 		return;
 	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = GUEST_KERNEL,
@@ -85,7 +107,7 @@ static void put_domains(struct vmop_db *db, const struct made *made)
 									.name = made->guest,
 									.uuid = made->guest_uuid,
 									.first_seen_ns = 1}));
-	if (made->with_xen)
+	if (made->with_xen || made->with_text)
 		assert_ok(vmop_db_put_domain(
 			db, &(struct vmop_db_domain){.id = XEN,
 						     .kind = VMOP_DOMAIN_HYPERVISOR,
@@ -93,13 +115,19 @@ static void put_domains(struct vmop_db *db, const struct made *made)
 						     .first_seen_ns = 1}));
 }
 
-static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t samples)
+static void put_at(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t offset,
+		   uint64_t samples)
 {
-	const struct vmop_db_cell cell = {0x120, samples, samples * 10};
+	const struct vmop_db_cell cell = {offset, samples, samples * 10};
 	key.cpu = key.vcpu = -1;
 	if (key.bill == VMOP_BILL_SELF)
 		key.billed = key.domain;
 	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
+}
+
+static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t samples)
+{
+	put_at(db, key, 0x120, samples);
 }
 
 /* Each of four seconds: host 10 in its kernel and 5 in its module, guest 3, for it 2, in Xen 1. */
@@ -143,6 +171,12 @@ static void make(const struct made *made)
 			    (struct vmop_db_chunk_key){
 				    .domain = XEN, .mode = VMOP_MODE_HYPERVISOR, .image = MODULE},
 			    1);
+		if (made->with_text)
+			put_at(db,
+			       (struct vmop_db_chunk_key){.domain = XEN,
+							  .mode = VMOP_MODE_HYPERVISOR,
+							  .image = XEN_TEXT},
+			       made->guest ? 0x120 : XEN_BASE + 0x130, 1);
 		assert_ok(vmop_db_commit(db));
 	}
 	snprintf(number, sizeof(number), "%lu", (unsigned long)((made->start_s + 4) * second_ns));
@@ -189,6 +223,14 @@ static const struct made sessions[] = {
 	 .event = "misses",
 	 .start_s = 100},
 	{.name = "nameless", .start_s = 100},
+	{.name = "xen0",
+	 .hostname = "omega",
+	 .uuid = "dddddddd-0000-4000-8000-000000000004",
+	 .guest = "w1",
+	 .guest_uuid = UUID_W1,
+	 .start_s = 100,
+	 .with_text = true},
+	{.name = "xen1", .hostname = "w1", .uuid = UUID_W1, .start_s = 100, .with_text = true},
 };
 
 static int make_sessions(void **state)
@@ -369,6 +411,20 @@ static void symbols_merge(void **state)
 	assert_int_equal(result.missing.samples, 0);
 }
 
+/* Xen's functions by dom0's symbols, also those in an active domain's session. */
+static void addresses_of_xen_are_named(void **state)
+{
+	_cleanup_(vmop_result_deinit) struct vmop_result result;
+	(void)state;
+	assert_ok(ask(&by_symbol, "xen0,xen1", "domain:xen", &result));
+	assert_int_equal(result.n_rows, 1);
+	assert_string_equal(vmop_result_symbol_name(&result, &result.rows[0]), "xen_work");
+	assert_int_equal(result.rows[0].counts[0].samples, 8);
+	vmop_result_deinit(&result);
+	assert_ok(ask(&by_symbol, "xen1", "domain:xen", &result)); /* alone it knows none */
+	assert_int_equal(result.missing.samples, 4);
+}
+
 static void times_are_the_walls(void **state)
 {
 	(void)state;
@@ -437,6 +493,7 @@ int main(void)
 		cmocka_unit_test(a_machine_recorded_twice_at_one_time),
 		cmocka_unit_test(a_foreign_event),
 		cmocka_unit_test(symbols_merge),
+		cmocka_unit_test(addresses_of_xen_are_named),
 		cmocka_unit_test(times_are_the_walls),
 		cmocka_unit_test(rows_by_session),
 		cmocka_unit_test(what_is_wrong_names_the_session),
