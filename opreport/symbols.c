@@ -104,6 +104,12 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 	return err;
 }
 
+/* A guest's, also in its own session. */
+static bool is_elsewhere(const struct vmop_symbols *symbols, const struct vmop_image_item *item)
+{
+	return !vmop_catalog_domain(symbols->catalog, item->domain)->is_host;
+}
+
 /* What is wrong with one file is a reason, not the end of the report. */
 static struct vmop_error *load_file(struct vmop_symbols *symbols,
 				    const struct vmop_image_item *item, struct image_symbols *image)
@@ -112,7 +118,7 @@ static struct vmop_error *load_file(struct vmop_symbols *symbols,
 		.path = item->name,
 		.root = *item->root ? item->root : NULL,
 		.build_id.len_bytes = item->build_id_len_bytes,
-		.is_elsewhere = item->domain != VMOP_DOMAIN_ID_HOST,
+		.is_elsewhere = is_elsewhere(symbols, item),
 	};
 	_Static_assert(sizeof(ref.build_id.bytes) == sizeof(item->build_id), "the same build-ids");
 	memcpy(ref.build_id.bytes, item->build_id, sizeof(item->build_id));
@@ -130,10 +136,10 @@ static struct vmop_error *load(struct vmop_symbols *symbols, const struct vmop_i
 			       struct image_symbols *image)
 {
 	if (item->kind == VMOP_IMAGE_FILE) {
-		/* By its path alone a file may be another here: what the session has is of the
-		 * right one. */
-		struct vmop_error *err =
-			item->build_id_len_bytes ? NULL : load_stored(symbols, item, image);
+		/* A session of another machine has what its file had: by its path alone it
+		 * may be another here. */
+		bool is_known = item->build_id_len_bytes || is_elsewhere(symbols, item);
+		struct vmop_error *err = is_known ? NULL : load_stored(symbols, item, image);
 		if (!err && !image->symtab)
 			err = load_file(symbols, item, image);
 		if (err || image->symtab)

@@ -3,6 +3,8 @@
 #include "opreport/session.h"
 
 #include <cmocka.h>
+#include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static char dir[] = "/tmp/vmop-sessions-XXXXXX";
 #define XEN_BASE 0xffff82d040200000ull
 
 enum { HOST, GUEST, XEN };
-enum { KERNEL = 1, GUEST_KERNEL, MODULE, XEN_TEXT };
+enum { KERNEL = 1, GUEST_KERNEL, MODULE, XEN_TEXT, PROGRAM };
 
 /* ---- sessions made by hand ------------------------------------------------- */
 
@@ -35,6 +37,7 @@ struct made {
 	uint64_t start_s;
 	bool with_xen;	/* domain 2 */
 	bool with_text; /* likewise, with Xen's own image */
+	enum { NO_PROGRAM, PROGRAM_OF_PATH, PROGRAM_WITH_SYMBOLS } program;
 };
 
 static void put_symbol(struct vmop_db *db, uint32_t image, const char *name)
@@ -93,6 +96,42 @@ static void put_images(struct vmop_db *db, const struct made *made)
 	put_symbol(db, GUEST_KERNEL, "guest_work");
 }
 
+/* This test's own file, without a build-id. */
+static void put_program(struct vmop_db *db, bool with_symbols)
+{
+	char path[PATH_MAX] = "";
+	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	assert_ok(vmop_db_put_image(
+		db, &(struct vmop_db_image){.id = PROGRAM, .kind = VMOP_IMAGE_FILE, .name = path}));
+	if (with_symbols)
+		put_symbol(db, PROGRAM, "program_work");
+}
+
+struct place {
+	uintptr_t address, offset;
+};
+
+static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct place *place = arg;
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + phdr->p_vaddr;
+		if (phdr->p_type == PT_LOAD && place->address - start < phdr->p_memsz)
+			place->offset = place->address - start + phdr->p_offset;
+	}
+	return 0;
+}
+
+/* Where put_program() is in its file. */
+static uint64_t offset_of_program(void)
+{
+	struct place place = {.address = (uintptr_t)put_program};
+	dl_iterate_phdr(find_offset, &place);
+	return place.offset;
+}
+
 static void put_domains(struct vmop_db *db, const struct made *made)
 {
 	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.id = HOST,
@@ -148,6 +187,8 @@ static void make(const struct made *made)
 					    .period_events = 10}));
 	put_domains(db, made);
 	put_images(db, made);
+	if (made->program)
+		put_program(db, made->program == PROGRAM_WITH_SYMBOLS);
 	for (unsigned second = 0; second < 4; second++) {
 		assert_ok(vmop_db_begin_interval(db, (made->start_s + second) * second_ns,
 						 second_ns));
@@ -171,6 +212,10 @@ static void make(const struct made *made)
 			    (struct vmop_db_chunk_key){
 				    .domain = XEN, .mode = VMOP_MODE_HYPERVISOR, .image = MODULE},
 			    1);
+		if (made->program)
+			put_at(db,
+			       (struct vmop_db_chunk_key){.mode = VMOP_MODE_USER, .image = PROGRAM},
+			       made->program == PROGRAM_OF_PATH ? offset_of_program() : 0x120, 1);
 		if (made->with_text)
 			put_at(db,
 			       (struct vmop_db_chunk_key){.domain = XEN,
@@ -223,6 +268,8 @@ static const struct made sessions[] = {
 	 .event = "misses",
 	 .start_s = 100},
 	{.name = "nameless", .start_s = 100},
+	{.name = "path", .hostname = "delta", .start_s = 100, .program = PROGRAM_OF_PATH},
+	{.name = "own", .hostname = "delta", .start_s = 100, .program = PROGRAM_WITH_SYMBOLS},
 	{.name = "xen0",
 	 .hostname = "omega",
 	 .uuid = "dddddddd-0000-4000-8000-000000000004",
@@ -411,6 +458,26 @@ static void symbols_merge(void **state)
 	assert_int_equal(result.missing.samples, 0);
 }
 
+static uint64_t samples_in(const char *session, const char *symbol)
+{
+	_cleanup_(vmop_result_deinit) struct vmop_result result;
+	uint64_t samples = 0;
+	assert_ok(ask(&by_symbol, session, NULL, &result));
+	for (size_t i = 0; i < result.n_rows; i++) {
+		if (!strcmp(vmop_result_symbol_name(&result, &result.rows[i]), symbol))
+			samples += result.rows[i].counts[0].samples;
+	}
+	return samples;
+}
+
+/* A host's file is where it was; but a session that has its symbols may be of another machine. */
+static void files_without_a_build_id(void **state)
+{
+	(void)state;
+	assert_int_equal(samples_in("path", "put_program"), 4);
+	assert_int_equal(samples_in("own", "program_work"), 4);
+}
+
 /* Xen's functions by dom0's symbols, also those in an active domain's session. */
 static void addresses_of_xen_are_named(void **state)
 {
@@ -493,6 +560,7 @@ int main(void)
 		cmocka_unit_test(a_machine_recorded_twice_at_one_time),
 		cmocka_unit_test(a_foreign_event),
 		cmocka_unit_test(symbols_merge),
+		cmocka_unit_test(files_without_a_build_id),
 		cmocka_unit_test(addresses_of_xen_are_named),
 		cmocka_unit_test(times_are_the_walls),
 		cmocka_unit_test(rows_by_session),
