@@ -494,6 +494,43 @@ static struct vmop_error *resolve_frequency(const struct vmop_event_request *req
 	return NULL;
 }
 
+/*
+ * An arm64 core's PMU has no precise levels, and its driver takes no notice of the wish
+ * (armpmu_event_init in drivers/perf/arm_pmu.c), so that nothing would be refused.
+ */
+static bool takes_no_notice_of_precision(const struct vmop_perf_pmus *pmus, uint32_t type)
+{
+	bool is_of_cores =
+		type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE || type == PERF_TYPE_RAW;
+	for (size_t i = 0; i < pmus->n; i++) {
+		const struct vmop_perf_pmu *pmu = &pmus->pmus[i];
+		if (pmu->is_core && !vmop_perf_pmu_is_x86_hybrid(pmu) &&
+		    (is_of_cores || pmu->type == type))
+			return true;
+	}
+	return false;
+}
+
+static struct vmop_error *resolve_precision(const struct vmop_event_request *request,
+					    const struct vmop_perf_pmus *pmus,
+					    struct vmop_perf_event *event)
+{
+	if (!request->precise)
+		return NULL;
+	if (event->kind != VMOP_PERF_HARDWARE)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s' is counted by the kernel: 'p' (precise) is for "
+				      "events of a PMU",
+				      request->name);
+	if (takes_no_notice_of_precision(pmus, event->attr.type))
+		return vmop_perf_event_add_note(event,
+						"not as precise as asked, for this PMU has no "
+						"precise levels: samples may be a few instructions "
+						"late");
+	event->attr.precise_ip = request->precise & 3;
+	return NULL;
+}
+
 struct vmop_error *vmop_perf_event_resolve(const struct vmop_event_request *request,
 					   const char *root, struct vmop_perf_event *ret)
 {
@@ -530,13 +567,9 @@ struct vmop_error *vmop_perf_event_resolve(const struct vmop_event_request *requ
 		if (!event.asked)
 			return &vmop_error_no_memory;
 	}
-	if (event.kind == VMOP_PERF_HARDWARE)
-		event.attr.precise_ip = request->precise & 3;
-	else if (request->precise)
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s' is counted by the kernel: 'p' (precise) is for "
-				      "events of a PMU",
-				      request->name);
+	err = resolve_precision(request, &pmus, &event);
+	if (err)
+		return err;
 	vmop_perf_event_set_modes(&event);
 	*ret = event;
 	event = (struct vmop_perf_event){0};

@@ -175,6 +175,11 @@ static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
 	assert_event(source, 0, "armv8_cortex_a72/r1b/", "armv8_cortex_a53");
 	assert_on(1, PERF_TYPE_RAW, 0x1b);
 	vmop_source_close(source);
+	refuse(NULL, 0);
+	source = must_open("cycles:pp:1000003"); /* which the kernel would not refuse */
+	assert_event(source, 0, "cycles", "this PMU has no precise levels");
+	assert_int_equal(layer.last_hardware.precise_ip, 0);
+	vmop_source_close(source);
 	is_arm64_kvm = true; /* what the first CPU lacks is no reason to count worlds together */
 	refuse(cpu_0_lacks_caches, ENOENT);
 	source = must_open("cycles:1000003 LLC-loads:10007");
