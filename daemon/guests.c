@@ -19,6 +19,9 @@
 /* How long a guest's first samples wait for its kernel and processes to be found. */
 static const uint64_t first_wait_ns = 15000000000;
 
+/* How long a sample waits for the tick with which its guest comes to be looked into. */
+static const uint64_t enter_wait_ns = 3000000000;
+
 struct held {
 	struct vmop_db_chunk_key key;
 	struct vmop_domain *domain;
@@ -50,6 +53,16 @@ struct vmop_guests {
 
 /* ---- coming and going ------------------------------------------------------ */
 
+static bool grow_held(struct vmop_guests *guests, uint32_t max)
+{
+	struct held *grown = realloc(guests->held, max * sizeof(*grown));
+	if (!grown)
+		return false;
+	guests->held = grown;
+	guests->max_held = max;
+	return true;
+}
+
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
 				      struct vmop_guests **ret)
@@ -62,8 +75,11 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->tasks = tasks;
 	struct vmop_guest_watch_options options = {.cpu_permille = cpu_permille,
 						   .profiles = VMOP_GUEST_PROFILES};
-	struct vmop_error *err = vmop_guest_watch_create(&options, &guests->watch);
+	struct vmop_error *err = grow_held(guests, HELD_FIRST) ? NULL : &vmop_error_no_memory;
+	if (!err)
+		err = vmop_guest_watch_create(&options, &guests->watch);
 	if (err) {
+		free(guests->held);
 		free(guests);
 		return err;
 	}
@@ -94,20 +110,8 @@ void vmop_guests_destroy(struct vmop_guests *guests)
 	free(guests);
 }
 
-static bool grow_held(struct vmop_guests *guests, uint32_t max)
-{
-	struct held *grown = realloc(guests->held, max * sizeof(*grown));
-	if (!grown)
-		return false;
-	guests->held = grown;
-	guests->max_held = max;
-	return true;
-}
-
 static void enter(struct vmop_guests *guests, struct vmop_domain *domain)
 {
-	if (!guests->max_held && !grow_held(guests, HELD_FIRST))
-		return;
 	struct vmop_guest_inside *inside = calloc(1, sizeof(*inside));
 	if (!inside)
 		return;
@@ -144,7 +148,7 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
 		      int32_t vcpu)
 {
-	if (!domain->inside || guests->n_held == guests->max_held)
+	if (guests->n_held == guests->max_held)
 		return false;
 	struct held *held = &guests->held[guests->n_held++];
 	/* Byte by byte, because its padding is hashed later. */
@@ -426,8 +430,11 @@ static bool is_early(const struct vmop_guests *guests, const struct held *held, 
 {
 	const struct vmop_domain *domain = held->domain;
 	const struct vmop_guest_inside *inside = domain->inside;
-	if (!inside || !domain->is_running || guests->is_ending || vmop_guests_want_flush(guests) ||
-	    now_ns - inside->entered_ns > first_wait_ns)
+	if (!domain->is_running || guests->is_ending || vmop_guests_want_flush(guests))
+		return false;
+	if (!inside)
+		return now_ns - held->time_ns < enter_wait_ns;
+	if (now_ns - inside->entered_ns > first_wait_ns)
 		return false;
 	const struct vmop_guest_view *view = inside->view;
 	if (!view)

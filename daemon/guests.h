@@ -36,8 +36,7 @@ void vmop_guests_destroy(struct vmop_guests *guests);
 
 /*
  * The per-sample path: holds a sample of a passive guest, whose key is complete but
- * for task, image and certainty.  False: this guest's insides are not known, or there
- * is no room; the caller places it.
+ * for task, image and certainty.  False: there is no room; the caller places it.
  */
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
