@@ -368,8 +368,11 @@ static void several_events_each_with_its_own_count_and_modes(void **state)
 	assert_in_range(seen.samples[0], 10, 200);
 	assert_int_equal(seen.user[0], seen.samples[0]);
 	assert_true(seen.weight_events[0] == seen.samples[0] * 2000000);
-	/* A fault for each page that the program touched, a sample for ten of them. */
-	assert_in_range(seen.samples[1], TOUCHED_PAGES / 10 - 1, TOUCHED_PAGES / 10 + 50);
+	/*
+	 * A fault for each page that the program touched, a sample for ten of them; each time that
+	 * another program had the CPU meanwhile, the tenth may be that one's.
+	 */
+	assert_in_range(seen.samples[1], TOUCHED_PAGES / 10 - 30, TOUCHED_PAGES / 10 + 50);
 	assert_int_equal(seen.user[1], seen.samples[1]);
 	assert_true(seen.weight_events[1] == seen.samples[1] * 10);
 	/* A switch is the kernel's. */
