@@ -9,6 +9,7 @@
 
 #include "daemon/active-mail.h"
 #include "hv-interface/active-agent.h"
+#include "hv-interface/xen-device.h"
 #include "hv-interface/xen-link.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
@@ -161,9 +162,23 @@ static struct vmop_error *check_domain(void)
 	return NULL;
 }
 
+/* Before dom0 lists it: a domain that is listed and then fails is never destroyed completely. */
+static struct vmop_error *check_way(void)
+{
+	struct vmop_xen_link *link;
+	if (vmop_xen_device_is_there())
+		return NULL;
+	struct vmop_error *err = vmop_xen_link_open_domu(&link);
+	if (!err)
+		link->ops->close(link);
+	return err;
+}
+
 struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
 {
 	struct vmop_error *err = check_domain();
+	if (!err)
+		err = check_way();
 	if (err)
 		return err;
 	struct vmop_agent *agent = calloc(1, sizeof(*agent));

@@ -215,9 +215,18 @@ struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret)
 	return open_link(ret);
 }
 
+/* No operation of Xen's: it says EINVAL, or ENOSYS where it has no xenoprof. */
+#define NO_OPERATION 0xffu
+
 struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret)
 {
 	if (!vmop_xen_is_domu())
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "this is no domU of Xen's");
-	return open_link(ret);
+	struct vmop_error *err = open_link(ret);
+	if (err || privcmd_xenoprof(*ret, NO_OPERATION, NULL, 0) != -EPERM)
+		return err;
+	privcmd_close(*ret);
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "this kernel lets no program in a domU make hypercalls; load the "
+			      "kernel module (modprobe vmop)");
 }

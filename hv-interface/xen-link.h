@@ -41,7 +41,10 @@ struct vmop_xen_link {
  */
 struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret);
 
-/* The same in a domU, for the calls that it may make: VMOP_ERROR_NOT_FOUND anywhere else. */
+/*
+ * The same in a domU, for the calls that it may make: VMOP_ERROR_NOT_FOUND anywhere else;
+ * VMOP_ERROR_CANT also where the kernel lets no program there make any, as Debian's 6.1.0-56 does.
+ */
 struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret);
 
 /* Whether this is a Xen domain that controls others: root/proc/xen/capabilities; NULL root: "". */
