@@ -5,7 +5,7 @@ RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # without; pages of 16 KiB; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:unit
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-user xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent
+RIGS += xen:xen-boot xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes \
 	introspect:saved introspect:live introspect:resets introspect:kexec \
@@ -23,6 +23,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/fetch-headers tests/rigs/add-module \
 	tests/rigs/scenarios/xen-module.dom0 tests/rigs/scenarios/xen-module.check \
 	tests/rigs/scenarios/xen-user.dom0 tests/rigs/scenarios/xen-user.check \
+	tests/rigs/scenarios/xen-smp.dom0 tests/rigs/scenarios/xen-smp.check \
 	tests/rigs/scenarios/xen-pvh.dom0 tests/rigs/scenarios/xen-pvh.check \
 	tests/rigs/scenarios/xen-passive.dom0 tests/rigs/scenarios/xen-passive.check \
 	tests/rigs/scenarios/xen-recover.dom0 tests/rigs/scenarios/xen-recover.check \
