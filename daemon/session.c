@@ -340,22 +340,16 @@ static struct vmop_error *finish_file(struct vmop_session *session)
 	session->profiler = NULL;
 	if (!session->db)
 		return err;
-	struct vmop_error *next = put_number(session->db, "end_ns", vmop_clock_ns(CLOCK_REALTIME));
-	if (err)
-		vmop_error_destroy(next);
-	else
-		err = next;
-	next = vmop_db_finish(session->db);
+	err = vmop_error_first(err,
+			       put_number(session->db, "end_ns", vmop_clock_ns(CLOCK_REALTIME)));
+	struct vmop_error *next = vmop_db_finish(session->db);
 	session->db = NULL;
 	/* A report that reads it right now keeps it from being one file; the next start sees to that. */
 	if (next && next->code == VMOP_ERROR_CANT) {
 		vmop_log_and_destroy(VMOP_LOG_INFO, next);
 		next = NULL;
 	}
-	if (!err)
-		return next;
-	vmop_error_destroy(next);
-	return err;
+	return vmop_error_first(err, next);
 }
 
 /* ---- life ------------------------------------------------------------------------ */
@@ -537,11 +531,8 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session)
 	if (!session->is_replay)
 		note_failure(session, drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
-	struct vmop_error *next = finish_file(session);
+	err = vmop_error_first(err, finish_file(session));
 	session_free(session);
-	if (!err)
-		return next;
-	vmop_error_destroy(next);
 	return err;
 }
 

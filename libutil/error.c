@@ -79,6 +79,14 @@ struct vmop_error *vmop_error_prefix(struct vmop_error *inner, const char *forma
 	return inner;
 }
 
+struct vmop_error *vmop_error_first(struct vmop_error *first, struct vmop_error *next)
+{
+	if (!first)
+		return next;
+	vmop_error_destroy(next);
+	return first;
+}
+
 void vmop_error_destroy(struct vmop_error *err)
 {
 	if (!err || err == &vmop_error_no_memory)

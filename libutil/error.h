@@ -62,6 +62,12 @@ struct vmop_error *vmop_error_os(int os_errno, const char *format, ...)
 struct vmop_error *vmop_error_prefix(struct vmop_error *inner, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull, nonnull(1)));
 
+/*
+ * Of what two steps came to, the second of which was taken all the same: the first error there is;
+ * the other is consumed.  NULL: neither is one.
+ */
+struct vmop_error *vmop_error_first(struct vmop_error *first, struct vmop_error *next);
+
 /* Frees err; NULL and vmop_error_no_memory are allowed. */
 void vmop_error_destroy(struct vmop_error *err);
 

@@ -35,12 +35,25 @@ static void no_memory_is_static(void **state)
 	assert_int_equal(vmop_error_exit_status(NULL), VMOP_EXIT_DONE);
 }
 
+static void the_first_of_two_stays(void **state)
+{
+	(void)state;
+	struct vmop_error *first = vmop_error_new(VMOP_ERROR_CANT, "first");
+	assert_null(vmop_error_first(NULL, NULL));
+	assert_ptr_equal(vmop_error_first(NULL, first), first);
+	assert_ptr_equal(vmop_error_first(first, NULL), first);
+	assert_ptr_equal(vmop_error_first(first, vmop_error_new(VMOP_ERROR_LIMIT, "next")), first);
+	assert_string_equal(first->message, "first");
+	vmop_error_destroy(first);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(message_and_status),
 		cmocka_unit_test(refusals_are_cant),
 		cmocka_unit_test(no_memory_is_static),
+		cmocka_unit_test(the_first_of_two_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
