@@ -12,9 +12,8 @@
 #include "libutil/cleanup.h"
 
 #define OPEN_WAIT_MS 5000
-#define OWN                                                                                        \
-	UINT32_MAX /* this domain's own folder: paths that don't begin with '/' are below it       \
-		    */
+/* This domain's own folder: paths that don't begin with '/' are below it. */
+#define OWN UINT32_MAX
 
 /* One domain's two lines. Under the lock, but for what never changes. */
 struct box {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Where an initiator and the vmopd of an active domain leave each other their lines
- * (hv-interface/active-message.h): in xenstore, below the one folder of a domain that it may write
- *to.
+ * (hv-interface/active-message.h): in xenstore, below the one folder of a domain that it may
+ * write to.
  *
  *	/local/domain/ID/data/vmop/initiator
  *	/local/domain/ID/data/vmop/agent

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon/active-mail.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/xen-device.h"
 #include "hv-interface/xen-link.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
 
@@ -24,13 +24,6 @@ struct vmop_agent {
 	sd_event_source *timer;
 	char events[VMOP_ACTIVE_TEXT_BYTES]; /* of the session, as JOIN had them */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static uint64_t count_samples(const struct vmop_agent *agent)
 {
@@ -96,11 +89,7 @@ static struct vmop_error *end(struct vmop_agent *agent, bool pauses, uint64_t *r
 	*ret_samples = count_samples(agent);
 	if (pauses && !err)
 		return NULL;
-	struct vmop_error *next = vmop_daemon_stop(agent->daemon);
-	if (!err)
-		return next;
-	vmop_error_destroy(next);
-	return err;
+	return vmop_error_first(err, vmop_daemon_stop(agent->daemon));
 }
 
 static void do_leave(struct vmop_agent *agent, const char *text)
@@ -125,7 +114,7 @@ static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
 		vmop_active_agent_count(&agent->active, count_samples(agent));
 	else
 		vmop_active_agent_give_up(&agent->active, "its session has ended; see its log");
-	switch (vmop_active_agent_look(&agent->active, now_ns(), text)) {
+	switch (vmop_active_agent_look(&agent->active, vmop_clock_ns(CLOCK_MONOTONIC), text)) {
 	case VMOP_ACTIVE_DO_JOIN:
 		do_join(agent, text);
 		break;

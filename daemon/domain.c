@@ -126,19 +126,22 @@ void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain
 		domain->kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
 }
 
-void vmop_domain_name_images(struct vmop_domain *domain)
+void vmop_domain_name_image(const struct vmop_domain *domain, struct vmop_image *image,
+			    const char *what)
 {
 	char name[VMOP_GUEST_NAME_BYTES + 64];
-	bool has_text = domain->text.n;
-	snprintf(name, sizeof(name),
-		 has_text ? "[guest %s unknown kernel text]" : "[guest %s kernel]", domain->name);
-	vmop_image_rename(domain->kernel, name);
-	snprintf(name, sizeof(name), "[guest %s user]", domain->name);
-	vmop_image_rename(domain->user, name);
-	snprintf(name, sizeof(name), "[guest %s kernel]", domain->name);
+	snprintf(name, sizeof(name), "[guest %s %s]", domain->name, what);
+	vmop_image_rename(image, name);
+}
+
+void vmop_domain_name_images(struct vmop_domain *domain)
+{
+	vmop_domain_name_image(domain, domain->kernel,
+			       domain->text.n ? "unknown kernel text" : "kernel");
+	vmop_domain_name_image(domain, domain->user, "user");
 	for (size_t i = 0; i < domain->text.n; i++)
 		if (domain->text.at[i].image->kind == VMOP_IMAGE_GUEST_KERNEL)
-			vmop_image_rename(domain->text.at[i].image, name);
+			vmop_domain_name_image(domain, domain->text.at[i].image, "kernel");
 }
 
 struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process)

@@ -102,8 +102,10 @@ void vmop_domain_end(struct vmop_domain *domain); /* it runs no more */
  * its users see: the session's don't count there.
  */
 void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain);
-/* Has its images bear its name. */
+/* Has its images bear its name; or one of them, as "[guest NAME what]". */
 void vmop_domain_name_images(struct vmop_domain *domain);
+void vmop_domain_name_image(const struct vmop_domain *domain, struct vmop_image *image,
+			    const char *what);
 
 /* The per-sample path: the guest that process runs, new if need be; NULL: no room. */
 struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process);

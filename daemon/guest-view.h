@@ -86,8 +86,7 @@ struct vmop_guest_view {
 	struct vmop_guest_vcpu_readings *vcpus; /* n_vcpus of them */
 	uint32_t n_vcpus;
 	const char *state;   /* "symbols and processes", or why there is less; never freed text */
-	bool may_be_booting; /* no kernel was found so far, and the search goes on every few seconds
-			      */
+	bool may_be_booting; /* no kernel was found so far; the search goes on every few seconds */
 	char *error;	     /* the last failure's message, or NULL */
 	uint64_t made_ns;    /* CLOCK_MONOTONIC */
 	struct vmop_guest_cost cost; /* of everything so far */

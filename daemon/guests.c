@@ -172,16 +172,13 @@ static struct vmop_image *new_text_image(struct vmop_guests *guests,
 					 const struct vmop_domain *domain,
 					 const struct vmop_guest_text_image *from)
 {
-	char kernel_name[VMOP_GUEST_NAME_BYTES + 32];
-	const char *name = from->name;
-	if (from->kind == VMOP_IMAGE_GUEST_KERNEL) {
-		snprintf(kernel_name, sizeof(kernel_name), "[guest %s kernel]", domain->name);
-		name = kernel_name;
-	}
-	struct vmop_image *image = vmop_images_new(guests->images, domain->id, from->kind, name,
-						   from->start, from->end - from->start);
+	struct vmop_image *image =
+		vmop_images_new(guests->images, domain->id, from->kind, from->name, from->start,
+				from->end - from->start);
 	if (image->kind != from->kind)
 		return image; /* there was no room */
+	if (from->kind == VMOP_IMAGE_GUEST_KERNEL)
+		vmop_domain_name_image(domain, image, "kernel");
 	image->build_id.len_bytes = from->build_id_len_bytes;
 	memcpy(image->build_id.bytes, from->build_id, from->build_id_len_bytes);
 	if (from->symbols)
@@ -211,22 +208,18 @@ static struct vmop_image *unchanged(const struct vmop_text_map *map,
  */
 static void begin_unknown_text(struct vmop_guests *guests, struct vmop_domain *domain)
 {
-	char name[VMOP_GUEST_NAME_BYTES + 64];
 	struct vmop_image *old = domain->kernel;
-	bool was_sampled = old->id || old->is_sampled;
-	snprintf(name, sizeof(name), "[guest %s unknown kernel text]", domain->name);
-	struct vmop_image *new = was_sampled ? vmop_images_new(guests->images, domain->id,
-							       VMOP_IMAGE_GUEST_KERNEL, name, 0, 0)
-					     : NULL;
-	if (!new || new->kind != VMOP_IMAGE_GUEST_KERNEL) { /* no need of another, or no room */
-		vmop_image_unref(guests->images, new);
-		vmop_image_rename(old, name);
-		return;
+	if (old->id || old->is_sampled) {
+		struct vmop_image *made = vmop_images_new(guests->images, domain->id,
+							  VMOP_IMAGE_GUEST_KERNEL, "", 0, 0);
+		bool has_room = made->kind == VMOP_IMAGE_GUEST_KERNEL;
+		if (has_room) {
+			vmop_domain_name_image(domain, old, "kernel, not yet found");
+			domain->kernel = made;
+		}
+		vmop_image_unref(guests->images, has_room ? old : made);
 	}
-	snprintf(name, sizeof(name), "[guest %s kernel, not yet found]", domain->name);
-	vmop_image_rename(old, name);
-	vmop_image_unref(guests->images, old);
-	domain->kernel = new;
+	vmop_domain_name_image(domain, domain->kernel, "unknown kernel text");
 }
 
 static void take_text(struct vmop_guests *guests, struct vmop_domain *domain,

@@ -256,8 +256,8 @@ void vmop_image_rename(struct vmop_image *image, const char *name)
 	free(image->name);
 	image->name = copy;
 	image->is_stored = false;
-	image->is_sampled |=
-		image->id != 0; /* its row is written anew, with more samples or without */
+	/* Its row is written anew, with more samples or without. */
+	image->is_sampled |= image->id != 0;
 }
 
 void vmop_images_identified(struct vmop_images *images, struct vmop_image *image,

@@ -3,8 +3,8 @@
  * What vmopd knows of the inside of a guest: the reply to an "inspect" request.
  *
  *	-> {"request": "inspect", "domain": "web1", "from": 0}
- *	<- {"domain": {...}, "inside": {...}, "kernel": {...}, "running": [...], "items": [...],
- *"next": 120}
+ *	<- {"domain": {...}, "inside": {...}, "kernel": {...}, "running": [...],
+ *	    "items": [...], "next": 120}
  *
  * A reply has a bound (protocol.h), so modules and processes come in pages: "next" is
  * the "from" of the following one, null at the end.

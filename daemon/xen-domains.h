@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Xen's domains: dom0 is the host's domain, Xen itself one of its own, and each domU one from its
- * first sample until it is over.  In an active domU there are itself, the host's domain, and Xen.  Xen's numbers are not reused before 32,751 others were.
+ * first sample until it is over.  In an active domU there are itself, the host's domain, and Xen.
+ * Xen's numbers are not reused before 32,751 others were.
  */
 #ifndef VMOP_DAEMON_XEN_DOMAINS_H
 #define VMOP_DAEMON_XEN_DOMAINS_H

@@ -10,6 +10,7 @@
 #include <utlist.h>
 
 #include "hv-interface/active-peer.h"
+#include "libutil/clock.h"
 
 #define LOOK_EVERY_NS 50000000l
 /* Until one that is absent is asked again; doubled with each failure. */
@@ -37,13 +38,6 @@ struct vmop_active_group {
 	struct member *members;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *opener,
 					    const char *events, struct vmop_active_group **ret)
 {
@@ -57,7 +51,7 @@ struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *ope
 	strcpy(group->events, events);
 	while (!group->token) {
 		if (getrandom(&group->token, sizeof(group->token), 0) < 0)
-			group->token = now_ns();
+			group->token = vmop_clock_ns(CLOCK_MONOTONIC);
 	}
 	*ret = group;
 	return NULL;
@@ -113,7 +107,7 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 	}
 	vmop_active_peer_init(&member->peer, member->store, member->name, group->token);
 	DL_APPEND(group->members, member);
-	ask(member, now_ns());
+	ask(member, vmop_clock_ns(CLOCK_MONOTONIC));
 	return NULL;
 }
 
@@ -148,7 +142,7 @@ struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const
 {
 	struct member *member, *next;
 	struct vmop_error *err = find_or_create(group, domains, n);
-	uint64_t now = now_ns();
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (!err) {
 		DL_FOREACH (group->members, member)
 			member->is_wanted = false;
@@ -211,7 +205,7 @@ static void wait_for(struct vmop_active_group *group, bool are_asked)
 	const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
 	for (;;) {
 		size_t n_waiting = 0;
-		uint64_t now = now_ns();
+		uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 		struct member *member;
 		DL_FOREACH (group->members, member) {
 			if ((member->presence == VMOP_ACTIVE_ASKED) == are_asked)
@@ -233,7 +227,7 @@ struct vmop_error *vmop_active_group_wait(struct vmop_active_group *group)
 static void leave(struct vmop_active_group *group, bool is_end)
 {
 	struct member *member;
-	uint64_t now = now_ns();
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
 		bool pauses = !is_end && member->is_wanted;
 		if (!member->is_open || (pauses && !member->is_joined))
@@ -250,7 +244,7 @@ enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group)
 {
 	enum vmop_active_joined outcome = VMOP_ACTIVE_ALL_READY;
 	struct member *member;
-	uint64_t now = now_ns();
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
 		if (!member->is_wanted || member->presence != VMOP_ACTIVE_THERE)
 			continue;
@@ -275,7 +269,7 @@ enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group)
 void vmop_active_group_run(struct vmop_active_group *group)
 {
 	struct member *member;
-	uint64_t now = now_ns();
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
 		if (member->is_joined)
 			vmop_active_peer_say(&member->peer, VMOP_ACTIVE_RUN, NULL, now);
@@ -285,7 +279,7 @@ void vmop_active_group_run(struct vmop_active_group *group)
 void vmop_active_group_check(struct vmop_active_group *group)
 {
 	struct member *member;
-	uint64_t now = now_ns();
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
 		if (member->is_joined)
 			look(member, now);

@@ -80,12 +80,13 @@ struct vmop_error *vmop_source_check_cpus(struct vmop_source *source)
 struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 					   struct vmop_source_domain *domains, size_t n)
 {
-	return source->ops->set_domains ? source->ops->set_domains(source, domains, n) : NULL;
+	return vmop_source_takes_domains(source) ? source->ops->set_domains(source, domains, n)
+						 : NULL;
 }
 
 bool vmop_source_takes_domains(const struct vmop_source *source)
 {
-	return source->ops->set_domains != NULL;
+	return source->ops->set_domains && !source->is_commanded;
 }
 
 bool vmop_source_sees_hypervisor(const struct vmop_source *source)
@@ -95,12 +96,12 @@ bool vmop_source_sees_hypervisor(const struct vmop_source *source)
 
 struct vmop_error *vmop_source_pause(struct vmop_source *source)
 {
-	return source->ops->pause ? source->ops->pause(source) : NULL;
+	return source->is_commanded ? source->ops->pause(source) : NULL;
 }
 
 struct vmop_error *vmop_source_resume(struct vmop_source *source)
 {
-	return source->ops->resume ? source->ops->resume(source) : NULL;
+	return source->is_commanded ? source->ops->resume(source) : NULL;
 }
 
 const char *vmop_source_way(const struct vmop_source *source)

@@ -140,7 +140,7 @@ struct vmop_source_ops {
 					  struct vmop_source_domain *domains, size_t n);
 	/* See vmop_source_way; NULL: there is but one. */
 	const char *(*way)(const struct vmop_source *source);
-	/* See vmop_source_pause; NULL: nobody else commands it. */
+	/* See vmop_source_pause; NULL: another domain never commands it. */
 	struct vmop_error *(*pause)(struct vmop_source *source);
 	struct vmop_error *(*resume)(struct vmop_source *source);
 };
@@ -148,6 +148,7 @@ struct vmop_source_ops {
 /* Every source begins with this, so that the calls below find its operations. */
 struct vmop_source {
 	const struct vmop_source_ops *ops;
+	bool is_commanded; /* by another domain, which says what is sampled and when */
 };
 
 extern const struct vmop_source_ops vmop_source_perf_ops;

@@ -2,10 +2,10 @@
 #include "hv-interface/xen-user.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "hv-interface/xen-mark.h"
 #include "hv-interface/xenoprof-control.h"
+#include "libutil/clock.h"
 #include "libutil/run-dir.h"
 
 struct user_way {
@@ -154,11 +154,9 @@ static void user_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
 {
 	(void)up_to_ns; /* an entry's time is that of the look: all are of now */
 	struct user_way *user = to_user(way);
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	user->sink = sink;
 	user->entry = (struct vmop_xen_entry){
-		.time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+		.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
 		.pid = VMOP_XEN_NO_TASK,
 		.tid = VMOP_XEN_NO_TASK,
 		.cpu = VMOP_XEN_NO_CPU,

@@ -38,8 +38,6 @@ static const struct vmop_xen_way_ops *const domu_ways[] = {
 	&vmop_xen_way_active_ops,
 };
 
-static const struct vmop_source_ops domu_ops;
-
 struct xen_source {
 	struct vmop_source base;
 	struct vmop_xen_way *way;
@@ -308,7 +306,8 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 		way->ops->close(way);
 		return &vmop_error_no_memory;
 	}
-	xen->base.ops = machine->is_primary ? &vmop_source_xen_ops : &domu_ops;
+	xen->base.ops = &vmop_source_xen_ops;
+	xen->base.is_commanded = !machine->is_primary;
 	xen->way = way;
 	xen->machine = *machine;
 	xen->timer_fd = -1;
@@ -384,11 +383,7 @@ static struct vmop_error *xen_stop(struct vmop_source *source)
 	struct xen_source *xen = to_xen(source);
 	xen->wants_sampling = false;
 	struct vmop_error *err = end_sampling(xen, true);
-	struct vmop_error *side_err = xen->side_band ? vmop_source_stop(xen->side_band) : NULL;
-	if (!err)
-		return side_err;
-	vmop_error_destroy(side_err);
-	return err;
+	return vmop_error_first(err, xen->side_band ? vmop_source_stop(xen->side_band) : NULL);
 }
 
 /* In an active domain: dom0 goes on when it has its buffer back. */
@@ -398,11 +393,7 @@ static struct vmop_error *xen_pause(struct vmop_source *source)
 	xen->wants_sampling = false;
 	struct vmop_error *err = end_sampling(xen, false);
 	vmop_xen_held_take(&xen->held, xen->way);
-	struct vmop_error *release_err = release(xen);
-	if (!err)
-		return release_err;
-	vmop_error_destroy(release_err);
-	return err;
+	return vmop_error_first(err, release(xen));
 }
 
 static struct vmop_error *xen_resume(struct vmop_source *source)
@@ -743,23 +734,6 @@ const struct vmop_source_ops vmop_source_xen_ops = {
 	.event = xen_event,
 	.stats = xen_stats,
 	.set_domains = xen_set_domains,
-	.way = xen_way,
-};
-
-/* In an active domain, which sees itself alone, when dom0 wants it to. */
-static const struct vmop_source_ops domu_ops = {
-	.name = "xen",
-	.sees_hypervisor = true,
-	.open = xen_open,
-	.close = xen_close,
-	.start = xen_start,
-	.stop = xen_stop,
-	.drain = xen_drain,
-	.poll_fd = xen_poll_fd,
-	.check_cpus = xen_check_cpus,
-	.n_events = xen_n_events,
-	.event = xen_event,
-	.stats = xen_stats,
 	.way = xen_way,
 	.pause = xen_pause,
 	.resume = xen_resume,

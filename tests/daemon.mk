@@ -9,7 +9,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
 endif
-EXTRA_DIST += tests/unit/daemon-common.h tests/unit/daemon-xenstored.h
+EXTRA_DIST += tests/unit/daemon-common.h tests/unit/daemon-vmm.h tests/unit/daemon-xenstored.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)

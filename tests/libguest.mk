@@ -27,10 +27,11 @@ tests_unit_libguest_guest_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_kallsyms_SOURCES = tests/unit/libguest-kallsyms.c $(libguest_synthetic)
 tests_unit_libguest_kallsyms_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_kallsyms_LDADD = $(libguest_test_ldadd)
-tests_unit_libguest_memory_SOURCES = tests/unit/libguest-memory.c $(libguest_synthetic)
+tests_unit_libguest_memory_SOURCES = tests/unit/libguest-memory.c tests/unit/libguest-scratch.h $(libguest_synthetic)
 tests_unit_libguest_memory_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_memory_LDADD = $(libguest_test_ldadd)
-tests_unit_libguest_memory_file_SOURCES = tests/unit/libguest-memory-file.c $(libguest_synthetic)
+tests_unit_libguest_memory_file_SOURCES = tests/unit/libguest-memory-file.c tests/unit/libguest-scratch.h \
+	$(libguest_synthetic)
 tests_unit_libguest_memory_file_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_memory_file_LDADD = $(libguest_test_ldadd)
 tests_unit_libguest_page_table_SOURCES = tests/unit/libguest-page-table.c \

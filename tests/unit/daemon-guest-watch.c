@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon-vmm.h"
 #include "libguest-synthetic.h"
 
 #define DOMAIN 3
@@ -47,13 +48,7 @@ static void begin_with(int flags)
 			-1, 0);
 	assert_true(made.ram != MAP_FAILED);
 	memcpy(made.ram, made_ram, SYNTHETIC_RAM_BYTES);
-	vmm = fork();
-	assert_true(vmm >= 0);
-	if (!vmm) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	vmm = vmm_begin();
 	begin_watch();
 }
 
@@ -74,8 +69,7 @@ static int begin_private(void **state)
 
 static void end_vmm(void)
 {
-	kill(vmm, SIGKILL);
-	waitpid(vmm, NULL, 0);
+	vmm_end(vmm);
 	vmm = 0;
 }
 

@@ -7,15 +7,13 @@
 
 #include <cmocka.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon-vmm.h"
 #include "daemon/guest-view.h"
 #include "daemon/image.h"
 #include "daemon/task.h"
@@ -44,13 +42,7 @@ static int begin(void **state)
 	ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		   -1, 0);
 	assert_true(ram != MAP_FAILED);
-	vmm = fork();
-	assert_true(vmm >= 0);
-	if (!vmm) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
+	vmm = vmm_begin();
 	assert_null(vmop_images_init(&images, 1024));
 	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
 	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, &guests));
@@ -76,8 +68,7 @@ static int end(void **state)
 {
 	(void)state;
 	vmop_guests_destroy(guests);
-	kill(vmm, SIGKILL);
-	waitpid(vmm, NULL, 0);
+	vmm_end(vmm);
 	vmop_domains_deinit(&domains);
 	vmop_tasks_deinit(&tasks);
 	vmop_images_deinit(&images);
@@ -110,6 +101,14 @@ static const char *settle(void)
 {
 	*put_text = '\0';
 	vmop_guests_settle(guests, put, NULL);
+	return put_text;
+}
+
+/* The first that are put, or "" when patience is over. */
+static const char *settle_some(void)
+{
+	for (int waited_ms = 0; !*settle() && waited_ms < PATIENCE_MS; waited_ms += 5)
+		poll(NULL, 0, 5);
 	return put_text;
 }
 
@@ -154,11 +153,7 @@ static void a_booting_kernels_samples_wait_for_its_symbols(void **state)
 	assert_string_equal(settle(), "[guest g1 user]+400010 ");
 	assert_string_equal(settle(), "");
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
-	char all[sizeof(put_text)] = "";
-	for (int waited_ms = 0; !*all && waited_ms < PATIENCE_MS; waited_ms += 5) {
-		strcpy(all, settle());
-		poll(NULL, 0, 5);
-	}
+	const char *all = settle_some();
 	must_be_within(14);
 	assert_string_equal(all, "[guest g1 kernel]+10 ");
 	wait_until(has_tasks);
@@ -175,11 +170,7 @@ static void so_do_those_of_a_guest_that_was_met_a_moment_ago(void **state)
 	must_be_within(2);
 	assert_string_equal(first, "");
 	vmop_guests_tick(guests);
-	char all[sizeof(put_text)] = "";
-	for (int waited_ms = 0; !*all && waited_ms < PATIENCE_MS; waited_ms += 5) {
-		strcpy(all, settle());
-		poll(NULL, 0, 5);
-	}
+	const char *all = settle_some();
 	must_be_within(14);
 	assert_string_equal(all, "[guest g1 kernel]+10 ");
 }

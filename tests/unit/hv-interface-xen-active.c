@@ -70,6 +70,13 @@ static struct vmop_error *dom0_prepares(struct rig *rig)
 	return vmop_xenoprof_prepare(&rig->dom0, &plan);
 }
 
+static void dom0_begins(struct rig *rig)
+{
+	as(rig, DOM0);
+	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
+	ok(dom0_prepares(rig));
+}
+
 static bool domu_joins(struct rig *rig)
 {
 	bool is_stuck;
@@ -80,9 +87,7 @@ static bool domu_joins(struct rig *rig)
 
 static void sampling(struct rig *rig)
 {
-	as(rig, DOM0);
-	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
-	ok(dom0_prepares(rig));
+	dom0_begins(rig);
 	assert_int_equal(rig->active.error, 0);
 	assert_true(domu_joins(rig));
 	ok(vmop_xenoprof_make_ready(&rig->domu));
@@ -140,9 +145,7 @@ static void each_takes_its_own(void **state)
 static void dom0_waits_for_it(void **state)
 {
 	struct rig *rig = *state;
-	as(rig, DOM0);
-	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
-	ok(dom0_prepares(rig));
+	dom0_begins(rig);
 	struct vmop_error *err = vmop_xenoprof_start(&rig->dom0);
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, "an active domain is not ready"));
@@ -165,9 +168,7 @@ static void nobody_asked_for_it(void **state)
 	err = vmop_xenoprof_leave(&rig->domu);
 	assert_non_null(err);
 	vmop_error_destroy(err);
-	as(rig, DOM0);
-	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
-	ok(dom0_prepares(rig));
+	dom0_begins(rig);
 	assert_false(domu_joins(rig));
 	as(rig, DOM0);
 	vmop_xenoprof_release(&rig->dom0);
@@ -190,9 +191,7 @@ static void a_buffer_left_behind(void **state)
 	vmop_error_destroy(err);
 	dom0_ends(rig);
 	assert_false(rig->model->has_panicked);
-	as(rig, DOM0);
-	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
-	ok(dom0_prepares(rig));
+	dom0_begins(rig);
 	assert_false(domu_joins(rig)); /* but it is given back */
 	as(rig, DOM0);
 	vmop_xenoprof_release(&rig->dom0);
@@ -624,16 +623,23 @@ static struct vmop_error *open_within(struct model *model, const char *event,
 	return err;
 }
 
+/* Stops and closes it. */
+static struct gathered all_of(struct vmop_source *source)
+{
+	struct gathered gathered = {0};
+	const struct vmop_sink sink = {gather, &gathered};
+	bool has_ended;
+	ok(vmop_source_stop(source));
+	ok(vmop_source_drain(source, UINT64_MAX, &sink, &has_ended));
+	vmop_source_close(source);
+	return gathered;
+}
+
 static void a_source_within(void **state)
 {
 	struct rig *rig = *state;
-	struct gathered gathered = {0};
-	const struct vmop_sink sink = {gather, &gathered};
 	struct vmop_source *source;
-	bool has_ended;
-	as(rig, DOM0);
-	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
-	ok(dom0_prepares(rig));
+	dom0_begins(rig);
 	as(rig, DOMU);
 	ok(open_within(rig->model, "no-such-event-here:4711", &source));
 	assert_string_equal(vmop_source_event(source, 0)->name, "no-such-event-here");
@@ -644,9 +650,7 @@ static void a_source_within(void **state)
 	model_sample(rig->model, DOMU, 1, 0x401000, VMOP_XENOPROF_MODE_USER, 0);
 	ok(vmop_xenoprof_stop(&rig->dom0));
 	as(rig, DOMU);
-	ok(vmop_source_stop(source));
-	ok(vmop_source_drain(source, UINT64_MAX, &sink, &has_ended));
-	vmop_source_close(source);
+	struct gathered gathered = all_of(source);
 	assert_int_equal(gathered.n, 2);
 	assert_int_equal(gathered.ip, 0x401000);
 	assert_int_equal(gathered.weight_events, 4711);
@@ -660,13 +664,8 @@ static void a_source_within(void **state)
 static void a_source_that_pauses(void **state)
 {
 	struct rig *rig = *state;
-	struct gathered gathered = {0};
-	const struct vmop_sink sink = {gather, &gathered};
 	struct vmop_source *source;
-	bool has_ended;
-	as(rig, DOM0);
-	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
-	ok(dom0_prepares(rig));
+	dom0_begins(rig);
 	as(rig, DOMU);
 	ok(open_within(rig->model, "cycles:4711", &source));
 	ok(vmop_source_start(source));
@@ -685,9 +684,7 @@ static void a_source_that_pauses(void **state)
 		ok(vmop_source_resume(source));
 	}
 	ok(vmop_source_pause(source));
-	ok(vmop_source_stop(source));
-	ok(vmop_source_drain(source, UINT64_MAX, &sink, &has_ended));
-	vmop_source_close(source);
+	struct gathered gathered = all_of(source);
 	assert_int_equal(gathered.n, 3);
 	assert_int_equal(gathered.ip, 0x1002);
 	dom0_ends(rig);
@@ -699,9 +696,7 @@ static void a_source_that_is_stuck(void **state)
 	struct rig *rig = *state;
 	struct vmop_source *source;
 	rig->model->domains[DOMU].is_shared = true;
-	as(rig, DOM0);
-	ok(vmop_xenoprof_open(&rig->dom0, &rig->model->base));
-	ok(dom0_prepares(rig));
+	dom0_begins(rig);
 	as(rig, DOMU);
 	struct vmop_error *err = open_within(rig->model, "cycles:6000", &source);
 	assert_non_null(err);

@@ -12,30 +12,13 @@
 #include "libguest/guest.h"
 #include "libguest/memory-internal.h"
 #include "libutil/error.h"
+#include "tests/unit/libguest-scratch.h"
 #include "tests/unit/libguest-synthetic.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)
 #define MAX_SEGMENTS 40
 #define NOTES_BYTES 123 /* QEMU's memory follows on its notes, wherever they end */
-
-static char dir[] = "/tmp/vmop-image-XXXXXX";
-static char path[sizeof(dir) + 16];
-
-static int set_up(void **state)
-{
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/file", dir);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(dir);
-}
 
 static void write_at(const void *bytes, size_t len, uint64_t offset)
 {

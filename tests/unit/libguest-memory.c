@@ -17,28 +17,11 @@
 #include "libguest/memory-internal.h"
 #include "libguest/qmp.h"
 #include "libutil/error.h"
+#include "tests/unit/libguest-scratch.h"
 #include "tests/unit/libguest-synthetic.h"
 
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)
-
-static char dir[] = "/tmp/vmop-memory-XXXXXX";
-static char path[sizeof(dir) + 16];
-
-static int set_up(void **state)
-{
-	(void)state;
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/file", dir);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(path);
-	return rmdir(dir);
-}
 
 /* A sparse file with text at some offsets. */
 static void make_file(uint64_t len, const uint64_t *offsets, size_t count)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A VMM that does nothing: a child process with what memory this one shares with it or had. */
+#ifndef VMOP_TESTS_DAEMON_VMM_H
+#define VMOP_TESTS_DAEMON_VMM_H
+
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Its pid; it ends with this process. */
+static inline pid_t vmm_begin(void)
+{
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+static inline void vmm_end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+#endif
