@@ -7,9 +7,16 @@
  *  - INIT while samples are taken ends in a panic at the next sample.  So whoever may follow a
  *    dead session stops that first (vmop_xenoprof_recover).
  *  - A passive domain that was destroyed lives on as a zombie until RELEASE_COUNTERS, which frees
- * its buffer; unmapping that afterwards ends in a panic.  So buffers are unmapped before.
+ *    its buffer; unmapping that afterwards ends in a panic.  So buffers are unmapped before.
  *  - A buffer stays shared until DISABLE_VIRQ (own) or the passive list is emptied; sharing it
  *    once more meanwhile is refused (EBUSY), so each way out makes up for what was not reached.
+ *
+ * One is beyond any order of calls: RELEASE_COUNTERS frees the tables that Xen's NMI handler reads
+ * and takes the handler away only then (do_xenoprof_op: arch_release_counters before
+ * arch_disable_virq).  No counter's NMI can come in these microseconds, for STOP has silenced the
+ * counters of every CPU and RELEASE_COUNTERS interrupts each once more before; any other NMI
+ * (a button, a failing device) panics Xen there.  So Xen's lists are changed once for all domains
+ * that came or went, not once for each.
  */
 #ifndef VMOP_HV_INTERFACE_XENOPROF_CONTROL_H
 #define VMOP_HV_INTERFACE_XENOPROF_CONTROL_H
