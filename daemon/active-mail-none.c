@@ -15,6 +15,12 @@ void vmop_active_mail_close(struct vmop_active_mail *mail)
 	(void)mail;
 }
 
+void vmop_active_mail_hurry(struct vmop_active_mail *mail, bool is_on)
+{
+	(void)mail;
+	(void)is_on;
+}
+
 const struct vmop_active_opener *vmop_active_mail_opener(struct vmop_active_mail *mail)
 {
 	(void)mail;

@@ -12,6 +12,7 @@
 #include "libutil/cleanup.h"
 
 #define OPEN_WAIT_MS 5000
+#define HURRIED_ROUND_MS 10
 /* This domain's own folder: paths that don't begin with '/' are below it. */
 #define OWN UINT32_MAX
 
@@ -37,6 +38,7 @@ struct vmop_active_mail {
 	struct box *boxes;
 	bool is_open, is_absent;
 	bool has_news; /* something is to be written since the round began */
+	bool is_hurried;
 
 	struct xs_handle *handle; /* the thread's own */
 };
@@ -172,7 +174,8 @@ static void run(struct vmop_worker *worker)
 		is_last = worker->is_ending;
 		mail->has_news = false;
 		is_alive = mail->handle && serve_all(mail);
-		struct timespec next = vmop_worker_deadline(mail->round_ms);
+		struct timespec next =
+			vmop_worker_deadline(mail->is_hurried ? HURRIED_ROUND_MS : mail->round_ms);
 		if (!worker->is_ending && !mail->has_news)
 			vmop_worker_wait(worker, &next);
 		pthread_mutex_unlock(&worker->lock);
@@ -250,13 +253,27 @@ static void close_domain(void *arg, struct vmop_active_store *store)
 	pthread_mutex_unlock(&mail->worker.lock);
 }
 
+void vmop_active_mail_hurry(struct vmop_active_mail *mail, bool is_on)
+{
+	pthread_mutex_lock(&mail->worker.lock);
+	if (is_on && !mail->is_hurried)
+		pthread_cond_broadcast(&mail->worker.wake);
+	mail->is_hurried = is_on;
+	pthread_mutex_unlock(&mail->worker.lock);
+}
+
+static void hurry(void *arg, bool is_on)
+{
+	vmop_active_mail_hurry(arg, is_on);
+}
+
 struct vmop_error *vmop_active_mail_open(unsigned round_ms, struct vmop_active_mail **ret)
 {
 	struct vmop_active_mail *mail = calloc(1, sizeof(*mail));
 	if (!mail)
 		return &vmop_error_no_memory;
 	mail->round_ms = round_ms;
-	mail->opener = (struct vmop_active_opener){open_domain, close_domain, mail};
+	mail->opener = (struct vmop_active_opener){open_domain, close_domain, hurry, mail};
 	struct vmop_error *err = vmop_worker_begin(&mail->worker, &worker_ops);
 	if (err) {
 		free(mail);

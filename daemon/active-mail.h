@@ -27,6 +27,9 @@ struct vmop_error *vmop_active_mail_open(unsigned round_ms, struct vmop_active_m
 /* Says what is still to be said, if xenstored takes it within a second.  NULL is allowed. */
 void vmop_active_mail_close(struct vmop_active_mail *mail);
 
+/* Looks every few ms until told otherwise: somebody waits for what is said. */
+void vmop_active_mail_hurry(struct vmop_active_mail *mail, bool is_on);
+
 /* dom0's: any domain's.  Valid as long as mail, which must outlive every store that it opens. */
 const struct vmop_active_opener *vmop_active_mail_opener(struct vmop_active_mail *mail);
 

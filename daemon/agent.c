@@ -15,14 +15,16 @@
 #include "libutil/io.h"
 #include "libutil/log.h"
 
-#define LOOK_EVERY_MS 500
+#ifndef VMOP_AGENT_LOOK_EVERY_MS /* a test is not that patient */
+#define VMOP_AGENT_LOOK_EVERY_MS 500
+#endif
+#define ALERT_LOOK_EVERY_MS 10
 
 struct vmop_agent {
 	struct vmop_daemon *daemon;
-	struct vmop_active_mail *mail;
+	struct vmop_active_mail *mail; /* NULL: the store is somebody else's */
 	struct vmop_active_agent active;
 	sd_event_source *timer;
-	char events[VMOP_ACTIVE_TEXT_BYTES]; /* of the session, as JOIN had them */
 };
 
 static uint64_t count_samples(const struct vmop_agent *agent)
@@ -46,45 +48,52 @@ static struct vmop_error *take_events(struct vmop_agent *agent, const char *text
 		err = vmop_setup_set(&agent->daemon->setup, "event", word, append);
 		append = true;
 	}
-	snprintf(agent->events, sizeof(agent->events), "%s", text);
 	return err ? vmop_error_prefix(err, "what dom0 says of events") : NULL;
 }
 
-/* A session that pauses goes on; any other is a new one. */
-static struct vmop_error *begin(struct vmop_agent *agent, const char *text)
+/* All that takes time, while Xen samples the others: dom0 says when it is to begin. */
+static struct vmop_error *open_session(struct vmop_agent *agent, const char *text)
 {
-	if (agent->daemon->session && !strcmp(text, agent->events))
-		return vmop_session_resume(agent->daemon->session);
 	struct vmop_error *err = vmop_daemon_stop(agent->daemon);
 	if (!err)
 		err = take_events(agent, text);
 	return err ? err : vmop_daemon_start(agent->daemon, NULL, 0);
 }
 
-static void do_join(struct vmop_agent *agent, const char *text)
+/* With an error the session ends, and dom0 hears of it. */
+static void answer(struct vmop_agent *agent, enum vmop_active_word word, struct vmop_error *err)
 {
-	_cleanup_(vmop_error_cleanup) struct vmop_error *err = begin(agent, text);
-	if (err && err->code == VMOP_ERROR_BUSY) {
-		vmop_log_info("%s", err->message);
-		vmop_active_agent_answer(&agent->active, VMOP_ACTIVE_STUCK, NULL);
-		return;
-	}
 	if (err) {
 		vmop_log_warning("dom0's session does not begin here: %s", err->message);
 		vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_daemon_stop(agent->daemon));
 	}
-	vmop_active_agent_answer(&agent->active, err ? VMOP_ACTIVE_FAILED : VMOP_ACTIVE_READY,
+	vmop_active_agent_answer(&agent->active, err ? VMOP_ACTIVE_FAILED : word,
 				 err ? err->message : NULL);
+	vmop_error_destroy(err);
 }
 
-/* dom0 waits for the buffer, so that goes first. */
+static void do_join(struct vmop_agent *agent)
+{
+	struct vmop_error *err = vmop_session_resume(agent->daemon->session);
+	if (!err || err->code != VMOP_ERROR_BUSY) {
+		answer(agent, VMOP_ACTIVE_READY, err);
+		return;
+	}
+	vmop_log_and_destroy(VMOP_LOG_INFO, err);
+	vmop_active_agent_answer(&agent->active, VMOP_ACTIVE_STUCK, NULL);
+}
+
+/*
+ * dom0 waits for the buffer, so that goes first; and for a pause nothing else is done, since Xen
+ * samples nobody until it is answered.
+ */
 static struct vmop_error *end(struct vmop_agent *agent, bool pauses, uint64_t *ret_samples)
 {
 	*ret_samples = 0;
 	if (!agent->daemon->session) /* it has ended by itself */
 		return NULL;
 	struct vmop_error *err = vmop_session_pause(agent->daemon->session);
-	if (!err)
+	if (!err && !pauses)
 		err = vmop_session_dump(agent->daemon->session);
 	*ret_samples = count_samples(agent);
 	if (pauses && !err)
@@ -105,18 +114,33 @@ static void do_leave(struct vmop_agent *agent, const char *text)
 				 err ? err->message : samples);
 }
 
+/* While Xen stands still for want of us nothing is waited for. */
+static void arm(struct vmop_agent *agent)
+{
+	bool is_alert = vmop_active_agent_is_alert(&agent->active);
+	if (agent->mail)
+		vmop_active_mail_hurry(agent->mail, is_alert);
+	sd_event_source_set_time_relative(
+		agent->timer, (is_alert ? ALERT_LOOK_EVERY_MS : VMOP_AGENT_LOOK_EVERY_MS) * 1000);
+	sd_event_source_set_enabled(agent->timer, SD_EVENT_ONESHOT);
+}
+
 static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
 {
 	struct vmop_agent *agent = arg;
 	char text[VMOP_ACTIVE_TEXT_BYTES];
+	(void)timer;
 	(void)due_us;
 	if (agent->daemon->session)
 		vmop_active_agent_count(&agent->active, count_samples(agent));
 	else
 		vmop_active_agent_give_up(&agent->active, "its session has ended; see its log");
 	switch (vmop_active_agent_look(&agent->active, vmop_clock_ns(CLOCK_MONOTONIC), text)) {
+	case VMOP_ACTIVE_DO_OPEN:
+		answer(agent, VMOP_ACTIVE_OPENED, open_session(agent, text));
+		break;
 	case VMOP_ACTIVE_DO_JOIN:
-		do_join(agent, text);
+		do_join(agent);
 		break;
 	case VMOP_ACTIVE_DO_LEAVE:
 		do_leave(agent, text);
@@ -125,8 +149,7 @@ static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
 	case VMOP_ACTIVE_NOTHING:
 		break;
 	}
-	sd_event_source_set_time_relative(timer, LOOK_EVERY_MS * 1000);
-	sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+	arm(agent);
 	return 0;
 }
 
@@ -163,34 +186,45 @@ static struct vmop_error *check_way(void)
 	return err;
 }
 
-struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
+struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
+					  struct vmop_active_store *store, struct vmop_agent **ret)
 {
-	struct vmop_error *err = check_domain();
-	if (!err)
-		err = check_way();
-	if (err)
-		return err;
 	struct vmop_agent *agent = calloc(1, sizeof(*agent));
 	if (!agent)
 		return &vmop_error_no_memory;
 	agent->daemon = daemon;
 	daemon->is_active = true;
-	daemon->source = &vmop_source_xen_ops;
-	struct vmop_active_store *store = NULL;
-	err = vmop_active_mail_open(LOOK_EVERY_MS, &agent->mail);
-	if (!err)
-		err = vmop_active_mail_own(agent->mail, &store);
 	vmop_active_agent_init(&agent->active, store);
-	if (!err) {
-		int status = sd_event_add_time_relative(daemon->loop, &agent->timer,
-							CLOCK_MONOTONIC, 0, 1000, on_look, agent);
-		err = status < 0 ? vmop_error_os(-status, "event loop") : NULL;
+	int status = sd_event_add_time_relative(daemon->loop, &agent->timer, CLOCK_MONOTONIC, 0,
+						1000, on_look, agent);
+	if (status < 0) {
+		free(agent);
+		return vmop_error_os(-status, "event loop");
 	}
-	if (err)
-		vmop_agent_destroy(agent);
-	else
-		*ret = agent;
-	return err;
+	*ret = agent;
+	return NULL;
+}
+
+struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
+{
+	struct vmop_active_mail *mail = NULL;
+	struct vmop_active_store *store;
+	struct vmop_error *err = check_domain();
+	if (!err)
+		err = check_way();
+	if (!err)
+		err = vmop_active_mail_open(VMOP_AGENT_LOOK_EVERY_MS, &mail);
+	if (!err)
+		err = vmop_active_mail_own(mail, &store);
+	if (!err)
+		err = vmop_agent_create_over(daemon, store, ret);
+	if (err) {
+		vmop_active_mail_close(mail);
+		return err;
+	}
+	(*ret)->mail = mail;
+	daemon->source = &vmop_source_xen_ops;
+	return NULL;
 }
 
 void vmop_agent_destroy(struct vmop_agent *agent)

@@ -16,6 +16,7 @@ static const char *const names[VMOP_N_LOSSES] = {
 	[VMOP_LOSS_IMAGE_LIMIT] = "image-limit",
 	[VMOP_LOSS_GUEST_LIMIT] = "guest-limit",
 	[VMOP_LOSS_STALE] = "stale-address",
+	[VMOP_LOSS_UNSAMPLED_MS] = "unsampled-ms",
 };
 
 void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t event, uint64_t n)

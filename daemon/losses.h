@@ -16,8 +16,9 @@
  * | mapping-limit | executable mappings beyond those that are kept track of           |
  * | image-limit   | files beyond those that are kept track of                         |
  * | guest-limit   | samples of guests beyond those that are kept track of             |
- * | stale-address | samples (none of them lost) of Xen's HVM and PVH guests on AMD, whose address
- * is | |               | where the guest was at its exit before                            |
+ * | stale-address | samples (none of them lost) of Xen's HVM and PVH guests on AMD: their    |
+ * |               | address is where the guest was at its exit before                       |
+ * | unsampled-ms  | milliseconds that nobody was sampled, while Xen's lists changed           |
  */
 #ifndef VMOP_DAEMON_LOSSES_H
 #define VMOP_DAEMON_LOSSES_H
@@ -40,6 +41,7 @@ enum vmop_loss {
 	VMOP_LOSS_IMAGE_LIMIT,
 	VMOP_LOSS_GUEST_LIMIT,
 	VMOP_LOSS_STALE,
+	VMOP_LOSS_UNSAMPLED_MS,
 	VMOP_N_LOSSES,
 };
 

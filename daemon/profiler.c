@@ -390,6 +390,8 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_IMAGE_LIMIT, profiler->images.n_refused);
 	vmop_losses_total(losses, VMOP_LOSS_GUEST_LIMIT, profiler->domains.n_refused);
 	vmop_losses_total(losses, VMOP_LOSS_STALE, profiler->attribution.stale);
+	vmop_losses_total(losses, VMOP_LOSS_UNSAMPLED_MS,
+			  (stats.paused_ns - begun->paused_ns) / 1000000);
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
 	*(profiler->is_store_failing ? &profiler->store_full : &profiler->table_full) += dropped;

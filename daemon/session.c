@@ -603,6 +603,8 @@ static void subtract(struct vmop_source_stats *stats, const struct vmop_source_s
 	stats->unhandled_records -= before->unhandled_records;
 	stats->malformed_records -= before->malformed_records;
 	stats->bytes -= before->bytes;
+	stats->pauses -= before->pauses;
+	stats->paused_ns -= before->paused_ns;
 }
 
 void vmop_session_status(struct vmop_session *session, struct vmop_session_status *ret)

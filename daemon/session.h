@@ -44,7 +44,10 @@ struct vmop_error *vmop_session_start(const struct vmop_session_options *options
  */
 struct vmop_error *vmop_session_stop(struct vmop_session *session);
 
-/* See vmop_source_pause: the file stays open, and its intervals go on. */
+/*
+ * See vmop_source_pause, of a session that another domain commands, which starts paused: the file
+ * stays open, and its intervals go on.
+ */
 struct vmop_error *vmop_session_pause(struct vmop_session *session);
 struct vmop_error *vmop_session_resume(struct vmop_session *session);
 

@@ -146,6 +146,9 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	vmop_json_put_number(reply, "throttled", status.source_stats.throttles);
 	vmop_json_put_number(reply, "unhandled", status.source_stats.unhandled_records);
 	vmop_json_put_number(reply, "malformed", status.source_stats.malformed_records);
+	vmop_json_put_number(reply, "pauses", status.source_stats.pauses);
+	json_object_set_new(reply, "paused_s",
+			    json_real((double)status.source_stats.paused_ns / 1e9));
 	vmop_json_put_number(reply, "store_full", status.profiler_stats.store_full);
 	vmop_json_put_number(reply, "records", status.source_stats.records);
 	vmop_json_put_number(reply, "source_bytes", status.source_stats.bytes);

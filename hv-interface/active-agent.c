@@ -28,8 +28,15 @@ static void write_answer(struct vmop_active_agent *agent)
 /* Also between its parts. */
 static bool is_in_session(const struct vmop_active_agent *agent)
 {
-	return agent->stage == VMOP_ACTIVE_JOINED || agent->stage == VMOP_ACTIVE_TAKING ||
-	       agent->stage == VMOP_ACTIVE_PAUSED;
+	return agent->stage == VMOP_ACTIVE_IS_OPEN || agent->stage == VMOP_ACTIVE_JOINED ||
+	       agent->stage == VMOP_ACTIVE_TAKING;
+}
+
+/* Its owner still has something to answer. */
+static bool is_busy(const struct vmop_active_agent *agent)
+{
+	return agent->stage == VMOP_ACTIVE_OPENING || agent->stage == VMOP_ACTIVE_JOINING ||
+	       agent->stage == VMOP_ACTIVE_ENDING;
 }
 
 static enum vmop_active_task end_orphan(struct vmop_active_agent *agent)
@@ -40,6 +47,28 @@ static enum vmop_active_task end_orphan(struct vmop_active_agent *agent)
 	return VMOP_ACTIVE_DO_LEAVE;
 }
 
+static enum vmop_active_task answer_at_once(struct vmop_active_agent *agent,
+					    enum vmop_active_word answer, const char *text)
+{
+	set_answer(agent, answer, text);
+	return VMOP_ACTIVE_NOTHING;
+}
+
+static enum vmop_active_task hand_out(struct vmop_active_agent *agent, enum vmop_active_stage stage,
+				      enum vmop_active_task task)
+{
+	agent->stage = stage;
+	return task;
+}
+
+static enum vmop_active_task leave(struct vmop_active_agent *agent, const char *text)
+{
+	if (!is_in_session(agent))
+		return answer_at_once(agent, VMOP_ACTIVE_LEFT, "0");
+	agent->is_pausing = !strcmp(text, "pause");
+	return hand_out(agent, VMOP_ACTIVE_ENDING, VMOP_ACTIVE_DO_LEAVE);
+}
+
 /* A command of the initiator whose token we have, not taken yet. */
 static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 					  const struct vmop_active_message *command)
@@ -48,45 +77,42 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 	agent->has_answer = false;
 	switch (command->word) {
 	case VMOP_ACTIVE_HELLO:
-		if (is_in_session(agent)) { /* it has begun anew, without a leave */
-			set_answer(agent, VMOP_ACTIVE_FAILED, "a session is still open here");
-			return end_orphan(agent);
-		}
-		set_answer(agent, VMOP_ACTIVE_HERE, NULL);
-		return VMOP_ACTIVE_NOTHING;
-	case VMOP_ACTIVE_JOIN:
-		if (agent->stage != VMOP_ACTIVE_IDLE && agent->stage != VMOP_ACTIVE_PAUSED)
+		return answer_at_once(agent, VMOP_ACTIVE_HERE, NULL);
+	case VMOP_ACTIVE_OPEN:
+		if (agent->stage != VMOP_ACTIVE_IDLE)
 			break;
-		agent->is_pausing = agent->stage == VMOP_ACTIVE_PAUSED;
-		agent->stage = VMOP_ACTIVE_JOINING;
-		return VMOP_ACTIVE_DO_JOIN;
+		return hand_out(agent, VMOP_ACTIVE_OPENING, VMOP_ACTIVE_DO_OPEN);
+	case VMOP_ACTIVE_ALERT:
+		if (!is_in_session(agent))
+			break;
+		return answer_at_once(agent, VMOP_ACTIVE_ALERTED, NULL);
+	case VMOP_ACTIVE_JOIN:
+		if (agent->stage != VMOP_ACTIVE_IS_OPEN)
+			break;
+		return hand_out(agent, VMOP_ACTIVE_JOINING, VMOP_ACTIVE_DO_JOIN);
 	case VMOP_ACTIVE_RUN:
 		if (agent->stage != VMOP_ACTIVE_JOINED)
 			break;
-		agent->stage = VMOP_ACTIVE_TAKING;
 		set_answer(agent, VMOP_ACTIVE_SAMPLING, "0");
-		return VMOP_ACTIVE_DO_RUN;
+		return hand_out(agent, VMOP_ACTIVE_TAKING, VMOP_ACTIVE_DO_RUN);
 	case VMOP_ACTIVE_LEAVE:
-		if (!is_in_session(agent)) {
-			set_answer(agent, VMOP_ACTIVE_LEFT, "0");
-			return VMOP_ACTIVE_NOTHING;
-		}
-		agent->is_pausing = !strcmp(command->text, "pause");
-		agent->stage = VMOP_ACTIVE_ENDING;
-		return VMOP_ACTIVE_DO_LEAVE;
+		return leave(agent, command->text);
 	default:
 		break;
 	}
-	set_answer(agent, VMOP_ACTIVE_FAILED, "that command has no place here");
-	return VMOP_ACTIVE_NOTHING;
+	return answer_at_once(agent, VMOP_ACTIVE_FAILED, "that command has no place here");
 }
 
 static enum vmop_active_task take_line(struct vmop_active_agent *agent,
 				       const struct vmop_active_message *command, uint64_t now_ns)
 {
-	if (command->token != agent->answer.token) {
-		if (is_in_session(agent)) /* first; the newcomer's command is still there then */
-			return end_orphan(agent);
+	bool is_other = command->token != agent->answer.token;
+	bool begins_anew = command->word == VMOP_ACTIVE_HELLO &&
+			   command->number != agent->answer.number; /* without a leave */
+	/* First; the command is still there then. */
+	if ((is_other || begins_anew) && is_in_session(agent))
+		return end_orphan(agent);
+	if (is_other) {
 		if (command->word != VMOP_ACTIVE_HELLO) /* what somebody left behind */
 			return VMOP_ACTIVE_NOTHING;
 		agent->answer.token = command->token;
@@ -106,16 +132,15 @@ enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, ui
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
 	enum vmop_active_task task = VMOP_ACTIVE_NOTHING;
 	*text = '\0';
-	/* One thing after the other: its owner still has something to answer. */
-	bool is_busy = agent->stage == VMOP_ACTIVE_JOINING || agent->stage == VMOP_ACTIVE_ENDING;
-	if (!is_busy && agent->store->ops->read(agent->store, line) &&
+	if (!is_busy(agent) /* one thing after the other */ &&
+	    agent->store->ops->read(agent->store, line) &&
 	    vmop_active_parse(line, &command) == VMOP_ACTIVE_UNDERSTOOD)
 		task = take_line(agent, &command, now_ns);
 	if (task == VMOP_ACTIVE_NOTHING && is_in_session(agent) &&
 	    now_ns - agent->sign_ns > VMOP_ACTIVE_INITIATOR_SILENCE_NS)
 		task = end_orphan(agent);
 	bool is_told = !agent->is_orphan;
-	if (task == VMOP_ACTIVE_DO_JOIN || (task == VMOP_ACTIVE_DO_LEAVE && is_told))
+	if (task == VMOP_ACTIVE_DO_OPEN || (task == VMOP_ACTIVE_DO_LEAVE && is_told))
 		memcpy(text, command.text, sizeof(command.text));
 	write_answer(agent);
 	return task;
@@ -124,23 +149,42 @@ enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, ui
 static enum vmop_active_stage stage_after(const struct vmop_active_agent *agent,
 					  enum vmop_active_word answer)
 {
-	if (agent->stage == VMOP_ACTIVE_JOINING && answer == VMOP_ACTIVE_READY)
-		return VMOP_ACTIVE_JOINED;
-	bool goes_on = agent->stage == VMOP_ACTIVE_JOINING ? answer == VMOP_ACTIVE_STUCK
-							   : answer == VMOP_ACTIVE_LEFT;
-	return goes_on && agent->is_pausing ? VMOP_ACTIVE_PAUSED : VMOP_ACTIVE_IDLE;
+	switch (agent->stage) {
+	case VMOP_ACTIVE_OPENING:
+		return answer == VMOP_ACTIVE_OPENED ? VMOP_ACTIVE_IS_OPEN : VMOP_ACTIVE_IDLE;
+	case VMOP_ACTIVE_JOINING:
+		return answer == VMOP_ACTIVE_READY   ? VMOP_ACTIVE_JOINED
+		       : answer == VMOP_ACTIVE_STUCK ? VMOP_ACTIVE_IS_OPEN
+						     : VMOP_ACTIVE_IDLE;
+	default:
+		return answer == VMOP_ACTIVE_LEFT && agent->is_pausing ? VMOP_ACTIVE_IS_OPEN
+								       : VMOP_ACTIVE_IDLE;
+	}
 }
 
 void vmop_active_agent_answer(struct vmop_active_agent *agent, enum vmop_active_word answer,
 			      const char *text)
 {
-	if (agent->stage != VMOP_ACTIVE_JOINING && agent->stage != VMOP_ACTIVE_ENDING)
+	if (!is_busy(agent))
 		return;
 	agent->stage = stage_after(agent, answer);
 	if (!agent->is_orphan)
 		set_answer(agent, answer, text);
 	agent->is_orphan = false;
 	write_answer(agent);
+}
+
+bool vmop_active_agent_is_alert(const struct vmop_active_agent *agent)
+{
+	switch (agent->answer.word) {
+	case VMOP_ACTIVE_ALERTED:
+	case VMOP_ACTIVE_STUCK:
+	case VMOP_ACTIVE_READY:
+	case VMOP_ACTIVE_LEFT: /* but to an end */
+		return is_in_session(agent);
+	default:
+		return false;
+	}
 }
 
 void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *why)

@@ -12,7 +12,7 @@
 #include "hv-interface/active-peer.h"
 #include "libutil/clock.h"
 
-#define LOOK_EVERY_NS 50000000l
+#define LOOK_EVERY_NS 10000000l
 /* Until one that is absent is asked again; doubled with each failure. */
 #define FIRST_PAUSE_NS 5000000000ull
 #define LONGEST_PAUSE_NS 600000000000ull
@@ -25,7 +25,7 @@ struct member {
 	enum vmop_active_presence presence;
 	bool is_wanted;
 	bool is_joined; /* in Xen's session under way */
-	bool is_open;	/* its own session is: joined, or paused */
+	bool is_open;	/* its own session is, as far as is known */
 	bool is_told;	/* that it is gone */
 	uint64_t gone_ns, pause_ns;
 	struct member *prev, *next;
@@ -111,8 +111,21 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 	return NULL;
 }
 
+/* It has answered to what it was asked. */
+static void go_on(struct vmop_active_group *group, struct member *member, uint64_t now)
+{
+	if (member->peer.said.word == VMOP_ACTIVE_HELLO) {
+		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_OPEN, group->events, now);
+		member->is_open = true;
+	} else {
+		member->presence = VMOP_ACTIVE_THERE;
+		member->is_told = false;
+	}
+}
+
 /* What has become of what was said last. */
-static enum vmop_active_state look(struct member *member, uint64_t now)
+static enum vmop_active_state look(struct vmop_active_group *group, struct member *member,
+				   uint64_t now)
 {
 	enum vmop_active_state state = vmop_active_peer_look(&member->peer, now);
 	if (state == VMOP_ACTIVE_GONE && member->presence != VMOP_ACTIVE_ABSENT) {
@@ -121,10 +134,17 @@ static enum vmop_active_state look(struct member *member, uint64_t now)
 		if (member->pause_ns < LONGEST_PAUSE_NS)
 			member->pause_ns *= 2;
 	} else if (state == VMOP_ACTIVE_ANSWERED && member->presence == VMOP_ACTIVE_ASKED) {
-		member->presence = VMOP_ACTIVE_THERE;
-		member->is_told = false;
+		go_on(group, member, now);
 	}
-	return state;
+	return member->peer.state;
+}
+
+/* One that has nothing of Xen's: nobody needs to wait for its end. */
+static void dismiss(struct vmop_active_group *group, struct member *member, uint64_t now)
+{
+	if (member->is_open)
+		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_LEAVE, "end", now);
+	member_destroy(group, member);
 }
 
 /* Whether all are, new ones are made for those that have none. */
@@ -151,10 +171,10 @@ struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const
 	}
 	DL_FOREACH_SAFE(group->members, member, next)
 	{
-		if (!member->is_wanted && !member->is_open)
-			member_destroy(group, member);
+		if (!member->is_wanted && !member->is_joined)
+			dismiss(group, member, now);
 		else if (member->presence == VMOP_ACTIVE_ASKED)
-			look(member, now);
+			look(group, member, now);
 		else if (member->presence == VMOP_ACTIVE_ABSENT && member->is_wanted &&
 			 now - member->gone_ns >= member->pause_ns)
 			ask(member, now);
@@ -197,47 +217,69 @@ struct vmop_error *vmop_active_group_take_error(struct vmop_active_group *group)
 /* ---- together ----------------------------------------------------------------------- */
 
 /*
- * Until none of those that are asked whether they are there, or none of all others, is waited for
- * any more: the peers' own time limits see to an end.
+ * Those of whom an answer is awaited, among them that are asked whether they are there, or among
+ * all others.  Every one hears from us.
  */
-static void wait_for(struct vmop_active_group *group, bool are_asked)
+static size_t count_waiting(struct vmop_active_group *group, bool are_asked)
+{
+	struct member *member;
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
+	size_t n = 0;
+	DL_FOREACH (group->members, member) {
+		bool counts = (member->presence == VMOP_ACTIVE_ASKED) == are_asked;
+		n += look(group, member, now) == VMOP_ACTIVE_WAITING && counts;
+	}
+	return n;
+}
+
+/* The peers' own time limits see to an end. */
+static void wait_for(struct vmop_active_group *group, bool are_asked, void (*meanwhile)(void *arg),
+		     void *arg)
 {
 	const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
-	for (;;) {
-		size_t n_waiting = 0;
-		uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
-		struct member *member;
-		DL_FOREACH (group->members, member) {
-			if ((member->presence == VMOP_ACTIVE_ASKED) == are_asked)
-				n_waiting += look(member, now) == VMOP_ACTIVE_WAITING;
-		}
-		if (!n_waiting)
-			return;
+	if (!count_waiting(group, are_asked))
+		return;
+	group->opener->hurry(group->opener->arg, true);
+	for (unsigned round = 1; count_waiting(group, are_asked); round++) {
 		nanosleep(&pause, NULL);
+		if (meanwhile && round % 10 == 0)
+			meanwhile(arg);
 	}
+	group->opener->hurry(group->opener->arg, false);
 }
 
 struct vmop_error *vmop_active_group_wait(struct vmop_active_group *group)
 {
-	wait_for(group, true);
+	wait_for(group, true, NULL, NULL);
 	return vmop_active_group_take_error(group);
 }
 
-/* Says LEAVE to those whose session is open. */
+void vmop_active_group_alert(struct vmop_active_group *group, void (*meanwhile)(void *arg),
+			     void *arg)
+{
+	struct member *member;
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
+	DL_FOREACH (group->members, member) {
+		if (member->presence == VMOP_ACTIVE_THERE)
+			vmop_active_peer_say(&member->peer, VMOP_ACTIVE_ALERT, NULL, now);
+	}
+	wait_for(group, false, meanwhile, arg);
+}
+
+/* Says LEAVE to those that Xen had listed and, at the end, to all whose session is open. */
 static void leave(struct vmop_active_group *group, bool is_end)
 {
 	struct member *member;
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
-		bool pauses = !is_end && member->is_wanted;
-		if (!member->is_open || (pauses && !member->is_joined))
+		if (!member->is_joined && !(is_end && member->is_open))
 			continue;
-		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_LEAVE, pauses ? "pause" : "end",
+		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_LEAVE, is_end ? "end" : "pause",
 				     now);
 		member->is_joined = false;
-		member->is_open = pauses;
+		member->is_open = !is_end;
 	}
-	wait_for(group, false);
+	wait_for(group, false, NULL, NULL);
 }
 
 enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group)
@@ -248,10 +290,10 @@ enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group)
 	DL_FOREACH (group->members, member) {
 		if (!member->is_wanted || member->presence != VMOP_ACTIVE_THERE)
 			continue;
-		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_JOIN, group->events, now);
-		member->is_joined = member->is_open = true; /* unless it tells otherwise */
+		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_JOIN, NULL, now);
+		member->is_joined = true; /* unless it tells otherwise */
 	}
-	wait_for(group, false);
+	wait_for(group, false, NULL, NULL);
 	DL_FOREACH (group->members, member) {
 		if (!member->is_joined || member->peer.state == VMOP_ACTIVE_ANSWERED)
 			continue;
@@ -280,20 +322,19 @@ void vmop_active_group_check(struct vmop_active_group *group)
 {
 	struct member *member;
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
-	DL_FOREACH (group->members, member) {
-		if (member->is_joined)
-			look(member, now);
-	}
+	DL_FOREACH (group->members, member)
+		look(group, member, now);
 }
 
 void vmop_active_group_leave(struct vmop_active_group *group, bool is_end)
 {
 	struct member *member, *next;
 	leave(group, is_end);
+	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH_SAFE(group->members, member, next)
 	{
 		if (!member->is_wanted)
-			member_destroy(group, member);
+			dismiss(group, member, now);
 	}
 }
 

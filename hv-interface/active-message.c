@@ -8,11 +8,13 @@
 #include "libutil/parse.h"
 
 static const char *const words[VMOP_ACTIVE_N_WORDS] = {
-	[VMOP_ACTIVE_HELLO] = "hello", [VMOP_ACTIVE_JOIN] = "join",
-	[VMOP_ACTIVE_RUN] = "run",     [VMOP_ACTIVE_LEAVE] = "leave",
-	[VMOP_ACTIVE_HERE] = "here",   [VMOP_ACTIVE_READY] = "ready",
-	[VMOP_ACTIVE_STUCK] = "stuck", [VMOP_ACTIVE_SAMPLING] = "sampling",
-	[VMOP_ACTIVE_LEFT] = "left",   [VMOP_ACTIVE_FAILED] = "failed",
+	[VMOP_ACTIVE_HELLO] = "hello",	   [VMOP_ACTIVE_OPEN] = "open",
+	[VMOP_ACTIVE_ALERT] = "alert",	   [VMOP_ACTIVE_JOIN] = "join",
+	[VMOP_ACTIVE_RUN] = "run",	   [VMOP_ACTIVE_LEAVE] = "leave",
+	[VMOP_ACTIVE_HERE] = "here",	   [VMOP_ACTIVE_OPENED] = "opened",
+	[VMOP_ACTIVE_ALERTED] = "alerted", [VMOP_ACTIVE_READY] = "ready",
+	[VMOP_ACTIVE_STUCK] = "stuck",	   [VMOP_ACTIVE_SAMPLING] = "sampling",
+	[VMOP_ACTIVE_LEFT] = "left",	   [VMOP_ACTIVE_FAILED] = "failed",
 };
 
 const char *vmop_active_word_name(enum vmop_active_word word)

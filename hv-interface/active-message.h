@@ -12,15 +12,23 @@
  *
  *	initiator	hello	is anybody there?
  *	agent		here
- *	initiator	join	the domain is on the list, make ready; TEXT: the events, as
- *				"NAME:PERIOD" each with a blank between
+ *	initiator	open	begin a session, all but what Xen has to do with it; TEXT: the
+ *				events, as "NAME:PERIOD" each with a blank between
+ *	agent		opened, or failed and why
+ *	initiator	alert	Xen's lists are about to change: leave or join follow at once,
+ *				look often until then
+ *	agent		alerted
+ *	initiator	join	the domain is on the list, take the buffer and be ready
  *	agent		ready, stuck (a buffer is left of one that died: it is free now, list the
  *			domain again), or failed and why
  *	initiator	run	samples are taken
  *	agent		sampling; TEXT: how many so far
- *	initiator	leave	no more are taken; TEXT: "pause" (a join follows: Xen's lists
- *				change), or "end"
+ *	initiator	leave	no more are taken; TEXT: "pause" (give the buffer back; a join may
+ *				follow, or "end"), or "end" (store what there is)
  *	agent		left; TEXT: how many there were; or failed and why
+ *
+ * From alert or leave to run Xen samples nobody, or soon doesn't: what takes time is open's and
+ * the end's.
  *
  * Either side can write what it wants: all of it is hostile.
  */
@@ -37,10 +45,14 @@
 
 enum vmop_active_word {
 	VMOP_ACTIVE_HELLO,
+	VMOP_ACTIVE_OPEN,
+	VMOP_ACTIVE_ALERT,
 	VMOP_ACTIVE_JOIN,
 	VMOP_ACTIVE_RUN,
 	VMOP_ACTIVE_LEAVE,
 	VMOP_ACTIVE_HERE,
+	VMOP_ACTIVE_OPENED,
+	VMOP_ACTIVE_ALERTED,
 	VMOP_ACTIVE_READY,
 	VMOP_ACTIVE_STUCK,
 	VMOP_ACTIVE_SAMPLING,

@@ -63,6 +63,10 @@ static enum vmop_active_word wanted_answer(enum vmop_active_word command)
 	switch (command) {
 	case VMOP_ACTIVE_HELLO:
 		return VMOP_ACTIVE_HERE;
+	case VMOP_ACTIVE_OPEN:
+		return VMOP_ACTIVE_OPENED;
+	case VMOP_ACTIVE_ALERT:
+		return VMOP_ACTIVE_ALERTED;
 	case VMOP_ACTIVE_JOIN:
 		return VMOP_ACTIVE_READY;
 	case VMOP_ACTIVE_RUN:
@@ -102,21 +106,26 @@ static struct vmop_error *no_answer(const struct vmop_active_peer *peer)
 			      peer->name, vmop_active_word_name(peer->said.word));
 }
 
-static uint64_t wait_for(enum vmop_active_word command)
+static uint64_t wait_for(const struct vmop_active_message *command)
 {
-	switch (command) {
+	switch (command->word) {
 	case VMOP_ACTIVE_HELLO:
 		return VMOP_ACTIVE_HELLO_WAIT_NS;
+	case VMOP_ACTIVE_OPEN:
+		return VMOP_ACTIVE_OPEN_WAIT_NS;
+	case VMOP_ACTIVE_ALERT:
+		return VMOP_ACTIVE_ALERT_WAIT_NS;
 	case VMOP_ACTIVE_JOIN:
 		return VMOP_ACTIVE_JOIN_WAIT_NS;
 	default:
-		return VMOP_ACTIVE_WAIT_NS;
+		return strcmp(command->text, "pause") ? VMOP_ACTIVE_END_WAIT_NS
+						      : VMOP_ACTIVE_JOIN_WAIT_NS;
 	}
 }
 
 static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
 {
-	uint64_t wait_ns = wait_for(peer->said.word);
+	uint64_t wait_ns = wait_for(&peer->said);
 	if (peer->state == VMOP_ACTIVE_WAITING && now_ns - peer->said_ns > wait_ns)
 		give_up(peer, no_answer(peer));
 	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->said.word == VMOP_ACTIVE_RUN &&

@@ -17,10 +17,15 @@
 #include "hv-interface/active-message.h"
 #include "libutil/error.h"
 
-/* How long an answer may take, and how long an agent may be without a sign while it samples. */
+/*
+ * How long an answer may take, and how long an agent may be without a sign while it samples.  In
+ * JOIN_WAIT, and in another of leaving for a pause, Xen samples nobody; in the others it goes on.
+ */
 #define VMOP_ACTIVE_HELLO_WAIT_NS 5000000000ull
-#define VMOP_ACTIVE_JOIN_WAIT_NS 60000000000ull /* a session begins there */
-#define VMOP_ACTIVE_WAIT_NS 30000000000ull
+#define VMOP_ACTIVE_OPEN_WAIT_NS 60000000000ull
+#define VMOP_ACTIVE_ALERT_WAIT_NS 10000000000ull
+#define VMOP_ACTIVE_JOIN_WAIT_NS 4000000000ull
+#define VMOP_ACTIVE_END_WAIT_NS 30000000000ull
 #define VMOP_ACTIVE_SILENCE_NS 15000000000ull
 
 enum vmop_active_state {
@@ -50,7 +55,7 @@ void vmop_active_peer_deinit(struct vmop_active_peer *peer);
 /* One that is GONE is to be spoken to again, by HELLO: perhaps there is another vmopd by now. */
 void vmop_active_peer_revive(struct vmop_active_peer *peer);
 
-/* Says HELLO, JOIN, RUN or LEAVE.  One that is GONE is told so too, but stays GONE. */
+/* Says HELLO, OPEN, ALERT, JOIN, RUN or LEAVE.  One that is GONE is told so too, but stays GONE. */
 void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word word,
 			  const char *text, uint64_t now_ns);
 

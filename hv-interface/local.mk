@@ -28,6 +28,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen-event.c hv-interface/xen-event.h \
 	hv-interface/xen-held.c hv-interface/xen-held.h \
 	hv-interface/xen-link.c hv-interface/xen-link.h \
+	hv-interface/xen-lists.c hv-interface/xen-lists.h \
 	hv-interface/xen-user.c hv-interface/xen-user.h hv-interface/xen-way.h \
 	hv-interface/xenoprof-abi.h \
 	hv-interface/xenoprof-buffer.c hv-interface/xenoprof-buffer.h \

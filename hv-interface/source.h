@@ -90,6 +90,11 @@ struct vmop_source_stats {
 	uint64_t unhandled_records; /* of types unknown to us */
 	uint64_t malformed_records;
 	uint64_t bytes;
+	/*
+	 * Between start and stop: times that nobody was sampled because the hypervisor changes what
+	 * it samples only then, and how long in all, one under way included.
+	 */
+	uint64_t pauses, paused_ns;
 	uint64_t first_ns; /* time of the first record, for a replay known at once; 0: not known */
 	uint32_t cpus_online; /* 0: not known (replay, xen) */
 };
@@ -208,8 +213,8 @@ struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
 
 /*
  * Which guests are sampled from now on, beside the host: between open and start, and whenever they
- * change while it runs (sampling may pause for a moment; nothing that was sampled is
- * lost).  A guest that is left out must be let go of at once: a destroyed one stays half alive
+ * change while it runs (sampling may pause for a moment, which is counted; nothing that was sampled
+ * is lost).  A guest that is left out must be let go of at once: a destroyed one stays half alive
  * until then.  Sets each error.  VMOP_ERROR_LIMIT: more than the hypervisor takes, and nothing
  * is changed.  Before the start, an active one without an agent is VMOP_ERROR_CANT; later, agents
  * are asked while sampling goes on: to be called every second or so while there are active
@@ -225,11 +230,11 @@ bool vmop_source_takes_domains(const struct vmop_source *source);
 bool vmop_source_sees_hypervisor(const struct vmop_source *source);
 
 /*
- * Of a source that another domain commands (xen in an active domU): gives back what it has of the
- * hypervisor, so that the other can change what is sampled; what was sampled until then comes with
- * the next drain, and what tasks do is followed on.  VMOP_ERROR_BUSY of resume, as of open and
- * start: it was still held by one that died and is free now; the other domain has to begin once
- * more.
+ * Of a source that another domain commands (xen in an active domU), which starts paused: all that
+ * it has of others than the hypervisor is there, and what tasks do is followed.  Resume takes what
+ * it needs of the hypervisor, pause gives that back, so that the other can change what is sampled;
+ * what was sampled until then comes with the next drain.  VMOP_ERROR_BUSY of resume: it was still
+ * held by one that died and is free now; the other domain has to begin once more.
  */
 struct vmop_error *vmop_source_pause(struct vmop_source *source);
 struct vmop_error *vmop_source_resume(struct vmop_source *source);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the xen source took out of Xen's buffers when it had to give them back, until the next
- * drain.  Bounded by those buffers: they are full at the most, and Xen stands still.
+ * What the xen source took out of Xen's buffers when it was to give them back, until the next
+ * drain.  Bounded by what Xen samples while active domains are waited for, some seconds, and by
+ * those buffers.
  */
 #ifndef VMOP_HV_INTERFACE_XEN_HELD_H
 #define VMOP_HV_INTERFACE_XEN_HELD_H

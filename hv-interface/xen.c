@@ -13,8 +13,10 @@
 #include "hv-interface/xen-event.h"
 #include "hv-interface/xen-held.h"
 #include "hv-interface/xen-link.h"
+#include "hv-interface/xen-lists.h"
 #include "hv-interface/xenoprof-control.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 
 enum {
@@ -48,9 +50,7 @@ struct xen_source {
 	struct vmop_event_info infos[VMOP_XENOPROF_EVENTS_MAX];
 	char *notes[VMOP_XENOPROF_EVENTS_MAX];
 	size_t n_events;
-	struct vmop_xen_domain active[VMOP_XENOPROF_DOMAINS_MAX];
-	struct vmop_xen_domain passive[VMOP_XENOPROF_DOMAINS_MAX];
-	size_t n_active, n_passive;
+	struct vmop_xen_lists lists;
 	struct vmop_active_group *group; /* of the active ones' agents; NULL: none can be reached */
 	/*
 	 * What the tasks of this domain do, by perf: only where samples bear tasks. Its records and
@@ -61,6 +61,7 @@ struct xen_source {
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
 	unsigned checks_left, pause_checks; /* until the next try, after one that failed */
+	uint64_t stopped_ns; /* since when Xen does not sample all the same; 0: it does */
 	struct vmop_xen_held held;	    /* from outside of a drain */
 	struct vmop_source_stats stats;
 	/* Of the drain under way. */
@@ -87,10 +88,10 @@ static struct vmop_error *prepare(struct xen_source *xen)
 	const struct vmop_xen_plan plan = {
 		.events = xen->events,
 		.n_events = xen->n_events,
-		.active = xen->active,
-		.n_active = xen->n_active,
-		.passive = xen->passive,
-		.n_passive = xen->n_passive,
+		.active = xen->lists.active,
+		.n_active = xen->lists.n_active,
+		.passive = xen->lists.passive,
+		.n_passive = xen->lists.n_passive,
 		.max_samples = MAX_SAMPLES,
 	};
 	struct vmop_error *err = xen->way->ops->prepare(xen->way, &plan);
@@ -104,22 +105,11 @@ static struct vmop_error *release(struct xen_source *xen)
 	return xen->way->ops->release(xen->way);
 }
 
-/* Those without whom it has to go. */
-static void drop_absent(struct xen_source *xen)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < xen->n_active; i++) {
-		if (vmop_active_group_presence(xen->group, xen->active[i].id) == VMOP_ACTIVE_THERE)
-			xen->active[n++] = xen->active[i];
-	}
-	xen->n_active = n;
-}
-
 /* The active domains that Xen lists are to take part. *ret_again: list them once more. */
 static struct vmop_error *join(struct xen_source *xen, bool *ret_again)
 {
 	*ret_again = false;
-	if (!xen->group || !xen->n_active)
+	if (!xen->group || !xen->lists.n_active)
 		return NULL;
 	enum vmop_active_joined outcome = vmop_active_group_join(xen->group);
 	*ret_again = outcome != VMOP_ACTIVE_ALL_READY;
@@ -127,7 +117,7 @@ static struct vmop_error *join(struct xen_source *xen, bool *ret_again)
 		return vmop_active_group_take_error(
 			xen->group); /* it begins with all or not at all */
 	if (outcome == VMOP_ACTIVE_ONE_IS_GONE)
-		drop_absent(xen);
+		vmop_xen_lists_drop_absent(&xen->lists, xen->group);
 	return NULL;
 }
 
@@ -152,12 +142,26 @@ static struct vmop_error *make_ready(struct xen_source *xen)
 							       "its buffer free");
 }
 
+static void end_pause(struct xen_source *xen)
+{
+	if (!xen->stopped_ns)
+		return;
+	uint64_t len_ns = vmop_clock_ns(CLOCK_MONOTONIC) - xen->stopped_ns;
+	xen->stopped_ns = 0;
+	xen->stats.pauses++;
+	xen->stats.paused_ns += len_ns;
+	vmop_log_notice("Xen sampled nobody for %" PRIu64 " ms, while its lists of domains changed",
+			len_ns / 1000000);
+}
+
 static struct vmop_error *begin_sampling(struct xen_source *xen)
 {
 	struct vmop_error *err = make_ready(xen);
 	if (!err)
 		err = xen->way->ops->start(xen->way);
 	xen->is_sampling = !err;
+	if (!err)
+		end_pause(xen);
 	if (!err && xen->group)
 		vmop_active_group_run(xen->group);
 	if (err && xen->group)
@@ -173,6 +177,8 @@ static struct vmop_error *end_sampling(struct xen_source *xen, bool is_end)
 		return NULL;
 	xen->is_sampling = false;
 	struct vmop_error *err = xen->way->ops->stop(xen->way);
+	if (xen->wants_sampling)
+		xen->stopped_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (xen->group) /* while Xen still lists them: else their buffers can't be given back */
 		vmop_active_group_leave(xen->group, is_end);
 	return err;
@@ -319,7 +325,7 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 	if (!err && setup->active)
 		err = create_group(xen, setup->active);
 	/* Now, so that what Xen refuses is told before a session begins. */
-	if (!err)
+	if (!err && !xen->base.is_commanded)
 		err = prepare(xen);
 	if (err)
 		xen_close(&xen->base);
@@ -372,8 +378,9 @@ static struct vmop_error *xen_start(struct vmop_source *source)
 	struct xen_source *xen = to_xen(source);
 	/* First, so that no sample's task is unheard of. */
 	struct vmop_error *err = xen->side_band ? vmop_source_start(xen->side_band) : NULL;
-	if (!err)
-		err = begin_sampling(xen);
+	if (err || xen->base.is_commanded) /* Xen has its buffer when dom0 says so */
+		return err;
+	err = begin_sampling(xen);
 	xen->wants_sampling = !err;
 	return err;
 }
@@ -381,6 +388,7 @@ static struct vmop_error *xen_start(struct vmop_source *source)
 static struct vmop_error *xen_stop(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
+	end_pause(xen);
 	xen->wants_sampling = false;
 	struct vmop_error *err = end_sampling(xen, true);
 	return vmop_error_first(err, xen->side_band ? vmop_source_stop(xen->side_band) : NULL);
@@ -527,48 +535,6 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 
 /* ---- domains ------------------------------------------------------------------------ */
 
-static struct vmop_error *too_many(size_t n)
-{
-	return vmop_error_new(VMOP_ERROR_LIMIT,
-			      "Xen samples %d passive domains at a time, not %zu; name those that "
-			      "matter with --passive-domains",
-			      VMOP_XENOPROF_DOMAINS_MAX, n);
-}
-
-/* Puts domains into the lists, but for those with an error. False: they are the same as before. */
-static bool put_domains(struct xen_source *xen, const struct vmop_source_domain *domains, size_t n)
-{
-	size_t n_active = 0, n_passive = 0;
-	bool is_changed = false;
-	for (size_t i = 0; i < n; i++) {
-		if (domains[i].error)
-			continue;
-		struct vmop_xen_domain *at = domains[i].is_active ? &xen->active[n_active++]
-								  : &xen->passive[n_passive++];
-		is_changed |= at->id != domains[i].id;
-		at->id = (uint16_t)domains[i].id;
-	}
-	is_changed |= n_active != xen->n_active || n_passive != xen->n_passive;
-	xen->n_active = n_active;
-	xen->n_passive = n_passive;
-	return is_changed;
-}
-
-/* Those that are on no list were left out for want of an agent. */
-static void tell_errors(const struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		bool is_active = domains[i].is_active;
-		const struct vmop_xen_domain *list = is_active ? xen->active : xen->passive;
-		size_t at = 0, n_list = is_active ? xen->n_active : xen->n_passive;
-		if (domains[i].error)
-			continue;
-		while (at < n_list && list[at].id != domains[i].id)
-			at++;
-		domains[i].error = at < n_list ? list[at].error : ENOLINK;
-	}
-}
-
 /* After a failure it is tried again now and then. */
 static struct vmop_error *go_on(struct xen_source *xen)
 {
@@ -578,19 +544,6 @@ static struct vmop_error *go_on(struct xen_source *xen)
 				       "Xen does not go on sampling (it is tried again now and "
 				       "then)")
 		   : NULL;
-}
-
-static int error_of(enum vmop_active_presence presence)
-{
-	switch (presence) {
-	case VMOP_ACTIVE_ASKED:
-		return EAGAIN;
-	case VMOP_ACTIVE_ABSENT:
-		return ENOLINK;
-	case VMOP_ACTIVE_THERE:
-		break;
-	}
-	return 0;
 }
 
 /*
@@ -613,51 +566,60 @@ static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source
 	struct vmop_error *err = vmop_active_group_want(xen->group, ids, n_ids);
 	if (!err && !xen->wants_sampling)
 		err = vmop_active_group_wait(xen->group);
-	for (size_t i = 0; i < n; i++) {
-		if (!domains[i].is_active)
-			continue;
-		domains[i].error = error_of(vmop_active_group_presence(xen->group, domains[i].id));
-		domains[i].samples = vmop_active_group_samples(xen->group, domains[i].id);
-	}
+	vmop_xen_lists_mark(domains, n, xen->group);
 	return err;
 }
 
-static struct vmop_error *check_ids(const struct vmop_source_domain *domains, size_t n)
+static bool is_change(const struct xen_source *xen, const struct vmop_source_domain *domains,
+		      size_t n)
 {
-	size_t n_passive = 0;
-	for (size_t i = 0; i < n; i++) {
-		n_passive += !domains[i].is_active;
-		if (domains[i].id == 0 || domains[i].id >= VMOP_XEN_DOMID_FIRST_RESERVED)
-			return vmop_error_new(VMOP_ERROR_USAGE, "%u is no id of a domain to sample",
-					      domains[i].id);
-	}
-	if (n_passive > VMOP_XENOPROF_DOMAINS_MAX || n - n_passive >= VMOP_XENOPROF_DOMAINS_MAX)
-		return too_many(n_passive > VMOP_XENOPROF_DOMAINS_MAX ? n_passive : n - n_passive);
-	return NULL;
+	return vmop_xen_lists_differ(&xen->lists, domains, n) || !xen->is_prepared ||
+	       (xen->is_sampling && xen->group && vmop_active_group_wants_join(xen->group));
+}
+
+static void hold_samples(void *arg)
+{
+	struct xen_source *xen = arg;
+	vmop_xen_held_take(&xen->held, xen->way);
+}
+
+/* Whoever would let Xen stand still is found out while it samples.  False: nothing is to change. */
+static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
+{
+	if (!xen->is_sampling || !xen->group)
+		return true;
+	vmop_active_group_alert(xen->group, hold_samples, xen);
+	vmop_xen_lists_mark(domains, n, xen->group);
+	return is_change(xen, domains, n);
 }
 
 /* Xen takes other domains only between two sessions of its own; what it has until then is held. */
+static struct vmop_error *change_lists(struct xen_source *xen,
+				       const struct vmop_source_domain *domains, size_t n)
+{
+	vmop_xen_lists_put(&xen->lists, domains, n);
+	struct vmop_error *err = end_sampling(xen, false);
+	vmop_xen_held_take(&xen->held, xen->way);
+	vmop_error_destroy(release(xen));
+	if (!err)
+		err = xen->wants_sampling ? go_on(xen) : prepare(xen);
+	return err;
+}
+
 static struct vmop_error *xen_set_domains(struct vmop_source *source,
 					  struct vmop_source_domain *domains, size_t n)
 {
 	struct xen_source *xen = to_xen(source);
-	struct vmop_error *err = check_ids(domains, n);
+	struct vmop_error *err = vmop_xen_lists_check(domains, n);
 	for (size_t i = 0; i < n; i++)
 		domains[i].error = 0;
 	if (!err)
 		err = meet_agents(xen, domains, n);
 	if (err)
 		return err;
-	bool is_changed = put_domains(xen, domains, n);
-	if (is_changed || !xen->is_prepared ||
-	    (xen->group && vmop_active_group_wants_join(xen->group) && xen->is_sampling)) {
-		err = end_sampling(xen, false);
-		vmop_xen_held_take(&xen->held, xen->way);
-		vmop_error_destroy(release(xen));
-		if (!err)
-			err = xen->wants_sampling ? go_on(xen) : prepare(xen);
-	}
-	tell_errors(xen, domains, n);
+	if (is_change(xen, domains, n) && is_still_change(xen, domains, n))
+		err = change_lists(xen, domains, n);
+	vmop_xen_lists_tell_errors(&xen->lists, domains, n);
 	return err;
 }
 
@@ -680,9 +642,11 @@ static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 		if (err)
 			return err;
 	}
-	if (xen->wants_sampling && xen->is_sampling && xen->group) {
+	if (xen->wants_sampling && xen->group) {
 		vmop_active_group_check(xen->group);
-		return vmop_active_group_take_error(xen->group);
+		struct vmop_error *err = vmop_active_group_take_error(xen->group);
+		if (err)
+			return err;
 	}
 	if (!xen->wants_sampling || xen->is_sampling || (xen->checks_left && --xen->checks_left))
 		return NULL;
@@ -707,6 +671,8 @@ static void xen_stats(const struct vmop_source *source, struct vmop_source_stats
 {
 	const struct xen_source *xen = to_const(source);
 	*ret = xen->stats;
+	if (xen->stopped_ns)
+		ret->paused_ns += vmop_clock_ns(CLOCK_MONOTONIC) - xen->stopped_ns;
 	ret->malformed_records += xen->way->ops->n_corrupt(xen->way);
 	if (xen->side_band) {
 		struct vmop_source_stats side_band;

@@ -73,6 +73,16 @@ static void put_losses(const json_t *status)
 	putchar('\n');
 }
 
+/* Only where there are such. */
+static void put_pauses(const json_t *status)
+{
+	uint64_t pauses = control_number(status, "pauses");
+	double seconds = json_number_value(json_object_get(status, "paused_s"));
+	if (pauses || seconds > 0)
+		printf("%-*snobody for %.2f s in all, %" PRIu64 " time%s: Xen's lists changed\n",
+		       CONTROL_LABEL_WIDTH, "sampled", seconds, pauses, pauses == 1 ? "" : "s");
+}
+
 static void put_samples(const json_t *status)
 {
 	uint64_t samples = control_number(status, "samples"),
@@ -210,6 +220,7 @@ static void put_session(const json_t *status)
 	put_events(status);
 	put_samples(status);
 	put_losses(status);
+	put_pauses(status);
 	if (control_number(status, "failures")) {
 		printf("%-12s%" PRIu64 ", the last: ", "failures",
 		       control_number(status, "failures"));

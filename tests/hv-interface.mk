@@ -15,6 +15,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface-stream \
 	tests/unit/hv-interface-xen \
 	tests/unit/hv-interface-xen-active \
+	tests/unit/hv-interface-xen-group \
 	tests/unit/hv-interface-xenoprof \
 	tests/unit/hv-interface-xen-rings
 check_PROGRAMS += $(hv_interface_tests)
@@ -43,6 +44,9 @@ tests_unit_hv_interface_xen_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_active_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_group_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_group_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_group_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_hv_interface_xenoprof_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xenoprof_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_sysfs_CPPFLAGS = $(hv_interface_test_cppflags)

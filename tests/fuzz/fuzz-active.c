@@ -35,7 +35,12 @@ static const struct vmop_active_store_ops feed_ops = {feed_read, feed_write};
 static void answer(struct vmop_active_agent *agent, enum vmop_active_task task, const char *text)
 {
 	enum vmop_active_stage stage = agent->stage;
-	if (task == VMOP_ACTIVE_DO_JOIN) {
+	if (task == VMOP_ACTIVE_DO_OPEN) {
+		if (stage != VMOP_ACTIVE_OPENING)
+			abort();
+		vmop_active_agent_answer(
+			agent, strlen(text) % 4 ? VMOP_ACTIVE_OPENED : VMOP_ACTIVE_FAILED, text);
+	} else if (task == VMOP_ACTIVE_DO_JOIN) {
 		if (stage != VMOP_ACTIVE_JOINING)
 			abort();
 		vmop_active_agent_answer(

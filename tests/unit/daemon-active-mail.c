@@ -171,6 +171,23 @@ static void a_domains_own(void **state)
 	} while (strcmp(buf, "hello") != 0);
 }
 
+/* While somebody waits nobody waits for the next round, which is an hour away. */
+static void in_a_hurry(void **state)
+{
+	struct mail slow = {.folder = ""};
+	(void)state;
+	ok(vmop_active_mail_open(3600000, &slow.mail));
+	ok(opener(&slow)->open(opener(&slow)->arg, 3, &slow.store));
+	opener(&slow)->hurry(opener(&slow)->arg, true);
+	put(AGENT, "here", 4);
+	hears(&slow, "here");
+	put(AGENT, "ready", 5);
+	hears(&slow, "ready");
+	opener(&slow)->hurry(opener(&slow)->arg, false);
+	opener(&slow)->close(opener(&slow)->arg, slow.store);
+	vmop_active_mail_close(slow.mail);
+}
+
 static void another_xenstored(void **state)
 {
 	struct mail *mail = *state;
@@ -222,6 +239,7 @@ int main(void)
 		TEST(a_domain_that_is_gone),
 		TEST(the_last_line_goes_out),
 		TEST(a_domains_own),
+		TEST(in_a_hurry),
 		TEST(another_xenstored),
 		TEST(one_that_hangs),
 		cmocka_unit_test(no_xenstored),

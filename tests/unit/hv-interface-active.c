@@ -87,22 +87,43 @@ static enum vmop_active_state peer_looks(struct pair *pair)
 	return vmop_active_peer_look(&pair->peer, pair->now_ns);
 }
 
-/* Up to where samples are taken. */
-static void run(struct pair *pair)
+static void says_hello(struct pair *pair)
 {
 	say(pair, VMOP_ACTIVE_HELLO, NULL);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
-	say(pair, VMOP_ACTIVE_JOIN, "cycles:100000 misses:1000");
-	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+}
+
+/* Up to where the agent has a session, which is all that it can do without Xen. */
+static void opens(struct pair *pair)
+{
+	says_hello(pair);
+	say(pair, VMOP_ACTIVE_OPEN, "cycles:100000 misses:1000");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_OPEN);
 	assert_string_equal(pair->text, "cycles:100000 misses:1000");
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_OPENED, NULL);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
+static void joins(struct pair *pair)
+{
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 	say(pair, VMOP_ACTIVE_RUN, NULL);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_RUN);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
+/* Up to where samples are taken. */
+static void run(struct pair *pair)
+{
+	opens(pair);
+	joins(pair);
 }
 
 static void expect_gone(struct pair *pair, const char *message)
@@ -177,44 +198,96 @@ static void an_agent_that_dies(void **state)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE); /* nobody waits for it */
 }
 
-static void an_agent_that_hangs_when_joining(void **state)
+/* What it can do while Xen samples has time, what Xen stands still for has not. */
+static void an_agent_that_hangs(void **state)
 {
-	struct pair *pair = *state;
-	say(pair, VMOP_ACTIVE_HELLO, NULL);
-	agent_looks(pair);
-	peer_looks(pair);
-	say(pair, VMOP_ACTIVE_JOIN, NULL);
-	pair->now_ns += 60 * SECOND_NS;
-	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
-	pair->now_ns += SECOND_NS;
-	expect_gone(pair, "does not answer 'join' any more");
+	static const struct {
+		enum vmop_active_word word;
+		const char *text;
+		unsigned seconds;
+		const char *message;
+	} steps[] = {
+		{VMOP_ACTIVE_OPEN, "cycles:1", 60, "does not answer 'open' any more"},
+		{VMOP_ACTIVE_ALERT, NULL, 10, "does not answer 'alert' any more"},
+		{VMOP_ACTIVE_JOIN, NULL, 4, "does not answer 'join' any more"},
+		{VMOP_ACTIVE_LEAVE, "pause", 4, "does not answer 'leave' any more"},
+		{VMOP_ACTIVE_LEAVE, "end", 30, "does not answer 'leave' any more"},
+	};
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		struct pair *pair = *state;
+		steps[i].word == VMOP_ACTIVE_OPEN ? says_hello(pair) : opens(pair);
+		say(pair, steps[i].word, steps[i].text);
+		pair->now_ns += steps[i].seconds * SECOND_NS;
+		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+		pair->now_ns += SECOND_NS;
+		expect_gone(pair, steps[i].message);
+		end(state);
+		begin(state);
+	}
 }
 
 static void an_agent_that_fails(void **state)
 {
 	struct pair *pair = *state;
-	say(pair, VMOP_ACTIVE_HELLO, NULL);
-	agent_looks(pair);
-	say(pair, VMOP_ACTIVE_JOIN, NULL);
-	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+	says_hello(pair);
+	say(pair, VMOP_ACTIVE_OPEN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_OPEN);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, "the disk\nis full");
 	expect_gone(pair, "db1: its vmopd says: the disk?is full");
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
+}
+
+static void an_agent_that_fails_to_join(void **state)
+{
+	struct pair *pair = *state;
+	opens(pair);
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, "no buffer");
+	expect_gone(pair, "db1: its vmopd says: no buffer");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
 
 static void a_buffer_of_a_dead_agent(void **state)
 {
 	struct pair *pair = *state;
-	say(pair, VMOP_ACTIVE_HELLO, NULL);
-	agent_looks(pair);
+	opens(pair);
 	say(pair, VMOP_ACTIVE_JOIN, NULL);
 	agent_looks(pair);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_STUCK, NULL);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_AGAIN);
-	say(pair, VMOP_ACTIVE_JOIN, NULL);
-	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
+	assert_true(vmop_active_agent_is_alert(&pair->agent));
+	joins(pair);
+}
+
+/* Between its answer to an alert and RUN, dom0 and Xen wait for it. */
+static void an_alert(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	assert_false(vmop_active_agent_is_alert(&pair->agent));
+	say(pair, VMOP_ACTIVE_ALERT, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING); /* Xen still samples */
+	assert_true(vmop_active_agent_is_alert(&pair->agent));
+	vmop_active_agent_count(&pair->agent, 5);
+	agent_looks(pair);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+	say(pair, VMOP_ACTIVE_LEAVE, "pause");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "5");
+	assert_true(vmop_active_agent_is_alert(&pair->agent));
+	peer_looks(pair);
+	joins(pair);
+	assert_false(vmop_active_agent_is_alert(&pair->agent));
+	say(pair, VMOP_ACTIVE_LEAVE, "end");
+	agent_looks(pair);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "5");
+	assert_false(vmop_active_agent_is_alert(&pair->agent));
+	say(pair, VMOP_ACTIVE_ALERT, NULL); /* and none without a session */
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	expect_gone(pair, "that command has no place here");
 }
 
 static void an_initiator_that_dies(void **state)
@@ -244,6 +317,19 @@ static void an_initiator_that_is_replaced(void **state)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
+/* The same one, which thinks that we are gone. */
+static void an_initiator_that_begins_anew(void **state)
+{
+	struct pair *pair = *state;
+	run(pair);
+	say(pair, VMOP_ACTIVE_HELLO, NULL);
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "5");
+	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
+}
+
 static void pause_once(struct pair *pair)
 {
 	say(pair, VMOP_ACTIVE_LEAVE, "pause");
@@ -251,7 +337,7 @@ static void pause_once(struct pair *pair)
 	assert_string_equal(pair->text, "pause");
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "7");
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
-	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_PAUSED);
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IS_OPEN);
 }
 
 /* A session that pauses goes on, is ended, or is left alone: its owner hears of it. */
@@ -260,15 +346,11 @@ static void a_pause(void **state)
 	struct pair *pair = *state;
 	run(pair);
 	pause_once(pair);
-	say(pair, VMOP_ACTIVE_JOIN, "cycles:1");
+	say(pair, VMOP_ACTIVE_JOIN, NULL);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_STUCK, NULL);
-	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_PAUSED);
-	say(pair, VMOP_ACTIVE_JOIN, "cycles:1");
-	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
-	say(pair, VMOP_ACTIVE_RUN, NULL);
-	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_RUN);
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IS_OPEN);
+	joins(pair);
 	pause_once(pair);
 	say(pair, VMOP_ACTIVE_LEAVE, "end");
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_LEAVE);
@@ -304,7 +386,7 @@ static void an_agent_that_gives_up(void **state)
 static void old_commands(void **state)
 {
 	struct pair *pair = *state;
-	say(pair, VMOP_ACTIVE_JOIN, NULL);
+	say(pair, VMOP_ACTIVE_OPEN, NULL);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_string_equal(pair->up, "");
 	say(pair, VMOP_ACTIVE_HELLO, NULL);
@@ -314,7 +396,8 @@ static void old_commands(void **state)
 
 static void commands_out_of_order(void **state)
 {
-	static const enum vmop_active_word wrong[] = {VMOP_ACTIVE_RUN, VMOP_ACTIVE_READY,
+	static const enum vmop_active_word wrong[] = {VMOP_ACTIVE_JOIN, VMOP_ACTIVE_RUN,
+						      VMOP_ACTIVE_ALERT, VMOP_ACTIVE_READY,
 						      VMOP_ACTIVE_LEFT};
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct pair *pair = *state;
@@ -445,11 +528,14 @@ static void be_agent(struct vmop_active_store *store)
 	vmop_active_agent_init(&agent, store);
 	for (uint64_t samples = 0; !has_left; samples++) {
 		switch (vmop_active_agent_look(&agent, now_ns(), text)) {
-		case VMOP_ACTIVE_DO_JOIN:
+		case VMOP_ACTIVE_DO_OPEN:
 			vmop_active_agent_answer(&agent,
 						 strcmp(text, "cycles:1000") ? VMOP_ACTIVE_FAILED
-									     : VMOP_ACTIVE_READY,
+									     : VMOP_ACTIVE_OPENED,
 						 text);
+			break;
+		case VMOP_ACTIVE_DO_JOIN:
+			vmop_active_agent_answer(&agent, VMOP_ACTIVE_READY, NULL);
 			break;
 		case VMOP_ACTIVE_DO_LEAVE:
 			vmop_active_agent_answer(&agent, VMOP_ACTIVE_LEFT, "4711");
@@ -466,8 +552,9 @@ static void be_agent(struct vmop_active_store *store)
 static void two_processes(void **state)
 {
 	(void)state;
-	static const enum vmop_active_word commands[] = {VMOP_ACTIVE_HELLO, VMOP_ACTIVE_JOIN,
-							 VMOP_ACTIVE_RUN, VMOP_ACTIVE_LEAVE};
+	static const enum vmop_active_word commands[] = {VMOP_ACTIVE_HELLO, VMOP_ACTIVE_OPEN,
+							 VMOP_ACTIVE_JOIN, VMOP_ACTIVE_RUN,
+							 VMOP_ACTIVE_LEAVE};
 	char dir[] = "/tmp/vmop-active-XXXXXX", up[64], down[64];
 	assert_non_null(mkdtemp(dir));
 	snprintf(up, sizeof(up), "%s/up", dir);
@@ -507,11 +594,14 @@ int main(void)
 		TEST(nobody_there),
 		TEST(a_dead_agents_words),
 		TEST(an_agent_that_dies),
-		TEST(an_agent_that_hangs_when_joining),
+		TEST(an_agent_that_hangs),
 		TEST(an_agent_that_fails),
+		TEST(an_agent_that_fails_to_join),
+		TEST(an_alert),
 		TEST(a_buffer_of_a_dead_agent),
 		TEST(an_initiator_that_dies),
 		TEST(an_initiator_that_is_replaced),
+		TEST(an_initiator_that_begins_anew),
 		TEST(a_pause),
 		TEST(a_pause_without_end),
 		TEST(an_agent_that_gives_up),
