@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
 	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
-	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread
+	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread \
+	tests/unit/daemon-agent
 if HAVE_XEN
 daemon_tests += tests/unit/daemon-xen tests/unit/daemon-active-mail
 endif
@@ -32,6 +33,13 @@ tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guests_SOURCES = tests/unit/daemon-guests.c $(libguest_synthetic)
 tests_unit_daemon_guests_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guests_LDADD = $(daemon_test_ldadd)
+# What of vmopd is not in its library.
+tests_unit_daemon_agent_SOURCES = tests/unit/daemon-agent.c daemon/agent.c daemon/control.c daemon/inspect.c \
+	daemon/pairing.c daemon/requests.c daemon/session.c daemon/status.c
+tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) \
+	-DVMOP_AGENT_LOOK_EVERY_MS=100
+tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
+tests_unit_daemon_agent_LDADD = $(daemon_test_ldadd) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
 tests_unit_daemon_thread_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_thread_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_xen_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
