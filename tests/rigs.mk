@@ -6,6 +6,8 @@ RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:unit
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent
+# the kernel module in the other kernels that it is for
+RIGS += xen:xen-module@5.10-full xen:xen-module@6.12-full
 # libguest against what captured guests say of themselves
 RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes \
 	introspect:saved introspect:live introspect:resets introspect:kexec \
