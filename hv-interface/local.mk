@@ -36,6 +36,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen-device.c hv-interface/xen-device.h \
 	hv-interface/xen-mark.c hv-interface/xen-mark.h \
 	hv-interface/xen-module.c \
+	hv-interface/xen-records.c hv-interface/xen-records.h \
 	hv-interface/xen-rings.c hv-interface/xen-rings.h \
 	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
 if HAVE_XEN

@@ -6,6 +6,7 @@
 
 #include "hv-interface/xen-device.h"
 #include "hv-interface/xen-mark.h"
+#include "hv-interface/xen-records.h"
 #include "hv-interface/xen-way.h"
 #include "hv-interface/xenoprof-abi.h"
 
@@ -18,15 +19,6 @@ enum {
 	 * are looked at in a few us, so more often than needed costs nothing.
 	 */
 	POLL_MS = 20,
-	/* Between two times that read records' room is given back to the module. */
-	FREE_EVERY = RING_RECORDS / 8,
-};
-
-/* With backtraces, what comes before an entry in its buffer says what it is. */
-struct decoder_set {
-	uint16_t domain;
-	uint32_t n;
-	bool *is_sample_next; /* of each vCPU: the last entry was an escape */
 };
 
 struct module_way {
@@ -34,9 +26,7 @@ struct module_way {
 	struct vmop_xen_device device;
 	bool is_begun;	 /* INIT was done, and no RELEASE since */
 	bool is_primary; /* in dom0; else in an active domain */
-	bool has_backtraces;
-	struct decoder_set sets[1 + VMOP_XENOPROF_DOMAINS_MAX];
-	size_t n_sets;
+	struct vmop_xen_records records;
 	uint64_t n_corrupt; /* as last told */
 };
 
@@ -45,30 +35,13 @@ static struct module_way *to_module(struct vmop_xen_way *way)
 	return (struct module_way *)way;
 }
 
-static void forget_sets(struct module_way *module)
-{
-	while (module->n_sets > 0)
-		free(module->sets[--module->n_sets].is_sample_next);
-}
-
-static struct vmop_error *add_set(struct module_way *module, uint16_t domain, uint32_t n)
-{
-	struct decoder_set *set = &module->sets[module->n_sets];
-	*set = (struct decoder_set){.domain = domain, .n = n};
-	set->is_sample_next = calloc(n, sizeof(*set->is_sample_next));
-	if (!set->is_sample_next)
-		return &vmop_error_no_memory;
-	module->n_sets++;
-	return NULL;
-}
-
 /* ---- life ----------------------------------------------------------------------- */
 
 static void module_close(struct vmop_xen_way *way)
 {
 	struct module_way *module = to_module(way);
 	vmop_xen_device_close(&module->device);
-	forget_sets(module);
+	vmop_xen_records_deinit(&module->records);
 	free(module);
 }
 
@@ -145,16 +118,18 @@ static void fill(struct vmop_xendev_prepare *prepare, const struct vmop_xen_plan
 	put_domains(prepare->passive, plan->passive, plan->n_passive);
 }
 
-static struct vmop_error *set_up_decoders(struct module_way *module,
-					  const struct vmop_xendev_prepare *prepare)
+static struct vmop_error *set_up_records(struct vmop_xen_records *records,
+					 const struct vmop_xendev_prepare *prepare)
 {
-	module->has_backtraces = prepare->backtrace_depth > 0;
-	forget_sets(module);
-	struct vmop_error *err = add_set(module, VMOP_XEN_DOMID_SELF, prepare->n_buffers);
+	vmop_xen_records_deinit(records);
+	if (prepare->backtrace_depth == 0)
+		return NULL;
+	struct vmop_error *err =
+		vmop_xen_records_add(records, VMOP_XEN_DOMID_SELF, prepare->n_buffers);
 	for (uint32_t i = 0; !err && i < prepare->n_passive; i++)
 		if (!prepare->passive[i].error)
-			err = add_set(module, prepare->passive[i].domid,
-				      prepare->passive[i].n_buffers);
+			err = vmop_xen_records_add(records, prepare->passive[i].domid,
+						   prepare->passive[i].n_buffers);
 	return err;
 }
 
@@ -194,7 +169,7 @@ static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct 
 		return err;
 	get_errors(plan->active, prepare.active, prepare.n_active);
 	get_errors(plan->passive, prepare.passive, prepare.n_passive);
-	err = set_up_decoders(module, &prepare);
+	err = set_up_records(&module->records, &prepare);
 	if (err)
 		vmop_error_destroy(module_release(way));
 	return err;
@@ -220,68 +195,12 @@ static struct vmop_error *module_stop(struct vmop_xen_way *way)
 
 /* ---- draining ------------------------------------------------------------------- */
 
-/* NULL: of no vCPU that was told of; its entries can be nothing but samples. */
-static bool *decoder_of(struct module_way *module, uint16_t domain, uint16_t vcpu)
-{
-	for (size_t i = 0; i < module->n_sets; i++)
-		if (module->sets[i].domain == domain && vcpu < module->sets[i].n)
-			return &module->sets[i].is_sample_next[vcpu];
-	return NULL;
-}
-
-static void hand_over(struct module_way *module, const struct vmop_xendev_record *record,
-		      const struct vmop_xen_entry_sink *sink)
-{
-	if (record->type == VMOP_XENDEV_LOST) {
-		sink->lost(sink->arg, record->domid, record->vcpu, record->eip);
-		return;
-	}
-	bool *is_sample_next =
-		module->has_backtraces ? decoder_of(module, record->domid, record->vcpu) : NULL;
-	if (record->eip == VMOP_XENOPROF_ESCAPE) {
-		if (is_sample_next)
-			*is_sample_next = record->event == VMOP_XENOPROF_ESCAPE_TRACE;
-		return;
-	}
-	const struct vmop_xen_entry entry = {
-		.time_ns = record->time_ns,
-		.ip = record->eip,
-		.pid = record->pid,
-		.tid = record->tid,
-		.cpu = record->cpu,
-		.domain = record->domid,
-		.vcpu = record->vcpu,
-		.mode = record->mode,
-		.event = record->event,
-		.is_caller = is_sample_next && !*is_sample_next,
-	};
-	if (is_sample_next)
-		*is_sample_next = false;
-	sink->entry(sink->arg, &entry);
-}
-
 static void module_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
 			 const struct vmop_xen_entry_sink *sink)
 {
 	struct module_way *module = to_module(way);
-	struct vmop_xen_rings *rings = &module->device.rings;
-	const struct vmop_xendev_record *record;
-	unsigned n = 0;
-	if (!module->device.map)
-		return;
-	vmop_xen_rings_refresh(rings);
-	/* One that fills up faster than the horizon moves is emptied whatever the time. */
-	if (vmop_xen_rings_percent_used(rings) > 75)
-		up_to_ns = UINT64_MAX;
-	while ((record = vmop_xen_rings_next(rings, up_to_ns))) {
-		hand_over(module, record, sink);
-		if (++n % FREE_EVERY == 0)
-			vmop_xen_rings_free(rings);
-	}
-	vmop_xen_rings_free(rings);
-	uint64_t lost = vmop_xen_rings_take_lost(rings);
-	if (lost > 0)
-		sink->lost(sink->arg, VMOP_XEN_DOMID_SELF, 0, lost);
+	if (module->device.map)
+		vmop_xen_records_drain(&module->records, &module->device.rings, up_to_ns, sink);
 }
 
 static uint64_t module_n_corrupt(const struct vmop_xen_way *way)

@@ -78,7 +78,7 @@ unsigned vmop_xen_rings_percent_used(const struct vmop_xen_rings *rings)
 {
 	uint64_t most = 0;
 	for (uint32_t i = 0; i < rings->n; i++) {
-		uint64_t used = rings->readers[i].head - rings->readers[i].freed;
+		uint64_t used = rings->readers[i].head - rings->readers[i].tail;
 		if (used > most)
 			most = used;
 	}
@@ -133,7 +133,10 @@ uint64_t vmop_xen_rings_take_lost(struct vmop_xen_rings *rings)
 	for (uint32_t i = 0; i < rings->n; i++) {
 		struct vmop_xen_ring_reader *reader = &rings->readers[i];
 		uint64_t now = __atomic_load_n(&reader->ring->lost, __ATOMIC_RELAXED);
-		lost += now - reader->lost;
+		if (now < reader->lost)
+			rings->malformed++;
+		else
+			lost += now - reader->lost;
 		reader->lost = now;
 	}
 	return lost;

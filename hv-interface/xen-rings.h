@@ -42,7 +42,7 @@ void vmop_xen_rings_deinit(struct vmop_xen_rings *rings);
 
 /* Looks how far the module has written; what comes later is for the next time. */
 void vmop_xen_rings_refresh(struct vmop_xen_rings *rings);
-/* The fullest ring's share that is used, as of the last refresh: 0 .. 100. */
+/* How full with what is to be read the fullest ring is, as of the last refresh: 0 .. 100. */
 unsigned vmop_xen_rings_percent_used(const struct vmop_xen_rings *rings);
 /*
  * The oldest record, taken out, if its time is before up_to_ns; NULL: there is none. Holds until
@@ -50,7 +50,7 @@ unsigned vmop_xen_rings_percent_used(const struct vmop_xen_rings *rings);
  */
 const struct vmop_xendev_record *vmop_xen_rings_next(struct vmop_xen_rings *rings,
 						     uint64_t up_to_ns);
-/* Records of any ring that were lost since the last call: it was full. */
+/* Records of any ring that were lost since the last call: it was full. A count never goes back. */
 uint64_t vmop_xen_rings_take_lost(struct vmop_xen_rings *rings);
 /* Gives the room of what was read back to the module. To be called now and then, and at last. */
 void vmop_xen_rings_free(struct vmop_xen_rings *rings);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rings over plain memory, written to as kernel-module/ring.c does, and read. */
+/* Rings over plain memory, written to as kernel-module/ring.c does, and read; and what is in them.
+ */
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hv-interface/xen-rings.h"
+#include "hv-interface/xen-records.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -27,7 +29,7 @@ static struct vmop_xendev_ring *ring_of(struct fixture *fixture, unsigned i)
 }
 
 /* What the module does for one record. */
-static void put(struct fixture *fixture, unsigned i, uint64_t time_ns, uint64_t eip)
+static void put_record(struct fixture *fixture, unsigned i, const struct vmop_xendev_record *record)
 {
 	struct vmop_xendev_ring *ring = ring_of(fixture, i);
 	struct vmop_xendev_record *records = (void *)((uint8_t *)ring + PAGE_BYTES);
@@ -35,9 +37,15 @@ static void put(struct fixture *fixture, unsigned i, uint64_t time_ns, uint64_t 
 		ring->lost++;
 		return;
 	}
-	records[ring->head % N_RECORDS] = (struct vmop_xendev_record){
-		.time_ns = time_ns, .eip = eip, .cpu = i, .type = VMOP_XENDEV_ENTRY};
+	records[ring->head % N_RECORDS] = *record;
 	ring->head++;
+}
+
+static void put(struct fixture *fixture, unsigned i, uint64_t time_ns, uint64_t eip)
+{
+	const struct vmop_xendev_record record = {
+		.time_ns = time_ns, .eip = eip, .cpu = i, .type = VMOP_XENDEV_ENTRY};
+	put_record(fixture, i, &record);
 }
 
 static int set_up(void **state)
@@ -182,9 +190,159 @@ static void test_counts_that_can_not_be(void **state)
 	assert_int_equal(fixture->rings.malformed, 2);
 	expect_next(fixture, UINT64_MAX, 1);
 	expect_none(fixture, UINT64_MAX);
+	/* What is skipped fills nothing. */
+	assert_int_equal(vmop_xen_rings_percent_used(&fixture->rings), 0);
 	vmop_xen_rings_free(&fixture->rings);
 	assert_int_equal(ring_of(fixture, 1)->tail, N_RECORDS + 1);
 }
+
+static void test_a_count_of_lost_ones_that_goes_back(void **state)
+{
+	struct fixture *fixture = *state;
+	ring_of(fixture, 1)->lost = 7;
+	assert_int_equal(vmop_xen_rings_take_lost(&fixture->rings), 7);
+	ring_of(fixture, 1)->lost = 3;
+	assert_int_equal(vmop_xen_rings_take_lost(&fixture->rings), 0);
+	assert_int_equal(fixture->rings.malformed, 1);
+	ring_of(fixture, 1)->lost = 5;
+	assert_int_equal(vmop_xen_rings_take_lost(&fixture->rings), 2);
+}
+
+/* ---- what is in them: xen-records.h -------------------------------------------------------- */
+
+enum { DOMAIN = 3 };
+
+struct seen {
+	char text[256]; /* s or c and the address, of each sample and caller; L of what was lost */
+	struct vmop_xen_entry last;
+};
+
+static void note_entry(void *arg, const struct vmop_xen_entry *entry)
+{
+	struct seen *seen = arg;
+	size_t len = strlen(seen->text);
+	snprintf(seen->text + len, sizeof(seen->text) - len, "%c%u ", entry->is_caller ? 'c' : 's',
+		 (unsigned)entry->ip);
+	seen->last = *entry;
+}
+
+static void note_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
+{
+	struct seen *seen = arg;
+	size_t len = strlen(seen->text);
+	snprintf(seen->text + len, sizeof(seen->text) - len, "L%x:%u:%u ", domain, vcpu,
+		 (unsigned)n);
+}
+
+static void put_entry(struct fixture *fixture, uint64_t time_ns, uint16_t vcpu, uint64_t eip)
+{
+	const struct vmop_xendev_record record = {
+		.time_ns = time_ns,
+		.eip = eip,
+		.domid = DOMAIN,
+		.vcpu = vcpu,
+		.type = VMOP_XENDEV_ENTRY,
+		.event = eip == VMOP_XENOPROF_ESCAPE ? VMOP_XENOPROF_ESCAPE_TRACE : 0,
+	};
+	put_record(fixture, N_RINGS - 1, &record);
+}
+
+static void expect_drained(struct fixture *fixture, struct vmop_xen_records *records,
+			   uint64_t up_to_ns, const char *text)
+{
+	struct seen seen = {0};
+	const struct vmop_xen_entry_sink sink = {note_entry, note_lost, &seen};
+	vmop_xen_records_drain(records, &fixture->rings, up_to_ns, &sink);
+	assert_string_equal(seen.text, text);
+}
+
+static void test_callers(void **state)
+{
+	struct fixture *fixture = *state;
+	struct vmop_xen_records records = {0};
+	assert_null(vmop_xen_records_add(&records, VMOP_XEN_DOMID_SELF, 1));
+	assert_null(vmop_xen_records_add(&records, DOMAIN, 2));
+	/* Two vCPUs' at a time; one is still in the middle when the other looks end. */
+	put_entry(fixture, 1, 0, VMOP_XENOPROF_ESCAPE);
+	put_entry(fixture, 2, 1, VMOP_XENOPROF_ESCAPE);
+	put_entry(fixture, 3, 0, 10);
+	put_entry(fixture, 4, 0, 11);
+	put_entry(fixture, 5, 1, 20);
+	expect_drained(fixture, &records, UINT64_MAX, "s10 c11 s20 ");
+	put_entry(fixture, 6, 1, 21);
+	put_entry(fixture, 7, 0, VMOP_XENOPROF_ESCAPE);
+	expect_drained(fixture, &records, UINT64_MAX, "c21 ");
+	put_entry(fixture, 8, 0, 12);
+	expect_drained(fixture, &records, UINT64_MAX, "s12 ");
+	/* A vCPU that nobody told of has samples alone. */
+	put_entry(fixture, 9, 2, VMOP_XENOPROF_ESCAPE);
+	put_entry(fixture, 10, 2, 30);
+	put_entry(fixture, 11, 2, 31);
+	expect_drained(fixture, &records, UINT64_MAX, "s30 s31 ");
+	vmop_xen_records_deinit(&records);
+	assert_int_equal(records.n_domains, 0);
+}
+
+static void test_samples_and_their_words(void **state)
+{
+	struct fixture *fixture = *state;
+	struct vmop_xen_records records = {0};
+	struct seen seen = {0};
+	const struct vmop_xen_entry_sink sink = {note_entry, note_lost, &seen};
+	const struct vmop_xendev_record record = {.time_ns = 5,
+						  .eip = 77,
+						  .pid = 8,
+						  .tid = 9,
+						  .cpu = 1,
+						  .domid = VMOP_XEN_DOMID_SELF,
+						  .vcpu = 1,
+						  .type = VMOP_XENDEV_ENTRY,
+						  .mode = 2,
+						  .event = 3};
+	put_record(fixture, 1, &record);
+	put_entry(fixture, 6, 0, 78);
+	vmop_xen_records_drain(&records, &fixture->rings, 6, &sink);
+	assert_string_equal(seen.text, "s77 ");
+	assert_int_equal(seen.last.time_ns, 5);
+	assert_int_equal(seen.last.pid, 8);
+	assert_int_equal(seen.last.tid, 9);
+	assert_int_equal(seen.last.cpu, 1);
+	assert_int_equal(seen.last.domain, VMOP_XEN_DOMID_SELF);
+	assert_int_equal(seen.last.vcpu, 1);
+	assert_int_equal(seen.last.mode, 2);
+	assert_int_equal(seen.last.event, 3);
+	expect_drained(fixture, &records, UINT64_MAX, "s78 ");
+}
+
+static void test_losses_are_told(void **state)
+{
+	struct fixture *fixture = *state;
+	struct vmop_xen_records records = {0};
+	const struct vmop_xendev_record lost = {
+		.time_ns = 1, .eip = 5, .domid = DOMAIN, .vcpu = 1, .type = VMOP_XENDEV_LOST};
+	put_record(fixture, 2, &lost);
+	ring_of(fixture, 0)->lost = 4;
+	expect_drained(fixture, &records, UINT64_MAX, "L3:1:5 L7ff0:0:4 ");
+}
+
+/* It would run over before the horizon gets there. */
+static void test_a_full_ring_is_emptied(void **state)
+{
+	struct fixture *fixture = *state;
+	struct vmop_xen_records records = {0};
+	struct seen seen = {0};
+	const struct vmop_xen_entry_sink sink = {note_entry, note_lost, &seen};
+	for (unsigned i = 0; i < N_RECORDS / 4 * 3; i++)
+		put(fixture, 1, 1000 + i, i);
+	vmop_xen_records_drain(&records, &fixture->rings, 1000, &sink);
+	assert_int_equal(ring_of(fixture, 1)->tail, 0);
+	for (unsigned i = 0; i < N_RECORDS / 8; i++)
+		put(fixture, 1, 2000 + i, i);
+	vmop_xen_records_drain(&records, &fixture->rings, 1000, &sink);
+	assert_int_equal(ring_of(fixture, 1)->tail, N_RECORDS / 8 * 7);
+}
+
+/* ---- what the module says of its rings ----------------------------------------------------- */
 
 static void expect_refused(struct fixture *fixture, const struct vmop_xendev_map *head,
 			   size_t len_bytes, enum vmop_error_code code)
@@ -248,6 +406,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_room_is_given_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_counts_that_can_not_be, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_count_of_lost_ones_that_goes_back, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_callers, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_samples_and_their_words, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_losses_are_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_full_ring_is_emptied, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_another_version, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sizes_that_do_not_fit, set_up, tear_down),
 	};
