@@ -18,6 +18,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream \
 	tests/fuzz/fuzz-xen-names \
+	tests/fuzz/fuzz-xen-records \
 	tests/fuzz/fuzz-xen-ring
 check_PROGRAMS += $(FUZZ_TARGETS)
 RUN_FUZZ_TARGETS = tests/fuzz/run-daemon tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
@@ -69,6 +70,9 @@ tests_fuzz_fuzz_xen_names_SOURCES = tests/fuzz/fuzz-xen-names.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_xen_names_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_xen_names_LDADD = daemon/libdaemon.la libguest/libguest.la \
 	hv-interface/libhvinterface.la libdb/libdb.la libsym/libsymtab.la libutil/libutil.la
+tests_fuzz_fuzz_xen_records_SOURCES = tests/fuzz/fuzz-xen-records.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_xen_records_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_xen_records_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_xen_ring_SOURCES = tests/fuzz/fuzz-xen-ring.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_xen_ring_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_xen_ring_LDADD = hv-interface/libhvinterface.la
