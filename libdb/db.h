@@ -289,6 +289,16 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 				      void *arg);
 
 /*
+ * The same in pieces, in the order of time, for a reader that adds up itself by something coarser
+ * than offsets: nothing is kept or sorted for it.  A chunk's pieces follow each other. The
+ * callback may read from db what is no walk over chunks, such as symbols.
+ */
+struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_filter *filter,
+				      struct vmop_error *(*each)(void *arg,
+								 const struct vmop_db_chunk *piece),
+				      void *arg);
+
+/*
  * The same cells added up over intervals, and over what else the reader does not
  * keep apart: one callback for each key that is left, ordered by image.  What a report per
  * symbol wants: 100 million samples become some ten thousand cells.

@@ -31,7 +31,8 @@ void vmop_selection_deinit(struct vmop_selection *selection);
 
 /*
  * A walk over the chunks that pass, interval by interval.  The row holds until the callback
- * returns; the callback must not use the db, which is in the middle of a statement.
+ * returns; the callback must neither write nor walk over chunks: the db is in the middle of a
+ * statement.
  */
 struct vmop_chunk_row {
 	size_t interval, place; /* indices into the selection's */

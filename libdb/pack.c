@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libdb/pack.h"
 
+#include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MORE 0x80
 #define SAMPLES_FOLLOW 0x40
@@ -149,6 +151,42 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack *unpack,
 	return VMOP_UNPACK_CELL;
 }
 
+/*
+ * Cells of up to two bytes of step and one of samples, that is nearly all, up to max of them.
+ * Returns how many; what comes next is another kind of cell, or the last bytes, or bad.
+ *
+ * Which parts such a cell has is as good as random, so it is taken apart without jumps that depend
+ * on it: their misprediction was more than half of the time that unpacking took.
+ */
+static inline size_t unpack_short_cells(struct vmop_unpack *unpack, struct vmop_db_cell *ret,
+					size_t max)
+{
+	enum { STEP_MAX = (1 << 13) - 1, SAMPLES_MAX = 129 };
+	const uint8_t *p = unpack->p;
+	uint64_t before = unpack->before, period = unpack->period;
+	size_t n = 0;
+	if (!unpack->uniform || period > UINT64_MAX / SAMPLES_MAX)
+		return 0;
+	/* The first one's "before" is as high as can be, so it is not taken here. */
+	while (n < max && unpack->end - p > 3 && before < UINT64_MAX - STEP_MAX - 1) {
+		uint32_t bytes;
+		memcpy(&bytes, p, sizeof(bytes));
+		bytes = le32toh(bytes);
+		uint32_t more = bytes >> 7 & 1, samples_follow = bytes >> 6 & 1;
+		uint32_t high = bytes >> 8 & 0xff & -more;
+		uint32_t samples = bytes >> (8 + 8 * more) & 0xff & -samples_follow;
+		if ((high | samples) & MORE)
+			break;
+		p += 1 + more + samples_follow;
+		before += 1 + ((bytes & (SAMPLES_FOLLOW - 1)) | high << 6);
+		samples += 1 + samples_follow;
+		ret[n++] = (struct vmop_db_cell){before, samples, samples * period};
+	}
+	unpack->p = p;
+	unpack->before = before;
+	return n;
+}
+
 enum vmop_unpack_result vmop_unpack_next(struct vmop_unpack *unpack, struct vmop_db_cell *ret)
 {
 	return unpack_cell(unpack, ret);
@@ -160,8 +198,13 @@ enum vmop_unpack_result vmop_unpack_some(struct vmop_unpack *unpack, struct vmop
 	struct vmop_unpack at = *unpack; /* a copy stays in registers */
 	enum vmop_unpack_result result = VMOP_UNPACK_CELL;
 	size_t n = 0;
-	while (n < max && (result = unpack_cell(&at, &ret[n])) == VMOP_UNPACK_CELL)
-		n++;
+	while (n < max && result == VMOP_UNPACK_CELL) {
+		n += unpack_short_cells(&at, ret + n, max - n);
+		if (n == max)
+			break;
+		result = unpack_cell(&at, &ret[n]);
+		n += result == VMOP_UNPACK_CELL;
+	}
 	*unpack = at;
 	*ret_n = n;
 	return result;
@@ -186,11 +229,13 @@ enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes, struc
 			cells->all = grown;
 			cells->capacity = capacity;
 		}
-		enum vmop_unpack_result result = vmop_unpack_next(&unpack, &cells->all[cells->n]);
+		size_t n;
+		enum vmop_unpack_result result = vmop_unpack_some(&unpack, cells->all + cells->n,
+								  cells->capacity - cells->n, &n);
+		cells->n += n;
 		if (result == VMOP_UNPACK_END)
 			return VMOP_UNPACK_OK;
 		if (result == VMOP_UNPACK_BAD)
 			return VMOP_UNPACK_CORRUPT;
-		cells->n++;
 	}
 }

@@ -335,3 +335,56 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 	free(cells.all);
 	return err;
 }
+
+/* ---- their pieces ---------------------------------------------------------- */
+
+/* So many cells lie in a processor's nearest cache, from where they are unpacked to where they are
+ * added up. */
+#define PIECE_CELLS 512
+
+struct piecing {
+	const struct vmop_selection *selection;
+	struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk *piece);
+	void *arg;
+};
+
+static struct vmop_error *hand_out_pieces(void *arg, const struct vmop_chunk_row *row)
+{
+	const struct piecing *piecing = arg;
+	const struct vmop_selection *selection = piecing->selection;
+	struct vmop_db_cell cells[PIECE_CELLS];
+	struct vmop_db_chunk piece = {
+		.key = selection->places[row->place].key,
+		.interval = &selection->intervals[row->interval],
+		.cells = cells,
+	};
+	piece.key.task = row->task;
+	piece.key.stack = row->stack;
+	struct vmop_unpack unpack;
+	enum vmop_unpack_result result = VMOP_UNPACK_BAD;
+	if (vmop_unpack_begin(&unpack, row->cells, row->cells_len_bytes))
+		result = VMOP_UNPACK_CELL;
+	while (result == VMOP_UNPACK_CELL) {
+		result = vmop_unpack_some(&unpack, cells, PIECE_CELLS, &piece.n_cells);
+		if (result == VMOP_UNPACK_BAD || !piece.n_cells)
+			break;
+		struct vmop_error *err = piecing->each(piecing->arg, &piece);
+		if (err)
+			return err;
+	}
+	return vmop_db_unpacked(selection->db,
+				result == VMOP_UNPACK_BAD ? VMOP_UNPACK_CORRUPT : VMOP_UNPACK_OK);
+}
+
+struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_filter *filter,
+				      struct vmop_error *(*each)(void *arg,
+								 const struct vmop_db_chunk *piece),
+				      void *arg)
+{
+	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
+	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
+	if (err)
+		return err;
+	struct piecing piecing = {.selection = &selection, .each = each, .arg = arg};
+	return vmop_selection_each_row(&selection, true, hand_out_pieces, &piecing);
+}

@@ -210,21 +210,39 @@ void vmop_symtab_destroy(struct vmop_symtab *symtab)
 	free(symtab);
 }
 
-const struct vmop_symbol *vmop_symtab_find(const struct vmop_symtab *symtab, uint64_t offset)
+struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, uint64_t offset)
 {
 	const struct span *spans = symtab->spans, *at = spans;
+	struct vmop_symtab_run run = {.end = UINT64_MAX};
 
-	if (symtab->n_spans == 0 || offset < spans[0].offset)
-		return NULL;
+	if (symtab->n_spans == 0)
+		return run;
+	if (offset < spans[0].offset) {
+		run.end = spans[0].offset;
+		return run;
+	}
 	/* The half that is gone on with is chosen without a jump, which would be mispredicted. */
 	for (size_t n = symtab->n_spans; n > 1; n -= n / 2)
 		at = at[n / 2].offset <= offset ? at + n / 2 : at;
+	run.start = at->offset;
+	if (at + 1 < spans + symtab->n_spans)
+		run.end = at[1].offset;
+	/* Each outer one reaches further than the one that it is left for. */
 	for (int steps = 0; steps < MAX_OUTWARDS; steps++) {
-		if (offset < at->end)
-			return &symtab->symbols[at->symbol];
+		if (offset < at->end) {
+			run.symbol = &symtab->symbols[at->symbol];
+			run.end = at->end < run.end ? at->end : run.end;
+			return run;
+		}
+		run.start = at->end;
 		if (at->outer == NONE)
-			return NULL;
+			return run;
 		at = &spans[at->outer];
 	}
-	return NULL;
+	return run;
+}
+
+const struct vmop_symbol *vmop_symtab_find(const struct vmop_symtab *symtab, uint64_t offset)
+{
+	return vmop_symtab_find_run(symtab, offset).symbol;
 }

@@ -32,6 +32,16 @@ struct vmop_error *vmop_symtab_adopt(struct vmop_symbol *symbols, size_t n,
 const struct vmop_symbol *vmop_symtab_find(const struct vmop_symtab *symtab, uint64_t offset);
 
 /*
+ * The same, and how far it goes: for all offsets in [start, end) it is symbol, and the run is
+ * this one. An end of UINT64_MAX has that offset in it.
+ */
+struct vmop_symtab_run {
+	uint64_t start, end;
+	const struct vmop_symbol *symbol;
+};
+struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, uint64_t offset);
+
+/*
  * Functions of an ELF file: .symtab, else .dynsym with .gnu_debugdata (mini
  * debug info).  Offsets are *file offsets* for ET_EXEC and ET_DYN files, as
  * mappings give them (address - mapping start + file offset), or addresses

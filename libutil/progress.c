@@ -21,9 +21,11 @@ void vmop_progress_step(struct vmop_progress *progress, uint64_t done)
 {
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC_COARSE);
 	uint64_t wait_ns = progress->shown ? second_ns / 5 : second_ns;
-	if (now - progress->shown_ns < wait_ns || !isatty(STDERR_FILENO))
+	if (now - progress->shown_ns < wait_ns)
 		return;
-	progress->shown_ns = now;
+	progress->shown_ns = now; /* also where nothing is to be shown: it is asked seldom */
+	if (!isatty(STDERR_FILENO))
+		return;
 	progress->shown = 1;
 	fprintf(stderr, "\r\033[K%s: %s %" PRIu64, program_invocation_short_name, progress->what, done);
 	if (progress->total)

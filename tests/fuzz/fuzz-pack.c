@@ -10,6 +10,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
+/* Taken apart one by one, it is the same cells. */
+static void compare_walks(const uint8_t *data, size_t len_bytes, const struct vmop_cells *cells)
+{
+	struct vmop_unpack unpack;
+	struct vmop_db_cell cell;
+	if (!vmop_unpack_begin(&unpack, data, len_bytes))
+		abort();
+	for (size_t i = 0; i < cells->n; i++)
+		if (vmop_unpack_next(&unpack, &cell) != VMOP_UNPACK_CELL ||
+		    memcmp(&cell, &cells->all[i], sizeof(cell)) != 0)
+			abort();
+	if (vmop_unpack_next(&unpack, &cell) != VMOP_UNPACK_END)
+		abort();
+}
+
 static void try_cells(const uint8_t *data, size_t len_bytes)
 {
 	struct vmop_cells cells = {0}, again = {0};
@@ -21,6 +36,7 @@ static void try_cells(const uint8_t *data, size_t len_bytes)
 		    memcmp(again.all, cells.all, cells.n * sizeof(*cells.all)) != 0)
 			abort();
 		free(buf);
+		compare_walks(data, len_bytes, &cells);
 	}
 	free(cells.all);
 	free(again.all);

@@ -122,6 +122,7 @@ static void read_everything(struct vmop_db *db)
 	vmop_error_destroy(vmop_db_each_loss(db, see_loss, NULL));
 	vmop_error_destroy(vmop_db_each_total(db, &filter, see_total, NULL));
 	vmop_error_destroy(vmop_db_each_chunk(db, NULL, see_chunk, NULL));
+	vmop_error_destroy(vmop_db_each_piece(db, NULL, see_chunk, NULL));
 	vmop_error_destroy(vmop_db_each_sum(db, NULL, VMOP_DB_MERGE_TASKS, see_sum, NULL));
 	vmop_error_destroy(vmop_db_check(db));
 }

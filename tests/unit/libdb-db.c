@@ -235,6 +235,65 @@ static struct vmop_error *see_chunk(void *arg, const struct vmop_db_chunk *chunk
 	return NULL;
 }
 
+struct pieces {
+	uint64_t samples;
+	uint32_t last_interval;
+	unsigned n, read_symbols;
+	struct vmop_db *db;
+};
+
+static struct vmop_error *see_piece(void *arg, const struct vmop_db_chunk *piece)
+{
+	struct pieces *pieces = arg;
+	struct vmop_symbol *symbols;
+	size_t n;
+	assert_in_range(piece->interval->id, pieces->last_interval, 51);
+	pieces->last_interval = piece->interval->id;
+	pieces->n++;
+	for (size_t i = 0; i < piece->n_cells; i++)
+		pieces->samples += piece->cells[i].samples;
+	struct vmop_error *err = vmop_db_get_symbols(pieces->db, piece->key.image, &symbols, &n);
+	if (!err && symbols)
+		pieces->read_symbols++;
+	free(symbols);
+	return err;
+}
+
+static struct vmop_error *stop_pieces(void *arg, const struct vmop_db_chunk *piece)
+{
+	(void)piece;
+	return ++*(unsigned *)arg == 3 ? vmop_error_new(VMOP_ERROR_CANT, "enough") : NULL;
+}
+
+/* A chunk of many cells comes in several pieces, and symbols may be read meanwhile. */
+static void pieces(void **state)
+{
+	(void)state;
+	enum { N = 5000 };
+	struct vmop_db *db = new_session("pieces");
+	static const struct vmop_symbol symbol = {0x100, 16, "f", 't'};
+	struct vmop_db_cell *cells = calloc(N, sizeof(*cells));
+	for (size_t i = 0; i < N; i++)
+		cells[i] = (struct vmop_db_cell){i * 8, 1 + i % 3, (1 + i % 3) * 1000000};
+	assert_ok(vmop_db_put_symbols(db, 1, &symbol, 1));
+	for (unsigned i = 0; i < 50; i++)
+		assert_ok(put_second(db, i));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * SECOND_NS, SECOND_NS));
+	struct vmop_db_chunk_key key = key_of(1, 1);
+	assert_ok(vmop_db_put_chunk(db, &key, cells, N));
+	assert_ok(vmop_db_commit(db));
+	struct pieces seen = {.db = db};
+	assert_ok(vmop_db_each_piece(db, NULL, see_piece, &seen));
+	assert_int_equal(seen.samples, totals_of(db, NULL).samples);
+	assert_in_range(seen.n, 200 + N / 1024, 200 + N);
+	assert_in_range(seen.read_symbols, N / 1024, seen.n - 50);
+	unsigned n = 0;
+	assert_error(vmop_db_each_piece(db, NULL, stop_pieces, &n), VMOP_ERROR_CANT, "enough");
+	assert_int_equal(n, 3);
+	free(cells);
+	assert_ok(vmop_db_finish(db));
+}
+
 static struct vmop_error *see_sum(void *arg, const struct vmop_db_sum *sum)
 {
 	struct chunks *chunks = arg;
@@ -454,10 +513,11 @@ static void damaged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(facts),	   cmocka_unit_test(totals_and_filters),
-		cmocka_unit_test(chunks_and_sums), cmocka_unit_test(misuse),
-		cmocka_unit_test(odd_paths),	   cmocka_unit_test(refused),
-		cmocka_unit_test(cut_short),	   cmocka_unit_test(damaged),
+		cmocka_unit_test(facts),   cmocka_unit_test(totals_and_filters),
+		cmocka_unit_test(pieces),  cmocka_unit_test(chunks_and_sums),
+		cmocka_unit_test(misuse),  cmocka_unit_test(odd_paths),
+		cmocka_unit_test(refused), cmocka_unit_test(cut_short),
+		cmocka_unit_test(damaged),
 	};
 	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);
 }

@@ -3,6 +3,32 @@
 
 #include "libdb/pack.h"
 
+/* One by one and several at a time, it is the same cells. */
+static void walks_agree(const uint8_t *blob, size_t len, const struct vmop_db_cell *cells, size_t n)
+{
+	static const size_t steps[] = {1, 3, 512};
+	for (size_t s = 0; s < sizeof(steps) / sizeof(steps[0]); s++) {
+		struct vmop_unpack one, some;
+		struct vmop_db_cell cell, several[512];
+		enum vmop_unpack_result result = VMOP_UNPACK_CELL;
+		size_t done = 0, got;
+		assert_true(vmop_unpack_begin(&one, blob, len));
+		assert_true(vmop_unpack_begin(&some, blob, len));
+		while (result == VMOP_UNPACK_CELL) {
+			result = vmop_unpack_some(&some, several, steps[s], &got);
+			assert_in_range(got, 0, n - done);
+			for (size_t i = 0; i < got; i++) {
+				assert_int_equal(vmop_unpack_next(&one, &cell), VMOP_UNPACK_CELL);
+				assert_memory_equal(&cell, &several[i], sizeof(cell));
+				assert_memory_equal(&cell, &cells[done++], sizeof(cell));
+			}
+		}
+		assert_int_equal(result, VMOP_UNPACK_END);
+		assert_int_equal(vmop_unpack_next(&one, &cell), VMOP_UNPACK_END);
+		assert_int_equal(done, n);
+	}
+}
+
 static void round_trip(const struct vmop_db_cell *cells, size_t n, size_t max_bytes)
 {
 	_cleanup_free_ uint8_t *buf = malloc(vmop_pack_bound_bytes(n));
@@ -12,6 +38,7 @@ static void round_trip(const struct vmop_db_cell *cells, size_t n, size_t max_by
 	assert_int_equal(vmop_unpack_all(buf, len, &opened), VMOP_UNPACK_OK);
 	assert_int_equal(opened.n, n);
 	assert_memory_equal(opened.all, cells, n * sizeof(*cells));
+	walks_agree(buf, len, cells, n);
 	/* Cut anywhere, it is either refused or fewer cells; never more, never a crash. */
 	for (size_t cut = 0; cut < len && cut < 300; cut++) {
 		_cleanup_free_ uint8_t *part = malloc(cut + 1);
@@ -67,6 +94,29 @@ static void spread(void **state)
 	free(cells);
 }
 
+/* Steps and samples around all that decides how a cell is packed, up to the last address. */
+static void mixed(void **state)
+{
+	(void)state;
+	static const uint64_t steps[] = {1, 64, 65, 8191, 8192, 8193, 1 << 20, 2};
+	static const uint64_t samples[] = {1, 2, 128, 129, 130, 131, 1, 20000};
+	static const uint64_t periods[] = {0, 1, 1000000, UINT64_MAX / 20000};
+	enum { N = 4096 };
+	struct vmop_db_cell *cells = calloc(N, sizeof(*cells));
+	for (size_t p = 0; p < sizeof(periods) / sizeof(periods[0]); p++) {
+		uint64_t offset = UINT64_MAX, random = p;
+		for (size_t i = N; i-- > 0;) {
+			random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+			cells[i].offset = offset;
+			cells[i].samples = samples[random >> 40 & 7];
+			cells[i].weight_events = cells[i].samples * periods[p];
+			offset -= steps[random >> 50 & 7];
+		}
+		round_trip(cells, N, N * 6 + 20);
+	}
+	free(cells);
+}
+
 static void refuses_what_is_not_cells(void **state)
 {
 	(void)state;
@@ -118,6 +168,7 @@ int main(void)
 		cmocka_unit_test(small),
 		cmocka_unit_test(extremes),
 		cmocka_unit_test(spread),
+		cmocka_unit_test(mixed),
 		cmocka_unit_test(refuses_what_is_not_cells),
 		cmocka_unit_test(refuses_hostile_blobs),
 	};

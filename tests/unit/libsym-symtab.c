@@ -129,6 +129,24 @@ static bool holds(const struct vmop_symbol *symbols, size_t n, uint64_t offset)
 	return false;
 }
 
+/* A run is all that has one answer next to each other, or part of that, and says so throughout. */
+static void check_runs(const struct vmop_symtab *symtab, uint64_t last)
+{
+	for (uint64_t offset = 0; offset <= last; offset++) {
+		struct vmop_symtab_run run = vmop_symtab_find_run(symtab, offset);
+		assert_in_range(offset, run.start, run.end - 1);
+		for (uint64_t other = 0; other <= last; other++) {
+			struct vmop_symtab_run its = vmop_symtab_find_run(symtab, other);
+			bool is_inside = other >= run.start && other < run.end;
+			assert_int_equal(its.start == run.start && its.end == run.end, is_inside);
+			assert_true(!is_inside || its.symbol == run.symbol);
+		}
+	}
+	struct vmop_symtab_run run = vmop_symtab_find_run(symtab, UINT64_MAX);
+	assert_null(run.symbol);
+	assert_int_equal(run.end, UINT64_MAX);
+}
+
 static void any_table_is_answered_as_by_looking_at_all(void **state)
 {
 	(void)state;
@@ -151,6 +169,8 @@ static void any_table_is_answered_as_by_looking_at_all(void **state)
 				assert_true(found->offset <= offset &&
 					    offset - found->offset < found->len_bytes);
 		}
+		if (round < 100)
+			check_runs(symtab, 63);
 		vmop_symtab_destroy(symtab);
 	}
 }
