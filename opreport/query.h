@@ -103,6 +103,7 @@ struct vmop_result {
 	struct vmop_catalog catalog;
 	struct vmop_choice choice;
 	struct vmop_groups groups;
+	/* cells: by address, or where addresses are not asked for by the first of a symbol's */
 	struct vmop_tally cells, rows_tally;
 	uint8_t *modes; /* by rows_tally's index */
 	size_t modes_capacity;

@@ -185,16 +185,11 @@ static struct vmop_error *make_details(struct vmop_result *result, const size_t 
 	return NULL;
 }
 
-struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vmop_result *result,
-				       const struct vmop_session_input *sessions)
+struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vmop_result *result)
 {
-	struct vmop_error *err =
-		vmop_symbols_create(&query->resolver, &result->catalog, sessions, &result->symbols);
-	if (err)
-		return err;
 	_cleanup_free_ uint32_t *order = NULL;
 	_cleanup_free_ size_t *rows = NULL;
-	err = order_by_image(result, &order);
+	struct vmop_error *err = order_by_image(result, &order);
 	if (!err && query->details) {
 		rows = calloc(result->cells.n + 1, sizeof(*rows));
 		err = rows ? NULL : &vmop_error_no_memory;

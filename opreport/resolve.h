@@ -12,8 +12,7 @@
 struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group, uint64_t value,
 				      uint8_t mode, struct vmop_count **ret, size_t *ret_row);
 
-/* Looks up the symbol of each cell; fills symbols, rows_tally, details and missing. */
-struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vmop_result *result,
-				       const struct vmop_session_input *sessions);
+/* Looks up the symbol of each cell; fills rows_tally, details and missing. */
+struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vmop_result *result);
 
 #endif
