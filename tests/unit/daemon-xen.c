@@ -22,6 +22,7 @@ static struct {
 	size_t n;
 	unsigned times;
 	uint32_t refused; /* a domain that the hypervisor does not take */
+	int error;	  /* why; 0: EINVAL */
 } told;
 
 static struct vmop_error *set_domains(struct vmop_source *source,
@@ -30,7 +31,9 @@ static struct vmop_error *set_domains(struct vmop_source *source,
 	(void)source;
 	assert_true(n <= 64);
 	for (size_t i = 0; i < n; i++)
-		domains[i].error = told.refused && domains[i].id == told.refused ? EINVAL : 0;
+		domains[i].error = !told.refused || domains[i].id != told.refused ? 0
+				   : told.error					  ? told.error
+										  : EINVAL;
 	memcpy(told.domains, domains, n * sizeof(*domains));
 	told.n = n;
 	told.times++;
@@ -210,6 +213,98 @@ static void come_go_and_come_again(void **state)
 	unsigned times = told.times;
 	tick_listed(&rig);
 	assert_int_equal(told.times, times); /* nothing new, nothing told */
+	xenstored_stop(rig.folder);
+	end(&rig);
+}
+
+/* Within one look at the list: nothing says that the one before it is gone but its uuid. */
+static void a_number_that_is_given_anew(void **state)
+{
+	struct rig rig;
+	struct vmop_domain_stats domain;
+	size_t n_running = 0;
+	(void)state;
+	begin(&rig);
+	put_domain(0, "1", "web", UUID_A, "");
+	ok(create(&rig, (struct vmop_profiler_options){0}));
+	uint32_t first = domain_called(&rig, "web").id;
+	put_domain(0, "1", "web", UUID_B, "");
+	tick_listed(&rig);
+	assert_int_not_equal(domain_called(&rig, "web").id, first);
+	assert_string_equal(domain_called(&rig, "web").uuid, UUID_B);
+	for (size_t i = 0; vmop_profiler_domain(rig.profiler, i, &domain); i++)
+		n_running += domain.is_running && !strcmp(domain.name, "web");
+	assert_int_equal(n_running, 1);
+	xenstored_stop(rig.folder);
+	end(&rig);
+}
+
+/* A sample may come before the list that has its domain, which is waited for a while. */
+static void heard_of_before_it_is_listed(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	ok(create(&rig, (struct vmop_profiler_options){0}));
+	give_xen_sample(&rig, 9, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	give_xen_sample(&rig, 8, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	uint32_t nine = domain_called(&rig, "domain-9").id;
+	tick_listed(&rig);
+	assert_true(domain_called(&rig, "domain-9").is_running);
+	put_domain(0, "9", "late", UUID_A, "pv");
+	for (size_t i = 0; i < 5; i++)
+		tick_listed(&rig);
+	assert_int_equal(domain_called(&rig, "late").id, nine);
+	assert_true(domain_called(&rig, "late").is_running);
+	assert_false(domain_called(&rig, "domain-8").is_running);
+	xenstored_stop(rig.folder);
+	end(&rig);
+}
+
+static void one_that_gets_another_name(void **state)
+{
+	static const char *const passive[] = {"web"};
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	put_domain(0, "1", "web", UUID_A, "");
+	put_domain(1, "2", "install", UUID_B, "");
+	ok(create(&rig, (struct vmop_profiler_options){.passive_domains = passive,
+						       .n_passive_domains = 1}));
+	assert_int_equal(domain_called(&rig, "install").kind, VMOP_DOMAIN_UNSELECTED);
+	put_domain(1, "2", "web", UUID_B, "");
+	tick_listed(&rig);
+	assert_int_equal(told.n, 2);
+	/* who was chosen once stays so */
+	put_domain(0, "1", "former", UUID_A, "");
+	tick_listed(&rig);
+	assert_int_equal(domain_called(&rig, "former").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(told.n, 2);
+	xenstored_stop(rig.folder);
+	end(&rig);
+}
+
+/* The source alone sees its agent come and go: it is asked at each look. */
+static void an_active_domains_agent(void **state)
+{
+	static const char *const active[] = {"web"};
+	struct rig rig;
+	(void)state;
+	begin(&rig);
+	put_domain(0, "1", "web", UUID_A, "pv");
+	ok(create(&rig,
+		  (struct vmop_profiler_options){.active_domains = active, .n_active_domains = 1}));
+	assert_null(domain_called(&rig, "web").note);
+	told.refused = 1;
+	told.error = ENOLINK;
+	ok(vmop_profiler_tick(rig.profiler));
+	assert_non_null(strstr(domain_called(&rig, "web").note, "vmopd --active"));
+	told.error = EAGAIN;
+	ok(vmop_profiler_tick(rig.profiler));
+	assert_non_null(strstr(domain_called(&rig, "web").note, "so far"));
+	told.refused = 0;
+	ok(vmop_profiler_tick(rig.profiler));
+	assert_null(domain_called(&rig, "web").note);
 	xenstored_stop(rig.folder);
 	end(&rig);
 }
@@ -416,7 +511,7 @@ static void a_xenstored_that_hangs(void **state)
 /* Only what is named by id is known then. */
 static void without_a_xenstored(void **state)
 {
-	static const char *const ids[] = {"7"}, *const names[] = {"web"};
+	static const char *const ids[] = {"7"}, *const names[] = {"web"}, *const dom0[] = {"0"};
 	struct rig rig;
 	(void)state;
 	begin(&rig);
@@ -445,6 +540,16 @@ static void without_a_xenstored(void **state)
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	assert_non_null(strstr(err->message, "domain 7"));
+	vmop_error_destroy(err);
+	rig.profiler = NULL;
+	vmop_db_close(rig.db);
+	unlink(rig.path);
+	told.n = 0;
+	err = create(&rig, (struct vmop_profiler_options){.passive_domains = dom0,
+							  .n_passive_domains = 1});
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "passive domain \"0\" does not run"));
+	assert_int_equal(told.n, 0);
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
 	end(&rig);
@@ -525,6 +630,10 @@ int main(void)
 		cmocka_unit_test(what_xenstore_may_say),
 		cmocka_unit_test(names_and_hostile_names),
 		cmocka_unit_test(come_go_and_come_again),
+		cmocka_unit_test(a_number_that_is_given_anew),
+		cmocka_unit_test(heard_of_before_it_is_listed),
+		cmocka_unit_test(one_that_gets_another_name),
+		cmocka_unit_test(an_active_domains_agent),
 		cmocka_unit_test(who_is_not_there),
 		cmocka_unit_test(selected_by_name_uuid_and_id),
 		cmocka_unit_test(more_than_xen_takes),

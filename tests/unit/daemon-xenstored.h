@@ -59,7 +59,7 @@ static const char *value_at(const char *path)
 			return domain->id;
 		snprintf(wanted, sizeof(wanted), "/libxl/%s/type", domain->id);
 		if (!strcmp(path, wanted))
-			return domain->type;
+			return *domain->type ? domain->type : NULL;
 	}
 	return NULL;
 }
@@ -204,6 +204,7 @@ static inline void xenstored_stop(const char *folder)
 	close(xenstored.listener);
 }
 
+/* Without a type it is still being made, and what is known of it read anew each time. */
 static inline void put_domain(size_t at, const char *id, const char *name, const char *uuid,
 			      const char *type)
 {
