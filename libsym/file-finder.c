@@ -62,6 +62,23 @@ static struct vmop_error *copy_paths(const char *const *paths, size_t n, char **
 	return NULL;
 }
 
+static struct vmop_error *open_folder(const char *path, int *ret)
+{
+	*ret = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *ret < 0 ? vmop_error_os(errno, "%s", path) : NULL;
+}
+
+/* A folder that is not there is a slip of who named it, not a place without files. */
+static struct vmop_error *check_folders(char *const *paths)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; paths[i] && !err; i++) {
+		_cleanup_close_ int fd = -1;
+		err = open_folder(paths[i], &fd);
+	}
+	return err;
+}
+
 static struct vmop_error *init(struct vmop_file_finder *finder,
 			       const struct vmop_resolver_options *options)
 {
@@ -76,18 +93,14 @@ static struct vmop_error *init(struct vmop_file_finder *finder,
 	struct vmop_error *err =
 		copy_paths(options->image_paths, options->n_image_paths, &finder->image_paths);
 	if (!err)
+		err = check_folders(finder->image_paths);
+	if (!err)
 		err = copy_paths(debug_paths, n_debug_paths, &finder->debug_paths);
-	if (err)
-		return err;
-	if (options->root) {
-		int fd = open(options->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			return vmop_error_os(errno, "%s", options->root);
-		finder->root_fd = fd;
-	}
-	if (options->use_debuginfod)
+	if (!err && options->root)
+		err = open_folder(options->root, &finder->root_fd);
+	if (!err && options->use_debuginfod)
 		finder->debuginfod = vmop_debuginfod_client_create();
-	return NULL;
+	return err;
 }
 
 struct vmop_error *vmop_file_finder_init(struct vmop_file_finder *finder,

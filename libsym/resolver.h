@@ -22,7 +22,9 @@ enum vmop_demangle {
 };
 
 struct vmop_resolver_options {
-	/* Folders searched for an image's file by its path, then by its base name (--image-path).
+	/*
+	 * Folders searched for an image's file by its path, then by its base name (--image-path).
+	 * Each has to be there.
 	 */
 	const char *const *image_paths;
 	size_t n_image_paths;

@@ -158,4 +158,5 @@ refuse 3 "no session 'nosuch' in $sessions (there: busy, current, elsewhere, los
 refuse 3 "no sessions in $work/none; 'vmopcontrol --start'" "$build/vmopreport" --session-dir="$work/none"
 refuse 3 "$work/none/x" report -o "$work/none/x"
 refuse 3 "$work/none" report -l -R "$work/none"
+refuse 3 "$work/none" report -l -p "$work/moved,$work/none"
 finish

@@ -337,7 +337,7 @@ static void mini_debug_info_completes_the_dynamic_symbols(void **state)
 static void image_paths_are_searched_by_path_and_by_name(void **state)
 {
 	(void)state;
-	assert_int_equal(run("mkdir -p @tree/usr/bin @flat && cp @full @tree/usr/bin/prog && "
+	assert_int_equal(run("mkdir -p @empty @tree/usr/bin @flat && cp @full @tree/usr/bin/prog && "
 			     "cp @full @flat/prog && cp @stripped @flat/other"),
 			 0);
 	for (int i = 0; i < 2; i++) {
