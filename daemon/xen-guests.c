@@ -217,7 +217,7 @@ static void note_error(struct vmop_domain *domain, int error)
 		domain->note = domain->has_stale_addresses ? stale_note : NULL;
 		break;
 	case EAGAIN:
-		domain->note = "not sampled so far: it is asked whether it runs 'vmopd --active'";
+		domain->note = "not sampled so far: 'vmopd --active' in it is waited for";
 		break;
 	case ENOLINK: /* the source has a line about it */
 		domain->note = "not sampled: no 'vmopd --active' answers in it";

@@ -22,7 +22,7 @@
  * JOIN_WAIT, and in another of leaving for a pause, Xen samples nobody; in the others it goes on.
  */
 #define VMOP_ACTIVE_HELLO_WAIT_NS 5000000000ull
-#define VMOP_ACTIVE_OPEN_WAIT_NS 60000000000ull
+#define VMOP_ACTIVE_OPEN_WAIT_NS 120000000000ull
 #define VMOP_ACTIVE_ALERT_WAIT_NS 10000000000ull
 #define VMOP_ACTIVE_JOIN_WAIT_NS 4000000000ull
 #define VMOP_ACTIVE_END_WAIT_NS 30000000000ull

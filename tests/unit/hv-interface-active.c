@@ -207,7 +207,7 @@ static void an_agent_that_hangs(void **state)
 		unsigned seconds;
 		const char *message;
 	} steps[] = {
-		{VMOP_ACTIVE_OPEN, "cycles:1", 60, "does not answer 'open' any more"},
+		{VMOP_ACTIVE_OPEN, "cycles:1", 120, "does not answer 'open' any more"},
 		{VMOP_ACTIVE_ALERT, NULL, 10, "does not answer 'alert' any more"},
 		{VMOP_ACTIVE_JOIN, NULL, 4, "does not answer 'join' any more"},
 		{VMOP_ACTIVE_LEAVE, "pause", 4, "does not answer 'leave' any more"},
