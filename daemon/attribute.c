@@ -197,8 +197,9 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 	else
 		put_why(attribution, placing,
 			sample->pid != UINT32_MAX ? VMOP_WHY_PROCESS_LIMIT
-			: xen && xen->is_dom0	  ? VMOP_WHY_DOM0_USER
-						  : VMOP_WHY_NO_PROCESS,
+			: !xen			  ? VMOP_WHY_NO_PROCESS
+			: xen->is_dom0		  ? VMOP_WHY_DOM0_USER
+						  : VMOP_WHY_DOMU_USER,
 			sample->ip, sample->weight_events);
 }
 

@@ -19,6 +19,8 @@ enum vmop_why {
 	VMOP_WHY_NO_PROCESS,
 	/* User address in dom0, where Xen samples and does not tell which task ran. */
 	VMOP_WHY_DOM0_USER,
+	/* The same in an active domain. */
+	VMOP_WHY_DOMU_USER,
 	/* More processes than are kept track of. */
 	VMOP_WHY_PROCESS_LIMIT,
 	/* More executable mappings than are kept track of, in the process or in all. */
@@ -44,6 +46,7 @@ static const char *const vmop_why_names[VMOP_N_WHYS] = {
 	[VMOP_WHY_DENIED] = "[maps not readable]",
 	[VMOP_WHY_NO_PROCESS] = "[no process]",
 	[VMOP_WHY_DOM0_USER] = "[dom0 user]",
+	[VMOP_WHY_DOMU_USER] = "[domU user]",
 	[VMOP_WHY_PROCESS_LIMIT] = "[process limit]",
 	[VMOP_WHY_MAPPING_LIMIT] = "[mapping limit]",
 	[VMOP_WHY_IMAGE_LIMIT] = "[image limit]",

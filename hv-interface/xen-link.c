@@ -228,5 +228,6 @@ struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret)
 	privcmd_close(*ret);
 	return vmop_error_new(VMOP_ERROR_CANT,
 			      "this kernel lets no program in a domU make hypercalls; load the "
-			      "kernel module (modprobe vmop)");
+			      "kernel module (modprobe vmop), or allow it: modprobe -r "
+			      "xen-privcmd; modprobe xen-privcmd unrestricted=1");
 }

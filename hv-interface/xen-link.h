@@ -43,7 +43,8 @@ struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret);
 
 /*
  * The same in a domU, for the calls that it may make: VMOP_ERROR_NOT_FOUND anywhere else;
- * VMOP_ERROR_CANT also where the kernel lets no program there make any, as Debian's 6.1.0-56 does.
+ * VMOP_ERROR_CANT also where the kernel lets no program there make any: since Xen's advisory 482
+ * (Debian's 5.10.262, 6.1.0-56, 6.12.95) xen-privcmd does only with its parameter unrestricted.
  */
 struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret);
 

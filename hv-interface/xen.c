@@ -212,7 +212,8 @@ static struct vmop_error *put_note(struct xen_source *xen, size_t i)
 	const char *own = xen->choices[i].note;
 	bool is_domu = !xen->machine.is_primary;
 	const char *tasks = i > 0 || xen->way->ops->knows_tasks ? NULL
-			    : is_domu ? "programs are not told apart without vmop.ko"
+			    : is_domu ? "programs are not told apart without vmop.ko (their "
+					"samples are [domU user])"
 				      : "dom0's programs are not told apart without vmop.ko (their "
 					"samples are [dom0 user])";
 	if (!own && !tasks)

@@ -571,7 +571,7 @@ static void in_an_active_domain(void **state)
 	give_xen_sample(&rig, 0, 0, 0x401000, VMOP_SAMPLE_USER);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "[xen]", NULL), 1);
-	assert_int_equal(samples_of(session, "[no process]", NULL), 1);
+	assert_int_equal(samples_of(session, "[domU user]", NULL), 1);
 	end(&rig);
 }
 

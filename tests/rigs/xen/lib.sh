@@ -87,6 +87,25 @@ wait_domain() {
 	say "DOMAIN $1: $2"
 }
 
+# looked_into NAME: until vmopd knows the processes in that domain; what it said last is in inspect-NAME.json.
+looked_into() {
+	tries=0
+	until vmopcontrol --inspect="$1" --json >"inspect-$1.json" 2>/dev/null && grep -q '"hot-static"' "inspect-$1.json"; do
+		[ $((tries += 1)) -le 150 ] || { say "guest $1 is not looked into"; break; }
+		sleep 2
+	done
+}
+
+# within SECONDS COMMAND...: until it succeeds; without, it is said, and the scenario goes on.
+within() {
+	tries=$1
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $((tries -= 1)) -ge 0 ] || { say "never true: $*"; return 0; }
+		sleep 1
+	done
+}
+
 # tell_domain NAME WORD [SECONDS]: has a domain with xen/agent-init do it, and waits until it is done.
 tell_domain() {
 	told=$((${told:-0} + 1))
