@@ -65,7 +65,8 @@ struct vmop_session {
 
 	uint64_t failures;
 	char *last_failure;
-	bool is_failing;
+	bool is_failing;       /* since the last interval that was stored */
+	bool is_store_failing; /* that is why */
 	bool told_throttled;
 };
 
@@ -83,11 +84,11 @@ static void note_failure(struct vmop_session *session, struct vmop_error *err)
 	vmop_error_destroy(err);
 }
 
-static void note_success(struct vmop_session *session)
+static void note_stored(struct vmop_session *session)
 {
-	if (session->is_failing)
+	if (session->is_store_failing)
 		vmop_log_notice("%s: can be written again", session->path);
-	session->is_failing = false;
+	session->is_failing = session->is_store_failing = false;
 }
 
 /* Once a session: how often it happens is in --status and in the session's losses. */
@@ -126,7 +127,9 @@ static struct vmop_error *flush(struct vmop_session *session)
 	uint64_t begun = session->interval_monotonic_ns;
 	uint64_t start = session->start_realtime_ns + (begun - session->start_monotonic_ns);
 	session->interval_monotonic_ns = now;
-	return vmop_profiler_flush(session->profiler, start, now - begun);
+	struct vmop_error *err = vmop_profiler_flush(session->profiler, start, now - begun);
+	session->is_store_failing |= err != NULL;
+	return err;
 }
 
 /* now: CLOCK_REALTIME; of the records, in a replay. */
@@ -178,7 +181,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	if (err)
 		note_failure(session, err);
 	else
-		note_success(session);
+		note_stored(session);
 	tell_throttled(session);
 	store_events(session, now);
 	roll_up(session, vmop_clock_ns(CLOCK_REALTIME));
@@ -554,7 +557,7 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session)
 	if (!err)
 		err = flush(session);
 	if (!err)
-		note_success(session);
+		note_stored(session);
 	return err;
 }
 
