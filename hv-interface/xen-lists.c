@@ -3,12 +3,15 @@
 
 #include <errno.h>
 
-static struct vmop_error *too_many(size_t n)
+/* dom0 is one of the active ones. */
+enum { PASSIVE_MAX = VMOP_XENOPROF_DOMAINS_MAX, ACTIVE_MAX = VMOP_XENOPROF_DOMAINS_MAX - 1 };
+
+static struct vmop_error *too_many(const char *kind, int most, size_t n)
 {
 	return vmop_error_new(VMOP_ERROR_LIMIT,
-			      "Xen samples %d passive domains at a time, not %zu; name those that "
-			      "matter with --passive-domains",
-			      VMOP_XENOPROF_DOMAINS_MAX, n);
+			      "Xen samples %d %s domains at a time, not %zu; name those that "
+			      "matter with --%s-domains",
+			      most, kind, n, kind);
 }
 
 struct vmop_error *vmop_xen_lists_check(const struct vmop_source_domain *domains, size_t n)
@@ -20,8 +23,10 @@ struct vmop_error *vmop_xen_lists_check(const struct vmop_source_domain *domains
 			return vmop_error_new(VMOP_ERROR_USAGE, "%u is no id of a domain to sample",
 					      domains[i].id);
 	}
-	if (n_passive > VMOP_XENOPROF_DOMAINS_MAX || n - n_passive >= VMOP_XENOPROF_DOMAINS_MAX)
-		return too_many(n_passive > VMOP_XENOPROF_DOMAINS_MAX ? n_passive : n - n_passive);
+	if (n_passive > PASSIVE_MAX)
+		return too_many("passive", PASSIVE_MAX, n_passive);
+	if (n - n_passive > ACTIVE_MAX)
+		return too_many("active", ACTIVE_MAX, n - n_passive);
 	return NULL;
 }
 

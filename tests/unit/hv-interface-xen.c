@@ -321,6 +321,7 @@ static void test_domains_change(void **state)
 	assert_int_equal(model->calls, calls); /* the same ones */
 	model_sample(model, 1, 0, 0x1000, VMOP_XENOPROF_MODE_USER, 0);
 	model_sample(model, 2, 0, 0x2000, VMOP_XENOPROF_MODE_USER, 0);
+	model_ring(&model->domains[2], 1)->lost_samples = 5;
 	model->domains[2].is_destroyed = true;
 	domains[1].id = 3;
 	assert_null(vmop_source_set_domains(source, domains, 2));
@@ -333,6 +334,7 @@ static void test_domains_change(void **state)
 	assert_int_equal(seen.records[1].sample.ip, 0x2000);
 	assert_int_equal(seen.records[1].sample.source_domain, 2);
 	assert_int_equal(seen.records[2].sample.ip, 0x3000);
+	assert_int_equal(seen.n_lost, 5);
 	/* One that is not there is told of, the others go on. */
 	domains[0].id = 2;
 	assert_null(vmop_source_set_domains(source, domains, 2));
@@ -342,6 +344,27 @@ static void test_domains_change(void **state)
 	assert_null(vmop_source_set_domains(source, NULL, 0));
 	assert_int_equal(model_count(model, true), 0);
 	assert_null(vmop_source_stop(source));
+	close_all(source, model);
+}
+
+/* Found by looking, a sample has the time of the look; a record's is before what is drained up to.
+ */
+static void test_times(void **state)
+{
+	struct model *model = model_new(1);
+	struct vmop_source *source = open_source(model, cycles, 1);
+	struct seen seen = {0};
+	const struct vmop_sink sink = {.record = see, .arg = &seen};
+	bool ended;
+	(void)state;
+	assert_null(vmop_source_start(source));
+	model_sample(model, 0, 0, 0x1000, VMOP_XENOPROF_MODE_USER, 0);
+	assert_null(vmop_source_drain(source, 1000, &sink, &ended));
+	model_sample(model, 0, 0, 0x2000, VMOP_XENOPROF_MODE_USER, 0);
+	assert_null(vmop_source_drain(source, UINT64_MAX, &sink, &ended));
+	assert_int_equal(seen.n, 2);
+	assert_in_range(seen.records[0].time_ns, 1, 999);
+	assert_in_range(seen.records[1].time_ns, 1000, UINT64_MAX - 1);
 	close_all(source, model);
 }
 
@@ -361,6 +384,12 @@ static void test_domain_limits(void **state)
 	assert_non_null(strstr(err->message, "25 passive domains at a time, not 26"));
 	vmop_error_destroy(err);
 	assert_int_equal(model_count(model, true), 25); /* as it was */
+	for (uint32_t i = 0; i < 25; i++)
+		domains[i].is_active = true;
+	err = vmop_source_set_domains(source, domains, 25);
+	assert_non_null(err);
+	assert_non_null(strstr(err->message, "24 active domains at a time, not 25"));
+	vmop_error_destroy(err);
 	domains[0].id = 0;
 	err = vmop_source_set_domains(source, domains, 1);
 	assert_non_null(err);
@@ -386,6 +415,11 @@ static void test_goes_on_later(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		assert_null(vmop_source_check_cpus(source));
 	assert_int_equal(model->state, MODEL_IDLE);
+	struct vmop_source_stats early, late;
+	vmop_source_stats(source, &early);
+	usleep(1000);
+	vmop_source_stats(source, &late);
+	assert_true(late.paused_ns > early.paused_ns); /* it still lasts */
 	model->refusals[VMOP_XENOPROF_RESERVE_COUNTERS] = 0;
 	for (unsigned i = 0; i < 64 && model->state != MODEL_PROFILING; i++)
 		assert_null(vmop_source_check_cpus(source));
@@ -419,8 +453,8 @@ int main(void)
 		cmocka_unit_test(test_event_codes),    cmocka_unit_test(test_event_refusals),
 		cmocka_unit_test(test_event_list),     cmocka_unit_test(test_frequency),
 		cmocka_unit_test(test_records),	       cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_domains_change), cmocka_unit_test(test_domain_limits),
-		cmocka_unit_test(test_goes_on_later),
+		cmocka_unit_test(test_domains_change), cmocka_unit_test(test_times),
+		cmocka_unit_test(test_domain_limits),  cmocka_unit_test(test_goes_on_later),
 	};
 	return cmocka_run_group_tests_name("the xen source", tests, set_up, tear_down);
 }
