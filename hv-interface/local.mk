@@ -12,6 +12,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf.c \
 	hv-interface/perf-choice.c hv-interface/perf-choice.h \
 	hv-interface/perf-cpu.c hv-interface/perf-cpu.h \
+	hv-interface/perf-dom0.c hv-interface/perf-dom0.h \
 	hv-interface/perf-event.c hv-interface/perf-event.h \
 	hv-interface/perf-guest-exit.c hv-interface/perf-guest-exit.h \
 	hv-interface/perf-merge.c hv-interface/perf-merge.h \

@@ -52,6 +52,9 @@ static void set_layout(struct perf_event_attr *attr, const struct vmop_perf_plan
 	if (plan->guest_exit.has_regs) {
 		attr->sample_type |= PERF_SAMPLE_REGS_INTR;
 		attr->sample_regs_intr = VMOP_PERF_GUEST_EXIT_REGS;
+	} else if (plan->dom0.has_regs) {
+		attr->sample_type |= PERF_SAMPLE_REGS_INTR;
+		attr->sample_regs_intr = VMOP_PERF_DOM0_REGS;
 	}
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (!(plan->missing & VMOP_PERF_NO_LOST_COUNT))
@@ -203,6 +206,7 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		.wanted = plan->wanted,
 		.fixed_weights = cpu->fixed_weights,
 		.guest_exit = plan->guest_exit,
+		.dom0 = plan->dom0,
 		.n_events = plan->n_events,
 		.cpu = cpu->cpu,
 	};

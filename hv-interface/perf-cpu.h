@@ -30,6 +30,7 @@ struct vmop_perf_plan {
 	size_t ring_bytes, watermark_bytes;
 	unsigned missing; /* enum vmop_perf_missing: what was found not to be there */
 	struct vmop_perf_guest_exit guest_exit;
+	struct vmop_perf_dom0 dom0;
 };
 
 /* Whether samples say of which counter they are: there is more than one. */

@@ -662,5 +662,5 @@ uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event)
 	if (event->kind != VMOP_PERF_HARDWARE)
 		return classes;
 	return (uint8_t)(VMOP_PERF_ALL_CLASSES | (event->guest ? 0 : VMOP_PERF_HOST_ONLY) |
-			 (event->host ? 0 : VMOP_PERF_GUEST_ONLY));
+			 (event->host ? 0 : VMOP_PERF_GUEST_ONLY) | VMOP_PERF_BY_PMU);
 }

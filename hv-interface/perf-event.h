@@ -86,6 +86,8 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event);
 /* With all classes, of a PMU that itself counts nowhere but there. */
 #define VMOP_PERF_HOST_ONLY 0x10u
 #define VMOP_PERF_GUEST_ONLY 0x20u
+/* And whether a PMU counts it. */
+#define VMOP_PERF_BY_PMU 0x40u
 uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
 
 /*

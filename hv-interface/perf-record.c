@@ -137,9 +137,18 @@ static bool is_hosts(const struct vmop_perf_guest_exit *exit, uint8_t wanted,
 	return !is_unmasking || regs->lr - exit->start >= exit->len_bytes;
 }
 
-/* The sample's registers, from offset at of the record on. False: it ends before. */
-static bool read_regs(const struct perf_event_header *header, size_t at,
-		      struct vmop_perf_guest_exit_regs *ret)
+/* The sample's registers; which, is the machine's to say. */
+union sample_regs {
+	uint64_t abi;
+	struct vmop_perf_guest_exit_regs guest_exit;
+	struct vmop_perf_dom0_regs dom0;
+};
+
+_Static_assert(sizeof(struct vmop_perf_dom0_regs) == sizeof(struct vmop_perf_guest_exit_regs),
+	       "two registers");
+
+/* From offset at of the record on. False: it ends before. */
+static bool read_regs(const struct perf_event_header *header, size_t at, union sample_regs *ret)
 {
 	size_t len_bytes = sizeof(ret->abi);
 	if (header->size < at + len_bytes)
@@ -151,6 +160,28 @@ static bool read_regs(const struct perf_event_header *header, size_t at,
 		return false;
 	memcpy(ret, (const uint8_t *)header + at, sizeof(*ret));
 	return true;
+}
+
+/* Whose it is, where perf's word is not enough.  False: nobody asked for it. */
+static bool sort_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
+			const union sample_regs *regs, struct vmop_sample *sample)
+{
+	bool is_by_pmu = wanted & VMOP_PERF_BY_PMU;
+	if (sample->flags & VMOP_SAMPLE_GUEST &&
+	    is_hosts(&decoder->guest_exit, wanted, &regs->guest_exit)) {
+		sample->flags = VMOP_SAMPLE_KERNEL | (regs->abi ? 0 : VMOP_SAMPLE_NO_IP);
+		sample->ip = regs->guest_exit.pc;
+	}
+	if (decoder->dom0.view != VMOP_DOM0_NOT) {
+		vmop_perf_dom0_sort(&decoder->dom0, is_by_pmu, &regs->dom0, sample);
+		/* Xen's vPMU does not keep the host's and guests' apart. */
+		if (is_by_pmu &&
+		    wanted & (sample->flags & VMOP_SAMPLE_GUEST ? VMOP_PERF_HOST_ONLY
+								: VMOP_PERF_GUEST_ONLY))
+			return false;
+	}
+	return (wanted & VMOP_PERF_ALL_CLASSES) == VMOP_PERF_ALL_CLASSES ||
+	       is_wanted(wanted, sample->flags, sample->ip);
 }
 
 static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
@@ -174,33 +205,26 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	if (header->size < need)
 		return VMOP_PERF_MALFORMED;
 	const struct sample *sample = (const void *)body;
-	uint16_t flags = mode_flags(header->misc, decoder->guest_exit.is_here);
-	uint64_t ip = sample->ip;
-	uint8_t wanted = wanted_of(decoder, event, is_guests);
-	struct vmop_perf_guest_exit_regs regs = {0};
-	if (decoder->guest_exit.has_regs && !read_regs(header, need, &regs))
+	union sample_regs regs = {0};
+	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+	if (has_regs && !read_regs(header, need, &regs))
 		return VMOP_PERF_MALFORMED;
-	if (flags & VMOP_SAMPLE_GUEST && is_hosts(&decoder->guest_exit, wanted, &regs)) {
-		flags = VMOP_SAMPLE_KERNEL | (regs.abi ? 0 : VMOP_SAMPLE_NO_IP);
-		ip = regs.pc;
-	}
-	if ((wanted & VMOP_PERF_ALL_CLASSES) != VMOP_PERF_ALL_CLASSES &&
-	    !is_wanted(wanted, flags, ip))
-		return VMOP_PERF_NOT_WANTED;
-	/* A guest with encrypted registers (SEV-ES, TDX) shows none. */
-	if ((flags & VMOP_SAMPLE_GUEST) && ip == 0)
-		flags |= VMOP_SAMPLE_NO_IP;
 	ret->type = VMOP_RECORD_SAMPLE;
 	ret->time_ns = sample->time;
 	ret->sample = (struct vmop_sample){
-		.ip = ip,
+		.ip = sample->ip,
 		.weight_events = weight_events ? weight_events : sample->period,
 		.pid = sample->pid,
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 		.event = event,
-		.flags = flags,
+		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
 	};
+	if (!sort_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
+		return VMOP_PERF_NOT_WANTED;
+	/* A guest with encrypted registers (SEV-ES, TDX) shows none. */
+	if ((ret->sample.flags & VMOP_SAMPLE_GUEST) && ret->sample.ip == 0)
+		ret->sample.flags |= VMOP_SAMPLE_NO_IP;
 	return VMOP_PERF_DECODED;
 }
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hv-interface/perf-dom0.h"
 #include "hv-interface/perf-guest-exit.h"
 #include "vmop/record.h"
 
@@ -36,6 +37,7 @@ struct vmop_perf_decoder {
 	const uint64_t *fixed_weights;
 	const uint8_t *wanted; /* for each event, vmop_perf_event_wanted_classes() */
 	struct vmop_perf_guest_exit guest_exit;
+	struct vmop_perf_dom0 dom0;
 	size_t n_events;
 	uint32_t cpu;
 };

@@ -14,6 +14,7 @@
 #include "hv-interface/cpus.h"
 #include "hv-interface/perf-choice.h"
 #include "hv-interface/perf-cpu.h"
+#include "hv-interface/perf-dom0.h"
 #include "hv-interface/perf-merge.h"
 #include "hv-interface/perf-worlds.h"
 #include "hv-interface/source.h"
@@ -281,6 +282,15 @@ static struct vmop_error *describe_events(struct perf_source *perf)
 	return NULL;
 }
 
+/* The clock and other software events are dom0's own, whatever the vPMU is to sample. */
+static enum vmop_dom0_view dom0_view(const struct vmop_perf_plan *plan)
+{
+	bool has_pmu = false;
+	for (size_t i = 0; i < plan->n_events; i++)
+		has_pmu |= plan->events[i].kind == VMOP_PERF_HARDWARE;
+	return plan->dom0.view != VMOP_DOM0_NOT && !has_pmu ? VMOP_DOM0_ALONE : plan->dom0.view;
+}
+
 static struct vmop_error *open_everything(struct perf_source *perf,
 					  const struct vmop_source_setup *setup)
 {
@@ -299,6 +309,7 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	if (!err)
 		err = vmop_cpus_watch_check(perf->watch, &changed, &cpus);
 	vmop_perf_guest_exit_init(&perf->plan.guest_exit);
+	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
 	if (!err && is_arm64_kvm && cpus.n > 0)
 		vmop_perf_worlds_split(&perf->plan, cpus.cpus[0]);
@@ -306,6 +317,7 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 		err = open_cpus(perf, &cpus, setup);
 	if (!err && is_arm64_kvm)
 		err = vmop_perf_worlds_note(&perf->plan);
+	perf->base.dom0_view = dom0_view(&perf->plan);
 	return err ? err : describe_events(perf);
 }
 
@@ -648,6 +660,11 @@ static void perf_stats(const struct vmop_source *source, struct vmop_source_stat
 		ret->cpus_online += !perf->cpus[i]->is_gone;
 }
 
+static const char *perf_way(const struct vmop_source *source)
+{
+	return vmop_perf_dom0_way(source->dom0_view);
+}
+
 const struct vmop_source_ops vmop_source_perf_ops = {
 	.name = "perf",
 	.open = perf_open,
@@ -660,4 +677,5 @@ const struct vmop_source_ops vmop_source_perf_ops = {
 	.n_events = perf_n_events,
 	.event = perf_event,
 	.stats = perf_stats,
+	.way = perf_way,
 };

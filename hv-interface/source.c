@@ -28,10 +28,7 @@ const struct vmop_source_ops *vmop_source_pick(const char **ret_note)
 		return &vmop_source_perf_ops;
 	if (vmop_xen_has_xenoprof())
 		return &vmop_source_xen_ops;
-	*ret_note =
-		"this Xen has no xenoprof (gone in Xen 4.22, and left out of some builds before): "
-		"perf samples dom0 alone; with vpmu=on on Xen's command line and 'all' in "
-		"/sys/hypervisor/pmu/pmu_mode, what Xen and guests run is among dom0's samples";
+	*ret_note = "this Xen has no xenoprof (off by default since 4.18, gone in 4.22)";
 	return &vmop_source_perf_ops;
 }
 
@@ -87,6 +84,11 @@ struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 bool vmop_source_takes_domains(const struct vmop_source *source)
 {
 	return source->ops->set_domains && !source->is_commanded;
+}
+
+enum vmop_dom0_view vmop_source_dom0_view(const struct vmop_source *source)
+{
+	return source->dom0_view;
 }
 
 bool vmop_source_sees_hypervisor(const struct vmop_source *source)

@@ -150,9 +150,18 @@ struct vmop_source_ops {
 	struct vmop_error *(*resume)(struct vmop_source *source);
 };
 
+/* What a source other than Xen's own profiling, hence perf, samples in Xen's dom0. */
+enum vmop_dom0_view {
+	VMOP_DOM0_NOT,	   /* this is no dom0; or the source has the samples from Xen */
+	VMOP_DOM0_ALONE,   /* no other domain's */
+	VMOP_DOM0_AND_XEN, /* and Xen's own, on the bill of dom0 */
+	VMOP_DOM0_AND_ALL, /* and all domains', which it does not tell apart */
+};
+
 /* Every source begins with this, so that the calls below find its operations. */
 struct vmop_source {
 	const struct vmop_source_ops *ops;
+	enum vmop_dom0_view dom0_view;
 	bool is_commanded; /* by another domain, which says what is sampled and when */
 };
 
@@ -164,8 +173,8 @@ extern const struct vmop_source_ops vmop_source_xen_ops;
 const struct vmop_source_ops *vmop_source_find(const char *name);
 
 /*
- * The source for this machine: xen where this is Xen's dom0, else perf.  *ret_note: NULL, or a
- * line for the operator about why it isn't the obvious one; static.
+ * The source for this machine: xen where this is the dom0 of a Xen with xenoprof, else perf.
+ * *ret_note: NULL, or why it isn't the obvious one, for the operator; static.
  */
 const struct vmop_source_ops *vmop_source_pick(const char **ret_note);
 
@@ -228,6 +237,9 @@ bool vmop_source_takes_domains(const struct vmop_source *source);
 
 /* Whether its records can be a hypervisor's own. */
 bool vmop_source_sees_hypervisor(const struct vmop_source *source);
+
+/* As of its opening. */
+enum vmop_dom0_view vmop_source_dom0_view(const struct vmop_source *source);
 
 /*
  * Of a source that another domain commands (xen in an active domU), which starts paused: all that

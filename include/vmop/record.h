@@ -36,6 +36,9 @@ enum vmop_sample_flags {
 	VMOP_SAMPLE_MODE_KNOWN = 1 << 6, /* of a guest: KERNEL or USER is sure, whatever ip is */
 };
 
+/* A domain that the source can't tell (perf in Xen's dom0). */
+#define VMOP_SOURCE_DOMAIN_UNTOLD UINT32_MAX
+
 struct vmop_sample {
 	uint64_t ip;
 	uint64_t weight_events; /* events that the sample stands for: the period */
@@ -44,7 +47,7 @@ struct vmop_sample {
 	uint32_t cpu;
 	uint16_t event;		/* index into the source's events */
 	uint16_t flags;		/* enum vmop_sample_flags */
-	uint32_t source_domain; /* the source's own domain id (Xen), else 0 */
+	uint32_t source_domain; /* the source's own domain id (Xen), or ..._UNTOLD; else 0 */
 	uint32_t source_vcpu;	/* likewise */
 };
 

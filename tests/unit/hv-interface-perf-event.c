@@ -92,7 +92,8 @@ static void modes(void **state)
 	assert_true(event.attr.exclude_user && !event.attr.exclude_kernel);
 	assert_true(event.attr.exclude_host && !event.attr.exclude_guest);
 	assert_int_equal(vmop_perf_event_wanted_classes(&event),
-			 VMOP_PERF_ALL_CLASSES | VMOP_PERF_GUEST_ONLY); /* the PMU's work */
+			 VMOP_PERF_ALL_CLASSES | VMOP_PERF_GUEST_ONLY |
+				 VMOP_PERF_BY_PMU); /* the PMU's work */
 	assert_null(vmop_perf_event_become_clock(&event));
 	assert_string_equal(event.name, "cpu-clock");
 	assert_false(event.attr.exclude_host || event.attr.exclude_guest);

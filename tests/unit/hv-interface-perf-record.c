@@ -5,6 +5,7 @@
  */
 #include <cmocka.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -175,6 +176,137 @@ static void guests_that_are_hosts(void **state)
 	add_u64(other);
 	add_u64(0x401000);
 	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_USER);
+}
+
+/* Xen's dom0: what perf says of a sample, and its registers; ip 0: none were given. */
+static struct vmop_sample in_dom0(struct vmop_perf_decoder *decoder, uint8_t wanted, uint16_t misc,
+				  uint64_t told, uint64_t ip, uint64_t cs)
+{
+	decoder->wanted = &wanted;
+	make_sample(decoder, misc, 0, told);
+	add_u64(ip ? 2 : 0); /* PERF_SAMPLE_REGS_ABI_64, _NONE */
+	if (ip) {
+		add_u64(ip);
+		add_u64(cs);
+	}
+	struct vmop_sample sample = decode(decoder).sample;
+	all_shorter_ones_are_malformed(decoder);
+	decoder->wanted = all_wanted;
+	return sample;
+}
+
+static void assert_sample(struct vmop_sample sample, unsigned flags, uint64_t ip, uint32_t pid,
+			  uint32_t domain)
+{
+	assert_int_equal(sample.flags, flags);
+	assert_true(sample.ip == ip);
+	assert_true(sample.pid == pid && sample.source_domain == domain);
+}
+
+/* The clock's are dom0's own, whatever the PMU's last sample was. */
+static void a_clock_in_dom0(void **state)
+{
+	(void)state;
+	const uint64_t kernel = 0xffffffff81a442b0, user = 0x401000;
+	const uint16_t guest = PERF_RECORD_MISC_GUEST_KERNEL;
+	struct vmop_perf_decoder decoder = one;
+	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_DOM0_AND_ALL, .has_regs = true};
+	assert_sample(in_dom0(&decoder, 0xf, guest, 0, user, 0x33), VMOP_SAMPLE_USER, user, 11, 0);
+	assert_sample(in_dom0(&decoder, 0xf, guest, 0xffff82d040201000, kernel, 0x10),
+		      VMOP_SAMPLE_KERNEL, kernel, 11, 0);
+	assert_sample(in_dom0(&decoder, 0xf, PERF_RECORD_MISC_USER, user, user, 0x33),
+		      VMOP_SAMPLE_USER, user, 11, 0);
+	assert_sample(in_dom0(&decoder, 0xf, guest, 0, 0, 0),
+		      VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_NO_IP, 0, 11, 0);
+	/* What is wanted of it goes by what it really is. */
+	static const uint8_t no_user = 1 << VMOP_PERF_CLASS(0, 1) | 1 << VMOP_PERF_CLASS(1, 1);
+	struct vmop_record record;
+	make_sample(&decoder, guest, 0, 0);
+	add_u64(2);
+	add_u64(user);
+	add_u64(0x33);
+	decoder.wanted = &no_user;
+	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+			 VMOP_PERF_NOT_WANTED);
+	decoder.wanted = all_wanted;
+	/* Without registers a guest's address is not believed. */
+	decoder.dom0.has_regs = false;
+	make_sample(&decoder, guest, 0, kernel);
+	assert_sample(decode(&decoder).sample, VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_NO_IP, 0, 11, 0);
+	make_sample(&decoder, PERF_RECORD_MISC_KERNEL, 0, kernel);
+	assert_sample(decode(&decoder).sample, VMOP_SAMPLE_KERNEL, kernel, 11, 0);
+}
+
+static void a_pmu_in_dom0(void **state)
+{
+	(void)state;
+	const uint64_t xen = 0xffff82d040201000, kernel = 0xffffffff81000000;
+	const uint8_t pmu = VMOP_PERF_ALL_CLASSES | VMOP_PERF_BY_PMU;
+	const uint32_t none = UINT32_MAX, untold = VMOP_SOURCE_DOMAIN_UNTOLD;
+	struct vmop_perf_decoder decoder = one;
+	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_DOM0_AND_ALL, .has_regs = true};
+	/* Xen's own, whatever mode the vCPU was in that it had interrupted. */
+	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_USER, xen, xen, 3),
+		      VMOP_SAMPLE_HYPERVISOR, xen, none, untold);
+	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_GUEST_USER, 0x401000, 0x401000, 3),
+		      VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER | VMOP_SAMPLE_MODE_KNOWN, 0x401000, none,
+		      untold);
+	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_KERNEL, kernel, kernel, 0),
+		      VMOP_SAMPLE_KERNEL, kernel, 11, 0);
+	decoder.dom0.view = VMOP_DOM0_AND_XEN;
+	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_KERNEL, xen, xen, 0),
+		      VMOP_SAMPLE_HYPERVISOR, xen, none, 0);
+	/* Xen's PMU does not leave out guests by itself. */
+	static const uint8_t host_only =
+		VMOP_PERF_ALL_CLASSES | VMOP_PERF_BY_PMU | VMOP_PERF_HOST_ONLY;
+	struct vmop_record record;
+	make_sample(&decoder, PERF_RECORD_MISC_GUEST_USER, 0, 0x401000);
+	add_u64(0);
+	decoder.wanted = &host_only;
+	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+			 VMOP_PERF_NOT_WANTED);
+}
+
+static void put_file(const char *folder, const char *path, const char *text)
+{
+	char command[400];
+	snprintf(command, sizeof(command), "mkdir -p \"$(dirname %s%s)\" && echo %s >%s%s", folder,
+		 path, text, folder, path);
+	assert_int_equal(system(command), 0);
+}
+
+static void what_perf_sees_in_dom0(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/vmop-dom0-XXXXXX", command[64];
+	static const struct {
+		const char *mode;
+		enum vmop_dom0_view view;
+	} table[] = {
+		{"off", VMOP_DOM0_ALONE},	{"self", VMOP_DOM0_ALONE},
+		{"hv", VMOP_DOM0_AND_XEN},	{"all", VMOP_DOM0_AND_ALL},
+		{"something", VMOP_DOM0_ALONE},
+	};
+	struct vmop_perf_dom0 dom0;
+	assert_non_null(mkdtemp(folder));
+	vmop_perf_dom0_init(folder, &dom0);
+	assert_int_equal(dom0.view, VMOP_DOM0_NOT);
+	assert_null(vmop_perf_dom0_way(dom0.view));
+	put_file(folder, "/proc/xen/capabilities", "\"\"");
+	vmop_perf_dom0_init(folder, &dom0);
+	assert_int_equal(dom0.view, VMOP_DOM0_NOT); /* a domU */
+	assert_false(dom0.has_regs);
+	put_file(folder, "/proc/xen/capabilities", "control_d");
+	vmop_perf_dom0_init(folder, &dom0); /* a kernel without the folder */
+	assert_int_equal(dom0.view, VMOP_DOM0_ALONE);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		put_file(folder, "/sys/hypervisor/pmu/pmu_mode", table[i].mode);
+		vmop_perf_dom0_init(folder, &dom0);
+		assert_int_equal(dom0.view, table[i].view);
+		assert_non_null(vmop_perf_dom0_way(dom0.view));
+	}
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	assert_int_equal(system(command), 0);
 }
 
 /* Two counters an event: which of them it was says whose the sample is, whatever perf says. */
@@ -577,6 +709,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(guests_that_are_hosts),
 		cmocka_unit_test(guest_exit_function),
+		cmocka_unit_test(a_clock_in_dom0),
+		cmocka_unit_test(a_pmu_in_dom0),
+		cmocka_unit_test(what_perf_sees_in_dom0),
 		cmocka_unit_test(split_events),
 		cmocka_unit_test(modes_of_guests),
 		cmocka_unit_test(samples),
