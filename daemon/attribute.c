@@ -302,7 +302,9 @@ static void xen_guest(struct vmop_attribution *attribution, struct placing *plac
 		domain->samples_kernel++;
 	else
 		domain->samples_user++;
-	if (domain->kind != VMOP_DOMAIN_PASSIVE)
+	if (domain == attribution->domains->xen->untold)
+		put_why(attribution, placing, VMOP_WHY_SOME_DOMAIN, 0, sample->weight_events);
+	else if (domain->kind != VMOP_DOMAIN_PASSIVE)
 		put_why(attribution, placing, VMOP_WHY_UNSELECTED, 0, sample->weight_events);
 	else if (!attribution->guests ||
 		 !vmop_guests_hold(attribution->guests, domain, &placing->key, record,
@@ -320,7 +322,7 @@ static void xen_sample(struct vmop_attribution *attribution, struct placing *pla
 		placing->key.vcpu = (int32_t)sample->source_vcpu;
 	if (!domain)
 		put_why(attribution, placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
-	else if (sample->flags & VMOP_SAMPLE_HYPERVISOR)
+	else if (sample->flags & VMOP_SAMPLE_HYPERVISOR && attribution->domains->xen->itself)
 		xen_itself(attribution, placing, domain, sample);
 	else if (sample->flags & VMOP_SAMPLE_GUEST)
 		xen_guest(attribution, placing, domain, record);

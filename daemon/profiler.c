@@ -163,6 +163,41 @@ static struct vmop_error *begin_xen(struct vmop_profiler *profiler,
 					    &profiler->xen);
 }
 
+/* Who is named is expected to be sampled. */
+static struct vmop_error *refuse_named(const char *kind, const char *const *names, size_t n,
+				       bool may_be_all, enum vmop_dom0_view view)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!may_be_all || strcmp(names[i], "all") != 0)
+			return vmop_error_new(
+				VMOP_ERROR_CANT,
+				"%s domain \"%s\" can't be sampled from dom0: Xen's own profiling "
+				"isn't there or not used, and perf %s; run vmopd in the domain",
+				kind, names[i],
+				view == VMOP_DOM0_AND_ALL ? "does not tell domains apart"
+							  : "sees dom0 alone");
+	return NULL;
+}
+
+/* In dom0, where perf has the samples: the other domains are named, that they aren't missed. */
+static struct vmop_error *begin_dom0(struct vmop_profiler *profiler,
+				     const struct vmop_profiler_options *options)
+{
+	enum vmop_dom0_view view = vmop_source_dom0_view(profiler->source);
+	struct vmop_error *err = refuse_named("passive", options->passive_domains,
+					      options->n_passive_domains, true, view);
+	if (!err)
+		err = refuse_named("active", options->active_domains, options->n_active_domains,
+				   false, view);
+	if (!err)
+		err = vmop_xen_domains_create_for_perf(&profiler->domains, view);
+	if (!err && profiler->domains.xen->itself)
+		err = vmop_xen_text_load(&profiler->domains, options->xen);
+	return err ? err
+		   : vmop_xen_guests_create(&profiler->domains, &profiler->active, profiler->source,
+					    &profiler->xen);
+}
+
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -186,6 +221,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					&profiler->processes, &profiler->passive);
 	if (!err && vmop_source_sees_hypervisor(profiler->source))
 		err = begin_xen(profiler, options);
+	else if (!err && vmop_source_dom0_view(profiler->source) != VMOP_DOM0_NOT)
+		err = begin_dom0(profiler, options);
 	else if (!err)
 		err = vmop_domains_check_patterns(&profiler->domains);
 	if (!err)

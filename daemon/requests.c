@@ -28,13 +28,24 @@ static void on_ended(void *arg)
 		sd_event_exit(daemon->loop, 0);
 }
 
+/* What is sampled in the place of what one expects here. */
+static char *source_note(struct vmop_session *session, const char *why)
+{
+	struct vmop_session_status status;
+	char *note = NULL;
+	vmop_session_status(session, &status);
+	if (why && asprintf(&note, "%s: sampling by %s", why, status.way ? status.way : "perf") < 0)
+		return NULL;
+	return note;
+}
+
 struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *replay_path,
 				     uint64_t duration_ns)
 {
-	daemon->source_note = NULL;
+	const char *why_source = NULL;
 	const struct vmop_session_options options = {
 		.setup = &daemon->setup,
-		.source = daemon->source ? daemon->source : vmop_source_pick(&daemon->source_note),
+		.source = daemon->source ? daemon->source : vmop_source_pick(&why_source),
 		.replay_path = replay_path,
 		.duration_ns = duration_ns,
 		.loop = daemon->loop,
@@ -44,6 +55,8 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
 		return err;
+	free(daemon->source_note);
+	daemon->source_note = source_note(daemon->session, why_source);
 	if (daemon->source_note)
 		vmop_log_notice("%s", daemon->source_note);
 	_cleanup_free_ char *summary = vmop_session_summary(daemon->session);

@@ -31,7 +31,7 @@ struct vmop_daemon {
 	char *last_session;	      /* path of the file that ended last, or NULL */
 	bool exit_after;	      /* when the session ends by itself */
 	int exit_status;
-	const char *source_note; /* why it is not the obvious one; NULL; static */
+	char *source_note; /* why it is not the obvious one, and what it samples; NULL: it is */
 	const struct vmop_source_ops *source; /* that was asked for; NULL: what fits the machine */
 	bool is_active; /* dom0 begins and ends the sessions: agent.h */
 };

@@ -644,13 +644,21 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 	return vmop_profiler_domain(session->profiler, i, ret);
 }
 
-static unsigned count_guests(const struct vmop_session *session)
+/* *ret_unsampled: of Xen, where they can't be; no stand-in for them counts. */
+static unsigned count_guests(const struct vmop_session *session, unsigned *ret_unsampled)
 {
 	struct vmop_domain_stats domain;
 	unsigned n = 0;
-	for (size_t i = 0; vmop_session_domain(session, i, &domain); i++)
-		n += domain.id != VMOP_DOMAIN_ID_HOST && domain.kind != VMOP_DOMAIN_HYPERVISOR &&
-		     domain.is_running;
+	*ret_unsampled = 0;
+	for (size_t i = 0; vmop_session_domain(session, i, &domain); i++) {
+		if (domain.id == VMOP_DOMAIN_ID_HOST || domain.kind == VMOP_DOMAIN_HYPERVISOR ||
+		    !domain.is_running)
+			continue;
+		if (domain.kind != VMOP_DOMAIN_UNSAMPLED)
+			n++;
+		else
+			*ret_unsampled += domain.xen_domid >= 0;
+	}
 	return n;
 }
 
@@ -671,14 +679,17 @@ static void put_where(FILE *out, const struct vmop_session *session)
 	const struct vmop_event_info *event;
 	struct vmop_source_stats stats;
 	vmop_source_stats(session->source, &stats);
-	unsigned guests = count_guests(session);
+	unsigned unsampled, guests = count_guests(session, &unsampled);
 	if (stats.cpus_online)
 		fprintf(out, " on %" PRIu32 " CPU%s", stats.cpus_online,
 			stats.cpus_online == 1 ? "" : "s");
 	for (size_t i = 0; (event = vmop_session_event(session, i)); i++)
 		if (event->note)
 			fprintf(out, " (%s)", event->note);
-	fprintf(out, ", %u guest%s", guests, guests == 1 ? "" : "s");
+	if (guests || !unsampled)
+		fprintf(out, ", %u guest%s", guests, guests == 1 ? "" : "s");
+	if (unsampled)
+		fprintf(out, ", %u guest%s not sampled", unsampled, unsampled == 1 ? "" : "s");
 }
 
 char *vmop_session_summary(const struct vmop_session *session)

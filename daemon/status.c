@@ -74,6 +74,8 @@ static const char *kind_word(enum vmop_domain_kind kind)
 		return "opaque";
 	case VMOP_DOMAIN_UNSELECTED:
 		return "unselected";
+	case VMOP_DOMAIN_UNSAMPLED:
+		return "unsampled";
 	}
 	return "?";
 }

@@ -369,5 +369,6 @@ int main(int argc, char **argv)
 	sd_event_unref(daemon.loop);
 	vmop_setup_deinit(&daemon.setup);
 	free(daemon.last_session);
+	free(daemon.source_note);
 	return status;
 }

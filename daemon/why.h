@@ -35,6 +35,8 @@ enum vmop_why {
 	VMOP_WHY_UNSELECTED,
 	/* A guest that gives no instruction pointer (SEV-ES, TDX). Offset 0. */
 	VMOP_WHY_OPAQUE,
+	/* Of one of Xen's domains, by perf in dom0, which does not tell of which. Offset 0. */
+	VMOP_WHY_SOME_DOMAIN,
 	/* More guests than are kept track of; on the host's domain. Offset 0. */
 	VMOP_WHY_GUEST_LIMIT,
 	VMOP_N_WHYS,
@@ -54,6 +56,7 @@ static const char *const vmop_why_names[VMOP_N_WHYS] = {
 	[VMOP_WHY_NO_ADDRESS] = "[no address]",
 	[VMOP_WHY_UNSELECTED] = "[unselected guest]",
 	[VMOP_WHY_OPAQUE] = "[opaque guest]",
+	[VMOP_WHY_SOME_DOMAIN] = "[some domain]",
 	[VMOP_WHY_GUEST_LIMIT] = "[guest limit]",
 };
 

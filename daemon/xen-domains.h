@@ -11,18 +11,25 @@
 #include <stdint.h>
 
 #include "daemon/domain.h"
+#include "hv-interface/source.h"
 
 #define VMOP_XEN_IDS 0x7ff0u /* xen/xen.h, DOMID_FIRST_RESERVED: numbers below are domains */
 
 struct vmop_xen_domains {
 	bool is_dom0; /* this machine is; else an active domU, whose number 0 is itself */
-	struct vmop_domain *itself;
+	struct vmop_domain *itself; /* NULL: samples can't be its own */
+	struct vmop_domain *untold; /* of which those are that bear no number; NULL: all do */
+	/* perf in dom0 has the samples: of other domains none, or none that are told apart. */
+	bool is_by_perf;
 	struct vmop_domain
 		*by_id[VMOP_XEN_IDS]; /* the latest of that number, also when it is over */
 };
 
 /* From now on samples are of Xen's domains; before the first one. */
 struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains, bool is_dom0);
+/* The same where perf is the source, in dom0, and sees so much. */
+struct vmop_error *vmop_xen_domains_create_for_perf(struct vmop_domains *domains,
+						    enum vmop_dom0_view view);
 void vmop_xen_domains_destroy(struct vmop_xen_domains *xen); /* NULL is allowed */
 
 /*

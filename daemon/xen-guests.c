@@ -53,6 +53,8 @@ static const char *symbols_of_kind(enum vmop_domain_kind kind)
 		return "none: active, its own vmopd sees to them";
 	case VMOP_DOMAIN_UNSELECTED:
 		return "none: not among --passive-domains";
+	case VMOP_DOMAIN_UNSAMPLED:
+		return "none: not sampled";
 	default:
 		return "none";
 	}
@@ -61,8 +63,14 @@ static const char *symbols_of_kind(enum vmop_domain_kind kind)
 static void select_domain(const struct vmop_xen_guests *guests, struct vmop_domain *domain)
 {
 	vmop_domain_select(guests->domains, domain);
-	if (vmop_passive_match(guests->active, domain->name, domain->uuid, domain->xen_id,
-			       UINT32_MAX)) {
+	if (guests->domains->xen->is_by_perf) {
+		domain->kind = VMOP_DOMAIN_UNSAMPLED;
+		domain->pattern = NULL;
+		domain->note = guests->domains->xen->untold
+				       ? "its samples are among those of " VMOP_DOMAIN_SOME_NAME
+				       : "not sampled: perf in dom0 samples dom0 alone";
+	} else if (vmop_passive_match(guests->active, domain->name, domain->uuid, domain->xen_id,
+				      UINT32_MAX)) {
 		domain->kind = VMOP_DOMAIN_ACTIVE;
 		domain->pattern = NULL;
 	}
@@ -83,10 +91,12 @@ static void identify(struct vmop_xen_guests *guests, struct vmop_domain *domain,
 	snprintf(domain->vmm, sizeof(domain->vmm), "Xen %s %u", type_word(entry->type),
 		 entry->domid);
 	domain->has_stale_addresses = guests->has_stale_addresses &&
+				      !guests->domains->xen->is_by_perf &&
 				      (entry->type == VMOP_XEN_PVH || entry->type == VMOP_XEN_HVM);
 	if (domain->has_stale_addresses)
 		domain->note = stale_note;
-	if (!domain->is_identified || domain->kind == VMOP_DOMAIN_UNSELECTED)
+	if (!domain->is_identified || domain->kind == VMOP_DOMAIN_UNSELECTED ||
+	    guests->domains->xen->is_by_perf)
 		select_domain(guests, domain);
 	domain->is_stored = false;
 	vmop_identify_named(guests->domains, domain);
@@ -247,6 +257,8 @@ static void take_answers(struct vmop_xen_guests *guests, const struct vmop_sourc
 static struct vmop_error *tell_source(struct vmop_xen_guests *guests)
 {
 	struct vmop_source_domain wanted[TOLD_MAX] = {0};
+	if (!vmop_source_takes_domains(guests->source))
+		return NULL;
 	size_t n = gather(guests, wanted);
 	if (is_told(guests, wanted, n))
 		return NULL;
@@ -386,7 +398,10 @@ struct vmop_error *vmop_xen_guests_create(struct vmop_domains *domains,
 		vmop_xen_guests_destroy(guests);
 		return err;
 	}
-	if (why)
+	if (why && domains->xen->is_by_perf)
+		vmop_log_warning("which domains Xen has is not known, and not shown: %s",
+				 why->message);
+	else if (why)
 		vmop_log_warning("Xen's domains go by their ids, and only those named by id are "
 				 "sampled: %s",
 				 why->message);

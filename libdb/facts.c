@@ -198,7 +198,7 @@ EACH(domain, struct vmop_db_domain,
      "SELECT id, kind, name, uuid, vmm_pid, vmm, first_seen_ns, last_seen_ns FROM domain"
      " ORDER BY id",
      .id = U32(0),
-     .kind = (enum vmop_domain_kind)vmop_db_column(stmt, 1, VMOP_DOMAIN_UNSELECTED, &corrupt),
+     .kind = (enum vmop_domain_kind)vmop_db_column(stmt, 1, VMOP_DOMAIN_UNSAMPLED, &corrupt),
      .name = column_name(stmt, 2, &corrupt), .uuid = column_text(stmt, 3), .vmm_pid = U32(4),
      .vmm = column_text(stmt, 5), .first_seen_ns = U63(6), .last_seen_ns = U63(7))
 

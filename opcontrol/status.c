@@ -109,6 +109,8 @@ static bool add_domain(struct libscols_table *table, const json_t *domain)
 	bool is_guest = control_number(domain, "id") != 0;
 	bool is_xen = json_is_integer(json_object_get(domain, "xen_domid"));
 	bool is_hypervisor = is_guest && !strcmp(control_text(domain, "kind"), "hypervisor");
+	/* Not idle: nobody can know. */
+	bool is_unsampled = is_xen && !strcmp(control_text(domain, "kind"), "unsampled");
 	const char *name = control_text(domain, "name");
 	char shown[256];
 	snprintf(shown, sizeof(shown), "%s%s", name ? name : "?",
@@ -116,11 +118,11 @@ static bool add_domain(struct libscols_table *table, const json_t *domain)
 	return line && scols_line_set_data(line, 0, shown) == 0 &&
 	       add_count(line, 1, domain, is_xen ? "xen_domid" : "pid",
 			 is_guest && !is_hypervisor) &&
-	       add_count(line, 2, domain, "vcpus", is_guest && !is_hypervisor) &&
-	       add_count(line, 3, domain, "user", true) &&
-	       add_count(line, 4, domain, "kernel", true) &&
-	       add_count(line, 5, domain, "hypervisor", is_guest) &&
-	       add_count(line, 6, domain, "vmm", is_guest);
+	       add_count(line, 2, domain, "vcpus", is_guest && !is_hypervisor && !is_unsampled) &&
+	       add_count(line, 3, domain, "user", !is_unsampled) &&
+	       add_count(line, 4, domain, "kernel", !is_unsampled) &&
+	       add_count(line, 5, domain, "hypervisor", is_guest && !is_unsampled) &&
+	       add_count(line, 6, domain, "vmm", is_guest && !is_unsampled);
 }
 
 static bool fill_domains(struct libscols_table *table, const json_t *domains)

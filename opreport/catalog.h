@@ -41,6 +41,9 @@ struct vmop_domain_item {
 	uint32_t id, session;
 	bool selected;
 	bool is_host; /* row's domain is a guest of none of the sessions */
+	bool is_some; /* VMOP_DOMAIN_SOME_NAME */
+	/* A row's: it ran, and no session has samples that are known to be its own. */
+	bool is_unsampled;
 	enum vmop_domain_kind kind;
 	const char *name; /* row's, as shown: "host", or a guest's name */
 	const char *uuid;

@@ -240,7 +240,23 @@ static struct vmop_error *tell_apart(struct vmop_catalog *catalog, struct vmop_d
 	return NULL;
 }
 
-struct vmop_error *vmop_domains_unify(struct vmop_catalog *catalog)
+/* Of rows alone: a domain that one session could not sample may have one of its own. */
+static void find_unsampled(struct vmop_catalog *catalog)
+{
+	for (size_t i = 1; i < catalog->domains.n; i++) {
+		struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		domain->is_some = domain->kind == VMOP_DOMAIN_UNSAMPLED &&
+				  !strcmp(domain->name, VMOP_DOMAIN_SOME_NAME);
+		domain->is_unsampled = domain->row == i && !domain->is_some;
+	}
+	for (size_t i = 1; i < catalog->domains.n; i++) {
+		struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		row_of(catalog, domain)->is_unsampled &=
+			domain->kind == VMOP_DOMAIN_UNSAMPLED && !is_host_item(domain);
+	}
+}
+
+static struct vmop_error *unify(struct vmop_catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->domains.n; i++) {
 		struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
@@ -266,6 +282,14 @@ struct vmop_error *vmop_domains_unify(struct vmop_catalog *catalog)
 		domain->is_host = row_of(catalog, domain)->is_host;
 		domain->uuid = *domain->uuid ? domain->uuid : row_of(catalog, domain)->uuid;
 	}
+	return err;
+}
+
+struct vmop_error *vmop_domains_unify(struct vmop_catalog *catalog)
+{
+	struct vmop_error *err = unify(catalog);
+	if (!err)
+		find_unsampled(catalog);
 	return err;
 }
 

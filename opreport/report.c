@@ -11,6 +11,8 @@
 #include "opreport/report-open.h"
 #include "opreport/when.h"
 
+#define UNSAMPLED_NAMED_MAX 10
+
 /* ---- text ----------------------------------------------------------------- */
 
 /* A memory stream whose text ends up in the report's arena. */
@@ -325,6 +327,35 @@ static struct vmop_error *add_kernel_symbols_lines(struct vmop_report *report)
 	return err;
 }
 
+/* That a domain has no row does not mean that it was idle. */
+static struct vmop_error *add_unsampled_line(struct vmop_report *report)
+{
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	bool are_among_some = false;
+	size_t n = 0;
+	struct writer writer;
+	struct vmop_error *err = writer_begin(&writer);
+	if (err)
+		return err;
+	for (size_t i = 1; i < catalog->domains.n; i++) {
+		const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		are_among_some |= domain->is_some;
+		if (domain->is_unsampled && n++ < UNSAMPLED_NAMED_MAX)
+			fprintf(writer.out, "%s%s", n > 1 ? ", " : "", domain->name);
+	}
+	if (n > UNSAMPLED_NAMED_MAX)
+		fprintf(writer.out, " and %zu more", n - UNSAMPLED_NAMED_MAX);
+	const char *text;
+	err = writer_end(&writer, &report->arena, &text);
+	if (err || !n)
+		return err;
+	return add_line(report,
+			are_among_some ? "not told apart, their samples are " VMOP_DOMAIN_SOME_NAME
+					 ": %s"
+				       : "ran, but not sampled: %s",
+			text);
+}
+
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
@@ -333,6 +364,8 @@ static struct vmop_error *add_lines(struct vmop_report *report)
 		err = add_session_lines(report);
 	if (!err)
 		err = add_omitted_lines(report);
+	if (!err)
+		err = add_unsampled_line(report);
 	for (size_t e = 0; e < n_events && !err; e++)
 		err = add_event_line(report, e);
 	for (size_t i = 0; i < report->ratios->n && !err; i++)
@@ -430,6 +463,16 @@ static void add_sessions_facts(struct vmop_report *report)
 	}
 }
 
+static void add_unsampled_facts(struct vmop_report *report)
+{
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	size_t n = 0;
+	for (size_t i = 1; i < catalog->domains.n; i++)
+		if (vmop_catalog_domain(catalog, i)->is_unsampled)
+			add_text(report, "not_sampled", n++, "domain",
+				 vmop_catalog_domain(catalog, i)->name);
+}
+
 static void add_sample_facts(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
@@ -501,6 +544,7 @@ static void add_all_facts(struct vmop_report *report)
 {
 	report->sheet.n_facts = 0;
 	add_sessions_facts(report);
+	add_unsampled_facts(report);
 	add_sample_facts(report);
 	for (size_t e = 0; e < report->result->n_events; e++)
 		add_event_facts(report, e);

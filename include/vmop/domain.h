@@ -14,7 +14,15 @@ enum vmop_domain_kind {
 	VMOP_DOMAIN_ACTIVE = 3,	    /* a guest that runs a vmop agent */
 	VMOP_DOMAIN_OPAQUE = 4,	    /* gives no instruction pointer (SEV-ES, TDX) */
 	VMOP_DOMAIN_UNSELECTED = 5, /* a guest that the set-up leaves out */
+	/* A guest of which no samples can be had, or none that are known to be its own. */
+	VMOP_DOMAIN_UNSAMPLED = 6,
 };
+
+/*
+ * The name of the one of that kind which has samples: those of all domains of that machine which
+ * the source does not tell apart.
+ */
+#define VMOP_DOMAIN_SOME_NAME "[some domain]"
 
 /* The host is always domain 0; guests are numbered from 1 within a session. */
 #define VMOP_DOMAIN_ID_HOST 0

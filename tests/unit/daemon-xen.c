@@ -56,6 +56,10 @@ static const struct vmop_source_ops domu_ops = {.name = "xen",
 						.stats = fake_stats};
 static struct vmop_source domu_source = {.ops = &domu_ops};
 
+/* perf, in a dom0. */
+static const struct vmop_source_ops perf_ops = {
+	.name = "perf", .n_events = fake_n_events, .event = fake_event, .stats = fake_stats};
+
 /* ---- a dom0 --------------------------------------------------------------------------- */
 
 static void begin(struct rig *rig)
@@ -555,6 +559,104 @@ static void without_a_xenstored(void **state)
 	end(&rig);
 }
 
+/* Who is named is expected to be sampled. */
+static void named_in_a_dom0_by_perf(void **state)
+{
+	static const char *const web[] = {"web"}, *const all[] = {"all"};
+	const struct {
+		struct vmop_profiler_options options;
+		enum vmop_dom0_view view;
+		const char *words;
+	} table[] = {
+		{{.passive_domains = web, .n_passive_domains = 1},
+		 VMOP_DOM0_ALONE,
+		 "passive domain \"web\" can't be sampled from dom0"},
+		{{.active_domains = all, .n_active_domains = 1}, VMOP_DOM0_AND_XEN, "sees dom0"},
+		{{.active_domains = web, .n_active_domains = 1},
+		 VMOP_DOM0_AND_ALL,
+		 "does not tell domains apart"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct vmop_profiler_options options = table[i].options;
+		struct vmop_source source = {.ops = &perf_ops, .dom0_view = table[i].view};
+		struct rig rig;
+		begin(&rig);
+		struct vmop_error *err = rig_create(&rig, &options, &source);
+		assert_non_null(err);
+		assert_int_equal(err->code, VMOP_ERROR_CANT);
+		assert_non_null(strstr(err->message, table[i].words));
+		vmop_error_destroy(err);
+		rig.profiler = NULL;
+		xenstored_stop(rig.folder);
+		end(&rig);
+	}
+}
+
+/* Without xenoprof: the others are there, and known not to be sampled. */
+static void a_dom0_by_perf(void **state)
+{
+	struct rig rig;
+	struct vmop_source source = {.ops = &perf_ops, .dom0_view = VMOP_DOM0_ALONE};
+	struct vmop_profiler_options options = {0};
+	(void)state;
+	begin(&rig);
+	machine_file(&rig, "/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n");
+	put_domain(0, "1", "web", UUID_A, "pvh");
+	ok(rig_create(&rig, &options, &source));
+	assert_int_equal(domain_called(&rig, "dom0").id, 0);
+	assert_int_equal(domain_called(&rig, "xen").id, UINT32_MAX);
+	struct vmop_domain_stats web = domain_called(&rig, "web");
+	assert_int_equal(web.kind, VMOP_DOMAIN_UNSAMPLED);
+	assert_int_equal(web.xen_domid, 1);
+	assert_string_equal(web.note, "not sampled: perf in dom0 samples dom0 alone");
+	put_domain(1, "2", "db", UUID_B, "pv");
+	tick_listed(&rig);
+	assert_int_equal(domain_called(&rig, "db").kind, VMOP_DOMAIN_UNSAMPLED);
+	assert_int_equal(told.times, 0);
+	give_xen_sample(&rig, 0, 0, 0xffffffff81000000, VMOP_SAMPLE_KERNEL);
+	/* The vPMU's mode was changed meanwhile: told of nobody, and nobody's guess. */
+	give_xen_sample(&rig, 0, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
+	give_xen_sample(&rig, VMOP_SOURCE_DOMAIN_UNTOLD, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(domain_called(&rig, "dom0").samples_guest_kernel, 2);
+	assert_int_equal(samples_of(session, "[guest limit]", NULL), 1);
+	drop_last_domain();
+	tick_listed(&rig);
+	assert_false(domain_called(&rig, "db").is_running);
+	xenstored_stop(rig.folder);
+	end(&rig);
+}
+
+/* The vPMU gives dom0 everybody's samples. */
+static void a_dom0_with_all_domains_samples(void **state)
+{
+	struct rig rig;
+	struct vmop_source source = {.ops = &perf_ops, .dom0_view = VMOP_DOM0_AND_ALL};
+	struct vmop_profiler_options options = {0};
+	const uint32_t untold = VMOP_SOURCE_DOMAIN_UNTOLD;
+	(void)state;
+	begin(&rig);
+	put_domain(0, "1", "web", UUID_A, "pv");
+	ok(rig_create(&rig, &options, &source));
+	assert_int_equal(domain_called(&rig, "web").kind, VMOP_DOMAIN_UNSAMPLED);
+	assert_non_null(strstr(domain_called(&rig, "web").note, VMOP_DOMAIN_SOME_NAME));
+	give_xen_sample(&rig, untold, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	give_xen_sample(&rig, untold, 0, 0xffffffff81000000, GUEST | VMOP_SAMPLE_KERNEL);
+	give_xen_sample(&rig, untold, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(samples_of(session, "[some domain]", NULL), 2);
+	assert_int_equal(samples_of(session, "[xen]", NULL), 1);
+	struct vmop_domain_stats some = domain_called(&rig, VMOP_DOMAIN_SOME_NAME);
+	assert_int_equal(some.samples_guest_user, 1);
+	assert_int_equal(some.samples_guest_kernel, 1);
+	assert_int_equal(some.samples_hypervisor, 1);
+	assert_int_equal(some.xen_domid, -1);
+	assert_non_null(strstr(some.note, "dom0_vcpus_pin"));
+	xenstored_stop(rig.folder);
+	end(&rig);
+}
+
 /* It is a machine like any other, but for what Xen did for it; nothing is asked of a xenstored. */
 static void in_an_active_domain(void **state)
 {
@@ -626,6 +728,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_an_active_domain),
+		cmocka_unit_test(named_in_a_dom0_by_perf),
+		cmocka_unit_test(a_dom0_by_perf),
+		cmocka_unit_test(a_dom0_with_all_domains_samples),
 		cmocka_unit_test(symbols_of_an_active_domains_files),
 		cmocka_unit_test(what_xenstore_may_say),
 		cmocka_unit_test(names_and_hostile_names),

@@ -35,8 +35,9 @@ struct made {
 	const char *guest, *guest_uuid; /* of domain 1; NULL: there is none */
 	const char *event;		/* NULL: "cycles" */
 	uint64_t start_s;
-	bool with_xen;	/* domain 2 */
-	bool with_text; /* likewise, with Xen's own image */
+	bool is_unsampled; /* the guest: there are no samples of it */
+	bool with_xen;	   /* domain 2 */
+	bool with_text;	   /* likewise, with Xen's own image */
 	enum { NO_PROGRAM, PROGRAM_OF_PATH, PROGRAM_WITH_SYMBOLS } program;
 };
 
@@ -140,12 +141,14 @@ static void put_domains(struct vmop_db *db, const struct made *made)
 								  .uuid = made->uuid,
 								  .first_seen_ns = 1}));
 	if (made->guest)
-		assert_ok(
-			vmop_db_put_domain(db, &(struct vmop_db_domain){.id = GUEST,
-									.kind = VMOP_DOMAIN_ACTIVE,
-									.name = made->guest,
-									.uuid = made->guest_uuid,
-									.first_seen_ns = 1}));
+		assert_ok(vmop_db_put_domain(
+			db,
+			&(struct vmop_db_domain){.id = GUEST,
+						 .kind = made->is_unsampled ? VMOP_DOMAIN_UNSAMPLED
+									    : VMOP_DOMAIN_ACTIVE,
+						 .name = made->guest,
+						 .uuid = made->guest_uuid,
+						 .first_seen_ns = 1}));
 	if (made->with_xen || made->with_text)
 		assert_ok(vmop_db_put_domain(
 			db, &(struct vmop_db_domain){.id = XEN,
@@ -194,7 +197,7 @@ static void make(const struct made *made)
 						 second_ns));
 		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = KERNEL}, 10);
 		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = MODULE}, 5);
-		if (made->guest) {
+		if (made->guest && !made->is_unsampled) {
 			put(db,
 			    (struct vmop_db_chunk_key){.domain = GUEST,
 						       .mode = VMOP_MODE_KERNEL,
@@ -277,6 +280,14 @@ static const struct made sessions[] = {
 	 .guest_uuid = UUID_W1,
 	 .start_s = 100,
 	 .with_text = true},
+	/* a dom0 that could not sample its guest, which has its own */
+	{.name = "blind",
+	 .hostname = "psi",
+	 .uuid = "dddddddd-0000-4000-8000-000000000005",
+	 .guest = "w1",
+	 .guest_uuid = UUID_W1,
+	 .start_s = 100,
+	 .is_unsampled = true},
 	{.name = "xen1", .hostname = "w1", .uuid = UUID_W1, .start_s = 100, .with_text = true},
 };
 
@@ -385,6 +396,32 @@ static void a_guests_bill(void **state)
 	assert_int_equal(result.n_rows, 1);
 	assert_int_equal(result.rows[0].counts[VMOP_PART_KERNEL].samples, 66);
 	assert_int_equal(result.rows[0].counts[VMOP_PART_HYPERVISOR].samples, 8);
+}
+
+/* "NAME NAME": those that ran and that nobody sampled. */
+static void expect_unsampled(const char *names, const char *wanted)
+{
+	_cleanup_(vmop_result_deinit) struct vmop_result result;
+	char text[64] = "";
+	assert_ok(ask(&by_domain, names, NULL, &result));
+	for (size_t i = 1; i < result.catalog.domains.n; i++) {
+		const struct vmop_domain_item *domain = vmop_catalog_domain(&result.catalog, i);
+		if (domain->is_unsampled)
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+				 *text ? " " : "", domain->name);
+	}
+	assert_string_equal(text, wanted);
+}
+
+static void a_guest_that_was_not_sampled(void **state)
+{
+	(void)state;
+	expect_unsampled("blind", "w1");
+	expect_unsampled("xen0", "");
+	expect_unsampled("blind,beta", "w1");
+	expect_unsampled("blind,xen1", "");
+	expect_unsampled("xen1,blind", "");
+	expect_domains(&by_domain, "blind,xen1", NULL, "host=60 w1=60 xen=4");
 }
 
 static void domains_by_any_of_their_names(void **state)
@@ -555,6 +592,7 @@ int main(void)
 		cmocka_unit_test(one_session_is_as_ever),
 		cmocka_unit_test(a_guests_own_session),
 		cmocka_unit_test(a_guests_bill),
+		cmocka_unit_test(a_guest_that_was_not_sampled),
 		cmocka_unit_test(domains_by_any_of_their_names),
 		cmocka_unit_test(hosts),
 		cmocka_unit_test(a_machine_recorded_twice_at_one_time),
