@@ -10,9 +10,15 @@
 
 #include "daemon/worker.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 
 #define OPEN_WAIT_MS 5000
+/*
+ * Between two rounds in a hurry, and how much longer than the round itself that is at the least:
+ * xenstored has others to serve, and whoever is waited for needs a CPU, too.
+ */
 #define HURRIED_ROUND_MS 10
+#define HURRIED_PAUSE_ROUNDS 4
 /* This domain's own folder: paths that don't begin with '/' are below it. */
 #define OWN UINT32_MAX
 
@@ -62,22 +68,21 @@ static bool is_answer(int error)
 
 /*
  * In a domain's folder, but only while there is one: xenstore would make it anew for a domain that
- * was destroyed, and then it is there for good.
+ * was destroyed, and then it is there for good.  "vm" comes with the folder, unlike "domid".
  */
 static bool write_if_alive(struct xs_handle *handle, uint32_t domain, const char *path,
 			   const char *line)
 {
 	char folder[40];
 	unsigned len;
-	snprintf(folder, sizeof(folder), "/local/domain/%u/domid", domain);
+	snprintf(folder, sizeof(folder), "/local/domain/%u/vm", domain);
 	xs_transaction_t transaction = xs_transaction_start(handle);
 	if (transaction == XBT_NULL)
 		return false;
-	_cleanup_free_ char *domid = xs_read(handle, transaction, folder, &len);
+	_cleanup_free_ char *vm = xs_read(handle, transaction, folder, &len);
 	int error = errno;
-	bool is_written =
-		domid && xs_write(handle, transaction, path, line, (unsigned)strlen(line));
-	if (domid)
+	bool is_written = vm && xs_write(handle, transaction, path, line, (unsigned)strlen(line));
+	if (vm)
 		error = errno;
 	if (!xs_transaction_end(handle, transaction, !is_written) && is_written)
 		return false;
@@ -160,6 +165,14 @@ static void reopen(struct vmop_active_mail *mail, bool is_alive)
 		mail->handle = xs_open(0);
 }
 
+static unsigned pause_ms(const struct vmop_active_mail *mail, uint64_t round_ns)
+{
+	uint64_t least_ms = HURRIED_PAUSE_ROUNDS * round_ns / 1000000;
+	if (!mail->is_hurried || least_ms > mail->round_ms)
+		return mail->round_ms;
+	return least_ms > HURRIED_ROUND_MS ? (unsigned)least_ms : HURRIED_ROUND_MS;
+}
+
 /* Once more after it was told to end: what is still to be said goes out. */
 static void run(struct vmop_worker *worker)
 {
@@ -173,9 +186,10 @@ static void run(struct vmop_worker *worker)
 		pthread_cond_broadcast(&worker->wake);
 		is_last = worker->is_ending;
 		mail->has_news = false;
+		uint64_t begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		is_alive = mail->handle && serve_all(mail);
-		struct timespec next =
-			vmop_worker_deadline(mail->is_hurried ? HURRIED_ROUND_MS : mail->round_ms);
+		struct timespec next = vmop_worker_deadline(
+			pause_ms(mail, vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns));
 		if (!worker->is_ending && !mail->has_news)
 			vmop_worker_wait(worker, &next);
 		pthread_mutex_unlock(&worker->lock);

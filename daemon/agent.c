@@ -18,7 +18,7 @@
 #ifndef VMOP_AGENT_LOOK_EVERY_MS /* a test is not that patient */
 #define VMOP_AGENT_LOOK_EVERY_MS 500
 #endif
-#define ALERT_LOOK_EVERY_MS 10
+#define ALERT_LOOK_EVERY_MS 20
 
 struct vmop_agent {
 	struct vmop_daemon *daemon;
