@@ -234,6 +234,24 @@ static void set_domains(struct vmop_source *source, struct vmop_source_domain *d
 	assert_false(is_hurried);
 }
 
+/* Two active domains, of which the first takes part in a session that has begun. */
+static struct vmop_source *begin_with_one(struct model *model, struct vmop_source_domain domains[2])
+{
+	struct vmop_source *source = open_source(model);
+	for (uint32_t i = 0; i < 2; i++)
+		domains[i] = (struct vmop_source_domain){.id = i + 1, .is_active = true};
+	set_domains(source, domains, 1);
+	ok(vmop_source_start(source));
+	return source;
+}
+
+/* Nothing of it stays in Xen. */
+static void close_all(struct vmop_source *source, struct model *model)
+{
+	vmop_source_close(source);
+	assert_true(model_is_clean(model));
+}
+
 static struct vmop_source_stats stats_of(const struct vmop_source *source)
 {
 	struct vmop_source_stats stats;
@@ -293,8 +311,7 @@ static void the_source_sees_to_it(void **state)
 		ok(vmop_source_check_cpus(source));
 		ok(vmop_source_stop(source));
 		assert_int_equal(agents[1]->leaves, session);
-		vmop_source_close(source);
-		assert_true(model_is_clean(model));
+		close_all(source, model);
 	}
 }
 
@@ -324,8 +341,7 @@ static void a_domain_changes_its_kind(void **state)
 	assert_int_equal(agents[1]->joins, joins + 1);
 	assert_int_equal(agents[1]->pauses, pauses + 1);
 	assert_int_equal(agents[1]->opens, 1);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 /* Xen never hears of a domain that nobody answers in. */
@@ -341,19 +357,15 @@ static void nobody_answers(void **state)
 	assert_non_null(strstr(err->message, "no vmopd answers in domain 2"));
 	vmop_error_destroy(err);
 	assert_false(model->domains[2].is_listed);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 /* While samples are taken nobody waits for one that comes late. */
 static void one_that_comes_late(void **state)
 {
 	struct model *model = *state;
-	struct vmop_source *source = open_source(model);
-	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
-					       {.id = 2, .is_active = true}};
-	set_domains(source, domains, 1);
-	ok(vmop_source_start(source));
+	struct vmop_source_domain domains[2];
+	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->is_dead = true;
 	unsigned calls = model->calls;
 	ok(vmop_source_set_domains(source, domains, 2));
@@ -377,8 +389,7 @@ static void one_that_comes_late(void **state)
 	ok(vmop_source_set_domains(source, domains, 2)); /* all is as it should be */
 	assert_int_equal(model->calls, calls);
 	assert_int_equal(stats_of(source).pauses, 1);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 static void expect_told(struct vmop_source *source, const char *text)
@@ -395,11 +406,8 @@ static void expect_told(struct vmop_source *source, const char *text)
 static void one_that_fails_later(void **state)
 {
 	struct model *model = *state;
-	struct vmop_source *source = open_source(model);
-	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
-					       {.id = 2, .is_active = true}};
-	set_domains(source, domains, 1);
-	ok(vmop_source_start(source));
+	struct vmop_source_domain domains[2];
+	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->fails_at = "open";
 	unsigned calls = model->calls;
 	set_domains(source, domains, 2);
@@ -408,19 +416,15 @@ static void one_that_fails_later(void **state)
 	assert_int_equal(model->calls, calls);
 	assert_int_equal(stats_of(source).pauses, 0);
 	expect_told(source, "domain 2: its vmopd says: no disk");
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 /* Neither dom0 nor the others stand still for good for one that fails when Xen has listed it. */
 static void one_that_fails_to_join(void **state)
 {
 	struct model *model = *state;
-	struct vmop_source *source = open_source(model);
-	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
-					       {.id = 2, .is_active = true}};
-	set_domains(source, domains, 1);
-	ok(vmop_source_start(source));
+	struct vmop_source_domain domains[2];
+	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->fails_at = "join";
 	set_domains(source, domains, 2);
 	assert_int_equal(domains[0].error, 0);
@@ -430,19 +434,15 @@ static void one_that_fails_to_join(void **state)
 	assert_false(model->domains[2].is_listed);
 	assert_int_equal(stats_of(source).pauses, 1);
 	expect_told(source, "domain 2: its vmopd says: no disk");
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 /* One that hangs is found out before Xen stops: a change of its neighbours goes on without it. */
 static void one_that_hangs(void **state)
 {
 	struct model *model = *state;
-	struct vmop_source *source = open_source(model);
-	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
-					       {.id = 2, .is_active = true}};
-	set_domains(source, domains, 1);
-	ok(vmop_source_start(source));
+	struct vmop_source_domain domains[2];
+	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->deaf_to = VMOP_ACTIVE_ALERT;
 	unsigned calls = model->calls;
 	set_domains(source, domains, 2);
@@ -452,19 +452,15 @@ static void one_that_hangs(void **state)
 	assert_int_equal(stats_of(source).pauses, 0);
 	assert_int_equal(agents[1]->agent.stage, VMOP_ACTIVE_TAKING);
 	expect_told(source, "domain 2: its vmopd does not answer 'alert' any more");
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 /* The worst: it says that it is at hand, and hangs when Xen stands still for it. */
 static void one_that_hangs_when_joining(void **state)
 {
 	struct model *model = *state;
-	struct vmop_source *source = open_source(model);
-	struct vmop_source_domain domains[] = {{.id = 1, .is_active = true},
-					       {.id = 2, .is_active = true}};
-	set_domains(source, domains, 1);
-	ok(vmop_source_start(source));
+	struct vmop_source_domain domains[2];
+	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->deaf_to = VMOP_ACTIVE_JOIN;
 	set_domains(source, domains, 2);
 	assert_int_equal(domains[0].error, 0);
@@ -474,8 +470,7 @@ static void one_that_hangs_when_joining(void **state)
 	assert_int_equal(stats_of(source).pauses, 1);
 	assert_true(stats_of(source).paused_ns >= VMOP_ACTIVE_JOIN_WAIT_NS);
 	expect_told(source, "domain 2: its vmopd does not answer 'join' any more");
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 /* What Xen samples while agents are alerted is not lost, though nobody drains. */
@@ -495,8 +490,7 @@ static void samples_until_the_change(void **state)
 	assert_true(model->domains[2].is_passive);
 	ok(vmop_source_drain(source, UINT64_MAX, &sink, NULL));
 	assert_int_equal(gathered.n, 1 + SLOW_LOOKS * SAMPLES_A_LOOK);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 /* A session that begins with one that fails is none. */
@@ -514,8 +508,7 @@ static void one_that_fails_at_once(void **state)
 	vmop_error_destroy(err);
 	assert_int_equal(agents[1]->joins, 1);
 	assert_int_equal(agents[1]->agent.stage, VMOP_ACTIVE_IDLE);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 static void one_that_can_not_open(void **state)
@@ -593,8 +586,7 @@ static void one_that_died_before(void **state)
 	ok(vmop_source_set_domains(source, domains, 1));
 	ok(vmop_source_start(source));
 	assert_int_equal(agents[1]->joins, 1);
-	vmop_source_close(source);
-	assert_true(model_is_clean(model));
+	close_all(source, model);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
