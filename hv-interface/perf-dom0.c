@@ -4,9 +4,8 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "hv-interface/perf-permission.h"
 #include "hv-interface/xen-link.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
@@ -33,34 +32,15 @@ static enum vmop_dom0_view view_of_mode(const char *root)
 	return view;
 }
 
-static bool gives_registers(void)
-{
-#ifdef __x86_64__
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = UINT64_C(1000000000),
-		.sample_type = PERF_SAMPLE_REGS_INTR,
-		.sample_regs_intr = VMOP_PERF_DOM0_REGS,
-		.disabled = 1,
-	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-#else
-	return false;
-#endif
-}
-
 void vmop_perf_dom0_init(const char *root, struct vmop_perf_dom0 *ret)
 {
 	*ret = (struct vmop_perf_dom0){.view = VMOP_DOM0_NOT};
 	if (!vmop_xen_is_control_domain(root))
 		return;
 	ret->view = view_of_mode(root ? root : "");
-	ret->has_regs = gives_registers();
+#ifdef __x86_64__
+	ret->has_regs = vmop_perf_gives_registers(VMOP_PERF_DOM0_REGS);
+#endif
 }
 
 static void be_unknown_task(struct vmop_sample *sample)

@@ -7,9 +7,9 @@
  * Linux hands them on (arch/x86/xen/pmu.c, xen/arch/x86/cpu/vpmu.c) must be put right here:
  *
  * - Whether a sample is "a guest's", and then its address and mode too, Linux takes from what Xen
- * noted at the PMU's last interrupt.  Of any other event (the clock, tracepoints) that is not true;
- * before the first interrupt all of them are a guest's, at address 0 (seen with Linux 6.1).  Such
- * an event's own registers come with the sample (PERF_SAMPLE_REGS_INTR).
+ *   noted at the PMU's last interrupt.  Of any other event (the clock, tracepoints) that is not
+ *   true; before the first interrupt all of them are a guest's, at address 0 (seen with Linux 6.1).
+ *   Such an event's own registers come with the sample (PERF_SAMPLE_REGS_INTR).
  * - A domain's number is lost on the way.  A guest's sample can even be of dom0 itself: Xen hands
  *   what it sampled on CPU N to dom0's vCPU N modulo their number, and calls what ran on another
  *   vCPU of dom0 a guest; dom0_vcpus_pin keeps these apart.

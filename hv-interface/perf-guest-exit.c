@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hv-interface/perf-permission.h"
 #include "libutil/cleanup.h"
 
 #define FUNCTION "kvm_arch_vcpu_ioctl_run"
@@ -107,23 +106,6 @@ struct vmop_error *vmop_perf_guest_exit_find(const char *path, struct vmop_perf_
 }
 
 #ifdef __aarch64__
-static bool gives_registers(void)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = UINT64_C(1000000000),
-		.sample_type = PERF_SAMPLE_REGS_INTR,
-		.sample_regs_intr = VMOP_PERF_GUEST_EXIT_REGS,
-		.disabled = 1,
-	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /* Once a process: the kernel's text stays where it is, and its table of symbols is long. */
 static const struct vmop_perf_guest_exit *find_once(void)
 {
@@ -142,7 +124,7 @@ void vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret)
 #ifdef __aarch64__
 	if (access("/dev/kvm", F_OK) != 0)
 		return;
-	bool has_regs = gives_registers();
+	bool has_regs = vmop_perf_gives_registers(VMOP_PERF_GUEST_EXIT_REGS);
 	if (has_regs)
 		*ret = *find_once();
 	ret->is_here = true;
