@@ -8,6 +8,8 @@
 #include "libutil/cleanup.h"
 
 #define KEYS_AT_FIRST 4096
+/* A table of so many lies in a near cache (512 KiB), where waiting for others costs more. */
+#define NEAR_CELLS 16384
 
 _Static_assert(sizeof(struct vmop_db_chunk_key) == 36,
 	       "a field that is new must be hashed and compared, too");
@@ -83,42 +85,88 @@ static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_db_ch
 	return aggregate->n_keys - 1;
 }
 
-static bool add(struct vmop_aggregate *aggregate, uint32_t key, uint64_t offset, uint32_t samples,
-		uint64_t weight_events)
+/* Where its cell is in the index, or where it would be: that slot is free then. */
+static uint32_t find(const struct vmop_aggregate *aggregate,
+		     const struct vmop_aggregate_arrival *arrival)
 {
 	const struct vmop_aggregate_index *index = &aggregate->cell_index;
-	/* Offsets of a key lie close together, and so do keys: one multiplication spreads both. */
-	uint64_t hash = (offset + ((uint64_t)key << 40)) * 0x9e3779b97f4a7c15ull;
-	uint32_t i = (uint32_t)(hash >> 32) & index->mask;
-	struct vmop_aggregate_cell *cell;
+	uint32_t i = arrival->slot;
 	for (; index->slots[i]; i = (i + 1) & index->mask) {
-		cell = &aggregate->cells[index->slots[i] - 1];
-		if (cell->offset == offset && cell->key == key) {
-			cell->samples += samples;
-			cell->weight_events += weight_events;
-			return true;
-		}
+		const struct vmop_aggregate_cell *cell = &aggregate->cells[index->slots[i] - 1];
+		if (cell->offset == arrival->offset && cell->key == arrival->key)
+			break;
 	}
-	if (aggregate->n_cells == aggregate->max_cells)
-		return false;
-	cell = &aggregate->cells[aggregate->n_cells];
-	*cell = (struct vmop_aggregate_cell){
-		.offset = offset, .weight_events = weight_events, .key = key, .samples = samples};
-	index->slots[i] = ++aggregate->n_cells;
-	return true;
+	return i;
+}
+
+/* There is room for a new cell. */
+static void arrive(struct vmop_aggregate *aggregate, const struct vmop_aggregate_arrival *arrival)
+{
+	uint32_t *slot = &aggregate->cell_index.slots[find(aggregate, arrival)];
+	if (*slot) {
+		struct vmop_aggregate_cell *cell = &aggregate->cells[*slot - 1];
+		cell->samples += arrival->samples;
+		cell->weight_events += arrival->weight_events;
+		return;
+	}
+	aggregate->cells[aggregate->n_cells] =
+		(struct vmop_aggregate_cell){.offset = arrival->offset,
+					     .weight_events = arrival->weight_events,
+					     .key = arrival->key,
+					     .samples = arrival->samples};
+	*slot = ++aggregate->n_cells;
+}
+
+void vmop_aggregate_settle(struct vmop_aggregate *aggregate)
+{
+	const uint32_t *slots = aggregate->cell_index.slots;
+	for (uint32_t i = 0; i < aggregate->n_arriving; i++) {
+		uint32_t slot = slots[aggregate->arriving[i].slot];
+		if (slot)
+			__builtin_prefetch(&aggregate->cells[slot - 1], 1);
+	}
+	for (uint32_t i = 0; i < aggregate->n_arriving; i++)
+		arrive(aggregate, &aggregate->arriving[i]);
+	aggregate->n_arriving = 0;
 }
 
 bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key,
 			uint64_t offset, uint32_t samples, uint64_t weight_events)
 {
 	uint32_t i = intern(aggregate, key);
-	return i != UINT32_MAX && add(aggregate, i, offset, samples, weight_events);
+	if (i == UINT32_MAX)
+		return false;
+	/* Offsets of a key lie close together, and so do keys: one multiplication spreads both. */
+	uint64_t hash = (offset + ((uint64_t)i << 40)) * 0x9e3779b97f4a7c15ull;
+	const struct vmop_aggregate_arrival arrival = {
+		.offset = offset,
+		.weight_events = weight_events,
+		.key = i,
+		.samples = samples,
+		.slot = (uint32_t)(hash >> 32) & aggregate->cell_index.mask,
+	};
+	/* Each on its way may need a cell. */
+	if (aggregate->n_cells + aggregate->n_arriving == aggregate->max_cells)
+		vmop_aggregate_settle(aggregate);
+	if (aggregate->n_cells == aggregate->max_cells &&
+	    !aggregate->cell_index.slots[find(aggregate, &arrival)])
+		return false;
+	if (aggregate->max_cells <= NEAR_CELLS) {
+		arrive(aggregate, &arrival);
+		return true;
+	}
+	__builtin_prefetch(&aggregate->cell_index.slots[arrival.slot], 1);
+	aggregate->arriving[aggregate->n_arriving++] = arrival;
+	if (aggregate->n_arriving == VMOP_AGGREGATE_ARRIVING)
+		vmop_aggregate_settle(aggregate);
+	return true;
 }
 
 bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
 			 const struct vmop_db_chunk_key *key, uint64_t offset)
 {
 	struct vmop_aggregate_cell *cell = &aggregate->cells[i];
+	vmop_aggregate_settle(aggregate); /* nothing may be on its way to this cell */
 	if (!vmop_aggregate_add(aggregate, key, offset, cell->samples, cell->weight_events))
 		return false;
 	cell->samples = 0;
@@ -154,6 +202,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 					       const struct vmop_db_cell *cells, size_t n),
 		    void *arg)
 {
+	vmop_aggregate_settle(aggregate);
 	/* A counting sort by key, then each key's few cells by offset. */
 	uint32_t n_before = aggregate->n_keys;
 	_cleanup_free_ uint32_t *target = calloc(n_before + 1, sizeof(*target));
@@ -227,5 +276,5 @@ void vmop_aggregate_reset(struct vmop_aggregate *aggregate)
 	for (size_t i = 0; i < 2; i++)
 		memset(indexes[i]->slots, 0,
 		       ((size_t)indexes[i]->mask + 1) * sizeof(*indexes[i]->slots));
-	aggregate->n_keys = aggregate->n_cells = 0;
+	aggregate->n_keys = aggregate->n_cells = aggregate->n_arriving = 0;
 }

@@ -427,6 +427,7 @@ void vmop_attribution_settle(struct vmop_attribution *attribution)
 	if (attribution->guests)
 		vmop_guests_settle(attribution->guests, put_placed, attribution);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
+	vmop_aggregate_settle(aggregate);
 	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot;
 	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot;
 	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot;
