@@ -43,6 +43,7 @@ static struct {
 	unsigned writes;
 } xenstored = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* What a domain has from its first moment on, and no "domid", which comes when it is built. */
 static const char *value_at(const char *path)
 {
 	for (size_t i = 0; i < xenstored.n; i++) {
@@ -54,9 +55,6 @@ static const char *value_at(const char *path)
 		snprintf(wanted, sizeof(wanted), "/local/domain/%s/vm", domain->id);
 		if (!strcmp(path, wanted))
 			return domain->vm;
-		snprintf(wanted, sizeof(wanted), "/local/domain/%s/domid", domain->id);
-		if (!strcmp(path, wanted))
-			return domain->id;
 		snprintf(wanted, sizeof(wanted), "/libxl/%s/type", domain->id);
 		if (!strcmp(path, wanted))
 			return *domain->type ? domain->type : NULL;
