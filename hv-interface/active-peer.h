@@ -20,11 +20,13 @@
 /*
  * How long an answer may take, and how long an agent may be without a sign while it samples.  In
  * JOIN_WAIT, and in another of leaving for a pause, Xen samples nobody; in the others it goes on.
+ * It is no shorter because a domain that is given up after it was listed can't be destroyed
+ * completely any more, see above.
  */
 #define VMOP_ACTIVE_HELLO_WAIT_NS 5000000000ull
 #define VMOP_ACTIVE_OPEN_WAIT_NS 120000000000ull
 #define VMOP_ACTIVE_ALERT_WAIT_NS 10000000000ull
-#define VMOP_ACTIVE_JOIN_WAIT_NS 4000000000ull
+#define VMOP_ACTIVE_JOIN_WAIT_NS 10000000000ull
 #define VMOP_ACTIVE_END_WAIT_NS 30000000000ull
 #define VMOP_ACTIVE_SILENCE_NS 15000000000ull
 

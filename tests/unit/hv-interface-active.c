@@ -209,8 +209,8 @@ static void an_agent_that_hangs(void **state)
 	} steps[] = {
 		{VMOP_ACTIVE_OPEN, "cycles:1", 120, "does not answer 'open' any more"},
 		{VMOP_ACTIVE_ALERT, NULL, 10, "does not answer 'alert' any more"},
-		{VMOP_ACTIVE_JOIN, NULL, 4, "does not answer 'join' any more"},
-		{VMOP_ACTIVE_LEAVE, "pause", 4, "does not answer 'leave' any more"},
+		{VMOP_ACTIVE_JOIN, NULL, 10, "does not answer 'join' any more"},
+		{VMOP_ACTIVE_LEAVE, "pause", 10, "does not answer 'leave' any more"},
 		{VMOP_ACTIVE_LEAVE, "end", 30, "does not answer 'leave' any more"},
 	};
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
