@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hv-interface/perf-event.h"
 #include "hv-interface/perf-merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-enum { RING_BYTES = 4096 };
+enum { RING_BYTES = 4096, N_RINGS = 4 };
 
 static void look_at(void *arg, const struct vmop_record *record)
 {
@@ -43,36 +44,48 @@ static void look_at(void *arg, const struct vmop_record *record)
 	}
 }
 
-/* Two rings of the same data, one with identifiers, one without. */
+/*
+ * Rings of the same data: with identifiers and without; with registers as in Xen's dom0 and as on
+ * arm64.
+ */
 static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
 {
 	static const uint64_t ids[] = {1, 2};
 	static const uint64_t weights[] = {0, 10}; /* the second's samples carry no period */
 	static const uint8_t wanted[] = {0xf, 0x5};
-	struct vmop_perf_cursor cursors[2] = {0}, *both[2] = {&cursors[0], &cursors[1]};
+	static const uint8_t dom0_wanted[] = {0xf | VMOP_PERF_BY_PMU | VMOP_PERF_HOST_ONLY, 0x5};
+	struct vmop_perf_cursor cursors[N_RINGS] = {0}, *all[N_RINGS];
 	struct vmop_perf_merge merge = {0};
 	struct vmop_source_stats stats = {0};
 	uint64_t last_ns = 0;
 	const struct vmop_sink sink = {look_at, &last_ns};
-	if (vmop_perf_merge_reserve(&merge, 2))
+	if (vmop_perf_merge_reserve(&merge, N_RINGS))
 		abort();
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < N_RINGS; i++) {
+		all[i] = &cursors[i];
 		if (vmop_perf_ring_init(&cursors[i].ring, page, ring_data, RING_BYTES))
 			abort();
 		cursors[i].decoder = (struct vmop_perf_decoder){
-			.has_identifier = i == 1,
+			.has_identifier = i > 0,
 			.ids = ids,
 			.fixed_weights = i == 1 ? weights : NULL,
-			.wanted = wanted,
-			.n_events = i + 1,
+			.wanted = i == 2 ? dom0_wanted : wanted,
+			.n_events = i > 0 ? 2 : 1,
 		};
+		if (i == 2)
+			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_DOM0_AND_ALL,
+									  .has_regs = true};
+		if (i == 3)
+			cursors[i].decoder.guest_exit = (struct vmop_perf_guest_exit){
+				.is_here = true, .has_regs = true, .len_bytes = 0x1000};
 	}
 	static const uint64_t steps[] = {0, 1, 2, 3};
 	for (unsigned i = 0; i < 4; i++) {
 		page->data_head = head + steps[i] * 1000;
-		vmop_perf_merge_drain(&merge, both, 2, i == 3 ? UINT64_MAX : head, &sink, &stats);
+		vmop_perf_merge_drain(&merge, all, N_RINGS, i == 3 ? UINT64_MAX : head, &sink,
+				      &stats);
 	}
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < N_RINGS; i++) {
 		if (cursors[i].ring.tail != cursors[i].ring.head)
 			abort(); /* everything was asked for in the end */
 		vmop_perf_ring_deinit(&cursors[i].ring);
