@@ -5,14 +5,46 @@
 
 #ifdef HAVE_DEBUGINFOD
 
+#include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "libutil/log.h"
+
+/*
+ * The library, loaded where servers are named: with libcurl and what that needs it is thirty more
+ * libraries, and linking them was a quarter of what a small report takes.
+ */
+struct library {
+	__typeof__(&debuginfod_begin) begin;
+	__typeof__(&debuginfod_end) end;
+	__typeof__(&debuginfod_find_executable) find_executable;
+	__typeof__(&debuginfod_find_debuginfo) find_debuginfo;
+};
+
 struct vmop_debuginfod_client {
+	struct library library;
 	debuginfod_client *client;
 	bool given_up;
 };
+
+/* Never unloaded: libcurl's libraries don't expect it. */
+static bool load(struct library *library)
+{
+	void *handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
+	if (!handle) {
+		vmop_log_warning("DEBUGINFOD_URLS is set, but: %s", dlerror());
+		return false;
+	}
+	/* POSIX's way from dlsym's pointer to a function's (dlsym(3p)). */
+	*(void **)&library->begin = dlsym(handle, "debuginfod_begin");
+	*(void **)&library->end = dlsym(handle, "debuginfod_end");
+	*(void **)&library->find_executable = dlsym(handle, "debuginfod_find_executable");
+	*(void **)&library->find_debuginfo = dlsym(handle, "debuginfod_find_debuginfo");
+	return library->begin && library->end && library->find_executable &&
+	       library->find_debuginfo;
+}
 
 struct vmop_debuginfod_client *vmop_debuginfod_client_create(void)
 {
@@ -22,7 +54,7 @@ struct vmop_debuginfod_client *vmop_debuginfod_client_create(void)
 	struct vmop_debuginfod_client *client = calloc(1, sizeof(*client));
 	if (!client)
 		return NULL;
-	client->client = debuginfod_begin();
+	client->client = load(&client->library) ? client->library.begin() : NULL;
 	if (!client->client) {
 		free(client);
 		return NULL;
@@ -34,7 +66,7 @@ void vmop_debuginfod_client_destroy(struct vmop_debuginfod_client *client)
 {
 	if (!client)
 		return;
-	debuginfod_end(client->client);
+	client->library.end(client->client);
 	free(client);
 }
 
@@ -44,11 +76,12 @@ int vmop_debuginfod_client_find(struct vmop_debuginfod_client *client,
 {
 	if (!client || client->given_up || build_id->len_bytes == 0)
 		return -1;
+	const struct library *library = &client->library;
 	int fd = what == VMOP_DEBUGINFOD_EXECUTABLE
-			 ? debuginfod_find_executable(client->client, build_id->bytes,
-						      build_id->len_bytes, NULL)
-			 : debuginfod_find_debuginfo(client->client, build_id->bytes,
-						     build_id->len_bytes, NULL);
+			 ? library->find_executable(client->client, build_id->bytes,
+						    build_id->len_bytes, NULL)
+			 : library->find_debuginfo(client->client, build_id->bytes,
+						   build_id->len_bytes, NULL);
 	if (fd >= 0)
 		return fd;
 	/* A server that isn't there is not there for the next thousand images either. */

@@ -13,7 +13,10 @@
 
 struct vmop_debuginfod_client;
 
-/* NULL where the build has no libdebuginfod, DEBUGINFOD_URLS is not set, or memory is short. */
+/*
+ * NULL where the build has no libdebuginfod, DEBUGINFOD_URLS is not set, the library is not
+ * installed (a warning says so), or memory is short.
+ */
 struct vmop_debuginfod_client *vmop_debuginfod_client_create(void);
 void vmop_debuginfod_client_destroy(struct vmop_debuginfod_client *client); /* NULL is allowed */
 

@@ -213,9 +213,23 @@ static struct vmop_error *parse(char *text, size_t len_bytes, const char *path, 
 	return NULL;
 }
 
+/*
+ * Modules are numbered as they are met.  The kernel tells one after the other, and a copy of its
+ * 120,000 symbols would be 4 MB of pages that have to be made.
+ */
+static bool is_grouped(const struct parsed *parsed)
+{
+	for (size_t i = 1; i < parsed->n; i++)
+		if (parsed->modules[i] < parsed->modules[i - 1])
+			return false;
+	return true;
+}
+
 /* Puts the symbols in order of their modules (the order inside one is kept). */
 static struct vmop_error *group(struct parsed *parsed)
 {
+	if (is_grouped(parsed))
+		return NULL;
 	size_t n_modules = HASH_COUNT(parsed->by_name);
 	_cleanup_free_ size_t *next = calloc(n_modules, sizeof(*next));
 	struct vmop_symbol *grouped = reallocarray(NULL, parsed->n, sizeof(*grouped));

@@ -25,4 +25,4 @@ libsym_libsym_la_SOURCES = \
 	libsym/name-table.c libsym/name-table.h \
 	libsym/resolver.c libsym/resolver.h
 libsym_libsym_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) $(DEBUGINFOD_CFLAGS)
-libsym_libsym_la_LIBADD = libsym/libsymtab.la $(DEBUGINFOD_LIBS) $(IBERTY_LIBS)
+libsym_libsym_la_LIBADD = libsym/libsymtab.la $(IBERTY_LIBS)
