@@ -5,7 +5,7 @@ RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # without; pages of 16 KiB; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:unit
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user
+RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
 # the kernel module in the other kernels that it is for
 RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-full xen:xen-active@6.12-full
 # libguest against what captured guests say of themselves
@@ -36,6 +36,8 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-agent.dom0 tests/rigs/scenarios/xen-agent.check \
 	tests/rigs/scenarios/xen-agent-user.dom0 tests/rigs/scenarios/xen-agent-user.check \
 	tests/rigs/add-agent tests/rigs/xen/agent-init \
+	tests/rigs/scenarios/xen-agents.dom0 tests/rigs/scenarios/xen-agents.check \
+	tests/rigs/add-agents tests/rigs/xen/block-rig \
 	tests/rigs/scenarios/pmu.arm64 tests/rigs/scenarios/pmu.check \
 	tests/rigs/scenarios/ratios.arm64 tests/rigs/scenarios/ratios.check tests/rigs/arm64/metronome.c \
 	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \

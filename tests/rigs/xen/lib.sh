@@ -30,13 +30,14 @@ start_xenstore() {
 # parameters go to its command line (guest/init lists what it can be told); these are for here:
 #   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   kernel=FILE (/guest/vmlinux)
 #   initrd=FILE (/guest/initramfs; empty: none)   paused=1: created, and does not run
+#   disk=MIB: an empty disk, /dev/xvda there and /tmp/NAME.disk here (files=add-agents)
 start_domain() {
 	name=$1 type=$2 words="" memory=160 vcpus=1 uuid="" kernel=/guest/vmlinux
-	initrd=/guest/initramfs paused=0
+	initrd=/guest/initramfs paused=0 disk=""
 	shift 2
 	for word; do
 		case $word in
-		memory=* | vcpus=* | uuid=* | kernel=* | initrd=* | paused=*) eval "$word" ;;
+		memory=* | vcpus=* | uuid=* | kernel=* | initrd=* | paused=* | disk=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -52,6 +53,7 @@ start_domain() {
 	END
 	[ -z "$initrd" ] || echo "ramdisk = \"$initrd\"" >>"/tmp/$name.cfg"
 	[ -z "$uuid" ] || echo "uuid = \"$uuid\"" >>"/tmp/$name.cfg"
+	[ -z "$disk" ] || add_disk "$name" "$disk"
 	# Its clock would be scaled otherwise, which the emulated CPU can't do.
 	[ "$type" = pv ] || echo 'tsc_mode = "native"' >>"/tmp/$name.cfg"
 	: >"/var/log/xen/console/guest-$name.log"
@@ -63,6 +65,17 @@ start_domain() {
 		fail "xl create $name"
 	}
 	say "DOMAIN $name is $(xl domid "$name")"
+}
+
+# add_disk NAME MIB: to the configuration of a domain that is about to be started.
+add_disk() {
+	[ -e /dev/loop0 ] || load loop xen-blkback
+	truncate -s "$2M" "/tmp/$1.disk"
+	device=$(losetup -f)
+	losetup "$device" "/tmp/$1.disk"
+	cat >>"/tmp/$1.cfg" <<-END
+		disk = [ "format=raw, vdev=xvda, access=rw, backendtype=phy, script=block-rig, target=$device" ]
+	END
 }
 
 # start_spinner NAME [WORD]...: a PV domain that does nothing but run, in its kernel's mode (xen/spin.S).
@@ -113,9 +126,16 @@ tell_domain() {
 	wait_domain "$1" "DID $2 $told" "${3:-120}"
 }
 
-# fetch_session NAME FILE: the last session that such a domain stored.
+# fetch_session NAME FILE [SESSION]: a session that such a domain stored (current), by its disk or else by its
+# console, for which its kernel's symbols are too much.
 fetch_session() {
-	tell_domain "$1" send
+	tell_domain "$1" "send ${3:-current}"
+	if [ -e "/tmp/$1.disk" ]; then
+		sync
+		len=$(tr -d '\r' <"/var/log/xen/console/guest-$1.log" | sed -n 's/^RIG ON-DISK //p' | tail -n 1)
+		head -c "$len" "/tmp/$1.disk" >"$2"
+		return
+	fi
 	tr -d '\r' <"/var/log/xen/console/guest-$1.log" |
 		awk '/^RIG FILE$/ { text = ""; on = 1; next } /^RIG FILE-END$/ { on = 0 }
 			on { text = text $0 "\n" } END { printf "%s", text }' | base64 -d | gunzip >"$2"
