@@ -26,7 +26,7 @@ start_xenstore() {
 	say "XENSTORE"
 }
 
-# start_domain NAME pv|pvh [WORD]...: start a domU; words of the form rig.X=Y and other kernel
+# start_domain NAME pv|pvh|hvm [WORD]...: start a domU (hvm: see add-hvm); words of the form rig.X=Y and other kernel
 # parameters go to its command line (guest/init lists what it can be told); these are for here:
 #   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   kernel=FILE (/guest/vmlinux)
 #   initrd=FILE (/guest/initramfs; empty: none)   paused=1: created, and does not run
@@ -54,6 +54,8 @@ start_domain() {
 	[ -z "$initrd" ] || echo "ramdisk = \"$initrd\"" >>"/tmp/$name.cfg"
 	[ -z "$uuid" ] || echo "uuid = \"$uuid\"" >>"/tmp/$name.cfg"
 	[ -z "$disk" ] || add_disk "$name" "$disk"
+	# No devices but the disk controller and the like that QEMU can't be without.
+	[ "$type" != hvm ] || printf '%s\n' 'vga = "none"' 'nographic = 1' 'vnc = 0' 'usb = 0' >>"/tmp/$name.cfg"
 	# Its clock would be scaled otherwise, which the emulated CPU can't do.
 	[ "$type" = pv ] || echo 'tsc_mode = "native"' >>"/tmp/$name.cfg"
 	: >"/var/log/xen/console/guest-$name.log"
@@ -62,6 +64,7 @@ start_domain() {
 	# shellcheck disable=SC2086 # none or one
 	xl create $pause "/tmp/$name.cfg" >"/tmp/$name.create" 2>&1 || {
 		cat "/tmp/$name.create"
+		[ "$type" != hvm ] || tail -n 5 "/var/log/xen/qemu-dm-$name.log"
 		fail "xl create $name"
 	}
 	say "DOMAIN $name is $(xl domid "$name")"
