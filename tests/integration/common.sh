@@ -17,9 +17,11 @@ daemon_pid() {
 # Waits until process PID is gone; the test's time limit ends a wait for ever.
 wait_gone() {
 	while :; do
-		# One that nobody has waited for yet counts as gone, too.
+		# One that nobody has waited for yet counts as gone, too, but not while one of its threads holds
+		# its sockets open.
 		case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null || :) in
-		'' | Z*) return ;;
+		'') return ;;
+		Z*) [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ] || return 0 ;;
 		esac
 		sleep 0.05
 	done
