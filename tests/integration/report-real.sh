@@ -67,7 +67,7 @@ is "split_major's share, percent" $((100 * major / (major + minor))) -le 80
 is "split's own tasks are all it ran in" "$(samples split_major task:split)" -eq "$major"
 
 # ---- names -----------------------------------------------------------------
-"$split" 300 --names
+"$split" 1000 --names
 control --dump >/dev/null
 is "C++, as mangled" "$(samples _ZNK5Shape4areaEid -D none)" -gt 50
 is "C++, without parameters" "$(samples Shape::area)" -gt 50

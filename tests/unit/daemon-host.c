@@ -145,7 +145,8 @@ static void a_spinning_function_gets_its_samples(void **state)
 			continue;
 		assert_int_equal(row->pid, pid);
 		assert_string_equal(row->exe, exe);
-		all += row->samples;
+		/* The kernel's part is what a busy machine makes of it. */
+		all += strcmp(row->image, "[kernel]") ? row->samples : 0;
 		if (!strcmp(row->image, exe) && ((row->offset - page_offset) & 4095) < 128)
 			here += row->samples;
 		if (!strcmp(row->image, exe))
@@ -154,11 +155,18 @@ static void a_spinning_function_gets_its_samples(void **state)
 	if (here * 10 < all * 9)
 		fail_msg("%llu of %llu samples in spin_here", (unsigned long long)here,
 			 (unsigned long long)all);
-	/* Nothing of the whole machine is without a name. */
+	/*
+	 * Nothing of the whole machine is without a name, but what was over too soon: other tests
+	 * start thousands of programs meanwhile.
+	 */
 	struct vmop_profiler_stats stats;
 	vmop_profiler_stats(rig.profiler, &stats);
 	assert_int_equal(stats.samples, samples_of(&rig.session, NULL, NULL));
-	assert_true(stats.unattributed * 20 < stats.samples);
+	uint64_t over = samples_of(&rig.session, "[exited before its maps were read]", NULL);
+	if ((stats.unattributed - over) * 20 >= stats.samples)
+		fail_msg("%llu of %llu samples are not attributed",
+			 (unsigned long long)(stats.unattributed - over),
+			 (unsigned long long)stats.samples);
 	assert_true(samples_of(&rig.session, "[kernel]", NULL) > 0);
 	rig_real_end(&rig);
 }
