@@ -84,6 +84,13 @@ static void end(struct rig *rig)
 	rig_end(rig);
 }
 
+/* The xenstored, too. */
+static void end_all(struct rig *rig)
+{
+	xenstored_stop(rig->folder);
+	end(rig);
+}
+
 static struct vmop_domain_stats domain_called(const struct rig *rig, const char *name)
 {
 	struct vmop_domain_stats domain, found = {.id = UINT32_MAX};
@@ -178,8 +185,7 @@ static void names_and_hostile_names(void **state)
 	assert_int_equal(told.n, 2);
 	assert_int_equal(told.domains[0].id, 3);
 	assert_int_equal(told.domains[1].id, 6);
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void come_go_and_come_again(void **state)
@@ -217,8 +223,7 @@ static void come_go_and_come_again(void **state)
 	unsigned times = told.times;
 	tick_listed(&rig);
 	assert_int_equal(told.times, times); /* nothing new, nothing told */
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 /* Within one look at the list: nothing says that the one before it is gone but its uuid. */
@@ -239,8 +244,7 @@ static void a_number_that_is_given_anew(void **state)
 	for (size_t i = 0; vmop_profiler_domain(rig.profiler, i, &domain); i++)
 		n_running += domain.is_running && !strcmp(domain.name, "web");
 	assert_int_equal(n_running, 1);
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 /* A sample may come before the list that has its domain, which is waited for a while. */
@@ -261,8 +265,7 @@ static void heard_of_before_it_is_listed(void **state)
 	assert_int_equal(domain_called(&rig, "late").id, nine);
 	assert_true(domain_called(&rig, "late").is_running);
 	assert_false(domain_called(&rig, "domain-8").is_running);
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void one_that_gets_another_name(void **state)
@@ -284,8 +287,7 @@ static void one_that_gets_another_name(void **state)
 	tick_listed(&rig);
 	assert_int_equal(domain_called(&rig, "former").kind, VMOP_DOMAIN_PASSIVE);
 	assert_int_equal(told.n, 2);
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 /* The source alone sees its agent come and go: it is asked at each look. */
@@ -309,8 +311,7 @@ static void an_active_domains_agent(void **state)
 	told.refused = 0;
 	ok(vmop_profiler_tick(rig.profiler));
 	assert_null(domain_called(&rig, "web").note);
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void refused(struct vmop_profiler_options options, const char *what)
@@ -326,8 +327,7 @@ static void refused(struct vmop_profiler_options options, const char *what)
 		fail_msg("\"%s\" does not say \"%s\"", err->message, what);
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void who_is_not_there(void **state)
@@ -362,8 +362,7 @@ static void selected_by_name_uuid_and_id(void **state)
 	assert_int_equal(told.domains[0].id, 1);
 	assert_true(told.domains[0].is_active);
 	assert_false(told.domains[1].is_active);
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void more_than_xen_takes(void **state)
@@ -399,8 +398,7 @@ static void more_than_xen_takes(void **state)
 	assert_non_null(strstr(err->message, "26 passive domains"));
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void a_domain_that_xen_refuses(void **state)
@@ -412,8 +410,7 @@ static void a_domain_that_xen_refuses(void **state)
 	told.refused = 1;
 	ok(create(&rig, (struct vmop_profiler_options){0}));
 	assert_non_null(strstr(domain_called(&rig, "web").note, "not sampled"));
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void xen_itself_and_late_addresses(void **state)
@@ -447,8 +444,7 @@ static void xen_itself_and_late_addresses(void **state)
 	assert_int_equal(billed, 2);
 	assert_int_equal(domain_called(&rig, "web").samples_hypervisor, 2);
 	assert_string_equal(domain_called(&rig, "xen").image, "/proc/xen/xensyms");
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void symbols_of_another_xen(void **state)
@@ -475,8 +471,7 @@ static void symbols_of_another_xen(void **state)
 	assert_non_null(strstr(err->message, "1 of 3 functions lie elsewhere"));
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 static void build_ids_decide(void **state)
@@ -624,8 +619,7 @@ static void a_dom0_by_perf(void **state)
 	drop_last_domain();
 	tick_listed(&rig);
 	assert_false(domain_called(&rig, "db").is_running);
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 /* The vPMU gives dom0 everybody's samples. */
@@ -653,8 +647,7 @@ static void a_dom0_with_all_domains_samples(void **state)
 	assert_int_equal(some.samples_hypervisor, 1);
 	assert_int_equal(some.xen_domid, -1);
 	assert_non_null(strstr(some.note, "dom0_vcpus_pin"));
-	xenstored_stop(rig.folder);
-	end(&rig);
+	end_all(&rig);
 }
 
 /* It is a machine like any other, but for what Xen did for it; nothing is asked of a xenstored. */

@@ -226,13 +226,19 @@ static void an_agent_that_hangs(void **state)
 	}
 }
 
+static void fail_at(struct pair *pair, enum vmop_active_word word, enum vmop_active_task task,
+		    const char *why)
+{
+	say(pair, word, NULL);
+	assert_int_equal(agent_looks(pair), task);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, why);
+}
+
 static void an_agent_that_fails(void **state)
 {
 	struct pair *pair = *state;
 	says_hello(pair);
-	say(pair, VMOP_ACTIVE_OPEN, NULL);
-	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_OPEN);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, "the disk\nis full");
+	fail_at(pair, VMOP_ACTIVE_OPEN, VMOP_ACTIVE_DO_OPEN, "the disk\nis full");
 	expect_gone(pair, "db1: its vmopd says: the disk?is full");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
@@ -241,9 +247,7 @@ static void an_agent_that_fails_to_join(void **state)
 {
 	struct pair *pair = *state;
 	opens(pair);
-	say(pair, VMOP_ACTIVE_JOIN, NULL);
-	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_JOIN);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, "no buffer");
+	fail_at(pair, VMOP_ACTIVE_JOIN, VMOP_ACTIVE_DO_JOIN, "no buffer");
 	expect_gone(pair, "db1: its vmopd says: no buffer");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
