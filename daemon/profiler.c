@@ -198,6 +198,18 @@ static struct vmop_error *begin_dom0(struct vmop_profiler *profiler,
 					    &profiler->xen);
 }
 
+/* On any other machine, where guests are found by themselves. */
+static struct vmop_error *begin_host(struct vmop_profiler *profiler,
+				     const struct vmop_profiler_options *options)
+{
+	if (options->n_active_domains && !options->is_replay)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "active domain \"%s\": this is no dom0 of Xen's, which alone "
+				      "has such; take back --active-domains (none)",
+				      options->active_domains[0]);
+	return vmop_domains_check_patterns(&profiler->domains);
+}
+
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -224,7 +236,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	else if (!err && vmop_source_dom0_view(profiler->source) != VMOP_DOM0_NOT)
 		err = begin_dom0(profiler, options);
 	else if (!err)
-		err = vmop_domains_check_patterns(&profiler->domains);
+		err = begin_host(profiler, options);
 	if (!err)
 		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
 	if (!err && options->vmlinux && !options->is_replay)
