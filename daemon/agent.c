@@ -8,6 +8,7 @@
 
 #include "daemon/active-mail.h"
 #include "hv-interface/active-agent.h"
+#include "hv-interface/source-list.h"
 #include "hv-interface/xen-device.h"
 #include "hv-interface/xen-link.h"
 #include "libutil/cleanup.h"

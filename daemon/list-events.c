@@ -11,6 +11,7 @@
 
 #include "daemon/inspect.h"
 #include "hv-interface/event-list.h"
+#include "hv-interface/source-list.h"
 #include "hv-interface/xen-event.h"
 #include "libutil/cleanup.h"
 #include "libutil/protocol.h"

@@ -8,6 +8,7 @@
 
 #include "daemon/inspect.h"
 #include "daemon/status.h"
+#include "hv-interface/source-list.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"

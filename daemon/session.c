@@ -14,6 +14,7 @@
 #include "config.h"
 #include "daemon/active-mail.h"
 #include "daemon/pairing.h"
+#include "hv-interface/source-list.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"

@@ -23,6 +23,7 @@
 #include "daemon/list-events.h"
 #include "daemon/privileges.h"
 #include "daemon/requests.h"
+#include "hv-interface/source-list.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/parse.h"

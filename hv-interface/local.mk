@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/source.c hv-interface/source.h \
+	hv-interface/source-list.c hv-interface/source-list.h \
 	hv-interface/active-agent.c hv-interface/active-agent.h \
 	hv-interface/active-group.c hv-interface/active-group.h \
 	hv-interface/active-message.c hv-interface/active-message.h \
@@ -16,6 +17,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-event.c hv-interface/perf-event.h \
 	hv-interface/perf-guest-exit.c hv-interface/perf-guest-exit.h \
 	hv-interface/perf-merge.c hv-interface/perf-merge.h \
+	hv-interface/perf-open.c hv-interface/perf-open.h \
 	hv-interface/perf-name.c hv-interface/perf-name.h \
 	hv-interface/perf-permission.c hv-interface/perf-permission.h \
 	hv-interface/perf-pfm.c hv-interface/perf-pfm.h \

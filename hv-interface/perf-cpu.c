@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,30 +15,9 @@
 
 enum { SMALLEST_RING_BYTES = 64 << 10 };
 
-/* A system call may be refused for too many open files once, until this has run. */
-static bool raise_file_limit(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
-		return false;
-	limit.rlim_cur = limit.rlim_max;
-	return setrlimit(RLIMIT_NOFILE, &limit) == 0;
-}
-
 bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan)
 {
 	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split);
-}
-
-int vmop_perf_open(struct perf_event_attr *attr, unsigned cpu, int group_fd)
-{
-	attr->size = sizeof(*attr);
-	for (;;) {
-		long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, group_fd,
-				  PERF_FLAG_FD_CLOEXEC);
-		if (fd >= 0 || errno != EMFILE || !raise_file_limit())
-			return (int)fd;
-	}
 }
 
 /* What all events of the source have in common. */

@@ -13,6 +13,7 @@
 
 #include "hv-interface/perf-event.h"
 #include "hv-interface/perf-merge.h"
+#include "hv-interface/perf-open.h"
 #include "libutil/error.h"
 
 /* Parts of an event that older kernels refuse with EINVAL, the newest first. */
@@ -35,13 +36,6 @@ struct vmop_perf_plan {
 
 /* Whether samples say of which counter they are: there is more than one. */
 bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan);
-
-/*
- * perf_event_open of whatever runs on a CPU; group_fd: of the event's group's first one, -1 where
- * it is that itself, or alone.  Where open files run out, the limit is raised as far as may be.
- * -1: errno says why.
- */
-int vmop_perf_open(struct perf_event_attr *attr, unsigned cpu, int group_fd);
 
 struct vmop_perf_cpu {
 	struct vmop_perf_cursor cursor;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "hv-interface/cpus.h"
+#include "hv-interface/perf-name.h"
 #include "hv-interface/source.h"
 #include "libutil/error.h"
 
@@ -22,12 +23,6 @@
  * round 1000, so as not to beat with the kernel's own tick.
  */
 #define VMOP_PERF_DEFAULT_HZ 999
-
-/*
- * The lowest counts between samples, OProfile's for its own: for what happens every cycle, and
- * for what happens now and then.
- */
-enum { VMOP_PERF_LOWEST_EVERY_CYCLE = 6000, VMOP_PERF_LOWEST_NOW_AND_THEN = 500 };
 
 enum vmop_perf_kind {
 	VMOP_PERF_CLOCK,    /* cpu-clock, task-clock: counted in ns, by a timer */

@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "hv-interface/perf-event.h"
-
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Timers can't do under 10,000 ns (perf_swevent_start_hrtimer in kernel/events/core.c). */

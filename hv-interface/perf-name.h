@@ -10,6 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * The lowest counts between samples, OProfile's for its own: for what happens every cycle, and
+ * for what happens now and then.
+ */
+enum { VMOP_PERF_LOWEST_EVERY_CYCLE = 6000, VMOP_PERF_LOWEST_NOW_AND_THEN = 500 };
+
 struct vmop_perf_name {
 	uint32_t type; /* PERF_TYPE_... */
 	uint64_t config;

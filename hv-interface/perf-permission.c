@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hv-interface/perf-cpu.h"
+#include "hv-interface/perf-open.h"
 
 bool vmop_perf_is_permitted(void)
 {

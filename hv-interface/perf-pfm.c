@@ -85,8 +85,8 @@ static struct vmop_error *find_event(const char *name, const char *unit_mask, in
 		if (!mask && number != 0) /* 0 is opcontrol's word for the default */
 			return bad_unit_mask(name, unit_mask, *ret_event);
 	}
-	return asprintf(ret_text, mask ? "%s:%s" : "%s", name, mask) < 0 ? &vmop_error_no_memory :
-									   NULL;
+	return asprintf(ret_text, mask ? "%s:%s" : "%s", name, mask) < 0 ? &vmop_error_no_memory
+									 : NULL;
 }
 
 static struct vmop_error *to_error(pfm_err_t status, const char *name, const char *unit_mask,
@@ -127,9 +127,9 @@ struct vmop_error *vmop_pfm_encode_raw(const char *name, const char *unit_mask, 
 	pfm_pmu_encode_arg_t arg = {.size = sizeof(arg)};
 	struct vmop_error *err = find_event(name, unit_mask, &event, &text);
 	if (!err)
-		err = to_error(pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_NONE,
-							 &arg),
-			       name, unit_mask, event);
+		err = to_error(
+			pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_NONE, &arg),
+			name, unit_mask, event);
 	if (!err && arg.count < 1)
 		err = vmop_error_new(VMOP_ERROR_NOT_FOUND, "event '%s' has no code", name);
 	if (!err)

@@ -17,6 +17,7 @@
 #include "hv-interface/perf-dom0.h"
 #include "hv-interface/perf-merge.h"
 #include "hv-interface/perf-worlds.h"
+#include "hv-interface/source-list.h"
 #include "hv-interface/source.h"
 #include "libutil/cleanup.h"
 

@@ -2,6 +2,7 @@
 /* The replay source: a recorded stream (stream.h) as if it happened now. */
 #include <stdlib.h>
 
+#include "hv-interface/source-list.h"
 #include "hv-interface/source.h"
 #include "hv-interface/stream.h"
 

@@ -1,37 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/source.h"
 
-#include <string.h>
-
-#include "hv-interface/xen-link.h"
-#include "hv-interface/xen.h"
-
-static const struct vmop_source_ops *const sources[] = {
-	&vmop_source_perf_ops,
-	&vmop_source_xen_ops,
-	&vmop_source_replay_ops,
-};
-
-const struct vmop_source_ops *vmop_source_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-		if (!strcmp(sources[i]->name, name))
-			return sources[i];
-	}
-	return NULL;
-}
-
-const struct vmop_source_ops *vmop_source_pick(const char **ret_note)
-{
-	*ret_note = NULL;
-	if (!vmop_xen_is_control_domain(NULL))
-		return &vmop_source_perf_ops;
-	if (vmop_xen_has_xenoprof())
-		return &vmop_source_xen_ops;
-	*ret_note = "this Xen has no xenoprof (off by default since 4.18, gone in 4.22)";
-	return &vmop_source_perf_ops;
-}
-
 struct vmop_error *vmop_source_open(const struct vmop_source_ops *ops,
 				    const struct vmop_source_setup *setup, struct vmop_source **ret)
 {

@@ -165,19 +165,6 @@ struct vmop_source {
 	bool is_commanded; /* by another domain, which says what is sampled and when */
 };
 
-extern const struct vmop_source_ops vmop_source_perf_ops;
-extern const struct vmop_source_ops vmop_source_replay_ops;
-extern const struct vmop_source_ops vmop_source_xen_ops;
-
-/* The source called name; NULL: there is none. */
-const struct vmop_source_ops *vmop_source_find(const char *name);
-
-/*
- * The source for this machine: xen where this is the dom0 of a Xen with xenoprof, else perf.
- * *ret_note: NULL, or why it isn't the obvious one, for the operator; static.
- */
-const struct vmop_source_ops *vmop_source_pick(const char **ret_note);
-
 /*
  * Parses one --event value.  *ret's strings are the caller's; freed with
  * vmop_event_request_deinit.  VMOP_ERROR_USAGE names the part that is off and

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "hv-interface/active-group.h"
+#include "hv-interface/source-list.h"
 #include "hv-interface/xen-event.h"
 #include "hv-interface/xen-held.h"
 #include "hv-interface/xen-link.h"

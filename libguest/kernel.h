@@ -20,9 +20,9 @@
 #ifndef VMOP_LIBGUEST_KERNEL_H
 #define VMOP_LIBGUEST_KERNEL_H
 
-#include "libguest/guest.h"
 #include "libguest/layout.h"
 #include "libguest/page-table.h"
+#include "libguest/types.h"
 #include "libguest/vmcoreinfo.h"
 
 struct vmop_kallsyms;

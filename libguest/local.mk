@@ -18,11 +18,12 @@ libguest_libguest_la_SOURCES = \
 	libguest/names.c libguest/names.h \
 	libguest/note.c libguest/note.h \
 	libguest/page-cache.c libguest/page-cache.h \
-	libguest/page-table.c libguest/page-table.h \
+	libguest/page-table.c libguest/page-table.h libguest/paging.h \
 	libguest/page-table-arm64.c libguest/page-table-arm64.h \
 	libguest/processes.c libguest/processes.h \
 	libguest/qmp.c libguest/qmp.h \
-	libguest/snapshot.c libguest/snapshot.h \
+	libguest/snapshot.c libguest/snapshot.h libguest/snapshot-build.h \
+	libguest/types.h \
 	libguest/variables.c libguest/variables.h \
 	libguest/vmas.c libguest/vmas.h \
 	libguest/vmcoreinfo.c libguest/vmcoreinfo.h \

@@ -7,7 +7,7 @@
 #ifndef VMOP_LIBGUEST_MODULES_H
 #define VMOP_LIBGUEST_MODULES_H
 
-#include "libguest/guest.h"
+#include "libguest/types.h"
 
 struct vmop_guest_kernel;
 struct vmop_guest_modules;

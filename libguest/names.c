@@ -8,7 +8,7 @@
 #include "libguest/files.h"
 #include "libguest/kernel.h"
 #include "libguest/layout.h"
-#include "libguest/snapshot.h"
+#include "libguest/snapshot-build.h"
 #include "libutil/error.h"
 
 #define MAX_DEPTH 64

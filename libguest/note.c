@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libguest/note.h"
+#include "libguest/types.h"
 
 #include <elf.h>
 #include <string.h>
 
-#include "libguest/guest.h"
 
 uint8_t vmop_note_build_id(const uint8_t *notes, size_t len_bytes, uint8_t *ret)
 {

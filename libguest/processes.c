@@ -9,7 +9,7 @@
 #include "libguest/layout.h"
 #include "libguest/memory.h"
 #include "libguest/names.h"
-#include "libguest/snapshot.h"
+#include "libguest/snapshot-build.h"
 #include "libguest/vmas.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"

@@ -6,10 +6,11 @@
 #ifndef VMOP_LIBGUEST_PROCESSES_H
 #define VMOP_LIBGUEST_PROCESSES_H
 
-#include "libguest/guest.h"
+#include "libguest/types.h"
 
 struct vmop_guest_files;
 struct vmop_guest_kernel;
+struct vmop_guest_snapshot;
 struct vmop_layout;
 
 /*

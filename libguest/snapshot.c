@@ -5,6 +5,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "libguest/snapshot-build.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 

@@ -1,33 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The making of a vmop_guest_snapshot; reading it is in guest.h. */
+/*
+ * A snapshot of a guest's processes.  It is immutable: any number of threads may read it, and it
+ * stays valid after its guest was closed.
+ */
 #ifndef VMOP_LIBGUEST_SNAPSHOT_H
 #define VMOP_LIBGUEST_SNAPSHOT_H
 
-#include "libguest/guest.h"
-#include "libguest/page-table.h"
+#include <stddef.h>
+#include <stdint.h>
 
-struct vmop_error;
+#include "libguest/types.h"
 
-struct vmop_error *vmop_guest_snapshot_new(struct vmop_guest_snapshot **ret);
+struct vmop_guest_snapshot;
 
+void vmop_guest_snapshot_free(struct vmop_guest_snapshot *snapshot);
+
+size_t vmop_guest_snapshot_count(const struct vmop_guest_snapshot *snapshot);
+/* Processes left out because they changed while they were read. */
+size_t vmop_guest_snapshot_torn(const struct vmop_guest_snapshot *snapshot);
+uint64_t vmop_guest_snapshot_time_ns(const struct vmop_guest_snapshot *snapshot); /* MONOTONIC */
+/* By rising pid. */
+const struct vmop_guest_process *vmop_guest_snapshot_get(const struct vmop_guest_snapshot *snapshot,
+							 size_t index);
+const struct vmop_guest_process *
+vmop_guest_snapshot_by_pid(const struct vmop_guest_snapshot *snapshot, uint32_t pid);
 /*
- * Text kept by the snapshot, the same text once; *ret is a handle until
- * vmop_guest_snapshot_finish(), which makes pointers of handles.
+ * By a CR3 value: PCID, LAM and KPTI's user half are taken off; on arm64 by one of
+ * TTBR0_EL1, whose ASID is.  NULL: none.
  */
-struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot, const char *text,
-					    uint32_t *ret);
-
-/*
- * Appends a process and its mappings, whose text is given by handles: cgroup
- * for the process, paths[i] for vmas[i]; the pointers in them are ignored.
- */
-struct vmop_error *vmop_guest_snapshot_add(struct vmop_guest_snapshot *snapshot,
-					   const struct vmop_guest_process *process,
-					   uint32_t cgroup, const struct vmop_guest_vma *vmas,
-					   const uint32_t *paths, uint32_t vma_count);
-
-/* Sorts; from here on nothing changes. kernel: the guest's kernel's paging. */
-struct vmop_error *vmop_guest_snapshot_finish(struct vmop_guest_snapshot *snapshot, size_t torn,
-					      const struct vmop_paging *kernel, bool has_kpti);
+const struct vmop_guest_process *
+vmop_guest_snapshot_by_cr3(const struct vmop_guest_snapshot *snapshot, uint64_t cr3);
+/* The mapping of process at address; NULL: none. */
+const struct vmop_guest_vma *vmop_guest_process_vma(const struct vmop_guest_process *process,
+						    uint64_t address);
 
 #endif

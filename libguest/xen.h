@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libguest/page-table.h"
+#include "libguest/paging.h"
 
 struct vmop_error;
 struct vmop_guest_xen;
@@ -39,8 +39,7 @@ bool vmop_guest_xen_is_pv(const struct vmop_guest_xen *xen);
 uint64_t vmop_guest_xen_ram_bytes(const struct vmop_guest_xen *xen);
 
 /* Reads len_bytes at address. False, with buf undefined, when a frame of it isn't the domain's. */
-bool vmop_guest_xen_read(struct vmop_guest_xen *xen, uint64_t address, void *buf,
-			 size_t len_bytes);
+bool vmop_guest_xen_read(struct vmop_guest_xen *xen, uint64_t address, void *buf, size_t len_bytes);
 
 /* The most frames of one gather. */
 #define VMOP_GUEST_XEN_GATHER 64u

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libguest/snapshot.h"
+#include "libguest/snapshot-build.h"
 
 #define MS_NS 1000000ull
 #define NOW_NS (100000 * MS_NS) /* the sample's time */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hv-interface/source-list.h"
 #include "hv-interface/source.h"
 
 #define NS_PER_S UINT64_C(1000000000)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hv-interface/source-list.h"
 #include "hv-interface/stream.h"
 #include "libutil/io.h"
 

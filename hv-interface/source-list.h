@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The sample sources that vmop is built with, and which of them fits this machine. */
+#ifndef VMOP_HV_INTERFACE_SOURCE_LIST_H
+#define VMOP_HV_INTERFACE_SOURCE_LIST_H
+
+#include "hv-interface/source.h"
+
+extern const struct vmop_source_ops vmop_source_perf_ops;
+extern const struct vmop_source_ops vmop_source_replay_ops;
+extern const struct vmop_source_ops vmop_source_xen_ops;
+
+/* Return the source called name, or NULL. */
+const struct vmop_source_ops *vmop_source_find(const char *name);
+
+/*
+ * Return the source for this machine: xen in the dom0 of a Xen with xenoprof, else perf.
+ * Set *ret_note to the reason where an operator would expect another source, else to NULL; the
+ * text is static.
+ */
+const struct vmop_source_ops *vmop_source_pick(const char **ret_note);
+
+#endif
