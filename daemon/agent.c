@@ -224,7 +224,7 @@ struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_age
 		return err;
 	}
 	(*ret)->mail = mail;
-	daemon->source = &vmop_source_xen_ops;
+	daemon->source = vmop_source_find("xen");
 	return NULL;
 }
 

@@ -5,12 +5,11 @@
 
 #include <utlist.h>
 
-#include "daemon/profiler.h"
-#include "daemon/xen-domains.h"
+#include "daemon/kernel-address.h"
+#include "daemon/options.h"
 
 /* Maps that did not explain a sample are not read again for so long. */
 #define REREAD_NS 10000000000ull
-#define VCPUS_OF_XEN 8192 /* HVM_MAX_VCPUS and MAX_VIRT_CPUS are no more */
 
 /* A sample on its way. */
 struct placing {
@@ -176,7 +175,6 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST];
-	const struct vmop_xen_domains *xen = attribution->domains->xen;
 	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
 							    !vmop_is_kernel_address(sample->ip));
 	placing->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
@@ -197,9 +195,7 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 	else
 		put_why(attribution, placing,
 			sample->pid != UINT32_MAX ? VMOP_WHY_PROCESS_LIMIT
-			: !xen			  ? VMOP_WHY_NO_PROCESS
-			: xen->is_dom0		  ? VMOP_WHY_DOM0_USER
-						  : VMOP_WHY_DOMU_USER,
+						  : attribution->provider->no_process,
 			sample->ip, sample->weight_events);
 }
 
@@ -222,32 +218,31 @@ static void put_placed(void *arg, const struct vmop_guest_placed *placed)
 	put(arg, &placing, placed->weight_events);
 }
 
+/* The reason why samples of a guest that is not passive have no image. */
+static enum vmop_why why_not_looked_into(const struct vmop_domain *domain)
+{
+	if (domain->is_several)
+		return VMOP_WHY_SOME_DOMAIN;
+	return domain->kind == VMOP_DOMAIN_OPAQUE ? VMOP_WHY_OPAQUE : VMOP_WHY_UNSELECTED;
+}
+
+static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
+				    const struct vmop_sample *sample)
+{
+	if (sample->flags & VMOP_SAMPLE_NO_IP)
+		return VMOP_MODE_UNKNOWN;
+	return owner->is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
+}
+
 static void guest_sample(struct vmop_attribution *attribution, struct placing *placing,
-			 struct vmop_process *process, const struct vmop_record *record)
+			 const struct vmop_sample_owner *owner, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
-	struct vmop_domain *domain =
-		process ? vmop_domains_meet(attribution->domains, process) : NULL;
-	/* On x86 not by the flags, which are wrong for some percent of the samples before
-	 * Linux 6.12. */
-	bool is_kernel = sample->flags & VMOP_SAMPLE_MODE_KNOWN
-				 ? (sample->flags & VMOP_SAMPLE_KERNEL) != 0
-				 : vmop_is_kernel_address(sample->ip);
-	if (sample->flags & VMOP_SAMPLE_NO_IP)
-		placing->key.mode = VMOP_MODE_UNKNOWN;
-	else
-		placing->key.mode = is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
-	if (!domain) {
-		put_why(attribution, placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
-		return;
-	}
+	struct vmop_domain *domain = owner->domain;
+	placing->key.mode = mode_of_guest(owner, sample);
 	placing->key.domain = placing->key.billed = domain->id;
-	const struct vmop_vcpu *vcpu =
-		vmop_domains_meet_vcpu(attribution->domains, domain, sample->tid);
-	int32_t number = vcpu ? (int32_t)vcpu->number : -1;
-	if (attribution->separate & VMOP_SEPARATE_CPU)
-		placing->key.vcpu = number;
-	if (is_kernel)
+	attribution->stale += domain->has_stale_addresses;
+	if (owner->is_kernel)
 		domain->samples_kernel++;
 	else
 		domain->samples_user++;
@@ -256,78 +251,32 @@ static void guest_sample(struct vmop_attribution *attribution, struct placing *p
 		domain->is_stored = false;
 	}
 	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
-	    vmop_guests_hold(attribution->guests, domain, &placing->key, record, number))
+	    vmop_guests_hold(attribution->guests, domain, &placing->key, record, owner->vcpu))
 		return;
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		place_guest(attribution, placing, domain, sample);
 	else
-		put_why(attribution, placing,
-			domain->kind == VMOP_DOMAIN_UNSELECTED ? VMOP_WHY_UNSELECTED
-							       : VMOP_WHY_OPAQUE,
-			0, sample->weight_events);
+		put_why(attribution, placing, why_not_looked_into(domain), 0,
+			sample->weight_events);
 }
 
-/* Xen's own code, on the bill of the domain whose vCPU was on that CPU. */
-static void xen_itself(struct vmop_attribution *attribution, struct placing *placing,
-		       struct vmop_domain *on_behalf, const struct vmop_sample *sample)
+/* The hypervisor's own code, billed to the domain whose vCPU was on that CPU. */
+static void hypervisor_sample(struct vmop_attribution *attribution, struct placing *placing,
+			      const struct vmop_sample_owner *owner,
+			      const struct vmop_sample *sample)
 {
-	struct vmop_domain *xen = attribution->domains->xen->itself;
-	struct vmop_image *text = vmop_text_map_find(&xen->text, sample->ip);
-	placing->key.domain = xen->id;
-	placing->key.billed = on_behalf->id;
+	struct vmop_domain *hypervisor = owner->hypervisor;
+	struct vmop_image *text = vmop_text_map_find(&hypervisor->text, sample->ip);
+	placing->key.domain = hypervisor->id;
+	placing->key.billed = owner->domain->id;
 	placing->key.bill = VMOP_BILL_HYPERVISOR;
 	placing->key.mode = VMOP_MODE_HYPERVISOR;
-	xen->samples_hypervisor++;
-	if (on_behalf->id != VMOP_DOMAIN_ID_HOST)
-		on_behalf->samples_hypervisor++;
-	placing->image = text ? text : xen->kernel;
+	hypervisor->samples_hypervisor++;
+	if (owner->domain->id != VMOP_DOMAIN_ID_HOST)
+		owner->domain->samples_hypervisor++;
+	placing->image = text ? text : hypervisor->kernel;
 	placing->offset = sample->ip - (text ? text->base : 0);
 	put(attribution, placing, sample->weight_events);
-}
-
-/* A sample of a domU, whose mode Xen tells. */
-static void xen_guest(struct vmop_attribution *attribution, struct placing *placing,
-		      struct vmop_domain *domain, const struct vmop_record *record)
-{
-	const struct vmop_sample *sample = &record->sample;
-	/* An address of the exit before does not go with the mode of this one. */
-	bool is_kernel = domain->has_stale_addresses ? vmop_is_kernel_address(sample->ip)
-						     : sample->flags & VMOP_SAMPLE_KERNEL;
-	attribution->stale += domain->has_stale_addresses;
-	if (sample->source_vcpu >= domain->n_vcpus && sample->source_vcpu < VCPUS_OF_XEN)
-		domain->n_vcpus = sample->source_vcpu + 1;
-	placing->key.mode = is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
-	placing->key.domain = placing->key.billed = domain->id;
-	if (is_kernel)
-		domain->samples_kernel++;
-	else
-		domain->samples_user++;
-	if (domain == attribution->domains->xen->untold)
-		put_why(attribution, placing, VMOP_WHY_SOME_DOMAIN, 0, sample->weight_events);
-	else if (domain->kind != VMOP_DOMAIN_PASSIVE)
-		put_why(attribution, placing, VMOP_WHY_UNSELECTED, 0, sample->weight_events);
-	else if (!attribution->guests ||
-		 !vmop_guests_hold(attribution->guests, domain, &placing->key, record,
-				   (int32_t)sample->source_vcpu))
-		place_guest(attribution, placing, domain, sample);
-}
-
-static void xen_sample(struct vmop_attribution *attribution, struct placing *placing,
-		       struct vmop_process *process, const struct vmop_record *record)
-{
-	const struct vmop_sample *sample = &record->sample;
-	struct vmop_domain *domain =
-		vmop_xen_domains_meet(attribution->domains, sample->source_domain);
-	if (attribution->separate & VMOP_SEPARATE_CPU)
-		placing->key.vcpu = (int32_t)sample->source_vcpu;
-	if (!domain)
-		put_why(attribution, placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
-	else if (sample->flags & VMOP_SAMPLE_HYPERVISOR && attribution->domains->xen->itself)
-		xen_itself(attribution, placing, domain, sample);
-	else if (sample->flags & VMOP_SAMPLE_GUEST)
-		xen_guest(attribution, placing, domain, record);
-	else
-		host_sample(attribution, placing, process, record);
 }
 
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record)
@@ -347,16 +296,26 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	}
 	attribution->samples++;
 	struct vmop_process *process = find_process(attribution, sample);
-	/*
-	 * Whether a sample is a guest's is the source's to say: perf's own flag is wrong for
-	 * some of the host's work on arm64, which hv-interface/perf-guest-exit.h puts right.
-	 */
-	if (attribution->domains->xen)
-		xen_sample(attribution, &placing, process, record);
-	else if (sample->flags & VMOP_SAMPLE_GUEST)
-		guest_sample(attribution, &placing, process, record);
-	else
+	struct vmop_sample_owner owner;
+	struct vmop_domain_provider *provider = attribution->provider;
+	provider->ops->find_owner(provider, sample, process, &owner);
+	if (attribution->separate & VMOP_SEPARATE_CPU)
+		placing.key.vcpu = owner.vcpu;
+	switch (owner.kind) {
+	case VMOP_OWNER_HOST:
 		host_sample(attribution, &placing, process, record);
+		break;
+	case VMOP_OWNER_GUEST:
+		guest_sample(attribution, &placing, &owner, record);
+		break;
+	case VMOP_OWNER_HYPERVISOR:
+		hypervisor_sample(attribution, &placing, &owner, sample);
+		break;
+	case VMOP_OWNER_NO_ROOM:
+		placing.key.mode = mode_of_guest(&owner, sample);
+		put_why(attribution, &placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
+		break;
+	}
 }
 
 /* Whose task id that is, among the queued; NULL: of none of them. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "daemon/aggregate.h"
+#include "daemon/domain-provider.h"
 #include "daemon/domain.h"
 #include "daemon/guests.h"
 #include "daemon/kernel.h"
@@ -25,6 +26,7 @@ struct vmop_attribution {
 	struct vmop_tasks *tasks;
 	struct vmop_processes *processes;
 	struct vmop_domains *domains;
+	struct vmop_domain_provider *provider;
 	struct vmop_kernel *kernel;
 	struct vmop_aggregate *aggregate;
 	struct vmop_guests *guests; /* NULL: nothing looks into guests */
@@ -52,17 +54,5 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
  * those of guests that were held.
  */
 void vmop_attribution_settle(struct vmop_attribution *attribution);
-
-/* Whether address lies in the half that kernels use, of hosts and guests alike. */
-static inline bool vmop_is_kernel_address(uint64_t address)
-{
-	/*
-	 * x86-64: canonical addresses repeat bit 47 (56 with 5 levels), Linux has the
-	 * upper half (Documentation/arch/x86/x86_64/mm.rst); 32-bit guests have no
-	 * such bit and count as user.  arm64: TTBR1 translates addresses whose upper
-	 * bits are ones (Documentation/arch/arm64/memory.rst).
-	 */
-	return address >> 63;
-}
 
 #endif

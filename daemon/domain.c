@@ -9,7 +9,6 @@
 
 #include "daemon/identify.h"
 #include "daemon/kvm.h"
-#include "daemon/xen-domains.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
 
@@ -69,7 +68,7 @@ struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *r
 	if (root)
 		vmop_identify_machine(root, host->uuid);
 	host->is_running = host->is_identified = true;
-	host->xen_id = VMOP_NO_XEN_ID;
+	host->source_id = VMOP_NO_SOURCE_ID;
 	host->first_seen_ns = domains->realtime_ns;
 	domains->at[domains->n++] = host;
 	vmop_domains_keep_spares(domains);
@@ -82,7 +81,6 @@ void vmop_domains_deinit(struct vmop_domains *domains)
 		domain_free(domains, domains->at[i]);
 	for (size_t i = 0; i < VMOP_DOMAIN_SPARES; i++)
 		domain_free(domains, domains->spares[i]);
-	vmop_xen_domains_destroy(domains->xen);
 	vmop_pool_deinit(&domains->vcpu_pool);
 	vmop_idmap_deinit(&domains->vcpus);
 	domains->n = 0;
@@ -110,7 +108,7 @@ struct vmop_domain *vmop_domains_new(struct vmop_domains *domains)
 	domain->id = domains->n;
 	domains->at[domains->n++] = domain;
 	domain->kernel->domain = domain->user->domain = domain->id;
-	domain->xen_id = VMOP_NO_XEN_ID;
+	domain->source_id = VMOP_NO_SOURCE_ID;
 	domain->first_seen_ns = domains->realtime_ns;
 	domain->is_running = true;
 	domain->symbols_from = "none";
@@ -119,9 +117,9 @@ struct vmop_domain *vmop_domains_new(struct vmop_domains *domains)
 
 void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain)
 {
-	uint32_t number = domain->vmm_pid ? domain->vmm_pid : domain->xen_id;
+	uint32_t number = domain->vmm_pid ? domain->vmm_pid : domain->source_id;
 	domain->pattern = vmop_passive_match(domains->passive, domain->name, domain->uuid, number,
-					     domain->vmm_pid ? domain->id : domain->xen_id);
+					     domain->vmm_pid ? domain->id : domain->source_id);
 	if (domain->kind != VMOP_DOMAIN_OPAQUE)
 		domain->kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
 }
@@ -335,7 +333,7 @@ void vmop_domains_tick(struct vmop_domains *domains)
 		struct vmop_process *process =
 			vmop_processes_get(domains->processes, domain->vmm_pid);
 		if (!domain->vmm_pid)
-			continue; /* Xen's: see xen-domains.h */
+			continue; /* no process of this machine */
 		if (domain->is_running && process)
 			vmop_processes_check_one(domains->processes, process);
 		if (domain->is_running && (!process || process->has_exited))

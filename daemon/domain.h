@@ -21,7 +21,7 @@
 
 #define VMOP_DOMAINS_MAX 4096 /* in a session; later guests are [guest limit] */
 #define VMOP_VCPUS_MAX 16384  /* that run at one time */
-#define VMOP_NO_XEN_ID UINT32_MAX
+#define VMOP_NO_SOURCE_ID UINT32_MAX
 
 struct vmop_guest_inside;
 
@@ -40,8 +40,9 @@ struct vmop_domain {
 	char name[VMOP_GUEST_NAME_BYTES];
 	char uuid[VMOP_UUID_BYTES]; /* "": not known */
 	char vmm[64];
-	uint32_t vmm_pid; /* 0: none (Xen) */
-	uint32_t xen_id;  /* Xen's number of it; VMOP_NO_XEN_ID: it isn't Xen's */
+	uint32_t vmm_pid;   /* 0: none (Xen) */
+	uint32_t source_id; /* the hypervisor's number of it (Xen); VMOP_NO_SOURCE_ID: none */
+	bool is_several;    /* it stands for several domains that the source does not tell apart */
 	/* Xen samples where the guest was at its exit before: counted (VMOP_LOSS_STALE). */
 	bool has_stale_addresses;
 	const char *note; /* what is to be known of its samples; NULL: nothing */
@@ -76,7 +77,6 @@ struct vmop_domains {
 	struct vmop_domain *spares[VMOP_DOMAIN_SPARES];
 	struct vmop_idmap vcpus; /* by tid */
 	struct vmop_pool vcpu_pool;
-	struct vmop_xen_domains *xen; /* xen-domains.h; NULL: guests are processes of this machine */
 	/* Processes that may come to run a guest, and kernel workers to be matched with one. */
 	struct vmop_watch {
 		uint32_t pid;

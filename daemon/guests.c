@@ -116,8 +116,9 @@ static void enter(struct vmop_guests *guests, struct vmop_domain *domain)
 	if (!inside)
 		return;
 	struct vmop_guest_holder holder = {
-		.is_xen = domain->xen_id != VMOP_NO_XEN_ID,
-		.number = domain->xen_id != VMOP_NO_XEN_ID ? domain->xen_id : domain->vmm_pid,
+		.is_xen = domain->source_id != VMOP_NO_SOURCE_ID,
+		.number = domain->source_id != VMOP_NO_SOURCE_ID ? domain->source_id
+								 : domain->vmm_pid,
 	};
 	struct vmop_error *err = vmop_guest_watch_add(guests->watch, domain->id, holder);
 	if (err) {

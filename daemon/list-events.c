@@ -12,7 +12,6 @@
 #include "daemon/inspect.h"
 #include "hv-interface/event-list.h"
 #include "hv-interface/source-list.h"
-#include "hv-interface/xen-event.h"
 #include "libutil/cleanup.h"
 #include "libutil/protocol.h"
 
@@ -117,16 +116,13 @@ static void put_entry(struct listing *listing, const struct vmop_event_entry *en
 	put_row(listing, entry->name, entry->is_available ? count : "-", entry->description);
 }
 
-static void put_xen_summary(const struct listing *listing)
+static void put_source_summary(const struct listing *listing, const char *hint)
 {
 	putchar('\n');
 	if (!listing->all)
 		put_text(listing, 0, 0, "--verbose also lists unit masks.");
 	put_text(listing, 0, 0, "Raw events: rNNN, the PMU's own number in hexadecimal.");
-	put_text(
-		listing, 0, 0,
-		"default: cycles. Xen counts events: --event=NAME:COUNT takes a sample every COUNT "
-		"of them. 'vmopd --source=perf' samples dom0 alone, by other events.");
+	put_text(listing, 0, 0, hint);
 }
 
 static void put_summary(const struct listing *listing, const struct vmop_error *no_tracepoints)
@@ -229,18 +225,18 @@ struct vmop_error *vmop_list_events(bool json, bool all)
 	if (!json)
 		printf("  %-*s %*s  %s\n", NAME_WIDTH, "NAME", COUNT_WIDTH, "LOWEST", "A COUNT IS");
 	const char *note;
-	bool is_xen = vmop_source_pick(&note) == &vmop_source_xen_ops;
+	const struct vmop_source_ops *source = vmop_source_pick(&note);
 	struct vmop_error *err = NULL;
-	if (is_xen)
-		vmop_xen_event_list(take_entry, &listing);
+	if (source->list_events)
+		source->list_events(take_entry, &listing);
 	else
 		err = vmop_event_list("", take_entry, &listing, &no_tracepoints);
 	if (err)
 		return err;
 	if (json)
 		put_json(&listing, no_tracepoints);
-	else if (is_xen)
-		put_xen_summary(&listing);
+	else if (source->list_events)
+		put_source_summary(&listing, source->events_hint);
 	else
 		put_summary(&listing, no_tracepoints);
 	return fflush(stdout) == 0 ? NULL : vmop_error_os(errno, "standard output");

@@ -4,6 +4,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/aggregate.c daemon/aggregate.h \
 	daemon/attribute.c daemon/attribute.h \
 	daemon/domain.c daemon/domain.h \
+	daemon/domain-provider.h daemon/domain-providers.c \
 	daemon/examine.c daemon/examine.h \
 	daemon/guest-place.c daemon/guest-place.h \
 	daemon/guest-task.c daemon/guest-task.h \
@@ -14,10 +15,13 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/idmap.c daemon/idmap.h \
 	daemon/image.c daemon/image.h \
 	daemon/kernel.c daemon/kernel.h \
+	daemon/kernel-address.h \
 	daemon/kvm.c daemon/kvm.h \
+	daemon/kvm-provider.c daemon/kvm-provider.h \
 	daemon/losses.c daemon/losses.h \
 	daemon/mapping.c daemon/mapping.h \
 	daemon/maps.c daemon/maps.h \
+	daemon/options.h \
 	daemon/passive.c daemon/passive.h \
 	daemon/pool.c daemon/pool.h \
 	daemon/process.c daemon/process.h \
@@ -33,6 +37,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/active-mail.h \
 	daemon/xen-domains.c daemon/xen-domains.h \
 	daemon/xen-guests.c daemon/xen-guests.h \
+	daemon/xen-provider.c daemon/xen-provider.h \
 	daemon/xen-text.c daemon/xen-text.h \
 	daemon/xenstore-parse.c daemon/xenstore.h
 if HAVE_XEN

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/profiler.h"
+#include "daemon/options.h"
 #include "libutil/parse.h"
 
 /* What a kernel's text can be at most, where its image doesn't tell the end: 1 GiB on x86-64. */

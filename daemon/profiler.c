@@ -11,11 +11,9 @@
 #include <utlist.h>
 
 #include "daemon/attribute.h"
+#include "daemon/domain-provider.h"
 #include "daemon/examine.h"
 #include "daemon/losses.h"
-#include "daemon/xen-domains.h"
-#include "daemon/xen-guests.h"
-#include "daemon/xen-text.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
@@ -38,13 +36,11 @@ struct vmop_profiler {
 	struct vmop_aggregate aggregate;
 	struct vmop_attribution attribution;
 	struct vmop_guests *guests; /* NULL: nothing looks into guests */
-	struct vmop_passive active;
-	struct vmop_xen_guests *xen; /* NULL: not on Xen */
+	struct vmop_domain_provider *provider;
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
 	uint64_t own_mount_ns;
 	int64_t monotonic_to_realtime_ns;
-	bool keeps_symbols;    /* of files too: the session is read in dom0, which has other files */
 	bool is_store_failing; /* the last flush did not come through */
 	uint64_t no_room_counted, store_full, table_full;
 	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
@@ -145,71 +141,6 @@ static struct vmop_error *put_known(struct vmop_profiler *profiler)
 	return NULL;
 }
 
-/* On Xen: the hypervisor as a domain, and in dom0 its guests by xenstore. */
-static struct vmop_error *begin_xen(struct vmop_profiler *profiler,
-				    const struct vmop_profiler_options *options)
-{
-	struct vmop_error *err = vmop_passive_init_names(&profiler->active, options->active_domains,
-							 options->n_active_domains);
-	bool is_dom0 = vmop_source_takes_domains(profiler->source);
-	if (!err)
-		err = vmop_xen_domains_create(&profiler->domains, is_dom0);
-	profiler->keeps_symbols = !is_dom0;
-	if (err || !is_dom0)
-		return err;
-	err = vmop_xen_text_load(&profiler->domains, options->xen);
-	return err ? err
-		   : vmop_xen_guests_create(&profiler->domains, &profiler->active, profiler->source,
-					    &profiler->xen);
-}
-
-/* Who is named is expected to be sampled. */
-static struct vmop_error *refuse_named(const char *kind, const char *const *names, size_t n,
-				       bool may_be_all, enum vmop_dom0_view view)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!may_be_all || strcmp(names[i], "all") != 0)
-			return vmop_error_new(
-				VMOP_ERROR_CANT,
-				"%s domain \"%s\" can't be sampled from dom0: Xen's own profiling "
-				"isn't there or not used, and perf %s; run vmopd in the domain",
-				kind, names[i],
-				view == VMOP_DOM0_AND_ALL ? "does not tell domains apart"
-							  : "sees dom0 alone");
-	return NULL;
-}
-
-/* In dom0, where perf has the samples: the other domains are named, that they aren't missed. */
-static struct vmop_error *begin_dom0(struct vmop_profiler *profiler,
-				     const struct vmop_profiler_options *options)
-{
-	enum vmop_dom0_view view = vmop_source_dom0_view(profiler->source);
-	struct vmop_error *err = refuse_named("passive", options->passive_domains,
-					      options->n_passive_domains, true, view);
-	if (!err)
-		err = refuse_named("active", options->active_domains, options->n_active_domains,
-				   false, view);
-	if (!err)
-		err = vmop_xen_domains_create_for_perf(&profiler->domains, view);
-	if (!err && profiler->domains.xen->itself)
-		err = vmop_xen_text_load(&profiler->domains, options->xen);
-	return err ? err
-		   : vmop_xen_guests_create(&profiler->domains, &profiler->active, profiler->source,
-					    &profiler->xen);
-}
-
-/* On any other machine, where guests are found by themselves. */
-static struct vmop_error *begin_host(struct vmop_profiler *profiler,
-				     const struct vmop_profiler_options *options)
-{
-	if (options->n_active_domains && !options->is_replay)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "active domain \"%s\": this is no dom0 of Xen's, which alone "
-				      "has such; take back --active-domains (none)",
-				      options->active_domains[0]);
-	return vmop_domains_check_patterns(&profiler->domains);
-}
-
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -231,12 +162,9 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	if (!err)
 		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
 					&profiler->processes, &profiler->passive);
-	if (!err && vmop_source_sees_hypervisor(profiler->source))
-		err = begin_xen(profiler, options);
-	else if (!err && vmop_source_dom0_view(profiler->source) != VMOP_DOM0_NOT)
-		err = begin_dom0(profiler, options);
-	else if (!err)
-		err = begin_host(profiler, options);
+	if (!err)
+		err = vmop_domain_provider_create(options, profiler->source, &profiler->domains,
+						  &profiler->provider);
 	if (!err)
 		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
 	if (!err && options->vmlinux && !options->is_replay)
@@ -260,6 +188,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.tasks = &profiler->tasks,
 		.processes = &profiler->processes,
 		.domains = &profiler->domains,
+		.provider = profiler->provider,
 		.kernel = &profiler->kernel,
 		.aggregate = &profiler->aggregate,
 		.guests = profiler->guests,
@@ -293,12 +222,11 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	if (!profiler)
 		return;
 	vmop_guests_destroy(profiler->guests);
-	vmop_xen_guests_destroy(profiler->xen);
+	vmop_domain_provider_destroy(profiler->provider);
 	vmop_processes_deinit(&profiler->processes);
 	vmop_domains_deinit(&profiler->domains);
 	vmop_kernel_deinit(&profiler->kernel);
 	vmop_passive_deinit(&profiler->passive);
-	vmop_passive_deinit(&profiler->active);
 	vmop_tasks_deinit(&profiler->tasks);
 	vmop_aggregate_deinit(&profiler->aggregate);
 	vmop_images_deinit(&profiler->images);
@@ -405,7 +333,7 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
 
 struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler)
 {
-	struct vmop_error *err = profiler->xen ? vmop_xen_guests_tick(profiler->xen) : NULL;
+	struct vmop_error *err = profiler->provider->ops->tick(profiler->provider);
 	vmop_domains_tick(&profiler->domains);
 	if (profiler->guests)
 		vmop_guests_tick(profiler->guests);
@@ -463,7 +391,7 @@ static void examine(struct vmop_profiler *profiler)
 		if (!image || !image->is_sampled || image->is_examined)
 			continue;
 		vmop_examine_image(&profiler->processes, image, profiler->own_mount_ns);
-		if (profiler->keeps_symbols)
+		if (profiler->provider->keeps_file_symbols)
 			vmop_examine_symbols(&profiler->processes, image);
 	}
 }
@@ -627,7 +555,8 @@ bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
 		.name = domain->name,
 		.uuid = *domain->uuid ? domain->uuid : NULL,
 		.vmm_pid = domain->vmm_pid,
-		.xen_domid = domain->xen_id == VMOP_NO_XEN_ID ? -1 : (int32_t)domain->xen_id,
+		.xen_domid =
+			domain->source_id == VMOP_NO_SOURCE_ID ? -1 : (int32_t)domain->source_id,
 		.n_vcpus = domain->n_vcpus,
 		.is_running = domain->is_running,
 		.samples_guest_user = domain->samples_user,

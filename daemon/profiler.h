@@ -17,54 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/options.h"
 #include "hv-interface/source.h"
 #include "libdb/db.h"
 #include "libutil/error.h"
 
 struct vmop_guest_view; /* guest-view.h */
 struct vmop_profiler;
-
-/* What keeps samples apart beyond event, domain, process, image and mode (--separate). */
-enum vmop_separate {
-	VMOP_SEPARATE_THREAD = 1 << 0,
-	VMOP_SEPARATE_CPU = 1 << 1, /* also vCPUs */
-};
-
-/*
- * One --passive-images element, paired with the domain at the same position.  At the
- * position of "all" it is for every guest that no other element names: a fleet
- * on one kernel.
- */
-struct vmop_passive_image {
-	const char *path;	/* vmlinux ELF, kallsyms or System.map text; NULL: none */
-	uint64_t offset_bytes;	/* KASLR offset given by hand: "path+0x1c000000"; 0: none */
-};
-
-struct vmop_profiler_options {
-	unsigned separate; /* enum vmop_separate */
-	/*
-	 * Names, uuids, pids or session ids of guests to see into, or "all".
-	 * Samples of the others are counted on their domain all the same, with kind
-	 * VMOP_DOMAIN_UNSELECTED and without addresses.
-	 */
-	const char *const *passive_domains;
-	size_t n_passive_domains;
-	/* On Xen: those that run vmopd themselves. */
-	const char *const *active_domains;
-	size_t n_active_domains;
-	const char *xen; /* Xen's symbols: xen-syms or its map; NULL: looked for */
-	const struct vmop_passive_image *passive_images; /* n_passive_domains of them, or NULL */
-	/* Where the host kernel's symbols come from: a vmlinux or System.map; NULL: /proc/kallsyms. */
-	const char *vmlinux;
-	/*
-	 * What looking into passive guests may cost, in thousandths of one CPU; 0: their
-	 * memory is not looked at.
-	 */
-	unsigned guest_cpu_permille;
-	/* Where /proc and /sys are; "" but for tests. */
-	const char *proc_root;
-	bool is_replay; /* the records are not of this machine: look at nothing here */
-};
 
 /*
  * Puts what is known at once (events, host domain, host kernel and modules with
@@ -113,10 +72,10 @@ struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler);
 void vmop_profiler_end(struct vmop_profiler *profiler);
 
 struct vmop_profiler_stats {
-	uint64_t samples;	   /* attributed or not */
-	uint64_t unattributed;	   /* in a "[...]" image that says why */
-	uint64_t store_full;	   /* lost because the disk was full */
-	uint64_t table_full;	   /* lost because an interval hit more places than fit */
+	uint64_t samples;	    /* attributed or not */
+	uint64_t unattributed;	    /* in a "[...]" image that says why */
+	uint64_t store_full;	    /* lost because the disk was full */
+	uint64_t table_full;	    /* lost because an interval hit more places than fit */
 	uint64_t processes, images; /* known now */
 };
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
@@ -131,9 +90,9 @@ struct vmop_domain_stats {
 	bool is_running;
 	uint64_t samples_guest_user, samples_guest_kernel, samples_hypervisor, samples_vmm;
 	/* for the host itself: samples_guest_* are its own user and kernel samples */
-	uint64_t samples_own; /* of an active one: in its own session, not in this */
-	const char *image; /* what symbolises its kernel, or why nothing does */
-	const char *note;  /* what is to be known of its samples; NULL: nothing */
+	uint64_t samples_own;		    /* of an active one: in its own session, not in this */
+	const char *image;		    /* what symbolises its kernel, or why nothing does */
+	const char *note;		    /* what is to be known of its samples; NULL: nothing */
 	const struct vmop_guest_view *view; /* its inside; NULL: nothing known */
 };
 /* i from 0; false past the last. */

@@ -14,7 +14,6 @@
 #include "config.h"
 #include "daemon/active-mail.h"
 #include "daemon/pairing.h"
-#include "hv-interface/source-list.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -386,7 +385,7 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 		err = vmop_event_request_parse(setup->events.items[n], &requests[n]);
 		n += !err;
 	}
-	if (!err && setup->active_domains.n && session->source_ops == &vmop_source_xen_ops)
+	if (!err && setup->active_domains.n && session->source_ops->uses_agents)
 		err = vmop_active_mail_open(mail_round_ms, &session->mail);
 	const struct vmop_source_setup source_setup = {
 		.events = requests,
@@ -515,7 +514,7 @@ struct vmop_error *vmop_session_start(const struct vmop_session_options *options
 	if (!session)
 		return &vmop_error_no_memory;
 	session->source_ops = options->source;
-	session->is_replay = options->source == &vmop_source_replay_ops;
+	session->is_replay = options->source->is_recorded;
 	session->loop = options->loop;
 	session->ended = options->ended;
 	session->arg = options->arg;

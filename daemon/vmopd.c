@@ -309,7 +309,7 @@ static struct vmop_error *replay(struct vmop_daemon *daemon, const struct argume
 	if (!arguments->replay_path)
 		return vmop_error_new(VMOP_ERROR_USAGE, "--source=replay needs --replay=FILE");
 	daemon->exit_after = true;
-	daemon->source = &vmop_source_replay_ops;
+	daemon->source = vmop_source_find("replay");
 	struct vmop_error *err = make_loop(daemon);
 	if (!err)
 		err = vmop_daemon_start(daemon, arguments->replay_path, 0);

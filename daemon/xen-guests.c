@@ -17,6 +17,7 @@
 #define SILENCE_TOLD_S 30
 
 struct vmop_xen_guests {
+	struct vmop_xen_domains *xen;
 	struct vmop_domains *domains;
 	const struct vmop_passive *active;
 	struct vmop_source *source;
@@ -63,13 +64,13 @@ static const char *symbols_of_kind(enum vmop_domain_kind kind)
 static void select_domain(const struct vmop_xen_guests *guests, struct vmop_domain *domain)
 {
 	vmop_domain_select(guests->domains, domain);
-	if (guests->domains->xen->is_by_perf) {
+	if (guests->xen->is_by_perf) {
 		domain->kind = VMOP_DOMAIN_UNSAMPLED;
 		domain->pattern = NULL;
-		domain->note = guests->domains->xen->untold
+		domain->note = guests->xen->unknown
 				       ? "its samples are among those of " VMOP_DOMAIN_SOME_NAME
 				       : "not sampled: perf in dom0 samples dom0 alone";
-	} else if (vmop_passive_match(guests->active, domain->name, domain->uuid, domain->xen_id,
+	} else if (vmop_passive_match(guests->active, domain->name, domain->uuid, domain->source_id,
 				      UINT32_MAX)) {
 		domain->kind = VMOP_DOMAIN_ACTIVE;
 		domain->pattern = NULL;
@@ -90,13 +91,12 @@ static void identify(struct vmop_xen_guests *guests, struct vmop_domain *domain,
 	memcpy(domain->uuid, entry->uuid, sizeof(domain->uuid));
 	snprintf(domain->vmm, sizeof(domain->vmm), "Xen %s %u", type_word(entry->type),
 		 entry->domid);
-	domain->has_stale_addresses = guests->has_stale_addresses &&
-				      !guests->domains->xen->is_by_perf &&
+	domain->has_stale_addresses = guests->has_stale_addresses && !guests->xen->is_by_perf &&
 				      (entry->type == VMOP_XEN_PVH || entry->type == VMOP_XEN_HVM);
 	if (domain->has_stale_addresses)
 		domain->note = stale_note;
 	if (!domain->is_identified || domain->kind == VMOP_DOMAIN_UNSELECTED ||
-	    guests->domains->xen->is_by_perf)
+	    guests->xen->is_by_perf)
 		select_domain(guests, domain);
 	domain->is_stored = false;
 	vmop_identify_named(guests->domains, domain);
@@ -115,18 +115,18 @@ static bool has_changed(const struct vmop_domain *domain, const struct vmop_xens
 
 static void take_entry(struct vmop_xen_guests *guests, const struct vmop_xenstore_domain *entry)
 {
-	struct vmop_domain *domain = guests->domains->xen->by_id[entry->domid];
+	struct vmop_domain *domain = guests->xen->by_id[entry->domid];
 	bool is_another =
 		domain && *domain->uuid && *entry->uuid && strcmp(domain->uuid, entry->uuid) != 0;
 	if (domain && (is_another || !domain->is_running)) {
 		if (domain->is_running)
 			vmop_domain_end(domain);
-		vmop_xen_domains_forget(guests->domains, entry->domid);
+		vmop_xen_domains_forget(guests->xen, entry->domid);
 		domain = NULL;
 	}
 	vmop_domains_keep_spares(guests->domains);
 	if (!domain)
-		domain = vmop_xen_domains_meet(guests->domains, entry->domid);
+		domain = vmop_xen_domains_meet(guests->xen, entry->domid);
 	if (!domain)
 		return;
 	bool is_new = !domain->is_identified;
@@ -154,7 +154,7 @@ static void take_listing(struct vmop_xen_guests *guests,
 		struct vmop_domain *domain = domains->at[i];
 		/* One that a sample told of may not be listed so far; it is asked for once more. */
 		if (vmop_domain_is_domu(domain) && domain->is_running &&
-		    !is_listed(listing, domain->xen_id) &&
+		    !is_listed(listing, domain->source_id) &&
 		    (domain->is_identified || domain->identify_gap++ > 2))
 			vmop_domain_end(domain);
 	}
@@ -189,7 +189,7 @@ static size_t gather(struct vmop_xen_guests *guests, struct vmop_source_domain w
 		    (!is_active && domain->kind != VMOP_DOMAIN_PASSIVE))
 			continue;
 		if (n_of[is_active]++ < most[is_active])
-			wanted[n++] = (struct vmop_source_domain){.id = domain->xen_id,
+			wanted[n++] = (struct vmop_source_domain){.id = domain->source_id,
 								  .is_active = is_active};
 		else
 			leave_out(guests, domain);
@@ -244,7 +244,7 @@ static void take_answers(struct vmop_xen_guests *guests, const struct vmop_sourc
 			 size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct vmop_domain *domain = guests->domains->xen->by_id[wanted[i].id];
+		struct vmop_domain *domain = guests->xen->by_id[wanted[i].id];
 		if (!domain)
 			continue;
 		domain->samples_own = wanted[i].samples;
@@ -289,10 +289,10 @@ static bool find_running(const struct vmop_xen_guests *guests, const struct vmop
 		char name[VMOP_GUEST_NAME_BYTES];
 		if (!vmop_domain_is_domu(domain) || !domain->is_running)
 			continue;
-		is_there |= vmop_passive_match(pattern, domain->name, domain->uuid, domain->xen_id,
-					       UINT32_MAX) != NULL;
+		is_there |= vmop_passive_match(pattern, domain->name, domain->uuid,
+					       domain->source_id, UINT32_MAX) != NULL;
 		fprintf(out, "%s%s (id %u)", ftell(out) ? ", " : "",
-			vmop_procfs_printable(domain->name, name, sizeof(name)), domain->xen_id);
+			vmop_procfs_printable(domain->name, name, sizeof(name)), domain->source_id);
 	}
 	fclose(out);
 	return is_there;
@@ -365,13 +365,15 @@ static bool is_svm(const char *root)
 	return strstr(text, "AuthenticAMD") || strstr(text, "HygonGenuine");
 }
 
-struct vmop_error *vmop_xen_guests_create(struct vmop_domains *domains,
+struct vmop_error *vmop_xen_guests_create(struct vmop_xen_domains *xen,
 					  const struct vmop_passive *active,
 					  struct vmop_source *source, struct vmop_xen_guests **ret)
 {
 	struct vmop_xen_guests *guests = calloc(1, sizeof(*guests));
 	if (!guests)
 		return &vmop_error_no_memory;
+	struct vmop_domains *domains = xen->domains;
+	guests->xen = xen;
 	guests->domains = domains;
 	guests->active = active;
 	guests->source = source;
@@ -398,7 +400,7 @@ struct vmop_error *vmop_xen_guests_create(struct vmop_domains *domains,
 		vmop_xen_guests_destroy(guests);
 		return err;
 	}
-	if (why && domains->xen->is_by_perf)
+	if (why && xen->is_by_perf)
 		vmop_log_warning("which domains Xen has is not known, and not shown: %s",
 				 why->message);
 	else if (why)

@@ -13,6 +13,7 @@
 #include "hv-interface/source.h"
 #include "libutil/error.h"
 
+struct vmop_xen_domains;
 struct vmop_xen_guests;
 
 /* What Xen's lists of either kind hold (MAX_OPROF_DOMAINS, xen/xenoprof.h); dom0 is active itself.
@@ -26,7 +27,7 @@ struct vmop_xen_guests;
  * are named than Xen takes.  Where xenstore doesn't answer, domains go by their ids, and only those
  * that are named by id are sampled: that is said.  All but guests is not owned and must outlive it.
  */
-struct vmop_error *vmop_xen_guests_create(struct vmop_domains *domains,
+struct vmop_error *vmop_xen_guests_create(struct vmop_xen_domains *xen,
 					  const struct vmop_passive *active,
 					  struct vmop_source *source, struct vmop_xen_guests **ret);
 void vmop_xen_guests_destroy(struct vmop_xen_guests *guests); /* NULL is allowed */

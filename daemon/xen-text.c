@@ -221,7 +221,7 @@ static bool find_text(const struct vmop_symtab *symtab, uint64_t *ret_base, uint
 	return base && *ret_end > base && *ret_end - base <= TEXT_MAX_BYTES;
 }
 
-static bool put_text(struct vmop_domains *domains, const struct vmop_symtab *symtab,
+static bool put_text(const struct vmop_xen_domains *xen_domains, const struct vmop_symtab *symtab,
 		     const struct vmop_build_id *id)
 {
 	uint64_t base, end;
@@ -233,7 +233,8 @@ static bool put_text(struct vmop_domains *domains, const struct vmop_symtab *sym
 		first++;
 	while (n > first && symbols[n - 1].offset >= end)
 		n--;
-	struct vmop_domain *xen = domains->xen->itself;
+	struct vmop_domain *xen = xen_domains->itself;
+	struct vmop_domains *domains = xen_domains->domains;
 	struct vmop_image *image = vmop_images_new(domains->images, xen->id, VMOP_IMAGE_HYPERVISOR,
 						   "[xen]", base, end - base);
 	image->build_id = *id;
@@ -245,9 +246,10 @@ static bool put_text(struct vmop_domains *domains, const struct vmop_symtab *sym
 	return true;
 }
 
-struct vmop_error *vmop_xen_text_load(struct vmop_domains *domains, const char *path)
+struct vmop_error *vmop_xen_text_load(struct vmop_xen_domains *xen_domains, const char *path)
 {
-	struct vmop_domain *xen = domains->xen->itself;
+	struct vmop_domain *xen = xen_domains->itself;
+	const struct vmop_domains *domains = xen_domains->domains;
 	const char *root = domains->root ? domains->root : "", *from = "none";
 	_cleanup_free_ char *why = NULL;
 	struct vmop_build_id id = {0};
@@ -265,7 +267,7 @@ struct vmop_error *vmop_xen_text_load(struct vmop_domains *domains, const char *
 		from = "xen-syms of its build-id";
 	}
 	const struct vmop_symtab *symtab = file ? file : running;
-	if (symtab && put_text(domains, symtab, &id)) {
+	if (symtab && put_text(xen_domains, symtab, &id)) {
 		xen->symbols_from = from;
 		return NULL;
 	}

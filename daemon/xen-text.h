@@ -10,7 +10,7 @@
 #ifndef VMOP_DAEMON_XEN_TEXT_H
 #define VMOP_DAEMON_XEN_TEXT_H
 
-#include "daemon/domain.h"
+#include "daemon/xen-domains.h"
 #include "libsym/build-id.h"
 #include "libutil/error.h"
 
@@ -19,7 +19,7 @@
  * VMOP_ERROR_USAGE: that can't be read, or is not the running Xen's.  Where nothing else can be
  * had, its samples stay addresses, and symbols_from says why.
  */
-struct vmop_error *vmop_xen_text_load(struct vmop_domains *domains, const char *path);
+struct vmop_error *vmop_xen_text_load(struct vmop_xen_domains *xen, const char *path);
 
 /*
  * Whether a symbol table is the running Xen's: by build-id where both have one, else by

@@ -8,36 +8,8 @@
 #ifndef VMOP_HV_INTERFACE_EVENT_LIST_H
 #define VMOP_HV_INTERFACE_EVENT_LIST_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "hv-interface/event-entry.h"
 #include "libutil/error.h"
-
-enum vmop_event_group {
-	VMOP_EVENTS_SOFTWARE,
-	VMOP_EVENTS_HARDWARE,
-	VMOP_EVENTS_CACHE,
-	VMOP_EVENTS_PMU, /* sysfs: "pmu/event/" */
-	VMOP_EVENTS_LIBPFM4,
-	VMOP_EVENTS_OPCONTROL,
-	VMOP_EVENTS_TRACEPOINT,
-	VMOP_EVENTS_XEN, /* counters that Xen samples: vmop_xen_event_list (xen-event.h) */
-	VMOP_N_EVENT_GROUPS,
-};
-
-/* Text holds until the callback returns. */
-struct vmop_event_entry {
-	enum vmop_event_group group;
-	const char *name;	 /* as --event takes it */
-	const char *unit_mask;	 /* NULL, or this is a unit mask of the event before: its name */
-	uint64_t unit_mask_code; /* its number, which --event takes, too */
-	const char *description; /* what one count is; NULL: not known */
-	const char *unit;	 /* "ns" or "events" */
-	uint64_t lowest_count;	 /* of a period */
-	bool is_available;	 /* this machine can sample it, as far as a trial tells */
-};
-
-typedef void (*vmop_event_list_fn)(void *arg, const struct vmop_event_entry *entry);
 
 /*
  * Calls each for all of them, group by group.  root: before /sys, "" on the machine itself.  Why

@@ -7,10 +7,10 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/active-group.c hv-interface/active-group.h \
 	hv-interface/active-message.c hv-interface/active-message.h \
 	hv-interface/active-peer.c hv-interface/active-peer.h \
-	hv-interface/event-list.c hv-interface/event-list.h \
+	hv-interface/event-list.c hv-interface/event-list.h hv-interface/event-entry.h \
 	hv-interface/event-request.c \
 	hv-interface/cpus.c hv-interface/cpus.h \
-	hv-interface/perf.c \
+	hv-interface/perf.c hv-interface/perf.h \
 	hv-interface/perf-choice.c hv-interface/perf-choice.h \
 	hv-interface/perf-cpu.c hv-interface/perf-cpu.h \
 	hv-interface/perf-dom0.c hv-interface/perf-dom0.h \
@@ -26,7 +26,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf-ring.c hv-interface/perf-ring.h \
 	hv-interface/perf-tracepoint.c hv-interface/perf-tracepoint.h \
 	hv-interface/perf-worlds.c hv-interface/perf-worlds.h \
-	hv-interface/replay.c \
+	hv-interface/replay.c hv-interface/replay.h \
 	hv-interface/xen.c hv-interface/xen.h \
 	hv-interface/xen-event.c hv-interface/xen-event.h \
 	hv-interface/xen-held.c hv-interface/xen-held.h \

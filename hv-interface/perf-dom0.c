@@ -16,25 +16,25 @@
 
 #define CS_USER 3 /* bits of the code segment's privilege level */
 
-static enum vmop_dom0_view view_of_mode(const char *root)
+static enum vmop_source_reach view_of_mode(const char *root)
 {
 	char path[256];
 	_cleanup_free_ char *text = NULL;
 	size_t len_bytes;
 	snprintf(path, sizeof(path), "%s/sys/hypervisor/pmu/pmu_mode", root);
 	struct vmop_error *err = vmop_io_read_file(path, 4096, &text, &len_bytes);
-	enum vmop_dom0_view view = VMOP_DOM0_ALONE;
+	enum vmop_source_reach view = VMOP_REACH_OWN;
 	if (!err && !strncmp(text, "all", 3))
-		view = VMOP_DOM0_AND_ALL;
+		view = VMOP_REACH_UNDIVIDED;
 	else if (!err && !strncmp(text, "hv", 2))
-		view = VMOP_DOM0_AND_XEN;
+		view = VMOP_REACH_OWN_AND_HYPERVISOR;
 	vmop_error_destroy(err); /* a kernel that knows nothing of it */
 	return view;
 }
 
 void vmop_perf_dom0_init(const char *root, struct vmop_perf_dom0 *ret)
 {
-	*ret = (struct vmop_perf_dom0){.view = VMOP_DOM0_NOT};
+	*ret = (struct vmop_perf_dom0){.view = VMOP_REACH_ALL};
 	if (!vmop_xen_is_control_domain(root))
 		return;
 	ret->view = view_of_mode(root ? root : "");
@@ -63,31 +63,31 @@ static void sort_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmo
 void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
 			 const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
 {
-	bool is_untold = dom0->view == VMOP_DOM0_AND_ALL;
+	bool is_untold = dom0->view == VMOP_REACH_UNDIVIDED;
 	if (!is_by_pmu) {
 		sort_by_registers(dom0->has_regs ? regs : NULL, sample);
 	} else if (sample->ip >= XEN_START && sample->ip < XEN_END) {
 		sample->flags = VMOP_SAMPLE_HYPERVISOR;
 		/* Else Xen ran for dom0, or for nobody. */
-		sample->source_domain = is_untold ? VMOP_SOURCE_DOMAIN_UNTOLD : 0;
+		sample->source_domain = is_untold ? VMOP_SOURCE_DOMAIN_UNKNOWN : 0;
 		be_unknown_task(sample);
 	} else if (sample->flags & VMOP_SAMPLE_GUEST) {
 		sample->flags |= VMOP_SAMPLE_MODE_KNOWN;
-		sample->source_domain = VMOP_SOURCE_DOMAIN_UNTOLD;
+		sample->source_domain = VMOP_SOURCE_DOMAIN_UNKNOWN;
 		be_unknown_task(sample);
 	}
 }
 
-const char *vmop_perf_dom0_way(enum vmop_dom0_view view)
+const char *vmop_perf_dom0_way(enum vmop_source_reach view)
 {
 	switch (view) {
-	case VMOP_DOM0_NOT:
+	case VMOP_REACH_ALL:
 		break;
-	case VMOP_DOM0_ALONE:
+	case VMOP_REACH_OWN:
 		return "dom0's kernel: it samples dom0 alone";
-	case VMOP_DOM0_AND_XEN:
+	case VMOP_REACH_OWN_AND_HYPERVISOR:
 		return "dom0's kernel: it samples dom0 and Xen (vPMU mode hv)";
-	case VMOP_DOM0_AND_ALL:
+	case VMOP_REACH_UNDIVIDED:
 		return "dom0's kernel: it samples all domains and doesn't tell them apart (vPMU "
 		       "mode "
 		       "all)";

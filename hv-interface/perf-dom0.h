@@ -3,8 +3,8 @@
  * perf in Xen's dom0: whose samples there are, and whose is one.
  *
  * Without Xen's vPMU (vpmu= on its command line) perf's clock ticks in dom0, and samples it alone.
- * With it a PMU's samples are what /sys/hypervisor/pmu/pmu_mode says (enum vmop_dom0_view), but how
- * Linux hands them on (arch/x86/xen/pmu.c, xen/arch/x86/cpu/vpmu.c) must be put right here:
+ * With it a PMU's samples are what /sys/hypervisor/pmu/pmu_mode says (enum vmop_source_reach), but
+ * how Linux hands them on (arch/x86/xen/pmu.c, xen/arch/x86/cpu/vpmu.c) must be put right here:
  *
  * - Whether a sample is "a guest's", and then its address and mode too, Linux takes from what Xen
  *   noted at the PMU's last interrupt.  Of any other event (the clock, tracepoints) that is not
@@ -34,8 +34,8 @@ struct vmop_perf_dom0_regs {
 };
 
 struct vmop_perf_dom0 {
-	/* Of a PMU's samples; VMOP_DOM0_NOT: this is no dom0, and nothing of the above holds. */
-	enum vmop_dom0_view view;
+	/* Of a PMU's samples; VMOP_REACH_ALL: this is no dom0, and nothing of the above holds. */
+	enum vmop_source_reach view;
 	bool has_regs; /* samples carry the registers above */
 };
 
@@ -53,6 +53,6 @@ void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
 			 const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample);
 
 /* The same in a few words, for --status; NULL: this is no dom0. */
-const char *vmop_perf_dom0_way(enum vmop_dom0_view view);
+const char *vmop_perf_dom0_way(enum vmop_source_reach view);
 
 #endif

@@ -172,7 +172,7 @@ static bool sort_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
 		sample->flags = VMOP_SAMPLE_KERNEL | (regs->abi ? 0 : VMOP_SAMPLE_NO_IP);
 		sample->ip = regs->guest_exit.pc;
 	}
-	if (decoder->dom0.view != VMOP_DOM0_NOT) {
+	if (decoder->dom0.view != VMOP_REACH_ALL) {
 		vmop_perf_dom0_sort(&decoder->dom0, is_by_pmu, &regs->dom0, sample);
 		/* Xen's vPMU does not keep the host's and guests' apart. */
 		if (is_by_pmu &&

@@ -17,7 +17,7 @@
 #include "hv-interface/perf-dom0.h"
 #include "hv-interface/perf-merge.h"
 #include "hv-interface/perf-worlds.h"
-#include "hv-interface/source-list.h"
+#include "hv-interface/perf.h"
 #include "hv-interface/source.h"
 #include "libutil/cleanup.h"
 
@@ -284,12 +284,12 @@ static struct vmop_error *describe_events(struct perf_source *perf)
 }
 
 /* The clock and other software events are dom0's own, whatever the vPMU is to sample. */
-static enum vmop_dom0_view dom0_view(const struct vmop_perf_plan *plan)
+static enum vmop_source_reach reach(const struct vmop_perf_plan *plan)
 {
 	bool has_pmu = false;
 	for (size_t i = 0; i < plan->n_events; i++)
 		has_pmu |= plan->events[i].kind == VMOP_PERF_HARDWARE;
-	return plan->dom0.view != VMOP_DOM0_NOT && !has_pmu ? VMOP_DOM0_ALONE : plan->dom0.view;
+	return plan->dom0.view != VMOP_REACH_ALL && !has_pmu ? VMOP_REACH_OWN : plan->dom0.view;
 }
 
 static struct vmop_error *open_everything(struct perf_source *perf,
@@ -318,7 +318,7 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 		err = open_cpus(perf, &cpus, setup);
 	if (!err && is_arm64_kvm)
 		err = vmop_perf_worlds_note(&perf->plan);
-	perf->base.dom0_view = dom0_view(&perf->plan);
+	perf->base.reach = reach(&perf->plan);
 	return err ? err : describe_events(perf);
 }
 
@@ -350,8 +350,9 @@ static void note_multiplexed(struct perf_source *perf, size_t i)
 		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
 			 1 / share);
 	else if (perf->plan.events[i].group)
-		snprintf(scale, sizeof(scale), "never, for its group's were not free at a time; "
-					       "leave out the braces");
+		snprintf(scale, sizeof(scale),
+			 "never, for its group's were not free at a time; "
+			 "leave out the braces");
 	if (asprintf(&note,
 		     "%s%smultiplexed, for it shares its counters with other events: counted %s",
 		     planned ? planned : "", planned ? "; " : "", scale) < 0)
@@ -663,7 +664,7 @@ static void perf_stats(const struct vmop_source *source, struct vmop_source_stat
 
 static const char *perf_way(const struct vmop_source *source)
 {
-	return vmop_perf_dom0_way(source->dom0_view);
+	return vmop_perf_dom0_way(source->reach);
 }
 
 const struct vmop_source_ops vmop_source_perf_ops = {

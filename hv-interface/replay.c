@@ -2,7 +2,7 @@
 /* The replay source: a recorded stream (stream.h) as if it happened now. */
 #include <stdlib.h>
 
-#include "hv-interface/source-list.h"
+#include "hv-interface/replay.h"
 #include "hv-interface/source.h"
 #include "hv-interface/stream.h"
 
@@ -118,6 +118,7 @@ static void replay_stats(const struct vmop_source *source, struct vmop_source_st
 
 const struct vmop_source_ops vmop_source_replay_ops = {
 	.name = "replay",
+	.is_recorded = true,
 	.open = replay_open,
 	.close = replay_close,
 	.start = replay_nothing,

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "hv-interface/perf.h"
+#include "hv-interface/replay.h"
 #include "hv-interface/xen-link.h"
 #include "hv-interface/xen.h"
 

@@ -5,10 +5,6 @@
 
 #include "hv-interface/source.h"
 
-extern const struct vmop_source_ops vmop_source_perf_ops;
-extern const struct vmop_source_ops vmop_source_replay_ops;
-extern const struct vmop_source_ops vmop_source_xen_ops;
-
 /* Return the source called name, or NULL. */
 const struct vmop_source_ops *vmop_source_find(const char *name);
 

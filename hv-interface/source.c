@@ -55,14 +55,9 @@ bool vmop_source_takes_domains(const struct vmop_source *source)
 	return source->ops->set_domains && !source->is_commanded;
 }
 
-enum vmop_dom0_view vmop_source_dom0_view(const struct vmop_source *source)
+enum vmop_source_reach vmop_source_reach(const struct vmop_source *source)
 {
-	return source->dom0_view;
-}
-
-bool vmop_source_sees_hypervisor(const struct vmop_source *source)
-{
-	return source->ops->sees_hypervisor;
+	return source->reach;
 }
 
 struct vmop_error *vmop_source_pause(struct vmop_source *source)

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hv-interface/event-entry.h"
 #include "libutil/error.h"
 #include "vmop/record.h"
 
@@ -125,8 +126,20 @@ struct vmop_source;
 
 struct vmop_source_ops {
 	const char *name;
-	/* Its samples can be a hypervisor's own, beside those of the domains it numbers. */
-	bool sees_hypervisor;
+	/*
+	 * Samples carry the hypervisor's number of their domain (vmop_sample.source_domain), and
+	 * can be the hypervisor's own.
+	 */
+	bool numbers_domains;
+	/* The records are of another time, perhaps of another machine. */
+	bool is_recorded;
+	/* Active domains' agents take part (vmop_source_setup.active). */
+	bool uses_agents;
+	/* Call each for every event of the source; NULL: vmop_event_list() lists Linux's. */
+	void (*list_events)(vmop_event_list_fn each, void *arg);
+	/* The lines below that list, which explain how events are chosen; NULL where list_events
+	 * is. */
+	const char *events_hint;
 	struct vmop_error *(*open)(const struct vmop_source_setup *setup, struct vmop_source **ret);
 	void (*close)(struct vmop_source *source);
 	struct vmop_error *(*start)(struct vmop_source *source);
@@ -150,18 +163,21 @@ struct vmop_source_ops {
 	struct vmop_error *(*resume)(struct vmop_source *source);
 };
 
-/* What a source other than Xen's own profiling, hence perf, samples in Xen's dom0. */
-enum vmop_dom0_view {
-	VMOP_DOM0_NOT,	   /* this is no dom0; or the source has the samples from Xen */
-	VMOP_DOM0_ALONE,   /* no other domain's */
-	VMOP_DOM0_AND_XEN, /* and Xen's own, on the bill of dom0 */
-	VMOP_DOM0_AND_ALL, /* and all domains', which it does not tell apart */
+/*
+ * Which domains' samples a source delivers.  Only perf in the dom0 of a Xen without xenoprof
+ * reaches less than all of them.
+ */
+enum vmop_source_reach {
+	VMOP_REACH_ALL,		       /* every domain's, each with its number or its VMM's pid */
+	VMOP_REACH_OWN,		       /* those of the domain that the daemon runs in */
+	VMOP_REACH_OWN_AND_HYPERVISOR, /* also the hypervisor's, billed to that domain */
+	VMOP_REACH_UNDIVIDED,	       /* every domain's, without saying whose a sample is */
 };
 
 /* Every source begins with this, so that the calls below find its operations. */
 struct vmop_source {
 	const struct vmop_source_ops *ops;
-	enum vmop_dom0_view dom0_view;
+	enum vmop_source_reach reach;
 	bool is_commanded; /* by another domain, which says what is sampled and when */
 };
 
@@ -222,11 +238,8 @@ struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 /* Whether it does. */
 bool vmop_source_takes_domains(const struct vmop_source *source);
 
-/* Whether its records can be a hypervisor's own. */
-bool vmop_source_sees_hypervisor(const struct vmop_source *source);
-
-/* As of its opening. */
-enum vmop_dom0_view vmop_source_dom0_view(const struct vmop_source *source);
+/* Return what the source reaches, as of its opening. */
+enum vmop_source_reach vmop_source_reach(const struct vmop_source *source);
 
 /*
  * Of a source that another domain commands (xen in an active domU), which starts paused: all that

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "hv-interface/active-group.h"
-#include "hv-interface/source-list.h"
+#include "hv-interface/perf.h"
 #include "hv-interface/xen-event.h"
 #include "hv-interface/xen-held.h"
 #include "hv-interface/xen-link.h"
@@ -62,8 +62,8 @@ struct xen_source {
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
 	unsigned checks_left, pause_checks; /* until the next try, after one that failed */
-	uint64_t stopped_ns; /* since when Xen does not sample all the same; 0: it does */
-	struct vmop_xen_held held;	    /* from outside of a drain */
+	uint64_t stopped_ns;	   /* since when Xen does not sample all the same; 0: it does */
+	struct vmop_xen_held held; /* from outside of a drain */
 	struct vmop_source_stats stats;
 	/* Of the drain under way. */
 	const struct vmop_sink *sink;
@@ -690,7 +690,12 @@ static void xen_stats(const struct vmop_source *source, struct vmop_source_stats
 
 const struct vmop_source_ops vmop_source_xen_ops = {
 	.name = "xen",
-	.sees_hypervisor = true,
+	.numbers_domains = true,
+	.uses_agents = true,
+	.list_events = vmop_xen_event_list,
+	.events_hint =
+		"default: cycles. Xen counts events: --event=NAME:COUNT takes a sample every "
+		"COUNT of them. 'vmopd --source=perf' samples dom0 only, by other events.",
 	.open = xen_open,
 	.close = xen_close,
 	.start = xen_start,

@@ -13,6 +13,8 @@
 #include "hv-interface/source.h"
 #include "hv-interface/xen-way.h"
 
+extern const struct vmop_source_ops vmop_source_xen_ops;
+
 /*
  * Opens the source over a way that it then owns, whatever happens (for tests; vmop_source_open
  * takes the best way there is).

@@ -36,8 +36,8 @@ enum vmop_sample_flags {
 	VMOP_SAMPLE_MODE_KNOWN = 1 << 6, /* of a guest: KERNEL or USER is sure, whatever ip is */
 };
 
-/* A domain that the source can't tell (perf in Xen's dom0). */
-#define VMOP_SOURCE_DOMAIN_UNTOLD UINT32_MAX
+/* The source does not know the sample's domain (perf in Xen's dom0). */
+#define VMOP_SOURCE_DOMAIN_UNKNOWN UINT32_MAX
 
 struct vmop_sample {
 	uint64_t ip;
@@ -47,7 +47,7 @@ struct vmop_sample {
 	uint32_t cpu;
 	uint16_t event;		/* index into the source's events */
 	uint16_t flags;		/* enum vmop_sample_flags */
-	uint32_t source_domain; /* the source's own domain id (Xen), or ..._UNTOLD; else 0 */
+	uint32_t source_domain; /* the source's own domain id (Xen), or ..._UNKNOWN; else 0 */
 	uint32_t source_vcpu;	/* likewise */
 };
 

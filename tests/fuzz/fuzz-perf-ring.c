@@ -73,7 +73,7 @@ static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, u
 			.n_events = i > 0 ? 2 : 1,
 		};
 		if (i == 2)
-			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_DOM0_AND_ALL,
+			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_UNDIVIDED,
 									  .has_regs = true};
 		if (i == 3)
 			cursors[i].decoder.guest_exit = (struct vmop_perf_guest_exit){

@@ -12,7 +12,6 @@
 #include "daemon/agent.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-peer.h"
-#include "hv-interface/source-list.h"
 #include "hv-interface/xen-user.h"
 #include "hv-interface/xen.h"
 #include "hv-interface/xenoprof-control.h"

@@ -4,7 +4,7 @@
  * KVM guest where there is one to be had.
  */
 #include "daemon-common.h"
-#include "hv-interface/source-list.h"
+#include "hv-interface/perf.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -41,7 +41,7 @@ static struct vmop_error *set_domains(struct vmop_source *source,
 }
 
 static const struct vmop_source_ops xen_ops = {.name = "xen",
-					       .sees_hypervisor = true,
+					       .numbers_domains = true,
 					       .n_events = fake_n_events,
 					       .event = fake_event,
 					       .stats = fake_stats,
@@ -50,7 +50,7 @@ static struct vmop_source xen_source = {.ops = &xen_ops};
 
 /* Of an active domU, which is told nothing. */
 static const struct vmop_source_ops domu_ops = {.name = "xen",
-						.sees_hypervisor = true,
+						.numbers_domains = true,
 						.n_events = fake_n_events,
 						.event = fake_event,
 						.stats = fake_stats};
@@ -560,21 +560,21 @@ static void named_in_a_dom0_by_perf(void **state)
 	static const char *const web[] = {"web"}, *const all[] = {"all"};
 	const struct {
 		struct vmop_profiler_options options;
-		enum vmop_dom0_view view;
+		enum vmop_source_reach view;
 		const char *words;
 	} table[] = {
 		{{.passive_domains = web, .n_passive_domains = 1},
-		 VMOP_DOM0_ALONE,
+		 VMOP_REACH_OWN,
 		 "passive domain \"web\" can't be sampled from dom0"},
-		{{.active_domains = all, .n_active_domains = 1}, VMOP_DOM0_AND_XEN, "sees dom0"},
+		{{.active_domains = all, .n_active_domains = 1}, VMOP_REACH_OWN_AND_HYPERVISOR, "sees dom0"},
 		{{.active_domains = web, .n_active_domains = 1},
-		 VMOP_DOM0_AND_ALL,
+		 VMOP_REACH_UNDIVIDED,
 		 "does not tell domains apart"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct vmop_profiler_options options = table[i].options;
-		struct vmop_source source = {.ops = &perf_ops, .dom0_view = table[i].view};
+		struct vmop_source source = {.ops = &perf_ops, .reach = table[i].view};
 		struct rig rig;
 		begin(&rig);
 		struct vmop_error *err = rig_create(&rig, &options, &source);
@@ -592,7 +592,7 @@ static void named_in_a_dom0_by_perf(void **state)
 static void a_dom0_by_perf(void **state)
 {
 	struct rig rig;
-	struct vmop_source source = {.ops = &perf_ops, .dom0_view = VMOP_DOM0_ALONE};
+	struct vmop_source source = {.ops = &perf_ops, .reach = VMOP_REACH_OWN};
 	struct vmop_profiler_options options = {0};
 	(void)state;
 	begin(&rig);
@@ -612,7 +612,7 @@ static void a_dom0_by_perf(void **state)
 	give_xen_sample(&rig, 0, 0, 0xffffffff81000000, VMOP_SAMPLE_KERNEL);
 	/* The vPMU's mode was changed meanwhile: told of nobody, and nobody's guess. */
 	give_xen_sample(&rig, 0, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
-	give_xen_sample(&rig, VMOP_SOURCE_DOMAIN_UNTOLD, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	give_xen_sample(&rig, VMOP_SOURCE_DOMAIN_UNKNOWN, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(domain_called(&rig, "dom0").samples_guest_kernel, 2);
 	assert_int_equal(samples_of(session, "[guest limit]", NULL), 1);
@@ -626,9 +626,9 @@ static void a_dom0_by_perf(void **state)
 static void a_dom0_with_all_domains_samples(void **state)
 {
 	struct rig rig;
-	struct vmop_source source = {.ops = &perf_ops, .dom0_view = VMOP_DOM0_AND_ALL};
+	struct vmop_source source = {.ops = &perf_ops, .reach = VMOP_REACH_UNDIVIDED};
 	struct vmop_profiler_options options = {0};
-	const uint32_t untold = VMOP_SOURCE_DOMAIN_UNTOLD;
+	const uint32_t untold = VMOP_SOURCE_DOMAIN_UNKNOWN;
 	(void)state;
 	begin(&rig);
 	put_domain(0, "1", "web", UUID_A, "pv");

@@ -27,7 +27,7 @@
 
 #include "hv-interface/cpus.h"
 #include "hv-interface/perf-guest-exit.h"
-#include "hv-interface/source-list.h"
+#include "hv-interface/perf.h"
 #include "hv-interface/source.h"
 #include "libutil/io.h"
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hv-interface/source-list.h"
+#include "hv-interface/perf.h"
 #include "hv-interface/source.h"
 
 static char path[64];

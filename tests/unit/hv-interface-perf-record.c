@@ -210,7 +210,7 @@ static void a_clock_in_dom0(void **state)
 	const uint64_t kernel = 0xffffffff81a442b0, user = 0x401000;
 	const uint16_t guest = PERF_RECORD_MISC_GUEST_KERNEL;
 	struct vmop_perf_decoder decoder = one;
-	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_DOM0_AND_ALL, .has_regs = true};
+	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
 	assert_sample(in_dom0(&decoder, 0xf, guest, 0, user, 0x33), VMOP_SAMPLE_USER, user, 11, 0);
 	assert_sample(in_dom0(&decoder, 0xf, guest, 0xffff82d040201000, kernel, 0x10),
 		      VMOP_SAMPLE_KERNEL, kernel, 11, 0);
@@ -242,9 +242,9 @@ static void a_pmu_in_dom0(void **state)
 	(void)state;
 	const uint64_t xen = 0xffff82d040201000, kernel = 0xffffffff81000000;
 	const uint8_t pmu = VMOP_PERF_ALL_CLASSES | VMOP_PERF_BY_PMU;
-	const uint32_t none = UINT32_MAX, untold = VMOP_SOURCE_DOMAIN_UNTOLD;
+	const uint32_t none = UINT32_MAX, untold = VMOP_SOURCE_DOMAIN_UNKNOWN;
 	struct vmop_perf_decoder decoder = one;
-	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_DOM0_AND_ALL, .has_regs = true};
+	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
 	/* Xen's own, whatever mode the vCPU was in that it had interrupted. */
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_USER, xen, xen, 3),
 		      VMOP_SAMPLE_HYPERVISOR, xen, none, untold);
@@ -253,7 +253,7 @@ static void a_pmu_in_dom0(void **state)
 		      untold);
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_KERNEL, kernel, kernel, 0),
 		      VMOP_SAMPLE_KERNEL, kernel, 11, 0);
-	decoder.dom0.view = VMOP_DOM0_AND_XEN;
+	decoder.dom0.view = VMOP_REACH_OWN_AND_HYPERVISOR;
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_KERNEL, xen, xen, 0),
 		      VMOP_SAMPLE_HYPERVISOR, xen, none, 0);
 	/* Xen's PMU does not leave out guests by itself. */
@@ -281,24 +281,24 @@ static void what_perf_sees_in_dom0(void **state)
 	char folder[] = "/tmp/vmop-dom0-XXXXXX", command[64];
 	static const struct {
 		const char *mode;
-		enum vmop_dom0_view view;
+		enum vmop_source_reach view;
 	} table[] = {
-		{"off", VMOP_DOM0_ALONE},	{"self", VMOP_DOM0_ALONE},
-		{"hv", VMOP_DOM0_AND_XEN},	{"all", VMOP_DOM0_AND_ALL},
-		{"something", VMOP_DOM0_ALONE},
+		{"off", VMOP_REACH_OWN},	{"self", VMOP_REACH_OWN},
+		{"hv", VMOP_REACH_OWN_AND_HYPERVISOR},	{"all", VMOP_REACH_UNDIVIDED},
+		{"something", VMOP_REACH_OWN},
 	};
 	struct vmop_perf_dom0 dom0;
 	assert_non_null(mkdtemp(folder));
 	vmop_perf_dom0_init(folder, &dom0);
-	assert_int_equal(dom0.view, VMOP_DOM0_NOT);
+	assert_int_equal(dom0.view, VMOP_REACH_ALL);
 	assert_null(vmop_perf_dom0_way(dom0.view));
 	put_file(folder, "/proc/xen/capabilities", "\"\"");
 	vmop_perf_dom0_init(folder, &dom0);
-	assert_int_equal(dom0.view, VMOP_DOM0_NOT); /* a domU */
+	assert_int_equal(dom0.view, VMOP_REACH_ALL); /* a domU */
 	assert_false(dom0.has_regs);
 	put_file(folder, "/proc/xen/capabilities", "control_d");
 	vmop_perf_dom0_init(folder, &dom0); /* a kernel without the folder */
-	assert_int_equal(dom0.view, VMOP_DOM0_ALONE);
+	assert_int_equal(dom0.view, VMOP_REACH_OWN);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		put_file(folder, "/sys/hypervisor/pmu/pmu_mode", table[i].mode);
 		vmop_perf_dom0_init(folder, &dom0);
