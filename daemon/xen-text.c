@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/xen-domains.h"
-#include "hv-interface/xen-self.h"
+#include "libguest/hypervisor-xen.h"
 #include "libsym/symtab.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"

@@ -42,10 +42,5 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen-records.c hv-interface/xen-records.h \
 	hv-interface/xen-rings.c hv-interface/xen-rings.h \
 	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
-if HAVE_XEN
-hv_interface_libhvinterface_la_SOURCES += hv-interface/xen-self.c hv-interface/xen-self.h
-else
-hv_interface_libhvinterface_la_SOURCES += hv-interface/xen-self-none.c hv-interface/xen-self.h
-endif
-hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
-hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS) $(XEN_LIBS)
+hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS)
+hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

@@ -27,11 +27,12 @@ libguest_libguest_la_SOURCES = \
 	libguest/variables.c libguest/variables.h \
 	libguest/vmas.c libguest/vmas.h \
 	libguest/vmcoreinfo.c libguest/vmcoreinfo.h \
-	libguest/xen.h
+	libguest/xen.h libguest/hypervisor-xen.h
 if HAVE_XEN
-libguest_libguest_la_SOURCES += libguest/xen.c libguest/xen-control.c libguest/xen-control.h
+libguest_libguest_la_SOURCES += libguest/xen.c libguest/xen-control.c libguest/xen-control.h \
+	libguest/hypervisor-xen.c libguest/xen-silence.c libguest/xen-silence.h
 else
-libguest_libguest_la_SOURCES += libguest/xen-none.c
+libguest_libguest_la_SOURCES += libguest/xen-none.c libguest/hypervisor-xen-none.c
 endif
 libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS) $(XEN_CFLAGS)
 libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS) $(XEN_LIBS)

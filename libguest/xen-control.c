@@ -11,9 +11,9 @@
 #include <xen/domctl.h>
 #include <xencall.h>
 
+#include "libguest/xen-silence.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
-#include "libutil/xen-silence.h"
 
 #define FIRST_VERSION 0x09u
 #define LAST_VERSION 0x1fu

@@ -9,10 +9,10 @@
 
 #include "libguest/memory.h"
 #include "libguest/xen-control.h"
+#include "libguest/xen-silence.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
-#include "libutil/xen-silence.h"
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define WINDOW_PAGES 32u /* one mapping call each; a bit a page */

@@ -12,8 +12,5 @@ libutil_libutil_la_SOURCES = \
 	libutil/run-dir.c libutil/run-dir.h \
 	libutil/setup.c libutil/setup-check.c libutil/setup.h \
 	libutil/setup-file.c libutil/setup-key.h
-if HAVE_XEN
-libutil_libutil_la_SOURCES += libutil/xen-silence.c libutil/xen-silence.h
-endif
-libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XEN_CFLAGS)
+libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
 libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm

@@ -3,8 +3,8 @@
  * What the running Xen tells dom0 of itself: its build-id (XENVER_build_id) and its symbols
  * (XENPF_get_symbol), by hypercalls through libxencall.
  */
-#ifndef VMOP_HV_INTERFACE_XEN_SELF_H
-#define VMOP_HV_INTERFACE_XEN_SELF_H
+#ifndef VMOP_LIBGUEST_HYPERVISOR_XEN_H
+#define VMOP_LIBGUEST_HYPERVISOR_XEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libutil/xen-silence.h"
+#include "libguest/xen-silence.h"
 
 #include <xentoollog.h>
 

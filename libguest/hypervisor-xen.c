@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "hv-interface/xen-self.h"
+#include "libguest/hypervisor-xen.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include <xen/version.h>
 #include <xencall.h>
 
+#include "libguest/xen-silence.h"
 #include "libutil/cleanup.h"
-#include "libutil/xen-silence.h"
 
 #define NAME_BYTES 256u	     /* XEN_KSYM_NAME_LEN is 127 */
 #define MAX_SYMBOLS 1000000u /* 4.17 has 6,883 */

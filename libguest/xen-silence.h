@@ -3,8 +3,8 @@
  * The logger that Xen's libraries get here.  Without one they write to stderr by themselves; what
  * goes wrong is told by vmop's own errors.
  */
-#ifndef VMOP_LIBUTIL_XEN_SILENCE_H
-#define VMOP_LIBUTIL_XEN_SILENCE_H
+#ifndef VMOP_LIBGUEST_XEN_SILENCE_H
+#define VMOP_LIBGUEST_XEN_SILENCE_H
 
 struct xentoollog_logger;
 
