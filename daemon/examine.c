@@ -38,8 +38,6 @@ void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 			snprintf(task->comm, sizeof(task->comm), "%.15s", text);
 		}
 	}
-	if (!*task->comm)
-		snprintf(task->comm, sizeof(task->comm), "[exited]");
 }
 
 /* The file itself: by the mapping, else by its path as the process sees it. -1: gone. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,6 +360,7 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.level = VMOP_LOG_NOTICE};
+	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = VMOP_EXIT_USAGE;
 	argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
 	vmop_log_init("vmopd", arguments.level);

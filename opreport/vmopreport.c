@@ -14,7 +14,6 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/parse.h"
-#include "opreport/escape.h"
 #include "opreport/output.h"
 #include "opreport/query.h"
 #include "opreport/report.h"
@@ -479,12 +478,10 @@ static void tell_missing(const struct vmop_result *result)
 	const struct vmop_missing *missing = &result->missing;
 	if (!missing->samples)
 		return;
-	_cleanup_free_ char *image =
-		vmop_text_escape(vmop_catalog_image(&result->catalog, missing->top_image)->name);
-	vmop_log_notice("no symbols for %llu samples; most (%llu) in %s: %s",
-			(unsigned long long)missing->samples,
-			(unsigned long long)missing->top_samples, image ? image : "",
-			missing->top_why);
+	vmop_log_notice(
+		"no symbols for %llu samples; most (%llu) in %s: %s",
+		(unsigned long long)missing->samples, (unsigned long long)missing->top_samples,
+		vmop_catalog_image(&result->catalog, missing->top_image)->name, missing->top_why);
 }
 
 /* A column that was asked for and has nothing in it. */
@@ -558,16 +555,6 @@ static struct vmop_error *list_sessions(struct settings *settings)
 	return err;
 }
 
-/* What a session file says may be part of the message. */
-static void log_error(struct vmop_error *err)
-{
-	if (!err)
-		return;
-	_cleanup_free_ char *message = vmop_text_escape(err->message);
-	vmop_log_error("%s", message ? message : "out of memory");
-	vmop_error_destroy(err);
-}
-
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
@@ -581,7 +568,7 @@ int main(int argc, char **argv)
 		err = settings.list_sessions ? list_sessions(&settings) : report_session(&settings);
 	}
 	int status = vmop_error_exit_status(err);
-	log_error(err);
+	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
 	vmop_words_deinit(&settings.include);
 	vmop_words_deinit(&settings.exclude);
 	vmop_words_deinit(&settings.image_paths);
