@@ -26,6 +26,7 @@
 #include "daemon/requests.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/options.h"
 #include "libutil/parse.h"
 #include "libutil/run-dir.h"
 
@@ -362,7 +363,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = {.level = VMOP_LOG_NOTICE};
 	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = VMOP_EXIT_USAGE;
-	argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
+	vmop_options_parse(&argp, argc, argv, ARGP_NO_ARGS, &arguments);
 	vmop_log_init("vmopd", arguments.level);
 	struct vmop_daemon daemon = {0};
 	struct vmop_error *err = run(&arguments, &daemon);

@@ -22,6 +22,7 @@
 #include "libutil/error.h"
 #include "libutil/escape.h"
 #include "libutil/log.h"
+#include "libutil/options.h"
 
 #define MAX_DEPTH 8
 
@@ -215,7 +216,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	vmop_log_init("vmop-guest-profile", VMOP_LOG_NOTICE);
 	argp_err_exit_status = VMOP_EXIT_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	vmop_options_parse(&argp, argc, argv, 0, &arguments);
 	_cleanup_close_ int fd = open(arguments.vmlinux, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return complain(arguments.vmlinux, strerror(errno));

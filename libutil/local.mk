@@ -9,6 +9,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/json.c libutil/json.h \
 	libutil/label.c libutil/label.h \
 	libutil/log.c libutil/log.h \
+	libutil/options.c libutil/options.h \
 	libutil/parse.c libutil/parse.h \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h \

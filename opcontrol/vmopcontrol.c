@@ -16,6 +16,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/options.h"
 #include "libutil/parse.h"
 #include "opcontrol/actions.h"
 
@@ -371,7 +372,7 @@ int main(int argc, char **argv)
 	argp_err_exit_status = VMOP_EXIT_USAGE;
 	make_options();
 	/* argp's own -? would bring no group; -h is opcontrol's --shutdown. */
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &arguments);
+	vmop_options_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, &arguments);
 	vmop_log_set_level((enum vmop_log_level)(VMOP_LOG_NOTICE + arguments.request.verbosity));
 	int status = VMOP_EXIT_DONE;
 	struct vmop_error *err = run(&arguments, &status);

@@ -13,6 +13,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/options.h"
 #include "libutil/parse.h"
 #include "opreport/output.h"
 #include "opreport/query.h"
@@ -354,7 +355,7 @@ static struct vmop_error *parse_arguments(struct settings *settings, int argc, c
 	static const struct argp_child children[] = {{&vmop_spec_argp, 0, "", 10}, {0}};
 	static const struct argp argp = {options,  take_option, "[SPEC...]", doc,
 					 children, NULL,	NULL};
-	error_t failed = argp_parse(&argp, argc, argv, 0, NULL, settings);
+	error_t failed = vmop_options_parse(&argp, argc, argv, 0, settings);
 	if (!failed)
 		return NULL;
 	if (settings->err)
