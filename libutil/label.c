@@ -51,7 +51,10 @@ bool vmop_label_is_quoted(enum vmop_label kind, const char *name)
 char *vmop_label(enum vmop_label kind, const char *name)
 {
 	char *label;
+	size_t len = strlen(name);
 	if (!vmop_label_is_quoted(kind, name))
 		return strdup(name);
+	if (kind == VMOP_LABEL_MODULE && *name == '[' && len > 1 && name[len - 1] == ']')
+		return asprintf(&label, "['%.*s']", (int)len - 2, name + 1) < 0 ? NULL : label;
 	return asprintf(&label, "'%s'", name) < 0 ? NULL : label;
 }

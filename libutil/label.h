@@ -16,7 +16,7 @@ enum vmop_label {
 	VMOP_LABEL_NAME,   /* of a file, process, cgroup */
 	VMOP_LABEL_SYMBOL, /* as its image has it; "[plt]" is libsym's */
 	VMOP_LABEL_DOMAIN, /* of a guest; also "NAME #2" and "NAME (SESSION)" are vmop's */
-	VMOP_LABEL_MODULE, /* of a kernel, in brackets that are vmop's */
+	VMOP_LABEL_MODULE, /* of a kernel, in brackets that are vmop's: "['kernel']" */
 };
 
 /* Return true where name is shown in quotes. */

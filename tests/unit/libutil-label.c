@@ -32,9 +32,11 @@ static void names_that_look_like_words_of_ours(void **state)
 		{VMOP_LABEL_DOMAIN, "g1#2", "g1#2"},
 		{VMOP_LABEL_DOMAIN, "g1 (current)", "'g1 (current)'"},
 		{VMOP_LABEL_MODULE, "[nf_tables]", "[nf_tables]"},
-		{VMOP_LABEL_MODULE, "[kernel]", "'[kernel]'"},
-		{VMOP_LABEL_MODULE, "[no mapping]", "'[no mapping]'"},
-		{VMOP_LABEL_MODULE, "[]", "'[]'"},
+		{VMOP_LABEL_MODULE, "[kernel]", "['kernel']"},
+		{VMOP_LABEL_MODULE, "[no mapping]", "['no mapping']"},
+		{VMOP_LABEL_MODULE, "[]", "['']"},
+		{VMOP_LABEL_MODULE, "[", "'['"},
+		{VMOP_LABEL_MODULE, "kvm", "kvm"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
