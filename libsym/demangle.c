@@ -81,7 +81,7 @@ static bool append_clone(const char *mangled, struct output *output)
 	return true;
 }
 
-/* "@plt", or a version: no part of the mangled name, and what tells it from its namesakes. */
+/* Append "@plt" or a version, which is no part of the mangled name. */
 static bool append_mark(const char *mark, struct output *output)
 {
 	if (setjmp(output->enough))

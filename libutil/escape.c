@@ -66,8 +66,8 @@ size_t vmop_escape_decode(const char *text, size_t len_bytes, uint32_t *ret)
 }
 
 /*
- * Make what is printed for the character at text.  Return the bytes that it has in text, and in
- * *ret_len what it takes in ret.
+ * Escape the character at text into ret.  Return the bytes that it has in text, and in *ret_len
+ * those in ret.
  */
 static size_t next(const char *text, size_t len_bytes, enum vmop_charset charset,
 		   char ret[ESCAPE_MAX_BYTES], size_t *ret_len)

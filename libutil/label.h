@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names of guests, processes, files and functions, told apart from the words that vmop shows in
- * their place: "[kernel]", "[idle]", "(no symbols)", "host".
+ * Labels keep names of guests, processes, files and functions apart from the words that vmop shows
+ * in their place: "[kernel]", "[idle]", "(no symbols)", "host".
  *
  * A name that could be taken for such a word is shown in single quotes, and so is one that begins
- * with a quote.  What begins with a quote is therefore always somebody's name, in every format,
- * and what begins with a bracket is always vmop's.
+ * with a quote.  In every format, a label that begins with a quote is therefore a real name, and
+ * one that begins with a bracket is a word of vmop's.
  */
 #ifndef VMOP_LIBUTIL_LABEL_H
 #define VMOP_LIBUTIL_LABEL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Command lines, whose words can be names of files that somebody else chose ("vmopreport *"). */
+/* Command lines.  Their words can be names of files that others chose ("vmopreport *"). */
 #ifndef VMOP_LIBUTIL_OPTIONS_H
 #define VMOP_LIBUTIL_OPTIONS_H
 

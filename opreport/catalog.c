@@ -153,7 +153,7 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
-/* What vmop calls a task in place of a name; NULL: it has one. */
+/* Return the word that vmop shows in place of a task's name; NULL: it has a name. */
 static const char *own_comm(const struct vmop_task_item *item, const struct vmop_db_task *task,
 			    bool is_unexplained)
 {

@@ -47,7 +47,7 @@ struct vmop_domain_item {
 	bool is_unsampled;
 	enum vmop_domain_kind kind;
 	const char *name;   /* row's, as shown: "host", or a guest's name as a label (label.h) */
-	const char *called; /* the same before rows of one name are told apart */
+	const char *called; /* the same without the number that rows of one name have */
 	const char *uuid;
 	uint32_t row; /* index of the domain that stands for it: see identity.h */
 };
