@@ -31,10 +31,10 @@ void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 			task->cgroup = vmop_text_new(text);
 		}
 		/* A thread that has no name of its own yet bears its process's. */
-		ssize_t len = !task->tid ? 0
-					 : vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES + 1,
-							    "/proc/%u/task/%u/comm", task->pid,
-							    task->tid);
+		ssize_t len = 0;
+		if (task->tid)
+			len = vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES + 1,
+					       "/proc/%u/task/%u/comm", task->pid, task->tid);
 		if (len > 0) {
 			/* A name can hold newlines; the last one is the kernel's. */
 			text[len - (text[len - 1] == '\n')] = '\0';

@@ -143,6 +143,16 @@ static void json(void **state)
 				     &address, "samples", &samples, "percent", &percent),
 			 0);
 	assert_string_equal(name, names[3]); /* JSON can carry it as it is */
+	assert_null(json_object_get(row, "symbol_escaped"));
+	row = json_array_get(rows, 4); /* not UTF-8 */
+	assert_int_equal(json_unpack(row, "{s:s}", "symbol", &name), 0);
+	assert_string_equal(name, "bad\\xff utf");
+	assert_true(json_is_true(json_object_get(row, "symbol_escaped")));
+	assert_null(strstr(text, "\xe2\x80\xae"));
+	assert_int_equal(json_unpack(json_array_get(rows, 6), "{s:s}", "symbol", &name), 0);
+	assert_string_equal(name, "\xe2\x80\xae"
+				  "bidi");
+	row = json_array_get(rows, 3);
 	assert_string_equal(address, "0xffffffff81000003");
 	assert_int_equal(samples, 4938268);
 	assert_true(percent > 33.333333 && percent < 33.333334);
