@@ -355,15 +355,13 @@ void vmop_domains_tick(struct vmop_domains *domains)
 static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop_db *db,
 				       const struct vmop_domain *domain)
 {
-	char name[VMOP_GUEST_NAME_BYTES], uuid[VMOP_UUID_BYTES], vmm[64];
 	struct vmop_db_domain row = {
 		.id = domain->id,
 		.kind = domain->kind,
-		.name = vmop_procfs_printable(domain->name, name, sizeof(name)),
-		.uuid = *domain->uuid ? vmop_procfs_printable(domain->uuid, uuid, sizeof(uuid))
-				      : NULL,
+		.name = domain->name,
+		.uuid = *domain->uuid ? domain->uuid : NULL,
 		.vmm_pid = domain->vmm_pid,
-		.vmm = *domain->vmm ? vmop_procfs_printable(domain->vmm, vmm, sizeof(vmm)) : NULL,
+		.vmm = *domain->vmm ? domain->vmm : NULL,
 		.first_seen_ns = domain->first_seen_ns,
 		.last_seen_ns = domain->last_seen_ns,
 	};

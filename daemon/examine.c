@@ -31,15 +31,16 @@ void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 			task->cgroup = vmop_text_new(text);
 		}
 		/* A thread that has no name of its own yet bears its process's. */
-		if (task->tid &&
-		    vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES,
-				     "/proc/%u/task/%u/comm", task->pid, task->tid) > 0) {
-			text[strcspn(text, "\n")] = '\0';
+		ssize_t len = 0;
+		if (task->tid)
+			len = vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES + 1,
+					       "/proc/%u/task/%u/comm", task->pid, task->tid);
+		if (len > 0) {
+			/* A name can hold newlines; the last one is the kernel's. */
+			text[len - (text[len - 1] == '\n')] = '\0';
 			snprintf(task->comm, sizeof(task->comm), "%.15s", text);
 		}
 	}
-	if (!*task->comm)
-		snprintf(task->comm, sizeof(task->comm), "[exited]");
 }
 
 /* The file itself: by the mapping, else by its path as the process sees it. -1: gone. */

@@ -304,12 +304,11 @@ struct vmop_symbol *vmop_symbols_copy(const struct vmop_symbol *symbols, size_t 
 
 struct vmop_error *vmop_image_store(const struct vmop_image *image, struct vmop_db *db)
 {
-	char name[KEY_NAME_MAX];
 	struct vmop_db_image row = {
 		.id = image->id,
 		.kind = image->kind,
 		.domain = image->domain,
-		.name = vmop_procfs_printable(image->name, name, sizeof(name)),
+		.name = image->name,
 		.root = image->root,
 		.build_id_len_bytes = image->build_id.len_bytes,
 		.base = image->base,

@@ -14,6 +14,7 @@
 #include "libguest/guest.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/json.h"
 #include "libutil/protocol.h"
 
 static void guest_cleanup(struct vmop_guest **guest)
@@ -80,9 +81,9 @@ static struct vmop_error *print(const char *path, const struct vmop_guest *guest
 	json_object_set_new(reply, "image", image);
 	json_object_set_new(reply, "domain", json_null());
 	vmop_inspect_put_view(reply, view, 0, SIZE_MAX);
-	if (json_dumpf(reply, stdout, JSON_INDENT(2)) < 0)
-		return &vmop_error_no_memory;
-	putchar('\n');
+	struct vmop_error *err = vmop_json_print(reply, JSON_INDENT(2), stdout);
+	if (err)
+		return err;
 	return fflush(stdout) == 0 ? NULL : vmop_error_os(errno, "standard output");
 }
 

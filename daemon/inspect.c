@@ -10,6 +10,7 @@
 #include "libsym/build-id.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/json.h"
 #include "libutil/parse.h"
 #include "libutil/protocol.h"
 
@@ -18,18 +19,10 @@
 /* Mappings that are listed of one process; more are counted only. */
 #define MAPPINGS_MAX 64
 
-/* Names come from guests: bytes that are not UTF-8 become '?', a NULL is null. */
+/* Names come from guests, and may not be UTF-8; a NULL is null. */
 void vmop_json_put_text(json_t *object, const char *name, const char *text)
 {
-	json_t *value = text ? json_string(text) : json_null();
-	if (!value) {
-		_cleanup_free_ char *clean = strdup(text);
-		for (char *at = clean; at && *at; at++)
-			if ((unsigned char)*at >= 0x80)
-				*at = '?';
-		value = clean ? json_string(clean) : NULL;
-	}
-	json_object_set_new(object, name, value);
+	json_object_set_new(object, name, text ? vmop_json_text(text) : json_null());
 }
 
 void vmop_json_put_number(json_t *object, const char *name, uint64_t value)

@@ -13,6 +13,8 @@
 #include "hv-interface/event-list.h"
 #include "hv-interface/source-list.h"
 #include "libutil/cleanup.h"
+#include "libutil/escape.h"
+#include "libutil/json.h"
 #include "libutil/protocol.h"
 
 enum { NAME_WIDTH = 26, COUNT_WIDTH = 9, TEXT_COLUMN = 2 + NAME_WIDTH + 1 + COUNT_WIDTH + 2 };
@@ -65,7 +67,7 @@ static void put_text(const struct listing *listing, unsigned left, unsigned colu
 			text += blanks;
 			blanks = 0;
 		}
-		printf("%.*s", (int)(blanks + len), text);
+		vmop_escape_print(text, blanks + len, vmop_escape_locale(), stdout);
 		text += blanks + len;
 		column += (unsigned)(blanks + len);
 	}
@@ -84,7 +86,9 @@ static void put_title(struct listing *listing, enum vmop_event_group group)
 static void put_row(const struct listing *listing, const char *name, const char *count,
 		    const char *description)
 {
-	int used = printf("  %-*s", NAME_WIDTH, name);
+	char shown[256];
+	vmop_escape_into(shown, sizeof(shown), name, vmop_escape_locale());
+	int used = printf("  %-*s", NAME_WIDTH, shown);
 	if (used > 2 + NAME_WIDTH)
 		printf("\n%*s", 2 + NAME_WIDTH, "");
 	if (!description) {
@@ -189,8 +193,7 @@ static void put_json(const struct listing *listing, const struct vmop_error *no_
 	vmop_json_put_text(whole, "no_tracepoints",
 			   no_tracepoints ? no_tracepoints->message : NULL);
 	json_object_set(whole, "events", listing->events);
-	json_dumpf(whole, stdout, JSON_INDENT(2));
-	putchar('\n');
+	vmop_error_destroy(vmop_json_print(whole, JSON_INDENT(2), stdout));
 }
 
 /* ------------------------------------------------------------------------------------ */

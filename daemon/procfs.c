@@ -157,20 +157,3 @@ bool vmop_procfs_cgroup(const char *root, uint32_t pid, char *buf, size_t size)
 	snprintf(buf, size, "%s", best);
 	return true;
 }
-
-const char *vmop_procfs_printable(const char *text, char *buf, size_t size)
-{
-	size_t len = 0;
-	bool is_clean = true;
-	for (; text[len]; len++)
-		is_clean &= (unsigned char)text[len] >= ' ' && text[len] != 0x7f;
-	if (is_clean && len < size)
-		return text;
-	size_t i = 0;
-	for (; text[i] && i < size - 1; i++) {
-		unsigned char c = (unsigned char)text[i];
-		buf[i] = c < ' ' || c == 0x7f ? '?' : (char)c;
-	}
-	buf[i] = '\0';
-	return buf;
-}

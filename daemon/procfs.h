@@ -60,10 +60,4 @@ uint64_t vmop_procfs_mount_ns(const char *root, uint32_t pid);
  */
 bool vmop_procfs_cgroup(const char *root, uint32_t pid, char *buf, size_t size);
 
-/*
- * text, copied into buf with control characters replaced by '?' and cut to fit;
- * text itself where there is nothing to replace and it fits.
- */
-const char *vmop_procfs_printable(const char *text, char *buf, size_t size);
-
 #endif

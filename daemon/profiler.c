@@ -418,7 +418,6 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 {
 	const struct vmop_task *task;
 	DL_FOREACH (profiler->tasks.pending, task) {
-		char comm[VMOP_COMM_BYTES], cgroup[4096];
 		struct vmop_db_task row = {
 			.id = task->id,
 			.domain = task->domain,
@@ -429,11 +428,9 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 					? task->start_ns +
 						  (uint64_t)profiler->monotonic_to_realtime_ns
 					: 0,
-			.comm = vmop_procfs_printable(task->comm, comm, sizeof(comm)),
+			.comm = task->comm,
 			.exe_image = task->exe ? vmop_image_canonical(task->exe)->id : 0,
-			.cgroup = task->cgroup ? vmop_procfs_printable(task->cgroup->text, cgroup,
-								       sizeof(cgroup))
-					       : NULL,
+			.cgroup = task->cgroup ? task->cgroup->text : NULL,
 		};
 		struct vmop_error *err = vmop_db_put_task(profiler->db, &row);
 		if (err)

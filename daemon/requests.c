@@ -11,6 +11,7 @@
 #include "hv-interface/source-list.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
+#include "libutil/json.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
 
@@ -122,9 +123,9 @@ static struct vmop_error *already_running(struct vmop_daemon *daemon)
 
 static struct vmop_error *put_text(json_t *reply, const char *name, const char *text)
 {
-	return json_object_set_new(reply, name, json_string(text ? text : "")) < 0 ?
-		       &vmop_error_no_memory :
-		       NULL;
+	return json_object_set_new(reply, name, vmop_json_text(text ? text : "")) < 0
+		       ? &vmop_error_no_memory
+		       : NULL;
 }
 
 static struct vmop_error *put_path(json_t *reply, struct vmop_daemon *daemon)

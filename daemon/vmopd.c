@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include "hv-interface/source-list.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/options.h"
 #include "libutil/parse.h"
 #include "libutil/run-dir.h"
 
@@ -360,8 +362,9 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {.level = VMOP_LOG_NOTICE};
+	setlocale(LC_CTYPE, "");
 	argp_err_exit_status = VMOP_EXIT_USAGE;
-	argp_parse(&argp, argc, argv, ARGP_NO_ARGS, NULL, &arguments);
+	vmop_options_parse(&argp, argc, argv, ARGP_NO_ARGS, &arguments);
 	vmop_log_init("vmopd", arguments.level);
 	struct vmop_daemon daemon = {0};
 	struct vmop_error *err = run(&arguments, &daemon);

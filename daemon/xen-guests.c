@@ -286,13 +286,12 @@ static bool find_running(const struct vmop_xen_guests *guests, const struct vmop
 		return false;
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		const struct vmop_domain *domain = guests->domains->at[i];
-		char name[VMOP_GUEST_NAME_BYTES];
 		if (!vmop_domain_is_domu(domain) || !domain->is_running)
 			continue;
 		is_there |= vmop_passive_match(pattern, domain->name, domain->uuid,
 					       domain->source_id, UINT32_MAX) != NULL;
-		fprintf(out, "%s%s (id %u)", ftell(out) ? ", " : "",
-			vmop_procfs_printable(domain->name, name, sizeof(name)), domain->source_id);
+		fprintf(out, "%s%s (id %u)", ftell(out) ? ", " : "", domain->name,
+			domain->source_id);
 	}
 	fclose(out);
 	return is_there;

@@ -10,6 +10,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,9 @@
 #include "libguest/layout.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
+#include "libutil/escape.h"
+#include "libutil/log.h"
+#include "libutil/options.h"
 
 #define MAX_DEPTH 8
 
@@ -190,14 +194,16 @@ static const struct argp argp = {
 
 static int complain(const char *path, const char *why)
 {
-	fprintf(stderr, "vmop-guest-profile: %s: %s\n", path, why);
+	vmop_log_error("%s: %s", path, why);
 	return VMOP_EXIT_CANT;
 }
 
 static void print_profile(const char *release)
 {
 	char name[96];
-	printf("[kernel]\nrelease = %s\n\n[offsets]\n", release);
+	fputs("[kernel]\nrelease = ", stdout);
+	vmop_escape_print(release, SIZE_MAX, vmop_escape_locale(), stdout);
+	fputs("\n\n[offsets]\n", stdout);
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
 		if (found[i] >= 0)
 			printf("%s = %lld\n", vmop_layout_name(i, name, sizeof(name)),
@@ -207,8 +213,10 @@ static void print_profile(const char *release)
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {0};
+	setlocale(LC_CTYPE, "");
+	vmop_log_init("vmop-guest-profile", VMOP_LOG_NOTICE);
 	argp_err_exit_status = VMOP_EXIT_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	vmop_options_parse(&argp, argc, argv, 0, &arguments);
 	_cleanup_close_ int fd = open(arguments.vmlinux, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return complain(arguments.vmlinux, strerror(errno));

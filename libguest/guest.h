@@ -18,8 +18,8 @@
  * What it tells may be a lie; it can't be a crash or an endless loop.
  *
  * A vmop_guest belongs to one thread at a time.  Snapshots are immutable and
- * may be read by any number of threads.  Text is copied out of the guest with
- * everything outside printable ASCII and UTF-8's upper half replaced by '?'.
+ * may be read by any number of threads.  Text is copied out of the guest as
+ * it is: who prints it escapes it (libutil/escape.h).
  */
 #ifndef VMOP_LIBGUEST_GUEST_H
 #define VMOP_LIBGUEST_GUEST_H

@@ -93,9 +93,6 @@ static bool unpack_name(struct vmop_kallsyms *kallsyms, const struct tokens *tok
 	}
 	if (len < 2)
 		return false; /* a type letter and at least one more */
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)name[i] <= ' ' || name[i] == 0x7f)
-			name[i] = '?';
 	name[len] = '\0';
 	kallsyms->pool_len += len + 1;
 	return true;

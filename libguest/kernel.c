@@ -118,7 +118,6 @@ static bool read_banner(struct vmop_guest_kernel *kernel)
 		return false;
 	text[sizeof(text) - 1] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	vmop_view_sanitize(text);
 	memcpy(info->banner, text, sizeof(text));
 	static const char begin[] = "Linux version ";
 	if (strncmp(text, begin, sizeof(begin) - 1) != 0)

@@ -166,22 +166,9 @@ void vmop_view_string(struct vmop_view *view, uint64_t address, char *ret, size_
 			ret[0] = '\0';
 			return;
 		}
-		const char *end = memchr(ret + have, '\0', chunk);
-		if (end) {
-			vmop_view_sanitize(ret);
+		if (memchr(ret + have, '\0', chunk))
 			return;
-		}
 		have += chunk, address += chunk;
 	}
 	ret[have] = '\0';
-	vmop_view_sanitize(ret);
-}
-
-void vmop_view_sanitize(char *text)
-{
-	for (unsigned char *at = (unsigned char *)text; *at; at++) {
-		/* bytes that UTF-8 never has beside the ASCII controls */
-		if (*at < 0x20 || *at == 0x7f || *at == 0xc0 || *at == 0xc1 || *at > 0xf4)
-			*at = '?';
-	}
 }

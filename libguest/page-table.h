@@ -58,13 +58,10 @@ uint32_t vmop_view_u32(struct vmop_view *view, uint64_t address);
 uint8_t vmop_view_u8(struct vmop_view *view, uint64_t address);
 
 /*
- * A string of at most size - 1 bytes, ended with NUL and made printable.  A
+ * A string of at most size - 1 bytes as it is, ended with NUL.  A
  * longer one is cut.  Sets the flag and gives "" when it can't be read.
  */
 void vmop_view_string(struct vmop_view *view, uint64_t address, char *ret, size_t size);
-
-/* Replaces what a terminal or a file should not get: controls and invalid UTF-8 starts. */
-void vmop_view_sanitize(char *text);
 
 /* Reads and clears the flag. */
 static inline bool vmop_view_take_fault(struct vmop_view *view)

@@ -72,7 +72,6 @@ static void read_comm(const struct reader *reader, uint64_t task, char *ret)
 	char comm[16];
 	vmop_view_read(reader->view, at(reader, task, VMOP_LAYOUT_TASK_COMM), comm, sizeof(comm));
 	comm[sizeof(comm) - 1] = '\0';
-	vmop_view_sanitize(comm);
 	memset(ret, 0, sizeof(comm));
 	strcpy(ret, comm);
 }

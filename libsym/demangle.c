@@ -81,18 +81,42 @@ static bool append_clone(const char *mangled, struct output *output)
 	return true;
 }
 
-bool vmop_demangle_name(const char *mangled, bool with_parameters, char **ret)
+/* Append "@plt" or a version, which is no part of the mangled name. */
+static bool append_mark(const char *mark, struct output *output)
+{
+	if (setjmp(output->enough))
+		return false;
+	append(mark, strlen(mark), output);
+	return true;
+}
+
+/* Without parameters libiberty passes over whatever stands behind a name. */
+static bool is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&
+	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_.$")];
+}
+
+bool vmop_demangle_name(const char *name, bool with_parameters, char **ret)
 {
 	int options = DMGL_ANSI | (with_parameters ? DMGL_PARAMS : 0);
 	struct output output = {0};
+	char mangled[MAX_MANGLED_BYTES];
 
 	*ret = NULL;
-	if (mangled[0] != '_' || (mangled[1] != 'Z' && mangled[1] != 'R') ||
-	    strnlen(mangled, MAX_MANGLED_BYTES) == MAX_MANGLED_BYTES)
+	size_t len = strcspn(name, "@");
+	if (name[0] != '_' || len >= sizeof(mangled))
+		return true;
+	memcpy(mangled, name, len);
+	mangled[len] = '\0';
+	if (!is_mangled(mangled))
 		return true;
 	bool done = print(mangled, options, &output) && output.len_bytes > 0;
 	if (done && !with_parameters)
 		done = append_clone(mangled, &output);
+	if (done)
+		done = append_mark(name + len, &output);
 	if (done)
 		*ret = output.text;
 	else

@@ -4,8 +4,12 @@ libutil_libutil_la_SOURCES = \
 	libutil/cleanup.h \
 	libutil/clock.h \
 	libutil/error.c libutil/error.h \
+	libutil/escape.c libutil/escape.h \
 	libutil/io.c libutil/io.h \
+	libutil/json.c libutil/json.h \
+	libutil/label.c libutil/label.h \
 	libutil/log.c libutil/log.h \
+	libutil/options.c libutil/options.h \
 	libutil/parse.c libutil/parse.h \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h \

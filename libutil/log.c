@@ -6,9 +6,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "libutil/error.h"
+#include "libutil/escape.h"
+
+/* A longer line would be split by journald (LineMax=), its rest read as a line of its own. */
+#define LINE_MAX_BYTES 16384
+#define MESSAGE_MAX_BYTES 8192
 
 static const char *log_name;
 static enum vmop_log_level log_max_level = VMOP_LOG_NOTICE;
@@ -44,23 +51,36 @@ static void put_stamp(void)
 	fputs(text, stderr);
 }
 
+/* Write the message escaped: one line, whatever is in the names that it holds. */
+static void escape_message(char *line, const char *format, va_list args)
+{
+	char message[MESSAGE_MAX_BYTES];
+	int len = vsnprintf(message, sizeof(message), format, args);
+	/* A file has no locale; journals and logs are UTF-8. */
+	enum vmop_charset charset =
+		isatty(STDERR_FILENO) ? vmop_escape_locale() : VMOP_CHARSET_UTF8;
+	bool is_whole = vmop_escape_into(line, LINE_MAX_BYTES, len < 0 ? format : message, charset);
+	if (!is_whole || len >= (int)sizeof(message))
+		strcpy(line + strnlen(line, LINE_MAX_BYTES - sizeof("...")), "...");
+}
+
 void vmop_log(enum vmop_log_level level, const char *format, ...)
 {
 	if (level > log_max_level)
 		return;
 	int saved_errno = errno;
+	char line[LINE_MAX_BYTES];
 	va_list args;
 	va_start(args, format);
+	escape_message(line, format, args);
+	va_end(args);
 	flockfile(stderr);
 	if (log_stamps)
 		put_stamp();
-	fprintf(stderr, "%s%s: ", log_to_journal && !log_stamps ? journal_prefix[level] : "",
-		log_name ? log_name : program_invocation_short_name);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	fprintf(stderr, "%s%s: %s\n", log_to_journal && !log_stamps ? journal_prefix[level] : "",
+		log_name ? log_name : program_invocation_short_name, line);
 	fflush(stderr);
 	funlockfile(stderr);
-	va_end(args);
 	errno = saved_errno;
 }
 

@@ -11,7 +11,8 @@
  * | DEBUG   | developers: --verbose twice                                      |
  *
  * Under systemd (JOURNAL_STREAM is set) each line begins with "<N>", the
- * syslog priority that sd-daemon(3) defines.  Thread-safe; errno is kept.
+ * syslog priority that sd-daemon(3) defines.  Messages are escaped here (escape.h), so that a
+ * name in one is no line of its own, and cut at 8 KiB.  Thread-safe; errno is kept.
  */
 #ifndef VMOP_LIBUTIL_LOG_H
 #define VMOP_LIBUTIL_LOG_H

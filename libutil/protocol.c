@@ -11,6 +11,7 @@
 #include <sys/un.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/json.h"
 
 static const struct {
 	enum vmop_error_code code;
@@ -39,16 +40,8 @@ json_t *vmop_protocol_failure(const struct vmop_error *err)
 	for (size_t i = 0; i < N_CODES; i++)
 		if (code_words[i].code == err->code)
 			word = code_words[i].word;
-	/* A message may hold bytes of a path that are not UTF-8: these become '?'. */
-	_cleanup_free_ char *message = strdup(err->message);
-	if (!message)
-		return NULL;
-	json_t *text = json_string(message);
-	for (char *at = message; !text && *at; at++)
-		if ((unsigned char)*at >= 0x80)
-			*at = '?';
-	if (!text)
-		text = json_string(message);
+	/* A message may hold bytes of a path that are not UTF-8. */
+	json_t *text = vmop_json_text(err->message);
 	return json_pack("{s:i, s:b, s:{s:s, s:o*}}", "version", VMOP_PROTOCOL_VERSION, "ok", 0,
 			 "error", "code", word, "message", text);
 }

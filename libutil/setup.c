@@ -483,9 +483,9 @@ size_t vmop_setup_key(const char *name, size_t len)
 
 struct vmop_error *vmop_setup_unknown_key(const char *name)
 {
-	char known[256] = "";
+	char known[512] = "";
 	size_t len = 0;
-	for (size_t i = 0; i < VMOP_SETUP_KEYS; i++)
+	for (size_t i = 0; i < VMOP_SETUP_KEYS && len < sizeof(known); i++)
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					setup_keys[i].name);
 	return vmop_error_new(VMOP_ERROR_USAGE, "there is no key '%.80s'; there are: %s", name,
@@ -535,7 +535,7 @@ static struct vmop_error *check_text(const char *key, const char *value)
 {
 	for (const char *at = value; *at; at++) {
 		if ((unsigned char)*at < ' ' && *at != '\t')
-			return vmop_error_new(VMOP_ERROR_USAGE, "%s: control character \\%03o", key,
+			return vmop_error_new(VMOP_ERROR_USAGE, "%s: control character 0x%02x", key,
 					      (unsigned char)*at);
 		if (*at == ';' && (at == value || isspace((unsigned char)at[-1])))
 			return vmop_error_new(VMOP_ERROR_USAGE,

@@ -13,7 +13,8 @@
 #include "libutil/error.h"
 #include "libutil/setup.h"
 
-#define CONTROL_MAX_CHANGED 16
+#define CONTROL_N_ACTIONS 13
+#define CONTROL_MAX_CHANGED 32
 
 /* All that the command line said. */
 struct control_request {
@@ -49,7 +50,7 @@ struct control_action {
 };
 
 /* Ends with a nameless one. */
-extern const struct control_action control_actions[];
+extern const struct control_action control_actions[CONTROL_N_ACTIONS + 1];
 
 /* The action of an option's key; NULL: none. */
 const struct control_action *control_action_find(int key);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/json.h"
 #include "libutil/protocol.h"
 #include "opcontrol/daemon.h"
 #include "opcontrol/show.h"
@@ -21,7 +22,7 @@ struct vmop_error *control_inspect_ask(const char *domain, json_t **ret)
 	json_int_t from = 0;
 	for (unsigned page = 0; page < PAGES_MAX; page++) {
 		json_t *request = vmop_protocol_request("inspect"), *reply;
-		json_object_set_new(request, "domain", json_string(domain));
+		json_object_set_new(request, "domain", vmop_json_text(domain));
 		json_object_set_new(request, "from", json_integer(from));
 		struct vmop_error *err = control_daemon_ask(request, &reply);
 		if (err)
@@ -68,18 +69,18 @@ static void put_kernel(const json_t *kernel)
 	if (control_text(kernel, "build_id"))
 		control_put_row("build-id", control_text(kernel, "build_id"));
 	printf("%-12s", "text");
-	control_put_clean(control_text(kernel, "text"), SIZE_MAX);
+	control_put(kernel, "text");
 	fputs(", KASLR offset ", stdout);
-	control_put_clean(control_text(kernel, "kaslr_offset"), SIZE_MAX);
+	control_put(kernel, "kaslr_offset");
 	printf("\n%-12s", "page tables");
-	control_put_clean(control_text(kernel, "architecture"), SIZE_MAX);
+	control_put(kernel, "architecture");
 	printf(", %" PRIu64 " KiB pages, %" PRIu64 " levels%s, %" PRIu64 " CPUs\n",
 	       control_number(kernel, "page_bytes") / 1024,
 	       control_number(kernel, "page_table_levels"),
 	       json_is_true(json_object_get(kernel, "kpti")) ? ", KPTI" : "",
 	       control_number(kernel, "cpus"));
 	printf("%-12s%" PRIu64 ", found by ", "symbols", control_number(kernel, "symbols"));
-	control_put_clean(control_text(kernel, "found_by"), SIZE_MAX);
+	control_put(kernel, "found_by");
 	const char *offsets = control_text(kernel, "offsets_from");
 	if (offsets && *offsets) {
 		fputs("; struct offsets from ", stdout);
@@ -152,7 +153,7 @@ static bool add_line(struct libscols_table *table, const json_t *item, const str
 			snprintf(number, sizeof(number), "%" PRIu64, shown_number);
 			shown = number;
 		}
-		if (scols_line_set_data(line, i, shown))
+		if (!control_set_text(line, i, shown))
 			return false;
 	}
 	return line;
@@ -162,7 +163,7 @@ static bool add_line(struct libscols_table *table, const json_t *item, const str
 static bool print_items(const json_t *items, const char *of, const struct column *columns, size_t n)
 {
 	struct libscols_table *table = scols_new_table();
-	bool is_good = table != NULL;
+	bool is_good = table && !scols_table_enable_noencoding(table, 1);
 	for (size_t i = 0; is_good && i < n; i++)
 		is_good = scols_table_new_column(table, columns[i].title, columns[i].width,
 						 columns[i].flags) != NULL;
@@ -188,15 +189,19 @@ static void put_mappings(const json_t *items)
 		if (!json_array_size(mappings))
 			continue;
 		printf("\n%" PRIu64 " ", control_number(item, "pid"));
-		control_put_clean(control_text(item, "comm"), SIZE_MAX);
+		control_put(item, "comm");
 		putchar('\n');
 		json_array_foreach (mappings, j, mapping) {
-			printf("  %s-%s +%" PRIx64 " ", control_text(mapping, "start"),
-			       control_text(mapping, "end"),
-			       control_number(mapping, "file_offset_bytes"));
-			control_put_clean(control_text(mapping, "path"), SIZE_MAX);
-			const char *build_id = control_text(mapping, "build_id");
-			printf("%s%.12s\n", build_id ? " " : "", build_id ? build_id : "");
+			fputs("  ", stdout);
+			control_put(mapping, "start");
+			putchar('-');
+			control_put(mapping, "end");
+			printf(" +%" PRIx64 " ", control_number(mapping, "file_offset_bytes"));
+			control_put(mapping, "path");
+			if (control_text(mapping, "build_id"))
+				putchar(' ');
+			control_put_clean(control_text(mapping, "build_id"), 12);
+			putchar('\n');
 		}
 	}
 }
@@ -204,14 +209,15 @@ static void put_mappings(const json_t *items)
 static void put_image(const json_t *image)
 {
 	printf("%-12s", "image");
-	control_put_clean(control_text(image, "path"), SIZE_MAX);
+	control_put(image, "path");
 	printf(", %.1f MiB of RAM\n", control_real(image, "ram_bytes") / 1048576);
 }
 
 static void put_domain(const json_t *domain)
 {
+	_cleanup_free_ char *name = control_domain_label(domain);
 	printf("%-12s", "domain");
-	control_put_clean(control_text(domain, "name"), SIZE_MAX);
+	control_put_clean(name, SIZE_MAX);
 	if (json_is_integer(json_object_get(domain, "xen_domid")))
 		printf(", Xen's id %" PRIu64, control_number(domain, "xen_domid"));
 	else

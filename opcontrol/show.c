@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libutil/escape.h"
+#include "libutil/label.h"
+
 uint64_t control_number(const json_t *object, const char *name)
 {
 	return (uint64_t)json_integer_value(json_object_get(object, name));
@@ -19,11 +22,33 @@ const char *control_text(const json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
-/* A guest chooses its own name: nothing of it may steer the terminal. */
 void control_put_clean(const char *raw, size_t len)
 {
-	for (; raw && *raw && len--; raw++)
-		putchar((unsigned char)*raw < ' ' || *raw == 0x7f ? '?' : *raw);
+	vmop_escape_print(raw, len, vmop_escape_locale(), stdout);
+}
+
+void control_put(const json_t *object, const char *name)
+{
+	control_put_clean(control_text(object, name), SIZE_MAX);
+}
+
+bool control_set_text(struct libscols_line *line, size_t column, const char *raw)
+{
+	char *text = vmop_escape(raw, vmop_escape_locale());
+	return text && scols_line_refer_data(line, column, text) == 0;
+}
+
+char *control_domain_label(const json_t *domain)
+{
+	const char *name = control_text(domain, "name"), *kind = control_text(domain, "kind");
+	const json_t *id = json_object_get(domain, "id");
+	bool is_host = id && !json_integer_value(id);
+	bool is_stand_in = kind && !strcmp(kind, "unsampled") &&
+			   !json_is_integer(json_object_get(domain, "xen_domid"));
+	bool is_own = is_host || is_stand_in || (kind && !strcmp(kind, "hypervisor"));
+	if (!name)
+		name = "?";
+	return is_own ? strdup(name) : vmop_label(VMOP_LABEL_DOMAIN, name);
 }
 
 #define LINE_WIDTH 80

@@ -7,6 +7,8 @@
 #define VMOP_OPCONTROL_SHOW_H
 
 #include <jansson.h>
+#include <libsmartcols.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,8 +19,20 @@ uint64_t control_number(const json_t *object, const char *name);
 double control_real(const json_t *object, const char *name);
 const char *control_text(const json_t *object, const char *name);
 
-/* At most len bytes, with control characters replaced; NULL prints nothing. */
+/* Print at most len bytes escaped (libutil/escape.h): a guest chooses its own name. NULL: nothing.
+ */
 void control_put_clean(const char *raw, size_t len);
+/* Print a member that is text. */
+void control_put(const json_t *object, const char *name);
+
+/*
+ * Set a cell of a table to text, escaped; false: out of memory.  The table's own escaping must be
+ * off (scols_table_enable_noencoding).
+ */
+bool control_set_text(struct libscols_line *line, size_t column, const char *raw);
+
+/* Return a domain's name as it is shown (libutil/label.h); the caller frees it. NULL: no memory. */
+char *control_domain_label(const json_t *domain);
 
 /* A label and a value, broken at blanks so that it keeps to its column. */
 void control_put_row(const char *label, const char *value);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "libutil/cleanup.h"
+#include "libutil/json.h"
 #include "opcontrol/show.h"
 
 static void put_span(double seconds)
@@ -36,15 +38,17 @@ static void put_events(const json_t *status)
 	json_array_foreach (json_object_get(status, "events"), i, event) {
 		uint64_t hz = control_number(event, "frequency_hz");
 		printf("%-12s", "event");
-		control_put_clean(control_text(event, "name"), SIZE_MAX);
+		control_put(event, "name");
 		uint64_t period = control_number(event, "period_events");
 		const char *unit = control_text(event, "unit");
 		if (hz)
 			printf(" at %" PRIu64 " Hz", hz);
 		else if (unit && !strcmp(unit, "ns") && period)
 			printf(" at %.4g Hz", 1e9 / (double)period);
-		else
-			printf(" every %" PRIu64 " %s", period, unit);
+		else {
+			printf(" every %" PRIu64 " ", period);
+			control_put(event, "unit");
+		}
 		if (control_number(status, "cpus"))
 			printf(" on %" PRIu64 " CPU%s", control_number(status, "cpus"),
 			       control_number(status, "cpus") == 1 ? "" : "s");
@@ -108,14 +112,15 @@ static bool add_domain(struct libscols_table *table, const json_t *domain)
 	struct libscols_line *line = scols_table_new_line(table, NULL);
 	bool is_guest = control_number(domain, "id") != 0;
 	bool is_xen = json_is_integer(json_object_get(domain, "xen_domid"));
-	bool is_hypervisor = is_guest && !strcmp(control_text(domain, "kind"), "hypervisor");
+	const char *kind = control_text(domain, "kind") ? control_text(domain, "kind") : "";
+	bool is_hypervisor = is_guest && !strcmp(kind, "hypervisor");
 	/* Not idle: nobody can know. */
-	bool is_unsampled = is_xen && !strcmp(control_text(domain, "kind"), "unsampled");
-	const char *name = control_text(domain, "name");
-	char shown[256];
+	bool is_unsampled = is_xen && !strcmp(kind, "unsampled");
+	_cleanup_free_ char *name = control_domain_label(domain);
+	char shown[512];
 	snprintf(shown, sizeof(shown), "%s%s", name ? name : "?",
 		 is_guest && !json_is_true(json_object_get(domain, "running")) ? " (ended)" : "");
-	return line && scols_line_set_data(line, 0, shown) == 0 &&
+	return line && control_set_text(line, 0, shown) &&
 	       add_count(line, 1, domain, is_xen ? "xen_domid" : "pid",
 			 is_guest && !is_hypervisor) &&
 	       add_count(line, 2, domain, "vcpus", is_guest && !is_hypervisor && !is_unsampled) &&
@@ -145,10 +150,10 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 static void put_inside(const json_t *inside)
 {
 	fputs("\n  inside: ", stdout);
-	control_put_clean(control_text(inside, "state"), SIZE_MAX);
+	control_put(inside, "state");
 	if (control_text(inside, "release")) {
 		fputs(": ", stdout);
-		control_put_clean(control_text(inside, "release"), SIZE_MAX);
+		control_put(inside, "release");
 		printf(", %" PRIu64 " symbols, %" PRIu64 " modules",
 		       control_number(inside, "symbols"), control_number(inside, "modules"));
 	}
@@ -160,7 +165,7 @@ static void put_inside(const json_t *inside)
 		       control_real(inside, "age_s"), control_real(inside, "cpu_s"));
 	if (control_text(inside, "error")) {
 		fputs("; ", stdout);
-		control_put_clean(control_text(inside, "error"), SIZE_MAX);
+		control_put(inside, "error");
 	}
 }
 
@@ -169,19 +174,23 @@ static struct vmop_error *put_domains(const json_t *status)
 	const json_t *domains = json_object_get(status, "domains"), *domain;
 	struct libscols_table *table = scols_new_table();
 	putchar('\n');
-	bool is_done = table && fill_domains(table, domains);
+	bool is_done =
+		table && !scols_table_enable_noencoding(table, 1) && fill_domains(table, domains);
 	scols_unref_table(table);
 	if (!is_done)
 		return &vmop_error_no_memory;
 	size_t i;
 	json_array_foreach (domains, i, domain) {
 		putchar('\n');
-		control_put_clean(control_text(domain, "name"), SIZE_MAX);
-		if (control_number(domain, "id"))
-			printf(": %s", control_text(domain, "kind"));
+		_cleanup_free_ char *name = control_domain_label(domain);
+		control_put_clean(name, SIZE_MAX);
+		if (control_number(domain, "id")) {
+			fputs(": ", stdout);
+			control_put(domain, "kind");
+		}
 		if (control_text(domain, "uuid")) {
 			fputs(", uuid ", stdout);
-			control_put_clean(control_text(domain, "uuid"), SIZE_MAX);
+			control_put(domain, "uuid");
 		}
 		if (json_object_get(domain, "own"))
 			printf("\n  samples in its own session: %" PRIu64,
@@ -190,8 +199,10 @@ static struct vmop_error *put_domains(const json_t *status)
 		control_put_clean(control_text(domain, "image") ? control_text(domain, "image")
 								: "none",
 				  SIZE_MAX);
-		if (control_text(domain, "note"))
-			printf("\n  note: %s", control_text(domain, "note"));
+		if (control_text(domain, "note")) {
+			fputs("\n  note: ", stdout);
+			control_put(domain, "note");
+		}
 		if (json_object_get(domain, "inside"))
 			put_inside(json_object_get(domain, "inside"));
 	}
@@ -205,20 +216,26 @@ static struct vmop_error *put_domains(const json_t *status)
 static void put_session(const json_t *status)
 {
 	const json_t *remaining = json_object_get(status, "remaining_s");
-	printf("%-12s%s, for ", "since", control_text(status, "since"));
+	printf("%-12s", "since");
+	control_put(status, "since");
+	fputs(", for ", stdout);
 	put_span(control_real(status, "uptime_s"));
 	if (json_is_number(remaining)) {
 		fputs(", ends in ", stdout);
 		put_span(json_number_value(remaining));
 	}
 	printf("\n%-12s", "session");
-	control_put_clean(control_text(status, "session"), SIZE_MAX);
+	control_put(status, "session");
 	fputs(", ", stdout);
 	put_size(control_number(status, "disk_bytes"));
 	putchar('\n');
-	if (control_text(status, "way"))
-		printf("%-12s%s, by %s\n", "source", control_text(status, "source"),
-		       control_text(status, "way"));
+	if (control_text(status, "way")) {
+		printf("%-12s", "source");
+		control_put(status, "source");
+		fputs(", by ", stdout);
+		control_put(status, "way");
+		putchar('\n');
+	}
 	put_events(status);
 	put_samples(status);
 	put_losses(status);
@@ -226,7 +243,7 @@ static void put_session(const json_t *status)
 	if (control_number(status, "failures")) {
 		printf("%-12s%" PRIu64 ", the last: ", "failures",
 		       control_number(status, "failures"));
-		control_put_clean(control_text(status, "last_failure"), SIZE_MAX);
+		control_put(status, "last_failure");
 		putchar('\n');
 	}
 }
@@ -236,8 +253,11 @@ struct vmop_error *control_status_table(const json_t *status)
 	const json_t *daemon = json_object_get(status, "daemon");
 	const char *state = control_text(status, "state");
 	bool is_sampling = state && !strcmp(state, "sampling");
-	printf("%-12s%s: %s, pid %" PRIu64 ", %.2f s of CPU, ", "vmopd",
-	       control_text(daemon, "version"), state ? state : "?", control_number(daemon, "pid"),
+	printf("%-12s", "vmopd");
+	control_put(daemon, "version");
+	fputs(": ", stdout);
+	control_put(status, "state");
+	printf(", pid %" PRIu64 ", %.2f s of CPU, ", control_number(daemon, "pid"),
 	       control_real(daemon, "cpu_s"));
 	put_size(control_number(daemon, "rss_bytes"));
 	fputs(" of memory\n", stdout);
@@ -252,8 +272,5 @@ struct vmop_error *control_status_table(const json_t *status)
 
 struct vmop_error *control_status_json(const json_t *status)
 {
-	if (json_dumpf(status, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) < 0)
-		return &vmop_error_no_memory;
-	putchar('\n');
-	return NULL;
+	return vmop_json_print(status, JSON_INDENT(2) | JSON_REAL_PRECISION(15), stdout);
 }

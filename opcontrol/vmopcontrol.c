@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/options.h"
 #include "libutil/parse.h"
 #include "opcontrol/actions.h"
 
@@ -38,7 +40,7 @@ enum option_key {
 
 enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 
-#define N_ACTION_OPTIONS 14
+#define N_ACTION_OPTIONS (CONTROL_N_ACTIONS + 1) /* and their title */
 
 /* Those of the set-up are called as the set-up file's keys. */
 static const struct argp_option other_options[] = {
@@ -78,6 +80,8 @@ static const struct argp_option other_options[] = {
 };
 
 #define N_OTHER_OPTIONS (sizeof(other_options) / sizeof(other_options[0]))
+
+_Static_assert(N_OTHER_OPTIONS <= CONTROL_MAX_CHANGED, "room for each option that changes a key");
 
 static struct argp_option all_options[N_OTHER_OPTIONS + N_ACTION_OPTIONS];
 
@@ -363,11 +367,12 @@ static struct vmop_error *run(struct arguments *arguments, int *ret_status)
 int main(int argc, char **argv)
 {
 	struct arguments arguments = {0};
+	setlocale(LC_CTYPE, "");
 	vmop_log_init("vmopcontrol", VMOP_LOG_NOTICE);
 	argp_err_exit_status = VMOP_EXIT_USAGE;
 	make_options();
 	/* argp's own -? would bring no group; -h is opcontrol's --shutdown. */
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, NULL, &arguments);
+	vmop_options_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, &arguments);
 	vmop_log_set_level((enum vmop_log_level)(VMOP_LOG_NOTICE + arguments.request.verbosity));
 	int status = VMOP_EXIT_DONE;
 	struct vmop_error *err = run(&arguments, &status);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/label.h"
 #include "libutil/parse.h"
 #include "opreport/identity.h"
 
@@ -101,6 +102,16 @@ static bool keep(struct vmop_catalog *catalog, const char **field, const char *t
 	return *field != NULL;
 }
 
+/* The same as a label: a name that could be taken for one of vmop's own words is in quotes. */
+static bool keep_label(struct vmop_catalog *catalog, const char **field, enum vmop_label kind,
+		       const char *name)
+{
+	if (!name || !vmop_label_is_quoted(kind, name))
+		return keep(catalog, field, name);
+	_cleanup_free_ char *label = vmop_label(kind, name);
+	return label && keep(catalog, field, label);
+}
+
 static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event)
 {
 	const struct loader *loader = arg;
@@ -132,9 +143,26 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 	item->id = domain->id;
 	item->session = loader->session;
 	item->kind = domain->kind;
-	bool ok = keep(catalog, &item->name, domain->name) &&
-		  keep(catalog, &item->uuid, domain->uuid);
+	bool ok = keep(catalog, &item->uuid, domain->uuid);
+	bool is_own = domain->id == VMOP_DOMAIN_ID_HOST || domain->kind == VMOP_DOMAIN_HYPERVISOR ||
+		      (domain->kind == VMOP_DOMAIN_UNSAMPLED && ok && !*item->uuid &&
+		       !strcmp(domain->name, VMOP_DOMAIN_SOME_NAME));
+	ok = ok && (is_own ? keep(catalog, &item->name, domain->name)
+			   : keep_label(catalog, &item->name, VMOP_LABEL_DOMAIN, domain->name));
+	item->called = item->name;
 	return ok ? NULL : &vmop_error_no_memory;
+}
+
+/* Return the word that vmop shows in place of a task's name; NULL: it has a name. */
+static const char *own_comm(const struct vmop_task_item *item, const struct vmop_db_task *task,
+			    bool is_unexplained)
+{
+	bool is_of_guest = task->domain != VMOP_DOMAIN_ID_HOST;
+	if (is_unexplained)
+		return task->comm;
+	if (item->is_idle || (is_of_guest && !task->pid && !strcmp(task->comm, "[idle]")))
+		return "[idle]";
+	return *task->comm ? NULL : "[exited]";
 }
 
 static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
@@ -153,8 +181,10 @@ static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 	item->exe_image = task->exe_image;
 	item->is_merged = task->merged > 0;
 	item->is_idle = !item->is_merged && task->domain == VMOP_DOMAIN_ID_HOST && task->pid == 0;
-	bool ok = keep(catalog, &item->comm, item->is_idle ? "[idle]" : task->comm) &&
-		  keep(catalog, &item->cgroup, task->cgroup);
+	const char *own = own_comm(item, task, catalog->tasks.n == 1);
+	bool ok = own ? keep(catalog, &item->comm, own)
+		      : keep_label(catalog, &item->comm, VMOP_LABEL_NAME, task->comm);
+	ok = ok && keep_label(catalog, &item->cgroup, VMOP_LABEL_NAME, task->cgroup);
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
@@ -167,6 +197,26 @@ static struct vmop_error *add_idle_task(void *arg, const struct vmop_db_task *ta
 		return NULL;
 	struct vmop_error *err = add_task(arg, task);
 	return err ? err : &seen_enough;
+}
+
+const char *vmop_image_base_name(const char *name)
+{
+	const char *slash = *name == '/' ? strrchr(name, '/') : NULL;
+	bool is_clear = slash && slash[1] && !vmop_label_is_quoted(VMOP_LABEL_NAME, slash + 1);
+	return is_clear ? slash + 1 : name;
+}
+
+static bool keep_image_name(struct vmop_catalog *catalog, struct vmop_image_item *item,
+			    const char *name)
+{
+	switch (item->kind) {
+	case VMOP_IMAGE_FILE:
+		return keep_label(catalog, &item->name, VMOP_LABEL_NAME, name);
+	case VMOP_IMAGE_MODULE:
+		return keep_label(catalog, &item->name, VMOP_LABEL_MODULE, name);
+	default: /* vmop's own names */
+		return keep(catalog, &item->name, name);
+	}
 }
 
 static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image)
@@ -186,8 +236,8 @@ static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image
 		item->build_id_len_bytes = image->build_id_len_bytes;
 		memcpy(item->build_id, image->build_id, image->build_id_len_bytes);
 	}
-	bool ok =
-		keep(catalog, &item->name, image->name) && keep(catalog, &item->root, image->root);
+	bool ok = keep_image_name(catalog, item, image->name) &&
+		  keep(catalog, &item->root, image->root);
 	return ok ? NULL : &vmop_error_no_memory;
 }
 

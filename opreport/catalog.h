@@ -2,7 +2,8 @@
 /*
  * What session files say of their events, domains, tasks and images, in memory
  * for one report.  Ids are a session's own; item 0 of each table stands for those that its
- * file doesn't explain.  Strings live in the catalog's arena.  Open within the folder.
+ * file doesn't explain.  Strings live in the catalog's arena.  Names of domains, tasks, cgroups
+ * and images are labels (libutil/label.h).  Open within the folder.
  */
 #ifndef VMOP_OPREPORT_CATALOG_H
 #define VMOP_OPREPORT_CATALOG_H
@@ -45,7 +46,8 @@ struct vmop_domain_item {
 	/* A row's: it ran, and no session has samples that are known to be its own. */
 	bool is_unsampled;
 	enum vmop_domain_kind kind;
-	const char *name; /* row's, as shown: "host", or a guest's name */
+	const char *name;   /* row's, as shown: "host", or a guest's name as a label (label.h) */
+	const char *called; /* the same without the number that rows of one name have */
 	const char *uuid;
 	uint32_t row; /* index of the domain that stands for it: see identity.h */
 };
@@ -148,6 +150,12 @@ struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_
 
 /* The index of a session's id; 0 when it is not explained. */
 size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t id);
+
+/*
+ * The file's name without its folders; the whole path where the rest could be taken for one of
+ * vmop's own words.
+ */
+const char *vmop_image_base_name(const char *name);
 
 static inline struct vmop_event_item *vmop_catalog_event(const struct vmop_catalog *c, size_t i)
 {

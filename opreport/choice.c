@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/label.h"
 #include "opreport/identity.h"
 
 enum {
@@ -51,7 +52,7 @@ static bool *event_selected(void *item)
 static bool domain_matches(const void *item, const char *word)
 {
 	const struct vmop_domain_item *domain = item;
-	return glob_matches(word, domain->name) ||
+	return glob_matches(word, domain->name) || glob_matches(word, domain->called) ||
 	       (*domain->uuid && glob_matches(word, domain->uuid)) ||
 	       (domain->is_host && !strcmp(word, "host"));
 }
@@ -70,14 +71,16 @@ static bool image_matches(const void *item, const char *word)
 {
 	const char *name = ((const struct vmop_image_item *)item)->name;
 	const char *slash = strrchr(name, '/');
-	return glob_matches(word, name) || (slash && glob_matches(word, slash + 1));
+	if (glob_matches(word, name) || !slash)
+		return glob_matches(word, name);
+	/* "[kernel]" is the kernel, and no file; "'[kernel]'" is such a file. */
+	_cleanup_free_ char *label = vmop_label(VMOP_LABEL_NAME, slash + 1);
+	return label && glob_matches(word, label);
 }
 
 static const char *image_name(const void *item)
 {
-	const char *name = ((const struct vmop_image_item *)item)->name;
-	const char *slash = strrchr(name, '/');
-	return slash && slash[1] ? slash + 1 : name;
+	return vmop_image_base_name(((const struct vmop_image_item *)item)->name);
 }
 
 static bool *image_selected(void *item)

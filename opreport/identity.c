@@ -240,6 +240,43 @@ static struct vmop_error *tell_apart(struct vmop_catalog *catalog, struct vmop_d
 	return NULL;
 }
 
+/*
+ * Rows that still have one name: domains of one session, which have its ids.  No guest's label
+ * ends with such a number.
+ */
+static struct vmop_error *number_equals(struct vmop_catalog *catalog)
+{
+	_cleanup_free_ struct vmop_domain_item **list =
+		calloc(catalog->domains.n, sizeof(struct vmop_domain_item *));
+	size_t n = 0;
+	if (!list)
+		return &vmop_error_no_memory;
+	for (size_t i = 1; i < catalog->domains.n; i++) {
+		struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		domain->called = row_of(catalog, domain)->name;
+		if (domain->row == i)
+			list[n++] = domain;
+	}
+	qsort(list, n, sizeof(*list), compare_shown);
+	for (size_t first = 0, end; first < n; first = end) {
+		const char *name = list[first]->name;
+		for (end = first + 1; end < n && !strcmp(list[end]->name, name);)
+			end++;
+		for (size_t i = first; i < end && end - first > 1; i++) {
+			_cleanup_free_ char *longer = NULL;
+			if (asprintf(&longer, "%s #%u", name, list[i]->id) < 0)
+				longer = NULL;
+			list[i]->name = longer ? vmop_arena_text(&catalog->arena, longer) : NULL;
+			if (!list[i]->name)
+				return &vmop_error_no_memory;
+		}
+	}
+	for (size_t i = 1; i < catalog->domains.n; i++)
+		vmop_catalog_domain(catalog, i)->name =
+			row_of(catalog, vmop_catalog_domain(catalog, i))->name;
+	return NULL;
+}
+
 /* Of rows alone: a domain that one session could not sample may have one of its own. */
 static void find_unsampled(struct vmop_catalog *catalog)
 {
@@ -288,6 +325,8 @@ static struct vmop_error *unify(struct vmop_catalog *catalog)
 struct vmop_error *vmop_domains_unify(struct vmop_catalog *catalog)
 {
 	struct vmop_error *err = unify(catalog);
+	if (!err)
+		err = number_equals(catalog);
 	if (!err)
 		find_unsampled(catalog);
 	return err;

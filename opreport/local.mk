@@ -4,7 +4,6 @@ opreport_libopreport_la_SOURCES = \
 	opreport/arena.c opreport/arena.h \
 	opreport/catalog.c opreport/catalog.h \
 	opreport/choice.c opreport/choice.h \
-	opreport/escape.c opreport/escape.h \
 	opreport/event-name.c opreport/event-name.h \
 	opreport/fit.c opreport/fit.h \
 	opreport/group.c opreport/group.h \

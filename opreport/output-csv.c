@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * RFC 4180 without its CR: a line of column names, then a line a row; rows with
- * details are given by their details.  A line is always one row: control
- * characters in names are escaped.  No comments; what was lost is told on stderr.
+ * details are given by their details.  A line is always one row: names are escaped
+ * (libutil/escape.h), as UTF-8 in any locale.  No comments; losses are on stderr.
  */
 #include "opreport/output.h"
 
@@ -11,13 +11,13 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
-#include "opreport/escape.h"
+#include "libutil/escape.h"
 
 static struct vmop_error *print_text(const char *text, FILE *out)
 {
 	_cleanup_free_ char *escaped = NULL;
-	if (!vmop_text_is_plain(text)) {
-		text = escaped = vmop_text_escape(text);
+	if (!vmop_escape_is_plain(text, VMOP_CHARSET_UTF8)) {
+		text = escaped = vmop_escape(text, VMOP_CHARSET_UTF8);
 		if (!escaped)
 			return &vmop_error_no_memory;
 	}

@@ -2,7 +2,9 @@
 /*
  * One object: "session" with its facts, a list for each kind of fact ("events",
  * "losses", ...), "rows", one object each, with "details" where asked for.  Numbers
- * are numbers, addresses are strings "0x..." (they don't fit a double).
+ * are numbers, addresses are strings "0x..." (they don't fit a double).  Text is what it is; one
+ * that is not UTF-8, which JSON can't hold, is escaped (libutil/escape.h), and "NAME_escaped"
+ * beside it is true.
  */
 #include "opreport/output.h"
 
@@ -10,15 +12,26 @@
 #include <jansson.h>
 
 #include "libutil/cleanup.h"
-#include "opreport/escape.h"
+#include "libutil/escape.h"
+#include "libutil/json.h"
+
+static json_t *escaped_value(const char *text)
+{
+	_cleanup_free_ char *escaped = vmop_escape(text, VMOP_CHARSET_UTF8);
+	return escaped ? json_string(escaped) : NULL;
+}
 
 static json_t *text_value(const char *text)
 {
-	json_t *value = json_string(text); /* control characters are JSON's own to escape */
-	if (value)
-		return value;
-	_cleanup_free_ char *escaped = vmop_text_escape(text); /* not UTF-8 */
-	return escaped ? json_string(escaped) : NULL;
+	json_t *value = json_string(text); /* NULL: not UTF-8 */
+	return value ? value : escaped_value(text);
+}
+
+static bool is_utf8(const char *text)
+{
+	json_t *value = json_string(text);
+	json_decref(value);
+	return value != NULL;
 }
 
 /* A new reference; NULL without memory. */
@@ -44,13 +57,25 @@ static json_t *cell_value(const struct vmop_cell *cell, enum vmop_cell_type type
 /* Names of events, which are within columns' names, need not be UTF-8. */
 static int set_member(json_t *object, const char *name, json_t *value)
 {
-	if (vmop_text_is_plain(name))
+	if (is_utf8(name))
 		return json_object_set_new(object, name, value);
-	_cleanup_free_ char *escaped = vmop_text_escape(name);
+	_cleanup_free_ char *escaped = vmop_escape(name, VMOP_CHARSET_UTF8);
 	if (escaped)
 		return json_object_set_new(object, escaped, value);
 	json_decref(value);
 	return -1;
+}
+
+static int set_cell(json_t *object, const char *name, const struct vmop_cell *cell,
+		    enum vmop_cell_type type)
+{
+	if (set_member(object, name, cell_value(cell, type)))
+		return -1;
+	if (type != VMOP_CELL_TEXT || is_utf8(cell->text))
+		return 0;
+	char mark[64];
+	snprintf(mark, sizeof(mark), "%s_escaped", name);
+	return json_object_set_new(object, mark, json_true());
 }
 
 static int add_cells(const struct vmop_sheet *sheet, size_t row, size_t detail, json_t *object)
@@ -61,7 +86,7 @@ static int add_cells(const struct vmop_sheet *sheet, size_t row, size_t detail, 
 		sheet->cell(sheet, row, detail, column, &cell);
 		if (cell.is_empty || !vmop_cell_is_number(&cell))
 			continue;
-		if (set_member(object, column->name, cell_value(&cell, column->type)))
+		if (set_cell(object, column->name, &cell, column->type))
 			return -1;
 	}
 	return 0;
@@ -111,8 +136,7 @@ static int add_fact(const struct vmop_fact *fact, json_t *root)
 	if (!fact->name)
 		return json_object_set_new(root, fact->list, json_array());
 	json_t *owner = owner_of(fact, root);
-	return owner ? json_object_set_new(owner, fact->name, cell_value(&fact->value, fact->type))
-		     : -1;
+	return owner ? set_cell(owner, fact->name, &fact->value, fact->type) : -1;
 }
 
 static int fill(const struct vmop_sheet *sheet, json_t *root)
@@ -137,10 +161,11 @@ static struct vmop_error *json_print(const struct vmop_sheet *sheet,
 	(void)options;
 	json_t *root = json_object();
 	int failed = !root || fill(sheet, root);
-	if (!failed && !json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)))
-		fputc('\n', out);
+	struct vmop_error *err = failed ? &vmop_error_no_memory : NULL;
+	if (!err)
+		err = vmop_json_print(root, JSON_INDENT(1) | JSON_REAL_PRECISION(9), out);
 	json_decref(root);
-	return failed ? &vmop_error_no_memory : NULL;
+	return err;
 }
 
 const struct vmop_output vmop_output_json = {

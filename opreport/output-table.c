@@ -4,12 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <langinfo.h>
 #include <libsmartcols/libsmartcols.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
-#include "opreport/escape.h"
+#include "libutil/escape.h"
 #include "opreport/fit.h"
 
 #define SEPARATOR "  "
@@ -29,8 +28,7 @@ static void unref_table(struct libscols_table **table)
  */
 static char *escape(const char *text)
 {
-	bool has_utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	return has_utf8 ? vmop_text_escape(text) : vmop_text_escape_ascii(text);
+	return vmop_escape(text, vmop_escape_locale());
 }
 
 /* Three digits that count, more before the point. */
@@ -57,8 +55,7 @@ static char *cell_text(enum vmop_cell_type type, const struct vmop_cell *cell, b
 	char buffer[40];
 	switch (type) {
 	case VMOP_CELL_TEXT:
-		return vmop_text_is_plain_ascii(cell->text) ? strdup(cell->text)
-							    : escape(cell->text);
+		return escape(cell->text);
 	case VMOP_CELL_COUNT:
 		snprintf(buffer, sizeof(buffer), "%" PRIu64, cell->number);
 		break;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/label.h"
 #include "libutil/progress.h"
 #include "opreport/resolve.h"
 
@@ -635,9 +636,14 @@ struct vmop_count vmop_result_sum(const struct vmop_result *result, const struct
 
 const char *vmop_result_symbol_name(struct vmop_result *result, struct vmop_row *row)
 {
-	if (!row->name)
-		row->name = row->symbol ? vmop_symbols_name(result->symbols, row->symbol)
-					: "(no symbols)";
+	if (row->name)
+		return row->name;
+	row->name = row->symbol ? vmop_symbols_name(result->symbols, row->symbol) : "(no symbols)";
+	if (row->symbol && vmop_label_is_quoted(VMOP_LABEL_SYMBOL, row->name)) {
+		_cleanup_free_ char *label = vmop_label(VMOP_LABEL_SYMBOL, row->name);
+		const char *kept = label ? vmop_arena_text(&result->catalog.arena, label) : NULL;
+		row->name = kept ? kept : "''"; /* out of memory */
+	}
 	return row->name;
 }
 

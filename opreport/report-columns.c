@@ -48,6 +48,8 @@ static const char *const part_headings[] = {"user %", "kernel %", "hypervisor %"
 static struct vmop_error *add(struct vmop_report *report, int id, const char *name,
 			      const char *heading, enum vmop_cell_type type, size_t event)
 {
+	if (report->sheet.n_columns == report->n_columns_max)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "no room for the column '%s'", name);
 	struct vmop_column *column = &report->columns[report->sheet.n_columns];
 	*column = (struct vmop_column){
 		.name = name, .heading = heading, .type = type, .id = id, .event = event};
@@ -215,11 +217,14 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 		{dimensions & VMOP_BY_SYMBOL, COLUMN_SYMBOL, "symbol", "symbol", VMOP_CELL_TEXT,
 		 true},
 	};
+	_Static_assert(sizeof(columns) / sizeof(*columns) + 1 <= MAX_FIXED_COLUMNS,
+		       "room for them and the address");
 	size_t n_max = MAX_FIXED_COLUMNS + MAX_EVENT_COLUMNS * result->n_events +
 		       RATIO_COLUMNS * report->ratios->n;
 	report->columns = vmop_arena_alloc(&report->arena, n_max * sizeof(*report->columns));
 	if (!report->columns)
 		return &vmop_error_no_memory;
+	report->n_columns_max = n_max;
 	report->sheet.columns = report->columns;
 	bool shows_address = report->options.show_address || result->n_details;
 	struct vmop_error *err = NULL;
@@ -262,9 +267,7 @@ static const char *certainty_name(const struct vmop_row *row)
 static const char *image_name(const struct vmop_report *report, const struct vmop_row *row)
 {
 	const struct vmop_image_item *image = vmop_row_image(report->result, row);
-	const char *slash = strrchr(image->name, '/');
-	bool is_path = image->name[0] == '/' && slash && slash[1];
-	return report->options.long_filenames || !is_path ? image->name : slash + 1;
+	return report->options.long_filenames ? image->name : vmop_image_base_name(image->name);
 }
 
 static void number_or_empty(struct vmop_cell *ret, uint64_t number, bool is_known)

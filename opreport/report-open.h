@@ -14,6 +14,7 @@ struct vmop_report {
 	const char **lines;	 /* the list itself is not in the arena */
 	struct vmop_arena arena; /* everything below */
 	struct vmop_column *columns;
+	size_t n_columns_max;	 /* that columns has room for */
 	struct vmop_count *sums; /* by row * n_events: running sums */
 	struct vmop_fact *facts;
 	const char **footer;

@@ -8,7 +8,6 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/progress.h"
-#include "opreport/escape.h"
 
 struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group, uint64_t value,
 				      uint8_t mode, struct vmop_count **ret, size_t *ret_row)
@@ -70,10 +69,8 @@ static void note_missing(struct vmop_result *result, size_t image, uint64_t samp
 	if (!samples)
 		return;
 	why = why ? why : "addresses outside all of its symbols";
-	_cleanup_free_ char *name =
-		vmop_text_escape(vmop_catalog_image(&result->catalog, image)->name);
-	vmop_log_info("no symbols for %" PRIu64 " samples in %s: %s", samples, name ? name : "",
-		      why);
+	vmop_log_info("no symbols for %" PRIu64 " samples in %s: %s", samples,
+		      vmop_catalog_image(&result->catalog, image)->name, why);
 	result->missing.samples += samples;
 	if (samples <= result->missing.top_samples)
 		return;

@@ -13,8 +13,8 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
+#include "libutil/options.h"
 #include "libutil/parse.h"
-#include "opreport/escape.h"
 #include "opreport/output.h"
 #include "opreport/query.h"
 #include "opreport/report.h"
@@ -355,7 +355,7 @@ static struct vmop_error *parse_arguments(struct settings *settings, int argc, c
 	static const struct argp_child children[] = {{&vmop_spec_argp, 0, "", 10}, {0}};
 	static const struct argp argp = {options,  take_option, "[SPEC...]", doc,
 					 children, NULL,	NULL};
-	error_t failed = argp_parse(&argp, argc, argv, 0, NULL, settings);
+	error_t failed = vmop_options_parse(&argp, argc, argv, 0, settings);
 	if (!failed)
 		return NULL;
 	if (settings->err)
@@ -479,12 +479,10 @@ static void tell_missing(const struct vmop_result *result)
 	const struct vmop_missing *missing = &result->missing;
 	if (!missing->samples)
 		return;
-	_cleanup_free_ char *image =
-		vmop_text_escape(vmop_catalog_image(&result->catalog, missing->top_image)->name);
-	vmop_log_notice("no symbols for %llu samples; most (%llu) in %s: %s",
-			(unsigned long long)missing->samples,
-			(unsigned long long)missing->top_samples, image ? image : "",
-			missing->top_why);
+	vmop_log_notice(
+		"no symbols for %llu samples; most (%llu) in %s: %s",
+		(unsigned long long)missing->samples, (unsigned long long)missing->top_samples,
+		vmop_catalog_image(&result->catalog, missing->top_image)->name, missing->top_why);
 }
 
 /* A column that was asked for and has nothing in it. */
@@ -558,16 +556,6 @@ static struct vmop_error *list_sessions(struct settings *settings)
 	return err;
 }
 
-/* What a session file says may be part of the message. */
-static void log_error(struct vmop_error *err)
-{
-	if (!err)
-		return;
-	_cleanup_free_ char *message = vmop_text_escape(err->message);
-	vmop_log_error("%s", message ? message : "out of memory");
-	vmop_error_destroy(err);
-}
-
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
@@ -581,7 +569,7 @@ int main(int argc, char **argv)
 		err = settings.list_sessions ? list_sessions(&settings) : report_session(&settings);
 	}
 	int status = vmop_error_exit_status(err);
-	log_error(err);
+	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
 	vmop_words_deinit(&settings.include);
 	vmop_words_deinit(&settings.exclude);
 	vmop_words_deinit(&settings.image_paths);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libutil_tests = tests/unit/libutil-error tests/unit/libutil-parse tests/unit/libutil-io \
 	tests/unit/libutil-setup tests/unit/libutil-protocol tests/unit/libutil-run-dir \
-	tests/unit/libutil-clock
+	tests/unit/libutil-clock tests/unit/libutil-escape tests/unit/libutil-json \
+	tests/unit/libutil-label tests/unit/libutil-log
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
 TESTS += $(libutil_tests)
@@ -22,3 +23,11 @@ tests_unit_libutil_run_dir_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_run_dir_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_clock_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_clock_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_escape_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_escape_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_json_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_json_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_label_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_label_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_log_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_log_LDADD = $(libutil_test_ldadd)

@@ -31,6 +31,7 @@ tests_fixtures_split_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O1
 tests_fixtures_split_LDFLAGS =
 report_integration_tests = \
 	tests/integration/report-faults.sh \
+	tests/integration/report-lookalikes.sh \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \
 	tests/integration/report-real.sh \

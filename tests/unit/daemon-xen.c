@@ -171,6 +171,7 @@ static void names_and_hostile_names(void **state)
 	put_domain(1, "nonsense", "what", UUID_B, "pv");
 	put_domain(2, "5", "", "nothing", "");
 	put_domain(3, "6", longest, "/vm/../../etc", "??");
+	put_domain(4, "7", "a\nvmopd: \x1b[2J\xc2\x9b", UUID_B, "pv");
 	ok(create(&rig, (struct vmop_profiler_options){0}));
 	struct vmop_domain_stats web = domain_called(&rig, "web");
 	assert_int_equal(web.xen_domid, 3);
@@ -181,8 +182,10 @@ static void names_and_hostile_names(void **state)
 	assert_int_equal(domain_called(&rig, "domain-5").xen_domid, 5);
 	longest[VMOP_GUEST_NAME_BYTES - 1] = '\0';
 	assert_int_equal(domain_called(&rig, longest).xen_domid, 6);
+	/* Who prints it escapes it. */
+	assert_int_equal(domain_called(&rig, "a\nvmopd: \x1b[2J\xc2\x9b").xen_domid, 7);
 	/* 5 has neither name nor uuid so far: it may be one that is only just made. */
-	assert_int_equal(told.n, 2);
+	assert_int_equal(told.n, 3);
 	assert_int_equal(told.domains[0].id, 3);
 	assert_int_equal(told.domains[1].id, 6);
 	end_all(&rig);

@@ -145,7 +145,6 @@ static void compare_symbols(struct vmop_guest *guest)
 		char *tab = strchr(line, '\t');
 		if (tab)
 			*tab = ' ';
-		vmop_view_sanitize(line); /* GCC's local labels have control characters */
 		add(&theirs, "%s", line);
 	}
 	struct vmop_error *err = vmop_guest_each_symbol(guest, add_symbol, &ours);

@@ -37,7 +37,13 @@ static const struct {
 	{"_Z", "_Z", "_Z"},
 	{"_R", "_R", "_R"},
 	{"", "", ""},
-	{"_ZN3foo3barEv garbage", "foo::bar", "_ZN3foo3barEv garbage"},
+	{"_ZN3foo3barEv garbage", "_ZN3foo3barEv garbage", "_ZN3foo3barEv garbage"},
+	{"_ZN3foo3barEv@plt", "foo::bar@plt", "foo::bar()@plt"},
+	{"_ZN3foo3barEv@@V_1.2", "foo::bar@@V_1.2", "foo::bar()@@V_1.2"},
+	{"_ZN3foo3barEv.cold@plt", "foo::bar [clone .cold]@plt", "foo::bar() [clone .cold]@plt"},
+	{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE@plt", "core::fmt::Formatter::pad@plt",
+	 "core::fmt::Formatter::pad@plt"},
+	{"puts@plt", "puts@plt", "puts@plt"},
 	{"entry_SYSCALL_64", "entry_SYSCALL_64", "entry_SYSCALL_64"},
 };
 

@@ -35,7 +35,7 @@ static void errors_travel(void **state)
 		err = vmop_protocol_reply_error(reply);
 		assert_non_null(err);
 		assert_int_equal(err->code, code);
-		assert_string_equal(err->message, "no caf?");
+		assert_string_equal(err->message, "no caf\xef\xbf\xbd");
 		vmop_error_destroy(err);
 	}
 	_cleanup_(vmop_json_cleanup) json_t *ok = vmop_protocol_ok();

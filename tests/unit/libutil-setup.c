@@ -161,7 +161,7 @@ static void bad_lines(void **state)
 	refused("session-mode = rw\n", "rw", "0644");
 	refused("guest-cpu = 100.1\n", "100.1", "0 and 100%");
 	refused("guest-cpu = 5%%\n", "5%%", "0 and 100%");
-	refused("event = a\001b\n", "event", "\\001");
+	refused("event = a\001b\n", "event", "0x01");
 }
 
 static void bounds(void **state)
