@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/inspect.h"
 #include "daemon/status.h"
@@ -71,10 +72,12 @@ struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon)
 		return NULL;
 	struct vmop_session_status status;
 	vmop_session_status(session, &status);
-	free(daemon->last_session);
-	daemon->last_session = strdup(status.path);
+	_cleanup_free_ char *path = status.path ? strdup(status.path) : NULL;
 	daemon->session = NULL;
 	struct vmop_error *err = vmop_session_stop(session);
+	free(daemon->last_session);
+	/* After an error it is still there, with what could be stored, or it is gone. */
+	daemon->last_session = path && access(path, F_OK) == 0 ? vmop_steal(&path) : NULL;
 	if (!err)
 		vmop_log_info("%s: finished", daemon->last_session);
 	return err;
@@ -221,15 +224,6 @@ static struct vmop_error *do_dump(struct vmop_daemon *daemon, const json_t *requ
 	return err ? err : put_path(reply, daemon);
 }
 
-/* --save (name) and --reset (NULL) on a running session: it goes on in a fresh file. */
-static struct vmop_error *rotate(struct vmop_daemon *daemon, const char *name)
-{
-	bool is_alive;
-	struct vmop_error *err = vmop_session_rotate(daemon->session, name, &is_alive);
-	if (!is_alive)
-		vmop_log_and_destroy(VMOP_LOG_ERROR, vmop_daemon_stop(daemon));
-	return err;
-}
 
 /* A running session has its directory; without one the client may name another. */
 static const char *idle_dir(const struct vmop_daemon *daemon, const json_t *request)
@@ -245,7 +239,7 @@ static struct vmop_error *do_save(struct vmop_daemon *daemon, const json_t *requ
 		return vmop_error_new(VMOP_ERROR_USAGE, "save: no name given");
 	const char *dir = idle_dir(daemon, request);
 	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
-	struct vmop_error *err = daemon->session ? rotate(daemon, name) :
+	struct vmop_error *err = daemon->session ? vmop_session_rotate(daemon->session, name) :
 						   vmop_session_save(dir, name);
 	if (err)
 		return err;
@@ -257,7 +251,7 @@ static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *req
 				   json_t *reply)
 {
 	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
-	return daemon->session ? rotate(daemon, NULL) :
+	return daemon->session ? vmop_session_rotate(daemon->session, NULL) :
 				 vmop_session_discard(idle_dir(daemon, request));
 }
 
