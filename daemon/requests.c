@@ -263,9 +263,11 @@ static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *
 	struct vmop_error *err = vmop_daemon_stop(daemon);
 	/* The reply still goes out: the loop ends after this round. */
 	sd_event_exit(daemon->loop, 0);
-	if (err || !had_session)
-		return err;
-	return put_path(reply, daemon);
+	if (!err)
+		return had_session ? put_path(reply, daemon) : NULL;
+	struct vmop_error *next = put_text(reply, "problem", err->message);
+	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
+	return next;
 }
 
 static struct vmop_error *do_inspect(struct vmop_daemon *daemon, const json_t *request,
