@@ -63,7 +63,8 @@ struct vmop_guest_placed {
 void vmop_guests_settle(struct vmop_guests *guests,
 			void (*put)(void *arg, const struct vmop_guest_placed *placed), void *arg);
 
-/* Whether the next settle is the last one, which puts samples of guests that are still searched, too. */
+/* Whether the next settle is the last one, which puts samples of guests that are still searched,
+ * too. */
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending);
 
 /* Samples that wait for the next settle, or for one after it. */

@@ -57,7 +57,7 @@ struct vmop_losses {
 	uint64_t now[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 	uint64_t stored[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 	uint64_t putting[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
-	/* What the file before did not get any more, and so is put into this one. */
+	/* Counted for the previous file, which could not store them: stored in this one. */
 	uint64_t inherited[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 };
 
@@ -67,9 +67,9 @@ void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t e
 /* All of them together are total by now: what no event was counted for is event 0's. */
 void vmop_losses_total(struct vmop_losses *losses, enum vmop_loss loss, uint64_t total);
 
-/* The sum over all events, with what was inherited. */
+/* Return the sum over all events, inherited counts included. */
 uint64_t vmop_losses_sum(const struct vmop_losses *losses, enum vmop_loss loss);
-/* Takes over what `before` has counted and not stored. */
+/* Take over the counts that `before` has not stored. */
 void vmop_losses_inherit(struct vmop_losses *losses, const struct vmop_losses *before);
 struct vmop_error *vmop_losses_store(struct vmop_losses *losses, struct vmop_db *db);
 /* After the commit. */

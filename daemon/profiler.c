@@ -48,7 +48,7 @@ struct vmop_profiler {
 	bool is_store_failing; /* the last flush did not come through */
 	bool told_rejected;
 	uint64_t no_room_counted;
-	uint64_t storing, last_stored; /* samples of the open interval, and of the last one */
+	uint64_t storing, last_stored;	/* samples of the open interval, and of the last one */
 	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
 };
 
@@ -620,7 +620,7 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	return err;
 }
 
-/* Everything is in the file, or there is none: it need not be kept here. */
+/* Forget everything that was stored or, without a file, counted as lost. */
 static void stored(struct vmop_profiler *profiler)
 {
 	vmop_domains_stored(&profiler->domains);

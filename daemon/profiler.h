@@ -65,8 +65,8 @@ struct vmop_profiler_options {
 	const char *proc_root;
 	bool is_replay; /* the records are not of this machine: look at nothing here */
 	/*
-	 * It goes on with what another profiler did until now: what was there at the session's start and
-	 * is not any more (a guest that was named, a file of symbols) is done without.
+	 * It goes on with what another profiler did until now: what was there at the session's
+	 * start and is not any more (a guest that was named, a file of symbols) is done without.
 	 */
 	bool goes_on;
 };
@@ -120,18 +120,18 @@ struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler);
 void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending);
 
 /*
- * Its session file is no more: lets go of db, of guests and of Xen's lists.  It still takes samples, to
- * count them.
+ * Its session file is no more: lets go of db, of guests and of Xen's lists.  It still takes
+ * samples, to count them.
  */
 void vmop_profiler_detach(struct vmop_profiler *profiler);
 
 /* What was flushed last went into a file that is gone: counts it as lost "store-gone". */
 void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler);
 
-/* Takes over the losses that `before`, which has ended, could not store any more. */
+/* Take over the losses that `before`, which has ended, could not store. */
 void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_profiler *before);
 
-/* Samples that are in no file so far: they wait for the next flush. */
+/* Return the number of samples that wait for the next flush. */
 uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);
 
 struct vmop_profiler_stats {

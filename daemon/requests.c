@@ -76,7 +76,7 @@ struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon)
 	daemon->session = NULL;
 	struct vmop_error *err = vmop_session_stop(session);
 	free(daemon->last_session);
-	/* After an error it is still there, with what could be stored, or it is gone. */
+	/* After an error the file may be gone. */
 	daemon->last_session = path && access(path, F_OK) == 0 ? vmop_steal(&path) : NULL;
 	if (!err)
 		vmop_log_info("%s: finished", daemon->last_session);
@@ -224,7 +224,6 @@ static struct vmop_error *do_dump(struct vmop_daemon *daemon, const json_t *requ
 	return err ? err : put_path(reply, daemon);
 }
 
-
 /* A running session has its directory; without one the client may name another. */
 static const char *idle_dir(const struct vmop_daemon *daemon, const json_t *request)
 {
@@ -239,8 +238,8 @@ static struct vmop_error *do_save(struct vmop_daemon *daemon, const json_t *requ
 		return vmop_error_new(VMOP_ERROR_USAGE, "save: no name given");
 	const char *dir = idle_dir(daemon, request);
 	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
-	struct vmop_error *err = daemon->session ? vmop_session_rotate(daemon->session, name) :
-						   vmop_session_save(dir, name);
+	struct vmop_error *err = daemon->session ? vmop_session_rotate(daemon->session, name)
+						 : vmop_session_save(dir, name);
 	if (err)
 		return err;
 	_cleanup_free_ char *path = vmop_session_path(dir, name);
@@ -251,8 +250,8 @@ static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *req
 				   json_t *reply)
 {
 	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
-	return daemon->session ? vmop_session_rotate(daemon->session, NULL) :
-				 vmop_session_discard(idle_dir(daemon, request));
+	return daemon->session ? vmop_session_rotate(daemon->session, NULL)
+			       : vmop_session_discard(idle_dir(daemon, request));
 }
 
 static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *request,

@@ -3,12 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 
 /* The paths that a publication deals with. */
@@ -41,7 +46,8 @@ struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file)
 {
 	struct vmop_error *err = vmop_db_finish(file->db);
 	file->db = NULL;
-	/* A report that reads it right now keeps it from being one file; the next start sees to it. */
+	/* A report that reads it right now keeps it from being one file; the next start sees to it.
+	 */
 	if (err && err->code == VMOP_ERROR_BUSY) {
 		vmop_log_and_destroy(VMOP_LOG_INFO, err);
 		err = NULL;
@@ -72,7 +78,7 @@ enum vmop_session_file_place vmop_session_file_place(const struct vmop_session_f
 {
 	struct stat own, there;
 	if (fstat(file->fd, &own) < 0)
-		return VMOP_SESSION_FILE_THERE; /* nothing can be told */
+		return VMOP_SESSION_FILE_THERE; /* its place is not known */
 	if (stat(path, &there) == 0 && own.st_dev == there.st_dev && own.st_ino == there.st_ino)
 		return VMOP_SESSION_FILE_THERE;
 	return own.st_nlink ? VMOP_SESSION_FILE_MOVED : VMOP_SESSION_FILE_DELETED;
@@ -85,12 +91,11 @@ static struct vmop_error *clear_place(const struct places *places, const char *d
 	const struct vmop_session_file *before = succession->before;
 	if (!before) {
 		struct vmop_error *err = vmop_session_keep(dir, &succession->kept);
-		/* What lies beside a file that is gone would be taken for the new one's. */
+		/* SQLite would take a stale WAL for the new file's. */
 		return err ? err : vmop_session_remove(places->current);
 	}
-	return succession->saved_as
-		       ? vmop_session_move(places->current, succession->saved_as)
-		       : NULL; /* it is overwritten, so that there always is one */
+	return succession->saved_as ? vmop_session_move(places->current, succession->saved_as)
+				    : NULL; /* it is overwritten, so that there always is one */
 }
 
 static struct vmop_error *take_place(const struct places *places,
@@ -128,8 +133,7 @@ static void resume_before(const struct places *places, struct vmop_session_succe
 
 /* Both files are closed. */
 static struct vmop_error *change_places(struct vmop_session_file *file, const struct places *places,
-					const char *dir,
-					struct vmop_session_succession *succession)
+					const char *dir, struct vmop_session_succession *succession)
 {
 	struct vmop_error *err = clear_place(places, dir, succession);
 	if (err)
@@ -160,8 +164,7 @@ struct vmop_error *vmop_session_file_publish(struct vmop_session_file *file, con
 		.begun = vmop_session_new_path(dir),
 		.current = vmop_session_path(dir, VMOP_SESSION_CURRENT),
 	};
-	struct vmop_error *err =
-		places.begun && places.current ? NULL : &vmop_error_no_memory;
+	struct vmop_error *err = places.begun && places.current ? NULL : &vmop_error_no_memory;
 	if (!err)
 		err = vmop_db_suspend(file->db);
 	if (!err && succession->before)
@@ -176,4 +179,46 @@ struct vmop_error *vmop_session_file_publish(struct vmop_session_file *file, con
 	else if (succession->before)
 		vmop_session_file_close(succession->before);
 	return err;
+}
+
+/* ---- what is in it ---------------------------------------------------------- */
+
+static struct vmop_error *put_number(struct vmop_db *db, const char *name, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return vmop_db_put_info(db, name, text);
+}
+
+struct vmop_error *vmop_session_file_put_facts(struct vmop_db *db, const struct vmop_setup *setup,
+					       const char *source, uint64_t start_ns)
+{
+	_cleanup_free_ char *text = NULL;
+	struct utsname host;
+	uname(&host);
+	struct vmop_error *err = vmop_setup_format(setup, &text);
+	if (!err)
+		err = vmop_db_put_info(db, "vmop", PACKAGE_VERSION);
+	if (!err)
+		err = vmop_db_put_info(db, "source", source);
+	if (!err)
+		err = vmop_db_put_info(db, "hostname", host.nodename);
+	if (!err)
+		err = vmop_db_put_info(db, "kernel", host.release);
+	if (!err)
+		err = vmop_db_put_info(db, "machine", host.machine);
+	if (!err)
+		err = put_number(db, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	if (!err)
+		err = put_number(db, "start_ns", start_ns);
+	if (!err)
+		err = vmop_db_put_info(db, "setup", text);
+	if (!err && setup->vmlinux)
+		err = vmop_db_put_info(db, "vmlinux", setup->vmlinux);
+	return err;
+}
+
+struct vmop_error *vmop_session_file_put_end(struct vmop_db *db)
+{
+	return put_number(db, "end_ns", vmop_clock_ns(CLOCK_REALTIME));
 }

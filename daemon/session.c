@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "daemon/active-mail.h"
 #include "daemon/pairing.h"
 #include "daemon/session-file.h"
@@ -51,10 +48,10 @@ struct vmop_session {
 	struct vmop_active_mail *mail; /* of the source; NULL: there are no active domains */
 	struct vmop_source *source;
 	struct vmop_source_stats at_file_start; /* the source's counters when this file began */
-	struct vmop_session_file file; /* none: it is gone, and profiler only counts */
+	struct vmop_session_file file;		/* none: it is gone, and profiler only counts */
 	struct vmop_profiler *profiler;
 	struct vmop_sink sink; /* the profiler's */
-	char *path; /* where the file belongs */
+	char *path;	       /* where the file belongs */
 
 	uint64_t start_realtime_ns, start_monotonic_ns; /* of this file */
 	uint64_t interval_monotonic_ns;			/* when the open interval began */
@@ -77,8 +74,7 @@ static void note_failure(struct vmop_session *session, struct vmop_error *err)
 {
 	if (!err)
 		return;
-	bool is_known =
-		session->logged_failure && !strcmp(session->logged_failure, err->message);
+	bool is_known = session->logged_failure && !strcmp(session->logged_failure, err->message);
 	if (!session->is_failing && !is_known) {
 		vmop_log_warning("%s (sampling goes on; what is lost is counted)", err->message);
 		free(session->logged_failure);
@@ -156,8 +152,8 @@ static void roll_up(struct vmop_session *session, uint64_t now)
 		err = vmop_db_roll_up(session->file.db, 0, now - setup->minute_after_ns,
 				      60 * second_ns, roll_up_budget, &more);
 	if (!err && setup->hour_after_ns && !more)
-		err = vmop_db_roll_up(session->file.db, 1, now - setup->hour_after_ns, 3600 * second_ns,
-				      1, &more);
+		err = vmop_db_roll_up(session->file.db, 1, now - setup->hour_after_ns,
+				      3600 * second_ns, 1, &more);
 	note_failure(session, err);
 }
 
@@ -264,42 +260,6 @@ static int on_replay(sd_event_source *source, void *arg)
 
 /* ---- the file ------------------------------------------------------------------ */
 
-static struct vmop_error *put_number(struct vmop_db *db, const char *name, uint64_t value)
-{
-	char text[24];
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return vmop_db_put_info(db, name, text);
-}
-
-/* What is true of the whole session. */
-static struct vmop_error *put_facts(const struct vmop_session *session, struct vmop_db *db,
-				    uint64_t start_realtime_ns)
-{
-	_cleanup_free_ char *setup = NULL;
-	struct utsname host;
-	uname(&host);
-	struct vmop_error *err = vmop_setup_format(&session->setup, &setup);
-	if (!err)
-		err = vmop_db_put_info(db, "vmop", PACKAGE_VERSION);
-	if (!err)
-		err = vmop_db_put_info(db, "source", session->source_ops->name);
-	if (!err)
-		err = vmop_db_put_info(db, "hostname", host.nodename);
-	if (!err)
-		err = vmop_db_put_info(db, "kernel", host.release);
-	if (!err)
-		err = vmop_db_put_info(db, "machine", host.machine);
-	if (!err)
-		err = put_number(db, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	if (!err)
-		err = put_number(db, "start_ns", start_realtime_ns);
-	if (!err)
-		err = vmop_db_put_info(db, "setup", setup);
-	if (!err && session->setup.vmlinux)
-		err = vmop_db_put_info(db, "vmlinux", session->setup.vmlinux);
-	return err;
-}
-
 /* db: of the file that it is to write. */
 static struct vmop_error *create_profiler(struct vmop_session *session, struct vmop_db *db,
 					  bool goes_on, struct vmop_profiler **ret)
@@ -342,7 +302,8 @@ static struct vmop_error *begin_file(const struct vmop_session *session, uint64_
 	if (chmod(path, session->setup.session_mode) < 0)
 		err = vmop_error_os(errno, "%s", path);
 	if (!err)
-		err = put_facts(session, ret->db, start_realtime_ns);
+		err = vmop_session_file_put_facts(ret->db, &session->setup,
+						  session->source_ops->name, start_realtime_ns);
 	if (err)
 		vmop_session_file_discard(ret, session->setup.session_dir);
 	return err;
@@ -398,11 +359,11 @@ static void lose_file(struct vmop_session *session)
 	session->is_store_failing = true;
 }
 
-/* Completes the file as far as it can be; false: it is at its path no more, and nothing is written. */
+/* Completes the file as far as it can be; false: it is at its path no more, and nothing is written.
+ */
 static bool leave_if_gone(struct vmop_session *session)
 {
-	enum vmop_session_file_place place =
-		vmop_session_file_place(&session->file, session->path);
+	enum vmop_session_file_place place = vmop_session_file_place(&session->file, session->path);
 	if (place == VMOP_SESSION_FILE_THERE)
 		return false;
 	if (place == VMOP_SESSION_FILE_DELETED) {
@@ -410,17 +371,16 @@ static bool leave_if_gone(struct vmop_session *session)
 	} else {
 		vmop_profiler_set_ending(session->profiler, true);
 		note_failure(session, flush(session));
-		note_failure(session, put_number(session->file.db, "end_ns",
-						 vmop_clock_ns(CLOCK_REALTIME)));
+		note_failure(session, vmop_session_file_put_end(session->file.db));
 	}
 	note_failure(session, vmop_session_file_abandon(&session->file));
 	lose_file(session);
-	note_failure(session, vmop_error_new(
-				      VMOP_ERROR_CANT,
-				      "%s: %s while sampling; a new session begins where its "
-				      "directory is",
-				      session->path,
-				      place == VMOP_SESSION_FILE_DELETED ? "deleted" : "moved"));
+	note_failure(session,
+		     vmop_error_new(VMOP_ERROR_CANT,
+				    "%s: %s while sampling; a new session begins where its "
+				    "directory is",
+				    session->path,
+				    place == VMOP_SESSION_FILE_DELETED ? "deleted" : "moved"));
 	return true;
 }
 
@@ -484,8 +444,8 @@ static struct vmop_error *unstored(struct vmop_session *session, struct vmop_err
 	if (!err || !waiting)
 		return err;
 	struct vmop_error *full = vmop_error_new(
-		err->code, "%s; %" PRIu64 " samples could not be stored and are lost",
-		err->message, waiting);
+		err->code, "%s; %" PRIu64 " samples could not be stored and are lost", err->message,
+		waiting);
 	vmop_error_destroy(err);
 	return full;
 }
@@ -496,11 +456,10 @@ static struct vmop_error *finish_file(struct vmop_session *session)
 	if (!session->file.db || (!session->is_replay && leave_if_gone(session)))
 		return no_file(session);
 	struct vmop_error *err = unstored(session, store_rest(session));
-	err = vmop_error_first(
-		err, put_number(session->file.db, "end_ns", vmop_clock_ns(CLOCK_REALTIME)));
+	err = vmop_error_first(err, vmop_session_file_put_end(session->file.db));
 	/* After the last write: it may have been deleted meanwhile. */
-	bool is_there = vmop_session_file_place(&session->file, session->path) ==
-			VMOP_SESSION_FILE_THERE;
+	bool is_there =
+		vmop_session_file_place(&session->file, session->path) == VMOP_SESSION_FILE_THERE;
 	err = vmop_error_first(err, vmop_session_file_finish(&session->file));
 	if (is_there || err)
 		return err;
@@ -739,7 +698,7 @@ static struct vmop_error *end_file(struct vmop_session *session)
 {
 	struct vmop_error *err = store_rest(session);
 	if (!err)
-		err = put_number(session->file.db, "end_ns", vmop_clock_ns(CLOCK_REALTIME));
+		err = vmop_session_file_put_end(session->file.db);
 	return err;
 }
 
@@ -763,7 +722,8 @@ static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_ses
 		vmop_session_file_close(file);
 		vmop_error_destroy(vmop_session_remove(session->path));
 		lose_file(session);
-		return vmop_error_prefix(err, "no new session could be begun, which is tried again");
+		return vmop_error_prefix(err,
+					 "no new session could be begun, which is tried again");
 	}
 	take_up(session, file, profiler, start_ns);
 	note_failure(session, vmop_profiler_scan(session->profiler));
@@ -849,73 +809,4 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret)
 {
 	return vmop_profiler_domain(session->profiler, i, ret);
-}
-
-/* *ret_unsampled: of Xen, where they can't be; no stand-in for them counts. */
-static unsigned count_guests(const struct vmop_session *session, unsigned *ret_unsampled)
-{
-	struct vmop_domain_stats domain;
-	unsigned n = 0;
-	*ret_unsampled = 0;
-	for (size_t i = 0; vmop_session_domain(session, i, &domain); i++) {
-		if (domain.id == VMOP_DOMAIN_ID_HOST || domain.kind == VMOP_DOMAIN_HYPERVISOR ||
-		    !domain.is_running)
-			continue;
-		if (domain.kind != VMOP_DOMAIN_UNSAMPLED)
-			n++;
-		else
-			*ret_unsampled += domain.xen_domid >= 0;
-	}
-	return n;
-}
-
-/* A clock's period is a rate to people. */
-static void put_rate(FILE *out, const struct vmop_event_info *event)
-{
-	if (event->frequency_hz)
-		fprintf(out, "at %" PRIu64 " Hz", event->frequency_hz);
-	else if (!strcmp(event->unit, "ns") && event->period_events)
-		fprintf(out, "at %.4g Hz", 1e9 / (double)event->period_events);
-	else
-		fprintf(out, "every %" PRIu64 " %s", event->period_events, event->unit);
-}
-
-/* On how many CPUs, why so, and with how many guests. */
-static void put_where(FILE *out, const struct vmop_session *session)
-{
-	const struct vmop_event_info *event;
-	struct vmop_source_stats stats;
-	vmop_source_stats(session->source, &stats);
-	unsigned unsampled, guests = count_guests(session, &unsampled);
-	if (stats.cpus_online)
-		fprintf(out, " on %" PRIu32 " CPU%s", stats.cpus_online,
-			stats.cpus_online == 1 ? "" : "s");
-	for (size_t i = 0; (event = vmop_session_event(session, i)); i++)
-		if (event->note)
-			fprintf(out, " (%s)", event->note);
-	if (guests || !unsampled)
-		fprintf(out, ", %u guest%s", guests, guests == 1 ? "" : "s");
-	if (unsampled)
-		fprintf(out, ", %u guest%s not sampled", unsampled, unsampled == 1 ? "" : "s");
-}
-
-char *vmop_session_summary(const struct vmop_session *session)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	if (!out)
-		return NULL;
-	const struct vmop_event_info *event;
-	fputs(session->is_replay ? "replaying " : "sampling ", out);
-	for (size_t i = 0; (event = vmop_session_event(session, i)); i++) {
-		fprintf(out, "%s%s ", i ? ", " : "", event->name);
-		put_rate(out, event);
-	}
-	if (!session->is_replay)
-		put_where(out, session);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
 }

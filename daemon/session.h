@@ -32,8 +32,8 @@ struct vmop_session_options {
 };
 
 /*
- * Opens everything, scans what runs and begins to sample; then the file takes its place.  On an error
- * nothing is left behind, and the session before is current.vmop as it was.
+ * Opens everything, scans what runs and begins to sample; then the file takes its place.  On an
+ * error nothing is left behind, and the session before is current.vmop as it was.
  */
 struct vmop_error *vmop_session_start(const struct vmop_session_options *options,
 				      struct vmop_session **ret);
@@ -56,8 +56,8 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session);
 
 /*
  * Goes on in a fresh file; the one until now becomes name, or is thrown away when name
- * is NULL.  No sample between the two is lost.  On an error the session goes on as it was; or, where
- * its file can't be written any more, without one, until one can be begun: see struct
+ * is NULL.  No sample between the two is lost.  On an error the session goes on as it was; or,
+ * where its file can't be written any more, without one, until one can be begun: see struct
  * vmop_session_status.
  */
 struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name);
@@ -83,6 +83,6 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret);
 
 /* "sampling cpu-clock at 1000 Hz on 2 CPUs (why), 2 guests"; the caller frees; NULL: no memory. */
-char *vmop_session_summary(const struct vmop_session *session);
+char *vmop_session_summary(struct vmop_session *session);
 
 #endif

@@ -83,10 +83,9 @@ static void harden(struct vmop_db *db)
 struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags)
 {
 	/* One thread a connection (db.h), so no mutexes. */
-	int rc = sqlite3_open_v2(uri, &db->sqlite,
-				 flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI |
-					 SQLITE_OPEN_EXRESCODE,
-				 NULL);
+	int rc = sqlite3_open_v2(
+		uri, &db->sqlite,
+		flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc == SQLITE_OK) {
 		harden(db);
 		sqlite3_busy_timeout(db->sqlite, BUSY_TIMEOUT_MS);
@@ -108,8 +107,7 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
 	if (!db)
 		return &vmop_error_no_memory;
 	db->path = strdup(path);
-	struct vmop_error *err =
-		db->path ? vmop_db_attach(db, uri, flags) : &vmop_error_no_memory;
+	struct vmop_error *err = db->path ? vmop_db_attach(db, uri, flags) : &vmop_error_no_memory;
 	if (err) {
 		vmop_db_close(db);
 		return err;
@@ -146,9 +144,8 @@ static int errno_of_file(struct vmop_db *db, int which)
 {
 	sqlite3_file *file = NULL;
 	int os_errno = 0;
-	if (db->sqlite &&
-	    sqlite3_file_control(db->sqlite, "main", which, &file) == SQLITE_OK && file &&
-	    file->pMethods)
+	if (db->sqlite && sqlite3_file_control(db->sqlite, "main", which, &file) == SQLITE_OK &&
+	    file && file->pMethods)
 		file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &os_errno);
 	return os_errno;
 }
@@ -161,7 +158,7 @@ static struct vmop_error *error_of_os(struct vmop_db *db)
 	return vmop_error_os(os_errno ? os_errno : EIO, "%s", db->path);
 }
 
-/* What SQLite's reads end with where the disk, and not what is on it, is at fault. */
+/* Return whether os_errno of a read means a broken disk rather than a damaged file. */
 static bool is_disk_error(int os_errno)
 {
 	return os_errno == EIO || os_errno == ENXIO || os_errno == ERANGE;
@@ -226,14 +223,12 @@ struct vmop_error *vmop_db_corrupt(struct vmop_db *db, const char *format, ...)
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: corrupt: %s", db->path, what);
 }
 
-struct vmop_error *vmop_db_out_of_range(const struct vmop_db *db, const char *what,
-					long long value)
+struct vmop_error *vmop_db_out_of_range(const struct vmop_db *db, const char *what, long long value)
 {
 	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: %s can't be %lld", db->path, what, value);
 }
 
-struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err,
-				    uint64_t n_samples)
+struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, uint64_t n_samples)
 {
 	if (!err || !db->drops_rejected || err->code != VMOP_ERROR_LIMIT)
 		return err;

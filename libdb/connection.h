@@ -16,8 +16,8 @@
 #include "libutil/cleanup.h"
 
 /* In an upsert of losses: a sum that is no 64-bit integer any more would be rejected as a row. */
-#define VMOP_DB_SUM_OF_COUNTS                                                                  \
-	"CASE WHEN count > 9223372036854775807 - excluded.count THEN 9223372036854775807"       \
+#define VMOP_DB_SUM_OF_COUNTS                                                                      \
+	"CASE WHEN count > 9223372036854775807 - excluded.count THEN 9223372036854775807"          \
 	" ELSE count + excluded.count END"
 
 /* The statements that a writer keeps prepared. */
@@ -129,11 +129,10 @@ struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statem
 			       const char *types, ...);
 
 /*
- * Ends a put that came to err.  Where the row was rejected for what it holds and db drops such rows,
- * counts it, as so many samples or (0) as a fact, and returns NULL; else returns err.
+ * Ends a put that came to err.  Where the row was rejected for what it holds and db drops such
+ * rows, counts it, as so many samples or (0) as a fact, and returns NULL; else returns err.
  */
-struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err,
-				    uint64_t n_samples);
+struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, uint64_t n_samples);
 
 /* VMOP_ERROR_LIMIT: a number that no reader would take back. */
 struct vmop_error *vmop_db_out_of_range(const struct vmop_db *db, const char *what,

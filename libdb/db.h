@@ -154,8 +154,8 @@ void vmop_db_close(struct vmop_db *db);
 
 /*
  * Makes of a file whose writer died (kill -9, power) a finished one, as
- * vmop_db_finish would have left it.  VMOP_ERROR_BUSY while a writer lives, VMOP_ERROR_CANT where the
- * file or its directory can't be written; readers don't need this.
+ * vmop_db_finish would have left it.  VMOP_ERROR_BUSY while a writer lives, VMOP_ERROR_CANT where
+ * the file or its directory can't be written; readers don't need this.
  */
 struct vmop_error *vmop_db_recover(const char *path);
 
@@ -173,15 +173,15 @@ struct vmop_error *vmop_db_suspend(struct vmop_db *db);
 struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path);
 
 /*
- * Ends a session whose file was renamed or deleted under it: completes the file, wherever it is, and
- * touches nothing at its path, which may be another's.  db is freed whatever happens.
+ * Ends a session whose file was renamed or deleted under it: completes the file, wherever it is,
+ * and touches nothing at its path, which may be another's.  db is freed whatever happens.
  */
 struct vmop_error *vmop_db_abandon(struct vmop_db *db);
 
 /*
  * From now on a put whose row no session can hold (VMOP_ERROR_LIMIT: too long, too many, out
- * of range) drops the row, counts it and succeeds: what a guest or a file names must not keep the rest from
- * being stored.
+ * of range) drops the row, counts it and succeeds: what a guest or a file names must not keep the
+ * rest from being stored.
  */
 void vmop_db_drop_rejected(struct vmop_db *db);
 

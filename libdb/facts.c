@@ -25,11 +25,10 @@ struct vmop_error *vmop_db_drop_info(struct vmop_db *db, const char *name)
 
 struct vmop_error *vmop_db_put_event(struct vmop_db *db, const struct vmop_db_event *event)
 {
-	struct vmop_error *err =
-		vmop_db_run(db, VMOP_DB_PUT_EVENT, "itttuut", (int64_t)event->id,
-			    text_or_empty(event->name), text_or_empty(event->source),
-			    text_or_empty(event->unit), event->period_events, event->frequency_hz,
-			    event->note);
+	struct vmop_error *err = vmop_db_run(
+		db, VMOP_DB_PUT_EVENT, "itttuut", (int64_t)event->id, text_or_empty(event->name),
+		text_or_empty(event->source), text_or_empty(event->unit), event->period_events,
+		event->frequency_hz, event->note);
 	return vmop_db_put_done(db, err, 0);
 }
 

@@ -106,7 +106,8 @@ struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db
 		return err;
 	if (!len_bytes)
 		return vmop_error_new(VMOP_ERROR_LIMIT,
-				      "%s: a chunk's cells are not ascending, or too many", db->path);
+				      "%s: a chunk's cells are not ascending, or too many",
+				      db->path);
 	int64_t id = (int64_t)row->interval << VMOP_SCHEMA_CHUNK_BITS | row->number;
 	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task,
 			   (int64_t)row->place, (int64_t)row->stack, samples, weight,

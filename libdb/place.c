@@ -107,11 +107,10 @@ struct vmop_error *vmop_places_intern(struct vmop_db *db, const struct vmop_db_c
 	if (!interned)
 		return &vmop_error_no_memory;
 	uint32_t id = places->last_id + 1;
-	err = vmop_db_run(
-		db, VMOP_DB_PUT_PLACE, "iiiiiiiiii", (int64_t)id, (int64_t)key->event,
-		(int64_t)key->domain, (int64_t)key->billed, (int64_t)key->bill,
-		(int64_t)key->mode, (int64_t)key->certainty, (int64_t)key->vcpu,
-		(int64_t)key->cpu, (int64_t)key->image);
+	err = vmop_db_run(db, VMOP_DB_PUT_PLACE, "iiiiiiiiii", (int64_t)id, (int64_t)key->event,
+			  (int64_t)key->domain, (int64_t)key->billed, (int64_t)key->bill,
+			  (int64_t)key->mode, (int64_t)key->certainty, (int64_t)key->vcpu,
+			  (int64_t)key->cpu, (int64_t)key->image);
 	if (err) {
 		free(interned);
 		return err;

@@ -383,7 +383,8 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 
 /*
  * Leaves span as it is, but for its level, after err: one that can't be merged (too many cells in
- * one row, a damaged blob) would else be tried again for ever, and keep later spans from being merged.
+ * one row, a damaged blob) would else be tried again for ever, and keep later spans from being
+ * merged.
  */
 static struct vmop_error *pass_over(struct roll *roll, const struct span *span, uint8_t level,
 				    struct vmop_error *err)

@@ -22,8 +22,8 @@
 char *vmop_session_path(const char *dir, const char *name);
 
 /*
- * "<dir>/current.vmop.new", where a session is begun before it takes the place of the one before; what
- * is there is left by a daemon that was killed meanwhile, and has no samples.
+ * "<dir>/current.vmop.new", where a session is begun before it takes the place of the one before;
+ * what is there is left by a daemon that was killed meanwhile, and has no samples.
  */
 char *vmop_session_new_path(const char *dir);
 

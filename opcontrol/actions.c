@@ -155,7 +155,8 @@ static struct vmop_error *do_dump(struct control_request *request, int *ret_stat
 	return control_daemon_ask(vmop_protocol_request("dump"), &reply);
 }
 
-/* After the reply to a shutdown, which ends the daemon also where the session could not be stored. */
+/* After the reply to a shutdown, which ends the daemon also where the session could not be stored.
+ */
 static struct vmop_error *end_of_daemon(const json_t *reply)
 {
 	const char *problem = json_string_value(json_object_get(reply, "problem"));

@@ -117,7 +117,7 @@ static struct vmop_error *check_distinct(const struct vmop_sessions *sessions, s
 	return NULL;
 }
 
-/* Of the regular file NAME.vmop in dir; false: there is none. */
+/* Set *ret to the time when the regular file `file` in dir was written; false: no such file. */
 static bool time_written(const char *dir, const char *file, struct timespec *ret)
 {
 	_cleanup_free_ char *path = NULL;
@@ -137,7 +137,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-/* The name of the session of dir that was written last; NULL: it has none. The caller frees. */
+/* Return the name of the session of dir that was written last, or NULL. The caller frees it. */
 static char *find_newest(const char *dir)
 {
 	_cleanup_(file_list_deinit) struct file_list files = {0};
@@ -154,7 +154,7 @@ static char *find_newest(const char *dir)
 	return newest ? strndup(newest, strlen(newest) - strlen(SUFFIX)) : NULL;
 }
 
-/* What is reported where nothing is named: the current session, else the newest. */
+/* Return the session to report by default: the current one, else the newest. */
 static const char *default_name(const struct vmop_spec *spec, struct vmop_sessions *sessions)
 {
 	_cleanup_free_ char *path = NULL;

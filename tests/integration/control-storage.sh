@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Where a session can't be stored, renamed or begun: the daemon lives, says what is true, and loses
+# Sessions that can't be stored, renamed or begun: the daemon lives, reports the truth and loses
 # nothing that it can keep.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"

@@ -37,7 +37,8 @@ bool __wrap_vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 static struct vmop_symtab *stripped_program(void)
 {
 	const Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
 		.e_type = ET_EXEC,
 		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,
@@ -63,9 +64,8 @@ static void a_program_without_symbols(void **state)
 	machine_file(&rig, "/proc/modules", "%s", "");
 	rig_begin(&rig, (struct vmop_profiler_options){.guest_cpu_permille = 1});
 	/* Image 0 is the first one that there is: for addresses without a mapping. */
-	found[n_found++] = (struct vmop_guest_file_symbols){.domain = VMOP_DOMAIN_ID_HOST,
-							     .image = 0,
-							     .symtab = stripped_program()};
+	found[n_found++] = (struct vmop_guest_file_symbols){
+		.domain = VMOP_DOMAIN_ID_HOST, .image = 0, .symtab = stripped_program()};
 	for (unsigned i = 1; i <= 3; i++) {
 		give_program(&rig, 100 + i, "prog", "/bin/prog", 1);
 		give_sample(&rig, 100 + i, 100 + i, 0x400010, VMOP_SAMPLE_USER);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rows that a session can't hold, a file that is renamed or deleted under its writer, and a disk that
- * can't be read.
+ * Rows that a session can't hold, a file that is renamed or deleted under its writer, and a disk
+ * that can't be read.
  */
 #include "libdb-common.h"
 
@@ -31,11 +31,10 @@ static void put_hostile_facts(struct vmop_db *db)
 	assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = 0, .comm = "none"}));
 	assert_ok(vmop_db_put_task(
 		db, &(struct vmop_db_task){.id = VMOP_DB_TASK_ID_LIMIT, .comm = "many"}));
-	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = 90,
-								.name = "long",
-								.build_id_len_bytes = 21}));
 	assert_ok(vmop_db_put_image(
-		db, &(struct vmop_db_image){.id = 91, .name = "odd", .kind = 99}));
+		db, &(struct vmop_db_image){.id = 90, .name = "long", .build_id_len_bytes = 21}));
+	assert_ok(vmop_db_put_image(db,
+				    &(struct vmop_db_image){.id = 91, .name = "odd", .kind = 99}));
 	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = 0, .name = "no id"}));
 	assert_ok(vmop_db_put_domain(
 		db, &(struct vmop_db_domain){.id = 90, .name = "odd", .kind = 99}));
@@ -173,7 +172,8 @@ static void eio_is_the_disks(void **state)
 	assert_ok(vmop_db_finish(db));
 	assert_ok(vmop_db_open(test_path("broken"), &reader));
 	break_reads(true);
-	struct vmop_error *walk = vmop_db_each_total(reader, NULL, add_to_totals, &(struct totals){0});
+	struct vmop_error *walk =
+		vmop_db_each_total(reader, NULL, add_to_totals, &(struct totals){0});
 	struct vmop_error *check = vmop_db_check(reader);
 	struct vmop_error *reopen = vmop_db_open(test_path("broken"), &db);
 	break_reads(false);
