@@ -174,6 +174,15 @@ bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
 	return true;
 }
 
+uint64_t vmop_aggregate_samples(struct vmop_aggregate *aggregate)
+{
+	uint64_t sum = 0;
+	vmop_aggregate_settle(aggregate);
+	for (uint32_t i = 0; i < aggregate->n_cells; i++)
+		sum += aggregate->cells[i].samples;
+	return sum;
+}
+
 bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate)
 {
 	return aggregate->n_cells > aggregate->max_cells / 4 * 3 ||

@@ -70,6 +70,9 @@ void vmop_aggregate_settle(struct vmop_aggregate *aggregate);
 bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
 			 const struct vmop_db_chunk_key *key, uint64_t offset);
 
+/* All that were added. */
+uint64_t vmop_aggregate_samples(struct vmop_aggregate *aggregate);
+
 /* Three quarters full. */
 bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate);
 

@@ -48,6 +48,8 @@ struct vmop_domain_provider_ops {
 				     struct vmop_source *source, struct vmop_domains *domains,
 				     struct vmop_domain_provider **ret);
 	void (*destroy)(struct vmop_domain_provider *provider);
+	/* Stops following the domains that come and go; find_owner works as before. */
+	void (*detach)(struct vmop_domain_provider *provider);
 	/*
 	 * Called about once a second: takes up domains that came, went or were renamed.  An error
 	 * is one line for the operator; profiling goes on.

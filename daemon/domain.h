@@ -85,6 +85,7 @@ struct vmop_domains {
 	uint32_t n_watches;
 	uint64_t realtime_ns; /* of the last tick */
 	uint64_t n_refused;
+	bool goes_on; /* see vmop_profiler_options */
 };
 
 struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *root,

@@ -438,9 +438,14 @@ static bool is_early(const struct vmop_guests *guests, const struct held *held, 
 	return view->text->kernel.has_processes && !view->tasks;
 }
 
-void vmop_guests_end(struct vmop_guests *guests)
+void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending)
 {
-	guests->is_ending = true;
+	guests->is_ending = is_ending;
+}
+
+uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
+{
+	return guests->n_held;
 }
 
 void vmop_guests_settle(struct vmop_guests *guests,

@@ -63,8 +63,12 @@ struct vmop_guest_placed {
 void vmop_guests_settle(struct vmop_guests *guests,
 			void (*put)(void *arg, const struct vmop_guest_placed *placed), void *arg);
 
-/* The next settle is the last one: it puts samples of guests that are still searched, too. */
-void vmop_guests_end(struct vmop_guests *guests);
+/* Whether the next settle is the last one, which puts samples of guests that are still searched,
+ * too. */
+void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending);
+
+/* Samples that wait for the next settle, or for one after it. */
+uint32_t vmop_guests_n_held(const struct vmop_guests *guests);
 
 /* What is known of a domain's insides; NULL: nothing. Holds until the next settle or tick. */
 const struct vmop_guest_view *vmop_guests_view(const struct vmop_guests *guests,

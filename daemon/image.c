@@ -286,10 +286,12 @@ uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *im
 
 struct vmop_symbol *vmop_symbols_copy(const struct vmop_symbol *symbols, size_t n, uint64_t base)
 {
+	if (!n)
+		return NULL;
 	size_t bytes = n * sizeof(*symbols);
 	for (size_t i = 0; i < n; i++)
 		bytes += strlen(symbols[i].name) + 1;
-	struct vmop_symbol *copy = malloc(bytes ? bytes : 1);
+	struct vmop_symbol *copy = malloc(bytes);
 	if (!copy)
 		return NULL;
 	char *names = (char *)(copy + n);

@@ -118,7 +118,10 @@ void vmop_images_identified(struct vmop_images *images, struct vmop_image *image
 /* Gives it an id in the session if it has none. */
 uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image);
 
-/* Copies n symbols into one heap block with base taken off their offsets. NULL: out of memory. */
+/*
+ * Copies n symbols into one heap block with base taken off their offsets. NULL: there are none, or
+ * there is no memory for them.
+ */
 struct vmop_symbol *vmop_symbols_copy(const struct vmop_symbol *symbols, size_t n, uint64_t base);
 
 /* Stores the row and the symbols that wait with it. */

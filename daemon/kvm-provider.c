@@ -21,7 +21,7 @@ static struct vmop_error *kvm_create(const struct vmop_profiler_options *options
 				      "active domain \"%s\": this is no dom0 of Xen's, which alone "
 				      "has such; take back --active-domains (none)",
 				      options->active_domains[0]);
-	struct vmop_error *err = vmop_domains_check_patterns(domains);
+	struct vmop_error *err = options->goes_on ? NULL : vmop_domains_check_patterns(domains);
 	if (err)
 		return err;
 	struct vmop_domain_provider *provider = calloc(1, sizeof(*provider));
@@ -39,6 +39,11 @@ static struct vmop_error *kvm_create(const struct vmop_profiler_options *options
 static void kvm_destroy(struct vmop_domain_provider *provider)
 {
 	free(provider);
+}
+
+static void kvm_detach(struct vmop_domain_provider *provider)
+{
+	(void)provider;
 }
 
 static struct vmop_error *kvm_tick(struct vmop_domain_provider *provider)
@@ -75,6 +80,7 @@ const struct vmop_domain_provider_ops vmop_kvm_provider_ops = {
 	.serves = kvm_serves,
 	.create = kvm_create,
 	.destroy = kvm_destroy,
+	.detach = kvm_detach,
 	.tick = kvm_tick,
 	.find_owner = kvm_find_owner,
 };

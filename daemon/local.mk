@@ -59,7 +59,7 @@ vmopd_SOURCES = \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/privileges.c daemon/privileges.h \
 	daemon/requests.c daemon/requests.h \
-	daemon/session.c daemon/session.h \
+	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

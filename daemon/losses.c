@@ -9,7 +9,10 @@ static const char *const names[VMOP_N_LOSSES] = {
 	[VMOP_LOSS_UNHANDLED] = "unhandled",
 	[VMOP_LOSS_MALFORMED] = "malformed",
 	[VMOP_LOSS_STORE_FULL] = "store-full",
+	[VMOP_LOSS_STORE_GONE] = "store-gone",
 	[VMOP_LOSS_TABLE_FULL] = "table-full",
+	[VMOP_LOSS_SAMPLE_REJECTED] = "sample-rejected",
+	[VMOP_LOSS_FACT_REJECTED] = "fact-rejected",
 	[VMOP_LOSS_MAPS_UNREAD] = "maps-unread",
 	[VMOP_LOSS_PROCESS_LIMIT] = "process-limit",
 	[VMOP_LOSS_MAPPING_LIMIT] = "mapping-limit",
@@ -33,16 +36,29 @@ void vmop_losses_total(struct vmop_losses *losses, enum vmop_loss loss, uint64_t
 		losses->now[loss][0] += total - sum;
 }
 
-int vmop_losses_any(const struct vmop_losses *losses)
+uint64_t vmop_losses_sum(const struct vmop_losses *losses, enum vmop_loss loss)
 {
-	return memcmp(losses->now, losses->stored, sizeof(losses->now));
+	uint64_t sum = 0;
+	for (size_t event = 0; event < VMOP_LOSS_EVENTS_MAX; event++)
+		sum += losses->now[loss][event] + losses->inherited[loss][event];
+	return sum;
+}
+
+void vmop_losses_inherit(struct vmop_losses *losses, const struct vmop_losses *before)
+{
+	for (size_t loss = 0; loss < VMOP_N_LOSSES; loss++)
+		for (size_t event = 0; event < VMOP_LOSS_EVENTS_MAX; event++)
+			losses->inherited[loss][event] += before->now[loss][event] +
+							  before->inherited[loss][event] -
+							  before->stored[loss][event];
 }
 
 struct vmop_error *vmop_losses_store(struct vmop_losses *losses, struct vmop_db *db)
 {
-	memcpy(losses->putting, losses->now, sizeof(losses->now));
 	for (size_t loss = 0; loss < VMOP_N_LOSSES; loss++)
 		for (uint32_t event = 0; event < VMOP_LOSS_EVENTS_MAX; event++) {
+			losses->putting[loss][event] =
+				losses->now[loss][event] + losses->inherited[loss][event];
 			struct vmop_db_loss row = {
 				.name = names[loss],
 				.event = event,

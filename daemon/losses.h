@@ -10,7 +10,10 @@
  * | unhandled     | records of a type that the source does not know                   |
  * | malformed     | records that can't be what they say                               |
  * | store-full    | samples dropped because the session could not be written          |
+ * | store-gone    | samples taken while the session's file or directory was not there   |
  * | table-full    | samples dropped because more places were hit than an interval has room for |
+ * | sample-rejected | samples in rows that the session can't hold                      |
+ * | fact-rejected | other rows that the session can't hold: symbols, images, tasks    |
  * | maps-unread   | processes with user samples whose mappings could not be read      |
  * | process-limit | records and samples of processes beyond those that are kept track of |
  * | mapping-limit | executable mappings beyond those that are kept track of           |
@@ -34,7 +37,10 @@ enum vmop_loss {
 	VMOP_LOSS_UNHANDLED,
 	VMOP_LOSS_MALFORMED,
 	VMOP_LOSS_STORE_FULL,
+	VMOP_LOSS_STORE_GONE,
 	VMOP_LOSS_TABLE_FULL,
+	VMOP_LOSS_SAMPLE_REJECTED,
+	VMOP_LOSS_FACT_REJECTED,
 	VMOP_LOSS_MAPS_UNREAD,
 	VMOP_LOSS_PROCESS_LIMIT,
 	VMOP_LOSS_MAPPING_LIMIT,
@@ -51,6 +57,8 @@ struct vmop_losses {
 	uint64_t now[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 	uint64_t stored[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 	uint64_t putting[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
+	/* Counted for the previous file, which could not store them: stored in this one. */
+	uint64_t inherited[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 };
 
 /* Counts n more of what concerns event (0 where none in particular). */
@@ -59,8 +67,10 @@ void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t e
 /* All of them together are total by now: what no event was counted for is event 0's. */
 void vmop_losses_total(struct vmop_losses *losses, enum vmop_loss loss, uint64_t total);
 
-/* Whether there are any to be put. */
-int vmop_losses_any(const struct vmop_losses *losses);
+/* Return the sum over all events, inherited counts included. */
+uint64_t vmop_losses_sum(const struct vmop_losses *losses, enum vmop_loss loss);
+/* Take over the counts that `before` has not stored. */
+void vmop_losses_inherit(struct vmop_losses *losses, const struct vmop_losses *before);
 struct vmop_error *vmop_losses_store(struct vmop_losses *losses, struct vmop_db *db);
 /* After the commit. */
 void vmop_losses_stored(struct vmop_losses *losses);

@@ -48,6 +48,11 @@ struct vmop_profiler_options {
 	/* Where /proc and /sys are; "" but for tests. */
 	const char *proc_root;
 	bool is_replay; /* the records are not of this machine: look at nothing here */
+	/*
+	 * The profiler continues the work of another one.  A guest or a file of symbols that was there
+	 * when the session began, and is gone, is not an error.
+	 */
+	bool goes_on;
 };
 
 #endif

@@ -68,6 +68,8 @@ struct vmop_error *vmop_passive_init(struct vmop_passive *passive,
 			free(pattern->text);
 			return &vmop_error_no_memory;
 		}
+		if (options->goes_on) /* a guest whose image is gone stays without */
+			continue;
 		struct vmop_passive_kernel kernel;
 		struct vmop_error *err = vmop_passive_read(pattern, &kernel);
 		if (err) {

@@ -42,7 +42,9 @@ struct vmop_profiler {
 	uint64_t own_mount_ns;
 	int64_t monotonic_to_realtime_ns;
 	bool is_store_failing; /* the last flush did not come through */
-	uint64_t no_room_counted, store_full, table_full;
+	bool told_rejected;
+	uint64_t no_room_counted;
+	uint64_t storing, last_stored;	/* samples of the open interval, and of the last one */
 	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
 };
 
@@ -141,6 +143,18 @@ static struct vmop_error *put_known(struct vmop_profiler *profiler)
 	return NULL;
 }
 
+static struct vmop_error *use_vmlinux(struct vmop_profiler *profiler,
+				      const struct vmop_profiler_options *options)
+{
+	if (!options->vmlinux || options->is_replay)
+		return NULL;
+	struct vmop_error *err = vmop_kernel_use_vmlinux(&profiler->kernel, options->vmlinux);
+	if (!options->goes_on || err == &vmop_error_no_memory)
+		return err;
+	vmop_log_and_destroy(VMOP_LOG_WARNING, err); /* /proc/kallsyms has to do */
+	return NULL;
+}
+
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -163,12 +177,14 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
 					&profiler->processes, &profiler->passive);
 	if (!err)
+		profiler->domains.goes_on = options->goes_on;
+	if (!err)
 		err = vmop_domain_provider_create(options, profiler->source, &profiler->domains,
 						  &profiler->provider);
 	if (!err)
 		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
-	if (!err && options->vmlinux && !options->is_replay)
-		err = vmop_kernel_use_vmlinux(&profiler->kernel, options->vmlinux);
+	if (!err)
+		err = use_vmlinux(profiler, options);
 	if (!err && !vmop_aggregate_init(&profiler->aggregate, first_cells()))
 		err = &vmop_error_no_memory;
 	if (err)
@@ -371,10 +387,32 @@ static void count_losses(struct vmop_profiler *profiler)
 			  (stats.paused_ns - begun->paused_ns) / 1000000);
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
-	*(profiler->is_store_failing ? &profiler->store_full : &profiler->table_full) += dropped;
 	vmop_losses_add(losses,
-			profiler->is_store_failing ? VMOP_LOSS_STORE_FULL : VMOP_LOSS_TABLE_FULL, 0,
-			dropped);
+			!profiler->db		     ? VMOP_LOSS_STORE_GONE
+			: profiler->is_store_failing ? VMOP_LOSS_STORE_FULL
+						     : VMOP_LOSS_TABLE_FULL,
+			0, dropped);
+}
+
+/* The same for rows of this interval, which are dropped as it is stored. */
+static void count_rejected(struct vmop_profiler *profiler)
+{
+	struct vmop_db_rejected rejected;
+	vmop_db_rejected(profiler->db, &rejected);
+	vmop_losses_total(&profiler->losses, VMOP_LOSS_FACT_REJECTED, rejected.facts);
+	vmop_losses_total(&profiler->losses, VMOP_LOSS_SAMPLE_REJECTED, rejected.samples);
+}
+
+static void tell_rejected(struct vmop_profiler *profiler)
+{
+	struct vmop_db_rejected rejected;
+	vmop_db_rejected(profiler->db, &rejected);
+	if (profiler->told_rejected || !rejected.first)
+		return;
+	profiler->told_rejected = true;
+	vmop_log_warning("%s (it is left out and counted, as are others like it, which are not "
+			 "logged)",
+			 rejected.first);
 }
 
 /* Reads what is still to be known of the tasks and images that got samples. */
@@ -464,6 +502,8 @@ static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key 
 	struct vmop_profiler *profiler = arg;
 	struct vmop_db_chunk_key row = *key;
 	row.image = profiler->images.slots[key->image]->id;
+	for (size_t i = 0; i < n; i++)
+		profiler->storing += cells[i].samples;
 	return vmop_db_put_chunk(profiler->db, &row, cells, n);
 }
 
@@ -473,6 +513,7 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	struct vmop_error *err = vmop_db_begin_interval(profiler->db, start_realtime_ns, len_ns);
 	if (err)
 		return err;
+	profiler->storing = 0;
 	err = vmop_domains_store(&profiler->domains, profiler->db);
 	if (!err)
 		err = store_images(profiler);
@@ -484,6 +525,8 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 		err = vmop_aggregate_each(&profiler->aggregate, canonical_key, store_chunk,
 					  profiler);
 	if (!err)
+		count_rejected(profiler);
+	if (!err)
 		err = vmop_losses_store(&profiler->losses, profiler->db);
 	if (!err)
 		err = vmop_db_commit(profiler->db);
@@ -492,7 +535,7 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	return err;
 }
 
-/* Everything is in the file: it need not be kept here. */
+/* Forget everything that was stored or, without a file, counted as lost. */
 static void stored(struct vmop_profiler *profiler)
 {
 	vmop_domains_stored(&profiler->domains);
@@ -502,7 +545,6 @@ static void stored(struct vmop_profiler *profiler)
 			vmop_image_stored(image);
 	}
 	vmop_tasks_stored(&profiler->tasks);
-	vmop_losses_stored(&profiler->losses);
 	vmop_aggregate_reset(&profiler->aggregate);
 	vmop_images_sweep(&profiler->images);
 }
@@ -514,7 +556,17 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 	vmop_domains_identify_new(&profiler->domains);
 	examine(profiler);
 	count_losses(profiler);
-	struct vmop_error *err = store(profiler, start_realtime_ns, len_ns);
+	struct vmop_error *err = NULL;
+	if (profiler->db)
+		err = store(profiler, start_realtime_ns, len_ns);
+	else
+		vmop_losses_add(&profiler->losses, VMOP_LOSS_STORE_GONE, 0,
+				vmop_aggregate_samples(&profiler->aggregate));
+	if (!err && profiler->db) {
+		vmop_losses_stored(&profiler->losses);
+		profiler->last_stored = profiler->storing;
+		tell_rejected(profiler);
+	}
 	if (!err)
 		stored(profiler);
 	profiler->is_store_failing = err != NULL;
@@ -522,10 +574,36 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 	return err;
 }
 
-void vmop_profiler_end(struct vmop_profiler *profiler)
+void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending)
 {
 	if (profiler->guests)
-		vmop_guests_end(profiler->guests);
+		vmop_guests_set_ending(profiler->guests, is_ending);
+}
+
+void vmop_profiler_detach(struct vmop_profiler *profiler)
+{
+	vmop_profiler_set_ending(profiler, true);
+	vmop_attribution_settle(&profiler->attribution);
+	vmop_guests_destroy(profiler->guests);
+	profiler->guests = profiler->attribution.guests = NULL;
+	profiler->provider->ops->detach(profiler->provider);
+	profiler->db = NULL;
+}
+
+void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler)
+{
+	vmop_losses_add(&profiler->losses, VMOP_LOSS_STORE_GONE, 0, profiler->last_stored);
+}
+
+void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_profiler *before)
+{
+	vmop_losses_inherit(&profiler->losses, &before->losses);
+}
+
+uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
+{
+	return vmop_aggregate_samples(&profiler->aggregate) +
+	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
 }
 
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret)
@@ -533,8 +611,11 @@ void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profi
 	*ret = (struct vmop_profiler_stats){
 		.samples = profiler->attribution.samples,
 		.unattributed = profiler->attribution.unattributed,
-		.store_full = profiler->store_full,
-		.table_full = profiler->table_full,
+		.store_full = vmop_losses_sum(&profiler->losses, VMOP_LOSS_STORE_FULL),
+		.table_full = vmop_losses_sum(&profiler->losses, VMOP_LOSS_TABLE_FULL),
+		.store_gone = vmop_losses_sum(&profiler->losses, VMOP_LOSS_STORE_GONE),
+		.samples_rejected = vmop_losses_sum(&profiler->losses, VMOP_LOSS_SAMPLE_REJECTED),
+		.facts_rejected = vmop_losses_sum(&profiler->losses, VMOP_LOSS_FACT_REJECTED),
 		.processes = profiler->processes.by_pid.n,
 		.images = profiler->images.n,
 	};

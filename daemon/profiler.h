@@ -58,6 +58,8 @@ bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler);
  * Writes everything aggregated since the last flush as one interval and begins
  * the next one.  On an error (a full disk) the interval's samples are kept for
  * the next flush while there is room, and counted as lost "store-full" when not.
+ * A row that the session can't hold is dropped, logged once and counted; that is no error.
+ * Once detached it stores nothing, and counts what it drops as "store-gone".
  */
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns);
@@ -68,14 +70,32 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
  */
 struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler);
 
-/* The next flush is the last: nothing is held back for later any more. */
-void vmop_profiler_end(struct vmop_profiler *profiler);
+/* Whether the next flush is the last one, which holds nothing back for later. */
+void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending);
+
+/*
+ * Its session file is no more: lets go of db, of guests and of Xen's lists.  It still takes
+ * samples, to count them.
+ */
+void vmop_profiler_detach(struct vmop_profiler *profiler);
+
+/* What was flushed last went into a file that is gone: counts it as lost "store-gone". */
+void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler);
+
+/* Take over the losses that `before`, which has ended, could not store. */
+void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_profiler *before);
+
+/* Return the number of samples that wait for the next flush. */
+uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);
 
 struct vmop_profiler_stats {
-	uint64_t samples;	    /* attributed or not */
-	uint64_t unattributed;	    /* in a "[...]" image that says why */
-	uint64_t store_full;	    /* lost because the disk was full */
-	uint64_t table_full;	    /* lost because an interval hit more places than fit */
+	uint64_t samples;	   /* attributed or not */
+	uint64_t unattributed;	   /* in a "[...]" image that says why */
+	uint64_t store_full;	   /* lost because the disk was full */
+	uint64_t table_full;	   /* lost because an interval hit more places than fit */
+	uint64_t store_gone;	   /* lost because the session's file was not there */
+	uint64_t samples_rejected; /* lost in rows that the session can't hold */
+	uint64_t facts_rejected;   /* other rows that it can't hold */
 	uint64_t processes, images; /* known now */
 };
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);

@@ -11,7 +11,7 @@
  * | dump     |                                           | session                   |
  * | save     | name, session_dir (of an idle daemon)     | session, goes_on          |
  * | reset    | session_dir (of an idle daemon)           | goes_on                   |
- * | shutdown |                                           | session                   |
+ * | shutdown |                                           | session, problem          |
  */
 #ifndef VMOP_DAEMON_REQUESTS_H
 #define VMOP_DAEMON_REQUESTS_H

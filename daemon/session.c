@@ -3,17 +3,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "daemon/active-mail.h"
 #include "daemon/pairing.h"
+#include "daemon/session-file.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -50,10 +48,10 @@ struct vmop_session {
 	struct vmop_active_mail *mail; /* of the source; NULL: there are no active domains */
 	struct vmop_source *source;
 	struct vmop_source_stats at_file_start; /* the source's counters when this file began */
-	struct vmop_db *db;
+	struct vmop_session_file file;		/* none: it is gone, and profiler only counts */
 	struct vmop_profiler *profiler;
 	struct vmop_sink sink; /* the profiler's */
-	char *path;
+	char *path;	       /* where the file belongs */
 
 	uint64_t start_realtime_ns, start_monotonic_ns; /* of this file */
 	uint64_t interval_monotonic_ns;			/* when the open interval began */
@@ -65,18 +63,23 @@ struct vmop_session {
 
 	uint64_t failures;
 	char *last_failure;
+	char *logged_failure;  /* not logged again while the store works, and it stays the same */
 	bool is_failing;       /* since the last interval that was stored */
 	bool is_store_failing; /* that is why */
 	bool told_throttled;
 };
 
-/* Says the first of a row of failures, and remembers the last for --status. */
+/* Logs the first of a row of failures, and remembers the last for --status. */
 static void note_failure(struct vmop_session *session, struct vmop_error *err)
 {
 	if (!err)
 		return;
-	if (!session->is_failing)
+	bool is_known = session->logged_failure && !strcmp(session->logged_failure, err->message);
+	if (!session->is_failing && !is_known) {
 		vmop_log_warning("%s (sampling goes on; what is lost is counted)", err->message);
+		free(session->logged_failure);
+		session->logged_failure = strdup(err->message);
+	}
 	session->is_failing = true;
 	session->failures++;
 	free(session->last_failure);
@@ -86,8 +89,11 @@ static void note_failure(struct vmop_session *session, struct vmop_error *err)
 
 static void note_stored(struct vmop_session *session)
 {
-	if (session->is_store_failing)
+	if (session->is_store_failing) {
 		vmop_log_notice("%s: can be written again", session->path);
+		free(session->logged_failure);
+		session->logged_failure = NULL;
+	}
 	session->is_failing = session->is_store_failing = false;
 }
 
@@ -107,7 +113,7 @@ static void tell_throttled(struct vmop_session *session)
 /* Events that share counters: how far their counts are from the whole is known by and by. */
 static void store_events(struct vmop_session *session, uint64_t now_monotonic)
 {
-	if (session->is_failing ||
+	if (session->is_failing || !session->file.db ||
 	    now_monotonic - session->events_stored_ns < store_events_every_ns)
 		return;
 	session->events_stored_ns = now_monotonic;
@@ -136,17 +142,18 @@ static struct vmop_error *flush(struct vmop_session *session)
 static void roll_up(struct vmop_session *session, uint64_t now)
 {
 	const struct vmop_setup *setup = &session->setup;
-	if (session->is_failing || now - session->rolled_up_ns < roll_up_every_ns)
+	if (session->is_failing || !session->file.db ||
+	    now - session->rolled_up_ns < roll_up_every_ns)
 		return;
 	session->rolled_up_ns = now;
 	struct vmop_error *err = NULL;
 	bool more = false;
 	if (setup->minute_after_ns)
-		err = vmop_db_roll_up(session->db, 0, now - setup->minute_after_ns,
+		err = vmop_db_roll_up(session->file.db, 0, now - setup->minute_after_ns,
 				      60 * second_ns, roll_up_budget, &more);
 	if (!err && setup->hour_after_ns && !more)
-		err = vmop_db_roll_up(session->db, 1, now - setup->hour_after_ns, 3600 * second_ns,
-				      1, &more);
+		err = vmop_db_roll_up(session->file.db, 1, now - setup->hour_after_ns,
+				      3600 * second_ns, 1, &more);
 	note_failure(session, err);
 }
 
@@ -158,6 +165,9 @@ static struct vmop_error *drain(struct vmop_session *session, uint64_t up_to_ns)
 		err = flush(session);
 	return err;
 }
+
+static void check_place(struct vmop_session *session);
+static void begin_again(struct vmop_session *session);
 
 static int on_readable(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
@@ -180,8 +190,12 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	struct vmop_error *err = flush(session);
 	if (err)
 		note_failure(session, err);
-	else
+	else if (session->file.db)
 		note_stored(session);
+	if (session->file.db)
+		check_place(session);
+	else
+		begin_again(session);
 	tell_throttled(session);
 	store_events(session, now);
 	roll_up(session, vmop_clock_ns(CLOCK_REALTIME));
@@ -246,43 +260,9 @@ static int on_replay(sd_event_source *source, void *arg)
 
 /* ---- the file ------------------------------------------------------------------ */
 
-static struct vmop_error *put_number(struct vmop_db *db, const char *name, uint64_t value)
-{
-	char text[24];
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	return vmop_db_put_info(db, name, text);
-}
-
-/* What is true of the whole session. */
-static struct vmop_error *put_facts(struct vmop_session *session)
-{
-	struct vmop_db *db = session->db;
-	_cleanup_free_ char *setup = NULL;
-	struct utsname host;
-	uname(&host);
-	struct vmop_error *err = vmop_setup_format(&session->setup, &setup);
-	if (!err)
-		err = vmop_db_put_info(db, "vmop", PACKAGE_VERSION);
-	if (!err)
-		err = vmop_db_put_info(db, "source", session->source_ops->name);
-	if (!err)
-		err = vmop_db_put_info(db, "hostname", host.nodename);
-	if (!err)
-		err = vmop_db_put_info(db, "kernel", host.release);
-	if (!err)
-		err = vmop_db_put_info(db, "machine", host.machine);
-	if (!err)
-		err = put_number(db, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
-	if (!err)
-		err = put_number(db, "start_ns", session->start_realtime_ns);
-	if (!err)
-		err = vmop_db_put_info(db, "setup", setup);
-	if (!err && session->setup.vmlinux)
-		err = vmop_db_put_info(db, "vmlinux", session->setup.vmlinux);
-	return err;
-}
-
-static struct vmop_error *create_profiler(struct vmop_session *session)
+/* db: of the file that it is to write. */
+static struct vmop_error *create_profiler(struct vmop_session *session, struct vmop_db *db,
+					  bool goes_on, struct vmop_profiler **ret)
 {
 	const struct vmop_setup *setup = &session->setup;
 	struct vmop_profiler_options options = {
@@ -296,63 +276,195 @@ static struct vmop_error *create_profiler(struct vmop_session *session)
 		.guest_cpu_permille = setup->guest_cpu_permille,
 		.proc_root = "",
 		.is_replay = session->is_replay,
+		.goes_on = goes_on,
 	};
 	if (setup->separate & VMOP_SETUP_SEPARATE_THREAD)
 		options.separate |= VMOP_SEPARATE_THREAD;
 	if (setup->separate & VMOP_SETUP_SEPARATE_CPU)
 		options.separate |= VMOP_SEPARATE_CPU;
-	struct vmop_error *err = vmop_profiler_create(&options, session->source, session->db,
-						      &session->profiler);
+	return vmop_profiler_create(&options, session->source, db, ret);
+}
+
+/* Begins a file, which is not in its place so far. */
+static struct vmop_error *begin_file(const struct vmop_session *session, uint64_t start_realtime_ns,
+				     struct vmop_session_file *ret)
+{
+	_cleanup_free_ char *path = vmop_session_new_path(session->setup.session_dir);
+	*ret = VMOP_SESSION_FILE_NONE;
+	if (!path)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = vmop_session_remove(path);
 	if (!err)
-		session->sink = vmop_profiler_sink(session->profiler);
+		err = vmop_db_create(path, &ret->db);
+	if (err)
+		return err;
+	vmop_db_drop_rejected(ret->db);
+	if (chmod(path, session->setup.session_mode) < 0)
+		err = vmop_error_os(errno, "%s", path);
+	if (!err)
+		err = vmop_session_file_put_facts(ret->db, &session->setup,
+						  session->source_ops->name, start_realtime_ns);
+	if (err)
+		vmop_session_file_discard(ret, session->setup.session_dir);
 	return err;
 }
 
-/* Begins current.vmop and a profiler that writes it; the source is open. */
-static struct vmop_error *begin_file(struct vmop_session *session)
+/* file and profiler, which writes it, are the session's from now on; others that it had go. */
+static void take_up(struct vmop_session *session, const struct vmop_session_file *file,
+		    struct vmop_profiler *profiler, uint64_t start_realtime_ns)
 {
-	struct vmop_error *err = vmop_db_create(session->path, &session->db);
-	if (err)
-		return err;
-	session->start_realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
+	if (session->profiler)
+		vmop_profiler_inherit(profiler, session->profiler);
+	vmop_profiler_destroy(session->profiler);
+	session->profiler = profiler;
+	session->sink = vmop_profiler_sink(profiler);
+	session->file = *file;
+	session->start_realtime_ns = start_realtime_ns;
 	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	session->interval_monotonic_ns = session->start_monotonic_ns;
+	session->rolled_up_ns = 0;
 	vmop_source_stats(session->source, &session->at_file_start);
-	if (chmod(session->path, session->setup.session_mode) < 0)
-		err = vmop_error_os(errno, "%s", session->path);
+}
+
+static void log_kept(const struct vmop_session *session, const char *kept)
+{
+	if (kept)
+		vmop_log_info("%s: the last session is kept as %s%s", session->setup.session_dir,
+			      kept, VMOP_SESSION_SUFFIX);
+}
+
+/* ---- a file that is gone -------------------------------------------------------- */
+
+/* How many samples that are in no file, for people. */
+static uint64_t count_gone(struct vmop_session *session)
+{
+	struct vmop_profiler_stats stats;
+	vmop_profiler_stats(session->profiler, &stats);
+	return stats.store_gone + vmop_profiler_waiting(session->profiler);
+}
+
+static struct vmop_error *no_file(struct vmop_session *session)
+{
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "%s: it was deleted or moved while sampling; %" PRIu64
+			      " samples since then are in no file",
+			      session->path, count_gone(session));
+}
+
+/* From now on samples are only counted. */
+static void lose_file(struct vmop_session *session)
+{
+	vmop_session_file_close(&session->file);
+	vmop_profiler_detach(session->profiler);
+	session->is_store_failing = true;
+}
+
+/* Completes the file as far as it can be; false: it is at its path no more, and nothing is written.
+ */
+static bool leave_if_gone(struct vmop_session *session)
+{
+	enum vmop_session_file_place place = vmop_session_file_place(&session->file, session->path);
+	if (place == VMOP_SESSION_FILE_THERE)
+		return false;
+	if (place == VMOP_SESSION_FILE_DELETED) {
+		vmop_profiler_count_last_as_gone(session->profiler);
+	} else {
+		vmop_profiler_set_ending(session->profiler, true);
+		note_failure(session, flush(session));
+		note_failure(session, vmop_session_file_put_end(session->file.db));
+	}
+	note_failure(session, vmop_session_file_abandon(&session->file));
+	lose_file(session);
+	note_failure(session,
+		     vmop_error_new(VMOP_ERROR_CANT,
+				    "%s: %s while sampling; a new session begins where its "
+				    "directory is",
+				    session->path,
+				    place == VMOP_SESSION_FILE_DELETED ? "deleted" : "moved"));
+	return true;
+}
+
+static void check_place(struct vmop_session *session)
+{
+	if (!session->is_replay)
+		leave_if_gone(session);
+}
+
+/* Where there is no file, and its directory is there: begins one. */
+static void begin_again(struct vmop_session *session)
+{
+	const char *dir = session->setup.session_dir;
+	struct vmop_session_succession succession = {0};
+	struct vmop_session_file file;
+	struct vmop_profiler *profiler = NULL;
+	struct stat st;
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	uint64_t start_ns = vmop_clock_ns(CLOCK_REALTIME);
+	struct vmop_error *err = begin_file(session, start_ns, &file);
 	if (!err)
-		err = put_facts(session);
+		err = create_profiler(session, file.db, true, &profiler);
 	if (!err)
-		err = create_profiler(session);
-	return err;
+		err = vmop_session_file_publish(&file, dir, &succession);
+	else if (file.db)
+		vmop_session_file_discard(&file, dir);
+	if (err) {
+		vmop_profiler_destroy(profiler);
+		note_failure(session, err);
+		return;
+	}
+	log_kept(session, succession.kept);
+	free(succession.kept);
+	vmop_log_notice("%s: a new session begins; %" PRIu64
+			" samples were lost in between, which it counts",
+			session->path, count_gone(session));
+	note_failure(session, flush(session)); /* those that wait are counted with the others */
+	take_up(session, &file, profiler, start_ns);
+	session->is_failing = session->is_store_failing = false;
+	note_failure(session, vmop_profiler_scan(session->profiler));
+}
+
+/* ---- its end --------------------------------------------------------------------- */
+
+/* Stores what is left: all that goes into this file. */
+static struct vmop_error *store_rest(struct vmop_session *session)
+{
+	vmop_profiler_set_ending(session->profiler, true);
+	store_events(session, UINT64_MAX);
+	if (session->is_replay && session->replay_begun_ns) {
+		replay_flush(session, session->replay_flushed_ns + 1);
+		return NULL;
+	}
+	return flush(session);
+}
+
+static struct vmop_error *unstored(struct vmop_session *session, struct vmop_error *err)
+{
+	uint64_t waiting = vmop_profiler_waiting(session->profiler);
+	if (!err || !waiting)
+		return err;
+	struct vmop_error *full = vmop_error_new(
+		err->code, "%s; %" PRIu64 " samples could not be stored and are lost", err->message,
+		waiting);
+	vmop_error_destroy(err);
+	return full;
 }
 
 /* Stores what is left and finishes the file. The first error of all is returned. */
 static struct vmop_error *finish_file(struct vmop_session *session)
 {
-	struct vmop_error *err = NULL;
-	if (session->profiler)
-		vmop_profiler_end(session->profiler);
-	if (session->profiler)
-		store_events(session, UINT64_MAX);
-	if (session->profiler && session->is_replay && session->replay_begun_ns)
-		replay_flush(session, session->replay_flushed_ns + 1);
-	else if (session->profiler)
-		err = flush(session);
-	vmop_profiler_destroy(session->profiler);
-	session->profiler = NULL;
-	if (!session->db)
+	if (!session->file.db || (!session->is_replay && leave_if_gone(session)))
+		return no_file(session);
+	struct vmop_error *err = unstored(session, store_rest(session));
+	err = vmop_error_first(err, vmop_session_file_put_end(session->file.db));
+	/* After the last write: it may have been deleted meanwhile. */
+	bool is_there =
+		vmop_session_file_place(&session->file, session->path) == VMOP_SESSION_FILE_THERE;
+	err = vmop_error_first(err, vmop_session_file_finish(&session->file));
+	if (is_there || err)
 		return err;
-	err = vmop_error_first(err,
-			       put_number(session->db, "end_ns", vmop_clock_ns(CLOCK_REALTIME)));
-	struct vmop_error *next = vmop_db_finish(session->db);
-	session->db = NULL;
-	/* A report that reads it right now keeps it from being one file; the next start sees to that. */
-	if (next && next->code == VMOP_ERROR_CANT) {
-		vmop_log_and_destroy(VMOP_LOG_INFO, next);
-		next = NULL;
-	}
-	return vmop_error_first(err, next);
+	vmop_profiler_count_last_as_gone(session->profiler);
+	return no_file(session);
 }
 
 /* ---- life ------------------------------------------------------------------------ */
@@ -364,13 +476,14 @@ static void session_free(struct vmop_session *session)
 	sd_event_source_disable_unref(session->end_timer);
 	sd_event_source_disable_unref(session->step);
 	vmop_profiler_destroy(session->profiler);
-	vmop_db_close(session->db);
+	vmop_session_file_close(&session->file);
 	vmop_source_close(session->source);
 	vmop_active_mail_close(session->mail);
 	vmop_pairing_deinit(&session->pairing);
 	vmop_setup_deinit(&session->setup);
 	vmop_error_destroy(session->replay_error);
 	free(session->last_failure);
+	free(session->logged_failure);
 	free(session->path);
 	free(session);
 }
@@ -418,16 +531,6 @@ static struct vmop_error *make_session_dir(const char *dir)
 	return NULL;
 }
 
-static struct vmop_error *keep_last(struct vmop_session *session)
-{
-	_cleanup_free_ char *kept = NULL;
-	struct vmop_error *err = vmop_session_keep(session->setup.session_dir, &kept);
-	if (kept)
-		vmop_log_info("%s: the last session is kept as %s%s", session->setup.session_dir,
-			      kept, VMOP_SESSION_SUFFIX);
-	return err;
-}
-
 /* A system without one of the clocks or epoll is not one that this runs on: errors all the same. */
 static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns)
 {
@@ -470,6 +573,37 @@ static struct vmop_error *copy_setup(const struct vmop_setup *setup, struct vmop
 	return err;
 }
 
+/* Begins to sample, and only then puts the file in its place. */
+static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_ns)
+{
+	const char *dir = session->setup.session_dir;
+	struct vmop_session_succession succession = {0};
+	struct vmop_session_file file;
+	struct vmop_profiler *profiler = NULL;
+	uint64_t start_ns = vmop_clock_ns(CLOCK_REALTIME);
+	struct vmop_error *err = begin_file(session, start_ns, &file);
+	if (err)
+		return err;
+	err = create_profiler(session, file.db, false, &profiler);
+	if (!err) {
+		take_up(session, &VMOP_SESSION_FILE_NONE, profiler, start_ns);
+		err = vmop_source_start(session->source);
+	}
+	if (!err && !session->is_replay)
+		err = vmop_profiler_scan(profiler);
+	if (!err)
+		err = arm(session, duration_ns);
+	if (err) {
+		vmop_session_file_discard(&file, dir);
+		return err;
+	}
+	err = vmop_session_file_publish(&file, dir, &succession);
+	session->file = file;
+	log_kept(session, succession.kept);
+	free(succession.kept);
+	return err;
+}
+
 static struct vmop_error *session_open(struct vmop_session *session,
 				       const struct vmop_session_options *options)
 {
@@ -483,28 +617,10 @@ static struct vmop_error *session_open(struct vmop_session *session,
 		err = open_source(session, options->replay_path);
 	if (!err)
 		err = make_session_dir(session->setup.session_dir);
-	if (!err)
-		err = keep_last(session);
 	if (err)
 		return err;
 	session->path = vmop_session_path(session->setup.session_dir, VMOP_SESSION_CURRENT);
-	if (!session->path)
-		return &vmop_error_no_memory;
-	err = begin_file(session);
-	if (!err)
-		err = vmop_source_start(session->source);
-	if (!err && !session->is_replay)
-		err = vmop_profiler_scan(session->profiler);
-	if (!err)
-		err = arm(session, options->duration_ns);
-	if (err && session->db) { /* a session that never began leaves no file */
-		vmop_profiler_destroy(session->profiler);
-		vmop_db_close(session->db);
-		session->profiler = NULL;
-		session->db = NULL;
-		vmop_error_destroy(vmop_session_discard(session->setup.session_dir));
-	}
-	return err;
+	return session->path ? begin(session, options->duration_ns) : &vmop_error_no_memory;
 }
 
 struct vmop_error *vmop_session_start(const struct vmop_session_options *options,
@@ -518,6 +634,7 @@ struct vmop_error *vmop_session_start(const struct vmop_session_options *options
 	session->loop = options->loop;
 	session->ended = options->ended;
 	session->arg = options->arg;
+	session->file = VMOP_SESSION_FILE_NONE;
 	struct vmop_error *err = session_open(session, options);
 	if (err)
 		session_free(session);
@@ -556,43 +673,92 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session)
 		err = vmop_profiler_tick(session->profiler);
 	if (!err)
 		err = flush(session);
-	if (!err)
+	if (!err && session->file.db) {
 		note_stored(session);
+		check_place(session);
+	}
+	return !err && !session->file.db ? no_file(session) : err;
+}
+
+static struct vmop_error *find_free_path(const char *dir, const char *name, char **ret)
+{
+	struct vmop_error *err = vmop_session_check_name(name);
+	if (err)
+		return err;
+	*ret = vmop_session_path(dir, name);
+	if (!*ret)
+		return &vmop_error_no_memory;
+	if (access(*ret, F_OK) < 0)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: there is already a session of that name", *ret);
+}
+
+/* Ends the file for good, so that nothing is lost when it is renamed; undone where it isn't. */
+static struct vmop_error *end_file(struct vmop_session *session)
+{
+	struct vmop_error *err = store_rest(session);
+	if (!err)
+		err = vmop_session_file_put_end(session->file.db);
 	return err;
 }
 
-struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name,
-				       bool *ret_alive)
+static void go_on_with_file(struct vmop_session *session)
+{
+	vmop_profiler_set_ending(session->profiler, false);
+	if (session->file.db)
+		vmop_error_destroy(vmop_db_drop_info(session->file.db, "end_ns"));
+	else
+		lose_file(session); /* the next tick begins another one */
+}
+
+/* The new file is in its place, the old one where it belongs: file is written from now on. */
+static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_session_file *file,
+				   uint64_t start_ns)
+{
+	struct vmop_profiler *profiler = NULL;
+	vmop_profiler_detach(session->profiler);
+	struct vmop_error *err = create_profiler(session, file->db, true, &profiler);
+	if (err) {
+		vmop_session_file_close(file);
+		vmop_error_destroy(vmop_session_remove(session->path));
+		lose_file(session);
+		return vmop_error_prefix(err,
+					 "no new session could be begun, which is tried again");
+	}
+	take_up(session, file, profiler, start_ns);
+	note_failure(session, vmop_profiler_scan(session->profiler));
+	return NULL;
+}
+
+struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name)
 {
 	const char *dir = session->setup.session_dir;
-	*ret_alive = true;
-	if (name) {
-		struct vmop_error *err = vmop_session_check_name(name);
-		if (err)
-			return err;
-		_cleanup_free_ char *saved = vmop_session_path(dir, name);
-		if (!saved)
-			return &vmop_error_no_memory;
-		if (access(saved, F_OK) == 0)
-			return vmop_error_new(VMOP_ERROR_CANT,
-					      "%s: there is already a session of that name", saved);
-	}
+	_cleanup_free_ char *saved = NULL;
+	struct vmop_session_file file = VMOP_SESSION_FILE_NONE;
+	uint64_t start_ns = vmop_clock_ns(CLOCK_REALTIME);
+	struct vmop_error *err = name ? find_free_path(dir, name, &saved) : NULL;
+	if (!err && (!session->file.db || leave_if_gone(session)))
+		err = no_file(session);
 	/* The rings hold what comes meanwhile. */
-	note_failure(session, drain(session, vmop_clock_ns(CLOCK_MONOTONIC)));
-	struct vmop_error *err = finish_file(session);
-	note_failure(session, err);
-	*ret_alive = false;
-	err = name ? vmop_session_save(dir, name) : vmop_session_discard(dir);
-	if (err) /* it stays under its start time instead */
-		note_failure(session, keep_last(session));
-	struct vmop_error *next = begin_file(session);
-	if (!next)
-		next = vmop_profiler_scan(session->profiler);
-	*ret_alive = !next;
-	if (!next)
+	if (!err) {
+		note_failure(session, drain(session, vmop_clock_ns(CLOCK_MONOTONIC)));
+		err = begin_file(session, start_ns, &file);
+	}
+	if (!err && name)
+		err = end_file(session);
+	if (err) {
+		if (file.db)
+			vmop_session_file_discard(&file, dir);
+		if (session->file.db)
+			go_on_with_file(session);
 		return err;
-	vmop_error_destroy(err);
-	return next;
+	}
+	struct vmop_session_succession succession = {.before = &session->file, .saved_as = saved};
+	err = vmop_session_file_publish(&file, dir, &succession);
+	if (!err)
+		return go_on_in(session, &file, start_ns);
+	go_on_with_file(session);
+	return err;
 }
 
 /* ---- what there is to tell ---------------------------------------------------------- */
@@ -614,8 +780,9 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 {
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	*ret = (struct vmop_session_status){
-		.path = session->path,
+		.path = session->file.db ? session->path : NULL,
 		.source = session->source_ops->name,
+		.is_recorded = session->source_ops->is_recorded,
 		.way = vmop_source_way(session->source),
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
@@ -626,7 +793,8 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 	if (session->end_monotonic_ns)
 		ret->duration_left_ns =
 			session->end_monotonic_ns > now ? session->end_monotonic_ns - now : 0;
-	vmop_error_destroy(vmop_db_size_bytes(session->db, &ret->disk_bytes));
+	if (session->file.db)
+		vmop_error_destroy(vmop_db_size_bytes(session->file.db, &ret->disk_bytes));
 	vmop_source_stats(session->source, &ret->source_stats);
 	subtract(&ret->source_stats, &session->at_file_start);
 	vmop_profiler_stats(session->profiler, &ret->profiler_stats);
@@ -642,73 +810,4 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret)
 {
 	return vmop_profiler_domain(session->profiler, i, ret);
-}
-
-/* *ret_unsampled: of Xen, where they can't be; no stand-in for them counts. */
-static unsigned count_guests(const struct vmop_session *session, unsigned *ret_unsampled)
-{
-	struct vmop_domain_stats domain;
-	unsigned n = 0;
-	*ret_unsampled = 0;
-	for (size_t i = 0; vmop_session_domain(session, i, &domain); i++) {
-		if (domain.id == VMOP_DOMAIN_ID_HOST || domain.kind == VMOP_DOMAIN_HYPERVISOR ||
-		    !domain.is_running)
-			continue;
-		if (domain.kind != VMOP_DOMAIN_UNSAMPLED)
-			n++;
-		else
-			*ret_unsampled += domain.xen_domid >= 0;
-	}
-	return n;
-}
-
-/* A clock's period is a rate to people. */
-static void put_rate(FILE *out, const struct vmop_event_info *event)
-{
-	if (event->frequency_hz)
-		fprintf(out, "at %" PRIu64 " Hz", event->frequency_hz);
-	else if (!strcmp(event->unit, "ns") && event->period_events)
-		fprintf(out, "at %.4g Hz", 1e9 / (double)event->period_events);
-	else
-		fprintf(out, "every %" PRIu64 " %s", event->period_events, event->unit);
-}
-
-/* On how many CPUs, why so, and with how many guests. */
-static void put_where(FILE *out, const struct vmop_session *session)
-{
-	const struct vmop_event_info *event;
-	struct vmop_source_stats stats;
-	vmop_source_stats(session->source, &stats);
-	unsigned unsampled, guests = count_guests(session, &unsampled);
-	if (stats.cpus_online)
-		fprintf(out, " on %" PRIu32 " CPU%s", stats.cpus_online,
-			stats.cpus_online == 1 ? "" : "s");
-	for (size_t i = 0; (event = vmop_session_event(session, i)); i++)
-		if (event->note)
-			fprintf(out, " (%s)", event->note);
-	if (guests || !unsampled)
-		fprintf(out, ", %u guest%s", guests, guests == 1 ? "" : "s");
-	if (unsampled)
-		fprintf(out, ", %u guest%s not sampled", unsampled, unsampled == 1 ? "" : "s");
-}
-
-char *vmop_session_summary(const struct vmop_session *session)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	if (!out)
-		return NULL;
-	const struct vmop_event_info *event;
-	fputs(session->is_replay ? "replaying " : "sampling ", out);
-	for (size_t i = 0; (event = vmop_session_event(session, i)); i++) {
-		fprintf(out, "%s%s ", i ? ", " : "", event->name);
-		put_rate(out, event);
-	}
-	if (!session->is_replay)
-		put_where(out, session);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
 }

@@ -32,8 +32,8 @@ struct vmop_session_options {
 };
 
 /*
- * Opens everything, scans what runs and begins to sample.  On an error nothing is
- * left behind but a session that was kept.
+ * Opens everything, scans what runs and begins to sample; then the file takes its place.  On an
+ * error nothing is left behind, and the session before is current.vmop as it was.
  */
 struct vmop_error *vmop_session_start(const struct vmop_session_options *options,
 				      struct vmop_session **ret);
@@ -56,15 +56,16 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session);
 
 /*
  * Goes on in a fresh file; the one until now becomes name, or is thrown away when name
- * is NULL.  No sample between the two is lost.  On an error before the change the
- * session goes on as it was; if it can't go on at all, *ret_alive is false.
+ * is NULL.  No sample between the two is lost.  On an error the session goes on as it was; or,
+ * where its file can't be written any more, without one, until one can be begun: see struct
+ * vmop_session_status.
  */
-struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name,
-				       bool *ret_alive);
+struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name);
 
 struct vmop_session_status {
-	const char *path;      /* of the file */
+	const char *path;      /* of the file; NULL: it is gone, and samples are only counted */
 	const char *source;    /* perf, xen, replay */
+	bool is_recorded;      /* the records are of another time: a replay */
 	const char *way;       /* how its samples come; NULL: there is but one way */
 	uint64_t start_ns;     /* CLOCK_REALTIME, of the current file */
 	uint64_t uptime_ns;    /* since then */
@@ -83,6 +84,6 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret);
 
 /* "sampling cpu-clock at 1000 Hz on 2 CPUs (why), 2 guests"; the caller frees; NULL: no memory. */
-char *vmop_session_summary(const struct vmop_session *session);
+char *vmop_session_summary(struct vmop_session *session);
 
 #endif

@@ -132,6 +132,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	struct vmop_session_status status;
 	vmop_session_status(session, &status);
 	vmop_json_put_text(reply, "session", status.path);
+	json_object_set_new(reply, "storing", json_boolean(status.path));
 	vmop_json_put_text(reply, "source", status.source);
 	vmop_json_put_text(reply, "way", status.way);
 	put_time(reply, "since", status.start_ns);
@@ -152,6 +153,10 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	json_object_set_new(reply, "paused_s",
 			    json_real((double)status.source_stats.paused_ns / 1e9));
 	vmop_json_put_number(reply, "store_full", status.profiler_stats.store_full);
+	vmop_json_put_number(reply, "table_full", status.profiler_stats.table_full);
+	vmop_json_put_number(reply, "store_gone", status.profiler_stats.store_gone);
+	vmop_json_put_number(reply, "samples_rejected", status.profiler_stats.samples_rejected);
+	vmop_json_put_number(reply, "facts_rejected", status.profiler_stats.facts_rejected);
 	vmop_json_put_number(reply, "records", status.source_stats.records);
 	vmop_json_put_number(reply, "source_bytes", status.source_stats.bytes);
 	vmop_json_put_number(reply, "disk_bytes", status.disk_bytes);

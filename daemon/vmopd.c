@@ -198,6 +198,7 @@ static struct vmop_error *add_signals(struct vmop_daemon *daemon, bool foregroun
 	sigset_t set;
 	sigemptyset(&set);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of the write */
 	/* In the background there is no terminal to hang up; a stray SIGHUP changes nothing. */
 	if (!foreground)
 		signal(SIGHUP, SIG_IGN);

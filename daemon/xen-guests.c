@@ -387,13 +387,14 @@ struct vmop_error *vmop_xen_guests_create(struct vmop_xen_domains *xen,
 		guests->store ? vmop_xenstore_take(guests->store) : NULL;
 	if (listing)
 		take_listing(guests, listing);
-	if (!err)
+	bool is_strict = !domains->goes_on;
+	if (!err && is_strict)
 		err = check_patterns(guests, domains->passive, "passive", VMOP_XEN_PASSIVE_MAX);
-	if (!err)
+	if (!err && is_strict)
 		err = check_patterns(guests, active, "active", VMOP_XEN_ACTIVE_MAX);
 	if (!err)
 		err = tell_source(guests);
-	if (!err && !guests->store)
+	if (!err && !guests->store && is_strict)
 		err = check_refusals(guests);
 	if (err) {
 		vmop_xen_guests_destroy(guests);

@@ -8,6 +8,7 @@
 #include "daemon/xen-domains.h"
 #include "daemon/xen-guests.h"
 #include "daemon/xen-text.h"
+#include "libutil/log.h"
 
 #define VCPUS_MAX 8192 /* HVM_MAX_VCPUS and MAX_VIRT_CPUS are no more */
 
@@ -30,6 +31,24 @@ static void xen_destroy(struct vmop_domain_provider *provider)
 	vmop_xen_domains_destroy(xen->domains);
 	vmop_passive_deinit(&xen->active);
 	free(xen);
+}
+
+static void xen_detach(struct vmop_domain_provider *provider)
+{
+	struct xen_provider *xen = to_xen(provider);
+	vmop_xen_guests_destroy(xen->guests);
+	xen->guests = NULL;
+}
+
+/* Give Xen's own domain its symbols; they may have gone since the session began. */
+static struct vmop_error *load_text(struct xen_provider *xen,
+				    const struct vmop_profiler_options *options)
+{
+	struct vmop_error *err = vmop_xen_text_load(xen->domains, options->xen);
+	if (!options->goes_on || err == &vmop_error_no_memory)
+		return err;
+	vmop_log_and_destroy(VMOP_LOG_WARNING, err);
+	return NULL;
 }
 
 static struct xen_provider *xen_new(const struct vmop_domain_provider_ops *ops,
@@ -76,7 +95,7 @@ static struct vmop_error *xen_create(const struct vmop_profiler_options *options
 	if (!err)
 		err = vmop_xen_domains_create(domains, is_dom0, &xen->domains);
 	if (!err && is_dom0)
-		err = vmop_xen_text_load(xen->domains, options->xen);
+		err = load_text(xen, options);
 	if (!err && is_dom0)
 		err = vmop_xen_guests_create(xen->domains, &xen->active, source, &xen->guests);
 	return finish(xen, err, ret);
@@ -122,6 +141,7 @@ const struct vmop_domain_provider_ops vmop_xen_provider_ops = {
 	.serves = xen_serves,
 	.create = xen_create,
 	.destroy = xen_destroy,
+	.detach = xen_detach,
 	.tick = xen_tick,
 	.find_owner = xen_find_owner,
 };
@@ -167,7 +187,7 @@ static struct vmop_error *dom0_create(const struct vmop_profiler_options *option
 		return &vmop_error_no_memory;
 	err = vmop_xen_domains_create_for_perf(domains, reach, &xen->domains);
 	if (!err && xen->domains->itself)
-		err = vmop_xen_text_load(xen->domains, options->xen);
+		err = load_text(xen, options);
 	if (!err)
 		err = vmop_xen_guests_create(xen->domains, &xen->active, source, &xen->guests);
 	return finish(xen, err, ret);
@@ -178,6 +198,7 @@ const struct vmop_domain_provider_ops vmop_dom0_provider_ops = {
 	.serves = dom0_serves,
 	.create = dom0_create,
 	.destroy = xen_destroy,
+	.detach = xen_detach,
 	.tick = xen_tick,
 	.find_owner = xen_find_owner,
 };

@@ -30,6 +30,7 @@ static const char *const statements[VMOP_DB_N_STATEMENTS] = {
 	[VMOP_DB_COMMIT] = "COMMIT",
 	[VMOP_DB_ROLLBACK] = "ROLLBACK",
 	[VMOP_DB_PUT_INFO] = "REPLACE INTO info VALUES(?1, ?2)",
+	[VMOP_DB_DROP_INFO] = "DELETE FROM info WHERE name = ?1",
 	[VMOP_DB_PUT_EVENT] = "REPLACE INTO event VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[VMOP_DB_PUT_DOMAIN] = "REPLACE INTO domain VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[VMOP_DB_PUT_VCPU] = "REPLACE INTO vcpu VALUES(?1, ?2, ?3)",
@@ -42,7 +43,7 @@ static const char *const statements[VMOP_DB_N_STATEMENTS] = {
 	[VMOP_DB_PUT_CHUNK] = "INSERT INTO chunk(id, task, place, stack, samples, weight, cells)"
 			      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
 	[VMOP_DB_PUT_LOSS] = "INSERT INTO loss VALUES(?1, ?2, ?3, ?4, ?5)"
-			     " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+			     " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
 };
 
 static int count_work(void *arg)
@@ -79,20 +80,12 @@ static void harden(struct vmop_db *db)
 	sqlite3_progress_handler(sqlite, WORK_UNIT, count_work, db);
 }
 
-struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
-				   struct vmop_db **ret)
+struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags)
 {
-	struct vmop_db *db = calloc(1, sizeof(*db));
-	if (!db)
-		return &vmop_error_no_memory;
-	struct vmop_error *err = NULL;
-	db->path = strdup(path);
 	/* One thread a connection (db.h), so no mutexes. */
-	int rc = db->path ? sqlite3_open_v2(uri, &db->sqlite,
-					    flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI |
-						    SQLITE_OPEN_EXRESCODE,
-					    NULL)
-			  : SQLITE_NOMEM;
+	int rc = sqlite3_open_v2(
+		uri, &db->sqlite,
+		flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, NULL);
 	if (rc == SQLITE_OK) {
 		harden(db);
 		sqlite3_busy_timeout(db->sqlite, BUSY_TIMEOUT_MS);
@@ -100,8 +93,22 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
 	}
 	if (rc == SQLITE_OK)
 		rc = register_functions(db);
-	if (rc != SQLITE_OK) {
-		err = vmop_db_sqlite_error(db, rc);
+	if (rc == SQLITE_OK)
+		return NULL;
+	struct vmop_error *err = vmop_db_sqlite_error(db, rc);
+	vmop_db_detach(db);
+	return err;
+}
+
+struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
+				   struct vmop_db **ret)
+{
+	struct vmop_db *db = calloc(1, sizeof(*db));
+	if (!db)
+		return &vmop_error_no_memory;
+	db->path = strdup(path);
+	struct vmop_error *err = db->path ? vmop_db_attach(db, uri, flags) : &vmop_error_no_memory;
+	if (err) {
 		vmop_db_close(db);
 		return err;
 	}
@@ -109,14 +116,23 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
 	return NULL;
 }
 
+void vmop_db_detach(struct vmop_db *db)
+{
+	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++) {
+		sqlite3_finalize(db->statements[i]);
+		db->statements[i] = NULL;
+	}
+	sqlite3_close(db->sqlite);
+	db->sqlite = NULL;
+}
+
 void vmop_db_close(struct vmop_db *db)
 {
 	if (!db)
 		return;
-	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++)
-		sqlite3_finalize(db->statements[i]);
-	sqlite3_close(db->sqlite);
+	vmop_db_detach(db);
 	vmop_places_destroy(db->places);
+	free(db->first_rejected);
 	free(db->scratch.all);
 	free(db->packed);
 	free(db->path);
@@ -128,8 +144,8 @@ static int errno_of_file(struct vmop_db *db, int which)
 {
 	sqlite3_file *file = NULL;
 	int os_errno = 0;
-	if (sqlite3_file_control(db->sqlite, "main", which, &file) == SQLITE_OK && file &&
-	    file->pMethods)
+	if (db->sqlite && sqlite3_file_control(db->sqlite, "main", which, &file) == SQLITE_OK &&
+	    file && file->pMethods)
 		file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &os_errno);
 	return os_errno;
 }
@@ -142,6 +158,12 @@ static struct vmop_error *error_of_os(struct vmop_db *db)
 	return vmop_error_os(os_errno ? os_errno : EIO, "%s", db->path);
 }
 
+/* Return whether os_errno of a read means a broken disk rather than a damaged file. */
+static bool is_disk_error(int os_errno)
+{
+	return os_errno == EIO || os_errno == ENXIO || os_errno == ERANGE;
+}
+
 struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
 {
 	switch (rc & 0xff) {
@@ -151,7 +173,7 @@ struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
 		return vmop_error_os(ENOSPC, "%s", db->path);
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
-		return vmop_error_new(VMOP_ERROR_CANT, "%s: locked by another program", db->path);
+		return vmop_error_new(VMOP_ERROR_BUSY, "%s: locked by another program", db->path);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 	case SQLITE_AUTH:
@@ -168,6 +190,17 @@ struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
 		return error_of_os(db);
 	case SQLITE_INTERRUPT:
 		return vmop_db_corrupt(db, "more rows than a file of its size can have");
+	case SQLITE_TOOBIG:
+	case SQLITE_CONSTRAINT:
+	case SQLITE_MISMATCH:
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a row can't be stored: %s", db->path,
+				      sqlite3_errmsg(db->sqlite));
+	case SQLITE_CORRUPT:
+		/* SQLite takes a disk that can't be read for a damaged file. */
+		if (is_disk_error(errno_of_file(db, SQLITE_FCNTL_FILE_POINTER)) ||
+		    is_disk_error(errno_of_file(db, SQLITE_FCNTL_JOURNAL_POINTER)))
+			return error_of_os(db);
+		return vmop_db_corrupt(db, "%s", sqlite3_errmsg(db->sqlite));
 	case SQLITE_NOTADB:
 		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not a session file of vmop",
 				      db->path);
@@ -188,6 +221,37 @@ struct vmop_error *vmop_db_corrupt(struct vmop_db *db, const char *format, ...)
 		return &vmop_error_no_memory;
 	}
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: corrupt: %s", db->path, what);
+}
+
+struct vmop_error *vmop_db_out_of_range(const struct vmop_db *db, const char *what, long long value)
+{
+	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: %s can't be %lld", db->path, what, value);
+}
+
+struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, uint64_t n_samples)
+{
+	if (!err || !db->drops_rejected || err->code != VMOP_ERROR_LIMIT)
+		return err;
+	/* SQLite may have given up the interval: then there is nothing to go on with. */
+	if (db->in_interval && sqlite3_get_autocommit(db->sqlite))
+		return err;
+	db->rejected.facts += !n_samples;
+	db->rejected.samples += n_samples;
+	if (!db->first_rejected)
+		db->first_rejected = strdup(err->message);
+	vmop_error_destroy(err);
+	return NULL;
+}
+
+void vmop_db_drop_rejected(struct vmop_db *db)
+{
+	db->drops_rejected = true;
+}
+
+void vmop_db_rejected(const struct vmop_db *db, struct vmop_db_rejected *ret)
+{
+	*ret = db->rejected;
+	ret->first = db->first_rejected;
 }
 
 struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error error)

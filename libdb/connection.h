@@ -15,12 +15,18 @@
 #include "libdb/pack.h"
 #include "libutil/cleanup.h"
 
+/* In an upsert of losses: a sum that is no 64-bit integer any more would be rejected as a row. */
+#define VMOP_DB_SUM_OF_COUNTS                                                                      \
+	"CASE WHEN count > 9223372036854775807 - excluded.count THEN 9223372036854775807"          \
+	" ELSE count + excluded.count END"
+
 /* The statements that a writer keeps prepared. */
 enum vmop_db_statement {
 	VMOP_DB_BEGIN,
 	VMOP_DB_COMMIT,
 	VMOP_DB_ROLLBACK,
 	VMOP_DB_PUT_INFO,
+	VMOP_DB_DROP_INFO,
 	VMOP_DB_PUT_EVENT,
 	VMOP_DB_PUT_DOMAIN,
 	VMOP_DB_PUT_VCPU,
@@ -59,11 +65,22 @@ struct vmop_db {
 	struct vmop_cells scratch; /* decoded cells */
 	uint8_t *packed;
 	size_t packed_capacity;
+
+	/* See vmop_db_drop_rejected. A rollback takes back what the open interval added. */
+	bool drops_rejected;
+	struct vmop_db_rejected rejected, rejected_before_interval;
+	char *first_rejected;
 };
 
 /* flags are SQLITE_OPEN_*; on an error nothing is left open. path is for messages. */
 struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
 				   struct vmop_db **ret);
+
+/* Opens uri for a db that has no SQLite connection. On an error it has none afterwards either. */
+struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags);
+
+/* Closes the SQLite connection, and everything prepared on it; db stays. */
+void vmop_db_detach(struct vmop_db *db);
 
 /*
  * What SQLite's last error on db (or rc, where it was made by hand) means for a user:
@@ -110,6 +127,16 @@ static inline uint32_t vmop_db_column_u32(sqlite3_stmt *stmt, int column, bool *
  */
 struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statement,
 			       const char *types, ...);
+
+/*
+ * Ends a put that came to err.  Where the row was rejected for what it holds and db drops such
+ * rows, counts it, as so many samples or (0) as a fact, and returns NULL; else returns err.
+ */
+struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, uint64_t n_samples);
+
+/* VMOP_ERROR_LIMIT: a number that no reader would take back. */
+struct vmop_error *vmop_db_out_of_range(const struct vmop_db *db, const char *what,
+					long long value);
 
 /*
  * A chunk's row, the number-th of interval: what put_chunk and rolling up share.

@@ -123,15 +123,63 @@ static struct vmop_error *leave_wal(struct vmop_db *db)
 	return err ? err : set_journal_mode(db, "delete");
 }
 
-struct vmop_error *vmop_db_finish(struct vmop_db *db)
+/* SQLite won't change the mode while a statement of ours is there. */
+static void finalize_statements(struct vmop_db *db)
 {
-	vmop_db_rollback(db);
-	/* SQLite won't change the mode while a statement of ours is there. */
 	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++) {
 		sqlite3_finalize(db->statements[i]);
 		db->statements[i] = NULL;
 	}
+}
+
+struct vmop_error *vmop_db_finish(struct vmop_db *db)
+{
+	vmop_db_rollback(db);
+	finalize_statements(db);
 	struct vmop_error *err = leave_wal(db);
+	vmop_db_close(db);
+	return err;
+}
+
+struct vmop_error *vmop_db_suspend(struct vmop_db *db)
+{
+	vmop_db_rollback(db);
+	finalize_statements(db);
+	struct vmop_error *err = leave_wal(db);
+	if (err && err->code != VMOP_ERROR_BUSY)
+		return err;
+	vmop_error_destroy(err); /* the WAL goes along with the file */
+	vmop_db_detach(db);
+	return NULL;
+}
+
+struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path)
+{
+	_cleanup_free_ char *uri = NULL;
+	char *own = strdup(path);
+	if (!own)
+		return &vmop_error_no_memory;
+	free(db->path);
+	db->path = own;
+	struct vmop_error *err = uri_of(path, "", &uri);
+	if (!err)
+		err = vmop_db_attach(db, uri, SQLITE_OPEN_READWRITE);
+	if (err)
+		return err;
+	err = set_journal_mode(db, "wal");
+	if (!err)
+		err = exec(db, PRAGMAS_OF_WRITER);
+	if (err)
+		vmop_db_detach(db);
+	return err;
+}
+
+struct vmop_error *vmop_db_abandon(struct vmop_db *db)
+{
+	vmop_db_rollback(db);
+	finalize_statements(db);
+	struct vmop_error *err = exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	vmop_db_close(db);
 	return err;
 }

@@ -144,8 +144,8 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret);
 
 /*
  * Ends the session: commits nothing open, checkpoints, and leaves one file
- * without a WAL beside it, which can be copied and read anywhere.  db is freed
- * whatever happens.
+ * without a WAL beside it, which can be copied and read anywhere.  VMOP_ERROR_BUSY: a reader
+ * keeps it from being one file; nothing is lost.  db is freed whatever happens.
  */
 struct vmop_error *vmop_db_finish(struct vmop_db *db);
 
@@ -154,10 +154,44 @@ void vmop_db_close(struct vmop_db *db);
 
 /*
  * Makes of a file whose writer died (kill -9, power) a finished one, as
- * vmop_db_finish would have left it.  VMOP_ERROR_CANT while a writer lives or where the
- * file or its directory can't be written; readers don't need this.
+ * vmop_db_finish would have left it.  VMOP_ERROR_BUSY while a writer lives, VMOP_ERROR_CANT where
+ * the file or its directory can't be written; readers don't need this.
  */
 struct vmop_error *vmop_db_recover(const char *path);
+
+/*
+ * Lets go of the file so that it can be renamed: it is one file afterwards (unless a reader keeps
+ * it from that), and nothing but vmop_db_resume and vmop_db_close may be called.  An interval that
+ * is open is forgotten.  On an error the file is still open.
+ */
+struct vmop_error *vmop_db_suspend(struct vmop_db *db);
+
+/*
+ * Goes on where vmop_db_suspend left off, in the file of that session, which is at path now.  On an
+ * error vmop_db_resume may be tried again.
+ */
+struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path);
+
+/*
+ * Ends a session whose file was renamed or deleted under it: completes the file, wherever it is,
+ * and touches nothing at its path, which may be another's.  db is freed whatever happens.
+ */
+struct vmop_error *vmop_db_abandon(struct vmop_db *db);
+
+/*
+ * From now on a put whose row no session can hold (VMOP_ERROR_LIMIT: too long, too many, out
+ * of range) drops the row, counts it and succeeds: what a guest or a file names must not keep the
+ * rest from being stored.
+ */
+void vmop_db_drop_rejected(struct vmop_db *db);
+
+struct vmop_db_rejected {
+	uint64_t facts;	   /* rows that were dropped */
+	uint64_t samples;  /* in chunks that were dropped */
+	const char *first; /* why the first one was; NULL: none was. Holds until the next put */
+};
+/* Since the file was made; without those of an interval that was rolled back. */
+void vmop_db_rejected(const struct vmop_db *db, struct vmop_db_rejected *ret);
 
 /*
  * Outside begin_interval/commit a put is a transaction of its own; within, it is
@@ -165,6 +199,7 @@ struct vmop_error *vmop_db_recover(const char *path);
  * "hostname", "kernel", "machine", "cpus", "start_ns", "end_ns", "setup", ...
  */
 struct vmop_error *vmop_db_put_info(struct vmop_db *db, const char *name, const char *value);
+struct vmop_error *vmop_db_drop_info(struct vmop_db *db, const char *name);
 struct vmop_error *vmop_db_put_event(struct vmop_db *db, const struct vmop_db_event *event);
 struct vmop_error *vmop_db_put_domain(struct vmop_db *db, const struct vmop_db_domain *domain);
 struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcpu *vcpu);
@@ -208,6 +243,7 @@ struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret);
  * rows go once nothing refers to them and they ended before before_ns.  Losses are
  * merged too.  One transaction, bounded: at most max_intervals of the upper level a
  * call; *ret_more tells whether there is more to do.  Outside an interval only.
+ * A span that can't be merged (damaged, or more than a row can hold) only rises to level+1.
  * The space is used again by later intervals, the file does not shrink.
  */
 struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t before_ns,

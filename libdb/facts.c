@@ -14,40 +14,54 @@ static const char *text_or_empty(const char *text)
 
 struct vmop_error *vmop_db_put_info(struct vmop_db *db, const char *name, const char *value)
 {
-	return vmop_db_run(db, VMOP_DB_PUT_INFO, "tt", name, text_or_empty(value));
+	return vmop_db_put_done(
+		db, vmop_db_run(db, VMOP_DB_PUT_INFO, "tt", name, text_or_empty(value)), 0);
+}
+
+struct vmop_error *vmop_db_drop_info(struct vmop_db *db, const char *name)
+{
+	return vmop_db_run(db, VMOP_DB_DROP_INFO, "t", name);
 }
 
 struct vmop_error *vmop_db_put_event(struct vmop_db *db, const struct vmop_db_event *event)
 {
-	return vmop_db_run(db, VMOP_DB_PUT_EVENT, "itttuut", (int64_t)event->id,
-			   text_or_empty(event->name), text_or_empty(event->source),
-			   text_or_empty(event->unit), event->period_events, event->frequency_hz,
-			   event->note);
+	struct vmop_error *err = vmop_db_run(
+		db, VMOP_DB_PUT_EVENT, "itttuut", (int64_t)event->id, text_or_empty(event->name),
+		text_or_empty(event->source), text_or_empty(event->unit), event->period_events,
+		event->frequency_hz, event->note);
+	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_put_domain(struct vmop_db *db, const struct vmop_db_domain *domain)
 {
-	return vmop_db_run(db, VMOP_DB_PUT_DOMAIN, "iittituu", (int64_t)domain->id,
-			   (int64_t)domain->kind, text_or_empty(domain->name), domain->uuid,
-			   (int64_t)domain->vmm_pid, domain->vmm, domain->first_seen_ns,
-			   domain->last_seen_ns);
+	struct vmop_error *err =
+		domain->kind > VMOP_DOMAIN_UNSAMPLED
+			? vmop_db_out_of_range(db, "a domain's kind", domain->kind)
+			: vmop_db_run(db, VMOP_DB_PUT_DOMAIN, "iittituu", (int64_t)domain->id,
+				      (int64_t)domain->kind, text_or_empty(domain->name),
+				      domain->uuid, (int64_t)domain->vmm_pid, domain->vmm,
+				      domain->first_seen_ns, domain->last_seen_ns);
+	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcpu *vcpu)
 {
-	return vmop_db_run(db, VMOP_DB_PUT_VCPU, "iii", (int64_t)vcpu->domain,
-			   (int64_t)vcpu->number, (int64_t)vcpu->tid);
+	struct vmop_error *err = vmop_db_run(db, VMOP_DB_PUT_VCPU, "iii", (int64_t)vcpu->domain,
+					     (int64_t)vcpu->number, (int64_t)vcpu->tid);
+	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_put_task(struct vmop_db *db, const struct vmop_db_task *task)
 {
-	if (task->id < 1 || task->id >= VMOP_DB_TASK_ID_LIMIT)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no task can have the id %u", db->path,
-				      task->id);
-	return vmop_db_run(db, VMOP_DB_PUT_TASK, "iiiiuutit", (int64_t)task->id,
-			   (int64_t)task->domain, (int64_t)task->pid, (int64_t)task->tid,
-			   task->start_time_ns, task->end_time_ns, text_or_empty(task->comm),
-			   (int64_t)task->exe_image, task->cgroup);
+	struct vmop_error *err =
+		task->id < 1 || task->id >= VMOP_DB_TASK_ID_LIMIT
+			? vmop_db_out_of_range(db, "a task's id", task->id)
+			: vmop_db_run(db, VMOP_DB_PUT_TASK, "iiiiuutit", (int64_t)task->id,
+				      (int64_t)task->domain, (int64_t)task->pid, (int64_t)task->tid,
+				      task->start_time_ns, task->end_time_ns,
+				      text_or_empty(task->comm), (int64_t)task->exe_image,
+				      task->cgroup);
+	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns)
@@ -57,14 +71,18 @@ struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t 
 
 struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_image *image)
 {
+	struct vmop_error *err = NULL;
 	if (image->build_id_len_bytes > sizeof(image->build_id))
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a build-id of %u bytes", db->path,
-				      image->build_id_len_bytes);
-	return vmop_db_run(db, VMOP_DB_PUT_IMAGE, "iiittbii", (int64_t)image->id,
-			   (int64_t)image->kind, (int64_t)image->domain, text_or_empty(image->name),
-			   image->root, (const void *)image->build_id,
-			   (size_t)image->build_id_len_bytes, (int64_t)image->base,
-			   (int64_t)image->len_bytes);
+		err = vmop_db_out_of_range(db, "a build-id's length", image->build_id_len_bytes);
+	else if (image->kind > VMOP_IMAGE_HYPERVISOR)
+		err = vmop_db_out_of_range(db, "an image's kind", image->kind);
+	else
+		err = vmop_db_run(db, VMOP_DB_PUT_IMAGE, "iiittbii", (int64_t)image->id,
+				  (int64_t)image->kind, (int64_t)image->domain,
+				  text_or_empty(image->name), image->root,
+				  (const void *)image->build_id, (size_t)image->build_id_len_bytes,
+				  (int64_t)image->base, (int64_t)image->len_bytes);
+	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
@@ -73,10 +91,15 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t len_bytes;
 	struct vmop_error *err = vmop_symbols_pack(symbols, n, &blob, &len_bytes);
+	/* An image's symbols are no reason to go without its samples. */
+	if (err == &vmop_error_no_memory)
+		err = vmop_error_new(VMOP_ERROR_LIMIT, "%zu symbols: out of memory", n);
 	if (err)
-		return vmop_error_prefix(err, "%s: symbols of image %u", db->path, image);
-	return vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)image, (int64_t)n,
-			   (const void *)blob, len_bytes);
+		err = vmop_error_prefix(err, "%s: symbols of image %u", db->path, image);
+	else
+		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)image, (int64_t)n,
+				  (const void *)blob, len_bytes);
+	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,

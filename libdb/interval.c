@@ -25,6 +25,7 @@ struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns,
 		return err;
 	db->in_interval = true;
 	db->interval_failed = false;
+	db->rejected_before_interval = db->rejected;
 	db->n_chunks = 0;
 	db->interval++;
 	err = vmop_db_run(db, VMOP_DB_PUT_INTERVAL, "iiuu", (int64_t)db->interval, (int64_t)0,
@@ -42,6 +43,7 @@ void vmop_db_rollback(struct vmop_db *db)
 	if (!sqlite3_get_autocommit(db->sqlite))
 		vmop_error_destroy(vmop_db_run(db, VMOP_DB_ROLLBACK, ""));
 	vmop_places_rollback(db->places);
+	db->rejected = db->rejected_before_interval;
 	db->in_interval = false;
 	db->interval--;
 }
@@ -103,12 +105,21 @@ struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db
 	if (err)
 		return err;
 	if (!len_bytes)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "%s: a chunk's cells are not ascending, or too many", db->path);
+		return vmop_error_new(VMOP_ERROR_LIMIT,
+				      "%s: a chunk's cells are not ascending, or too many",
+				      db->path);
 	int64_t id = (int64_t)row->interval << VMOP_SCHEMA_CHUNK_BITS | row->number;
 	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task,
 			   (int64_t)row->place, (int64_t)row->stack, samples, weight,
 			   (const void *)db->packed, len_bytes);
+}
+
+static uint64_t count_samples(const struct vmop_db_cell *cells, size_t n)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < n; i++)
+		sum += cells[i].samples;
+	return sum ? sum : 1;
 }
 
 struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
@@ -127,10 +138,12 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
 	struct vmop_error *err = vmop_places_intern(db, key, &row.place);
 	if (!err)
 		err = vmop_db_insert_chunk(db, &row);
-	if (err)
-		db->interval_failed = true;
-	else
+	if (!err) {
 		db->n_chunks++;
+		return NULL;
+	}
+	err = vmop_db_put_done(db, err, count_samples(cells, n));
+	db->interval_failed |= err != NULL;
 	return err;
 }
 
@@ -141,6 +154,7 @@ struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_los
 	struct vmop_error *err = vmop_db_run(db, VMOP_DB_PUT_LOSS, "itiiu", interval, loss->name,
 					     (int64_t)loss->domain, (int64_t)loss->event,
 					     loss->count);
+	err = vmop_db_put_done(db, err, 0);
 	if (err && db->in_interval)
 		db->interval_failed = true;
 	return err;

@@ -75,6 +75,20 @@ static struct vmop_db_chunk_key place_of(const struct vmop_db_chunk_key *key)
 	return place;
 }
 
+/* What read_place would take for damage is not written. */
+static struct vmop_error *check_place(const struct vmop_db *db, const struct vmop_db_chunk_key *key)
+{
+	if (key->bill > VMOP_BILL_VMM)
+		return vmop_db_out_of_range(db, "a bill", key->bill);
+	if (key->mode > VMOP_MODE_USER)
+		return vmop_db_out_of_range(db, "a mode", key->mode);
+	if (key->certainty > VMOP_CERTAIN_AMBIGUOUS)
+		return vmop_db_out_of_range(db, "a certainty", key->certainty);
+	if (key->vcpu < -1 || key->cpu < -1)
+		return vmop_db_out_of_range(db, "a CPU", key->vcpu < -1 ? key->vcpu : key->cpu);
+	return NULL;
+}
+
 struct vmop_error *vmop_places_intern(struct vmop_db *db, const struct vmop_db_chunk_key *key,
 				      uint32_t *ret)
 {
@@ -86,15 +100,17 @@ struct vmop_error *vmop_places_intern(struct vmop_db *db, const struct vmop_db_c
 		*ret = interned->id;
 		return NULL;
 	}
+	struct vmop_error *err = check_place(db, key);
+	if (err)
+		return err;
 	interned = malloc(sizeof(*interned));
 	if (!interned)
 		return &vmop_error_no_memory;
 	uint32_t id = places->last_id + 1;
-	struct vmop_error *err = vmop_db_run(
-		db, VMOP_DB_PUT_PLACE, "iiiiiiiiii", (int64_t)id, (int64_t)key->event,
-		(int64_t)key->domain, (int64_t)key->billed, (int64_t)key->bill,
-		(int64_t)key->mode, (int64_t)key->certainty, (int64_t)key->vcpu,
-		(int64_t)key->cpu, (int64_t)key->image);
+	err = vmop_db_run(db, VMOP_DB_PUT_PLACE, "iiiiiiiiii", (int64_t)id, (int64_t)key->event,
+			  (int64_t)key->domain, (int64_t)key->billed, (int64_t)key->bill,
+			  (int64_t)key->mode, (int64_t)key->certainty, (int64_t)key->vcpu,
+			  (int64_t)key->cpu, (int64_t)key->image);
 	if (err) {
 		free(interned);
 		return err;

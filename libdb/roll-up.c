@@ -45,6 +45,10 @@ enum statement {
 	NEW_INTERVAL,
 	MERGE_LOSSES,
 	DELETE_LOSSES,
+	BEGIN_SPAN,
+	END_SPAN,
+	UNDO_SPAN,
+	PASS_OVER,
 	N_STATEMENTS,
 };
 
@@ -61,10 +65,14 @@ static const char *const sqls[N_STATEMENTS] = {
 	[DELETE_CHUNKS] = "DELETE FROM chunk WHERE id >= ?1 AND id < ?2",
 	[DELETE_INTERVALS] = "DELETE FROM interval WHERE id BETWEEN ?1 AND ?2",
 	[NEW_INTERVAL] = "INSERT INTO interval VALUES(?1, ?2, ?3, ?4)",
-	[MERGE_LOSSES] = "INSERT INTO loss SELECT ?1, name, domain, event, sum(count) FROM loss"
-			 " WHERE interval > ?1 AND interval <= ?2 GROUP BY name, domain, event"
-			 " ON CONFLICT DO UPDATE SET count = count + excluded.count",
+	[MERGE_LOSSES] = "INSERT INTO loss SELECT ?1, name, domain, event, count FROM loss"
+			 " WHERE interval > ?1 AND interval <= ?2"
+			 " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
 	[DELETE_LOSSES] = "DELETE FROM loss WHERE interval > ?1 AND interval <= ?2",
+	[BEGIN_SPAN] = "SAVEPOINT span",
+	[END_SPAN] = "RELEASE span",
+	[UNDO_SPAN] = "ROLLBACK TO span",
+	[PASS_OVER] = "UPDATE interval SET level = ?3 WHERE id BETWEEN ?1 AND ?2",
 };
 
 struct roll {
@@ -73,15 +81,20 @@ struct roll {
 	struct destination *destinations; /* uthash; what was found out in this call */
 };
 
-static void roll_deinit(struct roll *roll)
+static void forget_destinations(struct roll *roll)
 {
-	for (size_t i = 0; i < N_STATEMENTS; i++)
-		sqlite3_finalize(roll->statements[i]);
 	struct destination *destination, *next;
 	HASH_ITER (hh, roll->destinations, destination, next) {
 		HASH_DEL(roll->destinations, destination);
 		free(destination);
 	}
+}
+
+static void roll_deinit(struct roll *roll)
+{
+	for (size_t i = 0; i < N_STATEMENTS; i++)
+		sqlite3_finalize(roll->statements[i]);
+	forget_destinations(roll);
 }
 
 static struct vmop_error *roll_init(struct roll *roll, struct vmop_db *db)
@@ -368,12 +381,40 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 	return err;
 }
 
+/*
+ * Leaves span as it is, but for its level, after err: one that can't be merged (too many cells in
+ * one row, a damaged blob) would else be tried again for ever, and keep later spans from being
+ * merged.
+ */
+static struct vmop_error *pass_over(struct roll *roll, const struct span *span, uint8_t level,
+				    struct vmop_error *err)
+{
+	bool concerns_span = err->code == VMOP_ERROR_LIMIT || err->code == VMOP_ERROR_CORRUPT;
+	if (!concerns_span || sqlite3_get_autocommit(roll->db->sqlite))
+		return err;
+	vmop_error_destroy(err);
+	for (size_t i = 0; i < N_STATEMENTS; i++)
+		sqlite3_reset(roll->statements[i]);
+	forget_destinations(roll); /* rows that are undone now */
+	int64_t values[] = {span->first, span->last, level + 1};
+	err = run_through(roll, UNDO_SPAN, 0, NULL);
+	return err ? err : run_through(roll, PASS_OVER, 3, values);
+}
+
 static struct vmop_error *merge_spans(struct vmop_db *db, const struct spans *spans)
 {
 	_cleanup_(roll_deinit) struct roll roll = {0};
 	struct vmop_error *err = roll_init(&roll, db);
-	for (size_t i = 0; !err && i < spans->n && i < spans->max; i++)
+	for (size_t i = 0; !err && i < spans->n && i < spans->max; i++) {
+		err = run_through(&roll, BEGIN_SPAN, 0, NULL);
+		if (err)
+			break;
 		err = merge_span(&roll, &spans->all[i], spans->level);
+		if (err)
+			err = pass_over(&roll, &spans->all[i], spans->level, err);
+		if (!err)
+			err = run_through(&roll, END_SPAN, 0, NULL);
+	}
 	if (!err && db->ended_tasks >= SWEEP_AFTER_TASKS)
 		err = sweep_tasks(db, spans->before_ns);
 	return err;

@@ -25,6 +25,14 @@ char *vmop_session_path(const char *dir, const char *name)
 	return asprintf(&path, "%s/%s%s", dir, name, VMOP_SESSION_SUFFIX) < 0 ? NULL : path;
 }
 
+char *vmop_session_new_path(const char *dir)
+{
+	char *path;
+	return asprintf(&path, "%s/" VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX ".new", dir) < 0
+		       ? NULL
+		       : path;
+}
+
 struct vmop_error *vmop_session_check_name(const char *name)
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -68,15 +76,52 @@ static bool exists(const char *path)
 	return lstat(path, &st) == 0;
 }
 
-/* from with its siblings becomes to, which must not exist. */
-static struct vmop_error *move_session(const char *from, const char *to)
+struct vmop_error *vmop_session_move(const char *from, const char *to)
 {
 	if (exists(to))
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "%s: there is already a session of that name", to);
 	struct vmop_error *err = NULL;
-	for (size_t i = 0; i < N_SIBLINGS && !err; i++)
-		err = rename_one(from, to, sibling_suffixes[i]);
+	size_t n = 0;
+	while (n < N_SIBLINGS && !err) {
+		err = rename_one(from, to, sibling_suffixes[n]);
+		n += !err;
+	}
+	/* A WAL belongs to its file. */
+	while (err && n)
+		vmop_error_destroy(rename_one(to, from, sibling_suffixes[--n]));
+	return err;
+}
+
+static struct vmop_error *remove_one(const char *path, const char *suffix)
+{
+	_cleanup_free_ char *beside = NULL;
+	if (asprintf(&beside, "%s%s", path, suffix) < 0) {
+		beside = NULL;
+		return &vmop_error_no_memory;
+	}
+	return unlink(beside) < 0 && errno != ENOENT ? vmop_error_os(errno, "%s", beside) : NULL;
+}
+
+/* n: those beside it alone, or all. */
+static struct vmop_error *remove_siblings(const char *path, size_t n)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; i < n && !err; i++)
+		err = remove_one(path, sibling_suffixes[i]);
+	return err;
+}
+
+struct vmop_error *vmop_session_remove(const char *path)
+{
+	return remove_siblings(path, N_SIBLINGS);
+}
+
+struct vmop_error *vmop_session_replace(const char *from, const char *to)
+{
+	struct vmop_error *err = remove_siblings(to, N_SIBLINGS - 1);
+	if (!err && rename(from, to) < 0)
+		err = vmop_error_os(errno, "%s", from);
 	return err;
 }
 
@@ -106,7 +151,7 @@ struct vmop_error *vmop_session_save(const char *dir, const char *name)
 	if (!exists(current))
 		return no_session(current);
 	recover(current);
-	return move_session(current, saved);
+	return vmop_session_move(current, saved);
 }
 
 /* When the session at path began: by its own word, else by the file's. */
@@ -127,6 +172,19 @@ static time_t start_of(const char *path)
 	return lstat(path, &st) == 0 ? st.st_mtime : time(NULL);
 }
 
+/* A regular file without a byte, and without a WAL that has some. */
+static bool is_empty(const char *path)
+{
+	_cleanup_free_ char *wal = NULL;
+	struct stat st, wal_st;
+	if (asprintf(&wal, "%s-wal", path) < 0) {
+		wal = NULL;
+		return false;
+	}
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
+	       (lstat(wal, &wal_st) < 0 || wal_st.st_size == 0);
+}
+
 struct vmop_error *vmop_session_keep(const char *dir, char **ret_name)
 {
 	*ret_name = NULL;
@@ -135,6 +193,8 @@ struct vmop_error *vmop_session_keep(const char *dir, char **ret_name)
 		return &vmop_error_no_memory;
 	if (!exists(current))
 		return NULL;
+	if (is_empty(current))
+		return vmop_session_remove(current);
 	recover(current);
 	time_t start = start_of(current);
 	struct tm tm;
@@ -150,7 +210,7 @@ struct vmop_error *vmop_session_keep(const char *dir, char **ret_name)
 			return &vmop_error_no_memory;
 		if (exists(kept))
 			continue;
-		struct vmop_error *err = move_session(current, kept);
+		struct vmop_error *err = vmop_session_move(current, kept);
 		if (!err)
 			*ret_name = vmop_steal(&name);
 		return err;
@@ -165,12 +225,5 @@ struct vmop_error *vmop_session_discard(const char *dir)
 		return &vmop_error_no_memory;
 	if (!exists(current))
 		return no_session(current);
-	for (size_t i = 0; i < N_SIBLINGS; i++) {
-		_cleanup_free_ char *path = NULL;
-		if (asprintf(&path, "%s%s", current, sibling_suffixes[i]) < 0)
-			return &vmop_error_no_memory;
-		if (unlink(path) < 0 && errno != ENOENT)
-			return vmop_error_os(errno, "%s", path);
-	}
-	return NULL;
+	return vmop_session_remove(current);
 }

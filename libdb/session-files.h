@@ -21,6 +21,24 @@
 /* "<dir>/<name>.vmop"; NULL: out of memory. The caller frees. */
 char *vmop_session_path(const char *dir, const char *name);
 
+/*
+ * "<dir>/current.vmop.new", where a session is begun before it takes the place of the one before;
+ * what is there is left by a daemon that was killed meanwhile, and has no samples.
+ */
+char *vmop_session_new_path(const char *dir);
+
+/* Removes the file at path and what SQLite keeps beside it. None there: no error. */
+struct vmop_error *vmop_session_remove(const char *path);
+
+/*
+ * The file at from, with what is beside it, becomes to.  VMOP_ERROR_CANT: to is taken.  On an error
+ * nothing was renamed.
+ */
+struct vmop_error *vmop_session_move(const char *from, const char *to);
+
+/* The same where to is to be overwritten, at once; what is beside it is removed before. */
+struct vmop_error *vmop_session_replace(const char *from, const char *to);
+
 /* Whether name can be given to a session. VMOP_ERROR_USAGE says what can. */
 struct vmop_error *vmop_session_check_name(const char *name);
 
@@ -29,7 +47,8 @@ struct vmop_error *vmop_session_save(const char *dir, const char *name);
 
 /*
  * dir's current session, if there is one, is named after its start to make room.
- * *ret_name is the name, or NULL; the caller's.
+ * *ret_name is the name, or NULL; the caller's.  An empty file, which a daemon that was killed
+ * can have left, is removed.
  */
 struct vmop_error *vmop_session_keep(const char *dir, char **ret_name);
 

@@ -155,16 +155,24 @@ static struct vmop_error *do_dump(struct control_request *request, int *ret_stat
 	return control_daemon_ask(vmop_protocol_request("dump"), &reply);
 }
 
+/* After the reply to a shutdown, which ends the daemon also where the session could not be stored.
+ */
+static struct vmop_error *end_of_daemon(const json_t *reply)
+{
+	const char *problem = json_string_value(json_object_get(reply, "problem"));
+	if (!problem)
+		tell_session(reply, "the session is in");
+	return vmop_error_first(problem ? vmop_error_new(VMOP_ERROR_CANT, "%s", problem) : NULL,
+				control_daemon_wait_gone());
+}
+
 static struct vmop_error *do_shutdown(struct control_request *request, int *ret_status)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
 	(void)request;
 	(void)ret_status;
 	struct vmop_error *err = control_daemon_ask(vmop_protocol_request("shutdown"), &reply);
-	if (err)
-		return err;
-	tell_session(reply, "the session is in");
-	return control_daemon_wait_gone();
+	return err ? err : end_of_daemon(reply);
 }
 
 /*
@@ -294,11 +302,12 @@ static struct vmop_error *end_run(bool spawned)
 		return err;
 	err = control_daemon_call(fd, vmop_protocol_request(spawned ? "shutdown" : "stop"),
 				  &reply);
-	if (!err)
-		tell_session(reply, "the session is in");
-	if (!err && spawned)
-		err = control_daemon_wait_gone();
-	return err;
+	if (err)
+		return err;
+	if (spawned)
+		return end_of_daemon(reply);
+	tell_session(reply, "the session is in");
+	return NULL;
 }
 
 static struct vmop_error *do_run(struct control_request *request, int *ret_status)

@@ -58,22 +58,39 @@ static void put_events(const json_t *status)
 	}
 }
 
+struct loss {
+	const char *member, *label;
+};
+
 /* Loss is never hidden: these are shown also where they are 0. */
+static const struct loss usual_losses[] = {
+	{"lost", "lost"},	    {"throttled", "throttled"},	  {"unhandled", "unhandled"},
+	{"malformed", "malformed"}, {"store_full", "store full"}, {0},
+};
+
+/* These only where they are not. */
+static const struct loss rare_losses[] = {
+	{"table_full", "table full"},
+	{"store_gone", "session file gone"},
+	{"samples_rejected", "samples rejected"},
+	{"facts_rejected", "facts rejected"},
+	{0},
+};
+
 static void put_losses(const json_t *status)
 {
-	static const struct {
-		const char *member, *label;
-	} losses[] = {
-		{"lost", "lost"},
-		{"throttled", "throttled"},
-		{"unhandled", "unhandled"},
-		{"malformed", "malformed"},
-		{"store_full", "store full"},
-	};
 	printf("%-12s", "not stored");
-	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
-		printf("%s%s %" PRIu64, i ? ", " : "", losses[i].label,
-		       control_number(status, losses[i].member));
+	for (const struct loss *loss = usual_losses; loss->member; loss++)
+		printf("%s%s %" PRIu64, loss == usual_losses ? "" : ", ", loss->label,
+		       control_number(status, loss->member));
+	const char *separator = "\n            ";
+	for (const struct loss *loss = rare_losses; loss->member; loss++) {
+		uint64_t n = control_number(status, loss->member);
+		if (!n)
+			continue;
+		printf("%s%s %" PRIu64, separator, loss->label, n);
+		separator = ", ";
+	}
 	putchar('\n');
 }
 
@@ -225,9 +242,14 @@ static void put_session(const json_t *status)
 		put_span(json_number_value(remaining));
 	}
 	printf("\n%-12s", "session");
-	control_put(status, "session");
-	fputs(", ", stdout);
-	put_size(control_number(status, "disk_bytes"));
+	if (control_text(status, "session")) {
+		control_put(status, "session");
+		fputs(", ", stdout);
+		put_size(control_number(status, "disk_bytes"));
+	} else {
+		fputs("none: its file is gone from ", stdout);
+		control_put(status, "session_dir");
+	}
 	putchar('\n');
 	if (control_text(status, "way")) {
 		printf("%-12s", "source");

@@ -13,6 +13,7 @@
 #include "opreport/when.h"
 
 #define SUFFIX ".vmop"
+#define CURRENT "current"
 
 static const char *session_dir(const struct vmop_spec *spec)
 {
@@ -116,11 +117,58 @@ static struct vmop_error *check_distinct(const struct vmop_sessions *sessions, s
 	return NULL;
 }
 
+/* Set *ret to the time when the regular file `file` in dir was written; false: no such file. */
+static bool time_written(const char *dir, const char *file, struct timespec *ret)
+{
+	_cleanup_free_ char *path = NULL;
+	struct stat st;
+	if (asprintf(&path, "%s/%s", dir, file) < 0) {
+		path = NULL;
+		return false;
+	}
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+		return false;
+	*ret = st.st_mtim;
+	return true;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* Return the name of the session of dir that was written last, or NULL. The caller frees it. */
+static char *find_newest(const char *dir)
+{
+	_cleanup_(file_list_deinit) struct file_list files = {0};
+	const char *newest = NULL;
+	struct timespec written, last = {0};
+	vmop_error_destroy(file_list_init(&files, dir));
+	for (int i = 0; i < files.n; i++) {
+		const char *file = files.entries[i]->d_name;
+		if (!time_written(dir, file, &written) || (newest && !is_later(&written, &last)))
+			continue;
+		newest = file;
+		last = written;
+	}
+	return newest ? strndup(newest, strlen(newest) - strlen(SUFFIX)) : NULL;
+}
+
+/* Return the session to report by default: the current one, else the newest. */
+static const char *default_name(const struct vmop_spec *spec, struct vmop_sessions *sessions)
+{
+	_cleanup_free_ char *path = NULL;
+	if (asprintf(&path, "%s/" CURRENT SUFFIX, session_dir(spec)) < 0) {
+		path = NULL;
+		return CURRENT;
+	}
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		sessions->newest = find_newest(session_dir(spec));
+	return sessions->newest ? sessions->newest : CURRENT;
+}
+
 struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_sessions *ret)
 {
-	static char current[] = "current";
-	char *const only[] = {current};
-	char *const *names = spec->sessions.n ? spec->sessions.items : only;
 	size_t n = spec->sessions.n ? spec->sessions.n : 1;
 	*ret = (struct vmop_sessions){0};
 	if (n > VMOP_SESSIONS_MAX)
@@ -134,10 +182,10 @@ struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *path = NULL;
 		struct vmop_session_input *item = &ret->items[i];
-		item->name = names[i];
-		struct vmop_error *err = path_of(spec, names[i], &path);
+		item->name = spec->sessions.n ? spec->sessions.items[i] : default_name(spec, ret);
+		struct vmop_error *err = path_of(spec, item->name, &path);
 		if (!err)
-			err = check_distinct(ret, files, names[i], path);
+			err = check_distinct(ret, files, item->name, path);
 		if (!err)
 			err = vmop_db_open(path, &item->db);
 		if (err)
@@ -152,6 +200,7 @@ void vmop_sessions_deinit(struct vmop_sessions *sessions)
 	for (size_t i = 0; i < sessions->n; i++)
 		vmop_db_close(sessions->items[i].db);
 	free(sessions->items);
+	free(sessions->newest);
 	*sessions = (struct vmop_sessions){0};
 }
 

@@ -9,15 +9,16 @@
 #include "opreport/spec.h"
 
 struct vmop_sessions {
-	struct vmop_session_input *items; /* n; the names are the spec's */
+	struct vmop_session_input *items; /* n; the names are the spec's, or newest */
 	size_t n;
+	char *newest; /* NULL: not looked for */
 };
 
 /*
- * Opens the sessions that a spec names, else "current": NAME.vmop in the session directory, or
- * a path (anything with a '/').  Where there is none, the error says which there are and how one is
- * made.  One file named twice is VMOP_ERROR_USAGE.  ret is deinitialised by the caller also after
- * an error.
+ * Opens the sessions that a spec names, else "current", else the one that was written last:
+ * NAME.vmop in the session directory, or a path (anything with a '/').  Where there is none, the
+ * error says which there are and how one is made.  One file named twice is VMOP_ERROR_USAGE.  ret
+ * is deinitialised by the caller also after an error.
  */
 struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_sessions *ret);
 void vmop_sessions_deinit(struct vmop_sessions *sessions);

@@ -2,7 +2,7 @@
 daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
 	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
 	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread \
-	tests/unit/daemon-agent tests/unit/daemon-aggregate
+	tests/unit/daemon-agent tests/unit/daemon-aggregate tests/unit/daemon-rejected
 if HAVE_XEN
 daemon_tests += tests/unit/daemon-xen tests/unit/daemon-active-mail
 endif
@@ -16,6 +16,9 @@ daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvi
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_daemon_aggregate_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_aggregate_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_rejected_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
+tests_unit_daemon_rejected_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profiler_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profiler_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_CPPFLAGS = $(daemon_test_cppflags)
@@ -37,7 +40,8 @@ tests_unit_daemon_guests_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guests_LDADD = $(daemon_test_ldadd)
 # What of vmopd is not in its library.
 tests_unit_daemon_agent_SOURCES = tests/unit/daemon-agent.c daemon/agent.c daemon/control.c daemon/inspect.c \
-	daemon/pairing.c daemon/requests.c daemon/session.c daemon/status.c
+	daemon/pairing.c daemon/requests.c daemon/session.c daemon/session-file.c \
+	daemon/session-summary.c daemon/status.c
 tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) \
 	-DVMOP_AGENT_LOOK_EVERY_MS=100
 tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime

@@ -6,6 +6,7 @@ integration_tests = \
 	tests/integration/control-inspect.sh \
 	tests/integration/control-options.sh \
 	tests/integration/control-session.sh \
+	tests/integration/control-storage.sh \
 	tests/integration/control-events.sh \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \

@@ -201,7 +201,7 @@ static void at_the_end_nobody_waits(void **state)
 	(void)state;
 	wait_until(has_looked);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
-	vmop_guests_end(guests);
+	vmop_guests_set_ending(guests, true);
 	assert_string_equal(settle(), "[guest g1 kernel]+ffffffff9a000010 ");
 }
 

@@ -366,7 +366,7 @@ static void misuse(void **state)
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
 	assert_error(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS), VMOP_ERROR_CANT, "open");
 	assert_ok(vmop_db_put_chunk(db, &key, falling, 1));
-	assert_error(vmop_db_put_chunk(db, &key, falling, 2), VMOP_ERROR_CANT, "ascending");
+	assert_error(vmop_db_put_chunk(db, &key, falling, 2), VMOP_ERROR_LIMIT, "ascending");
 	/* What is not whole is not stored at all, and the next interval is fine. */
 	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "left out");
 	assert_ok(put_second(db, 0));

@@ -106,7 +106,7 @@ static void recover_refuses(void **state)
 	assert_ok(vmop_db_create(test_path("live"), &db));
 	put_facts(db);
 	assert_ok(put_second(db, 0));
-	assert_error(vmop_db_recover(test_path("live")), VMOP_ERROR_CANT, "another program");
+	assert_error(vmop_db_recover(test_path("live")), VMOP_ERROR_BUSY, "another program");
 	assert_ok(put_second(db, 1));
 	assert_ok(vmop_db_finish(db));
 	assert_error(vmop_db_recover(test_path("absent")), VMOP_ERROR_OS, "absent");
@@ -345,7 +345,7 @@ static void finish_beside_a_reader(void **state)
 	assert_ok(put_second(db, 0));
 	assert_ok(vmop_db_open(test_path("watched"), &reader));
 	assert_ok(vmop_db_begin_snapshot(reader));
-	assert_error(vmop_db_finish(db), VMOP_ERROR_CANT, "watched");
+	assert_error(vmop_db_finish(db), VMOP_ERROR_BUSY, "watched");
 	assert_int_equal(totals_of(reader, NULL).samples, 10);
 	vmop_db_close(reader);
 	assert_whole(test_path("watched"), 1);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/session-file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "libdb/session-files.h"
+#include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "libutil/log.h"
+
+/* The paths that a publication deals with. */
+struct places {
+	char *begun, *current;
+};
+
+static void places_deinit(struct places *places)
+{
+	free(places->begun);
+	free(places->current);
+}
+
+/* ---- its end ----------------------------------------------------------------- */
+
+static void forget(struct vmop_session_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	*file = VMOP_SESSION_FILE_NONE;
+}
+
+void vmop_session_file_close(struct vmop_session_file *file)
+{
+	vmop_db_close(file->db);
+	forget(file);
+}
+
+struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file)
+{
+	struct vmop_error *err = vmop_db_finish(file->db);
+	file->db = NULL;
+	/* A report that reads it right now keeps it from being one file; the next start sees to it.
+	 */
+	if (err && err->code == VMOP_ERROR_BUSY) {
+		vmop_log_and_destroy(VMOP_LOG_INFO, err);
+		err = NULL;
+	}
+	forget(file);
+	return err;
+}
+
+struct vmop_error *vmop_session_file_abandon(struct vmop_session_file *file)
+{
+	struct vmop_error *err = vmop_db_abandon(file->db);
+	forget(file);
+	return err;
+}
+
+void vmop_session_file_discard(struct vmop_session_file *file, const char *dir)
+{
+	_cleanup_free_ char *path = vmop_session_new_path(dir);
+	vmop_session_file_close(file);
+	if (path)
+		vmop_error_destroy(vmop_session_remove(path));
+}
+
+/* ---- its place ---------------------------------------------------------------- */
+
+enum vmop_session_file_place vmop_session_file_place(const struct vmop_session_file *file,
+						     const char *path)
+{
+	struct stat own, there;
+	if (fstat(file->fd, &own) < 0)
+		return VMOP_SESSION_FILE_THERE; /* its place is not known */
+	if (stat(path, &there) == 0 && own.st_dev == there.st_dev && own.st_ino == there.st_ino)
+		return VMOP_SESSION_FILE_THERE;
+	return own.st_nlink ? VMOP_SESSION_FILE_MOVED : VMOP_SESSION_FILE_DELETED;
+}
+
+/* Makes room at current. */
+static struct vmop_error *clear_place(const struct places *places, const char *dir,
+				      struct vmop_session_succession *succession)
+{
+	const struct vmop_session_file *before = succession->before;
+	if (!before) {
+		struct vmop_error *err = vmop_session_keep(dir, &succession->kept);
+		/* SQLite would take a stale WAL for the new file's. */
+		return err ? err : vmop_session_remove(places->current);
+	}
+	return succession->saved_as ? vmop_session_move(places->current, succession->saved_as)
+				    : NULL; /* it is overwritten, so that there always is one */
+}
+
+static struct vmop_error *take_place(const struct places *places,
+				     const struct vmop_session_succession *succession)
+{
+	if (succession->before && !succession->saved_as)
+		return vmop_session_replace(places->begun, places->current);
+	return vmop_session_move(places->begun, places->current);
+}
+
+/* Puts back what clear_place moved. */
+static void restore_place(const struct places *places, const char *dir,
+			  struct vmop_session_succession *succession)
+{
+	_cleanup_free_ char *kept =
+		succession->kept ? vmop_session_path(dir, succession->kept) : NULL;
+	const char *from = succession->before ? succession->saved_as : kept;
+	if (from)
+		vmop_log_and_destroy(VMOP_LOG_WARNING, vmop_session_move(from, places->current));
+	free(succession->kept);
+	succession->kept = NULL;
+}
+
+/* Goes on with the session before, where that is possible. */
+static void resume_before(const struct places *places, struct vmop_session_succession *succession)
+{
+	struct vmop_session_file *before = succession->before;
+	if (!before)
+		return;
+	struct vmop_error *err = vmop_db_resume(before->db, places->current);
+	if (err)
+		vmop_session_file_close(before);
+	vmop_log_and_destroy(VMOP_LOG_WARNING, err);
+}
+
+/* Both files are closed. */
+static struct vmop_error *change_places(struct vmop_session_file *file, const struct places *places,
+					const char *dir, struct vmop_session_succession *succession)
+{
+	struct vmop_error *err = clear_place(places, dir, succession);
+	if (err)
+		return err;
+	err = take_place(places, succession);
+	if (err) {
+		restore_place(places, dir, succession);
+		return err;
+	}
+	err = vmop_db_resume(file->db, places->current);
+	if (!err) {
+		file->fd = open(places->current, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (file->fd < 0)
+			err = vmop_error_os(errno, "%s", places->current);
+	}
+	if (!err)
+		return NULL;
+	vmop_session_file_close(file);
+	vmop_error_destroy(vmop_session_remove(places->current));
+	restore_place(places, dir, succession);
+	return err;
+}
+
+struct vmop_error *vmop_session_file_publish(struct vmop_session_file *file, const char *dir,
+					     struct vmop_session_succession *succession)
+{
+	_cleanup_(places_deinit) struct places places = {
+		.begun = vmop_session_new_path(dir),
+		.current = vmop_session_path(dir, VMOP_SESSION_CURRENT),
+	};
+	struct vmop_error *err = places.begun && places.current ? NULL : &vmop_error_no_memory;
+	if (!err)
+		err = vmop_db_suspend(file->db);
+	if (!err && succession->before)
+		err = vmop_db_suspend(succession->before->db);
+	if (!err) {
+		err = change_places(file, &places, dir, succession);
+		if (err)
+			resume_before(&places, succession);
+	}
+	if (err)
+		vmop_session_file_discard(file, dir);
+	else if (succession->before)
+		vmop_session_file_close(succession->before);
+	return err;
+}
+
+/* ---- what is in it ---------------------------------------------------------- */
+
+static struct vmop_error *put_number(struct vmop_db *db, const char *name, uint64_t value)
+{
+	char text[24];
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	return vmop_db_put_info(db, name, text);
+}
+
+struct vmop_error *vmop_session_file_put_facts(struct vmop_db *db, const struct vmop_setup *setup,
+					       const char *source, uint64_t start_ns)
+{
+	_cleanup_free_ char *text = NULL;
+	struct utsname host;
+	uname(&host);
+	struct vmop_error *err = vmop_setup_format(setup, &text);
+	if (!err)
+		err = vmop_db_put_info(db, "vmop", PACKAGE_VERSION);
+	if (!err)
+		err = vmop_db_put_info(db, "source", source);
+	if (!err)
+		err = vmop_db_put_info(db, "hostname", host.nodename);
+	if (!err)
+		err = vmop_db_put_info(db, "kernel", host.release);
+	if (!err)
+		err = vmop_db_put_info(db, "machine", host.machine);
+	if (!err)
+		err = put_number(db, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	if (!err)
+		err = put_number(db, "start_ns", start_ns);
+	if (!err)
+		err = vmop_db_put_info(db, "setup", text);
+	if (!err && setup->vmlinux)
+		err = vmop_db_put_info(db, "vmlinux", setup->vmlinux);
+	return err;
+}
+
+struct vmop_error *vmop_session_file_put_end(struct vmop_db *db)
+{
+	return put_number(db, "end_ns", vmop_clock_ns(CLOCK_REALTIME));
+}

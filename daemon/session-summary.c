@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A session in one line, for people. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/session.h"
+
+/* *ret_unsampled: of Xen, where they can't be; no stand-in for them counts. */
+static unsigned count_guests(struct vmop_session *session, unsigned *ret_unsampled)
+{
+	struct vmop_domain_stats domain;
+	unsigned n = 0;
+	*ret_unsampled = 0;
+	for (size_t i = 0; vmop_session_domain(session, i, &domain); i++) {
+		if (domain.id == VMOP_DOMAIN_ID_HOST || domain.kind == VMOP_DOMAIN_HYPERVISOR ||
+		    !domain.is_running)
+			continue;
+		if (domain.kind != VMOP_DOMAIN_UNSAMPLED)
+			n++;
+		else
+			*ret_unsampled += domain.xen_domid >= 0;
+	}
+	return n;
+}
+
+/* A clock's period is a rate to people. */
+static void put_rate(FILE *out, const struct vmop_event_info *event)
+{
+	if (event->frequency_hz)
+		fprintf(out, "at %" PRIu64 " Hz", event->frequency_hz);
+	else if (!strcmp(event->unit, "ns") && event->period_events)
+		fprintf(out, "at %.4g Hz", 1e9 / (double)event->period_events);
+	else
+		fprintf(out, "every %" PRIu64 " %s", event->period_events, event->unit);
+}
+
+/* On how many CPUs, why so, and with how many guests. */
+static void put_where(FILE *out, struct vmop_session *session)
+{
+	const struct vmop_event_info *event;
+	struct vmop_session_status status;
+	vmop_session_status(session, &status);
+	uint32_t cpus = status.source_stats.cpus_online;
+	unsigned unsampled, guests = count_guests(session, &unsampled);
+	if (cpus)
+		fprintf(out, " on %" PRIu32 " CPU%s", cpus, cpus == 1 ? "" : "s");
+	for (size_t i = 0; (event = vmop_session_event(session, i)); i++)
+		if (event->note)
+			fprintf(out, " (%s)", event->note);
+	if (guests || !unsampled)
+		fprintf(out, ", %u guest%s", guests, guests == 1 ? "" : "s");
+	if (unsampled)
+		fprintf(out, ", %u guest%s not sampled", unsampled, unsampled == 1 ? "" : "s");
+}
+
+char *vmop_session_summary(struct vmop_session *session)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return NULL;
+	const struct vmop_event_info *event;
+	struct vmop_session_status status;
+	vmop_session_status(session, &status);
+	fputs(status.is_recorded ? "replaying " : "sampling ", out);
+	for (size_t i = 0; (event = vmop_session_event(session, i)); i++) {
+		fprintf(out, "%s%s ", i ? ", " : "", event->name);
+		put_rate(out, event);
+	}
+	if (!status.is_recorded)
+		put_where(out, session);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
