@@ -311,17 +311,15 @@ static struct vmop_error *create_profiler(struct vmop_session *session)
 /* Begins current.vmop and a profiler that writes it; the source is open. */
 static struct vmop_error *begin_file(struct vmop_session *session)
 {
-	struct vmop_error *err = vmop_db_create(session->path, &session->db);
+	struct vmop_error *err = vmop_session_create(
+		session->setup.session_dir, session->setup.session_mode, &session->db);
 	if (err)
 		return err;
 	session->start_realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
 	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	session->interval_monotonic_ns = session->start_monotonic_ns;
 	vmop_source_stats(session->source, &session->at_file_start);
-	if (chmod(session->path, session->setup.session_mode) < 0)
-		err = vmop_error_os(errno, "%s", session->path);
-	if (!err)
-		err = put_facts(session);
+	err = put_facts(session);
 	if (!err)
 		err = create_profiler(session);
 	return err;
@@ -403,19 +401,12 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 
 static struct vmop_error *make_session_dir(const char *dir)
 {
-	struct stat st;
 	/* Of one that was named, all but the last part is to be there: it may be a slip. */
 	struct vmop_error *err =
 		strcmp(dir, VMOP_STATEDIR) ? NULL : vmop_io_make_dir(VMOP_STATEDIR, 0755);
 	if (err)
 		return vmop_error_prefix(err, "session-dir");
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return vmop_error_os(errno, "session-dir %s", dir);
-	if (stat(dir, &st) < 0)
-		return vmop_error_os(errno, "session-dir %s", dir);
-	if (!S_ISDIR(st.st_mode))
-		return vmop_error_new(VMOP_ERROR_USAGE, "session-dir %s: not a directory", dir);
-	return NULL;
+	return vmop_session_make_dir(dir);
 }
 
 static struct vmop_error *keep_last(struct vmop_session *session)

@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libdb/cells-table.h"
 #include "libdb/filter.h"
 #include "libdb/place.h"
 #include "libdb/symbols.h"
+#include "libdb/vfs.h"
 
 #define BUSY_TIMEOUT_MS 5000
 
@@ -79,20 +81,24 @@ static void harden(struct vmop_db *db)
 	sqlite3_progress_handler(sqlite, WORK_UNIT, count_work, db);
 }
 
-struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
+struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, int flags,
 				   struct vmop_db **ret)
 {
 	struct vmop_db *db = calloc(1, sizeof(*db));
-	if (!db)
+	if (!db) {
+		close(fd);
 		return &vmop_error_no_memory;
+	}
 	struct vmop_error *err = NULL;
+	db->fd = fd;
 	db->path = strdup(path);
+	int rc = db->path ? vmop_vfs_register() : SQLITE_NOMEM;
 	/* One thread a connection (db.h), so no mutexes. */
-	int rc = db->path ? sqlite3_open_v2(uri, &db->sqlite,
-					    flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI |
-						    SQLITE_OPEN_EXRESCODE,
-					    NULL)
-			  : SQLITE_NOMEM;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_open_v2(uri, &db->sqlite,
+				     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI |
+					     SQLITE_OPEN_EXRESCODE,
+				     VMOP_VFS);
 	if (rc == SQLITE_OK) {
 		harden(db);
 		sqlite3_busy_timeout(db->sqlite, BUSY_TIMEOUT_MS);
@@ -116,6 +122,8 @@ void vmop_db_close(struct vmop_db *db)
 	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++)
 		sqlite3_finalize(db->statements[i]);
 	sqlite3_close(db->sqlite);
+	close(db->fd);
+	free(db->left_out);
 	vmop_places_destroy(db->places);
 	free(db->scratch.all);
 	free(db->packed);

@@ -40,6 +40,8 @@ struct vmop_visit;  /* filter.c */
 
 struct vmop_db {
 	char *path;
+	int fd; /* O_PATH, of the directory or file that SQLite's names begin with */
+	char *left_out; /* what of the session is not read, and why; NULL: nothing */
 	sqlite3 *sqlite;
 	int version; /* of the file's schema */
 	bool is_writer;
@@ -61,8 +63,11 @@ struct vmop_db {
 	size_t packed_capacity;
 };
 
-/* flags are SQLITE_OPEN_*; on an error nothing is left open. path is for messages. */
-struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
+/*
+ * flags are SQLITE_OPEN_*; on an error nothing is left open. path is for messages; uri names the
+ * file by the descriptor fd (vfs.h), which becomes the connection's.
+ */
+struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, int flags,
 				   struct vmop_db **ret);
 
 /*

@@ -14,6 +14,9 @@
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
 #include "libutil/parse.h"
+#include "libutil/safe-dir.h"
+
+#define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
 
 /* What SQLite keeps beside a database; the file itself comes last. */
 static const char *const sibling_suffixes[] = {"-shm", "-wal", "-journal", ""};
@@ -35,48 +38,72 @@ struct vmop_error *vmop_session_check_name(const char *name)
 				      "session name '%s' is the running session's own", name);
 	if (!len || len > 128 || name[strspn(name, good)] || *name == '.' || *name == '-' ||
 	    (len >= suffix && !strcmp(name + len - suffix, VMOP_SESSION_SUFFIX)))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "session name '%.160s': letters, digits and ._-+@ are allowed, "
-				      "no '.' or '-' first, no %s behind, 128 characters at most",
-				      name, VMOP_SESSION_SUFFIX);
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"session name '%.160s': letters, digits and ._-+@ are allowed, "
+			"no '.' or '-' first, no %s behind, 128 characters at most",
+			name, VMOP_SESSION_SUFFIX);
 	return NULL;
 }
 
-static struct vmop_error *rename_one(const char *from, const char *to, const char *suffix)
+/* A session directory that no other user can change. */
+struct session_dir {
+	struct vmop_dir at;
+	const char *path;
+};
+
+static struct vmop_error *open_dir(const char *path, unsigned flags, struct session_dir *ret)
+{
+	ret->path = path;
+	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_SAFE | flags, &ret->at);
+	return err ? vmop_error_prefix(err, "session-dir") : NULL;
+}
+
+static void close_dir(struct session_dir *dir)
+{
+	vmop_dir_deinit(&dir->at);
+}
+
+static bool exists(const struct session_dir *dir, const char *name)
+{
+	struct stat st;
+	return fstatat(dir->at.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static struct vmop_error *rename_one(const struct session_dir *dir, const char *from,
+				     const char *to, const char *suffix)
 {
 	_cleanup_free_ char *old = NULL, *new = NULL;
+	int fd = dir->at.fd;
 	if (asprintf(&old, "%s%s", from, suffix) < 0)
 		return &vmop_error_no_memory;
 	if (asprintf(&new, "%s%s", to, suffix) < 0)
 		return &vmop_error_no_memory;
-	if (renameat2(AT_FDCWD, old, AT_FDCWD, new, RENAME_NOREPLACE) == 0)
+	if (renameat2(fd, old, fd, new, RENAME_NOREPLACE) == 0)
 		return NULL;
 	int problem = errno;
 	/* File systems without RENAME_NOREPLACE: only the daemon and root name files here. */
-	if (problem == EINVAL && access(new, F_OK) < 0 && rename(old, new) == 0)
+	if (problem == EINVAL && !exists(dir, new) && renameat(fd, old, fd, new) == 0)
 		return NULL;
 	if (problem == ENOENT && *suffix)
 		return NULL;
 	return problem == EEXIST ? vmop_error_new(VMOP_ERROR_CANT,
-						  "%s: there is already a session of that name", to) :
-				   vmop_error_os(problem, "%s", old);
-}
-
-static bool exists(const char *path)
-{
-	struct stat st;
-	return lstat(path, &st) == 0;
+						  "%s/%s: there is already a session of that name",
+						  dir->path, to)
+				 : vmop_error_os(problem, "%s/%s", dir->path, old);
 }
 
 /* from with its siblings becomes to, which must not exist. */
-static struct vmop_error *move_session(const char *from, const char *to)
+static struct vmop_error *move_session(const struct session_dir *dir, const char *from,
+				       const char *to)
 {
-	if (exists(to))
+	if (exists(dir, to))
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "%s: there is already a session of that name", to);
+				      "%s/%s: there is already a session of that name", dir->path,
+				      to);
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; i < N_SIBLINGS && !err; i++)
-		err = rename_one(from, to, sibling_suffixes[i]);
+		err = rename_one(dir, from, to, sibling_suffixes[i]);
 	return err;
 }
 
@@ -84,9 +111,9 @@ static struct vmop_error *move_session(const char *from, const char *to)
  * Completes what a killed daemon left.  Where that fails, because a report reads the file or
  * because it is broken, it is moved with its WAL as it is: nothing of it is lost.
  */
-static void recover(const char *path)
+static void recover(const struct session_dir *dir, const char *path)
 {
-	vmop_error_destroy(vmop_db_recover(path));
+	vmop_error_destroy(vmop_db_recover_at(&dir->at, CURRENT_FILE, path));
 }
 
 static struct vmop_error *no_session(const char *path)
@@ -94,28 +121,48 @@ static struct vmop_error *no_session(const char *path)
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: there is no current session", path);
 }
 
-struct vmop_error *vmop_session_save(const char *dir, const char *name)
+struct vmop_error *vmop_session_make_dir(const char *path)
+{
+	_cleanup_(close_dir) struct session_dir dir;
+	return open_dir(path, VMOP_DIR_MAKE, &dir);
+}
+
+struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmop_db **ret)
+{
+	_cleanup_free_ char *current = vmop_session_path(path, VMOP_SESSION_CURRENT);
+	if (!current)
+		return &vmop_error_no_memory;
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	return err ? err : vmop_db_create_at(&dir.at, CURRENT_FILE, current, mode, ret);
+}
+
+struct vmop_error *vmop_session_save(const char *path, const char *name)
 {
 	struct vmop_error *err = vmop_session_check_name(name);
 	if (err)
 		return err;
-	_cleanup_free_ char *current = vmop_session_path(dir, VMOP_SESSION_CURRENT);
-	_cleanup_free_ char *saved = vmop_session_path(dir, name);
-	if (!current || !saved)
+	_cleanup_free_ char *current = vmop_session_path(path, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *saved = NULL;
+	if (!current || asprintf(&saved, "%s" VMOP_SESSION_SUFFIX, name) < 0)
 		return &vmop_error_no_memory;
-	if (!exists(current))
+	_cleanup_(close_dir) struct session_dir dir;
+	err = open_dir(path, 0, &dir);
+	if (err)
+		return err;
+	if (!exists(&dir, CURRENT_FILE))
 		return no_session(current);
-	recover(current);
-	return move_session(current, saved);
+	recover(&dir, current);
+	return move_session(&dir, CURRENT_FILE, saved);
 }
 
 /* When the session at path began: by its own word, else by the file's. */
-static time_t start_of(const char *path)
+static time_t start_of(const struct session_dir *dir, const char *path)
 {
 	struct vmop_db *db = NULL;
 	_cleanup_free_ char *text = NULL;
 	uint64_t ns;
-	struct vmop_error *err = vmop_db_open(path, &db);
+	struct vmop_error *err = vmop_db_open_at(&dir->at, CURRENT_FILE, path, &db);
 	if (!err)
 		err = vmop_db_get_info(db, "start_ns", &text);
 	vmop_db_close(db);
@@ -124,53 +171,61 @@ static time_t start_of(const char *path)
 	if (is_known)
 		return (time_t)(ns / 1000000000);
 	struct stat st;
-	return lstat(path, &st) == 0 ? st.st_mtime : time(NULL);
+	return fstatat(dir->at.fd, CURRENT_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mtime
+										: time(NULL);
 }
 
-struct vmop_error *vmop_session_keep(const char *dir, char **ret_name)
+struct vmop_error *vmop_session_keep(const char *path, char **ret_name)
 {
 	*ret_name = NULL;
-	_cleanup_free_ char *current = vmop_session_path(dir, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *current = vmop_session_path(path, VMOP_SESSION_CURRENT);
 	if (!current)
 		return &vmop_error_no_memory;
-	if (!exists(current))
-		return NULL;
-	recover(current);
-	time_t start = start_of(current);
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (err || !exists(&dir, CURRENT_FILE))
+		return err;
+	recover(&dir, current);
+	time_t start = start_of(&dir, current);
 	struct tm tm;
 	char stamp[32];
 	gmtime_r(&start, &tm);
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
 	for (unsigned i = 1; i < 1000; i++) {
 		_cleanup_free_ char *name = NULL;
-		if ((i == 1 ? asprintf(&name, "%s", stamp) : asprintf(&name, "%s-%u", stamp, i)) < 0)
+		if ((i == 1 ? asprintf(&name, "%s", stamp) : asprintf(&name, "%s-%u", stamp, i)) <
+		    0)
 			return &vmop_error_no_memory;
-		_cleanup_free_ char *kept = vmop_session_path(dir, name);
-		if (!kept)
+		_cleanup_free_ char *kept = NULL;
+		if (asprintf(&kept, "%s" VMOP_SESSION_SUFFIX, name) < 0)
 			return &vmop_error_no_memory;
-		if (exists(kept))
+		if (exists(&dir, kept))
 			continue;
-		struct vmop_error *err = move_session(current, kept);
+		err = move_session(&dir, CURRENT_FILE, kept);
 		if (!err)
 			*ret_name = vmop_steal(&name);
 		return err;
 	}
-	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a thousand sessions began at %s", dir, stamp);
+	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a thousand sessions began at %s", path, stamp);
 }
 
-struct vmop_error *vmop_session_discard(const char *dir)
+struct vmop_error *vmop_session_discard(const char *path)
 {
-	_cleanup_free_ char *current = vmop_session_path(dir, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *current = vmop_session_path(path, VMOP_SESSION_CURRENT);
 	if (!current)
 		return &vmop_error_no_memory;
-	if (!exists(current))
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (err)
+		return err;
+	if (!exists(&dir, CURRENT_FILE))
 		return no_session(current);
 	for (size_t i = 0; i < N_SIBLINGS; i++) {
-		_cleanup_free_ char *path = NULL;
-		if (asprintf(&path, "%s%s", current, sibling_suffixes[i]) < 0)
+		_cleanup_free_ char *name = NULL;
+		if (asprintf(&name, "%s%s", CURRENT_FILE, sibling_suffixes[i]) < 0)
 			return &vmop_error_no_memory;
-		if (unlink(path) < 0 && errno != ENOENT)
-			return vmop_error_os(errno, "%s", path);
+		if (unlinkat(dir.at.fd, name, 0) < 0 && errno != ENOENT)
+			return vmop_error_os(errno, "%s/%s", path, name);
 	}
 	return NULL;
 }

@@ -12,8 +12,11 @@
 #define VMOP_LIBDB_SESSION_FILES_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "libutil/error.h"
+
+struct vmop_db;
 
 #define VMOP_SESSION_CURRENT "current"
 #define VMOP_SESSION_SUFFIX ".vmop"
@@ -23,6 +26,12 @@ char *vmop_session_path(const char *dir, const char *name);
 
 /* Whether name can be given to a session. VMOP_ERROR_USAGE says what can. */
 struct vmop_error *vmop_session_check_name(const char *name);
+
+/* Make the session directory `dir`, 0755, if it is missing; its parent must be there. */
+struct vmop_error *vmop_session_make_dir(const char *dir);
+
+/* Begin dir's current session in a file of that mode, which must not exist yet. */
+struct vmop_error *vmop_session_create(const char *dir, mode_t mode, struct vmop_db **ret);
 
 /* dir's current session becomes name. VMOP_ERROR_NOT_FOUND: there is none; _CANT: name is taken. */
 struct vmop_error *vmop_session_save(const char *dir, const char *name);

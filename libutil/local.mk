@@ -10,6 +10,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/run-dir.c libutil/run-dir.h \
+	libutil/safe-dir.c libutil/safe-dir.h \
 	libutil/setup.c libutil/setup-check.c libutil/setup.h \
 	libutil/setup-file.c libutil/setup-key.h
 if HAVE_XEN
