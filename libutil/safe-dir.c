@@ -22,7 +22,7 @@ struct walk {
 	struct stat st; /* its owner and mode */
 	char *rest;	/* what is still to be resolved; heap */
 	unsigned n_links;
-	bool is_safe;
+	bool is_safe, by_foreign_link;
 };
 
 bool vmop_uid_is_trusted(uid_t uid)
@@ -112,6 +112,7 @@ static struct vmop_error *follow(struct walk *walk, int fd, const char *name)
 	char target[PATH_MAX];
 	if (++walk->n_links > MAX_LINKS)
 		return vmop_error_os(ELOOP, "%s", walk->path);
+	walk->by_foreign_link |= !walk->is_safe;
 	/* The text of /proc/PID/root and its like is not where they lead. */
 	if (is_in_proc(fd)) {
 		walk->is_safe = false;
@@ -226,6 +227,7 @@ struct vmop_error *vmop_dir_open(const char *path, unsigned flags, struct vmop_d
 	}
 	ret->fd = walk.fd;
 	ret->is_safe = walk.is_safe;
+	ret->by_foreign_link = walk.by_foreign_link;
 	return NULL;
 }
 
@@ -249,4 +251,36 @@ struct vmop_error *vmop_open_regular_at(int dir_fd, const char *name, int flags,
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	*ret_fd = open(link, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	return *ret_fd < 0 ? vmop_error_os(errno, "%s", path) : NULL;
+}
+
+struct vmop_error *vmop_open_output(const char *path, int *ret_fd)
+{
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
+	const int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC;
+	struct stat st;
+	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_OF_FILE, &dir);
+	if (err)
+		return err;
+	if (dir.by_foreign_link)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: not written, because another user can change the link",
+				      path);
+	/* /dev/stdout leads to an open file of this process; a safe directory to what its owner put
+	 * there. */
+	if (dir.is_safe || is_in_proc(dir.fd)) {
+		*ret_fd = openat(dir.fd, dir.file, flags | O_TRUNC, 0666);
+		return *ret_fd < 0 ? vmop_error_os(errno, "%s", path) : NULL;
+	}
+	_cleanup_close_ int fd = openat(dir.fd, dir.file, flags | O_NOFOLLOW | O_NONBLOCK, 0666);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return vmop_error_os(errno, "%s", path);
+	if (!S_ISREG(st.st_mode) || !vmop_uid_is_trusted(st.st_uid) || st.st_nlink != 1)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: not written, because it is another user's, a link or no "
+				      "regular file, in a directory that others may write",
+				      path);
+	if (ftruncate(fd, 0) < 0)
+		return vmop_error_os(errno, "%s", path);
+	*ret_fd = vmop_steal_fd(&fd);
+	return NULL;
 }

@@ -30,7 +30,9 @@ enum vmop_dir_open {
 struct vmop_dir {
 	int fd;	      /* O_PATH; -1: none */
 	bool is_safe; /* no other user can change it */
-	char *file;   /* with VMOP_DIR_OF_FILE: the file's name in it, without slash; else NULL */
+	/* A symbolic link was followed that another user can change. */
+	bool by_foreign_link;
+	char *file; /* with VMOP_DIR_OF_FILE: the file's name in it, without slash; else NULL */
 };
 #define VMOP_DIR_NONE ((struct vmop_dir){.fd = -1})
 
@@ -56,5 +58,12 @@ bool vmop_others_may_write(const struct stat *st);
  */
 struct vmop_error *vmop_open_regular_at(int dir_fd, const char *name, int flags, const char *path,
 					int *ret_fd);
+
+/*
+ * Open the file at path to be written anew, made with mode 0666 less the umask if it is missing. If
+ * another user can change its directory, only a regular file that root or this user owns is
+ * written there: no link, FIFO or file that the other user put in its place.
+ */
+struct vmop_error *vmop_open_output(const char *path, int *ret_fd);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libutil_tests = tests/unit/libutil-error tests/unit/libutil-parse tests/unit/libutil-io \
 	tests/unit/libutil-setup tests/unit/libutil-protocol tests/unit/libutil-run-dir \
-	tests/unit/libutil-clock
+	tests/unit/libutil-clock tests/unit/libutil-safe-dir
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
 TESTS += $(libutil_tests)
@@ -22,3 +22,5 @@ tests_unit_libutil_run_dir_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_run_dir_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_clock_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_clock_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_safe_dir_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_safe_dir_LDADD = $(libutil_test_ldadd)
