@@ -91,6 +91,7 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, in
 	}
 	struct vmop_error *err = NULL;
 	db->fd = fd;
+	db->wal_fd = -1;
 	db->path = strdup(path);
 	int rc = db->path ? vmop_vfs_register() : SQLITE_NOMEM;
 	/* One thread a connection (db.h), so no mutexes. */
@@ -123,6 +124,7 @@ void vmop_db_close(struct vmop_db *db)
 		sqlite3_finalize(db->statements[i]);
 	sqlite3_close(db->sqlite);
 	close(db->fd);
+	vmop_cleanup_close(&db->wal_fd);
 	free(db->left_out);
 	vmop_places_destroy(db->places);
 	free(db->scratch.all);

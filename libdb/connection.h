@@ -41,6 +41,7 @@ struct vmop_visit;  /* filter.c */
 struct vmop_db {
 	char *path;
 	int fd; /* O_PATH, of the directory or file that SQLite's names begin with */
+	int wal_fd; /* of the copy of another user's WAL; -1: none */
 	char *left_out; /* what of the session is not read, and why; NULL: nothing */
 	sqlite3 *sqlite;
 	int version; /* of the file's schema */

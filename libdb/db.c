@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "libdb/place.h"
 #include "libdb/schema.h"
 #include "libdb/vfs.h"
+#include "libutil/io.h"
 #include "libutil/safe-dir.h"
 
 /*
@@ -27,6 +29,9 @@
 #define PRAGMAS_OF_WRITER                                                                          \
 	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;"                               \
 	"PRAGMA journal_size_limit=8388608; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY"
+
+/* The largest WAL of another user's that is read. A daemon's has some 4 MB. */
+#define MAX_WAL_COPY_BYTES (64 << 20)
 
 /*
  * Set *ret to an SQLite URI (sqlite.org/uri.html) of the file behind fd or, with name, of that file
@@ -249,25 +254,71 @@ static struct vmop_error *open_own(const struct place *place, struct vmop_db **r
 }
 
 /*
- * Open a file that another user can change: only itself, by its descriptor, without locks. What is
- * beside it may come from anyone and is not opened.
+ * Copy the WAL beside a file into memory: its owner may go on writing it, and no lock of theirs is
+ * to be taken. *ret_fd: the copy; -1 if it is not the file's owner's, or too large.
+ */
+static struct vmop_error *copy_wal(const struct place *place, const struct vmop_file_set *set,
+				   int *ret_fd)
+{
+	_cleanup_free_ char *name = NULL, *data = NULL;
+	struct stat file, wal;
+	size_t len_bytes;
+	if (asprintf(&name, "%s-wal", place->name) < 0)
+		return &vmop_error_no_memory;
+	_cleanup_close_ int fd = -1;
+	struct vmop_error *err =
+		vmop_open_regular_at(place->dir->fd, name, O_RDONLY, place->path, &fd);
+	bool is_owners = !err && fstat(set->fd, &file) == 0 && fstat(fd, &wal) == 0 &&
+			 file.st_uid == wal.st_uid && wal.st_size <= MAX_WAL_COPY_BYTES;
+	vmop_error_destroy(err);
+	if (!is_owners)
+		return NULL;
+	err = vmop_io_read_fd(fd, place->path, MAX_WAL_COPY_BYTES, &data, &len_bytes);
+	if (err && err->code == VMOP_ERROR_LIMIT) { /* it grew */
+		vmop_error_destroy(err);
+		return NULL;
+	}
+	if (err)
+		return err;
+	_cleanup_close_ int copy = memfd_create("vmop-wal", MFD_CLOEXEC);
+	if (copy < 0 || vmop_io_write_full(copy, data, len_bytes) < 0)
+		return vmop_error_os(errno, "%s-wal", place->path);
+	*ret_fd = vmop_steal_fd(&copy);
+	return NULL;
+}
+
+/* Note what of a session that another user can change is not read. */
+static struct vmop_error *note_left_out(struct vmop_db *db, const char *suffix, const char *what)
+{
+	if (asprintf(&db->left_out, "%s%s: not read, because another user can change it: %s",
+		     db->path, suffix, what) >= 0)
+		return NULL;
+	db->left_out = NULL;
+	return &vmop_error_no_memory;
+}
+
+/*
+ * Open a file that another user can change: only itself and a copy of its WAL, by descriptor and
+ * without locks. Nothing beside it is opened by SQLite, created, deleted or written.
  */
 static struct vmop_error *open_foreign(const struct place *place, const struct vmop_file_set *set,
 				       struct vmop_db **ret, int *ret_rc)
 {
-	struct vmop_error *err =
-		open_unlocked(set->fd, "", place->path, "immutable=1", ret, ret_rc);
-	if (err || (!set->has_wal && !set->has_journal))
+	_cleanup_close_ int wal = -1;
+	char query[32] = "immutable=1";
+	struct vmop_error *err = set->has_wal ? copy_wal(place, set, &wal) : NULL;
+	if (err)
 		return err;
-	if (asprintf(&(*ret)->left_out,
-		     "%s%s: not read, because another user can change it: %s is missing "
-		     "(its owner can read all)",
-		     place->path, set->has_wal ? "-wal" : "-journal",
-		     set->has_wal ? "the session's latest part" : "what it would restore") < 0) {
-		(*ret)->left_out = NULL;
-		return &vmop_error_no_memory;
-	}
-	return NULL;
+	if (wal >= 0)
+		snprintf(query, sizeof(query), "wal=%d", wal);
+	err = open_unlocked(set->fd, "", place->path, query, ret, ret_rc);
+	if (err)
+		return err;
+	(*ret)->wal_fd = vmop_steal_fd(&wal);
+	if (set->has_wal && (*ret)->wal_fd < 0)
+		return note_left_out(*ret, "-wal", "the session's latest part is missing");
+	return set->has_journal ? note_left_out(*ret, "-journal", "what it undoes is not undone")
+				: NULL;
 }
 
 static struct vmop_error *open_place(const struct place *place, struct vmop_db **ret, int *ret_rc)

@@ -231,7 +231,8 @@ struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t b
  * Opens for reading. VMOP_ERROR_NEWER, VMOP_ERROR_CORRUPT and others name the path.
  *
  * If another user than root and the caller's can change the file, its directory or a file beside
- * it, only the file itself is read: no journal, no WAL, no lock, and nothing is created or deleted.
+ * it, only the file itself is read, and a copy of its WAL if that is the same owner's and not too
+ * large: no journal, no lock, and nothing is created, deleted or waited for.
  */
 struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret);
 struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name, const char *path,

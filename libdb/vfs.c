@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,15 +28,28 @@ static sqlite3_vfs *base_of(sqlite3_vfs *vfs)
 	return ((struct narrowed *)vfs)->base;
 }
 
-/* "/proc/self/fd/N", or that and one more component. */
-static bool is_by_descriptor(const char *name)
+/* What follows "/proc/self/fd/N"; NULL: name does not begin so. */
+static const char *behind_descriptor(const char *name)
 {
 	if (!name || strncmp(name, BY_DESCRIPTOR, strlen(BY_DESCRIPTOR)) != 0)
-		return false;
+		return NULL;
 	const char *number = name + strlen(BY_DESCRIPTOR);
 	size_t digits = strspn(number, "0123456789");
-	const char *rest = number + digits;
-	return digits && (!*rest || (*rest == '/' && rest[1] && !strchr(rest + 1, '/')));
+	return digits ? number + digits : NULL;
+}
+
+/* "/proc/self/fd/N/NAME": a file in a directory. */
+static bool is_in_dir(const char *name)
+{
+	const char *rest = behind_descriptor(name);
+	return rest && *rest == '/' && rest[1] && !strchr(rest + 1, '/');
+}
+
+/* "/proc/self/fd/N": the file itself. suffix: SQLite's name of what it would look for beside it. */
+static bool is_file(const char *name, const char *suffix)
+{
+	const char *rest = behind_descriptor(name);
+	return rest && !strcmp(rest, suffix);
 }
 
 static bool has_suffix(const char *name, const char *suffix)
@@ -125,10 +139,10 @@ static int read_sector(sqlite3_file *file)
 static int read_characteristics(sqlite3_file *file)
 {
 	(void)file;
-	return SQLITE_IOCAP_IMMUTABLE;
+	return 0;
 }
 
-/* Version 1: without shared memory, so without a WAL. */
+/* Version 1: without shared memory, so the index of a WAL is on the heap. */
 static const sqlite3_io_methods read_methods = {
 	.iVersion = 1,
 	.xClose = read_close,
@@ -145,20 +159,27 @@ static const sqlite3_io_methods read_methods = {
 	.xDeviceCharacteristics = read_characteristics,
 };
 
-/* name leads to what the descriptor is open for: a regular file (file-set.h), so nothing waits. */
-static int open_to_read(const char *name, sqlite3_file *file, int flags, int *ret_flags)
+/* Open anew what fd is open for: a regular file (file-set.h), so nothing waits. */
+static int open_to_read(int fd, sqlite3_file *file, int flags, int *ret_flags)
 {
 	struct read_file *self = (struct read_file *)file;
-	if (!(flags & SQLITE_OPEN_MAIN_DB))
-		return SQLITE_CANTOPEN;
+	char name[sizeof(BY_DESCRIPTOR) + 16];
+	snprintf(name, sizeof(name), BY_DESCRIPTOR "%d", fd);
 	self->fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (self->fd < 0)
 		return SQLITE_CANTOPEN;
 	self->os_errno = 0;
 	self->file.pMethods = &read_methods;
 	if (ret_flags)
-		*ret_flags = (flags & ~SQLITE_OPEN_READWRITE) | SQLITE_OPEN_READONLY;
+		*ret_flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) |
+			     SQLITE_OPEN_READONLY;
 	return SQLITE_OK;
+}
+
+/* The copy of the WAL that the URI of the file behind a descriptor names; -1: there is none. */
+static int wal_copy_of(const char *name)
+{
+	return (int)sqlite3_uri_int64(name, "wal", -1);
 }
 
 /* ---- the VFS --------------------------------------------------------------------- */
@@ -169,17 +190,19 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 	const int ours = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL;
 	file->pMethods = NULL;
 	/* Temporary files have no name: SQLite opens and unlinks them in one step. */
-	if (name && (!(flags & ours) || !is_by_descriptor(name)))
+	if (is_file(name, "") && (flags & SQLITE_OPEN_MAIN_DB))
+		return open_to_read(atoi(name + strlen(BY_DESCRIPTOR)), file, flags, ret_flags);
+	if (is_file(name, "-wal") && (flags & SQLITE_OPEN_WAL))
+		return open_to_read(wal_copy_of(name), file, flags, ret_flags);
+	if (name && (!(flags & ours) || !is_in_dir(name)))
 		return SQLITE_CANTOPEN;
-	if (name && !strchr(name + strlen(BY_DESCRIPTOR), '/'))
-		return open_to_read(name, file, flags, ret_flags);
 	return base_of(vfs)->xOpen(base_of(vfs), name, file, flags, ret_flags);
 }
 
 /* Only a database's own journal and WAL are ever deleted. */
 static int delete_file(sqlite3_vfs *vfs, const char *name, int sync_dir)
 {
-	if (!is_by_descriptor(name) || (!has_suffix(name, "-journal") && !has_suffix(name, "-wal")))
+	if (!is_in_dir(name) || (!has_suffix(name, "-journal") && !has_suffix(name, "-wal")))
 		return SQLITE_IOERR_DELETE;
 	return base_of(vfs)->xDelete(base_of(vfs), name, sync_dir);
 }
@@ -187,8 +210,10 @@ static int delete_file(sqlite3_vfs *vfs, const char *name, int sync_dir)
 /* Also asked for the super-journal that a journal names, as if it were a file of ours. */
 static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
 {
-	*ret = 0;
-	if (!is_by_descriptor(name))
+	*ret = is_file(name, "-wal") && wal_copy_of(name) >= 0;
+	if (is_file(name, "-wal") || is_file(name, "-journal"))
+		return SQLITE_OK;
+	if (!is_in_dir(name))
 		return SQLITE_IOERR_ACCESS;
 	return base_of(vfs)->xAccess(base_of(vfs), name, flags, ret);
 }
@@ -196,7 +221,7 @@ static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
 static int full_name(sqlite3_vfs *vfs, const char *name, int size_bytes, char *ret)
 {
 	(void)vfs;
-	if (!is_by_descriptor(name) || strlen(name) >= (size_t)size_bytes)
+	if ((!is_in_dir(name) && !is_file(name, "")) || strlen(name) >= (size_t)size_bytes)
 		return SQLITE_CANTOPEN;
 	memcpy(ret, name, strlen(name) + 1);
 	return SQLITE_OK;

@@ -4,7 +4,8 @@
  *
  * A name is used as it is given and never resolved: a connection names its file by descriptor,
  * "/proc/self/fd/N/current.vmop", so that no link or rename leads elsewhere. "/proc/self/fd/N" is
- * the file behind N itself: it is only read, and nothing beside it is looked for. Only names of
+ * the file behind N itself: it is only read, and nothing beside it is looked for; "wal=M" in the URI
+ * gives it a WAL, by its descriptor M. Only names of
  * that form are opened or deleted, and super-journals are refused: a journal that names one makes
  * SQLite delete the file of that name.
  */

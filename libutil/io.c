@@ -81,15 +81,9 @@ static struct vmop_error *check_kind(int fd, const char *path)
 	return NULL;
 }
 
-struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
-					size_t *ret_len_bytes)
+struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, char **ret,
+				   size_t *ret_len_bytes)
 {
-	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return vmop_error_os(errno, "%s", path);
-	struct vmop_error *err = check_kind(fd, path);
-	if (err)
-		return err;
 	size_t capacity = first_capacity(fd, max_bytes), len = 0;
 	_cleanup_free_ char *buf = malloc(capacity + 1);
 	if (!buf)
@@ -115,6 +109,16 @@ struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max
 	if (ret_len_bytes)
 		*ret_len_bytes = len;
 	return NULL;
+}
+
+struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
+					size_t *ret_len_bytes)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return vmop_error_os(errno, "%s", path);
+	struct vmop_error *err = check_kind(fd, path);
+	return err ? err : vmop_io_read_fd(fd, path, max_bytes, ret, ret_len_bytes);
 }
 
 struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **ret,

@@ -25,6 +25,10 @@ struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **
 struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes,
 					char **ret, size_t *ret_len_bytes);
 
+/* The same from where fd stands; path is for messages. */
+struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, char **ret,
+				   size_t *ret_len_bytes);
+
 /*
  * Puts data at path in one step: written to a temporary file beside it,
  * flushed to disk, renamed over it.  A reader sees the old or the new one.  A symbolic link

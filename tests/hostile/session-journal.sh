@@ -104,14 +104,18 @@ ln -s "$work/own" "$work/sticky/mine"
 expect 0 "kept as" bounded "$build/vmopcontrol" --save=mine --session-dir="$work/sticky/mine"
 [ -f "$work/own/mine.vmop" ] || fail "no own/mine.vmop"
 
-# Reports: an attacker's file is read by root without its WAL, and the report says so.
+# Reports: an attacker's session is read by root, its WAL from a copy, and nothing is made beside it.
 set_trap "$work/trap" unfinished
 rm "$work/trap/current.vmop-journal"
+before=$(state_of "$work/trap")
+expect 0 "(3 s)" bounded "$build/vmopreport" --session-dir="$work/trap"
+untouched "a report with a WAL" "$work/trap" "$before"
+expect 0 "(3 s)" as_evil timeout 20 "$build/vmopreport" --session-dir="$work/trap"
+# A WAL of a third user's may hold anything: it is left out, and the report says so.
+chown $((evil_uid - 1)) "$work/trap/current.vmop-wal"
 before=$(state_of "$work/trap")
 bounded "$build/vmopreport" --session-dir="$work/trap" >"$work/out" 2>&1 || :
 grep -qF -e "-wal: not read, because another user can change it" "$work/out" ||
 	fail "a foreign WAL: $(cat "$work/out")"
-untouched "a report with a WAL" "$work/trap" "$before"
-# Its owner reads all of it.
-expect 0 "3 s" as_evil timeout 20 "$build/vmopreport" --session-dir="$work/trap"
+untouched "a report with a foreign WAL" "$work/trap" "$before"
 finish
