@@ -231,7 +231,7 @@ static const char *query_without_shm(struct vmop_db *db, int rc)
 	return is_absent(file, "-wal") ? "immutable=1" : "vfs=" VMOP_VFS_WITHOUT_LOCKS;
 }
 
-/* Open without locks: as one that never changes or, its WAL included, as one that nobody writes. */
+/* Open without locks: a file that never changes, or that no process writes, with its WAL. */
 static struct vmop_error *open_unlocked(int fd, const char *name, const char *path,
 					const char *query, struct vmop_db **ret, int *ret_rc)
 {

@@ -12,7 +12,7 @@
 #include "libutil/safe-dir.h"
 
 struct vmop_file_set {
-	int fd; /* of the session's file, O_PATH; -1: there is none */
+	int fd; /* O_PATH, the session's file; -1: it is missing */
 	/* Only root and this user can change any of the files, or which files there are. */
 	bool is_trusted;
 	bool has_wal, has_journal; /* that hold something */

@@ -28,7 +28,7 @@ static sqlite3_vfs *base_of(sqlite3_vfs *vfs)
 	return ((struct narrowed *)vfs)->base;
 }
 
-/* What follows "/proc/self/fd/N"; NULL: name does not begin so. */
+/* Return the rest of name behind "/proc/self/fd/N", or NULL if it begins otherwise. */
 static const char *behind_descriptor(const char *name)
 {
 	if (!name || strncmp(name, BY_DESCRIPTOR, strlen(BY_DESCRIPTOR)) != 0)
@@ -176,7 +176,7 @@ static int open_to_read(int fd, sqlite3_file *file, int flags, int *ret_flags)
 	return SQLITE_OK;
 }
 
-/* The copy of the WAL that the URI of the file behind a descriptor names; -1: there is none. */
+/* Return the descriptor of the WAL that the URI names, or -1. */
 static int wal_copy_of(const char *name)
 {
 	return (int)sqlite3_uri_int64(name, "wal", -1);
@@ -234,7 +234,7 @@ static int narrow(struct narrowed *narrowed, const char *base, const char *name)
 	narrowed->base = sqlite3_vfs_find(base);
 	if (!narrowed->base)
 		return SQLITE_ERROR;
-	/* What is not replaced works on files that the base opened, and ignores the VFS. */
+	/* The other methods work on files that the base opened, and ignore the VFS. */
 	narrowed->vfs = *narrowed->base;
 	narrowed->vfs.zName = name;
 	narrowed->vfs.pNext = NULL;

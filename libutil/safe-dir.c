@@ -20,7 +20,7 @@ struct walk {
 	unsigned flags;
 	int fd;		/* the directory reached */
 	struct stat st; /* its owner and mode */
-	char *rest;	/* what is still to be resolved; heap */
+	char *rest;	/* components still to be resolved; heap */
 	unsigned n_links;
 	bool is_safe, by_foreign_link;
 };
@@ -72,7 +72,7 @@ static struct vmop_error *unsafe(struct walk *walk, const char *what, uid_t owne
 			      walk->path, dir, *what ? "/" : "", what, (unsigned)owner, user);
 }
 
-/* Check the directory reached. entry: what is used of it, NULL at the end of the path. */
+/* Check the directory reached. entry: its next component, NULL at the end of the path. */
 static struct vmop_error *check_dir(struct walk *walk, const char *entry,
 				    const struct stat *entry_st)
 {
@@ -106,7 +106,7 @@ static bool is_in_proc(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Put the target of the symbolic link behind fd before what is left of the path. */
+/* Put the target of the symbolic link behind fd before the rest of the path. */
 static struct vmop_error *follow(struct walk *walk, int fd, const char *name)
 {
 	char target[PATH_MAX];

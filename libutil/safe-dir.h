@@ -38,7 +38,7 @@ struct vmop_dir {
 
 /*
  * Open the directory at path. flags are of enum vmop_dir_open. On an error *ret is
- * VMOP_DIR_NONE. The error names the component that is unsafe and says what to do.
+ * VMOP_DIR_NONE. The error names the unsafe component and a remedy.
  */
 struct vmop_error *vmop_dir_open(const char *path, unsigned flags, struct vmop_dir *ret);
 

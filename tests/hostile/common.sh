@@ -2,6 +2,7 @@
 # shellcheck shell=sh disable=SC2154 # variables of tests/integration/common.sh
 # Sourced by the tests here: an unprivileged user attacks what root runs, in directories of the
 # test's own.
+# shellcheck source=tests/integration/common.sh
 . "${VMOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/integration/common.sh"
 [ "$(id -u)" -eq 0 ] || skip "not root"
 evil_uid=65534
@@ -19,7 +20,7 @@ bounded() {
 	timeout -k 1 20 "$@"
 }
 
-# What there is below a directory: each file's name, owner, mode, size and content.
+# Prints each file below a directory: its name, owner, mode, size and content.
 state_of() {
 	find "$@" -printf '%p %U %m %s ' \( -type f -exec sha256sum {} \; -o -printf '\n' \) | sort
 }

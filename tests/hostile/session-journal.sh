@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A journal that another user put beside a session names a "super-journal": SQLite would delete
-# the file of that name. Root must neither delete nor change anything, and says in one line why not.
+# the file of that name. Root must neither delete nor change anything; the error is one line.
+# shellcheck source=tests/hostile/common.sh
 . "$(dirname "$0")/common.sh"
 command -v python3 >/dev/null || skip "no python3"
 
@@ -33,7 +34,8 @@ set_trap() {
 	cp -r "$work/$2" "$1"
 	echo "root's own" >"$victim"
 	hot_journal "$victim" >"$1/current.vmop-journal"
-	chown -R $evil_uid:$evil_uid "$1"
+	# shellcheck disable=SC2154 # of common.sh
+	chown -R "$evil_uid:$evil_uid" "$1"
 	chmod 755 "$1"
 }
 
@@ -68,7 +70,7 @@ attack "$work/trap"
 mkdir "$work/way"
 set_trap "$work/way/trap" finished
 chown -R 0:0 "$work/way/trap"
-chown $evil_uid "$work/way"
+chown "$evil_uid" "$work/way"
 before=$(state_of "$work/way/trap")
 refuse 3 "belongs to another user (uid $evil_uid)" bounded "$build/vmopcontrol" --save=x \
 	--session-dir="$work/way/trap"
@@ -85,14 +87,14 @@ before=$(state_of "$work/way/trap")
 refuse 3 "run 'chmod go-w'" bounded "$build/vmopcontrol" --save=x --session-dir="$work/way/trap"
 untouched "--save in a sticky directory" "$work/way/trap" "$before"
 
-# A link in a sticky directory, as somebody else made it.
+# A link in a sticky directory, made by another user.
 set_trap "$work/trap" finished
 mkdir -m 1777 "$work/sticky"
 as_evil ln -s "$work/way" "$work/sticky/link"
 chmod 755 "$work/way/trap"
 refuse 3 "belongs to another user (uid $evil_uid)" bounded "$build/vmopcontrol" --save=x \
 	--session-dir="$work/sticky/link/trap"
-# And the example of old: a directory in /tmp that somebody made first.
+# A directory in /tmp that another user made first.
 as_evil mkdir "$work/sticky/prof"
 refuse 3 "belongs to another user (uid $evil_uid)" bounded "$build/vmopcontrol" --start \
 	--session-dir="$work/sticky/prof"
@@ -111,7 +113,7 @@ before=$(state_of "$work/trap")
 expect 0 "(3 s)" bounded "$build/vmopreport" --session-dir="$work/trap"
 untouched "a report with a WAL" "$work/trap" "$before"
 expect 0 "(3 s)" as_evil timeout 20 "$build/vmopreport" --session-dir="$work/trap"
-# A WAL of a third user's may hold anything: it is left out, and the report says so.
+# A WAL of a third user is left out, with a warning: it may hold anything.
 chown $((evil_uid - 1)) "$work/trap/current.vmop-wal"
 before=$(state_of "$work/trap")
 bounded "$build/vmopreport" --session-dir="$work/trap" >"$work/out" 2>&1 || :

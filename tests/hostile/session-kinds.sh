@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A FIFO, a link, a directory or a device in place of a session's file or of what SQLite keeps
-# beside it: one line, and nobody waits.
+# beside it: an error of one line, without waiting.
+# shellcheck source=tests/hostile/common.sh
 . "$(dirname "$0")/common.sh"
 
 mkdir "$work/good"
@@ -35,7 +36,8 @@ quick() {
 	[ "$got" -eq 0 ] || is "lines of it" "$(grep -vc 'sampling cpu-clock' "$work/out")" -eq 1
 }
 
-for owner in 0 $evil_uid; do
+# shellcheck disable=SC2154 # of common.sh
+for owner in 0 "$evil_uid"; do
 	for suffix in '' -journal -wal -shm; do
 		for kind in fifo link dir device; do
 			rm -rf "$work/s"
@@ -43,7 +45,7 @@ for owner in 0 $evil_uid; do
 			put $kind "$work/s/current.vmop$suffix" || continue
 			chown -h "$owner" "$work/s/current.vmop$suffix"
 			chown "$owner" "$work/s"
-			# What can't be a session is moved or removed as it is, or refused, in one line.
+			# It is moved as it is, or refused in one line.
 			quick "0 3" "$work/s" "$build/vmopcontrol" --save=x --session-dir="$work/s"
 			rm -rf "$work/s"
 			cp -r "$work/good" "$work/s"
@@ -51,6 +53,7 @@ for owner in 0 $evil_uid; do
 			chown -h "$owner" "$work/s/current.vmop$suffix"
 			chown "$owner" "$work/s"
 			quick "0 3" "" "$build/vmopreport" --session-dir="$work/s"
+			# shellcheck disable=SC2086,SC2154 # words of common.sh
 			quick "0 3" "" $as_evil "$build/vmopreport" --session-dir="$work/s"
 			quick "0 1 3" "" "$build/vmopreport" --session-dir="$work/s" --list-sessions
 			is "the daemon's files" "$(find "$work/s" ! -name 'current.vmop*' ! -name s)" = ""

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# With session-mode=0600 nobody else ever gets a descriptor of the session's file, or of what lies
-# beside it: they have that mode from the moment that they are made.
+# With session-mode=0600 another user never gets a descriptor of the session's file or of a file
+# beside it: each has that mode from the moment that it is made.
+# shellcheck source=tests/hostile/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf
 command -v strace >/dev/null || skip "no strace"

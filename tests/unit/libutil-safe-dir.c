@@ -212,7 +212,7 @@ static void outputs(void **state)
 	close(fd);
 	assert_ok(vmop_open_output("/dev/null", &fd));
 	close(fd);
-	/* Where others may write: only what is missing or this user's own. */
+	/* Where others may write, only a missing file or this user's own is opened. */
 	assert_ok(vmop_open_output(at("all/out"), &fd));
 	close(fd);
 	assert_ok(vmop_open_output(at("all/out"), &fd));
