@@ -27,7 +27,6 @@ static const int kept_capabilities[] = {
 #ifdef CAP_CHECKPOINT_RESTORE /* Linux 5.9 */
 	CAP_CHECKPOINT_RESTORE, /* /proc/PID/map_files: files that were deleted or moved */
 #endif
-	CAP_DAC_OVERRIDE,    /* a session directory that belongs to an ordinary user */
 };
 
 /* Takes CAP_SYS_ADMIN out of those in effect, or puts it back. */

@@ -289,21 +289,14 @@ static struct vmop_error *create_profiler(struct vmop_session *session, struct v
 static struct vmop_error *begin_file(const struct vmop_session *session, uint64_t start_realtime_ns,
 				     struct vmop_session_file *ret)
 {
-	_cleanup_free_ char *path = vmop_session_new_path(session->setup.session_dir);
 	*ret = VMOP_SESSION_FILE_NONE;
-	if (!path)
-		return &vmop_error_no_memory;
-	struct vmop_error *err = vmop_session_remove(path);
-	if (!err)
-		err = vmop_db_create(path, &ret->db);
+	struct vmop_error *err = vmop_session_create(session->setup.session_dir,
+						     session->setup.session_mode, &ret->db);
 	if (err)
 		return err;
 	vmop_db_drop_rejected(ret->db);
-	if (chmod(path, session->setup.session_mode) < 0)
-		err = vmop_error_os(errno, "%s", path);
-	if (!err)
-		err = vmop_session_file_put_facts(ret->db, &session->setup,
-						  session->source_ops->name, start_realtime_ns);
+	err = vmop_session_file_put_facts(ret->db, &session->setup, session->source_ops->name,
+					  start_realtime_ns);
 	if (err)
 		vmop_session_file_discard(ret, session->setup.session_dir);
 	return err;
@@ -516,19 +509,12 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 
 static struct vmop_error *make_session_dir(const char *dir)
 {
-	struct stat st;
 	/* Of one that was named, all but the last part is to be there: it may be a slip. */
 	struct vmop_error *err =
 		strcmp(dir, VMOP_STATEDIR) ? NULL : vmop_io_make_dir(VMOP_STATEDIR, 0755);
 	if (err)
 		return vmop_error_prefix(err, "session-dir");
-	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
-		return vmop_error_os(errno, "session-dir %s", dir);
-	if (stat(dir, &st) < 0)
-		return vmop_error_os(errno, "session-dir %s", dir);
-	if (!S_ISDIR(st.st_mode))
-		return vmop_error_new(VMOP_ERROR_USAGE, "session-dir %s: not a directory", dir);
-	return NULL;
+	return vmop_session_make_dir(dir);
 }
 
 /* A system without one of the clocks or epoll is not one that this runs on: errors all the same. */

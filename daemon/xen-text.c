@@ -154,7 +154,7 @@ struct vmop_error *vmop_xen_text_check(const char *path, const struct vmop_symta
 static struct vmop_build_id build_id_of(const char *path)
 {
 	struct vmop_build_id id = {0};
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd >= 0)
 		vmop_error_destroy(vmop_build_id_of_fd(fd, path, &id));
 	return id;

@@ -154,7 +154,7 @@ static struct vmop_error *read_header(struct vmop_stream_reader *reader)
 static struct vmop_error *open_file(struct vmop_stream_reader *reader)
 {
 	struct stat st;
-	reader->fd = open(reader->name, O_RDONLY | O_CLOEXEC);
+	reader->fd = open(reader->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (reader->fd < 0 || fstat(reader->fd, &st) < 0)
 		return vmop_error_os(errno, "%s", reader->name);
 	if (!S_ISREG(st.st_mode))

@@ -5,11 +5,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "libdb/cells-table.h"
 #include "libdb/filter.h"
 #include "libdb/place.h"
 #include "libdb/symbols.h"
+#include "libdb/vfs.h"
 
 #define BUSY_TIMEOUT_MS 5000
 
@@ -82,10 +84,13 @@ static void harden(struct vmop_db *db)
 
 struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags)
 {
+	int rc = vmop_vfs_register();
 	/* One thread a connection (db.h), so no mutexes. */
-	int rc = sqlite3_open_v2(
-		uri, &db->sqlite,
-		flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_open_v2(uri, &db->sqlite,
+				     flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI |
+					     SQLITE_OPEN_EXRESCODE,
+				     VMOP_VFS);
 	if (rc == SQLITE_OK) {
 		harden(db);
 		sqlite3_busy_timeout(db->sqlite, BUSY_TIMEOUT_MS);
@@ -100,12 +105,16 @@ struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags
 	return err;
 }
 
-struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
+struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, int flags,
 				   struct vmop_db **ret)
 {
 	struct vmop_db *db = calloc(1, sizeof(*db));
-	if (!db)
+	if (!db) {
+		close(fd);
 		return &vmop_error_no_memory;
+	}
+	db->fd = fd;
+	db->wal_fd = -1;
 	db->path = strdup(path);
 	struct vmop_error *err = db->path ? vmop_db_attach(db, uri, flags) : &vmop_error_no_memory;
 	if (err) {
@@ -131,6 +140,9 @@ void vmop_db_close(struct vmop_db *db)
 	if (!db)
 		return;
 	vmop_db_detach(db);
+	close(db->fd);
+	vmop_cleanup_close(&db->wal_fd);
+	free(db->left_out);
 	vmop_places_destroy(db->places);
 	free(db->first_rejected);
 	free(db->scratch.all);

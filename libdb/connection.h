@@ -46,6 +46,9 @@ struct vmop_visit;  /* filter.c */
 
 struct vmop_db {
 	char *path;
+	int fd; /* O_PATH, of the directory or file that SQLite's names begin with */
+	int wal_fd; /* of the copy of another user's WAL; -1: none */
+	char *left_out; /* what of the session is not read, and why; NULL: nothing */
 	sqlite3 *sqlite;
 	int version; /* of the file's schema */
 	bool is_writer;
@@ -72,8 +75,11 @@ struct vmop_db {
 	char *first_rejected;
 };
 
-/* flags are SQLITE_OPEN_*; on an error nothing is left open. path is for messages. */
-struct vmop_error *vmop_db_connect(const char *path, const char *uri, int flags,
+/*
+ * flags are SQLITE_OPEN_*; on an error nothing is left open. path is for messages; uri names the
+ * file by the descriptor fd (vfs.h), which becomes the connection's.
+ */
+struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, int flags,
 				   struct vmop_db **ret);
 
 /* Opens uri for a db that has no SQLite connection. On an error it has none afterwards either. */

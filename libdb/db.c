@@ -7,11 +7,17 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "libdb/connection.h"
+#include "libdb/file-set.h"
 #include "libdb/place.h"
 #include "libdb/schema.h"
+#include "libdb/vfs.h"
+#include "libutil/io.h"
+#include "libutil/safe-dir.h"
 
 /*
  * Measured with an hour of 1 s intervals of 13 chunks each (2.4 MB in the end): what is written
@@ -20,37 +26,63 @@
  * The WAL goes back to the file every 4 MB, some eight minutes of that load.
  */
 #define PRAGMAS_OF_NEW_FILE "PRAGMA page_size=4096"
-#define PRAGMAS_OF_WRITER                                                                      \
-	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;"                            \
+#define PRAGMAS_OF_WRITER                                                                          \
+	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;"                               \
 	"PRAGMA journal_size_limit=8388608; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY"
 
+/* The largest WAL of another user's that is read. A daemon's has some 4 MB. */
+#define MAX_WAL_COPY_BYTES (64 << 20)
+
 /*
- * path as an SQLite URI (sqlite.org/uri.html), so that no character of it means
- * anything, and query ("immutable=1") behind it.
+ * Set *ret to an SQLite URI (sqlite.org/uri.html) of the file behind fd or, with name, of that file
+ * in the directory behind fd. query ("immutable=1") follows. No character of name means anything.
  */
-static struct vmop_error *uri_of(const char *path, const char *query, char **ret)
+static struct vmop_error *uri_of(int fd, const char *name, const char *query, char **ret)
 {
-	char *uri = malloc(strlen("file:./?") + 3 * strlen(path) + strlen(query) + 1);
+	static const char format[] = "file:///proc/self/fd/%d";
+	char *uri = malloc(sizeof(format) + 16 + 3 * strlen(name) + strlen(query));
 	if (!uri)
 		return &vmop_error_no_memory;
-	char *p = stpcpy(uri, path[0] == '/' ? "file://" : "file:./");
-	for (; *path; path++) {
-		if (isalnum((unsigned char)*path) || strchr("/._-", *path))
-			*p++ = *path;
+	char *p = uri + sprintf(uri, format, fd);
+	if (*name)
+		*p++ = '/';
+	for (; *name; name++) {
+		if (isalnum((unsigned char)*name) || strchr("._-", *name))
+			*p++ = *name;
 		else
-			p += sprintf(p, "%%%02x", (unsigned char)*path);
+			p += sprintf(p, "%%%02x", (unsigned char)*name);
 	}
 	sprintf(p, "?%s", query);
 	*ret = uri;
 	return NULL;
 }
 
-static struct vmop_error *connect_path(const char *path, const char *query, int flags,
-				       struct vmop_db **ret)
+/* A session's file while it is opened. */
+struct place {
+	const struct vmop_dir *dir;
+	const char *name; /* in dir */
+	const char *path; /* for messages */
+};
+
+/* name "": fd is the file itself. */
+static struct vmop_error *connect_at(int fd, const char *name, const char *path, const char *query,
+				     int flags, struct vmop_db **ret)
 {
 	_cleanup_free_ char *uri = NULL;
-	struct vmop_error *err = uri_of(path, query, &uri);
-	return err ? err : vmop_db_connect(path, uri, flags, ret);
+	int own_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own_fd < 0)
+		return vmop_error_os(errno, "%s", path);
+	struct vmop_error *err = uri_of(own_fd, name, query, &uri);
+	if (!err)
+		return vmop_db_connect(path, uri, own_fd, flags, ret);
+	close(own_fd);
+	return err;
+}
+
+static struct vmop_error *connect_place(const struct place *place, const char *query, int flags,
+					struct vmop_db **ret)
+{
+	return connect_at(place->dir->fd, place->name, place->path, query, flags, ret);
 }
 
 static struct vmop_error *exec(struct vmop_db *db, const char *sql)
@@ -94,14 +126,36 @@ static struct vmop_error *lay_down(struct vmop_db *db)
 	return err ? err : vmop_places_create(&db->places);
 }
 
-struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret)
+/* The file is made empty, with its own mode; SQLite gives that mode to what it puts beside it. */
+static struct vmop_error *make_file(const struct place *place, mode_t mode)
 {
-	int fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0644);
+	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
+	struct vmop_error *err = vmop_file_set_init(&set, place->dir, place->name, place->path);
+	if (err)
+		return err;
+	/* A -wal or -journal without its file: SQLite looks at it, and deletes it. */
+	if (set.not_regular)
+		return vmop_file_set_check(&set, place->path);
+	_cleanup_close_ int fd = openat(place->dir->fd, place->name,
+					O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode);
 	if (fd < 0)
-		return vmop_error_os(errno, "%s", path);
-	close(fd);
+		return vmop_error_os(errno, "%s", place->path);
+	if (fchmod(fd, mode) == 0)
+		return NULL;
+	err = vmop_error_os(errno, "%s", place->path);
+	unlinkat(place->dir->fd, place->name, 0);
+	return err;
+}
+
+struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name, const char *path,
+				     mode_t mode, struct vmop_db **ret)
+{
+	const struct place place = {.dir = dir, .name = name, .path = path};
+	struct vmop_error *err = make_file(&place, mode);
+	if (err)
+		return err;
 	struct vmop_db *db = NULL;
-	struct vmop_error *err = connect_path(path, "", SQLITE_OPEN_READWRITE, &db);
+	err = connect_place(&place, "", SQLITE_OPEN_READWRITE, &db);
 	if (!err) {
 		db->is_writer = true;
 		db->version = VMOP_DB_SCHEMA_VERSION;
@@ -109,11 +163,18 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret)
 	}
 	if (err) {
 		vmop_db_close(db);
-		unlink(path);
+		unlinkat(dir->fd, name, 0);
 		return err;
 	}
 	*ret = db;
 	return NULL;
+}
+
+struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret)
+{
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
+	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_OF_FILE, &dir);
+	return err ? err : vmop_db_create_at(&dir, dir.file, path, 0644, ret);
 }
 
 /* Everything into the one file, whatever it takes; readers may have to go first. */
@@ -161,7 +222,7 @@ struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path)
 		return &vmop_error_no_memory;
 	free(db->path);
 	db->path = own;
-	struct vmop_error *err = uri_of(path, "", &uri);
+	struct vmop_error *err = uri_of(db->fd, strrchr(path, '/') + 1, "", &uri);
 	if (!err)
 		err = vmop_db_attach(db, uri, SQLITE_OPEN_READWRITE);
 	if (err)
@@ -182,17 +243,6 @@ struct vmop_error *vmop_db_abandon(struct vmop_db *db)
 	sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	vmop_db_close(db);
 	return err;
-}
-
-/* SQLite would wait for a FIFO's writer, and its own messages are vague. */
-static struct vmop_error *check_file(const char *path)
-{
-	struct stat st;
-	if (stat(path, &st) < 0 || access(path, R_OK) < 0)
-		return vmop_error_os(errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not a session file of vmop", path);
-	return NULL;
 }
 
 /* The checks that come with opening. *ret_rc as vmop_schema_check's. */
@@ -226,34 +276,122 @@ static const char *query_without_shm(struct vmop_db *db, int rc)
 	const char *file = sqlite3_db_filename(db->sqlite, "main");
 	if (!file || !is_absent(file, "-shm"))
 		return NULL;
-	return is_absent(file, "-wal") ? "immutable=1" : "vfs=unix-none";
+	return is_absent(file, "-wal") ? "immutable=1" : "vfs=" VMOP_VFS_WITHOUT_LOCKS;
 }
 
-static struct vmop_error *open_without_shm(const char *path, const char *query,
-					   struct vmop_db **ret, int *ret_rc)
+/* Open without locks: a file that never changes, or that no process writes, with its WAL. */
+static struct vmop_error *open_unlocked(int fd, const char *name, const char *path,
+					const char *query, struct vmop_db **ret, int *ret_rc)
 {
-	struct vmop_error *err = connect_path(path, query, SQLITE_OPEN_READONLY, ret);
+	struct vmop_error *err = connect_at(fd, name, path, query, SQLITE_OPEN_READONLY, ret);
 	if (!err)
 		err = exec(*ret, "PRAGMA locking_mode=EXCLUSIVE");
 	return err ? err : check_schema(*ret, ret_rc);
 }
 
-struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret)
+static struct vmop_error *open_own(const struct place *place, struct vmop_db **ret, int *ret_rc)
 {
-	struct vmop_error *err = check_file(path);
+	struct vmop_error *err = connect_place(place, "", SQLITE_OPEN_READONLY, ret);
+	if (!err)
+		err = check_schema(*ret, ret_rc);
+	const char *query = err ? NULL : query_without_shm(*ret, *ret_rc);
+	if (!query)
+		return err;
+	vmop_db_close(vmop_steal(ret));
+	return open_unlocked(place->dir->fd, place->name, place->path, query, ret, ret_rc);
+}
+
+/*
+ * Copy the WAL beside a file into memory: its owner may go on writing it, and no lock of theirs is
+ * to be taken. *ret_fd: the copy; -1 if it is not the file's owner's, or too large.
+ */
+static struct vmop_error *copy_wal(const struct place *place, const struct vmop_file_set *set,
+				   int *ret_fd)
+{
+	_cleanup_free_ char *name = NULL, *data = NULL;
+	struct stat file, wal;
+	size_t len_bytes;
+	if (asprintf(&name, "%s-wal", place->name) < 0)
+		return &vmop_error_no_memory;
+	_cleanup_close_ int fd = -1;
+	struct vmop_error *err =
+		vmop_open_regular_at(place->dir->fd, name, O_RDONLY, place->path, &fd);
+	bool is_owners = !err && fstat(set->fd, &file) == 0 && fstat(fd, &wal) == 0 &&
+			 file.st_uid == wal.st_uid && wal.st_size <= MAX_WAL_COPY_BYTES;
+	vmop_error_destroy(err);
+	if (!is_owners)
+		return NULL;
+	err = vmop_io_read_fd(fd, place->path, MAX_WAL_COPY_BYTES, &data, &len_bytes);
+	if (err && err->code == VMOP_ERROR_LIMIT) { /* it grew */
+		vmop_error_destroy(err);
+		return NULL;
+	}
 	if (err)
 		return err;
+	_cleanup_close_ int copy = memfd_create("vmop-wal", MFD_CLOEXEC);
+	if (copy < 0 || vmop_io_write_full(copy, data, len_bytes) < 0)
+		return vmop_error_os(errno, "%s-wal", place->path);
+	*ret_fd = vmop_steal_fd(&copy);
+	return NULL;
+}
+
+/* Note what of a session that another user can change is not read. */
+static struct vmop_error *note_left_out(struct vmop_db *db, const char *suffix, const char *what)
+{
+	if (asprintf(&db->left_out, "%s%s: not read, because another user can change it: %s",
+		     db->path, suffix, what) >= 0)
+		return NULL;
+	db->left_out = NULL;
+	return &vmop_error_no_memory;
+}
+
+/*
+ * Open a file that another user can change: only itself and a copy of its WAL, by descriptor and
+ * without locks. Nothing beside it is opened by SQLite, created, deleted or written.
+ */
+static struct vmop_error *open_foreign(const struct place *place, const struct vmop_file_set *set,
+				       struct vmop_db **ret, int *ret_rc)
+{
+	_cleanup_close_ int wal = -1;
+	char query[32] = "immutable=1";
+	struct vmop_error *err = set->has_wal ? copy_wal(place, set, &wal) : NULL;
+	if (err)
+		return err;
+	if (wal >= 0)
+		snprintf(query, sizeof(query), "wal=%d", wal);
+	err = open_unlocked(set->fd, "", place->path, query, ret, ret_rc);
+	if (err)
+		return err;
+	(*ret)->wal_fd = vmop_steal_fd(&wal);
+	if (set->has_wal && (*ret)->wal_fd < 0)
+		return note_left_out(*ret, "-wal", "the session's latest part is missing");
+	return set->has_journal ? note_left_out(*ret, "-journal", "what it undoes is not undone")
+				: NULL;
+}
+
+static struct vmop_error *open_place(const struct place *place, struct vmop_db **ret, int *ret_rc)
+{
+	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
+	struct vmop_error *err = vmop_file_set_init(&set, place->dir, place->name, place->path);
+	if (err)
+		return err;
+	if (set.fd < 0)
+		return vmop_error_os(ENOENT, "%s", place->path);
+	if (faccessat(place->dir->fd, place->name, R_OK, AT_EACCESS) < 0)
+		return vmop_error_os(errno, "%s", place->path);
+	if (!set.is_trusted)
+		return open_foreign(place, &set, ret, ret_rc);
+	err = vmop_file_set_check(&set, place->path);
+	return err ? err : open_own(place, ret, ret_rc);
+}
+
+struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name, const char *path,
+				   struct vmop_db **ret)
+{
+	const struct place place = {.dir = dir, .name = name, .path = path};
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
-	err = connect_path(path, "", SQLITE_OPEN_READONLY, &db);
-	if (!err)
-		err = check_schema(db, &rc);
-	const char *query = err ? NULL : query_without_shm(db, rc);
-	if (query) {
-		vmop_db_close(db);
-		db = NULL;
-		err = open_without_shm(path, query, &db, &rc);
-	}
+	struct vmop_error *err = open_place(&place, &db, &rc);
 	if (!err && rc != SQLITE_OK)
 		err = vmop_db_sqlite_error(db, rc);
 	if (!err)
@@ -266,14 +404,33 @@ struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret)
 	return NULL;
 }
 
-struct vmop_error *vmop_db_recover(const char *path)
+struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret)
 {
-	struct vmop_error *err = check_file(path);
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
+	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_OF_FILE, &dir);
+	return err ? err : vmop_db_open_at(&dir, dir.file, path, ret);
+}
+
+const char *vmop_db_left_out(const struct vmop_db *db)
+{
+	return db->left_out;
+}
+
+struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *name,
+				      const char *path)
+{
+	const struct place place = {.dir = dir, .name = name, .path = path};
+	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
+	struct vmop_error *err = vmop_file_set_init(&set, dir, name, path);
+	if (!err && set.fd < 0)
+		err = vmop_error_os(ENOENT, "%s", path);
+	if (!err)
+		err = vmop_file_set_check(&set, path);
 	if (err)
 		return err;
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
-	err = connect_path(path, "", SQLITE_OPEN_READWRITE, &db);
+	err = connect_place(&place, "", SQLITE_OPEN_READWRITE, &db);
 	if (!err)
 		err = check_schema(db, &rc);
 	if (!err && rc != SQLITE_OK)
@@ -282,6 +439,13 @@ struct vmop_error *vmop_db_recover(const char *path)
 		err = leave_wal(db);
 	vmop_db_close(db);
 	return err;
+}
+
+struct vmop_error *vmop_db_recover(const char *path)
+{
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
+	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_SAFE | VMOP_DIR_OF_FILE, &dir);
+	return err ? err : vmop_db_recover_at(&dir, dir.file, path);
 }
 
 struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db)

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "libutil/error.h"
 #include "vmop/domain.h"
@@ -33,6 +34,7 @@
 #define VMOP_DB_SCHEMA_VERSION 1
 
 struct vmop_db;
+struct vmop_dir; /* libutil/safe-dir.h */
 
 /* ---- what a session is made of ---------------------------------------- */
 
@@ -143,6 +145,13 @@ struct vmop_db_loss {
 struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret);
 
 /*
+ * The same for the file `name` in dir, made with mode: at no time does it, or what SQLite keeps
+ * beside it, have another. path is for messages. dir need not stay open.
+ */
+struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name,
+				     const char *path, mode_t mode, struct vmop_db **ret);
+
+/*
  * Ends the session: commits nothing open, checkpoints, and leaves one file
  * without a WAL beside it, which can be copied and read anywhere.  VMOP_ERROR_BUSY: a reader
  * keeps it from being one file; nothing is lost.  db is freed whatever happens.
@@ -155,9 +164,12 @@ void vmop_db_close(struct vmop_db *db);
 /*
  * Makes of a file whose writer died (kill -9, power) a finished one, as
  * vmop_db_finish would have left it.  VMOP_ERROR_BUSY while a writer lives, VMOP_ERROR_CANT where
- * the file or its directory can't be written; readers don't need this.
+ * the file or its directory can't be written, or where another user can change it or what lies
+ * beside it; readers don't need this.
  */
 struct vmop_error *vmop_db_recover(const char *path);
+struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *name,
+				      const char *path);
 
 /*
  * Lets go of the file so that it can be renamed: it is one file afterwards (unless a reader keeps
@@ -167,8 +179,9 @@ struct vmop_error *vmop_db_recover(const char *path);
 struct vmop_error *vmop_db_suspend(struct vmop_db *db);
 
 /*
- * Goes on where vmop_db_suspend left off, in the file of that session, which is at path now.  On an
- * error vmop_db_resume may be tried again.
+ * Goes on where vmop_db_suspend left off, in the file of that session, which has the name at the
+ * end of path now, in the directory that it was made in.  On an error vmop_db_resume may be tried
+ * again.
  */
 struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path);
 
@@ -251,8 +264,19 @@ struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t b
 
 /* ---- reading ----------------------------------------------------------- */
 
-/* Opens for reading. VMOP_ERROR_NEWER, VMOP_ERROR_CORRUPT and others name the path. */
+/*
+ * Opens for reading. VMOP_ERROR_NEWER, VMOP_ERROR_CORRUPT and others name the path.
+ *
+ * If another user than root and the caller's can change the file, its directory or a file beside
+ * it, only the file itself is read, and a copy of its WAL if that is the same owner's and not too
+ * large: no journal, no lock, and nothing is created, deleted or waited for.
+ */
 struct vmop_error *vmop_db_open(const char *path, struct vmop_db **ret);
+struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name, const char *path,
+				   struct vmop_db **ret);
+
+/* One line on what of the session is not read for that reason; NULL: all of it is. */
+const char *vmop_db_left_out(const struct vmop_db *db);
 
 /* Readers of one report should see one moment of a live session. Ended by vmop_db_close. */
 struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db);

@@ -7,6 +7,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/connection.c libdb/connection.h \
 	libdb/db.c libdb/db.h \
 	libdb/facts.c \
+	libdb/file-set.c libdb/file-set.h \
 	libdb/filter.c libdb/filter.h \
 	libdb/interval.c \
 	libdb/pack.c libdb/pack.h \
@@ -16,6 +17,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/session-files.c libdb/session-files.h \
 	libdb/sum.c libdb/sum.h \
 	libdb/symbols.c libdb/symbols.h \
+	libdb/vfs.c libdb/vfs.h \
 	libdb/walk.c
 libdb_libdb_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(ZSTD_CFLAGS)
 libdb_libdb_la_LIBADD = libutil/libutil.la $(SQLITE_LIBS) $(ZSTD_LIBS)

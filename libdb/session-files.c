@@ -14,6 +14,10 @@
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
 #include "libutil/parse.h"
+#include "libutil/safe-dir.h"
+
+#define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
+#define NEW_FILE CURRENT_FILE ".new"
 
 /* What SQLite keeps beside a database; the file itself comes last. */
 static const char *const sibling_suffixes[] = {"-shm", "-wal", "-journal", ""};
@@ -28,9 +32,7 @@ char *vmop_session_path(const char *dir, const char *name)
 char *vmop_session_new_path(const char *dir)
 {
 	char *path;
-	return asprintf(&path, "%s/" VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX ".new", dir) < 0
-		       ? NULL
-		       : path;
+	return asprintf(&path, "%s/" NEW_FILE, dir) < 0 ? NULL : path;
 }
 
 struct vmop_error *vmop_session_check_name(const char *name)
@@ -43,84 +45,148 @@ struct vmop_error *vmop_session_check_name(const char *name)
 				      "session name '%s' is the running session's own", name);
 	if (!len || len > 128 || name[strspn(name, good)] || *name == '.' || *name == '-' ||
 	    (len >= suffix && !strcmp(name + len - suffix, VMOP_SESSION_SUFFIX)))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "session name '%.160s': letters, digits and ._-+@ are allowed, "
-				      "no '.' or '-' first, no %s behind, 128 characters at most",
-				      name, VMOP_SESSION_SUFFIX);
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"session name '%.160s': letters, digits and ._-+@ are allowed, "
+			"no '.' or '-' first, no %s behind, 128 characters at most",
+			name, VMOP_SESSION_SUFFIX);
 	return NULL;
 }
 
-static struct vmop_error *rename_one(const char *from, const char *to, const char *suffix)
+/* A session directory that no other user can change. */
+struct session_dir {
+	struct vmop_dir at;
+	const char *path;
+};
+
+static struct vmop_error *open_dir(const char *path, unsigned flags, struct session_dir *ret)
+{
+	ret->path = path;
+	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_SAFE | flags, &ret->at);
+	return err ? vmop_error_prefix(err, "session-dir") : NULL;
+}
+
+static void close_dir(struct session_dir *dir)
+{
+	vmop_dir_deinit(&dir->at);
+}
+
+/* A file of a session directory. */
+struct session_place {
+	struct session_dir dir;
+	char *dir_path;
+	const char *name;
+};
+
+static void close_place(struct session_place *place)
+{
+	close_dir(&place->dir);
+	free(place->dir_path);
+}
+
+/* Open the directory of path, which vmop_session_path() made. The caller closes *ret in any case. */
+static struct vmop_error *open_place(const char *path, struct session_place *ret)
+{
+	*ret = (struct session_place){.dir.at = VMOP_DIR_NONE, .dir_path = strdup(path)};
+	if (!ret->dir_path)
+		return &vmop_error_no_memory;
+	char *slash = strrchr(ret->dir_path, '/');
+	*slash = '\0';
+	ret->name = slash + 1;
+	return open_dir(*ret->dir_path ? ret->dir_path : "/", 0, &ret->dir);
+}
+
+/* The last component of path. */
+static const char *name_in(const char *path)
+{
+	return strrchr(path, '/') + 1;
+}
+
+static bool exists(const struct session_dir *dir, const char *name)
+{
+	struct stat st;
+	return fstatat(dir->at.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static struct vmop_error *rename_one(const struct session_dir *dir, const char *from,
+				     const char *to, const char *suffix)
 {
 	_cleanup_free_ char *old = NULL, *new = NULL;
+	int fd = dir->at.fd;
 	if (asprintf(&old, "%s%s", from, suffix) < 0)
 		return &vmop_error_no_memory;
 	if (asprintf(&new, "%s%s", to, suffix) < 0)
 		return &vmop_error_no_memory;
-	if (renameat2(AT_FDCWD, old, AT_FDCWD, new, RENAME_NOREPLACE) == 0)
+	if (renameat2(fd, old, fd, new, RENAME_NOREPLACE) == 0)
 		return NULL;
 	int problem = errno;
 	/* File systems without RENAME_NOREPLACE: only the daemon and root name files here. */
-	if (problem == EINVAL && access(new, F_OK) < 0 && rename(old, new) == 0)
+	if (problem == EINVAL && !exists(dir, new) && renameat(fd, old, fd, new) == 0)
 		return NULL;
 	if (problem == ENOENT && *suffix)
 		return NULL;
 	return problem == EEXIST ? vmop_error_new(VMOP_ERROR_CANT,
-						  "%s: there is already a session of that name", to) :
-				   vmop_error_os(problem, "%s", old);
+						  "%s/%s: there is already a session of that name",
+						  dir->path, to)
+				 : vmop_error_os(problem, "%s/%s", dir->path, old);
 }
 
-static bool exists(const char *path)
+/* from with its siblings becomes to, which must not exist; on an error nothing was renamed. */
+static struct vmop_error *move_session(const struct session_dir *dir, const char *from,
+				       const char *to)
 {
-	struct stat st;
-	return lstat(path, &st) == 0;
-}
-
-struct vmop_error *vmop_session_move(const char *from, const char *to)
-{
-	if (exists(to))
+	if (exists(dir, to))
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "%s: there is already a session of that name", to);
+				      "%s/%s: there is already a session of that name", dir->path,
+				      to);
 	struct vmop_error *err = NULL;
 	size_t n = 0;
 	while (n < N_SIBLINGS && !err) {
-		err = rename_one(from, to, sibling_suffixes[n]);
+		err = rename_one(dir, from, to, sibling_suffixes[n]);
 		n += !err;
 	}
 	/* A WAL belongs to its file. */
 	while (err && n)
-		vmop_error_destroy(rename_one(to, from, sibling_suffixes[--n]));
+		vmop_error_destroy(rename_one(dir, to, from, sibling_suffixes[--n]));
 	return err;
 }
 
-static struct vmop_error *remove_one(const char *path, const char *suffix)
+struct vmop_error *vmop_session_move(const char *from, const char *to)
 {
-	_cleanup_free_ char *beside = NULL;
-	if (asprintf(&beside, "%s%s", path, suffix) < 0) {
-		beside = NULL;
-		return &vmop_error_no_memory;
+	_cleanup_(close_place) struct session_place place;
+	struct vmop_error *err = open_place(from, &place);
+	return err ? err : move_session(&place.dir, place.name, name_in(to));
+}
+
+/* Remove the first n of a session's files: those beside it, or all. */
+static struct vmop_error *remove_files(const struct session_dir *dir, const char *name, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *file = NULL;
+		if (asprintf(&file, "%s%s", name, sibling_suffixes[i]) < 0) {
+			file = NULL;
+			return &vmop_error_no_memory;
+		}
+		if (unlinkat(dir->at.fd, file, 0) < 0 && errno != ENOENT)
+			return vmop_error_os(errno, "%s/%s", dir->path, file);
 	}
-	return unlink(beside) < 0 && errno != ENOENT ? vmop_error_os(errno, "%s", beside) : NULL;
-}
-
-/* n: those beside it alone, or all. */
-static struct vmop_error *remove_siblings(const char *path, size_t n)
-{
-	struct vmop_error *err = NULL;
-	for (size_t i = 0; i < n && !err; i++)
-		err = remove_one(path, sibling_suffixes[i]);
-	return err;
+	return NULL;
 }
 
 struct vmop_error *vmop_session_remove(const char *path)
 {
-	return remove_siblings(path, N_SIBLINGS);
+	_cleanup_(close_place) struct session_place place;
+	struct vmop_error *err = open_place(path, &place);
+	return err ? err : remove_files(&place.dir, place.name, N_SIBLINGS);
 }
 
 struct vmop_error *vmop_session_replace(const char *from, const char *to)
 {
-	struct vmop_error *err = remove_siblings(to, N_SIBLINGS - 1);
-	if (!err && rename(from, to) < 0)
+	_cleanup_(close_place) struct session_place place;
+	struct vmop_error *err = open_place(from, &place);
+	if (!err)
+		err = remove_files(&place.dir, name_in(to), N_SIBLINGS - 1);
+	if (!err && renameat(place.dir.at.fd, place.name, place.dir.at.fd, name_in(to)) < 0)
 		err = vmop_error_os(errno, "%s", from);
 	return err;
 }
@@ -129,9 +195,9 @@ struct vmop_error *vmop_session_replace(const char *from, const char *to)
  * Completes what a killed daemon left.  Where that fails, because a report reads the file or
  * because it is broken, it is moved with its WAL as it is: nothing of it is lost.
  */
-static void recover(const char *path)
+static void recover(const struct session_dir *dir, const char *path)
 {
-	vmop_error_destroy(vmop_db_recover(path));
+	vmop_error_destroy(vmop_db_recover_at(&dir->at, CURRENT_FILE, path));
 }
 
 static struct vmop_error *no_session(const char *path)
@@ -139,28 +205,50 @@ static struct vmop_error *no_session(const char *path)
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s: there is no current session", path);
 }
 
-struct vmop_error *vmop_session_save(const char *dir, const char *name)
+struct vmop_error *vmop_session_make_dir(const char *path)
+{
+	_cleanup_(close_dir) struct session_dir dir;
+	return open_dir(path, VMOP_DIR_MAKE, &dir);
+}
+
+struct vmop_error *vmop_session_create(const char *path, mode_t mode, struct vmop_db **ret)
+{
+	_cleanup_free_ char *new = vmop_session_new_path(path);
+	if (!new)
+		return &vmop_error_no_memory;
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (!err)
+		err = remove_files(&dir, NEW_FILE, N_SIBLINGS);
+	return err ? err : vmop_db_create_at(&dir.at, NEW_FILE, new, mode, ret);
+}
+
+struct vmop_error *vmop_session_save(const char *path, const char *name)
 {
 	struct vmop_error *err = vmop_session_check_name(name);
 	if (err)
 		return err;
-	_cleanup_free_ char *current = vmop_session_path(dir, VMOP_SESSION_CURRENT);
-	_cleanup_free_ char *saved = vmop_session_path(dir, name);
-	if (!current || !saved)
+	_cleanup_free_ char *current = vmop_session_path(path, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *saved = NULL;
+	if (!current || asprintf(&saved, "%s" VMOP_SESSION_SUFFIX, name) < 0)
 		return &vmop_error_no_memory;
-	if (!exists(current))
+	_cleanup_(close_dir) struct session_dir dir;
+	err = open_dir(path, 0, &dir);
+	if (err)
+		return err;
+	if (!exists(&dir, CURRENT_FILE))
 		return no_session(current);
-	recover(current);
-	return vmop_session_move(current, saved);
+	recover(&dir, current);
+	return move_session(&dir, CURRENT_FILE, saved);
 }
 
 /* When the session at path began: by its own word, else by the file's. */
-static time_t start_of(const char *path)
+static time_t start_of(const struct session_dir *dir, const char *path)
 {
 	struct vmop_db *db = NULL;
 	_cleanup_free_ char *text = NULL;
 	uint64_t ns;
-	struct vmop_error *err = vmop_db_open(path, &db);
+	struct vmop_error *err = vmop_db_open_at(&dir->at, CURRENT_FILE, path, &db);
 	if (!err)
 		err = vmop_db_get_info(db, "start_ns", &text);
 	vmop_db_close(db);
@@ -169,61 +257,66 @@ static time_t start_of(const char *path)
 	if (is_known)
 		return (time_t)(ns / 1000000000);
 	struct stat st;
-	return lstat(path, &st) == 0 ? st.st_mtime : time(NULL);
+	return fstatat(dir->at.fd, CURRENT_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mtime
+										: time(NULL);
 }
 
 /* A regular file without a byte, and without a WAL that has some. */
-static bool is_empty(const char *path)
+static bool is_empty(const struct session_dir *dir)
 {
-	_cleanup_free_ char *wal = NULL;
 	struct stat st, wal_st;
-	if (asprintf(&wal, "%s-wal", path) < 0) {
-		wal = NULL;
-		return false;
-	}
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
-	       (lstat(wal, &wal_st) < 0 || wal_st.st_size == 0);
+	return fstatat(dir->at.fd, CURRENT_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode) && st.st_size == 0 &&
+	       (fstatat(dir->at.fd, CURRENT_FILE "-wal", &wal_st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		wal_st.st_size == 0);
 }
 
-struct vmop_error *vmop_session_keep(const char *dir, char **ret_name)
+struct vmop_error *vmop_session_keep(const char *path, char **ret_name)
 {
 	*ret_name = NULL;
-	_cleanup_free_ char *current = vmop_session_path(dir, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *current = vmop_session_path(path, VMOP_SESSION_CURRENT);
 	if (!current)
 		return &vmop_error_no_memory;
-	if (!exists(current))
-		return NULL;
-	if (is_empty(current))
-		return vmop_session_remove(current);
-	recover(current);
-	time_t start = start_of(current);
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (err || !exists(&dir, CURRENT_FILE))
+		return err;
+	if (is_empty(&dir))
+		return remove_files(&dir, CURRENT_FILE, N_SIBLINGS);
+	recover(&dir, current);
+	time_t start = start_of(&dir, current);
 	struct tm tm;
 	char stamp[32];
 	gmtime_r(&start, &tm);
 	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%S", &tm);
 	for (unsigned i = 1; i < 1000; i++) {
 		_cleanup_free_ char *name = NULL;
-		if ((i == 1 ? asprintf(&name, "%s", stamp) : asprintf(&name, "%s-%u", stamp, i)) < 0)
+		if ((i == 1 ? asprintf(&name, "%s", stamp) : asprintf(&name, "%s-%u", stamp, i)) <
+		    0)
 			return &vmop_error_no_memory;
-		_cleanup_free_ char *kept = vmop_session_path(dir, name);
-		if (!kept)
+		_cleanup_free_ char *kept = NULL;
+		if (asprintf(&kept, "%s" VMOP_SESSION_SUFFIX, name) < 0)
 			return &vmop_error_no_memory;
-		if (exists(kept))
+		if (exists(&dir, kept))
 			continue;
-		struct vmop_error *err = vmop_session_move(current, kept);
+		err = move_session(&dir, CURRENT_FILE, kept);
 		if (!err)
 			*ret_name = vmop_steal(&name);
 		return err;
 	}
-	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a thousand sessions began at %s", dir, stamp);
+	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a thousand sessions began at %s", path, stamp);
 }
 
-struct vmop_error *vmop_session_discard(const char *dir)
+struct vmop_error *vmop_session_discard(const char *path)
 {
-	_cleanup_free_ char *current = vmop_session_path(dir, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *current = vmop_session_path(path, VMOP_SESSION_CURRENT);
 	if (!current)
 		return &vmop_error_no_memory;
-	if (!exists(current))
+	_cleanup_(close_dir) struct session_dir dir;
+	struct vmop_error *err = open_dir(path, 0, &dir);
+	if (err)
+		return err;
+	if (!exists(&dir, CURRENT_FILE))
 		return no_session(current);
-	return vmop_session_remove(current);
+	return remove_files(&dir, CURRENT_FILE, N_SIBLINGS);
 }

@@ -12,8 +12,11 @@
 #define VMOP_LIBDB_SESSION_FILES_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "libutil/error.h"
+
+struct vmop_db;
 
 #define VMOP_SESSION_CURRENT "current"
 #define VMOP_SESSION_SUFFIX ".vmop"
@@ -41,6 +44,15 @@ struct vmop_error *vmop_session_replace(const char *from, const char *to);
 
 /* Whether name can be given to a session. VMOP_ERROR_USAGE says what can. */
 struct vmop_error *vmop_session_check_name(const char *name);
+
+/* Make the session directory `dir`, 0755, if it is missing; its parent must be there. */
+struct vmop_error *vmop_session_make_dir(const char *dir);
+
+/*
+ * Begin a session in a file of that mode under vmop_session_new_path(dir).  Whatever an earlier
+ * start left there is removed.
+ */
+struct vmop_error *vmop_session_create(const char *dir, mode_t mode, struct vmop_db **ret);
 
 /* dir's current session becomes name. VMOP_ERROR_NOT_FOUND: there is none; _CANT: name is taken. */
 struct vmop_error *vmop_session_save(const char *dir, const char *name);

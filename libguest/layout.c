@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libguest/layout.h"
 
-#include <errno.h>
 #include <ini.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +8,11 @@
 #include "libguest/btf.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
+#include "libutil/io.h"
 #include "libutil/parse.h"
+
+/* A profile has some hundred short lines. */
+#define MAX_PROFILE_BYTES (1 << 20)
 
 #define LAYOUT_NAMES(field, type, member) {type, member},
 static const struct {
@@ -101,12 +104,12 @@ struct vmop_error *vmop_layout_from_profile(const char *path, const char *releas
 					    struct vmop_layout *ret)
 {
 	struct profile profile = {.layout = ret, .release = release};
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	if (!file)
-		return vmop_error_os(errno, "%s", path);
+	_cleanup_free_ char *text = NULL;
+	struct vmop_error *err = vmop_io_read_file(path, MAX_PROFILE_BYTES, &text, NULL);
+	if (err)
+		return err;
 	forget_all(ret);
-	int line = ini_parse_file(file, profile_line, &profile);
-	struct vmop_error *err = NULL;
+	int line = ini_parse_string(text, profile_line, &profile);
 	if (line > 0)
 		err = vmop_error_new(VMOP_ERROR_CORRUPT, "%s:%d: not a line of a kernel profile",
 				     path, line);

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
+#include "libutil/safe-dir.h"
 
 /* offset NULL: from where the descriptor stands. */
 static ssize_t read_on(int fd, void *buf, size_t len_bytes, const uint64_t *offset)
@@ -66,12 +68,22 @@ static size_t first_capacity(int fd, size_t max_bytes)
 	return wanted <= max_bytes ? wanted : max_bytes + 1;
 }
 
-struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
-					size_t *ret_len_bytes)
+/* Regular files, and /dev/null: a FIFO or a terminal would be waited for. */
+static struct vmop_error *check_kind(int fd, const char *path)
 {
-	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	struct stat st;
+	if (fstat(fd, &st) < 0)
 		return vmop_error_os(errno, "%s", path);
+	if (S_ISDIR(st.st_mode))
+		return vmop_error_os(EISDIR, "%s", path);
+	if (!S_ISREG(st.st_mode) && !(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
+	return NULL;
+}
+
+struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, char **ret,
+				   size_t *ret_len_bytes)
+{
 	size_t capacity = first_capacity(fd, max_bytes), len = 0;
 	_cleanup_free_ char *buf = malloc(capacity + 1);
 	if (!buf)
@@ -99,6 +111,16 @@ struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max
 	return NULL;
 }
 
+struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
+					size_t *ret_len_bytes)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return vmop_error_os(errno, "%s", path);
+	struct vmop_error *err = check_kind(fd, path);
+	return err ? err : vmop_io_read_fd(fd, path, max_bytes, ret, ret_len_bytes);
+}
+
 struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
 				     size_t *ret_len_bytes)
 {
@@ -108,16 +130,26 @@ struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **
 struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data, size_t len_bytes,
 					     mode_t mode)
 {
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
 	_cleanup_free_ char *temporary = NULL;
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+	struct vmop_error *err = vmop_dir_open(path, VMOP_DIR_SAFE | VMOP_DIR_OF_FILE, &dir);
+	if (err)
+		return err;
+	struct stat st;
+	if (fstatat(dir.fd, dir.file, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
+	/* No other user can be faster; a file that a killed process left is written anew. */
+	if (asprintf(&temporary, "%s.%d.new", dir.file, (int)getpid()) < 0)
 		return &vmop_error_no_memory;
-	_cleanup_close_ int fd = mkostemp(temporary, O_CLOEXEC);
+	unlinkat(dir.fd, temporary, 0);
+	_cleanup_close_ int fd = openat(dir.fd, temporary,
+					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
-		return vmop_error_os(errno, "%s", temporary);
+		return vmop_error_os(errno, "%s.%d.new", path, (int)getpid());
 	if (vmop_io_write_full(fd, data, len_bytes) < 0 || fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
-	    rename(temporary, path) < 0) {
-		struct vmop_error *err = vmop_error_os(errno, "%s", path);
-		unlink(temporary);
+	    renameat(dir.fd, temporary, dir.fd, dir.file) < 0) {
+		err = vmop_error_os(errno, "%s", path);
+		unlinkat(dir.fd, temporary, 0);
 		return err;
 	}
 	return NULL;

@@ -15,7 +15,8 @@ struct vmop_error;
 /*
  * Reads a whole file (also of /proc and /sys, whose size is not known before)
  * into *ret, a NUL-terminated heap buffer that the caller frees.  More than
- * max_bytes is VMOP_ERROR_LIMIT.  ret_len_bytes may be NULL.
+ * max_bytes is VMOP_ERROR_LIMIT.  A FIFO or a device, except /dev/null, is refused.
+ * ret_len_bytes may be NULL.
  */
 struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
 				     size_t *ret_len_bytes);
@@ -24,9 +25,14 @@ struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **
 struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes,
 					char **ret, size_t *ret_len_bytes);
 
+/* The same from where fd stands; path is for messages. */
+struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, char **ret,
+				   size_t *ret_len_bytes);
+
 /*
  * Puts data at path in one step: written to a temporary file beside it,
- * flushed to disk, renamed over it.  A reader sees the old or the new one.
+ * flushed to disk, renamed over it.  A reader sees the old or the new one.  A symbolic link
+ * stays, and what it leads to is replaced.  A directory that another user can change is refused.
  */
 struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
 					     size_t len_bytes, mode_t mode);

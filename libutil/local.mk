@@ -14,6 +14,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/run-dir.c libutil/run-dir.h \
+	libutil/safe-dir.c libutil/safe-dir.h \
 	libutil/setup.c libutil/setup-check.c libutil/setup.h \
 	libutil/setup-file.c libutil/setup-key.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)

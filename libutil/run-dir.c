@@ -13,6 +13,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 #include "libutil/parse.h"
+#include "libutil/safe-dir.h"
 
 const char *vmop_run_dir(void)
 {
@@ -30,9 +31,29 @@ struct vmop_error *vmop_run_dir_make(void)
 {
 	/* Of one that was named, all but the last part is to be there: it may be a slip. */
 	const char *dir = vmop_run_dir();
-	if (!strcmp(dir, VMOP_RUNDIR))
-		return vmop_io_make_dir(dir, 0755);
-	return mkdir(dir, 0755) == 0 || errno == EEXIST ? NULL : vmop_error_os(errno, "%s", dir);
+	struct vmop_error *err = strcmp(dir, VMOP_RUNDIR) ? NULL : vmop_io_make_dir(dir, 0755);
+	if (err)
+		return err;
+	_cleanup_(vmop_dir_deinit) struct vmop_dir made;
+	return vmop_dir_open(dir, VMOP_DIR_SAFE | VMOP_DIR_MAKE, &made);
+}
+
+/* Open the pid file, in a run directory that no other user can change. */
+static struct vmop_error *open_pid_file(const char *path, int *ret_fd)
+{
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
+	struct stat st;
+	struct vmop_error *err = vmop_dir_open(vmop_run_dir(), VMOP_DIR_SAFE, &dir);
+	if (err)
+		return err;
+	_cleanup_close_ int fd = openat(
+		dir.fd, VMOP_RUN_PID, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return vmop_error_os(errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file; remove it", path);
+	*ret_fd = vmop_steal_fd(&fd);
+	return NULL;
 }
 
 static pid_t read_pid(int fd)
@@ -71,10 +92,10 @@ struct vmop_error *vmop_run_lock(int write_pid, int *ret_fd, pid_t *ret_holder)
 	*ret_fd = -1;
 	*ret_holder = 0;
 	for (int tries = 0; tries < 10; tries++) {
-		_cleanup_close_ int fd =
-			open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-		if (fd < 0)
-			return vmop_error_os(errno, "%s", path);
+		_cleanup_close_ int fd = -1;
+		struct vmop_error *err = open_pid_file(path, &fd);
+		if (err)
+			return err;
 		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 			if (errno != EWOULDBLOCK)
 				return vmop_error_os(errno, "%s", path);
@@ -83,10 +104,11 @@ struct vmop_error *vmop_run_lock(int write_pid, int *ret_fd, pid_t *ret_holder)
 		}
 		if (!is_at(fd, path))
 			continue;
-		struct vmop_error *err = write_pid ? write_own_pid(fd, path) : NULL;
+		err = write_pid ? write_own_pid(fd, path) : NULL;
 		if (!err)
 			*ret_fd = vmop_steal_fd(&fd);
 		return err;
 	}
-	return vmop_error_new(VMOP_ERROR_CANT, "%s: comes and goes; is another vmopd starting?", path);
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: comes and goes; is another vmopd starting?",
+			      path);
 }

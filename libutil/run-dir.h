@@ -24,7 +24,7 @@ const char *vmop_run_dir(void);
 /* "<run directory>/<name>"; NULL: out of memory. The caller frees. */
 char *vmop_run_path(const char *name);
 
-/* Makes the run directory, 0755, if there is none. */
+/* Make the run directory, 0755, if it is missing. Refuse one that another user can change. */
 struct vmop_error *vmop_run_dir_make(void);
 
 /*

@@ -298,7 +298,8 @@ static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char 
 					   const char *value)
 {
 	uint64_t mode;
-	if (!vmop_parse_u64(value, 8, &mode) || (mode & 0600) != 0600 || (mode & ~(uint64_t)0666))
+	/* Whoever may write a session's files could make the daemon that maps one of them fail. */
+	if (!vmop_parse_u64(value, 8, &mode) || (mode & 0600) != 0600 || (mode & ~(uint64_t)0644))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%s: '%s' is not an octal mode such as 0644 or 0600", key,
 				      value);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/log.h"
 #include "opreport/catalog.h"
 #include "opreport/when.h"
 
@@ -191,6 +192,9 @@ struct vmop_error *vmop_sessions_open(const struct vmop_spec *spec, struct vmop_
 		if (err)
 			return err;
 		ret->n++;
+		const char *left_out = vmop_db_left_out(item->db);
+		if (left_out)
+			vmop_log_warning("%s", left_out);
 	}
 	return NULL;
 }
@@ -270,6 +274,8 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 				 sizeof(session->length));
 		session->hostname = vmop_arena_text(&list->arena, facts->hostname);
 		session->state = facts->is_finished ? "finished" : "not ended";
+		if (vmop_db_left_out(db))
+			session->state = "not ended, read in part";
 		session->is_readable = true;
 		err = session->hostname ? NULL : &vmop_error_no_memory;
 	}

@@ -15,6 +15,7 @@
 #include "libutil/log.h"
 #include "libutil/options.h"
 #include "libutil/parse.h"
+#include "libutil/safe-dir.h"
 #include "opreport/output.h"
 #include "opreport/query.h"
 #include "opreport/report.h"
@@ -450,9 +451,15 @@ static struct vmop_error *print_to_file(const struct settings *settings,
 					const struct vmop_sheet *sheet)
 {
 	const char *path = settings->output_file;
-	_cleanup_fclose_ FILE *out = fopen(path, "we");
-	if (!out)
-		return vmop_error_os(errno, "%s", path);
+	int fd = -1;
+	struct vmop_error *opened = vmop_open_output(path, &fd);
+	if (opened)
+		return opened;
+	_cleanup_fclose_ FILE *out = fdopen(fd, "w");
+	if (!out) {
+		close(fd);
+		return &vmop_error_no_memory;
+	}
 	struct vmop_error *err = settings->output->print(sheet, &settings->output_options, out);
 	if (err)
 		return err;

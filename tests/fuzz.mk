@@ -15,6 +15,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-perf-ring \
 	tests/fuzz/fuzz-protocol \
 	tests/fuzz/fuzz-session \
+	tests/fuzz/fuzz-session-journal \
 	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream \
 	tests/fuzz/fuzz-xen-names \
@@ -32,7 +33,7 @@ FUZZ_DRIVER = tests/fuzz/driver.c
 LIBFUZZER_FLAGS = $(AM_LDFLAGS)
 TESTS += $(RUN_FUZZ_TARGETS)
 endif
-EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c $(RUN_FUZZ_TARGETS) tests/fuzz/corpus
+EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c tests/fuzz/pack-session $(RUN_FUZZ_TARGETS) tests/fuzz/corpus
 
 tests_fuzz_fuzz_active_SOURCES = tests/fuzz/fuzz-active.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_LDFLAGS = $(LIBFUZZER_FLAGS)
@@ -82,6 +83,9 @@ tests_fuzz_fuzz_pack_LDADD = libdb/libdb.la
 tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz-session.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_session_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_session_LDADD = libdb/libdb.la
+tests_fuzz_fuzz_session_journal_SOURCES = tests/fuzz/fuzz-session-journal.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_session_journal_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_session_journal_LDADD = libdb/libdb.la
 tests_fuzz_fuzz_setup_SOURCES = tests/fuzz/fuzz-setup.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_setup_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_setup_LDADD = libutil/libutil.la

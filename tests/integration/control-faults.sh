@@ -20,7 +20,7 @@ if nobody test -x "$build/vmopd"; then
 	refuse 3 "run it as root" nobody "$build/vmopcontrol" --start
 	# With a directory of its own it gets as far as perf, if that lets it not.
 	mkdir "$work/nobody"
-	chmod 777 "$work/nobody"
+	chown 65534 "$work/nobody"
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 0 ]; then
 		VMOP_RUNDIR=$work/nobody/run refuse 3 "kernel.perf_event_paranoid" nobody \
 			"$build/vmopcontrol" --start --session-dir="$work/nobody"
@@ -117,7 +117,7 @@ expect 0 "" control --shutdown
 
 # -- a full disk
 mkdir "$work/small"
-if mount -t tmpfs -o size=8m tmpfs "$work/small" 2>/dev/null; then
+if mount -t tmpfs -o size=8m,mode=755 tmpfs "$work/small" 2>/dev/null; then
 	refuse 0 "sampling" control --start --event=cpu-clock:4000Hz --separate=all \
 		--session-dir="$work/small"
 	wait_samples 2000

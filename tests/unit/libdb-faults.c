@@ -283,7 +283,7 @@ static void full_tmpfs(void **state)
 {
 	(void)state;
 	owned_folder("small");
-	if (mount("vmop-test", test_path("small"), "tmpfs", 0, "size=600k") < 0) {
+	if (mount("vmop-test", test_path("small"), "tmpfs", 0, "size=600k,mode=755") < 0) {
 		print_message("can't mount a tmpfs (%s): left out\n", strerror(errno));
 		return;
 	}

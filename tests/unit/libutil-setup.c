@@ -157,6 +157,8 @@ static void bad_lines(void **state)
 	refused("rollup = 10m,soon\n", "soon", "10m,1d");
 	refused("rollup = 1s,1d\n", "1s", "1m");
 	refused("session-mode = 0777\n", "0777", "0644");
+	refused("session-mode = 0660\n", "0660", "0644");
+	refused("session-mode = 0646\n", "0646", "0644");
 	refused("session-mode = 044\n", "044", "0644");
 	refused("session-mode = rw\n", "rw", "0644");
 	refused("guest-cpu = 100.1\n", "100.1", "0 and 100%");

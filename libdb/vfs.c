@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libdb/vfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libutil/io.h"
+
+#define BY_DESCRIPTOR "/proc/self/fd/"
+
+/* One of SQLite's own, and ours over it. */
+struct narrowed {
+	sqlite3_vfs vfs;
+	sqlite3_vfs *base;
+};
+
+static sqlite3_vfs *base_of(sqlite3_vfs *vfs)
+{
+	return ((struct narrowed *)vfs)->base;
+}
+
+/* Return the rest of name behind "/proc/self/fd/N", or NULL if it begins otherwise. */
+static const char *behind_descriptor(const char *name)
+{
+	if (!name || strncmp(name, BY_DESCRIPTOR, strlen(BY_DESCRIPTOR)) != 0)
+		return NULL;
+	const char *number = name + strlen(BY_DESCRIPTOR);
+	size_t digits = strspn(number, "0123456789");
+	return digits ? number + digits : NULL;
+}
+
+/* "/proc/self/fd/N/NAME": a file in a directory. */
+static bool is_in_dir(const char *name)
+{
+	const char *rest = behind_descriptor(name);
+	return rest && *rest == '/' && rest[1] && !strchr(rest + 1, '/');
+}
+
+/* "/proc/self/fd/N": the file itself. suffix: SQLite's name of what it would look for beside it. */
+static bool is_file(const char *name, const char *suffix)
+{
+	const char *rest = behind_descriptor(name);
+	return rest && !strcmp(rest, suffix);
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), suffix_len = strlen(suffix);
+	return len > suffix_len && !strcmp(name + len - suffix_len, suffix);
+}
+
+/* ---- a file that others may change: read by its descriptor ------------------------- */
+
+struct read_file {
+	sqlite3_file file;
+	int fd;
+	int os_errno; /* of the last call that failed */
+};
+
+static int read_close(sqlite3_file *file)
+{
+	close(((struct read_file *)file)->fd);
+	return SQLITE_OK;
+}
+
+static int read_at(sqlite3_file *file, void *buf, int len_bytes, sqlite3_int64 offset)
+{
+	struct read_file *self = (struct read_file *)file;
+	ssize_t n = vmop_io_pread_full(self->fd, buf, (size_t)len_bytes, (uint64_t)offset);
+	if (n < 0) {
+		self->os_errno = errno;
+		return SQLITE_IOERR_READ;
+	}
+	memset((char *)buf + n, 0, (size_t)(len_bytes - n));
+	return n == len_bytes ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
+}
+
+static int read_size(sqlite3_file *file, sqlite3_int64 *ret)
+{
+	struct read_file *self = (struct read_file *)file;
+	struct stat st;
+	if (fstat(self->fd, &st) < 0) {
+		self->os_errno = errno;
+		return SQLITE_IOERR_FSTAT;
+	}
+	*ret = st.st_size;
+	return SQLITE_OK;
+}
+
+static int read_control(sqlite3_file *file, int op, void *arg)
+{
+	if (op != SQLITE_FCNTL_LAST_ERRNO)
+		return SQLITE_NOTFOUND;
+	*(int *)arg = ((struct read_file *)file)->os_errno;
+	return SQLITE_OK;
+}
+
+static int read_write(sqlite3_file *file, const void *data, int len_bytes, sqlite3_int64 offset)
+{
+	(void)file, (void)data, (void)len_bytes, (void)offset;
+	return SQLITE_READONLY;
+}
+
+static int read_truncate(sqlite3_file *file, sqlite3_int64 size_bytes)
+{
+	(void)file, (void)size_bytes;
+	return SQLITE_READONLY;
+}
+
+/* Nothing to sync, to lock or to unlock. */
+static int read_no_op(sqlite3_file *file, int how)
+{
+	(void)file, (void)how;
+	return SQLITE_OK;
+}
+
+static int read_is_reserved(sqlite3_file *file, int *ret)
+{
+	(void)file;
+	*ret = 0;
+	return SQLITE_OK;
+}
+
+static int read_sector(sqlite3_file *file)
+{
+	(void)file;
+	return 4096;
+}
+
+static int read_characteristics(sqlite3_file *file)
+{
+	(void)file;
+	return 0;
+}
+
+/* Version 1: without shared memory, so the index of a WAL is on the heap. */
+static const sqlite3_io_methods read_methods = {
+	.iVersion = 1,
+	.xClose = read_close,
+	.xRead = read_at,
+	.xWrite = read_write,
+	.xTruncate = read_truncate,
+	.xSync = read_no_op,
+	.xFileSize = read_size,
+	.xLock = read_no_op,
+	.xUnlock = read_no_op,
+	.xCheckReservedLock = read_is_reserved,
+	.xFileControl = read_control,
+	.xSectorSize = read_sector,
+	.xDeviceCharacteristics = read_characteristics,
+};
+
+/* Open anew what fd is open for: a regular file (file-set.h), so nothing waits. */
+static int open_to_read(int fd, sqlite3_file *file, int flags, int *ret_flags)
+{
+	struct read_file *self = (struct read_file *)file;
+	char name[sizeof(BY_DESCRIPTOR) + 16];
+	snprintf(name, sizeof(name), BY_DESCRIPTOR "%d", fd);
+	self->fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (self->fd < 0)
+		return SQLITE_CANTOPEN;
+	self->os_errno = 0;
+	self->file.pMethods = &read_methods;
+	if (ret_flags)
+		*ret_flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) |
+			     SQLITE_OPEN_READONLY;
+	return SQLITE_OK;
+}
+
+/* Return the descriptor of the WAL that the URI names, or -1. */
+static int wal_copy_of(const char *name)
+{
+	return (int)sqlite3_uri_int64(name, "wal", -1);
+}
+
+/* ---- the VFS --------------------------------------------------------------------- */
+
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+		     int *ret_flags)
+{
+	const int ours = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL;
+	file->pMethods = NULL;
+	/* Temporary files have no name: SQLite opens and unlinks them in one step. */
+	if (is_file(name, "") && (flags & SQLITE_OPEN_MAIN_DB))
+		return open_to_read(atoi(name + strlen(BY_DESCRIPTOR)), file, flags, ret_flags);
+	if (is_file(name, "-wal") && (flags & SQLITE_OPEN_WAL))
+		return open_to_read(wal_copy_of(name), file, flags, ret_flags);
+	if (name && (!(flags & ours) || !is_in_dir(name)))
+		return SQLITE_CANTOPEN;
+	return base_of(vfs)->xOpen(base_of(vfs), name, file, flags, ret_flags);
+}
+
+/* Only a database's own journal and WAL are ever deleted. */
+static int delete_file(sqlite3_vfs *vfs, const char *name, int sync_dir)
+{
+	if (!is_in_dir(name) || (!has_suffix(name, "-journal") && !has_suffix(name, "-wal")))
+		return SQLITE_IOERR_DELETE;
+	return base_of(vfs)->xDelete(base_of(vfs), name, sync_dir);
+}
+
+/* Also asked for the super-journal that a journal names, as if it were a file of ours. */
+static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
+{
+	*ret = is_file(name, "-wal") && wal_copy_of(name) >= 0;
+	if (is_file(name, "-wal") || is_file(name, "-journal"))
+		return SQLITE_OK;
+	if (!is_in_dir(name))
+		return SQLITE_IOERR_ACCESS;
+	return base_of(vfs)->xAccess(base_of(vfs), name, flags, ret);
+}
+
+static int full_name(sqlite3_vfs *vfs, const char *name, int size_bytes, char *ret)
+{
+	(void)vfs;
+	if ((!is_in_dir(name) && !is_file(name, "")) || strlen(name) >= (size_t)size_bytes)
+		return SQLITE_CANTOPEN;
+	memcpy(ret, name, strlen(name) + 1);
+	return SQLITE_OK;
+}
+
+static struct narrowed with_locks, without_locks;
+
+static int narrow(struct narrowed *narrowed, const char *base, const char *name)
+{
+	narrowed->base = sqlite3_vfs_find(base);
+	if (!narrowed->base)
+		return SQLITE_ERROR;
+	/* The other methods work on files that the base opened, and ignore the VFS. */
+	narrowed->vfs = *narrowed->base;
+	narrowed->vfs.zName = name;
+	narrowed->vfs.pNext = NULL;
+	if (narrowed->vfs.szOsFile < (int)sizeof(struct read_file))
+		narrowed->vfs.szOsFile = (int)sizeof(struct read_file);
+	narrowed->vfs.xOpen = open_file;
+	narrowed->vfs.xDelete = delete_file;
+	narrowed->vfs.xAccess = access_file;
+	narrowed->vfs.xFullPathname = full_name;
+	return sqlite3_vfs_register(&narrowed->vfs, 0);
+}
+
+static int register_rc;
+
+static void register_both(void)
+{
+	register_rc = narrow(&with_locks, "unix", VMOP_VFS);
+	if (register_rc == SQLITE_OK)
+		register_rc = narrow(&without_locks, "unix-none", VMOP_VFS_WITHOUT_LOCKS);
+}
+
+int vmop_vfs_register(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, register_both);
+	return register_rc;
+}
