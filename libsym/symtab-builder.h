@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libsym/budget.h"
 #include "libsym/symtab.h"
 
 /* The largest executables known have 2 million functions. */
@@ -17,6 +18,7 @@
 #define VMOP_SYMTAB_MAX_NAMES_BYTES ((size_t)2 << 30)
 
 struct vmop_symtab_builder {
+	struct vmop_sym_budget *budget; /* pays for what is held; the caller's */
 	struct vmop_pending_symbol *pending;
 	size_t n, capacity;
 	char *names;
@@ -33,22 +35,23 @@ struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *build
  * may reach: the end of its section, segment or PLT; it cuts len_bytes and bounds a
  * symbol without one.
  * label: a place in code with a name, no function: it is dropped inside a function.
- * VMOP_ERROR_LIMIT past the maxima.
+ * VMOP_ERROR_LIMIT past the maxima, or what the budget has.
  */
 struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
 					   const struct vmop_symbol *symbol, size_t name_len_bytes,
 					   uint64_t left_bytes, bool label);
 
-/* Empties builder whatever happens. *ret may have no symbols. */
-struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builder,
+/* Empties builder whatever happens. *ret may have no symbols; it is not charged to the budget. */
+struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builder, const char *path,
 					      struct vmop_symtab **ret);
 void vmop_symtab_builder_deinit(struct vmop_symtab_builder *builder);
 
 /* By offset, then the alias to show first: see vmop_symtab_symbols. */
 int vmop_symbol_compare(const struct vmop_symbol *a, const struct vmop_symbol *b);
 
-/* Sorts n symbols in place; nothing to do where they are sorted already. */
-void vmop_symbols_sort(struct vmop_symbol *symbols, size_t n);
+/* Sorts n symbols in place; nothing to do where they are sorted already.  path is for messages. */
+struct vmop_error *vmop_symbols_sort(struct vmop_symbol *symbols, size_t n,
+				     struct vmop_sym_budget *budget, const char *path);
 
 /*
  * A table of sorted symbols; it owns both blocks from then on, also on error

@@ -133,6 +133,8 @@ struct vmop_error *vmop_io_check_regular(int fd, const char *path, uint64_t max_
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return vmop_error_os(errno, "%s", path);
+	if (S_ISLNK(st.st_mode)) /* as open(2) does that is to follow none */
+		return vmop_error_os(ELOOP, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
 	if (st.st_size < 0 || (uint64_t)st.st_size > max_bytes)

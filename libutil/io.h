@@ -26,7 +26,7 @@ struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max
 
 /* How vmop_io_open_regular treats a path. */
 enum vmop_io_open_flags {
-	VMOP_IO_NO_FOLLOW = 1 << 0, /* a link in the last part of the path is refused */
+	VMOP_IO_NO_FOLLOW = 1 << 0, /* a link in the last part of the path is ELOOP */
 	/*
 	 * dir_fd is a root that nothing in the path leads out of: neither "..", nor an absolute
 	 * link, nor a link of /proc (openat2(2), from Linux 5.6; an older kernel only puts dir_fd
