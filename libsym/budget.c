@@ -6,18 +6,13 @@
 /* Of some nanoseconds each, so that a look comes about every 100 microseconds. */
 #define STEPS_BETWEEN_LOOKS 8192
 
-#define REASON(text)                                                                               \
-	{                                                                                          \
-		"too costly: " text, "no symbols: too costly: " text                               \
-	}
+#define REASON(text) "too costly: " text
 
-static const struct {
-	const char *message, *why;
-} reasons[] = {
+static const char *const reasons[] = {
 	[VMOP_SYM_COST_MEMORY] = REASON("reading it takes more than 480 MiB of memory"),
 	[VMOP_SYM_COST_READ] = REASON("more than 1 GiB would be read of it"),
 	[VMOP_SYM_COST_STEPS] = REASON("its tables take too many steps"),
-	[VMOP_SYM_COST_CPU_TIME] = REASON("reading it takes more than 1.7 s of CPU time"),
+	[VMOP_SYM_COST_CPU_TIME] = REASON("reading it takes more than 1.5 s of CPU time"),
 	[VMOP_SYM_COST_WALL_TIME] = REASON("reading it takes more than 30 s"),
 	[VMOP_SYM_COST_SECTIONS] = REASON("it has more than 65536 sections"),
 	[VMOP_SYM_COST_SEGMENTS] = REASON("it has more than 4096 segments"),
@@ -30,7 +25,7 @@ static const struct {
 
 _Static_assert(VMOP_SYM_BUDGET_MEMORY_BYTES == (uint64_t)480 << 20, "its reason names it");
 _Static_assert(VMOP_SYM_BUDGET_READ_BYTES == (uint64_t)1 << 30, "its reason names it");
-_Static_assert(VMOP_SYM_BUDGET_CPU_NS == 1700000000, "its reason names it");
+_Static_assert(VMOP_SYM_BUDGET_CPU_NS == 1500000000, "its reason names it");
 _Static_assert(VMOP_SYM_BUDGET_WALL_NS == 30000000000, "its reason names it");
 
 static uint64_t now_ns(clockid_t clock)
@@ -103,15 +98,10 @@ bool vmop_sym_budget_take_steps_slowly(struct vmop_sym_budget *budget, uint64_t 
 
 const char *vmop_sym_budget_message(const struct vmop_sym_budget *budget)
 {
-	return budget->spent ? reasons[budget->spent].message : "too costly";
+	return budget->spent ? reasons[budget->spent] : "too costly";
 }
 
 struct vmop_error *vmop_sym_budget_error(const struct vmop_sym_budget *budget, const char *path)
 {
 	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: %s", path, vmop_sym_budget_message(budget));
-}
-
-const char *vmop_sym_budget_why(const struct vmop_sym_budget *budget)
-{
-	return budget->spent ? reasons[budget->spent].why : NULL;
 }

@@ -20,7 +20,7 @@
 #define VMOP_SYM_BUDGET_MEMORY_BYTES ((uint64_t)480 << 20)
 #define VMOP_SYM_BUDGET_READ_BYTES ((uint64_t)1 << 30)
 #define VMOP_SYM_BUDGET_STEPS ((uint64_t)1 << 29)
-#define VMOP_SYM_BUDGET_CPU_NS ((uint64_t)1700 * 1000000)
+#define VMOP_SYM_BUDGET_CPU_NS ((uint64_t)1500 * 1000000)
 #define VMOP_SYM_BUDGET_WALL_NS ((uint64_t)30 * 1000000000)
 
 /* What ran dry. */
@@ -88,8 +88,5 @@ struct vmop_error *vmop_sym_budget_error(const struct vmop_sym_budget *budget, c
 
 /* "too costly: ...", a constant. */
 const char *vmop_sym_budget_message(const struct vmop_sym_budget *budget);
-
-/* "no symbols: too costly: ...", a constant; NULL where nothing was spent. */
-const char *vmop_sym_budget_why(const struct vmop_sym_budget *budget);
 
 #endif

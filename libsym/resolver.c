@@ -124,7 +124,7 @@ static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref,
 	return NULL;
 }
 
-/* *ret_why, a constant, is set where nothing is found; else it says what is to be known of it. */
+/* Fills entry's symtab, or says why there is none; but not what the budget says. */
 static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 				       const struct vmop_image_ref *ref,
 				       struct vmop_sym_budget *budget, struct entry *entry)
@@ -170,7 +170,7 @@ static struct vmop_error *resolve(const struct vmop_resolver *resolver,
 	if (err && err->code == VMOP_ERROR_NO_MEMORY)
 		return err;
 	if (!entry->symtab && budget.spent)
-		entry->why = vmop_sym_budget_why(&budget);
+		entry->why = vmop_sym_budget_message(&budget);
 	else if (err) /* a file that is damaged is one without symbols, for who reads a report */
 		entry->why = "its symbol table is damaged";
 	vmop_error_destroy(err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define DIGIT_BITS 11
+#define FEW 64
 
 /* One pass of a radix sort: stable, by the digit at shift. */
 static void sort_by_digit(const struct vmop_symbol_key *from, struct vmop_symbol_key *to, size_t n,
@@ -22,6 +23,18 @@ static void sort_by_digit(const struct vmop_symbol_key *from, struct vmop_symbol
 	}
 	for (size_t i = 0; i < n; i++)
 		to[next[from[i].offset >> shift & mask]++] = from[i];
+}
+
+/* Stable as well, for so few that counting their digits would take longer. */
+static void sort_few(struct vmop_symbol_key *keys, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		const struct vmop_symbol_key key = keys[i];
+		size_t at = i;
+		for (; at > 0 && keys[at - 1].offset > key.offset; at--)
+			keys[at] = keys[at - 1];
+		keys[at] = key;
+	}
 }
 
 /* A merge sort of keys at one offset: its work is bounded, and it can be ended half-way. */
@@ -88,7 +101,9 @@ struct vmop_error *vmop_symbol_keys_sort(struct vmop_symbol_key *keys, size_t n,
 	};
 	uint64_t all = 0; /* the bits that any of them has */
 
-	for (size_t i = 0; i < n; i++)
+	if (n <= FEW)
+		sort_few(keys, n);
+	for (size_t i = 0; i < n && n > FEW; i++)
 		all |= keys[i].offset;
 	for (unsigned shift = 0; shift < 64 && all >> shift; shift += DIGIT_BITS) {
 		if (!vmop_sym_budget_take_steps(budget, n))
