@@ -20,7 +20,7 @@
 #define VMOP_SYM_BUDGET_MEMORY_BYTES ((uint64_t)480 << 20)
 #define VMOP_SYM_BUDGET_READ_BYTES ((uint64_t)1 << 30)
 #define VMOP_SYM_BUDGET_STEPS ((uint64_t)1 << 29)
-#define VMOP_SYM_BUDGET_CPU_NS ((uint64_t)1500 * 1000000)
+#define VMOP_SYM_BUDGET_CPU_NS ((uint64_t)1700 * 1000000)
 #define VMOP_SYM_BUDGET_WALL_NS ((uint64_t)30 * 1000000000)
 
 /* What ran dry. */
@@ -35,6 +35,7 @@ enum vmop_sym_cost {
 	VMOP_SYM_COST_SEGMENTS,
 	VMOP_SYM_COST_NOTES,
 	VMOP_SYM_COST_SYMBOLS,
+	VMOP_SYM_COST_UNPACKING,
 	VMOP_SYM_COST_CHECKSUM, /* a debug file that only its checksum could verify */
 };
 

@@ -11,27 +11,35 @@
 
 /*
  * Symbols may share the tails of their names, but a table in which all of
- * them share one long name would make gigabytes out of a small file.
+ * them share one long name would be gigabytes to compare in a small file.
  */
 #define MAX_SHARING 4
 
 struct table {
 	const struct vmop_elf *elf, *layout;
 	struct vmop_elf_table symbols, wide_indices; /* n 0: none */
-	struct vmop_elf_data names;
+	struct vmop_elf_data names_data;
+	const char *names;
 	size_t names_len_bytes; /* to the last NUL, which is within */
 };
 
 /* The names end where the last NUL is, so that none of them runs on behind it. */
-static struct vmop_error *read_names(struct table *table, uint32_t index)
+static struct vmop_error *read_names(struct table *table, uint32_t index,
+				     struct vmop_symtab_builder *builder)
 {
 	const struct vmop_elf *elf = table->elf;
+	struct vmop_elf_data *data = &table->names_data;
 	struct vmop_error *err = vmop_elf_data_read(
-		elf, index < elf->n_sections ? &elf->sections[index] : NULL, &table->names);
-	const struct vmop_elf_data *names = &table->names;
-	const char *last = names->bytes ? memrchr(names->bytes, '\0', names->len_bytes) : NULL;
-	table->names_len_bytes = last ? (size_t)(last - names->bytes) + 1 : 0;
-	return err;
+		elf, index < elf->n_sections ? &elf->sections[index] : NULL, data);
+	const char *last = data->bytes ? memrchr(data->bytes, '\0', data->len_bytes) : NULL;
+	table->names = data->bytes;
+	table->names_len_bytes = last ? (size_t)(last - data->bytes) + 1 : 0;
+	if (err || builder->n || !data->bytes)
+		return err;
+	/* The largest part of what a large file takes is not copied. */
+	vmop_symtab_builder_adopt_names(builder, vmop_steal(&data->bytes), data->len_bytes);
+	data->len_bytes = 0;
+	return NULL;
 }
 
 /* The indices of sections above 65279 (gabi, "SHT_SYMTAB_SHNDX"); a table of symbols has one. */
@@ -142,7 +150,7 @@ static struct vmop_error *add_one(const struct table *table, const GElf_Sym *sym
 {
 	if (symbol->st_name >= table->names_len_bytes)
 		return NULL;
-	const char *name = table->names.bytes + symbol->st_name;
+	const char *name = table->names + symbol->st_name;
 	const GElf_Shdr *section = section_of(table, symbol, wide_index);
 	uint64_t offset, left_bytes;
 	bool label;
@@ -179,8 +187,9 @@ static Elf32_Word wide_index_of(struct table *table, const GElf_Sym *symbol, siz
 static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builder *builder)
 {
 	const struct vmop_elf *elf = table->elf;
-	size_t names_before = builder->names_len_bytes, n = table->symbols.n;
-	struct vmop_error *err = vmop_symtab_builder_reserve(builder, n, table->names_len_bytes);
+	size_t names_before = builder->names_used_bytes, n = table->symbols.n;
+	size_t to_copy_bytes = table->names_data.bytes ? table->names_len_bytes : 0;
+	struct vmop_error *err = vmop_symtab_builder_reserve(builder, n, to_copy_bytes);
 
 	/* The first is the undefined symbol that all tables begin with. */
 	for (size_t i = 1; i < n && !err; i++) {
@@ -190,7 +199,7 @@ static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builde
 		if (!vmop_elf_table_symbol(&table->symbols, i, &symbol))
 			break;
 		err = add_one(table, &symbol, wide_index_of(table, &symbol, i), builder);
-		if (!err && (builder->names_len_bytes - names_before) / MAX_SHARING >
+		if (!err && (builder->names_used_bytes - names_before) / MAX_SHARING >
 				    table->names_len_bytes)
 			err = vmop_error_new(VMOP_ERROR_CORRUPT,
 					     "%s: symbols whose names overlap by far", elf->path);
@@ -214,9 +223,9 @@ struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf *elf, uint32_t tab
 	if (table->symbols.n == 0)
 		return NULL;
 	find_wide_indices(table, section);
-	struct vmop_error *err = read_names(table, section->sh_link);
+	struct vmop_error *err = read_names(table, section->sh_link, builder);
 	if (!err)
 		err = add_all(table, builder);
-	vmop_elf_data_deinit(&table->names);
+	vmop_elf_data_deinit(&table->names_data);
 	return err;
 }

@@ -37,8 +37,9 @@ static bool grow(struct unpacked *unpacked, bool *ret_no_memory)
 	size_t wanted = unpacked->capacity < PIECE_BYTES ? PIECE_BYTES : unpacked->capacity / 4 * 5;
 	if (wanted > MAX_UNPACKED_BYTES)
 		wanted = MAX_UNPACKED_BYTES;
-	if (wanted == unpacked->capacity ||
-	    !vmop_sym_budget_take_memory(unpacked->budget, wanted - unpacked->capacity))
+	if (wanted == unpacked->capacity)
+		return vmop_sym_budget_spend(unpacked->budget, VMOP_SYM_COST_UNPACKING);
+	if (!vmop_sym_budget_take_memory(unpacked->budget, wanted - unpacked->capacity))
 		return false;
 	char *grown = realloc(unpacked->image, wanted);
 	*ret_no_memory = !grown;

@@ -17,7 +17,7 @@ struct vmop_pending_symbol {
 _Static_assert(VMOP_SYMTAB_MAX_NAMES_BYTES <= UINT32_MAX, "a name's place fits");
 _Static_assert(VMOP_SYMTAB_MAX_SYMBOLS <= UINT32_MAX, "a key's index fits");
 
-/* Blocks of this size and more grow by a quarter: a half of them lying empty could be too much. */
+/* Blocks of this size and more grow by an eighth: a half of them lying empty could be too much. */
 #define LARGE_BLOCK_BYTES ((size_t)16 << 20)
 
 /* What is reserved beforehand of each block; what is more is added as it comes. */
@@ -35,7 +35,7 @@ static struct vmop_error *grow(struct vmop_symtab_builder *builder, void **block
 		return NULL;
 	size_t wanted = *capacity ? *capacity * 2 : 1024;
 	if (wanted * each_bytes > LARGE_BLOCK_BYTES)
-		wanted = *capacity / 4 * 5;
+		wanted = *capacity + *capacity / 8;
 	if (wanted < needed)
 		wanted = needed;
 	size_t more_bytes = (wanted - *capacity) * each_bytes;
@@ -65,6 +65,40 @@ struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *build
 			  builder->names_len_bytes + names_len_bytes, 1);
 }
 
+void vmop_symtab_builder_adopt_names(struct vmop_symtab_builder *builder, char *names,
+				     size_t len_bytes)
+{
+	vmop_sym_budget_give_memory(builder->budget, builder->names_capacity);
+	free(builder->names);
+	builder->names = names;
+	builder->names_len_bytes = builder->names_capacity = len_bytes;
+	builder->names_used_bytes = 0;
+}
+
+/* *ret_name is where it is in names. */
+static struct vmop_error *place_name(struct vmop_symtab_builder *builder, const char *name,
+				     size_t name_len_bytes, size_t *ret_name)
+{
+	uintptr_t at = (uintptr_t)name, begin = (uintptr_t)builder->names;
+	builder->names_used_bytes += name_len_bytes + 1;
+	if (at >= begin && at - begin < builder->names_len_bytes) {
+		/* A version may follow.  Where the name is shared, it follows the others as well.
+		 */
+		*ret_name = at - begin;
+		builder->names[*ret_name + name_len_bytes] = '\0';
+		return NULL;
+	}
+	struct vmop_error *err = grow(builder, (void **)&builder->names, &builder->names_capacity,
+				      builder->names_len_bytes + name_len_bytes + 1, 1);
+	if (err)
+		return err;
+	*ret_name = builder->names_len_bytes;
+	memcpy(builder->names + *ret_name, name, name_len_bytes);
+	builder->names[*ret_name + name_len_bytes] = '\0';
+	builder->names_len_bytes += name_len_bytes + 1;
+	return NULL;
+}
+
 struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
 					   const struct vmop_symbol *symbol, size_t name_len_bytes,
 					   uint64_t left_bytes, bool label)
@@ -76,23 +110,19 @@ struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
 	}
 	struct vmop_error *err = grow(builder, (void **)&builder->pending, &builder->capacity,
 				      builder->n + 1, sizeof(*builder->pending));
+	size_t name = 0;
 	if (!err)
-		err = grow(builder, (void **)&builder->names, &builder->names_capacity,
-			   builder->names_len_bytes + name_len_bytes + 1, 1);
+		err = place_name(builder, symbol->name, name_len_bytes, &name);
 	if (err)
 		return err;
 	builder->pending[builder->n++] = (struct vmop_pending_symbol){
 		.offset = symbol->offset,
 		.len_bytes = symbol->len_bytes < left_bytes ? symbol->len_bytes : left_bytes,
 		.left_bytes = left_bytes,
-		.name = (uint32_t)builder->names_len_bytes,
+		.name = (uint32_t)name,
 		.type = symbol->type,
 		.label = label,
 	};
-	char *name = builder->names + builder->names_len_bytes;
-	memcpy(name, symbol->name, name_len_bytes);
-	name[name_len_bytes] = '\0';
-	builder->names_len_bytes += name_len_bytes + 1;
 	return NULL;
 }
 
@@ -113,7 +143,7 @@ void vmop_symtab_builder_deinit(struct vmop_symtab_builder *builder)
 		vmop_sym_budget_give_memory(builder->budget, builder->names_capacity);
 	free(builder->names);
 	builder->names = NULL;
-	builder->names_len_bytes = builder->names_capacity = 0;
+	builder->names_len_bytes = builder->names_capacity = builder->names_used_bytes = 0;
 }
 
 static struct vmop_symbol symbol_of(const struct vmop_symtab_builder *builder, uint32_t index)
@@ -151,10 +181,10 @@ static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symb
 
 /*
  * Makes symbols of sorted keys, without those that repeat another, and labels inside a function.
- * Returns how many they are; keys has as many then.
+ * *ret_n is how many they are; keys has as many then.  false: the budget is spent.
  */
-static size_t take_needed(const struct vmop_symtab_builder *builder, struct vmop_symbol_key *keys,
-			  size_t n, struct vmop_symbol *symbols)
+static bool take_needed(const struct vmop_symtab_builder *builder, struct vmop_symbol_key *keys,
+			size_t n, struct vmop_symbol *symbols, size_t *ret_n)
 {
 	size_t kept = 0;
 	uint64_t reach = 0; /* the end of the function that reaches furthest so far */
@@ -162,6 +192,8 @@ static size_t take_needed(const struct vmop_symtab_builder *builder, struct vmop
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_symbol symbol = symbol_of(builder, keys[i].index);
 		const struct vmop_symbol *before = kept ? &symbols[kept - 1] : NULL;
+		if (!vmop_sym_budget_take_steps(builder->budget, 8))
+			return false;
 		if (before && is_repeated(&symbol, before))
 			continue;
 		if (builder->pending[keys[i].index].label && symbol.offset < reach &&
@@ -172,7 +204,8 @@ static size_t take_needed(const struct vmop_symtab_builder *builder, struct vmop
 		keys[kept] = keys[i];
 		symbols[kept++] = symbol;
 	}
-	return kept;
+	*ret_n = kept;
+	return true;
 }
 
 /* A symbol without length reaches to the next place that has a name, or as far as it may. */
@@ -208,10 +241,36 @@ static struct vmop_error *make_symbols(const struct vmop_symtab_builder *builder
 		return err;
 	if (builder->latest_only)
 		n = keep_latest(sorted, n);
-	n = take_needed(builder, sorted, n, symbols);
+	if (!take_needed(builder, sorted, n, symbols, &n))
+		return vmop_sym_budget_error(builder->budget, path);
 	find_lengths(builder, sorted, symbols, n);
 	*ret_n = n;
 	return NULL;
+}
+
+/* Leaves no more than what is used, about.  This can move the names.  false: no memory. */
+static bool shrink_names(struct vmop_symtab_builder *builder)
+{
+	if (builder->names_used_bytes > builder->names_len_bytes / 2) {
+		char *names = realloc(builder->names, builder->names_len_bytes);
+		builder->names = names ? names : builder->names;
+		return true;
+	}
+	/* Mostly of other symbols than functions, in a string table that was adopted. */
+	char *names = malloc(builder->names_used_bytes + 1);
+	if (!names)
+		return false;
+	size_t at = 0;
+	for (size_t i = 0; i < builder->n; i++) {
+		const char *from = builder->names + builder->pending[i].name;
+		size_t len_bytes = strlen(from) + 1;
+		memcpy(names + at, from, len_bytes);
+		builder->pending[i].name = (uint32_t)at;
+		at += len_bytes;
+	}
+	free(builder->names);
+	builder->names = names;
+	return true;
 }
 
 struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builder, const char *path,
@@ -221,10 +280,8 @@ struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builde
 	struct vmop_sym_budget *budget = builder->budget;
 	*builder = (struct vmop_symtab_builder){.budget = budget};
 
-	/* What is kept is no larger than what is in it.  This can move the names. */
-	char *names = realloc(mine.names, mine.names_len_bytes + 1);
-	mine.names = names ? names : mine.names;
-
+	if (!shrink_names(&mine))
+		return &vmop_error_no_memory;
 	size_t n = mine.n, needed_bytes = 2 * n * sizeof(struct vmop_symbol_key) +
 					  n * sizeof(struct vmop_symbol);
 	if (!vmop_sym_budget_take_memory(budget, needed_bytes))

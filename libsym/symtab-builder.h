@@ -23,7 +23,8 @@ struct vmop_symtab_builder {
 	size_t n, capacity;
 	char *names;
 	size_t names_len_bytes, names_capacity;
-	bool latest_only; /* of those at one offset only the last that was added is kept */
+	size_t names_used_bytes; /* of names, by symbols; more than there are where they share */
+	bool latest_only;	 /* of those at one offset only the last that was added is kept */
 };
 
 /* Makes room at once for so many more; a wish, not a bound. */
@@ -31,11 +32,18 @@ struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *build
 					       size_t names_len_bytes);
 
 /*
- * The name is copied up to name_len_bytes.  left_bytes is how far anything at offset
- * may reach: the end of its section, segment or PLT; it cuts len_bytes and bounds a
- * symbol without one.
- * label: a place in code with a name, no function: it is dropped inside a function.
- * VMOP_ERROR_LIMIT past the maxima, or what the budget has.
+ * Takes a string table, so that names in it need not be copied: builder has no symbols yet, and the
+ * budget's memory was charged for len_bytes.  Names that are added may lie in it from then on,
+ * until one is added that does not; the byte behind each is set to 0.
+ */
+void vmop_symtab_builder_adopt_names(struct vmop_symtab_builder *builder, char *names,
+				     size_t len_bytes);
+
+/*
+ * The name is copied up to name_len_bytes, unless it lies in names that were adopted.  left_bytes
+ * is how far anything at offset may reach: the end of its section, segment or PLT; it cuts
+ * len_bytes and bounds a symbol without one. label: a place in code with a name, no function: it is
+ * dropped inside a function. VMOP_ERROR_LIMIT past the maxima, or what the budget has.
  */
 struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
 					   const struct vmop_symbol *symbol, size_t name_len_bytes,
