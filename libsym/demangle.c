@@ -81,18 +81,20 @@ static bool append_clone(const char *mangled, struct output *output)
 	return true;
 }
 
-bool vmop_demangle_name(const char *mangled, bool with_parameters, char **ret)
+bool vmop_demangle_name(const char *mangled, bool with_parameters, size_t *work_left, char **ret)
 {
 	int options = DMGL_ANSI | (with_parameters ? DMGL_PARAMS : 0);
 	struct output output = {0};
 
 	*ret = NULL;
 	if (mangled[0] != '_' || (mangled[1] != 'Z' && mangled[1] != 'R') ||
-	    strnlen(mangled, MAX_MANGLED_BYTES) == MAX_MANGLED_BYTES)
+	    strnlen(mangled, MAX_MANGLED_BYTES) == MAX_MANGLED_BYTES || *work_left == 0)
 		return true;
 	bool done = print(mangled, options, &output) && output.len_bytes > 0;
 	if (done && !with_parameters)
 		done = append_clone(mangled, &output);
+	size_t work = output.pieces + output.len_bytes;
+	*work_left -= work < *work_left ? work : *work_left;
 	if (done)
 		*ret = output.text;
 	else
@@ -102,8 +104,9 @@ bool vmop_demangle_name(const char *mangled, bool with_parameters, char **ret)
 
 #else
 
-bool vmop_demangle_name(const char *mangled, bool with_parameters, char **ret)
+bool vmop_demangle_name(const char *mangled, bool with_parameters, size_t *work_left, char **ret)
 {
+	(void)work_left;
 	(void)mangled;
 	(void)with_parameters;
 	*ret = NULL;
