@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-/* Of some nanoseconds each, so that a look comes about every 100 microseconds. */
+/* A step takes some nanoseconds: the clocks are read about every 100 microseconds. */
 #define STEPS_BETWEEN_LOOKS 8192
 
 #define REASON(text) "too costly: " text

@@ -23,7 +23,7 @@
 #define VMOP_SYM_BUDGET_CPU_NS ((uint64_t)1700 * 1000000)
 #define VMOP_SYM_BUDGET_WALL_NS ((uint64_t)30 * 1000000000)
 
-/* What ran dry. */
+/* The resource that ran out. */
 enum vmop_sym_cost {
 	VMOP_SYM_COST_NONE,
 	VMOP_SYM_COST_MEMORY,
@@ -58,7 +58,7 @@ bool vmop_sym_budget_spend(struct vmop_sym_budget *budget, enum vmop_sym_cost co
 /* Takes memory before it is allocated; false: there is not as much. */
 bool vmop_sym_budget_take_memory(struct vmop_sym_budget *budget, uint64_t len_bytes);
 
-/* Gives back what was taken, when it is freed. */
+/* Returns memory to the budget when it is freed. */
 void vmop_sym_budget_give_memory(struct vmop_sym_budget *budget, uint64_t len_bytes);
 
 /* Takes bytes that will be read or unpacked. */

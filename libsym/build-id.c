@@ -12,7 +12,7 @@
 /* A build-id's note is 36 bytes; it has neighbours, but none that needs more. */
 #define MAX_NOTES_BYTES ((size_t)65536)
 
-/* Of all places in a file together; the kernel's own image has a few KiB. */
+/* The limit for all notes of a file; the kernel's own image has a few KiB. */
 #define MAX_ALL_NOTES_BYTES ((size_t)4 << 20)
 
 /* The name as it stands in a note, with its NUL. */

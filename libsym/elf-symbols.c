@@ -175,7 +175,7 @@ static struct vmop_error *add_one(const struct table *table, const GElf_Sym *sym
 	return vmop_symtab_builder_add(builder, &found, name_len_bytes, left_bytes, label);
 }
 
-/* Of the symbol at index; 0 where there is none. */
+/* Return the wide index of the symbol at index, or 0. */
 static Elf32_Word wide_index_of(struct table *table, const GElf_Sym *symbol, size_t index)
 {
 	Elf32_Word wide_index = 0;

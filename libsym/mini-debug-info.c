@@ -31,7 +31,7 @@ static void unpacked_deinit(struct unpacked *unpacked)
 	free(unpacked->image);
 }
 
-/* Makes room for a piece more.  Returns false where there is none; *ret_no_memory says why. */
+/* Make room for one more piece.  Returns false on failure; *ret_no_memory tells the cause. */
 static bool grow(struct unpacked *unpacked, bool *ret_no_memory)
 {
 	size_t wanted = unpacked->capacity < PIECE_BYTES ? PIECE_BYTES : unpacked->capacity / 4 * 5;

@@ -124,7 +124,7 @@ static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref,
 	return NULL;
 }
 
-/* Fills entry's symtab, or says why there is none; but not what the budget says. */
+/* Fill entry's symtab, or set its reason, except for a spent budget. */
 static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 				       const struct vmop_image_ref *ref,
 				       struct vmop_sym_budget *budget, struct entry *entry)

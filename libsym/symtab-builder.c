@@ -20,7 +20,7 @@ _Static_assert(VMOP_SYMTAB_MAX_SYMBOLS <= UINT32_MAX, "a key's index fits");
 /* Blocks of this size and more grow by an eighth: a half of them lying empty could be too much. */
 #define LARGE_BLOCK_BYTES ((size_t)16 << 20)
 
-/* What is reserved beforehand of each block; what is more is added as it comes. */
+/* The largest reservation of one block; it grows later as needed. */
 #define MAX_RESERVED_BYTES ((size_t)8 << 20)
 
 static struct vmop_error *too_costly(const struct vmop_symtab_builder *builder)
