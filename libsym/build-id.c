@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libsym/build-id.h"
 
+#include <byteswap.h>
+#include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libsym/elf-file.h"
 #include "libutil/cleanup.h"
 
 /* A build-id's note is 36 bytes; it has neighbours, but none that needs more. */
-#define MAX_NOTES_BYTES 65536
+#define MAX_NOTES_BYTES ((size_t)65536)
+
+/* The limit for all notes of a file; the kernel's own image has a few KiB. */
+#define MAX_ALL_NOTES_BYTES ((size_t)4 << 20)
 
 /* The name as it stands in a note, with its NUL. */
 static const char gnu[4] = "GNU";
@@ -23,99 +29,108 @@ static bool take(const void *id, size_t len_bytes, struct vmop_build_id *ret)
 	return true;
 }
 
-static bool in_elf_data(Elf_Data *notes, struct vmop_build_id *ret)
+/* Whether there is one in notes; align_bytes (4 or 8) pads names and contents. */
+static bool in_notes(const char *at, size_t left, unsigned align_bytes, bool swapped,
+		     struct vmop_build_id *ret)
 {
-	size_t at = 0, name_at, id_at;
-	GElf_Nhdr note;
+	const uint64_t padding = align_bytes - 1;
+	Elf32_Nhdr note; /* the same in both classes */
 
-	while (at < notes->d_size && (at = gelf_getnote(notes, at, &note, &name_at, &id_at)) > 0) {
-		const char *base = notes->d_buf;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(gnu) &&
-		    memcmp(base + name_at, gnu, sizeof(gnu)) == 0 &&
-		    take(base + id_at, note.n_descsz, ret))
-			return true;
-	}
-	return false;
-}
-
-static bool in_segments(const struct vmop_elf *elf, struct vmop_build_id *ret)
-{
-	size_t n;
-	if (elf_getphdrnum(elf->elf, &n) < 0)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr segment;
-		if (!gelf_getphdr(elf->elf, (int)i, &segment))
+	while (left >= sizeof(note)) {
+		memcpy(&note, at, sizeof(note));
+		uint64_t name_len_bytes = swapped ? bswap_32(note.n_namesz) : note.n_namesz;
+		uint64_t id_len_bytes = swapped ? bswap_32(note.n_descsz) : note.n_descsz;
+		uint32_t type = swapped ? bswap_32(note.n_type) : note.n_type;
+		uint64_t id_at = (sizeof(note) + name_len_bytes + padding) & ~padding;
+		uint64_t next_at = (id_at + id_len_bytes + padding) & ~padding;
+		if (id_at > left || id_len_bytes > left - id_at)
 			return false;
-		if (segment.p_type != PT_NOTE || segment.p_filesz > MAX_NOTES_BYTES ||
-		    segment.p_offset > elf->len_bytes)
-			continue;
-		Elf_Data *notes =
-			elf_getdata_rawchunk(elf->elf, (int64_t)segment.p_offset, segment.p_filesz,
-					     segment.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
-		if (notes && in_elf_data(notes, ret))
+		if (type == NT_GNU_BUILD_ID && name_len_bytes == sizeof(gnu) &&
+		    memcmp(at + sizeof(note), gnu, sizeof(gnu)) == 0 &&
+		    take(at + id_at, id_len_bytes, ret))
 			return true;
+		if (next_at >= left)
+			return false;
+		at += next_at;
+		left -= next_at;
 	}
 	return false;
 }
 
-static bool in_sections(const struct vmop_elf *elf, struct vmop_build_id *ret)
+/* A search through all notes of a file. */
+struct search {
+	const struct vmop_elf *elf;
+	size_t left_bytes; /* of all its notes: they can overlap */
+	char *notes;	   /* room for those of one place */
+	struct vmop_build_id *ret;
+};
+
+/* Whether the notes at a place have one.  *ret_err where that would cost too much. */
+static bool search_place(struct search *search, uint64_t offset, uint64_t len_bytes,
+			 uint64_t align_bytes, struct vmop_error **ret_err)
 {
-	Elf_Scn *section = NULL;
-	while ((section = elf_nextscn(elf->elf, section)) != NULL) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE ||
-		    header.sh_size > MAX_NOTES_BYTES)
-			continue;
-		Elf_Data *notes = vmop_elf_section_data(elf, section);
-		if (notes && in_elf_data(notes, ret))
-			return true;
+	const struct vmop_elf *elf = search->elf;
+	bool swapped = elf->header.e_ident[EI_DATA] !=
+		       (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
+	if (*ret_err || len_bytes == 0 || len_bytes > MAX_NOTES_BYTES)
+		return false;
+	if (len_bytes > search->left_bytes)
+		vmop_sym_budget_spend(elf->budget, VMOP_SYM_COST_NOTES);
+	if (len_bytes > search->left_bytes || !vmop_sym_budget_take_read(elf->budget, len_bytes) ||
+	    !vmop_sym_budget_take_steps(elf->budget, len_bytes / sizeof(Elf32_Nhdr))) {
+		*ret_err = vmop_sym_budget_error(elf->budget, elf->path);
+		return false;
 	}
-	return false;
+	search->left_bytes -= len_bytes;
+	return vmop_elf_read_at(elf, offset, search->notes, len_bytes) &&
+	       in_notes(search->notes, len_bytes, align_bytes == 8 ? 8 : 4, swapped, search->ret);
 }
 
-void vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret)
+struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret)
 {
+	_cleanup_free_ char *notes = malloc(MAX_NOTES_BYTES);
+	struct search search = {
+		.elf = elf,
+		.left_bytes = MAX_ALL_NOTES_BYTES,
+		.notes = notes,
+		.ret = ret,
+	};
+	struct vmop_error *err = NULL;
+
 	memset(ret, 0, sizeof(*ret));
+	if (!notes)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < elf->n_segments && !err; i++) {
+		const GElf_Phdr *segment = &elf->segments[i];
+		if (segment->p_type == PT_NOTE &&
+		    search_place(&search, segment->p_offset, segment->p_filesz, segment->p_align,
+				 &err))
+			return NULL;
+	}
 	/* A file of debug information alone has the segment's header, but not always what it holds.
 	 */
-	if (!in_segments(elf, ret))
-		in_sections(elf, ret);
+	for (size_t i = 1; i < elf->n_sections && !err; i++) {
+		const GElf_Shdr *section = &elf->sections[i];
+		if (section->sh_type == SHT_NOTE && !(section->sh_flags & SHF_COMPRESSED) &&
+		    search_place(&search, section->sh_offset, section->sh_size,
+				 section->sh_addralign, &err))
+			return NULL;
+	}
+	return err;
 }
 
 struct vmop_error *vmop_build_id_of_fd(int fd, const char *path, struct vmop_build_id *ret)
 {
 	_cleanup_(vmop_elf_cleanup) struct vmop_elf *elf = NULL;
-	struct vmop_error *err = vmop_elf_create(fd, path, &elf);
-	if (err)
-		return err;
-	vmop_build_id_of_elf(elf, ret);
-	return NULL;
+	struct vmop_sym_budget budget;
+	vmop_sym_budget_init(&budget);
+	struct vmop_error *err = vmop_elf_create(fd, path, &budget, &elf);
+	return err ? err : vmop_build_id_of_elf(elf, ret);
 }
 
 bool vmop_build_id_in_notes(const void *notes, size_t len_bytes, struct vmop_build_id *ret)
 {
-	const char *at = notes;
-	size_t left = len_bytes;
-	Elf32_Nhdr note; /* the same in both classes */
-
-	while (left >= sizeof(note)) {
-		memcpy(&note, at, sizeof(note));
-		at += sizeof(note);
-		left -= sizeof(note);
-		uint64_t name_bytes = ((uint64_t)note.n_namesz + 3) & ~(uint64_t)3;
-		uint64_t id_bytes = ((uint64_t)note.n_descsz + 3) & ~(uint64_t)3;
-		if (name_bytes > left || note.n_descsz > left - name_bytes)
-			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(gnu) &&
-		    memcmp(at, gnu, sizeof(gnu)) == 0 && take(at + name_bytes, note.n_descsz, ret))
-			return true;
-		if (id_bytes > left - name_bytes)
-			return false;
-		at += name_bytes + id_bytes;
-		left -= name_bytes + id_bytes;
-	}
-	return false;
+	return in_notes(notes, len_bytes, 4, false, ret);
 }
 
 void vmop_build_id_format(const struct vmop_build_id *id, char *ret)

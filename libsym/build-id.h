@@ -19,13 +19,14 @@ struct vmop_build_id {
 /*
  * Of the ELF file open at fd (its position is left anywhere; path is for
  * messages).  No note, or an id longer than the field: len 0, no error.  No ELF file:
- * VMOP_ERROR_CORRUPT; no regular file: VMOP_ERROR_CANT.
+ * VMOP_ERROR_CORRUPT; no regular file: VMOP_ERROR_CANT; "too costly" (libsym/budget.h):
+ * VMOP_ERROR_LIMIT.
  */
 struct vmop_error *vmop_build_id_of_fd(int fd, const char *path, struct vmop_build_id *ret);
 
 /* The same where libsym has it open already. */
 struct vmop_elf;
-void vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret);
+struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret);
 
 /* In raw note data, as /sys/kernel/notes and /sys/module/M/notes/.note.gnu.build-id have it. */
 /* false leaves *ret alone. */

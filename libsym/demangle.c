@@ -98,7 +98,7 @@ static bool is_mangled(const char *name)
 				  "0123456789_.$")];
 }
 
-bool vmop_demangle_name(const char *name, bool with_parameters, char **ret)
+bool vmop_demangle_name(const char *name, bool with_parameters, size_t *work_left, char **ret)
 {
 	int options = DMGL_ANSI | (with_parameters ? DMGL_PARAMS : 0);
 	struct output output = {0};
@@ -106,7 +106,7 @@ bool vmop_demangle_name(const char *name, bool with_parameters, char **ret)
 
 	*ret = NULL;
 	size_t len = strcspn(name, "@");
-	if (name[0] != '_' || len >= sizeof(mangled))
+	if (name[0] != '_' || len >= sizeof(mangled) || *work_left == 0)
 		return true;
 	memcpy(mangled, name, len);
 	mangled[len] = '\0';
@@ -115,6 +115,8 @@ bool vmop_demangle_name(const char *name, bool with_parameters, char **ret)
 	bool done = print(mangled, options, &output) && output.len_bytes > 0;
 	if (done && !with_parameters)
 		done = append_clone(mangled, &output);
+	size_t work = output.pieces + output.len_bytes;
+	*work_left -= work < *work_left ? work : *work_left;
 	if (done)
 		done = append_mark(name + len, &output);
 	if (done)
@@ -126,8 +128,9 @@ bool vmop_demangle_name(const char *name, bool with_parameters, char **ret)
 
 #else
 
-bool vmop_demangle_name(const char *mangled, bool with_parameters, char **ret)
+bool vmop_demangle_name(const char *mangled, bool with_parameters, size_t *work_left, char **ret)
 {
+	(void)work_left;
 	(void)mangled;
 	(void)with_parameters;
 	*ret = NULL;

@@ -1,117 +1,232 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libsym/elf-file.h"
 
-#include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-static int open_below(int root_fd, const char *path, int flags)
-{
-	if (root_fd == AT_FDCWD)
-		return open(path, flags);
-	const struct open_how how = {
-		.flags = (uint64_t)flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	if (fd >= 0 || errno != ENOSYS)
-		return fd;
-	while (*path == '/')
-		path++;
-	return openat(root_fd, path, flags);
-}
+/* -ffunction-sections gives some megabytes. */
+#define MAX_SECTION_NAMES_BYTES ((uint64_t)64 << 20)
 
 struct vmop_error *vmop_elf_open_path(int root_fd, const char *path, int *ret_fd)
 {
-	/* O_NONBLOCK: a FIFO or a device under that name would make us wait. */
-	_cleanup_close_ int fd =
-		open_below(root_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return vmop_error_os(errno, "%s", path);
-	struct stat st;
-	if (fstat(fd, &st) < 0)
-		return vmop_error_os(errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
-	*ret_fd = vmop_steal_fd(&fd);
+	return vmop_io_open_regular(root_fd, path, VMOP_IO_IN_ROOT, INT64_MAX, ret_fd);
+}
+
+bool vmop_elf_read_at(const struct vmop_elf *elf, uint64_t offset, void *ret, size_t len_bytes)
+{
+	if (offset > elf->len_bytes || elf->len_bytes - offset < len_bytes)
+		return false;
+	if (elf->fd >= 0)
+		return vmop_io_pread_full(elf->fd, ret, len_bytes, offset) == (ssize_t)len_bytes;
+	memcpy(ret, elf->image + offset, len_bytes);
+	return true;
+}
+
+static bool is_32_bit(const struct vmop_elf *elf)
+{
+	return elf->header.e_ident[EI_CLASS] == ELFCLASS32;
+}
+
+/* Puts what was read into this machine's byte order, in place. */
+static bool translate(const struct vmop_elf *elf, Elf_Type type, void *bytes, size_t len_bytes)
+{
+	Elf_Data data = {
+		.d_buf = bytes,
+		.d_type = type,
+		.d_version = EV_CURRENT,
+		.d_size = len_bytes,
+	};
+	Elf_Data from = data;
+	unsigned order = elf->header.e_ident[EI_DATA];
+	return is_32_bit(elf) ? elf32_xlatetom(&data, &from, order) != NULL
+			      : elf64_xlatetom(&data, &from, order) != NULL;
+}
+
+/* The structs of the 32-bit class as those of the 64-bit one. */
+
+static GElf_Ehdr widen_header(const Elf32_Ehdr *from)
+{
+	GElf_Ehdr header = {
+		.e_type = from->e_type,
+		.e_machine = from->e_machine,
+		.e_version = from->e_version,
+		.e_entry = from->e_entry,
+		.e_phoff = from->e_phoff,
+		.e_shoff = from->e_shoff,
+		.e_flags = from->e_flags,
+		.e_ehsize = from->e_ehsize,
+		.e_phentsize = from->e_phentsize,
+		.e_phnum = from->e_phnum,
+		.e_shentsize = from->e_shentsize,
+		.e_shnum = from->e_shnum,
+		.e_shstrndx = from->e_shstrndx,
+	};
+	memcpy(header.e_ident, from->e_ident, EI_NIDENT);
+	return header;
+}
+
+static GElf_Shdr widen_section(const Elf32_Shdr *from)
+{
+	return (GElf_Shdr){
+		.sh_name = from->sh_name,
+		.sh_type = from->sh_type,
+		.sh_flags = from->sh_flags,
+		.sh_addr = from->sh_addr,
+		.sh_offset = from->sh_offset,
+		.sh_size = from->sh_size,
+		.sh_link = from->sh_link,
+		.sh_info = from->sh_info,
+		.sh_addralign = from->sh_addralign,
+		.sh_entsize = from->sh_entsize,
+	};
+}
+
+static GElf_Phdr widen_segment(const Elf32_Phdr *from)
+{
+	return (GElf_Phdr){
+		.p_type = from->p_type,
+		.p_flags = from->p_flags,
+		.p_offset = from->p_offset,
+		.p_vaddr = from->p_vaddr,
+		.p_paddr = from->p_paddr,
+		.p_filesz = from->p_filesz,
+		.p_memsz = from->p_memsz,
+		.p_align = from->p_align,
+	};
+}
+
+static bool read_header(struct vmop_elf *elf)
+{
+	unsigned char *ident = elf->header.e_ident;
+	Elf32_Ehdr narrow;
+
+	if (!vmop_elf_read_at(elf, 0, ident, EI_NIDENT) || memcmp(ident, ELFMAG, SELFMAG) != 0 ||
+	    (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB))
+		return false;
+	if (ident[EI_CLASS] == ELFCLASS64)
+		return vmop_elf_read_at(elf, 0, &elf->header, sizeof(elf->header)) &&
+		       translate(elf, ELF_T_EHDR, &elf->header, sizeof(elf->header));
+	if (ident[EI_CLASS] != ELFCLASS32 || !vmop_elf_read_at(elf, 0, &narrow, sizeof(narrow)) ||
+	    !translate(elf, ELF_T_EHDR, &narrow, sizeof(narrow)))
+		return false;
+	elf->header = widen_header(&narrow);
+	return true;
+}
+
+/* Takes memory that vmop_elf_destroy gives back. */
+static bool charge(struct vmop_elf *elf, uint64_t len_bytes)
+{
+	if (!vmop_sym_budget_take_memory(elf->budget, len_bytes))
+		return false;
+	elf->charged_bytes += len_bytes;
+	return vmop_sym_budget_take_read(elf->budget, len_bytes);
+}
+
+static struct vmop_error *read_sections(struct vmop_elf *elf, size_t n)
+{
+	size_t each_bytes = is_32_bit(elf) ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
+	if (!charge(elf, n * sizeof(*elf->sections)))
+		return vmop_sym_budget_error(elf->budget, elf->path);
+	elf->sections = calloc(n + 1, sizeof(*elf->sections));
+	if (!elf->sections)
+		return &vmop_error_no_memory;
+	/* The narrow ones go to the end of the room, and are widened from its begin on. */
+	char *raw = (char *)elf->sections + n * (sizeof(*elf->sections) - each_bytes);
+	if (!vmop_elf_read_at(elf, elf->header.e_shoff, raw, n * each_bytes) ||
+	    !translate(elf, ELF_T_SHDR, raw, n * each_bytes))
+		return NULL;
+	for (size_t i = 0; i < n && is_32_bit(elf); i++) {
+		Elf32_Shdr narrow;
+		memcpy(&narrow, raw + i * each_bytes, each_bytes);
+		elf->sections[i] = widen_section(&narrow);
+	}
+	elf->n_sections = n;
 	return NULL;
 }
 
-/*
- * libelf makes a descriptor for each section before anything can be asked, and
- * their number may stand in the first of them (gabi, "e_shnum").  So that is
- * looked at first, by hand: head holds the first bytes, first the first section's.
- */
-static bool order_is_ours(const unsigned char *ident)
+static struct vmop_error *read_segments(struct vmop_elf *elf, size_t n)
 {
-	return ident[EI_DATA] == (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
-}
-
-static uint64_t fix_u64(const unsigned char *ident, uint64_t value)
-{
-	return order_is_ours(ident) ? value : __builtin_bswap64(value);
-}
-
-static uint32_t fix_u32(const unsigned char *ident, uint32_t value)
-{
-	return order_is_ours(ident) ? value : __builtin_bswap32(value);
-}
-
-/* Reads from the file, or from memory where fd is -1. */
-static bool read_at(int fd, const char *image, uint64_t len_bytes, uint64_t offset, void *ret,
-		    size_t want_bytes)
-{
-	if (offset > len_bytes || len_bytes - offset < want_bytes)
-		return false;
-	if (fd < 0) {
-		memcpy(ret, image + offset, want_bytes);
-		return true;
+	size_t each_bytes = is_32_bit(elf) ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
+	if (!charge(elf, n * sizeof(*elf->segments)))
+		return vmop_sym_budget_error(elf->budget, elf->path);
+	elf->segments = calloc(n + 1, sizeof(*elf->segments));
+	if (!elf->segments)
+		return &vmop_error_no_memory;
+	char *raw = (char *)elf->segments + n * (sizeof(*elf->segments) - each_bytes);
+	/* A damaged table leaves the sections readable. */
+	if (!vmop_elf_read_at(elf, elf->header.e_phoff, raw, n * each_bytes) ||
+	    !translate(elf, ELF_T_PHDR, raw, n * each_bytes))
+		return NULL;
+	for (size_t i = 0; i < n && is_32_bit(elf); i++) {
+		Elf32_Phdr narrow;
+		memcpy(&narrow, raw + i * each_bytes, each_bytes);
+		elf->segments[i] = widen_segment(&narrow);
 	}
-	return vmop_io_pread_full(fd, ret, want_bytes, offset) == (ssize_t)want_bytes;
+	elf->n_segments = n;
+	return NULL;
 }
 
-static bool sections_are_bounded(int fd, const char *image, uint64_t len_bytes)
+/* Where numbers are too large for the header they stand in the first section (gabi, "e_shnum"). */
+static bool read_first_section(struct vmop_elf *elf, GElf_Shdr *ret)
 {
-	union {
-		unsigned char ident[EI_NIDENT];
-		Elf32_Ehdr e32;
-		Elf64_Ehdr e64;
-	} head;
-	union {
-		Elf32_Shdr e32;
-		Elf64_Shdr e64;
-	} first;
-	uint64_t at, n;
-
-	if (!read_at(fd, image, len_bytes, 0, &head, sizeof(head.e32)))
+	Elf32_Shdr narrow;
+	if (!is_32_bit(elf))
+		return vmop_elf_read_at(elf, elf->header.e_shoff, ret, sizeof(*ret)) &&
+		       translate(elf, ELF_T_SHDR, ret, sizeof(*ret));
+	if (!vmop_elf_read_at(elf, elf->header.e_shoff, &narrow, sizeof(narrow)) ||
+	    !translate(elf, ELF_T_SHDR, &narrow, sizeof(narrow)))
 		return false;
-	if (head.ident[EI_CLASS] == ELFCLASS32) {
-		if (head.e32.e_shnum)
-			return true;
-		at = fix_u32(head.ident, head.e32.e_shoff);
-		if (!at || !read_at(fd, image, len_bytes, at, &first.e32, sizeof(first.e32)))
-			return true;
-		n = fix_u32(head.ident, first.e32.sh_size);
-	} else {
-		if (!read_at(fd, image, len_bytes, 0, &head, sizeof(head.e64)))
-			return false;
-		if (head.e64.e_shnum)
-			return true;
-		at = fix_u64(head.ident, head.e64.e_shoff);
-		if (!at || !read_at(fd, image, len_bytes, at, &first.e64, sizeof(first.e64)))
-			return true;
-		n = fix_u64(head.ident, first.e64.sh_size);
+	*ret = widen_section(&narrow);
+	return true;
+}
+
+static struct vmop_error *read_tables(struct vmop_elf *elf)
+{
+	const GElf_Ehdr *header = &elf->header;
+	uint64_t n_sections = header->e_shnum, n_segments = header->e_phnum;
+	GElf_Shdr first = {0};
+
+	if (header->e_shoff && (!n_sections || n_segments == PN_XNUM) &&
+	    read_first_section(elf, &first)) {
+		n_sections = n_sections ? n_sections : first.sh_size;
+		n_segments = n_segments == PN_XNUM ? first.sh_info : n_segments;
 	}
-	return n <= VMOP_ELF_MAX_SECTIONS;
+	if (!header->e_shoff)
+		n_sections = 0;
+	if (!header->e_phoff)
+		n_segments = 0;
+	if (n_sections > VMOP_ELF_MAX_SECTIONS)
+		vmop_sym_budget_spend(elf->budget, VMOP_SYM_COST_SECTIONS);
+	else if (n_segments > VMOP_ELF_MAX_SEGMENTS)
+		vmop_sym_budget_spend(elf->budget, VMOP_SYM_COST_SEGMENTS);
+	if (n_sections > VMOP_ELF_MAX_SECTIONS || n_segments > VMOP_ELF_MAX_SEGMENTS)
+		return vmop_sym_budget_error(elf->budget, elf->path);
+	struct vmop_error *err = read_sections(elf, n_sections);
+	return err ? err : read_segments(elf, n_segments);
+}
+
+static struct vmop_error *read_section_names(struct vmop_elf *elf)
+{
+	size_t index = elf->header.e_shstrndx;
+	if (index == SHN_XINDEX && elf->n_sections)
+		index = elf->sections[0].sh_link;
+	if (index == SHN_UNDEF || index >= elf->n_sections ||
+	    elf->sections[index].sh_size > MAX_SECTION_NAMES_BYTES)
+		return NULL;
+	struct vmop_elf_data data;
+	struct vmop_error *err = vmop_elf_data_read(elf, &elf->sections[index], &data);
+	if (err || !data.bytes)
+		return err;
+	const char *last = memrchr(data.bytes, '\0', data.len_bytes);
+	elf->section_names = data.bytes;
+	elf->section_names_len_bytes = last ? (size_t)(last - data.bytes) + 1 : 0;
+	elf->charged_bytes += data.len_bytes;
+	return NULL;
 }
 
 static int by_address(const void *a, const void *b)
@@ -120,130 +235,249 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static struct vmop_error *read_loads(struct vmop_elf *elf)
+static struct vmop_error *find_loads(struct vmop_elf *elf)
 {
-	size_t n;
-	if (elf_getphdrnum(elf->elf, &n) < 0)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: %s", elf->path, elf_errmsg(-1));
-	if (n > VMOP_ELF_MAX_SEGMENTS)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: %zu segments; at most %d are read",
-				      elf->path, n, VMOP_ELF_MAX_SEGMENTS);
-	elf->loads = calloc(n + 1, sizeof(*elf->loads));
+	elf->loads = calloc(elf->n_segments + 1, sizeof(*elf->loads));
 	if (!elf->loads)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr segment;
-		/* A damaged table leaves its sections readable. */
-		if (!gelf_getphdr(elf->elf, (int)i, &segment))
-			break;
-		if (segment.p_type != PT_LOAD || segment.p_filesz == 0 ||
-		    segment.p_vaddr + segment.p_filesz < segment.p_vaddr ||
-		    segment.p_offset + segment.p_filesz < segment.p_offset)
+	for (size_t i = 0; i < elf->n_segments; i++) {
+		const GElf_Phdr *segment = &elf->segments[i];
+		if (segment->p_type != PT_LOAD || segment->p_filesz == 0 ||
+		    segment->p_vaddr + segment->p_filesz < segment->p_vaddr ||
+		    segment->p_offset + segment->p_filesz < segment->p_offset)
 			continue;
 		elf->loads[elf->n_loads++] = (struct vmop_elf_load){
-			.address = segment.p_vaddr,
-			.offset = segment.p_offset,
-			.len_bytes = segment.p_filesz,
+			.address = segment->p_vaddr,
+			.offset = segment->p_offset,
+			.len_bytes = segment->p_filesz,
 		};
 	}
 	qsort(elf->loads, elf->n_loads, sizeof(*elf->loads), by_address);
 	return NULL;
 }
 
-static struct vmop_error *create(int fd, char *image, uint64_t len_bytes, const char *path,
-				 struct vmop_elf **ret)
+static struct vmop_error *create(const struct vmop_elf *from, struct vmop_elf **ret)
 {
-	char magic[SELFMAG];
-
-	if (!read_at(fd, image, len_bytes, 0, magic, sizeof(magic)) ||
-	    memcmp(magic, ELFMAG, SELFMAG) != 0)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not an ELF file", path);
-	if (!sections_are_bounded(fd, image, len_bytes))
-		return vmop_error_new(VMOP_ERROR_CORRUPT,
-				      "%s: a damaged ELF header, or more than %d sections", path,
-				      VMOP_ELF_MAX_SECTIONS);
-	_cleanup_(vmop_elf_cleanup) struct vmop_elf *elf = calloc(1, sizeof(*elf));
+	_cleanup_(vmop_elf_cleanup) struct vmop_elf *elf = malloc(sizeof(*elf));
 	if (!elf)
 		return &vmop_error_no_memory;
-	elf->path = path;
-	elf->len_bytes = len_bytes;
-	elf_version(EV_CURRENT);
-	elf->elf = fd < 0 ? elf_memory(image, len_bytes) : elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF || !gelf_getehdr(elf->elf, &elf->header))
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: a damaged ELF file: %s", path,
-				      elf_errmsg(-1));
-	struct vmop_error *err = read_loads(elf);
+	*elf = *from;
+	if (!read_header(elf))
+		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: %s", elf->path,
+				      memcmp(elf->header.e_ident, ELFMAG, SELFMAG) == 0
+					      ? "a damaged ELF header"
+					      : "not an ELF file");
+	struct vmop_error *err = read_tables(elf);
+	if (!err)
+		err = read_section_names(elf);
+	if (!err)
+		err = find_loads(elf);
 	if (err)
 		return err;
 	*ret = vmop_steal(&elf);
 	return NULL;
 }
 
-struct vmop_error *vmop_elf_create(int fd, const char *path, struct vmop_elf **ret)
+struct vmop_error *vmop_elf_create(int fd, const char *path, struct vmop_sym_budget *budget,
+				   struct vmop_elf **ret)
 {
 	struct stat st;
+	struct vmop_error *err = vmop_io_check_regular(fd, path, INT64_MAX);
+	if (err)
+		return err;
 	if (fstat(fd, &st) < 0)
 		return vmop_error_os(errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
-	return create(fd, NULL, (uint64_t)st.st_size, path, ret);
+	return create(
+		&(struct vmop_elf){
+			.budget = budget,
+			.fd = fd,
+			.path = path,
+			.len_bytes = (uint64_t)st.st_size,
+		},
+		ret);
 }
 
-struct vmop_error *vmop_elf_create_in_memory(char *image, size_t len_bytes, const char *path,
-					     struct vmop_elf **ret)
+struct vmop_error *vmop_elf_create_in_memory(const char *image, size_t len_bytes, const char *path,
+					     struct vmop_sym_budget *budget, struct vmop_elf **ret)
 {
-	return create(-1, image, len_bytes, path, ret);
+	return create(
+		&(struct vmop_elf){
+			.budget = budget,
+			.fd = -1,
+			.image = image,
+			.path = path,
+			.len_bytes = len_bytes,
+		},
+		ret);
 }
 
 void vmop_elf_destroy(struct vmop_elf *elf)
 {
 	if (!elf)
 		return;
-	if (elf->elf)
-		elf_end(elf->elf);
+	vmop_sym_budget_give_memory(elf->budget, elf->charged_bytes);
+	free(elf->sections);
+	free(elf->segments);
 	free(elf->loads);
+	free(elf->section_names);
 	free(elf);
 }
 
-const char *vmop_elf_section_name(const struct vmop_elf *elf, const GElf_Shdr *header)
+const char *vmop_elf_section_name(const struct vmop_elf *elf, const GElf_Shdr *section)
 {
-	size_t names;
-	if (elf_getshdrstrndx(elf->elf, &names) < 0)
-		return "";
-	/* Held against the bounds before libelf reads all of it. */
-	if (!vmop_elf_section_data(elf, elf_getscn(elf->elf, names)))
-		return "";
-	const char *name = elf_strptr(elf->elf, names, header->sh_name);
-	return name ? name : "";
+	return section->sh_name < elf->section_names_len_bytes
+		       ? elf->section_names + section->sh_name
+		       : "";
 }
 
-Elf_Scn *vmop_elf_find_section(const struct vmop_elf *elf, uint32_t type, const char *name,
-			       GElf_Shdr *ret_header)
+const GElf_Shdr *vmop_elf_find_section(const struct vmop_elf *elf, uint32_t type, const char *name)
 {
-	Elf_Scn *section = NULL;
-	while ((section = elf_nextscn(elf->elf, section)) != NULL) {
-		if (!gelf_getshdr(section, ret_header))
-			continue;
-		if (type != SHT_NULL && ret_header->sh_type != type)
-			continue;
-		if (!name || strcmp(vmop_elf_section_name(elf, ret_header), name) == 0)
+	for (size_t i = 1; i < elf->n_sections; i++) {
+		const GElf_Shdr *section = &elf->sections[i];
+		if ((type == SHT_NULL || section->sh_type == type) &&
+		    (!name || strcmp(vmop_elf_section_name(elf, section), name) == 0))
 			return section;
 	}
 	return NULL;
 }
 
-Elf_Data *vmop_elf_section_data(const struct vmop_elf *elf, Elf_Scn *section)
+static bool is_in_file(const struct vmop_elf *elf, const GElf_Shdr *section)
 {
-	GElf_Shdr header;
-	if (!section || !gelf_getshdr(section, &header))
+	return section && section->sh_type != SHT_NOBITS && section->sh_type != SHT_NULL &&
+	       !(section->sh_flags & SHF_COMPRESSED) && section->sh_size > 0 &&
+	       section->sh_offset <= elf->len_bytes &&
+	       elf->len_bytes - section->sh_offset >= section->sh_size;
+}
+
+struct vmop_error *vmop_elf_data_read(const struct vmop_elf *elf, const GElf_Shdr *section,
+				      struct vmop_elf_data *ret)
+{
+	*ret = (struct vmop_elf_data){.budget = elf->budget};
+	if (!is_in_file(elf, section))
 		return NULL;
-	if (header.sh_type == SHT_NOBITS || (header.sh_flags & SHF_COMPRESSED))
+	if (!vmop_sym_budget_take_read(elf->budget, section->sh_size) ||
+	    !vmop_sym_budget_take_memory(elf->budget, section->sh_size))
+		return vmop_sym_budget_error(elf->budget, elf->path);
+	ret->len_bytes = (size_t)section->sh_size;
+	ret->bytes = malloc(ret->len_bytes + 1);
+	if (!ret->bytes || !vmop_elf_read_at(elf, section->sh_offset, ret->bytes, ret->len_bytes)) {
+		bool no_memory = !ret->bytes;
+		vmop_elf_data_deinit(ret);
+		return no_memory ? &vmop_error_no_memory : NULL;
+	}
+	ret->bytes[ret->len_bytes] = '\0';
+	return NULL;
+}
+
+void vmop_elf_data_deinit(struct vmop_elf_data *data)
+{
+	if (data->len_bytes)
+		vmop_sym_budget_give_memory(data->budget, data->len_bytes);
+	free(data->bytes);
+	data->bytes = NULL;
+	data->len_bytes = 0;
+}
+
+void vmop_elf_table_init(struct vmop_elf_table *table, const struct vmop_elf *elf,
+			 const GElf_Shdr *section, Elf_Type type)
+{
+	table->elf = elf;
+	table->type = type;
+	table->each_bytes = is_32_bit(elf) ? elf32_fsize(type, 1, EV_CURRENT)
+					   : elf64_fsize(type, 1, EV_CURRENT);
+	table->offset = table->n = table->first = table->n_read = 0;
+	if (!is_in_file(elf, section))
+		return;
+	table->offset = section->sh_offset;
+	table->n = (size_t)(section->sh_size / table->each_bytes);
+}
+
+struct vmop_error *vmop_elf_table_load(struct vmop_elf_table *table, struct vmop_elf_data *ret)
+{
+	const GElf_Shdr whole = {
+		.sh_type = SHT_PROGBITS,
+		.sh_offset = table->offset,
+		.sh_size = (uint64_t)table->n * table->each_bytes,
+	};
+	struct vmop_error *err = vmop_elf_data_read(table->elf, &whole, ret);
+	if (err || !ret->bytes || !translate(table->elf, table->type, ret->bytes, ret->len_bytes))
+		return err;
+	table->entries = ret->bytes;
+	table->n_read = ret->len_bytes / table->each_bytes;
+	return NULL;
+}
+
+/* Returns the entry at index, or NULL. */
+static const char *entry_at(struct vmop_elf_table *table, size_t index)
+{
+	size_t n = sizeof(table->window) / table->each_bytes;
+	if (index >= table->first && index - table->first < table->n_read)
+		return table->entries + (index - table->first) * table->each_bytes;
+	table->n_read = 0;
+	if (index >= table->n)
 		return NULL;
-	if (header.sh_size == 0 || header.sh_size > VMOP_ELF_MAX_SECTION_BYTES ||
-	    header.sh_offset > elf->len_bytes || elf->len_bytes - header.sh_offset < header.sh_size)
+	if (n > table->n - index)
+		n = table->n - index;
+	size_t len_bytes = n * table->each_bytes;
+	if (!vmop_sym_budget_take_read(table->elf->budget, len_bytes) ||
+	    !vmop_elf_read_at(table->elf, table->offset + (uint64_t)index * table->each_bytes,
+			      table->window, len_bytes) ||
+	    !translate(table->elf, table->type, table->window, len_bytes))
 		return NULL;
-	Elf_Data *data = elf_getdata(section, NULL);
-	return data && data->d_buf && data->d_size > 0 ? data : NULL;
+	table->entries = table->window;
+	table->first = index;
+	table->n_read = n;
+	return table->window;
+}
+
+bool vmop_elf_table_symbol(struct vmop_elf_table *table, size_t index, GElf_Sym *ret)
+{
+	const char *at = entry_at(table, index);
+	Elf32_Sym narrow;
+	if (!at)
+		return false;
+	if (!is_32_bit(table->elf)) {
+		memcpy(ret, at, sizeof(*ret));
+		return true;
+	}
+	memcpy(&narrow, at, sizeof(narrow));
+	*ret = (GElf_Sym){
+		.st_name = narrow.st_name,
+		.st_info = narrow.st_info,
+		.st_other = narrow.st_other,
+		.st_shndx = narrow.st_shndx,
+		.st_value = narrow.st_value,
+		.st_size = narrow.st_size,
+	};
+	return true;
+}
+
+bool vmop_elf_table_relocation(struct vmop_elf_table *table, size_t index, GElf_Rela *ret)
+{
+	const char *at = entry_at(table, index);
+	Elf32_Rela narrow;
+	if (!at)
+		return false;
+	if (!is_32_bit(table->elf)) {
+		memcpy(ret, at, sizeof(*ret));
+		return true;
+	}
+	memcpy(&narrow, at, sizeof(narrow));
+	*ret = (GElf_Rela){
+		.r_offset = narrow.r_offset,
+		.r_info = GELF_R_INFO((GElf_Xword)ELF32_R_SYM(narrow.r_info),
+				      ELF32_R_TYPE(narrow.r_info)),
+		.r_addend = narrow.r_addend,
+	};
+	return true;
+}
+
+bool vmop_elf_table_word(struct vmop_elf_table *table, size_t index, Elf32_Word *ret)
+{
+	const char *at = entry_at(table, index);
+	if (at)
+		memcpy(ret, at, sizeof(*ret));
+	return at != NULL;
 }
 
 bool vmop_elf_offset_of_address(const struct vmop_elf *elf, uint64_t address, uint64_t *ret_offset,

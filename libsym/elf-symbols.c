@@ -11,57 +11,48 @@
 
 /*
  * Symbols may share the tails of their names, but a table in which all of
- * them share one long name would make gigabytes out of a small file.
+ * them share one long name would be gigabytes to compare in a small file.
  */
 #define MAX_SHARING 4
 
 struct table {
 	const struct vmop_elf *elf, *layout;
-	GElf_Shdr *sections; /* by index; of those that can't be read sh_type is SHT_NULL */
-	size_t n_sections;
-	Elf_Data *symbols, *wide_indices; /* NULL: none */
+	struct vmop_elf_table symbols, wide_indices; /* n 0: none */
+	struct vmop_elf_data names_data;
 	const char *names;
 	size_t names_len_bytes; /* to the last NUL, which is within */
 };
 
-static struct vmop_error *read_sections(struct table *table)
+/* The names end where the last NUL is, so that none of them runs on behind it. */
+static struct vmop_error *read_names(struct table *table, uint32_t index,
+				     struct vmop_symtab_builder *builder)
 {
-	if (elf_getshdrnum(table->elf->elf, &table->n_sections) < 0)
-		table->n_sections = 0;
-	table->sections = calloc(table->n_sections + 1, sizeof(*table->sections));
-	if (!table->sections)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < table->n_sections; i++) {
-		Elf_Scn *section = elf_getscn(table->elf->elf, i);
-		if (!section || !gelf_getshdr(section, &table->sections[i]))
-			table->sections[i] = (GElf_Shdr){0};
-	}
+	const struct vmop_elf *elf = table->elf;
+	struct vmop_elf_data *data = &table->names_data;
+	struct vmop_error *err = vmop_elf_data_read(
+		elf, index < elf->n_sections ? &elf->sections[index] : NULL, data);
+	const char *last = data->bytes ? memrchr(data->bytes, '\0', data->len_bytes) : NULL;
+	table->names = data->bytes;
+	table->names_len_bytes = last ? (size_t)(last - data->bytes) + 1 : 0;
+	if (err || builder->n || !data->bytes)
+		return err;
+	/* The largest part of what a large file takes is not copied. */
+	vmop_symtab_builder_adopt_names(builder, vmop_steal(&data->bytes), data->len_bytes);
+	data->len_bytes = 0;
 	return NULL;
 }
 
-/* The names end where the last NUL is, so that none of them runs on behind it. */
-static void read_names(struct table *table, Elf_Scn *section)
+/* The indices of sections above 65279 (gabi, "SHT_SYMTAB_SHNDX"); a table of symbols has one. */
+static void find_wide_indices(struct table *table, const GElf_Shdr *symbols)
 {
-	Elf_Data *data = vmop_elf_section_data(table->elf, section);
-	if (!data)
-		return;
-	const char *last = memrchr(data->d_buf, '\0', data->d_size);
-	if (!last)
-		return;
-	table->names = data->d_buf;
-	table->names_len_bytes = (size_t)(last - table->names) + 1;
-}
-
-/* The indices of sections above 65279 (gabi, "SHT_SYMTAB_SHNDX"). */
-static void read_wide_indices(struct table *table, size_t symbols_index)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	while ((section = elf_nextscn(table->elf->elf, section)) != NULL) {
-		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB_SHNDX &&
-		    header.sh_link == symbols_index)
-			table->wide_indices = vmop_elf_section_data(table->elf, section);
+	const struct vmop_elf *elf = table->elf;
+	const GElf_Shdr *found = NULL;
+	for (size_t i = 1; i < elf->n_sections && !found; i++) {
+		if (elf->sections[i].sh_type == SHT_SYMTAB_SHNDX &&
+		    elf->sections[i].sh_link == (size_t)(symbols - elf->sections))
+			found = &elf->sections[i];
 	}
+	vmop_elf_table_init(&table->wide_indices, elf, found, ELF_T_WORD);
 }
 
 static const GElf_Shdr *section_of(const struct table *table, const GElf_Sym *symbol,
@@ -70,7 +61,7 @@ static const GElf_Shdr *section_of(const struct table *table, const GElf_Sym *sy
 	size_t index = symbol->st_shndx == SHN_XINDEX ? wide_index : symbol->st_shndx;
 	if (symbol->st_shndx != SHN_XINDEX && index >= SHN_LORESERVE)
 		return NULL;
-	return index < table->n_sections ? &table->sections[index] : NULL;
+	return index < table->elf->n_sections ? &table->elf->sections[index] : NULL;
 }
 
 static bool is_code(const GElf_Shdr *section)
@@ -170,6 +161,8 @@ static struct vmop_error *add_one(const struct table *table, const GElf_Sym *sym
 	size_t name_len_bytes = strnlen(name, MAX_NAME_BYTES);
 	if (name_len_bytes == MAX_NAME_BYTES)
 		return NULL;
+	if (!vmop_sym_budget_take_steps(table->elf->budget, name_len_bytes / 64))
+		return vmop_sym_budget_error(table->elf->budget, table->elf->path);
 	const char *version = memchr(name + 1, '@', name_len_bytes - 1);
 	if (version)
 		name_len_bytes = (size_t)(version - name);
@@ -182,52 +175,57 @@ static struct vmop_error *add_one(const struct table *table, const GElf_Sym *sym
 	return vmop_symtab_builder_add(builder, &found, name_len_bytes, left_bytes, label);
 }
 
-static struct vmop_error *add_all(const struct table *table, struct vmop_symtab_builder *builder)
+/* Return the wide index of the symbol at index, or 0. */
+static Elf32_Word wide_index_of(struct table *table, const GElf_Sym *symbol, size_t index)
 {
-	size_t each_bytes = gelf_fsize(table->elf->elf, ELF_T_SYM, 1, EV_CURRENT);
-	size_t n = each_bytes ? table->symbols->d_size / each_bytes : 0;
-	size_t names_before = builder->names_len_bytes;
+	Elf32_Word wide_index = 0;
+	if (symbol->st_shndx == SHN_XINDEX && index < table->wide_indices.n)
+		vmop_elf_table_word(&table->wide_indices, index, &wide_index);
+	return wide_index;
+}
 
-	if (n > INT32_MAX)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: %zu symbols", table->elf->path, n);
-	struct vmop_error *err = vmop_symtab_builder_reserve(builder, n, table->names_len_bytes);
-	if (err)
-		return err;
+static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builder *builder)
+{
+	const struct vmop_elf *elf = table->elf;
+	size_t names_before = builder->names_used_bytes, n = table->symbols.n;
+	size_t to_copy_bytes = table->names_data.bytes ? table->names_len_bytes : 0;
+	struct vmop_error *err = vmop_symtab_builder_reserve(builder, n, to_copy_bytes);
+
 	/* The first is the undefined symbol that all tables begin with. */
-	for (size_t i = 1; i < n; i++) {
+	for (size_t i = 1; i < n && !err; i++) {
 		GElf_Sym symbol;
-		Elf32_Word wide_index = 0;
-		if (!gelf_getsymshndx(table->symbols, table->wide_indices, (int)i, &symbol,
-				      &wide_index))
+		if (!vmop_sym_budget_take_steps(elf->budget, 1))
 			break;
-		err = add_one(table, &symbol, wide_index, builder);
-		if (err)
-			return vmop_error_prefix(err, "%s", table->elf->path);
-		if ((builder->names_len_bytes - names_before) / MAX_SHARING >
-		    table->names_len_bytes)
-			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: symbols whose names overlap by far",
-					      table->elf->path);
+		if (!vmop_elf_table_symbol(&table->symbols, i, &symbol))
+			break;
+		err = add_one(table, &symbol, wide_index_of(table, &symbol, i), builder);
+		if (!err && (builder->names_used_bytes - names_before) / MAX_SHARING >
+				    table->names_len_bytes)
+			err = vmop_error_new(VMOP_ERROR_CORRUPT,
+					     "%s: symbols whose names overlap by far", elf->path);
 	}
-	return NULL;
+	return !err && elf->budget->spent ? vmop_sym_budget_error(elf->budget, elf->path) : err;
 }
 
 struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf *elf, uint32_t table_type,
 					const struct vmop_elf *layout,
 					struct vmop_symtab_builder *builder)
 {
-	GElf_Shdr header;
-	Elf_Scn *section = vmop_elf_find_section(elf, table_type, NULL, &header);
-	struct table table = {.elf = elf, .layout = layout};
-
-	table.symbols = vmop_elf_section_data(elf, section);
-	if (!table.symbols)
+	const GElf_Shdr *section = vmop_elf_find_section(elf, table_type, NULL);
+	if (!section)
 		return NULL;
-	read_names(&table, elf_getscn(elf->elf, header.sh_link));
-	read_wide_indices(&table, elf_ndxscn(section));
-	struct vmop_error *err = read_sections(&table);
+	_cleanup_free_ struct table *table = malloc(sizeof(*table)); /* its windows are large */
+	if (!table)
+		return &vmop_error_no_memory;
+	table->elf = elf;
+	table->layout = layout;
+	vmop_elf_table_init(&table->symbols, elf, section, ELF_T_SYM);
+	if (table->symbols.n == 0)
+		return NULL;
+	find_wide_indices(table, section);
+	struct vmop_error *err = read_names(table, section->sh_link, builder);
 	if (!err)
-		err = add_all(&table, builder);
-	free(table.sections);
+		err = add_all(table, builder);
+	vmop_elf_data_deinit(&table->names_data);
 	return err;
 }

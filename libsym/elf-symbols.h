@@ -25,4 +25,8 @@ struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf *elf,
 						const struct vmop_elf *layout,
 						struct vmop_symtab_builder *builder);
 
+/* As vmop_symtab_read_elf, within a budget that the caller has. */
+struct vmop_error *vmop_elf_symtab_read(int fd, const char *path, unsigned flags,
+					struct vmop_sym_budget *budget, struct vmop_symtab **ret);
+
 #endif

@@ -39,6 +39,7 @@ struct search {
 	const struct vmop_file_finder *finder;
 	const struct vmop_image_ref *ref;
 	enum why why;
+	struct vmop_sym_budget *budget;
 	struct vmop_image_file *found; /* owned */
 };
 
@@ -136,11 +137,11 @@ static bool is_wanted_build(const struct vmop_image_ref *ref, const struct vmop_
 	return ref->build_id.len_bytes == 0 || vmop_build_id_equal(&ref->build_id, &file->build_id);
 }
 
-/* Being out of memory is the one failure that ends a search; any other is a reason. */
+/* Being out of memory or budget ends a search; any other failure is a reason. */
 static struct vmop_error *note_failure(struct search *search, struct vmop_error *err)
 {
 	enum why why = WHY_NO_FILE;
-	if (err->code == VMOP_ERROR_NO_MEMORY)
+	if (err->code == VMOP_ERROR_NO_MEMORY || search->budget->spent)
 		return err;
 	if (err->os_errno == EACCES || err->os_errno == EPERM)
 		why = WHY_NO_PERMISSION;
@@ -171,7 +172,7 @@ static struct vmop_error *try_image(struct search *search, int root_fd, const ch
 	struct vmop_image_file *file = NULL;
 	if (search->found)
 		return NULL;
-	struct vmop_error *err = vmop_image_file_open(root_fd, path, &file);
+	struct vmop_error *err = vmop_image_file_open(root_fd, path, search->budget, &file);
 	return check(search, err, file);
 }
 
@@ -240,7 +241,8 @@ static struct vmop_error *try_build_id(struct search *search)
 	if (fd < 0)
 		return NULL;
 	struct vmop_image_file *file = NULL;
-	struct vmop_error *err = vmop_image_file_open_fd(fd, search->ref->path, &file);
+	struct vmop_error *err =
+		vmop_image_file_open_fd(fd, search->ref->path, search->budget, &file);
 	return check(search, err, file);
 }
 
@@ -262,7 +264,7 @@ static struct vmop_error *try_vdso(struct search *search, const char *path)
 		return NULL;
 	}
 	struct vmop_image_file *file = NULL;
-	struct vmop_error *err = vmop_image_file_open_fd(fd, path, &file);
+	struct vmop_error *err = vmop_image_file_open_fd(fd, path, search->budget, &file);
 	return check(search, err, file);
 }
 
@@ -281,10 +283,11 @@ static struct vmop_error *search_all(struct search *search, const char *path)
 
 struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *finder,
 					       const struct vmop_image_ref *ref,
+					       struct vmop_sym_budget *budget,
 					       struct vmop_image_file **ret, const char **ret_why)
 {
 	static const char deleted[] = " (deleted)";
-	struct search search = {.finder = finder, .ref = ref};
+	struct search search = {.finder = finder, .ref = ref, .budget = budget};
 	_cleanup_free_ char *path = strdup(ref->path ? ref->path : "");
 	if (!path)
 		return &vmop_error_no_memory;
@@ -315,7 +318,8 @@ struct debug_search {
 	struct vmop_build_id build_id;	     /* of the image; may be none */
 	struct vmop_error *(*use)(void *arg, const struct vmop_image_file *file, bool *done);
 	void *arg;
-	bool done;
+	struct vmop_sym_budget *budget;
+	bool done, too_costly;
 };
 
 /* A debug file must prove that it belongs to the image: by build-id, else by crc (NULL: none). */
@@ -323,17 +327,21 @@ static struct vmop_error *try_debug(struct debug_search *search, struct vmop_err
 				    struct vmop_image_file *file, const uint32_t *crc)
 {
 	if (err) {
-		if (err->code == VMOP_ERROR_NO_MEMORY)
+		if (err->code == VMOP_ERROR_NO_MEMORY || search->budget->spent)
 			return err;
 		vmop_error_destroy(err);
 		return NULL;
 	}
+	bool too_costly = false;
 	bool belongs = search->build_id.len_bytes && file->build_id.len_bytes
 			       ? vmop_build_id_equal(&search->build_id, &file->build_id)
-			       : crc && vmop_image_file_has_crc(file, *crc);
+			       : crc && vmop_image_file_has_crc(file, *crc, &too_costly);
+	search->too_costly |= too_costly;
 	if (belongs)
 		err = search->use(search->arg, file, &search->done);
 	vmop_image_file_close(file);
+	if (!err && search->budget->spent)
+		return vmop_sym_budget_error(search->budget, "a debug file");
 	return err;
 }
 
@@ -343,7 +351,7 @@ static struct vmop_error *try_debug_path(struct debug_search *search, int root_f
 	struct vmop_image_file *file = NULL;
 	if (search->done)
 		return NULL;
-	struct vmop_error *err = vmop_image_file_open(root_fd, path, &file);
+	struct vmop_error *err = vmop_image_file_open(root_fd, path, search->budget, &file);
 	return try_debug(search, err, file, crc);
 }
 
@@ -388,10 +396,13 @@ static struct vmop_error *try_link_places(struct debug_search *search, int root_
 
 static struct vmop_error *try_debug_by_link(struct debug_search *search, int root_fd)
 {
-	const char *name;
+	_cleanup_free_ char *name = NULL;
 	uint32_t crc;
-	if (!search->image || !vmop_image_file_debug_link(search->image, &name, &crc))
+	if (!search->image)
 		return NULL;
+	struct vmop_error *err = vmop_image_file_debug_link(search->image, &name, &crc);
+	if (err || !name)
+		return err;
 	_cleanup_free_ char *folder = strdup(search->image->path);
 	if (!folder)
 		return &vmop_error_no_memory;
@@ -423,7 +434,7 @@ struct vmop_error *vmop_file_finder_each_debug_file(
 	const struct vmop_file_finder *finder, const struct vmop_image_ref *ref,
 	const struct vmop_image_file *image,
 	struct vmop_error *(*use)(void *arg, const struct vmop_image_file *file, bool *done),
-	void *arg)
+	void *arg, struct vmop_sym_budget *budget, bool *ret_too_costly)
 {
 	struct debug_search search = {
 		.finder = finder,
@@ -431,8 +442,10 @@ struct vmop_error *vmop_file_finder_each_debug_file(
 		.build_id = image ? image->build_id : ref->build_id,
 		.use = use,
 		.arg = arg,
+		.budget = budget,
 	};
 	struct vmop_error *err = search_debug(&search, ref);
+	*ret_too_costly = search.too_costly;
 	if (err || search.done)
 		return err;
 	int fd = vmop_debuginfod_client_find(finder->debuginfod, VMOP_DEBUGINFOD_DEBUG_INFO,
@@ -440,6 +453,6 @@ struct vmop_error *vmop_file_finder_each_debug_file(
 	if (fd < 0)
 		return NULL;
 	struct vmop_image_file *file = NULL;
-	err = vmop_image_file_open_fd(fd, "debuginfod", &file);
+	err = vmop_image_file_open_fd(fd, "debuginfod", budget, &file);
 	return try_debug(&search, err, file, NULL);
 }

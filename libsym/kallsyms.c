@@ -24,6 +24,7 @@ struct module {
 };
 
 struct parsed {
+	struct vmop_sym_budget *budget;
 	struct vmop_symbol *symbols;
 	uint32_t *modules; /* of each symbol, its module's index; NULL: not wanted */
 	size_t n, capacity;
@@ -32,6 +33,12 @@ struct parsed {
 	bool any_address;
 };
 
+/* What a symbol takes in memory. */
+static size_t each_bytes(const struct parsed *parsed)
+{
+	return sizeof(*parsed->symbols) + (parsed->modules ? sizeof(*parsed->modules) : 0);
+}
+
 static void parsed_deinit(struct parsed *parsed)
 {
 	struct module *module, *next;
@@ -39,6 +46,7 @@ static void parsed_deinit(struct parsed *parsed)
 		HASH_DEL(parsed->by_name, module);
 		free(module);
 	}
+	vmop_sym_budget_give_memory(parsed->budget, parsed->capacity * each_bytes(parsed));
 	free(parsed->symbols);
 	free(parsed->modules);
 }
@@ -75,12 +83,16 @@ static struct vmop_error *make_room(struct parsed *parsed, size_t first, bool wi
 {
 	if (parsed->n < parsed->capacity)
 		return NULL;
-	size_t wanted = parsed->capacity ? parsed->capacity * 2 : first;
+	size_t wanted = parsed->capacity ? parsed->capacity / 2 * 3 : first;
 	if (wanted > VMOP_SYMTAB_MAX_SYMBOLS)
 		wanted = VMOP_SYMTAB_MAX_SYMBOLS;
+	size_t added_bytes = (wanted - parsed->capacity) *
+			     (sizeof(*parsed->symbols) + with_modules * sizeof(*parsed->modules));
 	if (wanted == parsed->n)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "more than %zu symbols",
-				      VMOP_SYMTAB_MAX_SYMBOLS);
+		vmop_sym_budget_spend(parsed->budget, VMOP_SYM_COST_SYMBOLS);
+	if (wanted == parsed->n || !vmop_sym_budget_take_memory(parsed->budget, added_bytes))
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s",
+				      vmop_sym_budget_message(parsed->budget));
 	void *grown = reallocarray(parsed->symbols, wanted, sizeof(*parsed->symbols));
 	if (!grown)
 		return &vmop_error_no_memory;
@@ -165,6 +177,7 @@ static bool parse_line(char *line, char *end, struct vmop_symbol *ret, char **re
 static struct vmop_error *parse(char *text, size_t len_bytes, const char *path, bool with_modules,
 				struct parsed *parsed)
 {
+	struct vmop_sym_budget *budget = parsed->budget;
 	char *end, *stop = text + len_bytes;
 	size_t number = 0;
 
@@ -182,6 +195,8 @@ static struct vmop_error *parse(char *text, size_t len_bytes, const char *path, 
 		if (!end)
 			end = stop;
 		*end = '\0';
+		if (!vmop_sym_budget_take_steps(budget, 2 + (size_t)(end - line) / 64))
+			return vmop_sym_budget_error(budget, path);
 		if (!parse_line(line, end, &symbol, &module_name, &is_text_symbol))
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
 					      "%s: line %zu is not \"ADDRESS TYPE NAME\"", path,
@@ -250,13 +265,13 @@ static struct vmop_error *group(struct parsed *parsed)
 	return NULL;
 }
 
-struct vmop_error *vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path,
-				       struct vmop_error *(*each)(void *arg, const char *module,
-								  const struct vmop_symbol *symbols,
-								  size_t n),
-				       void *arg)
+struct vmop_error *
+vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path, struct vmop_sym_budget *budget,
+		    struct vmop_error *(*each)(void *arg, const char *module,
+					       const struct vmop_symbol *symbols, size_t n),
+		    void *arg)
 {
-	_cleanup_(parsed_deinit) struct parsed parsed = {0};
+	_cleanup_(parsed_deinit) struct parsed parsed = {.budget = budget};
 	struct vmop_error *err = parse(text, len_bytes, path, true, &parsed);
 	if (!err)
 		err = group(&parsed);
@@ -264,7 +279,9 @@ struct vmop_error *vmop_kallsyms_parse(char *text, size_t len_bytes, const char 
 		return err;
 	struct vmop_symbol *symbols = parsed.symbols;
 	for (struct module *module = parsed.by_name; module; module = module->hh.next) {
-		vmop_symbols_sort(symbols, module->n);
+		err = vmop_symbols_sort(symbols, module->n, budget, path);
+		if (err)
+			return err;
 		err = each(arg, module->name, symbols, module->n);
 		if (err)
 			return err;
@@ -274,14 +291,16 @@ struct vmop_error *vmop_kallsyms_parse(char *text, size_t len_bytes, const char 
 }
 
 struct vmop_error *vmop_kallsyms_parse_symtab(char *text, size_t len_bytes, const char *path,
+					      struct vmop_sym_budget *budget,
 					      struct vmop_symtab **ret)
 {
 	_cleanup_free_ char *names = text;
-	_cleanup_(parsed_deinit) struct parsed parsed = {0};
+	_cleanup_(parsed_deinit) struct parsed parsed = {.budget = budget};
 	struct vmop_error *err = parse(text, len_bytes, path, false, &parsed);
+	if (!err)
+		err = vmop_symbols_sort(parsed.symbols, parsed.n, budget, path);
 	if (err)
 		return err;
-	vmop_symbols_sort(parsed.symbols, parsed.n);
 	return vmop_symtab_create(vmop_steal(&parsed.symbols), parsed.n, vmop_steal(&names), ret);
 }
 
@@ -297,5 +316,9 @@ struct vmop_error *vmop_kallsyms_read(const char *path,
 		vmop_io_read_file(path, VMOP_KALLSYMS_MAX_TEXT_BYTES, &text, &len_bytes);
 	if (err)
 		return err;
-	return vmop_kallsyms_parse(text, len_bytes, path, each, arg);
+	struct vmop_sym_budget budget;
+	vmop_sym_budget_init(&budget);
+	if (!vmop_sym_budget_take_memory(&budget, len_bytes))
+		return vmop_sym_budget_error(&budget, path);
+	return vmop_kallsyms_parse(text, len_bytes, path, &budget, each, arg);
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "libsym/budget.h"
 #include "libsym/symtab.h"
 
 /* The largest distribution kernels have 20 MB. */
@@ -17,14 +18,15 @@
  * As vmop_kallsyms_read.  text has len_bytes and a NUL behind them; it is written to
  * and the symbols' names lie in it.  path is for messages.
  */
-struct vmop_error *vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path,
-				       struct vmop_error *(*each)(void *arg, const char *module,
-								  const struct vmop_symbol *symbols,
-								  size_t n),
-				       void *arg);
+struct vmop_error *
+vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path, struct vmop_sym_budget *budget,
+		    struct vmop_error *(*each)(void *arg, const char *module,
+					       const struct vmop_symbol *symbols, size_t n),
+		    void *arg);
 
 /* All of it as one table, whatever the module. Takes text (a heap block), also on error. */
 struct vmop_error *vmop_kallsyms_parse_symtab(char *text, size_t len_bytes, const char *path,
+					      struct vmop_sym_budget *budget,
 					      struct vmop_symtab **ret);
 
 #endif

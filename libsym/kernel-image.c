@@ -6,7 +6,9 @@
 #include <sys/types.h>
 
 #include "libsym/elf-file.h"
+#include "libsym/elf-symbols.h"
 #include "libsym/kallsyms.h"
+#include "libsym/kernel-image.h"
 #include "libsym/symtab.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
@@ -34,10 +36,12 @@ static bool is_packed_kernel(const unsigned char *head, size_t len_bytes)
 	return false;
 }
 
-static struct vmop_error *read_elf_image(int fd, const char *path, struct vmop_symtab **ret)
+static struct vmop_error *read_elf_image(int fd, const char *path, struct vmop_sym_budget *budget,
+					 struct vmop_symtab **ret)
 {
 	struct vmop_symtab *symtab;
-	struct vmop_error *err = vmop_symtab_read_elf(fd, path, VMOP_SYMTAB_ADDRESSES, &symtab);
+	struct vmop_error *err =
+		vmop_elf_symtab_read(fd, path, VMOP_SYMTAB_ADDRESSES, budget, &symtab);
 	if (err)
 		return err;
 	size_t n;
@@ -53,7 +57,8 @@ static struct vmop_error *read_elf_image(int fd, const char *path, struct vmop_s
 	return NULL;
 }
 
-struct vmop_error *vmop_symtab_read_kernel_image(const char *path, struct vmop_symtab **ret)
+struct vmop_error *vmop_kernel_image_read(const char *path, struct vmop_sym_budget *budget,
+					  struct vmop_symtab **ret)
 {
 	_cleanup_close_ int fd = -1;
 	unsigned char head[8];
@@ -64,7 +69,7 @@ struct vmop_error *vmop_symtab_read_kernel_image(const char *path, struct vmop_s
 	if (n < 0)
 		return vmop_error_os(errno, "%s", path);
 	if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
-		return read_elf_image(fd, path, ret);
+		return read_elf_image(fd, path, budget, ret);
 	if (is_packed_kernel(head, (size_t)n))
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "%s: a packed kernel, without symbols; give a vmlinux, its "
@@ -72,8 +77,18 @@ struct vmop_error *vmop_symtab_read_kernel_image(const char *path, struct vmop_s
 				      path);
 	_cleanup_free_ char *text = NULL;
 	size_t len_bytes;
-	err = vmop_io_read_file(path, VMOP_KALLSYMS_MAX_TEXT_BYTES, &text, &len_bytes);
+	err = vmop_io_read_fd(fd, path, VMOP_KALLSYMS_MAX_TEXT_BYTES, &text, &len_bytes);
 	if (err)
 		return err;
-	return vmop_kallsyms_parse_symtab(vmop_steal(&text), len_bytes, path, ret);
+	if (!vmop_sym_budget_take_memory(budget, len_bytes) ||
+	    !vmop_sym_budget_take_read(budget, len_bytes))
+		return vmop_sym_budget_error(budget, path);
+	return vmop_kallsyms_parse_symtab(vmop_steal(&text), len_bytes, path, budget, ret);
+}
+
+struct vmop_error *vmop_symtab_read_kernel_image(const char *path, struct vmop_symtab **ret)
+{
+	struct vmop_sym_budget budget;
+	vmop_sym_budget_init(&budget);
+	return vmop_kernel_image_read(path, &budget, ret);
 }

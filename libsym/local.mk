@@ -3,15 +3,17 @@
 # network client behind debuginfod.  libsym.la is that and the resolver, for readers.
 noinst_LTLIBRARIES += libsym/libsymtab.la libsym/libsym.la
 libsym_libsymtab_la_SOURCES = \
+	libsym/budget.c libsym/budget.h \
 	libsym/build-id.c libsym/build-id.h \
 	libsym/elf-file.c libsym/elf-file.h \
 	libsym/elf-symbols.c libsym/elf-symbols.h \
 	libsym/elf-symtab.c \
 	libsym/kallsyms.c libsym/kallsyms.h \
-	libsym/kernel-image.c \
+	libsym/kernel-image.c libsym/kernel-image.h \
 	libsym/mini-debug-info.c libsym/mini-debug-info.h \
 	libsym/perf-map.c libsym/perf-map.h \
 	libsym/plt.c libsym/plt.h \
+	libsym/symbol-sort.c libsym/symbol-sort.h \
 	libsym/symtab.c libsym/symtab.h \
 	libsym/symtab-builder.c libsym/symtab-builder.h
 libsym_libsymtab_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libsym/name-table.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,9 +40,13 @@ static struct vmop_name *intern(struct vmop_name_table *table, const char *text)
 static const char *find_shown(struct vmop_name_table *table, const struct vmop_name *name)
 {
 	_cleanup_free_ char *demangled = NULL;
-	if (table->demangle == VMOP_DEMANGLE_NONE ||
-	    !vmop_demangle_name(name->text, table->demangle == VMOP_DEMANGLE_FULL, &demangled) ||
-	    !demangled)
+	size_t before = VMOP_NAME_TABLE_MAX_WORK - table->work, left = before;
+	if (table->demangle == VMOP_DEMANGLE_NONE)
+		return name->text;
+	bool has_memory = vmop_demangle_name(name->text, table->demangle == VMOP_DEMANGLE_FULL,
+					     &left, &demangled);
+	table->work += before - left;
+	if (!has_memory || !demangled)
 		return name->text;
 	const struct vmop_name *shown = intern(table, demangled);
 	return shown ? shown->text : name->text;

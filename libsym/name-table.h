@@ -8,7 +8,11 @@
 struct vmop_name_table {
 	struct vmop_name *by_text;
 	enum vmop_demangle demangle;
+	size_t work; /* that demangling has taken */
 };
+
+/* Of all names together, about 2 s; past it they stay mangled.  A million real ones take half. */
+#define VMOP_NAME_TABLE_MAX_WORK ((size_t)1 << 28)
 
 /*
  * As vmop_resolver_name.  Lives until the table is emptied; without memory it is

@@ -37,17 +37,25 @@ static bool parse_line(char *line, struct vmop_symbol *ret)
 
 struct vmop_error *vmop_perf_map_parse(char *text, size_t len_bytes, struct vmop_symtab **ret)
 {
+	struct vmop_sym_budget budget;
 	_cleanup_(vmop_symtab_builder_deinit) struct vmop_symtab_builder builder = {
+		.budget = &budget,
 		.latest_only = true,
 	};
 	char *end, *stop = text + len_bytes;
 
+	vmop_sym_budget_init(&budget);
+	if (!vmop_sym_budget_take_memory(&budget, len_bytes))
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s", vmop_sym_budget_message(&budget));
 	for (char *line = text; line < stop; line = end + 1) {
 		struct vmop_symbol symbol;
 		end = memchr(line, '\n', (size_t)(stop - line));
 		if (!end)
 			break; /* it is being written */
 		*end = '\0';
+		if (!vmop_sym_budget_take_steps(&budget, 4 + (size_t)(end - line) / 32))
+			return vmop_error_new(VMOP_ERROR_LIMIT, "%s",
+					      vmop_sym_budget_message(&budget));
 		if (!parse_line(line, &symbol))
 			continue;
 		struct vmop_error *err = vmop_symtab_builder_add(
@@ -55,18 +63,19 @@ struct vmop_error *vmop_perf_map_parse(char *text, size_t len_bytes, struct vmop
 		if (err)
 			return err;
 	}
-	return vmop_symtab_builder_finish(&builder, ret);
+	return vmop_symtab_builder_finish(&builder, "perf map", ret);
 }
 
 /* Neither another's, nor by a link that another has put there. */
 static struct vmop_error *open_map(const char *path, uid_t owner, int *ret_fd, struct stat *ret_st)
 {
-	_cleanup_close_ int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, ret_st) < 0)
+	_cleanup_close_ int fd = -1;
+	struct vmop_error *err =
+		vmop_io_open_regular(AT_FDCWD, path, VMOP_IO_NO_FOLLOW, INT64_MAX, &fd);
+	if (err)
+		return err;
+	if (fstat(fd, ret_st) < 0)
 		return vmop_error_os(errno, "%s", path);
-	if (!S_ISREG(ret_st->st_mode))
-		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
 	if (ret_st->st_uid != owner && ret_st->st_uid != 0)
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: belongs to user %u, not to %u", path,
 				      ret_st->st_uid, owner);

@@ -19,12 +19,17 @@ struct slot {
 
 #define MAX_SLOTS ((size_t)1 << 20)
 #define MAX_NAME_BYTES 4096
+#define STEPS_PER_STUB 16 /* a search among all slots, and a name that is printed */
 
 struct plt {
 	const struct vmop_elf *elf;
 	struct vmop_symtab_builder *builder;
 	struct slot *slots; /* sorted by address */
 	size_t n_slots, slots_capacity;
+	uint32_t symbols_index; /* of their section; 0: none yet */
+	struct vmop_elf_table symbols;
+	struct vmop_elf_data loaded; /* the table's */
+	struct vmop_elf_data names;
 	/* Code without names that waits for its end: it becomes one symbol. */
 	uint64_t unnamed_from, unnamed_to;
 };
@@ -53,17 +58,19 @@ static enum reloc_kind kind_of(const struct plt *plt, uint64_t type)
 	}
 }
 
-/* The symbol's name, without its version; it stays the file's. */
-static bool name_slot(Elf_Data *symbols, Elf_Data *names, uint64_t index, struct slot *slot)
+/* The symbol's name, without its version; it stays plt's. */
+static bool name_slot(struct plt *plt, uint64_t index, struct slot *slot)
 {
+	const struct vmop_elf_data *names = &plt->names;
 	GElf_Sym symbol;
-	if (index > INT32_MAX || !symbols || !names || !gelf_getsym(symbols, (int)index, &symbol) ||
-	    symbol.st_name >= names->d_size)
+	if (index >= plt->symbols.n || !vmop_elf_table_symbol(&plt->symbols, index, &symbol) ||
+	    symbol.st_name >= names->len_bytes)
 		return false;
-	slot->symbol = (const char *)names->d_buf + symbol.st_name;
-	size_t left = names->d_size - symbol.st_name;
+	slot->symbol = names->bytes + symbol.st_name;
+	size_t left = names->len_bytes - symbol.st_name;
 	const char *end = memchr(slot->symbol, '\0', left < MAX_NAME_BYTES ? left : MAX_NAME_BYTES);
-	if (!end || end == slot->symbol)
+	if (!end || end == slot->symbol ||
+	    !vmop_sym_budget_take_steps(plt->elf->budget, (size_t)(end - slot->symbol) / 64))
 		return false;
 	const char *version = memchr(slot->symbol, '@', (size_t)(end - slot->symbol));
 	slot->symbol_len_bytes = (size_t)((version ? version : end) - slot->symbol);
@@ -76,6 +83,10 @@ static struct vmop_error *add_slot(struct plt *plt, const struct slot *slot)
 		size_t wanted = plt->slots_capacity ? plt->slots_capacity * 2 : 256;
 		if (wanted > MAX_SLOTS)
 			return NULL; /* the stubs past them stay "[plt]" */
+		struct vmop_sym_budget *budget = plt->elf->budget;
+		if (!vmop_sym_budget_take_memory(budget, (wanted - plt->slots_capacity) *
+								 sizeof(*plt->slots)))
+			return vmop_sym_budget_error(budget, plt->elf->path);
 		void *grown = reallocarray(plt->slots, wanted, sizeof(*plt->slots));
 		if (!grown)
 			return &vmop_error_no_memory;
@@ -86,28 +97,38 @@ static struct vmop_error *add_slot(struct plt *plt, const struct slot *slot)
 	return NULL;
 }
 
-static struct vmop_error *read_relocations(struct plt *plt, Elf_Scn *section,
-					   const GElf_Shdr *header)
+/*
+ * The symbols that relocations name their slots by: those of the first section of them that has
+ * any. A static program's IRELATIVE relocations have no symbols.
+ */
+static struct vmop_error *read_symbols(struct plt *plt, const GElf_Shdr *relocations)
 {
-	Elf_Data *relocations = vmop_elf_section_data(plt->elf, section);
-	GElf_Shdr symbols_header;
-	Elf_Scn *symbols_section = elf_getscn(plt->elf->elf, header->sh_link);
-	Elf_Data *symbols = NULL, *names = NULL;
-
-	if (!relocations)
+	const struct vmop_elf *elf = plt->elf;
+	uint32_t index = relocations->sh_link;
+	if (plt->symbols_index || !index || index >= elf->n_sections ||
+	    (elf->sections[index].sh_type != SHT_DYNSYM &&
+	     elf->sections[index].sh_type != SHT_SYMTAB))
 		return NULL;
-	/* A static program's IRELATIVE relocations have no symbols. */
-	if (header->sh_link && symbols_section && gelf_getshdr(symbols_section, &symbols_header) &&
-	    (symbols_header.sh_type == SHT_DYNSYM || symbols_header.sh_type == SHT_SYMTAB)) {
-		symbols = vmop_elf_section_data(plt->elf, symbols_section);
-		names = vmop_elf_section_data(plt->elf,
-					      elf_getscn(plt->elf->elf, symbols_header.sh_link));
-	}
-	size_t each_bytes = gelf_fsize(plt->elf->elf, ELF_T_RELA, 1, EV_CURRENT);
-	size_t n = each_bytes ? relocations->d_size / each_bytes : 0;
-	for (size_t i = 0; i < n && i < INT32_MAX; i++) {
+	plt->symbols_index = index;
+	vmop_elf_table_init(&plt->symbols, elf, &elf->sections[index], ELF_T_SYM);
+	struct vmop_error *err = vmop_elf_table_load(&plt->symbols, &plt->loaded);
+	uint32_t names_index = elf->sections[index].sh_link;
+	if (!err && names_index < elf->n_sections)
+		err = vmop_elf_data_read(elf, &elf->sections[names_index], &plt->names);
+	return err;
+}
+
+static struct vmop_error *read_relocations(struct plt *plt, const GElf_Shdr *section)
+{
+	struct vmop_sym_budget *budget = plt->elf->budget;
+	struct vmop_elf_table relocations;
+	struct vmop_error *err = read_symbols(plt, section);
+
+	vmop_elf_table_init(&relocations, plt->elf, section, ELF_T_RELA);
+	for (size_t i = 0; i < relocations.n && !err; i++) {
 		GElf_Rela relocation;
-		if (!gelf_getrela(relocations, (int)i, &relocation))
+		if (!vmop_sym_budget_take_steps(budget, 1) ||
+		    !vmop_elf_table_relocation(&relocations, i, &relocation))
 			break;
 		enum reloc_kind kind = kind_of(plt, GELF_R_TYPE(relocation.r_info));
 		struct slot slot = {
@@ -116,13 +137,12 @@ static struct vmop_error *read_relocations(struct plt *plt, Elf_Scn *section,
 		};
 		if (kind == RELOC_OTHER ||
 		    (kind == RELOC_SYMBOL &&
-		     !name_slot(symbols, names, GELF_R_SYM(relocation.r_info), &slot)))
+		     (section->sh_link != plt->symbols_index ||
+		      !name_slot(plt, GELF_R_SYM(relocation.r_info), &slot))))
 			continue;
-		struct vmop_error *err = add_slot(plt, &slot);
-		if (err)
-			return err;
+		err = add_slot(plt, &slot);
 	}
-	return NULL;
+	return !err && budget->spent ? vmop_sym_budget_error(budget, plt->elf->path) : err;
 }
 
 /* .rela.dyn can be large, and has nothing for stubs but for those of .plt.got. */
@@ -134,17 +154,15 @@ static bool is_for_stubs(const struct plt *plt, const GElf_Shdr *header, bool ha
 
 static struct vmop_error *read_slots(struct plt *plt)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr plt_got;
-	bool has_plt_got =
-		vmop_elf_find_section(plt->elf, SHT_PROGBITS, ".plt.got", &plt_got) != NULL;
-	while ((section = elf_nextscn(plt->elf->elf, section)) != NULL) {
-		GElf_Shdr header;
+	const struct vmop_elf *elf = plt->elf;
+	bool has_plt_got = vmop_elf_find_section(elf, SHT_PROGBITS, ".plt.got") != NULL;
+	for (size_t i = 1; i < elf->n_sections; i++) {
+		const GElf_Shdr *section = &elf->sections[i];
 		/* Those that the dynamic linker reads, not those that --emit-relocs leaves. */
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_RELA ||
-		    !(header.sh_flags & SHF_ALLOC) || !is_for_stubs(plt, &header, has_plt_got))
+		if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC) ||
+		    !is_for_stubs(plt, section, has_plt_got))
 			continue;
-		struct vmop_error *err = read_relocations(plt, section, &header);
+		struct vmop_error *err = read_relocations(plt, section);
 		if (err)
 			return err;
 	}
@@ -183,6 +201,9 @@ static struct vmop_error *add_stub(struct plt *plt, uint64_t address, uint64_t l
 {
 	const struct slot key = {.address = slot_address};
 	const struct slot *slot = NULL;
+	struct vmop_sym_budget *budget = plt->elf->budget;
+	if (!vmop_sym_budget_take_steps(budget, STEPS_PER_STUB))
+		return vmop_sym_budget_error(budget, plt->elf->path);
 	if (slot_address && plt->n_slots)
 		slot = bsearch(&key, plt->slots, plt->n_slots, sizeof(key), by_address);
 	if (!slot) {
@@ -195,6 +216,8 @@ static struct vmop_error *add_stub(struct plt *plt, uint64_t address, uint64_t l
 	if (err)
 		return err;
 	char name[MAX_NAME_BYTES + 8];
+	if (!vmop_sym_budget_take_steps(budget, slot->symbol_len_bytes / 16))
+		return vmop_sym_budget_error(budget, plt->elf->path);
 	if (slot->symbol)
 		snprintf(name, sizeof(name), "%.*s@plt", (int)slot->symbol_len_bytes, slot->symbol);
 	else
@@ -272,36 +295,49 @@ static struct vmop_error *read_arm64(struct plt *plt, const GElf_Shdr *header,
 	return add_stub(plt, header->sh_addr + begin, len_bytes - begin, slot_address);
 }
 
-static struct vmop_error *read_stubs(struct plt *plt, Elf_Scn *section, const GElf_Shdr *header)
+static struct vmop_error *read_stubs(struct plt *plt, const GElf_Shdr *section)
 {
-	Elf_Data *data = vmop_elf_section_data(plt->elf, section);
-	struct vmop_error *err;
-	if (!data)
-		return NULL;
+	_cleanup_(vmop_elf_data_deinit) struct vmop_elf_data data;
+	struct vmop_error *err = vmop_elf_data_read(plt->elf, section, &data);
+	if (err || !data.bytes)
+		return err;
+	if (!vmop_sym_budget_take_steps(plt->elf->budget, data.len_bytes / 4))
+		return vmop_sym_budget_error(plt->elf->budget, plt->elf->path);
+	const unsigned char *code = (const unsigned char *)data.bytes;
 	if (plt->elf->header.e_machine == EM_X86_64)
-		err = read_x86_64(plt, header, data->d_buf, data->d_size);
+		err = read_x86_64(plt, section, code, data.len_bytes);
 	else if (plt->elf->header.e_machine == EM_AARCH64)
-		err = read_arm64(plt, header, data->d_buf, data->d_size);
+		err = read_arm64(plt, section, code, data.len_bytes);
 	else
-		err = add_stub(plt, header->sh_addr, data->d_size, 0);
+		err = add_stub(plt, section->sh_addr, data.len_bytes, 0);
 	return err ? err : flush_unnamed(plt);
+}
+
+static struct vmop_error *read_plt(struct plt *plt)
+{
+	const struct vmop_elf *elf = plt->elf;
+	struct vmop_error *err = read_slots(plt);
+	for (size_t i = 1; i < elf->n_sections && !err; i++) {
+		const GElf_Shdr *section = &elf->sections[i];
+		const char *name = vmop_elf_section_name(elf, section);
+		if (section->sh_type == SHT_PROGBITS && (section->sh_flags & SHF_EXECINSTR) &&
+		    (strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0))
+			err = read_stubs(plt, section);
+	}
+	return err;
 }
 
 struct vmop_error *vmop_plt_add(const struct vmop_elf *elf, struct vmop_symtab_builder *builder)
 {
-	struct plt plt = {.elf = elf, .builder = builder};
-	struct vmop_error *err = read_slots(&plt);
-	Elf_Scn *section = NULL;
-
-	while (!err && (section = elf_nextscn(elf->elf, section)) != NULL) {
-		GElf_Shdr header;
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_PROGBITS ||
-		    !(header.sh_flags & SHF_EXECINSTR))
-			continue;
-		const char *name = vmop_elf_section_name(elf, &header);
-		if (strncmp(name, ".plt", 4) == 0 || strcmp(name, ".iplt") == 0)
-			err = read_stubs(&plt, section, &header);
-	}
-	free(plt.slots);
+	_cleanup_free_ struct plt *plt = calloc(1, sizeof(*plt));
+	if (!plt)
+		return &vmop_error_no_memory;
+	plt->elf = elf;
+	plt->builder = builder;
+	struct vmop_error *err = read_plt(plt);
+	vmop_sym_budget_give_memory(elf->budget, plt->slots_capacity * sizeof(*plt->slots));
+	vmop_elf_data_deinit(&plt->loaded);
+	vmop_elf_data_deinit(&plt->names);
+	free(plt->slots);
 	return err;
 }

@@ -11,6 +11,7 @@
 
 #include "libsym/elf-symbols.h"
 #include "libsym/file-finder.h"
+#include "libsym/kernel-image.h"
 #include "libsym/name-table.h"
 #include "libsym/plt.h"
 #include "libutil/cleanup.h"
@@ -70,6 +71,7 @@ struct collecting {
 	const struct vmop_image_file *image; /* NULL: only debug files can be had */
 	bool addresses;
 	bool debug_without_image; /* there was one, but its offsets can't be known */
+	bool debug_too_costly;	  /* there was one, but it could not be verified */
 	struct vmop_symtab_builder builder;
 };
 
@@ -102,7 +104,8 @@ static struct vmop_error *collect(const struct vmop_resolver *resolver,
 		err = vmop_elf_symbols_add(elf, SHT_SYMTAB, layout, builder);
 	if (!err && builder->n == 0)
 		err = vmop_file_finder_each_debug_file(&resolver->finder, ref, collecting->image,
-						       use_debug_file, collecting);
+						       use_debug_file, collecting, builder->budget,
+						       &collecting->debug_too_costly);
 	if (!err && builder->n == 0 && elf)
 		err = vmop_elf_dynamic_symbols_add(elf, layout, builder);
 	if (!err && layout)
@@ -111,43 +114,65 @@ static struct vmop_error *collect(const struct vmop_resolver *resolver,
 }
 
 /* A System.map, say: it has no build-id, so it is used only where none is asked for. */
-static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref, struct entry *entry)
+static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref,
+					   struct vmop_sym_budget *budget, struct entry *entry)
 {
-	struct vmop_error *err = vmop_symtab_read_kernel_image(ref->path, &entry->symtab);
-	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
+	struct vmop_error *err = vmop_kernel_image_read(ref->path, budget, &entry->symtab);
+	if (!err || err->code == VMOP_ERROR_NO_MEMORY || budget->spent)
 		return err;
 	vmop_error_destroy(err);
 	return NULL;
 }
 
-static struct vmop_error *resolve(const struct vmop_resolver *resolver,
-				  const struct vmop_image_ref *ref, struct entry *entry)
+/* Fill entry's symtab, or set its reason, except for a spent budget. */
+static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
+				       const struct vmop_image_ref *ref,
+				       struct vmop_sym_budget *budget, struct entry *entry)
 {
 	_cleanup_(vmop_image_file_cleanup) struct vmop_image_file *image = NULL;
 	const char *why = NULL;
 	bool verified = ref->build_id.len_bytes > 0;
 
-	struct vmop_error *err = vmop_file_finder_find_image(&resolver->finder, ref, &image, &why);
+	struct vmop_error *err =
+		vmop_file_finder_find_image(&resolver->finder, ref, budget, &image, &why);
 	if (err)
 		return err;
-	struct collecting collecting = {.image = image, .addresses = ref->addresses};
+	struct collecting collecting = {
+		.image = image,
+		.addresses = ref->addresses,
+		.builder.budget = budget,
+	};
 	err = collect(resolver, ref, &collecting);
 	size_t n = collecting.builder.n;
 	if (!err && n > 0)
-		err = vmop_symtab_builder_finish(&collecting.builder, &entry->symtab);
+		err = vmop_symtab_builder_finish(&collecting.builder, ref->path ? ref->path : "",
+						 &entry->symtab);
 	vmop_symtab_builder_deinit(&collecting.builder);
 	if (!err && n == 0 && ref->addresses && !verified && ref->path)
-		err = read_kernel_text(ref, entry);
+		err = read_kernel_text(ref, budget, entry);
 	if (entry->symtab)
 		entry->why = verified ? NULL : "not verified: the image has no build-id";
+	else if (collecting.debug_too_costly)
+		vmop_sym_budget_spend(budget, VMOP_SYM_COST_CHECKSUM);
 	else if (collecting.debug_without_image)
 		entry->why = "only its debug file was found, which doesn't tell its offsets";
 	else
 		entry->why = image ? "no symbols" : why;
-	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
+	return err;
+}
+
+static struct vmop_error *resolve(const struct vmop_resolver *resolver,
+				  const struct vmop_image_ref *ref, struct entry *entry)
+{
+	struct vmop_sym_budget budget;
+	vmop_sym_budget_init(&budget);
+	struct vmop_error *err = find_symbols(resolver, ref, &budget, entry);
+	if (err && err->code == VMOP_ERROR_NO_MEMORY)
 		return err;
-	/* A file that is damaged is one without symbols, for who reads a report. */
-	entry->why = "its symbol table is damaged, or too large";
+	if (!entry->symtab && budget.spent)
+		entry->why = vmop_sym_budget_message(&budget);
+	else if (err) /* a file that is damaged is one without symbols, for who reads a report */
+		entry->why = "its symbol table is damaged";
 	vmop_error_destroy(err);
 	return NULL;
 }

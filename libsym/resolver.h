@@ -67,9 +67,10 @@ void vmop_resolver_destroy(struct vmop_resolver *resolver); /* NULL is allowed *
  *
  * *ret is the resolver's until it is destroyed, the same for the same image.
  * *ret is NULL, with no error, where there is nothing; *ret_why then says why ("no
- * such file", "its build-id differs", "no symbols", ...).  Where *ret is not NULL,
- * *ret_why is NULL, or says what is to be known of it ("not verified: ...").
- * *ret_why is never freed by the caller.  The one error is being out of memory.
+ * such file", "its build-id differs", "no symbols", "too costly: ...", ...).  Where *ret is not
+ * NULL, *ret_why is NULL, or says what is to be known of it ("not verified: ..."). What one image
+ * may cost is in libsym/budget.h: 2 s of CPU time and 512 MiB, all its files together. *ret_why is
+ * never freed by the caller.  The one error is being out of memory.
  */
 struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 					const struct vmop_image_ref *ref,

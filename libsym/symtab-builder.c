@@ -4,24 +4,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libsym/symbol-sort.h"
 #include "libutil/cleanup.h"
 
 struct vmop_pending_symbol {
-	struct vmop_symbol symbol; /* name: its place in names until that has stopped to move */
-	uint64_t left_bytes;
+	uint64_t offset, len_bytes, left_bytes;
+	uint32_t name; /* its place in names */
+	char type;
 	bool label;
 };
 
-static struct vmop_error *grow(void **block, size_t *capacity, size_t needed, size_t each_bytes)
+_Static_assert(VMOP_SYMTAB_MAX_NAMES_BYTES <= UINT32_MAX, "a name's place fits");
+_Static_assert(VMOP_SYMTAB_MAX_SYMBOLS <= UINT32_MAX, "a key's index fits");
+
+/* Blocks of this size and more grow by an eighth: a half of them lying empty could be too much. */
+#define LARGE_BLOCK_BYTES ((size_t)16 << 20)
+
+/* The largest reservation of one block; it grows later as needed. */
+#define MAX_RESERVED_BYTES ((size_t)8 << 20)
+
+static struct vmop_error *too_costly(const struct vmop_symtab_builder *builder)
+{
+	return vmop_error_new(VMOP_ERROR_LIMIT, "%s", vmop_sym_budget_message(builder->budget));
+}
+
+static struct vmop_error *grow(struct vmop_symtab_builder *builder, void **block, size_t *capacity,
+			       size_t needed, size_t each_bytes)
 {
 	if (needed <= *capacity)
 		return NULL;
 	size_t wanted = *capacity ? *capacity * 2 : 1024;
+	if (wanted * each_bytes > LARGE_BLOCK_BYTES)
+		wanted = *capacity + *capacity / 8;
 	if (wanted < needed)
 		wanted = needed;
+	size_t more_bytes = (wanted - *capacity) * each_bytes;
+	if (!vmop_sym_budget_take_memory(builder->budget, more_bytes))
+		return too_costly(builder);
 	void *grown = reallocarray(*block, wanted, each_bytes);
-	if (!grown)
+	if (!grown) {
+		vmop_sym_budget_give_memory(builder->budget, more_bytes);
 		return &vmop_error_no_memory;
+	}
 	*block = grown;
 	*capacity = wanted;
 	return NULL;
@@ -30,15 +54,49 @@ static struct vmop_error *grow(void **block, size_t *capacity, size_t needed, si
 struct vmop_error *vmop_symtab_builder_reserve(struct vmop_symtab_builder *builder, size_t n,
 					       size_t names_len_bytes)
 {
-	if (n > VMOP_SYMTAB_MAX_SYMBOLS - builder->n)
-		n = VMOP_SYMTAB_MAX_SYMBOLS - builder->n;
-	if (names_len_bytes > VMOP_SYMTAB_MAX_NAMES_BYTES - builder->names_len_bytes)
-		names_len_bytes = VMOP_SYMTAB_MAX_NAMES_BYTES - builder->names_len_bytes;
-	struct vmop_error *err = grow((void **)&builder->pending, &builder->capacity,
+	if (n > MAX_RESERVED_BYTES / sizeof(*builder->pending))
+		n = MAX_RESERVED_BYTES / sizeof(*builder->pending);
+	if (names_len_bytes > MAX_RESERVED_BYTES)
+		names_len_bytes = MAX_RESERVED_BYTES;
+	struct vmop_error *err = grow(builder, (void **)&builder->pending, &builder->capacity,
 				      builder->n + n, sizeof(*builder->pending));
 	return err ? err
-		   : grow((void **)&builder->names, &builder->names_capacity,
+		   : grow(builder, (void **)&builder->names, &builder->names_capacity,
 			  builder->names_len_bytes + names_len_bytes, 1);
+}
+
+void vmop_symtab_builder_adopt_names(struct vmop_symtab_builder *builder, char *names,
+				     size_t len_bytes)
+{
+	vmop_sym_budget_give_memory(builder->budget, builder->names_capacity);
+	free(builder->names);
+	builder->names = names;
+	builder->names_len_bytes = builder->names_capacity = len_bytes;
+	builder->names_used_bytes = 0;
+}
+
+/* *ret_name is where it is in names. */
+static struct vmop_error *place_name(struct vmop_symtab_builder *builder, const char *name,
+				     size_t name_len_bytes, size_t *ret_name)
+{
+	uintptr_t at = (uintptr_t)name, begin = (uintptr_t)builder->names;
+	builder->names_used_bytes += name_len_bytes + 1;
+	if (at >= begin && at - begin < builder->names_len_bytes) {
+		/* A version may follow.  Where the name is shared, it follows the others as well.
+		 */
+		*ret_name = at - begin;
+		builder->names[*ret_name + name_len_bytes] = '\0';
+		return NULL;
+	}
+	struct vmop_error *err = grow(builder, (void **)&builder->names, &builder->names_capacity,
+				      builder->names_len_bytes + name_len_bytes + 1, 1);
+	if (err)
+		return err;
+	*ret_name = builder->names_len_bytes;
+	memcpy(builder->names + *ret_name, name, name_len_bytes);
+	builder->names[*ret_name + name_len_bytes] = '\0';
+	builder->names_len_bytes += name_len_bytes + 1;
+	return NULL;
 }
 
 struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
@@ -46,126 +104,74 @@ struct vmop_error *vmop_symtab_builder_add(struct vmop_symtab_builder *builder,
 					   uint64_t left_bytes, bool label)
 {
 	if (builder->n >= VMOP_SYMTAB_MAX_SYMBOLS ||
-	    name_len_bytes >= VMOP_SYMTAB_MAX_NAMES_BYTES - builder->names_len_bytes)
-		return vmop_error_new(VMOP_ERROR_LIMIT,
-				      "more than %zu symbols, or %zu bytes of names",
-				      VMOP_SYMTAB_MAX_SYMBOLS, VMOP_SYMTAB_MAX_NAMES_BYTES);
-	struct vmop_error *err = grow((void **)&builder->pending, &builder->capacity,
+	    name_len_bytes >= VMOP_SYMTAB_MAX_NAMES_BYTES - builder->names_len_bytes) {
+		vmop_sym_budget_spend(builder->budget, VMOP_SYM_COST_SYMBOLS);
+		return too_costly(builder);
+	}
+	struct vmop_error *err = grow(builder, (void **)&builder->pending, &builder->capacity,
 				      builder->n + 1, sizeof(*builder->pending));
+	size_t name = 0;
 	if (!err)
-		err = grow((void **)&builder->names, &builder->names_capacity,
-			   builder->names_len_bytes + name_len_bytes + 1, 1);
+		err = place_name(builder, symbol->name, name_len_bytes, &name);
 	if (err)
 		return err;
-	struct vmop_pending_symbol *pending = &builder->pending[builder->n++];
-	pending->symbol = *symbol;
-	pending->symbol.name = (const char *)(uintptr_t)builder->names_len_bytes;
-	pending->left_bytes = left_bytes;
-	pending->label = label;
-	if (pending->symbol.len_bytes > left_bytes)
-		pending->symbol.len_bytes = left_bytes;
-	char *name = builder->names + builder->names_len_bytes;
-	memcpy(name, symbol->name, name_len_bytes);
-	name[name_len_bytes] = '\0';
-	builder->names_len_bytes += name_len_bytes + 1;
+	builder->pending[builder->n++] = (struct vmop_pending_symbol){
+		.offset = symbol->offset,
+		.len_bytes = symbol->len_bytes < left_bytes ? symbol->len_bytes : left_bytes,
+		.left_bytes = left_bytes,
+		.name = (uint32_t)name,
+		.type = symbol->type,
+		.label = label,
+	};
 	return NULL;
+}
+
+static void give_pending(struct vmop_symtab_builder *builder)
+{
+	if (builder->budget)
+		vmop_sym_budget_give_memory(builder->budget,
+					    builder->capacity * sizeof(*builder->pending));
+	free(builder->pending);
+	builder->pending = NULL;
+	builder->n = builder->capacity = 0;
 }
 
 void vmop_symtab_builder_deinit(struct vmop_symtab_builder *builder)
 {
-	free(builder->pending);
+	give_pending(builder);
+	if (builder->budget)
+		vmop_sym_budget_give_memory(builder->budget, builder->names_capacity);
 	free(builder->names);
-	memset(builder, 0, sizeof(*builder));
+	builder->names = NULL;
+	builder->names_len_bytes = builder->names_capacity = builder->names_used_bytes = 0;
 }
 
-/* What is sorted in the symbols' stead: a quarter of their size. */
-struct key {
-	uint64_t offset;
-	size_t index;
-};
-
-#define DIGIT_BITS 11
-
-/* One pass of a radix sort: stable, by the digit at shift. */
-static void sort_by_digit(const struct key *from, struct key *to, size_t n, unsigned shift)
+static struct vmop_symbol symbol_of(const struct vmop_symtab_builder *builder, uint32_t index)
 {
-	size_t next[1 << DIGIT_BITS] = {0}, begin = 0;
-	const uint64_t mask = (1 << DIGIT_BITS) - 1;
-
-	for (size_t i = 0; i < n; i++)
-		next[from[i].offset >> shift & mask]++;
-	for (size_t i = 0; i <= mask; i++) {
-		size_t count = next[i];
-		next[i] = begin;
-		begin += count;
-	}
-	for (size_t i = 0; i < n; i++)
-		to[next[from[i].offset >> shift & mask]++] = from[i];
+	const struct vmop_pending_symbol *pending = &builder->pending[index];
+	return (struct vmop_symbol){
+		.offset = pending->offset,
+		.len_bytes = pending->len_bytes,
+		.name = builder->names + pending->name,
+		.type = pending->type,
+	};
 }
 
-/* keys has room for 2 * n, the second half to work in. Returns the half that is sorted. */
-static const struct key *sort_keys(struct key *keys, size_t n)
+static int compare_pending(const void *arg, uint32_t a, uint32_t b)
 {
-	struct key *from = keys, *to = keys + n;
-	uint64_t all = 0; /* the bits that any of them has */
-
-	for (size_t i = 0; i < n; i++)
-		all |= keys[i].offset;
-	for (unsigned shift = 0; shift < 64 && all >> shift; shift += DIGIT_BITS) {
-		sort_by_digit(from, to, n, shift);
-		struct key *swapped = from;
-		from = to;
-		to = swapped;
-	}
-	return from;
+	const struct vmop_symbol x = symbol_of(arg, a), y = symbol_of(arg, b);
+	return vmop_symbol_compare(&x, &y);
 }
 
-static int compare_pending(const void *a, const void *b)
+/* Of keys at one offset only the last is kept.  Returns how many are left. */
+static size_t keep_latest(struct vmop_symbol_key *keys, size_t n)
 {
-	const struct vmop_pending_symbol *x = a, *y = b;
-	return vmop_symbol_compare(&x->symbol, &y->symbol);
-}
-
-/* Of symbols sorted by offset, those at one offset among themselves. */
-static void sort_aliases(struct vmop_symtab_builder *builder)
-{
-	struct vmop_pending_symbol *pending = builder->pending;
 	size_t kept = 0;
-
-	for (size_t first = 0, last; first < builder->n; first = last) {
-		for (last = first + 1; last < builder->n &&
-				       pending[last].symbol.offset == pending[first].symbol.offset;)
-			last++;
-		if (builder->latest_only)
-			pending[kept++] = pending[last - 1];
-		else if (last - first > 1)
-			qsort(pending + first, last - first, sizeof(*pending), compare_pending);
+	for (size_t i = 0; i < n; i++) {
+		if (i + 1 == n || keys[i + 1].offset != keys[i].offset)
+			keys[kept++] = keys[i];
 	}
-	if (builder->latest_only)
-		builder->n = kept;
-}
-
-static struct vmop_error *sort(struct vmop_symtab_builder *builder)
-{
-	size_t n = builder->n;
-	struct key *keys = reallocarray(NULL, 2 * n + 1, sizeof(*keys));
-	struct vmop_pending_symbol *sorted = reallocarray(NULL, n + 1, sizeof(*sorted));
-	if (!keys || !sorted) {
-		free(keys);
-		free(sorted);
-		return &vmop_error_no_memory;
-	}
-	for (size_t i = 0; i < n; i++)
-		keys[i] = (struct key){builder->pending[i].symbol.offset, i};
-	const struct key *in_order = sort_keys(keys, n);
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = builder->pending[in_order[i].index];
-	free(keys);
-	free(builder->pending);
-	builder->pending = sorted;
-	builder->capacity = n + 1;
-	sort_aliases(builder);
-	return NULL;
+	return kept;
 }
 
 static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symbol *before)
@@ -173,59 +179,124 @@ static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symb
 	return symbol->offset == before->offset && strcmp(symbol->name, before->name) == 0;
 }
 
-/* Drops what repeats another, and labels inside a function.  Returns how many are left. */
-static size_t drop_needless(struct vmop_pending_symbol *pending, size_t n)
+/*
+ * Makes symbols of sorted keys, without those that repeat another, and labels inside a function.
+ * *ret_n is how many they are; keys has as many then.  false: the budget is spent.
+ */
+static bool take_needed(const struct vmop_symtab_builder *builder, struct vmop_symbol_key *keys,
+			size_t n, struct vmop_symbol *symbols, size_t *ret_n)
 {
 	size_t kept = 0;
 	uint64_t reach = 0; /* the end of the function that reaches furthest so far */
 
 	for (size_t i = 0; i < n; i++) {
-		const struct vmop_symbol *symbol = &pending[i].symbol;
-		const struct vmop_symbol *before = kept ? &pending[kept - 1].symbol : NULL;
-		if (before && is_repeated(symbol, before))
+		const struct vmop_symbol symbol = symbol_of(builder, keys[i].index);
+		const struct vmop_symbol *before = kept ? &symbols[kept - 1] : NULL;
+		if (!vmop_sym_budget_take_steps(builder->budget, 8))
+			return false;
+		if (before && is_repeated(&symbol, before))
 			continue;
-		if (pending[i].label && symbol->offset < reach && symbol->offset != before->offset)
+		if (builder->pending[keys[i].index].label && symbol.offset < reach &&
+		    symbol.offset != before->offset)
 			continue;
-		if (symbol->len_bytes && symbol->offset + symbol->len_bytes > reach)
-			reach = symbol->offset + symbol->len_bytes;
-		pending[kept++] = pending[i];
+		if (symbol.len_bytes && symbol.offset + symbol.len_bytes > reach)
+			reach = symbol.offset + symbol.len_bytes;
+		keys[kept] = keys[i];
+		symbols[kept++] = symbol;
 	}
-	return kept;
+	*ret_n = kept;
+	return true;
 }
 
 /* A symbol without length reaches to the next place that has a name, or as far as it may. */
-static void find_lengths(struct vmop_pending_symbol *pending, size_t n)
+static void find_lengths(const struct vmop_symtab_builder *builder,
+			 const struct vmop_symbol_key *keys, struct vmop_symbol *symbols, size_t n)
 {
 	uint64_t next = UINT64_MAX; /* the nearest offset behind this one's */
 	for (size_t i = n; i-- > 0;) {
-		struct vmop_symbol *symbol = &pending[i].symbol;
-		if (i + 1 < n && pending[i + 1].symbol.offset != symbol->offset)
-			next = pending[i + 1].symbol.offset;
+		struct vmop_symbol *symbol = &symbols[i];
+		if (i + 1 < n && symbols[i + 1].offset != symbol->offset)
+			next = symbols[i + 1].offset;
 		if (symbol->len_bytes)
 			continue;
 		uint64_t to_next = next - symbol->offset;
-		symbol->len_bytes =
-			to_next < pending[i].left_bytes ? to_next : pending[i].left_bytes;
+		uint64_t left_bytes = builder->pending[keys[i].index].left_bytes;
+		symbol->len_bytes = to_next < left_bytes ? to_next : left_bytes;
 	}
 }
 
-struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builder,
+/* keys has room for 2 * builder->n, symbols for builder->n. */
+static struct vmop_error *make_symbols(const struct vmop_symtab_builder *builder, const char *path,
+				       struct vmop_symbol_key *keys, struct vmop_symbol *symbols,
+				       size_t *ret_n)
+{
+	size_t n = builder->n;
+	struct vmop_symbol_key *sorted;
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct vmop_symbol_key){builder->pending[i].offset, (uint32_t)i};
+	struct vmop_error *err =
+		vmop_symbol_keys_sort(keys, n, builder->latest_only ? NULL : compare_pending,
+				      builder, builder->budget, path, &sorted);
+	if (err)
+		return err;
+	if (builder->latest_only)
+		n = keep_latest(sorted, n);
+	if (!take_needed(builder, sorted, n, symbols, &n))
+		return vmop_sym_budget_error(builder->budget, path);
+	find_lengths(builder, sorted, symbols, n);
+	*ret_n = n;
+	return NULL;
+}
+
+/* Leaves no more than what is used, about.  This can move the names.  false: no memory. */
+static bool shrink_names(struct vmop_symtab_builder *builder)
+{
+	if (builder->names_used_bytes > builder->names_len_bytes / 2) {
+		char *names = realloc(builder->names, builder->names_len_bytes);
+		builder->names = names ? names : builder->names;
+		return true;
+	}
+	/* Mostly of other symbols than functions, in a string table that was adopted. */
+	char *names = malloc(builder->names_used_bytes + 1);
+	if (!names)
+		return false;
+	size_t at = 0;
+	for (size_t i = 0; i < builder->n; i++) {
+		const char *from = builder->names + builder->pending[i].name;
+		size_t len_bytes = strlen(from) + 1;
+		memcpy(names + at, from, len_bytes);
+		builder->pending[i].name = (uint32_t)at;
+		at += len_bytes;
+	}
+	free(builder->names);
+	builder->names = names;
+	return true;
+}
+
+struct vmop_error *vmop_symtab_builder_finish(struct vmop_symtab_builder *builder, const char *path,
 					      struct vmop_symtab **ret)
 {
 	_cleanup_(vmop_symtab_builder_deinit) struct vmop_symtab_builder mine = *builder;
-	memset(builder, 0, sizeof(*builder));
+	struct vmop_sym_budget *budget = builder->budget;
+	*builder = (struct vmop_symtab_builder){.budget = budget};
 
-	for (size_t i = 0; i < mine.n; i++)
-		mine.pending[i].symbol.name = mine.names + (uintptr_t)mine.pending[i].symbol.name;
-	struct vmop_error *err = sort(&mine);
+	if (!shrink_names(&mine))
+		return &vmop_error_no_memory;
+	size_t n = mine.n, needed_bytes = 2 * n * sizeof(struct vmop_symbol_key) +
+					  n * sizeof(struct vmop_symbol);
+	if (!vmop_sym_budget_take_memory(budget, needed_bytes))
+		return vmop_sym_budget_error(budget, path);
+	_cleanup_free_ struct vmop_symbol_key *keys = reallocarray(NULL, 2 * n + 1, sizeof(*keys));
+	_cleanup_free_ struct vmop_symbol *symbols = reallocarray(NULL, n + 1, sizeof(*symbols));
+	struct vmop_error *err = &vmop_error_no_memory;
+	if (keys && symbols)
+		err = make_symbols(&mine, path, keys, symbols, &n);
+	vmop_sym_budget_give_memory(budget, needed_bytes);
 	if (err)
 		return err;
-	mine.n = drop_needless(mine.pending, mine.n);
-	find_lengths(mine.pending, mine.n);
-	struct vmop_symbol *symbols = calloc(mine.n + 1, sizeof(*symbols));
-	if (!symbols)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < mine.n; i++)
-		symbols[i] = mine.pending[i].symbol;
-	return vmop_symtab_create(symbols, mine.n, vmop_steal(&mine.names), ret);
+	free(vmop_steal(&keys));
+	give_pending(&mine);
+	struct vmop_symbol *fitting = reallocarray(symbols, n + 1, sizeof(*symbols));
+	symbols = fitting ? fitting : symbols;
+	return vmop_symtab_create(vmop_steal(&symbols), n, vmop_steal(&mine.names), ret);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libsym/symbol-sort.h"
 #include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
 
@@ -70,9 +71,10 @@ int vmop_symbol_compare(const struct vmop_symbol *a, const struct vmop_symbol *b
 	return strcmp(a->name, b->name);
 }
 
-static int compare_symbols(const void *a, const void *b)
+static int compare_symbols(const void *arg, uint32_t a, uint32_t b)
 {
-	return vmop_symbol_compare(a, b);
+	const struct vmop_symbol *symbols = arg;
+	return vmop_symbol_compare(&symbols[a], &symbols[b]);
 }
 
 /*
@@ -99,10 +101,44 @@ static bool sort_almost_sorted(struct vmop_symbol *symbols, size_t n)
 	return true;
 }
 
-void vmop_symbols_sort(struct vmop_symbol *symbols, size_t n)
+/* keys has room for 2 * n. */
+static struct vmop_error *sort_any(struct vmop_symbol *symbols, struct vmop_symbol *sorted,
+				   struct vmop_symbol_key *keys, size_t n,
+				   struct vmop_sym_budget *budget, const char *path)
 {
-	if (n > 1 && !sort_almost_sorted(symbols, n))
-		qsort(symbols, n, sizeof(*symbols), compare_symbols);
+	struct vmop_symbol_key *in_order;
+	for (size_t i = 0; i < n; i++)
+		keys[i] = (struct vmop_symbol_key){symbols[i].offset, (uint32_t)i};
+	struct vmop_error *err =
+		vmop_symbol_keys_sort(keys, n, compare_symbols, symbols, budget, path, &in_order);
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = symbols[in_order[i].index];
+	memcpy(symbols, sorted, n * sizeof(*symbols));
+	return NULL;
+}
+
+struct vmop_error *vmop_symbols_sort(struct vmop_symbol *symbols, size_t n,
+				     struct vmop_sym_budget *budget, const char *path)
+{
+	if (n < 2)
+		return NULL;
+	if (!vmop_sym_budget_take_steps(budget, n))
+		return vmop_sym_budget_error(budget, path);
+	if (sort_almost_sorted(symbols, n))
+		return NULL;
+	size_t needed_bytes = n * (sizeof(*symbols) + 2 * sizeof(struct vmop_symbol_key));
+	if (n > VMOP_SYMTAB_MAX_SYMBOLS)
+		vmop_sym_budget_spend(budget, VMOP_SYM_COST_SYMBOLS);
+	if (n > VMOP_SYMTAB_MAX_SYMBOLS || !vmop_sym_budget_take_memory(budget, needed_bytes))
+		return vmop_sym_budget_error(budget, path);
+	_cleanup_free_ struct vmop_symbol *sorted = reallocarray(NULL, n, sizeof(*sorted));
+	_cleanup_free_ struct vmop_symbol_key *keys = reallocarray(NULL, 2 * n, sizeof(*keys));
+	struct vmop_error *err = sorted && keys ? sort_any(symbols, sorted, keys, n, budget, path)
+						: &vmop_error_no_memory;
+	vmop_sym_budget_give_memory(budget, needed_bytes);
+	return err;
 }
 
 static uint64_t end_of(const struct vmop_symbol *symbol, uint64_t next)
@@ -190,7 +226,13 @@ struct vmop_error *vmop_symtab_adopt(struct vmop_symbol *symbols, size_t n,
 			return vmop_error_new(VMOP_ERROR_CORRUPT, "a symbol without a name");
 		}
 	}
-	vmop_symbols_sort(symbols, n);
+	struct vmop_sym_budget budget;
+	vmop_sym_budget_init(&budget);
+	struct vmop_error *err = vmop_symbols_sort(symbols, n, &budget, "stored symbols");
+	if (err) {
+		free(symbols);
+		return err;
+	}
 	return vmop_symtab_create(symbols, n, NULL, ret);
 }
 

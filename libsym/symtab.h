@@ -50,6 +50,11 @@ struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, ui
 enum vmop_symtab_flags {
 	VMOP_SYMTAB_ADDRESSES = 1 << 0,
 };
+
+/*
+ * Each function below stays within 2 s of CPU time and 512 MiB (libsym/budget.h), whatever is in
+ * the file: what would cost more is VMOP_ERROR_LIMIT, "PATH: too costly: ...".
+ */
 struct vmop_error *vmop_symtab_read_elf(int fd, const char *path, unsigned flags,
 					struct vmop_symtab **ret);
 

@@ -4,6 +4,7 @@
 # it is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz-active \
+	tests/fuzz/fuzz-build-id \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-kallsyms \
@@ -13,6 +14,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-pack \
 	tests/fuzz/fuzz-perf-map \
 	tests/fuzz/fuzz-perf-ring \
+	tests/fuzz/fuzz-plt \
 	tests/fuzz/fuzz-protocol \
 	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-session-journal \
@@ -38,6 +40,12 @@ EXTRA_DIST += tests/fuzz/README.md tests/fuzz/driver.c tests/fuzz/pack-session $
 tests_fuzz_fuzz_active_SOURCES = tests/fuzz/fuzz-active.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_active_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
+tests_fuzz_fuzz_build_id_SOURCES = tests/fuzz/fuzz-build-id.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_build_id_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_build_id_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_plt_SOURCES = tests/fuzz/fuzz-plt.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_plt_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_plt_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz-demangle.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_demangle_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_demangle_LDADD = libsym/libsym.la libutil/libutil.la

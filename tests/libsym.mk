@@ -5,6 +5,7 @@
 if HAVE_CMOCKA
 LIBSYM_TESTS = \
 	tests/unit/libsym-build-id \
+	tests/unit/libsym-cost \
 	tests/unit/libsym-debuginfod \
 	tests/unit/libsym-kallsyms \
 	tests/unit/libsym-name \
@@ -29,6 +30,8 @@ tests_unit_libsym_target_static_CFLAGS = $(libsym_target_cflags)
 tests_unit_libsym_target_static_LDFLAGS = -all-static
 tests_unit_libsym_build_id_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_build_id_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_cost_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS)
+tests_unit_libsym_cost_LDADD = $(libsym_test_ldadd) $(LZMA_LIBS)
 tests_unit_libsym_debuginfod_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_debuginfod_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_kallsyms_CPPFLAGS = $(libsym_test_cppflags)

@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		memcpy(text + 2, data + 1, len_bytes - 1);
 	text[len_bytes ? len_bytes + 1 : 2] = '\0';
 	for (int with_parameters = 0; with_parameters < 2; with_parameters++) {
-		if (!vmop_demangle_name(text, with_parameters, &name))
+		size_t work = SIZE_MAX;
+		if (!vmop_demangle_name(text, with_parameters, &work, &name))
 			abort();
 		free(name);
 	}

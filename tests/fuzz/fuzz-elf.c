@@ -39,14 +39,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	look_up(fd, 0);
 	look_up(fd, VMOP_SYMTAB_ADDRESSES);
 	struct vmop_image_file *file;
-	struct vmop_error *err = vmop_image_file_open_fd(fd, "fuzz", &file);
+	struct vmop_sym_budget budget;
+	vmop_sym_budget_init(&budget);
+	struct vmop_error *err = vmop_image_file_open_fd(fd, "fuzz", &budget, &file);
 	if (err) {
 		vmop_error_destroy(err);
 		return 0;
 	}
-	const char *name;
+	char *name = NULL;
 	uint32_t crc;
-	vmop_image_file_debug_link(file, &name, &crc);
+	vmop_error_destroy(vmop_image_file_debug_link(file, &name, &crc));
+	free(name);
 	vmop_image_file_close(file);
+	/* All that was taken is given back. */
+	if (budget.memory_left_bytes != VMOP_SYM_BUDGET_MEMORY_BYTES)
+		abort();
 	return 0;
 }

@@ -34,12 +34,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 {
 	size_t total = 0;
 	char *text = copy_text(data, len_bytes);
-	vmop_error_destroy(vmop_kallsyms_parse(text, len_bytes, "fuzz", check, &total));
+	struct vmop_sym_budget budget;
+	vmop_sym_budget_init(&budget);
+	vmop_error_destroy(vmop_kallsyms_parse(text, len_bytes, "fuzz", &budget, check, &total));
 	free(text);
 
 	struct vmop_symtab *symtab;
-	struct vmop_error *err =
-		vmop_kallsyms_parse_symtab(copy_text(data, len_bytes), len_bytes, "fuzz", &symtab);
+	struct vmop_error *err = vmop_kallsyms_parse_symtab(copy_text(data, len_bytes), len_bytes,
+							    "fuzz", &budget, &symtab);
+	if (budget.memory_left_bytes != VMOP_SYM_BUDGET_MEMORY_BYTES)
+		abort();
 	if (err)
 		vmop_error_destroy(err);
 	else

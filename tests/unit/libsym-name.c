@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "config.h"
 #include "libsym/resolver.h"
@@ -158,12 +159,31 @@ static void hostile_names_end(void **state)
 	vmop_resolver_destroy(resolvers[1]);
 }
 
+/* Each of them stands for more than is printed of any one: together they are bounded too. */
+static void many_hostile_names_end(void **state)
+{
+	(void)state;
+	struct vmop_resolver *resolver = create(VMOP_DEMANGLE_SMART);
+	clock_t begin = clock();
+	for (unsigned i = 0; i < 20000; i++) {
+		char *text = doubling(33), *name = calloc(1, strlen(text) + 16);
+		sprintf(name, "_Z8f%07u%s", i, text + 4);
+		show(resolver, name);
+		free(text);
+	}
+	double cpu_s = (double)(clock() - begin) / CLOCKS_PER_SEC;
+	fprintf(stderr, "%.2f s of CPU time\n", cpu_s);
+	assert_true(cpu_s < 6);
+	vmop_resolver_destroy(resolver);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_shown_as_the_options_say),
 		cmocka_unit_test(the_same_text_is_the_same_pointer),
 		cmocka_unit_test(hostile_names_end),
+		cmocka_unit_test(many_hostile_names_end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

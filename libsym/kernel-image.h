@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Symbols of a kernel's file, within a budget that the caller has.  Inside libsym only. */
+#ifndef VMOP_LIBSYM_KERNEL_IMAGE_H
+#define VMOP_LIBSYM_KERNEL_IMAGE_H
+
+#include "libsym/budget.h"
+#include "libsym/symtab.h"
+
+/* As vmop_symtab_read_kernel_image. */
+struct vmop_error *vmop_kernel_image_read(const char *path, struct vmop_sym_budget *budget,
+					  struct vmop_symtab **ret);
+
+#endif
