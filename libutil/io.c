@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
@@ -66,12 +69,9 @@ static size_t first_capacity(int fd, size_t max_bytes)
 	return wanted <= max_bytes ? wanted : max_bytes + 1;
 }
 
-struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
-					size_t *ret_len_bytes)
+struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, char **ret,
+				   size_t *ret_len_bytes)
 {
-	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return vmop_error_os(errno, "%s", path);
 	size_t capacity = first_capacity(fd, max_bytes), len = 0;
 	_cleanup_free_ char *buf = malloc(capacity + 1);
 	if (!buf)
@@ -99,10 +99,66 @@ struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max
 	return NULL;
 }
 
+struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
+					size_t *ret_len_bytes)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return vmop_error_os(errno, "%s", path);
+	return vmop_io_read_fd(fd, path, max_bytes, ret, ret_len_bytes);
+}
+
 struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
 				     size_t *ret_len_bytes)
 {
 	return vmop_io_read_file_at(AT_FDCWD, path, max_bytes, ret, ret_len_bytes);
+}
+
+static int open_in_root(int root_fd, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	if (fd >= 0 || errno != ENOSYS)
+		return fd;
+	while (*path == '/')
+		path++;
+	return openat(root_fd, path, flags);
+}
+
+struct vmop_error *vmop_io_check_regular(int fd, const char *path, uint64_t max_bytes)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return vmop_error_os(errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
+	if (st.st_size < 0 || (uint64_t)st.st_size > max_bytes)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: larger than %" PRIu64 " bytes", path,
+				      max_bytes);
+	return NULL;
+}
+
+struct vmop_error *vmop_io_open_regular(int dir_fd, const char *path, unsigned flags,
+					uint64_t max_bytes, int *ret_fd)
+{
+	int how = O_PATH | O_CLOEXEC | (flags & VMOP_IO_NO_FOLLOW ? O_NOFOLLOW : 0);
+	_cleanup_close_ int place = flags & VMOP_IO_IN_ROOT && dir_fd != AT_FDCWD
+					    ? open_in_root(dir_fd, path, how)
+					    : openat(dir_fd, path, how);
+	if (place < 0)
+		return vmop_error_os(errno, "%s", path);
+	struct vmop_error *err = vmop_io_check_regular(place, path, max_bytes);
+	if (err)
+		return err;
+	/* The way back from O_PATH (open(2)); it leads to the same inode, whatever is renamed now.
+	 */
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+	*ret_fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return *ret_fd < 0 ? vmop_error_os(errno, "%s", path) : NULL;
 }
 
 struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data, size_t len_bytes,

@@ -24,6 +24,37 @@ struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **
 struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes,
 					char **ret, size_t *ret_len_bytes);
 
+/* How vmop_io_open_regular treats a path. */
+enum vmop_io_open_flags {
+	VMOP_IO_NO_FOLLOW = 1 << 0, /* a link in the last part of the path is refused */
+	/*
+	 * dir_fd is a root that nothing in the path leads out of: neither "..", nor an absolute
+	 * link, nor a link of /proc (openat2(2), from Linux 5.6; an older kernel only puts dir_fd
+	 * first).
+	 */
+	VMOP_IO_IN_ROOT = 1 << 1,
+};
+
+/*
+ * Opens a file that another user may have put there, to read it.  The file's kind and size are
+ * checked before anything is opened to be read: a FIFO is not waited for, a device is not touched
+ * (a watchdog starts when it is opened), and a lease is not waited for.  Everything but a regular
+ * file is VMOP_ERROR_CANT, a file of more than max_bytes VMOP_ERROR_LIMIT.  path is below dir_fd,
+ * which may be AT_FDCWD.  flags are those of enum vmop_io_open_flags.  /proc must be mounted.
+ *
+ * *ret_fd is the caller's, close-on-exec and non-blocking.  The size can change later: what reads
+ * the file bounds itself.
+ */
+struct vmop_error *vmop_io_open_regular(int dir_fd, const char *path, unsigned flags,
+					uint64_t max_bytes, int *ret_fd);
+
+/* The same check of a file that is open already; path is for messages. */
+struct vmop_error *vmop_io_check_regular(int fd, const char *path, uint64_t max_bytes);
+
+/* As vmop_io_read_file, of an open file from its position on.  path is for messages. */
+struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, char **ret,
+				   size_t *ret_len_bytes);
+
 /*
  * Puts data at path in one step: written to a temporary file beside it,
  * flushed to disk, renamed over it.  A reader sees the old or the new one.

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -83,12 +87,83 @@ static void directories_with_their_parents(void **state)
 	vmop_error_destroy(err);
 }
 
+static enum vmop_error_code code_of(struct vmop_error *err)
+{
+	assert_non_null(err);
+	enum vmop_error_code code = err->code;
+	vmop_error_destroy(err);
+	return code;
+}
+
+static void a_regular_file_is_opened_without_waiting(void **state)
+{
+	(void)state;
+	char text[8];
+	int fd;
+	assert_null(vmop_io_write_file_atomic(path, "text", 4, 0600));
+	assert_null(vmop_io_open_regular(AT_FDCWD, path, 0, 4, &fd));
+	assert_int_equal(vmop_io_read_full(fd, text, sizeof(text)), 4);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	close(fd);
+	assert_int_equal(code_of(vmop_io_open_regular(AT_FDCWD, path, 0, 3, &fd)),
+			 VMOP_ERROR_LIMIT);
+	assert_int_equal(unlink(path), 0);
+	struct vmop_error *err = vmop_io_open_regular(AT_FDCWD, path, 0, 4, &fd);
+	assert_non_null(err);
+	assert_int_equal(err->os_errno, ENOENT);
+	vmop_error_destroy(err);
+}
+
+static void other_kinds_of_files_are_refused(void **state)
+{
+	(void)state;
+	int fd;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(20); /* a call that waits for the FIFO's writer ends the test */
+	assert_int_equal(code_of(vmop_io_open_regular(AT_FDCWD, path, 0, 4, &fd)), VMOP_ERROR_CANT);
+	alarm(0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(code_of(vmop_io_open_regular(AT_FDCWD, dir, 0, UINT64_MAX, &fd)),
+			 VMOP_ERROR_CANT);
+	assert_int_equal(symlink("/dev/zero", path), 0);
+	assert_int_equal(code_of(vmop_io_open_regular(AT_FDCWD, path, 0, 4, &fd)), VMOP_ERROR_CANT);
+	assert_int_equal(unlink(path), 0);
+}
+
+static void links_are_followed_or_not_as_asked(void **state)
+{
+	(void)state;
+	char target[sizeof(path) + 8];
+	int fd;
+	snprintf(target, sizeof(target), "%s.target", path);
+	unlink(path);
+	assert_null(vmop_io_write_file_atomic(target, "text", 4, 0600));
+	assert_int_equal(symlink(target, path), 0);
+	assert_null(vmop_io_open_regular(AT_FDCWD, path, 0, 4, &fd));
+	close(fd);
+	assert_int_equal(code_of(vmop_io_open_regular(AT_FDCWD, path, VMOP_IO_NO_FOLLOW, 4, &fd)),
+			 VMOP_ERROR_CANT);
+	/* Below the folder as a root, the link's absolute target is not there. */
+	int root_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(code_of(vmop_io_open_regular(root_fd, "/file", VMOP_IO_IN_ROOT, 4, &fd)),
+			 VMOP_ERROR_OS);
+	assert_null(vmop_io_open_regular(root_fd, "/../file.target", VMOP_IO_IN_ROOT, 4, &fd));
+	close(fd);
+	close(root_fd);
+	assert_int_equal(unlink(target) | unlink(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_written_is_read),
 		cmocka_unit_test(too_large_is_refused),
 		cmocka_unit_test(directories_with_their_parents),
+		cmocka_unit_test(a_regular_file_is_opened_without_waiting),
+		cmocka_unit_test(other_kinds_of_files_are_refused),
+		cmocka_unit_test(links_are_followed_or_not_as_asked),
 		cmocka_unit_test(proc_files_have_no_size_but_are_read),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
