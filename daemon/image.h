@@ -46,6 +46,10 @@ struct vmop_image {
 	/* Symbols to be stored with the row, in one heap block; NULL: none, or done. */
 	struct vmop_symbol *symbols;
 	size_t n_symbols;
+	/* Why its file or its perf map could not be read; NULL: nothing is to be said. */
+	char *note;
+	bool note_is_stored;  /* the session has the note as it is now */
+	bool has_stored_note; /* or one that is to be emptied */
 
 	void *key;
 	UT_hash_handle hh;	    /* by key */
@@ -114,6 +118,12 @@ void vmop_image_rename(struct vmop_image *image, const char *name);
 /* Its build-id is known now: joins the image that has it already, if there is one. */
 void vmop_images_identified(struct vmop_images *images, struct vmop_image *image,
 			    const struct vmop_build_id *build_id);
+
+/* NULL: none.  A row that is stored already is stored anew. */
+void vmop_image_set_note(struct vmop_image *image, const char *note);
+
+/* Takes over *symbols, one heap block, to be stored with the row; *symbols becomes NULL. */
+void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symbols, size_t n);
 
 /* Gives it an id in the session if it has none. */
 uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image);

@@ -23,6 +23,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/process.c daemon/process.h \
 	daemon/procfs.c daemon/procfs.h \
 	daemon/profiler.c daemon/profiler.h \
+	daemon/readers.c daemon/readers.h \
 	daemon/regions.c daemon/regions.h \
 	daemon/task.c daemon/task.h \
 	daemon/text-map.c daemon/text-map.h \

@@ -42,9 +42,10 @@ struct vmop_profiler {
 	struct vmop_xen_guests *xen; /* NULL: not on Xen */
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
-	uint64_t own_mount_ns;
+	struct vmop_examiner *examiner;
 	int64_t monotonic_to_realtime_ns;
 	bool keeps_symbols;    /* of files too: the session is read in dom0, which has other files */
+	bool is_ending;	       /* the next flush is the last */
 	bool is_store_failing; /* the last flush did not come through */
 	uint64_t no_room_counted, store_full, table_full;
 	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
@@ -217,7 +218,6 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		profiler->root = strdup(options->proc_root ? options->proc_root : "");
 		if (!profiler->root)
 			return &vmop_error_no_memory;
-		profiler->own_mount_ns = vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid());
 	}
 	profiler->monotonic_to_realtime_ns = monotonic_to_realtime_ns();
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
@@ -250,6 +250,12 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					   "[vdso]", 0, 0);
 	if (profiler->root)
 		vmop_examine_vdso(&profiler->images, profiler->vdso);
+	uint64_t own_mount_ns =
+		profiler->root ? vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid()) : 0;
+	err = vmop_examiner_create(&profiler->processes, own_mount_ns, profiler->keeps_symbols,
+				   &profiler->examiner);
+	if (err)
+		return err;
 	if (profiler->root && options->guest_cpu_permille)
 		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
 					 options->guest_cpu_permille, &profiler->guests);
@@ -292,6 +298,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 {
 	if (!profiler)
 		return;
+	vmop_examiner_destroy(profiler->examiner);
 	vmop_guests_destroy(profiler->guests);
 	vmop_xen_guests_destroy(profiler->xen);
 	vmop_processes_deinit(&profiler->processes);
@@ -462,10 +469,9 @@ static void examine(struct vmop_profiler *profiler)
 		struct vmop_image *image = profiler->images.slots[i];
 		if (!image || !image->is_sampled || image->is_examined)
 			continue;
-		vmop_examine_image(&profiler->processes, image, profiler->own_mount_ns);
-		if (profiler->keeps_symbols)
-			vmop_examine_symbols(&profiler->processes, image);
+		vmop_examine_image(profiler->examiner, image);
 	}
+	vmop_examiner_collect(profiler->examiner, profiler->is_ending);
 }
 
 static struct vmop_error *store_images(struct vmop_profiler *profiler)
@@ -599,6 +605,7 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 
 void vmop_profiler_end(struct vmop_profiler *profiler)
 {
+	profiler->is_ending = true;
 	if (profiler->guests)
 		vmop_guests_end(profiler->guests);
 }

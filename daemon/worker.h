@@ -40,6 +40,9 @@ struct vmop_error *vmop_worker_begin(struct vmop_worker *worker, const struct vm
 /* Tells it to end and gives it a second for that; worker is not the caller's any more. */
 void vmop_worker_end(struct vmop_worker *worker);
 
+/* The same without waiting, for a thread that is known to hang. */
+void vmop_worker_abandon(struct vmop_worker *worker);
+
 /* CLOCK_MONOTONIC. */
 struct timespec vmop_worker_deadline(unsigned milliseconds);
 
