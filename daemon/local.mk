@@ -19,6 +19,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/mapping.c daemon/mapping.h \
 	daemon/maps.c daemon/maps.h \
 	daemon/passive.c daemon/passive.h \
+	daemon/perf-maps.c daemon/perf-maps.h \
 	daemon/pool.c daemon/pool.h \
 	daemon/process.c daemon/process.h \
 	daemon/procfs.c daemon/procfs.h \

@@ -13,6 +13,7 @@
 #include "daemon/attribute.h"
 #include "daemon/examine.h"
 #include "daemon/losses.h"
+#include "daemon/perf-maps.h"
 #include "daemon/xen-domains.h"
 #include "daemon/xen-guests.h"
 #include "daemon/xen-text.h"
@@ -43,6 +44,7 @@ struct vmop_profiler {
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
 	struct vmop_examiner *examiner;
+	struct vmop_perf_maps *perf_maps;
 	int64_t monotonic_to_realtime_ns;
 	bool keeps_symbols;    /* of files too: the session is read in dom0, which has other files */
 	bool is_ending;	       /* the next flush is the last */
@@ -254,6 +256,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		profiler->root ? vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid()) : 0;
 	err = vmop_examiner_create(&profiler->processes, own_mount_ns, profiler->keeps_symbols,
 				   &profiler->examiner);
+	if (!err)
+		err = vmop_perf_maps_create(&profiler->processes, &profiler->perf_maps);
 	if (err)
 		return err;
 	if (profiler->root && options->guest_cpu_permille)
@@ -299,6 +303,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	if (!profiler)
 		return;
 	vmop_examiner_destroy(profiler->examiner);
+	vmop_perf_maps_destroy(profiler->perf_maps);
 	vmop_guests_destroy(profiler->guests);
 	vmop_xen_guests_destroy(profiler->xen);
 	vmop_processes_deinit(&profiler->processes);
@@ -467,11 +472,15 @@ static void examine(struct vmop_profiler *profiler)
 	}
 	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
-		if (!image || !image->is_sampled || image->is_examined)
+		if (!image || !image->is_sampled)
 			continue;
-		vmop_examine_image(profiler->examiner, image);
+		if (image->kind == VMOP_IMAGE_ANON)
+			vmop_perf_maps_sampled(profiler->perf_maps, image);
+		else if (!image->is_examined)
+			vmop_examine_image(profiler->examiner, image);
 	}
 	vmop_examiner_collect(profiler->examiner, profiler->is_ending);
+	vmop_perf_maps_collect(profiler->perf_maps, profiler->is_ending);
 }
 
 static struct vmop_error *store_images(struct vmop_profiler *profiler)
