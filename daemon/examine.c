@@ -29,6 +29,8 @@
 /* How long a flush waits for files: the rings have room for that. */
 #define FLUSH_WAIT_MS 100
 #define LAST_WAIT_MS 2000
+/* Files of slow disks answer within that. */
+#define FILE_MS 2000
 
 void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 {
@@ -256,7 +258,8 @@ struct vmop_error *vmop_examiner_create(struct vmop_processes *processes, uint64
 	examiner->own_mount_ns = own_mount_ns;
 	examiner->keeps_symbols = keeps_symbols;
 	struct vmop_error *err =
-		processes->root ? vmop_readers_create("vmopd-files", examiner, &examiner->readers)
+		processes->root ? vmop_readers_create("vmopd-files", FILE_MS, examiner,
+					      &examiner->readers)
 				: NULL;
 	if (err) {
 		free(examiner);
@@ -290,7 +293,7 @@ static void find_vdso(void *arg, const struct vmop_maps_line *line)
 void vmop_examine_vdso(struct vmop_images *images, struct vmop_image *image)
 {
 	struct vdso vdso = {.start = getauxval(AT_SYSINFO_EHDR)};
-	if (!vdso.start || vmop_maps_read("", (uint32_t)getpid(), find_vdso, &vdso) ||
+	if (!vdso.start || vmop_maps_read(NULL, "", (uint32_t)getpid(), find_vdso, &vdso) ||
 	    !vdso.len_bytes)
 		return;
 	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);

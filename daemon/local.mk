@@ -21,6 +21,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/passive.c daemon/passive.h \
 	daemon/perf-maps.c daemon/perf-maps.h \
 	daemon/pool.c daemon/pool.h \
+	daemon/proc-text.c daemon/proc-text.h \
 	daemon/process.c daemon/process.h \
 	daemon/procfs.c daemon/procfs.h \
 	daemon/profiler.c daemon/profiler.h \

@@ -25,6 +25,7 @@
 /* Folders that are kept open, since a container's is gone with its last process. */
 #define OPEN_FOLDERS_MAX 64
 #define LAST_WAIT_MS 2000
+#define MAP_MS 2000
 /* A clock that was set, and times that file systems round. */
 #define START_SLACK_NS (2 * SECOND_NS)
 /* One image's share of names; the symbols of a large program's whole code. */
@@ -413,7 +414,8 @@ struct vmop_error *vmop_perf_maps_create(struct vmop_processes *processes,
 	maps->monotonic_to_realtime_ns =
 		vmop_clock_ns(CLOCK_REALTIME) - vmop_clock_ns(CLOCK_MONOTONIC);
 	struct vmop_error *err = processes->root
-					 ? vmop_readers_create("vmopd-maps", maps, &maps->readers)
+					 ? vmop_readers_create("vmopd-maps", MAP_MS, maps,
+								&maps->readers)
 					 : NULL;
 	if (err) {
 		free(maps);

@@ -43,6 +43,7 @@ struct vmop_profiler {
 	struct vmop_xen_guests *xen; /* NULL: not on Xen */
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
+	struct vmop_proc_text *proc_text;
 	struct vmop_examiner *examiner;
 	struct vmop_perf_maps *perf_maps;
 	int64_t monotonic_to_realtime_ns;
@@ -228,6 +229,9 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
 				  &profiler->tasks, options->separate & VMOP_SEPARATE_THREAD);
+	if (!err && profiler->root)
+		err = vmop_proc_text_create(&profiler->proc_text);
+	profiler->processes.proc_text = profiler->proc_text;
 	if (!err)
 		err = vmop_passive_init(&profiler->passive, options);
 	if (!err)
@@ -304,6 +308,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 		return;
 	vmop_examiner_destroy(profiler->examiner);
 	vmop_perf_maps_destroy(profiler->perf_maps);
+	vmop_proc_text_destroy(profiler->proc_text);
 	vmop_guests_destroy(profiler->guests);
 	vmop_xen_guests_destroy(profiler->xen);
 	vmop_processes_deinit(&profiler->processes);

@@ -10,6 +10,7 @@
 #include "libutil/log.h"
 
 #define NS_A_MS 1000000ull
+#define MAX_HALVINGS 4
 
 /* One thread with its jobs. */
 struct lane {
@@ -25,6 +26,7 @@ struct lane {
 
 struct vmop_readers {
 	const char *name;
+	unsigned job_ms;
 	void *arg;
 	struct lane *lane; /* NULL: not started */
 	struct lane *hung[VMOP_READERS_HUNG_MAX];
@@ -80,12 +82,14 @@ static void destroy_lane(struct vmop_worker *worker)
 
 /* ---- the owner ------------------------------------------------------------- */
 
-struct vmop_error *vmop_readers_create(const char *name, void *arg, struct vmop_readers **ret)
+struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *arg,
+				       struct vmop_readers **ret)
 {
 	struct vmop_readers *readers = calloc(1, sizeof(*readers));
 	if (!readers)
 		return &vmop_error_no_memory;
 	readers->name = name;
+	readers->job_ms = job_ms;
 	readers->arg = arg;
 	*ret = readers;
 	return NULL;
@@ -168,19 +172,31 @@ static size_t finish_all(struct vmop_readers *readers, struct vmop_read_job *job
 	return n;
 }
 
-/* With the lane's lock held. */
-static bool is_hung(const struct lane *lane, uint64_t now_ns)
+static unsigned patience_ms(const struct vmop_readers *readers)
 {
-	return lane->current && now_ns - lane->since_ns >= VMOP_READERS_JOB_MS * NS_A_MS;
+	return readers->job_ms >> (readers->n_hung < MAX_HALVINGS ? readers->n_hung : MAX_HALVINGS);
 }
 
-/* Waits with the lane's lock held. */
-static void wait_for(struct lane *lane, const struct timespec *until)
+/* With the lane's lock held. */
+static bool is_hung(const struct vmop_readers *readers, const struct lane *lane)
 {
-	while ((lane->queue || lane->current) &&
-	       !is_hung(lane, vmop_clock_ns(CLOCK_MONOTONIC)) &&
-	       vmop_worker_wait(&lane->worker, until))
-		;
+	uint64_t since_ns = lane->since_ns;
+	return lane->current && vmop_clock_ns(CLOCK_MONOTONIC) - since_ns >=
+					patience_ms(readers) * NS_A_MS;
+}
+
+/* Waits with the lane's lock held: for up to wait_ms, or until a job hangs. */
+static void wait_for(const struct vmop_readers *readers, struct lane *lane, unsigned wait_ms)
+{
+	const struct timespec end = vmop_worker_deadline(wait_ms);
+	while ((lane->queue || lane->current) && !is_hung(readers, lane)) {
+		/* At least now and then, for the job that runs changes. */
+		struct timespec look = vmop_worker_deadline(patience_ms(readers));
+		bool is_end = look.tv_sec > end.tv_sec ||
+			      (look.tv_sec == end.tv_sec && look.tv_nsec >= end.tv_nsec);
+		if (!vmop_worker_wait(&lane->worker, is_end ? &end : &look) && is_end)
+			break;
+	}
 }
 
 /* The job that hangs stays with its thread, the others go to a new one. */
@@ -232,7 +248,6 @@ static void end_returned(struct vmop_readers *readers)
 
 bool vmop_readers_collect(struct vmop_readers *readers, unsigned wait_ms)
 {
-	struct timespec until = vmop_worker_deadline(wait_ms);
 	struct vmop_read_job *done, *hung = NULL, *rest = NULL, *refused = readers->refused;
 	struct lane *lane = readers->lane;
 	end_returned(readers);
@@ -242,10 +257,10 @@ bool vmop_readers_collect(struct vmop_readers *readers, unsigned wait_ms)
 		return readers->n_pending == 0;
 	pthread_mutex_lock(&lane->worker.lock);
 	if (wait_ms)
-		wait_for(lane, &until);
+		wait_for(readers, lane, wait_ms);
 	done = lane->done;
 	lane->done = NULL;
-	if (is_hung(lane, vmop_clock_ns(CLOCK_MONOTONIC))) {
+	if (is_hung(readers, lane)) {
 		hung = lane->current;
 		rest = lane->queue;
 		lane->queue = NULL;

@@ -21,9 +21,6 @@
 #define VMOP_READERS_QUEUE_MAX 16384
 /* Threads that may hang at once.  Beyond it nothing more is read until one of them comes back. */
 #define VMOP_READERS_HUNG_MAX 64
-/* A job that takes longer hangs. */
-#define VMOP_READERS_JOB_MS 2000
-
 struct vmop_readers;
 struct vmop_read_job;
 
@@ -57,9 +54,12 @@ struct vmop_read_job {
 
 /*
  * name is the threads', see vmop_thread_begin.  The thread is started with the first job.
+ * A job that takes longer than job_ms hangs.  While others hang it is given half of that for each of
+ * them, but at least a sixteenth, so that all that hang together are waited for six times job_ms.
  * arg is given to finish().
  */
-struct vmop_error *vmop_readers_create(const char *name, void *arg, struct vmop_readers **ret);
+struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *arg,
+				       struct vmop_readers **ret);
 
 /*
  * Gives a thread that reads a second to end; one that hangs is left behind and frees what it

@@ -67,7 +67,7 @@ static void jobs_are_done_in_their_order(void **state)
 	struct tally tally = {0};
 	struct vmop_readers *readers;
 	(void)state;
-	assert_ok(vmop_readers_create("test", &tally, &readers));
+	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
 	assert_true(vmop_readers_collect(readers, 0));
 	for (unsigned i = 1; i <= 100; i++)
 		submit(readers, -1, i, 0);
@@ -86,7 +86,7 @@ static void what_hangs_holds_up_no_other(void **state)
 	int fds[2];
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
-	assert_ok(vmop_readers_create("test", &tally, &readers));
+	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
 	submit(readers, fds[0], 1, 7);
 	submit(readers, -1, 10, 7); /* waits behind it, and its place hangs */
 	submit(readers, -1, 100, 8);
@@ -118,7 +118,7 @@ static void threads_that_hang_outlive_their_owner(void **state)
 	int fds[2];
 	(void)state;
 	assert_int_equal(pipe(fds), 0);
-	assert_ok(vmop_readers_create("test", &tally, &readers));
+	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
 	for (unsigned i = 1; i <= 2; i++)
 		submit(readers, fds[0], 0, i);
 	submit(readers, -1, 1, 0);
