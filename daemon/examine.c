@@ -71,7 +71,7 @@ struct examination {
 	uint32_t pid;
 	uint64_t map_start, map_end, inode;
 	bool wants_symbols;
-	/* What was read. */
+	/* The result. */
 	struct vmop_build_id build_id;
 	struct vmop_symbol *symbols;
 	size_t n_symbols;
@@ -98,9 +98,8 @@ static struct vmop_error *open_by_path(const struct examination *examination, co
 static struct vmop_error *open_image(const struct examination *examination, int *ret_fd)
 {
 	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/proc/%u/map_files/%" PRIx64 "-%" PRIx64,
-		 examination->root, examination->pid, examination->map_start,
-		 examination->map_end);
+	snprintf(path, sizeof(path), "%s/proc/%u/map_files/%" PRIx64 "-%" PRIx64, examination->root,
+		 examination->pid, examination->map_start, examination->map_end);
 	struct vmop_error *err =
 		vmop_io_open_regular(AT_FDCWD, path, 0, IMAGE_FILE_MAX_BYTES, ret_fd);
 	if (!err)
@@ -121,14 +120,13 @@ static struct vmop_error *open_image(const struct examination *examination, int 
 static struct vmop_error *read_symbols(struct examination *examination, int fd)
 {
 	struct vmop_symtab *symtab = NULL;
-	struct vmop_error *err = vmop_io_check_regular(fd, examination->name,
-						       SYMBOLS_FILE_MAX_BYTES);
+	struct vmop_error *err =
+		vmop_io_check_regular(fd, examination->name, SYMBOLS_FILE_MAX_BYTES);
 	if (!err)
 		err = vmop_symtab_read_elf(fd, examination->name, 0, &symtab);
 	if (err)
 		return err;
-	const struct vmop_symbol *symbols =
-		vmop_symtab_symbols(symtab, &examination->n_symbols);
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &examination->n_symbols);
 	examination->symbols = vmop_symbols_copy(symbols, examination->n_symbols, 0);
 	vmop_symtab_destroy(symtab);
 	return NULL;
@@ -142,16 +140,14 @@ static void run_examination(struct vmop_read_job *job)
 	examination->err = open_image(examination, &fd);
 	if (examination->err)
 		return;
-	/* What is mapped executable need not be an ELF file, and one can be stripped. */
-	struct vmop_error *err =
-		vmop_build_id_of_fd(fd, examination->name, &examination->build_id);
+	/* A file that is mapped executable need not be an ELF file. */
+	struct vmop_error *err = vmop_build_id_of_fd(fd, examination->name, &examination->build_id);
 	if (!err && examination->wants_symbols)
 		err = read_symbols(examination, fd);
 	vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
 }
 
-static void finish_examination(struct vmop_read_job *job, enum vmop_read_outcome outcome,
-			       void *arg)
+static void finish_examination(struct vmop_read_job *job, enum vmop_read_outcome outcome, void *arg)
 {
 	struct examination *examination = (struct examination *)job;
 	struct vmop_examiner *examiner = arg;
@@ -167,8 +163,7 @@ static void finish_examination(struct vmop_read_job *job, enum vmop_read_outcome
 		vmop_image_set_note(image, examination->err->message);
 	} else {
 		vmop_image_set_note(image, NULL);
-		vmop_images_identified(examiner->processes->images, image,
-				       &examination->build_id);
+		vmop_images_identified(examiner->processes->images, image, &examination->build_id);
 		if (examination->symbols && !image->alias)
 			vmop_image_take_symbols(image, &examination->symbols,
 						examination->n_symbols);
@@ -257,10 +252,9 @@ struct vmop_error *vmop_examiner_create(struct vmop_processes *processes, uint64
 	examiner->processes = processes;
 	examiner->own_mount_ns = own_mount_ns;
 	examiner->keeps_symbols = keeps_symbols;
-	struct vmop_error *err =
-		processes->root ? vmop_readers_create("vmopd-files", FILE_MS, examiner,
-					      &examiner->readers)
-				: NULL;
+	struct vmop_error *err = processes->root ? vmop_readers_create("vmopd-files", FILE_MS,
+								       examiner, &examiner->readers)
+						 : NULL;
 	if (err) {
 		free(examiner);
 		return err;

@@ -31,9 +31,9 @@ void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image);
 
 /*
- * Takes up what was read.  Waits for what is asked for, up to a tenth of a second, but not while
- * a file that was too slow for that is still being read; is_last: up to two seconds in any case.
- * An image whose file is read later has its row stored again.
+ * Takes up the files that were read.  Waits for the others up to a tenth of a second, but not
+ * while a file is still being read that was too slow for that; is_last: up to two seconds in any
+ * case.  An image whose file is read later has its row stored again.
  */
 void vmop_examiner_collect(struct vmop_examiner *examiner, bool is_last);
 

@@ -207,8 +207,8 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 		    !vmop_identify_count_vcpus(domains->processes, pid))
 			continue;
 		_cleanup_free_ char *cmdline = NULL;
-		ssize_t len = vmop_proc_text_read(domains->processes->proc_text, domains->root,
-						  pid, "cmdline", CMDLINE_MAX_BYTES, &cmdline);
+		ssize_t len = vmop_proc_text_read(domains->processes->proc_text, domains->root, pid,
+						  "cmdline", CMDLINE_MAX_BYTES, &cmdline);
 		if (len > 0)
 			vmop_vmm_parse_cmdline(cmdline, (size_t)len, name, uuid);
 		if (!*name)

@@ -339,9 +339,9 @@ static struct vmop_error *store_note(const struct vmop_image *image, struct vmop
 	if (image->note_is_stored || (!image->note && !image->has_stored_note))
 		return NULL;
 	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", image->id);
-	return vmop_db_put_info(
-		db, name,
-		image->note ? vmop_procfs_printable(image->note, text, sizeof(text)) : "");
+	return vmop_db_put_info(db, name,
+				image->note ? vmop_procfs_printable(image->note, text, sizeof(text))
+					    : "");
 }
 
 struct vmop_error *vmop_image_store(const struct vmop_image *image, struct vmop_db *db)

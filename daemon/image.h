@@ -43,14 +43,14 @@ struct vmop_image {
 	/* What says where to look for the file: a process that mapped it, and where. */
 	uint32_t pid;
 	uint64_t map_start, map_end;
-	/* Of generated code, whose pid, map_start and map_end are its process and all of it. */
+	/* For generated code: pid is its process, and map_start and map_end are its whole range. */
 	uint64_t process_start_ns;
 	bool has_names;	     /* of a perf map */
 	bool is_map_applied; /* the perf map was read, up to map_end */
 	/* Symbols to be stored with the row, in one heap block; NULL: none, or done. */
 	struct vmop_symbol *symbols;
 	size_t n_symbols;
-	/* Why its file or its perf map could not be read; NULL: nothing is to be said. */
+	/* Why its file or its perf map could not be read; NULL: it was read, or none exists. */
 	char *note;
 	bool note_is_stored;  /* the session has the note as it is now */
 	bool has_stored_note; /* or one that is to be emptied */

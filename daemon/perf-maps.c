@@ -36,7 +36,7 @@ struct map_key {
 	uint64_t pid;	   /* as wide as the other, so that there is no padding to be hashed */
 };
 
-/* What is known of a process's map between two reads of it. */
+/* Knowledge of a process's map that is kept between two reads of it. */
 struct sight {
 	int folder_fd; /* its /tmp; -1: not open */
 	uint32_t inner_pid;
@@ -50,9 +50,9 @@ struct perf_map {
 	UT_hash_handle hh;
 	uint64_t due_ns, pause_ns;
 	bool has_news;	 /* samples since it was last asked for */
-	bool wants_all;	 /* an image needs what was read for others before */
+	bool wants_all;	 /* an image needs the map that was read for others before */
 	bool is_pending; /* it is being read, or hangs */
-	bool is_over;	 /* what is asked for now is the last */
+	bool is_over;	 /* the read that is pending is the last one */
 	struct sight sight;
 };
 
@@ -71,9 +71,9 @@ struct reading {
 	struct map_key key;
 	char *root;
 	uint64_t not_before_ns; /* CLOCK_REALTIME: when the process began; 0: not known */
-	bool is_over;		/* its /proc is nobody's, or another process's */
+	bool is_over;		/* its /proc is gone, or another process's */
 	struct sight sight;
-	/* What was read. */
+	/* The result. */
 	struct vmop_symtab *symtab; /* NULL: see note; without one nothing has changed */
 	char note[256];
 };
@@ -228,8 +228,8 @@ static void name_image(struct vmop_perf_maps *maps, const struct reading *readin
 {
 	size_t n, bytes;
 	const char *note = *reading->note ? reading->note : NULL;
-	_cleanup_free_ struct vmop_symbol *symbols = copy_range(
-		reading->symtab, image->map_start, image->map_end, &n, &bytes);
+	_cleanup_free_ struct vmop_symbol *symbols =
+		copy_range(reading->symtab, image->map_start, image->map_end, &n, &bytes);
 	if (symbols && bytes > VMOP_PERF_MAPS_STORED_MAX_BYTES - maps->stored_bytes) {
 		note = "names of generated code have used up their share of the session";
 	} else if (symbols) {
@@ -284,8 +284,9 @@ static void finish_reading(struct vmop_read_job *job, enum vmop_read_outcome out
 	}
 	HASH_FIND(hh, maps->maps, &reading->key, sizeof(reading->key), map);
 	if (outcome == VMOP_READ_REFUSED) {
-		note_images(maps, &reading->key, "the perf map of its program was not read: too "
-						 "many files hang when they are read");
+		note_images(maps, &reading->key,
+			    "the perf map of its program was not read: too "
+			    "many files hang when they are read");
 	} else if (reading->symtab) {
 		struct vmop_images *images = maps->processes->images;
 		for (uint32_t i = 0; i < images->n_slots; i++)
@@ -390,9 +391,8 @@ void vmop_perf_maps_collect(struct vmop_perf_maps *maps, bool is_last)
 	if (!maps->readers)
 		return;
 	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	vmop_readers_collect(maps->readers, is_last && vmop_readers_pending(maps->readers)
-						    ? LAST_WAIT_MS
-						    : 0);
+	vmop_readers_collect(maps->readers,
+			     is_last && vmop_readers_pending(maps->readers) ? LAST_WAIT_MS : 0);
 	HASH_ITER (hh, maps->maps, map, next) {
 		if (map->is_pending)
 			continue;
@@ -413,10 +413,9 @@ struct vmop_error *vmop_perf_maps_create(struct vmop_processes *processes,
 	maps->processes = processes;
 	maps->monotonic_to_realtime_ns =
 		vmop_clock_ns(CLOCK_REALTIME) - vmop_clock_ns(CLOCK_MONOTONIC);
-	struct vmop_error *err = processes->root
-					 ? vmop_readers_create("vmopd-maps", MAP_MS, maps,
-								&maps->readers)
-					 : NULL;
+	struct vmop_error *err =
+		processes->root ? vmop_readers_create("vmopd-maps", MAP_MS, maps, &maps->readers)
+				: NULL;
 	if (err) {
 		free(maps);
 		return err;

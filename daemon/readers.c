@@ -100,7 +100,7 @@ void vmop_readers_destroy(struct vmop_readers *readers)
 	if (!readers)
 		return;
 	for (size_t i = 0; i < readers->n_hung; i++)
-		vmop_worker_abandon(&readers->hung[i]->worker);
+		vmop_worker_end_within(&readers->hung[i]->worker, 0);
 	if (readers->lane)
 		vmop_worker_end(&readers->lane->worker);
 	destroy_jobs(&readers->refused);
@@ -181,8 +181,8 @@ static unsigned patience_ms(const struct vmop_readers *readers)
 static bool is_hung(const struct vmop_readers *readers, const struct lane *lane)
 {
 	uint64_t since_ns = lane->since_ns;
-	return lane->current && vmop_clock_ns(CLOCK_MONOTONIC) - since_ns >=
-					patience_ms(readers) * NS_A_MS;
+	return lane->current &&
+	       vmop_clock_ns(CLOCK_MONOTONIC) - since_ns >= patience_ms(readers) * NS_A_MS;
 }
 
 /* Waits with the lane's lock held: for up to wait_ms, or until a job hangs. */

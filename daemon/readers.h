@@ -54,9 +54,9 @@ struct vmop_read_job {
 
 /*
  * name is the threads', see vmop_thread_begin.  The thread is started with the first job.
- * A job that takes longer than job_ms hangs.  While others hang it is given half of that for each of
- * them, but at least a sixteenth, so that all that hang together are waited for six times job_ms.
- * arg is given to finish().
+ * A job that takes longer than job_ms hangs.  While others hang it is given half of that for each
+ * of them, but at least a sixteenth, so that all that hang together are waited for six times
+ * job_ms. arg is given to finish().
  */
 struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *arg,
 				       struct vmop_readers **ret);

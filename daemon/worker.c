@@ -39,7 +39,7 @@ struct vmop_error *vmop_worker_begin(struct vmop_worker *worker, const struct vm
 	return err;
 }
 
-static void end_within(struct vmop_worker *worker, unsigned wait_ms)
+void vmop_worker_end_within(struct vmop_worker *worker, unsigned wait_ms)
 {
 	pthread_mutex_lock(&worker->lock);
 	worker->is_ending = true;
@@ -61,12 +61,7 @@ static void end_within(struct vmop_worker *worker, unsigned wait_ms)
 
 void vmop_worker_end(struct vmop_worker *worker)
 {
-	end_within(worker, END_WAIT_MS);
-}
-
-void vmop_worker_abandon(struct vmop_worker *worker)
-{
-	end_within(worker, 0);
+	vmop_worker_end_within(worker, END_WAIT_MS);
 }
 
 struct timespec vmop_worker_deadline(unsigned milliseconds)

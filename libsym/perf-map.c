@@ -45,7 +45,7 @@ struct reach {
 	struct entry {
 		uint32_t order;
 		uint64_t last; /* its last byte */
-	} *at;
+	} * at;
 	size_t n;
 };
 
@@ -114,7 +114,8 @@ static struct vmop_error *settle_overlaps(struct function *functions, size_t n)
 }
 
 /* Returns how many there are; at most VMOP_PERF_MAP_MAX_FUNCTIONS. */
-static size_t parse_lines(char *text, size_t len_bytes, struct function *functions, bool *ret_is_cut)
+static size_t parse_lines(char *text, size_t len_bytes, struct function *functions,
+			  bool *ret_is_cut)
 {
 	char *end, *stop = text + len_bytes;
 	size_t n = 0;
@@ -193,8 +194,7 @@ static bool is_same(const struct vmop_perf_map_state *a, const struct vmop_perf_
 }
 
 struct vmop_error *vmop_perf_map_read(int dir_fd, const char *path, uid_t owner,
-				      struct vmop_perf_map_state *state,
-				      struct vmop_symtab **ret)
+				      struct vmop_perf_map_state *state, struct vmop_symtab **ret)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -204,8 +204,8 @@ struct vmop_error *vmop_perf_map_read(int dir_fd, const char *path, uid_t owner,
 	struct vmop_perf_map_state now = {
 		.inode = st.st_ino,
 		.size_bytes = (uint64_t)st.st_size,
-		.modified_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 +
-			       (uint64_t)st.st_mtim.tv_nsec,
+		.modified_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
 	};
 	*ret = NULL;
 	if (is_same(state, &now))

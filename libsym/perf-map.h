@@ -17,7 +17,7 @@
 #define VMOP_PERF_MAP_MAX_FUNCTIONS ((size_t)256 << 10)
 #define VMOP_PERF_MAP_MAX_NAME_BYTES 4096 /* longer names are cut */
 
-/* Which file was read, to see whether it has changed since. All 0: none so far. */
+/* Identifies the file that was read, to see whether it has changed since.  All 0: none. */
 struct vmop_perf_map_state {
 	uint64_t inode, size_bytes;
 	uint64_t modified_ns; /* CLOCK_REALTIME */
@@ -32,8 +32,7 @@ struct vmop_perf_map_state {
  * becomes NULL; else *state is brought up to date.
  */
 struct vmop_error *vmop_perf_map_read(int dir_fd, const char *path, uid_t owner,
-				      struct vmop_perf_map_state *state,
-				      struct vmop_symtab **ret);
+				      struct vmop_perf_map_state *state, struct vmop_symtab **ret);
 
 /*
  * Code that is moved or compiled anew is written again: where two functions overlap the later

@@ -71,15 +71,14 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols)
 	free(symbols);
 }
 
-/* What vmopd noted of image's file or perf map, into *why; left alone where it noted nothing. */
+/* Sets *why to vmopd's note about the image's file or perf map, if it stored one. */
 static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 				    const struct vmop_image_item *item, const char **why)
 {
 	char name[32];
 	_cleanup_free_ char *note = NULL;
 	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", item->id);
-	struct vmop_error *err =
-		vmop_db_get_info(symbols->sessions[item->session].db, name, &note);
+	struct vmop_error *err = vmop_db_get_info(symbols->sessions[item->session].db, name, &note);
 	if (err)
 		return vmop_catalog_blame(err, symbols->catalog, item->session);
 	if (!note || !*note)

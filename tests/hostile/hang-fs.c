@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * For tests: hang-fs DIRECTORY FILE.  Mounts a file system with copies of FILE, program-1 to
- * program-9, that answers every process but vmopd, for which it hangs for good.  Prints "mounted"; runs until
- * it is killed.  77: FUSE can't be used here.
+ * program-9, that answers every process but vmopd, for which it hangs for good.  Prints "mounted";
+ * runs until it is killed.  77: FUSE can't be used here.
  *
  * The requests are those of linux/fuse.h, by hand: what a FUSE library would add is not needed.
  */
@@ -151,7 +151,8 @@ int main(int argc, char **argv)
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40755,user_id=0,group_id=0,allow_other",
 		 fd);
-	if (fd < 0 || mount("hang-fs", argv[1], "fuse.hang-fs", MS_NODEV | MS_NOSUID, options) < 0) {
+	if (fd < 0 ||
+	    mount("hang-fs", argv[1], "fuse.hang-fs", MS_NODEV | MS_NOSUID, options) < 0) {
 		printf("no FUSE here: %s\n", strerror(errno));
 		return 77;
 	}
@@ -164,7 +165,8 @@ int main(int argc, char **argv)
 			continue;
 		if (n < (ssize_t)sizeof(*in))
 			return 0; /* it is unmounted */
-		if (in->opcode == FUSE_INIT || in->opcode == FUSE_FORGET || !is_the_daemons(in->pid))
+		if (in->opcode == FUSE_INIT || in->opcode == FUSE_FORGET ||
+		    !is_the_daemons(in->pid))
 			serve(in, in + 1);
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For tests: jit SECONDS HOW.  A just-in-time compiler: puts two functions into memory, runs them in a
- * ratio of 3 to 1, and writes a perf map.  HOW is when and how it is written:
+ * For tests: jit SECONDS HOW.  A just-in-time compiler: puts two functions into memory, runs them
+ * in a ratio of 3 to 1, and writes a perf map.  HOW is when and how it is written:
  *
  *   map    at the start
  *   late   right before the end, as the JVM does

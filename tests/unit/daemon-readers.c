@@ -51,8 +51,7 @@ static void submit(struct vmop_readers *readers, int fd, unsigned value, uint64_
 {
 	struct read_byte *job = calloc(1, sizeof(*job));
 	assert_non_null(job);
-	*job = (struct read_byte){
-		.job = {.ops = &ops, .place = place}, .fd = fd, .value = value};
+	*job = (struct read_byte){.job = {.ops = &ops, .place = place}, .fd = fd, .value = value};
 	vmop_readers_submit(readers, &job->job);
 }
 
