@@ -2,7 +2,8 @@
 daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
 	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
 	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread \
-	tests/unit/daemon-agent tests/unit/daemon-aggregate tests/unit/daemon-readers
+	tests/unit/daemon-agent tests/unit/daemon-aggregate tests/unit/daemon-readers \
+	tests/unit/daemon-image
 if HAVE_XEN
 daemon_tests += tests/unit/daemon-xen tests/unit/daemon-active-mail
 endif
@@ -16,6 +17,8 @@ daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvi
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
 tests_unit_daemon_aggregate_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_aggregate_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_image_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_image_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_readers_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_readers_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_profiler_CPPFLAGS = $(daemon_test_cppflags)
