@@ -80,7 +80,7 @@ struct reading {
 
 /* ---- on the reader's thread ------------------------------------------------ */
 
-/* The last number of a line of /proc/PID/status, or the one at `which`; false: there is none. */
+/* Sets *ret to the number at index `which` of a line of /proc/PID/status; -1: the last one. */
 static bool status_number(const char *status, const char *name, int which, uint32_t *ret)
 {
 	const char *line = strstr(status, name);
@@ -100,7 +100,7 @@ static bool status_number(const char *status, const char *name, int which, uint3
 	return is_found;
 }
 
-/* Whose map it is, and under which pid: its own one, where it has a namespace of pids. */
+/* Reads the user of the process, and the pid that it has in its own namespace. */
 static bool read_owner(const struct reading *reading, struct sight *sight)
 {
 	char status[16384];
@@ -261,7 +261,7 @@ static void forget(struct vmop_perf_maps *maps, struct perf_map *map)
 	free(map);
 }
 
-/* Keeps what was seen for the next read; the folder too while few are kept. */
+/* Keeps the result for the next read, with the open folder while there are few of them. */
 static void keep_sight(struct vmop_perf_maps *maps, struct perf_map *map, struct sight *sight)
 {
 	map->sight = *sight;

@@ -15,7 +15,7 @@
 
 /* Processes with generated code that are followed at once. */
 #define VMOP_PERF_MAPS_MAX 1024
-/* What a session may store of names, those that are stored again included. */
+/* The names that a session may store, with those that are stored again. */
 #define VMOP_PERF_MAPS_STORED_MAX_BYTES ((uint64_t)256 << 20)
 
 struct vmop_perf_maps;

@@ -45,8 +45,8 @@ struct vmop_read_job_ops {
 struct vmop_read_job {
 	const struct vmop_read_job_ops *ops;
 	/*
-	 * What hangs as a whole, such as a device: no other job of that place is run while one of
-	 * it hangs.  0: none.
+	 * A device, for instance: while one job of a place hangs, no other one of it is run.
+	 * 0: none.
 	 */
 	uint64_t place;
 	struct vmop_read_job *prev, *next;

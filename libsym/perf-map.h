@@ -12,7 +12,7 @@
 
 #include "libsym/symtab.h"
 
-/* What is read of one file: more than programs of years write. */
+/* Limits for one file.  A program that ran for years writes less. */
 #define VMOP_PERF_MAP_MAX_BYTES ((size_t)32 << 20)
 #define VMOP_PERF_MAP_MAX_FUNCTIONS ((size_t)256 << 10)
 #define VMOP_PERF_MAP_MAX_NAME_BYTES 4096 /* longer names are cut */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs on a file system that never answers the daemon: sampling, the other programs' build-ids,
 # --status and --stop go on, and the report says why a program has no symbols.
-# shellcheck source=tests/integration/common.sh
+# shellcheck source=tests/integration/common.sh disable=SC2016,SC2034,SC2086,SC2317 # inner shells; lists; traps
 . "$(dirname "$0")/../integration/common.sh"
 need_perf
 limit=30

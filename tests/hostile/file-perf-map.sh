@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Perf maps of an unprivileged user that are none: the daemon neither waits for them nor touches them,
 # reads no more of them than it may, and goes on sampling.
-# shellcheck source=tests/integration/common.sh
+# shellcheck source=tests/integration/common.sh disable=SC2016,SC2034,SC2086,SC2317 # inner shells; lists; traps
 . "$(dirname "$0")/../integration/common.sh"
 need_perf
 limit=30

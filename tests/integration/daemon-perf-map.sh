@@ -3,7 +3,7 @@
 # Generated code has the names that its compiler left in a perf map: also when the process and the map
 # are gone, in a container, and where the map is written at the end.  Another user's map is not
 # believed, and reports say why there are no names.
-# shellcheck source=tests/integration/common.sh
+# shellcheck source=tests/integration/common.sh disable=SC2317 # run by its name
 . "$(dirname "$0")/common.sh"
 need_perf
 jit=$build/tests/integration/jit
