@@ -275,7 +275,7 @@ static bool watch_look(struct vmop_domains *domains, struct vmop_watch *entry)
 	} else {
 		if (!vmop_vmm_is_likely(process->task.comm))
 			return true;
-		process->n_kvm_vcpus = vmop_identify_count_vcpus(domains->root, process->pid);
+		process->n_kvm_vcpus = vmop_identify_count_vcpus(domains->processes, process->pid);
 		if (process->n_kvm_vcpus)
 			vmop_domains_meet(domains, process);
 	}

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "daemon/procfs.h"
-#include "daemon/thread.h"
 #include "daemon/vmm.h"
+#include "daemon/worker.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/io.h"
@@ -52,6 +52,9 @@ static const uint64_t list_gap_ns = 250000000;
 #define GUEST_FILE_MAX_BYTES (256u << 20)
 
 #define FILE_QUEUE 64
+
+/* A look that is under way at the end takes less, unless it hangs. */
+#define END_WAIT_MS 5000
 
 struct file_request {
 	uint32_t domain, image;
@@ -91,10 +94,11 @@ struct watched {
 };
 
 struct vmop_guest_watch {
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t wake;
-	bool is_ending; /* under the lock, as are the lists and queues */
+	/*
+	 * Memory of a guest can lie on a file system that does not answer: the thread may hang.
+	 * The lists and queues are under its lock.
+	 */
+	struct vmop_worker worker;
 	struct watched *guests;
 	struct file_request requests[FILE_QUEUE];
 	unsigned n_requests;
@@ -527,15 +531,15 @@ static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
  */
 static void round_of_looks(struct vmop_guest_watch *watch)
 {
-	for (struct watched *at = watch->guests; at && !watch->is_ending; at = at->next) {
+	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
 		if (at->is_removed || watch->credit_ns <= 0)
 			continue;
 		uint32_t taken = at->taken_generation;
-		pthread_mutex_unlock(&watch->lock);
+		pthread_mutex_unlock(&watch->worker.lock);
 		uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 		bool is_news = look(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), taken);
 		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
-		pthread_mutex_lock(&watch->lock);
+		pthread_mutex_lock(&watch->worker.lock);
 		spend(watch, begun);
 		if (view) {
 			struct vmop_guest_view *old = at->view;
@@ -554,46 +558,53 @@ static void serve_request(struct vmop_guest_watch *watch)
 	memmove(watch->requests, watch->requests + 1, --watch->n_requests * sizeof(request));
 	struct vmop_guest_file_symbols result = {.domain = request.domain, .image = request.image};
 	struct watched *watched = find_watched(watch, request.domain);
-	pthread_mutex_unlock(&watch->lock);
+	pthread_mutex_unlock(&watch->worker.lock);
 	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	read_file_symbols(watched, &result, request.file);
-	pthread_mutex_lock(&watch->lock);
+	pthread_mutex_lock(&watch->worker.lock);
 	spend(watch, begun);
 	watch->results[watch->n_results++] = result;
 }
 
-static void *watch_thread(void *arg)
+static void run(struct vmop_worker *worker)
 {
-	struct vmop_guest_watch *watch = arg;
+	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
 	watch->credited_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	pthread_mutex_lock(&watch->lock);
-	while (!watch->is_ending) {
+	pthread_mutex_lock(&watch->worker.lock);
+	while (!watch->worker.is_ending) {
 		earn(watch, vmop_clock_ns(CLOCK_MONOTONIC));
 		sweep(watch);
 		round_of_looks(watch);
 		serve_request(watch);
-		if (watch->is_ending)
+		if (watch->worker.is_ending)
 			break;
 		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
 		if (!watch->guests)
 			until += 3600 * second_ns; /* vmop_guest_watch_add wakes us */
 		struct timespec ts = {.tv_sec = (time_t)(until / second_ns),
 				      .tv_nsec = (long)(until % second_ns)};
-		pthread_cond_timedwait(&watch->wake, &watch->lock, &ts);
+		pthread_cond_timedwait(&watch->worker.wake, &watch->worker.lock, &ts);
 	}
-	pthread_mutex_unlock(&watch->lock);
-	return NULL;
+	pthread_mutex_unlock(&watch->worker.lock);
 }
 
 /* ---- the sampling thread's side -------------------------------------------- */
 
-static void watch_free(struct vmop_guest_watch *watch)
+static void destroy(struct vmop_worker *worker)
 {
-	pthread_mutex_destroy(&watch->lock);
-	pthread_cond_destroy(&watch->wake);
+	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
+	for (struct watched *at = watch->guests, *next; at; at = next) {
+		next = at->next;
+		destroy_watched(at);
+	}
+	for (unsigned i = 0; i < watch->n_results; i++)
+		vmop_symtab_destroy(watch->results[i].symtab);
 	free(watch->profiles);
 	free(watch);
 }
+
+static const struct vmop_worker_ops worker_ops = {
+	.name = "vmopd-guests", .run = run, .destroy = destroy};
 
 struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options *options,
 					   struct vmop_guest_watch **ret)
@@ -609,12 +620,10 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * ms_ns;
 	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * ms_ns;
 	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * ms_ns;
-	vmop_thread_cond_init(&watch->wake);
-	pthread_mutex_init(&watch->lock, NULL);
-	struct vmop_error *err =
-		vmop_thread_begin(&watch->thread, "vmopd-guests", watch_thread, watch);
+	struct vmop_error *err = vmop_worker_begin(&watch->worker, &worker_ops);
 	if (err) {
-		watch_free(watch);
+		free(watch->profiles);
+		free(watch);
 		return err;
 	}
 	*ret = watch;
@@ -623,20 +632,8 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 
 void vmop_guest_watch_destroy(struct vmop_guest_watch *watch)
 {
-	if (!watch)
-		return;
-	pthread_mutex_lock(&watch->lock);
-	watch->is_ending = true;
-	pthread_cond_signal(&watch->wake);
-	pthread_mutex_unlock(&watch->lock);
-	pthread_join(watch->thread, NULL);
-	for (struct watched *at = watch->guests, *next; at; at = next) {
-		next = at->next;
-		destroy_watched(at);
-	}
-	for (unsigned i = 0; i < watch->n_results; i++)
-		vmop_symtab_destroy(watch->results[i].symtab);
-	watch_free(watch);
+	if (watch)
+		vmop_worker_end_within(&watch->worker, END_WAIT_MS);
 }
 
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
@@ -651,66 +648,66 @@ struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t
 	watched->needs_search = true;
 	watched->retry_ns = first_retry_ns;
 	watched->uncertain_limit_ns = first_uncertain_ns;
-	pthread_mutex_lock(&watch->lock);
+	pthread_mutex_lock(&watch->worker.lock);
 	if (watch->credit_ns < first_credit_ns)
 		watch->credit_ns = first_credit_ns;
 	watched->next = watch->guests;
 	watch->guests = watched;
-	pthread_cond_signal(&watch->wake);
-	pthread_mutex_unlock(&watch->lock);
+	pthread_cond_signal(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
 	return NULL;
 }
 
 void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain)
 {
-	pthread_mutex_lock(&watch->lock);
+	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
 		watched->is_removed = true;
-	pthread_cond_signal(&watch->wake);
-	pthread_mutex_unlock(&watch->lock);
+	pthread_cond_signal(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
 }
 
 struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, uint32_t domain)
 {
-	pthread_mutex_lock(&watch->lock);
+	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
 	struct vmop_guest_view *view = watched ? vmop_guest_view_ref(watched->view) : NULL;
-	pthread_mutex_unlock(&watch->lock);
+	pthread_mutex_unlock(&watch->worker.lock);
 	return view;
 }
 
 void vmop_guest_watch_took_text(struct vmop_guest_watch *watch, uint32_t domain,
 				uint32_t generation)
 {
-	pthread_mutex_lock(&watch->lock);
+	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
 		watched->taken_generation = generation;
-	pthread_mutex_unlock(&watch->lock);
+	pthread_mutex_unlock(&watch->worker.lock);
 }
 
 bool vmop_guest_watch_want_symbols(struct vmop_guest_watch *watch, uint32_t domain, uint32_t image,
 				   const struct vmop_guest_vma *vma)
 {
-	pthread_mutex_lock(&watch->lock);
+	pthread_mutex_lock(&watch->worker.lock);
 	bool has_room = watch->n_requests < FILE_QUEUE;
 	if (has_room)
 		watch->requests[watch->n_requests++] =
 			(struct file_request){.domain = domain, .image = image, .file = vma->file};
-	pthread_mutex_unlock(&watch->lock);
+	pthread_mutex_unlock(&watch->worker.lock);
 	return has_room;
 }
 
 bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 				   struct vmop_guest_file_symbols *ret)
 {
-	pthread_mutex_lock(&watch->lock);
+	pthread_mutex_lock(&watch->worker.lock);
 	bool has_one = watch->n_results > 0;
 	if (has_one) {
 		*ret = watch->results[0];
 		memmove(watch->results, watch->results + 1, --watch->n_results * sizeof(*ret));
 	}
-	pthread_mutex_unlock(&watch->lock);
+	pthread_mutex_unlock(&watch->worker.lock);
 	return has_one;
 }

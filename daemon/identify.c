@@ -63,11 +63,11 @@ static void read_threads(const struct naming *naming)
 static void read_names(const struct vmop_domains *domains, struct vmop_domain *domain)
 {
 	char exe[512], name[VMOP_GUEST_NAME_BYTES] = "", uuid[VMOP_UUID_BYTES] = "";
-	_cleanup_free_ char *cmdline = malloc(CMDLINE_MAX_BYTES);
+	_cleanup_free_ char *cmdline = NULL;
 	ssize_t len = -1;
-	if (domains->root && cmdline)
-		len = vmop_procfs_read(domains->root, cmdline, CMDLINE_MAX_BYTES,
-				       "/proc/%u/cmdline", domain->vmm_pid);
+	if (domains->root)
+		len = vmop_proc_text_read(domains->processes->proc_text, domains->root,
+					  domain->vmm_pid, "cmdline", CMDLINE_MAX_BYTES, &cmdline);
 	if (len > 0)
 		vmop_vmm_parse_cmdline(cmdline, (size_t)len, name, uuid);
 	if (!*name && !*domain->name)
@@ -172,10 +172,10 @@ static void count_vcpu(void *arg, const struct vmop_maps_line *line)
 		*n = vcpu + 1;
 }
 
-uint32_t vmop_identify_count_vcpus(const char *root, uint32_t pid)
+uint32_t vmop_identify_count_vcpus(const struct vmop_processes *processes, uint32_t pid)
 {
 	uint32_t n = 0;
-	vmop_maps_read(root, pid, count_vcpu, &n);
+	vmop_maps_read(processes->proc_text, processes->root, pid, count_vcpu, &n);
 	return n;
 }
 
@@ -190,10 +190,9 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 {
 	const struct vmop_passive *passive = domains->passive;
 	_cleanup_free_ bool *matched = calloc(passive->n + 1, sizeof(*matched));
-	_cleanup_free_ char *cmdline = malloc(CMDLINE_MAX_BYTES);
 	char running[1024] = "";
 	size_t n_open = 0;
-	if (!matched || !cmdline)
+	if (!matched)
 		return &vmop_error_no_memory;
 	for (size_t i = 0; i < passive->n; i++)
 		n_open += !(matched[i] = !strcmp(passive->patterns[i].text, "all"));
@@ -205,10 +204,11 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 		char name[VMOP_GUEST_NAME_BYTES] = "", uuid[VMOP_UUID_BYTES] = "";
 		uint32_t pid;
 		if (!vmop_procfs_pid(entry->d_name, &pid) ||
-		    !vmop_identify_count_vcpus(domains->root, pid))
+		    !vmop_identify_count_vcpus(domains->processes, pid))
 			continue;
-		ssize_t len = vmop_procfs_read(domains->root, cmdline, CMDLINE_MAX_BYTES,
-					       "/proc/%u/cmdline", pid);
+		_cleanup_free_ char *cmdline = NULL;
+		ssize_t len = vmop_proc_text_read(domains->processes->proc_text, domains->root, pid,
+						  "cmdline", CMDLINE_MAX_BYTES, &cmdline);
 		if (len > 0)
 			vmop_vmm_parse_cmdline(cmdline, (size_t)len, name, uuid);
 		if (!*name)

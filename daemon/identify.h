@@ -28,6 +28,6 @@ void vmop_identify_machine(const char *root, char ret[VMOP_UUID_BYTES]);
 uint32_t vmop_identify_tgid(const char *root, uint32_t tid);
 
 /* How many vCPUs process pid has mapped (the highest number + 1); 0: it runs no guest. */
-uint32_t vmop_identify_count_vcpus(const char *root, uint32_t pid);
+uint32_t vmop_identify_count_vcpus(const struct vmop_processes *processes, uint32_t pid);
 
 #endif

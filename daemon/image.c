@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/image.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ static void image_free(struct vmop_images *images, struct vmop_image *image)
 	free(image->name);
 	free(image->root);
 	free(image->symbols);
+	free(image->note);
 	free(image);
 }
 
@@ -246,6 +248,35 @@ void vmop_image_unref(struct vmop_images *images, struct vmop_image *image)
 		image_free(images, image);
 }
 
+/* Its row is written anew, with more samples or without. */
+static void store_anew(struct vmop_image *image)
+{
+	image->is_stored = false;
+	image->is_sampled |= image->id != 0;
+}
+
+void vmop_image_set_note(struct vmop_image *image, const char *note)
+{
+	if (!note && !image->note)
+		return;
+	if (note && image->note && !strcmp(image->note, note))
+		return;
+	/* Without memory, and where there was one, the stored one is emptied. */
+	free(image->note);
+	image->note = note ? strdup(note) : NULL;
+	image->note_is_stored = false;
+	store_anew(image);
+}
+
+void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symbols, size_t n)
+{
+	free(image->symbols);
+	image->symbols = *symbols;
+	image->n_symbols = n;
+	*symbols = NULL;
+	store_anew(image);
+}
+
 void vmop_image_rename(struct vmop_image *image, const char *name)
 {
 	if (!strcmp(image->name, name))
@@ -255,9 +286,7 @@ void vmop_image_rename(struct vmop_image *image, const char *name)
 		return; /* the old name serves */
 	free(image->name);
 	image->name = copy;
-	image->is_stored = false;
-	/* Its row is written anew, with more samples or without. */
-	image->is_sampled |= image->id != 0;
+	store_anew(image);
 }
 
 void vmop_images_identified(struct vmop_images *images, struct vmop_image *image,
@@ -275,6 +304,7 @@ void vmop_images_identified(struct vmop_images *images, struct vmop_image *image
 		image->build_id = padded;
 	else
 		add_build_id(images, image, &padded);
+	store_anew(image);
 }
 
 uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image)
@@ -304,6 +334,16 @@ struct vmop_symbol *vmop_symbols_copy(const struct vmop_symbol *symbols, size_t 
 	return copy;
 }
 
+/* As the fact "image-ID-note" of the session. */
+static struct vmop_error *store_note(const struct vmop_image *image, struct vmop_db *db)
+{
+	char name[32];
+	if (image->note_is_stored || (!image->note && !image->has_stored_note))
+		return NULL;
+	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", image->id);
+	return vmop_db_put_info(db, name, image->note ? image->note : "");
+}
+
 struct vmop_error *vmop_image_store(const struct vmop_image *image, struct vmop_db *db)
 {
 	struct vmop_db_image row = {
@@ -321,6 +361,8 @@ struct vmop_error *vmop_image_store(const struct vmop_image *image, struct vmop_
 	struct vmop_error *err = vmop_db_put_image(db, &row);
 	if (!err && image->symbols)
 		err = vmop_db_put_symbols(db, image->id, image->symbols, image->n_symbols);
+	if (!err)
+		err = store_note(image, db);
 	return err;
 }
 
@@ -330,6 +372,8 @@ void vmop_image_stored(struct vmop_image *image)
 	free(image->symbols);
 	image->symbols = NULL;
 	image->n_symbols = 0;
+	image->note_is_stored = true;
+	image->has_stored_note = image->note != NULL;
 }
 
 void vmop_images_sweep(struct vmop_images *images)

@@ -43,9 +43,17 @@ struct vmop_image {
 	/* What says where to look for the file: a process that mapped it, and where. */
 	uint32_t pid;
 	uint64_t map_start, map_end;
+	/* For generated code: pid is its process, and map_start and map_end are its whole range. */
+	uint64_t process_start_ns;
+	bool has_names;	     /* of a perf map */
+	bool is_map_applied; /* the perf map was read, up to map_end */
 	/* Symbols to be stored with the row, in one heap block; NULL: none, or done. */
 	struct vmop_symbol *symbols;
 	size_t n_symbols;
+	/* Why its file or its perf map could not be read; NULL: it was read, or none exists. */
+	char *note;
+	bool note_is_stored;  /* the session has the note as it is now */
+	bool has_stored_note; /* or one that is to be emptied */
 
 	void *key;
 	UT_hash_handle hh;	    /* by key */
@@ -114,6 +122,12 @@ void vmop_image_rename(struct vmop_image *image, const char *name);
 /* Its build-id is known now: joins the image that has it already, if there is one. */
 void vmop_images_identified(struct vmop_images *images, struct vmop_image *image,
 			    const struct vmop_build_id *build_id);
+
+/* NULL: none.  A row that is stored already is stored anew. */
+void vmop_image_set_note(struct vmop_image *image, const char *note);
+
+/* Takes over *symbols, one heap block, to be stored with the row; *symbols becomes NULL. */
+void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symbols, size_t n);
 
 /* Gives it an id in the session if it has none. */
 uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image);

@@ -23,10 +23,13 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/maps.c daemon/maps.h \
 	daemon/options.h \
 	daemon/passive.c daemon/passive.h \
+	daemon/perf-maps.c daemon/perf-maps.h \
 	daemon/pool.c daemon/pool.h \
+	daemon/proc-text.c daemon/proc-text.h \
 	daemon/process.c daemon/process.h \
 	daemon/procfs.c daemon/procfs.h \
 	daemon/profiler.c daemon/profiler.h \
+	daemon/readers.c daemon/readers.h \
 	daemon/regions.c daemon/regions.h \
 	daemon/task.c daemon/task.h \
 	daemon/text-map.c daemon/text-map.h \

@@ -36,6 +36,17 @@ static const char *anonymous_label(const char *path)
 	return *path == '/' || *path == '[' ? NULL : "anon";
 }
 
+static void widen(struct vmop_image *image, const struct vmop_mapping *mapping)
+{
+	if (mapping->start >= image->map_start && mapping->end <= image->map_end)
+		return;
+	if (mapping->start < image->map_start)
+		image->map_start = mapping->start;
+	if (mapping->end > image->map_end)
+		image->map_end = mapping->end;
+	image->is_map_applied = false;
+}
+
 /*
  * Generated code is one image a region.  A region that grows, or is mapped again
  * with other rights, is the same one: offsets are addresses, so all of it fits.
@@ -49,12 +60,22 @@ static struct vmop_image *anonymous_image(struct vmop_processes *processes,
 		near = vmop_regions_find(process->regions, mapping->start - 1);
 	if (!near || near->image->kind != VMOP_IMAGE_ANON)
 		near = vmop_regions_find(process->regions, mapping->end);
-	if (near && near->image->kind == VMOP_IMAGE_ANON)
+	if (near && near->image->kind == VMOP_IMAGE_ANON) {
+		widen(near->image, mapping);
 		return vmop_image_ref(near->image);
+	}
 	char name[96];
 	snprintf(name, sizeof(name), "[%s %s %u 0x%" PRIx64 "]", label, process->task.comm,
 		 process->pid, mapping->start);
-	return vmop_images_new(processes->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_ANON, name, 0, 0);
+	struct vmop_image *image = vmop_images_new(processes->images, VMOP_DOMAIN_ID_HOST,
+						   VMOP_IMAGE_ANON, name, 0, 0);
+	if (image->kind != VMOP_IMAGE_ANON)
+		return image; /* there was no room */
+	image->pid = process->pid;
+	image->process_start_ns = process->start_ns;
+	image->map_start = mapping->start;
+	image->map_end = mapping->end;
+	return image;
 }
 
 /* The file's path without what the kernel appends once it is unlinked. */

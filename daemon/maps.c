@@ -5,13 +5,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "daemon/procfs.h"
 #include "libutil/cleanup.h"
 
 /* A path can be escaped to four times its length, though only its newlines are. */
 #define LINE_MAX_BYTES (2 * PATH_MAX + 256)
+/* As many mappings as there may be by default (vm.max_map_count), with long paths. */
+#define TEXT_MAX_BYTES ((size_t)32 << 20)
 
 /* A number in base, followed by `end`; moves *text behind it. */
 static bool take_number(char **text, int base, char end, uint64_t *ret)
@@ -62,39 +62,19 @@ bool vmop_maps_parse(char *line, struct vmop_maps_line *ret)
 	return true;
 }
 
-int vmop_maps_read(const char *root, uint32_t pid,
+int vmop_maps_read(struct vmop_proc_text *reader, const char *root, uint32_t pid,
 		   void (*each)(void *arg, const struct vmop_maps_line *line), void *arg)
 {
-	_cleanup_close_ int fd = vmop_procfs_open(root, "/proc/%u/maps", pid);
-	if (fd < 0)
+	_cleanup_free_ char *text = NULL;
+	ssize_t len_bytes = vmop_proc_text_read(reader, root, pid, "maps", TEXT_MAX_BYTES, &text);
+	if (len_bytes < 0)
 		return errno;
-	char buf[2 * LINE_MAX_BYTES];
-	size_t len = 0;
-	bool is_skipping = false;
-	for (;;) {
-		ssize_t n = read(fd, buf + len, sizeof(buf) - 1 - len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		if (n == 0)
-			return 0;
-		len += (size_t)n;
-		buf[len] = '\0';
-		char *line = buf, *newline;
-		while ((newline = memchr(line, '\n', len - (size_t)(line - buf)))) {
-			*newline = '\0';
-			struct vmop_maps_line parsed;
-			if (!is_skipping && vmop_maps_parse(line, &parsed))
-				each(arg, &parsed);
-			is_skipping = false;
-			line = newline + 1;
-		}
-		len -= (size_t)(line - buf);
-		if (len > LINE_MAX_BYTES) {
-			is_skipping = true;
-			len = 0;
-		}
-		memmove(buf, line, len);
+	char *end, *stop = text + len_bytes;
+	for (char *line = text; (end = memchr(line, '\n', (size_t)(stop - line))); line = end + 1) {
+		struct vmop_maps_line parsed;
+		*end = '\0';
+		if (end - line <= LINE_MAX_BYTES && vmop_maps_parse(line, &parsed))
+			each(arg, &parsed);
 	}
+	return 0;
 }

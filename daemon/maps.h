@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/proc-text.h"
+
 struct vmop_maps_line {
 	uint64_t start, end;
 	uint64_t file_offset_bytes;
@@ -20,9 +22,9 @@ bool vmop_maps_parse(char *line, struct vmop_maps_line *ret);
 
 /*
  * Calls each for every line of process pid's maps below root.  Returns 0, or an
- * errno value.  Lines longer than a page and a path are skipped.
+ * errno value.  Lines longer than a page and a path are skipped.  reader: see vmop_proc_text_read.
  */
-int vmop_maps_read(const char *root, uint32_t pid,
+int vmop_maps_read(struct vmop_proc_text *reader, const char *root, uint32_t pid,
 		   void (*each)(void *arg, const struct vmop_maps_line *line), void *arg);
 
 #endif

@@ -418,7 +418,8 @@ void vmop_processes_read_maps(struct vmop_processes *processes, struct vmop_proc
 	vmop_procfs_readlink(processes->root, scan.exe, sizeof(scan.exe), "/proc/%u/exe",
 			     process->pid);
 	process->wants_exe = false;
-	int os_errno = vmop_maps_read(processes->root, process->pid, scan_line, &scan);
+	int os_errno = vmop_maps_read(processes->proc_text, processes->root, process->pid,
+				      scan_line, &scan);
 	if (!os_errno) {
 		process->maps = VMOP_MAPS_KNOWN;
 		return;

@@ -15,6 +15,7 @@
 #include "daemon/idmap.h"
 #include "daemon/image.h"
 #include "daemon/pool.h"
+#include "daemon/proc-text.h"
 #include "daemon/regions.h"
 #include "daemon/task.h"
 #include "vmop/record.h"
@@ -66,6 +67,7 @@ struct vmop_thread {
 
 struct vmop_processes {
 	const char *root; /* of /proc; NULL: there is none to look at */
+	struct vmop_proc_text *proc_text; /* NULL: there is no time limit */
 	struct vmop_images *images;
 	struct vmop_tasks *tasks;
 	struct vmop_idmap by_pid, by_tid;

@@ -75,13 +75,6 @@ DIR *vmop_procfs_opendir(const char *root, const char *format, ...)
 	return opendir(path.text);
 }
 
-int vmop_procfs_open(const char *root, const char *format, ...)
-{
-	struct path path;
-	PATH_OR_FAIL(path, root, format, -1);
-	return open(path.text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-}
-
 bool vmop_procfs_pid(const char *name, uint32_t *ret)
 {
 	uint64_t value;

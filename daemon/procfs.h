@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reading /proc and /sys below a given root, with bounded buffers.  Names in
- * there are whatever some program chose: nothing is assumed of them.
+ * there are whatever some program chose: nothing is assumed of them.  Only for files that no
+ * process can hold up; proc-text.h reads the others.
  */
 #ifndef VMOP_DAEMON_PROCFS_H
 #define VMOP_DAEMON_PROCFS_H
@@ -27,10 +28,6 @@ ssize_t vmop_procfs_readlink(const char *root, char *buf, size_t size, const cha
 
 /* opendir of such a path; NULL with errno. */
 DIR *vmop_procfs_opendir(const char *root, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* open(O_RDONLY) of such a path; -1 with errno. */
-int vmop_procfs_open(const char *root, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* A directory entry's name as a pid; false: it is none. */

@@ -14,6 +14,7 @@
 #include "daemon/domain-provider.h"
 #include "daemon/examine.h"
 #include "daemon/losses.h"
+#include "daemon/perf-maps.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
@@ -39,8 +40,11 @@ struct vmop_profiler {
 	struct vmop_domain_provider *provider;
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
-	uint64_t own_mount_ns;
+	struct vmop_proc_text *proc_text;
+	struct vmop_examiner *examiner;
+	struct vmop_perf_maps *perf_maps;
 	int64_t monotonic_to_realtime_ns;
+	bool is_ending;	       /* the next flush is the last */
 	bool is_store_failing; /* the last flush did not come through */
 	bool told_rejected;
 	uint64_t no_room_counted;
@@ -162,7 +166,6 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		profiler->root = strdup(options->proc_root ? options->proc_root : "");
 		if (!profiler->root)
 			return &vmop_error_no_memory;
-		profiler->own_mount_ns = vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid());
 	}
 	profiler->monotonic_to_realtime_ns = monotonic_to_realtime_ns();
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
@@ -171,6 +174,9 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
 				  &profiler->tasks, options->separate & VMOP_SEPARATE_THREAD);
+	if (!err && profiler->root)
+		err = vmop_proc_text_create(&profiler->proc_text);
+	profiler->processes.proc_text = profiler->proc_text;
 	if (!err)
 		err = vmop_passive_init(&profiler->passive, options);
 	if (!err)
@@ -194,6 +200,14 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					   "[vdso]", 0, 0);
 	if (profiler->root)
 		vmop_examine_vdso(&profiler->images, profiler->vdso);
+	uint64_t own_mount_ns =
+		profiler->root ? vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid()) : 0;
+	err = vmop_examiner_create(&profiler->processes, own_mount_ns,
+				   profiler->provider->keeps_file_symbols, &profiler->examiner);
+	if (!err)
+		err = vmop_perf_maps_create(&profiler->processes, &profiler->perf_maps);
+	if (err)
+		return err;
 	if (profiler->root && options->guest_cpu_permille)
 		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
 					 options->guest_cpu_permille, &profiler->guests);
@@ -237,6 +251,9 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 {
 	if (!profiler)
 		return;
+	vmop_examiner_destroy(profiler->examiner);
+	vmop_perf_maps_destroy(profiler->perf_maps);
+	vmop_proc_text_destroy(profiler->proc_text);
 	vmop_guests_destroy(profiler->guests);
 	vmop_domain_provider_destroy(profiler->provider);
 	vmop_processes_deinit(&profiler->processes);
@@ -426,12 +443,15 @@ static void examine(struct vmop_profiler *profiler)
 	}
 	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
-		if (!image || !image->is_sampled || image->is_examined)
+		if (!image || !image->is_sampled)
 			continue;
-		vmop_examine_image(&profiler->processes, image, profiler->own_mount_ns);
-		if (profiler->provider->keeps_file_symbols)
-			vmop_examine_symbols(&profiler->processes, image);
+		if (image->kind == VMOP_IMAGE_ANON)
+			vmop_perf_maps_sampled(profiler->perf_maps, image);
+		else if (!image->is_examined)
+			vmop_examine_image(profiler->examiner, image);
 	}
+	vmop_examiner_collect(profiler->examiner, profiler->is_ending);
+	vmop_perf_maps_collect(profiler->perf_maps, profiler->is_ending);
 }
 
 static struct vmop_error *store_images(struct vmop_profiler *profiler)
@@ -576,6 +596,7 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 
 void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending)
 {
+	profiler->is_ending = is_ending;
 	if (profiler->guests)
 		vmop_guests_set_ending(profiler->guests, is_ending);
 }

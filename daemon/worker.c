@@ -39,12 +39,12 @@ struct vmop_error *vmop_worker_begin(struct vmop_worker *worker, const struct vm
 	return err;
 }
 
-void vmop_worker_end(struct vmop_worker *worker)
+void vmop_worker_end_within(struct vmop_worker *worker, unsigned wait_ms)
 {
 	pthread_mutex_lock(&worker->lock);
 	worker->is_ending = true;
 	pthread_cond_broadcast(&worker->wake);
-	struct timespec until = vmop_worker_deadline(END_WAIT_MS);
+	struct timespec until = vmop_worker_deadline(wait_ms);
 	while (!worker->has_ended && vmop_worker_wait(worker, &until))
 		;
 	/* One that hangs uses all of this when that is over, and frees it. */
@@ -57,6 +57,11 @@ void vmop_worker_end(struct vmop_worker *worker)
 		pthread_join(worker->thread, NULL);
 		destroy(worker);
 	}
+}
+
+void vmop_worker_end(struct vmop_worker *worker)
+{
+	vmop_worker_end_within(worker, END_WAIT_MS);
 }
 
 struct timespec vmop_worker_deadline(unsigned milliseconds)

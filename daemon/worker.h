@@ -40,6 +40,9 @@ struct vmop_error *vmop_worker_begin(struct vmop_worker *worker, const struct vm
 /* Tells it to end and gives it a second for that; worker is not the caller's any more. */
 void vmop_worker_end(struct vmop_worker *worker);
 
+/* The same with another time than a second; 0 for a thread that is known to hang. */
+void vmop_worker_end_within(struct vmop_worker *worker, unsigned wait_ms);
+
 /* CLOCK_MONOTONIC. */
 struct timespec vmop_worker_deadline(unsigned milliseconds);
 

@@ -163,17 +163,6 @@ static int compare_pending(const void *arg, uint32_t a, uint32_t b)
 	return vmop_symbol_compare(&x, &y);
 }
 
-/* Of keys at one offset only the last is kept.  Returns how many are left. */
-static size_t keep_latest(struct vmop_symbol_key *keys, size_t n)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (i + 1 == n || keys[i + 1].offset != keys[i].offset)
-			keys[kept++] = keys[i];
-	}
-	return kept;
-}
-
 static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symbol *before)
 {
 	return symbol->offset == before->offset && strcmp(symbol->name, before->name) == 0;
@@ -234,13 +223,10 @@ static struct vmop_error *make_symbols(const struct vmop_symtab_builder *builder
 	struct vmop_symbol_key *sorted;
 	for (size_t i = 0; i < n; i++)
 		keys[i] = (struct vmop_symbol_key){builder->pending[i].offset, (uint32_t)i};
-	struct vmop_error *err =
-		vmop_symbol_keys_sort(keys, n, builder->latest_only ? NULL : compare_pending,
-				      builder, builder->budget, path, &sorted);
+	struct vmop_error *err = vmop_symbol_keys_sort(keys, n, compare_pending, builder,
+						       builder->budget, path, &sorted);
 	if (err)
 		return err;
-	if (builder->latest_only)
-		n = keep_latest(sorted, n);
 	if (!take_needed(builder, sorted, n, symbols, &n))
 		return vmop_sym_budget_error(builder->budget, path);
 	find_lengths(builder, sorted, symbols, n);

@@ -24,7 +24,6 @@ struct vmop_symtab_builder {
 	char *names;
 	size_t names_len_bytes, names_capacity;
 	size_t names_used_bytes; /* of names, by symbols; more than there are where they share */
-	bool latest_only;	 /* of those at one offset only the last that was added is kept */
 };
 
 /* Makes room at once for so many more; a wish, not a bound. */

@@ -3,7 +3,7 @@
  * A symbol table: the symbols of one image sorted for look-up, wherever they
  * came from.
  *
- * Reading one is all that the daemon may use of libsym (with build-id.h): it
+ * Reading one is all that the daemon may use of libsym (with build-id.h and perf-map.h): it
  * keeps what can't be had later, and resolves nothing.
  */
 #ifndef VMOP_LIBSYM_SYMTAB_H

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/symbols.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -69,6 +71,26 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols)
 	free(symbols);
 }
 
+/* Sets *why to vmopd's note about the image's file or perf map, if it stored one. */
+static struct vmop_error *load_note(const struct vmop_symbols *symbols,
+				    const struct vmop_image_item *item, const char **why)
+{
+	char name[32];
+	_cleanup_free_ char *note = NULL;
+	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", item->id);
+	struct vmop_error *err = vmop_db_get_info(symbols->sessions[item->session].db, name, &note);
+	if (err)
+		return vmop_catalog_blame(err, symbols->catalog, item->session);
+	if (!note || !*note)
+		return NULL;
+	_cleanup_free_ char *text = NULL;
+	if (asprintf(&text, "%s%s", item->kind == VMOP_IMAGE_ANON ? "generated code; " : "", note) <
+	    0)
+		return &vmop_error_no_memory;
+	*why = vmop_arena_text(&symbols->catalog->arena, text);
+	return *why ? NULL : &vmop_error_no_memory;
+}
+
 static const char *why_none_stored(enum vmop_image_kind kind)
 {
 	switch (kind) {
@@ -78,7 +100,7 @@ static const char *why_none_stored(enum vmop_image_kind kind)
 	case VMOP_IMAGE_MODULE:
 		return "none could be read when recording (kernel.kptr_restrict?)";
 	case VMOP_IMAGE_ANON:
-		return "generated code; its program left no perf map";
+		return "generated code; no perf map was looked for when recording";
 	case VMOP_IMAGE_GUEST_KERNEL:
 	case VMOP_IMAGE_GUEST_USER:
 		return "no image of the guest was known when recording";
@@ -144,8 +166,17 @@ static struct vmop_error *load(struct vmop_symbols *symbols, const struct vmop_i
 			err = load_file(symbols, item, image);
 		if (err || image->symtab)
 			return err;
+		if (!item->build_id_len_bytes)
+			err = load_note(symbols, item, &image->why);
+		if (err)
+			return err;
 	} else {
 		image->why = why_none_stored(item->kind);
+	}
+	if (item->kind == VMOP_IMAGE_ANON) {
+		struct vmop_error *err = load_note(symbols, item, &image->why);
+		if (err)
+			return err;
 	}
 	return item->kind == VMOP_IMAGE_NONE ? NULL : load_stored(symbols, item, image);
 }

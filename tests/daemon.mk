@@ -2,7 +2,8 @@
 daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
 	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
 	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread \
-	tests/unit/daemon-agent tests/unit/daemon-aggregate tests/unit/daemon-rejected
+	tests/unit/daemon-agent tests/unit/daemon-aggregate tests/unit/daemon-rejected \
+	tests/unit/daemon-readers tests/unit/daemon-image
 if HAVE_XEN
 daemon_tests += tests/unit/daemon-xen tests/unit/daemon-active-mail
 endif
@@ -19,6 +20,10 @@ tests_unit_daemon_aggregate_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_rejected_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
 tests_unit_daemon_rejected_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_image_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_image_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_readers_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_readers_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_profiler_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profiler_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_CPPFLAGS = $(daemon_test_cppflags)

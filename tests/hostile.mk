@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Attacks of an unprivileged user on what root runs, in directories of their own.
+# Attacks by an unprivileged user on what root runs, in directories of their own.
 hostile_tests = \
+	tests/hostile/file-hang.sh \
+	tests/hostile/file-image.sh \
+	tests/hostile/file-perf-map.sh \
 	tests/hostile/session-journal.sh \
 	tests/hostile/session-kinds.sh \
 	tests/hostile/session-mode.sh
 TESTS += $(hostile_tests)
 EXTRA_DIST += $(hostile_tests) tests/hostile/common.sh
+check_PROGRAMS += tests/hostile/hang-fs

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	memcpy(text, data, len_bytes);
 	text[len_bytes] = '\0';
 	struct vmop_symtab *symtab;
-	struct vmop_error *err = vmop_perf_map_parse(text, len_bytes, &symtab);
+	struct vmop_error *err = vmop_perf_map_parse(text, len_bytes, &symtab, NULL);
 	free(text);
 	if (err) {
 		vmop_error_destroy(err);

@@ -2,7 +2,7 @@
 /*
  * For tests: what a session file holds, a "name value" line each, read through
  * libdb alone: its info pairs, "samples", "intervals", "image SAMPLES NAME",
- * "symbols NUMBER NAME", "loss NUMBER NAME".
+ * "symbols NUMBER NAME", "build-id BYTES NAME", "loss NUMBER NAME".
  * Exit 1 with the reason when it can't be read or fails libdb's check.
  */
 #include <inttypes.h>
@@ -39,8 +39,8 @@ static struct vmop_error *print_image(void *arg, const struct vmop_db_image *ima
 		err = vmop_db_get_symbols(db, image->id, &symbols, &n);
 	free(symbols);
 	if (!err)
-		printf("image %" PRIu64 " %s\nsymbols %zu %s\n", samples, image->name, n,
-		       image->name);
+		printf("image %" PRIu64 " %s\nsymbols %zu %s\nbuild-id %u %s\n", samples,
+		       image->name, n, image->name, image->build_id_len_bytes, image->name);
 	return err;
 }
 

@@ -352,7 +352,7 @@ static void maps_lines_as_they_may_come(void **state)
 		     "5000-6000 r-xp 0 0:0 0 /c\nno newline",
 		     huge);
 	snprintf(root, sizeof(root), "%s/root", rig.folder);
-	assert_int_equal(vmop_maps_read(root, 5, count_line, &counted), 0);
+	assert_int_equal(vmop_maps_read(NULL, root, 5, count_line, &counted), 0);
 	assert_int_equal(counted.n, 2);
 	assert_string_equal(counted.path, "/c");
 	free(huge);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,8 @@ static struct vmop_symtab *parse(const char *text)
 {
 	put(path, text);
 	struct vmop_symtab *symtab;
-	assert_null(vmop_perf_map_read(path, getuid(), &symtab));
+	struct vmop_perf_map_state seen = {0};
+	assert_null(vmop_perf_map_read(AT_FDCWD, path, getuid(), &seen, &symtab));
 	return symtab;
 }
 
@@ -75,6 +77,60 @@ static void the_later_of_two_counts(void **state)
 	vmop_symtab_destroy(symtab);
 }
 
+static void code_is_the_latest_functions(void **state)
+{
+	(void)state;
+	struct vmop_symtab *symtab = parse("1000 100 old\n1040 20 within\n"
+					   "2080 10 inside_before\n2000 100 over_it\n"
+					   "3000 100 a\n3080 100 b\n30f0 100 c\n"
+					   "fffffffffffffff0 ffffffffffffffff last\n");
+	assert_string_equal(name_at(symtab, 0x103f), "old");
+	assert_string_equal(name_at(symtab, 0x1040), "within");
+	assert_string_equal(name_at(symtab, 0x1060), "-"); /* no more of it runs */
+	assert_string_equal(name_at(symtab, 0x2088), "over_it");
+	assert_string_equal(name_at(symtab, 0x307f), "a");
+	assert_string_equal(name_at(symtab, 0x3080), "b");
+	assert_string_equal(name_at(symtab, 0x30f0), "c");
+	assert_string_equal(name_at(symtab, 0x31ef), "c");
+	assert_string_equal(name_at(symtab, 0xfffffffffffffff8), "last");
+	vmop_symtab_destroy(symtab);
+}
+
+static void an_unchanged_file_is_read_once(void **state)
+{
+	struct vmop_perf_map_state seen = {0};
+	struct vmop_symtab *symtab;
+	(void)state;
+	put(path, "1000 20 x\n");
+	assert_null(vmop_perf_map_read(AT_FDCWD, path, getuid(), &seen, &symtab));
+	assert_non_null(symtab);
+	vmop_symtab_destroy(symtab);
+	assert_null(vmop_perf_map_read(AT_FDCWD, path, getuid(), &seen, &symtab));
+	assert_null(symtab);
+	put(path, "1000 20 x\n2000 20 y\n");
+	assert_null(vmop_perf_map_read(AT_FDCWD, path, getuid(), &seen, &symtab));
+	assert_string_equal(name_at(symtab, 0x2000), "y");
+	vmop_symtab_destroy(symtab);
+}
+
+static void no_more_functions_than_the_limit(void **state)
+{
+	struct vmop_perf_map_state seen = {0};
+	struct vmop_symtab *symtab;
+	(void)state;
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	for (size_t i = 0; i <= VMOP_PERF_MAP_MAX_FUNCTIONS; i++)
+		fprintf(file, "%zx 10 f%zu\n", 0x10000 + 16 * i, i);
+	fclose(file);
+	assert_null(vmop_perf_map_read(AT_FDCWD, path, getuid(), &seen, &symtab));
+	assert_true(seen.is_cut);
+	size_t n;
+	vmop_symtab_symbols(symtab, &n);
+	assert_int_equal(n, VMOP_PERF_MAP_MAX_FUNCTIONS);
+	vmop_symtab_destroy(symtab);
+}
+
 static void lines_that_are_none_are_passed_over(void **state)
 {
 	(void)state;
@@ -95,7 +151,8 @@ static void lines_that_are_none_are_passed_over(void **state)
 static void assert_refused(uid_t owner, const char *why)
 {
 	struct vmop_symtab *symtab;
-	struct vmop_error *err = vmop_perf_map_read(path, owner, &symtab);
+	struct vmop_perf_map_state seen = {0};
+	struct vmop_error *err = vmop_perf_map_read(AT_FDCWD, path, owner, &seen, &symtab);
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, path));
 	assert_non_null(strstr(err->message, why));
@@ -114,7 +171,7 @@ static void what_another_has_put_there_is_refused(void **state)
 	assert_refused(getuid(), strerror(ENOENT));
 	put(other, "1000 20 x\n");
 	assert_int_equal(symlink(other, path), 0);
-	assert_refused(getuid(), strerror(ELOOP));
+	assert_refused(getuid(), "not a regular file");
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_refused(getuid(), "not a regular file");
@@ -126,6 +183,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_found_by_address),
 		cmocka_unit_test(the_later_of_two_counts),
+		cmocka_unit_test(code_is_the_latest_functions),
+		cmocka_unit_test(an_unchanged_file_is_read_once),
+		cmocka_unit_test(no_more_functions_than_the_limit),
 		cmocka_unit_test(lines_that_are_none_are_passed_over),
 		cmocka_unit_test(what_another_has_put_there_is_refused),
 	};

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Programs on a file system that never answers the daemon: sampling, the other programs' build-ids,
+# --status and --stop go on, and the report says why a program has no symbols.
+# shellcheck source=tests/integration/common.sh disable=SC2016,SC2034,SC2086,SC2317 # inner shells; lists; traps
+. "$(dirname "$0")/../integration/common.sh"
+need_perf
+limit=30
+server=
+mount_point=$work/hanging
+end_server() {
+	ended_with=$?
+	[ -z "$server" ] || kill "$server" 2>/dev/null || :
+	umount -l "$mount_point" 2>/dev/null || :
+	server=
+	return $ended_with
+}
+trap 'end_server; clean_up' EXIT
+
+as_user() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+mkdir "$mount_point"
+"$build/tests/hostile/hang-fs" "$mount_point" /bin/dash >"$work/server" 2>&1 &
+server=$!
+until grep -q . "$work/server" || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
+grep -q mounted "$work/server" || skip "$(cat "$work/server")"
+
+loop='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
+refuse 0 "sampling" control --start --event=cpu-clock:1000Hz --session-dir="$sessions"
+pid=$(daemon_pid)
+for i in 1 2 3; do
+	as_user "$mount_point/program-$i" -c "$loop"
+done
+# Asked for after those that hang.
+cp "$build/tests/integration/fork-storm" "$work/after"
+as_user "$work/after" 2000 10000
+sleep 4
+before=$(member samples)
+is "samples so far" "${before:-0}" -gt 0
+sleep 2
+is "samples after that" "$(member samples)" -gt "$before"
+is "records lost" "$(member lost)" -eq 0
+expect 0 "" timeout $limit "$build/vmopcontrol" --dump
+expect 0 "sampling, pid $pid" timeout $limit "$build/vmopcontrol" --status
+expect 0 "" timeout $limit "$build/vmopcontrol" --stop
+"$build/tests/integration/session-facts" "$sessions/current.vmop" >"$work/facts"
+is "build-id of the program behind them" "$(grep -c "^build-id 20 $work/after" "$work/facts")" -eq 1
+is "build-id of one that hangs" "$(grep -c "^build-id 0 $mount_point/program-1" "$work/facts")" -eq 1
+# A session that ends while files hang, and one that begins.
+refuse 0 "sampling" control --start --event=cpu-clock:1000Hz --session-dir="$sessions"
+as_user "$mount_point/program-4" -c "$loop"
+expect 0 "" timeout $limit "$build/vmopcontrol" --stop
+expect 0 "" timeout $limit "$build/vmopcontrol" --shutdown
+# What is left of that daemon is a thread in the kernel, which keeps no other from starting.
+refuse 0 "sampling" timeout $limit "$build/vmopcontrol" --start --event=cpu-clock:1000Hz --session-dir="$sessions"
+expect 0 "" timeout $limit "$build/vmopcontrol" --shutdown
+end_server
+wait_gone "$pid"
+kept=$(find "$sessions" -name '2*.vmop' | sort | head -1)
+"$build/vmopreport" --session-dir="$sessions" -l -V "session:$(basename "$kept" .vmop)" >"$work/rows" 2>"$work/err"
+grep -q "program-1: its file did not answer when it was read" "$work/err" || {
+	fail "no reason is given"
+	cat "$work/err"
+}
+finish
