@@ -5,6 +5,7 @@ integration_tests = \
 	tests/integration/control-fork-storm.sh \
 	tests/integration/control-inspect.sh \
 	tests/integration/control-options.sh \
+	tests/integration/control-races.sh \
 	tests/integration/control-session.sh \
 	tests/integration/control-events.sh \
 	tests/integration/contrib-shell.sh \
