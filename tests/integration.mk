@@ -11,6 +11,7 @@ integration_tests = \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \
 	tests/integration/daemon-replay.sh \
+	tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh
