@@ -20,6 +20,7 @@ include tests/hv-interface.mk
 include tests/daemon.mk
 include tests/opreport.mk
 include tests/integration.mk
+include tests/hostile.mk
 include tests/rigs.mk
 include tests/fuzz.mk
 include tests/bench.mk

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=sh disable=SC2154 # variables of tests/integration/common.sh
+# Sourced by the tests here: an unprivileged user attacks what root runs, in directories of the
+# test's own.
+. "${VMOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/integration/common.sh"
+[ "$(id -u)" -eq 0 ] || skip "not root"
+evil_uid=65534
+
+# The words that run a command as the attacker.
+as_evil="setpriv --reuid=$evil_uid --regid=$evil_uid --clear-groups"
+# shellcheck disable=SC2086 # words
+as_evil() {
+	$as_evil "$@"
+}
+as_evil test -x "$build/vmopcontrol" || skip "user $evil_uid can't run $build/vmopcontrol"
+
+# Runs a command for at most 20 s: exit status 124 is a hang.
+bounded() {
+	timeout -k 1 20 "$@"
+}
+
+# What there is below a directory: each file's name, owner, mode, size and content.
+state_of() {
+	find "$@" -printf '%p %U %m %s ' \( -type f -exec sha256sum {} \; -o -printf '\n' \) | sort
+}
