@@ -31,7 +31,7 @@ trap 'end_attacks; clean_up' EXIT
 # -- nobody but root can connect
 expect 0 "" control --start --event=cpu-clock:1000Hz --session-dir="$sessions"
 is "the socket's mode" "$(stat -c %a "$VMOP_RUNDIR/vmopd.sock")" = 600
-expect 1 "" as_evil "$attack" hold "$VMOP_RUNDIR/vmopd.sock"
+expect 1 "" as_evil timeout 5 "$attack" hold "$VMOP_RUNDIR/vmopd.sock"
 refuse 3 "uid $evil_uid may not control vmopd" as_evil "$build/vmopcontrol" --stop
 
 # -- nor lock the pid file, so that no vmopd could start after a kill
