@@ -312,7 +312,7 @@ static struct vmop_error *clear_place(int dir_fd, const char *name)
 					     : NULL;
 }
 
-/* Bind fd so that nobody but this user and root can ever connect. By descriptor: no path is
+/* Bind fd so that only this user and root can ever connect. By descriptor: no path is
  * followed. */
 static int bind_private(int fd, int dir_fd, const char *name)
 {

@@ -51,7 +51,7 @@ struct vmop_error *vmop_control_create(sd_event *loop, int dir_fd, const char *n
 void vmop_control_destroy(struct vmop_control *control);
 
 /*
- * Lets members of gid read the status; (gid_t)-1: nobody.  They alone can connect then or, where
+ * Lets members of gid read the status; (gid_t)-1: nobody.  Only they can connect then or, where
  * the right to give the socket to a group was dropped already, every user can.
  */
 void vmop_control_set_status_group(struct vmop_control *control, gid_t gid);

@@ -113,7 +113,7 @@ static struct vmop_error *need_session(const struct vmop_daemon *daemon)
 			      "vmopd is not profiling: vmopcontrol --start begins");
 }
 
-/* Whether the request, by its session_id, leaves the session alone that runs now. */
+/* Refuse the request if it names another session than the running one. */
 static struct vmop_error *check_session_id(const struct vmop_daemon *daemon, const json_t *request)
 {
 	const char *id = json_string_value(json_object_get(request, "session_id"));

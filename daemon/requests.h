@@ -14,7 +14,7 @@
  * | reset    | session_dir (of an idle daemon)           | goes_on                   |
  * | shutdown | session_id                                | session                   |
  *
- * stop and shutdown with a session_id do nothing, and say VMOP_ERROR_NOT_FOUND, while another
+ * stop and shutdown with a session_id do nothing, and reply VMOP_ERROR_NOT_FOUND, while another
  * session runs: its client may end only what it began. "" is the id of no session.
  */
 #ifndef VMOP_DAEMON_REQUESTS_H

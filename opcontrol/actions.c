@@ -93,7 +93,7 @@ static json_t *guarded_request(const char *name, const char *session_id)
 	return request;
 }
 
-/* A daemon that was begun for a session that failed: nobody else's session ends with it. */
+/* Shut down a daemon that was started for a session that failed, unless another session runs. */
 static void shut_down_quietly(int fd)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
@@ -231,7 +231,7 @@ static struct vmop_error *do_shutdown(struct control_request *request, int *ret_
 	vmop_error_destroy(vmop_run_holder(VMOP_RUN_PID, &pid));
 	struct vmop_error *err = control_daemon_ask(vmop_protocol_request("shutdown"), &reply);
 	if (err && err->code == VMOP_ERROR_BUSY) {
-		vmop_error_destroy(err); /* it ended by itself, which is what was asked for */
+		vmop_error_destroy(err); /* it has ended already */
 		return NULL;
 	}
 	if (err)
@@ -366,7 +366,7 @@ static struct vmop_error *do_deinit(struct control_request *request, int *ret_st
 
 /*
  * Ends the session that --run began, and the daemon if that was begun for it. The session may have
- * ended before, by its --duration or by another user's word; a later one of somebody else goes on.
+ * ended before, by its --duration or by another --stop. A later session of another user goes on.
  */
 static struct vmop_error *end_run(const struct started *started)
 {

@@ -267,7 +267,7 @@ struct vmop_error *control_daemon_call(int fd, json_t *request, json_t **ret)
 	return err;
 }
 
-/* Say why no process answers: vmopd was never started, or it was killed. */
+/* Return the reason why no process answers: vmopd was never started, or it was killed. */
 static struct vmop_error *not_running(void)
 {
 	if (control_daemon_was_killed())

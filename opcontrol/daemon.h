@@ -20,7 +20,7 @@ struct vmop_error *control_daemon_find(int *ret_fd);
 /*
  * Connects to the daemon; if none runs, starts vmopd, found beside this program or in sbindir
  * ($VMOP_VMOPD goes first), and waits until it is ready.  Waits for one that is beginning or
- * ending. *ret_spawned: this call started it.  What went wrong vmopd has told itself: the error
+ * ending. *ret_spawned: this call started it.  vmopd has printed its own error: this one
  * then has an empty message and its exit status.
  */
 struct vmop_error *control_daemon_connect(const char *config, int verbosity, int *ret_fd,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: control-attack HOW PATH
- * What a hostile user does to the control socket, or to the pid file, at PATH. Prints one line when
+ * Attack the control socket, or the pid file, at PATH as a hostile user. Prints one line when
  *it is at work, with the number of connections it has, then goes on until it is killed; exit 1: not
  *even begun. hold	1,000 connections that say nothing, or half a request flood	connections
  *that come and go endless	a request without an end ask	requests one after the other, whose

@@ -28,7 +28,7 @@ end_attacks() {
 }
 trap 'end_attacks; clean_up' EXIT
 
-# -- nobody but root can connect
+# -- only root can connect
 expect 0 "" control --start --event=cpu-clock:1000Hz --session-dir="$sessions"
 is "the socket's mode" "$(stat -c %a "$VMOP_RUNDIR/vmopd.sock")" = 600
 expect 1 "" as_evil timeout 5 "$attack" hold "$VMOP_RUNDIR/vmopd.sock"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Several vmopcontrol at one time, and one beside a daemon that begins or ends. First each order is
-# forced, by a vmopd that is slow to say that it is ready or that is stopped; then pairs are left to chance.
+# forced, by a vmopd that is slow to become ready or is stopped; then pairs are left to chance.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf
@@ -85,7 +85,7 @@ is "the state after it" "$(state)" = sampling
 is "another daemon" "$(daemon_pid)" != "$pid"
 expect 0 "" control --shutdown
 
-# -- the same by a signal; --stop and --shutdown are told that it ended, --save does without it
+# -- the same by a signal; --stop and --shutdown report its end, --save works without it
 expect 0 "" control --start
 pid=$(daemon_pid)
 kill -STOP "$pid"
@@ -102,7 +102,7 @@ ended save 0 "kept as $sessions/at-the-end.vmop"
 is "the saved file's end" "$(fact "$sessions/at-the-end.vmop" end_ns)" != ""
 is "the daemon after it" "$(daemon_pid)" = ""
 
-# -- a daemon killed while it is asked to start: said as it is, and the next start begins
+# -- a daemon killed while a start waits for its answer: the start begins a new one
 expect 0 "" control --start-daemon
 pid=$(daemon_pid)
 kill -STOP "$pid"

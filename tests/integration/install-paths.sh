@@ -24,7 +24,7 @@ is "the session directory in --help" "$(grep -cF "(default: $state)" "$work/help
 is "the set-up file in --help" "$(grep -cF "$etc/vmop.conf" "$work/help")" -eq 1
 is "the run directory in vmopd" "$(grep -cF -e "$run" "$root$sbin/vmopd")" -ge 1
 
-# What belongs to the system, unless configure was told otherwise.
+# Defaults of the system's directories, unless configure had options for them.
 told=$(sed -n '1,/^## /s/^  \$ //p' "$build/config.log")
 case $prefix in
 /usr | /usr/local)

@@ -257,7 +257,7 @@ static pid_t hold_connections(int n, int ready_fd, int release_fd)
 	_exit(0);
 }
 
-/* Those who may only read can't keep root out. */
+/* Readers of the status can't keep root out. */
 static void readers_leave_room(void **state)
 {
 	(void)state;
