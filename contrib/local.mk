@@ -4,12 +4,20 @@ EXTRA_DIST += \
 	contrib/build \
 	HOWTO-cross-build.md \
 	HOWTO-xen.md \
-	contrib/completions/vmopcontrol \
-	contrib/completions/vmopreport \
 	contrib/configure-arm64 \
-	contrib/cron/vmop \
 	contrib/install-dependencies \
-	contrib/systemd/vmopd.service \
 	contrib/test \
 	contrib/try
-EXTRA_DIST += README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md
+EXTRA_DIST += README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md
+
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = contrib/completions/vmopcontrol contrib/completions/vmopreport
+
+# Where systemd looks with the prefixes /usr and /usr/local.
+systemdunitdir = $(prefix)/lib/systemd/system
+systemdunit_DATA = contrib/systemd/vmopd.service
+
+cronexampledir = $(docdir)/examples/cron
+cronexample_DATA = contrib/cron/vmop
+
+generated_texts += contrib/systemd/vmopd.service contrib/cron/vmop

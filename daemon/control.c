@@ -2,7 +2,9 @@
 #include "daemon/control.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,6 +16,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
+#include "libutil/run-dir.h"
 
 static const uint64_t client_timeout_us = VMOP_CONTROL_CLIENT_TIMEOUT_S * (uint64_t)1000000;
 
@@ -33,7 +36,8 @@ struct vmop_control {
 	sd_event *loop;
 	vmop_control_handler handler;
 	void *arg;
-	char *path;
+	int dir_fd;
+	char *name; /* of the socket in it */
 	int fd;
 	sd_event_source *listening;
 	gid_t status_gid;
@@ -66,8 +70,8 @@ static enum vmop_control_right right_of(const struct vmop_control *control, int 
 		return VMOP_CONTROL_NOTHING;
 	if (ret_peer->uid == 0 || ret_peer->uid == geteuid())
 		return VMOP_CONTROL_ALL;
-	return is_member(fd, ret_peer, control->status_gid) ? VMOP_CONTROL_STATUS :
-							      VMOP_CONTROL_NOTHING;
+	return is_member(fd, ret_peer, control->status_gid) ? VMOP_CONTROL_STATUS
+							    : VMOP_CONTROL_NOTHING;
 }
 
 /* ---- one client --------------------------------------------------------------- */
@@ -151,27 +155,32 @@ static void client_take_line(struct client *client, size_t len)
 		      client->control->handler(client->control->arg, request, client->right));
 }
 
-/* Answers the lines that are complete, one after the other. False: the client is gone. */
-static bool client_take_lines(struct client *client)
+/*
+ * Answers the next line, if it is complete. More lines wait for the loop's next turn: the socket
+ * takes data then, or has taken the answer. False: the client is gone.
+ */
+static bool client_take_next(struct client *client)
 {
-	while (!client->out && client->in_len) {
-		const char *end = memchr(client->in, '\n', client->in_len);
-		if (!end && client->in_len == VMOP_PROTOCOL_MAX_LINE_BYTES)
-			client_refuse(client, vmop_error_new(VMOP_ERROR_LIMIT,
-							     "a request has at most %d bytes",
-							     VMOP_PROTOCOL_MAX_LINE_BYTES));
-		else if (!end)
-			return true;
-		else
-			client_take_line(client, (size_t)(end - client->in));
-		size_t taken = end ? (size_t)(end - client->in) + 1 : client->in_len;
-		client->in_len -= taken;
-		memmove(client->in, client->in + taken, client->in_len);
-		sd_event_source_set_time_relative(client->timer, client_timeout_us);
-		if (!client_send(client))
-			return false;
-	}
-	return true;
+	if (client->out || !client->in_len)
+		return true;
+	const char *end = memchr(client->in, '\n', client->in_len);
+	if (!end && client->in_len < VMOP_PROTOCOL_MAX_LINE_BYTES)
+		return true;
+	if (end)
+		client_take_line(client, (size_t)(end - client->in));
+	else
+		client_refuse(client,
+			      vmop_error_new(VMOP_ERROR_LIMIT, "a request has at most %d bytes",
+					     VMOP_PROTOCOL_MAX_LINE_BYTES));
+	size_t taken = end ? (size_t)(end - client->in) + 1 : client->in_len;
+	client->in_len -= taken;
+	memmove(client->in, client->in + taken, client->in_len);
+	sd_event_source_set_time_relative(client->timer, client_timeout_us);
+	if (!client_send(client))
+		return false;
+	if (client->out || !memchr(client->in, '\n', client->in_len))
+		return true;
+	return sd_event_source_set_io_events(client->io, EPOLLOUT) >= 0;
 }
 
 static bool client_receive(struct client *client)
@@ -181,7 +190,7 @@ static bool client_receive(struct client *client)
 	if (n < 0)
 		return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK;
 	client->in_len += (size_t)n;
-	return n > 0 && client_take_lines(client);
+	return n > 0 && client_take_next(client);
 }
 
 static int on_client(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -191,7 +200,7 @@ static int on_client(sd_event_source *source, int fd, uint32_t events, void *arg
 	(void)fd;
 	bool is_alive = true;
 	if (events & EPOLLOUT)
-		is_alive = client_send(client) && client_take_lines(client);
+		is_alive = client_send(client) && client_take_next(client);
 	else if (events & EPOLLIN)
 		is_alive = client_receive(client);
 	else
@@ -232,6 +241,14 @@ static struct client **free_place(struct vmop_control *control)
 	return NULL;
 }
 
+static unsigned count_readers(const struct vmop_control *control)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < VMOP_CONTROL_MAX_CLIENTS; i++)
+		n += control->clients[i] && control->clients[i]->right == VMOP_CONTROL_STATUS;
+	return n;
+}
+
 /* Owns fd when true. */
 static bool let_in(struct vmop_control *control, struct client **place, int fd,
 		   enum vmop_control_right right)
@@ -244,7 +261,10 @@ static bool let_in(struct vmop_control *control, struct client **place, int fd,
 	if (!client->in ||
 	    sd_event_add_io(control->loop, &client->io, fd, EPOLLIN, on_client, client) < 0 ||
 	    sd_event_add_time_relative(control->loop, &client->timer, CLOCK_MONOTONIC,
-				       client_timeout_us, 0, on_timeout, client) < 0) {
+				       client_timeout_us, 0, on_timeout, client) < 0 ||
+	    (right == VMOP_CONTROL_STATUS &&
+	     sd_event_source_set_ratelimit(client->io, 1000000, VMOP_CONTROL_READER_TURNS_PER_S) <
+		     0)) {
 		client_destroy(client);
 		return false;
 	}
@@ -269,7 +289,8 @@ static int on_connection(sd_event_source *source, int listening_fd, uint32_t eve
 					     "uid %u may not control vmopd: run it as root, or set "
 					     "status-group for --status",
 					     (unsigned)peer.uid));
-	else if (!place)
+	else if (!place || (right == VMOP_CONTROL_STATUS &&
+			    count_readers(control) >= VMOP_CONTROL_MAX_READERS))
 		turn_away(fd, vmop_error_new(VMOP_ERROR_LIMIT,
 					     "vmopd has %d clients already: try again",
 					     VMOP_CONTROL_MAX_CLIENTS));
@@ -278,26 +299,51 @@ static int on_connection(sd_event_source *source, int listening_fd, uint32_t eve
 	return 0;
 }
 
-static struct vmop_error *listen_at(const char *path, int *ret)
+/* Remove the socket that a dead daemon left, or whatever else of ours is in its place. */
+static struct vmop_error *clear_place(int dir_fd, const char *name)
+{
+	struct stat st;
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? NULL : vmop_error_os(errno, "%s", name);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return vmop_error_new(VMOP_ERROR_CANT, "%s/%s: a file of uid %u: remove it",
+				      vmop_run_dir(), name, (unsigned)st.st_uid);
+	return unlinkat(dir_fd, name, 0) < 0 ? vmop_error_os(errno, "%s/%s", vmop_run_dir(), name)
+					     : NULL;
+}
+
+/* Bind fd so that only this user and root can ever connect. By descriptor: no path is
+ * followed. */
+static int bind_private(int fd, int dir_fd, const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof(address.sun_path))
-		return vmop_error_new(VMOP_ERROR_USAGE, "%s: too long for a socket's path", path);
-	strcpy(address.sun_path, path);
+	int len = snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/%s",
+			   dir_fd, name);
+	if (len >= (int)sizeof(address.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	mode_t mask = umask(0177);
+	int status = bind(fd, (const struct sockaddr *)&address, sizeof(address));
+	umask(mask);
+	return status;
+}
+
+static struct vmop_error *listen_at(int dir_fd, const char *name, int *ret)
+{
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return vmop_error_os(errno, "socket");
-	if (unlink(path) < 0 && errno != ENOENT)
-		return vmop_error_os(errno, "%s", path);
-	/* Everybody may connect: who may do what is told by credentials, and told to them. */
-	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
-	    chmod(path, 0666) < 0 || listen(fd, VMOP_CONTROL_MAX_CLIENTS) < 0)
-		return vmop_error_os(errno, "%s", path);
+	struct vmop_error *err = clear_place(dir_fd, name);
+	if (err)
+		return err;
+	if (bind_private(fd, dir_fd, name) < 0 || listen(fd, VMOP_CONTROL_MAX_CLIENTS) < 0)
+		return vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
 	*ret = vmop_steal_fd(&fd);
 	return NULL;
 }
 
-struct vmop_error *vmop_control_create(sd_event *loop, const char *path,
+struct vmop_error *vmop_control_create(sd_event *loop, int dir_fd, const char *name,
 				       vmop_control_handler handler, void *arg,
 				       struct vmop_control **ret)
 {
@@ -308,11 +354,15 @@ struct vmop_error *vmop_control_create(sd_event *loop, const char *path,
 		.loop = loop,
 		.handler = handler,
 		.arg = arg,
+		.dir_fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3),
 		.fd = -1,
 		.status_gid = (gid_t)-1,
 	};
-	struct vmop_error *err = listen_at(path, &control->fd);
-	if (!err && !(control->path = strdup(path)))
+	struct vmop_error *err =
+		control->dir_fd < 0 ? vmop_error_os(errno, "%s", vmop_run_dir()) : NULL;
+	if (!err)
+		err = listen_at(control->dir_fd, name, &control->fd);
+	if (!err && !(control->name = strdup(name)))
 		err = &vmop_error_no_memory;
 	int status = 0;
 	if (!err)
@@ -339,13 +389,37 @@ void vmop_control_destroy(struct vmop_control *control)
 	sd_event_source_disable_unref(control->listening);
 	if (control->fd >= 0)
 		close(control->fd);
-	if (control->path)
-		unlink(control->path);
-	free(control->path);
+	if (control->name)
+		unlinkat(control->dir_fd, control->name, 0);
+	if (control->dir_fd >= 0)
+		close(control->dir_fd);
+	free(control->name);
 	free(control);
+}
+
+/* Set the socket's group and mode, by a descriptor of the very socket. */
+static bool set_access(const struct vmop_control *control, gid_t gid, mode_t mode)
+{
+	char link[32];
+	struct stat st;
+	_cleanup_close_ int fd =
+		openat(control->dir_fd, control->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return false;
+	if (gid != (gid_t)-1 && st.st_gid != gid &&
+	    fchownat(fd, "", (uid_t)-1, gid, AT_EMPTY_PATH) < 0)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return chmod(link, mode) == 0;
 }
 
 void vmop_control_set_status_group(struct vmop_control *control, gid_t gid)
 {
 	control->status_gid = gid;
+	bool is_set = gid == (gid_t)-1 ? set_access(control, gid, 0600)
+				       : set_access(control, gid, 0660) ||
+						 set_access(control, (gid_t)-1, 0666);
+	if (!is_set)
+		vmop_log_warning("%s/%s: its access rights can't be set", vmop_run_dir(),
+				 control->name);
 }

@@ -60,27 +60,28 @@ struct vmop_error *vmop_detach_begin(struct vmop_detach *detach)
 	return NULL;
 }
 
-static struct vmop_error *log_to_file(void)
+static struct vmop_error *log_to_file(int run_dir_fd)
 {
-	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_LOG), *old = NULL;
 	struct stat st;
-	if (!path || asprintf(&old, "%s.1", path) < 0)
-		return &vmop_error_no_memory;
-	if (stat(path, &st) == 0 && st.st_size > log_max_bytes)
-		rename(path, old);
-	_cleanup_close_ int fd =
-		open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
-	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
-		return vmop_error_os(errno, "%s", path);
+	_cleanup_close_ int fd = -1;
+	if (fstatat(run_dir_fd, VMOP_RUN_LOG, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_size > log_max_bytes)
+		renameat(run_dir_fd, VMOP_RUN_LOG, run_dir_fd, VMOP_RUN_LOG ".1");
+	struct vmop_error *err =
+		vmop_run_open(run_dir_fd, VMOP_RUN_LOG, O_WRONLY | O_CREAT | O_APPEND, 0640, &fd);
+	if (err)
+		return err;
+	if (dup2(fd, STDERR_FILENO) < 0)
+		return vmop_error_os(errno, "%s/" VMOP_RUN_LOG, vmop_run_dir());
 	vmop_log_set_stamps(true);
 	return NULL;
 }
 
-struct vmop_error *vmop_detach_ready(struct vmop_detach *detach)
+struct vmop_error *vmop_detach_ready(struct vmop_detach *detach, int run_dir_fd)
 {
 	if (detach->ready_fd < 0)
 		return NULL;
-	struct vmop_error *err = log_to_file();
+	struct vmop_error *err = log_to_file(run_dir_fd);
 	if (err)
 		return err;
 	const unsigned char ready = 1;

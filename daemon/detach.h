@@ -16,7 +16,10 @@ struct vmop_detach {
 /* Returns in the background process; the first one ends in here. */
 struct vmop_error *vmop_detach_begin(struct vmop_detach *detach);
 
-/* Tells the first process that all is well, and sends stderr to the log file from now on. */
-struct vmop_error *vmop_detach_ready(struct vmop_detach *detach);
+/*
+ * Tells the first process that all is well, and sends stderr to the log file in the run directory
+ * from now on.
+ */
+struct vmop_error *vmop_detach_ready(struct vmop_detach *detach, int run_dir_fd);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 #include "hv-interface/source-list.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/json.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
@@ -58,6 +61,9 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
 		return err;
+	/* No two sessions of this machine's daemons have it in common, also after a restart. */
+	snprintf(daemon->session_id, sizeof(daemon->session_id), "%d-%" PRIu64, (int)getpid(),
+		 vmop_clock_ns(CLOCK_BOOTTIME));
 	free(daemon->source_note);
 	daemon->source_note = source_note(daemon->session, why_source);
 	if (daemon->source_note)
@@ -109,6 +115,15 @@ static struct vmop_error *need_session(const struct vmop_daemon *daemon)
 		return NULL;
 	return vmop_error_new(VMOP_ERROR_CANT,
 			      "vmopd is not profiling: vmopcontrol --start begins");
+}
+
+/* Refuse the request if it names another session than the running one. */
+static struct vmop_error *check_session_id(const struct vmop_daemon *daemon, const json_t *request)
+{
+	const char *id = json_string_value(json_object_get(request, "session_id"));
+	if (!id || !daemon->session || !strcmp(id, daemon->session_id))
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "another session runs now");
 }
 
 static struct vmop_error *already_running(struct vmop_daemon *daemon)
@@ -168,13 +183,13 @@ static struct vmop_error *check_command(const struct vmop_daemon *daemon)
 {
 	if (!daemon->is_active)
 		return NULL;
-	return vmop_error_new(VMOP_ERROR_CANT,
-			      "this is an active domain (vmopd --active): sessions begin and end in "
-			      "dom0, by vmopcontrol --start --active-domains=... and --stop there");
+	return vmop_error_new(
+		VMOP_ERROR_CANT,
+		"this is an active domain (vmopd --active): sessions begin and end in "
+		"dom0, by vmopcontrol --start --active-domains=... and --stop there");
 }
 
-static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *request,
-				   json_t *reply)
+static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
 {
 	uint64_t duration_ns;
 	_cleanup_(vmop_setup_deinit) struct vmop_setup setup = {0};
@@ -203,13 +218,16 @@ static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *req
 	err = put_text(reply, "summary", summary);
 	if (!err && daemon->source_note)
 		err = put_text(reply, "note", daemon->source_note);
+	if (!err)
+		err = put_text(reply, "session_id", daemon->session_id);
 	return err ? err : put_path(reply, daemon);
 }
 
 static struct vmop_error *do_stop(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
 {
-	(void)request;
 	struct vmop_error *err = check_command(daemon);
+	if (!err)
+		err = check_session_id(daemon, request);
 	if (!err)
 		err = need_session(daemon);
 	if (!err)
@@ -248,8 +266,7 @@ static struct vmop_error *do_save(struct vmop_daemon *daemon, const json_t *requ
 	return put_text(reply, "session", path);
 }
 
-static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *request,
-				   json_t *reply)
+static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
 {
 	json_object_set_new(reply, "goes_on", json_boolean(daemon->session));
 	return daemon->session ? vmop_session_rotate(daemon->session, NULL)
@@ -259,9 +276,11 @@ static struct vmop_error *do_reset(struct vmop_daemon *daemon, const json_t *req
 static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *request,
 				      json_t *reply)
 {
-	(void)request;
 	bool had_session = daemon->session;
-	struct vmop_error *err = vmop_daemon_stop(daemon);
+	struct vmop_error *err = check_session_id(daemon, request);
+	if (err)
+		return err;
+	err = vmop_daemon_stop(daemon);
 	/* The reply still goes out: the loop ends after this round. */
 	sd_event_exit(daemon->loop, 0);
 	if (!err)
@@ -280,17 +299,15 @@ static struct vmop_error *do_inspect(struct vmop_daemon *daemon, const json_t *r
 
 static const struct request {
 	const char *name;
-	struct vmop_error *(*act)(struct vmop_daemon *daemon, const json_t *request,
-				  json_t *reply);
+	struct vmop_error *(*act)(struct vmop_daemon *daemon, const json_t *request, json_t *reply);
 } requests[] = {
-	{"start", do_start}, {"stop", do_stop},	  {"dump", do_dump},
-	{"save", do_save},   {"reset", do_reset}, {"shutdown", do_shutdown},
-	{"inspect", do_inspect},
+	{"start", do_start}, {"stop", do_stop},		{"dump", do_dump},	 {"save", do_save},
+	{"reset", do_reset}, {"shutdown", do_shutdown}, {"inspect", do_inspect},
 };
 #define N_REQUESTS (sizeof(requests) / sizeof(requests[0]))
 
-static struct vmop_error *act(struct vmop_daemon *daemon, const char *name,
-			      const json_t *request, enum vmop_control_right right, json_t *reply)
+static struct vmop_error *act(struct vmop_daemon *daemon, const char *name, const json_t *request,
+			      enum vmop_control_right right, json_t *reply)
 {
 	if (right != VMOP_CONTROL_ALL)
 		return vmop_error_new(VMOP_ERROR_CANT,

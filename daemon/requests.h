@@ -6,12 +6,16 @@
  * | request  | members                                   | reply's members           |
  * |----------|-------------------------------------------|---------------------------|
  * | status   |                                           | see status.h              |
- * | start    | setup (INI text), duration_s, exit_after  | summary, session, note    |
- * | stop     |                                           | session                   |
+ * | start    | setup (INI text), duration_s, exit_after  | summary, session, note,   |
+ * |          |                                           | session_id                |
+ * | stop     | session_id                                | session                   |
  * | dump     |                                           | session                   |
  * | save     | name, session_dir (of an idle daemon)     | session, goes_on          |
  * | reset    | session_dir (of an idle daemon)           | goes_on                   |
- * | shutdown |                                           | session, problem          |
+ * | shutdown | session_id                                | session, problem          |
+ *
+ * stop and shutdown with a session_id do nothing, and reply VMOP_ERROR_NOT_FOUND, while another
+ * session runs: its client may end only what it began. "" is the id of no session.
  */
 #ifndef VMOP_DAEMON_REQUESTS_H
 #define VMOP_DAEMON_REQUESTS_H
@@ -28,12 +32,13 @@ struct vmop_daemon {
 	struct vmop_control *control; /* NULL: a replay, which listens to nobody */
 	struct vmop_setup setup;      /* the one it was started with, or the last session's */
 	struct vmop_session *session; /* NULL: idle */
+	char session_id[48];	      /* of the session, or of the last one; its files may change */
 	char *last_session;	      /* path of the file that ended last, or NULL */
 	bool exit_after;	      /* when the session ends by itself */
 	int exit_status;
 	char *source_note; /* why it is not the obvious one, and what it samples; NULL: it is */
 	const struct vmop_source_ops *source; /* that was asked for; NULL: what fits the machine */
-	bool is_active; /* dom0 begins and ends the sessions: agent.h */
+	bool is_active;			      /* dom0 begins and ends the sessions: agent.h */
 };
 
 /* The control socket's handler; arg is a struct vmop_daemon. */

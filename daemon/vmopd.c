@@ -26,6 +26,7 @@
 #include "daemon/requests.h"
 #include "hv-interface/source-list.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 #include "libutil/options.h"
 #include "libutil/parse.h"
@@ -45,13 +46,15 @@ enum option_key {
 	KEY_START,
 	KEY_DURATION,
 	KEY_ACTIVE,
+	KEY_BY_VMOPCONTROL,
 };
 
 static const struct argp_option options[] = {
 	{"start", KEY_START, NULL, 0, "Begin a session at once, with the set-up file's values", 1},
 	{"duration", KEY_DURATION, "TIME", 0, "With --start: end after TIME (10s, 5m, 2h)", 1},
 	{"active", KEY_ACTIVE, NULL, 0,
-	 "In a PV domain of Xen's: take this domain's samples whenever the vmopd in dom0 says so", 1},
+	 "In a PV domain of Xen's: take this domain's samples whenever the vmopd in dom0 says so",
+	 1},
 	{"foreground", 'f', NULL, 0, "Stay in the foreground and log to stderr", 1},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", 2},
@@ -67,6 +70,8 @@ static const struct argp_option options[] = {
 	{"replay", KEY_REPLAY, "FILE", 0,
 	 "Replay a recorded stream as fast as it goes into a session, and exit", 3},
 	{"verbose", 'V', NULL, 0, "Say more; twice: all", 4},
+	/* Exit status VMOP_EXIT_RUNS_ALREADY, without a message, where another vmopd is faster. */
+	{"by-vmopcontrol", KEY_BY_VMOPCONTROL, NULL, OPTION_HIDDEN, NULL, 4},
 	{0},
 };
 
@@ -74,7 +79,7 @@ struct arguments {
 	const char *config, *session_dir, *source, *replay_path, *inspect_image;
 	uint64_t duration_ns;
 	const char *bad_duration; /* what could not be read as one */
-	bool start, active, foreground, check_setup, list_events, json;
+	bool start, active, foreground, check_setup, list_events, json, by_vmopcontrol;
 	enum vmop_log_level level;
 };
 
@@ -86,7 +91,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		arguments->start = true;
 		return 0;
 	case KEY_DURATION:
-		if (!vmop_parse_duration_ns(arg, &arguments->duration_ns) || !arguments->duration_ns)
+		if (!vmop_parse_duration_ns(arg, &arguments->duration_ns) ||
+		    !arguments->duration_ns)
 			arguments->bad_duration = arg;
 		return 0;
 	case KEY_ACTIVE:
@@ -118,6 +124,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_REPLAY:
 		arguments->replay_path = arg;
+		return 0;
+	case KEY_BY_VMOPCONTROL:
+		arguments->by_vmopcontrol = true;
 		return 0;
 	case 'V':
 		if (arguments->level < VMOP_LOG_DEBUG)
@@ -165,14 +174,16 @@ static struct vmop_error *check_events(const struct vmop_setup *setup)
 {
 	for (size_t i = 0; i < setup->events.n; i++) {
 		struct vmop_event_request request;
-		struct vmop_error *err =
-			vmop_event_request_parse(setup->events.items[i], &request);
+		struct vmop_error *err = vmop_event_request_parse(setup->events.items[i], &request);
 		if (err)
 			return err;
 		vmop_event_request_deinit(&request);
 	}
 	return NULL;
 }
+
+/* How long vmopd waits for another one, or for a vmopcontrol --save, that is about to end. */
+static const uint64_t lock_wait_ns = 30 * (uint64_t)1000000000;
 
 /* ---- running -------------------------------------------------------------------- */
 
@@ -224,31 +235,58 @@ static void raise_descriptor_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The lock is held until the process has ended: whoever gets it finds nobody. */
-static struct vmop_error *take_run_dir(int *ret_lock)
+static struct vmop_error *advise_root(struct vmop_error *err)
 {
-	pid_t holder;
-	struct vmop_error *err = vmop_run_dir_make();
-	if (!err)
-		err = vmop_run_lock(1, ret_lock, &holder);
-	if (err && err->code == VMOP_ERROR_CANT && geteuid() != 0) {
-		struct vmop_error *better =
-			vmop_error_new(VMOP_ERROR_CANT, "%s; run it as root", err->message);
-		vmop_error_destroy(err);
-		return better;
-	}
-	if (!err && *ret_lock < 0)
-		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd runs already, pid %d", (int)holder);
+	if (!err || err->code != VMOP_ERROR_CANT || !err->os_errno || geteuid() == 0)
+		return err;
+	struct vmop_error *better =
+		vmop_error_new(VMOP_ERROR_CANT, "%s; run it as root", err->message);
+	vmop_error_destroy(err);
+	return better;
+}
+
+/* Whether the lock's holder is a daemon at work: vmopcontrol --save holds it, too, and dying
+ * daemons. */
+static struct vmop_error *is_listened(bool *ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct vmop_error *err = vmop_run_connect(&fd);
+	*ret = fd >= 0;
 	return err;
 }
 
-static struct vmop_error *open_control(struct vmop_daemon *daemon)
+/*
+ * The lock is held until the process has ended: its next holder finds no daemon. A holder
+ * that does not listen is beginning or ending; it gets some time.
+ */
+static struct vmop_error *take_lock(int *ret_lock)
 {
-	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_SOCKET);
-	if (!path)
-		return &vmop_error_no_memory;
-	struct vmop_error *err = vmop_control_create(daemon->loop, path, vmop_daemon_handle, daemon,
-						     &daemon->control);
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + lock_wait_ns;
+	bool runs = false;
+	pid_t holder = 0;
+	struct vmop_error *err;
+	do {
+		err = vmop_run_lock(VMOP_RUN_PID, 20, ret_lock, &holder);
+		if (err || *ret_lock >= 0)
+			return err;
+		err = is_listened(&runs);
+	} while (!err && !runs && vmop_clock_ns(CLOCK_MONOTONIC) < end_ns);
+	return err ? err
+		   : vmop_error_new(VMOP_ERROR_BUSY, "vmopd runs already, pid %d", (int)holder);
+}
+
+static struct vmop_error *take_run_dir(struct vmop_dir *ret_dir, int *ret_lock)
+{
+	struct vmop_error *err = vmop_run_dir_make(ret_dir);
+	if (!err)
+		err = take_lock(ret_lock);
+	return advise_root(err);
+}
+
+static struct vmop_error *open_control(struct vmop_daemon *daemon, int run_dir_fd)
+{
+	struct vmop_error *err = vmop_control_create(daemon->loop, run_dir_fd, VMOP_RUN_SOCKET,
+						     vmop_daemon_handle, daemon, &daemon->control);
 	return err ? err : vmop_daemon_apply_group(daemon);
 }
 
@@ -261,25 +299,17 @@ static struct vmop_error *run_loop(struct vmop_daemon *daemon)
 	return err;
 }
 
-/* The life of a daemon that samples this machine and listens to vmopcontrol. */
-static struct vmop_error *serve(struct vmop_daemon *daemon, const struct arguments *arguments)
+/* The life of a daemon that has the run directory. */
+static struct vmop_error *work(struct vmop_daemon *daemon, const struct arguments *arguments,
+			       int run_dir_fd, struct vmop_detach *detach)
 {
-	struct vmop_detach detach = {.ready_fd = -1};
 	struct vmop_agent *agent = NULL;
-	int lock = -1;
-	struct vmop_error *err = NULL;
-	if (!arguments->foreground)
-		err = vmop_detach_begin(&detach);
-	if (!err)
-		err = take_run_dir(&lock);
-	if (err)
-		return err;
 	raise_descriptor_limit();
-	err = make_loop(daemon);
+	struct vmop_error *err = make_loop(daemon);
 	if (!err)
 		err = add_signals(daemon, arguments->foreground);
 	if (!err)
-		err = open_control(daemon);
+		err = open_control(daemon, run_dir_fd);
 	if (!err)
 		err = vmop_privileges_drop();
 	if (!err && arguments->active)
@@ -288,7 +318,7 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 	if (!err && arguments->start)
 		err = vmop_daemon_start(daemon, NULL, arguments->duration_ns);
 	if (!err)
-		err = vmop_detach_ready(&detach);
+		err = vmop_detach_ready(detach, run_dir_fd);
 	if (!err) {
 		sd_event_set_watchdog(daemon->loop, true);
 		sd_notify(0, "READY=1");
@@ -297,9 +327,29 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 	}
 	vmop_agent_destroy(agent);
 	vmop_control_destroy(daemon->control);
-	_cleanup_free_ char *pid_file = vmop_run_path(VMOP_RUN_PID);
-	if (pid_file)
-		unlink(pid_file); /* before the lock goes */
+	return err;
+}
+
+/* Sample this machine and listen to vmopcontrol, as the only daemon that does. */
+static struct vmop_error *serve(struct vmop_daemon *daemon, const struct arguments *arguments)
+{
+	_cleanup_(vmop_dir_deinit) struct vmop_dir run_dir = VMOP_DIR_NONE;
+	struct vmop_detach detach = {.ready_fd = -1};
+	int lock = -1;
+	struct vmop_error *err = NULL;
+	if (!arguments->foreground)
+		err = vmop_detach_begin(&detach);
+	if (!err)
+		err = take_run_dir(&run_dir, &lock);
+	if (err && err->code == VMOP_ERROR_BUSY && arguments->by_vmopcontrol) {
+		vmop_error_destroy(err);
+		daemon->exit_status = VMOP_EXIT_RUNS_ALREADY;
+		return NULL;
+	}
+	if (err)
+		return err;
+	err = work(daemon, arguments, run_dir.fd, &detach);
+	unlinkat(run_dir.fd, VMOP_RUN_PID, 0); /* before the lock goes, with the process */
 	return err;
 }
 

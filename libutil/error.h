@@ -33,6 +33,7 @@ enum vmop_exit {
 	VMOP_EXIT_NOTHING = 1, /* nothing matched */
 	VMOP_EXIT_USAGE = 2,
 	VMOP_EXIT_CANT = 3, /* permission, daemon absent, ... */
+	VMOP_EXIT_RUNS_ALREADY = 4, /* of vmopd --by-vmopcontrol, without a message */
 };
 
 struct vmop_error {

@@ -93,8 +93,9 @@ struct vmop_error *vmop_protocol_encode(const json_t *message, char **ret, size_
 	size_t len = strlen(text);
 	if (len + 1 > VMOP_PROTOCOL_MAX_LINE_BYTES) {
 		free(text);
-		return vmop_error_new(VMOP_ERROR_LIMIT, "a message of %zu bytes is too long; the limit is %d",
-				      len, VMOP_PROTOCOL_MAX_LINE_BYTES);
+		return vmop_error_new(VMOP_ERROR_LIMIT,
+				      "a message of %zu bytes is too long; the limit is %d", len,
+				      VMOP_PROTOCOL_MAX_LINE_BYTES);
 	}
 	text[len] = '\n'; /* where the NUL was */
 	*ret = text;
@@ -110,10 +111,14 @@ struct vmop_error *vmop_protocol_connect(const char *path, int *ret_fd)
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s: too long for a socket's path", path);
 	strcpy(address.sun_path, path);
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
+	/* connect(2) waits while a listener that does not accept has a full queue. */
+	struct timeval limit = {.tv_sec = VMOP_PROTOCOL_CONNECT_TIMEOUT_S};
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
 		return vmop_error_os(errno, "socket");
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		*ret_fd = vmop_steal_fd(&fd);
+	else if (errno == EAGAIN || errno == EINPROGRESS)
+		return vmop_error_new(VMOP_ERROR_CANT, "vmopd does not answer");
 	else if (errno != ENOENT && errno != ECONNREFUSED)
 		return vmop_error_os(errno, "%s", path);
 	return NULL;
@@ -148,7 +153,7 @@ static struct vmop_error *receive_line(int fd, char *line, size_t *ret_len_bytes
 		if (n < 0 && errno != ECONNRESET)
 			return vmop_error_os(errno, "from the daemon");
 		if (n <= 0)
-			return vmop_error_new(VMOP_ERROR_CANT, "vmopd hung up without an answer");
+			return vmop_error_new(VMOP_ERROR_BUSY, "vmopd hung up without an answer");
 		const char *end = memchr(line + len, '\n', (size_t)n);
 		len += (size_t)n;
 		*ret_len_bytes = end ? (size_t)(end - line) : len;

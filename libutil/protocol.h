@@ -22,6 +22,7 @@
 
 #define VMOP_PROTOCOL_VERSION 1
 #define VMOP_PROTOCOL_MAX_LINE_BYTES 65536 /* with its newline */
+#define VMOP_PROTOCOL_CONNECT_TIMEOUT_S 30
 
 static inline void vmop_json_cleanup(json_t **json)
 {
@@ -54,7 +55,8 @@ struct vmop_error *vmop_protocol_connect(const char *path, int *ret_fd);
 
 /*
  * Sends request and waits for its reply, at most timeout_s.  A reply that says
- * no is returned as the error it carries; *ret is the caller's.
+ * no is returned as the error it carries; *ret is the caller's.  VMOP_ERROR_BUSY: the daemon
+ * closed the connection without a reply, because it is ending or was killed.
  */
 struct vmop_error *vmop_protocol_call(int fd, const json_t *request, unsigned timeout_s,
 				      json_t **ret);

@@ -6,14 +6,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/parse.h"
-#include "libutil/safe-dir.h"
+#include "libutil/protocol.h"
+
+/* Between two tries to take a lock. */
+static const struct timespec lock_poll = {.tv_nsec = 10000000};
 
 const char *vmop_run_dir(void)
 {
@@ -27,34 +31,64 @@ char *vmop_run_path(const char *name)
 	return asprintf(&path, "%s/%s", vmop_run_dir(), name) < 0 ? NULL : path;
 }
 
-struct vmop_error *vmop_run_dir_make(void)
+/* ---- the directory -------------------------------------------------------------- */
+
+static struct vmop_error *open_dir(unsigned flags, struct vmop_dir *ret)
 {
-	/* Of one that was named, all but the last part is to be there: it may be a slip. */
-	const char *dir = vmop_run_dir();
-	struct vmop_error *err = strcmp(dir, VMOP_RUNDIR) ? NULL : vmop_io_make_dir(dir, 0755);
-	if (err)
-		return err;
-	_cleanup_(vmop_dir_deinit) struct vmop_dir made;
-	return vmop_dir_open(dir, VMOP_DIR_SAFE | VMOP_DIR_MAKE, &made);
+	struct vmop_error *err = vmop_dir_open(vmop_run_dir(), VMOP_DIR_SAFE | flags, ret);
+	return err ? vmop_error_prefix(err, "run directory") : NULL;
 }
 
-/* Open the pid file, in a run directory that no other user can change. */
-static struct vmop_error *open_pid_file(const char *path, int *ret_fd)
+struct vmop_error *vmop_run_dir_open(struct vmop_dir *ret)
 {
-	_cleanup_(vmop_dir_deinit) struct vmop_dir dir;
-	struct stat st;
-	struct vmop_error *err = vmop_dir_open(vmop_run_dir(), VMOP_DIR_SAFE, &dir);
-	if (err)
+	struct vmop_error *err = open_dir(0, ret);
+	if (!err || err->os_errno != ENOENT)
 		return err;
-	_cleanup_close_ int fd = openat(
-		dir.fd, VMOP_RUN_PID, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return vmop_error_os(errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file; remove it", path);
-	*ret_fd = vmop_steal_fd(&fd);
+	vmop_error_destroy(err);
 	return NULL;
 }
+
+struct vmop_error *vmop_run_dir_make(struct vmop_dir *ret)
+{
+	struct vmop_error *err = NULL;
+	*ret = VMOP_DIR_NONE;
+	/* All but the last part of a directory named by the user must exist: it may be a typing
+	 * error. */
+	if (!strcmp(vmop_run_dir(), VMOP_RUNDIR))
+		err = vmop_io_make_dir(VMOP_RUNDIR, 0755);
+	return err ? err : open_dir(VMOP_DIR_MAKE, ret);
+}
+
+/* ---- its files ------------------------------------------------------------------ */
+
+static struct vmop_error *check_file(int fd, const char *name)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
+	if (!S_ISREG(st.st_mode))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s/%s: not a regular file: remove it",
+				      vmop_run_dir(), name);
+	if (!vmop_uid_is_trusted(st.st_uid))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s/%s: a file of uid %u: remove it",
+				      vmop_run_dir(), name, (unsigned)st.st_uid);
+	return NULL;
+}
+
+struct vmop_error *vmop_run_open(int dir_fd, const char *name, int flags, mode_t mode, int *ret_fd)
+{
+	/* O_NONBLOCK: a FIFO must not make the open wait. */
+	_cleanup_close_ int fd =
+		openat(dir_fd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
+	if (fd < 0)
+		return vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
+	struct vmop_error *err = check_file(fd, name);
+	if (!err)
+		*ret_fd = vmop_steal_fd(&fd);
+	return err;
+}
+
+/* ---- locks ---------------------------------------------------------------------- */
 
 static pid_t read_pid(int fd)
 {
@@ -67,48 +101,123 @@ static pid_t read_pid(int fd)
 	return vmop_parse_u64(text, 10, &pid) && pid <= INT32_MAX ? (pid_t)pid : 0;
 }
 
-static struct vmop_error *write_own_pid(int fd, const char *path)
+static bool write_own_pid(int fd)
 {
 	char text[24];
 	int len = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)len, 0) != len)
-		return vmop_error_os(errno, "%s", path);
-	return NULL;
+	return ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)len, 0) == len;
 }
 
-/* Whether fd's file is still the one at path: its last holder may have removed it. */
-static int is_at(int fd, const char *path)
+/* Whether fd is still the file `name`: its last holder may have removed it. */
+static bool is_at(int fd, int dir_fd, const char *name)
 {
 	struct stat locked, there;
-	return fstat(fd, &locked) == 0 && stat(path, &there) == 0 &&
+	return fstat(fd, &locked) == 0 && fstatat(dir_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
 }
 
-struct vmop_error *vmop_run_lock(int write_pid, int *ret_fd, pid_t *ret_holder)
+/* Take the lock once. *ret_fd is -1 if it is held, or if its file was just removed (*ret_holder 0).
+ */
+static struct vmop_error *try_lock(int dir_fd, const char *name, int *ret_fd, pid_t *ret_holder)
 {
-	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_PID);
-	if (!path)
-		return &vmop_error_no_memory;
+	struct flock lock = {.l_type = F_WRLCK};
+	_cleanup_close_ int fd = -1;
+	*ret_holder = 0;
+	struct vmop_error *err = vmop_run_open(dir_fd, name, O_RDWR | O_CREAT, 0600, &fd);
+	if (err)
+		return err;
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+		if (errno != EAGAIN && errno != EACCES)
+			return vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
+		*ret_holder = read_pid(fd);
+		return NULL;
+	}
+	if (!is_at(fd, dir_fd, name))
+		return NULL;
+	if (fchmod(fd, 0600) < 0 || !write_own_pid(fd))
+		return vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
+	*ret_fd = vmop_steal_fd(&fd);
+	return NULL;
+}
+
+struct vmop_error *vmop_run_lock(const char *name, unsigned wait_ms, int *ret_fd, pid_t *ret_holder)
+{
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * (uint64_t)1000000;
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
 	*ret_fd = -1;
 	*ret_holder = 0;
-	for (int tries = 0; tries < 10; tries++) {
-		_cleanup_close_ int fd = -1;
-		struct vmop_error *err = open_pid_file(path, &fd);
-		if (err)
-			return err;
-		if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-			if (errno != EWOULDBLOCK)
-				return vmop_error_os(errno, "%s", path);
-			*ret_holder = read_pid(fd);
-			return NULL;
-		}
-		if (!is_at(fd, path))
-			continue;
-		err = write_pid ? write_own_pid(fd, path) : NULL;
-		if (!err)
-			*ret_fd = vmop_steal_fd(&fd);
+	struct vmop_error *err = vmop_run_dir_open(&dir);
+	if (!err && dir.fd < 0)
+		err = vmop_error_os(ENOENT, "%s", vmop_run_dir());
+	if (err)
 		return err;
+	/* A lock that is free is taken at the second try if its last holder removed the file. */
+	for (int tries = 0;; tries++) {
+		err = try_lock(dir.fd, name, ret_fd, ret_holder);
+		if (err || *ret_fd >= 0)
+			return err;
+		if (tries && vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+			return NULL;
+		if (tries)
+			nanosleep(&lock_poll, NULL);
 	}
-	return vmop_error_new(VMOP_ERROR_CANT, "%s: comes and goes; is another vmopd starting?",
-			      path);
+}
+
+void vmop_run_unlock(const char *name, int fd)
+{
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	if (fd < 0)
+		return;
+	vmop_error_destroy(vmop_run_dir_open(&dir));
+	if (dir.fd >= 0 && is_at(fd, dir.fd, name))
+		unlinkat(dir.fd, name, 0);
+	close(fd);
+}
+
+struct vmop_error *vmop_run_holder(const char *name, pid_t *ret_holder)
+{
+	struct flock lock = {.l_type = F_WRLCK};
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	_cleanup_close_ int fd = -1;
+	*ret_holder = 0;
+	struct vmop_error *err = vmop_run_dir_open(&dir);
+	if (err || dir.fd < 0)
+		return err;
+	err = vmop_run_open(dir.fd, name, O_RDWR, 0, &fd);
+	if (err && err->os_errno == ENOENT) {
+		vmop_error_destroy(err);
+		return NULL;
+	}
+	if (!err && fcntl(fd, F_OFD_GETLK, &lock) < 0)
+		err = vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
+	if (err || lock.l_type == F_UNLCK)
+		return err;
+	*ret_holder = read_pid(fd);
+	if (!*ret_holder)
+		*ret_holder = -1;
+	return NULL;
+}
+
+/* ---- the socket ----------------------------------------------------------------- */
+
+struct vmop_error *vmop_run_connect(int *ret_fd)
+{
+	char path[64];
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	*ret_fd = -1;
+	struct vmop_error *err = vmop_run_dir_open(&dir);
+	if (err || dir.fd < 0)
+		return err;
+	/* By the descriptor: the path may lead elsewhere by now, and may be too long for a
+	 * socket's. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/" VMOP_RUN_SOCKET, dir.fd);
+	err = vmop_protocol_connect(path, ret_fd);
+	if (err && err->os_errno == EACCES) {
+		vmop_error_destroy(err);
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "uid %u may not control vmopd: run it as root, or set "
+				      "status-group for --status",
+				      (unsigned)geteuid());
+	}
+	return err;
 }

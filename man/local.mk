@@ -1,3 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-man_MANS += man/vmop-events.7 man/vmop-guest-profile.1 man/vmop-session.5 man/vmopcontrol.8 man/vmopd.8 man/vmopreport.1
-EXTRA_DIST += man/vmop-events.7 man/vmop-guest-profile.1 man/vmop-session.5 man/vmopcontrol.8 man/vmopd.8 man/vmopreport.1
+# Pages that name a directory are made with the configured one.
+man_templates = man/vmop-guest-profile.1 man/vmop-session.5 man/vmopcontrol.8 man/vmopd.8 man/vmopreport.1
+man_MANS += $(man_templates) man/vmop-events.7
+EXTRA_DIST += man/vmop-events.7
+generated_texts += $(man_templates)

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
@@ -18,6 +20,9 @@
 #include "opcontrol/daemon.h"
 #include "opcontrol/inspect.h"
 #include "opcontrol/status.h"
+
+/* How often a daemon that ends under our hands is replaced. */
+#define MAX_STARTS 5
 
 /* ---- set-up -------------------------------------------------------------------- */
 
@@ -68,33 +73,88 @@ static json_t *start_request(const struct control_request *request, const char *
 	return start;
 }
 
+/* A session of ours, for ending no other one. */
+struct started {
+	char *session_id;
+	bool spawned; /* the daemon was begun for it */
+};
+
+static void started_deinit(struct started *started)
+{
+	free(started->session_id);
+}
+
+/* A request that does nothing while a session other than that one runs. */
+static json_t *guarded_request(const char *name, const char *session_id)
+{
+	json_t *request = vmop_protocol_request(name);
+	if (request)
+		json_object_set_new(request, "session_id", json_string(session_id));
+	return request;
+}
+
+/* Shut down a daemon that was started for a session that failed, unless another session runs. */
 static void shut_down_quietly(int fd)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
-	vmop_error_destroy(
-		control_daemon_call(fd, vmop_protocol_request("shutdown"), &reply));
-	vmop_error_destroy(control_daemon_wait_gone());
+	pid_t pid = 0;
+	vmop_error_destroy(vmop_run_holder(VMOP_RUN_PID, &pid));
+	struct vmop_error *err = control_daemon_call(fd, guarded_request("shutdown", ""), &reply);
+	if (!err)
+		vmop_error_destroy(control_daemon_wait_gone(pid));
+	vmop_error_destroy(err);
 }
 
-/* *ret_spawned: the daemon was begun for this. */
-static struct vmop_error *start(const struct control_request *request, bool *ret_spawned)
+/* VMOP_ERROR_BUSY: the daemon was ending, and is gone now. */
+static struct vmop_error *start_once(const struct control_request *request, const char *setup,
+				     bool *ret_spawned, json_t **ret)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *setup = NULL;
-	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
-	struct vmop_error *err = vmop_setup_format(&request->setup, &setup);
-	if (!err)
-		err = control_daemon_find(&fd);
-	*ret_spawned = !err && fd < 0;
-	if (*ret_spawned)
-		err = control_daemon_spawn(request->config, request->verbosity, &fd);
+	pid_t pid = 0;
+	struct vmop_error *err =
+		control_daemon_connect(request->config, request->verbosity, &fd, ret_spawned);
 	if (err)
 		return err;
-	err = control_daemon_call(fd, start_request(request, setup, *ret_spawned), &reply);
+	vmop_error_destroy(vmop_run_holder(VMOP_RUN_PID, &pid));
+	err = control_daemon_call(fd, start_request(request, setup, *ret_spawned), ret);
+	if (err && err->code == VMOP_ERROR_BUSY)
+		return vmop_error_first(control_daemon_wait_gone(pid), err);
 	if (err && *ret_spawned)
 		shut_down_quietly(fd);
+	return err;
+}
+
+/* One vmopcontrol at a time: of two, the second finds the first one's session. */
+static struct vmop_error *start_locked(const struct control_request *request, bool *ret_spawned,
+				       json_t **ret)
+{
+	_cleanup_free_ char *setup = NULL;
+	int lock;
+	struct vmop_error *err = vmop_setup_format(&request->setup, &setup);
+	if (!err)
+		err = control_daemon_lock_start(&lock);
 	if (err)
 		return err;
+	for (int tries = 0; tries < MAX_STARTS; tries++) {
+		vmop_error_destroy(err);
+		err = start_once(request, setup, ret_spawned, ret);
+		if (!err || err->code != VMOP_ERROR_BUSY)
+			break;
+	}
+	vmop_run_unlock(VMOP_RUN_START, lock);
+	return err;
+}
+
+static struct vmop_error *start(const struct control_request *request, struct started *ret)
+{
+	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+	struct vmop_error *err = start_locked(request, &ret->spawned, &reply);
+	if (err)
+		return err;
+	const char *id = json_string_value(json_object_get(reply, "session_id"));
+	ret->session_id = strdup(id ? id : "");
+	if (!ret->session_id)
+		return &vmop_error_no_memory;
 	const char *note = json_string_value(json_object_get(reply, "note"));
 	if (note)
 		vmop_log_notice("%s", note);
@@ -110,21 +170,28 @@ static struct vmop_error *start(const struct control_request *request, bool *ret
 
 static struct vmop_error *do_start(struct control_request *request, int *ret_status)
 {
-	bool spawned;
+	_cleanup_(started_deinit) struct started started = {0};
 	(void)ret_status;
-	return start(request, &spawned);
+	return start(request, &started);
 }
 
 static struct vmop_error *do_start_daemon(struct control_request *request, int *ret_status)
 {
 	_cleanup_close_ int fd = -1;
+	int lock;
+	bool spawned = false;
 	(void)ret_status;
-	struct vmop_error *err = control_daemon_find(&fd);
-	if (!err && fd >= 0)
-		return vmop_error_new(VMOP_ERROR_CANT, "vmopd runs already; see vmopcontrol --status");
+	struct vmop_error *err = control_daemon_lock_start(&lock);
+	if (err)
+		return err;
+	err = save_setup(request);
 	if (!err)
-		err = save_setup(request);
-	return err ? err : control_daemon_spawn(request->config, request->verbosity, &fd);
+		err = control_daemon_connect(request->config, request->verbosity, &fd, &spawned);
+	vmop_run_unlock(VMOP_RUN_START, lock);
+	if (!err && !spawned)
+		err = vmop_error_new(VMOP_ERROR_CANT,
+				     "vmopd runs already; see vmopcontrol --status");
+	return err;
 }
 
 /* ---- the others -------------------------------------------------------------------- */
@@ -157,86 +224,99 @@ static struct vmop_error *do_dump(struct control_request *request, int *ret_stat
 
 /* After the reply to a shutdown, which ends the daemon also where the session could not be stored.
  */
-static struct vmop_error *end_of_daemon(const json_t *reply)
+static struct vmop_error *end_of_daemon(const json_t *reply, pid_t pid)
 {
 	const char *problem = json_string_value(json_object_get(reply, "problem"));
 	if (!problem)
 		tell_session(reply, "the session is in");
 	return vmop_error_first(problem ? vmop_error_new(VMOP_ERROR_CANT, "%s", problem) : NULL,
-				control_daemon_wait_gone());
+				control_daemon_wait_gone(pid));
 }
 
 static struct vmop_error *do_shutdown(struct control_request *request, int *ret_status)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+	pid_t pid = 0;
 	(void)request;
 	(void)ret_status;
+	vmop_error_destroy(vmop_run_holder(VMOP_RUN_PID, &pid));
 	struct vmop_error *err = control_daemon_ask(vmop_protocol_request("shutdown"), &reply);
-	return err ? err : end_of_daemon(reply);
-}
-
-/*
- * Runs act on the session directory while no daemon can begin; -1 in *ret_fd: one
- * runs after all.  Without a run directory there is nobody to keep out.
- */
-static struct vmop_error *keep_daemons_out(int *ret_lock, bool *ret_is_free)
-{
-	pid_t holder;
-	*ret_is_free = true;
-	if (access(vmop_run_dir(), F_OK) < 0)
+	if (err && err->code == VMOP_ERROR_BUSY) {
+		vmop_error_destroy(err); /* it has ended already */
 		return NULL;
-	struct vmop_error *err = vmop_run_lock(0, ret_lock, &holder);
-	*ret_is_free = !err && *ret_lock >= 0;
-	return err;
+	}
+	return err ? err : end_of_daemon(reply, pid);
 }
 
-static void let_daemons_in(int lock)
-{
-	_cleanup_free_ char *pid_file = vmop_run_path(VMOP_RUN_PID);
-	if (lock >= 0 && pid_file)
-		unlink(pid_file);
-}
-
-/* --save (name) and --reset (NULL) where no daemon runs. */
+/* --save (name) and --reset (NULL) where no daemon runs; the caller keeps it out. */
 static struct vmop_error *without_daemon(const struct control_request *request, const char *name)
 {
-	_cleanup_close_ int lock = -1;
-	bool is_free;
 	const char *dir = request->setup.session_dir;
-	struct vmop_error *err = keep_daemons_out(&lock, &is_free);
-	if (!err && !is_free)
-		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd is just starting or ending: try again");
-	if (!err)
-		err = name ? vmop_session_save(dir, name) : vmop_session_discard(dir);
+	struct vmop_error *err = name ? vmop_session_save(dir, name) : vmop_session_discard(dir);
 	if (!err && name)
 		vmop_log_notice("kept as %s/%s%s", dir, name, VMOP_SESSION_SUFFIX);
-	let_daemons_in(lock);
 	return err;
 }
 
-static struct vmop_error *save_or_reset(const struct control_request *request, const char *name)
+static struct vmop_error *with_daemon(const struct control_request *request, const char *name,
+				      int fd)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
-	struct vmop_error *err = name ? vmop_session_check_name(name) : NULL;
-	if (!err)
-		err = control_daemon_find(&fd);
-	if (err)
-		return err;
-	if (fd < 0)
-		return without_daemon(request, name);
 	json_t *ask = vmop_protocol_request(name ? "save" : "reset");
 	if (ask && name)
 		json_object_set_new(ask, "name", json_string(name));
 	if (ask && request->n_changed)
-		json_object_set_new(ask, "session_dir",
-				    json_string(request->setup.session_dir));
-	err = control_daemon_call(fd, ask, &reply);
+		json_object_set_new(ask, "session_dir", json_string(request->setup.session_dir));
+	struct vmop_error *err = control_daemon_call(fd, ask, &reply);
 	if (!err && name)
 		tell_session(reply, "kept as");
 	if (!err && json_is_true(json_object_get(reply, "goes_on")))
 		vmop_log_notice("sampling goes on in a fresh session");
 	return err;
+}
+
+/*
+ * By the daemon or, while the lock keeps daemons out, without one. VMOP_ERROR_BUSY: one begins or
+ * ends right now. Without a run directory there is no daemon to keep out.
+ */
+static struct vmop_error *save_or_reset_once(const struct control_request *request,
+					     const char *name)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	int lock = -1;
+	pid_t holder;
+	struct vmop_error *err = control_daemon_find(&fd);
+	if (!err && fd >= 0)
+		return with_daemon(request, name, fd);
+	if (!err)
+		err = vmop_run_dir_open(&dir);
+	if (!err && dir.fd >= 0)
+		err = vmop_run_lock(VMOP_RUN_PID, 0, &lock, &holder);
+	if (!err && dir.fd >= 0 && lock < 0)
+		err = vmop_error_new(VMOP_ERROR_BUSY,
+				     "vmopd is just starting or ending: try again");
+	if (!err)
+		err = without_daemon(request, name);
+	vmop_run_unlock(VMOP_RUN_PID, lock);
+	return err;
+}
+
+static struct vmop_error *save_or_reset(const struct control_request *request, const char *name)
+{
+	static const struct timespec moment = {.tv_nsec = 20000000};
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	struct vmop_error *err = name ? vmop_session_check_name(name) : NULL;
+	if (err)
+		return err;
+	for (;;) {
+		err = save_or_reset_once(request, name);
+		if (!err || err->code != VMOP_ERROR_BUSY ||
+		    vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+			return err;
+		vmop_error_destroy(err);
+		nanosleep(&moment, NULL);
+	}
 }
 
 static struct vmop_error *do_save(struct control_request *request, int *ret_status)
@@ -271,8 +351,8 @@ static struct vmop_error *do_inspect(struct control_request *request, int *ret_s
 					 : control_inspect_ask(request->name, &reply);
 	if (err)
 		return err;
-	return request->json ? control_status_json(reply) :
-			       control_inspect_table(reply, request->verbosity > 0);
+	return request->json ? control_status_json(reply)
+			     : control_inspect_table(reply, request->verbosity > 0);
 }
 
 static struct vmop_error *do_list_events(struct control_request *request, int *ret_status)
@@ -292,33 +372,44 @@ static struct vmop_error *do_deinit(struct control_request *request, int *ret_st
 
 /* ---- run ---------------------------------------------------------------------------- */
 
-/* The session may have ended before: its --duration was over, or somebody stopped it. */
-static struct vmop_error *end_run(bool spawned)
+/*
+ * Ends the session that --run began, and the daemon if that was begun for it. The session may have
+ * ended before, by its --duration or by another --stop. A later session of another user goes on.
+ */
+static struct vmop_error *end_run(const struct started *started)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
+	pid_t pid = 0;
 	struct vmop_error *err = control_daemon_find(&fd);
 	if (err || fd < 0)
 		return err;
-	err = control_daemon_call(fd, vmop_protocol_request(spawned ? "shutdown" : "stop"),
-				  &reply);
-	if (err)
-		return err;
-	if (spawned)
-		return end_of_daemon(reply);
-	tell_session(reply, "the session is in");
-	return NULL;
+	vmop_error_destroy(vmop_run_holder(VMOP_RUN_PID, &pid));
+	err = control_daemon_call(
+		fd, guarded_request(started->spawned ? "shutdown" : "stop", started->session_id),
+		&reply);
+	if (!err && started->spawned)
+		return end_of_daemon(reply, pid);
+	if (!err)
+		tell_session(reply, "the session is in");
+	if (err && (err->code == VMOP_ERROR_BUSY || err->code == VMOP_ERROR_NOT_FOUND)) {
+		vmop_log_info("the session had ended already: %s", err->message);
+		vmop_error_destroy(err);
+		err = NULL;
+	}
+	return err;
 }
 
 static struct vmop_error *do_run(struct control_request *request, int *ret_status)
 {
-	bool spawned;
-	struct vmop_error *err = start(request, &spawned);
+	_cleanup_(started_deinit) struct started started = {0};
+	struct vmop_error *err = start(request, &started);
 	if (err)
 		return err;
 	err = control_command_run(request->command, ret_status);
-	struct vmop_error *next = end_run(spawned);
-	/* The command's status is what was asked for; that the end was not clean is worth a line. */
+	struct vmop_error *next = end_run(&started);
+	/* The command's status is what was asked for; that the end was not clean is worth a line.
+	 */
 	vmop_log_and_destroy(VMOP_LOG_WARNING, next);
 	return err;
 }
@@ -339,7 +430,8 @@ const struct control_action control_actions[] = {
 	{"status", 'T' << 8, NULL, "Show what is sampled, stored and lost", CONTROL_TAKES_JSON,
 	 do_status},
 	{"inspect", 'N' << 8, "DOMAIN|FILE",
-	 "Show what is known of the inside of a guest, or what a FILE (with a /) of its memory tells",
+	 "Show what is known of the inside of a guest, or what a FILE (with a /) of its memory "
+	 "tells",
 	 CONTROL_TAKES_JSON, do_inspect},
 	{"list-events", 'l', NULL, "List what can be sampled here; with --verbose all of it",
 	 CONTROL_TAKES_JSON, do_list_events},

@@ -12,18 +12,19 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
 #include "libutil/run-dir.h"
 
 /* Finishing a large session on a slow disk takes its time. */
 #define ANSWER_TIMEOUT_S 300
-#define GONE_TIMEOUT_S 60
+/* Between two looks at a daemon that begins or ends. */
+static const struct timespec poll_time = {.tv_nsec = 20000000};
 
 struct vmop_error *control_daemon_find(int *ret_fd)
 {
-	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_SOCKET);
-	return path ? vmop_protocol_connect(path, ret_fd) : &vmop_error_no_memory;
+	return vmop_run_connect(ret_fd);
 }
 
 /* ---- beginning it ---------------------------------------------------------- */
@@ -53,7 +54,8 @@ static struct vmop_error *find_program(char **ret)
 	}
 	free(path);
 	if (access(VMOP_SBINDIR "/vmopd", X_OK) < 0)
-		return vmop_error_new(VMOP_ERROR_CANT, "vmopd is neither beside vmopcontrol nor in %s",
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "vmopd is neither beside vmopcontrol nor in %s",
 				      VMOP_SBINDIR);
 	*ret = strdup(VMOP_SBINDIR "/vmopd");
 	return *ret ? NULL : &vmop_error_no_memory;
@@ -93,6 +95,8 @@ static struct vmop_error *end_program(const char *path, pid_t child)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s", "");
 	case VMOP_EXIT_USAGE:
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s", "");
+	case VMOP_EXIT_RUNS_ALREADY:
+		return vmop_error_new(VMOP_ERROR_BUSY, "another vmopd runs already");
 	default:
 		return vmop_error_new(VMOP_ERROR_CANT, "%s", "");
 	}
@@ -109,27 +113,87 @@ static struct vmop_error *run_program(const char *path, char *const *argv)
 	return err ? err : end_program(path, child);
 }
 
-struct vmop_error *control_daemon_spawn(const char *config, int verbosity, int *ret_fd)
+/* Start vmopd and wait until it is ready. VMOP_ERROR_BUSY: another one was faster. */
+static struct vmop_error *spawn(const char *config, int verbosity)
 {
 	_cleanup_free_ char *program = NULL, *option = NULL;
 	struct vmop_error *err = find_program(&program);
 	if (err)
 		return err;
-	char *argv[5] = {(char *)"vmopd"};
-	size_t n = 1;
+	char *argv[6] = {(char *)"vmopd", (char *)"--by-vmopcontrol"};
+	size_t n = 2;
 	if (access(config, F_OK) == 0) {
 		if (asprintf(&option, "--config=%s", config) < 0)
 			return &vmop_error_no_memory;
 		argv[n++] = option;
 	}
-	for (int i = 0; i < verbosity && n < 4; i++)
+	for (int i = 0; i < verbosity && n < 5; i++)
 		argv[n++] = (char *)"--verbose";
-	err = run_program(program, argv);
+	return run_program(program, argv);
+}
+
+/* Connect to the daemon or, if none runs, start it. VMOP_ERROR_BUSY: it begins or ends right now.
+ */
+static struct vmop_error *find_or_spawn(const char *config, int verbosity, int *ret_fd,
+					bool *ret_spawned)
+{
+	pid_t holder;
+	*ret_spawned = false;
+	struct vmop_error *err = control_daemon_find(ret_fd);
+	if (err || *ret_fd >= 0)
+		return err;
+	err = vmop_run_holder(VMOP_RUN_PID, &holder);
+	if (!err && holder)
+		err = vmop_error_new(VMOP_ERROR_BUSY,
+				     "vmopd, pid %d, neither answers nor ends; see %s/%s",
+				     (int)holder, vmop_run_dir(), VMOP_RUN_LOG);
 	if (!err)
-		err = control_daemon_find(ret_fd);
+		err = spawn(config, verbosity);
+	if (err)
+		return err;
+	*ret_spawned = true;
+	err = control_daemon_find(ret_fd);
 	if (!err && *ret_fd < 0)
-		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd ended at once; see %s/%s",
+		err = vmop_error_new(VMOP_ERROR_BUSY, "vmopd ended at once; see %s/%s",
 				     vmop_run_dir(), VMOP_RUN_LOG);
+	return err;
+}
+
+struct vmop_error *control_daemon_connect(const char *config, int verbosity, int *ret_fd,
+					  bool *ret_spawned)
+{
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	for (;;) {
+		struct vmop_error *err = find_or_spawn(config, verbosity, ret_fd, ret_spawned);
+		if (!err || err->code != VMOP_ERROR_BUSY)
+			return err;
+		if (vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns) {
+			err->code = VMOP_ERROR_CANT;
+			return err;
+		}
+		vmop_error_destroy(err);
+		nanosleep(&poll_time, NULL);
+	}
+}
+
+struct vmop_error *control_daemon_lock_start(int *ret_lock)
+{
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	pid_t holder;
+	*ret_lock = -1;
+	struct vmop_error *err = vmop_run_dir_make(&dir);
+	if (!err)
+		err = vmop_run_lock(VMOP_RUN_START, CONTROL_WAIT_S * 1000, ret_lock, &holder);
+	if (!err && *ret_lock < 0)
+		err = vmop_error_new(VMOP_ERROR_CANT,
+				     "vmopcontrol, pid %d, is starting vmopd: try again",
+				     (int)holder);
+	if (err && err->code == VMOP_ERROR_CANT && err->os_errno && geteuid() != 0) {
+		struct vmop_error *better =
+			vmop_error_new(VMOP_ERROR_CANT, "%s; run it as root", err->message);
+		vmop_error_destroy(err);
+		err = better;
+	}
 	return err;
 }
 
@@ -203,67 +267,80 @@ struct vmop_error *control_daemon_call(int fd, json_t *request, json_t **ret)
 	return err;
 }
 
-/* Nobody answers: never started, or killed? */
+/* Return the reason why no process answers: vmopd was never started, or it was killed. */
 static struct vmop_error *not_running(void)
 {
+	if (control_daemon_was_killed())
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			"vmopd is not running: it was killed; what it stored is kept, "
+			"and vmopcontrol --start begins anew");
+	return vmop_error_new(VMOP_ERROR_CANT, "vmopd is not running; vmopcontrol --start begins");
+}
+
+bool control_daemon_was_killed(void)
+{
 	_cleanup_free_ char *path = vmop_run_path(VMOP_RUN_SOCKET);
-	if (path && access(path, F_OK) == 0)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "vmopd is not running: it was killed; what it stored is kept, "
-				      "and vmopcontrol --start begins anew");
-	return vmop_error_new(VMOP_ERROR_CANT,
-			      "vmopd is not running; vmopcontrol --start begins");
+	return path && access(path, F_OK) == 0;
 }
 
 struct vmop_error *control_daemon_ask(json_t *request, json_t **ret)
 {
 	_cleanup_close_ int fd = -1;
+	pid_t pid = 0;
 	struct vmop_error *err = control_daemon_find(&fd);
 	if (!err && fd < 0)
 		err = not_running();
-	if (!err)
-		return control_daemon_call(fd, request, ret);
-	json_decref(request);
-	return err;
+	if (err) {
+		json_decref(request);
+		return err;
+	}
+	vmop_error_destroy(vmop_run_holder(VMOP_RUN_PID, &pid));
+	err = control_daemon_call(fd, request, ret);
+	if (!err || err->code != VMOP_ERROR_BUSY)
+		return err;
+	/* It was about to end when we connected. */
+	vmop_error_destroy(err);
+	err = control_daemon_wait_gone(pid);
+	if (!err && control_daemon_was_killed())
+		err = not_running();
+	return err ? err
+		   : vmop_error_new(VMOP_ERROR_BUSY,
+				    "vmopd has just ended; the session is finished");
 }
 
-struct vmop_error *control_daemon_wait_gone(void)
+struct vmop_error *control_daemon_wait_gone(pid_t pid)
 {
-	const struct timespec moment = {.tv_nsec = 20000000};
-	for (int i = 0; i < GONE_TIMEOUT_S * 50; i++) {
-		_cleanup_close_ int lock = -1;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	while (pid) {
 		pid_t holder;
-		if (access(vmop_run_dir(), W_OK) < 0)
-			return NULL;
-		struct vmop_error *err = vmop_run_lock(0, &lock, &holder);
-		if (err)
+		struct vmop_error *err = vmop_run_holder(VMOP_RUN_PID, &holder);
+		/* Another holder is the next daemon. */
+		if (err || holder != pid)
 			return err;
-		if (lock >= 0) {
-			_cleanup_free_ char *pid_file = vmop_run_path(VMOP_RUN_PID);
-			if (pid_file)
-				unlink(pid_file); /* the one that asking made */
-			return NULL;
-		}
-		nanosleep(&moment, NULL);
+		if (vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns)
+			return vmop_error_new(VMOP_ERROR_CANT, "vmopd, pid %d, does not end",
+					      (int)pid);
+		nanosleep(&poll_time, NULL);
 	}
-	return vmop_error_new(VMOP_ERROR_CANT, "vmopd does not end");
+	return NULL;
 }
 
 struct vmop_error *control_daemon_clean_up(void)
 {
-	static const char *const left[] = {VMOP_RUN_SOCKET, VMOP_RUN_LOG, VMOP_RUN_LOG ".1",
-					   VMOP_RUN_PID};
-	_cleanup_close_ int lock = -1;
+	static const char *const left[] = {VMOP_RUN_SOCKET, VMOP_RUN_LOG, VMOP_RUN_LOG ".1"};
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	int lock = -1;
 	pid_t holder;
-	if (access(vmop_run_dir(), F_OK) < 0)
-		return NULL;
-	struct vmop_error *err = vmop_run_lock(0, &lock, &holder);
+	struct vmop_error *err = vmop_run_dir_open(&dir);
+	if (err || dir.fd < 0)
+		return err;
+	err = vmop_run_lock(VMOP_RUN_PID, CONTROL_WAIT_S * 1000, &lock, &holder);
 	if (!err && lock < 0)
 		err = vmop_error_new(VMOP_ERROR_CANT, "vmopd, pid %d, still runs", (int)holder);
-	for (size_t i = 0; !err && i < sizeof(left) / sizeof(left[0]); i++) {
-		_cleanup_free_ char *path = vmop_run_path(left[i]);
-		if (path && unlink(path) < 0 && errno != ENOENT)
-			err = vmop_error_os(errno, "%s", path);
-	}
+	for (size_t i = 0; !err && i < sizeof(left) / sizeof(left[0]); i++)
+		if (unlinkat(dir.fd, left[i], 0) < 0 && errno != ENOENT)
+			err = vmop_error_os(errno, "%s/%s", vmop_run_dir(), left[i]);
+	vmop_run_unlock(VMOP_RUN_PID, lock);
 	return err;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Attacks by an unprivileged user on what root runs, in directories of their own.
 hostile_tests = \
+	tests/hostile/control-clients.sh \
 	tests/hostile/file-hang.sh \
 	tests/hostile/file-image.sh \
 	tests/hostile/file-perf-map.sh \
@@ -9,4 +10,4 @@ hostile_tests = \
 	tests/hostile/session-mode.sh
 TESTS += $(hostile_tests)
 EXTRA_DIST += $(hostile_tests) tests/hostile/common.sh
-check_PROGRAMS += tests/hostile/hang-fs
+check_PROGRAMS += tests/hostile/control-attack tests/hostile/hang-fs

@@ -5,6 +5,7 @@ integration_tests = \
 	tests/integration/control-fork-storm.sh \
 	tests/integration/control-inspect.sh \
 	tests/integration/control-options.sh \
+	tests/integration/control-races.sh \
 	tests/integration/control-session.sh \
 	tests/integration/control-storage.sh \
 	tests/integration/control-events.sh \
@@ -13,6 +14,7 @@ integration_tests = \
 	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
 	tests/integration/evil-names.sh \
+	tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh

@@ -47,7 +47,7 @@ offered_by vmopreport --by "" | tr ' ' '\n' | grep . | sort >"$work/offered"
 diff -u "$work/words" "$work/offered" || fail "completions of --by"
 
 # -- cron: five times, a user, a command in which "%" has a backslash
-cron=$src/contrib/cron/vmop
+cron=$build/contrib/cron/vmop
 bad=$(grep -v '^#\|^$\|^[A-Z]*=' "$cron" | grep -cvE '^([0-9*]+[ 	]+){5}root	[^ ]' || true)
 is "lines that are none of cron's" "$bad" -eq 0
 is "'%' without a backslash" "$(grep -v '^#' "$cron" | grep -c '[^\]%' || true)" -eq 0
@@ -56,7 +56,7 @@ command_of() {
 	sed -n "/$1/s/^.*	root	//p" "$cron" | sed 's/\\%/%/g'
 }
 command_of vmopcontrol >"$work/save"
-command_of find | sed "s|/var/lib/vmop|$sessions|" >"$work/tidy"
+command_of find | sed "s|find [^ ]*|find $sessions|" >"$work/tidy"
 for script in save tidy; do
 	is "commands of $script" "$(wc -l <"$work/$script")" -eq 1
 	expect 0 "" sh -n "$work/$script"

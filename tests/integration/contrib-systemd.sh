@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common.sh"
 command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed (Debian: systemd)"
 unit=$work/vmopd.service
-sed "s|/usr/local/sbin/vmopd|$build/vmopd|" "$src/contrib/systemd/vmopd.service" >"$unit"
+sed "s|^ExecStart=[^ ]*|ExecStart=$build/vmopd|" "$build/contrib/systemd/vmopd.service" >"$unit"
 is "lines that name the program" "$(grep -c "^ExecStart=$build/vmopd" "$unit")" -eq 1
 # It says of a line that it does not know, or can't make sense of, and goes on: silence is what is wanted.
 expect 0 "" systemd-analyze verify --man=no "$unit"

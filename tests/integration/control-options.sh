@@ -121,7 +121,7 @@ is "columns of --help" "$(control --help | awk '{ if (length > n) n = length } E
 for program in vmopcontrol vmopd; do
 	for option in $("$build/$program" --help | grep -o -- '--[a-z][a-z-]*' | sort -u); do
 		word=${option#--}
-		grep -q -- "\(-\|Fl \|Fl -\)$word" "$src/man/$program.8" ||
+		grep -q -- "\(-\|Fl \|Fl -\)$word" "$build/man/$program.8" ||
 			fail "$option is not in $program(8)"
 		grep -q -- "$option" "$src"/tests/integration/*.sh || fail "no test uses $option"
 	done

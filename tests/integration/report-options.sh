@@ -122,7 +122,7 @@ expect 0 "no symbols for 2400 samples in [guest g1 user]: no image" report -l -V
 
 # Every option is in the manual.
 report --help | grep -o -e '--[a-z-]*' | sort -u | while read -r option; do
-	grep -qE "^\.It Fl ([^ ]+ , )?(.*, )?-?${option#-}( |$)" "$src/man/vmopreport.1" ||
+	grep -qE "^\.It Fl ([^ ]+ , )?(.*, )?-?${option#-}( |$)" "$build/man/vmopreport.1" ||
 		echo "$option"
 done >"$work/unexplained"
 [ ! -s "$work/unexplained" ] || fail "not in the manual: $(tr '\n' ' ' <"$work/unexplained")"

@@ -3,6 +3,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,7 +36,12 @@ static void serve(int ready_fd)
 {
 	sd_event *loop = NULL;
 	struct vmop_control *control = NULL;
-	if (sd_event_new(&loop) < 0 || vmop_control_create(loop, path, answer, NULL, &control))
+	int dir_fd = open(dir, O_PATH | O_DIRECTORY);
+	if (sd_event_new(&loop) < 0 ||
+	    vmop_control_create(loop, dir_fd, "vmopd.sock", answer, NULL, &control))
+		_exit(1);
+	struct stat st;
+	if (stat(path, &st) < 0 || (st.st_mode & 07777) != 0600)
 		_exit(1);
 	vmop_control_set_status_group(control, STATUS_GID);
 	if (write(ready_fd, "r", 1) != 1)
@@ -218,20 +224,94 @@ static void whose_socket_it_is(void **state)
 		return;
 	}
 	assert_int_equal(as_user(0, 0, 0, "\"right\":2"), 0);
+	/* The socket is its group's. Were it everybody's, credentials decide all the same. */
+	struct stat st;
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	assert_int_equal(st.st_gid, STATUS_GID);
+	assert_int_equal(as_user(65534, 65534, 65534, ""), 3);
+	assert_int_equal(chmod(path, 0666), 0);
 	assert_int_equal(as_user(65534, 65534, 65534, "uid 65534 may not control"), 0);
+	assert_int_equal(chmod(path, 0660), 0);
 	assert_int_equal(as_user(65534, STATUS_GID, 65534, "\"right\":1"), 0);
 	assert_int_equal(as_user(65534, 65534, STATUS_GID, "\"right\":1"), 0);
+}
+
+/* Hold `n` connections as a member of the status group until release is closed. */
+static pid_t hold_connections(int n, int ready_fd, int release_fd)
+{
+	pid_t child = fork();
+	if (child)
+		return child;
+	gid_t group = STATUS_GID;
+	char c;
+	if (setgroups(1, &group) < 0 || setgid(STATUS_GID) < 0 || setuid(65534) < 0)
+		_exit(1);
+	for (int i = 0; i < n; i++) {
+		int fd = -1;
+		if (vmop_protocol_connect(path, &fd) || fd < 0)
+			_exit(1);
+	}
+	if (write(ready_fd, "r", 1) != 1 || read(release_fd, &c, 1) != 0)
+		_exit(1);
+	_exit(0);
+}
+
+/* Readers of the status can't keep root out. */
+static void readers_leave_room(void **state)
+{
+	(void)state;
+	int ready[2], release[2], status;
+	char c;
+	if (geteuid() != 0) {
+		print_message("not root: can't be anybody else\n");
+		return;
+	}
+	assert_int_equal(pipe(ready) | pipe(release), 0);
+	/* A child that has this end open would never see it close. */
+	assert_int_equal(fcntl(release[1], F_SETFD, FD_CLOEXEC), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		close(release[1]);
+		pid_t holder = hold_connections(3 * VMOP_CONTROL_MAX_CLIENTS, ready[1], release[0]);
+		_exit(waitpid(holder, &status, 0) == holder ? WEXITSTATUS(status) : 1);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	assert_served();
+	close(release[1]);
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	close(release[0]);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+/* A full buffer of requests is answered one a turn, and another client in between. */
+static void a_flood_of_requests(void **state)
+{
+	(void)state;
+	static const char request[] = "{\"version\": 1, \"request\": \"x\"}\n";
+	char lines[100 * sizeof(request)] = "";
+	for (int i = 0; i < 100; i++)
+		strcat(lines, request);
+	int fd = connect_client();
+	send_text(fd, lines);
+	assert_served();
+	char *replies = receive(fd, 100);
+	int n = 0;
+	for (char *at = replies; (at = strstr(at, "\"echo\":\"x\"")); at++)
+		n++;
+	assert_int_equal(n, 100);
+	close(fd);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(requests_and_replies),
-		cmocka_unit_test(garbage),
-		cmocka_unit_test(a_line_without_end),
-		cmocka_unit_test(one_that_does_not_listen),
-		cmocka_unit_test(silent_ones),
-		cmocka_unit_test(come_and_go),
+		cmocka_unit_test(requests_and_replies), cmocka_unit_test(garbage),
+		cmocka_unit_test(a_line_without_end),	cmocka_unit_test(one_that_does_not_listen),
+		cmocka_unit_test(silent_ones),		cmocka_unit_test(come_and_go),
+		cmocka_unit_test(a_flood_of_requests),	cmocka_unit_test(readers_leave_room),
 		cmocka_unit_test(whose_socket_it_is),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

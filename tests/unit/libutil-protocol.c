@@ -116,8 +116,8 @@ static void the_clients_side(void **state)
 		const char *answer;
 		enum vmop_error_code code;
 	} bad[] = {
-		{"", VMOP_ERROR_CANT},
-		{"{\"version\": 1, \"ok\": true}", VMOP_ERROR_CANT}, /* no newline */
+		{"", VMOP_ERROR_BUSY},
+		{"{\"version\": 1, \"ok\": true}", VMOP_ERROR_BUSY}, /* no newline */
 		{"garbage\n", VMOP_ERROR_CORRUPT},
 		{"{\"version\": 9, \"ok\": true}\n", VMOP_ERROR_NEWER},
 		{"{\"version\": 1}\n", VMOP_ERROR_OS},

@@ -34,6 +34,16 @@ expected() {
 		"$(awk -v w="$want" -v m="$margin" 'BEGIN { print w + m }')"
 }
 
+# delivered SESSION: each of the PMU's interrupts gave a sample, whatever the emulator made of the counters.
+# Some samples are of the moments before and after those in which the interrupts were counted.
+delivered() {
+	local raised samples
+	raised=$(cat "$1.interrupts")
+	samples=$(sed -n 's/^  "samples": \([0-9]*\),/\1/p' "$1.status.out")
+	between "$1: samples, with $raised interrupts" "$samples" "$((raised - raised / 200))" $((raised + raised / 10 + 500))
+	same "$1: lost" "$(sed -n 's/^  "lost": \([0-9]*\),/\1/p' "$1.status.out")" 0
+}
+
 # split SESSION COLUMN: 75/25, within the 99 % interval of so many samples.
 split() {
 	local major minor
