@@ -4,6 +4,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/cleanup.h \
 	libutil/clock.h \
 	libutil/error.c libutil/error.h \
+	libutil/hash-seed.c libutil/hash-seed.h \
 	libutil/io.c libutil/io.h \
 	libutil/log.c libutil/log.h \
 	libutil/parse.c libutil/parse.h \

@@ -31,6 +31,9 @@ tests_fixtures_make_session_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-counters
 tests_fixtures_make_counters_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_counters_LDADD = libdb/libdb.la
+check_PROGRAMS += tests/fixtures/make-hostile tests/fixtures/within
+tests_fixtures_make_hostile_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_fixtures_make_hostile_LDADD = libdb/libdb.la
 
 TESTS += tests/integration/session-sql
 EXTRA_DIST += tests/integration/session-sql
