@@ -263,6 +263,7 @@ struct vmop_db_filter {
 	const struct vmop_db_omission *omissions;
 	size_t n_omissions;
 	bool only_omitted; /* what the omissions match, instead of what is left */
+	uint32_t task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
 };
 
 /*
@@ -312,7 +313,7 @@ struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_f
  */
 #define VMOP_DB_SUMS_MAX_BYTES ((size_t)512 << 20)
 enum vmop_db_merge {
-	VMOP_DB_MERGE_TASKS = 1 << 0,  /* key.task is 0 */
+	VMOP_DB_MERGE_TASKS = 1 << 0,  /* key.task is 0, or the filter's task_apart */
 	VMOP_DB_MERGE_CPUS = 1 << 1,   /* key.cpu and key.vcpu are -1 */
 	VMOP_DB_MERGE_STACKS = 1 << 2, /* key.stack is 0 */
 };

@@ -23,9 +23,11 @@ struct summing {
 static struct vmop_error *sum_at(struct summing *summing, const struct vmop_chunk_row *row,
 				 struct vmop_sum **ret)
 {
+	bool merges_task = (summing->merge & VMOP_DB_MERGE_TASKS) &&
+			   row->task != summing->selection->filter->task_apart;
 	struct vmop_sum_key key = {
 		.place = summing->groups ? summing->groups[row->place] : (uint32_t)row->place,
-		.task = summing->merge & VMOP_DB_MERGE_TASKS ? 0 : row->task,
+		.task = merges_task ? 0 : row->task,
 		.stack = summing->merge & VMOP_DB_MERGE_STACKS ? 0 : row->stack,
 	};
 	*ret = vmop_sums_at(&summing->sums, &key);

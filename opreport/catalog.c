@@ -113,8 +113,7 @@ static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event
 {
 	const struct loader *loader = arg;
 	struct vmop_catalog *catalog = loader->catalog;
-	const struct vmop_table_part *part = &catalog->events.parts[loader->session];
-	if (catalog->events.n >= part->first + VMOP_EVENTS_MAX) {
+	if (catalog->events.n >= VMOP_EVENTS_MAX) {
 		catalog->n_events_left_out++;
 		return NULL;
 	}

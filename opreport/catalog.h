@@ -22,8 +22,8 @@
  * Bounds of what is loaded, so that a report of any file ends soon and in little memory.  A session
  * that vmopd wrote is far below them.
  */
-#define VMOP_EVENTS_MAX 1024		 /* of one session */
-#define VMOP_ITEMS_MAX ((size_t)2 << 20) /* of each table, and of losses */
+#define VMOP_EVENTS_MAX ((size_t)1 << 18) /* of all sessions */
+#define VMOP_ITEMS_MAX ((size_t)2 << 20)  /* of each other table, and of losses */
 
 /* A session to be read: db is not owned. */
 struct vmop_session_input {

@@ -268,7 +268,7 @@ static void choose_names(const struct vmop_catalog *catalog)
 		if (is_host_item(domain))
 			continue;
 		row->is_host = false;
-		row->name = domain->name;
+		row->name = domain->own_name;
 		row->kind = domain->kind;
 	}
 	for (size_t i = 1; i < catalog->domains.n; i++)

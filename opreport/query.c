@@ -14,7 +14,7 @@ struct walk {
 	const struct vmop_query *query;
 	struct vmop_result *result;
 	size_t session;	   /* that is being read */
-	bool merges_tasks; /* keys have no tasks: the store added them up */
+	bool merges_tasks; /* keys have no tasks but the idle one: the store added them up */
 	struct vmop_progress progress;
 	uint64_t done;
 	uint64_t *omitted;    /* by domain: find_omitted's */
@@ -453,34 +453,16 @@ static unsigned mergeable(const struct vmop_query *query, const struct vmop_sess
 	return merge;
 }
 
-static struct vmop_error *take_idle(void *arg, const struct vmop_db_total *total)
+/* The id of a session's idle task, whose samples are told apart; 0: there is none. */
+static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t session)
 {
-	struct walk *walk = arg;
-	struct place place;
-	bool wanted;
-	struct vmop_error *err = place_of(walk, &total->key, &place, &wanted);
-	if (!err && wanted && place.event == 0)
-		vmop_count_add(&walk->result->idle, total->samples,
-			       scaled(total->weight_events, place.scale));
-	return err;
-}
-
-/* With tasks merged, what is idle is a question of its own. */
-static struct vmop_error *find_idle(struct walk *walk, struct vmop_db *db)
-{
-	const struct vmop_catalog *catalog = &walk->result->catalog;
-	struct vmop_db_filter filter = walk->result->choice.sessions[walk->session].filter;
-	const struct vmop_table_part *part = &catalog->tasks.parts[walk->session];
-	uint32_t idle = 0;
-	for (size_t i = part->first; i < part->end && !idle; i++) {
+	const struct vmop_table_part *part = &catalog->tasks.parts[session];
+	for (size_t i = part->first; i < part->end; i++) {
 		const struct vmop_task_item *task = vmop_catalog_task(catalog, i);
-		idle = task->is_idle && task->selected ? task->id : 0;
+		if (task->is_idle && task->selected)
+			return task->id;
 	}
-	if (!idle)
-		return NULL;
-	filter.tasks = &idle;
-	filter.n_tasks = 1;
-	return vmop_db_each_total(db, &filter, take_idle, walk);
+	return 0;
 }
 
 /*
@@ -502,12 +484,14 @@ static bool wants_symbols_alone(const struct walk *walk)
 static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 {
 	const struct vmop_session_choice *choice = &walk->result->choice.sessions[walk->session];
-	const struct vmop_db_filter *filter = &choice->filter;
+	struct vmop_db_filter apart = choice->filter;
+	const struct vmop_db_filter *filter = &apart;
 	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
 	unsigned merge = mergeable(walk->query, choice);
 	bool in_pieces = wants_symbols_alone(walk);
 	if (choice->is_empty)
 		return NULL;
+	apart.task_apart = find_idle_task(&walk->result->catalog, walk->session);
 	walk->merges_tasks = by_symbol && !in_pieces && (merge & VMOP_DB_MERGE_TASKS);
 	vmop_progress_begin(&walk->progress, "reading samples", 0);
 	struct vmop_error *err = !by_symbol  ? vmop_db_each_total(db, filter, take_total, walk)
@@ -520,10 +504,8 @@ static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 		err = vmop_db_each_piece(db, filter, take_piece, walk);
 	}
 	vmop_progress_end(&walk->progress);
-	if (err || !walk->merges_tasks)
-		return err;
 	walk->merges_tasks = false;
-	return find_idle(walk, db);
+	return err;
 }
 
 static struct vmop_error *find_base_of(struct walk *walk, struct vmop_db *db)

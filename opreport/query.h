@@ -103,7 +103,7 @@ struct vmop_omitted {
 
 /* What a report leaves out to keep within its bounds of time and memory. */
 struct vmop_left_out {
-	uint64_t events;    /* beyond VMOP_COLUMNS_MAX, or VMOP_EVENTS_MAX of a session */
+	uint64_t events;    /* beyond VMOP_COLUMNS_MAX, or VMOP_EVENTS_MAX */
 	uint64_t items;	    /* tasks, images and domains: see catalog.h */
 	uint64_t samples;   /* of rows beyond VMOP_TALLY_MAX_BYTES */
 	uint64_t images;    /* whose symbols were not looked for: see symbols.h */
