@@ -36,10 +36,11 @@ tests_fixtures_split_LDFLAGS =
 report_integration_tests = \
 	tests/integration/report-faults.sh \
 	tests/integration/report-hostile.sh \
+	tests/integration/report-long-names.sh \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \
 	tests/integration/report-real.sh \
 	tests/integration/report-sessions.sh \
 	tests/integration/report-tables.sh
 TESTS += $(report_integration_tests)
-EXTRA_DIST += $(report_integration_tests)
+EXTRA_DIST += $(report_integration_tests) tests/integration/report-bounds.sh
