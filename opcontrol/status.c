@@ -116,8 +116,7 @@ static void describe_life(const json_t *domain, struct control_life life, char *
 		snprintf(ret, size, "%s", has_ended ? " (ended)" : "");
 }
 
-static bool add_domain(struct libscols_table *table, const json_t *domain,
-		       struct control_life of)
+static bool add_domain(struct libscols_table *table, const json_t *domain, struct control_life of)
 {
 	struct libscols_line *line = scols_table_new_line(table, NULL);
 	bool is_guest = control_number(domain, "id") != 0;

@@ -221,4 +221,4 @@ static struct vmop_error *json_print(const struct vmop_sheet *sheet,
 }
 
 const struct vmop_output vmop_output_json = {
-	.name = "json", .has_facts = true, .max_cells = 6000000, .print = json_print};
+	.name = "json", .has_facts = true, .max_cells = 4000000, .print = json_print};

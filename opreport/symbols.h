@@ -25,7 +25,7 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols);
  * A kernel with its modules takes some 40 MB and 0.1 s.
  */
 #define VMOP_SYMBOLS_MAX_BYTES ((size_t)768 << 20)
-#define VMOP_SYMBOLS_MAX_CPU_NS UINT64_C(5000000000)
+#define VMOP_SYMBOLS_MAX_CPU_NS UINT64_C(4000000000)
 struct vmop_error *vmop_symbols_of(struct vmop_symbols *symbols, size_t image,
 				   const struct vmop_symtab **ret, const char **ret_why);
 

@@ -8,7 +8,7 @@ for kind in event note asked image reason domain uuid command cgroup loss hostna
 	case $kind in image | loss | symbol) size=200000000 ;; esac
 	made long-$kind $size
 	bounded long-$kind -l --width=80
-	case $kind in event | note | image | domain | loss | hostname | symbol)
+	case $kind in event | note | image | domain | loss | hostname)
 		says "...[$size bytes" ;;
 	esac
 	bounded long-$kind --by=domain,task,cgroup --format=csv
