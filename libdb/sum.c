@@ -57,7 +57,7 @@ struct vmop_sum *vmop_sums_at(struct vmop_sums *sums, const struct vmop_sum_key 
 /*
  * Multiply-shift hashing: the high bits of the product by a random odd number.  For any two
  * offsets few of these numbers make them collide (Dietzfelbinger et al., "A reliable randomized
- * algorithm for the closest-pair problem", 1997), so nobody can write a file whose offsets all do.
+ * algorithm for the closest-pair problem", 1997), so no file can be made whose offsets all do.
  */
 static size_t slot_of(const struct vmop_sum *sum, uint64_t offset)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A number that differs from run to run, for hash tables whose keys come from elsewhere: nobody can
- * choose keys that collide in all runs.
+ * A number that differs from run to run, for hash tables whose keys are untrusted: no set of keys
+ * collides in all runs.
  */
 #ifndef VMOP_LIBUTIL_HASH_SEED_H
 #define VMOP_LIBUTIL_HASH_SEED_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which domains of a daemon's list are one guest that was shut down and started again. */
+/* Find the lives of a guest, which was shut down and started again, among a daemon's domains. */
 #ifndef VMOP_OPCONTROL_LIVES_H
 #define VMOP_OPCONTROL_LIVES_H
 
@@ -15,7 +15,7 @@ struct control_life {
 	size_t first;		/* index of the guest's first life */
 };
 
-/* Of item i of the list "domains" of a status. */
+/* Return the life that item i of a status's list "domains" is. */
 struct control_life control_life_of(const json_t *domains, size_t i);
 
 #endif

@@ -137,7 +137,7 @@ struct vmop_catalog {
 	uint64_t start_ns, end_ns;     /* of all sessions together */
 	struct vmop_loss_item *losses; /* in order of name */
 	size_t n_losses, losses_capacity;
-	/* What was not loaded, being beyond the bounds above. */
+	/* Rows beyond the bounds above, which were not loaded. */
 	uint64_t n_events_left_out, n_items_left_out;
 };
 

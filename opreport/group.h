@@ -19,7 +19,7 @@ struct vmop_group {
 	uint32_t cpu, vcpu;
 	uint32_t session;
 };
-/* In mode, beside it: of a host's idle task. Of cells by symbol, never of rows. */
+/* A flag in mode, of cells by symbol only: samples of a host's idle task. */
 #define VMOP_GROUP_IDLE 0x100
 _Static_assert(sizeof(struct vmop_group) == 32, "hashed as bytes: no padding");
 

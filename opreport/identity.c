@@ -155,12 +155,12 @@ static struct vmop_error *find_machines(const struct vmop_catalog *catalog, uint
 }
 
 /*
- * By how much the lives of one guest may seem to overlap: vmopd looks once a second whether a VMM
- * that it was not told of has come or gone.
+ * By how much the lives of one guest may seem to overlap: vmopd looks once a second for VMMs
+ * that came or went unnoticed.
  */
 #define LIVES_OVERLAP_NS UINT64_C(2000000000)
 
-/* Of a pid, when the latest life ends. */
+/* The latest end of the lives of one pid. */
 struct last_life {
 	uint32_t session, vmm_pid;
 	uint64_t end_ns;
@@ -373,7 +373,7 @@ static struct vmop_error *tell_apart(struct vmop_catalog *catalog, struct vmop_d
 
 /* ---- its lives ------------------------------------------------------------ */
 
-/* What has lives: guests, as their hosts' sessions know them. */
+/* Return whether item is a guest: nothing else has lives. */
 static bool has_lives(const struct vmop_catalog *catalog, const struct vmop_domain_item *item)
 {
 	const struct vmop_domain_item *row = row_of(catalog, item);
@@ -381,7 +381,7 @@ static bool has_lives(const struct vmop_catalog *catalog, const struct vmop_doma
 	       row->kind != VMOP_DOMAIN_HOST;
 }
 
-/* Of one domain: by pid; what has none by session, its own one's first, and then by time. */
+/* Order by domain, pid (the items without one last) and time. */
 static int compare_lives(const void *a, const void *b)
 {
 	const struct vmop_domain_item *x = *(void *const *)a, *y = *(void *const *)b;

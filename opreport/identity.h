@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who is who within a session, and where several are read at once; and who speaks for whom.
+ * Find which domains are the same one, within a session and in several, and which session covers
+ * a domain's samples.
  *
  * Two domains of session files are the same one when they have the same UUID; a host without one
  * when its host name is the same; a guest without one when it is a guest of that name on the same
- * host, and no two guests of that name ever lived there at the same time.  Where two did, a guest
- * is told by its VMM's pid.  The domain 0 of a guest's own session has the guest's UUID and so is
- * the guest that its host's session knows.
+ * host, and no two guests of that name ever lived there at the same time.  Where two did, the
+ * VMM's pid tells guests apart.  The domain 0 of a guest's own session has the guest's UUID and so
+ * is the guest that its host's session knows.
  *
  * A guest that was shut down and started again is one domain with several lives.  A life is told by
  * the VMM's pid: the same pid in two sessions is the same life.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which functions of a kernel, or of a hypervisor, a CPU is idle in.  A report by symbol shows them
- * as one, since which of them a CPU waits in is a matter of the machine and of no interest; on an
- * idle machine it would be all there is to see.
+ * Recognise functions of a kernel, or of a hypervisor, that a CPU is idle in.  A report by symbol
+ * shows them as one, since which of them a CPU waits in is a matter of the machine and of no
+ * interest; on an idle machine it would be all there is to see.
  *
  * A function is one of them when it lies between __cpuidle_text_start and __cpuidle_text_end, where
  * the kernel puts what it marks __cpuidle (include/linux/cpu.h), or when its name is in a list:

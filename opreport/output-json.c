@@ -90,7 +90,7 @@ static json_t *row_value(const struct vmop_sheet *sheet, size_t row)
 
 /*
  * The document is written piece by piece: as one value, a million rows would take gigabytes.
- * What comes out is what json_dumpf() with JSON_INDENT(1) makes of the whole.
+ * The text is the same as json_dumpf() with JSON_INDENT(1) makes of the whole.
  */
 struct writer {
 	FILE *out;

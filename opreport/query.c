@@ -290,7 +290,7 @@ static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total
 
 /* ---- events and their slots ---------------------------------------------- */
 
-/* What of an event's name has to be the same in one column. */
+/* How events are compared that may share a column. */
 struct naming {
 	const struct vmop_catalog *catalog;
 	bool without_unit_mask;
@@ -453,7 +453,7 @@ static unsigned mergeable(const struct vmop_query *query, const struct vmop_sess
 	return merge;
 }
 
-/* The id of a session's idle task, whose samples are told apart; 0: there is none. */
+/* Return the id of a session's idle task, or 0.  Its samples are kept apart. */
 static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t session)
 {
 	const struct vmop_table_part *part = &catalog->tasks.parts[session];

@@ -101,7 +101,7 @@ struct vmop_omitted {
 	uint64_t samples; /* of all events */
 };
 
-/* What a report leaves out to keep within its bounds of time and memory. */
+/* Counts of everything that a report's bounds of time and memory leave out. */
 struct vmop_left_out {
 	uint64_t events;    /* beyond VMOP_COLUMNS_MAX, or VMOP_EVENTS_MAX */
 	uint64_t items;	    /* tasks, images and domains: see catalog.h */
@@ -135,7 +135,7 @@ struct vmop_result {
 	uint64_t *image_samples;
 	/* By row's image * n_events; NULL: not wanted, or too large. */
 	uint64_t *image_weights;
-	/* Of the first event: of hosts' idle tasks, and, by symbol, of guests' idle functions. */
+	/* Samples of the first event: hosts' idle tasks, and by symbol guests' idle functions. */
 	struct vmop_count idle;
 	uint64_t certain[VMOP_N_CERTAINTIES]; /* samples selected, by enum vmop_certainty */
 	struct vmop_missing missing;

@@ -13,7 +13,7 @@
 
 #define UNSAMPLED_NAMED_MAX 10
 
-/* Of what one line above the table names, or of like lines, so many; then "and N more". */
+/* At most so many names in a line above the table, or lines of one kind; then "and N more". */
 #define NAMED_MAX 32
 
 /* ---- text ----------------------------------------------------------------- */
@@ -408,7 +408,7 @@ static void put_part(struct writer *writer, bool *any, uint64_t count, const cha
 	*any = true;
 }
 
-/* What the report's bounds left out, in one line: csv has it on stderr. */
+/* Describe in one line the rest that the report's bounds left out.  csv prints it on stderr. */
 static struct vmop_error *find_left_out(struct vmop_report *report)
 {
 	const struct vmop_left_out *left_out = &report->result->left_out;

@@ -108,7 +108,7 @@ static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, si
 	return NULL;
 }
 
-/* What is known while cells become rows. */
+/* The state while cells become rows. */
 struct resolving {
 	const struct vmop_query *query;
 	struct vmop_result *result;
@@ -135,8 +135,7 @@ static struct vmop_error *find_kernels(struct resolving *resolving)
 }
 
 /*
- * Whether a cell's samples are of an idle CPU: by its function, and where that is not known, by its
- * task.
+ * Return whether a cell's samples are of an idle CPU: by its function, else by its task.
  */
 static bool is_idle(const struct resolving *resolving, size_t image, size_t cell,
 		    const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)

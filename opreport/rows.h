@@ -42,7 +42,7 @@ struct vmop_arrangement {
 	const struct vmop_words *include_symbols, *exclude_symbols; /* globs; NULL or empty: all */
 };
 
-/* What was not shown because of threshold, top or max_lines. */
+/* Rows that threshold, top or max_lines hide. */
 struct vmop_hidden {
 	size_t n_rows;
 	size_t n_rows_beyond;	   /* among them: max_lines' */

@@ -21,7 +21,7 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols);
 
 /*
  * Of the image at index: NULL where there are none; then *ret_why says why.  Symbols of all images
- * together have a bound of memory, and looking for them one of CPU time; what is beyond has none.
+ * together have a bound of memory, and looking for them one of CPU time; images beyond have none.
  * A kernel with its modules takes some 40 MB and 0.1 s.
  */
 #define VMOP_SYMBOLS_MAX_BYTES ((size_t)768 << 20)

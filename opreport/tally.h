@@ -28,7 +28,7 @@ struct vmop_tally_key {
 	uint32_t group;
 };
 
-/* Of keys, counts and buckets together. */
+/* The bound for keys, counts and buckets together. */
 #define VMOP_TALLY_MAX_BYTES ((size_t)128 << 20)
 
 /* The index of what is left out. */

@@ -107,7 +107,7 @@ static void chunks_that_come_again(void **state)
 	vmop_db_close(db);
 }
 
-/* Those of an interval each, summed. */
+/* Losses of several intervals become one sum. */
 static void losses_are_summed(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which domains of a status are one guest. */
+/* Lives of one guest in a status. */
 #include "opcontrol/lives.h"
 
 #include <cmocka.h>

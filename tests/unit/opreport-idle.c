@@ -77,7 +77,7 @@ static void put_facts(struct vmop_db *db)
 	assert_ok(vmop_db_put_symbols(db, PROGRAM, program, 2));
 }
 
-/* Of 1000 samples 500 are of the host's idle functions, 200 of the guest's. */
+/* 500 of 1000 samples are in the host's idle functions, 200 in the guest's. */
 static int make_session(void **state)
 {
 	(void)state;
@@ -155,7 +155,7 @@ static void one_row_a_domain(void **state)
 	}
 }
 
-/* What a program calls its functions is no word of ours. */
+/* A program can have a function called [idle]. */
 static void a_function_of_that_name(void **state)
 {
 	(void)state;
@@ -165,7 +165,7 @@ static void a_function_of_that_name(void **state)
 	assert_int_equal(samples_of(&result, "[anon]", "'[idle]'"), 30);
 }
 
-/* Without symbols the idle task is what tells. */
+/* Without symbols, samples of the idle task count. */
 static void no_symbols(void **state)
 {
 	(void)state;

@@ -183,7 +183,7 @@ static void two_guests_of_one_name(void **state)
 		.start_s = 1000, .guests = {{"g", NULL, 10, 0, 50}, {"g", NULL, 20, 30, 0}}};
 	static const struct session with = {
 		.start_s = 1000, .guests = {{"g", UUID_A, 10, 0, 0}, {"g", UUID_B, 20, 0, 0}}};
-	/* of a third one nobody can tell whose life it is */
+	/* the third one could be a life of either */
 	static const struct session three = {.start_s = 1000,
 					     .guests = {{"g", NULL, 10, 0, 50},
 							{"g", NULL, 20, 30, 60},
@@ -194,7 +194,7 @@ static void two_guests_of_one_name(void **state)
 	expect(&without, 1, BY_DOMAIN, "domain:g", "g (pid 10)=50 g (pid 20)=70");
 }
 
-/* A daemon that begins a new file knows the guest from before. */
+/* A guest runs on while the daemon begins a new file. */
 static void a_life_in_two_sessions(void **state)
 {
 	(void)state;
