@@ -694,6 +694,16 @@ struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
 	return err ? err : unify_tasks(catalog, merge);
 }
 
+struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,
+					   const struct vmop_session_input *input)
+{
+	struct loader loader = {.catalog = catalog, .db = input->db};
+	struct vmop_error *err = init(catalog, 1);
+	if (!err && !keep(catalog, &catalog->sessions[0].name, input->name))
+		err = &vmop_error_no_memory;
+	return err ? err : load_facts(&loader);
+}
+
 struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_catalog *catalog,
 				      size_t session)
 {

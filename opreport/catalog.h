@@ -156,6 +156,9 @@ enum vmop_merge {
 struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
 				     const struct vmop_session_input *inputs, size_t n_inputs,
 				     unsigned merge, bool with_tasks);
+/* Only the sessions' facts of one: no events, domains, tasks or images. */
+struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,
+					   const struct vmop_session_input *input);
 void vmop_catalog_deinit(struct vmop_catalog *catalog);
 
 /* Fills cgroup_row of all tasks. */
