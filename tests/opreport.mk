@@ -36,6 +36,7 @@ tests_fixtures_split_LDFLAGS =
 report_integration_tests = \
 	tests/integration/report-faults.sh \
 	tests/integration/report-hostile.sh \
+	tests/integration/report-hostile-samples.sh \
 	tests/integration/report-long-names.sh \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \

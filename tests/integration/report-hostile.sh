@@ -43,31 +43,4 @@ bounded tasks --by=task --format=csv
 bounded tasks --by=cgroup,image --exclude-idle
 bounded tasks --by=task --merge=all --sort=task --top=10
 says "more rows"
-
-for kind in domains domains-of-one-name lives; do
-	made $kind 100000
-	bounded $kind --by=domain
-	bounded $kind --by=life,image --format=json
-done
-made losses 200000
-bounded losses
-says "more names"
-bounded losses --format=json
-made intervals 50000
-bounded intervals -l
-
-made cells 50000000
-bounded cells -l
-bounded cells -d
-says "addresses within symbols"
-made colliding-cells 200000
-bounded colliding-cells -d
-made symbols 4000000
-bounded symbols -l
-made symbols-that-inflate 60
-bounded symbols-that-inflate -l
-says "images' symbols"
-made rows 300000
-bounded rows -l --sort=symbol
-bounded rows -d
 exit $failed
