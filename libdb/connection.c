@@ -273,6 +273,9 @@ struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error e
 		return NULL;
 	case VMOP_UNPACK_NO_MEMORY:
 		return &vmop_error_no_memory;
+	case VMOP_UNPACK_LIMIT:
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too many distinct addresses",
+				      db->path);
 	default:
 		return vmop_db_corrupt(db, "a chunk's cells");
 	}

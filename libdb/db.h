@@ -284,10 +284,15 @@ struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db);
 /* *ret is the caller's to free, NULL when there is no such pair. */
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret);
 
+struct vmop_db_info {
+	const char *name, *value;
+};
+
 #define VMOP_DB_EACH(noun, type)                                                            \
 	struct vmop_error *vmop_db_each_##noun(                                             \
 		struct vmop_db *db, struct vmop_error *(*each)(void *arg, const type *noun), \
 		void *arg)
+VMOP_DB_EACH(info, struct vmop_db_info); /* ascending by name */
 VMOP_DB_EACH(event, struct vmop_db_event);
 VMOP_DB_EACH(domain, struct vmop_db_domain);
 VMOP_DB_EACH(vcpu, struct vmop_db_vcpu);
@@ -299,13 +304,13 @@ VMOP_DB_EACH(loss, struct vmop_db_loss);
 #undef VMOP_DB_EACH
 
 /*
- * Chunks that a walk leaves out because another session has them: of one event, code of
- * domain (or of every domain), in intervals whose middle is in [from, to).
+ * Chunks that a walk leaves out because another session has them: of these events, code of
+ * these domains, in intervals whose middle is in [from, to).  Both lists ascend.
  */
 struct vmop_db_omission {
-	uint32_t event, domain;
-	bool every_domain;
-	uint64_t from_ns, to_ns; /* CLOCK_REALTIME */
+	const uint32_t *events, *domains;
+	size_t n_events, n_domains; /* no domain: every domain */
+	uint64_t from_ns, to_ns;    /* CLOCK_REALTIME */
 };
 
 /* Which chunks a walk visits. An empty list means all. Lists of ids are sorted in place. */
@@ -318,11 +323,13 @@ struct vmop_db_filter {
 	const struct vmop_db_omission *omissions;
 	size_t n_omissions;
 	bool only_omitted; /* what the omissions match, instead of what is left */
+	uint32_t task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
 };
 
 /*
  * Totals by key, summed over the intervals that filter lets through, straight
- * from the rows' totals: no blob is opened.  In no particular order.
+ * from the rows' totals: no blob is opened.  In no particular order; of very many keys, one may
+ * come several times.
  */
 struct vmop_db_total {
 	struct vmop_db_chunk_key key;
@@ -361,10 +368,12 @@ struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_f
 /*
  * The same cells added up over intervals, and over what else the reader does not
  * keep apart: one callback for each key that is left, ordered by image.  What a report per
- * symbol wants: 100 million samples become some ten thousand cells.
+ * symbol wants: 100 million samples become some ten thousand cells.  VMOP_ERROR_LIMIT, before
+ * the first callback: the cells that are left take more than VMOP_DB_SUMS_MAX_BYTES.
  */
+#define VMOP_DB_SUMS_MAX_BYTES ((size_t)512 << 20)
 enum vmop_db_merge {
-	VMOP_DB_MERGE_TASKS = 1 << 0,  /* key.task is 0 */
+	VMOP_DB_MERGE_TASKS = 1 << 0,  /* key.task is 0, or the filter's task_apart */
 	VMOP_DB_MERGE_CPUS = 1 << 1,   /* key.cpu and key.vcpu are -1 */
 	VMOP_DB_MERGE_STACKS = 1 << 2, /* key.stack is 0 */
 };
@@ -385,6 +394,13 @@ struct vmop_error *vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_fil
  */
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n);
+
+/*
+ * The same; VMOP_ERROR_LIMIT, before anything is inflated, where the block would be larger than
+ * *bytes.  Else *bytes becomes the block's size.
+ */
+struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, uint32_t image, size_t *bytes,
+					      struct vmop_symbol **ret_symbols, size_t *ret_n);
 
 /*
  * `PRAGMA quick_check`, a decode of every blob, totals against their blobs, and whether

@@ -105,6 +105,13 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n)
 {
+	size_t bytes = SIZE_MAX;
+	return vmop_db_get_symbols_within(db, image, &bytes, ret_symbols, ret_n);
+}
+
+struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, uint32_t image, size_t *bytes,
+					      struct vmop_symbol **ret_symbols, size_t *ret_n)
+{
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	*ret_symbols = NULL;
@@ -122,7 +129,7 @@ struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
 	int len_bytes = sqlite3_column_bytes(stmt, 0);
 	if (!blob)
 		return vmop_db_corrupt(db, "symbols of image %u", image);
-	err = vmop_symbols_unpack(blob, (size_t)len_bytes, ret_symbols, ret_n);
+	err = vmop_symbols_unpack_within(blob, (size_t)len_bytes, bytes, ret_symbols, ret_n);
 	return err ? vmop_error_prefix(err, "%s: image %u", db->path, image) : NULL;
 }
 
@@ -153,12 +160,18 @@ struct walk {
 	struct vmop_db *db;
 	sqlite3_stmt *stmt;
 	const char *table;
+	int max_text_bytes; /* SQLite's limit outside the walk */
+	int64_t last;	    /* id of the row before */
 };
+
+/* No writer puts a text that long; the columns of one row are in memory together. */
+#define MAX_TEXT_BYTES (256 << 20)
 
 static struct vmop_error *walk_begin(struct walk *walk, struct vmop_db *db, const char *table,
 				     const char *sql)
 {
-	*walk = (struct walk){.db = db, .table = table};
+	*walk = (struct walk){.db = db, .table = table, .last = -1};
+	walk->max_text_bytes = sqlite3_limit(db->sqlite, SQLITE_LIMIT_LENGTH, MAX_TEXT_BYTES);
 	struct vmop_error *err = vmop_db_allow_work(db);
 	return err ? err : vmop_db_prepare(db, sql, &walk->stmt);
 }
@@ -166,6 +179,20 @@ static struct vmop_error *walk_begin(struct walk *walk, struct vmop_db *db, cons
 static void walk_end(struct walk *walk)
 {
 	sqlite3_finalize(walk->stmt);
+	if (walk->db)
+		sqlite3_limit(walk->db->sqlite, SQLITE_LIMIT_LENGTH, walk->max_text_bytes);
+}
+
+/*
+ * Whether the row's id, its first column, is above all before.  Pages that are in a table's tree
+ * several times give rows several times: a small file could hold any number of them.
+ */
+static bool ascends(struct walk *walk)
+{
+	int64_t id = sqlite3_column_int64(walk->stmt, 0);
+	bool is_above = id > walk->last;
+	walk->last = id;
+	return is_above;
 }
 
 static struct vmop_error *walk_corrupt(struct walk *walk)
@@ -192,7 +219,10 @@ static uint64_t column_u63(sqlite3_stmt *stmt, int column, bool *corrupt)
 	return vmop_db_column(stmt, column, INT64_MAX, corrupt);
 }
 
-#define EACH(noun, type, columns, ...)                                                         \
+/* Ids of a table whose key is a text, or of several columns, are not compared. */
+#define EACH(noun, type, columns, ...) EACH_IF(noun, type, true, columns, __VA_ARGS__)
+#define EACH_ID(noun, type, columns, ...) EACH_IF(noun, type, ascends(&walk), columns, __VA_ARGS__)
+#define EACH_IF(noun, type, is_in_order, columns, ...)                                                         \
 	struct vmop_error *vmop_db_each_##noun(                                                 \
 		struct vmop_db *db, struct vmop_error *(*each)(void *arg, const type *noun),    \
 		void *arg)                                                                      \
@@ -204,20 +234,21 @@ static uint64_t column_u63(sqlite3_stmt *stmt, int column, bool *corrupt)
 		while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {                  \
 			bool corrupt = false;                                                   \
 			const type noun = {__VA_ARGS__};                                        \
-			err = corrupt ? walk_corrupt(&walk) : each(arg, &noun);                 \
+			err = corrupt || !(is_in_order) ? walk_corrupt(&walk)                   \
+							: each(arg, &noun);                     \
 		}                                                                               \
 		return err;                                                                     \
 	}
 #define U32(column) vmop_db_column_u32(stmt, column, &corrupt)
 #define U63(column) column_u63(stmt, column, &corrupt)
 
-EACH(event, struct vmop_db_event,
+EACH_ID(event, struct vmop_db_event,
      "SELECT id, name, source, unit, period_events, frequency_hz, note FROM event ORDER BY id",
      .id = U32(0), .name = column_name(stmt, 1, &corrupt),
      .source = column_name(stmt, 2, &corrupt), .unit = column_name(stmt, 3, &corrupt),
      .period_events = U63(4), .frequency_hz = U63(5), .note = column_text(stmt, 6))
 
-EACH(domain, struct vmop_db_domain,
+EACH_ID(domain, struct vmop_db_domain,
      "SELECT id, kind, name, uuid, vmm_pid, vmm, first_seen_ns, last_seen_ns FROM domain"
      " ORDER BY id",
      .id = U32(0),
@@ -228,22 +259,20 @@ EACH(domain, struct vmop_db_domain,
 EACH(vcpu, struct vmop_db_vcpu, "SELECT domain, number, tid FROM vcpu ORDER BY domain, number",
      .domain = U32(0), .number = U32(1), .tid = U32(2))
 
-EACH(task, struct vmop_db_task,
+EACH_ID(task, struct vmop_db_task,
      "SELECT id, domain, pid, tid, start_time_ns, end_time_ns, max(merged, 0), comm, exe_image, cgroup"
      " FROM task ORDER BY id",
      .id = U32(0), .domain = U32(1), .pid = U32(2), .tid = U32(3), .start_time_ns = U63(4),
      .end_time_ns = U63(5), .merged = U63(6), .comm = column_name(stmt, 7, &corrupt),
      .exe_image = U32(8), .cgroup = column_text(stmt, 9))
 
-EACH(interval, struct vmop_db_interval,
+EACH_ID(interval, struct vmop_db_interval,
      "SELECT id, level, start_ns, len_ns FROM interval ORDER BY id",
      .id = U32(0), .level = (uint8_t)vmop_db_column(stmt, 1, UINT8_MAX, &corrupt),
      .start_ns = U63(2), .len_ns = U63(3))
 
-/* total() does not overflow as sum() would on a file made to do harm; then min() makes it fit. */
-EACH(loss, struct vmop_db_loss,
-     "SELECT name, domain, event, min(total(count), 9e18) FROM loss GROUP BY name, domain, event",
-     .name = column_name(stmt, 0, &corrupt), .domain = U32(1), .event = U32(2), .count = U63(3))
+EACH(info, struct vmop_db_info, "SELECT name, value FROM info ORDER BY name",
+     .name = column_name(stmt, 0, &corrupt), .value = column_name(stmt, 1, &corrupt))
 
 static bool read_image(sqlite3_stmt *stmt, struct vmop_db_image *image)
 {
@@ -281,7 +310,8 @@ struct vmop_error *vmop_db_each_image(struct vmop_db *db,
 	bool row;
 	while (!err && !(err = vmop_db_step(db, walk.stmt, &row)) && row) {
 		struct vmop_db_image image;
-		err = read_image(walk.stmt, &image) ? each(arg, &image) : walk_corrupt(&walk);
+		err = read_image(walk.stmt, &image) && ascends(&walk) ? each(arg, &image)
+								      : walk_corrupt(&walk);
 	}
 	return err;
 }

@@ -53,13 +53,11 @@ static bool is_omitted(const struct vmop_db_filter *filter, const struct vmop_db
 {
 	for (size_t i = 0; i < filter->n_omissions; i++) {
 		const struct vmop_db_omission *omission = &filter->omissions[i];
-		if (omission->event != key->event ||
-		    (!omission->every_domain && omission->domain != key->domain))
+		uint64_t middle_ns = interval ? interval->start_ns + interval->len_ns / 2 : 0;
+		if (interval && (middle_ns < omission->from_ns || middle_ns >= omission->to_ns))
 			continue;
-		if (!interval)
-			return true;
-		uint64_t middle_ns = interval->start_ns + interval->len_ns / 2;
-		if (middle_ns >= omission->from_ns && middle_ns < omission->to_ns)
+		if (omission->n_events && has_u32(omission->events, omission->n_events, key->event) &&
+		    has_u32(omission->domains, omission->n_domains, key->domain))
 			return true;
 	}
 	return false;
@@ -166,6 +164,7 @@ struct vmop_visit {
 	struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row);
 	void *arg;
 	size_t at; /* interval of the row before */
+	int64_t last_id; /* likewise */
 	/* Many rows may claim the same pages of a file that is made to do harm. */
 	uint64_t size_bytes, read_bytes;
 	struct vmop_error *err;
@@ -225,8 +224,17 @@ static void visit_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
 	struct vmop_db *db = sqlite3_user_data(context);
 	struct vmop_visit *visit = db->visit;
-	if (!visit || visit->err ||
-	    !is_selected(visit, sqlite3_value_int64(argv[ARGUMENT_ID]) >> VMOP_SCHEMA_CHUNK_BITS))
+	if (!visit || visit->err)
+		return;
+	int64_t id = sqlite3_value_int64(argv[ARGUMENT_ID]);
+	bool is_above = id > visit->last_id; /* else pages are in the table's tree twice */
+	visit->last_id = id;
+	if (!is_above) {
+		visit->err = vmop_db_corrupt(db, "a row of the table chunk");
+		sqlite3_result_error(context, "stopped", -1);
+		return;
+	}
+	if (!is_selected(visit, id >> VMOP_SCHEMA_CHUNK_BITS))
 		return;
 	struct vmop_chunk_row row = {.interval = visit->at};
 	bool passes = false;
@@ -290,6 +298,7 @@ vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 	int64_t last = selection->intervals[selection->n_intervals - 1].id;
 	sqlite3_bind_int64(stmt, 1, first << VMOP_SCHEMA_CHUNK_BITS);
 	sqlite3_bind_int64(stmt, 2, (last + 1) << VMOP_SCHEMA_CHUNK_BITS);
-	struct vmop_visit visit = {.selection = selection, .each = each, .arg = arg};
+	struct vmop_visit visit = {
+		.selection = selection, .each = each, .arg = arg, .last_id = -1};
 	return run_visit(&visit, stmt);
 }

@@ -9,7 +9,9 @@ libdb_libdb_la_SOURCES = \
 	libdb/facts.c \
 	libdb/file-set.c libdb/file-set.h \
 	libdb/filter.c libdb/filter.h \
+	libdb/hash.h \
 	libdb/interval.c \
+	libdb/losses.c \
 	libdb/pack.c libdb/pack.h \
 	libdb/place.c libdb/place.h \
 	libdb/roll-up.c \
@@ -19,8 +21,8 @@ libdb_libdb_la_SOURCES = \
 	libdb/symbols.c libdb/symbols.h \
 	libdb/vfs.c libdb/vfs.h \
 	libdb/walk.c
-libdb_libdb_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(ZSTD_CFLAGS)
-libdb_libdb_la_LIBADD = libutil/libutil.la $(SQLITE_LIBS) $(ZSTD_LIBS)
+libdb_libdb_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(XXHASH_CFLAGS) $(ZSTD_CFLAGS)
+libdb_libdb_la_LIBADD = libutil/libutil.la $(SQLITE_LIBS) $(XXHASH_LIBS) $(ZSTD_LIBS)
 
 # For sqlite3(1): ".load $(pkglibdir)/vmop_cells".
 pkglib_LTLIBRARIES += vmop_cells.la

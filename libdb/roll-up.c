@@ -9,7 +9,7 @@
  * some chunk, not yet rolled up, refers to it.
  */
 #include <stdlib.h>
-#include <uthash.h>
+#include "libdb/hash.h"
 
 #include "libdb/connection.h"
 #include "libdb/schema.h"

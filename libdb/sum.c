@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Without memory, HASH_ADD leaves an element's tbl NULL; otherwise it would end the program. */
+#define HASH_NONFATAL_OOM 1
 #include "libdb/sum.h"
 
 #include <stdlib.h>
@@ -6,7 +8,7 @@
 
 #include "libdb/cells-sort.h"
 
-#define FIRST_CAPACITY 16
+#define FIRST_CAPACITY 4
 #define AHEAD 32 /* cells that are unpacked before they are looked for */
 
 static void add_saturated(uint64_t *sum, uint64_t value)
@@ -35,20 +37,31 @@ struct vmop_sum *vmop_sums_at(struct vmop_sums *sums, const struct vmop_sum_key 
 		return sum;
 	HASH_FIND(hh, sums->all, key, sizeof(*key), sum);
 	if (!sum) {
+		if (sums->max_bytes && sums->bytes + sizeof(*sum) > sums->max_bytes)
+			return NULL;
 		sum = calloc(1, sizeof(*sum));
 		if (!sum)
 			return NULL;
 		sum->key = *key;
 		HASH_ADD(hh, sums->all, key, sizeof(sum->key), sum);
+		if (!sum->hh.tbl) {
+			free(sum);
+			return NULL;
+		}
+		sums->bytes += sizeof(*sum);
 	}
 	sums->last = sum;
 	return sum;
 }
 
-/* Fibonacci hashing: the high bits of a product by 2^64 over the golden ratio. */
+/*
+ * Multiply-shift hashing: the high bits of the product by a random odd number.  For any two
+ * offsets few of these numbers make them collide (Dietzfelbinger et al., "A reliable randomized
+ * algorithm for the closest-pair problem", 1997), so no file can be made whose offsets all do.
+ */
 static size_t slot_of(const struct vmop_sum *sum, uint64_t offset)
 {
-	return (size_t)((offset * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (sum->capacity - 1);
+	return (size_t)((offset * sum->multiplier) >> sum->shift);
 }
 
 /* The slot that holds offset, or the free one for it. There always is a free one. */
@@ -61,23 +74,29 @@ static struct vmop_db_cell *find(const struct vmop_sum *sum, uint64_t offset)
 }
 
 /* For n cells more; keeps at least half of the slots free, in which they are sorted in the end. */
-static int make_room(struct vmop_sum *sum, size_t n)
+static enum vmop_unpack_error make_room(struct vmop_sums *sums, struct vmop_sum *sum, size_t n)
 {
 	struct vmop_sum grown = *sum;
 	while (sum->n_cells + n > grown.capacity / 2)
 		grown.capacity = grown.capacity ? grown.capacity * 2 : FIRST_CAPACITY;
 	if (grown.capacity == sum->capacity)
-		return 0;
+		return VMOP_UNPACK_OK;
+	size_t more_bytes = (grown.capacity - sum->capacity) * sizeof(*grown.slots);
+	if (sums && sums->max_bytes && more_bytes > sums->max_bytes - sums->bytes)
+		return VMOP_UNPACK_LIMIT;
+	grown.multiplier = vmop_hash_seed();
+	grown.shift = 64 - (unsigned)__builtin_ctzll(grown.capacity);
 	grown.slots = calloc(grown.capacity, sizeof(*grown.slots));
 	if (!grown.slots)
-		return -1;
+		return VMOP_UNPACK_NO_MEMORY;
 	for (size_t i = 0; i < sum->capacity; i++)
 		if (sum->slots[i].samples)
 			*find(&grown, sum->slots[i].offset) = sum->slots[i];
 	free(sum->slots);
-	sum->slots = grown.slots;
-	sum->capacity = grown.capacity;
-	return 0;
+	*sum = grown;
+	if (sums)
+		sums->bytes += more_bytes;
+	return VMOP_UNPACK_OK;
 }
 
 static void add_cell(struct vmop_sum *sum, const struct vmop_db_cell *cell)
@@ -92,7 +111,9 @@ static void add_cell(struct vmop_sum *sum, const struct vmop_db_cell *cell)
 	add_saturated(&slot->weight_events, cell->weight_events);
 }
 
-enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blob, size_t len_bytes)
+/* sums NULL: without a bound. */
+static enum vmop_unpack_error add_packed(struct vmop_sums *sums, struct vmop_sum *sum,
+					 const void *blob, size_t len_bytes)
 {
 	struct vmop_unpack unpack;
 	if (!vmop_unpack_begin(&unpack, blob, len_bytes))
@@ -102,8 +123,9 @@ enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blo
 		struct vmop_db_cell cells[AHEAD];
 		size_t n;
 		result = vmop_unpack_some(&unpack, cells, AHEAD, &n);
-		if (make_room(sum, n) < 0)
-			return VMOP_UNPACK_NO_MEMORY;
+		enum vmop_unpack_error error = make_room(sums, sum, n);
+		if (error)
+			return error;
 		/* The table is larger than caches: its slots are on their way all at once. */
 		for (size_t i = 0; i < n; i++)
 			__builtin_prefetch(&sum->slots[slot_of(sum, cells[i].offset)], 1);
@@ -111,6 +133,11 @@ enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blo
 			add_cell(sum, &cells[i]);
 	} while (result == VMOP_UNPACK_CELL);
 	return result == VMOP_UNPACK_END ? VMOP_UNPACK_OK : VMOP_UNPACK_CORRUPT;
+}
+
+enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blob, size_t len_bytes)
+{
+	return add_packed(NULL, sum, blob, len_bytes);
 }
 
 /* ---- blobs that wait ------------------------------------------------------ */
@@ -122,8 +149,8 @@ enum vmop_unpack_error vmop_sums_settle(struct vmop_sums *sums)
 		for (; sum->waiting && !error;
 		     sum->waiting = sums->waiting[sum->waiting - 1].before) {
 			const struct vmop_waiting *waiting = &sums->waiting[sum->waiting - 1];
-			error = vmop_sum_add_packed(sum, sums->blobs + waiting->at,
-						    waiting->len_bytes);
+			error = add_packed(sums, sum, sums->blobs + waiting->at,
+					   waiting->len_bytes);
 		}
 		sum->waiting = 0;
 	}
@@ -150,7 +177,7 @@ enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_
 					    const void *blob, size_t len_bytes)
 {
 	if (!len_bytes || len_bytes > VMOP_SUMS_WAITING_BYTES)
-		return vmop_sum_add_packed(sum, blob, len_bytes);
+		return add_packed(sums, sum, blob, len_bytes);
 	enum vmop_unpack_error error = VMOP_UNPACK_OK;
 	if (len_bytes > VMOP_SUMS_WAITING_BYTES - sums->blobs_bytes)
 		error = vmop_sums_settle(sums);

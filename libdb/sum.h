@@ -9,8 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
-
+#include "libdb/hash.h"
 #include "libdb/pack.h"
 
 /* What tells sums apart. place is the caller's number for one. No padding: hashed as bytes. */
@@ -24,6 +23,8 @@ struct vmop_sum {
 	uint64_t samples, weight_events; /* for who adds totals alone */
 	struct vmop_db_cell *slots;	 /* samples 0: free */
 	size_t n_cells, capacity;	 /* capacity: a power of two */
+	uint64_t multiplier;		 /* of the hash table */
+	unsigned shift;
 	uint32_t waiting;		 /* 1 + index of its latest blob that waits; 0: none */
 	UT_hash_handle hh;
 };
@@ -41,14 +42,15 @@ struct vmop_sums {
 	struct vmop_waiting *waiting;
 	uint8_t *blobs;
 	size_t n_waiting, waiting_capacity, blobs_bytes;
+	size_t bytes, max_bytes; /* of the sums and their cells; max 0: no bound */
 };
 
 void vmop_sums_deinit(struct vmop_sums *sums); /* a zeroed one is empty */
 
-/* The sum of key, made where there is none. NULL: out of memory. */
+/* The sum of key, made where there is none. NULL: out of memory, or beyond max_bytes. */
 struct vmop_sum *vmop_sums_at(struct vmop_sums *sums, const struct vmop_sum_key *key);
 
-/* Adds; what exceeds 64 bits stays at the greatest number. */
+/* Adds without a bound; what exceeds 64 bits stays at the greatest number. */
 enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blob,
 					   size_t len_bytes);
 
@@ -56,6 +58,7 @@ enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blo
  * The same, at the latest when vmop_sums_settle returns: blobs wait for others of their sum, so
  * many bytes of them in all.  Adding many to one sum after another is several times faster than to
  * and fro between tables that together are larger than a processor's cache.
+ * VMOP_UNPACK_LIMIT: it takes more than max_bytes.
  */
 #define VMOP_SUMS_WAITING_BYTES ((size_t)4 << 20)
 enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_sum *sum,

@@ -136,8 +136,8 @@ static struct vmop_error *read_body(const uint8_t *p, const uint8_t *end,
 	return p == end ? NULL : corrupt("something behind the last name");
 }
 
-struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes,
-				       struct vmop_symbol **ret, size_t *ret_n)
+struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes, size_t *bytes,
+					      struct vmop_symbol **ret, size_t *ret_n)
 {
 	const uint8_t *p = blob, *end = p + len_bytes;
 	uint64_t n, body_len;
@@ -152,7 +152,10 @@ struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes,
 	size_t frame_len = (size_t)(end - p);
 	if (ZSTD_getFrameContentSize(p, frame_len) != body_len)
 		return corrupt("counts that differ");
-	_cleanup_free_ struct vmop_symbol *symbols = malloc(n * sizeof(*symbols) + body_len);
+	size_t block_bytes = n * sizeof(struct vmop_symbol) + body_len;
+	if (block_bytes > *bytes)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "symbols of %zu bytes", block_bytes);
+	_cleanup_free_ struct vmop_symbol *symbols = malloc(block_bytes);
 	if (!symbols)
 		return &vmop_error_no_memory;
 	uint8_t *body = (uint8_t *)(symbols + n);
@@ -164,5 +167,13 @@ struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes,
 		return err;
 	*ret = vmop_steal(&symbols);
 	*ret_n = n;
+	*bytes = block_bytes;
 	return NULL;
+}
+
+struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes,
+				       struct vmop_symbol **ret, size_t *ret_n)
+{
+	size_t bytes = SIZE_MAX;
+	return vmop_symbols_unpack_within(blob, len_bytes, &bytes, ret, ret_n);
 }

@@ -35,4 +35,8 @@ struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n
 struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes,
 				       struct vmop_symbol **ret, size_t *ret_n);
 
+/* The same; VMOP_ERROR_LIMIT where the block would exceed *bytes, which becomes the block's size. */
+struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes, size_t *bytes,
+					      struct vmop_symbol **ret, size_t *ret_n);
+
 #endif

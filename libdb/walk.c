@@ -13,28 +13,29 @@ struct summing {
 	unsigned merge;
 	const uint32_t *groups; /* by place: the first place that is the same when merged */
 	struct vmop_sums sums;
+	struct vmop_error *(*each_total)(void *arg, const struct vmop_db_total *total);
+	void *arg;
 };
+
+/* Totals are handed out, and memory is used again, when there are so many. */
+#define TOTALS_AT_ONCE 500000
 
 static struct vmop_error *sum_at(struct summing *summing, const struct vmop_chunk_row *row,
 				 struct vmop_sum **ret)
 {
+	bool merges_task = (summing->merge & VMOP_DB_MERGE_TASKS) &&
+			   row->task != summing->selection->filter->task_apart;
 	struct vmop_sum_key key = {
 		.place = summing->groups ? summing->groups[row->place] : (uint32_t)row->place,
-		.task = summing->merge & VMOP_DB_MERGE_TASKS ? 0 : row->task,
+		.task = merges_task ? 0 : row->task,
 		.stack = summing->merge & VMOP_DB_MERGE_STACKS ? 0 : row->stack,
 	};
 	*ret = vmop_sums_at(&summing->sums, &key);
+	if (!*ret && summing->sums.max_bytes)
+		return vmop_db_unpacked(summing->selection->db, VMOP_UNPACK_LIMIT);
 	return *ret ? NULL : &vmop_error_no_memory;
 }
 
-static struct vmop_error *add_total(void *arg, const struct vmop_chunk_row *row)
-{
-	struct vmop_sum *sum;
-	struct vmop_error *err = sum_at(arg, row, &sum);
-	if (!err)
-		vmop_sum_add_total(sum, row->samples, row->weight_events);
-	return err;
-}
 
 static struct vmop_error *add_cells(void *arg, const struct vmop_chunk_row *row)
 {
@@ -59,24 +60,47 @@ static struct vmop_db_chunk_key key_of_sum(const struct summing *summing,
 	return key;
 }
 
+static struct vmop_error *hand_out_totals(struct summing *summing)
+{
+	struct vmop_error *err = NULL;
+	for (struct vmop_sum *sum = summing->sums.all; !err && sum; sum = sum->hh.next) {
+		struct vmop_db_total total = {
+			.key = key_of_sum(summing, sum),
+			.samples = sum->samples,
+			.weight_events = sum->weight_events,
+		};
+		err = summing->each_total(summing->arg, &total);
+	}
+	vmop_sums_deinit(&summing->sums);
+	return err;
+}
+
+static struct vmop_error *add_total(void *arg, const struct vmop_chunk_row *row)
+{
+	struct summing *summing = arg;
+	struct vmop_sum *sum;
+	struct vmop_error *err = NULL;
+	if (HASH_COUNT(summing->sums.all) >= TOTALS_AT_ONCE)
+		err = hand_out_totals(summing);
+	if (!err)
+		err = sum_at(summing, row, &sum);
+	if (!err)
+		vmop_sum_add_total(sum, row->samples, row->weight_events);
+	return err;
+}
+
 struct vmop_error *vmop_db_each_total(struct vmop_db *db, const struct vmop_db_filter *filter,
 				      struct vmop_error *(*each)(void *arg,
 								 const struct vmop_db_total *total),
 				      void *arg)
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
-	struct summing summing = {.selection = &selection};
+	struct summing summing = {.selection = &selection, .each_total = each, .arg = arg};
 	struct vmop_error *err = vmop_selection_init(&selection, db, filter);
 	if (!err)
 		err = vmop_selection_each_row(&selection, false, add_total, &summing);
-	for (struct vmop_sum *sum = summing.sums.all; !err && sum; sum = sum->hh.next) {
-		struct vmop_db_total total = {
-			.key = key_of_sum(&summing, sum),
-			.samples = sum->samples,
-			.weight_events = sum->weight_events,
-		};
-		err = each(arg, &total);
-	}
+	if (!err)
+		err = hand_out_totals(&summing);
 	vmop_sums_deinit(&summing.sums);
 	return err;
 }
@@ -200,7 +224,10 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
 		return &vmop_error_no_memory;
 	uint32_t *ranks = groups + selection.n_places;
 	group_places(&selection, order, merge, groups, ranks);
-	struct summing summing = {.selection = &selection, .merge = merge, .groups = groups};
+	struct summing summing = {.selection = &selection,
+				  .merge = merge,
+				  .groups = groups,
+				  .sums.max_bytes = VMOP_DB_SUMS_MAX_BYTES};
 	err = vmop_selection_each_row(&selection, true, add_cells, &summing);
 	if (!err)
 		err = vmop_db_unpacked(db, vmop_sums_settle(&summing.sums));

@@ -5,6 +5,7 @@ vmopcontrol_SOURCES = \
 	opcontrol/command.c opcontrol/command.h \
 	opcontrol/daemon.c opcontrol/daemon.h \
 	opcontrol/inspect.c opcontrol/inspect.h \
+	opcontrol/lives.c opcontrol/lives.h \
 	opcontrol/show.c opcontrol/show.h \
 	opcontrol/status.c opcontrol/status.h \
 	opcontrol/vmopcontrol.c

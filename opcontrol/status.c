@@ -9,6 +9,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/json.h"
+#include "opcontrol/lives.h"
 #include "opcontrol/show.h"
 
 static void put_span(double seconds)
@@ -124,7 +125,19 @@ static bool add_count(struct libscols_line *line, size_t column, const json_t *d
 	return scols_line_set_data(line, column, count) == 0;
 }
 
-static bool add_domain(struct libscols_table *table, const json_t *domain)
+/* " (life 1 of 2, ended)", or "". */
+static void describe_life(const json_t *domain, struct control_life life, char *ret, size_t size)
+{
+	bool has_ended = control_number(domain, "id") != 0 &&
+			 !json_is_true(json_object_get(domain, "running"));
+	if (life.n_lives > 1)
+		snprintf(ret, size, " (life %zu of %zu%s)", life.number, life.n_lives,
+			 has_ended ? ", ended" : "");
+	else
+		snprintf(ret, size, "%s", has_ended ? " (ended)" : "");
+}
+
+static bool add_domain(struct libscols_table *table, const json_t *domain, struct control_life of)
 {
 	struct libscols_line *line = scols_table_new_line(table, NULL);
 	bool is_guest = control_number(domain, "id") != 0;
@@ -134,9 +147,9 @@ static bool add_domain(struct libscols_table *table, const json_t *domain)
 	/* Not idle: nobody can know. */
 	bool is_unsampled = is_xen && !strcmp(kind, "unsampled");
 	_cleanup_free_ char *name = control_domain_label(domain);
-	char shown[512];
-	snprintf(shown, sizeof(shown), "%s%s", name ? name : "?",
-		 is_guest && !json_is_true(json_object_get(domain, "running")) ? " (ended)" : "");
+	char shown[512], life[64];
+	describe_life(domain, of, life, sizeof(life));
+	snprintf(shown, sizeof(shown), "%s%s", name ? name : "?", life);
 	return line && control_set_text(line, 0, shown) &&
 	       add_count(line, 1, domain, is_xen ? "xen_domid" : "pid",
 			 is_guest && !is_hypervisor) &&
@@ -145,6 +158,18 @@ static bool add_domain(struct libscols_table *table, const json_t *domain)
 	       add_count(line, 4, domain, "kernel", !is_unsampled) &&
 	       add_count(line, 5, domain, "hypervisor", is_guest && !is_unsampled) &&
 	       add_count(line, 6, domain, "vmm", is_guest && !is_unsampled);
+}
+
+/* All lives of the guest whose first is item i of domains. */
+static bool add_lives(struct libscols_table *table, const json_t *domains, size_t i)
+{
+	size_t first = i;
+	for (; i < json_array_size(domains); i++) {
+		struct control_life life = control_life_of(domains, i);
+		if (life.first == first && !add_domain(table, json_array_get(domains, i), life))
+			return false;
+	}
+	return true;
 }
 
 static bool fill_domains(struct libscols_table *table, const json_t *domains)
@@ -158,7 +183,7 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 					    i ? SCOLS_FL_RIGHT : SCOLS_FL_TRUNC))
 			return false;
 	json_array_foreach (domains, i, domain)
-		if (!add_domain(table, domain))
+		if (control_life_of(domains, i).first == i && !add_lives(table, domains, i))
 			return false;
 	return scols_print_table(table) == 0;
 }
@@ -198,6 +223,9 @@ static struct vmop_error *put_domains(const json_t *status)
 		return &vmop_error_no_memory;
 	size_t i;
 	json_array_foreach (domains, i, domain) {
+		struct control_life life = control_life_of(domains, i);
+		if (life.number < life.n_lives)
+			continue; /* the last one says the same */
 		putchar('\n');
 		_cleanup_free_ char *name = control_domain_label(domain);
 		control_put_clean(name, SIZE_MAX);

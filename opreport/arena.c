@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/arena.h"
 
+#include <inttypes.h>
 #include <stdalign.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { BLOCK_BYTES = 64 * 1024 };
 
@@ -32,6 +35,7 @@ void *vmop_arena_alloc(struct vmop_arena *arena, size_t len_bytes)
 	}
 	void *at = arena->blocks->data + arena->blocks->len_bytes - arena->left_bytes;
 	arena->left_bytes -= len_bytes;
+	arena->used_bytes += len_bytes;
 	return at;
 }
 
@@ -42,6 +46,30 @@ const char *vmop_arena_text(struct vmop_arena *arena, const char *text)
 	size_t len_bytes = strlen(text) + 1;
 	char *copy = vmop_arena_alloc(arena, len_bytes);
 	return copy ? memcpy(copy, text, len_bytes) : NULL;
+}
+
+const char *vmop_arena_name(struct vmop_arena *arena, const char *text)
+{
+	if (!text)
+		return "";
+	size_t max_bytes = arena->used_bytes < VMOP_ARENA_NAMES_BYTES ? VMOP_NAME_MAX_BYTES
+								      : VMOP_NAME_SHORT_BYTES;
+	size_t len = strnlen(text, max_bytes + 1);
+	if (len <= max_bytes)
+		return vmop_arena_text(arena, text);
+	len = max_bytes;
+	while (len > max_bytes - 3 && ((unsigned char)text[len] & 0xc0) == 0x80)
+		len--; /* not within a character of UTF-8 */
+	size_t text_len = strlen(text);
+	char rest[64];
+	size_t rest_len = (size_t)snprintf(rest, sizeof(rest), "...[%zu bytes, %016" PRIx64 "]",
+					   text_len, (uint64_t)XXH3_64bits(text, text_len));
+	char *copy = vmop_arena_alloc(arena, len + rest_len + 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, len);
+	memcpy(copy + len, rest, rest_len + 1);
+	return copy;
 }
 
 void vmop_arena_deinit(struct vmop_arena *arena)

@@ -95,10 +95,10 @@ struct loader {
 	struct vmop_db *db;
 };
 
-/* Sets *field to an arena copy; false when memory runs out. */
+/* Sets *field to an arena copy, shortened if it is very long; false when memory runs out. */
 static bool keep(struct vmop_catalog *catalog, const char **field, const char *text)
 {
-	*field = vmop_arena_text(&catalog->arena, text);
+	*field = vmop_arena_name(&catalog->arena, text);
 	return *field != NULL;
 }
 
@@ -112,10 +112,22 @@ static bool keep_label(struct vmop_catalog *catalog, const char **field, enum vm
 	return label && keep(catalog, field, label);
 }
 
+/* Whether there is no room for another item, which is counted then. */
+static bool is_full(const struct loader *loader, const struct vmop_table *table)
+{
+	bool is_full = table->n >= VMOP_ITEMS_MAX;
+	loader->catalog->n_items_left_out += is_full;
+	return is_full;
+}
+
 static struct vmop_error *add_event(void *arg, const struct vmop_db_event *event)
 {
 	const struct loader *loader = arg;
 	struct vmop_catalog *catalog = loader->catalog;
+	if (catalog->events.n >= VMOP_EVENTS_MAX) {
+		catalog->n_events_left_out++;
+		return NULL;
+	}
 	struct vmop_event_item *item = table_add(&catalog->events);
 	if (!item)
 		return &vmop_error_no_memory;
@@ -137,6 +149,8 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 {
 	const struct loader *loader = arg;
 	struct vmop_catalog *catalog = loader->catalog;
+	if (is_full(loader, &catalog->domains))
+		return NULL;
 	struct vmop_domain_item *item = table_add(&catalog->domains);
 	if (!item)
 		return &vmop_error_no_memory;
@@ -149,7 +163,14 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 		       !strcmp(domain->name, VMOP_DOMAIN_SOME_NAME));
 	ok = ok && (is_own ? keep(catalog, &item->name, domain->name)
 			   : keep_label(catalog, &item->name, VMOP_LABEL_DOMAIN, domain->name));
-	item->called = item->name;
+	item->own_name = domain->id == VMOP_DOMAIN_ID_HOST ? "" : item->name;
+	item->vmm_pid = domain->vmm_pid;
+	item->first_seen_ns = domain->first_seen_ns;
+	item->end_ns = domain->last_seen_ns;
+	item->has_ended = domain->last_seen_ns > 0;
+	if (!item->end_ns)
+		item->end_ns = catalog->sessions[loader->session].end_ns;
+	item->life_name = "";
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
@@ -169,6 +190,8 @@ static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 {
 	const struct loader *loader = arg;
 	struct vmop_catalog *catalog = loader->catalog;
+	if (is_full(loader, &catalog->tasks))
+		return NULL;
 	struct vmop_task_item *item = table_add(&catalog->tasks);
 	if (!item)
 		return &vmop_error_no_memory;
@@ -223,6 +246,8 @@ static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image
 {
 	const struct loader *loader = arg;
 	struct vmop_catalog *catalog = loader->catalog;
+	if (is_full(loader, &catalog->images))
+		return NULL;
 	struct vmop_image_item *item = table_add(&catalog->images);
 	if (!item)
 		return &vmop_error_no_memory;
@@ -256,11 +281,18 @@ static struct vmop_error *add_loss(void *arg, const struct vmop_db_loss *loss)
 {
 	const struct loader *loader = arg;
 	struct vmop_catalog *catalog = loader->catalog;
-	void *losses =
-		reallocarray(catalog->losses, catalog->n_losses + 1, sizeof(*catalog->losses));
-	if (!losses)
-		return &vmop_error_no_memory;
-	catalog->losses = losses;
+	if (catalog->n_losses >= VMOP_ITEMS_MAX) {
+		catalog->n_items_left_out++;
+		return NULL;
+	}
+	if (catalog->n_losses == catalog->losses_capacity) {
+		size_t capacity = catalog->losses_capacity ? catalog->losses_capacity * 2 : 64;
+		void *losses = reallocarray(catalog->losses, capacity, sizeof(*catalog->losses));
+		if (!losses)
+			return &vmop_error_no_memory;
+		catalog->losses = losses;
+		catalog->losses_capacity = capacity;
+	}
 	struct vmop_loss_item *item = &catalog->losses[catalog->n_losses++];
 	*item = (struct vmop_loss_item){
 		.session = loader->session,
@@ -306,40 +338,61 @@ static struct vmop_error *load_facts(struct loader *loader)
 	return NULL;
 }
 
-/* The info pair "event-ID-WHAT"; *ret stays as it is where there is none. */
-static struct vmop_error *load_event_info(const struct loader *loader,
-					  const struct vmop_event_item *event, const char *what,
-					  const char **ret)
+/* Reads "event-ID-WHAT" into *ret_id. Returns WHAT, or NULL where name is not one of those. */
+static const char *parse_event_info(const char *name, uint32_t *ret_id)
 {
-	char name[48];
-	snprintf(name, sizeof(name), "event-%" PRIu32 "-%s", event->id, what);
-	return load_info(loader, name, ret);
+	static const char prefix[] = "event-";
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	const char *digits = name + sizeof(prefix) - 1;
+	size_t n = strspn(digits, "0123456789");
+	char number[16] = "";
+	uint64_t id;
+	if (!n || n >= sizeof(number) || digits[n] != '-')
+		return NULL;
+	memcpy(number, digits, n);
+	if (!vmop_parse_u64(number, 10, &id) || id > UINT32_MAX)
+		return NULL;
+	*ret_id = (uint32_t)id;
+	return digits + n + 1;
+}
+
+static struct vmop_error *add_event_info(void *arg, const struct vmop_db_info *info)
+{
+	const struct loader *loader = arg;
+	struct vmop_catalog *catalog = loader->catalog;
+	uint32_t id;
+	const char *what = parse_event_info(info->name, &id);
+	size_t index = what ? vmop_table_index(&catalog->events, loader->session, id) : 0;
+	if (!index)
+		return NULL;
+	struct vmop_event_item *event = vmop_catalog_event(catalog, index);
+	if (!strcmp(what, "asked"))
+		return keep(catalog, &event->asked, info->value) ? NULL : &vmop_error_no_memory;
+	if (!strcmp(what, "enabled_ns"))
+		vmop_parse_u64(info->value, 10, &event->enabled_ns);
+	if (!strcmp(what, "running_ns"))
+		vmop_parse_u64(info->value, 10, &event->running_ns);
+	return NULL;
 }
 
 /* What the event table has no columns for. */
-static struct vmop_error *load_event_infos(const struct loader *loader)
+static struct vmop_error *load_event_infos(struct loader *loader)
 {
 	const struct vmop_table_part *part = &loader->catalog->events.parts[loader->session];
 	for (size_t i = part->first; i < part->end; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
-		const char *enabled = "", *running = "";
-		uint64_t enabled_ns, running_ns;
-		struct vmop_error *err = load_event_info(loader, event, "asked", &event->asked);
-		if (!err)
-			err = load_event_info(loader, event, "enabled_ns", &enabled);
-		if (!err)
-			err = load_event_info(loader, event, "running_ns", &running);
-		if (err)
-			return err;
-		if (!vmop_parse_u64(enabled, 10, &enabled_ns) ||
-		    !vmop_parse_u64(running, 10, &running_ns) || running_ns > enabled_ns)
-			continue;
-		event->enabled_ns = enabled_ns;
-		event->running_ns = running_ns;
-		if (running_ns) /* one that never counted has nothing to scale */
-			event->scale = (double)enabled_ns / (double)running_ns;
+		event->running_ns = UINT64_MAX; /* not known so far */
 	}
-	return NULL;
+	struct vmop_error *err = vmop_db_each_info(loader->db, add_event_info, loader);
+	for (size_t i = part->first; i < part->end; i++) {
+		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
+		if (event->running_ns > event->enabled_ns)
+			event->enabled_ns = event->running_ns = 0;
+		if (event->running_ns) /* one that never counted has nothing to scale */
+			event->scale = (double)event->enabled_ns / (double)event->running_ns;
+	}
+	return err;
 }
 
 static int compare_losses(const void *a, const void *b)
@@ -516,6 +569,12 @@ static int event_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static int event_name_order(const void *a, const void *b)
+{
+	const struct vmop_event_item *x = a, *y = b;
+	return strcmp(x->name, y->name);
+}
+
 /* Events of one name, such as one with two periods, must not share a column's name. */
 static struct vmop_error *label_events(struct vmop_catalog *catalog)
 {
@@ -573,28 +632,57 @@ static void link_domains(struct vmop_catalog *catalog)
 	}
 }
 
-static bool is_text_of(const struct vmop_image_item *text, const struct vmop_image_item *image)
+static int text_order(const void *a, const void *b)
 {
-	return text->kind == VMOP_IMAGE_HYPERVISOR && text->len_bytes &&
-	       text->domain == image->domain && !strcmp(text->name, image->name);
+	const struct vmop_image_item *x = a, *y = b;
+	RETURN_IF_DIFFERENT(x->domain, y->domain);
+	return strcmp(x->name, y->name);
+}
+
+/* The images of hypervisors' text, in text_order; *ret is the caller's. */
+static struct vmop_error *list_texts(const struct vmop_catalog *catalog, char ***ret, size_t *ret_n)
+{
+	size_t n = 0;
+	char **texts = calloc(catalog->images.n, sizeof(*texts));
+	*ret = texts;
+	if (!texts)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < catalog->images.n; i++) {
+		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
+		if (image->kind == VMOP_IMAGE_HYPERVISOR && image->len_bytes)
+			texts[n++] = (char *)image;
+	}
+	qsort_r(texts, n, sizeof(*texts), compare_items, text_order);
+	*ret_n = n;
+	return NULL;
 }
 
 /* An active domain's session has addresses of the hypervisor, dom0's knows where its text lies. */
-static void find_texts(struct vmop_catalog *catalog)
+static struct vmop_error *find_texts(struct vmop_catalog *catalog)
 {
-	for (uint32_t i = 0; i < catalog->images.n; i++) {
+	_cleanup_free_ char **texts = NULL;
+	size_t n;
+	struct vmop_error *err = list_texts(catalog, &texts, &n);
+	for (uint32_t i = 0; i < catalog->images.n && !err; i++) {
 		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
 		image->text = i;
 		if (image->kind != VMOP_IMAGE_HYPERVISOR || image->len_bytes)
 			continue;
-		for (uint32_t j = 0; j < catalog->images.n && image->text == i; j++) {
-			const struct vmop_image_item *text = vmop_catalog_image(catalog, j);
-			if (!is_text_of(text, image))
-				continue;
-			image->text = j;
-			image->row = text->row;
+		size_t low = 0, high = n;
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+			if (text_order(texts[middle], image) < 0)
+				low = middle + 1;
+			else
+				high = middle;
 		}
+		if (low == n || text_order(texts[low], image) != 0)
+			continue;
+		const struct vmop_image_item *text = (const void *)texts[low];
+		image->text = (uint32_t)(text - vmop_catalog_image(catalog, 0));
+		image->row = text->row;
 	}
+	return err;
 }
 
 static struct vmop_error *unify_images(struct vmop_catalog *catalog)
@@ -602,7 +690,7 @@ static struct vmop_error *unify_images(struct vmop_catalog *catalog)
 	struct vmop_error *err =
 		unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
 	if (!err)
-		find_texts(catalog);
+		err = find_texts(catalog);
 	for (size_t i = 0; i < catalog->images.n && !err; i++) {
 		uint32_t row = vmop_catalog_image(catalog, i)->row;
 		if (row != i)
@@ -648,8 +736,21 @@ struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
 	link_domains(catalog);
 	err = label_events(catalog);
 	if (!err)
+		err = unify(&catalog->events, event_name_order,
+			    offsetof(struct vmop_event_item, name_row));
+	if (!err)
 		err = unify_images(catalog);
 	return err ? err : unify_tasks(catalog, merge);
+}
+
+struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,
+					   const struct vmop_session_input *input)
+{
+	struct loader loader = {.catalog = catalog, .db = input->db};
+	struct vmop_error *err = init(catalog, 1);
+	if (!err && !keep(catalog, &catalog->sessions[0].name, input->name))
+		err = &vmop_error_no_memory;
+	return err ? err : load_facts(&loader);
 }
 
 struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_catalog *catalog,

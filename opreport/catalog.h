@@ -19,6 +19,13 @@
 #define VMOP_NO_SLOT UINT32_MAX
 #define VMOP_SESSIONS_MAX 256 /* in one report: each is some open files */
 
+/*
+ * Bounds of what is loaded, so that a report of any file ends soon and in little memory.  A session
+ * that vmopd wrote is far below them.
+ */
+#define VMOP_EVENTS_MAX ((size_t)1 << 18) /* of all sessions */
+#define VMOP_ITEMS_MAX ((size_t)2 << 20)  /* of each other table, and of losses */
+
 /* A session to be read: db is not owned. */
 struct vmop_session_input {
 	const char *name; /* as shown */
@@ -36,6 +43,7 @@ struct vmop_event_item {
 	uint64_t period_events, frequency_hz;
 	uint64_t enabled_ns, running_ns; /* of one that shared its counters; 0, 0: it did not */
 	double scale;			 /* what its weights are to be multiplied by: 1 and up */
+	uint32_t name_row;		 /* index of the first event of that name */
 };
 
 struct vmop_domain_item {
@@ -46,10 +54,18 @@ struct vmop_domain_item {
 	/* A row's: it ran, and no session has samples that are known to be its own. */
 	bool is_unsampled;
 	enum vmop_domain_kind kind;
-	const char *name;   /* row's, as shown: "host", or a guest's name as a label (label.h) */
-	const char *called; /* the same without the number that rows of one name have */
+	const char *name;     /* row's, as shown: "host", or a guest's name as a label (label.h) */
+	const char *own_name; /* a guest's label in its session's file, "" for a host */
 	const char *uuid;
 	uint32_t row; /* index of the domain that stands for it: see identity.h */
+	/* A guest that was shut down and started again has a life each time. */
+	uint32_t life;		/* index of the item that stands for this life */
+	const char *life_name;	/* "10:00:05 pid 4242"; "" for what has no lives */
+	uint32_t vmm_pid;	/* 0: none */
+	uint64_t first_seen_ns; /* CLOCK_REALTIME */
+	uint64_t end_ns;	/* likewise; its session's end where it was still there */
+	bool has_ended;
+	uint32_t n_lives; /* of a row */
 };
 
 struct vmop_task_item {
@@ -103,7 +119,7 @@ struct vmop_session_facts {
 	const char *name; /* as the user gave it */
 	const char *vmop, *hostname, *kernel, *machine, *cpus;
 	const char *kernel_symbols; /* what names the host kernel's functions; "none: WHY" */
-	uint64_t start_ns, end_ns; /* CLOCK_REALTIME; end: of the last interval */
+	uint64_t start_ns, end_ns;  /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
 };
 
@@ -121,7 +137,9 @@ struct vmop_catalog {
 	size_t n_sessions;
 	uint64_t start_ns, end_ns;     /* of all sessions together */
 	struct vmop_loss_item *losses; /* in order of name */
-	size_t n_losses;
+	size_t n_losses, losses_capacity;
+	/* Rows beyond the bounds above, which were not loaded. */
+	uint64_t n_events_left_out, n_items_left_out;
 };
 
 /* How tasks and events are merged into one row; enum bits of --merge. */
@@ -139,6 +157,9 @@ enum vmop_merge {
 struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
 				     const struct vmop_session_input *inputs, size_t n_inputs,
 				     unsigned merge, bool with_tasks);
+/* Only the sessions' facts of one: no events, domains, tasks or images. */
+struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,
+					   const struct vmop_session_input *input);
 void vmop_catalog_deinit(struct vmop_catalog *catalog);
 
 /* Fills cgroup_row of all tasks. */

@@ -52,7 +52,8 @@ static bool *event_selected(void *item)
 static bool domain_matches(const void *item, const char *word)
 {
 	const struct vmop_domain_item *domain = item;
-	return glob_matches(word, domain->name) || glob_matches(word, domain->called) ||
+	return glob_matches(word, domain->name) || glob_matches(word, domain->own_name) ||
+	       (*domain->life_name && glob_matches(word, domain->life_name)) ||
 	       (*domain->uuid && glob_matches(word, domain->uuid)) ||
 	       (domain->is_host && !strcmp(word, "host"));
 }
@@ -325,7 +326,7 @@ static struct vmop_error *select_names(struct vmop_choice *choice, struct vmop_c
 }
 
 /* The time, and what other sessions speak for. */
-static struct vmop_error *begin(struct vmop_choice *choice, const struct vmop_catalog *catalog,
+static struct vmop_error *begin(struct vmop_choice *choice, struct vmop_catalog *catalog,
 				const struct vmop_spec *spec)
 {
 	choice->sessions = calloc(catalog->n_sessions, sizeof(*choice->sessions));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "opreport/fit.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static size_t next_character(const char *text, size_t *ret_columns)
 		return 1;
 	mbstate_t state = {0};
 	wchar_t wide;
-	size_t len = mbrtowc(&wide, text, strlen(text), &state);
+	size_t len = mbrtowc(&wide, text, strnlen(text, MB_LEN_MAX), &state);
 	if (len == 0 || len >= (size_t)-2)
 		return 1;
 	int columns = wcwidth(wide);
@@ -107,8 +108,10 @@ void vmop_fit_columns(size_t *widths, const bool *is_elastic, size_t n, size_t s
 void vmop_fit_print(const char *text, size_t width_columns, FILE *out)
 {
 	size_t room = width_columns;
-	while (width_columns > sizeof(indent) && vmop_fit_width(text) > room) {
+	while (width_columns > sizeof(indent)) {
 		size_t len = fitting_len(text, room);
+		if (!text[len])
+			break;
 		while (len && text[len] != ' ')
 			len--;
 		if (!len) /* one long word: the terminal breaks it */

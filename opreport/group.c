@@ -5,12 +5,15 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "libutil/hash-seed.h"
+#include "opreport/tally.h"
+
 enum { FIRST_CAPACITY = 256 };
 
 static size_t slot_of(const struct vmop_groups *groups, const struct vmop_group *group)
 {
 	size_t mask = groups->n_buckets - 1;
-	size_t at = XXH3_64bits(group, sizeof(*group)) & mask;
+	size_t at = XXH3_64bits_withSeed(group, sizeof(*group), vmop_hash_seed()) & mask;
 	while (groups->buckets[at] &&
 	       memcmp(&groups->items[groups->buckets[at] - 1], group, sizeof(*group)) != 0)
 		at = (at + 1) & mask;
@@ -20,9 +23,6 @@ static size_t slot_of(const struct vmop_groups *groups, const struct vmop_group 
 static struct vmop_error *grow(struct vmop_groups *groups)
 {
 	size_t capacity = groups->capacity ? groups->capacity * 2 : FIRST_CAPACITY;
-	if (capacity > UINT32_MAX / 2)
-		return vmop_error_new(VMOP_ERROR_LIMIT,
-				      "more than 2^30 distinct rows; narrow it with specs");
 	void *items = reallocarray(groups->items, capacity, sizeof(*groups->items));
 	if (!items)
 		return &vmop_error_no_memory;
@@ -42,12 +42,16 @@ static struct vmop_error *grow(struct vmop_groups *groups)
 struct vmop_error *vmop_groups_intern(struct vmop_groups *groups, const struct vmop_group *group,
 				      uint32_t *ret)
 {
-	if (groups->n == groups->capacity) {
+	if (groups->n == groups->capacity && groups->n < VMOP_GROUPS_MAX) {
 		struct vmop_error *err = grow(groups);
 		if (err)
 			return err;
 	}
 	size_t at = slot_of(groups, group);
+	if (!groups->buckets[at] && groups->n == VMOP_GROUPS_MAX) {
+		*ret = VMOP_NO_GROUP;
+		return NULL;
+	}
 	if (!groups->buckets[at]) {
 		groups->items[groups->n] = *group;
 		groups->buckets[at] = (uint32_t)++groups->n;

@@ -19,6 +19,8 @@ struct vmop_group {
 	uint32_t cpu, vcpu;
 	uint32_t session;
 };
+/* A flag in mode, of cells by symbol only: samples of a host's idle task. */
+#define VMOP_GROUP_IDLE 0x100
 _Static_assert(sizeof(struct vmop_group) == 32, "hashed as bytes: no padding");
 
 /* Whether they are of one CPU, one vCPU. */
@@ -32,6 +34,8 @@ static inline bool vmop_group_has_vcpu(const struct vmop_group *group)
 	return group->vcpu >= 2;
 }
 
+#define VMOP_GROUPS_MAX ((size_t)4 << 20) /* 200 MB */
+
 struct vmop_groups {
 	size_t n, capacity;
 	struct vmop_group *items;
@@ -39,6 +43,7 @@ struct vmop_groups {
 	size_t n_buckets;
 };
 
+/* *ret is VMOP_NO_GROUP (tally.h) for a new one where there are VMOP_GROUPS_MAX. */
 struct vmop_error *vmop_groups_intern(struct vmop_groups *groups, const struct vmop_group *group,
 				      uint32_t *ret);
 void vmop_groups_deinit(struct vmop_groups *groups);

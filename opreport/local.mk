@@ -8,6 +8,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/fit.c opreport/fit.h \
 	opreport/group.c opreport/group.h \
 	opreport/identity.c opreport/identity.h \
+	opreport/idle.c opreport/idle.h \
 	opreport/output.c opreport/output.h \
 	opreport/output-csv.c opreport/output-json.c opreport/output-table.c \
 	opreport/query.c opreport/query.h \

@@ -100,4 +100,5 @@ static struct vmop_error *csv_print(const struct vmop_sheet *sheet,
 	return err;
 }
 
-const struct vmop_output vmop_output_csv = {.name = "csv", .print = csv_print};
+const struct vmop_output vmop_output_csv = {
+	.name = "csv", .max_cells = 16000000, .print = csv_print};

@@ -248,4 +248,5 @@ static struct vmop_error *table_print(const struct vmop_sheet *sheet,
 	return print_lines(sheet->footer, sheet->n_footer, width, out);
 }
 
-const struct vmop_output vmop_output_table = {.name = "table", .print = table_print};
+const struct vmop_output vmop_output_table = {
+	.name = "table", .max_cells = 2000000, .print = table_print};

@@ -7,6 +7,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/label.h"
 #include "libutil/progress.h"
+#include "opreport/idle.h"
 #include "opreport/resolve.h"
 
 /* A walk over a session's chunks or totals. */
@@ -14,7 +15,7 @@ struct walk {
 	const struct vmop_query *query;
 	struct vmop_result *result;
 	size_t session;	   /* that is being read */
-	bool merges_tasks; /* keys have no tasks: the store added them up */
+	bool merges_tasks; /* keys have no tasks but the idle one: the store added them up */
 	struct vmop_progress progress;
 	uint64_t done;
 	uint64_t *omitted;    /* by domain: find_omitted's */
@@ -24,12 +25,12 @@ struct walk {
 /* Where the samples of one key go. */
 struct place {
 	uint32_t group;
-	size_t slot;  /* in a row's counts */
-	size_t event; /* in totals */
-	size_t image; /* catalog index */
+	size_t slot;	      /* in a row's counts */
+	size_t event;	      /* in totals */
+	size_t image;	      /* catalog index */
 	uint64_t shift_bytes; /* what offsets are larger by than in that image */
-	double scale; /* of weights */
-	uint8_t mode; /* enum vmop_mode */
+	double scale;	      /* of weights */
+	uint8_t mode;	      /* enum vmop_mode */
 	uint8_t certainty;
 	bool is_idle;
 };
@@ -73,7 +74,8 @@ static uint32_t domain_field(const struct walk *walk, const struct vmop_db_chunk
 	uint32_t id = by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
 	const struct vmop_catalog *catalog = &walk->result->catalog;
 	size_t index = vmop_table_index(&catalog->domains, walk->session, id);
-	return vmop_catalog_domain(catalog, index)->row + 1;
+	const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, index);
+	return (walk->query->dimensions & VMOP_BY_LIFE ? domain->life : domain->row) + 1;
 }
 
 static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_task_item *task,
@@ -136,6 +138,8 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 		group.vcpu = (uint32_t)key->vcpu + 2;
 	if (dimensions & (VMOP_BY_MODE | VMOP_BY_SYMBOL)) /* likewise */
 		group.mode = (uint16_t)(key->mode + 1);
+	if ((dimensions & VMOP_BY_SYMBOL) && task->is_idle)
+		group.mode |= VMOP_GROUP_IDLE;
 	if (dimensions & VMOP_BY_CERTAINTY)
 		group.certainty = (uint16_t)(ret->certainty + 1);
 	if (dimensions & VMOP_BY_SESSION)
@@ -154,8 +158,9 @@ static void add_totals(struct vmop_result *result, const struct place *place, ui
 {
 	size_t row_image = vmop_catalog_image(&result->catalog, place->image)->row;
 	vmop_count_add(&result->selected[place->event], samples, weight_events);
-	vmop_count_add(&result->images[row_image * result->n_events + place->event], samples,
-		       weight_events);
+	result->image_samples[row_image] += samples;
+	if (result->image_weights)
+		result->image_weights[row_image * result->n_events + place->event] += weight_events;
 	result->certain[place->certainty] += samples;
 	if (place->is_idle && place->event == 0)
 		vmop_count_add(&result->idle, samples, weight_events);
@@ -211,7 +216,8 @@ static struct vmop_error *take_run(struct vmop_result *result, const struct plac
 	struct vmop_error *err =
 		vmop_tally_at(&result->cells, place->group, run.start, &counts, NULL);
 	if (!err)
-		vmop_count_add(&counts[place->slot], sum->samples, sum->weight_events);
+		vmop_count_add(&counts[place->slot], sum->samples,
+			       scaled(sum->weight_events, place->scale));
 	return err;
 }
 
@@ -285,62 +291,126 @@ static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total
 
 /* ---- events and their slots ---------------------------------------------- */
 
-static bool same_but_unit_mask(const char *a, const char *b)
+/* How events are compared that may share a column. */
+struct naming {
+	const struct vmop_catalog *catalog;
+	bool without_unit_mask;
+};
+
+static int compare_names(const struct naming *naming, const struct vmop_event_item *a,
+			 const struct vmop_event_item *b)
 {
-	size_t len = strcspn(a, ":");
-	return len == strcspn(b, ":") && !strncmp(a, b, len);
+	int order = strcmp(a->unit, b->unit);
+	if (order || !naming->without_unit_mask)
+		return order ? order : strcmp(a->label, b->label);
+	size_t x = strcspn(a->name, ":"), y = strcspn(b->name, ":");
+	order = memcmp(a->name, b->name, x < y ? x : y);
+	return order ? order : (x > y) - (x < y);
 }
 
-/* Those of several sessions are one column when they are of one label and count the same. */
-static bool is_same_event(const struct vmop_event_item *a, const struct vmop_event_item *b,
-			  unsigned merge)
+static int compare_events(const void *a, const void *b, void *arg)
 {
-	if (strcmp(a->unit, b->unit) != 0)
-		return false;
-	if (merge & VMOP_MERGE_UNITMASK)
-		return same_but_unit_mask(a->name, b->name);
-	return a->session != b->session && !strcmp(a->label, b->label);
+	const struct naming *naming = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_names(naming, vmop_catalog_event(naming->catalog, x),
+				  vmop_catalog_event(naming->catalog, y));
+	return order ? order : (x > y) - (x < y);
+}
+
+/*
+ * Sets the slot of events list[0..n), of one naming and in the table's order, to the index of the
+ * event that stands for them.  Those of several sessions that are of one label and count the same
+ * are one column; those of one session are only where unit masks are merged.
+ */
+static void find_column(const struct naming *naming, const uint32_t *list, size_t n)
+{
+	const struct vmop_event_item *first = vmop_catalog_event(naming->catalog, list[0]);
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_event_item *event = vmop_catalog_event(naming->catalog, list[i]);
+		bool is_same = naming->without_unit_mask || event->session != first->session;
+		event->slot = is_same ? list[0] : list[i];
+	}
+}
+
+static struct vmop_error *find_columns(const struct naming *naming)
+{
+	size_t n = 0, n_events = naming->catalog->events.n;
+	_cleanup_free_ uint32_t *list = calloc(n_events, sizeof(*list));
+	if (!list)
+		return &vmop_error_no_memory;
+	for (size_t i = 1; i < n_events; i++) {
+		if (vmop_catalog_event(naming->catalog, i)->selected)
+			list[n++] = (uint32_t)i;
+	}
+	qsort_r(list, n, sizeof(*list), compare_events, (void *)naming);
+	for (size_t first = 0, end; first < n; first = end) {
+		const struct vmop_event_item *of = vmop_catalog_event(naming->catalog, list[first]);
+		for (end = first + 1; end < n; end++) {
+			if (compare_names(naming, of,
+					  vmop_catalog_event(naming->catalog, list[end])) != 0)
+				break;
+		}
+		find_column(naming, list + first, end - first);
+	}
+	return NULL;
 }
 
 /* Gives each selected event a slot; the stores' id order is the columns' order. */
 static struct vmop_error *assign_slots(struct vmop_result *result, unsigned merge)
 {
 	struct vmop_catalog *catalog = &result->catalog;
-	result->events = calloc(catalog->events.n, sizeof(*result->events));
+	const struct naming naming = {catalog, merge & VMOP_MERGE_UNITMASK};
+	result->events = calloc(VMOP_COLUMNS_MAX, sizeof(*result->events));
 	if (!result->events)
 		return &vmop_error_no_memory;
+	struct vmop_error *err = find_columns(&naming);
+	if (err)
+		return err;
+	result->left_out.events = catalog->n_events_left_out;
 	vmop_catalog_event(catalog, 0)->slot = VMOP_NO_SLOT;
 	for (size_t i = 1; i < catalog->events.n; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(catalog, i);
-		event->slot = VMOP_NO_SLOT;
-		if (!event->selected)
-			continue;
-		size_t slot = 0;
-		while (slot < result->n_events &&
-		       !is_same_event(vmop_result_event(result, slot), event, merge))
-			slot++;
-		if (slot == result->n_events)
+		if (!event->selected) {
+			event->slot = VMOP_NO_SLOT;
+		} else if (event->slot != i) {
+			event->slot = vmop_catalog_event(catalog, event->slot)->slot;
+		} else if (result->n_events < VMOP_COLUMNS_MAX) {
+			event->slot = (uint32_t)result->n_events;
 			result->events[result->n_events++] = i;
-		event->slot = (uint32_t)slot;
+		} else {
+			event->slot = VMOP_NO_SLOT;
+		}
+		result->left_out.events += event->selected && event->slot == VMOP_NO_SLOT;
 	}
 	if (!result->n_events)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the session has no events yet");
 	return NULL;
 }
 
-static struct vmop_error *allocate_totals(struct vmop_result *result)
+#define IMAGE_WEIGHTS_MAX_BYTES ((size_t)128 << 20)
+
+static struct vmop_error *allocate_totals(const struct vmop_query *query,
+					  struct vmop_result *result)
 {
-	size_t n = result->n_events;
+	size_t n = result->n_events, n_images = result->catalog.images.n;
 	result->selected = calloc(n, sizeof(*result->selected));
 	result->base = calloc(n, sizeof(*result->base));
-	result->images = calloc(result->catalog.images.n * n, sizeof(*result->images));
-	return result->selected && result->base && result->images ? NULL : &vmop_error_no_memory;
+	result->image_samples = calloc(n_images, sizeof(*result->image_samples));
+	if (!result->selected || !result->base || !result->image_samples)
+		return &vmop_error_no_memory;
+	if (query->threshold_percent <= 0 ||
+	    n_images * n * sizeof(*result->image_weights) > IMAGE_WEIGHTS_MAX_BYTES)
+		return NULL;
+	result->image_weights = calloc(n_images * n, sizeof(*result->image_weights));
+	return result->image_weights ? NULL : &vmop_error_no_memory;
 }
 
 /* ---- rows ---------------------------------------------------------------- */
 
 static void add_details_to_rows(struct vmop_result *result)
 {
+	if (result->left_out.details)
+		result->n_details = 0;
 	for (size_t i = 0; i < result->n_details; i++) {
 		struct vmop_row *row = &result->rows[result->details[i].row];
 		if (!row->n_details++)
@@ -365,7 +435,7 @@ static struct vmop_error *make_rows(struct vmop_result *result)
 			.modes = result->modes[i],
 			.index = i,
 		};
-		if (symbol)
+		if (symbol && symbol != &vmop_idle_symbol)
 			row->address = vmop_row_image(result, row)->base + symbol->offset;
 	}
 	add_details_to_rows(result);
@@ -384,34 +454,16 @@ static unsigned mergeable(const struct vmop_query *query, const struct vmop_sess
 	return merge;
 }
 
-static struct vmop_error *take_idle(void *arg, const struct vmop_db_total *total)
+/* Return the id of a session's idle task, or 0.  Its samples are kept apart. */
+static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t session)
 {
-	struct walk *walk = arg;
-	struct place place;
-	bool wanted;
-	struct vmop_error *err = place_of(walk, &total->key, &place, &wanted);
-	if (!err && wanted && place.event == 0)
-		vmop_count_add(&walk->result->idle, total->samples,
-			       scaled(total->weight_events, place.scale));
-	return err;
-}
-
-/* With tasks merged, what is idle is a question of its own. */
-static struct vmop_error *find_idle(struct walk *walk, struct vmop_db *db)
-{
-	const struct vmop_catalog *catalog = &walk->result->catalog;
-	struct vmop_db_filter filter = walk->result->choice.sessions[walk->session].filter;
-	const struct vmop_table_part *part = &catalog->tasks.parts[walk->session];
-	uint32_t idle = 0;
-	for (size_t i = part->first; i < part->end && !idle; i++) {
+	const struct vmop_table_part *part = &catalog->tasks.parts[session];
+	for (size_t i = part->first; i < part->end; i++) {
 		const struct vmop_task_item *task = vmop_catalog_task(catalog, i);
-		idle = task->is_idle && task->selected ? task->id : 0;
+		if (task->is_idle && task->selected)
+			return task->id;
 	}
-	if (!idle)
-		return NULL;
-	filter.tasks = &idle;
-	filter.n_tasks = 1;
-	return vmop_db_each_total(db, &filter, take_idle, walk);
+	return 0;
 }
 
 /*
@@ -433,22 +485,28 @@ static bool wants_symbols_alone(const struct walk *walk)
 static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 {
 	const struct vmop_session_choice *choice = &walk->result->choice.sessions[walk->session];
-	const struct vmop_db_filter *filter = &choice->filter;
+	struct vmop_db_filter apart = choice->filter;
+	const struct vmop_db_filter *filter = &apart;
 	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
 	unsigned merge = mergeable(walk->query, choice);
 	bool in_pieces = wants_symbols_alone(walk);
 	if (choice->is_empty)
 		return NULL;
+	apart.task_apart = find_idle_task(&walk->result->catalog, walk->session);
 	walk->merges_tasks = by_symbol && !in_pieces && (merge & VMOP_DB_MERGE_TASKS);
 	vmop_progress_begin(&walk->progress, "reading samples", 0);
 	struct vmop_error *err = !by_symbol  ? vmop_db_each_total(db, filter, take_total, walk)
 				 : in_pieces ? vmop_db_each_piece(db, filter, take_piece, walk)
 					     : vmop_db_each_sum(db, filter, merge, take_sum, walk);
+	if (err && err->code == VMOP_ERROR_LIMIT) { /* too many addresses, and none taken */
+		vmop_error_destroy(err);
+		walk->merges_tasks = false;
+		walk->result->left_out.details |= walk->query->details;
+		err = vmop_db_each_piece(db, filter, take_piece, walk);
+	}
 	vmop_progress_end(&walk->progress);
-	if (err || !walk->merges_tasks)
-		return err;
 	walk->merges_tasks = false;
-	return find_idle(walk, db);
+	return err;
 }
 
 static struct vmop_error *find_base_of(struct walk *walk, struct vmop_db *db)
@@ -553,7 +611,8 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 		result->choice.is_everything = false;
 	if (!err)
 		err = assign_slots(result, query->merge);
-	return err ? err : allocate_totals(result);
+	result->left_out.items = result->catalog.n_items_left_out;
+	return err ? err : allocate_totals(query, result);
 }
 
 static uint64_t total_samples(const struct vmop_result *result)
@@ -573,6 +632,18 @@ static struct vmop_error *nothing_selected(const struct vmop_spec *spec,
 				    "recorded with --separate=cpu"
 				  : "no samples of the session match";
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s", why);
+}
+
+/* Samples that found no room in the tables, and whatever has a bound of its own. */
+static void count_left_out(struct vmop_result *result)
+{
+	const struct vmop_tally *const tallies[] = {&result->cells, &result->rows_tally};
+	for (size_t i = 0; i < sizeof(tallies) / sizeof(*tallies); i++) {
+		for (size_t slot = 0; tallies[i]->left_out && slot < tallies[i]->n_slots; slot++)
+			result->left_out.samples += tallies[i]->left_out[slot].samples;
+	}
+	if (result->symbols)
+		result->left_out.images = vmop_symbols_n_left_out(result->symbols);
 }
 
 struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct vmop_spec *spec,
@@ -601,7 +672,12 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 		err = each_session(&walk, sessions, find_omitted);
 	if (!err && (query->dimensions & VMOP_BY_SYMBOL))
 		err = vmop_result_resolve(query, ret);
-	return err ? err : make_rows(ret);
+	if (err)
+		return err;
+	if (!total_samples(ret)) /* all were idle */
+		return nothing_selected(spec, &ret->choice);
+	count_left_out(ret);
+	return make_rows(ret);
 }
 
 void vmop_result_deinit(struct vmop_result *result)
@@ -612,7 +688,8 @@ void vmop_result_deinit(struct vmop_result *result)
 	free(result->events);
 	free(result->selected);
 	free(result->base);
-	free(result->images);
+	free(result->image_samples);
+	free(result->image_weights);
 	free(result->omitted);
 	vmop_tally_deinit(&result->cells);
 	vmop_tally_deinit(&result->rows_tally);
@@ -638,6 +715,8 @@ const char *vmop_result_symbol_name(struct vmop_result *result, struct vmop_row 
 {
 	if (row->name)
 		return row->name;
+	if (row->symbol == &vmop_idle_symbol)
+		return row->name = vmop_idle_symbol.name;
 	row->name = row->symbol ? vmop_symbols_name(result->symbols, row->symbol) : "(no symbols)";
 	if (row->symbol && vmop_label_is_quoted(VMOP_LABEL_SYMBOL, row->name)) {
 		_cleanup_free_ char *label = vmop_label(VMOP_LABEL_SYMBOL, row->name);

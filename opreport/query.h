@@ -32,6 +32,7 @@ enum vmop_dimension {
 	VMOP_BY_MODE = 1 << 7,
 	VMOP_BY_CERTAINTY = 1 << 8,
 	VMOP_BY_SESSION = 1 << 9,
+	VMOP_BY_LIFE = 1 << 10, /* with VMOP_BY_DOMAIN */
 };
 
 /*
@@ -62,6 +63,7 @@ struct vmop_query {
 	bool details;		/* keep the addresses within symbols */
 	bool exclude_dependent; /* the tasks' own executables alone */
 	bool exclude_idle;
+	bool idle_functions;	  /* else functions in which CPUs are idle are one symbol */
 	bool of_whole_session;	  /* shares are of everything sampled, not of what specs select */
 	double threshold_percent; /* symbols of images below it need not be looked up */
 	struct vmop_resolver_options resolver;
@@ -69,7 +71,7 @@ struct vmop_query {
 
 struct vmop_row {
 	const struct vmop_group *group;
-	const struct vmop_symbol *symbol; /* NULL: none, or not by symbol */
+	const struct vmop_symbol *symbol; /* NULL: none, or not by symbol; or &vmop_idle_symbol */
 	const char *name;		  /* of symbol, as shown; NULL: not asked for yet */
 	uint64_t address;		  /* of symbol: offset in its file, or address */
 	const struct vmop_count *counts;  /* n_events * n_parts, event first */
@@ -99,6 +101,18 @@ struct vmop_omitted {
 	uint64_t samples; /* of all events */
 };
 
+/* Counts of everything that a report's bounds of time and memory leave out. */
+struct vmop_left_out {
+	uint64_t events;    /* beyond VMOP_COLUMNS_MAX, or VMOP_EVENTS_MAX */
+	uint64_t items;	    /* tasks, images and domains: see catalog.h */
+	uint64_t samples;   /* of rows beyond VMOP_TALLY_MAX_BYTES */
+	uint64_t images;    /* whose symbols were not looked for: see symbols.h */
+	bool details;	    /* all of them */
+	uint64_t n_details; /* else so many */
+};
+
+#define VMOP_COLUMNS_MAX 256 /* events of one report */
+
 struct vmop_result {
 	struct vmop_catalog catalog;
 	struct vmop_choice choice;
@@ -117,12 +131,17 @@ struct vmop_result {
 	size_t n_details;
 	struct vmop_count *selected; /* n_events: everything that specs select */
 	struct vmop_count *base;     /* n_events: what shares are of */
-	struct vmop_count *images;   /* by image index * n_events: totals of rows' images */
-	struct vmop_count idle;	     /* of the first event */
+	/* By row's image: the samples of all events. */
+	uint64_t *image_samples;
+	/* By row's image * n_events; NULL: not wanted, or too large. */
+	uint64_t *image_weights;
+	/* Samples of the first event: hosts' idle tasks, and by symbol guests' idle functions. */
+	struct vmop_count idle;
 	uint64_t certain[VMOP_N_CERTAINTIES]; /* samples selected, by enum vmop_certainty */
 	struct vmop_missing missing;
 	struct vmop_omitted *omitted; /* ascending by session and domain */
 	size_t n_omitted;
+	struct vmop_left_out left_out;
 };
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which columns a report has, and what is in their cells. */
+#include "opreport/idle.h"
 #include "opreport/report-open.h"
 
 #include <stdio.h>
@@ -20,6 +21,7 @@ enum column_id {
 	COLUMN_SUM_PERCENT,
 	COLUMN_SESSION,
 	COLUMN_DOMAIN,
+	COLUMN_LIFE,
 	COLUMN_MODE,
 	COLUMN_CERTAINTY,
 	COLUMN_CPU,
@@ -74,24 +76,28 @@ static const char *of_event(struct vmop_report *report, const char *name, size_t
 	return vmop_arena_text(&report->arena, text);
 }
 
-static bool part_is_shown(const struct vmop_result *result, size_t part)
+/* Bits 1 << enum vmop_part of the parts that have a column: those of all domains, or some samples.
+ */
+static unsigned find_shown_parts(const struct vmop_result *result)
 {
-	if (part == VMOP_PART_USER || part == VMOP_PART_KERNEL)
-		return true;
-	for (size_t row = 0; row < result->n_rows; row++) {
-		for (size_t e = 0; e < result->n_events; e++) {
-			if (result->rows[row].counts[e * result->n_parts + part].samples)
-				return true;
+	const unsigned all = (1u << VMOP_N_PARTS) - 1;
+	unsigned shown = 1u << VMOP_PART_USER | 1u << VMOP_PART_KERNEL;
+	size_t n_slots = result->n_events * result->n_parts;
+	for (size_t row = 0; row < result->n_rows && shown != all; row++) {
+		for (size_t slot = 0; slot < n_slots; slot++) {
+			if (result->rows[row].counts[slot].samples)
+				shown |= 1u << slot % result->n_parts;
 		}
 	}
-	return false;
+	return shown;
 }
 
-static struct vmop_error *add_part_columns(struct vmop_report *report, size_t event)
+static struct vmop_error *add_part_columns(struct vmop_report *report, size_t event,
+					   unsigned shown_parts)
 {
 	struct vmop_error *err = NULL;
 	for (size_t part = 0; part < VMOP_N_PARTS && !err; part++) {
-		bool is_shown = part_is_shown(report->result, part);
+		bool is_shown = shown_parts & 1u << part;
 		char name[32];
 		snprintf(name, sizeof(name), "%s_percent", part_names[part]);
 		err = add(report, COLUMN_PART_PERCENT + (int)part,
@@ -112,7 +118,8 @@ static struct vmop_error *add_part_columns(struct vmop_report *report, size_t ev
 	return err;
 }
 
-static struct vmop_error *add_event_columns(struct vmop_report *report, size_t event)
+static struct vmop_error *add_event_columns(struct vmop_report *report, size_t event,
+					    unsigned shown_parts)
 {
 	bool several = report->result->n_events > 1;
 	bool by_part = report->result->n_parts > 1;
@@ -123,7 +130,7 @@ static struct vmop_error *add_event_columns(struct vmop_report *report, size_t e
 		err = add(report, COLUMN_WEIGHT, of_event(report, "weight", event), NULL,
 			  VMOP_CELL_COUNT, event);
 	if (!err && by_part)
-		err = add_part_columns(report, event);
+		err = add_part_columns(report, event, shown_parts);
 	if (!err)
 		err = add(report, COLUMN_PERCENT, of_event(report, "percent", event),
 			  by_part ? "% of machine" : "%", VMOP_CELL_PERCENT, event);
@@ -200,6 +207,7 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 		 false},
 		{dimensions & VMOP_BY_DOMAIN, COLUMN_DOMAIN, "domain",
 		 shows_domain ? "domain" : NULL, VMOP_CELL_TEXT, false},
+		{dimensions & VMOP_BY_LIFE, COLUMN_LIFE, "life", "life", VMOP_CELL_TEXT, false},
 		{true, COLUMN_MODE, "mode", (dimensions & VMOP_BY_MODE) ? "mode" : NULL,
 		 VMOP_CELL_TEXT, false},
 		{dimensions & VMOP_BY_CERTAINTY, COLUMN_CERTAINTY, "certainty", "certainty",
@@ -231,8 +239,9 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 	if (dimensions & VMOP_BY_SYMBOL)
 		err = add(report, COLUMN_ADDRESS, "address", shows_address ? "address" : NULL,
 			  VMOP_CELL_ADDRESS, 0);
+	unsigned shown_parts = result->n_parts > 1 ? find_shown_parts(result) : 0;
 	for (size_t e = 0; e < result->n_events && !err; e++)
-		err = add_event_columns(report, e);
+		err = add_event_columns(report, e, shown_parts);
 	for (size_t i = 0; i < report->ratios->n && !err; i++)
 		err = add_ratio_columns(report, i);
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns) && !err; i++) {
@@ -286,6 +295,9 @@ static void name_cell(const struct vmop_report *report, struct vmop_row *row, in
 		break;
 	case COLUMN_DOMAIN:
 		ret->text = vmop_row_domain(report->result, row)->name;
+		break;
+	case COLUMN_LIFE:
+		ret->text = vmop_row_domain(report->result, row)->life_name;
 		break;
 	case COLUMN_MODE:
 		ret->text = mode_name(row->modes);
@@ -404,7 +416,8 @@ void vmop_report_cell(const struct vmop_sheet *sheet, size_t row_number, size_t 
 		detail_cell(report, row, &report->result->details[row->first_detail + detail],
 			    column, ret);
 	else if (column->id == COLUMN_ADDRESS)
-		number_or_empty(ret, row->address, row->symbol != NULL);
+		number_or_empty(ret, row->address,
+				row->symbol != NULL && row->symbol != &vmop_idle_symbol);
 	else if (is_ratio(column->id))
 		ratio_cell(report, row->counts, column, ret);
 	else if (is_count(column->id))

@@ -18,7 +18,8 @@ struct vmop_report {
 	struct vmop_count *sums; /* by row * n_events: running sums */
 	struct vmop_fact *facts;
 	const char **footer;
-	const char *losses; /* NULL: none */
+	const char *losses;   /* NULL: none */
+	const char *left_out; /* likewise */
 	struct vmop_sheet sheet;
 };
 

@@ -13,6 +13,9 @@
 
 #define UNSAMPLED_NAMED_MAX 10
 
+/* At most so many names in a line above the table, or lines of one kind; then "and N more". */
+#define NAMED_MAX 32
+
 /* ---- text ----------------------------------------------------------------- */
 
 /* A memory stream whose text ends up in the report's arena. */
@@ -110,7 +113,10 @@ static struct vmop_error *add_omitted_lines(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
 	struct vmop_error *err = NULL;
-	for (size_t i = 0; i < result->n_omitted && !err; i++) {
+	uint64_t others = 0;
+	for (size_t i = NAMED_MAX; i < result->n_omitted; i++)
+		others += result->omitted[i].samples;
+	for (size_t i = 0; i < result->n_omitted && i < NAMED_MAX && !err; i++) {
 		const struct vmop_omitted *omitted = &result->omitted[i];
 		err = add_line(report,
 			       "%" PRIu64 " samples of %s in session %s left out: another session "
@@ -119,7 +125,10 @@ static struct vmop_error *add_omitted_lines(struct vmop_report *report)
 			       vmop_catalog_domain(&result->catalog, omitted->domain)->name,
 			       result->catalog.sessions[omitted->session].name);
 	}
-	return err;
+	if (err || !others)
+		return err;
+	return add_line(report, "%" PRIu64 " samples of %zu more domains left out likewise", others,
+			result->n_omitted - NAMED_MAX);
 }
 
 /* " at 1000 Hz"; of sessions that differ, " at several rates". */
@@ -164,11 +173,17 @@ static struct vmop_error *add_notes(struct vmop_report *report, size_t e)
 	struct vmop_error *err = NULL;
 	if (catalog->n_sessions == 1)
 		return *event->note ? add_line(report, "%s: %s", event->label, event->note) : NULL;
+	size_t n = 0;
 	for (size_t i = report->result->events[e]; i < catalog->events.n && !err; i++) {
-		if (vmop_catalog_event(catalog, i)->slot == e)
-			err = add_session_notes(report, vmop_catalog_event(catalog, i));
+		const struct vmop_event_item *item = vmop_catalog_event(catalog, i);
+		bool has_note = item->slot == e && (*item->note || item->scale != 1);
+		if (has_note && n++ < NAMED_MAX)
+			err = add_session_notes(report, item);
 	}
-	return err;
+	if (err || n <= NAMED_MAX)
+		return err;
+	return add_line(report, "%s: %zu more notes of other events in this column", event->label,
+			n - NAMED_MAX);
 }
 
 static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
@@ -218,6 +233,8 @@ static struct vmop_error *find_losses(struct vmop_report *report)
 	if (err)
 		return err;
 	bool any = false;
+	size_t n = 0;
+	uint64_t others = 0;
 	for (size_t i = 0, next; i < catalog->n_losses; i = next) { /* they are in order of name */
 		const char *name = catalog->losses[i].name;
 		uint64_t count = 0;
@@ -226,22 +243,18 @@ static struct vmop_error *find_losses(struct vmop_report *report)
 				break;
 			count += catalog->losses[next].count;
 		}
-		if (count)
+		if (count && n++ < NAMED_MAX)
 			fprintf(writer.out, "%s%s %" PRIu64, any ? ", " : "", name, count);
+		else
+			others += count;
 		any = any || count;
 	}
+	if (n > NAMED_MAX)
+		fprintf(writer.out, ", and %zu more names %" PRIu64, n - NAMED_MAX, others);
 	const char *text;
 	err = writer_end(&writer, &report->arena, &text);
 	report->losses = !err && any ? text : NULL;
 	return err;
-}
-
-static uint64_t samples_of_image(const struct vmop_result *result, size_t image)
-{
-	uint64_t samples = 0;
-	for (size_t e = 0; e < result->n_events; e++)
-		samples += result->images[image * result->n_events + e].samples;
-	return samples;
 }
 
 static int compare_image_names(const void *a, const void *b, void *catalog)
@@ -262,7 +275,7 @@ static struct vmop_error *list_unattributed(const struct vmop_result *result, ui
 	size_t n = 0;
 	for (size_t i = 0; i < catalog->images.n; i++) {
 		if (vmop_catalog_image(catalog, i)->kind == VMOP_IMAGE_NONE &&
-		    samples_of_image(result, i))
+		    result->image_samples[i])
 			list[n++] = (uint32_t)i;
 	}
 	qsort_r(list, n, sizeof(*list), compare_image_names, (void *)catalog);
@@ -276,7 +289,8 @@ static struct vmop_error *add_unattributed_line(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
 	_cleanup_free_ uint32_t *list = NULL;
-	size_t n = 0;
+	size_t n = 0, n_names = 0;
+	uint64_t others = 0;
 	struct writer writer;
 	struct vmop_error *err = list_unattributed(result, &list, &n);
 	if (err || !n)
@@ -290,10 +304,15 @@ static struct vmop_error *add_unattributed_line(struct vmop_report *report)
 		for (next = i; next < n; next++) {
 			if (strcmp(vmop_catalog_image(&result->catalog, list[next])->name, name))
 				break;
-			samples += samples_of_image(result, list[next]);
+			samples += result->image_samples[list[next]];
 		}
-		fprintf(writer.out, "%s%s %" PRIu64, i ? ", " : "", name, samples);
+		if (n_names++ < NAMED_MAX)
+			fprintf(writer.out, "%s%s %" PRIu64, i ? ", " : "", name, samples);
+		else
+			others += samples;
 	}
+	if (n_names > NAMED_MAX)
+		fprintf(writer.out, ", and %zu more names %" PRIu64, n_names - NAMED_MAX, others);
 	const char *text;
 	err = writer_end(&writer, &report->arena, &text);
 	return err ? err : add_line(report, "samples without an image: %s", text);
@@ -356,16 +375,79 @@ static struct vmop_error *add_unsampled_line(struct vmop_report *report)
 			text);
 }
 
+/* Guests that ended and were started again are one row each, unless asked for. */
+static struct vmop_error *add_lives_line(struct vmop_report *report)
+{
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	size_t n = 0;
+	struct writer writer;
+	if (report->result->dimensions & VMOP_BY_LIFE)
+		return NULL;
+	struct vmop_error *err = writer_begin(&writer);
+	if (err)
+		return err;
+	for (size_t i = 1; i < catalog->domains.n; i++) {
+		const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		if (domain->row == i && domain->n_lives > 1 && n++ < UNSAMPLED_NAMED_MAX)
+			fprintf(writer.out, "%s%s %" PRIu32 " times", n > 1 ? ", " : "",
+				domain->name, domain->n_lives);
+	}
+	if (n > UNSAMPLED_NAMED_MAX)
+		fprintf(writer.out, " and %zu more", n - UNSAMPLED_NAMED_MAX);
+	const char *text;
+	err = writer_end(&writer, &report->arena, &text);
+	return err || !n ? err : add_line(report, "started more than once (--by=life): %s", text);
+}
+
+/* Writes ", " between parts, and the part. */
+static void put_part(struct writer *writer, bool *any, uint64_t count, const char *what)
+{
+	if (!count)
+		return;
+	fprintf(writer->out, "%s%" PRIu64 " %s", *any ? ", " : "", count, what);
+	*any = true;
+}
+
+/* Describe in one line the rest that the report's bounds left out.  csv prints it on stderr. */
+static struct vmop_error *find_left_out(struct vmop_report *report)
+{
+	const struct vmop_left_out *left_out = &report->result->left_out;
+	bool any = false;
+	struct writer writer;
+	struct vmop_error *err = writer_begin(&writer);
+	if (err)
+		return err;
+	put_part(&writer, &any, left_out->events, "events (event: chooses)");
+	put_part(&writer, &any, left_out->items, "tasks, images, domains and losses");
+	put_part(&writer, &any, left_out->samples, "samples in further rows");
+	put_part(&writer, &any, report->hidden->n_rows_beyond, "rows (--top, specs choose)");
+	put_part(&writer, &any, left_out->images, "images' symbols");
+	put_part(&writer, &any, left_out->n_details, "addresses within symbols");
+	if (left_out->details)
+		fprintf(writer.out, "%saddresses within symbols (specs choose)", any ? ", " : "");
+	any = any || left_out->details;
+	const char *text;
+	err = writer_end(&writer, &report->arena, &text);
+	report->left_out = !err && any ? text : NULL;
+	return err;
+}
+
 static struct vmop_error *add_lines(struct vmop_report *report)
 {
 	size_t n_events = report->result->n_events;
 	struct vmop_error *err = find_losses(report);
 	if (!err)
+		err = find_left_out(report);
+	if (!err)
 		err = add_session_lines(report);
+	if (!err && report->left_out)
+		err = add_line(report, "too much for one report, left out: %s", report->left_out);
 	if (!err)
 		err = add_omitted_lines(report);
 	if (!err)
 		err = add_unsampled_line(report);
+	if (!err)
+		err = add_lives_line(report);
 	for (size_t e = 0; e < n_events && !err; e++)
 		err = add_event_line(report, e);
 	for (size_t i = 0; i < report->ratios->n && !err; i++)
@@ -483,6 +565,14 @@ static void add_sample_facts(struct vmop_report *report)
 	add_count(report, NULL, 0, "ambiguous_samples", result->certain[VMOP_CERTAIN_AMBIGUOUS]);
 	add_count(report, NULL, 0, "samples_without_symbols", result->missing.samples);
 	add_count(report, NULL, 0, "hidden_rows", report->hidden->n_rows);
+	const struct vmop_left_out *left_out = &result->left_out;
+	add_count(report, NULL, 0, "left_out_events", left_out->events);
+	add_count(report, NULL, 0, "left_out_items", left_out->items);
+	add_count(report, NULL, 0, "left_out_samples", left_out->samples);
+	add_count(report, NULL, 0, "left_out_rows", report->hidden->n_rows_beyond);
+	add_count(report, NULL, 0, "left_out_symbols", left_out->images);
+	add_count(report, NULL, 0, "left_out_details",
+		  left_out->details ? result->cells.n : left_out->n_details);
 }
 
 static void add_event_facts(struct vmop_report *report, size_t e)
@@ -644,4 +734,9 @@ const struct vmop_sheet *vmop_report_sheet(const struct vmop_report *report)
 const char *vmop_report_losses(const struct vmop_report *report)
 {
 	return report->losses;
+}
+
+const char *vmop_report_left_out(const struct vmop_report *report)
+{
+	return report->left_out;
 }

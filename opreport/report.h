@@ -32,4 +32,7 @@ const struct vmop_sheet *vmop_report_sheet(const struct vmop_report *report);
 /* "lost 12, throttled 3"; NULL when nothing was lost. Owned by the report. */
 const char *vmop_report_losses(const struct vmop_report *report);
 
+/* A description of the parts that the report's bounds left out; NULL: none. Likewise owned. */
+const char *vmop_report_left_out(const struct vmop_report *report);
+
 #endif

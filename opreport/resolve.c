@@ -8,12 +8,13 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/progress.h"
+#include "opreport/idle.h"
 
 struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group, uint64_t value,
 				      uint8_t mode, struct vmop_count **ret, size_t *ret_row)
 {
 	struct vmop_error *err = vmop_tally_at(&result->rows_tally, group, value, ret, ret_row);
-	if (err)
+	if (err || *ret_row == VMOP_TALLY_LEFT_OUT)
 		return err;
 	if (result->modes_capacity < result->rows_tally.capacity) {
 		size_t capacity = result->rows_tally.capacity;
@@ -54,9 +55,10 @@ static struct vmop_error *order_by_image(const struct vmop_result *result, uint3
 static bool is_below_threshold(const struct vmop_result *result, size_t image, double percent)
 {
 	size_t row_image = vmop_catalog_image(&result->catalog, image)->row;
+	if (!result->image_weights)
+		return false;
 	for (size_t e = 0; e < result->n_events; e++) {
-		double weight =
-			(double)result->images[row_image * result->n_events + e].weight_events;
+		double weight = (double)result->image_weights[row_image * result->n_events + e];
 		if (weight * 100 >= percent * (double)result->base[e].weight_events)
 			return false;
 	}
@@ -85,6 +87,7 @@ static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, si
 				     const struct vmop_symbol *symbol, size_t *ret_row)
 {
 	struct vmop_group group = result->groups.items[result->cells.keys[cell].group];
+	group.mode &= (uint16_t)~VMOP_GROUP_IDLE;
 	uint8_t mode = (uint8_t)(group.mode - 1);
 	group.image = (uint32_t)row_image + 1;
 	if (!(result->dimensions & VMOP_BY_MODE))
@@ -102,42 +105,119 @@ static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, si
 	return NULL;
 }
 
-/* One image's cells, order[0..n). rows, where details are wanted, gets each cell's row. */
-static struct vmop_error *resolve_image(const struct vmop_query *query, struct vmop_result *result,
-					size_t image, const uint32_t *order, size_t n, size_t *rows)
+/* The state while cells become rows. */
+struct resolving {
+	const struct vmop_query *query;
+	struct vmop_result *result;
+	size_t *rows; /* by cell: its row; NULL: not wanted */
+	uint32_t *
+		kernels; /* by row's domain: index of its kernel, 0 none; NULL: not asked for yet */
+};
+
+/* Finds each domain's kernel: functions of modules in which it is idle are shown there. */
+static struct vmop_error *find_kernels(struct resolving *resolving)
 {
+	const struct vmop_catalog *catalog = &resolving->result->catalog;
+	if (resolving->kernels)
+		return NULL;
+	resolving->kernels = calloc(catalog->domains.n, sizeof(*resolving->kernels));
+	if (!resolving->kernels)
+		return &vmop_error_no_memory;
+	for (size_t i = catalog->images.n; i-- > 1;) {
+		const struct vmop_image_item *image = vmop_catalog_image(catalog, i);
+		if (image->kind == VMOP_IMAGE_KERNEL || image->kind == VMOP_IMAGE_GUEST_KERNEL)
+			resolving->kernels[image->domain] = image->row;
+	}
+	return NULL;
+}
+
+/*
+ * Return whether a cell's samples are of an idle CPU: by its function, else by its task.
+ */
+static bool is_idle(const struct resolving *resolving, size_t image, size_t cell,
+		    const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)
+{
+	const struct vmop_result *result = resolving->result;
+	if (resolving->query->idle_functions && !resolving->query->exclude_idle)
+		return false;
+	if (symbol)
+		return vmop_symbols_is_idle(result->symbols, image, symtab, symbol);
+	const struct vmop_group *group = &result->groups.items[result->cells.keys[cell].group];
+	return group->mode & VMOP_GROUP_IDLE;
+}
+
+/*
+ * Counts samples of a guest's or hypervisor's idle function as idle, or takes them away from what
+ * is selected.  A host's were counted, or left out, by their task.
+ */
+static void count_idle(const struct resolving *resolving, const struct vmop_image_item *item,
+		       size_t cell)
+{
+	struct vmop_result *result = resolving->result;
+	const struct vmop_count *counts = vmop_tally_counts(&result->cells, cell);
+	bool is_host = vmop_catalog_domain(&result->catalog, item->domain)->is_host;
+	if (!is_host && !resolving->query->exclude_idle) {
+		struct vmop_count sum = vmop_result_sum(result, counts, 0);
+		vmop_count_add(&result->idle, sum.samples, sum.weight_events);
+	}
+	for (size_t e = 0; e < result->n_events && resolving->query->exclude_idle; e++) {
+		struct vmop_count sum = vmop_result_sum(result, counts, e);
+		vmop_count_subtract(&result->selected[e], sum);
+		if (!resolving->query->of_whole_session)
+			vmop_count_subtract(&result->base[e], sum);
+		result->image_samples[item->row] -= sum.samples;
+	}
+}
+
+static struct vmop_error *resolve_cell(struct resolving *resolving, size_t image, size_t cell,
+				       const struct vmop_symtab *symtab, bool *ret_is_missing)
+{
+	struct vmop_result *result = resolving->result;
+	const struct vmop_image_item *item = vmop_catalog_image(&result->catalog, image);
+	uint64_t offset = result->cells.keys[cell].value;
+	const struct vmop_symbol *symbol = symtab ? vmop_symtab_find(symtab, offset) : NULL;
+	size_t row_image = item->row, row = VMOP_TALLY_LEFT_OUT;
+	struct vmop_error *err = NULL;
+	bool idle = is_idle(resolving, image, cell, symtab, symbol);
+	*ret_is_missing = !symbol && !idle;
+	if (idle) {
+		count_idle(resolving, item, cell);
+		symbol = &vmop_idle_symbol;
+		if (item->kind == VMOP_IMAGE_MODULE)
+			err = find_kernels(resolving);
+		if (!err && item->kind == VMOP_IMAGE_MODULE && resolving->kernels[item->domain])
+			row_image = resolving->kernels[item->domain];
+	} else if (symbol && vmop_catalog_image(&result->catalog, item->row)->is_shared) {
+		err = vmop_symbols_unify(result->symbols, item->row, &symbol);
+	}
+	if (!err && !(idle && resolving->query->exclude_idle))
+		err = add_to_row(result, cell, row_image, symbol, &row);
+	if (!err && resolving->rows)
+		resolving->rows[cell] = row;
+	return err;
+}
+
+/* One image's cells, order[0..n). */
+static struct vmop_error *resolve_image(struct resolving *resolving, size_t image,
+					const uint32_t *order, size_t n)
+{
+	struct vmop_result *result = resolving->result;
 	const struct vmop_symtab *symtab = NULL;
 	const char *why = NULL;
-	bool skip = query->threshold_percent > 0 &&
-		    is_below_threshold(result, image, query->threshold_percent);
-	if (!skip) {
-		struct vmop_error *err = vmop_symbols_of(result->symbols, image, &symtab, &why);
-		if (err)
-			return err;
-	}
-	const struct vmop_image_item *item = vmop_catalog_image(&result->catalog, image);
+	double percent = resolving->query->threshold_percent;
+	bool skip = percent > 0 && is_below_threshold(result, image, percent);
+	struct vmop_error *err =
+		skip ? NULL : vmop_symbols_of(result->symbols, image, &symtab, &why);
 	uint64_t missing = 0;
-	for (size_t i = 0; i < n; i++) {
-		size_t cell = order[i], row;
-		uint64_t offset = result->cells.keys[cell].value;
-		const struct vmop_symbol *symbol = symtab ? vmop_symtab_find(symtab, offset) : NULL;
-		struct vmop_error *err = NULL;
-		if (symbol && vmop_catalog_image(&result->catalog, item->row)->is_shared)
-			err = vmop_symbols_unify(result->symbols, item->row, &symbol);
-		if (!err)
-			err = add_to_row(result, cell, item->row, symbol, &row);
-		if (err)
-			return err;
-		if (rows)
-			rows[cell] = row;
-		if (symbol || skip)
-			continue;
-		for (size_t slot = 0; slot < result->cells.n_slots; slot++)
-			missing += vmop_tally_counts(&result->cells, cell)[slot].samples;
+	for (size_t i = 0; i < n && !err; i++) {
+		bool is_missing = false;
+		err = resolve_cell(resolving, image, order[i], symtab, &is_missing);
+		for (size_t slot = 0; !skip && is_missing && slot < result->cells.n_slots; slot++)
+			missing += vmop_tally_counts(&result->cells, order[i])[slot].samples;
 	}
-	if (item->kind != VMOP_IMAGE_NONE)
+	if (!err && vmop_catalog_image(&result->catalog, image)->kind != VMOP_IMAGE_NONE)
 		note_missing(result, image, missing, symtab ? NULL : why);
-	return NULL;
+	return err;
 }
 
 static int compare_details(const void *a, const void *b)
@@ -151,14 +231,16 @@ static int compare_details(const void *a, const void *b)
 /* Cells of images that stand for one another can be at one address: they become one detail. */
 static struct vmop_error *make_details(struct vmop_result *result, const size_t *rows)
 {
-	size_t n = result->cells.n;
-	result->details = calloc(n + 1, sizeof(*result->details));
+	size_t n = 0;
+	result->details = calloc(result->cells.n + 1, sizeof(*result->details));
 	if (!result->details)
 		return &vmop_error_no_memory;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < result->cells.n; i++) {
 		const struct vmop_tally_key *key = &result->cells.keys[i];
 		size_t image = result->groups.items[key->group].image - 1;
-		result->details[i] = (struct vmop_detail){
+		if (rows[i] == VMOP_TALLY_LEFT_OUT)
+			continue;
+		result->details[n++] = (struct vmop_detail){
 			.address = vmop_catalog_image(&result->catalog, image)->base + key->value,
 			.counts = vmop_tally_counts(&result->cells, i),
 			.row = rows[i],
@@ -184,13 +266,16 @@ static struct vmop_error *make_details(struct vmop_result *result, const size_t 
 
 struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vmop_result *result)
 {
-	_cleanup_free_ uint32_t *order = NULL;
+	_cleanup_free_ uint32_t *order = NULL, *kernels = NULL;
 	_cleanup_free_ size_t *rows = NULL;
+	struct resolving resolving = {.query = query, .result = result};
 	struct vmop_error *err = order_by_image(result, &order);
-	if (!err && query->details) {
+	bool with_details = query->details && !result->left_out.details;
+	if (!err && with_details) {
 		rows = calloc(result->cells.n + 1, sizeof(*rows));
 		err = rows ? NULL : &vmop_error_no_memory;
 	}
+	resolving.rows = rows;
 	struct vmop_progress progress;
 	vmop_progress_begin(&progress, "resolving samples' addresses", result->cells.n);
 	for (size_t i = 0, end; i < result->cells.n && !err; i = end) {
@@ -200,9 +285,10 @@ struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vm
 			if (result->groups.items[group].image != image)
 				break;
 		}
-		err = resolve_image(query, result, image - 1, order + i, end - i, rows);
+		err = resolve_image(&resolving, image - 1, order + i, end - i);
 		vmop_progress_step(&progress, end);
 	}
 	vmop_progress_end(&progress);
-	return err || !query->details ? err : make_details(result, rows);
+	kernels = resolving.kernels;
+	return err || !with_details ? err : make_details(result, rows);
 }

@@ -52,6 +52,34 @@ static void hide(const struct vmop_result *result, const struct vmop_row *row,
 	}
 }
 
+/* Hides rows beyond the first max.  Returns how many. */
+static size_t hide_beyond(struct vmop_result *result, uint64_t max, struct vmop_hidden *hidden)
+{
+	size_t n = result->n_rows;
+	if (n <= max)
+		return 0;
+	for (size_t i = max; i < n; i++)
+		hide(result, &result->rows[i], hidden);
+	result->n_rows = max;
+	return n - max;
+}
+
+/* How many rows fit into max lines.  The last may lose details. */
+static uint64_t fit_lines(struct vmop_result *result, uint64_t max)
+{
+	for (size_t i = 0; i < result->n_rows; i++) {
+		struct vmop_row *row = &result->rows[i];
+		if (!max--)
+			return i;
+		if (row->n_details > max) {
+			result->left_out.n_details += row->n_details - max;
+			row->n_details = max;
+		}
+		max -= row->n_details;
+	}
+	return result->n_rows;
+}
+
 static void filter_rows(struct vmop_result *result, const struct vmop_arrangement *arrangement,
 			struct vmop_hidden *hidden)
 {
@@ -251,7 +279,7 @@ struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vm
 				     struct vmop_hidden *ret_hidden)
 {
 	struct order order = {.result = result, .arrangement = arrangement};
-	ret_hidden->n_rows = 0;
+	ret_hidden->n_rows = ret_hidden->n_rows_beyond = 0;
 	ret_hidden->counts = calloc(result->n_events, sizeof(*ret_hidden->counts));
 	if (!ret_hidden->counts)
 		return &vmop_error_no_memory;
@@ -265,11 +293,11 @@ struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vm
 	filter_rows(result, arrangement, ret_hidden);
 	name_rows_to_sort(result, arrangement);
 	qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, &order);
-	if (arrangement->top && result->n_rows > arrangement->top) {
-		for (size_t i = arrangement->top; i < result->n_rows; i++)
-			hide(result, &result->rows[i], ret_hidden);
-		result->n_rows = arrangement->top;
-	}
+	if (arrangement->top)
+		hide_beyond(result, arrangement->top, ret_hidden);
+	if (arrangement->max_lines)
+		ret_hidden->n_rows_beyond =
+			hide_beyond(result, fit_lines(result, arrangement->max_lines), ret_hidden);
 	if (result->n_rows)
 		return NULL;
 	return ret_hidden->n_rows

@@ -38,12 +38,14 @@ struct vmop_arrangement {
 	bool reverse;
 	double threshold_percent; /* rows with less of every event are hidden */
 	uint64_t top;		  /* at most so many rows; 0: all */
+	uint64_t max_lines;	  /* rows and details: more would be too much; 0: all */
 	const struct vmop_words *include_symbols, *exclude_symbols; /* globs; NULL or empty: all */
 };
 
-/* What was not shown because of threshold or top. */
+/* Rows that threshold, top or max_lines hide. */
 struct vmop_hidden {
 	size_t n_rows;
+	size_t n_rows_beyond;	   /* among them: max_lines' */
 	struct vmop_count *counts; /* n_events; the caller's to free */
 };
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 #include "opreport/catalog.h"
 #include "opreport/when.h"
@@ -262,7 +263,7 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 	err = vmop_db_begin_snapshot(db);
 	const struct vmop_session_input input = {.name = session->name, .db = db};
 	if (!err)
-		err = vmop_catalog_load(&catalog, &input, 1, 0, false);
+		err = vmop_catalog_load_facts(&catalog, &input);
 	if (!err)
 		err = vmop_db_each_total(db, &everything, add_samples, session);
 	if (!err)
@@ -284,6 +285,9 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 	return err;
 }
 
+/* A list of hostile sessions ends soon, too. */
+#define LIST_MAX_CPU_NS UINT64_C(10000000000)
+
 /* A session that can't be read is a row that says why. */
 static struct vmop_error *list_session(struct vmop_session_list *list, const char *dir,
 				       const char *file, struct listed_session *session)
@@ -294,7 +298,11 @@ static struct vmop_error *list_session(struct vmop_session_list *list, const cha
 		return &vmop_error_no_memory;
 	}
 	name_of_file(file, session->name, sizeof(session->name));
-	struct vmop_error *err = read_session(list, path, session);
+	struct vmop_error *err =
+		vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) > LIST_MAX_CPU_NS
+			? vmop_error_new(VMOP_ERROR_LIMIT,
+					 "not read: the sessions before it took too long")
+			: read_session(list, path, session);
 	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
 		return err;
 	struct stat st;

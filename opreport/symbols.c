@@ -8,12 +8,16 @@
 #include <uthash.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "opreport/idle.h"
 
 struct image_symbols {
 	bool is_known;
 	const struct vmop_symtab *symtab;
 	struct vmop_symtab *adopted; /* the session's: ours to free */
 	const char *why;
+	bool has_idle_range;
+	struct vmop_idle_range idle_range;
 };
 
 /* The first symbol seen in a place; no padding in the key, which is hashed as bytes. */
@@ -30,6 +34,9 @@ struct vmop_symbols {
 	const struct vmop_session_input *sessions;
 	struct vmop_resolver *resolver;
 	struct first_symbol *firsts;
+	size_t stored_bytes; /* of symbols from sessions */
+	uint64_t cpu_ns;     /* that looking for symbols took */
+	uint64_t n_left_out;
 	size_t n;
 	struct image_symbols images[];
 };
@@ -90,6 +97,9 @@ static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 	*why = vmop_arena_text(&symbols->catalog->arena, text);
 	return *why ? NULL : &vmop_error_no_memory;
 }
+static const char too_costly[] = "not looked for: the report's symbols are too many already";
+
+#define SPAN_BYTES 24 /* what libsym/symtab.c adds to a symbol */
 
 static const char *why_none_stored(enum vmop_image_kind kind)
 {
@@ -116,11 +126,22 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 	struct vmop_symbol *stored = NULL;
 	size_t n = 0;
 	struct vmop_db *db = symbols->sessions[item->session].db;
-	struct vmop_error *err = vmop_db_get_symbols(db, item->id, &stored, &n);
+	size_t bytes = (VMOP_SYMBOLS_MAX_BYTES - symbols->stored_bytes) / 2;
+	struct vmop_error *err = vmop_db_get_symbols_within(db, item->id, &bytes, &stored, &n);
+	if (err && err->code == VMOP_ERROR_LIMIT) {
+		vmop_error_destroy(err);
+		image->why = too_costly;
+		symbols->n_left_out++;
+		return NULL;
+	}
 	if (err)
 		return vmop_catalog_blame(err, symbols->catalog, item->session);
 	if (!stored)
 		return NULL;
+	/* With the spans that adopting makes. */
+	symbols->stored_bytes += bytes + n * SPAN_BYTES;
+	if (symbols->stored_bytes > VMOP_SYMBOLS_MAX_BYTES)
+		symbols->stored_bytes = VMOP_SYMBOLS_MAX_BYTES;
 	err = vmop_symtab_adopt(stored, n, &image->adopted);
 	image->symtab = image->adopted;
 	return err;
@@ -190,7 +211,14 @@ static struct vmop_error *load_once(struct vmop_symbols *symbols, size_t index,
 	if (image->is_known)
 		return NULL;
 	image->is_known = true;
+	if (symbols->cpu_ns > VMOP_SYMBOLS_MAX_CPU_NS) {
+		image->why = too_costly;
+		symbols->n_left_out++;
+		return NULL;
+	}
+	uint64_t before_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct vmop_error *err = load(symbols, item, image);
+	symbols->cpu_ns += vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	return err ? vmop_error_prefix(err, "symbols of %s", item->name) : NULL;
 }
 
@@ -244,7 +272,39 @@ struct vmop_error *vmop_symbols_unify(struct vmop_symbols *symbols, size_t row,
 	return NULL;
 }
 
+uint64_t vmop_symbols_n_left_out(const struct vmop_symbols *symbols)
+{
+	return symbols->n_left_out;
+}
+
+bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
+			  const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)
+{
+	struct image_symbols *image = &symbols->images[index];
+	if (!vmop_idle_is_possible(vmop_catalog_image(symbols->catalog, index)->kind))
+		return false;
+	if (!image->has_idle_range)
+		image->idle_range = vmop_idle_find_range(symtab);
+	image->has_idle_range = true;
+	return vmop_idle_is_function(&image->idle_range, symbol);
+}
+
+/* A file's symbol can be called anything. */
+static bool is_ours(const char *name)
+{
+	return !strcmp(name, vmop_idle_symbol.name) || !strcmp(name, "(no symbols)");
+}
+
 const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol)
 {
-	return vmop_resolver_name(symbols->resolver, symbol->name);
+	struct vmop_arena *arena = &symbols->catalog->arena;
+	if (strnlen(symbol->name, VMOP_NAME_MAX_BYTES + 1) > VMOP_NAME_MAX_BYTES) {
+		const char *name = vmop_arena_name(arena, symbol->name);
+		return name ? name : "";
+	}
+	const char *name = vmop_resolver_name(symbols->resolver, symbol->name);
+	if (!is_ours(name))
+		return name;
+	char *quoted = vmop_arena_alloc(arena, strlen(name) + 3);
+	return quoted ? strcat(strcat(strcpy(quoted, "'"), name), "'") : "";
 }

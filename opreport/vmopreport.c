@@ -16,6 +16,7 @@
 #include "libutil/options.h"
 #include "libutil/parse.h"
 #include "libutil/safe-dir.h"
+#include "opreport/idle.h"
 #include "opreport/output.h"
 #include "opreport/query.h"
 #include "opreport/report.h"
@@ -40,6 +41,7 @@ enum {
 	KEY_BY,
 	KEY_ACCOUNTING,
 	KEY_EXCLUDE_IDLE,
+	KEY_IDLE_FUNCTIONS,
 	KEY_LIST_SESSIONS,
 	KEY_WIDTH,
 };
@@ -49,15 +51,18 @@ static const struct argp_option options[] = {
 	{"symbols", 'l', NULL, 0, "A row for each symbol", 1},
 	{"details", 'd', NULL, 0, "Also the addresses within each symbol", 1},
 	{"by", KEY_BY, "WORD,...", 0,
-	 "A row for each domain, image, symbol, task, cgroup, cpu, vcpu, mode, certainty, session, "
-	 "or mixtures of them",
+	 "A row for each domain, life (of a guest that was started again), image, symbol, task, "
+	 "cgroup, cpu, vcpu, mode, certainty, session, or mixtures of them",
 	 1},
 	{"merge", 'm', "WORD,...", 0,
 	 "Merge what was recorded apart: cpu, tid, tgid (rows of commands), unitmask, all", 1},
 	{"accounting", KEY_ACCOUNTING, "cpu|domain", 0,
 	 "Bill a guest its own code alone, or also the hypervisor's and its VMM's work for it", 1},
 	{"exclude-dependent", 'x', NULL, 0, "Only samples in the tasks' own executables", 1},
-	{"exclude-idle", KEY_EXCLUDE_IDLE, NULL, 0, "Leave out idle CPUs", 1},
+	{"exclude-idle", KEY_EXCLUDE_IDLE, NULL, 0,
+	 "Leave out idle CPUs, and, by symbol, guests' idle vCPUs", 1},
+	{"idle-functions", KEY_IDLE_FUNCTIONS, NULL, 0,
+	 "Functions that CPUs are idle in by their names, not as one symbol [idle]", 1},
 	{"include-symbols", 'i', "GLOB,...", 0, "Only these symbols", 1},
 	{"exclude-symbols", 'e', "GLOB,...", 0, "Not these symbols", 1},
 	{"threshold", 't', "PERCENT", 0, "Only rows with at least so much", 1},
@@ -113,17 +118,11 @@ struct word {
 	unsigned value;
 };
 
-static const struct word by_words[] = {{"domain", VMOP_BY_DOMAIN},
-				       {"image", VMOP_BY_IMAGE},
-				       {"symbol", VMOP_BY_SYMBOL},
-				       {"task", VMOP_BY_TASK},
-				       {"cgroup", VMOP_BY_CGROUP},
-				       {"cpu", VMOP_BY_CPU},
-				       {"vcpu", VMOP_BY_VCPU},
-				       {"mode", VMOP_BY_MODE},
-				       {"certainty", VMOP_BY_CERTAINTY},
-				       {"session", VMOP_BY_SESSION},
-				       {0}};
+static const struct word by_words[] = {
+	{"domain", VMOP_BY_DOMAIN},   {"image", VMOP_BY_IMAGE},	  {"symbol", VMOP_BY_SYMBOL},
+	{"task", VMOP_BY_TASK},	      {"cgroup", VMOP_BY_CGROUP}, {"cpu", VMOP_BY_CPU},
+	{"vcpu", VMOP_BY_VCPU},	      {"mode", VMOP_BY_MODE},	  {"certainty", VMOP_BY_CERTAINTY},
+	{"session", VMOP_BY_SESSION}, {"life", VMOP_BY_LIFE},	  {0}};
 
 static const struct word merge_words[] = {
 	{"cpu", VMOP_MERGE_CPU},
@@ -284,6 +283,9 @@ static error_t take_flag(struct settings *settings, int key, char *arg)
 	case KEY_EXCLUDE_IDLE:
 		settings->query.exclude_idle = true;
 		return 0;
+	case KEY_IDLE_FUNCTIONS:
+		settings->query.idle_functions = true;
+		return 0;
 	case 'r':
 		settings->arrangement.reverse = true;
 		return 0;
@@ -368,6 +370,11 @@ static struct vmop_error *parse_arguments(struct settings *settings, int argc, c
 
 /* ---- what the options come to ---------------------------------------------- */
 
+static bool includes_idle(const struct settings *settings)
+{
+	return vmop_words_match(&settings->include, vmop_idle_symbol.name);
+}
+
 static void decide(struct settings *settings)
 {
 	struct vmop_query *query = &settings->query;
@@ -378,19 +385,22 @@ static void decide(struct settings *settings)
 		by |= VMOP_BY_IMAGE;
 	/* Images and tasks are a domain's: it is named where there are several. */
 	query->dimensions =
-		by | (by & (VMOP_BY_IMAGE | VMOP_BY_TASK | VMOP_BY_CGROUP | VMOP_BY_VCPU)
-			      ? VMOP_BY_DOMAIN
-			      : 0);
+		by |
+		(by & (VMOP_BY_IMAGE | VMOP_BY_TASK | VMOP_BY_CGROUP | VMOP_BY_VCPU | VMOP_BY_LIFE)
+			 ? VMOP_BY_DOMAIN
+			 : 0);
 	/* What was recorded apart is shown apart unless merged, as the ancestor did. */
 	if (!settings->by && !(query->merge & VMOP_MERGE_CPU))
 		query->dimensions |= VMOP_BY_CPU;
-	query->by_part = query->dimensions == VMOP_BY_DOMAIN;
+	query->by_part = (query->dimensions & ~(unsigned)VMOP_BY_LIFE) == VMOP_BY_DOMAIN;
 	if (query->by_part) { /* a bill */
 		query->of_whole_session = true;
 		if (!settings->has_accounting)
 			query->accounting = VMOP_ACCOUNTING_DOMAIN;
 	}
 	query->threshold_percent = settings->arrangement.threshold_percent;
+	/* Whoever names an idle function wants to see it. */
+	query->idle_functions |= settings->include.n && !includes_idle(settings);
 	query->resolver.image_paths = (const char *const *)settings->image_paths.items;
 	query->resolver.n_image_paths = settings->image_paths.n;
 	query->resolver.use_debuginfod = true;
@@ -520,12 +530,22 @@ static struct vmop_error *report(struct settings *settings, struct vmop_result *
 	if (!err && vmop_report_losses(report) && !settings->output->has_facts &&
 	    (settings->output != &vmop_output_table || settings->output_options.no_header))
 		vmop_log_warning("losses: %s", vmop_report_losses(report));
+	if (!err && vmop_report_left_out(report) && !settings->output->has_facts &&
+	    (settings->output != &vmop_output_table || settings->output_options.no_header))
+		vmop_log_warning("too much for one report, left out: %s",
+				 vmop_report_left_out(report));
 	vmop_report_destroy(report);
 	if (err)
 		return err;
 	tell_not_apart(settings, result);
 	tell_missing(result);
 	return NULL;
+}
+
+/* How many rows the output takes, roughly: names are some columns, each event brings three. */
+static uint64_t max_lines(const struct settings *settings, const struct vmop_result *result)
+{
+	return settings->output->max_cells / (8 + 3 * result->n_events * result->n_parts);
 }
 
 static struct vmop_error *report_session(struct settings *settings)
@@ -543,6 +563,7 @@ static struct vmop_error *report_session(struct settings *settings)
 	vmop_sessions_deinit(&sessions);
 	if (!err)
 		err = vmop_ratios_init(&ratios, &settings->ratios, &result);
+	settings->arrangement.max_lines = max_lines(settings, &result);
 	if (!err)
 		err = vmop_rows_arrange(&result, &ratios, &settings->arrangement, &hidden);
 	if (!err)

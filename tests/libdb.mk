@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-libdb_unit_tests = tests/unit/libdb-db tests/unit/libdb-faults tests/unit/libdb-pack \
+libdb_unit_tests = tests/unit/libdb-bounds tests/unit/libdb-db tests/unit/libdb-faults tests/unit/libdb-pack \
 	tests/unit/libdb-rejected tests/unit/libdb-roll-up tests/unit/libdb-session-files tests/unit/libdb-sum \
 	tests/unit/libdb-symbols
 if HAVE_CMOCKA
@@ -9,6 +9,8 @@ endif
 libdb_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(SQLITE_CFLAGS)
 libdb_test_ldadd = libdb/libdb.la $(CMOCKA_LIBS)
 EXTRA_DIST += tests/unit/libdb-common.h tests/unit/ok.h
+tests_unit_libdb_bounds_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_bounds_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_db_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_db_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_faults_CPPFLAGS = $(libdb_test_cppflags)
@@ -33,6 +35,9 @@ tests_fixtures_make_session_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-counters
 tests_fixtures_make_counters_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_counters_LDADD = libdb/libdb.la
+check_PROGRAMS += tests/fixtures/make-hostile tests/fixtures/within
+tests_fixtures_make_hostile_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_fixtures_make_hostile_LDADD = libdb/libdb.la
 
 TESTS += tests/integration/session-sql
 EXTRA_DIST += tests/integration/session-sql

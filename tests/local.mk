@@ -18,6 +18,7 @@ include tests/libsym.mk
 include tests/libguest.mk
 include tests/hv-interface.mk
 include tests/daemon.mk
+include tests/opcontrol.mk
 include tests/opreport.mk
 include tests/integration.mk
 include tests/hostile.mk

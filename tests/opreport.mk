@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport-event-name tests/unit/opreport-fit \
-	tests/unit/opreport-output tests/unit/opreport-query tests/unit/opreport-ratio \
+	tests/unit/opreport-idle tests/unit/opreport-lives tests/unit/opreport-output tests/unit/opreport-query tests/unit/opreport-ratio \
 	tests/unit/opreport-sessions tests/unit/opreport-spec tests/unit/opreport-tally
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
@@ -12,6 +12,10 @@ tests_unit_opreport_event_name_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_event_name_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_fit_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_fit_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_idle_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_idle_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_lives_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_lives_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
 tests_unit_opreport_output_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS)
 tests_unit_opreport_query_CPPFLAGS = $(opreport_test_cppflags)
@@ -32,10 +36,13 @@ tests_fixtures_split_LDFLAGS =
 report_integration_tests = \
 	tests/integration/report-faults.sh \
 	tests/integration/report-lookalikes.sh \
+	tests/integration/report-hostile.sh \
+	tests/integration/report-hostile-samples.sh \
+	tests/integration/report-long-names.sh \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \
 	tests/integration/report-real.sh \
 	tests/integration/report-sessions.sh \
 	tests/integration/report-tables.sh
 TESTS += $(report_integration_tests)
-EXTRA_DIST += $(report_integration_tests)
+EXTRA_DIST += $(report_integration_tests) tests/integration/report-bounds.sh

@@ -35,6 +35,30 @@ static void sums_by_key(void **state)
 	}
 }
 
+/* Samples without room are added up in one place, and those that have room stay where they are. */
+static void what_has_no_room_is_counted(void **state)
+{
+	(void)state;
+	enum { N_SLOTS = 4096, N = 4000 };
+	_cleanup_(vmop_tally_deinit) struct vmop_tally tally;
+	vmop_tally_init(&tally, N_SLOTS);
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t i = 0; i < N; i++) {
+			struct vmop_count *counts;
+			size_t index;
+			assert_null(vmop_tally_at(&tally, 1, i, &counts, &index));
+			assert_true(index == (i < tally.n ? i : VMOP_TALLY_LEFT_OUT));
+			vmop_count_add(&counts[7], 1, 10);
+		}
+	}
+	assert_in_range(tally.n, 1024, VMOP_TALLY_MAX_BYTES / N_SLOTS / sizeof(struct vmop_count));
+	assert_int_equal(vmop_tally_counts(&tally, 0)[7].samples, 2);
+	assert_int_equal(tally.left_out[7].samples, 2 * (N - tally.n));
+	struct vmop_count *counts;
+	assert_null(vmop_tally_at(&tally, VMOP_NO_GROUP, 0, &counts, NULL));
+	assert_ptr_equal(counts, tally.left_out);
+}
+
 static void groups_are_interned(void **state)
 {
 	(void)state;
@@ -55,6 +79,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_by_key),
+		cmocka_unit_test(what_has_no_room_is_counted),
 		cmocka_unit_test(groups_are_interned),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * uthash with a hash whose seed differs from run to run.  Keys come from session files: with a hash
+ * that is always the same, an attacker could choose keys that all collide.
+ */
+#ifndef VMOP_LIBDB_HASH_H
+#define VMOP_LIBDB_HASH_H
+
+#include <xxhash.h>
+
+#include "libutil/hash-seed.h"
+
+#define HASH_FUNCTION(key, len, hash)                                                              \
+	((hash) = (unsigned)XXH3_64bits_withSeed((key), (len), vmop_hash_seed()))
+#include <uthash.h>
+
+#endif
