@@ -24,6 +24,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/procfs.c daemon/procfs.h \
 	daemon/profiler.c daemon/profiler.h \
 	daemon/regions.c daemon/regions.h \
+	daemon/short-lived.c daemon/short-lived.h \
 	daemon/task.c daemon/task.h \
 	daemon/text-map.c daemon/text-map.h \
 	daemon/thread.c daemon/thread.h \

@@ -13,6 +13,7 @@
 #include "daemon/attribute.h"
 #include "daemon/examine.h"
 #include "daemon/losses.h"
+#include "daemon/short-lived.h"
 #include "daemon/xen-domains.h"
 #include "daemon/xen-guests.h"
 #include "daemon/xen-text.h"
@@ -31,6 +32,8 @@ struct vmop_profiler {
 	struct vmop_db *db;
 	struct vmop_images images;
 	struct vmop_tasks tasks;
+	struct vmop_short_lived short_lived;
+	bool keeps_tasks; /* short-lived ones, too */
 	struct vmop_processes processes;
 	struct vmop_kernel kernel;
 	struct vmop_passive passive;
@@ -223,6 +226,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
 	if (err)
 		return err;
+	profiler->keeps_tasks = options->keeps_tasks || options->separate & VMOP_SEPARATE_THREAD;
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
 				  &profiler->tasks, options->separate & VMOP_SEPARATE_THREAD);
@@ -300,6 +304,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_passive_deinit(&profiler->passive);
 	vmop_passive_deinit(&profiler->active);
 	vmop_tasks_deinit(&profiler->tasks);
+	vmop_short_lived_deinit(&profiler->short_lived);
 	vmop_aggregate_deinit(&profiler->aggregate);
 	vmop_images_deinit(&profiler->images);
 	free(profiler->root);
@@ -490,23 +495,14 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 {
 	const struct vmop_task *task;
 	DL_FOREACH (profiler->tasks.pending, task) {
-		char comm[VMOP_COMM_BYTES], cgroup[4096];
-		struct vmop_db_task row = {
-			.id = task->id,
-			.domain = task->domain,
-			.pid = task->pid,
-			.tid = task->tid,
-			.start_time_ns =
-				task->start_ns
-					? task->start_ns +
-						  (uint64_t)profiler->monotonic_to_realtime_ns
-					: 0,
-			.comm = vmop_procfs_printable(task->comm, comm, sizeof(comm)),
-			.exe_image = task->exe ? vmop_image_canonical(task->exe)->id : 0,
-			.cgroup = task->cgroup ? vmop_procfs_printable(task->cgroup->text, cgroup,
-								       sizeof(cgroup))
-					       : NULL,
-		};
+		struct vmop_task_text text;
+		struct vmop_db_task row;
+		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id)
+			continue;
+		vmop_task_describe(task, &text, &row);
+		if (task->start_ns)
+			row.start_time_ns =
+				task->start_ns + (uint64_t)profiler->monotonic_to_realtime_ns;
 		struct vmop_error *err = vmop_db_put_task(profiler->db, &row);
 		if (err)
 			return err;
@@ -531,6 +527,7 @@ static void canonical_key(void *arg, struct vmop_db_chunk_key *key)
 {
 	struct vmop_profiler *profiler = arg;
 	key->image = vmop_image_canonical(profiler->images.slots[key->image])->slot;
+	key->task = vmop_short_lived_row(&profiler->short_lived, key->task);
 }
 
 static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key *key,
@@ -538,6 +535,8 @@ static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key 
 {
 	struct vmop_profiler *profiler = arg;
 	struct vmop_db_chunk_key row = *key;
+	/* Also for a key that the aggregate had no room to rename. */
+	row.task = vmop_short_lived_row(&profiler->short_lived, key->task);
 	row.image = profiler->images.slots[key->image]->id;
 	return vmop_db_put_chunk(profiler->db, &row, cells, n);
 }
@@ -551,6 +550,10 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	err = vmop_domains_store(&profiler->domains, profiler->db);
 	if (!err)
 		err = store_images(profiler);
+	vmop_short_lived_reset(&profiler->short_lived);
+	if (!err && !profiler->keeps_tasks)
+		err = vmop_short_lived_merge(&profiler->short_lived, &profiler->tasks,
+					     &profiler->aggregate, profiler->db);
 	if (!err)
 		err = store_tasks(profiler);
 	if (!err)
@@ -576,7 +579,7 @@ static void stored(struct vmop_profiler *profiler)
 		if (image && image->is_sampled && image->id && !image->is_stored)
 			vmop_image_stored(image);
 	}
-	vmop_tasks_stored(&profiler->tasks);
+	vmop_tasks_stored(&profiler->tasks, &profiler->short_lived);
 	vmop_losses_stored(&profiler->losses);
 	vmop_aggregate_reset(&profiler->aggregate);
 	vmop_images_sweep(&profiler->images);

@@ -296,6 +296,7 @@ static struct vmop_error *create_profiler(struct vmop_session *session)
 		.guest_cpu_permille = setup->guest_cpu_permille,
 		.proc_root = "",
 		.is_replay = session->is_replay,
+		.keeps_tasks = setup->minute_after_ns == 0, /* nothing is to be merged */
 	};
 	if (setup->separate & VMOP_SETUP_SEPARATE_THREAD)
 		options.separate |= VMOP_SEPARATE_THREAD;

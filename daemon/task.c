@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "daemon/image.h"
+#include "daemon/short-lived.h"
 
 struct vmop_text *vmop_text_new(const char *text)
 {
@@ -51,6 +52,7 @@ void vmop_task_renew(struct vmop_tasks *tasks, struct vmop_task *task)
 		if (old) {
 			*old = *task;
 			old->is_current = false;
+			old->is_over = true;
 			old->is_alone = true;
 			tasks->n_alone++;
 			DL_APPEND(tasks->pending, old);
@@ -99,7 +101,23 @@ void vmop_tasks_deinit(struct vmop_tasks *tasks)
 	tasks->n_ended = tasks->max_ended = 0;
 }
 
-void vmop_tasks_stored(struct vmop_tasks *tasks)
+void vmop_task_describe(const struct vmop_task *task, struct vmop_task_text *text,
+			struct vmop_db_task *ret)
+{
+	*ret = (struct vmop_db_task){
+		.id = task->id,
+		.domain = task->domain,
+		.pid = task->pid,
+		.tid = task->tid,
+		.comm = vmop_procfs_printable(task->comm, text->comm, sizeof(text->comm)),
+		.exe_image = task->exe ? vmop_image_canonical(task->exe)->id : 0,
+		.cgroup = task->cgroup ? vmop_procfs_printable(task->cgroup->text, text->cgroup,
+							       sizeof(text->cgroup))
+				       : NULL,
+	};
+}
+
+void vmop_tasks_stored(struct vmop_tasks *tasks, const struct vmop_short_lived *short_lived)
 {
 	tasks->n_ended = 0;
 	struct vmop_task *task, *next;
@@ -107,6 +125,8 @@ void vmop_tasks_stored(struct vmop_tasks *tasks)
 	{
 		DL_DELETE(tasks->pending, task);
 		task->prev = task->next = NULL;
+		if (short_lived && vmop_short_lived_row(short_lived, task->id) != task->id)
+			task->id = 0;
 		if (task->is_alone) {
 			tasks->n_alone--;
 			vmop_task_deinit(tasks, task);

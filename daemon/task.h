@@ -41,6 +41,7 @@ struct vmop_task {
 	struct vmop_image *exe;	       /* referenced; NULL: none or not known */
 	struct vmop_text *cgroup;      /* NULL: not known */
 	bool is_current;	       /* of a live process: /proc may be asked about it */
+	bool is_over;		       /* no sample of it will come any more */
 	bool is_alone;		       /* in a block of its own: freed once stored */
 	struct vmop_task *prev, *next; /* in the list of those to be stored */
 };
@@ -73,8 +74,12 @@ void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task);
 /* Frees the table's own memory. */
 void vmop_tasks_deinit(struct vmop_tasks *tasks);
 
-/* Forgets the pending and the ended ones: after they were stored, or when all ends. */
-void vmop_tasks_stored(struct vmop_tasks *tasks);
+/*
+ * Forgets the pending and the ended ones: after they were stored, or when all ends. Those that
+ * were stored under another task's row have no id any more.
+ */
+struct vmop_short_lived; /* short-lived.h */
+void vmop_tasks_stored(struct vmop_tasks *tasks, const struct vmop_short_lived *short_lived);
 
 static inline bool vmop_task_is_pending(const struct vmop_task *task)
 {
@@ -83,6 +88,14 @@ static inline bool vmop_task_is_pending(const struct vmop_task *task)
 
 /* Gives task an id and a place among those to be stored. */
 void vmop_task_append(struct vmop_tasks *tasks, struct vmop_task *task);
+
+/* Names as a session has them: printable. */
+struct vmop_task_text {
+	char comm[VMOP_COMM_BYTES], cgroup[4096];
+};
+/* Fills in the row of task but for its times. text must outlive it. */
+void vmop_task_describe(const struct vmop_task *task, struct vmop_task_text *text,
+			struct vmop_db_task *ret);
 
 /* The id of task; gives it one if it has none.  On the per-sample path. */
 static inline uint32_t vmop_task_id(struct vmop_tasks *tasks, struct vmop_task *task)

@@ -26,6 +26,10 @@ enum vmop_db_statement {
 	VMOP_DB_PUT_VCPU,
 	VMOP_DB_PUT_TASK,
 	VMOP_DB_END_TASK,
+	VMOP_DB_FIND_MERGED,
+	VMOP_DB_NEXT_TASK,
+	VMOP_DB_PUT_MERGED,
+	VMOP_DB_COUNT_MERGED,
 	VMOP_DB_PUT_IMAGE,
 	VMOP_DB_PUT_SYMBOLS,
 	VMOP_DB_PUT_INTERVAL,
@@ -110,6 +114,13 @@ static inline uint32_t vmop_db_column_u32(sqlite3_stmt *stmt, int column, bool *
  */
 struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statement,
 			       const char *types, ...);
+
+/*
+ * The same, and sets *ret to the integer in the first column of the statement's first row, or to
+ * 0 where there is no row.
+ */
+struct vmop_error *vmop_db_run_for(struct vmop_db *db, enum vmop_db_statement statement,
+				   int64_t *ret, const char *types, ...);
 
 /*
  * A chunk's row, the number-th of interval: what put_chunk and rolling up share.

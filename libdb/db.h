@@ -72,8 +72,8 @@ struct vmop_db_task {
 	uint32_t exe_image;	/* 0: none or not known */
 	const char *cgroup;	/* path below the cgroup root: names the container; or NULL */
 	/*
-	 * Read only: above 0, this row stands for dead tasks of the same domain, exe_image,
-	 * comm and cgroup that a roll-up made one; pid, tid and times are 0.  So many they were.
+	 * Read only: above 0, this row stands for so many ended tasks of the same domain,
+	 * exe_image, comm and cgroup; pid, tid and times are 0. See vmop_db_merge_tasks.
 	 */
 	uint64_t merged;
 };
@@ -171,6 +171,12 @@ struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcp
 struct vmop_error *vmop_db_put_task(struct vmop_db *db, const struct vmop_db_task *task);
 /* The task ended: a roll-up may merge it. Nothing happens where there is no such task. */
 struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns);
+/*
+ * Finds the merged row (see vmop_db_task.merged) for like's domain, exe_image, comm and cgroup,
+ * makes it where there is none, adds n to the tasks it stands for, and sets *ret to its id.
+ */
+struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_task *like,
+				       uint64_t n, uint32_t *ret);
 struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_image *image);
 
 /*

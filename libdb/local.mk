@@ -9,6 +9,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/facts.c \
 	libdb/filter.c libdb/filter.h \
 	libdb/interval.c \
+	libdb/merged-task.c \
 	libdb/pack.c libdb/pack.h \
 	libdb/place.c libdb/place.h \
 	libdb/roll-up.c \

@@ -35,10 +35,6 @@ struct destination {
 enum statement {
 	ROWS,
 	DEAD_TASK,
-	FIND_MERGED,
-	NEXT_TASK_ID,
-	NEW_MERGED,
-	COUNT_MERGED,
 	MARK_MERGED,
 	DELETE_CHUNKS,
 	DELETE_INTERVALS,
@@ -52,11 +48,6 @@ static const char *const sqls[N_STATEMENTS] = {
 	[ROWS] = "SELECT place, task, stack, cells FROM chunk WHERE id >= ?1 AND id < ?2",
 	[DEAD_TASK] = "SELECT domain, exe_image, comm, cgroup, merged FROM task"
 		      " WHERE id = ?1 AND end_time_ns > 0 AND merged <= 0",
-	[FIND_MERGED] = "SELECT id FROM task WHERE merged > 0 AND domain = ?1 AND exe_image = ?2"
-			" AND comm = ?3 AND cgroup IS ?4",
-	[NEXT_TASK_ID] = "SELECT ifnull(max(id), 0) + 1 FROM task",
-	[NEW_MERGED] = "INSERT INTO task VALUES(?5, ?1, 0, 0, 0, 0, 1, ?3, ?2, ?4)",
-	[COUNT_MERGED] = "UPDATE task SET merged = merged + 1 WHERE id = ?1",
 	[MARK_MERGED] = "UPDATE task SET merged = -1 WHERE id = ?1",
 	[DELETE_CHUNKS] = "DELETE FROM chunk WHERE id >= ?1 AND id < ?2",
 	[DELETE_INTERVALS] = "DELETE FROM interval WHERE id BETWEEN ?1 AND ?2",
@@ -191,43 +182,6 @@ static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
 
 /* ---- dead tasks -------------------------------------------------------------- */
 
-/* Binds what makes dead tasks one, from DEAD_TASK's row, to which's first four parameters. */
-static void bind_identity(struct roll *roll, enum statement which)
-{
-	sqlite3_reset(roll->statements[which]);
-	for (int i = 0; i < 4; i++)
-		sqlite3_bind_value(roll->statements[which], i + 1,
-				   sqlite3_column_value(roll->statements[DEAD_TASK], i));
-}
-
-/* The merged row for DEAD_TASK's row, made where there is none. */
-static struct vmop_error *merged_row(struct roll *roll, bool is_counted, uint32_t *ret)
-{
-	bool row;
-	bind_identity(roll, FIND_MERGED);
-	struct vmop_error *err = vmop_db_step(roll->db, roll->statements[FIND_MERGED], &row);
-	if (err)
-		return err;
-	if (row) {
-		int64_t id = sqlite3_column_int64(roll->statements[FIND_MERGED], 0);
-		*ret = (uint32_t)id;
-		return is_counted ? NULL : run_through(roll, COUNT_MERGED, 1, &id);
-	}
-	err = run(roll, NEXT_TASK_ID, &row, 0, NULL);
-	if (err)
-		return err;
-	int64_t id = sqlite3_column_int64(roll->statements[NEXT_TASK_ID], 0);
-	if (id < VMOP_DB_TASK_ID_LIMIT)
-		id = VMOP_DB_TASK_ID_LIMIT;
-	if (id > UINT32_MAX)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no more tasks can be numbered",
-				      roll->db->path);
-	*ret = (uint32_t)id;
-	bind_identity(roll, NEW_MERGED);
-	sqlite3_bind_int64(roll->statements[NEW_MERGED], 5, id);
-	return vmop_db_step(roll->db, roll->statements[NEW_MERGED], &row);
-}
-
 static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, uint32_t *ret)
 {
 	*ret = task;
@@ -238,13 +192,20 @@ static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, 
 	struct vmop_error *err = run(roll, DEAD_TASK, &row, 1, &id);
 	if (err || !row)
 		return err;
-	bool is_counted = sqlite3_column_int64(roll->statements[DEAD_TASK], 4) < 0;
-	err = merged_row(roll, is_counted, ret);
+	sqlite3_stmt *dead = roll->statements[DEAD_TASK];
+	const struct vmop_db_task like = {
+		.domain = (uint32_t)sqlite3_column_int64(dead, 0),
+		.exe_image = (uint32_t)sqlite3_column_int64(dead, 1),
+		.comm = (const char *)sqlite3_column_text(dead, 2),
+		.cgroup = (const char *)sqlite3_column_text(dead, 3),
+	};
+	bool is_counted = sqlite3_column_int64(dead, 4) < 0;
+	err = vmop_db_merge_tasks(roll->db, &like, !is_counted, ret);
 	if (err || is_counted)
 		return err;
 	roll->db->ended_tasks++;
 	/* Its row is still being read from; it must not change under that. */
-	sqlite3_reset(roll->statements[DEAD_TASK]);
+	sqlite3_reset(dead);
 	return run_through(roll, MARK_MERGED, 1, &id);
 }
 

@@ -7,6 +7,6 @@ EXTRA_DIST += tests/bench/run
 # Speed, size and memory beside perf, as ratios. Never part of a check.
 .PHONY: bench
 bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) \
-		tests/fixtures/make-stream$(EXEEXT)
+		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT)
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-events
