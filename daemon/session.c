@@ -32,6 +32,14 @@ static const uint64_t settle_ns = 2000000;
 static const uint64_t roll_up_every_ns = 10 * (uint64_t)1000000000;
 static const unsigned roll_up_budget = 4;
 
+/*
+ * Intervals of many short-lived programs take several bytes a sample, in minutes they take one or
+ * two. They are merged at this age already where they take more than so many bytes in ten samples,
+ * and more than so many a second.
+ */
+static const uint64_t costly_minute_after_ns = 60 * (uint64_t)1000000000;
+static const uint64_t costly_bytes_in_10_samples = 15, costly_bytes_a_second = 1024;
+
 /* Between two looks at what active domains' agents say, who look twice a second themselves. */
 static const unsigned mail_round_ms = 250;
 
@@ -59,6 +67,7 @@ struct vmop_session {
 	uint64_t interval_monotonic_ns;			/* when the open interval began */
 	uint64_t end_monotonic_ns;			/* 0: no end is set */
 	uint64_t rolled_up_ns, events_stored_ns;
+	struct vmop_db_written written; /* at rolled_up_ns */
 	bool is_replay;
 	struct vmop_error *replay_error; /* what ended it before its end */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* in the records' time; 0: none came yet */
@@ -132,18 +141,33 @@ static struct vmop_error *flush(struct vmop_session *session)
 	return err;
 }
 
+/* The age at which intervals become minutes, by what was stored since this was last asked. */
+static uint64_t minute_after_ns(struct vmop_session *session, uint64_t now)
+{
+	struct vmop_db_written written = vmop_db_written(session->db);
+	uint64_t samples = written.samples - session->written.samples;
+	uint64_t bytes = written.bytes - session->written.bytes;
+	uint64_t seconds = (now - session->rolled_up_ns) / second_ns;
+	uint64_t age_ns = session->setup.minute_after_ns;
+	session->written = written;
+	bool is_costly = bytes * 10 > samples * costly_bytes_in_10_samples &&
+			 bytes > seconds * costly_bytes_a_second;
+	return is_costly && age_ns > costly_minute_after_ns ? costly_minute_after_ns : age_ns;
+}
+
 /* now: CLOCK_REALTIME; of the records, in a replay. */
 static void roll_up(struct vmop_session *session, uint64_t now)
 {
 	const struct vmop_setup *setup = &session->setup;
 	if (session->is_failing || now - session->rolled_up_ns < roll_up_every_ns)
 		return;
+	uint64_t age_ns = minute_after_ns(session, now);
 	session->rolled_up_ns = now;
 	struct vmop_error *err = NULL;
 	bool more = false;
 	if (setup->minute_after_ns)
-		err = vmop_db_roll_up(session->db, 0, now - setup->minute_after_ns,
-				      60 * second_ns, roll_up_budget, &more);
+		err = vmop_db_roll_up(session->db, 0, now - age_ns, 60 * second_ns, roll_up_budget,
+				      &more);
 	if (!err && setup->hour_after_ns && !more)
 		err = vmop_db_roll_up(session->db, 1, now - setup->hour_after_ns, 3600 * second_ns,
 				      1, &more);
@@ -318,6 +342,7 @@ static struct vmop_error *begin_file(struct vmop_session *session)
 	session->start_realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
 	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	session->interval_monotonic_ns = session->start_monotonic_ns;
+	session->written = (struct vmop_db_written){0};
 	vmop_source_stats(session->source, &session->at_file_start);
 	if (chmod(session->path, session->setup.session_mode) < 0)
 		err = vmop_error_os(errno, "%s", session->path);

@@ -58,6 +58,7 @@ struct vmop_db {
 	bool in_interval, interval_failed;
 	uint32_t interval;	   /* id of the open interval, or of the last one */
 	uint32_t n_chunks;	   /* of the open interval */
+	struct vmop_db_written written;
 	struct vmop_places *places;
 	uint32_t ended_tasks; /* merged by roll-up since rows of tasks were last swept */
 	struct vmop_cells scratch; /* decoded cells */
@@ -131,7 +132,10 @@ struct vmop_db_chunk_row {
 	uint32_t place, task, stack;
 	const struct vmop_db_cell *cells;
 	size_t n_cells;
+	/* Set by insert_chunk. */
+	uint64_t samples;
+	size_t len_bytes; /* of the packed cells */
 };
-struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db_chunk_row *row);
+struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row);
 
 #endif

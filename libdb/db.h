@@ -203,6 +203,15 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db);
  */
 void vmop_db_rollback(struct vmop_db *db);
 
+/*
+ * What vmop_db_put_chunk has stored so far: samples, and the bytes of their rows. Rolling up makes
+ * fewer bytes of them later.
+ */
+struct vmop_db_written {
+	uint64_t samples, bytes;
+};
+struct vmop_db_written vmop_db_written(const struct vmop_db *db);
+
 /* Bytes of the file and its WAL on disk now. */
 struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret);
 

@@ -6,6 +6,9 @@
 #include "libdb/place.h"
 #include "libdb/schema.h"
 
+/* What a chunk's row takes beside its cells, about: cell header, id and columns. */
+#define CHUNK_ROW_BYTES 24
+
 static struct vmop_error *not_open(struct vmop_db *db)
 {
 	return vmop_error_new(VMOP_ERROR_CANT, "%s: no interval is open", db->path);
@@ -66,6 +69,11 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db)
 	return NULL;
 }
 
+struct vmop_db_written vmop_db_written(const struct vmop_db *db)
+{
+	return db->written;
+}
+
 /* Packs cells into db->packed. *ret_len_bytes is 0 when they are not as they must be. */
 static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *cells, size_t n,
 			       size_t *ret_len_bytes)
@@ -86,7 +94,7 @@ static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *ce
 }
 
 /* Sums that don't fit SQL's integers become the greatest one. */
-struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db_chunk_row *row)
+struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row)
 {
 	if (row->number >= VMOP_SCHEMA_CHUNKS_MAX)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: an interval of more than %d chunks",
@@ -98,17 +106,17 @@ struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db
 		if (__builtin_add_overflow(weight, row->cells[i].weight_events, &weight))
 			weight = UINT64_MAX;
 	}
-	size_t len_bytes;
-	struct vmop_error *err = pack(db, row->cells, row->n_cells, &len_bytes);
+	struct vmop_error *err = pack(db, row->cells, row->n_cells, &row->len_bytes);
+	row->samples = samples;
 	if (err)
 		return err;
-	if (!len_bytes)
+	if (!row->len_bytes)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "%s: a chunk's cells are not ascending, or too many", db->path);
 	int64_t id = (int64_t)row->interval << VMOP_SCHEMA_CHUNK_BITS | row->number;
 	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task,
 			   (int64_t)row->place, (int64_t)row->stack, samples, weight,
-			   (const void *)db->packed, len_bytes);
+			   (const void *)db->packed, row->len_bytes);
 }
 
 struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
@@ -127,11 +135,14 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
 	struct vmop_error *err = vmop_places_intern(db, key, &row.place);
 	if (!err)
 		err = vmop_db_insert_chunk(db, &row);
-	if (err)
+	if (err) {
 		db->interval_failed = true;
-	else
-		db->n_chunks++;
-	return err;
+		return err;
+	}
+	db->n_chunks++;
+	db->written.bytes += row.len_bytes + CHUNK_ROW_BYTES;
+	db->written.samples += row.samples;
+	return NULL;
 }
 
 struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss)
