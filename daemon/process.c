@@ -195,6 +195,7 @@ struct vmop_process *vmop_processes_fork(struct vmop_processes *processes, uint6
 	if (!process)
 		return NULL;
 	process->start_ns = process->task.start_ns = time_ns;
+	process->born = processes->tasks->interval + 1;
 	const struct vmop_process *parent = vmop_processes_get(processes, fork->parent_pid);
 	process->is_kthread = fork->parent_pid == KTHREADD_PID || (parent && parent->is_kthread);
 	if (!parent)

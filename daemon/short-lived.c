@@ -12,12 +12,14 @@ void vmop_short_lived_deinit(struct vmop_short_lived *short_lived)
 {
 	free(short_lived->tasks);
 	free(short_lived->merged);
-	*short_lived = (struct vmop_short_lived){0};
+	short_lived->tasks = NULL;
+	short_lived->merged = NULL;
+	short_lived->n = short_lived->capacity = 0;
 }
 
 void vmop_short_lived_reset(struct vmop_short_lived *short_lived)
 {
-	short_lived->n = 0;
+	short_lived->n = short_lived->n_over = 0;
 }
 
 static bool make_room(struct vmop_short_lived *short_lived, uint32_t n)
@@ -39,14 +41,15 @@ static bool make_room(struct vmop_short_lived *short_lived, uint32_t n)
 static bool begin(struct vmop_short_lived *short_lived, const struct vmop_tasks *tasks)
 {
 	const struct vmop_task *task;
-	uint32_t n_over = 0, first_id = UINT32_MAX, last_id = 0;
+	uint32_t first_id = UINT32_MAX, last_id = 0;
 	vmop_short_lived_reset(short_lived);
 	DL_FOREACH (tasks->pending, task) {
-		n_over += task->is_over;
+		short_lived->n_over += task->n_grouped ? task->n_grouped : task->is_over;
 		first_id = task->id < first_id ? task->id : first_id;
 		last_id = task->id > last_id ? task->id : last_id;
 	}
-	if (n_over <= VMOP_SHORT_LIVED_APART || !make_room(short_lived, last_id - first_id + 1))
+	if ((short_lived->n_over <= VMOP_SHORT_LIVED_APART && !tasks->n_groups) ||
+	    !make_room(short_lived, last_id - first_id + 1))
 		return false;
 	short_lived->first_id = first_id;
 	short_lived->n = last_id - first_id + 1;
@@ -105,8 +108,11 @@ static struct vmop_error *merge(struct vmop_short_lived *short_lived, struct vmo
 	struct vmop_db_task like;
 	struct vmop_task_text text;
 	uint32_t row;
+	uint64_t count = 0;
+	for (uint32_t i = 0; i < n; i++)
+		count += tasks[i]->n_grouped ? tasks[i]->n_grouped : 1;
 	vmop_task_describe(tasks[0], &text, &like);
-	struct vmop_error *err = vmop_db_merge_tasks(db, &like, n, &row);
+	struct vmop_error *err = vmop_db_merge_tasks(db, &like, count, &row);
 	for (uint32_t i = 0; !err && i < n; i++)
 		short_lived->tasks[tasks[i]->id - short_lived->first_id].row = row;
 	return err;
@@ -132,14 +138,15 @@ struct vmop_error *vmop_short_lived_merge(struct vmop_short_lived *short_lived,
 					  const struct vmop_aggregate *aggregate,
 					  struct vmop_db *db)
 {
-	if (!begin(short_lived, tasks))
-		return NULL;
+	if (!begin(short_lived, tasks)) /* groups have no rows of their own */
+		return tasks->n_groups ? &vmop_error_no_memory : NULL;
 	uint64_t limit = count_samples(short_lived, aggregate) / VMOP_SHORT_LIVED_APART;
 	const struct vmop_task *task;
 	uint32_t n = 0;
 	DL_FOREACH (tasks->pending, task)
-		if (task->is_over &&
-		    short_lived->tasks[task->id - short_lived->first_id].samples <= limit)
+		if (task->n_grouped ||
+		    (task->is_over &&
+		     short_lived->tasks[task->id - short_lived->first_id].samples <= limit))
 			short_lived->merged[n++] = task;
 	return merge_all(short_lived, db, n);
 }

@@ -27,6 +27,7 @@ struct vmop_short_lived {
 		uint32_t samples;
 	} *tasks;
 	uint32_t first_id, n, capacity;
+	uint32_t n_over; /* short-lived tasks of the interval */
 	const struct vmop_task **merged; /* scratch, of the same capacity */
 };
 

@@ -43,8 +43,18 @@ struct vmop_task {
 	bool is_current;	       /* of a live process: /proc may be asked about it */
 	bool is_over;		       /* no sample of it will come any more */
 	bool is_alone;		       /* in a block of its own: freed once stored */
-	struct vmop_task *prev, *next; /* in the list of those to be stored */
+	bool is_grouped;	       /* id is its group's, in this interval */
+	uint32_t n_grouped;	       /* of a group: how many tasks it stands for; 0: no group */
+	struct vmop_task *prev, *next; /* in the list of those to be stored, or of the grouped */
 };
+
+/*
+ * While many short-lived tasks come and go, those that begin are not told apart in the
+ * interval that they begin in: their command's samples have one id, and so the aggregate's tables
+ * stay in the cache and nearly nothing is to be sorted and stored. Commands beyond so many are
+ * told apart.
+ */
+#define VMOP_TASK_GROUPS_MAX 64
 
 /* Ended tasks that wait to be stored; beyond, their samples name a task without a row. */
 #define VMOP_TASKS_ALONE_MAX 65536
@@ -55,6 +65,11 @@ struct vmop_tasks {
 	uint32_t *ended;
 	size_t n_ended, max_ended;
 	uint32_t n_alone;	   /* of them, in blocks of their own */
+	bool groups_tasks;	   /* in this interval */
+	uint32_t interval;	   /* counts those that were stored */
+	struct vmop_task *grouped; /* whose ids are of groups */
+	struct vmop_task groups[VMOP_TASK_GROUPS_MAX];
+	uint32_t n_groups;
 	uint32_t next_id;
 	struct vmop_images *images;
 };
@@ -96,6 +111,12 @@ struct vmop_task_text {
 /* Fills in the row of task but for its times. text must outlive it. */
 void vmop_task_describe(const struct vmop_task *task, struct vmop_task_text *text,
 			struct vmop_db_task *ret);
+
+/*
+ * Gives task the id of the group of its domain, exe, cgroup and comm, where there is room. On the
+ * per-sample path.
+ */
+void vmop_task_group(struct vmop_tasks *tasks, struct vmop_task *task);
 
 /* The id of task; gives it one if it has none.  On the per-sample path. */
 static inline uint32_t vmop_task_id(struct vmop_tasks *tasks, struct vmop_task *task)
