@@ -11,6 +11,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/interval.c \
 	libdb/merged-task.c \
 	libdb/pack.c libdb/pack.h \
+	libdb/pile.c libdb/pile.h \
 	libdb/place.c libdb/place.h \
 	libdb/roll-up.c \
 	libdb/schema.c libdb/schema.h \

@@ -12,8 +12,8 @@
 #include <uthash.h>
 
 #include "libdb/connection.h"
+#include "libdb/pile.h"
 #include "libdb/schema.h"
-#include "libdb/sum.h"
 
 /* Rows of dead tasks are swept when so many more may be superfluous: it walks all chunks. */
 #define SWEEP_AFTER_TASKS 1024
@@ -248,7 +248,7 @@ static struct vmop_error *sweep_tasks(struct vmop_db *db, uint64_t before_ns)
 
 /* ---- one span ------------------------------------------------------------------ */
 
-static struct vmop_error *add_row(struct roll *roll, struct vmop_sums *sums)
+static struct vmop_error *add_row(struct roll *roll, struct vmop_pile *pile)
 {
 	sqlite3_stmt *stmt = roll->statements[ROWS];
 	bool corrupt = false;
@@ -263,56 +263,56 @@ static struct vmop_error *add_row(struct roll *roll, struct vmop_sums *sums)
 	struct vmop_error *err = destination_of(roll, task, &key.task);
 	if (err)
 		return err;
-	struct vmop_sum *sum = vmop_sums_at(sums, &key);
-	if (!sum)
-		return &vmop_error_no_memory;
-	return vmop_db_unpacked(
-		roll->db,
-		vmop_sums_add_packed(sums, sum, blob, (size_t)sqlite3_column_bytes(stmt, 3)));
+	bool is_added = vmop_pile_add(pile, &key, blob, (size_t)sqlite3_column_bytes(stmt, 3));
+	return is_added ? NULL : &vmop_error_no_memory;
 }
 
 static struct vmop_error *add_rows(struct roll *roll, const int64_t *chunk_ids,
-				   struct vmop_sums *sums)
+				   struct vmop_pile *pile)
 {
 	bool row;
 	struct vmop_error *err = run(roll, ROWS, &row, 2, chunk_ids);
 	while (!err && row) {
-		err = add_row(roll, sums);
+		err = add_row(roll, pile);
 		if (!err)
 			err = vmop_db_step(roll->db, roll->statements[ROWS], &row);
 	}
 	sqlite3_reset(roll->statements[ROWS]);
-	return err ? err : vmop_db_unpacked(roll->db, vmop_sums_settle(sums));
+	return err;
 }
 
-static struct vmop_error *put_sums(struct roll *roll, uint32_t interval, struct vmop_sums *sums)
+/* The interval that is being written. */
+struct target {
+	struct vmop_db *db;
+	uint32_t interval, n_chunks;
+};
+
+static struct vmop_error *put_sum(void *arg, const struct vmop_sum_key *key,
+				  const struct vmop_db_cell *cells, size_t n)
 {
-	struct vmop_error *err = NULL;
-	uint32_t number = 0;
-	for (struct vmop_sum *sum = sums->all; !err && sum; sum = sum->hh.next) {
-		struct vmop_db_chunk_row row = {
-			.interval = interval,
-			.number = number++,
-			.place = sum->key.place,
-			.task = sum->key.task,
-			.stack = sum->key.stack,
-			.cells = vmop_sum_sort(sum),
-			.n_cells = sum->n_cells,
-		};
-		err = vmop_db_insert_chunk(roll->db, &row);
-	}
-	return err;
+	struct target *target = arg;
+	struct vmop_db_chunk_row row = {
+		.interval = target->interval,
+		.number = target->n_chunks++,
+		.place = key->place,
+		.task = key->task,
+		.stack = key->stack,
+		.cells = cells,
+		.n_cells = n,
+	};
+	return vmop_db_insert_chunk(target->db, &row);
 }
 
 static struct vmop_error *merge_span(struct roll *roll, const struct span *span, uint8_t level)
 {
-	struct vmop_sums sums = {0};
+	_cleanup_(vmop_pile_deinit) struct vmop_pile pile = {0};
+	struct target target = {.db = roll->db, .interval = span->first};
 	int64_t ids[] = {span->first, span->last};
 	int64_t chunk_ids[] = {(int64_t)span->first << VMOP_SCHEMA_CHUNK_BITS,
 			       ((int64_t)span->last + 1) << VMOP_SCHEMA_CHUNK_BITS};
 	int64_t interval[] = {span->first, level + 1, (int64_t)span->start_ns,
 			      (int64_t)(span->end_ns - span->start_ns)};
-	struct vmop_error *err = add_rows(roll, chunk_ids, &sums);
+	struct vmop_error *err = add_rows(roll, chunk_ids, &pile);
 	if (!err)
 		err = run_through(roll, DELETE_CHUNKS, 2, chunk_ids);
 	if (!err)
@@ -320,12 +320,11 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 	if (!err)
 		err = run_through(roll, NEW_INTERVAL, 4, interval);
 	if (!err)
-		err = put_sums(roll, span->first, &sums);
+		err = vmop_pile_each(&pile, roll->db, put_sum, &target);
 	if (!err)
 		err = run_through(roll, MERGE_LOSSES, 2, ids);
 	if (!err)
 		err = run_through(roll, DELETE_LOSSES, 2, ids);
-	vmop_sums_deinit(&sums);
 	return err;
 }
 

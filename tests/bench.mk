@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 EXTRA_DIST += tests/bench/run-events
-EXTRA_PROGRAMS += tests/bench/busy tests/bench/cpu-time
-CLEANFILES += tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT)
+EXTRA_PROGRAMS += tests/bench/busy
+CLEANFILES += tests/bench/busy$(EXEEXT)
+check_PROGRAMS += tests/bench/cpu-time
 EXTRA_DIST += tests/bench/run
 
 # Speed, size and memory beside perf, as ratios. Never part of a check.

@@ -10,6 +10,7 @@ integration_tests = \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \
 	tests/integration/daemon-replay.sh \
+	tests/integration/daemon-storm.sh \
 	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh
