@@ -141,7 +141,8 @@ static struct vmop_error *flush(struct vmop_session *session)
 	return err;
 }
 
-/* The age at which intervals become minutes, by what was stored since this was last asked. */
+/* Return the age at which intervals become minutes. Looks at the rows stored since the last call.
+ */
 static uint64_t minute_after_ns(struct vmop_session *session, uint64_t now)
 {
 	struct vmop_db_written written = vmop_db_written(session->db);

@@ -21,13 +21,13 @@
 #define VMOP_SHORT_LIVED_APART 16
 
 struct vmop_short_lived {
-	/* By id - first_id: what a pending task's samples are stored under, and how many they are. */
+	/* By id - first_id: the row that a pending task's samples are stored under. */
 	struct vmop_short_lived_task {
 		uint32_t row; /* 0: its own */
 		uint32_t samples;
-	} *tasks;
+	} * tasks;
 	uint32_t first_id, n, capacity;
-	uint32_t n_over; /* short-lived tasks of the interval */
+	uint32_t n_over;		 /* short-lived tasks of the interval */
 	const struct vmop_task **merged; /* scratch, of the same capacity */
 };
 
@@ -39,7 +39,7 @@ void vmop_short_lived_reset(struct vmop_short_lived *short_lived);
 /*
  * Decides which of the pending tasks are merged, stores the rows of their commands as part of
  * db's open interval. To be called once an interval, with its samples in aggregate and the images
- * of its tasks stored. Without memory none is merged.
+ * of its tasks stored. Without memory it merges none.
  */
 struct vmop_error *vmop_short_lived_merge(struct vmop_short_lived *short_lived,
 					  const struct vmop_tasks *tasks,

@@ -49,10 +49,9 @@ struct vmop_task {
 };
 
 /*
- * While many short-lived tasks come and go, those that begin are not told apart in the
- * interval that they begin in: their command's samples have one id, and so the aggregate's tables
- * stay in the cache and nearly nothing is to be sorted and stored. Commands beyond so many are
- * told apart.
+ * Groups: while many short-lived tasks come and go, the samples of tasks that begin have one id for
+ * each command until the interval ends. So the aggregate's tables stay in the cache, and few
+ * cells need sorting and storing. Tasks of more commands than this have their own ids.
  */
 #define VMOP_TASK_GROUPS_MAX 64
 

@@ -173,7 +173,7 @@ struct vmop_error *vmop_db_put_task(struct vmop_db *db, const struct vmop_db_tas
 struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns);
 /*
  * Finds the merged row (see vmop_db_task.merged) for like's domain, exe_image, comm and cgroup,
- * makes it where there is none, adds n to the tasks it stands for, and sets *ret to its id.
+ * adds it if it is missing, adds n to the tasks it stands for, and sets *ret to its id.
  */
 struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_task *like,
 				       uint64_t n, uint32_t *ret);
@@ -204,8 +204,8 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db);
 void vmop_db_rollback(struct vmop_db *db);
 
 /*
- * What vmop_db_put_chunk has stored so far: samples, and the bytes of their rows. Rolling up makes
- * fewer bytes of them later.
+ * Return the number of samples that vmop_db_put_chunk stored, and the bytes of their rows. Rolling
+ * up makes fewer bytes of them later.
  */
 struct vmop_db_written {
 	uint64_t samples, bytes;

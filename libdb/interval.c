@@ -6,7 +6,7 @@
 #include "libdb/place.h"
 #include "libdb/schema.h"
 
-/* What a chunk's row takes beside its cells, about: cell header, id and columns. */
+/* About the bytes of a chunk's row beside its cells: header, id and columns. */
 #define CHUNK_ROW_BYTES 24
 
 static struct vmop_error *not_open(struct vmop_db *db)

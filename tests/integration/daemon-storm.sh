@@ -38,7 +38,7 @@ is "commands with threads merged" "$(report --by=task --merge=tid | grep -c ',cc
 is "idle samples" "$(report --by=task --merge=tid | grep -c 'idle')" -eq 0
 expect 0 "processes  task" "$build/vmopreport" --session-dir="$sessions" --by=task --top=20
 
-# All of it, where that is asked for.
+# A session that keeps every process.
 "$build/tests/fixtures/make-storm" --seconds=10 "$work/short"
 echo "rollup = off" >"$VMOP_CONFIG"
 expect 0 "replaying" "$build/vmopd" --replay="$work/short" --session-dir="$sessions"

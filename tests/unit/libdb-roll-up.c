@@ -202,13 +202,13 @@ static void tasks_are_merged_at_once(void **state)
 		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS));
 		assert_ok(vmop_db_merge_tasks(db, &like, 5, i ? &again : &row));
 		struct vmop_db_chunk_key key = key_of(row, 2);
-		assert_ok(vmop_db_put_chunk(db, &key, &(struct vmop_db_cell){0x1000, 3, 3000000},
-					    1));
+		assert_ok(
+			vmop_db_put_chunk(db, &key, &(struct vmop_db_cell){0x1000, 3, 3000000}, 1));
 		assert_ok(vmop_db_commit(db));
 	}
 	assert_true(row >= VMOP_DB_TASK_ID_LIMIT);
 	assert_int_equal(again, row);
-	/* What is rolled back did not happen. */
+	/* A rollback takes the count back, too. */
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 2 * SECOND_NS, SECOND_NS));
 	assert_ok(vmop_db_merge_tasks(db, &like, 100, &again));
 	vmop_db_rollback(db);
