@@ -34,6 +34,7 @@ struct vmop_profiler {
 	struct vmop_tasks tasks;
 	struct vmop_short_lived short_lived;
 	bool keeps_tasks; /* short-lived ones, too */
+	uint64_t n_short_lived;
 	struct vmop_processes processes;
 	struct vmop_kernel kernel;
 	struct vmop_passive passive;
@@ -580,6 +581,8 @@ static void stored(struct vmop_profiler *profiler)
 			vmop_image_stored(image);
 	}
 	vmop_tasks_stored(&profiler->tasks, &profiler->short_lived);
+	if (profiler->short_lived.n_over > VMOP_SHORT_LIVED_APART)
+		profiler->n_short_lived += profiler->short_lived.n_over;
 	vmop_losses_stored(&profiler->losses);
 	vmop_aggregate_reset(&profiler->aggregate);
 	vmop_images_sweep(&profiler->images);
@@ -615,6 +618,7 @@ void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profi
 		.table_full = profiler->table_full,
 		.processes = profiler->processes.by_pid.n,
 		.images = profiler->images.n,
+		.short_lived = profiler->n_short_lived,
 	};
 }
 

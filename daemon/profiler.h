@@ -119,6 +119,7 @@ struct vmop_profiler_stats {
 	uint64_t store_full;	   /* lost because the disk was full */
 	uint64_t table_full;	   /* lost because an interval hit more places than fit */
 	uint64_t processes, images; /* known now */
+	uint64_t short_lived;	    /* tasks, in intervals in which such were merged */
 };
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
 

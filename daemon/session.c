@@ -34,11 +34,12 @@ static const unsigned roll_up_budget = 4;
 
 /*
  * Intervals of many short-lived programs take several bytes a sample, in minutes they take one or
- * two. They are merged at this age already where they take more than so many bytes in ten samples,
- * and more than so many a second.
+ * two. They are merged at this age already where there are so many such programs a second, and
+ * their intervals take more than so many bytes in ten samples and a second.
  */
 static const uint64_t costly_minute_after_ns = 60 * (uint64_t)1000000000;
 static const uint64_t costly_bytes_in_10_samples = 15, costly_bytes_a_second = 1024;
+static const uint64_t costly_short_lived_a_second = 16;
 
 /* Between two looks at what active domains' agents say, who look twice a second themselves. */
 static const unsigned mail_round_ms = 250;
@@ -68,6 +69,7 @@ struct vmop_session {
 	uint64_t end_monotonic_ns;			/* 0: no end is set */
 	uint64_t rolled_up_ns, events_stored_ns;
 	struct vmop_db_written written; /* at rolled_up_ns */
+	uint64_t short_lived;		/* likewise */
 	bool is_replay;
 	struct vmop_error *replay_error; /* what ended it before its end */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* in the records' time; 0: none came yet */
@@ -150,8 +152,13 @@ static uint64_t minute_after_ns(struct vmop_session *session, uint64_t now)
 	uint64_t bytes = written.bytes - session->written.bytes;
 	uint64_t seconds = (now - session->rolled_up_ns) / second_ns;
 	uint64_t age_ns = session->setup.minute_after_ns;
+	struct vmop_profiler_stats stats;
+	vmop_profiler_stats(session->profiler, &stats);
+	uint64_t short_lived = stats.short_lived - session->short_lived;
 	session->written = written;
-	bool is_costly = bytes * 10 > samples * costly_bytes_in_10_samples &&
+	session->short_lived = stats.short_lived;
+	bool is_costly = short_lived > seconds * costly_short_lived_a_second &&
+			 bytes * 10 > samples * costly_bytes_in_10_samples &&
 			 bytes > seconds * costly_bytes_a_second;
 	return is_costly && age_ns > costly_minute_after_ns ? costly_minute_after_ns : age_ns;
 }
@@ -344,6 +351,7 @@ static struct vmop_error *begin_file(struct vmop_session *session)
 	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	session->interval_monotonic_ns = session->start_monotonic_ns;
 	session->written = (struct vmop_db_written){0};
+	session->short_lived = 0;
 	vmop_source_stats(session->source, &session->at_file_start);
 	if (chmod(session->path, session->setup.session_mode) < 0)
 		err = vmop_error_os(errno, "%s", session->path);
