@@ -45,12 +45,16 @@ struct vmop_aggregate_arrival {
 	uint32_t slot; /* where the search begins */
 };
 
+/* Keys that were looked up last, by what differs between a few CPUs' present tasks. */
+#define VMOP_AGGREGATE_RECENT 64
+
 struct vmop_aggregate {
 	/* In keys, image is a slot of the image table, not yet an id of the session. */
 	struct vmop_db_chunk_key *keys;
 	struct vmop_aggregate_cell *cells;
 	uint32_t n_keys, max_keys, n_cells, max_cells;
 	struct vmop_aggregate_index key_index, cell_index;
+	uint32_t recent[VMOP_AGGREGATE_RECENT]; /* indexes of keys + 1; 0: free */
 	struct vmop_aggregate_arrival arriving[VMOP_AGGREGATE_ARRIVING];
 	uint32_t n_arriving;
 };

@@ -59,13 +59,32 @@ static struct vmop_process *find_process(struct vmop_attribution *attribution,
 	return process;
 }
 
+/* It began in this interval, and all that a group goes by is known and final. */
+static bool may_be_grouped(const struct vmop_attribution *attribution,
+			   const struct vmop_process *process)
+{
+	return process->born == attribution->tasks->interval + 1 && !process->wants_exe &&
+	       process->maps == VMOP_MAPS_KNOWN &&
+	       (process->task.cgroup || !attribution->processes->root);
+}
+
+static uint32_t process_task(struct vmop_attribution *attribution, struct vmop_process *process)
+{
+	struct vmop_task *task = &process->task;
+	if (task->id)
+		return task->id;
+	if (attribution->tasks->groups_tasks && may_be_grouped(attribution, process))
+		vmop_task_group(attribution->tasks, task);
+	return vmop_task_id(attribution->tasks, task);
+}
+
 static uint32_t find_task(struct vmop_attribution *attribution, struct vmop_process *process,
 			  uint32_t tid)
 {
-	struct vmop_task *task = &process->task;
-	if (attribution->separate & VMOP_SEPARATE_THREAD && process->pid)
-		task = vmop_processes_thread(attribution->processes, process, tid);
-	return vmop_task_id(attribution->tasks, task);
+	if (!(attribution->separate & VMOP_SEPARATE_THREAD) || !process->pid)
+		return process_task(attribution, process);
+	return vmop_task_id(attribution->tasks,
+			    vmop_processes_thread(attribution->processes, process, tid));
 }
 
 static void queue(struct vmop_attribution *attribution, struct vmop_process *process)

@@ -29,6 +29,7 @@ static void forget(struct vmop_guest_tasks_table *table, struct vmop_guest_task 
 	HASH_DEL(table->by_start, entry);
 	if (vmop_task_is_pending(entry->task)) {
 		entry->task->is_alone = true; /* freed once stored */
+		entry->task->is_over = true;
 	} else {
 		vmop_task_deinit(table->tasks, entry->task);
 		free(entry->task);

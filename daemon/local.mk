@@ -31,6 +31,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/profiler.c daemon/profiler.h \
 	daemon/readers.c daemon/readers.h \
 	daemon/regions.c daemon/regions.h \
+	daemon/short-lived.c daemon/short-lived.h \
 	daemon/task.c daemon/task.h \
 	daemon/text-map.c daemon/text-map.h \
 	daemon/thread.c daemon/thread.h \

@@ -25,6 +25,7 @@ struct vmop_passive_image {
 
 struct vmop_profiler_options {
 	unsigned separate; /* enum vmop_separate */
+	bool keeps_tasks;  /* short-lived ones have rows of their own, too: short-lived.h */
 	/*
 	 * Names, uuids, pids or session ids of guests to see into, or "all".
 	 * Samples of the others are counted on their domain all the same, with kind

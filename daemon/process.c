@@ -74,7 +74,7 @@ void vmop_processes_deinit(struct vmop_processes *processes)
 	struct vmop_process *process;
 	for (uint32_t i = 0; (process = vmop_idmap_next(&processes->by_pid, &i));)
 		vmop_processes_retire(processes, process);
-	vmop_tasks_stored(processes->tasks);
+	vmop_tasks_stored(processes->tasks, NULL);
 	vmop_processes_sweep(processes);
 	vmop_pool_deinit(&processes->pool);
 	vmop_pool_deinit(&processes->thread_pool);
@@ -108,6 +108,7 @@ static void thread_retire(struct vmop_processes *processes, struct vmop_thread *
 		return;
 	thread->has_exited = true;
 	thread->task.is_current = false;
+	thread->task.is_over = true;
 	DL_APPEND(processes->exited_threads, thread);
 }
 
@@ -156,6 +157,7 @@ void vmop_processes_retire(struct vmop_processes *processes, struct vmop_process
 	threads_retire(processes, process);
 	process->has_exited = true;
 	process->task.is_current = false;
+	process->task.is_over = true;
 	DL_APPEND(processes->exited, process);
 }
 
@@ -193,6 +195,7 @@ struct vmop_process *vmop_processes_fork(struct vmop_processes *processes, uint6
 	if (!process)
 		return NULL;
 	process->start_ns = process->task.start_ns = time_ns;
+	process->born = processes->tasks->interval + 1;
 	const struct vmop_process *parent = vmop_processes_get(processes, fork->parent_pid);
 	process->is_kthread = fork->parent_pid == KTHREADD_PID || (parent && parent->is_kthread);
 	if (!parent)

@@ -38,6 +38,7 @@ struct vmop_process {
 	uint32_t pid;
 	int32_t n_threads;
 	uint64_t start_ns; /* CLOCK_MONOTONIC; 0 not known */
+	uint32_t born;	   /* vmop_tasks.interval of its fork record, plus 1; 0: there was none */
 	uint64_t known_ns; /* when /proc was read for it; 0: never */
 	struct vmop_regions *regions;
 	struct vmop_task task;	    /* the process as a whole */

@@ -15,6 +15,7 @@
 #include "daemon/examine.h"
 #include "daemon/losses.h"
 #include "daemon/perf-maps.h"
+#include "daemon/short-lived.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
@@ -30,6 +31,9 @@ struct vmop_profiler {
 	struct vmop_db *db;
 	struct vmop_images images;
 	struct vmop_tasks tasks;
+	struct vmop_short_lived short_lived;
+	bool keeps_tasks; /* short-lived ones, too */
+	uint64_t n_short_lived;
 	struct vmop_processes processes;
 	struct vmop_kernel kernel;
 	struct vmop_passive passive;
@@ -171,6 +175,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
 	if (err)
 		return err;
+	profiler->keeps_tasks = options->keeps_tasks || options->separate & VMOP_SEPARATE_THREAD;
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
 				  &profiler->tasks, options->separate & VMOP_SEPARATE_THREAD);
@@ -261,6 +266,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_kernel_deinit(&profiler->kernel);
 	vmop_passive_deinit(&profiler->passive);
 	vmop_tasks_deinit(&profiler->tasks);
+	vmop_short_lived_deinit(&profiler->short_lived);
 	vmop_aggregate_deinit(&profiler->aggregate);
 	vmop_images_deinit(&profiler->images);
 	free(profiler->root);
@@ -476,20 +482,13 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 {
 	const struct vmop_task *task;
 	DL_FOREACH (profiler->tasks.pending, task) {
-		struct vmop_db_task row = {
-			.id = task->id,
-			.domain = task->domain,
-			.pid = task->pid,
-			.tid = task->tid,
-			.start_time_ns =
-				task->start_ns
-					? task->start_ns +
-						  (uint64_t)profiler->monotonic_to_realtime_ns
-					: 0,
-			.comm = task->comm,
-			.exe_image = task->exe ? vmop_image_canonical(task->exe)->id : 0,
-			.cgroup = task->cgroup ? task->cgroup->text : NULL,
-		};
+		struct vmop_db_task row;
+		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id)
+			continue;
+		vmop_task_describe(task, &row);
+		if (task->start_ns)
+			row.start_time_ns =
+				task->start_ns + (uint64_t)profiler->monotonic_to_realtime_ns;
 		struct vmop_error *err = vmop_db_put_task(profiler->db, &row);
 		if (err)
 			return err;
@@ -514,6 +513,7 @@ static void canonical_key(void *arg, struct vmop_db_chunk_key *key)
 {
 	struct vmop_profiler *profiler = arg;
 	key->image = vmop_image_canonical(profiler->images.slots[key->image])->slot;
+	key->task = vmop_short_lived_row(&profiler->short_lived, key->task);
 }
 
 static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key *key,
@@ -521,6 +521,8 @@ static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key 
 {
 	struct vmop_profiler *profiler = arg;
 	struct vmop_db_chunk_key row = *key;
+	/* Also for a key that the aggregate had no room to rename. */
+	row.task = vmop_short_lived_row(&profiler->short_lived, key->task);
 	row.image = profiler->images.slots[key->image]->id;
 	for (size_t i = 0; i < n; i++)
 		profiler->storing += cells[i].samples;
@@ -537,6 +539,10 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	err = vmop_domains_store(&profiler->domains, profiler->db);
 	if (!err)
 		err = store_images(profiler);
+	vmop_short_lived_reset(&profiler->short_lived);
+	if (!err && !profiler->keeps_tasks)
+		err = vmop_short_lived_merge(&profiler->short_lived, &profiler->tasks,
+					     &profiler->aggregate, profiler->db);
 	if (!err)
 		err = store_tasks(profiler);
 	if (!err)
@@ -564,7 +570,9 @@ static void stored(struct vmop_profiler *profiler)
 		if (image && image->is_sampled && image->id && !image->is_stored)
 			vmop_image_stored(image);
 	}
-	vmop_tasks_stored(&profiler->tasks);
+	vmop_tasks_stored(&profiler->tasks, &profiler->short_lived);
+	if (profiler->short_lived.n_over > VMOP_SHORT_LIVED_APART)
+		profiler->n_short_lived += profiler->short_lived.n_over;
 	vmop_aggregate_reset(&profiler->aggregate);
 	vmop_images_sweep(&profiler->images);
 }
@@ -639,6 +647,7 @@ void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profi
 		.facts_rejected = vmop_losses_sum(&profiler->losses, VMOP_LOSS_FACT_REJECTED),
 		.processes = profiler->processes.by_pid.n,
 		.images = profiler->images.n,
+		.short_lived = profiler->n_short_lived,
 	};
 }
 

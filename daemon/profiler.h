@@ -97,6 +97,7 @@ struct vmop_profiler_stats {
 	uint64_t samples_rejected; /* lost in rows that the session can't hold */
 	uint64_t facts_rejected;   /* other rows that it can't hold */
 	uint64_t processes, images; /* known now */
+	uint64_t short_lived;	    /* tasks, in intervals in which such were merged */
 };
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
 

@@ -30,6 +30,15 @@ static const uint64_t settle_ns = 2000000;
 static const uint64_t roll_up_every_ns = 10 * (uint64_t)1000000000;
 static const unsigned roll_up_budget = 4;
 
+/*
+ * Intervals of many short-lived programs take several bytes a sample, in minutes they take one or
+ * two. They are merged at this age already where there are so many such programs a second, and
+ * their intervals take more than so many bytes in ten samples and a second.
+ */
+static const uint64_t costly_minute_after_ns = 60 * (uint64_t)1000000000;
+static const uint64_t costly_bytes_in_10_samples = 15, costly_bytes_a_second = 1024;
+static const uint64_t costly_short_lived_a_second = 16;
+
 /* Between two looks at what active domains' agents say, who look twice a second themselves. */
 static const unsigned mail_round_ms = 250;
 
@@ -57,8 +66,10 @@ struct vmop_session {
 	uint64_t interval_monotonic_ns;			/* when the open interval began */
 	uint64_t end_monotonic_ns;			/* 0: no end is set */
 	uint64_t rolled_up_ns, events_stored_ns;
+	struct vmop_db_written written; /* at rolled_up_ns */
+	uint64_t short_lived;		/* likewise */
 	bool is_replay;
-	struct vmop_error *replay_error; /* what ended it before its end */
+	struct vmop_error *replay_error;	     /* what ended it before its end */
 	uint64_t replay_begun_ns, replay_flushed_ns; /* in the records' time; 0: none came yet */
 
 	uint64_t failures;
@@ -138,6 +149,26 @@ static struct vmop_error *flush(struct vmop_session *session)
 	return err;
 }
 
+/* Return the age at which intervals become minutes. Looks at the rows stored since the last call.
+ */
+static uint64_t minute_after_ns(struct vmop_session *session, uint64_t now)
+{
+	struct vmop_db_written written = vmop_db_written(session->file.db);
+	uint64_t samples = written.samples - session->written.samples;
+	uint64_t bytes = written.bytes - session->written.bytes;
+	uint64_t seconds = (now - session->rolled_up_ns) / second_ns;
+	uint64_t age_ns = session->setup.minute_after_ns;
+	struct vmop_profiler_stats stats;
+	vmop_profiler_stats(session->profiler, &stats);
+	uint64_t short_lived = stats.short_lived - session->short_lived;
+	session->written = written;
+	session->short_lived = stats.short_lived;
+	bool is_costly = short_lived > seconds * costly_short_lived_a_second &&
+			 bytes * 10 > samples * costly_bytes_in_10_samples &&
+			 bytes > seconds * costly_bytes_a_second;
+	return is_costly && age_ns > costly_minute_after_ns ? costly_minute_after_ns : age_ns;
+}
+
 /* now: CLOCK_REALTIME; of the records, in a replay. */
 static void roll_up(struct vmop_session *session, uint64_t now)
 {
@@ -145,12 +176,13 @@ static void roll_up(struct vmop_session *session, uint64_t now)
 	if (session->is_failing || !session->file.db ||
 	    now - session->rolled_up_ns < roll_up_every_ns)
 		return;
+	uint64_t age_ns = minute_after_ns(session, now);
 	session->rolled_up_ns = now;
 	struct vmop_error *err = NULL;
 	bool more = false;
 	if (setup->minute_after_ns)
-		err = vmop_db_roll_up(session->file.db, 0, now - setup->minute_after_ns,
-				      60 * second_ns, roll_up_budget, &more);
+		err = vmop_db_roll_up(session->file.db, 0, now - age_ns, 60 * second_ns,
+				      roll_up_budget, &more);
 	if (!err && setup->hour_after_ns && !more)
 		err = vmop_db_roll_up(session->file.db, 1, now - setup->hour_after_ns,
 				      3600 * second_ns, 1, &more);
@@ -159,8 +191,7 @@ static void roll_up(struct vmop_session *session, uint64_t now)
 
 static struct vmop_error *drain(struct vmop_session *session, uint64_t up_to_ns)
 {
-	struct vmop_error *err =
-		vmop_source_drain(session->source, up_to_ns, &session->sink, NULL);
+	struct vmop_error *err = vmop_source_drain(session->source, up_to_ns, &session->sink, NULL);
 	if (!err && vmop_profiler_wants_flush(session->profiler))
 		err = flush(session);
 	return err;
@@ -248,8 +279,7 @@ static int on_replay(sd_event_source *source, void *arg)
 	struct vmop_session *session = arg;
 	const struct vmop_sink sink = {.record = replay_record, .arg = session};
 	bool has_ended = false;
-	struct vmop_error *err =
-		vmop_source_drain(session->source, UINT64_MAX, &sink, &has_ended);
+	struct vmop_error *err = vmop_source_drain(session->source, UINT64_MAX, &sink, &has_ended);
 	session->replay_error = err;
 	if (err || has_ended) {
 		sd_event_source_set_enabled(source, SD_EVENT_OFF);
@@ -277,6 +307,7 @@ static struct vmop_error *create_profiler(struct vmop_session *session, struct v
 		.proc_root = "",
 		.is_replay = session->is_replay,
 		.goes_on = goes_on,
+		.keeps_tasks = setup->minute_after_ns == 0, /* nothing is to be merged */
 	};
 	if (setup->separate & VMOP_SETUP_SEPARATE_THREAD)
 		options.separate |= VMOP_SEPARATE_THREAD;
@@ -316,6 +347,8 @@ static void take_up(struct vmop_session *session, const struct vmop_session_file
 	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	session->interval_monotonic_ns = session->start_monotonic_ns;
 	session->rolled_up_ns = 0;
+	session->written = (struct vmop_db_written){0};
+	session->short_lived = 0;
 	vmop_source_stats(session->source, &session->at_file_start);
 }
 
@@ -527,8 +560,8 @@ static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns
 			status = sd_event_source_set_enabled(session->step, SD_EVENT_ON);
 		/* After signals and the watchdog, which a replay must not starve. */
 		if (status >= 0)
-			status = sd_event_source_set_priority(session->step,
-							      SD_EVENT_PRIORITY_IDLE);
+			status =
+				sd_event_source_set_priority(session->step, SD_EVENT_PRIORITY_IDLE);
 		return status < 0 ? vmop_error_os(-status, "event loop") : NULL;
 	}
 	int fd = vmop_source_poll_fd(session->source);
@@ -788,8 +821,8 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 
 const struct vmop_event_info *vmop_session_event(const struct vmop_session *session, size_t i)
 {
-	return i < vmop_source_n_events(session->source) ? vmop_source_event(session->source, i) :
-							   NULL;
+	return i < vmop_source_n_events(session->source) ? vmop_source_event(session->source, i)
+							 : NULL;
 }
 
 bool vmop_session_domain(const struct vmop_session *session, size_t i,

@@ -41,9 +41,19 @@ struct vmop_task {
 	struct vmop_image *exe;	       /* referenced; NULL: none or not known */
 	struct vmop_text *cgroup;      /* NULL: not known */
 	bool is_current;	       /* of a live process: /proc may be asked about it */
+	bool is_over;		       /* no sample of it will come any more */
 	bool is_alone;		       /* in a block of its own: freed once stored */
-	struct vmop_task *prev, *next; /* in the list of those to be stored */
+	bool is_grouped;	       /* id is its group's, in this interval */
+	uint32_t n_grouped;	       /* of a group: how many tasks it stands for; 0: no group */
+	struct vmop_task *prev, *next; /* in the list of those to be stored, or of the grouped */
 };
+
+/*
+ * Groups: while many short-lived tasks come and go, the samples of tasks that begin have one id for
+ * each command until the interval ends. So the aggregate's tables stay in the cache, and few
+ * cells need sorting and storing. Tasks of more commands than this have their own ids.
+ */
+#define VMOP_TASK_GROUPS_MAX 64
 
 /* Ended tasks that wait to be stored; beyond, their samples name a task without a row. */
 #define VMOP_TASKS_ALONE_MAX 65536
@@ -54,6 +64,11 @@ struct vmop_tasks {
 	uint32_t *ended;
 	size_t n_ended, max_ended;
 	uint32_t n_alone;	   /* of them, in blocks of their own */
+	bool groups_tasks;	   /* in this interval */
+	uint32_t interval;	   /* counts those that were stored */
+	struct vmop_task *grouped; /* whose ids are of groups */
+	struct vmop_task groups[VMOP_TASK_GROUPS_MAX];
+	uint32_t n_groups;
 	uint32_t next_id;
 	struct vmop_images *images;
 };
@@ -73,8 +88,12 @@ void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task);
 /* Frees the table's own memory. */
 void vmop_tasks_deinit(struct vmop_tasks *tasks);
 
-/* Forgets the pending and the ended ones: after they were stored, or when all ends. */
-void vmop_tasks_stored(struct vmop_tasks *tasks);
+/*
+ * Forgets the pending and the ended ones: after they were stored, or when all ends. Those that
+ * were stored under another task's row have no id any more.
+ */
+struct vmop_short_lived; /* short-lived.h */
+void vmop_tasks_stored(struct vmop_tasks *tasks, const struct vmop_short_lived *short_lived);
 
 static inline bool vmop_task_is_pending(const struct vmop_task *task)
 {
@@ -83,6 +102,15 @@ static inline bool vmop_task_is_pending(const struct vmop_task *task)
 
 /* Gives task an id and a place among those to be stored. */
 void vmop_task_append(struct vmop_tasks *tasks, struct vmop_task *task);
+
+/* Fill in the row of task, except its times. The row points into task. */
+void vmop_task_describe(const struct vmop_task *task, struct vmop_db_task *ret);
+
+/*
+ * Gives task the id of the group of its domain, exe, cgroup and comm, where there is room. On the
+ * per-sample path.
+ */
+void vmop_task_group(struct vmop_tasks *tasks, struct vmop_task *task);
 
 /* The id of task; gives it one if it has none.  On the per-sample path. */
 static inline uint32_t vmop_task_id(struct vmop_tasks *tasks, struct vmop_task *task)

@@ -38,6 +38,11 @@ static const char *const statements[VMOP_DB_N_STATEMENTS] = {
 	[VMOP_DB_PUT_VCPU] = "REPLACE INTO vcpu VALUES(?1, ?2, ?3)",
 	[VMOP_DB_PUT_TASK] = "REPLACE INTO task VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0, ?7, ?8, ?9)",
 	[VMOP_DB_END_TASK] = "UPDATE task SET end_time_ns = ?2 WHERE id = ?1",
+	[VMOP_DB_FIND_MERGED] = "SELECT id FROM task WHERE merged > 0 AND domain = ?1"
+				" AND exe_image = ?2 AND comm = ?3 AND cgroup IS ?4",
+	[VMOP_DB_NEXT_TASK] = "SELECT ifnull(max(id), 0) + 1 FROM task",
+	[VMOP_DB_PUT_MERGED] = "INSERT INTO task VALUES(?1, ?2, 0, 0, 0, 0, ?6, ?4, ?3, ?5)",
+	[VMOP_DB_COUNT_MERGED] = "UPDATE task SET merged = merged + ?2 WHERE id = ?1",
 	[VMOP_DB_PUT_IMAGE] = "REPLACE INTO image VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[VMOP_DB_PUT_SYMBOLS] = "REPLACE INTO symbols VALUES(?1, ?2, ?3)",
 	[VMOP_DB_PUT_INTERVAL] = "INSERT INTO interval VALUES(?1, ?2, ?3, ?4)",
@@ -336,26 +341,45 @@ static int bind_all(sqlite3_stmt *stmt, const char *types, va_list args)
 	return rc;
 }
 
-struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statement,
-			       const char *types, ...)
+static struct vmop_error *run(struct vmop_db *db, enum vmop_db_statement statement, int64_t *ret,
+			      const char *types, va_list args)
 {
 	sqlite3_stmt **stmt = &db->statements[statement];
 	int rc = SQLITE_OK;
 	if (!*stmt)
 		rc = sqlite3_prepare_v3(db->sqlite, statements[statement], -1,
 					SQLITE_PREPARE_PERSISTENT, stmt, NULL);
-	if (rc == SQLITE_OK) {
-		va_list args;
-		va_start(args, types);
+	if (rc == SQLITE_OK)
 		rc = bind_all(*stmt, types, args);
-		va_end(args);
-	}
 	if (rc == SQLITE_OK) {
 		rc = sqlite3_step(*stmt);
-		if (rc == SQLITE_DONE)
+		*ret = rc == SQLITE_ROW ? sqlite3_column_int64(*stmt, 0) : 0;
+		if (rc == SQLITE_DONE || rc == SQLITE_ROW)
 			rc = SQLITE_OK;
 	}
 	struct vmop_error *err = rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
 	sqlite3_reset(*stmt); /* gives the step's error again; NULL is allowed */
+	return err;
+}
+
+struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statement,
+			       const char *types, ...)
+{
+	va_list args;
+	int64_t ignored;
+	va_start(args, types);
+	struct vmop_error *err = run(db, statement, &ignored, types, args);
+	va_end(args);
+	return err;
+}
+
+struct vmop_error *vmop_db_run_for(struct vmop_db *db, enum vmop_db_statement statement,
+				   int64_t *ret, const char *types, ...)
+{
+	va_list args;
+	*ret = 0;
+	va_start(args, types);
+	struct vmop_error *err = run(db, statement, ret, types, args);
+	va_end(args);
 	return err;
 }

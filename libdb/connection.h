@@ -32,6 +32,10 @@ enum vmop_db_statement {
 	VMOP_DB_PUT_VCPU,
 	VMOP_DB_PUT_TASK,
 	VMOP_DB_END_TASK,
+	VMOP_DB_FIND_MERGED,
+	VMOP_DB_NEXT_TASK,
+	VMOP_DB_PUT_MERGED,
+	VMOP_DB_COUNT_MERGED,
 	VMOP_DB_PUT_IMAGE,
 	VMOP_DB_PUT_SYMBOLS,
 	VMOP_DB_PUT_INTERVAL,
@@ -63,6 +67,7 @@ struct vmop_db {
 	bool in_interval, interval_failed;
 	uint32_t interval;	   /* id of the open interval, or of the last one */
 	uint32_t n_chunks;	   /* of the open interval */
+	struct vmop_db_written written;
 	struct vmop_places *places;
 	uint32_t ended_tasks; /* merged by roll-up since rows of tasks were last swept */
 	struct vmop_cells scratch; /* decoded cells */
@@ -135,6 +140,13 @@ struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statem
 			       const char *types, ...);
 
 /*
+ * The same, and sets *ret to the integer in the first column of the statement's first row, or to
+ * 0 where there is no row.
+ */
+struct vmop_error *vmop_db_run_for(struct vmop_db *db, enum vmop_db_statement statement,
+				   int64_t *ret, const char *types, ...);
+
+/*
  * Ends a put that came to err.  Where the row was rejected for what it holds and db drops such
  * rows, counts it, as so many samples or (0) as a fact, and returns NULL; else returns err.
  */
@@ -153,7 +165,10 @@ struct vmop_db_chunk_row {
 	uint32_t place, task, stack;
 	const struct vmop_db_cell *cells;
 	size_t n_cells;
+	/* Set by insert_chunk. */
+	uint64_t samples;
+	size_t len_bytes; /* of the packed cells */
 };
-struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db_chunk_row *row);
+struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row);
 
 #endif

@@ -74,8 +74,8 @@ struct vmop_db_task {
 	uint32_t exe_image;	/* 0: none or not known */
 	const char *cgroup;	/* path below the cgroup root: names the container; or NULL */
 	/*
-	 * Read only: above 0, this row stands for dead tasks of the same domain, exe_image,
-	 * comm and cgroup that a roll-up made one; pid, tid and times are 0.  So many they were.
+	 * Read only: above 0, this row stands for so many ended tasks of the same domain,
+	 * exe_image, comm and cgroup; pid, tid and times are 0. See vmop_db_merge_tasks.
 	 */
 	uint64_t merged;
 };
@@ -219,6 +219,12 @@ struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcp
 struct vmop_error *vmop_db_put_task(struct vmop_db *db, const struct vmop_db_task *task);
 /* The task ended: a roll-up may merge it. Nothing happens where there is no such task. */
 struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns);
+/*
+ * Finds the merged row (see vmop_db_task.merged) for like's domain, exe_image, comm and cgroup,
+ * adds it if it is missing, adds n to the tasks it stands for, and sets *ret to its id.
+ */
+struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_task *like,
+				       uint64_t n, uint32_t *ret);
 struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_image *image);
 
 /*
@@ -244,6 +250,15 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db);
  * that failed, commit does nothing but that.
  */
 void vmop_db_rollback(struct vmop_db *db);
+
+/*
+ * Return the number of samples that vmop_db_put_chunk stored, and the bytes of their rows. Rolling
+ * up makes fewer bytes of them later.
+ */
+struct vmop_db_written {
+	uint64_t samples, bytes;
+};
+struct vmop_db_written vmop_db_written(const struct vmop_db *db);
 
 /* Bytes of the file and its WAL on disk now. */
 struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret);

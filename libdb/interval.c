@@ -6,6 +6,9 @@
 #include "libdb/place.h"
 #include "libdb/schema.h"
 
+/* About the bytes of a chunk's row beside its cells: header, id and columns. */
+#define CHUNK_ROW_BYTES 24
+
 static struct vmop_error *not_open(struct vmop_db *db)
 {
 	return vmop_error_new(VMOP_ERROR_CANT, "%s: no interval is open", db->path);
@@ -68,6 +71,11 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db)
 	return NULL;
 }
 
+struct vmop_db_written vmop_db_written(const struct vmop_db *db)
+{
+	return db->written;
+}
+
 /* Packs cells into db->packed. *ret_len_bytes is 0 when they are not as they must be. */
 static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *cells, size_t n,
 			       size_t *ret_len_bytes)
@@ -88,7 +96,7 @@ static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *ce
 }
 
 /* Sums that don't fit SQL's integers become the greatest one. */
-struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db_chunk_row *row)
+struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row)
 {
 	if (row->number >= VMOP_SCHEMA_CHUNKS_MAX)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: an interval of more than %d chunks",
@@ -100,18 +108,18 @@ struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, const struct vmop_db
 		if (__builtin_add_overflow(weight, row->cells[i].weight_events, &weight))
 			weight = UINT64_MAX;
 	}
-	size_t len_bytes;
-	struct vmop_error *err = pack(db, row->cells, row->n_cells, &len_bytes);
+	struct vmop_error *err = pack(db, row->cells, row->n_cells, &row->len_bytes);
+	row->samples = samples;
 	if (err)
 		return err;
-	if (!len_bytes)
+	if (!row->len_bytes)
 		return vmop_error_new(VMOP_ERROR_LIMIT,
 				      "%s: a chunk's cells are not ascending, or too many",
 				      db->path);
 	int64_t id = (int64_t)row->interval << VMOP_SCHEMA_CHUNK_BITS | row->number;
 	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task,
 			   (int64_t)row->place, (int64_t)row->stack, samples, weight,
-			   (const void *)db->packed, len_bytes);
+			   (const void *)db->packed, row->len_bytes);
 }
 
 static uint64_t count_samples(const struct vmop_db_cell *cells, size_t n)
@@ -140,6 +148,8 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
 		err = vmop_db_insert_chunk(db, &row);
 	if (!err) {
 		db->n_chunks++;
+		db->written.bytes += row.len_bytes + CHUNK_ROW_BYTES;
+		db->written.samples += row.samples;
 		return NULL;
 	}
 	err = vmop_db_put_done(db, err, count_samples(cells, n));
@@ -151,9 +161,9 @@ struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_los
 {
 	/* Outside an interval it belongs to the whole session: interval 0. */
 	int64_t interval = db->in_interval ? (int64_t)db->interval : 0;
-	struct vmop_error *err = vmop_db_run(db, VMOP_DB_PUT_LOSS, "itiiu", interval, loss->name,
-					     (int64_t)loss->domain, (int64_t)loss->event,
-					     loss->count);
+	struct vmop_error *err =
+		vmop_db_run(db, VMOP_DB_PUT_LOSS, "itiiu", interval, loss->name,
+			    (int64_t)loss->domain, (int64_t)loss->event, loss->count);
 	err = vmop_db_put_done(db, err, 0);
 	if (err && db->in_interval)
 		db->interval_failed = true;

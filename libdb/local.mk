@@ -12,7 +12,9 @@ libdb_libdb_la_SOURCES = \
 	libdb/hash.h \
 	libdb/interval.c \
 	libdb/losses.c \
+	libdb/merged-task.c \
 	libdb/pack.c libdb/pack.h \
+	libdb/pile.c libdb/pile.h \
 	libdb/place.c libdb/place.h \
 	libdb/roll-up.c \
 	libdb/schema.c libdb/schema.h \

@@ -12,8 +12,8 @@
 #include "libdb/hash.h"
 
 #include "libdb/connection.h"
+#include "libdb/pile.h"
 #include "libdb/schema.h"
-#include "libdb/sum.h"
 
 /* Rows of dead tasks are swept when so many more may be superfluous: it walks all chunks. */
 #define SWEEP_AFTER_TASKS 1024
@@ -35,10 +35,6 @@ struct destination {
 enum statement {
 	ROWS,
 	DEAD_TASK,
-	FIND_MERGED,
-	NEXT_TASK_ID,
-	NEW_MERGED,
-	COUNT_MERGED,
 	MARK_MERGED,
 	DELETE_CHUNKS,
 	DELETE_INTERVALS,
@@ -56,11 +52,6 @@ static const char *const sqls[N_STATEMENTS] = {
 	[ROWS] = "SELECT place, task, stack, cells FROM chunk WHERE id >= ?1 AND id < ?2",
 	[DEAD_TASK] = "SELECT domain, exe_image, comm, cgroup, merged FROM task"
 		      " WHERE id = ?1 AND end_time_ns > 0 AND merged <= 0",
-	[FIND_MERGED] = "SELECT id FROM task WHERE merged > 0 AND domain = ?1 AND exe_image = ?2"
-			" AND comm = ?3 AND cgroup IS ?4",
-	[NEXT_TASK_ID] = "SELECT ifnull(max(id), 0) + 1 FROM task",
-	[NEW_MERGED] = "INSERT INTO task VALUES(?5, ?1, 0, 0, 0, 0, 1, ?3, ?2, ?4)",
-	[COUNT_MERGED] = "UPDATE task SET merged = merged + 1 WHERE id = ?1",
 	[MARK_MERGED] = "UPDATE task SET merged = -1 WHERE id = ?1",
 	[DELETE_CHUNKS] = "DELETE FROM chunk WHERE id >= ?1 AND id < ?2",
 	[DELETE_INTERVALS] = "DELETE FROM interval WHERE id BETWEEN ?1 AND ?2",
@@ -204,43 +195,6 @@ static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
 
 /* ---- dead tasks -------------------------------------------------------------- */
 
-/* Binds what makes dead tasks one, from DEAD_TASK's row, to which's first four parameters. */
-static void bind_identity(struct roll *roll, enum statement which)
-{
-	sqlite3_reset(roll->statements[which]);
-	for (int i = 0; i < 4; i++)
-		sqlite3_bind_value(roll->statements[which], i + 1,
-				   sqlite3_column_value(roll->statements[DEAD_TASK], i));
-}
-
-/* The merged row for DEAD_TASK's row, made where there is none. */
-static struct vmop_error *merged_row(struct roll *roll, bool is_counted, uint32_t *ret)
-{
-	bool row;
-	bind_identity(roll, FIND_MERGED);
-	struct vmop_error *err = vmop_db_step(roll->db, roll->statements[FIND_MERGED], &row);
-	if (err)
-		return err;
-	if (row) {
-		int64_t id = sqlite3_column_int64(roll->statements[FIND_MERGED], 0);
-		*ret = (uint32_t)id;
-		return is_counted ? NULL : run_through(roll, COUNT_MERGED, 1, &id);
-	}
-	err = run(roll, NEXT_TASK_ID, &row, 0, NULL);
-	if (err)
-		return err;
-	int64_t id = sqlite3_column_int64(roll->statements[NEXT_TASK_ID], 0);
-	if (id < VMOP_DB_TASK_ID_LIMIT)
-		id = VMOP_DB_TASK_ID_LIMIT;
-	if (id > UINT32_MAX)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no more tasks can be numbered",
-				      roll->db->path);
-	*ret = (uint32_t)id;
-	bind_identity(roll, NEW_MERGED);
-	sqlite3_bind_int64(roll->statements[NEW_MERGED], 5, id);
-	return vmop_db_step(roll->db, roll->statements[NEW_MERGED], &row);
-}
-
 static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, uint32_t *ret)
 {
 	*ret = task;
@@ -251,13 +205,20 @@ static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, 
 	struct vmop_error *err = run(roll, DEAD_TASK, &row, 1, &id);
 	if (err || !row)
 		return err;
-	bool is_counted = sqlite3_column_int64(roll->statements[DEAD_TASK], 4) < 0;
-	err = merged_row(roll, is_counted, ret);
+	sqlite3_stmt *dead = roll->statements[DEAD_TASK];
+	const struct vmop_db_task like = {
+		.domain = (uint32_t)sqlite3_column_int64(dead, 0),
+		.exe_image = (uint32_t)sqlite3_column_int64(dead, 1),
+		.comm = (const char *)sqlite3_column_text(dead, 2),
+		.cgroup = (const char *)sqlite3_column_text(dead, 3),
+	};
+	bool is_counted = sqlite3_column_int64(dead, 4) < 0;
+	err = vmop_db_merge_tasks(roll->db, &like, !is_counted, ret);
 	if (err || is_counted)
 		return err;
 	roll->db->ended_tasks++;
 	/* Its row is still being read from; it must not change under that. */
-	sqlite3_reset(roll->statements[DEAD_TASK]);
+	sqlite3_reset(dead);
 	return run_through(roll, MARK_MERGED, 1, &id);
 }
 
@@ -300,7 +261,7 @@ static struct vmop_error *sweep_tasks(struct vmop_db *db, uint64_t before_ns)
 
 /* ---- one span ------------------------------------------------------------------ */
 
-static struct vmop_error *add_row(struct roll *roll, struct vmop_sums *sums)
+static struct vmop_error *add_row(struct roll *roll, struct vmop_pile *pile)
 {
 	sqlite3_stmt *stmt = roll->statements[ROWS];
 	bool corrupt = false;
@@ -315,56 +276,56 @@ static struct vmop_error *add_row(struct roll *roll, struct vmop_sums *sums)
 	struct vmop_error *err = destination_of(roll, task, &key.task);
 	if (err)
 		return err;
-	struct vmop_sum *sum = vmop_sums_at(sums, &key);
-	if (!sum)
-		return &vmop_error_no_memory;
-	return vmop_db_unpacked(
-		roll->db,
-		vmop_sums_add_packed(sums, sum, blob, (size_t)sqlite3_column_bytes(stmt, 3)));
+	bool is_added = vmop_pile_add(pile, &key, blob, (size_t)sqlite3_column_bytes(stmt, 3));
+	return is_added ? NULL : &vmop_error_no_memory;
 }
 
 static struct vmop_error *add_rows(struct roll *roll, const int64_t *chunk_ids,
-				   struct vmop_sums *sums)
+				   struct vmop_pile *pile)
 {
 	bool row;
 	struct vmop_error *err = run(roll, ROWS, &row, 2, chunk_ids);
 	while (!err && row) {
-		err = add_row(roll, sums);
+		err = add_row(roll, pile);
 		if (!err)
 			err = vmop_db_step(roll->db, roll->statements[ROWS], &row);
 	}
 	sqlite3_reset(roll->statements[ROWS]);
-	return err ? err : vmop_db_unpacked(roll->db, vmop_sums_settle(sums));
+	return err;
 }
 
-static struct vmop_error *put_sums(struct roll *roll, uint32_t interval, struct vmop_sums *sums)
+/* The interval that is being written. */
+struct target {
+	struct vmop_db *db;
+	uint32_t interval, n_chunks;
+};
+
+static struct vmop_error *put_sum(void *arg, const struct vmop_sum_key *key,
+				  const struct vmop_db_cell *cells, size_t n)
 {
-	struct vmop_error *err = NULL;
-	uint32_t number = 0;
-	for (struct vmop_sum *sum = sums->all; !err && sum; sum = sum->hh.next) {
-		struct vmop_db_chunk_row row = {
-			.interval = interval,
-			.number = number++,
-			.place = sum->key.place,
-			.task = sum->key.task,
-			.stack = sum->key.stack,
-			.cells = vmop_sum_sort(sum),
-			.n_cells = sum->n_cells,
-		};
-		err = vmop_db_insert_chunk(roll->db, &row);
-	}
-	return err;
+	struct target *target = arg;
+	struct vmop_db_chunk_row row = {
+		.interval = target->interval,
+		.number = target->n_chunks++,
+		.place = key->place,
+		.task = key->task,
+		.stack = key->stack,
+		.cells = cells,
+		.n_cells = n,
+	};
+	return vmop_db_insert_chunk(target->db, &row);
 }
 
 static struct vmop_error *merge_span(struct roll *roll, const struct span *span, uint8_t level)
 {
-	struct vmop_sums sums = {0};
+	_cleanup_(vmop_pile_deinit) struct vmop_pile pile = {0};
+	struct target target = {.db = roll->db, .interval = span->first};
 	int64_t ids[] = {span->first, span->last};
 	int64_t chunk_ids[] = {(int64_t)span->first << VMOP_SCHEMA_CHUNK_BITS,
 			       ((int64_t)span->last + 1) << VMOP_SCHEMA_CHUNK_BITS};
 	int64_t interval[] = {span->first, level + 1, (int64_t)span->start_ns,
 			      (int64_t)(span->end_ns - span->start_ns)};
-	struct vmop_error *err = add_rows(roll, chunk_ids, &sums);
+	struct vmop_error *err = add_rows(roll, chunk_ids, &pile);
 	if (!err)
 		err = run_through(roll, DELETE_CHUNKS, 2, chunk_ids);
 	if (!err)
@@ -372,12 +333,11 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 	if (!err)
 		err = run_through(roll, NEW_INTERVAL, 4, interval);
 	if (!err)
-		err = put_sums(roll, span->first, &sums);
+		err = vmop_pile_each(&pile, roll->db, put_sum, &target);
 	if (!err)
 		err = run_through(roll, MERGE_LOSSES, 2, ids);
 	if (!err)
 		err = run_through(roll, DELETE_LOSSES, 2, ids);
-	vmop_sums_deinit(&sums);
 	return err;
 }
 

@@ -202,7 +202,8 @@ static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 	item->tid = task->tid;
 	item->start_time_ns = task->start_time_ns;
 	item->exe_image = task->exe_image;
-	item->is_merged = task->merged > 0;
+	item->is_merged = task->merged > 0 && task->merged <= INT64_MAX;
+	item->n_processes = item->is_merged ? task->merged : 1;
 	item->is_idle = !item->is_merged && task->domain == VMOP_DOMAIN_ID_HOST && task->pid == 0;
 	const char *own = own_comm(item, task, catalog->tasks.n == 1);
 	bool ok = own ? keep(catalog, &item->comm, own)
@@ -500,11 +501,17 @@ static int image_order(const void *a, const void *b)
 	return order ? order : strcmp(x->root, y->root);
 }
 
-/* A pid is one process within a session; being idle is the same in all of them. */
+/*
+ * A pid is one process within a session; being idle is the same in all of them. Rows of several
+ * processes have no pid.
+ */
 static int process_order(const void *a, const void *b)
 {
 	const struct vmop_task_item *x = a, *y = b;
 	RETURN_IF_DIFFERENT(x->domain, y->domain);
+	RETURN_IF_DIFFERENT(x->is_merged, y->is_merged);
+	if (x->is_merged)
+		RETURN_IF_DIFFERENT(x, y);
 	RETURN_IF_DIFFERENT(x->pid, y->pid);
 	if (!x->is_idle || !y->is_idle)
 		RETURN_IF_DIFFERENT(x->session, y->session);

@@ -72,7 +72,8 @@ struct vmop_task_item {
 	uint32_t id, session;
 	bool selected;
 	bool is_idle;
-	bool is_merged;	 /* stands for dead processes of one command */
+	bool is_merged;	      /* stands for ended processes of one command */
+	uint64_t n_processes; /* that it stands for; 1 where it isn't merged */
 	uint32_t domain; /* index, of the one that stands for it */
 	uint32_t pid, tid;
 	uint64_t start_time_ns;

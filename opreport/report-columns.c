@@ -29,6 +29,7 @@ enum column_id {
 	COLUMN_TASK,
 	COLUMN_PID,
 	COLUMN_TID,
+	COLUMN_PROCESSES,
 	COLUMN_CGROUP,
 	COLUMN_IMAGE,
 	COLUMN_SYMBOL,
@@ -189,6 +190,14 @@ static bool has_threads(const struct vmop_result *result)
 	return false;
 }
 
+static bool has_merged(const struct vmop_result *result)
+{
+	for (size_t i = 0; i < result->n_rows; i++)
+		if (vmop_row_task(result, &result->rows[i])->is_merged)
+			return true;
+	return false;
+}
+
 struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
@@ -218,6 +227,8 @@ struct vmop_error *vmop_report_add_columns(struct vmop_report *report)
 		{is_by_process, COLUMN_PID, "pid", "pid", VMOP_CELL_COUNT, false},
 		{is_by_process && has_threads(result), COLUMN_TID, "tid", "tid", VMOP_CELL_COUNT,
 		 false},
+		{is_by_process && has_merged(result), COLUMN_PROCESSES, "processes", "processes",
+		 VMOP_CELL_COUNT, false},
 		{dimensions & VMOP_BY_TASK, COLUMN_TASK, "task", "task", VMOP_CELL_TEXT, false},
 		{dimensions & VMOP_BY_CGROUP, COLUMN_CGROUP, "cgroup", "cgroup", VMOP_CELL_TEXT,
 		 true},
@@ -319,6 +330,9 @@ static void name_cell(const struct vmop_report *report, struct vmop_row *row, in
 		break;
 	case COLUMN_TID:
 		number_or_empty(ret, task->tid, task->tid != 0);
+		break;
+	case COLUMN_PROCESSES:
+		number_or_empty(ret, task->n_processes, task->id != 0);
 		break;
 	case COLUMN_CGROUP:
 		ret->text = vmop_row_cgroup(report->result, row);

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 EXTRA_DIST += tests/bench/run-events
-EXTRA_PROGRAMS += tests/bench/busy tests/bench/cpu-time
-CLEANFILES += tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT)
+EXTRA_PROGRAMS += tests/bench/busy
+CLEANFILES += tests/bench/busy$(EXEEXT)
+check_PROGRAMS += tests/bench/cpu-time
 EXTRA_DIST += tests/bench/run
 
 # Speed, size and memory beside perf, as ratios. Never part of a check.
 .PHONY: bench
 bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) \
-		tests/fixtures/make-stream$(EXEEXT)
+		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT)
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-events

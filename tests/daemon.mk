@@ -3,7 +3,7 @@ daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/dae
 	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
 	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread \
 	tests/unit/daemon-agent tests/unit/daemon-aggregate tests/unit/daemon-rejected \
-	tests/unit/daemon-readers tests/unit/daemon-image
+	tests/unit/daemon-readers tests/unit/daemon-image tests/unit/daemon-short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon-xen tests/unit/daemon-active-mail
 endif
@@ -15,6 +15,8 @@ EXTRA_DIST += tests/unit/daemon-common.h tests/unit/daemon-vmm.h tests/unit/daem
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
+tests_unit_daemon_short_lived_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_short_lived_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_aggregate_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_aggregate_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_rejected_CPPFLAGS = $(daemon_test_cppflags)

@@ -72,6 +72,8 @@ check_PROGRAMS += tests/fixtures/xen-session
 tests_fixtures_xen_session_LDADD = hv-interface/libhvinterface.la
 check_PROGRAMS += tests/fixtures/make-stream
 tests_fixtures_make_stream_LDADD = hv-interface/libhvinterface.la
+check_PROGRAMS += tests/fixtures/make-storm
+tests_fixtures_make_storm_LDADD = hv-interface/libhvinterface.la -lm
 
 # /dev/vmop is there on Xen alone: for tests/rigs/xen-run.
 check_PROGRAMS += tests/fixtures/xen-device-session tests/fixtures/xen-device-faults

@@ -13,6 +13,7 @@ integration_tests = \
 	tests/integration/contrib-systemd.sh \
 	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
+	tests/integration/daemon-storm.sh \
 	tests/integration/evil-names.sh \
 	tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh

@@ -191,6 +191,50 @@ static void dead_tasks_become_one(void **state)
 	assert_ok(vmop_db_finish(db));
 }
 
+/* The same row when tasks are merged at once, in several intervals, and by rolling up. */
+static void tasks_are_merged_at_once(void **state)
+{
+	(void)state;
+	struct vmop_db *db = new_session("at-once");
+	const struct vmop_db_task like = {.comm = "cc1", .exe_image = 2, .cgroup = "/a"};
+	uint32_t row = 0, again = 0, other = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS));
+		assert_ok(vmop_db_merge_tasks(db, &like, 5, i ? &again : &row));
+		struct vmop_db_chunk_key key = key_of(row, 2);
+		assert_ok(
+			vmop_db_put_chunk(db, &key, &(struct vmop_db_cell){0x1000, 3, 3000000}, 1));
+		assert_ok(vmop_db_commit(db));
+	}
+	assert_true(row >= VMOP_DB_TASK_ID_LIMIT);
+	assert_int_equal(again, row);
+	/* A rollback takes the count back, too. */
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 2 * SECOND_NS, SECOND_NS));
+	assert_ok(vmop_db_merge_tasks(db, &like, 100, &again));
+	vmop_db_rollback(db);
+	/* One without a cgroup is another; a task that ends is one more of the first. */
+	struct vmop_db_task bare = like;
+	bare.cgroup = NULL;
+	assert_ok(vmop_db_merge_tasks(db, &bare, 1, &other));
+	assert_int_not_equal(other, row);
+	put_long_lived(db, 3);
+	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 4 * SECOND_NS));
+	struct digest before = digest_of(db);
+	bool more;
+	assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + 60 * SECOND_NS, MINUTE_NS, 1, &more));
+	assert_int_equal(digest_of(db).samples, before.samples);
+	assert_int_equal(totals_of(db, NULL).n, 1);
+	struct tasks tasks = {0};
+	assert_ok(vmop_db_each_task(db, count_task, &tasks));
+	assert_int_equal(tasks.merged_rows, 2);
+	assert_int_equal(tasks.merged, 5 + 5 + 1 + 1);
+	struct vmop_db_written written = vmop_db_written(db);
+	assert_int_equal(written.samples, 7);
+	assert_in_range(written.bytes, 3 * 20, 3 * 60);
+	assert_ok(vmop_db_check(db));
+	assert_ok(vmop_db_finish(db));
+}
+
 static struct vmop_error *see_loss(void *arg, const struct vmop_db_loss *loss)
 {
 	uint64_t *counts = arg;
@@ -259,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels),
 		cmocka_unit_test(dead_tasks_become_one),
+		cmocka_unit_test(tasks_are_merged_at_once),
 		cmocka_unit_test(losses_and_space),
 		cmocka_unit_test(not_now),
 	};

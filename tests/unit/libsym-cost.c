@@ -202,7 +202,9 @@ static enum outcome read_kernel_image(void)
 static enum outcome read_perf_map(void)
 {
 	struct vmop_symtab *symtab;
-	enum outcome outcome = outcome_of(vmop_perf_map_read(path, getuid(), &symtab));
+	struct vmop_perf_map_state state = {0};
+	enum outcome outcome =
+		outcome_of(vmop_perf_map_read(AT_FDCWD, path, getuid(), &state, &symtab));
 	if (outcome == READ)
 		vmop_symtab_destroy(symtab);
 	return outcome;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libdb/pile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdb/cells-sort.h"
+
+#define FIRST_CELLS 4096
+#define ROOM_CELLS 512 /* unpacked at a time, at least */
+
+void vmop_pile_deinit(struct vmop_pile *pile)
+{
+	free(pile->all);
+	free(pile->bytes);
+	*pile = (struct vmop_pile){0};
+}
+
+static bool grow(void *array_pointer, size_t *capacity, size_t wanted, size_t each_bytes)
+{
+	void **array = array_pointer;
+	if (wanted <= *capacity)
+		return true;
+	size_t larger = *capacity * 2 > wanted ? *capacity * 2 : wanted + 1024;
+	void *grown = realloc(*array, larger * each_bytes);
+	if (!grown)
+		return false;
+	*array = grown;
+	*capacity = larger;
+	return true;
+}
+
+bool vmop_pile_add(struct vmop_pile *pile, const struct vmop_sum_key *key, const void *blob,
+		   size_t len_bytes)
+{
+	if (!grow(&pile->all, &pile->capacity, pile->n + 1, sizeof(*pile->all)) ||
+	    !grow(&pile->bytes, &pile->bytes_capacity, pile->n_bytes + len_bytes, 1))
+		return false;
+	memcpy(pile->bytes + pile->n_bytes, blob, len_bytes);
+	pile->all[pile->n++] = (struct vmop_piled){
+		.key = *key, .len_bytes = (uint32_t)len_bytes, .at = pile->n_bytes};
+	pile->n_bytes += len_bytes;
+	return true;
+}
+
+/* ---- the cells of one key -------------------------------------------------- */
+
+/* Cells in any order, and room behind them to sort in. */
+struct heap {
+	struct vmop_db_cell *cells; /* 2 * capacity of them */
+	size_t n, capacity;
+};
+
+static void add_saturated(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
+
+/* Sorts the cells and adds up those of one offset. */
+static void settle(struct heap *heap)
+{
+	struct vmop_db_cell *cells = heap->cells;
+	size_t kept = 0;
+	vmop_cells_sort(cells, cells + heap->capacity, heap->n);
+	for (size_t i = 0; i < heap->n; i++) {
+		if (kept && cells[kept - 1].offset == cells[i].offset) {
+			add_saturated(&cells[kept - 1].samples, cells[i].samples);
+			add_saturated(&cells[kept - 1].weight_events, cells[i].weight_events);
+		} else {
+			cells[kept++] = cells[i];
+		}
+	}
+	heap->n = kept;
+}
+
+/* Only as large as distinct offsets make necessary. */
+static bool make_room(struct heap *heap)
+{
+	if (heap->capacity - heap->n >= ROOM_CELLS)
+		return true;
+	if (heap->n)
+		settle(heap);
+	if (heap->capacity && heap->n <= heap->capacity / 2)
+		return true;
+	size_t capacity = heap->capacity ? 2 * heap->capacity : FIRST_CELLS;
+	struct vmop_db_cell *cells = malloc(2 * capacity * sizeof(*cells));
+	if (!cells)
+		return false;
+	if (heap->n)
+		memcpy(cells, heap->cells, heap->n * sizeof(*cells));
+	free(heap->cells);
+	heap->cells = cells;
+	heap->capacity = capacity;
+	return true;
+}
+
+static enum vmop_unpack_error unpack(struct heap *heap, const void *blob, size_t len_bytes)
+{
+	struct vmop_unpack at;
+	enum vmop_unpack_result result = VMOP_UNPACK_CELL;
+	if (!vmop_unpack_begin(&at, blob, len_bytes))
+		return VMOP_UNPACK_CORRUPT;
+	while (result == VMOP_UNPACK_CELL) {
+		size_t n;
+		if (!make_room(heap))
+			return VMOP_UNPACK_NO_MEMORY;
+		result = vmop_unpack_some(&at, heap->cells + heap->n, heap->capacity - heap->n, &n);
+		heap->n += n;
+	}
+	return result == VMOP_UNPACK_END ? VMOP_UNPACK_OK : VMOP_UNPACK_CORRUPT;
+}
+
+/* ---- all keys --------------------------------------------------------------- */
+
+static int compare_keys(const struct vmop_sum_key *a, const struct vmop_sum_key *b)
+{
+	if (a->place != b->place)
+		return a->place < b->place ? -1 : 1;
+	if (a->task != b->task)
+		return a->task < b->task ? -1 : 1;
+	return a->stack < b->stack ? -1 : a->stack > b->stack;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct vmop_piled *x = a, *y = b;
+	int order = compare_keys(&x->key, &y->key);
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+struct vmop_error *
+vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db,
+	       struct vmop_error *(*each)(void *arg, const struct vmop_sum_key *key,
+					  const struct vmop_db_cell *cells, size_t n),
+	       void *arg)
+{
+	struct heap heap = {0};
+	struct vmop_error *err = NULL;
+	if (pile->n)
+		qsort(pile->all, pile->n, sizeof(*pile->all), compare);
+	for (size_t i = 0; !err && i < pile->n;) {
+		const struct vmop_sum_key *key = &pile->all[i].key;
+		enum vmop_unpack_error error = VMOP_UNPACK_OK;
+		heap.n = 0;
+		for (; !error && i < pile->n && compare_keys(key, &pile->all[i].key) == 0; i++)
+			error = unpack(&heap, pile->bytes + pile->all[i].at,
+				       pile->all[i].len_bytes);
+		err = vmop_db_unpacked(db, error);
+		if (err)
+			break;
+		settle(&heap);
+		err = each(arg, key, heap.cells, heap.n);
+	}
+	free(heap.cells);
+	return err;
+}
