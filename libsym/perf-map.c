@@ -187,6 +187,10 @@ static struct vmop_error *open_map(int dir_fd, const char *path, uid_t owner, in
 	_cleanup_close_ int fd = -1;
 	struct vmop_error *err =
 		vmop_io_open_regular(dir_fd, path, VMOP_IO_NO_FOLLOW, INT64_MAX, &fd);
+	if (err && err->os_errno == ELOOP) {
+		vmop_error_destroy(err);
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file, but a link", path);
+	}
 	if (err)
 		return err;
 	if (fstat(fd, ret_st) < 0)

@@ -61,18 +61,33 @@ struct vmop_error *vmop_run_dir_make(struct vmop_dir *ret)
 
 /* ---- its files ------------------------------------------------------------------ */
 
+static struct vmop_error *check_stat(const struct stat *st, const char *name)
+{
+	if (!S_ISREG(st->st_mode))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s/%s: not a regular file: remove it",
+				      vmop_run_dir(), name);
+	if (!vmop_uid_is_trusted(st->st_uid))
+		return vmop_error_new(VMOP_ERROR_CANT, "%s/%s: a file of uid %u: remove it",
+				      vmop_run_dir(), name, (unsigned)st->st_uid);
+	return NULL;
+}
+
 static struct vmop_error *check_file(int fd, const char *name)
 {
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
-	if (!S_ISREG(st.st_mode))
-		return vmop_error_new(VMOP_ERROR_CANT, "%s/%s: not a regular file: remove it",
-				      vmop_run_dir(), name);
-	if (!vmop_uid_is_trusted(st.st_uid))
-		return vmop_error_new(VMOP_ERROR_CANT, "%s/%s: a file of uid %u: remove it",
-				      vmop_run_dir(), name, (unsigned)st.st_uid);
-	return NULL;
+	return check_stat(&st, name);
+}
+
+/* The reason why a file could not be opened: another user's file, or problem, an errno value. */
+static struct vmop_error *open_error(int dir_fd, const char *name, int problem)
+{
+	struct stat st;
+	struct vmop_error *err = fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0
+					 ? check_stat(&st, name)
+					 : NULL;
+	return err ? err : vmop_error_os(problem, "%s/%s", vmop_run_dir(), name);
 }
 
 struct vmop_error *vmop_run_open(int dir_fd, const char *name, int flags, mode_t mode, int *ret_fd)
@@ -81,7 +96,7 @@ struct vmop_error *vmop_run_open(int dir_fd, const char *name, int flags, mode_t
 	_cleanup_close_ int fd =
 		openat(dir_fd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode);
 	if (fd < 0)
-		return vmop_error_os(errno, "%s/%s", vmop_run_dir(), name);
+		return open_error(dir_fd, name, errno);
 	struct vmop_error *err = check_file(fd, name);
 	if (!err)
 		*ret_fd = vmop_steal_fd(&fd);

@@ -26,7 +26,7 @@ const char *vmop_arena_text(struct vmop_arena *arena, const char *text);
  * names apart.  Where the arena has VMOP_ARENA_NAMES_BYTES already, VMOP_NAME_SHORT_BYTES are the
  * bound.
  */
-#define VMOP_NAME_MAX_BYTES 8192
+#define VMOP_NAME_MAX_BYTES 4096
 #define VMOP_NAME_SHORT_BYTES 64
 #define VMOP_ARENA_NAMES_BYTES ((size_t)128 << 20)
 const char *vmop_arena_name(struct vmop_arena *arena, const char *text);

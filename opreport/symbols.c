@@ -289,22 +289,11 @@ bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 	return vmop_idle_is_function(&image->idle_range, symbol);
 }
 
-/* A file's symbol can be called anything. */
-static bool is_ours(const char *name)
-{
-	return !strcmp(name, vmop_idle_symbol.name) || !strcmp(name, "(no symbols)");
-}
-
 const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol)
 {
-	struct vmop_arena *arena = &symbols->catalog->arena;
 	if (strnlen(symbol->name, VMOP_NAME_MAX_BYTES + 1) > VMOP_NAME_MAX_BYTES) {
-		const char *name = vmop_arena_name(arena, symbol->name);
+		const char *name = vmop_arena_name(&symbols->catalog->arena, symbol->name);
 		return name ? name : "";
 	}
-	const char *name = vmop_resolver_name(symbols->resolver, symbol->name);
-	if (!is_ours(name))
-		return name;
-	char *quoted = vmop_arena_alloc(arena, strlen(name) + 3);
-	return quoted ? strcat(strcat(strcpy(quoted, "'"), name), "'") : "";
+	return vmop_resolver_name(symbols->resolver, symbol->name);
 }

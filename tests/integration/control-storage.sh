@@ -172,7 +172,7 @@ fi
 
 # -- a full disk, and one without room for new files
 mkdir "$work/small"
-if mount -t tmpfs -o size=12m,nr_inodes=60 tmpfs "$work/small" 2>/dev/null; then
+if mount -t tmpfs -o size=12m,nr_inodes=60,mode=755 tmpfs "$work/small" 2>/dev/null; then
 	begin "$work/small"
 	pid=$(daemon_pid)
 	wait_samples 500

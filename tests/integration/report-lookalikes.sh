@@ -91,8 +91,8 @@ has 1904 "[unknown]" cgroup
 
 echo "domains"
 same domain --by=domain
-has 35 "db #1" domain
-has 20 "db #2" domain
+has 35 "db (domain 1)" domain
+has 20 "db (domain 2)" domain
 has 11 "'db #2'" domain
 has 12 "'host'" domain
 has 13 "'xen'" domain
@@ -102,7 +102,7 @@ has 1910 "host" domain
 only 1910 domain:host
 only 12 "domain:'host'"
 only 55 domain:db
-only 20 "domain:db #2"
+only 20 "domain:db (domain 2)"
 only 11 "domain:'db #2'"
 only 20 domain:00000000-0000-4000-8000-000000000002
 only 950 domain:xen
