@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/active-mail.h"
+#include "daemon/xen/agent-messages.h"
 #include "hv-interface/active-agent.h"
 #include "hv-interface/source-list.h"
-#include "hv-interface/xen-device.h"
-#include "hv-interface/xen-link.h"
+#include "hv-interface/xen/device.h"
+#include "hv-interface/xen/link.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/io.h"

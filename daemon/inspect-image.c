@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/guest-view.h"
+#include "daemon/guest/view.h"
 #include "daemon/inspect.h"
 #include "daemon/privileges.h"
 #include "libguest/guest.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/guest-view.h"
+#include "daemon/guest/view.h"
 #include "libsym/build-id.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"

@@ -1,53 +1,51 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += daemon/libdaemon.la
 daemon_libdaemon_la_SOURCES = \
-	daemon/aggregate.c daemon/aggregate.h \
-	daemon/attribute.c daemon/attribute.h \
-	daemon/domain.c daemon/domain.h \
-	daemon/domain-provider.h daemon/domain-providers.c \
-	daemon/examine.c daemon/examine.h \
-	daemon/guest-place.c daemon/guest-place.h \
-	daemon/guest-task.c daemon/guest-task.h \
-	daemon/guest-view.c daemon/guest-view.h \
-	daemon/guest-watch.c daemon/guest-watch.h \
-	daemon/guests.c daemon/guests.h \
-	daemon/identify.c daemon/identify.h \
-	daemon/idmap.c daemon/idmap.h \
-	daemon/image.c daemon/image.h \
-	daemon/kernel.c daemon/kernel.h \
-	daemon/kernel-address.h \
-	daemon/kvm.c daemon/kvm.h \
-	daemon/kvm-provider.c daemon/kvm-provider.h \
-	daemon/losses.c daemon/losses.h \
-	daemon/mapping.c daemon/mapping.h \
-	daemon/maps.c daemon/maps.h \
+	daemon/profile/aggregate.c daemon/profile/aggregate.h \
+	daemon/profile/attribute.c daemon/profile/attribute.h \
+	daemon/guest/domain.c daemon/guest/domain.h \
+	daemon/guest/provider.h daemon/provider-list.c \
+	daemon/host/examine.c daemon/host/examine.h \
+	daemon/guest/attribution.c daemon/guest/attribution.h \
+	daemon/guest/tasks.c daemon/guest/tasks.h \
+	daemon/guest/view.c daemon/guest/view.h \
+	daemon/guest/watch.c daemon/guest/watch.h \
+	daemon/guest/guests.c daemon/guest/guests.h \
+	daemon/guest/identify.c daemon/guest/identify.h \
+	daemon/host/idmap.c daemon/host/idmap.h \
+	daemon/host/image.c daemon/host/image.h \
+	daemon/host/kernel.c daemon/host/kernel.h \
+	daemon/host/kernel-address.h \
+	daemon/guest/kvm.c daemon/guest/kvm.h \
+	daemon/guest/kvm-provider.c daemon/guest/kvm-provider.h \
+	daemon/profile/losses.c daemon/profile/losses.h \
+	daemon/host/mapping.c daemon/host/mapping.h \
+	daemon/host/maps.c daemon/host/maps.h \
 	daemon/options.h \
-	daemon/passive.c daemon/passive.h \
-	daemon/perf-maps.c daemon/perf-maps.h \
-	daemon/pool.c daemon/pool.h \
-	daemon/proc-text.c daemon/proc-text.h \
-	daemon/process.c daemon/process.h \
-	daemon/procfs.c daemon/procfs.h \
-	daemon/profiler.c daemon/profiler.h \
-	daemon/readers.c daemon/readers.h \
-	daemon/regions.c daemon/regions.h \
-	daemon/short-lived.c daemon/short-lived.h \
-	daemon/task.c daemon/task.h \
-	daemon/text-map.c daemon/text-map.h \
-	daemon/thread.c daemon/thread.h \
-	daemon/vmm.c daemon/vmm.h \
-	daemon/why.h \
-	daemon/worker.c daemon/worker.h \
-	daemon/active-mail.h \
-	daemon/xen-domains.c daemon/xen-domains.h \
-	daemon/xen-guests.c daemon/xen-guests.h \
-	daemon/xen-provider.c daemon/xen-provider.h \
-	daemon/xen-text.c daemon/xen-text.h \
-	daemon/xenstore-parse.c daemon/xenstore.h
+	daemon/guest/passive.c daemon/guest/passive.h \
+	daemon/host/perf-maps.c daemon/host/perf-maps.h \
+	daemon/host/pool.c daemon/host/pool.h \
+	daemon/host/proc-text.c daemon/host/proc-text.h \
+	daemon/host/process.c daemon/host/process.h \
+	daemon/host/procfs.c daemon/host/procfs.h \
+	daemon/profile/profiler.c daemon/profile/profiler.h \
+	daemon/host/readers.c daemon/host/readers.h \
+	daemon/host/regions.c daemon/host/regions.h \
+	daemon/host/short-lived.c daemon/host/short-lived.h \
+	daemon/host/task.c daemon/host/task.h \
+	daemon/host/code-map.c daemon/host/code-map.h \
+	daemon/guest/vmm.c daemon/guest/vmm.h \
+	daemon/host/unattributed.h \
+	daemon/xen/agent-messages.h \
+	daemon/xen/domains.c daemon/xen/domains.h \
+	daemon/xen/guests.c daemon/xen/guests.h \
+	daemon/xen/provider.c daemon/xen/provider.h \
+	daemon/xen/symbols.c daemon/xen/symbols.h \
+	daemon/xen/xenstore-parse.c daemon/xen/xenstore.h
 if HAVE_XEN
-daemon_libdaemon_la_SOURCES += daemon/active-mail.c daemon/xenstore.c
+daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages.c daemon/xen/xenstore.c
 else
-daemon_libdaemon_la_SOURCES += daemon/active-mail-none.c daemon/xenstore-none.c
+daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages-none.c daemon/xen/xenstore-none.c
 endif
 daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
 daemon_libdaemon_la_LIBADD = $(XEN_LIBS)

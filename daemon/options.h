@@ -50,8 +50,8 @@ struct vmop_profiler_options {
 	const char *proc_root;
 	bool is_replay; /* the records are not of this machine: look at nothing here */
 	/*
-	 * The profiler continues the work of another one.  A guest or a file of symbols that was there
-	 * when the session began, and is gone, is not an error.
+	 * The profiler continues the work of another one.  A guest or a file of symbols that was
+	 * there when the session began, and is gone, is not an error.
 	 */
 	bool goes_on;
 };

@@ -5,11 +5,11 @@
 #ifndef VMOP_DAEMON_PAIRING_H
 #define VMOP_DAEMON_PAIRING_H
 
-#include "daemon/profiler.h"
+#include "daemon/profile/profiler.h"
 #include "libutil/setup.h"
 
 struct vmop_pairing {
-	const char *const *domains; /* the set-up's strings */
+	const char *const *domains;	   /* the set-up's strings */
 	struct vmop_passive_image *images; /* n of them, paths owned; NULL: none given */
 	size_t n;
 };

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
-#include "hv-interface/perf-permission.h"
+#include "hv-interface/perf/permission.h"
 
 #ifdef HAVE_CAPNG
 #include <cap-ng.h>
@@ -19,12 +19,12 @@
 
 #ifdef HAVE_CAPNG
 static const int kept_capabilities[] = {
-	CAP_PERFMON,	     /* perf_event_open, again for each CPU that comes online */
-	CAP_SYSLOG,	     /* addresses in /proc/kallsyms */
-	CAP_IPC_LOCK,	     /* ring buffers beyond perf_event_mlock_kb */
-	CAP_SYS_PTRACE,	     /* maps, memory and root directories of other processes */
-	CAP_DAC_READ_SEARCH, /* ELF files wherever they lie */
-#ifdef CAP_CHECKPOINT_RESTORE /* Linux 5.9 */
+	CAP_PERFMON,		/* perf_event_open, again for each CPU that comes online */
+	CAP_SYSLOG,		/* addresses in /proc/kallsyms */
+	CAP_IPC_LOCK,		/* ring buffers beyond perf_event_mlock_kb */
+	CAP_SYS_PTRACE,		/* maps, memory and root directories of other processes */
+	CAP_DAC_READ_SEARCH,	/* ELF files wherever they lie */
+#ifdef CAP_CHECKPOINT_RESTORE	/* Linux 5.9 */
 	CAP_CHECKPOINT_RESTORE, /* /proc/PID/map_files: files that were deleted or moved */
 #endif
 };
@@ -37,8 +37,8 @@ static bool set_admin(capng_act_t action)
 }
 
 /*
- * Whether perf asks for CAP_SYS_ADMIN: before Linux 5.8, where PERFMON was withheld, and in kernels of
- * Debian and Ubuntu whose own levels of perf_event_paranoid, from 3 on, know nothing else.
+ * Whether perf asks for CAP_SYS_ADMIN: before Linux 5.8, where PERFMON was withheld, and in kernels
+ * of Debian and Ubuntu whose own levels of perf_event_paranoid, from 3 on, know nothing else.
  */
 static bool needs_admin(bool has_perfmon)
 {
@@ -104,8 +104,8 @@ static struct vmop_error *filter_calls(void)
 	/* A call that this machine does not have (negative pseudo numbers) is no loss. */
 	for (size_t i = 0; i < sizeof(denied_calls) / sizeof(denied_calls[0]) && !status; i++)
 		if (denied_calls[i] >= 0)
-			status = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), denied_calls[i],
-						  0);
+			status =
+				seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), denied_calls[i], 0);
 	if (!status)
 		status = seccomp_load(filter);
 	seccomp_release(filter);

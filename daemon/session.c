@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/active-mail.h"
 #include "daemon/pairing.h"
 #include "daemon/session-file.h"
+#include "daemon/xen/agent-messages.h"
 #include "libdb/session-files.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"

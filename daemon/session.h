@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#include "daemon/profiler.h"
+#include "daemon/profile/profiler.h"
 #include "hv-interface/source.h"
 #include "libutil/error.h"
 #include "libutil/setup.h"
@@ -63,16 +63,16 @@ struct vmop_error *vmop_session_dump(struct vmop_session *session);
 struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name);
 
 struct vmop_session_status {
-	const char *path;      /* of the file; NULL: it is gone, and samples are only counted */
-	const char *source;    /* perf, xen, replay */
-	bool is_recorded;      /* the records are of another time: a replay */
-	const char *way;       /* how its samples come; NULL: there is but one way */
-	uint64_t start_ns;     /* CLOCK_REALTIME, of the current file */
-	uint64_t uptime_ns;    /* since then */
+	const char *path;	   /* of the file; NULL: it is gone, and samples are only counted */
+	const char *source;	   /* perf, xen, replay */
+	bool is_recorded;	   /* the records are of another time: a replay */
+	const char *way;	   /* how its samples come; NULL: there is but one way */
+	uint64_t start_ns;	   /* CLOCK_REALTIME, of the current file */
+	uint64_t uptime_ns;	   /* since then */
 	uint64_t duration_left_ns; /* UINT64_MAX: no end is set */
 	uint64_t disk_bytes;
-	uint64_t failures;	   /* flushes, drains and scans that failed */
-	const char *last_failure;  /* NULL: none */
+	uint64_t failures;		       /* flushes, drains and scans that failed */
+	const char *last_failure;	       /* NULL: none */
 	struct vmop_source_stats source_stats; /* since the current file's start */
 	struct vmop_profiler_stats profiler_stats;
 };

@@ -138,9 +138,9 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	put_time(reply, "since", status.start_ns);
 	json_object_set_new(reply, "uptime_s", json_real((double)status.uptime_ns / 1e9));
 	json_object_set_new(reply, "remaining_s",
-			    status.duration_left_ns == UINT64_MAX ?
-				    json_null() :
-				    json_real((double)status.duration_left_ns / 1e9));
+			    status.duration_left_ns == UINT64_MAX
+				    ? json_null()
+				    : json_real((double)status.duration_left_ns / 1e9));
 	json_object_set_new(reply, "events", events_json(session));
 	vmop_json_put_number(reply, "cpus", status.source_stats.cpus_online);
 	vmop_json_put_number(reply, "samples", status.profiler_stats.samples);

@@ -11,7 +11,6 @@
 #include "daemon/session.h"
 
 /* session NULL: idle; last is the session file that ended last, or NULL. NULL: out of memory. */
-json_t *vmop_status_reply(struct vmop_session *session, const char *last,
-			  const char *session_dir);
+json_t *vmop_status_reply(struct vmop_session *session, const char *last, const char *session_dir);
 
 #endif

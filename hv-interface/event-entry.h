@@ -14,7 +14,7 @@ enum vmop_event_group {
 	VMOP_EVENTS_LIBPFM4,
 	VMOP_EVENTS_OPCONTROL,
 	VMOP_EVENTS_TRACEPOINT,
-	VMOP_EVENTS_XEN, /* counters that Xen samples: vmop_xen_event_list (xen-event.h) */
+	VMOP_EVENTS_XEN, /* counters that Xen samples: vmop_xen_event_list (xen/event.h) */
 	VMOP_N_EVENT_GROUPS,
 };
 

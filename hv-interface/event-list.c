@@ -8,11 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hv-interface/perf-event.h"
-#include "hv-interface/perf-name.h"
-#include "hv-interface/perf-pfm.h"
-#include "hv-interface/perf-pmu.h"
-#include "hv-interface/perf-tracepoint.h"
+#include "hv-interface/perf/event.h"
+#include "hv-interface/perf/name.h"
+#include "hv-interface/perf/pfm.h"
+#include "hv-interface/perf/pmu.h"
+#include "hv-interface/perf/tracepoint.h"
 #include "libutil/cleanup.h"
 
 struct list {

@@ -10,37 +10,37 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/event-list.c hv-interface/event-list.h hv-interface/event-entry.h \
 	hv-interface/event-request.c \
 	hv-interface/cpus.c hv-interface/cpus.h \
-	hv-interface/perf.c hv-interface/perf.h \
-	hv-interface/perf-choice.c hv-interface/perf-choice.h \
-	hv-interface/perf-cpu.c hv-interface/perf-cpu.h \
-	hv-interface/perf-dom0.c hv-interface/perf-dom0.h \
-	hv-interface/perf-event.c hv-interface/perf-event.h \
-	hv-interface/perf-guest-exit.c hv-interface/perf-guest-exit.h \
-	hv-interface/perf-merge.c hv-interface/perf-merge.h \
-	hv-interface/perf-open.c hv-interface/perf-open.h \
-	hv-interface/perf-name.c hv-interface/perf-name.h \
-	hv-interface/perf-permission.c hv-interface/perf-permission.h \
-	hv-interface/perf-pfm.c hv-interface/perf-pfm.h \
-	hv-interface/perf-pmu.c hv-interface/perf-pmu.h \
-	hv-interface/perf-record.c hv-interface/perf-record.h \
-	hv-interface/perf-ring.c hv-interface/perf-ring.h \
-	hv-interface/perf-tracepoint.c hv-interface/perf-tracepoint.h \
-	hv-interface/perf-worlds.c hv-interface/perf-worlds.h \
-	hv-interface/replay.c hv-interface/replay.h \
-	hv-interface/xen.c hv-interface/xen.h \
-	hv-interface/xen-event.c hv-interface/xen-event.h \
-	hv-interface/xen-held.c hv-interface/xen-held.h \
-	hv-interface/xen-link.c hv-interface/xen-link.h \
-	hv-interface/xen-lists.c hv-interface/xen-lists.h \
-	hv-interface/xen-user.c hv-interface/xen-user.h hv-interface/xen-way.h \
-	hv-interface/xenoprof-abi.h \
-	hv-interface/xenoprof-buffer.c hv-interface/xenoprof-buffer.h \
-	hv-interface/xenoprof-control.c hv-interface/xenoprof-control.h \
-	hv-interface/xen-device.c hv-interface/xen-device.h \
-	hv-interface/xen-mark.c hv-interface/xen-mark.h \
-	hv-interface/xen-module.c \
-	hv-interface/xen-records.c hv-interface/xen-records.h \
-	hv-interface/xen-rings.c hv-interface/xen-rings.h \
-	hv-interface/stream-reader.c hv-interface/stream-writer.c hv-interface/stream.h
+	hv-interface/perf/perf.c hv-interface/perf/perf.h \
+	hv-interface/perf/choice.c hv-interface/perf/choice.h \
+	hv-interface/perf/cpu.c hv-interface/perf/cpu.h \
+	hv-interface/perf/dom0.c hv-interface/perf/dom0.h \
+	hv-interface/perf/event.c hv-interface/perf/event.h \
+	hv-interface/perf/guest-exit.c hv-interface/perf/guest-exit.h \
+	hv-interface/perf/merge.c hv-interface/perf/merge.h \
+	hv-interface/perf/open.c hv-interface/perf/open.h \
+	hv-interface/perf/name.c hv-interface/perf/name.h \
+	hv-interface/perf/permission.c hv-interface/perf/permission.h \
+	hv-interface/perf/pfm.c hv-interface/perf/pfm.h \
+	hv-interface/perf/pmu.c hv-interface/perf/pmu.h \
+	hv-interface/perf/record.c hv-interface/perf/record.h \
+	hv-interface/perf/ring.c hv-interface/perf/ring.h \
+	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h \
+	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
+	hv-interface/replay/replay.c hv-interface/replay/replay.h \
+	hv-interface/xen/xen.c hv-interface/xen/xen.h \
+	hv-interface/xen/event.c hv-interface/xen/event.h \
+	hv-interface/xen/pending.c hv-interface/xen/pending.h \
+	hv-interface/xen/link.c hv-interface/xen/link.h \
+	hv-interface/xen/lists.c hv-interface/xen/lists.h \
+	hv-interface/xen/user-space.c hv-interface/xen/user-space.h hv-interface/xen/transport.h \
+	hv-interface/xen/xenoprof-abi.h \
+	hv-interface/xen/xenoprof-buffer.c hv-interface/xen/xenoprof-buffer.h \
+	hv-interface/xen/xenoprof-control.c hv-interface/xen/xenoprof-control.h \
+	hv-interface/xen/device.c hv-interface/xen/device.h \
+	hv-interface/xen/owner-file.c hv-interface/xen/owner-file.h \
+	hv-interface/xen/module.c \
+	hv-interface/xen/records.c hv-interface/xen/records.h \
+	hv-interface/xen/rings.c hv-interface/xen/rings.h \
+	hv-interface/replay/stream-reader.c hv-interface/replay/stream-writer.c hv-interface/replay/stream.h
 hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS)
 hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "hv-interface/perf.h"
-#include "hv-interface/replay.h"
-#include "hv-interface/xen-link.h"
-#include "hv-interface/xen.h"
+#include "hv-interface/perf/perf.h"
+#include "hv-interface/replay/replay.h"
+#include "hv-interface/xen/link.h"
+#include "hv-interface/xen/xen.h"
 
 static const struct vmop_source_ops *const sources[] = {
 	&vmop_source_perf_ops,

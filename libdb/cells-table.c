@@ -191,8 +191,8 @@ int vmop_cells_table_register(sqlite3 *sqlite)
 /* The name that sqlite3_load_extension makes of "vmop_cells.so". */
 int sqlite3_vmopcells_init(sqlite3 *sqlite, char **message, const sqlite3_api_routines *api);
 
-__attribute__((visibility("default"))) int
-sqlite3_vmopcells_init(sqlite3 *sqlite, char **message, const sqlite3_api_routines *api)
+__attribute__((visibility("default"))) int sqlite3_vmopcells_init(sqlite3 *sqlite, char **message,
+								  const sqlite3_api_routines *api)
 {
 	(void)message;
 	SQLITE_EXTENSION_INIT2(api);

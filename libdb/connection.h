@@ -50,8 +50,8 @@ struct vmop_visit;  /* filter.c */
 
 struct vmop_db {
 	char *path;
-	int fd; /* O_PATH, of the directory or file that SQLite's names begin with */
-	int wal_fd; /* of the copy of another user's WAL; -1: none */
+	int fd;		/* O_PATH, of the directory or file that SQLite's names begin with */
+	int wal_fd;	/* of the copy of another user's WAL; -1: none */
 	char *left_out; /* what of the session is not read, and why; NULL: nothing */
 	sqlite3 *sqlite;
 	int version; /* of the file's schema */
@@ -65,11 +65,11 @@ struct vmop_db {
 
 	/* Writing. */
 	bool in_interval, interval_failed;
-	uint32_t interval;	   /* id of the open interval, or of the last one */
-	uint32_t n_chunks;	   /* of the open interval */
+	uint32_t interval; /* id of the open interval, or of the last one */
+	uint32_t n_chunks; /* of the open interval */
 	struct vmop_db_written written;
 	struct vmop_places *places;
-	uint32_t ended_tasks; /* merged by roll-up since rows of tasks were last swept */
+	uint32_t ended_tasks;	   /* merged by roll-up since rows of tasks were last swept */
 	struct vmop_cells scratch; /* decoded cells */
 	uint8_t *packed;
 	size_t packed_capacity;

@@ -71,8 +71,8 @@ struct vmop_db_task {
 	uint64_t start_time_ns; /* CLOCK_REALTIME; 0 not known; tells reused pids apart */
 	uint64_t end_time_ns;	/* CLOCK_REALTIME; 0: it lives, or not known */
 	const char *comm;
-	uint32_t exe_image;	/* 0: none or not known */
-	const char *cgroup;	/* path below the cgroup root: names the container; or NULL */
+	uint32_t exe_image; /* 0: none or not known */
+	const char *cgroup; /* path below the cgroup root: names the container; or NULL */
 	/*
 	 * Read only: above 0, this row stands for so many ended tasks of the same domain,
 	 * exe_image, comm and cgroup; pid, tid and times are 0. See vmop_db_merge_tasks.
@@ -86,28 +86,28 @@ struct vmop_db_task {
 struct vmop_db_image {
 	uint32_t id;
 	enum vmop_image_kind kind;
-	uint32_t domain;   /* whose: 0 host */
-	const char *name;  /* path as the task saw it; "[kernel]", "[kvm]", "[bpf]", "[no-maps]" */
-	const char *root;  /* "/proc/PID/root" when it lay in another mount namespace; or NULL */
+	uint32_t domain;  /* whose: 0 host */
+	const char *name; /* path as the task saw it; "[kernel]", "[kvm]", "[bpf]", "[no-maps]" */
+	const char *root; /* "/proc/PID/root" when it lay in another mount namespace; or NULL */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[20];
-	uint64_t base; /* address of offset 0 for kernel images, modules, BPF; else 0 */
+	uint64_t base;	    /* address of offset 0 for kernel images, modules, BPF; else 0 */
 	uint64_t len_bytes; /* 0: not known */
 };
 
 /* One row of samples: everything but the offset. */
 struct vmop_db_chunk_key {
 	uint32_t event;
-	uint32_t domain;       /* whose code it is */
-	uint32_t billed;       /* guest it was done for; == domain with VMOP_BILL_SELF */
-	uint8_t bill;	       /* enum vmop_bill */
-	uint8_t mode;	       /* enum vmop_mode */
-	uint8_t certainty;     /* enum vmop_certainty */
-	int32_t vcpu;	       /* -1: not separated or not a vCPU's */
-	int32_t cpu;	       /* -1: not separated */
-	uint32_t task;	       /* 0: none */
-	uint32_t image;	       /* 0 never: what has no image has a named "[...]" one */
-	uint32_t stack;	       /* leaf of an interned stack; 0: none */
+	uint32_t domain;   /* whose code it is */
+	uint32_t billed;   /* guest it was done for; == domain with VMOP_BILL_SELF */
+	uint8_t bill;	   /* enum vmop_bill */
+	uint8_t mode;	   /* enum vmop_mode */
+	uint8_t certainty; /* enum vmop_certainty */
+	int32_t vcpu;	   /* -1: not separated or not a vCPU's */
+	int32_t cpu;	   /* -1: not separated */
+	uint32_t task;	   /* 0: none */
+	uint32_t image;	   /* 0 never: what has no image has a named "[...]" one */
+	uint32_t stack;	   /* leaf of an interned stack; 0: none */
 };
 
 /* One place in a chunk. Within a chunk: ascending, distinct offsets. */
@@ -148,8 +148,8 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret);
  * The same for the file `name` in dir, made with mode: at no time does it, or what SQLite keeps
  * beside it, have another. path is for messages. dir need not stay open.
  */
-struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name,
-				     const char *path, mode_t mode, struct vmop_db **ret);
+struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name, const char *path,
+				     mode_t mode, struct vmop_db **ret);
 
 /*
  * Ends the session: commits nothing open, checkpoints, and leaves one file
@@ -303,9 +303,9 @@ struct vmop_db_info {
 	const char *name, *value;
 };
 
-#define VMOP_DB_EACH(noun, type)                                                            \
-	struct vmop_error *vmop_db_each_##noun(                                             \
-		struct vmop_db *db, struct vmop_error *(*each)(void *arg, const type *noun), \
+#define VMOP_DB_EACH(noun, type)                                                                   \
+	struct vmop_error *vmop_db_each_##noun(                                                    \
+		struct vmop_db *db, struct vmop_error *(*each)(void *arg, const type *noun),       \
 		void *arg)
 VMOP_DB_EACH(info, struct vmop_db_info); /* ascending by name */
 VMOP_DB_EACH(event, struct vmop_db_event);
@@ -337,7 +337,7 @@ struct vmop_db_filter {
 	size_t n_cpus, n_vcpus;
 	const struct vmop_db_omission *omissions;
 	size_t n_omissions;
-	bool only_omitted; /* what the omissions match, instead of what is left */
+	bool only_omitted;   /* what the omissions match, instead of what is left */
 	uint32_t task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
 };
 
@@ -397,11 +397,10 @@ struct vmop_db_sum {
 	const struct vmop_db_cell *cells; /* hold until the callback returns */
 	size_t n_cells;
 };
-struct vmop_error *vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter,
-				    unsigned merge, /* enum vmop_db_merge */
-				    struct vmop_error *(*each)(void *arg,
-							       const struct vmop_db_sum *sum),
-				    void *arg);
+struct vmop_error *
+vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter,
+		 unsigned merge, /* enum vmop_db_merge */
+		 struct vmop_error *(*each)(void *arg, const struct vmop_db_sum *sum), void *arg);
 
 /*
  * The stored symbols of image, ascending by offset: *ret_symbols is one heap block

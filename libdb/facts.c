@@ -222,54 +222,54 @@ static uint64_t column_u63(sqlite3_stmt *stmt, int column, bool *corrupt)
 /* Ids of a table whose key is a text, or of several columns, are not compared. */
 #define EACH(noun, type, columns, ...) EACH_IF(noun, type, true, columns, __VA_ARGS__)
 #define EACH_ID(noun, type, columns, ...) EACH_IF(noun, type, ascends(&walk), columns, __VA_ARGS__)
-#define EACH_IF(noun, type, is_in_order, columns, ...)                                                         \
-	struct vmop_error *vmop_db_each_##noun(                                                 \
-		struct vmop_db *db, struct vmop_error *(*each)(void *arg, const type *noun),    \
-		void *arg)                                                                      \
-	{                                                                                       \
-		_cleanup_(walk_end) struct walk walk = {0};                                     \
-		struct vmop_error *err = walk_begin(&walk, db, #noun, columns);                 \
-		sqlite3_stmt *stmt = walk.stmt;                                                 \
-		bool row;                                                                       \
-		while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {                  \
-			bool corrupt = false;                                                   \
-			const type noun = {__VA_ARGS__};                                        \
-			err = corrupt || !(is_in_order) ? walk_corrupt(&walk)                   \
-							: each(arg, &noun);                     \
-		}                                                                               \
-		return err;                                                                     \
+#define EACH_IF(noun, type, is_in_order, columns, ...)                                             \
+	struct vmop_error *vmop_db_each_##noun(                                                    \
+		struct vmop_db *db, struct vmop_error *(*each)(void *arg, const type *noun),       \
+		void *arg)                                                                         \
+	{                                                                                          \
+		_cleanup_(walk_end) struct walk walk = {0};                                        \
+		struct vmop_error *err = walk_begin(&walk, db, #noun, columns);                    \
+		sqlite3_stmt *stmt = walk.stmt;                                                    \
+		bool row;                                                                          \
+		while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {                     \
+			bool corrupt = false;                                                      \
+			const type noun = {__VA_ARGS__};                                           \
+			err = corrupt || !(is_in_order) ? walk_corrupt(&walk) : each(arg, &noun);  \
+		}                                                                                  \
+		return err;                                                                        \
 	}
 #define U32(column) vmop_db_column_u32(stmt, column, &corrupt)
 #define U63(column) column_u63(stmt, column, &corrupt)
 
 EACH_ID(event, struct vmop_db_event,
-     "SELECT id, name, source, unit, period_events, frequency_hz, note FROM event ORDER BY id",
-     .id = U32(0), .name = column_name(stmt, 1, &corrupt),
-     .source = column_name(stmt, 2, &corrupt), .unit = column_name(stmt, 3, &corrupt),
-     .period_events = U63(4), .frequency_hz = U63(5), .note = column_text(stmt, 6))
+	"SELECT id, name, source, unit, period_events, frequency_hz, note FROM event ORDER BY id",
+	.id = U32(0), .name = column_name(stmt, 1, &corrupt),
+	.source = column_name(stmt, 2, &corrupt), .unit = column_name(stmt, 3, &corrupt),
+	.period_events = U63(4), .frequency_hz = U63(5), .note = column_text(stmt, 6))
 
 EACH_ID(domain, struct vmop_db_domain,
-     "SELECT id, kind, name, uuid, vmm_pid, vmm, first_seen_ns, last_seen_ns FROM domain"
-     " ORDER BY id",
-     .id = U32(0),
-     .kind = (enum vmop_domain_kind)vmop_db_column(stmt, 1, VMOP_DOMAIN_UNSAMPLED, &corrupt),
-     .name = column_name(stmt, 2, &corrupt), .uuid = column_text(stmt, 3), .vmm_pid = U32(4),
-     .vmm = column_text(stmt, 5), .first_seen_ns = U63(6), .last_seen_ns = U63(7))
+	"SELECT id, kind, name, uuid, vmm_pid, vmm, first_seen_ns, last_seen_ns FROM domain"
+	" ORDER BY id",
+	.id = U32(0),
+	.kind = (enum vmop_domain_kind)vmop_db_column(stmt, 1, VMOP_DOMAIN_UNSAMPLED, &corrupt),
+	.name = column_name(stmt, 2, &corrupt), .uuid = column_text(stmt, 3), .vmm_pid = U32(4),
+	.vmm = column_text(stmt, 5), .first_seen_ns = U63(6), .last_seen_ns = U63(7))
 
 EACH(vcpu, struct vmop_db_vcpu, "SELECT domain, number, tid FROM vcpu ORDER BY domain, number",
      .domain = U32(0), .number = U32(1), .tid = U32(2))
 
 EACH_ID(task, struct vmop_db_task,
-     "SELECT id, domain, pid, tid, start_time_ns, end_time_ns, max(merged, 0), comm, exe_image, cgroup"
-     " FROM task ORDER BY id",
-     .id = U32(0), .domain = U32(1), .pid = U32(2), .tid = U32(3), .start_time_ns = U63(4),
-     .end_time_ns = U63(5), .merged = U63(6), .comm = column_name(stmt, 7, &corrupt),
-     .exe_image = U32(8), .cgroup = column_text(stmt, 9))
+	"SELECT id, domain, pid, tid, start_time_ns, end_time_ns, max(merged, 0), comm, exe_image, "
+	"cgroup"
+	" FROM task ORDER BY id",
+	.id = U32(0), .domain = U32(1), .pid = U32(2), .tid = U32(3), .start_time_ns = U63(4),
+	.end_time_ns = U63(5), .merged = U63(6), .comm = column_name(stmt, 7, &corrupt),
+	.exe_image = U32(8), .cgroup = column_text(stmt, 9))
 
 EACH_ID(interval, struct vmop_db_interval,
-     "SELECT id, level, start_ns, len_ns FROM interval ORDER BY id",
-     .id = U32(0), .level = (uint8_t)vmop_db_column(stmt, 1, UINT8_MAX, &corrupt),
-     .start_ns = U63(2), .len_ns = U63(3))
+	"SELECT id, level, start_ns, len_ns FROM interval ORDER BY id", .id = U32(0),
+	.level = (uint8_t)vmop_db_column(stmt, 1, UINT8_MAX, &corrupt), .start_ns = U63(2),
+	.len_ns = U63(3))
 
 EACH(info, struct vmop_db_info, "SELECT name, value FROM info ORDER BY name",
      .name = column_name(stmt, 0, &corrupt), .value = column_name(stmt, 1, &corrupt))

@@ -56,7 +56,8 @@ static bool is_omitted(const struct vmop_db_filter *filter, const struct vmop_db
 		uint64_t middle_ns = interval ? interval->start_ns + interval->len_ns / 2 : 0;
 		if (interval && (middle_ns < omission->from_ns || middle_ns >= omission->to_ns))
 			continue;
-		if (omission->n_events && has_u32(omission->events, omission->n_events, key->event) &&
+		if (omission->n_events &&
+		    has_u32(omission->events, omission->n_events, key->event) &&
 		    has_u32(omission->domains, omission->n_domains, key->domain))
 			return true;
 	}
@@ -163,7 +164,7 @@ struct vmop_visit {
 	const struct vmop_selection *selection;
 	struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row);
 	void *arg;
-	size_t at; /* interval of the row before */
+	size_t at;	 /* interval of the row before */
 	int64_t last_id; /* likewise */
 	/* Many rows may claim the same pages of a file that is made to do harm. */
 	uint64_t size_bytes, read_bytes;
@@ -298,7 +299,6 @@ vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 	int64_t last = selection->intervals[selection->n_intervals - 1].id;
 	sqlite3_bind_int64(stmt, 1, first << VMOP_SCHEMA_CHUNK_BITS);
 	sqlite3_bind_int64(stmt, 2, (last + 1) << VMOP_SCHEMA_CHUNK_BITS);
-	struct vmop_visit visit = {
-		.selection = selection, .each = each, .arg = arg, .last_id = -1};
+	struct vmop_visit visit = {.selection = selection, .each = each, .arg = arg, .last_id = -1};
 	return run_visit(&visit, stmt);
 }

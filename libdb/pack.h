@@ -95,6 +95,7 @@ enum vmop_unpack_error {
 	VMOP_UNPACK_NO_MEMORY,
 	VMOP_UNPACK_LIMIT, /* of whoever adds cells up: see sum.h */
 };
-enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes, struct vmop_cells *cells);
+enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes,
+				       struct vmop_cells *cells);
 
 #endif

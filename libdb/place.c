@@ -28,8 +28,7 @@ struct vmop_error *vmop_places_create(struct vmop_places **ret)
 static void forget_above(struct vmop_places *places, uint32_t last_id)
 {
 	struct interned *interned, *next;
-	HASH_ITER(hh, places->all, interned, next)
-	{
+	HASH_ITER (hh, places->all, interned, next) {
 		if (interned->id <= last_id)
 			continue;
 		HASH_DEL(places->all, interned);
@@ -150,8 +149,10 @@ struct vmop_error *vmop_places_read(struct vmop_db *db, struct vmop_place **ret,
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	struct vmop_error *err = vmop_db_prepare(
-		db, "SELECT id, event, domain, billed, bill, mode, certainty, vcpu, cpu, image"
-		    " FROM place ORDER BY id", &stmt);
+		db,
+		"SELECT id, event, domain, billed, bill, mode, certainty, vcpu, cpu, image"
+		" FROM place ORDER BY id",
+		&stmt);
 	_cleanup_free_ struct vmop_place *all = NULL;
 	size_t n = 0, capacity = 0;
 	bool row;

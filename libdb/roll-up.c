@@ -8,8 +8,8 @@
  * one; -1 a dead task that is counted in such a row, and is itself here only as long as
  * some chunk, not yet rolled up, refers to it.
  */
-#include <stdlib.h>
 #include "libdb/hash.h"
+#include <stdlib.h>
 
 #include "libdb/connection.h"
 #include "libdb/pile.h"

@@ -122,23 +122,23 @@ static const struct object tables_v1[] = {
 	{NULL, NULL},
 };
 
-#define NAMES_OF_TOTALS                                                                        \
-	"  event.name AS event, event.unit AS unit, domain.name AS domain,\n"                   \
-	"  billed.name AS billed,\n"                                                            \
-	"  CASE place.bill WHEN 0 THEN 'self' WHEN 1 THEN 'hypervisor'\n"                       \
-	"    WHEN 2 THEN 'vmm' END AS bill,\n"                                                  \
-	"  CASE place.mode WHEN 0 THEN 'unknown' WHEN 1 THEN 'hypervisor'\n"                    \
-	"    WHEN 2 THEN 'kernel' WHEN 3 THEN 'user' END AS mode,\n"                            \
-	"  CASE place.certainty WHEN 0 THEN 'exact' WHEN 1 THEN 'likely'\n"                     \
-	"    WHEN 2 THEN 'ambiguous' END AS certainty,\n"                                       \
-	"  place.vcpu AS vcpu, place.cpu AS cpu, task.pid AS pid, task.tid AS tid,\n"           \
+#define NAMES_OF_TOTALS                                                                            \
+	"  event.name AS event, event.unit AS unit, domain.name AS domain,\n"                      \
+	"  billed.name AS billed,\n"                                                               \
+	"  CASE place.bill WHEN 0 THEN 'self' WHEN 1 THEN 'hypervisor'\n"                          \
+	"    WHEN 2 THEN 'vmm' END AS bill,\n"                                                     \
+	"  CASE place.mode WHEN 0 THEN 'unknown' WHEN 1 THEN 'hypervisor'\n"                       \
+	"    WHEN 2 THEN 'kernel' WHEN 3 THEN 'user' END AS mode,\n"                               \
+	"  CASE place.certainty WHEN 0 THEN 'exact' WHEN 1 THEN 'likely'\n"                        \
+	"    WHEN 2 THEN 'ambiguous' END AS certainty,\n"                                          \
+	"  place.vcpu AS vcpu, place.cpu AS cpu, task.pid AS pid, task.tid AS tid,\n"              \
 	"  task.comm AS comm, task.cgroup AS cgroup, image.name AS image,\n"
 
 /* LEFT joins: samples must not vanish from a total because a name is missing. */
-#define JOINED_NAMES                                                                           \
-	"  LEFT JOIN event ON event.id = place.event\n"                                         \
-	"  LEFT JOIN domain ON domain.id = place.domain\n"                                      \
-	"  LEFT JOIN domain AS billed ON billed.id = place.billed\n"                            \
+#define JOINED_NAMES                                                                               \
+	"  LEFT JOIN event ON event.id = place.event\n"                                            \
+	"  LEFT JOIN domain ON domain.id = place.domain\n"                                         \
+	"  LEFT JOIN domain AS billed ON billed.id = place.billed\n"                               \
 	"  LEFT JOIN image ON image.id = place.image\n"
 
 /* For people; no program of ours reads them, so they need no check when a file is opened. */

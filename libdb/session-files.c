@@ -84,7 +84,8 @@ static void close_place(struct session_place *place)
 	free(place->dir_path);
 }
 
-/* Open the directory of path, which vmop_session_path() made. The caller closes *ret in any case. */
+/* Open the directory of path, which vmop_session_path() made. The caller closes *ret in any case.
+ */
 static struct vmop_error *open_place(const char *path, struct session_place *ret)
 {
 	*ret = (struct session_place){.dir.at = VMOP_DIR_NONE, .dir_path = strdup(path)};

@@ -7,10 +7,10 @@
 #ifndef VMOP_LIBDB_SUM_H
 #define VMOP_LIBDB_SUM_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include "libdb/hash.h"
 #include "libdb/pack.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* What tells sums apart. place is the caller's number for one. No padding: hashed as bytes. */
 struct vmop_sum_key {
@@ -25,7 +25,7 @@ struct vmop_sum {
 	size_t n_cells, capacity;	 /* capacity: a power of two */
 	uint64_t multiplier;		 /* of the hash table */
 	unsigned shift;
-	uint32_t waiting;		 /* 1 + index of its latest blob that waits; 0: none */
+	uint32_t waiting; /* 1 + index of its latest blob that waits; 0: none */
 	UT_hash_handle hh;
 };
 

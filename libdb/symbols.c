@@ -89,8 +89,9 @@ struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n
 	for (size_t i = 0; i < n; i++)
 		bound += strlen(symbols[i].name) + 1;
 	if (bound > VMOP_SYMBOLS_MAX_BODY_BYTES)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "symbols of %zu bytes: up to %u can be stored",
-				      bound, VMOP_SYMBOLS_MAX_BODY_BYTES);
+		return vmop_error_new(VMOP_ERROR_LIMIT,
+				      "symbols of %zu bytes: up to %u can be stored", bound,
+				      VMOP_SYMBOLS_MAX_BODY_BYTES);
 	_cleanup_free_ const struct vmop_symbol **sorted = NULL;
 	_cleanup_free_ uint8_t *body = malloc(bound);
 	if (!body)
@@ -171,8 +172,8 @@ struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes
 	return NULL;
 }
 
-struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes,
-				       struct vmop_symbol **ret, size_t *ret_n)
+struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes, struct vmop_symbol **ret,
+				       size_t *ret_n)
 {
 	size_t bytes = SIZE_MAX;
 	return vmop_symbols_unpack_within(blob, len_bytes, &bytes, ret, ret_n);

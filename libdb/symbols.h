@@ -24,7 +24,8 @@
 #define VMOP_SYMBOLS_MAX (4u << 20)
 #define VMOP_SYMBOLS_MAX_BODY_BYTES (256u << 20)
 
-/* *ret is the caller's to free. symbols in any order, n >= 1; those of one offset stay in theirs. */
+/* *ret is the caller's to free. symbols in any order, n >= 1; those of one offset stay in theirs.
+ */
 struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n, uint8_t **ret,
 				     size_t *ret_len_bytes);
 
@@ -32,10 +33,11 @@ struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n
  * *ret is one heap block, names inside, ascending by offset.  VMOP_ERROR_CORRUPT (naming nothing:
  * prefix the error) where the blob is not as said above.
  */
-struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes,
-				       struct vmop_symbol **ret, size_t *ret_n);
+struct vmop_error *vmop_symbols_unpack(const void *blob, size_t len_bytes, struct vmop_symbol **ret,
+				       size_t *ret_n);
 
-/* The same; VMOP_ERROR_LIMIT where the block would exceed *bytes, which becomes the block's size. */
+/* The same; VMOP_ERROR_LIMIT where the block would exceed *bytes, which becomes the block's size.
+ */
 struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes, size_t *bytes,
 					      struct vmop_symbol **ret, size_t *ret_n);
 

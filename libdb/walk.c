@@ -36,7 +36,6 @@ static struct vmop_error *sum_at(struct summing *summing, const struct vmop_chun
 	return *ret ? NULL : &vmop_error_no_memory;
 }
 
-
 static struct vmop_error *add_cells(void *arg, const struct vmop_chunk_row *row)
 {
 	struct summing *summing = arg;

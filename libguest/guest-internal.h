@@ -5,10 +5,10 @@
 
 #include "libguest/budget.h"
 #include "libguest/guest.h"
-#include "libguest/kernel.h"
-#include "libguest/layout.h"
-#include "libguest/memory.h"
-#include "libguest/modules.h"
+#include "libguest/kernel/kernel.h"
+#include "libguest/kernel/layout.h"
+#include "libguest/kernel/modules.h"
+#include "libguest/memory/memory.h"
 
 struct vmop_guest_files;
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libguest/layout.h"
+#include "libguest/kernel/layout.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 #include "libutil/escape.h"

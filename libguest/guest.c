@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libguest/files.h"
 #include "libguest/guest-internal.h"
-#include "libguest/kallsyms.h"
-#include "libguest/page-cache.h"
-#include "libguest/processes.h"
+#include "libguest/kernel/kallsyms.h"
+#include "libguest/tasks/files.h"
+#include "libguest/tasks/page-cache.h"
+#include "libguest/tasks/processes.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"

@@ -29,7 +29,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "libguest/snapshot.h"
+#include "libguest/tasks/snapshot.h"
 #include "libguest/types.h"
 
 struct vmop_error;

@@ -16,7 +16,7 @@
 #include <xen/version.h>
 #include <xencall.h>
 
-#include "libguest/xen-silence.h"
+#include "libguest/memory/xen-silence.h"
 #include "libutil/cleanup.h"
 
 #define NAME_BYTES 256u	     /* XEN_KSYM_NAME_LEN is 127 */

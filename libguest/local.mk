@@ -1,38 +1,38 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += libguest/libguest.la
 libguest_libguest_la_SOURCES = \
-	libguest/arm64-code.c libguest/arm64-code.h \
-	libguest/btf.c libguest/btf.h \
+	libguest/kernel/arm64-code.c libguest/kernel/arm64-code.h \
+	libguest/kernel/btf.c libguest/kernel/btf.h \
 	libguest/budget.h \
-	libguest/elf-header.c libguest/elf-header.h \
-	libguest/files.c libguest/files.h \
+	libguest/memory/elf-header.c libguest/memory/elf-header.h \
+	libguest/tasks/files.c libguest/tasks/files.h \
 	libguest/guest.c libguest/guest.h libguest/guest-internal.h \
-	libguest/image.c libguest/image.h \
-	libguest/kallsyms.c libguest/kallsyms-find.c libguest/kallsyms.h \
-	libguest/kernel.c libguest/kernel-find.c libguest/kernel.h \
-	libguest/kernel-arm64.c libguest/kernel-arm64.h \
-	libguest/layout.c libguest/layout.h \
-	libguest/memory.c libguest/memory-file.c libguest/memory-map.c \
-	libguest/memory.h libguest/memory-internal.h \
-	libguest/modules.c libguest/modules.h \
-	libguest/names.c libguest/names.h \
-	libguest/note.c libguest/note.h \
-	libguest/page-cache.c libguest/page-cache.h \
-	libguest/page-table.c libguest/page-table.h libguest/paging.h \
-	libguest/page-table-arm64.c libguest/page-table-arm64.h \
-	libguest/processes.c libguest/processes.h \
-	libguest/qmp.c libguest/qmp.h \
-	libguest/snapshot.c libguest/snapshot.h libguest/snapshot-build.h \
+	libguest/kernel/image.c libguest/kernel/image.h \
+	libguest/kernel/kallsyms.c libguest/kernel/kallsyms-find.c libguest/kernel/kallsyms.h \
+	libguest/kernel/kernel.c libguest/kernel/find.c libguest/kernel/kernel.h \
+	libguest/kernel/arm64.c libguest/kernel/arm64.h \
+	libguest/kernel/layout.c libguest/kernel/layout.h \
+	libguest/memory/memory.c libguest/memory/file.c libguest/memory/map.c \
+	libguest/memory/memory.h libguest/memory/internal.h \
+	libguest/kernel/modules.c libguest/kernel/modules.h \
+	libguest/tasks/names.c libguest/tasks/names.h \
+	libguest/memory/note.c libguest/memory/note.h \
+	libguest/tasks/page-cache.c libguest/tasks/page-cache.h \
+	libguest/memory/page-table.c libguest/memory/page-table.h libguest/memory/paging.h \
+	libguest/memory/page-table-arm64.c libguest/memory/page-table-arm64.h \
+	libguest/tasks/processes.c libguest/tasks/processes.h \
+	libguest/memory/qmp.c libguest/memory/qmp.h \
+	libguest/tasks/snapshot.c libguest/tasks/snapshot.h libguest/tasks/snapshot-build.h \
 	libguest/types.h \
-	libguest/variables.c libguest/variables.h \
-	libguest/vmas.c libguest/vmas.h \
-	libguest/vmcoreinfo.c libguest/vmcoreinfo.h \
-	libguest/xen.h libguest/hypervisor-xen.h
+	libguest/kernel/variables.c libguest/kernel/variables.h \
+	libguest/tasks/vmas.c libguest/tasks/vmas.h \
+	libguest/kernel/vmcoreinfo.c libguest/kernel/vmcoreinfo.h \
+	libguest/memory/xen.h libguest/hypervisor-xen.h
 if HAVE_XEN
-libguest_libguest_la_SOURCES += libguest/xen.c libguest/xen-control.c libguest/xen-control.h \
-	libguest/hypervisor-xen.c libguest/xen-silence.c libguest/xen-silence.h
+libguest_libguest_la_SOURCES += libguest/memory/xen.c libguest/memory/xen-control.c libguest/memory/xen-control.h \
+	libguest/hypervisor-xen.c libguest/memory/xen-silence.c libguest/memory/xen-silence.h
 else
-libguest_libguest_la_SOURCES += libguest/xen-none.c libguest/hypervisor-xen-none.c
+libguest_libguest_la_SOURCES += libguest/memory/xen-none.c libguest/hypervisor-xen-none.c
 endif
 libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS) $(XEN_CFLAGS)
 libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS) $(XEN_LIBS)

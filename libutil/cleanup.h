@@ -48,11 +48,11 @@ static inline void vmop_cleanup_closedir(DIR **dir)
 #define _cleanup_closedir_ _cleanup_(vmop_cleanup_closedir)
 
 /* Hands over a pointer: gives its value and leaves NULL behind. */
-#define vmop_steal(pointer_to_pointer)                                  \
-	({                                                              \
-		__typeof__(*(pointer_to_pointer)) stolen_ = *(pointer_to_pointer); \
-		*(pointer_to_pointer) = NULL;                           \
-		stolen_;                                                \
+#define vmop_steal(pointer_to_pointer)                                                             \
+	({                                                                                         \
+		__typeof__(*(pointer_to_pointer)) stolen_ = *(pointer_to_pointer);                 \
+		*(pointer_to_pointer) = NULL;                                                      \
+		stolen_;                                                                           \
 	})
 
 /* The same for a descriptor: gives it and leaves -1 behind. */

@@ -19,7 +19,7 @@ enum vmop_error_code {
 	VMOP_ERROR_NO_MEMORY, /* exit 3 */
 	VMOP_ERROR_USAGE,     /* the user's words are off: exit 2 */
 	VMOP_ERROR_CANT,      /* no permission, no daemon, no support: exit 3 */
-	VMOP_ERROR_OS,        /* a system call failed: exit 3 */
+	VMOP_ERROR_OS,	      /* a system call failed: exit 3 */
 	VMOP_ERROR_CORRUPT,   /* a file or a guest's memory holds what it can't: exit 3 */
 	VMOP_ERROR_NEWER,     /* a file from a newer version of vmop: exit 3 */
 	VMOP_ERROR_NOT_FOUND, /* nothing matched: exit 1 */
@@ -32,13 +32,13 @@ enum vmop_exit {
 	VMOP_EXIT_DONE = 0,
 	VMOP_EXIT_NOTHING = 1, /* nothing matched */
 	VMOP_EXIT_USAGE = 2,
-	VMOP_EXIT_CANT = 3, /* permission, daemon absent, ... */
+	VMOP_EXIT_CANT = 3,	    /* permission, daemon absent, ... */
 	VMOP_EXIT_RUNS_ALREADY = 4, /* of vmopd --by-vmopcontrol, without a message */
 };
 
 struct vmop_error {
 	enum vmop_error_code code;
-	int os_errno; /* 0 where no system call is behind it */
+	int os_errno;  /* 0 where no system call is behind it */
 	char *message; /* one line, no newline, no program name */
 };
 

@@ -22,8 +22,8 @@ struct vmop_error *vmop_io_read_file(const char *path, size_t max_bytes, char **
 				     size_t *ret_len_bytes);
 
 /* The same below a directory descriptor (openat). */
-struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes,
-					char **ret, size_t *ret_len_bytes);
+struct vmop_error *vmop_io_read_file_at(int dir_fd, const char *path, size_t max_bytes, char **ret,
+					size_t *ret_len_bytes);
 
 /* How vmop_io_open_regular treats a path. */
 enum vmop_io_open_flags {
@@ -61,10 +61,11 @@ struct vmop_error *vmop_io_read_fd(int fd, const char *path, size_t max_bytes, c
  * flushed to disk, renamed over it.  A reader sees the old or the new one.  A symbolic link
  * stays, and what it leads to is replaced.  A directory that another user can change is refused.
  */
-struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
-					     size_t len_bytes, mode_t mode);
+struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data, size_t len_bytes,
+					     mode_t mode);
 
-/* A directory with all that lead to it, those that are missing with mode; there already: no error. */
+/* A directory with all that lead to it, those that are missing with mode; there already: no error.
+ */
 struct vmop_error *vmop_io_make_dir(const char *path, mode_t mode);
 
 /*

@@ -27,7 +27,8 @@ void vmop_progress_step(struct vmop_progress *progress, uint64_t done)
 	if (!isatty(STDERR_FILENO))
 		return;
 	progress->shown = 1;
-	fprintf(stderr, "\r\033[K%s: %s %" PRIu64, program_invocation_short_name, progress->what, done);
+	fprintf(stderr, "\r\033[K%s: %s %" PRIu64, program_invocation_short_name, progress->what,
+		done);
 	if (progress->total)
 		fprintf(stderr, "/%" PRIu64, progress->total);
 	fflush(stderr);

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 struct vmop_progress {
-	const char *what; /* "reading symbols"; must outlive this */
-	uint64_t total;	  /* 0: not known */
+	const char *what;	     /* "reading symbols"; must outlive this */
+	uint64_t total;		     /* 0: not known */
 	uint64_t begun_ns, shown_ns; /* CLOCK_MONOTONIC */
 	int shown;
 };

@@ -84,9 +84,8 @@ static struct vmop_error *check_file(int fd, const char *name)
 static struct vmop_error *open_error(int dir_fd, const char *name, int problem)
 {
 	struct stat st;
-	struct vmop_error *err = fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0
-					 ? check_stat(&st, name)
-					 : NULL;
+	struct vmop_error *err =
+		fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? check_stat(&st, name) : NULL;
 	return err ? err : vmop_error_os(problem, "%s/%s", vmop_run_dir(), name);
 }
 

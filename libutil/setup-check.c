@@ -42,9 +42,10 @@ struct vmop_error *vmop_setup_check(const struct vmop_setup *setup)
 	bool has_names = domains->n > 0 && strcmp(domains->items[0], "all") != 0 &&
 			 strcmp(domains->items[0], "none") != 0;
 	if (n_images && (!has_names || n_images > domains->n))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "passive-images: %zu image(s) for %zu named passive domain(s); "
-				      "they are paired by position with passive-domains",
-				      n_images, has_names ? domains->n : (size_t)0);
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"passive-images: %zu image(s) for %zu named passive domain(s); "
+			"they are paired by position with passive-domains",
+			n_images, has_names ? domains->n : (size_t)0);
 	return NULL;
 }

@@ -40,21 +40,21 @@ struct vmop_setup_list {
 };
 
 struct vmop_setup {
-	struct vmop_setup_list events;	/* --event values as written; none: the default event */
-	unsigned separate;		/* enum vmop_setup_separate */
-	char *vmlinux;			/* host kernel's symbols; NULL: /proc/kallsyms */
-	char *xen;			/* Xen's symbols (xen-syms, its map); NULL: looked for */
-	char *session_dir;		/* absolute; never NULL */
+	struct vmop_setup_list events; /* --event values as written; none: the default event */
+	unsigned separate;	       /* enum vmop_setup_separate */
+	char *vmlinux;		       /* host kernel's symbols; NULL: /proc/kallsyms */
+	char *xen;		       /* Xen's symbols (xen-syms, its map); NULL: looked for */
+	char *session_dir;	       /* absolute; never NULL */
 	struct vmop_setup_list active_domains;	/* run vmopd themselves (Xen): "all", or names */
 	struct vmop_setup_list passive_domains; /* never empty: "all", "none", or names */
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
-	unsigned guest_cpu_permille;	/* looking into guests may cost, of one CPU; 0: don't */
-	uint64_t buffer_bytes;		/* a CPU; 0: the source's default */
-	uint64_t flush_ns;		/* 0.1 s .. 1 h */
-	uint64_t minute_after_ns;	/* age at which 1 s intervals become 1 min; 0: never */
-	uint64_t hour_after_ns;		/* age at which 1 min intervals become 1 h; 0: never */
-	mode_t session_mode;		/* of session files */
-	char *status_group;		/* may read --status; NULL: nobody but root */
+	unsigned guest_cpu_permille; /* looking into guests may cost, of one CPU; 0: don't */
+	uint64_t buffer_bytes;	     /* a CPU; 0: the source's default */
+	uint64_t flush_ns;	     /* 0.1 s .. 1 h */
+	uint64_t minute_after_ns;    /* age at which 1 s intervals become 1 min; 0: never */
+	uint64_t hour_after_ns;	     /* age at which 1 min intervals become 1 h; 0: never */
+	mode_t session_mode;	     /* of session files */
+	char *status_group;	     /* may read --status; NULL: nobody but root */
 };
 
 /* The defaults. */

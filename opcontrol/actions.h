@@ -21,7 +21,7 @@ struct control_request {
 	const struct control_action *action; /* NULL: none was named */
 	const char *config;		     /* the set-up file */
 	bool config_given;
-	struct vmop_setup setup;	     /* the file's, with the options over it */
+	struct vmop_setup setup;		  /* the file's, with the options over it */
 	const char *changed[CONTROL_MAX_CHANGED]; /* keys that options set */
 	size_t n_changed;
 	uint64_t duration_ns; /* 0: not given */
@@ -32,8 +32,8 @@ struct control_request {
 };
 
 enum control_takes {
-	CONTROL_TAKES_SETUP = 1 << 0,	 /* set-up options */
-	CONTROL_TAKES_DIR = 1 << 1,	 /* --session-dir alone of them */
+	CONTROL_TAKES_SETUP = 1 << 0, /* set-up options */
+	CONTROL_TAKES_DIR = 1 << 1,   /* --session-dir alone of them */
 	CONTROL_TAKES_DURATION = 1 << 2,
 	CONTROL_TAKES_JSON = 1 << 3,
 	CONTROL_TAKES_COMMAND = 1 << 4,

@@ -37,8 +37,7 @@ struct vmop_error *control_command_run(char *const *argv, int *ret_status)
 	while (waitpid(child, &status, WNOHANG) != child) {
 		siginfo_t info;
 		/* A key on the terminal reaches the command by itself; kill(1) reached only us. */
-		if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD &&
-		    info.si_code <= 0)
+		if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(child, info.si_signo);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);

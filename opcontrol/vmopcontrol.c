@@ -46,7 +46,8 @@ enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 static const struct argp_option other_options[] = {
 	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
 	{"event", 'e', "NAME[:COUNT[:UMASK[:KERNEL[:USER]]]]", 0,
-	 "What to sample; several with commas, or given again; {A,B} at the same times: vmop-events(7)",
+	 "What to sample; several with commas, or given again; {A,B} at the same times: "
+	 "vmop-events(7)",
 	 GROUP_SETUP},
 	{"separate", 'p', "WHAT", 0, "Keep samples apart by: none, lib, kernel, thread, cpu, all",
 	 GROUP_SETUP},
@@ -277,8 +278,7 @@ static struct vmop_error *absolute_images(const char *list, char **ret)
 		_cleanup_free_ char *whole = item ? absolute(item) : NULL;
 		_cleanup_free_ char *path = NULL;
 		uint64_t offset;
-		err = whole ? vmop_setup_split_image(whole, &path, &offset) :
-			      &vmop_error_no_memory;
+		err = whole ? vmop_setup_split_image(whole, &path, &offset) : &vmop_error_no_memory;
 		if (!err && path)
 			err = check_readable("passive-images", path);
 		if (!err)
@@ -292,8 +292,8 @@ static struct vmop_error *absolute_images(const char *list, char **ret)
 	return err;
 }
 
-static struct vmop_error *apply_change(struct vmop_setup *setup, const char *key,
-				       const char *value, bool append)
+static struct vmop_error *apply_change(struct vmop_setup *setup, const char *key, const char *value,
+				       bool append)
 {
 	_cleanup_free_ char *whole = NULL;
 	struct vmop_error *err = NULL;
@@ -325,8 +325,8 @@ static struct vmop_error *apply_changes(struct arguments *arguments)
 		const char *key = arguments->changes[i].key;
 		bool is_again = has_changed(request, key);
 		/* A list given in an earlier option goes on; one in the file is replaced. */
-		struct vmop_error *err = apply_change(&request->setup, key,
-						      arguments->changes[i].value, is_again);
+		struct vmop_error *err =
+			apply_change(&request->setup, key, arguments->changes[i].value, is_again);
 		if (err)
 			return err;
 		if (!is_again)

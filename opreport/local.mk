@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += opreport/libopreport.la
 opreport_libopreport_la_SOURCES = \
-	opreport/arena.c opreport/arena.h \
-	opreport/catalog.c opreport/catalog.h \
-	opreport/choice.c opreport/choice.h \
-	opreport/event-name.c opreport/event-name.h \
-	opreport/fit.c opreport/fit.h \
-	opreport/group.c opreport/group.h \
-	opreport/identity.c opreport/identity.h \
-	opreport/idle.c opreport/idle.h \
-	opreport/output.c opreport/output.h \
-	opreport/output-csv.c opreport/output-json.c opreport/output-table.c \
-	opreport/query.c opreport/query.h \
-	opreport/ratio.c opreport/ratio.h \
-	opreport/report.c opreport/report.h opreport/report-columns.c opreport/report-open.h \
-	opreport/resolve.c opreport/resolve.h \
-	opreport/rows.c opreport/rows.h \
-	opreport/session.c opreport/session.h \
-	opreport/sheet.h \
-	opreport/spec.c opreport/spec.h \
-	opreport/symbols.c opreport/symbols.h \
-	opreport/tally.c opreport/tally.h \
-	opreport/when.c opreport/when.h
+	opreport/query/arena.c opreport/query/arena.h \
+	opreport/query/catalog.c opreport/query/catalog.h \
+	opreport/query/choice.c opreport/query/choice.h \
+	opreport/query/event-name.c opreport/query/event-name.h \
+	opreport/output/line-width.c opreport/output/line-width.h \
+	opreport/query/group.c opreport/query/group.h \
+	opreport/query/identity.c opreport/query/identity.h \
+	opreport/query/idle.c opreport/query/idle.h \
+	opreport/output/output.c opreport/output/output.h \
+	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
+	opreport/query/query.c opreport/query/query.h \
+	opreport/query/ratio.c opreport/query/ratio.h \
+	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c opreport/arrange/report-open.h \
+	opreport/query/resolve.c opreport/query/resolve.h \
+	opreport/arrange/rows.c opreport/arrange/rows.h \
+	opreport/arrange/session.c opreport/arrange/session.h \
+	opreport/output/sheet.h \
+	opreport/query/spec.c opreport/query/spec.h \
+	opreport/query/symbols.c opreport/query/symbols.h \
+	opreport/query/tally.c opreport/query/tally.h \
+	opreport/output/time-text.c opreport/output/time-text.h
 opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil.la \
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm

@@ -16,13 +16,13 @@
 #include "libutil/options.h"
 #include "libutil/parse.h"
 #include "libutil/safe-dir.h"
-#include "opreport/idle.h"
-#include "opreport/output.h"
-#include "opreport/query.h"
-#include "opreport/report.h"
-#include "opreport/rows.h"
-#include "opreport/session.h"
-#include "opreport/spec.h"
+#include "opreport/arrange/report.h"
+#include "opreport/arrange/rows.h"
+#include "opreport/arrange/session.h"
+#include "opreport/output/output.h"
+#include "opreport/query/idle.h"
+#include "opreport/query/query.h"
+#include "opreport/query/spec.h"
 
 const char *argp_program_version = "vmopreport " PACKAGE_VERSION;
 

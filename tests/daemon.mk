@@ -1,61 +1,61 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon-profiler tests/unit/daemon-guest tests/unit/daemon-machine \
-	tests/unit/daemon-host tests/unit/daemon-guest-view tests/unit/daemon-guest-place \
-	tests/unit/daemon-guest-watch tests/unit/daemon-guests tests/unit/daemon-thread \
-	tests/unit/daemon-agent tests/unit/daemon-aggregate tests/unit/daemon-rejected \
-	tests/unit/daemon-readers tests/unit/daemon-image tests/unit/daemon-short-lived
+daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
+	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
+	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/libutil/thread \
+	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
+	tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
-daemon_tests += tests/unit/daemon-xen tests/unit/daemon-active-mail
+daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
 endif
 if HAVE_CMOCKA
 check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
 endif
-EXTRA_DIST += tests/unit/daemon-common.h tests/unit/daemon-vmm.h tests/unit/daemon-xenstored.h
+EXTRA_DIST += tests/unit/daemon/common.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
-tests_unit_daemon_short_lived_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_short_lived_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_aggregate_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_aggregate_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_rejected_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
-tests_unit_daemon_rejected_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_image_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_image_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_readers_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_readers_LDADD = $(daemon_test_ldadd) -lpthread
-tests_unit_daemon_profiler_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_profiler_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_guest_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_guest_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_machine_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_machine_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_host_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_host_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_short_lived_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_short_lived_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_profile_aggregate_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_profile_aggregate_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_profile_rejected_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_profile_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
+tests_unit_daemon_profile_rejected_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_image_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_image_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_readers_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_readers_LDADD = $(daemon_test_ldadd) -lpthread
+tests_unit_daemon_profile_profiler_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_profile_profiler_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_domain_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_domain_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_machine_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_machine_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_host_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_host_LDADD = $(daemon_test_ldadd)
 tests_fixtures_kvm_guest_LDADD = -lpthread
 tests_unit_daemon_guest_view_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_view_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_guest_place_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_guest_place_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon-guest-watch.c $(libguest_synthetic)
+tests_unit_daemon_guest_attribution_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_attribution_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon/guest/watch.c $(libguest_synthetic)
 tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_guests_SOURCES = tests/unit/daemon-guests.c $(libguest_synthetic)
-tests_unit_daemon_guests_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_guests_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_guests_SOURCES = tests/unit/daemon/guest/guests.c $(libguest_synthetic)
+tests_unit_daemon_guest_guests_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_guests_LDADD = $(daemon_test_ldadd)
 # What of vmopd is not in its library.
-tests_unit_daemon_agent_SOURCES = tests/unit/daemon-agent.c daemon/agent.c daemon/control.c daemon/inspect.c \
+tests_unit_daemon_agent_SOURCES = tests/unit/daemon/agent.c daemon/agent.c daemon/control.c daemon/inspect.c \
 	daemon/pairing.c daemon/requests.c daemon/session.c daemon/session-file.c \
 	daemon/session-summary.c daemon/status.c
 tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) \
 	-DVMOP_AGENT_LOOK_EVERY_MS=100
 tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
 tests_unit_daemon_agent_LDADD = $(daemon_test_ldadd) $(JANSSON_LIBS) $(SYSTEMD_LIBS)
-tests_unit_daemon_thread_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_thread_LDADD = $(daemon_test_ldadd) -lpthread
-tests_unit_daemon_xen_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
-tests_unit_daemon_xen_LDADD = $(daemon_test_ldadd) -lpthread
-tests_unit_daemon_active_mail_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
-tests_unit_daemon_active_mail_LDADD = $(daemon_test_ldadd) -lpthread
+tests_unit_libutil_thread_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_libutil_thread_LDADD = $(daemon_test_ldadd) -lpthread
+tests_unit_daemon_xen_xen_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
+tests_unit_daemon_xen_xen_LDADD = $(daemon_test_ldadd) -lpthread
+tests_unit_daemon_xen_agent_messages_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
+tests_unit_daemon_xen_agent_messages_LDADD = $(daemon_test_ldadd) -lpthread

@@ -55,12 +55,12 @@ tests_fuzz_fuzz_elf_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la
-tests_fuzz_fuzz_libguest_SOURCES = tests/fuzz/fuzz-libguest.c tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic-arm64.c \
-	tests/unit/libguest-synthetic.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_libguest_SOURCES = tests/fuzz/fuzz-libguest.c tests/unit/libguest/synthetic.c tests/unit/libguest/synthetic-arm64.c \
+	tests/unit/libguest/synthetic.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_libguest_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_libguest_LDADD = libguest/libguest.la libutil/libutil.la
 tests_fuzz_fuzz_libguest_kernel_SOURCES = tests/fuzz/fuzz-libguest-kernel.c \
-	tests/unit/libguest-synthetic.c tests/unit/libguest-synthetic-arm64.c tests/unit/libguest-synthetic.h $(FUZZ_DRIVER)
+	tests/unit/libguest/synthetic.c tests/unit/libguest/synthetic-arm64.c tests/unit/libguest/synthetic.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_libguest_kernel_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_libguest_kernel_LDADD = libguest/libguest.la libutil/libutil.la
 tests_fuzz_fuzz_memory_file_SOURCES = tests/fuzz/fuzz-memory-file.c $(FUZZ_DRIVER)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 if HAVE_CMOCKA
 hv_interface_tests = \
-	tests/unit/hv-interface-active \
-	tests/unit/hv-interface-event-request \
-	tests/unit/hv-interface-cpus \
-	tests/unit/hv-interface-perf \
-	tests/unit/hv-interface-perf-event \
-	tests/unit/hv-interface-perf-hotplug \
-	tests/unit/hv-interface-perf-merge \
-	tests/unit/hv-interface-perf-record \
-	tests/unit/hv-interface-perf-refusal \
-	tests/unit/hv-interface-perf-sysfs \
-	tests/unit/hv-interface-perf-worlds \
-	tests/unit/hv-interface-stream \
-	tests/unit/hv-interface-xen \
-	tests/unit/hv-interface-xen-active \
-	tests/unit/hv-interface-xen-group \
-	tests/unit/hv-interface-xenoprof \
-	tests/unit/hv-interface-xen-rings
+	tests/unit/hv-interface/active \
+	tests/unit/hv-interface/event-request \
+	tests/unit/hv-interface/cpus \
+	tests/unit/hv-interface/perf/perf \
+	tests/unit/hv-interface/perf/event \
+	tests/unit/hv-interface/perf/hotplug \
+	tests/unit/hv-interface/perf/merge \
+	tests/unit/hv-interface/perf/record \
+	tests/unit/hv-interface/perf/refusal \
+	tests/unit/hv-interface/perf/sysfs \
+	tests/unit/hv-interface/perf/guest-split \
+	tests/unit/hv-interface/replay/stream \
+	tests/unit/hv-interface/xen/xen \
+	tests/unit/hv-interface/xen/active \
+	tests/unit/hv-interface/xen/group \
+	tests/unit/hv-interface/xen/xenoprof \
+	tests/unit/hv-interface/xen/rings
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
 endif
@@ -29,8 +29,8 @@ tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_cpus_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_perf_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_perf_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_perf_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_perf_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_event_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_event_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
@@ -39,31 +39,31 @@ tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
-EXTRA_DIST += tests/unit/hv-interface-layer.h tests/unit/hv-interface-xen-model.h
-tests_unit_hv_interface_xen_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_xen_LDADD = $(hv_interface_test_ldadd)
+EXTRA_DIST += tests/unit/hv-interface/layer.h tests/unit/hv-interface/xen/model.h
+tests_unit_hv_interface_xen_xen_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_xen_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_group_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_group_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_group_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
-tests_unit_hv_interface_xenoprof_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_xenoprof_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_xenoprof_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_xenoprof_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_sysfs_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_sysfs_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_sysfs_LDFLAGS = $(hv_interface_layer_ldflags)
 tests_unit_hv_interface_perf_refusal_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_refusal_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_refusal_LDFLAGS = $(hv_interface_layer_ldflags) -Wl,--wrap=read
-tests_unit_hv_interface_perf_worlds_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_perf_worlds_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_perf_worlds_LDFLAGS = $(hv_interface_layer_ldflags)
-# The layer under perf_event_open: see tests/unit/hv-interface-layer.h.
+tests_unit_hv_interface_perf_guest_split_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_guest_split_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_guest_split_LDFLAGS = $(hv_interface_layer_ldflags)
+# The layer under perf_event_open: see tests/unit/hv-interface/layer.h.
 hv_interface_layer_ldflags = $(AM_LDFLAGS) \
 	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file \
 	-Wl,--wrap=vmop_perf_guest_exit_init
-tests_unit_hv_interface_stream_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_stream_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_replay_stream_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_replay_stream_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_rings_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_rings_LDADD = $(hv_interface_test_ldadd)
 

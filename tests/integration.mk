@@ -26,19 +26,19 @@ tests_fixtures_evil_names_LDADD = libdb/libdb.la libutil/libutil.la
 tests_integration_session_facts_LDADD = libdb/libdb.la libutil/libutil.la
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/daemon-control
-TESTS += tests/unit/daemon-control
+check_PROGRAMS += tests/unit/daemon/control
+TESTS += tests/unit/daemon/control
 endif
-tests_unit_daemon_control_SOURCES = tests/unit/daemon-control.c daemon/control.c daemon/control.h
+tests_unit_daemon_control_SOURCES = tests/unit/daemon/control.c daemon/control.c daemon/control.h
 tests_unit_daemon_control_CPPFLAGS = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(JANSSON_CFLAGS) \
 	$(SYSTEMD_CFLAGS) -DVMOP_CONTROL_CLIENT_TIMEOUT_S=3
 tests_unit_daemon_control_LDADD = libutil/libutil.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(CMOCKA_LIBS)
 if HAVE_CMOCKA
 if HAVE_CAPNG
-check_PROGRAMS += tests/unit/daemon-privileges
-TESTS += tests/unit/daemon-privileges
+check_PROGRAMS += tests/unit/daemon/privileges
+TESTS += tests/unit/daemon/privileges
 endif
 endif
-tests_unit_daemon_privileges_SOURCES = tests/unit/daemon-privileges.c daemon/privileges.c daemon/privileges.h
+tests_unit_daemon_privileges_SOURCES = tests/unit/daemon/privileges.c daemon/privileges.c daemon/privileges.h
 tests_unit_daemon_privileges_CPPFLAGS = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)
 tests_unit_daemon_privileges_LDADD = libutil/libutil.la $(CAPNG_LIBS) $(SECCOMP_LIBS) $(CMOCKA_LIBS)

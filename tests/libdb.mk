@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-libdb_unit_tests = tests/unit/libdb-bounds tests/unit/libdb-db tests/unit/libdb-faults tests/unit/libdb-pack \
-	tests/unit/libdb-rejected tests/unit/libdb-roll-up tests/unit/libdb-session-files tests/unit/libdb-sum \
-	tests/unit/libdb-symbols
+libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack \
+	tests/unit/libdb/rejected tests/unit/libdb/roll-up tests/unit/libdb/session-files tests/unit/libdb/sum \
+	tests/unit/libdb/symbols
 if HAVE_CMOCKA
 check_PROGRAMS += $(libdb_unit_tests)
 TESTS += $(libdb_unit_tests)
 endif
 libdb_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(SQLITE_CFLAGS)
 libdb_test_ldadd = libdb/libdb.la $(CMOCKA_LIBS)
-EXTRA_DIST += tests/unit/libdb-common.h tests/unit/ok.h
+EXTRA_DIST += tests/unit/libdb/common.h tests/unit/ok.h
 tests_unit_libdb_bounds_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_bounds_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_db_CPPFLAGS = $(libdb_test_cppflags)

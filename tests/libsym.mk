@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # libsym-target is what the others look at.  Its flags are its own: no sanitizer, which would add
-# functions, and a build-id that libsym-build-id.c knows.  -fixed is no PIE and has the PLTs of
+# functions, and a build-id that libsym/build-id.c knows.  -fixed is no PIE and has the PLTs of
 # Intel's CET where the linker can; -static has the C library's thousands of functions.
 if HAVE_CMOCKA
 LIBSYM_TESTS = \
-	tests/unit/libsym-build-id \
-	tests/unit/libsym-cost \
-	tests/unit/libsym-debuginfod \
-	tests/unit/libsym-kallsyms \
-	tests/unit/libsym-name \
-	tests/unit/libsym-perf-map \
-	tests/unit/libsym-resolver \
-	tests/unit/libsym-symtab
-check_PROGRAMS += $(LIBSYM_TESTS) tests/unit/libsym-target \
-	tests/unit/libsym-target-fixed tests/unit/libsym-target-static
+	tests/unit/libsym/build-id \
+	tests/unit/libsym/cost \
+	tests/unit/libsym/debuginfod \
+	tests/unit/libsym/kallsyms \
+	tests/unit/libsym/name \
+	tests/unit/libsym/perf-map \
+	tests/unit/libsym/resolver \
+	tests/unit/libsym/symtab
+check_PROGRAMS += $(LIBSYM_TESTS) tests/unit/libsym/target \
+	tests/unit/libsym/target-fixed tests/unit/libsym/target-static
 TESTS += $(LIBSYM_TESTS)
 endif
 libsym_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
@@ -22,10 +22,10 @@ tests_unit_libsym_target_CFLAGS = $(libsym_target_cflags)
 tests_unit_libsym_target_LDFLAGS = -no-install \
 	-Wl,--export-dynamic-symbol=target_exported -Wl,--build-id=0x5eed0123456789abcdef5eed0123456789abcdef
 libsym_target_cflags = -O0 -g -fno-stack-protector $(WARN_CFLAGS) -Wno-missing-prototypes
-tests_unit_libsym_target_fixed_SOURCES = tests/unit/libsym-target.c
+tests_unit_libsym_target_fixed_SOURCES = tests/unit/libsym/target.c
 tests_unit_libsym_target_fixed_CFLAGS = $(libsym_target_cflags) -fno-pie
 tests_unit_libsym_target_fixed_LDFLAGS = -no-install -no-pie -Wl,-z,ibtplt -Wl,-z,lazy
-tests_unit_libsym_target_static_SOURCES = tests/unit/libsym-target.c
+tests_unit_libsym_target_static_SOURCES = tests/unit/libsym/target.c
 tests_unit_libsym_target_static_CFLAGS = $(libsym_target_cflags)
 tests_unit_libsym_target_static_LDFLAGS = -all-static
 tests_unit_libsym_build_id_CPPFLAGS = $(libsym_test_cppflags)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-libutil_tests = tests/unit/libutil-error tests/unit/libutil-parse tests/unit/libutil-io \
-	tests/unit/libutil-setup tests/unit/libutil-protocol tests/unit/libutil-run-dir \
-	tests/unit/libutil-clock tests/unit/libutil-escape tests/unit/libutil-json \
-	tests/unit/libutil-label tests/unit/libutil-log tests/unit/libutil-safe-dir
+libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/libutil/io \
+	tests/unit/libutil/setup tests/unit/libutil/protocol tests/unit/libutil/run-dir \
+	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json \
+	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/safe-dir
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
 TESTS += $(libutil_tests)

@@ -9,8 +9,8 @@ TEST_CMOCKA = -include stdarg.h -include stddef.h -include setjmp.h -include std
 AM_TESTS_ENVIRONMENT = \
 	export VMOP_SRCDIR='$(abs_top_srcdir)' VMOP_BUILDDIR='$(abs_top_builddir)';
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-one
-TESTS += tests/check-walls
-EXTRA_DIST += tests/check-walls tests/run-one
+TESTS += tests/check-walls tests/check-cycles
+EXTRA_DIST += tests/check-walls tests/check-cycles tests/run-one
 
 include tests/libutil.mk
 include tests/libdb.mk

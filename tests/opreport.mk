@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-opreport_unit_tests = tests/unit/opreport-event-name tests/unit/opreport-fit \
-	tests/unit/opreport-idle tests/unit/opreport-lives tests/unit/opreport-output tests/unit/opreport-query tests/unit/opreport-ratio \
-	tests/unit/opreport-sessions tests/unit/opreport-spec tests/unit/opreport-tally
+opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width \
+	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio \
+	tests/unit/opreport/arrange/session tests/unit/opreport/query/spec tests/unit/opreport/query/tally
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
 TESTS += $(opreport_unit_tests)
 endif
 opreport_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 opreport_test_ldadd = opreport/libopreport.la $(CMOCKA_LIBS)
-tests_unit_opreport_event_name_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_event_name_LDADD = $(opreport_test_ldadd)
-tests_unit_opreport_fit_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_fit_LDADD = $(opreport_test_ldadd)
-tests_unit_opreport_idle_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_idle_LDADD = $(opreport_test_ldadd)
-tests_unit_opreport_lives_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_lives_LDADD = $(opreport_test_ldadd)
-tests_unit_opreport_output_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
-tests_unit_opreport_output_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS)
-tests_unit_opreport_query_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_query_LDADD = $(opreport_test_ldadd)
-tests_unit_opreport_ratio_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_ratio_LDADD = $(opreport_test_ldadd) -lm
-tests_unit_opreport_sessions_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_sessions_LDADD = $(opreport_test_ldadd)
-tests_unit_opreport_spec_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_spec_LDADD = $(opreport_test_ldadd)
-tests_unit_opreport_tally_CPPFLAGS = $(opreport_test_cppflags)
-tests_unit_opreport_tally_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_event_name_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_event_name_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_output_line_width_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_output_line_width_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_idle_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_idle_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_lives_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_lives_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_output_output_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
+tests_unit_opreport_output_output_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS)
+tests_unit_opreport_query_query_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_query_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_ratio_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_ratio_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_arrange_session_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_arrange_session_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_spec_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_spec_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_tally_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_tally_LDADD = $(opreport_test_ldadd)
 
 # The program as a user runs it, on sessions of tests/fixtures and of this machine.
 check_PROGRAMS += tests/fixtures/split

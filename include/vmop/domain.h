@@ -58,17 +58,17 @@ enum vmop_bill {
 };
 
 enum vmop_image_kind {
-	VMOP_IMAGE_NONE = 0,	      /* no image: see its name, "[...]", for why */
-	VMOP_IMAGE_FILE = 1,	      /* an ELF file mapped executable */
-	VMOP_IMAGE_KERNEL = 2,	      /* offsets are from the kernel's _text */
-	VMOP_IMAGE_MODULE = 3,	      /* offsets are from the module's core .text base */
-	VMOP_IMAGE_BPF = 4,	      /* a BPF program; offsets from its start */
-	VMOP_IMAGE_VDSO = 5,	      /* offsets are from the mapping's start */
-	VMOP_IMAGE_ANON = 6,	      /* anonymous executable memory (JIT); offsets are addresses */
-	VMOP_IMAGE_TRAMPOLINE = 7,    /* other generated kernel text (ftrace, kprobes) */
-	VMOP_IMAGE_GUEST_KERNEL = 8,  /* "[guest NAME kernel]"; offsets as for a kernel, or */
-	VMOP_IMAGE_GUEST_USER = 9,    /* addresses where nothing is known of the guest */
-	VMOP_IMAGE_HYPERVISOR = 10,   /* Xen's own text */
+	VMOP_IMAGE_NONE = 0,	     /* no image: see its name, "[...]", for why */
+	VMOP_IMAGE_FILE = 1,	     /* an ELF file mapped executable */
+	VMOP_IMAGE_KERNEL = 2,	     /* offsets are from the kernel's _text */
+	VMOP_IMAGE_MODULE = 3,	     /* offsets are from the module's core .text base */
+	VMOP_IMAGE_BPF = 4,	     /* a BPF program; offsets from its start */
+	VMOP_IMAGE_VDSO = 5,	     /* offsets are from the mapping's start */
+	VMOP_IMAGE_ANON = 6,	     /* anonymous executable memory (JIT); offsets are addresses */
+	VMOP_IMAGE_TRAMPOLINE = 7,   /* other generated kernel text (ftrace, kprobes) */
+	VMOP_IMAGE_GUEST_KERNEL = 8, /* "[guest NAME kernel]"; offsets as for a kernel, or */
+	VMOP_IMAGE_GUEST_USER = 9,   /* addresses where nothing is known of the guest */
+	VMOP_IMAGE_HYPERVISOR = 10,  /* Xen's own text */
 };
 
 #endif

@@ -15,15 +15,15 @@
 
 enum vmop_record_type {
 	VMOP_RECORD_SAMPLE = 1,
-	VMOP_RECORD_MMAP,	/* an executable mapping in a process or the kernel (module) */
-	VMOP_RECORD_COMM,	/* a task's name changed, or it executed a program */
-	VMOP_RECORD_FORK,	/* a new process or thread */
-	VMOP_RECORD_EXIT,	/* a thread ended (the process, when tid == pid's last) */
-	VMOP_RECORD_KSYMBOL,	/* kernel text appeared or went: BPF programs, trampolines */
-	VMOP_RECORD_LOST,	/* samples that the source could not deliver */
-	VMOP_RECORD_THROTTLE,	/* the kernel held back an event on a CPU (or resumes it) */
-	VMOP_RECORD_CPU,	/* a CPU came online or went offline */
-	VMOP_RECORD_UNHANDLED,	/* a record of a type that the source does not know */
+	VMOP_RECORD_MMAP,      /* an executable mapping in a process or the kernel (module) */
+	VMOP_RECORD_COMM,      /* a task's name changed, or it executed a program */
+	VMOP_RECORD_FORK,      /* a new process or thread */
+	VMOP_RECORD_EXIT,      /* a thread ended (the process, when tid == pid's last) */
+	VMOP_RECORD_KSYMBOL,   /* kernel text appeared or went: BPF programs, trampolines */
+	VMOP_RECORD_LOST,      /* samples that the source could not deliver */
+	VMOP_RECORD_THROTTLE,  /* the kernel held back an event on a CPU (or resumes it) */
+	VMOP_RECORD_CPU,       /* a CPU came online or went offline */
+	VMOP_RECORD_UNHANDLED, /* a record of a type that the source does not know */
 };
 
 enum vmop_sample_flags {
@@ -54,7 +54,7 @@ struct vmop_sample {
 struct vmop_mmap_record {
 	uint64_t start, len_bytes;
 	uint64_t file_offset_bytes;
-	uint32_t pid, tid; /* pid UINT32_MAX: kernel */
+	uint32_t pid, tid;	       /* pid UINT32_MAX: kernel */
 	uint32_t dev_major, dev_minor; /* 0 where build_id is given instead */
 	uint64_t inode;
 	uint8_t build_id_len_bytes; /* 0: not known */
@@ -76,7 +76,7 @@ struct vmop_task_record { /* FORK and EXIT */
 struct vmop_ksymbol_record {
 	uint64_t start;
 	uint32_t len_bytes;
-	int is_bpf;	    /* else out-of-line text: trampolines */
+	int is_bpf;	     /* else out-of-line text: trampolines */
 	int is_unregistered; /* it went */
 	const char *name;
 };

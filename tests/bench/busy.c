@@ -13,16 +13,16 @@
 static volatile uint64_t sink;
 
 /* The same work in both, so that the split is that of the iterations. */
-#define HOT(name)                                                                     \
-	__attribute__((noinline)) void name(uint64_t n);                              \
-	void name(uint64_t n)                                                         \
-	{                                                                             \
-		uint64_t x = sink;                                                    \
-		for (uint64_t i = 0; i < n; i++) {                                    \
-			x = x * UINT64_C(6364136223846793005) + 1442695040888963407u; \
-			x ^= x >> 17;                                                 \
-		}                                                                     \
-		sink = x;                                                             \
+#define HOT(name)                                                                                  \
+	__attribute__((noinline)) void name(uint64_t n);                                           \
+	void name(uint64_t n)                                                                      \
+	{                                                                                          \
+		uint64_t x = sink;                                                                 \
+		for (uint64_t i = 0; i < n; i++) {                                                 \
+			x = x * UINT64_C(6364136223846793005) + 1442695040888963407u;              \
+			x ^= x >> 17;                                                              \
+		}                                                                                  \
+		sink = x;                                                                          \
 	}
 HOT(hot_a)
 HOT(hot_b)
@@ -35,8 +35,7 @@ static void burn(double seconds)
 		hot_a(3000000);
 		hot_b(1000000);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - begun.tv_sec) +
-			 (double)(now.tv_nsec - begun.tv_nsec) / 1e9 <
+	} while ((double)(now.tv_sec - begun.tv_sec) + (double)(now.tv_nsec - begun.tv_nsec) / 1e9 <
 		 seconds);
 }
 

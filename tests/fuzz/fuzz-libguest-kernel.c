@@ -11,7 +11,7 @@
 
 #include "libguest/guest-internal.h"
 #include "libutil/error.h"
-#include "tests/unit/libguest-synthetic.h"
+#include "tests/unit/libguest/synthetic.h"
 
 #define MAX_PATCHES 32
 #define SLACK 256

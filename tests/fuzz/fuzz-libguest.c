@@ -23,15 +23,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "libguest/btf.h"
-#include "libguest/files.h"
 #include "libguest/guest-internal.h"
-#include "libguest/page-cache.h"
-#include "libguest/processes.h"
-#include "libguest/vmas.h"
-#include "libguest/vmcoreinfo.h"
+#include "libguest/kernel/btf.h"
+#include "libguest/kernel/vmcoreinfo.h"
+#include "libguest/tasks/files.h"
+#include "libguest/tasks/page-cache.h"
+#include "libguest/tasks/processes.h"
+#include "libguest/tasks/vmas.h"
 #include "libutil/error.h"
-#include "tests/unit/libguest-synthetic.h"
+#include "tests/unit/libguest/synthetic.h"
 
 #define PAGE 4096u
 #define MAX_PAGES 4096u

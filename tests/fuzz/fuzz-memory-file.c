@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "libguest/memory.h"
+#include "libguest/memory/memory.h"
 #include "libutil/error.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

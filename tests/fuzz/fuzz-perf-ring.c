@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is in a ring that the kernel shares: hv-interface/perf-ring.h, -record.h
+ * What is in a ring that the kernel shares: hv-interface/perf/ring.h, -record.h
  * and -merge.h.  The input's first 8 bytes are where the ring's head is.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hv-interface/perf-event.h"
-#include "hv-interface/perf-merge.h"
+#include "hv-interface/perf/event.h"
+#include "hv-interface/perf/merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
@@ -73,8 +73,8 @@ static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, u
 			.n_events = i > 0 ? 2 : 1,
 		};
 		if (i == 2)
-			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_UNDIVIDED,
-									  .has_regs = true};
+			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){
+				.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
 		if (i == 3)
 			cursors[i].decoder.guest_exit = (struct vmop_perf_guest_exit){
 				.is_here = true, .has_regs = true, .len_bytes = 0x1000};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Recorded streams: hv-interface/stream.h. */
+/* Recorded streams: hv-interface/replay/stream.h. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hv-interface/stream.h"
+#include "hv-interface/replay/stream.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 

@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/xen-domains.h"
-#include "daemon/xen-text.h"
-#include "daemon/xenstore.h"
+#include "daemon/xen/domains.h"
+#include "daemon/xen/symbols.h"
+#include "daemon/xen/xenstore.h"
 #include "libsym/symtab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the kernel module vmop.ko maps: hv-interface/xen-rings.h and xen-records.h.  The input's
+ * What the kernel module vmop.ko maps: hv-interface/xen/rings.h and xen/records.h.  The input's
  * first byte is the mapping's size in units of 64 bytes, less one, the second says of how many
  * vCPUs there are backtraces (0: of none); then the mapping as it is at first, and steps of 16
  * bytes: at which place which 8 bytes change, and up to which time is drained then.
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hv-interface/xen-records.h"
+#include "hv-interface/xen/records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 

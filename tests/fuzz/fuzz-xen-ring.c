@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A ring that Xen shares and another domain can write: hv-interface/xenoprof-buffer.h.  The input's
- * first byte is the layout, the rest what the whole buffer holds from one look to the next.
+ * A ring that Xen shares and another domain can write: hv-interface/xen/xenoprof-buffer.h.  The
+ * input's first byte is the layout, the rest what the whole buffer holds from one look to the next.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hv-interface/xenoprof-buffer.h"
+#include "hv-interface/xen/xenoprof-buffer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 

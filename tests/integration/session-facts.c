@@ -53,7 +53,7 @@ static struct vmop_error *print_loss(void *arg, const struct vmop_db_loss *loss)
 
 static struct vmop_error *print_info(struct vmop_db *db)
 {
-	static const char *const names[] = {"vmop", "source", "hostname", "kernel",
+	static const char *const names[] = {"vmop", "source",	"hostname", "kernel",
 					    "cpus", "start_ns", "end_ns"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char *value = NULL;

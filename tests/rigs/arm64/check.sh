@@ -73,7 +73,7 @@ same_as() {
 }
 
 # worlds: the sessions of worlds.sh. A counter for each world gives what an event of one world gives
-# (perf-worlds.h). By Linux's word alone "exits" would have some 200 % of the guest's samples, by the
+# (perf/guest-split.h). By Linux's word alone "exits" would have some 200 % of the guest's samples, by the
 # interrupted registers some 135 %.
 worlds() {
 	local session

@@ -6,10 +6,11 @@
  *
  * QEMU up to 10 arms its timer a cycle early for all counters but the cycle counter, and not again:
  * their overflows are noticed when the counters are next looked at, which is at the next interrupt.
- * What overflows twice until then has one sample (of a counter alone, with a period of 200003, 6 % of
- * the samples were seen), and what is switched off with an overflow pending, as events are that take
- * turns, none. A pinned event is the first to choose its counter and keeps it: with it, sampled events
- * had 99.4 to 100 % of the samples that they counted events for, whether they took turns or not.
+ * What overflows twice until then has one sample (of a counter alone, with a period of 200003, 6 %
+ * of the samples were seen), and what is switched off with an overflow pending, as events are that
+ * take turns, none. A pinned event is the first to choose its counter and keeps it: with it,
+ * sampled events had 99.4 to 100 % of the samples that they counted events for, whether they took
+ * turns or not.
  */
 #include <linux/perf_event.h>
 #include <stdint.h>

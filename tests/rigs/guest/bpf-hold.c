@@ -11,8 +11,8 @@ int main(void)
 {
 	// r0 = 0; exit
 	const struct bpf_insn program[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
-		{ .code = BPF_JMP | BPF_EXIT },
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
 	};
 	union bpf_attr attr;
 
@@ -20,7 +20,7 @@ int main(void)
 	attr.prog_type = BPF_PROG_TYPE_SOCKET_FILTER;
 	attr.insn_cnt = sizeof(program) / sizeof(program[0]);
 	attr.insns = (uintptr_t)program;
-	attr.license = (uintptr_t)"GPL";
+	attr.license = (uintptr_t) "GPL";
 	strcpy(attr.prog_name, "rig_filter");
 	if (syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr)) < 0) {
 		perror("bpf-hold");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: hot-hash: burns CPU in a kernel module: hashes through AF_ALG with michael_mic until killed.
+// usage: hot-hash: burns CPU in a kernel module: hashes through AF_ALG with michael_mic until
+// killed.
 #include <linux/if_alg.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -23,7 +24,9 @@ int main(void)
 	static char data[1 << 16];
 	char digest[8];
 	struct sockaddr_alg name = {
-		.salg_family = AF_ALG, .salg_type = "hash", .salg_name = "michael_mic",
+		.salg_family = AF_ALG,
+		.salg_type = "hash",
+		.salg_name = "michael_mic",
 	};
 	int listener = socket(AF_ALG, SOCK_SEQPACKET, 0);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: hot-static | hot-dynamic: burns CPU until killed, 75 % in one function and 25 % in another.
-// HOT_LIBRARY: the two functions are the shared library's; otherwise the static program's own.
-#include <unistd.h>
+// usage: hot-static | hot-dynamic: burns CPU until killed, 75 % in one function and 25 % in
+// another. HOT_LIBRARY: the two functions are the shared library's; otherwise the static program's
+// own.
 #include "work.h"
+#include <unistd.h>
 
 #ifdef HOT_LIBRARY
 #define MAJOR library_major

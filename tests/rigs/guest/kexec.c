@@ -27,8 +27,8 @@ int main(int argc, char **argv)
 		return load(argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "execute")) {
 		sync();
-		syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_KEXEC,
-			NULL);
+		syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
+			LINUX_REBOOT_CMD_KEXEC, NULL);
 		perror("kexec execute");
 		return 1;
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // usage: inject-nmi QTEST-SOCKET MONITOR-SOCKET CPUS
-// Sends NMIs to the CPUs 0..CPUS-1 of an emulated machine through QEMU's qtest socket: a write to the
-// CPU's window of interrupt messages, with NMI as the delivery mode (Intel SDM vol. 3, "Message Signalled
-// Interrupts"; APIC ids are the CPUs' numbers). To a hypervisor that samples by counters it is what an
-// overflow looks like. Like a counter's, they come only while the CPU's interrupt of counters (LVTPC) is
-// unmasked and an NMI, as QEMU's monitor tells: Xen 4.17 frees what its handler reads, and only then takes
-// the handler away (XENOPROF_release_counters), so that one which comes in between panics it.
-// Standard input is the machine's console: a line "RIG NMI on HZ" begins, any other "RIG NMI" ends. It is
-// over when its input or a socket is.
+// Sends NMIs to the CPUs 0..CPUS-1 of an emulated machine through QEMU's qtest socket: a write to
+// the CPU's window of interrupt messages, with NMI as the delivery mode (Intel SDM vol. 3, "Message
+// Signalled Interrupts"; APIC ids are the CPUs' numbers). To a hypervisor that samples by counters
+// it is what an overflow looks like. Like a counter's, they come only while the CPU's interrupt of
+// counters (LVTPC) is unmasked and an NMI, as QEMU's monitor tells: Xen 4.17 frees what its handler
+// reads, and only then takes the handler away (XENOPROF_release_counters), so that one which comes
+// in between panics it. Standard input is the machine's console: a line "RIG NMI on HZ" begins, any
+// other "RIG NMI" ends. It is over when its input or a socket is.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -53,8 +53,8 @@ static struct channel open_socket(const char *path)
 	return (struct channel){0};
 }
 
-// 1, 0; -1: the monitor is gone. It echoes each command as a terminal would; the next line that speaks of
-// LVTPC is the answer, and what else it says waits for the next time.
+// 1, 0; -1: the monitor is gone. It echoes each command as a terminal would; the next line that
+// speaks of LVTPC is the answer, and what else it says waits for the next time.
 static int takes_overflows(const struct channel *monitor, int cpu)
 {
 	char line[4096];
@@ -74,7 +74,8 @@ static int takes_overflows(const struct channel *monitor, int cpu)
 static int inject(const struct channel *qtest, int cpu)
 {
 	char line[256];
-	if (dprintf(qtest->fd, "writel 0x%x 0x%x\n", MESSAGE_WINDOW + (cpu << 12), NMI_DELIVERY) < 0)
+	if (dprintf(qtest->fd, "writel 0x%x 0x%x\n", MESSAGE_WINDOW + (cpu << 12), NMI_DELIVERY) <
+	    0)
 		return -1;
 	do {
 		if (!fgets(line, sizeof(line), qtest->answers))

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/guest/kvm-provider.h"
+
+#include <stdlib.h>
+
+#include "daemon/host/kernel-address.h"
+
+static bool kvm_serves(const struct vmop_source *source)
+{
+	(void)source;
+	return true;
+}
+
+static struct vmop_error *kvm_create(const struct vmop_profiler_options *options,
+				     struct vmop_source *source, struct vmop_domains *domains,
+				     struct vmop_domain_provider **ret)
+{
+	(void)source;
+	if (options->n_active_domains && !options->is_replay)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "active domain \"%s\": this is no dom0 of Xen's, which alone "
+				      "has such; take back --active-domains (none)",
+				      options->active_domains[0]);
+	struct vmop_error *err = options->goes_on ? NULL : vmop_domains_check_patterns(domains);
+	if (err)
+		return err;
+	struct vmop_domain_provider *provider = calloc(1, sizeof(*provider));
+	if (!provider)
+		return &vmop_error_no_memory;
+	*provider = (struct vmop_domain_provider){
+		.ops = &vmop_kvm_provider_ops,
+		.domains = domains,
+		.no_process = VMOP_WHY_NO_PROCESS,
+	};
+	*ret = provider;
+	return NULL;
+}
+
+static void kvm_destroy(struct vmop_domain_provider *provider)
+{
+	free(provider);
+}
+
+static void kvm_detach(struct vmop_domain_provider *provider)
+{
+	(void)provider;
+}
+
+static struct vmop_error *kvm_tick(struct vmop_domain_provider *provider)
+{
+	(void)provider; /* vmop_domains_tick() watches processes on every machine */
+	return NULL;
+}
+
+/*
+ * The source decides whether a sample is a guest's: perf's own flag is wrong for some of the
+ * host's work on arm64, which hv-interface/perf/guest-exit.h puts right.
+ */
+static void kvm_find_owner(struct vmop_domain_provider *provider, const struct vmop_sample *sample,
+			   struct vmop_process *process, struct vmop_sample_owner *ret)
+{
+	*ret = (struct vmop_sample_owner){.kind = VMOP_OWNER_HOST, .vcpu = -1};
+	if (!(sample->flags & VMOP_SAMPLE_GUEST))
+		return;
+	/* On x86 perf's flags are wrong for some percent of the samples before Linux 6.12. */
+	ret->is_kernel = sample->flags & VMOP_SAMPLE_MODE_KNOWN
+				 ? (sample->flags & VMOP_SAMPLE_KERNEL) != 0
+				 : vmop_is_kernel_address(sample->ip);
+	ret->domain = process ? vmop_domains_meet(provider->domains, process) : NULL;
+	ret->kind = ret->domain ? VMOP_OWNER_GUEST : VMOP_OWNER_NO_ROOM;
+	if (!ret->domain)
+		return;
+	const struct vmop_vcpu *vcpu =
+		vmop_domains_meet_vcpu(provider->domains, ret->domain, sample->tid);
+	ret->vcpu = vcpu ? (int32_t)vcpu->number : -1;
+}
+
+const struct vmop_domain_provider_ops vmop_kvm_provider_ops = {
+	.name = "kvm",
+	.serves = kvm_serves,
+	.create = kvm_create,
+	.destroy = kvm_destroy,
+	.detach = kvm_detach,
+	.tick = kvm_tick,
+	.find_owner = kvm_find_owner,
+};

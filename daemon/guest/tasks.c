@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/guest/tasks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/host/image.h"
+
+struct task_key {
+	uint32_t pid, padding;
+	uint64_t start_time_ns; /* on the guest's clock */
+};
+
+struct vmop_guest_task {
+	struct task_key key;
+	struct vmop_task *task; /* in a block of its own, so that it can outlive this */
+	UT_hash_handle hh;
+};
+
+void vmop_guest_tasks_table_init(struct vmop_guest_tasks_table *table, uint32_t domain,
+				 struct vmop_tasks *tasks)
+{
+	*table = (struct vmop_guest_tasks_table){.domain = domain, .tasks = tasks};
+}
+
+static void forget(struct vmop_guest_tasks_table *table, struct vmop_guest_task *entry)
+{
+	HASH_DEL(table->by_start, entry);
+	if (vmop_task_is_pending(entry->task)) {
+		entry->task->is_alone = true; /* freed once stored */
+		entry->task->is_over = true;
+	} else {
+		vmop_task_deinit(table->tasks, entry->task);
+		free(entry->task);
+	}
+	free(entry);
+}
+
+void vmop_guest_tasks_table_deinit(struct vmop_guest_tasks_table *table)
+{
+	struct vmop_guest_task *entry, *next;
+	HASH_ITER (hh, table->by_start, entry, next)
+		forget(table, entry);
+}
+
+static struct vmop_guest_task *add(struct vmop_guest_tasks_table *table, const struct task_key *key)
+{
+	struct vmop_guest_task *entry = calloc(1, sizeof(*entry));
+	struct vmop_task *task = calloc(1, sizeof(*task));
+	if (!entry || !task) {
+		free(entry);
+		free(task);
+		return NULL;
+	}
+	task->domain = table->domain;
+	task->pid = key->pid;
+	entry->key = *key;
+	entry->task = task;
+	HASH_ADD(hh, table->by_start, key, sizeof(entry->key), entry);
+	if (entry->hh.tbl)
+		return entry;
+	free(entry); /* out of memory */
+	free(task);
+	return NULL;
+}
+
+static struct vmop_guest_task *find(struct vmop_guest_tasks_table *table, uint32_t pid,
+				    uint64_t start_time_ns)
+{
+	struct task_key key = {.pid = pid, .start_time_ns = start_time_ns};
+	struct vmop_guest_task *entry;
+	HASH_FIND(hh, table->by_start, &key, sizeof(key), entry);
+	return entry ? entry : add(table, &key);
+}
+
+/* comm may have changed: earlier samples keep the name they were taken under. */
+static void name_task(struct vmop_guest_tasks_table *table, struct vmop_task *task,
+		      const char *comm)
+{
+	if (!strncmp(task->comm, comm, sizeof(task->comm)))
+		return;
+	if (task->id)
+		vmop_task_renew(table->tasks, task);
+	snprintf(task->comm, sizeof(task->comm), "%s", comm);
+}
+
+uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
+				   const struct vmop_guest_process *process, struct vmop_image *exe)
+{
+	struct vmop_guest_task *entry = find(table, process->pid, process->start_time_ns);
+	if (!entry)
+		return 0;
+	struct vmop_task *task = entry->task;
+	name_task(table, task, process->comm);
+	if (!task->cgroup && process->cgroup && process->cgroup[0])
+		task->cgroup = vmop_text_new(process->cgroup);
+	if (!task->exe && exe && exe->kind == VMOP_IMAGE_FILE)
+		vmop_task_set_exe(table->tasks, task, vmop_image_ref(exe));
+	return vmop_task_id(table->tasks, task);
+}
+
+uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table)
+{
+	struct vmop_guest_task *idle = find(table, 0, 0);
+	if (!idle)
+		return 0;
+	name_task(table, idle->task, "[idle]");
+	return vmop_task_id(table->tasks, idle->task);
+}
+
+static bool is_listed(const struct vmop_guest_tasks *tasks, const struct task_key *key)
+{
+	const struct vmop_guest_process *process =
+		tasks ? vmop_guest_snapshot_by_pid(tasks->snapshot, key->pid) : NULL;
+	return process && process->start_time_ns == key->start_time_ns;
+}
+
+void vmop_guest_tasks_table_sweep(struct vmop_guest_tasks_table *table,
+				  const struct vmop_guest_view *view)
+{
+	struct vmop_guest_task *entry, *next;
+	HASH_ITER (hh, table->by_start, entry, next) {
+		if (entry->key.pid && !is_listed(view->tasks, &entry->key) &&
+		    !is_listed(view->tasks_before, &entry->key))
+			forget(table, entry);
+	}
+}

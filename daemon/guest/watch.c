@@ -1,0 +1,713 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/guest/watch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/guest/vmm.h"
+#include "daemon/host/procfs.h"
+#include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "libutil/io.h"
+#include "libutil/log.h"
+#include "libutil/worker.h"
+
+static const uint64_t ms_ns = 1000000;
+static const uint64_t second_ns = 1000000000;
+
+/* CPU time that a new guest may cost at once: finding a kernel takes up to half a second. */
+static const int64_t first_credit_ns = 2000000000;
+/* The credit never grows beyond this, so that a quiet hour buys no busy minute. */
+static const int64_t max_credit_ns = 2000000000;
+
+/* A guest without a kernel that we know is looked at again, ever more rarely. */
+static const uint64_t first_retry_ns = 1000000000;
+static const uint64_t last_retry_ns = 60000000000;
+
+/*
+ * How long a kernel's clock may stand before it is searched anew (see
+ * vmop_guest_kernel_state): at first, and for a guest that turned out to be paused.
+ */
+static const uint64_t first_uncertain_ns = 10000000000;
+static const uint64_t last_uncertain_ns = 600000000000;
+
+/* Failed searches before it is said, once, that a guest can't be seen into: it may be booting. */
+#define FAILURES_TOLD 4
+
+/* Searches that must have failed before a VMM is asked itself where its guest's RAM lies. */
+#define QMP_AFTER_FAILURES 2
+
+/* Processes are not listed more often than this, whoever comes and goes. */
+static const uint64_t list_gap_ns = 250000000;
+
+/* The largest file whose symbols are read out of a guest's page cache. */
+#define GUEST_FILE_MAX_BYTES (256u << 20)
+
+#define FILE_QUEUE 64
+
+/* A look that is under way at the end takes less, unless it hangs. */
+#define END_WAIT_MS 5000
+
+struct file_request {
+	uint32_t domain, image;
+	uint64_t file;
+};
+
+struct watched {
+	struct watched *next;
+	uint32_t domain;
+	struct vmop_guest_holder holder;
+	const char *profiles; /* the watch's */
+	bool is_removed;
+
+	/* Of the watcher's thread alone. */
+	struct vmop_guest *guest;
+	struct vmop_guest_text *text;
+	struct vmop_guest_tasks *tasks, *tasks_before;
+	struct vmop_guest_vcpu_readings *vcpus;
+	uint32_t n_vcpus;
+	uint32_t text_generation, tasks_generation;
+	uint32_t stripped_generation;	  /* the text whose symbols were dropped */
+	bool needs_search;		  /* no kernel is known, or the one that is may be gone */
+	uint64_t search_due_ns, retry_ns; /* when, and how long after that if it fails */
+	uint64_t snapshot_due_ns, reading_due_ns, modules_due_ns;
+	uint64_t listed_ns;	     /* when processes were last listed */
+	uint64_t uncertain_since_ns; /* 0: the kernel is seen to run */
+	uint64_t uncertain_limit_ns;
+	unsigned n_failures; /* searches in a row */
+	bool is_qmp_refused; /* the VMM offers no socket, or did not answer there */
+	char *error;
+	bool is_readable;	     /* its memory could be opened at the last attempt */
+	struct vmop_guest_cost cost; /* of guests opened and closed before this one */
+
+	/* Under the lock. */
+	struct vmop_guest_view *view; /* published */
+	uint32_t taken_generation;    /* the text that the sampling thread has taken up */
+};
+
+struct vmop_guest_watch {
+	/*
+	 * Memory of a guest can lie on a file system that does not answer: the thread may hang.
+	 * The lists and queues are under its lock.
+	 */
+	struct vmop_worker worker;
+	struct watched *guests;
+	struct file_request requests[FILE_QUEUE];
+	unsigned n_requests;
+	struct vmop_guest_file_symbols results[FILE_QUEUE];
+	unsigned n_results;
+
+	unsigned cpu_permille;
+	char *profiles;
+	uint64_t snapshot_ns, modules_ns, reading_ns;
+	int64_t credit_ns;    /* CPU time left to spend; under the lock */
+	uint64_t credited_ns; /* when credit was last added */
+};
+
+/* ---- looking at one guest ------------------------------------------------ */
+
+static struct vmop_guest_cost cost_of(const struct watched *watched)
+{
+	struct vmop_guest_cost cost = watched->cost;
+	if (watched->guest) {
+		struct vmop_guest_cost now = vmop_guest_total_cost(watched->guest);
+		cost.cpu_ns += now.cpu_ns;
+		cost.read_bytes += now.read_bytes;
+		cost.retries += now.retries;
+	}
+	return cost;
+}
+
+static void remember_error(struct watched *watched, struct vmop_error *err)
+{
+	free(watched->error);
+	watched->error = err ? strdup(err->message) : NULL;
+	vmop_error_destroy(err);
+}
+
+static void forget_kernel(struct watched *watched)
+{
+	vmop_guest_text_unref(watched->text);
+	vmop_guest_tasks_unref(watched->tasks);
+	vmop_guest_tasks_unref(watched->tasks_before);
+	free(watched->vcpus);
+	watched->text = NULL;
+	watched->tasks = watched->tasks_before = NULL;
+	watched->vcpus = NULL;
+	watched->n_vcpus = 0;
+	watched->uncertain_since_ns = 0;
+}
+
+static void close_guest(struct watched *watched)
+{
+	watched->cost = cost_of(watched);
+	vmop_guest_close(watched->guest);
+	watched->guest = NULL;
+}
+
+static struct vmop_error *open_guest(struct watched *watched, const char *qmp_socket)
+{
+	if (watched->guest)
+		return NULL;
+	struct vmop_guest_options options = {.qmp_socket = qmp_socket,
+					     .profile = watched->profiles};
+	struct vmop_error *err =
+		watched->holder.is_xen
+			? vmop_guest_open_xen(watched->holder.number, &options, &watched->guest)
+			: vmop_guest_open_pid((pid_t)watched->holder.number, &options,
+					      &watched->guest);
+	watched->is_readable = !err;
+	return err;
+}
+
+/* The socket on which the VMM says that it listens for QMP clients, as we can reach it. */
+static bool qmp_socket_of(uint32_t vmm_pid, char *ret, size_t size)
+{
+	char cmdline[16384], path[PATH_MAX];
+	ssize_t len = vmop_procfs_read("", cmdline, sizeof(cmdline), "/proc/%u/cmdline", vmm_pid);
+	if (len <= 0 || !vmop_vmm_qmp_socket(cmdline, (size_t)len, path, sizeof(path)))
+		return false;
+	int needed = snprintf(ret, size, "/proc/%u/%s%s", vmm_pid, path[0] == '/' ? "root" : "cwd/",
+			      path);
+	return needed > 0 && (size_t)needed < size;
+}
+
+/*
+ * Opens the guest with RAM where its VMM says that it lies.  A QMP socket serves one
+ * client at a time: we ask only where nothing else helps, for milliseconds, and not
+ * again after a refusal, which can mean that a manager of the VMM is connected.
+ */
+static bool open_guest_by_qmp(struct watched *watched)
+{
+	char path[128];
+	if (watched->n_failures < QMP_AFTER_FAILURES || watched->is_qmp_refused ||
+	    watched->holder.is_xen)
+		return false;
+	watched->is_qmp_refused = !qmp_socket_of(watched->holder.number, path, sizeof(path));
+	if (watched->is_qmp_refused)
+		return false;
+	close_guest(watched);
+	struct vmop_error *err = open_guest(watched, path);
+	if (err)
+		vmop_log_info("guest of process %u: QMP does not tell where its memory is: %s",
+			      watched->holder.number, err->message);
+	watched->is_qmp_refused = err;
+	vmop_error_destroy(err);
+	return !err;
+}
+
+/* By QMP every other time at the most: a guest that is only booting costs no more for it. */
+static struct vmop_error *find_kernel(struct watched *watched)
+{
+	bool is_by_qmp = watched->n_failures % 2 == 0 && open_guest_by_qmp(watched);
+	struct vmop_error *err = is_by_qmp ? NULL : open_guest(watched, NULL);
+	return err ? err : vmop_guest_find_kernel(watched->guest);
+}
+
+static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
+			   const struct vmop_guest_kernel_info *b)
+{
+	return a->text_start == b->text_start && a->text_gpa == b->text_gpa &&
+	       !strcmp(a->banner, b->banner);
+}
+
+static struct vmop_error *take_kernel(struct watched *watched)
+{
+	struct vmop_error *err = find_kernel(watched);
+	if (err)
+		return err;
+	const struct vmop_guest_kernel_info *found = vmop_guest_kernel_info(watched->guest);
+	if (watched->text && is_same_kernel(&watched->text->kernel, found)) {
+		/* It only stood still. */
+		if (watched->stripped_generation == watched->text->generation)
+			vmop_guest_drop_symbols(watched->guest);
+		return NULL;
+	}
+	forget_kernel(watched);
+	watched->text = vmop_guest_text_create(watched->guest, ++watched->text_generation);
+	if (!watched->text)
+		return &vmop_error_no_memory;
+	uint32_t cpus = watched->text->kernel.cpus;
+	watched->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
+	watched->vcpus = calloc(watched->n_vcpus ? watched->n_vcpus : 1, sizeof(*watched->vcpus));
+	return watched->vcpus ? NULL : &vmop_error_no_memory;
+}
+
+/* Finds the guest's kernel, or puts the next attempt off. */
+static void search(struct watched *watched, uint64_t now_ns)
+{
+	struct vmop_error *err = take_kernel(watched);
+	if (!err) {
+		watched->needs_search = false;
+		watched->uncertain_since_ns = 0;
+		watched->retry_ns = first_retry_ns;
+		watched->n_failures = 0;
+		watched->snapshot_due_ns = watched->reading_due_ns = now_ns;
+		remember_error(watched, NULL);
+		return;
+	}
+	if (watched->n_failures++ == FAILURES_TOLD)
+		vmop_log_notice("guest of %s %u: %s; its samples stay addresses",
+				watched->holder.is_xen ? "Xen, id" : "process",
+				watched->holder.number, err->message);
+	remember_error(watched, err);
+	forget_kernel(watched);
+	/* The VMM may have mapped RAM anew by the next attempt: open it again. */
+	close_guest(watched);
+	watched->search_due_ns = now_ns + watched->retry_ns;
+	watched->retry_ns =
+		2 * watched->retry_ns < last_retry_ns ? 2 * watched->retry_ns : last_retry_ns;
+}
+
+/* False: the kernel is perhaps no longer the one we know; it must be searched. */
+static bool still_runs(struct watched *watched, uint64_t now_ns)
+{
+	switch (vmop_guest_kernel_state(watched->guest)) {
+	case VMOP_GUEST_KERNEL_CURRENT:
+		watched->uncertain_since_ns = 0;
+		watched->uncertain_limit_ns = first_uncertain_ns;
+		return true;
+	case VMOP_GUEST_KERNEL_UNCERTAIN:
+		if (!watched->uncertain_since_ns)
+			watched->uncertain_since_ns = now_ns;
+		if (now_ns - watched->uncertain_since_ns < watched->uncertain_limit_ns)
+			return true;
+		if (watched->uncertain_limit_ns < last_uncertain_ns)
+			watched->uncertain_limit_ns *= 2;
+		break;
+	case VMOP_GUEST_KERNEL_NONE:
+	case VMOP_GUEST_KERNEL_GONE:
+		forget_kernel(watched);
+		break;
+	}
+	watched->needs_search = true;
+	watched->search_due_ns = now_ns;
+	return false;
+}
+
+static void snapshot(struct watched *watched)
+{
+	struct vmop_guest_snapshot *found;
+	struct vmop_error *err = vmop_guest_snapshot_processes(watched->guest, 0, &found);
+	remember_error(watched, err);
+	if (err)
+		return;
+	vmop_guest_tasks_unref(watched->tasks_before);
+	watched->tasks_before = watched->tasks;
+	watched->tasks = vmop_guest_tasks_create(found, ++watched->tasks_generation);
+}
+
+static void refresh_modules(struct watched *watched)
+{
+	bool is_changed = false;
+	vmop_error_destroy(vmop_guest_refresh_modules(watched->guest, &is_changed));
+	if (!is_changed)
+		return;
+	struct vmop_guest_text *text =
+		vmop_guest_text_create(watched->guest, ++watched->text_generation);
+	if (!text)
+		return;
+	vmop_guest_text_inherit(text, watched->text);
+	vmop_guest_text_unref(watched->text);
+	watched->text = text;
+}
+
+/*
+ * A kernel's symbols are some 8 MiB in libguest and as much in the text.  Whoever wants
+ * them has them by now, and modules that come later bring their own.
+ */
+static bool drop_symbols(struct watched *watched)
+{
+	struct vmop_guest_text *stripped = vmop_guest_text_strip(watched->text);
+	if (!stripped)
+		return false;
+	vmop_guest_text_unref(watched->text);
+	watched->text = stripped;
+	watched->stripped_generation = stripped->generation;
+	vmop_guest_drop_symbols(watched->guest);
+	malloc_trim(0); /* glibc keeps the half of it for later otherwise */
+	return true;
+}
+
+/* A process runs that the last list of them doesn't have: the next one comes sooner. */
+static void notice_stranger(struct watched *watched, const struct vmop_guest_reading *reading)
+{
+	uint64_t soon_ns = watched->listed_ns + list_gap_ns;
+	if (reading->pid && !reading->is_kernel_thread &&
+	    !vmop_guest_tasks_find(watched->tasks, reading) && soon_ns < watched->snapshot_due_ns)
+		watched->snapshot_due_ns = soon_ns;
+}
+
+static void read_vcpus(struct watched *watched)
+{
+	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
+	size_t n = 0;
+	uint64_t time_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	vmop_error_destroy(vmop_guest_current_tasks(watched->guest, current, watched->n_vcpus, &n));
+	for (size_t i = 0; i < n; i++) {
+		const struct vmop_guest_reading *reading = vmop_guest_readings_put(
+			watched->vcpus, watched->n_vcpus, &current[i], time_ns);
+		if (reading)
+			notice_stranger(watched, reading);
+	}
+}
+
+/*
+ * Does what is due for one guest; true: there is news to publish. taken_generation: the
+ * text that the sampling thread has.
+ */
+static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns,
+		 uint32_t taken_generation)
+{
+	bool is_news = false;
+	if (watched->needs_search) {
+		if (now_ns < watched->search_due_ns)
+			return false;
+		search(watched, now_ns);
+		if (watched->needs_search)
+			return true;
+		watched->modules_due_ns = now_ns + watch->modules_ns;
+		is_news = true; /* and its processes at once: samples wait for them */
+	}
+	if (taken_generation == watched->text->generation &&
+	    taken_generation != watched->stripped_generation)
+		is_news |= drop_symbols(watched);
+	if (watched->text->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
+		if (!is_news && !still_runs(watched, now_ns))
+			return true;
+		snapshot(watched);
+		watched->listed_ns = now_ns;
+		watched->snapshot_due_ns = now_ns + watch->snapshot_ns;
+		is_news = true;
+	}
+	if (now_ns >= watched->modules_due_ns) {
+		refresh_modules(watched);
+		watched->modules_due_ns = now_ns + watch->modules_ns;
+		is_news = true;
+	}
+	if (watched->text->kernel.has_processes && now_ns >= watched->reading_due_ns) {
+		read_vcpus(watched);
+		watched->reading_due_ns = now_ns + watch->reading_ns;
+		is_news = true;
+	}
+	return is_news;
+}
+
+static const char *state_of(const struct watched *watched)
+{
+	if (!watched->text)
+		return watched->is_readable ? "no kernel found" : "its memory can't be read";
+	return vmop_guest_view_state(watched->text, watched->tasks);
+}
+
+static struct vmop_guest_view *make_view(const struct watched *watched)
+{
+	struct vmop_guest_view *view = calloc(1, sizeof(*view));
+	if (!view)
+		return NULL;
+	view->refs = 1;
+	view->text = vmop_guest_text_ref(watched->text);
+	view->tasks = vmop_guest_tasks_ref(watched->tasks);
+	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
+	view->state = state_of(watched);
+	/* Its memory may not be there yet, too. */
+	view->may_be_booting = !watched->text && watched->n_failures <= FAILURES_TOLD;
+	view->error = watched->error ? strdup(watched->error) : NULL;
+	view->made_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	view->cost = cost_of(watched);
+	if (watched->n_vcpus) {
+		size_t bytes = watched->n_vcpus * sizeof(*view->vcpus);
+		view->vcpus = malloc(bytes);
+		if (view->vcpus) {
+			memcpy(view->vcpus, watched->vcpus, bytes);
+			view->n_vcpus = watched->n_vcpus;
+		}
+	}
+	return view;
+}
+
+/* ---- symbols of files out of a guest's page cache ------------------------- */
+
+/* Copies the file into a memory file, absent pages left as holes. */
+static struct vmop_error *copy_file(struct vmop_guest *guest, uint64_t file, int fd)
+{
+	uint64_t size;
+	struct vmop_error *err = vmop_guest_file_size(guest, file, &size);
+	if (err)
+		return err;
+	if (size > GUEST_FILE_MAX_BYTES)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "larger than %u bytes",
+				      GUEST_FILE_MAX_BYTES);
+	static const size_t piece = 1 << 20;
+	_cleanup_free_ char *buf = malloc(piece);
+	if (!buf)
+		return &vmop_error_no_memory;
+	for (uint64_t at = 0; at < size && !err; at += piece) {
+		size_t len = size - at < piece ? (size_t)(size - at) : piece;
+		err = vmop_guest_read_file(guest, file, at, buf, len, NULL);
+		if (!err && vmop_io_write_full(fd, buf, len) < 0)
+			err = vmop_error_os(errno, "memfd");
+	}
+	return err;
+}
+
+static void read_file_symbols(struct watched *watched, struct vmop_guest_file_symbols *result,
+			      uint64_t file)
+{
+	result->why = "the guest is gone";
+	if (!watched || !watched->text)
+		return;
+	_cleanup_close_ int fd = memfd_create("vmop-guest-file", MFD_CLOEXEC);
+	if (fd < 0)
+		return;
+	struct vmop_error *err = copy_file(watched->guest, file, fd);
+	result->why = "not in the guest's page cache";
+	if (!err) {
+		result->why = "no symbols in what the guest holds in memory";
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &result->symtab);
+	}
+	vmop_error_destroy(err);
+}
+
+static struct watched *find_watched(struct vmop_guest_watch *watch, uint32_t domain)
+{
+	for (struct watched *at = watch->guests; at; at = at->next) {
+		if (at->domain == domain && !at->is_removed)
+			return at;
+	}
+	return NULL;
+}
+
+/* ---- the thread ----------------------------------------------------------- */
+
+static void destroy_watched(struct watched *watched)
+{
+	forget_kernel(watched);
+	vmop_guest_close(watched->guest);
+	vmop_guest_view_unref(watched->view);
+	free(watched->error);
+	free(watched);
+}
+
+/* Under the lock: frees what was removed meanwhile. */
+static void sweep(struct vmop_guest_watch *watch)
+{
+	for (struct watched **at = &watch->guests; *at;) {
+		struct watched *watched = *at;
+		if (watched->is_removed) {
+			*at = watched->next;
+			destroy_watched(watched);
+		} else {
+			at = &watched->next;
+		}
+	}
+}
+
+static void spend(struct vmop_guest_watch *watch, uint64_t begun_cpu_ns)
+{
+	watch->credit_ns -= (int64_t)(vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_cpu_ns);
+}
+
+static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
+{
+	uint64_t earned = (now_ns - watch->credited_ns) / 1000 * watch->cpu_permille;
+	watch->credited_ns = now_ns;
+	watch->credit_ns += (int64_t)earned;
+	if (watch->credit_ns > max_credit_ns)
+		watch->credit_ns = max_credit_ns;
+}
+
+/*
+ * One round over all guests, entered and left with the lock held, which is let go
+ * while a guest is looked at: only this thread takes guests off the list.
+ */
+static void round_of_looks(struct vmop_guest_watch *watch)
+{
+	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
+		if (at->is_removed || watch->credit_ns <= 0)
+			continue;
+		uint32_t taken = at->taken_generation;
+		pthread_mutex_unlock(&watch->worker.lock);
+		uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		bool is_news = look(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), taken);
+		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
+		pthread_mutex_lock(&watch->worker.lock);
+		spend(watch, begun);
+		if (view) {
+			struct vmop_guest_view *old = at->view;
+			at->view = view;
+			vmop_guest_view_unref(old);
+		}
+	}
+}
+
+/* Serves the oldest file request, if there is one and the budget allows. */
+static void serve_request(struct vmop_guest_watch *watch)
+{
+	if (!watch->n_requests || watch->n_results == FILE_QUEUE || watch->credit_ns <= 0)
+		return;
+	struct file_request request = watch->requests[0];
+	memmove(watch->requests, watch->requests + 1, --watch->n_requests * sizeof(request));
+	struct vmop_guest_file_symbols result = {.domain = request.domain, .image = request.image};
+	struct watched *watched = find_watched(watch, request.domain);
+	pthread_mutex_unlock(&watch->worker.lock);
+	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	read_file_symbols(watched, &result, request.file);
+	pthread_mutex_lock(&watch->worker.lock);
+	spend(watch, begun);
+	watch->results[watch->n_results++] = result;
+}
+
+static void run(struct vmop_worker *worker)
+{
+	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
+	watch->credited_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	pthread_mutex_lock(&watch->worker.lock);
+	while (!watch->worker.is_ending) {
+		earn(watch, vmop_clock_ns(CLOCK_MONOTONIC));
+		sweep(watch);
+		round_of_looks(watch);
+		serve_request(watch);
+		if (watch->worker.is_ending)
+			break;
+		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
+		if (!watch->guests)
+			until += 3600 * second_ns; /* vmop_guest_watch_add wakes us */
+		struct timespec ts = {.tv_sec = (time_t)(until / second_ns),
+				      .tv_nsec = (long)(until % second_ns)};
+		pthread_cond_timedwait(&watch->worker.wake, &watch->worker.lock, &ts);
+	}
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+/* ---- the sampling thread's side -------------------------------------------- */
+
+static void destroy(struct vmop_worker *worker)
+{
+	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
+	for (struct watched *at = watch->guests, *next; at; at = next) {
+		next = at->next;
+		destroy_watched(at);
+	}
+	for (unsigned i = 0; i < watch->n_results; i++)
+		vmop_symtab_destroy(watch->results[i].symtab);
+	free(watch->profiles);
+	free(watch);
+}
+
+static const struct vmop_worker_ops worker_ops = {
+	.name = "vmopd-guests", .run = run, .destroy = destroy};
+
+struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options *options,
+					   struct vmop_guest_watch **ret)
+{
+	struct vmop_guest_watch *watch = calloc(1, sizeof(*watch));
+	if (!watch)
+		return &vmop_error_no_memory;
+	if (options->profiles && !(watch->profiles = strdup(options->profiles))) {
+		free(watch);
+		return &vmop_error_no_memory;
+	}
+	watch->cpu_permille = options->cpu_permille;
+	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * ms_ns;
+	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * ms_ns;
+	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * ms_ns;
+	struct vmop_error *err = vmop_worker_begin(&watch->worker, &worker_ops);
+	if (err) {
+		free(watch->profiles);
+		free(watch);
+		return err;
+	}
+	*ret = watch;
+	return NULL;
+}
+
+void vmop_guest_watch_destroy(struct vmop_guest_watch *watch)
+{
+	if (watch)
+		vmop_worker_end_within(&watch->worker, END_WAIT_MS);
+}
+
+struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
+					struct vmop_guest_holder holder)
+{
+	struct watched *watched = calloc(1, sizeof(*watched));
+	if (!watched)
+		return &vmop_error_no_memory;
+	watched->domain = domain;
+	watched->holder = holder;
+	watched->profiles = watch->profiles;
+	watched->needs_search = true;
+	watched->retry_ns = first_retry_ns;
+	watched->uncertain_limit_ns = first_uncertain_ns;
+	pthread_mutex_lock(&watch->worker.lock);
+	if (watch->credit_ns < first_credit_ns)
+		watch->credit_ns = first_credit_ns;
+	watched->next = watch->guests;
+	watch->guests = watched;
+	pthread_cond_signal(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return NULL;
+}
+
+void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->is_removed = true;
+	pthread_cond_signal(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, uint32_t domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	struct vmop_guest_view *view = watched ? vmop_guest_view_ref(watched->view) : NULL;
+	pthread_mutex_unlock(&watch->worker.lock);
+	return view;
+}
+
+void vmop_guest_watch_took_text(struct vmop_guest_watch *watch, uint32_t domain,
+				uint32_t generation)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->taken_generation = generation;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+bool vmop_guest_watch_want_symbols(struct vmop_guest_watch *watch, uint32_t domain, uint32_t image,
+				   const struct vmop_guest_vma *vma)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_room = watch->n_requests < FILE_QUEUE;
+	if (has_room)
+		watch->requests[watch->n_requests++] =
+			(struct file_request){.domain = domain, .image = image, .file = vma->file};
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
+				   struct vmop_guest_file_symbols *ret)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_one = watch->n_results > 0;
+	if (has_one) {
+		*ret = watch->results[0];
+		memmove(watch->results, watch->results + 1, --watch->n_results * sizeof(*ret));
+	}
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_one;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/host/examine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/host/maps.h"
+#include "daemon/host/readers.h"
+#include "libsym/symtab.h"
+#include "libutil/cleanup.h"
+#include "libutil/error.h"
+#include "libutil/io.h"
+#include "libutil/log.h"
+
+/* The symbols of a larger one are not read. */
+#define SYMBOLS_FILE_MAX_BYTES (256ll << 20)
+/* A build-id takes some pages, whatever the size: beyond is no program. */
+#define IMAGE_FILE_MAX_BYTES (1ull << 40)
+
+/* How long a flush waits for files: the rings have room for that. */
+#define FLUSH_WAIT_MS 100
+#define LAST_WAIT_MS 2000
+/* Files of slow disks answer within that. */
+#define FILE_MS 2000
+
+void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
+{
+	char text[PATH_MAX];
+	if (task->is_current && processes->root) {
+		if (vmop_procfs_cgroup(processes->root, task->pid, text, sizeof(text)) &&
+		    (!task->cgroup || strcmp(task->cgroup->text, text) != 0)) {
+			vmop_text_unref(task->cgroup);
+			task->cgroup = vmop_text_new(text);
+		}
+		/* A thread that has no name of its own yet bears its process's. */
+		ssize_t len = 0;
+		if (task->tid)
+			len = vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES + 1,
+					       "/proc/%u/task/%u/comm", task->pid, task->tid);
+		if (len > 0) {
+			/* A name can hold newlines; the last one is the kernel's. */
+			text[len - (text[len - 1] == '\n')] = '\0';
+			snprintf(task->comm, sizeof(task->comm), "%.15s", text);
+		}
+	}
+}
+
+/* ---- files ----------------------------------------------------------------- */
+
+struct vmop_examiner {
+	struct vmop_processes *processes;
+	struct vmop_readers *readers; /* NULL: there is no machine to look at */
+	uint64_t own_mount_ns;
+	bool keeps_symbols;
+	bool is_behind; /* a file was too slow for the last wait */
+};
+
+/* A file to be read. */
+struct examination {
+	struct vmop_read_job job;
+	struct vmop_image *image; /* the owner's, referenced */
+	char *root, *name;
+	uint32_t pid;
+	uint64_t map_start, map_end, inode;
+	bool wants_symbols;
+	/* The result. */
+	struct vmop_build_id build_id;
+	struct vmop_symbol *symbols;
+	size_t n_symbols;
+	struct vmop_error *err;
+};
+
+/* Another file can have that path by now.  Some file systems give two device numbers. */
+static struct vmop_error *open_by_path(const struct examination *examination, const char *path,
+				       int *ret_fd)
+{
+	struct stat st;
+	struct vmop_error *err =
+		vmop_io_open_regular(AT_FDCWD, path, 0, IMAGE_FILE_MAX_BYTES, ret_fd);
+	if (err || !examination->inode)
+		return err;
+	if (fstat(*ret_fd, &st) == 0 && st.st_ino == examination->inode)
+		return NULL;
+	close(*ret_fd);
+	*ret_fd = -1;
+	return vmop_error_os(ENOENT, "%s: another file", path);
+}
+
+/* The file itself: by the mapping, else by its path as the process sees it, else as we do. */
+static struct vmop_error *open_image(const struct examination *examination, int *ret_fd)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/proc/%u/map_files/%" PRIx64 "-%" PRIx64, examination->root,
+		 examination->pid, examination->map_start, examination->map_end);
+	struct vmop_error *err =
+		vmop_io_open_regular(AT_FDCWD, path, 0, IMAGE_FILE_MAX_BYTES, ret_fd);
+	if (!err)
+		return NULL;
+	vmop_error_destroy(err);
+	int n = snprintf(path, sizeof(path), "%s/proc/%u/root%s", examination->root,
+			 examination->pid, examination->name);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return vmop_error_os(ENAMETOOLONG, "%s", examination->name);
+	err = open_by_path(examination, path, ret_fd);
+	if (!err || err->os_errno != ENOENT)
+		return err;
+	vmop_error_destroy(err); /* the process is over */
+	snprintf(path, sizeof(path), "%s%s", examination->root, examination->name);
+	return open_by_path(examination, path, ret_fd);
+}
+
+static struct vmop_error *read_symbols(struct examination *examination, int fd)
+{
+	struct vmop_symtab *symtab = NULL;
+	struct vmop_error *err =
+		vmop_io_check_regular(fd, examination->name, SYMBOLS_FILE_MAX_BYTES);
+	if (!err)
+		err = vmop_symtab_read_elf(fd, examination->name, 0, &symtab);
+	if (err)
+		return err;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &examination->n_symbols);
+	examination->symbols = vmop_symbols_copy(symbols, examination->n_symbols, 0);
+	vmop_symtab_destroy(symtab);
+	return NULL;
+}
+
+/* On a reader's thread. */
+static void run_examination(struct vmop_read_job *job)
+{
+	struct examination *examination = (struct examination *)job;
+	_cleanup_close_ int fd = -1;
+	examination->err = open_image(examination, &fd);
+	if (examination->err)
+		return;
+	/* A file that is mapped executable need not be an ELF file. */
+	struct vmop_error *err = vmop_build_id_of_fd(fd, examination->name, &examination->build_id);
+	if (!err && examination->wants_symbols)
+		err = read_symbols(examination, fd);
+	vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
+}
+
+static void finish_examination(struct vmop_read_job *job, enum vmop_read_outcome outcome, void *arg)
+{
+	struct examination *examination = (struct examination *)job;
+	struct vmop_examiner *examiner = arg;
+	struct vmop_image *image = examination->image;
+	if (outcome == VMOP_READ_HUNG) {
+		vmop_image_set_note(image, "its file did not answer when it was read");
+		return;
+	}
+	if (outcome == VMOP_READ_REFUSED) {
+		vmop_image_set_note(image, "its file was not read: its file system hangs, or too "
+					   "many others do");
+	} else if (examination->err && examination->err->os_errno != ENOENT) {
+		vmop_image_set_note(image, examination->err->message);
+	} else {
+		vmop_image_set_note(image, NULL);
+		vmop_images_identified(examiner->processes->images, image, &examination->build_id);
+		if (examination->symbols && !image->alias)
+			vmop_image_take_symbols(image, &examination->symbols,
+						examination->n_symbols);
+	}
+	vmop_image_unref(examiner->processes->images, image);
+}
+
+static void destroy_examination(struct vmop_read_job *job)
+{
+	struct examination *examination = (struct examination *)job;
+	vmop_error_destroy(examination->err);
+	free(examination->symbols);
+	free(examination->root);
+	free(examination->name);
+	free(examination);
+}
+
+static const struct vmop_read_job_ops examination_ops = {
+	.run = run_examination,
+	.finish = finish_examination,
+	.destroy = destroy_examination,
+};
+
+/* Without memory the image stays unread. */
+static void ask(struct vmop_examiner *examiner, struct vmop_image *image)
+{
+	struct examination *examination = calloc(1, sizeof(*examination));
+	if (!examination)
+		return;
+	*examination = (struct examination){
+		.job = {.ops = &examination_ops,
+			.place = (uint64_t)image->dev_major << 32 | image->dev_minor},
+		.image = image,
+		.root = strdup(examiner->processes->root),
+		.name = strdup(image->name),
+		.pid = image->pid,
+		.map_start = image->map_start,
+		.map_end = image->map_end,
+		.inode = image->inode,
+		.wants_symbols = examiner->keeps_symbols && image->kind == VMOP_IMAGE_FILE,
+	};
+	if (!examination->root || !examination->name) {
+		destroy_examination(&examination->job);
+		return;
+	}
+	vmop_image_ref(image);
+	/* True of a row that is stored before the file was read. */
+	vmop_image_set_note(image, "its file was not read before the session ended");
+	vmop_readers_submit(examiner->readers, &examination->job);
+}
+
+void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image)
+{
+	struct vmop_processes *processes = examiner->processes;
+	image->is_examined = true;
+	if (!examiner->readers)
+		return;
+	if (!image->build_id.len_bytes || examiner->keeps_symbols)
+		ask(examiner, image);
+	struct vmop_process *process = vmop_processes_get(processes, image->pid);
+	if (process && !process->mount_ns)
+		process->mount_ns = vmop_procfs_mount_ns(processes->root, image->pid);
+	if (!process || !process->mount_ns || !examiner->own_mount_ns ||
+	    process->mount_ns == examiner->own_mount_ns)
+		return;
+	free(image->root);
+	if (asprintf(&image->root, "/proc/%u/root", image->pid) < 0)
+		image->root = NULL;
+	image->is_stored = false;
+}
+
+void vmop_examiner_collect(struct vmop_examiner *examiner, bool is_last)
+{
+	if (!examiner->readers)
+		return;
+	unsigned wait_ms = is_last ? LAST_WAIT_MS : examiner->is_behind ? 0 : FLUSH_WAIT_MS;
+	examiner->is_behind = !vmop_readers_collect(examiner->readers, wait_ms);
+}
+
+struct vmop_error *vmop_examiner_create(struct vmop_processes *processes, uint64_t own_mount_ns,
+					bool keeps_symbols, struct vmop_examiner **ret)
+{
+	struct vmop_examiner *examiner = calloc(1, sizeof(*examiner));
+	if (!examiner)
+		return &vmop_error_no_memory;
+	examiner->processes = processes;
+	examiner->own_mount_ns = own_mount_ns;
+	examiner->keeps_symbols = keeps_symbols;
+	struct vmop_error *err = processes->root ? vmop_readers_create("vmopd-files", FILE_MS,
+								       examiner, &examiner->readers)
+						 : NULL;
+	if (err) {
+		free(examiner);
+		return err;
+	}
+	*ret = examiner;
+	return NULL;
+}
+
+void vmop_examiner_destroy(struct vmop_examiner *examiner)
+{
+	if (!examiner)
+		return;
+	vmop_readers_destroy(examiner->readers);
+	free(examiner);
+}
+
+/* ---- the vDSO -------------------------------------------------------------- */
+
+struct vdso {
+	uint64_t start, len_bytes;
+};
+
+static void find_vdso(void *arg, const struct vmop_maps_line *line)
+{
+	struct vdso *vdso = arg;
+	if (line->start == vdso->start)
+		vdso->len_bytes = line->end - line->start;
+}
+
+void vmop_examine_vdso(struct vmop_images *images, struct vmop_image *image)
+{
+	struct vdso vdso = {.start = getauxval(AT_SYSINFO_EHDR)};
+	if (!vdso.start || vmop_maps_read(NULL, "", (uint32_t)getpid(), find_vdso, &vdso) ||
+	    !vdso.len_bytes)
+		return;
+	_cleanup_close_ int fd = memfd_create("vdso", MFD_CLOEXEC);
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives it as a number */
+	const void *memory = (const void *)(uintptr_t)vdso.start;
+	if (fd < 0 || vmop_io_write_full(fd, memory, vdso.len_bytes) != (ssize_t)vdso.len_bytes)
+		return;
+	struct vmop_build_id id;
+	struct vmop_symtab *symtab = NULL;
+	struct vmop_error *err = vmop_build_id_of_fd(fd, image->name, &id);
+	if (!err)
+		vmop_images_identified(images, image, &id);
+	if (!err)
+		err = vmop_symtab_read_elf(fd, image->name, 0, &symtab);
+	if (err) {
+		vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
+		return;
+	}
+	image->len_bytes = vdso.len_bytes;
+	size_t n;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	struct vmop_symbol *copy = vmop_symbols_copy(symbols, n, 0);
+	vmop_symtab_destroy(symtab);
+	if (copy)
+		vmop_image_take_symbols(image, &copy, n);
+}

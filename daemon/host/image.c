@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/host/image.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/host/procfs.h"
+#include "libutil/error.h"
+
+/* What a table of images is searched by; text follows. */
+struct image_key {
+	uint32_t domain, kind;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode_or_base;
+	char name[];
+};
+
+#define KEY_NAME_MAX 4096 /* PATH_MAX: longer names are cut */
+
+union key_buffer {
+	struct image_key key;
+	char bytes[sizeof(struct image_key) + KEY_NAME_MAX];
+};
+
+static unsigned key_fill(union key_buffer *buffer, const struct image_key *head, const char *name)
+{
+	buffer->key = *head;
+	size_t len = strnlen(name, KEY_NAME_MAX - 1);
+	memcpy(buffer->key.name, name, len);
+	return (unsigned)(sizeof(*head) + len);
+}
+
+static struct vmop_image *image_alloc(struct vmop_images *images, uint32_t domain,
+				      enum vmop_image_kind kind, const char *name)
+{
+	if (!images->n_free_slots)
+		return NULL;
+	struct vmop_image *image = calloc(1, sizeof(*image));
+	char *copy = strndup(name, KEY_NAME_MAX - 1);
+	if (!image || !copy) {
+		free(image);
+		free(copy);
+		return NULL;
+	}
+	image->name = copy;
+	image->domain = domain;
+	image->kind = kind;
+	image->refs = 1;
+	image->slot = images->free_slots[--images->n_free_slots];
+	images->slots[image->slot] = image;
+	if (image->slot >= images->n_slots)
+		images->n_slots = image->slot + 1;
+	images->n++;
+	return image;
+}
+
+static struct vmop_image *refused(struct vmop_images *images)
+{
+	images->n_refused++;
+	return vmop_image_ref(images->why[VMOP_WHY_IMAGE_LIMIT]);
+}
+
+static void image_free(struct vmop_images *images, struct vmop_image *image)
+{
+	if (image->hh.tbl)
+		HASH_DEL(images->by_key, image);
+	if (image->hh_build_id.tbl)
+		HASH_DELETE(hh_build_id, images->by_build_id, image);
+	images->slots[image->slot] = NULL;
+	images->free_slots[images->n_free_slots++] = image->slot;
+	images->n--;
+	if (image->alias)
+		vmop_image_unref(images, image->alias);
+	free(image->key);
+	free(image->name);
+	free(image->root);
+	free(image->symbols);
+	free(image->note);
+	free(image);
+}
+
+struct vmop_error *vmop_images_init(struct vmop_images *images, uint32_t max)
+{
+	*images = (struct vmop_images){.max = max, .next_id = 1, .n_free_slots = max};
+	images->slots = calloc(max, sizeof(*images->slots));
+	images->free_slots = calloc(max, sizeof(*images->free_slots));
+	if (!images->slots || !images->free_slots)
+		return &vmop_error_no_memory;
+	for (uint32_t i = 0; i < max; i++)
+		images->free_slots[i] = max - 1 - i;
+	for (int why = 0; why < VMOP_N_WHYS; why++) {
+		images->why[why] = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_NONE,
+					       vmop_why_names[why]);
+		if (!images->why[why])
+			return &vmop_error_no_memory;
+		images->why[why]->is_examined = true;
+	}
+	return NULL;
+}
+
+void vmop_images_deinit(struct vmop_images *images)
+{
+	for (uint32_t i = 0; i < images->n_slots; i++) {
+		struct vmop_image *image = images->slots[i];
+		if (image) {
+			image->alias = NULL; /* all go */
+			image_free(images, image);
+		}
+	}
+	free(images->slots);
+	free(images->free_slots);
+	*images = (struct vmop_images){0};
+}
+
+static struct vmop_image *find_by_build_id(struct vmop_images *images, uint32_t domain,
+					   const struct vmop_build_id *build_id)
+{
+	struct vmop_image *image;
+	HASH_FIND(hh_build_id, images->by_build_id, build_id, sizeof(*build_id), image);
+	return image && image->domain == domain ? image : NULL;
+}
+
+static void add_build_id(struct vmop_images *images, struct vmop_image *image,
+			 const struct vmop_build_id *build_id)
+{
+	/* Padded, so that it can be hashed as it lies. */
+	image->build_id = (struct vmop_build_id){.len_bytes = build_id->len_bytes};
+	memcpy(image->build_id.bytes, build_id->bytes, build_id->len_bytes);
+	HASH_ADD(hh_build_id, images->by_build_id, build_id, sizeof(image->build_id), image);
+}
+
+/* Makes image findable by a key. */
+static void add_key(struct vmop_images *images, struct vmop_image *image,
+		    const union key_buffer *buffer, unsigned len)
+{
+	image->key = malloc(len);
+	if (!image->key)
+		return;
+	memcpy(image->key, buffer, len);
+	HASH_ADD_KEYPTR(hh, images->by_key, image->key, len, image);
+}
+
+static void note_whereabouts(struct vmop_image *image, const struct vmop_image_file *file)
+{
+	image->pid = file->pid;
+	image->map_start = file->map_start;
+	image->map_end = file->map_end;
+}
+
+struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_image_file *file)
+{
+	struct vmop_build_id id = {0};
+	bool has_id = file->build_id && file->build_id->len_bytes &&
+		      file->build_id->len_bytes <= sizeof(id.bytes);
+	struct vmop_image *image;
+	union key_buffer buffer;
+	unsigned len = 0;
+	if (has_id) {
+		id.len_bytes = file->build_id->len_bytes;
+		memcpy(id.bytes, file->build_id->bytes, id.len_bytes);
+		image = find_by_build_id(images, VMOP_DOMAIN_ID_HOST, &id);
+	} else {
+		len = key_fill(&buffer,
+			       &(struct image_key){.kind = VMOP_IMAGE_FILE,
+						   .dev_major = file->dev_major,
+						   .dev_minor = file->dev_minor,
+						   .inode_or_base = file->inode},
+			       file->path);
+		HASH_FIND(hh, images->by_key, &buffer, len, image);
+	}
+	if (image) {
+		if (!image->is_examined)
+			note_whereabouts(image, file);
+		return vmop_image_ref(image);
+	}
+	image = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_FILE, file->path);
+	if (!image)
+		return refused(images);
+	image->dev_major = file->dev_major;
+	image->dev_minor = file->dev_minor;
+	image->inode = file->inode;
+	note_whereabouts(image, file);
+	if (has_id)
+		add_build_id(images, image, &id);
+	else
+		add_key(images, image, &buffer, len);
+	return image;
+}
+
+struct vmop_image *vmop_images_new(struct vmop_images *images, uint32_t domain,
+				   enum vmop_image_kind kind, const char *name, uint64_t base,
+				   uint64_t len_bytes)
+{
+	struct vmop_image *image = image_alloc(images, domain, kind, name);
+	if (!image)
+		return refused(images);
+	image->base = base;
+	image->len_bytes = len_bytes;
+	image->is_examined = true;
+	return image;
+}
+
+struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain,
+				     enum vmop_image_kind kind, const char *name, uint64_t base,
+				     uint64_t len_bytes)
+{
+	union key_buffer buffer;
+	unsigned len = key_fill(
+		&buffer, &(struct image_key){.domain = domain, .kind = kind, .inode_or_base = base},
+		name);
+	struct vmop_image *image;
+	HASH_FIND(hh, images->by_key, &buffer, len, image);
+	if (image)
+		return vmop_image_ref(image);
+	image = vmop_images_new(images, domain, kind, name, base, len_bytes);
+	if (image->kind == kind)
+		add_key(images, image, &buffer, len);
+	return image;
+}
+
+struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
+					  const char *path, const struct vmop_build_id *build_id)
+{
+	/* A path that has another build-id now is another image: its first bytes tell. */
+	struct image_key head = {.domain = domain, .kind = VMOP_IMAGE_FILE};
+	memcpy(&head.inode_or_base, build_id->bytes, sizeof(head.inode_or_base));
+	union key_buffer buffer;
+	unsigned len = key_fill(&buffer, &head, path);
+	struct vmop_image *image;
+	HASH_FIND(hh, images->by_key, &buffer, len, image);
+	if (image)
+		return vmop_image_ref(image);
+	image = vmop_images_new(images, domain, VMOP_IMAGE_FILE, path, 0, 0);
+	if (image->kind != VMOP_IMAGE_FILE)
+		return image; /* there was no room */
+	image->build_id = *build_id;
+	add_key(images, image, &buffer, len);
+	return image;
+}
+
+void vmop_image_unref(struct vmop_images *images, struct vmop_image *image)
+{
+	if (!image || --image->refs)
+		return;
+	if (!image->is_sampled && !image->id)
+		image_free(images, image);
+}
+
+/* Its row is written anew, with more samples or without. */
+static void store_anew(struct vmop_image *image)
+{
+	image->is_stored = false;
+	image->is_sampled |= image->id != 0;
+}
+
+void vmop_image_set_note(struct vmop_image *image, const char *note)
+{
+	if (!note && !image->note)
+		return;
+	if (note && image->note && !strcmp(image->note, note))
+		return;
+	/* Without memory, and where there was one, the stored one is emptied. */
+	free(image->note);
+	image->note = note ? strdup(note) : NULL;
+	image->note_is_stored = false;
+	store_anew(image);
+}
+
+void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symbols, size_t n)
+{
+	free(image->symbols);
+	image->symbols = *symbols;
+	image->n_symbols = n;
+	*symbols = NULL;
+	store_anew(image);
+}
+
+void vmop_image_rename(struct vmop_image *image, const char *name)
+{
+	if (!strcmp(image->name, name))
+		return;
+	char *copy = strdup(name);
+	if (!copy)
+		return; /* the old name serves */
+	free(image->name);
+	image->name = copy;
+	store_anew(image);
+}
+
+void vmop_images_identified(struct vmop_images *images, struct vmop_image *image,
+			    const struct vmop_build_id *build_id)
+{
+	if (image->build_id.len_bytes || !build_id->len_bytes)
+		return;
+	struct vmop_build_id padded = {.len_bytes = build_id->len_bytes};
+	memcpy(padded.bytes, build_id->bytes, build_id->len_bytes);
+	struct vmop_image *same = find_by_build_id(images, image->domain, &padded);
+	/* One that is stored keeps its own id: its earlier samples are under it. */
+	if (same && same != image && !image->id)
+		image->alias = vmop_image_ref(same);
+	else if (same)
+		image->build_id = padded;
+	else
+		add_build_id(images, image, &padded);
+	store_anew(image);
+}
+
+uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image)
+{
+	if (!image->id)
+		image->id = images->next_id++;
+	return image->id;
+}
+
+struct vmop_symbol *vmop_symbols_copy(const struct vmop_symbol *symbols, size_t n, uint64_t base)
+{
+	if (!n)
+		return NULL;
+	size_t bytes = n * sizeof(*symbols);
+	for (size_t i = 0; i < n; i++)
+		bytes += strlen(symbols[i].name) + 1;
+	struct vmop_symbol *copy = malloc(bytes);
+	if (!copy)
+		return NULL;
+	char *names = (char *)(copy + n);
+	for (size_t i = 0; i < n; i++) {
+		copy[i] = symbols[i];
+		copy[i].offset -= base;
+		copy[i].name = names;
+		names = stpcpy(names, symbols[i].name) + 1;
+	}
+	return copy;
+}
+
+/* As the fact "image-ID-note" of the session. */
+static struct vmop_error *store_note(const struct vmop_image *image, struct vmop_db *db)
+{
+	char name[32];
+	if (image->note_is_stored || (!image->note && !image->has_stored_note))
+		return NULL;
+	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", image->id);
+	return vmop_db_put_info(db, name, image->note ? image->note : "");
+}
+
+struct vmop_error *vmop_image_store(const struct vmop_image *image, struct vmop_db *db)
+{
+	struct vmop_db_image row = {
+		.id = image->id,
+		.kind = image->kind,
+		.domain = image->domain,
+		.name = image->name,
+		.root = image->root,
+		.build_id_len_bytes = image->build_id.len_bytes,
+		.base = image->base,
+		.len_bytes = image->len_bytes,
+	};
+	_Static_assert(sizeof(row.build_id) == sizeof(image->build_id.bytes), "one length");
+	memcpy(row.build_id, image->build_id.bytes, sizeof(row.build_id));
+	struct vmop_error *err = vmop_db_put_image(db, &row);
+	if (!err && image->symbols)
+		err = vmop_db_put_symbols(db, image->id, image->symbols, image->n_symbols);
+	if (!err)
+		err = store_note(image, db);
+	return err;
+}
+
+void vmop_image_stored(struct vmop_image *image)
+{
+	image->is_stored = true;
+	free(image->symbols);
+	image->symbols = NULL;
+	image->n_symbols = 0;
+	image->note_is_stored = true;
+	image->has_stored_note = image->note != NULL;
+}
+
+void vmop_images_sweep(struct vmop_images *images)
+{
+	bool is_short = images->n > images->max / 4 * 3;
+	for (uint32_t i = 0; i < images->n_slots; i++) {
+		struct vmop_image *image = images->slots[i];
+		if (!image)
+			continue;
+		image->is_sampled = false;
+		if (!image->refs && (is_short || !image->id))
+			image_free(images, image);
+	}
+}

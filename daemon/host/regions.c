@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/host/regions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/host/image.h"
+
+void vmop_regions_unref(struct vmop_regions *regions, struct vmop_images *images,
+			struct vmop_regions_budget *budget)
+{
+	if (!regions || --regions->refs)
+		return;
+	for (uint32_t i = 0; i < regions->n; i++)
+		vmop_image_unref(images, regions->at[i].image);
+	budget->n -= regions->capacity;
+	free(regions);
+}
+
+/* The index of the first region that ends beyond address. */
+static uint32_t first_ending_after(const struct vmop_regions *regions, uint64_t address)
+{
+	uint32_t low = 0, high = regions->n;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		if (regions->at[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct vmop_region *vmop_regions_find(struct vmop_regions *regions, uint64_t address)
+{
+	if (!regions)
+		return NULL;
+	uint32_t i = regions->last;
+	if (i >= regions->n || address < regions->at[i].start || address >= regions->at[i].end)
+		i = first_ending_after(regions, address);
+	if (i == regions->n || regions->at[i].start > address)
+		return NULL;
+	regions->last = i;
+	return &regions->at[i];
+}
+
+/* Makes *regions one of our own with room for n; false: no room. */
+static bool make_room(struct vmop_regions **regions, uint32_t n, struct vmop_images *images,
+		      struct vmop_regions_budget *budget)
+{
+	struct vmop_regions *old = *regions;
+	if (old && old->refs == 1 && n <= old->capacity)
+		return true;
+	uint32_t capacity = 8;
+	while (capacity < n)
+		capacity += capacity / 2;
+	if (capacity > VMOP_REGIONS_MAX)
+		capacity = VMOP_REGIONS_MAX;
+	if (n > VMOP_REGIONS_MAX || budget->n + capacity > budget->max)
+		return false;
+	struct vmop_regions *copy = malloc(sizeof(*copy) + capacity * sizeof(copy->at[0]));
+	if (!copy)
+		return false;
+	copy->refs = 1;
+	copy->last = 0;
+	copy->capacity = capacity;
+	copy->n = old ? old->n : 0;
+	copy->is_cut = old && old->is_cut;
+	for (uint32_t i = 0; i < copy->n; i++) {
+		copy->at[i] = old->at[i];
+		vmop_image_ref(copy->at[i].image);
+	}
+	budget->n += capacity;
+	vmop_regions_unref(old, images, budget);
+	*regions = copy;
+	return true;
+}
+
+void vmop_regions_insert(struct vmop_regions **regions, const struct vmop_region *region,
+			 struct vmop_images *images, struct vmop_regions_budget *budget)
+{
+	/* One more for itself, one more where it splits another. */
+	if (region->start >= region->end ||
+	    !make_room(regions, (*regions ? (*regions)->n : 0) + 2, images, budget)) {
+		if (*regions && region->start < region->end)
+			(*regions)->is_cut = true;
+		budget->n_refused++;
+		vmop_image_unref(images, region->image);
+		return;
+	}
+	struct vmop_regions *own = *regions;
+	uint32_t first = first_ending_after(own, region->start), last = first;
+	while (last < own->n && own->at[last].start < region->end)
+		last++;
+	struct vmop_region put[3];
+	uint32_t n_put = 0;
+	if (first < last && own->at[first].start < region->start) {
+		put[n_put] = own->at[first];
+		put[n_put++].end = region->start;
+	}
+	put[n_put++] = *region;
+	if (first < last && own->at[last - 1].end > region->end) {
+		struct vmop_region rest = own->at[last - 1];
+		rest.offset += region->end - rest.start;
+		rest.start = region->end;
+		put[n_put++] = rest;
+	}
+	for (uint32_t i = 0; i < n_put; i++)
+		if (put[i].start != region->start) /* its own reference was handed over */
+			vmop_image_ref(put[i].image);
+	for (uint32_t i = first; i < last; i++)
+		vmop_image_unref(images, own->at[i].image);
+	memmove(&own->at[first + n_put], &own->at[last], (own->n - last) * sizeof(own->at[0]));
+	memcpy(&own->at[first], put, n_put * sizeof(put[0]));
+	own->n = own->n - (last - first) + n_put;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/profile/aggregate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libdb/cells-sort.h"
+#include "libutil/cleanup.h"
+
+#define KEYS_AT_FIRST 4096
+/* A table of so many lies in a near cache (512 KiB), where waiting for others costs more. */
+#define NEAR_CELLS 16384
+
+_Static_assert(sizeof(struct vmop_db_chunk_key) == 36,
+	       "a field that is new must be hashed and compared, too");
+
+static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
+{
+	uint32_t size = 16;
+	while (size < 2 * max)
+		size *= 2;
+	index->mask = size - 1;
+	index->slots = calloc(size, sizeof(*index->slots));
+	return index->slots != NULL;
+}
+
+bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells)
+{
+	*aggregate = (struct vmop_aggregate){.max_keys = KEYS_AT_FIRST, .max_cells = n_cells};
+	aggregate->keys = malloc(aggregate->max_keys * sizeof(*aggregate->keys));
+	aggregate->cells = malloc(aggregate->max_cells * sizeof(*aggregate->cells));
+	return aggregate->keys && aggregate->cells &&
+	       index_init(&aggregate->key_index, aggregate->max_keys) &&
+	       index_init(&aggregate->cell_index, aggregate->max_cells);
+}
+
+void vmop_aggregate_deinit(struct vmop_aggregate *aggregate)
+{
+	free(aggregate->keys);
+	free(aggregate->cells);
+	free(aggregate->key_index.slots);
+	free(aggregate->cell_index.slots);
+	*aggregate = (struct vmop_aggregate){0};
+}
+
+/*
+ * Field by field: the fields of a key were just written one by one, and reading
+ * them back as bigger words would wait for those writes to reach the cache.
+ */
+static uint32_t key_hash(const struct vmop_db_chunk_key *key)
+{
+	const uint64_t multiplier = 0x9e3779b97f4a7c15ull;
+	uint64_t where = (uint64_t)key->task << 32 | key->image;
+	uint64_t whose = (uint64_t)key->billed << 40 | (uint64_t)key->domain << 20 |
+			 (uint64_t)key->event << 12 | (uint64_t)key->certainty << 8 |
+			 (uint64_t)key->bill << 4 | key->mode;
+	uint64_t rest = (uint64_t)(uint32_t)key->vcpu << 32 ^ (uint64_t)(uint32_t)key->cpu << 8 ^
+			key->stack;
+	uint64_t hash = where * multiplier;
+	hash = (hash ^ hash >> 32 ^ whose) * multiplier;
+	hash = (hash ^ hash >> 32 ^ rest) * multiplier;
+	return (uint32_t)(hash >> 32);
+}
+
+static bool key_equals(const struct vmop_db_chunk_key *a, const struct vmop_db_chunk_key *b)
+{
+	return a->task == b->task && a->image == b->image && a->mode == b->mode &&
+	       a->cpu == b->cpu && a->event == b->event && a->domain == b->domain &&
+	       a->billed == b->billed && a->bill == b->bill && a->certainty == b->certainty &&
+	       a->vcpu == b->vcpu && a->stack == b->stack;
+}
+
+/* The index of key, new if need be; UINT32_MAX: no room. */
+static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
+{
+	const struct vmop_aggregate_index *index = &aggregate->key_index;
+	uint32_t i = key_hash(key) & index->mask;
+	for (; index->slots[i]; i = (i + 1) & index->mask)
+		if (key_equals(key, &aggregate->keys[index->slots[i] - 1]))
+			return index->slots[i] - 1;
+	if (aggregate->n_keys == aggregate->max_keys)
+		return UINT32_MAX;
+	aggregate->keys[aggregate->n_keys] = *key;
+	index->slots[i] = ++aggregate->n_keys;
+	return aggregate->n_keys - 1;
+}
+
+/* The same; mostly without a hash and a slot that is in no near cache. */
+static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
+{
+	uint32_t spread = 5 * key->task + 3 * key->image + key->event * 16 + (uint32_t)key->cpu;
+	uint32_t *recent = &aggregate->recent[spread % VMOP_AGGREGATE_RECENT];
+	if (*recent && key_equals(key, &aggregate->keys[*recent - 1]))
+		return *recent - 1;
+	uint32_t i = intern_new(aggregate, key);
+	*recent = i + 1; /* 0 where there is no room */
+	return i;
+}
+
+/* Where its cell is in the index, or where it would be: that slot is free then. */
+static uint32_t find(const struct vmop_aggregate *aggregate,
+		     const struct vmop_aggregate_arrival *arrival)
+{
+	const struct vmop_aggregate_index *index = &aggregate->cell_index;
+	uint32_t i = arrival->slot;
+	for (; index->slots[i]; i = (i + 1) & index->mask) {
+		const struct vmop_aggregate_cell *cell = &aggregate->cells[index->slots[i] - 1];
+		if (cell->offset == arrival->offset && cell->key == arrival->key)
+			break;
+	}
+	return i;
+}
+
+/* There is room for a new cell. */
+static void arrive(struct vmop_aggregate *aggregate, const struct vmop_aggregate_arrival *arrival)
+{
+	uint32_t *slot = &aggregate->cell_index.slots[find(aggregate, arrival)];
+	if (*slot) {
+		struct vmop_aggregate_cell *cell = &aggregate->cells[*slot - 1];
+		cell->samples += arrival->samples;
+		cell->weight_events += arrival->weight_events;
+		return;
+	}
+	aggregate->cells[aggregate->n_cells] =
+		(struct vmop_aggregate_cell){.offset = arrival->offset,
+					     .weight_events = arrival->weight_events,
+					     .key = arrival->key,
+					     .samples = arrival->samples};
+	*slot = ++aggregate->n_cells;
+}
+
+void vmop_aggregate_settle(struct vmop_aggregate *aggregate)
+{
+	const uint32_t *slots = aggregate->cell_index.slots;
+	for (uint32_t i = 0; i < aggregate->n_arriving; i++) {
+		uint32_t slot = slots[aggregate->arriving[i].slot];
+		if (slot)
+			__builtin_prefetch(&aggregate->cells[slot - 1], 1);
+	}
+	for (uint32_t i = 0; i < aggregate->n_arriving; i++)
+		arrive(aggregate, &aggregate->arriving[i]);
+	aggregate->n_arriving = 0;
+}
+
+bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key,
+			uint64_t offset, uint32_t samples, uint64_t weight_events)
+{
+	uint32_t i = intern(aggregate, key);
+	if (i == UINT32_MAX)
+		return false;
+	/* Offsets of a key lie close together, and so do keys: one multiplication spreads both. */
+	uint64_t hash = (offset + ((uint64_t)i << 40)) * 0x9e3779b97f4a7c15ull;
+	const struct vmop_aggregate_arrival arrival = {
+		.offset = offset,
+		.weight_events = weight_events,
+		.key = i,
+		.samples = samples,
+		.slot = (uint32_t)(hash >> 32) & aggregate->cell_index.mask,
+	};
+	/* Each on its way may need a cell. */
+	if (aggregate->n_cells + aggregate->n_arriving == aggregate->max_cells)
+		vmop_aggregate_settle(aggregate);
+	if (aggregate->n_cells == aggregate->max_cells &&
+	    !aggregate->cell_index.slots[find(aggregate, &arrival)])
+		return false;
+	if (aggregate->max_cells <= NEAR_CELLS) {
+		arrive(aggregate, &arrival);
+		return true;
+	}
+	__builtin_prefetch(&aggregate->cell_index.slots[arrival.slot], 1);
+	aggregate->arriving[aggregate->n_arriving++] = arrival;
+	if (aggregate->n_arriving == VMOP_AGGREGATE_ARRIVING)
+		vmop_aggregate_settle(aggregate);
+	return true;
+}
+
+bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
+			 const struct vmop_db_chunk_key *key, uint64_t offset)
+{
+	struct vmop_aggregate_cell *cell = &aggregate->cells[i];
+	vmop_aggregate_settle(aggregate); /* nothing may be on its way to this cell */
+	if (!vmop_aggregate_add(aggregate, key, offset, cell->samples, cell->weight_events))
+		return false;
+	cell->samples = 0;
+	cell->weight_events = 0;
+	return true;
+}
+
+uint64_t vmop_aggregate_samples(struct vmop_aggregate *aggregate)
+{
+	uint64_t sum = 0;
+	vmop_aggregate_settle(aggregate);
+	for (uint32_t i = 0; i < aggregate->n_cells; i++)
+		sum += aggregate->cells[i].samples;
+	return sum;
+}
+
+bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate)
+{
+	return aggregate->n_cells > aggregate->max_cells / 4 * 3 ||
+	       aggregate->n_keys > aggregate->max_keys / 4 * 3;
+}
+
+/* Merges neighbours with one offset. Returns how many are left. */
+static size_t merge(struct vmop_db_cell *cells, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (kept && cells[kept - 1].offset == cells[i].offset) {
+			cells[kept - 1].samples += cells[i].samples;
+			cells[kept - 1].weight_events += cells[i].weight_events;
+		} else {
+			cells[kept++] = cells[i];
+		}
+	}
+	return kept;
+}
+
+struct vmop_error *
+vmop_aggregate_each(struct vmop_aggregate *aggregate,
+		    void (*rename)(void *arg, struct vmop_db_chunk_key *key),
+		    struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
+					       const struct vmop_db_cell *cells, size_t n),
+		    void *arg)
+{
+	vmop_aggregate_settle(aggregate);
+	/* A counting sort by key, then each key's few cells by offset. */
+	uint32_t n_before = aggregate->n_keys;
+	_cleanup_free_ uint32_t *target = calloc(n_before + 1, sizeof(*target));
+	_cleanup_free_ size_t *begin = calloc((size_t)aggregate->max_keys + 2, sizeof(*begin));
+	/* The second half is room to sort in. */
+	_cleanup_free_ struct vmop_db_cell *sorted =
+		malloc((2 * (size_t)aggregate->n_cells + 1) * sizeof(*sorted));
+	if (!target || !begin || !sorted)
+		return &vmop_error_no_memory;
+	for (uint32_t i = 0; i < n_before; i++) {
+		struct vmop_db_chunk_key key = aggregate->keys[i];
+		rename(arg, &key);
+		uint32_t renamed = intern(aggregate, &key);
+		target[i] = renamed == UINT32_MAX ? i : renamed;
+	}
+	for (uint32_t i = 0; i < aggregate->n_cells; i++)
+		if (aggregate->cells[i].samples)
+			begin[target[aggregate->cells[i].key] + 2]++;
+	for (uint32_t i = 2; i < aggregate->n_keys + 2; i++)
+		begin[i] += begin[i - 1];
+	for (uint32_t i = 0; i < aggregate->n_cells; i++) {
+		const struct vmop_aggregate_cell *cell = &aggregate->cells[i];
+		if (cell->samples)
+			sorted[begin[target[cell->key] + 1]++] =
+				(struct vmop_db_cell){.offset = cell->offset,
+						      .samples = cell->samples,
+						      .weight_events = cell->weight_events};
+	}
+	/* Now begin[i] is where key i's cells begin, and begin[i + 1] where they end. */
+	for (uint32_t i = 0; i < aggregate->n_keys; i++) {
+		size_t n = begin[i + 1] - begin[i];
+		if (!n)
+			continue;
+		struct vmop_db_cell *cells = sorted + begin[i];
+		vmop_cells_sort(cells, sorted + aggregate->n_cells, n);
+		struct vmop_error *err = each(arg, &aggregate->keys[i], cells, merge(cells, n));
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* Doubles the room when more than half of it was in use; without memory it stays. */
+static void grow(struct vmop_aggregate *aggregate)
+{
+	uint32_t max_cells = aggregate->max_cells, max_keys = aggregate->max_keys;
+	if (aggregate->n_cells > max_cells / 2 && max_cells < VMOP_AGGREGATE_CELLS_MAX)
+		max_cells *= 2;
+	if (aggregate->n_keys > max_keys / 2 && max_keys < VMOP_AGGREGATE_KEYS_MAX)
+		max_keys *= 2;
+	if (max_cells == aggregate->max_cells && max_keys == aggregate->max_keys)
+		return;
+	struct vmop_aggregate bigger = {.max_keys = max_keys, .max_cells = max_cells};
+	bigger.keys = malloc(max_keys * sizeof(*bigger.keys));
+	bigger.cells = malloc(max_cells * sizeof(*bigger.cells));
+	if (bigger.keys && bigger.cells && index_init(&bigger.key_index, max_keys) &&
+	    index_init(&bigger.cell_index, max_cells)) {
+		vmop_aggregate_deinit(aggregate);
+		*aggregate = bigger;
+	} else {
+		vmop_aggregate_deinit(&bigger);
+	}
+}
+
+void vmop_aggregate_reset(struct vmop_aggregate *aggregate)
+{
+	if (!aggregate->n_keys)
+		return;
+	grow(aggregate);
+	struct vmop_aggregate_index *indexes[] = {&aggregate->key_index, &aggregate->cell_index};
+	for (size_t i = 0; i < 2; i++)
+		memset(indexes[i]->slots, 0,
+		       ((size_t)indexes[i]->mask + 1) * sizeof(*indexes[i]->slots));
+	memset(aggregate->recent, 0, sizeof(aggregate->recent));
+	aggregate->n_keys = aggregate->n_cells = aggregate->n_arriving = 0;
+}

@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/profile/profiler.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "daemon/guest/provider.h"
+#include "daemon/host/examine.h"
+#include "daemon/host/perf-maps.h"
+#include "daemon/profile/attribute.h"
+#include "daemon/profile/losses.h"
+#include "daemon/host/short-lived.h"
+#include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "libutil/log.h"
+
+#define IMAGES_MAX 16384
+#define CELLS_A_CPU 8192u
+/* Processes a second that are looked at, whether they are over without a record of it. */
+#define CHECKS_A_TICK 16
+
+struct vmop_profiler {
+	char *root; /* of /proc and /sys; NULL: nothing of this machine is looked at */
+	struct vmop_source *source;
+	struct vmop_db *db;
+	struct vmop_images images;
+	struct vmop_tasks tasks;
+	struct vmop_short_lived short_lived;
+	bool keeps_tasks; /* short-lived ones, too */
+	uint64_t n_short_lived;
+	struct vmop_processes processes;
+	struct vmop_kernel kernel;
+	struct vmop_passive passive;
+	struct vmop_domains domains;
+	struct vmop_aggregate aggregate;
+	struct vmop_attribution attribution;
+	struct vmop_guests *guests; /* NULL: nothing looks into guests */
+	struct vmop_domain_provider *provider;
+	struct vmop_losses losses;
+	struct vmop_image *vdso;
+	struct vmop_proc_text *proc_text;
+	struct vmop_examiner *examiner;
+	struct vmop_perf_maps *perf_maps;
+	int64_t monotonic_to_realtime_ns;
+	bool is_ending;	       /* the next flush is the last */
+	bool is_store_failing; /* the last flush did not come through */
+	bool told_rejected;
+	uint64_t no_room_counted;
+	uint64_t storing, last_stored;	/* samples of the open interval, and of the last one */
+	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
+};
+
+static int64_t monotonic_to_realtime_ns(void)
+{
+	uint64_t real_ns = vmop_clock_ns(CLOCK_REALTIME);
+	return (int64_t)(real_ns - vmop_clock_ns(CLOCK_MONOTONIC));
+}
+
+/*
+ * Places hit between two looks at whether there is room, by the number of CPUs.  No
+ * more, so that the table stays in the cache; it grows with the load.
+ */
+static uint32_t first_cells(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint32_t cells = 2 * CELLS_A_CPU;
+	while (cells < VMOP_AGGREGATE_CELLS_MAX && cells < (uint64_t)cpus * CELLS_A_CPU)
+		cells *= 2;
+	return cells;
+}
+
+static struct vmop_error *put_events(struct vmop_profiler *profiler)
+{
+	struct vmop_source *source = profiler->source;
+	for (size_t i = 0; i < vmop_source_n_events(source); i++) {
+		const struct vmop_event_info *info = vmop_source_event(source, i);
+		struct vmop_db_event row = {
+			.id = (uint32_t)i,
+			.name = info->name,
+			.source = source->ops->name,
+			.unit = info->unit,
+			.period_events = info->period_events,
+			.frequency_hz = info->frequency_hz,
+			.note = info->note,
+		};
+		struct vmop_error *err = vmop_db_put_event(profiler->db, &row);
+		if (!err && info->asked) {
+			char name[48];
+			snprintf(name, sizeof(name), "event-%zu-asked", i);
+			err = vmop_db_put_info(profiler->db, name, info->asked);
+		}
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct vmop_error *put_time(struct vmop_profiler *profiler, size_t event, const char *what,
+				   uint64_t time_ns)
+{
+	char name[48], text[24];
+	snprintf(name, sizeof(name), "event-%zu-%s", event, what);
+	snprintf(text, sizeof(text), "%" PRIu64, time_ns);
+	return vmop_db_put_info(profiler->db, name, text);
+}
+
+struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler)
+{
+	struct vmop_source *source = profiler->source;
+	struct vmop_error *err = put_events(profiler);
+	for (size_t i = 0; !err && i < vmop_source_n_events(source); i++) {
+		const struct vmop_event_info *info = vmop_source_event(source, i);
+		if (!vmop_event_is_multiplexed(info))
+			continue;
+		err = put_time(profiler, i, "enabled_ns", info->enabled_ns);
+		if (!err)
+			err = put_time(profiler, i, "running_ns", info->running_ns);
+	}
+	return err;
+}
+
+/* The kernel's and its modules' symbols, which can't be had later, and the rows they hang on. */
+static struct vmop_error *put_known(struct vmop_profiler *profiler)
+{
+	struct vmop_error *err = put_events(profiler);
+	if (!err)
+		err = vmop_db_put_info(profiler->db, "kernel_symbols",
+				       profiler->kernel.symbols_from);
+	if (!err)
+		err = vmop_domains_store(&profiler->domains, profiler->db);
+	if (err)
+		return err;
+	vmop_domains_stored(&profiler->domains);
+	for (size_t i = 0; i < profiler->kernel.text.n; i++) {
+		struct vmop_image *image = profiler->kernel.text.at[i].image;
+		if (image->is_stored ||
+		    (image->kind != VMOP_IMAGE_KERNEL && image->kind != VMOP_IMAGE_MODULE))
+			continue;
+		vmop_images_assign_id(&profiler->images, image);
+		err = vmop_image_store(image, profiler->db);
+		if (err)
+			return err;
+		vmop_image_stored(image);
+	}
+	return NULL;
+}
+
+static struct vmop_error *use_vmlinux(struct vmop_profiler *profiler,
+				      const struct vmop_profiler_options *options)
+{
+	if (!options->vmlinux || options->is_replay)
+		return NULL;
+	struct vmop_error *err = vmop_kernel_use_vmlinux(&profiler->kernel, options->vmlinux);
+	if (!options->goes_on || err == &vmop_error_no_memory)
+		return err;
+	vmop_log_and_destroy(VMOP_LOG_WARNING, err); /* /proc/kallsyms has to do */
+	return NULL;
+}
+
+static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
+					const struct vmop_profiler_options *options)
+{
+	if (!options->is_replay) {
+		profiler->root = strdup(options->proc_root ? options->proc_root : "");
+		if (!profiler->root)
+			return &vmop_error_no_memory;
+	}
+	profiler->monotonic_to_realtime_ns = monotonic_to_realtime_ns();
+	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
+	if (err)
+		return err;
+	profiler->keeps_tasks = options->keeps_tasks || options->separate & VMOP_SEPARATE_THREAD;
+	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
+	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
+				  &profiler->tasks, options->separate & VMOP_SEPARATE_THREAD);
+	if (!err && profiler->root)
+		err = vmop_proc_text_create(&profiler->proc_text);
+	profiler->processes.proc_text = profiler->proc_text;
+	if (!err)
+		err = vmop_passive_init(&profiler->passive, options);
+	if (!err)
+		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
+					&profiler->processes, &profiler->passive);
+	if (!err)
+		profiler->domains.goes_on = options->goes_on;
+	if (!err)
+		err = vmop_domain_provider_create(options, profiler->source, &profiler->domains,
+						  &profiler->provider);
+	if (!err)
+		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
+	if (!err)
+		err = use_vmlinux(profiler, options);
+	if (!err && !vmop_aggregate_init(&profiler->aggregate, first_cells()))
+		err = &vmop_error_no_memory;
+	if (err)
+		return err;
+	profiler->domains.at[VMOP_DOMAIN_ID_HOST]->symbols_from = profiler->kernel.symbols_from;
+	profiler->vdso = vmop_images_named(&profiler->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_VDSO,
+					   "[vdso]", 0, 0);
+	if (profiler->root)
+		vmop_examine_vdso(&profiler->images, profiler->vdso);
+	uint64_t own_mount_ns =
+		profiler->root ? vmop_procfs_mount_ns(profiler->root, (uint32_t)getpid()) : 0;
+	err = vmop_examiner_create(&profiler->processes, own_mount_ns,
+				   profiler->provider->keeps_file_symbols, &profiler->examiner);
+	if (!err)
+		err = vmop_perf_maps_create(&profiler->processes, &profiler->perf_maps);
+	if (err)
+		return err;
+	if (profiler->root && options->guest_cpu_permille)
+		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
+					 options->guest_cpu_permille, &profiler->guests);
+	if (err)
+		return err;
+	profiler->attribution = (struct vmop_attribution){
+		.images = &profiler->images,
+		.tasks = &profiler->tasks,
+		.processes = &profiler->processes,
+		.domains = &profiler->domains,
+		.provider = profiler->provider,
+		.kernel = &profiler->kernel,
+		.aggregate = &profiler->aggregate,
+		.guests = profiler->guests,
+		.separate = options->separate,
+		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
+	};
+	return put_known(profiler);
+}
+
+struct vmop_error *vmop_profiler_create(const struct vmop_profiler_options *options,
+					struct vmop_source *source, struct vmop_db *db,
+					struct vmop_profiler **ret)
+{
+	struct vmop_profiler *profiler = calloc(1, sizeof(*profiler));
+	if (!profiler)
+		return &vmop_error_no_memory;
+	profiler->source = source;
+	profiler->db = db;
+	vmop_source_stats(source, &profiler->begun);
+	struct vmop_error *err = profiler_init(profiler, options);
+	if (err) {
+		vmop_profiler_destroy(profiler);
+		return err;
+	}
+	*ret = profiler;
+	return NULL;
+}
+
+void vmop_profiler_destroy(struct vmop_profiler *profiler)
+{
+	if (!profiler)
+		return;
+	vmop_examiner_destroy(profiler->examiner);
+	vmop_perf_maps_destroy(profiler->perf_maps);
+	vmop_proc_text_destroy(profiler->proc_text);
+	vmop_guests_destroy(profiler->guests);
+	vmop_domain_provider_destroy(profiler->provider);
+	vmop_processes_deinit(&profiler->processes);
+	vmop_domains_deinit(&profiler->domains);
+	vmop_kernel_deinit(&profiler->kernel);
+	vmop_passive_deinit(&profiler->passive);
+	vmop_tasks_deinit(&profiler->tasks);
+	vmop_short_lived_deinit(&profiler->short_lived);
+	vmop_aggregate_deinit(&profiler->aggregate);
+	vmop_images_deinit(&profiler->images);
+	free(profiler->root);
+	free(profiler);
+}
+
+static void take_mmap(struct vmop_profiler *profiler, const struct vmop_record *record)
+{
+	if (record->mmap.pid == UINT32_MAX)
+		vmop_kernel_mmap(&profiler->kernel, &record->mmap);
+	else
+		vmop_processes_mmap(&profiler->processes, record->time_ns, &record->mmap);
+}
+
+static void take_comm(struct vmop_profiler *profiler, const struct vmop_record *record)
+{
+	struct vmop_process *process =
+		vmop_processes_comm(&profiler->processes, record->time_ns, &record->comm);
+	if (!process)
+		return;
+	if (record->comm.is_exec && record->time_ns > process->known_ns)
+		vmop_domains_process_gone(process);
+	vmop_domains_consider(&profiler->domains, process);
+}
+
+static void take_exit(struct vmop_profiler *profiler, const struct vmop_record *record)
+{
+	struct vmop_process *process =
+		vmop_processes_exit(&profiler->processes, record->time_ns, &record->task);
+	if (!process)
+		return;
+	if (process->domain)
+		vmop_domains_thread_gone(&profiler->domains, record->task.tid);
+	if (process->has_exited)
+		vmop_domains_process_gone(process);
+}
+
+static void take_record(void *arg, const struct vmop_record *record)
+{
+	struct vmop_profiler *profiler = arg;
+	switch (record->type) {
+	case VMOP_RECORD_SAMPLE:
+		vmop_attribute(&profiler->attribution, record);
+		break;
+	case VMOP_RECORD_MMAP:
+		take_mmap(profiler, record);
+		break;
+	case VMOP_RECORD_COMM:
+		take_comm(profiler, record);
+		break;
+	case VMOP_RECORD_FORK:
+		vmop_processes_fork(&profiler->processes, record->time_ns, &record->task);
+		break;
+	case VMOP_RECORD_EXIT:
+		take_exit(profiler, record);
+		break;
+	case VMOP_RECORD_KSYMBOL:
+		vmop_kernel_ksymbol(&profiler->kernel, &record->ksymbol);
+		break;
+	case VMOP_RECORD_LOST:
+		vmop_losses_add(&profiler->losses, VMOP_LOSS_LOST, record->lost.event,
+				record->lost.lost_records);
+		break;
+	case VMOP_RECORD_THROTTLE:
+		vmop_losses_add(&profiler->losses, VMOP_LOSS_THROTTLED, record->throttle.event,
+				record->throttle.is_throttled != 0);
+		break;
+	case VMOP_RECORD_UNHANDLED:
+		vmop_losses_add(&profiler->losses, VMOP_LOSS_UNHANDLED, 0, 1);
+		break;
+	case VMOP_RECORD_CPU: /* the source follows CPUs itself */
+		break;
+	default:
+		vmop_losses_add(&profiler->losses, VMOP_LOSS_MALFORMED, 0, 1);
+	}
+}
+
+struct vmop_sink vmop_profiler_sink(struct vmop_profiler *profiler)
+{
+	return (struct vmop_sink){.record = take_record, .arg = profiler};
+}
+
+struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
+{
+	vmop_processes_meet(&profiler->processes, 0); /* idle */
+	if (!profiler->root)
+		return NULL;
+	_cleanup_closedir_ DIR *dir = vmop_procfs_opendir(profiler->root, "/proc");
+	if (!dir)
+		return vmop_error_os(errno, "%s/proc", profiler->root);
+	const struct dirent *entry;
+	while ((entry = readdir(dir))) {
+		uint32_t pid;
+		struct vmop_process *process =
+			vmop_procfs_pid(entry->d_name, &pid)
+				? vmop_processes_read(&profiler->processes, pid)
+				: NULL;
+		if (process)
+			vmop_domains_consider(&profiler->domains, process);
+	}
+	return vmop_profiler_tick(profiler);
+}
+
+struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler)
+{
+	struct vmop_error *err = profiler->provider->ops->tick(profiler->provider);
+	vmop_domains_tick(&profiler->domains);
+	if (profiler->guests)
+		vmop_guests_tick(profiler->guests);
+	vmop_processes_check(&profiler->processes, CHECKS_A_TICK);
+	return err;
+}
+
+bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
+{
+	return vmop_aggregate_is_nearly_full(&profiler->aggregate) ||
+	       (profiler->guests && vmop_guests_want_flush(profiler->guests));
+}
+
+/* Brings the loss counters up to date with what others have counted. */
+static void count_losses(struct vmop_profiler *profiler)
+{
+	struct vmop_losses *losses = &profiler->losses;
+	struct vmop_source_stats stats;
+	const struct vmop_source_stats *begun = &profiler->begun;
+	vmop_source_stats(profiler->source, &stats);
+	vmop_losses_total(losses, VMOP_LOSS_LOST, stats.lost_records - begun->lost_records);
+	vmop_losses_total(losses, VMOP_LOSS_THROTTLED, stats.throttles - begun->throttles);
+	vmop_losses_total(losses, VMOP_LOSS_UNHANDLED,
+			  stats.unhandled_records - begun->unhandled_records);
+	vmop_losses_total(losses, VMOP_LOSS_MALFORMED,
+			  stats.malformed_records - begun->malformed_records +
+				  profiler->attribution.malformed);
+	vmop_losses_total(losses, VMOP_LOSS_MAPS_UNREAD, profiler->processes.n_maps_unread);
+	vmop_losses_total(losses, VMOP_LOSS_PROCESS_LIMIT, profiler->processes.n_refused);
+	vmop_losses_total(losses, VMOP_LOSS_MAPPING_LIMIT, profiler->processes.budget.n_refused);
+	vmop_losses_total(losses, VMOP_LOSS_IMAGE_LIMIT, profiler->images.n_refused);
+	vmop_losses_total(losses, VMOP_LOSS_GUEST_LIMIT, profiler->domains.n_refused);
+	vmop_losses_total(losses, VMOP_LOSS_STALE, profiler->attribution.stale);
+	vmop_losses_total(losses, VMOP_LOSS_UNSAMPLED_MS,
+			  (stats.paused_ns - begun->paused_ns) / 1000000);
+	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
+	profiler->no_room_counted = profiler->attribution.no_room;
+	vmop_losses_add(losses,
+			!profiler->db		     ? VMOP_LOSS_STORE_GONE
+			: profiler->is_store_failing ? VMOP_LOSS_STORE_FULL
+						     : VMOP_LOSS_TABLE_FULL,
+			0, dropped);
+}
+
+/* The same for rows of this interval, which are dropped as it is stored. */
+static void count_rejected(struct vmop_profiler *profiler)
+{
+	struct vmop_db_rejected rejected;
+	vmop_db_rejected(profiler->db, &rejected);
+	vmop_losses_total(&profiler->losses, VMOP_LOSS_FACT_REJECTED, rejected.facts);
+	vmop_losses_total(&profiler->losses, VMOP_LOSS_SAMPLE_REJECTED, rejected.samples);
+}
+
+static void tell_rejected(struct vmop_profiler *profiler)
+{
+	struct vmop_db_rejected rejected;
+	vmop_db_rejected(profiler->db, &rejected);
+	if (profiler->told_rejected || !rejected.first)
+		return;
+	profiler->told_rejected = true;
+	vmop_log_warning("%s (it is left out and counted, as are others like it, which are not "
+			 "logged)",
+			 rejected.first);
+}
+
+/* Reads what is still to be known of the tasks and images that got samples. */
+static void examine(struct vmop_profiler *profiler)
+{
+	struct vmop_task *task;
+	DL_FOREACH (profiler->tasks.pending, task) {
+		vmop_examine_task(&profiler->processes, task);
+		if (task->exe)
+			task->exe->is_sampled = true;
+	}
+	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
+		struct vmop_image *image = profiler->images.slots[i];
+		if (!image || !image->is_sampled)
+			continue;
+		if (image->kind == VMOP_IMAGE_ANON)
+			vmop_perf_maps_sampled(profiler->perf_maps, image);
+		else if (!image->is_examined)
+			vmop_examine_image(profiler->examiner, image);
+	}
+	vmop_examiner_collect(profiler->examiner, profiler->is_ending);
+	vmop_perf_maps_collect(profiler->perf_maps, profiler->is_ending);
+}
+
+static struct vmop_error *store_images(struct vmop_profiler *profiler)
+{
+	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
+		struct vmop_image *image = profiler->images.slots[i];
+		if (!image || !image->is_sampled)
+			continue;
+		image = vmop_image_canonical(image);
+		image->is_sampled = true;
+		if (image->id && image->is_stored)
+			continue;
+		vmop_images_assign_id(&profiler->images, image);
+		struct vmop_error *err = vmop_image_store(image, profiler->db);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
+{
+	const struct vmop_task *task;
+	DL_FOREACH (profiler->tasks.pending, task) {
+		struct vmop_db_task row;
+		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id)
+			continue;
+		vmop_task_describe(task, &row);
+		if (task->start_ns)
+			row.start_time_ns =
+				task->start_ns + (uint64_t)profiler->monotonic_to_realtime_ns;
+		struct vmop_error *err = vmop_db_put_task(profiler->db, &row);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* A roll-up may merge what is over. */
+static struct vmop_error *store_ends(struct vmop_profiler *profiler)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_REALTIME);
+	for (size_t i = 0; i < profiler->tasks.n_ended; i++) {
+		struct vmop_error *err =
+			vmop_db_end_task(profiler->db, profiler->tasks.ended[i], now_ns);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static void canonical_key(void *arg, struct vmop_db_chunk_key *key)
+{
+	struct vmop_profiler *profiler = arg;
+	key->image = vmop_image_canonical(profiler->images.slots[key->image])->slot;
+	key->task = vmop_short_lived_row(&profiler->short_lived, key->task);
+}
+
+static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key *key,
+				      const struct vmop_db_cell *cells, size_t n)
+{
+	struct vmop_profiler *profiler = arg;
+	struct vmop_db_chunk_key row = *key;
+	/* Also for a key that the aggregate had no room to rename. */
+	row.task = vmop_short_lived_row(&profiler->short_lived, key->task);
+	row.image = profiler->images.slots[key->image]->id;
+	for (size_t i = 0; i < n; i++)
+		profiler->storing += cells[i].samples;
+	return vmop_db_put_chunk(profiler->db, &row, cells, n);
+}
+
+static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
+				uint64_t len_ns)
+{
+	struct vmop_error *err = vmop_db_begin_interval(profiler->db, start_realtime_ns, len_ns);
+	if (err)
+		return err;
+	profiler->storing = 0;
+	err = vmop_domains_store(&profiler->domains, profiler->db);
+	if (!err)
+		err = store_images(profiler);
+	vmop_short_lived_reset(&profiler->short_lived);
+	if (!err && !profiler->keeps_tasks)
+		err = vmop_short_lived_merge(&profiler->short_lived, &profiler->tasks,
+					     &profiler->aggregate, profiler->db);
+	if (!err)
+		err = store_tasks(profiler);
+	if (!err)
+		err = store_ends(profiler);
+	if (!err)
+		err = vmop_aggregate_each(&profiler->aggregate, canonical_key, store_chunk,
+					  profiler);
+	if (!err)
+		count_rejected(profiler);
+	if (!err)
+		err = vmop_losses_store(&profiler->losses, profiler->db);
+	if (!err)
+		err = vmop_db_commit(profiler->db);
+	if (err)
+		vmop_db_rollback(profiler->db);
+	return err;
+}
+
+/* Forget everything that was stored or, without a file, counted as lost. */
+static void stored(struct vmop_profiler *profiler)
+{
+	vmop_domains_stored(&profiler->domains);
+	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
+		struct vmop_image *image = profiler->images.slots[i];
+		if (image && image->is_sampled && image->id && !image->is_stored)
+			vmop_image_stored(image);
+	}
+	vmop_tasks_stored(&profiler->tasks, &profiler->short_lived);
+	if (profiler->short_lived.n_over > VMOP_SHORT_LIVED_APART)
+		profiler->n_short_lived += profiler->short_lived.n_over;
+	vmop_aggregate_reset(&profiler->aggregate);
+	vmop_images_sweep(&profiler->images);
+}
+
+struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
+				       uint64_t len_ns)
+{
+	vmop_attribution_settle(&profiler->attribution);
+	vmop_domains_identify_new(&profiler->domains);
+	examine(profiler);
+	count_losses(profiler);
+	struct vmop_error *err = NULL;
+	if (profiler->db)
+		err = store(profiler, start_realtime_ns, len_ns);
+	else
+		vmop_losses_add(&profiler->losses, VMOP_LOSS_STORE_GONE, 0,
+				vmop_aggregate_samples(&profiler->aggregate));
+	if (!err && profiler->db) {
+		vmop_losses_stored(&profiler->losses);
+		profiler->last_stored = profiler->storing;
+		tell_rejected(profiler);
+	}
+	if (!err)
+		stored(profiler);
+	profiler->is_store_failing = err != NULL;
+	vmop_processes_sweep(&profiler->processes);
+	return err;
+}
+
+void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending)
+{
+	profiler->is_ending = is_ending;
+	if (profiler->guests)
+		vmop_guests_set_ending(profiler->guests, is_ending);
+}
+
+void vmop_profiler_detach(struct vmop_profiler *profiler)
+{
+	vmop_profiler_set_ending(profiler, true);
+	vmop_attribution_settle(&profiler->attribution);
+	vmop_guests_destroy(profiler->guests);
+	profiler->guests = profiler->attribution.guests = NULL;
+	profiler->provider->ops->detach(profiler->provider);
+	profiler->db = NULL;
+}
+
+void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler)
+{
+	vmop_losses_add(&profiler->losses, VMOP_LOSS_STORE_GONE, 0, profiler->last_stored);
+}
+
+void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_profiler *before)
+{
+	vmop_losses_inherit(&profiler->losses, &before->losses);
+}
+
+uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
+{
+	return vmop_aggregate_samples(&profiler->aggregate) +
+	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
+}
+
+void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret)
+{
+	*ret = (struct vmop_profiler_stats){
+		.samples = profiler->attribution.samples,
+		.unattributed = profiler->attribution.unattributed,
+		.store_full = vmop_losses_sum(&profiler->losses, VMOP_LOSS_STORE_FULL),
+		.table_full = vmop_losses_sum(&profiler->losses, VMOP_LOSS_TABLE_FULL),
+		.store_gone = vmop_losses_sum(&profiler->losses, VMOP_LOSS_STORE_GONE),
+		.samples_rejected = vmop_losses_sum(&profiler->losses, VMOP_LOSS_SAMPLE_REJECTED),
+		.facts_rejected = vmop_losses_sum(&profiler->losses, VMOP_LOSS_FACT_REJECTED),
+		.processes = profiler->processes.by_pid.n,
+		.images = profiler->images.n,
+		.short_lived = profiler->n_short_lived,
+	};
+}
+
+bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
+			  struct vmop_domain_stats *ret)
+{
+	if (i >= profiler->domains.n)
+		return false;
+	const struct vmop_domain *domain = profiler->domains.at[i];
+	*ret = (struct vmop_domain_stats){
+		.id = domain->id,
+		.kind = domain->kind,
+		.name = domain->name,
+		.uuid = *domain->uuid ? domain->uuid : NULL,
+		.vmm_pid = domain->vmm_pid,
+		.xen_domid =
+			domain->source_id == VMOP_NO_SOURCE_ID ? -1 : (int32_t)domain->source_id,
+		.n_vcpus = domain->n_vcpus,
+		.is_running = domain->is_running,
+		.samples_guest_user = domain->samples_user,
+		.samples_guest_kernel = domain->samples_kernel,
+		.samples_hypervisor = domain->samples_hypervisor,
+		.samples_vmm = domain->samples_vmm,
+		.samples_own = domain->samples_own,
+		.image = domain->symbols_from,
+		.note = domain->note,
+		.view = vmop_guests_view(profiler->guests, domain),
+	};
+	return true;
+}

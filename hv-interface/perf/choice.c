@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/perf/choice.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+
+void vmop_perf_plan_deinit(struct vmop_perf_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_events; i++)
+		vmop_perf_event_deinit(&plan->events[i]);
+	free(plan->events);
+	free(plan->wanted);
+	*plan = (struct vmop_perf_plan){0};
+}
+
+static struct vmop_error *set_note(struct vmop_perf_event *event, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static struct vmop_error *set_note(struct vmop_perf_event *event, const char *format, ...)
+{
+	va_list args;
+	char *note;
+	va_start(args, format);
+	int len = vasprintf(&note, format, args);
+	va_end(args);
+	if (len < 0)
+		return &vmop_error_no_memory;
+	free(event->note);
+	event->note = note;
+	return NULL;
+}
+
+static void read_word(const char *path, char *ret, size_t size)
+{
+	_cleanup_free_ char *text = NULL;
+	struct vmop_error *err = vmop_io_read_file(path, 4096, &text, NULL);
+	snprintf(ret, size, "%.*s", err ? 1 : (int)strcspn(text, "\n"), err ? "?" : text);
+	vmop_error_destroy(err);
+}
+
+/*
+ * KVM's mediated vPMU (Linux 7.0, off by default): a VM that has one can't be started while a
+ * PMU event is open that counts guests, nor such an event be opened while one runs
+ * (perf_create_mediated_pmu, mediated_pmu_account_event in kernel/events/core.c).
+ */
+static bool has_mediated_vpmu(void)
+{
+	static const char *const paths[] = {
+		"/sys/module/kvm_intel/parameters/enable_mediated_pmu",
+		"/sys/module/kvm_amd/parameters/enable_mediated_pmu",
+	};
+	for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		char word[8];
+		read_word(paths[i], word, sizeof(word));
+		if (word[0] == 'Y' || word[0] == '1')
+			return true;
+	}
+	return false;
+}
+
+static struct vmop_error *append(struct vmop_perf_plan *plan, struct vmop_perf_event *event)
+{
+	struct vmop_perf_event *events =
+		reallocarray(plan->events, plan->n_events + 1, sizeof(*events));
+	if (!events)
+		return &vmop_error_no_memory;
+	plan->events = events;
+	uint8_t *wanted = realloc(plan->wanted, plan->n_events + 1);
+	if (!wanted)
+		return &vmop_error_no_memory;
+	plan->wanted = wanted;
+	events[plan->n_events] = *event;
+	wanted[plan->n_events] = vmop_perf_event_wanted_classes(event);
+	plan->n_events++;
+	*event = (struct vmop_perf_event){0};
+	return NULL;
+}
+
+/* "every 1001001 ns": of a clock */
+static const char *how_often(const struct vmop_perf_event *event, char *buf, size_t size)
+{
+	snprintf(buf, size, "every %" PRIu64 " ns", (uint64_t)event->attr.sample_period);
+	return buf;
+}
+
+/* A guest's time by the clock, beside an event that leaves guests out. */
+static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
+{
+	struct vmop_perf_event clock = plan->events[i];
+	clock.name = NULL;
+	clock.asked = NULL;
+	clock.group = 0;
+	clock.note = NULL;
+	clock.parts = NULL;
+	clock.n_parts = 0;
+	clock.host = false;
+	clock.guest = true;
+	char often[64];
+	struct vmop_error *err = vmop_perf_event_become_clock(&clock);
+	if (!err)
+		err = set_note(&clock,
+			       "%s can't count guests here: KVM's mediated vPMU keeps the PMU to "
+			       "them; guest time is sampled by cpu-clock %s",
+			       plan->events[i].name, how_often(&clock, often, sizeof(often)));
+	if (!err)
+		err = append(plan, &clock);
+	vmop_perf_event_deinit(&clock);
+	return err;
+}
+
+/* Takes guests out of a PMU event. */
+static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i)
+{
+	struct vmop_perf_event *event = &plan->events[i];
+	event->guest = false;
+	event->is_split = false;
+	event->guests_left_out = true;
+	vmop_perf_event_set_modes(event);
+	struct vmop_error *err =
+		set_note(event,
+			 "%s counts the host alone: KVM's mediated vPMU keeps the "
+			 "PMU of running guests to them%s",
+			 event->name, event->counts_cycles ? "; see cpu-clock for guests" : "");
+	return err || !event->counts_cycles ? err : add_guest_clock(plan, i);
+}
+
+/* The clock stands in for the event itself: then it need not for guests alone. */
+static void take_guests_in(struct vmop_perf_plan *plan, size_t i)
+{
+	if (!plan->events[i].guests_left_out)
+		return;
+	plan->events[i].guests_left_out = false;
+	plan->events[i].guest = true;
+	for (size_t j = plan->n_events; j-- > i + 1;) {
+		if (plan->events[j].request != plan->events[i].request)
+			continue;
+		vmop_perf_event_deinit(&plan->events[j]);
+		plan->n_events--;
+		memmove(&plan->events[j], &plan->events[j + 1],
+			(plan->n_events - j) * sizeof(*plan->events));
+		memmove(&plan->wanted[j], &plan->wanted[j + 1], plan->n_events - j);
+	}
+}
+
+static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const char *why)
+{
+	struct vmop_perf_event *event = &plan->events[i];
+	_cleanup_free_ char *asked = strdup(event->name);
+	bool was_period = !event->attr.freq;
+	char often[64];
+	if (!asked)
+		return &vmop_error_no_memory;
+	take_guests_in(plan, i);
+	struct vmop_error *err = vmop_perf_event_become_clock(event);
+	if (err)
+		return err;
+	plan->wanted[i] = vmop_perf_event_wanted_classes(event);
+	return set_note(event, "no %s: %s; cpu-clock stands in, %s%s", asked, why,
+			how_often(event, often, sizeof(often)),
+			was_period ? " (a cycle is taken for a nanosecond)" : "");
+}
+
+/* Why perf_event_open refused an event, in the user's words; NULL: none to say. */
+static const char *reason(const struct vmop_perf_event *event, int os_errno)
+{
+	switch (os_errno) {
+	case ENOENT:
+	case ENODEV:
+	case ENXIO:
+		return event->kind == VMOP_PERF_HARDWARE
+			       ? "this machine has no PMU that counts it (ENOENT)"
+			       : "this kernel does not count it (ENOENT)";
+	case EOPNOTSUPP:
+		return "the PMU can't sample it (EOPNOTSUPP)";
+	case EBUSY:
+		return "the PMU is in use by another (EBUSY)";
+	case ENOSPC:
+		return "no counter is free (ENOSPC)";
+	case EINVAL:
+	case E2BIG:
+		return "the kernel refuses it (EINVAL)";
+	default:
+		return NULL;
+	}
+}
+
+/*
+ * What a level leaves to those without CAP_PERFMON (perf_allow_kernel, _cpu and _tracepoint in
+ * linux/perf_event.h; 3 and more are distributions' own).
+ */
+static const char *allowed_at(const char *level)
+{
+	switch (level[0]) {
+	case '-':
+		return "everything";
+	case '0':
+		return "all but raw tracepoints";
+	case '1':
+		return "their own processes, the kernel's part too, but not whole CPUs";
+	case '2':
+		return "their own processes' user code alone";
+	default:
+		return "nothing";
+	}
+}
+
+static struct vmop_error *no_permission(const struct vmop_perf_event *event, int os_errno)
+{
+	bool is_tracepoint = event && event->attr.type == PERF_TYPE_TRACEPOINT;
+	char level[16];
+	read_word("/proc/sys/kernel/perf_event_paranoid", level, sizeof(level));
+	return vmop_error_new(
+		VMOP_ERROR_CANT,
+		"no permission to sample the whole machine (perf_event_open: %s): run as root "
+		"outside of containers, or with CAP_PERFMON, or set sysctl "
+		"kernel.perf_event_paranoid to %s (it is %s, which leaves others %s)",
+		strerror(os_errno), is_tracepoint ? "-1" : "0 or -1", level, allowed_at(level));
+}
+
+/* The next lower level of precise_ip; 0 is always there. */
+static struct vmop_error *less_precise(struct vmop_perf_event *event)
+{
+	event->attr.precise_ip--;
+	unsigned now = (unsigned)event->attr.precise_ip;
+	return set_note(event,
+			"%s can't be sampled as precisely as asked here; its precise level is %u%s",
+			event->name, now, now ? "" : ": samples may be a few instructions late");
+}
+
+/* Not the first of its group: the event may be refused for what is in the group before it. */
+static bool is_in_group(const struct vmop_perf_plan *plan, size_t event)
+{
+	for (size_t i = 0; plan->events[event].group && i < event; i++) {
+		if (plan->events[i].group == plan->events[event].group)
+			return true;
+	}
+	return false;
+}
+
+/* What does not fit together is counted in turn. */
+static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned group)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < plan->n_events; i++) {
+		struct vmop_perf_event *event = &plan->events[i];
+		if (event->group != group)
+			continue;
+		event->group = 0;
+		err = vmop_perf_event_add_note(
+			event, "its group can't be counted at a time here (too many events for the "
+			       "counters, or of several PMUs): each is counted by itself");
+	}
+	return err;
+}
+
+/*
+ * Of several core PMUs the small cores' may lack what the large ones' has. Cycles they all have;
+ * were they refused, the clock is there on all CPUs.
+ */
+static bool is_lacked_by_one_pmu(const struct vmop_perf_event *event, int os_errno)
+{
+	return event->n_parts > 1 && !event->counts_cycles && !event->attr.precise_ip &&
+	       (os_errno == ENOENT || os_errno == ENODEV || os_errno == ENXIO);
+}
+
+static struct vmop_error *too_many_files(const struct vmop_perf_plan *plan)
+{
+	size_t n = plan->n_events + 1;
+	for (size_t i = 0; i < plan->n_events; i++)
+		n += plan->events[i].is_split;
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "too many open files: sampling needs %zu of them for each CPU; raise "
+			      "the limit (ulimit -n, or LimitNOFILE= in the unit), or sample fewer "
+			      "events",
+			      n);
+}
+
+struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
+					 const struct vmop_perf_refusal *refusal)
+{
+	int os_errno = refusal->os_errno;
+	if (os_errno == EACCES || os_errno == EPERM)
+		return no_permission(refusal->event < plan->n_events ? &plan->events[refusal->event]
+								     : NULL,
+				     os_errno);
+	if (os_errno == EMFILE || os_errno == ENFILE)
+		return too_many_files(plan);
+	if (os_errno == ENOSYS)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "this kernel has no perf events (perf_event_open: ENOSYS)");
+	if (refusal->event == plan->n_events)
+		return vmop_error_os(os_errno, "perf_event_open (Linux 4.3 or later is needed)");
+	struct vmop_perf_event *event = &plan->events[refusal->event];
+	const char *why = reason(event, os_errno);
+	if (!why)
+		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
+	if (is_lacked_by_one_pmu(event, os_errno))
+		return vmop_perf_event_leave_out_pmu(event, refusal->cpu);
+	if (event->is_split) { /* this CPU can't, though the first could */
+		event->is_split = false;
+		return NULL;
+	}
+	bool is_hardware = event->kind == VMOP_PERF_HARDWARE;
+	if (is_in_group(plan, refusal->event) && (os_errno == EINVAL || os_errno == ENOSPC))
+		return dissolve_group(plan, event->group);
+	if (event->attr.precise_ip && (os_errno == EOPNOTSUPP || os_errno == EINVAL ||
+				       os_errno == ENOENT || os_errno == ENODEV))
+		return less_precise(event);
+	if (is_hardware && os_errno == EOPNOTSUPP && event->guest && event->host)
+		return leave_guests_out(plan, refusal->event);
+	if (is_hardware && event->counts_cycles)
+		return by_clock(plan, refusal->event, why);
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "event '%s': %s; --event=cpu-clock or page-faults needs no PMU",
+			      event->name, why);
+}
+
+/* Never be the reason that a VM can't start. */
+static struct vmop_error *spare_mediated_vpmu(struct vmop_perf_plan *plan)
+{
+	struct vmop_error *err = NULL;
+	size_t n = plan->n_events;
+	for (size_t i = 0; !err && i < n; i++) {
+		struct vmop_perf_event *event = &plan->events[i];
+		if (event->kind != VMOP_PERF_HARDWARE || !event->guest)
+			continue;
+		if (event->host)
+			err = leave_guests_out(plan, i);
+		else if (event->counts_cycles)
+			err = by_clock(plan, i, "KVM's mediated vPMU keeps the PMU to guests");
+		else
+			err = vmop_error_new(VMOP_ERROR_CANT,
+					     "event '%s' can't count guests: KVM's mediated vPMU "
+					     "keeps the PMU to them",
+					     event->name);
+	}
+	return err;
+}
+
+bool vmop_perf_choice_blocks_vms(const struct vmop_perf_plan *plan)
+{
+	for (size_t i = 0; i < plan->n_events; i++) {
+		if (plan->events[i].kind == VMOP_PERF_HARDWARE && plan->events[i].guest)
+			return has_mediated_vpmu();
+	}
+	return false;
+}
+
+/* Which group request i is of, from those before it: *group 0 outside of braces. */
+static struct vmop_error *follow_braces(const struct vmop_event_request *request, bool is_last,
+					unsigned *n_groups, unsigned *group)
+{
+	if (request->begins_group && *group)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': a group can't begin within a group",
+				      request->name);
+	if (request->begins_group)
+		*group = ++*n_groups;
+	if (request->ends_group && !*group)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "event '%s': '}' ends a group, and none began",
+				      request->name);
+	if (is_last && *group && !request->ends_group)
+		return vmop_error_new(VMOP_ERROR_USAGE, "event '%s': its group has no '}'",
+				      request->name);
+	return NULL;
+}
+
+struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *requests,
+					  size_t n_requests, const char *root,
+					  struct vmop_perf_plan *ret)
+{
+	char name[] = "default";
+	const struct vmop_event_request standard = {
+		.name = name, .kernel = true, .user = true, .host = true, .guest = true};
+	if (n_requests == 0) {
+		requests = &standard;
+		n_requests = 1;
+	}
+	struct vmop_error *err = NULL;
+	unsigned n_groups = 0, group = 0;
+	for (size_t i = 0; !err && i < n_requests; i++) {
+		struct vmop_perf_event event = {0};
+		err = follow_braces(&requests[i], i + 1 == n_requests, &n_groups, &group);
+		if (!err)
+			err = vmop_perf_event_resolve(&requests[i], root, &event);
+		if (!err) {
+			event.request = i;
+			event.group = group;
+			err = append(ret, &event);
+		}
+		if (requests[i].ends_group)
+			group = 0;
+		vmop_perf_event_deinit(&event);
+	}
+	if (!err && has_mediated_vpmu())
+		err = spare_mediated_vpmu(ret);
+	if (err)
+		vmop_perf_plan_deinit(ret);
+	return err;
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/perf/cpu.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libutil/cleanup.h"
+
+#ifndef PERF_FORMAT_LOST /* from newer headers than Linux 5.19's */
+#define PERF_FORMAT_LOST (1U << 4)
+#endif
+
+enum { SMALLEST_RING_BYTES = 64 << 10 };
+
+bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan)
+{
+	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split);
+}
+
+/* What all events of the source have in common. */
+static void set_layout(struct perf_event_attr *attr, const struct vmop_perf_plan *plan)
+{
+	attr->sample_type = VMOP_PERF_SAMPLE_TYPE;
+	if (vmop_perf_plan_has_identifier(plan))
+		attr->sample_type |= PERF_SAMPLE_IDENTIFIER;
+	if (plan->guest_exit.has_regs) {
+		attr->sample_type |= PERF_SAMPLE_REGS_INTR;
+		attr->sample_regs_intr = VMOP_PERF_GUEST_EXIT_REGS;
+	} else if (plan->dom0.has_regs) {
+		attr->sample_type |= PERF_SAMPLE_REGS_INTR;
+		attr->sample_regs_intr = VMOP_PERF_DOM0_REGS;
+	}
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (!(plan->missing & VMOP_PERF_NO_LOST_COUNT))
+		attr->read_format |= PERF_FORMAT_LOST;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	attr->disabled = 1;
+}
+
+static void set_side_band(struct perf_event_attr *attr, const struct vmop_perf_plan *plan)
+{
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	attr->ksymbol = !(plan->missing & VMOP_PERF_NO_KSYMBOL);
+	/*
+	 * Not build_id: perf_event_mmap_output (kernel/events/core.c, seen up to 6.18) marks a
+	 * mapping's record as one with a build-id for the first event that asks, and leaves the
+	 * mark on the records of all events after it, which have none: another profiler beside
+	 * us reads an inode as a build-id, and perf aborts.
+	 */
+	attr->watermark = 1;
+	attr->wakeup_watermark = (uint32_t)plan->watermark_bytes;
+}
+
+/* The dummy, with as much of what is wanted as this kernel knows. */
+static int open_dummy(struct vmop_perf_plan *plan, unsigned cpu)
+{
+	for (;;) {
+		struct perf_event_attr attr = {
+			.type = PERF_TYPE_SOFTWARE,
+			.config = PERF_COUNT_SW_DUMMY,
+		};
+		set_layout(&attr, plan);
+		set_side_band(&attr, plan);
+		int fd = vmop_perf_open(&attr, cpu, -1);
+		if (fd >= 0 || (errno != EINVAL && errno != E2BIG) ||
+		    plan->missing == VMOP_PERF_ALL_MISSING)
+			return fd;
+		plan->missing = plan->missing << 1 | 1;
+	}
+}
+
+static struct vmop_error *map_ring(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan)
+{
+	for (;;) {
+		struct vmop_error *err =
+			vmop_perf_ring_map(&cpu->cursor.ring, cpu->dummy_fd, plan->ring_bytes);
+		if (!err || err->code != VMOP_ERROR_CANT)
+			return err;
+		if (plan->ring_bytes <= SMALLEST_RING_BYTES)
+			return vmop_error_prefix(err,
+						 "locked memory is limited (sysctl "
+						 "kernel.perf_event_mlock_kb, RLIMIT_MEMLOCK)");
+		vmop_error_destroy(err);
+		plan->ring_bytes /= 2;
+		plan->watermark_bytes /= 2;
+	}
+}
+
+static struct vmop_error *refused(struct vmop_perf_refusal *refusal, size_t event, const char *name,
+				  unsigned cpu)
+{
+	refusal->event = event;
+	refusal->cpu = cpu;
+	refusal->os_errno = errno;
+	return vmop_error_os(errno, "opening event '%s' on CPU %u", name, cpu);
+}
+
+/* The first of event i's group open on this CPU, i's host half included; -1: none, or no group. */
+static int group_fd(const struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan, size_t i)
+{
+	for (size_t j = 0; plan->events[i].group && j <= i; j++) {
+		if (plan->events[j].group == plan->events[i].group && cpu->fds[j] >= 0)
+			return cpu->fds[j];
+	}
+	return -1;
+}
+
+/*
+ * Whether a group fits its PMU the kernel looks at when one more event is opened, and it leaves out
+ * those that are switched off (collect_events in arch/x86/events/core.c, validate_event in
+ * drivers/perf/arm_pmu.c; on arm64 unless they wait for an exec, which a CPU's events never
+ * see): only the first may be, and the others are with it.
+ */
+static void set_group(struct perf_event_attr *attr, int leader_fd)
+{
+	attr->disabled = leader_fd < 0;
+	attr->enable_on_exec = leader_fd < 0;
+}
+
+/* Opens event i of the plan, or of a split one the half that counts guests or the host. */
+static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
+				   size_t i, bool is_guests, struct vmop_perf_refusal *refusal)
+{
+	const struct vmop_perf_event *event = &plan->events[i];
+	size_t slot = is_guests ? plan->n_events + i : i;
+	struct perf_event_attr attr;
+	if (!vmop_perf_event_attr_on(event, cpu->cpu, &attr))
+		return NULL;
+	set_layout(&attr, plan);
+	attr.exclude_host |= is_guests;
+	attr.exclude_guest |= event->is_split && !is_guests;
+	cpu->fixed_weights[i] = vmop_perf_event_fixed_weight(event);
+	if (cpu->fixed_weights[i])
+		attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
+	int leader_fd = group_fd(cpu, plan, i);
+	if (event->group)
+		set_group(&attr, leader_fd);
+	int fd = vmop_perf_open(&attr, cpu->cpu, leader_fd);
+	if (fd < 0)
+		return refused(refusal, i, event->name, cpu->cpu);
+	cpu->fds[slot] = fd;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, cpu->dummy_fd) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ID, &cpu->ids[slot]) < 0)
+		return vmop_error_os(errno, "setting up event '%s' on CPU %u", event->name,
+				     cpu->cpu);
+	return NULL;
+}
+
+static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
+				      struct vmop_perf_refusal *refusal)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < plan->n_events; i++) {
+		err = open_one(cpu, plan, i, false, refusal);
+		if (!err && plan->events[i].is_split)
+			err = open_one(cpu, plan, i, true, refusal);
+	}
+	return err;
+}
+
+static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_plan *plan,
+				   struct vmop_perf_refusal *refusal)
+{
+	cpu->dummy_fd = open_dummy(plan, cpu->cpu);
+	if (cpu->dummy_fd < 0)
+		return refused(refusal, plan->n_events, "dummy", cpu->cpu);
+	struct vmop_error *err = map_ring(cpu, plan);
+	if (!err)
+		err = open_events(cpu, plan, refusal);
+	cpu->cursor.decoder = (struct vmop_perf_decoder){
+		.has_identifier = vmop_perf_plan_has_identifier(plan),
+		.ids = cpu->ids,
+		.guest_ids = cpu->ids + plan->n_events,
+		.wanted = plan->wanted,
+		.fixed_weights = cpu->fixed_weights,
+		.guest_exit = plan->guest_exit,
+		.dom0 = plan->dom0,
+		.n_events = plan->n_events,
+		.cpu = cpu->cpu,
+	};
+	return err;
+}
+
+struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
+				      struct vmop_perf_refusal *refusal, struct vmop_perf_cpu **ret)
+{
+	*ret = NULL;
+	*refusal = (struct vmop_perf_refusal){0};
+	struct vmop_perf_cpu *made = calloc(1, sizeof(*made));
+	if (!made)
+		return &vmop_error_no_memory;
+	made->cpu = cpu;
+	made->dummy_fd = -1;
+	made->n_events = plan->n_events;
+	made->fds = calloc(2 * plan->n_events, sizeof(*made->fds));
+	for (size_t i = 0; made->fds && i < 2 * plan->n_events; i++)
+		made->fds[i] = -1;
+	made->ids = calloc(2 * plan->n_events, sizeof(*made->ids));
+	made->fixed_weights = calloc(plan->n_events, sizeof(*made->fixed_weights));
+	struct vmop_error *err = &vmop_error_no_memory;
+	if (made->fds && made->ids && made->fixed_weights)
+		err = open_all(made, plan, refusal);
+	if (!err) {
+		*ret = made;
+		return NULL;
+	}
+	vmop_perf_cpu_close(made);
+	if (refusal->os_errno != ENODEV || refusal->event < plan->n_events)
+		return err;
+	vmop_error_destroy(err); /* it went offline a moment ago */
+	return NULL;
+}
+
+void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
+{
+	for (size_t i = 0; cpu->fds && i < 2 * cpu->n_events; i++) {
+		if (cpu->fds[i] >= 0)
+			close(cpu->fds[i]);
+	}
+	vmop_perf_ring_deinit(&cpu->cursor.ring);
+	if (cpu->dummy_fd >= 0)
+		close(cpu->dummy_fd);
+	free(cpu->fds);
+	free(cpu->ids);
+	free(cpu->fixed_weights);
+	free(cpu);
+}
+
+struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
+{
+	/* The side-band first, so that no sample comes without its mappings. */
+	if (ioctl(cpu->dummy_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
+	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
+		if (cpu->fds[i] >= 0 && ioctl(cpu->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
+	}
+	return NULL;
+}
+
+void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu)
+{
+	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
+		if (cpu->fds[i] >= 0)
+			ioctl(cpu->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+	}
+	ioctl(cpu->dummy_fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* What read gives with set_layout's read_format. */
+struct reading {
+	uint64_t count, enabled_ns, running_ns, lost;
+};
+
+static bool read_event(int fd, unsigned missing, struct reading *ret)
+{
+	size_t need = missing & VMOP_PERF_NO_LOST_COUNT ? 24 : 32;
+	*ret = (struct reading){0};
+	return fd >= 0 && read(fd, ret, need) == (ssize_t)need;
+}
+
+bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing)
+{
+	const struct vmop_perf_ring *ring = &cpu->cursor.ring;
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_RELAXED);
+	bool wrote = head != cpu->seen_tail;
+	cpu->seen_tail = head;
+	if (wrote)
+		return false; /* and the read, which interrupts the CPU, is spared */
+	struct reading reading;
+	if (!read_event(cpu->dummy_fd, missing, &reading))
+		return true;
+	bool is_dead = reading.enabled_ns == cpu->enabled_ns;
+	cpu->enabled_ns = reading.enabled_ns;
+	return is_dead;
+}
+
+bool vmop_perf_cpu_times(const struct vmop_perf_cpu *cpu, size_t i, unsigned missing,
+			 uint64_t *ret_enabled_ns, uint64_t *ret_running_ns)
+{
+	struct reading reading, guests;
+	if (i >= cpu->n_events || !read_event(cpu->fds[i], missing, &reading))
+		return false;
+	*ret_enabled_ns = reading.enabled_ns;
+	*ret_running_ns = reading.running_ns;
+	if (read_event(cpu->fds[cpu->n_events + i], missing, &guests)) {
+		*ret_enabled_ns = (reading.enabled_ns + guests.enabled_ns) / 2;
+		*ret_running_ns = (reading.running_ns + guests.running_ns) / 2;
+	}
+	return true;
+}
+
+uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing)
+{
+	uint64_t lost = 0;
+	struct reading reading;
+	if (missing & VMOP_PERF_NO_LOST_COUNT)
+		return 0;
+	if (read_event(cpu->dummy_fd, missing, &reading))
+		lost += reading.lost;
+	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
+		if (read_event(cpu->fds[i], missing, &reading))
+			lost += reading.lost;
+	}
+	return lost;
+}

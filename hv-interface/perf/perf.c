@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The perf source: every CPU's rings, merged.  See perf/choice.h for which
+ * events, perf/cpu.h for what is open on a CPU, perf/merge.h for the drain.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hv-interface/cpus.h"
+#include "hv-interface/perf/choice.h"
+#include "hv-interface/perf/cpu.h"
+#include "hv-interface/perf/dom0.h"
+#include "hv-interface/perf/guest-split.h"
+#include "hv-interface/perf/merge.h"
+#include "hv-interface/perf/perf.h"
+#include "hv-interface/source.h"
+#include "libutil/cleanup.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+enum {
+	/* Holds 1 s of 10,000 samples a second below its half, where the wake-up is. */
+	RING_BYTES = 1 << 20,
+	LARGEST_DEFAULT_BYTES = 8 << 20,
+	LARGEST_RING_BYTES = 64 << 20,
+	SAMPLE_BYTES = 56,	   /* the larger of the two layouts, with its header */
+	LONGEST_PAUSE_CHECKS = 64, /* between tries to open a CPU: about a minute */
+	CHECKS_PER_LOOK = 8,	   /* at the events' times: a read interrupts its CPU */
+};
+
+/* A CPU that came or went, until the drain that tells of it. */
+struct cpu_change {
+	uint64_t time_ns;
+	unsigned cpu;
+	bool is_online;
+};
+
+/* An online CPU that could not be opened, until it can be: tried again less and less often. */
+struct waiting_cpu {
+	unsigned cpu;
+	unsigned checks_left, pause_checks; /* until the next try; between the last two */
+};
+
+/* How long an event was to count and did on CPUs that have gone since. */
+struct event_times {
+	uint64_t enabled_ns, running_ns;
+};
+
+struct perf_source {
+	struct vmop_source base;
+	struct vmop_perf_plan plan;
+	struct vmop_event_info *infos;
+	char **names; /* of infos */
+	char **notes; /* of infos, where they differ from the plan's */
+	struct event_times *gone_times;
+	unsigned checks; /* so far */
+	struct vmop_cpus_watch *watch;
+	struct vmop_perf_cpu **cpus;
+	struct vmop_perf_cursor **cursors; /* of cpus; no others */
+	size_t n_cpus;
+	struct vmop_perf_merge merge;
+	struct cpu_change *changes; /* oldest first */
+	size_t n_changes;
+	struct waiting_cpu *waiting;
+	size_t n_waiting;
+	int epoll_fd;
+	bool is_started;
+	bool told_blocking; /* that VMs can't start because of us */
+	struct vmop_source_stats stats;
+};
+
+static struct perf_source *to_perf(struct vmop_source *source)
+{
+	return (struct perf_source *)source;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/* What a CPU's events counted must not go with it. */
+static void keep_times(struct perf_source *perf, const struct vmop_perf_cpu *cpu)
+{
+	for (size_t i = 0; perf->gone_times && i < perf->plan.n_events; i++) {
+		uint64_t enabled_ns, running_ns;
+		if (!vmop_perf_cpu_times(cpu, i, perf->plan.missing, &enabled_ns, &running_ns))
+			continue;
+		perf->gone_times[i].enabled_ns += enabled_ns;
+		perf->gone_times[i].running_ns += running_ns;
+	}
+}
+
+static void forget_cpu(struct perf_source *perf, size_t i)
+{
+	keep_times(perf, perf->cpus[i]);
+	vmop_perf_cpu_close(perf->cpus[i]);
+	perf->n_cpus--;
+	perf->cpus[i] = perf->cpus[perf->n_cpus];
+	perf->cursors[i] = perf->cursors[perf->n_cpus];
+}
+
+static void perf_close(struct vmop_source *source)
+{
+	struct perf_source *perf = to_perf(source);
+	while (perf->n_cpus > 0)
+		forget_cpu(perf, perf->n_cpus - 1);
+	for (size_t i = 0; perf->notes && i < perf->plan.n_events; i++)
+		free(perf->notes[i]);
+	for (size_t i = 0; perf->names && i < perf->plan.n_events; i++)
+		free(perf->names[i]);
+	free(perf->names);
+	free(perf->notes);
+	free(perf->gone_times);
+	free(perf->waiting);
+	vmop_perf_merge_deinit(&perf->merge);
+	vmop_cpus_watch_destroy(perf->watch);
+	vmop_perf_plan_deinit(&perf->plan);
+	if (perf->epoll_fd >= 0)
+		close(perf->epoll_fd);
+	free(perf->infos);
+	free(perf->cpus);
+	free(perf->cursors);
+	free(perf->changes);
+	free(perf);
+}
+
+/* Bytes that a CPU's samples fill in a second; events without a known rate count as 1 kHz. */
+static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
+{
+	uint64_t hz = 0;
+	for (size_t i = 0; i < plan->n_events; i++) {
+		const struct vmop_perf_event *event = &plan->events[i];
+		if (event->kind == VMOP_PERF_CLOCK)
+			hz += NS_PER_S / event->attr.sample_period;
+		else
+			hz += (event->attr.freq ? event->attr.sample_freq : 1000)
+			      << event->is_split;
+	}
+	size_t regs_bytes =
+		plan->guest_exit.has_regs ? sizeof(struct vmop_perf_guest_exit_regs) : 0;
+	return hz * (SAMPLE_BYTES + regs_bytes);
+}
+
+static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_setup *setup)
+{
+	uint64_t wanted = 2 * bytes_per_s(plan);
+	size_t least = RING_BYTES, most = LARGEST_DEFAULT_BYTES;
+	if (setup->buffer_bytes) {
+		wanted = setup->buffer_bytes;
+		least = (size_t)sysconf(_SC_PAGESIZE);
+		most = LARGEST_RING_BYTES;
+	}
+	plan->ring_bytes = least;
+	while (plan->ring_bytes < wanted && plan->ring_bytes < most)
+		plan->ring_bytes *= 2;
+	plan->watermark_bytes = plan->ring_bytes / 2;
+	if (setup->wakeup_ms) {
+		/* Wake up while there is room for what comes until the wake-up is heeded. */
+		uint64_t reserve = bytes_per_s(plan) * setup->wakeup_ms / 1000;
+		size_t latest = plan->ring_bytes / 4 * 3, earliest = plan->ring_bytes / 8;
+		size_t watermark = reserve < plan->ring_bytes ? plan->ring_bytes - reserve : 0;
+		plan->watermark_bytes = watermark > latest     ? latest
+					: watermark < earliest ? earliest
+							       : watermark;
+	}
+}
+
+/* Room for one more CPU everywhere, so that nothing later can fail for memory. */
+static struct vmop_error *reserve_cpu(struct perf_source *perf)
+{
+	size_t n = perf->n_cpus + 1;
+	void *cpus = reallocarray(perf->cpus, n, sizeof(*perf->cpus));
+	if (cpus)
+		perf->cpus = cpus;
+	void *cursors = reallocarray(perf->cursors, n, sizeof(*perf->cursors));
+	if (cursors)
+		perf->cursors = cursors;
+	return cpus && cursors ? vmop_perf_merge_reserve(&perf->merge, n) : &vmop_error_no_memory;
+}
+
+/* Opens one CPU; that it has gone is no error. */
+static struct vmop_error *add_cpu(struct perf_source *perf, unsigned number,
+				  struct vmop_perf_refusal *refusal)
+{
+	*refusal = (struct vmop_perf_refusal){0};
+	struct vmop_perf_cpu *cpu;
+	struct vmop_error *err = reserve_cpu(perf);
+	if (!err)
+		err = vmop_perf_cpu_open(&perf->plan, number, refusal, &cpu);
+	if (err || !cpu)
+		return err;
+	struct epoll_event event = {.events = EPOLLIN};
+	if (epoll_ctl(perf->epoll_fd, EPOLL_CTL_ADD, cpu->dummy_fd, &event) < 0)
+		err = vmop_error_os(errno, "epoll_ctl");
+	if (!err && perf->is_started)
+		err = vmop_perf_cpu_enable(cpu);
+	if (err) {
+		vmop_perf_cpu_close(cpu);
+		return err;
+	}
+	perf->cpus[perf->n_cpus] = cpu;
+	perf->cursors[perf->n_cpus] = &cpu->cursor;
+	perf->n_cpus++;
+	return NULL;
+}
+
+/* An event of a PMU whose CPUs are all offline would be a column of nothing. */
+static struct vmop_error *check_all_count(const struct perf_source *perf)
+{
+	for (size_t i = 0; i < perf->plan.n_events; i++) {
+		bool is_open = false;
+		for (size_t j = 0; j < perf->n_cpus; j++)
+			is_open |= perf->cpus[j]->fds[i] >= 0;
+		if (!is_open)
+			return vmop_error_new(VMOP_ERROR_CANT,
+					      "event '%s': its PMU has no CPU that is online",
+					      perf->plan.events[i].name);
+	}
+	return NULL;
+}
+
+/* Opens all CPUs, with other events where those wanted are refused. */
+static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_cpus *cpus,
+				    const struct vmop_source_setup *setup)
+{
+	size_rings(&perf->plan, setup);
+	size_t i = 0;
+	while (i < cpus->n) {
+		struct vmop_perf_refusal refusal;
+		struct vmop_error *err = add_cpu(perf, cpus->cpus[i++], &refusal);
+		if (!err)
+			continue;
+		if (!refusal.os_errno)
+			return err;
+		vmop_error_destroy(err);
+		err = vmop_perf_choice_next(&perf->plan, &refusal);
+		if (err)
+			return err;
+		while (perf->n_cpus > 0)
+			forget_cpu(perf, perf->n_cpus - 1);
+		size_rings(&perf->plan, setup);
+		i = 0;
+	}
+	if (perf->n_cpus == 0)
+		return vmop_error_new(VMOP_ERROR_CANT, "no CPU is online that can be sampled");
+	return check_all_count(perf);
+}
+
+static struct vmop_error *describe_events(struct perf_source *perf)
+{
+	perf->infos = calloc(perf->plan.n_events, sizeof(*perf->infos));
+	perf->names = calloc(perf->plan.n_events, sizeof(*perf->names));
+	perf->notes = calloc(perf->plan.n_events, sizeof(*perf->notes));
+	perf->gone_times = calloc(perf->plan.n_events, sizeof(*perf->gone_times));
+	if (!perf->infos || !perf->names || !perf->notes || !perf->gone_times)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < perf->plan.n_events; i++) {
+		const struct vmop_perf_event *event = &perf->plan.events[i];
+		bool is_clock = event->kind == VMOP_PERF_CLOCK;
+		char modifiers[VMOP_PERF_MODIFIERS_BYTES];
+		if (asprintf(&perf->names[i], "%s%s", event->name,
+			     vmop_perf_event_modifiers(event, modifiers)) < 0) {
+			perf->names[i] = NULL;
+			return &vmop_error_no_memory;
+		}
+		perf->infos[i] = (struct vmop_event_info){
+			.name = perf->names[i],
+			.asked = event->asked,
+			.unit = is_clock ? "ns" : "events",
+			.period_events = event->attr.freq ? 0 : event->attr.sample_period,
+			.frequency_hz = event->attr.freq ? event->attr.sample_freq : 0,
+			.note = event->note,
+		};
+	}
+	return NULL;
+}
+
+/* The clock and other software events are dom0's own, whatever the vPMU is to sample. */
+static enum vmop_source_reach reach(const struct vmop_perf_plan *plan)
+{
+	bool has_pmu = false;
+	for (size_t i = 0; i < plan->n_events; i++)
+		has_pmu |= plan->events[i].kind == VMOP_PERF_HARDWARE;
+	return plan->dom0.view != VMOP_REACH_ALL && !has_pmu ? VMOP_REACH_OWN : plan->dom0.view;
+}
+
+static struct vmop_error *open_everything(struct perf_source *perf,
+					  const struct vmop_source_setup *setup)
+{
+	_cleanup_(vmop_cpus_deinit) struct vmop_cpus cpus = {0};
+	bool changed;
+	struct vmop_error *err = NULL;
+	if (!setup->side_band_only)
+		err = vmop_perf_choice_first(setup->events, setup->n_events,
+					     setup->root ? setup->root : "", &perf->plan);
+	if (err)
+		return err;
+	perf->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (perf->epoll_fd < 0)
+		return vmop_error_os(errno, "epoll_create1");
+	err = vmop_cpus_watch_create(VMOP_CPUS_ONLINE_PATH, &perf->watch);
+	if (!err)
+		err = vmop_cpus_watch_check(perf->watch, &changed, &cpus);
+	vmop_perf_guest_exit_init(&perf->plan.guest_exit);
+	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
+	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
+	if (!err && is_arm64_kvm && cpus.n > 0)
+		vmop_perf_worlds_split(&perf->plan, cpus.cpus[0]);
+	if (!err)
+		err = open_cpus(perf, &cpus, setup);
+	if (!err && is_arm64_kvm)
+		err = vmop_perf_worlds_note(&perf->plan);
+	perf->base.reach = reach(&perf->plan);
+	return err ? err : describe_events(perf);
+}
+
+static struct vmop_error *perf_open(const struct vmop_source_setup *setup, struct vmop_source **ret)
+{
+	struct perf_source *perf = calloc(1, sizeof(*perf));
+	if (!perf)
+		return &vmop_error_no_memory;
+	perf->base.ops = &vmop_source_perf_ops;
+	perf->epoll_fd = -1;
+	struct vmop_error *err = open_everything(perf, setup);
+	if (err) {
+		perf_close(&perf->base);
+		return err;
+	}
+	*ret = &perf->base;
+	return NULL;
+}
+
+/* "multiplexed: ...", behind what the plan's note says. */
+static void note_multiplexed(struct perf_source *perf, size_t i)
+{
+	struct vmop_event_info *info = &perf->infos[i];
+	const char *planned = perf->plan.events[i].note;
+	double share = (double)info->running_ns / (double)info->enabled_ns;
+	char *note;
+	char scale[96] = "never";
+	if (info->running_ns)
+		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
+			 1 / share);
+	else if (perf->plan.events[i].group)
+		snprintf(scale, sizeof(scale),
+			 "never, for its group's were not free at a time; "
+			 "leave out the braces");
+	if (asprintf(&note,
+		     "%s%smultiplexed, for it shares its counters with other events: counted %s",
+		     planned ? planned : "", planned ? "; " : "", scale) < 0)
+		return; /* the numbers are there all the same */
+	free(perf->notes[i]);
+	info->note = perf->notes[i] = note;
+}
+
+/* Whether events had to share counters, and how much of the time each had one. */
+static void look_at_times(struct perf_source *perf)
+{
+	for (size_t i = 0; i < perf->plan.n_events; i++) {
+		struct vmop_event_info *info = &perf->infos[i];
+		struct event_times sum = perf->gone_times[i];
+		if (perf->plan.events[i].kind != VMOP_PERF_HARDWARE)
+			continue; /* those take no counter */
+		for (size_t j = 0; j < perf->n_cpus; j++) {
+			uint64_t enabled_ns, running_ns;
+			if (!vmop_perf_cpu_times(perf->cpus[j], i, perf->plan.missing, &enabled_ns,
+						 &running_ns))
+				continue;
+			sum.enabled_ns += enabled_ns;
+			sum.running_ns += running_ns;
+		}
+		info->enabled_ns = sum.enabled_ns;
+		info->running_ns = sum.running_ns;
+		if (vmop_event_is_multiplexed(info))
+			note_multiplexed(perf, i);
+	}
+}
+
+static struct vmop_error *perf_stop(struct vmop_source *source)
+{
+	struct perf_source *perf = to_perf(source);
+	perf->is_started = false;
+	for (size_t i = 0; i < perf->n_cpus; i++)
+		vmop_perf_cpu_disable(perf->cpus[i]);
+	look_at_times(perf);
+	return NULL;
+}
+
+static struct vmop_error *perf_start(struct vmop_source *source)
+{
+	struct perf_source *perf = to_perf(source);
+	perf->is_started = true;
+	for (size_t i = 0; i < perf->n_cpus; i++) {
+		struct vmop_error *err = vmop_perf_cpu_enable(perf->cpus[i]);
+		if (err) {
+			perf_stop(source);
+			return err;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Records that were lost with none after them in the ring, which would have told of it: the
+ * events' own counts know.
+ */
+static void tell_lost(struct perf_source *perf, const struct vmop_sink *sink)
+{
+	for (size_t i = 0; i < perf->n_cpus; i++) {
+		struct vmop_perf_cpu *cpu = perf->cpus[i];
+		uint64_t lost = vmop_perf_cpu_lost(cpu, perf->plan.missing);
+		if (lost <= cpu->cursor.lost_told)
+			continue;
+		struct vmop_record record = {
+			.type = VMOP_RECORD_LOST,
+			.lost = {.cpu = cpu->cpu, .lost_records = lost - cpu->cursor.lost_told},
+		};
+		cpu->cursor.lost_told = lost;
+		vmop_perf_merge_insert(&perf->merge, &record, sink, &perf->stats);
+	}
+}
+
+static void drain_to(struct perf_source *perf, uint64_t up_to_ns, const struct vmop_sink *sink)
+{
+	vmop_perf_merge_drain(&perf->merge, perf->cursors, perf->n_cpus, up_to_ns, sink,
+			      &perf->stats);
+}
+
+/* Tells of the CPUs that came and went, each between the records before and after it. */
+static void drain_changes(struct perf_source *perf, uint64_t up_to_ns, const struct vmop_sink *sink)
+{
+	size_t told = 0;
+	for (; told < perf->n_changes && perf->changes[told].time_ns < up_to_ns; told++) {
+		const struct cpu_change *change = &perf->changes[told];
+		struct vmop_record record = {
+			.type = VMOP_RECORD_CPU,
+			.time_ns = change->time_ns,
+			.cpu = {.cpu = change->cpu, .is_online = change->is_online},
+		};
+		drain_to(perf, change->time_ns, sink);
+		vmop_perf_merge_insert(&perf->merge, &record, sink, &perf->stats);
+	}
+	perf->n_changes -= told;
+	if (perf->n_changes > 0)
+		memmove(perf->changes, perf->changes + told,
+			perf->n_changes * sizeof(*perf->changes));
+}
+
+static struct vmop_error *perf_drain(struct vmop_source *source, uint64_t up_to_ns,
+				     const struct vmop_sink *sink, bool *ret_ended)
+{
+	struct perf_source *perf = to_perf(source);
+	*ret_ended = false;
+	drain_changes(perf, up_to_ns, sink);
+	drain_to(perf, up_to_ns, sink);
+	if (!perf->is_started && up_to_ns == UINT64_MAX)
+		tell_lost(perf, sink);
+	for (size_t i = perf->n_cpus; i-- > 0;) {
+		struct vmop_perf_cpu *cpu = perf->cpus[i];
+		if (cpu->is_gone && vmop_perf_ring_used_bytes(&cpu->cursor.ring) == 0)
+			forget_cpu(perf, i);
+	}
+	return NULL;
+}
+
+static int perf_poll_fd(const struct vmop_source *source)
+{
+	return ((const struct perf_source *)source)->epoll_fd;
+}
+
+static struct vmop_error *note_change(struct perf_source *perf, unsigned cpu, bool is_online)
+{
+	struct cpu_change *grown = reallocarray(perf->changes, perf->n_changes + 1, sizeof(*grown));
+	if (!grown)
+		return &vmop_error_no_memory;
+	perf->changes = grown;
+	grown[perf->n_changes++] = (struct cpu_change){
+		.time_ns = now_ns(),
+		.cpu = cpu,
+		.is_online = is_online,
+	};
+	return NULL;
+}
+
+/* The CPU's events are dead; its ring is kept until it has been read. */
+static struct vmop_error *cpu_went(struct perf_source *perf, struct vmop_perf_cpu *cpu)
+{
+	cpu->is_gone = true;
+	vmop_perf_cpu_disable(cpu);
+	epoll_ctl(perf->epoll_fd, EPOLL_CTL_DEL, cpu->dummy_fd, NULL);
+	return note_change(perf, cpu->cpu, false);
+}
+
+static bool has_open(const struct perf_source *perf, unsigned number)
+{
+	for (size_t i = 0; i < perf->n_cpus; i++) {
+		if (perf->cpus[i]->cpu == number && !perf->cpus[i]->is_gone)
+			return true;
+	}
+	return false;
+}
+
+static struct waiting_cpu *find_waiting(struct perf_source *perf, unsigned number)
+{
+	for (size_t i = 0; i < perf->n_waiting; i++) {
+		if (perf->waiting[i].cpu == number)
+			return &perf->waiting[i];
+	}
+	return NULL;
+}
+
+static void stop_waiting(struct perf_source *perf, struct waiting_cpu *waiting)
+{
+	*waiting = perf->waiting[--perf->n_waiting];
+}
+
+/* Told of once, then tried again. */
+static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
+				   struct vmop_error *why)
+{
+	struct waiting_cpu *grown =
+		reallocarray(perf->waiting, perf->n_waiting + 1, sizeof(*grown));
+	if (grown) {
+		perf->waiting = grown;
+		grown[perf->n_waiting++] =
+			(struct waiting_cpu){.cpu = number, .checks_left = 1, .pause_checks = 1};
+	}
+	return vmop_error_prefix(why,
+				 "CPU %u came online and is not sampled (it is tried again now and "
+				 "then)",
+				 number);
+}
+
+static struct vmop_error *cpu_came(struct perf_source *perf, unsigned number)
+{
+	struct vmop_perf_refusal refusal;
+	struct vmop_error *err = add_cpu(perf, number, &refusal);
+	return err ? wait_for(perf, number, err) : note_change(perf, number, true);
+}
+
+/* Another try for each CPU whose turn it is; what it says has been said. */
+static struct vmop_error *retry(struct perf_source *perf)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = perf->n_waiting; !err && i-- > 0;) {
+		struct waiting_cpu *waiting = &perf->waiting[i];
+		struct vmop_perf_refusal refusal;
+		unsigned number = waiting->cpu;
+		if (--waiting->checks_left > 0)
+			continue;
+		struct vmop_error *again = add_cpu(perf, number, &refusal);
+		if (!again) {
+			stop_waiting(perf, waiting);
+			if (has_open(perf, number))
+				err = note_change(perf, number, true);
+			continue;
+		}
+		vmop_error_destroy(again);
+		if (waiting->pause_checks < LONGEST_PAUSE_CHECKS)
+			waiting->pause_checks *= 2;
+		waiting->checks_left = waiting->pause_checks;
+	}
+	return err;
+}
+
+static struct vmop_error *follow(struct perf_source *perf, const struct vmop_cpus *online)
+{
+	struct vmop_error *err = NULL, *first = NULL;
+	for (size_t i = 0; !err && i < perf->n_cpus; i++) {
+		struct vmop_perf_cpu *cpu = perf->cpus[i];
+		if (!cpu->is_gone && !vmop_cpus_has(online, cpu->cpu))
+			err = cpu_went(perf, cpu);
+	}
+	for (size_t i = perf->n_waiting; i-- > 0;) {
+		if (!vmop_cpus_has(online, perf->waiting[i].cpu))
+			stop_waiting(perf, &perf->waiting[i]);
+	}
+	for (size_t i = 0; !err && i < online->n; i++) {
+		if (has_open(perf, online->cpus[i]) || find_waiting(perf, online->cpus[i]))
+			continue;
+		/* One that is refused is no reason to leave the others out. */
+		struct vmop_error *one = cpu_came(perf, online->cpus[i]);
+		if (!first)
+			first = one;
+		else
+			vmop_error_destroy(one);
+	}
+	if (!err)
+		return first;
+	vmop_error_destroy(first);
+	return err;
+}
+
+/* CPUs that went and came back between two looks: the list is the same, the events are dead. */
+static struct vmop_error *revive(struct perf_source *perf)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0, n = perf->n_cpus; !err && i < n; i++) {
+		struct vmop_perf_cpu *cpu = perf->cpus[i];
+		if (cpu->is_gone || !vmop_perf_cpu_is_dead(cpu, perf->plan.missing))
+			continue;
+		err = cpu_went(perf, cpu);
+		if (!err)
+			err = cpu_came(perf, cpu->cpu);
+	}
+	return err;
+}
+
+/* Said once: what to do about it is the operator's to decide. */
+static struct vmop_error *tell_blocking(struct perf_source *perf)
+{
+	if (perf->told_blocking || !vmop_perf_choice_blocks_vms(&perf->plan))
+		return NULL;
+	perf->told_blocking = true;
+	return vmop_error_new(
+		VMOP_ERROR_CANT,
+		"KVM's mediated vPMU was switched on: VMs that use it can't start while "
+		"this session counts guests with the PMU; stop it and start another");
+}
+
+static struct vmop_error *perf_check_cpus(struct vmop_source *source)
+{
+	struct perf_source *perf = to_perf(source);
+	_cleanup_(vmop_cpus_deinit) struct vmop_cpus online = {0};
+	bool changed;
+	if (perf->checks++ % CHECKS_PER_LOOK == 0)
+		look_at_times(perf);
+	struct vmop_error *err = vmop_cpus_watch_check(perf->watch, &changed, &online);
+	if (!err)
+		err = retry(perf);
+	if (!err && changed)
+		err = follow(perf, &online);
+	if (!err && perf->is_started)
+		err = revive(perf);
+	return err ? err : tell_blocking(perf);
+}
+
+static size_t perf_n_events(const struct vmop_source *source)
+{
+	return ((const struct perf_source *)source)->plan.n_events;
+}
+
+static const struct vmop_event_info *perf_event(const struct vmop_source *source, size_t i)
+{
+	return &((const struct perf_source *)source)->infos[i];
+}
+
+static void perf_stats(const struct vmop_source *source, struct vmop_source_stats *ret)
+{
+	const struct perf_source *perf = (const struct perf_source *)source;
+	*ret = perf->stats;
+	ret->cpus_online = 0;
+	for (size_t i = 0; i < perf->n_cpus; i++)
+		ret->cpus_online += !perf->cpus[i]->is_gone;
+}
+
+static const char *perf_way(const struct vmop_source *source)
+{
+	return vmop_perf_dom0_way(source->reach);
+}
+
+const struct vmop_source_ops vmop_source_perf_ops = {
+	.name = "perf",
+	.open = perf_open,
+	.close = perf_close,
+	.start = perf_start,
+	.stop = perf_stop,
+	.drain = perf_drain,
+	.poll_fd = perf_poll_fd,
+	.check_cpus = perf_check_cpus,
+	.n_events = perf_n_events,
+	.event = perf_event,
+	.stats = perf_stats,
+	.way = perf_way,
+};

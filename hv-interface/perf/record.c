@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/perf/record.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "hv-interface/perf/event.h"
+
+/*
+ * The layouts below are those of enum perf_event_type in linux/perf_event.h;
+ * header and sample_id are left out of them.
+ */
+struct sample {
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t period; /* not where the event's weight is fixed */
+};
+
+/* sample_id, at the end of every other record; an identifier may follow. */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+struct mmap {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	char filename[];
+};
+
+struct mmap2 {
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t maj, min; /* or a build-id, for events that asked for it: ours never do */
+	uint64_t ino, ino_generation;
+	uint32_t prot, flags;
+	char filename[];
+};
+
+struct comm {
+	uint32_t pid, tid;
+	char comm[];
+};
+
+struct task {
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+struct throttle {
+	uint64_t time, id, stream_id;
+};
+
+struct ksymbol {
+	uint64_t addr;
+	uint32_t len;
+	uint16_t type, flags;
+	char name[];
+};
+
+_Static_assert(sizeof(struct sample) == 40 && sizeof(struct trailer) == 24, "perf's layout");
+_Static_assert(offsetof(struct mmap, filename) == 32, "perf's layout");
+_Static_assert(offsetof(struct mmap2, prot) == 56 && offsetof(struct mmap2, filename) == 64,
+	       "perf's layout");
+_Static_assert(offsetof(struct ksymbol, name) == 16, "perf's layout");
+
+/* The index of the event with that id, in all or in guests alone; the first when it is none of
+ * ours. */
+static uint16_t event_of(const struct vmop_perf_decoder *decoder, uint64_t id, bool *ret_is_guests)
+{
+	*ret_is_guests = false;
+	for (size_t i = 0; i < decoder->n_events; i++) {
+		if (decoder->ids[i] == id)
+			return (uint16_t)i;
+	}
+	for (size_t i = 0; decoder->guest_ids && i < decoder->n_events; i++) {
+		*ret_is_guests = decoder->guest_ids[i] == id;
+		if (*ret_is_guests)
+			return (uint16_t)i;
+	}
+	return 0;
+}
+
+/* vmop_perf_event_wanted_classes() of the event, or of that half of it. */
+static uint8_t wanted_of(const struct vmop_perf_decoder *decoder, uint16_t event, bool is_guests)
+{
+	uint8_t wanted = decoder->wanted[event];
+	if (!decoder->guest_ids || !decoder->guest_ids[event])
+		return wanted;
+	return wanted | (is_guests ? VMOP_PERF_GUEST_ONLY : VMOP_PERF_HOST_ONLY);
+}
+
+static uint16_t mode_flags(uint16_t misc, bool is_mode_known)
+{
+	static const uint16_t flags[PERF_RECORD_MISC_CPUMODE_MASK + 1] = {
+		[PERF_RECORD_MISC_KERNEL] = VMOP_SAMPLE_KERNEL,
+		[PERF_RECORD_MISC_USER] = VMOP_SAMPLE_USER,
+		[PERF_RECORD_MISC_HYPERVISOR] = VMOP_SAMPLE_HYPERVISOR,
+		[PERF_RECORD_MISC_GUEST_KERNEL] = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_KERNEL,
+		[PERF_RECORD_MISC_GUEST_USER] = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER,
+	};
+	uint16_t exact = misc & PERF_RECORD_MISC_EXACT_IP ? VMOP_SAMPLE_EXACT_IP : 0;
+	uint16_t mode = flags[misc & PERF_RECORD_MISC_CPUMODE_MASK];
+	if (is_mode_known && mode & VMOP_SAMPLE_GUEST)
+		mode |= VMOP_SAMPLE_MODE_KNOWN;
+	return mode | exact;
+}
+
+/*
+ * For the filter alone: on x86-64 perf's own word on a guest's mode is wrong for some
+ * samples before Linux 6.12, and kernels live in the upper half.
+ */
+static bool is_wanted(uint8_t classes, uint16_t flags, uint64_t ip)
+{
+	bool is_guest = flags & VMOP_SAMPLE_GUEST;
+	bool is_by_address = is_guest && !(flags & VMOP_SAMPLE_MODE_KNOWN);
+	bool is_kernel = is_by_address ? ip >> 63 : !(flags & VMOP_SAMPLE_USER);
+	return classes >> VMOP_PERF_CLASS(is_guest, is_kernel) & 1;
+}
+
+/* Whether what perf calls a guest's sample is the host's: see perf/guest-exit.h. */
+static bool is_hosts(const struct vmop_perf_guest_exit *exit, uint8_t wanted,
+		     const struct vmop_perf_guest_exit_regs *regs)
+{
+	if (wanted & VMOP_PERF_GUEST_ONLY || !exit->is_here)
+		return false;
+	if (wanted & VMOP_PERF_HOST_ONLY)
+		return true;
+	if (regs->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return false;
+	if (!exit->len_bytes || regs->pc - exit->start < exit->len_bytes)
+		return false;
+	bool is_unmasking = regs->pc - exit->unmask_start < exit->unmask_len_bytes;
+	return !is_unmasking || regs->lr - exit->start >= exit->len_bytes;
+}
+
+/* The sample's registers; which, is the machine's to say. */
+union sample_regs {
+	uint64_t abi;
+	struct vmop_perf_guest_exit_regs guest_exit;
+	struct vmop_perf_dom0_regs dom0;
+};
+
+_Static_assert(sizeof(struct vmop_perf_dom0_regs) == sizeof(struct vmop_perf_guest_exit_regs),
+	       "two registers");
+
+/* From offset at of the record on. False: it ends before. */
+static bool read_regs(const struct perf_event_header *header, size_t at, union sample_regs *ret)
+{
+	size_t len_bytes = sizeof(ret->abi);
+	if (header->size < at + len_bytes)
+		return false;
+	memcpy(ret, (const uint8_t *)header + at, len_bytes);
+	if (ret->abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return true;
+	if (header->size < at + sizeof(*ret))
+		return false;
+	memcpy(ret, (const uint8_t *)header + at, sizeof(*ret));
+	return true;
+}
+
+/* Whose it is, where perf's word is not enough.  False: nobody asked for it. */
+static bool sort_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
+			const union sample_regs *regs, struct vmop_sample *sample)
+{
+	bool is_by_pmu = wanted & VMOP_PERF_BY_PMU;
+	if (sample->flags & VMOP_SAMPLE_GUEST &&
+	    is_hosts(&decoder->guest_exit, wanted, &regs->guest_exit)) {
+		sample->flags = VMOP_SAMPLE_KERNEL | (regs->abi ? 0 : VMOP_SAMPLE_NO_IP);
+		sample->ip = regs->guest_exit.pc;
+	}
+	if (decoder->dom0.view != VMOP_REACH_ALL) {
+		vmop_perf_dom0_sort(&decoder->dom0, is_by_pmu, &regs->dom0, sample);
+		/* Xen's vPMU does not keep the host's and guests' apart. */
+		if (is_by_pmu &&
+		    wanted & (sample->flags & VMOP_SAMPLE_GUEST ? VMOP_PERF_HOST_ONLY
+								: VMOP_PERF_GUEST_ONLY))
+			return false;
+	}
+	return (wanted & VMOP_PERF_ALL_CLASSES) == VMOP_PERF_ALL_CLASSES ||
+	       is_wanted(wanted, sample->flags, sample->ip);
+}
+
+static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
+					    const struct perf_event_header *header,
+					    struct vmop_record *ret)
+{
+	const uint8_t *body = (const uint8_t *)(header + 1);
+	size_t need = sizeof(*header) + offsetof(struct sample, period);
+	uint16_t event = 0;
+	bool is_guests = false;
+	if (decoder->has_identifier) {
+		need += sizeof(uint64_t);
+		if (header->size < need)
+			return VMOP_PERF_MALFORMED;
+		event = event_of(decoder, *(const uint64_t *)body, &is_guests);
+		body += sizeof(uint64_t);
+	}
+	uint64_t weight_events = decoder->fixed_weights ? decoder->fixed_weights[event] : 0;
+	if (!weight_events)
+		need += sizeof(uint64_t);
+	if (header->size < need)
+		return VMOP_PERF_MALFORMED;
+	const struct sample *sample = (const void *)body;
+	union sample_regs regs = {0};
+	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+	if (has_regs && !read_regs(header, need, &regs))
+		return VMOP_PERF_MALFORMED;
+	ret->type = VMOP_RECORD_SAMPLE;
+	ret->time_ns = sample->time;
+	ret->sample = (struct vmop_sample){
+		.ip = sample->ip,
+		.weight_events = weight_events ? weight_events : sample->period,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.event = event,
+		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
+	};
+	if (!sort_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
+		return VMOP_PERF_NOT_WANTED;
+	/* A guest with encrypted registers (SEV-ES, TDX) shows none. */
+	if ((ret->sample.flags & VMOP_SAMPLE_GUEST) && ret->sample.ip == 0)
+		ret->sample.flags |= VMOP_SAMPLE_NO_IP;
+	return VMOP_PERF_DECODED;
+}
+
+/* The text from offset to end_bytes, NULL unless it ends before. */
+static const char *text_at(const uint8_t *body, size_t offset, size_t end_bytes)
+{
+	const char *text = (const char *)body + offset;
+	if (offset >= end_bytes || !memchr(text, '\0', end_bytes - offset))
+		return NULL;
+	return text;
+}
+
+static bool decode_mmap(const uint8_t *body, size_t len_bytes, struct vmop_record *ret)
+{
+	const struct mmap *mmap = (const void *)body;
+	const char *path = text_at(body, offsetof(struct mmap, filename), len_bytes);
+	if (!path)
+		return false;
+	ret->type = VMOP_RECORD_MMAP;
+	ret->mmap = (struct vmop_mmap_record){
+		.start = mmap->addr,
+		.len_bytes = mmap->len,
+		.file_offset_bytes = mmap->pgoff,
+		.pid = mmap->pid,
+		.tid = mmap->tid,
+		.path = path,
+	};
+	return true;
+}
+
+static bool decode_mmap2(const uint8_t *body, size_t len_bytes, struct vmop_record *ret)
+{
+	const struct mmap2 *mmap = (const void *)body;
+	const char *path = text_at(body, offsetof(struct mmap2, filename), len_bytes);
+	if (!path || !decode_mmap(body, len_bytes, ret))
+		return false;
+	ret->mmap.path = path;
+	/* Also where PERF_RECORD_MISC_MMAP_BUILD_ID is set: see set_side_band in perf/cpu.c. */
+	ret->mmap.dev_major = mmap->maj;
+	ret->mmap.dev_minor = mmap->min;
+	ret->mmap.inode = mmap->ino;
+	return true;
+}
+
+static bool decode_comm(const uint8_t *body, size_t len_bytes, uint16_t misc,
+			struct vmop_record *ret)
+{
+	const struct comm *comm = (const void *)body;
+	const char *text = text_at(body, offsetof(struct comm, comm), len_bytes);
+	if (!text)
+		return false;
+	ret->type = VMOP_RECORD_COMM;
+	ret->comm = (struct vmop_comm_record){
+		.pid = comm->pid,
+		.tid = comm->tid,
+		.is_exec = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0,
+		.comm = text,
+	};
+	return true;
+}
+
+static bool decode_task(const uint8_t *body, size_t len_bytes, enum vmop_record_type type,
+			struct vmop_record *ret)
+{
+	const struct task *task = (const void *)body;
+	if (len_bytes < sizeof(*task))
+		return false;
+	ret->type = type;
+	ret->task = (struct vmop_task_record){
+		.pid = task->pid,
+		.tid = task->tid,
+		.parent_pid = task->ppid,
+		.parent_tid = task->ptid,
+	};
+	return true;
+}
+
+static bool decode_ksymbol(const uint8_t *body, size_t len_bytes, struct vmop_record *ret)
+{
+	const struct ksymbol *ksymbol = (const void *)body;
+	const char *name = text_at(body, offsetof(struct ksymbol, name), len_bytes);
+	if (!name)
+		return false;
+	ret->type = VMOP_RECORD_KSYMBOL;
+	ret->ksymbol = (struct vmop_ksymbol_record){
+		.start = ksymbol->addr,
+		.len_bytes = ksymbol->len,
+		.is_bpf = ksymbol->type == PERF_RECORD_KSYMBOL_TYPE_BPF,
+		.is_unregistered = (ksymbol->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0,
+		.name = name,
+	};
+	return true;
+}
+
+static bool decode_throttle(const struct vmop_perf_decoder *decoder, const uint8_t *body,
+			    size_t len_bytes, bool is_throttled, struct vmop_record *ret)
+{
+	const struct throttle *throttle = (const void *)body;
+	bool is_guests;
+	if (len_bytes < sizeof(*throttle))
+		return false;
+	ret->type = VMOP_RECORD_THROTTLE;
+	ret->throttle = (struct vmop_throttle_record){
+		.cpu = decoder->cpu,
+		.event = event_of(decoder, throttle->id, &is_guests),
+		.is_throttled = is_throttled,
+	};
+	return true;
+}
+
+/*
+ * LOST says how many records the ring had no room for, of whatever event: its id is only
+ * that of the event which found room again.
+ */
+static bool decode_lost(const struct vmop_perf_decoder *decoder, const uint8_t *body,
+			size_t len_bytes, bool has_id, struct vmop_record *ret)
+{
+	const uint64_t *words = (const void *)body;
+	bool is_guests;
+	if (len_bytes < (has_id ? 16 : 8))
+		return false;
+	ret->type = VMOP_RECORD_LOST;
+	ret->lost = (struct vmop_lost_record){
+		.cpu = decoder->cpu,
+		.event = has_id ? event_of(decoder, words[0], &is_guests) : 0,
+		.lost_records = words[has_id ? 1 : 0],
+	};
+	return true;
+}
+
+/* Everything but samples: len_bytes is the body's length, its trailer left out. */
+static bool decode_body(const struct vmop_perf_decoder *decoder,
+			const struct perf_event_header *header, size_t len_bytes,
+			struct vmop_record *ret)
+{
+	const uint8_t *body = (const uint8_t *)(header + 1);
+	switch (header->type) {
+	case PERF_RECORD_MMAP:
+		return decode_mmap(body, len_bytes, ret);
+	case PERF_RECORD_MMAP2:
+		return decode_mmap2(body, len_bytes, ret);
+	case PERF_RECORD_COMM:
+		return decode_comm(body, len_bytes, header->misc, ret);
+	case PERF_RECORD_FORK:
+		return decode_task(body, len_bytes, VMOP_RECORD_FORK, ret);
+	case PERF_RECORD_EXIT:
+		return decode_task(body, len_bytes, VMOP_RECORD_EXIT, ret);
+	case PERF_RECORD_KSYMBOL:
+		return decode_ksymbol(body, len_bytes, ret);
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		return decode_throttle(decoder, body, len_bytes,
+				       header->type == PERF_RECORD_THROTTLE, ret);
+	case PERF_RECORD_LOST:
+		return decode_lost(decoder, body, len_bytes, true, ret);
+	case PERF_RECORD_LOST_SAMPLES:
+		return decode_lost(decoder, body, len_bytes, false, ret);
+	default:
+		ret->type = VMOP_RECORD_UNHANDLED;
+		ret->unhandled_type = header->type;
+		return true;
+	}
+}
+
+enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
+					       const struct perf_event_header *header,
+					       struct vmop_record *ret)
+{
+	if (header->type == PERF_RECORD_SAMPLE)
+		return decode_sample(decoder, header, ret);
+	size_t trailer_bytes =
+		sizeof(struct trailer) + (decoder->has_identifier ? sizeof(uint64_t) : 0);
+	if (header->size < sizeof(*header) + trailer_bytes)
+		return VMOP_PERF_MALFORMED;
+	size_t len_bytes = header->size - sizeof(*header) - trailer_bytes;
+	const struct trailer *trailer = (const void *)((const uint8_t *)(header + 1) + len_bytes);
+	ret->time_ns = trailer->time;
+	if (!decode_body(decoder, header, len_bytes, ret))
+		return VMOP_PERF_MALFORMED;
+	bool is_data =
+		ret->type == VMOP_RECORD_MMAP && (header->misc & PERF_RECORD_MISC_MMAP_DATA) != 0;
+	return is_data ? VMOP_PERF_NOT_WANTED : VMOP_PERF_DECODED;
+}

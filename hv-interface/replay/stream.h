@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A recorded stream of vmop_record's in a file, for tests and benches: what a
+ * sink took, to be replayed by the replay source.
+ *
+ *	struct vmop_stream_header
+ *	struct vmop_stream_event	n_events times
+ *	records				until the end of the file
+ *
+ * Little-endian, everything aligned to 8 bytes.  A record is a vmop_stream_record
+ * header and the struct of its type; text follows it, ends with a NUL, and is
+ * padded to 8 bytes with NULs.  Times never go back, except that 0 is "not known".
+ *
+ * A VMOP_STREAM_REPEAT record stands before a block of records and says that the
+ * block comes n_times, each time step_ns later than before: a file of a few MB is a
+ * stream of 100 million samples.  Blocks do not nest.
+ *
+ * Files are hostile input: everything is checked, and the first thing that is off
+ * ends the stream with VMOP_ERROR_CORRUPT.
+ */
+#ifndef VMOP_HV_INTERFACE_REPLAY_STREAM_H
+#define VMOP_HV_INTERFACE_REPLAY_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hv-interface/source.h"
+#include "libutil/error.h"
+#include "vmop/record.h"
+
+#define VMOP_STREAM_MAGIC "VMOPSTRM" /* 8 bytes, no NUL */
+
+enum {
+	VMOP_STREAM_VERSION = 1,
+	VMOP_STREAM_MAX_EVENTS = 64,
+	VMOP_STREAM_REPEAT = 0x8000,	   /* beside enum vmop_record_type */
+	VMOP_STREAM_MAX_TEXT_BYTES = 8192, /* with its NUL */
+	VMOP_STREAM_MAX_TIMES = 1000000,
+};
+
+struct vmop_stream_header {
+	char magic[8];
+	uint32_t version;
+	uint32_t n_events;
+	uint64_t first_ns; /* time of the first record; 0: not known */
+	uint64_t reserved[5];
+};
+
+struct vmop_stream_event {
+	char name[64]; /* both end with a NUL */
+	char unit[8];
+	uint64_t period_events, frequency_hz;
+	uint64_t reserved;
+};
+
+struct vmop_stream_record {
+	uint16_t type;	    /* enum vmop_record_type, or VMOP_STREAM_REPEAT */
+	uint16_t len_bytes; /* with this header: a multiple of 8 */
+	uint16_t event;	    /* SAMPLE, LOST, THROTTLE */
+	uint16_t flags;	    /* SAMPLE: enum vmop_sample_flags; others: enum vmop_stream_flags */
+	uint64_t time_ns;
+};
+
+enum vmop_stream_flags {
+	VMOP_STREAM_COMM_EXEC = 1 << 0,
+	VMOP_STREAM_KSYMBOL_BPF = 1 << 0,
+	VMOP_STREAM_KSYMBOL_UNREGISTERED = 1 << 1,
+	VMOP_STREAM_THROTTLED = 1 << 0,
+	VMOP_STREAM_ONLINE = 1 << 0,
+};
+
+struct vmop_stream_sample {
+	uint64_t ip, weight_events;
+	uint32_t pid, tid;
+	uint32_t cpu, source_domain;
+	uint32_t source_vcpu, reserved;
+};
+
+struct vmop_stream_mmap { /* text: the path */
+	uint64_t start, len_bytes, file_offset_bytes;
+	uint32_t pid, tid;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	uint8_t build_id_len_bytes, reserved[3];
+	uint8_t build_id[VMOP_BUILD_ID_MAX];
+};
+
+struct vmop_stream_comm { /* text: the name */
+	uint32_t pid, tid;
+};
+
+struct vmop_stream_task {
+	uint32_t pid, tid, parent_pid, parent_tid;
+};
+
+struct vmop_stream_ksymbol { /* text: the name */
+	uint64_t start;
+	uint32_t len_bytes, reserved;
+};
+
+struct vmop_stream_lost {
+	uint64_t lost_records;
+	uint32_t cpu, reserved;
+};
+
+struct vmop_stream_cpu { /* CPU, THROTTLE */
+	uint32_t cpu, reserved;
+};
+
+struct vmop_stream_unhandled {
+	uint32_t type, reserved;
+};
+
+struct vmop_stream_repeat {
+	uint64_t n_times;     /* 1 to VMOP_STREAM_MAX_TIMES */
+	uint64_t block_bytes; /* of the records behind this one: a multiple of 8, not 0 */
+	uint64_t step_ns;
+};
+
+_Static_assert(sizeof(struct vmop_stream_header) == 64, "on-disk format");
+_Static_assert(offsetof(struct vmop_stream_header, first_ns) == 16, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_event) == 96, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_record) == 16, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_sample) == 40, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_mmap) == 72, "on-disk format");
+_Static_assert(offsetof(struct vmop_stream_mmap, build_id) == 52, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_comm) == 8, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_task) == 16, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_ksymbol) == 16, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_lost) == 16, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_cpu) == 8, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_unhandled) == 8, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_repeat) == 24, "on-disk format");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "on-disk format");
+
+/* Reading. One thread. */
+struct vmop_stream_reader;
+
+/* VMOP_ERROR_CORRUPT: no such file; VMOP_ERROR_NEWER: a later version's. */
+struct vmop_error *vmop_stream_reader_open(const char *path, struct vmop_stream_reader **ret);
+/* The same over memory, aligned to 8 bytes, which must outlive the reader; name is for messages. */
+struct vmop_error *vmop_stream_reader_open_memory(const char *name, const void *data,
+						  size_t len_bytes,
+						  struct vmop_stream_reader **ret);
+void vmop_stream_reader_close(struct vmop_stream_reader *reader); /* NULL is allowed */
+
+size_t vmop_stream_reader_n_events(const struct vmop_stream_reader *reader);
+/* Holds as long as the reader. */
+const struct vmop_event_info *vmop_stream_reader_event(const struct vmop_stream_reader *reader,
+						       size_t i);
+uint64_t vmop_stream_reader_first_ns(const struct vmop_stream_reader *reader);
+/* Bytes of records taken so far; those of a repeated block each time. */
+uint64_t vmop_stream_reader_bytes(const struct vmop_stream_reader *reader);
+
+/*
+ * The next record; text holds until the next call.  *ret_ended: there is none, ever.
+ * After an error there is none either.
+ */
+struct vmop_error *vmop_stream_reader_next(struct vmop_stream_reader *reader,
+					   struct vmop_record *ret, bool *ret_ended);
+
+/* Writing. One thread. */
+struct vmop_stream_writer;
+
+/* Begins a new file at path, over what is there. */
+struct vmop_error *vmop_stream_writer_create(const char *path, const struct vmop_event_info *events,
+					     size_t n_events, struct vmop_stream_writer **ret);
+/* Appends one record; what goes wrong is said by close. */
+void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop_record *record);
+/* A sink that appends.  Valid as long as the writer. */
+struct vmop_sink vmop_stream_writer_sink(struct vmop_stream_writer *writer);
+/* What is put between the two comes n_times, each time step_ns later. */
+void vmop_stream_writer_begin_repeat(struct vmop_stream_writer *writer, uint64_t n_times,
+				     uint64_t step_ns);
+void vmop_stream_writer_end_repeat(struct vmop_stream_writer *writer);
+/* Finishes the file and frees writer.  The first error since create is returned. */
+struct vmop_error *vmop_stream_writer_close(struct vmop_stream_writer *writer);
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/xen/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hv-interface/xen/xenoprof-abi.h"
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+
+#define PAGE_BYTES 4096u
+
+/*
+ * include/uapi/xen/privcmd.h of Linux, which as installed asks for a header of Xen's that isn't.
+ */
+struct hypercall {
+	uint64_t op;
+	uint64_t arg[5];
+};
+
+struct map_batch {
+	uint32_t n_frames;
+	uint16_t domain_id;
+	uint64_t address;
+	const unsigned long *frames;
+	int *errors; /* of each frame: 0 or a negative errno */
+};
+
+#define PRIVCMD_HYPERCALL _IOC(_IOC_NONE, 'P', 0, sizeof(struct hypercall))
+#define PRIVCMD_MAP_BATCH _IOC(_IOC_NONE, 'P', 4, sizeof(struct map_batch))
+
+_Static_assert(sizeof(struct hypercall) == 48, "privcmd_hypercall");
+_Static_assert(offsetof(struct map_batch, address) == 8, "privcmd_mmapbatch_v2");
+_Static_assert(sizeof(struct map_batch) == 16 + 2 * sizeof(void *), "privcmd_mmapbatch_v2");
+
+struct privcmd_link {
+	struct vmop_xen_link base;
+	int privcmd_fd, hypercall_fd;
+	void *bounce; /* a page that the kernel neither moves nor swaps: for hypercalls' arguments
+		       */
+};
+
+static struct privcmd_link *to_privcmd(struct vmop_xen_link *link)
+{
+	return (struct privcmd_link *)link;
+}
+
+static int privcmd_xenoprof(struct vmop_xen_link *link, unsigned op, void *arg, size_t len_bytes)
+{
+	struct privcmd_link *privcmd = to_privcmd(link);
+	struct hypercall call = {
+		.op = VMOP_XEN_HYPERCALL_XENOPROF,
+		.arg = {op, (uintptr_t)privcmd->bounce},
+	};
+	if (len_bytes > PAGE_BYTES)
+		return -E2BIG;
+	if (arg)
+		memcpy(privcmd->bounce, arg, len_bytes);
+	int status = ioctl(privcmd->privcmd_fd, PRIVCMD_HYPERCALL, &call);
+	int answer = status < 0 ? -errno : status;
+	if (arg)
+		memcpy(arg, privcmd->bounce, len_bytes);
+	return answer;
+}
+
+static void privcmd_unmap(struct vmop_xen_link *link, void *memory, size_t n_pages)
+{
+	(void)link;
+	munmap(memory, n_pages * PAGE_BYTES);
+}
+
+static void *privcmd_map(struct vmop_xen_link *link, uint64_t address, size_t n_pages)
+{
+	unsigned long frames[VMOP_XENOPROF_PAGES_MAX];
+	int errors[VMOP_XENOPROF_PAGES_MAX] = {0};
+	int fd = to_privcmd(link)->privcmd_fd;
+	if (n_pages == 0 || n_pages > VMOP_XENOPROF_PAGES_MAX) {
+		errno = EINVAL;
+		return NULL;
+	}
+	for (size_t i = 0; i < n_pages; i++)
+		frames[i] = address / PAGE_BYTES + i;
+	void *memory = mmap(NULL, n_pages * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	struct map_batch batch = {
+		.n_frames = (uint32_t)n_pages,
+		.domain_id = VMOP_XEN_DOMID_SELF,
+		.address = (uintptr_t)memory,
+		.frames = frames,
+		.errors = errors,
+	};
+	int status = ioctl(fd, PRIVCMD_MAP_BATCH, &batch);
+	int why = status < 0 ? errno : 0;
+	for (size_t i = 0; i < n_pages && !why; i++)
+		why = -errors[i];
+	if (!why)
+		return memory;
+	munmap(memory, n_pages * PAGE_BYTES);
+	errno = why;
+	return NULL;
+}
+
+static void privcmd_close(struct vmop_xen_link *link)
+{
+	struct privcmd_link *privcmd = to_privcmd(link);
+	if (privcmd->bounce)
+		munmap(privcmd->bounce, PAGE_BYTES);
+	if (privcmd->hypercall_fd >= 0)
+		close(privcmd->hypercall_fd);
+	if (privcmd->privcmd_fd >= 0)
+		close(privcmd->privcmd_fd);
+	free(privcmd);
+}
+
+static const struct vmop_xen_link_ops privcmd_ops = {
+	.xenoprof = privcmd_xenoprof,
+	.map = privcmd_map,
+	.unmap = privcmd_unmap,
+	.close = privcmd_close,
+};
+
+bool vmop_xen_is_control_domain(const char *root)
+{
+	char path[256];
+	_cleanup_free_ char *text = NULL;
+	size_t len_bytes;
+	snprintf(path, sizeof(path), "%s/proc/xen/capabilities", root ? root : "");
+	struct vmop_error *err = vmop_io_read_file(path, 4096, &text, &len_bytes);
+	if (err) {
+		vmop_error_destroy(err);
+		return false;
+	}
+	return strstr(text, "control_d") != NULL;
+}
+
+static struct vmop_error *open_device(const char *path, const char *module, int *ret)
+{
+	*ret = open(path, O_RDWR | O_CLOEXEC);
+	if (*ret >= 0)
+		return NULL;
+	if (errno == EACCES || errno == EPERM)
+		return vmop_error_new(VMOP_ERROR_CANT, "%s: no permission; run vmopd as root",
+				      path);
+	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
+		return vmop_error_new(VMOP_ERROR_CANT, "%s is missing; modprobe %s brings it", path,
+				      module);
+	return vmop_error_os(errno, "%s", path);
+}
+
+/*
+ * /dev/xen/hypercall gives memory that is safe for a hypercall; a process's own could be moved
+ * by the kernel under Xen's hands (Linux 4.18: drivers/xen/privcmd-buf.c).
+ */
+static struct vmop_error *open_all(struct privcmd_link *privcmd)
+{
+	struct vmop_error *err =
+		open_device("/dev/xen/privcmd", "xen-privcmd", &privcmd->privcmd_fd);
+	if (!err)
+		err = open_device("/dev/xen/hypercall", "xen-privcmd", &privcmd->hypercall_fd);
+	if (err)
+		return err;
+	void *bounce = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+			    privcmd->hypercall_fd, 0);
+	if (bounce == MAP_FAILED)
+		return vmop_error_os(errno, "/dev/xen/hypercall: memory for hypercalls");
+	privcmd->bounce = bounce;
+	memset(bounce, 0, PAGE_BYTES);
+	return NULL;
+}
+
+bool vmop_xen_is_domu(void)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len_bytes;
+	if (vmop_xen_is_control_domain(NULL))
+		return false;
+	struct vmop_error *err = vmop_io_read_file("/sys/hypervisor/type", 4096, &text, &len_bytes);
+	bool is_xen = !err && !strncmp(text, "xen", 3);
+	vmop_error_destroy(err);
+	return is_xen;
+}
+
+static struct vmop_error *open_link(struct vmop_xen_link **ret)
+{
+	struct privcmd_link *privcmd = malloc(sizeof(*privcmd));
+	if (!privcmd)
+		return &vmop_error_no_memory;
+	*privcmd = (struct privcmd_link){
+		.base.ops = &privcmd_ops,
+		.privcmd_fd = -1,
+		.hypercall_fd = -1,
+	};
+	struct vmop_error *err = open_all(privcmd);
+	if (err)
+		privcmd_close(&privcmd->base);
+	else
+		*ret = &privcmd->base;
+	return err;
+}
+
+struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret)
+{
+	if (!vmop_xen_is_control_domain(NULL))
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "this is not Xen's control domain (/proc/xen/capabilities "
+				      "doesn't say control_d)");
+	return open_link(ret);
+}
+
+/* No operation of Xen's: it says EINVAL, or ENOSYS where it has no xenoprof. */
+#define NO_OPERATION 0xffu
+
+struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret)
+{
+	if (!vmop_xen_is_domu())
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "this is no domU of Xen's");
+	struct vmop_error *err = open_link(ret);
+	if (err || privcmd_xenoprof(*ret, NO_OPERATION, NULL, 0) != -EPERM)
+		return err;
+	privcmd_close(*ret);
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "this kernel lets no program in a domU make hypercalls; load the "
+			      "kernel module (modprobe vmop), or allow it: modprobe -r "
+			      "xen-privcmd; modprobe xen-privcmd unrestricted=1");
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/xen/records.h"
+
+#include <stdlib.h>
+
+/* Between two times that read records' room is given back to the module: in a ring of 8 of it. */
+#define FREE_EVERY(rings) ((rings)->n_records / 8 + 1)
+
+/* A ring that is fuller than this is emptied whatever the time. */
+enum { FULL_PERCENT = 75 };
+
+struct vmop_error *vmop_xen_records_add(struct vmop_xen_records *records, uint16_t domain,
+					uint32_t n_vcpus)
+{
+	struct vmop_xen_records_domain *added = &records->domains[records->n_domains];
+	*added = (struct vmop_xen_records_domain){.id = domain, .n_vcpus = n_vcpus};
+	added->is_sample_next = calloc(n_vcpus, sizeof(*added->is_sample_next));
+	if (!added->is_sample_next)
+		return &vmop_error_no_memory;
+	records->n_domains++;
+	return NULL;
+}
+
+void vmop_xen_records_deinit(struct vmop_xen_records *records)
+{
+	while (records->n_domains > 0)
+		free(records->domains[--records->n_domains].is_sample_next);
+}
+
+/* NULL: of no vCPU that was told of; its entries can be nothing but samples. */
+static bool *state_of(struct vmop_xen_records *records, uint16_t domain, uint16_t vcpu)
+{
+	for (size_t i = 0; i < records->n_domains; i++)
+		if (records->domains[i].id == domain && vcpu < records->domains[i].n_vcpus)
+			return &records->domains[i].is_sample_next[vcpu];
+	return NULL;
+}
+
+static void hand_over(struct vmop_xen_records *records, const struct vmop_xendev_record *record,
+		      const struct vmop_xen_entry_sink *sink)
+{
+	if (record->type == VMOP_XENDEV_LOST) {
+		sink->lost(sink->arg, record->domid, record->vcpu, record->eip);
+		return;
+	}
+	bool *is_sample_next = state_of(records, record->domid, record->vcpu);
+	if (record->eip == VMOP_XENOPROF_ESCAPE) {
+		if (is_sample_next)
+			*is_sample_next = record->event == VMOP_XENOPROF_ESCAPE_TRACE;
+		return;
+	}
+	const struct vmop_xen_entry entry = {
+		.time_ns = record->time_ns,
+		.ip = record->eip,
+		.pid = record->pid,
+		.tid = record->tid,
+		.cpu = record->cpu,
+		.domain = record->domid,
+		.vcpu = record->vcpu,
+		.mode = record->mode,
+		.event = record->event,
+		.is_caller = is_sample_next && !*is_sample_next,
+	};
+	if (is_sample_next)
+		*is_sample_next = false;
+	sink->entry(sink->arg, &entry);
+}
+
+void vmop_xen_records_drain(struct vmop_xen_records *records, struct vmop_xen_rings *rings,
+			    uint64_t up_to_ns, const struct vmop_xen_entry_sink *sink)
+{
+	const struct vmop_xendev_record *record;
+	unsigned n = 0;
+	vmop_xen_rings_refresh(rings);
+	if (vmop_xen_rings_percent_used(rings) > FULL_PERCENT)
+		up_to_ns = UINT64_MAX;
+	while ((record = vmop_xen_rings_next(rings, up_to_ns))) {
+		hand_over(records, record, sink);
+		if (++n % FREE_EVERY(rings) == 0)
+			vmop_xen_rings_free(rings);
+	}
+	vmop_xen_rings_free(rings);
+	uint64_t lost = vmop_xen_rings_take_lost(rings);
+	if (lost > 0)
+		sink->lost(sink->arg, VMOP_XEN_DOMID_SELF, 0, lost);
+}

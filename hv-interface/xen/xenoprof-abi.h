@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The profiling hypercall for a program: beside what it takes (vmop/xenoprof.h) the numbers of
+ * Xen's xen/include/public/xen.h that Linux has for its own code alone.
+ */
+#ifndef VMOP_HV_INTERFACE_XEN_XENOPROF_ABI_H
+#define VMOP_HV_INTERFACE_XEN_XENOPROF_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vmop/xenoprof.h"
+
+#define VMOP_XEN_HYPERCALL_XENOPROF 31 /* __HYPERVISOR_xenoprof_op */
+#define VMOP_XEN_DOMID_SELF 0x7ff0     /* DOMID_SELF */
+#define VMOP_XEN_DOMID_FIRST_RESERVED 0x7ff0
+
+#endif

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where a kernel keeps what: the member offsets, sizes and enumerators that
+ * libguest needs, each found once, from the guest's BTF or from a profile.
+ *
+ * A profile is an INI file for a kernel without BTF:
+ *
+ *	[kernel]
+ *	release = 5.4.0-42-generic	(must be the guest's)
+ *	[offsets]
+ *	task_struct.mm = 2144
+ *	sizeof.page = 64
+ *	maple_type.maple_leaf_64 = 1
+ */
+#ifndef VMOP_LIBGUEST_KERNEL_LAYOUT_H
+#define VMOP_LIBGUEST_KERNEL_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vmop_btf;
+struct vmop_error;
+
+/*
+ * X(FIELD, type, member): member may name alternatives ("f_path|__f_path": the
+ * first that is there), "" is the size of type, "=x" its enumerator x.
+ */
+#define VMOP_LAYOUT_FIELDS(X)                                                                      \
+	X(TASK_TASKS, "task_struct", "tasks")                                                      \
+	X(TASK_PID, "task_struct", "pid")                                                          \
+	X(TASK_TGID, "task_struct", "tgid")                                                        \
+	X(TASK_COMM, "task_struct", "comm")                                                        \
+	X(TASK_MM, "task_struct", "mm")                                                            \
+	X(TASK_PARENT, "task_struct", "real_parent")                                               \
+	X(TASK_START, "task_struct", "start_boottime|real_start_time|start_time")                  \
+	X(TASK_THREAD_PID, "task_struct", "thread_pid")                                            \
+	X(TASK_CGROUPS, "task_struct", "cgroups")                                                  \
+	X(PID_LEVEL, "pid", "level")                                                               \
+	X(PID_NUMBERS, "pid", "numbers")                                                           \
+	X(UPID_NR, "upid", "nr")                                                                   \
+	X(UPID_SIZE, "upid", "")                                                                   \
+	X(CSS_SET_DFL, "css_set", "dfl_cgrp")                                                      \
+	X(CSS_SET_SUBSYS, "css_set", "subsys")                                                     \
+	X(CSS_CGROUP, "cgroup_subsys_state", "cgroup")                                             \
+	X(CGROUP_SUBSYS_COUNT, "cgroup_subsys_id", "=CGROUP_SUBSYS_COUNT")                         \
+	X(CGROUP_KN, "cgroup", "kn")                                                               \
+	X(KERNFS_NAME, "kernfs_node", "name")                                                      \
+	X(KERNFS_PARENT, "kernfs_node", "parent|__parent")                                         \
+	X(MM_PGD, "mm_struct", "pgd")                                                              \
+	X(MM_MMAP, "mm_struct", "mmap")                                                            \
+	X(MM_TREE_ROOT, "mm_struct", "mm_mt.ma_root")                                              \
+	X(MM_MAP_COUNT, "mm_struct", "map_count")                                                  \
+	X(MM_START_BRK, "mm_struct", "start_brk")                                                  \
+	X(MM_BRK, "mm_struct", "brk")                                                              \
+	X(MM_START_STACK, "mm_struct", "start_stack")                                              \
+	X(VMA_START, "vm_area_struct", "vm_start")                                                 \
+	X(VMA_END, "vm_area_struct", "vm_end")                                                     \
+	X(VMA_FLAGS, "vm_area_struct", "vm_flags")                                                 \
+	X(VMA_PGOFF, "vm_area_struct", "vm_pgoff")                                                 \
+	X(VMA_FILE, "vm_area_struct", "vm_file")                                                   \
+	X(VMA_NEXT, "vm_area_struct", "vm_next")                                                   \
+	X(VMA_OPS, "vm_area_struct", "vm_ops")                                                     \
+	X(VMA_PRIVATE, "vm_area_struct", "vm_private_data")                                        \
+	X(SPECIAL_NAME, "vm_special_mapping", "name")                                              \
+	X(MAPLE_RANGE_PIVOT, "maple_range_64", "pivot")                                            \
+	X(MAPLE_RANGE_SLOT, "maple_range_64", "slot")                                              \
+	X(MAPLE_ARANGE_PIVOT, "maple_arange_64", "pivot")                                          \
+	X(MAPLE_ARANGE_SLOT, "maple_arange_64", "slot")                                            \
+	X(MAPLE_LEAF_TYPE, "maple_type", "=maple_leaf_64")                                         \
+	X(MAPLE_RANGE_TYPE, "maple_type", "=maple_range_64")                                       \
+	X(MAPLE_ARANGE_TYPE, "maple_type", "=maple_arange_64")                                     \
+	X(FILE_PATH, "file", "f_path|__f_path")                                                    \
+	X(FILE_INODE, "file", "f_inode")                                                           \
+	X(FILE_MAPPING, "file", "f_mapping")                                                       \
+	X(PATH_MNT, "path", "mnt")                                                                 \
+	X(PATH_DENTRY, "path", "dentry")                                                           \
+	X(MOUNT_MNT, "mount", "mnt")                                                               \
+	X(MOUNT_PARENT, "mount", "mnt_parent")                                                     \
+	X(MOUNT_POINT, "mount", "mnt_mountpoint")                                                  \
+	X(VFSMOUNT_ROOT, "vfsmount", "mnt_root")                                                   \
+	X(DENTRY_PARENT, "dentry", "d_parent")                                                     \
+	X(DENTRY_NAME, "dentry", "d_name.name")                                                    \
+	X(DENTRY_HASH, "dentry", "d_hash.pprev")                                                   \
+	X(DENTRY_SUPER, "dentry", "d_sb")                                                          \
+	X(INODE_SIZE, "inode", "i_size")                                                           \
+	X(INODE_NUMBER, "inode", "i_ino")                                                          \
+	X(SUPER_TYPE, "super_block", "s_type")                                                     \
+	X(FS_TYPE_NAME, "file_system_type", "name")                                                \
+	X(MAPPING_HEAD, "address_space", "i_pages.xa_head")                                        \
+	X(MAPPING_HOST, "address_space", "host")                                                   \
+	X(XA_NODE_SHIFT, "xa_node", "shift")                                                       \
+	X(XA_NODE_SLOTS, "xa_node", "slots")                                                       \
+	X(FOLIO_INDEX, "folio", "index")                                                           \
+	X(PAGE_INDEX, "page", "index|__folio_index")                                               \
+	X(PAGE_SIZE, "page", "")                                                                   \
+	X(MODULE_LIST, "module", "list")                                                           \
+	X(MODULE_STATE, "module", "state")                                                         \
+	X(MODULE_NAME, "module", "name")                                                           \
+	X(MODULE_CORE_BASE, "module", "core_layout.base")                                          \
+	X(MODULE_CORE_SIZE, "module", "core_layout.size")                                          \
+	X(MODULE_CORE_TEXT, "module", "core_layout.text_size")                                     \
+	X(MODULE_MEM, "module", "mem")                                                             \
+	X(MODULE_MEMORY_BASE, "module_memory", "base")                                             \
+	X(MODULE_MEMORY_SIZE, "module_memory", "size")                                             \
+	X(MODULE_MEMORY_BYTES, "module_memory", "")                                                \
+	X(MOD_INIT_TEXT, "mod_mem_type", "=MOD_INIT_TEXT")                                         \
+	X(MODULE_KALLSYMS, "module", "kallsyms")                                                   \
+	X(MODULE_SYMS, "module", "syms")                                                           \
+	X(MODULE_NUM_SYMS, "module", "num_syms")                                                   \
+	X(MODULE_BUILD_ID, "module", "build_id")                                                   \
+	X(MODULE_NOTES, "module", "notes_attrs")                                                   \
+	X(NOTES_COUNT, "module_notes_attrs", "notes")                                              \
+	X(NOTES_ATTRS, "module_notes_attrs", "attrs")                                              \
+	X(NOTES_LIST, "module_notes_attrs", "grp.bin_attrs")                                       \
+	X(BIN_ATTR_SIZE, "bin_attribute", "size")                                                  \
+	X(BIN_ATTR_PRIVATE, "bin_attribute", "private")                                            \
+	X(BIN_ATTR_BYTES, "bin_attribute", "")                                                     \
+	X(MOD_SYMTAB, "mod_kallsyms", "symtab")                                                    \
+	X(MOD_NUM_SYMTAB, "mod_kallsyms", "num_symtab")                                            \
+	X(MOD_STRTAB, "mod_kallsyms", "strtab")                                                    \
+	X(MOD_TYPETAB, "mod_kallsyms", "typetab")                                                  \
+	X(KERNEL_SYMBOL_BYTES, "kernel_symbol", "")                                                \
+	X(KERNEL_SYMBOL_VALUE, "kernel_symbol", "value_offset")                                    \
+	X(KERNEL_SYMBOL_NAME, "kernel_symbol", "name_offset")                                      \
+	X(BPF_KSYM_START, "bpf_ksym", "start")                                                     \
+	X(BPF_KSYM_END, "bpf_ksym", "end")                                                         \
+	X(BPF_KSYM_NAME, "bpf_ksym", "name")                                                       \
+	X(BPF_KSYM_NODE, "bpf_ksym", "lnode")                                                      \
+	X(BPF_AUX_NODE, "bpf_prog_aux", "ksym_lnode")                                              \
+	X(BPF_AUX_PROG, "bpf_prog_aux", "prog")                                                    \
+	X(BPF_AUX_NAME, "bpf_prog_aux", "name")                                                    \
+	X(BPF_AUX_BTF, "bpf_prog_aux", "btf")                                                      \
+	X(BPF_AUX_FUNCTIONS, "bpf_prog_aux", "func_info")                                          \
+	X(BPF_AUX_FUNCTION_COUNT, "bpf_prog_aux", "func_info_cnt")                                 \
+	X(BPF_AUX_FUNCTION, "bpf_prog_aux", "func_idx")                                            \
+	X(BPF_PROG_START, "bpf_prog", "bpf_func")                                                  \
+	X(BPF_PROG_TAG, "bpf_prog", "tag")                                                         \
+	X(BPF_HEADER_PAGES, "bpf_binary_header", "pages")                                          \
+	X(BTF_TYPES, "btf", "types")                                                               \
+	X(BTF_STRINGS, "btf", "strings")                                                           \
+	X(FTRACE_OPS_LIST, "ftrace_ops", "list")                                                   \
+	X(FTRACE_OPS_TRAMPOLINE, "ftrace_ops", "trampoline")                                       \
+	X(FTRACE_OPS_SIZE, "ftrace_ops", "trampoline_size")                                        \
+	X(FTRACE_MAP_LIST, "ftrace_mod_map", "list")                                               \
+	X(FTRACE_MAP_MODULE, "ftrace_mod_map", "mod")                                              \
+	X(FTRACE_MAP_FUNCS, "ftrace_mod_map", "funcs")                                             \
+	X(FTRACE_FUNC_LIST, "ftrace_mod_func", "list")                                             \
+	X(FTRACE_FUNC_NAME, "ftrace_mod_func", "name")                                             \
+	X(FTRACE_FUNC_IP, "ftrace_mod_func", "ip")                                                 \
+	X(FTRACE_FUNC_SIZE, "ftrace_mod_func", "size")                                             \
+	X(KPROBE_CACHE_PAGES, "kprobe_insn_cache", "pages")                                        \
+	X(KPROBE_PAGE_LIST, "kprobe_insn_page", "list")                                            \
+	X(KPROBE_PAGE_INSNS, "kprobe_insn_page", "insns")                                          \
+	X(MODULE_SELF, "module", "mkobj.mod")                                                      \
+	X(MM_VDSO, "mm_struct", "context.vdso")                                                    \
+	X(RQ_CPU, "rq", "cpu")                                                                     \
+	X(RQ_CURR, "rq", "curr")                                                                   \
+	X(RQ_IDLE, "rq", "idle")                                                                   \
+	X(RQ_CLOCK, "rq", "clock")                                                                 \
+	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
+	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
+	X(CPUINFO_BYTES, "cpuinfo_x86", "")
+
+#define VMOP_LAYOUT_ENUM(field, type, member) VMOP_LAYOUT_##field,
+enum vmop_layout_field { VMOP_LAYOUT_FIELDS(VMOP_LAYOUT_ENUM) VMOP_LAYOUT_FIELD_COUNT };
+
+struct vmop_layout {
+	int32_t value[VMOP_LAYOUT_FIELD_COUNT]; /* -1: this kernel has no such */
+};
+
+void vmop_layout_from_btf(struct vmop_btf *btf, struct vmop_layout *ret);
+
+/*
+ * From a profile; VMOP_ERROR_NOT_FOUND when it is another kernel's than
+ * release, VMOP_ERROR_CORRUPT (with the line) when it is not a profile.
+ */
+struct vmop_error *vmop_layout_from_profile(const char *path, const char *release,
+					    struct vmop_layout *ret);
+
+static inline bool vmop_layout_has(const struct vmop_layout *layout, enum vmop_layout_field field)
+{
+	return layout->value[field] >= 0;
+}
+
+/* The name that a field has in a profile's text, for its first alternative. */
+const char *vmop_layout_name(enum vmop_layout_field field, char *buf, unsigned int size);
+
+/* Whether processes, their mappings and paths can be read with it. */
+bool vmop_layout_has_processes(const struct vmop_layout *layout);
+bool vmop_layout_has_modules(const struct vmop_layout *layout);
+/* BPF programs as kernels from 5.7 have them, or as those before do; their functions' names. */
+bool vmop_layout_has_bpf_ksyms(const struct vmop_layout *layout);
+bool vmop_layout_has_bpf_programs(const struct vmop_layout *layout);
+bool vmop_layout_has_bpf_functions(const struct vmop_layout *layout);
+bool vmop_layout_has_page_cache(const struct vmop_layout *layout);
+
+#endif

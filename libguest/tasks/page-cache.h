@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files as the guest's page cache holds them: struct file -> f_mapping ->
+ * i_pages (an xarray, kernel: lib/xarray.c) -> struct page or folio -> frame.
+ */
+#ifndef VMOP_LIBGUEST_TASKS_PAGE_CACHE_H
+#define VMOP_LIBGUEST_TASKS_PAGE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct vmop_error;
+struct vmop_guest_kernel;
+struct vmop_layout;
+
+/* As vmop_guest_read_file() and vmop_guest_file_size() in guest.h. */
+struct vmop_error *vmop_guest_page_cache_read(struct vmop_guest_kernel *kernel,
+					      const struct vmop_layout *layout, uint64_t file,
+					      uint64_t offset, void *buf, size_t len_bytes,
+					      size_t *ret_read);
+struct vmop_error *vmop_guest_page_cache_size(struct vmop_guest_kernel *kernel,
+					      const struct vmop_layout *layout, uint64_t file,
+					      uint64_t *ret);
+
+#endif

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libguest/tasks/processes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libguest/kernel/kernel.h"
+#include "libguest/kernel/layout.h"
+#include "libguest/memory/memory.h"
+#include "libguest/tasks/files.h"
+#include "libguest/tasks/names.h"
+#include "libguest/tasks/snapshot-build.h"
+#include "libguest/tasks/vmas.h"
+#include "libutil/cleanup.h"
+#include "libutil/error.h"
+
+#define MAX_TASKS 65536u
+#define MAX_CPUS 4096u
+#define TRIES 3
+#define VM_EXEC 4u
+#define MAX_PID_LEVEL 32u /* include/linux/pid_namespace.h: MAX_PID_NS_LEVEL */
+
+struct reader {
+	struct vmop_guest_kernel *kernel;
+	struct vmop_view *view;
+	const struct vmop_layout *layout;
+	struct vmop_guest_files *files;
+	struct vmop_guest_names *names;
+	struct vmop_guest_snapshot *snapshot;
+	unsigned int flags;
+	uint64_t special_ops; /* special_mapping_vmops: the vDSO's and its like; 0: not known so far
+			       */
+	/* of the process under way */
+	struct vmop_guest_raw_vma *raw;
+	struct vmop_guest_vma *vmas;
+	uint32_t *paths;
+	uint32_t count, size;
+	bool no_memory;
+};
+
+static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
+{
+	return base + (uint32_t)reader->layout->value[field];
+}
+
+static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
+{
+	return vmop_view_u64(reader->view, at(reader, base, field));
+}
+
+static uint32_t load32(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
+{
+	return vmop_view_u32(reader->view, at(reader, base, field));
+}
+
+static bool has(const struct reader *reader, enum vmop_layout_field field)
+{
+	return vmop_layout_has(reader->layout, field);
+}
+
+static void forget_moment(struct reader *reader)
+{
+	vmop_guest_memory_forget(reader->view->memory);
+	vmop_view_forget(reader->view);
+	vmop_view_take_fault(reader->view);
+}
+
+/* --- one task --------------------------------------------------------------------------- */
+
+static void read_comm(const struct reader *reader, uint64_t task, char *ret)
+{
+	char comm[16];
+	vmop_view_read(reader->view, at(reader, task, VMOP_LAYOUT_TASK_COMM), comm, sizeof(comm));
+	comm[sizeof(comm) - 1] = '\0';
+	memset(ret, 0, sizeof(comm));
+	strcpy(ret, comm);
+}
+
+/* mm->pgd is a kernel address; CR3 holds its frame. 0: a kernel thread. */
+static uint64_t read_pgd(const struct reader *reader, uint64_t mm)
+{
+	uint64_t gpa;
+	if (!mm)
+		return 0;
+	uint64_t pgd = load(reader, mm, VMOP_LAYOUT_MM_PGD);
+	if (!vmop_view_translate(reader->view, pgd, &gpa, NULL)) {
+		reader->view->fault = true;
+		return 0;
+	}
+	return gpa;
+}
+
+/* struct pid holds a task's number for each namespace that it is in, the innermost last. */
+static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t pid)
+{
+	if (!has(reader, VMOP_LAYOUT_TASK_THREAD_PID) || !has(reader, VMOP_LAYOUT_PID_LEVEL) ||
+	    !has(reader, VMOP_LAYOUT_PID_NUMBERS) || !has(reader, VMOP_LAYOUT_UPID_NR) ||
+	    !has(reader, VMOP_LAYOUT_UPID_SIZE) || !pid)
+		return pid;
+	uint64_t object = load(reader, task, VMOP_LAYOUT_TASK_THREAD_PID);
+	if (!object)
+		return pid; /* on its way out */
+	uint32_t level = load32(reader, object, VMOP_LAYOUT_PID_LEVEL);
+	if (level > MAX_PID_LEVEL) {
+		reader->view->fault = true;
+		return pid;
+	}
+	uint64_t number = at(reader, object, VMOP_LAYOUT_PID_NUMBERS) +
+			  (uint64_t)level * (uint32_t)reader->layout->value[VMOP_LAYOUT_UPID_SIZE];
+	return load32(reader, number, VMOP_LAYOUT_UPID_NR);
+}
+
+static uint64_t read_task(const struct reader *reader, uint64_t task,
+			  struct vmop_guest_process *ret)
+{
+	uint64_t mm = load(reader, task, VMOP_LAYOUT_TASK_MM);
+	*ret = (struct vmop_guest_process){
+		.task = task,
+		.pid = load32(reader, task, VMOP_LAYOUT_TASK_TGID),
+		.pgd_gpa = read_pgd(reader, mm),
+	};
+	ret->ns_pid = read_ns_pid(reader, task, ret->pid);
+	if (has(reader, VMOP_LAYOUT_TASK_PARENT)) {
+		uint64_t parent = load(reader, task, VMOP_LAYOUT_TASK_PARENT);
+		ret->ppid = load32(reader, parent, VMOP_LAYOUT_TASK_TGID);
+	}
+	if (has(reader, VMOP_LAYOUT_TASK_START))
+		ret->start_time_ns = load(reader, task, VMOP_LAYOUT_TASK_START);
+	read_comm(reader, task, ret->comm);
+	return mm;
+}
+
+/* --- its mappings ------------------------------------------------------------------------- */
+
+static bool grow(struct reader *reader)
+{
+	if (reader->count < reader->size)
+		return true;
+	uint32_t size = reader->size ? reader->size * 2 : 256;
+	void *raw = realloc(reader->raw, size * sizeof(*reader->raw));
+	if (raw)
+		reader->raw = raw;
+	void *vmas = realloc(reader->vmas, size * sizeof(*reader->vmas));
+	if (vmas)
+		reader->vmas = vmas;
+	void *paths = realloc(reader->paths, size * sizeof(*reader->paths));
+	if (paths)
+		reader->paths = paths;
+	if (!raw || !vmas || !paths) {
+		reader->no_memory = true;
+		return false;
+	}
+	reader->size = size;
+	return true;
+}
+
+static bool take_raw(const struct vmop_guest_raw_vma *vma, void *arg)
+{
+	struct reader *reader = arg;
+	if (!grow(reader))
+		return false;
+	reader->raw[reader->count++] = *vma;
+	return true;
+}
+
+/* What /proc/PID/maps prints for memory without a file (kernel: fs/proc/task_mmu.c). */
+static void anonymous_name(const struct reader *reader, uint64_t mm,
+			   const struct vmop_guest_raw_vma *vma, char *ret, size_t size)
+{
+	if (reader->special_ops && has(reader, VMOP_LAYOUT_VMA_OPS) &&
+	    has(reader, VMOP_LAYOUT_VMA_PRIVATE) && has(reader, VMOP_LAYOUT_SPECIAL_NAME) &&
+	    load(reader, vma->address, VMOP_LAYOUT_VMA_OPS) == reader->special_ops) {
+		uint64_t special = load(reader, vma->address, VMOP_LAYOUT_VMA_PRIVATE);
+		vmop_view_string(reader->view, load(reader, special, VMOP_LAYOUT_SPECIAL_NAME), ret,
+				 size);
+		return;
+	}
+	const char *name = "//anon";
+	if (has(reader, VMOP_LAYOUT_MM_BRK) && has(reader, VMOP_LAYOUT_MM_START_BRK) &&
+	    vma->start < load(reader, mm, VMOP_LAYOUT_MM_BRK) &&
+	    vma->end > load(reader, mm, VMOP_LAYOUT_MM_START_BRK))
+		name = "[heap]";
+	if (has(reader, VMOP_LAYOUT_MM_START_STACK)) {
+		uint64_t stack = load(reader, mm, VMOP_LAYOUT_MM_START_STACK);
+		if (vma->start <= stack && vma->end >= stack)
+			name = "[stack]";
+	}
+	strncpy(ret, name, size - 1);
+	ret[size - 1] = '\0';
+}
+
+/* Where the first page of vma's file is mapped in the same process; 0: nowhere. */
+static uint64_t first_page(const struct reader *reader, uint32_t index)
+{
+	const struct vmop_guest_raw_vma *vma = &reader->raw[index];
+	/* The loader maps a file's pieces side by side. */
+	for (uint32_t i = index + 1; i-- > 0 && index - i < 8;)
+		if (reader->raw[i].file == vma->file && reader->raw[i].page_offset == 0)
+			return reader->raw[i].start;
+	return 0;
+}
+
+static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t pgd_gpa,
+				   uint32_t index, uint32_t out)
+{
+	const struct vmop_guest_raw_vma *raw = &reader->raw[index];
+	struct vmop_guest_vma *vma = &reader->vmas[out];
+	char path[VMOP_GUEST_PATH_MAX];
+	struct vmop_error *err;
+	*vma = (struct vmop_guest_vma){.start = raw->start,
+				       .end = raw->end,
+				       .file = raw->file,
+				       .vm_flags = (uint32_t)raw->flags};
+	if (raw->file) {
+		vma->file_offset_bytes =
+			raw->page_offset * vmop_paging_page_bytes(&reader->view->paging);
+		err = vmop_guest_names_file(reader->names, raw->file, path, &reader->paths[out]);
+	} else {
+		anonymous_name(reader, mm, raw, path, sizeof(path));
+		err = vmop_guest_snapshot_text(reader->snapshot, path, &reader->paths[out]);
+	}
+	bool is_vdso = !raw->file && strcmp(path, "[vdso]") == 0;
+	if (err || (reader->flags & VMOP_GUEST_NO_BUILD_IDS) || !(raw->flags & VM_EXEC) ||
+	    !(raw->file || is_vdso) || reader->view->fault)
+		return err;
+	vma->build_id_len_bytes = vmop_guest_files_build_id(
+		reader->files, reader->kernel, reader->layout, raw->file, path, pgd_gpa,
+		is_vdso ? raw->start : first_page(reader, index), vma->build_id);
+	return NULL;
+}
+
+/* The vDSO is the mapping that mm->context.vdso points to; others of its kind have the same
+ * operations. */
+static void learn_special_ops(struct reader *reader, uint64_t mm)
+{
+	if (reader->special_ops || !has(reader, VMOP_LAYOUT_MM_VDSO) ||
+	    !has(reader, VMOP_LAYOUT_VMA_OPS))
+		return;
+	uint64_t vdso = load(reader, mm, VMOP_LAYOUT_MM_VDSO);
+	for (uint32_t i = 0; i < reader->count && vdso; i++)
+		if (reader->raw[i].start == vdso && !reader->raw[i].file)
+			reader->special_ops =
+				load(reader, reader->raw[i].address, VMOP_LAYOUT_VMA_OPS);
+}
+
+/* Reads a process' mappings into reader->vmas; false: they don't hold together. */
+static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t pgd_gpa,
+				    uint32_t *ret_count, bool *ret_whole)
+{
+	reader->count = 0;
+	*ret_count = 0;
+	*ret_whole = vmop_guest_vmas_walk(reader->view, reader->layout, mm, take_raw, reader);
+	if (reader->no_memory)
+		return &vmop_error_no_memory;
+	if (*ret_whole)
+		learn_special_ops(reader, mm);
+	for (uint32_t i = 0; *ret_whole && i < reader->count; i++) {
+		if (!(reader->flags & VMOP_GUEST_ALL_VMAS) && !(reader->raw[i].flags & VM_EXEC))
+			continue;
+		struct vmop_error *err = name_vma(reader, mm, pgd_gpa, i, (*ret_count)++);
+		if (err)
+			return err;
+		if (!vmop_guest_budget_step(reader->view->budget) || reader->view->fault)
+			*ret_whole = false;
+	}
+	return NULL;
+}
+
+/* One look at one process; *ret_whole tells whether it held still. */
+static struct vmop_error *read_process(struct reader *reader, uint64_t task, bool *ret_whole)
+{
+	struct vmop_guest_process process;
+	uint32_t cgroup, count = 0;
+	*ret_whole = false;
+	vmop_view_take_fault(reader->view);
+	uint64_t mm = read_task(reader, task, &process);
+	if (reader->view->fault)
+		return NULL;
+	struct vmop_error *err = vmop_guest_names_cgroup(reader->names, task, &cgroup);
+	if (err)
+		return err;
+	*ret_whole = true;
+	if (mm)
+		err = read_vmas(reader, mm, process.pgd_gpa, &count, ret_whole);
+	if (err || vmop_view_take_fault(reader->view) || !*ret_whole) {
+		*ret_whole = false;
+		return err;
+	}
+	return vmop_guest_snapshot_add(reader->snapshot, &process, cgroup, reader->vmas,
+				       reader->paths, count);
+}
+
+/* --- all tasks ------------------------------------------------------------------------------ */
+
+struct tasks {
+	uint64_t *task;
+	uint32_t count, size;
+};
+
+static struct vmop_error *add_task(struct tasks *tasks, uint64_t task)
+{
+	if (tasks->count == tasks->size) {
+		uint32_t size = tasks->size ? tasks->size * 2 : 256;
+		uint64_t *larger = realloc(tasks->task, size * sizeof(*larger));
+		if (!larger)
+			return &vmop_error_no_memory;
+		tasks->task = larger;
+		tasks->size = size;
+	}
+	tasks->task[tasks->count++] = task;
+	return NULL;
+}
+
+/*
+ * Walks init_task.tasks, a ring of all thread groups' leaders.  A ring that
+ * does not close (a cycle elsewhere is found as Brent does) is torn.
+ */
+static struct vmop_error *list_tasks(struct reader *reader, struct tasks *tasks, bool *ret_whole)
+{
+	uint64_t offset = (uint32_t)reader->layout->value[VMOP_LAYOUT_TASK_TASKS];
+	uint64_t head = vmop_guest_kernel_symbol(reader->kernel, "init_task") + offset;
+	uint64_t node = head, seen = head;
+	uint32_t until = 1;
+	tasks->count = 0;
+	*ret_whole = false;
+	vmop_view_take_fault(reader->view);
+	for (uint32_t i = 1; i <= MAX_TASKS && vmop_guest_budget_step(reader->view->budget); i++) {
+		struct vmop_error *err = add_task(tasks, node - offset);
+		if (err)
+			return err;
+		node = vmop_view_u64(reader->view, node);
+		if (vmop_view_take_fault(reader->view) || !vmop_view_is_kernel(reader->view, node))
+			return NULL;
+		if (node == head) {
+			*ret_whole = true;
+			return NULL;
+		}
+		if (node == seen)
+			return NULL;
+		if (i == until) {
+			seen = node;
+			until *= 2;
+		}
+	}
+	return NULL;
+}
+
+static struct vmop_error *list_tasks_tried(struct reader *reader, struct tasks *tasks,
+					   uint64_t *retries, size_t *torn)
+{
+	for (int try = 0; try < TRIES; try++) {
+		bool whole;
+		struct vmop_error *err = list_tasks(reader, tasks, &whole);
+		if (err || whole)
+			return err;
+		++*retries;
+		forget_moment(reader);
+	}
+	++*torn; /* there are processes behind the break */
+	return NULL;
+}
+
+static struct vmop_error *read_all(struct reader *reader, struct tasks *tasks, uint64_t *retries,
+				   size_t *torn)
+{
+	struct vmop_error *err = list_tasks_tried(reader, tasks, retries, torn);
+	for (uint32_t i = 0; !err && i < tasks->count; i++) {
+		bool whole = false;
+		for (int try = 0; try < TRIES && !whole && !err; try++) {
+			if (try) {
+				++*retries;
+				forget_moment(reader);
+			}
+			err = read_process(reader, tasks->task[i], &whole);
+		}
+		*torn += !whole;
+		if (!reader->view->budget->steps_left || !reader->view->budget->bytes_left) {
+			*torn += tasks->count - i - 1;
+			break;
+		}
+	}
+	return err;
+}
+
+static void reader_cleanup(struct reader *reader)
+{
+	vmop_guest_names_free(reader->names);
+	vmop_guest_snapshot_free(reader->snapshot);
+	free(reader->raw);
+	free(reader->vmas);
+	free(reader->paths);
+}
+
+static void tasks_cleanup(struct tasks *tasks)
+{
+	free(tasks->task);
+}
+
+struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
+					     const struct vmop_layout *layout,
+					     struct vmop_guest_files *files, unsigned int flags,
+					     uint64_t *retries, struct vmop_guest_snapshot **ret)
+{
+	_cleanup_(reader_cleanup) struct reader reader = {
+		.kernel = kernel,
+		.view = &kernel->view,
+		.layout = layout,
+		.files = files,
+		.flags = flags,
+		.special_ops = vmop_guest_kernel_symbol(kernel, "special_mapping_vmops")};
+	_cleanup_(tasks_cleanup) struct tasks tasks = {0};
+	size_t torn = 0;
+	if (!vmop_layout_has_processes(layout))
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "kernel %s has no BTF, and no profile was given for it",
+				      kernel->info.release);
+	struct vmop_error *err = vmop_guest_snapshot_new(&reader.snapshot);
+	if (!err)
+		err = vmop_guest_names_new(kernel, layout, reader.snapshot, &reader.names);
+	if (!err)
+		err = read_all(&reader, &tasks, retries, &torn);
+	if (!err)
+		err = vmop_guest_snapshot_finish(reader.snapshot, torn, &kernel->view.paging,
+						 kernel->info.has_kpti);
+	if (!err)
+		*ret = vmop_steal(&reader.snapshot);
+	return err;
+}
+
+/* --- what runs now ---------------------------------------------------------------------------- */
+
+/*
+ * Where vCPU cpu keeps its current task.  x86-64: pcpu_hot (6.2 to 6.14), or the
+ * variable of that name.  arm64 has it in SP_EL0, and for entries from user space in
+ * __entry_task; either is written when tasks are switched, as the run queue's is.
+ */
+static uint64_t current_address(const struct reader *reader)
+{
+	if (reader->view->paging.arch == VMOP_PAGING_ARM64) {
+		uint64_t entry = vmop_guest_kernel_symbol(reader->kernel, "__entry_task");
+		uint64_t queues = vmop_guest_kernel_symbol(reader->kernel, "runqueues");
+		if (entry || !queues || !has(reader, VMOP_LAYOUT_RQ_CURR))
+			return entry;
+		return at(reader, queues, VMOP_LAYOUT_RQ_CURR);
+	}
+	uint64_t hot = vmop_guest_kernel_symbol(reader->kernel, "pcpu_hot");
+	if (hot && has(reader, VMOP_LAYOUT_PCPU_HOT_CURRENT))
+		return at(reader, hot, VMOP_LAYOUT_PCPU_HOT_CURRENT);
+	return vmop_guest_kernel_symbol(reader->kernel, "current_task");
+}
+
+struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel,
+						const struct vmop_layout *layout,
+						struct vmop_guest_current *ret, size_t max,
+						size_t *ret_count)
+{
+	struct reader reader = {.kernel = kernel, .view = &kernel->view, .layout = layout};
+	*ret_count = 0;
+	if (!vmop_layout_has_processes(layout))
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "kernel %s has no BTF, and no profile was given for it",
+				      kernel->info.release);
+	uint64_t offsets = vmop_guest_kernel_symbol(kernel, "__per_cpu_offset");
+	uint64_t variable = current_address(&reader);
+	uint32_t cpus = kernel->info.cpus < MAX_CPUS ? kernel->info.cpus : MAX_CPUS;
+	if (!offsets || !variable)
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				      "where kernel %s keeps its current tasks is not known",
+				      kernel->info.release);
+	for (uint32_t cpu = 0; cpu < cpus && *ret_count < max; cpu++) {
+		vmop_view_take_fault(reader.view);
+		uint64_t base = vmop_view_u64(reader.view, offsets + 8 * (uint64_t)cpu);
+		uint64_t task = vmop_view_u64(reader.view, base + variable);
+		struct vmop_guest_current current = {
+			.vcpu = cpu,
+			.task = task,
+			.pid = load32(&reader, task, VMOP_LAYOUT_TASK_TGID),
+			.tid = load32(&reader, task, VMOP_LAYOUT_TASK_PID),
+			.pgd_gpa = read_pgd(&reader, load(&reader, task, VMOP_LAYOUT_TASK_MM)),
+		};
+		read_comm(&reader, task, current.comm);
+		current.is_idle = current.tid == 0;
+		if (!vmop_view_take_fault(reader.view))
+			ret[(*ret_count)++] = current;
+	}
+	return NULL;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/arrange/rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+double vmop_share_percent(struct vmop_count part, struct vmop_count whole)
+{
+	return whole.weight_events ? (double)part.weight_events * 100 / (double)whole.weight_events
+				   : 0;
+}
+
+/* ---- which ---------------------------------------------------------------- */
+
+static bool fits(const struct vmop_words *words, const char *shown,
+		 const struct vmop_symbol *symbol)
+{
+	return vmop_words_match(words, shown) || (symbol && vmop_words_match(words, symbol->name));
+}
+
+static bool is_included(struct vmop_result *result, struct vmop_row *row,
+			const struct vmop_arrangement *arrangement)
+{
+	const struct vmop_words *include = arrangement->include_symbols;
+	const struct vmop_words *exclude = arrangement->exclude_symbols;
+	bool has_include = include && include->n, has_exclude = exclude && exclude->n;
+	if (!has_include && !has_exclude)
+		return true;
+	const char *name = vmop_result_symbol_name(result, row);
+	return (!has_include || fits(include, name, row->symbol)) &&
+	       !(has_exclude && fits(exclude, name, row->symbol));
+}
+
+static bool reaches(const struct vmop_result *result, const struct vmop_row *row, double percent)
+{
+	for (size_t e = 0; e < result->n_events; e++) {
+		struct vmop_count sum = vmop_result_sum(result, row->counts, e);
+		if (vmop_share_percent(sum, result->base[e]) >= percent)
+			return true;
+	}
+	return false;
+}
+
+static void hide(const struct vmop_result *result, const struct vmop_row *row,
+		 struct vmop_hidden *hidden)
+{
+	hidden->n_rows++;
+	for (size_t e = 0; e < result->n_events; e++) {
+		struct vmop_count sum = vmop_result_sum(result, row->counts, e);
+		vmop_count_add(&hidden->counts[e], sum.samples, sum.weight_events);
+	}
+}
+
+/* Hides rows beyond the first max.  Returns how many. */
+static size_t hide_beyond(struct vmop_result *result, uint64_t max, struct vmop_hidden *hidden)
+{
+	size_t n = result->n_rows;
+	if (n <= max)
+		return 0;
+	for (size_t i = max; i < n; i++)
+		hide(result, &result->rows[i], hidden);
+	result->n_rows = max;
+	return n - max;
+}
+
+/* How many rows fit into max lines.  The last may lose details. */
+static uint64_t fit_lines(struct vmop_result *result, uint64_t max)
+{
+	for (size_t i = 0; i < result->n_rows; i++) {
+		struct vmop_row *row = &result->rows[i];
+		if (!max--)
+			return i;
+		if (row->n_details > max) {
+			result->left_out.n_details += row->n_details - max;
+			row->n_details = max;
+		}
+		max -= row->n_details;
+	}
+	return result->n_rows;
+}
+
+static void filter_rows(struct vmop_result *result, const struct vmop_arrangement *arrangement,
+			struct vmop_hidden *hidden)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < result->n_rows; i++) {
+		struct vmop_row *row = &result->rows[i];
+		if (!is_included(result, row, arrangement))
+			continue;
+		if (arrangement->threshold_percent > 0 &&
+		    !reaches(result, row, arrangement->threshold_percent))
+			hide(result, row, hidden);
+		else
+			result->rows[n++] = *row;
+	}
+	result->n_rows = n;
+}
+
+/* ---- order ---------------------------------------------------------------- */
+
+const char *const vmop_sort_words[] = {
+	[VMOP_SORT_SAMPLE] = "sample", [VMOP_SORT_DOMAIN] = "domain",
+	[VMOP_SORT_IMAGE] = "image",   [VMOP_SORT_SYMBOL] = "symbol",
+	[VMOP_SORT_TASK] = "task",     [VMOP_SORT_PID] = "pid",
+	[VMOP_SORT_CGROUP] = "cgroup", [VMOP_SORT_CPU] = "cpu",
+	[VMOP_SORT_VCPU] = "vcpu",     [VMOP_SORT_MODE] = "mode",
+	[VMOP_SORT_VMA] = "vma",       [VMOP_SORT_SESSION] = "session",
+};
+
+/* What a name to sort by is. */
+struct named {
+	const struct vmop_ratio *ratio; /* NULL: an event */
+	size_t event;
+};
+
+struct order {
+	const struct vmop_result *result;
+	const struct vmop_arrangement *arrangement;
+	struct named named[VMOP_MAX_SORT_KEYS]; /* by key; of those that are NAMED */
+};
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_event(const struct vmop_result *result, size_t event, const struct vmop_row *a,
+			 const struct vmop_row *b)
+{
+	struct vmop_count x = vmop_result_sum(result, a->counts, event);
+	struct vmop_count y = vmop_result_sum(result, b->counts, event);
+	int order = compare_numbers(y.weight_events, x.weight_events);
+	return order ? order : compare_numbers(y.samples, x.samples);
+}
+
+static int compare_samples(const struct vmop_result *result, const struct vmop_row *a,
+			   const struct vmop_row *b)
+{
+	int order = 0;
+	for (size_t e = 0; e < result->n_events && !order; e++)
+		order = compare_event(result, e, a, b);
+	return order;
+}
+
+static int compare_named(const struct order *order, const struct named *named,
+			 const struct vmop_row *a, const struct vmop_row *b)
+{
+	if (!named->ratio)
+		return compare_event(order->result, named->event, a, b);
+	struct vmop_ratio_value x = vmop_ratio_of(named->ratio, order->result, a->counts);
+	struct vmop_ratio_value y = vmop_ratio_of(named->ratio, order->result, b->counts);
+	bool x_is_known = x.quality >= VMOP_RATIO_ROUGH, y_is_known = y.quality >= VMOP_RATIO_ROUGH;
+	if (x_is_known != y_is_known)
+		return x_is_known == order->arrangement->reverse ? 1 : -1;
+	return x_is_known ? (y.value > x.value) - (y.value < x.value) : 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
+		      const struct vmop_row *a, const struct vmop_row *b)
+{
+	switch (sort) {
+	case VMOP_SORT_SAMPLE:
+		return compare_samples(result, a, b);
+	case VMOP_SORT_SESSION: /* as they were named */
+		return compare_numbers(a->group->session, b->group->session);
+	case VMOP_SORT_DOMAIN:
+		return strcmp(vmop_row_domain(result, a)->name, vmop_row_domain(result, b)->name);
+	case VMOP_SORT_IMAGE:
+		return strcmp(base_name(vmop_row_image(result, a)->name),
+			      base_name(vmop_row_image(result, b)->name));
+	case VMOP_SORT_SYMBOL:
+		return strcmp(a->name, b->name);
+	case VMOP_SORT_TASK:
+		return strcmp(vmop_row_task(result, a)->comm, vmop_row_task(result, b)->comm);
+	case VMOP_SORT_PID: {
+		int by_pid = compare_numbers(vmop_row_task(result, a)->pid,
+					     vmop_row_task(result, b)->pid);
+		return by_pid ? by_pid
+			      : compare_numbers(vmop_row_task(result, a)->tid,
+						vmop_row_task(result, b)->tid);
+	}
+	case VMOP_SORT_CGROUP:
+		return strcmp(vmop_row_cgroup(result, a), vmop_row_cgroup(result, b));
+	case VMOP_SORT_CPU:
+		return compare_numbers(a->group->cpu, b->group->cpu);
+	case VMOP_SORT_VCPU:
+		return compare_numbers(a->group->vcpu, b->group->vcpu);
+	case VMOP_SORT_MODE:
+		return compare_numbers(a->group->mode, b->group->mode);
+	case VMOP_SORT_VMA:
+		return compare_numbers(a->address, b->address);
+	case VMOP_SORT_NAMED: /* see compare_named */
+		break;
+	}
+	return 0;
+}
+
+/* Every row has its place: what the user's keys leave open, the session's own order decides. */
+static int compare_rows(const void *a, const void *b, void *arg)
+{
+	const struct order *order = arg;
+	const struct vmop_arrangement *arrangement = order->arrangement;
+	const struct vmop_row *x = a, *y = b;
+	int result = 0;
+	for (size_t i = 0; i < arrangement->n_sort && !result; i++)
+		result = arrangement->sort[i] == VMOP_SORT_NAMED
+				 ? compare_named(order, &order->named[i], x, y)
+				 : compare_by(order->result, arrangement->sort[i], x, y);
+	if (!result)
+		result = compare_samples(order->result, x, y);
+	if (!result)
+		result = memcmp(x->group, y->group, sizeof(*x->group));
+	if (!result)
+		result = compare_numbers(x->address, y->address);
+	if (!result)
+		result = compare_numbers(x->index, y->index);
+	return arrangement->reverse ? -result : result;
+}
+
+static void name_rows_to_sort(struct vmop_result *result,
+			      const struct vmop_arrangement *arrangement)
+{
+	for (size_t i = 0; i < arrangement->n_sort; i++) {
+		for (size_t row = 0;
+		     arrangement->sort[i] == VMOP_SORT_SYMBOL && row < result->n_rows; row++)
+			vmop_result_symbol_name(result, &result->rows[row]);
+	}
+}
+
+/* Every word that --sort takes of this result. */
+static struct vmop_error *no_such_name(const struct vmop_result *result,
+				       const struct vmop_ratios *ratios, const char *name)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < VMOP_N_WORDS; i++)
+		fprintf(out, "%s%s", i ? ", " : "", vmop_sort_words[i]);
+	for (size_t i = 0; i < ratios->n; i++)
+		fprintf(out, ", %s", ratios->items[i].name);
+	for (size_t e = 0; e < result->n_events; e++)
+		fprintf(out, ", %s", vmop_result_event(result, e)->label);
+	int failed = fclose(out);
+	struct vmop_error *err =
+		failed ? &vmop_error_no_memory
+		       : vmop_error_new(VMOP_ERROR_USAGE, "--sort doesn't know '%s'; accepted: %s",
+					name, text);
+	free(text);
+	return err;
+}
+
+/* A ratio's name, or an event's. */
+static struct vmop_error *find_named(const struct vmop_result *result,
+				     const struct vmop_ratios *ratios, const char *name,
+				     struct named *ret)
+{
+	size_t i = vmop_ratios_find(ratios, name);
+	*ret = (struct named){.ratio = i == SIZE_MAX ? NULL : &ratios->items[i]};
+	if (ret->ratio)
+		return NULL;
+	for (; ret->event < result->n_events; ret->event++) {
+		if (!strcmp(vmop_result_event(result, ret->event)->label, name))
+			return NULL;
+	}
+	return no_such_name(result, ratios, name);
+}
+
+struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vmop_ratios *ratios,
+				     const struct vmop_arrangement *arrangement,
+				     struct vmop_hidden *ret_hidden)
+{
+	struct order order = {.result = result, .arrangement = arrangement};
+	ret_hidden->n_rows = ret_hidden->n_rows_beyond = 0;
+	ret_hidden->counts = calloc(result->n_events, sizeof(*ret_hidden->counts));
+	if (!ret_hidden->counts)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < arrangement->n_sort; i++) {
+		struct vmop_error *err = NULL;
+		if (arrangement->sort[i] == VMOP_SORT_NAMED)
+			err = find_named(result, ratios, arrangement->names[i], &order.named[i]);
+		if (err)
+			return err;
+	}
+	filter_rows(result, arrangement, ret_hidden);
+	name_rows_to_sort(result, arrangement);
+	qsort_r(result->rows, result->n_rows, sizeof(*result->rows), compare_rows, &order);
+	if (arrangement->top)
+		hide_beyond(result, arrangement->top, ret_hidden);
+	if (arrangement->max_lines)
+		ret_hidden->n_rows_beyond =
+			hide_beyond(result, fit_lines(result, arrangement->max_lines), ret_hidden);
+	if (result->n_rows)
+		return NULL;
+	return ret_hidden->n_rows
+		       ? vmop_error_new(VMOP_ERROR_NOT_FOUND,
+					"no row reaches %g %%; a lower --threshold shows some",
+					arrangement->threshold_percent)
+		       : vmop_error_new(VMOP_ERROR_NOT_FOUND, "no symbols match");
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/output/time-text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+static const uint64_t second_ns = 1000000000;
+
+void vmop_format_time(uint64_t time_ns, char *ret, size_t ret_bytes)
+{
+	time_t seconds = (time_t)(time_ns / second_ns);
+	struct tm tm;
+	if (!localtime_r(&seconds, &tm) || !strftime(ret, ret_bytes, "%Y-%m-%d %H:%M:%S", &tm))
+		ret[0] = '\0';
+}
+
+void vmop_format_span(uint64_t span_ns, char *ret, size_t ret_bytes)
+{
+	uint64_t seconds = span_ns / second_ns + (span_ns % second_ns >= second_ns / 2);
+	if (seconds < 120)
+		snprintf(ret, ret_bytes, "%" PRIu64 " s", seconds);
+	else if (seconds < 7200)
+		snprintf(ret, ret_bytes, "%" PRIu64 " min %" PRIu64 " s", seconds / 60,
+			 seconds % 60);
+	else
+		snprintf(ret, ret_bytes, "%" PRIu64 " h %" PRIu64 " min", seconds / 3600,
+			 seconds / 60 % 60);
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/query/choice.h"
+
+#include <fnmatch.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/label.h"
+#include "opreport/query/identity.h"
+
+enum {
+	MAX_SHOWN = 8,		  /* names in an error message */
+	MAX_NUMBERS = 4096,	  /* CPUs and vCPUs that ranges may spell out */
+	MAX_FILTER_TASKS = 10000, /* more are told apart by the reader */
+};
+
+/* One kind of thing that words of a spec name. */
+struct selector {
+	const char *tag; /* "domain:" */
+	const char *plural;
+	struct vmop_table *table;
+	bool (*matches)(const void *item, const char *word);
+	const char *(*name)(const void *item);
+	bool *(*selected)(void *item);
+};
+
+static bool glob_matches(const char *word, const char *text)
+{
+	return !strcmp(word, text) || !fnmatch(word, text, 0);
+}
+
+static bool event_matches(const void *item, const char *word)
+{
+	const struct vmop_event_item *event = item;
+	return glob_matches(word, event->name) || glob_matches(word, event->label) ||
+	       (*event->asked && glob_matches(word, event->asked));
+}
+
+static const char *event_name(const void *item)
+{
+	return ((const struct vmop_event_item *)item)->label;
+}
+
+static bool *event_selected(void *item)
+{
+	return &((struct vmop_event_item *)item)->selected;
+}
+
+static bool domain_matches(const void *item, const char *word)
+{
+	const struct vmop_domain_item *domain = item;
+	return glob_matches(word, domain->name) || glob_matches(word, domain->own_name) ||
+	       (*domain->life_name && glob_matches(word, domain->life_name)) ||
+	       (*domain->uuid && glob_matches(word, domain->uuid)) ||
+	       (domain->is_host && !strcmp(word, "host"));
+}
+
+static const char *domain_name(const void *item)
+{
+	return ((const struct vmop_domain_item *)item)->name;
+}
+
+static bool *domain_selected(void *item)
+{
+	return &((struct vmop_domain_item *)item)->selected;
+}
+
+static bool image_matches(const void *item, const char *word)
+{
+	const char *name = ((const struct vmop_image_item *)item)->name;
+	const char *slash = strrchr(name, '/');
+	if (glob_matches(word, name) || !slash)
+		return glob_matches(word, name);
+	/* "[kernel]" is the kernel, and no file; "'[kernel]'" is such a file. */
+	_cleanup_free_ char *label = vmop_label(VMOP_LABEL_NAME, slash + 1);
+	return label && glob_matches(word, label);
+}
+
+static const char *image_name(const void *item)
+{
+	return vmop_image_base_name(((const struct vmop_image_item *)item)->name);
+}
+
+static bool *image_selected(void *item)
+{
+	return &((struct vmop_image_item *)item)->selected;
+}
+
+static bool task_matches(const void *item, const char *word)
+{
+	return glob_matches(word, ((const struct vmop_task_item *)item)->comm);
+}
+
+static const char *task_name(const void *item)
+{
+	return ((const struct vmop_task_item *)item)->comm;
+}
+
+static bool *task_selected(void *item)
+{
+	return &((struct vmop_task_item *)item)->selected;
+}
+
+static void *item_at(const struct vmop_table *table, size_t i)
+{
+	return (char *)table->items + i * table->item_bytes;
+}
+
+static bool is_among(const char *const *names, size_t n, const char *name)
+{
+	size_t i = 0;
+	while (i < n && strcmp(names[i], name) != 0)
+		i++;
+	return i < n;
+}
+
+/* "its tasks: a, b, c, and others": each name once, of however many. */
+static struct vmop_error *unknown_word(const struct selector *selector, const char *word)
+{
+	const struct vmop_table *table = selector->table;
+	const char *shown[MAX_SHOWN];
+	size_t n_shown = 0, i = 1, len;
+	_cleanup_free_ char *names = NULL;
+	FILE *out = open_memstream(&names, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	for (; i < table->n; i++) {
+		const char *name = selector->name(item_at(table, i));
+		if (is_among(shown, n_shown, name))
+			continue;
+		if (n_shown == MAX_SHOWN)
+			break;
+		fprintf(out, "%s%s", n_shown ? ", " : "", name);
+		shown[n_shown++] = name;
+	}
+	if (i < table->n)
+		fputs(", and others", out);
+	if (!n_shown)
+		fputs("none at all", out);
+	if (fclose(out))
+		return &vmop_error_no_memory;
+	return vmop_error_new(VMOP_ERROR_USAGE, "%s%s is not in the session; its %s: %s",
+			      selector->tag, word, selector->plural, names);
+}
+
+static struct vmop_error *select_words(const struct selector *selector,
+				       const struct vmop_words *words)
+{
+	for (size_t w = 0; w < words->n; w++) {
+		bool found = false;
+		for (size_t i = 1; i < selector->table->n; i++) {
+			void *item = item_at(selector->table, i);
+			if (!selector->matches(item, words->items[w]))
+				continue;
+			found = true;
+			*selector->selected(item) = true;
+		}
+		if (!found && !vmop_word_is_glob(words->items[w]))
+			return unknown_word(selector, words->items[w]);
+	}
+	return NULL;
+}
+
+/* The ids of the selected of a session; *ret is the caller's. */
+static struct vmop_error *selected_ids(const struct selector *selector, size_t session,
+				       uint32_t **ret, size_t *ret_n)
+{
+	const struct vmop_table *table = selector->table;
+	const struct vmop_table_part *part = &table->parts[session];
+	uint32_t *ids = calloc(part->end - part->first + 1, sizeof(*ids));
+	if (!ids)
+		return &vmop_error_no_memory;
+	size_t n = 0;
+	for (size_t i = part->first; i < part->end; i++) {
+		void *item = item_at(table, i);
+		if (*selector->selected(item))
+			memcpy(&ids[n++], item, sizeof(*ids));
+	}
+	*ret = ids;
+	*ret_n = n;
+	return NULL;
+}
+
+static struct vmop_error *apply(const struct selector *selector, const struct vmop_words *words)
+{
+	for (size_t i = 0; i < selector->table->n && !words->n; i++)
+		*selector->selected(item_at(selector->table, i)) = true;
+	return select_words(selector, words);
+}
+
+/* To each session's filter: where in its choice the ids go, and where in its filter. */
+static struct vmop_error *fill_filters(struct vmop_choice *choice, const struct selector *selector,
+				       size_t ids_at, size_t filter_at, size_t n_at)
+{
+	bool any = false;
+	for (size_t s = 0; s < choice->n_sessions; s++) {
+		char *session = (char *)&choice->sessions[s];
+		uint32_t **ids = (uint32_t **)(void *)(session + ids_at);
+		size_t *n = (size_t *)(void *)(session + n_at);
+		struct vmop_error *err = selected_ids(selector, s, ids, n);
+		if (err)
+			return err;
+		*(const uint32_t **)(void *)(session + filter_at) = *ids;
+		any = any || *n;
+		choice->sessions[s].is_empty = choice->sessions[s].is_empty || !*n;
+	}
+	return any ? NULL
+		   : vmop_error_new(VMOP_ERROR_NOT_FOUND, "no %s of the session match",
+				    selector->plural);
+}
+
+#define FILL(choice, selector, ids, filter_ids)                                                    \
+	fill_filters(choice, selector, offsetof(struct vmop_session_choice, ids),                  \
+		     offsetof(struct vmop_session_choice, filter.filter_ids),                      \
+		     offsetof(struct vmop_session_choice, filter.n_##filter_ids))
+
+static void select_tasks_by_number(struct vmop_catalog *catalog, const struct vmop_spec *spec)
+{
+	for (size_t i = 0; i < catalog->tasks.n; i++) {
+		struct vmop_task_item *task = vmop_catalog_task(catalog, i);
+		bool fits = (!spec->tgids.n || vmop_numbers_match(&spec->tgids, task->pid)) &&
+			    (!spec->tids.n || vmop_numbers_match(&spec->tids, task->tid));
+		task->selected = task->selected && fits;
+	}
+}
+
+/* Threads are told apart only where the set-up asked for it. */
+static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
+					const struct vmop_spec *spec)
+{
+	if (!spec->tids.n)
+		return NULL;
+	for (size_t i = 1; i < catalog->tasks.n; i++) {
+		if (vmop_catalog_task(catalog, i)->tid)
+			return NULL;
+	}
+	return vmop_error_new(VMOP_ERROR_CANT, "tid: the session's samples are not separated by "
+					       "thread; record with --separate=thread");
+}
+
+static struct vmop_error *select_tasks(struct vmop_choice *choice, struct vmop_catalog *catalog,
+				       const struct vmop_spec *spec)
+{
+	const struct selector tasks = {"task:",	     "tasks",	&catalog->tasks,
+				       task_matches, task_name, task_selected};
+	struct vmop_error *err = check_threads(catalog, spec);
+	if (!err)
+		err = apply(&tasks, &spec->tasks);
+	if (err || (!spec->tasks.n && !spec->tgids.n && !spec->tids.n))
+		return err;
+	select_tasks_by_number(catalog, spec);
+	err = FILL(choice, &tasks, tasks, tasks);
+	for (size_t s = 0; s < choice->n_sessions && !err; s++) {
+		struct vmop_session_choice *session = &choice->sessions[s];
+		session->filter_is_complete = session->filter.n_tasks <= MAX_FILTER_TASKS;
+		if (!session->filter_is_complete)
+			session->filter.n_tasks = 0;
+	}
+	return err;
+}
+
+static struct vmop_error *spell_out(const struct vmop_numbers *numbers, const char *what,
+				    int32_t **ret, size_t *ret_n)
+{
+	size_t n = 0;
+	int32_t *list = calloc(MAX_NUMBERS, sizeof(*list));
+	*ret = list;
+	if (!list)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < numbers->n; i++) {
+		struct vmop_number_range range = numbers->ranges[i];
+		if (range.last >= MAX_NUMBERS || n + (range.last - range.first) >= MAX_NUMBERS)
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%s takes numbers below %d, and as many of them",
+					      what, MAX_NUMBERS);
+		for (uint64_t number = range.first; number <= range.last; number++)
+			list[n++] = (int32_t)number;
+	}
+	*ret_n = n;
+	return NULL;
+}
+
+static struct vmop_error *select_numbers(struct vmop_choice *choice, const struct vmop_spec *spec)
+{
+	size_t n_cpus = 0, n_vcpus = 0;
+	struct vmop_error *err = NULL;
+	if (spec->cpus.n)
+		err = spell_out(&spec->cpus, "cpu:", &choice->cpus, &n_cpus);
+	if (!err && spec->vcpus.n)
+		err = spell_out(&spec->vcpus, "vcpu:", &choice->vcpus, &n_vcpus);
+	for (size_t s = 0; s < choice->n_sessions; s++) {
+		struct vmop_db_filter *filter = &choice->sessions[s].filter;
+		filter->cpus = choice->cpus;
+		filter->n_cpus = n_cpus;
+		filter->vcpus = choice->vcpus;
+		filter->n_vcpus = n_vcpus;
+	}
+	return err;
+}
+
+static struct vmop_error *select_names(struct vmop_choice *choice, struct vmop_catalog *catalog,
+				       const struct vmop_spec *spec, bool by_bill)
+{
+	const struct selector events = {"event:",      "events",   &catalog->events,
+					event_matches, event_name, event_selected};
+	const struct selector domains = {"domain:",	 "domains",   &catalog->domains,
+					 domain_matches, domain_name, domain_selected};
+	const struct selector images = {"image:",      "images",   &catalog->images,
+					image_matches, image_name, image_selected};
+	struct vmop_error *err = apply(&events, &spec->events);
+	if (!err && spec->events.n)
+		err = FILL(choice, &events, events, events);
+	if (!err)
+		err = apply(&domains, &spec->domains);
+	if (!err && spec->domains.n)
+		err = by_bill ? FILL(choice, &domains, domains, billed)
+			      : FILL(choice, &domains, domains, domains);
+	if (!err)
+		err = apply(&images, &spec->images);
+	if (!err && spec->images.n)
+		err = FILL(choice, &images, images, images);
+	return err;
+}
+
+/* The time, and what other sessions speak for. */
+static struct vmop_error *begin(struct vmop_choice *choice, struct vmop_catalog *catalog,
+				const struct vmop_spec *spec)
+{
+	choice->sessions = calloc(catalog->n_sessions, sizeof(*choice->sessions));
+	if (!choice->sessions)
+		return &vmop_error_no_memory;
+	choice->n_sessions = catalog->n_sessions;
+	struct vmop_error *err = vmop_spec_time(spec, catalog->start_ns, catalog->end_ns,
+						&choice->from_ns, &choice->to_ns);
+	for (size_t s = 0; s < choice->n_sessions && !err; s++) {
+		struct vmop_session_choice *session = &choice->sessions[s];
+		session->filter_is_complete = true;
+		session->filter.from_ns = choice->from_ns;
+		session->filter.to_ns = choice->to_ns;
+		err = vmop_domains_omissions(catalog, s, &session->omissions,
+					     &session->filter.n_omissions);
+		session->filter.omissions = session->omissions;
+	}
+	return err;
+}
+
+struct vmop_error *vmop_choice_init(struct vmop_choice *choice, struct vmop_catalog *catalog,
+				    const struct vmop_spec *spec, bool by_bill)
+{
+	*choice = (struct vmop_choice){0};
+	struct vmop_error *err = begin(choice, catalog, spec);
+	if (!err)
+		err = select_names(choice, catalog, spec, by_bill);
+	if (!err)
+		err = select_tasks(choice, catalog, spec);
+	if (!err)
+		err = select_numbers(choice, spec);
+	choice->is_everything = !spec->has_time && !spec->events.n && !spec->domains.n &&
+				!spec->images.n && !spec->tasks.n && !spec->tgids.n &&
+				!spec->tids.n && !spec->cpus.n && !spec->vcpus.n &&
+				!spec->certainties;
+	return err;
+}
+
+void vmop_choice_deinit(struct vmop_choice *choice)
+{
+	for (size_t s = 0; s < choice->n_sessions; s++) {
+		struct vmop_session_choice *session = &choice->sessions[s];
+		free(session->events);
+		free(session->domains);
+		free(session->images);
+		free(session->tasks);
+		free(session->omissions);
+	}
+	free(choice->sessions);
+	free(choice->cpus);
+	free(choice->vcpus);
+	*choice = (struct vmop_choice){0};
+}

@@ -1,0 +1,758 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/query/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/label.h"
+#include "libutil/progress.h"
+#include "opreport/query/idle.h"
+#include "opreport/query/resolve.h"
+
+/* A walk over a session's chunks or totals. */
+struct walk {
+	const struct vmop_query *query;
+	struct vmop_result *result;
+	size_t session;	   /* that is being read */
+	bool merges_tasks; /* keys have no tasks but the idle one: the store added them up */
+	struct vmop_progress progress;
+	uint64_t done;
+	uint64_t *omitted;    /* by domain: find_omitted's */
+	unsigned certainties; /* bits 1 << enum vmop_certainty that are wanted; 0: all */
+};
+
+/* Where the samples of one key go. */
+struct place {
+	uint32_t group;
+	size_t slot;	      /* in a row's counts */
+	size_t event;	      /* in totals */
+	size_t image;	      /* catalog index */
+	uint64_t shift_bytes; /* what offsets are larger by than in that image */
+	double scale;	      /* of weights */
+	uint8_t mode;	      /* enum vmop_mode */
+	uint8_t certainty;
+	bool is_idle;
+};
+
+/*
+ * The estimate of what there was, of an event that counted for a part of the time: rounded, and
+ * what is out of range (of a damaged session) is the largest there is.
+ */
+static uint64_t scaled(uint64_t weight_events, double scale)
+{
+	if (scale == 1)
+		return weight_events;
+	double value = (double)weight_events * scale + 0.5;
+	return value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
+}
+
+static uint32_t part_of(const struct vmop_query *query, const struct vmop_db_chunk_key *key)
+{
+	if (query->accounting == VMOP_ACCOUNTING_DOMAIN) {
+		if (key->bill == VMOP_BILL_HYPERVISOR)
+			return VMOP_PART_HYPERVISOR;
+		if (key->bill == VMOP_BILL_VMM)
+			return VMOP_PART_VMM;
+	}
+	switch (key->mode) {
+	case VMOP_MODE_USER:
+		return VMOP_PART_USER;
+	case VMOP_MODE_KERNEL:
+		return VMOP_PART_KERNEL;
+	case VMOP_MODE_HYPERVISOR:
+		return VMOP_PART_HYPERVISOR;
+	default:
+		return VMOP_PART_OTHER;
+	}
+}
+
+/* 1 + index, as groups have it. */
+static uint32_t domain_field(const struct walk *walk, const struct vmop_db_chunk_key *key)
+{
+	bool by_bill = walk->query->accounting == VMOP_ACCOUNTING_DOMAIN;
+	uint32_t id = by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	size_t index = vmop_table_index(&catalog->domains, walk->session, id);
+	const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, index);
+	return (walk->query->dimensions & VMOP_BY_LIFE ? domain->life : domain->row) + 1;
+}
+
+static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_task_item *task,
+			 const struct vmop_image_item *image)
+{
+	if (!task->exe_image)
+		return true;
+	size_t exe = vmop_table_index(&catalog->images, task->session, task->exe_image);
+	return !exe || vmop_catalog_image(catalog, exe)->row != image->row;
+}
+
+/* What the store's filter leaves to the reader: lists too long for it, options. */
+static bool is_wanted(const struct walk *walk, const struct vmop_task_item *task,
+		      const struct vmop_image_item *image)
+{
+	const struct vmop_query *query = walk->query;
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	if (walk->merges_tasks) /* only where tasks are nothing to us but the filter's */
+		return image->selected;
+	return task->selected && image->selected && !(query->exclude_idle && task->is_idle) &&
+	       !(query->exclude_dependent && is_dependent(catalog, task, image));
+}
+
+/* False: the key's samples are not wanted. */
+static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db_chunk_key *key,
+				   struct place *ret, bool *ret_wanted)
+{
+	struct vmop_result *result = walk->result;
+	const struct vmop_catalog *catalog = &result->catalog;
+	unsigned dimensions = walk->query->dimensions;
+	size_t session = walk->session;
+	size_t task_index = vmop_table_index(&catalog->tasks, session, key->task);
+	const struct vmop_task_item *task = vmop_catalog_task(catalog, task_index);
+	ret->image = vmop_table_index(&catalog->images, session, key->image);
+	const struct vmop_image_item *image = vmop_catalog_image(catalog, ret->image);
+	const struct vmop_event_item *event = vmop_catalog_event(
+		catalog, vmop_table_index(&catalog->events, session, key->event));
+	ret->certainty =
+		key->certainty < VMOP_N_CERTAINTIES ? key->certainty : VMOP_CERTAIN_AMBIGUOUS;
+	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk, task, image) &&
+		      (!walk->certainties || walk->certainties & 1u << ret->certainty);
+	if (!*ret_wanted)
+		return NULL;
+	ret->shift_bytes = vmop_catalog_image(catalog, image->text)->base - image->base;
+	ret->image = image->text;
+	struct vmop_group group = {0};
+	if (dimensions & VMOP_BY_DOMAIN)
+		group.domain = domain_field(walk, key);
+	if (dimensions & VMOP_BY_SYMBOL) /* until symbols are looked up */
+		group.image = (uint32_t)ret->image + 1;
+	else if (dimensions & VMOP_BY_IMAGE)
+		group.image = image->row + 1;
+	if (dimensions & VMOP_BY_TASK)
+		group.task = task->row + 1;
+	if (dimensions & VMOP_BY_CGROUP)
+		group.cgroup = task->cgroup_row + 1;
+	if (dimensions & VMOP_BY_CPU)
+		group.cpu = (uint32_t)key->cpu + 2;
+	if (dimensions & VMOP_BY_VCPU)
+		group.vcpu = (uint32_t)key->vcpu + 2;
+	if (dimensions & (VMOP_BY_MODE | VMOP_BY_SYMBOL)) /* likewise */
+		group.mode = (uint16_t)(key->mode + 1);
+	if ((dimensions & VMOP_BY_SYMBOL) && task->is_idle)
+		group.mode |= VMOP_GROUP_IDLE;
+	if (dimensions & VMOP_BY_CERTAINTY)
+		group.certainty = (uint16_t)(ret->certainty + 1);
+	if (dimensions & VMOP_BY_SESSION)
+		group.session = (uint32_t)session + 1;
+	ret->mode = key->mode;
+	ret->scale = event->scale;
+	ret->event = event->slot;
+	ret->slot = event->slot * result->n_parts +
+		    (walk->query->by_part ? part_of(walk->query, key) : 0);
+	ret->is_idle = task->is_idle;
+	return vmop_groups_intern(&result->groups, &group, &ret->group);
+}
+
+static void add_totals(struct vmop_result *result, const struct place *place, uint64_t samples,
+		       uint64_t weight_events)
+{
+	size_t row_image = vmop_catalog_image(&result->catalog, place->image)->row;
+	vmop_count_add(&result->selected[place->event], samples, weight_events);
+	result->image_samples[row_image] += samples;
+	if (result->image_weights)
+		result->image_weights[row_image * result->n_events + place->event] += weight_events;
+	result->certain[place->certainty] += samples;
+	if (place->is_idle && place->event == 0)
+		vmop_count_add(&result->idle, samples, weight_events);
+}
+
+static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
+{
+	struct walk *walk = arg;
+	struct vmop_result *result = walk->result;
+	struct place place;
+	bool wanted;
+	struct vmop_error *err = place_of(walk, &sum->key, &place, &wanted);
+	if (err || !wanted)
+		return err;
+	uint64_t samples = 0, weight_events = 0;
+	for (size_t i = 0; i < sum->n_cells; i++) {
+		const struct vmop_db_cell *cell = &sum->cells[i];
+		struct vmop_count *counts;
+		err = vmop_tally_at(&result->cells, place.group, cell->offset - place.shift_bytes,
+				    &counts, NULL);
+		if (err)
+			return err;
+		uint64_t cell_events = scaled(cell->weight_events, place.scale);
+		vmop_count_add(&counts[place.slot], cell->samples, cell_events);
+		samples += cell->samples;
+		weight_events += cell_events;
+	}
+	add_totals(result, &place, samples, weight_events);
+	walk->done += samples;
+	vmop_progress_step(&walk->progress, walk->done);
+	return NULL;
+}
+
+/* Adds the cells of piece from *at on that have one symbol, and steps over them. */
+static struct vmop_error *take_run(struct vmop_result *result, const struct place *place,
+				   const struct vmop_symtab *symtab,
+				   const struct vmop_db_chunk *piece, size_t *at,
+				   struct vmop_count *sum)
+{
+	size_t i = *at;
+	uint64_t offset = piece->cells[i].offset - place->shift_bytes;
+	struct vmop_symtab_run run = {.end = UINT64_MAX};
+	if (symtab)
+		run = vmop_symtab_find_run(symtab, offset);
+	do {
+		vmop_count_add(sum, piece->cells[i].samples, piece->cells[i].weight_events);
+		if (++i == piece->n_cells)
+			break;
+		offset = piece->cells[i].offset - place->shift_bytes;
+	} while (offset - run.start < run.end - run.start);
+	*at = i;
+	struct vmop_count *counts;
+	struct vmop_error *err =
+		vmop_tally_at(&result->cells, place->group, run.start, &counts, NULL);
+	if (!err)
+		vmop_count_add(&counts[place->slot], sum->samples,
+			       scaled(sum->weight_events, place->scale));
+	return err;
+}
+
+/*
+ * Cells as they come from the file, added up by symbol at once: as if all of a symbol's samples
+ * had been at one address.  From there on it is the way of all cells.  100 million samples of a
+ * thousand symbols are a thousand cells then, in no table that is larger than a cache, where adding
+ * them up by address first took more than half of a report's time.
+ */
+static struct vmop_error *take_piece(void *arg, const struct vmop_db_chunk *piece)
+{
+	struct walk *walk = arg;
+	struct vmop_result *result = walk->result;
+	struct place place;
+	bool wanted;
+	const struct vmop_symtab *symtab;
+	const char *why;
+	struct vmop_error *err = place_of(walk, &piece->key, &place, &wanted);
+	if (!err && wanted)
+		err = vmop_symbols_of(result->symbols, place.image, &symtab, &why);
+	if (err || !wanted)
+		return err;
+	struct vmop_count all = {0};
+	for (size_t i = 0; i < piece->n_cells;) {
+		struct vmop_count sum = {0};
+		err = take_run(result, &place, symtab, piece, &i, &sum);
+		if (err)
+			return err;
+		vmop_count_add(&all, sum.samples, sum.weight_events);
+	}
+	add_totals(result, &place, all.samples, all.weight_events);
+	walk->done += all.samples;
+	vmop_progress_step(&walk->progress, walk->done);
+	return NULL;
+}
+
+static struct vmop_error *take_total(void *arg, const struct vmop_db_total *total)
+{
+	struct walk *walk = arg;
+	struct place place;
+	bool wanted;
+	struct vmop_error *err = place_of(walk, &total->key, &place, &wanted);
+	if (err || !wanted)
+		return err;
+	struct vmop_count *counts;
+	size_t row;
+	err = vmop_result_row_at(walk->result, place.group, 0, place.mode, &counts, &row);
+	if (err)
+		return err;
+	uint64_t weight_events = scaled(total->weight_events, place.scale);
+	vmop_count_add(&counts[place.slot], total->samples, weight_events);
+	add_totals(walk->result, &place, total->samples, weight_events);
+	walk->done += total->samples;
+	vmop_progress_step(&walk->progress, walk->done);
+	return NULL;
+}
+
+/* For shares of the whole session: the selected events, everything else let through. */
+static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total)
+{
+	const struct walk *walk = arg;
+	struct vmop_result *result = walk->result;
+	const struct vmop_catalog *catalog = &result->catalog;
+	size_t index = vmop_table_index(&catalog->events, walk->session, total->key.event);
+	const struct vmop_event_item *event = vmop_catalog_event(catalog, index);
+	if (event->slot != VMOP_NO_SLOT)
+		vmop_count_add(&result->base[event->slot], total->samples,
+			       scaled(total->weight_events, event->scale));
+	return NULL;
+}
+
+/* ---- events and their slots ---------------------------------------------- */
+
+/* How events are compared that may share a column. */
+struct naming {
+	const struct vmop_catalog *catalog;
+	bool without_unit_mask;
+};
+
+static int compare_names(const struct naming *naming, const struct vmop_event_item *a,
+			 const struct vmop_event_item *b)
+{
+	int order = strcmp(a->unit, b->unit);
+	if (order || !naming->without_unit_mask)
+		return order ? order : strcmp(a->label, b->label);
+	size_t x = strcspn(a->name, ":"), y = strcspn(b->name, ":");
+	order = memcmp(a->name, b->name, x < y ? x : y);
+	return order ? order : (x > y) - (x < y);
+}
+
+static int compare_events(const void *a, const void *b, void *arg)
+{
+	const struct naming *naming = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = compare_names(naming, vmop_catalog_event(naming->catalog, x),
+				  vmop_catalog_event(naming->catalog, y));
+	return order ? order : (x > y) - (x < y);
+}
+
+/*
+ * Sets the slot of events list[0..n), of one naming and in the table's order, to the index of the
+ * event that stands for them.  Those of several sessions that are of one label and count the same
+ * are one column; those of one session are only where unit masks are merged.
+ */
+static void find_column(const struct naming *naming, const uint32_t *list, size_t n)
+{
+	const struct vmop_event_item *first = vmop_catalog_event(naming->catalog, list[0]);
+	for (size_t i = 0; i < n; i++) {
+		struct vmop_event_item *event = vmop_catalog_event(naming->catalog, list[i]);
+		bool is_same = naming->without_unit_mask || event->session != first->session;
+		event->slot = is_same ? list[0] : list[i];
+	}
+}
+
+static struct vmop_error *find_columns(const struct naming *naming)
+{
+	size_t n = 0, n_events = naming->catalog->events.n;
+	_cleanup_free_ uint32_t *list = calloc(n_events, sizeof(*list));
+	if (!list)
+		return &vmop_error_no_memory;
+	for (size_t i = 1; i < n_events; i++) {
+		if (vmop_catalog_event(naming->catalog, i)->selected)
+			list[n++] = (uint32_t)i;
+	}
+	qsort_r(list, n, sizeof(*list), compare_events, (void *)naming);
+	for (size_t first = 0, end; first < n; first = end) {
+		const struct vmop_event_item *of = vmop_catalog_event(naming->catalog, list[first]);
+		for (end = first + 1; end < n; end++) {
+			if (compare_names(naming, of,
+					  vmop_catalog_event(naming->catalog, list[end])) != 0)
+				break;
+		}
+		find_column(naming, list + first, end - first);
+	}
+	return NULL;
+}
+
+/* Gives each selected event a slot; the stores' id order is the columns' order. */
+static struct vmop_error *assign_slots(struct vmop_result *result, unsigned merge)
+{
+	struct vmop_catalog *catalog = &result->catalog;
+	const struct naming naming = {catalog, merge & VMOP_MERGE_UNITMASK};
+	result->events = calloc(VMOP_COLUMNS_MAX, sizeof(*result->events));
+	if (!result->events)
+		return &vmop_error_no_memory;
+	struct vmop_error *err = find_columns(&naming);
+	if (err)
+		return err;
+	result->left_out.events = catalog->n_events_left_out;
+	vmop_catalog_event(catalog, 0)->slot = VMOP_NO_SLOT;
+	for (size_t i = 1; i < catalog->events.n; i++) {
+		struct vmop_event_item *event = vmop_catalog_event(catalog, i);
+		if (!event->selected) {
+			event->slot = VMOP_NO_SLOT;
+		} else if (event->slot != i) {
+			event->slot = vmop_catalog_event(catalog, event->slot)->slot;
+		} else if (result->n_events < VMOP_COLUMNS_MAX) {
+			event->slot = (uint32_t)result->n_events;
+			result->events[result->n_events++] = i;
+		} else {
+			event->slot = VMOP_NO_SLOT;
+		}
+		result->left_out.events += event->selected && event->slot == VMOP_NO_SLOT;
+	}
+	if (!result->n_events)
+		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the session has no events yet");
+	return NULL;
+}
+
+#define IMAGE_WEIGHTS_MAX_BYTES ((size_t)128 << 20)
+
+static struct vmop_error *allocate_totals(const struct vmop_query *query,
+					  struct vmop_result *result)
+{
+	size_t n = result->n_events, n_images = result->catalog.images.n;
+	result->selected = calloc(n, sizeof(*result->selected));
+	result->base = calloc(n, sizeof(*result->base));
+	result->image_samples = calloc(n_images, sizeof(*result->image_samples));
+	if (!result->selected || !result->base || !result->image_samples)
+		return &vmop_error_no_memory;
+	if (query->threshold_percent <= 0 ||
+	    n_images * n * sizeof(*result->image_weights) > IMAGE_WEIGHTS_MAX_BYTES)
+		return NULL;
+	result->image_weights = calloc(n_images * n, sizeof(*result->image_weights));
+	return result->image_weights ? NULL : &vmop_error_no_memory;
+}
+
+/* ---- rows ---------------------------------------------------------------- */
+
+static void add_details_to_rows(struct vmop_result *result)
+{
+	if (result->left_out.details)
+		result->n_details = 0;
+	for (size_t i = 0; i < result->n_details; i++) {
+		struct vmop_row *row = &result->rows[result->details[i].row];
+		if (!row->n_details++)
+			row->first_detail = i;
+	}
+}
+
+static struct vmop_error *make_rows(struct vmop_result *result)
+{
+	const struct vmop_tally *tally = &result->rows_tally;
+	result->rows = calloc(tally->n + 1, sizeof(*result->rows));
+	if (!result->rows)
+		return &vmop_error_no_memory;
+	for (size_t i = 0; i < tally->n; i++) {
+		const struct vmop_symbol *symbol =
+			(const struct vmop_symbol *)(uintptr_t)tally->keys[i].value;
+		struct vmop_row *row = &result->rows[result->n_rows++];
+		*row = (struct vmop_row){
+			.group = &result->groups.items[tally->keys[i].group],
+			.symbol = symbol,
+			.counts = vmop_tally_counts(tally, i),
+			.modes = result->modes[i],
+			.index = i,
+		};
+		if (symbol && symbol != &vmop_idle_symbol)
+			row->address = vmop_row_image(result, row)->base + symbol->offset;
+	}
+	add_details_to_rows(result);
+	return NULL;
+}
+
+/* What need not be told apart is added up by the store. */
+static unsigned mergeable(const struct vmop_query *query, const struct vmop_session_choice *choice)
+{
+	unsigned merge = VMOP_DB_MERGE_STACKS;
+	if (!(query->dimensions & (VMOP_BY_CPU | VMOP_BY_VCPU)))
+		merge |= VMOP_DB_MERGE_CPUS;
+	if (!(query->dimensions & (VMOP_BY_TASK | VMOP_BY_CGROUP)) && !query->exclude_idle &&
+	    !query->exclude_dependent && choice->filter_is_complete)
+		merge |= VMOP_DB_MERGE_TASKS;
+	return merge;
+}
+
+/* Return the id of a session's idle task, or 0.  Its samples are kept apart. */
+static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t session)
+{
+	const struct vmop_table_part *part = &catalog->tasks.parts[session];
+	for (size_t i = part->first; i < part->end; i++) {
+		const struct vmop_task_item *task = vmop_catalog_task(catalog, i);
+		if (task->is_idle && task->selected)
+			return task->id;
+	}
+	return 0;
+}
+
+/*
+ * Whether addresses may be forgotten as they are read. Not where they are shown; nor where symbols
+ * are looked up only of images with many samples; nor where weights are scaled, which is rounded
+ * once an address.
+ */
+static bool wants_symbols_alone(const struct walk *walk)
+{
+	const struct vmop_query *query = walk->query;
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	bool is_scaled = false;
+	for (size_t i = 0; i < catalog->events.n; i++)
+		is_scaled = is_scaled || vmop_catalog_event(catalog, i)->scale != 1;
+	return (query->dimensions & VMOP_BY_SYMBOL) && !query->details &&
+	       query->threshold_percent <= 0 && !is_scaled;
+}
+
+static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
+{
+	const struct vmop_session_choice *choice = &walk->result->choice.sessions[walk->session];
+	struct vmop_db_filter apart = choice->filter;
+	const struct vmop_db_filter *filter = &apart;
+	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
+	unsigned merge = mergeable(walk->query, choice);
+	bool in_pieces = wants_symbols_alone(walk);
+	if (choice->is_empty)
+		return NULL;
+	apart.task_apart = find_idle_task(&walk->result->catalog, walk->session);
+	walk->merges_tasks = by_symbol && !in_pieces && (merge & VMOP_DB_MERGE_TASKS);
+	vmop_progress_begin(&walk->progress, "reading samples", 0);
+	struct vmop_error *err = !by_symbol  ? vmop_db_each_total(db, filter, take_total, walk)
+				 : in_pieces ? vmop_db_each_piece(db, filter, take_piece, walk)
+					     : vmop_db_each_sum(db, filter, merge, take_sum, walk);
+	if (err && err->code == VMOP_ERROR_LIMIT) { /* too many addresses, and none taken */
+		vmop_error_destroy(err);
+		walk->merges_tasks = false;
+		walk->result->left_out.details |= walk->query->details;
+		err = vmop_db_each_piece(db, filter, take_piece, walk);
+	}
+	vmop_progress_end(&walk->progress);
+	walk->merges_tasks = false;
+	return err;
+}
+
+static struct vmop_error *find_base_of(struct walk *walk, struct vmop_db *db)
+{
+	const struct vmop_db_filter *selected =
+		&walk->result->choice.sessions[walk->session].filter;
+	const struct vmop_db_filter filter = {.omissions = selected->omissions,
+					      .n_omissions = selected->n_omissions};
+	return vmop_db_each_total(db, &filter, take_base, walk);
+}
+
+/* Runs of(walk, db) for each session. */
+static struct vmop_error *each_session(struct walk *walk, const struct vmop_session_input *sessions,
+				       struct vmop_error *(*of)(struct walk *walk,
+								struct vmop_db *db))
+{
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	for (size_t s = 0; s < catalog->n_sessions; s++) {
+		walk->session = s;
+		struct vmop_error *err = of(walk, sessions[s].db);
+		if (err)
+			return vmop_catalog_blame(err, catalog, s);
+	}
+	return NULL;
+}
+
+static struct vmop_error *find_base(struct walk *walk, const struct vmop_session_input *sessions)
+{
+	struct vmop_result *result = walk->result;
+	if (walk->query->of_whole_session && !result->choice.is_everything)
+		return each_session(walk, sessions, find_base_of);
+	memcpy(result->base, result->selected, result->n_events * sizeof(*result->base));
+	return NULL;
+}
+
+/* ---- what other sessions have --------------------------------------------- */
+
+static struct vmop_error *take_omitted(void *arg, const struct vmop_db_total *total)
+{
+	const struct walk *walk = arg;
+	const struct vmop_catalog *catalog = &walk->result->catalog;
+	size_t index = vmop_table_index(&catalog->domains, walk->session, total->key.domain);
+	walk->omitted[vmop_catalog_domain(catalog, index)->row] += total->samples;
+	return NULL;
+}
+
+static struct vmop_error *add_omitted(struct vmop_result *result, struct vmop_omitted omitted)
+{
+	void *items = reallocarray(result->omitted, result->n_omitted + 1, sizeof(omitted));
+	if (!items)
+		return &vmop_error_no_memory;
+	result->omitted = items;
+	result->omitted[result->n_omitted++] = omitted;
+	return NULL;
+}
+
+static struct vmop_error *find_omitted(struct walk *walk, struct vmop_db *db)
+{
+	struct vmop_result *result = walk->result;
+	const struct vmop_session_choice *choice = &result->choice.sessions[walk->session];
+	struct vmop_db_filter filter = choice->filter;
+	if (!filter.n_omissions || choice->is_empty)
+		return NULL;
+	filter.only_omitted = true;
+	size_t n = result->catalog.domains.n;
+	_cleanup_free_ uint64_t *by_domain = calloc(n, sizeof(*by_domain));
+	if (!by_domain)
+		return &vmop_error_no_memory;
+	walk->omitted = by_domain;
+	struct vmop_error *err = vmop_db_each_total(db, &filter, take_omitted, walk);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (by_domain[i])
+			err = add_omitted(result, (struct vmop_omitted){.session = walk->session,
+									.domain = i,
+									.samples = by_domain[i]});
+	}
+	return err;
+}
+
+static bool needs_tasks(const struct vmop_query *query, const struct vmop_spec *spec)
+{
+	return (query->dimensions & (VMOP_BY_TASK | VMOP_BY_CGROUP)) || query->exclude_dependent ||
+	       spec->tasks.n || spec->tgids.n || spec->tids.n;
+}
+
+static struct vmop_error *prepare(const struct vmop_query *query, const struct vmop_spec *spec,
+				  const struct vmop_session_input *sessions, size_t n_sessions,
+				  struct vmop_result *result)
+{
+	struct vmop_error *err = NULL;
+	for (size_t s = 0; s < n_sessions && !err; s++)
+		err = vmop_db_begin_snapshot(sessions[s].db);
+	if (!err)
+		err = vmop_catalog_load(&result->catalog, sessions, n_sessions, query->merge,
+					needs_tasks(query, spec));
+	if (!err && (query->dimensions & VMOP_BY_CGROUP))
+		err = vmop_catalog_unify_cgroups(&result->catalog);
+	if (!err)
+		err = vmop_choice_init(&result->choice, &result->catalog, spec,
+				       query->accounting == VMOP_ACCOUNTING_DOMAIN);
+	if (query->exclude_idle || query->exclude_dependent)
+		result->choice.is_everything = false;
+	if (!err)
+		err = assign_slots(result, query->merge);
+	result->left_out.items = result->catalog.n_items_left_out;
+	return err ? err : allocate_totals(query, result);
+}
+
+static uint64_t total_samples(const struct vmop_result *result)
+{
+	uint64_t samples = 0;
+	for (size_t e = 0; e < result->n_events; e++)
+		samples += result->selected[e].samples;
+	return samples;
+}
+
+static struct vmop_error *nothing_selected(const struct vmop_spec *spec,
+					   const struct vmop_choice *choice)
+{
+	const char *why = choice->is_everything ? "the session holds no samples yet"
+			  : spec->cpus.n || spec->vcpus.n
+				  ? "no samples of the session match; cpu: and vcpu: want one "
+				    "recorded with --separate=cpu"
+				  : "no samples of the session match";
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s", why);
+}
+
+/* Samples that found no room in the tables, and whatever has a bound of its own. */
+static void count_left_out(struct vmop_result *result)
+{
+	const struct vmop_tally *const tallies[] = {&result->cells, &result->rows_tally};
+	for (size_t i = 0; i < sizeof(tallies) / sizeof(*tallies); i++) {
+		for (size_t slot = 0; tallies[i]->left_out && slot < tallies[i]->n_slots; slot++)
+			result->left_out.samples += tallies[i]->left_out[slot].samples;
+	}
+	if (result->symbols)
+		result->left_out.images = vmop_symbols_n_left_out(result->symbols);
+}
+
+struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct vmop_spec *spec,
+				  const struct vmop_session_input *sessions, size_t n_sessions,
+				  struct vmop_result *ret)
+{
+	*ret = (struct vmop_result){.n_parts = query->by_part ? VMOP_N_PARTS : 1,
+				    .dimensions = query->dimensions};
+	struct vmop_error *err = prepare(query, spec, sessions, n_sessions, ret);
+	if (err)
+		return err;
+	vmop_tally_init(&ret->cells, ret->n_events * ret->n_parts);
+	vmop_tally_init(&ret->rows_tally, ret->n_events * ret->n_parts);
+	struct walk walk = {.query = query, .result = ret, .certainties = spec->certainties};
+	if (query->dimensions & VMOP_BY_SYMBOL)
+		err = vmop_symbols_create(&query->resolver, &ret->catalog, sessions, &ret->symbols);
+	if (err)
+		return err;
+	err = each_session(&walk, sessions, walk_session);
+	if (err)
+		return err;
+	if (!total_samples(ret))
+		return nothing_selected(spec, &ret->choice);
+	err = find_base(&walk, sessions);
+	if (!err)
+		err = each_session(&walk, sessions, find_omitted);
+	if (!err && (query->dimensions & VMOP_BY_SYMBOL))
+		err = vmop_result_resolve(query, ret);
+	if (err)
+		return err;
+	if (!total_samples(ret)) /* all were idle */
+		return nothing_selected(spec, &ret->choice);
+	count_left_out(ret);
+	return make_rows(ret);
+}
+
+void vmop_result_deinit(struct vmop_result *result)
+{
+	free(result->rows);
+	free(result->modes);
+	free(result->details);
+	free(result->events);
+	free(result->selected);
+	free(result->base);
+	free(result->image_samples);
+	free(result->image_weights);
+	free(result->omitted);
+	vmop_tally_deinit(&result->cells);
+	vmop_tally_deinit(&result->rows_tally);
+	vmop_groups_deinit(&result->groups);
+	vmop_symbols_destroy(result->symbols);
+	vmop_choice_deinit(&result->choice);
+	vmop_catalog_deinit(&result->catalog);
+	*result = (struct vmop_result){0};
+}
+
+struct vmop_count vmop_result_sum(const struct vmop_result *result, const struct vmop_count *counts,
+				  size_t event)
+{
+	struct vmop_count sum = {0};
+	for (size_t part = 0; part < result->n_parts; part++) {
+		const struct vmop_count *count = &counts[event * result->n_parts + part];
+		vmop_count_add(&sum, count->samples, count->weight_events);
+	}
+	return sum;
+}
+
+const char *vmop_result_symbol_name(struct vmop_result *result, struct vmop_row *row)
+{
+	if (row->name)
+		return row->name;
+	if (row->symbol == &vmop_idle_symbol)
+		return row->name = vmop_idle_symbol.name;
+	row->name = row->symbol ? vmop_symbols_name(result->symbols, row->symbol) : "(no symbols)";
+	if (row->symbol && vmop_label_is_quoted(VMOP_LABEL_SYMBOL, row->name)) {
+		_cleanup_free_ char *label = vmop_label(VMOP_LABEL_SYMBOL, row->name);
+		const char *kept = label ? vmop_arena_text(&result->catalog.arena, label) : NULL;
+		row->name = kept ? kept : "''"; /* out of memory */
+	}
+	return row->name;
+}
+
+const struct vmop_domain_item *vmop_row_domain(const struct vmop_result *result,
+					       const struct vmop_row *row)
+{
+	return vmop_catalog_domain(&result->catalog,
+				   row->group->domain ? row->group->domain - 1 : 0);
+}
+
+const struct vmop_image_item *vmop_row_image(const struct vmop_result *result,
+					     const struct vmop_row *row)
+{
+	return vmop_catalog_image(&result->catalog, row->group->image ? row->group->image - 1 : 0);
+}
+
+const struct vmop_task_item *vmop_row_task(const struct vmop_result *result,
+					   const struct vmop_row *row)
+{
+	return vmop_catalog_task(&result->catalog, row->group->task ? row->group->task - 1 : 0);
+}
+
+const char *vmop_row_cgroup(const struct vmop_result *result, const struct vmop_row *row)
+{
+	size_t task = row->group->cgroup ? row->group->cgroup - 1 : 0;
+	const char *cgroup = vmop_catalog_task(&result->catalog, task)->cgroup;
+	return *cgroup ? cgroup : "[unknown]";
+}
+
+const char *vmop_row_session(const struct vmop_result *result, const struct vmop_row *row)
+{
+	return row->group->session ? result->catalog.sessions[row->group->session - 1].name : "";
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/query/spec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/parse.h"
+
+#define TIME_FORMS                                                                                 \
+	"HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], @SECONDS, +DURATION, -DURATION, joined by '..'"
+
+static const uint64_t second_ns = 1000000000;
+
+/* ---- words and numbers --------------------------------------------------- */
+
+static struct vmop_error *words_append(struct vmop_words *words, const char *begin, size_t len)
+{
+	char **items = reallocarray(words->items, words->n + 1, sizeof(*items));
+	if (!items)
+		return &vmop_error_no_memory;
+	words->items = items;
+	items[words->n] = strndup(begin, len);
+	if (!items[words->n])
+		return &vmop_error_no_memory;
+	words->n++;
+	return NULL;
+}
+
+/* Bytes to the next comma that no backslash protects, or to the end. */
+static size_t word_len(const char *text)
+{
+	size_t len = 0;
+	while (text[len] && text[len] != ',')
+		len += text[len] == '\\' && text[len + 1] ? 2 : 1;
+	return len;
+}
+
+struct vmop_error *vmop_words_parse(struct vmop_words *words, const char *what, const char *text)
+{
+	for (const char *at = text;; at++) {
+		size_t len = word_len(at);
+		if (!len)
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%s '%s' has an empty word; a list is NAME[,NAME...]",
+					      what, text);
+		struct vmop_error *err = words_append(words, at, len);
+		if (err)
+			return err;
+		at += len;
+		if (!*at)
+			return NULL;
+	}
+}
+
+void vmop_words_deinit(struct vmop_words *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		free(words->items[i]);
+	free(words->items);
+	*words = (struct vmop_words){0};
+}
+
+bool vmop_words_match(const struct vmop_words *words, const char *text)
+{
+	for (size_t i = 0; i < words->n; i++) {
+		if (!strcmp(words->items[i], text) || !fnmatch(words->items[i], text, 0))
+			return true;
+	}
+	return false;
+}
+
+bool vmop_word_is_glob(const char *word)
+{
+	return strpbrk(word, "*?[") != NULL;
+}
+
+static bool parse_range(const char *word, struct vmop_number_range *ret)
+{
+	_cleanup_free_ char *copy = strdup(word);
+	if (!copy)
+		return false;
+	char *dash = strchr(copy, '-');
+	if (dash)
+		*dash++ = '\0';
+	if (!vmop_parse_u64(copy, 10, &ret->first))
+		return false;
+	ret->last = ret->first;
+	return !dash || (vmop_parse_u64(dash, 10, &ret->last) && ret->last >= ret->first);
+}
+
+static struct vmop_error *numbers_parse(struct vmop_numbers *numbers, const char *what,
+					const char *text)
+{
+	_cleanup_(vmop_words_deinit) struct vmop_words words = {0};
+	struct vmop_error *err = vmop_words_parse(&words, what, text);
+	if (err)
+		return err;
+	struct vmop_number_range *ranges =
+		reallocarray(numbers->ranges, numbers->n + words.n, sizeof(*ranges));
+	if (!ranges)
+		return &vmop_error_no_memory;
+	numbers->ranges = ranges;
+	for (size_t i = 0; i < words.n; i++) {
+		if (!parse_range(words.items[i], &ranges[numbers->n]))
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%s '%s' is not a number or range, as in '0,2-3'",
+					      what, words.items[i]);
+		numbers->n++;
+	}
+	return NULL;
+}
+
+bool vmop_numbers_match(const struct vmop_numbers *numbers, uint64_t value)
+{
+	for (size_t i = 0; i < numbers->n; i++) {
+		if (numbers->ranges[i].first <= value && value <= numbers->ranges[i].last)
+			return true;
+	}
+	return false;
+}
+
+/* ---- time ---------------------------------------------------------------- */
+
+/* "HH:MM[:SS]" since midnight; *ret_span_ns is how long that is meant to be. */
+static bool parse_of_day(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%H:%M", &tm);
+	*ret_span_ns = 60 * second_ns;
+	if (end && *end == ':') {
+		end = strptime(end, ":%S", &tm);
+		*ret_span_ns = second_ns;
+	}
+	*ret_ns = (uint64_t)((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * second_ns;
+	return end && !*end;
+}
+
+/* "YYYY-MM-DD[THH:MM[:SS]]", local time. */
+static bool parse_date(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
+{
+	struct tm tm = {.tm_isdst = -1};
+	uint64_t of_day_ns = 0;
+	const char *end = strptime(text, "%Y-%m-%d", &tm);
+	*ret_span_ns = 24 * 3600 * second_ns;
+	if (!end || (*end && (*end != 'T' || !parse_of_day(end + 1, &of_day_ns, ret_span_ns))))
+		return false;
+	uint64_t of_day_s = of_day_ns / second_ns;
+	tm.tm_hour = (int)(of_day_s / 3600);
+	tm.tm_min = (int)(of_day_s / 60 % 60);
+	tm.tm_sec = (int)(of_day_s % 60);
+	time_t seconds = mktime(&tm);
+	if (seconds < 0)
+		return false;
+	*ret_ns = (uint64_t)seconds * second_ns;
+	return true;
+}
+
+static bool parse_bound(const char *text, struct vmop_time_bound *ret, uint64_t *ret_span_ns)
+{
+	*ret_span_ns = 0;
+	*ret = (struct vmop_time_bound){VMOP_TIME_OPEN, 0};
+	if (!*text)
+		return true;
+	if (*text == '+' || *text == '-') {
+		ret->kind = *text == '+' ? VMOP_TIME_AFTER_START : VMOP_TIME_BEFORE_END;
+		return vmop_parse_duration_ns(text + 1, &ret->value_ns);
+	}
+	if (*text == '@') {
+		uint64_t seconds;
+		if (!vmop_parse_u64(text + 1, 10, &seconds) || seconds > INT64_MAX / second_ns)
+			return false;
+		*ret = (struct vmop_time_bound){VMOP_TIME_REAL, seconds * second_ns};
+		*ret_span_ns = second_ns;
+		return true;
+	}
+	if (parse_of_day(text, &ret->value_ns, ret_span_ns)) {
+		ret->kind = VMOP_TIME_OF_DAY;
+		return true;
+	}
+	ret->kind = VMOP_TIME_REAL;
+	return parse_date(text, &ret->value_ns, ret_span_ns);
+}
+
+static bool time_parse(struct vmop_spec *spec, const char *text)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	if (!copy || !*copy)
+		return false;
+	uint64_t span_ns, unused;
+	spec->has_time = true;
+	spec->to_after_from_ns = 0;
+	char *dots = strstr(copy, "..");
+	if (dots) {
+		*dots = '\0';
+		return parse_bound(copy, &spec->from, &unused) &&
+		       parse_bound(dots + 2, &spec->to, &unused) && strcmp(text, "..");
+	}
+	if (!parse_bound(copy, &spec->from, &span_ns))
+		return false;
+	spec->to = (struct vmop_time_bound){VMOP_TIME_OPEN, 0};
+	spec->to_after_from_ns = span_ns;
+	if (spec->from.kind == VMOP_TIME_AFTER_START) { /* "+5m": the first five minutes */
+		spec->to = spec->from;
+		spec->from = (struct vmop_time_bound){VMOP_TIME_OPEN, 0};
+	}
+	return true;
+}
+
+/* of_day_ns on the local day that is days after the one near_ns is in. */
+static uint64_t time_of_day(uint64_t near_ns, int days, uint64_t of_day_ns)
+{
+	time_t seconds = (time_t)(near_ns / second_ns);
+	int of_day_s = (int)(of_day_ns / second_ns);
+	struct tm tm;
+	if (!localtime_r(&seconds, &tm))
+		return near_ns;
+	struct tm wanted = {.tm_year = tm.tm_year,
+			    .tm_mon = tm.tm_mon,
+			    .tm_mday = tm.tm_mday + days,
+			    .tm_hour = of_day_s / 3600,
+			    .tm_min = of_day_s / 60 % 60,
+			    .tm_sec = of_day_s % 60,
+			    .tm_isdst = -1};
+	time_t at = mktime(&wanted);
+	return at < 0 ? near_ns : (uint64_t)at * second_ns;
+}
+
+/* A bound that is no time of day; open_ns where there is none. */
+static uint64_t bound_resolve(struct vmop_time_bound bound, uint64_t start_ns, uint64_t end_ns,
+			      uint64_t open_ns)
+{
+	switch (bound.kind) {
+	case VMOP_TIME_REAL:
+		return bound.value_ns;
+	case VMOP_TIME_AFTER_START:
+		return start_ns + bound.value_ns;
+	case VMOP_TIME_BEFORE_END:
+		return end_ns > bound.value_ns ? end_ns - bound.value_ns : 1;
+	default:
+		return open_ns;
+	}
+}
+
+/* TO, given FROM: the first such time of day after it, or its own word. 0: no end. */
+static uint64_t resolve_to(const struct vmop_spec *spec, uint64_t start_ns, uint64_t end_ns,
+			   uint64_t from_ns)
+{
+	if (spec->to_after_from_ns)
+		return from_ns + spec->to_after_from_ns;
+	if (spec->to.kind != VMOP_TIME_OF_DAY)
+		return bound_resolve(spec->to, start_ns, end_ns, 0);
+	uint64_t after_ns = from_ns ? from_ns : start_ns;
+	uint64_t to_ns = time_of_day(after_ns, 0, spec->to.value_ns);
+	return to_ns > after_ns ? to_ns : time_of_day(after_ns, 1, spec->to.value_ns);
+}
+
+/* The first day on which the window FROM..TO reaches into the session; TO open: FROM itself. */
+static uint64_t resolve_from_of_day(const struct vmop_spec *spec, uint64_t start_ns,
+				    uint64_t end_ns)
+{
+	for (int days = -1; days <= 1; days++) {
+		uint64_t from_ns = time_of_day(start_ns, days, spec->from.value_ns);
+		uint64_t to_ns = resolve_to(spec, start_ns, end_ns, from_ns);
+		if (to_ns ? to_ns > start_ns : from_ns >= start_ns && from_ns < end_ns)
+			return from_ns;
+	}
+	return time_of_day(start_ns, 0, spec->from.value_ns);
+}
+
+struct vmop_error *vmop_spec_time(const struct vmop_spec *spec, uint64_t start_ns, uint64_t end_ns,
+				  uint64_t *ret_from_ns, uint64_t *ret_to_ns)
+{
+	*ret_from_ns = *ret_to_ns = 0;
+	if (!spec->has_time)
+		return NULL;
+	uint64_t from_ns = spec->from.kind == VMOP_TIME_OF_DAY
+				   ? resolve_from_of_day(spec, start_ns, end_ns)
+				   : bound_resolve(spec->from, start_ns, end_ns, 0);
+	uint64_t to_ns = resolve_to(spec, start_ns, end_ns, from_ns);
+	if (to_ns && to_ns <= from_ns)
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"time: ends before it begins; give FROM..TO, FROM the earlier");
+	*ret_from_ns = from_ns;
+	*ret_to_ns = to_ns;
+	return NULL;
+}
+
+/* ---- specs --------------------------------------------------------------- */
+
+static struct vmop_error *parse_words(void *list, const char *what, const char *text)
+{
+	return vmop_words_parse(list, what, text);
+}
+
+static struct vmop_error *parse_numbers(void *list, const char *what, const char *text)
+{
+	return numbers_parse(list, what, text);
+}
+
+static struct vmop_error *parse_certainties(void *list, const char *what, const char *text)
+{
+	static const char *const names[] = {"exact", "likely", "ambiguous"};
+	_cleanup_(vmop_words_deinit) struct vmop_words words = {0};
+	unsigned *certainties = list;
+	struct vmop_error *err = vmop_words_parse(&words, what, text);
+	for (size_t i = 0; i < words.n && !err; i++) {
+		size_t n = sizeof(names) / sizeof(*names), at = 0;
+		while (at < n && strcmp(words.items[i], names[at]))
+			at++;
+		if (at == n)
+			err = vmop_error_new(VMOP_ERROR_USAGE,
+					     "%s '%s' is no certainty; accepted: exact, likely, "
+					     "ambiguous",
+					     what, words.items[i]);
+		else
+			*certainties |= 1u << at;
+	}
+	return err;
+}
+
+static const struct spec_tag {
+	const char *name; /* with its colon */
+	size_t offset;
+	struct vmop_error *(*parse)(void *list, const char *what, const char *text);
+} spec_tags[] = {
+	{"session:", offsetof(struct vmop_spec, sessions), parse_words},
+	{"domain:", offsetof(struct vmop_spec, domains), parse_words},
+	{"image:", offsetof(struct vmop_spec, images), parse_words},
+	{"event:", offsetof(struct vmop_spec, events), parse_words},
+	{"task:", offsetof(struct vmop_spec, tasks), parse_words},
+	{"cpu:", offsetof(struct vmop_spec, cpus), parse_numbers},
+	{"vcpu:", offsetof(struct vmop_spec, vcpus), parse_numbers},
+	{"tgid:", offsetof(struct vmop_spec, tgids), parse_numbers},
+	{"tid:", offsetof(struct vmop_spec, tids), parse_numbers},
+	{"certainty:", offsetof(struct vmop_spec, certainties), parse_certainties},
+};
+
+/* "word:" at the start, where a path can't have one. */
+static bool begins_with_tag(const char *argument)
+{
+	size_t len = strspn(argument, "abcdefghijklmnopqrstuvwxyz-");
+	return len && argument[len] == ':';
+}
+
+struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
+{
+	for (size_t i = 0; i < sizeof(spec_tags) / sizeof(*spec_tags); i++) {
+		const struct spec_tag *tag = &spec_tags[i];
+		size_t len = strlen(tag->name);
+		if (!strncmp(argument, tag->name, len))
+			return tag->parse((char *)spec + tag->offset, tag->name, argument + len);
+	}
+	if (!strncmp(argument, "time:", 5)) {
+		if (time_parse(spec, argument + 5))
+			return NULL;
+		return vmop_error_new(VMOP_ERROR_USAGE, "'%s' is no time; accepted: %s", argument,
+				      TIME_FORMS);
+	}
+	if (begins_with_tag(argument))
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"unknown profile spec '%s'; accepted: session: domain: image: "
+			"event: task: cpu: vcpu: tgid: tid: certainty: time:",
+			argument);
+	return vmop_words_parse(&spec->images, "image", argument);
+}
+
+void vmop_spec_deinit(struct vmop_spec *spec)
+{
+	vmop_words_deinit(&spec->sessions);
+	vmop_words_deinit(&spec->domains);
+	vmop_words_deinit(&spec->images);
+	vmop_words_deinit(&spec->events);
+	vmop_words_deinit(&spec->tasks);
+	free(spec->cpus.ranges);
+	free(spec->vcpus.ranges);
+	free(spec->tgids.ranges);
+	free(spec->tids.ranges);
+	vmop_error_destroy(spec->err);
+	*spec = (struct vmop_spec){0};
+}
+
+/* ---- argp ---------------------------------------------------------------- */
+
+enum { KEY_SESSION_DIR = 0x1000 };
+
+static const struct argp_option spec_options[] = {
+	{"session-dir", KEY_SESSION_DIR, "DIR", 0, "Where sessions are (" VMOP_STATEDIR ")", 10},
+	{0}};
+
+static error_t spec_option(int key, char *arg, struct argp_state *state)
+{
+	struct vmop_spec *spec = state->input;
+	switch (key) {
+	case KEY_SESSION_DIR:
+		spec->session_dir = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!spec->err)
+			spec->err = vmop_spec_parse(spec, arg);
+		return spec->err ? EINVAL : 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp vmop_spec_argp = {.options = spec_options, .parser = spec_option};

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * vmopd --active, as dom0 sees it: a real daemon with its loop, its sessions and the xen source,
+ * over a model of Xen in the place of hypercalls.  dom0's part of both is played here.
+ */
+#include <cmocka.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/agent.h"
+#include "hv-interface/active-agent.h"
+#include "hv-interface/active-peer.h"
+#include "hv-interface/xen/user-space.h"
+#include "hv-interface/xen/xen.h"
+#include "hv-interface/xen/xenoprof-control.h"
+#include "libdb/session-files.h"
+#include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "tests/unit/hv-interface/xen/model.h"
+#include "tests/unit/ok.h"
+
+enum { DOM0, DOMU };
+
+#define EVENTS "cycles:4711 r2e:7000:0:0:1"
+#define TOKEN 0x1122334455667788ull
+
+/* Our own clock, but not the loop's: an initiator's silence is long. */
+static uint64_t leapt_s;
+int __real_clock_gettime(clockid_t clock, struct timespec *ret);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	int status = __real_clock_gettime(clock, ret);
+	ret->tv_sec += (time_t)leapt_s;
+	return status;
+}
+
+/* ---- the domain's vmopd --------------------------------------------------------------- */
+
+struct lines {
+	struct vmop_active_store store;
+	char *mine, *theirs;
+};
+
+static bool lines_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES])
+{
+	memcpy(buf, ((struct lines *)store)->theirs, VMOP_ACTIVE_MESSAGE_BYTES);
+	return true;
+}
+
+static bool lines_write(struct vmop_active_store *store, const char *line)
+{
+	snprintf(((struct lines *)store)->mine, VMOP_ACTIVE_MESSAGE_BYTES, "%s", line);
+	return true;
+}
+
+static const struct vmop_active_store_ops lines_ops = {lines_read, lines_write};
+
+struct rig {
+	char dir[32];
+	char up[VMOP_ACTIVE_MESSAGE_BYTES], down[VMOP_ACTIVE_MESSAGE_BYTES];
+	struct lines of_peer, of_agent;
+	struct vmop_active_peer peer;
+	struct vmop_daemon daemon;
+	struct vmop_agent *agent;
+	struct vmop_xenoprof dom0;
+	bool is_dom0_open;
+};
+
+static struct model *model;
+
+static struct vmop_error *open_over_model(const struct vmop_source_setup *setup,
+					  struct vmop_source **ret)
+{
+	struct vmop_xen_machine machine;
+	struct vmop_xen_way *way;
+	struct vmop_error *err = vmop_xen_active_open(&model->base, &machine, &way);
+	return err ? err : vmop_xen_open_over(way, &machine, setup, ret);
+}
+
+static struct vmop_source_ops over_model;
+
+static int begin(void **state)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+	if (!rig)
+		return -1;
+	strcpy(rig->dir, "/tmp/vmop-agent.XXXXXX");
+	if (!mkdtemp(rig->dir))
+		return -1;
+	model = model_new(2);
+	leapt_s = 0;
+	over_model = vmop_source_xen_ops;
+	over_model.open = open_over_model;
+	rig->of_peer = (struct lines){{&lines_ops}, rig->down, rig->up};
+	rig->of_agent = (struct lines){{&lines_ops}, rig->up, rig->down};
+	vmop_active_peer_init(&rig->peer, &rig->of_peer.store, "db1", TOKEN);
+	rig->daemon.source = &over_model;
+	if (sd_event_new(&rig->daemon.loop) < 0)
+		return -1;
+	assert_ok(vmop_setup_init(&rig->daemon.setup));
+	assert_ok(vmop_setup_set(&rig->daemon.setup, "session-dir", rig->dir, false));
+	assert_ok(vmop_agent_create_over(&rig->daemon, &rig->of_agent.store, &rig->agent));
+	*state = rig;
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int end(void **state)
+{
+	struct rig *rig = *state;
+	model->caller = DOMU;
+	vmop_agent_destroy(rig->agent);
+	vmop_error_destroy(vmop_daemon_stop(&rig->daemon));
+	model->caller = DOM0;
+	if (rig->is_dom0_open)
+		vmop_xenoprof_close(&rig->dom0);
+	vmop_active_peer_deinit(&rig->peer);
+	vmop_setup_deinit(&rig->daemon.setup);
+	free(rig->daemon.last_session);
+	sd_event_unref(rig->daemon.loop);
+	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	free(rig);
+	free(model);
+	return 0;
+}
+
+/* For so long, if nothing happens. */
+static void turn(struct rig *rig, unsigned ms)
+{
+	model->caller = DOMU;
+	assert_true(sd_event_run(rig->daemon.loop, 1000 * ms) >= 0);
+	model->caller = DOM0;
+}
+
+static void turn_loop(struct rig *rig)
+{
+	turn(rig, 20);
+}
+
+/* ---- dom0 -------------------------------------------------------------------------------- */
+
+static enum vmop_active_state look(struct rig *rig)
+{
+	return vmop_active_peer_look(&rig->peer, vmop_clock_ns(CLOCK_MONOTONIC));
+}
+
+/* Says it, and waits for what becomes of it. */
+static enum vmop_active_state command(struct rig *rig, enum vmop_active_word word, const char *text)
+{
+	enum vmop_active_state state;
+	vmop_active_peer_say(&rig->peer, word, text, vmop_clock_ns(CLOCK_MONOTONIC));
+	while ((state = look(rig)) == VMOP_ACTIVE_WAITING)
+		turn_loop(rig);
+	return state;
+}
+
+static void is_done(struct rig *rig, enum vmop_active_word word, const char *text)
+{
+	if (command(rig, word, text) != VMOP_ACTIVE_ANSWERED)
+		fail_msg("%s: %s", vmop_active_word_name(word),
+			 rig->peer.error ? rig->peer.error->message : "?");
+}
+
+static void fails(struct rig *rig, enum vmop_active_word word, const char *text, const char *why)
+{
+	assert_int_equal(command(rig, word, text), VMOP_ACTIVE_GONE);
+	if (!strstr(rig->peer.error->message, why))
+		fail_msg("%s", rig->peer.error->message);
+}
+
+static void list(struct rig *rig)
+{
+	const struct vmop_xen_event event = {.period_events = 4711, .code = 0x3c};
+	struct vmop_xen_domain active = {.id = DOMU};
+	const struct vmop_xen_plan plan = {.events = &event,
+					   .n_events = 1,
+					   .active = &active,
+					   .n_active = 1,
+					   .max_samples = 16};
+	if (!rig->is_dom0_open)
+		assert_ok(vmop_xenoprof_open(&rig->dom0, &model->base));
+	rig->is_dom0_open = true;
+	assert_ok(vmop_xenoprof_prepare(&rig->dom0, &plan));
+}
+
+static void opens(struct rig *rig)
+{
+	is_done(rig, VMOP_ACTIVE_HELLO, NULL);
+	is_done(rig, VMOP_ACTIVE_OPEN, EVENTS);
+	assert_non_null(rig->daemon.session);
+}
+
+static void joins(struct rig *rig)
+{
+	is_done(rig, VMOP_ACTIVE_JOIN, NULL);
+	assert_ok(vmop_xenoprof_start(&rig->dom0));
+	is_done(rig, VMOP_ACTIVE_RUN, NULL);
+}
+
+static void sampling(struct rig *rig)
+{
+	opens(rig);
+	list(rig);
+	joins(rig);
+}
+
+/* A user sample that nobody's mapping holds, and one of Xen's. */
+static void samples(void)
+{
+	model_sample(model, DOMU, 0, 0x400000, VMOP_XENOPROF_MODE_USER, 0);
+	model_sample(model, DOMU, 1, 0xffff82d040200000, VMOP_XENOPROF_MODE_XEN, 0);
+}
+
+static void until_counted(struct rig *rig, uint64_t n)
+{
+	while (look(rig) == VMOP_ACTIVE_ANSWERED && rig->peer.samples < n)
+		turn_loop(rig);
+	assert_int_equal(rig->peer.samples, n);
+}
+
+static void leaves(struct rig *rig, const char *text)
+{
+	assert_ok(vmop_xenoprof_stop(&rig->dom0));
+	is_done(rig, VMOP_ACTIVE_LEAVE, text);
+}
+
+/* ---- the session that it stored ------------------------------------------------------------ */
+
+struct stored {
+	uint64_t samples, weight_events;
+	unsigned n_domains;
+};
+
+static struct vmop_error *add_total(void *arg, const struct vmop_db_total *total)
+{
+	struct stored *stored = arg;
+	stored->samples += total->samples;
+	stored->weight_events += total->weight_events;
+	return NULL;
+}
+
+static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *domain)
+{
+	struct stored *stored = arg;
+	stored->n_domains +=
+		domain->kind == VMOP_DOMAIN_HOST || domain->kind == VMOP_DOMAIN_HYPERVISOR;
+	return NULL;
+}
+
+static struct stored stored(const struct rig *rig)
+{
+	static const struct vmop_db_filter all;
+	struct stored ret = {0};
+	struct vmop_db *db;
+	_cleanup_free_ char *path = vmop_session_path(rig->dir, VMOP_SESSION_CURRENT);
+	_cleanup_free_ char *end_ns = NULL;
+	assert_ok(vmop_db_open(path, &db));
+	assert_ok(vmop_db_check(db));
+	assert_ok(vmop_db_get_info(db, "end_ns", &end_ns));
+	assert_non_null(end_ns); /* it is finished */
+	assert_ok(vmop_db_each_total(db, &all, add_total, &ret));
+	assert_ok(vmop_db_each_domain(db, add_domain, &ret));
+	vmop_db_close(db);
+	return ret;
+}
+
+/* ---- tests ---------------------------------------------------------------------------------- */
+
+static void a_session(void **state)
+{
+	struct rig *rig = *state;
+	unsigned calls = model->calls;
+	opens(rig);
+	assert_int_equal(model->calls, calls); /* Xen samples others all the while */
+	assert_string_equal(vmop_session_event(rig->daemon.session, 0)->name, "cycles");
+	assert_int_equal(vmop_session_event(rig->daemon.session, 1)->period_events, 7000);
+	list(rig);
+	joins(rig);
+	samples();
+	until_counted(rig, 2);
+	samples(); /* still in the buffer at the end */
+	leaves(rig, "end");
+	assert_int_equal(rig->peer.samples, 4);
+	assert_null(rig->daemon.session);
+	struct stored file = stored(rig);
+	assert_int_equal(file.samples, 4);
+	assert_int_equal(file.weight_events, 4 * 4711);
+	assert_int_equal(file.n_domains, 2); /* itself and Xen */
+	vmop_xenoprof_close(&rig->dom0);
+	rig->is_dom0_open = false;
+	assert_true(model_is_clean(model));
+}
+
+/* Xen's lists change: one session, one file, and dom0 waits for the buffer alone. */
+static void a_pause(void **state)
+{
+	struct rig *rig = *state;
+	sampling(rig);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct vmop_session *session = rig->daemon.session;
+		samples();
+		is_done(rig, VMOP_ACTIVE_ALERT, NULL);
+		leaves(rig, "pause");
+		assert_false(model->domains[DOMU].is_shared);
+		vmop_xenoprof_release(&rig->dom0);
+		list(rig);
+		joins(rig);
+		assert_ptr_equal(rig->daemon.session, session);
+	}
+	samples();
+	leaves(rig, "end");
+	assert_int_equal(rig->peer.samples, 8);
+	assert_int_equal(stored(rig).samples, 8);
+}
+
+/* It looks ten times as often while Xen samples nobody. */
+static void an_alert(void **state)
+{
+	struct rig *rig = *state;
+	sampling(rig);
+	is_done(rig, VMOP_ACTIVE_ALERT, NULL);
+	unsigned turns = 0;
+	vmop_active_peer_say(&rig->peer, VMOP_ACTIVE_ALERT, NULL, vmop_clock_ns(CLOCK_MONOTONIC));
+	for (; look(rig) == VMOP_ACTIVE_WAITING; turns++)
+		turn(rig, 1);
+	/* Half of what it would be at other times, where a turn takes its ms. */
+	assert_true(turns < 50);
+}
+
+/* What one that died had of Xen's is given back within dom0's next session. */
+static void a_buffer_left_behind(void **state)
+{
+	struct rig *rig = *state;
+	model->domains[DOMU].is_shared = true;
+	opens(rig);
+	const struct vmop_session *session = rig->daemon.session;
+	list(rig);
+	assert_int_equal(command(rig, VMOP_ACTIVE_JOIN, NULL), VMOP_ACTIVE_AGAIN);
+	assert_ptr_equal(rig->daemon.session, session);
+	vmop_xenoprof_release(&rig->dom0);
+	list(rig);
+	joins(rig);
+	leaves(rig, "end");
+}
+
+static void one_that_is_not_listed(void **state)
+{
+	struct rig *rig = *state;
+	opens(rig);
+	fails(rig, VMOP_ACTIVE_JOIN, NULL, "dom0 has not put this domain on its list");
+	assert_null(rig->daemon.session);
+	/* And it is there for another one. */
+	vmop_active_peer_revive(&rig->peer);
+	opens(rig);
+}
+
+static void events_of_dom0(void **state)
+{
+	static const struct {
+		const char *events, *why;
+	} wrong[] = {
+		{"cycles", "every so many events"},
+		{"", "event"},
+		{"cycles:4711:::::::::", "too many fields"},
+		{"cycles:4711 cycles:x", "event"},
+	};
+	struct rig *rig = *state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		is_done(rig, VMOP_ACTIVE_HELLO, NULL);
+		fails(rig, VMOP_ACTIVE_OPEN, wrong[i].events, wrong[i].why);
+		assert_null(rig->daemon.session);
+		vmop_active_peer_revive(&rig->peer);
+	}
+	opens(rig); /* what was wrong before is not remembered */
+	assert_null(vmop_session_event(rig->daemon.session, 2));
+}
+
+static void no_room_for_a_file(void **state)
+{
+	struct rig *rig = *state;
+	char path[64];
+	snprintf(path, sizeof(path), "%s/file", rig->dir);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fclose(file);
+	assert_ok(vmop_setup_set(&rig->daemon.setup, "session-dir", path, false));
+	is_done(rig, VMOP_ACTIVE_HELLO, NULL);
+	fails(rig, VMOP_ACTIVE_OPEN, EVENTS, "db1: its vmopd says: session-dir");
+	assert_null(rig->daemon.session);
+}
+
+/* dom0's vmopd is killed: what was sampled until then is stored. */
+static void a_silent_initiator(void **state)
+{
+	struct rig *rig = *state;
+	sampling(rig);
+	samples();
+	until_counted(rig, 2);
+	leapt_s += VMOP_ACTIVE_INITIATOR_SILENCE_NS / 1000000000 + 1;
+	while (rig->daemon.session)
+		turn_loop(rig);
+	assert_int_equal(stored(rig).samples, 2);
+}
+
+/* And there is another one at once. */
+static void another_initiator(void **state)
+{
+	struct rig *rig = *state;
+	sampling(rig);
+	samples();
+	until_counted(rig, 2);
+	vmop_xenoprof_release(&rig->dom0);
+	vmop_active_peer_deinit(&rig->peer);
+	vmop_active_peer_init(&rig->peer, &rig->of_peer.store, "db1", TOKEN + 1);
+	is_done(rig, VMOP_ACTIVE_HELLO, NULL);
+	assert_null(rig->daemon.session);
+	assert_int_equal(stored(rig).samples, 2);
+	is_done(rig, VMOP_ACTIVE_OPEN, EVENTS);
+	list(rig);
+	/* The buffer could not be given back, with dom0's list gone. */
+	assert_int_equal(command(rig, VMOP_ACTIVE_JOIN, NULL), VMOP_ACTIVE_AGAIN);
+	vmop_xenoprof_release(&rig->dom0);
+	list(rig);
+	joins(rig);
+}
+
+static void a_session_that_ends_by_itself(void **state)
+{
+	struct rig *rig = *state;
+	sampling(rig);
+	model->caller = DOMU;
+	vmop_error_destroy(vmop_daemon_stop(&rig->daemon));
+	while (look(rig) != VMOP_ACTIVE_GONE)
+		turn_loop(rig);
+	assert_string_equal(rig->peer.error->message,
+			    "domain db1: its vmopd says: its session has ended; see its log");
+}
+
+static void an_agent_that_is_ended(void **state)
+{
+	struct rig *rig = *state;
+	sampling(rig);
+	vmop_agent_destroy(rig->agent);
+	rig->agent = NULL;
+	assert_int_equal(look(rig), VMOP_ACTIVE_GONE);
+	assert_string_equal(rig->peer.error->message,
+			    "domain db1: its vmopd says: it was ended there");
+}
+
+/* Who types here what is dom0's to say is told so. */
+static void commands_in_the_domain(void **state)
+{
+	static const char *const commands[] = {"start", "stop"};
+	struct rig *rig = *state;
+	sampling(rig);
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		json_t *request = json_pack("{s:s}", "request", commands[i]);
+		json_t *reply = vmop_daemon_handle(&rig->daemon, request, VMOP_CONTROL_ALL);
+		_cleanup_free_ char *text = json_dumps(reply, 0);
+		assert_non_null(strstr(text, "sessions begin and end in dom0"));
+		json_decref(reply);
+		json_decref(request);
+	}
+	assert_non_null(rig->daemon.session);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_session),
+		TEST(a_pause),
+		TEST(an_alert),
+		TEST(a_buffer_left_behind),
+		TEST(one_that_is_not_listed),
+		TEST(events_of_dom0),
+		TEST(no_room_for_a_file),
+		TEST(a_silent_initiator),
+		TEST(another_initiator),
+		TEST(a_session_that_ends_by_itself),
+		TEST(an_agent_that_is_ended),
+		TEST(commands_in_the_domain),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

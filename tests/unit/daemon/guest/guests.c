@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Samples of a guest whose kernel is found later: its VMM is a child process, its RAM a guest made
+ * by hand, which comes to be there as the kernel of one that boots.
+ */
+#include "daemon/guest/guests.h"
+
+#include <cmocka.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/guest/view.h"
+#include "daemon/host/image.h"
+#include "daemon/host/task.h"
+#include "libutil/clock.h"
+#include "tests/unit/daemon/vmm.h"
+#include "tests/unit/libguest/synthetic.h"
+
+#define PATIENCE_MS 60000 /* for what takes some milliseconds on an idle machine */
+#define KERNEL_IP (SYNTHETIC_TEXT + 0x10)
+#define USER_IP UINT64_C(0x400010)
+#define NOWHERE_IP (SYNTHETIC_TEXT - 0x100000)
+
+static struct synthetic made;
+static uint8_t *ram; /* the VMM's, shared with it */
+static pid_t vmm;
+static struct vmop_images images;
+static struct vmop_domains domains;
+static struct vmop_tasks tasks;
+static struct vmop_guests *guests;
+static struct vmop_domain *domain;
+static uint64_t begun_ns;
+
+static int begin(void **state)
+{
+	(void)state;
+	synthetic_make(&made, &(struct synthetic_options){0});
+	ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		   -1, 0);
+	assert_true(ram != MAP_FAILED);
+	vmm = vmm_begin();
+	assert_null(vmop_images_init(&images, 1024));
+	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, &guests));
+	domain = vmop_domains_new(&domains);
+	assert_non_null(domain);
+	strcpy(domain->name, "g1");
+	domain->kind = VMOP_DOMAIN_PASSIVE;
+	domain->vmm_pid = (uint32_t)vmm;
+	vmop_domain_name_images(domain);
+	begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	return 0;
+}
+
+/* The same, already looked into. */
+static int begin_met(void **state)
+{
+	begin(state);
+	vmop_guests_tick(guests);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	vmop_guests_destroy(guests);
+	vmm_end(vmm);
+	vmop_domains_deinit(&domains);
+	vmop_tasks_deinit(&tasks);
+	vmop_images_deinit(&images);
+	munmap(ram, SYNTHETIC_RAM_BYTES);
+	synthetic_free(&made);
+	return 0;
+}
+
+static void hold(enum vmop_mode mode, uint64_t ip)
+{
+	const struct vmop_db_chunk_key key = {.domain = domain->id, .mode = (uint8_t)mode};
+	const struct vmop_record record = {.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
+					   .sample = {.ip = ip, .weight_events = 1}};
+	assert_true(vmop_guests_hold(guests, domain, &key, &record, 0));
+}
+
+/* What was put, as "IMAGE+OFFSET ". */
+static char put_text[1024];
+
+static void put(void *arg, const struct vmop_guest_placed *placed)
+{
+	(void)arg;
+	size_t len = strlen(put_text);
+	snprintf(put_text + len, sizeof(put_text) - len, "%s+%llx ", placed->image->name,
+		 (unsigned long long)placed->offset);
+	placed->image->is_sampled = true;
+}
+
+static const char *settle(void)
+{
+	*put_text = '\0';
+	vmop_guests_settle(guests, put, NULL);
+	return put_text;
+}
+
+/* The first that are put, or "" when patience is over. */
+static const char *settle_some(void)
+{
+	for (int waited_ms = 0; !*settle() && waited_ms < PATIENCE_MS; waited_ms += 5)
+		poll(NULL, 0, 5);
+	return put_text;
+}
+
+/* Samples wait for so many seconds of real time, which a machine that is busy beyond measure needs.
+ */
+static void must_be_within(unsigned limit_s)
+{
+	if (vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns < limit_s * UINT64_C(1000000000))
+		return;
+	printf("skipped: the machine is too busy for what waits for %u s\n", limit_s);
+	exit(77);
+}
+
+static void wait_until(bool (*has)(const struct vmop_guest_view *view))
+{
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
+		settle(); /* takes the view up */
+		const struct vmop_guest_view *view = vmop_guests_view(guests, domain);
+		if (view && has(view))
+			return;
+		poll(NULL, 0, 5);
+	}
+	fail_msg("the guest never came to that");
+}
+
+static bool has_looked(const struct vmop_guest_view *view)
+{
+	return view->error;
+}
+
+static bool has_tasks(const struct vmop_guest_view *view)
+{
+	return view->tasks;
+}
+
+static void a_booting_kernels_samples_wait_for_its_symbols(void **state)
+{
+	(void)state;
+	wait_until(has_looked);
+	hold(VMOP_MODE_KERNEL, KERNEL_IP);
+	hold(VMOP_MODE_USER, USER_IP);
+	assert_string_equal(settle(), "[guest g1 user]+400010 ");
+	assert_string_equal(settle(), "");
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	const char *all = settle_some();
+	must_be_within(14);
+	assert_string_equal(all, "[guest g1 kernel]+10 ");
+	wait_until(has_tasks);
+	hold(VMOP_MODE_KERNEL, NOWHERE_IP);
+	assert_string_equal(settle(), "[guest g1 unknown kernel text]+ffffffff99f00000 ");
+}
+
+static void so_do_those_of_a_guest_that_was_met_a_moment_ago(void **state)
+{
+	(void)state;
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	hold(VMOP_MODE_KERNEL, KERNEL_IP);
+	const char *first = settle();
+	must_be_within(2);
+	assert_string_equal(first, "");
+	vmop_guests_tick(guests);
+	const char *all = settle_some();
+	must_be_within(14);
+	assert_string_equal(all, "[guest g1 kernel]+10 ");
+}
+
+static void those_that_could_not_wait_are_told_apart(void **state)
+{
+	(void)state;
+	wait_until(has_looked);
+	while (!vmop_guests_want_flush(guests))
+		hold(VMOP_MODE_KERNEL, KERNEL_IP);
+	struct vmop_image *before = domain->kernel;
+	vmop_images_assign_id(&images, before);
+	static const char first[] = "[guest g1 kernel]+ffffffff9a000010 ";
+	assert_memory_equal(settle(), first, strlen(first));
+	before->is_sampled = false; /* the interval was stored */
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	wait_until(has_tasks);
+	assert_string_equal(before->name, "[guest g1 kernel, not yet found]");
+	assert_true(before->is_sampled); /* its new name is stored */
+	hold(VMOP_MODE_KERNEL, KERNEL_IP);
+	hold(VMOP_MODE_KERNEL, NOWHERE_IP);
+	assert_string_equal(settle(), "[guest g1 kernel]+10 "
+				      "[guest g1 unknown kernel text]+ffffffff99f00000 ");
+}
+
+static void at_the_end_nobody_waits(void **state)
+{
+	(void)state;
+	wait_until(has_looked);
+	hold(VMOP_MODE_KERNEL, KERNEL_IP);
+	vmop_guests_set_ending(guests, true);
+	assert_string_equal(settle(), "[guest g1 kernel]+ffffffff9a000010 ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_booting_kernels_samples_wait_for_its_symbols,
+						begin_met, end),
+		cmocka_unit_test_setup_teardown(so_do_those_of_a_guest_that_was_met_a_moment_ago,
+						begin, end),
+		cmocka_unit_test_setup_teardown(those_that_could_not_wait_are_told_apart, begin_met,
+						end),
+		cmocka_unit_test_setup_teardown(at_the_end_nobody_waits, begin_met, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

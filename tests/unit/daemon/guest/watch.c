@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The watcher beside the sampling, on a VMM that is a child process with a guest made by
+ * hand in its memory.
+ */
+#include "daemon/guest/watch.h"
+
+#include <cmocka.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/daemon/vmm.h"
+#include "tests/unit/libguest/synthetic.h"
+
+#define DOMAIN 3
+#define PATIENCE_MS 60000 /* for what takes some milliseconds on an idle machine */
+
+#define PIECE_BYTES (SYNTHETIC_RAM_BYTES / 4)
+
+static struct synthetic made;
+static uint8_t *made_ram; /* as synthetic_make got it */
+static pid_t vmm;
+static struct vmop_guest_watch *watch;
+
+static void begin_watch(void)
+{
+	static const struct vmop_guest_watch_options options = {
+		.cpu_permille = 1000, .snapshot_ms = 20, .modules_ms = 20, .reading_ms = 5};
+	assert_null(vmop_guest_watch_create(&options, &watch));
+	assert_null(vmop_guest_watch_add(watch, DOMAIN,
+					 (struct vmop_guest_holder){.number = (uint32_t)vmm}));
+}
+
+/* flags: whether what we write into the guest's RAM is seen by its VMM. */
+static void begin_with(int flags)
+{
+	synthetic_make(&made, &(struct synthetic_options){0});
+	made_ram = made.ram;
+	made.ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS,
+			-1, 0);
+	assert_true(made.ram != MAP_FAILED);
+	memcpy(made.ram, made_ram, SYNTHETIC_RAM_BYTES);
+	vmm = vmm_begin();
+	begin_watch();
+}
+
+static int begin_shared(void **state)
+{
+	(void)state;
+	begin_with(MAP_SHARED);
+	return 0;
+}
+
+/* RAM that ends with the VMM. */
+static int begin_private(void **state)
+{
+	(void)state;
+	begin_with(MAP_PRIVATE);
+	return 0;
+}
+
+static void end_vmm(void)
+{
+	vmm_end(vmm);
+	vmm = 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	vmop_guest_watch_destroy(watch);
+	if (vmm)
+		end_vmm();
+	munmap(made.ram, SYNTHETIC_RAM_BYTES);
+	made.ram = made_ram;
+	synthetic_free(&made);
+	return 0;
+}
+
+/* ---- a VMM with RAM in an order of its own, and QMP --------------------------- */
+
+static uint64_t scattered_start; /* the guest's physical address of the first piece */
+
+/*
+ * RAM in four pieces that lie in no order that could be guessed, before and behind
+ * something larger that is no RAM.
+ */
+static void scatter_ram(bool is_arm64, uint8_t *pieces[4])
+{
+	static const unsigned places[4] = {2, 0, 5, 3}; /* in pieces; a hole behind each */
+	uint8_t *space = mmap(NULL, 32 * PIECE_BYTES, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	synthetic_make(&made, &(struct synthetic_options){.arm64 = is_arm64,
+							  .kallsyms = SYNTHETIC_ALL_RELATIVE});
+	for (unsigned i = 0; i < 4; i++) {
+		pieces[i] = space + 2 * places[i] * PIECE_BYTES;
+		mprotect(pieces[i], PIECE_BYTES, PROT_READ | PROT_WRITE);
+		memcpy(pieces[i], made.ram + i * PIECE_BYTES, PIECE_BYTES);
+	}
+	scattered_start = made.ram_start;
+	mprotect(space + 20 * PIECE_BYTES, 6 * PIECE_BYTES, PROT_READ | PROT_WRITE);
+	synthetic_free(&made);
+}
+
+/* Where RAM begins is the architecture's, by the VMM's name or because the host has it. */
+#define X86_VMM "qemu-system-x86_64"
+#define ARM64_VMM "qemu-system-aarch64"
+
+/* Answers one line of a client as QEMU would. */
+static void answer(int fd, const char *line, uint8_t *const pieces[4])
+{
+	unsigned long long gpa, at;
+	const char *asks = strstr(line, "gpa2hva 0x");
+	char text[128] = "{\"return\": {}}\r\n";
+	if (asks && sscanf(asks, "gpa2hva %llx", &gpa) == 1 && gpa >= scattered_start &&
+	    (at = gpa - scattered_start) < SYNTHETIC_RAM_BYTES)
+		snprintf(text, sizeof(text),
+			 "{\"return\": \"Host virtual address for 0x%llx (pc.ram) is "
+			 "%p\\r\\n\"}\r\n",
+			 gpa, (void *)(pieces[at / PIECE_BYTES] + at % PIECE_BYTES));
+	else if (asks)
+		strcpy(text, "{\"return\": \"No memory is mapped at address\\r\\n\"}\r\n");
+	if (write(fd, text, strlen(text)) < 0)
+		_exit(1);
+}
+
+/* What this program does as the VMM of that name; argument: "unix:PATH,server=on". */
+static int be_vmm(const char *name, const char *argument)
+{
+	static const char greeting[] = "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n";
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	uint8_t *pieces[4];
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	scatter_ram(!strcmp(name, ARM64_VMM), pieces);
+	sscanf(argument, "unix:%99[^,]", address.sun_path);
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), fd;
+	if (bind(listener, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(listener, 1) < 0)
+		return 1;
+	while ((fd = accept(listener, NULL, NULL)) >= 0) {
+		FILE *client = fdopen(fd, "r");
+		char line[512];
+		if (write(fd, greeting, strlen(greeting)) < 0)
+			return 1;
+		while (client && fgets(line, sizeof(line), client))
+			answer(fd, line, pieces);
+		fclose(client);
+	}
+	return 1;
+}
+
+static char qmp_path[64];
+
+static int begin_qmp(const char *name)
+{
+	char argument[96];
+	snprintf(qmp_path, sizeof(qmp_path), "/tmp/vmop-test-qmp.%d", (int)getpid());
+	snprintf(argument, sizeof(argument), "unix:%s,server=on,wait=off", qmp_path);
+	vmm = fork();
+	assert_true(vmm >= 0);
+	if (!vmm) {
+		execl("/proc/self/exe", name, "-qmp", argument, NULL);
+		_exit(1);
+	}
+	for (int waited_ms = 0; access(qmp_path, F_OK) < 0 && waited_ms < PATIENCE_MS;
+	     waited_ms += 5)
+		poll(NULL, 0, 5);
+	begin_watch();
+	return 0;
+}
+
+static int begin_qmp_arm64(void **state)
+{
+	(void)state;
+	return begin_qmp(ARM64_VMM);
+}
+
+#ifndef __aarch64__
+static int begin_qmp_x86(void **state)
+{
+	(void)state;
+	return begin_qmp(X86_VMM);
+}
+#endif
+
+static int end_qmp(void **state)
+{
+	(void)state;
+	vmop_guest_watch_destroy(watch);
+	end_vmm();
+	unlink(qmp_path);
+	return 0;
+}
+
+/* ---- what is seen ---------------------------------------------------------------- */
+
+/* The first view that has what is asked for, the caller's. */
+static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view *view))
+{
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
+		struct vmop_guest_view *view = vmop_guest_watch_view(watch, DOMAIN);
+		if (view && has(view))
+			return view;
+		vmop_guest_view_unref(view);
+		poll(NULL, 0, 5);
+	}
+	struct vmop_guest_view *view = vmop_guest_watch_view(watch, DOMAIN);
+	fail_msg("the watcher never came to that, but to: %s (%s)", view ? view->state : "nothing",
+		 view && view->error ? view->error : "no error");
+	return NULL;
+}
+
+static const struct vmop_guest_text_image *image(const struct vmop_guest_view *view,
+						 const char *name)
+{
+	for (size_t i = 0; view->text && i < view->text->n_images; i++)
+		if (!strcmp(view->text->images[i].name, name))
+			return &view->text->images[i];
+	return NULL;
+}
+
+static bool has_all(const struct vmop_guest_view *view)
+{
+	return view->text && view->tasks && view->tasks_before && view->n_vcpus &&
+	       view->vcpus[0].n > 2;
+}
+
+static bool is_stripped(const struct vmop_guest_view *view)
+{
+	return image(view, "[kernel]") && !image(view, "[kernel]")->symbols;
+}
+
+static bool has_no_module(const struct vmop_guest_view *view)
+{
+	return view->text && !image(view, "[testmod]");
+}
+
+static bool has_module(const struct vmop_guest_view *view)
+{
+	return image(view, "[testmod]");
+}
+
+static bool has_nothing(const struct vmop_guest_view *view)
+{
+	return !view->text && view->error && !strcmp(view->state, "its memory can't be read");
+}
+
+static void a_guest_is_seen_into(void **state)
+{
+	(void)state;
+	struct vmop_guest_view *view = wait_for(has_all);
+	assert_string_equal(view->state, "kernel symbols and processes");
+	assert_non_null(image(view, "[testmod]"));
+	assert_int_equal(vmop_guest_snapshot_count(view->tasks->snapshot), SYNTHETIC_PROCESSES);
+	assert_true(view->cost.cpu_ns > 0);
+	/* What runs is in the list, by its page table too. */
+	const struct vmop_guest_reading *reading = &view->vcpus[0].at[0];
+	assert_non_null(vmop_guest_tasks_find(view->tasks, reading));
+	struct vmop_guest_reading other = *reading;
+	other.pgd_gpa += 4096;
+	assert_null(vmop_guest_tasks_find(view->tasks, &other));
+	assert_null(vmop_guest_tasks_find(NULL, reading));
+	vmop_guest_view_unref(view);
+}
+
+static void symbols_are_dropped_once_they_were_taken(void **state)
+{
+	(void)state;
+	struct vmop_guest_view *view = wait_for(has_all);
+	const struct vmop_guest_text_image *kernel = image(view, "[kernel]");
+	assert_non_null(kernel->symbols);
+	assert_true(kernel->n_symbols >= SYNTHETIC_FILLERS);
+	/* Nobody took them: a module that goes makes a new text, with all there is. */
+	uint32_t generation = view->text->generation;
+	uint64_t modules = synthetic_get_u64(&made, made.modules_head);
+	synthetic_put_u64(&made, made.modules_head, made.modules_head);
+	struct vmop_guest_view *second = wait_for(has_no_module);
+	assert_true(second->text->generation > generation);
+	assert_int_equal(image(second, "[kernel]")->n_symbols, kernel->n_symbols);
+	assert_non_null(image(second, "[kernel]")->symbols);
+
+	vmop_guest_watch_took_text(watch, DOMAIN, generation); /* too late: it is another's */
+	vmop_guest_watch_took_text(watch, DOMAIN, second->text->generation);
+	struct vmop_guest_view *third = wait_for(is_stripped);
+	assert_int_equal(third->text->generation, second->text->generation);
+	assert_int_equal(image(third, "[kernel]")->n_symbols, kernel->n_symbols);
+	/* What was handed out before is as it was. */
+	assert_string_equal(kernel->symbols[0].name, image(second, "[kernel]")->symbols[0].name);
+
+	/* A module that comes has its own symbols; the kernel's are not asked for again. */
+	synthetic_put_u64(&made, made.modules_head, modules);
+	struct vmop_guest_view *fourth = wait_for(has_module);
+	assert_int_equal(image(fourth, "[testmod]")->n_symbols, 1);
+	assert_string_equal(image(fourth, "[testmod]")->symbols[0].name, "module_function");
+	assert_null(image(fourth, "[kernel]")->symbols);
+	assert_int_equal(image(fourth, "[kernel]")->n_symbols, kernel->n_symbols);
+	vmop_guest_view_unref(view);
+	vmop_guest_view_unref(second);
+	vmop_guest_view_unref(third);
+	vmop_guest_view_unref(fourth);
+}
+
+static bool is_without_kernel(const struct vmop_guest_view *view)
+{
+	return !view->text && view->error && !strcmp(view->state, "no kernel found");
+}
+
+/* A reset, after which another kernel boots. */
+static void another_kernel_takes_over(void **state)
+{
+	static const char banner[] = "Linux version 6.99.0-test";
+	struct synthetic next;
+	(void)state;
+	struct vmop_guest_view *first = wait_for(has_all);
+	assert_string_equal(first->text->kernel.release, "6.99.0-test");
+	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
+	struct vmop_guest_view *none = wait_for(is_without_kernel);
+	assert_null(none->tasks);
+	assert_non_null(strstr(none->error, "no Linux kernel"));
+
+	synthetic_make(&next, &(struct synthetic_options){.kallsyms = SYNTHETIC_ALL_RELATIVE,
+							  .vma_list = true,
+							  .bpf_programs = true});
+	char *own = memmem(next.ram, SYNTHETIC_RAM_BYTES, banner, sizeof(banner) - 1);
+	memcpy(own + strlen("Linux version "), "7", 1);
+	memcpy(made.ram, next.ram, SYNTHETIC_RAM_BYTES);
+	synthetic_free(&next);
+	struct vmop_guest_view *second = wait_for(has_all);
+	assert_string_equal(second->text->kernel.release, "7.99.0-test");
+	assert_true(second->text->generation > first->text->generation);
+	assert_non_null(image(second, "[bpf_prog_0123456789abcdef_named]"));
+	assert_null(image(first, "[bpf_prog_0123456789abcdef_named]"));
+	assert_true(second->cost.cpu_ns > first->cost.cpu_ns);
+	vmop_guest_view_unref(first);
+	vmop_guest_view_unref(none);
+	vmop_guest_view_unref(second);
+}
+
+static void a_vmm_that_ends_leaves_nothing(void **state)
+{
+	(void)state;
+	vmop_guest_view_unref(wait_for(has_all));
+	end_vmm();
+	struct vmop_guest_view *view = wait_for(has_nothing);
+	assert_null(view->tasks);
+	assert_null(view->tasks_before);
+	vmop_guest_view_unref(view);
+	vmop_guest_watch_remove(watch, DOMAIN);
+	assert_null(vmop_guest_watch_view(watch, DOMAIN));
+}
+
+/* Where RAM can't be guessed, the VMM is asked. */
+static void qmp_tells_where_ram_lies(void **state)
+{
+	(void)state;
+	struct vmop_guest_view *view = wait_for(has_all);
+	assert_string_equal(view->state, "kernel symbols and processes");
+	assert_int_equal(vmop_guest_snapshot_count(view->tasks->snapshot), SYNTHETIC_PROCESSES);
+	vmop_guest_view_unref(view);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "-qmp"))
+		return be_vmm(argv[0], argv[2]);
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_guest_is_seen_into, begin_private, end),
+		cmocka_unit_test_setup_teardown(symbols_are_dropped_once_they_were_taken,
+						begin_shared, end),
+		cmocka_unit_test_setup_teardown(another_kernel_takes_over, begin_shared, end),
+		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp_arm64, end_qmp),
+#ifndef __aarch64__
+		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp_x86, end_qmp),
+#endif
+		cmocka_unit_test_setup_teardown(a_vmm_that_ends_leaves_nothing, begin_private, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

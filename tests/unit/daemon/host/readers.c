@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/host/readers.h"
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/unit/ok.h"
+
+/* What the jobs of a test have in common. */
+struct tally {
+	unsigned done, hung, refused;
+	unsigned sum;
+};
+
+/* Reads a byte from a pipe: hangs until one comes. */
+struct read_byte {
+	struct vmop_read_job job;
+	int fd;
+	unsigned value;
+};
+
+static void run(struct vmop_read_job *job)
+{
+	struct read_byte *read_byte = (struct read_byte *)job;
+	unsigned char byte = 0;
+	if (read_byte->fd >= 0 && read(read_byte->fd, &byte, 1) < 0)
+		abort();
+	read_byte->value += byte;
+}
+
+static void finish(struct vmop_read_job *job, enum vmop_read_outcome outcome, void *arg)
+{
+	struct tally *tally = arg;
+	tally->done += outcome == VMOP_READ_DONE;
+	tally->hung += outcome == VMOP_READ_HUNG;
+	tally->refused += outcome == VMOP_READ_REFUSED;
+	if (outcome == VMOP_READ_DONE)
+		tally->sum += ((struct read_byte *)job)->value;
+}
+
+static void destroy(struct vmop_read_job *job)
+{
+	free(job);
+}
+
+static const struct vmop_read_job_ops ops = {.run = run, .finish = finish, .destroy = destroy};
+
+/* fd -1: it has its value at once. */
+static void submit(struct vmop_readers *readers, int fd, unsigned value, uint64_t place)
+{
+	struct read_byte *job = calloc(1, sizeof(*job));
+	assert_non_null(job);
+	*job = (struct read_byte){.job = {.ops = &ops, .place = place}, .fd = fd, .value = value};
+	vmop_readers_submit(readers, &job->job);
+}
+
+static void collect_until(struct vmop_readers *readers, const unsigned *counter, unsigned wanted)
+{
+	while (*counter < wanted)
+		vmop_readers_collect(readers, 100);
+}
+
+static void jobs_are_done_in_their_order(void **state)
+{
+	struct tally tally = {0};
+	struct vmop_readers *readers;
+	(void)state;
+	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
+	assert_true(vmop_readers_collect(readers, 0));
+	for (unsigned i = 1; i <= 100; i++)
+		submit(readers, -1, i, 0);
+	while (!vmop_readers_collect(readers, 1000))
+		;
+	assert_int_equal(tally.done, 100);
+	assert_int_equal(tally.sum, 5050);
+	assert_int_equal(vmop_readers_pending(readers), 0);
+	vmop_readers_destroy(readers);
+}
+
+static void what_hangs_holds_up_no_other(void **state)
+{
+	struct tally tally = {0};
+	struct vmop_readers *readers;
+	int fds[2];
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
+	submit(readers, fds[0], 1, 7);
+	submit(readers, -1, 10, 7); /* waits behind it, and its place hangs */
+	submit(readers, -1, 100, 8);
+	assert_false(vmop_readers_collect(readers, 0));
+	collect_until(readers, &tally.done, 1);
+	assert_int_equal(tally.hung, 1);
+	assert_int_equal(tally.sum, 100);
+	collect_until(readers, &tally.refused, 1);
+	submit(readers, -1, 10, 7);
+	assert_true(vmop_readers_collect(readers, 0));
+	assert_int_equal(tally.refused, 2);
+	assert_int_equal(vmop_readers_pending(readers), 0);
+	/* It answers after all. */
+	assert_int_equal(write(fds[1], "\2", 1), 1);
+	collect_until(readers, &tally.done, 2);
+	assert_int_equal(tally.sum, 103);
+	submit(readers, -1, 1000, 7);
+	collect_until(readers, &tally.done, 3);
+	assert_int_equal(tally.sum, 1103);
+	vmop_readers_destroy(readers);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void threads_that_hang_outlive_their_owner(void **state)
+{
+	struct tally tally = {0};
+	struct vmop_readers *readers;
+	int fds[2];
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
+	for (unsigned i = 1; i <= 2; i++)
+		submit(readers, fds[0], 0, i);
+	submit(readers, -1, 1, 0);
+	collect_until(readers, &tally.done, 1);
+	assert_int_equal(tally.hung, 2);
+	/* The owner goes while both hang; the threads free what they have when they come back. */
+	vmop_readers_destroy(readers);
+	close(fds[1]);
+	usleep(100000);
+	close(fds[0]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jobs_are_done_in_their_order),
+		cmocka_unit_test(what_hangs_holds_up_no_other),
+		cmocka_unit_test(threads_that_hang_outlive_their_owner),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Symbols from a real debuginfod server, on the loopback interface. */
+#include <arpa/inet.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "libsym/resolver.h"
+
+#define TARGET VMOP_TEST_BUILDDIR "/tests/unit/libsym/target"
+#define BUILD_ID "5eed0123456789abcdef5eed0123456789abcdef"
+
+/* How often the server is asked before it counts as broken: it has to scan its folder first. */
+#define MAX_TRIES 300
+
+static char dir[] = "/tmp/vmop-debuginfod-XXXXXX";
+static pid_t server = -1;
+static int port;
+
+/* A command line, in dir. */
+static int run(const char *command)
+{
+	char line[512];
+	snprintf(line, sizeof(line), "cd %s && %s", dir, command);
+	return system(line);
+}
+
+/* One that nobody listens at now. */
+static int free_port(void)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+		return -1;
+	close(fd);
+	return ntohs(address.sin_port);
+}
+
+static void start_server(void)
+{
+	char number[16], database[64], log[64], files[64];
+	snprintf(number, sizeof(number), "%d", port);
+	snprintf(database, sizeof(database), "%s/server.sqlite", dir);
+	snprintf(log, sizeof(log), "%s/server.log", dir);
+	snprintf(files, sizeof(files), "%s/served", dir);
+	server = fork();
+	if (server != 0)
+		return;
+	int fd = open(log, O_WRONLY | O_CREAT, 0600);
+	dup2(fd, 1);
+	dup2(fd, 2);
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where the test is killed for its time */
+	unsetenv("DEBUGINFOD_URLS");
+	execlp("debuginfod", "debuginfod", "-F", "-p", number, "-d", database, "-t", "1", files,
+	       (char *)NULL);
+	_exit(127);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	if (run("mkdir served && strip -o stripped " TARGET " && objcopy --only-keep-debug " TARGET
+		" served/target.debug"))
+		return -1;
+	port = free_port();
+	char url[64];
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
+	setenv("DEBUGINFOD_URLS", url, 1);
+	setenv("DEBUGINFOD_TIMEOUT", "20", 1);
+	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 1);
+	setenv("no_proxy", "127.0.0.1", 1);
+	start_server();
+	return server < 0 ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	if (server > 0) {
+		kill(server, SIGTERM);
+		waitpid(server, NULL, 0);
+	}
+	return run("rm -rf ../${PWD##*/}");
+}
+
+static bool has(const struct vmop_symtab *symtab, const char *name)
+{
+	size_t n = 0;
+	const struct vmop_symbol *symbols = symtab ? vmop_symtab_symbols(symtab, &n) : NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(symbols[i].name, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether name is found with a client that remembers no earlier answer. */
+static bool is_resolved(const char *path, const char *name, bool use_debuginfod, int try)
+{
+	static const char *const nowhere[] = {"/nonexistent"};
+	const struct vmop_resolver_options options = {
+		.debug_paths = nowhere,
+		.n_debug_paths = 1,
+		.use_debuginfod = use_debuginfod,
+	};
+	char cache[64], image[64];
+	snprintf(cache, sizeof(cache), "%s/cache-%d", dir, try);
+	setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+	snprintf(image, sizeof(image), "%s/%s", dir, path);
+	struct vmop_image_ref ref = {.path = image};
+	assert_true(vmop_build_id_parse(BUILD_ID, &ref.build_id));
+	struct vmop_resolver *resolver;
+	const struct vmop_symtab *symtab;
+	const char *why;
+	assert_null(vmop_resolver_create(&options, &resolver));
+	assert_null(vmop_resolver_symtab(resolver, &ref, &symtab, &why));
+	bool found = has(symtab, name);
+	vmop_resolver_destroy(resolver);
+	return found;
+}
+
+static bool becomes_resolved(const char *path, const char *name)
+{
+	const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
+	static int try;
+	for (int i = 0; i < MAX_TRIES; i++) {
+		if (is_resolved(path, name, true, try++))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static void debug_information_is_fetched(void **state)
+{
+	(void)state;
+	assert_true(becomes_resolved("stripped", "target_local"));
+	/* Only where it is asked for. */
+	assert_false(is_resolved("stripped", "target_local", false, 100000));
+}
+
+static void a_program_that_is_gone_is_fetched_too(void **state)
+{
+	(void)state;
+	assert_int_equal(run("cp stripped served/"), 0);
+	assert_true(becomes_resolved("absent", "target_local"));
+}
+
+static void a_server_that_is_gone_costs_nothing_but_its_symbols(void **state)
+{
+	(void)state;
+	kill(server, SIGTERM);
+	waitpid(server, NULL, 0);
+	server = -1;
+	assert_false(is_resolved("stripped", "target_local", true, 100001));
+	assert_true(is_resolved("stripped", "target_exported", true, 100001));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(debug_information_is_fetched),
+		cmocka_unit_test(a_program_that_is_gone_is_fetched_too),
+		cmocka_unit_test(a_server_that_is_gone_costs_nothing_but_its_symbols),
+	};
+#ifndef HAVE_DEBUGINFOD
+	puts("skipped: built without libdebuginfod");
+	return 77;
+#endif
+	if (system("command -v debuginfod >/dev/null && command -v objcopy >/dev/null && command "
+		   "-v strip >/dev/null") != 0) {
+		puts("skipped: needs debuginfod (Debian: debuginfod), objcopy and strip");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

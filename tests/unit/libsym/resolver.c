@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Where symbols are found.  The variants of libsym-target are made by binutils'
+ * objcopy and strip, and xz: what packagers use.
+ */
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "libsym/resolver.h"
+
+#define TARGET VMOP_TEST_BUILDDIR "/tests/unit/libsym/target"
+#define BUILD_ID "5eed0123456789abcdef5eed0123456789abcdef"
+#define BY_ID ".build-id/5e/ed0123456789abcdef5eed0123456789abcdef"
+
+static char dir[] = "/tmp/vmop-resolver-XXXXXX";
+
+/* A path in dir; good until the eighth call after this one. */
+static const char *in_dir(const char *name)
+{
+	static char paths[8][256];
+	static unsigned next;
+	char *path = paths[next++ % 8];
+	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	return path;
+}
+
+/* A command line; every @ in it becomes dir + "/". */
+static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static int run(const char *format, ...)
+{
+	char line[2048], expanded[4096];
+	va_list arguments;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	size_t at = 0;
+	for (const char *c = line; *c && at < sizeof(expanded) - sizeof(dir) - 2; c++) {
+		if (*c == '@')
+			at += (size_t)sprintf(expanded + at, "%s/", dir);
+		else
+			expanded[at++] = *c;
+	}
+	expanded[at] = '\0';
+	return system(expanded);
+}
+
+static int set_up_group(void **state)
+{
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	return run("cp " TARGET " @full && strip -o @stripped @full && "
+		   "objcopy --only-keep-debug @full @only.debug && "
+		   "objcopy --remove-section=.note.gnu.build-id @full @full-noid");
+}
+
+static int tear_down_group(void **state)
+{
+	(void)state;
+	return run("rm -rf %s", dir);
+}
+
+struct outcome {
+	struct vmop_resolver *resolver;
+	const struct vmop_symtab *symtab;
+	const char *why;
+};
+
+static struct vmop_image_ref ref_of(const char *path, const char *build_id)
+{
+	struct vmop_image_ref ref = {.path = path};
+	if (build_id)
+		assert_true(vmop_build_id_parse(build_id, &ref.build_id));
+	return ref;
+}
+
+static struct outcome resolve(const struct vmop_resolver_options *options,
+			      const struct vmop_image_ref *ref)
+{
+	static const char *const nowhere[] = {"/nonexistent"};
+	struct vmop_resolver_options mine = *options;
+	struct outcome outcome;
+	if (!mine.debug_paths) {
+		mine.debug_paths = nowhere;
+		mine.n_debug_paths = 1;
+	}
+	assert_null(vmop_resolver_create(&mine, &outcome.resolver));
+	assert_null(vmop_resolver_symtab(outcome.resolver, ref, &outcome.symtab, &outcome.why));
+	return outcome;
+}
+
+static const struct vmop_symbol *by_name(const struct vmop_symtab *symtab, const char *name)
+{
+	size_t n;
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(symbols[i].name, name) == 0)
+			return &symbols[i];
+	}
+	return NULL;
+}
+
+static bool has(const struct vmop_symtab *symtab, const char *name)
+{
+	return symtab && by_name(symtab, name);
+}
+
+static const struct vmop_resolver_options plain;
+
+/* What each way to the same symbols must give: those of the unstripped program. */
+static void assert_complete(const struct vmop_symtab *symtab)
+{
+	struct vmop_image_ref ref = ref_of(TARGET, BUILD_ID);
+	struct outcome wanted = resolve(&plain, &ref);
+	size_t n, n_wanted;
+	assert_non_null(wanted.symtab);
+	assert_non_null(symtab);
+	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
+	const struct vmop_symbol *all = vmop_symtab_symbols(wanted.symtab, &n_wanted);
+	assert_int_equal(n, n_wanted);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(symbols[i].offset, all[i].offset);
+		assert_int_equal(symbols[i].len_bytes, all[i].len_bytes);
+		assert_string_equal(symbols[i].name, all[i].name);
+	}
+	vmop_resolver_destroy(wanted.resolver);
+}
+
+static void the_file_itself_is_used_when_its_build_id_is_right(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of(in_dir("full"), BUILD_ID);
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_true(has(outcome.symtab, "target_local"));
+	assert_true(has(outcome.symtab, "puts@plt"));
+	assert_null(outcome.why);
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void a_file_with_another_build_id_is_never_used(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of(in_dir("full"), "beef");
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_null(outcome.symtab);
+	assert_non_null(strstr(outcome.why, "build-id differs"));
+	vmop_resolver_destroy(outcome.resolver);
+	/* Nor one that has none. */
+	ref = ref_of(in_dir("full-noid"), BUILD_ID);
+	outcome = resolve(&plain, &ref);
+	assert_null(outcome.symtab);
+	assert_non_null(strstr(outcome.why, "build-id differs"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void a_file_that_cannot_be_verified_says_so(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of(in_dir("full"), NULL);
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_true(has(outcome.symtab, "target_local"));
+	assert_non_null(strstr(outcome.why, "not verified"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void what_is_no_file_has_its_reason(void **state)
+{
+	(void)state;
+	assert_int_equal(run("mkfifo @fifo; mkdir -p @folder; echo hello >@text"), 0);
+	const struct {
+		const char *path, *why;
+	} cases[] = {
+		{in_dir("absent"), "no such file"},
+		{"[heap]", "no such file"},
+		{"", "no such file"},
+		{NULL, "no such file"},
+		{in_dir("fifo"), "not an ELF file"},
+		{in_dir("folder"), "not an ELF file"},
+		{in_dir("text"), "not an ELF file"},
+		{in_dir("full (deleted)"), "was deleted"},
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct vmop_image_ref ref = ref_of(cases[i].path, NULL);
+		struct outcome outcome = resolve(&plain, &ref);
+		assert_null(outcome.symtab);
+		assert_non_null(strstr(outcome.why, cases[i].why));
+		vmop_resolver_destroy(outcome.resolver);
+	}
+}
+
+static void a_deleted_file_is_replaced_by_an_equal_one(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of(in_dir("full (deleted)"), BUILD_ID);
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+	ref = ref_of(in_dir("absent (deleted)"), BUILD_ID);
+	outcome = resolve(&plain, &ref);
+	assert_null(outcome.symtab);
+	assert_string_equal(outcome.why, "the file was deleted");
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void a_stripped_file_has_its_dynamic_symbols(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of(in_dir("stripped"), BUILD_ID);
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_false(has(outcome.symtab, "target_local"));
+	assert_true(has(outcome.symtab, "target_exported"));
+	assert_true(has(outcome.symtab, "puts@plt"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void debug_files_are_found_by_build_id(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run("mkdir -p @debug/.build-id/5e && cp @only.debug @debug/" BY_ID ".debug"), 0);
+	const char *const debug_paths[] = {"/nonexistent", in_dir("debug")};
+	const struct vmop_resolver_options options = {
+		.debug_paths = debug_paths,
+		.n_debug_paths = 2,
+	};
+	struct vmop_image_ref ref = ref_of(in_dir("stripped"), BUILD_ID);
+	struct outcome outcome = resolve(&options, &ref);
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+
+	/* Also where the image's file is gone but its offsets can't be known: never guessed. */
+	ref = ref_of(in_dir("absent"), BUILD_ID);
+	outcome = resolve(&options, &ref);
+	assert_null(outcome.symtab);
+	assert_non_null(strstr(outcome.why, "only its debug file"));
+	vmop_resolver_destroy(outcome.resolver);
+
+	/* Addresses need no segments. */
+	ref.addresses = true;
+	outcome = resolve(&options, &ref);
+	assert_true(has(outcome.symtab, "target_local"));
+	vmop_resolver_destroy(outcome.resolver);
+
+	/* The program itself is linked there by distributions. */
+	assert_int_equal(run("cp @stripped @debug/" BY_ID), 0);
+	ref.addresses = false;
+	outcome = resolve(&options, &ref);
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+
+	/* A debug file under that name with another id is not its debug file. */
+	assert_int_equal(run("cp @full-noid @debug/" BY_ID ".debug; rm @debug/" BY_ID), 0);
+	ref = ref_of(in_dir("stripped"), BUILD_ID);
+	outcome = resolve(&options, &ref);
+	assert_false(has(outcome.symtab, "target_local"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void debug_files_are_found_by_link(void **state)
+{
+	(void)state;
+	static const char *const places[] = {"bin/", "bin/.debug/", "links/"};
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(
+			run("rm -rf @bin @links; mkdir -p @bin/.debug @links@bin && "
+			    "objcopy --add-gnu-debuglink=@only.debug @stripped @bin/linked"),
+			0);
+		assert_int_equal(run("cp @only.debug @%s", i == 2 ? "links@bin/" : places[i]), 0);
+		const char *const debug_paths[] = {in_dir("links")};
+		const struct vmop_resolver_options options = {
+			.debug_paths = debug_paths,
+			.n_debug_paths = 1,
+		};
+		struct vmop_image_ref ref = ref_of(in_dir("bin/linked"), BUILD_ID);
+		struct outcome outcome = resolve(&options, &ref);
+		assert_complete(outcome.symtab);
+		vmop_resolver_destroy(outcome.resolver);
+	}
+}
+
+static void a_link_without_build_id_needs_the_right_checksum(void **state)
+{
+	(void)state;
+#ifndef HAVE_LZMA
+	skip();
+#endif
+	assert_int_equal(
+		run("mkdir -p @crc && objcopy --only-keep-debug @full-noid @crc/noid.debug && "
+		    "strip -o @crc/noid @full-noid && "
+		    "objcopy --add-gnu-debuglink=@crc/noid.debug @crc/noid"),
+		0);
+	struct vmop_image_ref ref = ref_of(in_dir("crc/noid"), NULL);
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_true(has(outcome.symtab, "target_local"));
+	vmop_resolver_destroy(outcome.resolver);
+	assert_int_equal(run("printf x >>@crc/noid.debug"), 0);
+	outcome = resolve(&plain, &ref);
+	assert_false(has(outcome.symtab, "target_local"));
+	assert_true(has(outcome.symtab, "target_exported"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void mini_debug_info_completes_the_dynamic_symbols(void **state)
+{
+	(void)state;
+#ifndef HAVE_LZMA
+	skip();
+#endif
+	/* As gdb's manual makes it, but with what .dynsym has: nothing may show twice. */
+	if (run("objcopy --only-keep-debug @full @mini && objcopy -g @mini && "
+		"xz -k -f @mini 2>/dev/null && "
+		"objcopy --add-section .gnu_debugdata=@mini.xz @stripped @with-mini") != 0)
+		skip();
+	struct vmop_image_ref ref = ref_of(in_dir("with-mini"), BUILD_ID);
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+	/* Damaged, it is as if it weren't there. */
+	assert_int_equal(run("head -c 300 @mini.xz >@cut.xz && "
+			     "objcopy --add-section .gnu_debugdata=@cut.xz @stripped @with-mini"),
+			 0);
+	outcome = resolve(&plain, &ref);
+	assert_true(has(outcome.symtab, "target_exported"));
+	assert_false(has(outcome.symtab, "target_local"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void image_paths_are_searched_by_path_and_by_name(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run("mkdir -p @empty @tree/usr/bin @flat && cp @full @tree/usr/bin/prog && "
+		    "cp @full @flat/prog && cp @stripped @flat/other"),
+		0);
+	for (int i = 0; i < 2; i++) {
+		const char *const image_paths[] = {in_dir("empty"), in_dir(i ? "flat" : "tree")};
+		const struct vmop_resolver_options options = {
+			.image_paths = image_paths,
+			.n_image_paths = 2,
+		};
+		struct vmop_image_ref ref = ref_of("/usr/bin/prog", BUILD_ID);
+		struct outcome outcome = resolve(&options, &ref);
+		assert_complete(outcome.symtab);
+		vmop_resolver_destroy(outcome.resolver);
+	}
+}
+
+/* A guest's /bin/prog is not the host's, unless the build-id says so. */
+static void the_same_path_elsewhere_is_no_match(void **state)
+{
+	(void)state;
+	const struct vmop_resolver_options nothing = {0};
+	assert_int_equal(run("mkdir -p @copies && cp @full @copies/"), 0);
+	struct vmop_image_ref ref = ref_of(in_dir("full"), NULL);
+	ref.is_elsewhere = true;
+	struct outcome outcome = resolve(&nothing, &ref);
+	assert_null(outcome.symtab);
+	assert_non_null(strstr(outcome.why, "another machine's"));
+	/* The same file of the host's, asked for next. */
+	ref.is_elsewhere = false;
+	const struct vmop_symtab *symtab;
+	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &symtab, &outcome.why));
+	assert_non_null(symtab);
+	vmop_resolver_destroy(outcome.resolver);
+
+	ref = ref_of(in_dir("full"), BUILD_ID);
+	ref.is_elsewhere = true;
+	outcome = resolve(&nothing, &ref);
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+
+	const char *const image_paths[] = {in_dir("copies")};
+	const struct vmop_resolver_options copies = {.image_paths = image_paths,
+						     .n_image_paths = 1};
+	ref = ref_of("/bin/full", NULL);
+	ref.is_elsewhere = true;
+	outcome = resolve(&copies, &ref);
+	assert_true(has(outcome.symtab, "target_local"));
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void a_root_is_never_left(void **state)
+{
+	(void)state;
+	assert_int_equal(run("mkdir -p @root/bin @root/real && cp @full @root/real/prog && "
+			     "ln -sf /real/prog @root/bin/absolute && "
+			     "ln -sf ../../../../../../../real/prog @root/bin/upwards && "
+			     "ln -sf @stripped @root/bin/outside"),
+			 0);
+	const struct vmop_resolver_options with_root = {.root = in_dir("root")};
+	static const char *const paths[] = {"/real/prog", "/bin/absolute", "/bin/upwards"};
+	for (size_t i = 0; i < 3; i++) {
+		struct vmop_image_ref ref = ref_of(paths[i], BUILD_ID);
+		struct outcome outcome = resolve(&with_root, &ref);
+		assert_complete(outcome.symtab);
+		vmop_resolver_destroy(outcome.resolver);
+		/* The same as a container's. */
+		ref.root = in_dir("root");
+		outcome = resolve(&plain, &ref);
+		assert_complete(outcome.symtab);
+		vmop_resolver_destroy(outcome.resolver);
+	}
+	struct vmop_image_ref ref = ref_of("/bin/outside", BUILD_ID);
+	struct outcome outcome = resolve(&with_root, &ref);
+	assert_null(outcome.symtab);
+	assert_string_equal(outcome.why, "no such file");
+	vmop_resolver_destroy(outcome.resolver);
+	/* A container that is gone: the host's file of that path, if it is the same. */
+	ref = ref_of(in_dir("full"), BUILD_ID);
+	ref.root = "/proc/0/root";
+	outcome = resolve(&plain, &ref);
+	assert_complete(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void a_root_that_is_absent_is_an_error(void **state)
+{
+	(void)state;
+	const struct vmop_resolver_options options = {.root = "/nonexistent"};
+	struct vmop_resolver *resolver;
+	struct vmop_error *err = vmop_resolver_create(&options, &resolver);
+	assert_non_null(err);
+	assert_int_equal(err->os_errno, ENOENT);
+	assert_non_null(strstr(err->message, "/nonexistent"));
+	vmop_error_destroy(err);
+}
+
+static void what_was_found_is_kept(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of(in_dir("full"), BUILD_ID);
+	struct outcome outcome = resolve(&plain, &ref);
+	const struct vmop_symtab *again;
+	const char *why;
+	/* By build-id: whatever the path. */
+	ref.path = "/usr/bin/elsewhere";
+	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &why));
+	assert_ptr_equal(again, outcome.symtab);
+	/* Offsets and addresses are two tables. */
+	ref.path = in_dir("full");
+	ref.addresses = true;
+	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &why));
+	assert_non_null(again);
+	assert_ptr_not_equal(again, outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void kernel_text_is_read_for_addresses_alone(void **state)
+{
+	(void)state;
+	assert_int_equal(run("echo 'ffffffff81000000 T startup_64' >@System.map"), 0);
+	struct vmop_image_ref ref = ref_of(in_dir("System.map"), NULL);
+	struct outcome outcome = resolve(&plain, &ref);
+	assert_null(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+	ref.addresses = true;
+	outcome = resolve(&plain, &ref);
+	assert_true(has(outcome.symtab, "startup_64"));
+	vmop_resolver_destroy(outcome.resolver);
+	/* It can't prove to be a certain build's. */
+	ref = ref_of(in_dir("System.map"), BUILD_ID);
+	ref.addresses = true;
+	outcome = resolve(&plain, &ref);
+	assert_null(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+static void the_vdso_is_our_own(void **state)
+{
+	(void)state;
+	struct vmop_image_ref ref = ref_of("[vdso]", NULL);
+	struct outcome outcome = resolve(&plain, &ref);
+	if (!outcome.symtab)
+		skip(); /* booted with vdso=0 */
+	assert_true(has(outcome.symtab, "__vdso_clock_gettime") ||
+		    has(outcome.symtab, "__kernel_clock_gettime"));
+	vmop_resolver_destroy(outcome.resolver);
+	ref = ref_of("[vdso]", BUILD_ID);
+	outcome = resolve(&plain, &ref);
+	assert_null(outcome.symtab);
+	assert_non_null(strstr(outcome.why, "build-id differs"));
+	vmop_resolver_destroy(outcome.resolver);
+	/* Another machine's files: not this one's kernel. */
+	const struct vmop_resolver_options with_root = {.root = dir};
+	ref = ref_of("[vdso]", NULL);
+	outcome = resolve(&with_root, &ref);
+	assert_null(outcome.symtab);
+	vmop_resolver_destroy(outcome.resolver);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_file_itself_is_used_when_its_build_id_is_right),
+		cmocka_unit_test(a_file_with_another_build_id_is_never_used),
+		cmocka_unit_test(a_file_that_cannot_be_verified_says_so),
+		cmocka_unit_test(what_is_no_file_has_its_reason),
+		cmocka_unit_test(a_deleted_file_is_replaced_by_an_equal_one),
+		cmocka_unit_test(a_stripped_file_has_its_dynamic_symbols),
+		cmocka_unit_test(debug_files_are_found_by_build_id),
+		cmocka_unit_test(debug_files_are_found_by_link),
+		cmocka_unit_test(a_link_without_build_id_needs_the_right_checksum),
+		cmocka_unit_test(mini_debug_info_completes_the_dynamic_symbols),
+		cmocka_unit_test(image_paths_are_searched_by_path_and_by_name),
+		cmocka_unit_test(the_same_path_elsewhere_is_no_match),
+		cmocka_unit_test(a_root_is_never_left),
+		cmocka_unit_test(a_root_that_is_absent_is_an_error),
+		cmocka_unit_test(what_was_found_is_kept),
+		cmocka_unit_test(kernel_text_is_read_for_addresses_alone),
+		cmocka_unit_test(the_vdso_is_our_own),
+	};
+	if (system("command -v objcopy >/dev/null && command -v strip >/dev/null") != 0) {
+		puts("skipped: needs objcopy and strip of binutils");
+		return 77;
+	}
+	return cmocka_run_group_tests(tests, set_up_group, tear_down_group);
+}

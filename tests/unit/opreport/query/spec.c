@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/query/spec.h"
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+
+/* 2026-03-04 03:10:20 UTC; main sets TZ=UTC. */
+static const uint64_t start_ns = 1772593820ull * 1000000000;
+static const uint64_t second_ns = 1000000000;
+
+static void assert_usage(const char *argument, const char *named, const char *accepted)
+{
+	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
+	struct vmop_error *err = vmop_spec_parse(&spec, argument);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	assert_non_null(strstr(err->message, named));
+	assert_non_null(strstr(err->message, accepted));
+	assert_null(strchr(err->message, '\n'));
+	vmop_error_destroy(err);
+}
+
+static void lists_and_globs(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
+	assert_null(vmop_spec_parse(&spec, "domain:host,g*"));
+	assert_null(vmop_spec_parse(&spec, "domain:web\\,1"));
+	assert_int_equal(spec.domains.n, 3);
+	assert_true(vmop_words_match(&spec.domains, "host"));
+	assert_true(vmop_words_match(&spec.domains, "g12"));
+	assert_true(vmop_words_match(&spec.domains, "web,1"));
+	assert_false(vmop_words_match(&spec.domains, "dom0"));
+	/* an argument without a tag is an image, also one with a colon in its path */
+	assert_null(vmop_spec_parse(&spec, "/usr/bin/a:b"));
+	assert_null(vmop_spec_parse(&spec, "libc*"));
+	assert_int_equal(spec.images.n, 2);
+	/* a name that is no good glob is still itself */
+	assert_null(vmop_spec_parse(&spec, "task:[idle]"));
+	assert_true(vmop_words_match(&spec.tasks, "[idle]"));
+}
+
+static void numbers(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
+	assert_null(vmop_spec_parse(&spec, "cpu:0,2-3"));
+	assert_true(vmop_numbers_match(&spec.cpus, 0));
+	assert_false(vmop_numbers_match(&spec.cpus, 1));
+	assert_true(vmop_numbers_match(&spec.cpus, 3));
+	assert_false(vmop_numbers_match(&spec.cpus, 4));
+	assert_null(vmop_spec_parse(&spec, "tgid:4294967295"));
+	assert_true(vmop_numbers_match(&spec.tgids, 4294967295u));
+	assert_usage("cpu:x", "'x'", "0,2-3");
+	assert_usage("certainty:sure", "'sure'", "ambiguous");
+	assert_usage("vcpu:3-1", "'3-1'", "0,2-3");
+	assert_usage("tid:-1", "'-1'", "0,2-3");
+	assert_usage("tgid:1,,2", "1,,2", "NAME[,NAME...]");
+}
+
+static void malformed(void **state)
+{
+	(void)state;
+	assert_usage("imag:foo", "imag:foo", "session: domain: image: event:");
+	assert_usage("domain:", "domain:", "NAME[,NAME...]");
+	assert_usage("event:a,", "a,", "NAME[,NAME...]");
+	assert_usage("time:yesterday", "time:yesterday", "HH:MM[:SS]");
+	assert_usage("time:", "time:", "HH:MM[:SS]");
+	assert_usage("time:..", "time:..", "HH:MM[:SS]");
+	assert_usage("time:25:00", "time:25:00", "HH:MM[:SS]");
+	assert_usage("time:@99999999999999999999", "time:@", "@SECONDS");
+	assert_usage("time:+1week", "time:+1week", "+DURATION");
+}
+
+/* Seconds after the session's start; to -1: no end. */
+static void assert_window(const char *argument, int64_t from_s, int64_t to_s)
+{
+	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
+	uint64_t from_ns, to_ns, end_ns = start_ns + 3600 * second_ns;
+	assert_null(vmop_spec_parse(&spec, argument));
+	assert_null(vmop_spec_time(&spec, start_ns, end_ns, &from_ns, &to_ns));
+	uint64_t want_from_ns = start_ns + (uint64_t)(from_s * (int64_t)second_ns);
+	assert_int_equal(from_ns, from_s == INT64_MIN ? 0 : want_from_ns);
+	assert_int_equal(to_ns, to_s < 0 ? 0 : start_ns + (uint64_t)to_s * second_ns);
+}
+
+static void times(void **state)
+{
+	(void)state;
+	assert_window("time:+60s..+2m", 60, 120);
+	assert_window("time:+5m", INT64_MIN, 300);
+	assert_window("time:-5m", 3300, -1);
+	assert_window("time:-5m..-1m", 3300, 3540);
+	assert_window("time:@1772593900", 80, 81);
+	assert_window("time:2026-03-04T03:11", 40, 100);
+	assert_window("time:2026-03-04T03:11:05..03:12", 45, 100);
+	/* of the session's own day: the minute that it began in, a window that holds it */
+	assert_window("time:03:10", -20, 40);
+	assert_window("time:03:10:21", 1, 2);
+	assert_window("time:03:00..03:20", -620, 580);
+	assert_window("time:23:00..04:00", -15020, 2980);
+	assert_window("time:..03:20", INT64_MIN, 580);
+	/* it is over for today: tomorrow's */
+	assert_window("time:02:00..03:00", 82180, 85780);
+	assert_window("time:03:30..", 1180, -1);
+}
+
+static void time_backwards(void **state)
+{
+	(void)state;
+	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
+	uint64_t from_ns, to_ns;
+	assert_null(vmop_spec_parse(&spec, "time:+2m..+1m"));
+	struct vmop_error *err = vmop_spec_time(&spec, start_ns, start_ns, &from_ns, &to_ns);
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	vmop_error_destroy(err);
+}
+
+int main(void)
+{
+	setenv("TZ", "UTC", 1);
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_and_globs), cmocka_unit_test(numbers),
+		cmocka_unit_test(malformed),	   cmocka_unit_test(times),
+		cmocka_unit_test(time_backwards),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
