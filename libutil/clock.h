@@ -5,12 +5,15 @@
 #include <stdint.h>
 #include <time.h>
 
-/* What a clock of clock_gettime(2), which must exist, says now, in nanoseconds. */
+#define VMOP_NS_PER_MS UINT64_C(1000000)
+#define VMOP_NS_PER_S UINT64_C(1000000000)
+
+/* Return the time of a clock of clock_gettime(2), which must exist, in nanoseconds. */
 static inline uint64_t vmop_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * VMOP_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += libutil/libutil.la
 libutil_libutil_la_SOURCES = \
+	libutil/array.c libutil/array.h \
 	libutil/cleanup.h \
 	libutil/clock.h \
 	libutil/error.c libutil/error.h \
