@@ -8,7 +8,8 @@ EXTRA_DIST += \
 	contrib/install-dependencies \
 	contrib/test \
 	contrib/try
-EXTRA_DIST += README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md
+EXTRA_DIST += README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md DECISIONS.md GLOSSARY.md \
+	libguest/README.md hv-interface/xen/README.md
 
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = contrib/completions/vmopcontrol contrib/completions/vmopreport
