@@ -156,8 +156,8 @@ struct vmop_source_ops {
 	/* See vmop_source_set_domains; NULL: nothing to be told. */
 	struct vmop_error *(*set_domains)(struct vmop_source *source,
 					  struct vmop_source_domain *domains, size_t n);
-	/* See vmop_source_way; NULL: there is but one. */
-	const char *(*way)(const struct vmop_source *source);
+	/* See vmop_source_transport; NULL: there is but one. */
+	const char *(*transport)(const struct vmop_source *source);
 	/* See vmop_source_pause; NULL: another domain never commands it. */
 	struct vmop_error *(*pause)(struct vmop_source *source);
 	struct vmop_error *(*resume)(struct vmop_source *source);
@@ -252,7 +252,7 @@ struct vmop_error *vmop_source_pause(struct vmop_source *source);
 struct vmop_error *vmop_source_resume(struct vmop_source *source);
 
 /* How the samples come, where there are several ways: a few words for --status; NULL: one way. */
-const char *vmop_source_way(const struct vmop_source *source);
+const char *vmop_source_transport(const struct vmop_source *source);
 
 size_t vmop_source_n_events(const struct vmop_source *source);
 const struct vmop_event_info *vmop_source_event(const struct vmop_source *source, size_t i);

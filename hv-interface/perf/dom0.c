@@ -78,7 +78,7 @@ void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
 	}
 }
 
-const char *vmop_perf_dom0_way(enum vmop_source_reach view)
+const char *vmop_perf_dom0_transport(enum vmop_source_reach view)
 {
 	switch (view) {
 	case VMOP_REACH_ALL:

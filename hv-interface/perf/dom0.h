@@ -53,6 +53,6 @@ void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
 			 const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample);
 
 /* The same in a few words, for --status; NULL: this is no dom0. */
-const char *vmop_perf_dom0_way(enum vmop_source_reach view);
+const char *vmop_perf_dom0_transport(enum vmop_source_reach view);
 
 #endif

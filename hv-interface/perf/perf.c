@@ -662,9 +662,9 @@ static void perf_stats(const struct vmop_source *source, struct vmop_source_stat
 		ret->cpus_online += !perf->cpus[i]->is_gone;
 }
 
-static const char *perf_way(const struct vmop_source *source)
+static const char *perf_transport(const struct vmop_source *source)
 {
-	return vmop_perf_dom0_way(source->reach);
+	return vmop_perf_dom0_transport(source->reach);
 }
 
 const struct vmop_source_ops vmop_source_perf_ops = {
@@ -679,5 +679,5 @@ const struct vmop_source_ops vmop_source_perf_ops = {
 	.n_events = perf_n_events,
 	.event = perf_event,
 	.stats = perf_stats,
-	.way = perf_way,
+	.transport = perf_transport,
 };

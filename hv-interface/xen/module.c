@@ -22,8 +22,8 @@ enum {
 	POLL_MS = 20,
 };
 
-struct module_way {
-	struct vmop_xen_way base;
+struct module_transport {
+	struct vmop_xen_transport base;
 	struct vmop_xen_device device;
 	bool is_begun;	 /* INIT was done, and no RELEASE since */
 	bool is_primary; /* in dom0; else in an active domain */
@@ -31,22 +31,22 @@ struct module_way {
 	uint64_t n_corrupt; /* as last told */
 };
 
-static struct module_way *to_module(struct vmop_xen_way *way)
+static struct module_transport *to_module(struct vmop_xen_transport *transport)
 {
-	return (struct module_way *)way;
+	return (struct module_transport *)transport;
 }
 
 /* ---- life ----------------------------------------------------------------------- */
 
-static void module_close(struct vmop_xen_way *way)
+static void module_close(struct vmop_xen_transport *transport)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	vmop_xen_device_close(&module->device);
 	vmop_xen_records_deinit(&module->records);
 	free(module);
 }
 
-static struct vmop_error *begin(struct module_way *module, struct vmop_xendev_init *init)
+static struct vmop_error *begin(struct module_transport *module, struct vmop_xendev_init *init)
 {
 	/* The module ends its own sessions; a mark is of one that went the other way. */
 	init->take_over = vmop_xen_is_marked();
@@ -59,15 +59,15 @@ static struct vmop_error *begin(struct module_way *module, struct vmop_xendev_in
 }
 
 static struct vmop_error *module_open(struct vmop_xen_machine *ret_machine,
-				      struct vmop_xen_way **ret)
+				      struct vmop_xen_transport **ret)
 {
 	struct vmop_xendev_init init = {0};
 	if (!vmop_xen_device_is_there())
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the kernel module vmop is not loaded");
-	struct module_way *module = calloc(1, sizeof(*module));
+	struct module_transport *module = calloc(1, sizeof(*module));
 	if (!module)
 		return &vmop_error_no_memory;
-	module->base.ops = &vmop_xen_way_module_ops;
+	module->base.ops = &vmop_xen_transport_module_ops;
 	struct vmop_error *err = vmop_xen_device_open(&module->device);
 	if (!err)
 		err = begin(module, &init);
@@ -134,18 +134,19 @@ static struct vmop_error *set_up_records(struct vmop_xen_records *records,
 	return err;
 }
 
-static struct vmop_error *module_release(struct vmop_xen_way *way)
+static struct vmop_error *module_release(struct vmop_xen_transport *transport)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	struct vmop_error *err = vmop_xen_device_release(&module->device);
 	if (!err)
 		module->is_begun = false;
 	return err;
 }
 
-static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct vmop_xen_plan *plan)
+static struct vmop_error *module_prepare(struct vmop_xen_transport *transport,
+					 const struct vmop_xen_plan *plan)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	struct vmop_xendev_init init = {0};
 	struct vmop_xendev_prepare prepare = {
 		.ring_records = RING_RECORDS,
@@ -172,7 +173,7 @@ static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct 
 	get_errors(plan->passive, prepare.passive, prepare.n_passive);
 	err = set_up_records(&module->records, &prepare);
 	if (err)
-		vmop_error_destroy(module_release(way));
+		vmop_error_destroy(module_release(transport));
 	return err;
 }
 
@@ -180,33 +181,33 @@ static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct 
  * In an active domain that is not on dom0's list: the module has given back what one that died
  * left, and that takes the domain off the list.
  */
-static struct vmop_error *module_start(struct vmop_xen_way *way)
+static struct vmop_error *module_start(struct vmop_xen_transport *transport)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	struct vmop_error *err = vmop_xen_device_start(&module->device);
 	if (err && !module->is_primary && err->os_errno == EPERM)
 		err->code = VMOP_ERROR_BUSY;
 	return err;
 }
 
-static struct vmop_error *module_stop(struct vmop_xen_way *way)
+static struct vmop_error *module_stop(struct vmop_xen_transport *transport)
 {
-	return vmop_xen_device_stop(&to_module(way)->device);
+	return vmop_xen_device_stop(&to_module(transport)->device);
 }
 
 /* ---- draining ------------------------------------------------------------------- */
 
-static void module_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
+static void module_drain(struct vmop_xen_transport *transport, uint64_t up_to_ns,
 			 const struct vmop_xen_entry_sink *sink)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	if (module->device.map)
 		vmop_xen_records_drain(&module->records, &module->device.rings, up_to_ns, sink);
 }
 
-static uint64_t module_n_corrupt(const struct vmop_xen_way *way)
+static uint64_t module_n_corrupt(const struct vmop_xen_transport *transport)
 {
-	struct module_way *module = (struct module_way *)way;
+	struct module_transport *module = (struct module_transport *)transport;
 	struct vmop_xendev_stats stats;
 	struct vmop_error *err = vmop_xen_device_stats(&module->device, &stats);
 	if (!err)
@@ -215,7 +216,7 @@ static uint64_t module_n_corrupt(const struct vmop_xen_way *way)
 	return module->n_corrupt;
 }
 
-const struct vmop_xen_way_ops vmop_xen_way_module_ops = {
+const struct vmop_xen_transport_ops vmop_xen_transport_module_ops = {
 	.name = "module",
 	.knows_tasks = true,
 	.open = module_open,

@@ -26,14 +26,14 @@ static void hold_entry(void *arg, const struct vmop_xen_entry *entry)
 	held->entries[held->n++] = *entry;
 }
 
-void vmop_xen_held_take(struct vmop_xen_held *held, struct vmop_xen_way *way)
+void vmop_xen_held_take(struct vmop_xen_held *held, struct vmop_xen_transport *transport)
 {
 	const struct vmop_xen_entry_sink sink = {
 		.entry = hold_entry,
 		.lost = hold_lost,
 		.arg = held,
 	};
-	way->ops->drain(way, UINT64_MAX, &sink);
+	transport->ops->drain(transport, UINT64_MAX, &sink);
 }
 
 bool vmop_xen_held_give(struct vmop_xen_held *held, uint64_t up_to_ns,

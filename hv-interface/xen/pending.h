@@ -17,7 +17,7 @@ struct vmop_xen_held {
 };
 
 /* Takes all that way has. */
-void vmop_xen_held_take(struct vmop_xen_held *held, struct vmop_xen_way *way);
+void vmop_xen_held_take(struct vmop_xen_held *held, struct vmop_xen_transport *transport);
 
 /*
  * Hands over those with a time before up_to_ns, and once there are no more the number of those

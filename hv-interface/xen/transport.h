@@ -77,9 +77,9 @@ struct vmop_xen_entry_sink {
 	void *arg;
 };
 
-struct vmop_xen_way;
+struct vmop_xen_transport;
 
-struct vmop_xen_way_ops {
+struct vmop_xen_transport_ops {
 	const char *name;
 	bool knows_tasks;
 	/*
@@ -87,34 +87,36 @@ struct vmop_xen_way_ops {
 	 * this Xen); VMOP_ERROR_CANT: it is, and can't be used: no permission, or another profiler
 	 * holds it.
 	 */
-	struct vmop_error *(*open)(struct vmop_xen_machine *ret_machine, struct vmop_xen_way **ret);
-	void (*close)(struct vmop_xen_way *way);
+	struct vmop_error *(*open)(struct vmop_xen_machine *ret_machine,
+				   struct vmop_xen_transport **ret);
+	void (*close)(struct vmop_xen_transport *transport);
 	/*
 	 * A domain that Xen refuses has its error set and the others go on.  In an active domain,
 	 * where the plan's events and lists say nothing, prepare or start give VMOP_ERROR_BUSY: one
 	 * that died had the buffer; it is free, but dom0 must list this domain once more.
 	 */
-	struct vmop_error *(*prepare)(struct vmop_xen_way *way, const struct vmop_xen_plan *plan);
+	struct vmop_error *(*prepare)(struct vmop_xen_transport *transport,
+				      const struct vmop_xen_plan *plan);
 	/* VMOP_ERROR_CANT: also when an active domain of the list has not enabled its samples. */
-	struct vmop_error *(*start)(struct vmop_xen_way *way);
-	struct vmop_error *(*stop)(struct vmop_xen_way *way);
-	struct vmop_error *(*release)(struct vmop_xen_way *way);
+	struct vmop_error *(*start)(struct vmop_xen_transport *transport);
+	struct vmop_error *(*stop)(struct vmop_xen_transport *transport);
+	struct vmop_error *(*release)(struct vmop_xen_transport *transport);
 	/*
 	 * Hands over what there is with a time before up_to_ns, if the way knows times: else all,
 	 * as when there is danger of a buffer running over.  Also between stop and release.
 	 */
-	void (*drain)(struct vmop_xen_way *way, uint64_t up_to_ns,
+	void (*drain)(struct vmop_xen_transport *transport, uint64_t up_to_ns,
 		      const struct vmop_xen_entry_sink *sink);
 	/* Times since it was opened that a buffer's indices could not be and it was skipped. */
-	uint64_t (*n_corrupt)(const struct vmop_xen_way *way);
+	uint64_t (*n_corrupt)(const struct vmop_xen_transport *transport);
 };
 
 /* Every way begins with this. */
-struct vmop_xen_way {
-	const struct vmop_xen_way_ops *ops;
+struct vmop_xen_transport {
+	const struct vmop_xen_transport_ops *ops;
 };
 
-extern const struct vmop_xen_way_ops vmop_xen_way_user_ops, vmop_xen_way_module_ops,
-	vmop_xen_way_active_ops;
+extern const struct vmop_xen_transport_ops vmop_xen_transport_user_ops,
+	vmop_xen_transport_module_ops, vmop_xen_transport_active_ops;
 
 #endif

@@ -12,14 +12,14 @@
 #include "hv-interface/xen/link.h"
 #include "hv-interface/xen/transport.h"
 
-/* What vmop_xen_way_user_ops.open does, over a link that it then owns, whatever happens. */
+/* What vmop_xen_transport_user_ops.open does, over a link that it then owns, whatever happens. */
 struct vmop_error *vmop_xen_user_open(struct vmop_xen_link *link,
 				      struct vmop_xen_machine *ret_machine,
-				      struct vmop_xen_way **ret);
+				      struct vmop_xen_transport **ret);
 
-/* Likewise, what vmop_xen_way_active_ops.open does. */
+/* Likewise, what vmop_xen_transport_active_ops.open does. */
 struct vmop_error *vmop_xen_active_open(struct vmop_xen_link *link,
 					struct vmop_xen_machine *ret_machine,
-					struct vmop_xen_way **ret);
+					struct vmop_xen_transport **ret);
 
 #endif

@@ -32,22 +32,22 @@ enum {
 };
 
 /* In dom0 and in an active domU, in the order of preference. */
-static const struct vmop_xen_way_ops *const ways[] = {
-	&vmop_xen_way_module_ops,
-	&vmop_xen_way_user_ops,
+static const struct vmop_xen_transport_ops *const transports[] = {
+	&vmop_xen_transport_module_ops,
+	&vmop_xen_transport_user_ops,
 };
-static const struct vmop_xen_way_ops *const domu_ways[] = {
-	&vmop_xen_way_module_ops,
-	&vmop_xen_way_active_ops,
+static const struct vmop_xen_transport_ops *const domu_transports[] = {
+	&vmop_xen_transport_module_ops,
+	&vmop_xen_transport_active_ops,
 };
 
 struct xen_source {
 	struct vmop_source base;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_xen_machine machine;
 	struct vmop_xen_choice choices[VMOP_XENOPROF_EVENTS_MAX];
 	struct vmop_xen_event
-		events[VMOP_XENOPROF_EVENTS_MAX]; /* the same, as the way wants them */
+		events[VMOP_XENOPROF_EVENTS_MAX]; /* the same, as the transport wants them */
 	struct vmop_event_info infos[VMOP_XENOPROF_EVENTS_MAX];
 	char *notes[VMOP_XENOPROF_EVENTS_MAX];
 	size_t n_events;
@@ -95,7 +95,7 @@ static struct vmop_error *prepare(struct xen_source *xen)
 		.n_passive = xen->lists.n_passive,
 		.max_samples = MAX_SAMPLES,
 	};
-	struct vmop_error *err = xen->way->ops->prepare(xen->way, &plan);
+	struct vmop_error *err = xen->transport->ops->prepare(xen->transport, &plan);
 	xen->is_prepared = !err;
 	return err;
 }
@@ -103,7 +103,7 @@ static struct vmop_error *prepare(struct xen_source *xen)
 static struct vmop_error *release(struct xen_source *xen)
 {
 	xen->is_prepared = false;
-	return xen->way->ops->release(xen->way);
+	return xen->transport->ops->release(xen->transport);
 }
 
 /* The active domains that Xen lists are to take part. *ret_again: list them once more. */
@@ -159,7 +159,7 @@ static struct vmop_error *begin_sampling(struct xen_source *xen)
 {
 	struct vmop_error *err = make_ready(xen);
 	if (!err)
-		err = xen->way->ops->start(xen->way);
+		err = xen->transport->ops->start(xen->transport);
 	xen->is_sampling = !err;
 	if (!err)
 		end_pause(xen);
@@ -177,7 +177,7 @@ static struct vmop_error *end_sampling(struct xen_source *xen, bool is_end)
 	if (!xen->is_sampling)
 		return NULL;
 	xen->is_sampling = false;
-	struct vmop_error *err = xen->way->ops->stop(xen->way);
+	struct vmop_error *err = xen->transport->ops->stop(xen->transport);
 	if (xen->wants_sampling)
 		xen->stopped_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	if (xen->group) /* while Xen still lists them: else their buffers can't be given back */
@@ -190,11 +190,11 @@ static struct vmop_error *end_sampling(struct xen_source *xen, bool is_end)
 static void xen_close(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
-	if (xen->way)
+	if (xen->transport)
 		vmop_error_destroy(end_sampling(xen, true));
 	vmop_active_group_destroy(xen->group);
-	if (xen->way)
-		xen->way->ops->close(xen->way);
+	if (xen->transport)
+		xen->transport->ops->close(xen->transport);
 	if (xen->side_band)
 		vmop_source_close(xen->side_band);
 	if (xen->timer_fd >= 0)
@@ -212,7 +212,7 @@ static struct vmop_error *put_note(struct xen_source *xen, size_t i)
 {
 	const char *own = xen->choices[i].note;
 	bool is_domu = !xen->machine.is_primary;
-	const char *tasks = i > 0 || xen->way->ops->knows_tasks ? NULL
+	const char *tasks = i > 0 || xen->transport->ops->knows_tasks ? NULL
 			    : is_domu ? "programs are not told apart without vmop.ko (their "
 					"samples are [domU user])"
 				      : "dom0's programs are not told apart without vmop.ko (their "
@@ -286,7 +286,7 @@ static struct vmop_error *create_group(struct xen_source *xen,
 static struct vmop_error *open_side_band(struct xen_source *xen)
 {
 	const struct vmop_source_setup setup = {.side_band_only = true};
-	if (!xen->way->ops->knows_tasks)
+	if (!xen->transport->ops->knows_tasks)
 		return NULL;
 	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, &xen->side_band);
 	return err ? vmop_error_prefix(err, "following tasks by perf") : NULL;
@@ -304,19 +304,19 @@ static struct vmop_error *open_timer(struct xen_source *xen)
 	return NULL;
 }
 
-struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
+struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 				      const struct vmop_xen_machine *machine,
 				      const struct vmop_source_setup *setup,
 				      struct vmop_source **ret)
 {
 	struct xen_source *xen = calloc(1, sizeof(*xen));
 	if (!xen) {
-		way->ops->close(way);
+		transport->ops->close(transport);
 		return &vmop_error_no_memory;
 	}
 	xen->base.ops = &vmop_source_xen_ops;
 	xen->base.is_commanded = !machine->is_primary;
-	xen->way = way;
+	xen->transport = transport;
 	xen->machine = *machine;
 	xen->timer_fd = -1;
 	struct vmop_error *err = choose_events(xen, setup);
@@ -339,21 +339,21 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct vmop_source **ret)
 {
 	bool is_domu = vmop_xen_is_domu();
-	const struct vmop_xen_way_ops *const *list = is_domu ? domu_ways : ways;
-	size_t n =
-		is_domu ? sizeof(domu_ways) / sizeof(domu_ways[0]) : sizeof(ways) / sizeof(ways[0]);
+	const struct vmop_xen_transport_ops *const *list = is_domu ? domu_transports : transports;
+	size_t n = is_domu ? sizeof(domu_transports) / sizeof(domu_transports[0])
+			   : sizeof(transports) / sizeof(transports[0]);
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; i < n; i++) {
 		struct vmop_xen_machine machine = {0};
-		struct vmop_xen_way *way;
+		struct vmop_xen_transport *transport;
 		vmop_error_destroy(err);
-		err = list[i]->open(&machine, &way);
+		err = list[i]->open(&machine, &transport);
 		if (!err && machine.had_remains)
 			vmop_log_notice(
 				"Xen was still sampling for a vmopd that was killed; that is "
 				"ended now");
 		if (!err)
-			return vmop_xen_open_over(way, &machine, setup, ret);
+			return vmop_xen_open_over(transport, &machine, setup, ret);
 		if (err->code != VMOP_ERROR_NOT_FOUND)
 			break;
 	}
@@ -402,7 +402,7 @@ static struct vmop_error *xen_pause(struct vmop_source *source)
 	struct xen_source *xen = to_xen(source);
 	xen->wants_sampling = false;
 	struct vmop_error *err = end_sampling(xen, false);
-	vmop_xen_held_take(&xen->held, xen->way);
+	vmop_xen_held_take(&xen->held, xen->transport);
 	return vmop_error_first(err, release(xen));
 }
 
@@ -503,7 +503,7 @@ static void take_side_band(void *arg, const struct vmop_record *record)
 	struct xen_source *xen = arg;
 	const struct vmop_xen_entry_sink sink = entry_sink(xen);
 	if (vmop_xen_held_give(&xen->held, record->time_ns, &sink))
-		xen->way->ops->drain(xen->way, record->time_ns, &sink);
+		xen->transport->ops->drain(xen->transport, record->time_ns, &sink);
 	struct vmop_record later = *record;
 	if (later.time_ns < xen->last_ns)
 		later.time_ns = xen->last_ns;
@@ -531,7 +531,7 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 	xen->up_to_ns = up_to_ns ? up_to_ns : 1;
 	struct vmop_error *err = drain_side_band(xen, up_to_ns);
 	vmop_xen_held_give(&xen->held, UINT64_MAX, &entries);
-	xen->way->ops->drain(xen->way, up_to_ns, &entries);
+	xen->transport->ops->drain(xen->transport, up_to_ns, &entries);
 	return err;
 }
 
@@ -582,7 +582,7 @@ static bool is_change(const struct xen_source *xen, const struct vmop_source_dom
 static void hold_samples(void *arg)
 {
 	struct xen_source *xen = arg;
-	vmop_xen_held_take(&xen->held, xen->way);
+	vmop_xen_held_take(&xen->held, xen->transport);
 }
 
 /* Whoever would let Xen stand still is found out while it samples.  False: nothing is to change. */
@@ -601,7 +601,7 @@ static struct vmop_error *change_lists(struct xen_source *xen,
 {
 	vmop_xen_lists_put(&xen->lists, domains, n);
 	struct vmop_error *err = end_sampling(xen, false);
-	vmop_xen_held_take(&xen->held, xen->way);
+	vmop_xen_held_take(&xen->held, xen->transport);
 	vmop_error_destroy(release(xen));
 	if (!err)
 		err = xen->wants_sampling ? go_on(xen) : prepare(xen);
@@ -625,9 +625,9 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 	return err;
 }
 
-static const char *xen_way(const struct vmop_source *source)
+static const char *xen_transport(const struct vmop_source *source)
 {
-	return to_const(source)->way->ops->name;
+	return to_const(source)->transport->ops->name;
 }
 
 static int xen_poll_fd(const struct vmop_source *source)
@@ -675,7 +675,7 @@ static void xen_stats(const struct vmop_source *source, struct vmop_source_stats
 	*ret = xen->stats;
 	if (xen->stopped_ns)
 		ret->paused_ns += vmop_clock_ns(CLOCK_MONOTONIC) - xen->stopped_ns;
-	ret->malformed_records += xen->way->ops->n_corrupt(xen->way);
+	ret->malformed_records += xen->transport->ops->n_corrupt(xen->transport);
 	if (xen->side_band) {
 		struct vmop_source_stats side_band;
 		vmop_source_stats(xen->side_band, &side_band);
@@ -707,7 +707,7 @@ const struct vmop_source_ops vmop_source_xen_ops = {
 	.event = xen_event,
 	.stats = xen_stats,
 	.set_domains = xen_set_domains,
-	.way = xen_way,
+	.transport = xen_transport,
 	.pause = xen_pause,
 	.resume = xen_resume,
 };

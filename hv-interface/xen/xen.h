@@ -19,7 +19,7 @@ extern const struct vmop_source_ops vmop_source_xen_ops;
  * Opens the source over a way that it then owns, whatever happens (for tests; vmop_source_open
  * takes the best way there is).
  */
-struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
+struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 				      const struct vmop_xen_machine *machine,
 				      const struct vmop_source_setup *setup,
 				      struct vmop_source **ret);

@@ -68,7 +68,7 @@ void vmop_xenoprof_recover(struct vmop_xen_link *link);
 struct vmop_error *vmop_xenoprof_open(struct vmop_xenoprof *xenoprof, struct vmop_xen_link *link);
 
 /*
- * Lists, buffers, counters; see vmop_xen_way_ops.prepare.  After an error it is as after
+ * Lists, buffers, counters; see vmop_xen_transport_ops.prepare.  After an error it is as after
  * vmop_xenoprof_release.
  */
 struct vmop_error *vmop_xenoprof_prepare(struct vmop_xenoprof *xenoprof,

@@ -293,7 +293,7 @@ static void what_perf_sees_in_dom0(void **state)
 	assert_non_null(mkdtemp(folder));
 	vmop_perf_dom0_init(folder, &dom0);
 	assert_int_equal(dom0.view, VMOP_REACH_ALL);
-	assert_null(vmop_perf_dom0_way(dom0.view));
+	assert_null(vmop_perf_dom0_transport(dom0.view));
 	put_file(folder, "/proc/xen/capabilities", "\"\"");
 	vmop_perf_dom0_init(folder, &dom0);
 	assert_int_equal(dom0.view, VMOP_REACH_ALL); /* a domU */
@@ -305,7 +305,7 @@ static void what_perf_sees_in_dom0(void **state)
 		put_file(folder, "/sys/hypervisor/pmu/pmu_mode", table[i].mode);
 		vmop_perf_dom0_init(folder, &dom0);
 		assert_int_equal(dom0.view, table[i].view);
-		assert_non_null(vmop_perf_dom0_way(dom0.view));
+		assert_non_null(vmop_perf_dom0_transport(dom0.view));
 	}
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	assert_int_equal(system(command), 0);

@@ -251,11 +251,11 @@ static struct vmop_error *open_within(struct model *model, const char *event,
 {
 	struct vmop_event_request request;
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	ok(vmop_event_request_parse(event, &request));
 	const struct vmop_source_setup setup = {.events = &request, .n_events = 1};
-	ok(vmop_xen_active_open(&model->base, &machine, &way));
-	struct vmop_error *err = vmop_xen_open_over(way, &machine, &setup, ret);
+	ok(vmop_xen_active_open(&model->base, &machine, &transport));
+	struct vmop_error *err = vmop_xen_open_over(transport, &machine, &setup, ret);
 	vmop_event_request_deinit(&request);
 	return err;
 }

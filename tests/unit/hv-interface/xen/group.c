@@ -210,13 +210,13 @@ static struct vmop_source *open_source(struct model *model)
 {
 	struct vmop_event_request request;
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_source *source;
 	ok(vmop_event_request_parse("cycles:100000", &request));
 	const struct vmop_source_setup setup = {
 		.events = &request, .n_events = 1, .active = &opener};
-	ok(vmop_xen_user_open(&model->base, &machine, &way));
-	ok(vmop_xen_open_over(way, &machine, &setup, &source));
+	ok(vmop_xen_user_open(&model->base, &machine, &transport));
+	ok(vmop_xen_open_over(transport, &machine, &setup, &source));
 	vmop_event_request_deinit(&request);
 	return source;
 }
@@ -555,15 +555,15 @@ static void modes_are_told(void **state)
 	struct model *model = *state;
 	struct vmop_event_request requests[2];
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_source *source;
 	struct vmop_source_domain domain = {.id = 1, .is_active = true};
 	ok(vmop_event_request_parse("cycles:100000", &requests[0]));
 	ok(vmop_event_request_parse("r2e:7000:0:0:1", &requests[1]));
 	const struct vmop_source_setup setup = {
 		.events = requests, .n_events = 2, .active = &opener};
-	ok(vmop_xen_user_open(&model->base, &machine, &way));
-	ok(vmop_xen_open_over(way, &machine, &setup, &source));
+	ok(vmop_xen_user_open(&model->base, &machine, &transport));
+	ok(vmop_xen_open_over(transport, &machine, &setup, &source));
 	ok(vmop_source_set_domains(source, &domain, 1));
 	ok(vmop_source_start(source));
 	assert_string_equal(agents[1]->events, "cycles:100000 r2e:7000:0:0:1");

@@ -184,13 +184,13 @@ static struct vmop_source *open_source(struct model *model, const char *const *e
 {
 	struct vmop_event_request requests[4];
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_source *source;
 	for (size_t i = 0; i < n; i++)
 		assert_null(vmop_event_request_parse(events[i], &requests[i]));
 	const struct vmop_source_setup setup = {.events = requests, .n_events = n, .root = work};
-	assert_null(vmop_xen_user_open(&model->base, &machine, &way));
-	struct vmop_error *err = vmop_xen_open_over(way, &machine, &setup, &source);
+	assert_null(vmop_xen_user_open(&model->base, &machine, &transport));
+	struct vmop_error *err = vmop_xen_open_over(transport, &machine, &setup, &source);
 	if (err)
 		fail_msg("%s", err->message);
 	for (size_t i = 0; i < n; i++)
@@ -268,7 +268,7 @@ static void test_records(void **state)
 	assert_int_equal(stats.samples, 4);
 	assert_int_equal(stats.malformed_records, 2);
 	assert_int_equal(stats.lost_records, 9);
-	assert_string_equal(vmop_source_way(source), "hypercalls from user space");
+	assert_string_equal(vmop_source_transport(source), "hypercalls from user space");
 	close_all(source, model);
 }
 

@@ -176,7 +176,7 @@ static const struct vmop_xen_event cycles = {
 static struct vmop_error *run_session(struct model *model, bool destroys, bool prepares_twice)
 {
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_xen_domain passive[] = {{.id = 1}, {.id = 2}};
 	const struct vmop_xen_plan plan = {
 		.events = &cycles,
@@ -185,22 +185,22 @@ static struct vmop_error *run_session(struct model *model, bool destroys, bool p
 		.n_passive = 2,
 		.max_samples = 200,
 	};
-	struct vmop_error *err = vmop_xen_user_open(&model->base, &machine, &way);
+	struct vmop_error *err = vmop_xen_user_open(&model->base, &machine, &transport);
 	if (err)
 		return err;
-	err = way->ops->prepare(way, &plan);
+	err = transport->ops->prepare(transport, &plan);
 	if (!err && prepares_twice) {
-		err = way->ops->release(way);
+		err = transport->ops->release(transport);
 		if (!err)
-			err = way->ops->prepare(way, &plan);
+			err = transport->ops->prepare(transport, &plan);
 	}
 	if (!err)
-		err = way->ops->start(way);
+		err = transport->ops->start(transport);
 	if (destroys && model->domains[2].is_passive)
 		model->domains[2].is_destroyed = true;
 	if (!err)
-		err = way->ops->stop(way);
-	way->ops->close(way);
+		err = transport->ops->stop(transport);
+	transport->ops->close(transport);
 	return err;
 }
 
