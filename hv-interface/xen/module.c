@@ -49,12 +49,12 @@ static void module_close(struct vmop_xen_transport *transport)
 static struct vmop_error *begin(struct module_transport *module, struct vmop_xendev_init *init)
 {
 	/* The module ends its own sessions; a mark is of one that went the other way. */
-	init->take_over = vmop_xen_is_marked();
+	init->take_over = vmop_xen_owner_file_exists();
 	struct vmop_error *err = vmop_xen_device_init(&module->device, init);
 	module->is_begun = !err;
 	module->is_primary = init->is_primary;
 	if (!err)
-		vmop_xen_unmark();
+		vmop_xen_owner_file_remove();
 	return err;
 }
 

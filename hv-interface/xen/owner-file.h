@@ -11,11 +11,11 @@
 
 #include "libutil/error.h"
 
-#define VMOP_XEN_SESSION_MARK "xen-session" /* in the run directory */
+#define VMOP_XEN_OWNER_FILE "xen-session" /* in the run directory */
 
-bool vmop_xen_is_marked(void);
+bool vmop_xen_owner_file_exists(void);
 /* Makes the run directory, if need be. */
-struct vmop_error *vmop_xen_mark(void);
-void vmop_xen_unmark(void);
+struct vmop_error *vmop_xen_owner_file_create(void);
+void vmop_xen_owner_file_remove(void);
 
 #endif

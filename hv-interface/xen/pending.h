@@ -10,22 +10,22 @@
 #include "hv-interface/xen/transport.h"
 
 /* All zero: nothing. */
-struct vmop_xen_held {
+struct vmop_xen_pending {
 	struct vmop_xen_entry *entries;
-	size_t n, room, n_given;
+	size_t n, room, n_delivered;
 	uint64_t lost; /* in Xen, or here for want of memory */
 };
 
 /* Takes all that way has. */
-void vmop_xen_held_take(struct vmop_xen_held *held, struct vmop_xen_transport *transport);
+void vmop_xen_pending_take(struct vmop_xen_pending *pending, struct vmop_xen_transport *transport);
 
 /*
  * Hands over those with a time before up_to_ns, and once there are no more the number of those
  * that were lost.  True: nothing is held any more.
  */
-bool vmop_xen_held_give(struct vmop_xen_held *held, uint64_t up_to_ns,
-			const struct vmop_xen_entry_sink *sink);
+bool vmop_xen_pending_deliver(struct vmop_xen_pending *pending, uint64_t up_to_ns,
+			      const struct vmop_xen_entry_sink *sink);
 
-void vmop_xen_held_deinit(struct vmop_xen_held *held);
+void vmop_xen_pending_deinit(struct vmop_xen_pending *pending);
 
 #endif

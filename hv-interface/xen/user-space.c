@@ -31,7 +31,7 @@ static void user_close(struct vmop_xen_transport *transport)
 	struct user_transport *user = to_user(transport);
 	if (user->is_open) {
 		vmop_xenoprof_close(&user->xenoprof);
-		vmop_xen_unmark();
+		vmop_xen_owner_file_remove();
 	}
 	user->link->ops->close(user->link);
 	free(user);
@@ -48,11 +48,11 @@ static struct vmop_error *end_remains(struct vmop_xen_link *link, bool *ret_had_
 	case VMOP_XENOPROF_FREE:
 		break;
 	case VMOP_XENOPROF_COMMANDED:
-		if (!vmop_xen_is_marked())
+		if (!vmop_xen_owner_file_exists())
 			return vmop_error_new(
 				VMOP_ERROR_CANT,
 				"another profiler in dom0 uses xenoprof: end it; or, if it was "
-				"killed, say so by 'touch %s/" VMOP_XEN_SESSION_MARK "'",
+				"killed, say so by 'touch %s/" VMOP_XEN_OWNER_FILE "'",
 				vmop_run_dir());
 		vmop_xenoprof_recover(link);
 		*ret_had_remains = true;
@@ -76,12 +76,12 @@ struct vmop_error *vmop_xen_user_open(struct vmop_xen_link *link,
 	struct vmop_error *err = end_remains(link, &had_remains);
 	/* Before anything begins: who is killed from here on is known. */
 	if (!err)
-		err = vmop_xen_mark();
+		err = vmop_xen_owner_file_create();
 	if (!err) {
 		err = vmop_xenoprof_open(&user->xenoprof, link);
 		user->is_open = !err;
 		if (err)
-			vmop_xen_unmark();
+			vmop_xen_owner_file_remove();
 	}
 	if (err) {
 		user_close(&user->base);

@@ -62,8 +62,8 @@ struct xen_source {
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
 	unsigned checks_left, pause_checks; /* until the next try, after one that failed */
-	uint64_t stopped_ns;	   /* since when Xen does not sample all the same; 0: it does */
-	struct vmop_xen_held held; /* from outside of a drain */
+	uint64_t stopped_ns; /* since when Xen does not sample all the same; 0: it does */
+	struct vmop_xen_pending pending; /* from outside of a drain */
 	struct vmop_source_stats stats;
 	/* Of the drain under way. */
 	const struct vmop_sink *sink;
@@ -203,7 +203,7 @@ static void xen_close(struct vmop_source *source)
 		vmop_xen_choice_deinit(&xen->choices[i]);
 		free(xen->notes[i]);
 	}
-	vmop_xen_held_deinit(&xen->held);
+	vmop_xen_pending_deinit(&xen->pending);
 	free(xen);
 }
 
@@ -402,7 +402,7 @@ static struct vmop_error *xen_pause(struct vmop_source *source)
 	struct xen_source *xen = to_xen(source);
 	xen->wants_sampling = false;
 	struct vmop_error *err = end_sampling(xen, false);
-	vmop_xen_held_take(&xen->held, xen->transport);
+	vmop_xen_pending_take(&xen->pending, xen->transport);
 	return vmop_error_first(err, release(xen));
 }
 
@@ -502,7 +502,7 @@ static void take_side_band(void *arg, const struct vmop_record *record)
 {
 	struct xen_source *xen = arg;
 	const struct vmop_xen_entry_sink sink = entry_sink(xen);
-	if (vmop_xen_held_give(&xen->held, record->time_ns, &sink))
+	if (vmop_xen_pending_deliver(&xen->pending, record->time_ns, &sink))
 		xen->transport->ops->drain(xen->transport, record->time_ns, &sink);
 	struct vmop_record later = *record;
 	if (later.time_ns < xen->last_ns)
@@ -530,7 +530,7 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 	xen->sink = sink;
 	xen->up_to_ns = up_to_ns ? up_to_ns : 1;
 	struct vmop_error *err = drain_side_band(xen, up_to_ns);
-	vmop_xen_held_give(&xen->held, UINT64_MAX, &entries);
+	vmop_xen_pending_deliver(&xen->pending, UINT64_MAX, &entries);
 	xen->transport->ops->drain(xen->transport, up_to_ns, &entries);
 	return err;
 }
@@ -579,10 +579,10 @@ static bool is_change(const struct xen_source *xen, const struct vmop_source_dom
 	       (xen->is_sampling && xen->group && vmop_active_group_wants_join(xen->group));
 }
 
-static void hold_samples(void *arg)
+static void keep_samples(void *arg)
 {
 	struct xen_source *xen = arg;
-	vmop_xen_held_take(&xen->held, xen->transport);
+	vmop_xen_pending_take(&xen->pending, xen->transport);
 }
 
 /* Whoever would let Xen stand still is found out while it samples.  False: nothing is to change. */
@@ -590,7 +590,7 @@ static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *d
 {
 	if (!xen->is_sampling || !xen->group)
 		return true;
-	vmop_active_group_alert(xen->group, hold_samples, xen);
+	vmop_active_group_alert(xen->group, keep_samples, xen);
 	vmop_xen_lists_mark(domains, n, xen->group);
 	return is_change(xen, domains, n);
 }
@@ -601,7 +601,7 @@ static struct vmop_error *change_lists(struct xen_source *xen,
 {
 	vmop_xen_lists_put(&xen->lists, domains, n);
 	struct vmop_error *err = end_sampling(xen, false);
-	vmop_xen_held_take(&xen->held, xen->transport);
+	vmop_xen_pending_take(&xen->pending, xen->transport);
 	vmop_error_destroy(release(xen));
 	if (!err)
 		err = xen->wants_sampling ? go_on(xen) : prepare(xen);

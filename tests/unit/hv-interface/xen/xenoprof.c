@@ -204,9 +204,9 @@ static struct vmop_error *run_session(struct model *model, bool destroys, bool p
 	return err;
 }
 
-static void unmark(void)
+static void remove_owner_file(void)
 {
-	char *path = vmop_run_path(VMOP_XEN_SESSION_MARK);
+	char *path = vmop_run_path(VMOP_XEN_OWNER_FILE);
 	unlink(path);
 	free(path);
 }
@@ -242,7 +242,7 @@ static void test_killed_anywhere(void **state)
 			assert_true(model->is_dead);
 			model_died(model);
 			/* What the dying process still did to its mark is not to count. */
-			char *path = vmop_run_path(VMOP_XEN_SESSION_MARK);
+			char *path = vmop_run_path(VMOP_XEN_OWNER_FILE);
 			FILE *mark = fopen(path, "w");
 			assert_non_null(mark);
 			fclose(mark);
@@ -375,7 +375,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	unmark();
+	remove_owner_file();
 	rmdir(*state);
 	free(*state);
 	return 0;
