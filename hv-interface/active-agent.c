@@ -22,7 +22,7 @@ static void set_answer(struct vmop_active_agent *agent, enum vmop_active_word an
 static void write_answer(struct vmop_active_agent *agent)
 {
 	if (agent->has_answer)
-		vmop_active_say(agent->store, &agent->answer);
+		vmop_active_send(agent->store, &agent->answer);
 }
 
 /* Also between its parts. */
@@ -119,7 +119,7 @@ static enum vmop_active_task take_line(struct vmop_active_agent *agent,
 		agent->answer.number = command->number - 1;
 	}
 	if (command->beat != agent->seen_beat)
-		agent->sign_ns = now_ns;
+		agent->alive_ns = now_ns;
 	agent->seen_beat = command->beat;
 	return command->number == agent->answer.number ? VMOP_ACTIVE_NOTHING
 						       : take_command(agent, command);
@@ -137,10 +137,10 @@ enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, ui
 	    vmop_active_parse(line, &command) == VMOP_ACTIVE_UNDERSTOOD)
 		task = take_line(agent, &command, now_ns);
 	if (task == VMOP_ACTIVE_NOTHING && is_in_session(agent) &&
-	    now_ns - agent->sign_ns > VMOP_ACTIVE_INITIATOR_SILENCE_NS)
+	    now_ns - agent->alive_ns > VMOP_ACTIVE_INITIATOR_SILENCE_NS)
 		task = end_orphan(agent);
-	bool is_told = !agent->is_orphan;
-	if (task == VMOP_ACTIVE_DO_OPEN || (task == VMOP_ACTIVE_DO_LEAVE && is_told))
+	bool has_initiator = !agent->is_orphan;
+	if (task == VMOP_ACTIVE_DO_OPEN || (task == VMOP_ACTIVE_DO_LEAVE && has_initiator))
 		memcpy(text, command.text, sizeof(command.text));
 	write_answer(agent);
 	return task;
@@ -187,12 +187,12 @@ bool vmop_active_agent_is_alert(const struct vmop_active_agent *agent)
 	}
 }
 
-void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *why)
+void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *reason)
 {
 	if (!is_in_session(agent))
 		return;
 	agent->stage = VMOP_ACTIVE_IDLE;
-	set_answer(agent, VMOP_ACTIVE_FAILED, why);
+	set_answer(agent, VMOP_ACTIVE_FAILED, reason);
 	write_answer(agent);
 }
 

@@ -31,7 +31,7 @@ struct vmop_active_agent {
 	bool is_orphan;	 /* the session that ends has no initiator any more */
 	bool is_pausing; /* what ends is not the whole session */
 	uint32_t seen_beat;
-	uint64_t sign_ns; /* of the initiator */
+	uint64_t alive_ns; /* of the initiator */
 	/* To the command that was taken last, from its initiator; token is 0: none yet. */
 	struct vmop_active_message answer;
 	bool has_answer;
@@ -67,7 +67,7 @@ void vmop_active_agent_answer(struct vmop_active_agent *agent, enum vmop_active_
 bool vmop_active_agent_is_alert(const struct vmop_active_agent *agent);
 
 /* The owner has ended the session by itself: the initiator hears why, with the next look or now. */
-void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *why);
+void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *reason);
 
 /* How many samples there are so far, with the next look. */
 void vmop_active_agent_count(struct vmop_active_agent *agent, uint64_t samples);

@@ -39,8 +39,9 @@ struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *ope
 void vmop_active_group_destroy(struct vmop_active_group *group); /* NULL is allowed */
 
 enum vmop_active_presence {
-	VMOP_ACTIVE_ASKED, /* whether its vmopd is there, and to open a session: no answer so far */
-	VMOP_ACTIVE_THERE, /* it did, and can be put on Xen's list */
+	VMOP_ACTIVE_PROBED, /* whether its vmopd is there, and to open a session: no answer so far
+			     */
+	VMOP_ACTIVE_THERE,  /* it did, and can be put on Xen's list */
 	VMOP_ACTIVE_ABSENT, /* no answer, or no more: it is asked again now and then */
 };
 

@@ -98,7 +98,7 @@ void vmop_active_format(const struct vmop_active_message *message,
 		 vmop_active_word_name(message->word), *text ? " " : "", text);
 }
 
-bool vmop_active_say(struct vmop_active_store *store, struct vmop_active_message *message)
+bool vmop_active_send(struct vmop_active_store *store, struct vmop_active_message *message)
 {
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
 	message->beat++;

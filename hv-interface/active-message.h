@@ -95,6 +95,6 @@ struct vmop_active_store {
 };
 
 /* Says message, with a new sign of life; false: it can't be written. */
-bool vmop_active_say(struct vmop_active_store *store, struct vmop_active_message *message);
+bool vmop_active_send(struct vmop_active_store *store, struct vmop_active_message *message);
 
 #endif

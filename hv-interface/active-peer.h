@@ -40,10 +40,10 @@ enum vmop_active_state {
 struct vmop_active_peer {
 	struct vmop_active_store *store; /* not owned */
 	const char *name;		 /* of the domain, for messages; not owned */
-	struct vmop_active_message said; /* last; its number is 0: nothing yet */
+	struct vmop_active_message sent; /* last; its number is 0: nothing yet */
 	enum vmop_active_state state;
-	uint64_t said_ns, sign_ns; /* when, and the agent's last sign */
-	uint64_t wrote_ns;	   /* our own */
+	uint64_t sent_ns, alive_ns; /* when, and the agent's last sign */
+	uint64_t wrote_ns;	    /* our own */
 	uint32_t seen_beat;
 	uint64_t samples;	  /* as the agent counts them */
 	struct vmop_error *error; /* one line, with the domain and what to do; once GONE */
@@ -58,8 +58,8 @@ void vmop_active_peer_deinit(struct vmop_active_peer *peer);
 void vmop_active_peer_revive(struct vmop_active_peer *peer);
 
 /* Says HELLO, OPEN, ALERT, JOIN, RUN or LEAVE.  One that is GONE is told so too, but stays GONE. */
-void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word word,
-			  const char *text, uint64_t now_ns);
+void vmop_active_peer_send(struct vmop_active_peer *peer, enum vmop_active_word word,
+			   const char *text, uint64_t now_ns);
 
 /* What has become of it; to be called now and then also while samples are taken. */
 enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint64_t now_ns);

@@ -119,7 +119,7 @@ static void list_generic(struct list *list, enum vmop_event_group group, uint32_
 	}
 }
 
-static void tell_pmu_event(void *arg, const char *event, const char *terms)
+static void list_pmu_event(void *arg, const char *event, const char *terms)
 {
 	struct list *list = arg;
 	_cleanup_free_ char *name = NULL, *description = NULL;
@@ -159,7 +159,7 @@ static void list_pmus(struct list *list)
 		}
 		tell(list, VMOP_EVENTS_PMU, bare,
 		     "the PMU itself; its fields (config=0x..., ...) go between the slashes");
-		err = vmop_perf_pmu_for_each(list->root, list->pmu, tell_pmu_event, list);
+		err = vmop_perf_pmu_for_each(list->root, list->pmu, list_pmu_event, list);
 	}
 	vmop_perf_pmus_deinit(&pmus);
 	if (!list->err)
@@ -178,7 +178,7 @@ static bool can_encode(const char *name)
 	return can;
 }
 
-static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
+static void list_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 {
 	struct list *list = arg;
 	_cleanup_free_ char *name = NULL;
@@ -217,7 +217,7 @@ static void list_aliases(struct list *list)
 }
 
 /* Not tried one by one: there are thousands, and one opens as the other does. */
-static void tell_tracepoint(void *arg, const char *name)
+static void list_tracepoint(void *arg, const char *name)
 {
 	const struct list *list = arg;
 	const struct vmop_event_entry entry = {
@@ -240,9 +240,9 @@ struct vmop_error *vmop_event_list(const char *root, vmop_event_list_fn each, vo
 	for (unsigned i = 0; (cache = vmop_perf_name_cache_at(i)); i++)
 		tell(&list, VMOP_EVENTS_CACHE, cache, NULL);
 	list_pmus(&list);
-	vmop_pfm_list(tell_pfm, &list);
+	vmop_pfm_list(list_pfm, &list);
 	list_aliases(&list);
-	*ret_no_tracepoints = vmop_perf_tracepoint_for_each(root, tell_tracepoint, &list);
+	*ret_no_tracepoints = vmop_perf_tracepoint_for_each(root, list_tracepoint, &list);
 	if (list.err) {
 		vmop_error_destroy(*ret_no_tracepoints);
 		*ret_no_tracepoints = NULL;

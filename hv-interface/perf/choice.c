@@ -149,7 +149,7 @@ static void take_guests_in(struct vmop_perf_plan *plan, size_t i)
 	}
 }
 
-static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const char *why)
+static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const char *reason)
 {
 	struct vmop_perf_event *event = &plan->events[i];
 	_cleanup_free_ char *asked = strdup(event->name);
@@ -162,13 +162,13 @@ static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const 
 	if (err)
 		return err;
 	plan->wanted[i] = vmop_perf_event_wanted_classes(event);
-	return set_note(event, "no %s: %s; cpu-clock stands in, %s%s", asked, why,
+	return set_note(event, "no %s: %s; cpu-clock stands in, %s%s", asked, reason,
 			how_often(event, often, sizeof(often)),
 			was_period ? " (a cycle is taken for a nanosecond)" : "");
 }
 
 /* Why perf_event_open refused an event, in the user's words; NULL: none to say. */
-static const char *reason(const struct vmop_perf_event *event, int os_errno)
+static const char *unsupported_reason(const struct vmop_perf_event *event, int os_errno)
 {
 	switch (os_errno) {
 	case ENOENT:
@@ -298,8 +298,8 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	if (refusal->event == plan->n_events)
 		return vmop_error_os(os_errno, "perf_event_open (Linux 4.3 or later is needed)");
 	struct vmop_perf_event *event = &plan->events[refusal->event];
-	const char *why = reason(event, os_errno);
-	if (!why)
+	const char *reason = unsupported_reason(event, os_errno);
+	if (!reason)
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
 	if (is_lacked_by_one_pmu(event, os_errno))
 		return vmop_perf_event_leave_out_pmu(event, refusal->cpu);
@@ -316,10 +316,10 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	if (is_hardware && os_errno == EOPNOTSUPP && event->guest && event->host)
 		return leave_guests_out(plan, refusal->event);
 	if (is_hardware && event->counts_cycles)
-		return by_clock(plan, refusal->event, why);
+		return by_clock(plan, refusal->event, reason);
 	return vmop_error_new(VMOP_ERROR_CANT,
 			      "event '%s': %s; --event=cpu-clock or page-faults needs no PMU",
-			      event->name, why);
+			      event->name, reason);
 }
 
 /* Never be the reason that a VM can't start. */

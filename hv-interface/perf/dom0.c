@@ -63,13 +63,13 @@ static void sort_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmo
 void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
 			 const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
 {
-	bool is_untold = dom0->view == VMOP_REACH_UNDIVIDED;
+	bool is_undivided = dom0->view == VMOP_REACH_UNDIVIDED;
 	if (!is_by_pmu) {
 		sort_by_registers(dom0->has_regs ? regs : NULL, sample);
 	} else if (sample->ip >= XEN_START && sample->ip < XEN_END) {
 		sample->flags = VMOP_SAMPLE_HYPERVISOR;
 		/* Else Xen ran for dom0, or for nobody. */
-		sample->source_domain = is_untold ? VMOP_SOURCE_DOMAIN_UNKNOWN : 0;
+		sample->source_domain = is_undivided ? VMOP_SOURCE_DOMAIN_UNKNOWN : 0;
 		be_unknown_task(sample);
 	} else if (sample->flags & VMOP_SAMPLE_GUEST) {
 		sample->flags |= VMOP_SAMPLE_MODE_KNOWN;

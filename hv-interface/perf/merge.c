@@ -87,10 +87,10 @@ static bool is_news(struct vmop_perf_cursor *cursor)
 {
 	struct vmop_lost_record *lost = &cursor->record.lost;
 	cursor->lost_seen += lost->lost_records;
-	if (cursor->lost_seen <= cursor->lost_told)
+	if (cursor->lost_seen <= cursor->lost_reported)
 		return false;
-	lost->lost_records = cursor->lost_seen - cursor->lost_told;
-	cursor->lost_told = cursor->lost_seen;
+	lost->lost_records = cursor->lost_seen - cursor->lost_reported;
+	cursor->lost_reported = cursor->lost_seen;
 	return true;
 }
 

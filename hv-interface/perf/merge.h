@@ -26,7 +26,7 @@ struct vmop_perf_cursor {
 	struct vmop_record record;
 	uint16_t size_bytes; /* of record in the ring */
 	/* Lost records: those that LOST records told of, and those that the sink was told of. */
-	uint64_t lost_seen, lost_told;
+	uint64_t lost_seen, lost_reported;
 };
 
 struct vmop_perf_merge {

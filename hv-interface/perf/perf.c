@@ -70,7 +70,7 @@ struct perf_source {
 	size_t n_waiting;
 	int epoll_fd;
 	bool is_started;
-	bool told_blocking; /* that VMs can't start because of us */
+	bool blocking_is_reported; /* that VMs can't start because of us */
 	struct vmop_source_stats stats;
 };
 
@@ -412,18 +412,18 @@ static struct vmop_error *perf_start(struct vmop_source *source)
  * Records that were lost with none after them in the ring, which would have told of it: the
  * events' own counts know.
  */
-static void tell_lost(struct perf_source *perf, const struct vmop_sink *sink)
+static void report_lost(struct perf_source *perf, const struct vmop_sink *sink)
 {
 	for (size_t i = 0; i < perf->n_cpus; i++) {
 		struct vmop_perf_cpu *cpu = perf->cpus[i];
 		uint64_t lost = vmop_perf_cpu_lost(cpu, perf->plan.missing);
-		if (lost <= cpu->cursor.lost_told)
+		if (lost <= cpu->cursor.lost_reported)
 			continue;
 		struct vmop_record record = {
 			.type = VMOP_RECORD_LOST,
-			.lost = {.cpu = cpu->cpu, .lost_records = lost - cpu->cursor.lost_told},
+			.lost = {.cpu = cpu->cpu, .lost_records = lost - cpu->cursor.lost_reported},
 		};
-		cpu->cursor.lost_told = lost;
+		cpu->cursor.lost_reported = lost;
 		vmop_perf_merge_insert(&perf->merge, &record, sink, &perf->stats);
 	}
 }
@@ -437,9 +437,9 @@ static void drain_to(struct perf_source *perf, uint64_t up_to_ns, const struct v
 /* Tells of the CPUs that came and went, each between the records before and after it. */
 static void drain_changes(struct perf_source *perf, uint64_t up_to_ns, const struct vmop_sink *sink)
 {
-	size_t told = 0;
-	for (; told < perf->n_changes && perf->changes[told].time_ns < up_to_ns; told++) {
-		const struct cpu_change *change = &perf->changes[told];
+	size_t n_done = 0;
+	for (; n_done < perf->n_changes && perf->changes[n_done].time_ns < up_to_ns; n_done++) {
+		const struct cpu_change *change = &perf->changes[n_done];
 		struct vmop_record record = {
 			.type = VMOP_RECORD_CPU,
 			.time_ns = change->time_ns,
@@ -448,9 +448,9 @@ static void drain_changes(struct perf_source *perf, uint64_t up_to_ns, const str
 		drain_to(perf, change->time_ns, sink);
 		vmop_perf_merge_insert(&perf->merge, &record, sink, &perf->stats);
 	}
-	perf->n_changes -= told;
+	perf->n_changes -= n_done;
 	if (perf->n_changes > 0)
-		memmove(perf->changes, perf->changes + told,
+		memmove(perf->changes, perf->changes + n_done,
 			perf->n_changes * sizeof(*perf->changes));
 }
 
@@ -462,7 +462,7 @@ static struct vmop_error *perf_drain(struct vmop_source *source, uint64_t up_to_
 	drain_changes(perf, up_to_ns, sink);
 	drain_to(perf, up_to_ns, sink);
 	if (!perf->is_started && up_to_ns == UINT64_MAX)
-		tell_lost(perf, sink);
+		report_lost(perf, sink);
 	for (size_t i = perf->n_cpus; i-- > 0;) {
 		struct vmop_perf_cpu *cpu = perf->cpus[i];
 		if (cpu->is_gone && vmop_perf_ring_used_bytes(&cpu->cursor.ring) == 0)
@@ -524,7 +524,7 @@ static void stop_waiting(struct perf_source *perf, struct waiting_cpu *waiting)
 
 /* Told of once, then tried again. */
 static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
-				   struct vmop_error *why)
+				   struct vmop_error *error)
 {
 	struct waiting_cpu *grown =
 		reallocarray(perf->waiting, perf->n_waiting + 1, sizeof(*grown));
@@ -533,7 +533,7 @@ static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
 		grown[perf->n_waiting++] =
 			(struct waiting_cpu){.cpu = number, .checks_left = 1, .pause_checks = 1};
 	}
-	return vmop_error_prefix(why,
+	return vmop_error_prefix(error,
 				 "CPU %u came online and is not sampled (it is tried again now and "
 				 "then)",
 				 number);
@@ -615,11 +615,11 @@ static struct vmop_error *revive(struct perf_source *perf)
 }
 
 /* Said once: what to do about it is the operator's to decide. */
-static struct vmop_error *tell_blocking(struct perf_source *perf)
+static struct vmop_error *report_blocking(struct perf_source *perf)
 {
-	if (perf->told_blocking || !vmop_perf_choice_blocks_vms(&perf->plan))
+	if (perf->blocking_is_reported || !vmop_perf_choice_blocks_vms(&perf->plan))
 		return NULL;
-	perf->told_blocking = true;
+	perf->blocking_is_reported = true;
 	return vmop_error_new(
 		VMOP_ERROR_CANT,
 		"KVM's mediated vPMU was switched on: VMs that use it can't start while "
@@ -640,7 +640,7 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 		err = follow(perf, &online);
 	if (!err && perf->is_started)
 		err = revive(perf);
-	return err ? err : tell_blocking(perf);
+	return err ? err : report_blocking(perf);
 }
 
 static size_t perf_n_events(const struct vmop_source *source)

@@ -208,7 +208,7 @@ struct list {
 	void *arg;
 };
 
-static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
+static void list_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 {
 	const struct list *list = arg;
 	const struct vmop_event_entry entry = {
@@ -237,5 +237,5 @@ void vmop_xen_event_list(vmop_event_list_fn each, void *arg)
 		.is_available = true,
 	};
 	each(arg, &entry);
-	vmop_pfm_list(tell_pfm, &list);
+	vmop_pfm_list(list_pfm, &list);
 }

@@ -98,13 +98,13 @@ static void *privcmd_map(struct vmop_xen_link *link, uint64_t address, size_t n_
 		.errors = errors,
 	};
 	int status = ioctl(fd, PRIVCMD_MAP_BATCH, &batch);
-	int why = status < 0 ? errno : 0;
-	for (size_t i = 0; i < n_pages && !why; i++)
-		why = -errors[i];
-	if (!why)
+	int error = status < 0 ? errno : 0;
+	for (size_t i = 0; i < n_pages && !error; i++)
+		error = -errors[i];
+	if (!error)
 		return memory;
 	munmap(memory, n_pages * PAGE_BYTES);
-	errno = why;
+	errno = error;
 	return NULL;
 }
 

@@ -33,7 +33,7 @@ struct vmop_error *vmop_xen_lists_check(const struct vmop_source_domain *domains
 static int error_of(enum vmop_active_presence presence)
 {
 	switch (presence) {
-	case VMOP_ACTIVE_ASKED:
+	case VMOP_ACTIVE_PROBED:
 		return EAGAIN;
 	case VMOP_ACTIVE_ABSENT:
 		return ENOLINK;
@@ -43,8 +43,8 @@ static int error_of(enum vmop_active_presence presence)
 	return 0;
 }
 
-void vmop_xen_lists_mark(struct vmop_source_domain *domains, size_t n,
-			 const struct vmop_active_group *group)
+void vmop_xen_lists_set_presence(struct vmop_source_domain *domains, size_t n,
+				 const struct vmop_active_group *group)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!domains[i].is_active)
@@ -71,7 +71,7 @@ bool vmop_xen_lists_differ(const struct vmop_xen_lists *lists,
 	return n_active != lists->n_active || n_passive != lists->n_passive;
 }
 
-void vmop_xen_lists_put(struct vmop_xen_lists *lists, const struct vmop_source_domain *domains,
+void vmop_xen_lists_set(struct vmop_xen_lists *lists, const struct vmop_source_domain *domains,
 			size_t n)
 {
 	*lists = (struct vmop_xen_lists){0};
@@ -94,7 +94,7 @@ void vmop_xen_lists_drop_absent(struct vmop_xen_lists *lists, const struct vmop_
 	lists->n_active = n;
 }
 
-void vmop_xen_lists_tell_errors(const struct vmop_xen_lists *lists,
+void vmop_xen_lists_copy_errors(const struct vmop_xen_lists *lists,
 				struct vmop_source_domain *domains, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

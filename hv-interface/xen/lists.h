@@ -24,14 +24,14 @@ struct vmop_xen_lists {
 struct vmop_error *vmop_xen_lists_check(const struct vmop_source_domain *domains, size_t n);
 
 /* Sets error and samples of the active ones among domains by how their agents are. */
-void vmop_xen_lists_mark(struct vmop_source_domain *domains, size_t n,
-			 const struct vmop_active_group *group);
+void vmop_xen_lists_set_presence(struct vmop_source_domain *domains, size_t n,
+				 const struct vmop_active_group *group);
 
 /* Whether the lists are other than domains, those with an error left out, would make them. */
 bool vmop_xen_lists_differ(const struct vmop_xen_lists *lists,
 			   const struct vmop_source_domain *domains, size_t n);
 /* Makes them so; domains were checked. */
-void vmop_xen_lists_put(struct vmop_xen_lists *lists, const struct vmop_source_domain *domains,
+void vmop_xen_lists_set(struct vmop_xen_lists *lists, const struct vmop_source_domain *domains,
 			size_t n);
 
 /* Leaves out the active ones whose agents are not there any more. */
@@ -39,7 +39,7 @@ void vmop_xen_lists_drop_absent(struct vmop_xen_lists *lists,
 				const struct vmop_active_group *group);
 
 /* Xen's answers, to those that had no error; ENOLINK: it was left out since. */
-void vmop_xen_lists_tell_errors(const struct vmop_xen_lists *lists,
+void vmop_xen_lists_copy_errors(const struct vmop_xen_lists *lists,
 				struct vmop_source_domain *domains, size_t n);
 
 #endif

@@ -568,7 +568,7 @@ static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source
 	struct vmop_error *err = vmop_active_group_want(xen->group, ids, n_ids);
 	if (!err && !xen->wants_sampling)
 		err = vmop_active_group_wait(xen->group);
-	vmop_xen_lists_mark(domains, n, xen->group);
+	vmop_xen_lists_set_presence(domains, n, xen->group);
 	return err;
 }
 
@@ -591,7 +591,7 @@ static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *d
 	if (!xen->is_sampling || !xen->group)
 		return true;
 	vmop_active_group_alert(xen->group, keep_samples, xen);
-	vmop_xen_lists_mark(domains, n, xen->group);
+	vmop_xen_lists_set_presence(domains, n, xen->group);
 	return is_change(xen, domains, n);
 }
 
@@ -599,7 +599,7 @@ static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *d
 static struct vmop_error *change_lists(struct xen_source *xen,
 				       const struct vmop_source_domain *domains, size_t n)
 {
-	vmop_xen_lists_put(&xen->lists, domains, n);
+	vmop_xen_lists_set(&xen->lists, domains, n);
 	struct vmop_error *err = end_sampling(xen, false);
 	vmop_xen_pending_take(&xen->pending, xen->transport);
 	vmop_error_destroy(release(xen));
@@ -621,7 +621,7 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 		return err;
 	if (is_change(xen, domains, n) && is_still_change(xen, domains, n))
 		err = change_lists(xen, domains, n);
-	vmop_xen_lists_tell_errors(&xen->lists, domains, n);
+	vmop_xen_lists_copy_errors(&xen->lists, domains, n);
 	return err;
 }
 

@@ -27,7 +27,7 @@ void vmop_xenoprof_ring_begin(struct vmop_xenoprof_ring *ring)
 {
 	uint32_t tail = __atomic_load_n(&ring->shared->tail, __ATOMIC_RELAXED);
 	ring->tail = tail < ring->n_entries ? tail : 0;
-	ring->lost_told = __atomic_load_n(&ring->shared->lost_samples, __ATOMIC_RELAXED);
+	ring->lost_reported = __atomic_load_n(&ring->shared->lost_samples, __ATOMIC_RELAXED);
 }
 
 /* Hands over what an entry is, by those before it in its ring. */
@@ -69,7 +69,7 @@ uint32_t vmop_xenoprof_ring_take(struct vmop_xenoprof_ring *ring, vmop_xenoprof_
 uint64_t vmop_xenoprof_ring_lost(struct vmop_xenoprof_ring *ring)
 {
 	uint64_t lost = __atomic_load_n(&ring->shared->lost_samples, __ATOMIC_RELAXED);
-	uint64_t told = ring->lost_told;
-	ring->lost_told = lost;
-	return lost > told ? lost - told : 0;
+	uint64_t reported = ring->lost_reported;
+	ring->lost_reported = lost;
+	return lost > reported ? lost - reported : 0;
 }

@@ -23,8 +23,8 @@ struct vmop_xenoprof_ring {
 	uint32_t n_entries, tail;
 	uint16_t vcpu;
 	bool has_backtraces;
-	bool is_sample_next; /* with backtraces: the last entry was an escape */
-	uint64_t lost_told;  /* of shared->lost_samples, which outlives sessions */
+	bool is_sample_next;	/* with backtraces: the last entry was an escape */
+	uint64_t lost_reported; /* of shared->lost_samples, which outlives sessions */
 };
 
 /*

@@ -159,7 +159,7 @@ static enum vmop_active_state look(struct rig *rig)
 static enum vmop_active_state command(struct rig *rig, enum vmop_active_word word, const char *text)
 {
 	enum vmop_active_state state;
-	vmop_active_peer_say(&rig->peer, word, text, vmop_clock_ns(CLOCK_MONOTONIC));
+	vmop_active_peer_send(&rig->peer, word, text, vmop_clock_ns(CLOCK_MONOTONIC));
 	while ((state = look(rig)) == VMOP_ACTIVE_WAITING)
 		turn_loop(rig);
 	return state;
@@ -331,7 +331,7 @@ static void an_alert(void **state)
 	sampling(rig);
 	is_done(rig, VMOP_ACTIVE_ALERT, NULL);
 	unsigned turns = 0;
-	vmop_active_peer_say(&rig->peer, VMOP_ACTIVE_ALERT, NULL, vmop_clock_ns(CLOCK_MONOTONIC));
+	vmop_active_peer_send(&rig->peer, VMOP_ACTIVE_ALERT, NULL, vmop_clock_ns(CLOCK_MONOTONIC));
 	for (; look(rig) == VMOP_ACTIVE_WAITING; turns++)
 		turn(rig, 1);
 	/* Half of what it would be at other times, where a turn takes its ms. */

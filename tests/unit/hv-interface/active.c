@@ -73,7 +73,7 @@ static int end(void **state)
 
 static void say(struct pair *pair, enum vmop_active_word word, const char *text)
 {
-	vmop_active_peer_say(&pair->peer, word, text, pair->now_ns);
+	vmop_active_peer_send(&pair->peer, word, text, pair->now_ns);
 }
 
 static enum vmop_active_task agent_looks(struct pair *pair)
@@ -87,7 +87,7 @@ static enum vmop_active_state peer_looks(struct pair *pair)
 	return vmop_active_peer_look(&pair->peer, pair->now_ns);
 }
 
-static void says_hello(struct pair *pair)
+static void sends_hello(struct pair *pair)
 {
 	say(pair, VMOP_ACTIVE_HELLO, NULL);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
@@ -98,7 +98,7 @@ static void says_hello(struct pair *pair)
 /* Up to where the agent has a session, which is all that it can do without Xen. */
 static void opens(struct pair *pair)
 {
-	says_hello(pair);
+	sends_hello(pair);
 	say(pair, VMOP_ACTIVE_OPEN, "cycles:100000 misses:1000");
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_OPEN);
 	assert_string_equal(pair->text, "cycles:100000 misses:1000");
@@ -215,7 +215,7 @@ static void an_agent_that_hangs(void **state)
 	};
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		struct pair *pair = *state;
-		steps[i].word == VMOP_ACTIVE_OPEN ? says_hello(pair) : opens(pair);
+		steps[i].word == VMOP_ACTIVE_OPEN ? sends_hello(pair) : opens(pair);
 		say(pair, steps[i].word, steps[i].text);
 		pair->now_ns += steps[i].seconds * SECOND_NS;
 		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
@@ -227,17 +227,17 @@ static void an_agent_that_hangs(void **state)
 }
 
 static void fail_at(struct pair *pair, enum vmop_active_word word, enum vmop_active_task task,
-		    const char *why)
+		    const char *reason)
 {
 	say(pair, word, NULL);
 	assert_int_equal(agent_looks(pair), task);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, why);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, reason);
 }
 
 static void an_agent_that_fails(void **state)
 {
 	struct pair *pair = *state;
-	says_hello(pair);
+	sends_hello(pair);
 	fail_at(pair, VMOP_ACTIVE_OPEN, VMOP_ACTIVE_DO_OPEN, "the disk\nis full");
 	expect_gone(pair, "db1: its vmopd says: the disk?is full");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
@@ -571,7 +571,7 @@ static void two_processes(void **state)
 	struct vmop_active_peer peer;
 	vmop_active_peer_init(&peer, &of_peer.store, "db1", TOKEN);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		vmop_active_peer_say(&peer, commands[i], "cycles:1000", now_ns());
+		vmop_active_peer_send(&peer, commands[i], "cycles:1000", now_ns());
 		while (vmop_active_peer_look(&peer, now_ns()) == VMOP_ACTIVE_WAITING ||
 		       (commands[i] == VMOP_ACTIVE_RUN && peer.state == VMOP_ACTIVE_ANSWERED &&
 			!peer.samples))

@@ -4,7 +4,7 @@
 
 #include "hv-interface/source.h"
 
-static void what_is_accepted(void **state)
+static void good_text_is_accepted(void **state)
 {
 	(void)state;
 	static const struct {
@@ -96,7 +96,7 @@ static void braces_make_groups(void **state)
 	}
 }
 
-static void what_is_refused_names_what_is_off(void **state)
+static void a_refusal_names_the_bad_part(void **state)
 {
 	(void)state;
 	static const struct {
@@ -144,9 +144,9 @@ static void what_is_refused_names_what_is_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_accepted),
+		cmocka_unit_test(good_text_is_accepted),
 		cmocka_unit_test(braces_make_groups),
-		cmocka_unit_test(what_is_refused_names_what_is_off),
+		cmocka_unit_test(a_refusal_names_the_bad_part),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

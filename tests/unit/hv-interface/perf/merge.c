@@ -157,7 +157,7 @@ static void rings_are_merged_by_time(void **state)
 				 fixture->rings[i].page.data_head);
 }
 
-static void what_is_after_the_horizon_stays_in_the_ring(void **state)
+static void records_after_the_horizon_stay_in_the_ring(void **state)
 {
 	struct fixture *fixture = *state;
 	for (uint64_t i = 0; i < 20; i++)
@@ -293,7 +293,7 @@ static void a_malformed_record_is_stepped_over(void **state)
 	assert_int_equal(fixture->stats.samples, 2);
 }
 
-static void a_loss_is_told_once(void **state)
+static void a_loss_is_reported_once(void **state)
 {
 	struct fixture *fixture = *state;
 	write_lost(&fixture->rings[0], 5, 10);
@@ -302,7 +302,7 @@ static void a_loss_is_told_once(void **state)
 	drain(fixture, 6);
 	assert_int_equal(fixture->lost, 10);
 	/* The events' own counts told of 7 more, before the ring did, which has 5 and 4. */
-	fixture->rings[0].cursor.lost_told = 17;
+	fixture->rings[0].cursor.lost_reported = 17;
 	write_lost(&fixture->rings[0], 7, 5);
 	drain(fixture, UINT64_MAX);
 	assert_int_equal(fixture->lost, 10);
@@ -327,14 +327,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rings_are_merged_by_time),
-		TEST(what_is_after_the_horizon_stays_in_the_ring),
+		TEST(records_after_the_horizon_stay_in_the_ring),
 		TEST(a_full_ring_does_not_hold_back),
 		TEST(records_that_wrap_are_whole),
 		TEST(an_older_record_behind_takes_the_newer_time),
 		TEST(a_bad_size_costs_the_rest_of_the_ring_and_no_more),
 		TEST(a_head_that_cannot_be_is_survived),
 		TEST(a_malformed_record_is_stepped_over),
-		TEST(a_loss_is_told_once),
+		TEST(a_loss_is_reported_once),
 		TEST(a_time_at_the_end_of_the_world_is_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,7 @@ static void an_exec_brings_comm_and_mappings(void **state)
 }
 
 /* For sources that have their samples from elsewhere (Xen's). */
-static void the_side_band_alone_brings_no_samples(void **state)
+static void the_side_band_brings_no_samples(void **state)
 {
 	(void)state;
 	struct vmop_source_setup setup = {.side_band_only = true};
@@ -213,7 +213,7 @@ static void the_side_band_alone_brings_no_samples(void **state)
 	vmop_source_close(source);
 }
 
-static void what_is_after_the_horizon_stays(void **state)
+static void records_after_the_horizon_stay(void **state)
 {
 	(void)state;
 	struct vmop_source *source = open_source("cpu-clock:1000Hz", 0);
@@ -238,7 +238,7 @@ static void what_is_after_the_horizon_stays(void **state)
 	vmop_source_close(source);
 }
 
-static void modes_that_were_not_asked_for_are_left_out(void **state)
+static void modes_that_were_not_requested_are_left_out(void **state)
 {
 	(void)state;
 	struct vmop_source *source = open_source("cpu-clock:1000Hz::1:0", 0);
@@ -252,7 +252,7 @@ static void modes_that_were_not_asked_for_are_left_out(void **state)
 	vmop_source_close(source);
 }
 
-static void what_a_small_ring_loses_is_counted(void **state)
+static void losses_of_a_small_ring_are_counted(void **state)
 {
 	(void)state;
 	struct vmop_source *source = open_source("cpu-clock:10000Hz", 4096);
@@ -404,10 +404,10 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spinning_child_is_sampled),
 		cmocka_unit_test(an_exec_brings_comm_and_mappings),
-		cmocka_unit_test(the_side_band_alone_brings_no_samples),
-		cmocka_unit_test(what_is_after_the_horizon_stays),
-		cmocka_unit_test(modes_that_were_not_asked_for_are_left_out),
-		cmocka_unit_test(what_a_small_ring_loses_is_counted),
+		cmocka_unit_test(the_side_band_brings_no_samples),
+		cmocka_unit_test(records_after_the_horizon_stay),
+		cmocka_unit_test(modes_that_were_not_requested_are_left_out),
+		cmocka_unit_test(losses_of_a_small_ring_are_counted),
 		cmocka_unit_test(a_ring_that_fills_wakes_its_owner),
 		cmocka_unit_test(several_events_each_with_its_own_count_and_modes),
 	};

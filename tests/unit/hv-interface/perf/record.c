@@ -242,15 +242,15 @@ static void a_pmu_in_dom0(void **state)
 	(void)state;
 	const uint64_t xen = 0xffff82d040201000, kernel = 0xffffffff81000000;
 	const uint8_t pmu = VMOP_PERF_ALL_CLASSES | VMOP_PERF_BY_PMU;
-	const uint32_t none = UINT32_MAX, untold = VMOP_SOURCE_DOMAIN_UNKNOWN;
+	const uint32_t none = UINT32_MAX, unknown = VMOP_SOURCE_DOMAIN_UNKNOWN;
 	struct vmop_perf_decoder decoder = one;
 	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
 	/* Xen's own, whatever mode the vCPU was in that it had interrupted. */
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_USER, xen, xen, 3),
-		      VMOP_SAMPLE_HYPERVISOR, xen, none, untold);
+		      VMOP_SAMPLE_HYPERVISOR, xen, none, unknown);
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_GUEST_USER, 0x401000, 0x401000, 3),
 		      VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER | VMOP_SAMPLE_MODE_KNOWN, 0x401000, none,
-		      untold);
+		      unknown);
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_KERNEL, kernel, kernel, 0),
 		      VMOP_SAMPLE_KERNEL, kernel, 11, 0);
 	decoder.dom0.view = VMOP_REACH_OWN_AND_HYPERVISOR;
@@ -275,7 +275,7 @@ static void put_file(const char *folder, const char *path, const char *text)
 	assert_int_equal(system(command), 0);
 }
 
-static void what_perf_sees_in_dom0(void **state)
+static void perf_in_dom0(void **state)
 {
 	(void)state;
 	char folder[] = "/tmp/vmop-dom0-XXXXXX", command[64];
@@ -659,7 +659,7 @@ static void kernel_symbols(void **state)
 	assert_string_equal(record.ksymbol.name, "bpf_prog_1");
 }
 
-static void what_was_lost_or_held_back(void **state)
+static void losses_and_throttles_are_counted(void **state)
 {
 	(void)state;
 	begin(PERF_RECORD_LOST, 0);
@@ -692,7 +692,7 @@ static void what_was_lost_or_held_back(void **state)
 	}
 }
 
-static void what_is_unknown_is_told(void **state)
+static void unknown_records_are_reported(void **state)
 {
 	(void)state;
 	static const uint32_t types[] = {0, PERF_RECORD_SWITCH, 99, UINT32_MAX};
@@ -713,7 +713,7 @@ int main(void)
 		cmocka_unit_test(guest_exit_function),
 		cmocka_unit_test(a_clock_in_dom0),
 		cmocka_unit_test(a_pmu_in_dom0),
-		cmocka_unit_test(what_perf_sees_in_dom0),
+		cmocka_unit_test(perf_in_dom0),
 		cmocka_unit_test(split_events),
 		cmocka_unit_test(modes_of_guests),
 		cmocka_unit_test(samples),
@@ -725,8 +725,8 @@ int main(void)
 		cmocka_unit_test(texts_must_end),
 		cmocka_unit_test(names_and_tasks),
 		cmocka_unit_test(kernel_symbols),
-		cmocka_unit_test(what_was_lost_or_held_back),
-		cmocka_unit_test(what_is_unknown_is_told),
+		cmocka_unit_test(losses_and_throttles_are_counted),
+		cmocka_unit_test(unknown_records_are_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

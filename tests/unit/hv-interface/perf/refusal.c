@@ -59,7 +59,7 @@ static void nothing_stands_in_for_other_events(void **state)
 	}
 }
 
-static void without_leave_it_says_what_to_do(void **state)
+static void without_permission_the_error_names_the_remedy(void **state)
 {
 	(void)state;
 	refuse(all, EACCES);
@@ -192,7 +192,7 @@ static bool newer_than_5_0(const struct perf_event_attr *attr, int cpu)
 	return attr->ksymbol || newer_than_5_19(attr, cpu);
 }
 
-static void older_kernels_get_what_they_know(void **state)
+static void older_kernels_get_supported_attributes(void **state)
 {
 	(void)state;
 	struct vmop_source *source = must_open("cpu-clock");
@@ -419,7 +419,7 @@ static void cpus_that_come_and_go_are_followed(void **state)
 
 /* Of which kind is refused, for a CPU that comes back: nothing is left open, and it is told once.
  */
-static void a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again(void **state)
+static void a_refusal_when_a_cpu_comes_back_is_reported_once_and_tried_again(void **state)
 {
 	(void)state;
 	static const int errnos[] = {EOPNOTSUPP, EBUSY, ENOENT, EMFILE, ENOSPC, EACCES};
@@ -551,7 +551,7 @@ static void modes_are_in_names(void **state)
 	}
 }
 
-static void the_name_that_was_asked_for_is_kept(void **state)
+static void the_requested_name_is_kept(void **state)
 {
 	(void)state;
 	struct vmop_source *source = must_open("CPU_CLK_UNHALTED cycles default page-faults");
@@ -637,7 +637,7 @@ ssize_t __wrap_read(int fd, void *buf, size_t len_bytes)
 	return len;
 }
 
-static void events_that_share_counters_are_told_of(void **state)
+static void events_that_share_counters_are_noted(void **state)
 {
 	(void)state;
 	struct vmop_source *source = must_open("cycles instructions");
@@ -673,25 +673,25 @@ int main(void)
 		TEST(a_pmu_is_used_where_there_is_one),
 		TEST(the_clock_stands_in_for_cycles_and_says_why),
 		TEST(nothing_stands_in_for_other_events),
-		TEST(without_leave_it_says_what_to_do),
+		TEST(without_permission_the_error_names_the_remedy),
 		TEST(a_mediated_vpmu_leaves_the_host),
 		TEST(a_mediated_vpmu_that_may_be_used_is_spared),
 		TEST(the_kernels_limit_is_kept),
 		TEST(a_cpu_that_went_is_left_out),
-		TEST(older_kernels_get_what_they_know),
+		TEST(older_kernels_get_supported_attributes),
 		TEST(a_soft_limit_on_open_files_is_raised),
 		TEST(any_refusal_at_any_call),
 		TEST(each_refusal_has_its_behaviour),
 		TEST(cpus_that_come_and_go_are_followed),
-		TEST(a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again),
+		TEST(a_refusal_when_a_cpu_comes_back_is_reported_once_and_tried_again),
 		TEST(a_cpu_that_goes_while_it_is_waited_for_is_forgotten),
 		TEST(precision_falls_back_with_a_note),
 		TEST(modes_are_in_names),
-		TEST(the_name_that_was_asked_for_is_kept),
+		TEST(the_requested_name_is_kept),
 		TEST(a_group_has_one_leader),
 		TEST(a_group_that_does_not_fit_is_counted_in_turn),
 		TEST(braces_must_match),
-		TEST(events_that_share_counters_are_told_of),
+		TEST(events_that_share_counters_are_noted),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);
 }

@@ -112,7 +112,7 @@ static bool cpu_0_lacks(const struct perf_event_attr *attr, int cpu)
 	return is_hardware(attr) && cpu == 0;
 }
 
-static void what_one_kind_of_core_lacks_is_counted_on_the_others(void **state)
+static void an_event_that_one_core_type_lacks_is_counted_on_the_others(void **state)
 {
 	(void)state;
 	if (n_cpus() < 2)
@@ -148,7 +148,7 @@ static bool cpu_0_lacks_caches(const struct perf_event_attr *attr, int cpu)
 }
 
 /* arm64's: the kernel goes by the CPU, and cores of one kind need no looking after. */
-static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
+static void arm64_core_pmus_are_distinguished_by_cpu(void **state)
 {
 	(void)state;
 	if (n_cpus() < 2)
@@ -195,7 +195,7 @@ static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
 	vmop_source_close(source);
 }
 
-static void a_pmu_is_opened_on_its_own_cpus_alone(void **state)
+static void a_pmu_is_opened_only_on_its_own_cpus(void **state)
 {
 	(void)state;
 	if (n_cpus() < 2)
@@ -231,7 +231,7 @@ static void a_pmu_is_opened_on_its_own_cpus_alone(void **state)
 	must_fail("far/config=1/", VMOP_ERROR_CANT, "its PMU has no CPU that is online");
 }
 
-static void what_pmus_refuse(void **state)
+static void refusals_of_pmus(void **state)
 {
 	(void)state;
 	static const char *const table[][2] = {
@@ -356,13 +356,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_hybrid_machine_counts_on_each_of_its_pmus,
 						make_hybrid, remove_tree),
 		cmocka_unit_test_setup_teardown(
-			what_one_kind_of_core_lacks_is_counted_on_the_others, make_hybrid,
+			an_event_that_one_core_type_lacks_is_counted_on_the_others, make_hybrid,
 			remove_tree),
-		cmocka_unit_test_setup_teardown(arm64_core_pmus_are_told_apart_by_the_cpu,
+		cmocka_unit_test_setup_teardown(arm64_core_pmus_are_distinguished_by_cpu,
 						make_hybrid, remove_tree),
-		cmocka_unit_test_setup_teardown(a_pmu_is_opened_on_its_own_cpus_alone, make_hybrid,
+		cmocka_unit_test_setup_teardown(a_pmu_is_opened_only_on_its_own_cpus, make_hybrid,
 						remove_tree),
-		cmocka_unit_test_setup_teardown(what_pmus_refuse, make_hybrid, remove_tree),
+		cmocka_unit_test_setup_teardown(refusals_of_pmus, make_hybrid, remove_tree),
 		cmocka_unit_test_setup_teardown(tracepoints_go_by_their_number, make_hybrid,
 						remove_tree),
 		cmocka_unit_test_setup_teardown(the_list_tells_what_the_machine_has, make_hybrid,

@@ -238,7 +238,7 @@ static void spoil(size_t at, const void *bytes, size_t n, enum vmop_error_code c
 	free(data);
 }
 
-static void what_cannot_be_is_named(void **state)
+static void impossible_requests_are_named(void **state)
 {
 	(void)state;
 	enum { FIRST = 64 + 2 * 96, SECOND = FIRST + 56 };
@@ -365,7 +365,7 @@ static void bad_blocks_are_named(void **state)
 	spoil(SAMPLE, &inner, sizeof(inner), VMOP_ERROR_CORRUPT, "inside another");
 }
 
-static void the_writer_says_what_went_wrong(void **state)
+static void the_writer_reports_errors(void **state)
 {
 	(void)state;
 	struct vmop_stream_writer *writer;
@@ -393,11 +393,11 @@ int main(void)
 		cmocka_unit_test(every_type_comes_back),
 		cmocka_unit_test(a_horizon_is_honoured),
 		cmocka_unit_test(every_cut_is_found),
-		cmocka_unit_test(what_cannot_be_is_named),
+		cmocka_unit_test(impossible_requests_are_named),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(a_block_comes_again),
 		cmocka_unit_test(bad_blocks_are_named),
-		cmocka_unit_test(the_writer_says_what_went_wrong),
+		cmocka_unit_test(the_writer_reports_errors),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -151,7 +151,7 @@ static void dom0_waits_for_it(void **state)
 	ok(vmop_xenoprof_start(&rig->dom0));
 }
 
-static void nobody_asked_for_it(void **state)
+static void it_was_not_requested(void **state)
 {
 	struct rig *rig = *state;
 	assert_true(domu_joins(rig));
@@ -361,7 +361,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_takes_its_own),
 		TEST(dom0_waits_for_it),
-		TEST(nobody_asked_for_it),
+		TEST(it_was_not_requested),
 		TEST(a_buffer_left_behind),
 		TEST(xen_survives_it_at_any_time),
 		TEST(no_xenoprof),

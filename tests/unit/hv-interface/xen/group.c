@@ -392,7 +392,7 @@ static void one_that_comes_late(void **state)
 	close_all(source, model);
 }
 
-static void expect_told(struct vmop_source *source, const char *text)
+static void expect_report(struct vmop_source *source, const char *text)
 {
 	struct vmop_error *err = vmop_source_check_cpus(source);
 	assert_non_null(err);
@@ -404,14 +404,14 @@ static void expect_told(struct vmop_source *source, const char *text)
 
 /* The second is to take part, too, and can't: the first goes on without it. */
 static void add_one_in_vain(struct vmop_source *source, struct vmop_source_domain domains[2],
-			    const char *why)
+			    const char *reason)
 {
 	set_domains(source, domains, 2);
 	assert_int_equal(domains[0].error, 0);
 	assert_int_equal(domains[1].error, ENOLINK);
 	assert_int_equal(agents[1]->model->state, MODEL_PROFILING);
 	assert_true(agents[1]->model->domains[1].is_active);
-	expect_told(source, why);
+	expect_report(source, reason);
 }
 
 /* One that can't open a session does so at its own expense: Xen never stands still for it. */
@@ -550,7 +550,7 @@ static void one_that_gives_up(void **state)
 }
 
 /* What dom0 leaves out of its own samples, active domains leave out of theirs. */
-static void modes_are_told(void **state)
+static void modes_are_reported(void **state)
 {
 	struct model *model = *state;
 	struct vmop_event_request requests[2];
@@ -596,7 +596,7 @@ int main(void)
 		TEST(one_that_fails_to_join),	TEST(one_that_can_not_open),
 		TEST(one_that_hangs),		TEST(one_that_hangs_when_joining),
 		TEST(samples_until_the_change), TEST(one_that_fails_at_once),
-		TEST(one_that_gives_up),	TEST(modes_are_told),
+		TEST(one_that_gives_up),	TEST(modes_are_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

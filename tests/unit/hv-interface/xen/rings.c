@@ -314,7 +314,7 @@ static void test_samples_and_their_words(void **state)
 	expect_drained(fixture, &records, UINT64_MAX, "s78 ");
 }
 
-static void test_losses_are_told(void **state)
+static void test_losses_are_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct vmop_xen_records records = {0};
@@ -410,7 +410,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_callers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_samples_and_their_words, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_losses_are_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_losses_are_reported, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_full_ring_is_emptied, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_another_version, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sizes_that_do_not_fit, set_up, tear_down),
