@@ -11,9 +11,10 @@
 #define VMOP_HV_INTERFACE_ACTIVE_AGENT_H
 
 #include "hv-interface/active-message.h"
+#include "libutil/clock.h"
 
 /* An initiator that gives no sign for so long is dead: the session ends. */
-#define VMOP_ACTIVE_INITIATOR_SILENCE_NS 30000000000ull
+#define VMOP_ACTIVE_INITIATOR_SILENCE_NS (30 * VMOP_NS_PER_S)
 
 enum vmop_active_stage {
 	VMOP_ACTIVE_IDLE,

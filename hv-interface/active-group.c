@@ -12,10 +12,10 @@
 #include "hv-interface/active-peer.h"
 #include "libutil/clock.h"
 
-#define LOOK_EVERY_NS 10000000l
+#define LOOK_EVERY_NS (10 * VMOP_NS_PER_MS)
 /* Until one that is absent is asked again; doubled with each failure. */
-#define FIRST_PAUSE_NS 5000000000ull
-#define LONGEST_PAUSE_NS 600000000000ull
+#define FIRST_PAUSE_NS (5 * VMOP_NS_PER_S)
+#define LONGEST_PAUSE_NS (600 * VMOP_NS_PER_S)
 
 struct member {
 	uint32_t domain;

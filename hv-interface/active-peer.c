@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/active-peer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "libutil/parse.h"
 
 /* Between two signs of our own life. */
-#define BEAT_EVERY_NS 1000000000ull
+#define BEAT_EVERY_NS VMOP_NS_PER_S
 
 void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_store *store,
 			   const char *name, uint64_t token)
@@ -130,10 +131,11 @@ static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
 		give_up(peer, no_answer(peer));
 	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->sent.word == VMOP_ACTIVE_RUN &&
 	    now_ns - peer->alive_ns > VMOP_ACTIVE_SILENCE_NS)
-		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
-					     "domain %s: its vmopd has given no sign for %llu s; "
-					     "its samples since are lost",
-					     peer->name, VMOP_ACTIVE_SILENCE_NS / 1000000000));
+		give_up(peer,
+			vmop_error_new(VMOP_ERROR_CANT,
+				       "domain %s: its vmopd has given no sign for %" PRIu64 " s; "
+				       "its samples since are lost",
+				       peer->name, VMOP_ACTIVE_SILENCE_NS / VMOP_NS_PER_S));
 }
 
 enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint64_t now_ns)

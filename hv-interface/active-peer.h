@@ -15,6 +15,7 @@
 #define VMOP_HV_INTERFACE_ACTIVE_PEER_H
 
 #include "hv-interface/active-message.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 
 /*
@@ -23,12 +24,12 @@
  * It is no shorter because a domain that is given up after it was listed can't be destroyed
  * completely any more, see above.
  */
-#define VMOP_ACTIVE_HELLO_WAIT_NS 5000000000ull
-#define VMOP_ACTIVE_OPEN_WAIT_NS 120000000000ull
-#define VMOP_ACTIVE_ALERT_WAIT_NS 10000000000ull
-#define VMOP_ACTIVE_JOIN_WAIT_NS 10000000000ull
-#define VMOP_ACTIVE_END_WAIT_NS 30000000000ull
-#define VMOP_ACTIVE_SILENCE_NS 15000000000ull
+#define VMOP_ACTIVE_HELLO_WAIT_NS (5 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_OPEN_WAIT_NS (120 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_ALERT_WAIT_NS (10 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_JOIN_WAIT_NS (10 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_END_WAIT_NS (30 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_SILENCE_NS (15 * VMOP_NS_PER_S)
 
 enum vmop_active_state {
 	VMOP_ACTIVE_WAITING,  /* for an answer */

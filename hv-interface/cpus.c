@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/cpus.h"
+#include "libutil/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,10 +48,8 @@ static bool parse_number(const char **at, unsigned *ret)
 static bool append_range(struct vmop_cpus *cpus, unsigned first, unsigned last)
 {
 	size_t n = cpus->n + (last - first + 1);
-	unsigned *grown = realloc(cpus->cpus, n * sizeof(*grown));
-	if (!grown)
+	if (!vmop_array_reserve(cpus->cpus, cpus->capacity, n))
 		return false;
-	cpus->cpus = grown;
 	for (unsigned cpu = first; cpu <= last; cpu++)
 		cpus->cpus[cpus->n++] = cpu;
 	return true;

@@ -16,7 +16,7 @@
 
 struct vmop_cpus {
 	unsigned *cpus; /* ascending, each once */
-	size_t n;
+	size_t n, capacity;
 };
 
 /* Parses a list, a newline at its end allowed; VMOP_ERROR_CORRUPT names what is off. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf/choice.h"
+#include "libutil/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,17 +68,12 @@ static bool has_mediated_vpmu(void)
 
 static struct vmop_error *append(struct vmop_perf_plan *plan, struct vmop_perf_event *event)
 {
-	struct vmop_perf_event *events =
-		reallocarray(plan->events, plan->n_events + 1, sizeof(*events));
-	if (!events)
+	size_t n = plan->n_events + 1;
+	if (!vmop_array_reserve(plan->events, plan->events_capacity, n) ||
+	    !vmop_array_reserve(plan->wanted, plan->wanted_capacity, n))
 		return &vmop_error_no_memory;
-	plan->events = events;
-	uint8_t *wanted = realloc(plan->wanted, plan->n_events + 1);
-	if (!wanted)
-		return &vmop_error_no_memory;
-	plan->wanted = wanted;
-	events[plan->n_events] = *event;
-	wanted[plan->n_events] = vmop_perf_event_wanted_classes(event);
+	plan->events[plan->n_events] = *event;
+	plan->wanted[plan->n_events] = vmop_perf_event_wanted_classes(event);
 	plan->n_events++;
 	*event = (struct vmop_perf_event){0};
 	return NULL;

@@ -27,7 +27,7 @@ enum vmop_perf_missing {
 struct vmop_perf_plan {
 	struct vmop_perf_event *events;
 	uint8_t *wanted; /* vmop_perf_event_wanted_classes() of each */
-	size_t n_events;
+	size_t n_events, events_capacity, wanted_capacity;
 	size_t ring_bytes, watermark_bytes;
 	unsigned missing; /* enum vmop_perf_missing: what was found not to be there */
 	struct vmop_perf_guest_exit guest_exit;

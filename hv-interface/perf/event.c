@@ -11,11 +11,12 @@
 #include "hv-interface/perf/pfm.h"
 #include "hv-interface/perf/pmu.h"
 #include "hv-interface/perf/tracepoint.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
-#define NS_PER_S UINT64_C(1000000000)
 /* A hybrid machine's generic events name their PMU here; from newer headers than 5.10's. */
 #ifndef PERF_PMU_TYPE_SHIFT
 #define PERF_PMU_TYPE_SHIFT 32
@@ -333,12 +334,9 @@ static struct vmop_error *resolve_name(const struct vmop_event_request *request,
 static struct vmop_error *add_part(struct vmop_perf_event *event, const struct vmop_perf_pmu *pmu,
 				   uint32_t type, uint64_t config)
 {
-	struct vmop_perf_part *grown =
-		reallocarray(event->parts, event->n_parts + 1, sizeof(*grown));
-	if (!grown)
+	if (!vmop_array_reserve(event->parts, event->parts_capacity, event->n_parts + 1))
 		return &vmop_error_no_memory;
-	event->parts = grown;
-	struct vmop_perf_part *part = &grown[event->n_parts];
+	struct vmop_perf_part *part = &event->parts[event->n_parts];
 	*part = (struct vmop_perf_part){.type = type, .config = config};
 	event->n_parts++;
 	part->pmu = strdup(pmu->name);
@@ -460,8 +458,8 @@ static struct vmop_error *resolve_period(const struct vmop_event_request *reques
 			"what %" PRIu64 " would count depends on the machine",
 			request->period_events);
 	uint64_t rate = vmop_perf_max_sample_rate_hz();
-	if (event->kind == VMOP_PERF_CLOCK && rate < NS_PER_S && min < NS_PER_S / rate)
-		min = NS_PER_S / rate;
+	if (event->kind == VMOP_PERF_CLOCK && rate < VMOP_NS_PER_S && min < VMOP_NS_PER_S / rate)
+		min = VMOP_NS_PER_S / rate;
 	if (request->period_events < min)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "event '%s': a count of %" PRIu64 " is too low, the lowest "
@@ -486,7 +484,7 @@ static struct vmop_error *resolve_frequency(const struct vmop_event_request *req
 	if (!hz)
 		hz = rate < VMOP_PERF_DEFAULT_HZ ? rate : VMOP_PERF_DEFAULT_HZ;
 	if (event->kind == VMOP_PERF_CLOCK) { /* what the kernel does with freq, made visible */
-		event->attr.sample_period = NS_PER_S / hz;
+		event->attr.sample_period = VMOP_NS_PER_S / hz;
 		return NULL;
 	}
 	event->attr.freq = 1;
@@ -585,10 +583,10 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event)
 	free(event->asked); /* it does not stand for time */
 	event->name = name;
 	event->asked = NULL;
-	uint64_t period_ns =
-		event->attr.freq ? NS_PER_S / event->attr.sample_freq : event->attr.sample_period;
+	uint64_t period_ns = event->attr.freq ? VMOP_NS_PER_S / event->attr.sample_freq
+					      : event->attr.sample_period;
 	uint64_t rate = vmop_perf_max_sample_rate_hz();
-	uint64_t min_ns = rate < 100000 ? NS_PER_S / rate : 10000;
+	uint64_t min_ns = rate < 100000 ? VMOP_NS_PER_S / rate : 10000;
 	event->kind = VMOP_PERF_CLOCK;
 	event->is_split = false;
 	drop_parts(event);

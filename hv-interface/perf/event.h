@@ -52,7 +52,7 @@ struct vmop_perf_event {
 	bool is_split;			/* host and guests by a counter each: perf/guest-split.h */
 	size_t request;			/* index of the request that it comes from */
 	struct vmop_perf_part *parts;	/* none: attr as it is, on every CPU */
-	size_t n_parts;
+	size_t n_parts, parts_capacity;
 };
 
 /*

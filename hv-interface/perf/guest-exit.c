@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "hv-interface/perf/permission.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 
 #define FUNCTION "kvm_arch_vcpu_ioctl_run"
@@ -19,7 +20,7 @@
 
 struct addresses {
 	uint64_t *at;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void addresses_deinit(struct addresses *addresses)
@@ -29,14 +30,8 @@ static void addresses_deinit(struct addresses *addresses)
 
 static bool add(struct addresses *addresses, uint64_t address)
 {
-	if (addresses->n == addresses->room) {
-		size_t room = addresses->room ? 2 * addresses->room : 4096;
-		uint64_t *grown = reallocarray(addresses->at, room, sizeof(*grown));
-		if (!grown)
-			return false;
-		addresses->at = grown;
-		addresses->room = room;
-	}
+	if (!vmop_array_reserve(addresses->at, addresses->capacity, addresses->n + 1))
+		return false;
 	addresses->at[addresses->n++] = address;
 	return true;
 }

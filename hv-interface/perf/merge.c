@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf/merge.h"
+#include "libutil/array.h"
 
 #include <stdlib.h>
 
 struct vmop_error *vmop_perf_merge_reserve(struct vmop_perf_merge *merge, size_t n)
 {
-	if (n <= merge->capacity)
-		return NULL;
-	struct vmop_perf_cursor **grown = reallocarray(merge->heap, n, sizeof(*grown));
-	if (!grown)
-		return &vmop_error_no_memory;
-	merge->heap = grown;
-	merge->capacity = n;
-	return NULL;
+	return vmop_array_reserve(merge->heap, merge->capacity, n) ? NULL : &vmop_error_no_memory;
 }
 
 void vmop_perf_merge_deinit(struct vmop_perf_merge *merge)

@@ -19,9 +19,9 @@
 #include "hv-interface/perf/merge.h"
 #include "hv-interface/perf/perf.h"
 #include "hv-interface/source.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
-
-#define NS_PER_S UINT64_C(1000000000)
+#include "libutil/clock.h"
 
 enum {
 	/* Holds 1 s of 10,000 samples a second below its half, where the wake-up is. */
@@ -62,12 +62,12 @@ struct perf_source {
 	struct vmop_cpus_watch *watch;
 	struct vmop_perf_cpu **cpus;
 	struct vmop_perf_cursor **cursors; /* of cpus; no others */
-	size_t n_cpus;
+	size_t n_cpus, cpus_capacity, cursors_capacity;
 	struct vmop_perf_merge merge;
 	struct cpu_change *changes; /* oldest first */
-	size_t n_changes;
+	size_t n_changes, changes_capacity;
 	struct waiting_cpu *waiting;
-	size_t n_waiting;
+	size_t n_waiting, waiting_capacity;
 	int epoll_fd;
 	bool is_started;
 	bool blocking_is_reported; /* that VMs can't start because of us */
@@ -77,13 +77,6 @@ struct perf_source {
 static struct perf_source *to_perf(struct vmop_source *source)
 {
 	return (struct perf_source *)source;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
 /* What a CPU's events counted must not go with it. */
@@ -139,7 +132,7 @@ static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
 	for (size_t i = 0; i < plan->n_events; i++) {
 		const struct vmop_perf_event *event = &plan->events[i];
 		if (event->kind == VMOP_PERF_CLOCK)
-			hz += NS_PER_S / event->attr.sample_period;
+			hz += VMOP_NS_PER_S / event->attr.sample_period;
 		else
 			hz += (event->attr.freq ? event->attr.sample_freq : 1000)
 			      << event->is_split;
@@ -177,13 +170,10 @@ static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_set
 static struct vmop_error *reserve_cpu(struct perf_source *perf)
 {
 	size_t n = perf->n_cpus + 1;
-	void *cpus = reallocarray(perf->cpus, n, sizeof(*perf->cpus));
-	if (cpus)
-		perf->cpus = cpus;
-	void *cursors = reallocarray(perf->cursors, n, sizeof(*perf->cursors));
-	if (cursors)
-		perf->cursors = cursors;
-	return cpus && cursors ? vmop_perf_merge_reserve(&perf->merge, n) : &vmop_error_no_memory;
+	if (!vmop_array_reserve(perf->cpus, perf->cpus_capacity, n) ||
+	    !vmop_array_reserve(perf->cursors, perf->cursors_capacity, n))
+		return &vmop_error_no_memory;
+	return vmop_perf_merge_reserve(&perf->merge, n);
 }
 
 /* Opens one CPU; that it has gone is no error. */
@@ -478,12 +468,10 @@ static int perf_poll_fd(const struct vmop_source *source)
 
 static struct vmop_error *note_change(struct perf_source *perf, unsigned cpu, bool is_online)
 {
-	struct cpu_change *grown = reallocarray(perf->changes, perf->n_changes + 1, sizeof(*grown));
-	if (!grown)
+	if (!vmop_array_reserve(perf->changes, perf->changes_capacity, perf->n_changes + 1))
 		return &vmop_error_no_memory;
-	perf->changes = grown;
-	grown[perf->n_changes++] = (struct cpu_change){
-		.time_ns = now_ns(),
+	perf->changes[perf->n_changes++] = (struct cpu_change){
+		.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
 		.cpu = cpu,
 		.is_online = is_online,
 	};
@@ -526,13 +514,9 @@ static void stop_waiting(struct perf_source *perf, struct waiting_cpu *waiting)
 static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
 				   struct vmop_error *error)
 {
-	struct waiting_cpu *grown =
-		reallocarray(perf->waiting, perf->n_waiting + 1, sizeof(*grown));
-	if (grown) {
-		perf->waiting = grown;
-		grown[perf->n_waiting++] =
+	if (vmop_array_reserve(perf->waiting, perf->waiting_capacity, perf->n_waiting + 1))
+		perf->waiting[perf->n_waiting++] =
 			(struct waiting_cpu){.cpu = number, .checks_left = 1, .pause_checks = 1};
-	}
 	return vmop_error_prefix(error,
 				 "CPU %u came online and is not sampled (it is tried again now and "
 				 "then)",

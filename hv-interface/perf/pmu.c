@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf/pmu.h"
+#include "libutil/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -71,14 +72,14 @@ static struct vmop_error *add_pmu(struct vmop_perf_pmus *pmus, const char *root,
 	uint64_t type;
 	if (!text || !vmop_parse_u64(text, 10, &type) || type > INT32_MAX)
 		return NULL; /* it is none */
-	struct vmop_perf_pmu *grown = reallocarray(pmus->pmus, pmus->n + 1, sizeof(*grown));
-	if (!grown)
+	if (!vmop_array_reserve(pmus->pmus, pmus->capacity, pmus->n + 1))
 		return &vmop_error_no_memory;
-	pmus->pmus = grown;
-	grown[pmus->n] = (struct vmop_perf_pmu){.name = strdup(name), .type = (uint32_t)type};
-	if (!grown[pmus->n].name)
+	struct vmop_perf_pmu *pmu = &pmus->pmus[pmus->n];
+	*pmu = (struct vmop_perf_pmu){.name = strdup(name), .type = (uint32_t)type};
+	if (!pmu->name)
 		return &vmop_error_no_memory;
-	read_cpus(root, &grown[pmus->n++]);
+	read_cpus(root, pmu);
+	pmus->n++;
 	return NULL;
 }
 

@@ -26,7 +26,7 @@ struct vmop_perf_pmu {
 
 struct vmop_perf_pmus {
 	struct vmop_perf_pmu *pmus; /* by name */
-	size_t n;
+	size_t n, capacity;
 };
 
 /* A kernel without any, or without sysfs, gives none and no error. */

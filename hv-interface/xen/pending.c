@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/xen/pending.h"
+#include "libutil/array.h"
 
 #include <stdlib.h>
 
@@ -13,15 +14,9 @@ static void keep_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
 static void keep_entry(void *arg, const struct vmop_xen_entry *entry)
 {
 	struct vmop_xen_pending *pending = arg;
-	if (pending->n == pending->room) {
-		size_t room = pending->room ? 2 * pending->room : 4096;
-		void *grown = reallocarray(pending->entries, room, sizeof(*pending->entries));
-		if (!grown) {
-			pending->lost++;
-			return;
-		}
-		pending->entries = grown;
-		pending->room = room;
+	if (!vmop_array_reserve(pending->entries, pending->capacity, pending->n + 1)) {
+		pending->lost++;
+		return;
 	}
 	pending->entries[pending->n++] = *entry;
 }

@@ -12,7 +12,7 @@
 /* All zero: nothing. */
 struct vmop_xen_pending {
 	struct vmop_xen_entry *entries;
-	size_t n, room, n_delivered;
+	size_t n, capacity, n_delivered;
 	uint64_t lost; /* in Xen, or here for want of memory */
 };
 

@@ -152,7 +152,7 @@ static void end_pause(struct xen_source *xen)
 	xen->stats.pauses++;
 	xen->stats.paused_ns += len_ns;
 	vmop_log_notice("Xen sampled nobody for %" PRIu64 " ms, while its lists of domains changed",
-			len_ns / 1000000);
+			len_ns / VMOP_NS_PER_MS);
 }
 
 static struct vmop_error *begin_sampling(struct xen_source *xen)

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000ull
+#define SECOND_NS VMOP_NS_PER_S
 #define TOKEN 0x1122334455667788ull
 
 /* ---- two lines of text in memory -------------------------------------------- */
