@@ -13,20 +13,20 @@
 #include "libutil/clock.h"
 
 #define LOOK_EVERY_NS (10 * VMOP_NS_PER_MS)
-/* Until one that is absent is asked again; doubled with each failure. */
+/* Pause before an absent agent is probed again. Each failure doubles it. */
 #define FIRST_PAUSE_NS (5 * VMOP_NS_PER_S)
 #define LONGEST_PAUSE_NS (600 * VMOP_NS_PER_S)
 
 struct member {
 	uint32_t domain;
-	char name[16]; /* its id: all that a user can always give to xl */
+	char name[16]; /* the domain's id, because xl always accepts that */
 	struct vmop_active_store *store;
 	struct vmop_active_peer peer;
 	enum vmop_active_presence presence;
 	bool is_wanted;
-	bool is_joined;	  /* in Xen's session under way */
-	bool is_open;	  /* its own session is, as far as is known */
-	bool is_reported; /* that it is gone */
+	bool is_joined;	  /* in Xen's current session */
+	bool is_open;	  /* the agent has a session open, as far as is known */
+	bool is_reported; /* its absence was reported */
 	uint64_t gone_ns, pause_ns;
 	struct member *prev, *next;
 };
@@ -111,7 +111,7 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 	return NULL;
 }
 
-/* It has answered to what it was asked. */
+/* Continue after the answer to HELLO or OPEN. */
 static void go_on(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
 	if (member->peer.sent.word == VMOP_ACTIVE_HELLO) {
@@ -123,7 +123,7 @@ static void go_on(struct vmop_active_group *group, struct member *member, uint64
 	}
 }
 
-/* What has become of what was said last. */
+/* Check for an answer to the last command and return the peer's state. */
 static enum vmop_active_state look(struct vmop_active_group *group, struct member *member,
 				   uint64_t now)
 {
@@ -139,7 +139,7 @@ static enum vmop_active_state look(struct vmop_active_group *group, struct membe
 	return member->peer.state;
 }
 
-/* One that has nothing of Xen's: nobody needs to wait for its end. */
+/* Remove a member that holds nothing of Xen's. No wait for its end is needed. */
 static void dismiss(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
 	if (member->is_open)
@@ -147,7 +147,7 @@ static void dismiss(struct vmop_active_group *group, struct member *member, uint
 	member_destroy(group, member);
 }
 
-/* Whether all are, new ones are made for those that have none. */
+/* Make sure that each of the domains has a member. */
 static struct vmop_error *find_or_create(struct vmop_active_group *group, const uint32_t *domains,
 					 size_t n)
 {
@@ -217,8 +217,8 @@ struct vmop_error *vmop_active_group_take_error(struct vmop_active_group *group)
 /* ---- together ----------------------------------------------------------------------- */
 
 /*
- * Those of whom an answer is awaited, among them that are asked whether they are there, or among
- * all others.  Every one hears from us.
+ * Count the agents that still owe an answer: the probed ones, or the rest. Each agent also gets its
+ * sign of life here.
  */
 static size_t count_waiting(struct vmop_active_group *group, bool are_probed)
 {
@@ -232,7 +232,7 @@ static size_t count_waiting(struct vmop_active_group *group, bool are_probed)
 	return n;
 }
 
-/* The peers' own time limits see to an end. */
+/* Wait until no agent owes an answer. The time limits of the peers bound the wait. */
 static void wait_for(struct vmop_active_group *group, bool are_probed, void (*meanwhile)(void *arg),
 		     void *arg)
 {
@@ -266,7 +266,7 @@ void vmop_active_group_alert(struct vmop_active_group *group, void (*meanwhile)(
 	wait_for(group, false, meanwhile, arg);
 }
 
-/* Says LEAVE to those that Xen had listed and, at the end, to all whose session is open. */
+/* Send LEAVE to the members that Xen lists and, with is_end, to all with an open session. */
 static void leave(struct vmop_active_group *group, bool is_end)
 {
 	struct member *member;
@@ -291,7 +291,7 @@ enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group)
 		if (!member->is_wanted || member->presence != VMOP_ACTIVE_THERE)
 			continue;
 		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_JOIN, NULL, now);
-		member->is_joined = true; /* unless it tells otherwise */
+		member->is_joined = true; /* until its answer shows otherwise */
 	}
 	wait_for(group, false, NULL, NULL);
 	DL_FOREACH (group->members, member) {

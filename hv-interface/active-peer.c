@@ -7,7 +7,7 @@
 
 #include "libutil/parse.h"
 
-/* Between two signs of our own life. */
+/* Interval of the initiator's own sign of life. */
 #define BEAT_EVERY_NS VMOP_NS_PER_S
 
 void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_store *store,
@@ -77,7 +77,7 @@ static enum vmop_active_word wanted_answer(enum vmop_active_word command)
 	}
 }
 
-/* An answer to the command that was said last. */
+/* Process an answer to the last command. */
 static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_message *answer,
 			uint64_t now_ns)
 {
@@ -159,7 +159,7 @@ enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint
 					     "the same in both",
 					     peer->name));
 		break;
-	case VMOP_ACTIVE_GARBLED: /* nothing yet, or nonsense: it has its time */
+	case VMOP_ACTIVE_GARBLED: /* no answer yet, or garbage: the time limit decides */
 		break;
 	}
 	judge_silence(peer, now_ns);

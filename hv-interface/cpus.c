@@ -15,7 +15,7 @@ struct vmop_cpus_watch {
 	int fd;
 	char *path;
 	bool was_read;
-	char seen[4096]; /* sysfs gives no more than a page */
+	char seen[4096]; /* sysfs files have at most a page */
 };
 
 void vmop_cpus_deinit(struct vmop_cpus *cpus)
@@ -30,7 +30,7 @@ static struct vmop_error *bad_list(const char *text)
 			      (int)strcspn(text, "\n"), text);
 }
 
-/* One number, at *at; strtoul alone would take blanks and signs. */
+/* Parse one number at *at. strtoul by itself would accept blanks and signs. */
 static bool parse_number(const char **at, unsigned *ret)
 {
 	if (**at < '0' || **at > '9')
