@@ -47,9 +47,9 @@ static void read_word(const char *path, char *ret, size_t size)
 }
 
 /*
- * KVM's mediated vPMU (Linux 7.0, off by default): a VM that has one can't be started while a
- * PMU event is open that counts guests, nor such an event be opened while one runs
- * (perf_create_mediated_pmu, mediated_pmu_account_event in kernel/events/core.c).
+ * Return whether KVM's mediated vPMU is on (Linux 7.0, off by default). A VM that has one cannot
+ * start while a PMU event is open that counts guests, and no such event can be opened while the VM
+ * runs (perf_create_mediated_pmu, mediated_pmu_account_event in kernel/events/core.c).
  */
 static bool has_mediated_vpmu(void)
 {
@@ -79,14 +79,14 @@ static struct vmop_error *append(struct vmop_perf_plan *plan, struct vmop_perf_e
 	return NULL;
 }
 
-/* "every 1001001 ns": of a clock */
+/* Format the period of a clock: "every 1001001 ns". */
 static const char *how_often(const struct vmop_perf_event *event, char *buf, size_t size)
 {
 	snprintf(buf, size, "every %" PRIu64 " ns", (uint64_t)event->attr.sample_period);
 	return buf;
 }
 
-/* A guest's time by the clock, beside an event that leaves guests out. */
+/* Add a clock that samples guests, beside an event that leaves guests out. */
 static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 {
 	struct vmop_perf_event clock = plan->events[i];
@@ -95,7 +95,7 @@ static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 	clock.group = 0;
 	clock.note = NULL;
 	clock.parts = NULL;
-	clock.n_parts = 0;
+	clock.n_parts = clock.parts_capacity = 0;
 	clock.host = false;
 	clock.guest = true;
 	char often[64];
@@ -111,7 +111,7 @@ static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 	return err;
 }
 
-/* Takes guests out of a PMU event. */
+/* Exclude guests from a PMU event. */
 static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i)
 {
 	struct vmop_perf_event *event = &plan->events[i];
@@ -127,7 +127,7 @@ static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i
 	return err || !event->counts_cycles ? err : add_guest_clock(plan, i);
 }
 
-/* The clock stands in for the event itself: then it need not for guests alone. */
+/* Let the clock that replaces event i cover guests too, and drop the one only for guests. */
 static void take_guests_in(struct vmop_perf_plan *plan, size_t i)
 {
 	if (!plan->events[i].guests_left_out)
@@ -163,7 +163,7 @@ static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const 
 			was_period ? " (a cycle is taken for a nanosecond)" : "");
 }
 
-/* Why perf_event_open refused an event, in the user's words; NULL: none to say. */
+/* Return why perf_event_open refused an event, in the user's words, or NULL. */
 static const char *unsupported_reason(const struct vmop_perf_event *event, int os_errno)
 {
 	switch (os_errno) {
@@ -188,8 +188,8 @@ static const char *unsupported_reason(const struct vmop_perf_event *event, int o
 }
 
 /*
- * What a level leaves to those without CAP_PERFMON (perf_allow_kernel, _cpu and _tracepoint in
- * linux/perf_event.h; 3 and more are distributions' own).
+ * Return the restrictions of a perf_event_paranoid level without CAP_PERFMON (perf_allow_kernel,
+ * _cpu and _tracepoint in linux/perf_event.h; 3 and more are distributions' own).
  */
 static const char *allowed_at(const char *level)
 {
@@ -220,7 +220,7 @@ static struct vmop_error *no_permission(const struct vmop_perf_event *event, int
 		strerror(os_errno), is_tracepoint ? "-1" : "0 or -1", level, allowed_at(level));
 }
 
-/* The next lower level of precise_ip; 0 is always there. */
+/* Try the next lower level of precise_ip; every PMU has 0. */
 static struct vmop_error *less_precise(struct vmop_perf_event *event)
 {
 	event->attr.precise_ip--;
@@ -230,7 +230,7 @@ static struct vmop_error *less_precise(struct vmop_perf_event *event)
 			event->name, now, now ? "" : ": samples may be a few instructions late");
 }
 
-/* Not the first of its group: the event may be refused for what is in the group before it. */
+/* Return whether the event is in a group, but not first: a refusal may be due to the group then. */
 static bool is_in_group(const struct vmop_perf_plan *plan, size_t event)
 {
 	for (size_t i = 0; plan->events[event].group && i < event; i++) {
@@ -240,7 +240,7 @@ static bool is_in_group(const struct vmop_perf_plan *plan, size_t event)
 	return false;
 }
 
-/* What does not fit together is counted in turn. */
+/* Dissolve the group of an event: its events are counted in turn. */
 static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned group)
 {
 	struct vmop_error *err = NULL;
@@ -257,8 +257,8 @@ static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned g
 }
 
 /*
- * Of several core PMUs the small cores' may lack what the large ones' has. Cycles they all have;
- * were they refused, the clock is there on all CPUs.
+ * Return whether only one of several core PMUs lacks the event: small cores can have fewer events
+ * than large ones. All have cycles; if those are refused, the clock replaces them on all CPUs.
  */
 static bool is_lacked_by_one_pmu(const struct vmop_perf_event *event, int os_errno)
 {
@@ -299,7 +299,7 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
 	if (is_lacked_by_one_pmu(event, os_errno))
 		return vmop_perf_event_leave_out_pmu(event, refusal->cpu);
-	if (event->is_split) { /* this CPU can't, though the first could */
+	if (event->is_split) { /* this CPU lacks counters that the first CPU has */
 		event->is_split = false;
 		return NULL;
 	}
@@ -318,7 +318,7 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 			      event->name, reason);
 }
 
-/* Never be the reason that a VM can't start. */
+/* Exclude guests where the event would keep a VM from starting. */
 static struct vmop_error *spare_mediated_vpmu(struct vmop_perf_plan *plan)
 {
 	struct vmop_error *err = NULL;
@@ -349,7 +349,9 @@ bool vmop_perf_choice_blocks_vms(const struct vmop_perf_plan *plan)
 	return false;
 }
 
-/* Which group request i is of, from those before it: *group 0 outside of braces. */
+/*
+ * Set *group to the group of request i, derived from the requests before it; 0 outside of braces.
+ */
 static struct vmop_error *follow_braces(const struct vmop_event_request *request, bool is_last,
 					unsigned *n_groups, unsigned *group)
 {

@@ -28,7 +28,7 @@ static enum vmop_source_reach view_of_mode(const char *root)
 		view = VMOP_REACH_UNDIVIDED;
 	else if (!err && !strncmp(text, "hv", 2))
 		view = VMOP_REACH_OWN_AND_HYPERVISOR;
-	vmop_error_destroy(err); /* a kernel that knows nothing of it */
+	vmop_error_destroy(err); /* the kernel does not support it */
 	return view;
 }
 
@@ -48,7 +48,10 @@ static void be_unknown_task(struct vmop_sample *sample)
 	sample->pid = sample->tid = UINT32_MAX;
 }
 
-/* What Linux takes for the address of another event's sample is the PMU's last one. */
+/*
+ * Correct a sample of an event outside the PMU: Linux reports the address of the PMU's last sample
+ * instead.
+ */
 static void sort_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
 {
 	bool has_regs = regs && regs->abi != PERF_SAMPLE_REGS_ABI_NONE;
@@ -68,7 +71,7 @@ void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
 		sort_by_registers(dom0->has_regs ? regs : NULL, sample);
 	} else if (sample->ip >= XEN_START && sample->ip < XEN_END) {
 		sample->flags = VMOP_SAMPLE_HYPERVISOR;
-		/* Else Xen ran for dom0, or for nobody. */
+		/* Else Xen ran for dom0, or for no domain. */
 		sample->source_domain = is_undivided ? VMOP_SOURCE_DOMAIN_UNKNOWN : 0;
 		be_unknown_task(sample);
 	} else if (sample->flags & VMOP_SAMPLE_GUEST) {

@@ -18,14 +18,14 @@ static bool can_split(const struct vmop_perf_event *event)
 	return event->kind == VMOP_PERF_HARDWARE && is_of_both(event);
 }
 
-/* One group that is opened only to see whether it can be. */
+/* A group that is opened only as a trial. */
 struct trial {
 	unsigned cpu;
-	int *fds; /* the first leads */
+	int *fds; /* the first is the leader's */
 	size_t n;
 };
 
-/* False: refused. */
+/* Add an event to the trial group. Return false if it is refused. */
 static bool join(struct trial *trial, struct perf_event_attr *attr)
 {
 	int fd = vmop_perf_open(attr, trial->cpu, trial->n ? trial->fds[0] : -1);
@@ -34,7 +34,7 @@ static bool join(struct trial *trial, struct perf_event_attr *attr)
 	return fd >= 0;
 }
 
-/* The event, or both halves of it. False: refused. */
+/* Add an event or both of its halves. Return false if one is refused. */
 static bool join_event(struct trial *trial, const struct vmop_perf_event *event, bool is_split)
 {
 	struct perf_event_attr attr;
@@ -43,7 +43,7 @@ static bool join_event(struct trial *trial, const struct vmop_perf_event *event,
 	attr.exclude_guest |= is_split;
 	bool fits = join(trial, &attr);
 	if (!fits && event->n_parts > 1 && errno == ENOENT)
-		return true; /* of this kind of cores it takes no counter: see perf/choice.c */
+		return true; /* it takes no counter of this type of cores: see perf/choice.c */
 	if (!fits || !is_split)
 		return fits;
 	attr.exclude_guest = 0;
@@ -52,9 +52,9 @@ static bool join_event(struct trial *trial, const struct vmop_perf_event *event,
 }
 
 /*
- * Whether the CPU could count all events at once with the first n of them split: the kernel
- * refuses a group that could never be (validate_group() in drivers/perf/arm_pmu.c). It passes
- * over members that are switched off, so only the group's leader is, which needs no counter.
+ * Return whether the CPU could count all events at once with the first n of them split. The kernel
+ * refuses a group that could never run (validate_group() in drivers/perf/arm_pmu.c). That check
+ * passes over members that are switched off, so only the leader is, which needs no counter.
  */
 static bool would_fit(const struct vmop_perf_plan *plan, unsigned cpu, size_t n)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The perf source: every CPU's rings, merged.  See perf/choice.h for which
- * events, perf/cpu.h for what is open on a CPU, perf/merge.h for the drain.
+ * The perf source's operations: it opens the CPUs, follows those that come and go, and drains them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,29 +23,29 @@
 #include "libutil/clock.h"
 
 enum {
-	/* Holds 1 s of 10,000 samples a second below its half, where the wake-up is. */
+	/* Holds 1 s of 10,000 samples a second in its first half, where the wake-up is. */
 	RING_BYTES = 1 << 20,
 	LARGEST_DEFAULT_BYTES = 8 << 20,
 	LARGEST_RING_BYTES = 64 << 20,
 	SAMPLE_BYTES = 56,	   /* the larger of the two layouts, with its header */
-	LONGEST_PAUSE_CHECKS = 64, /* between tries to open a CPU: about a minute */
-	CHECKS_PER_LOOK = 8,	   /* at the events' times: a read interrupts its CPU */
+	LONGEST_PAUSE_CHECKS = 64, /* between attempts to open a CPU: about a minute */
+	CHECKS_PER_LOOK = 8,	   /* reading the events' times interrupts their CPU */
 };
 
-/* A CPU that came or went, until the drain that tells of it. */
+/* A CPU that came or went, until a drain reports it. */
 struct cpu_change {
 	uint64_t time_ns;
 	unsigned cpu;
 	bool is_online;
 };
 
-/* An online CPU that could not be opened, until it can be: tried again less and less often. */
+/* An online CPU that could not be opened. It is retried at growing intervals. */
 struct waiting_cpu {
 	unsigned cpu;
-	unsigned checks_left, pause_checks; /* until the next try; between the last two */
+	unsigned checks_left, pause_checks; /* until the next attempt; between the last two */
 };
 
-/* How long an event was to count and did on CPUs that have gone since. */
+/* The times for which an event was meant to count and did count on CPUs that have gone. */
 struct event_times {
 	uint64_t enabled_ns, running_ns;
 };
@@ -55,13 +54,13 @@ struct perf_source {
 	struct vmop_source base;
 	struct vmop_perf_plan plan;
 	struct vmop_event_info *infos;
-	char **names; /* of infos */
-	char **notes; /* of infos, where they differ from the plan's */
+	char **names; /* the strings of infos */
+	char **notes; /* the strings of infos, where they differ from the plan's */
 	struct event_times *gone_times;
-	unsigned checks; /* so far */
+	unsigned checks; /* number of vmop_source_check_cpus */
 	struct vmop_cpus_watch *watch;
 	struct vmop_perf_cpu **cpus;
-	struct vmop_perf_cursor **cursors; /* of cpus; no others */
+	struct vmop_perf_cursor **cursors; /* one for each of cpus, in the same order */
 	size_t n_cpus, cpus_capacity, cursors_capacity;
 	struct vmop_perf_merge merge;
 	struct cpu_change *changes; /* oldest first */
@@ -70,7 +69,7 @@ struct perf_source {
 	size_t n_waiting, waiting_capacity;
 	int epoll_fd;
 	bool is_started;
-	bool blocking_is_reported; /* that VMs can't start because of us */
+	bool blocking_is_reported; /* VMs that cannot start because of this session */
 	struct vmop_source_stats stats;
 };
 
@@ -79,7 +78,7 @@ static struct perf_source *to_perf(struct vmop_source *source)
 	return (struct perf_source *)source;
 }
 
-/* What a CPU's events counted must not go with it. */
+/* Keep the times that a CPU's events counted before the CPU is closed. */
 static void keep_times(struct perf_source *perf, const struct vmop_perf_cpu *cpu)
 {
 	for (size_t i = 0; perf->gone_times && i < perf->plan.n_events; i++) {
@@ -125,7 +124,10 @@ static void perf_close(struct vmop_source *source)
 	free(perf);
 }
 
-/* Bytes that a CPU's samples fill in a second; events without a known rate count as 1 kHz. */
+/*
+ * Return the bytes that a CPU's samples fill in a second. Events without a known rate count as 1
+ * kHz.
+ */
 static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
 {
 	uint64_t hz = 0;
@@ -156,7 +158,7 @@ static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_set
 		plan->ring_bytes *= 2;
 	plan->watermark_bytes = plan->ring_bytes / 2;
 	if (setup->wakeup_ms) {
-		/* Wake up while there is room for what comes until the wake-up is heeded. */
+		/* Set the watermark so that the ring cannot fill before the daemon reacts. */
 		uint64_t reserve = bytes_per_s(plan) * setup->wakeup_ms / 1000;
 		size_t latest = plan->ring_bytes / 4 * 3, earliest = plan->ring_bytes / 8;
 		size_t watermark = reserve < plan->ring_bytes ? plan->ring_bytes - reserve : 0;
@@ -166,7 +168,7 @@ static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_set
 	}
 }
 
-/* Room for one more CPU everywhere, so that nothing later can fail for memory. */
+/* Reserve room for one more CPU, so that no later step can fail for lack of memory. */
 static struct vmop_error *reserve_cpu(struct perf_source *perf)
 {
 	size_t n = perf->n_cpus + 1;
@@ -176,7 +178,7 @@ static struct vmop_error *reserve_cpu(struct perf_source *perf)
 	return vmop_perf_merge_reserve(&perf->merge, n);
 }
 
-/* Opens one CPU; that it has gone is no error. */
+/* Open one CPU. A CPU that has gone is not an error. */
 static struct vmop_error *add_cpu(struct perf_source *perf, unsigned number,
 				  struct vmop_perf_refusal *refusal)
 {
@@ -202,7 +204,7 @@ static struct vmop_error *add_cpu(struct perf_source *perf, unsigned number,
 	return NULL;
 }
 
-/* An event of a PMU whose CPUs are all offline would be a column of nothing. */
+/* Refuse an event whose PMU has no online CPU: its column would stay empty. */
 static struct vmop_error *check_all_count(const struct perf_source *perf)
 {
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
@@ -217,7 +219,7 @@ static struct vmop_error *check_all_count(const struct perf_source *perf)
 	return NULL;
 }
 
-/* Opens all CPUs, with other events where those wanted are refused. */
+/* Open all CPUs; replace refused events by others and start again. */
 static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_cpus *cpus,
 				    const struct vmop_source_setup *setup)
 {
@@ -273,7 +275,10 @@ static struct vmop_error *describe_events(struct perf_source *perf)
 	return NULL;
 }
 
-/* The clock and other software events are dom0's own, whatever the vPMU is to sample. */
+/*
+ * Return the reach of the plan. The clock and other software events sample only dom0, whatever the
+ * vPMU samples.
+ */
 static enum vmop_source_reach reach(const struct vmop_perf_plan *plan)
 {
 	bool has_pmu = false;
@@ -328,7 +333,7 @@ static struct vmop_error *perf_open(const struct vmop_source_setup *setup, struc
 	return NULL;
 }
 
-/* "multiplexed: ...", behind what the plan's note says. */
+/* Append "multiplexed: ..." to the plan's note on event i. */
 static void note_multiplexed(struct perf_source *perf, size_t i)
 {
 	struct vmop_event_info *info = &perf->infos[i];
@@ -346,19 +351,19 @@ static void note_multiplexed(struct perf_source *perf, size_t i)
 	if (asprintf(&note,
 		     "%s%smultiplexed, for it shares its counters with other events: counted %s",
 		     planned ? planned : "", planned ? "; " : "", scale) < 0)
-		return; /* the numbers are there all the same */
+		return; /* the times are still in the info */
 	free(perf->notes[i]);
 	info->note = perf->notes[i] = note;
 }
 
-/* Whether events had to share counters, and how much of the time each had one. */
+/* Update each event's times and note whether it had to share a counter. */
 static void look_at_times(struct perf_source *perf)
 {
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
 		struct vmop_event_info *info = &perf->infos[i];
 		struct event_times sum = perf->gone_times[i];
 		if (perf->plan.events[i].kind != VMOP_PERF_HARDWARE)
-			continue; /* those take no counter */
+			continue; /* needs no counter */
 		for (size_t j = 0; j < perf->n_cpus; j++) {
 			uint64_t enabled_ns, running_ns;
 			if (!vmop_perf_cpu_times(perf->cpus[j], i, perf->plan.missing, &enabled_ns,
@@ -399,8 +404,8 @@ static struct vmop_error *perf_start(struct vmop_source *source)
 }
 
 /*
- * Records that were lost with none after them in the ring, which would have told of it: the
- * events' own counts know.
+ * Report lost records that no later record in the ring reports: the events' own counts include
+ * them.
  */
 static void report_lost(struct perf_source *perf, const struct vmop_sink *sink)
 {
@@ -424,7 +429,7 @@ static void drain_to(struct perf_source *perf, uint64_t up_to_ns, const struct v
 			      &perf->stats);
 }
 
-/* Tells of the CPUs that came and went, each between the records before and after it. */
+/* Deliver the CPUs that came and went, each between the records before and after it. */
 static void drain_changes(struct perf_source *perf, uint64_t up_to_ns, const struct vmop_sink *sink)
 {
 	size_t n_done = 0;
@@ -478,7 +483,7 @@ static struct vmop_error *note_change(struct perf_source *perf, unsigned cpu, bo
 	return NULL;
 }
 
-/* The CPU's events are dead; its ring is kept until it has been read. */
+/* Close a CPU's dead events. Its ring stays until it has been read. */
 static struct vmop_error *cpu_went(struct perf_source *perf, struct vmop_perf_cpu *cpu)
 {
 	cpu->is_gone = true;
@@ -510,7 +515,7 @@ static void stop_waiting(struct perf_source *perf, struct waiting_cpu *waiting)
 	*waiting = perf->waiting[--perf->n_waiting];
 }
 
-/* Told of once, then tried again. */
+/* Report a CPU that cannot be opened, and retry it later. */
 static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
 				   struct vmop_error *error)
 {
@@ -530,7 +535,7 @@ static struct vmop_error *cpu_came(struct perf_source *perf, unsigned number)
 	return err ? wait_for(perf, number, err) : note_change(perf, number, true);
 }
 
-/* Another try for each CPU whose turn it is; what it says has been said. */
+/* Retry each waiting CPU whose turn has come. Its error was reported before. */
 static struct vmop_error *retry(struct perf_source *perf)
 {
 	struct vmop_error *err = NULL;
@@ -570,7 +575,7 @@ static struct vmop_error *follow(struct perf_source *perf, const struct vmop_cpu
 	for (size_t i = 0; !err && i < online->n; i++) {
 		if (has_open(perf, online->cpus[i]) || find_waiting(perf, online->cpus[i]))
 			continue;
-		/* One that is refused is no reason to leave the others out. */
+		/* A refused CPU must not keep the others out. */
 		struct vmop_error *one = cpu_came(perf, online->cpus[i]);
 		if (!first)
 			first = one;
@@ -583,7 +588,10 @@ static struct vmop_error *follow(struct perf_source *perf, const struct vmop_cpu
 	return err;
 }
 
-/* CPUs that went and came back between two looks: the list is the same, the events are dead. */
+/*
+ * Reopen CPUs that went and came back between two checks: the list is the same, the events are
+ * dead.
+ */
 static struct vmop_error *revive(struct perf_source *perf)
 {
 	struct vmop_error *err = NULL;
@@ -598,7 +606,7 @@ static struct vmop_error *revive(struct perf_source *perf)
 	return err;
 }
 
-/* Said once: what to do about it is the operator's to decide. */
+/* Report once that VMs cannot start. The operator decides. */
 static struct vmop_error *report_blocking(struct perf_source *perf)
 {
 	if (perf->blocking_is_reported || !vmop_perf_choice_blocks_vms(&perf->plan))
