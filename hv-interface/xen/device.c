@@ -10,7 +10,7 @@
 
 #include "vmop/xenoprof.h"
 
-/* What an errno at a certain step means to the user. */
+/* The user's advice for an errno at a step. */
 struct advice {
 	int step; /* enum vmop_xenoprof_op, enum vmop_xendev_step, or ANY_STEP */
 	int os_errno;
@@ -142,7 +142,7 @@ struct vmop_error *vmop_xen_device_prepare(struct vmop_xen_device *device,
 	prepare->failed_op = VMOP_XENDEV_STEP_NONE;
 	if (ioctl(device->fd, VMOP_XENDEV_PREPARE, prepare) < 0)
 		return step_error(prepare->failed_op, errno);
-	/* A later session of the same file goes on with the same rings. */
+	/* A later session of the same file reuses the rings. */
 	return device->map ? NULL : map_rings(device, prepare->mmap_bytes);
 }
 

@@ -12,16 +12,16 @@
 #include "libutil/io.h"
 
 enum {
-	/* Below it a host can get stuck in interrupts: OProfile's lower bound for cycles. */
+	/* Below it a host can get stuck in interrupts; OProfile's lower bound for cycles. */
 	SMALLEST_PERIOD = 6000,
 	DEFAULT_HZ = 1000,
-	/* The counters have 31 bits that can be set (Intel SDM, IA32_PMCx writes). */
+	/* The counters accept 31 bits (Intel SDM, IA32_PMCx writes). */
 	LARGEST_PERIOD = INT32_MAX,
 };
 
 /*
- * The code of unhalted cycles by Xen's name of the model (xen/arch/x86/oprofile/nmi_int.c), which
- * begins so.  The first that fits counts.
+ * The code of unhalted cycles by the prefix of Xen's name for the model
+ * (xen/arch/x86/oprofile/nmi_int.c). The first match counts.
  */
 static const struct {
 	const char *cpu_type;
@@ -46,7 +46,7 @@ static bool is_cycles(const char *name)
 	       !strcasecmp(name, "cpu-cycles") || !strcasecmp(name, "CPU_CLK_UNHALTED");
 }
 
-/* "rNNN": bits 0-7 and, on AMD, 32-35 the event, 8-15 the unit mask. */
+/* Parse "rNNN": the event in bits 0-7 and, on AMD, 32-35; the unit mask in bits 8-15. */
 static bool parse_raw(const char *name, uint64_t *ret)
 {
 	char *end;
@@ -87,7 +87,7 @@ static struct vmop_error *find_code(const char *name, const char *unit_mask,
 	return NULL;
 }
 
-/* Of the first processor; 0: not known. */
+/* Return the clock of the first processor in Hz; 0: not known. */
 static uint64_t clock_hz(const char *root)
 {
 	char path[256];
@@ -104,8 +104,10 @@ static uint64_t clock_hz(const char *root)
 	return mhz > 0 && mhz < 1e6 ? (uint64_t)(mhz * 1e6) : 0;
 }
 
-/* Xen counts events, not time: a frequency is kept for cycles alone, whose number a second is
- * known. */
+/*
+ * Convert a frequency into a period. Xen counts events, not time, so only cycles can have a
+ * frequency: their number in a second is known.
+ */
 static struct vmop_error *by_frequency(const struct vmop_event_request *request, bool counts_cycles,
 				       const char *root, struct vmop_xen_choice *choice)
 {
@@ -146,8 +148,9 @@ static struct vmop_error *find_period(const struct vmop_event_request *request, 
 }
 
 /*
- * The processor tells ring 0 from the others, and a PV guest's kernel runs in ring 3 (in Xen
- * for x86-64): so for kernels both count, and what is not wanted is left out when it is read.
+ * Set the modes in which the counter counts. The processor separates ring 0 from the others, and a
+ * PV guest's kernel runs in ring 3 (in Xen for x86-64). So for kernels both count, and the drain
+ * drops unwanted samples.
  */
 static void choose_modes(const struct vmop_event_request *request, struct vmop_xen_choice *choice)
 {

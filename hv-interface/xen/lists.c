@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* dom0 is one of the active ones. */
+/* dom0 takes one place in the active list. */
 enum { PASSIVE_MAX = VMOP_XENOPROF_DOMAINS_MAX, ACTIVE_MAX = VMOP_XENOPROF_DOMAINS_MAX - 1 };
 
 static struct vmop_error *too_many(const char *kind, int most, size_t n)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The way to Xen's samples by the kernel module (xen/transport.h): each with the task that it hit.
- */
+/* The transport through the kernel module (xen/transport.h): each sample comes with its task. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +11,13 @@
 #include "hv-interface/xen/xenoprof-abi.h"
 
 enum {
-	/* A second of 10,000 samples on one CPU and more; 640 KiB a CPU. */
+	/* More than a second of 10,000 samples on one CPU; 640 KiB a CPU. */
 	RING_RECORDS = 16384,
-	WAKEUP_RECORDS = RING_RECORDS / 4, /* the module wants one; the source has its own clock */
+	/* required by the module; the source polls by its own timer */
+	WAKEUP_RECORDS = RING_RECORDS / 4,
 	/*
-	 * At the least a domain's vCPUs share room for 8,000 samples in Xen: 25 domains' buffers
-	 * are looked at in a few us, so more often than needed costs nothing.
+	 * A domain's vCPUs share room for at least 8,000 samples in Xen. Reading 25 domains'
+	 * buffers takes a few us, so a short interval costs nothing.
 	 */
 	POLL_MS = 20,
 };
@@ -25,10 +25,10 @@ enum {
 struct module_transport {
 	struct vmop_xen_transport base;
 	struct vmop_xen_device device;
-	bool is_begun;	 /* INIT was done, and no RELEASE since */
+	bool is_begun;	 /* INIT was done, without a RELEASE since */
 	bool is_primary; /* in dom0; else in an active domain */
 	struct vmop_xen_records records;
-	uint64_t n_corrupt; /* as last told */
+	uint64_t n_corrupt; /* as last read */
 };
 
 static struct module_transport *to_module(struct vmop_xen_transport *transport)
@@ -48,7 +48,7 @@ static void module_close(struct vmop_xen_transport *transport)
 
 static struct vmop_error *begin(struct module_transport *module, struct vmop_xendev_init *init)
 {
-	/* The module ends its own sessions; a mark is of one that went the other way. */
+	/* The module ends its own sessions. An owner file is of a session from user space. */
 	init->take_over = vmop_xen_owner_file_exists();
 	struct vmop_error *err = vmop_xen_device_init(&module->device, init);
 	module->is_begun = !err;
@@ -98,7 +98,7 @@ static void get_errors(struct vmop_xen_domain *to, const struct vmop_xendev_doma
 		to[i].error = -from[i].error;
 }
 
-/* What is sampled, which dom0 alone says. */
+/* Copy the plan, which only dom0 may set. */
 static void fill(struct vmop_xendev_prepare *prepare, const struct vmop_xen_plan *plan)
 {
 	prepare->backtrace_depth = plan->backtrace_depth;
@@ -178,8 +178,8 @@ static struct vmop_error *module_prepare(struct vmop_xen_transport *transport,
 }
 
 /*
- * In an active domain that is not on dom0's list: the module has given back what one that died
- * left, and that takes the domain off the list.
+ * Start. EPERM in an active domain: dom0's list lacks it, because the module has given back a dead
+ * session's buffer, and that removes the domain from the list.
  */
 static struct vmop_error *module_start(struct vmop_xen_transport *transport)
 {

@@ -12,9 +12,9 @@ struct user_transport {
 	struct vmop_xen_transport base;
 	struct vmop_xen_link *link;
 	struct vmop_xenoprof xenoprof;
-	bool is_open; /* xenoprof is to be closed */
+	bool is_open; /* xenoprof must be closed */
 	uint64_t n_corrupt;
-	/* Of the drain under way. */
+	/* State of the current drain. */
 	const struct vmop_xen_entry_sink *sink;
 	struct vmop_xen_entry entry;
 };
@@ -37,7 +37,7 @@ static void user_close(struct vmop_xen_transport *transport)
 	free(user);
 }
 
-/* Nobody may command Xen's profiling but who died doing so for us. */
+/* End the session of a killed vmopd; refuse if another profiler is in command. */
 static struct vmop_error *end_remains(struct vmop_xen_link *link, bool *ret_had_remains)
 {
 	switch (vmop_xenoprof_probe(link)) {
@@ -74,7 +74,7 @@ struct vmop_error *vmop_xen_user_open(struct vmop_xen_link *link,
 	user->base.ops = &vmop_xen_transport_user_ops;
 	user->link = link;
 	struct vmop_error *err = end_remains(link, &had_remains);
-	/* Before anything begins: who is killed from here on is known. */
+	/* Create the owner file first, so that a kill from here on leaves it behind. */
 	if (!err)
 		err = vmop_xen_owner_file_create();
 	if (!err) {
@@ -154,7 +154,7 @@ static void drain_set(struct user_transport *user, struct vmop_xenoprof_set *set
 static void user_drain(struct vmop_xen_transport *transport, uint64_t up_to_ns,
 		       const struct vmop_xen_entry_sink *sink)
 {
-	(void)up_to_ns; /* an entry's time is that of the look: all are of now */
+	(void)up_to_ns; /* entries get the time of this drain, so all are due */
 	struct user_transport *user = to_user(transport);
 	user->sink = sink;
 	user->entry = (struct vmop_xen_entry){
@@ -206,7 +206,7 @@ struct vmop_error *vmop_xen_active_open(struct vmop_xen_link *link,
 	}
 	user->base.ops = &vmop_xen_transport_active_ops;
 	user->link = link;
-	/* The counters are dom0's business: as many as there can be. */
+	/* dom0 manages the counters: assume the maximum. */
 	*ret_machine = (struct vmop_xen_machine){.n_counters = VMOP_XENOPROF_EVENTS_MAX};
 	*ret = &user->base;
 	return NULL;
@@ -240,7 +240,7 @@ static struct vmop_error *active_start(struct vmop_xen_transport *transport)
 	return vmop_xenoprof_make_ready(&to_user(transport)->xenoprof);
 }
 
-/* Only dom0 can; what is in the buffer until release is taken. */
+/* Stop. Only dom0 can: the buffer can be drained until release. */
 static struct vmop_error *active_stop(struct vmop_xen_transport *transport)
 {
 	(void)transport;

@@ -22,16 +22,16 @@
 
 enum {
 	/*
-	 * Between two looks at the buffers.  At the smallest, 32 pages for the vCPUs of one
-	 * domain, they hold 8,000 samples together.
+	 * Interval between drains of the buffers. The smallest ones, 32 pages for the vCPUs of one
+	 * domain, hold 8,000 samples together.
 	 */
 	LOOK_EVERY_MS = 100,
-	MAX_SAMPLES = 8192,	   /* that a vCPU's buffer is to hold; Xen gives what fits */
-	LONGEST_PAUSE_CHECKS = 64, /* between tries to go on after a failure: about a minute */
-	MAX_TURNS = 3, /* of getting active domains ready: each takes a second or more */
+	MAX_SAMPLES = 8192,	   /* wanted capacity of a vCPU's buffer; Xen uses what fits */
+	LONGEST_PAUSE_CHECKS = 64, /* between attempts to resume after a failure: about a minute */
+	MAX_TURNS = 3, /* attempts to get active domains ready; each takes a second or more */
 };
 
-/* In dom0 and in an active domU, in the order of preference. */
+/* The transports for dom0 and for an active domU, in the order of preference. */
 static const struct vmop_xen_transport_ops *const transports[] = {
 	&vmop_xen_transport_module_ops,
 	&vmop_xen_transport_user_ops,
@@ -47,28 +47,28 @@ struct xen_source {
 	struct vmop_xen_machine machine;
 	struct vmop_xen_choice choices[VMOP_XENOPROF_EVENTS_MAX];
 	struct vmop_xen_event
-		events[VMOP_XENOPROF_EVENTS_MAX]; /* the same, as the transport wants them */
+		events[VMOP_XENOPROF_EVENTS_MAX]; /* the same, in the transport's form */
 	struct vmop_event_info infos[VMOP_XENOPROF_EVENTS_MAX];
 	char *notes[VMOP_XENOPROF_EVENTS_MAX];
 	size_t n_events;
 	struct vmop_xen_lists lists;
-	struct vmop_active_group *group; /* of the active ones' agents; NULL: none can be reached */
+	struct vmop_active_group *group; /* agents of active domains; NULL: not reachable */
 	/*
-	 * What the tasks of this domain do, by perf: only where samples bear tasks. Its records and
-	 * the samples are of one clock.
+	 * This domain's tasks, from perf: only if samples have tasks. Its records and the samples
+	 * share one clock.
 	 */
 	struct vmop_source *side_band;
 	int timer_fd;
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
-	unsigned checks_left, pause_checks; /* until the next try, after one that failed */
-	uint64_t stopped_ns; /* since when Xen does not sample all the same; 0: it does */
-	struct vmop_xen_pending pending; /* from outside of a drain */
+	unsigned checks_left, pause_checks; /* until the next attempt after a failure */
+	uint64_t stopped_ns; /* since when Xen does not sample although it should; 0: it samples */
+	struct vmop_xen_pending pending; /* taken outside of a drain */
 	struct vmop_source_stats stats;
-	/* Of the drain under way. */
+	/* State of the current drain. */
 	const struct vmop_sink *sink;
 	uint64_t up_to_ns;
-	uint64_t last_ns; /* time of the last record handed over */
+	uint64_t last_ns; /* time of the last delivered record */
 };
 
 static struct xen_source *to_xen(struct vmop_source *source)
@@ -83,7 +83,7 @@ static const struct xen_source *to_const(const struct vmop_source *source)
 
 /* ---- Xen's state ------------------------------------------------------------------ */
 
-/* Xen is to sample what the lists say. */
+/* Prepare the transport for the current lists. */
 static struct vmop_error *prepare(struct xen_source *xen)
 {
 	const struct vmop_xen_plan plan = {
@@ -106,7 +106,7 @@ static struct vmop_error *release(struct xen_source *xen)
 	return xen->transport->ops->release(xen->transport);
 }
 
-/* The active domains that Xen lists are to take part. *ret_again: list them once more. */
+/* Ask the active domains on Xen's list to join. Set *ret_again if they must be listed again. */
 static struct vmop_error *join(struct xen_source *xen, bool *ret_again)
 {
 	*ret_again = false;
@@ -115,16 +115,15 @@ static struct vmop_error *join(struct xen_source *xen, bool *ret_again)
 	enum vmop_active_joined outcome = vmop_active_group_join(xen->group);
 	*ret_again = outcome != VMOP_ACTIVE_ALL_READY;
 	if (outcome == VMOP_ACTIVE_ONE_IS_GONE && !xen->wants_sampling)
-		return vmop_active_group_take_error(
-			xen->group); /* it begins with all or not at all */
+		return vmop_active_group_take_error(xen->group); /* at the start all must join */
 	if (outcome == VMOP_ACTIVE_ONE_IS_GONE)
 		vmop_xen_lists_drop_absent(&xen->lists, xen->group);
 	return NULL;
 }
 
 /*
- * Prepares, until every active domain is ready: again, if one of them has to clear up first or is
- * to be left out.
+ * Prepare until every active domain is ready. Repeat if one of them has to clean up first or is
+ * left out.
  */
 static struct vmop_error *make_ready(struct xen_source *xen)
 {
@@ -180,7 +179,7 @@ static struct vmop_error *end_sampling(struct xen_source *xen, bool is_end)
 	struct vmop_error *err = xen->transport->ops->stop(xen->transport);
 	if (xen->wants_sampling)
 		xen->stopped_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	if (xen->group) /* while Xen still lists them: else their buffers can't be given back */
+	if (xen->group) /* while Xen still lists them: later it would not take their buffers back */
 		vmop_active_group_leave(xen->group, is_end);
 	return err;
 }
@@ -207,7 +206,7 @@ static void xen_close(struct vmop_source *source)
 	free(xen);
 }
 
-/* What is to be said of the event: its own note, and with the first one how samples come. */
+/* Set the note of event i: its own and, for the first event, a remark about missing tasks. */
 static struct vmop_error *put_note(struct xen_source *xen, size_t i)
 {
 	const char *own = xen->choices[i].note;
@@ -262,7 +261,7 @@ static struct vmop_error *choose_events(struct xen_source *xen,
 	return err;
 }
 
-/* What active domains are told: the events as Xen samples them, named as here. */
+/* Create the group of agents. The OPEN message names the events as Xen samples them. */
 static struct vmop_error *create_group(struct xen_source *xen,
 				       const struct vmop_active_opener *opener)
 {
@@ -326,7 +325,7 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 		err = open_side_band(xen);
 	if (!err && setup->active)
 		err = create_group(xen, setup->active);
-	/* Now, so that what Xen refuses is told before a session begins. */
+	/* Prepare now, so that Xen's refusals come before a session begins. */
 	if (!err && !xen->base.is_commanded)
 		err = prepare(xen);
 	if (err)
@@ -378,9 +377,10 @@ bool vmop_xen_has_xenoprof(void)
 static struct vmop_error *xen_start(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
-	/* First, so that no sample's task is unheard of. */
+	/* Start the side-band first, so that each sample's task is known. */
 	struct vmop_error *err = xen->side_band ? vmop_source_start(xen->side_band) : NULL;
-	if (err || xen->base.is_commanded) /* Xen has its buffer when dom0 says so */
+	/* the transport takes Xen's buffer on the first resume */
+	if (err || xen->base.is_commanded)
 		return err;
 	err = begin_sampling(xen);
 	xen->wants_sampling = !err;
@@ -396,7 +396,7 @@ static struct vmop_error *xen_stop(struct vmop_source *source)
 	return vmop_error_first(err, xen->side_band ? vmop_source_stop(xen->side_band) : NULL);
 }
 
-/* In an active domain: dom0 goes on when it has its buffer back. */
+/* Pause an active domain's source. dom0 continues when it has the buffer back. */
 static struct vmop_error *xen_pause(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
@@ -416,7 +416,7 @@ static struct vmop_error *xen_resume(struct vmop_source *source)
 
 /* ---- draining --------------------------------------------------------------------- */
 
-/* False: the event was asked for without samples of that kind. */
+/* Return whether the event was requested for samples of that kind. */
 static bool is_wanted(const struct vmop_xen_choice *choice, const struct vmop_xen_entry *entry,
 		      bool is_own)
 {
@@ -446,16 +446,16 @@ static void take_entry(void *arg, const struct vmop_xen_entry *entry)
 	bool is_own = entry->domain == 0 || entry->domain == VMOP_XEN_DOMID_SELF;
 	xen->stats.records++;
 	xen->stats.bytes += sizeof(struct vmop_xenoprof_entry);
-	if (entry->is_caller) /* a record has no place for them yet */
+	if (entry->is_caller) /* see struct vmop_sink: the record has no callchain yet */
 		return;
-	/* Of a buffer that another domain can write, anything can come. */
+	/* Another domain can write to the buffer, so check the entry. */
 	if (entry->event >= xen->n_events || entry->mode > VMOP_XENOPROF_MODE_XEN) {
 		xen->stats.malformed_records++;
 		return;
 	}
 	if (!is_wanted(&xen->choices[entry->event], entry, is_own))
 		return;
-	/* Found by looking, it may bear a later time than the drain goes up to. */
+	/* A polled entry can have a later time than the drain's limit. */
 	uint64_t time_ns = entry->time_ns < xen->up_to_ns ? entry->time_ns : xen->up_to_ns - 1;
 	if (time_ns < xen->last_ns)
 		time_ns = xen->last_ns;
@@ -497,7 +497,7 @@ static struct vmop_xen_entry_sink entry_sink(struct xen_source *xen)
 	return (struct vmop_xen_entry_sink){.entry = take_entry, .lost = take_lost, .arg = xen};
 }
 
-/* Before what a task does go the samples of the time before. */
+/* Deliver the samples from before a task's record, then the record. */
 static void take_side_band(void *arg, const struct vmop_record *record)
 {
 	struct xen_source *xen = arg;
@@ -524,7 +524,7 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 	const struct vmop_xen_entry_sink entries = entry_sink(xen);
 	uint64_t expirations;
 	*ret_ended = false;
-	/* Only to make the descriptor unreadable; not expired is as good. */
+	/* Make the descriptor unreadable again; it may not have expired. */
 	if (read(xen->timer_fd, &expirations, sizeof(expirations)) < 0)
 		expirations = 0;
 	xen->sink = sink;
@@ -537,7 +537,7 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 
 /* ---- domains ------------------------------------------------------------------------ */
 
-/* After a failure it is tried again now and then. */
+/* Resume sampling. After a failure it is retried from time to time. */
 static struct vmop_error *go_on(struct xen_source *xen)
 {
 	struct vmop_error *err = begin_sampling(xen);
@@ -549,8 +549,8 @@ static struct vmop_error *go_on(struct xen_source *xen)
 }
 
 /*
- * Before Xen hears of them: one that nobody answers in would stay on its list for good.  While
- * samples are taken nobody is waited for.
+ * Probe the agents before Xen lists their domains: a domain without an agent would stay on Xen's
+ * list until the machine reboots. While Xen samples, wait for no agent.
  */
 static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source_domain *domains,
 				      size_t n)
@@ -585,7 +585,10 @@ static void keep_samples(void *arg)
 	vmop_xen_pending_take(&xen->pending, xen->transport);
 }
 
-/* Whoever would let Xen stand still is found out while it samples.  False: nothing is to change. */
+/*
+ * Find the agents that would keep Xen stopped while it still samples. Return whether the lists
+ * still have to change.
+ */
 static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
 {
 	if (!xen->is_sampling || !xen->group)
@@ -595,7 +598,10 @@ static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *d
 	return is_change(xen, domains, n);
 }
 
-/* Xen takes other domains only between two sessions of its own; what it has until then is held. */
+/*
+ * Change Xen's lists, which is possible only between two of Xen's sessions. Keep the samples until
+ * then.
+ */
 static struct vmop_error *change_lists(struct xen_source *xen,
 				       const struct vmop_source_domain *domains, size_t n)
 {
@@ -635,7 +641,7 @@ static int xen_poll_fd(const struct vmop_source *source)
 	return to_const(source)->timer_fd;
 }
 
-/* A physical CPU's coming and going is Xen's own business; what failed is tried again here. */
+/* Retry after a failure. Xen itself follows the physical CPUs. */
 static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
@@ -652,7 +658,7 @@ static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 	}
 	if (!xen->wants_sampling || xen->is_sampling || (xen->checks_left && --xen->checks_left))
 		return NULL;
-	vmop_error_destroy(begin_sampling(xen)); /* what it says has been said */
+	vmop_error_destroy(begin_sampling(xen)); /* the error was reported before */
 	if (xen->pause_checks < LONGEST_PAUSE_CHECKS)
 		xen->pause_checks *= 2;
 	xen->checks_left = xen->pause_checks;
