@@ -25,7 +25,7 @@ struct vmop_error *vmop_xen_choose(const struct vmop_event_request *request,
 				   struct vmop_xen_choice *ret);
 /*
  * Resolve a request in an active domain. dom0 has put the event on a counter already, so only its
- * name and period are used. VMOP_ERROR_USAGE: the request lacks the period.
+ * name, modes and period are used. VMOP_ERROR_USAGE: the request lacks the period.
  */
 struct vmop_error *vmop_xen_take_over(const struct vmop_event_request *request,
 				      struct vmop_xen_choice *ret);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an initiator and the vmopd of an active domain agree on, and what breaks that. */
+/* The protocol between an initiator and the agent of an active guest, with its failures. */
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-message.h"
 #include "hv-interface/active-peer.h"
@@ -95,7 +95,7 @@ static void sends_hello(struct pair *pair)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
-/* Up to where the agent has a session, which is all that it can do without Xen. */
+/* Advance the pair until the agent has a session, which is as far as it comes without Xen. */
 static void opens(struct pair *pair)
 {
 	sends_hello(pair);
@@ -119,7 +119,7 @@ static void joins(struct pair *pair)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
-/* Up to where samples are taken. */
+/* Advance the pair until samples are taken. */
 static void run(struct pair *pair)
 {
 	opens(pair);
@@ -158,7 +158,7 @@ static void a_session(void **state)
 	}
 	assert_int_equal(pair->peer.samples, 99);
 	leave(pair);
-	run(pair); /* and another */
+	run(pair); /* start another session */
 	leave(pair);
 }
 
@@ -173,7 +173,7 @@ static void nobody_there(void **state)
 	expect_gone(pair, "no vmopd answers in domain db1; 'vmopd --active'");
 }
 
-/* An agent that died leaves its last words, which are no answer. */
+/* The last line of a dead agent is not an answer. */
 static void a_dead_agents_words(void **state)
 {
 	struct pair *pair = *state;
@@ -195,10 +195,10 @@ static void an_agent_that_dies(void **state)
 	pair->now_ns += SECOND_NS;
 	expect_gone(pair, "db1: its vmopd has given no sign for 15 s");
 	say(pair, VMOP_ACTIVE_LEAVE, NULL);
-	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE); /* nobody waits for it */
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE); /* no wait for it */
 }
 
-/* What it can do while Xen samples has time, what Xen stands still for has not. */
+/* Work that an agent does while Xen samples may take long; work during a pause of Xen must not. */
 static void an_agent_that_hangs(void **state)
 {
 	static const struct {
@@ -264,7 +264,7 @@ static void a_buffer_of_a_dead_agent(void **state)
 	joins(pair);
 }
 
-/* Between its answer to an alert and RUN, dom0 and Xen wait for it. */
+/* Between the answer to an alert and RUN, dom0 and Xen wait for the agent. */
 static void an_alert(void **state)
 {
 	struct pair *pair = *state;
@@ -273,7 +273,7 @@ static void an_alert(void **state)
 	say(pair, VMOP_ACTIVE_ALERT, NULL);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
-	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING); /* Xen still samples */
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING); /* Xen samples on */
 	assert_true(vmop_active_agent_is_alert(&pair->agent));
 	vmop_active_agent_count(&pair->agent, 5);
 	agent_looks(pair);
@@ -289,7 +289,7 @@ static void an_alert(void **state)
 	agent_looks(pair);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "5");
 	assert_false(vmop_active_agent_is_alert(&pair->agent));
-	say(pair, VMOP_ACTIVE_ALERT, NULL); /* and none without a session */
+	say(pair, VMOP_ACTIVE_ALERT, NULL); /* no alert without a session */
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	expect_gone(pair, "that command has no place here");
 }
@@ -321,7 +321,7 @@ static void an_initiator_that_is_replaced(void **state)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
-/* The same one, which thinks that we are gone. */
+/* The same initiator assumes that the agent has gone. */
 static void an_initiator_that_begins_anew(void **state)
 {
 	struct pair *pair = *state;
@@ -344,7 +344,7 @@ static void pause_once(struct pair *pair)
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IS_OPEN);
 }
 
-/* A session that pauses goes on, is ended, or is left alone: its owner hears of it. */
+/* A paused session continues, ends, or loses its initiator; the owner gets the matching task. */
 static void a_pause(void **state)
 {
 	struct pair *pair = *state;
@@ -386,7 +386,7 @@ static void an_agent_that_gives_up(void **state)
 	run(pair);
 }
 
-/* What an initiator left behind is not taken up by an agent that starts. */
+/* A starting agent ignores an old command of a dead initiator. */
 static void old_commands(void **state)
 {
 	struct pair *pair = *state;
@@ -416,10 +416,11 @@ static void commands_out_of_order(void **state)
 	}
 	struct pair *pair = *state;
 	run(pair);
-	say(pair, VMOP_ACTIVE_JOIN, NULL); /* twice */
+	say(pair, VMOP_ACTIVE_JOIN, NULL); /* sent twice */
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL); /* to nothing asked */
+	/* an answer without a command */
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING);
 }
 
@@ -504,7 +505,7 @@ static bool file_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESS
 	return !fclose(file);
 }
 
-/* As a whole or not at all, as xenstore has it. */
+/* Write a line as a whole or not at all, as xenstore does. */
 static bool file_write(struct vmop_active_store *store, const char *line)
 {
 	const char *path = ((struct file_store *)store)->mine;
@@ -523,7 +524,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* The agent's process: carries out what it is told, until it has left. */
+/* Run the agent's process: carry out commands until it has left. */
 static void be_agent(struct vmop_active_store *store)
 {
 	struct vmop_active_agent agent;

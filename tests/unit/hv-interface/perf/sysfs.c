@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events by what sysfs and tracefs say of the machine, which is a made-up tree here: hybrid CPUs,
- * PMUs beside the cores, terms and fields, tracepoints, the list of them all.
+ * Events by sysfs and tracefs, here a made-up tree: hybrid CPUs, PMUs beside the cores, terms and
+ * fields, tracepoints, the list of all events.
  */
 #include <cmocka.h>
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ static void put(const char *path, const char *text)
 
 #define DEVICES "sys/bus/event_source/devices/"
 
-/* CPU 0 is of the one kind, CPU 1 of the other. */
+/* CPU 0 has one type of core, CPU 1 the other. */
 static int make_hybrid(void **state)
 {
 	reset(state);
@@ -94,7 +94,7 @@ static void a_hybrid_machine_counts_on_each_of_its_pmus(void **state)
 	assert_on(0, 4, 0x1c2);
 	assert_on(1, 10, 0x1c2);
 	vmop_source_close(source);
-	refuse(all_hardware, ENOENT); /* the clock that stands in is on all CPUs */
+	refuse(all_hardware, ENOENT); /* the replacing clock is on all CPUs */
 	source = must_open("cycles");
 	assert_event(source, 0, "cpu-clock", "no cycles");
 	assert_null(vmop_source_start(source));
@@ -132,11 +132,11 @@ static void an_event_that_one_core_type_lacks_is_counted_on_the_others(void **st
 		     "stands for BR_MISS_PRED_RETIRED; not counted");
 	assert_string_equal(vmop_source_event(source, 0)->asked, "BR_MISS_PRED_RETIRED");
 	vmop_source_close(source);
-	source = must_open("{cycles:p instructions}"); /* the clock for cycles, on all CPUs */
+	source = must_open("{cycles:p instructions}"); /* the clock replaces cycles on all CPUs */
 	assert_event(source, 0, "cpu-clock", "no cycles");
 	assert_event(source, 1, "cpu_core/instructions/", "cpu_atom");
 	vmop_source_close(source);
-	refuse(cpu_1_lacks, EBUSY); /* it has it */
+	refuse(cpu_1_lacks, EBUSY); /* the large core's PMU has it */
 	must_fail("LLC-loads", VMOP_ERROR_CANT, "in use by another");
 	refuse(all_hardware, ENOENT);
 	must_fail("LLC-loads", VMOP_ERROR_CANT, "no PMU that counts it");
@@ -147,7 +147,7 @@ static bool cpu_0_lacks_caches(const struct perf_event_attr *attr, int cpu)
 	return attr->type == PERF_TYPE_HW_CACHE && cpu == 0;
 }
 
-/* arm64's: the kernel goes by the CPU, and cores of one kind need no looking after. */
+/* arm64: the kernel goes by the CPU; one type of cores needs no special treatment. */
 static void arm64_core_pmus_are_distinguished_by_cpu(void **state)
 {
 	(void)state;
@@ -176,11 +176,11 @@ static void arm64_core_pmus_are_distinguished_by_cpu(void **state)
 	assert_on(1, PERF_TYPE_RAW, 0x1b);
 	vmop_source_close(source);
 	refuse(NULL, 0);
-	source = must_open("cycles:pp:1000003"); /* which the kernel would not refuse */
+	source = must_open("cycles:pp:1000003"); /* ignored by the kernel, not refused */
 	assert_event(source, 0, "cycles", "this PMU has no precise levels");
 	assert_int_equal(layer.last_hardware.precise_ip, 0);
 	vmop_source_close(source);
-	is_arm64_kvm = true; /* what the first CPU lacks is no reason to count worlds together */
+	is_arm64_kvm = true; /* an event that the first CPU lacks is still split on the others */
 	refuse(cpu_0_lacks_caches, ENOENT);
 	source = must_open("cycles:1000003 LLC-loads:10007");
 	assert_event(source, 0, "cycles", NULL);
@@ -287,7 +287,7 @@ static void tracepoints_go_by_their_number(void **state)
 
 struct listed {
 	unsigned n[VMOP_N_EVENT_GROUPS], n_available[VMOP_N_EVENT_GROUPS];
-	const char *wanted; /* the entry to be remembered */
+	const char *wanted; /* name of the entry to keep */
 	struct vmop_event_entry found;
 };
 
@@ -327,8 +327,9 @@ static void the_list_tells_what_the_machine_has(void **state)
 	assert_true(listed.n[VMOP_EVENTS_SOFTWARE] >= 12);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_SOFTWARE], listed.n[VMOP_EVENTS_SOFTWARE]);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_HARDWARE], listed.n[VMOP_EVENTS_HARDWARE]);
-	assert_int_equal(listed.n[VMOP_EVENTS_TRACEPOINT], 2); /* ftrace's own have no number */
-	/* Five PMUs without the tracer, and one event; the other is none that can be. */
+	/* ftrace's own records have no number */
+	assert_int_equal(listed.n[VMOP_EVENTS_TRACEPOINT], 2);
+	/* Five PMUs without the tracer, and one event; the other event is impossible. */
 	assert_int_equal(listed.n[VMOP_EVENTS_PMU], 6);
 	assert_true(listed.found.is_available);
 	assert_string_equal(listed.found.unit, "events");
@@ -342,11 +343,11 @@ static void the_list_tells_what_the_machine_has(void **state)
 	assert_int_equal(listed.n_available[VMOP_EVENTS_HARDWARE], 0);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_PMU], 0);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_SOFTWARE], listed.n[VMOP_EVENTS_SOFTWARE]);
-	if (n_cpus() > 1) { /* one of two kinds of cores will do */
+	if (n_cpus() > 1) { /* one of two types of cores is enough */
 		refuse(cpu_1_lacks, ENOENT);
 		assert_true(list_with("LLC-loads").found.is_available);
 	}
-	refuse(all, EACCES); /* for want of leave: it may be there */
+	refuse(all, EACCES); /* no permission: it may exist */
 	assert_true(list_with("cycles").found.is_available);
 }
 

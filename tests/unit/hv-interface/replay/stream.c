@@ -16,7 +16,7 @@ static const struct vmop_event_info events[] = {
 	{.name = "cpu-clock", .unit = "ns", .period_events = 1000000},
 };
 
-/* One of every type. */
+/* One record of every type. */
 static const struct vmop_record records[] = {
 	{VMOP_RECORD_SAMPLE, 10, {.sample = {0xffffffff81000010, 7, 1, 2, 3, 1, 5, 8, 9}}},
 	{VMOP_RECORD_MMAP, 10, {.mmap = {1, 2, 3, 4, 5, 6, 7, 8, 0, {0}, "/lib/x.so"}}},
@@ -112,7 +112,7 @@ static void assert_same(const struct vmop_record *got, const struct vmop_record 
 	}
 }
 
-/* What a drain must bring, one after the other. */
+/* Compare the next record of a drain. */
 static void expect(void *arg, const struct vmop_record *record)
 {
 	size_t *at = arg;
@@ -209,7 +209,7 @@ static void every_cut_is_found(void **state)
 	free(data);
 }
 
-/* The file with one change, and what is said about it. */
+/* Change the file in one place and check the error. */
 static void spoil(size_t at, const void *bytes, size_t n, enum vmop_error_code code,
 		  const char *words)
 {
@@ -230,7 +230,7 @@ static void spoil(size_t at, const void *bytes, size_t n, enum vmop_error_code c
 	if (!strstr(err->message, words))
 		fail_msg("'%s' lacks '%s'", err->message, words);
 	vmop_error_destroy(err);
-	if (reader) { /* and it stays ended */
+	if (reader) { /* it stays at the end */
 		assert_null(vmop_stream_reader_next(reader, &record, &ended));
 		assert_true(ended);
 	}
@@ -284,7 +284,7 @@ static void other_files_are_refused(void **state)
 	assert_null(vmop_source_find("reply"));
 }
 
-/* Samples of a repeated block, which is larger than what is held of the file at once. */
+/* Samples of a repeated block, which is larger than the reader's window. */
 enum { BLOCK_SAMPLES = 10000, TIMES = 7 };
 
 struct tally {

@@ -15,7 +15,7 @@
 #include "libutil/run-dir.h"
 #include "tests/unit/hv-interface/xen/model.h"
 
-/* libpfm4 knows the events of its own architecture, and Xen samples on x86 alone. */
+/* libpfm4 has the events of its own architecture, and Xen samples only on x86. */
 #if defined(HAVE_PFM) && (defined(__x86_64__) || defined(__i386__))
 #define HAS_X86_EVENTS
 #endif
@@ -114,7 +114,7 @@ static void put_cpuinfo(const char *text)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* A frequency is a count for cycles, by the processor's clock. */
+/* A frequency of cycles becomes a period by the processor's clock. */
 static void test_frequency(void **state)
 {
 	struct vmop_xen_choice choice;
@@ -198,7 +198,7 @@ static struct vmop_source *open_source(struct model *model, const char *const *e
 	return source;
 }
 
-/* Nothing of it stays in Xen. */
+/* Close the source and check that nothing stays in Xen. */
 static void close_all(struct vmop_source *source, struct model *model)
 {
 	vmop_source_close(source);
@@ -272,13 +272,13 @@ static void test_records(void **state)
 	close_all(source, model);
 }
 
-/* What an event is not to count is left out, also where the counter can't tell. */
+/* Unwanted samples of an event are left out, also where the counter cannot separate them. */
 static void test_filters(void **state)
 {
 	static const struct {
 		const char *event;
-		unsigned n; /* of one sample each: own user, own kernel, Xen, guest user, guest
-			       kernel */
+		/* one sample each: own user, own kernel, Xen, guest user, guest kernel */
+		unsigned n;
 	} filters[] = {
 		{"cycles:100000", 5},	       {"cycles:100000::0:1", 2},
 		{"cycles:100000::1:0", 3},     {"cycles:100000::1:1:0:1", 2},
@@ -306,7 +306,7 @@ static void test_filters(void **state)
 
 static const char *const cycles[] = {"cycles:100000"};
 
-/* Other domains in a session: nothing that was sampled is lost, and Xen lets go of the old ones. */
+/* The domains of a session change: no sample is lost, and Xen releases the old domains. */
 static void test_domains_change(void **state)
 {
 	struct model *model = model_new(3);
@@ -335,7 +335,7 @@ static void test_domains_change(void **state)
 	assert_int_equal(seen.records[1].sample.source_domain, 2);
 	assert_int_equal(seen.records[2].sample.ip, 0x3000);
 	assert_int_equal(seen.n_lost, 5);
-	/* One that is not there is told of, the others go on. */
+	/* A missing domain gets an error, and the others continue. */
 	domains[0].id = 2;
 	assert_null(vmop_source_set_domains(source, domains, 2));
 	assert_int_equal(domains[0].error, EINVAL);
@@ -347,8 +347,7 @@ static void test_domains_change(void **state)
 	close_all(source, model);
 }
 
-/* Found by looking, a sample has the time of the look; a record's is before what is drained up to.
- */
+/* A polled sample has the time of the drain; a record's time is before the drain's limit. */
 static void test_times(void **state)
 {
 	struct model *model = model_new(1);
@@ -397,7 +396,7 @@ static void test_domain_limits(void **state)
 	close_all(source, model);
 }
 
-/* Xen does not go on after a change: said once, tried again until it does. */
+/* Xen does not resume after a change: reported once, and retried until it does. */
 static void test_goes_on_later(void **state)
 {
 	struct model *model = model_new(1);
