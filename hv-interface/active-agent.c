@@ -100,7 +100,7 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 	default:
 		break;
 	}
-	return answer_at_once(agent, VMOP_ACTIVE_FAILED, "that command has no place here");
+	return answer_at_once(agent, VMOP_ACTIVE_FAILED, "unexpected command");
 }
 
 static enum vmop_active_task take_line(struct vmop_active_agent *agent,

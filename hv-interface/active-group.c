@@ -43,7 +43,7 @@ struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *ope
 {
 	if (strlen(events) >= VMOP_ACTIVE_TEXT_BYTES)
 		return vmop_error_new(VMOP_ERROR_LIMIT,
-				      "the events are more than active domains can be told of");
+				      "the list of events is too long for active domains");
 	struct vmop_active_group *group = calloc(1, sizeof(*group));
 	if (!group)
 		return &vmop_error_no_memory;

@@ -42,9 +42,9 @@ static void write_line(struct vmop_active_peer *peer, uint64_t now_ns)
 {
 	peer->wrote_ns = now_ns;
 	if (!vmop_active_send(peer->store, &peer->sent))
-		give_up(peer,
-			vmop_error_new(VMOP_ERROR_CANT, "domain %s can't be written to by xenstore",
-				       peer->name));
+		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
+					     "domain %s can't be written to through xenstore",
+					     peer->name));
 }
 
 void vmop_active_peer_send(struct vmop_active_peer *peer, enum vmop_active_word word,
@@ -85,7 +85,7 @@ static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_
 		peer->alive_ns = now_ns;
 	peer->seen_beat = answer->beat;
 	if (answer->word == VMOP_ACTIVE_FAILED) {
-		give_up(peer, vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd says: %s",
+		give_up(peer, vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd reports: %s",
 					     peer->name, answer->text));
 	} else if (answer->word == VMOP_ACTIVE_STUCK && peer->sent.word == VMOP_ACTIVE_JOIN) {
 		peer->state = VMOP_ACTIVE_AGAIN;
@@ -133,8 +133,8 @@ static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
 	    now_ns - peer->alive_ns > VMOP_ACTIVE_SILENCE_NS)
 		give_up(peer,
 			vmop_error_new(VMOP_ERROR_CANT,
-				       "domain %s: its vmopd has given no sign for %" PRIu64 " s; "
-				       "its samples since are lost",
+				       "domain %s: its vmopd has given no sign of life for %" PRIu64
+				       " s; its samples since then are lost",
 				       peer->name, VMOP_ACTIVE_SILENCE_NS / VMOP_NS_PER_S));
 }
 

@@ -133,8 +133,8 @@ static struct vmop_error *parse_count(const char *text, const char *whole,
 	}
 bad:
 	return vmop_error_new(VMOP_ERROR_USAGE,
-			      "event '%s': '%s' is no count: give a number of events of 1 or more, "
-			      "as in cycles:100003, or a frequency, as in cycles:4000Hz",
+			      "event '%s': '%s' is not a count: give a number of events of 1 or "
+			      "more, as in cycles:100003, or a frequency, as in cycles:4000Hz",
 			      whole, text);
 }
 

@@ -489,7 +489,7 @@ int vmop_session_stop(s32 *failed_op)
 	if (session.is_primary) {
 		ret = call(failed_op, VMOP_XENOPROF_STOP, NULL);
 		if (ret)
-			pr_warn("somebody else has stopped the session in Xen (%d)\n", ret);
+			pr_warn("another process has stopped the session in Xen (%d)\n", ret);
 	} else if (!disable_own()) {
 		*failed_op = VMOP_XENOPROF_DISABLE_VIRQ;
 		return -EBUSY;
@@ -558,6 +558,6 @@ void vmop_session_module_init(void)
 void vmop_session_module_exit(void)
 {
 	if (session.is_own_shared && !disable_own())
-		pr_warn("Xen keeps this domain's buffers until it is active once more\n");
+		pr_warn("Xen keeps this domain's buffers until it is active again\n");
 	unmap_own();
 }

@@ -102,8 +102,8 @@ static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 	struct vmop_error *err = vmop_perf_event_become_clock(&clock);
 	if (!err)
 		err = set_note(&clock,
-			       "%s can't count guests here: KVM's mediated vPMU keeps the PMU to "
-			       "them; guest time is sampled by cpu-clock %s",
+			       "%s can't count guests here: KVM's mediated vPMU reserves the PMU "
+			       "for them; cpu-clock samples guest time %s",
 			       plan->events[i].name, how_often(&clock, often, sizeof(often)));
 	if (!err)
 		err = append(plan, &clock);
@@ -121,8 +121,8 @@ static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i
 	vmop_perf_event_set_modes(event);
 	struct vmop_error *err =
 		set_note(event,
-			 "%s counts the host alone: KVM's mediated vPMU keeps the "
-			 "PMU of running guests to them%s",
+			 "%s counts only the host: KVM's mediated vPMU reserves the PMU for "
+			 "running guests%s",
 			 event->name, event->counts_cycles ? "; see cpu-clock for guests" : "");
 	return err || !event->counts_cycles ? err : add_guest_clock(plan, i);
 }
@@ -160,7 +160,7 @@ static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const 
 	plan->wanted[i] = vmop_perf_event_wanted_classes(event);
 	return set_note(event, "no %s: %s; cpu-clock stands in, %s%s", asked, reason,
 			how_often(event, often, sizeof(often)),
-			was_period ? " (a cycle is taken for a nanosecond)" : "");
+			was_period ? " (a cycle counts as a nanosecond)" : "");
 }
 
 /* Return why perf_event_open refused an event, in the user's words, or NULL. */
@@ -176,7 +176,7 @@ static const char *unsupported_reason(const struct vmop_perf_event *event, int o
 	case EOPNOTSUPP:
 		return "the PMU can't sample it (EOPNOTSUPP)";
 	case EBUSY:
-		return "the PMU is in use by another (EBUSY)";
+		return "the PMU is in use (EBUSY)";
 	case ENOSPC:
 		return "no counter is free (ENOSPC)";
 	case EINVAL:
@@ -201,7 +201,7 @@ static const char *allowed_at(const char *level)
 	case '1':
 		return "their own processes, the kernel's part too, but not whole CPUs";
 	case '2':
-		return "their own processes' user code alone";
+		return "only their own processes' user code";
 	default:
 		return "nothing";
 	}
@@ -225,9 +225,10 @@ static struct vmop_error *less_precise(struct vmop_perf_event *event)
 {
 	event->attr.precise_ip--;
 	unsigned now = (unsigned)event->attr.precise_ip;
-	return set_note(event,
-			"%s can't be sampled as precisely as asked here; its precise level is %u%s",
-			event->name, now, now ? "" : ": samples may be a few instructions late");
+	return set_note(
+		event,
+		"%s can't be sampled as precisely as requested here; its precise level is %u%s",
+		event->name, now, now ? "" : ": samples may be a few instructions late");
 }
 
 /* Return whether the event is in a group, but not first: a refusal may be due to the group then. */
@@ -250,8 +251,9 @@ static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned g
 			continue;
 		event->group = 0;
 		err = vmop_perf_event_add_note(
-			event, "its group can't be counted at a time here (too many events for the "
-			       "counters, or of several PMUs): each is counted by itself");
+			event,
+			"its group can't be counted at the same time here (too many events for the "
+			"counters, or several PMUs): each event is counted separately");
 	}
 	return err;
 }
@@ -330,11 +332,11 @@ static struct vmop_error *spare_mediated_vpmu(struct vmop_perf_plan *plan)
 		if (event->host)
 			err = leave_guests_out(plan, i);
 		else if (event->counts_cycles)
-			err = by_clock(plan, i, "KVM's mediated vPMU keeps the PMU to guests");
+			err = by_clock(plan, i, "KVM's mediated vPMU reserves the PMU for guests");
 		else
 			err = vmop_error_new(VMOP_ERROR_CANT,
 					     "event '%s' can't count guests: KVM's mediated vPMU "
-					     "keeps the PMU to them",
+					     "reserves the PMU for them",
 					     event->name);
 	}
 	return err;

@@ -87,13 +87,12 @@ const char *vmop_perf_dom0_transport(enum vmop_source_reach view)
 	case VMOP_REACH_ALL:
 		break;
 	case VMOP_REACH_OWN:
-		return "dom0's kernel: it samples dom0 alone";
+		return "dom0's kernel: it samples only dom0";
 	case VMOP_REACH_OWN_AND_HYPERVISOR:
 		return "dom0's kernel: it samples dom0 and Xen (vPMU mode hv)";
 	case VMOP_REACH_UNDIVIDED:
-		return "dom0's kernel: it samples all domains and doesn't tell them apart (vPMU "
-		       "mode "
-		       "all)";
+		return "dom0's kernel: it samples all domains without distinguishing them (vPMU "
+		       "mode all)";
 	}
 	return NULL;
 }

@@ -218,16 +218,16 @@ static struct vmop_error *resolve_tracepoint(const struct vmop_event_request *re
 	if (!system)
 		return &vmop_error_no_memory;
 	if (vmop_perf_name_find(system, &name) || !strcmp(system, "default"))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s': '%s' is no count: give a number of events of 1 "
-				      "or more, as in cycles:100003, or a frequency, as in "
-				      "cycles:4000Hz",
-				      request->name, request->name + strlen(system) + 1);
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"event '%s': '%s' is not a count: give a number of events of 1 or more, as "
+			"in cycles:100003, or a frequency, as in cycles:4000Hz",
+			request->name, request->name + strlen(system) + 1);
 	struct vmop_error *err = vmop_perf_tracepoint_id(root, request->name, &id);
 	if (err && err->code == VMOP_ERROR_NOT_FOUND) {
 		vmop_error_destroy(err);
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s': there is no such tracepoint, and '%s' is no "
+				      "event '%s': there is no such tracepoint, and '%s' is not a "
 				      "count; see vmopcontrol --list-events --verbose",
 				      request->name, request->name + strlen(system) + 1);
 	}
@@ -254,8 +254,8 @@ static struct vmop_error *no_samples(const struct vmop_event_request *request, c
 {
 	return vmop_error_new(
 		VMOP_ERROR_USAGE,
-		"event '%s': PMU %s hands out traces (AUX), no samples, and traces "
-		"are not decoded here; cycles, with :p where the CPU can, comes nearest",
+		"event '%s': PMU %s writes traces (AUX), not samples, and vmop does not decode "
+		"traces; the nearest event is cycles, with :p where the CPU supports it",
 		request->name, name);
 }
 
@@ -431,7 +431,7 @@ struct vmop_error *vmop_perf_event_leave_out_pmu(struct vmop_perf_event *event, 
 	if (i == event->n_parts)
 		return NULL;
 	_cleanup_free_ char *note = NULL;
-	if (asprintf(&note, "not counted on the CPUs of %s (%zu of them), a PMU that lacks it",
+	if (asprintf(&note, "not counted on the CPUs of %s (%zu of them): that PMU lacks it",
 		     event->parts[i].pmu, event->parts[i].cpus.n) < 0) {
 		note = NULL;
 		return &vmop_error_no_memory;
@@ -525,10 +525,9 @@ static struct vmop_error *resolve_precision(const struct vmop_event_request *req
 				      "events of a PMU",
 				      request->name);
 	if (takes_no_notice_of_precision(pmus, event->attr.type))
-		return vmop_perf_event_add_note(event,
-						"not as precise as asked, for this PMU has no "
-						"precise levels: samples may be a few instructions "
-						"late");
+		return vmop_perf_event_add_note(
+			event, "not as precise as requested, because this PMU has no precise "
+			       "levels: samples may be a few instructions late");
 	event->attr.precise_ip = request->precise & 3;
 	return NULL;
 }

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define SWITCHES                                                                                   \
-	"what comes while the kernel switches to a guest or back counts as the guest's, for "
+	"events while the kernel switches to a guest or back count as the guest's, because "
 
 static bool is_of_both(const struct vmop_perf_event *event)
 {
@@ -93,8 +93,8 @@ struct vmop_error *vmop_perf_worlds_note(struct vmop_perf_plan *plan)
 			continue;
 		err = vmop_perf_event_add_note(
 			event, event->kind == VMOP_PERF_CLOCK
-				       ? SWITCHES "a clock can't tell them apart"
-				       : SWITCHES "too few counters are free to count them apart");
+				       ? SWITCHES "a clock can't separate them"
+				       : SWITCHES "too few counters are free to separate them");
 	}
 	return err;
 }

@@ -340,17 +340,18 @@ static void note_multiplexed(struct perf_source *perf, size_t i)
 	const char *planned = perf->plan.events[i].note;
 	double share = (double)info->running_ns / (double)info->enabled_ns;
 	char *note;
-	char scale[96] = "never";
+	char scale[128] = "never";
 	if (info->running_ns)
 		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
 			 1 / share);
 	else if (perf->plan.events[i].group)
 		snprintf(scale, sizeof(scale),
-			 "never, for its group's were not free at a time; "
+			 "never, because its group's counters were not free at the same time; "
 			 "leave out the braces");
-	if (asprintf(&note,
-		     "%s%smultiplexed, for it shares its counters with other events: counted %s",
-		     planned ? planned : "", planned ? "; " : "", scale) < 0)
+	if (asprintf(
+		    &note,
+		    "%s%smultiplexed, because it shares its counters with other events: counted %s",
+		    planned ? planned : "", planned ? "; " : "", scale) < 0)
 		return; /* the times are still in the info */
 	free(perf->notes[i]);
 	info->note = perf->notes[i] = note;
@@ -522,10 +523,8 @@ static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
 	if (vmop_array_reserve(perf->waiting, perf->waiting_capacity, perf->n_waiting + 1))
 		perf->waiting[perf->n_waiting++] =
 			(struct waiting_cpu){.cpu = number, .checks_left = 1, .pause_checks = 1};
-	return vmop_error_prefix(error,
-				 "CPU %u came online and is not sampled (it is tried again now and "
-				 "then)",
-				 number);
+	return vmop_error_prefix(
+		error, "CPU %u came online and is not sampled (retried from time to time)", number);
 }
 
 static struct vmop_error *cpu_came(struct perf_source *perf, unsigned number)

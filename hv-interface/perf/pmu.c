@@ -237,7 +237,7 @@ static struct vmop_error *bad_term(const char *root, const struct vmop_perf_pmu 
 	_cleanup_free_ char *formats = names_in(root, pmu->name, "format");
 	_cleanup_free_ char *events = names_in(root, pmu->name, "events");
 	return vmop_error_new(VMOP_ERROR_USAGE,
-			      "PMU %s has neither a field nor an event '%s': fields: config, "
+			      "PMU %s has neither a field nor an event '%s'; fields: config, "
 			      "config1, config2, %s; events: %s",
 			      pmu->name, term, formats ? formats : "?", events ? events : "?");
 }
@@ -251,8 +251,8 @@ static struct vmop_error *encode_field(const struct vmop_perf_pmu *pmu, const ch
 	uint64_t number = 1;
 	if (value && !vmop_parse_u64(value, 0, &number))
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "PMU %s: '%s' of '%s' is no number, such as 0x3c", pmu->name,
-				      value, term);
+				      "PMU %s: '%s' of '%s' is not a number, such as 0x3c",
+				      pmu->name, value, term);
 	if (!word || (format[len] && !scatter(format + len + 1, number, word)))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "PMU %s: the value of '%s' does not fit its field (%s)",

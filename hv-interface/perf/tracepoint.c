@@ -81,7 +81,7 @@ struct vmop_error *vmop_perf_tracepoint_id(const char *root, const char *name, u
 		return err;
 	text[strcspn(text, "\n")] = '\0';
 	if (!vmop_parse_u64(text, 10, ret))
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: '%s' is no number", path, text);
+		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: '%s' is not a number", path, text);
 	return NULL;
 }
 

@@ -54,7 +54,7 @@ static uint64_t position(const struct vmop_stream_reader *reader)
 static struct vmop_error *corrupt(const struct vmop_stream_reader *reader, const char *what)
 {
 	return vmop_error_new(VMOP_ERROR_CORRUPT,
-			      "%s: no stream that vmop wrote: %s at byte %" PRIu64, reader->name,
+			      "%s: not a stream that vmop wrote: %s at byte %" PRIu64, reader->name,
 			      what, position(reader));
 }
 
@@ -138,7 +138,7 @@ static struct vmop_error *read_header(struct vmop_stream_reader *reader)
 	if (header.version > VMOP_STREAM_VERSION)
 		return vmop_error_new(
 			VMOP_ERROR_NEWER,
-			"%s: version %u of the stream format, this vmop knows up to %d",
+			"%s: version %u of the stream format, this vmop reads up to %d",
 			reader->name, header.version, VMOP_STREAM_VERSION);
 	if (header.version == 0 || header.n_events == 0 || header.n_events > VMOP_STREAM_MAX_EVENTS)
 		return corrupt(reader, "a header that can't be");
@@ -379,7 +379,7 @@ static struct vmop_error *begin_block(struct vmop_stream_reader *reader,
 	if (repeat->n_times == 0 || repeat->n_times > VMOP_STREAM_MAX_TIMES ||
 	    repeat->block_bytes == 0 || repeat->block_bytes % 8 != 0 ||
 	    repeat->block_bytes > reader->size_bytes - begin)
-		return corrupt(reader, "a repeated block that can't be");
+		return corrupt(reader, "an invalid repeated block");
 	reader->block.begin = begin;
 	reader->block.end = begin + repeat->block_bytes;
 	reader->block.n_left = repeat->n_times - 1;

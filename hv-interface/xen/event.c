@@ -115,8 +115,8 @@ static struct vmop_error *by_frequency(const struct vmop_event_request *request,
 	uint64_t cpu_hz = counts_cycles ? clock_hz(root) : 0;
 	if (cpu_hz == 0)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s': Xen takes a sample every so many events; give "
-				      "that number: --event=%s:100000",
+				      "event '%s': Xen takes a sample every COUNT events; give a "
+				      "count: --event=%s:100000",
 				      choice->name, choice->name);
 	choice->event.period_events = cpu_hz / hz;
 	if (choice->event.period_events < SMALLEST_PERIOD)
@@ -189,9 +189,9 @@ struct vmop_error *vmop_xen_take_over(const struct vmop_event_request *request,
 {
 	*ret = (struct vmop_xen_choice){.host = true, .guest = true};
 	if (!request || !request->period_events)
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "an active domain samples what dom0 says, every so many "
-				      "events");
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"an active domain samples dom0's events and needs their COUNT");
 	ret->kernel = request->kernel;
 	ret->user = request->user;
 	ret->event.period_events = request->period_events;

@@ -151,8 +151,8 @@ static struct vmop_error *open_device(const char *path, const char *module, int 
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: no permission; run vmopd as root",
 				      path);
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
-		return vmop_error_new(VMOP_ERROR_CANT, "%s is missing; modprobe %s brings it", path,
-				      module);
+		return vmop_error_new(VMOP_ERROR_CANT, "%s is missing; modprobe %s creates it",
+				      path, module);
 	return vmop_error_os(errno, "%s", path);
 }
 
@@ -212,7 +212,7 @@ struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret)
 	if (!vmop_xen_is_control_domain(NULL))
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
 				      "this is not Xen's control domain (/proc/xen/capabilities "
-				      "doesn't say control_d)");
+				      "lacks control_d)");
 	return open_link(ret);
 }
 

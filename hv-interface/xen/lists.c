@@ -20,7 +20,8 @@ struct vmop_error *vmop_xen_lists_check(const struct vmop_source_domain *domains
 	for (size_t i = 0; i < n; i++) {
 		n_passive += !domains[i].is_active;
 		if (domains[i].id == 0 || domains[i].id >= VMOP_XEN_DOMID_FIRST_RESERVED)
-			return vmop_error_new(VMOP_ERROR_USAGE, "%u is no id of a domain to sample",
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%u is not the id of a domain that can be sampled",
 					      domains[i].id);
 	}
 	if (n_passive > PASSIVE_MAX)

@@ -10,13 +10,13 @@ static struct vmop_error *check_map(const struct vmop_xendev_map *map, size_t le
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      VMOP_XENDEV_PATH ": not a device of vmop's kernel module");
 	if (map->abi != VMOP_XENDEV_ABI || map->record_bytes != sizeof(struct vmop_xendev_record))
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      VMOP_XENDEV_PATH
-				      ": vmop's kernel module speaks version %u "
-				      "(records of %u bytes), this program version %u (%zu): both "
-				      "must come from the same release",
-				      map->abi, map->record_bytes, VMOP_XENDEV_ABI,
-				      sizeof(struct vmop_xendev_record));
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			VMOP_XENDEV_PATH
+			": vmop's kernel module has version %u (records of %u bytes), this program "
+			"version %u (%zu): both must come from the same release",
+			map->abi, map->record_bytes, VMOP_XENDEV_ABI,
+			sizeof(struct vmop_xendev_record));
 	uint64_t data_bytes = (uint64_t)map->ring_records * sizeof(struct vmop_xendev_record);
 	if (map->n_rings == 0 || map->ring_records == 0 ||
 	    (map->ring_records & (map->ring_records - 1)) != 0 ||

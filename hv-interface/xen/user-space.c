@@ -52,7 +52,7 @@ static struct vmop_error *end_remains(struct vmop_xen_link *link, bool *ret_had_
 			return vmop_error_new(
 				VMOP_ERROR_CANT,
 				"another profiler in dom0 uses xenoprof: end it; or, if it was "
-				"killed, say so by 'touch %s/" VMOP_XEN_OWNER_FILE "'",
+				"killed, confirm that by 'touch %s/" VMOP_XEN_OWNER_FILE "'",
 				vmop_run_dir());
 		vmop_xenoprof_recover(link);
 		*ret_had_remains = true;
@@ -228,9 +228,9 @@ static struct vmop_error *active_prepare(struct vmop_xen_transport *transport,
 	struct vmop_error *err =
 		vmop_xenoprof_join(&user->xenoprof, user->link, plan->max_samples, &is_stuck);
 	if (!err && is_stuck)
-		return vmop_error_new(VMOP_ERROR_BUSY,
-				      "Xen's buffer was left by a vmopd that died; dom0 must begin "
-				      "its session once more");
+		return vmop_error_new(
+			VMOP_ERROR_BUSY,
+			"a dead vmopd still had Xen's buffer; dom0 must begin its session again");
 	user->is_open = !err;
 	return err;
 }

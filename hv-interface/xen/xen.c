@@ -137,9 +137,10 @@ static struct vmop_error *make_ready(struct xen_source *xen)
 		if (!err)
 			err = join(xen, &again);
 	}
-	return err || !again ? err
-			     : vmop_error_new(VMOP_ERROR_CANT, "an active domain does not get "
-							       "its buffer free");
+	return err || !again
+		       ? err
+		       : vmop_error_new(VMOP_ERROR_CANT,
+					"the buffer of an active domain does not become free");
 }
 
 static void end_pause(struct xen_source *xen)
@@ -150,7 +151,8 @@ static void end_pause(struct xen_source *xen)
 	xen->stopped_ns = 0;
 	xen->stats.pauses++;
 	xen->stats.paused_ns += len_ns;
-	vmop_log_notice("Xen sampled nobody for %" PRIu64 " ms, while its lists of domains changed",
+	vmop_log_notice("Xen sampled no domain for %" PRIu64
+			" ms, while its lists of domains changed",
 			len_ns / VMOP_NS_PER_MS);
 }
 
@@ -212,10 +214,10 @@ static struct vmop_error *put_note(struct xen_source *xen, size_t i)
 	const char *own = xen->choices[i].note;
 	bool is_domu = !xen->machine.is_primary;
 	const char *tasks = i > 0 || xen->transport->ops->knows_tasks ? NULL
-			    : is_domu ? "programs are not told apart without vmop.ko (their "
+			    : is_domu ? "programs are not distinguished without vmop.ko (their "
 					"samples are [domU user])"
-				      : "dom0's programs are not told apart without vmop.ko (their "
-					"samples are [dom0 user])";
+				      : "dom0's programs are not distinguished without vmop.ko "
+					"(their samples are [dom0 user])";
 	if (!own && !tasks)
 		return NULL;
 	if (asprintf(&xen->notes[i], "%s%s%s", own ? own : "", own && tasks ? "; " : "",
@@ -253,7 +255,7 @@ static struct vmop_error *choose_events(struct xen_source *xen,
 	if (n > xen->machine.n_counters || n > VMOP_XENOPROF_EVENTS_MAX)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%zu events, but this processor has %u counters, which Xen "
-				      "does not share out",
+				      "does not multiplex",
 				      n, xen->machine.n_counters);
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; !err && i < n; i++)
@@ -348,9 +350,8 @@ static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct
 		vmop_error_destroy(err);
 		err = list[i]->open(&machine, &transport);
 		if (!err && machine.had_remains)
-			vmop_log_notice(
-				"Xen was still sampling for a vmopd that was killed; that is "
-				"ended now");
+			vmop_log_notice("Xen was still sampling for a vmopd that was killed; ended "
+					"that session");
 		if (!err)
 			return vmop_xen_open_over(transport, &machine, setup, ret);
 		if (err->code != VMOP_ERROR_NOT_FOUND)
@@ -543,8 +544,7 @@ static struct vmop_error *go_on(struct xen_source *xen)
 	struct vmop_error *err = begin_sampling(xen);
 	xen->pause_checks = xen->checks_left = err != NULL;
 	return err ? vmop_error_prefix(err,
-				       "Xen does not go on sampling (it is tried again now and "
-				       "then)")
+				       "Xen does not resume sampling (retried from time to time)")
 		   : NULL;
 }
 
@@ -562,8 +562,8 @@ static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source
 			ids[n_ids++] = domains[i].id;
 	}
 	if (!xen->group)
-		return n_ids ? vmop_error_new(VMOP_ERROR_CANT,
-					      "active domains: nothing was opened to reach them by")
+		return n_ids ? vmop_error_new(VMOP_ERROR_CANT, "active domains can't be reached: "
+							       "no access to xenstore was set up")
 			     : NULL;
 	struct vmop_error *err = vmop_active_group_want(xen->group, ids, n_ids);
 	if (!err && !xen->wants_sampling)

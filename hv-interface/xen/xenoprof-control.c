@@ -63,9 +63,9 @@ struct vmop_error *vmop_xenoprof_open(struct vmop_xenoprof *xenoprof, struct vmo
 	int status = call(link, VMOP_XENOPROF_INIT, &init, sizeof(init));
 	if (status == -ENODEV || status == -EINVAL)
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "Xen's profiling does not know this processor's counters");
+				      "Xen's profiling does not support this processor's counters");
 	if (status < 0)
-		return vmop_error_os(-status, "Xen's profiling can't be begun");
+		return vmop_error_os(-status, "Xen's profiling can't be started");
 	if (!init.is_primary)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "another domain commands Xen's profiling; end it there");
@@ -91,10 +91,10 @@ static struct vmop_error *lay_rings(struct vmop_xenoprof_set *set, uint32_t n_bu
 	for (uint32_t i = 0; i < n_buffers; i++) {
 		if (!vmop_xenoprof_ring_init(&set->rings[i], set->memory, set->n_pages * PAGE_BYTES,
 					     i, n_buffers, buffer_bytes, has_backtraces))
-			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "domain %u: Xen's buffers are not laid out as known "
-					      "(%u of %u bytes)",
-					      set->domain, n_buffers, buffer_bytes);
+			return vmop_error_new(
+				VMOP_ERROR_CORRUPT,
+				"domain %u: Xen's buffers have an unknown layout (%u of %u bytes)",
+				set->domain, n_buffers, buffer_bytes);
 		set->n_rings++;
 	}
 	return NULL;
@@ -370,6 +370,6 @@ struct vmop_error *vmop_xenoprof_leave(struct vmop_xenoprof *xenoprof)
 	int status = plain_call(xenoprof->link, VMOP_XENOPROF_DISABLE_VIRQ);
 	return status < 0 ? vmop_error_new(VMOP_ERROR_CANT,
 					   "Xen does not take its buffer back: dom0 still samples "
-					   "this domain, or has let go of it already")
+					   "this domain, or has already released it")
 			  : NULL;
 }

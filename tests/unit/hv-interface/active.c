@@ -193,7 +193,7 @@ static void an_agent_that_dies(void **state)
 		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 	}
 	pair->now_ns += SECOND_NS;
-	expect_gone(pair, "db1: its vmopd has given no sign for 15 s");
+	expect_gone(pair, "db1: its vmopd has given no sign of life for 15 s");
 	say(pair, VMOP_ACTIVE_LEAVE, NULL);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE); /* no wait for it */
 }
@@ -239,7 +239,7 @@ static void an_agent_that_fails(void **state)
 	struct pair *pair = *state;
 	sends_hello(pair);
 	fail_at(pair, VMOP_ACTIVE_OPEN, VMOP_ACTIVE_DO_OPEN, "the disk\nis full");
-	expect_gone(pair, "db1: its vmopd says: the disk?is full");
+	expect_gone(pair, "db1: its vmopd reports: the disk?is full");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
 
@@ -248,7 +248,7 @@ static void an_agent_that_fails_to_join(void **state)
 	struct pair *pair = *state;
 	opens(pair);
 	fail_at(pair, VMOP_ACTIVE_JOIN, VMOP_ACTIVE_DO_JOIN, "no buffer");
-	expect_gone(pair, "db1: its vmopd says: no buffer");
+	expect_gone(pair, "db1: its vmopd reports: no buffer");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
 
@@ -291,7 +291,7 @@ static void an_alert(void **state)
 	assert_false(vmop_active_agent_is_alert(&pair->agent));
 	say(pair, VMOP_ACTIVE_ALERT, NULL); /* no alert without a session */
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
-	expect_gone(pair, "that command has no place here");
+	expect_gone(pair, "unexpected command");
 }
 
 static void an_initiator_that_dies(void **state)
@@ -381,7 +381,7 @@ static void an_agent_that_gives_up(void **state)
 	vmop_active_agent_give_up(&pair->agent, "idle");
 	run(pair);
 	vmop_active_agent_give_up(&pair->agent, "ended there");
-	expect_gone(pair, "db1: its vmopd says: ended there");
+	expect_gone(pair, "db1: its vmopd reports: ended there");
 	vmop_active_peer_revive(&pair->peer);
 	run(pair);
 }
@@ -410,7 +410,7 @@ static void commands_out_of_order(void **state)
 		say(pair, wrong[i], NULL);
 		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 		assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
-		expect_gone(pair, "that command has no place here");
+		expect_gone(pair, "unexpected command");
 		end(state);
 		begin(state);
 	}

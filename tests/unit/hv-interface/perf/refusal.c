@@ -42,7 +42,7 @@ static void the_clock_stands_in_for_cycles_and_says_why(void **state)
 		assert_string_equal(vmop_source_event(source, 0)->unit, "ns");
 		vmop_source_close(source);
 		source = must_open("cycles:100003");
-		assert_event(source, 0, "cpu-clock", "a cycle is taken for a nanosecond");
+		assert_event(source, 0, "cpu-clock", "a cycle counts as a nanosecond");
 		assert_int_equal(vmop_source_event(source, 0)->period_events, 100003);
 		vmop_source_close(source);
 	}
@@ -73,7 +73,7 @@ static void without_permission_the_error_names_the_remedy(void **state)
 		{"-1\n", "it is -1, which leaves others everything"},
 		{"0\n", "it is 0, which leaves others all but raw tracepoints"},
 		{"1\n", "it is 1, which leaves others their own processes, the kernel's"},
-		{"2\n", "it is 2, which leaves others their own processes' user code alone"},
+		{"2\n", "it is 2, which leaves others only their own processes' user code"},
 		{"3\n", "it is 3, which leaves others nothing"},
 	};
 	refuse(all, EACCES);
@@ -97,14 +97,14 @@ static void a_mediated_vpmu_leaves_the_host(void **state)
 	refuse(events_that_count_guests, EOPNOTSUPP);
 	struct vmop_source *source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 2);
-	assert_event(source, 0, "cycles:H", "the host alone");
-	assert_event(source, 1, "cpu-clock:G", "guest time is sampled by cpu-clock");
+	assert_event(source, 0, "cycles:H", "only the host");
+	assert_event(source, 1, "cpu-clock:G", "cpu-clock samples guest time");
 	assert_true(layer.last_hardware.exclude_guest);
 	assert_true(layer.last_hardware.sample_type & PERF_SAMPLE_IDENTIFIER);
 	vmop_source_close(source);
 	source = must_open("llc-misses");
 	assert_int_equal(vmop_source_n_events(source), 1);
-	assert_event(source, 0, "llc-misses:H", "the host alone");
+	assert_event(source, 0, "llc-misses:H", "only the host");
 	vmop_source_close(source);
 	source = must_open("cycles:::::1:0"); /* guests were not requested */
 	assert_int_equal(vmop_source_n_events(source), 1);
@@ -124,8 +124,8 @@ static void a_mediated_vpmu_that_may_be_used_is_spared(void **state)
 	mediated_vpmu = "Y\n";
 	struct vmop_source *source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 2);
-	assert_event(source, 0, "cycles:H", "the host alone");
-	assert_event(source, 1, "cpu-clock:G", "guest time is sampled by cpu-clock");
+	assert_event(source, 0, "cycles:H", "only the host");
+	assert_event(source, 1, "cpu-clock:G", "cpu-clock samples guest time");
 	assert_true(layer.last_hardware.exclude_guest);
 	assert_null(vmop_source_check_cpus(source));
 	vmop_source_close(source);
@@ -340,8 +340,8 @@ static void each_refusal_has_its_behaviour(void **state)
 		{EACCES, "CAP_PERFMON", NULL, NULL},
 		{EPERM, "CAP_PERFMON", NULL, NULL},
 		{EMFILE, "sampling needs 3 of them for each CPU", NULL, NULL},
-		{EOPNOTSUPP, NULL, "cycles:H", "the host alone"},
-		{EBUSY, NULL, "cpu-clock", "in use by another (EBUSY)"},
+		{EOPNOTSUPP, NULL, "cycles:H", "only the host"},
+		{EBUSY, NULL, "cpu-clock", "the PMU is in use (EBUSY)"},
 		{ENOENT, NULL, "cpu-clock", "no PMU that counts it (ENOENT)"},
 		{ENODEV, NULL, "cpu-clock", "no PMU that counts it"},
 		{ENOSPC, NULL, "cpu-clock", "no counter is free (ENOSPC)"},
@@ -352,8 +352,8 @@ static void each_refusal_has_its_behaviour(void **state)
 		{EACCES, "CAP_PERFMON", NULL, NULL},
 		{EPERM, "CAP_PERFMON", NULL, NULL},
 		{EMFILE, "sampling needs 3 of them for each CPU", NULL, NULL},
-		{EOPNOTSUPP, NULL, "llc-misses:H", "the host alone"},
-		{EBUSY, "event 'llc-misses': the PMU is in use by another (EBUSY)", NULL, NULL},
+		{EOPNOTSUPP, NULL, "llc-misses:H", "only the host"},
+		{EBUSY, "event 'llc-misses': the PMU is in use (EBUSY)", NULL, NULL},
 		{ENOENT, "event 'llc-misses': this machine has no PMU that counts it", NULL, NULL},
 		{ENODEV, "event 'llc-misses': this machine has no PMU that counts it", NULL, NULL},
 		{ENOSPC, "event 'llc-misses': no counter is free (ENOSPC)", NULL, NULL},
@@ -600,9 +600,9 @@ static void a_group_that_does_not_fit_is_counted_in_turn(void **state)
 	layer.refuses_siblings = true;
 	struct vmop_source *source = must_open("{cycles CPU_CLK_UNHALTED instructions} llc-misses");
 	assert_int_equal(vmop_source_n_events(source), 4);
-	assert_event(source, 0, "cycles", "can't be counted at a time");
+	assert_event(source, 0, "cycles", "can't be counted at the same time");
 	assert_event(source, 1, "cycles", "stands for CPU_CLK_UNHALTED; its group can't be");
-	assert_event(source, 2, "instructions", "each is counted by itself");
+	assert_event(source, 2, "instructions", "each event is counted separately");
 	assert_event(source, 3, "llc-misses", NULL);
 	assert_int_equal(layer.last_group_fd, -1);
 	vmop_source_close(source);

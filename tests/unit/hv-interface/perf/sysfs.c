@@ -120,7 +120,7 @@ static void an_event_that_one_core_type_lacks_is_counted_on_the_others(void **st
 	online = "0-1";
 	refuse(cpu_1_lacks, ENOENT);
 	struct vmop_source *source = must_open("LLC-loads cpu-clock");
-	assert_event(source, 0, "cpu_core/LLC-loads/", "CPUs of cpu_atom (7 of them), a PMU that");
+	assert_event(source, 0, "cpu_core/LLC-loads/", "CPUs of cpu_atom (7 of them): that PMU");
 	assert_string_equal(vmop_source_event(source, 0)->asked, "LLC-loads");
 	assert_on(0, PERF_TYPE_HW_CACHE, 2 | UINT64_C(4) << 32);
 	assert_on(1, 0, 0);
@@ -137,7 +137,7 @@ static void an_event_that_one_core_type_lacks_is_counted_on_the_others(void **st
 	assert_event(source, 1, "cpu_core/instructions/", "cpu_atom");
 	vmop_source_close(source);
 	refuse(cpu_1_lacks, EBUSY); /* the large core's PMU has it */
-	must_fail("LLC-loads", VMOP_ERROR_CANT, "in use by another");
+	must_fail("LLC-loads", VMOP_ERROR_CANT, "the PMU is in use");
 	refuse(all_hardware, ENOENT);
 	must_fail("LLC-loads", VMOP_ERROR_CANT, "no PMU that counts it");
 }
@@ -237,9 +237,9 @@ static void refusals_of_pmus(void **state)
 	static const char *const table[][2] = {
 		{"nopmu/config=1/", "no PMU 'nopmu'; it has: arm_spe_0, cpu_atom, cpu_core, far"},
 		{"cpu_core/nonsense/",
-		 "neither a field nor an event 'nonsense': fields: config, "
+		 "neither a field nor an event 'nonsense'; fields: config, "
 		 "config1, config2, any, event, ldlat, umask; events: circle"},
-		{"cpu_core/event=x/", "'x' of 'event=x' is no number"},
+		{"cpu_core/event=x/", "'x' of 'event=x' is not a number"},
 		{"cpu_core/event=0x100/", "the value of 'event=0x100' does not fit its field "
 					  "(config:0-7)"},
 		{"cpu_core/circle/", "neither a field nor an event 'circle'"},
@@ -247,12 +247,12 @@ static void refusals_of_pmus(void **state)
 		{"cpu_core/../", "neither a field nor an event '..'"},
 		{"cpu_core/event=1/:499", "the lowest is 500"},
 		{"cpu_core/mem-loads/::0x1", "has no unit masks"},
-		{"arm_spe_0/config=1/", "hands out traces (AUX), no samples"},
-		{"arm_spe_0//", "traces are not decoded here"},
-		{"arm_spe_0", "PMU arm_spe_0 hands out traces (AUX)"},
+		{"arm_spe_0/config=1/", "writes traces (AUX), not samples"},
+		{"arm_spe_0//", "vmop does not decode traces"},
+		{"arm_spe_0", "PMU arm_spe_0 writes traces (AUX)"},
 		{"uncore", "'uncore' is a PMU: name an event of it, as in uncore/event=0x11/"},
-		{"sched:no_such", "there is no such tracepoint, and 'no_such' is no count"},
-		{"cycles:often", "'often' is no count"},
+		{"sched:no_such", "there is no such tracepoint, and 'no_such' is not a count"},
+		{"cycles:often", "'often' is not a count"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		must_fail(table[i][0], VMOP_ERROR_USAGE, table[i][1]);
@@ -272,11 +272,11 @@ static void tracepoints_go_by_their_number(void **state)
 	assert_event(source, 0, "9p:9p_client_req", NULL);
 	vmop_source_close(source);
 	must_fail("9p:9p_no_such", VMOP_ERROR_USAGE, "there is no such tracepoint");
-	must_fail("cycles:100_000", VMOP_ERROR_USAGE, "'100_000' is no count");
+	must_fail("cycles:100_000", VMOP_ERROR_USAGE, "'100_000' is not a count");
 	refuse(all_hardware, EACCES);
 	must_fail("sched:sched_switch", VMOP_ERROR_CANT, "kernel.perf_event_paranoid to -1 (it is");
 	put("sys/kernel/tracing/events/sched/sched_switch/id", "many\n");
-	must_fail("sched:sched_switch", VMOP_ERROR_CORRUPT, "'many' is no number");
+	must_fail("sched:sched_switch", VMOP_ERROR_CORRUPT, "'many' is not a number");
 	char command[128];
 	snprintf(command, sizeof(command), "rm -r %s/sys/kernel", tree);
 	assert_int_equal(system(command), 0);

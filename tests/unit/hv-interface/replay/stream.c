@@ -353,11 +353,11 @@ static void bad_blocks_are_named(void **state)
 	put_block(writer, 3);
 	vmop_stream_writer_end_repeat(writer);
 	assert_null(vmop_stream_writer_close(writer));
-	spoil(TIMES_AT, &none, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(TIMES_AT, &too_often, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(BYTES_AT, &none, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(BYTES_AT, &over, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(BYTES_AT, &far, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
+	spoil(TIMES_AT, &none, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(TIMES_AT, &too_often, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(BYTES_AT, &none, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(BYTES_AT, &over, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(BYTES_AT, &far, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
 	spoil(BYTES_AT, &across, 8, VMOP_ERROR_CORRUPT, "across the end of a repeated block");
 	spoil(STEP_AT, &back, 8, VMOP_ERROR_CORRUPT, "a time that goes back");
 	spoil(STEP_AT, &far, 8, VMOP_ERROR_CORRUPT, "a time that goes back");

@@ -422,7 +422,7 @@ static void one_that_fails_later(void **state)
 	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->fails_at = "open";
 	unsigned calls = model->calls;
-	add_one_in_vain(source, domains, "domain 2: its vmopd says: no disk");
+	add_one_in_vain(source, domains, "domain 2: its vmopd reports: no disk");
 	assert_int_equal(model->calls, calls);
 	assert_int_equal(stats_of(source).pauses, 0);
 	close_all(source, model);
@@ -435,7 +435,7 @@ static void one_that_fails_to_join(void **state)
 	struct vmop_source_domain domains[2];
 	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->fails_at = "join";
-	add_one_in_vain(source, domains, "domain 2: its vmopd says: no disk");
+	add_one_in_vain(source, domains, "domain 2: its vmopd reports: no disk");
 	assert_false(model->domains[2].is_listed);
 	assert_int_equal(stats_of(source).pauses, 1);
 	close_all(source, model);
@@ -500,7 +500,7 @@ static void one_that_fails_at_once(void **state)
 	ok(vmop_source_set_domains(source, domains, 2));
 	struct vmop_error *err = vmop_source_start(source);
 	assert_non_null(err);
-	assert_string_equal(err->message, "domain 2: its vmopd says: no disk");
+	assert_string_equal(err->message, "domain 2: its vmopd reports: no disk");
 	vmop_error_destroy(err);
 	assert_int_equal(agents[1]->joins, 1);
 	assert_int_equal(agents[1]->agent.stage, VMOP_ACTIVE_IDLE);
@@ -516,7 +516,7 @@ static void one_that_can_not_open(void **state)
 	agents[2]->fails_at = "open";
 	struct vmop_error *err = vmop_source_set_domains(source, domains, 2);
 	assert_non_null(err);
-	assert_string_equal(err->message, "domain 2: its vmopd says: no disk");
+	assert_string_equal(err->message, "domain 2: its vmopd reports: no disk");
 	vmop_error_destroy(err);
 	assert_false(model->domains[2].is_listed);
 	vmop_source_close(source);
@@ -535,7 +535,7 @@ static void one_that_gives_up(void **state)
 	vmop_active_agent_give_up(&agents[1]->agent, "ended there");
 	struct vmop_error *err = vmop_source_check_cpus(source);
 	assert_non_null(err);
-	assert_string_equal(err->message, "domain 1: its vmopd says: ended there");
+	assert_string_equal(err->message, "domain 1: its vmopd reports: ended there");
 	vmop_error_destroy(err);
 	ok(vmop_source_set_domains(source, &domain, 1));
 	assert_int_equal(domain.error, ENOLINK);

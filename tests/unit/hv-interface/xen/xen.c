@@ -79,8 +79,8 @@ static void test_event_refusals(void **state)
 		{"no-such:100000", "i386/core_2", "no event 'no-such'", VMOP_ERROR_USAGE},
 		{"cycles:5999", "i386/core_2", "between 6000 and", VMOP_ERROR_USAGE},
 		{"cycles:2147483648", "i386/core_2", "between 6000 and", VMOP_ERROR_USAGE},
-		{"r2e:1000Hz", "i386/core_2", "every so many events", VMOP_ERROR_USAGE},
-		{"r2e", "i386/core_2", "every so many events", VMOP_ERROR_USAGE},
+		{"r2e:1000Hz", "i386/core_2", "every COUNT events", VMOP_ERROR_USAGE},
+		{"r2e", "i386/core_2", "every COUNT events", VMOP_ERROR_USAGE},
 		{"cycles:p:100000", "i386/core_2", "no precise", VMOP_ERROR_USAGE},
 		{"r:100000", "i386/core_2", "no event 'r'", VMOP_ERROR_USAGE},
 		{"r12345678901234567:100000", "i386/core_2", "no event", VMOP_ERROR_USAGE},
@@ -408,7 +408,7 @@ static void test_goes_on_later(void **state)
 	model->refusals[VMOP_XENOPROF_RESERVE_COUNTERS] = -EBUSY;
 	struct vmop_error *err = vmop_source_set_domains(source, &domain, 1);
 	assert_non_null(err);
-	assert_non_null(strstr(err->message, "tried again"));
+	assert_non_null(strstr(err->message, "retried"));
 	vmop_error_destroy(err);
 	drain(source, &seen);
 	for (unsigned i = 0; i < 10; i++)

@@ -294,8 +294,8 @@ static void test_messages(void **state)
 		const char *text;
 	} answers[] = {
 		{VMOP_XENOPROF_GET_IBS_CAPS, -ENOSYS, VMOP_ERROR_NOT_FOUND, "no xenoprof"},
-		{VMOP_XENOPROF_INIT, -ENODEV, VMOP_ERROR_CANT, "does not know this processor"},
-		{VMOP_XENOPROF_INIT, -EPERM, VMOP_ERROR_CANT, "can't be begun"},
+		{VMOP_XENOPROF_INIT, -ENODEV, VMOP_ERROR_CANT, "does not support this processor"},
+		{VMOP_XENOPROF_INIT, -EPERM, VMOP_ERROR_CANT, "can't be started"},
 		{VMOP_XENOPROF_GET_BUFFER, -EBUSY, VMOP_ERROR_CANT, "virtual PMU"},
 		{VMOP_XENOPROF_RESERVE_COUNTERS, -EBUSY, VMOP_ERROR_CANT, "watchdog"},
 		{VMOP_XENOPROF_START, -EPERM, VMOP_ERROR_CANT, "is not ready"},
