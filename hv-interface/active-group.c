@@ -12,7 +12,7 @@
 #include "hv-interface/active-peer.h"
 #include "libutil/clock.h"
 
-#define LOOK_EVERY_NS (10 * VMOP_NS_PER_MS)
+#define POLL_INTERVAL_NS (10 * VMOP_NS_PER_MS)
 /* Pause before an absent agent is probed again. Each failure doubles it. */
 #define FIRST_PAUSE_NS (5 * VMOP_NS_PER_S)
 #define LONGEST_PAUSE_NS (600 * VMOP_NS_PER_S)
@@ -112,7 +112,7 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 }
 
 /* Continue after the answer to HELLO or OPEN. */
-static void go_on(struct vmop_active_group *group, struct member *member, uint64_t now)
+static void continue_probe(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
 	if (member->peer.sent.word == VMOP_ACTIVE_HELLO) {
 		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_OPEN, group->events, now);
@@ -134,7 +134,7 @@ static enum vmop_active_state look(struct vmop_active_group *group, struct membe
 		if (member->pause_ns < LONGEST_PAUSE_NS)
 			member->pause_ns *= 2;
 	} else if (state == VMOP_ACTIVE_ANSWERED && member->presence == VMOP_ACTIVE_PROBED) {
-		go_on(group, member, now);
+		continue_probe(group, member, now);
 	}
 	return member->peer.state;
 }
@@ -236,7 +236,7 @@ static size_t count_waiting(struct vmop_active_group *group, bool are_probed)
 static void wait_for(struct vmop_active_group *group, bool are_probed, void (*meanwhile)(void *arg),
 		     void *arg)
 {
-	const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
+	const struct timespec pause = {.tv_nsec = POLL_INTERVAL_NS};
 	if (!count_waiting(group, are_probed))
 		return;
 	group->opener->hurry(group->opener->arg, true);

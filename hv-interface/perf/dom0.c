@@ -52,7 +52,7 @@ static void be_unknown_task(struct vmop_sample *sample)
  * Correct a sample of an event outside the PMU: Linux reports the address of the PMU's last sample
  * instead.
  */
-static void sort_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
+static void correct_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
 {
 	bool has_regs = regs && regs->abi != PERF_SAMPLE_REGS_ABI_NONE;
 	if (!has_regs && !(sample->flags & VMOP_SAMPLE_GUEST))
@@ -63,12 +63,12 @@ static void sort_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmo
 		sample->flags = regs->cs & CS_USER ? VMOP_SAMPLE_USER : VMOP_SAMPLE_KERNEL;
 }
 
-void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
-			 const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
+void vmop_perf_dom0_correct(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
+			    const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
 {
 	bool is_undivided = dom0->view == VMOP_REACH_UNDIVIDED;
 	if (!is_by_pmu) {
-		sort_by_registers(dom0->has_regs ? regs : NULL, sample);
+		correct_by_registers(dom0->has_regs ? regs : NULL, sample);
 	} else if (sample->ip >= XEN_START && sample->ip < XEN_END) {
 		sample->flags = VMOP_SAMPLE_HYPERVISOR;
 		/* Else Xen ran for dom0, or for no domain. */

@@ -50,8 +50,8 @@ void vmop_perf_dom0_init(const char *root, struct vmop_perf_dom0 *ret);
  * Correct a sample's address, flags, task and source_domain. is_by_pmu: a PMU counts its event.
  * regs: its registers, if dom0->has_regs, else NULL.
  */
-void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
-			 const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample);
+void vmop_perf_dom0_correct(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
+			    const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample);
 
 /* Return the view in a few words for --status; NULL: not a dom0. The string is static. */
 const char *vmop_perf_dom0_transport(enum vmop_source_reach view);

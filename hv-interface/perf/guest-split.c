@@ -75,7 +75,7 @@ static bool would_fit(const struct vmop_perf_plan *plan, unsigned cpu, size_t n)
 	return fits;
 }
 
-void vmop_perf_worlds_split(struct vmop_perf_plan *plan, unsigned cpu)
+void vmop_perf_guest_split_apply(struct vmop_perf_plan *plan, unsigned cpu)
 {
 	size_t n = plan->n_events;
 	while (n > 0 && (!can_split(&plan->events[n - 1]) || !would_fit(plan, cpu, n)))
@@ -84,7 +84,7 @@ void vmop_perf_worlds_split(struct vmop_perf_plan *plan, unsigned cpu)
 		plan->events[i].is_split = i < n && can_split(&plan->events[i]);
 }
 
-struct vmop_error *vmop_perf_worlds_note(struct vmop_perf_plan *plan)
+struct vmop_error *vmop_perf_guest_split_note(struct vmop_perf_plan *plan)
 {
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; i < plan->n_events && !err; i++) {

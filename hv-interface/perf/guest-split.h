@@ -20,9 +20,9 @@
 #include "libutil/error.h"
 
 /* Split as many of the plan's events as that CPU can count together. */
-void vmop_perf_worlds_split(struct vmop_perf_plan *plan, unsigned cpu);
+void vmop_perf_guest_split_apply(struct vmop_perf_plan *plan, unsigned cpu);
 
 /* Add a note about the remaining error to events that are wanted in both worlds but not split. */
-struct vmop_error *vmop_perf_worlds_note(struct vmop_perf_plan *plan);
+struct vmop_error *vmop_perf_guest_split_note(struct vmop_perf_plan *plan);
 
 #endif

@@ -29,7 +29,7 @@ enum {
 	LARGEST_RING_BYTES = 64 << 20,
 	SAMPLE_BYTES = 56,	   /* the larger of the two layouts, with its header */
 	LONGEST_PAUSE_CHECKS = 64, /* between attempts to open a CPU: about a minute */
-	CHECKS_PER_LOOK = 8,	   /* reading the events' times interrupts their CPU */
+	CHECKS_PER_UPDATE = 8,	   /* reading the events' times interrupts their CPU */
 };
 
 /* A CPU that came or went, until a drain reports it. */
@@ -308,11 +308,11 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
 	if (!err && is_arm64_kvm && cpus.n > 0)
-		vmop_perf_worlds_split(&perf->plan, cpus.cpus[0]);
+		vmop_perf_guest_split_apply(&perf->plan, cpus.cpus[0]);
 	if (!err)
 		err = open_cpus(perf, &cpus, setup);
 	if (!err && is_arm64_kvm)
-		err = vmop_perf_worlds_note(&perf->plan);
+		err = vmop_perf_guest_split_note(&perf->plan);
 	perf->base.reach = reach(&perf->plan);
 	return err ? err : describe_events(perf);
 }
@@ -358,7 +358,7 @@ static void note_multiplexed(struct perf_source *perf, size_t i)
 }
 
 /* Update each event's times and note whether it had to share a counter. */
-static void look_at_times(struct perf_source *perf)
+static void update_times(struct perf_source *perf)
 {
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
 		struct vmop_event_info *info = &perf->infos[i];
@@ -386,7 +386,7 @@ static struct vmop_error *perf_stop(struct vmop_source *source)
 	perf->is_started = false;
 	for (size_t i = 0; i < perf->n_cpus; i++)
 		vmop_perf_cpu_disable(perf->cpus[i]);
-	look_at_times(perf);
+	update_times(perf);
 	return NULL;
 }
 
@@ -622,8 +622,8 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 	struct perf_source *perf = to_perf(source);
 	_cleanup_(vmop_cpus_deinit) struct vmop_cpus online = {0};
 	bool changed;
-	if (perf->checks++ % CHECKS_PER_LOOK == 0)
-		look_at_times(perf);
+	if (perf->checks++ % CHECKS_PER_UPDATE == 0)
+		update_times(perf);
 	struct vmop_error *err = vmop_cpus_watch_check(perf->watch, &changed, &online);
 	if (!err)
 		err = retry(perf);

@@ -167,8 +167,8 @@ static bool read_regs(const struct perf_event_header *header, size_t at, union s
 /*
  * Correct the sample's owner where perf is not reliable. Return false if no event wants the sample.
  */
-static bool sort_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
-			const union sample_regs *regs, struct vmop_sample *sample)
+static bool correct_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
+			   const union sample_regs *regs, struct vmop_sample *sample)
 {
 	bool is_by_pmu = wanted & VMOP_PERF_BY_PMU;
 	if (sample->flags & VMOP_SAMPLE_GUEST &&
@@ -177,7 +177,7 @@ static bool sort_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
 		sample->ip = regs->guest_exit.pc;
 	}
 	if (decoder->dom0.view != VMOP_REACH_ALL) {
-		vmop_perf_dom0_sort(&decoder->dom0, is_by_pmu, &regs->dom0, sample);
+		vmop_perf_dom0_correct(&decoder->dom0, is_by_pmu, &regs->dom0, sample);
 		/* Xen's vPMU does not separate the host's samples from the guests'. */
 		if (is_by_pmu &&
 		    wanted & (sample->flags & VMOP_SAMPLE_GUEST ? VMOP_PERF_HOST_ONLY
@@ -224,7 +224,7 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		.event = event,
 		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
 	};
-	if (!sort_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
+	if (!correct_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
 		return VMOP_PERF_NOT_WANTED;
 	/* A guest with encrypted registers (SEV-ES, TDX) has no address. */
 	if ((ret->sample.flags & VMOP_SAMPLE_GUEST) && ret->sample.ip == 0)

@@ -218,7 +218,7 @@ static uint64_t module_n_corrupt(const struct vmop_xen_transport *transport)
 
 const struct vmop_xen_transport_ops vmop_xen_transport_module_ops = {
 	.name = "module",
-	.knows_tasks = true,
+	.has_tasks = true,
 	.open = module_open,
 	.close = module_close,
 	.prepare = module_prepare,

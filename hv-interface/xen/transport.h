@@ -86,7 +86,7 @@ struct vmop_xen_transport;
 
 struct vmop_xen_transport_ops {
 	const char *name;
-	bool knows_tasks;
+	bool has_tasks;
 	/*
 	 * Open the transport; *ret is the caller's, freed with close. VMOP_ERROR_NOT_FOUND: it does
 	 * not exist here (no module loaded, not on Xen, no xenoprof in this Xen). VMOP_ERROR_CANT:

@@ -25,7 +25,7 @@ enum {
 	 * Interval between drains of the buffers. The smallest ones, 32 pages for the vCPUs of one
 	 * domain, hold 8,000 samples together.
 	 */
-	LOOK_EVERY_MS = 100,
+	DRAIN_INTERVAL_MS = 100,
 	MAX_SAMPLES = 8192,	   /* wanted capacity of a vCPU's buffer; Xen uses what fits */
 	LONGEST_PAUSE_CHECKS = 64, /* between attempts to resume after a failure: about a minute */
 	MAX_TURNS = 3, /* attempts to get active domains ready; each takes a second or more */
@@ -213,7 +213,7 @@ static struct vmop_error *put_note(struct xen_source *xen, size_t i)
 {
 	const char *own = xen->choices[i].note;
 	bool is_domu = !xen->machine.is_primary;
-	const char *tasks = i > 0 || xen->transport->ops->knows_tasks ? NULL
+	const char *tasks = i > 0 || xen->transport->ops->has_tasks ? NULL
 			    : is_domu ? "programs are not distinguished without vmop.ko (their "
 					"samples are [domU user])"
 				      : "dom0's programs are not distinguished without vmop.ko "
@@ -287,7 +287,7 @@ static struct vmop_error *create_group(struct xen_source *xen,
 static struct vmop_error *open_side_band(struct xen_source *xen)
 {
 	const struct vmop_source_setup setup = {.side_band_only = true};
-	if (!xen->transport->ops->knows_tasks)
+	if (!xen->transport->ops->has_tasks)
 		return NULL;
 	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, &xen->side_band);
 	return err ? vmop_error_prefix(err, "following tasks by perf") : NULL;
@@ -296,8 +296,8 @@ static struct vmop_error *open_side_band(struct xen_source *xen)
 static struct vmop_error *open_timer(struct xen_source *xen)
 {
 	const struct itimerspec every = {
-		.it_interval.tv_nsec = LOOK_EVERY_MS * 1000000L,
-		.it_value.tv_nsec = LOOK_EVERY_MS * 1000000L,
+		.it_interval.tv_nsec = DRAIN_INTERVAL_MS * 1000000L,
+		.it_value.tv_nsec = DRAIN_INTERVAL_MS * 1000000L,
 	};
 	xen->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (xen->timer_fd < 0 || timerfd_settime(xen->timer_fd, 0, &every, NULL) < 0)
@@ -539,7 +539,7 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 /* ---- domains ------------------------------------------------------------------------ */
 
 /* Resume sampling. After a failure it is retried from time to time. */
-static struct vmop_error *go_on(struct xen_source *xen)
+static struct vmop_error *resume_sampling(struct xen_source *xen)
 {
 	struct vmop_error *err = begin_sampling(xen);
 	xen->pause_checks = xen->checks_left = err != NULL;
@@ -552,8 +552,8 @@ static struct vmop_error *go_on(struct xen_source *xen)
  * Probe the agents before Xen lists their domains: a domain without an agent would stay on Xen's
  * list until the machine reboots. While Xen samples, wait for no agent.
  */
-static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source_domain *domains,
-				      size_t n)
+static struct vmop_error *probe_agents(struct xen_source *xen, struct vmop_source_domain *domains,
+				       size_t n)
 {
 	uint32_t ids[VMOP_XENOPROF_DOMAINS_MAX] = {0};
 	size_t n_ids = 0;
@@ -589,7 +589,7 @@ static void keep_samples(void *arg)
  * Find the agents that would keep Xen stopped while it still samples. Return whether the lists
  * still have to change.
  */
-static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
+static bool still_needs_change(struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
 {
 	if (!xen->is_sampling || !xen->group)
 		return true;
@@ -610,7 +610,7 @@ static struct vmop_error *change_lists(struct xen_source *xen,
 	vmop_xen_pending_take(&xen->pending, xen->transport);
 	vmop_error_destroy(release(xen));
 	if (!err)
-		err = xen->wants_sampling ? go_on(xen) : prepare(xen);
+		err = xen->wants_sampling ? resume_sampling(xen) : prepare(xen);
 	return err;
 }
 
@@ -622,10 +622,10 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 	for (size_t i = 0; i < n; i++)
 		domains[i].error = 0;
 	if (!err)
-		err = meet_agents(xen, domains, n);
+		err = probe_agents(xen, domains, n);
 	if (err)
 		return err;
-	if (is_change(xen, domains, n) && is_still_change(xen, domains, n))
+	if (is_change(xen, domains, n) && still_needs_change(xen, domains, n))
 		err = change_lists(xen, domains, n);
 	vmop_xen_lists_copy_errors(&xen->lists, domains, n);
 	return err;

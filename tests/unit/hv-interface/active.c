@@ -162,7 +162,7 @@ static void a_session(void **state)
 	leave(pair);
 }
 
-static void nobody_there(void **state)
+static void no_agent_present(void **state)
 {
 	struct pair *pair = *state;
 	say(pair, VMOP_ACTIVE_HELLO, NULL);
@@ -596,7 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_session),
-		TEST(nobody_there),
+		TEST(no_agent_present),
 		TEST(a_dead_agents_words),
 		TEST(an_agent_that_dies),
 		TEST(an_agent_that_hangs),

@@ -345,7 +345,7 @@ static void a_domain_changes_its_kind(void **state)
 }
 
 /* Xen never lists a domain without an agent. */
-static void nobody_answers(void **state)
+static void no_agent_answers(void **state)
 {
 	struct model *model = *state;
 	struct vmop_source *source = open_source(model);
@@ -591,7 +591,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_source_sees_to_it),	TEST(a_domain_changes_its_kind),
-		TEST(nobody_answers),		TEST(one_that_died_before),
+		TEST(no_agent_answers),		TEST(one_that_died_before),
 		TEST(one_that_comes_late),	TEST(one_that_fails_later),
 		TEST(one_that_fails_to_join),	TEST(one_that_can_not_open),
 		TEST(one_that_hangs),		TEST(one_that_hangs_when_joining),
