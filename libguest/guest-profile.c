@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmop-guest-profile(1): prints a profile (layout.h) of a kernel without BTF: the struct offsets
- * that libguest needs, from the DWARF of its vmlinux with debug information.
+ * vmop-guest-profile(1): print a profile (kernel/layout.h) of a kernel without BTF. It contains the
+ * struct offsets that libguest needs, read from the DWARF of a vmlinux with debug information.
  */
 #include "config.h"
 
@@ -31,9 +31,9 @@ static const struct {
 	const char *type, *member;
 } fields[] = {VMOP_LAYOUT_FIELDS(FIELD)};
 
-static int64_t found[VMOP_LAYOUT_FIELD_COUNT]; /* -1: not so far */
+static int64_t found[VMOP_LAYOUT_FIELD_COUNT]; /* -1: not found yet */
 
-/* Through typedefs and qualifiers. */
+/* Set *ret to the type of die, through typedefs and qualifiers. Return false when it has none. */
 static bool type_of(Dwarf_Die *die, Dwarf_Die *ret)
 {
 	Dwarf_Attribute attribute;
@@ -41,7 +41,10 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *ret)
 	       dwarf_formref_die(&attribute, ret) && dwarf_peel_type(ret, ret) == 0;
 }
 
-/* A number that is not negative; one byte of 200 (DW_FORM_data1) is 200.  -1: none. */
+/*
+ * Return the value of an attribute that is a non-negative number, or -1. One byte of 200
+ * (DW_FORM_data1) is 200.
+ */
 static int64_t number(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
@@ -52,7 +55,10 @@ static int64_t number(Dwarf_Die *die, unsigned int name)
 	return (int64_t)value;
 }
 
-/* The member's offset in bytes; members of a union have none.  -1: it can't be told. */
+/*
+ * Return the offset of a member in bytes: 0 for members of a union, which have no such attribute;
+ * -1 when it is not a plain number.
+ */
 static int64_t member_offset(Dwarf_Die *member)
 {
 	return dwarf_hasattr(member, DW_AT_data_member_location)
@@ -60,7 +66,10 @@ static int64_t member_offset(Dwarf_Die *member)
 		       : 0;
 }
 
-/* Finds the first part of path in a struct; its type to *ret_type. -1: not there. */
+/*
+ * Find the first part of path in a struct, store its type in *ret_type and return its offset in
+ * bytes. Return -1 when the struct has no such member.
+ */
 static int64_t find_member(Dwarf_Die *type, const char *path, size_t len, int depth,
 			   Dwarf_Die *ret_type)
 {
@@ -121,7 +130,7 @@ static int64_t field_of(Dwarf_Die *type, const char *member)
 		return dwarf_bytesize(type);
 	if (*member == '=')
 		return enumerator(type, member + 1);
-	while (*member) { /* alternatives */
+	while (*member) { /* try the alternatives in order */
 		size_t len = strcspn(member, "|");
 		int64_t offset = offset_of(*type, member, len);
 		if (offset >= 0)
@@ -131,7 +140,7 @@ static int64_t field_of(Dwarf_Die *type, const char *member)
 	return -1;
 }
 
-/* Takes what a type at the top of a compilation unit tells. */
+/* Look up the fields of a type at the top level of a compilation unit. */
 static void take_type(Dwarf_Die *type)
 {
 	const char *name = dwarf_diename(type);

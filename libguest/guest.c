@@ -160,8 +160,8 @@ struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory, stru
 /* --- the kernel -------------------------------------------------------------------- */
 
 /*
- * From the profile given for this kernel; one in a directory need not be there, but one
- * that is of no use is said, and costs the processes alone.
+ * Read the offsets from the profile for this kernel. A directory need not contain one. A profile
+ * that cannot be used is logged; then no processes are read.
  */
 static bool layout_from_profile(struct vmop_guest *guest)
 {
@@ -172,7 +172,7 @@ static bool layout_from_profile(struct vmop_guest *guest)
 		return false;
 	snprintf(path, sizeof(path), "%s", guest->profile);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-		/* The guest's own word: it must not lead out of the directory. */
+		/* The guest chooses this string: it must not lead out of the directory. */
 		if (strchr(release, '/') || release[0] == '.')
 			return false;
 		snprintf(path, sizeof(path), "%s/%s", guest->profile, release);
@@ -188,7 +188,7 @@ static bool layout_from_profile(struct vmop_guest *guest)
 static void read_layout(struct vmop_guest *guest)
 {
 	struct vmop_guest_kernel_info *info = &guest->kernel->info;
-	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: nothing known */
+	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: unknown */
 	if (vmop_guest_kernel_read_btf(guest->kernel)) {
 		guest->layout = *guest->kernel->layout;
 		info->offsets_from = "BTF";
@@ -238,7 +238,7 @@ static struct vmop_error *find_kernel(struct vmop_guest *guest)
 	bool changed;
 	err = read_modules(guest, &changed);
 	if (err && err->code == VMOP_ERROR_CORRUPT) {
-		/* the kernel's own symbols are worth having without them */
+		/* the kernel's own symbols are useful without modules */
 		vmop_log_and_destroy(VMOP_LOG_INFO, err);
 		err = NULL;
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where Xen's libraries were not there when this was built. */
+/* Stubs for builds without Xen's libraries. */
 #include "libguest/hypervisor-xen.h"
 
 size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)

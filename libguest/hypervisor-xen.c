@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define __XEN_TOOLS__ 1 /* NOLINT: what xen/platform.h asks for */
+#define __XEN_TOOLS__ 1 /* NOLINT: required by xen/platform.h */
 #include <xen/xen.h>
-/* These need what xen.h defines. */
+/* These need the definitions of xen.h. */
 #include <xen/platform.h>
 #include <xen/version.h>
 #include <xencall.h>
@@ -22,7 +22,7 @@
 #define NAME_BYTES 256u	     /* XEN_KSYM_NAME_LEN is 127 */
 #define MAX_SYMBOLS 1000000u /* 4.17 has 6,883 */
 
-/* NULL: errno says why. */
+/* Return a handle for hypercalls, or NULL and set errno. */
 static xencall_handle *open_call(void)
 {
 	return xencall_open(vmop_xen_silence(), 0);
@@ -48,13 +48,16 @@ size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)
 	return got;
 }
 
-/* One page that a hypercall can reach: the request, and behind it the name. */
+/* One page that a hypercall can reach: the request, followed by the name. */
 struct symbol_page {
 	struct xen_platform_op op;
 	char name[NAME_BYTES];
 };
 
-/* The symbol *number, which is moved on; 1: there is no more, negative: it can't be had. */
+/*
+ * Read symbol *number into page and advance *number. Return 0; 1 after the last symbol; negative on
+ * failure.
+ */
 static int next_symbol(xencall_handle *call, struct symbol_page *page, uint32_t *number)
 {
 	memset(page, 0, sizeof(*page));

@@ -15,16 +15,17 @@
 
 /* --- the page table ------------------------------------------------------------------- */
 
-/* The granule of a page size; 0: there is no such. */
+/* Return the shift of a page size; 0: there is no such size. */
 static unsigned int page_shift_of(uint64_t page_bytes)
 {
 	return page_bytes == 4096 ? 12 : page_bytes == 16384 ? 14 : page_bytes == 65536 ? 16 : 0;
 }
 
 /*
- * With 64 KiB pages a kernel for 52 bits has its tables for them on any CPU (one
- * with 48 starts in the middle of the first: arch/arm64/include/asm/assembler.h,
- * offset_ttbr1); with smaller pages it has a level fewer there.
+ * Return the address bits that the tables cover. With 64 KiB pages a kernel for 52 bits has tables
+ * for 52 bits on any CPU; a CPU with 48 bits starts in the middle of the first table
+ * (arch/arm64/include/asm/assembler.h, offset_ttbr1). With smaller pages such a CPU has one level
+ * fewer.
  */
 static unsigned int table_va_bits(const struct vmop_vmcoreinfo *vmcoreinfo)
 {
@@ -62,7 +63,7 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_uts(struct vmop_guest_memo
 					  "vmcoreinfo");
 }
 
-/* A variable in the image, by how far it lies from the banner. */
+/* Read a variable of the image, located by its distance from the banner. */
 static bool read_variable(struct vmop_guest_memory *memory, const struct vmop_kallsyms *kallsyms,
 			  const char *name, uint64_t banner_linear, uint64_t *ret)
 {
@@ -81,7 +82,9 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(struct vmop_guest_m
 							     const struct vmop_kallsyms *kallsyms,
 							     uint64_t banner_linear)
 {
-	/* arch/arm64/Kconfig: ARM64_VA_BITS; what a CPU leaves of 52 with small pages */
+	/*
+	 * arch/arm64/Kconfig: ARM64_VA_BITS, and the bits that remain of 52 on a CPU without LPA2
+	 */
 	static const struct {
 		unsigned int page_shift, va_bits;
 	} geometries[] = {{12, 48}, {12, 39}, {12, 52}, {14, 47}, {14, 48},
@@ -111,8 +114,8 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(struct vmop_guest_m
 /* --- page structs -------------------------------------------------------------------------- */
 
 /*
- * VMEMMAP_START where VMCOREINFO does not tell: arch/arm64/include/asm/memory.h
- * of 5.4 to 5.10, from 5.11 to 6.8, and from 6.9 on.
+ * VMEMMAP_START where VMCOREINFO lacks it: arch/arm64/include/asm/memory.h of 5.4 to 5.10, of 5.11
+ * to 6.8, and from 6.9 on.
  */
 #define VMEMMAP_RULES 3
 static uint64_t vmemmap_start(unsigned int rule, unsigned int va_bits, unsigned int page_shift,

@@ -46,7 +46,7 @@ bool vmop_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
 	return ret->runs > 0;
 }
 
-/* The same for whole pages that lie anywhere. */
+/* Read an image of scattered pages, by whole pages where possible. */
 static void read_scattered(struct vmop_view *view, uint64_t address, uint8_t *buf, size_t len)
 {
 	const uint64_t page = VMOP_GUEST_PAGE_BYTES;
@@ -69,7 +69,7 @@ static void read_scattered(struct vmop_view *view, uint64_t address, uint8_t *bu
 	}
 }
 
-/* Reads [address, address + len), with zeros for what is not mapped. */
+/* Read [address, address + len), with zeros for unmapped parts. */
 static void read_with_holes(struct vmop_view *view, const struct vmop_image_map *map,
 			    uint64_t address, uint8_t *buf, size_t len)
 {
@@ -94,7 +94,7 @@ static void read_with_holes(struct vmop_view *view, const struct vmop_image_map 
 
 /* --- symbols ------------------------------------------------------------------ */
 
-/* The symbol table whose token table lies at tokens; NULL when it is none. */
+/* Return the symbol table around the token table at address tokens, or NULL when it is not one. */
 static struct vmop_kallsyms *unpack_around(struct vmop_view *view, const struct vmop_image_map *map,
 					   uint64_t tokens, uint64_t index)
 {
@@ -148,7 +148,7 @@ struct vmop_kallsyms *vmop_image_symbols(struct vmop_view *view, const struct vm
 	return kallsyms;
 }
 
-/* --- other things --------------------------------------------------------------- */
+/* --- patterns ------------------------------------------------------------------- */
 
 bool vmop_image_find(struct vmop_view *view, const struct vmop_image_map *map, const void *pattern,
 		     size_t len_bytes, uint64_t *from, uint64_t *ret)

@@ -14,11 +14,11 @@
 struct vmop_kallsyms {
 	uint32_t count;
 	uint64_t *addresses; /* in the table's order */
-	uint32_t *names;     /* offsets into pool; the type letter stands before the name */
+	uint32_t *names;     /* offsets into pool; the type letter precedes the name */
 	char *pool;
 	size_t pool_len, pool_size;
-	uint32_t *order; /* by address; NULL where the table is sorted */
-	uint32_t *hash;	 /* index + 1 of the first symbol of a name; 0: empty */
+	uint32_t *order; /* indices by address; NULL when the table is sorted */
+	uint32_t *hash;	 /* index + 1 of the first symbol with a name; 0: empty */
 	uint32_t hash_mask;
 };
 
@@ -63,7 +63,7 @@ static bool load_tokens(const uint8_t *buf, size_t len, const struct vmop_kallsy
 	return true;
 }
 
-/* Room for one more name of the greatest length. */
+/* Make room for one more name of the maximum length. */
 static bool grow_pool(struct vmop_kallsyms *kallsyms)
 {
 	if (kallsyms->pool_len + MAX_NAME <= kallsyms->pool_size)
@@ -78,7 +78,7 @@ static bool grow_pool(struct vmop_kallsyms *kallsyms)
 	return true;
 }
 
-/* Appends one name; false when it is too long to be one. */
+/* Append one name. Return false when it is too long or too short. */
 static bool unpack_name(struct vmop_kallsyms *kallsyms, const struct tokens *tokens,
 			const uint8_t *packed, size_t packed_len)
 {
@@ -92,7 +92,7 @@ static bool unpack_name(struct vmop_kallsyms *kallsyms, const struct tokens *tok
 		len += token_len;
 	}
 	if (len < 2)
-		return false; /* a type letter and at least one more */
+		return false; /* a type letter and at least one character */
 	name[len] = '\0';
 	kallsyms->pool_len += len + 1;
 	return true;
@@ -211,7 +211,7 @@ static struct vmop_error *build_hash(struct vmop_kallsyms *kallsyms)
 		const char *name = vmop_kallsyms_name(kallsyms, i);
 		uint32_t slot = hash_of(name) & kallsyms->hash_mask;
 		unsigned int probes = 0;
-		/* A name that a guest made collide a thousand times is not looked up. */
+		/* A guest can make names collide: after a thousand probes a name is left out. */
 		while (kallsyms->hash[slot] && probes++ < 1000 &&
 		       strcmp(vmop_kallsyms_name(kallsyms, kallsyms->hash[slot] - 1), name) != 0)
 			slot = (slot + 1) & kallsyms->hash_mask;
@@ -333,7 +333,7 @@ bool vmop_kallsyms_at(const struct vmop_kallsyms *kallsyms, uint64_t address, ui
 		return false;
 	uint64_t start = kallsyms->addresses[in_order(kallsyms, position - 1)];
 	uint32_t first = position - 1, found = UINT32_MAX;
-	/* Of several at one address, the first that is text, as the kernel does. */
+	/* Among symbols at one address take the first text symbol, as the kernel does. */
 	while (first > 0 && position - first < 256 &&
 	       kallsyms->addresses[in_order(kallsyms, first - 1)] == start)
 		first--;

@@ -17,7 +17,7 @@
 /* arch/x86/include/asm/page_64_types.h: __START_KERNEL_map, KERNEL_IMAGE_SIZE */
 #define IMAGE_AREA_START UINT64_C(0xffffffff80000000)
 #define IMAGE_AREA_END UINT64_C(0xffffffffc0000000)
-/* CONFIG_PHYSICAL_START's default: where _text is linked when VMCOREINFO does not tell */
+/* CONFIG_PHYSICAL_START's default: the link address of _text when VMCOREINFO lacks it */
 #define LINKED_TEXT UINT64_C(0xffffffff81000000)
 #define DIRECT_MAP_DEFAULT UINT64_C(0xffff888000000000) /* 4 levels, not randomized */
 
@@ -105,7 +105,7 @@ bool vmop_guest_kernel_read_btf(struct vmop_guest_kernel *kernel)
 	return kernel->layout;
 }
 
-/* --- what it says of itself --------------------------------------------------- */
+/* --- the kernel's own description --------------------------------------------- */
 
 static bool read_banner(struct vmop_guest_kernel *kernel)
 {
@@ -131,7 +131,10 @@ static bool read_banner(struct vmop_guest_kernel *kernel)
 	return true;
 }
 
-/* The kernel's own page table, by symbol, has the banner where the candidate's has it. */
+/*
+ * Switch to the kernel's own page table, found by symbol. Return false unless it maps the banner to
+ * the same address as the candidate does.
+ */
 static bool use_own_root(struct vmop_guest_kernel *kernel)
 {
 	uint64_t own = vmop_guest_kernel_symbol(kernel, "init_top_pgt");
@@ -171,12 +174,12 @@ static void read_build_id(struct vmop_guest_kernel *kernel)
 			vmop_note_build_id(notes, len, kernel->info.build_id);
 }
 
-/* vmcoreinfo_data points to VMCOREINFO's text. */
+/* Read VMCOREINFO, whose text vmcoreinfo_data points to. */
 static void read_vmcoreinfo(struct vmop_guest_kernel *kernel)
 {
 	struct vmop_guest_kernel_info *info = &kernel->info;
 	uint64_t pointer = vmop_guest_kernel_symbol(kernel, "vmcoreinfo_data");
-	char text[4096]; /* the least that there is */
+	char text[4096]; /* the minimum size */
 	struct vmop_vmcoreinfo vmcoreinfo;
 	if (pointer) {
 		uint64_t address = vmop_view_u64(&kernel->view, pointer);
@@ -197,7 +200,7 @@ static void read_vmcoreinfo(struct vmop_guest_kernel *kernel)
 	}
 }
 
-/* Where the text and the image begin and end. */
+/* Find where the text and the image begin and end. */
 static bool place_image(struct vmop_guest_kernel *kernel)
 {
 	struct vmop_guest_kernel_info *info = &kernel->info;
@@ -211,7 +214,7 @@ static bool place_image(struct vmop_guest_kernel *kernel)
 	info->image_end = vmop_guest_kernel_symbol(kernel, "_end");
 	if (!info->image_end)
 		info->image_end = info->text_end;
-	/* Between _text and _stext arm64 has its boot header, freed from 5.11 on. */
+	/* arm64 has its boot header between _text and _stext and frees it from 5.11 on. */
 	if (!vmop_view_translate(&kernel->view, stext, &info->text_gpa, NULL))
 		return false;
 	info->text_gpa -= stext - info->text_start;
@@ -282,7 +285,7 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *m
 					  NULL, found_by);
 }
 
-/* --- later looks -------------------------------------------------------------- */
+/* --- later checks -------------------------------------------------------------- */
 
 enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *kernel)
 {
@@ -304,9 +307,9 @@ enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *ke
 }
 
 /*
- * e820_table (arch/x86/include/asm/e820/types.h): a u32 count, then packed
- * entries of u64 address, u64 size, u32 type, where 1 is RAM.  What is above
- * 4 GiB must be as long as the layout in use has it.
+ * e820_table (arch/x86/include/asm/e820/types.h) is a u32 count, then packed entries of u64
+ * address, u64 size and u32 type, where type 1 is RAM. RAM above 4 GiB must end where the selected
+ * memory layout ends.
  */
 bool vmop_guest_kernel_layout_fits(struct vmop_guest_kernel *kernel)
 {

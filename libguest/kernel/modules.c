@@ -30,13 +30,13 @@ struct symbol {
 	uint64_t address;
 	uint64_t len_bytes;
 	uint32_t name;	 /* in pool */
-	uint32_t module; /* name of the module it is listed under, in pool */
+	uint32_t module; /* name of its module, in pool */
 	char type;
 };
 
 struct vmop_guest_modules {
 	struct vmop_guest_module *module;
-	uint32_t *first_symbol; /* of each module */
+	uint32_t *first_symbol; /* index of each module's first symbol */
 	size_t modules, modules_size;
 	struct symbol *symbol;
 	size_t symbols, symbols_size;
@@ -45,15 +45,15 @@ struct vmop_guest_modules {
 	uint64_t signature;
 };
 
-/* What a reading has at hand. */
+/* The state of one reading. */
 struct reader {
 	struct vmop_guest_kernel *kernel;
 	struct vmop_view *view;
 	const struct vmop_layout *layout;
-	struct vmop_guest_modules *out; /* NULL: only the signature is wanted */
+	struct vmop_guest_modules *out; /* NULL: compute only the signature */
 	uint64_t signature;
 	bool no_memory, torn;
-	bool in_module; /* symbols are the last module's */
+	bool in_module; /* new symbols belong to the last module */
 };
 
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
@@ -78,7 +78,7 @@ static void sign_u64(struct reader *reader, uint64_t value)
 	sign(reader, &value, sizeof(value));
 }
 
-/* --- what is gathered --------------------------------------------------------- */
+/* --- the lists in memory ----------------------------------------------------- */
 
 static bool grow(void **array, size_t *size, size_t used, size_t element)
 {
@@ -112,7 +112,7 @@ static uint32_t put_name(struct reader *reader, const char *name)
 	return (uint32_t)(out->pool_len - len);
 }
 
-/* name is an offset in the pool until the reading is done: see settle(). */
+/* Append a module. Its name is an offset in the pool until resolve_names(). */
 static struct vmop_guest_module *put_module(struct reader *reader, uint32_t name,
 					    enum vmop_guest_kernel_text_kind kind, uint64_t start,
 					    uint64_t len)
@@ -154,8 +154,8 @@ static void put_symbol(struct reader *reader, uint64_t address, uint64_t len, ch
 }
 
 /*
- * The nodes of a list_head list from head on.  Each call gives the next node;
- * 0 ends it: back at the head, torn, or longer than anything real.
+ * Return the next node of a list_head list, or 0 at its end: back at the head, torn, or longer than
+ * a real list. *left is the number of nodes still allowed.
  */
 static uint64_t next_node(struct reader *reader, uint64_t head, uint64_t node, uint32_t *left)
 {
@@ -173,7 +173,7 @@ static uint64_t next_node(struct reader *reader, uint64_t head, uint64_t node, u
 
 /* --- modules -------------------------------------------------------------------- */
 
-/* Symbols that a module exports, to tell 'T' from 't' as /proc/kallsyms does. */
+/* The symbols that a module exports. They have type 'T' instead of 't', as in /proc/kallsyms. */
 struct exports {
 	uint32_t count;
 	uint64_t *value, *name;
@@ -185,7 +185,10 @@ static void exports_cleanup(struct exports *exports)
 	free(exports->name);
 }
 
-/* struct kernel_symbol with CONFIG_HAVE_ARCH_PREL32_RELOCATIONS: offsets from their own place. */
+/*
+ * Read struct kernel_symbol with CONFIG_HAVE_ARCH_PREL32_RELOCATIONS: offsets from their own
+ * address.
+ */
 static void read_exports(struct reader *reader, uint64_t module, struct exports *ret)
 {
 	*ret = (struct exports){0};
@@ -272,11 +275,11 @@ static void read_symbols(struct reader *reader, uint64_t module, uint32_t module
 	}
 }
 
-/* A module's notes looked at, which come each as a bin_attribute, and the bytes of one. */
+/* Limits on the notes of a module, which are bin_attributes, and on the bytes of one. */
 #define MAX_NOTES 16
 #define MAX_NOTE_BYTES 1024
 
-/* The i-th of a module's notes; 0: there are no more. */
+/* Return the address of the i-th note of a module, or 0 after the last. */
 static uint64_t note_of(struct reader *reader, uint64_t notes, uint32_t i)
 {
 	struct vmop_view *view = reader->view;
@@ -322,7 +325,7 @@ static void read_module_build_id(struct reader *reader, uint64_t module,
 	} else if (has(reader, VMOP_LAYOUT_MODULE_NOTES)) {
 		read_build_id_of_notes(reader, module, ret);
 	}
-	/* sysfs may be off, or the module's notes gone: no reason to call the rest torn */
+	/* sysfs can be off, or the module's notes gone: the rest is not torn */
 	vmop_view_take_fault(reader->view);
 }
 
@@ -390,7 +393,7 @@ static void read_modules(struct reader *reader)
 
 /* --- ftrace, BPF, kprobes ---------------------------------------------------------- */
 
-/* One piece of text with one symbol. */
+/* Append one piece of text with one symbol. */
 static void put_piece(struct reader *reader, enum vmop_guest_kernel_text_kind kind,
 		      const char *name, const char *module, uint64_t start, uint64_t len)
 {
@@ -404,7 +407,9 @@ static void put_piece(struct reader *reader, enum vmop_guest_kernel_text_kind ki
 	put_symbol(reader, start, len, 't', name_at, put_name(reader, module));
 }
 
-/* Init functions of modules, kept while they are traced (kernel/trace/ftrace.c). */
+/*
+ * Read the init functions of modules, which are kept while they are traced (kernel/trace/ftrace.c).
+ */
 static void read_ftrace_functions(struct reader *reader, uint64_t map)
 {
 	struct vmop_view *view = reader->view;
@@ -461,7 +466,7 @@ static void read_ftrace(struct reader *reader)
 	}
 }
 
-/* From 5.7: struct bpf_ksym (include/linux/bpf.h) has all that /proc/kallsyms tells. */
+/* From 5.7 on struct bpf_ksym (include/linux/bpf.h) has all that /proc/kallsyms prints. */
 static void read_bpf_ksym(struct reader *reader, uint64_t ksym)
 {
 	struct vmop_view *view = reader->view;
@@ -472,7 +477,9 @@ static void read_bpf_ksym(struct reader *reader, uint64_t ksym)
 	put_piece(reader, VMOP_GUEST_TEXT_BPF, name, "bpf", start, end > start ? end - start : 0);
 }
 
-/* The name of a program's function by the program's own BTF; false: it has none. */
+/*
+ * Read the name of a program's function from the program's own BTF. Return false when it has none.
+ */
 static bool read_bpf_function(struct reader *reader, uint64_t aux, char *ret, size_t size)
 {
 	struct vmop_view *view = reader->view;
@@ -492,7 +499,7 @@ static bool read_bpf_function(struct reader *reader, uint64_t aux, char *ret, si
 }
 
 /*
- * Before 5.7 the list is one of struct bpf_prog_aux, and names are made when somebody asks:
+ * Before 5.7 the list holds struct bpf_prog_aux, and the kernel makes names on demand:
  * kernel/bpf/core.c, bpf_get_prog_name() and bpf_get_prog_addr_region().
  */
 static void read_bpf_program(struct reader *reader, uint64_t aux)
@@ -565,7 +572,7 @@ static void modules_cleanup(struct vmop_guest_modules **modules)
 	vmop_guest_modules_free(*modules);
 }
 
-/* One pass over all lists; false when something changed under it. */
+/* Read all lists once. Return false when one of them changed meanwhile. */
 static bool read_all(struct reader *reader)
 {
 	reader->signature = UINT64_C(14695981039346656037);
@@ -579,7 +586,7 @@ static bool read_all(struct reader *reader)
 	return !vmop_view_take_fault(reader->view) && !reader->torn;
 }
 
-/* Names were offsets while the pool could move. */
+/* Turn names into pointers. They were offsets while the pool could move. */
 static void settle(struct vmop_guest_modules *modules)
 {
 	for (size_t i = 0; i < modules->modules; i++)

@@ -31,9 +31,9 @@ static bool has(const struct vmop_guest_kernel *kernel, enum vmop_layout_field f
 	return kernel->layout && vmop_layout_has(kernel->layout, field);
 }
 
-/* --- by their shape ------------------------------------------------------------------ */
+/* --- by their form ------------------------------------------------------------------- */
 
-/* The banner is told from texts like it by ending with the version that uname(2) gives. */
+/* Find the banner. Unlike similar texts it ends with the version that uname(2) returns. */
 static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
 {
 	static const char begin[] = "Linux version ";
@@ -47,7 +47,8 @@ static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_imag
 			vmop_image_find(&kernel->view, map, begin, sizeof(begin) - 1, &from, &hit);
 	     i++) {
 		vmop_view_string(&kernel->view, hit, text, sizeof(text));
-		text[strcspn(text, "\n?")] = '\0'; /* the end of its line, made printable */
+		text[strcspn(text, "\n?")] =
+			'\0'; /* the end of its line, or a replaced character */
 		size_t len = strlen(text), version_len = strlen(version);
 		if (len > version_len && strcmp(text + len - version_len, version) == 0 &&
 		    strncmp(text + sizeof(begin) - 1, vmcoreinfo->release,
@@ -61,7 +62,7 @@ static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_imag
 
 static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
 {
-	/* magic, version 1, no flags, a header of 24 bytes, types right behind it */
+	/* magic, version 1, no flags, a header of 24 bytes, types directly after it */
 	static const uint8_t head[] = {0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0};
 	uint64_t from = 0, hit;
 	for (int i = 0; i < MAX_HITS && !kernel->layout &&
@@ -76,7 +77,7 @@ static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_image_m
 	vmop_view_take_fault(&kernel->view);
 }
 
-/* Whether the list that head begins goes on and comes back, by its first step. */
+/* Return whether head is a list: its first and last nodes point back to it. */
 static bool is_list(struct vmop_view *view, uint64_t head)
 {
 	uint64_t next = vmop_view_u64(view, head), last = vmop_view_u64(view, head + 8);
@@ -138,7 +139,10 @@ static bool is_any_list(struct vmop_guest_kernel *kernel, uint64_t head)
 	return is_list(&kernel->view, head);
 }
 
-/* Each struct module has a pointer to itself in its sysfs object; with none loaded, it is empty. */
+/*
+ * Return whether head is the list of modules, possibly empty: each struct module has a pointer to
+ * itself in its sysfs object.
+ */
 static bool is_module_list(struct vmop_guest_kernel *kernel, uint64_t head)
 {
 	struct vmop_view *view = &kernel->view;
@@ -158,7 +162,7 @@ static bool is_kprobe_cache(struct vmop_guest_kernel *kernel, uint64_t cache)
 	       is_list(&kernel->view, member(kernel, cache, VMOP_LAYOUT_KPROBE_CACHE_PAGES));
 }
 
-/* struct memblock (include/linux/memblock.h): 40 bytes in lies the pointer to RAM's regions. */
+/* struct memblock (include/linux/memblock.h) has the pointer to the regions of RAM at offset 40. */
 static bool is_memblock(struct vmop_guest_kernel *kernel, uint64_t memblock)
 {
 	struct vmop_view *view = &kernel->view;
@@ -172,7 +176,7 @@ static bool is_memblock(struct vmop_guest_kernel *kernel, uint64_t memblock)
 	       sum == total;
 }
 
-/* The head of struct memblock, from the address of a member of it that a function uses. */
+/* A function may refer to the member at offset 40 instead of the start of struct memblock. */
 static bool is_memblock_regions(struct vmop_guest_kernel *kernel, uint64_t address)
 {
 	return is_memblock(kernel, address - 40);
@@ -189,7 +193,7 @@ static bool is_notes(struct vmop_guest_kernel *kernel, uint64_t address)
 static const struct {
 	const char *variable, *function;
 	bool (*is)(struct vmop_guest_kernel *kernel, uint64_t address);
-	uint64_t back_bytes; /* from the reference to the variable's start */
+	uint64_t back_bytes; /* from the start of the variable to the reference */
 } known_uses[] = {
 	{"modules", "find_module_all", is_module_list, 0},
 	{"modules", "print_modules", is_module_list, 0},
@@ -230,7 +234,10 @@ static uint64_t run_queue(struct vmop_guest_kernel *kernel, uint64_t run_queues,
 	return run_queues + vmop_view_u64(&kernel->view, offsets + 8 * (uint64_t)cpu);
 }
 
-/* Whether a run queue is that of cpu: its number, and an idle task, which on CPU 0 is init_task. */
+/*
+ * Return whether queue is the run queue of cpu: its number, and an idle task, which on CPU 0 is
+ * init_task.
+ */
 static bool is_run_queue(struct vmop_guest_kernel *kernel, uint64_t queue, uint32_t cpu)
 {
 	struct vmop_view *view = &kernel->view;

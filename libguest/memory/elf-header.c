@@ -24,7 +24,7 @@ bool vmop_elf_open(vmop_elf_read_fn *read, void *arg, struct vmop_elf *ret)
 		.read = read,
 		.arg = arg,
 		.is_64 = is_64,
-		.type = header.as_64.e_type, /* at the same place in both */
+		.type = header.as_64.e_type, /* at the same offset in both */
 		.segments = is_64 ? header.as_64.e_phnum : header.as_32.e_phnum,
 		.at = is_64 ? header.as_64.e_phoff : header.as_32.e_phoff,
 	};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a saved image has a guest's RAM.  Three forms:
+ * Finds where a saved image keeps a guest's RAM. Three forms are accepted:
  *
- * - RAM alone, as a VMM's memory file has it: what lies above the hole under 4 GiB follows
- *   directly on what lies below;
- * - physical memory from 0 on, hole and all: QEMU's pmemsave;
- * - an ELF core whose segments say where they lie: QEMU's dump-guest-memory
- *   (dump/dump.c), libvirt's `virsh dump --memory-only`.
+ * - only RAM, as in a VMM's memory file: RAM above the hole under 4 GiB directly follows RAM below
+ *   it;
+ * - physical memory from 0 on with its hole: QEMU's pmemsave;
+ * - an ELF core whose segments give their addresses: QEMU's dump-guest-memory (dump/dump.c),
+ *   libvirt's `virsh dump --memory-only`.
  *
- * The first two look alike, and which one it is, is for the kernel's finder to see.
+ * The first two look alike, so both layouts are added and kernel/find.c decides.
  */
 #include <elf.h>
 #include <errno.h>
@@ -26,9 +26,9 @@
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define FOUR_GIB (UINT64_C(4) << 30)
-#define MAX_PHYSICAL (UINT64_C(1) << 52) /* of x86-64 and arm64 */
+#define MAX_PHYSICAL (UINT64_C(1) << 52) /* physical addresses of x86-64 and arm64 */
 
-/* What people have lying about and may take for an image: how such files begin. */
+/* Files that users may mistake for such an image, by their first bytes. */
 static const struct {
 	const char *mark, *what, *instead;
 } others[] = {
@@ -75,7 +75,7 @@ static bool read_file(void *arg, uint64_t offset, void *buf, size_t len_bytes)
 	       vmop_io_pread_full(*fd, buf, len_bytes, offset) == (ssize_t)len_bytes;
 }
 
-/* One more piece of RAM; each region owns a descriptor. */
+/* Add a segment as a region. Each region owns a file descriptor. */
 static struct vmop_error *add_segment(const char *path, struct vmop_guest_map *map, int fd,
 				      const struct vmop_elf_segment *segment)
 {
@@ -136,7 +136,7 @@ static struct vmop_error *map_core(const char *path, const struct vmop_elf *elf,
 
 struct vmop_error *vmop_guest_map_of_file(const char *path, struct vmop_guest_map *ret)
 {
-	/* Not to wait for the other end of a named pipe. */
+	/* O_NONBLOCK: do not wait for the other end of a named pipe. */
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)

@@ -42,14 +42,14 @@ static uint64_t load_u64(const uint8_t *bytes)
 	return le64toh(value);
 }
 
-/* Addresses are canonical when the bits above the walked ones repeat the highest of them. */
+/* An address is canonical when the bits above the walked ones repeat the highest of them. */
 static bool x86_canonical(uint64_t address, unsigned int levels)
 {
 	unsigned int shift = 64 - (12 + 9 * levels);
 	return (uint64_t)((int64_t)(address << shift) >> shift) == address;
 }
 
-/* Whatever the tables say, this looks at no more entries than there are levels. */
+/* Walk the tables of x86-64. Reads at most one entry per level, whatever the tables contain. */
 static bool x86_walk(struct vmop_view *view, uint64_t address, uint64_t *ret_gpa,
 		     uint64_t *ret_page_bytes)
 {
@@ -93,7 +93,7 @@ bool vmop_view_translate(struct vmop_view *view, uint64_t address, uint64_t *ret
 	return mapped;
 }
 
-/* The same for one 4 KiB page, remembered. */
+/* Translate address through a cache of 4 KiB pages. */
 static bool translate_page(struct vmop_view *view, uint64_t address, uint64_t *ret_gpa)
 {
 	uint64_t number = address / PAGE;
@@ -161,7 +161,7 @@ void vmop_view_string(struct vmop_view *view, uint64_t address, char *ret, size_
 		if (chunk > size - 1 - have)
 			chunk = size - 1 - have;
 		if (chunk > 64)
-			chunk = 64; /* most are short */
+			chunk = 64; /* most strings are short */
 		if (!vmop_view_read(view, address, ret + have, chunk)) {
 			ret[0] = '\0';
 			return;

@@ -34,7 +34,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* Reads one line; it stays in qmp->line, without its end, until the next call. */
+/* Read one line into qmp->line, without its end; it stays there until the next call. */
 static struct vmop_error *read_line(struct vmop_guest_qmp *qmp, size_t *used)
 {
 	memmove(qmp->line, qmp->line + *used, qmp->have - *used);
@@ -73,7 +73,7 @@ static void object_cleanup(json_t **object)
 	json_decref(*object);
 }
 
-/* Sends a command; *ret is its "return" value, a reference of the caller's. */
+/* Send a command and set *ret to its "return" value, a reference that the caller drops. */
 static struct vmop_error *command(struct vmop_guest_qmp *qmp, const char *text, json_t **ret)
 {
 	size_t len = strlen(text), used = 0;
@@ -104,7 +104,7 @@ static void qmp_cleanup(struct vmop_guest_qmp **qmp)
 	vmop_guest_qmp_close(*qmp);
 }
 
-/* The path comes from a command line: whoever else listens there must hear nothing of ours. */
+/* The path comes from a command line: send nothing to another process that listens there. */
 static struct vmop_error *check_peer(const struct vmop_guest_qmp *qmp, pid_t vmm_pid)
 {
 	struct ucred peer;
@@ -165,7 +165,7 @@ struct vmop_error *vmop_guest_qmp_host_address(struct vmop_guest_qmp *qmp, uint6
 	struct vmop_error *err = command(qmp, text, &answer);
 	if (err)
 		return err;
-	/* "Host virtual address for 0x0 (pc.ram) is 0x7f...", or what is wrong with gpa */
+	/* the answer is "Host virtual address for 0x0 (pc.ram) is 0x7f...", or an error text */
 	const char *is =
 		json_is_string(answer) ? strstr(json_string_value(answer), " is 0x") : NULL;
 	unsigned long long hva;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where Xen's libraries were not there when this was built (or the machine is no x86-64). */
+/* Stubs for builds without Xen's libraries, and for machines other than x86-64. */
 #include "libguest/memory/xen.h"
 #include "libutil/error.h"
 

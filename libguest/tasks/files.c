@@ -12,10 +12,10 @@
 #include "libutil/error.h"
 
 #define MAX_COMPONENTS 256
-#define MAX_FILES 65536u /* remembered; past that, all are forgotten */
+#define MAX_FILES 65536u /* when the cache is full, all its entries are dropped */
 #define NAME_MAX_BYTES 256u
 
-/* What a file is told apart by: the guest reuses addresses, so there is more than one. */
+/* The key of a file. The guest reuses addresses, so the address is not enough. */
 struct key {
 	uint64_t mapping, inode_number, size, path_hash;
 };
@@ -59,7 +59,7 @@ void vmop_guest_files_free(struct vmop_guest_files *files)
 struct walk {
 	struct vmop_view *view;
 	const struct vmop_layout *layout;
-	char *start, *at; /* the path grows downward from the buffer's end */
+	char *start, *at; /* the path grows downward from the end of the buffer */
 };
 
 static uint64_t load(const struct walk *walk, uint64_t base, enum vmop_layout_field field)
@@ -67,7 +67,7 @@ static uint64_t load(const struct walk *walk, uint64_t base, enum vmop_layout_fi
 	return vmop_view_u64(walk->view, base + (uint32_t)walk->layout->value[field]);
 }
 
-/* Puts text before what is there; false: it no longer fits. */
+/* Put text before the path. Return false when it no longer fits. */
 static bool prepend(struct walk *walk, const char *text)
 {
 	size_t len = strlen(text);
@@ -86,7 +86,10 @@ static bool prepend_name(struct walk *walk, uint64_t dentry)
 	return prepend(walk, name);
 }
 
-/* Files without a place in a tree: memfd, shared anonymous memory, anonymous inodes. */
+/*
+ * Write the path of a file that is in no directory tree: memfd, shared anonymous memory, anonymous
+ * inodes.
+ */
 static void pseudo_path(struct walk *walk, uint64_t dentry)
 {
 	char type[16] = "";
@@ -114,7 +117,7 @@ static bool is_unhashed(const struct walk *walk, uint64_t dentry)
 	       load(walk, dentry, VMOP_LAYOUT_DENTRY_HASH) == 0;
 }
 
-/* Climbs from dentry to the root, over the mount points on the way. */
+/* Write the path from the root to dentry, across mount points. */
 static void tree_path(struct walk *walk, uint64_t dentry, uint64_t vfsmount)
 {
 	uint64_t mount_offset = (uint32_t)walk->layout->value[VMOP_LAYOUT_MOUNT_MNT];
@@ -165,8 +168,8 @@ const char *vmop_guest_files_path(struct vmop_guest_kernel *kernel,
 struct source {
 	struct vmop_guest_kernel *kernel;
 	const struct vmop_layout *layout;
-	uint64_t file;		/* by the page cache */
-	struct vmop_view *view; /* by a page table */
+	uint64_t file;		/* for reads from the page cache */
+	struct vmop_view *view; /* for reads through a page table */
 	uint64_t start;
 };
 
@@ -199,7 +202,7 @@ static struct key key_of(struct vmop_guest_kernel *kernel, const struct vmop_lay
 	key.path_hash = UINT64_C(14695981039346656037);
 	for (const char *c = path; *c; c++) /* FNV-1a */
 		key.path_hash = (key.path_hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-	if (!file) { /* the vDSO: the same frames in all processes */
+	if (!file) { /* the vDSO: all processes share its frames */
 		key.mapping = first_page;
 		return key;
 	}
@@ -222,7 +225,7 @@ static void remember(struct vmop_guest_files *files, const struct key *key, uint
 		forget_all(files);
 	struct file *file = calloc(1, sizeof(*file));
 	if (!file)
-		return; /* it will be read again */
+		return; /* the build-id is read again next time */
 	file->key = *key;
 	file->build_id_len = len;
 	memcpy(file->build_id, build_id, len);

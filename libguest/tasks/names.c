@@ -14,7 +14,7 @@
 #define MAX_DEPTH 64
 #define MAX_HIERARCHIES 16
 
-/* A file by its dentry and mount; a cgroup by its css_set and 0. */
+/* The key of a file: its dentry and mount. The key of a cgroup: its css_set and 0. */
 struct name_key {
 	uint64_t object, mount;
 };
@@ -115,7 +115,7 @@ struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_
 
 /* --- cgroups --------------------------------------------------------------------------- */
 
-/* The path of a cgroup by its kernfs node, into the end of buf. */
+/* Write the path of a cgroup, found by its kernfs node, to the end of buf, and return its start. */
 static const char *cgroup_path(struct vmop_guest_names *names, uint64_t cgroup, char *buf,
 			       size_t size)
 {
@@ -145,7 +145,7 @@ static const char *cgroup_path(struct vmop_guest_names *names, uint64_t cgroup, 
 	return at;
 }
 
-/* The unified hierarchy's, or, where a task is at its root, the first other one's. */
+/* Return the path in the unified hierarchy. A task at its root gets the first other path. */
 static const char *css_set_path(struct vmop_guest_names *names, uint64_t css_set, char *buf,
 				size_t size)
 {

@@ -13,7 +13,7 @@
 #define X86_VMEMMAP_DEFAULT UINT64_C(0xffffea0000000000) /* 4 levels, not randomized */
 #define MAX_FOLIO_PAGES (UINT64_C(1) << 18)		 /* 1 GiB of 4 KiB */
 
-/* include/linux/xarray.h: entries with the low bits 2 are the tree's own */
+/* include/linux/xarray.h: entries with the low bits 2 belong to the tree itself */
 static bool is_node(uint64_t entry)
 {
 	return (entry & 3) == 2 && entry > 4096;
@@ -29,7 +29,7 @@ static uint64_t at(const struct vmop_layout *layout, uint64_t base, enum vmop_la
 	return base + (uint64_t)(uint32_t)layout->value[field];
 }
 
-/* The entry at index; 0: none. Every level's shift must be below its parent's, so it ends. */
+/* Return the entry at index; 0: none. The shift must fall from level to level, so the loop ends. */
 static uint64_t load_entry(struct vmop_view *view, const struct vmop_layout *layout, uint64_t head,
 			   uint64_t index)
 {
@@ -49,13 +49,13 @@ static uint64_t load_entry(struct vmop_view *view, const struct vmop_layout *lay
 			entry = vmop_view_u64(view, slots + 8 * (entry >> 2));
 	}
 	if (above == 64 && index)
-		return 0; /* a single entry is number 0 */
+		return 0; /* a single entry has index 0 */
 	return entry & 3 ? 0 : entry;
 }
 
 /*
- * The frame of a struct page.  Structs lie one after another from that of the first
- * frame on (x86-64: number 0; arm64: that of the start of the linear map).
+ * Find the frame of a struct page. Page structs lie one after another from that of the first frame
+ * on (x86-64: frame 0; arm64: the first frame of the linear map).
  */
 static bool frame_of(struct vmop_guest_kernel *kernel, uint64_t page, uint64_t page_bytes,
 		     uint64_t *ret)
@@ -69,7 +69,10 @@ static bool frame_of(struct vmop_guest_kernel *kernel, uint64_t page, uint64_t p
 	return start && page >= start && (page - start) % page_bytes == 0;
 }
 
-/* The frame of page number index of a mapping; false: the guest does not hold it. */
+/*
+ * Find the frame of page number index of a mapping. Return false when the guest does not hold it in
+ * memory.
+ */
 static bool find_page(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
 		      uint64_t head, uint64_t index, uint64_t *ret_gpa)
 {

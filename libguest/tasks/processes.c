@@ -28,9 +28,9 @@ struct reader {
 	struct vmop_guest_names *names;
 	struct vmop_guest_snapshot *snapshot;
 	unsigned int flags;
-	uint64_t special_ops; /* special_mapping_vmops: the vDSO's and its like; 0: not known so far
-			       */
-	/* of the process under way */
+	uint64_t special_ops; /* special_mapping_vmops, the operations of the vDSO and similar
+				 mappings; 0: not known yet */
+	/* of the current process */
 	struct vmop_guest_raw_vma *raw;
 	struct vmop_guest_vma *vmas;
 	uint32_t *paths;
@@ -76,7 +76,10 @@ static void read_comm(const struct reader *reader, uint64_t task, char *ret)
 	strcpy(ret, comm);
 }
 
-/* mm->pgd is a kernel address; CR3 holds its frame. 0: a kernel thread. */
+/*
+ * Return the gpa of the page table of mm (mm->pgd is a kernel address; CR3 holds its frame); 0: a
+ * kernel thread.
+ */
 static uint64_t read_pgd(const struct reader *reader, uint64_t mm)
 {
 	uint64_t gpa;
@@ -90,7 +93,10 @@ static uint64_t read_pgd(const struct reader *reader, uint64_t mm)
 	return gpa;
 }
 
-/* struct pid holds a task's number for each namespace that it is in, the innermost last. */
+/*
+ * Return the pid in the innermost namespace: struct pid holds a task's number in each of its
+ * namespaces, the innermost last.
+ */
 static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t pid)
 {
 	if (!has(reader, VMOP_LAYOUT_TASK_THREAD_PID) || !has(reader, VMOP_LAYOUT_PID_LEVEL) ||
@@ -99,7 +105,7 @@ static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t
 		return pid;
 	uint64_t object = load(reader, task, VMOP_LAYOUT_TASK_THREAD_PID);
 	if (!object)
-		return pid; /* on its way out */
+		return pid; /* the task is exiting */
 	uint32_t level = load32(reader, object, VMOP_LAYOUT_PID_LEVEL);
 	if (level > MAX_PID_LEVEL) {
 		reader->view->fault = true;
@@ -163,7 +169,9 @@ static bool take_raw(const struct vmop_guest_raw_vma *vma, void *arg)
 	return true;
 }
 
-/* What /proc/PID/maps prints for memory without a file (kernel: fs/proc/task_mmu.c). */
+/*
+ * Write the name that /proc/PID/maps prints for memory without a file (kernel: fs/proc/task_mmu.c).
+ */
 static void anonymous_name(const struct reader *reader, uint64_t mm,
 			   const struct vmop_guest_raw_vma *vma, char *ret, size_t size)
 {
@@ -189,11 +197,11 @@ static void anonymous_name(const struct reader *reader, uint64_t mm,
 	ret[size - 1] = '\0';
 }
 
-/* Where the first page of vma's file is mapped in the same process; 0: nowhere. */
+/* Return the address at which the process maps the first page of the file of a mapping; 0: none. */
 static uint64_t first_page(const struct reader *reader, uint32_t index)
 {
 	const struct vmop_guest_raw_vma *vma = &reader->raw[index];
-	/* The loader maps a file's pieces side by side. */
+	/* The loader maps the pieces of a file next to each other. */
 	for (uint32_t i = index + 1; i-- > 0 && index - i < 8;)
 		if (reader->raw[i].file == vma->file && reader->raw[i].page_offset == 0)
 			return reader->raw[i].start;
@@ -229,8 +237,10 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 	return NULL;
 }
 
-/* The vDSO is the mapping that mm->context.vdso points to; others of its kind have the same
- * operations. */
+/*
+ * Find the operations of special mappings: mm->context.vdso points to the vDSO, and similar
+ * mappings have the same operations.
+ */
 static void learn_special_ops(struct reader *reader, uint64_t mm)
 {
 	if (reader->special_ops || !has(reader, VMOP_LAYOUT_MM_VDSO) ||
@@ -243,7 +253,9 @@ static void learn_special_ops(struct reader *reader, uint64_t mm)
 				load(reader, reader->raw[i].address, VMOP_LAYOUT_VMA_OPS);
 }
 
-/* Reads a process' mappings into reader->vmas; false: they don't hold together. */
+/*
+ * Read the mappings of a process into reader->vmas. Set *ret_whole to whether they are consistent.
+ */
 static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t pgd_gpa,
 				    uint32_t *ret_count, bool *ret_whole)
 {
@@ -266,7 +278,7 @@ static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t
 	return NULL;
 }
 
-/* One look at one process; *ret_whole tells whether it held still. */
+/* Read one process once. Set *ret_whole to whether it did not change meanwhile. */
 static struct vmop_error *read_process(struct reader *reader, uint64_t task, bool *ret_whole)
 {
 	struct vmop_guest_process process;
@@ -312,8 +324,8 @@ static struct vmop_error *add_task(struct tasks *tasks, uint64_t task)
 }
 
 /*
- * Walks init_task.tasks, a ring of all thread groups' leaders.  A ring that
- * does not close (a cycle elsewhere is found as Brent does) is torn.
+ * Walk init_task.tasks, a circular list of all leaders of thread groups. A list that does not
+ * return to its head is torn; Brent's algorithm finds other cycles.
  */
 static struct vmop_error *list_tasks(struct reader *reader, struct tasks *tasks, bool *ret_whole)
 {
@@ -356,7 +368,7 @@ static struct vmop_error *list_tasks_tried(struct reader *reader, struct tasks *
 		++*retries;
 		forget_moment(reader);
 	}
-	++*torn; /* there are processes behind the break */
+	++*torn; /* processes after the break are missing */
 	return NULL;
 }
 
@@ -427,12 +439,13 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 	return err;
 }
 
-/* --- what runs now ---------------------------------------------------------------------------- */
+/* --- current tasks ---------------------------------------------------------------------------- */
 
 /*
- * Where vCPU cpu keeps its current task.  x86-64: pcpu_hot (6.2 to 6.14), or the
- * variable of that name.  arm64 has it in SP_EL0, and for entries from user space in
- * __entry_task; either is written when tasks are switched, as the run queue's is.
+ * Return the address, relative to a CPU's per-CPU area, at which the CPU keeps its current task. On
+ * x86-64 it is in pcpu_hot (6.2 to 6.14) or in the variable current_task. arm64 keeps it in SP_EL0,
+ * and for entries from user space in __entry_task, which is written at each task switch, as the run
+ * queue's field is.
  */
 static uint64_t current_address(const struct reader *reader)
 {

@@ -10,7 +10,10 @@
 #include "libutil/error.h"
 
 #define CR3_ADDRESS UINT64_C(0x000ffffffffff000)
-/* Arm ARM D19.2: TTBR0_EL1.BADDR, below the ASID; bits 5 to 2 are the address' 51 to 48 or zero. */
+/*
+ * Arm ARM D19.2: TTBR0_EL1.BADDR, below the ASID; bits 5 to 2 are bits 51 to 48 of the address, or
+ * 0.
+ */
 #define TTBR_ADDRESS UINT64_C(0x0000ffffffffffc0)
 #define TTBR_HIGH_BITS UINT64_C(0x3c)
 #define TTBR_HIGH_SHIFT 46
@@ -22,7 +25,7 @@ struct text {
 	UT_hash_handle hh;
 };
 
-/* A process by its page table. */
+/* A process and its page table. */
 struct root {
 	uint64_t pgd_gpa;
 	uint32_t process;
@@ -35,7 +38,7 @@ struct vmop_guest_snapshot {
 	size_t vmas, vmas_size;
 	char *pool;
 	size_t pool_len, pool_size;
-	struct text *texts; /* while it is made: handles by content */
+	struct text *texts; /* during construction: handles by content */
 	struct root *root;
 	size_t roots;
 	size_t torn;
@@ -74,7 +77,7 @@ void vmop_guest_snapshot_free(struct vmop_guest_snapshot *snapshot)
 	free(snapshot);
 }
 
-/* --- making it ----------------------------------------------------------------------- */
+/* --- construction -------------------------------------------------------------------- */
 
 static struct vmop_error *reserve(void **array, size_t *size, size_t needed, size_t element)
 {
@@ -206,7 +209,7 @@ struct vmop_error *vmop_guest_snapshot_finish(struct vmop_guest_snapshot *snapsh
 	return NULL;
 }
 
-/* --- reading it ------------------------------------------------------------------------ */
+/* --- look-ups -------------------------------------------------------------------------- */
 
 size_t vmop_guest_snapshot_count(const struct vmop_guest_snapshot *snapshot)
 {

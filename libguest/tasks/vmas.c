@@ -9,7 +9,7 @@
 
 #define MAX_VMAS (1u << 17)
 #define MAX_NODES (1u << 16)
-#define MAX_DEPTH 12 /* a maple tree of 64-bit ranges with 10 slots and more a node */
+#define MAX_DEPTH 12 /* a maple tree of 64-bit ranges has at least 10 slots per node */
 #define NODE_BYTES 256u
 #define MAX_SLOTS 16u
 
@@ -18,7 +18,7 @@ struct walk {
 	const struct vmop_layout *layout;
 	vmop_guest_vma_fn *visit;
 	void *arg;
-	uint64_t last_end; /* mappings must rise */
+	uint64_t last_end; /* addresses of mappings must rise */
 	uint32_t vmas, nodes;
 	bool ended, torn;
 };
@@ -54,7 +54,7 @@ static void take_vma(struct walk *walk, uint64_t address)
 
 static void walk_list(struct walk *walk, uint64_t mm)
 {
-	/* Addresses must rise, so a cycle ends it. */
+	/* Addresses must rise, so a cycle ends the walk. */
 	uint64_t vma = vmop_view_u64(walk->view, at(walk, mm, VMOP_LAYOUT_MM_MMAP));
 	while (vma && !walk->ended && !walk->torn) {
 		take_vma(walk, vma);
@@ -64,14 +64,14 @@ static void walk_list(struct walk *walk, uint64_t mm)
 
 /* --- the maple tree, from 6.1 -------------------------------------------------------- */
 
-/* A slot's value, from 6.1's lib/maple_tree.c: encoded nodes carry their type in bits 3 to 6. */
+/* Return the type of an encoded node, in bits 3 to 6 (lib/maple_tree.c of 6.1). */
 static unsigned int node_type(uint64_t encoded)
 {
 	return (encoded >> 3) & 15;
 }
 
 struct node_shape {
-	uint32_t pivots, slots; /* where they begin */
+	uint32_t pivots, slots; /* offsets in the node */
 	uint32_t slot_count;
 	bool is_leaf;
 };
@@ -90,7 +90,7 @@ static bool shape_of(const struct walk *walk, uint64_t encoded, struct node_shap
 	} else {
 		return false;
 	}
-	/* There is one pivot fewer than there are slots, and they lie before the slots. */
+	/* A node has one pivot fewer than slots, and the pivots precede the slots. */
 	if (ret->slots <= ret->pivots)
 		return false;
 	ret->slot_count = (ret->slots - ret->pivots) / 8 + 1;
@@ -119,7 +119,7 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 		uint64_t high =
 			i + 1 < shape.slot_count ? load_u64(raw, shape.pivots + 8 * i) : max;
 		if (i > 0 && high == 0)
-			high = max; /* pivots that are not in use */
+			high = max; /* unused pivots */
 		uint64_t value = load_u64(raw, shape.slots + 8 * i);
 		if (high > max || high < low) {
 			walk->torn = true;
