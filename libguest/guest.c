@@ -278,13 +278,14 @@ static struct vmop_error *no_kernel(void)
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel is known in the guest");
 }
 
-static void kernel_symbol(const struct vmop_kallsyms *kallsyms, uint32_t index,
+static void kernel_symbol(const struct vmop_guest_kallsyms *kallsyms, uint32_t index,
 			  struct vmop_guest_symbol *ret)
 {
-	*ret = (struct vmop_guest_symbol){.address = vmop_kallsyms_address(kallsyms, index),
-					  .len_bytes = vmop_kallsyms_len_bytes(kallsyms, index),
-					  .name = vmop_kallsyms_name(kallsyms, index),
-					  .type = vmop_kallsyms_type(kallsyms, index)};
+	*ret = (struct vmop_guest_symbol){.address = vmop_guest_kallsyms_address(kallsyms, index),
+					  .len_bytes =
+						  vmop_guest_kallsyms_len_bytes(kallsyms, index),
+					  .name = vmop_guest_kallsyms_name(kallsyms, index),
+					  .type = vmop_guest_kallsyms_type(kallsyms, index)};
 }
 
 struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_symbol_fn *visit,
@@ -293,8 +294,8 @@ struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_s
 	struct vmop_guest_symbol symbol;
 	if (!guest->kernel)
 		return no_kernel();
-	const struct vmop_kallsyms *kallsyms = guest->kernel->kallsyms;
-	for (uint32_t i = 0; kallsyms && i < vmop_kallsyms_count(kallsyms); i++) {
+	const struct vmop_guest_kallsyms *kallsyms = guest->kernel->kallsyms;
+	for (uint32_t i = 0; kallsyms && i < vmop_guest_kallsyms_count(kallsyms); i++) {
 		kernel_symbol(kallsyms, i, &symbol);
 		if (!visit(&symbol, arg))
 			return NULL;
@@ -315,7 +316,7 @@ bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address, struct vmo
 		return false;
 	const struct vmop_guest_kernel_info *info = &guest->kernel->info;
 	if (guest->kernel->kallsyms && address >= info->text_start && address < info->image_end &&
-	    vmop_kallsyms_at(guest->kernel->kallsyms, address, &index)) {
+	    vmop_guest_kallsyms_at(guest->kernel->kallsyms, address, &index)) {
 		kernel_symbol(guest->kernel->kallsyms, index, ret);
 		return true;
 	}
@@ -325,7 +326,7 @@ bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address, struct vmo
 bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name, uint64_t *ret)
 {
 	return guest->kernel && guest->kernel->kallsyms &&
-	       vmop_kallsyms_find(guest->kernel->kallsyms, name, ret);
+	       vmop_guest_kallsyms_find(guest->kernel->kallsyms, name, ret);
 }
 
 void vmop_guest_drop_symbols(struct vmop_guest *guest)

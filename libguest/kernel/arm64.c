@@ -64,12 +64,13 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_uts(struct vmop_guest_memo
 }
 
 /* Read a variable of the image, located by its distance from the banner. */
-static bool read_variable(struct vmop_guest_memory *memory, const struct vmop_kallsyms *kallsyms,
-			  const char *name, uint64_t banner_linear, uint64_t *ret)
+static bool read_variable(struct vmop_guest_memory *memory,
+			  const struct vmop_guest_kallsyms *kallsyms, const char *name,
+			  uint64_t banner_linear, uint64_t *ret)
 {
 	uint64_t address, banner;
-	if (!vmop_kallsyms_find(kallsyms, name, &address) ||
-	    !vmop_kallsyms_find(kallsyms, "linux_banner", &banner))
+	if (!vmop_guest_kallsyms_find(kallsyms, name, &address) ||
+	    !vmop_guest_kallsyms_find(kallsyms, "linux_banner", &banner))
 		return false;
 	bool read = vmop_guest_memory_read_linear(memory, banner_linear + (address - banner), ret,
 						  sizeof(*ret));
@@ -77,10 +78,9 @@ static bool read_variable(struct vmop_guest_memory *memory, const struct vmop_ka
 	return read;
 }
 
-struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(struct vmop_guest_memory *memory,
-							     struct vmop_guest_budget *budget,
-							     const struct vmop_kallsyms *kallsyms,
-							     uint64_t banner_linear)
+struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(
+	struct vmop_guest_memory *memory, struct vmop_guest_budget *budget,
+	const struct vmop_guest_kallsyms *kallsyms, uint64_t banner_linear)
 {
 	/*
 	 * arch/arm64/Kconfig: ARM64_VA_BITS, and the bits that remain of 52 on a CPU without LPA2
@@ -90,9 +90,9 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(struct vmop_guest_m
 	} geometries[] = {{12, 48}, {12, 39}, {12, 52}, {14, 47}, {14, 48},
 			  {14, 52}, {14, 36}, {16, 48}, {16, 52}, {16, 42}};
 	uint64_t banner, root, voffset, stext;
-	if (!vmop_kallsyms_find(kallsyms, "linux_banner", &banner) ||
-	    !vmop_kallsyms_find(kallsyms, "swapper_pg_dir", &root) ||
-	    !vmop_kallsyms_find(kallsyms, "_stext", &stext) ||
+	if (!vmop_guest_kallsyms_find(kallsyms, "linux_banner", &banner) ||
+	    !vmop_guest_kallsyms_find(kallsyms, "swapper_pg_dir", &root) ||
+	    !vmop_guest_kallsyms_find(kallsyms, "_stext", &stext) ||
 	    !read_variable(memory, kallsyms, "kimage_voffset", banner_linear, &voffset) ||
 	    !vmop_guest_memory_place(memory, banner_linear, banner - voffset))
 		return NULL;

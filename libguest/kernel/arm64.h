@@ -16,7 +16,7 @@
 
 #include "libguest/kernel/kernel.h"
 
-struct vmop_kallsyms;
+struct vmop_guest_kallsyms;
 
 /*
  * Return the kernel that wrote vmcoreinfo, provided that the strings of its init_uts_ns lie at
@@ -31,10 +31,9 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_uts(struct vmop_guest_memo
  * Return the kernel with these symbols, provided that its banner lies at banner_linear in RAM.
  * There is no VMCOREINFO, so the symbols must name variables. Otherwise as above.
  */
-struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(struct vmop_guest_memory *memory,
-							     struct vmop_guest_budget *budget,
-							     const struct vmop_kallsyms *kallsyms,
-							     uint64_t banner_linear);
+struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(
+	struct vmop_guest_memory *memory, struct vmop_guest_budget *budget,
+	const struct vmop_guest_kallsyms *kallsyms, uint64_t banner_linear);
 
 /* Fill the part of the info that is specific to arm64, and find the page structs. */
 void vmop_guest_kernel_describe_arm64(struct vmop_guest_kernel *kernel);

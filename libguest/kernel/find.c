@@ -228,8 +228,8 @@ static void scan_tokens(struct finder *finder, const uint8_t *chunk, size_t len,
 {
 	size_t from = 0, tokens, index;
 	while (finder->tokens < MAX_HITS &&
-	       vmop_kallsyms_find_tokens(chunk, len, &from, &tokens, &index,
-					 &finder->saw_big_endian)) {
+	       vmop_guest_kallsyms_find_tokens(chunk, len, &from, &tokens, &index,
+					       &finder->saw_big_endian)) {
 		finder->token[finder->tokens] = linear + tokens;
 		finder->index[finder->tokens++] = linear + index;
 	}
@@ -311,20 +311,20 @@ static void find_by_vmcoreinfo(struct finder *finder)
  * Try the kernel of a symbol table with a banner near it. The image is one piece, so distances in
  * the symbol table hold in RAM too, and the banner gives the address of the page table.
  */
-static void try_banner(struct finder *finder, const struct vmop_kallsyms *kallsyms,
+static void try_banner(struct finder *finder, const struct vmop_guest_kallsyms *kallsyms,
 		       uint64_t banner_linear)
 {
 	uint64_t banner, root;
-	if (!vmop_kallsyms_find(kallsyms, "linux_banner", &banner) ||
+	if (!vmop_guest_kallsyms_find(kallsyms, "linux_banner", &banner) ||
 	    (banner ^ banner_linear) % PAGE != 0)
 		return;
-	if (vmop_kallsyms_find(kallsyms, "kimage_voffset", &root)) {
+	if (vmop_guest_kallsyms_find(kallsyms, "kimage_voffset", &root)) {
 		take(finder, vmop_guest_kernel_try_arm64_banner(finder->memory, finder->budget,
 								kallsyms, banner_linear));
 		return;
 	}
-	if (!vmop_kallsyms_find(kallsyms, "init_top_pgt", &root) &&
-	    !vmop_kallsyms_find(kallsyms, "swapper_pg_dir", &root))
+	if (!vmop_guest_kallsyms_find(kallsyms, "init_top_pgt", &root) &&
+	    !vmop_guest_kallsyms_find(kallsyms, "swapper_pg_dir", &root))
 		return;
 	uint64_t gpa = vmop_guest_memory_to_gpa(finder->memory, banner_linear);
 	if (gpa == VMOP_GUEST_NO_ADDRESS)
@@ -342,19 +342,20 @@ static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, u
 		       size_t window_len)
 {
 	static const char mark[] = "Linux version ";
-	uint64_t start = tokens > VMOP_KALLSYMS_BEFORE_BYTES
-				 ? (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~(PAGE - 1)
+	uint64_t start = tokens > VMOP_GUEST_KALLSYMS_BEFORE_BYTES
+				 ? (tokens - VMOP_GUEST_KALLSYMS_BEFORE_BYTES) & ~(PAGE - 1)
 				 : 0;
 	uint64_t end = vmop_guest_memory_linear_bytes(finder->memory);
 	if (window_len > end - start)
 		window_len = end - start;
-	struct vmop_kallsyms_tables tables;
-	struct vmop_kallsyms *kallsyms;
+	struct vmop_guest_kallsyms_tables tables;
+	struct vmop_guest_kallsyms *kallsyms;
 	if (!vmop_guest_memory_read_linear(finder->memory, start, window, window_len) ||
-	    !vmop_kallsyms_find_tables(window, window_len, tokens - start, index - start, &tables))
+	    !vmop_guest_kallsyms_find_tables(window, window_len, tokens - start, index - start,
+					     &tables))
 		return;
 	struct vmop_error *err =
-		vmop_kallsyms_unpack(window, window_len, &tables, start, &kallsyms);
+		vmop_guest_kallsyms_unpack(window, window_len, &tables, start, &kallsyms);
 	if (err) {
 		vmop_error_destroy(err);
 		return;
@@ -367,12 +368,12 @@ static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, u
 		try_banner(finder, kallsyms, start + (uint64_t)(hit - window));
 		at = hit + 1;
 	}
-	vmop_kallsyms_free(kallsyms);
+	vmop_guest_kallsyms_free(kallsyms);
 }
 
 static void find_by_kallsyms(struct finder *finder)
 {
-	size_t len = VMOP_KALLSYMS_BEFORE_BYTES + VMOP_KALLSYMS_AFTER_BYTES;
+	size_t len = VMOP_GUEST_KALLSYMS_BEFORE_BYTES + VMOP_GUEST_KALLSYMS_AFTER_BYTES;
 	_cleanup_free_ uint8_t *window = malloc(len);
 	for (size_t i = 0; window && i < finder->tokens && finder->kernels < MAX_KERNELS; i++)
 		try_tokens(finder, finder->token[i], finder->index[i], window, len);

@@ -95,30 +95,33 @@ static void read_with_holes(struct vmop_view *view, const struct vmop_image_map 
 /* --- symbols ------------------------------------------------------------------ */
 
 /* Return the symbol table around the token table at address tokens, or NULL when it is not one. */
-static struct vmop_kallsyms *unpack_around(struct vmop_view *view, const struct vmop_image_map *map,
-					   uint64_t tokens, uint64_t index)
+static struct vmop_guest_kallsyms *unpack_around(struct vmop_view *view,
+						 const struct vmop_image_map *map, uint64_t tokens,
+						 uint64_t index)
 {
 	uint64_t first = map->run[0].start, last = map->run[map->runs - 1].end;
-	uint64_t start = tokens - first > VMOP_KALLSYMS_BEFORE_BYTES
-				 ? (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~UINT64_C(4095)
+	uint64_t start = tokens - first > VMOP_GUEST_KALLSYMS_BEFORE_BYTES
+				 ? (tokens - VMOP_GUEST_KALLSYMS_BEFORE_BYTES) & ~UINT64_C(4095)
 				 : first;
-	size_t len = last - tokens > VMOP_KALLSYMS_AFTER_BYTES
-			     ? tokens - start + VMOP_KALLSYMS_AFTER_BYTES
+	size_t len = last - tokens > VMOP_GUEST_KALLSYMS_AFTER_BYTES
+			     ? tokens - start + VMOP_GUEST_KALLSYMS_AFTER_BYTES
 			     : last - start;
 	_cleanup_free_ uint8_t *window = malloc(len);
 	if (!window)
 		return NULL;
 	read_with_holes(view, map, start, window, len);
-	struct vmop_kallsyms_tables tables;
-	struct vmop_kallsyms *kallsyms = NULL;
-	if (vmop_kallsyms_find_tables(window, len, tokens - start, index - start, &tables))
-		vmop_error_destroy(vmop_kallsyms_unpack(window, len, &tables, start, &kallsyms));
+	struct vmop_guest_kallsyms_tables tables;
+	struct vmop_guest_kallsyms *kallsyms = NULL;
+	if (vmop_guest_kallsyms_find_tables(window, len, tokens - start, index - start, &tables))
+		vmop_error_destroy(
+			vmop_guest_kallsyms_unpack(window, len, &tables, start, &kallsyms));
 	return kallsyms;
 }
 
-static struct vmop_kallsyms *find_in_run(struct vmop_view *view, const struct vmop_image_map *map,
-					 const struct vmop_image_run *run, uint8_t *chunk,
-					 int *tables_left)
+static struct vmop_guest_kallsyms *find_in_run(struct vmop_view *view,
+					       const struct vmop_image_map *map,
+					       const struct vmop_image_run *run, uint8_t *chunk,
+					       int *tables_left)
 {
 	for (uint64_t at = run->start; at < run->end; at += SCAN_CHUNK_BYTES) {
 		size_t len = SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES;
@@ -126,10 +129,10 @@ static struct vmop_kallsyms *find_in_run(struct vmop_view *view, const struct vm
 			len = run->end - at;
 		read_with_holes(view, map, at, chunk, len);
 		size_t from = 0, tokens, index;
-		while (vmop_kallsyms_find_tokens(chunk, len, &from, &tokens, &index, NULL)) {
+		while (vmop_guest_kallsyms_find_tokens(chunk, len, &from, &tokens, &index, NULL)) {
 			if ((*tables_left)-- <= 0)
 				return NULL;
-			struct vmop_kallsyms *kallsyms =
+			struct vmop_guest_kallsyms *kallsyms =
 				unpack_around(view, map, at + tokens, at + index);
 			if (kallsyms)
 				return kallsyms;
@@ -138,10 +141,11 @@ static struct vmop_kallsyms *find_in_run(struct vmop_view *view, const struct vm
 	return NULL;
 }
 
-struct vmop_kallsyms *vmop_image_symbols(struct vmop_view *view, const struct vmop_image_map *map)
+struct vmop_guest_kallsyms *vmop_image_symbols(struct vmop_view *view,
+					       const struct vmop_image_map *map)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES);
-	struct vmop_kallsyms *kallsyms = NULL;
+	struct vmop_guest_kallsyms *kallsyms = NULL;
 	int tables_left = MAX_TOKEN_TABLES;
 	for (unsigned int i = 0; chunk && i < map->runs && !kallsyms; i++)
 		kallsyms = find_in_run(view, map, &map->run[i], chunk, &tables_left);

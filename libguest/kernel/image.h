@@ -14,7 +14,7 @@
 
 #include "libguest/memory/page-table.h"
 
-struct vmop_kallsyms;
+struct vmop_guest_kallsyms;
 
 #define VMOP_IMAGE_MAX_RUNS 512u
 #define VMOP_IMAGE_MAX_BYTES (UINT64_C(256) << 20)
@@ -41,7 +41,8 @@ bool vmop_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
  * Return the image's unpacked symbol table, which the caller frees. NULL: none was found, or memory
  * is out.
  */
-struct vmop_kallsyms *vmop_image_symbols(struct vmop_view *view, const struct vmop_image_map *map);
+struct vmop_guest_kallsyms *vmop_image_symbols(struct vmop_view *view,
+					       const struct vmop_image_map *map);
 
 /*
  * Set *ret to the next address at or after *from where pattern (at most 64 bytes) lies, and set

@@ -83,8 +83,8 @@ static bool index_fits(const uint8_t *buf, size_t len, size_t index, size_t zero
 	return true;
 }
 
-bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
-			       size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian)
+bool vmop_guest_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
+				     size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian)
 {
 	/* Digits occur in symbols and are their own tokens, 48 to 57. */
 	static const char digits[] = "0\0"
@@ -171,11 +171,11 @@ static size_t walk_names(const uint8_t *buf, size_t names, uint32_t count, size_
 }
 
 static bool try_names(const uint8_t *buf, size_t names, size_t count_at, size_t markers,
-		      size_t marker_count, struct vmop_kallsyms_tables *ret)
+		      size_t marker_count, struct vmop_guest_kallsyms_tables *ret)
 {
 	uint32_t count = load_u32(buf + count_at);
 	if (count <= (marker_count - 1) * SYMBOLS_A_MARKER ||
-	    count > marker_count * SYMBOLS_A_MARKER || count > VMOP_KALLSYMS_MAX_SYMBOLS)
+	    count > marker_count * SYMBOLS_A_MARKER || count > VMOP_GUEST_KALLSYMS_MAX_SYMBOLS)
 		return false;
 	size_t end = walk_names(buf, names, count, markers);
 	if (!end || markers - end >= 8)
@@ -187,7 +187,7 @@ static bool try_names(const uint8_t *buf, size_t names, size_t count_at, size_t 
 }
 
 static bool find_names(const uint8_t *buf, size_t markers, size_t marker_count,
-		       struct vmop_kallsyms_tables *ret)
+		       struct vmop_guest_kallsyms_tables *ret)
 {
 	uint32_t last = load_u32(buf + markers + 4 * (marker_count - 1));
 	if (last + 16 > markers)
@@ -252,20 +252,20 @@ static bool are_addresses(const uint8_t *addresses, uint32_t count)
 	return canonical > count / 2;
 }
 
-static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_tables *ret)
+static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_guest_kallsyms_tables *ret)
 {
 	size_t bytes = 4 * (size_t)ret->count;
 	/* to 6.3: before the names; checked first, because the last address can look like a base */
 	if (ret->names >= 8 + 2 * bytes &&
 	    are_addresses(buf + ret->names - 8 - 2 * bytes, ret->count)) {
-		ret->form = VMOP_KALLSYMS_ADDRESSES;
+		ret->form = VMOP_GUEST_KALLSYMS_ADDRESSES;
 		ret->offsets = ret->names - 8 - 2 * bytes;
 		return true;
 	}
 	if (ret->names >= 16 + bytes + 8 &&
 	    is_base(load_u64(buf + ret->names - 16), buf + ret->names - 16 - align_up(bytes, 8),
 		    ret->count)) {
-		ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
+		ret->form = VMOP_GUEST_KALLSYMS_BASE_RELATIVE;
 		ret->base = load_u64(buf + ret->names - 16);
 		ret->offsets = ret->names - 16 - align_up(bytes, 8);
 		return true;
@@ -276,20 +276,20 @@ static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_ta
 	for (size_t align = 8; align >= 4 && align_up(behind, align) + 8 <= len; align /= 2) {
 		ret->base = load_u64(buf + align_up(behind, align));
 		if (is_base(ret->base, buf + ret->offsets, ret->count)) {
-			ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
+			ret->form = VMOP_GUEST_KALLSYMS_BASE_RELATIVE;
 			return true;
 		}
 	}
-	ret->form = VMOP_KALLSYMS_PLACE_RELATIVE;
+	ret->form = VMOP_GUEST_KALLSYMS_PLACE_RELATIVE;
 	ret->base = 0;
 	return behind <= len && are_place_relative(buf + ret->offsets, ret->count);
 }
 
-bool vmop_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_t tokens, size_t index,
-			       struct vmop_kallsyms_tables *ret)
+bool vmop_guest_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_t tokens,
+				     size_t index, struct vmop_guest_kallsyms_tables *ret)
 {
 	size_t markers, marker_count;
-	*ret = (struct vmop_kallsyms_tables){.tokens = tokens, .index = index};
+	*ret = (struct vmop_guest_kallsyms_tables){.tokens = tokens, .index = index};
 	return find_markers(buf, tokens, &markers, &marker_count) &&
 	       find_names(buf, markers, marker_count, ret) && find_offsets(buf, len_bytes, ret);
 }

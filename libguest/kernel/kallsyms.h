@@ -29,22 +29,22 @@
 #include <stdint.h>
 
 struct vmop_error;
-struct vmop_kallsyms;
+struct vmop_guest_kallsyms;
 
 /* The distance before and after the token table within which the other tables are searched. */
-#define VMOP_KALLSYMS_BEFORE_BYTES (10u << 20)
-#define VMOP_KALLSYMS_AFTER_BYTES (4u << 20)
-#define VMOP_KALLSYMS_MAX_SYMBOLS (1u << 20)
+#define VMOP_GUEST_KALLSYMS_BEFORE_BYTES (10u << 20)
+#define VMOP_GUEST_KALLSYMS_AFTER_BYTES (4u << 20)
+#define VMOP_GUEST_KALLSYMS_MAX_SYMBOLS (1u << 20)
 
-enum vmop_kallsyms_form {
-	VMOP_KALLSYMS_BASE_RELATIVE,
-	VMOP_KALLSYMS_PLACE_RELATIVE,
-	VMOP_KALLSYMS_ADDRESSES,
+enum vmop_guest_kallsyms_form {
+	VMOP_GUEST_KALLSYMS_BASE_RELATIVE,
+	VMOP_GUEST_KALLSYMS_PLACE_RELATIVE,
+	VMOP_GUEST_KALLSYMS_ADDRESSES,
 };
 
 /* The position of the tables in a buffer: offsets from its start, in bytes. */
-struct vmop_kallsyms_tables {
-	enum vmop_kallsyms_form form;
+struct vmop_guest_kallsyms_tables {
+	enum vmop_guest_kallsyms_form form;
 	uint32_t count;
 	size_t names, names_end;
 	size_t tokens, index;
@@ -58,40 +58,42 @@ struct vmop_kallsyms_tables {
  * big-endian kernel, which vmop cannot read, is skipped; it sets *ret_big_endian if that is not
  * NULL.
  */
-bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
-			       size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian);
+bool vmop_guest_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
+				     size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian);
 
 /*
  * Find the other tables around a token table. Return false when this is not a kernel's symbol
  * table.
  */
-bool vmop_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_t tokens, size_t index,
-			       struct vmop_kallsyms_tables *ret);
+bool vmop_guest_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_t tokens,
+				     size_t index, struct vmop_guest_kallsyms_tables *ret);
 
 /*
  * Unpack the tables into *ret, which the caller frees. address is the guest's address of offset 0
  * of the buffer, for PLACE_RELATIVE; 0 gives addresses relative to the buffer. VMOP_ERROR_CORRUPT:
  * the tables are damaged. VMOP_ERROR_LIMIT: they have too many symbols.
  */
-struct vmop_error *vmop_kallsyms_unpack(const uint8_t *buf, size_t len_bytes,
-					const struct vmop_kallsyms_tables *tables, uint64_t place,
-					struct vmop_kallsyms **ret);
-void vmop_kallsyms_free(struct vmop_kallsyms *kallsyms);
+struct vmop_error *vmop_guest_kallsyms_unpack(const uint8_t *buf, size_t len_bytes,
+					      const struct vmop_guest_kallsyms_tables *tables,
+					      uint64_t place, struct vmop_guest_kallsyms **ret);
+void vmop_guest_kallsyms_free(struct vmop_guest_kallsyms *kallsyms);
 
-uint32_t vmop_kallsyms_count(const struct vmop_kallsyms *kallsyms);
+uint32_t vmop_guest_kallsyms_count(const struct vmop_guest_kallsyms *kallsyms);
 /* A symbol by its index (below count) in the table's order. */
-uint64_t vmop_kallsyms_address(const struct vmop_kallsyms *kallsyms, uint32_t index);
-const char *vmop_kallsyms_name(const struct vmop_kallsyms *kallsyms, uint32_t index);
-char vmop_kallsyms_type(const struct vmop_kallsyms *kallsyms, uint32_t index);
+uint64_t vmop_guest_kallsyms_address(const struct vmop_guest_kallsyms *kallsyms, uint32_t index);
+const char *vmop_guest_kallsyms_name(const struct vmop_guest_kallsyms *kallsyms, uint32_t index);
+char vmop_guest_kallsyms_type(const struct vmop_guest_kallsyms *kallsyms, uint32_t index);
 /* Return the distance to the next higher address of a symbol; 0 for the last. */
-uint64_t vmop_kallsyms_len_bytes(const struct vmop_kallsyms *kallsyms, uint32_t index);
+uint64_t vmop_guest_kallsyms_len_bytes(const struct vmop_guest_kallsyms *kallsyms, uint32_t index);
 
 /* Set *ret to the address of the first symbol of that name. Return false when there is none. */
-bool vmop_kallsyms_find(const struct vmop_kallsyms *kallsyms, const char *name, uint64_t *ret);
+bool vmop_guest_kallsyms_find(const struct vmop_guest_kallsyms *kallsyms, const char *name,
+			      uint64_t *ret);
 /*
  * Set *ret_index to the symbol that covers address, text before data. Return false when no symbol
  * lies at or below it.
  */
-bool vmop_kallsyms_at(const struct vmop_kallsyms *kallsyms, uint64_t address, uint32_t *ret_index);
+bool vmop_guest_kallsyms_at(const struct vmop_guest_kallsyms *kallsyms, uint64_t address,
+			    uint32_t *ret_index);
 
 #endif

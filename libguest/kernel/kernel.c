@@ -33,7 +33,7 @@ void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel)
 {
 	if (!kernel)
 		return;
-	vmop_kallsyms_free(kernel->kallsyms);
+	vmop_guest_kallsyms_free(kernel->kallsyms);
 	free(kernel->layout);
 	free(kernel);
 }
@@ -41,7 +41,7 @@ void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel)
 uint64_t vmop_guest_kernel_symbol(const struct vmop_guest_kernel *kernel, const char *name)
 {
 	uint64_t address;
-	if (kernel->kallsyms && vmop_kallsyms_find(kernel->kallsyms, name, &address))
+	if (kernel->kallsyms && vmop_guest_kallsyms_find(kernel->kallsyms, name, &address))
 		return address;
 	for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
 		if (strcmp(kept_names[i], name) == 0)
@@ -62,7 +62,7 @@ void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel)
 		return;
 	for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
 		kernel->kept[i] = vmop_guest_kernel_symbol(kernel, kept_names[i]);
-	vmop_kallsyms_free(vmop_steal(&kernel->kallsyms));
+	vmop_guest_kallsyms_free(vmop_steal(&kernel->kallsyms));
 }
 
 bool vmop_guest_kernel_locate(struct vmop_guest_kernel *kernel, uint64_t physical,
@@ -232,7 +232,7 @@ static bool describe(struct vmop_guest_kernel *kernel)
 	struct vmop_guest_kernel_info *info = &kernel->info;
 	if (!read_banner(kernel) || !use_own_root(kernel) || !place_image(kernel))
 		return false;
-	info->symbols = vmop_kallsyms_count(kernel->kallsyms);
+	info->symbols = vmop_guest_kallsyms_count(kernel->kallsyms);
 	uint64_t cpus = vmop_guest_kernel_symbol(kernel, "nr_cpu_ids");
 	if (cpus)
 		info->cpus = vmop_view_u32(&kernel->view, cpus);

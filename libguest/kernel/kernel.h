@@ -36,7 +36,7 @@
 #include "libguest/memory/page-table.h"
 #include "libguest/types.h"
 
-struct vmop_kallsyms;
+struct vmop_guest_kallsyms;
 
 /* The symbols that libguest needs after the kernel was found. */
 #define VMOP_GUEST_KERNEL_NAMES(X)                                                                 \
@@ -64,8 +64,8 @@ struct vmop_kallsyms;
 #define VMOP_GUEST_KERNEL_COUNT(name) +1
 
 struct vmop_guest_kernel {
-	struct vmop_view view;		/* the kernel's address space */
-	struct vmop_kallsyms *kallsyms; /* NULL after vmop_guest_kernel_drop_symbols() */
+	struct vmop_view view;		      /* the kernel's address space */
+	struct vmop_guest_kallsyms *kallsyms; /* NULL after vmop_guest_kernel_drop_symbols() */
 	/* addresses of symbols that kallsyms lacks; 0: unknown */
 	uint64_t kept[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];
 	struct vmop_guest_kernel_info info;

@@ -121,10 +121,10 @@ static size_t references_of(struct vmop_guest_kernel *kernel, const char *functi
 	uint8_t code[VMOP_ARM64_CODE_MAX_BYTES];
 	uint64_t address;
 	uint32_t index;
-	if (!vmop_kallsyms_find(kernel->kallsyms, function, &address) ||
-	    !vmop_kallsyms_at(kernel->kallsyms, address, &index))
+	if (!vmop_guest_kallsyms_find(kernel->kallsyms, function, &address) ||
+	    !vmop_guest_kallsyms_at(kernel->kallsyms, address, &index))
 		return 0;
-	uint64_t len = vmop_kallsyms_len_bytes(kernel->kallsyms, index);
+	uint64_t len = vmop_guest_kallsyms_len_bytes(kernel->kallsyms, index);
 	if (len > sizeof(code))
 		len = sizeof(code);
 	if (!vmop_view_read(&kernel->view, address, code, len)) {
