@@ -59,8 +59,8 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_uts(struct vmop_guest_memo
 	if (!maps(&view, uts, voffset) || !maps(&view, vmcoreinfo->stext, voffset))
 		return NULL;
 	return vmop_guest_kernel_of_image(memory, budget, paging, vmcoreinfo->stext,
-					  vmcoreinfo->stext + VMOP_IMAGE_MAX_BYTES, vmcoreinfo,
-					  "vmcoreinfo");
+					  vmcoreinfo->stext + VMOP_GUEST_IMAGE_MAX_BYTES,
+					  vmcoreinfo, "vmcoreinfo");
 }
 
 /* Read a variable of the image, located by its distance from the banner. */
@@ -105,7 +105,7 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(
 		if (maps(&view, banner, voffset) && maps(&view, stext, voffset) &&
 		    maps(&view, root, voffset))
 			return vmop_guest_kernel_of_image(memory, budget, paging, stext,
-							  stext + VMOP_IMAGE_MAX_BYTES, NULL,
+							  stext + VMOP_GUEST_IMAGE_MAX_BYTES, NULL,
 							  "kallsyms");
 	}
 	return NULL;

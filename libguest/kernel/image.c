@@ -15,13 +15,13 @@
 #define MAX_PATTERN_BYTES 64u
 #define GATHER_PAGES 64u
 
-bool vmop_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
-		    struct vmop_image_map *ret)
+bool vmop_guest_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
+			  struct vmop_guest_image_map *ret)
 {
 	bool is_scattered = vmop_guest_memory_is_scattered(view->memory);
 	uint64_t total = 0, gpa, left;
 	ret->runs = 0;
-	for (uint64_t at = start; at < end && total < VMOP_IMAGE_MAX_BYTES; at += left) {
+	for (uint64_t at = start; at < end && total < VMOP_GUEST_IMAGE_MAX_BYTES; at += left) {
 		if (!vmop_guest_budget_step(view->budget))
 			break;
 		bool mapped = vmop_view_translate(view, at, &gpa, &left);
@@ -37,10 +37,10 @@ bool vmop_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
 		if (ret->runs && ret->run[ret->runs - 1].end == at) {
 			ret->run[ret->runs - 1].end = at + left;
 		} else {
-			if (ret->runs == VMOP_IMAGE_MAX_RUNS)
+			if (ret->runs == VMOP_GUEST_IMAGE_MAX_RUNS)
 				break;
 			ret->run[ret->runs++] =
-				(struct vmop_image_run){.start = at, .end = at + left};
+				(struct vmop_guest_image_run){.start = at, .end = at + left};
 		}
 	}
 	return ret->runs > 0;
@@ -70,7 +70,7 @@ static void read_scattered(struct vmop_view *view, uint64_t address, uint8_t *bu
 }
 
 /* Read [address, address + len), with zeros for unmapped parts. */
-static void read_with_holes(struct vmop_view *view, const struct vmop_image_map *map,
+static void read_with_holes(struct vmop_view *view, const struct vmop_guest_image_map *map,
 			    uint64_t address, uint8_t *buf, size_t len)
 {
 	if (vmop_guest_memory_is_scattered(view->memory)) {
@@ -96,8 +96,8 @@ static void read_with_holes(struct vmop_view *view, const struct vmop_image_map 
 
 /* Return the symbol table around the token table at address tokens, or NULL when it is not one. */
 static struct vmop_guest_kallsyms *unpack_around(struct vmop_view *view,
-						 const struct vmop_image_map *map, uint64_t tokens,
-						 uint64_t index)
+						 const struct vmop_guest_image_map *map,
+						 uint64_t tokens, uint64_t index)
 {
 	uint64_t first = map->run[0].start, last = map->run[map->runs - 1].end;
 	uint64_t start = tokens - first > VMOP_GUEST_KALLSYMS_BEFORE_BYTES
@@ -119,9 +119,9 @@ static struct vmop_guest_kallsyms *unpack_around(struct vmop_view *view,
 }
 
 static struct vmop_guest_kallsyms *find_in_run(struct vmop_view *view,
-					       const struct vmop_image_map *map,
-					       const struct vmop_image_run *run, uint8_t *chunk,
-					       int *tables_left)
+					       const struct vmop_guest_image_map *map,
+					       const struct vmop_guest_image_run *run,
+					       uint8_t *chunk, int *tables_left)
 {
 	for (uint64_t at = run->start; at < run->end; at += SCAN_CHUNK_BYTES) {
 		size_t len = SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES;
@@ -141,8 +141,8 @@ static struct vmop_guest_kallsyms *find_in_run(struct vmop_view *view,
 	return NULL;
 }
 
-struct vmop_guest_kallsyms *vmop_image_symbols(struct vmop_view *view,
-					       const struct vmop_image_map *map)
+struct vmop_guest_kallsyms *vmop_guest_image_symbols(struct vmop_view *view,
+						     const struct vmop_guest_image_map *map)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES);
 	struct vmop_guest_kallsyms *kallsyms = NULL;
@@ -154,14 +154,14 @@ struct vmop_guest_kallsyms *vmop_image_symbols(struct vmop_view *view,
 
 /* --- patterns ------------------------------------------------------------------- */
 
-bool vmop_image_find(struct vmop_view *view, const struct vmop_image_map *map, const void *pattern,
-		     size_t len_bytes, uint64_t *from, uint64_t *ret)
+bool vmop_guest_image_find(struct vmop_view *view, const struct vmop_guest_image_map *map,
+			   const void *pattern, size_t len_bytes, uint64_t *from, uint64_t *ret)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(SCAN_CHUNK_BYTES + MAX_PATTERN_BYTES);
 	if (!chunk || len_bytes > MAX_PATTERN_BYTES)
 		return false;
 	for (unsigned int i = 0; i < map->runs; i++) {
-		const struct vmop_image_run *run = &map->run[i];
+		const struct vmop_guest_image_run *run = &map->run[i];
 		uint64_t at = run->start > *from ? run->start : *from;
 		for (; at < run->end && vmop_guest_budget_step(view->budget);
 		     at += SCAN_CHUNK_BYTES) {

@@ -257,7 +257,7 @@ vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_b
 			   const struct vmop_vmcoreinfo *vmcoreinfo, const char *found_by)
 {
 	_cleanup_(kernel_cleanup) struct vmop_guest_kernel *kernel = calloc(1, sizeof(*kernel));
-	_cleanup_free_ struct vmop_image_map *map = malloc(sizeof(*map));
+	_cleanup_free_ struct vmop_guest_image_map *map = malloc(sizeof(*map));
 	if (!kernel || !map)
 		return NULL;
 	vmop_view_init(&kernel->view, memory, budget, paging);
@@ -266,9 +266,9 @@ vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_b
 	kernel->info.offsets_from = "";
 	if (vmcoreinfo)
 		kernel->vmcoreinfo = *vmcoreinfo;
-	if (!vmop_image_map(&kernel->view, start, end, map))
+	if (!vmop_guest_image_map(&kernel->view, start, end, map))
 		return NULL;
-	kernel->kallsyms = vmop_image_symbols(&kernel->view, map);
+	kernel->kallsyms = vmop_guest_image_symbols(&kernel->view, map);
 	if (!kernel->kallsyms)
 		return NULL;
 	if (vmcoreinfo && !vmop_guest_kernel_symbol(kernel, "linux_banner"))

@@ -34,7 +34,7 @@ static bool has(const struct vmop_guest_kernel *kernel, enum vmop_layout_field f
 /* --- by their form ------------------------------------------------------------------- */
 
 /* Find the banner. Unlike similar texts it ends with the version that uname(2) returns. */
-static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
 {
 	static const char begin[] = "Linux version ";
 	const struct vmop_vmcoreinfo *vmcoreinfo = &kernel->vmcoreinfo;
@@ -43,8 +43,9 @@ static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_imag
 	uint64_t from = 0, hit;
 	vmop_view_string(&kernel->view, uts + (uint64_t)UTS_VERSION * UTS_FIELD, version,
 			 sizeof(version));
-	for (int i = 0; i < MAX_HITS && version[0] &&
-			vmop_image_find(&kernel->view, map, begin, sizeof(begin) - 1, &from, &hit);
+	for (int i = 0;
+	     i < MAX_HITS && version[0] &&
+	     vmop_guest_image_find(&kernel->view, map, begin, sizeof(begin) - 1, &from, &hit);
 	     i++) {
 		vmop_view_string(&kernel->view, hit, text, sizeof(text));
 		text[strcspn(text, "\n?")] =
@@ -60,13 +61,13 @@ static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_imag
 	vmop_view_take_fault(&kernel->view);
 }
 
-static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
 {
 	/* magic, version 1, no flags, a header of 24 bytes, types directly after it */
 	static const uint8_t head[] = {0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0};
 	uint64_t from = 0, hit;
 	for (int i = 0; i < MAX_HITS && !kernel->layout &&
-			vmop_image_find(&kernel->view, map, head, sizeof(head), &from, &hit);
+			vmop_guest_image_find(&kernel->view, map, head, sizeof(head), &from, &hit);
 	     i++) {
 		uint64_t end = hit + 24 + vmop_view_u32(&kernel->view, hit + 16) +
 			       vmop_view_u32(&kernel->view, hit + 20);
@@ -97,14 +98,15 @@ static bool is_init_task(struct vmop_guest_kernel *kernel, uint64_t task)
 	       is_list(view, member(kernel, task, VMOP_LAYOUT_TASK_TASKS));
 }
 
-static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
 {
 	uint64_t from = 0, hit;
 	if (!has(kernel, VMOP_LAYOUT_TASK_COMM) || !has(kernel, VMOP_LAYOUT_TASK_PARENT) ||
 	    !vmop_layout_has_processes(kernel->layout))
 		return;
 	for (int i = 0;
-	     i < MAX_HITS && vmop_image_find(&kernel->view, map, "swapper", 7, &from, &hit); i++) {
+	     i < MAX_HITS && vmop_guest_image_find(&kernel->view, map, "swapper", 7, &from, &hit);
+	     i++) {
 		uint64_t task = hit - (uint32_t)kernel->layout->value[VMOP_LAYOUT_TASK_COMM];
 		if (is_init_task(kernel, task)) {
 			vmop_guest_kernel_keep(kernel, "init_task", task);
@@ -294,7 +296,8 @@ uint64_t vmop_guest_variables_clock(struct vmop_guest_kernel *kernel)
 	return sum;
 }
 
-void vmop_guest_variables_find(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+void vmop_guest_variables_find(struct vmop_guest_kernel *kernel,
+			       const struct vmop_guest_image_map *map)
 {
 	find_banner(kernel, map);
 	find_btf(kernel, map);

@@ -18,7 +18,8 @@
 /*
  * Find the variables, store them with vmop_guest_kernel_save_symbol(), and set the number of CPUs.
  */
-void vmop_guest_variables_find(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map);
+void vmop_guest_variables_find(struct vmop_guest_kernel *kernel,
+			       const struct vmop_guest_image_map *map);
 
 /*
  * Return a number that rises while the kernel runs: the sum of the clocks of its run queues in ns.
