@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 /* Read len_bytes at a file offset. Return false on failure. */
-typedef bool vmop_elf_read_fn(void *arg, uint64_t offset, void *buf, size_t len_bytes);
+typedef bool vmop_guest_elf_read_fn(void *arg, uint64_t offset, void *buf, size_t len_bytes);
 
-struct vmop_elf {
-	vmop_elf_read_fn *read;
+struct vmop_guest_elf {
+	vmop_guest_elf_read_fn *read;
 	void *arg;
 	bool is_64;
 	uint16_t type;	   /* ET_... */
@@ -22,7 +22,7 @@ struct vmop_elf {
 	uint64_t at;	   /* file offset of the first program header */
 };
 
-struct vmop_elf_segment {
+struct vmop_guest_elf_segment {
 	uint32_t type;		    /* PT_... */
 	uint64_t offset, len_bytes; /* in the file */
 	uint64_t physical;	    /* p_paddr */
@@ -32,16 +32,17 @@ struct vmop_elf_segment {
  * Read the header of an ELF file into *ret, which keeps read and arg. Return false when it is not a
  * little-endian ELF file.
  */
-bool vmop_elf_open(vmop_elf_read_fn *read, void *arg, struct vmop_elf *ret);
+bool vmop_guest_elf_open(vmop_guest_elf_read_fn *read, void *arg, struct vmop_guest_elf *ret);
 /*
  * Read program header number index (below segments) into *ret. Return false when it cannot be read.
  */
-bool vmop_elf_segment(const struct vmop_elf *elf, uint32_t index, struct vmop_elf_segment *ret);
+bool vmop_guest_elf_segment(const struct vmop_guest_elf *elf, uint32_t index,
+			    struct vmop_guest_elf_segment *ret);
 
 /*
  * Copy the build-id of an ELF file to ret, which has room for 20 bytes, and return its length. 0:
  * none, or not a little-endian ELF file.
  */
-uint8_t vmop_elf_header_build_id(vmop_elf_read_fn *read, void *arg, uint8_t *ret);
+uint8_t vmop_guest_elf_header_build_id(vmop_guest_elf_read_fn *read, void *arg, uint8_t *ret);
 
 #endif

@@ -77,7 +77,7 @@ static bool read_file(void *arg, uint64_t offset, void *buf, size_t len_bytes)
 
 /* Add a segment as a region. Each region owns a file descriptor. */
 static struct vmop_error *add_segment(const char *path, struct vmop_guest_map *map, int fd,
-				      const struct vmop_elf_segment *segment)
+				      const struct vmop_guest_elf_segment *segment)
 {
 	uint64_t linear = 0;
 	if (map->regions == VMOP_GUEST_MAX_REGIONS)
@@ -102,7 +102,7 @@ static struct vmop_error *add_segment(const char *path, struct vmop_guest_map *m
 	return NULL;
 }
 
-static struct vmop_error *map_core(const char *path, const struct vmop_elf *elf, int fd,
+static struct vmop_error *map_core(const char *path, const struct vmop_guest_elf *elf, int fd,
 				   uint64_t file_bytes, struct vmop_guest_map *map)
 {
 	if (elf->type != ET_CORE || elf->segments >= PN_XNUM)
@@ -111,8 +111,8 @@ static struct vmop_error *map_core(const char *path, const struct vmop_elf *elf,
 	map->layouts = 1;
 	map->is_exact = true;
 	for (uint32_t i = 0; i < elf->segments; i++) {
-		struct vmop_elf_segment segment;
-		bool is_read = vmop_elf_segment(elf, i, &segment);
+		struct vmop_guest_elf_segment segment;
+		bool is_read = vmop_guest_elf_segment(elf, i, &segment);
 		if (is_read && (segment.type != PT_LOAD || segment.len_bytes < PAGE))
 			continue;
 		if (!is_read || segment.offset > file_bytes ||
@@ -147,8 +147,8 @@ struct vmop_error *vmop_guest_map_of_file(const char *path, struct vmop_guest_ma
 	struct vmop_error *err = check_other(path, fd);
 	if (err)
 		return err;
-	struct vmop_elf elf;
-	if (vmop_elf_open(read_file, &fd, &elf))
+	struct vmop_guest_elf elf;
+	if (vmop_guest_elf_open(read_file, &fd, &elf))
 		return map_core(path, &elf, fd, (uint64_t)st.st_size, ret);
 	map_raw(ret, &fd, (uint64_t)st.st_size);
 	return NULL;

@@ -256,9 +256,9 @@ uint8_t vmop_guest_files_build_id(struct vmop_guest_files *files, struct vmop_gu
 				.file = file,
 				.view = &user,
 				.start = first_page};
-	uint8_t len = file ? vmop_elf_header_build_id(read_page_cache, &source, ret) : 0;
+	uint8_t len = file ? vmop_guest_elf_header_build_id(read_page_cache, &source, ret) : 0;
 	if (!len && first_page)
-		len = vmop_elf_header_build_id(read_mapped, &source, ret);
+		len = vmop_guest_elf_header_build_id(read_mapped, &source, ret);
 	if (len)
 		remember(files, &key, len, ret);
 	return len;

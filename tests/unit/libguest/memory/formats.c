@@ -86,20 +86,20 @@ static void program_headers(void **state)
 	memcpy(bytes, &header, sizeof(header));
 	memcpy(bytes + 64, segments, sizeof(segments));
 	note(bytes + 512, 4, 20, NT_GNU_BUILD_ID, "GNU");
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 20);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 20);
 	segments[1].p_offset = UINT32_MAX;
 	memcpy(bytes + 64, segments, sizeof(segments));
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 	header.e_phnum = 65535;
 	header.e_phoff = 0;
 	memcpy(bytes, &header, sizeof(header));
 	file.reads = 0;
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 	assert_true(file.reads < 200);
 	bytes[EI_DATA] = ELFDATA2MSB;
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 	file.len = 10;
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 }
 
 int main(void)
