@@ -34,7 +34,7 @@ void vmop_guest_begin(struct vmop_guest *guest, uint64_t read_bytes, uint64_t st
 		.steps_left = steps};
 	vmop_guest_memory_forget(guest->memory);
 	if (guest->kernel)
-		vmop_view_forget(&guest->kernel->view);
+		vmop_guest_space_forget(&guest->kernel->space);
 }
 
 void vmop_guest_end(struct vmop_guest *guest)
@@ -200,14 +200,14 @@ static void read_layout(struct vmop_guest *guest)
 
 static void read_kpti(struct vmop_guest *guest)
 {
-	struct vmop_view *view = &guest->kernel->view;
+	struct vmop_guest_space *space = &guest->kernel->space;
 	uint64_t cpu = vmop_guest_kernel_symbol(guest->kernel, "boot_cpu_data");
 	if (!cpu || !vmop_layout_has(&guest->layout, VMOP_LAYOUT_CPUINFO_CAPABILITY))
 		return;
-	uint32_t word = vmop_view_u32(
-		view,
+	uint32_t word = vmop_guest_space_u32(
+		space,
 		cpu + 4 * PTI_WORD + (uint32_t)guest->layout.value[VMOP_LAYOUT_CPUINFO_CAPABILITY]);
-	guest->kernel->info.has_kpti = !vmop_view_take_fault(view) && (word >> PTI_BIT & 1);
+	guest->kernel->info.has_kpti = !vmop_guest_space_take_fault(space) && (word >> PTI_BIT & 1);
 }
 
 static struct vmop_error *read_modules(struct vmop_guest *guest, bool *ret_changed)
@@ -390,13 +390,13 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes)
 {
-	if (!guest->kernel || vmop_view_is_kernel(&guest->kernel->view, address))
+	if (!guest->kernel || vmop_guest_space_is_kernel(&guest->kernel->space, address))
 		return false;
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES + len_bytes, VMOP_GUEST_CALL_STEPS);
-	struct vmop_view view;
-	vmop_view_init(&view, guest->memory, &guest->budget,
-		       vmop_paging_of_user(&guest->kernel->view.paging, pgd_gpa));
-	bool read = vmop_view_read(&view, address, buf, len_bytes);
+	struct vmop_guest_space space;
+	vmop_guest_space_init(&space, guest->memory, &guest->budget,
+			      vmop_paging_of_user(&guest->kernel->space.paging, pgd_gpa));
+	bool read = vmop_guest_space_read(&space, address, buf, len_bytes);
 	vmop_guest_end(guest);
 	return read;
 }

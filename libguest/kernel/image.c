@@ -15,16 +15,16 @@
 #define MAX_PATTERN_BYTES 64u
 #define GATHER_PAGES 64u
 
-bool vmop_guest_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
+bool vmop_guest_image_map(struct vmop_guest_space *space, uint64_t start, uint64_t end,
 			  struct vmop_guest_image_map *ret)
 {
-	bool is_scattered = vmop_guest_memory_is_scattered(view->memory);
+	bool is_scattered = vmop_guest_memory_is_scattered(space->memory);
 	uint64_t total = 0, gpa, left;
 	ret->runs = 0;
 	for (uint64_t at = start; at < end && total < VMOP_GUEST_IMAGE_MAX_BYTES; at += left) {
-		if (!vmop_guest_budget_step(view->budget))
+		if (!vmop_guest_budget_step(space->budget))
 			break;
-		bool mapped = vmop_view_translate(view, at, &gpa, &left);
+		bool mapped = vmop_guest_space_translate(space, at, &gpa, &left);
 		if (left > end - at)
 			left = end - at;
 		if (!mapped)
@@ -47,7 +47,8 @@ bool vmop_guest_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
 }
 
 /* Read an image of scattered pages, by whole pages where possible. */
-static void read_scattered(struct vmop_view *view, uint64_t address, uint8_t *buf, size_t len)
+static void read_scattered(struct vmop_guest_space *space, uint64_t address, uint8_t *buf,
+			   size_t len)
 {
 	const uint64_t page = VMOP_GUEST_PAGE_BYTES;
 	uint64_t gpa[GATHER_PAGES];
@@ -56,13 +57,14 @@ static void read_scattered(struct vmop_view *view, uint64_t address, uint8_t *bu
 		size_t n = 0, chunk = len < page - in_page ? len : page - in_page;
 		if (chunk == page) {
 			for (; n < GATHER_PAGES && (n + 1) * page <= len; n++)
-				if (!vmop_view_translate(view, address + n * page, &gpa[n], NULL))
+				if (!vmop_guest_space_translate(space, address + n * page, &gpa[n],
+								NULL))
 					gpa[n] = VMOP_GUEST_NO_ADDRESS;
 			chunk = n * page;
-			if (!vmop_guest_memory_gather(view->memory, gpa, n, buf))
+			if (!vmop_guest_memory_gather(space->memory, gpa, n, buf))
 				memset(buf, 0, chunk);
-		} else if (!vmop_view_translate(view, address, &gpa[0], NULL) ||
-			   !vmop_guest_memory_read(view->memory, gpa[0], buf, chunk)) {
+		} else if (!vmop_guest_space_translate(space, address, &gpa[0], NULL) ||
+			   !vmop_guest_memory_read(space->memory, gpa[0], buf, chunk)) {
 			memset(buf, 0, chunk);
 		}
 		buf += chunk, address += chunk, len -= chunk;
@@ -70,11 +72,11 @@ static void read_scattered(struct vmop_view *view, uint64_t address, uint8_t *bu
 }
 
 /* Read [address, address + len), with zeros for unmapped parts. */
-static void read_with_holes(struct vmop_view *view, const struct vmop_guest_image_map *map,
+static void read_with_holes(struct vmop_guest_space *space, const struct vmop_guest_image_map *map,
 			    uint64_t address, uint8_t *buf, size_t len)
 {
-	if (vmop_guest_memory_is_scattered(view->memory)) {
-		read_scattered(view, address, buf, len);
+	if (vmop_guest_memory_is_scattered(space->memory)) {
+		read_scattered(space, address, buf, len);
 		return;
 	}
 	memset(buf, 0, len);
@@ -87,7 +89,7 @@ static void read_with_holes(struct vmop_view *view, const struct vmop_guest_imag
 		if (end > address + len)
 			end = address + len;
 		uint8_t *at = buf + (start - address);
-		if (!vmop_guest_memory_read(view->memory, start - map->delta, at, end - start))
+		if (!vmop_guest_memory_read(space->memory, start - map->delta, at, end - start))
 			memset(at, 0, end - start);
 	}
 }
@@ -95,7 +97,7 @@ static void read_with_holes(struct vmop_view *view, const struct vmop_guest_imag
 /* --- symbols ------------------------------------------------------------------ */
 
 /* Return the symbol table around the token table at address tokens, or NULL when it is not one. */
-static struct vmop_guest_kallsyms *unpack_around(struct vmop_view *view,
+static struct vmop_guest_kallsyms *unpack_around(struct vmop_guest_space *space,
 						 const struct vmop_guest_image_map *map,
 						 uint64_t tokens, uint64_t index)
 {
@@ -109,7 +111,7 @@ static struct vmop_guest_kallsyms *unpack_around(struct vmop_view *view,
 	_cleanup_free_ uint8_t *window = malloc(len);
 	if (!window)
 		return NULL;
-	read_with_holes(view, map, start, window, len);
+	read_with_holes(space, map, start, window, len);
 	struct vmop_guest_kallsyms_tables tables;
 	struct vmop_guest_kallsyms *kallsyms = NULL;
 	if (vmop_guest_kallsyms_find_tables(window, len, tokens - start, index - start, &tables))
@@ -118,7 +120,7 @@ static struct vmop_guest_kallsyms *unpack_around(struct vmop_view *view,
 	return kallsyms;
 }
 
-static struct vmop_guest_kallsyms *find_in_run(struct vmop_view *view,
+static struct vmop_guest_kallsyms *find_in_run(struct vmop_guest_space *space,
 					       const struct vmop_guest_image_map *map,
 					       const struct vmop_guest_image_run *run,
 					       uint8_t *chunk, int *tables_left)
@@ -127,13 +129,13 @@ static struct vmop_guest_kallsyms *find_in_run(struct vmop_view *view,
 		size_t len = SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES;
 		if (run->end - at < len)
 			len = run->end - at;
-		read_with_holes(view, map, at, chunk, len);
+		read_with_holes(space, map, at, chunk, len);
 		size_t from = 0, tokens, index;
 		while (vmop_guest_kallsyms_find_tokens(chunk, len, &from, &tokens, &index, NULL)) {
 			if ((*tables_left)-- <= 0)
 				return NULL;
 			struct vmop_guest_kallsyms *kallsyms =
-				unpack_around(view, map, at + tokens, at + index);
+				unpack_around(space, map, at + tokens, at + index);
 			if (kallsyms)
 				return kallsyms;
 		}
@@ -141,20 +143,20 @@ static struct vmop_guest_kallsyms *find_in_run(struct vmop_view *view,
 	return NULL;
 }
 
-struct vmop_guest_kallsyms *vmop_guest_image_symbols(struct vmop_view *view,
+struct vmop_guest_kallsyms *vmop_guest_image_symbols(struct vmop_guest_space *space,
 						     const struct vmop_guest_image_map *map)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(SCAN_CHUNK_BYTES + SCAN_OVERLAP_BYTES);
 	struct vmop_guest_kallsyms *kallsyms = NULL;
 	int tables_left = MAX_TOKEN_TABLES;
 	for (unsigned int i = 0; chunk && i < map->runs && !kallsyms; i++)
-		kallsyms = find_in_run(view, map, &map->run[i], chunk, &tables_left);
+		kallsyms = find_in_run(space, map, &map->run[i], chunk, &tables_left);
 	return kallsyms;
 }
 
 /* --- patterns ------------------------------------------------------------------- */
 
-bool vmop_guest_image_find(struct vmop_view *view, const struct vmop_guest_image_map *map,
+bool vmop_guest_image_find(struct vmop_guest_space *space, const struct vmop_guest_image_map *map,
 			   const void *pattern, size_t len_bytes, uint64_t *from, uint64_t *ret)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(SCAN_CHUNK_BYTES + MAX_PATTERN_BYTES);
@@ -163,12 +165,12 @@ bool vmop_guest_image_find(struct vmop_view *view, const struct vmop_guest_image
 	for (unsigned int i = 0; i < map->runs; i++) {
 		const struct vmop_guest_image_run *run = &map->run[i];
 		uint64_t at = run->start > *from ? run->start : *from;
-		for (; at < run->end && vmop_guest_budget_step(view->budget);
+		for (; at < run->end && vmop_guest_budget_step(space->budget);
 		     at += SCAN_CHUNK_BYTES) {
 			size_t len = SCAN_CHUNK_BYTES + len_bytes - 1;
 			if (run->end - at < len)
 				len = run->end - at;
-			read_with_holes(view, map, at, chunk, len);
+			read_with_holes(space, map, at, chunk, len);
 			const uint8_t *hit = memmem(chunk, len, pattern, len_bytes);
 			if (hit) {
 				*ret = at + (uint64_t)(hit - chunk);

@@ -34,14 +34,14 @@ struct vmop_guest_image_map {
  * Map [start, end): the pieces whose physical address fits that of the first mapped piece, at most
  * VMOP_GUEST_IMAGE_MAX_BYTES. Return false when nothing is mapped there.
  */
-bool vmop_guest_image_map(struct vmop_view *view, uint64_t start, uint64_t end,
+bool vmop_guest_image_map(struct vmop_guest_space *space, uint64_t start, uint64_t end,
 			  struct vmop_guest_image_map *ret);
 
 /*
  * Return the image's unpacked symbol table, which the caller frees. NULL: none was found, or memory
  * is out.
  */
-struct vmop_guest_kallsyms *vmop_guest_image_symbols(struct vmop_view *view,
+struct vmop_guest_kallsyms *vmop_guest_image_symbols(struct vmop_guest_space *space,
 						     const struct vmop_guest_image_map *map);
 
 /*
@@ -49,7 +49,7 @@ struct vmop_guest_kallsyms *vmop_guest_image_symbols(struct vmop_view *view,
  * *from to the byte after *ret. Return false when there are no more, or the budget or memory is
  * exhausted.
  */
-bool vmop_guest_image_find(struct vmop_view *view, const struct vmop_guest_image_map *map,
+bool vmop_guest_image_find(struct vmop_guest_space *space, const struct vmop_guest_image_map *map,
 			   const void *pattern, size_t len_bytes, uint64_t *from, uint64_t *ret);
 
 #endif

@@ -64,7 +64,7 @@ struct vmop_guest_kallsyms;
 #define VMOP_GUEST_KERNEL_COUNT(name) +1
 
 struct vmop_guest_kernel {
-	struct vmop_view view;		      /* the kernel's address space */
+	struct vmop_guest_space space;	      /* the kernel's address space */
 	struct vmop_guest_kallsyms *kallsyms; /* NULL after vmop_guest_kernel_drop_symbols() */
 	/* addresses of symbols that kallsyms lacks; 0: unknown */
 	uint64_t kept[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];

@@ -41,13 +41,13 @@ static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_gues
 	uint64_t uts = vmcoreinfo->init_uts_ns + vmcoreinfo->uts_name;
 	char version[UTS_FIELD], text[sizeof(kernel->info.banner)];
 	uint64_t from = 0, hit;
-	vmop_view_string(&kernel->view, uts + (uint64_t)UTS_VERSION * UTS_FIELD, version,
-			 sizeof(version));
+	vmop_guest_space_string(&kernel->space, uts + (uint64_t)UTS_VERSION * UTS_FIELD, version,
+				sizeof(version));
 	for (int i = 0;
 	     i < MAX_HITS && version[0] &&
-	     vmop_guest_image_find(&kernel->view, map, begin, sizeof(begin) - 1, &from, &hit);
+	     vmop_guest_image_find(&kernel->space, map, begin, sizeof(begin) - 1, &from, &hit);
 	     i++) {
-		vmop_view_string(&kernel->view, hit, text, sizeof(text));
+		vmop_guest_space_string(&kernel->space, hit, text, sizeof(text));
 		text[strcspn(text, "\n?")] =
 			'\0'; /* the end of its line, or a replaced character */
 		size_t len = strlen(text), version_len = strlen(version);
@@ -58,7 +58,7 @@ static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_gues
 			break;
 		}
 	}
-	vmop_view_take_fault(&kernel->view);
+	vmop_guest_space_take_fault(&kernel->space);
 }
 
 static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
@@ -67,35 +67,39 @@ static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_guest_i
 	static const uint8_t head[] = {0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0};
 	uint64_t from = 0, hit;
 	for (int i = 0; i < MAX_HITS && !kernel->layout &&
-			vmop_guest_image_find(&kernel->view, map, head, sizeof(head), &from, &hit);
+			vmop_guest_image_find(&kernel->space, map, head, sizeof(head), &from, &hit);
 	     i++) {
-		uint64_t end = hit + 24 + vmop_view_u32(&kernel->view, hit + 16) +
-			       vmop_view_u32(&kernel->view, hit + 20);
+		uint64_t end = hit + 24 + vmop_guest_space_u32(&kernel->space, hit + 16) +
+			       vmop_guest_space_u32(&kernel->space, hit + 20);
 		vmop_guest_kernel_keep(kernel, "__start_BTF", hit);
 		vmop_guest_kernel_keep(kernel, "__stop_BTF", end);
 		vmop_guest_kernel_read_btf(kernel);
 	}
-	vmop_view_take_fault(&kernel->view);
+	vmop_guest_space_take_fault(&kernel->space);
 }
 
 /* Return whether head is a list: its first and last nodes point back to it. */
-static bool is_list(struct vmop_view *view, uint64_t head)
+static bool is_list(struct vmop_guest_space *space, uint64_t head)
 {
-	uint64_t next = vmop_view_u64(view, head), last = vmop_view_u64(view, head + 8);
-	bool holds = vmop_view_is_kernel(view, next) && vmop_view_is_kernel(view, last) &&
-		     vmop_view_u64(view, next + 8) == head && vmop_view_u64(view, last) == head;
-	return !vmop_view_take_fault(view) && holds;
+	uint64_t next = vmop_guest_space_u64(space, head),
+		 last = vmop_guest_space_u64(space, head + 8);
+	bool holds = vmop_guest_space_is_kernel(space, next) &&
+		     vmop_guest_space_is_kernel(space, last) &&
+		     vmop_guest_space_u64(space, next + 8) == head &&
+		     vmop_guest_space_u64(space, last) == head;
+	return !vmop_guest_space_take_fault(space) && holds;
 }
 
 static bool is_init_task(struct vmop_guest_kernel *kernel, uint64_t task)
 {
-	struct vmop_view *view = &kernel->view;
-	bool is = vmop_view_u32(view, member(kernel, task, VMOP_LAYOUT_TASK_PID)) == 0 &&
-		  vmop_view_u32(view, member(kernel, task, VMOP_LAYOUT_TASK_TGID)) == 0 &&
-		  vmop_view_u64(view, member(kernel, task, VMOP_LAYOUT_TASK_MM)) == 0 &&
-		  vmop_view_u64(view, member(kernel, task, VMOP_LAYOUT_TASK_PARENT)) == task;
-	return !vmop_view_take_fault(view) && is &&
-	       is_list(view, member(kernel, task, VMOP_LAYOUT_TASK_TASKS));
+	struct vmop_guest_space *space = &kernel->space;
+	bool is =
+		vmop_guest_space_u32(space, member(kernel, task, VMOP_LAYOUT_TASK_PID)) == 0 &&
+		vmop_guest_space_u32(space, member(kernel, task, VMOP_LAYOUT_TASK_TGID)) == 0 &&
+		vmop_guest_space_u64(space, member(kernel, task, VMOP_LAYOUT_TASK_MM)) == 0 &&
+		vmop_guest_space_u64(space, member(kernel, task, VMOP_LAYOUT_TASK_PARENT)) == task;
+	return !vmop_guest_space_take_fault(space) && is &&
+	       is_list(space, member(kernel, task, VMOP_LAYOUT_TASK_TASKS));
 }
 
 static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
@@ -105,7 +109,7 @@ static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_g
 	    !vmop_layout_has_processes(kernel->layout))
 		return;
 	for (int i = 0;
-	     i < MAX_HITS && vmop_guest_image_find(&kernel->view, map, "swapper", 7, &from, &hit);
+	     i < MAX_HITS && vmop_guest_image_find(&kernel->space, map, "swapper", 7, &from, &hit);
 	     i++) {
 		uint64_t task = hit - (uint32_t)kernel->layout->value[VMOP_LAYOUT_TASK_COMM];
 		if (is_init_task(kernel, task)) {
@@ -129,8 +133,8 @@ static size_t references_of(struct vmop_guest_kernel *kernel, const char *functi
 	uint64_t len = vmop_guest_kallsyms_len_bytes(kernel->kallsyms, index);
 	if (len > sizeof(code))
 		len = sizeof(code);
-	if (!vmop_view_read(&kernel->view, address, code, len)) {
-		vmop_view_take_fault(&kernel->view);
+	if (!vmop_guest_space_read(&kernel->space, address, code, len)) {
+		vmop_guest_space_take_fault(&kernel->space);
 		return 0;
 	}
 	return vmop_arm64_code_references(code, len, address, ret, MAX_REFERENCES);
@@ -138,7 +142,7 @@ static size_t references_of(struct vmop_guest_kernel *kernel, const char *functi
 
 static bool is_any_list(struct vmop_guest_kernel *kernel, uint64_t head)
 {
-	return is_list(&kernel->view, head);
+	return is_list(&kernel->space, head);
 }
 
 /*
@@ -147,35 +151,36 @@ static bool is_any_list(struct vmop_guest_kernel *kernel, uint64_t head)
  */
 static bool is_module_list(struct vmop_guest_kernel *kernel, uint64_t head)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	if (!has(kernel, VMOP_LAYOUT_MODULE_LIST) || !has(kernel, VMOP_LAYOUT_MODULE_SELF) ||
-	    !is_list(view, head))
+	    !is_list(space, head))
 		return false;
-	uint64_t first = vmop_view_u64(view, head);
+	uint64_t first = vmop_guest_space_u64(space, head);
 	uint64_t module = first - (uint32_t)kernel->layout->value[VMOP_LAYOUT_MODULE_LIST];
 	bool is = first == head ||
-		  vmop_view_u64(view, member(kernel, module, VMOP_LAYOUT_MODULE_SELF)) == module;
-	return !vmop_view_take_fault(view) && is;
+		  vmop_guest_space_u64(space, member(kernel, module, VMOP_LAYOUT_MODULE_SELF)) ==
+			  module;
+	return !vmop_guest_space_take_fault(space) && is;
 }
 
 static bool is_kprobe_cache(struct vmop_guest_kernel *kernel, uint64_t cache)
 {
 	return has(kernel, VMOP_LAYOUT_KPROBE_CACHE_PAGES) &&
-	       is_list(&kernel->view, member(kernel, cache, VMOP_LAYOUT_KPROBE_CACHE_PAGES));
+	       is_list(&kernel->space, member(kernel, cache, VMOP_LAYOUT_KPROBE_CACHE_PAGES));
 }
 
 /* struct memblock (include/linux/memblock.h) has the pointer to the regions of RAM at offset 40. */
 static bool is_memblock(struct vmop_guest_kernel *kernel, uint64_t memblock)
 {
-	struct vmop_view *view = &kernel->view;
-	uint64_t count = vmop_view_u64(view, memblock + 16),
-		 max = vmop_view_u64(view, memblock + 24);
-	uint64_t total = vmop_view_u64(view, memblock + 32);
-	uint64_t first = vmop_view_u64(view, memblock + 40), sum = 0;
+	struct vmop_guest_space *space = &kernel->space;
+	uint64_t count = vmop_guest_space_u64(space, memblock + 16),
+		 max = vmop_guest_space_u64(space, memblock + 24);
+	uint64_t total = vmop_guest_space_u64(space, memblock + 32);
+	uint64_t first = vmop_guest_space_u64(space, memblock + 40), sum = 0;
 	for (uint64_t i = 0; i < count && i < 512; i++)
-		sum += vmop_view_u64(view, first + 24 * i + 8);
-	return !vmop_view_take_fault(view) && count && count <= max && max <= 65536 && sum &&
-	       sum == total;
+		sum += vmop_guest_space_u64(space, first + 24 * i + 8);
+	return !vmop_guest_space_take_fault(space) && count && count <= max && max <= 65536 &&
+	       sum && sum == total;
 }
 
 /* A function may refer to the member at offset 40 instead of the start of struct memblock. */
@@ -187,8 +192,8 @@ static bool is_memblock_regions(struct vmop_guest_kernel *kernel, uint64_t addre
 static bool is_notes(struct vmop_guest_kernel *kernel, uint64_t address)
 {
 	uint8_t notes[NOTE_WINDOW], build_id[VMOP_GUEST_BUILD_ID_MAX];
-	bool read = vmop_view_read(&kernel->view, address, notes, sizeof(notes));
-	vmop_view_take_fault(&kernel->view);
+	bool read = vmop_guest_space_read(&kernel->space, address, notes, sizeof(notes));
+	vmop_guest_space_take_fault(&kernel->space);
 	return read && vmop_note_build_id(notes, sizeof(notes), build_id) == sizeof(build_id);
 }
 
@@ -233,7 +238,7 @@ static void find_by_uses(struct vmop_guest_kernel *kernel)
 static uint64_t run_queue(struct vmop_guest_kernel *kernel, uint64_t run_queues, uint64_t offsets,
 			  uint32_t cpu)
 {
-	return run_queues + vmop_view_u64(&kernel->view, offsets + 8 * (uint64_t)cpu);
+	return run_queues + vmop_guest_space_u64(&kernel->space, offsets + 8 * (uint64_t)cpu);
 }
 
 /*
@@ -242,15 +247,15 @@ static uint64_t run_queue(struct vmop_guest_kernel *kernel, uint64_t run_queues,
  */
 static bool is_run_queue(struct vmop_guest_kernel *kernel, uint64_t queue, uint32_t cpu)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	uint64_t init_task = vmop_guest_kernel_symbol(kernel, "init_task");
-	uint64_t idle = vmop_view_u64(view, member(kernel, queue, VMOP_LAYOUT_RQ_IDLE));
-	bool is = vmop_view_u32(view, member(kernel, queue, VMOP_LAYOUT_RQ_CPU)) == cpu &&
-		  (cpu ? vmop_view_is_kernel(view, idle) &&
-				   vmop_view_u32(view,
-						 member(kernel, idle, VMOP_LAYOUT_TASK_PID)) == 0
+	uint64_t idle = vmop_guest_space_u64(space, member(kernel, queue, VMOP_LAYOUT_RQ_IDLE));
+	bool is = vmop_guest_space_u32(space, member(kernel, queue, VMOP_LAYOUT_RQ_CPU)) == cpu &&
+		  (cpu ? vmop_guest_space_is_kernel(space, idle) &&
+				   vmop_guest_space_u32(
+					   space, member(kernel, idle, VMOP_LAYOUT_TASK_PID)) == 0
 		       : idle == init_task);
-	return !vmop_view_take_fault(view) && is;
+	return !vmop_guest_space_take_fault(space) && is;
 }
 
 static bool use_run_queues(struct vmop_guest_kernel *kernel, uint64_t run_queues, uint64_t offsets)
@@ -291,7 +296,8 @@ uint64_t vmop_guest_variables_clock(struct vmop_guest_kernel *kernel)
 		return 0;
 	for (uint32_t cpu = 0; cpu < kernel->info.cpus && cpu < MAX_CPUS; cpu++) {
 		uint64_t queue = run_queue(kernel, run_queues, offsets, cpu);
-		sum += vmop_view_u64(&kernel->view, member(kernel, queue, VMOP_LAYOUT_RQ_CLOCK));
+		sum += vmop_guest_space_u64(&kernel->space,
+					    member(kernel, queue, VMOP_LAYOUT_RQ_CLOCK));
 	}
 	return sum;
 }

@@ -75,9 +75,9 @@ static bool is_in_half(const struct vmop_paging *paging, uint64_t address)
 	return high == (paging->is_upper_half ? bits(55, paging->va_bits) : 0);
 }
 
-static bool load_descriptor(struct vmop_view *view, uint64_t gpa, uint64_t *ret)
+static bool load_descriptor(struct vmop_guest_space *space, uint64_t gpa, uint64_t *ret)
 {
-	const uint8_t *page = vmop_guest_memory_page(view->memory, gpa);
+	const uint8_t *page = vmop_guest_memory_page(space->memory, gpa);
 	if (!page)
 		return false;
 	memcpy(ret, page + gpa % PAGE, sizeof(*ret));
@@ -85,9 +85,9 @@ static bool load_descriptor(struct vmop_view *view, uint64_t gpa, uint64_t *ret)
 	return true;
 }
 
-bool vmop_arm64_walk(struct vmop_view *view, uint64_t address, struct vmop_arm64_leaf *ret)
+bool vmop_arm64_walk(struct vmop_guest_space *space, uint64_t address, struct vmop_arm64_leaf *ret)
 {
-	const struct vmop_paging *paging = &view->paging;
+	const struct vmop_paging *paging = &space->paging;
 	unsigned int stride = paging->page_shift - 3;
 	uint64_t table = paging->root_gpa & ~UINT64_C(7);
 	ret->page_bytes = UINT64_C(1) << paging->page_shift;
@@ -100,7 +100,8 @@ bool vmop_arm64_walk(struct vmop_view *view, uint64_t address, struct vmop_arm64
 		uint64_t index = address >> shift & bits(stride - 1, 0);
 		uint64_t descriptor;
 		ret->page_bytes = UINT64_C(1) << shift;
-		if (!load_descriptor(view, table + 8 * index, &descriptor) || !(descriptor & VALID))
+		if (!load_descriptor(space, table + 8 * index, &descriptor) ||
+		    !(descriptor & VALID))
 			return false;
 		table = output_address(paging, descriptor);
 		if (level < LAST_LEVEL && (descriptor & TABLE_OR_PAGE))

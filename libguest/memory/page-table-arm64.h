@@ -39,6 +39,6 @@ bool vmop_arm64_paging(unsigned int page_shift, unsigned int va_bits, uint64_t r
  * Walk the tables of space to address. Reads at most one descriptor per level, whatever the tables
  * contain. Return false when nothing is mapped there.
  */
-bool vmop_arm64_walk(struct vmop_view *view, uint64_t address, struct vmop_arm64_leaf *ret);
+bool vmop_arm64_walk(struct vmop_guest_space *space, uint64_t address, struct vmop_arm64_leaf *ret);
 
 #endif

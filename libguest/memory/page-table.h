@@ -27,21 +27,21 @@ struct vmop_guest_memory;
  */
 struct vmop_paging vmop_paging_of_user(const struct vmop_paging *kernel, uint64_t pgd_gpa);
 
-#define VMOP_VIEW_TLB 256u
+#define VMOP_GUEST_SPACE_TLB 256u
 
-struct vmop_view {
+struct vmop_guest_space {
 	struct vmop_guest_memory *memory;
 	struct vmop_guest_budget *budget; /* for steps of the reader's loops; never NULL */
 	struct vmop_paging paging;
-	bool fault;			  /* a read has failed since the flag was cleared */
-	uint64_t tlb_page[VMOP_VIEW_TLB]; /* virtual page number + 1; 0: empty */
-	uint64_t tlb_gpa[VMOP_VIEW_TLB];
+	bool fault;				 /* a read has failed since the flag was cleared */
+	uint64_t tlb_page[VMOP_GUEST_SPACE_TLB]; /* virtual page number + 1; 0: empty */
+	uint64_t tlb_gpa[VMOP_GUEST_SPACE_TLB];
 };
 
-void vmop_view_init(struct vmop_view *view, struct vmop_guest_memory *memory,
-		    struct vmop_guest_budget *budget, struct vmop_paging paging);
+void vmop_guest_space_init(struct vmop_guest_space *space, struct vmop_guest_memory *memory,
+			   struct vmop_guest_budget *budget, struct vmop_paging paging);
 /* Drop the cached translations. The cached pages of memory are kept. */
-void vmop_view_forget(struct vmop_view *view);
+void vmop_guest_space_forget(struct vmop_guest_space *space);
 
 /*
  * Translate address to *ret_gpa and return true. Set *ret_left (may be NULL) to the number of bytes
@@ -49,28 +49,30 @@ void vmop_view_forget(struct vmop_view *view);
  * mapped; *ret_left is then a lower bound of the unmapped bytes, and the fault flag stays as it
  * was.
  */
-bool vmop_view_translate(struct vmop_view *view, uint64_t address, uint64_t *ret_gpa,
-			 uint64_t *ret_left);
+bool vmop_guest_space_translate(struct vmop_guest_space *space, uint64_t address, uint64_t *ret_gpa,
+				uint64_t *ret_left);
 
 /* Read bytes. On failure set the fault flag, fill buf with zeros and return false. */
-bool vmop_view_read(struct vmop_view *view, uint64_t address, void *buf, size_t len_bytes);
+bool vmop_guest_space_read(struct vmop_guest_space *space, uint64_t address, void *buf,
+			   size_t len_bytes);
 
 /* Read a little-endian number. On failure set the fault flag and return 0. */
-uint64_t vmop_view_u64(struct vmop_view *view, uint64_t address);
-uint32_t vmop_view_u32(struct vmop_view *view, uint64_t address);
-uint8_t vmop_view_u8(struct vmop_view *view, uint64_t address);
+uint64_t vmop_guest_space_u64(struct vmop_guest_space *space, uint64_t address);
+uint32_t vmop_guest_space_u32(struct vmop_guest_space *space, uint64_t address);
+uint8_t vmop_guest_space_u8(struct vmop_guest_space *space, uint64_t address);
 
 /*
  * Read a string of at most size - 1 bytes and end it with NUL. A longer one is cut; its bytes are
  * copied unchanged. On failure set the fault flag and return "".
  */
-void vmop_view_string(struct vmop_view *view, uint64_t address, char *ret, size_t size);
+void vmop_guest_space_string(struct vmop_guest_space *space, uint64_t address, char *ret,
+			     size_t size);
 
 /* Return and clear the fault flag. */
-static inline bool vmop_view_take_fault(struct vmop_view *view)
+static inline bool vmop_guest_space_take_fault(struct vmop_guest_space *space)
 {
-	bool fault = view->fault;
-	view->fault = false;
+	bool fault = space->fault;
+	space->fault = false;
 	return fault;
 }
 
@@ -78,9 +80,10 @@ static inline bool vmop_view_take_fault(struct vmop_view *view)
  * Return whether address is in the kernel's half of the address space. On arm64 the byte above bit
  * 55 may be a tag (Arm ARM D8.1.3).
  */
-static inline bool vmop_view_is_kernel(const struct vmop_view *view, uint64_t address)
+static inline bool vmop_guest_space_is_kernel(const struct vmop_guest_space *space,
+					      uint64_t address)
 {
-	return address >> (view->paging.arch == VMOP_PAGING_ARM64 ? 55 : 63) & 1;
+	return address >> (space->paging.arch == VMOP_PAGING_ARM64 ? 55 : 63) & 1;
 }
 
 #endif

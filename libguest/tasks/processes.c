@@ -22,7 +22,7 @@
 
 struct reader {
 	struct vmop_guest_kernel *kernel;
-	struct vmop_view *view;
+	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
 	struct vmop_guest_files *files;
 	struct vmop_guest_names *names;
@@ -45,12 +45,12 @@ static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_
 
 static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_view_u64(reader->view, at(reader, base, field));
+	return vmop_guest_space_u64(reader->space, at(reader, base, field));
 }
 
 static uint32_t load32(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_view_u32(reader->view, at(reader, base, field));
+	return vmop_guest_space_u32(reader->space, at(reader, base, field));
 }
 
 static bool has(const struct reader *reader, enum vmop_layout_field field)
@@ -60,9 +60,9 @@ static bool has(const struct reader *reader, enum vmop_layout_field field)
 
 static void forget_moment(struct reader *reader)
 {
-	vmop_guest_memory_forget(reader->view->memory);
-	vmop_view_forget(reader->view);
-	vmop_view_take_fault(reader->view);
+	vmop_guest_memory_forget(reader->space->memory);
+	vmop_guest_space_forget(reader->space);
+	vmop_guest_space_take_fault(reader->space);
 }
 
 /* --- one task --------------------------------------------------------------------------- */
@@ -70,7 +70,8 @@ static void forget_moment(struct reader *reader)
 static void read_comm(const struct reader *reader, uint64_t task, char *ret)
 {
 	char comm[16];
-	vmop_view_read(reader->view, at(reader, task, VMOP_LAYOUT_TASK_COMM), comm, sizeof(comm));
+	vmop_guest_space_read(reader->space, at(reader, task, VMOP_LAYOUT_TASK_COMM), comm,
+			      sizeof(comm));
 	comm[sizeof(comm) - 1] = '\0';
 	memset(ret, 0, sizeof(comm));
 	strcpy(ret, comm);
@@ -86,8 +87,8 @@ static uint64_t read_pgd(const struct reader *reader, uint64_t mm)
 	if (!mm)
 		return 0;
 	uint64_t pgd = load(reader, mm, VMOP_LAYOUT_MM_PGD);
-	if (!vmop_view_translate(reader->view, pgd, &gpa, NULL)) {
-		reader->view->fault = true;
+	if (!vmop_guest_space_translate(reader->space, pgd, &gpa, NULL)) {
+		reader->space->fault = true;
 		return 0;
 	}
 	return gpa;
@@ -108,7 +109,7 @@ static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t
 		return pid; /* the task is exiting */
 	uint32_t level = load32(reader, object, VMOP_LAYOUT_PID_LEVEL);
 	if (level > MAX_PID_LEVEL) {
-		reader->view->fault = true;
+		reader->space->fault = true;
 		return pid;
 	}
 	uint64_t number = at(reader, object, VMOP_LAYOUT_PID_NUMBERS) +
@@ -179,8 +180,8 @@ static void anonymous_name(const struct reader *reader, uint64_t mm,
 	    has(reader, VMOP_LAYOUT_VMA_PRIVATE) && has(reader, VMOP_LAYOUT_SPECIAL_NAME) &&
 	    load(reader, vma->address, VMOP_LAYOUT_VMA_OPS) == reader->special_ops) {
 		uint64_t special = load(reader, vma->address, VMOP_LAYOUT_VMA_PRIVATE);
-		vmop_view_string(reader->view, load(reader, special, VMOP_LAYOUT_SPECIAL_NAME), ret,
-				 size);
+		vmop_guest_space_string(reader->space,
+					load(reader, special, VMOP_LAYOUT_SPECIAL_NAME), ret, size);
 		return;
 	}
 	const char *name = "//anon";
@@ -221,7 +222,7 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 				       .vm_flags = (uint32_t)raw->flags};
 	if (raw->file) {
 		vma->file_offset_bytes =
-			raw->page_offset * vmop_paging_page_bytes(&reader->view->paging);
+			raw->page_offset * vmop_paging_page_bytes(&reader->space->paging);
 		err = vmop_guest_names_file(reader->names, raw->file, path, &reader->paths[out]);
 	} else {
 		anonymous_name(reader, mm, raw, path, sizeof(path));
@@ -229,7 +230,7 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 	}
 	bool is_vdso = !raw->file && strcmp(path, "[vdso]") == 0;
 	if (err || (reader->flags & VMOP_GUEST_NO_BUILD_IDS) || !(raw->flags & VM_EXEC) ||
-	    !(raw->file || is_vdso) || reader->view->fault)
+	    !(raw->file || is_vdso) || reader->space->fault)
 		return err;
 	vma->build_id_len_bytes = vmop_guest_files_build_id(
 		reader->files, reader->kernel, reader->layout, raw->file, path, pgd_gpa,
@@ -261,7 +262,7 @@ static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t
 {
 	reader->count = 0;
 	*ret_count = 0;
-	*ret_whole = vmop_guest_vmas_walk(reader->view, reader->layout, mm, take_raw, reader);
+	*ret_whole = vmop_guest_vmas_walk(reader->space, reader->layout, mm, take_raw, reader);
 	if (reader->no_memory)
 		return &vmop_error_no_memory;
 	if (*ret_whole)
@@ -272,7 +273,7 @@ static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t
 		struct vmop_error *err = name_vma(reader, mm, pgd_gpa, i, (*ret_count)++);
 		if (err)
 			return err;
-		if (!vmop_guest_budget_step(reader->view->budget) || reader->view->fault)
+		if (!vmop_guest_budget_step(reader->space->budget) || reader->space->fault)
 			*ret_whole = false;
 	}
 	return NULL;
@@ -284,9 +285,9 @@ static struct vmop_error *read_process(struct reader *reader, uint64_t task, boo
 	struct vmop_guest_process process;
 	uint32_t cgroup, count = 0;
 	*ret_whole = false;
-	vmop_view_take_fault(reader->view);
+	vmop_guest_space_take_fault(reader->space);
 	uint64_t mm = read_task(reader, task, &process);
-	if (reader->view->fault)
+	if (reader->space->fault)
 		return NULL;
 	struct vmop_error *err = vmop_guest_names_cgroup(reader->names, task, &cgroup);
 	if (err)
@@ -294,7 +295,7 @@ static struct vmop_error *read_process(struct reader *reader, uint64_t task, boo
 	*ret_whole = true;
 	if (mm)
 		err = read_vmas(reader, mm, process.pgd_gpa, &count, ret_whole);
-	if (err || vmop_view_take_fault(reader->view) || !*ret_whole) {
+	if (err || vmop_guest_space_take_fault(reader->space) || !*ret_whole) {
 		*ret_whole = false;
 		return err;
 	}
@@ -335,13 +336,14 @@ static struct vmop_error *list_tasks(struct reader *reader, struct tasks *tasks,
 	uint32_t until = 1;
 	tasks->count = 0;
 	*ret_whole = false;
-	vmop_view_take_fault(reader->view);
-	for (uint32_t i = 1; i <= MAX_TASKS && vmop_guest_budget_step(reader->view->budget); i++) {
+	vmop_guest_space_take_fault(reader->space);
+	for (uint32_t i = 1; i <= MAX_TASKS && vmop_guest_budget_step(reader->space->budget); i++) {
 		struct vmop_error *err = add_task(tasks, node - offset);
 		if (err)
 			return err;
-		node = vmop_view_u64(reader->view, node);
-		if (vmop_view_take_fault(reader->view) || !vmop_view_is_kernel(reader->view, node))
+		node = vmop_guest_space_u64(reader->space, node);
+		if (vmop_guest_space_take_fault(reader->space) ||
+		    !vmop_guest_space_is_kernel(reader->space, node))
 			return NULL;
 		if (node == head) {
 			*ret_whole = true;
@@ -386,7 +388,7 @@ static struct vmop_error *read_all(struct reader *reader, struct tasks *tasks, u
 			err = read_process(reader, tasks->task[i], &whole);
 		}
 		*torn += !whole;
-		if (!reader->view->budget->steps_left || !reader->view->budget->bytes_left) {
+		if (!reader->space->budget->steps_left || !reader->space->budget->bytes_left) {
 			*torn += tasks->count - i - 1;
 			break;
 		}
@@ -415,7 +417,7 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 {
 	_cleanup_(reader_cleanup) struct reader reader = {
 		.kernel = kernel,
-		.view = &kernel->view,
+		.space = &kernel->space,
 		.layout = layout,
 		.files = files,
 		.flags = flags,
@@ -432,7 +434,7 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 	if (!err)
 		err = read_all(&reader, &tasks, retries, &torn);
 	if (!err)
-		err = vmop_guest_snapshot_finish(reader.snapshot, torn, &kernel->view.paging,
+		err = vmop_guest_snapshot_finish(reader.snapshot, torn, &kernel->space.paging,
 						 kernel->info.has_kpti);
 	if (!err)
 		*ret = vmop_steal(&reader.snapshot);
@@ -449,7 +451,7 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
  */
 static uint64_t current_address(const struct reader *reader)
 {
-	if (reader->view->paging.arch == VMOP_PAGING_ARM64) {
+	if (reader->space->paging.arch == VMOP_PAGING_ARM64) {
 		uint64_t entry = vmop_guest_kernel_symbol(reader->kernel, "__entry_task");
 		uint64_t queues = vmop_guest_kernel_symbol(reader->kernel, "runqueues");
 		if (entry || !queues || !has(reader, VMOP_LAYOUT_RQ_CURR))
@@ -467,7 +469,7 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 						struct vmop_guest_current *ret, size_t max,
 						size_t *ret_count)
 {
-	struct reader reader = {.kernel = kernel, .view = &kernel->view, .layout = layout};
+	struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
 	*ret_count = 0;
 	if (!vmop_layout_has_processes(layout))
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
@@ -481,9 +483,9 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 				      "where kernel %s keeps its current tasks is not known",
 				      kernel->info.release);
 	for (uint32_t cpu = 0; cpu < cpus && *ret_count < max; cpu++) {
-		vmop_view_take_fault(reader.view);
-		uint64_t base = vmop_view_u64(reader.view, offsets + 8 * (uint64_t)cpu);
-		uint64_t task = vmop_view_u64(reader.view, base + variable);
+		vmop_guest_space_take_fault(reader.space);
+		uint64_t base = vmop_guest_space_u64(reader.space, offsets + 8 * (uint64_t)cpu);
+		uint64_t task = vmop_guest_space_u64(reader.space, base + variable);
 		struct vmop_guest_current current = {
 			.vcpu = cpu,
 			.task = task,
@@ -493,7 +495,7 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 		};
 		read_comm(&reader, task, current.comm);
 		current.is_idle = current.tid == 0;
-		if (!vmop_view_take_fault(reader.view))
+		if (!vmop_guest_space_take_fault(reader.space))
 			ret[(*ret_count)++] = current;
 	}
 	return NULL;

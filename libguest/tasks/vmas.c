@@ -14,7 +14,7 @@
 #define MAX_SLOTS 16u
 
 struct walk {
-	struct vmop_view *view;
+	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
 	vmop_guest_vma_fn *visit;
 	void *arg;
@@ -30,18 +30,19 @@ static uint64_t at(const struct walk *walk, uint64_t base, enum vmop_layout_fiel
 
 static void take_vma(struct walk *walk, uint64_t address)
 {
-	struct vmop_view *view = walk->view;
+	struct vmop_guest_space *space = walk->space;
 	struct vmop_guest_raw_vma vma = {
 		.address = address,
-		.start = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_START)),
-		.end = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_END)),
-		.flags = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_FLAGS)),
-		.page_offset = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_PGOFF)),
-		.file = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_FILE)),
+		.start = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_START)),
+		.end = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_END)),
+		.flags = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_FLAGS)),
+		.page_offset =
+			vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_PGOFF)),
+		.file = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_FILE)),
 	};
-	if (view->fault || vma.start >= vma.end || vma.start < walk->last_end ||
-	    vmop_view_is_kernel(view, vma.end - 1) || ++walk->vmas > MAX_VMAS ||
-	    !vmop_guest_budget_step(view->budget)) {
+	if (space->fault || vma.start >= vma.end || vma.start < walk->last_end ||
+	    vmop_guest_space_is_kernel(space, vma.end - 1) || ++walk->vmas > MAX_VMAS ||
+	    !vmop_guest_budget_step(space->budget)) {
 		walk->torn = true;
 		return;
 	}
@@ -55,10 +56,10 @@ static void take_vma(struct walk *walk, uint64_t address)
 static void walk_list(struct walk *walk, uint64_t mm)
 {
 	/* Addresses must rise, so a cycle ends the walk. */
-	uint64_t vma = vmop_view_u64(walk->view, at(walk, mm, VMOP_LAYOUT_MM_MMAP));
+	uint64_t vma = vmop_guest_space_u64(walk->space, at(walk, mm, VMOP_LAYOUT_MM_MMAP));
 	while (vma && !walk->ended && !walk->torn) {
 		take_vma(walk, vma);
-		vma = vmop_view_u64(walk->view, at(walk, vma, VMOP_LAYOUT_VMA_NEXT));
+		vma = vmop_guest_space_u64(walk->space, at(walk, vma, VMOP_LAYOUT_VMA_NEXT));
 	}
 }
 
@@ -109,8 +110,9 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 	uint8_t raw[NODE_BYTES];
 	struct node_shape shape;
 	if (depth > MAX_DEPTH || ++walk->nodes > MAX_NODES ||
-	    !vmop_guest_budget_step(walk->view->budget) || !shape_of(walk, encoded, &shape) ||
-	    !vmop_view_read(walk->view, encoded & ~(uint64_t)(NODE_BYTES - 1), raw, sizeof(raw))) {
+	    !vmop_guest_budget_step(walk->space->budget) || !shape_of(walk, encoded, &shape) ||
+	    !vmop_guest_space_read(walk->space, encoded & ~(uint64_t)(NODE_BYTES - 1), raw,
+				   sizeof(raw))) {
 		walk->torn = true;
 		return;
 	}
@@ -127,7 +129,8 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 		}
 		if (value && !shape.is_leaf)
 			walk_node(walk, value, low, high, depth + 1);
-		else if (value && (value & 3) == 0 && vmop_view_is_kernel(walk->view, value))
+		else if (value && (value & 3) == 0 &&
+			 vmop_guest_space_is_kernel(walk->space, value))
 			take_vma(walk, value);
 		if (high == max)
 			return;
@@ -137,8 +140,8 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 
 static void walk_tree(struct walk *walk, uint64_t mm)
 {
-	uint64_t root = vmop_view_u64(walk->view, at(walk, mm, VMOP_LAYOUT_MM_TREE_ROOT));
-	if (!root || walk->view->fault)
+	uint64_t root = vmop_guest_space_u64(walk->space, at(walk, mm, VMOP_LAYOUT_MM_TREE_ROOT));
+	if (!root || walk->space->fault)
 		return;
 	if ((root & 3) == 2 && root > 4096) /* include/linux/xarray.h: xa_is_node() */
 		walk_node(walk, root, 0, UINT64_MAX, 0);
@@ -146,16 +149,17 @@ static void walk_tree(struct walk *walk, uint64_t mm)
 		take_vma(walk, root);
 }
 
-bool vmop_guest_vmas_walk(struct vmop_view *view, const struct vmop_layout *layout, uint64_t mm,
-			  vmop_guest_vma_fn *visit, void *arg)
+bool vmop_guest_vmas_walk(struct vmop_guest_space *space, const struct vmop_layout *layout,
+			  uint64_t mm, vmop_guest_vma_fn *visit, void *arg)
 {
-	struct walk walk = {.view = view, .layout = layout, .visit = visit, .arg = arg};
-	vmop_view_take_fault(view);
+	struct walk walk = {.space = space, .layout = layout, .visit = visit, .arg = arg};
+	vmop_guest_space_take_fault(space);
 	if (vmop_layout_has(layout, VMOP_LAYOUT_MM_TREE_ROOT))
 		walk_tree(&walk, mm);
 	else
 		walk_list(&walk, mm);
-	bool counted = walk.ended || !vmop_layout_has(layout, VMOP_LAYOUT_MM_MAP_COUNT) ||
-		       vmop_view_u32(view, at(&walk, mm, VMOP_LAYOUT_MM_MAP_COUNT)) == walk.vmas;
-	return !vmop_view_take_fault(view) && !walk.torn && counted;
+	bool counted =
+		walk.ended || !vmop_layout_has(layout, VMOP_LAYOUT_MM_MAP_COUNT) ||
+		vmop_guest_space_u32(space, at(&walk, mm, VMOP_LAYOUT_MM_MAP_COUNT)) == walk.vmas;
+	return !vmop_guest_space_take_fault(space) && !walk.torn && counted;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct vmop_layout;
-struct vmop_view;
+struct vmop_guest_space;
 
 /* One mapping as in the kernel; page_offset is in pages of the guest. */
 struct vmop_guest_raw_vma {
@@ -26,7 +26,7 @@ typedef bool vmop_guest_vma_fn(const struct vmop_guest_raw_vma *vma, void *arg);
  * overlapping or unsorted mappings, a number of mappings other than mm states, or a fault. Then it
  * changed during the walk, or the guest lies.
  */
-bool vmop_guest_vmas_walk(struct vmop_view *view, const struct vmop_layout *layout, uint64_t mm,
-			  vmop_guest_vma_fn *visit, void *arg);
+bool vmop_guest_vmas_walk(struct vmop_guest_space *space, const struct vmop_layout *layout,
+			  uint64_t mm, vmop_guest_vma_fn *visit, void *arg);
 
 #endif

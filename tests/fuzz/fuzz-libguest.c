@@ -79,8 +79,8 @@ static void budget(struct target *target, uint64_t bytes, uint64_t steps)
 	target->guest->budget =
 		(struct vmop_guest_budget){.bytes_left = bytes, .steps_left = steps};
 	vmop_guest_memory_forget(target->guest->memory);
-	vmop_view_forget(&target->guest->kernel->view);
-	vmop_view_take_fault(&target->guest->kernel->view);
+	vmop_guest_space_forget(&target->guest->kernel->space);
+	vmop_guest_space_take_fault(&target->guest->kernel->space);
 }
 
 static void look_at_processes(struct target *target, unsigned int flags)
@@ -128,7 +128,7 @@ static bool no_more(const struct vmop_guest_raw_vma *vma, void *arg)
 static void look_at_mappings(struct target *target, uint8_t which)
 {
 	if (target->mms)
-		vmop_guest_vmas_walk(&target->guest->kernel->view, &target->guest->layout,
+		vmop_guest_vmas_walk(&target->guest->kernel->space, &target->guest->layout,
 				     target->mm[which % target->mms], no_more, NULL);
 }
 
@@ -267,11 +267,11 @@ static void note_objects(struct target *target)
 		const struct vmop_guest_process *process = vmop_guest_snapshot_get(snapshot, i);
 		if (!process->pgd_gpa || target->mms == 64)
 			continue;
-		uint64_t mm = vmop_view_u64(
-			&guest->kernel->view,
+		uint64_t mm = vmop_guest_space_u64(
+			&guest->kernel->space,
 			process->task + (uint32_t)guest->layout.value[VMOP_LAYOUT_TASK_MM]);
 		target->mm[target->mms++] = mm;
-		vmop_guest_vmas_walk(&guest->kernel->view, &guest->layout, mm, no_more, target);
+		vmop_guest_vmas_walk(&guest->kernel->space, &guest->layout, mm, no_more, target);
 	}
 	vmop_guest_snapshot_free(snapshot);
 }

@@ -13,7 +13,7 @@
 static uint8_t *ram;
 static struct vmop_guest_memory *memory;
 static struct vmop_guest_budget budget;
-static struct vmop_view view;
+static struct vmop_guest_space space;
 
 /* All zeros, as aligned as the largest page is long. */
 static inline void make_ram(size_t len_bytes)
@@ -35,7 +35,7 @@ static inline int free_ram(void **state)
 static inline void expect_at(uint64_t address, uint64_t gpa, uint64_t left)
 {
 	uint64_t found = 0, found_left = 0;
-	assert_true(vmop_view_translate(&view, address, &found, &found_left));
+	assert_true(vmop_guest_space_translate(&space, address, &found, &found_left));
 	assert_int_equal(found, gpa);
 	assert_int_equal(found_left, left);
 }

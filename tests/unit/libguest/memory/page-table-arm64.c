@@ -104,13 +104,13 @@ static void use(const struct geometry *geometry, uint64_t root, bool is_upper_ha
 	assert_true(vmop_arm64_paging(geometry->page_shift, geometry->va_bits, root, is_upper_half,
 				      &paging));
 	assert_int_equal(paging.levels, geometry->levels);
-	vmop_view_init(&view, memory, &budget, paging);
+	vmop_guest_space_init(&space, memory, &budget, paging);
 }
 
 static void expect_hole(uint64_t address)
 {
 	uint64_t found;
-	assert_false(vmop_view_translate(&view, address, &found, NULL));
+	assert_false(vmop_guest_space_translate(&space, address, &found, NULL));
 }
 
 /* The addresses of a half, as one counts them from its start. */
@@ -159,8 +159,9 @@ static void tags_and_authentication_codes(void **state)
 			use(geometry, root, upper);
 			/* the top byte is ignored ... */
 			expect_at(address ^ UINT64_C(0xa5) << 56, target, page);
-			assert_int_equal(vmop_view_is_kernel(&view, address ^ UINT64_C(0xff) << 56),
-					 upper);
+			assert_int_equal(
+				vmop_guest_space_is_kernel(&space, address ^ UINT64_C(0xff) << 56),
+				upper);
 			/* ... the bits below it, where codes of signed pointers are, are not */
 			if (geometry->va_bits < 52)
 				expect_hole(address ^ UINT64_C(1) << geometry->va_bits);
@@ -198,7 +199,7 @@ static void a_kernel_with_kpti_is_told_by_its_pages(void **state)
 	uint64_t root = start(geometry), address = in_half(geometry, true, 0);
 	map(geometry, root, address, ram_start, 0, 3);
 	use(geometry, root, true);
-	assert_true(vmop_arm64_walk(&view, address, &leaf));
+	assert_true(vmop_arm64_walk(&space, address, &leaf));
 	assert_true(leaf.descriptor & VMOP_ARM64_NOT_GLOBAL);
 }
 
@@ -214,12 +215,12 @@ static void hostile_tables(void **state)
 			*entry(root, j) = encode(geometry, root) | 3;
 		use(geometry, root, false);
 		expect_at(0x3008, root + (0x3008 & (page - 1)), page - (0x3008 & (page - 1)));
-		assert_true(vmop_view_read(&view, 0x3008, &value, sizeof(value)));
+		assert_true(vmop_guest_space_read(&space, 0x3008, &value, sizeof(value)));
 		/* entries that lead out of RAM, and a root there */
 		for (uint64_t j = 0; j < page / 8; j++)
 			*entry(root, j) = UINT64_MAX;
 		use(geometry, root, false);
-		assert_false(vmop_view_read(&view, 0x3008, &value, sizeof(value)));
+		assert_false(vmop_guest_space_read(&space, 0x3008, &value, sizeof(value)));
 		assert_int_equal(value, 0);
 		use(geometry, UINT64_MAX, false);
 		expect_hole(0);
