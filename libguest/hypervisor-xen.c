@@ -25,7 +25,7 @@
 /* Return a handle for hypercalls, or NULL and set errno. */
 static xencall_handle *open_call(void)
 {
-	return xencall_open(vmop_xen_silence(), 0);
+	return xencall_open(vmop_guest_xen_silence(), 0);
 }
 
 static void close_call(xencall_handle **call)
@@ -34,7 +34,7 @@ static void close_call(xencall_handle **call)
 		xencall_close(*call);
 }
 
-size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)
+size_t vmop_hypervisor_xen_build_id(uint8_t *ret, size_t max_bytes)
 {
 	_cleanup_(close_call) xencall_handle *call = open_call();
 	struct xen_build_id *id = call ? xencall_alloc_buffer_pages(call, 1) : NULL;
@@ -88,7 +88,7 @@ static bool write_symbols(FILE *out, xencall_handle *call, struct symbol_page *p
 	return status >= 0 && number;
 }
 
-struct vmop_error *vmop_xen_write_symbols(int fd)
+struct vmop_error *vmop_hypervisor_xen_write_symbols(int fd)
 {
 	_cleanup_(close_call) xencall_handle *call = open_call();
 	struct symbol_page *page = call ? xencall_alloc_buffer_pages(call, 1) : NULL;

@@ -17,13 +17,13 @@
  * Return 0 when this is not Xen, permission is missing, the build-id is longer, or Xen was built
  * without one.
  */
-size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes);
+size_t vmop_hypervisor_xen_build_id(uint8_t *ret, size_t max_bytes);
 
 /*
  * Write all symbols of Xen to the open file fd, as lines "ADDRESS TYPE NAME" like those of Linux's
  * /proc/xen/xensyms. fd stays open. VMOP_ERROR_CANT: this Xen does not return its symbols, or vmop
  * was built without Xen's libraries.
  */
-struct vmop_error *vmop_xen_write_symbols(int fd);
+struct vmop_error *vmop_hypervisor_xen_write_symbols(int fd);
 
 #endif

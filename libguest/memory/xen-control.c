@@ -67,7 +67,7 @@ struct vmop_error *vmop_guest_xen_control_open(struct vmop_guest_xen_control **r
 		calloc(1, sizeof(*control));
 	if (!control)
 		return &vmop_error_no_memory;
-	control->call = xencall_open(vmop_xen_silence(), 0);
+	control->call = xencall_open(vmop_guest_xen_silence(), 0);
 	if (!control->call)
 		return vmop_error_os(errno, "/dev/xen/privcmd");
 	control->domctl = xencall_alloc_buffer_pages(control->call, 1);

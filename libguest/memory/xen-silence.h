@@ -9,6 +9,6 @@
 struct xentoollog_logger;
 
 /* Return the logger. It is static: do not destroy it. Any thread may use it. */
-struct xentoollog_logger *vmop_xen_silence(void);
+struct xentoollog_logger *vmop_guest_xen_silence(void);
 
 #endif

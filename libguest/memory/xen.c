@@ -57,7 +57,7 @@ struct vmop_error *vmop_guest_xen_open(uint32_t domid, struct vmop_guest_xen **r
 		err = vmop_guest_xen_control_info(xen->control, domid, &xen->info);
 	if (err)
 		return err;
-	xen->memory = xenforeignmemory_open(vmop_xen_silence(), 0);
+	xen->memory = xenforeignmemory_open(vmop_guest_xen_silence(), 0);
 	if (!xen->memory)
 		return vmop_error_os(errno, "/dev/xen/privcmd");
 	/* Linux before 4.11 cannot restrict the handle: Xen's own check remains. */
