@@ -191,9 +191,9 @@ static void read_layout(struct vmop_guest *guest)
 	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: unknown */
 	if (vmop_guest_kernel_read_btf(guest->kernel)) {
 		guest->layout = *guest->kernel->layout;
-		info->offsets_from = "BTF";
+		info->offsets_source = "BTF";
 	} else if (layout_from_profile(guest)) {
-		info->offsets_from = "profile";
+		info->offsets_source = "profile";
 	}
 	info->has_processes = vmop_layout_has_processes(&guest->layout);
 }

@@ -41,8 +41,8 @@ struct vmop_guest_kernel_info {
 	bool has_processes;	  /* struct offsets are known (BTF or profile) */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
-	const char *found_by;	  /* "registers", "trampoline", "vmcoreinfo", "kallsyms" */
-	const char *offsets_from; /* "BTF", "profile", "" */
+	const char *search_method;  /* "registers", "trampoline", "vmcoreinfo", "kallsyms" */
+	const char *offsets_source; /* "BTF", "profile", "" */
 };
 
 /*

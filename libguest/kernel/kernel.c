@@ -255,7 +255,7 @@ static bool describe(struct vmop_guest_kernel *kernel)
 struct vmop_guest_kernel *
 vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_budget *budget,
 			   struct vmop_paging paging, uint64_t start, uint64_t end,
-			   const struct vmop_vmcoreinfo *vmcoreinfo, const char *found_by)
+			   const struct vmop_vmcoreinfo *vmcoreinfo, const char *search_method)
 {
 	_cleanup_(kernel_cleanup) struct vmop_guest_kernel *kernel = calloc(1, sizeof(*kernel));
 	_cleanup_free_ struct vmop_guest_image_map *map = malloc(sizeof(*map));
@@ -263,8 +263,8 @@ vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_b
 		return NULL;
 	vmop_guest_space_init(&kernel->space, memory, budget, paging);
 	kernel->memory_layout = vmop_guest_memory_layout(memory);
-	kernel->info.found_by = found_by;
-	kernel->info.offsets_from = "";
+	kernel->info.search_method = search_method;
+	kernel->info.offsets_source = "";
 	if (vmcoreinfo)
 		kernel->vmcoreinfo = *vmcoreinfo;
 	if (!vmop_guest_image_map(&kernel->space, start, end, map))
@@ -280,10 +280,10 @@ vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_b
 struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *memory,
 						     struct vmop_guest_budget *budget,
 						     struct vmop_paging paging,
-						     const char *found_by)
+						     const char *search_method)
 {
 	return vmop_guest_kernel_of_image(memory, budget, paging, IMAGE_AREA_START, IMAGE_AREA_END,
-					  NULL, found_by);
+					  NULL, search_method);
 }
 
 /* --- later checks -------------------------------------------------------------- */

@@ -131,13 +131,13 @@ enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *ke
 struct vmop_guest_kernel *
 vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_budget *budget,
 			   struct vmop_paging paging, uint64_t start, uint64_t end,
-			   const struct vmop_vmcoreinfo *vmcoreinfo, const char *found_by);
+			   const struct vmop_vmcoreinfo *vmcoreinfo, const char *search_method);
 
 /* Take a root page table as that of an x86-64 kernel and return the kernel, or NULL as above. */
 struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *memory,
 						     struct vmop_guest_budget *budget,
 						     struct vmop_paging paging,
-						     const char *found_by);
+						     const char *search_method);
 
 /*
  * Return whether the selected memory layout agrees with the kernel's own list of RAM (e820 on

@@ -215,7 +215,7 @@ static void compare_kernel(struct vmop_guest *guest)
 	compare("kernel", &theirs, &ours);
 	printf("found by %s: %s, KASLR %" PRIx64 ", _text at gpa %" PRIx64
 	       ", %s, %u KiB pages, %u levels%s\n",
-	       info->found_by, info->release, info->kaslr_offset, info->text_gpa,
+	       info->search_method, info->release, info->kaslr_offset, info->text_gpa,
 	       info->architecture, info->page_bytes >> 10, info->levels,
 	       info->has_kpti ? ", KPTI" : "");
 }
@@ -611,12 +611,14 @@ int main(int argc, char **argv)
 	static const char *const ways[] = {"trampoline", "vmcoreinfo", "kallsyms"};
 	if (!hidden && is_arm64(guest))
 		hidden = 1;
-	if (strcmp(vmop_guest_kernel_info(guest)->found_by, ways[hidden < 2 ? hidden : 2]) != 0) {
-		printf("  found by %s\n", vmop_guest_kernel_info(guest)->found_by);
+	if (strcmp(vmop_guest_kernel_info(guest)->search_method, ways[hidden < 2 ? hidden : 2]) !=
+	    0) {
+		printf("  found by %s\n", vmop_guest_kernel_info(guest)->search_method);
 		differences++;
 	}
-	if (strcmp(vmop_guest_kernel_info(guest)->offsets_from, profile ? "profile" : "BTF") != 0) {
-		printf("  offsets from %s\n", vmop_guest_kernel_info(guest)->offsets_from);
+	if (strcmp(vmop_guest_kernel_info(guest)->offsets_source, profile ? "profile" : "BTF") !=
+	    0) {
+		printf("  offsets from %s\n", vmop_guest_kernel_info(guest)->offsets_source);
 		differences++;
 	}
 	compare_all(guest);

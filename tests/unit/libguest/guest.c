@@ -91,8 +91,8 @@ static void every_layout_of_the_symbol_table(void **state)
 			assert_int_equal(info->text_gpa, SYNTHETIC_TEXT_GPA);
 			assert_int_equal(info->root_gpa, made.root_gpa);
 			assert_int_equal(info->levels, levels);
-			assert_string_equal(info->found_by, "trampoline");
-			assert_string_equal(info->offsets_from, "BTF");
+			assert_string_equal(info->search_method, "trampoline");
+			assert_string_equal(info->offsets_source, "BTF");
 			check_symbols();
 			close_it();
 		}
@@ -106,12 +106,12 @@ static void found_by_a_scan(void **state)
 		struct synthetic_options options = {.kallsyms = (enum synthetic_kallsyms)form,
 						    .no_trampoline = true};
 		open_found(&options);
-		assert_string_equal(vmop_guest_kernel_info(guest)->found_by, "vmcoreinfo");
+		assert_string_equal(vmop_guest_kernel_info(guest)->search_method, "vmcoreinfo");
 		check_symbols();
 		close_it();
 		options.no_vmcoreinfo = true;
 		open_found(&options);
-		assert_string_equal(vmop_guest_kernel_info(guest)->found_by, "kallsyms");
+		assert_string_equal(vmop_guest_kernel_info(guest)->search_method, "kallsyms");
 		check_symbols();
 		close_it();
 	}
@@ -338,7 +338,7 @@ static void a_directory_of_profiles(void **state)
 	write_profile(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_true(vmop_guest_kernel_info(guest)->has_processes);
-	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "profile");
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_source, "profile");
 	unlink(path);
 	rmdir(directory);
 	close_it();
@@ -353,7 +353,7 @@ static void a_profile_in_the_place_of_btf(void **state)
 	write_profile(fd);
 	guest->profile = strdup(path);
 	assert_null(vmop_guest_find_kernel(guest));
-	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "profile");
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_source, "profile");
 	struct vmop_guest_snapshot *snapshot = snapshot_of(0);
 	check_worker(snapshot);
 	vmop_guest_snapshot_free(snapshot);
@@ -363,7 +363,7 @@ static void a_profile_in_the_place_of_btf(void **state)
 	close(fd);
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_false(vmop_guest_kernel_info(guest)->has_processes);
-	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "");
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_source, "");
 	unlink(path);
 	close_it();
 }

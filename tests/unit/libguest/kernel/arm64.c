@@ -32,14 +32,14 @@ static bool see(const struct vmop_guest_symbol *symbol, void *arg)
 	return true;
 }
 
-static void check_kernel(const char *found_by)
+static void check_kernel(const char *search_method)
 {
 	const struct vmop_guest_kernel_info *info = vmop_guest_kernel_info(guest);
 	size_t seen = 0;
-	assert_string_equal(info->found_by, found_by);
+	assert_string_equal(info->search_method, search_method);
 	assert_string_equal(info->architecture, "arm64");
 	assert_string_equal(info->release, "6.99.0-test");
-	assert_string_equal(info->offsets_from, "BTF");
+	assert_string_equal(info->offsets_source, "BTF");
 	assert_int_equal(info->text_start, SYNTHETIC_TEXT);
 	assert_int_equal(info->text_gpa, made.ram_start + SYNTHETIC_TEXT_GPA);
 	assert_int_equal(info->root_gpa, made.ram_start + made.root_gpa);

@@ -108,7 +108,7 @@ static void a_dump_of_a_guest(void **state)
 
 	assert_null(vmop_guest_open_file(path, NULL, &guest));
 	assert_null(vmop_guest_find_kernel(guest));
-	assert_string_equal(vmop_guest_kernel_info(guest)->found_by, "trampoline");
+	assert_string_equal(vmop_guest_kernel_info(guest)->search_method, "trampoline");
 	assert_int_equal(vmop_guest_ram_bytes(guest), SYNTHETIC_RAM_BYTES + MIB);
 	assert_null(vmop_guest_each_symbol(guest, count_symbol, &symbols));
 	assert_int_equal(symbols, made.symbol_count);

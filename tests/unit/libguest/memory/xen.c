@@ -274,7 +274,7 @@ static void check_guest(void)
 		fail_msg("%s", err->message);
 	const struct vmop_guest_kernel_info *info = vmop_guest_kernel_info(guest);
 	assert_string_equal(info->release, "6.99.0-test");
-	assert_string_equal(info->found_by, "registers");
+	assert_string_equal(info->search_method, "registers");
 	assert_int_equal(info->text_start, SYNTHETIC_TEXT);
 	assert_int_equal(vmop_guest_ram_bytes(guest), SYNTHETIC_RAM_BYTES);
 	struct vmop_guest_symbol symbol;
