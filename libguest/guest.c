@@ -261,7 +261,7 @@ enum vmop_guest_kernel_state vmop_guest_kernel_state(struct vmop_guest *guest)
 	if (!guest->kernel)
 		return VMOP_GUEST_KERNEL_NONE;
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
-	enum vmop_guest_kernel_state state = vmop_guest_kernel_look(guest->kernel);
+	enum vmop_guest_kernel_state state = vmop_guest_kernel_check(guest->kernel);
 	vmop_guest_end(guest);
 	return state;
 }

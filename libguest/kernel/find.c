@@ -147,7 +147,7 @@ static void keep(struct finder *finder, size_t index)
 static bool has_ticked(struct finder *finder, size_t index)
 {
 	vmop_guest_memory_select_layout(finder->memory, finder->kernel[index]->memory_layout);
-	return vmop_guest_kernel_look(finder->kernel[index]) == VMOP_GUEST_KERNEL_CURRENT;
+	return vmop_guest_kernel_check(finder->kernel[index]) == VMOP_GUEST_KERNEL_CURRENT;
 }
 
 /* Wait a short time for a kernel's clock to advance. */

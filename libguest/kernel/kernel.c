@@ -21,8 +21,8 @@
 #define LINKED_TEXT UINT64_C(0xffffffff81000000)
 #define DIRECT_MAP_DEFAULT UINT64_C(0xffff888000000000) /* 4 levels, not randomized */
 
-#define KEPT_NAME(name) name,
-static const char *const kept_names[] = {VMOP_GUEST_KERNEL_NAMES(KEPT_NAME)};
+#define NEEDED_NAME(name) name,
+static const char *const needed_names[] = {VMOP_GUEST_KERNEL_NAMES(NEEDED_NAME)};
 
 static void kernel_cleanup(struct vmop_guest_kernel **kernel)
 {
@@ -43,25 +43,26 @@ uint64_t vmop_guest_kernel_symbol(const struct vmop_guest_kernel *kernel, const 
 	uint64_t address;
 	if (kernel->kallsyms && vmop_guest_kallsyms_find(kernel->kallsyms, name, &address))
 		return address;
-	for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
-		if (strcmp(kept_names[i], name) == 0)
-			return kernel->kept[i];
+	for (size_t i = 0; i < sizeof(needed_names) / sizeof(needed_names[0]); i++)
+		if (strcmp(needed_names[i], name) == 0)
+			return kernel->saved[i];
 	return 0;
 }
 
-void vmop_guest_kernel_keep(struct vmop_guest_kernel *kernel, const char *name, uint64_t address)
+void vmop_guest_kernel_save_symbol(struct vmop_guest_kernel *kernel, const char *name,
+				   uint64_t address)
 {
-	for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
-		if (strcmp(kept_names[i], name) == 0)
-			kernel->kept[i] = address;
+	for (size_t i = 0; i < sizeof(needed_names) / sizeof(needed_names[0]); i++)
+		if (strcmp(needed_names[i], name) == 0)
+			kernel->saved[i] = address;
 }
 
 void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel)
 {
 	if (!kernel->kallsyms)
 		return;
-	for (size_t i = 0; i < sizeof(kept_names) / sizeof(kept_names[0]); i++)
-		kernel->kept[i] = vmop_guest_kernel_symbol(kernel, kept_names[i]);
+	for (size_t i = 0; i < sizeof(needed_names) / sizeof(needed_names[0]); i++)
+		kernel->saved[i] = vmop_guest_kernel_symbol(kernel, needed_names[i]);
 	vmop_guest_kallsyms_free(vmop_steal(&kernel->kallsyms));
 }
 
@@ -288,7 +289,7 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *m
 
 /* --- later checks -------------------------------------------------------------- */
 
-enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *kernel)
+enum vmop_guest_kernel_state vmop_guest_kernel_check(struct vmop_guest_kernel *kernel)
 {
 	struct vmop_guest_kernel_info *info = &kernel->info;
 	char banner[sizeof(info->banner)];

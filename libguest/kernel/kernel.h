@@ -67,7 +67,7 @@ struct vmop_guest_kernel {
 	struct vmop_guest_space space;	      /* the kernel's address space */
 	struct vmop_guest_kallsyms *kallsyms; /* NULL after vmop_guest_kernel_drop_symbols() */
 	/* addresses of symbols that kallsyms lacks; 0: unknown */
-	uint64_t kept[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];
+	uint64_t saved[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];
 	struct vmop_guest_kernel_info info;
 	struct vmop_vmcoreinfo vmcoreinfo; /* its release is "" when there is none */
 	struct vmop_layout *layout;	   /* from BTF; NULL: not read yet, or none */
@@ -109,7 +109,8 @@ void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel);
 uint64_t vmop_guest_kernel_symbol(const struct vmop_guest_kernel *kernel, const char *name);
 
 /* Store the address of a symbol of VMOP_GUEST_KERNEL_NAMES that the table lacks. */
-void vmop_guest_kernel_keep(struct vmop_guest_kernel *kernel, const char *name, uint64_t address);
+void vmop_guest_kernel_save_symbol(struct vmop_guest_kernel *kernel, const char *name,
+				   uint64_t address);
 
 /*
  * Read struct offsets from the BTF in the image, once. Return false when it has no BTF that
@@ -118,7 +119,7 @@ void vmop_guest_kernel_keep(struct vmop_guest_kernel *kernel, const char *name, 
 bool vmop_guest_kernel_read_btf(struct vmop_guest_kernel *kernel);
 
 /* As vmop_guest_kernel_state() in guest.h. The caller must have emptied the cache of memory. */
-enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *kernel);
+enum vmop_guest_kernel_state vmop_guest_kernel_check(struct vmop_guest_kernel *kernel);
 
 /* --- between kernel.c, arm64.c and find.c -------------------------------------- */
 

@@ -54,7 +54,7 @@ static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_gues
 		if (len > version_len && strcmp(text + len - version_len, version) == 0 &&
 		    strncmp(text + sizeof(begin) - 1, vmcoreinfo->release,
 			    strlen(vmcoreinfo->release)) == 0) {
-			vmop_guest_kernel_keep(kernel, "linux_banner", hit);
+			vmop_guest_kernel_save_symbol(kernel, "linux_banner", hit);
 			break;
 		}
 	}
@@ -71,8 +71,8 @@ static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_guest_i
 	     i++) {
 		uint64_t end = hit + 24 + vmop_guest_space_u32(&kernel->space, hit + 16) +
 			       vmop_guest_space_u32(&kernel->space, hit + 20);
-		vmop_guest_kernel_keep(kernel, "__start_BTF", hit);
-		vmop_guest_kernel_keep(kernel, "__stop_BTF", end);
+		vmop_guest_kernel_save_symbol(kernel, "__start_BTF", hit);
+		vmop_guest_kernel_save_symbol(kernel, "__stop_BTF", end);
 		vmop_guest_kernel_read_btf(kernel);
 	}
 	vmop_guest_space_take_fault(&kernel->space);
@@ -113,7 +113,7 @@ static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_g
 	     i++) {
 		uint64_t task = hit - (uint32_t)kernel->layout->value[VMOP_LAYOUT_TASK_COMM];
 		if (is_init_task(kernel, task)) {
-			vmop_guest_kernel_keep(kernel, "init_task", task);
+			vmop_guest_kernel_save_symbol(kernel, "init_task", task);
 			return;
 		}
 	}
@@ -223,14 +223,14 @@ static void find_by_uses(struct vmop_guest_kernel *kernel)
 		for (size_t j = 0; j < count; j++) {
 			if (!known_uses[i].is(kernel, references[j]))
 				continue;
-			vmop_guest_kernel_keep(kernel, known_uses[i].variable,
-					       references[j] - known_uses[i].back_bytes);
+			vmop_guest_kernel_save_symbol(kernel, known_uses[i].variable,
+						      references[j] - known_uses[i].back_bytes);
 			break;
 		}
 	}
 	uint64_t notes = vmop_guest_kernel_symbol(kernel, "__start_notes");
 	if (notes && !vmop_guest_kernel_symbol(kernel, "__stop_notes"))
-		vmop_guest_kernel_keep(kernel, "__stop_notes", notes + NOTE_WINDOW);
+		vmop_guest_kernel_save_symbol(kernel, "__stop_notes", notes + NOTE_WINDOW);
 }
 
 /* --- per-CPU variables ------------------------------------------------------------------- */
@@ -262,8 +262,8 @@ static bool use_run_queues(struct vmop_guest_kernel *kernel, uint64_t run_queues
 {
 	if (!is_run_queue(kernel, run_queue(kernel, run_queues, offsets, 0), 0))
 		return false;
-	vmop_guest_kernel_keep(kernel, "runqueues", run_queues);
-	vmop_guest_kernel_keep(kernel, "__per_cpu_offset", offsets);
+	vmop_guest_kernel_save_symbol(kernel, "runqueues", run_queues);
+	vmop_guest_kernel_save_symbol(kernel, "__per_cpu_offset", offsets);
 	uint32_t cpus = 1;
 	while (cpus < MAX_CPUS &&
 	       is_run_queue(kernel, run_queue(kernel, run_queues, offsets, cpus), cpus))

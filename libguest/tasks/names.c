@@ -163,7 +163,7 @@ static const char *css_set_path(struct vmop_guest_names *names, uint64_t css_set
 	return path;
 }
 
-static bool knows_cgroups(const struct vmop_layout *layout)
+static bool has_cgroups(const struct vmop_layout *layout)
 {
 	return vmop_layout_has(layout, VMOP_LAYOUT_TASK_CGROUPS) &&
 	       vmop_layout_has(layout, VMOP_LAYOUT_CSS_SET_DFL) &&
@@ -182,7 +182,7 @@ struct vmop_error *vmop_guest_names_cgroup(struct vmop_guest_names *names, uint6
 	char buf[VMOP_GUEST_PATH_MAX];
 	const char *path = "";
 	bool was_fault = space->fault;
-	if (knows_cgroups(names->layout)) {
+	if (has_cgroups(names->layout)) {
 		key.object = load(names, task, VMOP_LAYOUT_TASK_CGROUPS);
 		const struct name *known = find(names, &key);
 		if (known) {

@@ -58,7 +58,7 @@ static bool has(const struct reader *reader, enum vmop_layout_field field)
 	return vmop_layout_has(reader->layout, field);
 }
 
-static void forget_moment(struct reader *reader)
+static void drop_caches(struct reader *reader)
 {
 	vmop_guest_memory_forget(reader->space->memory);
 	vmop_guest_space_forget(reader->space);
@@ -368,7 +368,7 @@ static struct vmop_error *list_tasks_tried(struct reader *reader, struct tasks *
 		if (err || whole)
 			return err;
 		++*retries;
-		forget_moment(reader);
+		drop_caches(reader);
 	}
 	++*torn; /* processes after the break are missing */
 	return NULL;
@@ -383,7 +383,7 @@ static struct vmop_error *read_all(struct reader *reader, struct tasks *tasks, u
 		for (int try = 0; try < TRIES && !whole && !err; try++) {
 			if (try) {
 				++*retries;
-				forget_moment(reader);
+				drop_caches(reader);
 			}
 			err = read_process(reader, tasks->task[i], &whole);
 		}

@@ -156,7 +156,7 @@ static void look_at_current(struct target *target)
 		target->guest->kernel, &target->guest->layout, current, 4, &count));
 	/* the clock is put back, so that the next execution sees the same */
 	uint64_t clock = target->guest->kernel->clock;
-	vmop_guest_kernel_look(target->guest->kernel);
+	vmop_guest_kernel_check(target->guest->kernel);
 	vmop_guest_kernel_layout_fits(target->guest->kernel);
 	target->guest->kernel->clock = clock;
 }
