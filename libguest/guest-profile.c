@@ -117,8 +117,8 @@ static int64_t enumerator(Dwarf_Die *type, const char *name)
 	if (dwarf_child(type, &child) != 0)
 		return -1;
 	do {
-		const char *its = dwarf_diename(&child);
-		if (its && strcmp(its, name) == 0)
+		const char *candidate = dwarf_diename(&child);
+		if (candidate && strcmp(candidate, name) == 0)
 			return number(&child, DW_AT_const_value);
 	} while (dwarf_siblingof(&child, &child) == 0);
 	return -1;
@@ -185,7 +185,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (state->arg_num < 2)
-			argp_error(state, "a vmlinux and its release are wanted");
+			argp_error(state, "VMLINUX and RELEASE are required");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -195,15 +195,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "VMLINUX RELEASE",
-	.doc = "Prints where a Linux kernel keeps what vmopd wants of a guest, from the debug "
-	       "information of its VMLINUX: for guests whose kernel has no BTF.\v"
-	       "Put what it prints into " VMOP_SYSCONFDIR "/guest-profiles/RELEASE. "
-	       "Exit status: 0 done, 2 usage, 3 can't.",
+	.doc = "Print a profile of a Linux kernel without BTF: the struct offsets that vmopd needs "
+	       "to "
+	       "read a guest with that kernel, from the debug information of its VMLINUX.\v"
+	       "Store the output in " VMOP_SYSCONFDIR "/guest-profiles/RELEASE. "
+	       "Exit status: 0 success, 2 usage error, 3 failure.",
 };
 
-static int complain(const char *path, const char *why)
+static int fail(const char *path, const char *reason)
 {
-	vmop_log_error("%s: %s", path, why);
+	vmop_log_error("%s: %s", path, reason);
 	return VMOP_EXIT_CANT;
 }
 
@@ -228,12 +229,12 @@ int main(int argc, char **argv)
 	vmop_options_parse(&argp, argc, argv, 0, &arguments);
 	_cleanup_close_ int fd = open(arguments.vmlinux, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return complain(arguments.vmlinux, strerror(errno));
+		return fail(arguments.vmlinux, strerror(errno));
 	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
 	if (!dwarf) {
-		char why[160];
-		snprintf(why, sizeof(why), "no debug information (%s)", dwarf_errmsg(-1));
-		return complain(arguments.vmlinux, why);
+		char reason[160];
+		snprintf(reason, sizeof(reason), "no debug information (%s)", dwarf_errmsg(-1));
+		return fail(arguments.vmlinux, reason);
 	}
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
 		found[i] = -1;
@@ -241,6 +242,6 @@ int main(int argc, char **argv)
 	dwarf_end(dwarf);
 	print_profile(arguments.release);
 	if (ferror(stdout) || fflush(stdout))
-		return complain("output", strerror(errno));
+		return fail("output", strerror(errno));
 	return VMOP_EXIT_DONE;
 }

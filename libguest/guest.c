@@ -275,7 +275,7 @@ const struct vmop_guest_kernel_info *vmop_guest_kernel_info(const struct vmop_gu
 
 static struct vmop_error *no_kernel(void)
 {
-	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel is known in the guest");
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel was found in the guest");
 }
 
 static void kernel_symbol(const struct vmop_guest_kallsyms *kallsyms, uint32_t index,

@@ -97,12 +97,12 @@ struct vmop_error *vmop_hypervisor_xen_write_symbols(int fd)
 	_Static_assert(sizeof(*page) <= 4096, "fits its buffer");
 	int copy = dup(fd);
 	FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
-	bool is_told = out && write_symbols(out, call, page);
+	bool has_symbols = out && write_symbols(out, call, page);
 	bool is_written = out && fclose(out) == 0;
 	if (!out && copy >= 0)
 		close(copy);
 	xencall_free_buffer_pages(call, page, 1);
-	if (!is_told)
-		return vmop_error_new(VMOP_ERROR_CANT, "this Xen does not tell its symbols");
+	if (!has_symbols)
+		return vmop_error_new(VMOP_ERROR_CANT, "this Xen does not return its symbols");
 	return is_written ? NULL : vmop_error_os(EIO, "Xen's symbols");
 }

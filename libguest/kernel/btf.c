@@ -217,7 +217,7 @@ struct vmop_error *vmop_btf_open(const uint8_t *blob, size_t len_bytes, struct v
 	if (len_bytes < HEADER_BYTES || len_bytes > VMOP_BTF_MAX_BYTES ||
 	    (load_u32(blob) & 0xffff) != MAGIC)
 		return vmop_error_new(VMOP_ERROR_CORRUPT,
-				      "the guest's BTF does not begin like BTF");
+				      "the guest's BTF does not start with a BTF header");
 	uint64_t header = load_u32(blob + 4);
 	uint64_t types = header + load_u32(blob + 8), strings = header + load_u32(blob + 16);
 	btf->types_len = load_u32(blob + 12);

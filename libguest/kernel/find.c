@@ -55,7 +55,7 @@ static bool is_found(const struct finder *finder, uint64_t root_gpa)
 }
 
 /* Keep a candidate unless the same kernel was found before. */
-static void take(struct finder *finder, struct vmop_guest_kernel *kernel)
+static void add_candidate(struct finder *finder, struct vmop_guest_kernel *kernel)
 {
 	if (!kernel)
 		return;
@@ -87,8 +87,8 @@ static void find_by_registers(struct finder *finder)
 	struct vmop_paging root[MAX_ROOTS];
 	size_t n = vmop_guest_memory_roots(finder->memory, root, MAX_ROOTS);
 	for (size_t i = 0; i < n && !finder->kernels; i++)
-		take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget, root[i],
-							"registers"));
+		add_candidate(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget,
+								 root[i], "registers"));
 }
 
 /* --- 1: the trampoline --------------------------------------------------------- */
@@ -121,19 +121,20 @@ static void find_by_trampoline(struct finder *finder)
 		if (!page || !may_be_root(page))
 			continue;
 		for (unsigned int levels = 4; levels <= 5; levels++)
-			take(finder, vmop_guest_kernel_try_root(
-					     finder->memory, finder->budget,
-					     (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
-								  .levels = levels,
-								  .root_gpa = gpa},
-					     "trampoline"));
+			add_candidate(finder,
+				      vmop_guest_kernel_try_root(
+					      finder->memory, finder->budget,
+					      (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
+								   .levels = levels,
+								   .root_gpa = gpa},
+					      "trampoline"));
 	}
 }
 
 /* --- the choice among candidates ---------------------------------------------------- */
 
 /* Keep only kernel[index], and select its memory layout. */
-static void keep(struct finder *finder, size_t index)
+static void keep_only(struct finder *finder, size_t index)
 {
 	struct vmop_guest_kernel *kernel = finder->kernel[index];
 	finder->kernel[index] = finder->kernel[0];
@@ -172,13 +173,13 @@ static void keep_live(struct finder *finder)
 		nanosleep(&(struct timespec){.tv_nsec = LIVE_POLL_NS}, NULL);
 		for (size_t i = 0; i < finder->kernels; i++) {
 			if (has_ticked(finder, i)) {
-				keep(finder, i);
+				keep_only(finder, i);
 				return;
 			}
 		}
 	}
 	if (finder->kernels)
-		keep(finder, 0);
+		keep_only(finder, 0);
 }
 
 /* --- the scan ------------------------------------------------------------------ */
@@ -243,8 +244,8 @@ static void take_arm64(struct finder *finder, const struct vmop_vmcoreinfo *note
 	for (size_t i = 0; i < finder->kernels; i++) /* VMCOREINFO is in RAM twice */
 		if (finder->kernel[i]->info.root_gpa == note->swapper_pg_dir - note->kimage_voffset)
 			return;
-	take(finder,
-	     vmop_guest_kernel_try_arm64_uts(finder->memory, finder->budget, note, uts->linear));
+	add_candidate(finder, vmop_guest_kernel_try_arm64_uts(finder->memory, finder->budget, note,
+							      uts->linear));
 }
 
 /*
@@ -300,8 +301,9 @@ static void find_by_vmcoreinfo(struct finder *finder)
 					     .root_gpa = info->swapper_pg_dir - IMAGE_MAP +
 							 (uint64_t)info->phys_base};
 		if (!is_found(finder, paging.root_gpa)) /* the page often has copies */
-			take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget,
-								paging, "vmcoreinfo"));
+			add_candidate(finder,
+				      vmop_guest_kernel_try_root(finder->memory, finder->budget,
+								 paging, "vmcoreinfo"));
 	}
 }
 
@@ -319,8 +321,9 @@ static void try_banner(struct finder *finder, const struct vmop_guest_kallsyms *
 	    (banner ^ banner_linear) % PAGE != 0)
 		return;
 	if (vmop_guest_kallsyms_find(kallsyms, "kimage_voffset", &root)) {
-		take(finder, vmop_guest_kernel_try_arm64_banner(finder->memory, finder->budget,
-								kallsyms, banner_linear));
+		add_candidate(finder,
+			      vmop_guest_kernel_try_arm64_banner(finder->memory, finder->budget,
+								 kallsyms, banner_linear));
 		return;
 	}
 	if (!vmop_guest_kallsyms_find(kallsyms, "init_top_pgt", &root) &&
@@ -330,12 +333,12 @@ static void try_banner(struct finder *finder, const struct vmop_guest_kallsyms *
 	if (gpa == VMOP_GUEST_NO_ADDRESS)
 		return;
 	for (unsigned int levels = 4; levels <= 5; levels++)
-		take(finder, vmop_guest_kernel_try_root(
-				     finder->memory, finder->budget,
-				     (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
-							  .levels = levels,
-							  .root_gpa = root - banner + gpa},
-				     "kallsyms"));
+		add_candidate(finder, vmop_guest_kernel_try_root(
+					      finder->memory, finder->budget,
+					      (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
+								   .levels = levels,
+								   .root_gpa = root - banner + gpa},
+					      "kallsyms"));
 }
 
 static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, uint8_t *window,
@@ -421,8 +424,8 @@ static struct vmop_error *nothing_found(const struct finder *finder)
 {
 	if (finder->saw_big_endian)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "the guest has a big-endian kernel; vmop looks into "
-				      "little-endian ones alone");
+				      "the guest has a big-endian kernel; vmop reads only "
+				      "little-endian ones");
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
 			      "no Linux kernel that vmop knows was found in the guest's RAM");
 }

@@ -114,7 +114,7 @@ static struct vmop_error *unpack_names(struct vmop_guest_kallsyms *kallsyms, con
 		if (packed_len > tables->names_end - at)
 			goto corrupt;
 		if (kallsyms->pool_len > MAX_POOL_BYTES)
-			return vmop_error_new(VMOP_ERROR_LIMIT, "the guest's symbols are too many");
+			return vmop_error_new(VMOP_ERROR_LIMIT, "the guest has too many symbols");
 		if (!grow_pool(kallsyms))
 			return &vmop_error_no_memory;
 		kallsyms->names[i] = (uint32_t)kallsyms->pool_len;

@@ -610,7 +610,7 @@ static bool read_all(struct reader *reader)
 }
 
 /* Turn names into pointers. They were offsets while the pool could move. */
-static void settle(struct vmop_guest_modules *modules)
+static void resolve_names(struct vmop_guest_modules *modules)
 {
 	for (size_t i = 0; i < modules->modules; i++)
 		modules->module[i].name = modules->pool + (uintptr_t)modules->module[i].name;
@@ -628,7 +628,7 @@ static struct vmop_error *read_once(struct reader *reader, struct vmop_guest_mod
 	if (reader->no_memory)
 		return &vmop_error_no_memory;
 	modules->signature = reader->signature;
-	settle(modules);
+	resolve_names(modules);
 	if (*ret_whole)
 		*ret = vmop_steal(&modules);
 	return NULL;
@@ -653,8 +653,7 @@ struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 		vmop_guest_memory_forget(kernel->space.memory);
 		vmop_guest_space_forget(&kernel->space);
 	}
-	return vmop_error_new(VMOP_ERROR_CORRUPT,
-			      "the guest's list of modules does not hold together");
+	return vmop_error_new(VMOP_ERROR_CORRUPT, "the guest's lists of modules stay inconsistent");
 }
 
 void vmop_guest_modules_free(struct vmop_guest_modules *modules)

@@ -93,12 +93,12 @@ static bool is_list(struct vmop_guest_space *space, uint64_t head)
 static bool is_init_task(struct vmop_guest_kernel *kernel, uint64_t task)
 {
 	struct vmop_guest_space *space = &kernel->space;
-	bool is =
+	bool matches =
 		vmop_guest_space_u32(space, member(kernel, task, VMOP_LAYOUT_TASK_PID)) == 0 &&
 		vmop_guest_space_u32(space, member(kernel, task, VMOP_LAYOUT_TASK_TGID)) == 0 &&
 		vmop_guest_space_u64(space, member(kernel, task, VMOP_LAYOUT_TASK_MM)) == 0 &&
 		vmop_guest_space_u64(space, member(kernel, task, VMOP_LAYOUT_TASK_PARENT)) == task;
-	return !vmop_guest_space_take_fault(space) && is &&
+	return !vmop_guest_space_take_fault(space) && matches &&
 	       is_list(space, member(kernel, task, VMOP_LAYOUT_TASK_TASKS));
 }
 
@@ -157,10 +157,10 @@ static bool is_module_list(struct vmop_guest_kernel *kernel, uint64_t head)
 		return false;
 	uint64_t first = vmop_guest_space_u64(space, head);
 	uint64_t module = first - (uint32_t)kernel->layout->value[VMOP_LAYOUT_MODULE_LIST];
-	bool is = first == head ||
-		  vmop_guest_space_u64(space, member(kernel, module, VMOP_LAYOUT_MODULE_SELF)) ==
-			  module;
-	return !vmop_guest_space_take_fault(space) && is;
+	bool matches = first == head ||
+		       vmop_guest_space_u64(
+			       space, member(kernel, module, VMOP_LAYOUT_MODULE_SELF)) == module;
+	return !vmop_guest_space_take_fault(space) && matches;
 }
 
 static bool is_kprobe_cache(struct vmop_guest_kernel *kernel, uint64_t cache)
@@ -199,7 +199,7 @@ static bool is_notes(struct vmop_guest_kernel *kernel, uint64_t address)
 
 static const struct {
 	const char *variable, *function;
-	bool (*is)(struct vmop_guest_kernel *kernel, uint64_t address);
+	bool (*is_valid)(struct vmop_guest_kernel *kernel, uint64_t address);
 	uint64_t back_bytes; /* from the start of the variable to the reference */
 } known_uses[] = {
 	{"modules", "find_module_all", is_module_list, 0},
@@ -221,7 +221,7 @@ static void find_by_uses(struct vmop_guest_kernel *kernel)
 			continue;
 		size_t count = references_of(kernel, known_uses[i].function, references);
 		for (size_t j = 0; j < count; j++) {
-			if (!known_uses[i].is(kernel, references[j]))
+			if (!known_uses[i].is_valid(kernel, references[j]))
 				continue;
 			vmop_guest_kernel_save_symbol(kernel, known_uses[i].variable,
 						      references[j] - known_uses[i].back_bytes);
@@ -250,12 +250,13 @@ static bool is_run_queue(struct vmop_guest_kernel *kernel, uint64_t queue, uint3
 	struct vmop_guest_space *space = &kernel->space;
 	uint64_t init_task = vmop_guest_kernel_symbol(kernel, "init_task");
 	uint64_t idle = vmop_guest_space_u64(space, member(kernel, queue, VMOP_LAYOUT_RQ_IDLE));
-	bool is = vmop_guest_space_u32(space, member(kernel, queue, VMOP_LAYOUT_RQ_CPU)) == cpu &&
-		  (cpu ? vmop_guest_space_is_kernel(space, idle) &&
-				   vmop_guest_space_u32(
-					   space, member(kernel, idle, VMOP_LAYOUT_TASK_PID)) == 0
-		       : idle == init_task);
-	return !vmop_guest_space_take_fault(space) && is;
+	bool matches =
+		vmop_guest_space_u32(space, member(kernel, queue, VMOP_LAYOUT_RQ_CPU)) == cpu &&
+		(cpu ? vmop_guest_space_is_kernel(space, idle) &&
+				 vmop_guest_space_u32(
+					 space, member(kernel, idle, VMOP_LAYOUT_TASK_PID)) == 0
+		     : idle == init_task);
+	return !vmop_guest_space_take_fault(space) && matches;
 }
 
 static bool use_run_queues(struct vmop_guest_kernel *kernel, uint64_t run_queues, uint64_t offsets)

@@ -30,25 +30,25 @@
 
 /* Files that users may mistake for such an image, by their first bytes. */
 static const struct {
-	const char *mark, *what, *instead;
-} others[] = {
-	{"KDUMP   ", "a compressed dump", "dump-guest-memory with format elf gives one"},
-	{"makedumpfile", "a compressed dump", "dump-guest-memory with format elf gives one"},
+	const char *mark, *kind, *advice;
+} other_formats[] = {
+	{"KDUMP   ", "a compressed dump", "use dump-guest-memory with format elf"},
+	{"makedumpfile", "a compressed dump", "use dump-guest-memory with format elf"},
 	{"QEVM", "a saved machine", "restore it and use pmemsave or dump-guest-memory"},
 	{"LibvirtQemudSave", "a saved machine",
 	 "restore it and use virsh dump --memory-only --format=elf"},
-	{"QFI\xfb", "a disk", "its memory is not in it"},
+	{"QFI\xfb", "a disk", "it does not contain the guest's memory"},
 };
 
 static struct vmop_error *check_other(const char *path, int fd)
 {
 	char head[32] = "";
 	vmop_io_pread_full(fd, head, sizeof(head), 0);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (!memcmp(head, others[i].mark, strlen(others[i].mark)))
+	for (size_t i = 0; i < sizeof(other_formats) / sizeof(other_formats[0]); i++)
+		if (!memcmp(head, other_formats[i].mark, strlen(other_formats[i].mark)))
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: %s, no image of a guest's RAM; %s", path,
-					      others[i].what, others[i].instead);
+					      "%s: %s, not an image of a guest's RAM; %s", path,
+					      other_formats[i].kind, other_formats[i].advice);
 	return NULL;
 }
 
@@ -117,12 +117,11 @@ static struct vmop_error *map_core(const char *path, const struct vmop_guest_elf
 			continue;
 		if (!is_read || segment.offset > file_bytes ||
 		    segment.len_bytes > file_bytes - segment.offset)
-			return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: a dump that was cut short",
+			return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: a dump that is cut short",
 					      path);
 		if (segment.physical % PAGE || segment.physical >= MAX_PHYSICAL)
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: memory at address 0x%" PRIx64
-					      ", where none can be",
+					      "%s: memory at the impossible address 0x%" PRIx64,
 					      path, segment.physical);
 		struct vmop_error *err = add_segment(path, map, fd, &segment);
 		if (err)

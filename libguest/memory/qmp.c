@@ -50,7 +50,7 @@ static struct vmop_error *read_line(struct vmop_guest_qmp *qmp, size_t *used)
 		uint64_t now = now_ms();
 		struct pollfd poll_fd = {.fd = qmp->fd, .events = POLLIN};
 		if (qmp->have == sizeof(qmp->line))
-			return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too long an answer",
+			return vmop_error_new(VMOP_ERROR_LIMIT, "%s: the answer is too long",
 					      qmp->path);
 		if (now >= qmp->deadline_ms ||
 		    poll(&poll_fd, 1, (int)(qmp->deadline_ms - now)) <= 0)
@@ -91,10 +91,10 @@ static struct vmop_error *command(struct vmop_guest_qmp *qmp, const char *text, 
 			qmp->have -= used;
 			return NULL;
 		}
-		const char *why = json_string_value(
+		const char *reason = json_string_value(
 			json_object_get(json_object_get(answer, "error"), "desc"));
-		if (why)
-			return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", qmp->path, why);
+		if (reason)
+			return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", qmp->path, reason);
 	}
 	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too many events", qmp->path);
 }
@@ -112,7 +112,8 @@ static struct vmop_error *check_peer(const struct vmop_guest_qmp *qmp, pid_t vmm
 	if (getsockopt(qmp->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return vmop_error_os(errno, "%s", qmp->path);
 	if (peer.pid != vmm_pid)
-		return vmop_error_new(VMOP_ERROR_CANT, "%s: process %d listens there, not %d",
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: process %d listens there instead of process %d",
 				      qmp->path, (int)peer.pid, (int)vmm_pid);
 	return NULL;
 }
@@ -166,9 +167,9 @@ struct vmop_error *vmop_guest_qmp_host_address(struct vmop_guest_qmp *qmp, uint6
 	if (err)
 		return err;
 	/* the answer is "Host virtual address for 0x0 (pc.ram) is 0x7f...", or an error text */
-	const char *is =
+	const char *hit =
 		json_is_string(answer) ? strstr(json_string_value(answer), " is 0x") : NULL;
 	unsigned long long hva;
-	*ret = is && sscanf(is, " is %llx", &hva) == 1 ? hva : VMOP_GUEST_NO_ADDRESS;
+	*ret = hit && sscanf(hit, " is %llx", &hva) == 1 ? hva : VMOP_GUEST_NO_ADDRESS;
 	return NULL;
 }

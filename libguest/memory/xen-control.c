@@ -56,8 +56,8 @@ static struct vmop_error *find_version(struct vmop_guest_xen_control *control)
 		is_found = try_version(control, version);
 	if (!is_found)
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "this Xen's control interface (domctl) is none that vmop "
-				      "knows: guests can't be looked into");
+				      "vmop does not know the version of this Xen's control "
+				      "interface (domctl) and cannot read its guests");
 	return NULL;
 }
 

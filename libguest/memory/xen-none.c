@@ -7,7 +7,7 @@ struct vmop_error *vmop_guest_xen_open(uint32_t domid, struct vmop_guest_xen **r
 {
 	(void)ret;
 	return vmop_error_new(VMOP_ERROR_CANT,
-			      "Xen domain %u can't be looked into: vmop was built without Xen's "
+			      "Xen domain %u cannot be read: vmop was built without Xen's "
 			      "libraries (libxen-dev)",
 			      domid);
 }

@@ -99,8 +99,9 @@ static struct vmop_error *find_mapping(struct vmop_guest_kernel *kernel,
 {
 	struct vmop_guest_space *space = &kernel->space;
 	if (!vmop_layout_has_page_cache(layout))
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "how the guest's kernel keeps files is not known");
+		return vmop_error_new(
+			VMOP_ERROR_NOT_FOUND,
+			"the layout of the page cache of the guest's kernel is unknown");
 	*ret = vmop_guest_space_u64(space, at(layout, file, VMOP_LAYOUT_FILE_MAPPING));
 	if (vmop_guest_space_take_fault(space) || !vmop_guest_space_is_kernel(space, file) ||
 	    !vmop_guest_space_is_kernel(space, *ret))

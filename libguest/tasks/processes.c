@@ -480,7 +480,7 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 	uint32_t cpus = kernel->info.cpus < MAX_CPUS ? kernel->info.cpus : MAX_CPUS;
 	if (!offsets || !variable)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "where kernel %s keeps its current tasks is not known",
+				      "kernel %s: the location of its current tasks is unknown",
 				      kernel->info.release);
 	for (uint32_t cpu = 0; cpu < cpus && *ret_count < max; cpu++) {
 		vmop_guest_space_take_fault(reader.space);

@@ -125,7 +125,7 @@ struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot
 		return NULL;
 	}
 	if (snapshot->pool_len + len > MAX_TEXT_BYTES)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "the guest's names are too long");
+		return vmop_error_new(VMOP_ERROR_LIMIT, "the guest has too much text in names");
 	struct vmop_error *err = reserve((void **)&snapshot->pool, &snapshot->pool_size,
 					 snapshot->pool_len + len, 1);
 	if (err)

@@ -173,10 +173,10 @@ static void cores_that_lie(void **state)
 	refused(VMOP_ERROR_CORRUPT, "cut short");
 	put_segment(&core, 0, at, 100, 8192);
 	write_core(&core);
-	refused(VMOP_ERROR_CORRUPT, "at address 0x64");
+	refused(VMOP_ERROR_CORRUPT, "impossible address 0x64");
 	put_segment(&core, 0, at, UINT64_MAX - 4095, 8192);
 	write_core(&core);
-	refused(VMOP_ERROR_CORRUPT, "where none can be");
+	refused(VMOP_ERROR_CORRUPT, "impossible address 0x");
 	put_segment(&core, 0, at, 0, 8192);
 	core.header.e_phoff = UINT64_MAX - 8;
 	write_core(&core);
