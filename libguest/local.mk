@@ -37,7 +37,7 @@ endif
 libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS) $(XEN_CFLAGS)
 libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS) $(XEN_LIBS)
 
-# Profiles of kernels without BTF: for those who have such guests.
+# Makes profiles of kernels without BTF.
 bin_PROGRAMS += libguest/vmop-guest-profile
 libguest_vmop_guest_profile_SOURCES = libguest/guest-profile.c
 libguest_vmop_guest_profile_CPPFLAGS = $(AM_CPPFLAGS) $(LIBDW_CFLAGS)

@@ -53,7 +53,7 @@ struct vmop_guest_kernel_info {
 struct vmop_guest_symbol {
 	uint64_t address;
 	uint64_t len_bytes; /* to the next symbol (kernel), or as stated (module); 0: unknown */
-	const char *name;   /* hold till find_kernel, refresh_modules or close */
+	const char *name;   /* valid until find_kernel, refresh_modules or close */
 	const char *module;
 	char type; /* as nm(1) prints it: 'T', 't', 'D', ... */
 };
@@ -66,7 +66,7 @@ enum vmop_guest_kernel_text_kind {
 
 /* Kernel text outside the kernel image. */
 struct vmop_guest_module {
-	const char *name;    /* hold till find_kernel, refresh_modules or close */
+	const char *name;    /* valid until find_kernel, refresh_modules or close */
 	uint64_t text_start; /* core text: images of kind MODULE count offsets from it */
 	uint64_t text_len_bytes;
 	uint64_t start, len_bytes; /* all core memory from text_start on, where it is one piece */

@@ -18,7 +18,7 @@ enum vmop_record_type {
 	VMOP_RECORD_MMAP,      /* an executable mapping in a process or the kernel (module) */
 	VMOP_RECORD_COMM,      /* a task's name changed, or it executed a program */
 	VMOP_RECORD_FORK,      /* a new process or thread */
-	VMOP_RECORD_EXIT,      /* a thread ended (the process, when tid == pid's last) */
+	VMOP_RECORD_EXIT,      /* a thread ended; with its last thread, the process */
 	VMOP_RECORD_KSYMBOL,   /* kernel text appeared or disappeared: BPF programs, trampolines */
 	VMOP_RECORD_LOST,      /* samples that the source could not deliver */
 	VMOP_RECORD_THROTTLE,  /* the kernel throttled an event on a CPU, or resumed it */
@@ -57,7 +57,7 @@ struct vmop_mmap_record {
 	uint32_t pid, tid;	       /* pid UINT32_MAX: kernel */
 	uint32_t dev_major, dev_minor; /* 0 when build_id is given instead */
 	uint64_t inode;
-	uint8_t build_id_len_bytes; /* 0: not known */
+	uint8_t build_id_len_bytes; /* 0: unknown */
 	uint8_t build_id[VMOP_BUILD_ID_MAX];
 	const char *path; /* as the process sees it; "[vdso]", "//anon", ... */
 };

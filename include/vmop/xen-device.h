@@ -102,7 +102,7 @@ struct vmop_xendev_domain {
 	__u16 reserved;	      /* 0 */
 	__s32 error;	      /* out: 0, or a negative errno: this domain is not sampled */
 	__u32 n_buffers;      /* out: for a passive domain, one per vCPU */
-	__u32 buffer_entries; /* out: samples that one holds */
+	__u32 buffer_entries; /* out: samples per buffer */
 };
 
 struct vmop_xendev_prepare {
@@ -114,7 +114,7 @@ struct vmop_xendev_prepare {
 	__u32 backtrace_depth;		     /* in: frames that Xen adds to each sample; 0: none */
 	__u32 n_events, n_active, n_passive; /* in; n_active excludes this domain */
 	__u32 n_buffers;		     /* out: for this domain, one per vCPU */
-	__u32 buffer_entries;		     /* out: samples that one holds */
+	__u32 buffer_entries;		     /* out: samples per buffer */
 	__u32 follows_tasks; /* out: 0: samples in Xen can have another task's pid */
 	__u64 mmap_bytes;    /* out */
 	struct vmop_xendev_event events[VMOP_XENDEV_MAX_EVENTS];

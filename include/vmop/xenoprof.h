@@ -43,7 +43,7 @@ struct vmop_xenoprof_init {
 
 struct vmop_xenoprof_get_buffer {
 	__s32 max_samples; /* requested; fewer are given when pages are short */
-	__s32 n_buffers;   /* one a vCPU */
+	__s32 n_buffers;   /* one per vCPU */
 	__s32 buffer_bytes;
 	__u32 padding;
 	__u64 address; /* of the first buffer: a machine address in a PV domain */

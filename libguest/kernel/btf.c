@@ -250,7 +250,7 @@ void vmop_btf_close(struct vmop_btf *btf)
 	free(btf);
 }
 
-/* Return the next type with that name, from probe number *probe on; 0: there is none. */
+/* Return the next type with that name, from probe number *probe on; 0 after the last. */
 static uint32_t next_named(const struct vmop_btf *btf, const char *name, uint32_t *probe)
 {
 	while (*probe < MAX_PROBES) {
@@ -286,7 +286,7 @@ static uint32_t resolve(const struct vmop_btf *btf, uint32_t id)
 
 /*
  * Find a member of type id by its name, and add its bit offset to *bits. Return the type of the
- * member, or 0 when there is none or it is a bit field.
+ * member. 0: no such member, or a bit field.
  */
 static uint32_t find_member(struct vmop_btf *btf, uint32_t id, const char *name, size_t name_len,
 			    int depth, uint64_t *bits)

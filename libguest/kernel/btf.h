@@ -23,7 +23,7 @@ struct vmop_btf;
  * VMOP_ERROR_CORRUPT: it is not BTF, or damaged.
  */
 struct vmop_error *vmop_btf_open(const uint8_t *blob, size_t len_bytes, struct vmop_btf **ret);
-void vmop_btf_close(struct vmop_btf *btf);
+void vmop_btf_close(struct vmop_btf *btf); /* NULL is allowed */
 
 /*
  * Set *ret to the offset in bytes of a member of a struct or union, given as a path with dots
@@ -32,10 +32,10 @@ void vmop_btf_close(struct vmop_btf *btf);
  */
 bool vmop_btf_member(struct vmop_btf *btf, const char *type, const char *path, uint32_t *ret);
 /*
- * Set *ret to the size of a struct or union in bytes. Return false when there is none of that name.
+ * Set *ret to the size of a struct or union in bytes. Return false without such a type.
  */
 bool vmop_btf_size(struct vmop_btf *btf, const char *type, uint32_t *ret);
-/* Set *ret to the value of an enumerator of a named enum. Return false when there is none. */
+/* Set *ret to the value of an enumerator of a named enum. Return false without such a value. */
 bool vmop_btf_enumerator(struct vmop_btf *btf, const char *type, const char *name, int64_t *ret);
 
 #endif

@@ -302,7 +302,7 @@ static uint32_t in_order(const struct vmop_guest_kallsyms *kallsyms, uint32_t po
 	return kallsyms->order ? kallsyms->order[position] : position;
 }
 
-/* The first position in address order whose address is above address. */
+/* Return the first position in address order above address. */
 static uint32_t position_above(const struct vmop_guest_kallsyms *kallsyms, uint64_t address)
 {
 	uint32_t low = 0, high = kallsyms->count;

@@ -54,7 +54,7 @@ struct vmop_guest_kallsyms_tables {
 
 /*
  * Find the first token table in buf at or after *from, and set *from to the byte after it. Return
- * false when there is none. buf must begin at an address that is a multiple of 8. The table of a
+ * false when buf has no more. buf must begin at an address that is a multiple of 8. The table of a
  * big-endian kernel, which vmop cannot read, is skipped; it sets *ret_big_endian if that is not
  * NULL.
  */
@@ -76,7 +76,7 @@ bool vmop_guest_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_
 struct vmop_error *vmop_guest_kallsyms_unpack(const uint8_t *buf, size_t len_bytes,
 					      const struct vmop_guest_kallsyms_tables *tables,
 					      uint64_t place, struct vmop_guest_kallsyms **ret);
-void vmop_guest_kallsyms_free(struct vmop_guest_kallsyms *kallsyms);
+void vmop_guest_kallsyms_free(struct vmop_guest_kallsyms *kallsyms); /* NULL is allowed */
 
 uint32_t vmop_guest_kallsyms_count(const struct vmop_guest_kallsyms *kallsyms);
 /* A symbol by its index (below count) in the table's order. */
@@ -86,7 +86,7 @@ char vmop_guest_kallsyms_type(const struct vmop_guest_kallsyms *kallsyms, uint32
 /* Return the distance to the next higher address of a symbol; 0 for the last. */
 uint64_t vmop_guest_kallsyms_len_bytes(const struct vmop_guest_kallsyms *kallsyms, uint32_t index);
 
-/* Set *ret to the address of the first symbol of that name. Return false when there is none. */
+/* Set *ret to the address of the first symbol of that name. Return false without such a symbol. */
 bool vmop_guest_kallsyms_find(const struct vmop_guest_kallsyms *kallsyms, const char *name,
 			      uint64_t *ret);
 /*

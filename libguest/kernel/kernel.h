@@ -69,7 +69,7 @@ struct vmop_guest_kernel {
 	/* addresses of symbols that kallsyms lacks; 0: unknown */
 	uint64_t saved[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];
 	struct vmop_guest_kernel_info info;
-	struct vmop_vmcoreinfo vmcoreinfo; /* its release is "" when there is none */
+	struct vmop_vmcoreinfo vmcoreinfo; /* its release is "": none was found */
 	struct vmop_layout *layout;	   /* from BTF; NULL: not read yet, or none */
 	size_t memory_layout;		   /* the memory layout in which the kernel was found */
 	uint64_t jiffies_address;	   /* 0: the clocks of the run queues are read instead */
@@ -89,7 +89,7 @@ struct vmop_guest_kernel {
 struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 					  struct vmop_guest_budget *budget, bool is_live,
 					  struct vmop_guest_kernel **ret);
-void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel);
+void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel); /* NULL is allowed */
 
 /*
  * Set *ret_gpa to the address, as memory.h uses it, of a frame whose physical address in the guest

@@ -171,6 +171,7 @@ struct vmop_layout {
 						   kernel has no such field */
 };
 
+/* Fill *ret from BTF; fields that it lacks are -1. */
 void vmop_layout_from_btf(struct vmop_btf *btf, struct vmop_layout *ret);
 
 /*

@@ -23,8 +23,9 @@ struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
 					   struct vmop_guest_modules *before, uint64_t *retries,
 					   struct vmop_guest_modules **ret);
-void vmop_guest_modules_free(struct vmop_guest_modules *modules);
+void vmop_guest_modules_free(struct vmop_guest_modules *modules); /* NULL is allowed */
 
+/* Modules and symbols, by an index below their count. Results point into modules. */
 size_t vmop_guest_modules_count(const struct vmop_guest_modules *modules);
 const struct vmop_guest_module *vmop_guest_modules_get(const struct vmop_guest_modules *modules,
 						       size_t index);

@@ -52,7 +52,7 @@ static struct vmop_error *check_other(const char *path, int fd)
 	return NULL;
 }
 
-/* --- RAM alone, or all of physical memory ------------------------------------------ */
+/* --- only RAM, or all of physical memory ------------------------------------------- */
 
 static void map_raw(struct vmop_guest_map *map, int *fd, uint64_t file_bytes)
 {

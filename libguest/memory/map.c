@@ -290,8 +290,8 @@ static bool same_file(int fd, const struct mapping *mapping)
 }
 
 /*
- * Open the file behind a shared mapping, so that a read of a hole allocates nothing. Return -1 when
- * there is none.
+ * Open the file behind a shared mapping, so that a read of a hole allocates nothing. Return -1 for
+ * a mapping without a file.
  */
 static int open_backing(pid_t pid, const struct mapping *mapping)
 {

@@ -66,8 +66,9 @@ struct vmop_error *vmop_guest_memory_open_buffer(const void *data, size_t len_by
 						 struct vmop_guest_memory **ret);
 /* Open the memory of a Xen domain, as vmop_guest_open_xen() in guest.h. The caller closes *ret. */
 struct vmop_error *vmop_guest_memory_open_xen(uint32_t domid, struct vmop_guest_memory **ret);
-void vmop_guest_memory_close(struct vmop_guest_memory *memory);
+void vmop_guest_memory_close(struct vmop_guest_memory *memory); /* NULL is allowed */
 
+/* Return the size of linear space in bytes. */
 uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
 /* Return the bytes of linear space that the selected memory layout places at an address. */
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory);
@@ -93,6 +94,7 @@ bool vmop_guest_memory_is_scattered(const struct vmop_guest_memory *memory);
 void vmop_guest_memory_set_budget(struct vmop_guest_memory *memory,
 				  struct vmop_guest_budget *budget);
 
+/* Return the number of memory layouts. */
 size_t vmop_guest_memory_layouts(const struct vmop_guest_memory *memory);
 /* Select a memory layout (index < layouts) and empty the cache. */
 void vmop_guest_memory_select_layout(struct vmop_guest_memory *memory, size_t index);
@@ -107,6 +109,7 @@ size_t vmop_guest_memory_layout(const struct vmop_guest_memory *memory);
  */
 bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, uint64_t gpa);
 
+/* Empty the cache: later reads see the guest as it is then. */
 void vmop_guest_memory_forget(struct vmop_guest_memory *memory);
 
 /*

@@ -38,6 +38,7 @@ struct vmop_guest_space {
 	uint64_t tlb_gpa[VMOP_GUEST_SPACE_TLB];
 };
 
+/* Set up a space with an empty cache of translations. memory and budget must outlive it. */
 void vmop_guest_space_init(struct vmop_guest_space *space, struct vmop_guest_memory *memory,
 			   struct vmop_guest_budget *budget, struct vmop_paging paging);
 /* Drop the cached translations. The cached pages of memory are kept. */

@@ -21,7 +21,7 @@ struct vmop_guest_qmp;
  */
 struct vmop_error *vmop_guest_qmp_open(pid_t vmm_pid, const char *socket_path,
 				       struct vmop_guest_qmp **ret);
-void vmop_guest_qmp_close(struct vmop_guest_qmp *qmp);
+void vmop_guest_qmp_close(struct vmop_guest_qmp *qmp); /* NULL is allowed */
 
 /*
  * Set *ret to the address of gpa in the VMM, or to VMOP_GUEST_NO_ADDRESS when no RAM is there.

@@ -17,7 +17,7 @@ struct vmop_layout;
 #define VMOP_GUEST_PATH_MAX 4096u
 
 struct vmop_error *vmop_guest_files_new(struct vmop_guest_files **ret);
-void vmop_guest_files_free(struct vmop_guest_files *files);
+void vmop_guest_files_free(struct vmop_guest_files *files); /* NULL is allowed */
 
 /*
  * Write the path of a struct file into buf[VMOP_GUEST_PATH_MAX] and return its start within buf.

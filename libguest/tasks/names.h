@@ -14,11 +14,12 @@ struct vmop_guest_snapshot;
 struct vmop_layout;
 struct vmop_guest_names;
 
+/* Make an empty cache for one snapshot. The other arguments must outlive *ret. */
 struct vmop_error *vmop_guest_names_new(struct vmop_guest_kernel *kernel,
 					const struct vmop_layout *layout,
 					struct vmop_guest_snapshot *snapshot,
 					struct vmop_guest_names **ret);
-void vmop_guest_names_free(struct vmop_guest_names *names);
+void vmop_guest_names_free(struct vmop_guest_names *names); /* NULL is allowed */
 
 /*
  * Set *ret to the snapshot's handle of a file's path, and copy the path to ret_path

@@ -13,7 +13,7 @@
 
 struct vmop_guest_snapshot;
 
-void vmop_guest_snapshot_free(struct vmop_guest_snapshot *snapshot);
+void vmop_guest_snapshot_free(struct vmop_guest_snapshot *snapshot); /* NULL is allowed */
 
 size_t vmop_guest_snapshot_count(const struct vmop_guest_snapshot *snapshot);
 /* Return the number of processes left out because they changed while they were read. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* RAM for page tables that a test writes, and what a walk of them is to find. */
+/* RAM for page tables that a test writes, and the expected results of a walk. */
 #ifndef VMOP_TESTS_UNIT_LIBGUEST_WALK_H
 #define VMOP_TESTS_UNIT_LIBGUEST_WALK_H
 
@@ -15,7 +15,7 @@ static struct vmop_guest_memory *memory;
 static struct vmop_guest_budget budget;
 static struct vmop_guest_space space;
 
-/* All zeros, as aligned as the largest page is long. */
+/* Make RAM of zeros, aligned to 64 KiB, the largest granule. */
 static inline void make_ram(size_t len_bytes)
 {
 	ram = aligned_alloc(1 << 16, len_bytes);

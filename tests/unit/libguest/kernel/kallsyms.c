@@ -89,8 +89,8 @@ static void looking_up(void **state)
 	uint64_t address;
 	uint32_t index;
 	(void)state;
-	symbols[201].address = symbols[200].address;  /* data first, then text, at one place */
-	strcpy(symbols[300].name, symbols[299].name); /* twice the name */
+	symbols[201].address = symbols[200].address;  /* data first, then text, at one address */
+	strcpy(symbols[300].name, symbols[299].name); /* the same name twice */
 	make(SYNTHETIC_ALL_RELATIVE);
 	assert_true(find(buf_len, &tables));
 	assert_null(vmop_guest_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms));
@@ -125,7 +125,7 @@ static void unsorted_tables_are_put_in_order(void **state)
 	symbols[1000].address = BASE + 64 * 1000;
 }
 
-/* Cut anywhere, it is found whole or not at all; nothing behind the cut is read (sanitizers). */
+/* A table cut anywhere is found whole or not at all. Sanitizers see reads past the cut. */
 static void cut_tables(void **state)
 {
 	(void)state;
@@ -194,7 +194,7 @@ static void names_that_explode(void **state)
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_CORRUPT);
 	vmop_error_destroy(err);
-	/* more symbols than can be, and tables that lie outside */
+	/* too many symbols, and tables outside the buffer */
 	struct vmop_guest_kallsyms_tables lying = tables;
 	lying.count = UINT32_MAX;
 	err = vmop_guest_kallsyms_unpack(buf, buf_len, &lying, PLACE, &kallsyms);

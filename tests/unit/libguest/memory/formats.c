@@ -53,7 +53,8 @@ static void notes(void **state)
 	assert_int_equal(vmop_note_build_id(bytes, 0, id), 0);
 	note(bytes, UINT32_MAX, UINT32_MAX, 7, "XYZ"); /* sizes that overflow */
 	assert_int_equal(vmop_note_build_id(bytes, sizeof(bytes), id), 0);
-	note(bytes, 4, 64, NT_GNU_BUILD_ID, "GNU"); /* longer than any: its beginning */
+	note(bytes, 4, 64, NT_GNU_BUILD_ID,
+	     "GNU"); /* longer than a build-id can be: cut to its start */
 	assert_int_equal(vmop_note_build_id(bytes, sizeof(bytes), id), 20);
 }
 

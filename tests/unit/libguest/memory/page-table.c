@@ -57,7 +57,7 @@ static void every_page_size_with_four_levels(void **state)
 static void five_levels(void **state)
 {
 	(void)state;
-	entry(0x10000, 1, 0x1000 | PRESENT); /* over the tables of the test before */
+	entry(0x10000, 1, 0x1000 | PRESENT); /* through tables of the previous test */
 	entry(0x1000, 0, 0x2000 | PRESENT);
 	entry(0x2000, 1, 0 | PRESENT | LARGE);
 	use(5, 0x10000);
@@ -82,7 +82,7 @@ static void tables_that_map_themselves(void **state)
 	assert_false(vmop_guest_space_read(&space, 0x1000, &value, 8));
 	assert_true(vmop_guest_space_take_fault(&space));
 	assert_false(space.fault);
-	use(4, UINT64_C(0xffffffffff000)); /* a root outside of RAM */
+	use(4, UINT64_C(0xffffffffff000)); /* a root outside RAM */
 	assert_int_equal(vmop_guest_space_u64(&space, 0x1000), 0);
 	assert_true(vmop_guest_space_take_fault(&space));
 }
@@ -104,14 +104,15 @@ static void strings_and_the_edge_of_pages(void **state)
 	assert_string_equal(text, "abcdef\x1b\xff");
 	vmop_guest_space_string(&space, 0xffd, text, 5); /* cut */
 	assert_string_equal(text, "abcd");
-	memset(ram + 0x50000, 'x', 4096); /* no end, and nothing mapped behind it */
+	memset(ram + 0x50000, 'x', 4096); /* no end, and nothing mapped after it */
 	vmop_guest_space_string(&space, 0x1fe0, text, sizeof(text));
 	assert_string_equal(text, "");
 	assert_true(vmop_guest_space_take_fault(&space));
 	uint8_t buf[8192] = {1};
 	assert_false(vmop_guest_space_read(&space, 0x1000, buf, sizeof(buf)));
-	assert_int_equal(buf[0], 0);					     /* nothing half read */
-	assert_false(vmop_guest_space_read(&space, UINT64_MAX - 3, buf, 8)); /* around the end */
+	assert_int_equal(buf[0], 0); /* no partial read */
+	assert_false(vmop_guest_space_read(&space, UINT64_MAX - 3, buf,
+					   8)); /* across the end of the address space */
 }
 
 int main(void)
