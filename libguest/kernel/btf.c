@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
@@ -13,6 +14,7 @@
 #define LAYOUT_HEADER_BYTES 32u /* from 7.1 */
 #define TYPE_BYTES 12u
 #define MAX_TYPES (1u << 21)
+#define FIRST_TYPES 4096u /* room at first */
 #define MAX_DEPTH 16
 /*
  * The number of members read in one look-up: a task_struct with all embedded structs has some
@@ -146,18 +148,15 @@ static int64_t extra_bytes(const struct vmop_btf *btf, const uint8_t *type)
 /* Record where each type begins. Types after one of unknown length are left out. */
 static bool index_types(struct vmop_btf *btf)
 {
-	uint32_t size = 0;
+	size_t size = 0;
 	uint64_t at = 0;
+	if (!vmop_array_reserve(btf->offsets, size, FIRST_TYPES))
+		return false;
+	btf->offsets[0] = 0;
 	btf->count = 1;
 	for (;;) {
-		if (btf->count >= size) {
-			size = size ? size * 2 : 4096;
-			uint32_t *offsets = realloc(btf->offsets, size * sizeof(*offsets));
-			if (!offsets)
-				return false;
-			btf->offsets = offsets;
-			offsets[0] = 0;
-		}
+		if (!vmop_array_reserve(btf->offsets, size, btf->count + 1))
+			return false;
 		if (btf->types_len - at < TYPE_BYTES || btf->count == MAX_TYPES)
 			return true;
 		int64_t extra = extra_bytes(btf, btf->types + at);

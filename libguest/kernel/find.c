@@ -10,6 +10,7 @@
 #include "libguest/kernel/vmcoreinfo.h"
 #include "libguest/memory/memory.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -23,7 +24,7 @@
 #define MAX_SCAN_BYTES (UINT64_C(1) << 40)
 #define LIVE_POLLS 50
 #define SCAN_POLLS 10
-#define LIVE_POLL_NS 20000000
+#define LIVE_POLL_NS (20 * VMOP_NS_PER_MS)
 
 /* The strings that uname(2) returns: include/uapi/linux/utsname.h. */
 #define UTS_FIELD 65u

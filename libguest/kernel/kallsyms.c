@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
-#define MAX_NAME 1024u /* kernel: KSYM_NAME_LEN is 512 */
+#define MAX_NAME 1024u	 /* kernel: KSYM_NAME_LEN is 512 */
+#define AVERAGE_NAME 24u /* bytes, with the type letter and the NUL */
 #define MAX_POOL_BYTES (48u << 20)
 
 struct vmop_guest_kallsyms {
@@ -66,16 +68,10 @@ static bool load_tokens(const uint8_t *buf, size_t len,
 /* Make room for one more name of the maximum length. */
 static bool grow_pool(struct vmop_guest_kallsyms *kallsyms)
 {
-	if (kallsyms->pool_len + MAX_NAME <= kallsyms->pool_size)
-		return true;
-	size_t size = kallsyms->pool_size ? kallsyms->pool_size * 3 / 2
-					  : (size_t)kallsyms->count * 24 + 2 * MAX_NAME;
-	char *pool = realloc(kallsyms->pool, size);
-	if (!pool)
-		return false;
-	kallsyms->pool = pool;
-	kallsyms->pool_size = size;
-	return true;
+	size_t needed = kallsyms->pool_len + MAX_NAME;
+	if (!kallsyms->pool)
+		needed += (size_t)kallsyms->count * AVERAGE_NAME;
+	return vmop_array_reserve(kallsyms->pool, kallsyms->pool_size, needed);
 }
 
 /* Append one name. Return false when it is too long or too short. */

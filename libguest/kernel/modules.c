@@ -11,6 +11,7 @@
 #include "libguest/kernel/layout.h"
 #include "libguest/memory/memory.h"
 #include "libguest/memory/note.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
@@ -20,6 +21,7 @@
 #define BPF_NAME_BYTES 16 /* include/uapi/linux/bpf.h: BPF_OBJ_NAME_LEN */
 #define MAX_MODULE_SYMBOLS (1u << 18)
 #define MAX_SYMBOLS (1u << 20)
+#define MAX_POOL_BYTES (1u << 30) /* of names: offsets have 32 bits */
 #define MAX_EXPORTS 16384u
 #define MAX_NAME 512u /* KSYM_NAME_LEN */
 #define MODULE_NAME 56u
@@ -37,7 +39,7 @@ struct symbol {
 struct vmop_guest_modules {
 	struct vmop_guest_module *module;
 	uint32_t *first_symbol; /* index of each module's first symbol */
-	size_t modules, modules_size;
+	size_t modules, modules_size, first_symbol_size;
 	struct symbol *symbol;
 	size_t symbols, symbols_size;
 	char *pool;
@@ -80,32 +82,14 @@ static void sign_u64(struct reader *reader, uint64_t value)
 
 /* --- the lists in memory ----------------------------------------------------- */
 
-static bool grow(void **array, size_t *size, size_t used, size_t element)
-{
-	if (used < *size)
-		return true;
-	size_t larger = *size ? *size * 2 : 64;
-	void *bigger = realloc(*array, larger * element);
-	if (!bigger)
-		return false;
-	*array = bigger;
-	*size = larger;
-	return true;
-}
-
 static uint32_t put_name(struct reader *reader, const char *name)
 {
 	struct vmop_guest_modules *out = reader->out;
 	size_t len = strlen(name) + 1;
-	while (out->pool_len + len > out->pool_size) {
-		size_t size = out->pool_size ? out->pool_size * 2 : 4096;
-		char *pool = size > UINT32_MAX / 2 ? NULL : realloc(out->pool, size);
-		if (!pool) {
-			reader->no_memory = true;
-			return 0;
-		}
-		out->pool = pool;
-		out->pool_size = size;
+	if (out->pool_len + len > MAX_POOL_BYTES ||
+	    !vmop_array_reserve(out->pool, out->pool_size, out->pool_len + len)) {
+		reader->no_memory = true;
+		return 0;
 	}
 	memcpy(out->pool + out->pool_len, name, len);
 	out->pool_len += len;
@@ -118,10 +102,8 @@ static struct vmop_guest_module *put_module(struct reader *reader, uint32_t name
 					    uint64_t len)
 {
 	struct vmop_guest_modules *out = reader->out;
-	size_t size = out->modules_size;
-	if (!grow((void **)&out->module, &size, out->modules, sizeof(*out->module)) ||
-	    !grow((void **)&out->first_symbol, &out->modules_size, out->modules,
-		  sizeof(*out->first_symbol))) {
+	if (!vmop_array_reserve(out->module, out->modules_size, out->modules + 1) ||
+	    !vmop_array_reserve(out->first_symbol, out->first_symbol_size, out->modules + 1)) {
 		reader->no_memory = true;
 		return NULL;
 	}
@@ -143,7 +125,7 @@ static void put_symbol(struct reader *reader, uint64_t address, uint64_t len, ch
 	struct vmop_guest_modules *out = reader->out;
 	if (out->symbols == MAX_SYMBOLS)
 		return;
-	if (!grow((void **)&out->symbol, &out->symbols_size, out->symbols, sizeof(*out->symbol))) {
+	if (!vmop_array_reserve(out->symbol, out->symbols_size, out->symbols + 1)) {
 		reader->no_memory = true;
 		return;
 	}

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "libguest/memory/memory.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 
@@ -29,9 +29,7 @@ struct vmop_guest_qmp {
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return vmop_clock_ns(CLOCK_MONOTONIC) / VMOP_NS_PER_MS;
 }
 
 /* Read one line into qmp->line, without its end; it stays there until the next call. */

@@ -22,7 +22,7 @@
 #define MAX_FRAME ((UINT64_C(1) << 40) - WINDOW_PAGES)
 #define MAX_VCPUS 4u /* the vCPUs whose registers are read */
 
-static const uint64_t window_age_ns = 5000000000;
+static const uint64_t window_age_ns = 5 * VMOP_NS_PER_S;
 
 /* Neighbouring frames of the domain; some may be absent. */
 struct window {

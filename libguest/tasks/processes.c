@@ -11,6 +11,7 @@
 #include "libguest/tasks/names.h"
 #include "libguest/tasks/snapshot-build.h"
 #include "libguest/tasks/vmas.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
@@ -34,7 +35,8 @@ struct reader {
 	struct vmop_guest_raw_vma *raw;
 	struct vmop_guest_vma *vmas;
 	uint32_t *paths;
-	uint32_t count, size;
+	size_t raw_size, vmas_size, paths_size;
+	uint32_t count;
 	bool no_memory;
 };
 
@@ -141,24 +143,11 @@ static uint64_t read_task(const struct reader *reader, uint64_t task,
 
 static bool grow(struct reader *reader)
 {
-	if (reader->count < reader->size)
-		return true;
-	uint32_t size = reader->size ? reader->size * 2 : 256;
-	void *raw = realloc(reader->raw, size * sizeof(*reader->raw));
-	if (raw)
-		reader->raw = raw;
-	void *vmas = realloc(reader->vmas, size * sizeof(*reader->vmas));
-	if (vmas)
-		reader->vmas = vmas;
-	void *paths = realloc(reader->paths, size * sizeof(*reader->paths));
-	if (paths)
-		reader->paths = paths;
-	if (!raw || !vmas || !paths) {
-		reader->no_memory = true;
-		return false;
-	}
-	reader->size = size;
-	return true;
+	size_t n = (size_t)reader->count + 1;
+	reader->no_memory = !vmop_array_reserve(reader->raw, reader->raw_size, n) ||
+			    !vmop_array_reserve(reader->vmas, reader->vmas_size, n) ||
+			    !vmop_array_reserve(reader->paths, reader->paths_size, n);
+	return !reader->no_memory;
 }
 
 static bool take_raw(const struct vmop_guest_raw_vma *vma, void *arg)
@@ -307,19 +296,14 @@ static struct vmop_error *read_process(struct reader *reader, uint64_t task, boo
 
 struct tasks {
 	uint64_t *task;
-	uint32_t count, size;
+	size_t size;
+	uint32_t count;
 };
 
 static struct vmop_error *add_task(struct tasks *tasks, uint64_t task)
 {
-	if (tasks->count == tasks->size) {
-		uint32_t size = tasks->size ? tasks->size * 2 : 256;
-		uint64_t *larger = realloc(tasks->task, size * sizeof(*larger));
-		if (!larger)
-			return &vmop_error_no_memory;
-		tasks->task = larger;
-		tasks->size = size;
-	}
+	if (!vmop_array_reserve(tasks->task, tasks->size, (size_t)tasks->count + 1))
+		return &vmop_error_no_memory;
 	tasks->task[tasks->count++] = task;
 	return NULL;
 }

@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "libguest/tasks/snapshot-build.h"
+#include "libutil/array.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 
@@ -79,21 +80,6 @@ void vmop_guest_snapshot_free(struct vmop_guest_snapshot *snapshot)
 
 /* --- construction -------------------------------------------------------------------- */
 
-static struct vmop_error *reserve(void **array, size_t *size, size_t needed, size_t element)
-{
-	if (needed <= *size)
-		return NULL;
-	size_t larger = *size ? *size : 64;
-	while (larger < needed)
-		larger *= 2;
-	void *bigger = realloc(*array, larger * element);
-	if (!bigger)
-		return &vmop_error_no_memory;
-	*array = bigger;
-	*size = larger;
-	return NULL;
-}
-
 /* The pool moves, so texts are compared through their offsets. */
 static struct text *find_text(struct vmop_guest_snapshot *snapshot, const char *text, size_t len,
 			      unsigned int hash)
@@ -126,10 +112,8 @@ struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot
 	}
 	if (snapshot->pool_len + len > MAX_TEXT_BYTES)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "the guest has too much text in names");
-	struct vmop_error *err = reserve((void **)&snapshot->pool, &snapshot->pool_size,
-					 snapshot->pool_len + len, 1);
-	if (err)
-		return err;
+	if (!vmop_array_reserve(snapshot->pool, snapshot->pool_size, snapshot->pool_len + len))
+		return &vmop_error_no_memory;
 	known = malloc(sizeof(*known));
 	if (!known)
 		return &vmop_error_no_memory;
@@ -146,13 +130,9 @@ struct vmop_error *vmop_guest_snapshot_add(struct vmop_guest_snapshot *snapshot,
 					   uint32_t cgroup, const struct vmop_guest_vma *vmas,
 					   const uint32_t *paths, uint32_t vma_count)
 {
-	struct vmop_error *err = reserve((void **)&snapshot->process, &snapshot->size,
-					 snapshot->count + 1, sizeof(*snapshot->process));
-	if (!err)
-		err = reserve((void **)&snapshot->vma, &snapshot->vmas_size,
-			      snapshot->vmas + vma_count, sizeof(*snapshot->vma));
-	if (err)
-		return err;
+	if (!vmop_array_reserve(snapshot->process, snapshot->size, snapshot->count + 1) ||
+	    !vmop_array_reserve(snapshot->vma, snapshot->vmas_size, snapshot->vmas + vma_count))
+		return &vmop_error_no_memory;
 	struct vmop_guest_process *copy = &snapshot->process[snapshot->count++];
 	*copy = *process;
 	copy->cgroup = (const char *)(uintptr_t)cgroup;

@@ -33,6 +33,7 @@
 
 #include "libguest/guest-internal.h"
 #include "libguest/memory/note.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
@@ -56,13 +57,11 @@ static void die(struct vmop_error *err)
 
 __attribute__((format(printf, 2, 3))) static void add(struct lines *lines, const char *format, ...)
 {
-	if (lines->count == lines->size) {
-		lines->size = lines->size ? lines->size * 2 : 1024;
-		lines->line = realloc(lines->line, lines->size * sizeof(*lines->line));
-	}
+	if (!vmop_array_reserve(lines->line, lines->size, lines->count + 1))
+		abort();
 	va_list args;
 	va_start(args, format);
-	if (!lines->line || vasprintf(&lines->line[lines->count++], format, args) < 0)
+	if (vasprintf(&lines->line[lines->count++], format, args) < 0)
 		abort();
 	va_end(args);
 }
