@@ -67,7 +67,7 @@ uint64_t vmop_guest_ram_bytes(const struct vmop_guest *guest)
 static void forget_kernel(struct vmop_guest *guest)
 {
 	vmop_guest_files_free(vmop_steal(&guest->files));
-	vmop_guest_modules_free(vmop_steal(&guest->modules));
+	vmop_guest_module_set_free(vmop_steal(&guest->modules));
 	vmop_guest_kernel_free(vmop_steal(&guest->kernel));
 }
 
@@ -212,16 +212,16 @@ static void read_kpti(struct vmop_guest *guest)
 
 static struct vmop_error *read_modules(struct vmop_guest *guest, bool *ret_changed)
 {
-	struct vmop_guest_modules *now;
+	struct vmop_guest_module_set *now;
 	struct vmop_error *err = vmop_guest_modules_read(
 		guest->kernel, &guest->layout, guest->modules, &guest->last.retries, &now);
 	if (err)
 		return err;
 	*ret_changed = now != guest->modules;
 	if (*ret_changed)
-		vmop_guest_modules_free(guest->modules);
+		vmop_guest_module_set_free(guest->modules);
 	guest->modules = now;
-	guest->kernel->info.modules = (uint32_t)vmop_guest_modules_count(now);
+	guest->kernel->info.modules = (uint32_t)vmop_guest_module_set_count(now);
 	return NULL;
 }
 
@@ -300,9 +300,9 @@ struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_s
 		if (!visit(&symbol, arg))
 			return NULL;
 	}
-	size_t count = guest->modules ? vmop_guest_modules_symbol_count(guest->modules) : 0;
+	size_t count = guest->modules ? vmop_guest_module_set_symbol_count(guest->modules) : 0;
 	for (size_t i = 0; i < count; i++) {
-		vmop_guest_modules_symbol(guest->modules, i, &symbol);
+		vmop_guest_module_set_symbol(guest->modules, i, &symbol);
 		if (!visit(&symbol, arg))
 			return NULL;
 	}
@@ -320,7 +320,7 @@ bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address, struct vmo
 		kernel_symbol(guest->kernel->kallsyms, index, ret);
 		return true;
 	}
-	return guest->modules && vmop_guest_modules_symbol_at(guest->modules, address, ret);
+	return guest->modules && vmop_guest_module_set_symbol_at(guest->modules, address, ret);
 }
 
 bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name, uint64_t *ret)
@@ -350,12 +350,12 @@ struct vmop_error *vmop_guest_refresh_modules(struct vmop_guest *guest, bool *re
 
 size_t vmop_guest_module_count(const struct vmop_guest *guest)
 {
-	return guest->modules ? vmop_guest_modules_count(guest->modules) : 0;
+	return guest->modules ? vmop_guest_module_set_count(guest->modules) : 0;
 }
 
 const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *guest, size_t index)
 {
-	return vmop_guest_modules_get(guest->modules, index);
+	return vmop_guest_module_set_get(guest->modules, index);
 }
 
 /* --- files and user memory ------------------------------------------------------------ */

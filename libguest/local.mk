@@ -15,6 +15,7 @@ libguest_libguest_la_SOURCES = \
 	libguest/memory/memory.c libguest/memory/file.c libguest/memory/map.c \
 	libguest/memory/memory.h libguest/memory/internal.h \
 	libguest/kernel/modules.c libguest/kernel/modules.h \
+	libguest/kernel/module-set.c libguest/kernel/module-set.h \
 	libguest/tasks/names.c libguest/tasks/names.h \
 	libguest/memory/note.c libguest/memory/note.h \
 	libguest/tasks/page-cache.c libguest/tasks/page-cache.h \

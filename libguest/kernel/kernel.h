@@ -8,7 +8,8 @@
  *  2. kernel.c checks a candidate: image.c maps its image, kallsyms.c unpacks its symbols, and
  *     variables.c with arm64-code.c finds variables that the symbol table omits.
  *  3. btf.c and layout.c give the struct offsets of the kernel that was chosen.
- *  4. modules.c reads kernel text outside the image: modules, BPF programs, trampolines.
+ *  4. modules.c reads kernel text outside the image (modules, BPF programs, trampolines) into a set
+ *     (module-set.c).
  *
  * find.c looks for the page table in these ways, cheapest first:
  *  0. Registers: the page table that a CPU uses, where CPU registers can be read (Xen).

@@ -11,7 +11,6 @@
 #include "libguest/kernel/layout.h"
 #include "libguest/memory/memory.h"
 #include "libguest/memory/note.h"
-#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
@@ -20,39 +19,18 @@
 #define MAX_PAGES 4096u
 #define BPF_NAME_BYTES 16 /* include/uapi/linux/bpf.h: BPF_OBJ_NAME_LEN */
 #define MAX_MODULE_SYMBOLS (1u << 18)
-#define MAX_SYMBOLS (1u << 20)
-#define MAX_POOL_BYTES (1u << 30) /* of names: offsets have 32 bits */
 #define MAX_EXPORTS 16384u
 #define MAX_NAME 512u /* KSYM_NAME_LEN */
 #define MODULE_NAME 56u
 #define STATE_UNFORMED 3u /* include/linux/module.h: enum module_state */
 #define TRIES 3
 
-struct symbol {
-	uint64_t address;
-	uint64_t len_bytes;
-	uint32_t name;	 /* in pool */
-	uint32_t module; /* name of its module, in pool */
-	char type;
-};
-
-struct vmop_guest_modules {
-	struct vmop_guest_module *module;
-	uint32_t *first_symbol; /* index of each module's first symbol */
-	size_t modules, modules_size, first_symbol_size;
-	struct symbol *symbol;
-	size_t symbols, symbols_size;
-	char *pool;
-	size_t pool_len, pool_size;
-	uint64_t signature;
-};
-
 /* The state of one reading. */
 struct reader {
 	struct vmop_guest_kernel *kernel;
 	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
-	struct vmop_guest_modules *out; /* NULL: compute only the signature */
+	struct vmop_guest_module_set *out; /* NULL: compute only the signature */
 	uint64_t signature;
 	bool no_memory, torn;
 	bool in_module; /* new symbols belong to the last module */
@@ -84,55 +62,30 @@ static void sign_u64(struct reader *reader, uint64_t value)
 
 static uint32_t put_name(struct reader *reader, const char *name)
 {
-	struct vmop_guest_modules *out = reader->out;
-	size_t len = strlen(name) + 1;
-	if (out->pool_len + len > MAX_POOL_BYTES ||
-	    !vmop_array_reserve(out->pool, out->pool_size, out->pool_len + len)) {
+	uint32_t handle = 0;
+	if (!vmop_guest_module_set_add_name(reader->out, name, &handle))
 		reader->no_memory = true;
-		return 0;
-	}
-	memcpy(out->pool + out->pool_len, name, len);
-	out->pool_len += len;
-	return (uint32_t)(out->pool_len - len);
+	return handle;
 }
 
-/* Append a module. Its name is an offset in the pool until resolve_names(). */
 static struct vmop_guest_module *put_module(struct reader *reader, uint32_t name,
 					    enum vmop_guest_kernel_text_kind kind, uint64_t start,
 					    uint64_t len)
 {
-	struct vmop_guest_modules *out = reader->out;
-	if (!vmop_array_reserve(out->module, out->modules_size, out->modules + 1) ||
-	    !vmop_array_reserve(out->first_symbol, out->first_symbol_size, out->modules + 1)) {
-		reader->no_memory = true;
-		return NULL;
-	}
-	out->first_symbol[out->modules] = (uint32_t)out->symbols;
-	reader->in_module = true;
-	struct vmop_guest_module *module = &out->module[out->modules++];
-	*module = (struct vmop_guest_module){.name = (const char *)(uintptr_t)name,
-					     .kind = kind,
-					     .text_start = start,
-					     .text_len_bytes = len,
-					     .start = start,
-					     .len_bytes = len};
+	struct vmop_guest_module *module =
+		vmop_guest_module_set_add(reader->out, name, kind, start, len);
+	reader->no_memory |= !module;
+	reader->in_module |= module != NULL;
 	return module;
 }
 
 static void put_symbol(struct reader *reader, uint64_t address, uint64_t len, char type,
 		       uint32_t name, uint32_t module)
 {
-	struct vmop_guest_modules *out = reader->out;
-	if (out->symbols == MAX_SYMBOLS)
-		return;
-	if (!vmop_array_reserve(out->symbol, out->symbols_size, out->symbols + 1)) {
-		reader->no_memory = true;
-		return;
-	}
-	out->symbol[out->symbols++] = (struct symbol){
+	const struct vmop_guest_module_symbol symbol = {
 		.address = address, .len_bytes = len, .type = type, .name = name, .module = module};
-	if (reader->in_module)
-		out->module[out->modules - 1].symbols++;
+	if (!vmop_guest_module_set_add_symbol(reader->out, &symbol, reader->in_module))
+		reader->no_memory = true;
 }
 
 /*
@@ -572,9 +525,9 @@ static void read_kprobes(struct reader *reader, const char *cache_name, const ch
 
 /* --- all together ------------------------------------------------------------------ */
 
-static void modules_cleanup(struct vmop_guest_modules **modules)
+static void set_cleanup(struct vmop_guest_module_set **set)
 {
-	vmop_guest_modules_free(*modules);
+	vmop_guest_module_set_free(*set);
 }
 
 /* Read all lists once. Return false when one of them changed meanwhile. */
@@ -591,38 +544,32 @@ static bool read_all(struct reader *reader)
 	return !vmop_guest_space_take_fault(reader->space) && !reader->torn;
 }
 
-/* Turn names into pointers. They were offsets while the pool could move. */
-static void resolve_names(struct vmop_guest_modules *modules)
-{
-	for (size_t i = 0; i < modules->modules; i++)
-		modules->module[i].name = modules->pool + (uintptr_t)modules->module[i].name;
-}
-
-static struct vmop_error *read_once(struct reader *reader, struct vmop_guest_modules **ret,
+static struct vmop_error *read_once(struct reader *reader, struct vmop_guest_module_set **ret,
 				    bool *ret_whole)
 {
-	_cleanup_(modules_cleanup) struct vmop_guest_modules *modules = calloc(1, sizeof(*modules));
-	if (!modules)
-		return &vmop_error_no_memory;
-	reader->out = modules;
+	_cleanup_(set_cleanup) struct vmop_guest_module_set *set = NULL;
+	struct vmop_error *err = vmop_guest_module_set_new(&set);
+	if (err)
+		return err;
+	reader->out = set;
 	*ret_whole = read_all(reader);
 	reader->out = NULL;
 	if (reader->no_memory)
 		return &vmop_error_no_memory;
-	modules->signature = reader->signature;
-	resolve_names(modules);
+	vmop_guest_module_set_finish(set, reader->signature);
 	if (*ret_whole)
-		*ret = vmop_steal(&modules);
+		*ret = vmop_steal(&set);
 	return NULL;
 }
 
 struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
-					   struct vmop_guest_modules *before, uint64_t *retries,
-					   struct vmop_guest_modules **ret)
+					   struct vmop_guest_module_set *before, uint64_t *retries,
+					   struct vmop_guest_module_set **ret)
 {
 	struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
-	if (before && read_all(&reader) && reader.signature == before->signature) {
+	if (before && read_all(&reader) &&
+	    reader.signature == vmop_guest_module_set_signature(before)) {
 		*ret = before;
 		return NULL;
 	}
@@ -636,65 +583,4 @@ struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 		vmop_guest_space_forget(&kernel->space);
 	}
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "the guest's lists of modules stay inconsistent");
-}
-
-void vmop_guest_modules_free(struct vmop_guest_modules *modules)
-{
-	if (!modules)
-		return;
-	free(modules->module);
-	free(modules->first_symbol);
-	free(modules->symbol);
-	free(modules->pool);
-	free(modules);
-}
-
-size_t vmop_guest_modules_count(const struct vmop_guest_modules *modules)
-{
-	return modules->modules;
-}
-
-const struct vmop_guest_module *vmop_guest_modules_get(const struct vmop_guest_modules *modules,
-						       size_t index)
-{
-	return &modules->module[index];
-}
-
-size_t vmop_guest_modules_symbol_count(const struct vmop_guest_modules *modules)
-{
-	return modules->symbols;
-}
-
-void vmop_guest_modules_symbol(const struct vmop_guest_modules *modules, size_t index,
-			       struct vmop_guest_symbol *ret)
-{
-	const struct symbol *symbol = &modules->symbol[index];
-	*ret = (struct vmop_guest_symbol){.address = symbol->address,
-					  .len_bytes = symbol->len_bytes,
-					  .name = modules->pool + symbol->name,
-					  .module = modules->pool + symbol->module,
-					  .type = symbol->type};
-}
-
-bool vmop_guest_modules_symbol_at(const struct vmop_guest_modules *modules, uint64_t address,
-				  struct vmop_guest_symbol *ret)
-{
-	for (size_t i = 0; i < modules->modules; i++) {
-		const struct vmop_guest_module *module = &modules->module[i];
-		const struct symbol *best = NULL;
-		if (address - module->start >= module->len_bytes)
-			continue;
-		for (uint32_t j = 0; j < module->symbols; j++) {
-			const struct symbol *symbol =
-				&modules->symbol[modules->first_symbol[i] + j];
-			if (symbol->address <= address &&
-			    (!best || symbol->address > best->address))
-				best = symbol;
-		}
-		if (best) {
-			vmop_guest_modules_symbol(modules, (size_t)(best - modules->symbol), ret);
-			return true;
-		}
-	}
-	return false;
 }

@@ -7,10 +7,9 @@
 #ifndef VMOP_LIBGUEST_KERNEL_MODULES_H
 #define VMOP_LIBGUEST_KERNEL_MODULES_H
 
-#include "libguest/types.h"
+#include "libguest/kernel/module-set.h"
 
 struct vmop_guest_kernel;
-struct vmop_guest_modules;
 struct vmop_layout;
 
 /*
@@ -21,19 +20,7 @@ struct vmop_layout;
  */
 struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
-					   struct vmop_guest_modules *before, uint64_t *retries,
-					   struct vmop_guest_modules **ret);
-void vmop_guest_modules_free(struct vmop_guest_modules *modules); /* NULL is allowed */
-
-/* Modules and symbols, by an index below their count. Results point into modules. */
-size_t vmop_guest_modules_count(const struct vmop_guest_modules *modules);
-const struct vmop_guest_module *vmop_guest_modules_get(const struct vmop_guest_modules *modules,
-						       size_t index);
-size_t vmop_guest_modules_symbol_count(const struct vmop_guest_modules *modules);
-void vmop_guest_modules_symbol(const struct vmop_guest_modules *modules, size_t index,
-			       struct vmop_guest_symbol *ret);
-/* Set *ret to the symbol that covers address. Return false when no symbol does. */
-bool vmop_guest_modules_symbol_at(const struct vmop_guest_modules *modules, uint64_t address,
-				  struct vmop_guest_symbol *ret);
+					   struct vmop_guest_module_set *before, uint64_t *retries,
+					   struct vmop_guest_module_set **ret);
 
 #endif

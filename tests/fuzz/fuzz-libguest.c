@@ -106,15 +106,15 @@ static void look_at_processes(struct target *target, unsigned int flags)
 
 static void look_at_modules(struct target *target)
 {
-	struct vmop_guest_modules *modules = NULL;
+	struct vmop_guest_module_set *modules = NULL;
 	uint64_t retries = 0;
 	struct vmop_error *err = vmop_guest_modules_read(
 		target->guest->kernel, &target->guest->layout, NULL, &retries, &modules);
 	struct vmop_guest_symbol symbol;
-	for (size_t i = 0; modules && i < vmop_guest_modules_symbol_count(modules); i++)
-		vmop_guest_modules_symbol(modules, i, &symbol);
+	for (size_t i = 0; modules && i < vmop_guest_module_set_symbol_count(modules); i++)
+		vmop_guest_module_set_symbol(modules, i, &symbol);
 	vmop_error_destroy(err);
-	vmop_guest_modules_free(modules);
+	vmop_guest_module_set_free(modules);
 }
 
 static bool no_more(const struct vmop_guest_raw_vma *vma, void *arg)
