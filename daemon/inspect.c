@@ -96,8 +96,8 @@ static json_t *kernel_json(const struct vmop_guest_kernel_info *kernel)
 	json_object_set_new(object, "kpti", json_boolean(kernel->has_kpti));
 	vmop_json_put_number(object, "cpus", kernel->cpus);
 	vmop_json_put_number(object, "symbols", kernel->symbols);
-	vmop_json_put_text(object, "found_by", kernel->found_by);
-	vmop_json_put_text(object, "offsets_from", kernel->offsets_from);
+	vmop_json_put_text(object, "found_by", kernel->search_method);
+	vmop_json_put_text(object, "offsets_from", kernel->offsets_source);
 	return object;
 }
 

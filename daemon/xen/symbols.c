@@ -34,7 +34,7 @@ static struct vmop_error *read_hypercalls(struct vmop_symtab **ret)
 	_cleanup_close_ int fd = memfd_create("vmop-xen-symbols", MFD_CLOEXEC);
 	if (fd < 0)
 		return vmop_error_os(errno, "memfd");
-	struct vmop_error *err = vmop_xen_write_symbols(fd);
+	struct vmop_error *err = vmop_hypervisor_xen_write_symbols(fd);
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return err ? err : vmop_symtab_read_kernel_image(path, ret);
@@ -254,7 +254,7 @@ struct vmop_error *vmop_xen_text_load(struct vmop_xen_domains *xen_domains, cons
 	_cleanup_free_ char *why = NULL;
 	struct vmop_build_id id = {0};
 	if (!*root)
-		id.len_bytes = (uint8_t)vmop_xen_build_id(id.bytes, sizeof(id.bytes));
+		id.len_bytes = (uint8_t)vmop_hypervisor_xen_build_id(id.bytes, sizeof(id.bytes));
 	_cleanup_(symtab_cleanup) struct vmop_symtab *running = read_running(root, &from, &why);
 	_cleanup_(symtab_cleanup) struct vmop_symtab *file = NULL;
 	if (path) {
