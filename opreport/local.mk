@@ -13,7 +13,8 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
 	opreport/query/query.c opreport/query/query.h \
 	opreport/query/ratio.c opreport/query/ratio.h \
-	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c opreport/arrange/report-open.h \
+	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c \
+	opreport/arrange/values.c opreport/arrange/report-open.h \
 	opreport/query/resolve.c opreport/query/resolve.h \
 	opreport/arrange/rows.c opreport/arrange/rows.h \
 	opreport/arrange/session.c opreport/arrange/session.h \

@@ -482,7 +482,7 @@ static struct vmop_error *add_footer(struct vmop_report *report)
 /* ---- facts for machines --------------------------------------------------- */
 
 static void add_fact(struct vmop_report *report, const char *list, size_t item, const char *name,
-		     enum vmop_cell_type type, struct vmop_cell value)
+		     enum vmop_value_type type, struct vmop_value value)
 {
 	size_t n = report->sheet.n_facts++;
 	if (report->facts) /* else they are being counted */
@@ -492,19 +492,19 @@ static void add_fact(struct vmop_report *report, const char *list, size_t item, 
 static void add_text(struct vmop_report *report, const char *list, size_t item, const char *name,
 		     const char *text)
 {
-	add_fact(report, list, item, name, VMOP_CELL_TEXT, (struct vmop_cell){.text = text});
+	add_fact(report, list, item, name, VMOP_VALUE_TEXT, (struct vmop_value){.text = text});
 }
 
 static void add_count(struct vmop_report *report, const char *list, size_t item, const char *name,
 		      uint64_t count)
 {
-	add_fact(report, list, item, name, VMOP_CELL_COUNT, (struct vmop_cell){.number = count});
+	add_fact(report, list, item, name, VMOP_VALUE_COUNT, (struct vmop_value){.number = count});
 }
 
 static void add_ratio(struct vmop_report *report, const char *list, size_t item, const char *name,
 		      double ratio)
 {
-	add_fact(report, list, item, name, VMOP_CELL_RATIO, (struct vmop_cell){.ratio = ratio});
+	add_fact(report, list, item, name, VMOP_VALUE_RATIO, (struct vmop_value){.ratio = ratio});
 }
 
 /* Of one session, or, in a list of them, of each. */
@@ -617,7 +617,7 @@ static void add_ratio_facts(struct vmop_report *report, size_t i)
 static void add_loss_facts(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
-	add_fact(report, "losses", 0, NULL, VMOP_CELL_TEXT, (struct vmop_cell){0});
+	add_fact(report, "losses", 0, NULL, VMOP_VALUE_TEXT, (struct vmop_value){0});
 	for (size_t i = 0; i < catalog->n_losses; i++) {
 		const struct vmop_loss_item *loss = &catalog->losses[i];
 		add_text(report, "losses", i, "name", loss->name);
@@ -698,9 +698,11 @@ struct vmop_error *vmop_report_create(const struct vmop_report_options *options,
 	report->hidden = hidden;
 	report->sheet = (struct vmop_sheet){.n_rows = result->n_rows,
 					    .n_details = n_details,
-					    .cell = vmop_report_cell,
+					    .values = vmop_report_values,
 					    .data = report};
 	struct vmop_error *err = vmop_report_add_columns(report);
+	if (!err)
+		err = vmop_report_prepare_values(report);
 	if (!err && options->accumulated)
 		err = accumulate(report);
 	if (!err)

@@ -222,13 +222,13 @@ enum column_id {
 };
 
 static const struct vmop_column list_columns[] = {
-	{"name", "session", VMOP_CELL_TEXT, false, COLUMN_NAME, 0},
-	{"start", "started", VMOP_CELL_TEXT, false, COLUMN_START, 0},
-	{"length", "length", VMOP_CELL_TEXT, false, COLUMN_LENGTH, 0},
-	{"hostname", "host", VMOP_CELL_TEXT, false, COLUMN_HOST, 0},
-	{"samples", "samples", VMOP_CELL_COUNT, false, COLUMN_SAMPLES, 0},
-	{"bytes", "bytes", VMOP_CELL_COUNT, false, COLUMN_SIZE, 0},
-	{"state", "state", VMOP_CELL_TEXT, true, COLUMN_STATE, 0},
+	{"name", "session", VMOP_VALUE_TEXT, false, COLUMN_NAME, 0},
+	{"start", "started", VMOP_VALUE_TEXT, false, COLUMN_START, 0},
+	{"length", "length", VMOP_VALUE_TEXT, false, COLUMN_LENGTH, 0},
+	{"hostname", "host", VMOP_VALUE_TEXT, false, COLUMN_HOST, 0},
+	{"samples", "samples", VMOP_VALUE_COUNT, false, COLUMN_SAMPLES, 0},
+	{"bytes", "bytes", VMOP_VALUE_COUNT, false, COLUMN_SIZE, 0},
+	{"state", "state", VMOP_VALUE_TEXT, true, COLUMN_STATE, 0},
 };
 
 struct listed_session {
@@ -312,15 +312,12 @@ static struct vmop_error *list_session(struct vmop_session_list *list, const cha
 	return session->state ? NULL : &vmop_error_no_memory;
 }
 
-static void list_cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
-		      const struct vmop_column *column, struct vmop_cell *ret)
+/* Set the value of one column of a listed session. */
+static void list_value(const struct listed_session *session, int id, struct vmop_value *ret)
 {
-	(void)detail;
-	const struct vmop_session_list *list = sheet->data;
-	const struct listed_session *session = &list->sessions[row];
-	ret->is_empty = !session->is_readable && column->id != COLUMN_NAME &&
-			column->id != COLUMN_SIZE && column->id != COLUMN_STATE;
-	switch (column->id) {
+	ret->is_empty = !session->is_readable && id != COLUMN_NAME && id != COLUMN_SIZE &&
+			id != COLUMN_STATE;
+	switch (id) {
 	case COLUMN_NAME:
 		ret->text = session->name;
 		break;
@@ -344,6 +341,15 @@ static void list_cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
 	}
 }
 
+static void list_values(const struct vmop_sheet *sheet, size_t row, size_t detail,
+			struct vmop_value *ret)
+{
+	(void)detail;
+	const struct vmop_session_list *list = sheet->data;
+	for (size_t c = 0; c < sheet->n_columns; c++)
+		list_value(&list->sessions[row], sheet->columns[c].id, &ret[c]);
+}
+
 static struct vmop_error *fill_list(struct vmop_session_list *list, const char *dir)
 {
 	_cleanup_(file_list_deinit) struct file_list files = {0};
@@ -363,7 +369,7 @@ static struct vmop_error *fill_list(struct vmop_session_list *list, const char *
 		.columns = list_columns,
 		.n_columns = sizeof(list_columns) / sizeof(*list_columns),
 		.n_rows = n,
-		.cell = list_cell,
+		.values = list_values,
 		.data = list,
 	};
 	return err;

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
@@ -36,19 +37,19 @@ static bool is_utf8(const char *text)
 }
 
 /* A new reference; NULL without memory. */
-static json_t *cell_value(const struct vmop_cell *cell, enum vmop_cell_type type)
+static json_t *json_value(const struct vmop_value *value, enum vmop_value_type type)
 {
 	switch (type) {
-	case VMOP_CELL_TEXT:
-		return text_value(cell->text);
-	case VMOP_CELL_COUNT:
-		return json_integer((json_int_t)cell->number);
-	case VMOP_CELL_PERCENT:
-		return json_real(cell->percent);
-	case VMOP_CELL_ADDRESS:
-		return json_sprintf("0x%" PRIx64, cell->number);
-	case VMOP_CELL_RATIO:
-		return json_real(cell->ratio);
+	case VMOP_VALUE_TEXT:
+		return text_value(value->text);
+	case VMOP_VALUE_COUNT:
+		return json_integer((json_int_t)value->number);
+	case VMOP_VALUE_PERCENT:
+		return json_real(value->percent);
+	case VMOP_VALUE_ADDRESS:
+		return json_sprintf("0x%" PRIx64, value->number);
+	case VMOP_VALUE_RATIO:
+		return json_real(value->ratio);
 	}
 	return NULL;
 }
@@ -67,37 +68,37 @@ static int set_member(json_t *object, const char *name, json_t *value)
 	return -1;
 }
 
-static int set_cell(json_t *object, const char *name, const struct vmop_cell *cell,
-		    enum vmop_cell_type type)
+static int set_value(json_t *object, const char *name, const struct vmop_value *value,
+		     enum vmop_value_type type)
 {
-	if (set_member(object, name, cell_value(cell, type)))
+	if (set_member(object, name, json_value(value, type)))
 		return -1;
-	if (type != VMOP_CELL_TEXT || is_utf8(cell->text))
+	if (type != VMOP_VALUE_TEXT || is_utf8(value->text))
 		return 0;
 	char mark[64];
 	snprintf(mark, sizeof(mark), "%s_escaped", name);
 	return json_object_set_new(object, mark, json_true());
 }
 
-static int add_cells(const struct vmop_sheet *sheet, size_t row, size_t detail, json_t *object)
+static int add_values(const struct vmop_sheet *sheet, const struct vmop_value *values,
+		      json_t *object)
 {
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];
-		struct vmop_cell cell = {0};
-		sheet->cell(sheet, row, detail, column, &cell);
-		if (cell.is_empty || !vmop_cell_is_number(&cell))
+		if (values[c].is_empty || !vmop_value_is_number(&values[c]))
 			continue;
-		if (set_cell(object, column->name, &cell, column->type))
+		if (set_value(object, column->name, &values[c], column->type))
 			return -1;
 	}
 	return 0;
 }
 
-/* A new reference; NULL without memory. */
-static json_t *row_value(const struct vmop_sheet *sheet, size_t row)
+/* Return a new reference to a row's object, or NULL without memory.  values: n_columns. */
+static json_t *row_object(const struct vmop_sheet *sheet, size_t row, struct vmop_value *values)
 {
 	json_auto_t *object = json_object();
-	if (!object || add_cells(sheet, row, VMOP_NO_DETAIL, object))
+	vmop_sheet_values(sheet, row, VMOP_NO_DETAIL, values);
+	if (!object || add_values(sheet, values, object))
 		return NULL;
 	size_t n_details = vmop_sheet_n_details(sheet, row);
 	if (!n_details)
@@ -107,7 +108,8 @@ static json_t *row_value(const struct vmop_sheet *sheet, size_t row)
 		return NULL;
 	for (size_t i = 0; i < n_details; i++) {
 		json_t *detail = json_object();
-		if (json_array_append_new(details, detail) || add_cells(sheet, row, i, detail))
+		vmop_sheet_values(sheet, row, i, values);
+		if (json_array_append_new(details, detail) || add_values(sheet, values, detail))
 			return NULL;
 	}
 	return json_incref(object);
@@ -168,7 +170,7 @@ static void end_list(FILE *out, size_t n)
 
 static int add_fact(const struct vmop_fact *fact, json_t *object)
 {
-	return set_cell(object, fact->name, &fact->value, fact->type);
+	return set_value(object, fact->name, &fact->value, fact->type);
 }
 
 static int put_session(const struct vmop_sheet *sheet, FILE *out, bool *any)
@@ -235,15 +237,18 @@ static struct vmop_error *json_print(const struct vmop_sheet *sheet,
 {
 	(void)options;
 	bool any = false;
+	_cleanup_free_ struct vmop_value *values = calloc(sheet->n_columns, sizeof(*values));
+	if (!values)
+		return &vmop_error_no_memory;
 	fputc('{', out);
 	int failed = put_session(sheet, out, &any) || put_lists(sheet, out, &any);
 	begin_member(out, &any, "rows");
 	for (size_t row = 0; row < sheet->n_rows && !failed; row++)
-		failed = put_item(out, row, row_value(sheet, row));
+		failed = put_item(out, row, row_object(sheet, row, values));
 	end_list(out, sheet->n_rows);
 	fputs("\n}\n", out);
 	return failed ? &vmop_error_no_memory : NULL;
 }
 
 const struct vmop_output vmop_output_json = {
-	.name = "json", .has_facts = true, .max_cells = 4000000, .print = json_print};
+	.name = "json", .has_facts = true, .max_values = 4000000, .print = json_print};

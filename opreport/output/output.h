@@ -22,8 +22,8 @@ struct vmop_output_options {
 
 struct vmop_output {
 	const char *name;
-	bool has_facts;	    /* tells the sheet's facts (losses among them) by itself */
-	uint64_t max_cells; /* that it prints in some seconds and in less than 1 GB */
+	bool has_facts;	     /* tells the sheet's facts (losses among them) by itself */
+	uint64_t max_values; /* that it prints in some seconds and in less than 1 GB */
 	struct vmop_error *(*print)(const struct vmop_sheet *sheet,
 				    const struct vmop_output_options *options, FILE *out);
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libsmartcols/libsmartcols.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
@@ -32,42 +33,42 @@ static char *escape(const char *text)
 }
 
 /* Three digits that count, more before the point. */
-static void format_ratio(const struct vmop_cell *cell, char *ret, size_t size)
+static void format_ratio(const struct vmop_value *value, char *ret, size_t size)
 {
-	double value = cell->ratio;
-	const char mark[] = {cell->mark, '\0'};
-	if (cell->mark == VMOP_MARK_UNKNOWN)
+	double ratio = value->ratio;
+	const char mark[] = {value->mark, '\0'};
+	if (value->mark == VMOP_MARK_UNKNOWN)
 		snprintf(ret, size, "-");
-	else if (value > 0 && (value < 0.001 || value >= 1e9))
-		snprintf(ret, size, "%s%.2e", mark, value);
+	else if (ratio > 0 && (ratio < 0.001 || ratio >= 1e9))
+		snprintf(ret, size, "%s%.2e", mark, ratio);
 	else
 		snprintf(ret, size, "%s%.*f", mark,
-			 value >= 100		  ? 0
-			 : value >= 10		  ? 1
-			 : value >= 0.1 || !value ? 2
+			 ratio >= 100		  ? 0
+			 : ratio >= 10		  ? 1
+			 : ratio >= 0.1 || !ratio ? 2
 						  : 4,
-			 value);
+			 ratio);
 }
 
 /* A cell as it is shown, escaped; heap, NULL without memory. */
-static char *cell_text(enum vmop_cell_type type, const struct vmop_cell *cell, bool is_detail)
+static char *value_text(enum vmop_value_type type, const struct vmop_value *value, bool is_detail)
 {
 	char buffer[40];
 	switch (type) {
-	case VMOP_CELL_TEXT:
-		return escape(cell->text);
-	case VMOP_CELL_COUNT:
-		snprintf(buffer, sizeof(buffer), "%" PRIu64, cell->number);
+	case VMOP_VALUE_TEXT:
+		return escape(value->text);
+	case VMOP_VALUE_COUNT:
+		snprintf(buffer, sizeof(buffer), "%" PRIu64, value->number);
 		break;
-	case VMOP_CELL_PERCENT:
-		snprintf(buffer, sizeof(buffer), "%.2f", cell->percent);
+	case VMOP_VALUE_PERCENT:
+		snprintf(buffer, sizeof(buffer), "%.2f", value->percent);
 		break;
-	case VMOP_CELL_ADDRESS:
+	case VMOP_VALUE_ADDRESS:
 		snprintf(buffer, sizeof(buffer), "%s%08" PRIx64, is_detail ? "  " : "",
-			 cell->number);
+			 value->number);
 		break;
-	case VMOP_CELL_RATIO:
-		format_ratio(cell, buffer, sizeof(buffer));
+	case VMOP_VALUE_RATIO:
+		format_ratio(value, buffer, sizeof(buffer));
 		break;
 	}
 	return strdup(buffer);
@@ -80,25 +81,26 @@ static char *cell_text(enum vmop_cell_type type, const struct vmop_cell *cell, b
 struct filling {
 	const struct vmop_sheet *sheet;
 	struct libscols_table *table;
-	size_t *widths;	  /* by shown column: what its cells need, then what they get */
-	bool *is_elastic; /* likewise */
-	bool is_fitted;	  /* widths are to be kept to */
+	size_t *widths;		   /* by shown column: what its cells need, then what they get */
+	bool *is_elastic;	   /* likewise */
+	bool is_fitted;		   /* widths are to be kept to */
+	struct vmop_value *values; /* n_columns: of the row or detail that is being read */
 };
 
 /* Calls each for every cell of a row or detail; text is each's to free. */
-static int each_cell(struct filling *filling, size_t row, size_t detail, void *arg,
-		     int (*each)(struct filling *filling, void *arg, size_t shown, char *text))
+static int each_value(struct filling *filling, size_t row, size_t detail, void *arg,
+		      int (*each)(struct filling *filling, void *arg, size_t shown, char *text))
 {
 	const struct vmop_sheet *sheet = filling->sheet;
 	size_t shown = 0;
+	vmop_sheet_values(sheet, row, detail, filling->values);
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];
 		if (!column->heading)
 			continue;
-		struct vmop_cell cell = {0};
-		sheet->cell(sheet, row, detail, column, &cell);
-		if (!cell.is_empty) {
-			char *text = cell_text(column->type, &cell, detail != VMOP_NO_DETAIL);
+		if (!filling->values[c].is_empty) {
+			char *text = value_text(column->type, &filling->values[c],
+						detail != VMOP_NO_DETAIL);
 			int failed = text ? each(filling, arg, shown, text) : -ENOMEM;
 			if (failed)
 				return failed;
@@ -108,7 +110,7 @@ static int each_cell(struct filling *filling, size_t row, size_t detail, void *a
 	return 0;
 }
 
-static int measure_cell(struct filling *filling, void *arg, size_t shown, char *text)
+static int measure_value(struct filling *filling, void *arg, size_t shown, char *text)
 {
 	(void)arg;
 	size_t width = vmop_fit_width(text);
@@ -118,7 +120,7 @@ static int measure_cell(struct filling *filling, void *arg, size_t shown, char *
 	return 0;
 }
 
-static int set_cell(struct filling *filling, void *line, size_t shown, char *text)
+static int set_value(struct filling *filling, void *line, size_t shown, char *text)
 {
 	if (filling->is_fitted && filling->is_elastic[shown]) {
 		char *shortened = vmop_fit_shorten(text, filling->widths[shown]);
@@ -130,13 +132,13 @@ static int set_cell(struct filling *filling, void *line, size_t shown, char *tex
 
 static int measure_row(struct filling *filling, size_t row, size_t detail)
 {
-	return each_cell(filling, row, detail, NULL, measure_cell);
+	return each_value(filling, row, detail, NULL, measure_value);
 }
 
 static int add_line(struct filling *filling, size_t row, size_t detail)
 {
 	struct libscols_line *line = scols_table_new_line(filling->table, NULL);
-	return line ? each_cell(filling, row, detail, line, set_cell) : -ENOMEM;
+	return line ? each_value(filling, row, detail, line, set_value) : -ENOMEM;
 }
 
 static int each_row(struct filling *filling,
@@ -168,9 +170,9 @@ static int add_columns(struct filling *filling, size_t *ret_n_shown)
 		const struct vmop_column *column = &filling->sheet->columns[c];
 		if (!column->heading)
 			continue;
-		bool is_number = column->type == VMOP_CELL_COUNT ||
-				 column->type == VMOP_CELL_PERCENT ||
-				 column->type == VMOP_CELL_RATIO;
+		bool is_number = column->type == VMOP_VALUE_COUNT ||
+				 column->type == VMOP_VALUE_PERCENT ||
+				 column->type == VMOP_VALUE_RATIO;
 		_cleanup_free_ char *heading = escape(column->heading); /* it may name an event */
 		if (!heading || !scols_table_new_column(filling->table, heading, 0,
 							is_number ? SCOLS_FL_RIGHT : 0))
@@ -186,10 +188,14 @@ static int fill(struct libscols_table *table, const struct vmop_sheet *sheet, si
 {
 	_cleanup_free_ size_t *widths = calloc(sheet->n_columns + 1, sizeof(*widths));
 	_cleanup_free_ bool *is_elastic = calloc(sheet->n_columns + 1, sizeof(*is_elastic));
-	if (!widths || !is_elastic)
+	_cleanup_free_ struct vmop_value *values = calloc(sheet->n_columns, sizeof(*values));
+	if (!widths || !is_elastic || !values)
 		return -ENOMEM;
-	struct filling filling = {
-		.sheet = sheet, .table = table, .widths = widths, .is_elastic = is_elastic};
+	struct filling filling = {.sheet = sheet,
+				  .table = table,
+				  .widths = widths,
+				  .is_elastic = is_elastic,
+				  .values = values};
 	size_t n_shown;
 	int failed = add_columns(&filling, &n_shown);
 	if (!failed && width_columns)
@@ -249,4 +255,4 @@ static struct vmop_error *table_print(const struct vmop_sheet *sheet,
 }
 
 const struct vmop_output vmop_output_table = {
-	.name = "table", .max_cells = 2000000, .print = table_print};
+	.name = "table", .max_values = 2000000, .print = table_print};
