@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The inside of a report, shared by the files that build it: report.c, columns.c, values.c. */
+/* The inside of a report, shared by the files that build it: report.c, columns.c, values.c,
+ * lines.c and facts.c. */
 #ifndef VMOP_OPREPORT_ARRANGE_REPORT_OPEN_H
 #define VMOP_OPREPORT_ARRANGE_REPORT_OPEN_H
 
@@ -49,7 +50,8 @@ struct vmop_report {
 	struct vmop_result *result;
 	const struct vmop_ratios *ratios;
 	const struct vmop_hidden *hidden;
-	const char **lines;	 /* the list itself is not in the arena */
+	const char **lines; /* the list itself is not in the arena */
+	size_t lines_capacity;
 	struct vmop_arena arena; /* everything below */
 	struct vmop_column *columns;
 	size_t n_columns_max;		   /* that columns has room for */
@@ -64,6 +66,15 @@ struct vmop_report {
 
 /* Fill columns and sheet.columns. */
 struct vmop_error *vmop_report_add_columns(struct vmop_report *report);
+
+/* Fill sheet.lines, losses and left_out. */
+struct vmop_error *vmop_report_add_lines(struct vmop_report *report);
+
+/* Fill sheet.footer: one line if rows are hidden. */
+struct vmop_error *vmop_report_add_footer(struct vmop_report *report);
+
+/* Fill sheet.facts. */
+struct vmop_error *vmop_report_add_facts(struct vmop_report *report);
 
 /* Allocate row_counts; then vmop_report_values can be called. */
 struct vmop_error *vmop_report_prepare_values(struct vmop_report *report);

@@ -163,9 +163,6 @@ struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,
 					   const struct vmop_session_input *input);
 void vmop_catalog_deinit(struct vmop_catalog *catalog);
 
-/* Fills cgroup_row of all tasks. */
-struct vmop_error *vmop_catalog_unify_cgroups(struct vmop_catalog *catalog);
-
 /* err, of a catalog of several sessions told apart by their names. */
 struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_catalog *catalog,
 				      size_t session);

@@ -10,9 +10,23 @@
 #include "opreport/query/catalog.h"
 #include "opreport/query/spec.h"
 
+/* The tables of a catalog whose items a spec names. */
+enum vmop_table_kind {
+	VMOP_TABLE_EVENTS,
+	VMOP_TABLE_DOMAINS,
+	VMOP_TABLE_IMAGES,
+	VMOP_TABLE_TASKS,
+	VMOP_N_TABLES,
+};
+
+struct vmop_id_list {
+	uint32_t *ids;
+	size_t n;
+};
+
 struct vmop_session_choice {
 	struct vmop_db_filter filter; /* points into the lists here and in the choice */
-	uint32_t *events, *domains, *images, *tasks;
+	struct vmop_id_list selected[VMOP_N_TABLES]; /* by enum vmop_table_kind; empty: all */
 	struct vmop_db_omission *omissions;
 	bool is_empty;		 /* the session has nothing of what is selected */
 	bool filter_is_complete; /* no list was too long for the store's filter */

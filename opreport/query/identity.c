@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "opreport/output/time-text.h"
 
@@ -518,7 +519,7 @@ struct gathering {
 	size_t session;
 	uint32_t *marks; /* by event: 1 + the session whose events were marked last */
 	struct vmop_db_omission *list;
-	size_t n;
+	size_t n, capacity;
 };
 
 /* The ids of the session's events that better has too, by name, into the omission. */
@@ -552,10 +553,8 @@ static struct vmop_error *add(struct gathering *gathering, size_t better,
 	struct vmop_error *err = list_events(gathering, better, &omission);
 	if (err || !omission.n_events)
 		return err;
-	void *list = reallocarray(gathering->list, gathering->n + 1, sizeof(omission));
-	if (!list)
+	if (!vmop_array_reserve(gathering->list, gathering->capacity, gathering->n + 1))
 		return &vmop_error_no_memory;
-	gathering->list = list;
 	gathering->list[gathering->n++] = omission;
 	return NULL;
 }

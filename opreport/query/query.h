@@ -140,7 +140,7 @@ struct vmop_result {
 	uint64_t certain[VMOP_N_CERTAINTIES]; /* samples selected, by enum vmop_certainty */
 	struct vmop_missing missing;
 	struct vmop_omitted *omitted; /* ascending by session and domain */
-	size_t n_omitted;
+	size_t n_omitted, omitted_capacity;
 	struct vmop_left_out left_out;
 };
 

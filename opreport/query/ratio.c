@@ -234,7 +234,7 @@ static bool fits(const struct vmop_event_item *event, const char *word, unsigned
 		       vmop_event_names_compare(event->name, word);
 	default: {
 		char *const globs[] = {(char *)word};
-		const struct vmop_words words = {(char **)globs, 1};
+		const struct vmop_words words = {.items = (char **)globs, .n = 1};
 		return vmop_words_match(&words, event->label);
 	}
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/progress.h"
@@ -16,15 +17,10 @@ struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group
 	struct vmop_error *err = vmop_tally_at(&result->rows_tally, group, value, ret, ret_row);
 	if (err || *ret_row == VMOP_TALLY_LEFT_OUT)
 		return err;
-	if (result->modes_capacity < result->rows_tally.capacity) {
-		size_t capacity = result->rows_tally.capacity;
-		uint8_t *modes = realloc(result->modes, capacity);
-		if (!modes)
-			return &vmop_error_no_memory;
-		memset(modes + result->modes_capacity, 0, capacity - result->modes_capacity);
-		result->modes = modes;
-		result->modes_capacity = capacity;
-	}
+	size_t before = result->modes_capacity;
+	if (!vmop_array_reserve(result->modes, result->modes_capacity, *ret_row + 1))
+		return &vmop_error_no_memory;
+	memset(result->modes + before, 0, result->modes_capacity - before);
 	result->modes[*ret_row] |= (uint8_t)(1u << (mode & 7));
 	return NULL;
 }

@@ -28,7 +28,7 @@
 
 struct vmop_words {
 	char **items;
-	size_t n;
+	size_t n, capacity;
 };
 
 struct vmop_number_range {
@@ -37,7 +37,7 @@ struct vmop_number_range {
 
 struct vmop_numbers {
 	struct vmop_number_range *ranges;
-	size_t n;
+	size_t n, capacity;
 };
 
 enum vmop_time_kind {
