@@ -15,7 +15,7 @@ static const char *const part_names[] = {"user", "kernel", "hypervisor", "vmm", 
 static const char *const part_headings[] = {"user %", "kernel %", "hypervisor %", "VMM %",
 					    "unknown %"};
 
-/* Name and heading in the arena; several events tell their columns apart by ":EVENT". */
+/* Append a column.  name and heading live as long as the report. */
 static struct vmop_error *add(struct vmop_report *report, int id, const char *name,
 			      const char *heading, enum vmop_value_type type, size_t event)
 {
@@ -35,7 +35,7 @@ static const char *event_name(const struct vmop_report *report, size_t event)
 	return vmop_result_event(report->result, event)->label;
 }
 
-/* "samples", or "samples:cycles" where there are several events. */
+/* Return "samples", or "samples:cycles" if there are several events. */
 static const char *of_event(struct vmop_report *report, const char *name, size_t event)
 {
 	if (report->result->n_events == 1)
@@ -45,8 +45,7 @@ static const char *of_event(struct vmop_report *report, const char *name, size_t
 	return vmop_arena_text(&report->arena, text);
 }
 
-/* Bits 1 << enum vmop_part of the parts that have a column: those of all domains, or some samples.
- */
+/* Return bits 1 << enum vmop_part of the columns to show: user, kernel, and parts with samples. */
 static unsigned find_shown_parts(const struct vmop_result *result)
 {
 	const unsigned all = (1u << VMOP_N_PARTS) - 1;
@@ -130,7 +129,7 @@ static struct vmop_error *add_ratio_columns(struct vmop_report *report, size_t i
 	return err;
 }
 
-/* A column that says the same in all rows is noise, unless it was asked for. */
+/* Return whether the column `domain` differs between rows.  If not, only --by=domain shows it. */
 static bool has_guests(const struct vmop_result *result)
 {
 	size_t n = 0;

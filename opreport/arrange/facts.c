@@ -6,7 +6,7 @@ static void add_fact(struct vmop_report *report, const char *list, size_t item, 
 		     enum vmop_value_type type, struct vmop_value value)
 {
 	size_t n = report->sheet.n_facts++;
-	if (report->facts) /* else they are being counted */
+	if (report->facts) /* NULL: only count them */
 		report->facts[n] = (struct vmop_fact){list, item, name, type, value};
 }
 
@@ -28,7 +28,7 @@ static void add_ratio(struct vmop_report *report, const char *list, size_t item,
 	add_fact(report, list, item, name, VMOP_VALUE_RATIO, (struct vmop_value){.ratio = ratio});
 }
 
-/* Of one session, or, in a list of them, of each. */
+/* Add the facts of a session, to "session" or to an item of the list "sessions". */
 static void add_session_facts(struct vmop_report *report, const char *list, size_t item,
 			      const struct vmop_session_facts *facts)
 {
@@ -50,7 +50,7 @@ static void add_sessions_facts(struct vmop_report *report)
 	const struct vmop_catalog *catalog = &result->catalog;
 	if (catalog->n_sessions == 1) {
 		add_session_facts(report, NULL, 0, &catalog->sessions[0]);
-	} else { /* "session" is what they have in common */
+	} else { /* "session" has the facts of all together */
 		add_count(report, NULL, 0, "start_ns", catalog->start_ns);
 		add_count(report, NULL, 0, "end_ns", catalog->end_ns);
 	}
@@ -166,7 +166,7 @@ static void add_all_facts(struct vmop_report *report)
 
 struct vmop_error *vmop_report_add_facts(struct vmop_report *report)
 {
-	add_all_facts(report); /* counts them, for there is no room yet */
+	add_all_facts(report); /* only counts them: there is no room yet */
 	report->facts =
 		vmop_arena_alloc(&report->arena, report->sheet.n_facts * sizeof(*report->facts));
 	if (!report->facts)

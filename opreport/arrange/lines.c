@@ -17,7 +17,7 @@
 /* How many names a line, or lines of one kind, give at most; then "and N more". */
 #define NAMED_MAX 32
 
-/* A memory stream whose text ends up in the report's arena. */
+/* A memory stream whose text is copied to the report's arena at its end. */
 struct writer {
 	FILE *out;
 	char *text;
@@ -71,7 +71,7 @@ static struct vmop_error *add_session_line(struct vmop_report *report,
 			facts->cpus, *facts->cpus ? " CPUs" : "");
 }
 
-/* What of [start, end) is looked at. */
+/* Add the part of [start_ns, end_ns) that the specs select. */
 static struct vmop_error *add_span_line(struct vmop_report *report, uint64_t start_ns,
 					uint64_t end_ns, const char *state)
 {
@@ -106,7 +106,7 @@ static struct vmop_error *add_session_lines(struct vmop_report *report)
 	return err;
 }
 
-/* What the sessions have twice is never taken away without saying so. */
+/* State which samples were omitted because another session has them. */
 static struct vmop_error *add_omitted_lines(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
@@ -129,7 +129,7 @@ static struct vmop_error *add_omitted_lines(struct vmop_report *report)
 			result->n_omitted - NAMED_MAX);
 }
 
-/* " at 1000 Hz"; of sessions that differ, " at several rates". */
+/* Write " at 1000 Hz" to ret, or " at several rates" if sessions differ. */
 static void describe_rate(const struct vmop_result *result, size_t e, char *ret, size_t ret_bytes)
 {
 	const struct vmop_event_item *event = vmop_result_event(result, e);
@@ -150,7 +150,7 @@ static void describe_rate(const struct vmop_result *result, size_t e, char *ret,
 			 *event->unit ? event->unit : "events");
 }
 
-/* What is to be said of one event, where other sessions' events add to its column. */
+/* Add the notes on one of several sessions' events that share a column. */
 static struct vmop_error *add_session_notes(struct vmop_report *report,
 					    const struct vmop_event_item *event)
 {
@@ -203,7 +203,7 @@ static struct vmop_error *add_event_line(struct vmop_report *report, size_t e)
 	return err ? err : add_notes(report, e);
 }
 
-/* "ipc (instructions / cycles): 1.27 of all, 1.25 to 1.29 with 95 % confidence" */
+/* Add "ipc (instructions / cycles): 1.27 of all, 1.25 to 1.29 with 95 % confidence". */
 static struct vmop_error *add_ratio_line(struct vmop_report *report, const struct vmop_ratio *ratio)
 {
 	const struct vmop_result *result = report->result;
@@ -222,7 +222,7 @@ static struct vmop_error *add_ratio_line(struct vmop_report *report, const struc
 			value.high);
 }
 
-/* "lost 12, throttled 3": sums over domains and events of each name. */
+/* Set losses to "lost 12, throttled 3": sums over domains and events. */
 static struct vmop_error *find_losses(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
@@ -233,7 +233,7 @@ static struct vmop_error *find_losses(struct vmop_report *report)
 	bool any = false;
 	size_t n = 0;
 	uint64_t others = 0;
-	for (size_t i = 0, next; i < catalog->n_losses; i = next) { /* they are in order of name */
+	for (size_t i = 0, next; i < catalog->n_losses; i = next) { /* sorted by name */
 		const char *name = catalog->losses[i].name;
 		uint64_t count = 0;
 		for (next = i; next < catalog->n_losses; next++) {
@@ -262,7 +262,7 @@ static int compare_image_names(const void *a, const void *b, void *catalog)
 	return strcmp(x->name, y->name);
 }
 
-/* The images that are only names and have samples, in order of name; *ret is the caller's. */
+/* List by name the images of unattributed samples.  The caller frees *ret. */
 static struct vmop_error *list_unattributed(const struct vmop_result *result, uint32_t **ret,
 					    size_t *ret_n)
 {
@@ -282,7 +282,7 @@ static struct vmop_error *list_unattributed(const struct vmop_result *result, ui
 	return NULL;
 }
 
-/* "[no-maps] 120, [unknown] 3": samples in images that are only names, of all domains. */
+/* Add "[no-maps] 120, [unknown] 3": the unattributed samples of all domains. */
 static struct vmop_error *add_unattributed_line(struct vmop_report *report)
 {
 	const struct vmop_result *result = report->result;
@@ -316,7 +316,7 @@ static struct vmop_error *add_unattributed_line(struct vmop_report *report)
 	return err ? err : add_line(report, "samples without an image: %s", text);
 }
 
-/* Guest samples whose task is a conclusion and no reading are never shown without saying so. */
+/* State how many guest samples have an inferred task. */
 static struct vmop_error *add_certainty_line(struct vmop_report *report)
 {
 	const uint64_t *certain = report->result->certain;
@@ -328,7 +328,7 @@ static struct vmop_error *add_certainty_line(struct vmop_report *report)
 			certain[VMOP_CERTAIN_LIKELY], certain[VMOP_CERTAIN_AMBIGUOUS]);
 }
 
-/* Why a kernel's functions are addresses: it was so while recording, and can't be mended now. */
+/* State why the recording has no kernel symbols: they cannot be read later. */
 static struct vmop_error *add_kernel_symbols_lines(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
@@ -344,7 +344,7 @@ static struct vmop_error *add_kernel_symbols_lines(struct vmop_report *report)
 	return err;
 }
 
-/* That a domain has no row does not mean that it was idle. */
+/* Name the domains without a row that ran: they were not idle. */
 static struct vmop_error *add_unsampled_line(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
@@ -373,7 +373,7 @@ static struct vmop_error *add_unsampled_line(struct vmop_report *report)
 			text);
 }
 
-/* Guests that ended and were started again are one row each, unless asked for. */
+/* Name the guests with several lives, which are one row each without --by=life. */
 static struct vmop_error *add_lives_line(struct vmop_report *report)
 {
 	const struct vmop_catalog *catalog = &report->result->catalog;
@@ -397,7 +397,7 @@ static struct vmop_error *add_lives_line(struct vmop_report *report)
 	return err || !n ? err : add_line(report, "started more than once (--by=life): %s", text);
 }
 
-/* Writes ", " between parts, and the part. */
+/* Write a part after ", ", unless its count is 0.  Set *any once there is a part. */
 static void put_part(struct writer *writer, bool *any, uint64_t count, const char *what)
 {
 	if (!count)
@@ -406,7 +406,7 @@ static void put_part(struct writer *writer, bool *any, uint64_t count, const cha
 	*any = true;
 }
 
-/* Describe in one line the rest that the report's bounds left out.  csv prints it on stderr. */
+/* Set left_out: a line on what the report's bounds left out.  With csv it goes to stderr. */
 static struct vmop_error *find_left_out(struct vmop_report *report)
 {
 	const struct vmop_left_out *left_out = &report->result->left_out;

@@ -50,17 +50,17 @@ struct vmop_report {
 	struct vmop_result *result;
 	const struct vmop_ratios *ratios;
 	const struct vmop_hidden *hidden;
-	const char **lines; /* the list itself is not in the arena */
+	const char **lines; /* on the heap; the texts are in the arena */
 	size_t lines_capacity;
 	struct vmop_arena arena; /* everything below */
 	struct vmop_column *columns;
-	size_t n_columns_max;		   /* that columns has room for */
-	struct vmop_count *sums;	   /* by row * n_events: running sums */
+	size_t n_columns_max;		   /* room in columns */
+	struct vmop_count *sums;	   /* running sums, row * n_events; NULL: not shown */
 	struct vmop_row_counts row_counts; /* of the row whose values were read last */
 	struct vmop_fact *facts;
 	const char **footer;
 	const char *losses;   /* NULL: none */
-	const char *left_out; /* likewise */
+	const char *left_out; /* NULL: nothing */
 	struct vmop_sheet sheet;
 };
 

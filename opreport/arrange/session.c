@@ -22,7 +22,7 @@ static const char *session_dir(const struct vmop_spec *spec)
 	return spec->session_dir ? spec->session_dir : VMOP_STATEDIR;
 }
 
-/* "NAME" of "NAME.vmop", into ret; false for other files. */
+/* Write "NAME" of "NAME.vmop" to ret.  Return false for other files. */
 static bool name_of_file(const char *file, char *ret, size_t ret_bytes)
 {
 	size_t len = strlen(file), suffix_len = strlen(SUFFIX);
@@ -64,7 +64,7 @@ static struct vmop_error *file_list_init(struct file_list *files, const char *di
 
 #define HOW_TO_MAKE_ONE "'vmopcontrol --start' records one, --session-dir=DIR looks elsewhere"
 
-/* There is no such file: what there is instead. */
+/* Return an error for a missing session that lists the existing ones. */
 static struct vmop_error *no_such_session(const char *name, const char *dir)
 {
 	_cleanup_(file_list_deinit) struct file_list files = {0};
@@ -103,7 +103,7 @@ static struct vmop_error *path_of(const struct vmop_spec *spec, const char *name
 		       : no_such_session(name, session_dir(spec));
 }
 
-/* Counted once is enough: is the file at path one that is open already? */
+/* Return an error if the file at path is already open: its samples would count twice. */
 static struct vmop_error *check_distinct(const struct vmop_sessions *sessions, struct stat *files,
 					 const char *name, const char *path)
 {
@@ -285,10 +285,10 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 	return err;
 }
 
-/* A list of hostile sessions ends soon, too. */
+/* The bound of CPU time for a list, which can have hostile sessions. */
 #define LIST_MAX_CPU_NS UINT64_C(10000000000)
 
-/* A session that can't be read is a row that says why. */
+/* Fill the row of one session, or its state with the error if it cannot be read. */
 static struct vmop_error *list_session(struct vmop_session_list *list, const char *dir,
 				       const char *file, struct listed_session *session)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * RFC 4180 without its CR: a line of column names, then a line a row; rows with
- * details are given by their details.  A line is always one row: names are escaped
- * (libutil/escape.h), as UTF-8 in any locale.  No comments; losses are on stderr.
+ * RFC 4180 with LF in place of CR LF: a line of column names, then a line for each row, or for each
+ * detail of a row that has some.  Names are escaped (libutil/escape.h), so a row is one line, and
+ * are UTF-8 in any locale.  There are no comments; losses go to stderr.
  */
 #include "opreport/output/output.h"
 

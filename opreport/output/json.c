@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One object: "session" with its facts, a list for each kind of fact ("events",
- * "losses", ...), "rows", one object each, with "details" where asked for.  Numbers
- * are numbers, addresses are strings "0x..." (they don't fit a double).  Text is what it is; one
- * that is not UTF-8, which JSON can't hold, is escaped (libutil/escape.h), and "NAME_escaped"
- * beside it is true.
+ * One object: "session" with its facts, a list for each kind of fact ("events", "losses", ...), and
+ * "rows", one object each, with "details" if there are any.  Numbers are numbers; addresses are
+ * strings "0x...", since they do not fit a double.  Text that is not UTF-8 is escaped
+ * (libutil/escape.h), since JSON cannot hold it, and "NAME_escaped" beside it is true.
  */
 #include "opreport/output/output.h"
 
@@ -36,7 +35,7 @@ static bool is_utf8(const char *text)
 	return value != NULL;
 }
 
-/* A new reference; NULL without memory. */
+/* Return a new reference, or NULL without memory. */
 static json_t *json_value(const struct vmop_value *value, enum vmop_value_type type)
 {
 	switch (type) {
@@ -56,7 +55,7 @@ static json_t *json_value(const struct vmop_value *value, enum vmop_value_type t
 
 /* The functions below return 0, or -1 without memory. */
 
-/* Names of events, which are within columns' names, need not be UTF-8. */
+/* Set a member.  Its name can contain an event's, which need not be UTF-8.  Consumes value. */
 static int set_member(json_t *object, const char *name, json_t *value)
 {
 	if (is_utf8(name))
@@ -116,8 +115,8 @@ static json_t *row_object(const struct vmop_sheet *sheet, size_t row, struct vmo
 }
 
 /*
- * The document is written piece by piece: as one value, a million rows would take gigabytes.
- * The text is the same as json_dumpf() with JSON_INDENT(1) makes of the whole.
+ * Write the document piece by piece: as one value, a million rows would take gigabytes.  The text
+ * is that of json_dumpf() with JSON_INDENT(1) for the whole.
  */
 static void put_indented(const char *text, size_t len, unsigned depth, FILE *out)
 {
@@ -130,7 +129,7 @@ static void put_indented(const char *text, size_t len, unsigned depth, FILE *out
 	}
 }
 
-/* Print value with depth blanks before each further line. Consumes value. */
+/* Print value with depth blanks before each line but the first.  Consumes value. */
 static int put_value(FILE *out, unsigned depth, json_t *value)
 {
 	_cleanup_free_ char *text = NULL;
@@ -145,18 +144,18 @@ static int put_value(FILE *out, unsigned depth, json_t *value)
 	if (memory && fclose(memory) != 0)
 		err = &vmop_error_no_memory;
 	if (!err)
-		put_indented(text, len - 1, depth, out); /* without the newline at its end */
+		put_indented(text, len - 1, depth, out); /* without the last newline */
 	return err ? -1 : 0;
 }
 
-/* Begins a member of the document; names of lists need no escaping. */
+/* Begin a member of the document.  Names of lists need no escaping. */
 static void begin_member(FILE *out, bool *any, const char *name)
 {
 	fprintf(out, "%s\n \"%s\": ", *any ? "," : "", name);
 	*any = true;
 }
 
-/* An item of the list that is being written: n of them stand before it. */
+/* Print an item of a list, after n others. */
 static int put_item(FILE *out, size_t n, json_t *value)
 {
 	fputs(n ? ",\n  " : "[\n  ", out);
@@ -190,8 +189,7 @@ static int put_session(const struct vmop_sheet *sheet, FILE *out, bool *any)
 	return put_value(out, 1, json_incref(object));
 }
 
-/* A list's facts stand together, items ascending.  One without a name stands for the list itself.
- */
+/* Print a list.  Its facts are contiguous, items ascending.  A fact without a name adds no item. */
 static int put_list(const struct vmop_fact *facts, size_t n_facts, FILE *out)
 {
 	size_t n = 0;
@@ -204,7 +202,7 @@ static int put_list(const struct vmop_fact *facts, size_t n_facts, FILE *out)
 			if (add_fact(&facts[next], object))
 				return -1;
 		}
-		for (; n < facts[i].item; n++) { /* those of which there is nothing to say */
+		for (; n < facts[i].item; n++) { /* items without facts */
 			if (put_item(out, n, json_object()))
 				return -1;
 		}

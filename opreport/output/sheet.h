@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an output format is given: columns, rows, and what stands above them,
- * without knowing what it is a report of.
+ * A sheet: the input of an output format.  It has columns, rows with details, lines above and
+ * below, and facts for programs.  A format does not depend on the sheet's subject.
  */
 #ifndef VMOP_OPREPORT_OUTPUT_SHEET_H
 #define VMOP_OPREPORT_OUTPUT_SHEET_H
@@ -16,15 +16,15 @@ enum vmop_value_type {
 	VMOP_VALUE_COUNT,
 	VMOP_VALUE_PERCENT,
 	VMOP_VALUE_ADDRESS,
-	VMOP_VALUE_RATIO, /* of events: an estimate, see mark */
+	VMOP_VALUE_RATIO, /* of events: an estimate with a mark */
 };
 
-/* What is known of a ratio, before its number as people see it. */
+/* The precision of a ratio: the character before its number in a table. */
 enum vmop_value_mark {
 	VMOP_MARK_NONE = 0,
 	VMOP_MARK_ROUGH = '~',
-	VMOP_MARK_BELOW = '<',	 /* the number is a bound: for people alone */
-	VMOP_MARK_UNKNOWN = '-', /* and there is no number */
+	VMOP_MARK_BELOW = '<',	 /* the number is an upper bound, shown to people only */
+	VMOP_MARK_UNKNOWN = '-', /* there is no number */
 };
 
 struct vmop_value {
@@ -39,41 +39,42 @@ struct vmop_value {
 };
 
 struct vmop_column {
-	const char *name;    /* for machines: lower case, no blanks */
-	const char *heading; /* for people; NULL: machines alone see the column */
+	const char *name;    /* for programs: lower case, no blanks */
+	const char *heading; /* for people; NULL: the column is for programs only */
 	enum vmop_value_type type;
 	bool is_elastic; /* may be shortened to fit a terminal */
-	int id;		 /* the sheet's own */
-	size_t event;	 /* likewise; or the ratio */
+	int id;		 /* private to the sheet's maker */
+	size_t event;	 /* likewise: an event or a ratio */
 };
 
-/* For machines: what people read in the lines above the table. */
+/* A fact: what the lines above the table state, for programs. */
 struct vmop_fact {
-	const char *list; /* "events": the fact is of item `item` of a list; NULL: of the session */
+	const char *list; /* list, such as "events", of which item `item` has the fact; NULL: the
+			     session */
 	size_t item;
 	const char *name;
 	enum vmop_value_type type;
-	struct vmop_value value; /* text holds as long as the sheet */
+	struct vmop_value value; /* text is valid as long as the sheet */
 };
 
-/* A row's details are rows below it, with the same columns. */
+/* Details are rows below their row, with the same columns. */
 #define VMOP_NO_DETAIL SIZE_MAX
 
 struct vmop_sheet {
 	const struct vmop_column *columns;
 	size_t n_columns;
 	size_t n_rows;
-	const char *const *lines; /* above the table, one line each */
+	const char *const *lines; /* above the table */
 	size_t n_lines;
-	const char *const *footer; /* below it */
+	const char *const *footer; /* below the table */
 	size_t n_footer;
 	const struct vmop_fact *facts;
 	size_t n_facts;
-	size_t (*n_details)(const struct vmop_sheet *sheet, size_t row); /* NULL: none have any */
+	size_t (*n_details)(const struct vmop_sheet *sheet, size_t row); /* NULL: no details */
 	/* See vmop_sheet_values, which calls it with ret zeroed. */
 	void (*values)(const struct vmop_sheet *sheet, size_t row, size_t detail,
 		       struct vmop_value *ret);
-	void *data; /* the sheet maker's */
+	void *data; /* private to the sheet's maker */
 };
 
 /*
@@ -86,8 +87,8 @@ static inline bool vmop_value_is_number(const struct vmop_value *value)
 }
 
 /*
- * Set ret[0..n_columns) to the values of a row, or of its detail `detail` (VMOP_NO_DETAIL: of the
- * row).  Values that the row's detail shares with the row are empty in the detail.
+ * Set ret[0..n_columns) to the values of a row, or of one of its details if detail is not
+ * VMOP_NO_DETAIL.  A detail's value is empty where it equals its row's.
  */
 static inline void vmop_sheet_values(const struct vmop_sheet *sheet, size_t row, size_t detail,
 				     struct vmop_value *ret)

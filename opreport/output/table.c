@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* For people: lines above, an aligned table by libsmartcols, lines below. */
+/* The format for people: lines, a table aligned by libsmartcols, lines. */
 #include "opreport/output/output.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #define SEPARATOR "  "
 
 enum {
-	LEAST_COLUMNS = 8 /* no column is made narrower */
+	LEAST_COLUMNS = 8 /* the least width of an elastic column */
 };
 
 static void unref_table(struct libscols_table **table)
@@ -24,15 +24,15 @@ static void unref_table(struct libscols_table **table)
 }
 
 /*
- * Where the locale has no UTF-8 everything is made ASCII: a terminal could not show it, and
- * libsmartcols 2.38 loops for ever over what mbrtowc(3) refuses.
+ * Escape text for the locale.  Without UTF-8 the result is ASCII: the terminal cannot show more,
+ * and libsmartcols 2.38 loops forever over characters that mbrtowc(3) rejects.
  */
 static char *escape(const char *text)
 {
 	return vmop_escape(text, vmop_escape_locale());
 }
 
-/* Three digits that count, more before the point. */
+/* Print three significant digits, or all digits before the point. */
 static void format_ratio(const struct vmop_value *value, char *ret, size_t size)
 {
 	double ratio = value->ratio;
@@ -50,7 +50,7 @@ static void format_ratio(const struct vmop_value *value, char *ret, size_t size)
 			 ratio);
 }
 
-/* A cell as it is shown, escaped; heap, NULL without memory. */
+/* Return a value as shown, escaped, which the caller frees; NULL without memory. */
 static char *value_text(enum vmop_value_type type, const struct vmop_value *value, bool is_detail)
 {
 	char buffer[40];
@@ -75,19 +75,18 @@ static char *value_text(enum vmop_value_type type, const struct vmop_value *valu
 }
 
 /*
- * A table on its way to libsmartcols.  The functions below return 0, or a negative
- * errno where memory ran out.
+ * A table while it is filled.  The functions below return 0, or a negative errno without memory.
  */
 struct filling {
 	const struct vmop_sheet *sheet;
 	struct libscols_table *table;
-	size_t *widths;		   /* by shown column: what its cells need, then what they get */
+	size_t *widths;		   /* of each shown column: needed, then granted */
 	bool *is_elastic;	   /* likewise */
-	bool is_fitted;		   /* widths are to be kept to */
+	bool is_fitted;		   /* widths are granted */
 	struct vmop_value *values; /* n_columns: of the row or detail that is being read */
 };
 
-/* Calls each for every cell of a row or detail; text is each's to free. */
+/* Call each for every value of a row or detail; `each` frees text. */
 static int each_value(struct filling *filling, size_t row, size_t detail, void *arg,
 		      int (*each)(struct filling *filling, void *arg, size_t shown, char *text))
 {
@@ -173,7 +172,8 @@ static int add_columns(struct filling *filling, size_t *ret_n_shown)
 		bool is_number = column->type == VMOP_VALUE_COUNT ||
 				 column->type == VMOP_VALUE_PERCENT ||
 				 column->type == VMOP_VALUE_RATIO;
-		_cleanup_free_ char *heading = escape(column->heading); /* it may name an event */
+		_cleanup_free_ char *heading =
+			escape(column->heading); /* can contain an event's name */
 		if (!heading || !scols_table_new_column(filling->table, heading, 0,
 							is_number ? SCOLS_FL_RIGHT : 0))
 			return -ENOMEM;
@@ -215,7 +215,7 @@ static struct vmop_error *print_lines(const char *const *lines, size_t n, size_t
 	return NULL;
 }
 
-/* libsmartcols fills up empty cells at the end of a line. */
+/* Print the table without the blanks that libsmartcols adds for empty values at line ends. */
 static void print_without_trailing_blanks(const char *text, FILE *out)
 {
 	for (const char *line = text; *line;) {
@@ -235,9 +235,9 @@ static struct vmop_error *table_print(const struct vmop_sheet *sheet,
 	if (!table)
 		return &vmop_error_no_memory;
 	size_t width = options->width_columns;
-	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER); /* it fits already */
+	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER); /* widths fit already */
 	scols_table_set_column_separator(table, SEPARATOR);
-	scols_table_enable_noencoding(table, 1); /* cells are escaped already */
+	scols_table_enable_noencoding(table, 1); /* values are escaped already */
 	if (fill(table, sheet, width))
 		return &vmop_error_no_memory;
 	if (!options->no_header) {

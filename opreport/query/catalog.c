@@ -14,7 +14,7 @@
 
 /* ---- tables by id -------------------------------------------------------- */
 
-/* A zeroed item at the end. */
+/* Append a zeroed item and return it, or NULL without memory. */
 static void *table_add(struct vmop_table *table)
 {
 	void *items =
@@ -43,7 +43,7 @@ static int compare_ids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Sorts what was added since the part's first; then vmop_table_index answers for its session. */
+/* Sort and index the items that were added from part->first on. */
 static struct vmop_error *table_index(struct vmop_table *table, struct vmop_table_part *part)
 {
 	part->end = table->n;
@@ -86,21 +86,21 @@ size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t
 
 /* ---- loading ------------------------------------------------------------- */
 
-/* One session that is being loaded. */
+/* The session that is being loaded. */
 struct loader {
 	struct vmop_catalog *catalog;
 	uint32_t session;
 	struct vmop_db *db;
 };
 
-/* Sets *field to an arena copy, shortened if it is very long; false when memory runs out. */
+/* Set *field to a copy in the arena, shortened if very long.  Return false without memory. */
 static bool keep(struct vmop_catalog *catalog, const char **field, const char *text)
 {
 	*field = vmop_arena_name(&catalog->arena, text);
 	return *field != NULL;
 }
 
-/* The same as a label: a name that could be taken for one of vmop's own words is in quotes. */
+/* Likewise, but quote a name that could be mistaken for one of vmop's own words. */
 static bool keep_label(struct vmop_catalog *catalog, const char **field, enum vmop_label kind,
 		       const char *name)
 {
@@ -110,7 +110,7 @@ static bool keep_label(struct vmop_catalog *catalog, const char **field, enum vm
 	return label && keep(catalog, field, label);
 }
 
-/* Whether there is no room for another item, which is counted then. */
+/* Return whether the table is full, and then count the item as left out. */
 static bool is_full(const struct loader *loader, const struct vmop_table *table)
 {
 	bool is_full = table->n >= VMOP_ITEMS_MAX;
@@ -172,7 +172,7 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
-/* Return the word that vmop shows in place of a task's name; NULL: it has a name. */
+/* Return vmop's own word for a task without a name, or NULL if it has a name. */
 static const char *own_comm(const struct vmop_task_item *item, const struct vmop_db_task *task,
 			    bool is_unexplained)
 {
@@ -210,7 +210,7 @@ static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
-/* Ends a walk early; never seen outside. */
+/* Ends a walk early; never returned to a caller. */
 static struct vmop_error seen_enough = {.code = VMOP_ERROR_NOT_FOUND};
 
 static struct vmop_error *add_idle_task(void *arg, const struct vmop_db_task *task)
@@ -369,20 +369,20 @@ static struct vmop_error *add_event_info(void *arg, const struct vmop_db_info *i
 	return NULL;
 }
 
-/* What the event table has no columns for. */
+/* Load the facts of events that the table `event` has no columns for. */
 static struct vmop_error *load_event_infos(struct loader *loader)
 {
 	const struct vmop_table_part *part = &loader->catalog->events.parts[loader->session];
 	for (size_t i = part->first; i < part->end; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
-		event->running_ns = UINT64_MAX; /* not known so far */
+		event->running_ns = UINT64_MAX; /* not known yet */
 	}
 	struct vmop_error *err = vmop_db_each_info(loader->db, add_event_info, loader);
 	for (size_t i = part->first; i < part->end; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
 		if (event->running_ns > event->enabled_ns)
 			event->enabled_ns = event->running_ns = 0;
-		if (event->running_ns) /* one that never counted has nothing to scale */
+		if (event->running_ns) /* an event that never counted has nothing to scale */
 			event->scale = (double)event->enabled_ns / (double)event->running_ns;
 	}
 	return err;
@@ -399,7 +399,7 @@ static int compare_losses(const void *a, const void *b)
 	return order ? order : (x->event > y->event) - (x->event < y->event);
 }
 
-/* Item 0 of every table. */
+/* Add item 0 to every table: it stands for undefined ids. */
 static struct vmop_error *add_unexplained(struct vmop_catalog *catalog)
 {
 	static const struct vmop_db_event event = {.name = "[unknown]"};

@@ -13,11 +13,11 @@
 
 enum {
 	MAX_SHOWN = 8,		  /* names in an error message */
-	MAX_NUMBERS = 4096,	  /* CPUs and vCPUs that ranges may spell out */
-	MAX_FILTER_TASKS = 10000, /* more are told apart by the reader */
+	MAX_NUMBERS = 4096,	  /* CPUs, or vCPUs, in all ranges of a spec */
+	MAX_FILTER_TASKS = 10000, /* longer lists are applied by the reader */
 };
 
-/* One kind of thing that words of a spec name. */
+/* A table whose items the words of a spec select. */
 struct selector {
 	const char *tag; /* "domain:" */
 	const char *plural;
@@ -75,7 +75,7 @@ static bool image_matches(const void *item, const char *word)
 	const char *slash = strrchr(name, '/');
 	if (glob_matches(word, name) || !slash)
 		return glob_matches(word, name);
-	/* "[kernel]" is the kernel, and no file; "'[kernel]'" is such a file. */
+	/* "[kernel]" is the kernel; a file of that name is "'[kernel]'". */
 	_cleanup_free_ char *label = vmop_label(VMOP_LABEL_NAME, slash + 1);
 	return label && glob_matches(word, label);
 }
@@ -118,7 +118,7 @@ static bool is_among(const char *const *names, size_t n, const char *name)
 	return i < n;
 }
 
-/* "its tasks: a, b, c, and others": each name once, of however many. */
+/* Return the error for a word without a match.  It lists up to MAX_SHOWN different names. */
 static struct vmop_error *unknown_word(const struct selector *selector, const char *word)
 {
 	const struct vmop_table *table = selector->table;
@@ -241,7 +241,7 @@ static void select_tasks_by_number(struct vmop_catalog *catalog, const struct vm
 	}
 }
 
-/* Threads are told apart only where the set-up asked for it. */
+/* Return an error if tid: is given and the session does not separate threads. */
 static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
 					const struct vmop_spec *spec)
 {
@@ -334,7 +334,7 @@ static struct vmop_error *select_names(struct vmop_choice *choice, struct vmop_c
 	return err;
 }
 
-/* The time, and what other sessions speak for. */
+/* Fill each session's filter with the time and the omissions. */
 static struct vmop_error *begin(struct vmop_choice *choice, struct vmop_catalog *catalog,
 				const struct vmop_spec *spec)
 {

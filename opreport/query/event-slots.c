@@ -6,7 +6,7 @@
 
 #include "libutil/cleanup.h"
 
-/* How events are compared that may share a column. */
+/* How to compare events that may share a column. */
 struct naming {
 	const struct vmop_catalog *catalog;
 	bool without_unit_mask;
@@ -33,9 +33,9 @@ static int compare_events(const void *a, const void *b, void *arg)
 }
 
 /*
- * Sets the slot of events list[0..n), of one naming and in the table's order, to the index of the
- * event that stands for them.  Those of several sessions that are of one label and count the same
- * are one column; those of one session are only where unit masks are merged.
+ * Set the slot of events list[0..n), which compare equal and are in the table's order, to the index
+ * of the event whose column they share.  Events of one session share a column only if unit masks
+ * are merged.
  */
 static void find_column(const struct naming *naming, const uint32_t *list, size_t n)
 {
@@ -70,7 +70,6 @@ static struct vmop_error *find_columns(const struct naming *naming)
 	return NULL;
 }
 
-/* Gives each selected event a slot; the stores' id order is the columns' order. */
 struct vmop_error *vmop_result_assign_slots(struct vmop_result *result, unsigned merge)
 {
 	struct vmop_catalog *catalog = &result->catalog;

@@ -29,7 +29,7 @@ static struct vmop_error *words_append(struct vmop_words *words, const char *beg
 	return NULL;
 }
 
-/* Bytes to the next comma that no backslash protects, or to the end. */
+/* Return the bytes before the next comma without a backslash, or before the end. */
 static size_t word_len(const char *text)
 {
 	size_t len = 0;
@@ -121,7 +121,7 @@ bool vmop_numbers_match(const struct vmop_numbers *numbers, uint64_t value)
 
 /* ---- time ---------------------------------------------------------------- */
 
-/* "HH:MM[:SS]" since midnight; *ret_span_ns is how long that is meant to be. */
+/* Parse "HH:MM[:SS]", since midnight.  *ret_span_ns is its precision: a minute or a second. */
 static bool parse_of_day(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
 {
 	struct tm tm = {0};
@@ -135,7 +135,7 @@ static bool parse_of_day(const char *text, uint64_t *ret_ns, uint64_t *ret_span_
 	return end && !*end;
 }
 
-/* "YYYY-MM-DD[THH:MM[:SS]]", local time. */
+/* Parse "YYYY-MM-DD[THH:MM[:SS]]", local time.  *ret_span_ns: likewise, or a day. */
 static bool parse_date(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
 {
 	struct tm tm = {.tm_isdst = -1};
@@ -206,7 +206,7 @@ static bool time_parse(struct vmop_spec *spec, const char *text)
 	return true;
 }
 
-/* of_day_ns on the local day that is days after the one near_ns is in. */
+/* Return of_day_ns on the local day of near_ns plus days. */
 static uint64_t time_of_day(uint64_t near_ns, int days, uint64_t of_day_ns)
 {
 	time_t seconds = (time_t)(near_ns / VMOP_NS_PER_S);
@@ -225,7 +225,7 @@ static uint64_t time_of_day(uint64_t near_ns, int days, uint64_t of_day_ns)
 	return at < 0 ? near_ns : (uint64_t)at * VMOP_NS_PER_S;
 }
 
-/* A bound that is no time of day; open_ns where there is none. */
+/* Return the time of a bound that is no time of day, or open_ns if it is open. */
 static uint64_t bound_resolve(struct vmop_time_bound bound, uint64_t start_ns, uint64_t end_ns,
 			      uint64_t open_ns)
 {
@@ -241,7 +241,7 @@ static uint64_t bound_resolve(struct vmop_time_bound bound, uint64_t start_ns, u
 	}
 }
 
-/* TO, given FROM: the first such time of day after it, or its own word. 0: no end. */
+/* Return TO for a given FROM: a time of day is the first one after FROM.  0: no end. */
 static uint64_t resolve_to(const struct vmop_spec *spec, uint64_t start_ns, uint64_t end_ns,
 			   uint64_t from_ns)
 {
@@ -254,7 +254,7 @@ static uint64_t resolve_to(const struct vmop_spec *spec, uint64_t start_ns, uint
 	return to_ns > after_ns ? to_ns : time_of_day(after_ns, 1, spec->to.value_ns);
 }
 
-/* The first day on which the window FROM..TO reaches into the session; TO open: FROM itself. */
+/* Return FROM on the first day on which FROM..TO, or FROM if TO is open, overlaps the sessions. */
 static uint64_t resolve_from_of_day(const struct vmop_spec *spec, uint64_t start_ns,
 				    uint64_t end_ns)
 {
@@ -336,7 +336,7 @@ static const struct spec_tag {
 	{"certainty:", offsetof(struct vmop_spec, certainties), parse_certainties},
 };
 
-/* "word:" at the start, where a path can't have one. */
+/* Return whether the argument begins like a tag, "word:". */
 static bool begins_with_tag(const char *argument)
 {
 	size_t len = strspn(argument, "abcdefghijklmnopqrstuvwxyz-");

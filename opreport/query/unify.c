@@ -16,7 +16,7 @@
 
 typedef int item_order(const void *a, const void *b);
 
-/* A guest's kernel is the same image to its host and, in a session of its own, to itself. */
+/* A guest's kernel has one kind in its host's session and another in the guest's own session. */
 static enum vmop_image_kind unified_kind(const struct vmop_image_item *image)
 {
 	return image->kind == VMOP_IMAGE_GUEST_KERNEL && image->build_id_len_bytes
@@ -37,8 +37,8 @@ static int image_order(const void *a, const void *b)
 }
 
 /*
- * A pid is one process within a session; being idle is the same in all of them. Rows of several
- * processes have no pid.
+ * A pid is one process within a session.  The idle tasks of all sessions are equal.  A merged task
+ * has no pid and has no equal.
  */
 static int process_order(const void *a, const void *b)
 {
@@ -77,7 +77,7 @@ static int cgroup_order(const void *a, const void *b)
 	return strcmp(x->cgroup, y->cgroup);
 }
 
-/* Equal items in the table's order, so that the first of them stands for all. */
+/* Compare pointers to items; equal items stay in the table's order. */
 static int compare_items(const void *a, const void *b, void *order)
 {
 	const char *const *x = a, *const *y = b;
@@ -138,7 +138,7 @@ static struct vmop_error *unify_event_names(struct vmop_catalog *catalog)
 	return err;
 }
 
-/* Events of one name, such as one with two periods, must not share a column's name. */
+/* Label events of one name, such as one event with two periods, so that columns differ. */
 static struct vmop_error *label_events(struct vmop_catalog *catalog)
 {
 	struct vmop_table *table = &catalog->events;
@@ -185,7 +185,7 @@ static struct vmop_error *unify_tasks(struct vmop_catalog *catalog, unsigned mer
 	return err;
 }
 
-/* From ids to what stands for them, once domains have been told apart. */
+/* Replace the domain ids of tasks and images with indexes of rows. */
 static void link_domains(struct vmop_catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->tasks.n; i++) {
@@ -207,7 +207,7 @@ static int text_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The images of hypervisors' text, in text_order; *ret is the caller's. */
+/* List the hypervisor images that have a text, in text_order.  The caller frees *ret. */
 static struct vmop_error *list_texts(const struct vmop_catalog *catalog, char ***ret, size_t *ret_n)
 {
 	size_t n = 0;
@@ -225,7 +225,10 @@ static struct vmop_error *list_texts(const struct vmop_catalog *catalog, char **
 	return NULL;
 }
 
-/* An active domain's session has addresses of the hypervisor, dom0's knows where its text lies. */
+/*
+ * Set the text of each image.  An active guest's session has addresses in the hypervisor; only
+ * dom0's session records where the hypervisor's text begins.
+ */
 static struct vmop_error *find_texts(struct vmop_catalog *catalog)
 {
 	_cleanup_free_ char **texts = NULL;
