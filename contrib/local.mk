@@ -2,6 +2,11 @@
 EXTRA_DIST += \
 	autogen.sh \
 	contrib/build \
+	HOWTO-add-event.md \
+	HOWTO-add-kernel-layout.md \
+	HOWTO-add-output-format.md \
+	HOWTO-add-sample-source.md \
+	HOWTO-add-setup-option.md \
 	HOWTO-cross-build.md \
 	HOWTO-xen.md \
 	contrib/configure-arm64 \
