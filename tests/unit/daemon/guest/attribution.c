@@ -53,7 +53,7 @@ static struct vmop_guest_tasks *list(const struct program *programs, size_t n)
 /* What is known of a guest with two vCPUs. */
 static struct vmop_guest_vcpu_readings readings[2];
 static struct vmop_guest_view view;
-static struct vmop_guest_placer placer;
+static struct vmop_guest_attributor attributor;
 
 static int forget(void **state)
 {
@@ -81,14 +81,14 @@ static void saw(uint32_t vcpu, int at_ms, const struct program *program)
 
 static struct vmop_guest_verdict user(uint64_t address)
 {
-	vmop_guest_placer_take(&placer, &view);
-	return vmop_guest_place_user(&placer, 0, NOW_NS, address);
+	vmop_guest_attributor_set_view(&attributor, &view);
+	return vmop_guest_attribute_user(&attributor, 0, NOW_NS, address);
 }
 
 static struct vmop_guest_verdict kernel(void)
 {
-	vmop_guest_placer_take(&placer, &view);
-	return vmop_guest_place_kernel(&placer, 0, NOW_NS);
+	vmop_guest_attributor_set_view(&attributor, &view);
+	return vmop_guest_attribute_kernel(&attributor, 0, NOW_NS);
 }
 
 /* The verdict names this process, its file, and this certainty. */
@@ -227,8 +227,8 @@ static void a_program_that_was_executed_is_not_the_one_before(void **state)
 	is(user(STATIC), &hot, VMOP_CERTAIN_LIKELY);
 	is(user(LIBRARY), &after, VMOP_CERTAIN_LIKELY);
 	saw(0, 40, &after);
-	vmop_guest_placer_take(&placer, &view);
-	is(vmop_guest_place_user(&placer, 0, NOW_NS + 35 * MS_NS, LIBRARY), &after,
+	vmop_guest_attributor_set_view(&attributor, &view);
+	is(vmop_guest_attribute_user(&attributor, 0, NOW_NS + 35 * MS_NS, LIBRARY), &after,
 	   VMOP_CERTAIN_EXACT);
 }
 
@@ -272,15 +272,17 @@ static void without_lists_or_a_vcpu_nothing_is_guessed(void **state)
 	(void)state;
 	is_nobody(user(STATIC));
 	is_nobody(kernel());
-	vmop_guest_placer_take(&placer, NULL);
-	is_nobody(vmop_guest_place_user(&placer, 0, NOW_NS, STATIC));
-	is_nobody(vmop_guest_place_kernel(&placer, 0, NOW_NS));
+	vmop_guest_attributor_set_view(&attributor, NULL);
+	is_nobody(vmop_guest_attribute_user(&attributor, 0, NOW_NS, STATIC));
+	is_nobody(vmop_guest_attribute_kernel(&attributor, 0, NOW_NS));
 	view.tasks = LIST(shell, hot);
 	saw(1, -10, &hot);
-	vmop_guest_placer_take(&placer, &view);
-	is(vmop_guest_place_user(&placer, -1, NOW_NS, STATIC), &hot, VMOP_CERTAIN_AMBIGUOUS);
-	is(vmop_guest_place_user(&placer, 77, NOW_NS, STATIC), &hot, VMOP_CERTAIN_AMBIGUOUS);
-	is_nobody(vmop_guest_place_kernel(&placer, -1, NOW_NS));
+	vmop_guest_attributor_set_view(&attributor, &view);
+	is(vmop_guest_attribute_user(&attributor, -1, NOW_NS, STATIC), &hot,
+	   VMOP_CERTAIN_AMBIGUOUS);
+	is(vmop_guest_attribute_user(&attributor, 77, NOW_NS, STATIC), &hot,
+	   VMOP_CERTAIN_AMBIGUOUS);
+	is_nobody(vmop_guest_attribute_kernel(&attributor, -1, NOW_NS));
 }
 
 static void kernel_samples_are_of_the_task_that_is_seen(void **state)
@@ -310,7 +312,7 @@ static void kernel_samples_are_of_the_task_that_is_seen(void **state)
 static void remembered_pages_do_not_mix(void **state)
 {
 	(void)state;
-	struct program many[2 * VMOP_GUEST_PLACER_PAGES];
+	struct program many[2 * VMOP_GUEST_ATTRIBUTOR_PAGES];
 	size_t n = sizeof(many) / sizeof(many[0]);
 	for (size_t i = 0; i < n; i++)
 		many[i] = (struct program){100 + (uint32_t)i, i % 2 ? "/bin/odd" : "/bin/even",
@@ -320,15 +322,15 @@ static void remembered_pages_do_not_mix(void **state)
 		saw(0, -900, &many[2 * i]);
 		saw(1, -900, &many[2 * i + 1]);
 	}
-	vmop_guest_placer_take(&placer, &view);
+	vmop_guest_attributor_set_view(&attributor, &view);
 	for (unsigned round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 2 * VMOP_GUEST_READINGS; i++)
-			is(vmop_guest_place_user(&placer, (int32_t)(i % 2), NOW_NS,
-						 many[i].address),
+			is(vmop_guest_attribute_user(&attributor, (int32_t)(i % 2), NOW_NS,
+						     many[i].address),
 			   &many[i], VMOP_CERTAIN_AMBIGUOUS);
 	for (size_t i = 2 * VMOP_GUEST_READINGS; i < n; i++)
-		assert_true(
-			vmop_guest_place_user(&placer, 0, NOW_NS, many[i].address).is_contested);
+		assert_true(vmop_guest_attribute_user(&attributor, 0, NOW_NS, many[i].address)
+				    .is_contested);
 }
 
 int main(void)

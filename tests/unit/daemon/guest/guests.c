@@ -48,9 +48,9 @@ static int begin(void **state)
 	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, &guests));
 	domain = vmop_domains_new(&domains);
 	assert_non_null(domain);
-	strcpy(domain->name, "g1");
-	domain->kind = VMOP_DOMAIN_PASSIVE;
-	domain->vmm_pid = (uint32_t)vmm;
+	vmop_domain_set_name(domain, "g1");
+	vmop_domain_set_kind(domain, VMOP_DOMAIN_PASSIVE);
+	vmop_domain_set_vmm_pid(domain, (uint32_t)vmm);
 	vmop_domain_name_images(domain);
 	begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	return 0;
@@ -88,26 +88,26 @@ static void hold(enum vmop_mode mode, uint64_t ip)
 /* What was put, as "IMAGE+OFFSET ". */
 static char put_text[1024];
 
-static void put(void *arg, const struct vmop_guest_placed *placed)
+static void put(void *arg, const struct vmop_guest_sample *sample)
 {
 	(void)arg;
 	size_t len = strlen(put_text);
-	snprintf(put_text + len, sizeof(put_text) - len, "%s+%llx ", placed->image->name,
-		 (unsigned long long)placed->offset);
-	placed->image->is_sampled = true;
+	snprintf(put_text + len, sizeof(put_text) - len, "%s+%llx ", sample->image->name,
+		 (unsigned long long)sample->offset);
+	sample->image->is_sampled = true;
 }
 
-static const char *settle(void)
+static const char *release(void)
 {
 	*put_text = '\0';
-	vmop_guests_settle(guests, put, NULL);
+	vmop_guests_release(guests, &(struct vmop_guest_sink){.put = put});
 	return put_text;
 }
 
 /* The first that are put, or "" when patience is over. */
-static const char *settle_some(void)
+static const char *release_some(void)
 {
-	for (int waited_ms = 0; !*settle() && waited_ms < PATIENCE_MS; waited_ms += 5)
+	for (int waited_ms = 0; !*release() && waited_ms < PATIENCE_MS; waited_ms += 5)
 		poll(NULL, 0, 5);
 	return put_text;
 }
@@ -125,7 +125,7 @@ static void must_be_within(unsigned limit_s)
 static void wait_until(bool (*has)(const struct vmop_guest_view *view))
 {
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
-		settle(); /* takes the view up */
+		release(); /* takes the view up */
 		const struct vmop_guest_view *view = vmop_guests_view(guests, domain);
 		if (view && has(view))
 			return;
@@ -150,15 +150,15 @@ static void a_booting_kernels_samples_wait_for_its_symbols(void **state)
 	wait_until(has_looked);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	hold(VMOP_MODE_USER, USER_IP);
-	assert_string_equal(settle(), "[guest g1 user]+400010 ");
-	assert_string_equal(settle(), "");
+	assert_string_equal(release(), "[guest g1 user]+400010 ");
+	assert_string_equal(release(), "");
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
-	const char *all = settle_some();
+	const char *all = release_some();
 	must_be_within(14);
 	assert_string_equal(all, "[guest g1 kernel]+10 ");
 	wait_until(has_tasks);
 	hold(VMOP_MODE_KERNEL, NOWHERE_IP);
-	assert_string_equal(settle(), "[guest g1 unknown kernel text]+ffffffff99f00000 ");
+	assert_string_equal(release(), "[guest g1 unknown kernel text]+ffffffff99f00000 ");
 }
 
 static void so_do_those_of_a_guest_that_was_met_a_moment_ago(void **state)
@@ -166,11 +166,11 @@ static void so_do_those_of_a_guest_that_was_met_a_moment_ago(void **state)
 	(void)state;
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
-	const char *first = settle();
+	const char *first = release();
 	must_be_within(2);
 	assert_string_equal(first, "");
 	vmop_guests_tick(guests);
-	const char *all = settle_some();
+	const char *all = release_some();
 	must_be_within(14);
 	assert_string_equal(all, "[guest g1 kernel]+10 ");
 }
@@ -184,7 +184,7 @@ static void those_that_could_not_wait_are_told_apart(void **state)
 	struct vmop_image *before = domain->kernel;
 	vmop_images_assign_id(&images, before);
 	static const char first[] = "[guest g1 kernel]+ffffffff9a000010 ";
-	assert_memory_equal(settle(), first, strlen(first));
+	assert_memory_equal(release(), first, strlen(first));
 	before->is_sampled = false; /* the interval was stored */
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
 	wait_until(has_tasks);
@@ -192,8 +192,8 @@ static void those_that_could_not_wait_are_told_apart(void **state)
 	assert_true(before->is_sampled); /* its new name is stored */
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	hold(VMOP_MODE_KERNEL, NOWHERE_IP);
-	assert_string_equal(settle(), "[guest g1 kernel]+10 "
-				      "[guest g1 unknown kernel text]+ffffffff99f00000 ");
+	assert_string_equal(release(), "[guest g1 kernel]+10 "
+				       "[guest g1 unknown kernel text]+ffffffff99f00000 ");
 }
 
 static void at_the_end_nobody_waits(void **state)
@@ -202,7 +202,7 @@ static void at_the_end_nobody_waits(void **state)
 	wait_until(has_looked);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	vmop_guests_set_ending(guests, true);
-	assert_string_equal(settle(), "[guest g1 kernel]+ffffffff9a000010 ");
+	assert_string_equal(release(), "[guest g1 kernel]+ffffffff9a000010 ");
 }
 
 int main(void)

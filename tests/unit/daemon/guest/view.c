@@ -21,7 +21,7 @@ static int pid_at(uint64_t time_ns, bool *ret_certain)
 {
 	struct vmop_guest_reading reading;
 	*ret_certain = false;
-	if (!vmop_guest_view_current(&view, 0, time_ns, GAP_NS, &reading, ret_certain))
+	if (!vmop_guest_view_reading(&view, 0, time_ns, GAP_NS, &reading, ret_certain))
 		return -1;
 	return (int)reading.pid;
 }
@@ -57,7 +57,7 @@ static void far_readings_say_nothing(void **state)
 	assert_false(is_certain);
 	assert_int_equal(pid_at(800, &is_certain), -1);
 	struct vmop_guest_reading reading;
-	assert_false(vmop_guest_view_current(&view, 1, 1000, GAP_NS, &reading, &is_certain));
+	assert_false(vmop_guest_view_reading(&view, 1, 1000, GAP_NS, &reading, &is_certain));
 }
 
 static void old_readings_are_overwritten(void **state)
@@ -75,17 +75,17 @@ static void old_readings_are_overwritten(void **state)
 static void text_by_address(void **state)
 {
 	(void)state;
-	struct vmop_guest_text_image images[] = {
+	struct vmop_guest_code_image images[] = {
 		{.kind = VMOP_IMAGE_GUEST_KERNEL, .start = 0x1000, .end = 0x3000},
 		{.kind = VMOP_IMAGE_MODULE, .start = 0x5000, .end = 0x6000},
 	};
-	const struct vmop_guest_text text = {.images = images, .n_images = 2};
-	assert_null(vmop_guest_text_find(&text, 0xfff));
-	assert_ptr_equal(vmop_guest_text_find(&text, 0x1000), &images[0]);
-	assert_ptr_equal(vmop_guest_text_find(&text, 0x2fff), &images[0]);
-	assert_null(vmop_guest_text_find(&text, 0x3000));
-	assert_ptr_equal(vmop_guest_text_find(&text, 0x5fff), &images[1]);
-	assert_null(vmop_guest_text_find(&text, UINT64_MAX));
+	const struct vmop_guest_code text = {.images = images, .n_images = 2};
+	assert_null(vmop_guest_code_find(&text, 0xfff));
+	assert_ptr_equal(vmop_guest_code_find(&text, 0x1000), &images[0]);
+	assert_ptr_equal(vmop_guest_code_find(&text, 0x2fff), &images[0]);
+	assert_null(vmop_guest_code_find(&text, 0x3000));
+	assert_ptr_equal(vmop_guest_code_find(&text, 0x5fff), &images[1]);
+	assert_null(vmop_guest_code_find(&text, UINT64_MAX));
 }
 
 int main(void)

@@ -218,18 +218,18 @@ static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view
 	return NULL;
 }
 
-static const struct vmop_guest_text_image *image(const struct vmop_guest_view *view,
+static const struct vmop_guest_code_image *image(const struct vmop_guest_view *view,
 						 const char *name)
 {
-	for (size_t i = 0; view->text && i < view->text->n_images; i++)
-		if (!strcmp(view->text->images[i].name, name))
-			return &view->text->images[i];
+	for (size_t i = 0; view->code && i < view->code->n_images; i++)
+		if (!strcmp(view->code->images[i].name, name))
+			return &view->code->images[i];
 	return NULL;
 }
 
 static bool has_all(const struct vmop_guest_view *view)
 {
-	return view->text && view->tasks && view->tasks_before && view->n_vcpus &&
+	return view->code && view->tasks && view->tasks_before && view->n_vcpus &&
 	       view->vcpus[0].n > 2;
 }
 
@@ -240,7 +240,7 @@ static bool is_stripped(const struct vmop_guest_view *view)
 
 static bool has_no_module(const struct vmop_guest_view *view)
 {
-	return view->text && !image(view, "[testmod]");
+	return view->code && !image(view, "[testmod]");
 }
 
 static bool has_module(const struct vmop_guest_view *view)
@@ -250,7 +250,7 @@ static bool has_module(const struct vmop_guest_view *view)
 
 static bool has_nothing(const struct vmop_guest_view *view)
 {
-	return !view->text && view->error && !strcmp(view->state, "its memory can't be read");
+	return !view->code && view->error && !strcmp(view->state, "its memory can't be read");
 }
 
 static void a_guest_is_seen_into(void **state)
@@ -275,22 +275,22 @@ static void symbols_are_dropped_once_they_were_taken(void **state)
 {
 	(void)state;
 	struct vmop_guest_view *view = wait_for(has_all);
-	const struct vmop_guest_text_image *kernel = image(view, "[kernel]");
+	const struct vmop_guest_code_image *kernel = image(view, "[kernel]");
 	assert_non_null(kernel->symbols);
 	assert_true(kernel->n_symbols >= SYNTHETIC_FILLERS);
 	/* Nobody took them: a module that goes makes a new text, with all there is. */
-	uint32_t generation = view->text->generation;
+	uint32_t generation = view->code->generation;
 	uint64_t modules = synthetic_get_u64(&made, made.modules_head);
 	synthetic_put_u64(&made, made.modules_head, made.modules_head);
 	struct vmop_guest_view *second = wait_for(has_no_module);
-	assert_true(second->text->generation > generation);
+	assert_true(second->code->generation > generation);
 	assert_int_equal(image(second, "[kernel]")->n_symbols, kernel->n_symbols);
 	assert_non_null(image(second, "[kernel]")->symbols);
 
-	vmop_guest_watch_took_text(watch, DOMAIN, generation); /* too late: it is another's */
-	vmop_guest_watch_took_text(watch, DOMAIN, second->text->generation);
+	vmop_guest_watch_drop_symbols(watch, DOMAIN, generation); /* too late: it is another's */
+	vmop_guest_watch_drop_symbols(watch, DOMAIN, second->code->generation);
 	struct vmop_guest_view *third = wait_for(is_stripped);
-	assert_int_equal(third->text->generation, second->text->generation);
+	assert_int_equal(third->code->generation, second->code->generation);
 	assert_int_equal(image(third, "[kernel]")->n_symbols, kernel->n_symbols);
 	/* What was handed out before is as it was. */
 	assert_string_equal(kernel->symbols[0].name, image(second, "[kernel]")->symbols[0].name);
@@ -310,7 +310,7 @@ static void symbols_are_dropped_once_they_were_taken(void **state)
 
 static bool is_without_kernel(const struct vmop_guest_view *view)
 {
-	return !view->text && view->error && !strcmp(view->state, "no kernel found");
+	return !view->code && view->error && !strcmp(view->state, "no kernel found");
 }
 
 /* A reset, after which another kernel boots. */
@@ -320,7 +320,7 @@ static void another_kernel_takes_over(void **state)
 	struct synthetic next;
 	(void)state;
 	struct vmop_guest_view *first = wait_for(has_all);
-	assert_string_equal(first->text->kernel.release, "6.99.0-test");
+	assert_string_equal(first->code->kernel.release, "6.99.0-test");
 	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
 	struct vmop_guest_view *none = wait_for(is_without_kernel);
 	assert_null(none->tasks);
@@ -334,8 +334,8 @@ static void another_kernel_takes_over(void **state)
 	memcpy(made.ram, next.ram, SYNTHETIC_RAM_BYTES);
 	synthetic_free(&next);
 	struct vmop_guest_view *second = wait_for(has_all);
-	assert_string_equal(second->text->kernel.release, "7.99.0-test");
-	assert_true(second->text->generation > first->text->generation);
+	assert_string_equal(second->code->kernel.release, "7.99.0-test");
+	assert_true(second->code->generation > first->code->generation);
 	assert_non_null(image(second, "[bpf_prog_0123456789abcdef_named]"));
 	assert_null(image(first, "[bpf_prog_0123456789abcdef_named]"));
 	assert_true(second->cost.cpu_ns > first->cost.cpu_ns);

@@ -12,7 +12,7 @@
 
 struct mail {
 	char folder[32];
-	struct vmop_active_mail *mail;
+	struct vmop_agent_messages *mail;
 	struct vmop_active_store *store;
 };
 
@@ -24,7 +24,7 @@ static void ok(struct vmop_error *err)
 
 static const struct vmop_active_opener *opener(const struct mail *mail)
 {
-	return vmop_active_mail_opener(mail->mail);
+	return vmop_agent_messages_opener(mail->mail);
 }
 
 static int begin(void **state)
@@ -37,7 +37,7 @@ static int begin(void **state)
 		return -1;
 	xenstored_start(mail->folder);
 	put_domain(0, "3", "web", "nothing", "pv");
-	ok(vmop_active_mail_open(20, &mail->mail));
+	ok(vmop_agent_messages_open(20, &mail->mail));
 	ok(opener(mail)->open(opener(mail)->arg, 3, &mail->store));
 	*state = mail;
 	return 0;
@@ -49,7 +49,7 @@ static int end(void **state)
 	char path[64];
 	if (mail->store)
 		opener(mail)->close(opener(mail)->arg, mail->store);
-	vmop_active_mail_close(mail->mail);
+	vmop_agent_messages_close(mail->mail);
 	xenstored_stop(mail->folder);
 	snprintf(path, sizeof(path), "%s/xenstored", mail->folder);
 	unlink(path);
@@ -150,7 +150,7 @@ static void the_last_line_goes_out(void **state)
 	assert_true(says(mail, "leave"));
 	opener(mail)->close(opener(mail)->arg, mail->store);
 	mail->store = NULL;
-	vmop_active_mail_close(mail->mail);
+	vmop_agent_messages_close(mail->mail);
 	mail->mail = NULL;
 	assert_true(has_node(INITIATOR, "leave"));
 }
@@ -160,7 +160,7 @@ static void a_domains_own(void **state)
 	struct mail *mail = *state;
 	struct vmop_active_store *own;
 	bool is_met;
-	ok(vmop_active_mail_own(mail->mail, &own));
+	ok(vmop_agent_messages_own(mail->mail, &own));
 	assert_true(own->ops->write(own, "here"));
 	UNTIL(has_node("data/vmop/agent", "here"));
 	put("data/vmop/initiator", "hello", 5);
@@ -176,7 +176,7 @@ static void in_a_hurry(void **state)
 {
 	struct mail slow = {.folder = ""};
 	(void)state;
-	ok(vmop_active_mail_open(3600000, &slow.mail));
+	ok(vmop_agent_messages_open(3600000, &slow.mail));
 	ok(opener(&slow)->open(opener(&slow)->arg, 3, &slow.store));
 	opener(&slow)->hurry(opener(&slow)->arg, true);
 	put(AGENT, "here", 4);
@@ -185,7 +185,7 @@ static void in_a_hurry(void **state)
 	hears(&slow, "ready");
 	opener(&slow)->hurry(opener(&slow)->arg, false);
 	opener(&slow)->close(opener(&slow)->arg, slow.store);
-	vmop_active_mail_close(slow.mail);
+	vmop_agent_messages_close(slow.mail);
 }
 
 static void another_xenstored(void **state)
@@ -217,12 +217,12 @@ static void one_that_hangs(void **state)
 
 static void no_xenstored(void **state)
 {
-	struct vmop_active_mail *mail;
+	struct vmop_agent_messages *mail;
 	(void)state;
 	if (access("/dev/xen/xenbus", F_OK) == 0)
 		return; /* a domain of Xen's has the other way */
 	assert_int_equal(setenv("XENSTORED_PATH", "/nowhere/at/all", 1), 0);
-	struct vmop_error *err = vmop_active_mail_open(20, &mail);
+	struct vmop_error *err = vmop_agent_messages_open(20, &mail);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_CANT);
 	vmop_error_destroy(err);

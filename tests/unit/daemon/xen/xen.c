@@ -471,7 +471,7 @@ static void symbols_of_another_xen(void **state)
 	struct vmop_error *err = create(&rig, (struct vmop_profiler_options){.xen = path});
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
-	assert_non_null(strstr(err->message, "1 of 3 functions lie elsewhere"));
+	assert_non_null(strstr(err->message, "1 of 3 functions have other addresses"));
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
 	end_all(&rig);
@@ -482,12 +482,12 @@ static void build_ids_decide(void **state)
 	struct vmop_build_id a = {.len_bytes = 2, .bytes = {1, 2}};
 	struct vmop_build_id b = {.len_bytes = 2, .bytes = {1, 3}}, none = {0};
 	(void)state;
-	assert_null(vmop_xen_text_check("f", NULL, &a, NULL, &a));
-	assert_null(vmop_xen_text_check("f", NULL, &none, NULL, &a));
-	struct vmop_error *err = vmop_xen_text_check("f", NULL, &a, NULL, &b);
+	assert_null(vmop_xen_symbols_check("f", NULL, &a, NULL, &a));
+	assert_null(vmop_xen_symbols_check("f", NULL, &none, NULL, &a));
+	struct vmop_error *err = vmop_xen_symbols_check("f", NULL, &a, NULL, &b);
 	assert_non_null(err);
 	assert_string_equal(err->message,
-			    "f: not the running Xen's: its build-id is 0102, that one's 0103");
+			    "f: not the running Xen's: its build-id is 0102, not 0103");
 	vmop_error_destroy(err);
 }
 
@@ -571,7 +571,7 @@ static void named_in_a_dom0_by_perf(void **state)
 		 "passive domain \"web\" can't be sampled from dom0"},
 		{{.active_domains = all, .n_active_domains = 1},
 		 VMOP_REACH_OWN_AND_HYPERVISOR,
-		 "sees dom0"},
+		 "sees only dom0"},
 		{{.active_domains = web, .n_active_domains = 1},
 		 VMOP_REACH_UNDIVIDED,
 		 "does not tell domains apart"},
@@ -609,7 +609,7 @@ static void a_dom0_by_perf(void **state)
 	struct vmop_domain_stats web = domain_called(&rig, "web");
 	assert_int_equal(web.kind, VMOP_DOMAIN_UNSAMPLED);
 	assert_int_equal(web.xen_domid, 1);
-	assert_string_equal(web.note, "not sampled: perf in dom0 samples dom0 alone");
+	assert_string_equal(web.note, "not sampled: perf in dom0 samples only dom0");
 	put_domain(1, "2", "db", UUID_B, "pv");
 	tick_listed(&rig);
 	assert_int_equal(domain_called(&rig, "db").kind, VMOP_DOMAIN_UNSAMPLED);
