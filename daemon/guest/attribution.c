@@ -5,7 +5,7 @@
 
 #include "libutil/clock.h"
 
-/* A reading of a vCPU is used only if it is at most so far from the sample in time. */
+/* A reading of a vCPU is used only within this time before or after the sample. */
 #define READING_GAP_NS (250 * VMOP_NS_PER_MS)
 
 #define VM_EXEC 4

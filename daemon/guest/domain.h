@@ -217,7 +217,7 @@ void vmop_domain_add_code(struct vmop_domains *domains, struct vmop_domain *doma
 void vmop_domain_set_code(struct vmop_domains *domains, struct vmop_domain *domain,
 			  const struct vmop_text_map *code);
 
-/* ---- one domain: what is not in its row ----------------------------------------------------- */
+/* ---- one domain: fields outside its row ------------------------------------------------------ */
 
 /* note and from are not copied, and must outlive the domain. */
 static inline void vmop_domain_set_note(struct vmop_domain *domain, const char *note)

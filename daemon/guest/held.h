@@ -36,8 +36,8 @@ struct vmop_held_samples {
 void vmop_held_samples_deinit(struct vmop_held_samples *held);
 
 /*
- * Make room for n samples and n_frames frames in all.  False: out of memory, and what is held
- * stays.
+ * Make room for n samples and n_frames frames in all.  False: out of memory.  Held samples stay in
+ * either case.
  */
 bool vmop_held_samples_reserve(struct vmop_held_samples *held, size_t n, size_t n_frames);
 

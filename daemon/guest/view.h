@@ -128,7 +128,7 @@ void vmop_guest_tasks_unref(struct vmop_guest_tasks *tasks);
 const struct vmop_guest_process *vmop_guest_tasks_find(const struct vmop_guest_tasks *tasks,
 						       const struct vmop_guest_reading *reading);
 
-/* Describe what was read of a guest whose kernel was found. tasks may be NULL. */
+/* Describe the state of a guest whose kernel was found.  tasks may be NULL. */
 const char *vmop_guest_view_state(const struct vmop_guest_code *code,
 				  const struct vmop_guest_tasks *tasks);
 

@@ -358,8 +358,8 @@ static void read_vcpus(struct watched *watched)
 }
 
 /*
- * Read what is due of one guest.  True: a new view must be published.  taken_generation: the code
- * that the sampling thread has copied.
+ * Read the parts of one guest that are due.  True: a new view must be published.  taken_generation:
+ * the code that the sampling thread has copied.
  */
 static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns,
 			 uint32_t taken_generation)

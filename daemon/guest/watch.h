@@ -71,7 +71,7 @@ struct vmop_guest_file_symbols {
 	uint32_t domain, image;
 	struct vmop_symtab *symtab; /* the caller destroys it; NULL: the file has none */
 };
-/* Take the next answer; false: none is ready. */
+/* Take the next answer; false: no answer is ready. */
 bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 				   struct vmop_guest_file_symbols *ret);
 
