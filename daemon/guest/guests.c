@@ -27,7 +27,7 @@
 struct vmop_watched_guest {
 	struct vmop_guest_view *view;		    /* NULL: none yet */
 	uint64_t begun_ns;			    /* CLOCK_MONOTONIC: when watching began */
-	uint32_t code_generation, tasks_generation; /* of the views, as taken up last */
+	uint32_t code_generation, tasks_generation; /* of the last view */
 	struct vmop_guest_tasks_table tasks;
 	struct vmop_guest_attributor attributor; /* by view */
 	/* The mapping of the last look-up and its image, valid for tasks_generation. */
@@ -128,7 +128,7 @@ void vmop_guests_tick(struct vmop_guests *guests)
 	}
 }
 
-/* ---- 1. a sample comes: hold it ------------------------------------------------- */
+/* ---- 1. hold a sample ------------------------------------------------- */
 
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
@@ -156,7 +156,7 @@ uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
 	return (uint32_t)guests->held.n;
 }
 
-/* ---- 2. the flush: take up what the watching thread has found --------------------- */
+/* ---- 2. the flush: take the views of the watching thread --------------------- */
 
 static struct vmop_image *new_code_image(struct vmop_guests *guests,
 					 const struct vmop_domain *domain,
@@ -166,7 +166,7 @@ static struct vmop_image *new_code_image(struct vmop_guests *guests,
 		vmop_images_new(guests->images, domain->id, from->kind, from->name, from->start,
 				from->end - from->start);
 	if (image->kind != from->kind)
-		return image; /* no room: it is the image for the rest */
+		return image; /* the table is full: this image stands for all others */
 	if (from->kind == VMOP_IMAGE_GUEST_KERNEL)
 		vmop_domain_name_image(domain, image, "kernel");
 	image->build_id.len_bytes = from->build_id_len_bytes;
@@ -391,8 +391,8 @@ static void attribute(struct vmop_guests *guests, const struct vmop_held_sample 
 
 /*
  * Return whether a sample must wait for a later flush, because its guest is still being searched.
- * Only kernel samples of a guest that may be booting wait: its programs at that time will never be
- * known.
+ * If the guest may be booting, only its kernel samples wait: the programs that ran then stay
+ * unknown.
  */
 static bool is_early(const struct vmop_guests *guests, const struct vmop_held_sample *held,
 		     uint64_t now_ns)
@@ -423,7 +423,7 @@ static bool release_one(void *arg, const struct vmop_held_sample *held, const ui
 {
 	const struct release *release = arg;
 	struct vmop_guest_sample sample;
-	(void)frames; /* no source delivers the stack of a guest yet */
+	(void)frames; /* no source delivers the callchain of a guest yet */
 	if (is_early(release->guests, held, release->now_ns))
 		return false;
 	attribute(release->guests, held, &sample);

@@ -8,7 +8,7 @@
  *
  *	1. daemon/profile/attribute.c finds the domain and vCPU of the sample, and passes it to
  *	   vmop_guests_hold, which appends it to a queue of held samples (held.h).
- *	2. At the flush vmop_guests_release takes up the newest view of each guest: the code of its
+ *	2. At the flush vmop_guests_release takes the newest view of each guest: the code of its
  *	   kernel becomes the domain's, and symbols of files become their images'.
  *	3. It attributes each held sample to a task and an image, by that view and the rules of
  *	   attribution.h.

@@ -15,10 +15,12 @@
 #define OPEN_WAIT_MS 5000
 /* The time between two fast rounds. */
 #define FAST_ROUND_MS 10
-/* The time between two fast rounds is at least so many times the length of a round, because
- * xenstored has other clients, and the agents need CPU time. */
+/*
+ * The time between two fast rounds is at least so many times the length of a round, because
+ * xenstored has other clients, and the agents need CPU time.
+ */
 #define FAST_PAUSE_ROUNDS 4
-/* The domain that this is: paths that do not begin with '/' are below its folder. */
+/* Stands for this domain: paths that do not begin with '/' are below its folder. */
 #define OWN UINT32_MAX
 
 /* The two lines of one domain.  The lock protects the fields that change. */

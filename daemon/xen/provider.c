@@ -41,8 +41,8 @@ static void xen_detach(struct vmop_domain_provider *provider)
 }
 
 /* Load the symbols of Xen.  They may have gone since the session began, which is no error. */
-static struct vmop_error *load_text(struct xen_provider *xen,
-				    const struct vmop_profiler_options *options)
+static struct vmop_error *load_symbols(struct xen_provider *xen,
+				       const struct vmop_profiler_options *options)
 {
 	struct vmop_error *err = vmop_xen_symbols_load(xen->domains, options->xen);
 	if (!options->goes_on || err == &vmop_error_no_memory)
@@ -95,7 +95,7 @@ static struct vmop_error *xen_create(const struct vmop_profiler_options *options
 	if (!err)
 		err = vmop_xen_domains_create(domains, is_dom0, &xen->domains);
 	if (!err && is_dom0)
-		err = load_text(xen, options);
+		err = load_symbols(xen, options);
 	if (!err && is_dom0)
 		err = vmop_xen_guests_create(xen->domains, &xen->active, source, &xen->guests);
 	return finish(xen, err, ret);
@@ -190,7 +190,7 @@ static struct vmop_error *dom0_create(const struct vmop_profiler_options *option
 		return &vmop_error_no_memory;
 	err = vmop_xen_domains_create_for_perf(domains, reach, &xen->domains);
 	if (!err && xen->domains->hypervisor)
-		err = load_text(xen, options);
+		err = load_symbols(xen, options);
 	if (!err)
 		err = vmop_xen_guests_create(xen->domains, &xen->active, source, &xen->guests);
 	return finish(xen, err, ret);

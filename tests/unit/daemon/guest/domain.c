@@ -2,6 +2,7 @@
 /* How guests are found, named, selected and billed, on synthetic records and a synthetic /proc. */
 #include "tests/unit/daemon/common.h"
 
+#include "daemon/guest/domain.h"
 #include "daemon/guest/vmm.h"
 
 #define GUEST VMOP_SAMPLE_GUEST
@@ -429,6 +430,58 @@ static void command_lines(void **state)
 	assert_false(vmop_vmm_vcpu_of_comm("", &number));
 }
 
+/* Check that the row of domain changed, or did not, and mark it as stored. */
+static void check_row(struct vmop_domains *domains, const struct vmop_domain *domain,
+		      bool has_changed)
+{
+	assert_int_equal(domain->is_stored, !has_changed);
+	vmop_domains_stored(domains);
+	assert_true(domain->is_stored);
+}
+
+static void a_row_changes_only_with_its_domain(void **state)
+{
+	static struct vmop_domains domains;
+	static struct vmop_images images;
+	char longest[2 * VMOP_GUEST_NAME_BYTES];
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_null(vmop_images_init(&images, 16));
+	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	struct vmop_domain *guest = vmop_domains_new(&domains);
+	assert_non_null(guest);
+	check_row(&domains, guest, true);
+	for (int again = 0; again < 2; again++) {
+		vmop_domain_set_name(guest, "g1");
+		check_row(&domains, guest, !again);
+		vmop_domain_set_uuid(guest, "1-2");
+		check_row(&domains, guest, !again);
+		vmop_domain_set_vmm(guest, "qemu");
+		check_row(&domains, guest, !again);
+		vmop_domain_set_vmm_pid(guest, 7);
+		check_row(&domains, guest, !again);
+		vmop_domain_set_kind(guest, VMOP_DOMAIN_PASSIVE);
+		check_row(&domains, guest, !again);
+		vmop_domain_set_note(guest, "not in the row");
+		vmop_domain_count_user(guest);
+		check_row(&domains, guest, false);
+	}
+	vmop_domain_set_name(guest, "g"); /* a prefix is another name */
+	check_row(&domains, guest, true);
+	vmop_domain_set_name(guest, longest);
+	check_row(&domains, guest, true);
+	assert_int_equal(strlen(guest->name), VMOP_GUEST_NAME_BYTES - 1);
+	vmop_domain_set_name(guest, longest);
+	check_row(&domains, guest, false);
+	vmop_domain_deselect(guest, VMOP_DOMAIN_UNSELECTED);
+	check_row(&domains, guest, true);
+	vmop_domain_end(guest);
+	check_row(&domains, guest, true);
+	vmop_domains_deinit(&domains);
+	vmop_images_deinit(&images);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -442,6 +495,7 @@ int main(void)
 		cmocka_unit_test(guessed_vcpu_numbers_give_way),
 		cmocka_unit_test(a_passive_image_names_kernel_functions),
 		cmocka_unit_test(the_set_up_is_checked),
+		cmocka_unit_test(a_row_changes_only_with_its_domain),
 		cmocka_unit_test(command_lines),
 		cmocka_unit_test(qmp_sockets),
 	};
