@@ -83,19 +83,21 @@ void vmop_guest_attributor_set_view(struct vmop_guest_attributor *attributor,
 
 /* ---- readings of the vCPUs --------------------------------------------------------- */
 
-struct sight {
+/* The reading of a vCPU that is nearest to a sample; is_certain: see attribution.h. */
+struct observation {
 	struct vmop_guest_reading reading;
 	bool is_seen, is_certain;
 };
 
-static struct sight read_sight(const struct vmop_guest_view *view, int32_t vcpu, uint64_t time_ns)
+static struct observation observe(const struct vmop_guest_view *view, int32_t vcpu,
+				  uint64_t time_ns)
 {
-	struct sight sight = {0};
+	struct observation nearest = {0};
 	if (vcpu >= 0)
-		sight.is_seen =
+		nearest.is_seen =
 			vmop_guest_view_reading(view, (uint32_t)vcpu, time_ns, READING_GAP_NS,
-						&sight.reading, &sight.is_certain);
-	return sight;
+						&nearest.reading, &nearest.is_certain);
+	return nearest;
 }
 
 /* A process that maps the address: how often it was seen, and when last. */
@@ -182,26 +184,27 @@ struct vmop_guest_verdict vmop_guest_attribute_user(struct vmop_guest_attributor
 	if (!view)
 		return no_process;
 	struct vmop_guest_page *page = page_of(attributor, vcpu, address);
-	struct sight sight = read_sight(view, vcpu, time_ns);
-	bool shows_user = sight.is_seen && sight.reading.pid && !sight.reading.is_kernel_thread;
+	struct observation nearest = observe(view, vcpu, time_ns);
+	bool shows_user =
+		nearest.is_seen && nearest.reading.pid && !nearest.reading.is_kernel_thread;
 	const struct vmop_guest_process *seen =
-		shows_user ? find_listed(view, &sight.reading) : NULL;
+		shows_user ? find_listed(view, &nearest.reading) : NULL;
 	const struct vmop_guest_vma *vma = code_at(seen, address);
 	if (vma) {
-		bool is_exact = sight.is_certain && page->n_owners == 1 && page->owner == seen;
+		bool is_exact = nearest.is_certain && page->n_owners == 1 && page->owner == seen;
 		return (struct vmop_guest_verdict){.process = seen,
 						   .vma = vma,
 						   .certainty = is_exact ? VMOP_CERTAIN_EXACT
 									 : VMOP_CERTAIN_LIKELY};
 	}
-	bool is_stranger = shows_user && !seen;
-	if (!page->n_owners || (is_stranger && sight.is_certain))
+	bool is_unlisted = shows_user && !seen;
+	if (!page->n_owners || (is_unlisted && nearest.is_certain))
 		return no_process;
 	if (page->n_owners > 1)
 		return choose(view, page, address);
 	return (struct vmop_guest_verdict){.process = page->owner,
 					   .vma = page->vma,
-					   .certainty = is_stranger ? VMOP_CERTAIN_AMBIGUOUS
+					   .certainty = is_unlisted ? VMOP_CERTAIN_AMBIGUOUS
 								    : VMOP_CERTAIN_LIKELY};
 }
 
@@ -211,14 +214,15 @@ vmop_guest_attribute_kernel(const struct vmop_guest_attributor *attributor, int3
 {
 	struct vmop_guest_verdict verdict = {.certainty = VMOP_CERTAIN_EXACT};
 	const struct vmop_guest_view *view = attributor->view;
-	struct sight sight = {0};
+	struct observation nearest = {0};
 	if (view && view->tasks)
-		sight = read_sight(view, vcpu, time_ns);
-	if (!sight.is_seen)
+		nearest = observe(view, vcpu, time_ns);
+	if (!nearest.is_seen)
 		return verdict;
-	verdict.is_idle = !sight.reading.pid;
-	verdict.process = verdict.is_idle ? NULL : find_listed(view, &sight.reading);
+	verdict.is_idle = !nearest.reading.pid;
+	verdict.process = verdict.is_idle ? NULL : find_listed(view, &nearest.reading);
 	if (verdict.is_idle || verdict.process)
-		verdict.certainty = sight.is_certain ? VMOP_CERTAIN_LIKELY : VMOP_CERTAIN_AMBIGUOUS;
+		verdict.certainty =
+			nearest.is_certain ? VMOP_CERTAIN_LIKELY : VMOP_CERTAIN_AMBIGUOUS;
 	return verdict;
 }

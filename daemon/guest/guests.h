@@ -47,7 +47,7 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 				      struct vmop_guests **ret);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
 
-/* Begin to watch guests that came, and stop to watch those that went. About once a second. */
+/* Watch guests that came, and stop watching guests that went. Call it about once a second. */
 void vmop_guests_tick(struct vmop_guests *guests);
 
 /*

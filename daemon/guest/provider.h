@@ -50,7 +50,7 @@ struct vmop_domain_provider_ops {
 				     struct vmop_source *source, struct vmop_domains *domains,
 				     struct vmop_domain_provider **ret);
 	void (*destroy)(struct vmop_domain_provider *provider);
-	/* Stop to follow domains that come and go.  find_owner works as before. */
+	/* Stop following domains that come and go.  find_owner works as before. */
 	void (*detach)(struct vmop_domain_provider *provider);
 	/*
 	 * Follow domains that came, went or were renamed.  Called about once a second.  An error
