@@ -21,7 +21,7 @@
 
 struct vmop_agent {
 	struct vmop_daemon *daemon;
-	struct vmop_active_mail *mail; /* NULL: the store is somebody else's */
+	struct vmop_agent_messages *mail; /* NULL: the store is somebody else's */
 	struct vmop_active_agent active;
 	sd_event_source *timer;
 };
@@ -118,7 +118,7 @@ static void arm(struct vmop_agent *agent)
 {
 	bool is_alert = vmop_active_agent_is_alert(&agent->active);
 	if (agent->mail)
-		vmop_active_mail_hurry(agent->mail, is_alert);
+		vmop_agent_messages_hurry(agent->mail, is_alert);
 	sd_event_source_set_time_relative(
 		agent->timer, (is_alert ? ALERT_LOOK_EVERY_MS : VMOP_AGENT_LOOK_EVERY_MS) * 1000);
 	sd_event_source_set_enabled(agent->timer, SD_EVENT_ONESHOT);
@@ -175,17 +175,17 @@ struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
 
 struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
 {
-	struct vmop_active_mail *mail = NULL;
+	struct vmop_agent_messages *mail = NULL;
 	struct vmop_active_store *store;
 	struct vmop_error *err = vmop_active_check();
 	if (!err)
-		err = vmop_active_mail_open(VMOP_AGENT_LOOK_EVERY_MS, &mail);
+		err = vmop_agent_messages_open(VMOP_AGENT_LOOK_EVERY_MS, &mail);
 	if (!err)
-		err = vmop_active_mail_own(mail, &store);
+		err = vmop_agent_messages_own(mail, &store);
 	if (!err)
 		err = vmop_agent_create_over(daemon, store, ret);
 	if (err) {
-		vmop_active_mail_close(mail);
+		vmop_agent_messages_close(mail);
 		return err;
 	}
 	(*ret)->mail = mail;
@@ -199,6 +199,6 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 		return;
 	sd_event_source_disable_unref(agent->timer);
 	vmop_active_agent_give_up(&agent->active, "it was ended there");
-	vmop_active_mail_close(agent->mail);
+	vmop_agent_messages_close(agent->mail);
 	free(agent);
 }

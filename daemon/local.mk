@@ -11,6 +11,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/view.c daemon/guest/view.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
+	daemon/guest/held.c daemon/guest/held.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/image.c daemon/host/image.h \
@@ -22,7 +23,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/mapping.c daemon/host/mapping.h \
 	daemon/host/maps.c daemon/host/maps.h \
 	daemon/options.h \
-	daemon/guest/passive.c daemon/guest/passive.h \
+	daemon/guest/patterns.c daemon/guest/patterns.h \
 	daemon/host/perf-maps.c daemon/host/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
 	daemon/host/proc-text.c daemon/host/proc-text.h \

@@ -181,9 +181,9 @@ static void bill(const struct vmop_attribution *attribution, struct vmop_db_chun
 	if (is_vcpu && key->mode == VMOP_MODE_KERNEL) {
 		key->bill = VMOP_BILL_HYPERVISOR;
 		key->mode = VMOP_MODE_HYPERVISOR;
-		domain->samples_hypervisor++;
+		vmop_domain_count_hypervisor(domain);
 	} else {
-		domain->samples_vmm++;
+		vmop_domain_count_vmm(domain);
 	}
 	if (is_vcpu && attribution->separate & VMOP_SEPARATE_CPU)
 		key->vcpu = (int32_t)vcpu->number;
@@ -202,9 +202,9 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 	if (process && process->domain)
 		bill(attribution, &placing->key, process->domain, sample->tid);
 	else if (is_user)
-		host->samples_user++;
+		vmop_domain_count_user(host);
 	else
-		host->samples_kernel++;
+		vmop_domain_count_kernel(host);
 	if (sample->flags & VMOP_SAMPLE_NO_IP)
 		put_why(attribution, placing, VMOP_WHY_NO_ADDRESS, 0, sample->weight_events);
 	else if (!is_user)
@@ -223,18 +223,18 @@ static void place_guest(struct vmop_attribution *attribution, struct placing *pl
 			struct vmop_domain *domain, const struct vmop_sample *sample)
 {
 	bool is_kernel = placing->key.mode == VMOP_MODE_KERNEL;
-	struct vmop_image *text = is_kernel ? vmop_text_map_find(&domain->text, sample->ip) : NULL;
+	struct vmop_image *text = is_kernel ? vmop_text_map_find(&domain->code, sample->ip) : NULL;
 	placing->image = text ? text : is_kernel ? domain->kernel : domain->user;
 	placing->offset = sample->ip - (text ? text->base : 0);
 	put(attribution, placing, sample->weight_events);
 }
 
-/* A guest's sample that was held: see guests.h. */
-static void put_placed(void *arg, const struct vmop_guest_placed *placed)
+/* The sink of samples that were held: see guests.h. */
+static void put_guest_sample(void *arg, const struct vmop_guest_sample *sample)
 {
-	struct placing placing = {.image = placed->image, .offset = placed->offset};
-	memcpy(&placing.key, &placed->key, sizeof(placing.key));
-	put(arg, &placing, placed->weight_events);
+	struct placing placing = {.image = sample->image, .offset = sample->offset};
+	memcpy(&placing.key, &sample->key, sizeof(placing.key));
+	put(arg, &placing, sample->weight_events);
 }
 
 /* The reason why samples of a guest that is not passive have no image. */
@@ -262,13 +262,11 @@ static void guest_sample(struct vmop_attribution *attribution, struct placing *p
 	placing->key.domain = placing->key.billed = domain->id;
 	attribution->stale += domain->has_stale_addresses;
 	if (owner->is_kernel)
-		domain->samples_kernel++;
+		vmop_domain_count_kernel(domain);
 	else
-		domain->samples_user++;
-	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE) {
-		domain->kind = VMOP_DOMAIN_OPAQUE;
-		domain->is_stored = false;
-	}
+		vmop_domain_count_user(domain);
+	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE)
+		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
 	    vmop_guests_hold(attribution->guests, domain, &placing->key, record, owner->vcpu))
 		return;
@@ -285,14 +283,14 @@ static void hypervisor_sample(struct vmop_attribution *attribution, struct placi
 			      const struct vmop_sample *sample)
 {
 	struct vmop_domain *hypervisor = owner->hypervisor;
-	struct vmop_image *text = vmop_text_map_find(&hypervisor->text, sample->ip);
+	struct vmop_image *text = vmop_text_map_find(&hypervisor->code, sample->ip);
 	placing->key.domain = hypervisor->id;
 	placing->key.billed = owner->domain->id;
 	placing->key.bill = VMOP_BILL_HYPERVISOR;
 	placing->key.mode = VMOP_MODE_HYPERVISOR;
-	hypervisor->samples_hypervisor++;
+	vmop_domain_count_hypervisor(hypervisor);
 	if (owner->domain->id != VMOP_DOMAIN_ID_HOST)
-		owner->domain->samples_hypervisor++;
+		vmop_domain_count_hypervisor(owner->domain);
 	placing->image = text ? text : hypervisor->kernel;
 	placing->offset = sample->ip - (text ? text->base : 0);
 	put(attribution, placing, sample->weight_events);
@@ -402,8 +400,9 @@ static void read_queued(struct vmop_attribution *attribution)
 
 void vmop_attribution_settle(struct vmop_attribution *attribution)
 {
+	const struct vmop_guest_sink sink = {.put = put_guest_sample, .arg = attribution};
 	if (attribution->guests)
-		vmop_guests_settle(attribution->guests, put_placed, attribution);
+		vmop_guests_release(attribution->guests, &sink);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	vmop_aggregate_settle(aggregate);
 	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot;

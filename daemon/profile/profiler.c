@@ -13,9 +13,9 @@
 #include "daemon/guest/provider.h"
 #include "daemon/host/examine.h"
 #include "daemon/host/perf-maps.h"
+#include "daemon/host/short-lived.h"
 #include "daemon/profile/attribute.h"
 #include "daemon/profile/losses.h"
-#include "daemon/host/short-lived.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
@@ -36,7 +36,7 @@ struct vmop_profiler {
 	uint64_t n_short_lived;
 	struct vmop_processes processes;
 	struct vmop_kernel kernel;
-	struct vmop_passive passive;
+	struct vmop_domain_patterns passive;
 	struct vmop_domains domains;
 	struct vmop_aggregate aggregate;
 	struct vmop_attribution attribution;
@@ -183,7 +183,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_proc_text_create(&profiler->proc_text);
 	profiler->processes.proc_text = profiler->proc_text;
 	if (!err)
-		err = vmop_passive_init(&profiler->passive, options);
+		err = vmop_domain_patterns_init(&profiler->passive, options);
 	if (!err)
 		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
 					&profiler->processes, &profiler->passive);
@@ -200,7 +200,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = &vmop_error_no_memory;
 	if (err)
 		return err;
-	profiler->domains.at[VMOP_DOMAIN_ID_HOST]->symbols_from = profiler->kernel.symbols_from;
+	vmop_domain_set_symbols_from(profiler->domains.at[VMOP_DOMAIN_ID_HOST],
+				     profiler->kernel.symbols_from);
 	profiler->vdso = vmop_images_named(&profiler->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_VDSO,
 					   "[vdso]", 0, 0);
 	if (profiler->root)
@@ -264,7 +265,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_processes_deinit(&profiler->processes);
 	vmop_domains_deinit(&profiler->domains);
 	vmop_kernel_deinit(&profiler->kernel);
-	vmop_passive_deinit(&profiler->passive);
+	vmop_domain_patterns_deinit(&profiler->passive);
 	vmop_tasks_deinit(&profiler->tasks);
 	vmop_short_lived_deinit(&profiler->short_lived);
 	vmop_aggregate_deinit(&profiler->aggregate);
