@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/filter.h"
 
 static struct vmop_error *check_pages(struct vmop_db *db)

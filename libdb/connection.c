@@ -8,9 +8,6 @@
 #include <unistd.h>
 
 #include "libdb/cells-table.h"
-#include "libdb/filter.h"
-#include "libdb/place.h"
-#include "libdb/symbols.h"
 #include "libdb/vfs.h"
 
 #define BUSY_TIMEOUT_MS 5000
@@ -59,12 +56,6 @@ static int count_work(void *arg)
 	return ++db->work > db->max_work;
 }
 
-static int register_functions(struct vmop_db *db)
-{
-	int rc = vmop_cells_table_register(db->sqlite);
-	return rc == SQLITE_OK ? vmop_selection_register(db) : rc;
-}
-
 /* Against files that somebody made to do harm; sqlite.org/security.html has the list. */
 static void harden(struct vmop_db *db)
 {
@@ -102,7 +93,7 @@ struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags
 		rc = sqlite3_exec(db->sqlite, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 	}
 	if (rc == SQLITE_OK)
-		rc = register_functions(db);
+		rc = vmop_cells_table_register(db->sqlite);
 	if (rc == SQLITE_OK)
 		return NULL;
 	struct vmop_error *err = vmop_db_sqlite_error(db, rc);
@@ -123,7 +114,7 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, in
 	db->path = strdup(path);
 	struct vmop_error *err = db->path ? vmop_db_attach(db, uri, flags) : &vmop_error_no_memory;
 	if (err) {
-		vmop_db_close(db);
+		vmop_db_disconnect(db);
 		return err;
 	}
 	*ret = db;
@@ -138,17 +129,15 @@ void vmop_db_detach(struct vmop_db *db)
 	}
 	sqlite3_close(db->sqlite);
 	db->sqlite = NULL;
+	db->has_visit_function = false;
 }
 
-void vmop_db_close(struct vmop_db *db)
+void vmop_db_disconnect(struct vmop_db *db)
 {
-	if (!db)
-		return;
 	vmop_db_detach(db);
 	close(db->fd);
 	vmop_cleanup_close(&db->wal_fd);
 	free(db->left_out);
-	vmop_places_destroy(db->places);
 	free(db->first_rejected);
 	free(db->scratch.all);
 	free(db->packed);
@@ -260,17 +249,6 @@ struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, 
 	return NULL;
 }
 
-void vmop_db_drop_rejected(struct vmop_db *db)
-{
-	db->drops_rejected = true;
-}
-
-void vmop_db_rejected(const struct vmop_db *db, struct vmop_db_rejected *ret)
-{
-	*ret = db->rejected;
-	ret->first = db->first_rejected;
-}
-
 struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error error)
 {
 	switch (error) {
@@ -286,10 +264,32 @@ struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error e
 	}
 }
 
+/* The descriptors that SQLite holds are asked, so a file that was renamed is still the one. */
+static int add_size(struct vmop_db *db, int which, uint64_t *size_bytes)
+{
+	sqlite3_file *file = NULL;
+	sqlite3_int64 bytes = 0;
+	int rc = sqlite3_file_control(db->sqlite, "main", which, &file);
+	if (rc == SQLITE_OK && file && file->pMethods)
+		rc = file->pMethods->xFileSize(file, &bytes);
+	if (bytes > 0)
+		*size_bytes += (uint64_t)bytes;
+	return rc;
+}
+
+struct vmop_error *vmop_db_measure(struct vmop_db *db, uint64_t *ret)
+{
+	*ret = 0;
+	int rc = add_size(db, SQLITE_FCNTL_FILE_POINTER, ret);
+	if (rc == SQLITE_OK)
+		rc = add_size(db, SQLITE_FCNTL_JOURNAL_POINTER, ret);
+	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
+}
+
 struct vmop_error *vmop_db_allow_work(struct vmop_db *db)
 {
 	uint64_t size_bytes;
-	struct vmop_error *err = vmop_db_size_bytes(db, &size_bytes);
+	struct vmop_error *err = vmop_db_measure(db, &size_bytes);
 	if (err)
 		return err;
 	db->work = 0;

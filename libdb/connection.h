@@ -11,9 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libdb/db.h"
 #include "libdb/pack.h"
+#include "libdb/types.h"
 #include "libutil/cleanup.h"
+#include "libutil/error.h"
 
 /* In an upsert of losses: a sum that is no 64-bit integer any more would be rejected as a row. */
 #define VMOP_DB_SUM_OF_COUNTS                                                                      \
@@ -62,6 +63,7 @@ struct vmop_db {
 	uint64_t work, max_work;
 
 	struct vmop_visit *visit; /* the walk over chunks that goes on */
+	bool has_visit_function;
 
 	/* Writing. */
 	bool in_interval, interval_failed;
@@ -93,6 +95,9 @@ struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags
 /* Closes the SQLite connection, and everything prepared on it; db stays. */
 void vmop_db_detach(struct vmop_db *db);
 
+/* Detach, and free db.  Its places must have been destroyed. */
+void vmop_db_disconnect(struct vmop_db *db);
+
 /*
  * What SQLite's last error on db (or rc, where it was made by hand) means for a user:
  * VMOP_ERROR_CORRUPT, a full disk (VMOP_ERROR_OS with ENOSPC), no permission, ...
@@ -106,6 +111,10 @@ struct vmop_error *vmop_db_corrupt(struct vmop_db *db, const char *format, ...)
 
 /* What unpacking a chunk's cells came to, as an error; NULL: it went well. */
 struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error error);
+
+/*
+ * Set *ret to the present size of the file and its WAL or journal on disk. */
+struct vmop_error *vmop_db_measure(struct vmop_db *db, uint64_t *ret);
 
 /*
  * To be called by each public function that reads: a corrupt file (pages that

@@ -79,6 +79,14 @@ static struct vmop_error *connect_at(int fd, const char *name, const char *path,
 	return err;
 }
 
+void vmop_db_close(struct vmop_db *db)
+{
+	if (!db)
+		return;
+	vmop_places_destroy(db->places);
+	vmop_db_disconnect(db);
+}
+
 static struct vmop_error *connect_place(const struct place *place, const char *query, int flags,
 					struct vmop_db **ret)
 {
@@ -455,24 +463,18 @@ struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db)
 	return err ? err : exec(db, "SELECT 1 FROM sqlite_schema");
 }
 
-/* The descriptors that SQLite holds are asked, so a file that was renamed is still the one. */
-static int add_size(struct vmop_db *db, int which, uint64_t *size_bytes)
+void vmop_db_drop_rejected(struct vmop_db *db)
 {
-	sqlite3_file *file = NULL;
-	sqlite3_int64 bytes = 0;
-	int rc = sqlite3_file_control(db->sqlite, "main", which, &file);
-	if (rc == SQLITE_OK && file && file->pMethods)
-		rc = file->pMethods->xFileSize(file, &bytes);
-	if (bytes > 0)
-		*size_bytes += (uint64_t)bytes;
-	return rc;
+	db->drops_rejected = true;
+}
+
+void vmop_db_rejected(const struct vmop_db *db, struct vmop_db_rejected *ret)
+{
+	*ret = db->rejected;
+	ret->first = db->first_rejected;
 }
 
 struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret)
 {
-	*ret = 0;
-	int rc = add_size(db, SQLITE_FCNTL_FILE_POINTER, ret);
-	if (rc == SQLITE_OK)
-		rc = add_size(db, SQLITE_FCNTL_JOURNAL_POINTER, ret);
-	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
+	return vmop_db_measure(db, ret);
 }

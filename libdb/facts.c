@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/symbols.h"
 
 /* Columns that are NOT NULL. */

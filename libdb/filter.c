@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "libdb/db.h"
 #include "libdb/schema.h"
 
 static int compare_u32(const void *a, const void *b)
@@ -251,14 +252,18 @@ static void visit_final(sqlite3_context *context)
 	sqlite3_result_null(context);
 }
 
-int vmop_selection_register(struct vmop_db *db)
+/* Define the SQL function vmop_visit(), once for each connection. */
+static struct vmop_error *define_visit(struct vmop_db *db)
 {
 	int rc = SQLITE_OK;
+	if (db->has_visit_function)
+		return NULL;
 	for (int argc = ARGUMENT_CELLS; rc == SQLITE_OK && argc <= ARGUMENT_CELLS + 1; argc++)
 		rc = sqlite3_create_function_v2(db->sqlite, "vmop_visit", argc,
 						SQLITE_UTF8 | SQLITE_DIRECTONLY, db, NULL,
 						visit_step, visit_final, NULL);
-	return rc;
+	db->has_visit_function = rc == SQLITE_OK;
+	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
 }
 
 static struct vmop_error *run_visit(struct vmop_visit *visit, sqlite3_stmt *stmt)
@@ -266,7 +271,7 @@ static struct vmop_error *run_visit(struct vmop_visit *visit, sqlite3_stmt *stmt
 	struct vmop_db *db = visit->selection->db;
 	struct vmop_visit *outer = db->visit;
 	bool row;
-	struct vmop_error *err = vmop_db_size_bytes(db, &visit->size_bytes);
+	struct vmop_error *err = vmop_db_measure(db, &visit->size_bytes);
 	if (err)
 		return err;
 	db->visit = visit;
@@ -286,7 +291,10 @@ vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 	if (selection->n_intervals == 0)
 		return NULL;
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
-	struct vmop_error *err = vmop_db_prepare(
+	struct vmop_error *err = define_visit(selection->db);
+	if (err)
+		return err;
+	err = vmop_db_prepare(
 		selection->db,
 		with_cells ? "SELECT vmop_visit(id, place, task, stack, samples, weight, cells)"
 			     " FROM chunk WHERE id >= ?1 AND id < ?2"

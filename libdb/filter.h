@@ -46,7 +46,4 @@ vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 			struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row),
 			void *arg);
 
-/* Gives a connection what the walk needs. An SQLite result code. */
-int vmop_selection_register(struct vmop_db *db);
-
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/place.h"
 #include "libdb/schema.h"
 

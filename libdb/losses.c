@@ -8,6 +8,7 @@
 #include "libdb/hash.h"
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 
 struct loss {
 	UT_hash_handle hh;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows of the table task that stand for several ended tasks. */
 #include "libdb/connection.h"
+#include "libdb/db.h"
 
 /* Sets *ret to the id of the merged row of like's identity, or to 0. */
 static struct vmop_error *find(struct vmop_db *db, const struct vmop_db_task *like, int64_t *ret)

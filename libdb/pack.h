@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libdb/db.h"
+#include "libdb/types.h"
 
 #define VMOP_PACK_VERSION 1
 #define VMOP_PACK_UNIFORM 0x01

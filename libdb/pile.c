@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdb/cells-sort.h"
+#include "libdb/db.h"
 
 #define FIRST_CELLS 4096
 #define ROOM_CELLS 512 /* unpacked at a time, at least */
@@ -62,7 +62,7 @@ static void settle(struct heap *heap)
 {
 	struct vmop_db_cell *cells = heap->cells;
 	size_t kept = 0;
-	vmop_cells_sort(cells, cells + heap->capacity, heap->n);
+	vmop_db_sort_cells(cells, cells + heap->capacity, heap->n);
 	for (size_t i = 0; i < heap->n; i++) {
 		if (kept && cells[kept - 1].offset == cells[i].offset) {
 			add_saturated(&cells[kept - 1].samples, cells[i].samples);

@@ -10,8 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libdb/db.h"
+#include "libdb/types.h"
+#include "libutil/error.h"
 
+struct vmop_db;
 struct vmop_places;
 
 /* For a writer: the places of the file, which is new. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/pile.h"
 #include "libdb/schema.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libdb/db.h"
+#include "libdb/types.h"
 
 struct object {
 	const char *name;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdb/cells-sort.h"
+#include "libdb/db.h"
 
 #define FIRST_CAPACITY 4
 #define AHEAD 32 /* cells that are unpacked before they are looked for */
@@ -207,6 +207,6 @@ const struct vmop_db_cell *vmop_sum_sort(struct vmop_sum *sum)
 	for (size_t i = 0; i < sum->capacity; i++)
 		if (sum->slots[i].samples)
 			sum->slots[n++] = sum->slots[i];
-	vmop_cells_sort(sum->slots, sum->slots + n, n);
+	vmop_db_sort_cells(sum->slots, sum->slots + n, n);
 	return sum->slots;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libdb/db.h"
 #include "libdb/filter.h"
 #include "libdb/sum.h"
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdb/cells-sort.h"
 #include "libutil/cleanup.h"
 
 #define KEYS_AT_FIRST 4096
@@ -258,7 +257,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 		if (!n)
 			continue;
 		struct vmop_db_cell *cells = sorted + begin[i];
-		vmop_cells_sort(cells, sorted + aggregate->n_cells, n);
+		vmop_db_sort_cells(cells, sorted + aggregate->n_cells, n);
 		struct vmop_error *err = each(arg, &aggregate->keys[i], cells, merge(cells, n));
 		if (err)
 			return err;

@@ -2,7 +2,7 @@
 /* Cells added up, and sorted; held against the same done the plain way. */
 #include "tests/unit/libdb/common.h"
 
-#include "libdb/cells-sort.h"
+#include "libdb/db.h"
 #include "libdb/sum.h"
 
 enum { SUMS = 7, OFFSETS = 4096, BLOBS = 20000, CELLS = 300 };
@@ -38,7 +38,7 @@ static void sorted_as_by_qsort(void **state)
 				cells[i].samples = cells[i].offset + 1;
 				cells[2 * n + i] = cells[i];
 			}
-			vmop_cells_sort(cells, cells + n, n);
+			vmop_db_sort_cells(cells, cells + n, n);
 			qsort(cells + 2 * n, n, sizeof(*cells), by_offset);
 			assert_memory_equal(cells, cells + 2 * n, n * sizeof(*cells));
 			free(cells);
