@@ -13,6 +13,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/guests.c daemon/guest/guests.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
+	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
@@ -29,6 +30,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/process.c daemon/host/process.h \
 	daemon/host/procfs.c daemon/host/procfs.h \
 	daemon/profile/profiler.c daemon/profile/profiler.h \
+	daemon/profile/sample-key.h \
 	daemon/host/readers.c daemon/host/readers.h \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \

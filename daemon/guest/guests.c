@@ -23,7 +23,7 @@ static const uint64_t first_wait_ns = 15000000000;
 static const uint64_t enter_wait_ns = 3000000000;
 
 struct held {
-	struct vmop_db_chunk_key key;
+	struct vmop_sample_key key;
 	struct vmop_domain *domain;
 	uint64_t ip, time_ns, weight_events;
 	int32_t vcpu;
@@ -146,7 +146,7 @@ void vmop_guests_tick(struct vmop_guests *guests)
 /* ---- samples --------------------------------------------------------------- */
 
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
+		      const struct vmop_sample_key *key, const struct vmop_record *record,
 		      int32_t vcpu)
 {
 	if (guests->n_held == guests->max_held)
@@ -305,7 +305,7 @@ static void want_symbols(struct vmop_guests *guests, const struct vmop_domain *d
 	if (image->is_wanted || !vma->file)
 		return;
 	image->is_wanted =
-		vmop_guest_watch_want_symbols(guests->watch, domain->id, image->slot, vma);
+		vmop_guest_watch_want_symbols(guests->watch, domain->id, image->slot.at, vma);
 	if (image->is_wanted)
 		vmop_image_ref(image); /* its slot stays its own until the answer comes */
 }
@@ -392,7 +392,7 @@ static void place_kernel_task(const struct held *held, struct vmop_guest_placed 
 		placed->key.task = vmop_guest_tasks_table_idle(&inside->tasks);
 	else if (verdict.process)
 		placed->key.task = vmop_guest_tasks_table_id(&inside->tasks, verdict.process, NULL);
-	if (placed->key.task)
+	if (placed->key.task.number)
 		placed->key.certainty = (uint8_t)verdict.certainty;
 }
 

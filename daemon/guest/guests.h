@@ -21,7 +21,7 @@
 
 #include "daemon/guest/domain.h"
 #include "daemon/guest/view.h"
-#include "libdb/db.h"
+#include "daemon/profile/sample-key.h"
 #include "vmop/record.h"
 
 struct vmop_guests;
@@ -39,7 +39,7 @@ void vmop_guests_destroy(struct vmop_guests *guests);
  * for task, image and certainty.  False: there is no room; the caller places it.
  */
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
+		      const struct vmop_sample_key *key, const struct vmop_record *record,
 		      int32_t vcpu);
 
 /* Much is held: time for a flush. */
@@ -50,7 +50,7 @@ void vmop_guests_tick(struct vmop_guests *guests);
 
 /* Where a held sample belongs. image is never NULL. */
 struct vmop_guest_placed {
-	struct vmop_db_chunk_key key; /* but for the image */
+	struct vmop_sample_key key; /* but for the image */
 	struct vmop_image *image;
 	uint64_t offset;
 	uint64_t weight_events;

@@ -29,12 +29,12 @@ void vmop_guest_tasks_table_deinit(struct vmop_guest_tasks_table *table);
  * The id of process, new if need be; exe: the file of a sample in it, taken for what
  * it executes until another is known.  0: out of memory.
  */
-uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
-				   const struct vmop_guest_process *process,
-				   struct vmop_image *exe);
+struct vmop_task_id vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
+					      const struct vmop_guest_process *process,
+					      struct vmop_image *exe);
 
 /* The guest's idle task, of all its vCPUs. 0: out of memory. */
-uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table);
+struct vmop_task_id vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table);
 
 /* Forgets those that are in neither of view's lists. */
 void vmop_guest_tasks_table_sweep(struct vmop_guest_tasks_table *table,

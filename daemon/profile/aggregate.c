@@ -10,7 +10,7 @@
 /* A table of so many lies in a near cache (512 KiB), where waiting for others costs more. */
 #define NEAR_CELLS 16384
 
-_Static_assert(sizeof(struct vmop_db_chunk_key) == 36,
+_Static_assert(sizeof(struct vmop_sample_key) == 36,
 	       "a field that is new must be hashed and compared, too");
 
 static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
@@ -46,10 +46,10 @@ void vmop_aggregate_deinit(struct vmop_aggregate *aggregate)
  * Field by field: the fields of a key were just written one by one, and reading
  * them back as bigger words would wait for those writes to reach the cache.
  */
-static uint32_t key_hash(const struct vmop_db_chunk_key *key)
+static uint32_t key_hash(const struct vmop_sample_key *key)
 {
 	const uint64_t multiplier = 0x9e3779b97f4a7c15ull;
-	uint64_t where = (uint64_t)key->task << 32 | key->image;
+	uint64_t where = (uint64_t)key->task.number << 32 | key->image.at;
 	uint64_t whose = (uint64_t)key->billed << 40 | (uint64_t)key->domain << 20 |
 			 (uint64_t)key->event << 12 | (uint64_t)key->certainty << 8 |
 			 (uint64_t)key->bill << 4 | key->mode;
@@ -61,16 +61,16 @@ static uint32_t key_hash(const struct vmop_db_chunk_key *key)
 	return (uint32_t)(hash >> 32);
 }
 
-static bool key_equals(const struct vmop_db_chunk_key *a, const struct vmop_db_chunk_key *b)
+static bool key_equals(const struct vmop_sample_key *a, const struct vmop_sample_key *b)
 {
-	return a->task == b->task && a->image == b->image && a->mode == b->mode &&
-	       a->cpu == b->cpu && a->event == b->event && a->domain == b->domain &&
-	       a->billed == b->billed && a->bill == b->bill && a->certainty == b->certainty &&
-	       a->vcpu == b->vcpu && a->stack == b->stack;
+	return a->task.number == b->task.number && a->image.at == b->image.at &&
+	       a->mode == b->mode && a->cpu == b->cpu && a->event == b->event &&
+	       a->domain == b->domain && a->billed == b->billed && a->bill == b->bill &&
+	       a->certainty == b->certainty && a->vcpu == b->vcpu && a->stack == b->stack;
 }
 
 /* The index of key, new if need be; UINT32_MAX: no room. */
-static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
+static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key)
 {
 	const struct vmop_aggregate_index *index = &aggregate->key_index;
 	uint32_t i = key_hash(key) & index->mask;
@@ -85,9 +85,10 @@ static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_d
 }
 
 /* The same; mostly without a hash and a slot that is in no near cache. */
-static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
+static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key)
 {
-	uint32_t spread = 5 * key->task + 3 * key->image + key->event * 16 + (uint32_t)key->cpu;
+	uint32_t spread =
+		5 * key->task.number + 3 * key->image.at + key->event * 16 + (uint32_t)key->cpu;
 	uint32_t *recent = &aggregate->recent[spread % VMOP_AGGREGATE_RECENT];
 	if (*recent && key_equals(key, &aggregate->keys[*recent - 1]))
 		return *recent - 1;
@@ -141,7 +142,7 @@ void vmop_aggregate_settle(struct vmop_aggregate *aggregate)
 	aggregate->n_arriving = 0;
 }
 
-bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key,
+bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key,
 			uint64_t offset, uint32_t samples, uint64_t weight_events)
 {
 	uint32_t i = intern(aggregate, key);
@@ -174,7 +175,7 @@ bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_c
 }
 
 bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
-			 const struct vmop_db_chunk_key *key, uint64_t offset)
+			 const struct vmop_sample_key *key, uint64_t offset)
 {
 	struct vmop_aggregate_cell *cell = &aggregate->cells[i];
 	vmop_aggregate_settle(aggregate); /* nothing may be on its way to this cell */
@@ -217,8 +218,8 @@ static size_t merge(struct vmop_db_cell *cells, size_t n)
 
 struct vmop_error *
 vmop_aggregate_each(struct vmop_aggregate *aggregate,
-		    void (*rename)(void *arg, struct vmop_db_chunk_key *key),
-		    struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
+		    void (*rename)(void *arg, struct vmop_sample_key *key),
+		    struct vmop_error *(*each)(void *arg, const struct vmop_sample_key *key,
 					       const struct vmop_db_cell *cells, size_t n),
 		    void *arg)
 {
@@ -233,7 +234,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 	if (!target || !begin || !sorted)
 		return &vmop_error_no_memory;
 	for (uint32_t i = 0; i < n_before; i++) {
-		struct vmop_db_chunk_key key = aggregate->keys[i];
+		struct vmop_sample_key key = aggregate->keys[i];
 		rename(arg, &key);
 		uint32_t renamed = intern(aggregate, &key);
 		target[i] = renamed == UINT32_MAX ? i : renamed;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/profile/sample-key.h"
 #include "libdb/db.h"
 
 /* Bounds: 16 Mi + 4 Mi bytes of tables at the most. */
@@ -49,8 +50,7 @@ struct vmop_aggregate_arrival {
 #define VMOP_AGGREGATE_RECENT 64
 
 struct vmop_aggregate {
-	/* In keys, image is a slot of the image table, not yet an id of the session. */
-	struct vmop_db_chunk_key *keys;
+	struct vmop_sample_key *keys;
 	struct vmop_aggregate_cell *cells;
 	uint32_t n_keys, max_keys, n_cells, max_cells;
 	struct vmop_aggregate_index key_index, cell_index;
@@ -64,7 +64,7 @@ bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells);
 void vmop_aggregate_deinit(struct vmop_aggregate *aggregate);
 
 /* False: there is no room, nothing was added. */
-bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key,
+bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key,
 			uint64_t offset, uint32_t samples, uint64_t weight_events);
 
 /* What was added is in cells from then on: for who looks at them. */
@@ -72,7 +72,7 @@ void vmop_aggregate_settle(struct vmop_aggregate *aggregate);
 
 /* Moves what cell i has to another key and offset; false: no room, it stays. */
 bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
-			 const struct vmop_db_chunk_key *key, uint64_t offset);
+			 const struct vmop_sample_key *key, uint64_t offset);
 
 /* All that were added. */
 uint64_t vmop_aggregate_samples(struct vmop_aggregate *aggregate);
@@ -87,8 +87,8 @@ bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate);
  */
 struct vmop_error *
 vmop_aggregate_each(struct vmop_aggregate *aggregate,
-		    void (*rename)(void *arg, struct vmop_db_chunk_key *key),
-		    struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
+		    void (*rename)(void *arg, struct vmop_sample_key *key),
+		    struct vmop_error *(*each)(void *arg, const struct vmop_sample_key *key,
 					       const struct vmop_db_cell *cells, size_t n),
 		    void *arg);
 

@@ -13,7 +13,7 @@
 
 /* A sample on its way. */
 struct placing {
-	struct vmop_db_chunk_key key;
+	struct vmop_sample_key key;
 	struct vmop_image *image;
 	uint64_t offset;
 };
@@ -68,18 +68,19 @@ static bool may_be_grouped(const struct vmop_attribution *attribution,
 	       (process->task.cgroup || !attribution->processes->root);
 }
 
-static uint32_t process_task(struct vmop_attribution *attribution, struct vmop_process *process)
+static struct vmop_task_id process_task(struct vmop_attribution *attribution,
+					struct vmop_process *process)
 {
 	struct vmop_task *task = &process->task;
-	if (task->id)
+	if (task->id.number)
 		return task->id;
 	if (attribution->tasks->groups_tasks && may_be_grouped(attribution, process))
 		vmop_task_group(attribution->tasks, task);
 	return vmop_task_id(attribution->tasks, task);
 }
 
-static uint32_t find_task(struct vmop_attribution *attribution, struct vmop_process *process,
-			  uint32_t tid)
+static struct vmop_task_id find_task(struct vmop_attribution *attribution,
+				     struct vmop_process *process, uint32_t tid)
 {
 	if (!(attribution->separate & VMOP_SEPARATE_THREAD) || !process->pid)
 		return process_task(attribution, process);
@@ -171,7 +172,7 @@ static void place_kernel(struct vmop_attribution *attribution, struct placing *p
 }
 
 /* Work of the host for a guest goes on that guest's bill. */
-static void bill(const struct vmop_attribution *attribution, struct vmop_db_chunk_key *key,
+static void bill(const struct vmop_attribution *attribution, struct vmop_sample_key *key,
 		 struct vmop_domain *domain, uint32_t tid)
 {
 	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, tid);
@@ -302,7 +303,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct placing placing;
-	placing.key = (struct vmop_db_chunk_key){
+	placing.key = (struct vmop_sample_key){
 		.event = sample->event,
 		.domain = VMOP_DOMAIN_ID_HOST,
 		.billed = VMOP_DOMAIN_ID_HOST,
@@ -339,15 +340,15 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 
 /* Whose task id that is, among the queued; NULL: of none of them. */
 static struct vmop_process *queued_by_task(const struct vmop_attribution *attribution,
-					   uint32_t task)
+					   struct vmop_task_id task)
 {
 	for (uint32_t i = 0; i < attribution->n_queue; i++) {
 		struct vmop_process *process = attribution->queue[i];
-		if (process->task.id == task)
+		if (process->task.id.number == task.number)
 			return process;
 		const struct vmop_thread *thread;
 		DL_FOREACH2(process->threads, thread, sibling_next)
-		if (thread->task.id == task)
+		if (thread->task.id.number == task.number)
 			return process;
 	}
 	return NULL;
@@ -357,7 +358,7 @@ static struct vmop_process *queued_by_task(const struct vmop_attribution *attrib
 static bool settle_cell(struct vmop_attribution *attribution, uint32_t i, bool is_kernel)
 {
 	const struct vmop_aggregate_cell *cell = &attribution->aggregate->cells[i];
-	struct vmop_db_chunk_key key = attribution->aggregate->keys[cell->key];
+	struct vmop_sample_key key = attribution->aggregate->keys[cell->key];
 	struct vmop_image *image = NULL;
 	uint64_t offset = 0;
 	if (is_kernel) {
@@ -406,18 +407,18 @@ void vmop_attribution_settle(struct vmop_attribution *attribution)
 		vmop_guests_settle(attribution->guests, put_placed, attribution);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	vmop_aggregate_settle(aggregate);
-	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot;
-	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot;
-	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot;
+	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot.at;
+	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot.at;
+	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot.at;
 	bool has_text = false;
 	for (uint32_t i = 0; i < aggregate->n_keys; i++)
-		has_text |= aggregate->keys[i].image == text;
+		has_text |= aggregate->keys[i].image.at == text;
 	has_text = has_text && vmop_kernel_refresh(attribution->kernel);
 	read_queued(attribution);
 	if (!has_text && !attribution->n_queue)
 		return;
 	for (uint32_t i = 0, n = aggregate->n_cells; i < n; i++) {
-		uint32_t image = aggregate->keys[aggregate->cells[i].key].image;
+		uint32_t image = aggregate->keys[aggregate->cells[i].key].image.at;
 		if (!aggregate->cells[i].samples)
 			continue;
 		if (has_text && image == text)

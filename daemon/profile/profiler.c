@@ -13,9 +13,9 @@
 #include "daemon/guest/provider.h"
 #include "daemon/host/examine.h"
 #include "daemon/host/perf-maps.h"
+#include "daemon/host/short-lived.h"
 #include "daemon/profile/attribute.h"
 #include "daemon/profile/losses.h"
-#include "daemon/host/short-lived.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
@@ -483,7 +483,7 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 	const struct vmop_task *task;
 	DL_FOREACH (profiler->tasks.pending, task) {
 		struct vmop_db_task row;
-		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id)
+		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id.number)
 			continue;
 		vmop_task_describe(task, &row);
 		if (task->start_ns)
@@ -509,21 +509,32 @@ static struct vmop_error *store_ends(struct vmop_profiler *profiler)
 	return NULL;
 }
 
-static void canonical_key(void *arg, struct vmop_db_chunk_key *key)
+/* Give keys that are stored as one the same image and task. */
+static void canonical_key(void *arg, struct vmop_sample_key *key)
 {
 	struct vmop_profiler *profiler = arg;
-	key->image = vmop_image_canonical(profiler->images.slots[key->image])->slot;
-	key->task = vmop_short_lived_row(&profiler->short_lived, key->task);
+	key->image = vmop_image_canonical(profiler->images.slots[key->image.at])->slot;
+	key->task = vmop_short_lived_first(&profiler->short_lived, key->task);
 }
 
-static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key *key,
+static struct vmop_error *store_chunk(void *arg, const struct vmop_sample_key *key,
 				      const struct vmop_db_cell *cells, size_t n)
 {
 	struct vmop_profiler *profiler = arg;
-	struct vmop_db_chunk_key row = *key;
-	/* Also for a key that the aggregate had no room to rename. */
-	row.task = vmop_short_lived_row(&profiler->short_lived, key->task);
-	row.image = profiler->images.slots[key->image]->id;
+	const struct vmop_db_chunk_key row = {
+		.event = key->event,
+		.domain = key->domain,
+		.billed = key->billed,
+		.bill = key->bill,
+		.mode = key->mode,
+		.certainty = key->certainty,
+		.vcpu = key->vcpu,
+		.cpu = key->cpu,
+		/* Of both, in case the aggregate had no room for the canonical key. */
+		.task = vmop_short_lived_row(&profiler->short_lived, key->task),
+		.image = vmop_image_canonical(profiler->images.slots[key->image.at])->id,
+		.stack = key->stack,
+	};
 	for (size_t i = 0; i < n; i++)
 		profiler->storing += cells[i].samples;
 	return vmop_db_put_chunk(profiler->db, &row, cells, n);

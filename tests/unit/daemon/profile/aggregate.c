@@ -8,12 +8,12 @@
 
 enum { KEYS = 7, SPREAD = 5000, LARGE_CELLS = 128 * 1024, SMALL_CELLS = 1024 };
 
-static struct vmop_db_chunk_key key_of(uint32_t task)
+static struct vmop_sample_key key_of(uint32_t task)
 {
-	return (struct vmop_db_chunk_key){.task = task, .image = 3, .vcpu = -1, .cpu = -1};
+	return (struct vmop_sample_key){.task = {task}, .image = {3}, .vcpu = -1, .cpu = -1};
 }
 
-static void rename_nothing(void *arg, struct vmop_db_chunk_key *key)
+static void rename_nothing(void *arg, struct vmop_sample_key *key)
 {
 	(void)arg;
 	(void)key;
@@ -25,16 +25,16 @@ struct seen {
 	uint64_t weights;
 };
 
-static struct vmop_error *see(void *arg, const struct vmop_db_chunk_key *key,
+static struct vmop_error *see(void *arg, const struct vmop_sample_key *key,
 			      const struct vmop_db_cell *cells, size_t n)
 {
 	struct seen *seen = arg;
-	assert_in_range(key->task, 0, KEYS - 1);
+	assert_in_range(key->task.number, 0, KEYS - 1);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(i == 0 || cells[i - 1].offset < cells[i].offset);
 		assert_in_range(cells[i].offset, 0, SPREAD - 1);
-		assert_int_equal(seen->samples[key->task][cells[i].offset], 0);
-		seen->samples[key->task][cells[i].offset] = cells[i].samples;
+		assert_int_equal(seen->samples[key->task.number][cells[i].offset], 0);
+		seen->samples[key->task.number][cells[i].offset] = cells[i].samples;
 		seen->weights += cells[i].weight_events;
 	}
 	return NULL;
@@ -61,7 +61,7 @@ static void add_and_look(uint32_t n_cells, uint32_t spread)
 	for (uint32_t i = 0; i < 100003; i++) {
 		uint32_t task = (uint32_t)rand_r(&seed) % KEYS;
 		uint64_t offset = (uint64_t)rand_r(&seed) % spread;
-		struct vmop_db_chunk_key key = key_of(task);
+		struct vmop_sample_key key = key_of(task);
 		if (!vmop_aggregate_add(&aggregate, &key, offset, 1 + i % 2, i)) {
 			/* Only what has no cell yet may be refused, and only when all are in use.
 			 */
@@ -108,7 +108,7 @@ static void moves_and_resets(void **state)
 {
 	(void)state;
 	struct vmop_aggregate aggregate;
-	struct vmop_db_chunk_key from = key_of(0), to = key_of(1);
+	struct vmop_sample_key from = key_of(0), to = key_of(1);
 	struct seen *expected = calloc(1, sizeof(*expected));
 	assert_true(vmop_aggregate_init(&aggregate, LARGE_CELLS));
 	assert_true(vmop_aggregate_add(&aggregate, &from, 1, 1, 10));
