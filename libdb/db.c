@@ -58,7 +58,7 @@ static struct vmop_error *uri_of(int fd, const char *name, const char *query, ch
 }
 
 /* A session's file while it is opened. */
-struct place {
+struct target {
 	const struct vmop_dir *dir;
 	const char *name; /* in dir */
 	const char *path; /* for messages */
@@ -87,10 +87,10 @@ void vmop_db_close(struct vmop_db *db)
 	vmop_db_disconnect(db);
 }
 
-static struct vmop_error *connect_place(const struct place *place, const char *query, int flags,
-					struct vmop_db **ret)
+static struct vmop_error *connect_target(const struct target *target, const char *query, int flags,
+					 struct vmop_db **ret)
 {
-	return connect_at(place->dir->fd, place->name, place->path, query, flags, ret);
+	return connect_at(target->dir->fd, target->name, target->path, query, flags, ret);
 }
 
 static struct vmop_error *exec(struct vmop_db *db, const char *sql)
@@ -135,35 +135,35 @@ static struct vmop_error *lay_down(struct vmop_db *db)
 }
 
 /* The file is made empty, with its own mode; SQLite gives that mode to what it puts beside it. */
-static struct vmop_error *make_file(const struct place *place, mode_t mode)
+static struct vmop_error *make_file(const struct target *target, mode_t mode)
 {
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
-	struct vmop_error *err = vmop_file_set_init(&set, place->dir, place->name, place->path);
+	struct vmop_error *err = vmop_file_set_init(&set, target->dir, target->name, target->path);
 	if (err)
 		return err;
 	/* A -wal or -journal without its file: SQLite looks at it, and deletes it. */
 	if (set.not_regular)
-		return vmop_file_set_check(&set, place->path);
-	_cleanup_close_ int fd = openat(place->dir->fd, place->name,
+		return vmop_file_set_check(&set, target->path);
+	_cleanup_close_ int fd = openat(target->dir->fd, target->name,
 					O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode);
 	if (fd < 0)
-		return vmop_error_os(errno, "%s", place->path);
+		return vmop_error_os(errno, "%s", target->path);
 	if (fchmod(fd, mode) == 0)
 		return NULL;
-	err = vmop_error_os(errno, "%s", place->path);
-	unlinkat(place->dir->fd, place->name, 0);
+	err = vmop_error_os(errno, "%s", target->path);
+	unlinkat(target->dir->fd, target->name, 0);
 	return err;
 }
 
 struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name, const char *path,
 				     mode_t mode, struct vmop_db **ret)
 {
-	const struct place place = {.dir = dir, .name = name, .path = path};
-	struct vmop_error *err = make_file(&place, mode);
+	const struct target target = {.dir = dir, .name = name, .path = path};
+	struct vmop_error *err = make_file(&target, mode);
 	if (err)
 		return err;
 	struct vmop_db *db = NULL;
-	err = connect_place(&place, "", SQLITE_OPEN_READWRITE, &db);
+	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &db);
 	if (!err) {
 		db->is_writer = true;
 		db->version = VMOP_DB_SCHEMA_VERSION;
@@ -297,39 +297,39 @@ static struct vmop_error *open_unlocked(int fd, const char *name, const char *pa
 	return err ? err : check_schema(*ret, ret_rc);
 }
 
-static struct vmop_error *open_own(const struct place *place, struct vmop_db **ret, int *ret_rc)
+static struct vmop_error *open_own(const struct target *target, struct vmop_db **ret, int *ret_rc)
 {
-	struct vmop_error *err = connect_place(place, "", SQLITE_OPEN_READONLY, ret);
+	struct vmop_error *err = connect_target(target, "", SQLITE_OPEN_READONLY, ret);
 	if (!err)
 		err = check_schema(*ret, ret_rc);
 	const char *query = err ? NULL : query_without_shm(*ret, *ret_rc);
 	if (!query)
 		return err;
 	vmop_db_close(vmop_steal(ret));
-	return open_unlocked(place->dir->fd, place->name, place->path, query, ret, ret_rc);
+	return open_unlocked(target->dir->fd, target->name, target->path, query, ret, ret_rc);
 }
 
 /*
  * Copy the WAL beside a file into memory: its owner may go on writing it, and no lock of theirs is
  * to be taken. *ret_fd: the copy; -1 if it is not the file's owner's, or too large.
  */
-static struct vmop_error *copy_wal(const struct place *place, const struct vmop_file_set *set,
+static struct vmop_error *copy_wal(const struct target *target, const struct vmop_file_set *set,
 				   int *ret_fd)
 {
 	_cleanup_free_ char *name = NULL, *data = NULL;
 	struct stat file, wal;
 	size_t len_bytes;
-	if (asprintf(&name, "%s-wal", place->name) < 0)
+	if (asprintf(&name, "%s-wal", target->name) < 0)
 		return &vmop_error_no_memory;
 	_cleanup_close_ int fd = -1;
 	struct vmop_error *err =
-		vmop_open_regular_at(place->dir->fd, name, O_RDONLY, place->path, &fd);
+		vmop_open_regular_at(target->dir->fd, name, O_RDONLY, target->path, &fd);
 	bool is_owners = !err && fstat(set->fd, &file) == 0 && fstat(fd, &wal) == 0 &&
 			 file.st_uid == wal.st_uid && wal.st_size <= MAX_WAL_COPY_BYTES;
 	vmop_error_destroy(err);
 	if (!is_owners)
 		return NULL;
-	err = vmop_io_read_fd(fd, place->path, MAX_WAL_COPY_BYTES, &data, &len_bytes);
+	err = vmop_io_read_fd(fd, target->path, MAX_WAL_COPY_BYTES, &data, &len_bytes);
 	if (err && err->code == VMOP_ERROR_LIMIT) { /* it grew */
 		vmop_error_destroy(err);
 		return NULL;
@@ -338,7 +338,7 @@ static struct vmop_error *copy_wal(const struct place *place, const struct vmop_
 		return err;
 	_cleanup_close_ int copy = memfd_create("vmop-wal", MFD_CLOEXEC);
 	if (copy < 0 || vmop_io_write_full(copy, data, len_bytes) < 0)
-		return vmop_error_os(errno, "%s-wal", place->path);
+		return vmop_error_os(errno, "%s-wal", target->path);
 	*ret_fd = vmop_steal_fd(&copy);
 	return NULL;
 }
@@ -357,17 +357,17 @@ static struct vmop_error *note_left_out(struct vmop_db *db, const char *suffix, 
  * Open a file that another user can change: only itself and a copy of its WAL, by descriptor and
  * without locks. Nothing beside it is opened by SQLite, created, deleted or written.
  */
-static struct vmop_error *open_foreign(const struct place *place, const struct vmop_file_set *set,
+static struct vmop_error *open_foreign(const struct target *target, const struct vmop_file_set *set,
 				       struct vmop_db **ret, int *ret_rc)
 {
 	_cleanup_close_ int wal = -1;
 	char query[32] = "immutable=1";
-	struct vmop_error *err = set->has_wal ? copy_wal(place, set, &wal) : NULL;
+	struct vmop_error *err = set->has_wal ? copy_wal(target, set, &wal) : NULL;
 	if (err)
 		return err;
 	if (wal >= 0)
 		snprintf(query, sizeof(query), "wal=%d", wal);
-	err = open_unlocked(set->fd, "", place->path, query, ret, ret_rc);
+	err = open_unlocked(set->fd, "", target->path, query, ret, ret_rc);
 	if (err)
 		return err;
 	(*ret)->wal_fd = vmop_steal_fd(&wal);
@@ -377,29 +377,30 @@ static struct vmop_error *open_foreign(const struct place *place, const struct v
 				: NULL;
 }
 
-static struct vmop_error *open_place(const struct place *place, struct vmop_db **ret, int *ret_rc)
+static struct vmop_error *open_target(const struct target *target, struct vmop_db **ret,
+				      int *ret_rc)
 {
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
-	struct vmop_error *err = vmop_file_set_init(&set, place->dir, place->name, place->path);
+	struct vmop_error *err = vmop_file_set_init(&set, target->dir, target->name, target->path);
 	if (err)
 		return err;
 	if (set.fd < 0)
-		return vmop_error_os(ENOENT, "%s", place->path);
-	if (faccessat(place->dir->fd, place->name, R_OK, AT_EACCESS) < 0)
-		return vmop_error_os(errno, "%s", place->path);
+		return vmop_error_os(ENOENT, "%s", target->path);
+	if (faccessat(target->dir->fd, target->name, R_OK, AT_EACCESS) < 0)
+		return vmop_error_os(errno, "%s", target->path);
 	if (!set.is_trusted)
-		return open_foreign(place, &set, ret, ret_rc);
-	err = vmop_file_set_check(&set, place->path);
-	return err ? err : open_own(place, ret, ret_rc);
+		return open_foreign(target, &set, ret, ret_rc);
+	err = vmop_file_set_check(&set, target->path);
+	return err ? err : open_own(target, ret, ret_rc);
 }
 
 struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name, const char *path,
 				   struct vmop_db **ret)
 {
-	const struct place place = {.dir = dir, .name = name, .path = path};
+	const struct target target = {.dir = dir, .name = name, .path = path};
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
-	struct vmop_error *err = open_place(&place, &db, &rc);
+	struct vmop_error *err = open_target(&target, &db, &rc);
 	if (!err && rc != SQLITE_OK)
 		err = vmop_db_sqlite_error(db, rc);
 	if (!err)
@@ -427,7 +428,7 @@ const char *vmop_db_left_out(const struct vmop_db *db)
 struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *name,
 				      const char *path)
 {
-	const struct place place = {.dir = dir, .name = name, .path = path};
+	const struct target target = {.dir = dir, .name = name, .path = path};
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
 	struct vmop_error *err = vmop_file_set_init(&set, dir, name, path);
 	if (!err && set.fd < 0)
@@ -438,7 +439,7 @@ struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *na
 		return err;
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
-	err = connect_place(&place, "", SQLITE_OPEN_READWRITE, &db);
+	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &db);
 	if (!err)
 		err = check_schema(db, &rc);
 	if (!err && rc != SQLITE_OK)

@@ -5,6 +5,7 @@
 
 #include "libdb/db.h"
 #include "libdb/schema.h"
+#include "libutil/array.h"
 
 static int compare_u32(const void *a, const void *b)
 {
@@ -91,15 +92,8 @@ static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval 
 		return NULL;
 	if (filter->to_ns && interval->start_ns >= filter->to_ns)
 		return NULL;
-	if (selection->n_intervals == gather->capacity) {
-		size_t capacity = gather->capacity ? gather->capacity * 2 : 256;
-		void *grown =
-			realloc(selection->intervals, capacity * sizeof(*selection->intervals));
-		if (!grown)
-			return &vmop_error_no_memory;
-		selection->intervals = grown;
-		gather->capacity = capacity;
-	}
+	if (!vmop_array_reserve(selection->intervals, gather->capacity, selection->n_intervals + 1))
+		return &vmop_error_no_memory;
 	selection->intervals[selection->n_intervals++] = *interval;
 	return NULL;
 }

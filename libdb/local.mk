@@ -32,7 +32,8 @@ pkglib_LTLIBRARIES += vmop_cells.la
 vmop_cells_la_SOURCES = \
 	libdb/cells-table.c libdb/cells-table.h \
 	libdb/pack.c libdb/pack.h \
-	libdb/types.h
+	libdb/types.h \
+	libutil/array.c libutil/array.h
 vmop_cells_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) -DVMOP_CELLS_EXTENSION
 vmop_cells_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 vmop_cells_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared

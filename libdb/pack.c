@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
+
 #define MORE 0x80
 #define SAMPLES_FOLLOW 0x40
+
+#define MORE_CELLS 256 /* room for so many is added at a time, at least */
 
 uint8_t *vmop_pack_put_varint(uint8_t *p, uint64_t value)
 {
@@ -219,15 +223,10 @@ enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes, struc
 	/* A cell takes a byte at least: that many are enough, and are made only as they come. */
 	for (;;) {
 		if (cells->n == cells->capacity) {
-			size_t capacity = cells->capacity ? cells->capacity * 2 : 256;
-			void *grown = cells->n < VMOP_PACK_MAX_CELLS
-					      ? realloc(cells->all, capacity * sizeof(*cells->all))
-					      : NULL;
-			if (!grown)
-				return cells->n < VMOP_PACK_MAX_CELLS ? VMOP_UNPACK_NO_MEMORY
-								      : VMOP_UNPACK_CORRUPT;
-			cells->all = grown;
-			cells->capacity = capacity;
+			if (cells->n >= VMOP_PACK_MAX_CELLS)
+				return VMOP_UNPACK_CORRUPT;
+			if (!vmop_array_reserve(cells->all, cells->capacity, cells->n + MORE_CELLS))
+				return VMOP_UNPACK_NO_MEMORY;
 		}
 		size_t n;
 		enum vmop_unpack_result result = vmop_unpack_some(&unpack, cells->all + cells->n,

@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "libdb/connection.h"
+#include "libutil/array.h"
 
 struct interned {
 	struct vmop_db_chunk_key key; /* padding zeroed: hashed and compared as bytes */
@@ -157,13 +158,8 @@ struct vmop_error *vmop_places_read(struct vmop_db *db, struct vmop_place **ret,
 	size_t n = 0, capacity = 0;
 	bool row;
 	while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {
-		if (n == capacity) {
-			capacity = capacity ? capacity * 2 : 64;
-			void *grown = realloc(all, capacity * sizeof(*all));
-			if (!grown)
-				return &vmop_error_no_memory;
-			all = grown;
-		}
+		if (!vmop_array_reserve(all, capacity, n + 1))
+			return &vmop_error_no_memory;
 		if (!read_place(stmt, &all[n]) || (n > 0 && all[n].id <= all[n - 1].id))
 			return vmop_db_corrupt(db, "a row of the table place");
 		n++;

@@ -13,6 +13,7 @@
 
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/parse.h"
 #include "libutil/safe-dir.h"
 
@@ -72,23 +73,23 @@ static void close_dir(struct session_dir *dir)
 }
 
 /* A file of a session directory. */
-struct session_place {
+struct session_file {
 	struct session_dir dir;
 	char *dir_path;
 	const char *name;
 };
 
-static void close_place(struct session_place *place)
+static void close_file(struct session_file *file)
 {
-	close_dir(&place->dir);
-	free(place->dir_path);
+	close_dir(&file->dir);
+	free(file->dir_path);
 }
 
 /* Open the directory of path, which vmop_session_path() made. The caller closes *ret in any case.
  */
-static struct vmop_error *open_place(const char *path, struct session_place *ret)
+static struct vmop_error *open_file(const char *path, struct session_file *ret)
 {
-	*ret = (struct session_place){.dir.at = VMOP_DIR_NONE, .dir_path = strdup(path)};
+	*ret = (struct session_file){.dir.at = VMOP_DIR_NONE, .dir_path = strdup(path)};
 	if (!ret->dir_path)
 		return &vmop_error_no_memory;
 	char *slash = strrchr(ret->dir_path, '/');
@@ -154,9 +155,9 @@ static struct vmop_error *move_session(const struct session_dir *dir, const char
 
 struct vmop_error *vmop_session_move(const char *from, const char *to)
 {
-	_cleanup_(close_place) struct session_place place;
-	struct vmop_error *err = open_place(from, &place);
-	return err ? err : move_session(&place.dir, place.name, name_in(to));
+	_cleanup_(close_file) struct session_file file;
+	struct vmop_error *err = open_file(from, &file);
+	return err ? err : move_session(&file.dir, file.name, name_in(to));
 }
 
 /* Remove the first n of a session's files: those beside it, or all. */
@@ -176,18 +177,18 @@ static struct vmop_error *remove_files(const struct session_dir *dir, const char
 
 struct vmop_error *vmop_session_remove(const char *path)
 {
-	_cleanup_(close_place) struct session_place place;
-	struct vmop_error *err = open_place(path, &place);
-	return err ? err : remove_files(&place.dir, place.name, N_SIBLINGS);
+	_cleanup_(close_file) struct session_file file;
+	struct vmop_error *err = open_file(path, &file);
+	return err ? err : remove_files(&file.dir, file.name, N_SIBLINGS);
 }
 
 struct vmop_error *vmop_session_replace(const char *from, const char *to)
 {
-	_cleanup_(close_place) struct session_place place;
-	struct vmop_error *err = open_place(from, &place);
+	_cleanup_(close_file) struct session_file file;
+	struct vmop_error *err = open_file(from, &file);
 	if (!err)
-		err = remove_files(&place.dir, name_in(to), N_SIBLINGS - 1);
-	if (!err && renameat(place.dir.at.fd, place.name, place.dir.at.fd, name_in(to)) < 0)
+		err = remove_files(&file.dir, name_in(to), N_SIBLINGS - 1);
+	if (!err && renameat(file.dir.at.fd, file.name, file.dir.at.fd, name_in(to)) < 0)
 		err = vmop_error_os(errno, "%s", from);
 	return err;
 }
@@ -256,7 +257,7 @@ static time_t start_of(const struct session_dir *dir, const char *path)
 	bool is_known = !err && text && vmop_parse_u64(text, 10, &ns);
 	vmop_error_destroy(err);
 	if (is_known)
-		return (time_t)(ns / 1000000000);
+		return (time_t)(ns / VMOP_NS_PER_S);
 	struct stat st;
 	return fstatat(dir->at.fd, CURRENT_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mtime
 										: time(NULL);

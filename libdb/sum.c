@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libdb/db.h"
+#include "libutil/array.h"
 
 #define FIRST_CAPACITY 4
 #define AHEAD 32 /* cells that are unpacked before they are looked for */
@@ -142,7 +143,7 @@ enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blo
 
 /* ---- blobs that wait ------------------------------------------------------ */
 
-enum vmop_unpack_error vmop_sums_settle(struct vmop_sums *sums)
+enum vmop_unpack_error vmop_sums_add_waiting(struct vmop_sums *sums)
 {
 	enum vmop_unpack_error error = VMOP_UNPACK_OK;
 	for (struct vmop_sum *sum = sums->all; sum; sum = sum->hh.next) {
@@ -162,14 +163,8 @@ static bool make_waiting_room(struct vmop_sums *sums)
 {
 	if (!sums->blobs)
 		sums->blobs = malloc(VMOP_SUMS_WAITING_BYTES);
-	if (sums->n_waiting < sums->waiting_capacity)
-		return sums->blobs;
-	size_t capacity = sums->waiting_capacity ? sums->waiting_capacity * 2 : 256;
-	void *grown = realloc(sums->waiting, capacity * sizeof(*sums->waiting));
-	if (!grown)
+	if (!vmop_array_reserve(sums->waiting, sums->waiting_capacity, sums->n_waiting + 1))
 		return false;
-	sums->waiting = grown;
-	sums->waiting_capacity = capacity;
 	return sums->blobs;
 }
 
@@ -180,7 +175,7 @@ enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_
 		return add_packed(sums, sum, blob, len_bytes);
 	enum vmop_unpack_error error = VMOP_UNPACK_OK;
 	if (len_bytes > VMOP_SUMS_WAITING_BYTES - sums->blobs_bytes)
-		error = vmop_sums_settle(sums);
+		error = vmop_sums_add_waiting(sums);
 	if (error)
 		return error;
 	if (!make_waiting_room(sums))

@@ -55,15 +55,15 @@ enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blo
 					   size_t len_bytes);
 
 /*
- * The same, at the latest when vmop_sums_settle returns: blobs wait for others of their sum, so
- * many bytes of them in all.  Adding many to one sum after another is several times faster than to
- * and fro between tables that together are larger than a processor's cache.
- * VMOP_UNPACK_LIMIT: it takes more than max_bytes.
+ * The same, at the latest when vmop_sums_add_waiting returns: blobs wait for others of their sum,
+ * so many bytes of them in all.  Adding many to one sum after another is several times faster than
+ * to and fro between tables that together are larger than a processor's cache. VMOP_UNPACK_LIMIT:
+ * it takes more than max_bytes.
  */
 #define VMOP_SUMS_WAITING_BYTES ((size_t)4 << 20)
 enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_sum *sum,
 					    const void *blob, size_t len_bytes);
-enum vmop_unpack_error vmop_sums_settle(struct vmop_sums *sums);
+enum vmop_unpack_error vmop_sums_add_waiting(struct vmop_sums *sums);
 
 void vmop_sum_add_total(struct vmop_sum *sum, uint64_t samples, uint64_t weight_events);
 

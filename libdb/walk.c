@@ -6,6 +6,7 @@
 #include "libdb/db.h"
 #include "libdb/filter.h"
 #include "libdb/sum.h"
+#include "libutil/array.h"
 
 /* ---- totals and sums ----------------------------------------------------- */
 
@@ -230,7 +231,7 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
 				  .sums.max_bytes = VMOP_DB_SUMS_MAX_BYTES};
 	err = vmop_selection_each_row(&selection, true, add_cells, &summing);
 	if (!err)
-		err = vmop_db_unpacked(db, vmop_sums_settle(&summing.sums));
+		err = vmop_db_unpacked(db, vmop_sums_add_waiting(&summing.sums));
 	if (!err)
 		err = each_sum_ordered(&summing, ranks, each, arg);
 	vmop_sums_deinit(&summing.sums);
@@ -262,26 +263,12 @@ static void keeping_deinit(struct keeping *keeping)
 	free(keeping->bytes);
 }
 
-static bool grow(void *array_pointer, size_t *capacity, size_t wanted, size_t each_bytes)
-{
-	void **array = array_pointer;
-	if (wanted <= *capacity)
-		return true;
-	size_t larger = *capacity * 2 > wanted ? *capacity * 2 : wanted + 1024;
-	void *grown = realloc(*array, larger * each_bytes);
-	if (!grown)
-		return false;
-	*array = grown;
-	*capacity = larger;
-	return true;
-}
-
 static struct vmop_error *keep(void *arg, const struct vmop_chunk_row *row)
 {
 	struct keeping *keeping = arg;
 	size_t n_bytes = keeping->n_bytes + row->cells_len_bytes;
-	if (!grow(&keeping->all, &keeping->capacity, keeping->n + 1, sizeof(*keeping->all)) ||
-	    !grow(&keeping->bytes, &keeping->bytes_capacity, n_bytes, 1))
+	if (!vmop_array_reserve(keeping->all, keeping->capacity, keeping->n + 1) ||
+	    !vmop_array_reserve(keeping->bytes, keeping->bytes_capacity, n_bytes))
 		return &vmop_error_no_memory;
 	memcpy(keeping->bytes + keeping->n_bytes, row->cells, row->cells_len_bytes);
 	keeping->all[keeping->n++] = (struct kept){

@@ -99,47 +99,48 @@ static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_sampl
 
 /* Where its cell is in the index, or where it would be: that slot is free then. */
 static uint32_t find(const struct vmop_aggregate *aggregate,
-		     const struct vmop_aggregate_arrival *arrival)
+		     const struct vmop_aggregate_pending *pending)
 {
 	const struct vmop_aggregate_index *index = &aggregate->cell_index;
-	uint32_t i = arrival->slot;
+	uint32_t i = pending->slot;
 	for (; index->slots[i]; i = (i + 1) & index->mask) {
 		const struct vmop_aggregate_cell *cell = &aggregate->cells[index->slots[i] - 1];
-		if (cell->offset == arrival->offset && cell->key == arrival->key)
+		if (cell->offset == pending->offset && cell->key == pending->key)
 			break;
 	}
 	return i;
 }
 
 /* There is room for a new cell. */
-static void arrive(struct vmop_aggregate *aggregate, const struct vmop_aggregate_arrival *arrival)
+static void add_to_cell(struct vmop_aggregate *aggregate,
+			const struct vmop_aggregate_pending *pending)
 {
-	uint32_t *slot = &aggregate->cell_index.slots[find(aggregate, arrival)];
+	uint32_t *slot = &aggregate->cell_index.slots[find(aggregate, pending)];
 	if (*slot) {
 		struct vmop_aggregate_cell *cell = &aggregate->cells[*slot - 1];
-		cell->samples += arrival->samples;
-		cell->weight_events += arrival->weight_events;
+		cell->samples += pending->samples;
+		cell->weight_events += pending->weight_events;
 		return;
 	}
 	aggregate->cells[aggregate->n_cells] =
-		(struct vmop_aggregate_cell){.offset = arrival->offset,
-					     .weight_events = arrival->weight_events,
-					     .key = arrival->key,
-					     .samples = arrival->samples};
+		(struct vmop_aggregate_cell){.offset = pending->offset,
+					     .weight_events = pending->weight_events,
+					     .key = pending->key,
+					     .samples = pending->samples};
 	*slot = ++aggregate->n_cells;
 }
 
-void vmop_aggregate_settle(struct vmop_aggregate *aggregate)
+void vmop_aggregate_apply_pending(struct vmop_aggregate *aggregate)
 {
 	const uint32_t *slots = aggregate->cell_index.slots;
-	for (uint32_t i = 0; i < aggregate->n_arriving; i++) {
-		uint32_t slot = slots[aggregate->arriving[i].slot];
+	for (uint32_t i = 0; i < aggregate->n_pending; i++) {
+		uint32_t slot = slots[aggregate->pending[i].slot];
 		if (slot)
 			__builtin_prefetch(&aggregate->cells[slot - 1], 1);
 	}
-	for (uint32_t i = 0; i < aggregate->n_arriving; i++)
-		arrive(aggregate, &aggregate->arriving[i]);
-	aggregate->n_arriving = 0;
+	for (uint32_t i = 0; i < aggregate->n_pending; i++)
+		add_to_cell(aggregate, &aggregate->pending[i]);
+	aggregate->n_pending = 0;
 }
 
 bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key,
@@ -150,7 +151,7 @@ bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_samp
 		return false;
 	/* Offsets of a key lie close together, and so do keys: one multiplication spreads both. */
 	uint64_t hash = (offset + ((uint64_t)i << 40)) * 0x9e3779b97f4a7c15ull;
-	const struct vmop_aggregate_arrival arrival = {
+	const struct vmop_aggregate_pending pending = {
 		.offset = offset,
 		.weight_events = weight_events,
 		.key = i,
@@ -158,19 +159,19 @@ bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_samp
 		.slot = (uint32_t)(hash >> 32) & aggregate->cell_index.mask,
 	};
 	/* Each on its way may need a cell. */
-	if (aggregate->n_cells + aggregate->n_arriving == aggregate->max_cells)
-		vmop_aggregate_settle(aggregate);
+	if (aggregate->n_cells + aggregate->n_pending == aggregate->max_cells)
+		vmop_aggregate_apply_pending(aggregate);
 	if (aggregate->n_cells == aggregate->max_cells &&
-	    !aggregate->cell_index.slots[find(aggregate, &arrival)])
+	    !aggregate->cell_index.slots[find(aggregate, &pending)])
 		return false;
 	if (aggregate->max_cells <= NEAR_CELLS) {
-		arrive(aggregate, &arrival);
+		add_to_cell(aggregate, &pending);
 		return true;
 	}
-	__builtin_prefetch(&aggregate->cell_index.slots[arrival.slot], 1);
-	aggregate->arriving[aggregate->n_arriving++] = arrival;
-	if (aggregate->n_arriving == VMOP_AGGREGATE_ARRIVING)
-		vmop_aggregate_settle(aggregate);
+	__builtin_prefetch(&aggregate->cell_index.slots[pending.slot], 1);
+	aggregate->pending[aggregate->n_pending++] = pending;
+	if (aggregate->n_pending == VMOP_AGGREGATE_PENDING_MAX)
+		vmop_aggregate_apply_pending(aggregate);
 	return true;
 }
 
@@ -178,7 +179,7 @@ bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
 			 const struct vmop_sample_key *key, uint64_t offset)
 {
 	struct vmop_aggregate_cell *cell = &aggregate->cells[i];
-	vmop_aggregate_settle(aggregate); /* nothing may be on its way to this cell */
+	vmop_aggregate_apply_pending(aggregate); /* nothing may be on its way to this cell */
 	if (!vmop_aggregate_add(aggregate, key, offset, cell->samples, cell->weight_events))
 		return false;
 	cell->samples = 0;
@@ -189,7 +190,7 @@ bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
 uint64_t vmop_aggregate_samples(struct vmop_aggregate *aggregate)
 {
 	uint64_t sum = 0;
-	vmop_aggregate_settle(aggregate);
+	vmop_aggregate_apply_pending(aggregate);
 	for (uint32_t i = 0; i < aggregate->n_cells; i++)
 		sum += aggregate->cells[i].samples;
 	return sum;
@@ -223,7 +224,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 					       const struct vmop_db_cell *cells, size_t n),
 		    void *arg)
 {
-	vmop_aggregate_settle(aggregate);
+	vmop_aggregate_apply_pending(aggregate);
 	/* A counting sort by key, then each key's few cells by offset. */
 	uint32_t n_before = aggregate->n_keys;
 	_cleanup_free_ uint32_t *target = calloc(n_before + 1, sizeof(*target));
@@ -298,5 +299,5 @@ void vmop_aggregate_reset(struct vmop_aggregate *aggregate)
 		memset(indexes[i]->slots, 0,
 		       ((size_t)indexes[i]->mask + 1) * sizeof(*indexes[i]->slots));
 	memset(aggregate->recent, 0, sizeof(aggregate->recent));
-	aggregate->n_keys = aggregate->n_cells = aggregate->n_arriving = 0;
+	aggregate->n_keys = aggregate->n_cells = aggregate->n_pending = 0;
 }

@@ -37,8 +37,8 @@ struct vmop_aggregate_index {
  * the slots are fetched at the same time. With four events of a machine that forks that took
  * vmopd's time down by a tenth.
  */
-#define VMOP_AGGREGATE_ARRIVING 16
-struct vmop_aggregate_arrival {
+#define VMOP_AGGREGATE_PENDING_MAX 16
+struct vmop_aggregate_pending {
 	uint64_t offset;
 	uint64_t weight_events;
 	uint32_t key;
@@ -55,8 +55,8 @@ struct vmop_aggregate {
 	uint32_t n_keys, max_keys, n_cells, max_cells;
 	struct vmop_aggregate_index key_index, cell_index;
 	uint32_t recent[VMOP_AGGREGATE_RECENT]; /* indexes of keys + 1; 0: free */
-	struct vmop_aggregate_arrival arriving[VMOP_AGGREGATE_ARRIVING];
-	uint32_t n_arriving;
+	struct vmop_aggregate_pending pending[VMOP_AGGREGATE_PENDING_MAX];
+	uint32_t n_pending;
 };
 
 /* n_cells: a first guess. False: out of memory. */
@@ -68,7 +68,7 @@ bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_samp
 			uint64_t offset, uint32_t samples, uint64_t weight_events);
 
 /* What was added is in cells from then on: for who looks at them. */
-void vmop_aggregate_settle(struct vmop_aggregate *aggregate);
+void vmop_aggregate_apply_pending(struct vmop_aggregate *aggregate);
 
 /* Moves what cell i has to another key and offset; false: no room, it stays. */
 bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,

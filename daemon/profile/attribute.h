@@ -53,6 +53,6 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
  * kernel modules that came, and gives samples that these explain their place, and
  * those of guests that were held.
  */
-void vmop_attribution_settle(struct vmop_attribution *attribution);
+void vmop_attribution_resolve_late(struct vmop_attribution *attribution);
 
 #endif

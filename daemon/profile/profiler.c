@@ -50,7 +50,7 @@ struct vmop_profiler {
 	int64_t monotonic_to_realtime_ns;
 	bool is_ending;	       /* the next flush is the last */
 	bool is_store_failing; /* the last flush did not come through */
-	bool told_rejected;
+	bool rejected_was_logged;
 	uint64_t no_room_counted;
 	uint64_t storing, last_stored;	/* samples of the open interval, and of the last one */
 	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
@@ -407,7 +407,7 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_GUEST_LIMIT, profiler->domains.n_refused);
 	vmop_losses_total(losses, VMOP_LOSS_STALE, profiler->attribution.stale);
 	vmop_losses_total(losses, VMOP_LOSS_UNSAMPLED_MS,
-			  (stats.paused_ns - begun->paused_ns) / 1000000);
+			  (stats.paused_ns - begun->paused_ns) / VMOP_NS_PER_MS);
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
 	vmop_losses_add(losses,
@@ -426,13 +426,13 @@ static void count_rejected(struct vmop_profiler *profiler)
 	vmop_losses_total(&profiler->losses, VMOP_LOSS_SAMPLE_REJECTED, rejected.samples);
 }
 
-static void tell_rejected(struct vmop_profiler *profiler)
+static void log_rejected(struct vmop_profiler *profiler)
 {
 	struct vmop_db_rejected rejected;
 	vmop_db_rejected(profiler->db, &rejected);
-	if (profiler->told_rejected || !rejected.first)
+	if (profiler->rejected_was_logged || !rejected.first)
 		return;
-	profiler->told_rejected = true;
+	profiler->rejected_was_logged = true;
 	vmop_log_warning("%s (it is left out and counted, as are others like it, which are not "
 			 "logged)",
 			 rejected.first);
@@ -591,7 +591,7 @@ static void stored(struct vmop_profiler *profiler)
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns)
 {
-	vmop_attribution_settle(&profiler->attribution);
+	vmop_attribution_resolve_late(&profiler->attribution);
 	vmop_domains_identify_new(&profiler->domains);
 	examine(profiler);
 	count_losses(profiler);
@@ -604,7 +604,7 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 	if (!err && profiler->db) {
 		vmop_losses_stored(&profiler->losses);
 		profiler->last_stored = profiler->storing;
-		tell_rejected(profiler);
+		log_rejected(profiler);
 	}
 	if (!err)
 		stored(profiler);
@@ -623,7 +623,7 @@ void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending)
 void vmop_profiler_detach(struct vmop_profiler *profiler)
 {
 	vmop_profiler_set_ending(profiler, true);
-	vmop_attribution_settle(&profiler->attribution);
+	vmop_attribution_resolve_late(&profiler->attribution);
 	vmop_guests_destroy(profiler->guests);
 	profiler->guests = profiler->attribution.guests = NULL;
 	profiler->provider->ops->detach(profiler->provider);

@@ -11,7 +11,7 @@ static struct vmop_db *create(const char *path)
 {
 	struct vmop_db *db;
 	assert_ok(vmop_db_create(path, &db));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	return db;
 }
 
@@ -117,8 +117,8 @@ static void losses_are_summed(void **state)
 			db, &(struct vmop_db_loss){.name = "b", .domain = 1, .count = 5}));
 		assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "a", .count = 7}));
 		assert_ok(vmop_db_commit(db));
-		assert_ok(
-			vmop_db_begin_interval(db, TEST_START_NS + (i + 1) * SECOND_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + (i + 1) * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
 	}
 	finish(db);
 	assert_ok(vmop_db_open(test_path("losses.vmop"), &db));

@@ -14,10 +14,10 @@
 
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "tests/unit/ok.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-#define TEST_START_NS (UINT64_C(1700000040) * SECOND_NS) /* a whole minute */
+#define TEST_START_NS (UINT64_C(1700000040) * VMOP_NS_PER_S) /* a whole minute */
 
 static char test_dir[PATH_MAX];
 
@@ -123,7 +123,7 @@ static inline struct vmop_error *put_second(struct vmop_db *db, unsigned i)
 	static const struct vmop_db_cell user[] = {{0x1000, 3, 3000000}, {0x1010, 1, 1000000}};
 	static const struct vmop_db_cell kernel[] = {{0x200, 1, 1000000}};
 	struct vmop_error *err =
-		vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS);
+		vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S, VMOP_NS_PER_S);
 	for (uint32_t task = 1; !err && task <= 2; task++) {
 		struct vmop_db_chunk_key key = key_of(task, 2);
 		err = vmop_db_put_chunk(db, &key, user, 2);

@@ -47,7 +47,7 @@ static struct vmop_error *see_domain(void *arg, const struct vmop_db_domain *dom
 	assert_string_equal(domain->vmm, "qemu-system-x86_64");
 	assert_int_equal(domain->vmm_pid, 700);
 	assert_int_equal(domain->first_seen_ns, TEST_START_NS);
-	assert_int_equal(domain->last_seen_ns, TEST_START_NS + SECOND_NS);
+	assert_int_equal(domain->last_seen_ns, TEST_START_NS + VMOP_NS_PER_S);
 	return NULL;
 }
 
@@ -97,8 +97,8 @@ static struct vmop_error *see_interval(void *arg, const struct vmop_db_interval 
 	int n = ++*(int *)arg;
 	assert_int_equal(interval->id, n);
 	assert_int_equal(interval->level, 0);
-	assert_int_equal(interval->start_ns, TEST_START_NS + (unsigned)(n - 1) * SECOND_NS);
-	assert_int_equal(interval->len_ns, SECOND_NS);
+	assert_int_equal(interval->start_ns, TEST_START_NS + (unsigned)(n - 1) * VMOP_NS_PER_S);
+	assert_int_equal(interval->len_ns, VMOP_NS_PER_S);
 	return NULL;
 }
 
@@ -147,12 +147,12 @@ static void facts(void **state)
 					     .vmm_pid = 700,
 					     .vmm = "qemu-system-x86_64",
 					     .first_seen_ns = TEST_START_NS,
-					     .last_seen_ns = TEST_START_NS + SECOND_NS}));
+					     .last_seen_ns = TEST_START_NS + VMOP_NS_PER_S}));
 	assert_ok(vmop_db_end_task(db, 2, TEST_START_NS + 5));
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 3}));
 	for (unsigned i = 0; i < 3; i++)
 		assert_ok(put_second(db, i));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 100}));
 	vmop_db_rollback(db);
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 4}));
@@ -197,10 +197,11 @@ static void totals_and_filters(void **state)
 	filter = (struct vmop_db_filter){.cpus = cpus, .n_cpus = 1};
 	assert_int_equal(totals_of(db, &filter).samples, 0);
 	/* Two and a half seconds touch three intervals; ends that only touch are outside. */
-	filter = (struct vmop_db_filter){.from_ns = TEST_START_NS + 10 * SECOND_NS,
-					 .to_ns = TEST_START_NS + 12 * SECOND_NS + SECOND_NS / 2};
+	filter = (struct vmop_db_filter){.from_ns = TEST_START_NS + 10 * VMOP_NS_PER_S,
+					 .to_ns = TEST_START_NS + 12 * VMOP_NS_PER_S +
+						  VMOP_NS_PER_S / 2};
 	assert_int_equal(totals_of(db, &filter).samples, 30);
-	filter.from_ns = TEST_START_NS + 99 * SECOND_NS;
+	filter.from_ns = TEST_START_NS + 99 * VMOP_NS_PER_S;
 	filter.to_ns = 0;
 	assert_int_equal(totals_of(db, &filter).samples, 10);
 	int n = 0;
@@ -231,7 +232,7 @@ static struct vmop_error *see_chunk(void *arg, const struct vmop_db_chunk *chunk
 		assert_int_equal(chunk->key.cpu, -1);
 	}
 	assert_int_equal(chunk->interval->start_ns,
-			 TEST_START_NS + (chunk->interval->id - 1) * SECOND_NS);
+			 TEST_START_NS + (chunk->interval->id - 1) * VMOP_NS_PER_S);
 	return NULL;
 }
 
@@ -278,7 +279,7 @@ static void pieces(void **state)
 	assert_ok(vmop_db_put_symbols(db, 1, &symbol, 1));
 	for (unsigned i = 0; i < 50; i++)
 		assert_ok(put_second(db, i));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * SECOND_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	struct vmop_db_chunk_key key = key_of(1, 1);
 	assert_ok(vmop_db_put_chunk(db, &key, cells, N));
 	assert_ok(vmop_db_commit(db));
@@ -318,7 +319,7 @@ static void chunks_and_sums(void **state)
 	struct vmop_db *db = new_session("chunks");
 	for (unsigned i = 0; i < 50; i++)
 		assert_ok(put_second(db, i));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * SECOND_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	struct vmop_db_chunk_key key = key_of(2, 1);
 	key.cpu = 1;
 	key.stack = 7;
@@ -363,8 +364,9 @@ static void misuse(void **state)
 	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "no interval");
 	assert_error(vmop_db_put_task(db, &(struct vmop_db_task){.id = VMOP_DB_TASK_ID_LIMIT}),
 		     VMOP_ERROR_LIMIT, "id");
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
-	assert_error(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS), VMOP_ERROR_CANT, "open");
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
+	assert_error(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S), VMOP_ERROR_CANT,
+		     "open");
 	assert_ok(vmop_db_put_chunk(db, &key, falling, 1));
 	assert_error(vmop_db_put_chunk(db, &key, falling, 2), VMOP_ERROR_LIMIT, "ascending");
 	/* What is not whole is not stored at all, and the next interval is fine. */

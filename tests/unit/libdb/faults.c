@@ -35,8 +35,8 @@ static void write_for_ever(const char *path, int fd)
 		if (write(fd, &done, sizeof(done)) != sizeof(done))
 			_exit(1);
 		if (i % 100 == 99)
-			assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + i * SECOND_NS,
-						  60 * SECOND_NS, 1, &more));
+			assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + i * VMOP_NS_PER_S,
+						  60 * VMOP_NS_PER_S, 1, &more));
 	}
 }
 
@@ -185,7 +185,7 @@ static void readers_without_rights(void **state)
 	for (unsigned i = 0; i < 7; i++)
 		assert_ok(put_second(db, i));
 	as_nobody(read_seven, path); /* beside the live writer */
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	as_nobody(read_seven, path); /* and in the middle of its interval */
 	vmop_db_rollback(db);
 	assert_ok(vmop_db_finish(db));

@@ -66,7 +66,7 @@ static void the_rest_is_stored(void **state)
 	assert_int_equal(rejected_of(db).facts, N_HOSTILE_FACTS);
 	/* What a rollback takes back is put again, and counted once. */
 	for (unsigned round = 0; round < 2; round++) {
-		assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 		put_hostile_facts(db);
 		put_hostile_chunks(db);
 		assert_ok(vmop_db_put_chunk(db, &key, &good, 1));
@@ -97,11 +97,12 @@ static void losses_are_rolled_up(void **state)
 	struct vmop_db *db = make("losses");
 	bool more;
 	for (unsigned i = 0; i < 4; i++) {
-		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
 		assert_ok(vmop_db_put_loss(db, &loss));
 		assert_ok(vmop_db_commit(db));
 	}
-	assert_ok(vmop_db_roll_up(db, 0, UINT64_MAX / 4, 60 * SECOND_NS, 4, &more));
+	assert_ok(vmop_db_roll_up(db, 0, UINT64_MAX / 4, 60 * VMOP_NS_PER_S, 4, &more));
 	assert_ok(vmop_db_check(db));
 	assert_ok(vmop_db_finish(db));
 }

@@ -76,7 +76,7 @@ static void blobs_that_wait_are_all_added(void **state)
 		bytes += len;
 	}
 	assert_true(bytes > 3 * VMOP_SUMS_WAITING_BYTES);
-	assert_int_equal(vmop_sums_settle(&sums), VMOP_UNPACK_OK);
+	assert_int_equal(vmop_sums_add_waiting(&sums), VMOP_UNPACK_OK);
 	for (uint32_t i = 0; i < SUMS; i++) {
 		struct vmop_sum *sum = vmop_sums_at(&sums, &(struct vmop_sum_key){.place = i});
 		const struct vmop_db_cell *cells = vmop_sum_sort(sum);
@@ -107,7 +107,7 @@ static void one_that_is_too_long_to_wait(void **state)
 	assert_true(len > VMOP_SUMS_WAITING_BYTES);
 	struct vmop_sum *sum = vmop_sums_at(&sums, &(struct vmop_sum_key){0});
 	assert_int_equal(vmop_sums_add_packed(&sums, sum, buf, len), VMOP_UNPACK_OK);
-	assert_int_equal(vmop_sums_settle(&sums), VMOP_UNPACK_OK);
+	assert_int_equal(vmop_sums_add_waiting(&sums), VMOP_UNPACK_OK);
 	assert_int_equal(sum->n_cells, N);
 	assert_memory_equal(vmop_sum_sort(sum), cells, N * sizeof(*cells));
 	vmop_sums_deinit(&sums);
@@ -124,7 +124,7 @@ static void a_damaged_one_is_told(void **state)
 		assert_int_equal(vmop_sums_add_packed(&sums, sum, i == 1 ? cut : good, 4),
 				 VMOP_UNPACK_OK);
 	}
-	assert_int_equal(vmop_sums_settle(&sums), VMOP_UNPACK_CORRUPT);
+	assert_int_equal(vmop_sums_add_waiting(&sums), VMOP_UNPACK_CORRUPT);
 	vmop_sums_deinit(&sums);
 }
 

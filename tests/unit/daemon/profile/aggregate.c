@@ -74,7 +74,7 @@ static void add_and_look(uint32_t n_cells, uint32_t spread)
 		if (i == 13 || i == 50000)
 			check(&aggregate, added);
 	}
-	vmop_aggregate_settle(&aggregate);
+	vmop_aggregate_apply_pending(&aggregate);
 	assert_int_equal(refused > 0, aggregate.n_cells == n_cells);
 	check(&aggregate, added);
 	vmop_aggregate_reset(&aggregate);
@@ -116,7 +116,7 @@ static void moves_and_resets(void **state)
 	check(&aggregate, expected);
 	assert_true(vmop_aggregate_add(&aggregate, &from, 7, 2, 20));
 	assert_true(vmop_aggregate_add(&aggregate, &to, 8, 1, 5));
-	vmop_aggregate_settle(&aggregate);
+	vmop_aggregate_apply_pending(&aggregate);
 	assert_int_equal(aggregate.n_cells, 2);
 	assert_true(vmop_aggregate_add(&aggregate, &from, 7, 1, 10));
 	assert_true(vmop_aggregate_move(&aggregate, 0, &to, 8));
