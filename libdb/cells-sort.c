@@ -14,7 +14,7 @@ static void insertion_sort(struct vmop_db_cell *cells, size_t n)
 	}
 }
 
-/* A radix sort over the bytes in which offsets differ, mostly two or three. */
+/* Radix sort by the bytes in which offsets differ, usually two or three. */
 void vmop_db_sort_cells(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n)
 {
 	if (n <= 32) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Is a session file whole?  Looks at every page and every blob. */
+/* Checking a session file: every page, blob and reference. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static struct vmop_error *check_pages(struct vmop_db *db)
 	return NULL;
 }
 
-/* A statement whose every row is a wrong one; its first column says what is missing. */
+/* Run a statement that selects wrong rows.  Its first column is the id in the error. */
 static struct vmop_error *check_none(struct vmop_db *db, const char *sql, const char *what)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
@@ -83,7 +83,7 @@ static struct vmop_error *check_chunk(void *arg, const struct vmop_chunk_row *ro
 		}
 	if (result != VMOP_UNPACK_END)
 		return vmop_db_corrupt(db, "a chunk's cells");
-	/* What exceeds SQL's integers is stored as the greatest of them. */
+	/* A total beyond SQL's integers is stored as the greatest integer. */
 	if ((samples > INT64_MAX ? INT64_MAX : samples) != row->samples ||
 	    (weight > INT64_MAX ? INT64_MAX : weight) != row->weight_events)
 		return vmop_db_corrupt(db, "a chunk's totals differ from its cells'");

@@ -12,14 +12,14 @@
 
 #define BUSY_TIMEOUT_MS 5000
 
-/* A blob at most: symbols that don't compress, or a chunk of VMOP_PACK_MAX_CELLS. */
+/* The largest blobs are symbols that don't compress, and chunks of VMOP_PACK_MAX_CELLS. */
 #define MAX_BLOB_BYTES (600 << 20)
 
-/* The progress handler is called once every so many instructions of SQLite's virtual machine. */
+/* Instructions of SQLite's virtual machine between two calls of the progress handler. */
 #define WORK_UNIT 10000
 /*
- * Units allowed: a row takes 6 bytes of a file at least and some 20
- * instructions to read; so 64 a byte are plenty, and 2e7 (0.1 s) for all.
+ * The allowed instructions: a row has at least 6 bytes and takes about 20 instructions to read.  64
+ * for each byte are plenty; every call may use 2e7 (0.1 s).
  */
 #define WORK_BASE 2000
 #define WORK_PER_BYTE 64
@@ -56,7 +56,7 @@ static int count_work(void *arg)
 	return ++db->work > db->max_work;
 }
 
-/* Against files that somebody made to do harm; sqlite.org/security.html has the list. */
+/* Protect against hostile files, as sqlite.org/security.html recommends. */
 static void harden(struct vmop_db *db)
 {
 	sqlite3 *sqlite = db->sqlite;
@@ -145,7 +145,8 @@ void vmop_db_disconnect(struct vmop_db *db)
 	free(db);
 }
 
-/* The errno that SQLite kept for its file or journal: the one of the moment is often gone. */
+/* Return the errno that SQLite saved for its file or journal; the global one is often overwritten.
+ */
 static int errno_of_file(struct vmop_db *db, int which)
 {
 	sqlite3_file *file = NULL;
@@ -202,7 +203,7 @@ struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a row can't be stored: %s", db->path,
 				      sqlite3_errmsg(db->sqlite));
 	case SQLITE_CORRUPT:
-		/* SQLite takes a disk that can't be read for a damaged file. */
+		/* SQLite reports an unreadable disk as a damaged file. */
 		if (is_disk_error(errno_of_file(db, SQLITE_FCNTL_FILE_POINTER)) ||
 		    is_disk_error(errno_of_file(db, SQLITE_FCNTL_JOURNAL_POINTER)))
 			return error_of_os(db);
@@ -238,7 +239,7 @@ struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, 
 {
 	if (!err || !db->drops_rejected || err->code != VMOP_ERROR_LIMIT)
 		return err;
-	/* SQLite may have given up the interval: then there is nothing to go on with. */
+	/* If SQLite has rolled back the interval, no later put can succeed. */
 	if (db->in_interval && sqlite3_get_autocommit(db->sqlite))
 		return err;
 	db->rejected.facts += !n_samples;
@@ -264,7 +265,7 @@ struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error e
 	}
 }
 
-/* The descriptors that SQLite holds are asked, so a file that was renamed is still the one. */
+/* Add the size of the file behind SQLite's descriptor: the right one, even if it was renamed. */
 static int add_size(struct vmop_db *db, int which, uint64_t *size_bytes)
 {
 	sqlite3_file *file = NULL;
@@ -358,7 +359,7 @@ static struct vmop_error *run(struct vmop_db *db, enum vmop_db_statement stateme
 			rc = SQLITE_OK;
 	}
 	struct vmop_error *err = rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
-	sqlite3_reset(*stmt); /* gives the step's error again; NULL is allowed */
+	sqlite3_reset(*stmt); /* returns the step's error again; NULL is allowed */
 	return err;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A session file's life: made, opened, finished, recovered. */
+/* Creating, opening, finishing and recovering a session file. */
 #include "libdb/db.h"
 
 #include <ctype.h>
@@ -20,22 +20,22 @@
 #include "libutil/safe-dir.h"
 
 /*
- * Measured with an hour of 1 s intervals of 13 chunks each (2.4 MB in the end): what is written
- * altogether is 17, 24, 39, 70, 131 MB with pages of 1, 2, 4, 8, 16 KiB; reading takes the same
- * time with all of them but 1 KiB.  4 KiB (11 KB/s) is the block of file systems.
- * The WAL goes back to the file every 4 MB, some eight minutes of that load.
+ * Measured with an hour of 1 s intervals of 13 chunks each (a file of 2.4 MB): with pages of 1, 2,
+ * 4, 8, 16 KiB, SQLite writes 17, 24, 39, 70, 131 MB in all.  Reading takes the same time with all
+ * sizes except 1 KiB.  4 KiB (11 KB/s) is the block size of file systems.  SQLite checkpoints the
+ * WAL every 4 MB, about eight minutes of that load.
  */
 #define PRAGMAS_OF_NEW_FILE "PRAGMA page_size=4096"
 #define PRAGMAS_OF_WRITER                                                                          \
 	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;"                               \
 	"PRAGMA journal_size_limit=8388608; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY"
 
-/* The largest WAL of another user's that is read. A daemon's has some 4 MB. */
+/* The largest WAL of another user that is read. A daemon's has about 4 MB. */
 #define MAX_WAL_COPY_BYTES (64 << 20)
 
 /*
- * Set *ret to an SQLite URI (sqlite.org/uri.html) of the file behind fd or, with name, of that file
- * in the directory behind fd. query ("immutable=1") follows. No character of name means anything.
+ * Set *ret to an SQLite URI (sqlite.org/uri.html) with the query `query`.  It names the file behind
+ * fd or, unless name is "", the file `name` in the directory behind fd.  name is escaped.
  */
 static struct vmop_error *uri_of(int fd, const char *name, const char *query, char **ret)
 {
@@ -57,14 +57,14 @@ static struct vmop_error *uri_of(int fd, const char *name, const char *query, ch
 	return NULL;
 }
 
-/* A session's file while it is opened. */
+/* A session file to open. */
 struct target {
 	const struct vmop_dir *dir;
 	const char *name; /* in dir */
 	const char *path; /* for messages */
 };
 
-/* name "": fd is the file itself. */
+/* Connect to the file `name` in the directory fd or, if name is "", to the file fd. */
 static struct vmop_error *connect_at(int fd, const char *name, const char *path, const char *query,
 				     int flags, struct vmop_db **ret)
 {
@@ -99,7 +99,7 @@ static struct vmop_error *exec(struct vmop_db *db, const char *sql)
 	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
 }
 
-/* Runs a pragma that answers with the mode it set, and compares that. */
+/* Set the journal mode, and check the mode that the pragma returns. */
 static struct vmop_error *set_journal_mode(struct vmop_db *db, const char *mode)
 {
 	_cleanup_free_ char *sql = NULL;
@@ -125,7 +125,7 @@ static struct vmop_error *lay_down(struct vmop_db *db)
 	int rc = vmop_schema_create(db->sqlite);
 	if (rc != SQLITE_OK)
 		return vmop_db_sqlite_error(db, rc);
-	/* Only now, so that a file in WAL mode always has its schema. */
+	/* WAL mode comes last, so that a file in WAL mode always has its schema. */
 	err = exec(db, "COMMIT");
 	if (!err)
 		err = set_journal_mode(db, "wal");
@@ -134,14 +134,14 @@ static struct vmop_error *lay_down(struct vmop_db *db)
 	return err ? err : vmop_places_create(&db->places);
 }
 
-/* The file is made empty, with its own mode; SQLite gives that mode to what it puts beside it. */
+/* Create an empty file with permissions `mode`; SQLite copies them to the files beside it. */
 static struct vmop_error *make_file(const struct target *target, mode_t mode)
 {
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
 	struct vmop_error *err = vmop_file_set_init(&set, target->dir, target->name, target->path);
 	if (err)
 		return err;
-	/* A -wal or -journal without its file: SQLite looks at it, and deletes it. */
+	/* SQLite reads and deletes a -wal or -journal that is there without its file. */
 	if (set.not_regular)
 		return vmop_file_set_check(&set, target->path);
 	_cleanup_close_ int fd = openat(target->dir->fd, target->name,
@@ -185,14 +185,14 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret)
 	return err ? err : vmop_db_create_at(&dir, dir.file, path, 0644, ret);
 }
 
-/* Everything into the one file, whatever it takes; readers may have to go first. */
+/* Move the WAL's content into the file, and remove the WAL.  Fails while a reader uses it. */
 static struct vmop_error *leave_wal(struct vmop_db *db)
 {
 	struct vmop_error *err = exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
 	return err ? err : set_journal_mode(db, "delete");
 }
 
-/* SQLite won't change the mode while a statement of ours is there. */
+/* Finalize the prepared statements: SQLite can't change the journal mode with them. */
 static void finalize_statements(struct vmop_db *db)
 {
 	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++) {
@@ -217,7 +217,7 @@ struct vmop_error *vmop_db_suspend(struct vmop_db *db)
 	struct vmop_error *err = leave_wal(db);
 	if (err && err->code != VMOP_ERROR_BUSY)
 		return err;
-	vmop_error_destroy(err); /* the WAL goes along with the file */
+	vmop_error_destroy(err); /* the WAL is renamed with the file */
 	vmop_db_detach(db);
 	return NULL;
 }
@@ -253,7 +253,7 @@ struct vmop_error *vmop_db_abandon(struct vmop_db *db)
 	return err;
 }
 
-/* The checks that come with opening. *ret_rc as vmop_schema_check's. */
+/* Check the schema of a file that was opened. *ret_rc is as for vmop_schema_check. */
 static struct vmop_error *check_schema(struct vmop_db *db, int *ret_rc)
 {
 	struct vmop_error *err = vmop_db_allow_work(db);
@@ -272,10 +272,10 @@ static bool is_absent(const char *path, const char *suffix)
 }
 
 /*
- * A file in WAL mode whose -shm is not there, and where a reader may not make it: a copy of a
- * live or a killed session's file.  Nobody writes it (a writer has the -shm open), so
- * it can be read all the same, if SQLite is told so: as one that never changes
- * when there is no WAL either, else without locks, its index of the WAL in memory.
+ * Return the URI query to read a file in WAL mode without a -shm, which the reader may not create;
+ * NULL for other errors rc.  Such a file is a copy of a live or killed session's file.  No process
+ * writes it, for a writer has the -shm open.  Without a WAL it is immutable.  Otherwise SQLite
+ * reads it without locks, with the index of the WAL in memory.
  */
 static const char *query_without_shm(struct vmop_db *db, int rc)
 {
@@ -287,7 +287,7 @@ static const char *query_without_shm(struct vmop_db *db, int rc)
 	return is_absent(file, "-wal") ? "immutable=1" : "vfs=" VMOP_VFS_WITHOUT_LOCKS;
 }
 
-/* Open without locks: a file that never changes, or that no process writes, with its WAL. */
+/* Open a file without locks: it is immutable, or no process writes it and its WAL. */
 static struct vmop_error *open_unlocked(int fd, const char *name, const char *path,
 					const char *query, struct vmop_db **ret, int *ret_rc)
 {
@@ -310,8 +310,8 @@ static struct vmop_error *open_own(const struct target *target, struct vmop_db *
 }
 
 /*
- * Copy the WAL beside a file into memory: its owner may go on writing it, and no lock of theirs is
- * to be taken. *ret_fd: the copy; -1 if it is not the file's owner's, or too large.
+ * Copy the WAL beside a file into memory: its owner may still write it, and the reader takes none
+ * of the owner's locks. *ret_fd is the copy, or -1 if the WAL has another owner or is too large.
  */
 static struct vmop_error *copy_wal(const struct target *target, const struct vmop_file_set *set,
 				   int *ret_fd)
@@ -343,7 +343,7 @@ static struct vmop_error *copy_wal(const struct target *target, const struct vmo
 	return NULL;
 }
 
-/* Note what of a session that another user can change is not read. */
+/* Store the line about a part that is not read because another user can change it. */
 static struct vmop_error *note_left_out(struct vmop_db *db, const char *suffix, const char *what)
 {
 	if (asprintf(&db->left_out, "%s%s: not read, because another user can change it: %s",
@@ -354,8 +354,8 @@ static struct vmop_error *note_left_out(struct vmop_db *db, const char *suffix, 
 }
 
 /*
- * Open a file that another user can change: only itself and a copy of its WAL, by descriptor and
- * without locks. Nothing beside it is opened by SQLite, created, deleted or written.
+ * Open a file that another user can change, by its descriptor and without locks, with a copy of its
+ * WAL.  SQLite opens, creates, deletes and writes no file beside it.
  */
 static struct vmop_error *open_foreign(const struct target *target, const struct vmop_file_set *set,
 				       struct vmop_db **ret, int *ret_rc)
@@ -460,7 +460,7 @@ struct vmop_error *vmop_db_recover(const char *path)
 struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db)
 {
 	struct vmop_error *err = exec(db, "BEGIN");
-	/* The moment is that of the first read. */
+	/* The snapshot begins with the first read. */
 	return err ? err : exec(db, "SELECT 1 FROM sqlite_schema");
 }
 

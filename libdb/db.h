@@ -13,7 +13,7 @@
  *
  * A written chunk passes through: interval.c (the transaction), place.c (its place becomes an id),
  * pack.c (its cells become a blob), connection.c (statements, SQLite's errors).  facts.c writes
- * and reads what is no chunk, symbols.c packs symbols.  roll-up.c merges old intervals by pile.c.
+ * and reads all other rows, and symbols.c packs symbols.  roll-up.c merges old intervals (pile.c).
  *
  * Reading: open the file, then walk.  Opening never writes; it works beside a live writer, and
  * without root if the caller may read the file.  A walk returns the first error that its callback
@@ -80,8 +80,8 @@ struct vmop_error *vmop_db_suspend(struct vmop_db *db);
 struct vmop_error *vmop_db_resume(struct vmop_db *db, const char *path);
 
 /*
- * End a session whose file was renamed or deleted: complete that file, and leave alone whatever
- * file has its path now.  Frees db in every case.
+ * End a session whose file was renamed or deleted.  Completes that file, and touches no other file
+ * that has its path now.  Frees db in every case.
  */
 struct vmop_error *vmop_db_abandon(struct vmop_db *db);
 
@@ -199,7 +199,7 @@ const char *vmop_db_left_out(const struct vmop_db *db);
  * ends it. */
 struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db);
 
-/* Set *ret to a copy of the info pair's value, which the caller frees; NULL if there is none. */
+/* Set *ret to a copy of the info pair's value, which the caller frees, or to NULL. */
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret);
 
 struct vmop_db_info {
@@ -284,7 +284,7 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
 
 /*
  * Set *ret_symbols and *ret_n to the stored symbols of image, ascending by offset.  They are one
- * heap block, names included, that the caller frees.  If none are stored: NULL and 0, no error.
+ * heap block, names included, that the caller frees.  Without stored symbols they are NULL and 0; that is no error.
  */
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n);

@@ -29,7 +29,7 @@ static bool has_i32(const int32_t *list, size_t n, int32_t value)
 	return n == 0 || bsearch(&value, list, n, sizeof(*list), compare_i32);
 }
 
-/* The contract says that lists are sorted in place; const there is for the walk's callers. */
+/* Sort the lists in place.  db.h documents this; const there is for the callers of walks. */
 static void sort_lists(const struct vmop_db_filter *filter)
 {
 	const struct {
@@ -49,7 +49,7 @@ static void sort_lists(const struct vmop_db_filter *filter)
 		qsort((void *)filter->vcpus, filter->n_vcpus, sizeof(int32_t), compare_i32);
 }
 
-/* Whether some omission is of such chunks; interval NULL: at whatever time. */
+/* Return whether an omission covers such chunks; interval NULL: at any time. */
 static bool is_omitted(const struct vmop_db_filter *filter, const struct vmop_db_chunk_key *key,
 		       const struct vmop_db_interval *interval)
 {
@@ -87,7 +87,7 @@ static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval 
 	struct vmop_selection *selection = gather->selection;
 	const struct vmop_db_filter *filter = selection->filter;
 	if (interval->id > VMOP_SCHEMA_INTERVAL_MAX)
-		return NULL; /* no chunk can belong to it */
+		return NULL; /* no chunk id can contain it */
 	if (interval->start_ns + interval->len_ns <= filter->from_ns && filter->from_ns > 0)
 		return NULL;
 	if (filter->to_ns && interval->start_ns >= filter->to_ns)
@@ -131,7 +131,7 @@ struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct 
 
 void vmop_selection_deinit(struct vmop_selection *selection)
 {
-	/* A transaction that only read has nothing that could fail. */
+	/* Committing a transaction that only read can't fail. */
 	if (selection->holds_snapshot)
 		sqlite3_exec(selection->db->sqlite, "COMMIT", NULL, NULL, NULL);
 	free(selection->places);
@@ -141,9 +141,9 @@ void vmop_selection_deinit(struct vmop_selection *selection)
 }
 
 /*
- * Rows are not stepped to one by one: they are the arguments of an aggregate function,
- * vmop_visit(), which SQLite calls for each within one step.  That takes a quarter
- * off the time, for it leaves out what a step and each of its columns cost.
+ * The walk does not step from row to row.  The columns are arguments of an aggregate function,
+ * vmop_visit(), which SQLite calls for every row within one step.  This saves a quarter of the
+ * time: the cost of each step and column.
  */
 enum argument {
 	ARGUMENT_ID,
@@ -152,16 +152,16 @@ enum argument {
 	ARGUMENT_STACK,
 	ARGUMENT_SAMPLES,
 	ARGUMENT_WEIGHT,
-	ARGUMENT_CELLS, /* not with totals alone */
+	ARGUMENT_CELLS, /* absent from walks over totals */
 };
 
 struct vmop_visit {
 	const struct vmop_selection *selection;
 	struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row);
 	void *arg;
-	size_t at;	 /* interval of the row before */
-	int64_t last_id; /* likewise */
-	/* Many rows may claim the same pages of a file that is made to do harm. */
+	size_t at;	 /* interval of the previous row */
+	int64_t last_id; /* of the previous row */
+	/* Many rows of a hostile file may refer to the same pages. */
 	uint64_t size_bytes, read_bytes;
 	struct vmop_error *err;
 };
@@ -173,7 +173,7 @@ static uint64_t argument(sqlite3_value *value, uint64_t max, bool *corrupt)
 	return (uint64_t)number;
 }
 
-/* Judges the row before its blob is touched. */
+/* Check the row against the filter, before its blob is read. */
 static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_value **argv,
 				   struct vmop_chunk_row *row, bool *ret_passes)
 {
@@ -207,7 +207,7 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 	return NULL;
 }
 
-/* Rows come ascending by interval, and are matched with the selected ones as they go by. */
+/* Return whether the interval is selected. Rows and selected intervals both ascend. */
 static bool is_selected(struct vmop_visit *visit, int64_t interval)
 {
 	const struct vmop_selection *selection = visit->selection;
@@ -223,7 +223,7 @@ static void visit_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (!visit || visit->err)
 		return;
 	int64_t id = sqlite3_value_int64(argv[ARGUMENT_ID]);
-	bool is_above = id > visit->last_id; /* else pages are in the table's tree twice */
+	bool is_above = id > visit->last_id; /* otherwise pages are in the table's tree twice */
 	visit->last_id = id;
 	if (!is_above) {
 		visit->err = vmop_db_corrupt(db, "a row of the table chunk");
@@ -238,7 +238,7 @@ static void visit_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (!visit->err && passes)
 		visit->err = visit->each(visit->arg, &row);
 	if (visit->err)
-		sqlite3_result_error(context, "stopped", -1); /* ends the walk */
+		sqlite3_result_error(context, "stopped", -1); /* stops the walk */
 }
 
 static void visit_final(sqlite3_context *context)
@@ -273,7 +273,7 @@ static struct vmop_error *run_visit(struct vmop_visit *visit, sqlite3_stmt *stmt
 	db->visit = outer;
 	if (!visit->err)
 		return err;
-	vmop_error_destroy(err); /* is that we stopped */
+	vmop_error_destroy(err); /* only that the walk stopped */
 	return visit->err;
 }
 

@@ -3,7 +3,7 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 
-/* Sets *ret to the id of the merged row of like's identity, or to 0. */
+/* Set *ret to the id of like's merged row, or to 0. */
 static struct vmop_error *find(struct vmop_db *db, const struct vmop_db_task *like, int64_t *ret)
 {
 	return vmop_db_run_for(db, VMOP_DB_FIND_MERGED, ret, "iitt", (int64_t)like->domain,

@@ -10,7 +10,7 @@
 #define MORE 0x80
 #define SAMPLES_FOLLOW 0x40
 
-#define MORE_CELLS 256 /* room for so many is added at a time, at least */
+#define MORE_CELLS 256 /* at least, by which an array grows */
 
 uint8_t *vmop_pack_put_varint(uint8_t *p, uint64_t value)
 {
@@ -32,7 +32,7 @@ const uint8_t *vmop_pack_get_varint(const uint8_t *p, const uint8_t *end, uint64
 	for (unsigned shift = 0; p < end; shift += 7) {
 		uint64_t bits = *p & (MORE - 1);
 		if (shift == 63 && *p > 1)
-			return NULL; /* beyond 64 bits, or longer than any varint */
+			return NULL; /* above 64 bits, or longer than any varint */
 		value |= bits << shift;
 		if (*p++ < MORE) {
 			*ret = value;
@@ -105,7 +105,7 @@ bool vmop_unpack_begin(struct vmop_unpack *unpack, const void *blob, size_t len_
 	return unpack->p && unpack->p < unpack->end;
 }
 
-/* The step's first byte is *p. NULL: malformed. */
+/* Read a step, whose first byte is *p. NULL: malformed. */
 static const uint8_t *get_step(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	uint8_t first = *p++;
@@ -220,7 +220,7 @@ enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes, struc
 	cells->n = 0;
 	if (!vmop_unpack_begin(&unpack, blob, len_bytes))
 		return VMOP_UNPACK_CORRUPT;
-	/* A cell takes a byte at least: that many are enough, and are made only as they come. */
+	/* The array grows with the cells: the blob's length would bound them, but far too high. */
 	for (;;) {
 		if (cells->n == cells->capacity) {
 			if (cells->n >= VMOP_PACK_MAX_CELLS)

@@ -8,7 +8,7 @@
 #include "libutil/array.h"
 
 #define FIRST_CELLS 4096
-#define ROOM_CELLS 512 /* unpacked at a time, at least */
+#define ROOM_CELLS 512 /* at least, to unpack into */
 
 void vmop_pile_deinit(struct vmop_pile *pile)
 {
@@ -32,7 +32,7 @@ bool vmop_pile_add(struct vmop_pile *pile, const struct vmop_sum_key *key, const
 
 /* ---- the cells of one key -------------------------------------------------- */
 
-/* Cells in any order, and room behind them to sort in. */
+/* Cells in any order, and the same room again to sort them in. */
 struct heap {
 	struct vmop_db_cell *cells; /* 2 * capacity of them */
 	size_t n, capacity;
@@ -44,7 +44,7 @@ static void add_saturated(uint64_t *sum, uint64_t value)
 		*sum = UINT64_MAX;
 }
 
-/* Sorts the cells and adds up those of one offset. */
+/* Sort the cells, and sum those with the same offset. */
 static void merge_offsets(struct heap *heap)
 {
 	struct vmop_db_cell *cells = heap->cells;
@@ -61,7 +61,7 @@ static void merge_offsets(struct heap *heap)
 	heap->n = kept;
 }
 
-/* Only as large as distinct offsets make necessary. */
+/* Make room for more cells: merge offsets first, and grow only if that freed too little. */
 static bool make_room(struct heap *heap)
 {
 	if (heap->capacity - heap->n >= ROOM_CELLS)
