@@ -284,7 +284,8 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
 
 /*
  * Set *ret_symbols and *ret_n to the stored symbols of image, ascending by offset.  They are one
- * heap block, names included, that the caller frees.  Without stored symbols they are NULL and 0; that is no error.
+ * heap block, names included, that the caller frees.  Without stored symbols they are NULL and 0;
+ * that is no error.
  */
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n);

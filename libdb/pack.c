@@ -156,11 +156,12 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack *unpack,
 }
 
 /*
- * Cells of up to two bytes of step and one of samples, that is nearly all, up to max of them.
- * Returns how many; what comes next is another kind of cell, or the last bytes, or bad.
+ * Unpack up to max short cells, which have at most two bytes of step and one of samples, and return
+ * their number.  Nearly all cells are short.  Stops before a longer cell, the blob's last bytes or
+ * damage.
  *
- * Which parts such a cell has is as good as random, so it is taken apart without jumps that depend
- * on it: their misprediction was more than half of the time that unpacking took.
+ * The parts of a short cell vary like random numbers.  So no jump depends on them: mispredicted
+ * jumps took more than half of the time of unpacking.
  */
 static inline size_t unpack_short_cells(struct vmop_unpack *unpack, struct vmop_db_cell *ret,
 					size_t max)
@@ -171,7 +172,7 @@ static inline size_t unpack_short_cells(struct vmop_unpack *unpack, struct vmop_
 	size_t n = 0;
 	if (!unpack->uniform || period > UINT64_MAX / SAMPLES_MAX)
 		return 0;
-	/* The first one's "before" is as high as can be, so it is not taken here. */
+	/* The first cell has the greatest "before": unpack_cell handles it. */
 	while (n < max && unpack->end - p > 3 && before < UINT64_MAX - STEP_MAX - 1) {
 		uint32_t bytes;
 		memcpy(&bytes, p, sizeof(bytes));

@@ -7,11 +7,11 @@
 #include "libutil/cleanup.h"
 
 #define KEYS_AT_FIRST 4096
-/* A table of so many lies in a near cache (512 KiB), where waiting for others costs more. */
+/* The most cells that fit in a near cache (512 KiB), where collecting samples costs more. */
 #define NEAR_CELLS 16384
 
 _Static_assert(sizeof(struct vmop_sample_key) == 36,
-	       "a field that is new must be hashed and compared, too");
+	       "key_hash and key_equals must use every field");
 
 static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
 {
@@ -43,8 +43,8 @@ void vmop_aggregate_deinit(struct vmop_aggregate *aggregate)
 }
 
 /*
- * Field by field: the fields of a key were just written one by one, and reading
- * them back as bigger words would wait for those writes to reach the cache.
+ * Hash a key field by field.  The fields were just written one by one: reading them as larger words
+ * would wait until those writes reach the cache.
  */
 static uint32_t key_hash(const struct vmop_sample_key *key)
 {
@@ -69,7 +69,7 @@ static bool key_equals(const struct vmop_sample_key *a, const struct vmop_sample
 	       a->certainty == b->certainty && a->vcpu == b->vcpu && a->stack == b->stack;
 }
 
-/* The index of key, new if need be; UINT32_MAX: no room. */
+/* Return the index of key, which is added if it is missing; UINT32_MAX: no room. */
 static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key)
 {
 	const struct vmop_aggregate_index *index = &aggregate->key_index;
@@ -84,7 +84,7 @@ static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_s
 	return aggregate->n_keys - 1;
 }
 
-/* The same; mostly without a hash and a slot that is in no near cache. */
+/* Do the same; usually without a hash, and without a slot that is in no near cache. */
 static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key)
 {
 	uint32_t spread =
@@ -97,7 +97,7 @@ static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_sampl
 	return i;
 }
 
-/* Where its cell is in the index, or where it would be: that slot is free then. */
+/* Return the slot of the sample's cell, or the free slot for it. */
 static uint32_t find(const struct vmop_aggregate *aggregate,
 		     const struct vmop_aggregate_pending *pending)
 {
@@ -111,7 +111,7 @@ static uint32_t find(const struct vmop_aggregate *aggregate,
 	return i;
 }
 
-/* There is room for a new cell. */
+/* Add a sample to its cell.  There must be room for a new cell. */
 static void add_to_cell(struct vmop_aggregate *aggregate,
 			const struct vmop_aggregate_pending *pending)
 {
@@ -149,7 +149,7 @@ bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_samp
 	uint32_t i = intern(aggregate, key);
 	if (i == UINT32_MAX)
 		return false;
-	/* Offsets of a key lie close together, and so do keys: one multiplication spreads both. */
+	/* A key's offsets are close together, and so are keys: one multiplication spreads both. */
 	uint64_t hash = (offset + ((uint64_t)i << 40)) * 0x9e3779b97f4a7c15ull;
 	const struct vmop_aggregate_pending pending = {
 		.offset = offset,
@@ -158,7 +158,7 @@ bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_samp
 		.samples = samples,
 		.slot = (uint32_t)(hash >> 32) & aggregate->cell_index.mask,
 	};
-	/* Each on its way may need a cell. */
+	/* Each pending sample may need a new cell. */
 	if (aggregate->n_cells + aggregate->n_pending == aggregate->max_cells)
 		vmop_aggregate_apply_pending(aggregate);
 	if (aggregate->n_cells == aggregate->max_cells &&
@@ -179,7 +179,7 @@ bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
 			 const struct vmop_sample_key *key, uint64_t offset)
 {
 	struct vmop_aggregate_cell *cell = &aggregate->cells[i];
-	vmop_aggregate_apply_pending(aggregate); /* nothing may be on its way to this cell */
+	vmop_aggregate_apply_pending(aggregate); /* no sample may be pending for this cell */
 	if (!vmop_aggregate_add(aggregate, key, offset, cell->samples, cell->weight_events))
 		return false;
 	cell->samples = 0;
@@ -202,7 +202,7 @@ bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate)
 	       aggregate->n_keys > aggregate->max_keys / 4 * 3;
 }
 
-/* Merges neighbours with one offset. Returns how many are left. */
+/* Merge neighbours with the same offset, and return the number of remaining cells. */
 static size_t merge(struct vmop_db_cell *cells, size_t n)
 {
 	size_t kept = 0;
@@ -229,7 +229,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 	uint32_t n_before = aggregate->n_keys;
 	_cleanup_free_ uint32_t *target = calloc(n_before + 1, sizeof(*target));
 	_cleanup_free_ size_t *begin = calloc((size_t)aggregate->max_keys + 2, sizeof(*begin));
-	/* The second half is room to sort in. */
+	/* The second half is scratch for sorting. */
 	_cleanup_free_ struct vmop_db_cell *sorted =
 		malloc((2 * (size_t)aggregate->n_cells + 1) * sizeof(*sorted));
 	if (!target || !begin || !sorted)
@@ -253,7 +253,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 						      .samples = cell->samples,
 						      .weight_events = cell->weight_events};
 	}
-	/* Now begin[i] is where key i's cells begin, and begin[i + 1] where they end. */
+	/* The cells of key i are now from begin[i] up to begin[i + 1]. */
 	for (uint32_t i = 0; i < aggregate->n_keys; i++) {
 		size_t n = begin[i + 1] - begin[i];
 		if (!n)
@@ -267,7 +267,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 	return NULL;
 }
 
-/* Doubles the room when more than half of it was in use; without memory it stays. */
+/* Double the room if more than half of it was in use. Without memory it stays. */
 static void grow(struct vmop_aggregate *aggregate)
 {
 	uint32_t max_cells = aggregate->max_cells, max_keys = aggregate->max_keys;

@@ -9,10 +9,10 @@
 #include "daemon/options.h"
 #include "libutil/clock.h"
 
-/* Maps that did not explain a sample are not read again for so long. */
+/* The time before the maps of a process are read again after they did not explain a sample. */
 #define REREAD_NS (10 * VMOP_NS_PER_S)
 
-/* A sample on its way. */
+/* A sample whose key and location are being determined. */
 struct location {
 	struct vmop_sample_key key;
 	struct vmop_image *image;
@@ -39,7 +39,7 @@ static void put_unattributed(struct vmop_attribution *attribution, struct locati
 	put(attribution, location, weight_events);
 }
 
-/* The process of a sample; NULL: the source does not tell, or there is no room for it. */
+/* Return the process of a sample; NULL: the source lacks the pid, or there is no room for it. */
 static struct vmop_process *find_process(struct vmop_attribution *attribution,
 					 const struct vmop_sample *sample)
 {
@@ -60,7 +60,7 @@ static struct vmop_process *find_process(struct vmop_attribution *attribution,
 	return process;
 }
 
-/* It began in this interval, and all that a group goes by is known and final. */
+/* Return whether the process began in this interval, and its task's group is known and final. */
 static bool may_be_grouped(const struct vmop_attribution *attribution,
 			   const struct vmop_process *process)
 {
@@ -98,7 +98,7 @@ static void queue(struct vmop_attribution *attribution, struct vmop_process *pro
 	attribution->queue[attribution->n_queue++] = process;
 }
 
-/* Its maps are wanted and can't be had: a loss, once a process. */
+/* Count a process whose maps are needed and can't be read, once, as a loss. */
 static void count_unread(struct vmop_attribution *attribution, struct vmop_process *process)
 {
 	if (!process->is_loss)
@@ -106,14 +106,14 @@ static void count_unread(struct vmop_attribution *attribution, struct vmop_proce
 	process->is_loss = true;
 }
 
-/* Why no mapping of process explains a user address. */
+/* Return the reason why process has no mapping for a user address. */
 static enum vmop_why unmapped_reason(struct vmop_attribution *attribution,
 				     struct vmop_process *process, uint64_t time_ns)
 {
 	switch ((enum vmop_maps_state)process->maps) {
 	case VMOP_MAPS_UNREAD:
 		queue(attribution, process);
-		return VMOP_WHY_EXITED; /* unless they can be read at the flush */
+		return VMOP_WHY_EXITED; /* unless the flush can read them */
 	case VMOP_MAPS_GONE:
 		count_unread(attribution, process);
 		return VMOP_WHY_EXITED;
@@ -127,7 +127,7 @@ static enum vmop_why unmapped_reason(struct vmop_attribution *attribution,
 		return VMOP_WHY_MAPPING_LIMIT;
 	if (!process->has_exited && time_ns >= process->reread_ns) {
 		process->reread_ns = time_ns + REREAD_NS;
-		queue(attribution, process); /* a lost record, perhaps */
+		queue(attribution, process); /* a record may be lost */
 	}
 	return VMOP_WHY_NO_MAPPING;
 }
@@ -173,7 +173,7 @@ static void locate_kernel(struct vmop_attribution *attribution, struct location 
 	put(attribution, location, sample->weight_events);
 }
 
-/* Work of the host for a guest goes on that guest's bill. */
+/* Bill the host's work for a guest to the guest. */
 static void bill(const struct vmop_attribution *attribution, struct vmop_sample_key *key,
 		 struct vmop_domain *domain, uint32_t tid)
 {
@@ -222,7 +222,7 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 				 sample->ip, sample->weight_events);
 }
 
-/* A passive guest's sample, without more than its kernel's text to go by. */
+/* Locate a passive guest's sample by its kernel's text only. */
 static void locate_guest(struct vmop_attribution *attribution, struct location *location,
 			 struct vmop_domain *domain, const struct vmop_sample *sample)
 {
@@ -233,7 +233,7 @@ static void locate_guest(struct vmop_attribution *attribution, struct location *
 	put(attribution, location, sample->weight_events);
 }
 
-/* A guest's sample that was held: see guests.h. */
+/* Add a guest's sample that was held: see guests.h. */
 static void put_released(void *arg, const struct vmop_guest_placed *placed)
 {
 	struct location location = {.image = placed->image, .offset = placed->offset};
@@ -241,7 +241,7 @@ static void put_released(void *arg, const struct vmop_guest_placed *placed)
 	put(arg, &location, placed->weight_events);
 }
 
-/* The reason why samples of a guest that is not passive have no image. */
+/* Return the reason why samples of a guest that is not passive have no image. */
 static enum vmop_why no_guest_reason(const struct vmop_domain *domain)
 {
 	if (domain->is_several)
@@ -283,7 +283,7 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 				 sample->weight_events);
 }
 
-/* The hypervisor's own code, billed to the domain whose vCPU was on that CPU. */
+/* Attribute a sample of the hypervisor, and bill it to the domain whose vCPU was on the CPU. */
 static void hypervisor_sample(struct vmop_attribution *attribution, struct location *location,
 			      const struct vmop_sample_owner *owner,
 			      const struct vmop_sample *sample)
@@ -342,7 +342,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	}
 }
 
-/* Whose task id that is, among the queued; NULL: of none of them. */
+/* Return the queued process that has the task, or NULL. */
 static struct vmop_process *queued_by_task(const struct vmop_attribution *attribution,
 					   struct vmop_task_id task)
 {
@@ -358,7 +358,7 @@ static struct vmop_process *queued_by_task(const struct vmop_attribution *attrib
 	return NULL;
 }
 
-/* Finds cell i a better place by what has been learned. True: moved. */
+/* Move cell i to the image that now explains it, if there is one. True: moved. */
 static bool resolve_cell(struct vmop_attribution *attribution, uint32_t i, bool is_kernel)
 {
 	const struct vmop_aggregate_cell *cell = &attribution->aggregate->cells[i];
@@ -388,7 +388,7 @@ static bool resolve_cell(struct vmop_attribution *attribution, uint32_t i, bool 
 	return true;
 }
 
-/* Reads what the queued processes have mapped. */
+/* Read the maps of the queued processes. */
 static void read_queued(struct vmop_attribution *attribution)
 {
 	for (uint32_t i = 0; i < attribution->n_queue; i++) {
