@@ -50,8 +50,8 @@ struct vmop_attribution {
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record);
 
 /*
- * Resolve what could not be attributed at once; call it before an interval is stored.  Adds the
- * held samples of guests, reads the maps of queued processes, looks for new kernel modules, and
+ * Resolve the samples that could not be attributed at once, before their interval is stored.  Adds
+ * the held samples of guests, reads the maps of queued processes, looks for new kernel modules, and
  * locates the samples that these explain.
  */
 void vmop_attribution_resolve_late(struct vmop_attribution *attribution);

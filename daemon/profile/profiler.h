@@ -7,7 +7,7 @@
  *
  * A sample passes through attribute.c (its key: domain, vCPU, task, image and mode, by the tables
  * of daemon/host and daemon/guest), aggregate.c (summed by key and offset) and, at the flush,
- * profiler.c (chunks of the session file).  losses.c counts what is missing.
+ * profiler.c (chunks of the session file).  losses.c counts missing samples by name.
  *
  * The per-sample path allocates nothing, takes no lock, makes no system call and builds no error
  * object; it counts what it can't handle.  One thread.
@@ -116,7 +116,7 @@ struct vmop_domain_stats {
 	uint64_t samples_guest_user, samples_guest_kernel, samples_hypervisor, samples_vmm;
 	/* The host's user and kernel samples are in its samples_guest_*. */
 	uint64_t samples_own; /* of an active guest: stored in its own session */
-	const char *image;    /* the source of its kernel's symbols, or why there is none */
+	const char *image;    /* the source of its kernel's symbols, or the reason for none */
 	const char *note;     /* a remark about its samples, or NULL */
 	const struct vmop_guest_view *view; /* of its inside; NULL: none */
 };

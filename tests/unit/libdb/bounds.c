@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files that cost more than their size: pages that are in a table several times, blobs that grow.
- */
+/* Files that cost more than their size: pages that a table contains several times, large blobs. */
 #include "tests/unit/libdb/common.h"
 
 #include <fcntl.h>
@@ -27,8 +26,8 @@ static size_t big_endian_16(const uint8_t *bytes)
 }
 
 /*
- * Makes every entry of the tables' interior pages lead to the same page (SQLite's file format, 1.6:
- * the number of cells at 3, their places from 12 on).  Returns how many pages it changed.
+ * Let every entry of the tables' interior pages point to the same page, and return the number of
+ * changed pages (SQLite's file format, 1.6: the number of cells at 3, their pointers from 12 on).
  */
 static unsigned repeat_pages(const char *path)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A session's life: what is put is there again, and what is not a session is refused. */
+/* Sessions: reading returns what was written, and other files are refused. */
 #include "tests/unit/libdb/common.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static struct vmop_db *open_session(const char *name)
 	return db;
 }
 
-/* Each walk counts its rows and looks at the ones it knows. */
+/* Each callback counts its rows, and checks the known ones. */
 static struct vmop_error *see_event(void *arg, const struct vmop_db_event *event)
 {
 	++*(int *)arg;
@@ -158,7 +158,7 @@ static void facts(void **state)
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 4}));
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 5}));
 	look_at_facts(db);
-	/* A reader beside the live writer sees the same. */
+	/* A reader beside the live writer reads the same. */
 	struct vmop_db *reader = open_session("facts");
 	look_at_facts(reader);
 	vmop_db_close(reader);
@@ -196,7 +196,8 @@ static void totals_and_filters(void **state)
 	assert_int_equal(totals_of(db, &filter).samples, 500);
 	filter = (struct vmop_db_filter){.cpus = cpus, .n_cpus = 1};
 	assert_int_equal(totals_of(db, &filter).samples, 0);
-	/* Two and a half seconds touch three intervals; ends that only touch are outside. */
+	/* Two and a half seconds overlap three intervals; an interval that only touches is outside.
+	 */
 	filter = (struct vmop_db_filter){.from_ns = TEST_START_NS + 10 * VMOP_NS_PER_S,
 					 .to_ns = TEST_START_NS + 12 * VMOP_NS_PER_S +
 						  VMOP_NS_PER_S / 2};
@@ -266,7 +267,7 @@ static struct vmop_error *stop_pieces(void *arg, const struct vmop_db_chunk *pie
 	return ++*(unsigned *)arg == 3 ? vmop_error_new(VMOP_ERROR_CANT, "enough") : NULL;
 }
 
-/* A chunk of many cells comes in several pieces, and symbols may be read meanwhile. */
+/* A chunk of many cells comes in several pieces, and the callback may read symbols. */
 static void pieces(void **state)
 {
 	(void)state;
@@ -328,7 +329,7 @@ static void chunks_and_sums(void **state)
 	assert_ok(vmop_db_commit(db));
 	struct vmop_db *reader = open_session("chunks");
 	assert_ok(vmop_db_begin_snapshot(reader));
-	assert_ok(put_second(db, 51)); /* not seen by the snapshot */
+	assert_ok(put_second(db, 51)); /* not in the snapshot */
 	struct chunks seen = {0};
 	assert_ok(vmop_db_each_chunk(reader, NULL, see_chunk, &seen));
 	assert_int_equal(seen.n, 201);
@@ -369,7 +370,7 @@ static void misuse(void **state)
 		     "open");
 	assert_ok(vmop_db_put_chunk(db, &key, falling, 1));
 	assert_error(vmop_db_put_chunk(db, &key, falling, 2), VMOP_ERROR_LIMIT, "ascending");
-	/* What is not whole is not stored at all, and the next interval is fine. */
+	/* An incomplete interval is not stored at all, and the next one is. */
 	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "left out");
 	assert_ok(put_second(db, 0));
 	assert_int_equal(totals_of(db, NULL).samples, 10);
@@ -396,7 +397,7 @@ static void odd_paths(void **state)
 	}
 }
 
-/* ---- what is not a session -------------------------------------------------- */
+/* ---- files that are no session----------------------------------------------- */
 
 static void write_file(const char *name, const void *data, size_t len)
 {
@@ -451,7 +452,7 @@ static void refused(void **state)
 	run_sql("newer", "PRAGMA user_version=1; PRAGMA application_id=7");
 	assert_refused("newer", VMOP_ERROR_CORRUPT, "not a session file");
 
-	/* A view where a table should be: never read. */
+	/* A view in place of a table is never read. */
 	assert_ok(vmop_db_finish(new_session("view")));
 	run_sql("view", "DROP TABLE image; CREATE VIEW image AS WITH RECURSIVE r(n) AS"
 			" (SELECT 1 UNION ALL SELECT n FROM r) SELECT * FROM r");
@@ -479,7 +480,7 @@ static void cut_short(void **state)
 	}
 }
 
-/* Every byte that differs either does no harm or is an error: no crash, no hang. */
+/* A changed byte is harmless or an error, and never a crash or a hang. */
 static void damaged(void **state)
 {
 	(void)state;

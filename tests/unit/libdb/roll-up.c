@@ -38,7 +38,7 @@ static struct intervals intervals_of(struct vmop_db *db)
 	return intervals;
 }
 
-/* All cells of a session, added up whatever their interval, as numbers to compare. */
+/* Hashes and sums of all cells of a session over its intervals, to compare. */
 struct digest {
 	uint64_t samples, weight_events, offsets;
 };
@@ -87,7 +87,7 @@ static void levels(void **state)
 	assert_int_equal(intervals.n[1], 2);
 	struct digest after = digest_of(db);
 	assert_memory_equal(&before, &after, sizeof(before));
-	/* What ran in the first half minute is answered as far as the minute goes. */
+	/* A filter for the first half minute selects the whole minute. */
 	struct vmop_db_filter filter = {.from_ns = TEST_START_NS + 30 * VMOP_NS_PER_S,
 					.to_ns = TEST_START_NS + 40 * VMOP_NS_PER_S};
 	assert_int_equal(totals_of(db, &filter).samples, 300);
@@ -95,7 +95,7 @@ static void levels(void **state)
 	filter.to_ns = TEST_START_NS + 30 * VMOP_NS_PER_S;
 	assert_int_equal(totals_of(db, &filter).samples, 0);
 	assert_ok(vmop_db_check(db));
-	/* Everything into one hour, then go on. */
+	/* Roll everything up into one hour, then continue. */
 	assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + HOUR_NS, MINUTE_NS, 100, &more));
 	assert_ok(vmop_db_roll_up(db, 1, TEST_START_NS + 2 * HOUR_NS, HOUR_NS, 100, &more));
 	assert_ok(put_second(db, 9000));
@@ -149,7 +149,7 @@ static void put_busy_second(struct vmop_db *db, unsigned i)
 	assert_ok(vmop_db_commit(db));
 }
 
-/* One that has samples in several minutes, and still is one task. */
+/* A task with samples in several minutes is still one task. */
 static void put_long_lived(struct vmop_db *db, unsigned i)
 {
 	struct vmop_db_chunk_key key = key_of(9, 2);
@@ -185,13 +185,13 @@ static void dead_tasks_become_one(void **state)
 	assert_ok(vmop_db_each_task(db, count_task, &tasks));
 	assert_int_equal(tasks.merged_rows, 2);
 	assert_int_equal(tasks.merged, 6001);
-	/* Their own rows are swept, but for the last ones (a sweep is for 1024 or more). */
+	/* A sweep deletes their rows, except the last ones (it begins at 1024 tasks). */
 	assert_in_range(tasks.alive, 2, 2 + 1200 + 1024);
 	assert_ok(vmop_db_check(db));
 	assert_ok(vmop_db_finish(db));
 }
 
-/* The same row when tasks are merged at once, in several intervals, and by rolling up. */
+/* Merging at once, in several intervals, and by rolling up uses the same row. */
 static void tasks_are_merged_at_once(void **state)
 {
 	(void)state;
@@ -209,11 +209,11 @@ static void tasks_are_merged_at_once(void **state)
 	}
 	assert_true(row >= VMOP_DB_TASK_ID_LIMIT);
 	assert_int_equal(again, row);
-	/* A rollback takes the count back, too. */
+	/* A rollback restores the count, too. */
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 2 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	assert_ok(vmop_db_merge_tasks(db, &like, 100, &again));
 	vmop_db_rollback(db);
-	/* One without a cgroup is another; a task that ends is one more of the first. */
+	/* A task without a cgroup has another row; an ended task adds one to the first row. */
 	struct vmop_db_task bare = like;
 	bare.cgroup = NULL;
 	assert_ok(vmop_db_merge_tasks(db, &bare, 1, &other));
@@ -250,7 +250,7 @@ static void losses_and_space(void **state)
 	bool more;
 	uint64_t counts[2] = {0}, size_before = 0, size_after = 0;
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 1000}));
-	/* Twenty minutes with a bound on what is kept in seconds: the file stops growing. */
+	/* Twenty minutes with a bound on intervals of a second: the file stops growing. */
 	for (unsigned i = 0; i < 1200; i++) {
 		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S,
 						 VMOP_NS_PER_S));

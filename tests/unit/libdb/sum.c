@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Cells added up, and sorted; held against the same done the plain way. */
+/* Summing and sorting cells, compared with simple implementations. */
 #include "tests/unit/libdb/common.h"
 
 #include "libdb/db.h"
@@ -22,7 +22,7 @@ static int by_offset(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Few and many, offsets that differ in one byte, in all, and in the first and the last. */
+/* Few and many cells; offsets that differ in one byte, in all bytes, in the first and last. */
 static void sorted_as_by_qsort(void **state)
 {
 	static const uint64_t masks[] = {0xff, 0xfffff, UINT64_MAX, UINT64_C(0xff000000000000ff)};
@@ -46,7 +46,7 @@ static void sorted_as_by_qsort(void **state)
 	}
 }
 
-/* A blob of n cells that ascend by random steps; what is in it is added to wanted. */
+/* Pack n cells that ascend by random steps, and add them to wanted. */
 static size_t make_blob(uint8_t *buf, size_t n, struct vmop_db_cell *wanted)
 {
 	struct vmop_db_cell cells[CELLS];
@@ -60,7 +60,7 @@ static size_t make_blob(uint8_t *buf, size_t n, struct vmop_db_cell *wanted)
 	return vmop_pack(cells, n, buf);
 }
 
-/* More blobs than wait at a time, to and fro between sums. */
+/* Add more blobs than can wait, alternating between sums. */
 static void blobs_that_wait_are_all_added(void **state)
 {
 	_cleanup_free_ uint8_t *buf = malloc(vmop_pack_bound_bytes(CELLS));
@@ -93,7 +93,7 @@ static void blobs_that_wait_are_all_added(void **state)
 	free(wanted);
 }
 
-/* Longer than all that may wait: 6 bytes of step, 5 of weight, so many times. */
+/* Longer than VMOP_SUMS_WAITING_BYTES: 6 bytes of step and 5 of weight for each cell. */
 static void one_that_is_too_long_to_wait(void **state)
 {
 	enum { N = 1 << 19 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The interval's table: nothing is lost or counted twice on the way to it, small or large. */
+/* The aggregate, small and large: no sample is lost or counted twice. */
 #include "daemon/profile/aggregate.h"
 
 #include <cmocka.h>
@@ -40,7 +40,7 @@ static struct vmop_error *see(void *arg, const struct vmop_sample_key *key,
 	return NULL;
 }
 
-/* Whether the table holds what was added, so far. */
+/* Check that the aggregate has exactly the added samples. */
 static void check(struct vmop_aggregate *aggregate, const struct seen *added)
 {
 	struct seen *seen = calloc(1, sizeof(*seen));
@@ -50,7 +50,7 @@ static void check(struct vmop_aggregate *aggregate, const struct seen *added)
 	free(seen);
 }
 
-/* Samples of KEYS times spread places, in a table of so many cells. */
+/* Add samples of KEYS keys at `spread` offsets to an aggregate of n_cells cells. */
 static void add_and_look(uint32_t n_cells, uint32_t spread)
 {
 	struct vmop_aggregate aggregate;
@@ -63,7 +63,8 @@ static void add_and_look(uint32_t n_cells, uint32_t spread)
 		uint64_t offset = (uint64_t)rand_r(&seed) % spread;
 		struct vmop_sample_key key = key_of(task);
 		if (!vmop_aggregate_add(&aggregate, &key, offset, 1 + i % 2, i)) {
-			/* Only what has no cell yet may be refused, and only when all are in use.
+			/* Only a sample without a cell may be refused, and only if all cells are
+			 * used.
 			 */
 			assert_int_equal(added->samples[task][offset], 0);
 			refused++;
@@ -103,7 +104,7 @@ static void a_table_that_is_full(void **state)
 	add_and_look(20 * 1024, SPREAD);
 }
 
-/* What is on its way is forgotten with the rest, and what is moved is where it was moved to. */
+/* A reset removes pending samples, too, and moved samples are in their new cells. */
 static void moves_and_resets(void **state)
 {
 	(void)state;
