@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sessions: reading returns what was written, and other files are refused. */
+/* Sessions: reading returns the written rows, and refuses other files. */
 #include "tests/unit/libdb/common.h"
 
 #include <fcntl.h>
