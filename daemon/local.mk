@@ -14,6 +14,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/held.c daemon/guest/held.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
+	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
@@ -30,6 +31,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/process.c daemon/host/process.h \
 	daemon/host/procfs.c daemon/host/procfs.h \
 	daemon/profile/profiler.c daemon/profile/profiler.h \
+	daemon/profile/sample-key.h \
 	daemon/host/readers.c daemon/host/readers.h \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \

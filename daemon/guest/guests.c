@@ -131,7 +131,7 @@ void vmop_guests_tick(struct vmop_guests *guests)
 /* ---- 1. hold a sample ------------------------------------------------- */
 
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
+		      const struct vmop_sample_key *key, const struct vmop_record *record,
 		      int32_t vcpu)
 {
 	struct vmop_held_sample sample = {
@@ -272,7 +272,7 @@ static void request_symbols(struct vmop_guests *guests, const struct vmop_domain
 	if (image->is_wanted || !vma->file)
 		return;
 	image->is_wanted =
-		vmop_guest_watch_request_symbols(guests->watch, domain->id, image->slot, vma);
+		vmop_guest_watch_request_symbols(guests->watch, domain->id, image->slot.at, vma);
 	if (image->is_wanted)
 		vmop_image_ref(image); /* keeps its slot until the symbols come */
 }
@@ -363,7 +363,7 @@ static void attribute_kernel(const struct vmop_held_sample *held, struct vmop_gu
 	else if (verdict.process)
 		sample->key.task =
 			vmop_guest_tasks_table_id(&watched->tasks, verdict.process, NULL);
-	if (sample->key.task)
+	if (sample->key.task.number)
 		sample->key.certainty = (uint8_t)verdict.certainty;
 }
 

@@ -32,7 +32,7 @@
 
 #include "daemon/guest/domain.h"
 #include "daemon/guest/view.h"
-#include "libdb/db.h"
+#include "daemon/profile/sample-key.h"
 #include "vmop/record.h"
 
 struct vmop_guests;
@@ -56,7 +56,7 @@ void vmop_guests_tick(struct vmop_guests *guests);
  * the per-sample path.
  */
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
+		      const struct vmop_sample_key *key, const struct vmop_record *record,
 		      int32_t vcpu);
 
 /* Return whether a flush is due because the queue of held samples is nearly full. */
@@ -67,7 +67,7 @@ uint32_t vmop_guests_n_held(const struct vmop_guests *guests);
 
 /* A sample that was held, attributed. */
 struct vmop_guest_sample {
-	struct vmop_db_chunk_key key; /* complete except for the image */
+	struct vmop_sample_key key; /* complete except for the image */
 	struct vmop_image *image;     /* never NULL; no reference is passed */
 	uint64_t offset;
 	uint64_t weight_events;

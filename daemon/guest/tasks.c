@@ -81,17 +81,18 @@ static void name_task(struct vmop_guest_tasks_table *table, struct vmop_task *ta
 {
 	if (!strncmp(task->comm, comm, sizeof(task->comm)))
 		return;
-	if (task->id)
+	if (task->id.number)
 		vmop_task_renew(table->tasks, task);
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
 }
 
-uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
-				   const struct vmop_guest_process *process, struct vmop_image *exe)
+struct vmop_task_id vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
+					      const struct vmop_guest_process *process,
+					      struct vmop_image *exe)
 {
 	struct vmop_guest_task *entry = find(table, process->pid, process->start_time_ns);
 	if (!entry)
-		return 0;
+		return (struct vmop_task_id){0};
 	struct vmop_task *task = entry->task;
 	name_task(table, task, process->comm);
 	if (!task->cgroup && process->cgroup && process->cgroup[0])
@@ -101,11 +102,11 @@ uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
 	return vmop_task_id(table->tasks, task);
 }
 
-uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table)
+struct vmop_task_id vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table)
 {
 	struct vmop_guest_task *idle = find(table, 0, 0);
 	if (!idle)
-		return 0;
+		return (struct vmop_task_id){0};
 	name_task(table, idle->task, "[idle]");
 	return vmop_task_id(table->tasks, idle->task);
 }

@@ -29,12 +29,12 @@ void vmop_guest_tasks_table_deinit(struct vmop_guest_tasks_table *table);
  * Return the id of process, and add it if it is new; 0: out of memory.  exe: the file of a sample
  * of the process, which counts as its executable until another is known; NULL: none.
  */
-uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
-				   const struct vmop_guest_process *process,
-				   struct vmop_image *exe);
+struct vmop_task_id vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
+					      const struct vmop_guest_process *process,
+					      struct vmop_image *exe);
 
 /* Return the id of the guest's idle task, one for all vCPUs; 0: out of memory. */
-uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table);
+struct vmop_task_id vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table);
 
 /* Remove the processes that are in neither of view's lists. */
 void vmop_guest_tasks_table_sweep(struct vmop_guest_tasks_table *table,
