@@ -14,6 +14,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/image.c daemon/host/image.h \
+	daemon/host/kallsyms-cache.c daemon/host/kallsyms-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
 	daemon/guest/kvm.c daemon/guest/kvm.h \

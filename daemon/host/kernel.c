@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "daemon/host/kallsyms-cache.h"
 #include "daemon/host/procfs.h"
 #include "libsym/symtab.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
+#include "libutil/run-dir.h"
 
 /* How far the last program of a list may reach: kallsyms tells no lengths. */
 #define GENERATED_MAX_BYTES (64 * 1024)
@@ -210,6 +213,29 @@ static bool modules_changed(struct vmop_kernel *kernel, char **ret)
 	return changed;
 }
 
+/* Read the symbols from the copy in the run directory. Return false if there is no such copy. */
+static bool read_cached_symbols(struct vmop_kernel *kernel)
+{
+	char path[64];
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	vmop_error_destroy(vmop_run_dir_open(&dir));
+	if (dir.fd < 0)
+		return false;
+	_cleanup_close_ int fd =
+		vmop_kallsyms_cache_open(dir.fd, kernel->root, kernel->modules_hash);
+	if (fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	struct vmop_error *err = vmop_kallsyms_read(path, take_symbols, kernel);
+	if (err) {
+		unlinkat(dir.fd, VMOP_RUN_KALLSYMS, 0);
+		vmop_log_and_destroy(VMOP_LOG_INFO, err);
+		return false;
+	}
+	kernel->lacks_generated = kernel->text.n > 0;
+	return kernel->lacks_generated;
+}
+
 static struct vmop_error *read_symbols(struct vmop_kernel *kernel)
 {
 	char path[PATH_MAX];
@@ -324,7 +350,7 @@ struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root
 	if (modules_changed(kernel, &modules))
 		read_modules(kernel, modules);
 	kernel->symbols_from = "/proc/kallsyms";
-	struct vmop_error *err = read_symbols(kernel);
+	struct vmop_error *err = read_cached_symbols(kernel) ? NULL : read_symbols(kernel);
 	if (err == &vmop_error_no_memory)
 		return err;
 	if (err || !kernel->text.n) {
@@ -382,9 +408,14 @@ void vmop_kernel_mmap(struct vmop_kernel *kernel, const struct vmop_mmap_record 
 bool vmop_kernel_refresh(struct vmop_kernel *kernel)
 {
 	_cleanup_free_ char *modules = NULL;
-	if (!kernel->root || kernel->whole || !modules_changed(kernel, &modules))
+	if (!kernel->root || kernel->whole)
 		return false;
-	read_modules(kernel, modules);
+	bool has_new_modules = modules_changed(kernel, &modules);
+	if (!has_new_modules && !kernel->lacks_generated)
+		return false;
+	kernel->lacks_generated = false;
+	if (has_new_modules)
+		read_modules(kernel, modules);
 	/* They lie in memory that the unloaded ones had, whose pieces they replace. */
 	vmop_log_and_destroy(VMOP_LOG_WARNING, read_symbols(kernel));
 	return true;

@@ -22,8 +22,10 @@ struct vmop_kernel {
 	struct vmop_image *whole;
 	struct vmop_image *vsyscall; /* x86-64's fixed page */
 	uint64_t modules_hash;	     /* of which modules lie where */
-	const char *symbols_from;    /* for status: what names its functions, or why nothing does */
-	char why_hidden[192];	     /* what symbols_from is where they are hidden */
+	/* The symbols came from kallsyms-cache.h: generated code is read when samples need it. */
+	bool lacks_generated;
+	const char *symbols_from; /* for status: what names its functions, or why nothing does */
+	char why_hidden[192];	  /* what symbols_from is where they are hidden */
 };
 
 /*
