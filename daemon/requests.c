@@ -130,7 +130,7 @@ static struct vmop_error *already_running(struct vmop_daemon *daemon)
 {
 	struct vmop_session_status status;
 	vmop_session_status(daemon->session, &status);
-	time_t start = (time_t)(status.start_ns / 1000000000);
+	time_t start = (time_t)(status.start_ns / VMOP_NS_PER_S);
 	struct tm tm;
 	char text[32];
 	gmtime_r(&start, &tm);

@@ -18,8 +18,6 @@
 #include "libutil/io.h"
 #include "libutil/log.h"
 
-static const uint64_t second_ns = 1000000000;
-
 /*
  * Records younger than this stay in the rings for the next drain: another CPU
  * may still be writing an older one, and they are handed over in time order.
@@ -27,7 +25,7 @@ static const uint64_t second_ns = 1000000000;
 static const uint64_t settle_ns = 2000000;
 
 /* How often old intervals are merged, and how many minutes or hours at a time. */
-static const uint64_t roll_up_every_ns = 10 * (uint64_t)1000000000;
+static const uint64_t roll_up_every_ns = 10 * VMOP_NS_PER_S;
 static const unsigned roll_up_budget = 4;
 
 /*
@@ -35,7 +33,7 @@ static const unsigned roll_up_budget = 4;
  * two. They are merged at this age already where there are so many such programs a second, and
  * their intervals take more than so many bytes in ten samples and a second.
  */
-static const uint64_t costly_minute_after_ns = 60 * (uint64_t)1000000000;
+static const uint64_t costly_minute_after_ns = 60 * VMOP_NS_PER_S;
 static const uint64_t costly_bytes_in_10_samples = 15, costly_bytes_a_second = 1024;
 static const uint64_t costly_short_lived_a_second = 16;
 
@@ -43,7 +41,7 @@ static const uint64_t costly_short_lived_a_second = 16;
 static const unsigned mail_round_ms = 250;
 
 /* How often what is learnt of the events themselves is stored. */
-static const uint64_t store_events_every_ns = 10 * (uint64_t)1000000000;
+static const uint64_t store_events_every_ns = 10 * VMOP_NS_PER_S;
 
 struct vmop_session {
 	struct vmop_setup setup;
@@ -156,7 +154,7 @@ static uint64_t minute_after_ns(struct vmop_session *session, uint64_t now)
 	struct vmop_db_written written = vmop_db_written(session->file.db);
 	uint64_t samples = written.samples - session->written.samples;
 	uint64_t bytes = written.bytes - session->written.bytes;
-	uint64_t seconds = (now - session->rolled_up_ns) / second_ns;
+	uint64_t seconds = (now - session->rolled_up_ns) / VMOP_NS_PER_S;
 	uint64_t age_ns = session->setup.minute_after_ns;
 	struct vmop_profiler_stats stats;
 	vmop_profiler_stats(session->profiler, &stats);
@@ -181,11 +179,11 @@ static void roll_up(struct vmop_session *session, uint64_t now)
 	struct vmop_error *err = NULL;
 	bool more = false;
 	if (setup->minute_after_ns)
-		err = vmop_db_roll_up(session->file.db, 0, now - age_ns, 60 * second_ns,
+		err = vmop_db_roll_up(session->file.db, 0, now - age_ns, 60 * VMOP_NS_PER_S,
 				      roll_up_budget, &more);
 	if (!err && setup->hour_after_ns && !more)
 		err = vmop_db_roll_up(session->file.db, 1, now - setup->hour_after_ns,
-				      3600 * second_ns, 1, &more);
+				      3600 * VMOP_NS_PER_S, 1, &more);
 	note_failure(session, err);
 }
 

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "daemon/inspect.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/protocol.h"
 
 /* A reply has a bound (protocol.h): more domains than this are counted only. */
@@ -119,7 +120,7 @@ static void put_domains(json_t *reply, const struct vmop_session *session)
 
 static void put_time(json_t *reply, const char *name, uint64_t time_ns)
 {
-	time_t seconds = (time_t)(time_ns / 1000000000);
+	time_t seconds = (time_t)(time_ns / VMOP_NS_PER_S);
 	struct tm tm;
 	char text[32];
 	gmtime_r(&seconds, &tm);

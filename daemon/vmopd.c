@@ -183,7 +183,7 @@ static struct vmop_error *check_events(const struct vmop_setup *setup)
 }
 
 /* How long vmopd waits for another one, or for a vmopcontrol --save, that is about to end. */
-static const uint64_t lock_wait_ns = 30 * (uint64_t)1000000000;
+static const uint64_t lock_wait_ns = 30 * VMOP_NS_PER_S;
 
 /* ---- running -------------------------------------------------------------------- */
 

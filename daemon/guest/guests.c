@@ -180,11 +180,9 @@ static struct vmop_image *new_text_image(struct vmop_guests *guests,
 		return image; /* there was no room */
 	if (from->kind == VMOP_IMAGE_GUEST_KERNEL)
 		vmop_domain_name_image(domain, image, "kernel");
-	image->build_id.len_bytes = from->build_id_len_bytes;
-	memcpy(image->build_id.bytes, from->build_id, from->build_id_len_bytes);
+	vmop_image_set_build_id(image, from->build_id, from->build_id_len_bytes);
 	if (from->symbols)
-		image->symbols = vmop_symbols_copy(from->symbols, from->n_symbols, 0);
-	image->n_symbols = image->symbols ? from->n_symbols : 0;
+		vmop_image_copy_symbols(image, from->symbols, from->n_symbols, 0);
 	return image;
 }
 
@@ -281,10 +279,8 @@ static void take_symbols(struct vmop_guests *guests)
 		if (image && found.symtab && image->domain == found.domain && !image->symbols) {
 			size_t n;
 			const struct vmop_symbol *symbols = vmop_symtab_symbols(found.symtab, &n);
-			image->symbols = vmop_symbols_copy(symbols, n, 0);
-			image->n_symbols = image->symbols ? n : 0;
-			image->is_stored = false;
-			image->is_sampled = true; /* so that it is stored */
+			vmop_image_copy_symbols(image, symbols, n, 0);
+			vmop_image_mark_sampled(image); /* so that it is stored */
 		}
 		if (image)
 			vmop_image_unref(guests->images, image); /* see want_symbols */
@@ -304,8 +300,8 @@ static void want_symbols(struct vmop_guests *guests, const struct vmop_domain *d
 {
 	if (image->is_wanted || !vma->file)
 		return;
-	image->is_wanted =
-		vmop_guest_watch_want_symbols(guests->watch, domain->id, image->slot, vma);
+	vmop_image_mark_wanted(
+		image, vmop_guest_watch_want_symbols(guests->watch, domain->id, image->slot, vma));
 	if (image->is_wanted)
 		vmop_image_ref(image); /* its slot stays its own until the answer comes */
 }
@@ -333,7 +329,7 @@ static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_d
 		image = vmop_images_named(guests->images, domain->id, VMOP_IMAGE_ANON, name, 0, 0);
 	}
 	/* Marked as sampled it stays until the interval is stored. */
-	image->is_sampled = true;
+	vmop_image_mark_sampled(image);
 	vmop_image_unref(guests->images, image);
 	inside->last_vma = vma;
 	inside->last_image = image;
@@ -348,7 +344,7 @@ static struct vmop_image *contested_image(struct vmop_guests *guests,
 	snprintf(name, sizeof(name), "[guest %s user, several programs]", domain->name);
 	struct vmop_image *image =
 		vmop_images_named(guests->images, domain->id, VMOP_IMAGE_GUEST_USER, name, 0, 0);
-	image->is_sampled = true; /* as in image_of_vma */
+	vmop_image_mark_sampled(image); /* as in image_of_vma */
 	vmop_image_unref(guests->images, image);
 	return image;
 }

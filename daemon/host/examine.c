@@ -219,7 +219,7 @@ static void ask(struct vmop_examiner *examiner, struct vmop_image *image)
 void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image)
 {
 	struct vmop_processes *processes = examiner->processes;
-	image->is_examined = true;
+	vmop_image_mark_examined(image);
 	if (!examiner->readers)
 		return;
 	if (!image->build_id.len_bytes || examiner->keeps_symbols)
@@ -230,10 +230,8 @@ void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image
 	if (!process || !process->mount_ns || !examiner->own_mount_ns ||
 	    process->mount_ns == examiner->own_mount_ns)
 		return;
-	free(image->root);
-	if (asprintf(&image->root, "/proc/%u/root", image->pid) < 0)
-		image->root = NULL;
-	image->is_stored = false;
+	char *root;
+	vmop_image_set_root(image, asprintf(&root, "/proc/%u/root", image->pid) < 0 ? NULL : root);
 }
 
 void vmop_examiner_collect(struct vmop_examiner *examiner, bool is_last)
@@ -307,11 +305,10 @@ void vmop_examine_vdso(struct vmop_images *images, struct vmop_image *image)
 		vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
 		return;
 	}
-	image->len_bytes = vdso.len_bytes;
+	vmop_image_set_length(image, vdso.len_bytes);
 	size_t n;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
-	struct vmop_symbol *copy = vmop_symbols_copy(symbols, n, 0);
+	if (n)
+		vmop_image_copy_symbols(image, symbols, n, 0);
 	vmop_symtab_destroy(symtab);
-	if (copy)
-		vmop_image_take_symbols(image, &copy, n);
 }

@@ -142,14 +142,7 @@ static void add_key(struct vmop_images *images, struct vmop_image *image,
 	HASH_ADD_KEYPTR(hh, images->by_key, image->key, len, image);
 }
 
-static void note_whereabouts(struct vmop_image *image, const struct vmop_image_file *file)
-{
-	image->pid = file->pid;
-	image->map_start = file->map_start;
-	image->map_end = file->map_end;
-}
-
-struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_image_file *file)
+struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_mapped_file *file)
 {
 	struct vmop_build_id id = {0};
 	bool has_id = file->build_id && file->build_id->len_bytes &&
@@ -171,8 +164,7 @@ struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmo
 		HASH_FIND(hh, images->by_key, &buffer, len, image);
 	}
 	if (image) {
-		if (!image->is_examined)
-			note_whereabouts(image, file);
+		vmop_image_set_mapping(image, file->pid, file->map_start, file->map_end);
 		return vmop_image_ref(image);
 	}
 	image = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_FILE, file->path);
@@ -181,7 +173,7 @@ struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmo
 	image->dev_major = file->dev_major;
 	image->dev_minor = file->dev_minor;
 	image->inode = file->inode;
-	note_whereabouts(image, file);
+	vmop_image_set_mapping(image, file->pid, file->map_start, file->map_end);
 	if (has_id)
 		add_build_id(images, image, &id);
 	else
@@ -275,6 +267,62 @@ void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symb
 	image->n_symbols = n;
 	*symbols = NULL;
 	store_anew(image);
+}
+
+bool vmop_image_copy_symbols(struct vmop_image *image, const struct vmop_symbol *symbols, size_t n,
+			     uint64_t base)
+{
+	struct vmop_symbol *copy = vmop_symbols_copy(symbols, n, base);
+	if (n && !copy)
+		return false;
+	vmop_image_take_symbols(image, &copy, n);
+	return true;
+}
+
+void vmop_image_set_build_id(struct vmop_image *image, const uint8_t *bytes, size_t len_bytes)
+{
+	image->build_id = (struct vmop_build_id){.len_bytes = len_bytes};
+	memcpy(image->build_id.bytes, bytes, len_bytes);
+	store_anew(image);
+}
+
+void vmop_image_set_length(struct vmop_image *image, uint64_t len_bytes)
+{
+	image->len_bytes = len_bytes;
+	store_anew(image);
+}
+
+void vmop_image_set_root(struct vmop_image *image, char *root)
+{
+	free(image->root);
+	image->root = root;
+	store_anew(image);
+}
+
+void vmop_image_set_generated(struct vmop_image *image, uint32_t pid, uint64_t process_start_ns,
+			      uint64_t map_start, uint64_t map_end)
+{
+	image->pid = pid;
+	image->process_start_ns = process_start_ns;
+	image->map_start = map_start;
+	image->map_end = map_end;
+}
+
+void vmop_image_widen(struct vmop_image *image, uint64_t map_start, uint64_t map_end)
+{
+	if (map_start >= image->map_start && map_end <= image->map_end)
+		return;
+	if (map_start < image->map_start)
+		image->map_start = map_start;
+	if (map_end > image->map_end)
+		image->map_end = map_end;
+	image->is_map_applied = false;
+}
+
+void vmop_image_set_map_applied(struct vmop_image *image, bool had_names)
+{
+	image->has_names |= had_names;
+	image->is_map_applied = true;
 }
 
 void vmop_image_rename(struct vmop_image *image, const char *name)

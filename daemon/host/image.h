@@ -72,7 +72,7 @@ struct vmop_images {
 };
 
 /* A file as a mapping names it. */
-struct vmop_image_file {
+struct vmop_mapped_file {
 	const char *path;
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
@@ -88,7 +88,8 @@ void vmop_images_deinit(struct vmop_images *images);
  * Each returns a reference for the caller; when there is no room, that is the
  * image VMOP_WHY_IMAGE_LIMIT.  Off the per-sample path.
  */
-struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_image_file *file);
+struct vmop_image *vmop_images_file(struct vmop_images *images,
+				    const struct vmop_mapped_file *file);
 /* A file of a guest, known by path and build-id (len 0: not known). */
 struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
 					  const char *path, const struct vmop_build_id *build_id);
@@ -126,8 +127,63 @@ void vmop_images_identified(struct vmop_images *images, struct vmop_image *image
 /* NULL: none.  A row that is stored already is stored anew. */
 void vmop_image_set_note(struct vmop_image *image, const char *note);
 
-/* Takes over *symbols, one heap block, to be stored with the row; *symbols becomes NULL. */
+/* Take over *symbols, one heap block, to store them with the row. *symbols becomes NULL. */
 void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symbols, size_t n);
+
+/*
+ * Take a copy of n symbols, whose offsets are reduced by base. Return false without memory: the
+ * image is unchanged then.
+ */
+bool vmop_image_copy_symbols(struct vmop_image *image, const struct vmop_symbol *symbols, size_t n,
+			     uint64_t base);
+
+/* Set the build-id of a new image that vmop_images_identified must not merge with another. */
+void vmop_image_set_build_id(struct vmop_image *image, const uint8_t *bytes, size_t len_bytes);
+
+/* Set the length of the image's text. */
+void vmop_image_set_length(struct vmop_image *image, uint64_t len_bytes);
+
+/* Set the root directory, on the heap, from which the image's name counts. Takes it over. */
+void vmop_image_set_root(struct vmop_image *image, char *root);
+
+/* Set where the file of an image that is not examined yet is mapped. No effect on others. */
+static inline void vmop_image_set_mapping(struct vmop_image *image, uint32_t pid,
+					  uint64_t map_start, uint64_t map_end)
+{
+	if (image->is_examined)
+		return;
+	image->pid = pid;
+	image->map_start = map_start;
+	image->map_end = map_end;
+}
+
+/* Set the process and the range of generated code. */
+void vmop_image_set_generated(struct vmop_image *image, uint32_t pid, uint64_t process_start_ns,
+			      uint64_t map_start, uint64_t map_end);
+
+/* Extend the range of generated code to [map_start, map_end). The perf map applies no more. */
+void vmop_image_widen(struct vmop_image *image, uint64_t map_start, uint64_t map_end);
+
+/* Mark that the perf map was read up to map_end, and that it had names for the image or not. */
+void vmop_image_set_map_applied(struct vmop_image *image, bool had_names);
+
+/* Mark that the current interval has samples of the image. */
+static inline void vmop_image_mark_sampled(struct vmop_image *image)
+{
+	image->is_sampled = true;
+}
+
+/* Mark that the image's file is being read, or that there is no file to read. */
+static inline void vmop_image_mark_examined(struct vmop_image *image)
+{
+	image->is_examined = true;
+}
+
+/* Mark whether the symbols of a guest's file were requested. */
+static inline void vmop_image_mark_wanted(struct vmop_image *image, bool is_wanted)
+{
+	image->is_wanted = is_wanted;
+}
 
 /* Gives it an id in the session if it has none. */
 uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image);

@@ -81,8 +81,7 @@ static void keep_symbols(struct vmop_image *image, const struct vmop_symbol *sym
 {
 	if (image->symbols || image->is_stored)
 		return;
-	image->symbols = vmop_symbols_copy(symbols, n, image->base);
-	image->n_symbols = image->symbols ? n : 0;
+	vmop_image_copy_symbols(image, symbols, n, image->base);
 }
 
 static void kernel_symbols(struct vmop_kernel *kernel, const struct vmop_symbol *symbols, size_t n)
@@ -287,13 +286,8 @@ static struct vmop_error *take_from_file(struct vmop_image *image, const struct 
 		first++;
 	for (last = first; last < n && symbols[last].offset - link_base < image->len_bytes;)
 		last++;
-	struct vmop_symbol *copy = vmop_symbols_copy(symbols + first, last - first, link_base);
-	if (!copy)
-		return &vmop_error_no_memory;
-	free(image->symbols);
-	image->symbols = copy;
-	image->n_symbols = last - first;
-	return NULL;
+	bool is_copied = vmop_image_copy_symbols(image, symbols + first, last - first, link_base);
+	return is_copied ? NULL : &vmop_error_no_memory;
 }
 
 struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const char *path)

@@ -36,17 +36,6 @@ static const char *anonymous_label(const char *path)
 	return *path == '/' || *path == '[' ? NULL : "anon";
 }
 
-static void widen(struct vmop_image *image, const struct vmop_mapping *mapping)
-{
-	if (mapping->start >= image->map_start && mapping->end <= image->map_end)
-		return;
-	if (mapping->start < image->map_start)
-		image->map_start = mapping->start;
-	if (mapping->end > image->map_end)
-		image->map_end = mapping->end;
-	image->is_map_applied = false;
-}
-
 /*
  * Generated code is one image a region.  A region that grows, or is mapped again
  * with other rights, is the same one: offsets are addresses, so all of it fits.
@@ -61,7 +50,7 @@ static struct vmop_image *anonymous_image(struct vmop_processes *processes,
 	if (!near || near->image->kind != VMOP_IMAGE_ANON)
 		near = vmop_regions_find(process->regions, mapping->end);
 	if (near && near->image->kind == VMOP_IMAGE_ANON) {
-		widen(near->image, mapping);
+		vmop_image_widen(near->image, mapping->start, mapping->end);
 		return vmop_image_ref(near->image);
 	}
 	char name[96];
@@ -71,10 +60,8 @@ static struct vmop_image *anonymous_image(struct vmop_processes *processes,
 						   VMOP_IMAGE_ANON, name, 0, 0);
 	if (image->kind != VMOP_IMAGE_ANON)
 		return image; /* there was no room */
-	image->pid = process->pid;
-	image->process_start_ns = process->start_ns;
-	image->map_start = mapping->start;
-	image->map_end = mapping->end;
+	vmop_image_set_generated(image, process->pid, process->start_ns, mapping->start,
+				 mapping->end);
 	return image;
 }
 
@@ -93,7 +80,7 @@ static struct vmop_image *file_image(struct vmop_processes *processes, struct vm
 				     const struct vmop_mapping *mapping)
 {
 	char buf[PATH_MAX];
-	struct vmop_image_file file = {
+	struct vmop_mapped_file file = {
 		.path = file_path(mapping->path, buf, sizeof(buf)),
 		.dev_major = mapping->dev_major,
 		.dev_minor = mapping->dev_minor,

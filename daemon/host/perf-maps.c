@@ -18,16 +18,15 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
-#define SECOND_NS 1000000000ull
 /* A map is read again after so long, then twice as long, and so on. */
-#define FIRST_PAUSE_NS (2 * SECOND_NS)
-#define LAST_PAUSE_NS (64 * SECOND_NS)
+#define FIRST_PAUSE_NS (2 * VMOP_NS_PER_S)
+#define LAST_PAUSE_NS (64 * VMOP_NS_PER_S)
 /* Folders that are kept open, since a container's is gone with its last process. */
 #define OPEN_FOLDERS_MAX 64
 #define LAST_WAIT_MS 2000
 #define MAP_MS 2000
 /* A clock that was set, and times that file systems round. */
-#define START_SLACK_NS (2 * SECOND_NS)
+#define START_SLACK_NS (2 * VMOP_NS_PER_S)
 /* One image's share of names; the symbols of a large program's whole code. */
 #define IMAGE_MAX_BYTES ((size_t)32 << 20)
 
@@ -227,6 +226,7 @@ static void name_image(struct vmop_perf_maps *maps, const struct reading *readin
 		       struct vmop_image *image)
 {
 	size_t n, bytes;
+	bool had_names = false;
 	const char *note = *reading->note ? reading->note : NULL;
 	_cleanup_free_ struct vmop_symbol *symbols =
 		copy_range(reading->symtab, image->map_start, image->map_end, &n, &bytes);
@@ -235,11 +235,11 @@ static void name_image(struct vmop_perf_maps *maps, const struct reading *readin
 	} else if (symbols) {
 		maps->stored_bytes += bytes;
 		vmop_image_take_symbols(image, &symbols, n);
-		image->has_names = true;
+		had_names = true;
 	} else if (!note && !image->has_names) {
 		note = "the perf map of its program has no function there";
 	}
-	image->is_map_applied = true;
+	vmop_image_set_map_applied(image, had_names);
 	vmop_image_set_note(image, note);
 }
 

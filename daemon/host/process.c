@@ -15,7 +15,6 @@
 #include "libutil/error.h"
 
 #define KTHREADD_PID 2
-#define NS_A_SECOND 1000000000ull
 /* Free objects at hand for samples of pids that no record told of. */
 #define POOL_RESERVE 64
 
@@ -447,12 +446,12 @@ struct vmop_process *vmop_processes_read(struct vmop_processes *processes, uint3
 	if (!process)
 		return NULL;
 	long ticks = sysconf(_SC_CLK_TCK);
-	uint64_t start_ns = stat.start_ticks * (NS_A_SECOND / (uint64_t)ticks);
+	uint64_t start_ns = stat.start_ticks * (VMOP_NS_PER_S / (uint64_t)ticks);
 	start_ns -= start_ns < processes->boot_to_monotonic_ns ? start_ns
 							       : processes->boot_to_monotonic_ns;
 	/* A fork record's time is exact, /proc's is rounded down to a tick. */
 	if (process->start_ns < start_ns ||
-	    process->start_ns - start_ns > 2 * NS_A_SECOND / (uint64_t)ticks)
+	    process->start_ns - start_ns > 2 * VMOP_NS_PER_S / (uint64_t)ticks)
 		process->start_ns = process->task.start_ns = start_ns;
 	process->known_ns = now_ns;
 	vmop_regions_unref(process->regions, processes->images, &processes->budget);

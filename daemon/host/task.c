@@ -8,6 +8,7 @@
 
 #include "daemon/host/image.h"
 #include "daemon/host/short-lived.h"
+#include "libutil/array.h"
 
 struct vmop_text *vmop_text_new(const char *text)
 {
@@ -123,15 +124,8 @@ void vmop_task_set_exe(struct vmop_tasks *tasks, struct vmop_task *task, struct 
 /* Without memory its row stays as it is: it is merged with others later, or not at all. */
 static void note_end(struct vmop_tasks *tasks, uint32_t id)
 {
-	if (tasks->n_ended == tasks->max_ended) {
-		size_t max = tasks->max_ended ? 2 * tasks->max_ended : 64;
-		uint32_t *grown = realloc(tasks->ended, max * sizeof(*grown));
-		if (!grown)
-			return;
-		tasks->ended = grown;
-		tasks->max_ended = max;
-	}
-	tasks->ended[tasks->n_ended++] = id;
+	if (vmop_array_reserve(tasks->ended, tasks->max_ended, tasks->n_ended + 1))
+		tasks->ended[tasks->n_ended++] = id;
 }
 
 void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task)

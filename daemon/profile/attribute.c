@@ -23,7 +23,7 @@ static void put(struct vmop_attribution *attribution, struct placing *placing,
 {
 	struct vmop_image *image = placing->image;
 	placing->key.image = image->slot;
-	image->is_sampled = true;
+	vmop_image_mark_sampled(image);
 	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
 	if (!vmop_aggregate_add(attribution->aggregate, &placing->key, placing->offset, 1,
 				weight_events))
@@ -138,11 +138,7 @@ static void place_user(struct vmop_attribution *attribution, struct placing *pla
 	if (region) {
 		placing->image = region->image;
 		placing->offset = sample->ip - region->start + region->offset;
-		if (!region->image->is_examined) {
-			region->image->pid = process->pid;
-			region->image->map_start = region->start;
-			region->image->map_end = region->end;
-		}
+		vmop_image_set_mapping(region->image, process->pid, region->start, region->end);
 		put(attribution, placing, sample->weight_events);
 		return;
 	}
@@ -378,7 +374,7 @@ static bool settle_cell(struct vmop_attribution *attribution, uint32_t i, bool i
 	uint32_t samples = cell->samples;
 	if (!vmop_aggregate_move(attribution->aggregate, i, &key, offset))
 		return false;
-	image->is_sampled = true;
+	vmop_image_mark_sampled(image);
 	attribution->unattributed -= image->kind == VMOP_IMAGE_NONE ? 0 : samples;
 	return true;
 }

@@ -407,7 +407,7 @@ static void a_silent_initiator(void **state)
 	sampling(rig);
 	samples();
 	until_counted(rig, 2);
-	leapt_s += VMOP_ACTIVE_INITIATOR_SILENCE_NS / 1000000000 + 1;
+	leapt_s += VMOP_ACTIVE_INITIATOR_SILENCE_NS / VMOP_NS_PER_S + 1;
 	while (rig->daemon.session)
 		turn_loop(rig);
 	assert_int_equal(stored(rig).samples, 2);

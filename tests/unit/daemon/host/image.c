@@ -14,7 +14,7 @@ static const struct vmop_build_id build_id = {.len_bytes = 20, .bytes = {1, 2, 3
 
 static struct vmop_image *file(struct vmop_images *images, const char *path, uint64_t inode)
 {
-	return vmop_images_file(images, &(struct vmop_image_file){.path = path, .inode = inode});
+	return vmop_images_file(images, &(struct vmop_mapped_file){.path = path, .inode = inode});
 }
 
 static void a_build_id_before_the_row_joins_images(void **state)
