@@ -62,6 +62,7 @@ vmopd_SOURCES = \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/privileges.c daemon/privileges.h \
 	daemon/requests.c daemon/requests.h \
+	daemon/roll-up.c daemon/roll-up.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
