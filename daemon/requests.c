@@ -34,7 +34,7 @@ static void on_ended(void *arg)
 		sd_event_exit(daemon->loop, 0);
 }
 
-/* What is sampled in the place of what one expects here. */
+/* Describe the source that is used in the place of the expected one. */
 static char *source_note(struct vmop_session *session, const char *why)
 {
 	struct vmop_session_status status;
@@ -61,7 +61,7 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
 		return err;
-	/* No two sessions of this machine's daemons have it in common, also after a restart. */
+	/* Make an id that no other session on this machine has, also after a restart. */
 	snprintf(daemon->session_id, sizeof(daemon->session_id), "%d-%" PRIu64, (int)getpid(),
 		 vmop_clock_ns(CLOCK_BOOTTIME));
 	free(daemon->source_note);
@@ -178,7 +178,7 @@ static struct vmop_error *take_duration(const json_t *request, uint64_t *ret_ns)
 	return NULL;
 }
 
-/* What is dom0's to say where this is an active domain. */
+/* Refuse a request that only dom0 may send to an active domain. */
 static struct vmop_error *check_command(const struct vmop_daemon *daemon)
 {
 	if (!daemon->is_active)
@@ -203,7 +203,7 @@ static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *req
 	if (err)
 		return err;
 	struct vmop_setup old = daemon->setup;
-	daemon->setup = setup; /* for good if it starts */
+	daemon->setup = setup; /* restored if the start fails */
 	setup = old;
 	err = vmop_daemon_apply_group(daemon);
 	if (!err)
@@ -281,7 +281,7 @@ static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *
 	if (err)
 		return err;
 	err = vmop_daemon_stop(daemon);
-	/* The reply still goes out: the loop ends after this round. */
+	/* The loop ends after this turn, in which the reply is still sent. */
 	sd_event_exit(daemon->loop, 0);
 	if (!err)
 		return had_session ? put_path(reply, daemon) : NULL;

@@ -14,7 +14,7 @@
 #include "libutil/clock.h"
 #include "libutil/protocol.h"
 
-/* A reply has a bound (protocol.h): more domains than this are counted only. */
+/* The length of a reply is bounded (protocol.h): more domains than this are only counted. */
 #define MAX_DOMAINS 100
 
 static uint64_t rss_bytes(void)

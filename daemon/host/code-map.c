@@ -33,7 +33,7 @@ static bool make_room(struct vmop_text_map *map)
 	return map->n < VMOP_TEXT_MAP_MAX && vmop_array_reserve(map->at, map->capacity, map->n + 1);
 }
 
-/* Takes out the pieces from first to before last. */
+/* Remove the pieces [first, last). */
 static void cut(struct vmop_text_map *map, struct vmop_images *images, size_t first, size_t last)
 {
 	for (size_t i = first; i < last; i++)

@@ -9,7 +9,7 @@
 #include "daemon/host/procfs.h"
 #include "libutil/error.h"
 
-/* What a table of images is searched by; text follows. */
+/* The key of an image in by_key. The name follows. */
 struct image_key {
 	uint32_t domain, kind;
 	uint32_t dev_major, dev_minor;
@@ -17,7 +17,7 @@ struct image_key {
 	char name[];
 };
 
-#define KEY_NAME_MAX 4096 /* PATH_MAX: longer names are cut */
+#define KEY_NAME_MAX 4096 /* PATH_MAX; longer names are cut */
 
 union key_buffer {
 	struct image_key key;
@@ -105,7 +105,7 @@ void vmop_images_deinit(struct vmop_images *images)
 	for (uint32_t i = 0; i < images->n_slots; i++) {
 		struct vmop_image *image = images->slots[i];
 		if (image) {
-			image->alias = NULL; /* all go */
+			image->alias = NULL; /* all images are freed */
 			image_free(images, image);
 		}
 	}
@@ -125,13 +125,13 @@ static struct vmop_image *find_by_build_id(struct vmop_images *images, uint32_t 
 static void add_build_id(struct vmop_images *images, struct vmop_image *image,
 			 const struct vmop_build_id *build_id)
 {
-	/* Padded, so that it can be hashed as it lies. */
+	/* The rest is 0, so that the whole struct can be hashed. */
 	image->build_id = (struct vmop_build_id){.len_bytes = build_id->len_bytes};
 	memcpy(image->build_id.bytes, build_id->bytes, build_id->len_bytes);
 	HASH_ADD(hh_build_id, images->by_build_id, build_id, sizeof(image->build_id), image);
 }
 
-/* Makes image findable by a key. */
+/* Add image to by_key. */
 static void add_key(struct vmop_images *images, struct vmop_image *image,
 		    const union key_buffer *buffer, unsigned len)
 {
@@ -215,7 +215,8 @@ struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain
 struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
 					  const char *path, const struct vmop_build_id *build_id)
 {
-	/* A path that has another build-id now is another image: its first bytes tell. */
+	/* A path with a new build-id is another image: the key has the first bytes of the build-id.
+	 */
 	struct image_key head = {.domain = domain, .kind = VMOP_IMAGE_FILE};
 	memcpy(&head.inode_or_base, build_id->bytes, sizeof(head.inode_or_base));
 	union key_buffer buffer;
@@ -226,7 +227,7 @@ struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t d
 		return vmop_image_ref(image);
 	image = vmop_images_new(images, domain, VMOP_IMAGE_FILE, path, 0, 0);
 	if (image->kind != VMOP_IMAGE_FILE)
-		return image; /* there was no room */
+		return image; /* no room: the image is VMOP_WHY_IMAGE_LIMIT */
 	image->build_id = *build_id;
 	add_key(images, image, &buffer, len);
 	return image;
@@ -240,7 +241,7 @@ void vmop_image_unref(struct vmop_images *images, struct vmop_image *image)
 		image_free(images, image);
 }
 
-/* Its row is written anew, with more samples or without. */
+/* Store the row again, also if no more samples come. */
 static void store_anew(struct vmop_image *image)
 {
 	image->is_stored = false;
@@ -253,7 +254,7 @@ void vmop_image_set_note(struct vmop_image *image, const char *note)
 		return;
 	if (note && image->note && !strcmp(image->note, note))
 		return;
-	/* Without memory, and where there was one, the stored one is emptied. */
+	/* Without memory, a stored note becomes empty. */
 	free(image->note);
 	image->note = note ? strdup(note) : NULL;
 	image->note_is_stored = false;
@@ -331,7 +332,7 @@ void vmop_image_rename(struct vmop_image *image, const char *name)
 		return;
 	char *copy = strdup(name);
 	if (!copy)
-		return; /* the old name serves */
+		return; /* keep the old name */
 	free(image->name);
 	image->name = copy;
 	store_anew(image);
@@ -345,7 +346,7 @@ void vmop_images_identified(struct vmop_images *images, struct vmop_image *image
 	struct vmop_build_id padded = {.len_bytes = build_id->len_bytes};
 	memcpy(padded.bytes, build_id->bytes, build_id->len_bytes);
 	struct vmop_image *same = find_by_build_id(images, image->domain, &padded);
-	/* One that is stored keeps its own id: its earlier samples are under it. */
+	/* A stored image keeps its id, because earlier samples have it. */
 	if (same && same != image && !image->id)
 		image->alias = vmop_image_ref(same);
 	else if (same)
@@ -382,7 +383,7 @@ struct vmop_symbol *vmop_symbols_copy(const struct vmop_symbol *symbols, size_t 
 	return copy;
 }
 
-/* As the fact "image-ID-note" of the session. */
+/* Store the note as the fact "image-ID-note" of the session. */
 static struct vmop_error *store_note(const struct vmop_image *image, struct vmop_db *db)
 {
 	char name[32];

@@ -96,7 +96,7 @@ static int open_valid(int dir_fd, const struct key *key)
 	_cleanup_close_ int fd = -1;
 	struct vmop_error *err = vmop_run_open(dir_fd, VMOP_RUN_KALLSYMS, O_RDONLY, 0, &fd);
 	if (err) {
-		vmop_error_destroy(err); /* most often there is none */
+		vmop_error_destroy(err); /* usually no copy exists yet */
 		return -1;
 	}
 	return is_valid(fd, key) ? vmop_steal_fd(&fd) : -1;

@@ -246,7 +246,7 @@ static void kernel_addresses_hidden(void **state)
 	machine(&rig);
 	machine_file(&rig, "/proc/kallsyms", "0000000000000000 T _text\n");
 	begin(&rig);
-	assert_kernel_symbols(&rig, "none: /proc/kallsyms tells no addresses: run vmopd as root");
+	assert_kernel_symbols(&rig, "none: /proc/kallsyms shows no addresses: run vmopd as root");
 	give_sample(&rig, 100, 100, 0xffffffff81000110, KERNEL);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(session->n, 1);
