@@ -49,7 +49,7 @@ json_t *vmop_daemon_handle(void *arg, const json_t *request, enum vmop_control_r
 struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *replay_path,
 				     uint64_t duration_ns);
 
-/* Ends the session, if there is one. */
+/* End the session, if there is one. */
 struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon);
 
 /* Let the set-up's status-group use the control socket. VMOP_ERROR_USAGE: no such group. */

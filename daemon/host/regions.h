@@ -26,7 +26,7 @@ struct vmop_regions {
 	struct vmop_region at[];
 };
 
-/* Of one address space. It stops a JIT compiler that maps single pages. */
+/* The limit of one address space. It stops a JIT compiler that maps single pages. */
 #define VMOP_REGIONS_MAX 4096
 
 /* The number of regions in all, which bounds their memory. */

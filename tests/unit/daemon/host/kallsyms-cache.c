@@ -138,7 +138,7 @@ static void other_kinds_of_files_are_replaced(void **state)
 	assert_int_equal(unlink(place.copy), 0);
 	assert_int_equal(mkfifo(place.copy, 0600), 0);
 	open_copy(&place, 1, KEPT);
-	open_copy(&place, 2, KEPT); /* the link led there: it is as it was */
+	open_copy(&place, 2, KEPT); /* the link's target is unchanged */
 	place_deinit(&place);
 }
 
@@ -181,7 +181,7 @@ static void a_session_names_all_code(void **state)
 	place_deinit(&place);
 }
 
-/* The parser refuses the copy's text: /proc/kallsyms is read, and the copy goes. */
+/* If the parser refuses the copy, /proc/kallsyms is read and the copy removed. */
 static void text_that_is_none_is_not_used(void **state)
 {
 	struct place place;
