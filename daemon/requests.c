@@ -35,12 +35,13 @@ static void on_ended(void *arg)
 }
 
 /* Describe the source that is used in the place of the expected one. */
-static char *source_note(struct vmop_session *session, const char *why)
+static char *source_note(struct vmop_session *session, const char *reason)
 {
 	struct vmop_session_status status;
 	char *note = NULL;
 	vmop_session_status(session, &status);
-	if (why && asprintf(&note, "%s: sampling by %s", why, status.way ? status.way : "perf") < 0)
+	if (reason && asprintf(&note, "%s: sampling by %s", reason,
+			       status.transport ? status.transport : "perf") < 0)
 		return NULL;
 	return note;
 }

@@ -755,7 +755,7 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.path = session->file.db ? session->path : NULL,
 		.source = session->source_ops->name,
 		.is_recorded = session->source_ops->is_recorded,
-		.way = vmop_source_way(session->source),
+		.transport = vmop_source_way(session->source),
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,

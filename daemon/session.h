@@ -78,7 +78,7 @@ struct vmop_session_status {
 	const char *path;	   /* of the file; NULL: no file, samples are only counted */
 	const char *source;	   /* perf, xen, replay */
 	bool is_recorded;	   /* a replay: the records are of another time */
-	const char *way;	   /* the transport of its samples; NULL: the source has only one */
+	const char *transport;	   /* the transport of its samples; NULL: the source has only one */
 	uint64_t start_ns;	   /* CLOCK_REALTIME, of the current file */
 	uint64_t uptime_ns;	   /* since start_ns */
 	uint64_t duration_left_ns; /* UINT64_MAX: no end is set */

@@ -135,7 +135,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	vmop_json_put_text(reply, "session", status.path);
 	json_object_set_new(reply, "storing", json_boolean(status.path));
 	vmop_json_put_text(reply, "source", status.source);
-	vmop_json_put_text(reply, "way", status.way);
+	vmop_json_put_text(reply, "way", status.transport);
 	put_time(reply, "since", status.start_ns);
 	json_object_set_new(reply, "uptime_s", json_real((double)status.uptime_ns / 1e9));
 	json_object_set_new(reply, "remaining_s",

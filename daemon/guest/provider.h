@@ -68,7 +68,7 @@ struct vmop_domain_provider {
 	const struct vmop_domain_provider_ops *ops;
 	struct vmop_domains *domains;
 	/* The reason for user addresses of the host whose process the source does not name. */
-	enum vmop_why no_process;
+	enum vmop_unattributed no_process;
 	/*
 	 * The session will be read in another domain, which lacks this one's files: their symbols
 	 * are stored.

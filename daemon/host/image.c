@@ -59,7 +59,7 @@ static struct vmop_image *image_alloc(struct vmop_images *images, uint32_t domai
 static struct vmop_image *refused(struct vmop_images *images)
 {
 	images->n_refused++;
-	return vmop_image_ref(images->why[VMOP_WHY_IMAGE_LIMIT]);
+	return vmop_image_ref(images->unattributed[VMOP_UNATTRIBUTED_IMAGE_LIMIT]);
 }
 
 static void image_free(struct vmop_images *images, struct vmop_image *image)
@@ -90,12 +90,12 @@ struct vmop_error *vmop_images_init(struct vmop_images *images, uint32_t max)
 		return &vmop_error_no_memory;
 	for (uint32_t i = 0; i < max; i++)
 		images->free_slots[i] = max - 1 - i;
-	for (int why = 0; why < VMOP_N_WHYS; why++) {
-		images->why[why] = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_NONE,
-					       vmop_why_names[why]);
-		if (!images->why[why])
+	for (int i = 0; i < VMOP_N_UNATTRIBUTED; i++) {
+		images->unattributed[i] = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_NONE,
+						      vmop_unattributed_names[i]);
+		if (!images->unattributed[i])
 			return &vmop_error_no_memory;
-		images->why[why]->is_examined = true;
+		images->unattributed[i]->is_examined = true;
 	}
 	return NULL;
 }
@@ -227,7 +227,7 @@ struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t d
 		return vmop_image_ref(image);
 	image = vmop_images_new(images, domain, VMOP_IMAGE_FILE, path, 0, 0);
 	if (image->kind != VMOP_IMAGE_FILE)
-		return image; /* no room: the image is VMOP_WHY_IMAGE_LIMIT */
+		return image; /* no room: the image is VMOP_UNATTRIBUTED_IMAGE_LIMIT */
 	image->build_id = *build_id;
 	add_key(images, image, &buffer, len);
 	return image;

@@ -69,7 +69,7 @@ struct vmop_images {
 	uint32_t n_slots; /* slots beyond were never used */
 	uint32_t next_id;
 	struct vmop_image *by_key, *by_build_id;
-	struct vmop_image *why[VMOP_N_WHYS];
+	struct vmop_image *unattributed[VMOP_N_UNATTRIBUTED];
 	uint64_t n_refused; /* images that did not fit */
 };
 
@@ -88,7 +88,7 @@ void vmop_images_deinit(struct vmop_images *images);
 
 /*
  * Find or make an image. Each function returns a reference for the caller. Without room it is the
- * image VMOP_WHY_IMAGE_LIMIT. Not for the per-sample path.
+ * image VMOP_UNATTRIBUTED_IMAGE_LIMIT. Not for the per-sample path.
  */
 struct vmop_image *vmop_images_file(struct vmop_images *images,
 				    const struct vmop_mapped_file *file);

@@ -319,18 +319,20 @@ struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const cha
 static void explain_hidden(struct vmop_kernel *kernel)
 {
 	char level[16] = "";
-	const char *why;
+	const char *reason;
 	ssize_t n = vmop_procfs_read(kernel->root, level, sizeof(level),
 				     "/proc/sys/kernel/kptr_restrict");
 	if (n > 0 && level[0] == '2')
-		why = "sysctl kernel.kptr_restrict is 2, which hides addresses from all users: set "
-		      "it to 1";
+		reason = "sysctl kernel.kptr_restrict is 2, which hides addresses from all users: "
+			 "set "
+			 "it to 1";
 	else
-		why = "/proc/kallsyms shows no addresses: run vmopd as root outside of containers, "
-		      "or with CAP_SYSLOG";
-	snprintf(kernel->why_hidden, sizeof(kernel->why_hidden),
-		 "none: %s, and start a new session", why);
-	kernel->symbols_from = kernel->why_hidden;
+		reason = "/proc/kallsyms shows no addresses: run vmopd as root outside of "
+			 "containers, "
+			 "or with CAP_SYSLOG";
+	snprintf(kernel->hidden_reason, sizeof(kernel->hidden_reason),
+		 "none: %s, and start a new session", reason);
+	kernel->symbols_from = kernel->hidden_reason;
 }
 
 struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root,

@@ -24,7 +24,7 @@ struct vmop_kernel {
 	/* The symbols came from kallsyms-cache.h: generated code is read when samples need it. */
 	bool lacks_generated;
 	const char *symbols_from; /* for status: the source of symbols, or the reason for none */
-	char why_hidden[192];	  /* the text of symbols_from if addresses are hidden */
+	char hidden_reason[192];  /* the text of symbols_from if addresses are hidden */
 };
 
 /*

@@ -59,7 +59,7 @@ static struct vmop_image *anonymous_image(struct vmop_processes *processes,
 	struct vmop_image *image = vmop_images_new(processes->images, VMOP_DOMAIN_ID_HOST,
 						   VMOP_IMAGE_ANON, name, 0, 0);
 	if (image->kind != VMOP_IMAGE_ANON)
-		return image; /* no room: the image is VMOP_WHY_IMAGE_LIMIT */
+		return image; /* no room: the image is VMOP_UNATTRIBUTED_IMAGE_LIMIT */
 	vmop_image_set_generated(image, process->pid, process->start_ns, mapping->start,
 				 mapping->end);
 	return image;

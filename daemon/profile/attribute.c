@@ -31,9 +31,9 @@ static void put(struct vmop_attribution *attribution, struct placing *placing,
 }
 
 static void put_why(struct vmop_attribution *attribution, struct placing *placing,
-		    enum vmop_why why, uint64_t offset, uint64_t weight_events)
+		    enum vmop_unattributed why, uint64_t offset, uint64_t weight_events)
 {
-	placing->image = attribution->images->why[why];
+	placing->image = attribution->images->unattributed[why];
 	placing->offset = offset;
 	put(attribution, placing, weight_events);
 }
@@ -105,29 +105,29 @@ static void count_unread(struct vmop_attribution *attribution, struct vmop_proce
 }
 
 /* Why no mapping of process explains a user address. */
-static enum vmop_why why_unmapped(struct vmop_attribution *attribution,
-				  struct vmop_process *process, uint64_t time_ns)
+static enum vmop_unattributed why_unmapped(struct vmop_attribution *attribution,
+					   struct vmop_process *process, uint64_t time_ns)
 {
 	switch ((enum vmop_maps_state)process->maps) {
 	case VMOP_MAPS_UNREAD:
 		queue(attribution, process);
-		return VMOP_WHY_EXITED; /* unless they can be read at the flush */
+		return VMOP_UNATTRIBUTED_EXITED; /* unless they can be read at the flush */
 	case VMOP_MAPS_GONE:
 		count_unread(attribution, process);
-		return VMOP_WHY_EXITED;
+		return VMOP_UNATTRIBUTED_EXITED;
 	case VMOP_MAPS_DENIED:
 		count_unread(attribution, process);
-		return VMOP_WHY_DENIED;
+		return VMOP_UNATTRIBUTED_DENIED;
 	case VMOP_MAPS_KNOWN:
 		break;
 	}
 	if (process->regions && process->regions->is_cut)
-		return VMOP_WHY_MAPPING_LIMIT;
+		return VMOP_UNATTRIBUTED_MAPPING_LIMIT;
 	if (!process->has_exited && time_ns >= process->reread_ns) {
 		process->reread_ns = time_ns + REREAD_NS;
 		queue(attribution, process); /* a lost record, perhaps */
 	}
-	return VMOP_WHY_NO_MAPPING;
+	return VMOP_UNATTRIBUTED_NO_MAPPING;
 }
 
 static void place_user(struct vmop_attribution *attribution, struct placing *placing,
@@ -158,7 +158,7 @@ static void place_kernel(struct vmop_attribution *attribution, struct placing *p
 {
 	placing->image = vmop_kernel_find(attribution->kernel, sample->ip);
 	if (!placing->image) {
-		put_why(attribution, placing, VMOP_WHY_KERNEL_TEXT, sample->ip,
+		put_why(attribution, placing, VMOP_UNATTRIBUTED_KERNEL_TEXT, sample->ip,
 			sample->weight_events);
 		return;
 	}
@@ -202,14 +202,15 @@ static void host_sample(struct vmop_attribution *attribution, struct placing *pl
 	else
 		host->samples_kernel++;
 	if (sample->flags & VMOP_SAMPLE_NO_IP)
-		put_why(attribution, placing, VMOP_WHY_NO_ADDRESS, 0, sample->weight_events);
+		put_why(attribution, placing, VMOP_UNATTRIBUTED_NO_ADDRESS, 0,
+			sample->weight_events);
 	else if (!is_user)
 		place_kernel(attribution, placing, sample);
 	else if (process)
 		place_user(attribution, placing, process, record);
 	else
 		put_why(attribution, placing,
-			sample->pid != UINT32_MAX ? VMOP_WHY_PROCESS_LIMIT
+			sample->pid != UINT32_MAX ? VMOP_UNATTRIBUTED_PROCESS_LIMIT
 						  : attribution->provider->no_process,
 			sample->ip, sample->weight_events);
 }
@@ -234,11 +235,12 @@ static void put_placed(void *arg, const struct vmop_guest_placed *placed)
 }
 
 /* The reason why samples of a guest that is not passive have no image. */
-static enum vmop_why why_not_looked_into(const struct vmop_domain *domain)
+static enum vmop_unattributed why_not_looked_into(const struct vmop_domain *domain)
 {
 	if (domain->is_several)
-		return VMOP_WHY_SOME_DOMAIN;
-	return domain->kind == VMOP_DOMAIN_OPAQUE ? VMOP_WHY_OPAQUE : VMOP_WHY_UNSELECTED;
+		return VMOP_UNATTRIBUTED_SOME_DOMAIN;
+	return domain->kind == VMOP_DOMAIN_OPAQUE ? VMOP_UNATTRIBUTED_OPAQUE
+						  : VMOP_UNATTRIBUTED_UNSELECTED;
 }
 
 static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
@@ -328,7 +330,8 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		break;
 	case VMOP_OWNER_NO_ROOM:
 		placing.key.mode = mode_of_guest(&owner, sample);
-		put_why(attribution, &placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
+		put_why(attribution, &placing, VMOP_UNATTRIBUTED_GUEST_LIMIT, 0,
+			sample->weight_events);
 		break;
 	}
 }
@@ -402,9 +405,9 @@ void vmop_attribution_settle(struct vmop_attribution *attribution)
 		vmop_guests_settle(attribution->guests, put_placed, attribution);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	vmop_aggregate_settle(aggregate);
-	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot;
-	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot;
-	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot;
+	uint32_t text = attribution->images->unattributed[VMOP_UNATTRIBUTED_KERNEL_TEXT]->slot;
+	uint32_t exited = attribution->images->unattributed[VMOP_UNATTRIBUTED_EXITED]->slot;
+	uint32_t unmapped = attribution->images->unattributed[VMOP_UNATTRIBUTED_NO_MAPPING]->slot;
 	bool has_text = false;
 	for (uint32_t i = 0; i < aggregate->n_keys; i++)
 		has_text |= aggregate->keys[i].image == text;
