@@ -14,14 +14,14 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 
-#ifndef VMOP_AGENT_LOOK_EVERY_MS /* a test is not that patient */
+#ifndef VMOP_AGENT_LOOK_EVERY_MS /* tests set a shorter time */
 #define VMOP_AGENT_LOOK_EVERY_MS 500
 #endif
 #define ALERT_LOOK_EVERY_MS 20
 
 struct vmop_agent {
 	struct vmop_daemon *daemon;
-	struct vmop_agent_messages *mail; /* NULL: the store is somebody else's */
+	struct vmop_agent_messages *mail; /* NULL: the caller owns the store */
 	struct vmop_active_agent active;
 	sd_event_source *timer;
 };
@@ -33,7 +33,7 @@ static uint64_t count_samples(const struct vmop_agent *agent)
 	return status.profiler_stats.samples;
 }
 
-/* ---- what dom0 says ------------------------------------------------------------------ */
+/* ---- dom0's commands ----------------------------------------------------------------- */
 
 /* The events of the next session. */
 static struct vmop_error *take_events(struct vmop_agent *agent, const char *text)
@@ -47,10 +47,10 @@ static struct vmop_error *take_events(struct vmop_agent *agent, const char *text
 		err = vmop_setup_set(&agent->daemon->setup, "event", word, append);
 		append = true;
 	}
-	return err ? vmop_error_prefix(err, "what dom0 says of events") : NULL;
+	return err ? vmop_error_prefix(err, "dom0's text of events") : NULL;
 }
 
-/* All that takes time, while Xen samples the others: dom0 says when it is to begin. */
+/* Do all that takes time before dom0 begins sampling; Xen samples the other domains meanwhile. */
 static struct vmop_error *open_session(struct vmop_agent *agent, const char *text)
 {
 	struct vmop_error *err = vmop_daemon_stop(agent->daemon);
@@ -59,7 +59,7 @@ static struct vmop_error *open_session(struct vmop_agent *agent, const char *tex
 	return err ? err : vmop_daemon_start(agent->daemon, NULL, 0);
 }
 
-/* With an error the session ends, and dom0 hears of it. */
+/* End the session and report err, if there is one, to dom0. */
 static void answer(struct vmop_agent *agent, enum vmop_active_word word, struct vmop_error *err)
 {
 	if (err) {
@@ -83,13 +83,13 @@ static void do_join(struct vmop_agent *agent)
 }
 
 /*
- * dom0 waits for the buffer, so that goes first; and for a pause nothing else is done, since Xen
- * samples nobody until it is answered.
+ * Release Xen's buffer first, because dom0 waits for it. Do nothing else for a pause, because Xen
+ * samples no domain until the answer.
  */
 static struct vmop_error *end(struct vmop_agent *agent, bool pauses, uint64_t *ret_samples)
 {
 	*ret_samples = 0;
-	if (!agent->daemon->session) /* it has ended by itself */
+	if (!agent->daemon->session) /* it ended before the command */
 		return NULL;
 	struct vmop_error *err = vmop_session_pause(agent->daemon->session);
 	if (!err && !pauses)
@@ -113,7 +113,7 @@ static void do_leave(struct vmop_agent *agent, const char *text)
 				 err ? err->message : samples);
 }
 
-/* While Xen stands still for want of us nothing is waited for. */
+/* Set the time of the next read. It is soon while Xen waits for this domain. */
 static void arm(struct vmop_agent *agent)
 {
 	bool is_alert = vmop_active_agent_is_alert(&agent->active);

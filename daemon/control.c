@@ -24,11 +24,11 @@ struct client {
 	struct vmop_control *control;
 	int fd;
 	enum vmop_control_right right;
-	bool hang_up; /* after what is still to be sent */
+	bool hang_up; /* after the pending output is sent */
 	sd_event_source *io, *timer;
 	char *in; /* VMOP_PROTOCOL_MAX_LINE_BYTES */
 	size_t in_len;
-	char *out; /* NULL: nothing to send */
+	char *out; /* NULL: no pending output */
 	size_t out_len, out_done;
 };
 
@@ -37,7 +37,7 @@ struct vmop_control {
 	vmop_control_handler handler;
 	void *arg;
 	int dir_fd;
-	char *name; /* of the socket in it */
+	char *name; /* of the socket in the directory */
 	int fd;
 	sd_event_source *listening;
 	gid_t status_gid;
@@ -52,7 +52,7 @@ static bool is_member(int fd, const struct ucred *peer, gid_t gid)
 		return false;
 	if (peer->gid == gid)
 		return true;
-	gid_t groups[256]; /* a peer in more of them than this is judged by the first gid alone */
+	gid_t groups[256]; /* of a peer in more groups only the first gid counts */
 	socklen_t len = sizeof(groups);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
 		return false;
@@ -93,7 +93,7 @@ static void client_destroy(struct client *client)
 	free(client);
 }
 
-/* Sends what the socket takes now. False: the client is gone. */
+/* Send as much as the socket takes now. Return false if the client is gone. */
 static bool client_send(struct client *client)
 {
 	while (client->out) {
@@ -116,7 +116,7 @@ static bool client_send(struct client *client)
 	return sd_event_source_set_io_events(client->io, EPOLLIN) >= 0;
 }
 
-/* Consumes reply. */
+/* Send reply and free it. */
 static void client_answer(struct client *client, json_t *reply)
 {
 	struct vmop_error *err = NULL;
@@ -156,8 +156,8 @@ static void client_take_line(struct client *client, size_t len)
 }
 
 /*
- * Answers the next line, if it is complete. More lines wait for the loop's next turn: the socket
- * takes data then, or has taken the answer. False: the client is gone.
+ * Answers the next line, if it is complete. More lines wait for the loop's next turn,
+ * when the socket can take data or has taken the reply. Return false if the client is gone.
  */
 static bool client_take_next(struct client *client)
 {
@@ -220,7 +220,7 @@ static int on_timeout(sd_event_source *source, uint64_t due_us, void *arg)
 
 /* ---- the door ------------------------------------------------------------------- */
 
-/* A word to somebody who isn't let in, as far as the socket takes it at once. */
+/* Send a refusal to a peer, as far as the socket takes it at once. */
 static void turn_away(int fd, struct vmop_error *err)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = vmop_protocol_failure(err);
@@ -249,7 +249,7 @@ static unsigned count_readers(const struct vmop_control *control)
 	return n;
 }
 
-/* Owns fd when true. */
+/* Add a client. Return true and own fd, or false: the caller still owns fd. */
 static bool let_in(struct vmop_control *control, struct client **place, int fd,
 		   enum vmop_control_right right)
 {
@@ -281,7 +281,7 @@ static int on_connection(sd_event_source *source, int listening_fd, uint32_t eve
 	(void)events;
 	_cleanup_close_ int fd = accept4(listening_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
-		return 0; /* it changed its mind, or descriptors ran out: the next may do */
+		return 0; /* the peer left, or no descriptor is free: accept the next one later */
 	enum vmop_control_right right = right_of(control, fd, &peer);
 	struct client **place = free_place(control);
 	if (right == VMOP_CONTROL_NOTHING)
@@ -299,7 +299,7 @@ static int on_connection(sd_event_source *source, int listening_fd, uint32_t eve
 	return 0;
 }
 
-/* Remove the socket that a dead daemon left, or whatever else of ours is in its place. */
+/* Remove the socket that a dead daemon left, or another file of this user in its place. */
 static struct vmop_error *clear_place(int dir_fd, const char *name)
 {
 	struct stat st;
@@ -368,7 +368,7 @@ struct vmop_error *vmop_control_create(sd_event *loop, int dir_fd, const char *n
 	if (!err)
 		status = sd_event_add_io(loop, &control->listening, control->fd, EPOLLIN,
 					 on_connection, control);
-	/* Neither a flood of connections nor a want of descriptors may keep the loop busy. */
+	/* Neither many connections nor a lack of descriptors may keep the loop busy. */
 	if (!err && status >= 0)
 		status = sd_event_source_set_ratelimit(control->listening, 1000000, 200);
 	if (status < 0)
@@ -397,7 +397,7 @@ void vmop_control_destroy(struct vmop_control *control)
 	free(control);
 }
 
-/* Set the socket's group and mode, by a descriptor of the very socket. */
+/* Set the socket's group and mode through a descriptor of the socket. */
 static bool set_access(const struct vmop_control *control, gid_t gid, mode_t mode)
 {
 	char link[32];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The control socket's server: clients come and go on an event loop, each
- * line that one sends is handed to the owner, whose answer is sent back
- * (libutil/protocol.h).
+ * The server of the control socket, on an event loop. It passes each line of a client to the owner
+ * and sends the owner's reply back (libutil/protocol.h).
  *
- * Who may do what is decided by the peer's credentials (SO_PEERCRED): root and
- * the daemon's own user everything; members of one group may read the status;
- * all others are told no and hung up on.  Clients are bounded in number, in
- * the length of a line and in time, and get one request answered a turn of the loop, so that none
- * of them can hold up the daemon.  Those who may only read the status have bounds of their own, so
- * that they cannot keep root out.
+ * Permissions follow from the peer's credentials (SO_PEERCRED). Root and the daemon's own user may
+ * send any request. Members of one group may read the status. Other peers are refused and
+ * disconnected.
+ *
+ * No client can block the daemon: the number of clients, the length of a line and the time between
+ * requests are bounded, and the loop answers one request per turn. Clients that may only read the
+ * status have a bound of their own, so they can't keep root out.
  */
 #ifndef VMOP_DAEMON_CONTROL_H
 #define VMOP_DAEMON_CONTROL_H
@@ -23,7 +23,7 @@
 #define VMOP_CONTROL_MAX_CLIENTS 16
 #define VMOP_CONTROL_MAX_READERS 8 /* of them, clients that may only read the status */
 #define VMOP_CONTROL_READER_TURNS_PER_S 50
-#ifndef VMOP_CONTROL_CLIENT_TIMEOUT_S	 /* a test is not that patient */
+#ifndef VMOP_CONTROL_CLIENT_TIMEOUT_S	 /* tests set a shorter time */
 #define VMOP_CONTROL_CLIENT_TIMEOUT_S 10 /* from one request to the next */
 #endif
 
@@ -35,24 +35,24 @@ enum vmop_control_right {
 
 struct vmop_control;
 
-/* Answers one request; the reply is the server's to free. NULL: out of memory. */
+/* Answer one request. The server frees the reply. NULL: out of memory. */
 typedef json_t *(*vmop_control_handler)(void *arg, const json_t *request,
 					enum vmop_control_right right);
 
 /*
- * Listens at the socket `name` of the directory dir_fd, over what a dead daemon left there: the
- * caller holds the run directory's lock, and no other user can write the directory.  A file
- * of another user at that place is refused. Only this user and root can connect.
+ * Listen at the socket `name` of the directory dir_fd, and replace the socket of a dead daemon. The
+ * caller holds the run directory's lock, and no other user can write the directory. A file
+ * of another user in the socket's place is an error. Only this user and root can connect.
  */
 struct vmop_error *vmop_control_create(sd_event *loop, int dir_fd, const char *name,
 				       vmop_control_handler handler, void *arg,
 				       struct vmop_control **ret);
-/* Hangs up on everybody and removes the socket. NULL is allowed. */
+/* Disconnect all clients and remove the socket. NULL is allowed. */
 void vmop_control_destroy(struct vmop_control *control);
 
 /*
- * Lets members of gid read the status; (gid_t)-1: nobody.  Only they can connect then or, where
- * the right to give the socket to a group was dropped already, every user can.
+ * Let members of gid read the status; (gid_t)-1: no group. Then only they can connect, too. Without
+ * the privilege to change the socket's group, every user can connect.
  */
 void vmop_control_set_status_group(struct vmop_control *control, gid_t gid);
 

@@ -13,7 +13,7 @@
 #include "libutil/log.h"
 #include "libutil/run-dir.h"
 
-/* A log file beyond this is moved aside when a daemon begins. */
+/* A starting daemon renames a larger log file. */
 static const off_t log_max_bytes = 1 << 20;
 
 static int wait_until_ready(int fd, pid_t child)
@@ -22,7 +22,7 @@ static int wait_until_ready(int fd, pid_t child)
 	int status;
 	if (vmop_io_read_full(fd, &ready, 1) == 1)
 		return VMOP_EXIT_DONE;
-	/* It ended instead, and said why. */
+	/* It ended with an error, which it logged. */
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : VMOP_EXIT_CANT;
@@ -31,7 +31,7 @@ static int wait_until_ready(int fd, pid_t child)
 struct vmop_error *vmop_detach_begin(struct vmop_detach *detach)
 {
 	int ends[2];
-	/* Whoever waits for the end of a pipe of the caller's must not wait for the daemon. */
+	/* Close the caller's pipes: their readers must not wait for the daemon. */
 	close_range(3, ~0U, 0);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return vmop_error_os(errno, "pipe");

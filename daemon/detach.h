@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Going to the background: the first process waits until the second is ready
- * or has failed, and passes its exit status on; errors until then are on the
- * caller's terminal, what comes later is in the log file.
+ * Puts the daemon into the background. The first process waits until the second one is ready or has
+ * failed, and exits with its status. Errors until then go to the caller's terminal, later messages
+ * to the log file.
  */
 #ifndef VMOP_DAEMON_DETACH_H
 #define VMOP_DAEMON_DETACH_H
@@ -13,12 +13,12 @@ struct vmop_detach {
 	int ready_fd; /* -1: in the foreground */
 };
 
-/* Returns in the background process; the first one ends in here. */
+/* Return in the background process. The first process ends in this function. */
 struct vmop_error *vmop_detach_begin(struct vmop_detach *detach);
 
 /*
- * Tells the first process that all is well, and sends stderr to the log file in the run directory
- * from now on.
+ * Report to the first process that the daemon is ready, and redirect stderr to the log file in the
+ * run directory.
  */
 struct vmop_error *vmop_detach_ready(struct vmop_detach *detach, int run_dir_fd);
 

@@ -22,7 +22,7 @@ static void guest_cleanup(struct vmop_guest **guest)
 	vmop_guest_close(*guest);
 }
 
-/* The kernel alone is worth showing: why there are no processes is told beside it. */
+/* A kernel without processes is a result, too: the reply has the reason beside it. */
 static struct vmop_error *look_at_processes(struct vmop_guest *guest, struct vmop_guest_view *view)
 {
 	struct vmop_guest_snapshot *snapshot;
@@ -92,7 +92,7 @@ struct vmop_error *vmop_inspect_image(const char *path)
 	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
 	struct vmop_guest_options options = {.profile = VMOP_GUEST_PROFILES};
 	struct vmop_error *err = vmop_guest_open_file(path, &options, &guest);
-	if (!err) /* what is in the file is anybody's */
+	if (!err) /* the file's content is not trusted */
 		err = vmop_privileges_drop();
 	if (err)
 		return err;

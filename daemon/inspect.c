@@ -14,12 +14,12 @@
 #include "libutil/parse.h"
 #include "libutil/protocol.h"
 
-/* Of the line's bound, what items may take; the head and JSON's marks fit in the rest. */
+/* The items' share of the longest line. The other members and JSON's marks fit in the rest. */
 #define ITEMS_BYTES (VMOP_PROTOCOL_MAX_LINE_BYTES / 2)
-/* Mappings that are listed of one process; more are counted only. */
+/* The number of a process's mappings in the list. More are only counted. */
 #define MAPPINGS_MAX 64
 
-/* Names come from guests, and may not be UTF-8; a NULL is null. */
+/* Return a JSON string of a guest's name, which may not be UTF-8. NULL becomes null. */
 void vmop_json_put_text(json_t *object, const char *name, const char *text)
 {
 	json_object_set_new(object, name, text ? vmop_json_text(text) : json_null());
@@ -30,7 +30,7 @@ void vmop_json_put_number(json_t *object, const char *name, uint64_t value)
 	json_object_set_new(object, name, json_integer((json_int_t)value));
 }
 
-/* Addresses are text: they don't fit JSON's numbers as many readers have them. */
+/* Return an address as text: many JSON readers round large numbers. */
 static void put_address(json_t *object, const char *name, uint64_t address)
 {
 	char text[20];
@@ -138,7 +138,7 @@ static json_t *process_json(const struct vmop_guest_process *process)
 	return object;
 }
 
-/* What each vCPU was last seen to run; pid 0: nothing. */
+/* Return the last process seen on each vCPU; pid 0: no process. */
 static json_t *running_json(const struct vmop_guest_view *view)
 {
 	json_t *array = json_array();
@@ -159,7 +159,7 @@ static json_t *running_json(const struct vmop_guest_view *view)
 	return array;
 }
 
-/* Images first, then processes; NULL past the last. */
+/* Return item i: the images come first, then the processes. NULL past the last. */
 static json_t *item(const struct vmop_guest_view *view, size_t i)
 {
 	size_t n_images = view->code ? view->code->n_images : 0;
@@ -205,7 +205,7 @@ void vmop_inspect_put_view(json_t *reply, const struct vmop_guest_view *view, si
 	put_items(reply, view, from, max_bytes);
 }
 
-/* By name, uuid, VMM pid or the session's number; by Xen's id there, which is what its users know.
+/* Whether `name` is the domain's name, uuid, VMM pid or number in the session; on Xen, its Xen id.
  */
 static bool is_called(const struct vmop_domain_stats *domain, const char *wanted)
 {
@@ -248,7 +248,7 @@ struct vmop_error *vmop_inspect(const struct vmop_session *session, const json_t
 	json_int_t from = json_integer_value(json_object_get(request, "from"));
 	if (!wanted || from < 0)
 		return vmop_error_new(VMOP_ERROR_USAGE, "inspect: no domain named");
-	/* A name of two guests over time means the one that runs, the latest first. */
+	/* If two guests had the name, prefer a running one, then the latest. */
 	struct vmop_domain_stats domain, found = {0};
 	for (size_t i = 1; vmop_session_domain(session, i, &domain); i++) {
 		if (is_called(&domain, wanted) && (domain.is_running || !found.is_running))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What vmopd knows of the inside of a guest: the reply to an "inspect" request.
+ * The reply to an "inspect" request: the kernel, modules and processes inside a guest.
  *
  *	-> {"request": "inspect", "domain": "web1", "from": 0}
  *	<- {"domain": {...}, "inside": {...}, "kernel": {...}, "running": [...],
  *	    "items": [...], "next": 120}
  *
- * A reply has a bound (protocol.h), so modules and processes come in pages: "next" is
- * the "from" of the following one, null at the end.
+ * The length of a reply is bounded (protocol.h), so modules and processes come in pages. "next" is
+ * the "from" of the next page, or null after the last page.
  */
 #ifndef VMOP_DAEMON_INSPECT_H
 #define VMOP_DAEMON_INSPECT_H
@@ -17,21 +17,22 @@
 #include "daemon/session.h"
 #include "libutil/error.h"
 
-/* The members of the words and times common to replies. */
+/* Make the members for texts and times that several replies have. */
 void vmop_json_put_text(json_t *object, const char *name, const char *text);
 void vmop_json_put_number(json_t *object, const char *name, uint64_t value);
 
-/* What a guest's view says in short, for status and inspect; NULL view: not looked at. */
+/* Summarise a guest's view for status and inspect. view is NULL if the guest was not read. */
 json_t *vmop_inspect_summary(const struct vmop_guest_view *view);
 
 /*
- * Adds "inside", "kernel", "running", "items" and "next" to reply: the items from the given one on
- * that fit into max_bytes of JSON, and at least one.  NULL view: not looked at.
+ * Add "inside", "kernel", "running", "items" and "next" to reply. The items begin with the given
+ * one. They are at least one, and as many as fit into max_bytes of JSON. view is NULL if the guest
+ * was not read.
  */
 void vmop_inspect_put_view(json_t *reply, const struct vmop_guest_view *view, size_t from,
 			   size_t max_bytes);
 
-/* Adds to reply. VMOP_ERROR_NOT_FOUND: no such domain; it names those there are. */
+/* Fill in reply. VMOP_ERROR_NOT_FOUND: no such domain; the message lists the domains. */
 struct vmop_error *vmop_inspect(const struct vmop_session *session, const json_t *request,
 				json_t *reply);
 

@@ -39,9 +39,9 @@ struct listing {
 	json_t *events;	  /* with json */
 	unsigned columns; /* of the terminal */
 	unsigned n[VMOP_N_EVENT_GROUPS], n_lacking[VMOP_N_EVENT_GROUPS];
-	int group;	  /* whose title was printed last; -1: none */
-	bool has_cycles;  /* the PMU counts them: "default" is that */
-	bool is_skipping; /* the unit masks of an event that isn't shown */
+	int group;	  /* of the last printed title; -1: none */
+	bool has_cycles;  /* the PMU counts cycles: they are "default" */
+	bool is_skipping; /* skip the unit masks of an event that isn't shown */
 };
 
 /* ---- text --------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static unsigned terminal_columns(void)
 	return 80;
 }
 
-/* Broken at blanks so that it keeps right of the left column; it begins at column. */
+/* Print text from `column` on, with line breaks at blanks, right of the left column. */
 static void put_text(const struct listing *listing, unsigned left, unsigned column,
 		     const char *text)
 {
@@ -82,7 +82,7 @@ static void put_title(struct listing *listing, enum vmop_event_group group)
 	printf("\n%s\n", groups[group].title);
 }
 
-/* The name and the lowest count, then the description, on the next line where they are long. */
+/* Print name and lowest count, then the description, on a new line if the former are long. */
 static void put_row(const struct listing *listing, const char *name, const char *count,
 		    const char *description)
 {

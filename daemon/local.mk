@@ -16,6 +16,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
+	daemon/host/kallsyms-cache.c daemon/host/kallsyms-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
 	daemon/guest/kvm.c daemon/guest/kvm.h \
@@ -64,6 +65,7 @@ vmopd_SOURCES = \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/privileges.c daemon/privileges.h \
 	daemon/requests.c daemon/requests.h \
+	daemon/roll-up.c daemon/roll-up.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c

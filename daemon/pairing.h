@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The set-up's passive domains and images in the shape that the profiler takes.
- */
+/* Pairs the passive domains of the set-up with their images, for the profiler's options. */
 #ifndef VMOP_DAEMON_PAIRING_H
 #define VMOP_DAEMON_PAIRING_H
 
@@ -14,7 +12,7 @@ struct vmop_pairing {
 	size_t n;
 };
 
-/* setup must outlive it, and have passed vmop_setup_check. */
+/* setup must outlive pairing, and must have passed vmop_setup_check. */
 struct vmop_error *vmop_pairing_init(struct vmop_pairing *pairing, const struct vmop_setup *setup);
 void vmop_pairing_deinit(struct vmop_pairing *pairing);
 

@@ -29,7 +29,7 @@ static const int kept_capabilities[] = {
 #endif
 };
 
-/* Takes CAP_SYS_ADMIN out of those in effect, or puts it back. */
+/* Remove CAP_SYS_ADMIN from the effective capabilities, or add it. */
 static bool set_admin(capng_act_t action)
 {
 	return capng_update(action, CAPNG_EFFECTIVE, CAP_SYS_ADMIN) == 0 &&
@@ -37,8 +37,8 @@ static bool set_admin(capng_act_t action)
 }
 
 /*
- * Whether perf asks for CAP_SYS_ADMIN: before Linux 5.8, where PERFMON was withheld, and in kernels
- * of Debian and Ubuntu whose own levels of perf_event_paranoid, from 3 on, know nothing else.
+ * Whether perf requires CAP_SYS_ADMIN. It does before Linux 5.8, without CAP_PERFMON, and with the
+ * perf_event_paranoid levels 3 and 4 that only kernels of Debian and Ubuntu have.
  */
 static bool needs_admin(bool has_perfmon)
 {
@@ -90,7 +90,7 @@ static const int denied_calls[] = {
 	SCMP_SYS(request_key),	 SCMP_SYS(keyctl),	    SCMP_SYS(userfaultfd),
 	SCMP_SYS(unshare),	 SCMP_SYS(setns),	    SCMP_SYS(iopl),
 	SCMP_SYS(ioperm),	 SCMP_SYS(mknod),	    SCMP_SYS(mknodat),
-#ifndef __SANITIZE_ADDRESS__ /* its leak check at exit is a ptrace of its own */
+#ifndef __SANITIZE_ADDRESS__ /* the leak check at exit needs ptrace */
 	SCMP_SYS(ptrace),
 #endif
 };
@@ -101,7 +101,7 @@ static struct vmop_error *filter_calls(void)
 	if (!filter)
 		return &vmop_error_no_memory;
 	int status = 0;
-	/* A call that this machine does not have (negative pseudo numbers) is no loss. */
+	/* A negative number is a call that this machine does not have. */
 	for (size_t i = 0; i < sizeof(denied_calls) / sizeof(denied_calls[0]) && !status; i++)
 		if (denied_calls[i] >= 0)
 			status =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the daemon gives up once its socket, log and lock are open: every
- * capability that sampling does not need, for good; new privileges through
- * execve(2); and the system calls that would let someone who took it over run
- * programs, load modules or change mounts.  Both are optional at configure.
+ * Drops privileges for good, after the daemon has opened its socket, log and lock: every capability
+ * that sampling does not need, new privileges through execve(2), and system calls for running
+ * programs, loading modules and changing mounts. Capabilities and system calls are each optional
+ * at configure.
  */
 #ifndef VMOP_DAEMON_PRIVILEGES_H
 #define VMOP_DAEMON_PRIVILEGES_H

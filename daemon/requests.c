@@ -34,13 +34,14 @@ static void on_ended(void *arg)
 		sd_event_exit(daemon->loop, 0);
 }
 
-/* What is sampled in the place of what one expects here. */
-static char *source_note(struct vmop_session *session, const char *why)
+/* Describe the source that is used in the place of the expected one. */
+static char *source_note(struct vmop_session *session, const char *reason)
 {
 	struct vmop_session_status status;
 	char *note = NULL;
 	vmop_session_status(session, &status);
-	if (why && asprintf(&note, "%s: sampling by %s", why, status.way ? status.way : "perf") < 0)
+	if (reason && asprintf(&note, "%s: sampling by %s", reason,
+			       status.transport ? status.transport : "perf") < 0)
 		return NULL;
 	return note;
 }
@@ -61,7 +62,7 @@ struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *rep
 	struct vmop_error *err = vmop_session_start(&options, &daemon->session);
 	if (err)
 		return err;
-	/* No two sessions of this machine's daemons have it in common, also after a restart. */
+	/* Make an id that no other session on this machine has, also after a restart. */
 	snprintf(daemon->session_id, sizeof(daemon->session_id), "%d-%" PRIu64, (int)getpid(),
 		 vmop_clock_ns(CLOCK_BOOTTIME));
 	free(daemon->source_note);
@@ -130,7 +131,7 @@ static struct vmop_error *already_running(struct vmop_daemon *daemon)
 {
 	struct vmop_session_status status;
 	vmop_session_status(daemon->session, &status);
-	time_t start = (time_t)(status.start_ns / 1000000000);
+	time_t start = (time_t)(status.start_ns / VMOP_NS_PER_S);
 	struct tm tm;
 	char text[32];
 	gmtime_r(&start, &tm);
@@ -178,7 +179,7 @@ static struct vmop_error *take_duration(const json_t *request, uint64_t *ret_ns)
 	return NULL;
 }
 
-/* What is dom0's to say where this is an active domain. */
+/* Refuse a request that only dom0 may send to an active domain. */
 static struct vmop_error *check_command(const struct vmop_daemon *daemon)
 {
 	if (!daemon->is_active)
@@ -203,7 +204,7 @@ static struct vmop_error *do_start(struct vmop_daemon *daemon, const json_t *req
 	if (err)
 		return err;
 	struct vmop_setup old = daemon->setup;
-	daemon->setup = setup; /* for good if it starts */
+	daemon->setup = setup; /* restored if the start fails */
 	setup = old;
 	err = vmop_daemon_apply_group(daemon);
 	if (!err)
@@ -281,7 +282,7 @@ static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *
 	if (err)
 		return err;
 	err = vmop_daemon_stop(daemon);
-	/* The reply still goes out: the loop ends after this round. */
+	/* The loop ends after this turn, in which the reply is still sent. */
 	sd_event_exit(daemon->loop, 0);
 	if (!err)
 		return had_session ? put_path(reply, daemon) : NULL;

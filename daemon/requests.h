@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The daemon as its clients see it: at most one session, and a table of requests
- * that begin it, end it and ask about it.  One thread, the loop's.
+ * The daemon's requests. It runs at most one session, which requests begin, end and inspect. All
+ * functions belong to the loop's thread.
  *
  * | request  | members                                   | reply's members           |
  * |----------|-------------------------------------------|---------------------------|
@@ -14,8 +14,9 @@
  * | reset    | session_dir (of an idle daemon)           | goes_on                   |
  * | shutdown | session_id                                | session, problem          |
  *
- * stop and shutdown with a session_id do nothing, and reply VMOP_ERROR_NOT_FOUND, while another
- * session runs: its client may end only what it began. "" is the id of no session.
+ * stop and shutdown with the session_id of another session than the running one do nothing and
+ * reply VMOP_ERROR_NOT_FOUND. A client can so end only the session that it began. No session has
+ * the id "".
  */
 #ifndef VMOP_DAEMON_REQUESTS_H
 #define VMOP_DAEMON_REQUESTS_H
@@ -29,29 +30,29 @@
 
 struct vmop_daemon {
 	sd_event *loop;
-	struct vmop_control *control; /* NULL: a replay, which listens to nobody */
-	struct vmop_setup setup;      /* the one it was started with, or the last session's */
+	struct vmop_control *control; /* NULL: a replay, which takes no requests */
+	struct vmop_setup setup;      /* of vmopd's start, or of the last session */
 	struct vmop_session *session; /* NULL: idle */
-	char session_id[48];	      /* of the session, or of the last one; its files may change */
-	char *last_session;	      /* path of the file that ended last, or NULL */
-	bool exit_after;	      /* when the session ends by itself */
+	char session_id[48];	      /* of the session or of the last one. Its file can change. */
+	char *last_session;	      /* path of the last finished file, or NULL */
+	bool exit_after;	      /* when the session ends without a request */
 	int exit_status;
-	char *source_note; /* why it is not the obvious one, and what it samples; NULL: it is */
-	const struct vmop_source_ops *source; /* that was asked for; NULL: what fits the machine */
-	bool is_active;			      /* dom0 begins and ends the sessions: agent.h */
+	char *source_note; /* why the source is not the expected one, and its transport; or NULL */
+	const struct vmop_source_ops *source; /* of --source; NULL: the one that fits the machine */
+	bool is_active;			      /* dom0 begins and ends sessions: agent.h */
 };
 
 /* The control socket's handler; arg is a struct vmop_daemon. */
 json_t *vmop_daemon_handle(void *arg, const json_t *request, enum vmop_control_right right);
 
-/* Begins a session with daemon->setup and daemon->source; says what is sampled. */
+/* Begin a session with daemon->setup and daemon->source, and log its summary. */
 struct vmop_error *vmop_daemon_start(struct vmop_daemon *daemon, const char *replay_path,
 				     uint64_t duration_ns);
 
-/* Ends the session, if there is one. */
+/* End the session, if there is one. */
 struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon);
 
-/* The set-up's status-group as the control socket takes it. VMOP_ERROR_USAGE: no such group. */
+/* Let the set-up's status-group use the control socket. VMOP_ERROR_USAGE: no such group. */
 struct vmop_error *vmop_daemon_apply_group(struct vmop_daemon *daemon);
 
 #endif

@@ -16,7 +16,7 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 
-/* The paths that a publication deals with. */
+/* The two paths of a new file. */
 struct places {
 	char *begun, *current;
 };
@@ -46,8 +46,7 @@ struct vmop_error *vmop_session_file_finish(struct vmop_session_file *file)
 {
 	struct vmop_error *err = vmop_db_finish(file->db);
 	file->db = NULL;
-	/* A report that reads it right now keeps it from being one file; the next start sees to it.
-	 */
+	/* While a report reads the file, its journal stays. The next start removes it. */
 	if (err && err->code == VMOP_ERROR_BUSY) {
 		vmop_log_and_destroy(VMOP_LOG_INFO, err);
 		err = NULL;
@@ -78,24 +77,25 @@ enum vmop_session_file_place vmop_session_file_place(const struct vmop_session_f
 {
 	struct stat own, there;
 	if (fstat(file->fd, &own) < 0)
-		return VMOP_SESSION_FILE_THERE; /* its place is not known */
+		return VMOP_SESSION_FILE_THERE; /* no other place is known */
 	if (stat(path, &there) == 0 && own.st_dev == there.st_dev && own.st_ino == there.st_ino)
 		return VMOP_SESSION_FILE_THERE;
 	return own.st_nlink ? VMOP_SESSION_FILE_MOVED : VMOP_SESSION_FILE_DELETED;
 }
 
-/* Makes room at current. */
+/* Move the file at places->current away. */
 static struct vmop_error *clear_place(const struct places *places, const char *dir,
 				      struct vmop_session_succession *succession)
 {
 	const struct vmop_session_file *before = succession->before;
 	if (!before) {
 		struct vmop_error *err = vmop_session_keep(dir, &succession->kept);
-		/* SQLite would take a stale WAL for the new file's. */
+		/* SQLite would use a stale WAL for the new file. */
 		return err ? err : vmop_session_remove(places->current);
 	}
-	return succession->saved_as ? vmop_session_move(places->current, succession->saved_as)
-				    : NULL; /* it is overwritten, so that there always is one */
+	return succession->saved_as
+		       ? vmop_session_move(places->current, succession->saved_as)
+		       : NULL; /* it is replaced in one step: a current.vmop always exists */
 }
 
 static struct vmop_error *take_place(const struct places *places,
@@ -106,7 +106,7 @@ static struct vmop_error *take_place(const struct places *places,
 	return vmop_session_move(places->begun, places->current);
 }
 
-/* Puts back what clear_place moved. */
+/* Undo clear_place. */
 static void restore_place(const struct places *places, const char *dir,
 			  struct vmop_session_succession *succession)
 {
@@ -119,7 +119,7 @@ static void restore_place(const struct places *places, const char *dir,
 	succession->kept = NULL;
 }
 
-/* Goes on with the session before, where that is possible. */
+/* Open the file of the session before again, if possible. */
 static void resume_before(const struct places *places, struct vmop_session_succession *succession)
 {
 	struct vmop_session_file *before = succession->before;
@@ -131,7 +131,7 @@ static void resume_before(const struct places *places, struct vmop_session_succe
 	vmop_log_and_destroy(VMOP_LOG_WARNING, err);
 }
 
-/* Both files are closed. */
+/* Put the new file in its place. Both files are closed. */
 static struct vmop_error *change_places(struct vmop_session_file *file, const struct places *places,
 					const char *dir, struct vmop_session_succession *succession)
 {
@@ -181,7 +181,7 @@ struct vmop_error *vmop_session_file_publish(struct vmop_session_file *file, con
 	return err;
 }
 
-/* ---- what is in it ---------------------------------------------------------- */
+/* ---- facts ------------------------------------------------------------------- */
 
 static struct vmop_error *put_number(struct vmop_db *db, const char *name, uint64_t value)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A session in one line, for people. */
+/* Describes a session in one line for people. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,10 @@
 
 #include "daemon/session.h"
 
-/* *ret_unsampled: of Xen, where they can't be; no stand-in for them counts. */
+/*
+ * Count the running guests. Set *ret_unsampled to the number of Xen domains that cannot be sampled.
+ * The placeholder domain is not counted.
+ */
 static unsigned count_guests(struct vmop_session *session, unsigned *ret_unsampled)
 {
 	struct vmop_domain_stats domain;
@@ -25,7 +28,7 @@ static unsigned count_guests(struct vmop_session *session, unsigned *ret_unsampl
 	return n;
 }
 
-/* A clock's period is a rate to people. */
+/* Print the rate of an event, for a clock in Hz. */
 static void put_rate(FILE *out, const struct vmop_event_info *event)
 {
 	if (event->frequency_hz)
@@ -36,7 +39,7 @@ static void put_rate(FILE *out, const struct vmop_event_info *event)
 		fprintf(out, "every %" PRIu64 " %s", event->period_events, event->unit);
 }
 
-/* On how many CPUs, why so, and with how many guests. */
+/* Print the number of CPUs, the events' notes and the number of guests. */
 static void put_where(FILE *out, struct vmop_session *session)
 {
 	const struct vmop_event_info *event;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/pairing.h"
+#include "daemon/roll-up.h"
 #include "daemon/session-file.h"
 #include "daemon/xen/agent-messages.h"
 #include "libdb/session-files.h"
@@ -18,32 +19,17 @@
 #include "libutil/io.h"
 #include "libutil/log.h"
 
-static const uint64_t second_ns = 1000000000;
-
 /*
- * Records younger than this stay in the rings for the next drain: another CPU
- * may still be writing an older one, and they are handed over in time order.
+ * Records younger than this stay in the rings until the next drain. Records are delivered in time
+ * order, and another CPU may still be writing an older one.
  */
 static const uint64_t settle_ns = 2000000;
 
-/* How often old intervals are merged, and how many minutes or hours at a time. */
-static const uint64_t roll_up_every_ns = 10 * (uint64_t)1000000000;
-static const unsigned roll_up_budget = 4;
-
-/*
- * Intervals of many short-lived programs take several bytes a sample, in minutes they take one or
- * two. They are merged at this age already where there are so many such programs a second, and
- * their intervals take more than so many bytes in ten samples and a second.
- */
-static const uint64_t costly_minute_after_ns = 60 * (uint64_t)1000000000;
-static const uint64_t costly_bytes_in_10_samples = 15, costly_bytes_a_second = 1024;
-static const uint64_t costly_short_lived_a_second = 16;
-
-/* Between two looks at what active domains' agents say, who look twice a second themselves. */
+/* The time between two reads of the agents' messages. Agents read theirs twice a second. */
 static const unsigned mail_round_ms = 250;
 
-/* How often what is learnt of the events themselves is stored. */
-static const uint64_t store_events_every_ns = 10 * (uint64_t)1000000000;
+/* The time between two updates of the rows of events. */
+static const uint64_t store_events_every_ns = 10 * VMOP_NS_PER_S;
 
 struct vmop_session {
 	struct vmop_setup setup;
@@ -54,33 +40,33 @@ struct vmop_session {
 	void (*ended)(void *arg);
 	void *arg;
 
-	struct vmop_agent_messages *mail; /* of the source; NULL: there are no active domains */
+	struct vmop_agent_messages *mail; /* of the source; NULL: no active domains */
 	struct vmop_source *source;
-	struct vmop_source_stats at_file_start; /* the source's counters when this file began */
-	struct vmop_session_file file;		/* none: it is gone, and profiler only counts */
+	struct vmop_source_stats
+		at_file_start;	       /* the source's counters at the start of this file */
+	struct vmop_session_file file; /* without one the profiler only counts */
 	struct vmop_profiler *profiler;
 	struct vmop_sink sink; /* the profiler's */
-	char *path;	       /* where the file belongs */
+	char *path;	       /* of current.vmop */
 
 	uint64_t start_realtime_ns, start_monotonic_ns; /* of this file */
-	uint64_t interval_monotonic_ns;			/* when the open interval began */
+	uint64_t interval_monotonic_ns;			/* start of the open interval */
 	uint64_t end_monotonic_ns;			/* 0: no end is set */
-	uint64_t rolled_up_ns, events_stored_ns;
-	struct vmop_db_written written; /* at rolled_up_ns */
-	uint64_t short_lived;		/* likewise */
+	uint64_t events_stored_ns;
+	struct vmop_roll_up roll_up; /* of this file */
 	bool is_replay;
-	struct vmop_error *replay_error;	     /* what ended it before its end */
-	uint64_t replay_begun_ns, replay_flushed_ns; /* in the records' time; 0: none came yet */
+	struct vmop_error *replay_error;	     /* it ended the replay early */
+	uint64_t replay_begun_ns, replay_flushed_ns; /* time of the records; 0: no record yet */
 
 	uint64_t failures;
 	char *last_failure;
-	char *logged_failure;  /* not logged again while the store works, and it stays the same */
-	bool is_failing;       /* since the last interval that was stored */
-	bool is_store_failing; /* that is why */
-	bool told_throttled;
+	char *logged_failure;  /* the last one logged: a repetition is not logged */
+	bool is_failing;       /* since the last stored interval */
+	bool is_store_failing; /* the store is the cause */
+	bool throttling_was_logged;
 };
 
-/* Logs the first of a row of failures, and remembers the last for --status. */
+/* Log the first of consecutive failures, and keep the last one for --status. */
 static void note_failure(struct vmop_session *session, struct vmop_error *err)
 {
 	if (!err)
@@ -108,20 +94,20 @@ static void note_stored(struct vmop_session *session)
 	session->is_failing = session->is_store_failing = false;
 }
 
-/* Once a session: how often it happens is in --status and in the session's losses. */
-static void tell_throttled(struct vmop_session *session)
+/* Log throttling once a session. --status and the session's losses have the number. */
+static void log_throttled(struct vmop_session *session)
 {
 	struct vmop_source_stats stats;
 	vmop_source_stats(session->source, &stats);
-	if (session->told_throttled || stats.throttles <= session->at_file_start.throttles)
+	if (session->throttling_was_logged || stats.throttles <= session->at_file_start.throttles)
 		return;
-	session->told_throttled = true;
+	session->throttling_was_logged = true;
 	vmop_log_warning("the kernel holds back an event that comes too often: it is missing from "
 			 "a part of the samples; give a higher count or a lower frequency (sysctl "
 			 "kernel.perf_event_max_sample_rate is the limit)");
 }
 
-/* Events that share counters: how far their counts are from the whole is known by and by. */
+/* Store how long each event had a counter, if events share counters. */
 static void store_events(struct vmop_session *session, uint64_t now_monotonic)
 {
 	if (session->is_failing || !session->file.db ||
@@ -149,44 +135,12 @@ static struct vmop_error *flush(struct vmop_session *session)
 	return err;
 }
 
-/* Return the age at which intervals become minutes. Looks at the rows stored since the last call.
- */
-static uint64_t minute_after_ns(struct vmop_session *session, uint64_t now)
+/* now_ns is CLOCK_REALTIME, in a replay the time of the records. */
+static void roll_up(struct vmop_session *session, uint64_t now_ns)
 {
-	struct vmop_db_written written = vmop_db_written(session->file.db);
-	uint64_t samples = written.samples - session->written.samples;
-	uint64_t bytes = written.bytes - session->written.bytes;
-	uint64_t seconds = (now - session->rolled_up_ns) / second_ns;
-	uint64_t age_ns = session->setup.minute_after_ns;
-	struct vmop_profiler_stats stats;
-	vmop_profiler_stats(session->profiler, &stats);
-	uint64_t short_lived = stats.short_lived - session->short_lived;
-	session->written = written;
-	session->short_lived = stats.short_lived;
-	bool is_costly = short_lived > seconds * costly_short_lived_a_second &&
-			 bytes * 10 > samples * costly_bytes_in_10_samples &&
-			 bytes > seconds * costly_bytes_a_second;
-	return is_costly && age_ns > costly_minute_after_ns ? costly_minute_after_ns : age_ns;
-}
-
-/* now: CLOCK_REALTIME; of the records, in a replay. */
-static void roll_up(struct vmop_session *session, uint64_t now)
-{
-	const struct vmop_setup *setup = &session->setup;
-	if (session->is_failing || !session->file.db ||
-	    now - session->rolled_up_ns < roll_up_every_ns)
-		return;
-	uint64_t age_ns = minute_after_ns(session, now);
-	session->rolled_up_ns = now;
-	struct vmop_error *err = NULL;
-	bool more = false;
-	if (setup->minute_after_ns)
-		err = vmop_db_roll_up(session->file.db, 0, now - age_ns, 60 * second_ns,
-				      roll_up_budget, &more);
-	if (!err && setup->hour_after_ns && !more)
-		err = vmop_db_roll_up(session->file.db, 1, now - setup->hour_after_ns,
-				      3600 * second_ns, 1, &more);
-	note_failure(session, err);
+	if (!session->is_failing && session->file.db)
+		note_failure(session, vmop_roll_up(&session->roll_up, session->file.db,
+						   session->profiler, &session->setup, now_ns));
 }
 
 static struct vmop_error *drain(struct vmop_session *session, uint64_t up_to_ns)
@@ -227,7 +181,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 		check_place(session);
 	else
 		begin_again(session);
-	tell_throttled(session);
+	log_throttled(session);
 	store_events(session, now);
 	roll_up(session, vmop_clock_ns(CLOCK_REALTIME));
 	sd_event_source_set_time_relative(timer, session->setup.flush_ns / 1000);
@@ -244,7 +198,7 @@ static int on_end(sd_event_source *timer, uint64_t due_us, void *arg)
 	return 0;
 }
 
-/* ---- replay: the records' own time, as fast as it goes ----------------------- */
+/* ---- replay, in the time of the records --------------------------------------- */
 
 static void replay_flush(struct vmop_session *session, uint64_t record_ns)
 {
@@ -255,12 +209,12 @@ static void replay_flush(struct vmop_session *session, uint64_t record_ns)
 		err = vmop_profiler_flush(session->profiler, start,
 					  record_ns - session->replay_flushed_ns);
 	session->replay_flushed_ns = record_ns;
-	tell_throttled(session);
+	log_throttled(session);
 	note_failure(session, err);
 	roll_up(session, start);
 }
 
-/* The sink of a replay: the profiler's, with a flush at each interval's end between. */
+/* Pass a replayed record to the profiler, after a flush if the record begins a new interval. */
 static void replay_record(void *arg, const struct vmop_record *record)
 {
 	struct vmop_session *session = arg;
@@ -290,7 +244,7 @@ static int on_replay(sd_event_source *source, void *arg)
 
 /* ---- the file ------------------------------------------------------------------ */
 
-/* db: of the file that it is to write. */
+/* Create a profiler that writes db. goes_on: it continues the work of another profiler. */
 static struct vmop_error *create_profiler(struct vmop_session *session, struct vmop_db *db,
 					  bool goes_on, struct vmop_profiler **ret)
 {
@@ -307,7 +261,7 @@ static struct vmop_error *create_profiler(struct vmop_session *session, struct v
 		.proc_root = "",
 		.is_replay = session->is_replay,
 		.goes_on = goes_on,
-		.keeps_tasks = setup->minute_after_ns == 0, /* nothing is to be merged */
+		.keeps_tasks = setup->minute_after_ns == 0, /* intervals are never merged */
 	};
 	if (setup->separate & VMOP_SETUP_SEPARATE_THREAD)
 		options.separate |= VMOP_SEPARATE_THREAD;
@@ -316,7 +270,7 @@ static struct vmop_error *create_profiler(struct vmop_session *session, struct v
 	return vmop_profiler_create(&options, session->source, db, ret);
 }
 
-/* Begins a file, which is not in its place so far. */
+/* Begin a file under a temporary name. vmop_session_file_publish puts it in its place. */
 static struct vmop_error *begin_file(const struct vmop_session *session, uint64_t start_realtime_ns,
 				     struct vmop_session_file *ret)
 {
@@ -333,7 +287,7 @@ static struct vmop_error *begin_file(const struct vmop_session *session, uint64_
 	return err;
 }
 
-/* file and profiler, which writes it, are the session's from now on; others that it had go. */
+/* Replace the session's file and profiler. `profiler` writes `file`. */
 static void take_up(struct vmop_session *session, const struct vmop_session_file *file,
 		    struct vmop_profiler *profiler, uint64_t start_realtime_ns)
 {
@@ -346,9 +300,7 @@ static void take_up(struct vmop_session *session, const struct vmop_session_file
 	session->start_realtime_ns = start_realtime_ns;
 	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	session->interval_monotonic_ns = session->start_monotonic_ns;
-	session->rolled_up_ns = 0;
-	session->written = (struct vmop_db_written){0};
-	session->short_lived = 0;
+	session->roll_up = (struct vmop_roll_up){0};
 	vmop_source_stats(session->source, &session->at_file_start);
 }
 
@@ -359,9 +311,9 @@ static void log_kept(const struct vmop_session *session, const char *kept)
 			      kept, VMOP_SESSION_SUFFIX);
 }
 
-/* ---- a file that is gone -------------------------------------------------------- */
+/* ---- a file that was moved or deleted -------------------------------------------------------- */
 
-/* How many samples that are in no file, for people. */
+/* Return the number of samples that are in no file, for messages. */
 static uint64_t count_gone(struct vmop_session *session)
 {
 	struct vmop_profiler_stats stats;
@@ -377,7 +329,7 @@ static struct vmop_error *no_file(struct vmop_session *session)
 			      session->path, count_gone(session));
 }
 
-/* From now on samples are only counted. */
+/* Close the file. The profiler only counts samples from now on. */
 static void lose_file(struct vmop_session *session)
 {
 	vmop_session_file_close(&session->file);
@@ -385,8 +337,7 @@ static void lose_file(struct vmop_session *session)
 	session->is_store_failing = true;
 }
 
-/* Completes the file as far as it can be; false: it is at its path no more, and nothing is written.
- */
+/* If the file was moved or deleted, complete it as far as possible, lose it and return true. */
 static bool leave_if_gone(struct vmop_session *session)
 {
 	enum vmop_session_file_place place = vmop_session_file_place(&session->file, session->path);
@@ -416,7 +367,7 @@ static void check_place(struct vmop_session *session)
 		leave_if_gone(session);
 }
 
-/* Where there is no file, and its directory is there: begins one. */
+/* Begin a new file if the session directory exists. */
 static void begin_again(struct vmop_session *session)
 {
 	const char *dir = session->setup.session_dir;
@@ -444,7 +395,7 @@ static void begin_again(struct vmop_session *session)
 	vmop_log_notice("%s: a new session begins; %" PRIu64
 			" samples were lost in between, which it counts",
 			session->path, count_gone(session));
-	note_failure(session, flush(session)); /* those that wait are counted with the others */
+	note_failure(session, flush(session)); /* counts the waiting samples with the others */
 	take_up(session, &file, profiler, start_ns);
 	session->is_failing = session->is_store_failing = false;
 	note_failure(session, vmop_profiler_scan(session->profiler));
@@ -452,7 +403,7 @@ static void begin_again(struct vmop_session *session)
 
 /* ---- its end --------------------------------------------------------------------- */
 
-/* Stores what is left: all that goes into this file. */
+/* Store everything that belongs to this file. */
 static struct vmop_error *store_rest(struct vmop_session *session)
 {
 	vmop_profiler_set_ending(session->profiler, true);
@@ -476,14 +427,14 @@ static struct vmop_error *unstored(struct vmop_session *session, struct vmop_err
 	return full;
 }
 
-/* Stores what is left and finishes the file. The first error of all is returned. */
+/* Store the rest and finish the file. Return the first error. */
 static struct vmop_error *finish_file(struct vmop_session *session)
 {
 	if (!session->file.db || (!session->is_replay && leave_if_gone(session)))
 		return no_file(session);
 	struct vmop_error *err = unstored(session, store_rest(session));
 	err = vmop_error_first(err, vmop_session_file_put_end(session->file.db));
-	/* After the last write: it may have been deleted meanwhile. */
+	/* Check after the last write: the file may have been deleted meanwhile. */
 	bool is_there =
 		vmop_session_file_place(&session->file, session->path) == VMOP_SESSION_FILE_THERE;
 	err = vmop_error_first(err, vmop_session_file_finish(&session->file));
@@ -542,7 +493,8 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 
 static struct vmop_error *make_session_dir(const char *dir)
 {
-	/* Of one that was named, all but the last part is to be there: it may be a slip. */
+	/* A directory named by the user must exist but for its last part: it may be a typing error.
+	 */
 	struct vmop_error *err =
 		strcmp(dir, VMOP_STATEDIR) ? NULL : vmop_io_make_dir(VMOP_STATEDIR, 0755);
 	if (err)
@@ -550,7 +502,7 @@ static struct vmop_error *make_session_dir(const char *dir)
 	return vmop_session_make_dir(dir);
 }
 
-/* A system without one of the clocks or epoll is not one that this runs on: errors all the same. */
+/* Add the session's sources of events to the loop. */
 static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns)
 {
 	sd_event *loop = session->loop;
@@ -558,7 +510,8 @@ static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns
 		int status = sd_event_add_defer(loop, &session->step, on_replay, session);
 		if (status >= 0)
 			status = sd_event_source_set_enabled(session->step, SD_EVENT_ON);
-		/* After signals and the watchdog, which a replay must not starve. */
+		/* A lower priority than signals and the watchdog, which a replay must not starve.
+		 */
 		if (status >= 0)
 			status =
 				sd_event_source_set_priority(session->step, SD_EVENT_PRIORITY_IDLE);
@@ -592,7 +545,7 @@ static struct vmop_error *copy_setup(const struct vmop_setup *setup, struct vmop
 	return err;
 }
 
-/* Begins to sample, and only then puts the file in its place. */
+/* Begin to sample, then put the file in its place. */
 static struct vmop_error *begin(struct vmop_session *session, uint64_t duration_ns)
 {
 	const char *dir = session->setup.session_dir;
@@ -631,7 +584,7 @@ static struct vmop_error *session_open(struct vmop_session *session,
 		err = vmop_setup_check(&session->setup);
 	if (!err)
 		err = vmop_pairing_init(&session->pairing, &session->setup);
-	/* The source first: it is the likeliest to refuse, and touches no file. */
+	/* Open the source first: it fails most often, and touches no file. */
 	if (!err)
 		err = open_source(session, options->replay_path);
 	if (!err)
@@ -712,7 +665,7 @@ static struct vmop_error *find_free_path(const char *dir, const char *name, char
 	return vmop_error_new(VMOP_ERROR_CANT, "%s: there is already a session of that name", *ret);
 }
 
-/* Ends the file for good, so that nothing is lost when it is renamed; undone where it isn't. */
+/* Complete the file before it is renamed. go_on_with_file undoes that. */
 static struct vmop_error *end_file(struct vmop_session *session)
 {
 	struct vmop_error *err = store_rest(session);
@@ -727,10 +680,10 @@ static void go_on_with_file(struct vmop_session *session)
 	if (session->file.db)
 		vmop_error_destroy(vmop_db_drop_info(session->file.db, "end_ns"));
 	else
-		lose_file(session); /* the next tick begins another one */
+		lose_file(session); /* the next flush begins a new file */
 }
 
-/* The new file is in its place, the old one where it belongs: file is written from now on. */
+/* Write `file`, which is in its place, from now on. */
 static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_session_file *file,
 				   uint64_t start_ns)
 {
@@ -758,7 +711,7 @@ struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char 
 	struct vmop_error *err = name ? find_free_path(dir, name, &saved) : NULL;
 	if (!err && (!session->file.db || leave_if_gone(session)))
 		err = no_file(session);
-	/* The rings hold what comes meanwhile. */
+	/* The rings keep the records of the meantime. */
 	if (!err) {
 		note_failure(session, drain(session, vmop_clock_ns(CLOCK_MONOTONIC)));
 		err = begin_file(session, start_ns, &file);
@@ -780,7 +733,7 @@ struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char 
 	return err;
 }
 
-/* ---- what there is to tell ---------------------------------------------------------- */
+/* ---- status ------------------------------------------------------------------------ */
 
 static void subtract(struct vmop_source_stats *stats, const struct vmop_source_stats *before)
 {
@@ -802,7 +755,7 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.path = session->file.db ? session->path : NULL,
 		.source = session->source_ops->name,
 		.is_recorded = session->source_ops->is_recorded,
-		.way = vmop_source_transport(session->source),
+		.transport = vmop_source_transport(session->source),
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A session's life: a source, a session file and the profiler between them,
- * driven by an event loop.
+ * A session: a source, a session file and the profiler between them, driven by an event loop.
  *
- * The file is <session-dir>/current.vmop while it runs and after it ended; what
- * was there before is kept under its start time.  One thread, the loop's.
+ * This folder is the program vmopd. vmopcontrol(8) starts and commands it, and systemd can. Data
+ * meets its files in this order:
+ *
+ *	vmopd.c, detach.h	options and set-up, locks, the way to the background
+ *	privileges.h		gives up capabilities and system calls for good
+ *	control.h		a client's line from the control socket
+ *	requests.h		the request in it: start, stop, status, save
+ *	session.h		source -> profile/profiler.h -> session-file.h, until the stop
+ *	roll-up.h		merges old intervals of the file
+ *	status.h, inspect.h	the replies
+ *
+ * agent.h takes the place of control.h in an active domain. list-events.h and inspect-image.h are
+ * programs of their own behind an option. host/, guest/ and xen/ serve profile/.
+ *
+ * The file is <session-dir>/current.vmop, also after the session ended. The next session keeps an
+ * earlier one under the time of its start. All functions belong to the loop's thread.
  */
 #ifndef VMOP_DAEMON_SESSION_H
 #define VMOP_DAEMON_SESSION_H
@@ -21,69 +34,71 @@
 struct vmop_session;
 
 struct vmop_session_options {
-	const struct vmop_setup *setup; /* copied as text; need not outlive the start */
+	const struct vmop_setup *setup; /* copied */
 	const struct vmop_source_ops *source;
-	const char *replay_path; /* for the replay source */
-	uint64_t duration_ns;	 /* ends by itself after it; 0: not */
+	const char *replay_path; /* for the replay source only */
+	uint64_t duration_ns;	 /* the session ends after it; 0: no end */
 	sd_event *loop;
-	/* Called once when it ended by itself: its duration is over, or the replay. */
+	/* Called once if the session ended because its duration or the replay is over. */
 	void (*ended)(void *arg);
 	void *arg;
 };
 
 /*
- * Opens everything, scans what runs and begins to sample; then the file takes its place.  On an
- * error nothing is left behind, and the session before is current.vmop as it was.
+ * Open the source and a file, scan the running processes and begin to sample. Then put the file in
+ * its place. On an error nothing is left behind, and current.vmop is still the session before.
  */
 struct vmop_error *vmop_session_start(const struct vmop_session_options *options,
 				      struct vmop_session **ret);
 
 /*
- * Ends it: what is in the buffers is stored, the file finished.  session is
- * freed whatever happens; NULL is allowed.
+ * Store the records in the buffers, finish the file and free session, also on an error. NULL is
+ * allowed. Return the first error.
  */
 struct vmop_error *vmop_session_stop(struct vmop_session *session);
 
 /*
- * See vmop_source_pause, of a session that another domain commands, which starts paused: the file
- * stays open, and its intervals go on.
+ * Pause and resume the source (vmop_source_pause) of a session that another domain commands and
+ * that starts paused. The file stays open, and its intervals go on.
  */
 struct vmop_error *vmop_session_pause(struct vmop_session *session);
 struct vmop_error *vmop_session_resume(struct vmop_session *session);
 
-/* Stores all that was sampled until now; done when it is committed. */
+/* Store all samples up to now, and return after they are committed. */
 struct vmop_error *vmop_session_dump(struct vmop_session *session);
 
 /*
- * Goes on in a fresh file; the one until now becomes name, or is thrown away when name
- * is NULL.  No sample between the two is lost.  On an error the session goes on as it was; or,
- * where its file can't be written any more, without one, until one can be begun: see struct
- * vmop_session_status.
+ * Continue in a new file. The present file gets `name`, or is deleted if name is NULL. No sample
+ * is lost in between. On an error the session continues in its file. If that file can't be
+ * written any more, it continues without one until a new one can be begun: see `path` below.
  */
 struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name);
 
 struct vmop_session_status {
-	const char *path;	   /* of the file; NULL: it is gone, and samples are only counted */
+	const char *path;	   /* of the file; NULL: no file, samples are only counted */
 	const char *source;	   /* perf, xen, replay */
-	bool is_recorded;	   /* the records are of another time: a replay */
-	const char *way;	   /* how its samples come; NULL: there is but one way */
+	bool is_recorded;	   /* a replay: the records are of another time */
+	const char *transport;	   /* the transport of its samples; NULL: the source has only one */
 	uint64_t start_ns;	   /* CLOCK_REALTIME, of the current file */
-	uint64_t uptime_ns;	   /* since then */
+	uint64_t uptime_ns;	   /* since start_ns */
 	uint64_t duration_left_ns; /* UINT64_MAX: no end is set */
 	uint64_t disk_bytes;
-	uint64_t failures;		       /* flushes, drains and scans that failed */
+	uint64_t failures;		       /* failed flushes, drains and scans */
 	const char *last_failure;	       /* NULL: none */
 	struct vmop_source_stats source_stats; /* since the current file's start */
 	struct vmop_profiler_stats profiler_stats;
 };
 void vmop_session_status(struct vmop_session *session, struct vmop_session_status *ret);
 
-/* What is really sampled, and the domains; index from 0, NULL or false past the last. */
+/* Return event or domain i, from 0; NULL or false past the last. Events are as really sampled. */
 const struct vmop_event_info *vmop_session_event(const struct vmop_session *session, size_t i);
 bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret);
 
-/* "sampling cpu-clock at 1000 Hz on 2 CPUs (why), 2 guests"; the caller frees; NULL: no memory. */
+/*
+ * Return one line for people: "sampling cpu-clock at 1000 Hz on 2 CPUs (NOTE), 2 guests". The
+ * caller frees it. NULL: out of memory.
+ */
 char *vmop_session_summary(struct vmop_session *session);
 
 #endif

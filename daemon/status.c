@@ -11,9 +11,10 @@
 #include "config.h"
 #include "daemon/inspect.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/protocol.h"
 
-/* A reply has a bound (protocol.h): more domains than this are counted only. */
+/* The length of a reply is bounded (protocol.h): more domains than this are only counted. */
 #define MAX_DOMAINS 100
 
 static uint64_t rss_bytes(void)
@@ -119,7 +120,7 @@ static void put_domains(json_t *reply, const struct vmop_session *session)
 
 static void put_time(json_t *reply, const char *name, uint64_t time_ns)
 {
-	time_t seconds = (time_t)(time_ns / 1000000000);
+	time_t seconds = (time_t)(time_ns / VMOP_NS_PER_S);
 	struct tm tm;
 	char text[32];
 	gmtime_r(&seconds, &tm);
@@ -134,7 +135,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 	vmop_json_put_text(reply, "session", status.path);
 	json_object_set_new(reply, "storing", json_boolean(status.path));
 	vmop_json_put_text(reply, "source", status.source);
-	vmop_json_put_text(reply, "way", status.way);
+	vmop_json_put_text(reply, "way", status.transport);
 	put_time(reply, "since", status.start_ns);
 	json_object_set_new(reply, "uptime_s", json_real((double)status.uptime_ns / 1e9));
 	json_object_set_new(reply, "remaining_s",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What vmopd tells of itself: the reply to a "status" request.  Members are
- * added, never renamed: scripts read them through `vmopcontrol --status --json`.
+ * The reply to a "status" request. Members are added and never renamed, because scripts read them
+ * through `vmopcontrol --status --json`.
  */
 #ifndef VMOP_DAEMON_STATUS_H
 #define VMOP_DAEMON_STATUS_H
@@ -10,7 +10,8 @@
 
 #include "daemon/session.h"
 
-/* session NULL: idle; last is the session file that ended last, or NULL. NULL: out of memory. */
+/* Make the reply. session is NULL if the daemon is idle, last the last finished file or NULL. NULL:
+ * out of memory. */
 json_t *vmop_status_reply(struct vmop_session *session, const char *last, const char *session_dir);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmopd: samples the machine and its guests into session files.  vmopcontrol(8)
- * tells it when; vmopd(8) is its page.
+ * vmopd: samples the machine and its guests into session files, as vmopcontrol(8) commands.
+ * session.h describes the files of this folder, vmopd(8) the program.
  */
 #include "config.h"
 
@@ -53,8 +53,7 @@ static const struct argp_option options[] = {
 	{"start", KEY_START, NULL, 0, "Begin a session at once, with the set-up file's values", 1},
 	{"duration", KEY_DURATION, "TIME", 0, "With --start: end after TIME (10s, 5m, 2h)", 1},
 	{"active", KEY_ACTIVE, NULL, 0,
-	 "In a PV domain of Xen's: take this domain's samples whenever the vmopd in dom0 says so",
-	 1},
+	 "In a PV domain of Xen: sample this domain as the vmopd in dom0 commands", 1},
 	{"foreground", 'f', NULL, 0, "Stay in the foreground and log to stderr", 1},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", 2},
@@ -63,14 +62,14 @@ static const struct argp_option options[] = {
 	{"check-setup", KEY_CHECK_SETUP, NULL, 0, "Check the set-up file and exit", 2},
 	{"list-events", KEY_LIST_EVENTS, NULL, 0, "List what can be sampled here and exit", 2},
 	{"inspect-image", KEY_INSPECT_IMAGE, "FILE", 0,
-	 "Tell, as JSON, what a saved image of a guest's memory shows, and exit", 2},
+	 "Print the content of a saved image of a guest's memory as JSON, and exit", 2},
 	{"json", KEY_JSON, NULL, 0, "With --list-events: for scripts", 2},
 	{"source", KEY_SOURCE, "NAME", 0,
 	 "Where samples come from: perf, xen (the default in its dom0) or replay", 3},
 	{"replay", KEY_REPLAY, "FILE", 0,
 	 "Replay a recorded stream as fast as it goes into a session, and exit", 3},
 	{"verbose", 'V', NULL, 0, "Say more; twice: all", 4},
-	/* Exit status VMOP_EXIT_RUNS_ALREADY, without a message, where another vmopd is faster. */
+	/* Exit with VMOP_EXIT_RUNS_ALREADY and no message if another vmopd runs already. */
 	{"by-vmopcontrol", KEY_BY_VMOPCONTROL, NULL, OPTION_HIDDEN, NULL, 4},
 	{0},
 };
@@ -78,7 +77,7 @@ static const struct argp_option options[] = {
 struct arguments {
 	const char *config, *session_dir, *source, *replay_path, *inspect_image;
 	uint64_t duration_ns;
-	const char *bad_duration; /* what could not be read as one */
+	const char *bad_duration; /* a text that is no duration */
 	bool start, active, foreground, check_setup, list_events, json, by_vmopcontrol;
 	enum vmop_log_level level;
 };
@@ -169,7 +168,7 @@ static struct vmop_error *read_setup(const struct arguments *arguments, struct v
 	return err ? err : vmop_setup_check(setup);
 }
 
-/* What can be told without opening anything: also how each event is written. */
+/* Check the syntax of each event. Opens nothing. */
 static struct vmop_error *check_events(const struct vmop_setup *setup)
 {
 	for (size_t i = 0; i < setup->events.n; i++) {
@@ -182,8 +181,8 @@ static struct vmop_error *check_events(const struct vmop_setup *setup)
 	return NULL;
 }
 
-/* How long vmopd waits for another one, or for a vmopcontrol --save, that is about to end. */
-static const uint64_t lock_wait_ns = 30 * (uint64_t)1000000000;
+/* The wait for another vmopd, or a vmopcontrol --save, to end. */
+static const uint64_t lock_wait_ns = 30 * VMOP_NS_PER_S;
 
 /* ---- running -------------------------------------------------------------------- */
 
@@ -196,7 +195,7 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	return 0;
 }
 
-/* Once in the process that runs it: a loop does not survive a fork. */
+/* Make the loop, in the process that runs it: a loop does not survive a fork. */
 static struct vmop_error *make_loop(struct vmop_daemon *daemon)
 {
 	int status = sd_event_new(&daemon->loop);
@@ -209,8 +208,8 @@ static struct vmop_error *add_signals(struct vmop_daemon *daemon, bool foregroun
 	sigset_t set;
 	sigemptyset(&set);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error of the write */
-	/* In the background there is no terminal to hang up; a stray SIGHUP changes nothing. */
+	signal(SIGXFSZ, SIG_IGN); /* the write returns an error */
+	/* In the background there is no terminal: ignore SIGHUP. */
 	if (!foreground)
 		signal(SIGHUP, SIG_IGN);
 	size_t n = foreground ? 3 : 2;
@@ -225,7 +224,7 @@ static struct vmop_error *add_signals(struct vmop_daemon *daemon, bool foregroun
 	return NULL;
 }
 
-/* A descriptor for each CPU and event, and one for each file that is looked at. */
+/* Each CPU and event needs a descriptor, and so does each file that is read. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -245,8 +244,7 @@ static struct vmop_error *advise_root(struct vmop_error *err)
 	return better;
 }
 
-/* Whether the lock's holder is a daemon at work: vmopcontrol --save holds it, too, and dying
- * daemons. */
+/* Set *ret if a daemon listens. vmopcontrol --save and ending daemons hold the lock, too. */
 static struct vmop_error *is_listened(bool *ret)
 {
 	_cleanup_close_ int fd = -1;
@@ -256,8 +254,8 @@ static struct vmop_error *is_listened(bool *ret)
 }
 
 /*
- * The lock is held until the process has ended: its next holder finds no daemon. A holder
- * that does not listen is beginning or ending; it gets some time.
+ * Take the daemon's lock, which this process keeps until it has ended. A holder that does not
+ * listen is starting or ending: wait for it.
  */
 static struct vmop_error *take_lock(int *ret_lock)
 {
@@ -299,7 +297,7 @@ static struct vmop_error *run_loop(struct vmop_daemon *daemon)
 	return err;
 }
 
-/* The life of a daemon that has the run directory. */
+/* Run the daemon in the run directory that it has locked. */
 static struct vmop_error *work(struct vmop_daemon *daemon, const struct arguments *arguments,
 			       int run_dir_fd, struct vmop_detach *detach)
 {
@@ -330,7 +328,7 @@ static struct vmop_error *work(struct vmop_daemon *daemon, const struct argument
 	return err;
 }
 
-/* Sample this machine and listen to vmopcontrol, as the only daemon that does. */
+/* Sample this machine and listen to vmopcontrol, as the only daemon. */
 static struct vmop_error *serve(struct vmop_daemon *daemon, const struct arguments *arguments)
 {
 	_cleanup_(vmop_dir_deinit) struct vmop_dir run_dir = VMOP_DIR_NONE;
@@ -349,13 +347,13 @@ static struct vmop_error *serve(struct vmop_daemon *daemon, const struct argumen
 	if (err)
 		return err;
 	err = work(daemon, arguments, run_dir.fd, &detach);
-	unlinkat(run_dir.fd, VMOP_RUN_PID, 0); /* before the lock goes, with the process */
+	unlinkat(run_dir.fd, VMOP_RUN_PID, 0); /* before the process ends and releases the lock */
 	return err;
 }
 
 /*
- * A recorded stream into a session: nothing of this machine is looked at.  A signal ends it
- * at once; what it stored until then stays.
+ * Replay a recorded stream into a session. Nothing of this machine is read. A signal ends the
+ * replay at once, and the stored part stays.
  */
 static struct vmop_error *replay(struct vmop_daemon *daemon, const struct arguments *arguments)
 {
@@ -382,7 +380,7 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 	if (arguments->active && (arguments->start || arguments->source || arguments->replay_path))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "--active goes with none of --start, --source and --replay: "
-				      "what is sampled, and when, is said in dom0");
+				      "dom0 sets the events and the time of sampling");
 	daemon->source = arguments->source ? vmop_source_find(arguments->source) : NULL;
 	if (arguments->source && !daemon->source)
 		return vmop_error_new(VMOP_ERROR_USAGE,

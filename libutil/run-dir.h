@@ -23,6 +23,7 @@
 #define VMOP_RUN_SOCKET "vmopd.sock"
 #define VMOP_RUN_PID "vmopd.pid" /* locked by vmopd for as long as it lives */
 #define VMOP_RUN_LOG "vmopd.log"
+#define VMOP_RUN_KALLSYMS ".kallsyms"	  /* a copy of /proc/kallsyms, for vmopd's next start */
 #define VMOP_RUN_START "vmopcontrol.lock" /* locked by vmopcontrol while it starts vmopd */
 
 /* Return the run directory's path; static. */

@@ -169,11 +169,9 @@ static struct vmop_image *new_code_image(struct vmop_guests *guests,
 		return image; /* the table is full: this image stands for all others */
 	if (from->kind == VMOP_IMAGE_GUEST_KERNEL)
 		vmop_domain_name_image(domain, image, "kernel");
-	image->build_id.len_bytes = from->build_id_len_bytes;
-	memcpy(image->build_id.bytes, from->build_id, from->build_id_len_bytes);
+	vmop_image_set_build_id(image, from->build_id, from->build_id_len_bytes);
 	if (from->symbols)
-		image->symbols = vmop_symbols_copy(from->symbols, from->n_symbols, 0);
-	image->n_symbols = image->symbols ? from->n_symbols : 0;
+		vmop_image_copy_symbols(image, from->symbols, from->n_symbols, 0);
 	return image;
 }
 
@@ -248,10 +246,8 @@ static void take_symbols(struct vmop_guests *guests)
 		if (image && found.symtab && image->domain == found.domain && !image->symbols) {
 			size_t n;
 			const struct vmop_symbol *symbols = vmop_symtab_symbols(found.symtab, &n);
-			image->symbols = vmop_symbols_copy(symbols, n, 0);
-			image->n_symbols = image->symbols ? n : 0;
-			image->is_stored = false;
-			image->is_sampled = true; /* so that it is stored */
+			vmop_image_copy_symbols(image, symbols, n, 0);
+			vmop_image_mark_sampled(image); /* so that it is stored */
 		}
 		if (image)
 			vmop_image_unref(guests->images, image); /* taken in request_symbols */
@@ -271,8 +267,8 @@ static void request_symbols(struct vmop_guests *guests, const struct vmop_domain
 {
 	if (image->is_wanted || !vma->file)
 		return;
-	image->is_wanted =
-		vmop_guest_watch_request_symbols(guests->watch, domain->id, image->slot.at, vma);
+	vmop_image_mark_wanted(image, vmop_guest_watch_request_symbols(guests->watch, domain->id,
+								       image->slot.at, vma));
 	if (image->is_wanted)
 		vmop_image_ref(image); /* keeps its slot until the symbols come */
 }
@@ -303,7 +299,7 @@ static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_d
 		image = vmop_images_named(guests->images, domain->id, VMOP_IMAGE_ANON, name, 0, 0);
 	}
 	/* An image that is marked as sampled stays until the interval is stored. */
-	image->is_sampled = true;
+	vmop_image_mark_sampled(image);
 	vmop_image_unref(guests->images, image);
 	watched->last_vma = vma;
 	watched->last_image = image;
@@ -318,7 +314,7 @@ static struct vmop_image *contested_image(struct vmop_guests *guests,
 	snprintf(name, sizeof(name), "[guest %s user, several programs]", domain->name);
 	struct vmop_image *image =
 		vmop_images_named(guests->images, domain->id, VMOP_IMAGE_GUEST_USER, name, 0, 0);
-	image->is_sampled = true; /* as in image_of_vma */
+	vmop_image_mark_sampled(image); /* as in image_of_vma */
 	vmop_image_unref(guests->images, image);
 	return image;
 }

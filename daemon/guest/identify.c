@@ -93,8 +93,7 @@ static void read_passive_image(struct vmop_domains *domains, struct vmop_domain 
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(kernel.symtab, &n);
 	while (first < n && symbols[first].offset < kernel.link_base)
 		first++;
-	image->symbols = vmop_symbols_copy(symbols + first, n - first, kernel.link_base);
-	image->n_symbols = image->symbols ? n - first : 0;
+	vmop_image_copy_symbols(image, symbols + first, n - first, kernel.link_base);
 	vmop_symtab_destroy(kernel.symtab);
 	struct vmop_text_piece piece = {.start = kernel.base, .end = kernel.end, .image = image};
 	vmop_domain_add_code(domains, domain, &piece);

@@ -31,7 +31,7 @@ static struct vmop_error *kvm_create(const struct vmop_profiler_options *options
 	*provider = (struct vmop_domain_provider){
 		.ops = &vmop_kvm_provider_ops,
 		.domains = domains,
-		.no_process = VMOP_WHY_NO_PROCESS,
+		.no_process = VMOP_UNATTRIBUTED_NO_PROCESS,
 	};
 	*ret = provider;
 	return NULL;

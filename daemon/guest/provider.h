@@ -70,7 +70,7 @@ struct vmop_domain_provider {
 	const struct vmop_domain_provider_ops *ops;
 	struct vmop_domains *domains;
 	/* The reason for host user samples whose process the source does not report. */
-	enum vmop_why no_process;
+	enum vmop_unattributed no_process;
 	/*
 	 * Store the symbols of files, because the session will be read in another domain, which
 	 * does not have these files.

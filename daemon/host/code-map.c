@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/host/image.h"
+#include "libutil/array.h"
 
 void vmop_text_map_deinit(struct vmop_text_map *map, struct vmop_images *images)
 {
@@ -29,20 +30,10 @@ size_t vmop_text_map_first_after(const struct vmop_text_map *map, uint64_t addre
 
 static bool make_room(struct vmop_text_map *map)
 {
-	if (map->n < map->capacity)
-		return true;
-	size_t capacity = map->capacity ? 2 * map->capacity : 64;
-	struct vmop_text_piece *grown = capacity > VMOP_TEXT_MAP_MAX
-						? NULL
-						: realloc(map->at, capacity * sizeof(map->at[0]));
-	if (!grown)
-		return false;
-	map->at = grown;
-	map->capacity = capacity;
-	return true;
+	return map->n < VMOP_TEXT_MAP_MAX && vmop_array_reserve(map->at, map->capacity, map->n + 1);
 }
 
-/* Takes out the pieces from first to before last. */
+/* Remove the pieces [first, last). */
 static void cut(struct vmop_text_map *map, struct vmop_images *images, size_t first, size_t last)
 {
 	for (size_t i = first; i < last; i++)

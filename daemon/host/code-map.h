@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What lies where in a kernel's text: the kernel itself, modules, BPF programs,
- * trampolines.  The host has one, and so has each guest whose kernel is known.
+ * The map of a kernel's text: the kernel, modules, BPF programs, trampolines. The host has one, and
+ * each guest with a known kernel has one.
  */
 #ifndef VMOP_DAEMON_HOST_CODE_MAP_H
 #define VMOP_DAEMON_HOST_CODE_MAP_H
@@ -13,7 +13,7 @@
 struct vmop_image;
 struct vmop_images;
 
-/* More pieces of kernel text than any kernel has; the rest is unknown kernel text. */
+/* More pieces than any kernel has. Code beyond is unknown kernel text. */
 #define VMOP_TEXT_MAP_MAX 65536
 
 struct vmop_text_piece {
@@ -24,15 +24,15 @@ struct vmop_text_piece {
 struct vmop_text_map {
 	struct vmop_text_piece *at; /* sorted, without overlap */
 	size_t n, capacity;
-	size_t last; /* the piece of the last look-up: most are like it */
+	size_t last; /* the piece of the last look-up, likely the next one */
 };
 
 void vmop_text_map_deinit(struct vmop_text_map *map, struct vmop_images *images);
 
-/* The index of the first piece that ends beyond address. */
+/* Return the index of the first piece that ends beyond address. */
 size_t vmop_text_map_first_after(const struct vmop_text_map *map, uint64_t address);
 
-/* NULL: nothing known is there. */
+/* Return the image that contains address, or NULL. */
 static inline struct vmop_image *vmop_text_map_find(struct vmop_text_map *map, uint64_t address)
 {
 	if (map->last < map->n && address >= map->at[map->last].start &&
@@ -46,14 +46,14 @@ static inline struct vmop_image *vmop_text_map_find(struct vmop_text_map *map, u
 }
 
 /*
- * Puts a piece, whose image reference is taken over.  What begins before it ends
- * where it begins; what begins in it is gone.  False: there is no room, and
- * nothing has changed but the reference.
+ * Insert a piece and take over its image reference. Earlier pieces that begin before it are cut
+ * where it begins, and pieces that begin in it are removed. Return false if there is no room: only
+ * the reference is released then.
  */
 bool vmop_text_map_put(struct vmop_text_map *map, struct vmop_images *images,
 		       const struct vmop_text_piece *piece);
 
-/* Removes the pieces that lie in [start, end) altogether. */
+/* Remove the pieces that are entirely in [start, end). */
 void vmop_text_map_remove(struct vmop_text_map *map, struct vmop_images *images, uint64_t start,
 			  uint64_t end);
 

@@ -21,15 +21,15 @@
 #include "libutil/io.h"
 #include "libutil/log.h"
 
-/* The symbols of a larger one are not read. */
+/* The size of a file whose symbols are read. */
 #define SYMBOLS_FILE_MAX_BYTES (256ll << 20)
-/* A build-id takes some pages, whatever the size: beyond is no program. */
+/* No program is larger. Reading a build-id takes some pages, whatever the size. */
 #define IMAGE_FILE_MAX_BYTES (1ull << 40)
 
-/* How long a flush waits for files: the rings have room for that. */
+/* A flush's wait for files. The rings have room for that time. */
 #define FLUSH_WAIT_MS 100
 #define LAST_WAIT_MS 2000
-/* Files of slow disks answer within that. */
+/* The time limit of a read, enough for slow disks. */
 #define FILE_MS 2000
 
 void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
@@ -41,13 +41,13 @@ void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 			vmop_text_unref(task->cgroup);
 			task->cgroup = vmop_text_new(text);
 		}
-		/* A thread that has no name of its own yet bears its process's. */
+		/* A thread without a name has its process's name until this read. */
 		ssize_t len = 0;
 		if (task->tid)
 			len = vmop_procfs_read(processes->root, text, VMOP_COMM_BYTES + 1,
 					       "/proc/%u/task/%u/comm", task->pid, task->tid);
 		if (len > 0) {
-			/* A name can hold newlines; the last one is the kernel's. */
+			/* A name can contain newlines. The kernel appends the last one. */
 			text[len - (text[len - 1] == '\n')] = '\0';
 			snprintf(task->comm, sizeof(task->comm), "%.15s", text);
 		}
@@ -58,13 +58,13 @@ void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task)
 
 struct vmop_examiner {
 	struct vmop_processes *processes;
-	struct vmop_readers *readers; /* NULL: there is no machine to look at */
+	struct vmop_readers *readers; /* NULL: a replay, without files */
 	uint64_t own_mount_ns;
 	bool keeps_symbols;
-	bool is_behind; /* a file was too slow for the last wait */
+	bool is_behind; /* a read took longer than the last wait */
 };
 
-/* A file to be read. */
+/* The read of one file. */
 struct examination {
 	struct vmop_read_job job;
 	struct vmop_image *image; /* the owner's, referenced */
@@ -79,7 +79,8 @@ struct examination {
 	struct vmop_error *err;
 };
 
-/* Another file can have that path by now.  Some file systems give two device numbers. */
+/* Open the file at path if it still has its inode. Devices may differ: some file systems have two.
+ */
 static struct vmop_error *open_by_path(const struct examination *examination, const char *path,
 				       int *ret_fd)
 {
@@ -95,7 +96,7 @@ static struct vmop_error *open_by_path(const struct examination *examination, co
 	return vmop_error_os(ENOENT, "%s: another file", path);
 }
 
-/* The file itself: by the mapping, else by its path as the process sees it, else as we do. */
+/* Open the file by its mapping, else by its path in the process's root, else by its path here. */
 static struct vmop_error *open_image(const struct examination *examination, int *ret_fd)
 {
 	char path[PATH_MAX];
@@ -113,7 +114,7 @@ static struct vmop_error *open_image(const struct examination *examination, int 
 	err = open_by_path(examination, path, ret_fd);
 	if (!err || err->os_errno != ENOENT)
 		return err;
-	vmop_error_destroy(err); /* the process is over */
+	vmop_error_destroy(err); /* the process has ended */
 	snprintf(path, sizeof(path), "%s%s", examination->root, examination->name);
 	return open_by_path(examination, path, ret_fd);
 }
@@ -133,7 +134,7 @@ static struct vmop_error *read_symbols(struct examination *examination, int fd)
 	return NULL;
 }
 
-/* On a reader's thread. */
+/* Read the file, on a reader's thread. */
 static void run_examination(struct vmop_read_job *job)
 {
 	struct examination *examination = (struct examination *)job;
@@ -188,7 +189,7 @@ static const struct vmop_read_job_ops examination_ops = {
 	.destroy = destroy_examination,
 };
 
-/* Without memory the image stays unread. */
+/* Submit a read of image's file. Without memory there is no read. */
 static void ask(struct vmop_examiner *examiner, struct vmop_image *image)
 {
 	struct examination *examination = calloc(1, sizeof(*examination));
@@ -211,7 +212,7 @@ static void ask(struct vmop_examiner *examiner, struct vmop_image *image)
 		return;
 	}
 	vmop_image_ref(image);
-	/* True of a row that is stored before the file was read. */
+	/* The note of a row that is stored before the file is read. */
 	vmop_image_set_note(image, "its file was not read before the session ended");
 	vmop_readers_submit(examiner->readers, &examination->job);
 }
@@ -219,7 +220,7 @@ static void ask(struct vmop_examiner *examiner, struct vmop_image *image)
 void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image)
 {
 	struct vmop_processes *processes = examiner->processes;
-	image->is_examined = true;
+	vmop_image_mark_examined(image);
 	if (!examiner->readers)
 		return;
 	if (!image->build_id.len_bytes || examiner->keeps_symbols)
@@ -230,10 +231,8 @@ void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image
 	if (!process || !process->mount_ns || !examiner->own_mount_ns ||
 	    process->mount_ns == examiner->own_mount_ns)
 		return;
-	free(image->root);
-	if (asprintf(&image->root, "/proc/%u/root", image->pid) < 0)
-		image->root = NULL;
-	image->is_stored = false;
+	char *root;
+	vmop_image_set_root(image, asprintf(&root, "/proc/%u/root", image->pid) < 0 ? NULL : root);
 }
 
 void vmop_examiner_collect(struct vmop_examiner *examiner, bool is_last)
@@ -307,11 +306,10 @@ void vmop_examine_vdso(struct vmop_images *images, struct vmop_image *image)
 		vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
 		return;
 	}
-	image->len_bytes = vdso.len_bytes;
+	vmop_image_set_length(image, vdso.len_bytes);
 	size_t n;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
-	struct vmop_symbol *copy = vmop_symbols_copy(symbols, n, 0);
+	if (n)
+		vmop_image_copy_symbols(image, symbols, n, 0);
 	vmop_symtab_destroy(symtab);
-	if (copy)
-		vmop_image_take_symbols(image, &copy, n);
 }

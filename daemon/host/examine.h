@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What records alone don't tell of what got samples: build-ids, mount namespaces,
- * cgroups, names.  Read between sampling and storing, once for each.
+ * Reads the facts about sampled tasks and images that records lack: build-ids, mount namespaces,
+ * cgroups, names. Each is read once, before the interval of the first sample is stored.
  *
- * Files of other users are read by a thread that sampling does not wait for (readers.h).
+ * A separate thread reads files of other users (readers.h).
  */
 #ifndef VMOP_DAEMON_HOST_EXAMINE_H
 #define VMOP_DAEMON_HOST_EXAMINE_H
@@ -14,32 +14,32 @@
 struct vmop_examiner;
 
 /*
- * processes must outlive it.  own_mount_ns: see vmop_procfs_mount_ns.  keeps_symbols: those of
- * each image's file are stored with it, for a reader who won't have the file.
+ * processes must outlive the result. own_mount_ns is that of vmopd (vmop_procfs_mount_ns).
+ * keeps_symbols: store the symbols of each image's file, for readers without the file.
  */
 struct vmop_error *vmop_examiner_create(struct vmop_processes *processes, uint64_t own_mount_ns,
 					bool keeps_symbols, struct vmop_examiner **ret);
 void vmop_examiner_destroy(struct vmop_examiner *examiner); /* NULL is allowed */
 
-/* The cgroup of task, and its name where none is known; while its process lives. */
+/* Read the cgroup of task, and its name if that is unknown, while its process lives. */
 void vmop_examine_task(struct vmop_processes *processes, struct vmop_task *task);
 
 /*
- * Asks for the build-id of image's file, through a process that has it mapped; notes where the
- * file lies if that is in another mount namespace than our own.
+ * Submit a read of the build-id of image's file, through a process that has it mapped. Set the
+ * image's root if that process has another mount namespace than vmopd.
  */
 void vmop_examine_image(struct vmop_examiner *examiner, struct vmop_image *image);
 
 /*
- * Takes up the files that were read.  Waits for the others up to a tenth of a second, but not
- * while a file is still being read that was too slow for that; is_last: up to two seconds in any
- * case.  An image whose file is read later has its row stored again.
+ * Take the results of the finished reads. Wait up to a tenth of a second for the others, except
+ * while the last wait was too short for a read. is_last: wait up to two seconds in any case. The
+ * row of an image whose file is read later is stored again.
  */
 void vmop_examiner_collect(struct vmop_examiner *examiner, bool is_last);
 
 /*
- * The vDSO that this program, and every other one of its width, has mapped:
- * gives image its build-id and symbols.
+ * Give image the build-id and symbols of the vDSO of this program, which all programs of the same
+ * word size share.
  */
 void vmop_examine_vdso(struct vmop_images *images, struct vmop_image *image);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a pid or tid to what is known of it.  Open addressing in a table of
- * fixed size, so that adding on the per-sample path allocates nothing (uthash
- * grows its buckets) and a look-up is one cache line.
+ * A map from pids or tids to pointers. Open addressing in a table of fixed size: an insertion on
+ * the per-sample path allocates nothing (uthash grows its buckets), and a look-up reads one cache
+ * line.
  */
 #ifndef VMOP_DAEMON_HOST_IDMAP_H
 #define VMOP_DAEMON_HOST_IDMAP_H
@@ -22,7 +22,7 @@ struct vmop_idmap {
 	uint32_t n, max;
 };
 
-/* Room for max ids. False: out of memory. */
+/* Make an empty map with room for max ids. Return false without memory. */
 bool vmop_idmap_init(struct vmop_idmap *map, uint32_t max);
 void vmop_idmap_deinit(struct vmop_idmap *map);
 
@@ -31,7 +31,7 @@ static inline uint32_t vmop_idmap_home(const struct vmop_idmap *map, uint32_t id
 	return (id * 0x9e3779b1u) >> map->shift; /* Fibonacci hashing: Knuth, TAOCP 6.4 */
 }
 
-/* NULL: not there. */
+/* Return the value of id, or NULL. */
 static inline void *vmop_idmap_get(const struct vmop_idmap *map, uint32_t id)
 {
 	for (uint32_t i = vmop_idmap_home(map, id); map->slots[i].value; i = (i + 1) & map->mask)
@@ -40,13 +40,13 @@ static inline void *vmop_idmap_get(const struct vmop_idmap *map, uint32_t id)
 	return NULL;
 }
 
-/* Adds or replaces; value is not NULL. False: the map is full. */
+/* Set the value of id, which is not NULL. Return false if the map is full. */
 bool vmop_idmap_put(struct vmop_idmap *map, uint32_t id, void *value);
 void vmop_idmap_remove(struct vmop_idmap *map, uint32_t id);
 
 /*
- * The next value at or after *i, which starts at 0 and is moved on; NULL: no more.
- * The map must not change in between.
+ * Return the next value and advance *i, which starts at 0. NULL: no more values. The map must not
+ * change between two calls.
  */
 void *vmop_idmap_next(const struct vmop_idmap *map, uint32_t *i);
 

@@ -9,7 +9,7 @@
 #include "daemon/host/procfs.h"
 #include "libutil/error.h"
 
-/* What a table of images is searched by; text follows. */
+/* The key of an image in by_key. The name follows. */
 struct image_key {
 	uint32_t domain, kind;
 	uint32_t dev_major, dev_minor;
@@ -17,7 +17,7 @@ struct image_key {
 	char name[];
 };
 
-#define KEY_NAME_MAX 4096 /* PATH_MAX: longer names are cut */
+#define KEY_NAME_MAX 4096 /* PATH_MAX; longer names are cut */
 
 union key_buffer {
 	struct image_key key;
@@ -59,7 +59,7 @@ static struct vmop_image *image_alloc(struct vmop_images *images, uint32_t domai
 static struct vmop_image *refused(struct vmop_images *images)
 {
 	images->n_refused++;
-	return vmop_image_ref(images->why[VMOP_WHY_IMAGE_LIMIT]);
+	return vmop_image_ref(images->unattributed[VMOP_UNATTRIBUTED_IMAGE_LIMIT]);
 }
 
 static void image_free(struct vmop_images *images, struct vmop_image *image)
@@ -90,12 +90,12 @@ struct vmop_error *vmop_images_init(struct vmop_images *images, uint32_t max)
 		return &vmop_error_no_memory;
 	for (uint32_t i = 0; i < max; i++)
 		images->free_slots[i] = max - 1 - i;
-	for (int why = 0; why < VMOP_N_WHYS; why++) {
-		images->why[why] = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_NONE,
-					       vmop_why_names[why]);
-		if (!images->why[why])
+	for (int i = 0; i < VMOP_N_UNATTRIBUTED; i++) {
+		images->unattributed[i] = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_NONE,
+						      vmop_unattributed_names[i]);
+		if (!images->unattributed[i])
 			return &vmop_error_no_memory;
-		images->why[why]->is_examined = true;
+		images->unattributed[i]->is_examined = true;
 	}
 	return NULL;
 }
@@ -105,7 +105,7 @@ void vmop_images_deinit(struct vmop_images *images)
 	for (uint32_t i = 0; i < images->n_slots; i++) {
 		struct vmop_image *image = images->slots[i];
 		if (image) {
-			image->alias = NULL; /* all go */
+			image->alias = NULL; /* all images are freed */
 			image_free(images, image);
 		}
 	}
@@ -125,13 +125,13 @@ static struct vmop_image *find_by_build_id(struct vmop_images *images, uint32_t 
 static void add_build_id(struct vmop_images *images, struct vmop_image *image,
 			 const struct vmop_build_id *build_id)
 {
-	/* Padded, so that it can be hashed as it lies. */
+	/* The rest is 0, so that the whole struct can be hashed. */
 	image->build_id = (struct vmop_build_id){.len_bytes = build_id->len_bytes};
 	memcpy(image->build_id.bytes, build_id->bytes, build_id->len_bytes);
 	HASH_ADD(hh_build_id, images->by_build_id, build_id, sizeof(image->build_id), image);
 }
 
-/* Makes image findable by a key. */
+/* Add image to by_key. */
 static void add_key(struct vmop_images *images, struct vmop_image *image,
 		    const union key_buffer *buffer, unsigned len)
 {
@@ -142,14 +142,7 @@ static void add_key(struct vmop_images *images, struct vmop_image *image,
 	HASH_ADD_KEYPTR(hh, images->by_key, image->key, len, image);
 }
 
-static void note_whereabouts(struct vmop_image *image, const struct vmop_image_file *file)
-{
-	image->pid = file->pid;
-	image->map_start = file->map_start;
-	image->map_end = file->map_end;
-}
-
-struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_image_file *file)
+struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_mapped_file *file)
 {
 	struct vmop_build_id id = {0};
 	bool has_id = file->build_id && file->build_id->len_bytes &&
@@ -171,8 +164,7 @@ struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmo
 		HASH_FIND(hh, images->by_key, &buffer, len, image);
 	}
 	if (image) {
-		if (!image->is_examined)
-			note_whereabouts(image, file);
+		vmop_image_set_mapping(image, file->pid, file->map_start, file->map_end);
 		return vmop_image_ref(image);
 	}
 	image = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_FILE, file->path);
@@ -181,7 +173,7 @@ struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmo
 	image->dev_major = file->dev_major;
 	image->dev_minor = file->dev_minor;
 	image->inode = file->inode;
-	note_whereabouts(image, file);
+	vmop_image_set_mapping(image, file->pid, file->map_start, file->map_end);
 	if (has_id)
 		add_build_id(images, image, &id);
 	else
@@ -223,7 +215,8 @@ struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain
 struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
 					  const char *path, const struct vmop_build_id *build_id)
 {
-	/* A path that has another build-id now is another image: its first bytes tell. */
+	/* A path with a new build-id is another image: the key has the first bytes of the build-id.
+	 */
 	struct image_key head = {.domain = domain, .kind = VMOP_IMAGE_FILE};
 	memcpy(&head.inode_or_base, build_id->bytes, sizeof(head.inode_or_base));
 	union key_buffer buffer;
@@ -234,7 +227,7 @@ struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t d
 		return vmop_image_ref(image);
 	image = vmop_images_new(images, domain, VMOP_IMAGE_FILE, path, 0, 0);
 	if (image->kind != VMOP_IMAGE_FILE)
-		return image; /* there was no room */
+		return image; /* no room: the image is VMOP_UNATTRIBUTED_IMAGE_LIMIT */
 	image->build_id = *build_id;
 	add_key(images, image, &buffer, len);
 	return image;
@@ -248,7 +241,7 @@ void vmop_image_unref(struct vmop_images *images, struct vmop_image *image)
 		image_free(images, image);
 }
 
-/* Its row is written anew, with more samples or without. */
+/* Store the row again, also if no more samples come. */
 static void store_anew(struct vmop_image *image)
 {
 	image->is_stored = false;
@@ -261,7 +254,7 @@ void vmop_image_set_note(struct vmop_image *image, const char *note)
 		return;
 	if (note && image->note && !strcmp(image->note, note))
 		return;
-	/* Without memory, and where there was one, the stored one is emptied. */
+	/* Without memory, a stored note becomes empty. */
 	free(image->note);
 	image->note = note ? strdup(note) : NULL;
 	image->note_is_stored = false;
@@ -277,13 +270,69 @@ void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symb
 	store_anew(image);
 }
 
+bool vmop_image_copy_symbols(struct vmop_image *image, const struct vmop_symbol *symbols, size_t n,
+			     uint64_t base)
+{
+	struct vmop_symbol *copy = vmop_symbols_copy(symbols, n, base);
+	if (n && !copy)
+		return false;
+	vmop_image_take_symbols(image, &copy, n);
+	return true;
+}
+
+void vmop_image_set_build_id(struct vmop_image *image, const uint8_t *bytes, size_t len_bytes)
+{
+	image->build_id = (struct vmop_build_id){.len_bytes = len_bytes};
+	memcpy(image->build_id.bytes, bytes, len_bytes);
+	store_anew(image);
+}
+
+void vmop_image_set_length(struct vmop_image *image, uint64_t len_bytes)
+{
+	image->len_bytes = len_bytes;
+	store_anew(image);
+}
+
+void vmop_image_set_root(struct vmop_image *image, char *root)
+{
+	free(image->root);
+	image->root = root;
+	store_anew(image);
+}
+
+void vmop_image_set_generated(struct vmop_image *image, uint32_t pid, uint64_t process_start_ns,
+			      uint64_t map_start, uint64_t map_end)
+{
+	image->pid = pid;
+	image->process_start_ns = process_start_ns;
+	image->map_start = map_start;
+	image->map_end = map_end;
+}
+
+void vmop_image_widen(struct vmop_image *image, uint64_t map_start, uint64_t map_end)
+{
+	if (map_start >= image->map_start && map_end <= image->map_end)
+		return;
+	if (map_start < image->map_start)
+		image->map_start = map_start;
+	if (map_end > image->map_end)
+		image->map_end = map_end;
+	image->is_map_applied = false;
+}
+
+void vmop_image_set_map_applied(struct vmop_image *image, bool had_names)
+{
+	image->has_names |= had_names;
+	image->is_map_applied = true;
+}
+
 void vmop_image_rename(struct vmop_image *image, const char *name)
 {
 	if (!strcmp(image->name, name))
 		return;
 	char *copy = strdup(name);
 	if (!copy)
-		return; /* the old name serves */
+		return; /* keep the old name */
 	free(image->name);
 	image->name = copy;
 	store_anew(image);
@@ -297,7 +346,7 @@ void vmop_images_identified(struct vmop_images *images, struct vmop_image *image
 	struct vmop_build_id padded = {.len_bytes = build_id->len_bytes};
 	memcpy(padded.bytes, build_id->bytes, build_id->len_bytes);
 	struct vmop_image *same = find_by_build_id(images, image->domain, &padded);
-	/* One that is stored keeps its own id: its earlier samples are under it. */
+	/* A stored image keeps its id, because earlier samples have it. */
 	if (same && same != image && !image->id)
 		image->alias = vmop_image_ref(same);
 	else if (same)
@@ -334,7 +383,7 @@ struct vmop_symbol *vmop_symbols_copy(const struct vmop_symbol *symbols, size_t 
 	return copy;
 }
 
-/* As the fact "image-ID-note" of the session. */
+/* Store the note as the fact "image-ID-note" of the session. */
 static struct vmop_error *store_note(const struct vmop_image *image, struct vmop_db *db)
 {
 	char name[32];

@@ -6,22 +6,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "daemon/host/kallsyms-cache.h"
 #include "daemon/host/procfs.h"
 #include "libsym/symtab.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
+#include "libutil/run-dir.h"
 
-/* How far the last program of a list may reach: kallsyms tells no lengths. */
+/* The length of the last program of a list: kallsyms has no lengths. */
 #define GENERATED_MAX_BYTES (64 * 1024)
 #define MODULES_TEXT_MAX_BYTES (4u << 20)
 /* Text of x86-64's vsyscall page: arch/x86/include/uapi/asm/vsyscall.h. */
 #define VSYSCALL_START 0xffffffffff600000ull
 #define VSYSCALL_BYTES 4096
 
-/* Reads a build-id out of a file of ELF notes in /sys. */
+/* Read the build-id in a file of ELF notes in /sys. */
 static void read_notes(const struct vmop_kernel *kernel, struct vmop_image *image,
 		       const char *folder, const char *file)
 {
@@ -32,7 +35,7 @@ static void read_notes(const struct vmop_kernel *kernel, struct vmop_image *imag
 		vmop_images_identified(kernel->images, image, &id);
 }
 
-/* Puts text [start, end) of image into the map; takes over the reference. */
+/* Put text [start, end) of image into the map, and take over the reference. */
 static void put_text(struct vmop_kernel *kernel, struct vmop_image *image, uint64_t start,
 		     uint64_t end)
 {
@@ -61,8 +64,8 @@ static void read_modules(struct vmop_kernel *kernel, char *text)
 		snprintf(folder, sizeof(folder), "/sys/module/%s", name);
 		read_notes(kernel, image, folder, "notes/.note.gnu.build-id");
 		/*
-		 * The size is of all its parts, which lie apart since Linux 6.4: what
-		 * reaches into the next module's text is cut off as that is put.
+		 * The size counts all parts of the module, which are apart since Linux 6.4. So the
+		 * range is cut where the next module begins.
 		 */
 		size_t next = vmop_text_map_first_after(&kernel->text, base);
 		if (next < kernel->text.n && kernel->text.at[next].start < end)
@@ -78,8 +81,7 @@ static void keep_symbols(struct vmop_image *image, const struct vmop_symbol *sym
 {
 	if (image->symbols || image->is_stored)
 		return;
-	image->symbols = vmop_symbols_copy(symbols, n, image->base);
-	image->n_symbols = image->symbols ? n : 0;
+	vmop_image_copy_symbols(image, symbols, n, image->base);
 }
 
 static void kernel_symbols(struct vmop_kernel *kernel, const struct vmop_symbol *symbols, size_t n)
@@ -95,7 +97,7 @@ static void kernel_symbols(struct vmop_kernel *kernel, const struct vmop_symbol 
 	}
 	if (!text)
 		text = stext;
-	if (!end && n) /* its type isn't text on every architecture */
+	if (!end && n) /* _etext is no text symbol on some architectures */
 		end = symbols[n - 1].offset + 1;
 	size_t first = 0;
 	while (first < n && symbols[first].offset < text)
@@ -120,7 +122,8 @@ static void module_symbols(struct vmop_kernel *kernel, const char *module,
 		struct vmop_image *image = vmop_text_map_find(&kernel->text, symbols[i].offset);
 		if (!image || strcmp(image->name, bracketed) != 0)
 			continue;
-		/* Sorted: its own text is one run; init text, which is gone, lies elsewhere. */
+		/* Symbols are sorted: the text is one run. Init text, which is freed, is elsewhere.
+		 */
 		size_t last = i + 1;
 		while (last < n && symbols[last].offset - image->base < image->len_bytes)
 			last++;
@@ -129,7 +132,7 @@ static void module_symbols(struct vmop_kernel *kernel, const char *module,
 	}
 }
 
-/* One image for each program or trampoline, as ksymbol records have them. */
+/* Add an image for a program or trampoline, as for a ksymbol record. */
 static void put_generated(struct vmop_kernel *kernel, bool is_bpf, const char *name, uint64_t start,
 			  uint64_t len_bytes)
 {
@@ -183,8 +186,8 @@ static uint64_t text_hash(const char *text, size_t len)
 }
 
 /*
- * The text of /proc/modules. False: they lie as at the last time.  Names and addresses
- * tell that; reference counts, which change all the time, are left out.
+ * Read /proc/modules into *ret. Return true if the names or addresses of modules have changed since
+ * the last call. Reference counts change all the time and are ignored.
  */
 static bool modules_changed(struct vmop_kernel *kernel, char **ret)
 {
@@ -210,6 +213,29 @@ static bool modules_changed(struct vmop_kernel *kernel, char **ret)
 	return changed;
 }
 
+/* Read the symbols from the copy in the run directory. Return false if there is no such copy. */
+static bool read_cached_symbols(struct vmop_kernel *kernel)
+{
+	char path[64];
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	vmop_error_destroy(vmop_run_dir_open(&dir));
+	if (dir.fd < 0)
+		return false;
+	_cleanup_close_ int fd =
+		vmop_kallsyms_cache_open(dir.fd, kernel->root, kernel->modules_hash);
+	if (fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	struct vmop_error *err = vmop_kallsyms_read(path, take_symbols, kernel);
+	if (err) {
+		unlinkat(dir.fd, VMOP_RUN_KALLSYMS, 0);
+		vmop_log_and_destroy(VMOP_LOG_INFO, err);
+		return false;
+	}
+	kernel->lacks_generated = kernel->text.n > 0;
+	return kernel->lacks_generated;
+}
+
 static struct vmop_error *read_symbols(struct vmop_kernel *kernel)
 {
 	char path[PATH_MAX];
@@ -226,7 +252,7 @@ static const struct vmop_symbol *symbol_named(const struct vmop_symbol *symbols,
 	return NULL;
 }
 
-/* Whether what both know lies as far from _text here as there. */
+/* Whether some well-known functions have the same distance from _text in both symbol tables. */
 static bool is_same_kernel(const struct vmop_image *image, const struct vmop_symbol *symbols,
 			   size_t n, uint64_t link_base)
 {
@@ -241,7 +267,8 @@ static bool is_same_kernel(const struct vmop_image *image, const struct vmop_sym
 	return true;
 }
 
-/* The symbols of image, which runs, from a file, which is as it was linked. */
+/* Give the running kernel's image the symbols of a file, whose addresses are those of the linker.
+ */
 static struct vmop_error *take_from_file(struct vmop_image *image, const struct vmop_symtab *symtab,
 					 const char *path)
 {
@@ -261,13 +288,8 @@ static struct vmop_error *take_from_file(struct vmop_image *image, const struct 
 		first++;
 	for (last = first; last < n && symbols[last].offset - link_base < image->len_bytes;)
 		last++;
-	struct vmop_symbol *copy = vmop_symbols_copy(symbols + first, last - first, link_base);
-	if (!copy)
-		return &vmop_error_no_memory;
-	free(image->symbols);
-	image->symbols = copy;
-	image->n_symbols = last - first;
-	return NULL;
+	bool is_copied = vmop_image_copy_symbols(image, symbols + first, last - first, link_base);
+	return is_copied ? NULL : &vmop_error_no_memory;
 }
 
 struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const char *path)
@@ -277,7 +299,7 @@ struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const cha
 	for (size_t i = 0; i < kernel->text.n && !image; i++)
 		if (kernel->text.at[i].image->kind == VMOP_IMAGE_KERNEL)
 			image = kernel->text.at[i].image;
-	if (!image) /* the warning about kallsyms is out; and where the kernel lies is not known */
+	if (!image) /* the kernel's address is not known, and a warning was logged */
 		return NULL;
 	struct vmop_error *err = vmop_symtab_read_kernel_image(path, &symtab);
 	if (err && err != &vmop_error_no_memory)
@@ -291,24 +313,26 @@ struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const cha
 }
 
 /*
- * What hides the kernel's addresses from us, and what to do about it (kallsyms_show_value in
+ * Describe why the kernel's addresses are hidden, and a remedy (kallsyms_show_value in
  * kernel/ksyms_common.c; Linux before 6.6: kernel/kallsyms.c).
  */
-static void find_why_hidden(struct vmop_kernel *kernel)
+static void explain_hidden(struct vmop_kernel *kernel)
 {
 	char level[16] = "";
-	const char *why;
+	const char *reason;
 	ssize_t n = vmop_procfs_read(kernel->root, level, sizeof(level),
 				     "/proc/sys/kernel/kptr_restrict");
 	if (n > 0 && level[0] == '2')
-		why = "sysctl kernel.kptr_restrict is 2, which hides addresses from everybody: set "
-		      "it to 1";
+		reason = "sysctl kernel.kptr_restrict is 2, which hides addresses from all users: "
+			 "set "
+			 "it to 1";
 	else
-		why = "/proc/kallsyms tells no addresses: run vmopd as root outside of containers, "
-		      "or with CAP_SYSLOG";
-	snprintf(kernel->why_hidden, sizeof(kernel->why_hidden),
-		 "none: %s, and start a new session", why);
-	kernel->symbols_from = kernel->why_hidden;
+		reason = "/proc/kallsyms shows no addresses: run vmopd as root outside of "
+			 "containers, "
+			 "or with CAP_SYSLOG";
+	snprintf(kernel->hidden_reason, sizeof(kernel->hidden_reason),
+		 "none: %s, and start a new session", reason);
+	kernel->symbols_from = kernel->hidden_reason;
 }
 
 struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root,
@@ -324,13 +348,13 @@ struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root
 	if (modules_changed(kernel, &modules))
 		read_modules(kernel, modules);
 	kernel->symbols_from = "/proc/kallsyms";
-	struct vmop_error *err = read_symbols(kernel);
+	struct vmop_error *err = read_cached_symbols(kernel) ? NULL : read_symbols(kernel);
 	if (err == &vmop_error_no_memory)
 		return err;
 	if (err || !kernel->text.n) {
 		vmop_log_info("%s", err ? err->message : "/proc/kallsyms has no _text");
 		vmop_error_destroy(err);
-		find_why_hidden(kernel);
+		explain_hidden(kernel);
 		vmop_log_warning("the host kernel's functions stay addresses; its symbols: %s",
 				 kernel->symbols_from);
 		kernel->whole = vmop_images_named(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_KERNEL,
@@ -382,10 +406,15 @@ void vmop_kernel_mmap(struct vmop_kernel *kernel, const struct vmop_mmap_record 
 bool vmop_kernel_refresh(struct vmop_kernel *kernel)
 {
 	_cleanup_free_ char *modules = NULL;
-	if (!kernel->root || kernel->whole || !modules_changed(kernel, &modules))
+	if (!kernel->root || kernel->whole)
 		return false;
-	read_modules(kernel, modules);
-	/* They lie in memory that the unloaded ones had, whose pieces they replace. */
+	bool has_new_modules = modules_changed(kernel, &modules);
+	if (!has_new_modules && !kernel->lacks_generated)
+		return false;
+	kernel->lacks_generated = false;
+	if (has_new_modules)
+		read_modules(kernel, modules);
+	/* New modules replace the pieces of unloaded ones in the same memory. */
 	vmop_log_and_destroy(VMOP_LOG_WARNING, read_symbols(kernel));
 	return true;
 }

@@ -14,9 +14,9 @@ static bool begins_with(const char *text, const char *start)
 }
 
 /*
- * What generated code is called by where it lies; NULL: path is a file's.
- * Names as of fs/proc/task_mmu.c, mm/shmem.c, ipc/shm.c, mm/memfd.c and
- * kernel/events/core.c (perf_event_mmap_event) give them.
+ * Return the label of generated code at a mapping's path, or NULL if the path is that of a file.
+ * The names are from fs/proc/task_mmu.c, mm/shmem.c, ipc/shm.c, mm/memfd.c and
+ * kernel/events/core.c (perf_event_mmap_event).
  */
 static const char *anonymous_label(const char *path)
 {
@@ -36,20 +36,9 @@ static const char *anonymous_label(const char *path)
 	return *path == '/' || *path == '[' ? NULL : "anon";
 }
 
-static void widen(struct vmop_image *image, const struct vmop_mapping *mapping)
-{
-	if (mapping->start >= image->map_start && mapping->end <= image->map_end)
-		return;
-	if (mapping->start < image->map_start)
-		image->map_start = mapping->start;
-	if (mapping->end > image->map_end)
-		image->map_end = mapping->end;
-	image->is_map_applied = false;
-}
-
 /*
- * Generated code is one image a region.  A region that grows, or is mapped again
- * with other rights, is the same one: offsets are addresses, so all of it fits.
+ * Find or make the image of a region of generated code. A region that grows, or is mapped again
+ * with other permissions, keeps its image, because offsets are addresses.
  */
 static struct vmop_image *anonymous_image(struct vmop_processes *processes,
 					  const struct vmop_process *process,
@@ -61,7 +50,7 @@ static struct vmop_image *anonymous_image(struct vmop_processes *processes,
 	if (!near || near->image->kind != VMOP_IMAGE_ANON)
 		near = vmop_regions_find(process->regions, mapping->end);
 	if (near && near->image->kind == VMOP_IMAGE_ANON) {
-		widen(near->image, mapping);
+		vmop_image_widen(near->image, mapping->start, mapping->end);
 		return vmop_image_ref(near->image);
 	}
 	char name[96];
@@ -70,15 +59,13 @@ static struct vmop_image *anonymous_image(struct vmop_processes *processes,
 	struct vmop_image *image = vmop_images_new(processes->images, VMOP_DOMAIN_ID_HOST,
 						   VMOP_IMAGE_ANON, name, 0, 0);
 	if (image->kind != VMOP_IMAGE_ANON)
-		return image; /* there was no room */
-	image->pid = process->pid;
-	image->process_start_ns = process->start_ns;
-	image->map_start = mapping->start;
-	image->map_end = mapping->end;
+		return image; /* no room: the image is VMOP_UNATTRIBUTED_IMAGE_LIMIT */
+	vmop_image_set_generated(image, process->pid, process->start_ns, mapping->start,
+				 mapping->end);
 	return image;
 }
 
-/* The file's path without what the kernel appends once it is unlinked. */
+/* Return path without the suffix that the kernel appends to an unlinked file's path. */
 static const char *file_path(const char *path, char *buf, size_t size)
 {
 	static const char deleted[] = " (deleted)";
@@ -93,7 +80,7 @@ static struct vmop_image *file_image(struct vmop_processes *processes, struct vm
 				     const struct vmop_mapping *mapping)
 {
 	char buf[PATH_MAX];
-	struct vmop_image_file file = {
+	struct vmop_mapped_file file = {
 		.path = file_path(mapping->path, buf, sizeof(buf)),
 		.dev_major = mapping->dev_major,
 		.dev_minor = mapping->dev_minor,
@@ -121,7 +108,7 @@ void vmop_mapping_add(struct vmop_processes *processes, struct vmop_process *pro
 		region.image = anonymous_image(processes, process, mapping, label);
 		region.offset = mapping->start;
 	} else if (*mapping->path == '[') {
-		/* The vDSO of 32-bit programs is another one. */
+		/* 32-bit programs have another vDSO. */
 		bool is_vdso32 = !strcmp(mapping->path, "[vdso]") && sizeof(void *) == 8 &&
 				 mapping->end <= ADDRESS_32BIT_END;
 		bool is_vdso = begins_with(mapping->path, "[vdso");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an executable mapping of a process is a mapping of: a file, the vDSO, or
- * memory that a program wrote its code into.
+ * Finds the image of an executable mapping: a file, the vDSO, or generated code, which a program
+ * writes into its own memory.
  */
 #ifndef VMOP_DAEMON_HOST_MAPPING_H
 #define VMOP_DAEMON_HOST_MAPPING_H
@@ -14,12 +14,12 @@ struct vmop_mapping {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
 	const struct vmop_build_id *build_id; /* NULL: not known */
-	const char *path;		      /* as /proc/PID/maps or an mmap2 record has it */
+	const char *path; /* in the form of /proc/PID/maps or of an mmap2 record */
 };
 
 /*
- * Puts mapping over whatever process had there.  What it executes is noted where
- * that is still wanted.
+ * Add mapping to process in the place of earlier mappings there. If the program of process is not
+ * known yet, the file becomes its program.
  */
 void vmop_mapping_add(struct vmop_processes *processes, struct vmop_process *process,
 		      const struct vmop_mapping *mapping);

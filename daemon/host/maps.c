@@ -8,12 +8,12 @@
 
 #include "libutil/cleanup.h"
 
-/* A path can be escaped to four times its length, though only its newlines are. */
+/* Escapes can make a path four times as long. */
 #define LINE_MAX_BYTES (2 * PATH_MAX + 256)
-/* As many mappings as there may be by default (vm.max_map_count), with long paths. */
+/* The default limit of mappings (vm.max_map_count), with long paths. */
 #define TEXT_MAX_BYTES ((size_t)32 << 20)
 
-/* A number in base, followed by `end`; moves *text behind it. */
+/* Parse a number in base that ends with `end`, and set *text behind it. */
 static bool take_number(char **text, int base, char end, uint64_t *ret)
 {
 	char *behind;

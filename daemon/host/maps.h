@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The lines of /proc/PID/maps (proc(5)). */
+/* Parses the lines of /proc/PID/maps (proc(5)). */
 #ifndef VMOP_DAEMON_HOST_MAPS_H
 #define VMOP_DAEMON_HOST_MAPS_H
 
@@ -17,12 +17,12 @@ struct vmop_maps_line {
 	char *path; /* "\012" turned back into a newline; "" for anonymous memory */
 };
 
-/* Parses one line, which is changed. False: it is none. */
+/* Parse one line, which is changed. Return false if it is malformed. */
 bool vmop_maps_parse(char *line, struct vmop_maps_line *ret);
 
 /*
- * Calls each for every line of process pid's maps below root.  Returns 0, or an
- * errno value.  Lines longer than a page and a path are skipped.  reader: see vmop_proc_text_read.
+ * Call each for every line of process pid's maps below root. Return 0 or an errno value. Lines
+ * longer than a page and a path are skipped. reader is that of vmop_proc_text_read.
  */
 int vmop_maps_read(struct vmop_proc_text *reader, const char *root, uint32_t pid,
 		   void (*each)(void *arg, const struct vmop_maps_line *line), void *arg);

@@ -18,25 +18,24 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
-#define SECOND_NS 1000000000ull
-/* A map is read again after so long, then twice as long, and so on. */
-#define FIRST_PAUSE_NS (2 * SECOND_NS)
-#define LAST_PAUSE_NS (64 * SECOND_NS)
-/* Folders that are kept open, since a container's is gone with its last process. */
+/* The time until a map is read again. It doubles with each read, up to the last one. */
+#define FIRST_PAUSE_NS (2 * VMOP_NS_PER_S)
+#define LAST_PAUSE_NS (64 * VMOP_NS_PER_S)
+/* The number of open folders. A container's folder disappears with its last process. */
 #define OPEN_FOLDERS_MAX 64
 #define LAST_WAIT_MS 2000
 #define MAP_MS 2000
-/* A clock that was set, and times that file systems round. */
-#define START_SLACK_NS (2 * SECOND_NS)
-/* One image's share of names; the symbols of a large program's whole code. */
+/* Tolerance for a clock that was set, and for the rounding of file systems. */
+#define START_SLACK_NS (2 * VMOP_NS_PER_S)
+/* The size of one image's names: enough for all code of a large program. */
 #define IMAGE_MAX_BYTES ((size_t)32 << 20)
 
 struct map_key {
 	uint64_t start_ns; /* of the process: pids are reused */
-	uint64_t pid;	   /* as wide as the other, so that there is no padding to be hashed */
+	uint64_t pid;	   /* 64 bits, so that the key has no padding */
 };
 
-/* Knowledge of a process's map that is kept between two reads of it. */
+/* State that is kept between two reads of a process's map. */
 struct sight {
 	int folder_fd; /* its /tmp; -1: not open */
 	uint32_t inner_pid;
@@ -49,10 +48,10 @@ struct perf_map {
 	struct map_key key;
 	UT_hash_handle hh;
 	uint64_t due_ns, pause_ns;
-	bool has_news;	 /* samples since it was last asked for */
-	bool wants_all;	 /* an image needs the map that was read for others before */
-	bool is_pending; /* it is being read, or hangs */
-	bool is_over;	 /* the read that is pending is the last one */
+	bool has_news;	 /* samples since the last read was submitted */
+	bool wants_all;	 /* an image needs the parts that were read before, too */
+	bool is_pending; /* a read runs or hangs */
+	bool is_over;	 /* the pending read is the last one */
 	struct sight sight;
 };
 
@@ -70,17 +69,17 @@ struct reading {
 	struct vmop_read_job job;
 	struct map_key key;
 	char *root;
-	uint64_t not_before_ns; /* CLOCK_REALTIME: when the process began; 0: not known */
-	bool is_over;		/* its /proc is gone, or another process's */
+	uint64_t not_before_ns; /* start of the process, CLOCK_REALTIME; 0: not known */
+	bool is_over;		/* /proc/PID is gone or belongs to another process */
 	struct sight sight;
 	/* The result. */
-	struct vmop_symtab *symtab; /* NULL: see note; without one nothing has changed */
+	struct vmop_symtab *symtab; /* NULL: see note; without a note, the map is unchanged */
 	char note[256];
 };
 
 /* ---- on the reader's thread ------------------------------------------------ */
 
-/* Sets *ret to the number at index `which` of a line of /proc/PID/status; -1: the last one. */
+/* Set *ret to number `which` in a line of /proc/PID/status; -1: the last number. */
 static bool status_number(const char *status, const char *name, int which, uint32_t *ret)
 {
 	const char *line = strstr(status, name);
@@ -100,7 +99,7 @@ static bool status_number(const char *status, const char *name, int which, uint3
 	return is_found;
 }
 
-/* Reads the user of the process, and the pid that it has in its own namespace. */
+/* Read the user of the process, and its pid in its own namespace. */
 static bool read_owner(const struct reading *reading, struct sight *sight)
 {
 	char status[16384];
@@ -108,7 +107,7 @@ static bool read_owner(const struct reading *reading, struct sight *sight)
 	if (vmop_procfs_read(reading->root, status, sizeof(status), "/proc/%u/status",
 			     (uint32_t)reading->key.pid) <= 0)
 		return false;
-	/* The name, which comes first, is escaped: no line of its own can look like these. */
+	/* The name comes first and is escaped, so it can't forge these lines. */
 	if (!status_number(status, "\nUid:", 1, &uid))
 		return false;
 	if (!status_number(status, "\nNSpid:", -1, &sight->inner_pid))
@@ -118,7 +117,7 @@ static bool read_owner(const struct reading *reading, struct sight *sight)
 	return true;
 }
 
-/* Its /tmp, in its own root.  Before Linux 5.6 a link there is not followed. */
+/* Open /tmp in the root of the process. Before Linux 5.6 a link there is not followed. */
 static void open_folder(const struct reading *reading, struct sight *sight)
 {
 	static const struct open_how how = {
@@ -206,7 +205,7 @@ static bool is_of(const struct vmop_image *image, const struct map_key *key)
 	       image->pid == key->pid && image->process_start_ns == key->start_ns;
 }
 
-/* The symbols in [start, end), as one heap block; NULL: there are none, or no memory. */
+/* Copy the symbols in [start, end) to one heap block. NULL: no symbols or no memory. */
 static struct vmop_symbol *copy_range(const struct vmop_symtab *symtab, uint64_t start,
 				      uint64_t end, size_t *ret_n, size_t *ret_bytes)
 {
@@ -222,11 +221,12 @@ static struct vmop_symbol *copy_range(const struct vmop_symtab *symtab, uint64_t
 	return *ret_n ? vmop_symbols_copy(symbols + first, *ret_n, 0) : NULL;
 }
 
-/* Names what lies in image by a map that was just read. */
+/* Give image the names of a map that was just read. */
 static void name_image(struct vmop_perf_maps *maps, const struct reading *reading,
 		       struct vmop_image *image)
 {
 	size_t n, bytes;
+	bool had_names = false;
 	const char *note = *reading->note ? reading->note : NULL;
 	_cleanup_free_ struct vmop_symbol *symbols =
 		copy_range(reading->symtab, image->map_start, image->map_end, &n, &bytes);
@@ -235,11 +235,11 @@ static void name_image(struct vmop_perf_maps *maps, const struct reading *readin
 	} else if (symbols) {
 		maps->stored_bytes += bytes;
 		vmop_image_take_symbols(image, &symbols, n);
-		image->has_names = true;
+		had_names = true;
 	} else if (!note && !image->has_names) {
 		note = "the perf map of its program has no function there";
 	}
-	image->is_map_applied = true;
+	vmop_image_set_map_applied(image, had_names);
 	vmop_image_set_note(image, note);
 }
 
@@ -261,7 +261,7 @@ static void forget(struct vmop_perf_maps *maps, struct perf_map *map)
 	free(map);
 }
 
-/* Keeps the result for the next read, with the open folder while there are few of them. */
+/* Keep the result for the next read, and the open folder unless there are too many. */
 static void keep_sight(struct vmop_perf_maps *maps, struct perf_map *map, struct sight *sight)
 {
 	map->sight = *sight;
@@ -292,7 +292,7 @@ static void finish_reading(struct vmop_read_job *job, enum vmop_read_outcome out
 		for (uint32_t i = 0; i < images->n_slots; i++)
 			if (is_of(images->slots[i], &reading->key))
 				name_image(maps, reading, images->slots[i]);
-	} else if (*reading->note) { /* what was read once stays true when the file is gone */
+	} else if (*reading->note) { /* earlier names stay valid after the file is gone */
 		note_images(maps, &reading->key, reading->note);
 	}
 	if (!map)
@@ -337,7 +337,7 @@ static void ask(struct vmop_perf_maps *maps, struct perf_map *map, uint64_t now_
 	if (map->wants_all)
 		reading->sight.state = (struct vmop_perf_map_state){0};
 	if (map->sight.folder_fd >= 0)
-		maps->n_folders--; /* it goes with the job, and comes back with it */
+		maps->n_folders--; /* the job owns it until it is finished */
 	map->sight.folder_fd = -1;
 	map->is_pending = true;
 	map->has_news = map->wants_all = false;
@@ -347,7 +347,7 @@ static void ask(struct vmop_perf_maps *maps, struct perf_map *map, uint64_t now_
 	vmop_readers_submit(maps->readers, &reading->job);
 }
 
-/* NULL: there is no room. */
+/* Find or add a map. NULL: no room. */
 static struct perf_map *follow(struct vmop_perf_maps *maps, const struct map_key *key)
 {
 	struct perf_map *map;
@@ -380,7 +380,7 @@ void vmop_perf_maps_sampled(struct vmop_perf_maps *maps, struct vmop_image *imag
 	if (image->is_map_applied)
 		return;
 	map->wants_all = true;
-	if (!image->note) /* true of a row that is stored before the map was read */
+	if (!image->note) /* the note of a row that is stored before the map is read */
 		vmop_image_set_note(image, "the perf map of its program was not read before the "
 					   "session ended");
 }

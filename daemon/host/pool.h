@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Objects of one size, handed out without allocating as long as somebody off
- * the per-sample path keeps the pool filled.  Objects live as long as the pool.
+ * Objects of one size, without an allocation on the per-sample path. Code off that path keeps the
+ * pool filled. The pool owns the memory of all objects.
  */
 #ifndef VMOP_DAEMON_HOST_POOL_H
 #define VMOP_DAEMON_HOST_POOL_H
@@ -21,10 +21,10 @@ struct vmop_pool {
 void vmop_pool_init(struct vmop_pool *pool, size_t size_bytes, size_t max);
 void vmop_pool_deinit(struct vmop_pool *pool);
 
-/* Allocates until reserve objects are free, or max exist; out of memory leaves fewer. */
+/* Allocate until reserve objects are free or max exist. Without memory, fewer are free. */
 void vmop_pool_fill(struct vmop_pool *pool, size_t reserve);
 
-/* A zeroed object; NULL: none is free. */
+/* Return a zeroed object, or NULL if the pool is empty. */
 void *vmop_pool_get(struct vmop_pool *pool);
 void vmop_pool_put(struct vmop_pool *pool, void *object);
 

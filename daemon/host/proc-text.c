@@ -22,7 +22,7 @@ struct text {
 
 struct vmop_proc_text {
 	struct vmop_readers *readers;
-	uint64_t n_asked; /* the number of the read that is waited for */
+	uint64_t n_asked; /* the number of the awaited read */
 	bool is_answered;
 	struct text answer;
 };
@@ -75,7 +75,7 @@ static void finish_request(struct vmop_read_job *job, enum vmop_read_outcome out
 	struct request *request = (struct request *)job;
 	struct vmop_proc_text *reader = arg;
 	if (request->number != reader->n_asked || reader->is_answered)
-		return; /* it comes too late */
+		return; /* too late */
 	reader->is_answered = true;
 	reader->answer = fail(ETIMEDOUT);
 	if (outcome == VMOP_READ_DONE) {
@@ -97,7 +97,7 @@ static const struct vmop_read_job_ops request_ops = {
 	.destroy = destroy_request,
 };
 
-/* One user's processes are one place; root's, which those of containers are as well, are not. */
+/* All processes of a user are one place, except root's, who can be the user of many containers. */
 static uint64_t place_of(const char *root, uint32_t pid)
 {
 	char path[PATH_MAX];

@@ -15,8 +15,7 @@
 #include "libutil/error.h"
 
 #define KTHREADD_PID 2
-#define NS_A_SECOND 1000000000ull
-/* Free objects at hand for samples of pids that no record told of. */
+/* Free objects for samples of pids without a record. */
 #define POOL_RESERVE 64
 
 static void keep_reserve(struct vmop_processes *processes)
@@ -119,7 +118,7 @@ struct vmop_task *vmop_processes_thread(struct vmop_processes *processes,
 	if (thread && thread->process == process)
 		return &thread->task;
 	if (thread && !thread->has_exited)
-		return &process->task; /* a tid is in one process: a record was lost */
+		return &process->task; /* a tid has one process: a record was lost */
 	if (!(thread = vmop_pool_get(&processes->thread_pool)))
 		return &process->task;
 	if (!vmop_idmap_put(&processes->by_tid, tid, thread)) {
@@ -137,7 +136,7 @@ struct vmop_task *vmop_processes_thread(struct vmop_processes *processes,
 	thread->task.cgroup = vmop_text_ref(process->task.cgroup);
 	if (process->task.exe)
 		thread->task.exe = vmop_image_ref(process->task.exe);
-	/* Sampled between its exit record and its end: nothing else will retire it. */
+	/* A sample between its exit record and its end: no other record retires it. */
 	if (process->has_exited)
 		thread_retire(processes, thread);
 	return &thread->task;
@@ -161,7 +160,7 @@ void vmop_processes_retire(struct vmop_processes *processes, struct vmop_process
 	DL_APPEND(processes->exited, process);
 }
 
-/* A place for pid, whose earlier holder, if any, is over. NULL: no room. */
+/* Make a process for pid, and retire an earlier process of that pid. NULL: no room. */
 static struct vmop_process *begin(struct vmop_processes *processes, uint32_t pid)
 {
 	struct vmop_process *old = vmop_processes_get(processes, pid);
@@ -174,7 +173,7 @@ static struct vmop_process *begin(struct vmop_processes *processes, uint32_t pid
 	return vmop_processes_meet(processes, pid);
 }
 
-/* What a record of that time says was in /proc already when that was read. */
+/* Whether /proc was read after the time of a record, and so has its content. */
 static bool is_known(const struct vmop_process *process, uint64_t time_ns)
 {
 	return process->known_ns && time_ns <= process->known_ns;
@@ -213,9 +212,9 @@ struct vmop_process *vmop_processes_exit(struct vmop_processes *processes, uint6
 					 const struct vmop_task_record *exit)
 {
 	struct vmop_process *process = vmop_processes_get(processes, exit->pid);
-	/* Its own start, as /proc tells it, is rounded down. */
+	/* /proc rounds the start of a process down. */
 	if (!process || process->has_exited || time_ns < process->start_ns)
-		return NULL; /* else it ended an earlier process of that pid */
+		return NULL; /* the record is of an earlier process of that pid */
 	if (processes->separate_threads) {
 		struct vmop_thread *thread = vmop_idmap_get(&processes->by_tid, exit->tid);
 		if (thread && thread->process == process)
@@ -230,7 +229,7 @@ struct vmop_process *vmop_processes_exit(struct vmop_processes *processes, uint6
 	return process;
 }
 
-/* The name of another thread than the first matters only where threads are kept apart. */
+/* Use the name of a thread only with VMOP_SEPARATE_THREAD, except the first thread's. */
 static void thread_comm(struct vmop_processes *processes, struct vmop_process *process,
 			uint32_t tid, const char *comm)
 {
@@ -242,18 +241,18 @@ static void thread_comm(struct vmop_processes *processes, struct vmop_process *p
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
 }
 
-/* Nothing of what was mapped is left. */
+/* execve(2) has removed all mappings. */
 static void executed(struct vmop_processes *processes, struct vmop_process *process)
 {
 	vmop_regions_unref(process->regions, processes->images, &processes->budget);
 	process->regions = NULL;
-	process->maps = VMOP_MAPS_KNOWN; /* records tell of all that comes */
+	process->maps = VMOP_MAPS_KNOWN; /* records have all later mappings */
 	process->wants_exe = true;
 	process->is_kthread = false;
 	process->leader_exited = false;
 	process->n_threads = 1;
 	process->n_kvm_vcpus = 0;
-	/* One thread is left, under another name: what it does from now is another task's. */
+	/* One thread is left, under another name, which is another task. */
 	struct vmop_thread *thread;
 	DL_FOREACH2(process->threads, thread, sibling_next)
 	if (vmop_idmap_get(&processes->by_tid, thread->tid) == thread)
@@ -261,7 +260,7 @@ static void executed(struct vmop_processes *processes, struct vmop_process *proc
 	threads_retire(processes, process);
 }
 
-/* Kernel workers that bear their owner's pid in their name. */
+/* Kernel workers with their owner's pid in their name. */
 static uint32_t worker_of(const char *comm)
 {
 	static const char *const formats[] = {"vhost-%u", "kvm-pit/%u", "kvm-nx-lpage-recovery-%u"};
@@ -392,7 +391,7 @@ static void scan_line(void *arg, const struct vmop_maps_line *line)
 			scan->process->n_kvm_vcpus = vcpu + 1;
 		return;
 	}
-	/* The address space's own upper half isn't the process's to map. */
+	/* Processes can't map addresses in the kernel's half. */
 	if (!strcmp(line->path, "[vsyscall]"))
 		return;
 	struct vmop_mapping mapping = {
@@ -447,12 +446,12 @@ struct vmop_process *vmop_processes_read(struct vmop_processes *processes, uint3
 	if (!process)
 		return NULL;
 	long ticks = sysconf(_SC_CLK_TCK);
-	uint64_t start_ns = stat.start_ticks * (NS_A_SECOND / (uint64_t)ticks);
+	uint64_t start_ns = stat.start_ticks * (VMOP_NS_PER_S / (uint64_t)ticks);
 	start_ns -= start_ns < processes->boot_to_monotonic_ns ? start_ns
 							       : processes->boot_to_monotonic_ns;
 	/* A fork record's time is exact, /proc's is rounded down to a tick. */
 	if (process->start_ns < start_ns ||
-	    process->start_ns - start_ns > 2 * NS_A_SECOND / (uint64_t)ticks)
+	    process->start_ns - start_ns > 2 * VMOP_NS_PER_S / (uint64_t)ticks)
 		process->start_ns = process->task.start_ns = start_ns;
 	process->known_ns = now_ns;
 	vmop_regions_unref(process->regions, processes->images, &processes->budget);

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The host's processes: what each is called and what it has mapped, kept up by
- * records as they come and by /proc for what ran before.
+ * The host's processes with their names and mappings. Records keep them up to date; /proc has the
+ * processes that ran before the first record.
  *
- * /proc is read after sampling began, so records can be older than what was
- * read: what a process's known_ns is later than is in it already.
+ * /proc is read after sampling begins, so a record can be older than a process's known_ns. Such a
+ * record changes nothing.
+ *
+ * This folder has the host's processes, images and kernel. profile/ calls it for each record and
+ * each sample, guest/ and xen/ use its images. All functions belong to the sampling thread, unless
+ * a header names another. Data meets the files in this order:
+ *
+ *	procfs.h, proc-text.h, maps.h	/proc at the start, and after lost records
+ *	process.h, idmap.h, pool.h	a record or sample finds its process
+ *	task.h, short-lived.h		the row that a process or thread has in a session
+ *	mapping.h, regions.h		a mapping becomes a region with an image
+ *	image.h, unattributed.h		the image of a sample, or the reason why it has none
+ *	kernel.h, code-map.h		the kernel's text, with symbols from kallsyms-cache.h
+ *	examine.h, perf-maps.h		build-ids and names of sampled images before they are
+ *stored, read on threads of their own (readers.h)
  */
 #ifndef VMOP_DAEMON_HOST_PROCESS_H
 #define VMOP_DAEMON_HOST_PROCESS_H
@@ -23,37 +36,37 @@
 struct vmop_domain;
 
 #define VMOP_PROCESSES_MAX 65536
-#define VMOP_THREADS_MAX 65536 /* that are kept apart, with VMOP_SEPARATE_THREAD */
+#define VMOP_THREADS_MAX 65536 /* with VMOP_SEPARATE_THREAD */
 #define VMOP_REGIONS_TOTAL_MAX (512 * 1024)
 
-/* What the regions of a process are worth. */
+/* The state of a process's regions. */
 enum vmop_maps_state {
 	VMOP_MAPS_KNOWN,
-	VMOP_MAPS_UNREAD, /* it turned up by a sample: /proc is still to be read */
+	VMOP_MAPS_UNREAD, /* a sample has shown the process, and /proc is not read yet */
 	VMOP_MAPS_DENIED,
-	VMOP_MAPS_GONE, /* it was over before they could be read */
+	VMOP_MAPS_GONE, /* the process ended before /proc was read */
 };
 
 struct vmop_process {
 	uint32_t pid;
 	int32_t n_threads;
 	uint64_t start_ns; /* CLOCK_MONOTONIC; 0 not known */
-	uint32_t born;	   /* vmop_tasks.interval of its fork record, plus 1; 0: there was none */
-	uint64_t known_ns; /* when /proc was read for it; 0: never */
+	uint32_t born;	   /* vmop_tasks.interval of its fork record, plus 1; 0: no record */
+	uint64_t known_ns; /* time of the last read of /proc; 0: never */
 	struct vmop_regions *regions;
 	struct vmop_task task;	    /* the process as a whole */
-	struct vmop_domain *domain; /* the guest that it works for; NULL: none */
+	struct vmop_domain *domain; /* the guest whose VMM or worker it is; NULL: no guest */
 	uint64_t mount_ns;	    /* inode; 0 not known */
-	uint32_t worker_of;	    /* kernel worker: the pid its name has; 0: none */
+	uint32_t worker_of;	    /* of a kernel worker: the pid in its name; 0: none */
 	uint32_t n_kvm_vcpus;	    /* mapped, when /proc was read */
 	uint8_t maps;		    /* enum vmop_maps_state */
 	bool is_kthread;
-	bool wants_exe;	    /* the next file mapped is what it executes */
-	uint64_t reread_ns; /* when maps that did not explain a sample may be read again */
-	bool is_queued;	    /* in attribute's list of those to read */
-	bool is_loss;	    /* a sample found its maps unread, and n_maps_unread has it */
+	bool wants_exe;	    /* the next mapped file is its program */
+	uint64_t reread_ns; /* earliest time of the next read of incomplete maps */
+	bool is_queued;	    /* in the list of processes that attribute.c reads */
+	bool is_loss;	    /* n_maps_unread counts it */
 	bool leader_exited, has_exited;
-	struct vmop_thread *threads;	  /* those that are kept apart */
+	struct vmop_thread *threads;	  /* with VMOP_SEPARATE_THREAD */
 	struct vmop_process *prev, *next; /* of those that have exited */
 };
 
@@ -67,8 +80,8 @@ struct vmop_thread {
 };
 
 struct vmop_processes {
-	const char *root;		  /* of /proc; NULL: there is none to look at */
-	struct vmop_proc_text *proc_text; /* NULL: there is no time limit */
+	const char *root;		  /* the parent of /proc; NULL: a replay, without /proc */
+	struct vmop_proc_text *proc_text; /* NULL: no time limit */
 	struct vmop_images *images;
 	struct vmop_tasks *tasks;
 	struct vmop_idmap by_pid, by_tid;
@@ -79,8 +92,8 @@ struct vmop_processes {
 	bool separate_threads;
 	uint32_t check_cursor;
 	uint64_t boot_to_monotonic_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
-	uint64_t generation;	       /* moves on when pointers to processes go stale */
-	uint64_t n_refused;	       /* processes that there was no room for */
+	uint64_t generation;	       /* grows when pointers to processes become invalid */
+	uint64_t n_refused;	       /* processes that did not fit */
 	uint64_t n_maps_unread;	       /* processes with samples whose maps could not be read */
 };
 
@@ -96,16 +109,16 @@ static inline struct vmop_process *vmop_processes_get(const struct vmop_processe
 }
 
 /*
- * On the per-sample path, for a pid not known so far: a process whose maps are
- * still to be read.  NULL: no room.
+ * Add a process with an unknown pid, whose maps are read later. On the per-sample path. NULL: no
+ * room.
  */
 struct vmop_process *vmop_processes_meet(struct vmop_processes *processes, uint32_t pid);
 
-/* The task of thread tid, which is kept apart; of the process when there is no room. */
+/* Return the task of thread tid, or the process's task if there is no room. */
 struct vmop_task *vmop_processes_thread(struct vmop_processes *processes,
 					struct vmop_process *process, uint32_t tid);
 
-/* Records. Each may return the process concerned, or NULL. */
+/* Apply a record. Each may return the record's process, or NULL. */
 struct vmop_process *vmop_processes_fork(struct vmop_processes *processes, uint64_t time_ns,
 					 const struct vmop_task_record *fork);
 struct vmop_process *vmop_processes_exit(struct vmop_processes *processes, uint64_t time_ns,
@@ -115,20 +128,20 @@ struct vmop_process *vmop_processes_comm(struct vmop_processes *processes, uint6
 struct vmop_process *vmop_processes_mmap(struct vmop_processes *processes, uint64_t time_ns,
 					 const struct vmop_mmap_record *mmap);
 
-/* Reads /proc/PID, for a process known or not. NULL: there is none such. */
+/* Read /proc/PID, and add the process if it is new. NULL: no such process. */
 struct vmop_process *vmop_processes_read(struct vmop_processes *processes, uint32_t pid);
 
-/* Reads the maps (and the name, where it isn't known) of process again. */
+/* Read the maps of process again, and its name if that is unknown. */
 void vmop_processes_read_maps(struct vmop_processes *processes, struct vmop_process *process);
 
-/* Marks it as over: it is freed by the sweep after its samples are stored. */
+/* Mark process as ended. The sweep after the store of its samples frees it. */
 void vmop_processes_retire(struct vmop_processes *processes, struct vmop_process *process);
 
-/* Retires process, or up to n in turn, if it is over and no record told so. */
+/* Retire process, or up to n processes in turn, if it ended without a record. */
 void vmop_processes_check_one(struct vmop_processes *processes, struct vmop_process *process);
 void vmop_processes_check(struct vmop_processes *processes, unsigned n);
 
-/* Frees what has exited and has nothing left to be stored. */
+/* Free ended processes and threads that have nothing left to store. */
 void vmop_processes_sweep(struct vmop_processes *processes);
 
 #endif

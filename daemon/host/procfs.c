@@ -21,7 +21,7 @@ struct path {
 	char text[PATH_MAX];
 };
 
-/* False with errno: it doesn't fit. */
+/* Return false with errno if the path does not fit. */
 static bool path_make(struct path *path, const char *root, const char *format, va_list args)
 {
 	size_t len = strnlen(root, sizeof(path->text));
@@ -89,7 +89,7 @@ bool vmop_procfs_stat(const char *root, uint32_t pid, struct vmop_procfs_stat *r
 	char text[1024];
 	if (vmop_procfs_read(root, text, sizeof(text), "/proc/%u/stat", pid) <= 0)
 		return false;
-	/* The name stands in parentheses and can hold any of them. */
+	/* The name is in parentheses, and can contain parentheses. */
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
 	if (!open || !close || close < open)
 		return false;
@@ -116,7 +116,7 @@ uint64_t vmop_procfs_mount_ns(const char *root, uint32_t pid)
 	return inode;
 }
 
-/* How much a hierarchy's path is worth as a container's name; 0: nothing. */
+/* Return how well a hierarchy's path identifies a container; 0: not at all. */
 static int cgroup_rank(const char *controllers, const char *path)
 {
 	if (!strcmp(path, "/"))

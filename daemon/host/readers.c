@@ -15,12 +15,12 @@
 /* One thread with its jobs. */
 struct lane {
 	struct vmop_worker worker;
-	struct vmop_worker_ops ops; /* a thread that is left behind outlives its readers */
+	struct vmop_worker_ops ops; /* an abandoned thread outlives its readers */
 	/* Under the worker's lock. */
 	struct vmop_read_job *queue, *done;
 	struct vmop_read_job *current;
-	uint64_t since_ns; /* when current was begun */
-	/* The owner's: what its current job's place was when it was given up. */
+	uint64_t since_ns; /* start of current */
+	/* The owner's: the place of the current job when it was abandoned. */
 	uint64_t hung_place;
 };
 
@@ -156,7 +156,7 @@ size_t vmop_readers_pending(const struct vmop_readers *readers)
 	return readers->n_pending;
 }
 
-/* Returns how many there were. */
+/* Return the number of jobs. */
 static size_t finish_all(struct vmop_readers *readers, struct vmop_read_job *jobs,
 			 enum vmop_read_outcome outcome)
 {
@@ -177,7 +177,7 @@ static unsigned patience_ms(const struct vmop_readers *readers)
 	return readers->job_ms >> (readers->n_hung < MAX_HALVINGS ? readers->n_hung : MAX_HALVINGS);
 }
 
-/* With the lane's lock held. */
+/* The caller holds the lane's lock. */
 static bool is_hung(const struct vmop_readers *readers, const struct lane *lane)
 {
 	uint64_t since_ns = lane->since_ns;
@@ -185,12 +185,12 @@ static bool is_hung(const struct vmop_readers *readers, const struct lane *lane)
 	       vmop_clock_ns(CLOCK_MONOTONIC) - since_ns >= patience_ms(readers) * NS_A_MS;
 }
 
-/* Waits with the lane's lock held: for up to wait_ms, or until a job hangs. */
+/* Wait up to wait_ms, or until a job hangs. The caller holds the lane's lock. */
 static void wait_for(const struct vmop_readers *readers, struct lane *lane, unsigned wait_ms)
 {
 	const struct timespec end = vmop_worker_deadline(wait_ms);
 	while ((lane->queue || lane->current) && !is_hung(readers, lane)) {
-		/* At least now and then, for the job that runs changes. */
+		/* Wake up now and then, because the running job changes. */
 		struct timespec look = vmop_worker_deadline(patience_ms(readers));
 		bool is_end = look.tv_sec > end.tv_sec ||
 			      (look.tv_sec == end.tv_sec && look.tv_nsec >= end.tv_nsec);
@@ -199,14 +199,14 @@ static void wait_for(const struct vmop_readers *readers, struct lane *lane, unsi
 	}
 }
 
-/* The job that hangs stays with its thread, the others go to a new one. */
+/* Leave the hanging job to its thread, and give the others to a new thread. */
 static void give_up(struct vmop_readers *readers, struct vmop_read_job *hung,
 		    struct vmop_read_job *rest)
 {
 	struct lane *lane = readers->lane;
 	struct vmop_read_job *job, *next;
 	readers->n_pending--;
-	/* It may come back right now: the job is freed with its lane all the same. */
+	/* Even if it returns right now, the job is freed with its lane. */
 	lane->hung_place = hung->place;
 	hung->ops->finish(hung, VMOP_READ_HUNG, readers->arg);
 	readers->hung[readers->n_hung++] = lane;
@@ -225,7 +225,7 @@ static void give_up(struct vmop_readers *readers, struct vmop_read_job *hung,
 	}
 }
 
-/* Ends the threads that hung and came back, and takes up what they have read. */
+/* End the threads that hung and returned, and take their results. */
 static void end_returned(struct vmop_readers *readers)
 {
 	for (size_t i = 0; i < readers->n_hung;) {
@@ -241,7 +241,7 @@ static void end_returned(struct vmop_readers *readers)
 			continue;
 		}
 		readers->hung[i] = readers->hung[--readers->n_hung];
-		finish_all(readers, done, VMOP_READ_DONE); /* not pending: it was given up */
+		finish_all(readers, done, VMOP_READ_DONE); /* not pending: it was abandoned */
 		vmop_worker_end(&lane->worker);
 	}
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A thread that reads files of other users, on behalf of the sampling thread.
+ * A thread that reads files of other users for the sampling thread.
  *
- * Any read of such a file can block for ever, whatever the flags: the file can lie on FUSE or NFS,
- * and /proc/PID/maps waits for a lock that the process can hold.  A job that is not done in time
- * is given up: its thread is left behind with it, and another thread goes on with the others.
+ * Any read of such a file can block for ever, whatever the flags: the file can be on FUSE or NFS,
+ * and /proc/PID/maps waits for a lock that the process can hold. A job that is not done in time is
+ * abandoned with its thread, and another thread runs the other jobs.
  *
- * All functions are called by one thread, the owner.
+ * One thread, the owner, calls all functions.
  */
 #ifndef VMOP_DAEMON_HOST_READERS_H
 #define VMOP_DAEMON_HOST_READERS_H
@@ -17,66 +17,67 @@
 
 #include "libutil/error.h"
 
-/* Jobs that may wait at once; more are refused.  One each for as many images as there may be. */
+/* The number of waiting jobs; more are refused. Enough for one job per image. */
 #define VMOP_READERS_QUEUE_MAX 16384
-/* Threads that may hang at once.  Beyond it nothing more is read until one of them comes back. */
+/* The number of hanging threads. At this number, no file is read until one of them returns. */
 #define VMOP_READERS_HUNG_MAX 64
 struct vmop_readers;
 struct vmop_read_job;
 
 enum vmop_read_outcome {
 	VMOP_READ_DONE,
-	VMOP_READ_HUNG,	   /* given up; VMOP_READ_DONE follows if it comes back */
-	VMOP_READ_REFUSED, /* never run: no thread is left, or its place hangs */
+	VMOP_READ_HUNG,	   /* abandoned; VMOP_READ_DONE follows if it returns */
+	VMOP_READ_REFUSED, /* not run: no thread is left, or its place hangs */
 };
 
 struct vmop_read_job_ops {
-	/* On a thread of the readers. */
+	/* Do the job, on a thread of the readers. */
 	void (*run)(struct vmop_read_job *job);
 	/*
-	 * On the owner's thread, in vmop_readers_collect: takes up what was read.  Unless the
-	 * outcome is VMOP_READ_DONE, run() may still write what it writes.
+	 * Take the result, on the owner's thread, in vmop_readers_collect. If the outcome is not
+	 * VMOP_READ_DONE, run() may still be writing the result.
 	 */
 	void (*finish)(struct vmop_read_job *job, enum vmop_read_outcome outcome, void *arg);
-	/* Frees the job, on any thread. */
+	/* Free the job, on any thread. */
 	void (*destroy)(struct vmop_read_job *job);
 };
 
 struct vmop_read_job {
 	const struct vmop_read_job_ops *ops;
 	/*
-	 * A device, for instance: while one job of a place hangs, no other one of it is run.
-	 * 0: none.
+	 * A device, for example. While one job of a place hangs, no other job of that place is
+	 * run. 0: no place.
 	 */
 	uint64_t place;
 	struct vmop_read_job *prev, *next;
 };
 
 /*
- * name is the threads', see vmop_thread_begin.  The thread is started with the first job.
- * A job that takes longer than job_ms hangs.  While others hang it is given half of that for each
- * of them, but at least a sixteenth, so that all that hang together are waited for six times
- * job_ms. arg is given to finish().
+ * name is the name of the threads (vmop_thread_begin). The first job starts the thread. arg is
+ * passed to finish().
+ *
+ * A job that takes longer than job_ms hangs. Each hanging job halves that time for the next ones,
+ * down to a sixteenth. The wait for all hanging jobs together is so at most six times job_ms.
  */
 struct vmop_error *vmop_readers_create(const char *name, unsigned job_ms, void *arg,
 				       struct vmop_readers **ret);
 
 /*
- * Gives a thread that reads a second to end; one that hangs is left behind and frees what it
- * works on when it comes back.  Jobs that were not finished are destroyed.  NULL is allowed.
+ * Wait up to a second for a running job. A thread that hangs is abandoned, and frees its job when
+ * it returns. Unfinished jobs are destroyed. NULL is allowed.
  */
 void vmop_readers_destroy(struct vmop_readers *readers);
 
-/* Takes over job.  It is finished by a later vmop_readers_collect, also where it can't be run. */
+/* Take over job. A later vmop_readers_collect finishes it, also if it can't be run. */
 void vmop_readers_submit(struct vmop_readers *readers, struct vmop_read_job *job);
 
 /*
- * Finishes what is done, hangs or was refused.  Waits until no job is left, up to wait_ms.
- * Returns whether none is left.
+ * Finish the jobs that are done, hang or were refused. Wait up to wait_ms until no job is left.
+ * Return true if no job is left.
  */
 bool vmop_readers_collect(struct vmop_readers *readers, unsigned wait_ms);
 
-/* Jobs that were submitted and not finished. */
+/* Return the number of submitted, unfinished jobs. */
 size_t vmop_readers_pending(const struct vmop_readers *readers);
 
 #endif

@@ -17,7 +17,7 @@ void vmop_regions_unref(struct vmop_regions *regions, struct vmop_images *images
 	free(regions);
 }
 
-/* The index of the first region that ends beyond address. */
+/* Return the index of the first region that ends beyond address. */
 static uint32_t first_ending_after(const struct vmop_regions *regions, uint64_t address)
 {
 	uint32_t low = 0, high = regions->n;
@@ -44,7 +44,7 @@ const struct vmop_region *vmop_regions_find(struct vmop_regions *regions, uint64
 	return &regions->at[i];
 }
 
-/* Makes *regions one of our own with room for n; false: no room. */
+/* Make *regions unshared, with room for n regions. Return false if there is no room. */
 static bool make_room(struct vmop_regions **regions, uint32_t n, struct vmop_images *images,
 		      struct vmop_regions_budget *budget)
 {
@@ -79,7 +79,7 @@ static bool make_room(struct vmop_regions **regions, uint32_t n, struct vmop_ima
 void vmop_regions_insert(struct vmop_regions **regions, const struct vmop_region *region,
 			 struct vmop_images *images, struct vmop_regions_budget *budget)
 {
-	/* One more for itself, one more where it splits another. */
+	/* One more for the new region, and one more if it splits another. */
 	if (region->start >= region->end ||
 	    !make_room(regions, (*regions ? (*regions)->n : 0) + 2, images, budget)) {
 		if (*regions && region->start < region->end)
@@ -106,7 +106,7 @@ void vmop_regions_insert(struct vmop_regions **regions, const struct vmop_region
 		put[n_put++] = rest;
 	}
 	for (uint32_t i = 0; i < n_put; i++)
-		if (put[i].start != region->start) /* its own reference was handed over */
+		if (put[i].start != region->start) /* the reference of region is the caller's */
 			vmop_image_ref(put[i].image);
 	for (uint32_t i = first; i < last; i++)
 		vmop_image_unref(images, own->at[i].image);

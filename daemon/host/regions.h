@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The executable mappings of an address space, sorted and without overlap.  A
- * forked child shares its parent's until one of them maps something.
+ * The executable mappings of an address space, sorted and without overlap. A forked child shares
+ * its parent's regions until one of them changes its mappings.
  */
 #ifndef VMOP_DAEMON_HOST_REGIONS_H
 #define VMOP_DAEMON_HOST_REGIONS_H
@@ -21,18 +21,18 @@ struct vmop_region {
 
 struct vmop_regions {
 	uint32_t refs, n, capacity;
-	uint32_t last; /* the region of the last look-up: most are like it */
+	uint32_t last; /* the region of the last look-up, likely the next one */
 	bool is_cut;   /* there were more than VMOP_REGIONS_MAX */
 	struct vmop_region at[];
 };
 
-/* In one address space: a JIT that maps page after page ends here. */
+/* The limit of one address space. It stops a JIT compiler that maps single pages. */
 #define VMOP_REGIONS_MAX 4096
 
-/* How many there may be in all, which bounds the memory they take. */
+/* The number of regions in all, which bounds their memory. */
 struct vmop_regions_budget {
 	size_t n, max;
-	uint64_t n_refused; /* mappings that there was no room for */
+	uint64_t n_refused; /* mappings that did not fit */
 };
 
 static inline struct vmop_regions *vmop_regions_ref(struct vmop_regions *regions)
@@ -45,13 +45,13 @@ static inline struct vmop_regions *vmop_regions_ref(struct vmop_regions *regions
 void vmop_regions_unref(struct vmop_regions *regions, struct vmop_images *images,
 			struct vmop_regions_budget *budget);
 
-/* The region that holds address; NULL: none.  regions may be NULL. */
+/* Return the region that contains address, or NULL. regions may be NULL. */
 const struct vmop_region *vmop_regions_find(struct vmop_regions *regions, uint64_t address);
 
 /*
- * Puts region, whose image reference is taken over, over whatever was mapped
- * there.  *regions may be NULL; if others share it, *regions becomes a copy.  When
- * there is no room, the space is left unmapped and is_cut set.
+ * Insert region in the place of earlier mappings there, and take over its image reference. *regions
+ * may be NULL. If it is shared, *regions becomes a copy. Without room, the addresses
+ * stay unmapped and is_cut is set.
  */
 void vmop_regions_insert(struct vmop_regions **regions, const struct vmop_region *region,
 			 struct vmop_images *images, struct vmop_regions_budget *budget);

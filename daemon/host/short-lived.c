@@ -37,7 +37,7 @@ static bool make_room(struct vmop_short_lived *short_lived, uint32_t n)
 	return true;
 }
 
-/* Makes room for all pending tasks. False: none of them is to be merged. */
+/* Make room for all pending tasks. Return false if no task can be merged. */
 static bool begin(struct vmop_short_lived *short_lived, const struct vmop_tasks *tasks)
 {
 	const struct vmop_task *task;
@@ -57,7 +57,7 @@ static bool begin(struct vmop_short_lived *short_lived, const struct vmop_tasks 
 	return true;
 }
 
-/* Counts the samples of each pending task; returns those of the interval. */
+/* Count the samples of each pending task. Return the number of the whole interval. */
 static uint64_t count_samples(struct vmop_short_lived *short_lived,
 			      const struct vmop_aggregate *aggregate)
 {
@@ -101,7 +101,7 @@ static int compare(const void *a, const void *b)
 				*(const struct vmop_task *const *)b);
 }
 
-/* Stores the row of the command that n tasks have in common. */
+/* Store one row for n tasks of the same command. */
 static struct vmop_error *merge(struct vmop_short_lived *short_lived, struct vmop_db *db,
 				const struct vmop_task *const *tasks, uint32_t n)
 {

@@ -21,7 +21,7 @@
 #define VMOP_SHORT_LIVED_APART 16
 
 struct vmop_short_lived {
-	/* By id - first_id: the row that a pending task's samples are stored under. */
+	/* The row of a pending task's samples, at index id - first_id. */
 	struct vmop_short_lived_task {
 		uint32_t row;		   /* 0: its own */
 		struct vmop_task_id first; /* of the tasks with this row */
@@ -34,20 +34,20 @@ struct vmop_short_lived {
 
 void vmop_short_lived_deinit(struct vmop_short_lived *short_lived); /* a zeroed one is empty */
 
-/* Gives every pending task a row of its own. */
+/* Give every pending task a row of its own. */
 void vmop_short_lived_reset(struct vmop_short_lived *short_lived);
 
 /*
- * Decides which of the pending tasks are merged, stores the rows of their commands as part of
- * db's open interval. To be called once an interval, with its samples in aggregate and the images
- * of its tasks stored. Without memory it merges none.
+ * Choose the pending tasks to merge, and store the rows of their commands as part of db's open
+ * interval. Call this once an interval, with its samples in aggregate and the images of its tasks
+ * stored. Without memory no task is merged.
  */
 struct vmop_error *vmop_short_lived_merge(struct vmop_short_lived *short_lived,
 					  const struct vmop_tasks *tasks,
 					  const struct vmop_aggregate *aggregate,
 					  struct vmop_db *db);
 
-/* Return the id of the row that the samples of task are stored under. */
+/* Return the id of the row of a task's samples. The id of such a row maps to the same id. */
 static inline uint32_t vmop_short_lived_row(const struct vmop_short_lived *short_lived,
 					    struct vmop_task_id task)
 {

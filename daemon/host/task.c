@@ -8,6 +8,7 @@
 
 #include "daemon/host/image.h"
 #include "daemon/host/short-lived.h"
+#include "libutil/array.h"
 
 struct vmop_text *vmop_text_new(const char *text)
 {
@@ -120,18 +121,11 @@ void vmop_task_set_exe(struct vmop_tasks *tasks, struct vmop_task *task, struct 
 	task->exe = exe;
 }
 
-/* Without memory its row stays as it is: it is merged with others later, or not at all. */
+/* Note the end of a task. Without memory its row never gets the end. */
 static void note_end(struct vmop_tasks *tasks, uint32_t id)
 {
-	if (tasks->n_ended == tasks->max_ended) {
-		size_t max = tasks->max_ended ? 2 * tasks->max_ended : 64;
-		uint32_t *grown = realloc(tasks->ended, max * sizeof(*grown));
-		if (!grown)
-			return;
-		tasks->ended = grown;
-		tasks->max_ended = max;
-	}
-	tasks->ended[tasks->n_ended++] = id;
+	if (vmop_array_reserve(tasks->ended, tasks->max_ended, tasks->n_ended + 1))
+		tasks->ended[tasks->n_ended++] = id;
 }
 
 void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task)
@@ -180,7 +174,7 @@ void vmop_tasks_stored(struct vmop_tasks *tasks, const struct vmop_short_lived *
 		task->prev = task->next = NULL;
 		if (task->n_grouped ||
 		    (short_lived && vmop_short_lived_row(short_lived, task->id) != task->id.number))
-			task->id.number = 0; /* there is no such row that could end */
+			task->id.number = 0; /* it has no row to end */
 		if (task->n_grouped || task->is_alone)
 			vmop_task_deinit(tasks, task);
 		if (task->is_alone) {

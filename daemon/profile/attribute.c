@@ -24,7 +24,7 @@ static void put(struct vmop_attribution *attribution, struct location *location,
 {
 	struct vmop_image *image = location->image;
 	location->key.image = image->slot;
-	image->is_sampled = true;
+	vmop_image_mark_sampled(image);
 	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
 	if (!vmop_aggregate_add(attribution->aggregate, &location->key, location->offset, 1,
 				weight_events))
@@ -32,9 +32,9 @@ static void put(struct vmop_attribution *attribution, struct location *location,
 }
 
 static void put_unattributed(struct vmop_attribution *attribution, struct location *location,
-			     enum vmop_why why, uint64_t offset, uint64_t weight_events)
+			     enum vmop_unattributed why, uint64_t offset, uint64_t weight_events)
 {
-	location->image = attribution->images->why[why];
+	location->image = attribution->images->unattributed[why];
 	location->offset = offset;
 	put(attribution, location, weight_events);
 }
@@ -107,29 +107,29 @@ static void count_unread(struct vmop_attribution *attribution, struct vmop_proce
 }
 
 /* Return the reason why process has no mapping for a user address. */
-static enum vmop_why unmapped_reason(struct vmop_attribution *attribution,
-				     struct vmop_process *process, uint64_t time_ns)
+static enum vmop_unattributed unmapped_reason(struct vmop_attribution *attribution,
+					      struct vmop_process *process, uint64_t time_ns)
 {
 	switch ((enum vmop_maps_state)process->maps) {
 	case VMOP_MAPS_UNREAD:
 		queue(attribution, process);
-		return VMOP_WHY_EXITED; /* unless the flush can read them */
+		return VMOP_UNATTRIBUTED_EXITED; /* unless the flush can read them */
 	case VMOP_MAPS_GONE:
 		count_unread(attribution, process);
-		return VMOP_WHY_EXITED;
+		return VMOP_UNATTRIBUTED_EXITED;
 	case VMOP_MAPS_DENIED:
 		count_unread(attribution, process);
-		return VMOP_WHY_DENIED;
+		return VMOP_UNATTRIBUTED_DENIED;
 	case VMOP_MAPS_KNOWN:
 		break;
 	}
 	if (process->regions && process->regions->is_cut)
-		return VMOP_WHY_MAPPING_LIMIT;
+		return VMOP_UNATTRIBUTED_MAPPING_LIMIT;
 	if (!process->has_exited && time_ns >= process->reread_ns) {
 		process->reread_ns = time_ns + REREAD_NS;
 		queue(attribution, process); /* a record may be lost */
 	}
-	return VMOP_WHY_NO_MAPPING;
+	return VMOP_UNATTRIBUTED_NO_MAPPING;
 }
 
 static void locate_user(struct vmop_attribution *attribution, struct location *location,
@@ -140,11 +140,7 @@ static void locate_user(struct vmop_attribution *attribution, struct location *l
 	if (region) {
 		location->image = region->image;
 		location->offset = sample->ip - region->start + region->offset;
-		if (!region->image->is_examined) {
-			region->image->pid = process->pid;
-			region->image->map_start = region->start;
-			region->image->map_end = region->end;
-		}
+		vmop_image_set_mapping(region->image, process->pid, region->start, region->end);
 		put(attribution, location, sample->weight_events);
 		return;
 	}
@@ -165,7 +161,7 @@ static void locate_kernel(struct vmop_attribution *attribution, struct location 
 {
 	location->image = vmop_kernel_find(attribution->kernel, sample->ip);
 	if (!location->image) {
-		put_unattributed(attribution, location, VMOP_WHY_KERNEL_TEXT, sample->ip,
+		put_unattributed(attribution, location, VMOP_UNATTRIBUTED_KERNEL_TEXT, sample->ip,
 				 sample->weight_events);
 		return;
 	}
@@ -209,7 +205,7 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 	else
 		vmop_domain_count_kernel(host);
 	if (sample->flags & VMOP_SAMPLE_NO_IP)
-		put_unattributed(attribution, location, VMOP_WHY_NO_ADDRESS, 0,
+		put_unattributed(attribution, location, VMOP_UNATTRIBUTED_NO_ADDRESS, 0,
 				 sample->weight_events);
 	else if (!is_user)
 		locate_kernel(attribution, location, sample);
@@ -217,7 +213,7 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 		locate_user(attribution, location, process, record);
 	else
 		put_unattributed(attribution, location,
-				 sample->pid != UINT32_MAX ? VMOP_WHY_PROCESS_LIMIT
+				 sample->pid != UINT32_MAX ? VMOP_UNATTRIBUTED_PROCESS_LIMIT
 							   : attribution->provider->no_process,
 				 sample->ip, sample->weight_events);
 }
@@ -242,11 +238,12 @@ static void put_guest_sample(void *arg, const struct vmop_guest_sample *sample)
 }
 
 /* Return the reason why samples of a guest that is not passive have no image. */
-static enum vmop_why no_guest_reason(const struct vmop_domain *domain)
+static enum vmop_unattributed no_guest_reason(const struct vmop_domain *domain)
 {
 	if (domain->is_several)
-		return VMOP_WHY_SOME_DOMAIN;
-	return domain->kind == VMOP_DOMAIN_OPAQUE ? VMOP_WHY_OPAQUE : VMOP_WHY_UNSELECTED;
+		return VMOP_UNATTRIBUTED_SOME_DOMAIN;
+	return domain->kind == VMOP_DOMAIN_OPAQUE ? VMOP_UNATTRIBUTED_OPAQUE
+						  : VMOP_UNATTRIBUTED_UNSELECTED;
 }
 
 static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
@@ -334,7 +331,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		break;
 	case VMOP_OWNER_NO_ROOM:
 		location.key.mode = mode_of_guest(&owner, sample);
-		put_unattributed(attribution, &location, VMOP_WHY_GUEST_LIMIT, 0,
+		put_unattributed(attribution, &location, VMOP_UNATTRIBUTED_GUEST_LIMIT, 0,
 				 sample->weight_events);
 		break;
 	}
@@ -381,7 +378,7 @@ static bool resolve_cell(struct vmop_attribution *attribution, uint32_t i, bool 
 	uint32_t samples = cell->samples;
 	if (!vmop_aggregate_move(attribution->aggregate, i, &key, offset))
 		return false;
-	image->is_sampled = true;
+	vmop_image_mark_sampled(image);
 	attribution->unattributed -= image->kind == VMOP_IMAGE_NONE ? 0 : samples;
 	return true;
 }
@@ -410,9 +407,10 @@ void vmop_attribution_resolve_late(struct vmop_attribution *attribution)
 		vmop_guests_release(attribution->guests, &sink);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	vmop_aggregate_apply_pending(aggregate);
-	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot.at;
-	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot.at;
-	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot.at;
+	uint32_t text = attribution->images->unattributed[VMOP_UNATTRIBUTED_KERNEL_TEXT]->slot.at;
+	uint32_t exited = attribution->images->unattributed[VMOP_UNATTRIBUTED_EXITED]->slot.at;
+	uint32_t unmapped =
+		attribution->images->unattributed[VMOP_UNATTRIBUTED_NO_MAPPING]->slot.at;
 	bool has_text = false;
 	for (uint32_t i = 0; i < aggregate->n_keys; i++)
 		has_text |= aggregate->keys[i].image.at == text;

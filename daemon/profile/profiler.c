@@ -447,7 +447,7 @@ static void examine(struct vmop_profiler *profiler)
 	DL_FOREACH (profiler->tasks.pending, task) {
 		vmop_examine_task(&profiler->processes, task);
 		if (task->exe)
-			task->exe->is_sampled = true;
+			vmop_image_mark_sampled(task->exe);
 	}
 	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
@@ -469,7 +469,7 @@ static struct vmop_error *store_images(struct vmop_profiler *profiler)
 		if (!image || !image->is_sampled)
 			continue;
 		image = vmop_image_canonical(image);
-		image->is_sampled = true;
+		vmop_image_mark_sampled(image);
 		if (image->id && image->is_stored)
 			continue;
 		vmop_images_assign_id(&profiler->images, image);

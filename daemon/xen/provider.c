@@ -57,7 +57,7 @@ static struct xen_provider *xen_new(const struct vmop_domain_provider_ops *ops,
 	struct xen_provider *xen = calloc(1, sizeof(*xen));
 	if (xen)
 		xen->base = (struct vmop_domain_provider){
-			.ops = ops, .domains = domains, .no_process = VMOP_WHY_DOM0_USER};
+			.ops = ops, .domains = domains, .no_process = VMOP_UNATTRIBUTED_DOM0_USER};
 	return xen;
 }
 
@@ -88,7 +88,7 @@ static struct vmop_error *xen_create(const struct vmop_profiler_options *options
 		return &vmop_error_no_memory;
 	bool is_dom0 = vmop_source_takes_domains(source);
 	if (!is_dom0)
-		xen->base.no_process = VMOP_WHY_DOMU_USER;
+		xen->base.no_process = VMOP_UNATTRIBUTED_DOMU_USER;
 	xen->base.keeps_file_symbols = !is_dom0;
 	struct vmop_error *err = vmop_domain_patterns_init_names(
 		&xen->active, options->active_domains, options->n_active_domains);

@@ -240,9 +240,8 @@ static bool add_code(const struct vmop_xen_domains *xen_domains, const struct vm
 	struct vmop_domains *domains = xen_domains->domains;
 	struct vmop_image *image = vmop_images_new(domains->images, xen->id, VMOP_IMAGE_HYPERVISOR,
 						   "[xen]", base, end - base);
-	image->build_id = *id;
-	image->symbols = vmop_symbols_copy(symbols + first, n - first, base);
-	image->n_symbols = image->symbols ? n - first : 0;
+	vmop_image_set_build_id(image, id->bytes, id->len_bytes);
+	vmop_image_copy_symbols(image, symbols + first, n - first, base);
 	struct vmop_text_piece piece = {.start = base, .end = end, .image = image};
 	vmop_domain_add_code(domains, xen, &piece);
 	vmop_image_rename(xen->kernel, "[unknown Xen text]");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmopd --active, as dom0 sees it: a real daemon with its loop, its sessions and the xen source,
- * over a model of Xen in the place of hypercalls.  dom0's part of both is played here.
+ * vmopd --active from dom0's side: a real daemon with its loop, its sessions and the xen source. A
+ * model of Xen replaces the hypercalls, and the test plays dom0.
  */
 #include <cmocka.h>
 #include <ftw.h>
@@ -26,7 +26,7 @@ enum { DOM0, DOMU };
 #define EVENTS "cycles:4711 r2e:7000:0:0:1"
 #define TOKEN 0x1122334455667788ull
 
-/* Our own clock, but not the loop's: an initiator's silence is long. */
+/* Shift the clock of vmop's code, but not the loop's: the silence of an initiator is long. */
 static uint64_t leapt_s;
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
@@ -135,7 +135,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* For so long, if nothing happens. */
+/* Run the loop until nothing happens for this time. */
 static void turn(struct rig *rig, unsigned ms)
 {
 	model->caller = DOMU;
@@ -155,7 +155,7 @@ static enum vmop_active_state look(struct rig *rig)
 	return vmop_active_peer_look(&rig->peer, vmop_clock_ns(CLOCK_MONOTONIC));
 }
 
-/* Says it, and waits for what becomes of it. */
+/* Send a command and wait for its result. */
 static enum vmop_active_state command(struct rig *rig, enum vmop_active_word word, const char *text)
 {
 	enum vmop_active_state state;
@@ -215,7 +215,7 @@ static void sampling(struct rig *rig)
 	joins(rig);
 }
 
-/* A user sample that nobody's mapping holds, and one of Xen's. */
+/* Add a user sample outside of all mappings, and a sample of Xen. */
 static void samples(void)
 {
 	model_sample(model, DOMU, 0, 0x400000, VMOP_XENOPROF_MODE_USER, 0);
@@ -235,7 +235,7 @@ static void leaves(struct rig *rig, const char *text)
 	is_done(rig, VMOP_ACTIVE_LEAVE, text);
 }
 
-/* ---- the session that it stored ------------------------------------------------------------ */
+/* ---- the stored session ------------------------------------------------------------------- */
 
 struct stored {
 	uint64_t samples, weight_events;
@@ -268,7 +268,7 @@ static struct stored stored(const struct rig *rig)
 	assert_ok(vmop_db_open(path, &db));
 	assert_ok(vmop_db_check(db));
 	assert_ok(vmop_db_get_info(db, "end_ns", &end_ns));
-	assert_non_null(end_ns); /* it is finished */
+	assert_non_null(end_ns); /* the session is finished */
 	assert_ok(vmop_db_each_total(db, &all, add_total, &ret));
 	assert_ok(vmop_db_each_domain(db, add_domain, &ret));
 	vmop_db_close(db);
@@ -282,7 +282,7 @@ static void a_session(void **state)
 	struct rig *rig = *state;
 	unsigned calls = model->calls;
 	opens(rig);
-	assert_int_equal(model->calls, calls); /* Xen samples others all the while */
+	assert_int_equal(model->calls, calls); /* Xen samples other domains meanwhile */
 	assert_string_equal(vmop_session_event(rig->daemon.session, 0)->name, "cycles");
 	assert_int_equal(vmop_session_event(rig->daemon.session, 1)->period_events, 7000);
 	list(rig);
@@ -296,13 +296,13 @@ static void a_session(void **state)
 	struct stored file = stored(rig);
 	assert_int_equal(file.samples, 4);
 	assert_int_equal(file.weight_events, 4 * 4711);
-	assert_int_equal(file.n_domains, 2); /* itself and Xen */
+	assert_int_equal(file.n_domains, 2); /* the domain and Xen */
 	vmop_xenoprof_close(&rig->dom0);
 	rig->is_dom0_open = false;
 	assert_true(model_is_clean(model));
 }
 
-/* Xen's lists change: one session, one file, and dom0 waits for the buffer alone. */
+/* Xen's lists change: one session, one file, and dom0 waits only for the buffer. */
 static void a_pause(void **state)
 {
 	struct rig *rig = *state;
@@ -324,7 +324,7 @@ static void a_pause(void **state)
 	assert_int_equal(stored(rig).samples, 8);
 }
 
-/* It looks ten times as often while Xen samples nobody. */
+/* The agent reads ten times as often while Xen samples no domain. */
 static void an_alert(void **state)
 {
 	struct rig *rig = *state;
@@ -334,11 +334,11 @@ static void an_alert(void **state)
 	vmop_active_peer_send(&rig->peer, VMOP_ACTIVE_ALERT, NULL, vmop_clock_ns(CLOCK_MONOTONIC));
 	for (; look(rig) == VMOP_ACTIVE_WAITING; turns++)
 		turn(rig, 1);
-	/* Half of what it would be at other times, where a turn takes its ms. */
+	/* Half of the usual number, because a turn takes some ms. */
 	assert_true(turns < 50);
 }
 
-/* What one that died had of Xen's is given back within dom0's next session. */
+/* A dead agent's buffer is released in dom0's next session. */
 static void a_buffer_left_behind(void **state)
 {
 	struct rig *rig = *state;
@@ -360,7 +360,7 @@ static void one_that_is_not_listed(void **state)
 	opens(rig);
 	fails(rig, VMOP_ACTIVE_JOIN, NULL, "dom0 has not put this domain on its list");
 	assert_null(rig->daemon.session);
-	/* And it is there for another one. */
+	/* The next agent can use it. */
 	vmop_active_peer_revive(&rig->peer);
 	opens(rig);
 }
@@ -382,7 +382,7 @@ static void events_of_dom0(void **state)
 		assert_null(rig->daemon.session);
 		vmop_active_peer_revive(&rig->peer);
 	}
-	opens(rig); /* what was wrong before is not remembered */
+	opens(rig); /* earlier errors have no effect */
 	assert_null(vmop_session_event(rig->daemon.session, 2));
 }
 
@@ -400,20 +400,20 @@ static void no_room_for_a_file(void **state)
 	assert_null(rig->daemon.session);
 }
 
-/* dom0's vmopd is killed: what was sampled until then is stored. */
+/* dom0's vmopd is killed: all earlier samples are stored. */
 static void a_silent_initiator(void **state)
 {
 	struct rig *rig = *state;
 	sampling(rig);
 	samples();
 	until_counted(rig, 2);
-	leapt_s += VMOP_ACTIVE_INITIATOR_SILENCE_NS / 1000000000 + 1;
+	leapt_s += VMOP_ACTIVE_INITIATOR_SILENCE_NS / VMOP_NS_PER_S + 1;
 	while (rig->daemon.session)
 		turn_loop(rig);
 	assert_int_equal(stored(rig).samples, 2);
 }
 
-/* And there is another one at once. */
+/* A new vmopd starts in dom0 at once. */
 static void another_initiator(void **state)
 {
 	struct rig *rig = *state;
@@ -428,7 +428,7 @@ static void another_initiator(void **state)
 	assert_int_equal(stored(rig).samples, 2);
 	is_done(rig, VMOP_ACTIVE_OPEN, EVENTS);
 	list(rig);
-	/* The buffer could not be given back, with dom0's list gone. */
+	/* The buffer could not be released, because dom0's list is gone. */
 	assert_int_equal(command(rig, VMOP_ACTIVE_JOIN, NULL), VMOP_ACTIVE_AGAIN);
 	vmop_xenoprof_release(&rig->dom0);
 	list(rig);
@@ -458,7 +458,7 @@ static void an_agent_that_is_ended(void **state)
 			    "domain db1: its vmopd reports: it was ended there");
 }
 
-/* Who types here what is dom0's to say is told so. */
+/* A command that only dom0 may give is refused with that reason. */
 static void commands_in_the_domain(void **state)
 {
 	static const char *const commands[] = {"start", "stop"};

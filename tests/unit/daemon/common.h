@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the tests of the profiler share: one on hand-made records (the machine is
- * a folder made for the test, or none), and the session it wrote, read back.
+ * Shared by the tests of the profiler: a profiler with hand-made records, for a machine that is a
+ * folder of the test or none, and the session that it wrote.
  */
 #ifndef VMOP_TEST_DAEMON_COMMON_H
 #define VMOP_TEST_DAEMON_COMMON_H
@@ -16,17 +16,18 @@
 
 #include "daemon/profile/profiler.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 
-#define SECOND_NS 1000000000ull
+#define SECOND_NS VMOP_NS_PER_S
 
-/* Fails the test with what err says. */
+/* Fail the test with err's message, if there is an error. */
 static inline void ok(struct vmop_error *err)
 {
 	if (err)
 		fail_msg("%s", err->message);
 }
 
-/* ---- a source that has events and nothing else -------------------------- */
+/* ---- a source with events only ---------------------------------------- */
 
 static inline size_t fake_n_events(const struct vmop_source *source)
 {
@@ -34,7 +35,7 @@ static inline size_t fake_n_events(const struct vmop_source *source)
 	return 2;
 }
 
-static struct vmop_event_info fake_infos[2]; /* as rig_folder sets them, until a test does */
+static struct vmop_event_info fake_infos[2]; /* set by rig_folder, and by some tests */
 
 static inline const struct vmop_event_info *fake_event(const struct vmop_source *source, size_t i)
 {
@@ -54,9 +55,9 @@ static const struct vmop_source_ops fake_ops = {
 	.name = "replay", .n_events = fake_n_events, .event = fake_event, .stats = fake_stats};
 static struct vmop_source fake_source = {.ops = &fake_ops};
 
-/* ---- the session, read back ---------------------------------------------- */
+/* ---- the stored session -------------------------------------------------- */
 
-/* One cell with everything it hangs on. */
+/* A cell with its place, task and image. */
 struct row {
 	struct vmop_db_chunk_key key;
 	uint64_t offset, samples, weight_events;
@@ -156,7 +157,7 @@ static inline struct vmop_error *keep_chunk(void *arg, const struct vmop_db_chun
 				  .samples = chunk->cells[i].samples,
 				  .weight_events = chunk->cells[i].weight_events};
 		const struct vmop_db_image *image = image_by_id(session, chunk->key.image);
-		assert_non_null(image); /* every sample has one */
+		assert_non_null(image); /* every sample has an image */
 		snprintf(row.image, sizeof(row.image), "%s", image->name);
 		snprintf(row.root, sizeof(row.root), "%s", image->root ? image->root : "");
 		row.kind = image->kind;
@@ -227,7 +228,7 @@ static inline void session_read(const char *path, struct session *ret)
 	vmop_db_close(db);
 }
 
-/* Samples on an image of that name ("..." at its end: that begins so), by a task of that name. */
+/* Count the samples of a task by name and an image by name. A final "..." matches any end. */
 static inline uint64_t samples_of(const struct session *session, const char *image,
 				  const char *comm)
 {
@@ -254,7 +255,7 @@ static inline uint64_t loss_of(const struct session *session, const char *name)
 	return sum;
 }
 
-/* ---- a profiler on hand-made records -------------------------------------- */
+/* ---- a profiler with hand-made records ------------------------------------ */
 
 struct rig {
 	char folder[64], path[96];
@@ -265,7 +266,7 @@ struct rig {
 	struct session session;
 };
 
-/* Writes a file below the folder that stands for the machine. */
+/* Write a file below the root of the made-up machine. */
 static inline void __attribute__((format(printf, 3, 4)))
 machine_file(const struct rig *rig, const char *path, const char *format, ...)
 {
@@ -285,7 +286,7 @@ machine_file(const struct rig *rig, const char *path, const char *format, ...)
 	fclose(file);
 }
 
-/* A process below the machine's /proc; its maps are written by the caller. */
+/* Make a process in the machine's /proc, with the caller's maps. */
 static inline void machine_process(const struct rig *rig, uint32_t pid, const char *comm,
 				   const char *maps)
 {
@@ -311,7 +312,7 @@ static inline void rig_folder(struct rig *rig)
 			.name = "cpu-clock", .unit = "ns", .frequency_hz = 1000};
 }
 
-/* With no machine but the records, unless the caller made one. */
+/* Create a profiler. There is no machine unless the caller made one. */
 static inline struct vmop_error *rig_create(struct rig *rig, struct vmop_profiler_options *options,
 					    struct vmop_source *source)
 {
@@ -353,7 +354,7 @@ static inline void rig_end(struct rig *rig)
 	assert_int_equal(system(command), 0);
 }
 
-/* Stores the interval and reads the whole session back. */
+/* Store the interval and read the whole session. */
 static inline const struct session *rig_flush(struct rig *rig)
 {
 	static uint64_t start_ns = 1700000000 * SECOND_NS;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The control socket's server in a process of its own, and clients that mean no good. */
+/* The control socket's server in a process of its own, with hostile clients. */
 #include <cmocka.h>
 
 #include <errno.h>
@@ -68,7 +68,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	/* Still there, after all that. */
+	/* The server still answers. */
 	int is_alive = waitpid(server, NULL, WNOHANG) == 0;
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
@@ -89,7 +89,7 @@ static void send_text(int fd, const char *text)
 	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* All until the server hangs up or, if lines > 0, that many lines. */
+/* Receive until the server disconnects or, if lines > 0, that many lines. */
 static char *receive(int fd, int lines)
 {
 	static char buf[8192];
@@ -137,7 +137,7 @@ static void garbage(void **state)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		int fd = connect_client();
 		send_text(fd, lines[i]);
-		char *reply = receive(fd, 0); /* it says why, and hangs up */
+		char *reply = receive(fd, 0); /* the server sends the reason and disconnects */
 		assert_non_null(strstr(reply, "\"ok\":false"));
 		assert_non_null(strstr(reply, "message"));
 		close(fd);
@@ -164,7 +164,7 @@ static void one_that_does_not_listen(void **state)
 	(void)state;
 	int fd = connect_client();
 	static const char request[] = "{\"version\": 1, \"request\": \"x\"}\n";
-	/* Until the server takes no more, because its replies are not read. */
+	/* Send until the server takes no more, because its replies are not read. */
 	while (send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
 		;
 	assert_true(errno == EAGAIN || errno == EPIPE || errno == ECONNRESET);
@@ -181,7 +181,7 @@ static void silent_ones(void **state)
 	int late = connect_client();
 	assert_non_null(strstr(receive(late, 0), "16 clients already"));
 	close(late);
-	/* They are dropped after a while, and the door is open again. */
+	/* The clients are dropped after a while, and new ones can connect. */
 	for (int i = 0; i < VMOP_CONTROL_MAX_CLIENTS; i++) {
 		assert_string_equal(receive(fds[i], 0), "");
 		close(fds[i]);
@@ -197,7 +197,7 @@ static void come_and_go(void **state)
 	assert_served();
 }
 
-/* What a process of that user and these groups is told; 0: the reply holds word. */
+/* Send a request as a user with these groups. Return 0 if the reply contains word. */
 static int as_user(uid_t uid, gid_t gid, gid_t extra, const char *word)
 {
 	int status;
@@ -208,7 +208,7 @@ static int as_user(uid_t uid, gid_t gid, gid_t extra, const char *word)
 		int fd = -1;
 		if (vmop_protocol_connect(path, &fd) || fd < 0)
 			_exit(3);
-		/* It may be hung up on before it says a word. */
+		/* The server may disconnect it before it sends. */
 		send(fd, "{\"version\": 1}\n", 15, MSG_NOSIGNAL);
 		_exit(strstr(receive(fd, 1), word) ? 0 : 4);
 	}
@@ -224,7 +224,7 @@ static void whose_socket_it_is(void **state)
 		return;
 	}
 	assert_int_equal(as_user(0, 0, 0, "\"right\":2"), 0);
-	/* The socket is its group's. Were it everybody's, credentials decide all the same. */
+	/* The socket belongs to the group. Even if all users could connect, credentials decide. */
 	struct stat st;
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0660);
@@ -268,7 +268,7 @@ static void readers_leave_room(void **state)
 		return;
 	}
 	assert_int_equal(pipe(ready) | pipe(release), 0);
-	/* A child that has this end open would never see it close. */
+	/* A child with this end open would never see it close. */
 	assert_int_equal(fcntl(release[1], F_SETFD, FD_CLOEXEC), 0);
 	pid_t child = fork();
 	if (child == 0) {
@@ -286,7 +286,7 @@ static void readers_leave_room(void **state)
 	close(ready[1]);
 }
 
-/* A full buffer of requests is answered one a turn, and another client in between. */
+/* The server answers one request of a full buffer per turn, and other clients in between. */
 static void a_flood_of_requests(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the daemon keeps and gives up, each time in a child that does it for good.  What perf asks
- * for is said here: it differs between kernels, and this one has but one answer.
+ * The privileges that the daemon keeps and drops, each time in a child, because dropping is for
+ * good. The test sets the capability that perf requires, because kernels differ in it.
  */
 #include "config.h"
 
@@ -16,7 +16,7 @@
 #include "daemon/privileges.h"
 #include "hv-interface/perf/permission.h"
 
-/* The capability that this kernel's perf asks for; -1: none helps. */
+/* The capability that the kernel's perf requires; -1: no capability is enough. */
 static int perf_asks_for;
 
 bool vmop_perf_is_permitted(void)
@@ -39,11 +39,11 @@ static bool is_gone(unsigned capability)
 }
 
 struct outcome {
-	bool is_ok; /* the drop, and what else holds in every case */
+	bool is_ok; /* the drop worked, and all checks that hold in every case */
 	bool has_perfmon, has_admin;
 };
 
-/* In the child.  What is none of the daemon's business is gone whatever perf asks for. */
+/* Drop and check, in the child. Unneeded capabilities are gone whatever perf requires. */
 static struct outcome drop(void)
 {
 	struct vmop_error *err = vmop_privileges_drop();
@@ -59,7 +59,7 @@ static struct outcome drop(void)
 	};
 }
 
-/* without: a capability that the daemon was not given; -1: none. */
+/* `without` is a capability that the daemon starts without; -1: no such capability. */
 static struct outcome dropped(int asks_for, int without)
 {
 	struct outcome outcome = {0};
@@ -70,7 +70,7 @@ static struct outcome dropped(int asks_for, int without)
 	if (child == 0) {
 		perf_asks_for = asks_for;
 		if (without >= 0) {
-			capng_get_caps_process(); /* the library begins anew in a child */
+			capng_get_caps_process(); /* the library must read them again in a child */
 			capng_update(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED,
 				     (unsigned)without);
 			capng_apply(CAPNG_SELECT_CAPS);
@@ -133,7 +133,7 @@ static void programs_and_namespaces_are_out_of_reach(void **state)
 	assert_true(child >= 0);
 	if (child == 0) {
 		char *const argv[] = {(char *)"false", NULL}, *const envp[] = {NULL};
-		perf_asks_for = CAP_SYS_ADMIN; /* which would be enough for unshare */
+		perf_asks_for = CAP_SYS_ADMIN; /* it would be enough for unshare */
 		if (vmop_privileges_drop())
 			_exit(1);
 		if (unshare(CLONE_NEWUTS) == 0 || errno != EPERM)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A VMM that does nothing: a child process with what memory this one shares with it or had. */
+/* A VMM that does nothing: a child process with this process's memory. */
 #ifndef VMOP_TESTS_DAEMON_VMM_H
 #define VMOP_TESTS_DAEMON_VMM_H
 
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Its pid; it ends with this process. */
+/* Start it and return its pid. It ends with this process. */
 static inline pid_t vmm_begin(void)
 {
 	pid_t pid = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * This machine, profiled for real: a child that spins in one function, and a
- * KVM guest where there is one to be had.
+ * This machine, really profiled: a child that spins in one function, and a KVM guest if one can run
+ * here.
  */
 #include "hv-interface/perf/perf.h"
 #include "tests/unit/daemon/common.h"
@@ -17,7 +17,7 @@
 #define SKIP 77
 #define MIN_SAMPLES 50
 
-/* Where the child is nearly all of its time. */
+/* The child spends nearly all of its time in this function. */
 static void __attribute__((noinline, used)) spin_here(volatile uint64_t *counter)
 {
 	for (;;)
@@ -37,7 +37,7 @@ static pid_t start_spinner(void)
 	return pid;
 }
 
-/* Starts the test's guest; *ret_pid 0: it can't run here. Its output ends when it does. */
+/* Start the test's guest. *ret_pid is 0 if it can't run here. Its output ends with it. */
 static int start_guest(const char *const *arguments, pid_t *ret_pid)
 {
 	int out[2];
@@ -82,7 +82,7 @@ static struct vmop_error *open_source(void)
 	return vmop_source_open(&vmop_source_perf_ops, &setup, &source);
 }
 
-/* Samples until *condition holds or the rounds are used up; a round is about a second. */
+/* Sample until *condition is true, for at most `rounds` rounds of about a second. */
 static void profile(struct rig *rig, bool (*is_enough)(const struct rig *rig), int rounds)
 {
 	struct vmop_sink sink = rig->sink;
@@ -146,7 +146,7 @@ static void a_spinning_function_gets_its_samples(void **state)
 			continue;
 		assert_int_equal(row->pid, pid);
 		assert_string_equal(row->exe, exe);
-		/* The kernel's part is what a busy machine makes of it. */
+		/* The share of the kernel depends on the load of the machine. */
 		all += strcmp(row->image, "[kernel]") ? row->samples : 0;
 		if (!strcmp(row->image, exe) && ((row->offset - page_offset) & 4095) < 128)
 			here += row->samples;
@@ -157,8 +157,8 @@ static void a_spinning_function_gets_its_samples(void **state)
 		fail_msg("%llu of %llu samples in spin_here", (unsigned long long)here,
 			 (unsigned long long)all);
 	/*
-	 * Nothing of the whole machine is without a name, but what was over too soon: other tests
-	 * start thousands of programs meanwhile.
+	 * Only samples of processes that ended too early have no name. Other tests start thousands
+	 * of programs meanwhile.
 	 */
 	struct vmop_profiler_stats stats;
 	vmop_profiler_stats(rig.profiler, &stats);
@@ -233,17 +233,17 @@ static void guests_are_found_named_and_billed(void **state)
 				assert_int_equal(row->pid, pids[0]);
 		}
 	}
-	/* Others may run guests on this machine, too. */
+	/* Other users may run guests on this machine, too. */
 	size_t n_vcpus = 0;
 	for (size_t i = 0; i < rig.session.n_vcpus; i++)
 		n_vcpus += rig.session.vcpus[i].domain == id_one ||
 			   rig.session.vcpus[i].domain == id_two;
 	assert_int_equal(n_vcpus, 3);
-	/* It dies while it is looked at. */
+	/* The guest dies while vmopd reads it. */
 	stop(pids[0]);
 	stop(pids[1]);
 	struct vmop_domain_stats stats;
-	/* No record of it was drained: each tick asks /proc about some of the processes. */
+	/* Its exit record was not drained: each tick checks some processes in /proc. */
 	for (int tick = 0; tick < 1024; tick++)
 		ok(vmop_profiler_tick(rig.profiler));
 	for (size_t i = 0; vmop_profiler_domain(rig.profiler, i, &stats); i++)

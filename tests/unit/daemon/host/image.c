@@ -14,7 +14,7 @@ static const struct vmop_build_id build_id = {.len_bytes = 20, .bytes = {1, 2, 3
 
 static struct vmop_image *file(struct vmop_images *images, const char *path, uint64_t inode)
 {
-	return vmop_images_file(images, &(struct vmop_image_file){.path = path, .inode = inode});
+	return vmop_images_file(images, &(struct vmop_mapped_file){.path = path, .inode = inode});
 }
 
 static void a_build_id_before_the_row_joins_images(void **state)
@@ -26,13 +26,13 @@ static void a_build_id_before_the_row_joins_images(void **state)
 	vmop_images_identified(&images, a, &build_id);
 	vmop_images_identified(&images, b, &build_id);
 	assert_ptr_equal(vmop_image_canonical(b), a);
-	assert_false(a->is_sampled); /* no row is there to be written anew */
+	assert_false(a->is_sampled); /* there is no row to write again */
 	vmop_image_unref(&images, a);
 	vmop_image_unref(&images, b);
 	vmop_images_deinit(&images);
 }
 
-/* Two rows with one build-id are one in reports; the samples stay under the id that they have. */
+/* Reports merge two rows with one build-id. Samples keep the id that they have. */
 static void a_build_id_after_the_row_changes_no_id(void **state)
 {
 	struct vmop_images images;
@@ -63,7 +63,7 @@ static void a_note_is_stored_again_when_it_changes(void **state)
 	struct vmop_image *a = file(&images, "/a", 1);
 	vmop_image_set_note(a, "not read");
 	vmop_image_set_note(a, NULL);
-	assert_false(a->has_stored_note); /* nothing to be taken back */
+	assert_false(a->has_stored_note); /* there is no stored note to empty */
 	vmop_images_assign_id(&images, a);
 	vmop_image_set_note(a, "not read");
 	vmop_image_stored(a);

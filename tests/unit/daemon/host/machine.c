@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is read of the machine beside records: a made-up /proc and /sys. */
+/* Reading the machine, a made-up /proc and /sys, besides records. */
 #include "tests/unit/daemon/common.h"
 
 #include "daemon/host/maps.h"
@@ -18,7 +18,7 @@
 	"ffffffffc0201000 t ftrace_trampoline\t[__builtin__ftrace]\n"
 #define MODULES "moda 16384 3 - Live 0xffffffffc0000000\n"
 
-/* A machine whose processes' starts (100 ticks after boot) lie before all records. */
+/* Make a machine whose processes start 100 ticks after boot, before all records. */
 static void machine(struct rig *rig)
 {
 	rig_folder(rig);
@@ -57,7 +57,7 @@ static void records_older_than_the_scan_change_nothing(void **state)
 	(void)state;
 	machine(&rig);
 	rig_begin(&rig, (struct vmop_profiler_options){0});
-	rig.now_ns = 10; /* long before */
+	rig.now_ns = 10; /* long before the scan */
 	give_fork(&rig, 1, 100, 100);
 	give_comm(&rig, 100, 100, "before", 1);
 	give_mmap(&rig, 100, 0x400000, 0x10000, 0, "/bin/before", 1);
@@ -84,7 +84,7 @@ static void a_stranger_is_read_at_the_flush(void **state)
 			"00400000-00410000 r-xp 00000000 fe:00 12 /bin/stranger\n");
 	give_sample(&rig, 200, 200, 0x400010, USER);
 	give_sample(&rig, 200, 200, 0x700000, USER);
-	give_sample(&rig, 300, 300, 0x400010, USER); /* it is over by then */
+	give_sample(&rig, 300, 300, 0x400010, USER); /* it has ended before the flush */
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "/bin/stranger", "stranger"), 1);
 	assert_int_equal(samples_of(session, "[exited before its maps were read]", "stranger"), 1);
@@ -95,7 +95,7 @@ static void a_stranger_is_read_at_the_flush(void **state)
 	rig_end(&rig);
 }
 
-/* Maps that nobody asks for are no loss. */
+/* Unread maps are no loss until a user sample needs them. */
 static void unread_maps_count_once_samples_want_them(void **state)
 {
 	struct rig rig;
@@ -116,7 +116,7 @@ static void unread_maps_count_once_samples_want_them(void **state)
 	rig_end(&rig);
 }
 
-/* A mapping that no record told of: maps are read once more, and explain it. */
+/* A mapping without a record is found, because the maps are read again. */
 static void a_lost_mapping_is_found(void **state)
 {
 	struct rig rig;
@@ -226,7 +226,7 @@ static void a_module_loaded_later(void **state)
 	rig_end(&rig);
 }
 
-/* Which words the session has for why its kernel has no symbols, and the host's status. */
+/* Check the session's and the host status's reason for a kernel without symbols. */
 static void assert_kernel_symbols(struct rig *rig, const char *want)
 {
 	_cleanup_free_ char *value = NULL;
@@ -238,7 +238,7 @@ static void assert_kernel_symbols(struct rig *rig, const char *want)
 	assert_string_equal(host.image, value);
 }
 
-/* Without its addresses the kernel is one image, and samples keep theirs. */
+/* A kernel with hidden addresses is one image, and samples keep their addresses. */
 static void kernel_addresses_hidden(void **state)
 {
 	struct rig rig;
@@ -246,7 +246,7 @@ static void kernel_addresses_hidden(void **state)
 	machine(&rig);
 	machine_file(&rig, "/proc/kallsyms", "0000000000000000 T _text\n");
 	begin(&rig);
-	assert_kernel_symbols(&rig, "none: /proc/kallsyms tells no addresses: run vmopd as root");
+	assert_kernel_symbols(&rig, "none: /proc/kallsyms shows no addresses: run vmopd as root");
 	give_sample(&rig, 100, 100, 0xffffffff81000110, KERNEL);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(session->n, 1);
@@ -272,7 +272,7 @@ static void kernel_addresses_shown(void **state)
 	struct rig rig;
 	(void)state;
 	machine(&rig);
-	machine_file(&rig, "/proc/sys/kernel/kptr_restrict", "2\n"); /* set since */
+	machine_file(&rig, "/proc/sys/kernel/kptr_restrict", "2\n"); /* set after the start */
 	begin(&rig);
 	assert_kernel_symbols(&rig, "/proc/kallsyms");
 	rig_end(&rig);
@@ -343,7 +343,7 @@ static void maps_lines_as_they_may_come(void **state)
 	assert_int_equal(line.dev_minor, 10);
 	assert_int_equal(line.inode, 42);
 	assert_true(line.is_executable);
-	/* A line without end is passed over, what follows is read. */
+	/* A line without an end is skipped, and the next lines are read. */
 	rig_folder(&rig);
 	memset(huge, 'x', 99999);
 	huge[99999] = '\0';
@@ -385,7 +385,7 @@ static void hostile_stat_and_cgroup(void **state)
 	rig_end(&rig);
 }
 
-/* The uuid that a session of this machine gives domain 0; "" for none. */
+/* Check the uuid of domain 0 in a session of this machine; "": no uuid. */
 static void expect_uuid(const char *of_xen, const char *of_firmware, const char *wanted)
 {
 	struct rig rig;

@@ -7,13 +7,13 @@
 
 #include "tests/unit/ok.h"
 
-/* What the jobs of a test have in common. */
+/* Shared by the jobs of a test. */
 struct tally {
 	unsigned done, hung, refused;
 	unsigned sum;
 };
 
-/* Reads a byte from a pipe: hangs until one comes. */
+/* Read a byte from a pipe, which hangs until one comes. */
 struct read_byte {
 	struct vmop_read_job job;
 	int fd;
@@ -46,7 +46,7 @@ static void destroy(struct vmop_read_job *job)
 
 static const struct vmop_read_job_ops ops = {.run = run, .finish = finish, .destroy = destroy};
 
-/* fd -1: it has its value at once. */
+/* Submit a job. With fd -1 it has its value at once. */
 static void submit(struct vmop_readers *readers, int fd, unsigned value, uint64_t place)
 {
 	struct read_byte *job = calloc(1, sizeof(*job));
@@ -87,7 +87,7 @@ static void what_hangs_holds_up_no_other(void **state)
 	assert_int_equal(pipe(fds), 0);
 	assert_ok(vmop_readers_create("test", 500, &tally, &readers));
 	submit(readers, fds[0], 1, 7);
-	submit(readers, -1, 10, 7); /* waits behind it, and its place hangs */
+	submit(readers, -1, 10, 7); /* it waits for that job, and its place hangs */
 	submit(readers, -1, 100, 8);
 	assert_false(vmop_readers_collect(readers, 0));
 	collect_until(readers, &tally.done, 1);
@@ -98,7 +98,7 @@ static void what_hangs_holds_up_no_other(void **state)
 	assert_true(vmop_readers_collect(readers, 0));
 	assert_int_equal(tally.refused, 2);
 	assert_int_equal(vmop_readers_pending(readers), 0);
-	/* It answers after all. */
+	/* The hanging job returns after all. */
 	assert_int_equal(write(fds[1], "\2", 1), 1);
 	collect_until(readers, &tally.done, 2);
 	assert_int_equal(tally.sum, 103);
@@ -123,7 +123,7 @@ static void threads_that_hang_outlive_their_owner(void **state)
 	submit(readers, -1, 1, 0);
 	collect_until(readers, &tally.done, 1);
 	assert_int_equal(tally.hung, 2);
-	/* The owner goes while both hang; the threads free what they have when they come back. */
+	/* The owner ends while both hang. The threads free their jobs when they return. */
 	vmop_readers_destroy(readers);
 	close(fds[1]);
 	usleep(100000);

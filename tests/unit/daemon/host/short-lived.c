@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Short-lived tasks: which keep rows of their own, and what their commands' rows count. */
+/* Short-lived tasks with rows of their own, and the counts in their commands' rows. */
 #include "tests/unit/daemon/common.h"
 
 #include <signal.h>
@@ -26,7 +26,7 @@ static void give_samples(struct rig *rig, uint32_t pid, unsigned n)
 		give_sample(rig, pid, pid, 0x400000 + i * 16, VMOP_SAMPLE_USER);
 }
 
-/* n whole lives of one command, a sample each. */
+/* Let a command start and end n times, with a sample each. */
 static void give_lives(struct rig *rig, uint32_t first_pid, unsigned n, const char *comm)
 {
 	for (uint32_t pid = first_pid; pid < first_pid + n; pid++) {
@@ -36,7 +36,7 @@ static void give_lives(struct rig *rig, uint32_t first_pid, unsigned n, const ch
 	}
 }
 
-/* The tasks that the session's merged rows of that command stand for; those with a pid. */
+/* Count the tasks in the merged rows of a command, and its tasks with a pid. */
 static uint64_t merged(const struct session *session, const char *comm)
 {
 	uint64_t n = 0;
@@ -93,7 +93,7 @@ static void many_are_one_row_of_their_command(void **state)
 	give_lives(&rig, FIRST_PID, 100, "cc1");
 	give_lives(&rig, 2000, 50, "as");
 	give_start(&rig, 20, "cc1");
-	give_samples(&rig, 20, 60); /* a large share, and over */
+	give_samples(&rig, 20, 60); /* many samples, and it ended */
 	give_exit(&rig, 20, 20);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(merged(session, "cc1"), 100);
@@ -118,7 +118,7 @@ static void what_outlives_a_storm_has_its_row(void **state)
 	give_start(&rig, 10, "make");
 	give_lives(&rig, FIRST_PID, 100, "cc1");
 	rig_flush(&rig);
-	/* From here on commands are one in the interval that their processes begin in. */
+	/* From now on, a command has one id in the interval in which its processes begin. */
 	give_samples(&rig, 10, 2);
 	give_lives(&rig, 2000, 100, "cc1");
 	give_start(&rig, 30, "cc1");
@@ -134,7 +134,7 @@ static void what_outlives_a_storm_has_its_row(void **state)
 	assert_int_equal(samples_of_pid(session, 30), 10);
 	assert_int_equal(samples_of(session, NULL, "renamed"), 3);
 	assert_int_equal(samples_of(session, NULL, "cc1"), 212);
-	/* It is over: few processes have rows of their own again. */
+	/* Few processes begin: they have rows of their own again. */
 	give_lives(&rig, 3000, 2, "cc1");
 	session = rig_flush(&rig);
 	assert_int_equal(with_pid(session, "cc1"), 3);
