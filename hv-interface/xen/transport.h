@@ -63,7 +63,7 @@ struct vmop_xen_entry {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; without the module the time of the drain */
 	uint64_t ip;
 	uint32_t pid, tid; /* VMOP_XEN_NO_TASK: not known */
-	uint32_t cpu;	   /* physical, or this domain's; VMOP_XEN_NO_CPU: not known */
+	uint32_t cpu;	   /* this domain's; VMOP_XEN_NO_CPU: not known */
 	uint16_t domain;   /* VMOP_XEN_DOMID_SELF: this one */
 	uint16_t vcpu;
 	uint8_t mode, event;

@@ -15,7 +15,8 @@
  *
  * A sample of Xen's own code has VMOP_SAMPLE_HYPERVISOR, one of a passive domain VMOP_SAMPLE_GUEST,
  * one of this domain neither. source_domain and source_vcpu name the vCPU that ran, or for which
- * Xen ran. Xen does not report the physical CPU: without the module cpu is UINT32_MAX.
+ * Xen ran. Xen does not report the physical CPU. With the module cpu is this domain's CPU for this
+ * domain's samples; else it is UINT32_MAX.
  */
 #ifndef VMOP_HV_INTERFACE_XEN_XEN_H
 #define VMOP_HV_INTERFACE_XEN_XEN_H

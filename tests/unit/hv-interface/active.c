@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The protocol between an initiator and the agent of an active guest, with its failures. */
 #include "hv-interface/active-agent.h"
+#include "hv-interface/active-check.h"
 #include "hv-interface/active-message.h"
 #include "hv-interface/active-peer.h"
+#include "hv-interface/xen/link.h"
 
 #include <cmocka.h>
 #include <signal.h>
@@ -592,10 +594,23 @@ static void two_processes(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* Only a domU of Xen can be an active guest. */
+static void another_machine(void **state)
+{
+	(void)state;
+	if (vmop_xen_is_domu())
+		skip();
+	struct vmop_error *err = vmop_active_check();
+	assert_int_equal(err->code, VMOP_ERROR_CANT);
+	assert_non_null(strstr(err->message, "needs a domU of Xen"));
+	vmop_error_destroy(err);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_session),
+		cmocka_unit_test(another_machine),
 		TEST(no_agent_present),
 		TEST(a_dead_agents_words),
 		TEST(an_agent_that_dies),

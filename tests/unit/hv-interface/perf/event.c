@@ -148,7 +148,7 @@ static void assert_refused(const char *text, const char *words)
 	vmop_error_destroy(err);
 }
 
-static void what_is_refused(void **state)
+static void bad_requests_are_refused(void **state)
 {
 	(void)state;
 	static const struct {
@@ -244,7 +244,7 @@ int main(void)
 		cmocka_unit_test(counts),
 		cmocka_unit_test(modes),
 		cmocka_unit_test(names_of_opcontrol),
-		cmocka_unit_test(what_is_refused),
+		cmocka_unit_test(bad_requests_are_refused),
 		cmocka_unit_test(nearness),
 #ifdef HAVE_PFM
 		cmocka_unit_test(names_of_libpfm4),

@@ -185,10 +185,10 @@ static void guests_that_are_hosts(void **state)
 
 /* Decode a sample in Xen's dom0 with perf's view of it and its registers; ip 0: no registers. */
 static struct vmop_sample in_dom0(struct vmop_perf_decoder *decoder, uint8_t wanted, uint16_t misc,
-				  uint64_t told, uint64_t ip, uint64_t cs)
+				  uint64_t reported_ip, uint64_t ip, uint64_t cs)
 {
 	decoder->wanted = &wanted;
-	make_sample(decoder, misc, 0, told);
+	make_sample(decoder, misc, 0, reported_ip);
 	add_u64(ip ? 2 : 0); /* PERF_SAMPLE_REGS_ABI_64, _NONE */
 	if (ip) {
 		add_u64(ip);

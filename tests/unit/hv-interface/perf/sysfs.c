@@ -320,7 +320,7 @@ static struct listed list_with(const char *wanted)
 	return listed;
 }
 
-static void the_list_tells_what_the_machine_has(void **state)
+static void the_list_marks_available_events(void **state)
 {
 	(void)state;
 	struct listed listed = list_with("cpu_core/mem-loads/");
@@ -366,7 +366,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(refusals_of_pmus, make_hybrid, remove_tree),
 		cmocka_unit_test_setup_teardown(tracepoints_go_by_their_number, make_hybrid,
 						remove_tree),
-		cmocka_unit_test_setup_teardown(the_list_tells_what_the_machine_has, make_hybrid,
+		cmocka_unit_test_setup_teardown(the_list_marks_available_events, make_hybrid,
 						remove_tree),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);

@@ -131,7 +131,7 @@ static void test_up_to(void **state)
 	expect_next(fixture, UINT64_MAX, 3);
 }
 
-static void test_only_what_was_there(void **state)
+static void test_only_earlier_records(void **state)
 {
 	struct fixture *fixture = *state;
 	put(fixture, 0, 10, 1);
@@ -401,7 +401,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_merged_by_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_up_to, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_only_what_was_there, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_only_earlier_records, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_room_is_given_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_counts_that_can_not_be, set_up, tear_down),
