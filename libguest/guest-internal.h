@@ -20,7 +20,7 @@ struct vmop_guest {
 	bool is_live;
 	struct vmop_guest_kernel *kernel;      /* NULL: no kernel is known */
 	struct vmop_layout layout;	       /* valid while kernel is not NULL */
-	struct vmop_guest_module_set *modules; /* likewise */
+	struct vmop_guest_module_set *modules; /* as layout */
 	struct vmop_guest_files *files;	       /* cache of build-ids */
 	struct vmop_guest_cost last, total;
 	uint64_t begun_cpu_ns, begun_read_bytes;

@@ -30,9 +30,9 @@
  * threads may read them. Text is copied from the guest unchanged: the code that prints it must
  * escape it (libutil/escape.h).
  *
- * Errors: each function that returns an error may also return the out-of-memory error,
- * VMOP_ERROR_LIMIT when the call has used up its budget (libguest/budget.h), and the errors that
- * its comment names.
+ * Errors: each function that returns an error may return the errors in its comment, the
+ * out-of-memory error, and VMOP_ERROR_LIMIT when the call has used up its budget
+ * (libguest/budget.h).
  */
 #ifndef VMOP_LIBGUEST_GUEST_H
 #define VMOP_LIBGUEST_GUEST_H
@@ -192,8 +192,8 @@ struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
 					    size_t *ret_count);
 
 /*
- * Read len_bytes at offset of a file (vma->file) from the guest's page cache, so that the .symtab
- * of a binary can be read without a copy on the host. Set *ret_read (may be NULL) to the number of
+ * Read len_bytes at offset of a file (vma->file) from the guest's page cache. The .symtab of a
+ * binary can thus be read without a copy on the host. Set *ret_read (may be NULL) to the number of
  * bytes before the first page that the guest does not hold in memory; such pages are zero in buf.
  * VMOP_ERROR_NOT_FOUND: the guest no longer has the file open.
  */

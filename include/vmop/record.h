@@ -23,7 +23,7 @@ enum vmop_record_type {
 	VMOP_RECORD_LOST,      /* samples that the source could not deliver */
 	VMOP_RECORD_THROTTLE,  /* the kernel throttled an event on a CPU, or resumed it */
 	VMOP_RECORD_CPU,       /* a CPU came online or went offline */
-	VMOP_RECORD_UNHANDLED, /* a record of a type that the source does not know */
+	VMOP_RECORD_UNHANDLED, /* a record of a type that the source does not support */
 };
 
 enum vmop_sample_flags {
@@ -36,7 +36,7 @@ enum vmop_sample_flags {
 	VMOP_SAMPLE_MODE_KNOWN = 1 << 6, /* in a guest: KERNEL or USER is certain, whatever ip is */
 };
 
-/* The source does not know the sample's domain (perf in Xen's dom0). */
+/* The domain of the sample is unknown to the source (perf in Xen's dom0). */
 #define VMOP_SOURCE_DOMAIN_UNKNOWN UINT32_MAX
 
 struct vmop_sample {

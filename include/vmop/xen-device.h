@@ -15,9 +15,12 @@
  *   VMOP_XENDEV_RELEASE  leaves Xen as INIT found it
  *   VMOP_XENDEV_STATS    returns counts, at any time
  *
- * A close at any point does the missing part of STOP and RELEASE. A call fails with EBUSY when it
- * is out of order, with EINVAL when a field is out of range, with EPROTONOSUPPORT when abi is not
- * VMOP_XENDEV_ABI, and with ENOTTY when it is unknown or has another size.
+ * A close at any point does the missing part of STOP and RELEASE. A call fails with
+ *
+ *   EBUSY            out of order
+ *   EINVAL           a field is out of range
+ *   EPROTONOSUPPORT  abi is not VMOP_XENDEV_ABI
+ *   ENOTTY           an unknown call, or a struct of another size
  *
  * In an active domU PREPARE takes no lists and no events: the initiator in dom0 gives them. The
  * order across the two domains is:

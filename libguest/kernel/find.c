@@ -278,7 +278,7 @@ static struct vmop_error *scan(struct finder *finder)
 		size_t notes = finder->notes, utses = finder->utses;
 		if (!vmop_guest_memory_read_linear(finder->memory, linear, chunk, len))
 			return vmop_error_new(VMOP_ERROR_LIMIT,
-					      "the guest's RAM can't be read to its end");
+					      "the guest's RAM cannot be read to its end");
 		scan_notes(finder, chunk, len, linear);
 		scan_utses(finder, chunk, len, linear);
 		scan_tokens(finder, chunk, len, linear);
@@ -428,7 +428,7 @@ static struct vmop_error *nothing_found(const struct finder *finder)
 				      "the guest has a big-endian kernel; vmop reads only "
 				      "little-endian ones");
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-			      "no Linux kernel that vmop knows was found in the guest's RAM");
+			      "no Linux kernel that vmop supports in the guest's RAM");
 }
 
 struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,

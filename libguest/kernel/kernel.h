@@ -23,9 +23,9 @@
  * geometry of the page table and the address of the kernel's name and release in the image. The
  * scan finds the same strings in RAM, and the two together give the start of RAM (arm64.h).
  *
- * Each find is only a candidate. It is accepted when its symbol table unpacks and the kernel's own
- * page table, found by symbol, maps the banner to the address where the candidate has it. RAM
- * outlives a reset and a kexec, so there can be several: the kernel whose jiffies advance is taken.
+ * Each find is only a candidate. It is accepted when its symbol table unpacks, and when the
+ * kernel's own page table, found by symbol, maps the banner as the candidate does. RAM outlives a
+ * reset and a kexec, so there can be several: the kernel whose jiffies advance is taken.
  *
  * Thread: as for the vmop_guest that owns the kernel.
  */

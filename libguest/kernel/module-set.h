@@ -2,8 +2,8 @@
 /*
  * The modules, BPF programs and trampolines of one reading, with their symbols and names.
  *
- * modules.c builds a set out of the guest's lists and finishes it.  A finished set is immutable:
- * any number of threads may read it.  Results point into the set.
+ * modules.c builds a set out of the guest's lists and finishes it. A finished set is immutable:
+ * any number of threads may read it. Results point into the set.
  */
 #ifndef VMOP_LIBGUEST_KERNEL_MODULE_SET_H
 #define VMOP_LIBGUEST_KERNEL_MODULE_SET_H

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * VMCOREINFO: the text that a kernel with CONFIG_CRASH_CORE (VMCORE_INFO from 6.9) keeps for crash
- * dumps, in one page of RAM (kernel/vmcore_info.c, arch/ARCH/kernel/vmcore_info.c and
- * Documentation/admin-guide/kdump/vmcoreinfo.rst of the kernel). Hostile input; any thread.
+ * dumps, in one page of RAM. Hostile input; any thread.
+ *
+ * Sources in the kernel: kernel/vmcore_info.c, arch/ARCH/kernel/vmcore_info.c,
+ * Documentation/admin-guide/kdump/vmcoreinfo.rst.
  */
 #ifndef VMOP_LIBGUEST_KERNEL_VMCOREINFO_H
 #define VMOP_LIBGUEST_KERNEL_VMCOREINFO_H
@@ -18,8 +20,7 @@ struct vmop_vmcoreinfo {
 	int64_t phys_base;	 /* in the image: gpa = address - 0xffffffff80000000 + phys_base */
 	bool has_5_levels, has_kernel_offset;
 	uint64_t init_uts_ns; /* virtual address of struct uts_namespace */
-	uint64_t uts_name; /* offset of its strings: 4, after a kref, unless a later kernel states
-			      another */
+	uint64_t uts_name;    /* offset of its strings: 4 (after a kref) if not stated */
 	uint64_t stext;
 	uint64_t page_bytes, page_struct_bytes; /* 0: not stated */
 	/* only arm64 */

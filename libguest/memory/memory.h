@@ -15,9 +15,9 @@
  * Otherwise it is guessed: there are several layouts, and kernel/find.c tries them and keeps the
  * one that is consistent.
  *
- * A scan works in linear space and skips pages that the guest has never touched (/proc/PID/pagemap,
- * SEEK_DATA), so a sparse guest of 64 GiB costs as much as its touched pages. A read of an
- * untouched page returns zeros and allocates nothing.
+ * A scan works in linear space and skips pages that the guest has never touched
+ * (/proc/PID/pagemap, SEEK_DATA). A sparse guest of 64 GiB therefore costs as much as its touched
+ * pages. A read of an untouched page returns zeros and allocates nothing.
  *
  * Small reads go through a cache of pages, which shows the guest at one moment.
  * vmop_guest_memory_forget() empties it.
@@ -25,7 +25,7 @@
  * The memory of a Xen domain is one region that holds every address. Which frames exist is found
  * only when they are read (xen.h), so the region cannot be scanned.
  *
- * Errors: the out-of-memory error from every function that opens, besides those in its comment.
+ * Errors: the out-of-memory error and the errors in its comment, from every function that opens.
  * Thread: one at a time for each vmop_guest_memory.
  *
  * Sources: /proc/PID/mem in proc(5); pagemap in the kernel's
@@ -70,7 +70,7 @@ void vmop_guest_memory_close(struct vmop_guest_memory *memory); /* NULL is allow
 
 /* Return the size of linear space in bytes. */
 uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
-/* Return the bytes of linear space that the selected memory layout places at an address. */
+/* Return the bytes that the selected memory layout places at an address, or a Xen domain's RAM. */
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory);
 /* Return the number of bytes read from the guest since it was opened. */
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory);

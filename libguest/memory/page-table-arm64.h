@@ -21,8 +21,7 @@
 
 struct vmop_arm64_leaf {
 	uint64_t gpa;
-	uint64_t page_bytes; /* of the page or block; of the unmapped entry where nothing is mapped
-			      */
+	uint64_t page_bytes; /* of the page or block; unmapped: of its entry */
 	uint64_t descriptor; /* valid only where something is mapped */
 };
 

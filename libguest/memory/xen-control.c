@@ -56,7 +56,7 @@ static struct vmop_error *find_version(struct vmop_guest_xen_control *control)
 		is_found = try_version(control, version);
 	if (!is_found)
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "vmop does not know the version of this Xen's control "
+				      "vmop does not support the version of this Xen's control "
 				      "interface (domctl) and cannot read its guests");
 	return NULL;
 }

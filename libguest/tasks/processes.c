@@ -430,8 +430,8 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 /*
  * Return the address, relative to a CPU's per-CPU area, at which the CPU keeps its current task. On
  * x86-64 it is in pcpu_hot (6.2 to 6.14) or in the variable current_task. arm64 keeps it in SP_EL0,
- * and for entries from user space in __entry_task, which is written at each task switch, as the run
- * queue's field is.
+ * and for entries from user space in __entry_task. Each task switch writes __entry_task and the run
+ * queue's field.
  */
 static uint64_t current_address(const struct reader *reader)
 {

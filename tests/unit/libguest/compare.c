@@ -426,7 +426,7 @@ static void compare_current(struct vmop_guest *guest)
 		const struct vmop_guest_process *process =
 			vmop_guest_snapshot_by_cr3(snapshot, cr3);
 		if (!process || process->pid != current[i].pid) {
-			printf("  CR3 %llx is %s's\n", cr3, process ? process->comm : "nobody");
+			printf("  CR3 %llx is %s's\n", cr3, process ? process->comm : "no process");
 			differences++;
 		}
 	}

@@ -66,8 +66,7 @@ struct synthetic {
 	struct synthetic_symbol *symbols; /* by address */
 	size_t symbol_count;
 	uint64_t used;	    /* bytes used of the image */
-	uint64_t ram_start; /* gpa of the start of ram; names with gpa in this file count from there
-			     */
+	uint64_t ram_start; /* gpa of the start of ram; other gpas count from there */
 	uint64_t root_gpa;
 	/* virtual addresses of objects */
 	uint64_t init_task, task[SYNTHETIC_PROCESSES], mm[SYNTHETIC_PROCESSES];

@@ -53,7 +53,7 @@ static void check_kernel(const char *search_method)
 	assert_int_equal(seen, made.symbol_count);
 }
 
-/* Check everything besides symbols: modules, processes, files, current tasks. */
+/* Check all facts except symbols: modules, processes, files, current tasks. */
 static void check_inside(void)
 {
 	struct vmop_guest_snapshot *snapshot;
@@ -120,7 +120,7 @@ static void by_symbols_that_name_variables(void **state)
 	/* distances do not suffice to locate the kernel */
 	options.kallsyms = SYNTHETIC_PLACE_RELATIVE;
 	open_with(&options);
-	expect_not_found("no Linux kernel that vmop knows");
+	expect_not_found("no Linux kernel that vmop supports");
 	close_guest();
 }
 
@@ -146,7 +146,7 @@ static void variables_without_names(void **state)
 	}
 	options.no_vmcoreinfo = true;
 	open_with(&options);
-	expect_not_found("no Linux kernel that vmop knows");
+	expect_not_found("no Linux kernel that vmop supports");
 	close_guest();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The arm64 walk, on tables written after the figures of the Arm ARM (DDI 0487, D8.3.1, VMSAv8-64
- * descriptor formats), for each granule and address size that Linux supports. RAM lies at 2^51, so
- * that every bit of a 52-bit output address is used where such addresses exist.
+ * descriptor formats). Each granule and address size that Linux supports is tested. RAM lies at
+ * 2^51, so that every bit of a 52-bit output address is used where such addresses exist.
  */
 #include "libguest/memory/page-table-arm64.h"
 

@@ -2,8 +2,8 @@
 /*
  * A Xen domain, read from dom0. Fakes replace Xen's libraries, because unit tests run without Xen
  * (tests/rigs/xen-run has a real one). The domain is the synthetic guest: as HVM at its own
- * addresses, or as PV with its frames scattered over the machine and page tables of 4 KiB pages
- * that hold machine addresses.
+ * addresses, or as PV. As PV its frames are scattered over the machine, and its page tables have 4
+ * KiB pages and hold machine addresses.
  */
 #include <cmocka.h>
 #include <errno.h>
