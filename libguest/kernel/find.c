@@ -428,7 +428,7 @@ static struct vmop_error *nothing_found(const struct finder *finder)
 				      "the guest has a big-endian kernel; vmop reads only "
 				      "little-endian ones");
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-			      "the guest's RAM contains no Linux kernel that vmop supports");
+			      "no Linux kernel that vmop supports in the guest's RAM");
 }
 
 struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
