@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* vmopreport: what a session's samples were of.  See vmopreport(1). */
+/* vmopreport: report the samples of sessions.  See vmopreport(1). */
 #include "config.h"
 
 #include <argp.h>
@@ -27,7 +27,7 @@
 const char *argp_program_version = "vmopreport " PACKAGE_VERSION;
 
 static const char doc[] =
-	"What the samples of a session, or of several, were of: images, symbols, tasks, domains."
+	"Report what the samples of one or more sessions hit: images, symbols, tasks, domains."
 	"\vSpecs choose the samples: session:NAME,... domain:NAME,... image:GLOB,... "
 	"event:GLOB,... "
 	"task:GLOB,... cpu:N,... vcpu:N,... tgid:PID,... tid:TID,... "
@@ -55,9 +55,11 @@ static const struct argp_option options[] = {
 	 "cgroup, cpu, vcpu, mode, certainty, session, or mixtures of them",
 	 1},
 	{"merge", 'm', "WORD,...", 0,
-	 "Merge what was recorded apart: cpu, tid, tgid (rows of commands), unitmask, all", 1},
+	 "Merge samples that were recorded separately: cpu, tid, tgid (rows of commands), "
+	 "unitmask, all",
+	 1},
 	{"accounting", KEY_ACCOUNTING, "cpu|domain", 0,
-	 "Bill a guest its own code alone, or also the hypervisor's and its VMM's work for it", 1},
+	 "Bill a guest only its own code, or also the hypervisor's and its VMM's work for it", 1},
 	{"exclude-dependent", 'x', NULL, 0, "Only samples in the tasks' own executables", 1},
 	{"exclude-idle", KEY_EXCLUDE_IDLE, NULL, 0,
 	 "Leave out idle CPUs, and, by symbol, guests' idle vCPUs", 1},
@@ -71,7 +73,7 @@ static const struct argp_option options[] = {
 	 "By sample (the default), session, domain, image, symbol, task, pid, cgroup, cpu, vcpu, "
 	 "mode, vma, or the name of a ratio or an event",
 	 1},
-	{"reverse-sort", 'r', NULL, 0, "The other way round", 1},
+	{"reverse-sort", 'r', NULL, 0, "Reverse the order", 1},
 	{NULL, 0, NULL, 0, "Columns:", 2},
 	{"accumulated", 'a', NULL, 0, "Running sums", 2},
 	{"ratio", KEY_RATIO, "WORD,...", 0,
@@ -83,18 +85,18 @@ static const struct argp_option options[] = {
 	{"demangle", 'D', "none|smart|normal", 0,
 	 "Names of C++, Rust, ... as they are, without parameters (smart, the default), in full",
 	 2},
-	{NULL, 0, NULL, 0, "Where symbols are looked for:", 3},
+	{NULL, 0, NULL, 0, "Sources of symbols:", 3},
 	{"image-path", 'p', "DIR,...", 0, "Folders with images' files", 3},
-	{"root", 'R', "DIR", 0, "What goes before all images' paths", 3},
+	{"root", 'R', "DIR", 0, "A prefix for the paths of all images", 3},
 	{NULL, 0, NULL, 0, "Output:", 4},
 	{"format", KEY_FORMAT, "table|csv|json", 0, "For people (the default) or programs", 4},
 	{"output-file", 'o', "FILE", 0, "Write there", 4},
-	{"no-header", 'n', NULL, 0, "Leave out what stands above the table", 4},
+	{"no-header", 'n', NULL, 0, "Omit the lines above the table", 4},
 	{"width", KEY_WIDTH, "COLUMNS", 0, "Shorten names to fit (the terminal's; 0: never)", 4},
 	{NULL, 0, NULL, 0, "Sessions:", 10},
 	{"list-sessions", KEY_LIST_SESSIONS, NULL, 0, "List them instead", 10},
 	{NULL, 0, NULL, 0, NULL, 20},
-	{"verbose", 'V', NULL, 0, "Say on stderr which images have no symbols, and why", 20},
+	{"verbose", 'V', NULL, 0, "Report on stderr which images lack symbols, and the reason", 20},
 	{0}};
 
 struct settings {
@@ -108,10 +110,10 @@ struct settings {
 	struct vmop_words include, exclude, image_paths, ratios, sort;
 	unsigned by;
 	bool wants_symbols, has_accounting, has_width, list_sessions;
-	struct vmop_error *err; /* the first thing wrong, when argp_parse gave EINVAL */
+	struct vmop_error *err; /* the first error, if argp_parse returned EINVAL */
 };
 
-/* ---- options' words -------------------------------------------------------- */
+/* ---- words of options ------------------------------------------------------ */
 
 struct word {
 	const char *name;
@@ -155,7 +157,7 @@ static struct vmop_error *parse_word(const struct word *words, const char *optio
 	for (const struct word *word = words; word->name && len < sizeof(accepted); word++)
 		len += (size_t)snprintf(accepted + len, sizeof(accepted) - len, "%s%s",
 					word == words ? "" : ", ", word->name);
-	return vmop_error_new(VMOP_ERROR_USAGE, "%s doesn't know '%s'; accepted: %s", option, text,
+	return vmop_error_new(VMOP_ERROR_USAGE, "%s: unknown word '%s'; accepted: %s", option, text,
 			      accepted);
 }
 
@@ -172,13 +174,13 @@ static struct vmop_error *parse_bits(const struct word *words, const char *optio
 	return err;
 }
 
-/* What is none of the words is the name of a ratio or an event, which the session has or not. */
+/* Parse --sort.  Another word is taken for the name of a ratio or an event, and checked later. */
 static struct vmop_error *parse_sort(struct vmop_words *list, struct vmop_arrangement *arrangement,
 				     const char *text)
 {
 	struct vmop_error *err = vmop_words_parse(list, "--sort", text);
 	if (!err && list->n > VMOP_MAX_SORT_KEYS)
-		err = vmop_error_new(VMOP_ERROR_USAGE, "--sort takes up to %d words: '%s'",
+		err = vmop_error_new(VMOP_ERROR_USAGE, "--sort takes at most %d words: '%s'",
 				     VMOP_MAX_SORT_KEYS, text);
 	for (size_t i = arrangement->n_sort; i < list->n && !err; i++) {
 		unsigned sort = 0;
@@ -368,7 +370,7 @@ static struct vmop_error *parse_arguments(struct settings *settings, int argc, c
 	return vmop_error_os(failed, "reading the command line");
 }
 
-/* ---- what the options come to ---------------------------------------------- */
+/* ---- from options to a query ----------------------------------------------- */
 
 static bool includes_idle(const struct settings *settings)
 {
@@ -383,13 +385,14 @@ static void decide(struct settings *settings)
 		by |= VMOP_BY_SYMBOL;
 	if (by & VMOP_BY_SYMBOL)
 		by |= VMOP_BY_IMAGE;
-	/* Images and tasks are a domain's: it is named where there are several. */
+	/* Images, tasks, cgroups, vCPUs and lives belong to a domain. */
 	query->dimensions =
 		by |
 		(by & (VMOP_BY_IMAGE | VMOP_BY_TASK | VMOP_BY_CGROUP | VMOP_BY_VCPU | VMOP_BY_LIFE)
 			 ? VMOP_BY_DOMAIN
 			 : 0);
-	/* What was recorded apart is shown apart unless merged, as the ancestor did. */
+	/* Show separately recorded CPUs separately unless merged, as OProfile's opreport does.
+	 */
 	if (!settings->by && !(query->merge & VMOP_MERGE_CPU))
 		query->dimensions |= VMOP_BY_CPU;
 	query->by_part = (query->dimensions & ~(unsigned)VMOP_BY_LIFE) == VMOP_BY_DOMAIN;
@@ -399,7 +402,7 @@ static void decide(struct settings *settings)
 			query->accounting = VMOP_ACCOUNTING_DOMAIN;
 	}
 	query->threshold_percent = settings->arrangement.threshold_percent;
-	/* Whoever names an idle function wants to see it. */
+	/* A user who names an idle function wants to see it. */
 	query->idle_functions |= settings->include.n && !includes_idle(settings);
 	query->resolver.image_paths = (const char *const *)settings->image_paths.items;
 	query->resolver.n_image_paths = settings->image_paths.n;
@@ -408,7 +411,7 @@ static void decide(struct settings *settings)
 	settings->arrangement.exclude_symbols = &settings->exclude;
 	settings->report.by = settings->by;
 	if (settings->output != &vmop_output_table)
-		settings->report.long_filenames = true; /* programs have room */
+		settings->report.long_filenames = true; /* programs need no short names */
 	settings->report.merged_commands = query->merge & VMOP_MERGE_TGID;
 }
 
@@ -448,7 +451,7 @@ static struct vmop_error *check(const struct settings *settings)
 
 /* ---- output ----------------------------------------------------------------- */
 
-/* Of the terminal that the table goes to; 0: there is none. */
+/* Return the columns of the terminal at fd, or 0 if fd is no terminal. */
 static size_t terminal_width(int fd)
 {
 	struct winsize size;
@@ -485,13 +488,13 @@ static struct vmop_error *print(struct settings *settings, const struct vmop_she
 	if (!settings->has_width)
 		settings->output_options.width_columns = terminal_width(STDOUT_FILENO);
 	struct vmop_error *err = settings->output->print(sheet, &settings->output_options, stdout);
-	/* A reader that went away (head) has what it wanted. */
+	/* A reader that closes the pipe, such as head(1), is no error. */
 	if (!err && (fflush(stdout) || ferror(stdout)) && errno != EPIPE)
 		err = vmop_error_os(errno, "writing the report");
 	return err;
 }
 
-static void tell_missing(const struct vmop_result *result)
+static void log_missing_symbols(const struct vmop_result *result)
 {
 	const struct vmop_missing *missing = &result->missing;
 	if (!missing->samples)
@@ -502,8 +505,8 @@ static void tell_missing(const struct vmop_result *result)
 		vmop_catalog_image(&result->catalog, missing->top_image)->name, missing->top_why);
 }
 
-/* A column that was asked for and has nothing in it. */
-static void tell_not_apart(const struct settings *settings, const struct vmop_result *result)
+/* Log a notice if the user asked for a column that is empty in all rows. */
+static void log_empty_columns(const struct settings *settings, const struct vmop_result *result)
 {
 	bool has_cpu = false, has_vcpu = false;
 	for (size_t i = 0; i < result->n_rows; i++) {
@@ -514,8 +517,8 @@ static void tell_not_apart(const struct settings *settings, const struct vmop_re
 	bool lacks_vcpu = settings->by & result->dimensions & VMOP_BY_VCPU && !has_vcpu;
 	if (lacks_cpu || lacks_vcpu)
 		vmop_log_notice(
-			"--by=%s: these samples were not recorded apart by it; 'vmopcontrol "
-			"--separate=cpu' does that from the next start on",
+			"--by=%s: the recording does not separate samples by it; 'vmopcontrol "
+			"--separate=cpu' does so from the next start on",
 			lacks_cpu ? "cpu" : "vcpu");
 }
 
@@ -537,12 +540,12 @@ static struct vmop_error *report(struct settings *settings, struct vmop_result *
 	vmop_report_destroy(report);
 	if (err)
 		return err;
-	tell_not_apart(settings, result);
-	tell_missing(result);
+	log_empty_columns(settings, result);
+	log_missing_symbols(result);
 	return NULL;
 }
 
-/* How many rows the output takes, roughly: names are some columns, each event brings three. */
+/* Return about how many rows the format can print: names take some columns, each event three. */
 static uint64_t max_lines(const struct settings *settings, const struct vmop_result *result)
 {
 	return settings->output->max_values / (8 + 3 * result->n_events * result->n_parts);

@@ -125,7 +125,7 @@ static struct vmop_error *add_omitted_lines(struct vmop_report *report)
 	}
 	if (err || !others)
 		return err;
-	return add_line(report, "%" PRIu64 " samples of %zu more domains left out likewise", others,
+	return add_line(report, "%" PRIu64 " samples of %zu more domains left out as well", others,
 			result->n_omitted - NAMED_MAX);
 }
 
@@ -218,8 +218,8 @@ static struct vmop_error *add_ratio_line(struct vmop_report *report, const struc
 				numerator, denominator, factor, denominator);
 	return add_line(report, "%s (%s / %s%s): %.4g %s, %.4g to %.4g with 95 %% confidence",
 			ratio->name, numerator, denominator, factor, value.value,
-			result->choice.is_everything ? "of all" : "of what is selected", value.low,
-			value.high);
+			result->choice.is_everything ? "of all" : "of the selected samples",
+			value.low, value.high);
 }
 
 /* Set losses to "lost 12, throttled 3": sums over domains and events. */

@@ -252,7 +252,7 @@ static struct vmop_error *no_such_name(const struct vmop_result *result,
 	int failed = fclose(out);
 	struct vmop_error *err =
 		failed ? &vmop_error_no_memory
-		       : vmop_error_new(VMOP_ERROR_USAGE, "--sort doesn't know '%s'; accepted: %s",
+		       : vmop_error_new(VMOP_ERROR_USAGE, "--sort: unknown word '%s'; accepted: %s",
 					name, text);
 	free(text);
 	return err;

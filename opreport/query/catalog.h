@@ -21,7 +21,7 @@
 #define VMOP_SESSIONS_MAX 256 /* in one report: each keeps some files open */
 
 /*
- * Bounds of what is loaded, so that a report of any file ends soon and in little memory.  Sessions
+ * Bounds of the catalog, so that a report of any file ends soon and in little memory.  Sessions
  * from vmopd stay far below them.
  */
 #define VMOP_EVENTS_MAX ((size_t)1 << 18) /* of all sessions */

@@ -140,7 +140,7 @@ static struct vmop_error *unknown_word(const struct selector *selector, const ch
 	if (i < table->n)
 		fputs(", and others", out);
 	if (!n_shown)
-		fputs("none at all", out);
+		fputs("none", out);
 	if (fclose(out))
 		return &vmop_error_no_memory;
 	return vmop_error_new(VMOP_ERROR_USAGE, "%s%s is not in the session; its %s: %s",
@@ -281,8 +281,8 @@ static struct vmop_error *spell_out(const struct vmop_numbers *numbers, const ch
 		struct vmop_number_range range = numbers->ranges[i];
 		if (range.last >= MAX_NUMBERS || n + (range.last - range.first) >= MAX_NUMBERS)
 			return vmop_error_new(VMOP_ERROR_USAGE,
-					      "%s takes numbers below %d, and as many of them",
-					      what, MAX_NUMBERS);
+					      "%s takes at most %d numbers, each below %d", what,
+					      MAX_NUMBERS, MAX_NUMBERS);
 		for (uint64_t number = range.first; number <= range.last; number++)
 			list[n++] = (int32_t)number;
 	}

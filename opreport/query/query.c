@@ -531,7 +531,7 @@ static struct vmop_error *nothing_selected(const struct vmop_spec *spec,
 {
 	const char *why = choice->is_everything ? "the session holds no samples yet"
 			  : spec->cpus.n || spec->vcpus.n
-				  ? "no samples of the session match; cpu: and vcpu: want one "
+				  ? "no samples of the session match; cpu: and vcpu: need one "
 				    "recorded with --separate=cpu"
 				  : "no samples of the session match";
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s", why);

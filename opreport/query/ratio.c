@@ -131,11 +131,12 @@ static struct vmop_error *add(struct vmop_ratios *ratios, const char *name, size
 		return NULL; /* given twice */
 	if (there)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "--ratio: two are called '%s'; name one, as in "
+				      "--ratio: two ratios are named '%s'; name one of them, as in "
 				      "NAME=EVENT/EVENT",
 				      name);
 	if (ratios->n == MAX_RATIOS)
-		return vmop_error_new(VMOP_ERROR_USAGE, "--ratio takes up to %d", MAX_RATIOS);
+		return vmop_error_new(VMOP_ERROR_USAGE, "--ratio takes at most %d ratios",
+				      MAX_RATIOS);
 	name = vmop_arena_text(&ratios->arena, name);
 	if (!name)
 		return &vmop_error_no_memory;
@@ -295,7 +296,7 @@ static struct vmop_error *add_quotient(struct vmop_ratios *ratios, const struct 
 	}
 	return vmop_error_new(
 		VMOP_ERROR_USAGE,
-		"--ratio doesn't know '%s'; accepted: auto, none, ipc, cpi, mpki, and "
+		"--ratio: unknown word '%s'; accepted: auto, none, ipc, cpi, mpki, and "
 		"[NAME=]EVENT/EVENT[:FACTOR] of these events: %s",
 		word, there);
 }
@@ -317,7 +318,7 @@ static struct vmop_error *add_word(struct vmop_ratios *ratios, const struct vmop
 		return err;
 	_cleanup_free_ char *there = list_events(result);
 	return vmop_error_new(VMOP_ERROR_USAGE,
-			      "--ratio=%s wants instructions and %s, counted in the same modes; "
+			      "--ratio=%s needs instructions and %s, counted in the same modes; "
 			      "the events are: %s",
 			      word, is_mpki ? "misses" : "cycles", there ? there : "?");
 }
@@ -339,7 +340,7 @@ struct vmop_error *vmop_ratios_init(struct vmop_ratios *ratios, const struct vmo
 			err = add_word(ratios, result, words->items[i]);
 		else if (words->n > 1)
 			err = vmop_error_new(VMOP_ERROR_USAGE,
-					     "--ratio=none goes with no other ratio");
+					     "--ratio=none excludes other ratios");
 	}
 	return err;
 }

@@ -310,7 +310,7 @@ static struct vmop_error *parse_certainties(void *list, const char *what, const 
 			at++;
 		if (at == n)
 			err = vmop_error_new(VMOP_ERROR_USAGE,
-					     "%s '%s' is no certainty; accepted: exact, likely, "
+					     "%s '%s' is not a certainty; accepted: exact, likely, "
 					     "ambiguous",
 					     what, words.items[i]);
 		else
@@ -354,8 +354,8 @@ struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
 	if (!strncmp(argument, "time:", 5)) {
 		if (time_parse(spec, argument + 5))
 			return NULL;
-		return vmop_error_new(VMOP_ERROR_USAGE, "'%s' is no time; accepted: %s", argument,
-				      TIME_FORMS);
+		return vmop_error_new(VMOP_ERROR_USAGE, "'%s' is not a time; accepted: %s",
+				      argument, TIME_FORMS);
 	}
 	if (begins_with_tag(argument))
 		return vmop_error_new(

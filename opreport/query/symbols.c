@@ -97,7 +97,7 @@ static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 	*why = vmop_arena_text(&symbols->catalog->arena, text);
 	return *why ? NULL : &vmop_error_no_memory;
 }
-static const char too_costly[] = "not looked for: the report's symbols are too many already";
+static const char too_costly[] = "not loaded: the report has reached its bound of symbols";
 
 #define SPAN_BYTES 24 /* that libsym/symtab.c adds to each symbol */
 

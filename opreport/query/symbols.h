@@ -13,7 +13,7 @@
 struct vmop_symbols;
 
 /*
- * Set *ret to the symbols of the catalog's images; none are loaded yet.  catalog must outlive *ret.
+ * Set *ret to the symbols of the catalog's images, without loading any.  catalog must outlive *ret.
  * sessions, in the catalog's order, must outlive the last call of vmop_symbols_of.
  */
 struct vmop_error *vmop_symbols_create(const struct vmop_resolver_options *options,
@@ -46,7 +46,8 @@ uint64_t vmop_symbols_n_left_out(const struct vmop_symbols *symbols);
 bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 			  const struct vmop_symtab *symtab, const struct vmop_symbol *symbol);
 
-/* Return the name to show, demangled as the options say.  The symbols or the catalog own it. */
+/* Return the name to show, demangled according to the options.  The symbols or the catalog own it.
+ */
 const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol);
 
 #endif

@@ -65,7 +65,7 @@ is "what options leave out is said" "$(lines '111780 samples selected' --exclude
 for word in cpu vcpu; do
 	report --by=$word >/dev/null 2>"$work/err"
 	is "--by=$word where nothing was recorded so" \
-		"$(grep -cF -e "--by=$word: these samples were not recorded apart by it" "$work/err" || true)" -eq 1
+		"$(grep -cF -e "--by=$word: the recording does not separate samples by it" "$work/err" || true)" -eq 1
 done
 is "--include-symbols" "$(sum -l -i 'g1_*')" -eq 10800
 is "--exclude-symbols" "$(column symbol -l -e 'vmop_*' | grep -c vmop_)" -eq 0
@@ -134,14 +134,14 @@ refuse 2 "event:cycles is not in the session; its events: cpu-clock" report even
 refuse 2 "image:nosuch is not in the session" report image:nosuch
 refuse 2 "task:nosuch is not in the session" report task:nosuch
 refuse 2 "cpu: 'x' is not a number" report cpu:x
-refuse 2 "'time:soon' is no time; accepted: HH:MM" report time:soon
+refuse 2 "'time:soon' is not a time; accepted: HH:MM" report time:soon
 refuse 2 "ends before it begins" report time:+2s..+1s
-refuse 2 "--by doesn't know 'thing'; accepted: domain, image" report --by=thing
-refuse 2 "--merge doesn't know 'thing'; accepted: cpu, tid" report --merge=thing
-refuse 2 "--sort doesn't know 'thing'; accepted: sample" report --sort=thing
+refuse 2 "--by: unknown word 'thing'; accepted: domain, image" report --by=thing
+refuse 2 "--merge: unknown word 'thing'; accepted: cpu, tid" report --merge=thing
+refuse 2 "--sort: unknown word 'thing'; accepted: sample" report --sort=thing
 refuse 2 "--sort=symbol needs --symbols" report --sort=symbol
-refuse 2 "--accounting doesn't know 'thing'; accepted: cpu, domain" report --accounting=thing
-refuse 2 "--demangle doesn't know 'thing'; accepted: none, smart" report --demangle=thing
+refuse 2 "--accounting: unknown word 'thing'; accepted: cpu, domain" report --accounting=thing
+refuse 2 "--demangle: unknown word 'thing'; accepted: none, smart" report --demangle=thing
 refuse 2 "unknown format 'thing'; accepted: table, csv, json" report --format=thing
 refuse 2 "--threshold takes a number from 0 to 100, not '101'" report -t 101
 refuse 2 "--top takes a number" report --top=-1
@@ -149,7 +149,7 @@ refuse 2 "--width takes a number" report --width=wide
 refuse 2 "--include-symbols needs --symbols" report -i x
 expect 2 "unrecognized option '--nosuch'" report --nosuch
 refuse 1 "no images of the session match" report 'image:nosuch*'
-refuse 1 "no samples of the session match; cpu: and vcpu: want one" report cpu:0
+refuse 1 "no samples of the session match; cpu: and vcpu: need one" report cpu:0
 refuse 1 "no tasks of the session match" report tgid:999999
 refuse 1 "no symbols match" report -l -i 'nosuch*'
 refuse 1 "no row reaches 99 %" report -t 99

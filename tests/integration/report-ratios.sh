@@ -48,9 +48,15 @@ session current of fixture
 cycles every 100000 events: 45110 samples selected
 instructions every 100000 events: 33640 samples selected
 cache-misses every 1000 events: 15100 samples selected, weights scaled x4.00
+<<<<<<< HEAD
 cache-misses: stands for LLC_MISSES; multiplexed, because it shares its counters with other events: counted 25.0 % of the time, scale x4.00
 ipc (instructions / cycles): 0.7457 of what is selected, 0.7353 to 0.7563 with 95 % confidence
 mpki:cache-misses (cache-misses / instructions * 1000): 17.95 of what is selected, 17.61 to 18.3 with 95 % confidence
+=======
+cache-misses: stands for LLC_MISSES; multiplexed, for it shares its counters with other events: counted 25.0 % of the time, scale x4.00
+ipc (instructions / cycles): 0.7457 of the selected samples, 0.7353 to 0.7563 with 95 % confidence
+mpki:cache-misses (cache-misses / instructions * 1000): 17.95 of the selected samples, 17.61 to 18.3 with 95 % confidence
+>>>>>>> 255005b2aade28016bc5650cdc52680340967bc0
 losses: none
 
 cycles      %  instructions      %  cache-misses      %      ipc  mpki:cache-misses  domain  image              symbol
@@ -182,14 +188,14 @@ is "a ratio by it" "$(column ratio:x --ratio=x=LLC_MISSES/INST_RETIRED:1000)" = 
 is "by a glob" "$(column ratio:x '--ratio=x=cache*/inst*:1000')" = "21.8524  "
 
 # ---- refusals ---------------------------------------------------------------
-refuse 2 "--ratio=ipc wants instructions and cycles, counted in the same modes; the events are: cpu-clock" \
+refuse 2 "--ratio=ipc needs instructions and cycles, counted in the same modes; the events are: cpu-clock" \
 	report session:clock --ratio=ipc
-refuse 2 "--ratio=mpki wants instructions and misses" report event:cycles --ratio=mpki
-refuse 2 "--ratio doesn't know 'x'; accepted: auto, none, ipc, cpi, mpki, and [NAME=]EVENT/EVENT[:FACTOR] of these events: cycles, instructions" \
+refuse 2 "--ratio=mpki needs instructions and misses" report event:cycles --ratio=mpki
+refuse 2 "--ratio: unknown word 'x'; accepted: auto, none, ipc, cpi, mpki, and [NAME=]EVENT/EVENT[:FACTOR] of these events: cycles, instructions" \
 	report --ratio=x
-refuse 2 "--ratio doesn't know 'cycles/nosuch'" report --ratio=cycles/nosuch
+refuse 2 "--ratio: unknown word 'cycles/nosuch'" report --ratio=cycles/nosuch
 refuse 2 "--ratio '' has an empty word" report --ratio=
-refuse 2 "--sort doesn't know 'nosuch'; accepted: sample, session, domain, image, symbol, task, pid, cgroup, cpu, vcpu, mode, vma, ipc, mpki:cache-misses, mpki:branch-misses, cycles" \
+refuse 2 "--sort: unknown word 'nosuch'; accepted: sample, session, domain, image, symbol, task, pid, cgroup, cpu, vcpu, mode, vma, ipc, mpki:cache-misses, mpki:branch-misses, cycles" \
 	report --sort=nosuch
-refuse 2 "--sort takes up to 16 words" report --sort=ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc
+refuse 2 "--sort takes at most 16 words" report --sort=ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc,ipc
 finish

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Several sessions in one report: who is who, and what is counted once. */
+/* Test reports of several sessions: which domains are equal, and which samples count once. */
 #include "opreport/arrange/session.h"
 
 #include <cmocka.h>
@@ -30,14 +30,14 @@ enum { KERNEL = 1, GUEST_KERNEL, MODULE, XEN_TEXT, PROGRAM };
 
 struct made {
 	const char *name;		/* of the file, without ".vmop" */
-	const char *hostname;		/* NULL: not known */
+	const char *hostname;		/* NULL: unknown */
 	const char *uuid;		/* of domain 0 */
-	const char *guest, *guest_uuid; /* of domain 1; NULL: there is none */
+	const char *guest, *guest_uuid; /* of domain 1; NULL: no guest */
 	const char *event;		/* NULL: "cycles" */
 	uint64_t start_s;
-	bool is_unsampled; /* the guest: there are no samples of it */
+	bool is_unsampled; /* the guest has no samples */
 	bool with_xen;	   /* domain 2 */
-	bool with_text;	   /* likewise, with Xen's own image */
+	bool with_text;	   /* domain 2, with an image of Xen */
 	enum { NO_PROGRAM, PROGRAM_OF_PATH, PROGRAM_WITH_SYMBOLS } program;
 };
 
@@ -50,7 +50,7 @@ static void put_symbol(struct vmop_db *db, uint32_t image, const char *name)
 		1));
 }
 
-/* dom0 knows where Xen's text lies; an active domain has addresses. */
+/* dom0's session has the base of Xen's text; an active guest's has plain addresses. */
 static void put_xen(struct vmop_db *db, bool is_dom0)
 {
 	struct vmop_db_image xen = {.id = XEN_TEXT,
@@ -97,7 +97,7 @@ static void put_images(struct vmop_db *db, const struct made *made)
 	put_symbol(db, GUEST_KERNEL, "guest_work");
 }
 
-/* This test's own file, without a build-id. */
+/* Add the file of this test, without a build-id. */
 static void put_program(struct vmop_db *db, bool with_symbols)
 {
 	char path[PATH_MAX] = "";
@@ -125,7 +125,7 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Where put_program() is in its file. */
+/* Return the offset of put_program() in its file. */
 static uint64_t offset_of_program(void)
 {
 	struct place place = {.address = (uintptr_t)put_program};
@@ -172,7 +172,8 @@ static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t sampl
 	put_at(db, key, 0x120, samples);
 }
 
-/* Each of four seconds: host 10 in its kernel and 5 in its module, guest 3, for it 2, in Xen 1. */
+/* Make a session.  In each of 4 s: host kernel 10, its module 5, guest 3, for the guest 2, Xen 1.
+ */
 static void make(const struct made *made)
 {
 	char path[96], number[24];
@@ -241,20 +242,20 @@ static const struct made sessions[] = {
 	 .guest_uuid = UUID_GUEST,
 	 .start_s = 100,
 	 .with_xen = true},
-	/* the guest's own, two seconds later */
+	/* the guest's own session, two seconds later */
 	{.name = "db1",
 	 .hostname = "db1.example",
 	 .uuid = UUID_GUEST,
 	 .start_s = 102,
 	 .with_xen = true},
-	/* the first machine again, the next day; its uuid in other letters */
+	/* the first machine on the next day, its UUID in upper case */
 	{.name = "later",
 	 .hostname = "alpha",
 	 .uuid = "AAAAAAAA-0000-4000-8000-000000000001",
 	 .guest = "db1",
 	 .guest_uuid = UUID_GUEST,
 	 .start_s = 200},
-	/* from before uuids of hosts were kept: the same by name */
+	/* recorded before sessions had UUIDs of hosts: equal by name */
 	{.name = "old", .hostname = "alpha", .start_s = 50, .guest = "other"},
 	{.name = "older", .hostname = "alpha", .start_s = 40, .guest = "other"},
 	{.name = "beta",
@@ -262,9 +263,9 @@ static const struct made sessions[] = {
 	 .uuid = "bbbbbbbb-0000-4000-8000-000000000002",
 	 .guest = "other",
 	 .start_s = 100},
-	/* another machine whose firmware says the same */
+	/* another machine whose firmware has the same UUID */
 	{.name = "twin", .hostname = "gamma", .uuid = UUID_A, .start_s = 100},
-	/* twice at one time */
+	/* the same machine at the same time */
 	{.name = "again", .hostname = "alpha", .uuid = UUID_A, .start_s = 101},
 	{.name = "misses",
 	 .hostname = "db1.example",
@@ -281,7 +282,7 @@ static const struct made sessions[] = {
 	 .guest_uuid = UUID_W1,
 	 .start_s = 100,
 	 .with_text = true},
-	/* a dom0 that could not sample its guest, which has its own */
+	/* a dom0 that could not sample its guest, which has its own session */
 	{.name = "blind",
 	 .hostname = "psi",
 	 .uuid = "dddddddd-0000-4000-8000-000000000005",
@@ -309,7 +310,7 @@ static int remove_sessions(void **state)
 	return system(command);
 }
 
-/* ---- asking ---------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------- */
 
 static struct vmop_error *ask(const struct vmop_query *query, const char *names, const char *more,
 			      struct vmop_result *ret)
@@ -332,7 +333,7 @@ static const struct vmop_query bill = {
 static const struct vmop_query by_symbol = {.dimensions = VMOP_BY_DOMAIN | VMOP_BY_IMAGE |
 							  VMOP_BY_SYMBOL};
 
-/* "NAME=SAMPLES NAME=SAMPLES", in order of the names. */
+/* Compare rows by name, for "NAME=SAMPLES NAME=SAMPLES". */
 static int compare_rows(const void *a, const void *b, void *result)
 {
 	return strcmp(vmop_row_domain(result, a)->name, vmop_row_domain(result, b)->name);
@@ -371,7 +372,7 @@ static void one_session_is_as_ever(void **state)
 	expect_domains(&by_domain, "db1", NULL, "host=60 xen=4");
 }
 
-/* Two seconds of dom0's view of db1 are left, the other two are in db1's session. */
+/* Two of the four seconds of db1 count from dom0's session, the others from db1's. */
 static void a_guests_own_session(void **state)
 {
 	(void)state;
@@ -387,7 +388,7 @@ static void a_guests_own_session(void **state)
 	assert_int_equal(result.base[0].samples, 142);
 }
 
-/* What the hypervisor did for the guest only its host's session knows. */
+/* Only the host's session has the hypervisor's work for the guest. */
 static void a_guests_bill(void **state)
 {
 	(void)state;
@@ -399,7 +400,7 @@ static void a_guests_bill(void **state)
 	assert_int_equal(result.rows[0].counts[VMOP_PART_HYPERVISOR].samples, 8);
 }
 
-/* "NAME NAME": those that ran and that nobody sampled. */
+/* Expect "NAME NAME": the domains that ran unsampled. */
 static void expect_unsampled(const char *names, const char *wanted)
 {
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
@@ -438,16 +439,16 @@ static void domains_by_any_of_their_names(void **state)
 static void hosts(void **state)
 {
 	(void)state;
-	/* days of one machine */
+	/* several days of one machine */
 	expect_domains(&by_domain, "dom0,later", NULL, "db1=24 host=136 xen=4");
 	expect_domains(&by_domain, "old,dom0", NULL, "db1=12 host=136 other=12 xen=4");
-	/* guests without a uuid are the same by name on the same host, and only there */
+	/* guests without a UUID are equal by name on one host only */
 	expect_domains(&by_domain, "old,older", NULL, "host=136 other=24");
 	expect_domains(&by_domain, "old,beta", NULL,
 		       "alpha=68 beta=68 other (beta)=12 other (old)=12");
-	/* machines that say the same of themselves */
+	/* machines with the same UUID */
 	expect_domains(&by_domain, "dom0,twin", NULL, "alpha=68 db1=12 gamma=60 xen=4");
-	/* and those that say nothing */
+	/* and machines without one */
 	expect_domains(&by_domain, "dom0,nameless", NULL, "alpha=68 db1=12 host=60 xen=4");
 }
 
@@ -460,7 +461,7 @@ static void a_machine_recorded_twice_at_one_time(void **state)
 	assert_int_equal(omitted(&result), 45);
 }
 
-/* What the better session has no event for is counted from the other. */
+/* Samples of an event that the better session lacks count from the other session. */
 static void a_foreign_event(void **state)
 {
 	(void)state;
@@ -477,7 +478,7 @@ static void a_foreign_event(void **state)
 	}
 }
 
-/* By build-id, by whatever name; without one by name, each session having symbols of its own. */
+/* Images are equal by build-id, else by name; then each session has its own symbols. */
 static void symbols_merge(void **state)
 {
 	(void)state;
@@ -508,7 +509,7 @@ static uint64_t samples_in(const char *session, const char *symbol)
 	return samples;
 }
 
-/* A host's file is where it was; but a session that has its symbols may be of another machine. */
+/* Symbols in the session prevail over a file at that path: it may be of another machine. */
 static void files_without_a_build_id(void **state)
 {
 	(void)state;
@@ -516,7 +517,7 @@ static void files_without_a_build_id(void **state)
 	assert_int_equal(samples_in("own", "program_work"), 4);
 }
 
-/* Xen's functions by dom0's symbols, also those in an active domain's session. */
+/* dom0's symbols name Xen's functions, also in an active guest's session. */
 static void addresses_of_xen_are_named(void **state)
 {
 	_cleanup_(vmop_result_deinit) struct vmop_result result;
@@ -526,7 +527,8 @@ static void addresses_of_xen_are_named(void **state)
 	assert_string_equal(vmop_result_symbol_name(&result, &result.rows[0]), "xen_work");
 	assert_int_equal(result.rows[0].counts[0].samples, 8);
 	vmop_result_deinit(&result);
-	assert_ok(ask(&by_symbol, "xen1", "domain:xen", &result)); /* alone it knows none */
+	assert_ok(ask(&by_symbol, "xen1", "domain:xen",
+		      &result)); /* without dom0's there are no symbols */
 	assert_int_equal(result.missing.samples, 4);
 }
 

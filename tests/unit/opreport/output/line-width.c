@@ -16,7 +16,7 @@ static void columns_give_way(void **state)
 		size_t widths[3], total, expected[3];
 	} cases[] = {
 		{{10, 20, 30}, 80, {10, 20, 30}}, /* all fits */
-		{{10, 20, 30}, 59, {10, 20, 25}}, /* the widest gives first, */
+		{{10, 20, 30}, 59, {10, 20, 25}}, /* the widest shrinks first, */
 		{{10, 20, 300}, 64, {10, 20, 30}},
 		{{10, 40, 300}, 64, {10, 25, 25}}, /* then both */
 		{{10, 40, 300}, 65, {10, 25, 26}},
@@ -50,10 +50,10 @@ static void shortening(void **state)
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return;
 	assert_int_equal(vmop_fit_width("j\xc3\xb6rg"), 4);
-	assert_int_equal(vmop_fit_width("\xe6\xbc\xa2\xe5\xad\x97"), 4); /* two wide ones */
+	assert_int_equal(vmop_fit_width("\xe6\xbc\xa2\xe5\xad\x97"), 4); /* two wide characters */
 	assert_shortened("j\xc3\xb6rgen", 5, "j\xc3\xb6...");
 	assert_shortened("\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", 5, "\xe6\xbc\xa2...");
-	/* what the locale refuses is a column a byte, and never ends in a loop */
+	/* an invalid byte takes one column, and does not loop forever */
 	assert_int_equal(vmop_fit_width("\xff\xfe"), 2);
 	setlocale(LC_CTYPE, "C");
 }

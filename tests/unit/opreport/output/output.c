@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every format is given the same sheet, with the names that trouble formats. */
+/* Test each format with one sheet whose names need escaping. */
 #include "opreport/output/output.h"
 
 #include <cmocka.h>
@@ -31,7 +31,7 @@ static const struct vmop_column columns[] = {
 	{"symbol", "symbol", VMOP_VALUE_TEXT, true, 4, 0},
 };
 
-/* By row: marks and numbers as they come. */
+/* The ratio of each row. */
 static const struct {
 	char mark;
 	double ratio;
@@ -147,7 +147,7 @@ static void json(void **state)
 	assert_int_equal(json_unpack(row, "{s:s, s:s, s:I, s:F}", "symbol", &name, "address",
 				     &address, "samples", &samples, "percent", &percent),
 			 0);
-	assert_string_equal(name, names[3]); /* JSON can carry it as it is */
+	assert_string_equal(name, names[3]); /* JSON needs no escaping for it */
 	assert_null(json_object_get(row, "symbol_escaped"));
 	row = json_array_get(rows, 4); /* not UTF-8 */
 	assert_int_equal(json_unpack(row, "{s:s}", "symbol", &name), 0);

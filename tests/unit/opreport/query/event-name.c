@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What events' names say: roles, modes, PMUs. */
+/* Test the roles, modes and PMUs of event names. */
 #include "opreport/query/event-name.h"
 
 #include <cmocka.h>

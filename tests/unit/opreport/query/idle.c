@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Functions that CPUs are idle in: one symbol, of hosts and of guests. */
+/* Test that idle functions of hosts and guests are one symbol. */
 #include "opreport/query/idle.h"
 
 #include <cmocka.h>
@@ -52,7 +52,7 @@ static void put_facts(struct vmop_db *db)
 		{0x400, 0x100, "sleep_of_some_driver", 't'}, /* inside, by its place */
 		{0x500, 0x100, "mwait_idle_with_hints.constprop.0", 't'},
 		{0x600, 0, "__cpuidle_text_end", 'T'},
-		{0x600, 0x100, "idle_cpu", 't'}, /* asks whether one is idle */
+		{0x600, 0x100, "idle_cpu", 't'}, /* a query, not an idle function */
 		{0x700, 0x100, "handle_irq", 't'},
 	};
 	static const struct vmop_symbol guest[] = {{0x100, 0x100, "cpu_do_idle", 't'},
@@ -91,7 +91,7 @@ static int make_session(void **state)
 	put(db, HOST, KERNEL, TASK_IDLE, 0x410, 100);
 	put(db, HOST, KERNEL, TASK_IDLE, 0x510, 50);
 	put(db, HOST, HALTPOLL, TASK_IDLE, 0x110, 50);
-	put(db, HOST, KERNEL, TASK_IDLE, 0x710, 20); /* an interrupt meanwhile */
+	put(db, HOST, KERNEL, TASK_IDLE, 0x710, 20); /* an interrupt in the idle task */
 	put(db, HOST, BARE_KERNEL, TASK_IDLE, 0x10, 10);
 	put(db, HOST, KERNEL, TASK_SHELL, 0x110, 120);
 	put(db, HOST, KERNEL, TASK_SHELL, 0x610, 50);
@@ -139,11 +139,11 @@ static uint64_t samples_of(struct vmop_result *result, const char *image, const 
 static void one_row_a_domain(void **state)
 {
 	(void)state;
-	/* with addresses the store adds up in another way */
+	/* with addresses the store sums in another way */
 	for (int details = 0; details < 2; details++) {
 		_cleanup_(vmop_result_deinit) struct vmop_result result;
 		ask((struct vmop_query){.details = details}, &result);
-		/* with the module's, and of one without symbols what the idle task did */
+		/* with the module's, and the idle task's in an image without symbols */
 		assert_int_equal(samples_of(&result, "[kernel]", "[idle]"), 510);
 		assert_int_equal(samples_of(&result, "[guest g kernel]", "[idle]"), 200);
 		assert_int_equal(samples_of(&result, "[kernel]", "pv_native_safe_halt"), 0);
@@ -186,7 +186,7 @@ static void functions_by_name(void **state)
 	assert_int_equal(samples_of(&result, "[guest g kernel]", "cpu_do_idle"), 200);
 }
 
-/* Shares are of what is left. */
+/* Percents are of the remaining samples. */
 static void left_out(void **state)
 {
 	(void)state;

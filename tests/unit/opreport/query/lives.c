@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Guests that are shut down and started again, and guests that only share a name. */
+/* Test guests that are started again, and different guests of one name. */
 #include "opreport/query/identity.h"
 
 #include <cmocka.h>
@@ -20,11 +20,11 @@ enum { MAX_GUESTS = 4, LENGTH_S = 100 };
 static const uint64_t second_ns = 1000000000;
 static char dir[] = "/tmp/vmop-lives-XXXXXX";
 
-/* A guest in a session's file.  In each of its seconds it has a sample. */
+/* A guest of a session, with one sample in each second of its life. */
 struct guest {
 	const char *name, *uuid;
 	uint32_t pid;
-	uint64_t start_s, end_s; /* after the session's start; end 0: it is still there */
+	uint64_t start_s, end_s; /* after the session's start; end 0: it still runs */
 };
 
 struct session {
@@ -104,7 +104,7 @@ static int compare_rows(const void *a, const void *b, void *result)
 	return order ? order : strcmp(x->life_name, y->life_name);
 }
 
-/* "NAME=SAMPLES" of each row but the host's, by life "NAME@LIFE=SAMPLES", in order. */
+/* Expect "NAME=SAMPLES", or by life "NAME@LIFE=SAMPLES", of each row except the host's. */
 static void expect(const struct session *sessions, size_t n, unsigned dimensions, const char *spec,
 		   const char *wanted)
 {
@@ -167,7 +167,7 @@ static void chosen_by_name_uuid_and_life(void **state)
 	expect(&session, 1, BY_DOMAIN, "domain:*pid 10", "g=30");
 }
 
-/* vmopd sees an end or a start with a second's delay: that is no second guest. */
+/* vmopd notices an end or a start up to a second late; this makes no second guest. */
 static void lives_that_seem_to_touch(void **state)
 {
 	(void)state;
@@ -183,7 +183,7 @@ static void two_guests_of_one_name(void **state)
 		.start_s = 1000, .guests = {{"g", NULL, 10, 0, 50}, {"g", NULL, 20, 30, 0}}};
 	static const struct session with = {
 		.start_s = 1000, .guests = {{"g", UUID_A, 10, 0, 0}, {"g", UUID_B, 20, 0, 0}}};
-	/* the third one could be a life of either */
+	/* the third could be a life of either guest */
 	static const struct session three = {.start_s = 1000,
 					     .guests = {{"g", NULL, 10, 0, 50},
 							{"g", NULL, 20, 30, 60},
@@ -194,7 +194,7 @@ static void two_guests_of_one_name(void **state)
 	expect(&without, 1, BY_DOMAIN, "domain:g", "g (pid 10)=50 g (pid 20)=70");
 }
 
-/* A guest runs on while the daemon begins a new file. */
+/* A guest keeps running while the daemon begins a new file. */
 static void a_life_in_two_sessions(void **state)
 {
 	(void)state;

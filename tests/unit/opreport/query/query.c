@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a session file to rows: which samples, summed how, with which shares. */
+/* Test the rows of queries: their samples, sums and percents. */
 #include "opreport/query/query.h"
 
 #include <cmocka.h>
@@ -101,9 +101,8 @@ static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t offse
 }
 
 /*
- * In events of cycles: host user 400, host kernel 100 (of them idle 60), g1 its kernel 200, the
- * hypervisor for it 150, its VMM 50, g2 (opaque) 100; 1000 in all, a sample being 10 but
- * in [kernel], where samples weigh 20.
+ * Weights in cycles: host user 400, host kernel 100 (60 idle), g1's kernel 200, the hypervisor for
+ * g1 150, g1's VMM 50, g2 (opaque) 100; 1000 in all.  A sample weighs 10, in [kernel] 20.
  */
 static void put_samples(struct vmop_db *db)
 {
@@ -166,7 +165,7 @@ static int remove_session(void **state)
 	return rmdir(dir);
 }
 
-/* Runs a query with the given specs; err, when expected, is returned. */
+/* Run a query with the given specs.  Return its error. */
 static struct vmop_error *run(const struct vmop_query *query, const char *const *specs,
 			      struct vmop_result *ret)
 {
@@ -215,7 +214,7 @@ static void by_image(void **state)
 	assert_int_equal(weight_of(&result, row_of_image(&result, "/opt/a")), 250);
 	assert_int_equal(weight_of(&result, row_of_image(&result, "[kernel]")), 300);
 	assert_int_equal(weight_of(&result, row_of_image(&result, "[no-maps]")), 110);
-	/* shares are of weight: 25 of 95 samples, but a quarter of the cycles */
+	/* percents are of weight: 25 of 95 samples are a quarter of the cycles */
 	const struct vmop_row *row = row_of_image(&result, "/opt/a");
 	assert_int_equal(row->counts[0].samples, 25);
 	assert_true(vmop_share_percent(row->counts[0], result.base[0]) == 25);
@@ -249,7 +248,7 @@ static void specs_select(void **state)
 		{"certainty:likely", 200},
 		{"certainty:exact,ambiguous", 800},
 	};
-	/* by totals of rows, and by the places within them */
+	/* from totals, and from cells */
 	static const unsigned dimensions[] = {VMOP_BY_IMAGE, VMOP_BY_IMAGE | VMOP_BY_SYMBOL};
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
 		_cleanup_(vmop_result_deinit) struct vmop_result result;
@@ -336,7 +335,7 @@ static void bills(void **state)
 	assert_int_equal(part(&domain, "g1", VMOP_PART_HYPERVISOR), 150);
 	assert_int_equal(part(&domain, "g1", VMOP_PART_VMM), 50);
 	assert_int_equal(part(&domain, "g1", VMOP_PART_USER), 0);
-	/* what one guest pays for is its own when asked for by name */
+	/* domain: selects the domain that is billed */
 	_cleanup_(vmop_result_deinit) struct vmop_result g1;
 	run_cycles(&query, "domain:g1", &g1);
 	assert_int_equal(g1.selected[0].weight_events, 400);
@@ -499,8 +498,7 @@ static void nothing_reaches(void **state)
 	free(hidden.counts);
 }
 
-/* Images whose every symbol is below the threshold are not looked into: the same rows all the same.
- */
+/* Images below the threshold are not searched for symbols; the rows do not change. */
 static void threshold_by_symbol(void **state)
 {
 	(void)state;
@@ -509,7 +507,7 @@ static void threshold_by_symbol(void **state)
 					 .threshold_percent = 30};
 	run_cycles(&query, NULL, &result);
 	assert_int_equal(result.missing.samples,
-			 15); /* of [kernel], the one that was looked into */
+			 15); /* of [kernel], the only image that was searched */
 	uint64_t weight_events = 0;
 	for (size_t i = 0; i < result.n_rows; i++)
 		weight_events += weight_of(&result, &result.rows[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Ratios of events: what is known of them, and which there are. */
+/* Test ratios of events: their estimates, and which are chosen. */
 #include "opreport/query/ratio.h"
 
 #include <cmocka.h>
@@ -26,7 +26,7 @@ static struct vmop_ratio_value of_samples(uint64_t a, uint64_t b)
 				   (struct vmop_count){b, b * 500}, 1, 1000);
 }
 
-static void what_is_known(void **state)
+static void estimates_and_their_quality(void **state)
 {
 	(void)state;
 	static const struct {
@@ -49,25 +49,25 @@ static void what_is_known(void **state)
 	}
 }
 
-/* Against Wilson's interval of p = 20 / 30, by hand: 0.48780 and 0.80770. */
+/* Wilson's interval of p = 20 / 30, by hand: 0.48780 to 0.80770. */
 static void the_interval_is_wilsons(void **state)
 {
 	(void)state;
 	struct vmop_ratio_value value = of_samples(20, 10);
-	assert_true(value.value == 4); /* a sample of the numerator stands for twice as much */
+	assert_true(value.value == 4); /* a sample of the numerator weighs twice as much */
 	assert_true(is_near(value.low, 2 * 0.487800 / (1 - 0.487800)));
 	assert_true(is_near(value.high, 2 * 0.807695 / (1 - 0.807695)));
 	struct vmop_count a = {20, 20000}, b = {10, 5000};
 	struct vmop_ratio_value thousand = vmop_ratio_estimate(a, b, 1000, 0);
 	assert_true(is_near(thousand.value, 4000) && is_near(thousand.low, 1000 * value.low));
-	/* none of the numerator: what the others' samples stand for tells its bound */
+	/* no sample of the numerator: the weight of other samples gives the bound */
 	a = (struct vmop_count){0, 0};
 	value = vmop_ratio_estimate(a, b, 1, 1000);
 	assert_true(value.value == 0 && value.low == 0);
 	assert_true(is_near(value.high, 2 * 1.959964 * 1.959964 / 10)); /* z^2 / n as odds */
 }
 
-/* splitmix64 (Steele, Lea, Flood, 2014), to (0, 1]. */
+/* Return a number in (0, 1], by splitmix64 (Steele, Lea, Flood, 2014). */
 static double random_unit(uint64_t *state)
 {
 	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -84,7 +84,7 @@ static uint64_t random_poisson(uint64_t *state, double mean)
 	return n;
 }
 
-/* Of many machines with a true ratio, 95 % show an interval that holds it. */
+/* On 95 % of many machines, the interval contains the true ratio. */
 static void the_interval_holds_the_truth(void **state)
 {
 	(void)state;
@@ -121,7 +121,7 @@ static void put_event(struct vmop_db *db, uint32_t id, const char *name, const c
 		assert_ok(vmop_db_put_info(db, info, asked));
 }
 
-/* A session of a host with one image, in whose only interval samples are still to be put. */
+/* Begin a session of a host with one image and one open interval. */
 static struct vmop_db *begin_session(void)
 {
 	struct vmop_db *db;
@@ -151,7 +151,7 @@ static void query_session(unsigned dimensions, struct vmop_result *ret)
 	vmop_db_close(db);
 }
 
-/* A session in which each event has as many samples as its place in names; then its query. */
+/* Make a session in which event i of names has i samples, and query it. */
 static void query(const char *const *names, struct vmop_result *ret)
 {
 	struct vmop_db *db = begin_session();
@@ -166,7 +166,7 @@ static void query(const char *const *names, struct vmop_result *ret)
 	query_session(VMOP_BY_IMAGE, ret);
 }
 
-/* The ratios of text, as "NAME=NUMERATOR/DENOMINATOR:FACTOR ..."; or the error's message. */
+/* Expect ratios as "NAME=NUMERATOR/DENOMINATOR:FACTOR ...", or an error's message. */
 static void assert_ratios(const struct vmop_result *result, const char *text, const char *want)
 {
 	_cleanup_(vmop_words_deinit) struct vmop_words words = {0};
@@ -218,22 +218,22 @@ static void words_of_one_kind_of_core(void **state)
 		{"y=cycles/cpu/event=0x3c/:10", "y=0/4:10"},
 		{"cycles", "accepted: auto, none, ipc, cpi, mpki, and"},
 		{"cycles/branches", "cycles, instructions, cache-misses, sched:sched_switch"},
-		{"cycles/instructions:", "doesn't know"},
-		{"cycles/instructions:0", "doesn't know"},
-		{"cycles/instructions:1e3", "doesn't know"},
-		{"cycles/instructions:1.2.3", "doesn't know"},
-		{"/", "doesn't know"},
-		{"=cycles/instructions", "doesn't know"},
-		{"x=cycles/instructions,x=instructions/cycles", "two are called 'x'"},
-		{"none,ipc", "goes with no other"},
-		{"ipc,none", "goes with no other"},
+		{"cycles/instructions:", "unknown word"},
+		{"cycles/instructions:0", "unknown word"},
+		{"cycles/instructions:1e3", "unknown word"},
+		{"cycles/instructions:1.2.3", "unknown word"},
+		{"/", "unknown word"},
+		{"=cycles/instructions", "unknown word"},
+		{"x=cycles/instructions,x=instructions/cycles", "two ratios are named 'x'"},
+		{"none,ipc", "excludes other ratios"},
+		{"ipc,none", "excludes other ratios"},
 	};
 	query(events, &result);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_ratios(&result, cases[i].text, cases[i].want);
 }
 
-static void only_what_is_counted_alike_is_paired(void **state)
+static void only_events_of_one_mode_are_paired(void **state)
 {
 	(void)state;
 	static const char *const modes[] = {"cycles:u", "cycles", "instructions:k", NULL};
@@ -246,9 +246,9 @@ static void only_what_is_counted_alike_is_paired(void **state)
 	query(modes, &apart);
 	assert_ratios(&apart, NULL, "");
 	assert_ratios(&apart, "ipc",
-		      "wants instructions and cycles, counted in the same modes; "
+		      "needs instructions and cycles, counted in the same modes; "
 		      "the events are: cycles:u, cycles, instructions:k");
-	assert_ratios(&apart, "mpki", "wants instructions and misses");
+	assert_ratios(&apart, "mpki", "needs instructions and misses");
 	assert_ratios(&apart, "instructions:k/cycles:u", "instructions:k/cycles:u=2/0:1");
 	query(hybrid, &of_two);
 	assert_ratios(&of_two, NULL,
@@ -274,7 +274,7 @@ static void events_of_one_name_have_labels(void **state)
 }
 
 /* A damaged or hostile session may have any number. */
-static void nobody_asked_for_so_many(void **state)
+static void the_default_list_is_bounded(void **state)
 {
 	(void)state;
 	char names[100][24];
@@ -289,12 +289,12 @@ static void nobody_asked_for_so_many(void **state)
 	_cleanup_(vmop_ratios_deinit) struct vmop_ratios ratios;
 	assert_ok(vmop_ratios_init(&ratios, &none, &result));
 	assert_int_equal(ratios.n, 64);
-	assert_ratios(&result, "mpki", "takes up to 64");
+	assert_ratios(&result, "mpki", "takes at most 64");
 }
 
 /* ---- scaling ---------------------------------------------------------------- */
 
-/* What a session whose event was to count for so long, and did, comes to. 0: any number. */
+/* Check the scale of an event with these times.  want_events 0: any weight. */
 static void scale_with(const char *enabled, const char *running, double want_scale,
 		       uint64_t want_events)
 {
@@ -312,7 +312,7 @@ static void scale_with(const char *enabled, const char *running, double want_sca
 		_cleanup_(vmop_result_deinit) struct vmop_result scaled;
 		query_session(dimensions[i], &scaled);
 		assert_true(is_near(vmop_catalog_event(&scaled.catalog, 1)->scale, want_scale));
-		assert_int_equal(scaled.selected[0].samples, 3); /* those there were */
+		assert_int_equal(scaled.selected[0].samples, 3); /* samples are not scaled */
 		if (!want_events)
 			continue;
 		assert_int_equal(scaled.selected[0].weight_events, want_events);
@@ -328,10 +328,10 @@ static void weights_are_scaled(void **state)
 	scale_with("3000", "2000", 1.5, 4502); /* 4501.5 */
 	scale_with("1000", "1000", 1, 3001);   /* all of the time */
 	scale_with("1000", "0", 1, 3001);      /* never: nothing to scale */
-	scale_with("1000", "2000", 1, 3001);   /* longer than it could */
+	scale_with("1000", "2000", 1, 3001);   /* longer than enabled */
 	scale_with("-4", "1", 1, 3001);
 	scale_with("x", "", 1, 3001);
-	scale_with("18446744073709551615", "1", 0x1p64, 0); /* whatever that is worth */
+	scale_with("18446744073709551615", "1", 0x1p64, 0); /* the largest scale */
 }
 
 static int make_dir(void **state)
@@ -352,13 +352,13 @@ static int remove_dir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_known),
+		cmocka_unit_test(estimates_and_their_quality),
 		cmocka_unit_test(the_interval_is_wilsons),
 		cmocka_unit_test(the_interval_holds_the_truth),
 		cmocka_unit_test(words_of_one_kind_of_core),
-		cmocka_unit_test(only_what_is_counted_alike_is_paired),
+		cmocka_unit_test(only_events_of_one_mode_are_paired),
 		cmocka_unit_test(events_of_one_name_have_labels),
-		cmocka_unit_test(nobody_asked_for_so_many),
+		cmocka_unit_test(the_default_list_is_bounded),
 		cmocka_unit_test(weights_are_scaled),
 	};
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

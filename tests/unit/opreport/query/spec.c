@@ -37,7 +37,7 @@ static void lists_and_globs(void **state)
 	assert_null(vmop_spec_parse(&spec, "/usr/bin/a:b"));
 	assert_null(vmop_spec_parse(&spec, "libc*"));
 	assert_int_equal(spec.images.n, 2);
-	/* a name that is no good glob is still itself */
+	/* a malformed glob matches its own text */
 	assert_null(vmop_spec_parse(&spec, "task:[idle]"));
 	assert_true(vmop_words_match(&spec.tasks, "[idle]"));
 }
@@ -74,7 +74,7 @@ static void malformed(void **state)
 	assert_usage("time:+1week", "time:+1week", "+DURATION");
 }
 
-/* Seconds after the session's start; to -1: no end. */
+/* Expect a window in seconds after the session's start; to_s -1: no end. */
 static void assert_window(const char *argument, int64_t from_s, int64_t to_s)
 {
 	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
@@ -96,13 +96,13 @@ static void times(void **state)
 	assert_window("time:@1772593900", 80, 81);
 	assert_window("time:2026-03-04T03:11", 40, 100);
 	assert_window("time:2026-03-04T03:11:05..03:12", 45, 100);
-	/* of the session's own day: the minute that it began in, a window that holds it */
+	/* on the session's day: the minute of its start, a window that contains it */
 	assert_window("time:03:10", -20, 40);
 	assert_window("time:03:10:21", 1, 2);
 	assert_window("time:03:00..03:20", -620, 580);
 	assert_window("time:23:00..04:00", -15020, 2980);
 	assert_window("time:..03:20", INT64_MIN, 580);
-	/* it is over for today: tomorrow's */
+	/* past for that day: on the next day */
 	assert_window("time:02:00..03:00", 82180, 85780);
 	assert_window("time:03:30..", 1180, -1);
 }

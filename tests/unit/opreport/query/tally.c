@@ -6,7 +6,7 @@
 #include "libutil/cleanup.h"
 #include "opreport/query/group.h"
 
-/* Enough keys to grow several times; every one is found again with its own sums. */
+/* Add enough keys to grow several times; each key keeps its own sums. */
 static void sums_by_key(void **state)
 {
 	(void)state;
@@ -35,8 +35,8 @@ static void sums_by_key(void **state)
 	}
 }
 
-/* Samples without room are added up in one place, and those that have room stay where they are. */
-static void what_has_no_room_is_counted(void **state)
+/* Samples without room are summed in left_out; the others keep their keys. */
+static void samples_without_room_are_counted(void **state)
 {
 	(void)state;
 	enum { N_SLOTS = 4096, N = 4000 };
@@ -79,7 +79,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_by_key),
-		cmocka_unit_test(what_has_no_room_is_counted),
+		cmocka_unit_test(samples_without_room_are_counted),
 		cmocka_unit_test(groups_are_interned),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
