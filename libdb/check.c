@@ -42,24 +42,24 @@ static struct vmop_error *check_references(struct vmop_db *db)
 		const char *sql, *what;
 	} checks[] = {
 		{"SELECT id FROM chunk WHERE id >> 24 NOT IN (SELECT id FROM interval)",
-		 "no interval for chunk"},
+		 "missing interval of chunk"},
 		{"SELECT place FROM chunk WHERE place NOT IN (SELECT id FROM place)",
-		 "a chunk, but no place"},
+		 "a chunk refers to missing place"},
 		{"SELECT task FROM chunk WHERE task <> 0 AND task NOT IN (SELECT id FROM task)",
-		 "a chunk, but no task"},
+		 "a chunk refers to missing task"},
 		{"SELECT image FROM place WHERE image NOT IN (SELECT id FROM image)",
-		 "a place, but no image"},
+		 "a place refers to missing image"},
 		{"SELECT domain FROM place WHERE domain NOT IN (SELECT id FROM domain)",
-		 "a place, but no domain"},
+		 "a place refers to missing domain"},
 		{"SELECT billed FROM place WHERE billed NOT IN (SELECT id FROM domain)",
-		 "a place, but no domain"},
+		 "a place refers to missing domain"},
 		{"SELECT event FROM place WHERE event NOT IN (SELECT id FROM event)",
-		 "a place, but no event"},
+		 "a place refers to missing event"},
 		{"SELECT exe_image FROM task WHERE exe_image <> 0"
 		 " AND exe_image NOT IN (SELECT id FROM image)",
-		 "a task, but no image"},
+		 "a task refers to missing image"},
 		{"SELECT image FROM symbols WHERE image NOT IN (SELECT id FROM image)",
-		 "symbols, but no image"},
+		 "symbols refer to missing image"},
 	};
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(checks[0]); i++)
@@ -108,7 +108,7 @@ static struct vmop_error *check_symbols(struct vmop_db *db)
 		int64_t image = sqlite3_column_int64(stmt, 0);
 		err = vmop_db_get_symbols(db, (uint32_t)image, &symbols, &n);
 		if (!err && (int64_t)n != sqlite3_column_int64(stmt, 1))
-			err = vmop_db_corrupt(db, "number of symbols of image %lld",
+			err = vmop_db_corrupt(db, "wrong number of symbols of image %lld",
 					      (long long)image);
 	}
 	return err;

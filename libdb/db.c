@@ -373,7 +373,8 @@ static struct vmop_error *open_foreign(const struct target *target, const struct
 	(*ret)->wal_fd = vmop_steal_fd(&wal);
 	if (set->has_wal && (*ret)->wal_fd < 0)
 		return note_left_out(*ret, "-wal", "the session's latest part is missing");
-	return set->has_journal ? note_left_out(*ret, "-journal", "what it undoes is not undone")
+	return set->has_journal ? note_left_out(*ret, "-journal",
+						"an unfinished transaction is not rolled back")
 				: NULL;
 }
 

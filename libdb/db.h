@@ -4,8 +4,9 @@
  * vmop-session(5) describes the schema.  Only libdb reads and writes it, so another store could
  * replace SQLite behind this header.
  *
- * Callers: vmopd writes, vmopreport reads.  They include only this header and session-files.h,
- * which finds the files of sessions.
+ * Callers: vmopd writes, vmopreport reads.  They include only this header and session-files.h, by
+ * which vmopcontrol, too, names, moves and removes the files of sessions.  Unit tests and fuzzers
+ * also include pack.h, sum.h and symbols.h.
  *
  * Writing: create the file and put the facts, then for each interval call begin_interval, put_*
  * and commit.  An interval is one transaction: after a crash or kill -9 the file has every

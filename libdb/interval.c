@@ -22,8 +22,7 @@ struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns,
 				      db->is_writer ? "an interval is open already"
 						    : "opened for reading");
 	if (db->interval >= VMOP_SCHEMA_INTERVAL_MAX)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no more intervals can be numbered",
-				      db->path);
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too many intervals", db->path);
 	struct vmop_error *err = vmop_db_run(db, VMOP_DB_BEGIN, "");
 	if (err)
 		return err;
@@ -59,7 +58,7 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db)
 	struct vmop_error *err;
 	if (db->interval_failed || sqlite3_get_autocommit(db->sqlite))
 		err = vmop_error_new(VMOP_ERROR_CANT,
-				     "%s: the interval could not be written and is left out",
+				     "%s: the interval could not be written and is dropped",
 				     db->path);
 	else
 		err = vmop_db_run(db, VMOP_DB_COMMIT, "");

@@ -223,7 +223,7 @@ static struct vmop_error *check_tables(sqlite3 *sqlite, const char *path,
 		*ret_rc = object_is_same(stmt, objects, &same);
 		if (*ret_rc == SQLITE_OK && !same)
 			err = vmop_error_new(VMOP_ERROR_CORRUPT,
-					     "%s: corrupt: its table %s is missing or strange",
+					     "%s: corrupt: the table %s is missing or altered",
 					     path, objects->name);
 	}
 	sqlite3_finalize(stmt);
@@ -247,7 +247,7 @@ struct vmop_error *vmop_schema_check(sqlite3 *sqlite, const char *path, int *ret
 	default:
 		if (*ret_version < 1)
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: corrupt: there is no session format %d", path,
+					      "%s: corrupt: session format %d does not exist", path,
 					      *ret_version);
 		return vmop_error_new(VMOP_ERROR_NEWER,
 				      "%s: its session format is %d, made by a newer vmop; this "

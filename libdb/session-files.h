@@ -25,8 +25,8 @@ char *vmop_session_path(const char *dir, const char *name);
 
 /*
  * Return "<dir>/current.vmop.new", which the caller frees; NULL: out of memory.  A new session
- * begins in this file, and then replaces the previous one.  An old file of this name is of a daemon
- * that was killed between, and has no samples.
+ * begins in this file, and then replaces the previous one.  A file that is already there
+ * is of a daemon that was killed in between, and has no samples.
  */
 char *vmop_session_new_path(const char *dir);
 
@@ -39,8 +39,7 @@ struct vmop_error *vmop_session_remove(const char *path);
  */
 struct vmop_error *vmop_session_move(const char *from, const char *to);
 
-/* Rename the file `from` to `to`, atomically replacing it.  Removes SQLite's files beside `to`
- * first. */
+/* Rename `from` to `to`, which it replaces at once.  Removes SQLite's files beside `to` first. */
 struct vmop_error *vmop_session_replace(const char *from, const char *to);
 
 /* Check the name of a session.  VMOP_ERROR_USAGE lists the allowed characters. */

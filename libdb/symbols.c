@@ -143,7 +143,7 @@ struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes
 	const uint8_t *p = blob, *end = p + len_bytes;
 	uint64_t n, body_len;
 	if (len_bytes < 1 || *p++ != SYMBOLS_VERSION)
-		return corrupt("not of version 1");
+		return corrupt("unknown version");
 	p = vmop_pack_get_varint(p, end, &n);
 	p = p ? vmop_pack_get_varint(p, end, &body_len) : NULL;
 	/* A symbol has at least four bytes of body. */
@@ -152,7 +152,7 @@ struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes
 		return corrupt("impossible counts");
 	size_t frame_len = (size_t)(end - p);
 	if (ZSTD_getFrameContentSize(p, frame_len) != body_len)
-		return corrupt("counts that differ");
+		return corrupt("counts differ");
 	size_t block_bytes = n * sizeof(struct vmop_symbol) + body_len;
 	if (block_bytes > *bytes)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "symbols of %zu bytes", block_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sessions: reading returns what was written, and other files are refused. */
+/* Sessions: reading returns the written rows, and refuses other files. */
 #include "tests/unit/libdb/common.h"
 
 #include <fcntl.h>
@@ -371,7 +371,7 @@ static void misuse(void **state)
 	assert_ok(vmop_db_put_chunk(db, &key, falling, 1));
 	assert_error(vmop_db_put_chunk(db, &key, falling, 2), VMOP_ERROR_LIMIT, "ascending");
 	/* An incomplete interval is not stored at all, and the next one is. */
-	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "left out");
+	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "dropped");
 	assert_ok(put_second(db, 0));
 	assert_int_equal(totals_of(db, NULL).samples, 10);
 	assert_ok(vmop_db_check(db));

@@ -111,7 +111,7 @@ static void recover_refuses(void **state)
 
 /* ---- readers ------------------------------------------------------------------- */
 
-/* Run fn in a child as the user "nobody"; a failed assertion ends the child with a status other
+/* Run fn in a child as an unprivileged user; a failed assertion ends the child with a status other
  * than 0. */
 static void as_nobody(void (*fn)(const char *path), const char *path)
 {
