@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The rows of a session file, and what selects them.  db.h passes them to callers outside the
+ * The rows of a session file, and the filters of walks.  db.h passes them to callers outside the
  * folder; the files of the folder exchange them.
  *
  * The writer chooses the ids: small numbers, unique within their table and session, from 1 on.

@@ -32,9 +32,9 @@ static void put(struct vmop_attribution *attribution, struct location *location,
 }
 
 static void put_unattributed(struct vmop_attribution *attribution, struct location *location,
-			     enum vmop_unattributed why, uint64_t offset, uint64_t weight_events)
+			     enum vmop_unattributed reason, uint64_t offset, uint64_t weight_events)
 {
-	location->image = attribution->images->unattributed[why];
+	location->image = attribution->images->unattributed[reason];
 	location->offset = offset;
 	put(attribution, location, weight_events);
 }
