@@ -298,8 +298,12 @@ static void take_up(struct vmop_session *session, const struct vmop_session_file
 	session->sink = vmop_profiler_sink(profiler);
 	session->file = *file;
 	session->start_realtime_ns = start_realtime_ns;
-	session->start_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	session->interval_monotonic_ns = session->start_monotonic_ns;
+	session->interval_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	/* Creating the profiler took time: take the moment of the start for both clocks. */
+	uint64_t realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
+	session->start_monotonic_ns = session->interval_monotonic_ns;
+	if (realtime_ns > start_realtime_ns)
+		session->start_monotonic_ns -= realtime_ns - start_realtime_ns;
 	session->roll_up = (struct vmop_roll_up){0};
 	vmop_source_stats(session->source, &session->at_file_start);
 }
@@ -528,8 +532,9 @@ static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns
 						    session);
 	if (status >= 0 && duration_ns) {
 		session->end_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC) + duration_ns;
-		status = sd_event_add_time_relative(loop, &session->end_timer, CLOCK_MONOTONIC,
-						    duration_ns / 1000, 1000, on_end, session);
+		/* Not relative: the loop's own time is older than the start of sampling. */
+		status = sd_event_add_time(loop, &session->end_timer, CLOCK_MONOTONIC,
+					   session->end_monotonic_ns / 1000, 1000, on_end, session);
 	}
 	return status < 0 ? vmop_error_os(-status, "event loop") : NULL;
 }
