@@ -23,7 +23,7 @@
 struct vmop_domain;
 
 #define VMOP_PROCESSES_MAX 65536
-#define VMOP_THREADS_MAX 65536 /* that are kept apart, with VMOP_SEPARATE_THREAD */
+#define VMOP_THREADS_MAX 65536 /* that are kept apart, with VMOP_SETUP_SEPARATE_THREAD */
 #define VMOP_REGIONS_TOTAL_MAX (512 * 1024)
 
 /* What the regions of a process are worth. */
