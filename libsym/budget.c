@@ -29,21 +29,14 @@ _Static_assert(VMOP_SYM_BUDGET_READ_BYTES == (uint64_t)1 << 30, "its reason name
 _Static_assert(VMOP_SYM_BUDGET_CPU_NS == 1700000000, "its reason names it");
 _Static_assert(VMOP_SYM_BUDGET_WALL_NS == 30000000000, "its reason names it");
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void vmop_sym_budget_init(struct vmop_sym_budget *budget)
 {
 	*budget = (struct vmop_sym_budget){
 		.memory_left_bytes = VMOP_SYM_BUDGET_MEMORY_BYTES,
 		.read_left_bytes = VMOP_SYM_BUDGET_READ_BYTES,
 		.steps_left = VMOP_SYM_BUDGET_STEPS,
-		.cpu_end_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) + VMOP_SYM_BUDGET_CPU_NS,
-		.wall_end_ns = now_ns(CLOCK_MONOTONIC) + VMOP_SYM_BUDGET_WALL_NS,
+		.cpu_end_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) + VMOP_SYM_BUDGET_CPU_NS,
+		.wall_end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + VMOP_SYM_BUDGET_WALL_NS,
 		.steps_to_look = STEPS_BETWEEN_LOOKS,
 	};
 }
@@ -82,9 +75,9 @@ bool vmop_sym_budget_look(struct vmop_sym_budget *budget)
 	budget->steps_to_look = STEPS_BETWEEN_LOOKS;
 	if (budget->spent)
 		return false;
-	if (now_ns(CLOCK_THREAD_CPUTIME_ID) > budget->cpu_end_ns)
+	if (vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) > budget->cpu_end_ns)
 		return vmop_sym_budget_spend(budget, VMOP_SYM_COST_CPU_TIME);
-	if (now_ns(CLOCK_MONOTONIC) > budget->wall_end_ns)
+	if (vmop_clock_ns(CLOCK_MONOTONIC) > budget->wall_end_ns)
 		return vmop_sym_budget_spend(budget, VMOP_SYM_COST_WALL_TIME);
 	return true;
 }

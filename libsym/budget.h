@@ -14,14 +14,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libutil/clock.h"
 #include "libutil/error.h"
 
 /* Within 512 MiB and 2 s with what the process itself needs, and what lies between two looks. */
 #define VMOP_SYM_BUDGET_MEMORY_BYTES ((uint64_t)480 << 20)
 #define VMOP_SYM_BUDGET_READ_BYTES ((uint64_t)1 << 30)
 #define VMOP_SYM_BUDGET_STEPS ((uint64_t)1 << 29)
-#define VMOP_SYM_BUDGET_CPU_NS ((uint64_t)1700 * 1000000)
-#define VMOP_SYM_BUDGET_WALL_NS ((uint64_t)30 * 1000000000)
+#define VMOP_SYM_BUDGET_CPU_NS (1700 * VMOP_NS_PER_MS)
+#define VMOP_SYM_BUDGET_WALL_NS (30 * VMOP_NS_PER_S)
 
 /* The resource that ran out. */
 enum vmop_sym_cost {

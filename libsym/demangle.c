@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
+
 /* libiberty gives up on C++ names beyond 1 KiB by itself; Rust's can be longer. */
 #define MAX_MANGLED_BYTES 4096
 #define MAX_OUTPUT_BYTES 65536
@@ -37,17 +39,10 @@ static void append(const char *text, size_t len_bytes, void *arg)
 		longjmp(output->enough, 1);
 	if (len_bytes == 0)
 		return; /* then text may be NULL */
-	if (output->capacity - output->len_bytes <= len_bytes) {
-		size_t wanted = output->capacity ? output->capacity : 128;
-		while (wanted - output->len_bytes <= len_bytes)
-			wanted *= 2;
-		char *grown = realloc(output->text, wanted);
-		if (!grown) {
-			output->no_memory = true;
-			longjmp(output->enough, 1);
-		}
-		output->text = grown;
-		output->capacity = wanted;
+	if (!vmop_array_reserve(output->text, output->capacity,
+				output->len_bytes + len_bytes + 1)) {
+		output->no_memory = true;
+		longjmp(output->enough, 1);
 	}
 	memcpy(output->text + output->len_bytes, text, len_bytes);
 	output->len_bytes += len_bytes;

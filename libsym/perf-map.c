@@ -10,6 +10,7 @@
 
 #include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
@@ -220,7 +221,7 @@ struct vmop_error *vmop_perf_map_read(int dir_fd, const char *path, uid_t owner,
 		.inode = st.st_ino,
 		.size_bytes = (uint64_t)st.st_size,
 		.modified_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
+			(uint64_t)st.st_mtim.tv_sec * VMOP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec,
 	};
 	*ret = NULL;
 	if (is_same(state, &now))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 
 /* A slot of the GOT and what fills it. */
@@ -87,11 +88,8 @@ static struct vmop_error *add_slot(struct plt *plt, const struct slot *slot)
 		if (!vmop_sym_budget_take_memory(budget, (wanted - plt->slots_capacity) *
 								 sizeof(*plt->slots)))
 			return vmop_sym_budget_error(budget, plt->elf->path);
-		void *grown = reallocarray(plt->slots, wanted, sizeof(*plt->slots));
-		if (!grown)
+		if (!vmop_array_reserve(plt->slots, plt->slots_capacity, wanted))
 			return &vmop_error_no_memory;
-		plt->slots = grown;
-		plt->slots_capacity = wanted;
 	}
 	plt->slots[plt->n_slots++] = *slot;
 	return NULL;

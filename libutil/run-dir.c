@@ -17,7 +17,7 @@
 #include "libutil/protocol.h"
 
 /* Between two tries to take a lock. */
-static const struct timespec lock_poll = {.tv_nsec = 10000000};
+static const struct timespec lock_poll = {.tv_nsec = 10 * VMOP_NS_PER_MS};
 
 const char *vmop_run_dir(void)
 {
@@ -156,7 +156,7 @@ static struct vmop_error *try_lock(int dir_fd, const char *name, int *ret_fd, pi
 
 struct vmop_error *vmop_run_lock(const char *name, unsigned wait_ms, int *ret_fd, pid_t *ret_holder)
 {
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * (uint64_t)1000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * VMOP_NS_PER_MS;
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
 	*ret_fd = -1;
 	*ret_holder = 0;

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/parse.h"
 #include "libutil/setup-key.h"
-
-static const uint64_t second_ns = 1000000000;
 
 /* ---- lists and strings -------------------------------------------------- */
 
@@ -239,7 +238,8 @@ static struct vmop_error *set_flush_interval(struct vmop_setup *setup, const cha
 					     const char *value)
 {
 	uint64_t ns;
-	if (!vmop_parse_duration_ns(value, &ns) || ns < second_ns / 10 || ns > 3600 * second_ns)
+	if (!vmop_parse_duration_ns(value, &ns) || ns < VMOP_NS_PER_S / 10 ||
+	    ns > 3600 * VMOP_NS_PER_S)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%s: '%s' is not a time between 100ms and 1h", key, value);
 	setup->flush_ns = ns;
@@ -276,12 +276,13 @@ static struct vmop_error *set_rollup(struct vmop_setup *setup, const char *key, 
 		_cleanup_free_ char *first = strndup(value, strcspn(value, ", \t"));
 		if (!first)
 			return &vmop_error_no_memory;
-		is_good = vmop_parse_duration_ns(first, &minute_ns) && minute_ns >= 60 * second_ns;
+		is_good = vmop_parse_duration_ns(first, &minute_ns) &&
+			  minute_ns >= 60 * VMOP_NS_PER_S;
 	}
 	if (is_good && comma) {
 		comma += 1 + strspn(comma + 1, " \t");
-		is_good = vmop_parse_duration_ns(comma, &hour_ns) && hour_ns >= 3600 * second_ns &&
-			  hour_ns >= minute_ns;
+		is_good = vmop_parse_duration_ns(comma, &hour_ns) &&
+			  hour_ns >= 3600 * VMOP_NS_PER_S && hour_ns >= minute_ns;
 	}
 	if (!is_good)
 		return vmop_error_new(
@@ -413,10 +414,10 @@ static void put_span(FILE *out, uint64_t seconds)
 static void put_flush_interval(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	fprintf(out, "%s = ", key);
-	if (setup->flush_ns % second_ns)
-		fprintf(out, "%" PRIu64 "ms", setup->flush_ns / 1000000);
+	if (setup->flush_ns % VMOP_NS_PER_S)
+		fprintf(out, "%" PRIu64 "ms", setup->flush_ns / VMOP_NS_PER_MS);
 	else
-		put_span(out, setup->flush_ns / second_ns);
+		put_span(out, setup->flush_ns / VMOP_NS_PER_S);
 	fputc('\n', out);
 }
 
@@ -430,12 +431,12 @@ static void put_rollup(FILE *out, const char *key, const struct vmop_setup *setu
 {
 	fprintf(out, "%s = ", key);
 	if (setup->minute_after_ns)
-		put_span(out, setup->minute_after_ns / second_ns);
+		put_span(out, setup->minute_after_ns / VMOP_NS_PER_S);
 	else
 		fputs("off", out);
 	if (setup->hour_after_ns) {
 		fputc(',', out);
-		put_span(out, setup->hour_after_ns / second_ns);
+		put_span(out, setup->hour_after_ns / VMOP_NS_PER_S);
 	}
 	fputc('\n', out);
 }
@@ -504,10 +505,10 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 {
 	*setup = (struct vmop_setup){
 		.session_dir = strdup(VMOP_STATEDIR),
-		.flush_ns = second_ns,
+		.flush_ns = VMOP_NS_PER_S,
 		.guest_cpu_permille = 10,
-		.minute_after_ns = 600 * second_ns,
-		.hour_after_ns = 86400 * second_ns,
+		.minute_after_ns = 600 * VMOP_NS_PER_S,
+		.hour_after_ns = 86400 * VMOP_NS_PER_S,
 		.session_mode = 0644,
 	};
 	struct vmop_error *err = setup->session_dir ? NULL : &vmop_error_no_memory;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libutil/worker.h"
 
+#include "libutil/clock.h"
 #include "libutil/thread.h"
 
 #define END_WAIT_MS 1000
@@ -69,10 +70,10 @@ struct timespec vmop_worker_deadline(unsigned milliseconds)
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += milliseconds / 1000;
-	until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
+	until.tv_nsec += (long)(milliseconds % 1000) * (long)VMOP_NS_PER_MS;
+	if (until.tv_nsec >= (long)VMOP_NS_PER_S) {
 		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
+		until.tv_nsec -= (long)VMOP_NS_PER_S;
 	}
 	return until;
 }

@@ -305,7 +305,7 @@ static struct vmop_error *save_or_reset_once(const struct control_request *reque
 static struct vmop_error *save_or_reset(const struct control_request *request, const char *name)
 {
 	static const struct timespec moment = {.tv_nsec = 20000000};
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
 	struct vmop_error *err = name ? vmop_session_check_name(name) : NULL;
 	if (err)
 		return err;

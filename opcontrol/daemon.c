@@ -162,7 +162,7 @@ static struct vmop_error *find_or_spawn(const char *config, int verbosity, int *
 struct vmop_error *control_daemon_connect(const char *config, int verbosity, int *ret_fd,
 					  bool *ret_spawned)
 {
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
 	for (;;) {
 		struct vmop_error *err = find_or_spawn(config, verbosity, ret_fd, ret_spawned);
 		if (!err || err->code != VMOP_ERROR_BUSY)
@@ -311,7 +311,7 @@ struct vmop_error *control_daemon_ask(json_t *request, json_t **ret)
 
 struct vmop_error *control_daemon_wait_gone(pid_t pid)
 {
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
 	while (pid) {
 		pid_t holder;
 		struct vmop_error *err = vmop_run_holder(VMOP_RUN_PID, &holder);
