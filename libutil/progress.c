@@ -21,7 +21,7 @@ void vmop_progress_step(struct vmop_progress *progress, uint64_t done)
 	uint64_t wait_ns = progress->shown ? VMOP_NS_PER_S / 5 : VMOP_NS_PER_S;
 	if (now - progress->shown_ns < wait_ns)
 		return;
-	progress->shown_ns = now; /* also where nothing is to be shown: it is asked seldom */
+	progress->shown_ns = now; /* also without a terminal: the clock is read seldom */
 	if (!isatty(STDERR_FILENO))
 		return;
 	progress->shown = 1;

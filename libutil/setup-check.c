@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What one key of the set-up alone can't tell. */
+/* Checks of the set-up that need more than one key. */
 #include <string.h>
 
 #include "libutil/setup.h"
@@ -13,7 +13,9 @@ static struct vmop_error *check_domains(const char *key, const struct vmop_setup
 	return NULL;
 }
 
-/* A domain that is named is one or the other; "all" of one kind leaves out the other's names. */
+/*
+ * A domain can be active or passive, not both. "all" of one kind leaves out the names of the other.
+ */
 static struct vmop_error *check_kinds(const struct vmop_setup *setup)
 {
 	for (size_t i = 0; i < setup->active_domains.n; i++)

@@ -38,7 +38,10 @@ static struct vmop_error *list_add(struct vmop_setup_list *list, const char *key
 	return NULL;
 }
 
-/* Up to the next comma; an event's between slashes, "cpu/event=1,umask=2/", is no end. */
+/*
+ * Return the length up to the next comma. A comma between the slashes of an event
+ * ("cpu/event=1,umask=2/") does not count.
+ */
 static size_t element_len(const char *key, const char *text)
 {
 	size_t len = strcspn(text, ",");
@@ -49,7 +52,7 @@ static size_t element_len(const char *key, const char *text)
 	return end ? (size_t)(end - text) + strcspn(end, ",") : len;
 }
 
-/* Splits at commas; blanks around an element go. */
+/* Split value at commas and remove the blanks around each element. */
 static struct vmop_error *list_add_all(struct vmop_setup_list *list, const char *key,
 				       const char *value, bool may_be_empty)
 {
@@ -62,7 +65,8 @@ static struct vmop_error *list_add_all(struct vmop_setup_list *list, const char 
 		if (at == end && !may_be_empty)
 			return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' has an empty element",
 					      key, value);
-		if (at < end && *at == ';') /* alone on a line of the file it would be one */
+		if (at < end &&
+		    *at == ';') /* on a line of its own the file would take it for a comment */
 			return vmop_error_new(VMOP_ERROR_USAGE,
 					      "%s: '%s': a ';' at the start of an element begins a "
 					      "comment",
@@ -164,7 +168,7 @@ static struct vmop_error *set_session_dir(struct vmop_setup *setup, const char *
 	return set_string(&setup->session_dir, value);
 }
 
-/* None is "", as the list's values go: each option replaces what the file says. */
+/* "none" is stored as "", like any empty list: each option replaces the file's value. */
 static struct vmop_error *set_active_domains(struct vmop_setup *setup, const char *key,
 					     const char *value)
 {
@@ -299,7 +303,10 @@ static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char 
 					   const char *value)
 {
 	uint64_t mode;
-	/* Whoever may write a session's files could make the daemon that maps one of them fail. */
+	/*
+	 * Another user who can write the files of a session could crash the daemon, which maps one
+	 * of them.
+	 */
 	if (!vmop_parse_u64(value, 8, &mode) || (mode & 0600) != 0600 || (mode & ~(uint64_t)0644))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%s: '%s' is not an octal mode such as 0644 or 0600", key,
@@ -311,7 +318,7 @@ static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char 
 static struct vmop_error *set_status_group(struct vmop_setup *setup, const char *key,
 					   const char *value)
 {
-	(void)key; /* whether there is such a group is the daemon's to say */
+	(void)key; /* only the daemon can check that the group exists */
 	return set_string(&setup->status_group, value);
 }
 
@@ -338,7 +345,7 @@ static void put_passive_domains(FILE *out, const char *key, const struct vmop_se
 	put_list(out, key, &setup->passive_domains);
 }
 
-/* On one line: an empty element, for a domain without an image, must keep its place. */
+/* Print on one line: an empty element (a domain without an image) must keep its position. */
 static void put_passive_images(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	const struct vmop_setup_list *images = &setup->passive_images;
@@ -398,7 +405,7 @@ static void put_buffer_size(FILE *out, const char *key, const struct vmop_setup 
 		fprintf(out, "%s = %" PRIu64 "\n", key, setup->buffer_bytes);
 }
 
-/* In the largest unit that divides it. */
+/* Print in the largest unit that divides seconds. */
 static void put_span(FILE *out, uint64_t seconds)
 {
 	if (seconds % 86400 == 0)
@@ -455,7 +462,7 @@ static const struct setup_key {
 	const char *name;
 	struct vmop_error *(*set)(struct vmop_setup *setup, const char *key, const char *value);
 	void (*put)(FILE *out, const char *key, const struct vmop_setup *setup);
-	size_t list_at; /* where its struct vmop_setup_list is */
+	size_t list_at; /* offset of its struct vmop_setup_list */
 } setup_keys[] = {
 	{"event", set_events, put_events, LIST_AT(events)},
 	{"separate", set_separate, put_separate, NO_LIST},
@@ -532,7 +539,7 @@ void vmop_setup_deinit(struct vmop_setup *setup)
 	*setup = (struct vmop_setup){0};
 }
 
-/* What would break the file that it is saved in, or a terminal that shows it. */
+/* Refuse characters that would damage the set-up file or a terminal that shows it. */
 static struct vmop_error *check_text(const char *key, const char *value)
 {
 	for (const char *at = value; *at; at++) {

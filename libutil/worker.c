@@ -48,7 +48,7 @@ void vmop_worker_end_within(struct vmop_worker *worker, unsigned wait_ms)
 	struct timespec until = vmop_worker_deadline(wait_ms);
 	while (!worker->has_ended && vmop_worker_wait(worker, &until))
 		;
-	/* One that hangs uses all of this when that is over, and frees it. */
+	/* If the thread hangs now, it frees the struct when it ends. */
 	bool has_ended = worker->has_ended;
 	worker->is_orphan = !has_ended;
 	if (!has_ended)
