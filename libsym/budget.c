@@ -3,14 +3,14 @@
 
 #include <time.h>
 
-/* A step takes some nanoseconds: the clocks are read about every 100 microseconds. */
+/* A step takes some nanoseconds, so the clocks are read about every 100 microseconds. */
 #define STEPS_BETWEEN_LOOKS 8192
 
 #define REASON(text) "too costly: " text
 
 static const char *const reasons[] = {
 	[VMOP_SYM_COST_MEMORY] = REASON("reading it takes more than 480 MiB of memory"),
-	[VMOP_SYM_COST_READ] = REASON("more than 1 GiB would be read of it"),
+	[VMOP_SYM_COST_READ] = REASON("more than 1 GiB of it would be read"),
 	[VMOP_SYM_COST_STEPS] = REASON("its tables take too many steps"),
 	[VMOP_SYM_COST_CPU_TIME] = REASON("reading it takes more than 1.7 s of CPU time"),
 	[VMOP_SYM_COST_WALL_TIME] = REASON("reading it takes more than 30 s"),
@@ -66,7 +66,7 @@ bool vmop_sym_budget_take_read(struct vmop_sym_budget *budget, uint64_t len_byte
 	if (len_bytes > budget->read_left_bytes)
 		return vmop_sym_budget_spend(budget, VMOP_SYM_COST_READ);
 	budget->read_left_bytes -= len_bytes;
-	/* A page is copied in about as much time as some steps take. */
+	/* Copying a page takes about as long as this many steps. */
 	return vmop_sym_budget_take_steps(budget, len_bytes / 256 + 16);
 }
 

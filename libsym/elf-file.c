@@ -9,7 +9,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-/* -ffunction-sections gives some megabytes. */
+/* -ffunction-sections makes some megabytes of section names. */
 #define MAX_SECTION_NAMES_BYTES ((uint64_t)64 << 20)
 
 struct vmop_error *vmop_elf_open_path(int root_fd, const char *path, int *ret_fd)
@@ -32,7 +32,7 @@ static bool is_32_bit(const struct vmop_elf *elf)
 	return elf->header.e_ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* Puts what was read into this machine's byte order, in place. */
+/* Convert len_bytes to this machine's byte order in place. */
 static bool translate(const struct vmop_elf *elf, Elf_Type type, void *bytes, size_t len_bytes)
 {
 	Elf_Data data = {
@@ -47,7 +47,7 @@ static bool translate(const struct vmop_elf *elf, Elf_Type type, void *bytes, si
 			      : elf64_xlatetom(&data, &from, order) != NULL;
 }
 
-/* The structs of the 32-bit class as those of the 64-bit one. */
+/* Convert structs of the 32-bit class to the 64-bit class. */
 
 static GElf_Ehdr widen_header(const Elf32_Ehdr *from)
 {
@@ -118,7 +118,7 @@ static bool read_header(struct vmop_elf *elf)
 	return true;
 }
 
-/* Takes memory that vmop_elf_destroy gives back. */
+/* Charge memory that vmop_elf_destroy() returns. */
 static bool charge(struct vmop_elf *elf, uint64_t len_bytes)
 {
 	if (!vmop_sym_budget_take_memory(elf->budget, len_bytes))
@@ -135,7 +135,7 @@ static struct vmop_error *read_sections(struct vmop_elf *elf, size_t n)
 	elf->sections = calloc(n + 1, sizeof(*elf->sections));
 	if (!elf->sections)
 		return &vmop_error_no_memory;
-	/* The narrow ones go to the end of the room, and are widened from its begin on. */
+	/* Read the 32-bit headers to the end of the buffer, then widen them from its start. */
 	char *raw = (char *)elf->sections + n * (sizeof(*elf->sections) - each_bytes);
 	if (!vmop_elf_read_at(elf, elf->header.e_shoff, raw, n * each_bytes) ||
 	    !translate(elf, ELF_T_SHDR, raw, n * each_bytes))
@@ -158,7 +158,7 @@ static struct vmop_error *read_segments(struct vmop_elf *elf, size_t n)
 	if (!elf->segments)
 		return &vmop_error_no_memory;
 	char *raw = (char *)elf->segments + n * (sizeof(*elf->segments) - each_bytes);
-	/* A damaged table leaves the sections readable. */
+	/* A damaged segment table leaves the sections readable. */
 	if (!vmop_elf_read_at(elf, elf->header.e_phoff, raw, n * each_bytes) ||
 	    !translate(elf, ELF_T_PHDR, raw, n * each_bytes))
 		return NULL;
@@ -171,7 +171,7 @@ static struct vmop_error *read_segments(struct vmop_elf *elf, size_t n)
 	return NULL;
 }
 
-/* Where numbers are too large for the header they stand in the first section (gabi, "e_shnum"). */
+/* Numbers too large for the ELF header are in the first section header (gabi, "e_shnum"). */
 static bool read_first_section(struct vmop_elf *elf, GElf_Shdr *ret)
 {
 	Elf32_Shdr narrow;
@@ -407,7 +407,7 @@ struct vmop_error *vmop_elf_table_load(struct vmop_elf_table *table, struct vmop
 	return NULL;
 }
 
-/* Returns the entry at index, or NULL. */
+/* Return the entry at index, or NULL. */
 static const char *entry_at(struct vmop_elf_table *table, size_t index)
 {
 	size_t n = sizeof(table->window) / table->each_bytes;

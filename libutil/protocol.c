@@ -62,10 +62,10 @@ struct vmop_error *vmop_protocol_reply_error(const json_t *reply)
 
 struct vmop_error *vmop_protocol_decode(const char *line, size_t len_bytes, json_t **ret)
 {
-	json_error_t why;
-	json_t *message = json_loadb(line, len_bytes, JSON_REJECT_DUPLICATES, &why);
+	json_error_t cause;
+	json_t *message = json_loadb(line, len_bytes, JSON_REJECT_DUPLICATES, &cause);
 	if (!message)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "not a line of JSON: %s", why.text);
+		return vmop_error_new(VMOP_ERROR_CORRUPT, "not a line of JSON: %s", cause.text);
 	const json_t *version = json_object_get(message, "version");
 	struct vmop_error *err = NULL;
 	if (!json_is_object(message))
@@ -156,14 +156,15 @@ static struct vmop_error *receive_line(int fd, char *line, size_t *ret_len_bytes
 		if (n < 0 && errno != ECONNRESET)
 			return vmop_error_os(errno, "from the daemon");
 		if (n <= 0)
-			return vmop_error_new(VMOP_ERROR_BUSY, "vmopd hung up without an answer");
+			return vmop_error_new(VMOP_ERROR_BUSY,
+					      "vmopd closed the connection without a reply");
 		const char *end = memchr(line + len, '\n', (size_t)n);
 		len += (size_t)n;
 		*ret_len_bytes = end ? (size_t)(end - line) : len;
 		if (end)
 			return NULL;
 		if (len == VMOP_PROTOCOL_MAX_LINE_BYTES)
-			return vmop_error_new(VMOP_ERROR_CORRUPT, "vmopd's answer has no end");
+			return vmop_error_new(VMOP_ERROR_CORRUPT, "vmopd's reply is too long");
 	}
 }
 

@@ -8,8 +8,9 @@ static struct vmop_error *check_domains(const char *key, const struct vmop_setup
 {
 	for (size_t i = 0; i < domains->n && domains->n > 1; i++)
 		if (!strcmp(domains->items[i], "all") || !strcmp(domains->items[i], "none"))
-			return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' goes with no other name",
-					      key, domains->items[i]);
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%s: '%s' can't be combined with another name", key,
+					      domains->items[i]);
 	return NULL;
 }
 

@@ -60,8 +60,8 @@ static int take_pair(void *arg, const char *section, const char *name, const cha
 	size_t key = vmop_setup_key(name, strlen(name));
 	if (*section) {
 		err = vmop_error_new(VMOP_ERROR_USAGE,
-				     "'%.80s' is in a section [%.80s]; there are none", name,
-				     section);
+				     "'%.80s' is in a section [%.80s]; the file has no sections",
+				     name, section);
 	} else if (key == VMOP_SETUP_KEYS) {
 		err = vmop_setup_unknown_key(name);
 	} else {
@@ -106,7 +106,7 @@ static struct vmop_error *read_text(const char *path, char **ret)
 	if (err && err->code == VMOP_ERROR_LIMIT)
 		err->code = VMOP_ERROR_USAGE;
 	if (!err && strlen(*ret) != len)
-		err = vmop_error_new(VMOP_ERROR_USAGE, "%s: holds a NUL byte: not a set-up file",
+		err = vmop_error_new(VMOP_ERROR_USAGE, "%s: contains a NUL byte: not a set-up file",
 				     path);
 	if (err) {
 		free(*ret);

@@ -134,7 +134,7 @@ static struct vmop_error *set_separate(struct vmop_setup *setup, const char *key
 	}
 	if (is_empty)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%s: '%s' is none of none, lib, kernel, thread, cpu, all "
+				      "%s: '%s' is not one of none, lib, kernel, thread, cpu, all "
 				      "(several with commas)",
 				      key, word ? word : value);
 	setup->separate = flags;
@@ -497,7 +497,7 @@ struct vmop_error *vmop_setup_unknown_key(const char *name)
 	for (size_t i = 0; i < VMOP_SETUP_KEYS && len < sizeof(known); i++)
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					setup_keys[i].name);
-	return vmop_error_new(VMOP_ERROR_USAGE, "there is no key '%.80s'; there are: %s", name,
+	return vmop_error_new(VMOP_ERROR_USAGE, "unknown key '%.80s'; the keys are: %s", name,
 			      known);
 }
 
