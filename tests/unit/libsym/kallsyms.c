@@ -37,7 +37,7 @@ static void put(const char *text)
 	put_bytes(text, strlen(text));
 }
 
-/* Everything that each was called with, as text. */
+/* The arguments of all calls of each(), as text. */
 static char seen[4096];
 
 static struct vmop_error *note(void *arg, const char *module, const struct vmop_symbol *symbols,

@@ -86,7 +86,7 @@ static void code_is_the_latest_functions(void **state)
 					   "fffffffffffffff0 ffffffffffffffff last\n");
 	assert_string_equal(name_at(symtab, 0x103f), "old");
 	assert_string_equal(name_at(symtab, 0x1040), "within");
-	assert_string_equal(name_at(symtab, 0x1060), "-"); /* no more of it runs */
+	assert_string_equal(name_at(symtab, 0x1060), "-"); /* the rest of it was overwritten */
 	assert_string_equal(name_at(symtab, 0x2088), "over_it");
 	assert_string_equal(name_at(symtab, 0x307f), "a");
 	assert_string_equal(name_at(symtab, 0x3080), "b");

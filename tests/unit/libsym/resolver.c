@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where symbols are found.  The variants of libsym-target are made by binutils'
- * objcopy and strip, and xz: what packagers use.
+ * The places where symbols are found. binutils' objcopy and strip, and xz, make the variants of
+ * libsym-target, as packagers do.
  */
 #include <cmocka.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 static char dir[] = "/tmp/vmop-resolver-XXXXXX";
 
-/* A path in dir; good until the eighth call after this one. */
+/* Return a path in dir. It is valid until the eighth call after this one. */
 static const char *in_dir(const char *name)
 {
 	static char paths[8][256];
@@ -33,7 +33,7 @@ static const char *in_dir(const char *name)
 	return path;
 }
 
-/* A command line; every @ in it becomes dir + "/". */
+/* Run a command line after replacing each @ by dir + "/". */
 static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int run(const char *format, ...)
 {
@@ -116,7 +116,7 @@ static bool has(const struct vmop_symtab *symtab, const char *name)
 
 static const struct vmop_resolver_options plain;
 
-/* What each way to the same symbols must give: those of the unstripped program. */
+/* Every source of symbols must give those of the unstripped program. */
 static void assert_complete(const struct vmop_symtab *symtab)
 {
 	struct vmop_image_ref ref = ref_of(TARGET, BUILD_ID);
@@ -154,7 +154,7 @@ static void a_file_with_another_build_id_is_never_used(void **state)
 	assert_null(outcome.symtab);
 	assert_non_null(strstr(outcome.why, "build-id differs"));
 	vmop_resolver_destroy(outcome.resolver);
-	/* Nor one that has none. */
+	/* Nor a file without a build-id. */
 	ref = ref_of(in_dir("full-noid"), BUILD_ID);
 	outcome = resolve(&plain, &ref);
 	assert_null(outcome.symtab);
@@ -237,7 +237,7 @@ static void debug_files_are_found_by_build_id(void **state)
 	assert_complete(outcome.symtab);
 	vmop_resolver_destroy(outcome.resolver);
 
-	/* Also where the image's file is gone but its offsets can't be known: never guessed. */
+	/* Also if the image's file is missing and its offsets are unknown: never guess. */
 	ref = ref_of(in_dir("absent"), BUILD_ID);
 	outcome = resolve(&options, &ref);
 	assert_null(outcome.symtab);
@@ -250,14 +250,14 @@ static void debug_files_are_found_by_build_id(void **state)
 	assert_true(has(outcome.symtab, "target_local"));
 	vmop_resolver_destroy(outcome.resolver);
 
-	/* The program itself is linked there by distributions. */
+	/* Distributions link the program there. */
 	assert_int_equal(run("cp @stripped @debug/" BY_ID), 0);
 	ref.addresses = false;
 	outcome = resolve(&options, &ref);
 	assert_complete(outcome.symtab);
 	vmop_resolver_destroy(outcome.resolver);
 
-	/* A debug file under that name with another id is not its debug file. */
+	/* A debug file with that name and another build-id is refused. */
 	assert_int_equal(run("cp @full-noid @debug/" BY_ID ".debug; rm @debug/" BY_ID), 0);
 	ref = ref_of(in_dir("stripped"), BUILD_ID);
 	outcome = resolve(&options, &ref);
@@ -315,7 +315,7 @@ static void mini_debug_info_completes_the_dynamic_symbols(void **state)
 #ifndef HAVE_LZMA
 	skip();
 #endif
-	/* As gdb's manual makes it, but with what .dynsym has: nothing may show twice. */
+	/* As in gdb's manual, but with the symbols of .dynsym: none may occur twice. */
 	if (run("objcopy --only-keep-debug @full @mini && objcopy -g @mini && "
 		"xz -k -f @mini 2>/dev/null && "
 		"objcopy --add-section .gnu_debugdata=@mini.xz @stripped @with-mini") != 0)
@@ -324,7 +324,7 @@ static void mini_debug_info_completes_the_dynamic_symbols(void **state)
 	struct outcome outcome = resolve(&plain, &ref);
 	assert_complete(outcome.symtab);
 	vmop_resolver_destroy(outcome.resolver);
-	/* Damaged, it is as if it weren't there. */
+	/* Damaged mini debug info is ignored. */
 	assert_int_equal(run("head -c 300 @mini.xz >@cut.xz && "
 			     "objcopy --add-section .gnu_debugdata=@cut.xz @stripped @with-mini"),
 			 0);
@@ -354,7 +354,7 @@ static void image_paths_are_searched_by_path_and_by_name(void **state)
 	}
 }
 
-/* A guest's /bin/prog is not the host's, unless the build-id says so. */
+/* A guest's /bin/prog is not the host's, unless the build-id matches. */
 static void the_same_path_elsewhere_is_no_match(void **state)
 {
 	(void)state;
@@ -365,7 +365,7 @@ static void the_same_path_elsewhere_is_no_match(void **state)
 	struct outcome outcome = resolve(&nothing, &ref);
 	assert_null(outcome.symtab);
 	assert_non_null(strstr(outcome.why, "another machine's"));
-	/* The same file of the host's, asked for next. */
+	/* Next the same file, as the host's. */
 	ref.is_elsewhere = false;
 	const struct vmop_symtab *symtab;
 	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &symtab, &outcome.why));
@@ -403,7 +403,7 @@ static void a_root_is_never_left(void **state)
 		struct outcome outcome = resolve(&with_root, &ref);
 		assert_complete(outcome.symtab);
 		vmop_resolver_destroy(outcome.resolver);
-		/* The same as a container's. */
+		/* Next the same file, as a container's. */
 		ref.root = in_dir("root");
 		outcome = resolve(&plain, &ref);
 		assert_complete(outcome.symtab);
@@ -414,7 +414,7 @@ static void a_root_is_never_left(void **state)
 	assert_null(outcome.symtab);
 	assert_string_equal(outcome.why, "no such file");
 	vmop_resolver_destroy(outcome.resolver);
-	/* A container that is gone: the host's file of that path, if it is the same. */
+	/* A container that is gone: use the host's file of that path if it is the same. */
 	ref = ref_of(in_dir("full"), BUILD_ID);
 	ref.root = "/proc/0/root";
 	outcome = resolve(&plain, &ref);
@@ -441,11 +441,11 @@ static void what_was_found_is_kept(void **state)
 	struct outcome outcome = resolve(&plain, &ref);
 	const struct vmop_symtab *again;
 	const char *why;
-	/* By build-id: whatever the path. */
+	/* By build-id, whatever the path. */
 	ref.path = "/usr/bin/elsewhere";
 	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &why));
 	assert_ptr_equal(again, outcome.symtab);
-	/* Offsets and addresses are two tables. */
+	/* Offsets and addresses have different tables. */
 	ref.path = in_dir("full");
 	ref.addresses = true;
 	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &why));
@@ -466,7 +466,7 @@ static void kernel_text_is_read_for_addresses_alone(void **state)
 	outcome = resolve(&plain, &ref);
 	assert_true(has(outcome.symtab, "startup_64"));
 	vmop_resolver_destroy(outcome.resolver);
-	/* It can't prove to be a certain build's. */
+	/* It cannot prove which build it belongs to. */
 	ref = ref_of(in_dir("System.map"), BUILD_ID);
 	ref.addresses = true;
 	outcome = resolve(&plain, &ref);
@@ -489,7 +489,7 @@ static void the_vdso_is_our_own(void **state)
 	assert_null(outcome.symtab);
 	assert_non_null(strstr(outcome.why, "build-id differs"));
 	vmop_resolver_destroy(outcome.resolver);
-	/* Another machine's files: not this one's kernel. */
+	/* Files of another machine: do not use this machine's vDSO. */
 	const struct vmop_resolver_options with_root = {.root = dir};
 	ref = ref_of("[vdso]", NULL);
 	outcome = resolve(&with_root, &ref);
