@@ -1,13 +1,14 @@
-#!/ bin / sh
-#SPDX - License - Identifier : GPL - 2.0 - or -later
-#vmopcontrol 's and vmopd' s command lines and set - up file, as far as they need no samples.
-#shellcheck source = tests / integration / common.sh
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The command lines of vmopcontrol and vmopd, and the set-up file, in all tests that need no
+# samples.
+# shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 vmopd=$build/vmopd
 mkdir "$sessions"
 echo 0 T _text >"$work/System.map"
 
-#-- what can't be meant
+# -- contradictions
 refuse 2 "nothing to do" control
 refuse 2 "'word' is no option" control word
 refuse 2 "'word' is no option" control --status word
@@ -51,7 +52,7 @@ refuse 2 "not a time" "$vmopd" --start --duration=never
 refuse 2 "--duration goes with --start" "$vmopd" --duration=1s
 is "the set-up file after nothing but errors" "$(find "$VMOP_CONFIG" 2>/dev/null)" = ""
 
-#-- no daemon, no session
+# -- no daemon, no session
 refuse 3 "vmopd is not running" control --stop
 refuse 3 "vmopd is not running" control --dump
 refuse 3 "vmopd is not running" control --status
@@ -62,15 +63,15 @@ refuse 1 "there is no current session" control --save=a --session-dir="$sessions
 refuse 1 "there is no current session" control --reset --session-dir="$sessions"
 expect 0 "" control --deinit
 
-#-- the set - up file
+# -- the set-up file
 expect 0 "" control --setup --event=cpu-clock:100Hz -e cpu-clock:200Hz --separate=thread,cpu
 cd "$work"
 expect 0 "" control --setup --xen=System.map --active-domains=c
-expect 0 "" control --session-dir=sessions --vmlinux=System.map # options alone are a --setup
+expect 0 "" control --session-dir=sessions --vmlinux=System.map # options without an action mean --setup
 expect 0 "" control --setup --passive-domains=a,b --passive-images=,System.map+0x10
 cd "$build"
 cat >"$work/wanted" <<EOF
-#vmop's set-up: see vmopcontrol(8)
+# vmop's set-up: see vmopcontrol(8)
 event = cpu-clock:100Hz
 event = cpu-clock:200Hz
 separate = cpu,thread
@@ -95,11 +96,11 @@ expect 0 "the set-up is good" "$vmopd" --check-setup
 expect 0 "the set-up is good" "$vmopd" --check-setup --config="$VMOP_CONFIG" --session-dir=here
 expect 0 "separate = none" control --setup --config="$work/other" --verbose -V -p none
 is "the other file" "$(grep -c separate "$work/other")" -eq 1
-#It is read, never executed, and complained about by line.
+# The file is read and never executed; errors name the line.
 printf '# one\nevent = cpu-clock\nevnet = x\n' >"$work/bad"
 refuse 2 "bad:3: unknown key 'evnet'" control --status --config="$work/bad"
 refuse 2 "bad:3: unknown key 'evnet'" "$vmopd" --check-setup --config="$work/bad"
-#shellcheck disable = SC2016 #meant as it is
+# shellcheck disable=SC2016 # meant as it is
 printf 'session-dir = $(touch %s)\n' "$work/executed" >"$work/bad"
 refuse 2 "absolute" control --setup --config="$work/bad"
 is "what a set-up file executed" "$(find "$work/executed" 2>/dev/null)" = ""
@@ -109,27 +110,21 @@ head -c 300000 /dev/zero >"$work/bad"
 refuse 2 "$work/bad" control --status --config="$work/bad"
 VMOP_CONFIG=$work/bad refuse 2 "$work/bad" control --status
 
-#-- help, and what is promised about options
-for option in --help '-?' --usage --version;
-do
+# -- help, and the promises about options
+for option in --help '-?' --usage --version; do
 	expect 0 "vmopcontrol" control "$option"
 done
-for option in --help --usage --version;
-do
+for option in --help --usage --version; do
 	expect 0 "vmopd" "$vmopd" $option
 done
 is "columns of --help" "$(control --help | awk '{ if (length > n) n = length } END { print n }')" -le 80
-#Every option is in its page, and used by some test here.
-for program in vmopcontrol vmopd;
-do
-	for
-		option in $("$build/$program" --help | grep - o-- '--[a-z][a-z-]*' | sort - u);
-do
-word = ${option #--} grep - q-- "\(-\|Fl \|Fl -\)$word"
-				"$build/man/$program.8" ||
-       fail "$option is not in $program(8)" grep - q-- "$option"
-						       "$src" /
-							   tests / integration/*.sh || fail "no test uses $option"
+# Every option is in its manual page, and some test here uses it.
+for program in vmopcontrol vmopd; do
+	for option in $("$build/$program" --help | grep -o -- '--[a-z][a-z-]*' | sort -u); do
+		word=${option#--}
+		grep -q -- "\(-\|Fl \|Fl -\)$word" "$build/man/$program.8" ||
+			fail "$option is not in $program(8)"
+		grep -q -- "$option" "$src"/tests/integration/*.sh || fail "no test uses $option"
 	done
 done
 finish

@@ -197,7 +197,7 @@ static void an_image_is_told_by_its_first_bytes(void **state)
 	struct vmop_error *err = vmop_symtab_read_kernel_image(path, &symtab);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_CANT);
-	assert_non_null(strstr(err->message, "packed"));
+	assert_non_null(strstr(err->message, "compressed"));
 	vmop_error_destroy(err);
 
 	err = vmop_symtab_read_kernel_image("/dev/zero", &symtab);

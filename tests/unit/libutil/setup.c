@@ -136,11 +136,11 @@ static void bad_lines(void **state)
 	refused("session-dir = \n", "session-dir", "absolute");
 	refused("vmlinux = vmlinux\n", "vmlinux", "absolute");
 	refused("xen = xen-syms\n", "xen-syms", "absolute");
-	refused("active-domains = all,web\n", "all", "no other");
+	refused("active-domains = all,web\n", "all", "another name");
 	refused("active-domains = a,b\npassive-domains = b\n", "'b'", "both");
 	refused("event = a,,b\n", "a,,b", "empty");
 	refused("passive-domains = \n", "passive-domains", "empty");
-	refused("passive-domains = all,web\n", "all", "no other");
+	refused("passive-domains = all,web\n", "all", "another name");
 	refused("passive-images = /k\n", "1 image(s)", "0 named");
 	refused("passive-domains = a\npassive-images = /k,/l\n", "2 image(s)", "1 named");
 	refused("passive-domains = a\npassive-images = /k+0xzz\n", "/k+0xzz", "offset");
