@@ -3,7 +3,7 @@
  * Run a libFuzzer target without libFuzzer:
  * 	driver [-r ROUNDS] FILE...
  * The target gets each file, the file cut at each of 256 lengths and, ROUNDS times, the file with
- * some bytes changed.  The number of the round alone determines the changes, so that a failure can
+ * some bytes changed.  The changes depend only on the number of the round, so that a failure can
  * be repeated.  With --enable-fuzz the same target is linked with libFuzzer instead.
  */
 #include <stdint.h>

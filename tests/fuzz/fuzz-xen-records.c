@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	data += HEAD_BYTES;
 	len_bytes -= HEAD_BYTES;
 	size_t first_bytes = len_bytes < map_bytes ? len_bytes : map_bytes;
-	/* Of the exact size, so that a sanitizer detects accesses outside. */
+	/* The block has the exact size, so that a sanitizer detects accesses outside. */
 	uint8_t *memory = aligned_alloc(UNIT_BYTES, map_bytes);
 	if (!memory)
 		abort();

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		return 0;
 	uint32_t buffer_bytes = 40 + 8 * (data[0] % 32u);
 	bool has_backtraces = data[0] & 0x80;
-	/* Of the exact size, so that a sanitizer detects accesses outside. */
+	/* The block has the exact size, so that a sanitizer detects accesses outside. */
 	uint8_t *memory = aligned_alloc(8, 2 * buffer_bytes);
 	if (!memory)
 		abort();

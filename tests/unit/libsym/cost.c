@@ -396,7 +396,7 @@ static void a_large_program_is_read(void **state)
 	assert_int_equal(measure(resolve), READ);
 }
 
-/* ---- what is packed ------------------------------------------------------------- */
+/* ---- packed content ------------------------------------------------------------- */
 
 #ifdef HAVE_LZMA
 /* Make *ret_len_bytes of xz that unpack to unpacked_bytes zeros. */
