@@ -10,8 +10,8 @@ echo 0 T _text >"$work/System.map"
 
 # -- contradictions
 refuse 2 "nothing to do" control
-refuse 2 "'word' is no option" control word
-refuse 2 "'word' is no option" control --status word
+refuse 2 "'word' is not an option" control word
+refuse 2 "'word' is not an option" control --status word
 expect 2 "bogus" control --bogus
 refuse 2 "one action at a time" control --start --stop
 refuse 2 "one action at a time" control -s -t
