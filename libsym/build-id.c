@@ -59,7 +59,7 @@ static bool in_notes(const char *at, size_t left, unsigned align_bytes, bool swa
 
 /* A search through all notes of a file. */
 struct search {
-	const struct vmop_elf *elf;
+	const struct vmop_elf_file *elf;
 	size_t left_bytes; /* for all notes of the file, which can overlap */
 	char *notes;	   /* buffer for the notes of one segment or section */
 	struct vmop_build_id *ret;
@@ -71,7 +71,7 @@ struct search {
 static bool search_place(struct search *search, uint64_t offset, uint64_t len_bytes,
 			 uint64_t align_bytes, struct vmop_error **ret_err)
 {
-	const struct vmop_elf *elf = search->elf;
+	const struct vmop_elf_file *elf = search->elf;
 	bool swapped = elf->header.e_ident[EI_DATA] !=
 		       (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
 	if (*ret_err || len_bytes == 0 || len_bytes > MAX_NOTES_BYTES)
@@ -88,7 +88,7 @@ static bool search_place(struct search *search, uint64_t offset, uint64_t len_by
 	       in_notes(search->notes, len_bytes, align_bytes == 8 ? 8 : 4, swapped, search->ret);
 }
 
-struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret)
+struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf_file *elf, struct vmop_build_id *ret)
 {
 	_cleanup_free_ char *notes = malloc(MAX_NOTES_BYTES);
 	struct search search = {
@@ -122,7 +122,7 @@ struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_
 
 struct vmop_error *vmop_build_id_of_fd(int fd, const char *path, struct vmop_build_id *ret)
 {
-	_cleanup_(vmop_elf_cleanup) struct vmop_elf *elf = NULL;
+	_cleanup_(vmop_elf_cleanup) struct vmop_elf_file *elf = NULL;
 	struct vmop_sym_budget budget;
 	vmop_sym_budget_init(&budget);
 	struct vmop_error *err = vmop_elf_create(fd, path, &budget, &elf);

@@ -25,8 +25,8 @@ struct vmop_build_id {
 struct vmop_error *vmop_build_id_of_fd(int fd, const char *path, struct vmop_build_id *ret);
 
 /* Do the same for a file that libsym has open. */
-struct vmop_elf;
-struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret);
+struct vmop_elf_file;
+struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf_file *elf, struct vmop_build_id *ret);
 
 /*
  * Find the build-id in raw notes, the format of /sys/kernel/notes and

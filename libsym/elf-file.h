@@ -30,7 +30,7 @@ struct vmop_elf_load {
 	uint64_t len_bytes; /* length in the file */
 };
 
-struct vmop_elf {
+struct vmop_elf_file {
 	struct vmop_sym_budget *budget; /* pays for every read of the file */
 	int fd;				/* -1: the file is in memory */
 	const char *image;
@@ -59,26 +59,29 @@ struct vmop_error *vmop_elf_open_path(int root_fd, const char *path, int *ret_fd
  * Read the headers of the file at fd. The caller owns fd, path and budget, which must outlive *ret.
  */
 struct vmop_error *vmop_elf_create(int fd, const char *path, struct vmop_sym_budget *budget,
-				   struct vmop_elf **ret);
+				   struct vmop_elf_file **ret);
 
 /* Do the same for a file in memory, which the caller keeps until *ret is destroyed. */
 struct vmop_error *vmop_elf_create_in_memory(const char *image, size_t len_bytes, const char *path,
-					     struct vmop_sym_budget *budget, struct vmop_elf **ret);
-void vmop_elf_destroy(struct vmop_elf *elf); /* NULL is allowed */
+					     struct vmop_sym_budget *budget,
+					     struct vmop_elf_file **ret);
+void vmop_elf_destroy(struct vmop_elf_file *elf); /* NULL is allowed */
 
-static inline void vmop_elf_cleanup(struct vmop_elf **elf)
+static inline void vmop_elf_cleanup(struct vmop_elf_file **elf)
 {
 	vmop_elf_destroy(*elf);
 }
 
 /* Return the first section of this type (SHT_NULL: any) and name (NULL: any), or NULL. */
-const GElf_Shdr *vmop_elf_find_section(const struct vmop_elf *elf, uint32_t type, const char *name);
+const GElf_Shdr *vmop_elf_find_section(const struct vmop_elf_file *elf, uint32_t type,
+				       const char *name);
 
 /* Return the name of section, or "" if the file gives no valid one. */
-const char *vmop_elf_section_name(const struct vmop_elf *elf, const GElf_Shdr *section);
+const char *vmop_elf_section_name(const struct vmop_elf_file *elf, const GElf_Shdr *section);
 
 /* Read len_bytes at offset. Return false if the file does not contain all of them. */
-bool vmop_elf_read_at(const struct vmop_elf *elf, uint64_t offset, void *ret, size_t len_bytes);
+bool vmop_elf_read_at(const struct vmop_elf_file *elf, uint64_t offset, void *ret,
+		      size_t len_bytes);
 
 /*
  * The content of a section as stored in the file. Its memory is charged to the budget until it is
@@ -95,7 +98,7 @@ struct vmop_elf_data {
  * beyond the file, or is compressed (SHF_COMPRESSED). VMOP_ERROR_LIMIT if the budget has too little
  * left.
  */
-struct vmop_error *vmop_elf_data_read(const struct vmop_elf *elf, const GElf_Shdr *section,
+struct vmop_error *vmop_elf_data_read(const struct vmop_elf_file *elf, const GElf_Shdr *section,
 				      struct vmop_elf_data *ret);
 void vmop_elf_data_deinit(struct vmop_elf_data *data);
 
@@ -106,7 +109,7 @@ void vmop_elf_data_deinit(struct vmop_elf_data *data);
 #define VMOP_ELF_WINDOW_BYTES 8192
 
 struct vmop_elf_table {
-	const struct vmop_elf *elf;
+	const struct vmop_elf_file *elf;
 	Elf_Type type;
 	uint64_t offset;      /* of the table in the file */
 	size_t each_bytes;    /* of an entry in the file */
@@ -117,7 +120,7 @@ struct vmop_elf_table {
 };
 
 /* Begin to read a table. It has no entries if vmop_elf_data_read() would give no content. */
-void vmop_elf_table_init(struct vmop_elf_table *table, const struct vmop_elf *elf,
+void vmop_elf_table_init(struct vmop_elf_table *table, const struct vmop_elf_file *elf,
 			 const GElf_Shdr *section, Elf_Type type);
 
 /* Read the whole table into *ret, for access in any order. *ret must outlive table. */
@@ -135,7 +138,7 @@ bool vmop_elf_table_word(struct vmop_elf_table *table, size_t index, Elf32_Word 
  * Convert an address to a file offset. Return false if no segment contains it, or only its .bss
  * part does.
  */
-bool vmop_elf_offset_of_address(const struct vmop_elf *elf, uint64_t address, uint64_t *ret_offset,
-				uint64_t *ret_left_bytes);
+bool vmop_elf_offset_of_address(const struct vmop_elf_file *elf, uint64_t address,
+				uint64_t *ret_offset, uint64_t *ret_left_bytes);
 
 #endif

@@ -16,7 +16,7 @@
 #define MAX_SHARING 4
 
 struct table {
-	const struct vmop_elf *elf, *layout;
+	const struct vmop_elf_file *elf, *layout;
 	struct vmop_elf_table symbols, wide_indices; /* n is 0 without such a table */
 	struct vmop_elf_data names_data;
 	const char *names;
@@ -27,7 +27,7 @@ struct table {
 static struct vmop_error *read_names(struct table *table, uint32_t index,
 				     struct vmop_symtab_builder *builder)
 {
-	const struct vmop_elf *elf = table->elf;
+	const struct vmop_elf_file *elf = table->elf;
 	struct vmop_elf_data *data = &table->names_data;
 	struct vmop_error *err = vmop_elf_data_read(
 		elf, index < elf->n_sections ? &elf->sections[index] : NULL, data);
@@ -48,7 +48,7 @@ static struct vmop_error *read_names(struct table *table, uint32_t index,
  */
 static void find_wide_indices(struct table *table, const GElf_Shdr *symbols)
 {
-	const struct vmop_elf *elf = table->elf;
+	const struct vmop_elf_file *elf = table->elf;
 	const GElf_Shdr *found = NULL;
 	for (size_t i = 1; i < elf->n_sections && !found; i++) {
 		if (elf->sections[i].sh_type == SHT_SYMTAB_SHNDX &&
@@ -189,7 +189,7 @@ static Elf32_Word wide_index_of(struct table *table, const GElf_Sym *symbol, siz
 
 static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builder *builder)
 {
-	const struct vmop_elf *elf = table->elf;
+	const struct vmop_elf_file *elf = table->elf;
 	size_t names_before = builder->names_used_bytes, n = table->symbols.n;
 	size_t to_copy_bytes = table->names_data.bytes ? table->names_len_bytes : 0;
 	struct vmop_error *err = vmop_symtab_builder_reserve(builder, n, to_copy_bytes);
@@ -212,8 +212,8 @@ static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builde
 	return !err && elf->budget->spent ? vmop_sym_budget_error(elf->budget, elf->path) : err;
 }
 
-struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf *elf, uint32_t table_type,
-					const struct vmop_elf *layout,
+struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf_file *elf, uint32_t table_type,
+					const struct vmop_elf_file *layout,
 					struct vmop_symtab_builder *builder)
 {
 	const GElf_Shdr *section = vmop_elf_find_section(elf, table_type, NULL);

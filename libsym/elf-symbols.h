@@ -15,16 +15,16 @@
  * of assembly). The mapping symbols of the ARM and RISC-V ABIs ($x, $d) and local labels (.L) are
  * left out. A version behind a name ("@@GLIBC_2.34") is cut off.
  */
-struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf *elf, uint32_t table_type,
-					const struct vmop_elf *layout,
+struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf_file *elf, uint32_t table_type,
+					const struct vmop_elf_file *layout,
 					struct vmop_symtab_builder *builder);
 
 /*
  * Add the symbols that a stripped file still has: .dynsym, and the mini debug info that completes
  * it.
  */
-struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf *elf,
-						const struct vmop_elf *layout,
+struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf_file *elf,
+						const struct vmop_elf_file *layout,
 						struct vmop_symtab_builder *builder);
 
 /* Do the same as vmop_symtab_read_elf(), within the caller's budget. */

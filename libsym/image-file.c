@@ -62,7 +62,7 @@ void vmop_image_file_close(struct vmop_image_file *file)
 struct vmop_error *vmop_image_file_debug_link(const struct vmop_image_file *file, char **ret_name,
 					      uint32_t *ret_crc)
 {
-	const struct vmop_elf *elf = file->elf;
+	const struct vmop_elf_file *elf = file->elf;
 	const GElf_Shdr *section = vmop_elf_find_section(elf, SHT_PROGBITS, ".gnu_debuglink");
 	_cleanup_(vmop_elf_data_deinit) struct vmop_elf_data data = {0};
 	struct vmop_error *err = NULL;

@@ -9,7 +9,7 @@
 struct vmop_image_file {
 	int fd;
 	char *path; /* as passed to open(2) */
-	struct vmop_elf *elf;
+	struct vmop_elf_file *elf;
 	struct vmop_build_id build_id;
 };
 

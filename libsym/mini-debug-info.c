@@ -75,8 +75,8 @@ static lzma_ret unpack_piece(lzma_stream *stream, const struct vmop_elf_data *pa
 }
 
 /* Unpack the section. unpacked->len_bytes is 0 if it is damaged or too large. */
-static struct vmop_error *unpack(const struct vmop_elf *elf, const struct vmop_elf_data *packed,
-				 struct unpacked *unpacked)
+static struct vmop_error *unpack(const struct vmop_elf_file *elf,
+				 const struct vmop_elf_data *packed, struct unpacked *unpacked)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	bool no_memory = false;
@@ -94,11 +94,12 @@ static struct vmop_error *unpack(const struct vmop_elf *elf, const struct vmop_e
 	return elf->budget->spent ? vmop_sym_budget_error(elf->budget, elf->path) : NULL;
 }
 
-static struct vmop_error *add_unpacked(const struct vmop_elf *elf, const struct unpacked *unpacked,
-				       const struct vmop_elf *layout,
+static struct vmop_error *add_unpacked(const struct vmop_elf_file *elf,
+				       const struct unpacked *unpacked,
+				       const struct vmop_elf_file *layout,
 				       struct vmop_symtab_builder *builder)
 {
-	_cleanup_(vmop_elf_cleanup) struct vmop_elf *mini = NULL;
+	_cleanup_(vmop_elf_cleanup) struct vmop_elf_file *mini = NULL;
 	if (unpacked->len_bytes == 0)
 		return NULL;
 	struct vmop_error *err = vmop_elf_create_in_memory(unpacked->image, unpacked->len_bytes,
@@ -111,8 +112,8 @@ static struct vmop_error *add_unpacked(const struct vmop_elf *elf, const struct 
 	return err ? err : vmop_elf_symbols_add(mini, SHT_SYMTAB, layout, builder);
 }
 
-struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
-					    const struct vmop_elf *layout,
+struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf_file *elf,
+					    const struct vmop_elf_file *layout,
 					    struct vmop_symtab_builder *builder)
 {
 	_cleanup_(vmop_elf_data_deinit) struct vmop_elf_data packed;
@@ -128,8 +129,8 @@ struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
 
 #else
 
-struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
-					    const struct vmop_elf *layout,
+struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf_file *elf,
+					    const struct vmop_elf_file *layout,
 					    struct vmop_symtab_builder *builder)
 {
 	(void)elf;

@@ -12,8 +12,8 @@
 /*
  * Add its functions. Adds none if the section is missing or damaged, or the build has no liblzma.
  */
-struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
-					    const struct vmop_elf *layout,
+struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf_file *elf,
+					    const struct vmop_elf_file *layout,
 					    struct vmop_symtab_builder *builder);
 
 #endif

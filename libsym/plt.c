@@ -23,7 +23,7 @@ struct slot {
 #define STEPS_PER_STUB 16 /* the cost of a search among all slots and of a printed name */
 
 struct plt {
-	const struct vmop_elf *elf;
+	const struct vmop_elf_file *elf;
 	struct vmop_symtab_builder *builder;
 	struct slot *slots; /* sorted by address */
 	size_t n_slots, slots_capacity;
@@ -101,7 +101,7 @@ static struct vmop_error *add_slot(struct plt *plt, const struct slot *slot)
  */
 static struct vmop_error *read_symbols(struct plt *plt, const GElf_Shdr *relocations)
 {
-	const struct vmop_elf *elf = plt->elf;
+	const struct vmop_elf_file *elf = plt->elf;
 	uint32_t index = relocations->sh_link;
 	if (plt->symbols_index || !index || index >= elf->n_sections ||
 	    (elf->sections[index].sh_type != SHT_DYNSYM &&
@@ -155,7 +155,7 @@ static bool is_for_stubs(const struct plt *plt, const GElf_Shdr *header, bool ha
 
 static struct vmop_error *read_slots(struct plt *plt)
 {
-	const struct vmop_elf *elf = plt->elf;
+	const struct vmop_elf_file *elf = plt->elf;
 	bool has_plt_got = vmop_elf_find_section(elf, SHT_PROGBITS, ".plt.got") != NULL;
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		const GElf_Shdr *section = &elf->sections[i];
@@ -324,7 +324,7 @@ static struct vmop_error *read_stubs(struct plt *plt, const GElf_Shdr *section)
 
 static struct vmop_error *read_plt(struct plt *plt)
 {
-	const struct vmop_elf *elf = plt->elf;
+	const struct vmop_elf_file *elf = plt->elf;
 	struct vmop_error *err = read_slots(plt);
 	for (size_t i = 1; i < elf->n_sections && !err; i++) {
 		const GElf_Shdr *section = &elf->sections[i];
@@ -336,7 +336,8 @@ static struct vmop_error *read_plt(struct plt *plt)
 	return err;
 }
 
-struct vmop_error *vmop_plt_add(const struct vmop_elf *elf, struct vmop_symtab_builder *builder)
+struct vmop_error *vmop_plt_add(const struct vmop_elf_file *elf,
+				struct vmop_symtab_builder *builder)
 {
 	_cleanup_free_ struct plt *plt = calloc(1, sizeof(*plt));
 	if (!plt)

@@ -15,6 +15,7 @@
  * that relocation is IRELATIVE, and "[plt]" for all other code there. elf must be the program, not
  * its debug file. Offsets are file offsets.
  */
-struct vmop_error *vmop_plt_add(const struct vmop_elf *elf, struct vmop_symtab_builder *builder);
+struct vmop_error *vmop_plt_add(const struct vmop_elf_file *elf,
+				struct vmop_symtab_builder *builder);
 
 #endif

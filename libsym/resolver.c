@@ -82,7 +82,7 @@ static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file
 	 * objcopy(1) --only-keep-debug empties the segments of a file: nothing in it has an offset,
 	 * so offsets need the program.
 	 */
-	const struct vmop_elf *layout = collecting->image ? collecting->image->elf : file->elf;
+	const struct vmop_elf_file *layout = collecting->image ? collecting->image->elf : file->elf;
 	if (collecting->addresses)
 		layout = NULL;
 	struct vmop_error *err =
@@ -95,8 +95,8 @@ static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file
 static struct vmop_error *collect(const struct vmop_resolver *resolver,
 				  const struct vmop_image_ref *ref, struct collecting *collecting)
 {
-	const struct vmop_elf *elf = collecting->image ? collecting->image->elf : NULL;
-	const struct vmop_elf *layout = collecting->addresses ? NULL : elf;
+	const struct vmop_elf_file *elf = collecting->image ? collecting->image->elf : NULL;
+	const struct vmop_elf_file *layout = collecting->addresses ? NULL : elf;
 	struct vmop_symtab_builder *builder = &collecting->builder;
 	struct vmop_error *err = NULL;
 

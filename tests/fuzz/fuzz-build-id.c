@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	memcpy(copy + HEADERS_BYTES, data, len_bytes);
 
 	struct vmop_sym_budget budget;
-	struct vmop_elf *elf;
+	struct vmop_elf_file *elf;
 	vmop_sym_budget_init(&budget);
 	struct vmop_error *err =
 		vmop_elf_create_in_memory(copy, image_len_bytes, "fuzz", &budget, &elf);

@@ -100,7 +100,7 @@ static void read_plt(const char *image, size_t len_bytes)
 {
 	struct vmop_sym_budget budget;
 	struct vmop_symtab_builder builder = {.budget = &budget};
-	struct vmop_elf *elf;
+	struct vmop_elf_file *elf;
 	struct vmop_symtab *symtab;
 
 	vmop_sym_budget_init(&budget);
