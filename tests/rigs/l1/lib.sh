@@ -20,11 +20,11 @@ load() {
 	done
 }
 
-# start_guest NAME UUID [WORD]...: start a guest; words of the form rig.X=Y and any other kernel
-# parameter go to its command line; these are for here:
-#   kernel=VERSION  (default: the first the rig carries)   memory=MIB (256)   cpus=N (1)
-#   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or as a bootloader would (vmlinux);
-#     on arm64 there is but vmlinuz
+# start_guest NAME UUID [WORD]...: start a guest; words of the form rig.X=Y and other kernel
+# parameters go to its command line, except these:
+#   kernel=VERSION  (default: the first one of the rig)   memory=MIB (256)   cpus=N (1)
+#   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or like a boot loader (vmlinux);
+#     arm64 has only vmlinuz
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
 start_guest() {
 	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file

@@ -27,9 +27,9 @@ start_xenstore() {
 }
 
 # start_domain NAME pv|pvh|hvm [WORD]...: start a domU (hvm: see add-hvm); words of the form rig.X=Y and other kernel
-# parameters go to its command line (guest/init lists what it can be told); these are for here:
+# parameters go to its command line (guest/init lists its commands), except these:
 #   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   kernel=FILE (/guest/vmlinux)
-#   initrd=FILE (/guest/initramfs; empty: none)   paused=1: created, and does not run
+#   initrd=FILE (/guest/initramfs; empty: none)   paused=1: create it, but do not run it
 #   disk=MIB: an empty disk, /dev/xvda there and /tmp/NAME.disk here (files=add-agents)
 start_domain() {
 	name=$1 type=$2 words="" memory=160 vcpus=1 uuid="" kernel=/guest/vmlinux
