@@ -39,8 +39,8 @@ static int connect_to(const char *path)
 
 static void say(int n)
 {
-	static int was_said;
-	if (!was_said++)
+	static int was_printed;
+	if (!was_printed++)
 		printf("at work: %d\n", n);
 	fflush(stdout);
 }

@@ -217,14 +217,14 @@ static enum outcome resolve(void)
 	const struct vmop_image_ref ref = {.path = path};
 	const struct vmop_symtab *symtab;
 	struct vmop_resolver *resolver;
-	const char *why;
+	const char *reason;
 	if (vmop_resolver_create(&options, &resolver) ||
-	    vmop_resolver_symtab(resolver, &ref, &symtab, &why))
+	    vmop_resolver_symtab(resolver, &ref, &symtab, &reason))
 		return OTHER_ERROR;
 	enum outcome outcome = READ;
 	if (!symtab) {
-		fprintf(stderr, "%s\n", why);
-		outcome = strncmp(why, "too costly: ", 12) == 0 ? TOO_COSTLY : NOTHING;
+		fprintf(stderr, "%s\n", reason);
+		outcome = strncmp(reason, "too costly: ", 12) == 0 ? TOO_COSTLY : NOTHING;
 	}
 	vmop_resolver_destroy(resolver);
 	return outcome;

@@ -128,9 +128,9 @@ static bool is_resolved(const char *path, const char *name, bool use_debuginfod,
 	assert_true(vmop_build_id_parse(BUILD_ID, &ref.build_id));
 	struct vmop_resolver *resolver;
 	const struct vmop_symtab *symtab;
-	const char *why;
+	const char *reason;
 	assert_null(vmop_resolver_create(&options, &resolver));
-	assert_null(vmop_resolver_symtab(resolver, &ref, &symtab, &why));
+	assert_null(vmop_resolver_symtab(resolver, &ref, &symtab, &reason));
 	bool found = has(symtab, name);
 	vmop_resolver_destroy(resolver);
 	return found;

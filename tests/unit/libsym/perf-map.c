@@ -148,14 +148,14 @@ static void lines_that_are_none_are_passed_over(void **state)
 	vmop_symtab_destroy(symtab);
 }
 
-static void assert_refused(uid_t owner, const char *why)
+static void assert_refused(uid_t owner, const char *reason)
 {
 	struct vmop_symtab *symtab;
 	struct vmop_perf_map_state seen = {0};
 	struct vmop_error *err = vmop_perf_map_read(AT_FDCWD, path, owner, &seen, &symtab);
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, path));
-	assert_non_null(strstr(err->message, why));
+	assert_non_null(strstr(err->message, reason));
 	vmop_error_destroy(err);
 }
 

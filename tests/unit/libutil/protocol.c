@@ -135,7 +135,7 @@ static void the_clients_side(void **state)
 	}
 }
 
-static void nobody_listens(void **state)
+static void no_process_listens(void **state)
 {
 	(void)state;
 	int fd = 7;
@@ -154,7 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_and_back),   cmocka_unit_test(errors_travel),
 		cmocka_unit_test(hostile_lines),    cmocka_unit_test(too_long),
-		cmocka_unit_test(the_clients_side), cmocka_unit_test(nobody_listens),
+		cmocka_unit_test(the_clients_side), cmocka_unit_test(no_process_listens),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

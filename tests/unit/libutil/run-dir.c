@@ -120,7 +120,7 @@ static void waits_for_it(void **state)
 }
 
 /* Only a process that may write the file can lock it. */
-static void nobody_can_lock_it(void **state)
+static void no_other_user_can_lock_it(void **state)
 {
 	(void)state;
 	int lock;
@@ -177,7 +177,7 @@ int main(void)
 	setenv("VMOP_RUNDIR", dir, 1);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_holder),	     cmocka_unit_test(no_directory),
-		cmocka_unit_test(waits_for_it),	     cmocka_unit_test(nobody_can_lock_it),
+		cmocka_unit_test(waits_for_it),	     cmocka_unit_test(no_other_user_can_lock_it),
 		cmocka_unit_test(hostile_directory),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
