@@ -8,12 +8,10 @@
 
 #include "daemon/xen/agent-messages.h"
 #include "hv-interface/active-agent.h"
+#include "hv-interface/active-check.h"
 #include "hv-interface/source-list.h"
-#include "hv-interface/xen/device.h"
-#include "hv-interface/xen/link.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
-#include "libutil/io.h"
 #include "libutil/log.h"
 
 #ifndef VMOP_AGENT_LOOK_EVERY_MS /* a test is not that patient */
@@ -23,7 +21,7 @@
 
 struct vmop_agent {
 	struct vmop_daemon *daemon;
-	struct vmop_active_mail *mail; /* NULL: the store is somebody else's */
+	struct vmop_agent_messages *mail; /* NULL: the store is somebody else's */
 	struct vmop_active_agent active;
 	sd_event_source *timer;
 };
@@ -120,7 +118,7 @@ static void arm(struct vmop_agent *agent)
 {
 	bool is_alert = vmop_active_agent_is_alert(&agent->active);
 	if (agent->mail)
-		vmop_active_mail_hurry(agent->mail, is_alert);
+		vmop_agent_messages_hurry(agent->mail, is_alert);
 	sd_event_source_set_time_relative(
 		agent->timer, (is_alert ? ALERT_LOOK_EVERY_MS : VMOP_AGENT_LOOK_EVERY_MS) * 1000);
 	sd_event_source_set_enabled(agent->timer, SD_EVENT_ONESHOT);
@@ -156,37 +154,6 @@ static int on_look(sd_event_source *timer, uint64_t due_us, void *arg)
 
 /* ---- life ------------------------------------------------------------------------------ */
 
-/* Xen has its profiling hypercall for PV domains alone. */
-static struct vmop_error *check_domain(void)
-{
-	_cleanup_free_ char *type = NULL;
-	size_t len_bytes;
-	if (!vmop_xen_is_domu())
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "--active is for a domU of Xen's; this is none");
-	vmop_error_destroy(vmop_io_read_file("/sys/hypervisor/guest_type", 64, &type, &len_bytes));
-	if (type && strncmp(type, "PV\n", 3) != 0)
-		return vmop_error_new(
-			VMOP_ERROR_CANT,
-			"--active: Xen lets PV domains alone take their own samples, "
-			"and this is a %.*s one; it can be passive, which needs nothing "
-			"here",
-			(int)strcspn(type, "\n"), type);
-	return NULL;
-}
-
-/* Before dom0 lists it: a domain that is listed and then fails is never destroyed completely. */
-static struct vmop_error *check_way(void)
-{
-	struct vmop_xen_link *link;
-	if (vmop_xen_device_is_there())
-		return NULL;
-	struct vmop_error *err = vmop_xen_link_open_domu(&link);
-	if (!err)
-		link->ops->close(link);
-	return err;
-}
-
 struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
 					  struct vmop_active_store *store, struct vmop_agent **ret)
 {
@@ -208,19 +175,17 @@ struct vmop_error *vmop_agent_create_over(struct vmop_daemon *daemon,
 
 struct vmop_error *vmop_agent_create(struct vmop_daemon *daemon, struct vmop_agent **ret)
 {
-	struct vmop_active_mail *mail = NULL;
+	struct vmop_agent_messages *mail = NULL;
 	struct vmop_active_store *store;
-	struct vmop_error *err = check_domain();
+	struct vmop_error *err = vmop_active_check();
 	if (!err)
-		err = check_way();
+		err = vmop_agent_messages_open(VMOP_AGENT_LOOK_EVERY_MS, &mail);
 	if (!err)
-		err = vmop_active_mail_open(VMOP_AGENT_LOOK_EVERY_MS, &mail);
-	if (!err)
-		err = vmop_active_mail_own(mail, &store);
+		err = vmop_agent_messages_own(mail, &store);
 	if (!err)
 		err = vmop_agent_create_over(daemon, store, ret);
 	if (err) {
-		vmop_active_mail_close(mail);
+		vmop_agent_messages_close(mail);
 		return err;
 	}
 	(*ret)->mail = mail;
@@ -234,6 +199,6 @@ void vmop_agent_destroy(struct vmop_agent *agent)
 		return;
 	sd_event_source_disable_unref(agent->timer);
 	vmop_active_agent_give_up(&agent->active, "it was ended there");
-	vmop_active_mail_close(agent->mail);
+	vmop_agent_messages_close(agent->mail);
 	free(agent);
 }

@@ -26,7 +26,7 @@ static void guest_cleanup(struct vmop_guest **guest)
 static struct vmop_error *look_at_processes(struct vmop_guest *guest, struct vmop_guest_view *view)
 {
 	struct vmop_guest_snapshot *snapshot;
-	if (!view->text->kernel.has_processes)
+	if (!view->code->kernel.has_processes)
 		return NULL;
 	struct vmop_error *err = vmop_guest_snapshot_processes(guest, 0, &snapshot);
 	if (err) {
@@ -41,7 +41,7 @@ static struct vmop_error *look_at_processes(struct vmop_guest *guest, struct vmo
 static struct vmop_error *look_at_vcpus(struct vmop_guest *guest, struct vmop_guest_view *view)
 {
 	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
-	uint32_t cpus = view->text->kernel.cpus;
+	uint32_t cpus = view->code->kernel.cpus;
 	size_t n = 0;
 	view->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
 	view->vcpus = calloc(view->n_vcpus + 1, sizeof(*view->vcpus));
@@ -59,13 +59,13 @@ static struct vmop_error *look(struct vmop_guest *guest, struct vmop_guest_view 
 	struct vmop_error *err = vmop_guest_find_kernel(guest);
 	if (err)
 		return err;
-	view->text = vmop_guest_text_create(guest, 1);
-	if (!view->text)
+	view->code = vmop_guest_code_create(guest, 1);
+	if (!view->code)
 		return &vmop_error_no_memory;
 	err = look_at_processes(guest, view);
 	if (!err)
 		err = look_at_vcpus(guest, view);
-	view->state = vmop_guest_view_state(view->text, view->tasks);
+	view->state = vmop_guest_view_state(view->code, view->tasks);
 	view->made_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	view->cost = vmop_guest_total_cost(guest);
 	return err;

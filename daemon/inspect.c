@@ -64,10 +64,10 @@ json_t *vmop_inspect_summary(const struct vmop_guest_view *view)
 	json_object_set_new(object, "cpu_s", json_real((double)view->cost.cpu_ns / 1e9));
 	vmop_json_put_number(object, "read_bytes", view->cost.read_bytes);
 	vmop_json_put_number(object, "retries", view->cost.retries);
-	if (view->text) {
-		vmop_json_put_text(object, "release", view->text->kernel.release);
-		vmop_json_put_number(object, "symbols", view->text->kernel.symbols);
-		vmop_json_put_number(object, "modules", view->text->kernel.modules);
+	if (view->code) {
+		vmop_json_put_text(object, "release", view->code->kernel.release);
+		vmop_json_put_number(object, "symbols", view->code->kernel.symbols);
+		vmop_json_put_number(object, "modules", view->code->kernel.modules);
 	}
 	if (view->tasks) {
 		const struct vmop_guest_snapshot *snapshot = view->tasks->snapshot;
@@ -96,12 +96,12 @@ static json_t *kernel_json(const struct vmop_guest_kernel_info *kernel)
 	json_object_set_new(object, "kpti", json_boolean(kernel->has_kpti));
 	vmop_json_put_number(object, "cpus", kernel->cpus);
 	vmop_json_put_number(object, "symbols", kernel->symbols);
-	vmop_json_put_text(object, "found_by", kernel->found_by);
-	vmop_json_put_text(object, "offsets_from", kernel->offsets_from);
+	vmop_json_put_text(object, "found_by", kernel->search_method);
+	vmop_json_put_text(object, "offsets_from", kernel->offsets_source);
 	return object;
 }
 
-static json_t *image_json(const struct vmop_guest_text_image *image)
+static json_t *image_json(const struct vmop_guest_code_image *image)
 {
 	json_t *object = json_object();
 	vmop_json_put_text(object, "module", image->name);
@@ -162,9 +162,9 @@ static json_t *running_json(const struct vmop_guest_view *view)
 /* Images first, then processes; NULL past the last. */
 static json_t *item(const struct vmop_guest_view *view, size_t i)
 {
-	size_t n_images = view->text ? view->text->n_images : 0;
+	size_t n_images = view->code ? view->code->n_images : 0;
 	if (i < n_images)
-		return image_json(&view->text->images[i]);
+		return image_json(&view->code->images[i]);
 	i -= n_images;
 	if (!view->tasks || i >= vmop_guest_snapshot_count(view->tasks->snapshot))
 		return NULL;
@@ -195,10 +195,10 @@ static void put_items(json_t *reply, const struct vmop_guest_view *view, size_t 
 void vmop_inspect_put_view(json_t *reply, const struct vmop_guest_view *view, size_t from,
 			   size_t max_bytes)
 {
-	bool has_kernel = view && view->text;
+	bool has_kernel = view && view->code;
 	json_object_set_new(reply, "inside", vmop_inspect_summary(view));
 	json_object_set_new(reply, "kernel",
-			    has_kernel ? kernel_json(&view->text->kernel) : json_null());
+			    has_kernel ? kernel_json(&view->code->kernel) : json_null());
 	if (!view)
 		return;
 	json_object_set_new(reply, "running", running_json(view));

@@ -11,8 +11,10 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/view.c daemon/guest/view.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
+	daemon/guest/held.c daemon/guest/held.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
+	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
@@ -22,13 +24,14 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/mapping.c daemon/host/mapping.h \
 	daemon/host/maps.c daemon/host/maps.h \
 	daemon/options.h \
-	daemon/guest/passive.c daemon/guest/passive.h \
+	daemon/guest/patterns.c daemon/guest/patterns.h \
 	daemon/host/perf-maps.c daemon/host/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
 	daemon/host/proc-text.c daemon/host/proc-text.h \
 	daemon/host/process.c daemon/host/process.h \
 	daemon/host/procfs.c daemon/host/procfs.h \
 	daemon/profile/profiler.c daemon/profile/profiler.h \
+	daemon/profile/sample-key.h \
 	daemon/host/readers.c daemon/host/readers.h \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \

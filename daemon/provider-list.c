@@ -3,7 +3,7 @@
 #include "daemon/guest/provider.h"
 #include "daemon/xen/provider.h"
 
-/* The first that serves the source is taken. */
+/* The first one that serves the source is used. To add a provider, add a line here. */
 static const struct vmop_domain_provider_ops *const providers[] = {
 	&vmop_xen_provider_ops, &vmop_dom0_provider_ops,
 	&vmop_kvm_provider_ops, /* serves all sources */

@@ -54,7 +54,7 @@ struct vmop_session {
 	void (*ended)(void *arg);
 	void *arg;
 
-	struct vmop_active_mail *mail; /* of the source; NULL: there are no active domains */
+	struct vmop_agent_messages *mail; /* of the source; NULL: there are no active domains */
 	struct vmop_source *source;
 	struct vmop_source_stats at_file_start; /* the source's counters when this file began */
 	struct vmop_session_file file;		/* none: it is gone, and profiler only counts */
@@ -495,7 +495,7 @@ static void session_free(struct vmop_session *session)
 	vmop_profiler_destroy(session->profiler);
 	vmop_session_file_close(&session->file);
 	vmop_source_close(session->source);
-	vmop_active_mail_close(session->mail);
+	vmop_agent_messages_close(session->mail);
 	vmop_pairing_deinit(&session->pairing);
 	vmop_setup_deinit(&session->setup);
 	vmop_error_destroy(session->replay_error);
@@ -516,13 +516,13 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 		n += !err;
 	}
 	if (!err && setup->active_domains.n && session->source_ops->uses_agents)
-		err = vmop_active_mail_open(mail_round_ms, &session->mail);
+		err = vmop_agent_messages_open(mail_round_ms, &session->mail);
 	const struct vmop_source_setup source_setup = {
 		.events = requests,
 		.n_events = n,
 		.buffer_bytes = setup->buffer_bytes,
 		.replay_path = replay_path,
-		.active = session->mail ? vmop_active_mail_opener(session->mail) : NULL,
+		.active = session->mail ? vmop_agent_messages_opener(session->mail) : NULL,
 	};
 	if (!err)
 		err = vmop_source_open(session->source_ops, &source_setup, &session->source);
@@ -793,7 +793,7 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 		.path = session->file.db ? session->path : NULL,
 		.source = session->source_ops->name,
 		.is_recorded = session->source_ops->is_recorded,
-		.way = vmop_source_way(session->source),
+		.way = vmop_source_transport(session->source),
 		.start_ns = session->start_realtime_ns,
 		.uptime_ns = now - session->start_monotonic_ns,
 		.duration_left_ns = UINT64_MAX,

@@ -18,21 +18,21 @@ static void set_answer(struct vmop_active_agent *agent, enum vmop_active_word an
 	agent->has_answer = true;
 }
 
-/* What can't be written now is written at the next look. */
+/* Write the answer. A failed write is repeated at the next look. */
 static void write_answer(struct vmop_active_agent *agent)
 {
 	if (agent->has_answer)
-		vmop_active_say(agent->store, &agent->answer);
+		vmop_active_send(agent->store, &agent->answer);
 }
 
-/* Also between its parts. */
+/* Return whether a session is open, also between two of Xen's sessions. */
 static bool is_in_session(const struct vmop_active_agent *agent)
 {
 	return agent->stage == VMOP_ACTIVE_IS_OPEN || agent->stage == VMOP_ACTIVE_JOINED ||
 	       agent->stage == VMOP_ACTIVE_TAKING;
 }
 
-/* Its owner still has something to answer. */
+/* Return whether the owner still has to answer a task. */
 static bool is_busy(const struct vmop_active_agent *agent)
 {
 	return agent->stage == VMOP_ACTIVE_OPENING || agent->stage == VMOP_ACTIVE_JOINING ||
@@ -69,7 +69,7 @@ static enum vmop_active_task leave(struct vmop_active_agent *agent, const char *
 	return hand_out(agent, VMOP_ACTIVE_ENDING, VMOP_ACTIVE_DO_LEAVE);
 }
 
-/* A command of the initiator whose token we have, not taken yet. */
+/* Carry out a new command of the current initiator. */
 static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 					  const struct vmop_active_message *command)
 {
@@ -100,7 +100,7 @@ static enum vmop_active_task take_command(struct vmop_active_agent *agent,
 	default:
 		break;
 	}
-	return answer_at_once(agent, VMOP_ACTIVE_FAILED, "that command has no place here");
+	return answer_at_once(agent, VMOP_ACTIVE_FAILED, "unexpected command");
 }
 
 static enum vmop_active_task take_line(struct vmop_active_agent *agent,
@@ -108,18 +108,19 @@ static enum vmop_active_task take_line(struct vmop_active_agent *agent,
 {
 	bool is_other = command->token != agent->answer.token;
 	bool begins_anew = command->word == VMOP_ACTIVE_HELLO &&
-			   command->number != agent->answer.number; /* without a leave */
-	/* First; the command is still there then. */
+			   /* it starts again without a leave */
+			   command->number != agent->answer.number;
+	/* End the old session first. The store still has the command at the next look. */
 	if ((is_other || begins_anew) && is_in_session(agent))
 		return end_orphan(agent);
 	if (is_other) {
-		if (command->word != VMOP_ACTIVE_HELLO) /* what somebody left behind */
+		if (command->word != VMOP_ACTIVE_HELLO) /* left over from a dead initiator */
 			return VMOP_ACTIVE_NOTHING;
 		agent->answer.token = command->token;
 		agent->answer.number = command->number - 1;
 	}
 	if (command->beat != agent->seen_beat)
-		agent->sign_ns = now_ns;
+		agent->alive_ns = now_ns;
 	agent->seen_beat = command->beat;
 	return command->number == agent->answer.number ? VMOP_ACTIVE_NOTHING
 						       : take_command(agent, command);
@@ -132,15 +133,15 @@ enum vmop_active_task vmop_active_agent_look(struct vmop_active_agent *agent, ui
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
 	enum vmop_active_task task = VMOP_ACTIVE_NOTHING;
 	*text = '\0';
-	if (!is_busy(agent) /* one thing after the other */ &&
+	if (!is_busy(agent) /* one task at a time */ &&
 	    agent->store->ops->read(agent->store, line) &&
 	    vmop_active_parse(line, &command) == VMOP_ACTIVE_UNDERSTOOD)
 		task = take_line(agent, &command, now_ns);
 	if (task == VMOP_ACTIVE_NOTHING && is_in_session(agent) &&
-	    now_ns - agent->sign_ns > VMOP_ACTIVE_INITIATOR_SILENCE_NS)
+	    now_ns - agent->alive_ns > VMOP_ACTIVE_INITIATOR_SILENCE_NS)
 		task = end_orphan(agent);
-	bool is_told = !agent->is_orphan;
-	if (task == VMOP_ACTIVE_DO_OPEN || (task == VMOP_ACTIVE_DO_LEAVE && is_told))
+	bool has_initiator = !agent->is_orphan;
+	if (task == VMOP_ACTIVE_DO_OPEN || (task == VMOP_ACTIVE_DO_LEAVE && has_initiator))
 		memcpy(text, command.text, sizeof(command.text));
 	write_answer(agent);
 	return task;
@@ -180,19 +181,19 @@ bool vmop_active_agent_is_alert(const struct vmop_active_agent *agent)
 	case VMOP_ACTIVE_ALERTED:
 	case VMOP_ACTIVE_STUCK:
 	case VMOP_ACTIVE_READY:
-	case VMOP_ACTIVE_LEFT: /* but to an end */
+	case VMOP_ACTIVE_LEFT: /* in a session: "pause", not "end" */
 		return is_in_session(agent);
 	default:
 		return false;
 	}
 }
 
-void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *why)
+void vmop_active_agent_give_up(struct vmop_active_agent *agent, const char *reason)
 {
 	if (!is_in_session(agent))
 		return;
 	agent->stage = VMOP_ACTIVE_IDLE;
-	set_answer(agent, VMOP_ACTIVE_FAILED, why);
+	set_answer(agent, VMOP_ACTIVE_FAILED, reason);
 	write_answer(agent);
 }
 

@@ -12,21 +12,21 @@
 #include "hv-interface/active-peer.h"
 #include "libutil/clock.h"
 
-#define LOOK_EVERY_NS 10000000l
-/* Until one that is absent is asked again; doubled with each failure. */
-#define FIRST_PAUSE_NS 5000000000ull
-#define LONGEST_PAUSE_NS 600000000000ull
+#define POLL_INTERVAL_NS (10 * VMOP_NS_PER_MS)
+/* Pause before an absent agent is probed again. Each failure doubles it. */
+#define FIRST_PAUSE_NS (5 * VMOP_NS_PER_S)
+#define LONGEST_PAUSE_NS (600 * VMOP_NS_PER_S)
 
 struct member {
 	uint32_t domain;
-	char name[16]; /* its id: all that a user can always give to xl */
+	char name[16]; /* the domain's id, because xl always accepts that */
 	struct vmop_active_store *store;
 	struct vmop_active_peer peer;
 	enum vmop_active_presence presence;
 	bool is_wanted;
-	bool is_joined; /* in Xen's session under way */
-	bool is_open;	/* its own session is, as far as is known */
-	bool is_told;	/* that it is gone */
+	bool is_joined;	  /* in Xen's current session */
+	bool is_open;	  /* the agent has a session open, as far as is known */
+	bool is_reported; /* its absence was reported */
 	uint64_t gone_ns, pause_ns;
 	struct member *prev, *next;
 };
@@ -43,7 +43,7 @@ struct vmop_error *vmop_active_group_create(const struct vmop_active_opener *ope
 {
 	if (strlen(events) >= VMOP_ACTIVE_TEXT_BYTES)
 		return vmop_error_new(VMOP_ERROR_LIMIT,
-				      "the events are more than active domains can be told of");
+				      "the list of events is too long for active domains");
 	struct vmop_active_group *group = calloc(1, sizeof(*group));
 	if (!group)
 		return &vmop_error_no_memory;
@@ -84,11 +84,11 @@ static struct member *find(const struct vmop_active_group *group, uint32_t domai
 
 /* ---- whether it is there ------------------------------------------------------------- */
 
-static void ask(struct member *member, uint64_t now)
+static void probe(struct member *member, uint64_t now)
 {
 	vmop_active_peer_revive(&member->peer);
-	vmop_active_peer_say(&member->peer, VMOP_ACTIVE_HELLO, NULL, now);
-	member->presence = VMOP_ACTIVE_ASKED;
+	vmop_active_peer_send(&member->peer, VMOP_ACTIVE_HELLO, NULL, now);
+	member->presence = VMOP_ACTIVE_PROBED;
 	member->is_joined = member->is_open = false;
 }
 
@@ -107,23 +107,23 @@ static struct vmop_error *member_create(struct vmop_active_group *group, uint32_
 	}
 	vmop_active_peer_init(&member->peer, member->store, member->name, group->token);
 	DL_APPEND(group->members, member);
-	ask(member, vmop_clock_ns(CLOCK_MONOTONIC));
+	probe(member, vmop_clock_ns(CLOCK_MONOTONIC));
 	return NULL;
 }
 
-/* It has answered to what it was asked. */
-static void go_on(struct vmop_active_group *group, struct member *member, uint64_t now)
+/* Continue after the answer to HELLO or OPEN. */
+static void continue_probe(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
-	if (member->peer.said.word == VMOP_ACTIVE_HELLO) {
-		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_OPEN, group->events, now);
+	if (member->peer.sent.word == VMOP_ACTIVE_HELLO) {
+		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_OPEN, group->events, now);
 		member->is_open = true;
 	} else {
 		member->presence = VMOP_ACTIVE_THERE;
-		member->is_told = false;
+		member->is_reported = false;
 	}
 }
 
-/* What has become of what was said last. */
+/* Check for an answer to the last command and return the peer's state. */
 static enum vmop_active_state look(struct vmop_active_group *group, struct member *member,
 				   uint64_t now)
 {
@@ -133,21 +133,21 @@ static enum vmop_active_state look(struct vmop_active_group *group, struct membe
 		member->gone_ns = now;
 		if (member->pause_ns < LONGEST_PAUSE_NS)
 			member->pause_ns *= 2;
-	} else if (state == VMOP_ACTIVE_ANSWERED && member->presence == VMOP_ACTIVE_ASKED) {
-		go_on(group, member, now);
+	} else if (state == VMOP_ACTIVE_ANSWERED && member->presence == VMOP_ACTIVE_PROBED) {
+		continue_probe(group, member, now);
 	}
 	return member->peer.state;
 }
 
-/* One that has nothing of Xen's: nobody needs to wait for its end. */
+/* Remove a member that holds nothing of Xen's. No wait for its end is needed. */
 static void dismiss(struct vmop_active_group *group, struct member *member, uint64_t now)
 {
 	if (member->is_open)
-		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_LEAVE, "end", now);
+		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_LEAVE, "end", now);
 	member_destroy(group, member);
 }
 
-/* Whether all are, new ones are made for those that have none. */
+/* Make sure that each of the domains has a member. */
 static struct vmop_error *find_or_create(struct vmop_active_group *group, const uint32_t *domains,
 					 size_t n)
 {
@@ -173,11 +173,11 @@ struct vmop_error *vmop_active_group_want(struct vmop_active_group *group, const
 	{
 		if (!member->is_wanted && !member->is_joined)
 			dismiss(group, member, now);
-		else if (member->presence == VMOP_ACTIVE_ASKED)
+		else if (member->presence == VMOP_ACTIVE_PROBED)
 			look(group, member, now);
 		else if (member->presence == VMOP_ACTIVE_ABSENT && member->is_wanted &&
 			 now - member->gone_ns >= member->pause_ns)
-			ask(member, now);
+			probe(member, now);
 	}
 	return err;
 }
@@ -204,9 +204,9 @@ struct vmop_error *vmop_active_group_take_error(struct vmop_active_group *group)
 {
 	struct member *member;
 	DL_FOREACH (group->members, member) {
-		if (member->presence != VMOP_ACTIVE_ABSENT || member->is_told)
+		if (member->presence != VMOP_ACTIVE_ABSENT || member->is_reported)
 			continue;
-		member->is_told = true;
+		member->is_reported = true;
 		struct vmop_error *err = member->peer.error;
 		member->peer.error = NULL;
 		return err ? err : &vmop_error_no_memory;
@@ -217,30 +217,30 @@ struct vmop_error *vmop_active_group_take_error(struct vmop_active_group *group)
 /* ---- together ----------------------------------------------------------------------- */
 
 /*
- * Those of whom an answer is awaited, among them that are asked whether they are there, or among
- * all others.  Every one hears from us.
+ * Count the agents that still owe an answer: the probed ones, or the rest. Each agent also gets its
+ * sign of life here.
  */
-static size_t count_waiting(struct vmop_active_group *group, bool are_asked)
+static size_t count_waiting(struct vmop_active_group *group, bool are_probed)
 {
 	struct member *member;
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	size_t n = 0;
 	DL_FOREACH (group->members, member) {
-		bool counts = (member->presence == VMOP_ACTIVE_ASKED) == are_asked;
+		bool counts = (member->presence == VMOP_ACTIVE_PROBED) == are_probed;
 		n += look(group, member, now) == VMOP_ACTIVE_WAITING && counts;
 	}
 	return n;
 }
 
-/* The peers' own time limits see to an end. */
-static void wait_for(struct vmop_active_group *group, bool are_asked, void (*meanwhile)(void *arg),
+/* Wait until no agent owes an answer. The time limits of the peers bound the wait. */
+static void wait_for(struct vmop_active_group *group, bool are_probed, void (*meanwhile)(void *arg),
 		     void *arg)
 {
-	const struct timespec pause = {.tv_nsec = LOOK_EVERY_NS};
-	if (!count_waiting(group, are_asked))
+	const struct timespec pause = {.tv_nsec = POLL_INTERVAL_NS};
+	if (!count_waiting(group, are_probed))
 		return;
 	group->opener->hurry(group->opener->arg, true);
-	for (unsigned round = 1; count_waiting(group, are_asked); round++) {
+	for (unsigned round = 1; count_waiting(group, are_probed); round++) {
 		nanosleep(&pause, NULL);
 		if (meanwhile && round % 10 == 0)
 			meanwhile(arg);
@@ -261,12 +261,12 @@ void vmop_active_group_alert(struct vmop_active_group *group, void (*meanwhile)(
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
 		if (member->presence == VMOP_ACTIVE_THERE)
-			vmop_active_peer_say(&member->peer, VMOP_ACTIVE_ALERT, NULL, now);
+			vmop_active_peer_send(&member->peer, VMOP_ACTIVE_ALERT, NULL, now);
 	}
 	wait_for(group, false, meanwhile, arg);
 }
 
-/* Says LEAVE to those that Xen had listed and, at the end, to all whose session is open. */
+/* Send LEAVE to the members that Xen lists and, with is_end, to all with an open session. */
 static void leave(struct vmop_active_group *group, bool is_end)
 {
 	struct member *member;
@@ -274,8 +274,8 @@ static void leave(struct vmop_active_group *group, bool is_end)
 	DL_FOREACH (group->members, member) {
 		if (!member->is_joined && !(is_end && member->is_open))
 			continue;
-		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_LEAVE, is_end ? "end" : "pause",
-				     now);
+		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_LEAVE, is_end ? "end" : "pause",
+				      now);
 		member->is_joined = false;
 		member->is_open = !is_end;
 	}
@@ -290,8 +290,8 @@ enum vmop_active_joined vmop_active_group_join(struct vmop_active_group *group)
 	DL_FOREACH (group->members, member) {
 		if (!member->is_wanted || member->presence != VMOP_ACTIVE_THERE)
 			continue;
-		vmop_active_peer_say(&member->peer, VMOP_ACTIVE_JOIN, NULL, now);
-		member->is_joined = true; /* unless it tells otherwise */
+		vmop_active_peer_send(&member->peer, VMOP_ACTIVE_JOIN, NULL, now);
+		member->is_joined = true; /* until its answer shows otherwise */
 	}
 	wait_for(group, false, NULL, NULL);
 	DL_FOREACH (group->members, member) {
@@ -314,7 +314,7 @@ void vmop_active_group_run(struct vmop_active_group *group)
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC);
 	DL_FOREACH (group->members, member) {
 		if (member->is_joined)
-			vmop_active_peer_say(&member->peer, VMOP_ACTIVE_RUN, NULL, now);
+			vmop_active_peer_send(&member->peer, VMOP_ACTIVE_RUN, NULL, now);
 	}
 }
 

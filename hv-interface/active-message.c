@@ -22,7 +22,7 @@ const char *vmop_active_word_name(enum vmop_active_word word)
 	return word < VMOP_ACTIVE_N_WORDS ? words[word] : "?";
 }
 
-/* The next word of *line into buf; false: there is none, or it has no room. */
+/* Copy the next word of *line into buf. Return false at the end, or if the word does not fit. */
 static bool take_word(const char **line, char *buf, size_t size)
 {
 	size_t len = strcspn(*line, " ");
@@ -98,7 +98,7 @@ void vmop_active_format(const struct vmop_active_message *message,
 		 vmop_active_word_name(message->word), *text ? " " : "", text);
 }
 
-bool vmop_active_say(struct vmop_active_store *store, struct vmop_active_message *message)
+bool vmop_active_send(struct vmop_active_store *store, struct vmop_active_message *message)
 {
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
 	message->beat++;

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the initiator of a session and the vmopd of an active domain say to each other: one line
- * of text each way, the latest that was said.
+ * The protocol between the initiator of a session and the agent of an active guest. Each side has
+ * one line of text in the store (xenstore): its latest message.
  *
- *	1 TOKEN NUMBER BEAT WORD[ TEXT]
+ * 	1 TOKEN NUMBER BEAT WORD[ TEXT]
  *
- * 1 is the version of all this; a reader that doesn't know it can say so.  TOKEN (16 hexadecimal
- * digits) is one initiator's session, NUMBER counts its commands, and an answer bears the TOKEN
- * and NUMBER of its command, so that what somebody who died left behind is never taken for an
- * answer.  BEAT grows as long as who writes it lives.  TEXT is printable ASCII.
+ * 1 is the version of the protocol, so that a reader can report another version. TOKEN (16
+ * hexadecimal digits) identifies one initiator's session. NUMBER counts its commands. An answer has
+ * the TOKEN and NUMBER of its command, so that the line of a dead process is never taken for an
+ * answer. BEAT grows as long as the writer lives. TEXT is printable ASCII.
  *
- *	initiator	hello	is anybody there?
- *	agent		here
- *	initiator	open	begin a session, all but what Xen has to do with it; TEXT: the
- *				events, as "NAME:PERIOD" each with a blank between
- *	agent		opened, or failed and why
- *	initiator	alert	Xen's lists are about to change: leave or join follow at once,
- *				look often until then
- *	agent		alerted
- *	initiator	join	the domain is on the list, take the buffer and be ready
- *	agent		ready, stuck (a buffer is left of one that died: it is free now, list the
- *			domain again), or failed and why
- *	initiator	run	samples are taken
- *	agent		sampling; TEXT: how many so far
- *	initiator	leave	no more are taken; TEXT: "pause" (give the buffer back; a join may
- *				follow, or "end"), or "end" (store what there is)
- *	agent		left; TEXT: how many there were; or failed and why
+ * 	initiator	hello	is an agent present?
+ * 	agent		here
+ * 	initiator	open	begin a session except for Xen's part; TEXT: the events, as
+ * 				"NAME:PERIOD" each with a blank between
+ * 	agent		opened, or failed (TEXT: the reason)
+ * 	initiator	alert	Xen's lists are about to change: leave or join follows at once,
+ * 				look often until then
+ * 	agent		alerted
+ * 	initiator	join	the domain is on the list: take the buffer and get ready
+ * 	agent		ready, stuck (a dead agent's buffer was still there; it is free now:
+ * 			list the domain again), or failed (TEXT: the reason)
+ * 	initiator	run	Xen takes samples
+ * 	agent		sampling; TEXT: the number of samples
+ * 	initiator	leave	Xen has stopped; TEXT: "pause" (give the buffer back; a join or
+ * 				"end" follows), or "end" (store all)
+ * 	agent		left; TEXT: the number of samples; or failed (TEXT: the reason)
  *
- * From alert or leave to run Xen samples nobody, or soon doesn't: what takes time is open's and
- * the end's.
+ * Between alert or leave and run Xen samples no domain, or soon will not. Slow work therefore
+ * belongs to open and to the end.
  *
- * Either side can write what it wants: all of it is hostile.
+ * Each side treats the other side's line as hostile input.
  */
 #ifndef VMOP_HV_INTERFACE_ACTIVE_MESSAGE_H
 #define VMOP_HV_INTERFACE_ACTIVE_MESSAGE_H
@@ -70,23 +70,25 @@ struct vmop_active_message {
 
 enum vmop_active_parse {
 	VMOP_ACTIVE_UNDERSTOOD,
-	VMOP_ACTIVE_OTHER_VERSION, /* a later vmop's: nothing but that is known of it */
+	VMOP_ACTIVE_OTHER_VERSION, /* from another version of vmop; the rest is not parsed */
 	VMOP_ACTIVE_GARBLED,
 };
 
-/* ret is set only when it was understood. */
+/* Parse a line. Set *ret only for UNDERSTOOD. */
 enum vmop_active_parse vmop_active_parse(const char *line, struct vmop_active_message *ret);
 
-/* What of text can't be said becomes '?', what is too long is cut off. */
+/*
+ * Format a message. Replace unprintable characters of its text by '?'; cut a text that is too long.
+ */
 void vmop_active_format(const struct vmop_active_message *message,
 			char ret[VMOP_ACTIVE_MESSAGE_BYTES]);
 
 const char *vmop_active_word_name(enum vmop_active_word word);
 
-/* Where lines are left for the other side.  The functions return false when it can't be had. */
+/* The place of both sides' lines. The functions return false when it is not accessible. */
 struct vmop_active_store;
 struct vmop_active_store_ops {
-	/* The other side's latest line into buf, cut to fit; "" when there is none. */
+	/* Copy the other side's latest line into buf, cut to fit; "" when there is no line. */
 	bool (*read)(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES]);
 	bool (*write)(struct vmop_active_store *store, const char *line);
 };
@@ -94,7 +96,7 @@ struct vmop_active_store {
 	const struct vmop_active_store_ops *ops;
 };
 
-/* Says message, with a new sign of life; false: it can't be written. */
-bool vmop_active_say(struct vmop_active_store *store, struct vmop_active_message *message);
+/* Write message with a new BEAT. Return false if it cannot be written. */
+bool vmop_active_send(struct vmop_active_store *store, struct vmop_active_message *message);
 
 #endif

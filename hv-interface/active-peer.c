@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/active-peer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "libutil/parse.h"
 
-/* Between two signs of our own life. */
-#define BEAT_EVERY_NS 1000000000ull
+/* Interval of the initiator's own sign of life. */
+#define BEAT_EVERY_NS VMOP_NS_PER_S
 
 void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_store *store,
 			   const char *name, uint64_t token)
 {
 	*peer = (struct vmop_active_peer){
-		.store = store, .name = name, .said.token = token, .state = VMOP_ACTIVE_ANSWERED};
+		.store = store, .name = name, .sent.token = token, .state = VMOP_ACTIVE_ANSWERED};
 }
 
 void vmop_active_peer_deinit(struct vmop_active_peer *peer)
@@ -28,31 +29,31 @@ void vmop_active_peer_revive(struct vmop_active_peer *peer)
 	peer->state = VMOP_ACTIVE_ANSWERED;
 }
 
-static void give_up(struct vmop_active_peer *peer, struct vmop_error *why)
+static void give_up(struct vmop_active_peer *peer, struct vmop_error *error)
 {
 	peer->state = VMOP_ACTIVE_GONE;
 	if (peer->error)
-		vmop_error_destroy(why);
+		vmop_error_destroy(error);
 	else
-		peer->error = why;
+		peer->error = error;
 }
 
 static void write_line(struct vmop_active_peer *peer, uint64_t now_ns)
 {
 	peer->wrote_ns = now_ns;
-	if (!vmop_active_say(peer->store, &peer->said))
-		give_up(peer,
-			vmop_error_new(VMOP_ERROR_CANT, "domain %s can't be written to by xenstore",
-				       peer->name));
+	if (!vmop_active_send(peer->store, &peer->sent))
+		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
+					     "domain %s can't be written to through xenstore",
+					     peer->name));
 }
 
-void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word word,
-			  const char *text, uint64_t now_ns)
+void vmop_active_peer_send(struct vmop_active_peer *peer, enum vmop_active_word word,
+			   const char *text, uint64_t now_ns)
 {
-	peer->said.number++;
-	peer->said.word = word;
-	snprintf(peer->said.text, sizeof(peer->said.text), "%s", text ? text : "");
-	peer->said_ns = peer->sign_ns = now_ns;
+	peer->sent.number++;
+	peer->sent.word = word;
+	snprintf(peer->sent.text, sizeof(peer->sent.text), "%s", text ? text : "");
+	peer->sent_ns = peer->alive_ns = now_ns;
 	if (peer->state != VMOP_ACTIVE_GONE)
 		peer->state = VMOP_ACTIVE_WAITING;
 	write_line(peer, now_ns);
@@ -76,19 +77,19 @@ static enum vmop_active_word wanted_answer(enum vmop_active_word command)
 	}
 }
 
-/* An answer to the command that was said last. */
+/* Process an answer to the last command. */
 static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_message *answer,
 			uint64_t now_ns)
 {
 	if (answer->beat != peer->seen_beat || peer->state == VMOP_ACTIVE_WAITING)
-		peer->sign_ns = now_ns;
+		peer->alive_ns = now_ns;
 	peer->seen_beat = answer->beat;
 	if (answer->word == VMOP_ACTIVE_FAILED) {
-		give_up(peer, vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd says: %s",
+		give_up(peer, vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd reports: %s",
 					     peer->name, answer->text));
-	} else if (answer->word == VMOP_ACTIVE_STUCK && peer->said.word == VMOP_ACTIVE_JOIN) {
+	} else if (answer->word == VMOP_ACTIVE_STUCK && peer->sent.word == VMOP_ACTIVE_JOIN) {
 		peer->state = VMOP_ACTIVE_AGAIN;
-	} else if (answer->word == wanted_answer(peer->said.word)) {
+	} else if (answer->word == wanted_answer(peer->sent.word)) {
 		peer->state = VMOP_ACTIVE_ANSWERED;
 		if (answer->word == VMOP_ACTIVE_SAMPLING || answer->word == VMOP_ACTIVE_LEFT)
 			vmop_parse_u64(answer->text, 10, &peer->samples);
@@ -97,13 +98,13 @@ static void take_answer(struct vmop_active_peer *peer, const struct vmop_active_
 
 static struct vmop_error *no_answer(const struct vmop_active_peer *peer)
 {
-	if (peer->said.word == VMOP_ACTIVE_HELLO)
+	if (peer->sent.word == VMOP_ACTIVE_HELLO)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "no vmopd answers in domain %s; 'vmopd --active' there makes "
 				      "it an active one, --passive-domains needs none",
 				      peer->name);
 	return vmop_error_new(VMOP_ERROR_CANT, "domain %s: its vmopd does not answer '%s' any more",
-			      peer->name, vmop_active_word_name(peer->said.word));
+			      peer->name, vmop_active_word_name(peer->sent.word));
 }
 
 static uint64_t wait_for(const struct vmop_active_message *command)
@@ -125,22 +126,23 @@ static uint64_t wait_for(const struct vmop_active_message *command)
 
 static void judge_silence(struct vmop_active_peer *peer, uint64_t now_ns)
 {
-	uint64_t wait_ns = wait_for(&peer->said);
-	if (peer->state == VMOP_ACTIVE_WAITING && now_ns - peer->said_ns > wait_ns)
+	uint64_t wait_ns = wait_for(&peer->sent);
+	if (peer->state == VMOP_ACTIVE_WAITING && now_ns - peer->sent_ns > wait_ns)
 		give_up(peer, no_answer(peer));
-	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->said.word == VMOP_ACTIVE_RUN &&
-	    now_ns - peer->sign_ns > VMOP_ACTIVE_SILENCE_NS)
-		give_up(peer, vmop_error_new(VMOP_ERROR_CANT,
-					     "domain %s: its vmopd has given no sign for %llu s; "
-					     "its samples since are lost",
-					     peer->name, VMOP_ACTIVE_SILENCE_NS / 1000000000));
+	if (peer->state == VMOP_ACTIVE_ANSWERED && peer->sent.word == VMOP_ACTIVE_RUN &&
+	    now_ns - peer->alive_ns > VMOP_ACTIVE_SILENCE_NS)
+		give_up(peer,
+			vmop_error_new(VMOP_ERROR_CANT,
+				       "domain %s: its vmopd has given no sign of life for %" PRIu64
+				       " s; its samples since then are lost",
+				       peer->name, VMOP_ACTIVE_SILENCE_NS / VMOP_NS_PER_S));
 }
 
 enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint64_t now_ns)
 {
 	struct vmop_active_message answer;
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
-	if (peer->state == VMOP_ACTIVE_GONE || !peer->said.number)
+	if (peer->state == VMOP_ACTIVE_GONE || !peer->sent.number)
 		return peer->state;
 	if (now_ns - peer->wrote_ns >= BEAT_EVERY_NS)
 		write_line(peer, now_ns);
@@ -148,7 +150,7 @@ enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint
 		*line = '\0';
 	switch (vmop_active_parse(line, &answer)) {
 	case VMOP_ACTIVE_UNDERSTOOD:
-		if (answer.token == peer->said.token && answer.number == peer->said.number)
+		if (answer.token == peer->sent.token && answer.number == peer->sent.number)
 			take_answer(peer, &answer, now_ns);
 		break;
 	case VMOP_ACTIVE_OTHER_VERSION:
@@ -157,7 +159,7 @@ enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint
 					     "the same in both",
 					     peer->name));
 		break;
-	case VMOP_ACTIVE_GARBLED: /* nothing yet, or nonsense: it has its time */
+	case VMOP_ACTIVE_GARBLED: /* no answer yet, or garbage: the time limit decides */
 		break;
 	}
 	judge_silence(peer, now_ns);

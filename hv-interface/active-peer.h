@@ -1,67 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The initiator's side of what active-message.h says: one active domain's vmopd, as it looks from
- * where the session is commanded.
+ * The initiator's side of the protocol in active-message.h: one active guest's agent, as the
+ * initiator sees it.
  *
- * Nothing here waits: a command is said, and its answer looked for until it is there or
- * its time is over.  Times are CLOCK_MONOTONIC.
+ * No function waits. A command is sent; later looks find its answer, or that its time is over.
+ * Times are CLOCK_MONOTONIC. One thread.
  *
- * In which order Xen is to be asked between them (its xen/common/xenoprof.c): a domain that is on
- * the list of active ones and never gets ready keeps a reference for ever, so that it can't be
- * destroyed completely before the machine boots again; hence no domain is listed that has not said
- * "here".  And each ready domain counts: sampling starts only when all of the list are.
+ * Xen limits the order of steps (its xen/common/xenoprof.c). A domain on the active list that never
+ * gets ready keeps a reference until the machine reboots, and cannot be destroyed completely. So a
+ * domain is listed only after its agent has answered "here". And sampling starts only when every
+ * domain on the list is ready.
  */
 #ifndef VMOP_HV_INTERFACE_ACTIVE_PEER_H
 #define VMOP_HV_INTERFACE_ACTIVE_PEER_H
 
 #include "hv-interface/active-message.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 
 /*
- * How long an answer may take, and how long an agent may be without a sign while it samples.  In
- * JOIN_WAIT, and in another of leaving for a pause, Xen samples nobody; in the others it goes on.
- * It is no shorter because a domain that is given up after it was listed can't be destroyed
- * completely any more, see above.
+ * Time limits of answers, and the longest silence of an agent that samples. During JOIN_WAIT and
+ * during a leave for a pause Xen samples no domain; during the others it continues. Shorter limits
+ * would give up domains after they were listed, see above.
  */
-#define VMOP_ACTIVE_HELLO_WAIT_NS 5000000000ull
-#define VMOP_ACTIVE_OPEN_WAIT_NS 120000000000ull
-#define VMOP_ACTIVE_ALERT_WAIT_NS 10000000000ull
-#define VMOP_ACTIVE_JOIN_WAIT_NS 10000000000ull
-#define VMOP_ACTIVE_END_WAIT_NS 30000000000ull
-#define VMOP_ACTIVE_SILENCE_NS 15000000000ull
+#define VMOP_ACTIVE_HELLO_WAIT_NS (5 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_OPEN_WAIT_NS (120 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_ALERT_WAIT_NS (10 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_JOIN_WAIT_NS (10 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_END_WAIT_NS (30 * VMOP_NS_PER_S)
+#define VMOP_ACTIVE_SILENCE_NS (15 * VMOP_NS_PER_S)
 
 enum vmop_active_state {
 	VMOP_ACTIVE_WAITING,  /* for an answer */
-	VMOP_ACTIVE_ANSWERED, /* as the command wants; nothing said yet counts as that, too */
-	VMOP_ACTIVE_AGAIN,    /* stuck, and free now: list the domain again */
-	VMOP_ACTIVE_GONE,     /* no answer, no sign, or one that says it failed: see error */
+	VMOP_ACTIVE_ANSWERED, /* as the command requires; also before the first command */
+	VMOP_ACTIVE_AGAIN,    /* the domain was stuck and is free now: list it again */
+	VMOP_ACTIVE_GONE,     /* no answer, no sign of life, or a failure: see error */
 };
 
 struct vmop_active_peer {
 	struct vmop_active_store *store; /* not owned */
 	const char *name;		 /* of the domain, for messages; not owned */
-	struct vmop_active_message said; /* last; its number is 0: nothing yet */
+	struct vmop_active_message sent; /* the last message; number 0: no message yet */
 	enum vmop_active_state state;
-	uint64_t said_ns, sign_ns; /* when, and the agent's last sign */
-	uint64_t wrote_ns;	   /* our own */
+	uint64_t sent_ns, alive_ns; /* when it was sent; when the agent last gave a sign of life */
+	uint64_t wrote_ns;	    /* when the initiator last wrote */
 	uint32_t seen_beat;
-	uint64_t samples;	  /* as the agent counts them */
-	struct vmop_error *error; /* one line, with the domain and what to do; once GONE */
+	uint64_t samples;	  /* as the agent reports them */
+	struct vmop_error *error; /* set once GONE: one line with the domain and the remedy */
 };
 
-/* token: a random number that is not 0, the same for all domains of a session. */
+/*
+ * Initialise a peer. store and name must outlive it. token is a random number other than 0, the
+ * same for all domains of a session.
+ */
 void vmop_active_peer_init(struct vmop_active_peer *peer, struct vmop_active_store *store,
 			   const char *name, uint64_t token);
 void vmop_active_peer_deinit(struct vmop_active_peer *peer);
 
-/* One that is GONE is to be spoken to again, by HELLO: perhaps there is another vmopd by now. */
+/* Allow HELLO to a peer that is GONE: the guest may have a new agent by now. */
 void vmop_active_peer_revive(struct vmop_active_peer *peer);
 
-/* Says HELLO, OPEN, ALERT, JOIN, RUN or LEAVE.  One that is GONE is told so too, but stays GONE. */
-void vmop_active_peer_say(struct vmop_active_peer *peer, enum vmop_active_word word,
-			  const char *text, uint64_t now_ns);
+/*
+ * Send HELLO, OPEN, ALERT, JOIN, RUN or LEAVE. text may be NULL. A peer that is GONE gets the
+ * message but stays GONE.
+ */
+void vmop_active_peer_send(struct vmop_active_peer *peer, enum vmop_active_word word,
+			   const char *text, uint64_t now_ns);
 
-/* What has become of it; to be called now and then also while samples are taken. */
+/*
+ * Read the agent's line and return the new state. Call it from time to time, also while Xen
+ * samples.
+ */
 enum vmop_active_state vmop_active_peer_look(struct vmop_active_peer *peer, uint64_t now_ns);
 
 #endif

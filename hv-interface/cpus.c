@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/cpus.h"
+#include "libutil/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@ struct vmop_cpus_watch {
 	int fd;
 	char *path;
 	bool was_read;
-	char seen[4096]; /* sysfs gives no more than a page */
+	char seen[4096]; /* sysfs files have at most a page */
 };
 
 void vmop_cpus_deinit(struct vmop_cpus *cpus)
@@ -29,7 +30,7 @@ static struct vmop_error *bad_list(const char *text)
 			      (int)strcspn(text, "\n"), text);
 }
 
-/* One number, at *at; strtoul alone would take blanks and signs. */
+/* Parse one number at *at. strtoul by itself would accept blanks and signs. */
 static bool parse_number(const char **at, unsigned *ret)
 {
 	if (**at < '0' || **at > '9')
@@ -47,10 +48,8 @@ static bool parse_number(const char **at, unsigned *ret)
 static bool append_range(struct vmop_cpus *cpus, unsigned first, unsigned last)
 {
 	size_t n = cpus->n + (last - first + 1);
-	unsigned *grown = realloc(cpus->cpus, n * sizeof(*grown));
-	if (!grown)
+	if (!vmop_array_reserve(cpus->cpus, cpus->capacity, n))
 		return false;
-	cpus->cpus = grown;
 	for (unsigned cpu = first; cpu <= last; cpu++)
 		cpus->cpus[cpus->n++] = cpu;
 	return true;

@@ -16,21 +16,24 @@
 
 struct vmop_cpus {
 	unsigned *cpus; /* ascending, each once */
-	size_t n;
+	size_t n, capacity;
 };
 
-/* Parses a list, a newline at its end allowed; VMOP_ERROR_CORRUPT names what is off. */
+/*
+ * Parse a list, which may end with a newline. VMOP_ERROR_CORRUPT names the bad part. Free *ret with
+ * vmop_cpus_deinit.
+ */
 struct vmop_error *vmop_cpus_parse(const char *text, struct vmop_cpus *ret);
 bool vmop_cpus_has(const struct vmop_cpus *cpus, unsigned cpu);
 void vmop_cpus_deinit(struct vmop_cpus *cpus);
 
-/* Watches which CPUs are online: one pread when nothing has changed. */
+/* A watch on the set of online CPUs: one pread while it is unchanged. */
 struct vmop_cpus_watch;
 struct vmop_error *vmop_cpus_watch_create(const char *path, struct vmop_cpus_watch **ret);
 void vmop_cpus_watch_destroy(struct vmop_cpus_watch *watch); /* NULL is allowed */
 /*
- * *ret_changed: ret was filled (the caller deinits it) because the set differs
- * from the last call's; the first call always fills it.
+ * Read the set of online CPUs. Set *ret_changed and fill *ret if the set differs from the last
+ * call's; the first call always fills it. The caller frees *ret with vmop_cpus_deinit.
  */
 struct vmop_error *vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
 					 struct vmop_cpus *ret);

@@ -18,16 +18,16 @@ enum vmop_event_group {
 	VMOP_N_EVENT_GROUPS,
 };
 
-/* Text holds until the callback returns. */
+/* One event or unit mask of a list. The strings are valid until the callback returns. */
 struct vmop_event_entry {
 	enum vmop_event_group group;
-	const char *name;	 /* as --event takes it */
-	const char *unit_mask;	 /* NULL, or this is a unit mask of the event before: its name */
-	uint64_t unit_mask_code; /* its number, which --event takes, too */
-	const char *description; /* what one count is; NULL: not known */
+	const char *name;	 /* in the form that --event takes */
+	const char *unit_mask;	 /* NULL, or the name of a unit mask of the last listed event */
+	uint64_t unit_mask_code; /* its number, which --event also takes */
+	const char *description; /* the meaning of one count; NULL: not known */
 	const char *unit;	 /* "ns" or "events" */
-	uint64_t lowest_count;	 /* of a period */
-	bool is_available;	 /* this machine can sample it, as far as a trial tells */
+	uint64_t lowest_count;	 /* lowest period */
+	bool is_available;	 /* a trial shows that this machine can sample it */
 };
 
 typedef void (*vmop_event_list_fn)(void *arg, const struct vmop_event_entry *entry);

@@ -19,10 +19,10 @@ struct list {
 	const char *root;
 	vmop_event_list_fn each;
 	void *arg;
-	bool has_core_pmu;		 /* one of the generic hardware events can be sampled */
-	const struct vmop_perf_pmu *pmu; /* whose events are listed right now */
-	bool has_pfm_event;		 /* the machine has libpfm4's whose unit masks come now */
-	struct vmop_error *err;		 /* the first */
+	bool has_core_pmu;		 /* the machine can sample a generic hardware event */
+	const struct vmop_perf_pmu *pmu; /* the PMU whose events are being listed */
+	bool has_pfm_event;	/* the machine has the libpfm4 event whose unit masks follow */
+	struct vmop_error *err; /* the first error */
 };
 
 /* ---- what the machine can sample ------------------------------------------------ */
@@ -35,32 +35,32 @@ static bool try_open(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return fd >= 0;
 }
 
-/* Refused for another reason than that there is no such thing. */
+/* Return whether errno leaves open that the event exists. */
 static bool may_be_there(void)
 {
 	return errno == EACCES || errno == EPERM || errno == EBUSY || errno == EMFILE ||
 	       errno == ENFILE || errno == ENOMEM;
 }
 
-/* Whether attr can be sampled: on this task, else on that CPU (-1: none). */
+/* Return whether attr can be sampled on this task or else on the CPU (-1: no CPU). */
 static bool can_sample_on(struct perf_event_attr attr, int cpu)
 {
 	attr.size = sizeof(attr);
 	attr.disabled = 1;
 	attr.freq = 0;
 	attr.sample_period = UINT64_C(1) << 40;
-	attr.exclude_kernel = 1; /* what everybody may do at perf_event_paranoid 2 */
+	attr.exclude_kernel = 1; /* permitted to all users at perf_event_paranoid 2 */
 	attr.exclude_hv = 1;
 	if (try_open(&attr, 0, -1) || may_be_there())
 		return true;
-	attr.exclude_kernel = 0; /* not every PMU knows modes */
+	attr.exclude_kernel = 0; /* some PMUs cannot exclude modes */
 	attr.exclude_hv = 0;
 	if (try_open(&attr, 0, -1) || may_be_there())
 		return true;
 	return cpu >= 0 && (try_open(&attr, -1, cpu) || may_be_there());
 }
 
-/* By one PMU at least, where there are several. */
+/* Return whether at least one of the event's PMUs can sample it. */
 static bool can_sample(const struct vmop_perf_event *event)
 {
 	bool can = event->n_parts == 0 && can_sample_on(event->attr, -1);
@@ -74,7 +74,7 @@ static bool can_sample(const struct vmop_perf_event *event)
 	return can;
 }
 
-/* Fills in what the name means here; false: nothing, or there was an error. */
+/* Resolve the entry's name on this machine. Return false if it has no meaning or on an error. */
 static bool examine(struct list *list, struct vmop_event_entry *entry)
 {
 	struct vmop_event_request request;
@@ -119,7 +119,7 @@ static void list_generic(struct list *list, enum vmop_event_group group, uint32_
 	}
 }
 
-static void tell_pmu_event(void *arg, const char *event, const char *terms)
+static void list_pmu_event(void *arg, const char *event, const char *terms)
 {
 	struct list *list = arg;
 	_cleanup_free_ char *name = NULL, *description = NULL;
@@ -131,7 +131,7 @@ static void tell_pmu_event(void *arg, const char *event, const char *terms)
 	tell(list, VMOP_EVENTS_PMU, name, description);
 }
 
-/* Those that have groups of their own, or take what a name can't say. */
+/* Return whether a PMU's events have their own group, or need terms that a name lacks. */
 static bool is_listed_elsewhere(const struct vmop_perf_pmu *pmu)
 {
 	static const char *const names[] = {"software", "tracepoint", "breakpoint", "kprobe",
@@ -159,7 +159,7 @@ static void list_pmus(struct list *list)
 		}
 		tell(list, VMOP_EVENTS_PMU, bare,
 		     "the PMU itself; its fields (config=0x..., ...) go between the slashes");
-		err = vmop_perf_pmu_for_each(list->root, list->pmu, tell_pmu_event, list);
+		err = vmop_perf_pmu_for_each(list->root, list->pmu, list_pmu_event, list);
 	}
 	vmop_perf_pmus_deinit(&pmus);
 	if (!list->err)
@@ -168,17 +168,17 @@ static void list_pmus(struct list *list)
 		vmop_error_destroy(err);
 }
 
-/* libpfm4 goes by the CPU's model; the kernel may lack the PMU (RAPL, uncore) all the same. */
+/* libpfm4 goes by the CPU's model. The kernel may still lack the PMU (RAPL, uncore). */
 static bool can_encode(const char *name)
 {
 	struct vmop_pfm_event event;
 	struct vmop_error *err = vmop_pfm_encode(name, NULL, &event);
-	bool can = !err || err->code == VMOP_ERROR_USAGE; /* it wants a unit mask */
+	bool can = !err || err->code == VMOP_ERROR_USAGE; /* it needs a unit mask */
 	vmop_error_destroy(err);
 	return can;
 }
 
-static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
+static void list_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 {
 	struct list *list = arg;
 	_cleanup_free_ char *name = NULL;
@@ -187,7 +187,7 @@ static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 		list->err = list->err ? list->err : &vmop_error_no_memory;
 		return;
 	}
-	/* A VM has the CPU's model without its PMU. */
+	/* A VM shows the CPU's model without its PMU. */
 	if (!pfm->unit_mask)
 		list->has_pfm_event = (!pfm->is_core || list->has_core_pmu) && can_encode(name);
 	struct vmop_event_entry entry = {
@@ -201,7 +201,7 @@ static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 		.is_available = list->has_pfm_event,
 	};
 	if (!pfm->unit_mask && entry.is_available)
-		examine(list, &entry); /* in vain where it needs a unit mask */
+		examine(list, &entry); /* fails where the event needs a unit mask */
 	list->each(list->arg, &entry);
 }
 
@@ -216,8 +216,8 @@ static void list_aliases(struct list *list)
 	}
 }
 
-/* Not tried one by one: there are thousands, and one opens as the other does. */
-static void tell_tracepoint(void *arg, const char *name)
+/* Tracepoints are not tried: there are thousands, and one opens like the other. */
+static void list_tracepoint(void *arg, const char *name)
 {
 	const struct list *list = arg;
 	const struct vmop_event_entry entry = {
@@ -240,9 +240,9 @@ struct vmop_error *vmop_event_list(const char *root, vmop_event_list_fn each, vo
 	for (unsigned i = 0; (cache = vmop_perf_name_cache_at(i)); i++)
 		tell(&list, VMOP_EVENTS_CACHE, cache, NULL);
 	list_pmus(&list);
-	vmop_pfm_list(tell_pfm, &list);
+	vmop_pfm_list(list_pfm, &list);
 	list_aliases(&list);
-	*ret_no_tracepoints = vmop_perf_tracepoint_for_each(root, tell_tracepoint, &list);
+	*ret_no_tracepoints = vmop_perf_tracepoint_for_each(root, list_tracepoint, &list);
 	if (list.err) {
 		vmop_error_destroy(*ret_no_tracepoints);
 		*ret_no_tracepoints = NULL;

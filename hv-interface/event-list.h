@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Every event that can be asked for on this machine, by groups: the kernel's software events,
- * perf's generic ones of the PMU, what sysfs and libpfm4 know of the machine's PMUs, opcontrol's
- * names, tracepoints.  Each is tried, not counting, on the calling task, so that what the machine
- * lacks can be told apart.
+ * The list of all events that this machine can sample, by groups: the kernel's software events,
+ * perf's generic events of the PMU, the PMUs' events by sysfs and libpfm4, opcontrol's names,
+ * tracepoints. Each is opened as a trial on the calling task, without counting, so that missing
+ * ones are marked.
  */
 #ifndef VMOP_HV_INTERFACE_EVENT_LIST_H
 #define VMOP_HV_INTERFACE_EVENT_LIST_H
@@ -12,8 +12,9 @@
 #include "libutil/error.h"
 
 /*
- * Calls each for all of them, group by group.  root: before /sys, "" on the machine itself.  Why
- * tracepoints could not be read goes to *ret_no_tracepoints, the caller's; NULL: they were.
+ * Call each for all events, group by group. root is a prefix for /sys, "" on the machine itself.
+ * Set *ret_no_tracepoints to the reason why tracepoints could not be read, or to NULL; the caller
+ * owns it.
  */
 struct vmop_error *vmop_event_list(const char *root, vmop_event_list_fn each, void *arg,
 				   struct vmop_error **ret_no_tracepoints);

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The value of --event, as opcontrol had it, with a frequency as another kind
- * of count and two more switches at its end:
+ * The value of --event: opcontrol's grammar, with a frequency as another kind of count and two more
+ * switches at its end.
  *
- *	NAME[:p[p[p]]][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]
- *	{first,second,third}
+ * 	NAME[:p[p[p]]][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]
+ * 	{first,second,third}
  *
- *	NAME	"default", or an event's name; may begin with "PMU::", or be a
- *		tracepoint's "SYSTEM:NAME", or "PMU/TERM,.../" as perf has it
- *	p	as precisely as the PMU can: less skid, and none (perf's modifier)
- *	COUNT	a sample every COUNT events (ns for clocks), or a number of
- *		samples a second and "Hz": 100003, 4000Hz, 4kHz
- *	UMASK	a unit mask's name or number
- *	KERNEL USER HOST GUEST
- *		0 or 1: whether events in that mode count; 1 where not given
+ * 	NAME	"default", or an event's name; may begin with "PMU::", or be a
+ * 		tracepoint's "SYSTEM:NAME", or "PMU/TERM,.../" as perf has it
+ * 	p	as precisely as the PMU can: less skid, and none (perf's modifier)
+ * 	COUNT	a sample every COUNT events (ns for clocks), or a number of
+ * 		samples a second and "Hz": 100003, 4000Hz, 4kHz
+ * 	UMASK	a unit mask's name or number
+ * 	KERNEL USER HOST GUEST
+ * 		0 or 1: whether events in that mode count; 1 where not given
  *
- * Braces, which commas part into "{first", "second" and "third}", make events a group: all of
- * them are counted at a time, or none.
+ * Braces make events a group: all of them are counted at the same time, or none. Commas split it
+ * into "{first", "second" and "third}" before this file sees it.
  *
- * An empty field stands for its default: cycles:::1:0.  "cycles::WORD" is
- * the event WORD of the PMU "cycles", not a unit mask behind an empty COUNT.
+ * An empty field stands for its default: cycles:::1:0. "cycles::WORD" is the event WORD of the PMU
+ * "cycles", not a unit mask after an empty COUNT.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -42,8 +42,8 @@ void vmop_event_request_deinit(struct vmop_event_request *request)
 }
 
 /*
- * A tracepoint's name may begin with a digit, as those of the system 9p do: 9p_client_req.  An
- * underscore tells it from a count.
+ * Return whether a word begins with digits but is a name. A tracepoint's name may begin with a
+ * digit, as in 9p_client_req of the system 9p. An underscore distinguishes it from a count.
  */
 static bool is_word_after_digits(const char *text)
 {
@@ -51,7 +51,9 @@ static bool is_word_after_digits(const char *text)
 	return isdigit((unsigned char)*text) && memchr(text, '_', len);
 }
 
-/* Where the name ends: at a colon that belongs neither to "PMU::", "SYS:NAME" nor "PMU/.../". */
+/*
+ * Return the end of the name: a colon that belongs neither to "PMU::", "SYS:NAME" nor "PMU/.../".
+ */
 static char *name_end(char *text)
 {
 	char *end = text + strcspn(text, ":/");
@@ -72,7 +74,9 @@ static char *name_end(char *text)
 	return end;
 }
 
-/* Cuts text at its colons, in place. False: too many, or something behind "PMU/.../". */
+/*
+ * Split text at its colons, in place. Return false for too many fields, or text after "PMU/.../".
+ */
 static bool split(char *text, char *ret[N_FIELDS], unsigned *ret_precise)
 {
 	char *at = name_end(text);
@@ -129,8 +133,8 @@ static struct vmop_error *parse_count(const char *text, const char *whole,
 	}
 bad:
 	return vmop_error_new(VMOP_ERROR_USAGE,
-			      "event '%s': '%s' is no count: give a number of events of 1 or more, "
-			      "as in cycles:100003, or a frequency, as in cycles:4000Hz",
+			      "event '%s': '%s' is not a count: give a number of events of 1 or "
+			      "more, as in cycles:100003, or a frequency, as in cycles:4000Hz",
 			      whole, text);
 }
 
@@ -181,7 +185,7 @@ static void request_cleanup(struct vmop_event_request *request)
 	vmop_event_request_deinit(request);
 }
 
-/* Takes braces off text, in place. */
+/* Remove the braces from text, in place. */
 static struct vmop_error *take_braces(char **text, const char *whole,
 				      struct vmop_event_request *ret)
 {

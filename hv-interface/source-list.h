@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The sample sources that vmop is built with, and which of them fits this machine. */
+/*
+ * The table of the sample sources in this build, and the choice among them for this machine. A new
+ * source adds a folder and one line to the table in source-list.c.
+ */
 #ifndef VMOP_HV_INTERFACE_SOURCE_LIST_H
 #define VMOP_HV_INTERFACE_SOURCE_LIST_H
 

@@ -70,9 +70,9 @@ struct vmop_error *vmop_source_resume(struct vmop_source *source)
 	return source->is_commanded ? source->ops->resume(source) : NULL;
 }
 
-const char *vmop_source_way(const struct vmop_source *source)
+const char *vmop_source_transport(const struct vmop_source *source)
 {
-	return source->ops->way ? source->ops->way(source) : NULL;
+	return source->ops->transport ? source->ops->transport(source) : NULL;
 }
 
 size_t vmop_source_n_events(const struct vmop_source *source)

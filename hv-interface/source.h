@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sample sources behind one operations table.  Everything above this folder is
- * ignorant of which one is at work: perf (the host and KVM), xen, replay (a recorded
- * stream).
+ * The contract of sample sources: one operations table. The code above this folder does not depend
+ * on the source at work: perf (the host and KVM guests), xen, or replay (a recorded stream).
  *
- * A source is opened, started, drained whenever one of its descriptors is
- * readable or a flush is due, stopped, closed; all from one thread.  A drain
- * hands over records in time order, also between CPUs, and allocates nothing.
+ * Callers: the daemon's profiler, sessions and lists of events. source-list.h chooses a source;
+ * event-request.c parses the events of the set-up; cpus.h follows the CPUs. Data then passes
+ * through the files of the source's own folder (perf/perf.h, xen/xen.h, replay/replay.h name them
+ * in order) and leaves as struct vmop_record through a sink. active-*.h is the protocol between the
+ * xen source and the agents of active guests.
+ *
+ * Life of a source: open, start, drain whenever its descriptor is readable or a flush is due, stop,
+ * drain to the end, close. All calls come from one thread. A drain delivers records in time order,
+ * across CPUs too, and allocates no memory.
  */
 #ifndef VMOP_HV_INTERFACE_SOURCE_H
 #define VMOP_HV_INTERFACE_SOURCE_H
@@ -20,46 +25,54 @@
 #include "vmop/record.h"
 
 /*
- * One event as the set-up asks for it (the grammar stands in event-request.c):
- * --event=NAME[:p][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]], the first and the last of a
- * group within braces.
+ * One event of the set-up (grammar in event-request.c):
+ * --event=NAME[:p][:COUNT[:UMASK[:KERNEL[:USER[:HOST[:GUEST]]]]]]. The first and the last event of
+ * a group have braces.
  */
 struct vmop_event_request {
-	/* libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "sched:sched_switch"; "pmu/.../"; "default"
+	/*
+	 * a name of libpfm4's or perf's; "cpu-clock"; "rNNN" raw; "sched:sched_switch"; "pmu/.../";
+	 * "default"
 	 */
 	char *name;
 	uint64_t period_events; /* 0: by frequency */
 	uint64_t frequency_hz;	/* 0: by period; both 0: at the source's default frequency */
 	char *unit_mask;	/* libpfm4 name or 0x number; NULL: the default */
-	bool kernel, user;	/* which modes count */
+	bool kernel, user;	/* modes that count */
 	bool host, guest;
 	unsigned precise;	       /* 0..3: perf_event_attr's precise_ip */
-	bool begins_group, ends_group; /* of events that are to be counted at the same times */
+	bool begins_group, ends_group; /* the events of a group are counted at the same times */
 };
 
-/* What became of it. */
+/*
+ * One event as the source samples it. The strings are valid until the source is closed or the note
+ * changes in vmop_source_check_cpus or vmop_source_stop.
+ */
 struct vmop_event_info {
-	const char *name;  /* what is really sampled, with perf's ":u" and so on for its modes */
-	const char *asked; /* NULL, or the name in the request, where that is another's for it */
+	const char *name;  /* the event that is sampled, with perf's modifiers such as ":u" */
+	const char *asked; /* NULL, or the name in the request, where it differs from name */
 	const char *unit;  /* "ns" or "events" */
 	uint64_t period_events, frequency_hz;
-	const char *note; /* NULL, or one line: what was asked for, what is done, why */
+	const char *note; /* NULL, or one line: the request, the substitute and the reason */
 	/*
-	 * How long it was to count and how long it did, over all CPUs, as of one of the last
-	 * vmop_source_check_cpus or a stop.  Fewer counters than events are shared out in turn:
-	 * then running is less, the note says so, and weights times enabled/running are the
-	 * estimate of what there was.  0, 0: not known.
+	 * The time for which the event was meant to count and did count, over all CPUs, as of a
+	 * recent vmop_source_check_cpus or of the stop. With fewer counters than events the kernel
+	 * shares them in turn: running_ns is less then, the note reports it, and weights times
+	 * enabled/running estimate the true number. 0, 0: not known.
 	 */
 	uint64_t enabled_ns, running_ns;
 };
 
-/* Switching an event on and off takes a moment that is nobody else's: less than this is noise. */
+/*
+ * Return whether the event shared a counter. Switching an event on and off takes a moment too: less
+ * than 0.5 % counts as noise.
+ */
 static inline bool vmop_event_is_multiplexed(const struct vmop_event_info *info)
 {
 	return info->running_ns < info->enabled_ns - info->enabled_ns / 200;
 }
 
-/* What weights are to be multiplied by: 1 and up. */
+/* Return the factor for weights that makes up for shared counters: 1 or more. */
 static inline double vmop_event_scale(const struct vmop_event_info *info)
 {
 	return info->running_ns && vmop_event_is_multiplexed(info)
@@ -70,53 +83,70 @@ static inline double vmop_event_scale(const struct vmop_event_info *info)
 struct vmop_active_opener; /* active-group.h */
 
 struct vmop_source_setup {
-	const struct vmop_event_request *events; /* none: "default" */
+	const struct vmop_event_request *events; /* n_events of them; none: "default" */
 	size_t n_events;
-	size_t buffer_bytes; /* a CPU, rounded up to a power of two; 0: a default */
-	/* How long after a wake-up the drain may come with nothing lost; 0: as long as can be. */
+	/* bytes a CPU, rounded up to a power of two; 0: the source's default */
+	size_t buffer_bytes;
+	/*
+	 * The longest delay, in ms, between a wake-up and the drain without loss; 0: as long as the
+	 * buffer allows.
+	 */
 	unsigned wakeup_ms;
-	/* perf: no samples at all, only what tasks do (MMAP, COMM, FORK, EXIT, KSYMBOL, CPU). */
+	/*
+	 * perf: deliver no samples, only records of tasks and CPUs (MMAP, COMM, FORK, EXIT,
+	 * KSYMBOL, CPU).
+	 */
 	bool side_band_only;
-	const char *replay_path; /* for the replay source: a file of stream.h */
-	const char *root;	 /* before /sys, for tests; NULL: the machine's own */
-	/* For the xen source: how active domains' agents are reached; NULL: there are none. */
+	const char *replay_path; /* replay: a file in the format of replay/stream.h */
+	const char *root;	 /* prefix for /sys, for tests; NULL: "" */
+	/*
+	 * xen: access to the stores of active guests; NULL: no active guests. Must outlive the
+	 * source.
+	 */
 	const struct vmop_active_opener *active;
 };
 
 /* Counters since the start; monotonic. */
 struct vmop_source_stats {
 	uint64_t records, samples;
-	uint64_t lost_records;	    /* the kernel's own count */
-	uint64_t throttles;	    /* times that an event was held back on a CPU */
-	uint64_t unhandled_records; /* of types unknown to us */
+	uint64_t lost_records;	    /* as the kernel counts them */
+	uint64_t throttles;	    /* times that the kernel throttled an event on a CPU */
+	uint64_t unhandled_records; /* of types that the source does not know */
 	uint64_t malformed_records;
 	uint64_t bytes;
 	/*
-	 * Between start and stop: times that nobody was sampled because the hypervisor changes what
-	 * it samples only then, and how long in all, one under way included.
+	 * Pauses between start and stop in which no domain was sampled, because the hypervisor
+	 * changes its lists only while stopped: their number, and their length in ns including a
+	 * current one.
 	 */
 	uint64_t pauses, paused_ns;
-	uint64_t first_ns; /* time of the first record, for a replay known at once; 0: not known */
+	/* time of the first record, which a replay knows at once; 0: not known */
+	uint64_t first_ns;
 	uint32_t cpus_online; /* 0: not known (replay, xen) */
 };
 
 /*
- * A guest as the source's hypervisor numbers it (Xen's domain id), for sources that sample
- * only guests that they are told of.
+ * A guest under its hypervisor's number (Xen's domain id), for sources that sample only listed
+ * guests.
  */
 struct vmop_source_domain {
 	uint32_t id;
-	bool is_active; /* it runs an agent that takes its samples itself; else passive */
+	bool is_active; /* its agent takes its samples; else it is passive */
 	/*
-	 * Out: 0, or why it is not sampled: the errno with which the hypervisor refused it, EAGAIN:
-	 * its agent has been asked and has not answered so far, ENOLINK: there is no agent, or not
-	 * any more.
+	 * Set by the source. 0: it is sampled. EAGAIN: its agent has not answered yet. ENOLINK: it
+	 * has no agent, or no longer one. Else: the errno with which the hypervisor refused it.
 	 */
 	int error;
-	uint64_t samples; /* out, of an active one: those that its agent has taken itself so far */
+	uint64_t samples; /* set by the source: number of samples that its agent has taken */
 };
 
-/* Where drained records go.  Must not keep pointers into the record. */
+/*
+ * The receiver of drained records. record is called on the draining thread and must not keep
+ * pointers into the record. struct vmop_record has a fixed size; the callchain of a sample, which
+ * does not, will be a second argument beside it: an array that is valid during the call, NULL for
+ * records without one. Every sink then copies what it keeps, and records stay cheap to merge, hold
+ * and store.
+ */
 struct vmop_sink {
 	void (*record)(void *arg, const struct vmop_record *record);
 	void *arg;
@@ -127,18 +157,19 @@ struct vmop_source;
 struct vmop_source_ops {
 	const char *name;
 	/*
-	 * Samples carry the hypervisor's number of their domain (vmop_sample.source_domain), and
-	 * can be the hypervisor's own.
+	 * Samples name their domain by the hypervisor's number (vmop_sample.source_domain), and may
+	 * hit the hypervisor.
 	 */
 	bool numbers_domains;
-	/* The records are of another time, perhaps of another machine. */
+	/* The records are from another time, perhaps from another machine. */
 	bool is_recorded;
-	/* Active domains' agents take part (vmop_source_setup.active). */
+	/* Agents of active guests take part (vmop_source_setup.active). */
 	bool uses_agents;
-	/* Call each for every event of the source; NULL: vmop_event_list() lists Linux's. */
+	/* Call each for every event of the source. NULL: vmop_event_list() has the list. */
 	void (*list_events)(vmop_event_list_fn each, void *arg);
-	/* The lines below that list, which explain how events are chosen; NULL where list_events
-	 * is. */
+	/*
+	 * Text after that list, which explains the choice of events; NULL if list_events is NULL.
+	 */
 	const char *events_hint;
 	struct vmop_error *(*open)(const struct vmop_source_setup *setup, struct vmop_source **ret);
 	void (*close)(struct vmop_source *source);
@@ -153,109 +184,120 @@ struct vmop_source_ops {
 	size_t (*n_events)(const struct vmop_source *source);
 	const struct vmop_event_info *(*event)(const struct vmop_source *source, size_t i);
 	void (*stats)(const struct vmop_source *source, struct vmop_source_stats *ret);
-	/* See vmop_source_set_domains; NULL: nothing to be told. */
+	/* See vmop_source_set_domains; NULL: the source sees all guests anyway. */
 	struct vmop_error *(*set_domains)(struct vmop_source *source,
 					  struct vmop_source_domain *domains, size_t n);
-	/* See vmop_source_way; NULL: there is but one. */
-	const char *(*way)(const struct vmop_source *source);
-	/* See vmop_source_pause; NULL: another domain never commands it. */
+	/* See vmop_source_transport; NULL: the source has only one transport. */
+	const char *(*transport)(const struct vmop_source *source);
+	/* See vmop_source_pause; NULL: another domain never commands the source. */
 	struct vmop_error *(*pause)(struct vmop_source *source);
 	struct vmop_error *(*resume)(struct vmop_source *source);
 };
 
 /*
- * Which domains' samples a source delivers.  Only perf in the dom0 of a Xen without xenoprof
- * reaches less than all of them.
+ * The domains whose samples a source delivers. Only perf in the dom0 of a Xen without xenoprof
+ * reaches fewer than all.
  */
 enum vmop_source_reach {
-	VMOP_REACH_ALL,		       /* every domain's, each with its number or its VMM's pid */
-	VMOP_REACH_OWN,		       /* those of the domain that the daemon runs in */
-	VMOP_REACH_OWN_AND_HYPERVISOR, /* also the hypervisor's, billed to that domain */
-	VMOP_REACH_UNDIVIDED,	       /* every domain's, without saying whose a sample is */
+	VMOP_REACH_ALL, /* all domains; each sample has a domain number or its VMM's pid */
+	VMOP_REACH_OWN, /* only the domain that the daemon runs in */
+	VMOP_REACH_OWN_AND_HYPERVISOR, /* also the hypervisor, billed to that domain */
+	VMOP_REACH_UNDIVIDED,	       /* all domains, but samples do not name theirs */
 };
 
-/* Every source begins with this, so that the calls below find its operations. */
+/* The first member of every source's own struct. */
 struct vmop_source {
 	const struct vmop_source_ops *ops;
 	enum vmop_source_reach reach;
-	bool is_commanded; /* by another domain, which says what is sampled and when */
+	bool is_commanded; /* another domain chooses events, guests and times */
 };
 
 /*
- * Parses one --event value.  *ret's strings are the caller's; freed with
- * vmop_event_request_deinit.  VMOP_ERROR_USAGE names the part that is off and
- * what would be accepted.  Whether such an event exists is the source's to say.
+ * Parse one --event value into *ret; free it with vmop_event_request_deinit. VMOP_ERROR_USAGE names
+ * the bad part and the accepted ones. Opening a source finds out whether the event exists.
  */
 struct vmop_error *vmop_event_request_parse(const char *text, struct vmop_event_request *ret);
 void vmop_event_request_deinit(struct vmop_event_request *request);
 
 /*
- * Opens what setup asks for.  VMOP_ERROR_USAGE: an unknown event;
- * VMOP_ERROR_CANT: no permission, with what to do about it.
+ * Open a source for setup, without sampling. *ret is the caller's, freed with vmop_source_close.
+ * VMOP_ERROR_USAGE: an unknown event. VMOP_ERROR_CANT: no permission; the message has the remedy.
  */
 struct vmop_error *vmop_source_open(const struct vmop_source_ops *ops,
 				    const struct vmop_source_setup *setup,
 				    struct vmop_source **ret);
 void vmop_source_close(struct vmop_source *source); /* NULL is allowed */
 
+/*
+ * Start sampling, and stop it. After an error of start the source is as before. A stop leaves the
+ * records of the time before it to a drain up to UINT64_MAX.
+ */
 struct vmop_error *vmop_source_start(struct vmop_source *source);
 struct vmop_error *vmop_source_stop(struct vmop_source *source);
 
 /*
- * Hands to sink every record with a time before up_to_ns (CLOCK_MONOTONIC;
- * UINT64_MAX: everything, for after a stop).  *ret_ended: the source will never
- * have another one (a replay's end); may be NULL.
+ * Deliver to sink every record with a time before up_to_ns (CLOCK_MONOTONIC; UINT64_MAX after a
+ * stop: all records). Set *ret_ended, which may be NULL, when the source will never have another
+ * record (the end of a replay).
  */
 struct vmop_error *vmop_source_drain(struct vmop_source *source, uint64_t up_to_ns,
 				     const struct vmop_sink *sink, bool *ret_ended);
 
 /*
- * One descriptor for epoll that becomes readable when a drain is worth it (an
- * epoll instance over the CPUs' rings); -1: always worth it (replay).
+ * Return one descriptor for epoll that becomes readable when a drain is worthwhile; -1: a drain is
+ * always worthwhile (replay). The source owns it.
  */
 int vmop_source_poll_fd(const struct vmop_source *source);
 
 /*
- * To be called every second or so: follows CPUs that come and go.  An error is one line for
- * the operator (a new CPU can't be sampled, VMs can't start because of an event); the source
- * goes on as well as it can, tries again later, and doesn't say the same again.  Every few
- * calls, as at a stop, the events' times are brought up to date.
+ * Follow CPUs that come and go; call it every second. Every few calls, and at a stop, the events'
+ * times are updated. An error is one line for the operator, such as a new CPU that cannot be
+ * sampled or an event that keeps VMs from starting. The source continues as well as possible,
+ * retries later, and does not repeat the error.
  */
 struct vmop_error *vmop_source_check_cpus(struct vmop_source *source);
 
 /*
- * Which guests are sampled from now on, beside the host: between open and start, and whenever they
- * change while it runs (sampling may pause for a moment, which is counted; nothing that was sampled
- * is lost).  A guest that is left out must be let go of at once: a destroyed one stays half alive
- * until then.  Sets each error.  VMOP_ERROR_LIMIT: more than the hypervisor takes, and nothing
- * is changed.  Before the start, an active one without an agent is VMOP_ERROR_CANT; later, agents
- * are asked while sampling goes on: to be called every second or so while there are active
- * domains.  A source that sees all guests by itself takes no notice.
+ * Set the guests that are sampled beside the host. Call it between open and start, and whenever the
+ * guests change; with active guests every second, because their agents answer later. Sampling may
+ * pause for a moment, which the stats count; no sample is lost. Leave out a guest as soon as it is
+ * destroyed: Xen keeps its remains until then. Sets each guest's error and samples.
+ * VMOP_ERROR_LIMIT: more guests than the hypervisor accepts; nothing changes. VMOP_ERROR_CANT, only
+ * before the start: an active guest without an agent. A source that sees all guests anyway ignores
+ * the call.
  */
 struct vmop_error *vmop_source_set_domains(struct vmop_source *source,
 					   struct vmop_source_domain *domains, size_t n);
 
-/* Whether it does. */
+/* Return whether vmop_source_set_domains has an effect. */
 bool vmop_source_takes_domains(const struct vmop_source *source);
 
-/* Return what the source reaches, as of its opening. */
+/* Return the reach of the source, fixed when it is opened. */
 enum vmop_source_reach vmop_source_reach(const struct vmop_source *source);
 
 /*
- * Of a source that another domain commands (xen in an active domU), which starts paused: all that
- * it has of others than the hypervisor is there, and what tasks do is followed.  Resume takes what
- * it needs of the hypervisor, pause gives that back, so that the other can change what is sampled;
- * what was sampled until then comes with the next drain.  VMOP_ERROR_BUSY of resume: it was still
- * held by one that died and is free now; the other domain has to begin once more.
+ * Pause and resume a source that another domain commands (xen in an active domU); it starts paused.
+ * While paused it follows tasks but holds nothing of the hypervisor's, so that the commanding
+ * domain can change its lists. Samples from before a pause come with the next drain.
+ * VMOP_ERROR_BUSY from resume: a dead process still held the hypervisor's buffer, which is free
+ * now; the commanding domain must begin again. On other sources both do nothing.
  */
 struct vmop_error *vmop_source_pause(struct vmop_source *source);
 struct vmop_error *vmop_source_resume(struct vmop_source *source);
 
-/* How the samples come, where there are several ways: a few words for --status; NULL: one way. */
-const char *vmop_source_way(const struct vmop_source *source);
+/*
+ * Return the transport of the samples in a few words for --status; NULL: the source has only one.
+ */
+const char *vmop_source_transport(const struct vmop_source *source);
 
+/*
+ * Return the number of events, fixed when the source is opened, and event i of them, which the
+ * source owns. vmop_sample.event is such an i.
+ */
 size_t vmop_source_n_events(const struct vmop_source *source);
 const struct vmop_event_info *vmop_source_event(const struct vmop_source *source, size_t i);
+
+/* Copy the counters as of now into *ret. */
 void vmop_source_stats(const struct vmop_source *source, struct vmop_source_stats *ret);
 
 #endif

@@ -8,7 +8,7 @@
 #include <asm/xen/hypercall.h>
 #include <asm/xen/page.h>
 
-/* Sets page i of the range. Linux has no struct page for what is Xen's: by hypercall. */
+/* Set page i of the range by hypercall: Linux has no struct page for Xen's pages. */
 static int set_page(const struct vmop_buffers *buffers, u32 i, unsigned long mfn)
 {
 	unsigned long va = (unsigned long)buffers->va + i * PAGE_SIZE;
@@ -16,7 +16,7 @@ static int set_page(const struct vmop_buffers *buffers, u32 i, unsigned long mfn
 	return HYPERVISOR_update_va_mapping(va, mfn_pte(mfn, PAGE_KERNEL), UVMF_INVLPG | UVMF_ALL);
 }
 
-/* A range of the kernel's addresses, as long as it takes, that maps one page again and again. */
+/* Reserve a range of kernel addresses for the buffers, which maps one page again and again. */
 static int make_range(struct vmop_buffers *buffers)
 {
 	struct page *pages[VMOP_XENOPROF_PAGES_MAX];
@@ -31,7 +31,10 @@ static int make_range(struct vmop_buffers *buffers)
 	return buffers->va ? 0 : -ENOMEM;
 }
 
-/* Linux's own page again, all over: Xen's are let go now, not when the range is reused. */
+/*
+ * Map Linux's own page over Xen's pages, so that they are released now and not when the range is
+ * reused.
+ */
 static void unset_pages(struct vmop_buffers *buffers, u32 n)
 {
 	unsigned long mfn = pfn_to_mfn(page_to_pfn(buffers->page));
@@ -153,7 +156,7 @@ void vmop_buffer_drain(struct vmop_buffer *buffer, struct vmop_rings *rings, u32
 {
 	struct vmop_xendev_record record = *like;
 	struct vmop_xenoprof_buffer *shared = buffer->shared;
-	/* The other side is Xen, on any CPU, also when this kernel has but one: virt_. */
+	/* Xen is the other side, on any CPU, so virt_ is needed even if this kernel has one CPU. */
 	u32 head = virt_load_acquire(&shared->head);
 	u32 tail = READ_ONCE(shared->tail);
 
@@ -162,7 +165,7 @@ void vmop_buffer_drain(struct vmop_buffer *buffer, struct vmop_rings *rings, u32
 	record.type = VMOP_XENDEV_ENTRY;
 	if (head >= buffer->n_entries || tail >= buffer->n_entries) {
 		buffer->corrupt++;
-		/* Xen writes no samples while it stands so. */
+		/* Xen writes no samples in this state. */
 		if (head >= buffer->n_entries) {
 			head = 0;
 			WRITE_ONCE(shared->head, 0);
@@ -176,7 +179,7 @@ void vmop_buffer_drain(struct vmop_buffer *buffer, struct vmop_rings *rings, u32
 		vmop_rings_put(rings, i, &record);
 		buffer->entries++;
 	}
-	/* Xen may write over what was read. */
+	/* From here Xen may overwrite the entries. */
 	virt_store_release(&shared->tail, tail);
 	drain_counts(buffer, rings, i, &record);
 	vmop_rings_wake(rings, i);

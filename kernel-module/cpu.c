@@ -30,20 +30,20 @@ struct vmop_cpu {
 
 static DEFINE_PER_CPU(struct vmop_cpu, vmop_cpu);
 
-/* What all CPUs are served with. Written while none is. */
+/* The session that all CPUs serve. Written while no CPU serves one. */
 static struct {
 	struct vmop_buffers *own;
 	struct vmop_rings *rings;
 	unsigned long poll_jiffies;
 	int hotplug_state;
 	bool is_starting;
-	int error; /* of a CPU, while starting */
+	int error; /* of a CPU that failed while starting */
 	bool is_following;
 } service;
 
 static struct tracepoint *switch_tracepoint;
 
-/* Interrupts are off. */
+/* Drain this CPU's buffer. Interrupts are off. */
 static void drain_this_cpu(u8 flags)
 {
 	struct vmop_buffer *buffer = this_cpu_read(vmop_cpu.buffer);
@@ -78,7 +78,7 @@ static void on_timer(struct timer_list *timer)
 	mod_timer(timer, jiffies + service.poll_jiffies);
 }
 
-/* In the scheduler, on the way from current to next. */
+/* Called in the scheduler, on the switch from current to next. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
 static void on_switch(void *unused, bool preempt, struct task_struct *prev,
 		      struct task_struct *next, unsigned int prev_state)
@@ -105,7 +105,7 @@ static struct vmop_buffer *find_buffer(unsigned int cpu)
 	return NULL;
 }
 
-/* On the CPU itself. It must come up even if it can't be served. */
+/* Start serving a CPU, on that CPU. The CPU must come up even if this fails. */
 static int serve_cpu(unsigned int cpu)
 {
 	struct vmop_cpu *this = per_cpu_ptr(&vmop_cpu, cpu);
@@ -130,7 +130,7 @@ static int serve_cpu(unsigned int cpu)
 	return 0;
 }
 
-/* On the CPU itself. */
+/* Stop serving a CPU, on that CPU. */
 static int leave_cpu(unsigned int cpu)
 {
 	struct vmop_cpu *this = per_cpu_ptr(&vmop_cpu, cpu);
@@ -158,10 +158,12 @@ void vmop_cpus_init(void)
 	unsigned int cpu;
 
 	for_each_possible_cpu (cpu)
-		/* An idle CPU has nothing to tell: it was drained on its way there. */
+		/* The timer is deferrable: an idle CPU was drained when it became idle. */
 		timer_setup(&per_cpu_ptr(&vmop_cpu, cpu)->timer, on_timer,
 			    TIMER_PINNED | TIMER_DEFERRABLE);
-	/* Its type is checked by the compiler; its address is found by name, not being exported. */
+	/*
+	 * The compiler checks the type; the address is found by name, because it is not exported.
+	 */
 	check_trace_callback_type_sched_switch(on_switch);
 	for_each_kernel_tracepoint(find_tracepoint, NULL);
 }

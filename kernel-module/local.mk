@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel builds it (make -C kernel-module, or DKMS); here it is only handed on.
+# The kernel builds it (make -C kernel-module, or DKMS); here it is only distributed.
 kernel_module_files = \
 	kernel-module/Kbuild kernel-module/Makefile kernel-module/README.md \
 	kernel-module/main.c \
@@ -9,7 +9,7 @@ kernel_module_files = \
 	kernel-module/ring.c kernel-module/ring.h
 EXTRA_DIST += $(kernel_module_files) kernel-module/.clang-format
 
-# Where dkms looks for sources, whatever the prefix is.
+# dkms looks for sources here, whatever the prefix is.
 dkms_source_dir = /usr/src/$(PACKAGE)-$(VERSION)
 
 .PHONY: install-dkms uninstall-dkms

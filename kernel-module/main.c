@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmop.ko: Xen's samples (xenoprof) of dom0, of its passive domains, or of an active domU,
- * with the task that each one hit, for vmopd. This file is the device /dev/vmop; what it
- * does is in vmop/xen-device.h.
+ * vmop.ko: Xen's samples (xenoprof) of dom0, of its passive domains, or of an active domU, each
+ * with its task, for vmopd. This file implements the device /dev/vmop, whose interface is in
+ * vmop/xen-device.h.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -23,7 +23,10 @@ static unsigned long is_open;
 
 static int vmop_open(struct inode *inode, struct file *file)
 {
-	/* Samples of everything: as for perf_event_open(), besides the file's own mode. */
+	/*
+	 * The samples cover everything: check the permission of perf_event_open(), besides the
+	 * file's mode.
+	 */
 	if (!perfmon_capable())
 		return -EPERM;
 	if (test_and_set_bit_lock(0, &is_open))
@@ -46,7 +49,7 @@ static long run_command(unsigned int command, void *arg)
 	struct vmop_xendev_prepare *prepare = arg;
 	struct vmop_xendev_step_result *step = arg;
 
-	/* All begin alike. */
+	/* All steps begin with the same fields. */
 	if (step->abi != VMOP_XENDEV_ABI)
 		return -EPROTONOSUPPORT;
 	if (command == VMOP_XENDEV_STATS) {
@@ -87,17 +90,17 @@ static long vmop_ioctl(struct file *file, unsigned int command, unsigned long us
 	void *arg;
 	long ret;
 
-	/* The number has the size of what it points to. */
+	/* The command encodes the size of its argument. */
 	if (!is_known(command))
 		return -ENOTTY;
 	arg = memdup_user((void __user *)user, _IOC_SIZE(command));
 	if (IS_ERR(arg))
 		return PTR_ERR(arg);
-	/* Never user memory under the lock: mmap() comes the other way. */
+	/* Do not touch user memory under the lock: mmap() takes the locks in the other order. */
 	mutex_lock(&session_lock);
 	ret = run_command(command, arg);
 	mutex_unlock(&session_lock);
-	/* Also what failed tells where. */
+	/* Copy the result also after a failure: it names the failed step. */
 	if (copy_to_user((void __user *)user, arg, _IOC_SIZE(command)) && !ret)
 		ret = -EFAULT;
 	kfree(arg);
@@ -138,7 +141,7 @@ static int __init vmop_init(void)
 {
 	int ret;
 
-	/* Xen has the hypercall for PV domains only. */
+	/* Xen offers the hypercall only to PV domains. */
 	if (!xen_pv_domain()) {
 		pr_info("this kernel does not run as a PV domain of Xen\n");
 		return -ENODEV;

@@ -65,7 +65,7 @@ int vmop_rings_mmap(struct vmop_rings *rings, struct vm_area_struct *vma)
 	return remap_vmalloc_range(vma, rings->map, vma->vm_pgoff);
 }
 
-/* What there is to read, by a tail that the reader may have made up. */
+/* Return the number of unread records. User space may have made up the tail. */
 static u64 used_records(const struct vmop_ring *ring)
 {
 	return READ_ONCE(ring->head) - READ_ONCE(ring->shared->tail);
@@ -85,7 +85,7 @@ __poll_t vmop_rings_poll(struct vmop_rings *rings, struct file *file, poll_table
 void vmop_rings_put(struct vmop_rings *rings, u32 i, const struct vmop_xendev_record *record)
 {
 	struct vmop_ring *ring = &rings->rings[i];
-	/* Pairs with the reader's release: it is done with what we write over. */
+	/* Pairs with the reader's release: the reader is done with these records. */
 	u64 tail = smp_load_acquire(&ring->shared->tail);
 
 	if (ring->head - tail >= rings->n_records) {
@@ -101,7 +101,7 @@ void vmop_rings_put(struct vmop_rings *rings, u32 i, const struct vmop_xendev_re
 
 void vmop_rings_wake(struct vmop_rings *rings, u32 i)
 {
-	/* Waking takes locks that the caller may hold: later. */
+	/* Wake the reader later, because waking takes locks that the caller may hold. */
 	if (used_records(&rings->rings[i]) >= rings->wakeup_records)
 		irq_work_queue(&rings->wake);
 }

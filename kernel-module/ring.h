@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rings that user space maps; their shape is in vmop/xen-device.h. A ring has one
- * writer at a time; which, is its user's to arrange. Writing is possible from any
- * context but NMI, also with a run queue locked.
+ * The rings that user space maps; vmop/xen-device.h defines their layout. A ring has one writer at
+ * a time, which its users ensure. Writing is possible from any context but NMI, also with a run
+ * queue locked.
  */
 #ifndef VMOP_RING_H
 #define VMOP_RING_H
@@ -16,7 +16,7 @@
 struct vmop_ring {
 	struct vmop_xendev_ring *shared;
 	struct vmop_xendev_record *records;
-	u64 head; /* ours: that in shared can be written by user space */
+	u64 head; /* the module's copy: user space can write the shared one */
 	u64 lost;
 };
 
@@ -31,16 +31,19 @@ struct vmop_rings {
 	struct vmop_ring rings[];
 };
 
-/* -ENOMEM, or a valid *ret, which vmop_rings_destroy() frees once nobody has it mapped. */
+/*
+ * Allocate n rings. -ENOMEM, or a valid *ret, freed with vmop_rings_destroy() after the last
+ * unmapping.
+ */
 int vmop_rings_create(u32 n, u32 n_records, struct vmop_rings **ret);
 void vmop_rings_destroy(struct vmop_rings *rings);
 
 int vmop_rings_mmap(struct vmop_rings *rings, struct vm_area_struct *vma);
 __poll_t vmop_rings_poll(struct vmop_rings *rings, struct file *file, poll_table *table);
 
-/* Writes one record, or counts it as lost. */
+/* Write one record into ring i, or count it as lost. */
 void vmop_rings_put(struct vmop_rings *rings, u32 i, const struct vmop_xendev_record *record);
-/* To be called after some: wakes the reader if ring i has filled up to the mark. */
+/* Wake the reader if ring i has filled up to the watermark. Call it after some records. */
 void vmop_rings_wake(struct vmop_rings *rings, u32 i);
 
 u64 vmop_rings_lost(const struct vmop_rings *rings);

@@ -16,12 +16,12 @@
 #include "buffer.h"
 #include "cpu.h"
 
-/* More than fits into the pages that Xen shares; it takes as many as do. */
+/* More than fits into the pages that Xen shares; Xen uses what fits. */
 #define ALL_SAMPLES 8192
 
 enum state {
 	STATE_IDLE,
-	STATE_INITIALISED, /* the hypercall's word; prepared, started, stopped likewise */
+	STATE_INITIALISED, /* as in the hypercall; prepared, started, stopped likewise */
 	STATE_PREPARED,
 	STATE_STARTED,
 	STATE_STOPPED,
@@ -30,12 +30,12 @@ enum state {
 static struct {
 	enum state state;
 	bool is_primary;
-	/* What Xen has of us, to be taken back. */
+	/* The resources of Xen's that must be given back. */
 	bool is_own_shared, is_listed, is_virq_enabled, is_reserved;
 	/*
-	 * This domain's buffers. In an active domU they can outlive a session: Xen takes them
-	 * back only from a listed domain, once the initiator has stopped, and gives no others
-	 * until then.
+	 * This domain's buffers. In an active domU they can outlive a session: Xen takes them back
+	 * only from a listed domain, once the initiator has stopped, and gives no others until
+	 * then.
 	 */
 	struct vmop_buffers *own;
 	struct vmop_buffers *passive[VMOP_XENDEV_MAX_DOMAINS];
@@ -48,7 +48,7 @@ static struct {
 	u64 interrupts_before;
 } session;
 
-/* 0, or Xen's negative errno, which are Linux's. */
+/* Make the hypercall. Return 0, or Xen's negative errno, which equals Linux's. */
 static int xenoprof_call(enum vmop_xenoprof_op op, void *arg)
 {
 	return _hypercall2(int, xenoprof_op, op, arg);
@@ -63,7 +63,7 @@ static int call(s32 *failed_op, enum vmop_xenoprof_op op, void *arg)
 	return ret;
 }
 
-/* On the way back, where all that can be done about an error is to say it. */
+/* Make a call on the way back, and log its error: no other reaction is possible. */
 static void call_back(enum vmop_xenoprof_op op)
 {
 	int ret = xenoprof_call(op, NULL);
@@ -72,7 +72,7 @@ static void call_back(enum vmop_xenoprof_op op)
 		pr_warn("xenoprof operation %d failed: %d\n", op, ret);
 }
 
-/* Buffers of passive domains: Xen never tells that there is something in them. */
+/* Drain the buffers of passive domains: Xen sends no interrupt for them. */
 static void drain_passive(void)
 {
 	struct vmop_xendev_record like = {
@@ -99,14 +99,14 @@ static void poll_passive(struct work_struct *work)
 	queue_delayed_work(system_highpri_wq, to_delayed_work(work), session.poll_jiffies);
 }
 
-/* Also what these counted is kept. */
+/* Unmap buffers but keep their counts. */
 static void unmap(struct vmop_buffers *buffers)
 {
 	vmop_buffers_add_stats(buffers, &session.past);
 	vmop_buffers_unmap(buffers);
 }
 
-/* Gives this domain's buffers back. False: Xen doesn't take them, see above. */
+/* Give this domain's buffers back. Return false if Xen refuses, see above. */
 static bool disable_own(void)
 {
 	if (xenoprof_call(VMOP_XENOPROF_DISABLE_VIRQ, NULL) < 0)
@@ -127,7 +127,7 @@ static void take_back_primary(void)
 {
 	if (session.is_listed && !disable_own())
 		pr_warn("Xen does not take this domain's buffers back\n");
-	/* Releases the domains that never answered, too. */
+	/* Also releases the domains that never answered. */
 	call_back(VMOP_XENOPROF_RESET_ACTIVE_LIST);
 	if (session.is_reserved)
 		call_back(VMOP_XENOPROF_RELEASE_COUNTERS);
@@ -141,8 +141,8 @@ static void take_back_primary(void)
 }
 
 /*
- * Back to where INIT was before, whatever was done since. What a call needs decides the order:
- * no mapping may be left when Xen takes its pages back, and nobody on a list when it is dropped.
+ * Undo every step since INIT. The requirements of the calls determine the order: no mapping may be
+ * left when Xen takes its pages back, and no domain on a list when the list is dropped.
  */
 static void take_back(void)
 {
@@ -157,10 +157,10 @@ static void take_back(void)
 		take_back_primary();
 }
 
-/* Whether somebody in this domain has a session, which isn't this module: it ends its own. */
+/* Return whether a process in this domain has a session. The module ends its own. */
 static bool is_commanded(void)
 {
-	/* Reads a number, and only for the domain that has the session. */
+	/* The call reads a number, but only for the domain that has the session. */
 	return xenoprof_call(VMOP_XENOPROF_GET_IBS_CAPS, NULL) >= 0;
 }
 
@@ -168,7 +168,7 @@ static u32 end_remains(void)
 {
 	u32 left = 0;
 
-	/* Each says no where there is nothing to end; then the next one may find something. */
+	/* Each call fails if it has nothing to end; the next one may still succeed. */
 	if (!xenoprof_call(VMOP_XENOPROF_STOP, NULL))
 		left |= VMOP_XENDEV_LEFT_RUNNING;
 	if (!xenoprof_call(VMOP_XENOPROF_DISABLE_VIRQ, NULL))
@@ -183,8 +183,8 @@ static u32 end_remains(void)
 }
 
 /*
- * A domU has nothing to begin: Xen's INIT would set up the counters anew under dom0, which brings
- * Xen down while they count, and tells a domU nothing that it needs.
+ * Begin a session. A domU skips Xen's INIT, which has no use there and would set up the counters
+ * again under dom0: that brings Xen down while they count.
  */
 static int begin(struct vmop_xendev_init *init)
 {
@@ -277,7 +277,7 @@ static int prepare_rings(struct vmop_xendev_prepare *prepare)
 		ret = vmop_rings_create(nr_cpu_ids + 1, prepare->ring_records, &rings);
 		if (ret)
 			return ret;
-		/* poll() and mmap() look without the lock. */
+		/* poll() and mmap() read it without the lock. */
 		smp_store_release(&session.rings, rings);
 	}
 	WRITE_ONCE(session.rings->wakeup_records, prepare->wakeup_records);
@@ -286,8 +286,8 @@ static int prepare_rings(struct vmop_xendev_prepare *prepare)
 }
 
 /*
- * A user of xenoprof that ended halfway can have left the pages shared, which only
- * disable_virq of a listed domain undoes.
+ * A profiler that ended half-way can have left the pages shared. Only DISABLE_VIRQ of a listed
+ * domain undoes that.
  */
 static void unshare_own(void)
 {
@@ -319,7 +319,7 @@ static int prepare_own(struct vmop_xendev_prepare *prepare)
 {
 	int ret;
 
-	/* Those of an earlier session: new ones if Xen takes these, else these. */
+	/* Buffers of an earlier session: replace them if Xen takes them back, else keep them. */
 	if (session.is_virq_enabled)
 		disable_own();
 	if (!session.is_own_shared)
@@ -334,7 +334,9 @@ static int prepare_own(struct vmop_xendev_prepare *prepare)
 	return 0;
 }
 
-/* A domain that can't be had (it ended, it is of the other kind) is the caller's to judge. */
+/*
+ * Add an active domain. The caller judges the error of a domain that ended or is of the other kind.
+ */
 static void add_active(struct vmop_xendev_domain *domain)
 {
 	domid_t domid = domain->domid;
@@ -459,7 +461,7 @@ int vmop_session_start(s32 *failed_op)
 
 	if (session.state != STATE_PREPARED)
 		return -EBUSY;
-	/* A second time would count this domain twice, and no session could start any more. */
+	/* A second call would count this domain twice, and no session could start any more. */
 	if (!session.is_primary || !session.is_virq_enabled)
 		ret = call(failed_op, VMOP_XENOPROF_ENABLE_VIRQ, NULL);
 	if (ret)
@@ -487,7 +489,7 @@ int vmop_session_stop(s32 *failed_op)
 	if (session.is_primary) {
 		ret = call(failed_op, VMOP_XENOPROF_STOP, NULL);
 		if (ret)
-			pr_warn("somebody else has stopped the session in Xen (%d)\n", ret);
+			pr_warn("another process has stopped the session in Xen (%d)\n", ret);
 	} else if (!disable_own()) {
 		*failed_op = VMOP_XENOPROF_DISABLE_VIRQ;
 		return -EBUSY;
@@ -534,7 +536,10 @@ void vmop_session_close(void)
 	s32 unused;
 
 	if (session.state == STATE_STARTED && vmop_session_stop(&unused)) {
-		/* An active domU whose initiator goes on: no one reads what Xen still writes. */
+		/*
+		 * In an active domU the initiator continues: Xen writes on, and the samples are not
+		 * read.
+		 */
 		session.state = STATE_STOPPED;
 	}
 	vmop_session_release(&unused);
@@ -553,6 +558,6 @@ void vmop_session_module_init(void)
 void vmop_session_module_exit(void)
 {
 	if (session.is_own_shared && !disable_own())
-		pr_warn("Xen keeps this domain's buffers until it is active once more\n");
+		pr_warn("Xen keeps this domain's buffers until it is active again\n");
 	unmap_own();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libdb/cells-sort.h"
+#include "libdb/db.h"
 
 #include <string.h>
 
@@ -14,8 +14,8 @@ static void insertion_sort(struct vmop_db_cell *cells, size_t n)
 	}
 }
 
-/* A radix sort over the bytes in which offsets differ, mostly two or three. */
-void vmop_cells_sort(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n)
+/* Radix sort by the bytes in which offsets differ, usually two or three. */
+void vmop_db_sort_cells(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n)
 {
 	if (n <= 32) {
 		insertion_sort(cells, n);

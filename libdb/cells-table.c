@@ -20,8 +20,8 @@ enum column {
 };
 
 struct cursor {
-	sqlite3_vtab_cursor base; /* first: SQLite knows this part */
-	sqlite3_value *data;	  /* the blob, kept as long as the walk */
+	sqlite3_vtab_cursor base; /* first: SQLite accesses this part */
+	sqlite3_value *data;	  /* the blob, referenced during the walk */
 	struct vmop_unpack unpack;
 	struct vmop_db_cell cell;
 	sqlite3_int64 number;
@@ -41,7 +41,7 @@ static int cells_connect(sqlite3 *sqlite, void *aux, int argc, const char *const
 	if (!table)
 		return SQLITE_NOMEM;
 	memset(table, 0, sizeof(*table));
-	/* It reads nothing but its argument: views may use it. */
+	/* The function reads only its argument: views may use it. */
 	sqlite3_vtab_config(sqlite, SQLITE_VTAB_INNOCUOUS);
 	*ret = table;
 	return SQLITE_OK;
@@ -53,7 +53,7 @@ static int cells_disconnect(sqlite3_vtab *table)
 	return SQLITE_OK;
 }
 
-/* One plan: data is given. */
+/* Choose the only plan: the argument is given. */
 static int cells_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 {
 	(void)table;
@@ -70,7 +70,7 @@ static int cells_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 		info->estimatedRows = 10;
 		return SQLITE_OK;
 	}
-	info->idxNum = 0; /* without its argument it has no rows */
+	info->idxNum = 0; /* without the argument there are no rows */
 	return SQLITE_OK;
 }
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmop_cells(data): a table-valued function for people who write SQL by hand.
- * A row for each cell of a packed blob: offset, samples, weight.  Offsets and
- * weights of 64 bits show as SQL's signed integers.
+ * vmop_cells(data): a table-valued SQL function that returns a row for each cell of a packed blob:
+ * offset, samples, weight.  SQL's integers are signed, so great offsets are negative.
  *
- * Every connection of libdb has it; vmop_cells.so brings it to sqlite3(1).
+ * Each connection of libdb has it, and vmop_cells.so adds it to sqlite3(1), for SQL by hand.
  */
 #ifndef VMOP_LIBDB_CELLS_TABLE_H
 #define VMOP_LIBDB_CELLS_TABLE_H
 
 #include <sqlite3.h>
 
-/* An SQLite result code. */
+/* Register the function with a connection.  Returns an SQLite result code. */
 int vmop_cells_table_register(sqlite3 *sqlite);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Is a session file whole?  Looks at every page and every blob. */
+/* Checking a session file: every page, blob and reference. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/filter.h"
 
 static struct vmop_error *check_pages(struct vmop_db *db)
@@ -21,7 +22,7 @@ static struct vmop_error *check_pages(struct vmop_db *db)
 	return NULL;
 }
 
-/* A statement whose every row is a wrong one; its first column says what is missing. */
+/* Run a statement that selects wrong rows.  Its first column is the id in the error. */
 static struct vmop_error *check_none(struct vmop_db *db, const char *sql, const char *what)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
@@ -41,24 +42,24 @@ static struct vmop_error *check_references(struct vmop_db *db)
 		const char *sql, *what;
 	} checks[] = {
 		{"SELECT id FROM chunk WHERE id >> 24 NOT IN (SELECT id FROM interval)",
-		 "no interval for chunk"},
+		 "missing interval of chunk"},
 		{"SELECT place FROM chunk WHERE place NOT IN (SELECT id FROM place)",
-		 "a chunk, but no place"},
+		 "a chunk refers to missing place"},
 		{"SELECT task FROM chunk WHERE task <> 0 AND task NOT IN (SELECT id FROM task)",
-		 "a chunk, but no task"},
+		 "a chunk refers to missing task"},
 		{"SELECT image FROM place WHERE image NOT IN (SELECT id FROM image)",
-		 "a place, but no image"},
+		 "a place refers to missing image"},
 		{"SELECT domain FROM place WHERE domain NOT IN (SELECT id FROM domain)",
-		 "a place, but no domain"},
+		 "a place refers to missing domain"},
 		{"SELECT billed FROM place WHERE billed NOT IN (SELECT id FROM domain)",
-		 "a place, but no domain"},
+		 "a place refers to missing domain"},
 		{"SELECT event FROM place WHERE event NOT IN (SELECT id FROM event)",
-		 "a place, but no event"},
+		 "a place refers to missing event"},
 		{"SELECT exe_image FROM task WHERE exe_image <> 0"
 		 " AND exe_image NOT IN (SELECT id FROM image)",
-		 "a task, but no image"},
+		 "a task refers to missing image"},
 		{"SELECT image FROM symbols WHERE image NOT IN (SELECT id FROM image)",
-		 "symbols, but no image"},
+		 "symbols refer to missing image"},
 	};
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; !err && i < sizeof(checks) / sizeof(checks[0]); i++)
@@ -82,7 +83,7 @@ static struct vmop_error *check_chunk(void *arg, const struct vmop_chunk_row *ro
 		}
 	if (result != VMOP_UNPACK_END)
 		return vmop_db_corrupt(db, "a chunk's cells");
-	/* What exceeds SQL's integers is stored as the greatest of them. */
+	/* A total beyond SQL's integers is stored as the greatest integer. */
 	if ((samples > INT64_MAX ? INT64_MAX : samples) != row->samples ||
 	    (weight > INT64_MAX ? INT64_MAX : weight) != row->weight_events)
 		return vmop_db_corrupt(db, "a chunk's totals differ from its cells'");
@@ -107,7 +108,7 @@ static struct vmop_error *check_symbols(struct vmop_db *db)
 		int64_t image = sqlite3_column_int64(stmt, 0);
 		err = vmop_db_get_symbols(db, (uint32_t)image, &symbols, &n);
 		if (!err && (int64_t)n != sqlite3_column_int64(stmt, 1))
-			err = vmop_db_corrupt(db, "number of symbols of image %lld",
+			err = vmop_db_corrupt(db, "wrong number of symbols of image %lld",
 					      (long long)image);
 	}
 	return err;

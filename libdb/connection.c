@@ -8,21 +8,18 @@
 #include <unistd.h>
 
 #include "libdb/cells-table.h"
-#include "libdb/filter.h"
-#include "libdb/place.h"
-#include "libdb/symbols.h"
 #include "libdb/vfs.h"
 
 #define BUSY_TIMEOUT_MS 5000
 
-/* A blob at most: symbols that don't compress, or a chunk of VMOP_PACK_MAX_CELLS. */
+/* The largest blobs are symbols that don't compress, and chunks of VMOP_PACK_MAX_CELLS. */
 #define MAX_BLOB_BYTES (600 << 20)
 
-/* The progress handler is called once every so many instructions of SQLite's virtual machine. */
+/* Instructions of SQLite's virtual machine between two calls of the progress handler. */
 #define WORK_UNIT 10000
 /*
- * Units allowed: a row takes 6 bytes of a file at least and some 20
- * instructions to read; so 64 a byte are plenty, and 2e7 (0.1 s) for all.
+ * The allowed instructions: a row has at least 6 bytes and takes about 20 instructions to read.  64
+ * for each byte are plenty; every call may use 2e7 (0.1 s).
  */
 #define WORK_BASE 2000
 #define WORK_PER_BYTE 64
@@ -59,13 +56,7 @@ static int count_work(void *arg)
 	return ++db->work > db->max_work;
 }
 
-static int register_functions(struct vmop_db *db)
-{
-	int rc = vmop_cells_table_register(db->sqlite);
-	return rc == SQLITE_OK ? vmop_selection_register(db) : rc;
-}
-
-/* Against files that somebody made to do harm; sqlite.org/security.html has the list. */
+/* Protect against hostile files, as sqlite.org/security.html recommends. */
 static void harden(struct vmop_db *db)
 {
 	sqlite3 *sqlite = db->sqlite;
@@ -102,7 +93,7 @@ struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags
 		rc = sqlite3_exec(db->sqlite, "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
 	}
 	if (rc == SQLITE_OK)
-		rc = register_functions(db);
+		rc = vmop_cells_table_register(db->sqlite);
 	if (rc == SQLITE_OK)
 		return NULL;
 	struct vmop_error *err = vmop_db_sqlite_error(db, rc);
@@ -123,7 +114,7 @@ struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, in
 	db->path = strdup(path);
 	struct vmop_error *err = db->path ? vmop_db_attach(db, uri, flags) : &vmop_error_no_memory;
 	if (err) {
-		vmop_db_close(db);
+		vmop_db_disconnect(db);
 		return err;
 	}
 	*ret = db;
@@ -138,17 +129,15 @@ void vmop_db_detach(struct vmop_db *db)
 	}
 	sqlite3_close(db->sqlite);
 	db->sqlite = NULL;
+	db->has_visit_function = false;
 }
 
-void vmop_db_close(struct vmop_db *db)
+void vmop_db_disconnect(struct vmop_db *db)
 {
-	if (!db)
-		return;
 	vmop_db_detach(db);
 	close(db->fd);
 	vmop_cleanup_close(&db->wal_fd);
 	free(db->left_out);
-	vmop_places_destroy(db->places);
 	free(db->first_rejected);
 	free(db->scratch.all);
 	free(db->packed);
@@ -156,7 +145,8 @@ void vmop_db_close(struct vmop_db *db)
 	free(db);
 }
 
-/* The errno that SQLite kept for its file or journal: the one of the moment is often gone. */
+/* Return the errno that SQLite saved for its file or journal; the global one is often overwritten.
+ */
 static int errno_of_file(struct vmop_db *db, int which)
 {
 	sqlite3_file *file = NULL;
@@ -213,7 +203,7 @@ struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a row can't be stored: %s", db->path,
 				      sqlite3_errmsg(db->sqlite));
 	case SQLITE_CORRUPT:
-		/* SQLite takes a disk that can't be read for a damaged file. */
+		/* SQLite reports an unreadable disk as a damaged file. */
 		if (is_disk_error(errno_of_file(db, SQLITE_FCNTL_FILE_POINTER)) ||
 		    is_disk_error(errno_of_file(db, SQLITE_FCNTL_JOURNAL_POINTER)))
 			return error_of_os(db);
@@ -249,7 +239,7 @@ struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, 
 {
 	if (!err || !db->drops_rejected || err->code != VMOP_ERROR_LIMIT)
 		return err;
-	/* SQLite may have given up the interval: then there is nothing to go on with. */
+	/* If SQLite has rolled back the interval, no later put can succeed. */
 	if (db->in_interval && sqlite3_get_autocommit(db->sqlite))
 		return err;
 	db->rejected.facts += !n_samples;
@@ -258,17 +248,6 @@ struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, 
 		db->first_rejected = strdup(err->message);
 	vmop_error_destroy(err);
 	return NULL;
-}
-
-void vmop_db_drop_rejected(struct vmop_db *db)
-{
-	db->drops_rejected = true;
-}
-
-void vmop_db_rejected(const struct vmop_db *db, struct vmop_db_rejected *ret)
-{
-	*ret = db->rejected;
-	ret->first = db->first_rejected;
 }
 
 struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error error)
@@ -286,10 +265,32 @@ struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error e
 	}
 }
 
+/* Add the size of the file behind SQLite's descriptor: the right one, even if it was renamed. */
+static int add_size(struct vmop_db *db, int which, uint64_t *size_bytes)
+{
+	sqlite3_file *file = NULL;
+	sqlite3_int64 bytes = 0;
+	int rc = sqlite3_file_control(db->sqlite, "main", which, &file);
+	if (rc == SQLITE_OK && file && file->pMethods)
+		rc = file->pMethods->xFileSize(file, &bytes);
+	if (bytes > 0)
+		*size_bytes += (uint64_t)bytes;
+	return rc;
+}
+
+struct vmop_error *vmop_db_measure(struct vmop_db *db, uint64_t *ret)
+{
+	*ret = 0;
+	int rc = add_size(db, SQLITE_FCNTL_FILE_POINTER, ret);
+	if (rc == SQLITE_OK)
+		rc = add_size(db, SQLITE_FCNTL_JOURNAL_POINTER, ret);
+	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
+}
+
 struct vmop_error *vmop_db_allow_work(struct vmop_db *db)
 {
 	uint64_t size_bytes;
-	struct vmop_error *err = vmop_db_size_bytes(db, &size_bytes);
+	struct vmop_error *err = vmop_db_measure(db, &size_bytes);
 	if (err)
 		return err;
 	db->work = 0;
@@ -358,7 +359,7 @@ static struct vmop_error *run(struct vmop_db *db, enum vmop_db_statement stateme
 			rc = SQLITE_OK;
 	}
 	struct vmop_error *err = rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
-	sqlite3_reset(*stmt); /* gives the step's error again; NULL is allowed */
+	sqlite3_reset(*stmt); /* returns the step's error again; NULL is allowed */
 	return err;
 }
 

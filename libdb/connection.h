@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A connection to one session file, as the files of libdb share it: how it is
- * set up against hostile files, how statements are run, what SQLite's errors
- * become.
+ * The connection to one session file that the files of libdb share.  It protects SQLite from
+ * hostile files, runs statements, and translates SQLite's errors.
  */
 #ifndef VMOP_LIBDB_CONNECTION_H
 #define VMOP_LIBDB_CONNECTION_H
@@ -11,16 +10,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "libdb/db.h"
 #include "libdb/pack.h"
+#include "libdb/types.h"
 #include "libutil/cleanup.h"
+#include "libutil/error.h"
 
-/* In an upsert of losses: a sum that is no 64-bit integer any more would be rejected as a row. */
+/* The sum of two losses in an upsert, limited to SQL's greatest integer: no row may exceed it. */
 #define VMOP_DB_SUM_OF_COUNTS                                                                      \
 	"CASE WHEN count > 9223372036854775807 - excluded.count THEN 9223372036854775807"          \
 	" ELSE count + excluded.count END"
 
-/* The statements that a writer keeps prepared. */
+/* The statements that a writer prepares once. */
 enum vmop_db_statement {
 	VMOP_DB_BEGIN,
 	VMOP_DB_COMMIT,
@@ -50,81 +50,88 @@ struct vmop_visit;  /* filter.c */
 
 struct vmop_db {
 	char *path;
-	int fd;		/* O_PATH, of the directory or file that SQLite's names begin with */
-	int wal_fd;	/* of the copy of another user's WAL; -1: none */
-	char *left_out; /* what of the session is not read, and why; NULL: nothing */
+	int fd;		/* O_PATH; the directory or file with which SQLite's file names begin */
+	int wal_fd;	/* a copy of another user's WAL; -1: none */
+	char *left_out; /* see vmop_db_left_out */
 	sqlite3 *sqlite;
-	int version; /* of the file's schema */
+	int version; /* of the schema */
 	bool is_writer;
 	sqlite3_stmt *statements[VMOP_DB_N_STATEMENTS];
 
-	/* Work allowed to one call, in the progress handler's units; see below. */
+	/* Work of one call, counted by the progress handler: see vmop_db_allow_work. */
 	uint64_t work, max_work;
 
-	struct vmop_visit *visit; /* the walk over chunks that goes on */
+	struct vmop_visit *visit; /* the walk over chunks in progress */
+	bool has_visit_function;
 
 	/* Writing. */
 	bool in_interval, interval_failed;
-	uint32_t interval; /* id of the open interval, or of the last one */
+	uint32_t interval; /* id of the open interval, otherwise of the last one */
 	uint32_t n_chunks; /* of the open interval */
 	struct vmop_db_written written;
 	struct vmop_places *places;
-	uint32_t ended_tasks;	   /* merged by roll-up since rows of tasks were last swept */
+	uint32_t ended_tasks;	   /* merged by roll-ups since their rows were last deleted */
 	struct vmop_cells scratch; /* decoded cells */
 	uint8_t *packed;
 	size_t packed_capacity;
 
-	/* See vmop_db_drop_rejected. A rollback takes back what the open interval added. */
+	/* See vmop_db_drop_rejected. A rollback restores the counts from before the interval. */
 	bool drops_rejected;
 	struct vmop_db_rejected rejected, rejected_before_interval;
 	char *first_rejected;
 };
 
 /*
- * flags are SQLITE_OPEN_*; on an error nothing is left open. path is for messages; uri names the
- * file by the descriptor fd (vfs.h), which becomes the connection's.
+ * Connect to the file that uri names by the descriptor fd (vfs.h).  flags are SQLITE_OPEN_*.
+ * Messages contain path.  Takes over fd, and closes it after an error.
  */
 struct vmop_error *vmop_db_connect(const char *path, const char *uri, int fd, int flags,
 				   struct vmop_db **ret);
 
-/* Opens uri for a db that has no SQLite connection. On an error it has none afterwards either. */
+/* Open uri for a db without an SQLite connection. After an error it still has none. */
 struct vmop_error *vmop_db_attach(struct vmop_db *db, const char *uri, int flags);
 
-/* Closes the SQLite connection, and everything prepared on it; db stays. */
+/* Close the SQLite connection and its statements; db stays. */
 void vmop_db_detach(struct vmop_db *db);
 
+/* Close the SQLite connection, and free db except its places. */
+void vmop_db_disconnect(struct vmop_db *db);
+
 /*
- * What SQLite's last error on db (or rc, where it was made by hand) means for a user:
- * VMOP_ERROR_CORRUPT, a full disk (VMOP_ERROR_OS with ENOSPC), no permission, ...
- * Names the path.
+ * Translate the SQLite result code rc into an error that names the path: VMOP_ERROR_CORRUPT, a full
+ * disk (VMOP_ERROR_OS with ENOSPC), no permission, ...
  */
 struct vmop_error *vmop_db_sqlite_error(struct vmop_db *db, int rc);
 
-/* VMOP_ERROR_CORRUPT that names the path and what in it is wrong. */
+/* Return a VMOP_ERROR_CORRUPT that names the path and the damage. */
 struct vmop_error *vmop_db_corrupt(struct vmop_db *db, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What unpacking a chunk's cells came to, as an error; NULL: it went well. */
+/* Translate the result of unpacking a chunk's cells; NULL for success. */
 struct vmop_error *vmop_db_unpacked(struct vmop_db *db, enum vmop_unpack_error error);
 
 /*
- * To be called by each public function that reads: a corrupt file (pages that
- * point at themselves) could else keep SQLite walking for ever.  What a file of
- * this size can need at most is allowed, with a wide margin.
+ * Set *ret to the present size of the file and its WAL or journal on disk. */
+struct vmop_error *vmop_db_measure(struct vmop_db *db, uint64_t *ret);
+
+/*
+ * Limit the work of the call that begins, by the file's size with a wide margin.  Each public
+ * function that reads calls this first: pages of a corrupt file can point at themselves, and SQLite
+ * would never return.
  */
 struct vmop_error *vmop_db_allow_work(struct vmop_db *db);
 
-/* A fresh statement for a walk; finalized by _cleanup_(vmop_db_finalize). */
+/* Prepare a statement for a walk.  The caller finalizes it: _cleanup_(vmop_db_finalize). */
 struct vmop_error *vmop_db_prepare(struct vmop_db *db, const char *sql, sqlite3_stmt **ret);
 static inline void vmop_db_finalize(sqlite3_stmt **stmt)
 {
 	sqlite3_finalize(*stmt);
 }
 
-/* *ret_row: there is one. */
+/* Step stmt.  *ret_row is true if there is a row. */
 struct vmop_error *vmop_db_step(struct vmop_db *db, sqlite3_stmt *stmt, bool *ret_row);
 
-/* A column that must lie in [0, max]; else *corrupt is set and 0 returned. */
+/* Return a column that must lie in [0, max]; otherwise set *corrupt and return 0. */
 uint64_t vmop_db_column(sqlite3_stmt *stmt, int column, uint64_t max, bool *corrupt);
 static inline uint32_t vmop_db_column_u32(sqlite3_stmt *stmt, int column, bool *corrupt)
 {
@@ -132,43 +139,38 @@ static inline uint32_t vmop_db_column_u32(sqlite3_stmt *stmt, int column, bool *
 }
 
 /*
- * Runs one of the kept statements with its parameters bound from the list, as types says:
- * 'i' int64_t, 'u' uint64_t (what does not fit becomes INT64_MAX), 't' const char *
- * (NULL is NULL), 'b' const void * and size_t (0 bytes: NULL).
+ * Run a prepared statement with the arguments as its parameters.  types has a letter for each:
+ * 'i' int64_t, 'u' uint64_t (at most INT64_MAX is stored), 't' const char * (NULL is NULL),
+ * 'b' const void * and size_t (0 bytes: NULL).
  */
 struct vmop_error *vmop_db_run(struct vmop_db *db, enum vmop_db_statement statement,
 			       const char *types, ...);
 
-/*
- * The same, and sets *ret to the integer in the first column of the statement's first row, or to
- * 0 where there is no row.
- */
+/* Do the same, and set *ret to the integer in the first column of the first row; 0 if no row. */
 struct vmop_error *vmop_db_run_for(struct vmop_db *db, enum vmop_db_statement statement,
 				   int64_t *ret, const char *types, ...);
 
 /*
- * Ends a put that came to err.  Where the row was rejected for what it holds and db drops such
- * rows, counts it, as so many samples or (0) as a fact, and returns NULL; else returns err.
+ * Return the result of a put that ended with err.  If err rejects the row and db drops such rows,
+ * count it as n_samples samples, or as one fact if n_samples is 0, and return NULL.
  */
 struct vmop_error *vmop_db_put_done(struct vmop_db *db, struct vmop_error *err, uint64_t n_samples);
 
-/* VMOP_ERROR_LIMIT: a number that no reader would take back. */
+/* Return a VMOP_ERROR_LIMIT: readers would refuse this value of `what`. */
 struct vmop_error *vmop_db_out_of_range(const struct vmop_db *db, const char *what,
 					long long value);
 
-/*
- * A chunk's row, the number-th of interval: what put_chunk and rolling up share.
- * Within a transaction.
- */
+/* A row of the table chunk: the number-th of its interval, from 0. */
 struct vmop_db_chunk_row {
 	uint32_t interval, number;
 	uint32_t place, task, stack;
 	const struct vmop_db_cell *cells;
 	size_t n_cells;
-	/* Set by insert_chunk. */
+	/* Results. */
 	uint64_t samples;
 	size_t len_bytes; /* of the packed cells */
 };
+/* Insert a chunk, as part of the open transaction. */
 struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row);
 
 #endif

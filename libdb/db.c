@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A session file's life: made, opened, finished, recovered. */
+/* Creating, opening, finishing and recovering a session file. */
 #include "libdb/db.h"
 
 #include <ctype.h>
@@ -20,22 +20,22 @@
 #include "libutil/safe-dir.h"
 
 /*
- * Measured with an hour of 1 s intervals of 13 chunks each (2.4 MB in the end): what is written
- * altogether is 17, 24, 39, 70, 131 MB with pages of 1, 2, 4, 8, 16 KiB; reading takes the same
- * time with all of them but 1 KiB.  4 KiB (11 KB/s) is the block of file systems.
- * The WAL goes back to the file every 4 MB, some eight minutes of that load.
+ * Measured with an hour of 1 s intervals of 13 chunks each (a file of 2.4 MB): with pages of 1, 2,
+ * 4, 8, 16 KiB, SQLite writes 17, 24, 39, 70, 131 MB in all.  Reading takes the same time with all
+ * sizes except 1 KiB.  4 KiB (11 KB/s) is the block size of file systems.  SQLite checkpoints the
+ * WAL every 4 MB, about eight minutes of that load.
  */
 #define PRAGMAS_OF_NEW_FILE "PRAGMA page_size=4096"
 #define PRAGMAS_OF_WRITER                                                                          \
 	"PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=1000;"                               \
 	"PRAGMA journal_size_limit=8388608; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY"
 
-/* The largest WAL of another user's that is read. A daemon's has some 4 MB. */
+/* The largest WAL of another user that is read. A daemon's has about 4 MB. */
 #define MAX_WAL_COPY_BYTES (64 << 20)
 
 /*
- * Set *ret to an SQLite URI (sqlite.org/uri.html) of the file behind fd or, with name, of that file
- * in the directory behind fd. query ("immutable=1") follows. No character of name means anything.
+ * Set *ret to an SQLite URI (sqlite.org/uri.html) with the query `query`.  It names the file behind
+ * fd or, unless name is "", the file `name` in the directory behind fd.  name is escaped.
  */
 static struct vmop_error *uri_of(int fd, const char *name, const char *query, char **ret)
 {
@@ -57,14 +57,14 @@ static struct vmop_error *uri_of(int fd, const char *name, const char *query, ch
 	return NULL;
 }
 
-/* A session's file while it is opened. */
-struct place {
+/* A session file to open. */
+struct target {
 	const struct vmop_dir *dir;
 	const char *name; /* in dir */
 	const char *path; /* for messages */
 };
 
-/* name "": fd is the file itself. */
+/* Connect to the file `name` in the directory fd or, if name is "", to the file fd. */
 static struct vmop_error *connect_at(int fd, const char *name, const char *path, const char *query,
 				     int flags, struct vmop_db **ret)
 {
@@ -79,10 +79,18 @@ static struct vmop_error *connect_at(int fd, const char *name, const char *path,
 	return err;
 }
 
-static struct vmop_error *connect_place(const struct place *place, const char *query, int flags,
-					struct vmop_db **ret)
+void vmop_db_close(struct vmop_db *db)
 {
-	return connect_at(place->dir->fd, place->name, place->path, query, flags, ret);
+	if (!db)
+		return;
+	vmop_places_destroy(db->places);
+	vmop_db_disconnect(db);
+}
+
+static struct vmop_error *connect_target(const struct target *target, const char *query, int flags,
+					 struct vmop_db **ret)
+{
+	return connect_at(target->dir->fd, target->name, target->path, query, flags, ret);
 }
 
 static struct vmop_error *exec(struct vmop_db *db, const char *sql)
@@ -91,7 +99,7 @@ static struct vmop_error *exec(struct vmop_db *db, const char *sql)
 	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
 }
 
-/* Runs a pragma that answers with the mode it set, and compares that. */
+/* Set the journal mode, and check the mode that the pragma returns. */
 static struct vmop_error *set_journal_mode(struct vmop_db *db, const char *mode)
 {
 	_cleanup_free_ char *sql = NULL;
@@ -117,7 +125,7 @@ static struct vmop_error *lay_down(struct vmop_db *db)
 	int rc = vmop_schema_create(db->sqlite);
 	if (rc != SQLITE_OK)
 		return vmop_db_sqlite_error(db, rc);
-	/* Only now, so that a file in WAL mode always has its schema. */
+	/* WAL mode comes last, so that a file in WAL mode always has its schema. */
 	err = exec(db, "COMMIT");
 	if (!err)
 		err = set_journal_mode(db, "wal");
@@ -126,36 +134,36 @@ static struct vmop_error *lay_down(struct vmop_db *db)
 	return err ? err : vmop_places_create(&db->places);
 }
 
-/* The file is made empty, with its own mode; SQLite gives that mode to what it puts beside it. */
-static struct vmop_error *make_file(const struct place *place, mode_t mode)
+/* Create an empty file with permissions `mode`; SQLite copies them to the files beside it. */
+static struct vmop_error *make_file(const struct target *target, mode_t mode)
 {
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
-	struct vmop_error *err = vmop_file_set_init(&set, place->dir, place->name, place->path);
+	struct vmop_error *err = vmop_file_set_init(&set, target->dir, target->name, target->path);
 	if (err)
 		return err;
-	/* A -wal or -journal without its file: SQLite looks at it, and deletes it. */
+	/* SQLite reads and deletes a -wal or -journal that is there without its file. */
 	if (set.not_regular)
-		return vmop_file_set_check(&set, place->path);
-	_cleanup_close_ int fd = openat(place->dir->fd, place->name,
+		return vmop_file_set_check(&set, target->path);
+	_cleanup_close_ int fd = openat(target->dir->fd, target->name,
 					O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, mode);
 	if (fd < 0)
-		return vmop_error_os(errno, "%s", place->path);
+		return vmop_error_os(errno, "%s", target->path);
 	if (fchmod(fd, mode) == 0)
 		return NULL;
-	err = vmop_error_os(errno, "%s", place->path);
-	unlinkat(place->dir->fd, place->name, 0);
+	err = vmop_error_os(errno, "%s", target->path);
+	unlinkat(target->dir->fd, target->name, 0);
 	return err;
 }
 
 struct vmop_error *vmop_db_create_at(const struct vmop_dir *dir, const char *name, const char *path,
 				     mode_t mode, struct vmop_db **ret)
 {
-	const struct place place = {.dir = dir, .name = name, .path = path};
-	struct vmop_error *err = make_file(&place, mode);
+	const struct target target = {.dir = dir, .name = name, .path = path};
+	struct vmop_error *err = make_file(&target, mode);
 	if (err)
 		return err;
 	struct vmop_db *db = NULL;
-	err = connect_place(&place, "", SQLITE_OPEN_READWRITE, &db);
+	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &db);
 	if (!err) {
 		db->is_writer = true;
 		db->version = VMOP_DB_SCHEMA_VERSION;
@@ -177,14 +185,14 @@ struct vmop_error *vmop_db_create(const char *path, struct vmop_db **ret)
 	return err ? err : vmop_db_create_at(&dir, dir.file, path, 0644, ret);
 }
 
-/* Everything into the one file, whatever it takes; readers may have to go first. */
+/* Move the WAL's content into the file, and remove the WAL.  Fails while a reader uses it. */
 static struct vmop_error *leave_wal(struct vmop_db *db)
 {
 	struct vmop_error *err = exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
 	return err ? err : set_journal_mode(db, "delete");
 }
 
-/* SQLite won't change the mode while a statement of ours is there. */
+/* Finalize the prepared statements: SQLite can't change the journal mode with them. */
 static void finalize_statements(struct vmop_db *db)
 {
 	for (size_t i = 0; i < VMOP_DB_N_STATEMENTS; i++) {
@@ -209,7 +217,7 @@ struct vmop_error *vmop_db_suspend(struct vmop_db *db)
 	struct vmop_error *err = leave_wal(db);
 	if (err && err->code != VMOP_ERROR_BUSY)
 		return err;
-	vmop_error_destroy(err); /* the WAL goes along with the file */
+	vmop_error_destroy(err); /* the WAL is renamed with the file */
 	vmop_db_detach(db);
 	return NULL;
 }
@@ -245,7 +253,7 @@ struct vmop_error *vmop_db_abandon(struct vmop_db *db)
 	return err;
 }
 
-/* The checks that come with opening. *ret_rc as vmop_schema_check's. */
+/* Check the schema of a file that was opened. *ret_rc is as for vmop_schema_check. */
 static struct vmop_error *check_schema(struct vmop_db *db, int *ret_rc)
 {
 	struct vmop_error *err = vmop_db_allow_work(db);
@@ -264,10 +272,10 @@ static bool is_absent(const char *path, const char *suffix)
 }
 
 /*
- * A file in WAL mode whose -shm is not there, and where a reader may not make it: a copy of a
- * live or a killed session's file.  Nobody writes it (a writer has the -shm open), so
- * it can be read all the same, if SQLite is told so: as one that never changes
- * when there is no WAL either, else without locks, its index of the WAL in memory.
+ * Return the URI query to read a file in WAL mode without a -shm, which the reader may not create;
+ * NULL for other errors rc.  Such a file is a copy of a live or killed session's file.  No process
+ * writes it, for a writer has the -shm open.  Without a WAL it is immutable.  Otherwise SQLite
+ * reads it without locks, with the index of the WAL in memory.
  */
 static const char *query_without_shm(struct vmop_db *db, int rc)
 {
@@ -279,7 +287,7 @@ static const char *query_without_shm(struct vmop_db *db, int rc)
 	return is_absent(file, "-wal") ? "immutable=1" : "vfs=" VMOP_VFS_WITHOUT_LOCKS;
 }
 
-/* Open without locks: a file that never changes, or that no process writes, with its WAL. */
+/* Open a file without locks: it is immutable, or no process writes it and its WAL. */
 static struct vmop_error *open_unlocked(int fd, const char *name, const char *path,
 					const char *query, struct vmop_db **ret, int *ret_rc)
 {
@@ -289,39 +297,39 @@ static struct vmop_error *open_unlocked(int fd, const char *name, const char *pa
 	return err ? err : check_schema(*ret, ret_rc);
 }
 
-static struct vmop_error *open_own(const struct place *place, struct vmop_db **ret, int *ret_rc)
+static struct vmop_error *open_own(const struct target *target, struct vmop_db **ret, int *ret_rc)
 {
-	struct vmop_error *err = connect_place(place, "", SQLITE_OPEN_READONLY, ret);
+	struct vmop_error *err = connect_target(target, "", SQLITE_OPEN_READONLY, ret);
 	if (!err)
 		err = check_schema(*ret, ret_rc);
 	const char *query = err ? NULL : query_without_shm(*ret, *ret_rc);
 	if (!query)
 		return err;
 	vmop_db_close(vmop_steal(ret));
-	return open_unlocked(place->dir->fd, place->name, place->path, query, ret, ret_rc);
+	return open_unlocked(target->dir->fd, target->name, target->path, query, ret, ret_rc);
 }
 
 /*
- * Copy the WAL beside a file into memory: its owner may go on writing it, and no lock of theirs is
- * to be taken. *ret_fd: the copy; -1 if it is not the file's owner's, or too large.
+ * Copy the WAL beside a file into memory: its owner may still write it, and the reader takes none
+ * of the owner's locks. *ret_fd is the copy, or -1 if the WAL has another owner or is too large.
  */
-static struct vmop_error *copy_wal(const struct place *place, const struct vmop_file_set *set,
+static struct vmop_error *copy_wal(const struct target *target, const struct vmop_file_set *set,
 				   int *ret_fd)
 {
 	_cleanup_free_ char *name = NULL, *data = NULL;
 	struct stat file, wal;
 	size_t len_bytes;
-	if (asprintf(&name, "%s-wal", place->name) < 0)
+	if (asprintf(&name, "%s-wal", target->name) < 0)
 		return &vmop_error_no_memory;
 	_cleanup_close_ int fd = -1;
 	struct vmop_error *err =
-		vmop_open_regular_at(place->dir->fd, name, O_RDONLY, place->path, &fd);
+		vmop_open_regular_at(target->dir->fd, name, O_RDONLY, target->path, &fd);
 	bool is_owners = !err && fstat(set->fd, &file) == 0 && fstat(fd, &wal) == 0 &&
 			 file.st_uid == wal.st_uid && wal.st_size <= MAX_WAL_COPY_BYTES;
 	vmop_error_destroy(err);
 	if (!is_owners)
 		return NULL;
-	err = vmop_io_read_fd(fd, place->path, MAX_WAL_COPY_BYTES, &data, &len_bytes);
+	err = vmop_io_read_fd(fd, target->path, MAX_WAL_COPY_BYTES, &data, &len_bytes);
 	if (err && err->code == VMOP_ERROR_LIMIT) { /* it grew */
 		vmop_error_destroy(err);
 		return NULL;
@@ -330,12 +338,12 @@ static struct vmop_error *copy_wal(const struct place *place, const struct vmop_
 		return err;
 	_cleanup_close_ int copy = memfd_create("vmop-wal", MFD_CLOEXEC);
 	if (copy < 0 || vmop_io_write_full(copy, data, len_bytes) < 0)
-		return vmop_error_os(errno, "%s-wal", place->path);
+		return vmop_error_os(errno, "%s-wal", target->path);
 	*ret_fd = vmop_steal_fd(&copy);
 	return NULL;
 }
 
-/* Note what of a session that another user can change is not read. */
+/* Store the line about a part that is not read because another user can change it. */
 static struct vmop_error *note_left_out(struct vmop_db *db, const char *suffix, const char *what)
 {
 	if (asprintf(&db->left_out, "%s%s: not read, because another user can change it: %s",
@@ -346,52 +354,54 @@ static struct vmop_error *note_left_out(struct vmop_db *db, const char *suffix, 
 }
 
 /*
- * Open a file that another user can change: only itself and a copy of its WAL, by descriptor and
- * without locks. Nothing beside it is opened by SQLite, created, deleted or written.
+ * Open a file that another user can change, by its descriptor and without locks, with a copy of its
+ * WAL.  SQLite opens, creates, deletes and writes no file beside it.
  */
-static struct vmop_error *open_foreign(const struct place *place, const struct vmop_file_set *set,
+static struct vmop_error *open_foreign(const struct target *target, const struct vmop_file_set *set,
 				       struct vmop_db **ret, int *ret_rc)
 {
 	_cleanup_close_ int wal = -1;
 	char query[32] = "immutable=1";
-	struct vmop_error *err = set->has_wal ? copy_wal(place, set, &wal) : NULL;
+	struct vmop_error *err = set->has_wal ? copy_wal(target, set, &wal) : NULL;
 	if (err)
 		return err;
 	if (wal >= 0)
 		snprintf(query, sizeof(query), "wal=%d", wal);
-	err = open_unlocked(set->fd, "", place->path, query, ret, ret_rc);
+	err = open_unlocked(set->fd, "", target->path, query, ret, ret_rc);
 	if (err)
 		return err;
 	(*ret)->wal_fd = vmop_steal_fd(&wal);
 	if (set->has_wal && (*ret)->wal_fd < 0)
 		return note_left_out(*ret, "-wal", "the session's latest part is missing");
-	return set->has_journal ? note_left_out(*ret, "-journal", "what it undoes is not undone")
+	return set->has_journal ? note_left_out(*ret, "-journal",
+						"an unfinished transaction is not rolled back")
 				: NULL;
 }
 
-static struct vmop_error *open_place(const struct place *place, struct vmop_db **ret, int *ret_rc)
+static struct vmop_error *open_target(const struct target *target, struct vmop_db **ret,
+				      int *ret_rc)
 {
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
-	struct vmop_error *err = vmop_file_set_init(&set, place->dir, place->name, place->path);
+	struct vmop_error *err = vmop_file_set_init(&set, target->dir, target->name, target->path);
 	if (err)
 		return err;
 	if (set.fd < 0)
-		return vmop_error_os(ENOENT, "%s", place->path);
-	if (faccessat(place->dir->fd, place->name, R_OK, AT_EACCESS) < 0)
-		return vmop_error_os(errno, "%s", place->path);
+		return vmop_error_os(ENOENT, "%s", target->path);
+	if (faccessat(target->dir->fd, target->name, R_OK, AT_EACCESS) < 0)
+		return vmop_error_os(errno, "%s", target->path);
 	if (!set.is_trusted)
-		return open_foreign(place, &set, ret, ret_rc);
-	err = vmop_file_set_check(&set, place->path);
-	return err ? err : open_own(place, ret, ret_rc);
+		return open_foreign(target, &set, ret, ret_rc);
+	err = vmop_file_set_check(&set, target->path);
+	return err ? err : open_own(target, ret, ret_rc);
 }
 
 struct vmop_error *vmop_db_open_at(const struct vmop_dir *dir, const char *name, const char *path,
 				   struct vmop_db **ret)
 {
-	const struct place place = {.dir = dir, .name = name, .path = path};
+	const struct target target = {.dir = dir, .name = name, .path = path};
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
-	struct vmop_error *err = open_place(&place, &db, &rc);
+	struct vmop_error *err = open_target(&target, &db, &rc);
 	if (!err && rc != SQLITE_OK)
 		err = vmop_db_sqlite_error(db, rc);
 	if (!err)
@@ -419,7 +429,7 @@ const char *vmop_db_left_out(const struct vmop_db *db)
 struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *name,
 				      const char *path)
 {
-	const struct place place = {.dir = dir, .name = name, .path = path};
+	const struct target target = {.dir = dir, .name = name, .path = path};
 	_cleanup_(vmop_file_set_deinit) struct vmop_file_set set;
 	struct vmop_error *err = vmop_file_set_init(&set, dir, name, path);
 	if (!err && set.fd < 0)
@@ -430,7 +440,7 @@ struct vmop_error *vmop_db_recover_at(const struct vmop_dir *dir, const char *na
 		return err;
 	struct vmop_db *db = NULL;
 	int rc = SQLITE_OK;
-	err = connect_place(&place, "", SQLITE_OPEN_READWRITE, &db);
+	err = connect_target(&target, "", SQLITE_OPEN_READWRITE, &db);
 	if (!err)
 		err = check_schema(db, &rc);
 	if (!err && rc != SQLITE_OK)
@@ -451,28 +461,22 @@ struct vmop_error *vmop_db_recover(const char *path)
 struct vmop_error *vmop_db_begin_snapshot(struct vmop_db *db)
 {
 	struct vmop_error *err = exec(db, "BEGIN");
-	/* The moment is that of the first read. */
+	/* The snapshot begins with the first read. */
 	return err ? err : exec(db, "SELECT 1 FROM sqlite_schema");
 }
 
-/* The descriptors that SQLite holds are asked, so a file that was renamed is still the one. */
-static int add_size(struct vmop_db *db, int which, uint64_t *size_bytes)
+void vmop_db_drop_rejected(struct vmop_db *db)
 {
-	sqlite3_file *file = NULL;
-	sqlite3_int64 bytes = 0;
-	int rc = sqlite3_file_control(db->sqlite, "main", which, &file);
-	if (rc == SQLITE_OK && file && file->pMethods)
-		rc = file->pMethods->xFileSize(file, &bytes);
-	if (bytes > 0)
-		*size_bytes += (uint64_t)bytes;
-	return rc;
+	db->drops_rejected = true;
+}
+
+void vmop_db_rejected(const struct vmop_db *db, struct vmop_db_rejected *ret)
+{
+	*ret = db->rejected;
+	ret->first = db->first_rejected;
 }
 
 struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret)
 {
-	*ret = 0;
-	int rc = add_size(db, SQLITE_FCNTL_FILE_POINTER, ret);
-	if (rc == SQLITE_OK)
-		rc = add_size(db, SQLITE_FCNTL_JOURNAL_POINTER, ret);
-	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
+	return vmop_db_measure(db, ret);
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The facts of a session: everything in it but intervals, chunks and losses. */
+/* Writing and reading the facts of a session: all rows except chunks and losses. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/symbols.h"
 
-/* Columns that are NOT NULL. */
+/* Return text for a column that is NOT NULL. */
 static const char *text_or_empty(const char *text)
 {
 	return text ? text : "";
@@ -91,7 +92,7 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t len_bytes;
 	struct vmop_error *err = vmop_symbols_pack(symbols, n, &blob, &len_bytes);
-	/* An image's symbols are no reason to go without its samples. */
+	/* Without memory, store the samples without the symbols. */
 	if (err == &vmop_error_no_memory)
 		err = vmop_error_new(VMOP_ERROR_LIMIT, "%zu symbols: out of memory", n);
 	if (err)
@@ -152,19 +153,16 @@ struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char *
 	return *ret ? NULL : &vmop_error_no_memory;
 }
 
-/*
- * The walks: each reads a row into its struct and calls back.  row_fn sets *corrupt where a
- * column is out of its range.
- */
+/* A walk over a table: reads each row into its struct, and calls back. */
 struct walk {
 	struct vmop_db *db;
 	sqlite3_stmt *stmt;
 	const char *table;
-	int max_text_bytes; /* SQLite's limit outside the walk */
-	int64_t last;	    /* id of the row before */
+	int max_text_bytes; /* SQLite's limit before the walk */
+	int64_t last;	    /* id of the previous row */
 };
 
-/* No writer puts a text that long; the columns of one row are in memory together. */
+/* No writer puts such a long text. All columns of a row are in memory together. */
 #define MAX_TEXT_BYTES (256 << 20)
 
 static struct vmop_error *walk_begin(struct walk *walk, struct vmop_db *db, const char *table,
@@ -184,8 +182,8 @@ static void walk_end(struct walk *walk)
 }
 
 /*
- * Whether the row's id, its first column, is above all before.  Pages that are in a table's tree
- * several times give rows several times: a small file could hold any number of them.
+ * Return whether the row's id, its first column, is above all previous ones.  A page that is in a
+ * table's tree several times repeats its rows: a small file could contain any number of them.
  */
 static bool ascends(struct walk *walk)
 {
@@ -200,7 +198,7 @@ static struct vmop_error *walk_corrupt(struct walk *walk)
 	return vmop_db_corrupt(walk->db, "a row of the table %s", walk->table);
 }
 
-/* A text that must be there. */
+/* Return a text; set *corrupt if it is NULL. */
 static const char *column_name(sqlite3_stmt *stmt, int column, bool *corrupt)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
@@ -219,7 +217,7 @@ static uint64_t column_u63(sqlite3_stmt *stmt, int column, bool *corrupt)
 	return vmop_db_column(stmt, column, INT64_MAX, corrupt);
 }
 
-/* Ids of a table whose key is a text, or of several columns, are not compared. */
+/* EACH_ID checks that ids ascend.  EACH is for tables whose key is a text or several columns. */
 #define EACH(noun, type, columns, ...) EACH_IF(noun, type, true, columns, __VA_ARGS__)
 #define EACH_ID(noun, type, columns, ...) EACH_IF(noun, type, ascends(&walk), columns, __VA_ARGS__)
 #define EACH_IF(noun, type, is_in_order, columns, ...)                                             \

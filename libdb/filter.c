@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "libdb/db.h"
 #include "libdb/schema.h"
+#include "libutil/array.h"
 
 static int compare_u32(const void *a, const void *b)
 {
@@ -27,7 +29,7 @@ static bool has_i32(const int32_t *list, size_t n, int32_t value)
 	return n == 0 || bsearch(&value, list, n, sizeof(*list), compare_i32);
 }
 
-/* The contract says that lists are sorted in place; const there is for the walk's callers. */
+/* Sort the lists in place.  db.h documents this; const there is for the callers of walks. */
 static void sort_lists(const struct vmop_db_filter *filter)
 {
 	const struct {
@@ -47,7 +49,7 @@ static void sort_lists(const struct vmop_db_filter *filter)
 		qsort((void *)filter->vcpus, filter->n_vcpus, sizeof(int32_t), compare_i32);
 }
 
-/* Whether some omission is of such chunks; interval NULL: at whatever time. */
+/* Return whether an omission covers such chunks; interval NULL: at any time. */
 static bool is_omitted(const struct vmop_db_filter *filter, const struct vmop_db_chunk_key *key,
 		       const struct vmop_db_interval *interval)
 {
@@ -85,20 +87,13 @@ static struct vmop_error *add_interval(void *arg, const struct vmop_db_interval 
 	struct vmop_selection *selection = gather->selection;
 	const struct vmop_db_filter *filter = selection->filter;
 	if (interval->id > VMOP_SCHEMA_INTERVAL_MAX)
-		return NULL; /* no chunk can belong to it */
+		return NULL; /* no chunk id can contain it */
 	if (interval->start_ns + interval->len_ns <= filter->from_ns && filter->from_ns > 0)
 		return NULL;
 	if (filter->to_ns && interval->start_ns >= filter->to_ns)
 		return NULL;
-	if (selection->n_intervals == gather->capacity) {
-		size_t capacity = gather->capacity ? gather->capacity * 2 : 256;
-		void *grown =
-			realloc(selection->intervals, capacity * sizeof(*selection->intervals));
-		if (!grown)
-			return &vmop_error_no_memory;
-		selection->intervals = grown;
-		gather->capacity = capacity;
-	}
+	if (!vmop_array_reserve(selection->intervals, gather->capacity, selection->n_intervals + 1))
+		return &vmop_error_no_memory;
 	selection->intervals[selection->n_intervals++] = *interval;
 	return NULL;
 }
@@ -136,7 +131,7 @@ struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct 
 
 void vmop_selection_deinit(struct vmop_selection *selection)
 {
-	/* A transaction that only read has nothing that could fail. */
+	/* Committing a transaction that only read can't fail. */
 	if (selection->holds_snapshot)
 		sqlite3_exec(selection->db->sqlite, "COMMIT", NULL, NULL, NULL);
 	free(selection->places);
@@ -146,9 +141,9 @@ void vmop_selection_deinit(struct vmop_selection *selection)
 }
 
 /*
- * Rows are not stepped to one by one: they are the arguments of an aggregate function,
- * vmop_visit(), which SQLite calls for each within one step.  That takes a quarter
- * off the time, for it leaves out what a step and each of its columns cost.
+ * The walk does not step from row to row.  The columns are arguments of an aggregate function,
+ * vmop_visit(), which SQLite calls for every row within one step.  This saves a quarter of the
+ * time: the cost of each step and column.
  */
 enum argument {
 	ARGUMENT_ID,
@@ -157,16 +152,16 @@ enum argument {
 	ARGUMENT_STACK,
 	ARGUMENT_SAMPLES,
 	ARGUMENT_WEIGHT,
-	ARGUMENT_CELLS, /* not with totals alone */
+	ARGUMENT_CELLS, /* absent from walks over totals */
 };
 
 struct vmop_visit {
 	const struct vmop_selection *selection;
 	struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row);
 	void *arg;
-	size_t at;	 /* interval of the row before */
-	int64_t last_id; /* likewise */
-	/* Many rows may claim the same pages of a file that is made to do harm. */
+	size_t at;	 /* interval of the previous row */
+	int64_t last_id; /* of the previous row */
+	/* Many rows of a hostile file may refer to the same pages. */
 	uint64_t size_bytes, read_bytes;
 	struct vmop_error *err;
 };
@@ -178,7 +173,7 @@ static uint64_t argument(sqlite3_value *value, uint64_t max, bool *corrupt)
 	return (uint64_t)number;
 }
 
-/* Judges the row before its blob is touched. */
+/* Check the row against the filter, before its blob is read. */
 static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_value **argv,
 				   struct vmop_chunk_row *row, bool *ret_passes)
 {
@@ -212,7 +207,7 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 	return NULL;
 }
 
-/* Rows come ascending by interval, and are matched with the selected ones as they go by. */
+/* Return whether the interval is selected. Rows and selected intervals both ascend. */
 static bool is_selected(struct vmop_visit *visit, int64_t interval)
 {
 	const struct vmop_selection *selection = visit->selection;
@@ -228,7 +223,7 @@ static void visit_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (!visit || visit->err)
 		return;
 	int64_t id = sqlite3_value_int64(argv[ARGUMENT_ID]);
-	bool is_above = id > visit->last_id; /* else pages are in the table's tree twice */
+	bool is_above = id > visit->last_id; /* otherwise pages are in the table's tree twice */
 	visit->last_id = id;
 	if (!is_above) {
 		visit->err = vmop_db_corrupt(db, "a row of the table chunk");
@@ -243,7 +238,7 @@ static void visit_step(sqlite3_context *context, int argc, sqlite3_value **argv)
 	if (!visit->err && passes)
 		visit->err = visit->each(visit->arg, &row);
 	if (visit->err)
-		sqlite3_result_error(context, "stopped", -1); /* ends the walk */
+		sqlite3_result_error(context, "stopped", -1); /* stops the walk */
 }
 
 static void visit_final(sqlite3_context *context)
@@ -251,14 +246,18 @@ static void visit_final(sqlite3_context *context)
 	sqlite3_result_null(context);
 }
 
-int vmop_selection_register(struct vmop_db *db)
+/* Define the SQL function vmop_visit(), once for each connection. */
+static struct vmop_error *define_visit(struct vmop_db *db)
 {
 	int rc = SQLITE_OK;
+	if (db->has_visit_function)
+		return NULL;
 	for (int argc = ARGUMENT_CELLS; rc == SQLITE_OK && argc <= ARGUMENT_CELLS + 1; argc++)
 		rc = sqlite3_create_function_v2(db->sqlite, "vmop_visit", argc,
 						SQLITE_UTF8 | SQLITE_DIRECTONLY, db, NULL,
 						visit_step, visit_final, NULL);
-	return rc;
+	db->has_visit_function = rc == SQLITE_OK;
+	return rc == SQLITE_OK ? NULL : vmop_db_sqlite_error(db, rc);
 }
 
 static struct vmop_error *run_visit(struct vmop_visit *visit, sqlite3_stmt *stmt)
@@ -266,7 +265,7 @@ static struct vmop_error *run_visit(struct vmop_visit *visit, sqlite3_stmt *stmt
 	struct vmop_db *db = visit->selection->db;
 	struct vmop_visit *outer = db->visit;
 	bool row;
-	struct vmop_error *err = vmop_db_size_bytes(db, &visit->size_bytes);
+	struct vmop_error *err = vmop_db_measure(db, &visit->size_bytes);
 	if (err)
 		return err;
 	db->visit = visit;
@@ -274,7 +273,7 @@ static struct vmop_error *run_visit(struct vmop_visit *visit, sqlite3_stmt *stmt
 	db->visit = outer;
 	if (!visit->err)
 		return err;
-	vmop_error_destroy(err); /* is that we stopped */
+	vmop_error_destroy(err); /* only that the walk stopped */
 	return visit->err;
 }
 
@@ -286,7 +285,10 @@ vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 	if (selection->n_intervals == 0)
 		return NULL;
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
-	struct vmop_error *err = vmop_db_prepare(
+	struct vmop_error *err = define_visit(selection->db);
+	if (err)
+		return err;
+	err = vmop_db_prepare(
 		selection->db,
 		with_cells ? "SELECT vmop_visit(id, place, task, stack, samples, weight, cells)"
 			     " FROM chunk WHERE id >= ?1 AND id < ?2"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A reader's filter, made ready: which intervals and places it lets through is
- * worked out once, so that a row is judged by two look-ups.
+ * A selection: the intervals and places that a reader's filter lets pass.  They are determined
+ * once, so that a chunk is checked by two look-ups.
  */
 #ifndef VMOP_LIBDB_FILTER_H
 #define VMOP_LIBDB_FILTER_H
@@ -10,9 +10,9 @@
 #include "libdb/place.h"
 
 struct vmop_selection {
-	struct vmop_place *places;  /* all of the file */
-	bool *place_passes;	    /* beside each of them */
-	bool *place_may_be_omitted; /* likewise: the interval decides */
+	struct vmop_place *places;  /* all places of the file */
+	bool *place_passes;	    /* by place */
+	bool *place_may_be_omitted; /* by place: the interval decides */
 	size_t n_places;
 	struct vmop_db_interval *intervals; /* those that pass, ascending by id */
 	size_t n_intervals;
@@ -22,31 +22,28 @@ struct vmop_selection {
 };
 
 /*
- * What init reads and what each_row reads is one moment of the file: a snapshot is held until
- * deinit, where the reader has none of its own.  filter may be NULL: everything. It is kept; its
- * lists are sorted in place. */
+ * Determine what filter selects; NULL selects everything.  filter must outlive the selection, and
+ * its lists are sorted in place.  Begins a snapshot that ends with deinit, unless the reader has
+ * one: init and each_row read the file at one moment.
+ */
 struct vmop_error *vmop_selection_init(struct vmop_selection *selection, struct vmop_db *db,
 				       const struct vmop_db_filter *filter);
 void vmop_selection_deinit(struct vmop_selection *selection);
 
 /*
- * A walk over the chunks that pass, interval by interval.  The row holds until the callback
- * returns; the callback must neither write nor walk over chunks: the db is in the middle of a
- * statement.
+ * Call `each` for the chunks that pass, interval by interval.  The row is valid until the callback
+ * returns.  The callback must neither write nor walk over chunks, for a statement is running.
  */
 struct vmop_chunk_row {
 	size_t interval, place; /* indices into the selection's */
 	uint32_t task, stack;
 	uint64_t samples, weight_events;
-	const void *cells; /* NULL where not asked for */
+	const void *cells; /* NULL without with_cells */
 	size_t cells_len_bytes;
 };
 struct vmop_error *
 vmop_selection_each_row(const struct vmop_selection *selection, bool with_cells,
 			struct vmop_error *(*each)(void *arg, const struct vmop_chunk_row *row),
 			void *arg);
-
-/* Gives a connection what the walk needs. An SQLite result code. */
-int vmop_selection_register(struct vmop_db *db);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * uthash with a hash whose seed differs from run to run.  Keys come from session files: with a hash
- * that is always the same, an attacker could choose keys that all collide.
+ * uthash with a hash function whose seed differs in each run.  Keys come from session files: with a
+ * constant seed, an attacker could choose keys that all collide.
  */
 #ifndef VMOP_LIBDB_HASH_H
 #define VMOP_LIBDB_HASH_H

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing an interval: one transaction of chunks and losses. */
+/* Writing an interval: chunks and losses in one transaction. */
 #include <stdlib.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/place.h"
 #include "libdb/schema.h"
 
-/* About the bytes of a chunk's row beside its cells: header, id and columns. */
+/* Estimate of a chunk row's bytes without its cells: header, id and columns. */
 #define CHUNK_ROW_BYTES 24
 
 static struct vmop_error *not_open(struct vmop_db *db)
@@ -21,8 +22,7 @@ struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns,
 				      db->is_writer ? "an interval is open already"
 						    : "opened for reading");
 	if (db->interval >= VMOP_SCHEMA_INTERVAL_MAX)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no more intervals can be numbered",
-				      db->path);
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too many intervals", db->path);
 	struct vmop_error *err = vmop_db_run(db, VMOP_DB_BEGIN, "");
 	if (err)
 		return err;
@@ -42,7 +42,7 @@ void vmop_db_rollback(struct vmop_db *db)
 {
 	if (!db->in_interval)
 		return;
-	/* SQLite may have rolled back by itself, when the disk was full. */
+	/* SQLite rolls back when the disk is full. */
 	if (!sqlite3_get_autocommit(db->sqlite))
 		vmop_error_destroy(vmop_db_run(db, VMOP_DB_ROLLBACK, ""));
 	vmop_places_rollback(db->places);
@@ -58,7 +58,7 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db)
 	struct vmop_error *err;
 	if (db->interval_failed || sqlite3_get_autocommit(db->sqlite))
 		err = vmop_error_new(VMOP_ERROR_CANT,
-				     "%s: the interval could not be written and is left out",
+				     "%s: the interval could not be written and is dropped",
 				     db->path);
 	else
 		err = vmop_db_run(db, VMOP_DB_COMMIT, "");
@@ -76,7 +76,7 @@ struct vmop_db_written vmop_db_written(const struct vmop_db *db)
 	return db->written;
 }
 
-/* Packs cells into db->packed. *ret_len_bytes is 0 when they are not as they must be. */
+/* Pack cells into db->packed. *ret_len_bytes is 0 if they are invalid. */
 static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *cells, size_t n,
 			       size_t *ret_len_bytes)
 {
@@ -95,7 +95,7 @@ static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *ce
 	return NULL;
 }
 
-/* Sums that don't fit SQL's integers become the greatest one. */
+/* A sum beyond SQL's integers is stored as the greatest integer. */
 struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row)
 {
 	if (row->number >= VMOP_SCHEMA_CHUNKS_MAX)
@@ -159,7 +159,7 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
 
 struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss)
 {
-	/* Outside an interval it belongs to the whole session: interval 0. */
+	/* Interval 0 is the whole session. */
 	int64_t interval = db->in_interval ? (int64_t)db->interval : 0;
 	struct vmop_error *err =
 		vmop_db_run(db, VMOP_DB_PUT_LOSS, "itiiu", interval, loss->name,

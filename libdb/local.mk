@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += libdb/libdb.la
 libdb_libdb_la_SOURCES = \
-	libdb/cells-sort.c libdb/cells-sort.h \
+	libdb/cells-sort.c \
 	libdb/cells-table.c libdb/cells-table.h \
 	libdb/check.c \
 	libdb/connection.c libdb/connection.h \
@@ -21,6 +21,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/session-files.c libdb/session-files.h \
 	libdb/sum.c libdb/sum.h \
 	libdb/symbols.c libdb/symbols.h \
+	libdb/types.h \
 	libdb/vfs.c libdb/vfs.h \
 	libdb/walk.c
 libdb_libdb_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(XXHASH_CFLAGS) $(ZSTD_CFLAGS)
@@ -30,7 +31,9 @@ libdb_libdb_la_LIBADD = libutil/libutil.la $(SQLITE_LIBS) $(XXHASH_LIBS) $(ZSTD_
 pkglib_LTLIBRARIES += vmop_cells.la
 vmop_cells_la_SOURCES = \
 	libdb/cells-table.c libdb/cells-table.h \
-	libdb/pack.c libdb/pack.h
+	libdb/pack.c libdb/pack.h \
+	libdb/types.h \
+	libutil/array.c libutil/array.h
 vmop_cells_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) -DVMOP_CELLS_EXTENSION
 vmop_cells_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 vmop_cells_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reading losses: summed over intervals. */
+/* Reading losses, summed over intervals. */
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory, HASH_ADD leaves an element's tbl NULL; otherwise it would end the program. */
+/* Without memory, HASH_ADD leaves an element's tbl NULL instead of ending the program. */
 #define HASH_NONFATAL_OOM 1
 #include "libdb/hash.h"
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 
 struct loss {
 	UT_hash_handle hh;
@@ -57,7 +58,8 @@ static struct vmop_error *add(struct loss **losses, const struct vmop_db_loss *r
 	return NULL;
 }
 
-/* Above the row before, in the order of the table's key: see ascends() in facts.c. */
+/* Return whether row is above the previous row in the order of the table's key. See ascends() in
+ * facts.c. */
 static bool is_above(sqlite3_stmt *stmt, struct vmop_db_loss *last, int64_t *last_interval,
 		     char **last_name, const struct vmop_db_loss *row)
 {

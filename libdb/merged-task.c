@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows of the table task that stand for several ended tasks. */
 #include "libdb/connection.h"
+#include "libdb/db.h"
 
-/* Sets *ret to the id of the merged row of like's identity, or to 0. */
+/* Set *ret to the id of like's merged row, or to 0. */
 static struct vmop_error *find(struct vmop_db *db, const struct vmop_db_task *like, int64_t *ret)
 {
 	return vmop_db_run_for(db, VMOP_DB_FIND_MERGED, ret, "iitt", (int64_t)like->domain,
@@ -18,8 +19,7 @@ static struct vmop_error *add(struct vmop_db *db, const struct vmop_db_task *lik
 	if (*ret < VMOP_DB_TASK_ID_LIMIT)
 		*ret = VMOP_DB_TASK_ID_LIMIT;
 	if (*ret > UINT32_MAX)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: no more tasks can be numbered",
-				      db->path);
+		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too many merged tasks", db->path);
 	return vmop_db_run(db, VMOP_DB_PUT_MERGED, "iiittu", *ret, (int64_t)like->domain,
 			   (int64_t)like->exe_image, like->comm, like->cgroup, n);
 }

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
+
 #define MORE 0x80
 #define SAMPLES_FOLLOW 0x40
+
+#define MORE_CELLS 256 /* at least, by which an array grows */
 
 uint8_t *vmop_pack_put_varint(uint8_t *p, uint64_t value)
 {
@@ -28,7 +32,7 @@ const uint8_t *vmop_pack_get_varint(const uint8_t *p, const uint8_t *end, uint64
 	for (unsigned shift = 0; p < end; shift += 7) {
 		uint64_t bits = *p & (MORE - 1);
 		if (shift == 63 && *p > 1)
-			return NULL; /* beyond 64 bits, or longer than any varint */
+			return NULL; /* above 64 bits, or longer than any varint */
 		value |= bits << shift;
 		if (*p++ < MORE) {
 			*ret = value;
@@ -101,7 +105,7 @@ bool vmop_unpack_begin(struct vmop_unpack *unpack, const void *blob, size_t len_
 	return unpack->p && unpack->p < unpack->end;
 }
 
-/* The step's first byte is *p. NULL: malformed. */
+/* Read a step, whose first byte is *p. NULL: malformed. */
 static const uint8_t *get_step(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	uint8_t first = *p++;
@@ -152,11 +156,12 @@ static inline enum vmop_unpack_result unpack_cell(struct vmop_unpack *unpack,
 }
 
 /*
- * Cells of up to two bytes of step and one of samples, that is nearly all, up to max of them.
- * Returns how many; what comes next is another kind of cell, or the last bytes, or bad.
+ * Unpack up to max short cells, which have at most two bytes of step and one of samples, and return
+ * their number.  Nearly all cells are short.  Stops before a longer cell, the blob's last bytes or
+ * damage.
  *
- * Which parts such a cell has is as good as random, so it is taken apart without jumps that depend
- * on it: their misprediction was more than half of the time that unpacking took.
+ * The parts of a short cell vary like random numbers.  So no jump depends on them: mispredicted
+ * jumps took more than half of the time of unpacking.
  */
 static inline size_t unpack_short_cells(struct vmop_unpack *unpack, struct vmop_db_cell *ret,
 					size_t max)
@@ -167,7 +172,7 @@ static inline size_t unpack_short_cells(struct vmop_unpack *unpack, struct vmop_
 	size_t n = 0;
 	if (!unpack->uniform || period > UINT64_MAX / SAMPLES_MAX)
 		return 0;
-	/* The first one's "before" is as high as can be, so it is not taken here. */
+	/* The first cell has the greatest "before": unpack_cell handles it. */
 	while (n < max && unpack->end - p > 3 && before < UINT64_MAX - STEP_MAX - 1) {
 		uint32_t bytes;
 		memcpy(&bytes, p, sizeof(bytes));
@@ -216,18 +221,13 @@ enum vmop_unpack_error vmop_unpack_all(const void *blob, size_t len_bytes, struc
 	cells->n = 0;
 	if (!vmop_unpack_begin(&unpack, blob, len_bytes))
 		return VMOP_UNPACK_CORRUPT;
-	/* A cell takes a byte at least: that many are enough, and are made only as they come. */
+	/* The array grows with the cells: the blob's length would bound them, but far too high. */
 	for (;;) {
 		if (cells->n == cells->capacity) {
-			size_t capacity = cells->capacity ? cells->capacity * 2 : 256;
-			void *grown = cells->n < VMOP_PACK_MAX_CELLS
-					      ? realloc(cells->all, capacity * sizeof(*cells->all))
-					      : NULL;
-			if (!grown)
-				return cells->n < VMOP_PACK_MAX_CELLS ? VMOP_UNPACK_NO_MEMORY
-								      : VMOP_UNPACK_CORRUPT;
-			cells->all = grown;
-			cells->capacity = capacity;
+			if (cells->n >= VMOP_PACK_MAX_CELLS)
+				return VMOP_UNPACK_CORRUPT;
+			if (!vmop_array_reserve(cells->all, cells->capacity, cells->n + MORE_CELLS))
+				return VMOP_UNPACK_NO_MEMORY;
 		}
 		size_t n;
 		enum vmop_unpack_result result = vmop_unpack_some(&unpack, cells->all + cells->n,

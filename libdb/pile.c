@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdb/cells-sort.h"
+#include "libdb/db.h"
+#include "libutil/array.h"
 
 #define FIRST_CELLS 4096
-#define ROOM_CELLS 512 /* unpacked at a time, at least */
+#define ROOM_CELLS 512 /* at least, to unpack into */
 
 void vmop_pile_deinit(struct vmop_pile *pile)
 {
@@ -16,25 +17,11 @@ void vmop_pile_deinit(struct vmop_pile *pile)
 	*pile = (struct vmop_pile){0};
 }
 
-static bool grow(void *array_pointer, size_t *capacity, size_t wanted, size_t each_bytes)
-{
-	void **array = array_pointer;
-	if (wanted <= *capacity)
-		return true;
-	size_t larger = *capacity * 2 > wanted ? *capacity * 2 : wanted + 1024;
-	void *grown = realloc(*array, larger * each_bytes);
-	if (!grown)
-		return false;
-	*array = grown;
-	*capacity = larger;
-	return true;
-}
-
 bool vmop_pile_add(struct vmop_pile *pile, const struct vmop_sum_key *key, const void *blob,
 		   size_t len_bytes)
 {
-	if (!grow(&pile->all, &pile->capacity, pile->n + 1, sizeof(*pile->all)) ||
-	    !grow(&pile->bytes, &pile->bytes_capacity, pile->n_bytes + len_bytes, 1))
+	if (!vmop_array_reserve(pile->all, pile->capacity, pile->n + 1) ||
+	    !vmop_array_reserve(pile->bytes, pile->bytes_capacity, pile->n_bytes + len_bytes))
 		return false;
 	memcpy(pile->bytes + pile->n_bytes, blob, len_bytes);
 	pile->all[pile->n++] = (struct vmop_piled){
@@ -45,7 +32,7 @@ bool vmop_pile_add(struct vmop_pile *pile, const struct vmop_sum_key *key, const
 
 /* ---- the cells of one key -------------------------------------------------- */
 
-/* Cells in any order, and room behind them to sort in. */
+/* Cells in any order, and the same room again to sort them in. */
 struct heap {
 	struct vmop_db_cell *cells; /* 2 * capacity of them */
 	size_t n, capacity;
@@ -57,12 +44,12 @@ static void add_saturated(uint64_t *sum, uint64_t value)
 		*sum = UINT64_MAX;
 }
 
-/* Sorts the cells and adds up those of one offset. */
-static void settle(struct heap *heap)
+/* Sort the cells, and sum those with the same offset. */
+static void merge_offsets(struct heap *heap)
 {
 	struct vmop_db_cell *cells = heap->cells;
 	size_t kept = 0;
-	vmop_cells_sort(cells, cells + heap->capacity, heap->n);
+	vmop_db_sort_cells(cells, cells + heap->capacity, heap->n);
 	for (size_t i = 0; i < heap->n; i++) {
 		if (kept && cells[kept - 1].offset == cells[i].offset) {
 			add_saturated(&cells[kept - 1].samples, cells[i].samples);
@@ -74,13 +61,13 @@ static void settle(struct heap *heap)
 	heap->n = kept;
 }
 
-/* Only as large as distinct offsets make necessary. */
+/* Make room for more cells: merge offsets first, and grow only if that freed too little. */
 static bool make_room(struct heap *heap)
 {
 	if (heap->capacity - heap->n >= ROOM_CELLS)
 		return true;
 	if (heap->n)
-		settle(heap);
+		merge_offsets(heap);
 	if (heap->capacity && heap->n <= heap->capacity / 2)
 		return true;
 	size_t capacity = heap->capacity ? 2 * heap->capacity : FIRST_CELLS;
@@ -149,7 +136,7 @@ vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db,
 		err = vmop_db_unpacked(db, error);
 		if (err)
 			break;
-		settle(&heap);
+		merge_offsets(&heap);
 		err = each(arg, key, heap.cells, heap.n);
 	}
 	free(heap.cells);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Packed chunks that are put together by key: all are kept packed, two bytes a cell or so, and
- * only those of one key are unpacked at a time. For rolling up, where nothing else is to be known
- * of them before the last one is there.
+ * A pile: packed chunks that are merged by key.  All stay packed, at about two bytes a cell, and
+ * only the chunks of one key are unpacked at a time.  A roll-up uses it, for it needs the sums only
+ * after the last chunk.
  */
 #ifndef VMOP_LIBDB_PILE_H
 #define VMOP_LIBDB_PILE_H
@@ -24,13 +24,13 @@ struct vmop_pile {
 
 void vmop_pile_deinit(struct vmop_pile *pile); /* a zeroed one is empty */
 
-/* Copies a blob of packed cells. False: out of memory. */
+/* Add a copy of a blob of packed cells. False: out of memory. */
 bool vmop_pile_add(struct vmop_pile *pile, const struct vmop_sum_key *key, const void *blob,
 		   size_t len_bytes);
 
 /*
- * Calls each for every key, ascending, with the cells of all its blobs, added up by offset; what
- * exceeds 64 bits stays at the greatest number. They hold until each returns. db is for errors.
+ * Call `each` for every key, ascending, with the cells of its blobs summed by offset.  A sum beyond
+ * 64 bits becomes the greatest number.  The cells are valid until `each` returns.  Errors name db.
  */
 struct vmop_error *
 vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db,

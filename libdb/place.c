@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "libdb/connection.h"
+#include "libutil/array.h"
 
 struct interned {
 	struct vmop_db_chunk_key key; /* padding zeroed: hashed and compared as bytes */
@@ -24,7 +25,7 @@ struct vmop_error *vmop_places_create(struct vmop_places **ret)
 	return *ret ? NULL : &vmop_error_no_memory;
 }
 
-/* Those above last_id go. */
+/* Forget the places with ids above last_id. */
 static void forget_above(struct vmop_places *places, uint32_t last_id)
 {
 	struct interned *interned, *next;
@@ -57,7 +58,7 @@ void vmop_places_rollback(struct vmop_places *places)
 	places->last_id = places->last_committed_id;
 }
 
-/* The key's place, its padding known to be zero. */
+/* Return the key's place, with zero padding. */
 static struct vmop_db_chunk_key place_of(const struct vmop_db_chunk_key *key)
 {
 	struct vmop_db_chunk_key place;
@@ -74,7 +75,7 @@ static struct vmop_db_chunk_key place_of(const struct vmop_db_chunk_key *key)
 	return place;
 }
 
-/* What read_place would take for damage is not written. */
+/* Refuse a place that read_place would report as damage. */
 static struct vmop_error *check_place(const struct vmop_db *db, const struct vmop_db_chunk_key *key)
 {
 	if (key->bill > VMOP_BILL_VMM)
@@ -157,13 +158,8 @@ struct vmop_error *vmop_places_read(struct vmop_db *db, struct vmop_place **ret,
 	size_t n = 0, capacity = 0;
 	bool row;
 	while (!err && !(err = vmop_db_step(db, stmt, &row)) && row) {
-		if (n == capacity) {
-			capacity = capacity ? capacity * 2 : 64;
-			void *grown = realloc(all, capacity * sizeof(*all));
-			if (!grown)
-				return &vmop_error_no_memory;
-			all = grown;
-		}
+		if (!vmop_array_reserve(all, capacity, n + 1))
+			return &vmop_error_no_memory;
 		if (!read_place(stmt, &all[n]) || (n > 0 && all[n].id <= all[n - 1].id))
 			return vmop_db_corrupt(db, "a row of the table place");
 		n++;
@@ -177,7 +173,7 @@ struct vmop_error *vmop_places_read(struct vmop_db *db, struct vmop_place **ret,
 
 size_t vmop_places_find(const struct vmop_place *places, size_t n, uint32_t id)
 {
-	/* They are numbered from 1 and never removed, so this is where it is; else search. */
+	/* Ids begin at 1, and places are never removed: an undamaged file needs no search. */
 	if (id >= 1 && id <= n && places[id - 1].id == id)
 		return id - 1;
 	size_t low = 0, high = n;

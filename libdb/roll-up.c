@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Rolling up: intervals that have aged become fewer and longer ones.  For each
- * span that is over, its chunks are added up by (place, task, stack), its rows
- * removed and the sums put in their place.
+ * Rolling up: merging old intervals into fewer and longer ones.  For each span that is over, its
+ * chunks are summed by (place, task, stack), and the sums replace its rows.
  *
- * task.merged tells what a task's row is: 0 a task; above 0 so many dead tasks in
- * one; -1 a dead task that is counted in such a row, and is itself here only as long as
- * some chunk, not yet rolled up, refers to it.
+ * task.merged is 0 in the row of a task.  It is above 0 in a row that stands for this number of
+ * ended tasks.  It is -1 in the row of an ended task that such a row counts; that row remains only
+ * while a chunk that is not yet rolled up refers to it.
  */
 #include "libdb/hash.h"
 #include <stdlib.h>
 
 #include "libdb/connection.h"
+#include "libdb/db.h"
 #include "libdb/pile.h"
 #include "libdb/schema.h"
 
-/* Rows of dead tasks are swept when so many more may be superfluous: it walks all chunks. */
+/* Tasks that must have ended before their rows are swept, because sweeping walks all chunks. */
 #define SWEEP_AFTER_TASKS 1024
 
-#define MAX_SPANS 10000 /* of one call */
+#define MAX_SPANS 10000 /* in one call */
 
 /* Intervals that become one. */
 struct span {
@@ -26,7 +26,7 @@ struct span {
 	uint64_t start_ns, end_ns;
 };
 
-/* Where a task's samples go: to itself, or to the row it is merged into. */
+/* The row that gets a task's samples: its own, or the merged one. */
 struct destination {
 	uint32_t from, to;
 	UT_hash_handle hh;
@@ -69,7 +69,7 @@ static const char *const sqls[N_STATEMENTS] = {
 struct roll {
 	struct vmop_db *db;
 	sqlite3_stmt *statements[N_STATEMENTS];
-	struct destination *destinations; /* uthash; what was found out in this call */
+	struct destination *destinations; /* uthash; found in this call */
 };
 
 static void forget_destinations(struct roll *roll)
@@ -97,7 +97,7 @@ static struct vmop_error *roll_init(struct roll *roll, struct vmop_db *db)
 	return err;
 }
 
-/* Runs a statement with integers bound from the list, n of them. A row is left to be read. */
+/* Run a statement with n integers as parameters, up to its first row. */
 static struct vmop_error *run(struct roll *roll, enum statement which, bool *ret_row, int n,
 			      const int64_t *values)
 {
@@ -132,7 +132,7 @@ static uint64_t slot_of(const struct spans *spans, uint64_t start_ns)
 	return start_ns / spans->len_ns;
 }
 
-/* The span being gathered ends here: is it one to merge? */
+/* End the span being gathered, and keep it if it is over. */
 static void close_span(struct spans *spans)
 {
 	if (!spans->is_open)
@@ -170,7 +170,7 @@ static void add_interval(struct spans *spans, const struct vmop_db_interval *int
 					     .end_ns = end_ns};
 }
 
-/* Finds up to max spans, and one more to tell that there are more. all has room for max + 2. */
+/* Find up to max spans, and one more if there are more. all has room for max + 2. */
 static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
@@ -193,7 +193,7 @@ static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
 	return err;
 }
 
-/* ---- dead tasks -------------------------------------------------------------- */
+/* ---- ended tasks ------------------------------------------------------------- */
 
 static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, uint32_t *ret)
 {
@@ -217,7 +217,7 @@ static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, 
 	if (err || is_counted)
 		return err;
 	roll->db->ended_tasks++;
-	/* Its row is still being read from; it must not change under that. */
+	/* The row must not change while the statement reads it. */
 	sqlite3_reset(dead);
 	return run_through(roll, MARK_MERGED, 1, &id);
 }
@@ -242,7 +242,7 @@ static struct vmop_error *destination_of(struct roll *roll, uint32_t task, uint3
 	return NULL;
 }
 
-/* Rows that nothing refers to any more. */
+/* Delete the rows of ended tasks that no chunk refers to. */
 static struct vmop_error *sweep_tasks(struct vmop_db *db, uint64_t before_ns)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
@@ -294,7 +294,7 @@ static struct vmop_error *add_rows(struct roll *roll, const int64_t *chunk_ids,
 	return err;
 }
 
-/* The interval that is being written. */
+/* The interval to write. */
 struct target {
 	struct vmop_db *db;
 	uint32_t interval, n_chunks;
@@ -342,9 +342,9 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 }
 
 /*
- * Leaves span as it is, but for its level, after err: one that can't be merged (too many cells in
- * one row, a damaged blob) would else be tried again for ever, and keep later spans from being
- * merged.
+ * Raise the level of a span that can't be merged because of err (too many cells in one row, a
+ * damaged blob), and leave the rest of it as it is.  Otherwise every call would try it again, and
+ * later spans would never be merged.
  */
 static struct vmop_error *pass_over(struct roll *roll, const struct span *span, uint8_t level,
 				    struct vmop_error *err)
@@ -355,7 +355,7 @@ static struct vmop_error *pass_over(struct roll *roll, const struct span *span, 
 	vmop_error_destroy(err);
 	for (size_t i = 0; i < N_STATEMENTS; i++)
 		sqlite3_reset(roll->statements[i]);
-	forget_destinations(roll); /* rows that are undone now */
+	forget_destinations(roll); /* their rows are rolled back */
 	int64_t values[] = {span->first, span->last, level + 1};
 	err = run_through(roll, UNDO_SPAN, 0, NULL);
 	return err ? err : run_through(roll, PASS_OVER, 3, values);

@@ -6,17 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "libdb/db.h"
+#include "libdb/types.h"
 
 struct object {
 	const char *name;
-	const char *sql; /* as sqlite_schema keeps it: no semicolon */
+	const char *sql; /* as sqlite_schema stores it: no semicolon */
 };
 
 /*
- * REFERENCES say what belongs together.  They are not enforced when writing
- * (foreign_keys is off: an interval's rows come in any order, and 0 stands for
- * "none" in some columns), vmop_db_check looks.
+ * REFERENCES document the relations.  Writing does not enforce them (foreign_keys is off), because
+ * an interval's rows come in any order, and 0 means "none" in some columns.  vmop_db_check does.
  */
 static const struct object tables_v1[] = {
 	{"info", "CREATE TABLE info(\n"
@@ -134,14 +133,14 @@ static const struct object tables_v1[] = {
 	"  place.vcpu AS vcpu, place.cpu AS cpu, task.pid AS pid, task.tid AS tid,\n"              \
 	"  task.comm AS comm, task.cgroup AS cgroup, image.name AS image,\n"
 
-/* LEFT joins: samples must not vanish from a total because a name is missing. */
+/* LEFT joins: a total must include samples whose name is missing. */
 #define JOINED_NAMES                                                                               \
 	"  LEFT JOIN event ON event.id = place.event\n"                                            \
 	"  LEFT JOIN domain ON domain.id = place.domain\n"                                         \
 	"  LEFT JOIN domain AS billed ON billed.id = place.billed\n"                               \
 	"  LEFT JOIN image ON image.id = place.image\n"
 
-/* For people; no program of ours reads them, so they need no check when a file is opened. */
+/* For SQL by hand. No program of vmop reads the views, so opening a file does not check them. */
 static const struct object views_v1[] = {
 	{"v_chunk", "CREATE VIEW v_chunk AS SELECT chunk.id AS chunk,\n"
 		    "  interval.id AS interval, interval.level AS level,\n"
@@ -165,7 +164,7 @@ static const struct object views_v1[] = {
 	{NULL, NULL},
 };
 
-_Static_assert(VMOP_SCHEMA_CHUNK_BITS == 24, "the statements above hold it as 24 and 16777215");
+_Static_assert(VMOP_SCHEMA_CHUNK_BITS == 24, "the statements above contain it as 24 and 16777215");
 _Static_assert(VMOP_DB_SCHEMA_VERSION == 1, "a new version needs its own list of tables");
 
 static int create_all(sqlite3 *sqlite, const struct object *objects)
@@ -200,7 +199,7 @@ static int pragma_int(sqlite3 *sqlite, const char *sql, int *ret)
 	return sqlite3_finalize(stmt);
 }
 
-/* *ret_same: is object there with this very statement? */
+/* Set *ret_same to whether the file has object with exactly this statement. */
 static int object_is_same(sqlite3_stmt *stmt, const struct object *object, bool *ret_same)
 {
 	sqlite3_bind_text(stmt, 1, object->name, -1, SQLITE_STATIC);
@@ -224,7 +223,7 @@ static struct vmop_error *check_tables(sqlite3 *sqlite, const char *path,
 		*ret_rc = object_is_same(stmt, objects, &same);
 		if (*ret_rc == SQLITE_OK && !same)
 			err = vmop_error_new(VMOP_ERROR_CORRUPT,
-					     "%s: corrupt: its table %s is missing or strange",
+					     "%s: corrupt: the table %s is missing or altered",
 					     path, objects->name);
 	}
 	sqlite3_finalize(stmt);
@@ -248,7 +247,7 @@ struct vmop_error *vmop_schema_check(sqlite3 *sqlite, const char *path, int *ret
 	default:
 		if (*ret_version < 1)
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: corrupt: there is no session format %d", path,
+					      "%s: corrupt: session format %d does not exist", path,
 					      *ret_version);
 		return vmop_error_new(VMOP_ERROR_NEWER,
 				      "%s: its session format is %d, made by a newer vmop; this "

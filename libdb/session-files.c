@@ -13,13 +13,14 @@
 
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/parse.h"
 #include "libutil/safe-dir.h"
 
 #define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
 #define NEW_FILE CURRENT_FILE ".new"
 
-/* What SQLite keeps beside a database; the file itself comes last. */
+/* Suffixes of SQLite's files beside a database; the database comes last. */
 static const char *const sibling_suffixes[] = {"-shm", "-wal", "-journal", ""};
 #define N_SIBLINGS (sizeof(sibling_suffixes) / sizeof(sibling_suffixes[0]))
 
@@ -72,23 +73,22 @@ static void close_dir(struct session_dir *dir)
 }
 
 /* A file of a session directory. */
-struct session_place {
+struct session_file {
 	struct session_dir dir;
 	char *dir_path;
 	const char *name;
 };
 
-static void close_place(struct session_place *place)
+static void close_file(struct session_file *file)
 {
-	close_dir(&place->dir);
-	free(place->dir_path);
+	close_dir(&file->dir);
+	free(file->dir_path);
 }
 
-/* Open the directory of path, which vmop_session_path() made. The caller closes *ret in any case.
- */
-static struct vmop_error *open_place(const char *path, struct session_place *ret)
+/* Open the directory of path, of vmop_session_path(). The caller closes *ret after errors, too. */
+static struct vmop_error *open_file(const char *path, struct session_file *ret)
 {
-	*ret = (struct session_place){.dir.at = VMOP_DIR_NONE, .dir_path = strdup(path)};
+	*ret = (struct session_file){.dir.at = VMOP_DIR_NONE, .dir_path = strdup(path)};
 	if (!ret->dir_path)
 		return &vmop_error_no_memory;
 	char *slash = strrchr(ret->dir_path, '/');
@@ -97,7 +97,7 @@ static struct vmop_error *open_place(const char *path, struct session_place *ret
 	return open_dir(*ret->dir_path ? ret->dir_path : "/", 0, &ret->dir);
 }
 
-/* The last component of path. */
+/* Return the last component of path. */
 static const char *name_in(const char *path)
 {
 	return strrchr(path, '/') + 1;
@@ -121,7 +121,7 @@ static struct vmop_error *rename_one(const struct session_dir *dir, const char *
 	if (renameat2(fd, old, fd, new, RENAME_NOREPLACE) == 0)
 		return NULL;
 	int problem = errno;
-	/* File systems without RENAME_NOREPLACE: only the daemon and root name files here. */
+	/* Without RENAME_NOREPLACE, checking first is safe: only root writes the directory. */
 	if (problem == EINVAL && !exists(dir, new) && renameat(fd, old, fd, new) == 0)
 		return NULL;
 	if (problem == ENOENT && *suffix)
@@ -132,7 +132,8 @@ static struct vmop_error *rename_one(const struct session_dir *dir, const char *
 				 : vmop_error_os(problem, "%s/%s", dir->path, old);
 }
 
-/* from with its siblings becomes to, which must not exist; on an error nothing was renamed. */
+/* Rename `from` and its siblings to `to`, which must not exist. After an error nothing is renamed.
+ */
 static struct vmop_error *move_session(const struct session_dir *dir, const char *from,
 				       const char *to)
 {
@@ -146,7 +147,7 @@ static struct vmop_error *move_session(const struct session_dir *dir, const char
 		err = rename_one(dir, from, to, sibling_suffixes[n]);
 		n += !err;
 	}
-	/* A WAL belongs to its file. */
+	/* Rename the siblings back: a WAL must stay beside its file. */
 	while (err && n)
 		vmop_error_destroy(rename_one(dir, to, from, sibling_suffixes[--n]));
 	return err;
@@ -154,12 +155,12 @@ static struct vmop_error *move_session(const struct session_dir *dir, const char
 
 struct vmop_error *vmop_session_move(const char *from, const char *to)
 {
-	_cleanup_(close_place) struct session_place place;
-	struct vmop_error *err = open_place(from, &place);
-	return err ? err : move_session(&place.dir, place.name, name_in(to));
+	_cleanup_(close_file) struct session_file file;
+	struct vmop_error *err = open_file(from, &file);
+	return err ? err : move_session(&file.dir, file.name, name_in(to));
 }
 
-/* Remove the first n of a session's files: those beside it, or all. */
+/* Remove the first n of a session's files: only the siblings, or all. */
 static struct vmop_error *remove_files(const struct session_dir *dir, const char *name, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -176,25 +177,25 @@ static struct vmop_error *remove_files(const struct session_dir *dir, const char
 
 struct vmop_error *vmop_session_remove(const char *path)
 {
-	_cleanup_(close_place) struct session_place place;
-	struct vmop_error *err = open_place(path, &place);
-	return err ? err : remove_files(&place.dir, place.name, N_SIBLINGS);
+	_cleanup_(close_file) struct session_file file;
+	struct vmop_error *err = open_file(path, &file);
+	return err ? err : remove_files(&file.dir, file.name, N_SIBLINGS);
 }
 
 struct vmop_error *vmop_session_replace(const char *from, const char *to)
 {
-	_cleanup_(close_place) struct session_place place;
-	struct vmop_error *err = open_place(from, &place);
+	_cleanup_(close_file) struct session_file file;
+	struct vmop_error *err = open_file(from, &file);
 	if (!err)
-		err = remove_files(&place.dir, name_in(to), N_SIBLINGS - 1);
-	if (!err && renameat(place.dir.at.fd, place.name, place.dir.at.fd, name_in(to)) < 0)
+		err = remove_files(&file.dir, name_in(to), N_SIBLINGS - 1);
+	if (!err && renameat(file.dir.at.fd, file.name, file.dir.at.fd, name_in(to)) < 0)
 		err = vmop_error_os(errno, "%s", from);
 	return err;
 }
 
 /*
- * Completes what a killed daemon left.  Where that fails, because a report reads the file or
- * because it is broken, it is moved with its WAL as it is: nothing of it is lost.
+ * Complete the file of a killed daemon.  If a report reads the file, or it is damaged, this fails;
+ * then the file is moved with its WAL as it is, and nothing is lost.
  */
 static void recover(const struct session_dir *dir, const char *path)
 {
@@ -243,7 +244,7 @@ struct vmop_error *vmop_session_save(const char *path, const char *name)
 	return move_session(&dir, CURRENT_FILE, saved);
 }
 
-/* When the session at path began: by its own word, else by the file's. */
+/* Return the session's start: its fact start_ns, otherwise the file's time. */
 static time_t start_of(const struct session_dir *dir, const char *path)
 {
 	struct vmop_db *db = NULL;
@@ -256,13 +257,13 @@ static time_t start_of(const struct session_dir *dir, const char *path)
 	bool is_known = !err && text && vmop_parse_u64(text, 10, &ns);
 	vmop_error_destroy(err);
 	if (is_known)
-		return (time_t)(ns / 1000000000);
+		return (time_t)(ns / VMOP_NS_PER_S);
 	struct stat st;
 	return fstatat(dir->at.fd, CURRENT_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mtime
 										: time(NULL);
 }
 
-/* A regular file without a byte, and without a WAL that has some. */
+/* Return whether the current session is an empty regular file with an empty WAL or none. */
 static bool is_empty(const struct session_dir *dir)
 {
 	struct stat st, wal_st;

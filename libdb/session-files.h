@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The session files of a session directory: "current.vmop" is written, or was
- * written last; the others are "NAME.vmop", under a name that somebody gave or
- * under their start (20261121T010203.vmop, UTC).  Nothing here ever overwrites a
- * session.  What a killed daemon left is completed first; a file that can't be read
- * is moved as it is.
+ * The session files of a session directory.  "current.vmop" is the session that a daemon writes, or
+ * wrote last.  The others are "NAME.vmop", named by a user or by their start
+ * (20261121T010203.vmop, UTC).  Saving and keeping never overwrite a session.  They first complete
+ * the file of a killed daemon, and move a file that can't be read as it is.
  *
- * To be called only while no daemon writes dir/current.vmop.
+ * Callers: vmopd and vmopcontrol, only while no daemon writes dir/current.vmop.
  */
 #ifndef VMOP_LIBDB_SESSION_FILES_H
 #define VMOP_LIBDB_SESSION_FILES_H
@@ -21,50 +20,51 @@ struct vmop_db;
 #define VMOP_SESSION_CURRENT "current"
 #define VMOP_SESSION_SUFFIX ".vmop"
 
-/* "<dir>/<name>.vmop"; NULL: out of memory. The caller frees. */
+/* Return "<dir>/<name>.vmop", which the caller frees; NULL: out of memory. */
 char *vmop_session_path(const char *dir, const char *name);
 
 /*
- * "<dir>/current.vmop.new", where a session is begun before it takes the place of the one before;
- * what is there is left by a daemon that was killed meanwhile, and has no samples.
+ * Return "<dir>/current.vmop.new", which the caller frees; NULL: out of memory.  A new session
+ * begins in this file, and then replaces the previous one.  A file that is already there
+ * is of a daemon that was killed in between, and has no samples.
  */
 char *vmop_session_new_path(const char *dir);
 
-/* Removes the file at path and what SQLite keeps beside it. None there: no error. */
+/* Remove the file at path and SQLite's files beside it.  No error if there are none. */
 struct vmop_error *vmop_session_remove(const char *path);
 
 /*
- * The file at from, with what is beside it, becomes to.  VMOP_ERROR_CANT: to is taken.  On an error
- * nothing was renamed.
+ * Rename the session `from`, with SQLite's files beside it, to `to`.  VMOP_ERROR_CANT: `to` exists.
+ * After an error nothing is renamed.
  */
 struct vmop_error *vmop_session_move(const char *from, const char *to);
 
-/* The same where to is to be overwritten, at once; what is beside it is removed before. */
+/* Rename `from` to `to`, which it replaces at once.  Removes SQLite's files beside `to` first. */
 struct vmop_error *vmop_session_replace(const char *from, const char *to);
 
-/* Whether name can be given to a session. VMOP_ERROR_USAGE says what can. */
+/* Check the name of a session.  VMOP_ERROR_USAGE lists the allowed characters. */
 struct vmop_error *vmop_session_check_name(const char *name);
 
 /* Make the session directory `dir`, 0755, if it is missing; its parent must be there. */
 struct vmop_error *vmop_session_make_dir(const char *dir);
 
 /*
- * Begin a session in a file of that mode under vmop_session_new_path(dir).  Whatever an earlier
- * start left there is removed.
+ * Create a session file with permissions `mode` at vmop_session_new_path(dir).  Removes a file that
+ * an earlier start left there.  The caller owns *ret.
  */
 struct vmop_error *vmop_session_create(const char *dir, mode_t mode, struct vmop_db **ret);
 
-/* dir's current session becomes name. VMOP_ERROR_NOT_FOUND: there is none; _CANT: name is taken. */
+/* Rename dir's current session to name.  VMOP_ERROR_NOT_FOUND: no session; _CANT: name exists. */
 struct vmop_error *vmop_session_save(const char *dir, const char *name);
 
 /*
- * dir's current session, if there is one, is named after its start to make room.
- * *ret_name is the name, or NULL; the caller's.  An empty file, which a daemon that was killed
- * can have left, is removed.
+ * Rename dir's current session, if there is one, after its start, so that a new session can begin.
+ * The caller frees *ret_name, the new name or NULL.  Removes an empty file, which a killed daemon
+ * can leave.
  */
 struct vmop_error *vmop_session_keep(const char *dir, char **ret_name);
 
-/* Removes dir's current session. VMOP_ERROR_NOT_FOUND: there is none. */
+/* Remove dir's current session.  VMOP_ERROR_NOT_FOUND: no session. */
 struct vmop_error *vmop_session_discard(const char *dir);
 
 #endif

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Without memory, HASH_ADD leaves an element's tbl NULL; otherwise it would end the program. */
+/* Without memory, HASH_ADD leaves an element's tbl NULL instead of ending the program. */
 #define HASH_NONFATAL_OOM 1
 #include "libdb/sum.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdb/cells-sort.h"
+#include "libdb/db.h"
+#include "libutil/array.h"
 
 #define FIRST_CAPACITY 4
-#define AHEAD 32 /* cells that are unpacked before they are looked for */
+#define AHEAD 32 /* cells that are unpacked before the first is looked up */
 
 static void add_saturated(uint64_t *sum, uint64_t value)
 {
@@ -55,16 +56,16 @@ struct vmop_sum *vmop_sums_at(struct vmop_sums *sums, const struct vmop_sum_key 
 }
 
 /*
- * Multiply-shift hashing: the high bits of the product by a random odd number.  For any two
- * offsets few of these numbers make them collide (Dietzfelbinger et al., "A reliable randomized
- * algorithm for the closest-pair problem", 1997), so no file can be made whose offsets all do.
+ * Multiply-shift hashing: the high bits of the product with a random odd number.  Any two offsets
+ * collide for few of these numbers (Dietzfelbinger et al., "A reliable randomized algorithm for the
+ * closest-pair problem", 1997), so an attacker can't choose offsets that all collide.
  */
 static size_t slot_of(const struct vmop_sum *sum, uint64_t offset)
 {
 	return (size_t)((offset * sum->multiplier) >> sum->shift);
 }
 
-/* The slot that holds offset, or the free one for it. There always is a free one. */
+/* Return the slot of offset, or the free slot for it. There is always a free slot. */
 static struct vmop_db_cell *find(const struct vmop_sum *sum, uint64_t offset)
 {
 	size_t i = slot_of(sum, offset);
@@ -73,7 +74,7 @@ static struct vmop_db_cell *find(const struct vmop_sum *sum, uint64_t offset)
 	return &sum->slots[i];
 }
 
-/* For n cells more; keeps at least half of the slots free, in which they are sorted in the end. */
+/* Make room for n more cells.  Half of the slots stay free: vmop_sum_sort needs them as scratch. */
 static enum vmop_unpack_error make_room(struct vmop_sums *sums, struct vmop_sum *sum, size_t n)
 {
 	struct vmop_sum grown = *sum;
@@ -111,7 +112,7 @@ static void add_cell(struct vmop_sum *sum, const struct vmop_db_cell *cell)
 	add_saturated(&slot->weight_events, cell->weight_events);
 }
 
-/* sums NULL: without a bound. */
+/* Add the cells of a blob to sum; sums NULL: without a bound. */
 static enum vmop_unpack_error add_packed(struct vmop_sums *sums, struct vmop_sum *sum,
 					 const void *blob, size_t len_bytes)
 {
@@ -126,7 +127,7 @@ static enum vmop_unpack_error add_packed(struct vmop_sums *sums, struct vmop_sum
 		enum vmop_unpack_error error = make_room(sums, sum, n);
 		if (error)
 			return error;
-		/* The table is larger than caches: its slots are on their way all at once. */
+		/* The table may be larger than the caches: fetch the slots of all cells at once. */
 		for (size_t i = 0; i < n; i++)
 			__builtin_prefetch(&sum->slots[slot_of(sum, cells[i].offset)], 1);
 		for (size_t i = 0; i < n; i++)
@@ -142,7 +143,7 @@ enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blo
 
 /* ---- blobs that wait ------------------------------------------------------ */
 
-enum vmop_unpack_error vmop_sums_settle(struct vmop_sums *sums)
+enum vmop_unpack_error vmop_sums_add_waiting(struct vmop_sums *sums)
 {
 	enum vmop_unpack_error error = VMOP_UNPACK_OK;
 	for (struct vmop_sum *sum = sums->all; sum; sum = sum->hh.next) {
@@ -162,14 +163,8 @@ static bool make_waiting_room(struct vmop_sums *sums)
 {
 	if (!sums->blobs)
 		sums->blobs = malloc(VMOP_SUMS_WAITING_BYTES);
-	if (sums->n_waiting < sums->waiting_capacity)
-		return sums->blobs;
-	size_t capacity = sums->waiting_capacity ? sums->waiting_capacity * 2 : 256;
-	void *grown = realloc(sums->waiting, capacity * sizeof(*sums->waiting));
-	if (!grown)
+	if (!vmop_array_reserve(sums->waiting, sums->waiting_capacity, sums->n_waiting + 1))
 		return false;
-	sums->waiting = grown;
-	sums->waiting_capacity = capacity;
 	return sums->blobs;
 }
 
@@ -180,7 +175,7 @@ enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_
 		return add_packed(sums, sum, blob, len_bytes);
 	enum vmop_unpack_error error = VMOP_UNPACK_OK;
 	if (len_bytes > VMOP_SUMS_WAITING_BYTES - sums->blobs_bytes)
-		error = vmop_sums_settle(sums);
+		error = vmop_sums_add_waiting(sums);
 	if (error)
 		return error;
 	if (!make_waiting_room(sums))
@@ -207,6 +202,6 @@ const struct vmop_db_cell *vmop_sum_sort(struct vmop_sum *sum)
 	for (size_t i = 0; i < sum->capacity; i++)
 		if (sum->slots[i].samples)
 			sum->slots[n++] = sum->slots[i];
-	vmop_cells_sort(sum->slots, sum->slots + n, n);
+	vmop_db_sort_cells(sum->slots, sum->slots + n, n);
 	return sum->slots;
 }

@@ -12,14 +12,14 @@
 #define SYMBOLS_VERSION 1
 #define VARINT_MAX_BYTES 10
 #define HEAD_MAX_BYTES (1 + 2 * VARINT_MAX_BYTES)
-#define LEVEL 1 /* of zstd: a start does not wait for more, and decoding is as fast */
+#define LEVEL 1 /* of zstd: the fastest; decoding takes the same time at every level */
 
 static int by_offset(const void *a, const void *b)
 {
 	const struct vmop_symbol *const *x = a, *const *y = b;
 	if ((*x)->offset != (*y)->offset)
 		return (*x)->offset < (*y)->offset ? -1 : 1;
-	/* Stable: the array they stand in says which came first. */
+	/* Equal offsets keep the order of the array. */
 	return *x < *y ? -1 : *x > *y;
 }
 
@@ -34,14 +34,14 @@ static struct vmop_error *sort(const struct vmop_symbol *symbols, size_t n,
 		sorted[i] = &symbols[i];
 		is_sorted = is_sorted && (!i || symbols[i - 1].offset <= symbols[i].offset);
 	}
-	/* A kernel's 120,000 are, nearly always: finding that out by sorting takes 10 ms. */
+	/* A kernel's 120,000 symbols are nearly always sorted; qsort would still take 10 ms. */
 	if (!is_sorted)
 		qsort(sorted, n, sizeof(const struct vmop_symbol *), by_offset);
 	*ret = sorted;
 	return NULL;
 }
 
-/* Writes the body into buf, which has room for all of it. Returns its length. */
+/* Write the body into buf, which is large enough, and return its length. */
 static size_t write_body(const struct vmop_symbol *const *sorted, size_t n, uint8_t *buf)
 {
 	uint8_t *p = buf;
@@ -107,7 +107,7 @@ static struct vmop_error *corrupt(const char *what)
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "corrupt symbols: %s", what);
 }
 
-/* Fills symbols from the body, whose last byte is checked to be NUL. */
+/* Fill symbols from the body.  Checks that the last byte is NUL. */
 static struct vmop_error *read_body(const uint8_t *p, const uint8_t *end,
 				    struct vmop_symbol *symbols, size_t n)
 {
@@ -134,7 +134,7 @@ static struct vmop_error *read_body(const uint8_t *p, const uint8_t *end,
 		symbols[i].name = (const char *)p;
 		p = nul + 1;
 	}
-	return p == end ? NULL : corrupt("something behind the last name");
+	return p == end ? NULL : corrupt("bytes after the last name");
 }
 
 struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes, size_t *bytes,
@@ -143,16 +143,16 @@ struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes
 	const uint8_t *p = blob, *end = p + len_bytes;
 	uint64_t n, body_len;
 	if (len_bytes < 1 || *p++ != SYMBOLS_VERSION)
-		return corrupt("not of version 1");
+		return corrupt("unknown version");
 	p = vmop_pack_get_varint(p, end, &n);
 	p = p ? vmop_pack_get_varint(p, end, &body_len) : NULL;
-	/* A symbol takes four bytes of body at least. */
+	/* A symbol has at least four bytes of body. */
 	if (!p || n < 1 || n > VMOP_SYMBOLS_MAX || body_len > VMOP_SYMBOLS_MAX_BODY_BYTES ||
 	    n > body_len / 4)
 		return corrupt("impossible counts");
 	size_t frame_len = (size_t)(end - p);
 	if (ZSTD_getFrameContentSize(p, frame_len) != body_len)
-		return corrupt("counts that differ");
+		return corrupt("counts differ");
 	size_t block_bytes = n * sizeof(struct vmop_symbol) + body_len;
 	if (block_bytes > *bytes)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "symbols of %zu bytes", block_bytes);

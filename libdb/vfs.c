@@ -17,7 +17,7 @@
 
 #define BY_DESCRIPTOR "/proc/self/fd/"
 
-/* One of SQLite's own, and ours over it. */
+/* A restricted VFS, and the VFS of SQLite that it calls. */
 struct narrowed {
 	sqlite3_vfs vfs;
 	sqlite3_vfs *base;
@@ -28,7 +28,7 @@ static sqlite3_vfs *base_of(sqlite3_vfs *vfs)
 	return ((struct narrowed *)vfs)->base;
 }
 
-/* Return the rest of name behind "/proc/self/fd/N", or NULL if it begins otherwise. */
+/* Return the part of name after "/proc/self/fd/N", or NULL if name has another prefix. */
 static const char *behind_descriptor(const char *name)
 {
 	if (!name || strncmp(name, BY_DESCRIPTOR, strlen(BY_DESCRIPTOR)) != 0)
@@ -38,14 +38,14 @@ static const char *behind_descriptor(const char *name)
 	return digits ? number + digits : NULL;
 }
 
-/* "/proc/self/fd/N/NAME": a file in a directory. */
+/* Return whether name is "/proc/self/fd/N/NAME": a file in a directory. */
 static bool is_in_dir(const char *name)
 {
 	const char *rest = behind_descriptor(name);
 	return rest && *rest == '/' && rest[1] && !strchr(rest + 1, '/');
 }
 
-/* "/proc/self/fd/N": the file itself. suffix: SQLite's name of what it would look for beside it. */
+/* Return whether name is "/proc/self/fd/N" and suffix, which SQLite appends for files beside it. */
 static bool is_file(const char *name, const char *suffix)
 {
 	const char *rest = behind_descriptor(name);
@@ -58,7 +58,7 @@ static bool has_suffix(const char *name, const char *suffix)
 	return len > suffix_len && !strcmp(name + len - suffix_len, suffix);
 }
 
-/* ---- a file that others may change: read by its descriptor ------------------------- */
+/* ---- a file that other users can change: read by descriptor ------------------------- */
 
 struct read_file {
 	sqlite3_file file;
@@ -116,7 +116,7 @@ static int read_truncate(sqlite3_file *file, sqlite3_int64 size_bytes)
 	return SQLITE_READONLY;
 }
 
-/* Nothing to sync, to lock or to unlock. */
+/* Syncing, locking and unlocking do nothing. */
 static int read_no_op(sqlite3_file *file, int how)
 {
 	(void)file, (void)how;
@@ -142,7 +142,7 @@ static int read_characteristics(sqlite3_file *file)
 	return 0;
 }
 
-/* Version 1: without shared memory, so the index of a WAL is on the heap. */
+/* Version 1 has no shared memory, so SQLite keeps the index of a WAL on the heap. */
 static const sqlite3_io_methods read_methods = {
 	.iVersion = 1,
 	.xClose = read_close,
@@ -159,7 +159,7 @@ static const sqlite3_io_methods read_methods = {
 	.xDeviceCharacteristics = read_characteristics,
 };
 
-/* Open anew what fd is open for: a regular file (file-set.h), so nothing waits. */
+/* Open the file of fd again. It is a regular file (file-set.h), so opening does not block. */
 static int open_to_read(int fd, sqlite3_file *file, int flags, int *ret_flags)
 {
 	struct read_file *self = (struct read_file *)file;
@@ -189,7 +189,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 {
 	const int ours = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL;
 	file->pMethods = NULL;
-	/* Temporary files have no name: SQLite opens and unlinks them in one step. */
+	/* A temporary file has no name: SQLite opens and unlinks it in one step. */
 	if (is_file(name, "") && (flags & SQLITE_OPEN_MAIN_DB))
 		return open_to_read(atoi(name + strlen(BY_DESCRIPTOR)), file, flags, ret_flags);
 	if (is_file(name, "-wal") && (flags & SQLITE_OPEN_WAL))
@@ -199,7 +199,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 	return base_of(vfs)->xOpen(base_of(vfs), name, file, flags, ret_flags);
 }
 
-/* Only a database's own journal and WAL are ever deleted. */
+/* Delete only a database's journal or WAL. */
 static int delete_file(sqlite3_vfs *vfs, const char *name, int sync_dir)
 {
 	if (!is_in_dir(name) || (!has_suffix(name, "-journal") && !has_suffix(name, "-wal")))
@@ -207,7 +207,7 @@ static int delete_file(sqlite3_vfs *vfs, const char *name, int sync_dir)
 	return base_of(vfs)->xDelete(base_of(vfs), name, sync_dir);
 }
 
-/* Also asked for the super-journal that a journal names, as if it were a file of ours. */
+/* SQLite also calls this for the super-journal that a journal names. */
 static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *ret)
 {
 	*ret = is_file(name, "-wal") && wal_copy_of(name) >= 0;
@@ -234,7 +234,7 @@ static int narrow(struct narrowed *narrowed, const char *base, const char *name)
 	narrowed->base = sqlite3_vfs_find(base);
 	if (!narrowed->base)
 		return SQLITE_ERROR;
-	/* The other methods work on files that the base opened, and ignore the VFS. */
+	/* The other methods use files that the base opened, and ignore the VFS. */
 	narrowed->vfs = *narrowed->base;
 	narrowed->vfs.zName = name;
 	narrowed->vfs.pNext = NULL;

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reading chunks: totals, sums, and the chunks themselves. */
+/* Reading chunks: as totals, sums, whole chunks or pieces. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "libdb/db.h"
 #include "libdb/filter.h"
 #include "libdb/sum.h"
+#include "libutil/array.h"
 
 /* ---- totals and sums ----------------------------------------------------- */
 
 struct summing {
 	const struct vmop_selection *selection;
 	unsigned merge;
-	const uint32_t *groups; /* by place: the first place that is the same when merged */
+	const uint32_t *groups; /* by place: the first place that equals it when merged */
 	struct vmop_sums sums;
 	struct vmop_error *(*each_total)(void *arg, const struct vmop_db_total *total);
 	void *arg;
 };
 
-/* Totals are handed out, and memory is used again, when there are so many. */
+/* Totals in memory: at this number they are passed to the callback, and freed. */
 #define TOTALS_AT_ONCE 500000
 
 static struct vmop_error *sum_at(struct summing *summing, const struct vmop_chunk_row *row,
@@ -59,7 +61,7 @@ static struct vmop_db_chunk_key key_of_sum(const struct summing *summing,
 	return key;
 }
 
-static struct vmop_error *hand_out_totals(struct summing *summing)
+static struct vmop_error *pass_totals(struct summing *summing)
 {
 	struct vmop_error *err = NULL;
 	for (struct vmop_sum *sum = summing->sums.all; !err && sum; sum = sum->hh.next) {
@@ -80,7 +82,7 @@ static struct vmop_error *add_total(void *arg, const struct vmop_chunk_row *row)
 	struct vmop_sum *sum;
 	struct vmop_error *err = NULL;
 	if (HASH_COUNT(summing->sums.all) >= TOTALS_AT_ONCE)
-		err = hand_out_totals(summing);
+		err = pass_totals(summing);
 	if (!err)
 		err = sum_at(summing, row, &sum);
 	if (!err)
@@ -99,7 +101,7 @@ struct vmop_error *vmop_db_each_total(struct vmop_db *db, const struct vmop_db_f
 	if (!err)
 		err = vmop_selection_each_row(&selection, false, add_total, &summing);
 	if (!err)
-		err = hand_out_totals(&summing);
+		err = pass_totals(&summing);
 	vmop_sums_deinit(&summing.sums);
 	return err;
 }
@@ -109,7 +111,7 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By image first; the rest only so that equals stand together and the order is always the same. */
+/* Compare by image first; the rest groups equal places and makes the order deterministic. */
 static int compare_places(const struct vmop_place *x, const struct vmop_place *y, unsigned merge)
 {
 	const struct vmop_db_chunk_key *a = &x->key, *b = &y->key;
@@ -142,7 +144,7 @@ static int compare_indices(const void *a, const void *b, void *arg)
 	return order ? order : compare_u64(x, y);
 }
 
-/* Indices of all places in the order of compare_places. *ret is the caller's. */
+/* Set *ret to the indices of all places in the order of compare_places. The caller frees it. */
 static struct vmop_error *order_places(const struct vmop_selection *selection, unsigned merge,
 				       uint32_t **ret)
 {
@@ -158,8 +160,8 @@ static struct vmop_error *order_places(const struct vmop_selection *selection, u
 }
 
 /*
- * groups[i]: the first place, in order, that is the same as place i when merged; and
- * ranks[i]: where place i stands in the order.
+ * Set groups[i] to the first place in the order that equals place i when merged, and ranks[i] to
+ * the position of place i in the order.
  */
 static void group_places(const struct vmop_selection *selection, const uint32_t *order,
 			 unsigned merge, uint32_t *groups, uint32_t *ranks)
@@ -229,18 +231,18 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
 				  .sums.max_bytes = VMOP_DB_SUMS_MAX_BYTES};
 	err = vmop_selection_each_row(&selection, true, add_cells, &summing);
 	if (!err)
-		err = vmop_db_unpacked(db, vmop_sums_settle(&summing.sums));
+		err = vmop_db_unpacked(db, vmop_sums_add_waiting(&summing.sums));
 	if (!err)
 		err = each_sum_ordered(&summing, ranks, each, arg);
 	vmop_sums_deinit(&summing.sums);
 	return err;
 }
 
-/* ---- the chunks themselves ----------------------------------------------- */
+/* ---- whole chunks -------------------------------------------------------- */
 
 /*
- * Chunks come in the order of time and are wanted by image: they are kept, packed
- * as they are, and then handed out in the order of their places.
+ * The file has chunks in the order of time, and the caller gets them by image.  So all are kept,
+ * packed, and then passed to the callback in the order of their places.
  */
 struct kept {
 	uint32_t interval, place; /* indices into the selection's */
@@ -261,26 +263,12 @@ static void keeping_deinit(struct keeping *keeping)
 	free(keeping->bytes);
 }
 
-static bool grow(void *array_pointer, size_t *capacity, size_t wanted, size_t each_bytes)
-{
-	void **array = array_pointer;
-	if (wanted <= *capacity)
-		return true;
-	size_t larger = *capacity * 2 > wanted ? *capacity * 2 : wanted + 1024;
-	void *grown = realloc(*array, larger * each_bytes);
-	if (!grown)
-		return false;
-	*array = grown;
-	*capacity = larger;
-	return true;
-}
-
 static struct vmop_error *keep(void *arg, const struct vmop_chunk_row *row)
 {
 	struct keeping *keeping = arg;
 	size_t n_bytes = keeping->n_bytes + row->cells_len_bytes;
-	if (!grow(&keeping->all, &keeping->capacity, keeping->n + 1, sizeof(*keeping->all)) ||
-	    !grow(&keeping->bytes, &keeping->bytes_capacity, n_bytes, 1))
+	if (!vmop_array_reserve(keeping->all, keeping->capacity, keeping->n + 1) ||
+	    !vmop_array_reserve(keeping->bytes, keeping->bytes_capacity, n_bytes))
 		return &vmop_error_no_memory;
 	memcpy(keeping->bytes + keeping->n_bytes, row->cells, row->cells_len_bytes);
 	keeping->all[keeping->n++] = (struct kept){
@@ -295,7 +283,8 @@ static struct vmop_error *keep(void *arg, const struct vmop_chunk_row *row)
 	return NULL;
 }
 
-/* A counting sort by place, in its order; chunks of one place stay in the order of time. */
+/* Sort the chunks by place, in the given order (counting sort). Those of a place stay in the order
+ * of time. */
 static struct vmop_error *order_kept(const struct keeping *keeping, const uint32_t *order,
 				     size_t n_places, const struct kept ***ret)
 {
@@ -318,11 +307,10 @@ static struct vmop_error *order_kept(const struct keeping *keeping, const uint32
 	return NULL;
 }
 
-static struct vmop_error *hand_out(const struct vmop_selection *selection,
-				   const struct keeping *keeping, const struct kept *kept,
-				   struct vmop_cells *cells,
-				   struct vmop_error *(*each)(void *, const struct vmop_db_chunk *),
-				   void *arg)
+static struct vmop_error *
+pass_chunk(const struct vmop_selection *selection, const struct keeping *keeping,
+	   const struct kept *kept, struct vmop_cells *cells,
+	   struct vmop_error *(*each)(void *, const struct vmop_db_chunk *), void *arg)
 {
 	struct vmop_error *err = vmop_db_unpacked(
 		selection->db, vmop_unpack_all(keeping->bytes + kept->at, kept->len_bytes, cells));
@@ -357,15 +345,14 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 	if (!err)
 		err = order_kept(&keeping, order, selection.n_places, &sorted);
 	for (size_t i = 0; !err && i < keeping.n; i++)
-		err = hand_out(&selection, &keeping, sorted[i], &cells, each, arg);
+		err = pass_chunk(&selection, &keeping, sorted[i], &cells, each, arg);
 	free(cells.all);
 	return err;
 }
 
-/* ---- their pieces ---------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------- */
 
-/* So many cells lie in a processor's nearest cache, from where they are unpacked to where they are
- * added up. */
+/* Cells of a piece: few enough to stay in a processor's nearest cache until they are summed. */
 #define PIECE_CELLS 512
 
 struct piecing {
@@ -374,7 +361,7 @@ struct piecing {
 	void *arg;
 };
 
-static struct vmop_error *hand_out_pieces(void *arg, const struct vmop_chunk_row *row)
+static struct vmop_error *pass_pieces(void *arg, const struct vmop_chunk_row *row)
 {
 	const struct piecing *piecing = arg;
 	const struct vmop_selection *selection = piecing->selection;
@@ -412,5 +399,5 @@ struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_f
 	if (err)
 		return err;
 	struct piecing piecing = {.selection = &selection, .each = each, .arg = arg};
-	return vmop_selection_each_row(&selection, true, hand_out_pieces, &piecing);
+	return vmop_selection_each_row(&selection, true, pass_pieces, &piecing);
 }

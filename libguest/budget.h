@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How much work may be done on a guest's behalf: bytes read from its RAM and
- * steps of loops whose length the guest decides.  One object is filled at the
- * start of a call and handed down; what runs dry ends the call with
- * VMOP_ERROR_LIMIT (or leaves things out, where a header says so).
+ * The bound on work for a guest: bytes read from its RAM, and steps of loops whose length the guest
+ * decides. A call fills one budget at its start and passes it down. An exhausted budget ends the
+ * call with VMOP_ERROR_LIMIT, or leaves data out where a header states so.
  */
 #ifndef VMOP_LIBGUEST_BUDGET_H
 #define VMOP_LIBGUEST_BUDGET_H
@@ -16,7 +15,7 @@ struct vmop_guest_budget {
 	uint64_t steps_left;
 };
 
-/* Takes one step; false when none is left. */
+/* Use one step. Return false when no step is left. */
 static inline bool vmop_guest_budget_step(struct vmop_guest_budget *budget)
 {
 	if (!budget->steps_left)
@@ -25,7 +24,7 @@ static inline bool vmop_guest_budget_step(struct vmop_guest_budget *budget)
 	return true;
 }
 
-/* Takes len_bytes; false, and nothing is left, when there are not as many. */
+/* Use len_bytes. Return false and set the budget to 0 when fewer are left. */
 static inline bool vmop_guest_budget_bytes(struct vmop_guest_budget *budget, uint64_t len_bytes)
 {
 	if (budget->bytes_left < len_bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What guest.c and snapshot.c share of a guest. */
+/* struct vmop_guest and the budget of its calls, for guest.c and for tests. */
 #ifndef VMOP_LIBGUEST_GUEST_INTERNAL_H
 #define VMOP_LIBGUEST_GUEST_INTERNAL_H
 
@@ -14,19 +14,19 @@ struct vmop_guest_files;
 
 struct vmop_guest {
 	struct vmop_guest_memory *memory;
-	struct vmop_guest_budget budget; /* of the call under way */
+	struct vmop_guest_budget budget; /* of the current call */
 	uint64_t max_read_bytes;	 /* 0: the defaults */
 	char *profile;
 	bool is_live;
-	struct vmop_guest_kernel *kernel;   /* NULL: none known */
-	struct vmop_layout layout;	    /* while kernel is known */
-	struct vmop_guest_modules *modules; /* likewise */
-	struct vmop_guest_files *files;	    /* what is known of files: paths, build-ids */
+	struct vmop_guest_kernel *kernel;      /* NULL: no kernel is known */
+	struct vmop_layout layout;	       /* valid while kernel is not NULL */
+	struct vmop_guest_module_set *modules; /* as layout */
+	struct vmop_guest_files *files;	       /* cache of build-ids */
 	struct vmop_guest_cost last, total;
 	uint64_t begun_cpu_ns, begun_read_bytes;
 };
 
-/* Opens and ends the accounts of a public call; read_bytes, steps: its budget. */
+/* Begin and end the accounting of a public call. read_bytes and steps are its budget. */
 void vmop_guest_begin(struct vmop_guest *guest, uint64_t read_bytes, uint64_t steps);
 void vmop_guest_end(struct vmop_guest *guest);
 
@@ -35,8 +35,8 @@ void vmop_guest_end(struct vmop_guest *guest);
 #define VMOP_GUEST_CALL_STEPS (UINT64_C(8) << 20)
 
 /*
- * A guest over memory that the caller made (a buffer: tests, fuzzing); owns
- * memory from here on, also on error.
+ * Open a guest over memory that the caller made (a buffer, for tests and fuzzing). The guest takes
+ * ownership of memory, also on error.
  */
 struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory,
 					  struct vmop_guest **ret);

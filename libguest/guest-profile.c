@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmop-guest-profile(1): prints a profile (layout.h) of a kernel without BTF: the struct offsets
- * that libguest needs, from the DWARF of its vmlinux with debug information.
+ * vmop-guest-profile(1): print a profile (kernel/layout.h) of a kernel without BTF. It contains the
+ * struct offsets that libguest needs, read from the DWARF of a vmlinux with debug information.
  */
 #include "config.h"
 
@@ -31,9 +31,9 @@ static const struct {
 	const char *type, *member;
 } fields[] = {VMOP_LAYOUT_FIELDS(FIELD)};
 
-static int64_t found[VMOP_LAYOUT_FIELD_COUNT]; /* -1: not so far */
+static int64_t found[VMOP_LAYOUT_FIELD_COUNT]; /* -1: not found yet */
 
-/* Through typedefs and qualifiers. */
+/* Set *ret to the type of die, through typedefs and qualifiers. Return false when it has none. */
 static bool type_of(Dwarf_Die *die, Dwarf_Die *ret)
 {
 	Dwarf_Attribute attribute;
@@ -41,7 +41,10 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *ret)
 	       dwarf_formref_die(&attribute, ret) && dwarf_peel_type(ret, ret) == 0;
 }
 
-/* A number that is not negative; one byte of 200 (DW_FORM_data1) is 200.  -1: none. */
+/*
+ * Return the value of an attribute that is a non-negative number, or -1. One byte of 200
+ * (DW_FORM_data1) is 200.
+ */
 static int64_t number(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
@@ -52,7 +55,10 @@ static int64_t number(Dwarf_Die *die, unsigned int name)
 	return (int64_t)value;
 }
 
-/* The member's offset in bytes; members of a union have none.  -1: it can't be told. */
+/*
+ * Return the offset of a member in bytes: 0 for members of a union, which have no such attribute;
+ * -1 when it is not a plain number.
+ */
 static int64_t member_offset(Dwarf_Die *member)
 {
 	return dwarf_hasattr(member, DW_AT_data_member_location)
@@ -60,7 +66,10 @@ static int64_t member_offset(Dwarf_Die *member)
 		       : 0;
 }
 
-/* Finds the first part of path in a struct; its type to *ret_type. -1: not there. */
+/*
+ * Find the first part of path in a struct, store its type in *ret_type and return its offset in
+ * bytes. Return -1 when the struct has no such member.
+ */
 static int64_t find_member(Dwarf_Die *type, const char *path, size_t len, int depth,
 			   Dwarf_Die *ret_type)
 {
@@ -108,8 +117,8 @@ static int64_t enumerator(Dwarf_Die *type, const char *name)
 	if (dwarf_child(type, &child) != 0)
 		return -1;
 	do {
-		const char *its = dwarf_diename(&child);
-		if (its && strcmp(its, name) == 0)
+		const char *candidate = dwarf_diename(&child);
+		if (candidate && strcmp(candidate, name) == 0)
 			return number(&child, DW_AT_const_value);
 	} while (dwarf_siblingof(&child, &child) == 0);
 	return -1;
@@ -121,7 +130,7 @@ static int64_t field_of(Dwarf_Die *type, const char *member)
 		return dwarf_bytesize(type);
 	if (*member == '=')
 		return enumerator(type, member + 1);
-	while (*member) { /* alternatives */
+	while (*member) { /* try the alternatives in order */
 		size_t len = strcspn(member, "|");
 		int64_t offset = offset_of(*type, member, len);
 		if (offset >= 0)
@@ -131,7 +140,7 @@ static int64_t field_of(Dwarf_Die *type, const char *member)
 	return -1;
 }
 
-/* Takes what a type at the top of a compilation unit tells. */
+/* Look up the fields of a type at the top level of a compilation unit. */
 static void take_type(Dwarf_Die *type)
 {
 	const char *name = dwarf_diename(type);
@@ -176,7 +185,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (state->arg_num < 2)
-			argp_error(state, "a vmlinux and its release are wanted");
+			argp_error(state, "VMLINUX and RELEASE are required");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -186,15 +195,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.parser = parse,
 	.args_doc = "VMLINUX RELEASE",
-	.doc = "Prints where a Linux kernel keeps what vmopd wants of a guest, from the debug "
-	       "information of its VMLINUX: for guests whose kernel has no BTF.\v"
-	       "Put what it prints into " VMOP_SYSCONFDIR "/guest-profiles/RELEASE. "
-	       "Exit status: 0 done, 2 usage, 3 can't.",
+	.doc = "Print a profile of a Linux kernel without BTF: the struct offsets that vmopd needs "
+	       "to "
+	       "read a guest with that kernel, from the debug information of its VMLINUX.\v"
+	       "Store the output in " VMOP_SYSCONFDIR "/guest-profiles/RELEASE. "
+	       "Exit status: 0 success, 2 usage error, 3 failure.",
 };
 
-static int complain(const char *path, const char *why)
+static int fail(const char *path, const char *reason)
 {
-	vmop_log_error("%s: %s", path, why);
+	vmop_log_error("%s: %s", path, reason);
 	return VMOP_EXIT_CANT;
 }
 
@@ -219,12 +229,12 @@ int main(int argc, char **argv)
 	vmop_options_parse(&argp, argc, argv, 0, &arguments);
 	_cleanup_close_ int fd = open(arguments.vmlinux, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return complain(arguments.vmlinux, strerror(errno));
+		return fail(arguments.vmlinux, strerror(errno));
 	Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);
 	if (!dwarf) {
-		char why[160];
-		snprintf(why, sizeof(why), "no debug information (%s)", dwarf_errmsg(-1));
-		return complain(arguments.vmlinux, why);
+		char reason[160];
+		snprintf(reason, sizeof(reason), "no debug information (%s)", dwarf_errmsg(-1));
+		return fail(arguments.vmlinux, reason);
 	}
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
 		found[i] = -1;
@@ -232,6 +242,6 @@ int main(int argc, char **argv)
 	dwarf_end(dwarf);
 	print_profile(arguments.release);
 	if (ferror(stdout) || fflush(stdout))
-		return complain("output", strerror(errno));
+		return fail("output", strerror(errno));
 	return VMOP_EXIT_DONE;
 }

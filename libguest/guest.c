@@ -34,7 +34,7 @@ void vmop_guest_begin(struct vmop_guest *guest, uint64_t read_bytes, uint64_t st
 		.steps_left = steps};
 	vmop_guest_memory_forget(guest->memory);
 	if (guest->kernel)
-		vmop_view_forget(&guest->kernel->view);
+		vmop_guest_space_forget(&guest->kernel->space);
 }
 
 void vmop_guest_end(struct vmop_guest *guest)
@@ -67,7 +67,7 @@ uint64_t vmop_guest_ram_bytes(const struct vmop_guest *guest)
 static void forget_kernel(struct vmop_guest *guest)
 {
 	vmop_guest_files_free(vmop_steal(&guest->files));
-	vmop_guest_modules_free(vmop_steal(&guest->modules));
+	vmop_guest_module_set_free(vmop_steal(&guest->modules));
 	vmop_guest_kernel_free(vmop_steal(&guest->kernel));
 }
 
@@ -160,8 +160,8 @@ struct vmop_error *vmop_guest_open_memory(struct vmop_guest_memory *memory, stru
 /* --- the kernel -------------------------------------------------------------------- */
 
 /*
- * From the profile given for this kernel; one in a directory need not be there, but one
- * that is of no use is said, and costs the processes alone.
+ * Read the offsets from the profile for this kernel. A directory need not contain one. A profile
+ * that cannot be used is logged; then no processes are read.
  */
 static bool layout_from_profile(struct vmop_guest *guest)
 {
@@ -172,7 +172,7 @@ static bool layout_from_profile(struct vmop_guest *guest)
 		return false;
 	snprintf(path, sizeof(path), "%s", guest->profile);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-		/* The guest's own word: it must not lead out of the directory. */
+		/* The guest chooses this string: it must not lead out of the directory. */
 		if (strchr(release, '/') || release[0] == '.')
 			return false;
 		snprintf(path, sizeof(path), "%s/%s", guest->profile, release);
@@ -188,40 +188,40 @@ static bool layout_from_profile(struct vmop_guest *guest)
 static void read_layout(struct vmop_guest *guest)
 {
 	struct vmop_guest_kernel_info *info = &guest->kernel->info;
-	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: nothing known */
+	memset(&guest->layout, 0xff, sizeof(guest->layout)); /* -1: unknown */
 	if (vmop_guest_kernel_read_btf(guest->kernel)) {
 		guest->layout = *guest->kernel->layout;
-		info->offsets_from = "BTF";
+		info->offsets_source = "BTF";
 	} else if (layout_from_profile(guest)) {
-		info->offsets_from = "profile";
+		info->offsets_source = "profile";
 	}
 	info->has_processes = vmop_layout_has_processes(&guest->layout);
 }
 
 static void read_kpti(struct vmop_guest *guest)
 {
-	struct vmop_view *view = &guest->kernel->view;
+	struct vmop_guest_space *space = &guest->kernel->space;
 	uint64_t cpu = vmop_guest_kernel_symbol(guest->kernel, "boot_cpu_data");
 	if (!cpu || !vmop_layout_has(&guest->layout, VMOP_LAYOUT_CPUINFO_CAPABILITY))
 		return;
-	uint32_t word = vmop_view_u32(
-		view,
+	uint32_t word = vmop_guest_space_u32(
+		space,
 		cpu + 4 * PTI_WORD + (uint32_t)guest->layout.value[VMOP_LAYOUT_CPUINFO_CAPABILITY]);
-	guest->kernel->info.has_kpti = !vmop_view_take_fault(view) && (word >> PTI_BIT & 1);
+	guest->kernel->info.has_kpti = !vmop_guest_space_take_fault(space) && (word >> PTI_BIT & 1);
 }
 
 static struct vmop_error *read_modules(struct vmop_guest *guest, bool *ret_changed)
 {
-	struct vmop_guest_modules *now;
+	struct vmop_guest_module_set *now;
 	struct vmop_error *err = vmop_guest_modules_read(
 		guest->kernel, &guest->layout, guest->modules, &guest->last.retries, &now);
 	if (err)
 		return err;
 	*ret_changed = now != guest->modules;
 	if (*ret_changed)
-		vmop_guest_modules_free(guest->modules);
+		vmop_guest_module_set_free(guest->modules);
 	guest->modules = now;
-	guest->kernel->info.modules = (uint32_t)vmop_guest_modules_count(now);
+	guest->kernel->info.modules = (uint32_t)vmop_guest_module_set_count(now);
 	return NULL;
 }
 
@@ -238,7 +238,7 @@ static struct vmop_error *find_kernel(struct vmop_guest *guest)
 	bool changed;
 	err = read_modules(guest, &changed);
 	if (err && err->code == VMOP_ERROR_CORRUPT) {
-		/* the kernel's own symbols are worth having without them */
+		/* the kernel's own symbols are useful without modules */
 		vmop_log_and_destroy(VMOP_LOG_INFO, err);
 		err = NULL;
 	}
@@ -261,7 +261,7 @@ enum vmop_guest_kernel_state vmop_guest_kernel_state(struct vmop_guest *guest)
 	if (!guest->kernel)
 		return VMOP_GUEST_KERNEL_NONE;
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
-	enum vmop_guest_kernel_state state = vmop_guest_kernel_look(guest->kernel);
+	enum vmop_guest_kernel_state state = vmop_guest_kernel_check(guest->kernel);
 	vmop_guest_end(guest);
 	return state;
 }
@@ -275,16 +275,17 @@ const struct vmop_guest_kernel_info *vmop_guest_kernel_info(const struct vmop_gu
 
 static struct vmop_error *no_kernel(void)
 {
-	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel is known in the guest");
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel was found in the guest");
 }
 
-static void kernel_symbol(const struct vmop_kallsyms *kallsyms, uint32_t index,
+static void kernel_symbol(const struct vmop_guest_kallsyms *kallsyms, uint32_t index,
 			  struct vmop_guest_symbol *ret)
 {
-	*ret = (struct vmop_guest_symbol){.address = vmop_kallsyms_address(kallsyms, index),
-					  .len_bytes = vmop_kallsyms_len_bytes(kallsyms, index),
-					  .name = vmop_kallsyms_name(kallsyms, index),
-					  .type = vmop_kallsyms_type(kallsyms, index)};
+	*ret = (struct vmop_guest_symbol){.address = vmop_guest_kallsyms_address(kallsyms, index),
+					  .len_bytes =
+						  vmop_guest_kallsyms_len_bytes(kallsyms, index),
+					  .name = vmop_guest_kallsyms_name(kallsyms, index),
+					  .type = vmop_guest_kallsyms_type(kallsyms, index)};
 }
 
 struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_symbol_fn *visit,
@@ -293,15 +294,15 @@ struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_s
 	struct vmop_guest_symbol symbol;
 	if (!guest->kernel)
 		return no_kernel();
-	const struct vmop_kallsyms *kallsyms = guest->kernel->kallsyms;
-	for (uint32_t i = 0; kallsyms && i < vmop_kallsyms_count(kallsyms); i++) {
+	const struct vmop_guest_kallsyms *kallsyms = guest->kernel->kallsyms;
+	for (uint32_t i = 0; kallsyms && i < vmop_guest_kallsyms_count(kallsyms); i++) {
 		kernel_symbol(kallsyms, i, &symbol);
 		if (!visit(&symbol, arg))
 			return NULL;
 	}
-	size_t count = guest->modules ? vmop_guest_modules_symbol_count(guest->modules) : 0;
+	size_t count = guest->modules ? vmop_guest_module_set_symbol_count(guest->modules) : 0;
 	for (size_t i = 0; i < count; i++) {
-		vmop_guest_modules_symbol(guest->modules, i, &symbol);
+		vmop_guest_module_set_symbol(guest->modules, i, &symbol);
 		if (!visit(&symbol, arg))
 			return NULL;
 	}
@@ -315,17 +316,17 @@ bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address, struct vmo
 		return false;
 	const struct vmop_guest_kernel_info *info = &guest->kernel->info;
 	if (guest->kernel->kallsyms && address >= info->text_start && address < info->image_end &&
-	    vmop_kallsyms_at(guest->kernel->kallsyms, address, &index)) {
+	    vmop_guest_kallsyms_at(guest->kernel->kallsyms, address, &index)) {
 		kernel_symbol(guest->kernel->kallsyms, index, ret);
 		return true;
 	}
-	return guest->modules && vmop_guest_modules_symbol_at(guest->modules, address, ret);
+	return guest->modules && vmop_guest_module_set_symbol_at(guest->modules, address, ret);
 }
 
 bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name, uint64_t *ret)
 {
 	return guest->kernel && guest->kernel->kallsyms &&
-	       vmop_kallsyms_find(guest->kernel->kallsyms, name, ret);
+	       vmop_guest_kallsyms_find(guest->kernel->kallsyms, name, ret);
 }
 
 void vmop_guest_drop_symbols(struct vmop_guest *guest)
@@ -349,12 +350,12 @@ struct vmop_error *vmop_guest_refresh_modules(struct vmop_guest *guest, bool *re
 
 size_t vmop_guest_module_count(const struct vmop_guest *guest)
 {
-	return guest->modules ? vmop_guest_modules_count(guest->modules) : 0;
+	return guest->modules ? vmop_guest_module_set_count(guest->modules) : 0;
 }
 
 const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *guest, size_t index)
 {
-	return vmop_guest_modules_get(guest->modules, index);
+	return vmop_guest_module_set_get(guest->modules, index);
 }
 
 /* --- files and user memory ------------------------------------------------------------ */
@@ -389,13 +390,13 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes)
 {
-	if (!guest->kernel || vmop_view_is_kernel(&guest->kernel->view, address))
+	if (!guest->kernel || vmop_guest_space_is_kernel(&guest->kernel->space, address))
 		return false;
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES + len_bytes, VMOP_GUEST_CALL_STEPS);
-	struct vmop_view view;
-	vmop_view_init(&view, guest->memory, &guest->budget,
-		       vmop_paging_of_user(&guest->kernel->view.paging, pgd_gpa));
-	bool read = vmop_view_read(&view, address, buf, len_bytes);
+	struct vmop_guest_space space;
+	vmop_guest_space_init(&space, guest->memory, &guest->budget,
+			      vmop_paging_of_user(&guest->kernel->space.paging, pgd_gpa));
+	bool read = vmop_guest_space_read(&space, address, buf, len_bytes);
 	vmop_guest_end(guest);
 	return read;
 }

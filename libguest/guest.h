@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A read-only view into one passive Linux guest, from outside, with nothing
- * configured: its kernel's symbols, modules and processes.
+ * A read-only look into one passive Linux guest from outside, with nothing configured: its kernel's
+ * symbols, modules and processes.
  *
- * This is the whole interface for the daemon; the other headers of the folder
- * are its insides.
+ * This header and hypervisor-xen.h are the whole interface of the folder. Callers are the daemon's
+ * watching thread (daemon/guest/) and `vmopcontrol --inspect` (daemon/inspect-image.c). tests/ may
+ * include the other headers.
  *
  *	struct vmop_guest *guest;
  *	err = vmop_guest_open_pid(vmm_pid, NULL, &guest);
  *	err = vmop_guest_find_kernel(guest);		(once, and after GONE)
  *	err = vmop_guest_each_symbol(guest, store, arg);
- *	err = vmop_guest_snapshot_processes(guest, &snapshot);	(again and again)
+ *	err = vmop_guest_snapshot_processes(guest, &snapshot);	(repeatedly)
  *
- * Everything read is hostile input: loops, lengths and total work are bounded,
- * nothing outside the guest's RAM is read, nothing is ever written, no page
- * that the guest has not touched is allocated, and the guest is not stopped.
- * What it tells may be a lie; it can't be a crash or an endless loop.
+ * Data meets the folder's files in this order:
+ *  1. memory/ finds the guest's RAM and reads it: by guest-physical address, or by virtual address
+ *     through the guest's page tables (memory/memory.h).
+ *  2. kernel/ finds the kernel in RAM, unpacks its symbols, and reads its BTF and modules
+ *     (kernel/kernel.h).
+ *  3. tasks/ reads the processes with their mappings, paths and build-ids into a snapshot
+ *     (tasks/processes.h).
+ *  4. guest.c joins the three behind this interface and accounts for the cost of each call.
  *
- * A vmop_guest belongs to one thread at a time.  Snapshots are immutable and
- * may be read by any number of threads.  Text is copied out of the guest as
- * it is: who prints it escapes it (libutil/escape.h).
+ * All input is hostile. Loops, lengths and total work are bounded. Reads stay inside the guest's
+ * RAM, nothing is written, and no page is allocated that the guest has not touched. The guest is
+ * not stopped. A guest can make the results wrong; it cannot cause a crash or an endless loop.
+ *
+ * Thread: a vmop_guest belongs to one thread at a time. Snapshots are immutable, and any number of
+ * threads may read them. Text is copied from the guest unchanged: the code that prints it must
+ * escape it (libutil/escape.h).
+ *
+ * Errors: each function that returns an error may return the errors in its comment, the
+ * out-of-memory error, and VMOP_ERROR_LIMIT when the call has used up its budget
+ * (libguest/budget.h).
  */
 #ifndef VMOP_LIBGUEST_GUEST_H
 #define VMOP_LIBGUEST_GUEST_H
@@ -39,109 +52,120 @@ struct vmop_guest;
 
 struct vmop_guest_options {
 	/*
-	 * QMP socket of the VMM, asked where guest RAM lies when it is given;
-	 * NULL: worked out from /proc/PID/maps.  Waits at most two seconds.
+	 * The path of the VMM's QMP socket, which returns where guest RAM lies. NULL: derive it
+	 * from /proc/PID/maps. All waits together take at most two seconds.
 	 */
 	const char *qmp_socket;
 	/*
-	 * Struct offsets for kernels without BTF: an INI file made by
-	 * vmop-guest-profile (see layout.h), or a directory of them, each named as
-	 * its kernel's release; NULL: none.
+	 * Struct offsets for kernels without BTF: an INI file written by vmop-guest-profile (see
+	 * kernel/layout.h), or a directory of such files, each named after the release of its
+	 * kernel. NULL: none.
 	 */
 	const char *profile;
-	/* Bytes that one call may read from the guest; 0: the default, 1 TiB of
-	 * scanning when a kernel is searched, 256 MiB else. */
+	/*
+	 * The number of bytes that one call may read from the guest. 0: the default, which is 1 TiB
+	 * for the search of a kernel and 256 MiB for other calls.
+	 */
 	uint64_t max_read_bytes;
 };
 
 /*
- * Opens the RAM of the guest that VMM process pid runs.  options may be NULL.
- * VMOP_ERROR_CANT without the permission to read the process,
- * VMOP_ERROR_NOT_FOUND when nothing in it looks like guest RAM.
+ * Open the RAM of the guest that VMM process `pid` runs. options may be NULL. The caller closes
+ * *ret. VMOP_ERROR_CANT: no permission to read the process. VMOP_ERROR_NOT_FOUND: the process has
+ * no memory that can be guest RAM.
  */
 struct vmop_error *vmop_guest_open_pid(pid_t pid, const struct vmop_guest_options *options,
 				       struct vmop_guest **ret);
 
 /*
- * Opens the memory of a Xen domain, from dom0: PV, PVH or HVM.  VMOP_ERROR_CANT where there is no
- * Xen, no permission, or vmop was built without its libraries; VMOP_ERROR_NOT_FOUND without
- * such a domain.  Of options, only profile and max_read_bytes mean something.
+ * Open the memory of a Xen domain (PV, PVH or HVM) from dom0. Only profile and max_read_bytes of
+ * options are used. The caller closes *ret. VMOP_ERROR_CANT: no Xen, no permission, or vmop was
+ * built without Xen's libraries. VMOP_ERROR_NOT_FOUND: no such domain.
  */
 struct vmop_error *vmop_guest_open_xen(uint32_t domid, const struct vmop_guest_options *options,
 				       struct vmop_guest **ret);
 
 /*
- * Opens a saved image of a guest's memory: RAM below the 4 GiB hole, then RAM above it; all of
- * physical memory from 0 on; of an arm64 guest, RAM in one piece from wherever it begins; or an
- * ELF core as QEMU dumps it.  VMOP_ERROR_CORRUPT, with one line that says why, for what is none.
+ * Open a saved image of a guest's memory. The accepted forms are RAM below the 4 GiB hole followed
+ * by RAM above it; all physical memory from 0 on; RAM of an arm64 guest in one piece from any
+ * address; and an ELF core as QEMU dumps it. The caller closes *ret. VMOP_ERROR_CORRUPT, with the
+ * reason in one line: the file has none of these forms.
  */
 struct vmop_error *vmop_guest_open_file(const char *path, const struct vmop_guest_options *options,
 					struct vmop_guest **ret);
 
-/* NULL is allowed.  Snapshots stay valid. */
+/* Close a guest; NULL is allowed. Its snapshots stay valid. */
 void vmop_guest_close(struct vmop_guest *guest);
 
-/* What the last call on the guest has cost, and all calls together. */
+/* The cost of the last call on a guest, or of all its calls together. */
 struct vmop_guest_cost {
 	uint64_t cpu_ns; /* of the calling thread, user and system */
 	uint64_t read_bytes;
-	uint64_t retries; /* torn reads: lists that changed while they were read */
+	uint64_t retries; /* reads of lists that changed meanwhile */
 };
 struct vmop_guest_cost vmop_guest_last_cost(const struct vmop_guest *guest);
 struct vmop_guest_cost vmop_guest_total_cost(const struct vmop_guest *guest);
-/* RAM that the guest has, in bytes; sure once a kernel was found in it. */
+/* Return the size of the guest's RAM in bytes. It is certain only once a kernel was found. */
 uint64_t vmop_guest_ram_bytes(const struct vmop_guest *guest);
 
 /* --- the kernel ---------------------------------------------------------- */
 
 /*
- * Finds the running kernel and reads its symbols, BTF and modules.  What was
- * known of an earlier kernel is dropped first.  VMOP_ERROR_NOT_FOUND, with one
- * line that says so, for a guest that does not run a Linux that this knows
- * (also: that has not booted so far).  May sleep for up to a second when RAM
- * holds several kernels and it must be seen which one's clock ticks.
+ * Find the running kernel and read its symbols, BTF and modules. Facts about an earlier kernel are
+ * dropped first. VMOP_ERROR_NOT_FOUND, with the reason in one line: the guest has not booted yet,
+ * or does not run a Linux kernel that vmop can read. May sleep for up to a second when RAM holds
+ * several kernels, to see whose clock ticks.
  */
 struct vmop_error *vmop_guest_find_kernel(struct vmop_guest *guest);
 
 /*
- * A cheap look (a few pages) at whether the kernel that was found still runs:
- * its text is where it was, it names itself alike, its clock did not go back.
- * After a kexec the old kernel can lie in RAM intact: its clock stands, so
- * call find_kernel again when UNCERTAIN lasts for longer than some seconds
- * while vCPUs are seen to run.
+ * Check at low cost (a few pages) whether the kernel that was found still runs: its text has not
+ * moved, its banner is the same, and its clock did not go back. After a kexec the old kernel can
+ * lie in RAM intact, but its clock stands. Call find_kernel again when the result is UNCERTAIN for
+ * some seconds while the guest's vCPUs run.
  */
 enum vmop_guest_kernel_state vmop_guest_kernel_state(struct vmop_guest *guest);
 
-/* NULL while no kernel is known; valid till the next find_kernel or close. */
+/*
+ * Return the facts about the kernel, or NULL while no kernel is known. The result is valid until
+ * the next find_kernel or close.
+ */
 const struct vmop_guest_kernel_info *vmop_guest_kernel_info(const struct vmop_guest *guest);
 
-/* Returns false to end the iteration. */
+/*
+ * A visitor of symbols; false ends the iteration. symbol is valid only during the call; its strings
+ * live as types.h states.
+ */
 typedef bool vmop_guest_symbol_fn(const struct vmop_guest_symbol *symbol, void *arg);
 
 /*
- * Calls visit for every symbol, in the order of /proc/kallsyms: the kernel,
- * modules in the list's order, ftrace trampolines, BPF programs, kprobe pages.
+ * Call visit for every symbol, in the order of /proc/kallsyms: the kernel, modules in the list's
+ * order, ftrace trampolines, BPF programs, kprobe pages. VMOP_ERROR_NOT_FOUND: no kernel is known.
  */
 struct vmop_error *vmop_guest_each_symbol(struct vmop_guest *guest, vmop_guest_symbol_fn *visit,
 					  void *arg);
 
-/* The text symbol that covers address; false: none. */
+/* Set *ret to the text symbol that covers address. Return false when no symbol does. */
 bool vmop_guest_symbol_at(struct vmop_guest *guest, uint64_t address,
 			  struct vmop_guest_symbol *ret);
 
-/* The address of a symbol of the kernel proper; false: there is none. */
+/*
+ * Set *ret to the address of a symbol of the kernel proper. Return false when it has no such
+ * symbol.
+ */
 bool vmop_guest_symbol_address(const struct vmop_guest *guest, const char *name, uint64_t *ret);
 
 /*
- * Frees the kernel's own symbols (about 8 MiB for a distribution's kernel) once
- * they are stored elsewhere.  The three functions above then know the modules'
- * alone, until the next find_kernel; everything else works on.
+ * Free the kernel's own symbols (about 8 MiB for a distribution's kernel) once they are stored
+ * elsewhere. Until the next find_kernel the three functions above return only symbols of modules;
+ * all other functions work as before.
  */
 void vmop_guest_drop_symbols(struct vmop_guest *guest);
 
 /*
- * Reads the modules, BPF programs and trampolines anew.  *ret_changed (may be
- * NULL) tells whether they differ from before.  find_kernel does it first.
+ * Read the modules, BPF programs and trampolines again. Set *ret_changed (may be NULL) to whether
+ * they differ from the previous reading. find_kernel makes the first reading. VMOP_ERROR_NOT_FOUND:
+ * no kernel is known. VMOP_ERROR_CORRUPT: a list stays inconsistent; the previous modules are kept.
  */
 struct vmop_error *vmop_guest_refresh_modules(struct vmop_guest *guest, bool *ret_changed);
 size_t vmop_guest_module_count(const struct vmop_guest *guest);
@@ -150,37 +174,37 @@ const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *g
 /* --- processes ----------------------------------------------------------- */
 
 /*
- * Reads all processes without stopping the guest.  What changes under the
- * reading is retried a few times and then left out, counted in torn.
- * Build-ids are remembered from snapshot to snapshot.  The caller frees *ret.
- * VMOP_ERROR_NOT_FOUND without a kernel or without struct offsets.
+ * Read all processes while the guest runs. flags are enum vmop_guest_snapshot_flags. A process that
+ * changes during the reading is read again a few times, then left out and counted as torn.
+ * Build-ids are kept from snapshot to snapshot. The caller frees *ret with
+ * vmop_guest_snapshot_free(). VMOP_ERROR_NOT_FOUND: no kernel or no struct offsets are known.
  */
 struct vmop_error *vmop_guest_snapshot_processes(struct vmop_guest *guest, unsigned int flags,
 						 struct vmop_guest_snapshot **ret);
 
 /*
- * The current task of each vCPU, up to max; *ret_count tells how many were
- * written.  A vCPU whose entry can't be read is left out.
+ * Read the current task of each vCPU into ret, at most max of them, and set *ret_count to the
+ * number written. A vCPU whose entry cannot be read is left out. VMOP_ERROR_NOT_FOUND: no kernel or
+ * no struct offsets are known.
  */
 struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
 					    struct vmop_guest_current *ret, size_t max,
 					    size_t *ret_count);
 
 /*
- * Reads len_bytes from offset of a file (vma->file) out of the guest's page
- * cache, so that a binary's .symtab is had with no copy on the host.
- * *ret_read (may be NULL) tells how many bytes could be read: pages that the
- * guest does not hold in memory are zero in buf and end the count.
- * VMOP_ERROR_NOT_FOUND when the guest no longer has the file open.
+ * Read len_bytes at offset of a file (vma->file) from the guest's page cache. The .symtab of a
+ * binary can thus be read without a copy on the host. Set *ret_read (may be NULL) to the number of
+ * bytes before the first page that the guest does not hold in memory; such pages are zero in buf.
+ * VMOP_ERROR_NOT_FOUND: the guest no longer has the file open.
  */
 struct vmop_error *vmop_guest_read_file(struct vmop_guest *guest, uint64_t file, uint64_t offset,
 					void *buf, size_t len_bytes, size_t *ret_read);
-/* The file's size in bytes. */
+/* Set *ret to the size of a file in bytes. VMOP_ERROR_NOT_FOUND: as above. */
 struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file, uint64_t *ret);
 
 /*
- * Reads user memory of a process through its page tables: the vDSO's image,
- * JIT code.  False when a page is not there.
+ * Read user memory of a process through its page tables: the image of the vDSO, or JIT code. Return
+ * false when a page is not present.
  */
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes);

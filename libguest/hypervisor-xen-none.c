@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where Xen's libraries were not there when this was built. */
+/* Stubs for builds without Xen's libraries. */
 #include "libguest/hypervisor-xen.h"
 
-size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)
+size_t vmop_hypervisor_xen_build_id(uint8_t *ret, size_t max_bytes)
 {
 	(void)ret, (void)max_bytes;
 	return 0;
 }
 
-struct vmop_error *vmop_xen_write_symbols(int fd)
+struct vmop_error *vmop_hypervisor_xen_write_symbols(int fd)
 {
 	(void)fd;
 	return vmop_error_new(VMOP_ERROR_CANT,

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define __XEN_TOOLS__ 1 /* NOLINT: what xen/platform.h asks for */
+#define __XEN_TOOLS__ 1 /* NOLINT: required by xen/platform.h */
 #include <xen/xen.h>
-/* These need what xen.h defines. */
+/* These need the definitions of xen.h. */
 #include <xen/platform.h>
 #include <xen/version.h>
 #include <xencall.h>
@@ -22,10 +22,10 @@
 #define NAME_BYTES 256u	     /* XEN_KSYM_NAME_LEN is 127 */
 #define MAX_SYMBOLS 1000000u /* 4.17 has 6,883 */
 
-/* NULL: errno says why. */
+/* Return a handle for hypercalls, or NULL and set errno. */
 static xencall_handle *open_call(void)
 {
-	return xencall_open(vmop_xen_silence(), 0);
+	return xencall_open(vmop_guest_xen_silence(), 0);
 }
 
 static void close_call(xencall_handle **call)
@@ -34,7 +34,7 @@ static void close_call(xencall_handle **call)
 		xencall_close(*call);
 }
 
-size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)
+size_t vmop_hypervisor_xen_build_id(uint8_t *ret, size_t max_bytes)
 {
 	_cleanup_(close_call) xencall_handle *call = open_call();
 	struct xen_build_id *id = call ? xencall_alloc_buffer_pages(call, 1) : NULL;
@@ -48,13 +48,16 @@ size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes)
 	return got;
 }
 
-/* One page that a hypercall can reach: the request, and behind it the name. */
+/* One page that a hypercall can reach: the request, followed by the name. */
 struct symbol_page {
 	struct xen_platform_op op;
 	char name[NAME_BYTES];
 };
 
-/* The symbol *number, which is moved on; 1: there is no more, negative: it can't be had. */
+/*
+ * Read symbol *number into page and advance *number. Return 0; 1 after the last symbol; negative on
+ * failure.
+ */
 static int next_symbol(xencall_handle *call, struct symbol_page *page, uint32_t *number)
 {
 	memset(page, 0, sizeof(*page));
@@ -85,7 +88,7 @@ static bool write_symbols(FILE *out, xencall_handle *call, struct symbol_page *p
 	return status >= 0 && number;
 }
 
-struct vmop_error *vmop_xen_write_symbols(int fd)
+struct vmop_error *vmop_hypervisor_xen_write_symbols(int fd)
 {
 	_cleanup_(close_call) xencall_handle *call = open_call();
 	struct symbol_page *page = call ? xencall_alloc_buffer_pages(call, 1) : NULL;
@@ -94,12 +97,12 @@ struct vmop_error *vmop_xen_write_symbols(int fd)
 	_Static_assert(sizeof(*page) <= 4096, "fits its buffer");
 	int copy = dup(fd);
 	FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
-	bool is_told = out && write_symbols(out, call, page);
+	bool has_symbols = out && write_symbols(out, call, page);
 	bool is_written = out && fclose(out) == 0;
 	if (!out && copy >= 0)
 		close(copy);
 	xencall_free_buffer_pages(call, page, 1);
-	if (!is_told)
-		return vmop_error_new(VMOP_ERROR_CANT, "this Xen does not tell its symbols");
+	if (!has_symbols)
+		return vmop_error_new(VMOP_ERROR_CANT, "this Xen does not return its symbols");
 	return is_written ? NULL : vmop_error_os(EIO, "Xen's symbols");
 }

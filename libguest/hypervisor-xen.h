@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the running Xen tells dom0 of itself: its build-id (XENVER_build_id) and its symbols
- * (XENPF_get_symbol), by hypercalls through libxencall.
+ * The build-id (XENVER_build_id) and the symbols (XENPF_get_symbol) of the running Xen, read in
+ * dom0 by hypercalls through libxencall. Any thread may call these functions.
  */
 #ifndef VMOP_LIBGUEST_HYPERVISOR_XEN_H
 #define VMOP_LIBGUEST_HYPERVISOR_XEN_H
@@ -13,15 +13,17 @@
 #include "libutil/error.h"
 
 /*
- * Up to max_bytes of it into ret; how many there are.  0: not on Xen, no permission, or a Xen
- * built without.
+ * Copy the build-id of Xen to ret, which has room for max_bytes, and return its length in bytes.
+ * Return 0 when this is not Xen, permission is missing, the build-id is longer, or Xen was built
+ * without one.
  */
-size_t vmop_xen_build_id(uint8_t *ret, size_t max_bytes);
+size_t vmop_hypervisor_xen_build_id(uint8_t *ret, size_t max_bytes);
 
 /*
- * Writes all symbols to the file open at fd, as lines "ADDRESS TYPE NAME", which is what Linux's
- * /proc/xen/xensyms has.  VMOP_ERROR_CANT: this Xen does not tell.
+ * Write all symbols of Xen to the open file fd, as lines "ADDRESS TYPE NAME" like those of Linux's
+ * /proc/xen/xensyms. fd stays open. VMOP_ERROR_CANT: this Xen does not return its symbols, or vmop
+ * was built without Xen's libraries.
  */
-struct vmop_error *vmop_xen_write_symbols(int fd);
+struct vmop_error *vmop_hypervisor_xen_write_symbols(int fd);
 
 #endif

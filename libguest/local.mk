@@ -1,33 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += libguest/libguest.la
 libguest_libguest_la_SOURCES = \
-	libguest/kernel/arm64-code.c libguest/kernel/arm64-code.h \
-	libguest/kernel/btf.c libguest/kernel/btf.h \
-	libguest/budget.h \
-	libguest/memory/elf-header.c libguest/memory/elf-header.h \
-	libguest/tasks/files.c libguest/tasks/files.h \
 	libguest/guest.c libguest/guest.h libguest/guest-internal.h \
-	libguest/kernel/image.c libguest/kernel/image.h \
-	libguest/kernel/kallsyms.c libguest/kernel/kallsyms-find.c libguest/kernel/kallsyms.h \
-	libguest/kernel/kernel.c libguest/kernel/find.c libguest/kernel/kernel.h \
-	libguest/kernel/arm64.c libguest/kernel/arm64.h \
-	libguest/kernel/layout.c libguest/kernel/layout.h \
-	libguest/memory/memory.c libguest/memory/file.c libguest/memory/map.c \
-	libguest/memory/memory.h libguest/memory/internal.h \
-	libguest/kernel/modules.c libguest/kernel/modules.h \
-	libguest/tasks/names.c libguest/tasks/names.h \
+	libguest/budget.h libguest/types.h libguest/hypervisor-xen.h \
+	libguest/memory/elf-header.c libguest/memory/elf-header.h \
+	libguest/memory/file.c libguest/memory/map.c libguest/memory/internal.h \
+	libguest/memory/memory.c libguest/memory/memory.h \
 	libguest/memory/note.c libguest/memory/note.h \
-	libguest/tasks/page-cache.c libguest/tasks/page-cache.h \
 	libguest/memory/page-table.c libguest/memory/page-table.h libguest/memory/paging.h \
 	libguest/memory/page-table-arm64.c libguest/memory/page-table-arm64.h \
-	libguest/tasks/processes.c libguest/tasks/processes.h \
 	libguest/memory/qmp.c libguest/memory/qmp.h \
-	libguest/tasks/snapshot.c libguest/tasks/snapshot.h libguest/tasks/snapshot-build.h \
-	libguest/types.h \
+	libguest/memory/xen.h \
+	libguest/kernel/arm64.c libguest/kernel/arm64.h \
+	libguest/kernel/arm64-code.c libguest/kernel/arm64-code.h \
+	libguest/kernel/btf.c libguest/kernel/btf.h \
+	libguest/kernel/find.c \
+	libguest/kernel/image.c libguest/kernel/image.h \
+	libguest/kernel/kallsyms.c libguest/kernel/kallsyms-find.c libguest/kernel/kallsyms.h \
+	libguest/kernel/kernel.c libguest/kernel/kernel.h \
+	libguest/kernel/layout.c libguest/kernel/layout.h \
+	libguest/kernel/module-set.c libguest/kernel/module-set.h \
+	libguest/kernel/modules.c libguest/kernel/modules.h \
 	libguest/kernel/variables.c libguest/kernel/variables.h \
-	libguest/tasks/vmas.c libguest/tasks/vmas.h \
 	libguest/kernel/vmcoreinfo.c libguest/kernel/vmcoreinfo.h \
-	libguest/memory/xen.h libguest/hypervisor-xen.h
+	libguest/tasks/files.c libguest/tasks/files.h \
+	libguest/tasks/names.c libguest/tasks/names.h \
+	libguest/tasks/page-cache.c libguest/tasks/page-cache.h \
+	libguest/tasks/processes.c libguest/tasks/processes.h \
+	libguest/tasks/snapshot.c libguest/tasks/snapshot.h libguest/tasks/snapshot-build.h \
+	libguest/tasks/vmas.c libguest/tasks/vmas.h
 if HAVE_XEN
 libguest_libguest_la_SOURCES += libguest/memory/xen.c libguest/memory/xen-control.c libguest/memory/xen-control.h \
 	libguest/hypervisor-xen.c libguest/memory/xen-silence.c libguest/memory/xen-silence.h
@@ -37,7 +38,7 @@ endif
 libguest_libguest_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS) $(XEN_CFLAGS)
 libguest_libguest_la_LIBADD = libutil/libutil.la $(JANSSON_LIBS) $(INIH_LIBS) $(XEN_LIBS)
 
-# Profiles of kernels without BTF: for those who have such guests.
+# Makes profiles of kernels without BTF.
 bin_PROGRAMS += libguest/vmop-guest-profile
 libguest_vmop_guest_profile_SOURCES = libguest/guest-profile.c
 libguest_vmop_guest_profile_CPPFLAGS = $(AM_CPPFLAGS) $(LIBDW_CFLAGS)

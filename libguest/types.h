@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The facts that libguest reports about a guest: its kernel, modules, processes and mappings.
- * guest.h returns them to callers outside the folder; the files of the folder exchange them.
+ * guest.h returns them to callers outside the folder; the folder's own files pass them to each
+ * other.
  */
 #ifndef VMOP_LIBGUEST_TYPES_H
 #define VMOP_LIBGUEST_TYPES_H
@@ -10,52 +11,51 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VMOP_GUEST_BUILD_ID_MAX 20 /* bytes; 0 of them: not known */
+#define VMOP_GUEST_BUILD_ID_MAX 20 /* bytes; a length of 0: unknown */
 
 enum vmop_guest_kernel_state {
-	VMOP_GUEST_KERNEL_NONE,	     /* none was found so far */
-	VMOP_GUEST_KERNEL_CURRENT,   /* its clock has moved on since the last look */
-	VMOP_GUEST_KERNEL_UNCERTAIN, /* intact, but the clock stands: idle, paused, or replaced */
-	VMOP_GUEST_KERNEL_GONE,	     /* rebooted, kexec'd or gone: find again */
+	VMOP_GUEST_KERNEL_NONE,	     /* no kernel was found yet */
+	VMOP_GUEST_KERNEL_CURRENT,   /* its clock has advanced since the last check */
+	VMOP_GUEST_KERNEL_UNCERTAIN, /* intact, but its clock stands: idle, paused or replaced */
+	VMOP_GUEST_KERNEL_GONE,	     /* rebooted, replaced by kexec, or gone: find it again */
 };
 
 struct vmop_guest_kernel_info {
 	char release[65];      /* "6.1.0-56-cloud-amd64" */
 	char banner[256];      /* the "Linux version ..." line */
-	uint64_t text_start;   /* _text, or _stext where that alone is known: images of kind
+	uint64_t text_start;   /* _text, or _stext where only that is known; images of kind
 				  GUEST_KERNEL count offsets from it */
 	uint64_t text_end;     /* _etext */
 	uint64_t image_end;    /* _end */
-	uint64_t text_gpa;     /* where _text lies in guest RAM */
-	uint64_t kaslr_offset; /* how far _text was moved from where it was linked; 0: not, or not
-				  known */
-	uint64_t root_gpa;     /* the kernel's own page table */
+	uint64_t text_gpa;     /* guest-physical address of _text */
+	uint64_t kaslr_offset; /* distance of _text from its link address; 0: none, or unknown */
+	uint64_t root_gpa;     /* of the kernel's own page table */
 	uint32_t symbols;      /* of the kernel proper */
 	uint32_t modules;
 	uint32_t cpus;		  /* nr_cpu_ids */
 	const char *architecture; /* "x86-64", "arm64" */
 	uint32_t page_bytes;	  /* of its smallest page */
-	uint8_t va_bits;	  /* of addresses, in each half; arm64 alone */
+	uint8_t va_bits;	  /* of addresses, in each half; only on arm64 */
 	uint8_t levels;		  /* of its page tables: 4 or 5; arm64: 2 to 5 */
-	bool has_kpti;		  /* user space runs on page tables of its own */
+	bool has_kpti;		  /* user space runs on separate page tables */
 	bool has_processes;	  /* struct offsets are known (BTF or profile) */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
-	const char *found_by;	  /* "registers", "trampoline", "vmcoreinfo", "kallsyms" */
-	const char *offsets_from; /* "BTF", "profile", "" */
+	const char *search_method;  /* "registers", "trampoline", "vmcoreinfo", "kallsyms" */
+	const char *offsets_source; /* "BTF", "profile", "" */
 };
 
 /*
- * One symbol as in the guest's /proc/kallsyms.  module is NULL for the kernel
- * proper, a module's name, or "bpf", "__builtin__ftrace", "__builtin__kprobes".
- * Absolute (per-CPU) symbols have small addresses on kernels before 6.15.
+ * One symbol as in the guest's /proc/kallsyms. module is NULL for the kernel proper; otherwise it
+ * is the name of a module, "bpf", "__builtin__ftrace" or "__builtin__kprobes". Absolute (per-CPU)
+ * symbols have small addresses on kernels before 6.15.
  */
 struct vmop_guest_symbol {
 	uint64_t address;
-	uint64_t len_bytes; /* to the next symbol (kernel), or as stated; 0: not known */
-	const char *name;   /* hold till find_kernel, refresh_modules or close */
+	uint64_t len_bytes; /* to the next symbol (kernel), or as stated (module); 0: unknown */
+	const char *name;   /* valid until find_kernel, refresh_modules or close */
 	const char *module;
-	char type; /* as nm(1) has it: 'T', 't', 'D', ... */
+	char type; /* as nm(1) prints it: 'T', 't', 'D', ... */
 };
 
 enum vmop_guest_kernel_text_kind {
@@ -66,7 +66,7 @@ enum vmop_guest_kernel_text_kind {
 
 /* Kernel text outside the kernel image. */
 struct vmop_guest_module {
-	const char *name;    /* hold till find_kernel, refresh_modules or close */
+	const char *name;    /* valid until find_kernel, refresh_modules or close */
 	uint64_t text_start; /* core text: images of kind MODULE count offsets from it */
 	uint64_t text_len_bytes;
 	uint64_t start, len_bytes; /* all core memory from text_start on, where it is one piece */
@@ -76,11 +76,11 @@ struct vmop_guest_module {
 	uint32_t symbols;
 };
 
-/* One executable mapping of a process. */
+/* One mapping of a process; executable unless VMOP_GUEST_ALL_VMAS was given. */
 struct vmop_guest_vma {
 	uint64_t start, end;
-	uint64_t file_offset_bytes; /* of start; 0 without a file */
-	const char *path;	    /* as the guest's /proc/PID/maps has it; "[vdso]", "//anon" */
+	uint64_t file_offset_bytes; /* offset of start; 0 without a file */
+	const char *path;	    /* as in the guest's /proc/PID/maps; "[vdso]", "//anon" */
 	uint64_t file;		    /* the guest's struct file, for vmop_guest_read_file; 0: none */
 	uint32_t vm_flags;	    /* the kernel's VM_READ 1, VM_WRITE 2, VM_EXEC 4, VM_SHARED 8 */
 	uint8_t build_id_len_bytes;
@@ -89,24 +89,25 @@ struct vmop_guest_vma {
 
 /* One process (thread group). */
 struct vmop_guest_process {
-	uint32_t pid;	 /* tgid, in the guest's first pid namespace */
-	uint32_t ns_pid; /* in its own pid namespace: differs inside containers */
+	uint32_t pid;	 /* tgid, in the guest's initial pid namespace */
+	uint32_t ns_pid; /* pid in the process's own namespace: differs inside containers */
 	uint32_t ppid;
 	uint64_t pgd_gpa;	/* root page table; 0: a kernel thread */
-	uint64_t start_time_ns; /* guest's clock; with pid tells a reused pid */
-	uint64_t task;		/* the guest's task_struct */
+	uint64_t start_time_ns; /* by the guest's clock; distinguishes processes that reuse a pid */
+	uint64_t task;		/* address of the guest's task_struct */
 	char comm[16];
-	const char *cgroup; /* path in the unified (or first) hierarchy; "" unknown */
-	const struct vmop_guest_vma *vmas; /* executable ones, by address (or all: see below) */
+	const char *cgroup; /* path in the unified (or first) hierarchy; "": unknown */
+	const struct vmop_guest_vma
+		*vmas; /* by rising address; executable ones, or all with VMOP_GUEST_ALL_VMAS */
 	uint32_t vma_count;
 };
 
 enum vmop_guest_snapshot_flags {
-	VMOP_GUEST_ALL_VMAS = 1 << 0,	  /* not only the executable ones */
-	VMOP_GUEST_NO_BUILD_IDS = 1 << 1, /* cheaper */
+	VMOP_GUEST_ALL_VMAS = 1 << 0,	  /* all mappings, not only the executable ones */
+	VMOP_GUEST_NO_BUILD_IDS = 1 << 1, /* skip build-ids: cheaper */
 };
 
-/* What runs on a vCPU at this moment. */
+/* The task that runs on a vCPU at the moment of the reading. */
 struct vmop_guest_current {
 	uint32_t vcpu;
 	uint32_t pid; /* process; 0: idle */

@@ -7,8 +7,7 @@
  * only ones of libsym that the daemon may include. A table comes from an ELF file (elf-file,
  * elf-symbols, mini-debug-info, plt), from kallsyms text (kallsyms, kernel-image), from a perf map
  * (perf-map), or from a session file (vmop_symtab_adopt). symtab-builder and symbol-sort put its
- * symbols in order. A table never
- * changes: any thread may look up symbols in it.
+ * symbols in order. A table never changes: any thread may look up symbols in it.
  */
 #ifndef VMOP_LIBSYM_SYMTAB_H
 #define VMOP_LIBSYM_SYMTAB_H

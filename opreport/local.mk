@@ -6,6 +6,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/choice.c opreport/query/choice.h \
 	opreport/query/event-name.c opreport/query/event-name.h \
 	opreport/output/line-width.c opreport/output/line-width.h \
+	opreport/query/event-slots.c opreport/query/event-slots.h \
 	opreport/query/group.c opreport/query/group.h \
 	opreport/query/identity.c opreport/query/identity.h \
 	opreport/query/idle.c opreport/query/idle.h \
@@ -13,7 +14,9 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
 	opreport/query/query.c opreport/query/query.h \
 	opreport/query/ratio.c opreport/query/ratio.h \
-	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c opreport/arrange/report-open.h \
+	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c \
+	opreport/arrange/facts.c opreport/arrange/lines.c \
+	opreport/arrange/values.c opreport/arrange/report-open.h \
 	opreport/query/resolve.c opreport/query/resolve.h \
 	opreport/arrange/rows.c opreport/arrange/rows.h \
 	opreport/arrange/session.c opreport/arrange/session.h \
@@ -21,6 +24,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/spec.c opreport/query/spec.h \
 	opreport/query/symbols.c opreport/query/symbols.h \
 	opreport/query/tally.c opreport/query/tally.h \
+	opreport/query/unify.c opreport/query/unify.h \
 	opreport/output/time-text.c opreport/output/time-text.h
 opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil.la \

@@ -545,7 +545,7 @@ static struct vmop_error *report(struct settings *settings, struct vmop_result *
 /* How many rows the output takes, roughly: names are some columns, each event brings three. */
 static uint64_t max_lines(const struct settings *settings, const struct vmop_result *result)
 {
-	return settings->output->max_cells / (8 + 3 * result->n_events * result->n_parts);
+	return settings->output->max_values / (8 + 3 * result->n_events * result->n_parts);
 }
 
 static struct vmop_error *report_session(struct settings *settings)

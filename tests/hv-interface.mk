@@ -75,6 +75,6 @@ tests_fixtures_make_stream_LDADD = hv-interface/libhvinterface.la
 check_PROGRAMS += tests/fixtures/make-storm
 tests_fixtures_make_storm_LDADD = hv-interface/libhvinterface.la -lm
 
-# /dev/vmop is there on Xen alone: for tests/rigs/xen-run.
+# /dev/vmop exists only on Xen: for tests/rigs/xen-run.
 check_PROGRAMS += tests/fixtures/xen-device-session tests/fixtures/xen-device-faults
 tests_fixtures_xen_device_session_LDADD = hv-interface/libhvinterface.la

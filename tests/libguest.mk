@@ -50,7 +50,7 @@ tests_unit_libguest_kernel_arm64_SOURCES = tests/unit/libguest/kernel/arm64.c \
 tests_unit_libguest_kernel_arm64_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_kernel_arm64_LDADD = $(libguest_test_ldadd)
 
-# What tests/rigs/introspect-run compares a captured guest with its own /proc by.
+# tests/rigs/introspect-run compares a captured guest with its own /proc by this program.
 noinst_PROGRAMS += tests/unit/libguest/compare
 tests_unit_libguest_compare_LDADD = libguest/libguest.la libutil/libutil.la
 

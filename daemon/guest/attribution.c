@@ -3,22 +3,25 @@
 
 #include <string.h>
 
-/* Readings of a vCPU further than this from a sample don't tell what ran at its time. */
-static const uint64_t reading_gap_ns = 250000000;
+#include "libutil/clock.h"
+
+/* A reading of a vCPU is used only within this time before or after the sample. */
+#define READING_GAP_NS (250 * VMOP_NS_PER_MS)
 
 #define VM_EXEC 4
 
 /* ---- lists of processes ------------------------------------------------------ */
 
-/* The process that a reading shows, by the newest list that knows it. */
-static const struct vmop_guest_process *listed(const struct vmop_guest_view *view,
-					       const struct vmop_guest_reading *reading)
+/* Return the process that a reading shows, from the newest list that has it; NULL: none has it. */
+static const struct vmop_guest_process *find_listed(const struct vmop_guest_view *view,
+						    const struct vmop_guest_reading *reading)
 {
 	const struct vmop_guest_process *process = vmop_guest_tasks_find(view->tasks, reading);
 	return process ? process : vmop_guest_tasks_find(view->tasks_before, reading);
 }
 
-static const struct vmop_guest_vma *text_at(const struct vmop_guest_process *process,
+/* Return the executable mapping of process at address; NULL: none, or no process. */
+static const struct vmop_guest_vma *code_at(const struct vmop_guest_process *process,
 					    uint64_t address)
 {
 	const struct vmop_guest_vma *vma =
@@ -26,7 +29,7 @@ static const struct vmop_guest_vma *text_at(const struct vmop_guest_process *pro
 	return vma && vma->vm_flags & VM_EXEC ? vma : NULL;
 }
 
-/* ---- who maps a page ----------------------------------------------------------- */
+/* ---- the processes that map a page ----------------------------------------------------------- */
 
 static bool is_same_place(const struct vmop_guest_vma *a, const struct vmop_guest_vma *b)
 {
@@ -42,7 +45,7 @@ static void read_owners(const struct vmop_guest_tasks *tasks, uint64_t address,
 	for (size_t i = 0; tasks && i < vmop_guest_snapshot_count(tasks->snapshot); i++) {
 		const struct vmop_guest_process *process =
 			vmop_guest_snapshot_get(tasks->snapshot, i);
-		const struct vmop_guest_vma *vma = text_at(process, address);
+		const struct vmop_guest_vma *vma = code_at(process, address);
 		if (!vma)
 			continue;
 		if (!page->n_owners++) {
@@ -55,46 +58,49 @@ static void read_owners(const struct vmop_guest_tasks *tasks, uint64_t address,
 	}
 }
 
-static struct vmop_guest_page *page_of(struct vmop_guest_placer *placer, int32_t vcpu,
+static struct vmop_guest_page *page_of(struct vmop_guest_attributor *attributor, int32_t vcpu,
 				       uint64_t address)
 {
 	uint64_t number = address >> 12;
 	struct vmop_guest_page *page =
-		&placer->pages[(number + (uint32_t)vcpu * 61) % VMOP_GUEST_PLACER_PAGES];
+		&attributor->pages[(number + (uint32_t)vcpu * 61) % VMOP_GUEST_ATTRIBUTOR_PAGES];
 	if (page->number == number && page->vcpu == vcpu)
 		return page;
 	*page = (struct vmop_guest_page){.number = number, .vcpu = vcpu};
-	read_owners(placer->view->tasks, address, page);
+	read_owners(attributor->view->tasks, address, page);
 	if (!page->n_owners)
-		read_owners(placer->view->tasks_before, address, page);
+		read_owners(attributor->view->tasks_before, address, page);
 	return page;
 }
 
-void vmop_guest_placer_take(struct vmop_guest_placer *placer, const struct vmop_guest_view *view)
+void vmop_guest_attributor_set_view(struct vmop_guest_attributor *attributor,
+				    const struct vmop_guest_view *view)
 {
-	placer->view = view;
-	for (unsigned i = 0; i < VMOP_GUEST_PLACER_PAGES; i++)
-		placer->pages[i] = (struct vmop_guest_page){.number = UINT64_MAX};
+	attributor->view = view;
+	for (unsigned i = 0; i < VMOP_GUEST_ATTRIBUTOR_PAGES; i++)
+		attributor->pages[i] = (struct vmop_guest_page){.number = UINT64_MAX};
 }
 
-/* ---- what was seen to run --------------------------------------------------------- */
+/* ---- readings of the vCPUs --------------------------------------------------------- */
 
-struct sight {
+/* The reading of a vCPU that is nearest to a sample; is_certain: see attribution.h. */
+struct observation {
 	struct vmop_guest_reading reading;
 	bool is_seen, is_certain;
 };
 
-static struct sight look_at(const struct vmop_guest_view *view, int32_t vcpu, uint64_t time_ns)
+static struct observation observe(const struct vmop_guest_view *view, int32_t vcpu,
+				  uint64_t time_ns)
 {
-	struct sight sight = {0};
+	struct observation nearest = {0};
 	if (vcpu >= 0)
-		sight.is_seen =
-			vmop_guest_view_current(view, (uint32_t)vcpu, time_ns, reading_gap_ns,
-						&sight.reading, &sight.is_certain);
-	return sight;
+		nearest.is_seen =
+			vmop_guest_view_reading(view, (uint32_t)vcpu, time_ns, READING_GAP_NS,
+						&nearest.reading, &nearest.is_certain);
+	return nearest;
 }
 
-/* An owner of an address, with how often it was seen and when last. */
+/* A process that maps the address: how often it was seen, and when last. */
 struct vote {
 	const struct vmop_guest_process *process;
 	uint32_t n;
@@ -114,7 +120,10 @@ static void count_vote(struct vote *votes, uint32_t *n_votes,
 		votes[i].last_ns = time_ns;
 }
 
-/* The owner of address that a vCPU was seen to run most often; of equals, most lately. */
+/*
+ * Return the process that maps the address and that a vCPU was seen to run most often.  Of equals
+ * it is the one that was seen last.
+ */
 static const struct vmop_guest_process *most_seen(const struct vmop_guest_view *view, uint32_t vcpu,
 						  uint64_t address)
 {
@@ -123,8 +132,8 @@ static const struct vmop_guest_process *most_seen(const struct vmop_guest_view *
 	uint32_t n_votes = 0;
 	for (uint32_t i = 0; i < readings->n && i < VMOP_GUEST_READINGS; i++) {
 		const struct vmop_guest_reading *at = &readings->at[i];
-		const struct vmop_guest_process *process = at->pid ? listed(view, at) : NULL;
-		if (text_at(process, address))
+		const struct vmop_guest_process *process = at->pid ? find_listed(view, at) : NULL;
+		if (code_at(process, address))
 			count_vote(votes, &n_votes, process, at->time_ns);
 	}
 	for (uint32_t i = 0; i < n_votes; i++)
@@ -134,9 +143,9 @@ static const struct vmop_guest_process *most_seen(const struct vmop_guest_view *
 	return best.process;
 }
 
-/* The same of the sample's own vCPU, or else of the first one that shows any. */
-static const struct vmop_guest_process *vote(const struct vmop_guest_view *view, int32_t vcpu,
-					     uint64_t address)
+/* Return the same for the sample's vCPU, or else for the first vCPU that shows any. */
+static const struct vmop_guest_process *find_vote(const struct vmop_guest_view *view, int32_t vcpu,
+						  uint64_t address)
 {
 	const struct vmop_guest_process *found = NULL;
 	if (vcpu >= 0 && (uint32_t)vcpu < view->n_vcpus)
@@ -148,16 +157,16 @@ static const struct vmop_guest_process *vote(const struct vmop_guest_view *view,
 
 /* ---- the rules ---------------------------------------------------------------------- */
 
-/* Several map the address, and which of them ran then wasn't seen. */
+/* Choose one of several processes that map the address, when none of them is seen. */
 static struct vmop_guest_verdict choose(const struct vmop_guest_view *view,
 					struct vmop_guest_page *page, uint64_t address)
 {
 	if (!page->has_vote)
-		page->vote = vote(view, page->vcpu, address);
+		page->vote = find_vote(view, page->vcpu, address);
 	page->has_vote = true;
 	if (page->vote)
 		return (struct vmop_guest_verdict){.process = page->vote,
-						   .vma = text_at(page->vote, address),
+						   .vma = code_at(page->vote, address),
 						   .certainty = VMOP_CERTAIN_AMBIGUOUS};
 	if (page->is_one_file)
 		return (struct vmop_guest_verdict){.vma = page->vma,
@@ -166,49 +175,54 @@ static struct vmop_guest_verdict choose(const struct vmop_guest_view *view,
 					   .certainty = VMOP_CERTAIN_AMBIGUOUS};
 }
 
-struct vmop_guest_verdict vmop_guest_place_user(struct vmop_guest_placer *placer, int32_t vcpu,
-						uint64_t time_ns, uint64_t address)
+struct vmop_guest_verdict vmop_guest_attribute_user(struct vmop_guest_attributor *attributor,
+						    int32_t vcpu, uint64_t time_ns,
+						    uint64_t address)
 {
-	const struct vmop_guest_view *view = placer->view;
-	struct vmop_guest_verdict nobody = {.certainty = VMOP_CERTAIN_EXACT};
+	const struct vmop_guest_view *view = attributor->view;
+	struct vmop_guest_verdict no_process = {.certainty = VMOP_CERTAIN_EXACT};
 	if (!view)
-		return nobody;
-	struct vmop_guest_page *page = page_of(placer, vcpu, address);
-	struct sight sight = look_at(view, vcpu, time_ns);
-	bool shows_user = sight.is_seen && sight.reading.pid && !sight.reading.is_kernel_thread;
-	const struct vmop_guest_process *seen = shows_user ? listed(view, &sight.reading) : NULL;
-	const struct vmop_guest_vma *vma = text_at(seen, address);
+		return no_process;
+	struct vmop_guest_page *page = page_of(attributor, vcpu, address);
+	struct observation nearest = observe(view, vcpu, time_ns);
+	bool shows_user =
+		nearest.is_seen && nearest.reading.pid && !nearest.reading.is_kernel_thread;
+	const struct vmop_guest_process *seen =
+		shows_user ? find_listed(view, &nearest.reading) : NULL;
+	const struct vmop_guest_vma *vma = code_at(seen, address);
 	if (vma) {
-		bool is_exact = sight.is_certain && page->n_owners == 1 && page->owner == seen;
+		bool is_exact = nearest.is_certain && page->n_owners == 1 && page->owner == seen;
 		return (struct vmop_guest_verdict){.process = seen,
 						   .vma = vma,
 						   .certainty = is_exact ? VMOP_CERTAIN_EXACT
 									 : VMOP_CERTAIN_LIKELY};
 	}
-	bool is_stranger = shows_user && !seen;
-	if (!page->n_owners || (is_stranger && sight.is_certain))
-		return nobody;
+	bool is_unlisted = shows_user && !seen;
+	if (!page->n_owners || (is_unlisted && nearest.is_certain))
+		return no_process;
 	if (page->n_owners > 1)
 		return choose(view, page, address);
 	return (struct vmop_guest_verdict){.process = page->owner,
 					   .vma = page->vma,
-					   .certainty = is_stranger ? VMOP_CERTAIN_AMBIGUOUS
+					   .certainty = is_unlisted ? VMOP_CERTAIN_AMBIGUOUS
 								    : VMOP_CERTAIN_LIKELY};
 }
 
-struct vmop_guest_verdict vmop_guest_place_kernel(const struct vmop_guest_placer *placer,
-						  int32_t vcpu, uint64_t time_ns)
+struct vmop_guest_verdict
+vmop_guest_attribute_kernel(const struct vmop_guest_attributor *attributor, int32_t vcpu,
+			    uint64_t time_ns)
 {
 	struct vmop_guest_verdict verdict = {.certainty = VMOP_CERTAIN_EXACT};
-	const struct vmop_guest_view *view = placer->view;
-	struct sight sight = {0};
+	const struct vmop_guest_view *view = attributor->view;
+	struct observation nearest = {0};
 	if (view && view->tasks)
-		sight = look_at(view, vcpu, time_ns);
-	if (!sight.is_seen)
+		nearest = observe(view, vcpu, time_ns);
+	if (!nearest.is_seen)
 		return verdict;
-	verdict.is_idle = !sight.reading.pid;
-	verdict.process = verdict.is_idle ? NULL : listed(view, &sight.reading);
+	verdict.is_idle = !nearest.reading.pid;
+	verdict.process = verdict.is_idle ? NULL : find_listed(view, &nearest.reading);
 	if (verdict.is_idle || verdict.process)
-		verdict.certainty = sight.is_certain ? VMOP_CERTAIN_LIKELY : VMOP_CERTAIN_AMBIGUOUS;
+		verdict.certainty =
+			nearest.is_certain ? VMOP_CERTAIN_LIKELY : VMOP_CERTAIN_AMBIGUOUS;
 	return verdict;
 }

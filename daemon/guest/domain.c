@@ -20,7 +20,7 @@ static struct vmop_domain *domain_new(struct vmop_domains *domains)
 	struct vmop_domain *domain = calloc(1, sizeof(*domain));
 	if (!domain)
 		return NULL;
-	/* Named when their domain is: see vmop_identify. */
+	/* vmop_domain_name_images renames them once the name of the domain is known. */
 	domain->kernel = vmop_images_new(domains->images, 0, VMOP_IMAGE_GUEST_KERNEL,
 					 "[guest kernel]", 0, 0);
 	domain->user =
@@ -32,7 +32,7 @@ static void domain_free(struct vmop_domains *domains, struct vmop_domain *domain
 {
 	if (!domain)
 		return;
-	vmop_text_map_deinit(&domain->text, domains->images);
+	vmop_text_map_deinit(&domain->code, domains->images);
 	vmop_image_unref(domains->images, domain->kernel);
 	vmop_image_unref(domains->images, domain->user);
 	free(domain);
@@ -48,7 +48,7 @@ void vmop_domains_keep_spares(struct vmop_domains *domains)
 
 struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *root,
 				     struct vmop_images *images, struct vmop_processes *processes,
-				     const struct vmop_passive *passive)
+				     const struct vmop_domain_patterns *passive)
 {
 	*domains = (struct vmop_domains){
 		.root = root,
@@ -63,8 +63,8 @@ struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *r
 		free(host);
 		return &vmop_error_no_memory;
 	}
-	host->kind = VMOP_DOMAIN_HOST;
-	strcpy(host->name, "host");
+	vmop_domain_set_kind(host, VMOP_DOMAIN_HOST);
+	vmop_domain_set_name(host, "host");
 	if (root)
 		vmop_identify_machine(root, host->uuid);
 	host->is_running = host->is_identified = true;
@@ -115,13 +115,75 @@ struct vmop_domain *vmop_domains_new(struct vmop_domains *domains)
 	return domain;
 }
 
+/* ---- one domain ------------------------------------------------------------------------ */
+
+void vmop_domain_set_kind(struct vmop_domain *domain, enum vmop_domain_kind kind)
+{
+	if (domain->kind == kind)
+		return;
+	domain->kind = kind;
+	domain->is_stored = false;
+}
+
+/* Copy text into a field of size bytes, cut to fit. */
+static void set_field(struct vmop_domain *domain, char *field, size_t size, const char *text)
+{
+	size_t len = strnlen(text, size - 1);
+	if (!strncmp(field, text, len) && !field[len])
+		return;
+	memcpy(field, text, len);
+	field[len] = '\0';
+	domain->is_stored = false;
+}
+
+void vmop_domain_set_name(struct vmop_domain *domain, const char *name)
+{
+	set_field(domain, domain->name, sizeof(domain->name), name);
+}
+
+void vmop_domain_set_uuid(struct vmop_domain *domain, const char *uuid)
+{
+	set_field(domain, domain->uuid, sizeof(domain->uuid), uuid);
+}
+
+void vmop_domain_set_vmm(struct vmop_domain *domain, const char *vmm)
+{
+	set_field(domain, domain->vmm, sizeof(domain->vmm), vmm);
+}
+
+void vmop_domain_set_vmm_pid(struct vmop_domain *domain, uint32_t pid)
+{
+	if (domain->vmm_pid == pid)
+		return;
+	domain->vmm_pid = pid;
+	domain->is_stored = false;
+}
+
+void vmop_domain_end(struct vmop_domain *domain)
+{
+	domain->is_running = false;
+	domain->is_stored = false;
+	domain->last_seen_ns = vmop_clock_ns(CLOCK_REALTIME);
+	struct vmop_vcpu *vcpu;
+	DL_FOREACH (domain->vcpus, vcpu)
+		vcpu->has_exited = true;
+}
+
 void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain)
 {
 	uint32_t number = domain->vmm_pid ? domain->vmm_pid : domain->source_id;
-	domain->pattern = vmop_passive_match(domains->passive, domain->name, domain->uuid, number,
-					     domain->vmm_pid ? domain->id : domain->source_id);
+	domain->pattern =
+		vmop_domain_patterns_match(domains->passive, domain->name, domain->uuid, number,
+					   domain->vmm_pid ? domain->id : domain->source_id);
 	if (domain->kind != VMOP_DOMAIN_OPAQUE)
-		domain->kind = domain->pattern ? VMOP_DOMAIN_PASSIVE : VMOP_DOMAIN_UNSELECTED;
+		vmop_domain_set_kind(domain, domain->pattern ? VMOP_DOMAIN_PASSIVE
+							     : VMOP_DOMAIN_UNSELECTED);
+}
+
+void vmop_domain_deselect(struct vmop_domain *domain, enum vmop_domain_kind kind)
+{
+	domain->pattern = NULL;
+	vmop_domain_set_kind(domain, kind);
 }
 
 void vmop_domain_name_image(const struct vmop_domain *domain, struct vmop_image *image,
@@ -135,28 +197,61 @@ void vmop_domain_name_image(const struct vmop_domain *domain, struct vmop_image 
 void vmop_domain_name_images(struct vmop_domain *domain)
 {
 	vmop_domain_name_image(domain, domain->kernel,
-			       domain->text.n ? "unknown kernel text" : "kernel");
+			       domain->code.n ? "unknown kernel text" : "kernel");
 	vmop_domain_name_image(domain, domain->user, "user");
-	for (size_t i = 0; i < domain->text.n; i++)
-		if (domain->text.at[i].image->kind == VMOP_IMAGE_GUEST_KERNEL)
-			vmop_domain_name_image(domain, domain->text.at[i].image, "kernel");
+	for (size_t i = 0; i < domain->code.n; i++)
+		if (domain->code.at[i].image->kind == VMOP_IMAGE_GUEST_KERNEL)
+			vmop_domain_name_image(domain, domain->code.at[i].image, "kernel");
 }
 
-struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process)
+void vmop_domain_begin_code(struct vmop_domains *domains, struct vmop_domain *domain)
+{
+	struct vmop_image *old = domain->kernel;
+	if (old->id || old->is_sampled) {
+		struct vmop_image *made = vmop_images_new(domains->images, domain->id,
+							  VMOP_IMAGE_GUEST_KERNEL, "", 0, 0);
+		bool has_room = made->kind == VMOP_IMAGE_GUEST_KERNEL;
+		if (has_room) {
+			vmop_domain_name_image(domain, old, "kernel, not yet found");
+			domain->kernel = made;
+		}
+		vmop_image_unref(domains->images, has_room ? old : made);
+	}
+	vmop_domain_name_image(domain, domain->kernel, "unknown kernel text");
+}
+
+void vmop_domain_add_code(struct vmop_domains *domains, struct vmop_domain *domain,
+			  const struct vmop_text_piece *piece)
+{
+	vmop_text_map_put(&domain->code, domains->images, piece);
+	domain->is_stored = false; /* its pieces are stored with the row */
+}
+
+void vmop_domain_set_code(struct vmop_domains *domains, struct vmop_domain *domain,
+			  const struct vmop_text_map *code)
+{
+	vmop_text_map_deinit(&domain->code, domains->images);
+	domain->code = *code;
+	domain->is_stored = false;
+}
+
+/* ---- guests and their vCPUs --------------------------------------------------------------- */
+
+struct vmop_domain *vmop_domains_ensure(struct vmop_domains *domains, struct vmop_process *process)
 {
 	if (process->domain)
 		return process->domain;
 	struct vmop_domain *domain = vmop_domains_new(domains);
 	if (!domain)
 		return NULL;
-	domain->vmm_pid = process->pid;
-	/* Until its name is known; "all" lets it in at once. */
+	vmop_domain_set_vmm_pid(domain, process->pid);
+	/* Its name is not known yet: only "all" or a number can select it here. */
 	vmop_domain_select(domains, domain);
 	process->domain = domain;
 	return domain;
 }
 
-/* The lowest number that no vCPU of domain has. */
+/* Return the lowest number that no vCPU of domain has. */
 static uint32_t free_number(const struct vmop_domain *domain)
 {
 	const struct vmop_vcpu *vcpu;
@@ -169,13 +264,13 @@ static uint32_t free_number(const struct vmop_domain *domain)
 	}
 }
 
-struct vmop_vcpu *vmop_domains_meet_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
-					 uint32_t tid)
+struct vmop_vcpu *vmop_domains_ensure_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
+					   uint32_t tid)
 {
 	struct vmop_vcpu *vcpu = vmop_domains_vcpu(domains, tid);
 	if (vcpu && vcpu->domain == domain)
 		return vcpu;
-	if (vcpu) { /* a reused tid whose end no record told */
+	if (vcpu) { /* the tid was reused, and no record reported the exit */
 		vcpu->has_exited = true;
 		vmop_idmap_remove(&domains->vcpus, tid);
 	}
@@ -191,9 +286,28 @@ struct vmop_vcpu *vmop_domains_meet_vcpu(struct vmop_domains *domains, struct vm
 	vcpu->domain = domain;
 	DL_APPEND(domain->vcpus, vcpu);
 	domain->n_vcpus++;
-	domain->identify_in = 0; /* its thread's name may tell the number */
+	domain->identify_in = 0; /* the name of its thread may contain the number */
 	return vcpu;
 }
+
+void vmop_domains_number_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
+			      uint32_t tid, uint32_t number)
+{
+	struct vmop_vcpu *vcpu = vmop_domains_ensure_vcpu(domains, domain, tid);
+	if (!vcpu || (vcpu->is_sure && vcpu->number == number))
+		return;
+	struct vmop_vcpu *other;
+	DL_FOREACH (domain->vcpus, other)
+		if (other != vcpu && other->number == number && !other->has_exited) {
+			other->number = vcpu->number;
+			other->is_stored = other->is_sure = false;
+		}
+	vcpu->number = number;
+	vcpu->is_sure = true;
+	vcpu->is_stored = false;
+}
+
+/* ---- finding guests ------------------------------------------------------------------------ */
 
 static void watch(struct vmop_domains *domains, uint32_t pid)
 {
@@ -209,20 +323,10 @@ void vmop_domains_consider(struct vmop_domains *domains, struct vmop_process *pr
 	if (process->domain || !domains->root)
 		return;
 	if (process->n_kvm_vcpus)
-		vmop_domains_meet(domains, process);
+		vmop_domains_ensure(domains, process);
 	else if (process->worker_of || vmop_vmm_is_likely(process->task.comm))
 		watch(domains, process->pid);
 	vmop_domains_keep_spares(domains);
-}
-
-void vmop_domain_end(struct vmop_domain *domain)
-{
-	domain->is_running = false;
-	domain->is_stored = false;
-	domain->last_seen_ns = vmop_clock_ns(CLOCK_REALTIME);
-	struct vmop_vcpu *vcpu;
-	DL_FOREACH (domain->vcpus, vcpu)
-		vcpu->has_exited = true;
 }
 
 void vmop_domains_process_gone(struct vmop_process *process)
@@ -232,7 +336,7 @@ void vmop_domains_process_gone(struct vmop_process *process)
 		return;
 	if (domain->is_running)
 		vmop_domain_end(domain);
-	/* Samples on behalf of it can come till the process's own end; not after an exec. */
+	/* Work for the guest can be sampled until the process exits, but not after an exec. */
 	if (!process->has_exited)
 		process->domain = NULL;
 }
@@ -252,7 +356,7 @@ static struct vmop_domain *domain_of_vmm(const struct vmop_domains *domains, uin
 	return NULL;
 }
 
-/* The guest whose VMM has a thread of that id: what a vhost worker is named after. */
+/* Return the guest whose VMM has thread tid. A vhost worker is named after such a thread. */
 static struct vmop_domain *domain_of_thread(const struct vmop_domains *domains, uint32_t tid)
 {
 	struct vmop_domain *domain = domain_of_vmm(domains, tid);
@@ -260,8 +364,8 @@ static struct vmop_domain *domain_of_thread(const struct vmop_domains *domains, 
 	return tgid ? domain_of_vmm(domains, tgid) : domain;
 }
 
-/* Looks at one watched process; true: no longer to be watched. */
-static bool watch_look(struct vmop_domains *domains, struct vmop_watch *entry)
+/* Check one watched process.  True: it need not be watched any longer. */
+static bool check_watched(struct vmop_domains *domains, struct vmop_watch *entry)
 {
 	struct vmop_process *process = vmop_processes_get(domains->processes, entry->pid);
 	if (!process || process->has_exited || process->domain)
@@ -277,7 +381,7 @@ static bool watch_look(struct vmop_domains *domains, struct vmop_watch *entry)
 			return true;
 		process->n_kvm_vcpus = vmop_identify_count_vcpus(domains->processes, process->pid);
 		if (process->n_kvm_vcpus)
-			vmop_domains_meet(domains, process);
+			vmop_domains_ensure(domains, process);
 	}
 	entry->in = entry->gap;
 	if (entry->gap < WATCH_GAP_MAX_TICKS)
@@ -285,8 +389,8 @@ static bool watch_look(struct vmop_domains *domains, struct vmop_watch *entry)
 	return process->domain != NULL;
 }
 
-/* A VM that debugfs lists under the thread that created it. */
-static void debugfs_vm(void *arg, uint32_t tid)
+/* Add the VM that debugfs lists under the thread that created it. */
+static void add_debugfs_vm(void *arg, uint32_t tid)
 {
 	struct vmop_domains *domains = arg;
 	for (uint32_t i = 1; i < domains->n; i++)
@@ -299,7 +403,7 @@ static void debugfs_vm(void *arg, uint32_t tid)
 	}
 	if (!process || process->has_exited)
 		return;
-	struct vmop_domain *domain = vmop_domains_meet(domains, process);
+	struct vmop_domain *domain = vmop_domains_ensure(domains, process);
 	if (domain && !domain->kvm_tid) {
 		domain->kvm_tid = tid;
 		domain->identify_in = 0;
@@ -319,9 +423,9 @@ void vmop_domains_tick(struct vmop_domains *domains)
 	domains->realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
 	vmop_domains_keep_spares(domains);
 	if (domains->root) {
-		vmop_kvm_each_vm(domains->root, debugfs_vm, domains);
+		vmop_kvm_each_vm(domains->root, add_debugfs_vm, domains);
 		for (uint32_t i = 0; i < domains->n_watches;) {
-			if (watch_look(domains, &domains->watches[i]))
+			if (check_watched(domains, &domains->watches[i]))
 				domains->watches[i] = domains->watches[--domains->n_watches];
 			else
 				i++;
@@ -337,7 +441,7 @@ void vmop_domains_tick(struct vmop_domains *domains)
 		if (domain->is_running && process)
 			vmop_processes_check_one(domains->processes, process);
 		if (domain->is_running && (!process || process->has_exited))
-			vmop_domain_end(domain); /* no record told */
+			vmop_domain_end(domain); /* no record reported the exit */
 		if (!domain->is_running && domain->is_identified)
 			continue;
 		if (domain->identify_in) {
@@ -351,6 +455,8 @@ void vmop_domains_tick(struct vmop_domains *domains)
 		domain->identify_in = domain->identify_gap;
 	}
 }
+
+/* ---- storing ------------------------------------------------------------------------------- */
 
 static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop_db *db,
 				       const struct vmop_domain *domain)
@@ -366,9 +472,9 @@ static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop
 		.last_seen_ns = domain->last_seen_ns,
 	};
 	struct vmop_error *err = vmop_db_put_domain(db, &row);
-	/* Symbols that were given by hand are stored whether there are samples or not. */
-	for (size_t i = 0; !err && i < domain->text.n; i++) {
-		struct vmop_image *image = domain->text.at[i].image;
+	/* Symbols of an image that the user gave are stored even without samples. */
+	for (size_t i = 0; !err && i < domain->code.n; i++) {
+		struct vmop_image *image = domain->code.at[i].image;
 		if (image->is_stored)
 			continue;
 		vmop_images_assign_id(domains->images, image);
@@ -397,7 +503,8 @@ struct vmop_error *vmop_domains_store(struct vmop_domains *domains, struct vmop_
 	return NULL;
 }
 
-static void forget_vcpus(struct vmop_domains *domains, struct vmop_domain *domain)
+/* Mark the vCPUs of domain as stored, and remove those that exited. */
+static void finish_vcpus(struct vmop_domains *domains, struct vmop_domain *domain)
 {
 	struct vmop_vcpu *vcpu, *next;
 	DL_FOREACH_SAFE(domain->vcpus, vcpu, next)
@@ -417,9 +524,9 @@ void vmop_domains_stored(struct vmop_domains *domains)
 {
 	for (uint32_t i = 0; i < domains->n; i++) {
 		struct vmop_domain *domain = domains->at[i];
-		for (size_t j = 0; !domain->is_stored && j < domain->text.n; j++)
-			vmop_image_stored(domain->text.at[j].image);
+		for (size_t j = 0; !domain->is_stored && j < domain->code.n; j++)
+			vmop_image_stored(domain->code.at[j].image);
 		domain->is_stored = true;
-		forget_vcpus(domains, domain);
+		finish_vcpus(domains, domain);
 	}
 }

@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Domains: the host, and each guest from when its VMM is first seen until that
- * is over.  A guest is one VMM process (KVM tells samples of two virtual machines in
- * one process apart by their vCPU threads alone; they are one domain here).
+ * daemon/guest/: the domains of a session, the views of passive guests, and the attribution of
+ * their samples.
  *
- * A guest is found by what its process has mapped (anon_inode:kvm-vcpu) when /proc is
- * read, by debugfs, by a VMM's name, or by the first sample that its vCPU gives.
+ * Callers: daemon/profile/ drives every function from the sampling thread.  daemon/xen/ adds
+ * Xen's domains.  daemon/inspect.c and daemon/status.c read views and domains.
+ *
+ * Data meets the files in this order:
+ *	patterns.h	which guests the set-up selects, and the kernel images given for them
+ *	provider.h	the operations that find the owner of a sample: KVM's here, Xen's in
+ *			daemon/xen/; daemon/provider-list.c selects one
+ *	domain.h	the table of domains and vCPUs, and their rows in the session file
+ *	identify.h	name, uuid, VMM and vCPU threads of a KVM guest (vmm.h, kvm.h)
+ *	guests.h	holds a passive guest's samples until the flush, then attributes them
+ *	watch.h		a thread that reads the memory of passive guests and publishes views
+ *	view.h		the view: kernel code, snapshots, readings of the vCPUs
+ *	attribution.h	the rules that find the process of a sample in a view
+ *	tasks.h		the session's task ids of a guest's processes
+ *
+ * This header: a domain is the host, the hypervisor on Xen, or a guest.  A KVM guest is one VMM
+ * process.  Two virtual machines in one process are one domain, because samples distinguish them
+ * only by their vCPU threads.  A guest is found when /proc shows that a process has mapped
+ * anon_inode:kvm-vcpu, in debugfs, by the name of a VMM, or by the first sample of its vCPU.
+ *
+ * Only the functions below change a struct vmop_domain.  Each of them marks the row of the domain
+ * as changed when it did change.
  */
 #ifndef VMOP_DAEMON_GUEST_DOMAIN_H
 #define VMOP_DAEMON_GUEST_DOMAIN_H
@@ -13,7 +32,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/guest/passive.h"
+#include "daemon/guest/patterns.h"
 #include "daemon/guest/vmm.h"
 #include "daemon/host/code-map.h"
 #include "daemon/host/process.h"
@@ -23,12 +42,12 @@
 #define VMOP_VCPUS_MAX 16384  /* that run at one time */
 #define VMOP_NO_SOURCE_ID UINT32_MAX
 
-struct vmop_guest_inside;
+struct vmop_watched_guest;
 
 struct vmop_vcpu {
 	uint32_t tid;
 	uint32_t number;
-	bool is_sure; /* the number is KVM's own, not a guess by order */
+	bool is_sure; /* the number is KVM's own; false: a guess by the order of threads */
 	bool is_stored, has_exited;
 	struct vmop_domain *domain;
 	struct vmop_vcpu *prev, *next; /* of its domain */
@@ -42,45 +61,50 @@ struct vmop_domain {
 	char vmm[64];
 	uint32_t vmm_pid;   /* 0: none (Xen) */
 	uint32_t source_id; /* the hypervisor's number of it (Xen); VMOP_NO_SOURCE_ID: none */
-	bool is_several;    /* it stands for several domains that the source does not tell apart */
-	/* Xen samples where the guest was at its exit before: counted (VMOP_LOSS_STALE). */
+	bool is_several;    /* a placeholder for domains that the source does not distinguish */
+	/*
+	 * Xen samples the address of the guest's previous exit.  Such samples are counted as
+	 * VMOP_LOSS_STALE.
+	 */
 	bool has_stale_addresses;
-	const char *note; /* what is to be known of its samples; NULL: nothing */
-	uint32_t kvm_tid; /* its folder in debugfs bears this number; 0: not known */
+	const char *note; /* a warning about its samples, for users; NULL: none */
+	uint32_t kvm_tid; /* the number in the name of its debugfs folder; 0: not known */
 	uint64_t first_seen_ns, last_seen_ns; /* CLOCK_REALTIME */
-	bool is_running, is_stored;
-	bool is_identified;		    /* name and uuid were asked for: it can be selected */
-	unsigned identify_in, identify_gap; /* ticks until it is asked again */
-	const struct vmop_passive_pattern *pattern; /* what selected it */
+	bool is_running;
+	bool is_stored;			    /* the session has the row as it is now */
+	bool is_identified;		    /* name and uuid were read: it can be selected */
+	unsigned identify_in, identify_gap; /* ticks until it is identified again */
+	unsigned n_unlisted; /* Xen: listings that lacked it before it was identified */
+	const struct vmop_domain_pattern *pattern; /* the one that selected it; NULL: none */
 
-	struct vmop_image *kernel, *user; /* "[guest NAME kernel]", ... */
-	struct vmop_text_map text;	  /* of its kernel, where that is known */
-	struct vmop_guest_inside *inside; /* of guests.h; NULL: nobody looks into it */
-	const char *symbols_from;	  /* see vmop_domain_stats.image */
+	struct vmop_image *kernel, *user;   /* "[guest NAME kernel]", ... */
+	struct vmop_text_map code;	    /* of its kernel, where that is known */
+	struct vmop_watched_guest *watched; /* of guests.h; NULL: it is not watched */
+	const char *symbols_from;	    /* see vmop_domain_stats.image */
 
 	struct vmop_vcpu *vcpus;
 	uint32_t n_vcpus;
 	uint64_t samples_user, samples_kernel, samples_hypervisor, samples_vmm;
-	uint64_t samples_own; /* of an active one, in its own session, as it tells */
+	uint64_t samples_own; /* an active domain's own count, in its own session */
 };
 
 #define VMOP_DOMAIN_SPARES 4
 
 struct vmop_domains {
-	const char *root; /* of /proc and /sys; NULL: nothing to look at */
+	const char *root; /* of /proc and /sys; NULL: neither is read */
 	struct vmop_images *images;
 	struct vmop_processes *processes;
-	const struct vmop_passive *passive;
+	const struct vmop_domain_patterns *passive;
 	struct vmop_domain *at[VMOP_DOMAINS_MAX]; /* by id; 0 is the host */
 	uint32_t n;
-	/* Made ahead, so that the per-sample path can take one. */
+	/* Allocated ahead, so that the per-sample path can take one. */
 	struct vmop_domain *spares[VMOP_DOMAIN_SPARES];
 	struct vmop_idmap vcpus; /* by tid */
 	struct vmop_pool vcpu_pool;
-	/* Processes that may come to run a guest, and kernel workers to be matched with one. */
+	/* Processes that may start a guest, and kernel workers that may belong to one. */
 	struct vmop_watch {
 		uint32_t pid;
-		unsigned in, gap; /* ticks until it is looked at */
+		unsigned in, gap; /* ticks until the next check */
 	} watches[256];
 	uint32_t n_watches;
 	uint64_t realtime_ns; /* of the last tick */
@@ -88,58 +112,189 @@ struct vmop_domains {
 	bool goes_on; /* see vmop_profiler_options */
 };
 
+/* ---- the table ---------------------------------------------------------------------- */
+
+/*
+ * Initialise domains with the host.  All arguments must outlive it.  root: where /proc and /sys
+ * are, "" on a real machine; NULL: neither is read.  passive: the patterns of --passive-domains;
+ * may be NULL if no domain is selected.
+ */
 struct vmop_error *vmop_domains_init(struct vmop_domains *domains, const char *root,
 				     struct vmop_images *images, struct vmop_processes *processes,
-				     const struct vmop_passive *passive);
+				     const struct vmop_domain_patterns *passive);
 void vmop_domains_deinit(struct vmop_domains *domains);
 
-/* Makes new guests possible where nothing may be allocated. */
+/* Allocate spare domains and vCPUs, which the per-sample path takes. Call it between samples. */
 void vmop_domains_keep_spares(struct vmop_domains *domains);
-/* A new guest, running, with its id; NULL: no room. */
+/* Add a running guest under the next id.  NULL: no room, counted as refused. */
 struct vmop_domain *vmop_domains_new(struct vmop_domains *domains);
-void vmop_domain_end(struct vmop_domain *domain); /* it runs no more */
+
 /*
- * By what is known of it: is it one that the set-up selects?  Xen's ids are the only numbers that
- * its users see: the session's don't count there.
+ * Return the guest that process runs, and add it if it is new; NULL: no room.  For the per-sample
+ * path.
  */
-void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain);
-/* Has its images bear its name; or one of them, as "[guest NAME what]". */
-void vmop_domain_name_images(struct vmop_domain *domain);
-void vmop_domain_name_image(const struct vmop_domain *domain, struct vmop_image *image,
-			    const char *what);
+struct vmop_domain *vmop_domains_ensure(struct vmop_domains *domains, struct vmop_process *process);
 
-/* The per-sample path: the guest that process runs, new if need be; NULL: no room. */
-struct vmop_domain *vmop_domains_meet(struct vmop_domains *domains, struct vmop_process *process);
-
-/* The per-sample path: the vCPU whose thread gave a guest's sample; NULL: no room. */
-struct vmop_vcpu *vmop_domains_meet_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
-					 uint32_t tid);
+/*
+ * Return the vCPU of domain whose thread is tid, and add it if it is new; NULL: no room.  For the
+ * per-sample path.
+ */
+struct vmop_vcpu *vmop_domains_ensure_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
+					   uint32_t tid);
 
 static inline struct vmop_vcpu *vmop_domains_vcpu(const struct vmop_domains *domains, uint32_t tid)
 {
 	return vmop_idmap_get(&domains->vcpus, tid);
 }
 
-/* process was read, or took another name: is it a VMM, or a worker of one? */
+/*
+ * Set the number of thread tid's vCPU to KVM's own.  A vCPU that had this number by a guess gets
+ * the other's number.
+ */
+void vmop_domains_number_vcpu(struct vmop_domains *domains, struct vmop_domain *domain,
+			      uint32_t tid, uint32_t number);
+
+/* Check whether process, just read or renamed, is a VMM or a worker of one. */
 void vmop_domains_consider(struct vmop_domains *domains, struct vmop_process *process);
-/* process executes another program or is over: so is the guest that it ran. */
+/* End the guest of process, which executes another program or has exited. */
 void vmop_domains_process_gone(struct vmop_process *process);
 void vmop_domains_thread_gone(struct vmop_domains *domains, uint32_t tid);
 
-/* Looks for guests that came; learns names and vCPUs. */
+/* Look for new guests; read names and vCPUs. Call it about once a second. */
 void vmop_domains_tick(struct vmop_domains *domains);
 
-/* Learns the names of those that came since the last tick, for the rows about to be stored. */
+/* Read the names of guests that are new since the last tick. Call it before rows are stored. */
 void vmop_domains_identify_new(struct vmop_domains *domains);
 
-/* Puts the rows that changed; after the commit, notes that they are stored. */
+/* Put the rows that changed.  After the commit, vmop_domains_stored notes that they are stored. */
 struct vmop_error *vmop_domains_store(struct vmop_domains *domains, struct vmop_db *db);
 void vmop_domains_stored(struct vmop_domains *domains);
 
 /*
- * VMOP_ERROR_USAGE if a pattern (but "all") matches none of the guests that run
- * now, which /proc is asked about; it lists those that do.
+ * Check that each pattern except "all" matches a guest that runs now, according to /proc.
+ * VMOP_ERROR_USAGE names the first that does not, and lists the guests that run.
  */
 struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains);
+
+/* ---- one domain: its row --------------------------------------------------------------- */
+
+void vmop_domain_set_kind(struct vmop_domain *domain, enum vmop_domain_kind kind);
+/* Set the name, the uuid or the VMM; text that is too long is cut. */
+void vmop_domain_set_name(struct vmop_domain *domain, const char *name);
+void vmop_domain_set_uuid(struct vmop_domain *domain, const char *uuid);
+void vmop_domain_set_vmm(struct vmop_domain *domain, const char *vmm);
+void vmop_domain_set_vmm_pid(struct vmop_domain *domain, uint32_t pid);
+/* Note that the domain no longer runs, and neither do its vCPUs. */
+void vmop_domain_end(struct vmop_domain *domain);
+
+/* ---- one domain: its selection ----------------------------------------------------------- */
+
+/*
+ * Select the domain by --passive-domains, according to its name, uuid and numbers, and set its
+ * kind.  On Xen a number in a pattern is Xen's id, because users see no other; elsewhere it is the
+ * pid of the VMM or the id in the session.
+ */
+void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain);
+/* Undo the selection; kind is the new kind. */
+void vmop_domain_deselect(struct vmop_domain *domain, enum vmop_domain_kind kind);
+
+/* ---- one domain: the code of its kernel ----------------------------------------------------- */
+
+/* Rename all images of the domain after its name, or one of them to "[guest NAME what]". */
+void vmop_domain_name_images(struct vmop_domain *domain);
+void vmop_domain_name_image(const struct vmop_domain *domain, struct vmop_image *image,
+			    const char *what);
+
+/*
+ * Make domain->kernel the image of unknown code, before the first pieces of code are set.  An
+ * image that has samples already keeps them, as "kernel, not yet found".
+ */
+void vmop_domain_begin_code(struct vmop_domains *domains, struct vmop_domain *domain);
+/* Add one piece; the reference to its image passes to the domain. */
+void vmop_domain_add_code(struct vmop_domains *domains, struct vmop_domain *domain,
+			  const struct vmop_text_piece *piece);
+/* Replace all pieces by those of *code, which passes to the domain. */
+void vmop_domain_set_code(struct vmop_domains *domains, struct vmop_domain *domain,
+			  const struct vmop_text_map *code);
+
+/* ---- one domain: fields outside its row ------------------------------------------------------ */
+
+/* note and from are not copied, and must outlive the domain. */
+static inline void vmop_domain_set_note(struct vmop_domain *domain, const char *note)
+{
+	domain->note = note;
+}
+
+static inline void vmop_domain_set_symbols_from(struct vmop_domain *domain, const char *from)
+{
+	domain->symbols_from = from;
+}
+
+static inline void vmop_domain_set_source_id(struct vmop_domain *domain, uint32_t source_id)
+{
+	domain->source_id = source_id;
+}
+
+static inline void vmop_domain_set_identified(struct vmop_domain *domain, bool is_identified)
+{
+	domain->is_identified = is_identified;
+}
+
+static inline void vmop_domain_set_several(struct vmop_domain *domain)
+{
+	domain->is_several = true;
+}
+
+static inline void vmop_domain_set_stale_addresses(struct vmop_domain *domain, bool has_them)
+{
+	domain->has_stale_addresses = has_them;
+}
+
+static inline void vmop_domain_set_watched(struct vmop_domain *domain,
+					   struct vmop_watched_guest *watched)
+{
+	domain->watched = watched;
+}
+
+/* Count a listing of Xen's domains that lacks this one.  Returns how many did before. */
+static inline unsigned vmop_domain_count_unlisted(struct vmop_domain *domain)
+{
+	return domain->n_unlisted++;
+}
+
+/* ---- one domain: counters, for the per-sample path --------------------------------------------
+ */
+
+static inline void vmop_domain_count_user(struct vmop_domain *domain)
+{
+	domain->samples_user++;
+}
+
+static inline void vmop_domain_count_kernel(struct vmop_domain *domain)
+{
+	domain->samples_kernel++;
+}
+
+static inline void vmop_domain_count_hypervisor(struct vmop_domain *domain)
+{
+	domain->samples_hypervisor++;
+}
+
+static inline void vmop_domain_count_vmm(struct vmop_domain *domain)
+{
+	domain->samples_vmm++;
+}
+
+static inline void vmop_domain_set_samples_own(struct vmop_domain *domain, uint64_t samples)
+{
+	domain->samples_own = samples;
+}
+
+/* Note that a sample has the vCPU of that number; Xen's vCPUs have no threads. */
+static inline void vmop_domain_count_vcpu(struct vmop_domain *domain, uint32_t number)
+{
+	if (number >= domain->n_vcpus)
+		domain->n_vcpus = number + 1;
+}
 
 #endif

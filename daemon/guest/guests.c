@@ -6,36 +6,30 @@
 #include <string.h>
 
 #include "daemon/guest/attribution.h"
+#include "daemon/guest/held.h"
 #include "daemon/guest/tasks.h"
 #include "daemon/guest/watch.h"
 #include "daemon/host/task.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
-/* Samples held at a time: at first, and at the most (48 bytes each). */
+/* Samples that are held at a time: at first, and at most (88 bytes each). */
 #define HELD_FIRST 8192u
 #define HELD_MAX (128u * 1024)
 
-/* How long a guest's first samples wait for its kernel and processes to be found. */
-static const uint64_t first_wait_ns = 15000000000;
+/* How long the first samples of a guest wait until its kernel and processes are found. */
+#define FIRST_WAIT_NS (15 * VMOP_NS_PER_S)
 
-/* How long a sample waits for the tick with which its guest comes to be looked into. */
-static const uint64_t enter_wait_ns = 3000000000;
+/* How long a sample waits for the tick that begins to watch its guest. */
+#define WATCH_WAIT_NS (3 * VMOP_NS_PER_S)
 
-struct held {
-	struct vmop_db_chunk_key key;
-	struct vmop_domain *domain;
-	uint64_t ip, time_ns, weight_events;
-	int32_t vcpu;
-};
-
-/* What the sampling thread knows of one guest. */
-struct vmop_guest_inside {
-	struct vmop_guest_view *view;		    /* NULL: none so far */
-	uint64_t entered_ns;			    /* CLOCK_MONOTONIC */
-	uint32_t text_generation, tasks_generation; /* taken up from views */
+/* The sampling thread's state of one watched guest. */
+struct vmop_watched_guest {
+	struct vmop_guest_view *view;		    /* NULL: none yet */
+	uint64_t begun_ns;			    /* CLOCK_MONOTONIC: when watching began */
+	uint32_t code_generation, tasks_generation; /* of the last view */
 	struct vmop_guest_tasks_table tasks;
-	struct vmop_guest_placer placer; /* by view */
+	struct vmop_guest_attributor attributor; /* by view */
 	/* The mapping of the last look-up and its image, valid for tasks_generation. */
 	const struct vmop_guest_vma *last_vma;
 	struct vmop_image *last_image;
@@ -46,22 +40,11 @@ struct vmop_guests {
 	struct vmop_images *images;
 	struct vmop_tasks *tasks;
 	struct vmop_guest_watch *watch;
-	struct held *held;
-	uint32_t n_held, max_held;
+	struct vmop_held_samples held;
 	bool is_ending;
 };
 
-/* ---- coming and going ------------------------------------------------------ */
-
-static bool grow_held(struct vmop_guests *guests, uint32_t max)
-{
-	struct held *grown = realloc(guests->held, max * sizeof(*grown));
-	if (!grown)
-		return false;
-	guests->held = grown;
-	guests->max_held = max;
-	return true;
-}
+/* ---- guests come and go ------------------------------------------------------- */
 
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
@@ -75,11 +58,13 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->tasks = tasks;
 	struct vmop_guest_watch_options options = {.cpu_permille = cpu_permille,
 						   .profiles = VMOP_GUEST_PROFILES};
-	struct vmop_error *err = grow_held(guests, HELD_FIRST) ? NULL : &vmop_error_no_memory;
+	struct vmop_error *err = NULL;
+	if (!vmop_held_samples_reserve(&guests->held, HELD_FIRST, 0))
+		err = &vmop_error_no_memory;
 	if (!err)
 		err = vmop_guest_watch_create(&options, &guests->watch);
 	if (err) {
-		free(guests->held);
+		vmop_held_samples_deinit(&guests->held);
 		free(guests);
 		return err;
 	}
@@ -87,16 +72,16 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	return NULL;
 }
 
-static void leave(struct vmop_guests *guests, struct vmop_domain *domain)
+static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain)
 {
-	struct vmop_guest_inside *inside = domain->inside;
-	if (!inside)
+	struct vmop_watched_guest *watched = domain->watched;
+	if (!watched)
 		return;
 	vmop_guest_watch_remove(guests->watch, domain->id);
-	vmop_guest_view_unref(inside->view);
-	vmop_guest_tasks_table_deinit(&inside->tasks);
-	free(inside);
-	domain->inside = NULL;
+	vmop_guest_view_unref(watched->view);
+	vmop_guest_tasks_table_deinit(&watched->tasks);
+	free(watched);
+	vmop_domain_set_watched(domain, NULL);
 }
 
 void vmop_guests_destroy(struct vmop_guests *guests)
@@ -104,16 +89,16 @@ void vmop_guests_destroy(struct vmop_guests *guests)
 	if (!guests)
 		return;
 	for (uint32_t i = 1; i < guests->domains->n; i++)
-		leave(guests, guests->domains->at[i]);
+		stop_watching(guests, guests->domains->at[i]);
 	vmop_guest_watch_destroy(guests->watch);
-	free(guests->held);
+	vmop_held_samples_deinit(&guests->held);
 	free(guests);
 }
 
-static void enter(struct vmop_guests *guests, struct vmop_domain *domain)
+static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domain)
 {
-	struct vmop_guest_inside *inside = calloc(1, sizeof(*inside));
-	if (!inside)
+	struct vmop_watched_guest *watched = calloc(1, sizeof(*watched));
+	if (!watched)
 		return;
 	struct vmop_guest_holder holder = {
 		.is_xen = domain->source_id != VMOP_NO_SOURCE_ID,
@@ -123,12 +108,12 @@ static void enter(struct vmop_guests *guests, struct vmop_domain *domain)
 	struct vmop_error *err = vmop_guest_watch_add(guests->watch, domain->id, holder);
 	if (err) {
 		vmop_error_destroy(err);
-		free(inside);
+		free(watched);
 		return;
 	}
-	vmop_guest_tasks_table_init(&inside->tasks, domain->id, guests->tasks);
-	inside->entered_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	domain->inside = inside;
+	vmop_guest_tasks_table_init(&watched->tasks, domain->id, guests->tasks);
+	watched->begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	vmop_domain_set_watched(domain, watched);
 }
 
 void vmop_guests_tick(struct vmop_guests *guests)
@@ -136,48 +121,52 @@ void vmop_guests_tick(struct vmop_guests *guests)
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		struct vmop_domain *domain = guests->domains->at[i];
 		bool is_wanted = domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE;
-		if (is_wanted && !domain->inside)
-			enter(guests, domain);
-		else if (!domain->is_running && domain->inside && !guests->n_held)
-			leave(guests, domain);
+		if (is_wanted && !domain->watched)
+			begin_watching(guests, domain);
+		else if (!domain->is_running && domain->watched && !guests->held.n)
+			stop_watching(guests, domain);
 	}
 }
 
-/* ---- samples --------------------------------------------------------------- */
+/* ---- 1. hold a sample ------------------------------------------------- */
 
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
+		      const struct vmop_sample_key *key, const struct vmop_record *record,
 		      int32_t vcpu)
 {
-	if (guests->n_held == guests->max_held)
-		return false;
-	struct held *held = &guests->held[guests->n_held++];
+	struct vmop_held_sample sample = {
+		.domain = domain,
+		.ip = record->sample.ip,
+		.time_ns = record->time_ns,
+		.weight_events = record->sample.weight_events,
+		.vcpu = vcpu,
+	};
 	/* Byte by byte, because its padding is hashed later. */
-	memcpy(&held->key, key, sizeof(*key));
-	held->domain = domain;
-	held->ip = record->sample.ip;
-	held->time_ns = record->time_ns;
-	held->weight_events = record->sample.weight_events;
-	held->vcpu = vcpu;
-	return true;
+	memcpy(&sample.key, key, sizeof(*key));
+	return vmop_held_samples_add(&guests->held, &sample, NULL);
 }
 
 bool vmop_guests_want_flush(const struct vmop_guests *guests)
 {
-	return guests->max_held && guests->n_held > guests->max_held / 4 * 3;
+	return guests->held.n > guests->held.capacity / 4 * 3;
 }
 
-/* ---- taking up what was found ------------------------------------------------ */
+uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
+{
+	return (uint32_t)guests->held.n;
+}
 
-static struct vmop_image *new_text_image(struct vmop_guests *guests,
+/* ---- 2. the flush: take the views of the watching thread --------------------- */
+
+static struct vmop_image *new_code_image(struct vmop_guests *guests,
 					 const struct vmop_domain *domain,
-					 const struct vmop_guest_text_image *from)
+					 const struct vmop_guest_code_image *from)
 {
 	struct vmop_image *image =
 		vmop_images_new(guests->images, domain->id, from->kind, from->name, from->start,
 				from->end - from->start);
 	if (image->kind != from->kind)
-		return image; /* there was no room */
+		return image; /* the table is full: this image stands for all others */
 	if (from->kind == VMOP_IMAGE_GUEST_KERNEL)
 		vmop_domain_name_image(domain, image, "kernel");
 	image->build_id.len_bytes = from->build_id_len_bytes;
@@ -188,9 +177,9 @@ static struct vmop_image *new_text_image(struct vmop_guests *guests,
 	return image;
 }
 
-/* The image that lies in map just as `from` does: a module that stayed. NULL: none. */
+/* Return the image of map that equals `from`, such as a module that stayed; NULL: none does. */
 static struct vmop_image *unchanged(const struct vmop_text_map *map,
-				    const struct vmop_guest_text_image *from)
+				    const struct vmop_guest_code_image *from)
 {
 	size_t i = vmop_text_map_first_after(map, from->start);
 	if (i == map->n || map->at[i].start != from->start || map->at[i].end != from->end)
@@ -203,74 +192,52 @@ static struct vmop_image *unchanged(const struct vmop_text_map *map,
 	return is_same ? image : NULL;
 }
 
-/*
- * What the domain has for kernel addresses without an image of their own is, from now on, what
- * lies outside of those that are known. What it has got so far lies wherever it was.
- */
-static void begin_unknown_text(struct vmop_guests *guests, struct vmop_domain *domain)
-{
-	struct vmop_image *old = domain->kernel;
-	if (old->id || old->is_sampled) {
-		struct vmop_image *made = vmop_images_new(guests->images, domain->id,
-							  VMOP_IMAGE_GUEST_KERNEL, "", 0, 0);
-		bool has_room = made->kind == VMOP_IMAGE_GUEST_KERNEL;
-		if (has_room) {
-			vmop_domain_name_image(domain, old, "kernel, not yet found");
-			domain->kernel = made;
-		}
-		vmop_image_unref(guests->images, has_room ? old : made);
-	}
-	vmop_domain_name_image(domain, domain->kernel, "unknown kernel text");
-}
-
-static void take_text(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_guest_text *text)
+static void take_code(struct vmop_guests *guests, struct vmop_domain *domain,
+		      const struct vmop_guest_code *code)
 {
 	struct vmop_text_map map = {0};
-	if (!domain->text.n)
-		begin_unknown_text(guests, domain);
-	for (size_t i = 0; i < text->n_images; i++) {
-		const struct vmop_guest_text_image *from = &text->images[i];
-		struct vmop_image *image = unchanged(&domain->text, from);
+	if (!domain->code.n)
+		vmop_domain_begin_code(guests->domains, domain);
+	for (size_t i = 0; i < code->n_images; i++) {
+		const struct vmop_guest_code_image *from = &code->images[i];
+		struct vmop_image *image = unchanged(&domain->code, from);
 		struct vmop_text_piece piece = {
 			.start = from->start,
 			.end = from->end,
 			.image = image ? vmop_image_ref(image)
-				       : new_text_image(guests, domain, from)};
+				       : new_code_image(guests, domain, from)};
 		vmop_text_map_put(&map, guests->images, &piece);
 	}
-	vmop_text_map_deinit(&domain->text, guests->images);
-	domain->text = map;
-	domain->symbols_from = "its memory";
-	domain->is_stored = false;
+	vmop_domain_set_code(guests->domains, domain, &map);
+	vmop_domain_set_symbols_from(domain, "its memory");
 }
 
 static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 {
-	struct vmop_guest_inside *inside = domain->inside;
+	struct vmop_watched_guest *watched = domain->watched;
 	struct vmop_guest_view *view = vmop_guest_watch_view(guests->watch, domain->id);
 	if (!view)
 		return;
 	bool has_own_image = domain->pattern && domain->pattern->image_path;
-	if (view->text && view->text->generation != inside->text_generation && !has_own_image)
-		take_text(guests, domain, view->text);
-	if (view->text && view->text->generation != inside->text_generation) {
-		inside->text_generation = view->text->generation;
-		vmop_guest_watch_took_text(guests->watch, domain->id, inside->text_generation);
+	if (view->code && view->code->generation != watched->code_generation && !has_own_image)
+		take_code(guests, domain, view->code);
+	if (view->code && view->code->generation != watched->code_generation) {
+		watched->code_generation = view->code->generation;
+		vmop_guest_watch_drop_symbols(guests->watch, domain->id, watched->code_generation);
 	}
-	if (view->tasks && view->tasks->generation != inside->tasks_generation) {
-		vmop_guest_tasks_table_sweep(&inside->tasks, view);
-		inside->tasks_generation = view->tasks->generation;
+	if (view->tasks && view->tasks->generation != watched->tasks_generation) {
+		vmop_guest_tasks_table_sweep(&watched->tasks, view);
+		watched->tasks_generation = view->tasks->generation;
 	}
-	if (!domain->text.n)
-		domain->symbols_from = view->state;
-	inside->last_vma = NULL;
-	vmop_guest_placer_take(&inside->placer, view);
-	vmop_guest_view_unref(inside->view);
-	inside->view = view;
+	if (!domain->code.n)
+		vmop_domain_set_symbols_from(domain, view->state);
+	watched->last_vma = NULL;
+	vmop_guest_attributor_set_view(&watched->attributor, view);
+	vmop_guest_view_unref(watched->view);
+	watched->view = view;
 }
 
-/* Symbols that the watcher read out of a guest's page cache go to their image. */
+/* Give images the symbols that the watching thread read from a guest's page cache. */
 static void take_symbols(struct vmop_guests *guests)
 {
 	struct vmop_guest_file_symbols found;
@@ -287,43 +254,46 @@ static void take_symbols(struct vmop_guests *guests)
 			image->is_sampled = true; /* so that it is stored */
 		}
 		if (image)
-			vmop_image_unref(guests->images, image); /* see want_symbols */
+			vmop_image_unref(guests->images, image); /* taken in request_symbols */
 		vmop_symtab_destroy(found.symtab);
 	}
 }
 
-/* ---- placing ----------------------------------------------------------------- */
+/* ---- 3. attribute a sample by the view --------------------------------------------- */
 
 static bool is_file(const struct vmop_guest_vma *vma)
 {
 	return vma->path[0] == '/' && vma->path[1] != '/';
 }
 
-static void want_symbols(struct vmop_guests *guests, const struct vmop_domain *domain,
-			 struct vmop_image *image, const struct vmop_guest_vma *vma)
+static void request_symbols(struct vmop_guests *guests, const struct vmop_domain *domain,
+			    struct vmop_image *image, const struct vmop_guest_vma *vma)
 {
 	if (image->is_wanted || !vma->file)
 		return;
 	image->is_wanted =
-		vmop_guest_watch_want_symbols(guests->watch, domain->id, image->slot, vma);
+		vmop_guest_watch_request_symbols(guests->watch, domain->id, image->slot.at, vma);
 	if (image->is_wanted)
-		vmop_image_ref(image); /* its slot stays its own until the answer comes */
+		vmop_image_ref(image); /* keeps its slot until the symbols come */
 }
 
-/* process: whose mapping it is; NULL where it is several processes' and a file. */
+/*
+ * Return the image of a mapping.  process has the mapping; NULL: several processes map this file
+ * there.
+ */
 static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_domain *domain,
 				       const struct vmop_guest_process *process,
 				       const struct vmop_guest_vma *vma)
 {
-	struct vmop_guest_inside *inside = domain->inside;
-	if (vma == inside->last_vma)
-		return inside->last_image;
+	struct vmop_watched_guest *watched = domain->watched;
+	if (vma == watched->last_vma)
+		return watched->last_image;
 	struct vmop_image *image;
 	if (is_file(vma)) {
 		struct vmop_build_id id = {.len_bytes = vma->build_id_len_bytes};
 		memcpy(id.bytes, vma->build_id, vma->build_id_len_bytes);
 		image = vmop_images_guest_file(guests->images, domain->id, vma->path, &id);
-		want_symbols(guests, domain, image, vma);
+		request_symbols(guests, domain, image, vma);
 	} else if (!strcmp(vma->path, "[vdso]")) {
 		image = vmop_images_named(guests->images, domain->id, VMOP_IMAGE_VDSO, "[vdso]", 0,
 					  0);
@@ -332,15 +302,15 @@ static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_d
 		snprintf(name, sizeof(name), "[anon:%.15s]", process->comm);
 		image = vmop_images_named(guests->images, domain->id, VMOP_IMAGE_ANON, name, 0, 0);
 	}
-	/* Marked as sampled it stays until the interval is stored. */
+	/* An image that is marked as sampled stays until the interval is stored. */
 	image->is_sampled = true;
 	vmop_image_unref(guests->images, image);
-	inside->last_vma = vma;
-	inside->last_image = image;
+	watched->last_vma = vma;
+	watched->last_image = image;
 	return image;
 }
 
-/* For addresses that are several programs', none of which is known to have run. */
+/* Return the image for addresses that several programs map, none of which was seen to run. */
 static struct vmop_image *contested_image(struct vmop_guests *guests,
 					  const struct vmop_domain *domain)
 {
@@ -353,89 +323,129 @@ static struct vmop_image *contested_image(struct vmop_guests *guests,
 	return image;
 }
 
-static void place_user(struct vmop_guests *guests, const struct held *held,
-		       struct vmop_guest_placed *placed)
+static void attribute_user(struct vmop_guests *guests, const struct vmop_held_sample *held,
+			   struct vmop_guest_sample *sample)
 {
 	struct vmop_domain *domain = held->domain;
-	struct vmop_guest_inside *inside = domain->inside;
-	struct vmop_guest_verdict verdict =
-		vmop_guest_place_user(&inside->placer, held->vcpu, held->time_ns, held->ip);
-	placed->key.certainty = (uint8_t)verdict.certainty;
+	struct vmop_watched_guest *watched = domain->watched;
+	struct vmop_guest_verdict verdict = vmop_guest_attribute_user(
+		&watched->attributor, held->vcpu, held->time_ns, held->ip);
+	sample->key.certainty = (uint8_t)verdict.certainty;
 	if (verdict.is_contested)
-		placed->image = contested_image(guests, domain);
+		sample->image = contested_image(guests, domain);
 	if (!verdict.vma)
 		return;
-	placed->image = image_of_vma(guests, domain, verdict.process, verdict.vma);
-	if (placed->image->kind != VMOP_IMAGE_ANON)
-		placed->offset += verdict.vma->file_offset_bytes - verdict.vma->start;
+	sample->image = image_of_vma(guests, domain, verdict.process, verdict.vma);
+	if (sample->image->kind != VMOP_IMAGE_ANON)
+		sample->offset += verdict.vma->file_offset_bytes - verdict.vma->start;
 	if (verdict.process)
-		placed->key.task =
-			vmop_guest_tasks_table_id(&inside->tasks, verdict.process, placed->image);
+		sample->key.task =
+			vmop_guest_tasks_table_id(&watched->tasks, verdict.process, sample->image);
 }
 
-/* By the kernel's text, which may be known from an image given by hand when nothing else is. */
-static void place_kernel_text(const struct held *held, struct vmop_guest_placed *placed)
+/* Find the image of kernel code, which an image that the user gave can contain without a view. */
+static void find_kernel_image(const struct vmop_held_sample *held, struct vmop_guest_sample *sample)
 {
-	struct vmop_image *image = vmop_text_map_find(&held->domain->text, held->ip);
+	struct vmop_image *image = vmop_text_map_find(&held->domain->code, held->ip);
 	if (!image)
 		return;
-	placed->image = image;
-	placed->offset = held->ip - image->base;
+	sample->image = image;
+	sample->offset = held->ip - image->base;
 }
 
-static void place_kernel_task(const struct held *held, struct vmop_guest_placed *placed)
+static void attribute_kernel(const struct vmop_held_sample *held, struct vmop_guest_sample *sample)
 {
-	struct vmop_guest_inside *inside = held->domain->inside;
+	struct vmop_watched_guest *watched = held->domain->watched;
 	struct vmop_guest_verdict verdict =
-		vmop_guest_place_kernel(&inside->placer, held->vcpu, held->time_ns);
+		vmop_guest_attribute_kernel(&watched->attributor, held->vcpu, held->time_ns);
 	if (verdict.is_idle)
-		placed->key.task = vmop_guest_tasks_table_idle(&inside->tasks);
+		sample->key.task = vmop_guest_tasks_table_idle(&watched->tasks);
 	else if (verdict.process)
-		placed->key.task = vmop_guest_tasks_table_id(&inside->tasks, verdict.process, NULL);
-	if (placed->key.task)
-		placed->key.certainty = (uint8_t)verdict.certainty;
+		sample->key.task =
+			vmop_guest_tasks_table_id(&watched->tasks, verdict.process, NULL);
+	if (sample->key.task.number)
+		sample->key.certainty = (uint8_t)verdict.certainty;
 }
 
-static void place(struct vmop_guests *guests, const struct held *held,
-		  struct vmop_guest_placed *placed)
+static void attribute(struct vmop_guests *guests, const struct vmop_held_sample *held,
+		      struct vmop_guest_sample *ret)
 {
 	bool is_kernel = held->key.mode == VMOP_MODE_KERNEL;
-	*placed = (struct vmop_guest_placed){
+	*ret = (struct vmop_guest_sample){
 		.image = is_kernel ? held->domain->kernel : held->domain->user,
 		.offset = held->ip,
 		.weight_events = held->weight_events,
 	};
-	memcpy(&placed->key, &held->key, sizeof(held->key));
+	memcpy(&ret->key, &held->key, sizeof(held->key));
 	if (is_kernel)
-		place_kernel_text(held, placed);
-	if (!held->domain->inside)
+		find_kernel_image(held, ret);
+	if (!held->domain->watched)
 		return;
 	if (is_kernel)
-		place_kernel_task(held, placed);
+		attribute_kernel(held, ret);
 	else
-		place_user(guests, held, placed);
+		attribute_user(guests, held, ret);
 }
 
+/* ---- 4. release the samples into the sink --------------------------------------------- */
+
 /*
- * Samples of a guest that is still being searched wait a little. Of one that may be booting those
- * of its kernel do: where its programs are nobody will know.
+ * Return whether a sample must wait for a later flush, because its guest is still being searched.
+ * If the guest may be booting, only its kernel samples wait: the programs that ran then stay
+ * unknown.
  */
-static bool is_early(const struct vmop_guests *guests, const struct held *held, uint64_t now_ns)
+static bool is_early(const struct vmop_guests *guests, const struct vmop_held_sample *held,
+		     uint64_t now_ns)
 {
 	const struct vmop_domain *domain = held->domain;
-	const struct vmop_guest_inside *inside = domain->inside;
+	const struct vmop_watched_guest *watched = domain->watched;
 	if (!domain->is_running || guests->is_ending || vmop_guests_want_flush(guests))
 		return false;
-	if (!inside)
-		return now_ns - held->time_ns < enter_wait_ns;
-	if (now_ns - inside->entered_ns > first_wait_ns)
+	if (!watched)
+		return now_ns - held->time_ns < WATCH_WAIT_NS;
+	if (now_ns - watched->begun_ns > FIRST_WAIT_NS)
 		return false;
-	const struct vmop_guest_view *view = inside->view;
+	const struct vmop_guest_view *view = watched->view;
 	if (!view)
 		return true;
-	if (!view->text)
+	if (!view->code)
 		return view->may_be_booting && held->key.mode == VMOP_MODE_KERNEL;
-	return view->text->kernel.has_processes && !view->tasks;
+	return view->code->kernel.has_processes && !view->tasks;
+}
+
+struct release {
+	struct vmop_guests *guests;
+	const struct vmop_guest_sink *sink;
+	uint64_t now_ns;
+};
+
+static bool release_one(void *arg, const struct vmop_held_sample *held, const uint64_t *frames)
+{
+	const struct release *release = arg;
+	struct vmop_guest_sample sample;
+	(void)frames; /* no source delivers the callchain of a guest yet */
+	if (is_early(release->guests, held, release->now_ns))
+		return false;
+	attribute(release->guests, held, &sample);
+	release->sink->put(release->sink->arg, &sample);
+	return true;
+}
+
+void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink)
+{
+	take_symbols(guests);
+	for (uint32_t i = 1; i < guests->domains->n; i++) {
+		if (guests->domains->at[i]->watched)
+			take_view(guests, guests->domains->at[i]);
+	}
+	struct vmop_held_samples *held = &guests->held;
+	size_t n = held->n;
+	struct release release = {.guests = guests, .sink = sink};
+	release.now_ns = n ? vmop_clock_ns(CLOCK_MONOTONIC) : 0;
+	vmop_held_samples_release(held, release_one, &release);
+	/* They took more than half of the room: make more for the next interval. */
+	if (n > held->capacity / 2 && held->capacity < HELD_MAX)
+		vmop_held_samples_reserve(held, held->capacity * 2, 0);
 }
 
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending)
@@ -443,39 +453,8 @@ void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending)
 	guests->is_ending = is_ending;
 }
 
-uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
-{
-	return guests->n_held;
-}
-
-void vmop_guests_settle(struct vmop_guests *guests,
-			void (*put)(void *arg, const struct vmop_guest_placed *placed), void *arg)
-{
-	take_symbols(guests);
-	for (uint32_t i = 1; i < guests->domains->n; i++) {
-		if (guests->domains->at[i]->inside)
-			take_view(guests, guests->domains->at[i]);
-	}
-	uint32_t n_early = 0, n = guests->n_held;
-	uint64_t now_ns = n ? vmop_clock_ns(CLOCK_MONOTONIC) : 0;
-	for (uint32_t i = 0; i < n; i++) {
-		struct vmop_guest_placed placed;
-		if (is_early(guests, &guests->held[i], now_ns)) {
-			memmove(&guests->held[n_early++], &guests->held[i],
-				sizeof(guests->held[i]));
-			continue;
-		}
-		place(guests, &guests->held[i], &placed);
-		put(arg, &placed);
-	}
-	/* More came than half of what there is room for: make more. */
-	if (n > guests->max_held / 2 && guests->max_held < HELD_MAX)
-		grow_held(guests, guests->max_held * 2);
-	guests->n_held = n_early;
-}
-
 const struct vmop_guest_view *vmop_guests_view(const struct vmop_guests *guests,
 					       const struct vmop_domain *domain)
 {
-	return guests && domain->inside ? domain->inside->view : NULL;
+	return guests && domain->watched ? domain->watched->view : NULL;
 }

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The insides of passive guests, as the sampling thread uses them: their
- * kernel's text in the domain's text map, and for each sample the task and the
- * file that it most likely is of.
+ * The samples of passive guests, between the moment when they are taken and the flush that
+ * attributes them.
  *
- * perf tells a guest sample's address and vCPU, and nothing of the guest's task.
- * So samples are held until their interval is stored, when the watcher has read
- * what the vCPUs ran before and after them, and are then placed by the rules of
- * guest/attribution.h.
+ * The source delivers the address and the vCPU of such a sample, but not the guest's task.  So a
+ * sample waits until a thread (watch.h) has read what the vCPUs ran before and after it:
  *
- * A guest that was just met is searched first: its samples wait for that, some
- * seconds at the most, and are then stored in a later interval than they were taken in. Of one
- * without a kernel that can be found, which may be booting, the kernel's samples wait 15 s.
+ *	1. daemon/profile/attribute.c finds the domain and vCPU of the sample, and passes it to
+ *	   vmop_guests_hold, which appends it to a queue of held samples (held.h).
+ *	2. At the flush vmop_guests_release takes the newest view of each guest: the code of its
+ *	   kernel becomes the domain's, and symbols of files become their images'.
+ *	3. It attributes each held sample to a task and an image, by that view and the rules of
+ *	   attribution.h.
+ *	4. It puts each attributed sample into the caller's sink, which adds it to the aggregate.
+ *
+ * A held sample is a record of fixed size: its key, domain, vCPU, address, time and weight.  Its
+ * callchain would be n_frames addresses in the queue's buffer, from first_frame on.  No source
+ * delivers the callchain of a guest yet.
+ *
+ * Samples of a new guest wait while the guest is searched, at most some seconds, and are stored in
+ * a later interval than that in which they were taken.  A guest without a kernel that can be found
+ * may be booting: its kernel samples wait 15 s.
+ *
+ * All functions are for the sampling thread, and none of them waits for a guest.
  */
 #ifndef VMOP_DAEMON_GUEST_GUESTS_H
 #define VMOP_DAEMON_GUEST_GUESTS_H
@@ -21,56 +32,62 @@
 
 #include "daemon/guest/domain.h"
 #include "daemon/guest/view.h"
-#include "libdb/db.h"
+#include "daemon/profile/sample-key.h"
 #include "vmop/record.h"
 
 struct vmop_guests;
 struct vmop_tasks;
 
-/* cpu_permille: what looking may cost, of one CPU. */
+/*
+ * Create *ret and start the watching thread.  cpu_permille: the CPU time that it may take, in
+ * thousandths of one CPU.  domains, images and tasks must outlive *ret.
+ */
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
 				      struct vmop_guests **ret);
-/* NULL is allowed. The domains must still be there. */
-void vmop_guests_destroy(struct vmop_guests *guests);
+void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
 
-/*
- * The per-sample path: holds a sample of a passive guest, whose key is complete but
- * for task, image and certainty.  False: there is no room; the caller places it.
- */
-bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_db_chunk_key *key, const struct vmop_record *record,
-		      int32_t vcpu);
-
-/* Much is held: time for a flush. */
-bool vmop_guests_want_flush(const struct vmop_guests *guests);
-
-/* Every second or so: watches guests that came, leaves those that went. */
+/* Watch guests that came, and stop watching guests that went. Call it about once a second. */
 void vmop_guests_tick(struct vmop_guests *guests);
 
-/* Where a held sample belongs. image is never NULL. */
-struct vmop_guest_placed {
-	struct vmop_db_chunk_key key; /* but for the image */
-	struct vmop_image *image;
+/*
+ * Hold a sample of a passive guest until the flush.  key lacks only the task, image and certainty.
+ * vcpu: -1 if it is not known.  False: no room, and the caller attributes it without a task.  For
+ * the per-sample path.
+ */
+bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
+		      const struct vmop_sample_key *key, const struct vmop_record *record,
+		      int32_t vcpu);
+
+/* Return whether a flush is due because the queue of held samples is nearly full. */
+bool vmop_guests_want_flush(const struct vmop_guests *guests);
+
+/* Return the number of samples that wait for the next flush, or for a later one. */
+uint32_t vmop_guests_n_held(const struct vmop_guests *guests);
+
+/* A sample that was held, attributed. */
+struct vmop_guest_sample {
+	struct vmop_sample_key key; /* complete except for the image */
+	struct vmop_image *image;     /* never NULL; no reference is passed */
 	uint64_t offset;
 	uint64_t weight_events;
 };
 
-/*
- * Before an interval is stored: takes up what the watcher has found, and hands every
- * held sample to put.
- */
-void vmop_guests_settle(struct vmop_guests *guests,
-			void (*put)(void *arg, const struct vmop_guest_placed *placed), void *arg);
+struct vmop_guest_sink {
+	void (*put)(void *arg, const struct vmop_guest_sample *sample);
+	void *arg;
+};
 
-/* Whether the next settle is the last one, which puts samples of guests that are still searched,
- * too. */
+/*
+ * Attribute the held samples and put each into sink, before an interval is stored.  Samples of
+ * guests that are still being searched stay held.
+ */
+void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink);
+
+/* Set whether the next release is the last one, which leaves no sample held. */
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending);
 
-/* Samples that wait for the next settle, or for one after it. */
-uint32_t vmop_guests_n_held(const struct vmop_guests *guests);
-
-/* What is known of a domain's insides; NULL: nothing. Holds until the next settle or tick. */
+/* Return the view of a domain, valid until the next release or tick; NULL: it has none. */
 const struct vmop_guest_view *vmop_guests_view(const struct vmop_guests *guests,
 					       const struct vmop_domain *domain);
 

@@ -22,25 +22,13 @@ struct naming {
 	struct vmop_domain *domain;
 };
 
-/* Gives thread tid the number that KVM knows it by. */
 static void number_vcpu(void *arg, uint32_t number, uint32_t tid)
 {
 	const struct naming *naming = arg;
-	struct vmop_vcpu *vcpu = vmop_domains_meet_vcpu(naming->domains, naming->domain, tid);
-	if (!vcpu || (vcpu->is_sure && vcpu->number == number))
-		return;
-	struct vmop_vcpu *other;
-	DL_FOREACH (naming->domain->vcpus, other)
-		if (other != vcpu && other->number == number && !other->has_exited) {
-			other->number = vcpu->number;
-			other->is_stored = other->is_sure = false;
-		}
-	vcpu->number = number;
-	vcpu->is_sure = true;
-	vcpu->is_stored = false;
+	vmop_domains_number_vcpu(naming->domains, naming->domain, tid, number);
 }
 
-/* vCPU threads that their VMM named. */
+/* Number the vCPUs whose threads the VMM named. */
 static void read_threads(const struct naming *naming)
 {
 	const char *root = naming->domains->root;
@@ -72,34 +60,30 @@ static void read_names(const struct vmop_domains *domains, struct vmop_domain *d
 		vmop_vmm_parse_cmdline(cmdline, (size_t)len, name, uuid);
 	if (!*name && !*domain->name)
 		snprintf(name, sizeof(name), "pid-%u", domain->vmm_pid);
-	if (*name && strcmp(domain->name, name) != 0) {
-		memcpy(domain->name, name, sizeof(name));
-		domain->is_stored = false;
-	}
-	if (*uuid && strcmp(domain->uuid, uuid) != 0) {
-		memcpy(domain->uuid, uuid, sizeof(uuid));
-		domain->is_stored = false;
-	}
+	if (*name)
+		vmop_domain_set_name(domain, name);
+	if (*uuid)
+		vmop_domain_set_uuid(domain, uuid);
 	if (!*domain->vmm && domains->root &&
 	    vmop_procfs_readlink(domains->root, exe, sizeof(exe), "/proc/%u/exe", domain->vmm_pid) >
 		    0) {
-		const char *slash = strrchr(exe, '/');
-		snprintf(domain->vmm, sizeof(domain->vmm), "%.*s",
-			 (int)strcspn(slash ? slash + 1 : exe, " "), slash ? slash + 1 : exe);
-		domain->is_stored = false;
+		char *slash = strrchr(exe, '/');
+		char *vmm = slash ? slash + 1 : exe;
+		vmm[strcspn(vmm, " ")] = '\0'; /* " (deleted)" */
+		vmop_domain_set_vmm(domain, vmm);
 	}
 }
 
-/* Puts the image given by hand for this guest into its text map. */
+/* Add the kernel image that the user gave for this guest to its code. */
 static void read_passive_image(struct vmop_domains *domains, struct vmop_domain *domain)
 {
-	struct vmop_passive_kernel kernel;
-	struct vmop_error *err = vmop_passive_read(domain->pattern, &kernel);
+	struct vmop_domain_pattern_kernel kernel;
+	struct vmop_error *err = vmop_domain_pattern_read_kernel(domain->pattern, &kernel);
 	if (err) {
 		vmop_log_warning("guest \"%s\": its kernel stays addresses: %s", domain->name,
 				 err->message);
 		vmop_error_destroy(err);
-		domain->symbols_from = "none: its image can't be read";
+		vmop_domain_set_symbols_from(domain, "none: its image can't be read");
 		return;
 	}
 	struct vmop_image *image =
@@ -113,16 +97,16 @@ static void read_passive_image(struct vmop_domains *domains, struct vmop_domain 
 	image->n_symbols = image->symbols ? n - first : 0;
 	vmop_symtab_destroy(kernel.symtab);
 	struct vmop_text_piece piece = {.start = kernel.base, .end = kernel.end, .image = image};
-	vmop_text_map_put(&domain->text, domains->images, &piece);
-	domain->symbols_from = domain->pattern->image_path;
+	vmop_domain_add_code(domains, domain, &piece);
+	vmop_domain_set_symbols_from(domain, domain->pattern->image_path);
 }
 
-/* Its name is known: is it to be looked into? */
+/* Select a domain whose name has just become known, or not. */
 static void select_domain(struct vmop_domains *domains, struct vmop_domain *domain)
 {
 	vmop_domain_select(domains, domain);
 	if (!domain->pattern)
-		domain->symbols_from = "none: not among --passive-domains";
+		vmop_domain_set_symbols_from(domain, "none: not among --passive-domains");
 	else if (domain->pattern->image_path)
 		read_passive_image(domains, domain);
 	vmop_log_info("guest \"%s\", %s of pid %u: domain %u%s", domain->name,
@@ -136,7 +120,7 @@ void vmop_identify(struct vmop_domains *domains, struct vmop_domain *domain)
 	read_names(domains, domain);
 	if (!domain->is_identified)
 		select_domain(domains, domain);
-	domain->is_identified = true;
+	vmop_domain_set_identified(domain, true);
 	vmop_domain_name_images(domain);
 	if (!domains->root || !domain->is_running)
 		return;
@@ -147,7 +131,7 @@ void vmop_identify(struct vmop_domains *domains, struct vmop_domain *domain)
 
 void vmop_identify_named(struct vmop_domains *domains, struct vmop_domain *domain)
 {
-	if (domain->pattern && domain->pattern->image_path && !domain->text.n)
+	if (domain->pattern && domain->pattern->image_path && !domain->code.n)
 		read_passive_image(domains, domain);
 	vmop_domain_name_images(domain);
 }
@@ -158,7 +142,7 @@ uint32_t vmop_identify_tgid(const char *root, uint32_t tid)
 	unsigned tgid;
 	if (!root || vmop_procfs_read(root, text, sizeof(text), "/proc/%u/status", tid) <= 0)
 		return 0;
-	/* The name, which comes first, is escaped: no line of its own can look like this one. */
+	/* The process's name precedes this line, and is escaped: it cannot contain such a line. */
 	const char *line = strstr(text, "\nTgid:");
 	return line && sscanf(line, "\nTgid: %u", &tgid) == 1 ? tgid : 0;
 }
@@ -179,7 +163,7 @@ uint32_t vmop_identify_count_vcpus(const struct vmop_processes *processes, uint3
 	return n;
 }
 
-/* Appends "NAME (pid PID)" of a guest that runs to a list for the user. */
+/* Append "NAME (pid PID)" of a running guest to a list for the user. */
 static void list_guest(char *list, size_t size, const char *name, uint32_t pid)
 {
 	size_t len = strlen(list);
@@ -188,7 +172,7 @@ static void list_guest(char *list, size_t size, const char *name, uint32_t pid)
 
 struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 {
-	const struct vmop_passive *passive = domains->passive;
+	const struct vmop_domain_patterns *passive = domains->passive;
 	_cleanup_free_ bool *matched = calloc(passive->n + 1, sizeof(*matched));
 	char running[1024] = "";
 	size_t n_open = 0;
@@ -214,8 +198,9 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 		if (!*name)
 			snprintf(name, sizeof(name), "pid-%u", pid);
 		for (size_t i = 0; i < passive->n; i++) {
-			struct vmop_passive one = {.patterns = &passive->patterns[i], .n = 1};
-			if (vmop_passive_match(&one, name, uuid, pid, UINT32_MAX))
+			struct vmop_domain_patterns one = {.patterns = &passive->patterns[i],
+							   .n = 1};
+			if (vmop_domain_patterns_match(&one, name, uuid, pid, UINT32_MAX))
 				matched[i] = true;
 		}
 		list_guest(running, sizeof(running), name, pid);
@@ -229,7 +214,10 @@ struct vmop_error *vmop_domains_check_patterns(struct vmop_domains *domains)
 	return NULL;
 }
 
-/* All zeros in dom0, and in firmware that nobody filled in; there all ones, too (SMBIOS 7.2.1). */
+/*
+ * Return whether uuid identifies a machine.  It is all zeros in dom0, and all zeros or all ones in
+ * firmware whose vendor did not set it (SMBIOS 7.2.1).
+ */
 static bool names_a_machine(const char *uuid)
 {
 	size_t len = strlen(uuid);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Learning from /proc, /sys and debugfs who a guest is: name, uuid, VMM, vCPU threads; and who the
- * machine itself is, which may be another machine's guest.
+ * The identity of a KVM guest, read from /proc, /sys and debugfs: name, uuid, VMM and vCPU threads.
+ * Also the identity of this machine, which may be another machine's guest.
  */
 #ifndef VMOP_DAEMON_GUEST_IDENTIFY_H
 #define VMOP_DAEMON_GUEST_IDENTIFY_H
@@ -9,25 +9,28 @@
 #include "daemon/guest/domain.h"
 
 /*
- * Asks anew.  A guest whose name is known for the first time is then selected or not
- * (--passive-domains), and its passive image read.
+ * Read the name, uuid, VMM and vCPU threads of domain.  The first time, this also selects it by
+ * --passive-domains, and reads the kernel image that the user gave for it.
  */
 void vmop_identify(struct vmop_domains *domains, struct vmop_domain *domain);
 
-/* Its name and what selected it are known: names its images, reads the kernel given for it. */
+/*
+ * Name the images of a domain that was identified and selected by other means, and read the kernel
+ * image that the user gave for it.
+ */
 void vmop_identify_named(struct vmop_domains *domains, struct vmop_domain *domain);
 
 /*
- * The machine's own UUID: as Xen tells a guest, or the firmware (which in a guest is the VMM's
- * doing, so that it is what the host knows the guest by).  Lower case; "": there is none to
- * be read, or one that only fills the place.
+ * Read the UUID of this machine into ret, in lower case; "": none, or only a dummy.  Xen exports it
+ * to a guest.  Elsewhere it is the firmware's; in a guest the VMM sets that, so that host and guest
+ * agree on it.
  */
 void vmop_identify_machine(const char *root, char ret[VMOP_UUID_BYTES]);
 
-/* The process that thread tid is of; 0: not known. */
+/* Return the pid of the process that has thread tid; 0: not known. */
 uint32_t vmop_identify_tgid(const char *root, uint32_t tid);
 
-/* How many vCPUs process pid has mapped (the highest number + 1); 0: it runs no guest. */
+/* Return how many vCPUs process pid has mapped: the highest number + 1; 0: it runs no guest. */
 uint32_t vmop_identify_count_vcpus(const struct vmop_processes *processes, uint32_t pid);
 
 #endif

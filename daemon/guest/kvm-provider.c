@@ -17,10 +17,11 @@ static struct vmop_error *kvm_create(const struct vmop_profiler_options *options
 {
 	(void)source;
 	if (options->setup->active_domains.n && !options->is_replay)
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "active domain \"%s\": this is no dom0 of Xen's, which alone "
-				      "has such; take back --active-domains (none)",
-				      options->setup->active_domains.items[0]);
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			"active domain \"%s\": this is no dom0 of Xen, and only a dom0 "
+			"has active domains; undo it by --active-domains (none)",
+			options->setup->active_domains.items[0]);
 	struct vmop_error *err = options->goes_on ? NULL : vmop_domains_check_patterns(domains);
 	if (err)
 		return err;
@@ -53,8 +54,8 @@ static struct vmop_error *kvm_tick(struct vmop_domain_provider *provider)
 }
 
 /*
- * The source decides whether a sample is a guest's: perf's own flag is wrong for some of the
- * host's work on arm64, which hv-interface/perf/guest-exit.h puts right.
+ * The source decides whether a sample is a guest's.  perf's flag is wrong for some work of the host
+ * on arm64; hv-interface/perf/guest-exit.h corrects it.
  */
 static void kvm_find_owner(struct vmop_domain_provider *provider, const struct vmop_sample *sample,
 			   struct vmop_process *process, struct vmop_sample_owner *ret)
@@ -66,12 +67,12 @@ static void kvm_find_owner(struct vmop_domain_provider *provider, const struct v
 	ret->is_kernel = sample->flags & VMOP_SAMPLE_MODE_KNOWN
 				 ? (sample->flags & VMOP_SAMPLE_KERNEL) != 0
 				 : vmop_is_kernel_address(sample->ip);
-	ret->domain = process ? vmop_domains_meet(provider->domains, process) : NULL;
+	ret->domain = process ? vmop_domains_ensure(provider->domains, process) : NULL;
 	ret->kind = ret->domain ? VMOP_OWNER_GUEST : VMOP_OWNER_NO_ROOM;
 	if (!ret->domain)
 		return;
 	const struct vmop_vcpu *vcpu =
-		vmop_domains_meet_vcpu(provider->domains, ret->domain, sample->tid);
+		vmop_domains_ensure_vcpu(provider->domains, ret->domain, sample->tid);
 	ret->vcpu = vcpu ? (int32_t)vcpu->number : -1;
 }
 

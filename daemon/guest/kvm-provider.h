@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KVM's guests, each a process of this machine (domain.h finds them); also machines without any. */
+/*
+ * The provider for KVM hosts, whose guests are processes (domain.h finds them), and for machines
+ * without guests.
+ */
 #ifndef VMOP_DAEMON_GUEST_KVM_PROVIDER_H
 #define VMOP_DAEMON_GUEST_KVM_PROVIDER_H
 

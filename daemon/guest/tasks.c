@@ -14,7 +14,7 @@ struct task_key {
 
 struct vmop_guest_task {
 	struct task_key key;
-	struct vmop_task *task; /* in a block of its own, so that it can outlive this */
+	struct vmop_task *task; /* a separate block, so that it can outlive this one */
 	UT_hash_handle hh;
 };
 
@@ -24,11 +24,12 @@ void vmop_guest_tasks_table_init(struct vmop_guest_tasks_table *table, uint32_t 
 	*table = (struct vmop_guest_tasks_table){.domain = domain, .tasks = tasks};
 }
 
-static void forget(struct vmop_guest_tasks_table *table, struct vmop_guest_task *entry)
+/* Remove entry, and free its task now or once it is stored. */
+static void remove_entry(struct vmop_guest_tasks_table *table, struct vmop_guest_task *entry)
 {
 	HASH_DEL(table->by_start, entry);
 	if (vmop_task_is_pending(entry->task)) {
-		entry->task->is_alone = true; /* freed once stored */
+		entry->task->is_alone = true; /* it is freed once it is stored */
 		entry->task->is_over = true;
 	} else {
 		vmop_task_deinit(table->tasks, entry->task);
@@ -41,7 +42,7 @@ void vmop_guest_tasks_table_deinit(struct vmop_guest_tasks_table *table)
 {
 	struct vmop_guest_task *entry, *next;
 	HASH_ITER (hh, table->by_start, entry, next)
-		forget(table, entry);
+		remove_entry(table, entry);
 }
 
 static struct vmop_guest_task *add(struct vmop_guest_tasks_table *table, const struct task_key *key)
@@ -74,23 +75,24 @@ static struct vmop_guest_task *find(struct vmop_guest_tasks_table *table, uint32
 	return entry ? entry : add(table, &key);
 }
 
-/* comm may have changed: earlier samples keep the name they were taken under. */
+/* Set the name of a task; samples that it has already keep the old name. */
 static void name_task(struct vmop_guest_tasks_table *table, struct vmop_task *task,
 		      const char *comm)
 {
 	if (!strncmp(task->comm, comm, sizeof(task->comm)))
 		return;
-	if (task->id)
+	if (task->id.number)
 		vmop_task_renew(table->tasks, task);
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
 }
 
-uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
-				   const struct vmop_guest_process *process, struct vmop_image *exe)
+struct vmop_task_id vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
+					      const struct vmop_guest_process *process,
+					      struct vmop_image *exe)
 {
 	struct vmop_guest_task *entry = find(table, process->pid, process->start_time_ns);
 	if (!entry)
-		return 0;
+		return (struct vmop_task_id){0};
 	struct vmop_task *task = entry->task;
 	name_task(table, task, process->comm);
 	if (!task->cgroup && process->cgroup && process->cgroup[0])
@@ -100,16 +102,16 @@ uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
 	return vmop_task_id(table->tasks, task);
 }
 
-uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table)
+struct vmop_task_id vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table)
 {
 	struct vmop_guest_task *idle = find(table, 0, 0);
 	if (!idle)
-		return 0;
+		return (struct vmop_task_id){0};
 	name_task(table, idle->task, "[idle]");
 	return vmop_task_id(table->tasks, idle->task);
 }
 
-static bool is_listed(const struct vmop_guest_tasks *tasks, const struct task_key *key)
+static bool is_in_list(const struct vmop_guest_tasks *tasks, const struct task_key *key)
 {
 	const struct vmop_guest_process *process =
 		tasks ? vmop_guest_snapshot_by_pid(tasks->snapshot, key->pid) : NULL;
@@ -121,8 +123,8 @@ void vmop_guest_tasks_table_sweep(struct vmop_guest_tasks_table *table,
 {
 	struct vmop_guest_task *entry, *next;
 	HASH_ITER (hh, table->by_start, entry, next) {
-		if (entry->key.pid && !is_listed(view->tasks, &entry->key) &&
-		    !is_listed(view->tasks_before, &entry->key))
-			forget(table, entry);
+		if (entry->key.pid && !is_in_list(view->tasks, &entry->key) &&
+		    !is_in_list(view->tasks_before, &entry->key))
+			remove_entry(table, entry);
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The tasks of one guest that got samples: processes of its snapshots with the ids
- * that they have in the session.
+ * The tasks of one guest that have samples: processes of its snapshots, with their ids in the
+ * session.
  */
 #ifndef VMOP_DAEMON_GUEST_TASKS_H
 #define VMOP_DAEMON_GUEST_TASKS_H
@@ -22,21 +22,21 @@ struct vmop_guest_tasks_table {
 
 void vmop_guest_tasks_table_init(struct vmop_guest_tasks_table *table, uint32_t domain,
 				 struct vmop_tasks *tasks);
-/* Tasks that wait to be stored stay until they are. */
+/* A task that is not stored yet stays until it is. */
 void vmop_guest_tasks_table_deinit(struct vmop_guest_tasks_table *table);
 
 /*
- * The id of process, new if need be; exe: the file of a sample in it, taken for what
- * it executes until another is known.  0: out of memory.
+ * Return the id of process, and add it if it is new; 0: out of memory.  exe: the file of a sample
+ * of the process, which counts as its executable until another is known; NULL: none.
  */
-uint32_t vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
-				   const struct vmop_guest_process *process,
-				   struct vmop_image *exe);
+struct vmop_task_id vmop_guest_tasks_table_id(struct vmop_guest_tasks_table *table,
+					      const struct vmop_guest_process *process,
+					      struct vmop_image *exe);
 
-/* The guest's idle task, of all its vCPUs. 0: out of memory. */
-uint32_t vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table);
+/* Return the id of the guest's idle task, one for all vCPUs; 0: out of memory. */
+struct vmop_task_id vmop_guest_tasks_table_idle(struct vmop_guest_tasks_table *table);
 
-/* Forgets those that are in neither of view's lists. */
+/* Remove the processes that are in neither of view's lists. */
 void vmop_guest_tasks_table_sweep(struct vmop_guest_tasks_table *table,
 				  const struct vmop_guest_view *view);
 

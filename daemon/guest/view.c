@@ -7,34 +7,34 @@
 
 #include "libutil/error.h"
 
-/* ---- kernel text -------------------------------------------------------- */
+/* ---- kernel code -------------------------------------------------------- */
 
 static int compare_images(const void *a, const void *b)
 {
-	const struct vmop_guest_text_image *x = a, *y = b;
+	const struct vmop_guest_code_image *x = a, *y = b;
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static struct vmop_guest_text_image *find_image(const struct vmop_guest_text *text,
+static struct vmop_guest_code_image *find_image(const struct vmop_guest_code *code,
 						uint64_t address)
 {
-	size_t low = 0, high = text->n_images;
+	size_t low = 0, high = code->n_images;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (text->images[middle].start <= address)
+		if (code->images[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low || address >= text->images[low - 1].end)
+	if (!low || address >= code->images[low - 1].end)
 		return NULL;
-	return &text->images[low - 1];
+	return &code->images[low - 1];
 }
 
-const struct vmop_guest_text_image *vmop_guest_text_find(const struct vmop_guest_text *text,
+const struct vmop_guest_code_image *vmop_guest_code_find(const struct vmop_guest_code *code,
 							 uint64_t address)
 {
-	return find_image(text, address);
+	return find_image(code, address);
 }
 
 static enum vmop_image_kind image_kind(enum vmop_guest_kernel_text_kind kind)
@@ -50,38 +50,38 @@ static enum vmop_image_kind image_kind(enum vmop_guest_kernel_text_kind kind)
 	return VMOP_IMAGE_MODULE;
 }
 
-static bool add_image(struct vmop_guest_text *text, enum vmop_image_kind kind, const char *name,
+static bool add_image(struct vmop_guest_code *code, enum vmop_image_kind kind, const char *name,
 		      uint64_t start, uint64_t end, const uint8_t *build_id, uint8_t len_bytes)
 {
 	if (start >= end)
-		return true; /* a guest may say anything; nothing can lie in it */
-	struct vmop_guest_text_image *image = &text->images[text->n_images];
-	*image = (struct vmop_guest_text_image){
+		return true; /* the guest may be hostile; no address is in such an image */
+	struct vmop_guest_code_image *image = &code->images[code->n_images];
+	*image = (struct vmop_guest_code_image){
 		.kind = kind, .start = start, .end = end, .build_id_len_bytes = len_bytes};
 	memcpy(image->build_id, build_id, len_bytes);
 	if (asprintf(&image->name, "[%s]", name) < 0)
 		return false;
-	text->n_images++;
+	code->n_images++;
 	return true;
 }
 
-/* Images in address order; where two overlap, the later one keeps the ground. */
-static void sort_images(struct vmop_guest_text *text)
+/* Sort the images by address.  Of two that overlap, the one that begins later keeps the range. */
+static void sort_images(struct vmop_guest_code *code)
 {
-	qsort(text->images, text->n_images, sizeof(*text->images), compare_images);
-	for (size_t i = 1; i < text->n_images; i++) {
-		if (text->images[i - 1].end > text->images[i].start)
-			text->images[i - 1].end = text->images[i].start;
+	qsort(code->images, code->n_images, sizeof(*code->images), compare_images);
+	for (size_t i = 1; i < code->n_images; i++) {
+		if (code->images[i - 1].end > code->images[i].start)
+			code->images[i - 1].end = code->images[i].start;
 	}
 }
 
-static bool add_images(struct vmop_guest_text *text, struct vmop_guest *guest)
+static bool add_images(struct vmop_guest_code *code, struct vmop_guest *guest)
 {
-	const struct vmop_guest_kernel_info *kernel = &text->kernel;
+	const struct vmop_guest_kernel_info *kernel = &code->kernel;
 	size_t n = vmop_guest_module_count(guest);
-	text->images = calloc(n + 1, sizeof(*text->images));
-	if (!text->images ||
-	    !add_image(text, VMOP_IMAGE_GUEST_KERNEL, "kernel", kernel->text_start,
+	code->images = calloc(n + 1, sizeof(*code->images));
+	if (!code->images ||
+	    !add_image(code, VMOP_IMAGE_GUEST_KERNEL, "kernel", kernel->text_start,
 		       kernel->image_end, kernel->build_id, kernel->build_id_len_bytes))
 		return false;
 	for (size_t i = 0; i < n; i++) {
@@ -90,24 +90,24 @@ static bool add_images(struct vmop_guest_text *text, struct vmop_guest *guest)
 		uint64_t end = module->text_start + len;
 		if (end < module->text_start)
 			end = UINT64_MAX;
-		if (!add_image(text, image_kind(module->kind), module->name, module->text_start,
+		if (!add_image(code, image_kind(module->kind), module->name, module->text_start,
 			       end, module->build_id, module->build_id_len_bytes))
 			return false;
 	}
-	sort_images(text);
+	sort_images(code);
 	return true;
 }
 
 /* ---- their symbols: counted first, then copied into one array and one pool ---- */
 
 struct symbol_copy {
-	struct vmop_guest_text *text;
+	struct vmop_guest_code *code;
 	struct vmop_symbol *symbols; /* NULL while counting */
 	char *names;
 	size_t n, names_len;
 };
 
-static bool is_text_symbol(const struct vmop_guest_symbol *symbol)
+static bool is_function_symbol(const struct vmop_guest_symbol *symbol)
 {
 	return strchr("tTwW", symbol->type) && symbol->type;
 }
@@ -115,7 +115,7 @@ static bool is_text_symbol(const struct vmop_guest_symbol *symbol)
 static bool count_symbol(const struct vmop_guest_symbol *symbol, void *arg)
 {
 	struct symbol_copy *copy = arg;
-	if (is_text_symbol(symbol) && find_image(copy->text, symbol->address)) {
+	if (is_function_symbol(symbol) && find_image(copy->code, symbol->address)) {
 		copy->n++;
 		copy->names_len += strlen(symbol->name) + 1;
 	}
@@ -125,7 +125,7 @@ static bool count_symbol(const struct vmop_guest_symbol *symbol, void *arg)
 static bool copy_symbol(const struct vmop_guest_symbol *symbol, void *arg)
 {
 	struct symbol_copy *copy = arg;
-	if (!is_text_symbol(symbol) || !find_image(copy->text, symbol->address))
+	if (!is_function_symbol(symbol) || !find_image(copy->code, symbol->address))
 		return true;
 	size_t len = strlen(symbol->name) + 1;
 	copy->symbols[copy->n++] = (struct vmop_symbol){
@@ -144,13 +144,13 @@ static int compare_symbols(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Gives each image its run of the sorted symbols, with offsets from its start. */
-static void deal_out(struct vmop_guest_text *text, struct vmop_symbol *symbols, size_t n)
+/* Sort the symbols, and assign to each image its range of them, with offsets from its start. */
+static void assign_symbols(struct vmop_guest_code *code, struct vmop_symbol *symbols, size_t n)
 {
 	qsort(symbols, n, sizeof(*symbols), compare_symbols);
 	size_t at = 0;
-	for (size_t i = 0; i < text->n_images; i++) {
-		struct vmop_guest_text_image *image = &text->images[i];
+	for (size_t i = 0; i < code->n_images; i++) {
+		struct vmop_guest_code_image *image = &code->images[i];
 		while (at < n && symbols[at].offset < image->start)
 			at++;
 		image->symbols = &symbols[at];
@@ -161,65 +161,65 @@ static void deal_out(struct vmop_guest_text *text, struct vmop_symbol *symbols, 
 	}
 }
 
-static bool add_symbols(struct vmop_guest_text *text, struct vmop_guest *guest)
+static bool add_symbols(struct vmop_guest_code *code, struct vmop_guest *guest)
 {
-	struct symbol_copy copy = {.text = text};
+	struct symbol_copy copy = {.code = code};
 	vmop_error_destroy(vmop_guest_each_symbol(guest, count_symbol, &copy));
-	text->all_symbols = malloc((copy.n + 1) * sizeof(*text->all_symbols));
-	text->names = malloc(copy.names_len + 1);
-	if (!text->all_symbols || !text->names)
+	code->all_symbols = malloc((copy.n + 1) * sizeof(*code->all_symbols));
+	code->names = malloc(copy.names_len + 1);
+	if (!code->all_symbols || !code->names)
 		return false;
 	copy = (struct symbol_copy){
-		.text = text, .symbols = text->all_symbols, .names = text->names};
+		.code = code, .symbols = code->all_symbols, .names = code->names};
 	vmop_error_destroy(vmop_guest_each_symbol(guest, copy_symbol, &copy));
-	deal_out(text, text->all_symbols, copy.n);
+	assign_symbols(code, code->all_symbols, copy.n);
 	return true;
 }
 
-struct vmop_guest_text *vmop_guest_text_create(struct vmop_guest *guest, uint32_t generation)
+struct vmop_guest_code *vmop_guest_code_create(struct vmop_guest *guest, uint32_t generation)
 {
-	struct vmop_guest_text *text = calloc(1, sizeof(*text));
-	if (!text)
+	struct vmop_guest_code *code = calloc(1, sizeof(*code));
+	if (!code)
 		return NULL;
-	text->refs = 1;
-	text->generation = generation;
-	text->kernel = *vmop_guest_kernel_info(guest);
-	if (!add_images(text, guest) || !add_symbols(text, guest)) {
-		vmop_guest_text_unref(text);
+	code->refs = 1;
+	code->generation = generation;
+	code->kernel = *vmop_guest_kernel_info(guest);
+	if (!add_images(code, guest) || !add_symbols(code, guest)) {
+		vmop_guest_code_unref(code);
 		return NULL;
 	}
-	return text;
+	return code;
 }
 
-struct vmop_guest_text *vmop_guest_text_strip(const struct vmop_guest_text *text)
+struct vmop_guest_code *vmop_guest_code_strip(const struct vmop_guest_code *code)
 {
-	struct vmop_guest_text *stripped = calloc(1, sizeof(*stripped));
+	struct vmop_guest_code *stripped = calloc(1, sizeof(*stripped));
 	if (!stripped)
 		return NULL;
 	stripped->refs = 1;
-	stripped->generation = text->generation;
-	stripped->kernel = text->kernel;
-	stripped->images = calloc(text->n_images + 1, sizeof(*stripped->images));
-	for (size_t i = 0; stripped->images && i < text->n_images; i++) {
-		struct vmop_guest_text_image *image = &stripped->images[i];
-		*image = text->images[i];
+	stripped->generation = code->generation;
+	stripped->kernel = code->kernel;
+	stripped->images = calloc(code->n_images + 1, sizeof(*stripped->images));
+	for (size_t i = 0; stripped->images && i < code->n_images; i++) {
+		struct vmop_guest_code_image *image = &stripped->images[i];
+		*image = code->images[i];
 		image->symbols = NULL;
-		image->name = strdup(text->images[i].name);
+		image->name = strdup(code->images[i].name);
 		if (!image->name)
 			break;
 		stripped->n_images++;
 	}
-	if (!stripped->images || stripped->n_images < text->n_images) {
-		vmop_guest_text_unref(stripped);
+	if (!stripped->images || stripped->n_images < code->n_images) {
+		vmop_guest_code_unref(stripped);
 		return NULL;
 	}
 	return stripped;
 }
 
-void vmop_guest_text_inherit(struct vmop_guest_text *text, const struct vmop_guest_text *before)
+void vmop_guest_code_inherit(struct vmop_guest_code *code, const struct vmop_guest_code *before)
 {
-	const struct vmop_guest_text_image *old = find_image(before, before->kernel.text_start);
-	struct vmop_guest_text_image *image = find_image(text, text->kernel.text_start);
+	const struct vmop_guest_code_image *old = find_image(before, before->kernel.text_start);
+	struct vmop_guest_code_image *image = find_image(code, code->kernel.text_start);
 	if (!old || !image || old->symbols || old->kind != VMOP_IMAGE_GUEST_KERNEL ||
 	    image->kind != VMOP_IMAGE_GUEST_KERNEL)
 		return;
@@ -227,23 +227,23 @@ void vmop_guest_text_inherit(struct vmop_guest_text *text, const struct vmop_gue
 	image->n_symbols = old->n_symbols;
 }
 
-struct vmop_guest_text *vmop_guest_text_ref(struct vmop_guest_text *text)
+struct vmop_guest_code *vmop_guest_code_ref(struct vmop_guest_code *code)
 {
-	if (text)
-		__atomic_add_fetch(&text->refs, 1, __ATOMIC_RELAXED);
-	return text;
+	if (code)
+		__atomic_add_fetch(&code->refs, 1, __ATOMIC_RELAXED);
+	return code;
 }
 
-void vmop_guest_text_unref(struct vmop_guest_text *text)
+void vmop_guest_code_unref(struct vmop_guest_code *code)
 {
-	if (!text || __atomic_sub_fetch(&text->refs, 1, __ATOMIC_ACQ_REL))
+	if (!code || __atomic_sub_fetch(&code->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (size_t i = 0; i < text->n_images; i++)
-		free(text->images[i].name);
-	free(text->images);
-	free(text->all_symbols);
-	free(text->names);
-	free(text);
+	for (size_t i = 0; i < code->n_images; i++)
+		free(code->images[i].name);
+	free(code->images);
+	free(code->all_symbols);
+	free(code->names);
+	free(code);
 }
 
 /* ---- tasks and views ----------------------------------------------------- */
@@ -281,7 +281,7 @@ const struct vmop_guest_process *vmop_guest_tasks_find(const struct vmop_guest_t
 {
 	const struct vmop_guest_process *process =
 		tasks ? vmop_guest_snapshot_by_pid(tasks->snapshot, reading->pid) : NULL;
-	/* A task that is about to end has no page table any more. */
+	/* The reading of a task that is about to exit has no page table. */
 	bool is_it = process && (!reading->pgd_gpa || process->pgd_gpa == reading->pgd_gpa);
 	return is_it ? process : NULL;
 }
@@ -304,10 +304,10 @@ const struct vmop_guest_reading *vmop_guest_readings_put(struct vmop_guest_vcpu_
 	return reading;
 }
 
-const char *vmop_guest_view_state(const struct vmop_guest_text *text,
+const char *vmop_guest_view_state(const struct vmop_guest_code *code,
 				  const struct vmop_guest_tasks *tasks)
 {
-	if (!text->kernel.has_processes)
+	if (!code->kernel.has_processes)
 		return "kernel symbols, no processes (no BTF, no profile)";
 	return tasks ? "kernel symbols and processes" : "kernel symbols";
 }
@@ -323,7 +323,7 @@ void vmop_guest_view_unref(struct vmop_guest_view *view)
 {
 	if (!view || __atomic_sub_fetch(&view->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	vmop_guest_text_unref(view->text);
+	vmop_guest_code_unref(view->code);
 	vmop_guest_tasks_unref(view->tasks);
 	vmop_guest_tasks_unref(view->tasks_before);
 	free(view->vcpus);
@@ -331,7 +331,7 @@ void vmop_guest_view_unref(struct vmop_guest_view *view)
 	free(view);
 }
 
-bool vmop_guest_view_current(const struct vmop_guest_view *view, uint32_t vcpu, uint64_t time_ns,
+bool vmop_guest_view_reading(const struct vmop_guest_view *view, uint32_t vcpu, uint64_t time_ns,
 			     uint64_t max_gap_ns, struct vmop_guest_reading *ret, bool *ret_certain)
 {
 	if (vcpu >= view->n_vcpus)

@@ -12,7 +12,7 @@ static const char *base_name(const char *path)
 
 bool vmop_vmm_is_likely(const char *comm)
 {
-	/* Beginnings: names are cut to 15 bytes, and qemu has the machine's in its own. */
+	/* Prefixes: names are cut to 15 bytes, and QEMU's contains the name of the machine. */
 	static const char *const names[] = {"qemu",   "kvm",  "firecracker", "cloud-hyp",
 					    "crosvm", "lkvm", "vm",	     "stratovirt"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -37,8 +37,8 @@ bool vmop_vmm_vcpu_of_comm(const char *comm, uint32_t *ret)
 }
 
 /*
- * The value of option `key` in "a,key=value,b=...", where a doubled comma stands for one
- * (QEMU's util/keyval.c).  may_be_first: the first part may go without the key.
+ * Find the value of `key` in "a,key=value,b=...", in which a doubled comma stands for one (QEMU's
+ * util/keyval.c).  may_be_first: the first part may lack the key.
  */
 static bool suboption(const char *text, const char *key, bool may_be_first, char *buf, size_t size)
 {
@@ -71,11 +71,11 @@ enum value_form {
 	AS_IS,
 	QEMU_NAME,   /* "[guest=]NAME,..." */
 	UUID_OPTION, /* "...,uuid=UUID,..." */
-	SOCKET_PATH, /* "[path=]PATH": a name of last resort */
+	SOCKET_PATH, /* "[path=]PATH": its base name, if no option sets the name */
 };
 
 static const struct {
-	const char *vmm; /* the executable's base name begins so */
+	const char *vmm; /* a prefix of the executable's base name */
 	const char *option;
 	enum value_form form;
 	bool is_uuid;
@@ -88,7 +88,7 @@ static const struct {
 	{"crosvm", "s", SOCKET_PATH, false},
 	{"lkvm", "name", AS_IS, false},
 	{"lkvm", "n", AS_IS, false},
-	/* QEMU goes by many names (kvm, qemu-kvm, qemu-system-*, wrappers): any other. */
+	/* QEMU has many names (kvm, qemu-kvm, qemu-system-*, wrappers): any other name is QEMU. */
 	{"", "name", QEMU_NAME, false},
 	{"", "uuid", AS_IS, true},
 	{"", "id", AS_IS, false},
@@ -107,21 +107,21 @@ static void take_value(enum value_form form, const char *value, char *buf, size_
 		suboption(value, "uuid", false, buf, size);
 		break;
 	case SOCKET_PATH:
-		if (!*buf) /* --name is better */
+		if (!*buf) /* --name precedes it */
 			snprintf(buf, size, "%s",
 				 base_name(strncmp(value, "path=", 5) ? value : value + 5));
 		break;
 	}
 }
 
-/* One option of a command line; its value is "" where none follows. */
+/* One option of a command line; its value is "" if none follows. */
 struct option {
 	const char *name;
 	size_t name_len;
 	const char *value;
 };
 
-/* The next option from *at on, "-name value" or "--name=value"; false: there is none. */
+/* Parse the next option from *at on, "-name value" or "--name=value"; false: no more. */
 static bool next_option(const char **at, const char *end, struct option *ret)
 {
 	while (*at < end && **at != '-')
@@ -164,14 +164,14 @@ void vmop_vmm_parse_cmdline(const char *cmdline, size_t len_bytes, char name[VMO
 	}
 }
 
-/* Whether a character device listens, rather than connects: "server" or "server=on". */
+/* Return whether a character device listens, by "server" or "server=on"; else it connects. */
 static bool is_server(const char *value)
 {
 	const char *at = strstr(value, ",server");
 	return at && (at[7] == '\0' || at[7] == ',' || !strncmp(at + 7, "=on", 3));
 }
 
-/* The id of the character device that a control monitor uses; false: option is no such. */
+/* Parse the id of the character device of a control monitor; false: option is another one. */
 static bool take_monitor(const struct option *option, char *id, size_t size)
 {
 	char mode[16];

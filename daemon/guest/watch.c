@@ -20,40 +20,37 @@
 #include "libutil/log.h"
 #include "libutil/worker.h"
 
-static const uint64_t ms_ns = 1000000;
-static const uint64_t second_ns = 1000000000;
+/* The CPU time that a new guest may take at once: a kernel is found within half a second. */
+#define FIRST_CREDIT_NS ((int64_t)(2 * VMOP_NS_PER_S))
+/* The largest credit, so that a quiet hour does not allow a busy minute. */
+#define MAX_CREDIT_NS ((int64_t)(2 * VMOP_NS_PER_S))
 
-/* CPU time that a new guest may cost at once: finding a kernel takes up to half a second. */
-static const int64_t first_credit_ns = 2000000000;
-/* The credit never grows beyond this, so that a quiet hour buys no busy minute. */
-static const int64_t max_credit_ns = 2000000000;
-
-/* A guest without a kernel that we know is looked at again, ever more rarely. */
-static const uint64_t first_retry_ns = 1000000000;
-static const uint64_t last_retry_ns = 60000000000;
+/* How long after a failed search a guest is searched again: at first, and at most. */
+#define FIRST_RETRY_NS VMOP_NS_PER_S
+#define LAST_RETRY_NS (60 * VMOP_NS_PER_S)
 
 /*
- * How long a kernel's clock may stand before it is searched anew (see
- * vmop_guest_kernel_state): at first, and for a guest that turned out to be paused.
+ * How long the clock of a kernel may stand still before the kernel is searched again (see
+ * vmop_guest_kernel_state): at first, and at most, for a guest that was only paused.
  */
-static const uint64_t first_uncertain_ns = 10000000000;
-static const uint64_t last_uncertain_ns = 600000000000;
+#define FIRST_UNCERTAIN_NS (10 * VMOP_NS_PER_S)
+#define LAST_UNCERTAIN_NS (600 * VMOP_NS_PER_S)
 
-/* Failed searches before it is said, once, that a guest can't be seen into: it may be booting. */
-#define FAILURES_TOLD 4
+/* Failed searches before a notice is logged, once: until then the guest may be booting. */
+#define FAILURES_BEFORE_NOTICE 4
 
-/* Searches that must have failed before a VMM is asked itself where its guest's RAM lies. */
+/* Failed searches before QMP is used to locate the guest's RAM. */
 #define QMP_AFTER_FAILURES 2
 
-/* Processes are not listed more often than this, whoever comes and goes. */
-static const uint64_t list_gap_ns = 250000000;
+/* The shortest time between two lists of processes. */
+#define LIST_GAP_NS (250 * VMOP_NS_PER_MS)
 
-/* The largest file whose symbols are read out of a guest's page cache. */
+/* The largest file whose symbols are read from a guest's page cache. */
 #define GUEST_FILE_MAX_BYTES (256u << 20)
 
 #define FILE_QUEUE 64
 
-/* A look that is under way at the end takes less, unless it hangs. */
+/* An update that is under way at the end takes less, unless it hangs. */
 #define END_WAIT_MS 5000
 
 struct file_request {
@@ -65,38 +62,38 @@ struct watched {
 	struct watched *next;
 	uint32_t domain;
 	struct vmop_guest_holder holder;
-	const char *profiles; /* the watch's */
+	const char *profiles; /* owned by the watch */
 	bool is_removed;
 
-	/* Of the watcher's thread alone. */
+	/* Only the watching thread uses these. */
 	struct vmop_guest *guest;
-	struct vmop_guest_text *text;
+	struct vmop_guest_code *code;
 	struct vmop_guest_tasks *tasks, *tasks_before;
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
-	uint32_t text_generation, tasks_generation;
-	uint32_t stripped_generation;	  /* the text whose symbols were dropped */
-	bool needs_search;		  /* no kernel is known, or the one that is may be gone */
-	uint64_t search_due_ns, retry_ns; /* when, and how long after that if it fails */
+	uint32_t code_generation, tasks_generation;
+	uint32_t stripped_generation;	  /* the code whose symbols were dropped */
+	bool needs_search;		  /* no kernel is known, or the known one may be gone */
+	uint64_t search_due_ns, retry_ns; /* the time of the next search; its delay if it fails */
 	uint64_t snapshot_due_ns, reading_due_ns, modules_due_ns;
 	uint64_t listed_ns;	     /* when processes were last listed */
-	uint64_t uncertain_since_ns; /* 0: the kernel is seen to run */
+	uint64_t uncertain_since_ns; /* 0: the kernel runs */
 	uint64_t uncertain_limit_ns;
 	unsigned n_failures; /* searches in a row */
-	bool is_qmp_refused; /* the VMM offers no socket, or did not answer there */
+	bool is_qmp_refused; /* the VMM has no QMP socket, or did not answer there */
 	char *error;
-	bool is_readable;	     /* its memory could be opened at the last attempt */
+	bool is_readable;	     /* the last attempt to open its memory succeeded */
 	struct vmop_guest_cost cost; /* of guests opened and closed before this one */
 
 	/* Under the lock. */
 	struct vmop_guest_view *view; /* published */
-	uint32_t taken_generation;    /* the text that the sampling thread has taken up */
+	uint32_t taken_generation;    /* the code that the sampling thread has copied */
 };
 
 struct vmop_guest_watch {
 	/*
-	 * Memory of a guest can lie on a file system that does not answer: the thread may hang.
-	 * The lists and queues are under its lock.
+	 * The thread may hang, because a guest's memory can be on a file system that does not
+	 * answer.  The worker's lock protects the lists and queues.
 	 */
 	struct vmop_worker worker;
 	struct watched *guests;
@@ -112,7 +109,7 @@ struct vmop_guest_watch {
 	uint64_t credited_ns; /* when credit was last added */
 };
 
-/* ---- looking at one guest ------------------------------------------------ */
+/* ---- one guest ------------------------------------------------ */
 
 static struct vmop_guest_cost cost_of(const struct watched *watched)
 {
@@ -135,11 +132,11 @@ static void remember_error(struct watched *watched, struct vmop_error *err)
 
 static void forget_kernel(struct watched *watched)
 {
-	vmop_guest_text_unref(watched->text);
+	vmop_guest_code_unref(watched->code);
 	vmop_guest_tasks_unref(watched->tasks);
 	vmop_guest_tasks_unref(watched->tasks_before);
 	free(watched->vcpus);
-	watched->text = NULL;
+	watched->code = NULL;
 	watched->tasks = watched->tasks_before = NULL;
 	watched->vcpus = NULL;
 	watched->n_vcpus = 0;
@@ -168,7 +165,7 @@ static struct vmop_error *open_guest(struct watched *watched, const char *qmp_so
 	return err;
 }
 
-/* The socket on which the VMM says that it listens for QMP clients, as we can reach it. */
+/* Find the path on this machine of the socket on which the VMM listens for QMP clients. */
 static bool qmp_socket_of(uint32_t vmm_pid, char *ret, size_t size)
 {
 	char cmdline[16384], path[PATH_MAX];
@@ -181,9 +178,9 @@ static bool qmp_socket_of(uint32_t vmm_pid, char *ret, size_t size)
 }
 
 /*
- * Opens the guest with RAM where its VMM says that it lies.  A QMP socket serves one
- * client at a time: we ask only where nothing else helps, for milliseconds, and not
- * again after a refusal, which can mean that a manager of the VMM is connected.
+ * Open the guest, and locate its RAM by QMP.  A QMP socket serves one client at a time, so this is
+ * the last resort, takes milliseconds, and is not repeated after a refusal: a manager of the VMM
+ * may be connected.
  */
 static bool open_guest_by_qmp(struct watched *watched)
 {
@@ -197,14 +194,14 @@ static bool open_guest_by_qmp(struct watched *watched)
 	close_guest(watched);
 	struct vmop_error *err = open_guest(watched, path);
 	if (err)
-		vmop_log_info("guest of process %u: QMP does not tell where its memory is: %s",
+		vmop_log_info("guest of process %u: QMP cannot locate its memory: %s",
 			      watched->holder.number, err->message);
 	watched->is_qmp_refused = err;
 	vmop_error_destroy(err);
 	return !err;
 }
 
-/* By QMP every other time at the most: a guest that is only booting costs no more for it. */
+/* Find the kernel, by QMP at most every other time, to bound the cost of a booting guest. */
 static struct vmop_error *find_kernel(struct watched *watched)
 {
 	bool is_by_qmp = watched->n_failures % 2 == 0 && open_guest_by_qmp(watched);
@@ -225,36 +222,36 @@ static struct vmop_error *take_kernel(struct watched *watched)
 	if (err)
 		return err;
 	const struct vmop_guest_kernel_info *found = vmop_guest_kernel_info(watched->guest);
-	if (watched->text && is_same_kernel(&watched->text->kernel, found)) {
-		/* It only stood still. */
-		if (watched->stripped_generation == watched->text->generation)
+	if (watched->code && is_same_kernel(&watched->code->kernel, found)) {
+		/* The guest was only paused. */
+		if (watched->stripped_generation == watched->code->generation)
 			vmop_guest_drop_symbols(watched->guest);
 		return NULL;
 	}
 	forget_kernel(watched);
-	watched->text = vmop_guest_text_create(watched->guest, ++watched->text_generation);
-	if (!watched->text)
+	watched->code = vmop_guest_code_create(watched->guest, ++watched->code_generation);
+	if (!watched->code)
 		return &vmop_error_no_memory;
-	uint32_t cpus = watched->text->kernel.cpus;
+	uint32_t cpus = watched->code->kernel.cpus;
 	watched->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
 	watched->vcpus = calloc(watched->n_vcpus ? watched->n_vcpus : 1, sizeof(*watched->vcpus));
 	return watched->vcpus ? NULL : &vmop_error_no_memory;
 }
 
-/* Finds the guest's kernel, or puts the next attempt off. */
+/* Find the guest's kernel, or schedule the next attempt. */
 static void search(struct watched *watched, uint64_t now_ns)
 {
 	struct vmop_error *err = take_kernel(watched);
 	if (!err) {
 		watched->needs_search = false;
 		watched->uncertain_since_ns = 0;
-		watched->retry_ns = first_retry_ns;
+		watched->retry_ns = FIRST_RETRY_NS;
 		watched->n_failures = 0;
 		watched->snapshot_due_ns = watched->reading_due_ns = now_ns;
 		remember_error(watched, NULL);
 		return;
 	}
-	if (watched->n_failures++ == FAILURES_TOLD)
+	if (watched->n_failures++ == FAILURES_BEFORE_NOTICE)
 		vmop_log_notice("guest of %s %u: %s; its samples stay addresses",
 				watched->holder.is_xen ? "Xen, id" : "process",
 				watched->holder.number, err->message);
@@ -264,23 +261,23 @@ static void search(struct watched *watched, uint64_t now_ns)
 	close_guest(watched);
 	watched->search_due_ns = now_ns + watched->retry_ns;
 	watched->retry_ns =
-		2 * watched->retry_ns < last_retry_ns ? 2 * watched->retry_ns : last_retry_ns;
+		2 * watched->retry_ns < LAST_RETRY_NS ? 2 * watched->retry_ns : LAST_RETRY_NS;
 }
 
-/* False: the kernel is perhaps no longer the one we know; it must be searched. */
+/* Return whether the known kernel still runs; if not, schedule a search. */
 static bool still_runs(struct watched *watched, uint64_t now_ns)
 {
 	switch (vmop_guest_kernel_state(watched->guest)) {
 	case VMOP_GUEST_KERNEL_CURRENT:
 		watched->uncertain_since_ns = 0;
-		watched->uncertain_limit_ns = first_uncertain_ns;
+		watched->uncertain_limit_ns = FIRST_UNCERTAIN_NS;
 		return true;
 	case VMOP_GUEST_KERNEL_UNCERTAIN:
 		if (!watched->uncertain_since_ns)
 			watched->uncertain_since_ns = now_ns;
 		if (now_ns - watched->uncertain_since_ns < watched->uncertain_limit_ns)
 			return true;
-		if (watched->uncertain_limit_ns < last_uncertain_ns)
+		if (watched->uncertain_limit_ns < LAST_UNCERTAIN_NS)
 			watched->uncertain_limit_ns *= 2;
 		break;
 	case VMOP_GUEST_KERNEL_NONE:
@@ -311,36 +308,36 @@ static void refresh_modules(struct watched *watched)
 	vmop_error_destroy(vmop_guest_refresh_modules(watched->guest, &is_changed));
 	if (!is_changed)
 		return;
-	struct vmop_guest_text *text =
-		vmop_guest_text_create(watched->guest, ++watched->text_generation);
-	if (!text)
+	struct vmop_guest_code *code =
+		vmop_guest_code_create(watched->guest, ++watched->code_generation);
+	if (!code)
 		return;
-	vmop_guest_text_inherit(text, watched->text);
-	vmop_guest_text_unref(watched->text);
-	watched->text = text;
+	vmop_guest_code_inherit(code, watched->code);
+	vmop_guest_code_unref(watched->code);
+	watched->code = code;
 }
 
 /*
- * A kernel's symbols are some 8 MiB in libguest and as much in the text.  Whoever wants
- * them has them by now, and modules that come later bring their own.
+ * Drop the symbols of the kernel, some 8 MiB in libguest and as much in the code, which the
+ * sampling thread has copied.  Modules that are loaded later have their own.
  */
 static bool drop_symbols(struct watched *watched)
 {
-	struct vmop_guest_text *stripped = vmop_guest_text_strip(watched->text);
+	struct vmop_guest_code *stripped = vmop_guest_code_strip(watched->code);
 	if (!stripped)
 		return false;
-	vmop_guest_text_unref(watched->text);
-	watched->text = stripped;
+	vmop_guest_code_unref(watched->code);
+	watched->code = stripped;
 	watched->stripped_generation = stripped->generation;
 	vmop_guest_drop_symbols(watched->guest);
-	malloc_trim(0); /* glibc keeps the half of it for later otherwise */
+	malloc_trim(0); /* without it, glibc keeps half of the memory */
 	return true;
 }
 
-/* A process runs that the last list of them doesn't have: the next one comes sooner. */
-static void notice_stranger(struct watched *watched, const struct vmop_guest_reading *reading)
+/* Take the next snapshot sooner if a process runs that the last one does not have. */
+static void expedite_snapshot(struct watched *watched, const struct vmop_guest_reading *reading)
 {
-	uint64_t soon_ns = watched->listed_ns + list_gap_ns;
+	uint64_t soon_ns = watched->listed_ns + LIST_GAP_NS;
 	if (reading->pid && !reading->is_kernel_thread &&
 	    !vmop_guest_tasks_find(watched->tasks, reading) && soon_ns < watched->snapshot_due_ns)
 		watched->snapshot_due_ns = soon_ns;
@@ -356,16 +353,16 @@ static void read_vcpus(struct watched *watched)
 		const struct vmop_guest_reading *reading = vmop_guest_readings_put(
 			watched->vcpus, watched->n_vcpus, &current[i], time_ns);
 		if (reading)
-			notice_stranger(watched, reading);
+			expedite_snapshot(watched, reading);
 	}
 }
 
 /*
- * Does what is due for one guest; true: there is news to publish. taken_generation: the
- * text that the sampling thread has.
+ * Read the parts of one guest that are due.  True: a new view must be published.  taken_generation:
+ * the code that the sampling thread has copied.
  */
-static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns,
-		 uint32_t taken_generation)
+static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns,
+			 uint32_t taken_generation)
 {
 	bool is_news = false;
 	if (watched->needs_search) {
@@ -377,10 +374,10 @@ static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64
 		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true; /* and its processes at once: samples wait for them */
 	}
-	if (taken_generation == watched->text->generation &&
+	if (taken_generation == watched->code->generation &&
 	    taken_generation != watched->stripped_generation)
 		is_news |= drop_symbols(watched);
-	if (watched->text->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
+	if (watched->code->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
 		if (!is_news && !still_runs(watched, now_ns))
 			return true;
 		snapshot(watched);
@@ -393,7 +390,7 @@ static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64
 		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true;
 	}
-	if (watched->text->kernel.has_processes && now_ns >= watched->reading_due_ns) {
+	if (watched->code->kernel.has_processes && now_ns >= watched->reading_due_ns) {
 		read_vcpus(watched);
 		watched->reading_due_ns = now_ns + watch->reading_ns;
 		is_news = true;
@@ -403,9 +400,9 @@ static bool look(struct vmop_guest_watch *watch, struct watched *watched, uint64
 
 static const char *state_of(const struct watched *watched)
 {
-	if (!watched->text)
+	if (!watched->code)
 		return watched->is_readable ? "no kernel found" : "its memory can't be read";
-	return vmop_guest_view_state(watched->text, watched->tasks);
+	return vmop_guest_view_state(watched->code, watched->tasks);
 }
 
 static struct vmop_guest_view *make_view(const struct watched *watched)
@@ -414,12 +411,12 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	if (!view)
 		return NULL;
 	view->refs = 1;
-	view->text = vmop_guest_text_ref(watched->text);
+	view->code = vmop_guest_code_ref(watched->code);
 	view->tasks = vmop_guest_tasks_ref(watched->tasks);
 	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
 	view->state = state_of(watched);
-	/* Its memory may not be there yet, too. */
-	view->may_be_booting = !watched->text && watched->n_failures <= FAILURES_TOLD;
+	/* A VMM that has only started may have no readable memory yet. */
+	view->may_be_booting = !watched->code && watched->n_failures <= FAILURES_BEFORE_NOTICE;
 	view->error = watched->error ? strdup(watched->error) : NULL;
 	view->made_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	view->cost = cost_of(watched);
@@ -434,9 +431,9 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	return view;
 }
 
-/* ---- symbols of files out of a guest's page cache ------------------------- */
+/* ---- symbols of files from a guest's page cache ------------------------- */
 
-/* Copies the file into a memory file, absent pages left as holes. */
+/* Copy the file into a memory file.  Pages that are not in the page cache stay holes. */
 static struct vmop_error *copy_file(struct vmop_guest *guest, uint64_t file, int fd)
 {
 	uint64_t size;
@@ -462,18 +459,14 @@ static struct vmop_error *copy_file(struct vmop_guest *guest, uint64_t file, int
 static void read_file_symbols(struct watched *watched, struct vmop_guest_file_symbols *result,
 			      uint64_t file)
 {
-	result->why = "the guest is gone";
-	if (!watched || !watched->text)
+	if (!watched || !watched->code)
 		return;
 	_cleanup_close_ int fd = memfd_create("vmop-guest-file", MFD_CLOEXEC);
 	if (fd < 0)
 		return;
 	struct vmop_error *err = copy_file(watched->guest, file, fd);
-	result->why = "not in the guest's page cache";
-	if (!err) {
-		result->why = "no symbols in what the guest holds in memory";
+	if (!err)
 		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &result->symtab);
-	}
 	vmop_error_destroy(err);
 }
 
@@ -497,7 +490,7 @@ static void destroy_watched(struct watched *watched)
 	free(watched);
 }
 
-/* Under the lock: frees what was removed meanwhile. */
+/* Free the guests that were removed.  Call it with the lock held. */
 static void sweep(struct vmop_guest_watch *watch)
 {
 	for (struct watched **at = &watch->guests; *at;) {
@@ -521,15 +514,15 @@ static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
 	uint64_t earned = (now_ns - watch->credited_ns) / 1000 * watch->cpu_permille;
 	watch->credited_ns = now_ns;
 	watch->credit_ns += (int64_t)earned;
-	if (watch->credit_ns > max_credit_ns)
-		watch->credit_ns = max_credit_ns;
+	if (watch->credit_ns > MAX_CREDIT_NS)
+		watch->credit_ns = MAX_CREDIT_NS;
 }
 
 /*
- * One round over all guests, entered and left with the lock held, which is let go
- * while a guest is looked at: only this thread takes guests off the list.
+ * Update all guests.  The lock is held at the call and the return, but not while a guest is read:
+ * only this thread removes guests from the list.
  */
-static void round_of_looks(struct vmop_guest_watch *watch)
+static void update_guests(struct vmop_guest_watch *watch)
 {
 	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
 		if (at->is_removed || watch->credit_ns <= 0)
@@ -537,7 +530,7 @@ static void round_of_looks(struct vmop_guest_watch *watch)
 		uint32_t taken = at->taken_generation;
 		pthread_mutex_unlock(&watch->worker.lock);
 		uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		bool is_news = look(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), taken);
+		bool is_news = update_guest(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), taken);
 		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
 		pthread_mutex_lock(&watch->worker.lock);
 		spend(watch, begun);
@@ -549,7 +542,7 @@ static void round_of_looks(struct vmop_guest_watch *watch)
 	}
 }
 
-/* Serves the oldest file request, if there is one and the budget allows. */
+/* Serve the oldest request for a file, if one exists and the budget allows. */
 static void serve_request(struct vmop_guest_watch *watch)
 {
 	if (!watch->n_requests || watch->n_results == FILE_QUEUE || watch->credit_ns <= 0)
@@ -574,21 +567,21 @@ static void run(struct vmop_worker *worker)
 	while (!watch->worker.is_ending) {
 		earn(watch, vmop_clock_ns(CLOCK_MONOTONIC));
 		sweep(watch);
-		round_of_looks(watch);
+		update_guests(watch);
 		serve_request(watch);
 		if (watch->worker.is_ending)
 			break;
 		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
 		if (!watch->guests)
-			until += 3600 * second_ns; /* vmop_guest_watch_add wakes us */
-		struct timespec ts = {.tv_sec = (time_t)(until / second_ns),
-				      .tv_nsec = (long)(until % second_ns)};
+			until += 3600 * VMOP_NS_PER_S; /* vmop_guest_watch_add wakes the thread */
+		struct timespec ts = {.tv_sec = (time_t)(until / VMOP_NS_PER_S),
+				      .tv_nsec = (long)(until % VMOP_NS_PER_S)};
 		pthread_cond_timedwait(&watch->worker.wake, &watch->worker.lock, &ts);
 	}
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 
-/* ---- the sampling thread's side -------------------------------------------- */
+/* ---- functions for the sampling thread -------------------------------------------- */
 
 static void destroy(struct vmop_worker *worker)
 {
@@ -617,9 +610,9 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 		return &vmop_error_no_memory;
 	}
 	watch->cpu_permille = options->cpu_permille;
-	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * ms_ns;
-	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * ms_ns;
-	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * ms_ns;
+	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * VMOP_NS_PER_MS;
+	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * VMOP_NS_PER_MS;
+	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * VMOP_NS_PER_MS;
 	struct vmop_error *err = vmop_worker_begin(&watch->worker, &worker_ops);
 	if (err) {
 		free(watch->profiles);
@@ -646,11 +639,11 @@ struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t
 	watched->holder = holder;
 	watched->profiles = watch->profiles;
 	watched->needs_search = true;
-	watched->retry_ns = first_retry_ns;
-	watched->uncertain_limit_ns = first_uncertain_ns;
+	watched->retry_ns = FIRST_RETRY_NS;
+	watched->uncertain_limit_ns = FIRST_UNCERTAIN_NS;
 	pthread_mutex_lock(&watch->worker.lock);
-	if (watch->credit_ns < first_credit_ns)
-		watch->credit_ns = first_credit_ns;
+	if (watch->credit_ns < FIRST_CREDIT_NS)
+		watch->credit_ns = FIRST_CREDIT_NS;
 	watched->next = watch->guests;
 	watch->guests = watched;
 	pthread_cond_signal(&watch->worker.wake);
@@ -677,8 +670,8 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, ui
 	return view;
 }
 
-void vmop_guest_watch_took_text(struct vmop_guest_watch *watch, uint32_t domain,
-				uint32_t generation)
+void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, uint32_t domain,
+				   uint32_t generation)
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
@@ -687,8 +680,8 @@ void vmop_guest_watch_took_text(struct vmop_guest_watch *watch, uint32_t domain,
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 
-bool vmop_guest_watch_want_symbols(struct vmop_guest_watch *watch, uint32_t domain, uint32_t image,
-				   const struct vmop_guest_vma *vma)
+bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, uint32_t domain,
+				      uint32_t image, const struct vmop_guest_vma *vma)
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	bool has_room = watch->n_requests < FILE_QUEUE;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Looks into passive guests beside the sampling: one thread for all of them,
- * with a budget of CPU time that it never exceeds for long.  It finds each guest's
- * kernel, follows its modules and processes and what its vCPUs run, and publishes
- * immutable views that the sampling thread picks up when it likes.
+ * Watches passive guests from one thread, which has a budget of CPU time that it never exceeds for
+ * long.  The thread finds the kernel of each guest, follows its modules and processes and the tasks
+ * of its vCPUs, and publishes views, which are immutable.
  *
- * All functions are for the sampling thread; none of them waits for a guest.
+ * All functions are for the sampling thread, and none of them waits for a guest.
  */
 #ifndef VMOP_DAEMON_GUEST_WATCH_H
 #define VMOP_DAEMON_GUEST_WATCH_H
@@ -20,14 +19,14 @@
 struct vmop_guest_watch;
 
 struct vmop_guest_watch_options {
-	/* Of one CPU, in thousandths; 0: nothing is looked at. The default is 10. */
+	/* The CPU time that the thread may take, in thousandths of one CPU; 0: it reads nothing. */
 	unsigned cpu_permille;
 	/*
-	 * How often processes and modules are listed and vCPUs read while the budget
-	 * allows; 0: defaults.
+	 * The periods in which processes and modules are listed and vCPUs are read while the
+	 * budget allows; 0: the default.
 	 */
 	unsigned snapshot_ms, modules_ms, reading_ms;
-	/* Directory of profiles of kernels without BTF (vmop-guest-profile(1)); NULL: none. */
+	/* The directory of profiles of kernels without BTF (vmop-guest-profile(1)); NULL: none. */
 	const char *profiles;
 };
 
@@ -35,45 +34,44 @@ struct vmop_guest_watch_options {
 
 struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options *options,
 					   struct vmop_guest_watch **ret);
-/* Ends the thread, waiting for the look that is under way. NULL is allowed. */
+/* End the thread, and wait for the update that is under way. NULL is allowed. */
 void vmop_guest_watch_destroy(struct vmop_guest_watch *watch);
 
-/* Who holds a guest's memory. */
+/* The owner of a guest's memory. */
 struct vmop_guest_holder {
 	bool is_xen;
 	uint32_t number; /* pid of the VMM, or Xen's id of the domain */
 };
 
-/* Begins to watch a guest under the session's number for it. */
+/* Begin to watch a guest. domain: its id in the session. */
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
 					struct vmop_guest_holder holder);
 void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain);
 
-/* The newest view, with a reference for the caller; NULL: none so far. */
+/* Return the newest view, with a reference for the caller; NULL: none yet. */
 struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, uint32_t domain);
 
 /*
- * The caller has taken what it wants of the text of that generation: views that come
- * later may have it without symbols, which is most of what a guest costs in memory.
+ * Allow the thread to drop the symbols of the code of that generation, because the caller has
+ * copied them.  Later views may have this code without symbols, which saves most of a guest's
+ * memory.
  */
-void vmop_guest_watch_took_text(struct vmop_guest_watch *watch, uint32_t domain,
-				uint32_t generation);
+void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, uint32_t domain,
+				   uint32_t generation);
 
 /*
- * Asks for the symbols of a file that a guest has mapped, out of its page cache.
- * image is the caller's name for it.  A full queue forgets the request (false): ask
- * again later.
+ * Request the symbols of a file that a guest has mapped, from the guest's page cache.  image is the
+ * caller's id for the answer.  False: the queue is full, and the caller must try again later.
  */
-bool vmop_guest_watch_want_symbols(struct vmop_guest_watch *watch, uint32_t domain, uint32_t image,
-				   const struct vmop_guest_vma *vma);
+bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, uint32_t domain,
+				      uint32_t image, const struct vmop_guest_vma *vma);
 
-/* What came of such requests: symtab (the caller's) or NULL with why (never freed). */
+/* The answer to a request. */
 struct vmop_guest_file_symbols {
 	uint32_t domain, image;
-	struct vmop_symtab *symtab;
-	const char *why;
+	struct vmop_symtab *symtab; /* the caller destroys it; NULL: the file has none */
 };
-/* The next finished one; false: none now. */
+/* Take the next answer; false: no answer is ready. */
 bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 				   struct vmop_guest_file_symbols *ret);
 

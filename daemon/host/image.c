@@ -48,10 +48,10 @@ static struct vmop_image *image_alloc(struct vmop_images *images, uint32_t domai
 	image->domain = domain;
 	image->kind = kind;
 	image->refs = 1;
-	image->slot = images->free_slots[--images->n_free_slots];
-	images->slots[image->slot] = image;
-	if (image->slot >= images->n_slots)
-		images->n_slots = image->slot + 1;
+	image->slot.at = images->free_slots[--images->n_free_slots];
+	images->slots[image->slot.at] = image;
+	if (image->slot.at >= images->n_slots)
+		images->n_slots = image->slot.at + 1;
 	images->n++;
 	return image;
 }
@@ -68,8 +68,8 @@ static void image_free(struct vmop_images *images, struct vmop_image *image)
 		HASH_DEL(images->by_key, image);
 	if (image->hh_build_id.tbl)
 		HASH_DELETE(hh_build_id, images->by_build_id, image);
-	images->slots[image->slot] = NULL;
-	images->free_slots[images->n_free_slots++] = image->slot;
+	images->slots[image->slot.at] = NULL;
+	images->free_slots[images->n_free_slots++] = image->slot.at;
 	images->n--;
 	if (image->alias)
 		vmop_image_unref(images, image->alias);

@@ -18,13 +18,14 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#include "daemon/host/ids.h"
 #include "daemon/host/unattributed.h"
 #include "libdb/db.h"
 #include "libsym/build-id.h"
 
 struct vmop_image {
-	uint32_t slot; /* in the table, from 0 */
-	uint32_t id;   /* in the session; 0: not given so far */
+	struct vmop_image_slot slot;
+	uint32_t id; /* in the session; 0: not given so far */
 	uint32_t refs;
 	uint32_t domain; /* whose: 0 host */
 	enum vmop_image_kind kind;

@@ -237,7 +237,7 @@ static void thread_comm(struct vmop_processes *processes, struct vmop_process *p
 	struct vmop_task *task = vmop_processes_thread(processes, process, tid);
 	if (task == &process->task || !strncmp(task->comm, comm, sizeof(task->comm) - 1))
 		return;
-	if (task->id)
+	if (task->id.number)
 		vmop_task_renew(processes->tasks, task);
 	snprintf(task->comm, sizeof(task->comm), "%s", comm);
 }
@@ -288,7 +288,7 @@ struct vmop_process *vmop_processes_comm(struct vmop_processes *processes, uint6
 		return process;
 	}
 	if (comm->is_exec || strncmp(process->task.comm, comm->comm, VMOP_COMM_BYTES - 1) != 0) {
-		if (process->task.id)
+		if (process->task.id.number)
 			vmop_task_renew(processes->tasks, &process->task);
 		snprintf(process->task.comm, VMOP_COMM_BYTES, "%s", comm->comm);
 	}

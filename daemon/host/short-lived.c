@@ -45,8 +45,8 @@ static bool begin(struct vmop_short_lived *short_lived, const struct vmop_tasks 
 	vmop_short_lived_reset(short_lived);
 	DL_FOREACH (tasks->pending, task) {
 		short_lived->n_over += task->n_grouped ? task->n_grouped : task->is_over;
-		first_id = task->id < first_id ? task->id : first_id;
-		last_id = task->id > last_id ? task->id : last_id;
+		first_id = task->id.number < first_id ? task->id.number : first_id;
+		last_id = task->id.number > last_id ? task->id.number : last_id;
 	}
 	if ((short_lived->n_over <= VMOP_SHORT_LIVED_APART && !tasks->n_groups) ||
 	    !make_room(short_lived, last_id - first_id + 1))
@@ -64,7 +64,7 @@ static uint64_t count_samples(struct vmop_short_lived *short_lived,
 	uint64_t samples = 0;
 	for (uint32_t i = 0; i < aggregate->n_cells; i++) {
 		const struct vmop_aggregate_cell *cell = &aggregate->cells[i];
-		uint32_t task = aggregate->keys[cell->key].task - short_lived->first_id;
+		uint32_t task = aggregate->keys[cell->key].task.number - short_lived->first_id;
 		samples += cell->samples;
 		if (task < short_lived->n)
 			short_lived->tasks[task].samples += cell->samples;
@@ -112,8 +112,11 @@ static struct vmop_error *merge(struct vmop_short_lived *short_lived, struct vmo
 		count += tasks[i]->n_grouped ? tasks[i]->n_grouped : 1;
 	vmop_task_describe(tasks[0], &like);
 	struct vmop_error *err = vmop_db_merge_tasks(db, &like, count, &row);
-	for (uint32_t i = 0; !err && i < n; i++)
-		short_lived->tasks[tasks[i]->id - short_lived->first_id].row = row;
+	for (uint32_t i = 0; !err && i < n; i++) {
+		uint32_t at = tasks[i]->id.number - short_lived->first_id;
+		short_lived->tasks[at].row = row;
+		short_lived->tasks[at].first = tasks[0]->id;
+	}
 	return err;
 }
 
@@ -145,7 +148,7 @@ struct vmop_error *vmop_short_lived_merge(struct vmop_short_lived *short_lived,
 	DL_FOREACH (tasks->pending, task)
 		if (task->n_grouped ||
 		    (task->is_over &&
-		     short_lived->tasks[task->id - short_lived->first_id].samples <= limit))
+		     short_lived->tasks[task->id.number - short_lived->first_id].samples <= limit))
 			short_lived->merged[n++] = task;
 	return merge_all(short_lived, db, n);
 }

@@ -23,7 +23,8 @@
 struct vmop_short_lived {
 	/* By id - first_id: the row that a pending task's samples are stored under. */
 	struct vmop_short_lived_task {
-		uint32_t row; /* 0: its own */
+		uint32_t row;		   /* 0: its own */
+		struct vmop_task_id first; /* of the tasks with this row */
 		uint32_t samples;
 	} * tasks;
 	uint32_t first_id, n, capacity;
@@ -46,12 +47,21 @@ struct vmop_error *vmop_short_lived_merge(struct vmop_short_lived *short_lived,
 					  const struct vmop_aggregate *aggregate,
 					  struct vmop_db *db);
 
-/* The id of the row that a task's samples are stored under. Of such an id: the id itself. */
+/* Return the id of the row that the samples of task are stored under. */
 static inline uint32_t vmop_short_lived_row(const struct vmop_short_lived *short_lived,
-					    uint32_t task)
+					    struct vmop_task_id task)
 {
-	uint32_t i = task - short_lived->first_id; /* wraps around below first_id */
-	return i < short_lived->n && short_lived->tasks[i].row ? short_lived->tasks[i].row : task;
+	uint32_t i = task.number - short_lived->first_id; /* wraps around below first_id */
+	return i < short_lived->n && short_lived->tasks[i].row ? short_lived->tasks[i].row
+							       : task.number;
+}
+
+/* Return the first of the tasks that share the row of task. */
+static inline struct vmop_task_id vmop_short_lived_first(const struct vmop_short_lived *short_lived,
+							 struct vmop_task_id task)
+{
+	uint32_t i = task.number - short_lived->first_id;
+	return i < short_lived->n && short_lived->tasks[i].row ? short_lived->tasks[i].first : task;
 }
 
 #endif

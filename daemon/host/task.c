@@ -28,7 +28,7 @@ void vmop_text_unref(struct vmop_text *text)
 
 void vmop_task_append(struct vmop_tasks *tasks, struct vmop_task *task)
 {
-	task->id = tasks->next_id++;
+	task->id.number = tasks->next_id++;
 	DL_APPEND(tasks->pending, task);
 }
 
@@ -77,7 +77,7 @@ static void ungroup(struct vmop_tasks *tasks, struct vmop_task *task)
 	DL_DELETE(tasks->grouped, task);
 	task->prev = task->next = NULL;
 	task->is_grouped = false;
-	task->id = 0;
+	task->id.number = 0;
 }
 
 void vmop_task_renew(struct vmop_tasks *tasks, struct vmop_task *task)
@@ -136,8 +136,8 @@ static void note_end(struct vmop_tasks *tasks, uint32_t id)
 
 void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task)
 {
-	if (task->id)
-		note_end(tasks, task->id);
+	if (task->id.number)
+		note_end(tasks, task->id.number);
 	vmop_image_unref(tasks->images, task->exe);
 	vmop_text_unref(task->cgroup);
 	task->exe = NULL;
@@ -154,7 +154,7 @@ void vmop_tasks_deinit(struct vmop_tasks *tasks)
 void vmop_task_describe(const struct vmop_task *task, struct vmop_db_task *ret)
 {
 	*ret = (struct vmop_db_task){
-		.id = task->id,
+		.id = task->id.number,
 		.domain = task->domain,
 		.pid = task->pid,
 		.tid = task->tid,
@@ -179,8 +179,8 @@ void vmop_tasks_stored(struct vmop_tasks *tasks, const struct vmop_short_lived *
 		DL_DELETE(tasks->pending, task);
 		task->prev = task->next = NULL;
 		if (task->n_grouped ||
-		    (short_lived && vmop_short_lived_row(short_lived, task->id) != task->id))
-			task->id = 0; /* there is no such row that could end */
+		    (short_lived && vmop_short_lived_row(short_lived, task->id) != task->id.number))
+			task->id.number = 0; /* there is no such row that could end */
 		if (task->n_grouped || task->is_alone)
 			vmop_task_deinit(tasks, task);
 		if (task->is_alone) {

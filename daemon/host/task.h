@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/host/ids.h"
 #include "daemon/host/procfs.h"
 #include "libdb/db.h"
 
@@ -33,10 +34,10 @@ static inline struct vmop_text *vmop_text_ref(struct vmop_text *text)
 void vmop_text_unref(struct vmop_text *text); /* NULL is allowed */
 
 struct vmop_task {
-	uint32_t id;	   /* 0: no samples so far */
-	uint32_t domain;   /* whose task it is */
-	uint32_t pid, tid; /* tid 0: the whole process */
-	uint64_t start_ns; /* CLOCK_MONOTONIC; 0 not known */
+	struct vmop_task_id id; /* number 0: no samples so far */
+	uint32_t domain;	/* whose task it is */
+	uint32_t pid, tid;	/* tid 0: the whole process */
+	uint64_t start_ns;	/* CLOCK_MONOTONIC; 0 not known */
 	char comm[VMOP_COMM_BYTES];
 	struct vmop_image *exe;	       /* referenced; NULL: none or not known */
 	struct vmop_text *cgroup;      /* NULL: not known */
@@ -113,9 +114,9 @@ void vmop_task_describe(const struct vmop_task *task, struct vmop_db_task *ret);
 void vmop_task_group(struct vmop_tasks *tasks, struct vmop_task *task);
 
 /* The id of task; gives it one if it has none.  On the per-sample path. */
-static inline uint32_t vmop_task_id(struct vmop_tasks *tasks, struct vmop_task *task)
+static inline struct vmop_task_id vmop_task_id(struct vmop_tasks *tasks, struct vmop_task *task)
 {
-	if (!task->id)
+	if (!task->id.number)
 		vmop_task_append(tasks, task);
 	return task->id;
 }

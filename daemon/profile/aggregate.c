@@ -4,15 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdb/cells-sort.h"
 #include "libutil/cleanup.h"
 
 #define KEYS_AT_FIRST 4096
-/* A table of so many lies in a near cache (512 KiB), where waiting for others costs more. */
+/* The most cells that fit in a near cache (512 KiB), where collecting samples costs more. */
 #define NEAR_CELLS 16384
 
-_Static_assert(sizeof(struct vmop_db_chunk_key) == 36,
-	       "a field that is new must be hashed and compared, too");
+_Static_assert(sizeof(struct vmop_sample_key) == 36,
+	       "key_hash and key_equals must use every field");
 
 static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
 {
@@ -44,13 +43,13 @@ void vmop_aggregate_deinit(struct vmop_aggregate *aggregate)
 }
 
 /*
- * Field by field: the fields of a key were just written one by one, and reading
- * them back as bigger words would wait for those writes to reach the cache.
+ * Hash a key field by field.  The fields were just written one by one: reading them as larger words
+ * would wait until those writes reach the cache.
  */
-static uint32_t key_hash(const struct vmop_db_chunk_key *key)
+static uint32_t key_hash(const struct vmop_sample_key *key)
 {
 	const uint64_t multiplier = 0x9e3779b97f4a7c15ull;
-	uint64_t where = (uint64_t)key->task << 32 | key->image;
+	uint64_t where = (uint64_t)key->task.number << 32 | key->image.at;
 	uint64_t whose = (uint64_t)key->billed << 40 | (uint64_t)key->domain << 20 |
 			 (uint64_t)key->event << 12 | (uint64_t)key->certainty << 8 |
 			 (uint64_t)key->bill << 4 | key->mode;
@@ -62,16 +61,16 @@ static uint32_t key_hash(const struct vmop_db_chunk_key *key)
 	return (uint32_t)(hash >> 32);
 }
 
-static bool key_equals(const struct vmop_db_chunk_key *a, const struct vmop_db_chunk_key *b)
+static bool key_equals(const struct vmop_sample_key *a, const struct vmop_sample_key *b)
 {
-	return a->task == b->task && a->image == b->image && a->mode == b->mode &&
-	       a->cpu == b->cpu && a->event == b->event && a->domain == b->domain &&
-	       a->billed == b->billed && a->bill == b->bill && a->certainty == b->certainty &&
-	       a->vcpu == b->vcpu && a->stack == b->stack;
+	return a->task.number == b->task.number && a->image.at == b->image.at &&
+	       a->mode == b->mode && a->cpu == b->cpu && a->event == b->event &&
+	       a->domain == b->domain && a->billed == b->billed && a->bill == b->bill &&
+	       a->certainty == b->certainty && a->vcpu == b->vcpu && a->stack == b->stack;
 }
 
-/* The index of key, new if need be; UINT32_MAX: no room. */
-static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
+/* Return the index of key, which is added if it is missing; UINT32_MAX: no room. */
+static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key)
 {
 	const struct vmop_aggregate_index *index = &aggregate->key_index;
 	uint32_t i = key_hash(key) & index->mask;
@@ -85,10 +84,11 @@ static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_d
 	return aggregate->n_keys - 1;
 }
 
-/* The same; mostly without a hash and a slot that is in no near cache. */
-static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key)
+/* Do the same; usually without a hash, and without a slot that is in no near cache. */
+static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key)
 {
-	uint32_t spread = 5 * key->task + 3 * key->image + key->event * 16 + (uint32_t)key->cpu;
+	uint32_t spread =
+		5 * key->task.number + 3 * key->image.at + key->event * 16 + (uint32_t)key->cpu;
 	uint32_t *recent = &aggregate->recent[spread % VMOP_AGGREGATE_RECENT];
 	if (*recent && key_equals(key, &aggregate->keys[*recent - 1]))
 		return *recent - 1;
@@ -97,88 +97,89 @@ static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_db_ch
 	return i;
 }
 
-/* Where its cell is in the index, or where it would be: that slot is free then. */
+/* Return the slot of the sample's cell, or the free slot for it. */
 static uint32_t find(const struct vmop_aggregate *aggregate,
-		     const struct vmop_aggregate_arrival *arrival)
+		     const struct vmop_aggregate_pending *pending)
 {
 	const struct vmop_aggregate_index *index = &aggregate->cell_index;
-	uint32_t i = arrival->slot;
+	uint32_t i = pending->slot;
 	for (; index->slots[i]; i = (i + 1) & index->mask) {
 		const struct vmop_aggregate_cell *cell = &aggregate->cells[index->slots[i] - 1];
-		if (cell->offset == arrival->offset && cell->key == arrival->key)
+		if (cell->offset == pending->offset && cell->key == pending->key)
 			break;
 	}
 	return i;
 }
 
-/* There is room for a new cell. */
-static void arrive(struct vmop_aggregate *aggregate, const struct vmop_aggregate_arrival *arrival)
+/* Add a sample to its cell.  There must be room for a new cell. */
+static void add_to_cell(struct vmop_aggregate *aggregate,
+			const struct vmop_aggregate_pending *pending)
 {
-	uint32_t *slot = &aggregate->cell_index.slots[find(aggregate, arrival)];
+	uint32_t *slot = &aggregate->cell_index.slots[find(aggregate, pending)];
 	if (*slot) {
 		struct vmop_aggregate_cell *cell = &aggregate->cells[*slot - 1];
-		cell->samples += arrival->samples;
-		cell->weight_events += arrival->weight_events;
+		cell->samples += pending->samples;
+		cell->weight_events += pending->weight_events;
 		return;
 	}
 	aggregate->cells[aggregate->n_cells] =
-		(struct vmop_aggregate_cell){.offset = arrival->offset,
-					     .weight_events = arrival->weight_events,
-					     .key = arrival->key,
-					     .samples = arrival->samples};
+		(struct vmop_aggregate_cell){.offset = pending->offset,
+					     .weight_events = pending->weight_events,
+					     .key = pending->key,
+					     .samples = pending->samples};
 	*slot = ++aggregate->n_cells;
 }
 
-void vmop_aggregate_settle(struct vmop_aggregate *aggregate)
+void vmop_aggregate_apply_pending(struct vmop_aggregate *aggregate)
 {
 	const uint32_t *slots = aggregate->cell_index.slots;
-	for (uint32_t i = 0; i < aggregate->n_arriving; i++) {
-		uint32_t slot = slots[aggregate->arriving[i].slot];
+	for (uint32_t i = 0; i < aggregate->n_pending; i++) {
+		uint32_t slot = slots[aggregate->pending[i].slot];
 		if (slot)
 			__builtin_prefetch(&aggregate->cells[slot - 1], 1);
 	}
-	for (uint32_t i = 0; i < aggregate->n_arriving; i++)
-		arrive(aggregate, &aggregate->arriving[i]);
-	aggregate->n_arriving = 0;
+	for (uint32_t i = 0; i < aggregate->n_pending; i++)
+		add_to_cell(aggregate, &aggregate->pending[i]);
+	aggregate->n_pending = 0;
 }
 
-bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_db_chunk_key *key,
+bool vmop_aggregate_add(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key,
 			uint64_t offset, uint32_t samples, uint64_t weight_events)
 {
 	uint32_t i = intern(aggregate, key);
 	if (i == UINT32_MAX)
 		return false;
-	/* Offsets of a key lie close together, and so do keys: one multiplication spreads both. */
+	/* A key's offsets are close together, and so are keys: one multiplication spreads both. */
 	uint64_t hash = (offset + ((uint64_t)i << 40)) * 0x9e3779b97f4a7c15ull;
-	const struct vmop_aggregate_arrival arrival = {
+	const struct vmop_aggregate_pending pending = {
 		.offset = offset,
 		.weight_events = weight_events,
 		.key = i,
 		.samples = samples,
 		.slot = (uint32_t)(hash >> 32) & aggregate->cell_index.mask,
 	};
-	/* Each on its way may need a cell. */
-	if (aggregate->n_cells + aggregate->n_arriving == aggregate->max_cells)
-		vmop_aggregate_settle(aggregate);
+	/* Each pending sample may need a new cell. */
+	if (aggregate->n_cells + aggregate->n_pending == aggregate->max_cells)
+		vmop_aggregate_apply_pending(aggregate);
 	if (aggregate->n_cells == aggregate->max_cells &&
-	    !aggregate->cell_index.slots[find(aggregate, &arrival)])
+	    !aggregate->cell_index.slots[find(aggregate, &pending)])
 		return false;
 	if (aggregate->max_cells <= NEAR_CELLS) {
-		arrive(aggregate, &arrival);
+		add_to_cell(aggregate, &pending);
 		return true;
 	}
-	__builtin_prefetch(&aggregate->cell_index.slots[arrival.slot], 1);
-	aggregate->arriving[aggregate->n_arriving++] = arrival;
-	if (aggregate->n_arriving == VMOP_AGGREGATE_ARRIVING)
-		vmop_aggregate_settle(aggregate);
+	__builtin_prefetch(&aggregate->cell_index.slots[pending.slot], 1);
+	aggregate->pending[aggregate->n_pending++] = pending;
+	if (aggregate->n_pending == VMOP_AGGREGATE_PENDING_MAX)
+		vmop_aggregate_apply_pending(aggregate);
 	return true;
 }
 
 bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
-			 const struct vmop_db_chunk_key *key, uint64_t offset)
+			 const struct vmop_sample_key *key, uint64_t offset)
 {
 	struct vmop_aggregate_cell *cell = &aggregate->cells[i];
-	vmop_aggregate_settle(aggregate); /* nothing may be on its way to this cell */
+	vmop_aggregate_apply_pending(aggregate); /* no sample may be pending for this cell */
 	if (!vmop_aggregate_add(aggregate, key, offset, cell->samples, cell->weight_events))
 		return false;
 	cell->samples = 0;
@@ -189,7 +190,7 @@ bool vmop_aggregate_move(struct vmop_aggregate *aggregate, uint32_t i,
 uint64_t vmop_aggregate_samples(struct vmop_aggregate *aggregate)
 {
 	uint64_t sum = 0;
-	vmop_aggregate_settle(aggregate);
+	vmop_aggregate_apply_pending(aggregate);
 	for (uint32_t i = 0; i < aggregate->n_cells; i++)
 		sum += aggregate->cells[i].samples;
 	return sum;
@@ -201,7 +202,7 @@ bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate)
 	       aggregate->n_keys > aggregate->max_keys / 4 * 3;
 }
 
-/* Merges neighbours with one offset. Returns how many are left. */
+/* Merge neighbours with the same offset, and return the number of remaining cells. */
 static size_t merge(struct vmop_db_cell *cells, size_t n)
 {
 	size_t kept = 0;
@@ -218,23 +219,23 @@ static size_t merge(struct vmop_db_cell *cells, size_t n)
 
 struct vmop_error *
 vmop_aggregate_each(struct vmop_aggregate *aggregate,
-		    void (*rename)(void *arg, struct vmop_db_chunk_key *key),
-		    struct vmop_error *(*each)(void *arg, const struct vmop_db_chunk_key *key,
+		    void (*rename)(void *arg, struct vmop_sample_key *key),
+		    struct vmop_error *(*each)(void *arg, const struct vmop_sample_key *key,
 					       const struct vmop_db_cell *cells, size_t n),
 		    void *arg)
 {
-	vmop_aggregate_settle(aggregate);
+	vmop_aggregate_apply_pending(aggregate);
 	/* A counting sort by key, then each key's few cells by offset. */
 	uint32_t n_before = aggregate->n_keys;
 	_cleanup_free_ uint32_t *target = calloc(n_before + 1, sizeof(*target));
 	_cleanup_free_ size_t *begin = calloc((size_t)aggregate->max_keys + 2, sizeof(*begin));
-	/* The second half is room to sort in. */
+	/* The second half is scratch for sorting. */
 	_cleanup_free_ struct vmop_db_cell *sorted =
 		malloc((2 * (size_t)aggregate->n_cells + 1) * sizeof(*sorted));
 	if (!target || !begin || !sorted)
 		return &vmop_error_no_memory;
 	for (uint32_t i = 0; i < n_before; i++) {
-		struct vmop_db_chunk_key key = aggregate->keys[i];
+		struct vmop_sample_key key = aggregate->keys[i];
 		rename(arg, &key);
 		uint32_t renamed = intern(aggregate, &key);
 		target[i] = renamed == UINT32_MAX ? i : renamed;
@@ -252,13 +253,13 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 						      .samples = cell->samples,
 						      .weight_events = cell->weight_events};
 	}
-	/* Now begin[i] is where key i's cells begin, and begin[i + 1] where they end. */
+	/* The cells of key i are now from begin[i] up to begin[i + 1]. */
 	for (uint32_t i = 0; i < aggregate->n_keys; i++) {
 		size_t n = begin[i + 1] - begin[i];
 		if (!n)
 			continue;
 		struct vmop_db_cell *cells = sorted + begin[i];
-		vmop_cells_sort(cells, sorted + aggregate->n_cells, n);
+		vmop_db_sort_cells(cells, sorted + aggregate->n_cells, n);
 		struct vmop_error *err = each(arg, &aggregate->keys[i], cells, merge(cells, n));
 		if (err)
 			return err;
@@ -266,7 +267,7 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 	return NULL;
 }
 
-/* Doubles the room when more than half of it was in use; without memory it stays. */
+/* Double the room if more than half of it was in use. Without memory it stays. */
 static void grow(struct vmop_aggregate *aggregate)
 {
 	uint32_t max_cells = aggregate->max_cells, max_keys = aggregate->max_keys;
@@ -298,5 +299,5 @@ void vmop_aggregate_reset(struct vmop_aggregate *aggregate)
 		memset(indexes[i]->slots, 0,
 		       ((size_t)indexes[i]->mask + 1) * sizeof(*indexes[i]->slots));
 	memset(aggregate->recent, 0, sizeof(aggregate->recent));
-	aggregate->n_keys = aggregate->n_cells = aggregate->n_arriving = 0;
+	aggregate->n_keys = aggregate->n_cells = aggregate->n_pending = 0;
 }

@@ -7,38 +7,39 @@
 
 #include "daemon/host/kernel-address.h"
 #include "daemon/options.h"
+#include "libutil/clock.h"
 
-/* Maps that did not explain a sample are not read again for so long. */
-#define REREAD_NS 10000000000ull
+/* The time before the maps of a process are read again after they did not explain a sample. */
+#define REREAD_NS (10 * VMOP_NS_PER_S)
 
-/* A sample on its way. */
-struct placing {
-	struct vmop_db_chunk_key key;
+/* A sample whose key and location are being determined. */
+struct location {
+	struct vmop_sample_key key;
 	struct vmop_image *image;
 	uint64_t offset;
 };
 
-static void put(struct vmop_attribution *attribution, struct placing *placing,
+static void put(struct vmop_attribution *attribution, struct location *location,
 		uint64_t weight_events)
 {
-	struct vmop_image *image = placing->image;
-	placing->key.image = image->slot;
+	struct vmop_image *image = location->image;
+	location->key.image = image->slot;
 	image->is_sampled = true;
 	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
-	if (!vmop_aggregate_add(attribution->aggregate, &placing->key, placing->offset, 1,
+	if (!vmop_aggregate_add(attribution->aggregate, &location->key, location->offset, 1,
 				weight_events))
 		attribution->no_room++;
 }
 
-static void put_why(struct vmop_attribution *attribution, struct placing *placing,
-		    enum vmop_why why, uint64_t offset, uint64_t weight_events)
+static void put_unattributed(struct vmop_attribution *attribution, struct location *location,
+			     enum vmop_why why, uint64_t offset, uint64_t weight_events)
 {
-	placing->image = attribution->images->why[why];
-	placing->offset = offset;
-	put(attribution, placing, weight_events);
+	location->image = attribution->images->why[why];
+	location->offset = offset;
+	put(attribution, location, weight_events);
 }
 
-/* The process of a sample; NULL: the source does not tell, or there is no room for it. */
+/* Return the process of a sample; NULL: the source lacks the pid, or there is no room for it. */
 static struct vmop_process *find_process(struct vmop_attribution *attribution,
 					 const struct vmop_sample *sample)
 {
@@ -59,7 +60,7 @@ static struct vmop_process *find_process(struct vmop_attribution *attribution,
 	return process;
 }
 
-/* It began in this interval, and all that a group goes by is known and final. */
+/* Return whether the process began in this interval, and its task's group is known and final. */
 static bool may_be_grouped(const struct vmop_attribution *attribution,
 			   const struct vmop_process *process)
 {
@@ -68,18 +69,19 @@ static bool may_be_grouped(const struct vmop_attribution *attribution,
 	       (process->task.cgroup || !attribution->processes->root);
 }
 
-static uint32_t process_task(struct vmop_attribution *attribution, struct vmop_process *process)
+static struct vmop_task_id process_task(struct vmop_attribution *attribution,
+					struct vmop_process *process)
 {
 	struct vmop_task *task = &process->task;
-	if (task->id)
+	if (task->id.number)
 		return task->id;
 	if (attribution->tasks->groups_tasks && may_be_grouped(attribution, process))
 		vmop_task_group(attribution->tasks, task);
 	return vmop_task_id(attribution->tasks, task);
 }
 
-static uint32_t find_task(struct vmop_attribution *attribution, struct vmop_process *process,
-			  uint32_t tid)
+static struct vmop_task_id find_task(struct vmop_attribution *attribution,
+				     struct vmop_process *process, uint32_t tid)
 {
 	if (!(attribution->separate & VMOP_SETUP_SEPARATE_THREAD) || !process->pid)
 		return process_task(attribution, process);
@@ -96,7 +98,7 @@ static void queue(struct vmop_attribution *attribution, struct vmop_process *pro
 	attribution->queue[attribution->n_queue++] = process;
 }
 
-/* Its maps are wanted and can't be had: a loss, once a process. */
+/* Count a process whose maps are needed and can't be read, once, as a loss. */
 static void count_unread(struct vmop_attribution *attribution, struct vmop_process *process)
 {
 	if (!process->is_loss)
@@ -104,14 +106,14 @@ static void count_unread(struct vmop_attribution *attribution, struct vmop_proce
 	process->is_loss = true;
 }
 
-/* Why no mapping of process explains a user address. */
-static enum vmop_why why_unmapped(struct vmop_attribution *attribution,
-				  struct vmop_process *process, uint64_t time_ns)
+/* Return the reason why process has no mapping for a user address. */
+static enum vmop_why unmapped_reason(struct vmop_attribution *attribution,
+				     struct vmop_process *process, uint64_t time_ns)
 {
 	switch ((enum vmop_maps_state)process->maps) {
 	case VMOP_MAPS_UNREAD:
 		queue(attribution, process);
-		return VMOP_WHY_EXITED; /* unless they can be read at the flush */
+		return VMOP_WHY_EXITED; /* unless the flush can read them */
 	case VMOP_MAPS_GONE:
 		count_unread(attribution, process);
 		return VMOP_WHY_EXITED;
@@ -125,53 +127,54 @@ static enum vmop_why why_unmapped(struct vmop_attribution *attribution,
 		return VMOP_WHY_MAPPING_LIMIT;
 	if (!process->has_exited && time_ns >= process->reread_ns) {
 		process->reread_ns = time_ns + REREAD_NS;
-		queue(attribution, process); /* a lost record, perhaps */
+		queue(attribution, process); /* a record may be lost */
 	}
 	return VMOP_WHY_NO_MAPPING;
 }
 
-static void place_user(struct vmop_attribution *attribution, struct placing *placing,
-		       struct vmop_process *process, const struct vmop_record *record)
+static void locate_user(struct vmop_attribution *attribution, struct location *location,
+			struct vmop_process *process, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
 	const struct vmop_region *region = vmop_regions_find(process->regions, sample->ip);
 	if (region) {
-		placing->image = region->image;
-		placing->offset = sample->ip - region->start + region->offset;
+		location->image = region->image;
+		location->offset = sample->ip - region->start + region->offset;
 		if (!region->image->is_examined) {
 			region->image->pid = process->pid;
 			region->image->map_start = region->start;
 			region->image->map_end = region->end;
 		}
-		put(attribution, placing, sample->weight_events);
+		put(attribution, location, sample->weight_events);
 		return;
 	}
 	struct vmop_image *vsyscall = attribution->kernel->vsyscall;
 	if (sample->ip - vsyscall->base < vsyscall->len_bytes) {
-		placing->image = vsyscall;
-		placing->offset = sample->ip - vsyscall->base;
-		put(attribution, placing, sample->weight_events);
+		location->image = vsyscall;
+		location->offset = sample->ip - vsyscall->base;
+		put(attribution, location, sample->weight_events);
 		return;
 	}
-	put_why(attribution, placing, why_unmapped(attribution, process, record->time_ns),
-		sample->ip, sample->weight_events);
+	put_unattributed(attribution, location,
+			 unmapped_reason(attribution, process, record->time_ns), sample->ip,
+			 sample->weight_events);
 }
 
-static void place_kernel(struct vmop_attribution *attribution, struct placing *placing,
-			 const struct vmop_sample *sample)
+static void locate_kernel(struct vmop_attribution *attribution, struct location *location,
+			  const struct vmop_sample *sample)
 {
-	placing->image = vmop_kernel_find(attribution->kernel, sample->ip);
-	if (!placing->image) {
-		put_why(attribution, placing, VMOP_WHY_KERNEL_TEXT, sample->ip,
-			sample->weight_events);
+	location->image = vmop_kernel_find(attribution->kernel, sample->ip);
+	if (!location->image) {
+		put_unattributed(attribution, location, VMOP_WHY_KERNEL_TEXT, sample->ip,
+				 sample->weight_events);
 		return;
 	}
-	placing->offset = sample->ip - placing->image->base;
-	put(attribution, placing, sample->weight_events);
+	location->offset = sample->ip - location->image->base;
+	put(attribution, location, sample->weight_events);
 }
 
-/* Work of the host for a guest goes on that guest's bill. */
-static void bill(const struct vmop_attribution *attribution, struct vmop_db_chunk_key *key,
+/* Bill the host's work for a guest to the guest. */
+static void bill(const struct vmop_attribution *attribution, struct vmop_sample_key *key,
 		 struct vmop_domain *domain, uint32_t tid)
 {
 	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, tid);
@@ -181,64 +184,65 @@ static void bill(const struct vmop_attribution *attribution, struct vmop_db_chun
 	if (is_vcpu && key->mode == VMOP_MODE_KERNEL) {
 		key->bill = VMOP_BILL_HYPERVISOR;
 		key->mode = VMOP_MODE_HYPERVISOR;
-		domain->samples_hypervisor++;
+		vmop_domain_count_hypervisor(domain);
 	} else {
-		domain->samples_vmm++;
+		vmop_domain_count_vmm(domain);
 	}
 	if (is_vcpu && attribution->separate & VMOP_SETUP_SEPARATE_CPU)
 		key->vcpu = (int32_t)vcpu->number;
 }
 
-static void host_sample(struct vmop_attribution *attribution, struct placing *placing,
+static void host_sample(struct vmop_attribution *attribution, struct location *location,
 			struct vmop_process *process, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST];
 	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
 							    !vmop_is_kernel_address(sample->ip));
-	placing->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
+	location->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
 	if (process)
-		placing->key.task = find_task(attribution, process, sample->tid);
+		location->key.task = find_task(attribution, process, sample->tid);
 	if (process && process->domain)
-		bill(attribution, &placing->key, process->domain, sample->tid);
+		bill(attribution, &location->key, process->domain, sample->tid);
 	else if (is_user)
-		host->samples_user++;
+		vmop_domain_count_user(host);
 	else
-		host->samples_kernel++;
+		vmop_domain_count_kernel(host);
 	if (sample->flags & VMOP_SAMPLE_NO_IP)
-		put_why(attribution, placing, VMOP_WHY_NO_ADDRESS, 0, sample->weight_events);
+		put_unattributed(attribution, location, VMOP_WHY_NO_ADDRESS, 0,
+				 sample->weight_events);
 	else if (!is_user)
-		place_kernel(attribution, placing, sample);
+		locate_kernel(attribution, location, sample);
 	else if (process)
-		place_user(attribution, placing, process, record);
+		locate_user(attribution, location, process, record);
 	else
-		put_why(attribution, placing,
-			sample->pid != UINT32_MAX ? VMOP_WHY_PROCESS_LIMIT
-						  : attribution->provider->no_process,
-			sample->ip, sample->weight_events);
+		put_unattributed(attribution, location,
+				 sample->pid != UINT32_MAX ? VMOP_WHY_PROCESS_LIMIT
+							   : attribution->provider->no_process,
+				 sample->ip, sample->weight_events);
 }
 
-/* A passive guest's sample, without more than its kernel's text to go by. */
-static void place_guest(struct vmop_attribution *attribution, struct placing *placing,
-			struct vmop_domain *domain, const struct vmop_sample *sample)
+/* Locate a passive guest's sample by its kernel's text only. */
+static void locate_guest(struct vmop_attribution *attribution, struct location *location,
+			 struct vmop_domain *domain, const struct vmop_sample *sample)
 {
-	bool is_kernel = placing->key.mode == VMOP_MODE_KERNEL;
-	struct vmop_image *text = is_kernel ? vmop_text_map_find(&domain->text, sample->ip) : NULL;
-	placing->image = text ? text : is_kernel ? domain->kernel : domain->user;
-	placing->offset = sample->ip - (text ? text->base : 0);
-	put(attribution, placing, sample->weight_events);
+	bool is_kernel = location->key.mode == VMOP_MODE_KERNEL;
+	struct vmop_image *text = is_kernel ? vmop_text_map_find(&domain->code, sample->ip) : NULL;
+	location->image = text ? text : is_kernel ? domain->kernel : domain->user;
+	location->offset = sample->ip - (text ? text->base : 0);
+	put(attribution, location, sample->weight_events);
 }
 
-/* A guest's sample that was held: see guests.h. */
-static void put_placed(void *arg, const struct vmop_guest_placed *placed)
+/* Add a guest's sample that was held: see guests.h. */
+static void put_guest_sample(void *arg, const struct vmop_guest_sample *sample)
 {
-	struct placing placing = {.image = placed->image, .offset = placed->offset};
-	memcpy(&placing.key, &placed->key, sizeof(placing.key));
-	put(arg, &placing, placed->weight_events);
+	struct location location = {.image = sample->image, .offset = sample->offset};
+	memcpy(&location.key, &sample->key, sizeof(location.key));
+	put(arg, &location, sample->weight_events);
 }
 
-/* The reason why samples of a guest that is not passive have no image. */
-static enum vmop_why why_not_looked_into(const struct vmop_domain *domain)
+/* Return the reason why samples of a guest that is not passive have no image. */
+static enum vmop_why no_guest_reason(const struct vmop_domain *domain)
 {
 	if (domain->is_several)
 		return VMOP_WHY_SOME_DOMAIN;
@@ -253,56 +257,54 @@ static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
 	return owner->is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
 }
 
-static void guest_sample(struct vmop_attribution *attribution, struct placing *placing,
+static void guest_sample(struct vmop_attribution *attribution, struct location *location,
 			 const struct vmop_sample_owner *owner, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *domain = owner->domain;
-	placing->key.mode = mode_of_guest(owner, sample);
-	placing->key.domain = placing->key.billed = domain->id;
+	location->key.mode = mode_of_guest(owner, sample);
+	location->key.domain = location->key.billed = domain->id;
 	attribution->stale += domain->has_stale_addresses;
 	if (owner->is_kernel)
-		domain->samples_kernel++;
+		vmop_domain_count_kernel(domain);
 	else
-		domain->samples_user++;
-	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE) {
-		domain->kind = VMOP_DOMAIN_OPAQUE;
-		domain->is_stored = false;
-	}
+		vmop_domain_count_user(domain);
+	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE)
+		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
-	    vmop_guests_hold(attribution->guests, domain, &placing->key, record, owner->vcpu))
+	    vmop_guests_hold(attribution->guests, domain, &location->key, record, owner->vcpu))
 		return;
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
-		place_guest(attribution, placing, domain, sample);
+		locate_guest(attribution, location, domain, sample);
 	else
-		put_why(attribution, placing, why_not_looked_into(domain), 0,
-			sample->weight_events);
+		put_unattributed(attribution, location, no_guest_reason(domain), 0,
+				 sample->weight_events);
 }
 
-/* The hypervisor's own code, billed to the domain whose vCPU was on that CPU. */
-static void hypervisor_sample(struct vmop_attribution *attribution, struct placing *placing,
+/* Attribute a sample of the hypervisor, and bill it to the domain whose vCPU was on the CPU. */
+static void hypervisor_sample(struct vmop_attribution *attribution, struct location *location,
 			      const struct vmop_sample_owner *owner,
 			      const struct vmop_sample *sample)
 {
 	struct vmop_domain *hypervisor = owner->hypervisor;
-	struct vmop_image *text = vmop_text_map_find(&hypervisor->text, sample->ip);
-	placing->key.domain = hypervisor->id;
-	placing->key.billed = owner->domain->id;
-	placing->key.bill = VMOP_BILL_HYPERVISOR;
-	placing->key.mode = VMOP_MODE_HYPERVISOR;
-	hypervisor->samples_hypervisor++;
+	struct vmop_image *text = vmop_text_map_find(&hypervisor->code, sample->ip);
+	location->key.domain = hypervisor->id;
+	location->key.billed = owner->domain->id;
+	location->key.bill = VMOP_BILL_HYPERVISOR;
+	location->key.mode = VMOP_MODE_HYPERVISOR;
+	vmop_domain_count_hypervisor(hypervisor);
 	if (owner->domain->id != VMOP_DOMAIN_ID_HOST)
-		owner->domain->samples_hypervisor++;
-	placing->image = text ? text : hypervisor->kernel;
-	placing->offset = sample->ip - (text ? text->base : 0);
-	put(attribution, placing, sample->weight_events);
+		vmop_domain_count_hypervisor(owner->domain);
+	location->image = text ? text : hypervisor->kernel;
+	location->offset = sample->ip - (text ? text->base : 0);
+	put(attribution, location, sample->weight_events);
 }
 
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
-	struct placing placing;
-	placing.key = (struct vmop_db_chunk_key){
+	struct location location;
+	location.key = (struct vmop_sample_key){
 		.event = sample->event,
 		.domain = VMOP_DOMAIN_ID_HOST,
 		.billed = VMOP_DOMAIN_ID_HOST,
@@ -319,45 +321,46 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	struct vmop_domain_provider *provider = attribution->provider;
 	provider->ops->find_owner(provider, sample, process, &owner);
 	if (attribution->separate & VMOP_SETUP_SEPARATE_CPU)
-		placing.key.vcpu = owner.vcpu;
+		location.key.vcpu = owner.vcpu;
 	switch (owner.kind) {
 	case VMOP_OWNER_HOST:
-		host_sample(attribution, &placing, process, record);
+		host_sample(attribution, &location, process, record);
 		break;
 	case VMOP_OWNER_GUEST:
-		guest_sample(attribution, &placing, &owner, record);
+		guest_sample(attribution, &location, &owner, record);
 		break;
 	case VMOP_OWNER_HYPERVISOR:
-		hypervisor_sample(attribution, &placing, &owner, sample);
+		hypervisor_sample(attribution, &location, &owner, sample);
 		break;
 	case VMOP_OWNER_NO_ROOM:
-		placing.key.mode = mode_of_guest(&owner, sample);
-		put_why(attribution, &placing, VMOP_WHY_GUEST_LIMIT, 0, sample->weight_events);
+		location.key.mode = mode_of_guest(&owner, sample);
+		put_unattributed(attribution, &location, VMOP_WHY_GUEST_LIMIT, 0,
+				 sample->weight_events);
 		break;
 	}
 }
 
-/* Whose task id that is, among the queued; NULL: of none of them. */
+/* Return the queued process that has the task, or NULL. */
 static struct vmop_process *queued_by_task(const struct vmop_attribution *attribution,
-					   uint32_t task)
+					   struct vmop_task_id task)
 {
 	for (uint32_t i = 0; i < attribution->n_queue; i++) {
 		struct vmop_process *process = attribution->queue[i];
-		if (process->task.id == task)
+		if (process->task.id.number == task.number)
 			return process;
 		const struct vmop_thread *thread;
 		DL_FOREACH2(process->threads, thread, sibling_next)
-		if (thread->task.id == task)
+		if (thread->task.id.number == task.number)
 			return process;
 	}
 	return NULL;
 }
 
-/* Finds cell i a better place by what has been learned. True: moved. */
-static bool settle_cell(struct vmop_attribution *attribution, uint32_t i, bool is_kernel)
+/* Move cell i to the image that now explains it, if there is one. True: moved. */
+static bool resolve_cell(struct vmop_attribution *attribution, uint32_t i, bool is_kernel)
 {
 	const struct vmop_aggregate_cell *cell = &attribution->aggregate->cells[i];
-	struct vmop_db_chunk_key key = attribution->aggregate->keys[cell->key];
+	struct vmop_sample_key key = attribution->aggregate->keys[cell->key];
 	struct vmop_image *image = NULL;
 	uint64_t offset = 0;
 	if (is_kernel) {
@@ -383,7 +386,7 @@ static bool settle_cell(struct vmop_attribution *attribution, uint32_t i, bool i
 	return true;
 }
 
-/* Reads what the queued processes have mapped. */
+/* Read the maps of the queued processes. */
 static void read_queued(struct vmop_attribution *attribution)
 {
 	for (uint32_t i = 0; i < attribution->n_queue; i++) {
@@ -400,30 +403,31 @@ static void read_queued(struct vmop_attribution *attribution)
 	}
 }
 
-void vmop_attribution_settle(struct vmop_attribution *attribution)
+void vmop_attribution_resolve_late(struct vmop_attribution *attribution)
 {
+	const struct vmop_guest_sink sink = {.put = put_guest_sample, .arg = attribution};
 	if (attribution->guests)
-		vmop_guests_settle(attribution->guests, put_placed, attribution);
+		vmop_guests_release(attribution->guests, &sink);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
-	vmop_aggregate_settle(aggregate);
-	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot;
-	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot;
-	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot;
+	vmop_aggregate_apply_pending(aggregate);
+	uint32_t text = attribution->images->why[VMOP_WHY_KERNEL_TEXT]->slot.at;
+	uint32_t exited = attribution->images->why[VMOP_WHY_EXITED]->slot.at;
+	uint32_t unmapped = attribution->images->why[VMOP_WHY_NO_MAPPING]->slot.at;
 	bool has_text = false;
 	for (uint32_t i = 0; i < aggregate->n_keys; i++)
-		has_text |= aggregate->keys[i].image == text;
+		has_text |= aggregate->keys[i].image.at == text;
 	has_text = has_text && vmop_kernel_refresh(attribution->kernel);
 	read_queued(attribution);
 	if (!has_text && !attribution->n_queue)
 		return;
 	for (uint32_t i = 0, n = aggregate->n_cells; i < n; i++) {
-		uint32_t image = aggregate->keys[aggregate->cells[i].key].image;
+		uint32_t image = aggregate->keys[aggregate->cells[i].key].image.at;
 		if (!aggregate->cells[i].samples)
 			continue;
 		if (has_text && image == text)
-			settle_cell(attribution, i, true);
+			resolve_cell(attribution, i, true);
 		else if (image == exited || image == unmapped)
-			settle_cell(attribution, i, false);
+			resolve_cell(attribution, i, false);
 	}
 	attribution->n_queue = 0;
 }

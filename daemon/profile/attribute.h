@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a sample to its key: who (domain, vCPU, task, whose bill) and where
- * (image, offset, mode).  The per-sample path: no allocation, no lock, no system
- * call, no error object.
+ * Attribution: finding a sample's key, who (domain, vCPU, task, bill) and where (image, offset,
+ * mode).  The per-sample path: it allocates nothing, takes no lock, makes no system call and builds
+ * no error object.
  */
 #ifndef VMOP_DAEMON_PROFILE_ATTRIBUTE_H
 #define VMOP_DAEMON_PROFILE_ATTRIBUTE_H
@@ -18,8 +18,8 @@
 #include "daemon/profile/aggregate.h"
 #include "vmop/record.h"
 
-#define VMOP_ATTRIBUTE_CPUS 64	     /* last-hit caches; CPUs beyond share them */
-#define VMOP_ATTRIBUTE_QUEUE_MAX 128 /* processes whose maps are read at a flush */
+#define VMOP_ATTRIBUTE_CPUS 64	     /* caches of the last process; more CPUs share them */
+#define VMOP_ATTRIBUTE_QUEUE_MAX 128 /* processes whose maps are read at one flush */
 
 struct vmop_attribution {
 	struct vmop_images *images;
@@ -29,30 +29,31 @@ struct vmop_attribution {
 	struct vmop_domain_provider *provider;
 	struct vmop_kernel *kernel;
 	struct vmop_aggregate *aggregate;
-	struct vmop_guests *guests; /* NULL: nothing looks into guests */
+	struct vmop_guests *guests; /* NULL: guests are not introspected */
 	unsigned separate;	    /* enum vmop_setup_separate */
 	uint32_t n_events;
 
-	/* Whose samples each CPU gave last. */
+	/* The process of each CPU's last sample. */
 	struct vmop_process *last[VMOP_ATTRIBUTE_CPUS];
 	uint64_t last_generation;
-	/* Processes with samples that their mappings don't explain: to be read at the flush. */
+	/* Processes with samples outside their known mappings: the flush reads their maps. */
 	struct vmop_process *queue[VMOP_ATTRIBUTE_QUEUE_MAX];
 	uint32_t n_queue;
 
 	uint64_t samples, unattributed;
-	uint64_t malformed; /* of events that the source doesn't have */
-	uint64_t no_room;   /* the aggregate was full */
+	uint64_t malformed; /* samples of events that the source lacks */
+	uint64_t no_room;   /* samples for which the aggregate was full */
 	uint64_t stale;	    /* see vmop_domain.has_stale_addresses */
 };
 
+/* Attribute a sample, and add it to the aggregate or hold it for its guest. */
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record);
 
 /*
- * Before the interval is stored: reads the maps of queued processes, looks for
- * kernel modules that came, and gives samples that these explain their place, and
- * those of guests that were held.
+ * Resolve the samples that could not be attributed at once, before their interval is stored.  Adds
+ * the held samples of guests, reads the maps of queued processes, looks for new kernel modules, and
+ * locates the samples that these explain.
  */
-void vmop_attribution_settle(struct vmop_attribution *attribution);
+void vmop_attribution_resolve_late(struct vmop_attribution *attribution);
 
 #endif

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What could not be sampled, delivered, attributed or read, counted by name and
- * event; stored as the difference since the interval before.
+ * Losses, counted by name and event.  Each interval stores the difference to the previous one.
  *
- * | name          | what is counted                                                   |
- * |---------------|-------------------------------------------------------------------|
- * | lost          | records that the kernel had no room for                           |
- * | throttled     | times that the kernel held an event back on a CPU                 |
- * | unhandled     | records of a type that the source does not know                   |
- * | malformed     | records that can't be what they say                               |
- * | store-full    | samples dropped because the session could not be written          |
- * | store-gone    | samples taken while the session's file or directory was not there   |
- * | table-full    | samples dropped because more places were hit than an interval has room for |
- * | sample-rejected | samples in rows that the session can't hold                      |
- * | fact-rejected | other rows that the session can't hold: symbols, images, tasks    |
- * | maps-unread   | processes with user samples whose mappings could not be read      |
- * | process-limit | records and samples of processes beyond those that are kept track of |
- * | mapping-limit | executable mappings beyond those that are kept track of           |
- * | image-limit   | files beyond those that are kept track of                         |
- * | guest-limit   | samples of guests beyond those that are kept track of             |
- * | stale-address | samples (none of them lost) of Xen's HVM and PVH guests on AMD: their    |
- * |               | address is where the guest was at its exit before                       |
- * | unsampled-ms  | milliseconds that nobody was sampled, while Xen's lists changed           |
+ * | name            | counts                                                          |
+ * |-----------------|-----------------------------------------------------------------|
+ * | lost            | records for which the kernel had no room                        |
+ * | throttled       | times that the kernel throttled an event on a CPU               |
+ * | unhandled       | records of a type that the source does not support              |
+ * | malformed       | records with impossible values                                  |
+ * | store-full      | samples dropped because the session could not be written        |
+ * | store-gone      | samples taken while the session's file or directory was missing |
+ * | table-full      | samples dropped because the aggregate was full                  |
+ * | sample-rejected | samples in rows that the session can't hold                     |
+ * | fact-rejected   | other rows that the session can't hold: symbols, images, tasks  |
+ * | maps-unread     | processes with user samples whose mappings could not be read    |
+ * | process-limit   | records and samples of processes above the limit                |
+ * | mapping-limit   | executable mappings above the limit                             |
+ * | image-limit     | files above the limit                                           |
+ * | guest-limit     | samples of guests above the limit                               |
+ * | stale-address   | samples of Xen's HVM and PVH guests on AMD, which are not lost: |
+ * |                 | their address is of the guest's previous exit                   |
+ * | unsampled-ms    | milliseconds without sampling, while Xen's lists changed        |
  */
 #ifndef VMOP_DAEMON_PROFILE_LOSSES_H
 #define VMOP_DAEMON_PROFILE_LOSSES_H
@@ -51,28 +50,29 @@ enum vmop_loss {
 	VMOP_N_LOSSES,
 };
 
-#define VMOP_LOSS_EVENTS_MAX 64 /* events that are counted each for itself */
+#define VMOP_LOSS_EVENTS_MAX 64 /* events with counts of their own */
 
 struct vmop_losses {
 	uint64_t now[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 	uint64_t stored[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 	uint64_t putting[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
-	/* Counted for the previous file, which could not store them: stored in this one. */
+	/* Counts that the previous file could not store; this file stores them. */
 	uint64_t inherited[VMOP_N_LOSSES][VMOP_LOSS_EVENTS_MAX];
 };
 
-/* Counts n more of what concerns event (0 where none in particular). */
+/* Add n to the losses of event; 0 if they concern no event in particular. */
 void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t event, uint64_t n);
 
-/* All of them together are total by now: what no event was counted for is event 0's. */
+/* Raise the sum over all events to total.  The difference counts as event 0's. */
 void vmop_losses_total(struct vmop_losses *losses, enum vmop_loss loss, uint64_t total);
 
 /* Return the sum over all events, inherited counts included. */
 uint64_t vmop_losses_sum(const struct vmop_losses *losses, enum vmop_loss loss);
 /* Take over the counts that `before` has not stored. */
 void vmop_losses_inherit(struct vmop_losses *losses, const struct vmop_losses *before);
+/* Put the counts since the last stored interval into db's open interval. */
 struct vmop_error *vmop_losses_store(struct vmop_losses *losses, struct vmop_db *db);
-/* After the commit. */
+/* Mark the put counts as stored.  Call it after the commit. */
 void vmop_losses_stored(struct vmop_losses *losses);
 
 #endif

@@ -22,25 +22,25 @@
 
 #define IMAGES_MAX 16384
 #define CELLS_A_CPU 8192u
-/* Processes a second that are looked at, whether they are over without a record of it. */
+/* Processes that each tick checks, in case the record of their exit was lost. */
 #define CHECKS_A_TICK 16
 
 struct vmop_profiler {
-	char *root; /* of /proc and /sys; NULL: nothing of this machine is looked at */
+	char *root; /* of /proc and /sys; NULL: this machine is not examined */
 	struct vmop_source *source;
 	struct vmop_db *db;
 	struct vmop_images images;
 	struct vmop_tasks tasks;
 	struct vmop_short_lived short_lived;
-	bool keeps_tasks; /* short-lived ones, too */
+	bool keeps_tasks; /* short-lived tasks keep their rows */
 	uint64_t n_short_lived;
 	struct vmop_processes processes;
 	struct vmop_kernel kernel;
-	struct vmop_passive passive;
+	struct vmop_domain_patterns passive;
 	struct vmop_domains domains;
 	struct vmop_aggregate aggregate;
 	struct vmop_attribution attribution;
-	struct vmop_guests *guests; /* NULL: nothing looks into guests */
+	struct vmop_guests *guests; /* NULL: guests are not introspected */
 	struct vmop_domain_provider *provider;
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
@@ -49,11 +49,12 @@ struct vmop_profiler {
 	struct vmop_perf_maps *perf_maps;
 	int64_t monotonic_to_realtime_ns;
 	bool is_ending;	       /* the next flush is the last */
-	bool is_store_failing; /* the last flush did not come through */
-	bool told_rejected;
+	bool is_store_failing; /* the last flush failed */
+	bool rejected_was_logged;
 	uint64_t no_room_counted;
-	uint64_t storing, last_stored;	/* samples of the open interval, and of the last one */
-	struct vmop_source_stats begun; /* the source's counters then: it may have run before */
+	uint64_t storing, last_stored; /* samples of the open interval, and of the last one */
+	struct vmop_source_stats
+		begun; /* the source's counters at the start: it may have run before */
 };
 
 static int64_t monotonic_to_realtime_ns(void)
@@ -63,8 +64,8 @@ static int64_t monotonic_to_realtime_ns(void)
 }
 
 /*
- * Places hit between two looks at whether there is room, by the number of CPUs.  No
- * more, so that the table stays in the cache; it grows with the load.
+ * Return the first number of cells: what the CPUs can fill between two checks of the room.  A small
+ * table stays in the cache, and grows with the load.
  */
 static uint32_t first_cells(void)
 {
@@ -125,7 +126,8 @@ struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler)
 	return err;
 }
 
-/* The kernel's and its modules' symbols, which can't be had later, and the rows they hang on. */
+/* Put the symbols of the kernel and its modules, which can't be read later, and the rows that they
+ * refer to. */
 static struct vmop_error *put_known(struct vmop_profiler *profiler)
 {
 	struct vmop_error *err = put_events(profiler);
@@ -160,7 +162,7 @@ static struct vmop_error *use_vmlinux(struct vmop_profiler *profiler,
 		vmop_kernel_use_vmlinux(&profiler->kernel, options->setup->vmlinux);
 	if (!options->goes_on || err == &vmop_error_no_memory)
 		return err;
-	vmop_log_and_destroy(VMOP_LOG_WARNING, err); /* /proc/kallsyms has to do */
+	vmop_log_and_destroy(VMOP_LOG_WARNING, err); /* use /proc/kallsyms */
 	return NULL;
 }
 
@@ -186,7 +188,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_proc_text_create(&profiler->proc_text);
 	profiler->processes.proc_text = profiler->proc_text;
 	if (!err)
-		err = vmop_passive_init(&profiler->passive, options);
+		err = vmop_domain_patterns_init(&profiler->passive, options);
 	if (!err)
 		err = vmop_domains_init(&profiler->domains, profiler->root, &profiler->images,
 					&profiler->processes, &profiler->passive);
@@ -203,7 +205,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = &vmop_error_no_memory;
 	if (err)
 		return err;
-	profiler->domains.at[VMOP_DOMAIN_ID_HOST]->symbols_from = profiler->kernel.symbols_from;
+	vmop_domain_set_symbols_from(profiler->domains.at[VMOP_DOMAIN_ID_HOST],
+				     profiler->kernel.symbols_from);
 	profiler->vdso = vmop_images_named(&profiler->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_VDSO,
 					   "[vdso]", 0, 0);
 	if (profiler->root)
@@ -267,7 +270,7 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_processes_deinit(&profiler->processes);
 	vmop_domains_deinit(&profiler->domains);
 	vmop_kernel_deinit(&profiler->kernel);
-	vmop_passive_deinit(&profiler->passive);
+	vmop_domain_patterns_deinit(&profiler->passive);
 	vmop_tasks_deinit(&profiler->tasks);
 	vmop_short_lived_deinit(&profiler->short_lived);
 	vmop_aggregate_deinit(&profiler->aggregate);
@@ -340,7 +343,7 @@ static void take_record(void *arg, const struct vmop_record *record)
 	case VMOP_RECORD_UNHANDLED:
 		vmop_losses_add(&profiler->losses, VMOP_LOSS_UNHANDLED, 0, 1);
 		break;
-	case VMOP_RECORD_CPU: /* the source follows CPUs itself */
+	case VMOP_RECORD_CPU: /* the source handles these */
 		break;
 	default:
 		vmop_losses_add(&profiler->losses, VMOP_LOSS_MALFORMED, 0, 1);
@@ -389,7 +392,7 @@ bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
 	       (profiler->guests && vmop_guests_want_flush(profiler->guests));
 }
 
-/* Brings the loss counters up to date with what others have counted. */
+/* Update the losses from the counters of the source and the tables. */
 static void count_losses(struct vmop_profiler *profiler)
 {
 	struct vmop_losses *losses = &profiler->losses;
@@ -410,7 +413,7 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_GUEST_LIMIT, profiler->domains.n_refused);
 	vmop_losses_total(losses, VMOP_LOSS_STALE, profiler->attribution.stale);
 	vmop_losses_total(losses, VMOP_LOSS_UNSAMPLED_MS,
-			  (stats.paused_ns - begun->paused_ns) / 1000000);
+			  (stats.paused_ns - begun->paused_ns) / VMOP_NS_PER_MS);
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
 	vmop_losses_add(losses,
@@ -420,7 +423,7 @@ static void count_losses(struct vmop_profiler *profiler)
 			0, dropped);
 }
 
-/* The same for rows of this interval, which are dropped as it is stored. */
+/* Update the losses from the rows that this interval's transaction dropped. */
 static void count_rejected(struct vmop_profiler *profiler)
 {
 	struct vmop_db_rejected rejected;
@@ -429,19 +432,18 @@ static void count_rejected(struct vmop_profiler *profiler)
 	vmop_losses_total(&profiler->losses, VMOP_LOSS_SAMPLE_REJECTED, rejected.samples);
 }
 
-static void tell_rejected(struct vmop_profiler *profiler)
+static void log_rejected(struct vmop_profiler *profiler)
 {
 	struct vmop_db_rejected rejected;
 	vmop_db_rejected(profiler->db, &rejected);
-	if (profiler->told_rejected || !rejected.first)
+	if (profiler->rejected_was_logged || !rejected.first)
 		return;
-	profiler->told_rejected = true;
-	vmop_log_warning("%s (it is left out and counted, as are others like it, which are not "
-			 "logged)",
+	profiler->rejected_was_logged = true;
+	vmop_log_warning("%s (it is dropped and counted; further ones are not logged)",
 			 rejected.first);
 }
 
-/* Reads what is still to be known of the tasks and images that got samples. */
+/* Read the missing facts of the tasks and images with samples. */
 static void examine(struct vmop_profiler *profiler)
 {
 	struct vmop_task *task;
@@ -486,7 +488,7 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 	const struct vmop_task *task;
 	DL_FOREACH (profiler->tasks.pending, task) {
 		struct vmop_db_task row;
-		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id)
+		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id.number)
 			continue;
 		vmop_task_describe(task, &row);
 		if (task->start_ns)
@@ -499,7 +501,7 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 	return NULL;
 }
 
-/* A roll-up may merge what is over. */
+/* Store the ends of tasks, so that a roll-up may merge them. */
 static struct vmop_error *store_ends(struct vmop_profiler *profiler)
 {
 	uint64_t now_ns = vmop_clock_ns(CLOCK_REALTIME);
@@ -512,21 +514,32 @@ static struct vmop_error *store_ends(struct vmop_profiler *profiler)
 	return NULL;
 }
 
-static void canonical_key(void *arg, struct vmop_db_chunk_key *key)
+/* Give keys that are stored as one the same image and task. */
+static void canonical_key(void *arg, struct vmop_sample_key *key)
 {
 	struct vmop_profiler *profiler = arg;
-	key->image = vmop_image_canonical(profiler->images.slots[key->image])->slot;
-	key->task = vmop_short_lived_row(&profiler->short_lived, key->task);
+	key->image = vmop_image_canonical(profiler->images.slots[key->image.at])->slot;
+	key->task = vmop_short_lived_first(&profiler->short_lived, key->task);
 }
 
-static struct vmop_error *store_chunk(void *arg, const struct vmop_db_chunk_key *key,
+static struct vmop_error *store_chunk(void *arg, const struct vmop_sample_key *key,
 				      const struct vmop_db_cell *cells, size_t n)
 {
 	struct vmop_profiler *profiler = arg;
-	struct vmop_db_chunk_key row = *key;
-	/* Also for a key that the aggregate had no room to rename. */
-	row.task = vmop_short_lived_row(&profiler->short_lived, key->task);
-	row.image = profiler->images.slots[key->image]->id;
+	const struct vmop_db_chunk_key row = {
+		.event = key->event,
+		.domain = key->domain,
+		.billed = key->billed,
+		.bill = key->bill,
+		.mode = key->mode,
+		.certainty = key->certainty,
+		.vcpu = key->vcpu,
+		.cpu = key->cpu,
+		/* The key is not canonical if the aggregate had no room for that. */
+		.task = vmop_short_lived_row(&profiler->short_lived, key->task),
+		.image = vmop_image_canonical(profiler->images.slots[key->image.at])->id,
+		.stack = key->stack,
+	};
 	for (size_t i = 0; i < n; i++)
 		profiler->storing += cells[i].samples;
 	return vmop_db_put_chunk(profiler->db, &row, cells, n);
@@ -564,7 +577,7 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 	return err;
 }
 
-/* Forget everything that was stored or, without a file, counted as lost. */
+/* Remove the samples that were stored or, without a file, counted as lost. */
 static void stored(struct vmop_profiler *profiler)
 {
 	vmop_domains_stored(&profiler->domains);
@@ -583,7 +596,7 @@ static void stored(struct vmop_profiler *profiler)
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns)
 {
-	vmop_attribution_settle(&profiler->attribution);
+	vmop_attribution_resolve_late(&profiler->attribution);
 	vmop_domains_identify_new(&profiler->domains);
 	examine(profiler);
 	count_losses(profiler);
@@ -596,7 +609,7 @@ struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t 
 	if (!err && profiler->db) {
 		vmop_losses_stored(&profiler->losses);
 		profiler->last_stored = profiler->storing;
-		tell_rejected(profiler);
+		log_rejected(profiler);
 	}
 	if (!err)
 		stored(profiler);
@@ -615,7 +628,7 @@ void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending)
 void vmop_profiler_detach(struct vmop_profiler *profiler)
 {
 	vmop_profiler_set_ending(profiler, true);
-	vmop_attribution_settle(&profiler->attribution);
+	vmop_attribution_resolve_late(&profiler->attribution);
 	vmop_guests_destroy(profiler->guests);
 	profiler->guests = profiler->attribution.guests = NULL;
 	profiler->provider->ops->detach(profiler->provider);

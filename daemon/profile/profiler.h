@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The middle of a sample's life: who (domain, vCPU, task), where (image,
- * offset, mode), aggregation by key for the current interval, and one
- * transaction an interval.  It takes records from a source (as its sink) and
- * puts chunks into a session file; when to drain and when to flush is its
- * owner's to say (session.h).
+ * The profiler: takes records from a source as its sink, attributes and aggregates the samples, and
+ * stores each interval in a session file, in one transaction.
  *
- * The per-sample path allocates nothing, builds no error objects, takes no
- * locks and makes no system calls; what it can't handle it counts.
- * One thread.
+ * Caller: daemon/session.c, which decides when to drain the source and when to flush.
+ *
+ * A sample passes through attribute.c (its key: domain, vCPU, task, image and mode, by the tables
+ * of daemon/host and daemon/guest), aggregate.c (summed by key and offset) and, at the flush,
+ * profiler.c (chunks of the session file).  losses.c counts missing samples by name.
+ *
+ * The per-sample path allocates nothing, takes no lock, makes no system call and builds no error
+ * object; it counts what it can't handle.  One thread.
  */
 #ifndef VMOP_DAEMON_PROFILE_PROFILER_H
 #define VMOP_DAEMON_PROFILE_PROFILER_H
@@ -26,60 +28,61 @@ struct vmop_guest_view; /* guest/view.h */
 struct vmop_profiler;
 
 /*
- * Puts what is known at once (events, host domain, host kernel and modules with
- * their symbols) into db.  source and db must outlive it.  A passive domain that is
- * named but does not run is VMOP_ERROR_USAGE and lists those that do; a passive image
- * that can't be read is VMOP_ERROR_USAGE and names it.
+ * Create a profiler, and put the facts that are known at the start into db: events, the host's
+ * domain, and the host's kernel and modules with their symbols.  source and db must outlive the
+ * profiler, which the caller owns.
+ *
+ * VMOP_ERROR_USAGE: a named passive domain does not run (the message lists the running ones), or a
+ * passive image can't be read (the message names it).
  */
 struct vmop_error *vmop_profiler_create(const struct vmop_profiler_options *options,
 					struct vmop_source *source, struct vmop_db *db,
 					struct vmop_profiler **ret);
 void vmop_profiler_destroy(struct vmop_profiler *profiler); /* NULL is allowed */
 
-/* Where the source's records go. Valid as long as the profiler. */
+/* Return the sink for the source's records, valid as long as the profiler. */
 struct vmop_sink vmop_profiler_sink(struct vmop_profiler *profiler);
 
 /*
- * Reads what runs already: processes, their mappings, guests.  To be called
- * once, after the source was started, so that nothing falls between.
+ * Read the processes, mappings and guests that run already.  Call it once, after the source was
+ * started, so that it misses no process.
  */
 struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler);
 
 /*
- * Every second or so: notices guests that came and went, reads what the records
- * alone did not tell (build-ids, names, cgroups), forgets what is dead.
+ * Find guests that came or went, and processes that ended without a record.  Call it about every
+ * second.
  */
 struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler);
 
-/* The aggregation table is nearly full: flush now rather than lose. */
+/* Return whether the aggregate is nearly full: flush now, or samples are lost. */
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler);
 
 /*
- * Writes everything aggregated since the last flush as one interval and begins
- * the next one.  On an error (a full disk) the interval's samples are kept for
- * the next flush while there is room, and counted as lost "store-full" when not.
- * A row that the session can't hold is dropped, logged once and counted; that is no error.
- * Once detached it stores nothing, and counts what it drops as "store-gone".
+ * Store the samples since the last flush as one interval, and begin the next.  After an error (a
+ * full disk) the samples wait for the next flush; without room for more, further samples are
+ * counted as the loss "store-full".  A row that the session can't hold is dropped, counted, and the
+ * first one is logged; that is no error.  A detached profiler counts the samples as "store-gone".
  */
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns);
 
 /*
- * Stores the source's events once more, with what has been learnt of them: notes, and the times
- * of those that share counters, as info pairs "event-ID-enabled_ns" and "event-ID-running_ns".
+ * Store the source's events again, with their present notes.  Stores the times of events that share
+ * counters as info pairs "event-ID-enabled_ns" and "event-ID-running_ns".
  */
 struct vmop_error *vmop_profiler_store_events(struct vmop_profiler *profiler);
 
-/* Whether the next flush is the last one, which holds nothing back for later. */
+/* Set whether the next flush is the last one, which leaves no sample for later. */
 void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending);
 
 /*
- * Its session file is no more: lets go of db, of guests and of Xen's lists.  It still takes
- * samples, to count them.
+ * Detach the profiler from a session file that is gone: release db, the guests and Xen's lists.  It
+ * still takes samples, only to count them.
  */
 void vmop_profiler_detach(struct vmop_profiler *profiler);
 
-/* What was flushed last went into a file that is gone: counts it as lost "store-gone". */
+/* Count the samples of the last flush as the loss "store-gone", because its file is gone. */
 void vmop_profiler_count_last_as_gone(struct vmop_profiler *profiler);
 
 /* Take over the losses that `before`, which has ended, could not store. */
@@ -90,33 +93,34 @@ uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);
 
 struct vmop_profiler_stats {
 	uint64_t samples;	    /* attributed or not */
-	uint64_t unattributed;	    /* in a "[...]" image that says why */
+	uint64_t unattributed;	    /* in a "[...]" image that names the reason */
 	uint64_t store_full;	    /* lost because the disk was full */
-	uint64_t table_full;	    /* lost because an interval hit more places than fit */
-	uint64_t store_gone;	    /* lost because the session's file was not there */
+	uint64_t table_full;	    /* lost because the aggregate was full */
+	uint64_t store_gone;	    /* lost because the session's file was missing */
 	uint64_t samples_rejected;  /* lost in rows that the session can't hold */
-	uint64_t facts_rejected;    /* other rows that it can't hold */
-	uint64_t processes, images; /* known now */
-	uint64_t short_lived;	    /* tasks, in intervals in which such were merged */
+	uint64_t facts_rejected;    /* other rows that the session can't hold */
+	uint64_t processes, images; /* in the tables now */
+	uint64_t short_lived;	    /* tasks, in intervals that merged them */
 };
+/* Set *ret to the present counts. */
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
 
 struct vmop_domain_stats {
 	uint32_t id;
 	enum vmop_domain_kind kind;
-	const char *name, *uuid; /* hold until the next call into the profiler; uuid may be NULL */
+	const char *name, *uuid; /* valid until the next call of the profiler; uuid may be NULL */
 	uint32_t vmm_pid;
 	int32_t xen_domid; /* -1: not a Xen domain */
 	uint32_t n_vcpus;
 	bool is_running;
 	uint64_t samples_guest_user, samples_guest_kernel, samples_hypervisor, samples_vmm;
-	/* for the host itself: samples_guest_* are its own user and kernel samples */
-	uint64_t samples_own;		    /* of an active one: in its own session, not in this */
-	const char *image;		    /* what symbolises its kernel, or why nothing does */
-	const char *note;		    /* what is to be known of its samples; NULL: nothing */
-	const struct vmop_guest_view *view; /* its inside; NULL: nothing known */
+	/* The host's user and kernel samples are in its samples_guest_*. */
+	uint64_t samples_own; /* of an active guest: stored in its own session */
+	const char *image;    /* the source of its kernel's symbols, or the reason for none */
+	const char *note;     /* a remark about its samples, or NULL */
+	const struct vmop_guest_view *view; /* of its inside; NULL: none */
 };
-/* i from 0; false past the last. */
+/* Set *ret to domain i, from 0; false after the last. */
 bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
 			  struct vmop_domain_stats *ret);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where libxenstore was not there when this was built. */
+/* Without libxenstore at the build: every function fails or does nothing. */
 #include "daemon/xen/agent-messages.h"
 
-struct vmop_error *vmop_active_mail_open(unsigned round_ms, struct vmop_active_mail **ret)
+struct vmop_error *vmop_agent_messages_open(unsigned round_ms, struct vmop_agent_messages **ret)
 {
 	(void)round_ms;
 	(void)ret;
@@ -10,27 +10,27 @@ struct vmop_error *vmop_active_mail_open(unsigned round_ms, struct vmop_active_m
 			      "active domains: vmop was built without libxenstore (libxen-dev)");
 }
 
-void vmop_active_mail_close(struct vmop_active_mail *mail)
+void vmop_agent_messages_close(struct vmop_agent_messages *messages)
 {
-	(void)mail;
+	(void)messages;
 }
 
-void vmop_active_mail_hurry(struct vmop_active_mail *mail, bool is_on)
+void vmop_agent_messages_hurry(struct vmop_agent_messages *messages, bool is_on)
 {
-	(void)mail;
+	(void)messages;
 	(void)is_on;
 }
 
-const struct vmop_active_opener *vmop_active_mail_opener(struct vmop_active_mail *mail)
+const struct vmop_active_opener *vmop_agent_messages_opener(struct vmop_agent_messages *messages)
 {
-	(void)mail;
+	(void)messages;
 	return NULL;
 }
 
-struct vmop_error *vmop_active_mail_own(struct vmop_active_mail *mail,
-					struct vmop_active_store **ret)
+struct vmop_error *vmop_agent_messages_own(struct vmop_agent_messages *messages,
+					   struct vmop_active_store **ret)
 {
-	(void)mail;
+	(void)messages;
 	(void)ret;
 	return vmop_error_new(VMOP_ERROR_CANT, "vmop was built without libxenstore (libxen-dev)");
 }

@@ -13,29 +13,30 @@
 #include "libutil/worker.h"
 
 #define OPEN_WAIT_MS 5000
+/* The time between two fast rounds. */
+#define FAST_ROUND_MS 10
 /*
- * Between two rounds in a hurry, and how much longer than the round itself that is at the least:
- * xenstored has others to serve, and whoever is waited for needs a CPU, too.
+ * The time between two fast rounds is at least so many times the length of a round, because
+ * xenstored has other clients, and the agents need CPU time.
  */
-#define HURRIED_ROUND_MS 10
-#define HURRIED_PAUSE_ROUNDS 4
-/* This domain's own folder: paths that don't begin with '/' are below it. */
+#define FAST_PAUSE_ROUNDS 4
+/* Stands for this domain: paths that do not begin with '/' are below its folder. */
 #define OWN UINT32_MAX
 
-/* One domain's two lines. Under the lock, but for what never changes. */
+/* The two lines of one domain.  The lock protects the fields that change. */
 struct box {
 	struct vmop_active_store base;
-	struct vmop_active_mail *mail;
+	struct vmop_agent_messages *messages;
 	uint32_t domain;
-	const char *mine, *theirs;
+	const char *out_node, *in_node; /* the names of the two nodes */
 	char out[VMOP_ACTIVE_MESSAGE_BYTES], in[VMOP_ACTIVE_MESSAGE_BYTES];
-	bool has_out;	 /* out is still to be written */
-	bool is_refused; /* the last one that was written could not be */
-	bool is_closed;	 /* its owner has gone: the thread frees it */
+	bool has_out;	 /* out must be written */
+	bool is_refused; /* the last write failed */
+	bool is_closed;	 /* its owner has closed it: the thread frees it */
 	struct box *prev, *next;
 };
 
-struct vmop_active_mail {
+struct vmop_agent_messages {
 	struct vmop_worker worker;
 	unsigned round_ms;
 	struct vmop_active_opener opener;
@@ -43,13 +44,13 @@ struct vmop_active_mail {
 	/* Under the worker's lock. */
 	struct box *boxes;
 	bool is_open, is_absent;
-	bool has_news; /* something is to be written since the round began */
-	bool is_hurried;
+	bool has_news; /* a line was added since the round began */
+	bool is_fast;
 
-	struct xs_handle *handle; /* the thread's own */
+	struct xs_handle *handle; /* only the thread uses it */
 };
 
-/* ---- the thread's part ----------------------------------------------------------- */
+/* ---- the thread ----------------------------------------------------------- */
 
 static void name_path(const struct box *box, const char *name, char *path, size_t size)
 {
@@ -59,7 +60,7 @@ static void name_path(const struct box *box, const char *name, char *path, size_
 		snprintf(path, size, "/local/domain/%u/data/vmop/%s", box->domain, name);
 }
 
-/* What xenstored itself says, and no broken connection to it. */
+/* Return whether xenstored answered with this error; false: the connection is broken. */
 static bool is_answer(int error)
 {
 	return error == ENOENT || error == EACCES || error == EINVAL || error == E2BIG ||
@@ -67,8 +68,9 @@ static bool is_answer(int error)
 }
 
 /*
- * In a domain's folder, but only while there is one: xenstore would make it anew for a domain that
- * was destroyed, and then it is there for good.  "vm" comes with the folder, unlike "domid".
+ * Write line, but only while the folder of domain exists.  For a domain that was destroyed,
+ * xenstore would create the folder again, and it would stay.  The node "vm" exists as long as the
+ * folder; "domid" does not.
  */
 static bool write_if_alive(struct xs_handle *handle, uint32_t domain, const char *path,
 			   const char *line)
@@ -90,35 +92,38 @@ static bool write_if_alive(struct xs_handle *handle, uint32_t domain, const char
 	return is_written;
 }
 
-/* Into *ret_error 0, or why it was not written. */
-static void write_line(struct vmop_active_mail *mail, const struct box *box, const char *line,
-		       int *ret_error)
+/* Write line.  *ret_error: 0, or the errno of the failure. */
+static void write_line(struct vmop_agent_messages *messages, const struct box *box,
+		       const char *line, int *ret_error)
 {
 	char path[80];
-	name_path(box, box->mine, path, sizeof(path));
+	name_path(box, box->out_node, path, sizeof(path));
 	bool is_written =
 		box->domain == OWN
-			? xs_write(mail->handle, XBT_NULL, path, line, (unsigned)strlen(line))
-			: write_if_alive(mail->handle, box->domain, path, line);
+			? xs_write(messages->handle, XBT_NULL, path, line, (unsigned)strlen(line))
+			: write_if_alive(messages->handle, box->domain, path, line);
 	*ret_error = is_written ? 0 : errno;
 }
 
-/* Cut to fit, and at the first NUL; "": there is none. */
-static void read_line(struct vmop_active_mail *mail, const struct box *box,
+/* Read the other side's line, cut to fit and at the first NUL; "": none. */
+static void read_line(struct vmop_agent_messages *messages, const struct box *box,
 		      char line[VMOP_ACTIVE_MESSAGE_BYTES], int *ret_error)
 {
 	char path[80];
 	unsigned len;
-	name_path(box, box->theirs, path, sizeof(path));
-	_cleanup_free_ char *text = xs_read(mail->handle, XBT_NULL, path, &len);
+	name_path(box, box->in_node, path, sizeof(path));
+	_cleanup_free_ char *text = xs_read(messages->handle, XBT_NULL, path, &len);
 	*ret_error = text ? 0 : errno;
 	snprintf(line, VMOP_ACTIVE_MESSAGE_BYTES, "%s", text ? text : "");
 }
 
-/* With the lock held, which is let go of meanwhile.  False: xenstored is gone. */
-static bool serve(struct vmop_active_mail *mail, struct box *box)
+/*
+ * Write and read the lines of box.  The lock is held at the call and the return, but not while
+ * xenstored is waited for.  False: xenstored is gone.
+ */
+static bool serve(struct vmop_agent_messages *messages, struct box *box)
 {
-	pthread_mutex_t *lock = &mail->worker.lock;
+	pthread_mutex_t *lock = &messages->worker.lock;
 	char out[VMOP_ACTIVE_MESSAGE_BYTES], in[VMOP_ACTIVE_MESSAGE_BYTES];
 	int write_error = 0, read_error;
 	bool has_out = box->has_out;
@@ -126,11 +131,11 @@ static bool serve(struct vmop_active_mail *mail, struct box *box)
 	box->has_out = false;
 	pthread_mutex_unlock(lock);
 	if (has_out)
-		write_line(mail, box, out, &write_error);
-	read_line(mail, box, in, &read_error);
+		write_line(messages, box, out, &write_error);
+	read_line(messages, box, in, &read_error);
 	pthread_mutex_lock(lock);
 	memcpy(box->in, in, sizeof(in));
-	/* What came between two transactions, or to a xenstored that is gone, is said again. */
+	/* Repeat a write that conflicted with another transaction, or that xenstored missed. */
 	if (write_error == EAGAIN || (write_error && !is_answer(write_error)))
 		box->has_out = true;
 	else if (has_out)
@@ -138,96 +143,96 @@ static bool serve(struct vmop_active_mail *mail, struct box *box)
 	return (!write_error || is_answer(write_error)) && (!read_error || is_answer(read_error));
 }
 
-/* With the lock held. */
-static bool serve_all(struct vmop_active_mail *mail)
+/* Serve all boxes, and free the closed ones.  Call it with the lock held. */
+static bool serve_all(struct vmop_agent_messages *messages)
 {
 	struct box *box, *next;
 	bool is_alive = true;
-	DL_FOREACH (mail->boxes, box) /* none is taken out of the list by anybody else */
-		is_alive = is_alive && serve(mail, box);
-	DL_FOREACH_SAFE(mail->boxes, box, next)
+	DL_FOREACH (messages->boxes, box) /* only this thread removes boxes */
+		is_alive = is_alive && serve(messages, box);
+	DL_FOREACH_SAFE(messages->boxes, box, next)
 	{
 		if (!box->is_closed || box->has_out)
 			continue;
-		DL_DELETE(mail->boxes, box);
+		DL_DELETE(messages->boxes, box);
 		free(box);
 	}
 	return is_alive;
 }
 
-static void reopen(struct vmop_active_mail *mail, bool is_alive)
+static void reopen(struct vmop_agent_messages *messages, bool is_alive)
 {
-	if (mail->handle && !is_alive) {
-		xs_close(mail->handle);
-		mail->handle = NULL;
+	if (messages->handle && !is_alive) {
+		xs_close(messages->handle);
+		messages->handle = NULL;
 	}
-	if (!mail->handle)
-		mail->handle = xs_open(0);
+	if (!messages->handle)
+		messages->handle = xs_open(0);
 }
 
-static unsigned pause_ms(const struct vmop_active_mail *mail, uint64_t round_ns)
+static unsigned pause_ms(const struct vmop_agent_messages *messages, uint64_t round_ns)
 {
-	uint64_t least_ms = HURRIED_PAUSE_ROUNDS * round_ns / 1000000;
-	if (!mail->is_hurried || least_ms > mail->round_ms)
-		return mail->round_ms;
-	return least_ms > HURRIED_ROUND_MS ? (unsigned)least_ms : HURRIED_ROUND_MS;
+	uint64_t least_ms = FAST_PAUSE_ROUNDS * round_ns / VMOP_NS_PER_MS;
+	if (!messages->is_fast || least_ms > messages->round_ms)
+		return messages->round_ms;
+	return least_ms > FAST_ROUND_MS ? (unsigned)least_ms : FAST_ROUND_MS;
 }
 
-/* Once more after it was told to end: what is still to be said goes out. */
+/* Serve the boxes until the end, and once more then, to write the pending lines. */
 static void run(struct vmop_worker *worker)
 {
-	struct vmop_active_mail *mail = (struct vmop_active_mail *)worker;
+	struct vmop_agent_messages *messages = (struct vmop_agent_messages *)worker;
 	bool is_alive = true, is_last = false;
 	while (!is_last) {
-		reopen(mail, is_alive);
+		reopen(messages, is_alive);
 		pthread_mutex_lock(&worker->lock);
-		mail->is_open = mail->handle != NULL;
-		mail->is_absent = !mail->handle;
+		messages->is_open = messages->handle != NULL;
+		messages->is_absent = !messages->handle;
 		pthread_cond_broadcast(&worker->wake);
 		is_last = worker->is_ending;
-		mail->has_news = false;
+		messages->has_news = false;
 		uint64_t begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-		is_alive = mail->handle && serve_all(mail);
+		is_alive = messages->handle && serve_all(messages);
 		struct timespec next = vmop_worker_deadline(
-			pause_ms(mail, vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns));
-		if (!worker->is_ending && !mail->has_news)
+			pause_ms(messages, vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns));
+		if (!worker->is_ending && !messages->has_news)
 			vmop_worker_wait(worker, &next);
 		pthread_mutex_unlock(&worker->lock);
 	}
-	if (mail->handle)
-		xs_close(mail->handle);
+	if (messages->handle)
+		xs_close(messages->handle);
 }
 
 static void destroy(struct vmop_worker *worker)
 {
-	struct vmop_active_mail *mail = (struct vmop_active_mail *)worker;
+	struct vmop_agent_messages *messages = (struct vmop_agent_messages *)worker;
 	struct box *box, *next;
-	DL_FOREACH_SAFE(mail->boxes, box, next)
+	DL_FOREACH_SAFE(messages->boxes, box, next)
 	free(box);
-	free(mail);
+	free(messages);
 }
 
-static const struct vmop_worker_ops worker_ops = {"vmopd-mail", run, destroy};
+static const struct vmop_worker_ops worker_ops = {"vmopd-messages", run, destroy};
 
-/* ---- its owner's part ---------------------------------------------------------------- */
+/* ---- functions for the owner ---------------------------------------------------------------- */
 
 static bool box_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESSAGE_BYTES])
 {
 	struct box *box = (struct box *)store;
-	pthread_mutex_lock(&box->mail->worker.lock);
+	pthread_mutex_lock(&box->messages->worker.lock);
 	memcpy(buf, box->in, VMOP_ACTIVE_MESSAGE_BYTES);
-	pthread_mutex_unlock(&box->mail->worker.lock);
+	pthread_mutex_unlock(&box->messages->worker.lock);
 	return true;
 }
 
-/* False a write later than the one that was refused, which is soon: a living side writes on. */
+/* Return false if the previous write was refused.  A side that lives writes again soon. */
 static bool box_write(struct vmop_active_store *store, const char *line)
 {
 	struct box *box = (struct box *)store;
-	struct vmop_worker *worker = &box->mail->worker;
+	struct vmop_worker *worker = &box->messages->worker;
 	pthread_mutex_lock(&worker->lock);
 	snprintf(box->out, sizeof(box->out), "%s", line);
-	box->has_out = box->mail->has_news = true;
+	box->has_out = box->messages->has_news = true;
 	bool is_refused = box->is_refused;
 	pthread_cond_broadcast(&worker->wake);
 	pthread_mutex_unlock(&worker->lock);
@@ -236,20 +241,21 @@ static bool box_write(struct vmop_active_store *store, const char *line)
 
 static const struct vmop_active_store_ops box_ops = {box_read, box_write};
 
-static struct vmop_error *add_box(struct vmop_active_mail *mail, uint32_t domain, const char *mine,
-				  const char *theirs, struct vmop_active_store **ret)
+static struct vmop_error *add_box(struct vmop_agent_messages *messages, uint32_t domain,
+				  const char *out_node, const char *in_node,
+				  struct vmop_active_store **ret)
 {
 	struct box *box = calloc(1, sizeof(*box));
 	if (!box)
 		return &vmop_error_no_memory;
 	box->base.ops = &box_ops;
-	box->mail = mail;
+	box->messages = messages;
 	box->domain = domain;
-	box->mine = mine;
-	box->theirs = theirs;
-	pthread_mutex_lock(&mail->worker.lock);
-	DL_APPEND(mail->boxes, box);
-	pthread_mutex_unlock(&mail->worker.lock);
+	box->out_node = out_node;
+	box->in_node = in_node;
+	pthread_mutex_lock(&messages->worker.lock);
+	DL_APPEND(messages->boxes, box);
+	pthread_mutex_unlock(&messages->worker.lock);
 	*ret = &box->base;
 	return NULL;
 }
@@ -261,68 +267,70 @@ static struct vmop_error *open_domain(void *arg, uint32_t domain, struct vmop_ac
 
 static void close_domain(void *arg, struct vmop_active_store *store)
 {
-	struct vmop_active_mail *mail = arg;
-	pthread_mutex_lock(&mail->worker.lock);
+	struct vmop_agent_messages *messages = arg;
+	pthread_mutex_lock(&messages->worker.lock);
 	((struct box *)store)->is_closed = true;
-	pthread_mutex_unlock(&mail->worker.lock);
+	pthread_mutex_unlock(&messages->worker.lock);
 }
 
-void vmop_active_mail_hurry(struct vmop_active_mail *mail, bool is_on)
+void vmop_agent_messages_hurry(struct vmop_agent_messages *messages, bool is_on)
 {
-	pthread_mutex_lock(&mail->worker.lock);
-	if (is_on && !mail->is_hurried)
-		pthread_cond_broadcast(&mail->worker.wake);
-	mail->is_hurried = is_on;
-	pthread_mutex_unlock(&mail->worker.lock);
+	pthread_mutex_lock(&messages->worker.lock);
+	if (is_on && !messages->is_fast)
+		pthread_cond_broadcast(&messages->worker.wake);
+	messages->is_fast = is_on;
+	pthread_mutex_unlock(&messages->worker.lock);
 }
 
 static void hurry(void *arg, bool is_on)
 {
-	vmop_active_mail_hurry(arg, is_on);
+	vmop_agent_messages_hurry(arg, is_on);
 }
 
-struct vmop_error *vmop_active_mail_open(unsigned round_ms, struct vmop_active_mail **ret)
+struct vmop_error *vmop_agent_messages_open(unsigned round_ms, struct vmop_agent_messages **ret)
 {
-	struct vmop_active_mail *mail = calloc(1, sizeof(*mail));
-	if (!mail)
+	struct vmop_agent_messages *messages = calloc(1, sizeof(*messages));
+	if (!messages)
 		return &vmop_error_no_memory;
-	mail->round_ms = round_ms;
-	mail->opener = (struct vmop_active_opener){open_domain, close_domain, hurry, mail};
-	struct vmop_error *err = vmop_worker_begin(&mail->worker, &worker_ops);
+	messages->round_ms = round_ms;
+	messages->opener = (struct vmop_active_opener){open_domain, close_domain, hurry, messages};
+	struct vmop_error *err = vmop_worker_begin(&messages->worker, &worker_ops);
 	if (err) {
-		free(mail);
+		free(messages);
 		return err;
 	}
-	pthread_mutex_lock(&mail->worker.lock);
+	pthread_mutex_lock(&messages->worker.lock);
 	struct timespec until = vmop_worker_deadline(OPEN_WAIT_MS);
-	while (!mail->is_open && !mail->is_absent && vmop_worker_wait(&mail->worker, &until))
+	while (!messages->is_open && !messages->is_absent &&
+	       vmop_worker_wait(&messages->worker, &until))
 		;
-	bool is_open = mail->is_open;
-	pthread_mutex_unlock(&mail->worker.lock);
+	bool is_open = messages->is_open;
+	pthread_mutex_unlock(&messages->worker.lock);
 	if (!is_open) {
-		vmop_active_mail_close(mail);
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "active domains are reached through xenstore, which can't be "
-				      "opened here (/run/xenstored/socket in dom0, /dev/xen/xenbus "
-				      "in a domain)");
+		vmop_agent_messages_close(messages);
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			"active domains are reached through xenstore, which cannot be "
+			"opened here (/run/xenstored/socket in dom0, /dev/xen/xenbus "
+			"in a domain)");
 	}
-	*ret = mail;
+	*ret = messages;
 	return NULL;
 }
 
-void vmop_active_mail_close(struct vmop_active_mail *mail)
+void vmop_agent_messages_close(struct vmop_agent_messages *messages)
 {
-	if (mail)
-		vmop_worker_end(&mail->worker);
+	if (messages)
+		vmop_worker_end(&messages->worker);
 }
 
-const struct vmop_active_opener *vmop_active_mail_opener(struct vmop_active_mail *mail)
+const struct vmop_active_opener *vmop_agent_messages_opener(struct vmop_agent_messages *messages)
 {
-	return &mail->opener;
+	return &messages->opener;
 }
 
-struct vmop_error *vmop_active_mail_own(struct vmop_active_mail *mail,
-					struct vmop_active_store **ret)
+struct vmop_error *vmop_agent_messages_own(struct vmop_agent_messages *messages,
+					   struct vmop_active_store **ret)
 {
-	return add_box(mail, OWN, "agent", "initiator", ret);
+	return add_box(messages, OWN, "agent", "initiator", ret);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where an initiator and the vmopd of an active domain leave each other their lines
- * (hv-interface/active-message.h): in xenstore, below the one folder of a domain that it may
- * write to.
+ * Messages between an initiator and the agent of each active domain
+ *(hv-interface/active-message.h): lines in xenstore, in the only folder of a domain that the domain
+ *may write.
  *
  *	/local/domain/ID/data/vmop/initiator
  *	/local/domain/ID/data/vmop/agent
  *
- * A thread does the writing and reading, several times a second, since a xenstored that hangs lets
- * libxenstore wait for ever.  What is said is on its way a moment later, the latest of several
- * lines alone; what is heard is what it read last.
+ * A thread writes and reads them several times a second, because libxenstore waits for ever if
+ * xenstored hangs.  A line that is passed to a store is written a moment later; of several lines
+ * only the latest is written.  A store returns the line that the thread read last.
  */
 #ifndef VMOP_DAEMON_XEN_AGENT_MESSAGES_H
 #define VMOP_DAEMON_XEN_AGENT_MESSAGES_H
@@ -17,24 +17,27 @@
 #include "hv-interface/active-group.h"
 #include "libutil/error.h"
 
-struct vmop_active_mail;
+struct vmop_agent_messages;
 
 /*
- * round_ms: between two looks at what the others say.  VMOP_ERROR_CANT: there is no xenstore to
- * be had, or vmop was built without libxenstore.
+ * Start the thread.  round_ms: the time between two reads of the other side's lines.
+ * VMOP_ERROR_CANT: xenstore cannot be opened, or vmop was built without libxenstore.
  */
-struct vmop_error *vmop_active_mail_open(unsigned round_ms, struct vmop_active_mail **ret);
-/* Says what is still to be said, if xenstored takes it within a second.  NULL is allowed. */
-void vmop_active_mail_close(struct vmop_active_mail *mail);
+struct vmop_error *vmop_agent_messages_open(unsigned round_ms, struct vmop_agent_messages **ret);
+/* Write the pending lines, if xenstored takes them within a second, and end the thread. */
+void vmop_agent_messages_close(struct vmop_agent_messages *messages);
 
-/* Looks every few ms until told otherwise: somebody waits for what is said. */
-void vmop_active_mail_hurry(struct vmop_active_mail *mail, bool is_on);
+/* Set whether the thread reads every few ms, because a caller waits for an answer. */
+void vmop_agent_messages_hurry(struct vmop_agent_messages *messages, bool is_on);
 
-/* dom0's: any domain's.  Valid as long as mail, which must outlive every store that it opens. */
-const struct vmop_active_opener *vmop_active_mail_opener(struct vmop_active_mail *mail);
+/*
+ * Return the opener of the stores of all domains, for dom0.  It is valid as long as messages, which
+ * must outlive every store that it opens.
+ */
+const struct vmop_active_opener *vmop_agent_messages_opener(struct vmop_agent_messages *messages);
 
-/* In a domain: its own, where the initiator's lines come and the agent's go; owned by mail. */
-struct vmop_error *vmop_active_mail_own(struct vmop_active_mail *mail,
-					struct vmop_active_store **ret);
+/* Open the store of the domain that this is, for its agent. It is owned by messages. */
+struct vmop_error *vmop_agent_messages_own(struct vmop_agent_messages *messages,
+					   struct vmop_active_store **ret);
 
 #endif

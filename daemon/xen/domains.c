@@ -7,29 +7,28 @@
 
 #include "libutil/error.h"
 
-/* The host is dom0 here; a domU is the host of its own session, as any machine is. */
+/* Make the host's domain dom0.  In the session of a domU, the domU is the host and stays so. */
 static void become_dom0(struct vmop_domains *domains)
 {
 	struct vmop_domain *host = domains->at[VMOP_DOMAIN_ID_HOST];
-	host->source_id = 0;
-	strcpy(host->name, "dom0");
-	host->is_stored = false;
+	vmop_domain_set_source_id(host, 0);
+	vmop_domain_set_name(host, "dom0");
 	vmop_domains_keep_spares(domains);
 }
 
-static struct vmop_error *add_itself(struct vmop_xen_domains *xen)
+static struct vmop_error *add_hypervisor(struct vmop_xen_domains *xen)
 {
-	struct vmop_domain *itself = vmop_domains_new(xen->domains);
-	if (!itself)
+	struct vmop_domain *hypervisor = vmop_domains_new(xen->domains);
+	if (!hypervisor)
 		return &vmop_error_no_memory;
-	itself->kind = VMOP_DOMAIN_HYPERVISOR;
-	strcpy(itself->name, "xen");
-	itself->is_identified = true;
-	/* Without symbols, offsets in it are addresses. */
-	itself->kernel->kind = VMOP_IMAGE_HYPERVISOR;
-	vmop_image_rename(itself->kernel, "[xen]");
-	xen->itself = itself;
-	itself->symbols_from = "none: dom0 has them";
+	vmop_domain_set_kind(hypervisor, VMOP_DOMAIN_HYPERVISOR);
+	vmop_domain_set_name(hypervisor, "xen");
+	vmop_domain_set_identified(hypervisor, true);
+	/* The image for code without symbols: offsets in it are addresses. */
+	hypervisor->kernel->kind = VMOP_IMAGE_HYPERVISOR;
+	vmop_image_rename(hypervisor->kernel, "[xen]");
+	xen->hypervisor = hypervisor;
+	vmop_domain_set_symbols_from(hypervisor, "none: dom0 has them");
 	return NULL;
 }
 
@@ -38,13 +37,14 @@ static struct vmop_error *add_unknown(struct vmop_xen_domains *xen)
 	struct vmop_domain *unknown = vmop_domains_new(xen->domains);
 	if (!unknown)
 		return &vmop_error_no_memory;
-	unknown->kind = VMOP_DOMAIN_UNSAMPLED;
-	strcpy(unknown->name, VMOP_DOMAIN_SOME_NAME);
-	unknown->is_identified = true;
-	unknown->is_several = true;
-	unknown->symbols_from = "none: which domain's address it is, is not known";
-	unknown->note = "perf in dom0 does not tell which domain these samples are of; without "
-			"dom0_vcpus_pin some are dom0's own";
+	vmop_domain_set_kind(unknown, VMOP_DOMAIN_UNSAMPLED);
+	vmop_domain_set_name(unknown, VMOP_DOMAIN_SOME_NAME);
+	vmop_domain_set_identified(unknown, true);
+	vmop_domain_set_several(unknown);
+	vmop_domain_set_symbols_from(unknown, "none: the domain of an address is not known");
+	vmop_domain_set_note(unknown,
+			     "perf in dom0 does not report the domain of these samples; without "
+			     "dom0_vcpus_pin some are dom0's own");
 	xen->unknown = unknown;
 	return NULL;
 }
@@ -65,7 +65,7 @@ struct vmop_error *vmop_xen_domains_create(struct vmop_domains *domains, bool is
 {
 	struct vmop_error *err = create(domains, ret);
 	if (!err)
-		err = add_itself(*ret);
+		err = add_hypervisor(*ret);
 	if (!err && is_dom0)
 		become_dom0(domains);
 	return err;
@@ -77,7 +77,7 @@ struct vmop_error *vmop_xen_domains_create_for_perf(struct vmop_domains *domains
 {
 	struct vmop_error *err = create(domains, ret);
 	if (!err && (reach == VMOP_REACH_OWN_AND_HYPERVISOR || reach == VMOP_REACH_UNDIVIDED))
-		err = add_itself(*ret);
+		err = add_hypervisor(*ret);
 	if (!err && reach == VMOP_REACH_UNDIVIDED)
 		err = add_unknown(*ret);
 	if (err)
@@ -92,7 +92,7 @@ void vmop_xen_domains_destroy(struct vmop_xen_domains *xen)
 	free(xen);
 }
 
-struct vmop_domain *vmop_xen_domains_meet(struct vmop_xen_domains *xen, uint32_t xen_id)
+struct vmop_domain *vmop_xen_domains_ensure(struct vmop_xen_domains *xen, uint32_t xen_id)
 {
 	if (xen_id == VMOP_SOURCE_DOMAIN_UNKNOWN)
 		return xen->unknown;
@@ -104,8 +104,10 @@ struct vmop_domain *vmop_xen_domains_meet(struct vmop_xen_domains *xen, uint32_t
 	domain = vmop_domains_new(xen->domains);
 	if (!domain)
 		return NULL;
-	domain->source_id = xen_id;
-	snprintf(domain->name, sizeof(domain->name), "domain-%u", xen_id);
+	char name[32];
+	snprintf(name, sizeof(name), "domain-%u", xen_id);
+	vmop_domain_set_source_id(domain, xen_id);
+	vmop_domain_set_name(domain, name);
 	vmop_domain_name_images(domain);
 	vmop_domain_select(xen->domains, domain);
 	xen->by_id[xen_id] = domain;

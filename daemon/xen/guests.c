@@ -13,21 +13,24 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 
-#define TOLD_MAX (VMOP_XEN_PASSIVE_MAX + VMOP_XEN_ACTIVE_MAX)
-#define SILENCE_TOLD_S 30
+#define SELECTED_MAX (VMOP_XEN_PASSIVE_MAX + VMOP_XEN_ACTIVE_MAX)
+/* How long xenstored may be silent before a warning is logged. */
+#define SILENCE_WARNING_S 30
+/* Listings that may lack a domain that a sample has reported: the next one ends it. */
+#define UNLISTED_MAX 3
 
 struct vmop_xen_guests {
 	struct vmop_xen_domains *xen;
 	struct vmop_domains *domains;
-	const struct vmop_passive *active;
+	const struct vmop_domain_patterns *active;
 	struct vmop_source *source;
-	struct vmop_xenstore *store; /* NULL: there is none */
+	struct vmop_xenstore *store; /* NULL: xenstored does not answer */
 	bool has_stale_addresses;    /* see vmop_domain.has_stale_addresses */
-	/* What the source was told last. */
-	struct vmop_source_domain told[TOLD_MAX];
-	size_t n_told;
-	bool has_told;
-	bool is_limit_said, is_silence_said;
+	/* The domains that were set in the source last, with its answers. */
+	struct vmop_source_domain selected[SELECTED_MAX];
+	size_t n_selected;
+	bool was_selected;
+	bool limit_was_logged, silence_was_reported;
 };
 
 /* ---- one domain ----------------------------------------------------------------- */
@@ -51,7 +54,7 @@ static const char *symbols_of_kind(enum vmop_domain_kind kind)
 {
 	switch (kind) {
 	case VMOP_DOMAIN_ACTIVE:
-		return "none: active, its own vmopd sees to them";
+		return "none: active, its own vmopd reads them";
 	case VMOP_DOMAIN_UNSELECTED:
 		return "none: not among --passive-domains";
 	case VMOP_DOMAIN_UNSAMPLED:
@@ -65,48 +68,52 @@ static void select_domain(const struct vmop_xen_guests *guests, struct vmop_doma
 {
 	vmop_domain_select(guests->domains, domain);
 	if (guests->xen->is_by_perf) {
-		domain->kind = VMOP_DOMAIN_UNSAMPLED;
-		domain->pattern = NULL;
-		domain->note = guests->xen->unknown
-				       ? "its samples are among those of " VMOP_DOMAIN_SOME_NAME
-				       : "not sampled: perf in dom0 samples dom0 alone";
-	} else if (vmop_passive_match(guests->active, domain->name, domain->uuid, domain->source_id,
-				      UINT32_MAX)) {
-		domain->kind = VMOP_DOMAIN_ACTIVE;
-		domain->pattern = NULL;
+		vmop_domain_deselect(domain, VMOP_DOMAIN_UNSAMPLED);
+		vmop_domain_set_note(domain,
+				     guests->xen->unknown
+					     ? "its samples are counted as " VMOP_DOMAIN_SOME_NAME
+					     : "not sampled: perf in dom0 samples only dom0");
+	} else if (vmop_domain_patterns_match(guests->active, domain->name, domain->uuid,
+					      domain->source_id, UINT32_MAX)) {
+		vmop_domain_deselect(domain, VMOP_DOMAIN_ACTIVE);
 	}
-	domain->symbols_from = symbols_of_kind(domain->kind);
+	vmop_domain_set_symbols_from(domain, symbols_of_kind(domain->kind));
 }
 
-static const char stale_note[] = "on AMD, Xen samples the address of this guest's exit before";
+static const char stale_note[] = "on AMD, Xen samples the address of this guest's previous exit";
 
-/* Its name, type and kind are known, or have changed. */
+/* Format the word for status and reports: the type and id of a domain. */
+static void format_vmm(const struct vmop_xenstore_domain *entry, char *buf, size_t size)
+{
+	snprintf(buf, size, "Xen %s %u", type_word(entry->type), entry->domid);
+}
+
+/* Take over the name, uuid and type of a domain from its entry, and select it by them. */
 static void identify(struct vmop_xen_guests *guests, struct vmop_domain *domain,
 		     const struct vmop_xenstore_domain *entry)
 {
-	if (*entry->name)
-		snprintf(domain->name, sizeof(domain->name), "%s", entry->name);
-	else
-		snprintf(domain->name, sizeof(domain->name), "domain-%u", entry->domid);
-	memcpy(domain->uuid, entry->uuid, sizeof(domain->uuid));
-	snprintf(domain->vmm, sizeof(domain->vmm), "Xen %s %u", type_word(entry->type),
-		 entry->domid);
-	domain->has_stale_addresses = guests->has_stale_addresses && !guests->xen->is_by_perf &&
-				      (entry->type == VMOP_XEN_PVH || entry->type == VMOP_XEN_HVM);
+	char unnamed[32], vmm[sizeof(domain->vmm)];
+	bool is_hvm = entry->type == VMOP_XEN_PVH || entry->type == VMOP_XEN_HVM;
+	snprintf(unnamed, sizeof(unnamed), "domain-%u", entry->domid);
+	format_vmm(entry, vmm, sizeof(vmm));
+	vmop_domain_set_name(domain, *entry->name ? entry->name : unnamed);
+	vmop_domain_set_uuid(domain, entry->uuid);
+	vmop_domain_set_vmm(domain, vmm);
+	vmop_domain_set_stale_addresses(domain, guests->has_stale_addresses &&
+							!guests->xen->is_by_perf && is_hvm);
 	if (domain->has_stale_addresses)
-		domain->note = stale_note;
+		vmop_domain_set_note(domain, stale_note);
 	if (!domain->is_identified || domain->kind == VMOP_DOMAIN_UNSELECTED ||
 	    guests->xen->is_by_perf)
 		select_domain(guests, domain);
-	domain->is_stored = false;
 	vmop_identify_named(guests->domains, domain);
-	domain->is_identified = *entry->name || *entry->uuid || !guests->store;
+	vmop_domain_set_identified(domain, *entry->name || *entry->uuid || !guests->store);
 }
 
 static bool has_changed(const struct vmop_domain *domain, const struct vmop_xenstore_domain *entry)
 {
 	char vmm[sizeof(domain->vmm)];
-	snprintf(vmm, sizeof(vmm), "Xen %s %u", type_word(entry->type), entry->domid);
+	format_vmm(entry, vmm, sizeof(vmm));
 	return !domain->is_identified || (*entry->name && strcmp(domain->name, entry->name) != 0) ||
 	       strcmp(domain->uuid, entry->uuid) != 0 || strcmp(domain->vmm, vmm) != 0;
 }
@@ -126,7 +133,7 @@ static void take_entry(struct vmop_xen_guests *guests, const struct vmop_xenstor
 	}
 	vmop_domains_keep_spares(guests->domains);
 	if (!domain)
-		domain = vmop_xen_domains_meet(guests->xen, entry->domid);
+		domain = vmop_xen_domains_ensure(guests->xen, entry->domid);
 	if (!domain)
 		return;
 	bool is_new = !domain->is_identified;
@@ -152,10 +159,10 @@ static void take_listing(struct vmop_xen_guests *guests,
 	struct vmop_domains *domains = guests->domains;
 	for (uint32_t i = 1; i < domains->n; i++) {
 		struct vmop_domain *domain = domains->at[i];
-		/* One that a sample told of may not be listed so far; it is asked for once more. */
+		/* A domain can appear in a sample before xenstore lists it: wait for some lists. */
 		if (vmop_domain_is_domu(domain) && domain->is_running &&
 		    !is_listed(listing, domain->source_id) &&
-		    (domain->is_identified || domain->identify_gap++ > 2))
+		    (domain->is_identified || vmop_domain_count_unlisted(domain) >= UNLISTED_MAX))
 			vmop_domain_end(domain);
 	}
 	for (size_t i = 0; i < listing->n; i++)
@@ -164,21 +171,22 @@ static void take_listing(struct vmop_xen_guests *guests,
 
 /* ---- the source --------------------------------------------------------------------- */
 
-/* Those of a kind beyond what Xen takes: counted on nobody's bill, and said. */
+/* Deselect a domain beyond the limit of Xen, and log that once. */
 static void leave_out(struct vmop_xen_guests *guests, struct vmop_domain *domain)
 {
-	domain->kind = VMOP_DOMAIN_UNSELECTED;
-	domain->pattern = NULL;
-	domain->symbols_from = "none: Xen samples 25 passive domains at the most";
-	domain->is_stored = false;
-	if (!guests->is_limit_said)
-		vmop_log_warning("more than %d domains run: Xen samples no more; name those that "
-				 "matter with --passive-domains (\"%s\" is the first left out)",
+	vmop_domain_deselect(domain, VMOP_DOMAIN_UNSELECTED);
+	vmop_domain_set_symbols_from(domain, "none: Xen samples at most 25 passive domains");
+	if (!guests->limit_was_logged)
+		vmop_log_warning("more than %d domains run, and Xen samples no more: name the ones "
+				 "that matter with --passive-domains (\"%s\" is the first left "
+				 "out)",
 				 VMOP_XEN_PASSIVE_MAX, domain->name);
-	guests->is_limit_said = true;
+	guests->limit_was_logged = true;
 }
 
-static size_t gather(struct vmop_xen_guests *guests, struct vmop_source_domain wanted[TOLD_MAX])
+/* List the domains that the source shall sample. Returns their number. */
+static size_t list_selected(struct vmop_xen_guests *guests,
+			    struct vmop_source_domain wanted[SELECTED_MAX])
 {
 	size_t n_of[2] = {0}, n = 0;
 	const size_t most[2] = {VMOP_XEN_PASSIVE_MAX, VMOP_XEN_ACTIVE_MAX};
@@ -197,49 +205,56 @@ static size_t gather(struct vmop_xen_guests *guests, struct vmop_source_domain w
 	return n;
 }
 
-/* Agents of active domains come and go by themselves: whoever has such is asked each time. */
-static bool is_told(const struct vmop_xen_guests *guests, const struct vmop_source_domain *wanted,
-		    size_t n)
+/*
+ * Return whether the source has the wanted domains already.  A set with active domains is always
+ * set again, because their agents come and go without notice.
+ */
+static bool is_selected(const struct vmop_xen_guests *guests,
+			const struct vmop_source_domain *wanted, size_t n)
 {
-	if (!guests->has_told || n != guests->n_told)
+	if (!guests->was_selected || n != guests->n_selected)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		if (wanted[i].id != guests->told[i].id || wanted[i].is_active ||
-		    guests->told[i].is_active)
+		if (wanted[i].id != guests->selected[i].id || wanted[i].is_active ||
+		    guests->selected[i].is_active)
 			return false;
 	return true;
 }
 
+/* Return the error that the source reported last for the domain of that id; 0: none. */
 static int error_before(const struct vmop_xen_guests *guests, uint32_t id)
 {
-	for (size_t i = 0; i < guests->n_told; i++)
-		if (guests->told[i].id == id)
-			return guests->told[i].error;
+	for (size_t i = 0; i < guests->n_selected; i++)
+		if (guests->selected[i].id == id)
+			return guests->selected[i].error;
 	return 0;
 }
 
-/* A domain that Xen refuses, because it is going or somebody else has it, isn't sampled. */
+/*
+ * Note whether a domain is sampled.  Xen refuses a domain that is being destroyed, or that another
+ * profiler samples.
+ */
 static void note_error(struct vmop_domain *domain, int error)
 {
 	switch (error) {
 	case 0:
 		vmop_log_notice("guest \"%s\" is sampled now", domain->name);
-		domain->note = domain->has_stale_addresses ? stale_note : NULL;
+		vmop_domain_set_note(domain, domain->has_stale_addresses ? stale_note : NULL);
 		break;
 	case EAGAIN:
-		domain->note = "not sampled so far: 'vmopd --active' in it is waited for";
+		vmop_domain_set_note(domain, "not sampled yet: waiting for its 'vmopd --active'");
 		break;
-	case ENOLINK: /* the source has a line about it */
-		domain->note = "not sampled: no 'vmopd --active' answers in it";
+	case ENOLINK: /* the source logs it */
+		vmop_domain_set_note(domain, "not sampled: no 'vmopd --active' answers in it");
 		break;
 	default:
 		vmop_log_warning("guest \"%s\" is not sampled: Xen refuses it: %s", domain->name,
 				 strerror(error));
-		domain->note = "not sampled: Xen refuses it";
+		vmop_domain_set_note(domain, "not sampled: Xen refuses it");
 	}
 }
 
-/* What the source said of them. */
+/* Take over the counts and errors that the source reported. */
 static void take_answers(struct vmop_xen_guests *guests, const struct vmop_source_domain *wanted,
 			 size_t n)
 {
@@ -247,37 +262,40 @@ static void take_answers(struct vmop_xen_guests *guests, const struct vmop_sourc
 		struct vmop_domain *domain = guests->xen->by_id[wanted[i].id];
 		if (!domain)
 			continue;
-		domain->samples_own = wanted[i].samples;
+		vmop_domain_set_samples_own(domain, wanted[i].samples);
 		/* Without xenstore a refusal is an error: see check_refusals. */
 		if (guests->store && wanted[i].error != error_before(guests, wanted[i].id))
 			note_error(domain, wanted[i].error);
 	}
 }
 
-static struct vmop_error *tell_source(struct vmop_xen_guests *guests)
+/* Set the selected domains in the source if they changed. */
+static struct vmop_error *update_source(struct vmop_xen_guests *guests)
 {
-	struct vmop_source_domain wanted[TOLD_MAX] = {0};
+	struct vmop_source_domain wanted[SELECTED_MAX] = {0};
 	if (!vmop_source_takes_domains(guests->source))
 		return NULL;
-	size_t n = gather(guests, wanted);
-	if (is_told(guests, wanted, n))
+	size_t n = list_selected(guests, wanted);
+	if (is_selected(guests, wanted, n))
 		return NULL;
 	struct vmop_error *err = vmop_source_set_domains(guests->source, wanted, n);
 	if (err)
 		return err; /* the next tick tries again */
 	take_answers(guests, wanted, n);
-	memcpy(guests->told, wanted, sizeof(wanted));
-	guests->n_told = n;
-	guests->has_told = true;
+	memcpy(guests->selected, wanted, sizeof(wanted));
+	guests->n_selected = n;
+	guests->was_selected = true;
 	return NULL;
 }
 
 /* ---- patterns ----------------------------------------------------------------------- */
 
-/* Whether a domain that runs matches; *ret_running names all that run (the caller's; NULL: memory).
+/*
+ * Return whether a running domain matches.  *ret_running lists all that run: the caller frees it;
+ * NULL: out of memory.
  */
-static bool find_running(const struct vmop_xen_guests *guests, const struct vmop_passive *pattern,
-			 char **ret_running)
+static bool find_running(const struct vmop_xen_guests *guests,
+			 const struct vmop_domain_patterns *pattern, char **ret_running)
 {
 	bool is_there = false;
 	size_t size;
@@ -288,8 +306,8 @@ static bool find_running(const struct vmop_xen_guests *guests, const struct vmop
 		const struct vmop_domain *domain = guests->domains->at[i];
 		if (!vmop_domain_is_domu(domain) || !domain->is_running)
 			continue;
-		is_there |= vmop_passive_match(pattern, domain->name, domain->uuid,
-					       domain->source_id, UINT32_MAX) != NULL;
+		is_there |= vmop_domain_patterns_match(pattern, domain->name, domain->uuid,
+						       domain->source_id, UINT32_MAX) != NULL;
 		fprintf(out, "%s%s (id %u)", ftell(out) ? ", " : "", domain->name,
 			domain->source_id);
 	}
@@ -298,12 +316,13 @@ static bool find_running(const struct vmop_xen_guests *guests, const struct vmop
 }
 
 static struct vmop_error *check_patterns(const struct vmop_xen_guests *guests,
-					 const struct vmop_passive *patterns, const char *kind,
-					 size_t most)
+					 const struct vmop_domain_patterns *patterns,
+					 const char *kind, size_t most)
 {
 	size_t n_named = 0;
 	for (size_t i = 0; i < patterns->n; i++) {
-		const struct vmop_passive one = {.patterns = &patterns->patterns[i], .n = 1};
+		const struct vmop_domain_patterns one = {.patterns = &patterns->patterns[i],
+							 .n = 1};
 		_cleanup_free_ char *running = NULL;
 		if (!strcmp(one.patterns->text, "all"))
 			continue;
@@ -318,15 +337,15 @@ static struct vmop_error *check_patterns(const struct vmop_xen_guests *guests,
 	}
 	if (n_named > most)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%zu %s domains are named: Xen samples %zu at the most",
-				      n_named, kind, most);
+				      "%zu %s domains are named: Xen samples at most %zu", n_named,
+				      kind, most);
 	return NULL;
 }
 
 /* ---- without xenstore ---------------------------------------------------------------- */
 
-/* Those that are named by their ids, as if they were listed. */
-static void take_ids(struct vmop_xen_guests *guests, const struct vmop_passive *patterns)
+/* Add the domains that the patterns name by id, as if xenstore listed them. */
+static void take_ids(struct vmop_xen_guests *guests, const struct vmop_domain_patterns *patterns)
 {
 	for (size_t i = 0; i < patterns->n; i++) {
 		struct vmop_xenstore_domain entry = {0};
@@ -336,25 +355,26 @@ static void take_ids(struct vmop_xen_guests *guests, const struct vmop_passive *
 	}
 }
 
-/* An id that Xen refuses is none: there is nothing else to tell by. */
+/* Return an error for an id that Xen refuses: without xenstore nothing else validates it. */
 static struct vmop_error *check_refusals(const struct vmop_xen_guests *guests)
 {
-	for (size_t i = 0; i < guests->n_told; i++)
-		if (guests->told[i].error)
+	for (size_t i = 0; i < guests->n_selected; i++)
+		if (guests->selected[i].error)
 			return vmop_error_new(VMOP_ERROR_USAGE,
-					      "there is no domain %u, or Xen refuses it (%s); "
-					      "'xl list' shows those there are",
-					      guests->told[i].id, strerror(guests->told[i].error));
+					      "domain %u does not exist, or Xen refuses it (%s); "
+					      "'xl list' lists the domains",
+					      guests->selected[i].id,
+					      strerror(guests->selected[i].error));
 	return NULL;
 }
 
 /* ---- life ------------------------------------------------------------------------------ */
 
 /*
- * An NMI that ends a guest's turn on AMD's SVM is taken once Xen runs again, before it has
- * saved where the guest was: what Xen logs is where the guest was at its exit before (seen
- * with 4.17; xen/arch/x86/oprofile/op_model_athlon.c takes guest_cpu_user_regs() at
- * svm_stgi_label).
+ * Return whether Xen samples stale addresses here.  On AMD's SVM, an NMI that causes a guest's exit
+ * is handled when Xen runs again, before Xen has saved the guest's registers.  Xen then logs the
+ * address of the exit before (seen with 4.17: xen/arch/x86/oprofile/op_model_athlon.c reads
+ * guest_cpu_user_regs() at svm_stgi_label).
  */
 static bool is_svm(const char *root)
 {
@@ -365,7 +385,7 @@ static bool is_svm(const char *root)
 }
 
 struct vmop_error *vmop_xen_guests_create(struct vmop_xen_domains *xen,
-					  const struct vmop_passive *active,
+					  const struct vmop_domain_patterns *active,
 					  struct vmop_source *source, struct vmop_xen_guests **ret)
 {
 	struct vmop_xen_guests *guests = calloc(1, sizeof(*guests));
@@ -378,8 +398,8 @@ struct vmop_error *vmop_xen_guests_create(struct vmop_xen_domains *xen,
 	guests->source = source;
 	guests->has_stale_addresses = is_svm(domains->root);
 	struct vmop_error *err = vmop_xenstore_open(&guests->store);
-	_cleanup_(vmop_error_cleanup) struct vmop_error *why = vmop_steal(&err);
-	if (why) {
+	_cleanup_(vmop_error_cleanup) struct vmop_error *store_err = vmop_steal(&err);
+	if (store_err) {
 		take_ids(guests, domains->passive);
 		take_ids(guests, active);
 	}
@@ -393,20 +413,19 @@ struct vmop_error *vmop_xen_guests_create(struct vmop_xen_domains *xen,
 	if (!err && is_strict)
 		err = check_patterns(guests, active, "active", VMOP_XEN_ACTIVE_MAX);
 	if (!err)
-		err = tell_source(guests);
+		err = update_source(guests);
 	if (!err && !guests->store && is_strict)
 		err = check_refusals(guests);
 	if (err) {
 		vmop_xen_guests_destroy(guests);
 		return err;
 	}
-	if (why && xen->is_by_perf)
-		vmop_log_warning("which domains Xen has is not known, and not shown: %s",
-				 why->message);
-	else if (why)
-		vmop_log_warning("Xen's domains go by their ids, and only those named by id are "
+	if (store_err && xen->is_by_perf)
+		vmop_log_warning("Xen's other domains cannot be listed: %s", store_err->message);
+	else if (store_err)
+		vmop_log_warning("Xen's domains go by their ids, and only domains named by id are "
 				 "sampled: %s",
-				 why->message);
+				 store_err->message);
 	*ret = guests;
 	return NULL;
 }
@@ -422,18 +441,18 @@ void vmop_xen_guests_destroy(struct vmop_xen_guests *guests)
 struct vmop_error *vmop_xen_guests_tick(struct vmop_xen_guests *guests)
 {
 	if (!guests->store)
-		return tell_source(guests);
+		return update_source(guests);
 	_cleanup_free_ struct vmop_xenstore_listing *listing = vmop_xenstore_take(guests->store);
 	if (listing)
 		take_listing(guests, listing);
-	struct vmop_error *err = tell_source(guests);
+	struct vmop_error *err = update_source(guests);
 	unsigned silent_s = vmop_xenstore_silent_s(guests->store);
-	bool is_silent = silent_s >= SILENCE_TOLD_S;
-	if (!err && is_silent && !guests->is_silence_said)
+	bool is_silent = silent_s >= SILENCE_WARNING_S;
+	if (!err && is_silent && !guests->silence_was_reported)
 		err = vmop_error_new(VMOP_ERROR_CANT,
-				     "xenstored has not answered for %u s: domains that come and "
-				     "go are not noticed",
+				     "xenstored has not answered for %u s: new and destroyed "
+				     "domains are not detected",
 				     silent_s);
-	guests->is_silence_said = is_silent;
+	guests->silence_was_reported = is_silent;
 	return err;
 }

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The domains of a machine that runs Xen, in dom0 and in an active domU: two providers, one for
- * samples that Xen's own profiling takes, one for dom0 where only perf samples.
+ * daemon/xen/: the domains of a machine that runs Xen.  There are two providers: one for samples
+ * that Xen takes, in dom0 and in an active domU, and one for a dom0 where only perf samples.
+ *
+ * Callers: daemon/provider-list.c lists the two providers.  daemon/agent.c and daemon/session.c
+ * use agent-messages.h.  Nothing else enters this folder.
+ *
+ * Data meets the files in this order:
+ *	provider.h	finds the owner of each sample
+ *	domains.h	maps Xen's ids to domains of the session
+ *	xenstore.h	a thread that lists Xen's domains with name, uuid and type
+ *	guests.h	selects domains by the list, and sets them in the source
+ *	symbols.h	reads the hypervisor's symbols, once
+ *	agent-messages.h	messages between the initiator and the agents of active domains
  */
 #ifndef VMOP_DAEMON_XEN_PROVIDER_H
 #define VMOP_DAEMON_XEN_PROVIDER_H

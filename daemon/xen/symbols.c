@@ -17,45 +17,48 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 
-/* Xen's text ends at a large page's end (xen.lds.S: __2M_text_end). */
-#define TEXT_ALIGN_BYTES (UINT64_C(2) << 20)
-/* What Xen can be in memory at most: its mapping from XEN_VIRT_START on is 1 GiB long. */
-#define TEXT_MAX_BYTES (UINT64_C(1) << 30)
+/* Xen's code ends at the end of a large page (xen.lds.S: __2M_text_end). */
+#define CODE_ALIGN_BYTES (UINT64_C(2) << 20)
+/* The most that Xen can have: its mapping from XEN_VIRT_START on is 1 GiB long. */
+#define CODE_MAX_BYTES (UINT64_C(1) << 30)
 
 static void symtab_cleanup(struct vmop_symtab **symtab)
 {
 	vmop_symtab_destroy(*symtab);
 }
 
-/* ---- the running Xen's own -------------------------------------------------------- */
+/* ---- the running Xen -------------------------------------------------------- */
 
 static struct vmop_error *read_hypercalls(struct vmop_symtab **ret)
 {
 	_cleanup_close_ int fd = memfd_create("vmop-xen-symbols", MFD_CLOEXEC);
 	if (fd < 0)
 		return vmop_error_os(errno, "memfd");
-	struct vmop_error *err = vmop_xen_write_symbols(fd);
+	struct vmop_error *err = vmop_hypervisor_xen_write_symbols(fd);
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return err ? err : vmop_symtab_read_kernel_image(path, ret);
 }
 
-/* Its table; NULL: it can't be had, and *ret_why says why (the caller's to free, or NULL). */
-static struct vmop_symtab *read_running(const char *root, const char **ret_from, char **ret_why)
+/*
+ * Read the table of the running Xen.  NULL: it cannot be read.  *ret_reason: the error then, which
+ * the caller frees, or NULL.
+ */
+static struct vmop_symtab *read_running(const char *root, const char **ret_from, char **ret_reason)
 {
 	char path[4096];
 	struct vmop_symtab *symtab = NULL;
 	snprintf(path, sizeof(path), "%s/proc/xen/xensyms", root);
 	struct vmop_error *err = vmop_symtab_read_kernel_image(path, &symtab);
 	*ret_from = "/proc/xen/xensyms";
-	if (err && !*root) { /* not in a test's folder */
+	if (err && !*root) { /* a test with its own root has no hypercalls */
 		vmop_error_destroy(err);
 		err = read_hypercalls(&symtab);
 		*ret_from = "Xen itself (XENPF_get_symbol)";
 	}
 	if (!err)
 		return symtab;
-	*ret_why = strdup(err->message);
+	*ret_reason = strdup(err->message);
 	vmop_error_destroy(err);
 	return NULL;
 }
@@ -68,7 +71,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* Names that occur once in a table, sorted. NULL: out of memory. */
+/* Return the symbols whose names occur once in a table, sorted by name. NULL: out of memory. */
 static const struct vmop_symbol **unique_names(const struct vmop_symtab *symtab, size_t *ret_n)
 {
 	size_t n, n_unique = 0;
@@ -89,7 +92,7 @@ static const struct vmop_symbol **unique_names(const struct vmop_symtab *symtab,
 	return list;
 }
 
-/* How many names both have, and how many of these at the same address. */
+/* Count the names that both have, and those at the same address. False: out of memory. */
 static bool compare(const struct vmop_symtab *a, const struct vmop_symtab *b, size_t *ret_shared,
 		    size_t *ret_same)
 {
@@ -120,14 +123,14 @@ static struct vmop_error *check_id(const char *path, const struct vmop_build_id 
 	vmop_build_id_format(id, of_file);
 	vmop_build_id_format(running_id, of_xen);
 	return vmop_error_new(VMOP_ERROR_USAGE,
-			      "%s: not the running Xen's: its build-id is %s, that one's %s", path,
+			      "%s: not the running Xen's: its build-id is %s, not %s", path,
 			      of_file, of_xen);
 }
 
-struct vmop_error *vmop_xen_text_check(const char *path, const struct vmop_symtab *symtab,
-				       const struct vmop_build_id *id,
-				       const struct vmop_symtab *running,
-				       const struct vmop_build_id *running_id)
+struct vmop_error *vmop_xen_symbols_check(const char *path, const struct vmop_symtab *symtab,
+					  const struct vmop_build_id *id,
+					  const struct vmop_symtab *running,
+					  const struct vmop_build_id *running_id)
 {
 	size_t shared, same;
 	if (id->len_bytes && running_id->len_bytes)
@@ -138,19 +141,19 @@ struct vmop_error *vmop_xen_text_check(const char *path, const struct vmop_symta
 		return &vmop_error_no_memory;
 	if (!shared)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%s: not the running Xen's: none of its functions is there",
+				      "%s: not the running Xen's: they have no function in common",
 				      path);
 	if (same < shared)
 		return vmop_error_new(
 			VMOP_ERROR_USAGE,
-			"%s: not the running Xen's: %zu of %zu functions lie elsewhere", path,
-			shared - same, shared);
+			"%s: not the running Xen's: %zu of %zu functions have other addresses",
+			path, shared - same, shared);
 	return NULL;
 }
 
 /* ---- files -------------------------------------------------------------------------- */
 
-/* A map has no build-id, and that is no error. */
+/* Read the build-id of a file; a map has none, which is no error. */
 static struct vmop_build_id build_id_of(const char *path)
 {
 	struct vmop_build_id id = {0};
@@ -168,7 +171,7 @@ static struct vmop_error *read_given(const char *path, const struct vmop_symtab 
 	struct vmop_error *err = vmop_symtab_read_kernel_image(path, &symtab);
 	struct vmop_build_id id = build_id_of(path);
 	if (!err)
-		err = vmop_xen_text_check(path, symtab, &id, running, running_id);
+		err = vmop_xen_symbols_check(path, symtab, &id, running, running_id);
 	if (!err) {
 		*ret = vmop_steal(&symtab);
 		return NULL;
@@ -178,7 +181,7 @@ static struct vmop_error *read_given(const char *path, const struct vmop_symtab 
 	return vmop_error_prefix(err, "xen");
 }
 
-/* xen-syms of the running Xen, where distributions and Xen's own `make install` put it. */
+/* Find the running Xen's xen-syms where distributions and Xen's `make install` put it. */
 static struct vmop_symtab *find_file(const char *root, const struct vmop_build_id *running_id)
 {
 	static const char *const places[] = {"/usr/lib/debug/xen-syms*",
@@ -200,10 +203,10 @@ static struct vmop_symtab *find_file(const char *root, const struct vmop_build_i
 	return symtab;
 }
 
-/* ---- the text ------------------------------------------------------------------------- */
+/* ---- the code ------------------------------------------------------------------------- */
 
-/* Where it begins and ends, by its symbols. False: these are no Xen's. */
-static bool find_text(const struct vmop_symtab *symtab, uint64_t *ret_base, uint64_t *ret_end)
+/* Find the bounds of Xen's code by its symbols. False: they are not Xen's. */
+static bool find_code(const struct vmop_symtab *symtab, uint64_t *ret_base, uint64_t *ret_end)
 {
 	size_t n;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
@@ -217,23 +220,23 @@ static bool find_text(const struct vmop_symtab *symtab, uint64_t *ret_base, uint
 	if (!end && n)
 		end = symbols[n - 1].offset + 1; /* sorted */
 	*ret_base = base;
-	*ret_end = (end + TEXT_ALIGN_BYTES - 1) & ~(TEXT_ALIGN_BYTES - 1);
-	return base && *ret_end > base && *ret_end - base <= TEXT_MAX_BYTES;
+	*ret_end = (end + CODE_ALIGN_BYTES - 1) & ~(CODE_ALIGN_BYTES - 1);
+	return base && *ret_end > base && *ret_end - base <= CODE_MAX_BYTES;
 }
 
-static bool put_text(const struct vmop_xen_domains *xen_domains, const struct vmop_symtab *symtab,
+static bool add_code(const struct vmop_xen_domains *xen_domains, const struct vmop_symtab *symtab,
 		     const struct vmop_build_id *id)
 {
 	uint64_t base, end;
 	size_t n, first = 0;
-	if (!find_text(symtab, &base, &end))
+	if (!find_code(symtab, &base, &end))
 		return false;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	while (first < n && symbols[first].offset < base)
 		first++;
 	while (n > first && symbols[n - 1].offset >= end)
 		n--;
-	struct vmop_domain *xen = xen_domains->itself;
+	struct vmop_domain *xen = xen_domains->hypervisor;
 	struct vmop_domains *domains = xen_domains->domains;
 	struct vmop_image *image = vmop_images_new(domains->images, xen->id, VMOP_IMAGE_HYPERVISOR,
 						   "[xen]", base, end - base);
@@ -241,21 +244,21 @@ static bool put_text(const struct vmop_xen_domains *xen_domains, const struct vm
 	image->symbols = vmop_symbols_copy(symbols + first, n - first, base);
 	image->n_symbols = image->symbols ? n - first : 0;
 	struct vmop_text_piece piece = {.start = base, .end = end, .image = image};
-	vmop_text_map_put(&xen->text, domains->images, &piece);
+	vmop_domain_add_code(domains, xen, &piece);
 	vmop_image_rename(xen->kernel, "[unknown Xen text]");
 	return true;
 }
 
-struct vmop_error *vmop_xen_text_load(struct vmop_xen_domains *xen_domains, const char *path)
+struct vmop_error *vmop_xen_symbols_load(struct vmop_xen_domains *xen_domains, const char *path)
 {
-	struct vmop_domain *xen = xen_domains->itself;
+	struct vmop_domain *xen = xen_domains->hypervisor;
 	const struct vmop_domains *domains = xen_domains->domains;
 	const char *root = domains->root ? domains->root : "", *from = "none";
-	_cleanup_free_ char *why = NULL;
+	_cleanup_free_ char *reason = NULL;
 	struct vmop_build_id id = {0};
 	if (!*root)
-		id.len_bytes = (uint8_t)vmop_xen_build_id(id.bytes, sizeof(id.bytes));
-	_cleanup_(symtab_cleanup) struct vmop_symtab *running = read_running(root, &from, &why);
+		id.len_bytes = (uint8_t)vmop_hypervisor_xen_build_id(id.bytes, sizeof(id.bytes));
+	_cleanup_(symtab_cleanup) struct vmop_symtab *running = read_running(root, &from, &reason);
 	_cleanup_(symtab_cleanup) struct vmop_symtab *file = NULL;
 	if (path) {
 		struct vmop_error *err = read_given(path, running, &id, &file);
@@ -267,13 +270,13 @@ struct vmop_error *vmop_xen_text_load(struct vmop_xen_domains *xen_domains, cons
 		from = "xen-syms of its build-id";
 	}
 	const struct vmop_symtab *symtab = file ? file : running;
-	if (symtab && put_text(xen_domains, symtab, &id)) {
-		xen->symbols_from = from;
+	if (symtab && add_code(xen_domains, symtab, &id)) {
+		vmop_domain_set_symbols_from(xen, from);
 		return NULL;
 	}
-	xen->symbols_from = "none: Xen does not tell them, and there is no xen-syms: see --xen";
-	vmop_log_warning(
-		"Xen's own functions stay addresses: %s; give xen-syms or its map with --xen",
-		why ? why : "its table is none");
+	vmop_domain_set_symbols_from(
+		xen, "none: Xen does not export them, and xen-syms was not found: see --xen");
+	vmop_log_warning("Xen's functions stay addresses: %s; give xen-syms or its map with --xen",
+			 reason ? reason : "its table is not valid");
 	return NULL;
 }

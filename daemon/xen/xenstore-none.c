@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where libxenstore was not there when this was built. */
+/* Without libxenstore at the build: every function fails or does nothing. */
 #include "daemon/xen/xenstore.h"
 
 struct vmop_error *vmop_xenstore_open(struct vmop_xenstore **ret)

@@ -23,7 +23,7 @@ static bool is_uuid(const char *text)
 	for (size_t i = 0; i < UUID_TEXT_LEN; i++) {
 		bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
 		if (is_dash ? text[i] != '-' : !isxdigit((unsigned char)text[i]))
-			return false; /* also at the text's end */
+			return false; /* also at the end of the text */
 	}
 	return true;
 }

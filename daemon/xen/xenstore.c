@@ -12,12 +12,12 @@
 #include "libutil/worker.h"
 
 #define ROUND_MS 1000
-/* How long the first listing may take. */
+/* The longest wait for the first listing. */
 #define FIRST_WAIT_MS 5000
-/* Names can change: how many rounds they are believed. */
-#define BELIEVED_ROUNDS 30
+/* A domain is read again after so many rounds, because its name can change. */
+#define REREAD_ROUNDS 30
 
-/* What the thread remembers of a domain between two rounds. */
+/* A domain that was read, and when. */
 struct known {
 	struct vmop_xenstore_domain domain;
 	unsigned rounds; /* since it was read */
@@ -31,7 +31,7 @@ struct vmop_xenstore {
 	struct vmop_xenstore_listing *latest; /* NULL: taken */
 	struct timespec answered;
 
-	/* The thread's own. */
+	/* Only the thread uses these. */
 	struct xs_handle *handle;
 	struct known known[VMOP_XENSTORE_DOMAINS_MAX];
 	size_t n_known;
@@ -39,7 +39,7 @@ struct vmop_xenstore {
 
 /* ---- reading ----------------------------------------------------------------- */
 
-/* The value at a path, ended with NUL (xs_read sees to that); NULL: there is none. */
+/* Return the value at a path, which the caller frees; NULL: none.  xs_read ends it with a NUL. */
 static char *read_value(struct xs_handle *handle, const char *format, uint32_t domid)
 {
 	char path[64];
@@ -60,9 +60,9 @@ static void read_domain(struct xs_handle *handle, uint32_t domid, struct known *
 		vmop_xenstore_parse_vm(vm, ret->domain.uuid);
 	if (type)
 		ret->domain.type = vmop_xenstore_parse_type(type);
-	/* A domain is listed before xl has written all of it. */
+	/* A domain is listed before xl has written all its nodes. */
 	if (!name || !vm || !type)
-		ret->rounds = BELIEVED_ROUNDS;
+		ret->rounds = REREAD_ROUNDS;
 }
 
 static int by_id(const void *a, const void *b)
@@ -71,7 +71,7 @@ static int by_id(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The ids that are listed, by rising number; SIZE_MAX: xenstored is gone. */
+/* Read the listed ids except dom0's, in ascending order; SIZE_MAX: xenstored is gone. */
 static size_t read_ids(struct xs_handle *handle, uint32_t ids[VMOP_XENSTORE_DOMAINS_MAX],
 		       size_t *ret_left_off)
 {
@@ -102,7 +102,7 @@ static const struct known *find_known(const struct vmop_xenstore *store, uint32_
 	return NULL;
 }
 
-/* NULL: xenstored is gone, or memory. */
+/* Read all domains.  NULL: xenstored is gone, or out of memory. */
 static struct vmop_xenstore_listing *read_listing(struct vmop_xenstore *store)
 {
 	uint32_t ids[VMOP_XENSTORE_DOMAINS_MAX];
@@ -118,7 +118,7 @@ static struct vmop_xenstore_listing *read_listing(struct vmop_xenstore *store)
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct known *known = find_known(store, ids[i]);
-		if (known && known->rounds < BELIEVED_ROUNDS)
+		if (known && known->rounds < REREAD_ROUNDS)
 			now[i] = (struct known){known->domain, known->rounds + 1};
 		else
 			read_domain(store->handle, ids[i], &now[i]);
@@ -154,7 +154,7 @@ static void run(struct vmop_worker *worker)
 			store->handle = xs_open(0);
 		struct vmop_xenstore_listing *listing = store->handle ? read_listing(store) : NULL;
 		if (!listing && store->handle) {
-			xs_close(store->handle); /* another xenstored, perhaps, the next time */
+			xs_close(store->handle); /* open it again in the next round */
 			store->handle = NULL;
 		}
 		pthread_mutex_lock(&worker->lock);

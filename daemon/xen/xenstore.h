@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Xen's domains by name, as xenstore lists them: one thread asks it every second, since a
- * xenstored that hangs lets libxenstore wait for ever, and whoever samples must not.
+ * Xen's domains by name, as xenstore lists them.  A thread reads the list every second, because
+ * libxenstore waits for ever if xenstored hangs, and the sampling thread must not.
  *
- *	/local/domain		a child for each domain, named by its id
- *	/local/domain/ID/name	(xl's; can change)
+ *	/local/domain		one child for each domain, named by its id
+ *	/local/domain/ID/name	by xl; can change
  *	/local/domain/ID/vm	/vm/UUID
- *	/libxl/ID/type		pv, pvh or hvm (libxl's)
+ *	/libxl/ID/type		pv, pvh or hvm; by libxl
  *
- * Domains write below their own paths; what is read here is dom0's alone on a Xen that is set up
- * as usual, and is taken for hostile all the same.
+ * Only dom0 writes these nodes on a Xen with the usual permissions.  They are parsed as hostile
+ * all the same, because domains can write below their own paths.
  */
 #ifndef VMOP_DAEMON_XEN_XENSTORE_H
 #define VMOP_DAEMON_XEN_XENSTORE_H
@@ -28,11 +28,11 @@ enum vmop_xen_type { VMOP_XEN_TYPE_UNKNOWN, VMOP_XEN_PV, VMOP_XEN_PVH, VMOP_XEN_
 struct vmop_xenstore_domain {
 	uint32_t domid;
 	enum vmop_xen_type type;
-	char name[VMOP_GUEST_NAME_BYTES]; /* "": it has none (so far) */
+	char name[VMOP_GUEST_NAME_BYTES]; /* "": none yet */
 	char uuid[VMOP_UUID_BYTES];	  /* lower case; "": not known */
 };
 
-/* All domains but dom0 at one moment, by rising id. */
+/* All domains except dom0 at one moment, by ascending id. */
 struct vmop_xenstore_listing {
 	size_t n;
 	size_t n_left_off; /* beyond VMOP_XENSTORE_DOMAINS_MAX */
@@ -42,23 +42,23 @@ struct vmop_xenstore_listing {
 struct vmop_xenstore;
 
 /*
- * Begins to ask, and waits until there is a first listing.  VMOP_ERROR_CANT: there is no
- * xenstored, it has not answered for some seconds, or vmop was built without libxenstore.
+ * Start the thread, and wait for the first listing.  VMOP_ERROR_CANT: xenstored does not run, it
+ * has not answered for some seconds, or vmop was built without libxenstore.
  */
 struct vmop_error *vmop_xenstore_open(struct vmop_xenstore **ret);
 void vmop_xenstore_close(struct vmop_xenstore *store); /* NULL is allowed */
 
-/* A listing that is newer than the one taken before, the caller's to free; NULL: none. */
+/* Take the latest listing, which the caller frees; NULL: it was taken before. */
 struct vmop_xenstore_listing *vmop_xenstore_take(struct vmop_xenstore *store);
 
-/* Seconds since xenstored last answered. */
+/* Return the seconds since xenstored last answered. */
 unsigned vmop_xenstore_silent_s(struct vmop_xenstore *store);
 
-/* --- the parts that read what is there, for tests ------------------------------ */
+/* ---- parsers, for tests ------------------------------ */
 
-/* A domain's id as xenstore names it: decimal, without signs or zeros before. */
+/* Parse a domain's id: decimal, without sign or leading zeros. */
 bool vmop_xenstore_parse_domid(const char *text, uint32_t *ret);
-/* The uuid of "/vm/UUID"; false, and "": it is none.  xl appends "-N" while it renames domains. */
+/* Parse "/vm/UUID" or, while xl renames the domain, "/vm/UUID-N".  False: ret is "". */
 bool vmop_xenstore_parse_vm(const char *text, char ret[VMOP_UUID_BYTES]);
 enum vmop_xen_type vmop_xenstore_parse_type(const char *text);
 

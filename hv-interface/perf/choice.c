@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf/choice.h"
+#include "libutil/array.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -46,9 +47,9 @@ static void read_word(const char *path, char *ret, size_t size)
 }
 
 /*
- * KVM's mediated vPMU (Linux 7.0, off by default): a VM that has one can't be started while a
- * PMU event is open that counts guests, nor such an event be opened while one runs
- * (perf_create_mediated_pmu, mediated_pmu_account_event in kernel/events/core.c).
+ * Return whether KVM's mediated vPMU is on (Linux 7.0, off by default). A VM that has one cannot
+ * start while a PMU event is open that counts guests, and no such event can be opened while the VM
+ * runs (perf_create_mediated_pmu, mediated_pmu_account_event in kernel/events/core.c).
  */
 static bool has_mediated_vpmu(void)
 {
@@ -67,30 +68,25 @@ static bool has_mediated_vpmu(void)
 
 static struct vmop_error *append(struct vmop_perf_plan *plan, struct vmop_perf_event *event)
 {
-	struct vmop_perf_event *events =
-		reallocarray(plan->events, plan->n_events + 1, sizeof(*events));
-	if (!events)
+	size_t n = plan->n_events + 1;
+	if (!vmop_array_reserve(plan->events, plan->events_capacity, n) ||
+	    !vmop_array_reserve(plan->wanted, plan->wanted_capacity, n))
 		return &vmop_error_no_memory;
-	plan->events = events;
-	uint8_t *wanted = realloc(plan->wanted, plan->n_events + 1);
-	if (!wanted)
-		return &vmop_error_no_memory;
-	plan->wanted = wanted;
-	events[plan->n_events] = *event;
-	wanted[plan->n_events] = vmop_perf_event_wanted_classes(event);
+	plan->events[plan->n_events] = *event;
+	plan->wanted[plan->n_events] = vmop_perf_event_wanted_classes(event);
 	plan->n_events++;
 	*event = (struct vmop_perf_event){0};
 	return NULL;
 }
 
-/* "every 1001001 ns": of a clock */
+/* Format the period of a clock: "every 1001001 ns". */
 static const char *how_often(const struct vmop_perf_event *event, char *buf, size_t size)
 {
 	snprintf(buf, size, "every %" PRIu64 " ns", (uint64_t)event->attr.sample_period);
 	return buf;
 }
 
-/* A guest's time by the clock, beside an event that leaves guests out. */
+/* Add a clock that samples guests, beside an event that leaves guests out. */
 static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 {
 	struct vmop_perf_event clock = plan->events[i];
@@ -99,15 +95,15 @@ static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 	clock.group = 0;
 	clock.note = NULL;
 	clock.parts = NULL;
-	clock.n_parts = 0;
+	clock.n_parts = clock.parts_capacity = 0;
 	clock.host = false;
 	clock.guest = true;
 	char often[64];
 	struct vmop_error *err = vmop_perf_event_become_clock(&clock);
 	if (!err)
 		err = set_note(&clock,
-			       "%s can't count guests here: KVM's mediated vPMU keeps the PMU to "
-			       "them; guest time is sampled by cpu-clock %s",
+			       "%s can't count guests here: KVM's mediated vPMU reserves the PMU "
+			       "for them; cpu-clock samples guest time %s",
 			       plan->events[i].name, how_often(&clock, often, sizeof(often)));
 	if (!err)
 		err = append(plan, &clock);
@@ -115,7 +111,7 @@ static struct vmop_error *add_guest_clock(struct vmop_perf_plan *plan, size_t i)
 	return err;
 }
 
-/* Takes guests out of a PMU event. */
+/* Exclude guests from a PMU event. */
 static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i)
 {
 	struct vmop_perf_event *event = &plan->events[i];
@@ -125,13 +121,13 @@ static struct vmop_error *leave_guests_out(struct vmop_perf_plan *plan, size_t i
 	vmop_perf_event_set_modes(event);
 	struct vmop_error *err =
 		set_note(event,
-			 "%s counts the host alone: KVM's mediated vPMU keeps the "
-			 "PMU of running guests to them%s",
+			 "%s counts only the host: KVM's mediated vPMU reserves the PMU for "
+			 "running guests%s",
 			 event->name, event->counts_cycles ? "; see cpu-clock for guests" : "");
 	return err || !event->counts_cycles ? err : add_guest_clock(plan, i);
 }
 
-/* The clock stands in for the event itself: then it need not for guests alone. */
+/* Let the clock that replaces event i cover guests too, and drop the one only for guests. */
 static void take_guests_in(struct vmop_perf_plan *plan, size_t i)
 {
 	if (!plan->events[i].guests_left_out)
@@ -149,7 +145,7 @@ static void take_guests_in(struct vmop_perf_plan *plan, size_t i)
 	}
 }
 
-static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const char *why)
+static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const char *reason)
 {
 	struct vmop_perf_event *event = &plan->events[i];
 	_cleanup_free_ char *asked = strdup(event->name);
@@ -162,13 +158,13 @@ static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const 
 	if (err)
 		return err;
 	plan->wanted[i] = vmop_perf_event_wanted_classes(event);
-	return set_note(event, "no %s: %s; cpu-clock stands in, %s%s", asked, why,
+	return set_note(event, "no %s: %s; cpu-clock stands in, %s%s", asked, reason,
 			how_often(event, often, sizeof(often)),
-			was_period ? " (a cycle is taken for a nanosecond)" : "");
+			was_period ? " (a cycle counts as a nanosecond)" : "");
 }
 
-/* Why perf_event_open refused an event, in the user's words; NULL: none to say. */
-static const char *reason(const struct vmop_perf_event *event, int os_errno)
+/* Return why perf_event_open refused an event, in the user's words, or NULL. */
+static const char *unsupported_reason(const struct vmop_perf_event *event, int os_errno)
 {
 	switch (os_errno) {
 	case ENOENT:
@@ -180,7 +176,7 @@ static const char *reason(const struct vmop_perf_event *event, int os_errno)
 	case EOPNOTSUPP:
 		return "the PMU can't sample it (EOPNOTSUPP)";
 	case EBUSY:
-		return "the PMU is in use by another (EBUSY)";
+		return "the PMU is in use (EBUSY)";
 	case ENOSPC:
 		return "no counter is free (ENOSPC)";
 	case EINVAL:
@@ -192,8 +188,8 @@ static const char *reason(const struct vmop_perf_event *event, int os_errno)
 }
 
 /*
- * What a level leaves to those without CAP_PERFMON (perf_allow_kernel, _cpu and _tracepoint in
- * linux/perf_event.h; 3 and more are distributions' own).
+ * Return the restrictions of a perf_event_paranoid level without CAP_PERFMON (perf_allow_kernel,
+ * _cpu and _tracepoint in linux/perf_event.h; 3 and more are distributions' own).
  */
 static const char *allowed_at(const char *level)
 {
@@ -205,7 +201,7 @@ static const char *allowed_at(const char *level)
 	case '1':
 		return "their own processes, the kernel's part too, but not whole CPUs";
 	case '2':
-		return "their own processes' user code alone";
+		return "only their own processes' user code";
 	default:
 		return "nothing";
 	}
@@ -224,17 +220,18 @@ static struct vmop_error *no_permission(const struct vmop_perf_event *event, int
 		strerror(os_errno), is_tracepoint ? "-1" : "0 or -1", level, allowed_at(level));
 }
 
-/* The next lower level of precise_ip; 0 is always there. */
+/* Try the next lower level of precise_ip; every PMU has 0. */
 static struct vmop_error *less_precise(struct vmop_perf_event *event)
 {
 	event->attr.precise_ip--;
 	unsigned now = (unsigned)event->attr.precise_ip;
-	return set_note(event,
-			"%s can't be sampled as precisely as asked here; its precise level is %u%s",
-			event->name, now, now ? "" : ": samples may be a few instructions late");
+	return set_note(
+		event,
+		"%s can't be sampled as precisely as requested here; its precise level is %u%s",
+		event->name, now, now ? "" : ": samples may be a few instructions late");
 }
 
-/* Not the first of its group: the event may be refused for what is in the group before it. */
+/* Return whether the event is in a group, but not first: a refusal may be due to the group then. */
 static bool is_in_group(const struct vmop_perf_plan *plan, size_t event)
 {
 	for (size_t i = 0; plan->events[event].group && i < event; i++) {
@@ -244,7 +241,7 @@ static bool is_in_group(const struct vmop_perf_plan *plan, size_t event)
 	return false;
 }
 
-/* What does not fit together is counted in turn. */
+/* Dissolve the group of an event: its events are counted in turn. */
 static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned group)
 {
 	struct vmop_error *err = NULL;
@@ -254,15 +251,16 @@ static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned g
 			continue;
 		event->group = 0;
 		err = vmop_perf_event_add_note(
-			event, "its group can't be counted at a time here (too many events for the "
-			       "counters, or of several PMUs): each is counted by itself");
+			event,
+			"its group can't be counted at the same time here (too many events for the "
+			"counters, or several PMUs): each event is counted separately");
 	}
 	return err;
 }
 
 /*
- * Of several core PMUs the small cores' may lack what the large ones' has. Cycles they all have;
- * were they refused, the clock is there on all CPUs.
+ * Return whether only one of several core PMUs lacks the event: small cores can have fewer events
+ * than large ones. All have cycles; if those are refused, the clock replaces them on all CPUs.
  */
 static bool is_lacked_by_one_pmu(const struct vmop_perf_event *event, int os_errno)
 {
@@ -298,12 +296,12 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	if (refusal->event == plan->n_events)
 		return vmop_error_os(os_errno, "perf_event_open (Linux 4.3 or later is needed)");
 	struct vmop_perf_event *event = &plan->events[refusal->event];
-	const char *why = reason(event, os_errno);
-	if (!why)
+	const char *reason = unsupported_reason(event, os_errno);
+	if (!reason)
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
 	if (is_lacked_by_one_pmu(event, os_errno))
 		return vmop_perf_event_leave_out_pmu(event, refusal->cpu);
-	if (event->is_split) { /* this CPU can't, though the first could */
+	if (event->is_split) { /* this CPU lacks counters that the first CPU has */
 		event->is_split = false;
 		return NULL;
 	}
@@ -316,13 +314,13 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	if (is_hardware && os_errno == EOPNOTSUPP && event->guest && event->host)
 		return leave_guests_out(plan, refusal->event);
 	if (is_hardware && event->counts_cycles)
-		return by_clock(plan, refusal->event, why);
+		return by_clock(plan, refusal->event, reason);
 	return vmop_error_new(VMOP_ERROR_CANT,
 			      "event '%s': %s; --event=cpu-clock or page-faults needs no PMU",
-			      event->name, why);
+			      event->name, reason);
 }
 
-/* Never be the reason that a VM can't start. */
+/* Exclude guests where the event would keep a VM from starting. */
 static struct vmop_error *spare_mediated_vpmu(struct vmop_perf_plan *plan)
 {
 	struct vmop_error *err = NULL;
@@ -334,11 +332,11 @@ static struct vmop_error *spare_mediated_vpmu(struct vmop_perf_plan *plan)
 		if (event->host)
 			err = leave_guests_out(plan, i);
 		else if (event->counts_cycles)
-			err = by_clock(plan, i, "KVM's mediated vPMU keeps the PMU to guests");
+			err = by_clock(plan, i, "KVM's mediated vPMU reserves the PMU for guests");
 		else
 			err = vmop_error_new(VMOP_ERROR_CANT,
 					     "event '%s' can't count guests: KVM's mediated vPMU "
-					     "keeps the PMU to them",
+					     "reserves the PMU for them",
 					     event->name);
 	}
 	return err;
@@ -353,7 +351,9 @@ bool vmop_perf_choice_blocks_vms(const struct vmop_perf_plan *plan)
 	return false;
 }
 
-/* Which group request i is of, from those before it: *group 0 outside of braces. */
+/*
+ * Set *group to the group of request i, derived from the requests before it; 0 outside of braces.
+ */
 static struct vmop_error *follow_braces(const struct vmop_event_request *request, bool is_last,
 					unsigned *n_groups, unsigned *group)
 {

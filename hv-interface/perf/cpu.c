@@ -9,7 +9,7 @@
 
 #include "libutil/cleanup.h"
 
-#ifndef PERF_FORMAT_LOST /* from newer headers than Linux 5.19's */
+#ifndef PERF_FORMAT_LOST /* in headers newer than Linux 5.19's */
 #define PERF_FORMAT_LOST (1U << 4)
 #endif
 
@@ -20,7 +20,7 @@ bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan)
 	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split);
 }
 
-/* What all events of the source have in common. */
+/* Set the attributes that all events of the source share. */
 static void set_layout(struct perf_event_attr *attr, const struct vmop_perf_plan *plan)
 {
 	attr->sample_type = VMOP_PERF_SAMPLE_TYPE;
@@ -51,16 +51,16 @@ static void set_side_band(struct perf_event_attr *attr, const struct vmop_perf_p
 	attr->task = 1;
 	attr->ksymbol = !(plan->missing & VMOP_PERF_NO_KSYMBOL);
 	/*
-	 * Not build_id: perf_event_mmap_output (kernel/events/core.c, seen up to 6.18) marks a
-	 * mapping's record as one with a build-id for the first event that asks, and leaves the
-	 * mark on the records of all events after it, which have none: another profiler beside
-	 * us reads an inode as a build-id, and perf aborts.
+	 * build_id stays off. With it perf_event_mmap_output (kernel/events/core.c, seen up to
+	 * 6.18) marks a mapping's record as one with a build-id for the first event that wants it,
+	 * and the mark stays on the records of all later events, which have an inode instead.
+	 * Another profiler on the machine would then read an inode as a build-id, and perf aborts.
 	 */
 	attr->watermark = 1;
 	attr->wakeup_watermark = (uint32_t)plan->watermark_bytes;
 }
 
-/* The dummy, with as much of what is wanted as this kernel knows. */
+/* Open the dummy event with as many of the wanted attributes as this kernel supports. */
 static int open_dummy(struct vmop_perf_plan *plan, unsigned cpu)
 {
 	for (;;) {
@@ -104,7 +104,10 @@ static struct vmop_error *refused(struct vmop_perf_refusal *refusal, size_t even
 	return vmop_error_os(errno, "opening event '%s' on CPU %u", name, cpu);
 }
 
-/* The first of event i's group open on this CPU, i's host half included; -1: none, or no group. */
+/*
+ * Return the descriptor of the first event of event i's group on this CPU, which may be i's own
+ * host half; -1: no such event, or no group.
+ */
 static int group_fd(const struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan, size_t i)
 {
 	for (size_t j = 0; plan->events[i].group && j <= i; j++) {
@@ -115,10 +118,11 @@ static int group_fd(const struct vmop_perf_cpu *cpu, const struct vmop_perf_plan
 }
 
 /*
- * Whether a group fits its PMU the kernel looks at when one more event is opened, and it leaves out
- * those that are switched off (collect_events in arch/x86/events/core.c, validate_event in
- * drivers/perf/arm_pmu.c; on arm64 unless they wait for an exec, which a CPU's events never
- * see): only the first may be, and the others are with it.
+ * Set the attributes that make an event a member of a group. The kernel checks whether a group fits
+ * its PMU when it opens another member, and leaves out members that are switched off
+ * (collect_events in arch/x86/events/core.c, validate_event in drivers/perf/arm_pmu.c; on arm64
+ * unless they wait for an exec, which cannot happen on a CPU's events). So only the leader is
+ * opened switched off, and it switches the others.
  */
 static void set_group(struct perf_event_attr *attr, int leader_fd)
 {
@@ -126,7 +130,7 @@ static void set_group(struct perf_event_attr *attr, int leader_fd)
 	attr->enable_on_exec = leader_fd < 0;
 }
 
-/* Opens event i of the plan, or of a split one the half that counts guests or the host. */
+/* Open event i of the plan; for a split event one half, the guests' or the host's. */
 static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
 				   size_t i, bool is_guests, struct vmop_perf_refusal *refusal)
 {
@@ -237,7 +241,7 @@ void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
 
 struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
 {
-	/* The side-band first, so that no sample comes without its mappings. */
+	/* Enable the side-band first, so that each sample comes after its mappings. */
 	if (ioctl(cpu->dummy_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
 	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
@@ -256,7 +260,7 @@ void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu)
 	ioctl(cpu->dummy_fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* What read gives with set_layout's read_format. */
+/* The result of read(2) with the read_format of set_layout. */
 struct reading {
 	uint64_t count, enabled_ns, running_ns, lost;
 };
@@ -275,7 +279,7 @@ bool vmop_perf_cpu_is_dead(struct vmop_perf_cpu *cpu, unsigned missing)
 	bool wrote = head != cpu->seen_tail;
 	cpu->seen_tail = head;
 	if (wrote)
-		return false; /* and the read, which interrupts the CPU, is spared */
+		return false; /* without an expensive read, which interrupts the CPU */
 	struct reading reading;
 	if (!read_event(cpu->dummy_fd, missing, &reading))
 		return true;

@@ -28,7 +28,7 @@ static enum vmop_source_reach view_of_mode(const char *root)
 		view = VMOP_REACH_UNDIVIDED;
 	else if (!err && !strncmp(text, "hv", 2))
 		view = VMOP_REACH_OWN_AND_HYPERVISOR;
-	vmop_error_destroy(err); /* a kernel that knows nothing of it */
+	vmop_error_destroy(err); /* the kernel does not support it */
 	return view;
 }
 
@@ -48,8 +48,11 @@ static void be_unknown_task(struct vmop_sample *sample)
 	sample->pid = sample->tid = UINT32_MAX;
 }
 
-/* What Linux takes for the address of another event's sample is the PMU's last one. */
-static void sort_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
+/*
+ * Correct a sample of an event outside the PMU: Linux reports the address of the PMU's last sample
+ * instead.
+ */
+static void correct_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
 {
 	bool has_regs = regs && regs->abi != PERF_SAMPLE_REGS_ABI_NONE;
 	if (!has_regs && !(sample->flags & VMOP_SAMPLE_GUEST))
@@ -60,16 +63,16 @@ static void sort_by_registers(const struct vmop_perf_dom0_regs *regs, struct vmo
 		sample->flags = regs->cs & CS_USER ? VMOP_SAMPLE_USER : VMOP_SAMPLE_KERNEL;
 }
 
-void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
-			 const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
+void vmop_perf_dom0_correct(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
+			    const struct vmop_perf_dom0_regs *regs, struct vmop_sample *sample)
 {
-	bool is_untold = dom0->view == VMOP_REACH_UNDIVIDED;
+	bool is_undivided = dom0->view == VMOP_REACH_UNDIVIDED;
 	if (!is_by_pmu) {
-		sort_by_registers(dom0->has_regs ? regs : NULL, sample);
+		correct_by_registers(dom0->has_regs ? regs : NULL, sample);
 	} else if (sample->ip >= XEN_START && sample->ip < XEN_END) {
 		sample->flags = VMOP_SAMPLE_HYPERVISOR;
-		/* Else Xen ran for dom0, or for nobody. */
-		sample->source_domain = is_untold ? VMOP_SOURCE_DOMAIN_UNKNOWN : 0;
+		/* Else Xen ran for dom0, or for no domain. */
+		sample->source_domain = is_undivided ? VMOP_SOURCE_DOMAIN_UNKNOWN : 0;
 		be_unknown_task(sample);
 	} else if (sample->flags & VMOP_SAMPLE_GUEST) {
 		sample->flags |= VMOP_SAMPLE_MODE_KNOWN;
@@ -78,19 +81,18 @@ void vmop_perf_dom0_sort(const struct vmop_perf_dom0 *dom0, bool is_by_pmu,
 	}
 }
 
-const char *vmop_perf_dom0_way(enum vmop_source_reach view)
+const char *vmop_perf_dom0_transport(enum vmop_source_reach view)
 {
 	switch (view) {
 	case VMOP_REACH_ALL:
 		break;
 	case VMOP_REACH_OWN:
-		return "dom0's kernel: it samples dom0 alone";
+		return "dom0's kernel: it samples only dom0";
 	case VMOP_REACH_OWN_AND_HYPERVISOR:
 		return "dom0's kernel: it samples dom0 and Xen (vPMU mode hv)";
 	case VMOP_REACH_UNDIVIDED:
-		return "dom0's kernel: it samples all domains and doesn't tell them apart (vPMU "
-		       "mode "
-		       "all)";
+		return "dom0's kernel: it samples all domains without distinguishing them (vPMU "
+		       "mode all)";
 	}
 	return NULL;
 }

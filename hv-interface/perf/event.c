@@ -11,12 +11,13 @@
 #include "hv-interface/perf/pfm.h"
 #include "hv-interface/perf/pmu.h"
 #include "hv-interface/perf/tracepoint.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-/* A hybrid machine's generic events name their PMU here; from newer headers than 5.10's. */
+/* The generic events of a hybrid machine name their PMU with this; headers of 5.10 lack it. */
 #ifndef PERF_PMU_TYPE_SHIFT
 #define PERF_PMU_TYPE_SHIFT 32
 #endif
@@ -66,7 +67,7 @@ uint64_t vmop_perf_max_sample_rate_hz(void)
 	return vmop_parse_u64(text, 10, &rate) && rate > 0 ? rate : UINT64_MAX;
 }
 
-/* The names nearest to the one that wasn't found. */
+/* The names that are nearest to an unknown one. */
 struct suggestions {
 	const char *wanted;
 	struct {
@@ -114,7 +115,7 @@ static struct vmop_error *unknown_event(const char *name)
 			      name, text);
 }
 
-/* rNNN: the PMU's own number, in hexadecimal. */
+/* Parse rNNN: the PMU's own number, in hexadecimal. */
 static bool parse_raw(const char *name, uint64_t *ret)
 {
 	return name[0] == 'r' && isxdigit((unsigned char)name[1]) && name[2] != 'x' &&
@@ -154,7 +155,7 @@ static void set_generic(struct vmop_perf_event *event, const struct vmop_perf_na
 	*ret_min = name->min_period_events;
 }
 
-/* opcontrol's name, where the machine's PMU has none of its own. */
+/* Resolve a name of opcontrol's that the machine's PMU does not have. */
 static struct vmop_error *resolve_alias(const struct vmop_event_request *request,
 					const struct vmop_perf_alias *alias,
 					struct vmop_perf_event *event, uint64_t *ret_min)
@@ -171,7 +172,7 @@ static struct vmop_error *resolve_alias(const struct vmop_event_request *request
 	return no_unit_mask(request, alias->unit_mask);
 }
 
-/* Whether pfm's refusal leaves it to opcontrol's meaning of the name. */
+/* Return whether opcontrol's meaning of the name should be tried after libpfm4 has refused it. */
 static bool is_for_alias(const struct vmop_event_request *request, const struct vmop_error *err)
 {
 	uint64_t number;
@@ -217,16 +218,16 @@ static struct vmop_error *resolve_tracepoint(const struct vmop_event_request *re
 	if (!system)
 		return &vmop_error_no_memory;
 	if (vmop_perf_name_find(system, &name) || !strcmp(system, "default"))
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s': '%s' is no count: give a number of events of 1 "
-				      "or more, as in cycles:100003, or a frequency, as in "
-				      "cycles:4000Hz",
-				      request->name, request->name + strlen(system) + 1);
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"event '%s': '%s' is not a count: give a number of events of 1 or more, as "
+			"in cycles:100003, or a frequency, as in cycles:4000Hz",
+			request->name, request->name + strlen(system) + 1);
 	struct vmop_error *err = vmop_perf_tracepoint_id(root, request->name, &id);
 	if (err && err->code == VMOP_ERROR_NOT_FOUND) {
 		vmop_error_destroy(err);
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s': there is no such tracepoint, and '%s' is no "
+				      "event '%s': there is no such tracepoint, and '%s' is not a "
 				      "count; see vmopcontrol --list-events --verbose",
 				      request->name, request->name + strlen(system) + 1);
 	}
@@ -253,12 +254,12 @@ static struct vmop_error *no_samples(const struct vmop_event_request *request, c
 {
 	return vmop_error_new(
 		VMOP_ERROR_USAGE,
-		"event '%s': PMU %s hands out traces (AUX), no samples, and traces "
-		"are not decoded here; cycles, with :p where the CPU can, comes nearest",
+		"event '%s': PMU %s writes traces (AUX), not samples, and vmop does not decode "
+		"traces; the nearest event is cycles, with :p where the CPU supports it",
 		request->name, name);
 }
 
-/* A PMU's name alone. */
+/* Return the error for a PMU's name without terms. */
 static struct vmop_error *no_terms(const struct vmop_event_request *request,
 				   const struct vmop_perf_pmu *pmu)
 {
@@ -270,7 +271,7 @@ static struct vmop_error *no_terms(const struct vmop_event_request *request,
 			      request->name, pmu->name);
 }
 
-/* "pmu/TERM,.../" */
+/* Resolve "pmu/TERM,.../". */
 static struct vmop_error *resolve_pmu(const struct vmop_event_request *request, const char *root,
 				      const struct vmop_perf_pmus *pmus,
 				      struct vmop_perf_event *event, uint64_t *ret_min)
@@ -297,7 +298,7 @@ static struct vmop_error *resolve_pmu(const struct vmop_event_request *request, 
 	return err ? err : no_unit_mask(request, 0);
 }
 
-/* Type, config and kind by the request's name. */
+/* Set type, config and kind from the request's name. */
 static struct vmop_error *resolve_name(const struct vmop_event_request *request, const char *root,
 				       const struct vmop_perf_pmus *pmus,
 				       struct vmop_perf_event *event, uint64_t *ret_min)
@@ -324,7 +325,7 @@ static struct vmop_error *resolve_name(const struct vmop_event_request *request,
 		return resolve_pfm(request, event, ret_min);
 	}
 	event->name = strdup(text);
-	/* LLC_MISSES:6000:0x41 is good opcontrol. */
+	/* LLC_MISSES:6000:0x41 is valid for opcontrol. */
 	const struct vmop_perf_alias *alias = vmop_perf_alias_find(text);
 	return event->name ? no_unit_mask(request, alias ? alias->unit_mask : 0)
 			   : &vmop_error_no_memory;
@@ -333,12 +334,9 @@ static struct vmop_error *resolve_name(const struct vmop_event_request *request,
 static struct vmop_error *add_part(struct vmop_perf_event *event, const struct vmop_perf_pmu *pmu,
 				   uint32_t type, uint64_t config)
 {
-	struct vmop_perf_part *grown =
-		reallocarray(event->parts, event->n_parts + 1, sizeof(*grown));
-	if (!grown)
+	if (!vmop_array_reserve(event->parts, event->parts_capacity, event->n_parts + 1))
 		return &vmop_error_no_memory;
-	event->parts = grown;
-	struct vmop_perf_part *part = &grown[event->n_parts];
+	struct vmop_perf_part *part = &event->parts[event->n_parts];
 	*part = (struct vmop_perf_part){.type = type, .config = config};
 	event->n_parts++;
 	part->pmu = strdup(pmu->name);
@@ -359,10 +357,10 @@ static bool has_several_core_pmus(const struct vmop_perf_pmus *pmus)
 }
 
 /*
- * Which PMU counts it on which CPUs: a generic or raw event on each core PMU of a hybrid
- * machine, a PMU's own on the CPUs that sysfs names for it.  A type alone does not tell them
- * apart: a hybrid's cpu_core has that of raw events.  x86 wants to be told the PMU, arm64 goes
- * by the CPU.
+ * Find the PMUs and CPUs that count the event: for a generic or raw event each core PMU of a hybrid
+ * machine, for a PMU's own event the CPUs that sysfs lists for it. A type does not identify them: a
+ * hybrid's cpu_core has the type of raw events. x86 needs the PMU in the config; arm64 goes by the
+ * CPU.
  */
 static struct vmop_error *resolve_parts(const struct vmop_perf_pmus *pmus, bool is_raw,
 					struct vmop_perf_event *event)
@@ -404,7 +402,10 @@ bool vmop_perf_event_attr_on(const struct vmop_perf_event *event, unsigned cpu,
 	return event->n_parts == 0;
 }
 
-/* "PMU/NAME/", or "PMU+PMU/NAME/", which it may have been already; NULL: no memory. */
+/*
+ * Return "PMU/NAME/", or "PMU+PMU/NAME/", also if the name has that form already; NULL: out of
+ * memory.
+ */
 static char *name_with_pmus(const struct vmop_perf_event *event)
 {
 	const char *slash = strchr(event->name, '/'), *base = slash ? slash + 1 : event->name;
@@ -430,7 +431,7 @@ struct vmop_error *vmop_perf_event_leave_out_pmu(struct vmop_perf_event *event, 
 	if (i == event->n_parts)
 		return NULL;
 	_cleanup_free_ char *note = NULL;
-	if (asprintf(&note, "not counted on the CPUs of %s (%zu of them), a PMU that lacks it",
+	if (asprintf(&note, "not counted on the CPUs of %s (%zu of them): that PMU lacks it",
 		     event->parts[i].pmu, event->parts[i].cpus.n) < 0) {
 		note = NULL;
 		return &vmop_error_no_memory;
@@ -460,8 +461,8 @@ static struct vmop_error *resolve_period(const struct vmop_event_request *reques
 			"what %" PRIu64 " would count depends on the machine",
 			request->period_events);
 	uint64_t rate = vmop_perf_max_sample_rate_hz();
-	if (event->kind == VMOP_PERF_CLOCK && rate < NS_PER_S && min < NS_PER_S / rate)
-		min = NS_PER_S / rate;
+	if (event->kind == VMOP_PERF_CLOCK && rate < VMOP_NS_PER_S && min < VMOP_NS_PER_S / rate)
+		min = VMOP_NS_PER_S / rate;
 	if (request->period_events < min)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "event '%s': a count of %" PRIu64 " is too low, the lowest "
@@ -485,8 +486,9 @@ static struct vmop_error *resolve_frequency(const struct vmop_event_request *req
 				      request->name, hz, rate);
 	if (!hz)
 		hz = rate < VMOP_PERF_DEFAULT_HZ ? rate : VMOP_PERF_DEFAULT_HZ;
-	if (event->kind == VMOP_PERF_CLOCK) { /* what the kernel does with freq, made visible */
-		event->attr.sample_period = NS_PER_S / hz;
+	/* the kernel does this with freq; here it becomes visible */
+	if (event->kind == VMOP_PERF_CLOCK) {
+		event->attr.sample_period = VMOP_NS_PER_S / hz;
 		return NULL;
 	}
 	event->attr.freq = 1;
@@ -495,8 +497,8 @@ static struct vmop_error *resolve_frequency(const struct vmop_event_request *req
 }
 
 /*
- * An arm64 core's PMU has no precise levels, and its driver takes no notice of the wish
- * (armpmu_event_init in drivers/perf/arm_pmu.c), so that nothing would be refused.
+ * Return whether the PMU ignores precise_ip. An arm64 core's PMU has no precise levels, and its
+ * driver does not refuse them (armpmu_event_init in drivers/perf/arm_pmu.c).
  */
 static bool takes_no_notice_of_precision(const struct vmop_perf_pmus *pmus, uint32_t type)
 {
@@ -523,10 +525,9 @@ static struct vmop_error *resolve_precision(const struct vmop_event_request *req
 				      "events of a PMU",
 				      request->name);
 	if (takes_no_notice_of_precision(pmus, event->attr.type))
-		return vmop_perf_event_add_note(event,
-						"not as precise as asked, for this PMU has no "
-						"precise levels: samples may be a few instructions "
-						"late");
+		return vmop_perf_event_add_note(
+			event, "not as precise as requested, because this PMU has no precise "
+			       "levels: samples may be a few instructions late");
 	event->attr.precise_ip = request->precise & 3;
 	return NULL;
 }
@@ -582,13 +583,13 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event)
 	if (!name)
 		return &vmop_error_no_memory;
 	free(event->name);
-	free(event->asked); /* it does not stand for time */
+	free(event->asked); /* the event does not stand for time */
 	event->name = name;
 	event->asked = NULL;
-	uint64_t period_ns =
-		event->attr.freq ? NS_PER_S / event->attr.sample_freq : event->attr.sample_period;
+	uint64_t period_ns = event->attr.freq ? VMOP_NS_PER_S / event->attr.sample_freq
+					      : event->attr.sample_period;
 	uint64_t rate = vmop_perf_max_sample_rate_hz();
-	uint64_t min_ns = rate < 100000 ? NS_PER_S / rate : 10000;
+	uint64_t min_ns = rate < 100000 ? VMOP_NS_PER_S / rate : 10000;
 	event->kind = VMOP_PERF_CLOCK;
 	event->is_split = false;
 	drop_parts(event);
@@ -623,7 +624,10 @@ void vmop_perf_event_set_modes(struct vmop_perf_event *event)
 		attr->exclude_guest = !event->guest;
 		return;
 	}
-	/* Keeps a guest's user samples, in spite of its name; the rest is left to the source. */
+	/*
+	 * Despite its name exclude_user = 0 keeps a guest's user samples. The source filters the
+	 * rest.
+	 */
 	attr->exclude_user = !event->user;
 	attr->exclude_kernel = !event->kernel && !event->guest;
 }
@@ -637,7 +641,7 @@ const char *vmop_perf_event_modifiers(const struct vmop_perf_event *event,
 		*at++ = event->user ? 'u' : 'k';
 	if (!event->host || !event->guest)
 		*at++ = event->host ? 'H' : 'G';
-	if (at == ret + 1) /* all of them */
+	if (at == ret + 1) /* all modes */
 		at = ret;
 	*at = '\0';
 	return ret;

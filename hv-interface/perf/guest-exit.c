@@ -9,17 +9,18 @@
 #include <unistd.h>
 
 #include "hv-interface/perf/permission.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 
 #define FUNCTION "kvm_arch_vcpu_ioctl_run"
-#define MAX_FUNCTION_BYTES (64u << 10) /* it is about 2 KiB */
+#define MAX_FUNCTION_BYTES (64u << 10) /* the function has about 2 KiB */
 
-/* Static, so that each object file may have one: that which is nearest is the one called. */
+/* A static function, of which each object file may have a copy: the nearest one is called. */
 #define UNMASK "arch_local_irq_enable"
 
 struct addresses {
 	uint64_t *at;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 static void addresses_deinit(struct addresses *addresses)
@@ -29,19 +30,13 @@ static void addresses_deinit(struct addresses *addresses)
 
 static bool add(struct addresses *addresses, uint64_t address)
 {
-	if (addresses->n == addresses->room) {
-		size_t room = addresses->room ? 2 * addresses->room : 4096;
-		uint64_t *grown = reallocarray(addresses->at, room, sizeof(*grown));
-		if (!grown)
-			return false;
-		addresses->at = grown;
-		addresses->room = room;
-	}
+	if (!vmop_array_reserve(addresses->at, addresses->capacity, addresses->n + 1))
+		return false;
 	addresses->at[addresses->n++] = address;
 	return true;
 }
 
-/* From one function's start to the next symbol's. */
+/* Return the distance from a function's start to the next symbol, in bytes. */
 static uint64_t length(const struct addresses *all, uint64_t start)
 {
 	uint64_t least = MAX_FUNCTION_BYTES;
@@ -65,7 +60,10 @@ static uint64_t nearest(const struct addresses *all, uint64_t to)
 	return best;
 }
 
-/* In one pass, for the kernel writes the text anew for each; its order is not promised. */
+/*
+ * Read the symbols in one pass: the kernel writes the file anew for each. The order of its lines is
+ * not guaranteed.
+ */
 static struct vmop_error *read_symbols(const char *path, struct addresses *all,
 				       struct addresses *unmasks, uint64_t *ret_start)
 {
@@ -106,7 +104,10 @@ struct vmop_error *vmop_perf_guest_exit_find(const char *path, struct vmop_perf_
 }
 
 #ifdef __aarch64__
-/* Once a process: the kernel's text stays where it is, and its table of symbols is long. */
+/*
+ * Find the function once for the process: the kernel's text does not move, and its list of symbols
+ * is long.
+ */
 static const struct vmop_perf_guest_exit *find_once(void)
 {
 	static struct vmop_perf_guest_exit found;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #define SWITCHES                                                                                   \
-	"what comes while the kernel switches to a guest or back counts as the guest's, for "
+	"events while the kernel switches to a guest or back count as the guest's, because "
 
 static bool is_of_both(const struct vmop_perf_event *event)
 {
@@ -18,14 +18,14 @@ static bool can_split(const struct vmop_perf_event *event)
 	return event->kind == VMOP_PERF_HARDWARE && is_of_both(event);
 }
 
-/* One group that is opened only to see whether it can be. */
+/* A group that is opened only as a trial. */
 struct trial {
 	unsigned cpu;
-	int *fds; /* the first leads */
+	int *fds; /* the first is the leader's */
 	size_t n;
 };
 
-/* False: refused. */
+/* Add an event to the trial group. Return false if it is refused. */
 static bool join(struct trial *trial, struct perf_event_attr *attr)
 {
 	int fd = vmop_perf_open(attr, trial->cpu, trial->n ? trial->fds[0] : -1);
@@ -34,7 +34,7 @@ static bool join(struct trial *trial, struct perf_event_attr *attr)
 	return fd >= 0;
 }
 
-/* The event, or both halves of it. False: refused. */
+/* Add an event or both of its halves. Return false if one is refused. */
 static bool join_event(struct trial *trial, const struct vmop_perf_event *event, bool is_split)
 {
 	struct perf_event_attr attr;
@@ -43,7 +43,7 @@ static bool join_event(struct trial *trial, const struct vmop_perf_event *event,
 	attr.exclude_guest |= is_split;
 	bool fits = join(trial, &attr);
 	if (!fits && event->n_parts > 1 && errno == ENOENT)
-		return true; /* of this kind of cores it takes no counter: see perf/choice.c */
+		return true; /* it takes no counter of this type of cores: see perf/choice.c */
 	if (!fits || !is_split)
 		return fits;
 	attr.exclude_guest = 0;
@@ -52,9 +52,9 @@ static bool join_event(struct trial *trial, const struct vmop_perf_event *event,
 }
 
 /*
- * Whether the CPU could count all events at once with the first n of them split: the kernel
- * refuses a group that could never be (validate_group() in drivers/perf/arm_pmu.c). It passes
- * over members that are switched off, so only the group's leader is, which needs no counter.
+ * Return whether the CPU could count all events at once with the first n of them split. The kernel
+ * refuses a group that could never run (validate_group() in drivers/perf/arm_pmu.c). That check
+ * passes over members that are switched off, so only the leader is, which needs no counter.
  */
 static bool would_fit(const struct vmop_perf_plan *plan, unsigned cpu, size_t n)
 {
@@ -75,7 +75,7 @@ static bool would_fit(const struct vmop_perf_plan *plan, unsigned cpu, size_t n)
 	return fits;
 }
 
-void vmop_perf_worlds_split(struct vmop_perf_plan *plan, unsigned cpu)
+void vmop_perf_guest_split_apply(struct vmop_perf_plan *plan, unsigned cpu)
 {
 	size_t n = plan->n_events;
 	while (n > 0 && (!can_split(&plan->events[n - 1]) || !would_fit(plan, cpu, n)))
@@ -84,7 +84,7 @@ void vmop_perf_worlds_split(struct vmop_perf_plan *plan, unsigned cpu)
 		plan->events[i].is_split = i < n && can_split(&plan->events[i]);
 }
 
-struct vmop_error *vmop_perf_worlds_note(struct vmop_perf_plan *plan)
+struct vmop_error *vmop_perf_guest_split_note(struct vmop_perf_plan *plan)
 {
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; i < plan->n_events && !err; i++) {
@@ -93,8 +93,8 @@ struct vmop_error *vmop_perf_worlds_note(struct vmop_perf_plan *plan)
 			continue;
 		err = vmop_perf_event_add_note(
 			event, event->kind == VMOP_PERF_CLOCK
-				       ? SWITCHES "a clock can't tell them apart"
-				       : SWITCHES "too few counters are free to count them apart");
+				       ? SWITCHES "a clock can't separate them"
+				       : SWITCHES "too few counters are free to separate them");
 	}
 	return err;
 }

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf/merge.h"
+#include "libutil/array.h"
 
 #include <stdlib.h>
 
 struct vmop_error *vmop_perf_merge_reserve(struct vmop_perf_merge *merge, size_t n)
 {
-	if (n <= merge->capacity)
-		return NULL;
-	struct vmop_perf_cursor **grown = reallocarray(merge->heap, n, sizeof(*grown));
-	if (!grown)
-		return &vmop_error_no_memory;
-	merge->heap = grown;
-	merge->capacity = n;
-	return NULL;
+	return vmop_array_reserve(merge->heap, merge->capacity, n) ? NULL : &vmop_error_no_memory;
 }
 
 void vmop_perf_merge_deinit(struct vmop_perf_merge *merge)
@@ -21,14 +15,14 @@ void vmop_perf_merge_deinit(struct vmop_perf_merge *merge)
 	*merge = (struct vmop_perf_merge){0};
 }
 
-/* UINT64_MAX is kept for "everything". */
+/* Return the later time. UINT64_MAX is reserved for "everything". */
 static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 {
 	uint64_t ns = a_ns > b_ns ? a_ns : b_ns;
 	return ns < UINT64_MAX ? ns : UINT64_MAX - 1;
 }
 
-/* Decodes the next record that somebody wants; false: the ring has no more. */
+/* Decode the next wanted record of the cursor. Return false at the end of the ring. */
 static bool cursor_next(struct vmop_perf_cursor *cursor, struct vmop_source_stats *stats)
 {
 	const struct perf_event_header *header;
@@ -82,15 +76,15 @@ void vmop_perf_merge_insert(struct vmop_perf_merge *merge, struct vmop_record *r
 	sink->record(sink->arg, record);
 }
 
-/* What was told already, from the events' own counts, is not told again. */
+/* Return whether a LOST record reports losses that the events' own counts have not reported. */
 static bool is_news(struct vmop_perf_cursor *cursor)
 {
 	struct vmop_lost_record *lost = &cursor->record.lost;
 	cursor->lost_seen += lost->lost_records;
-	if (cursor->lost_seen <= cursor->lost_told)
+	if (cursor->lost_seen <= cursor->lost_reported)
 		return false;
-	lost->lost_records = cursor->lost_seen - cursor->lost_told;
-	cursor->lost_told = cursor->lost_seen;
+	lost->lost_records = cursor->lost_seen - cursor->lost_reported;
+	cursor->lost_reported = cursor->lost_seen;
 	return true;
 }
 
@@ -121,7 +115,7 @@ static void sift_down(struct vmop_perf_merge *merge, size_t at)
 	heap[at] = moving;
 }
 
-/* The time up to which the top may go on without looking at the others. */
+/* Return the time up to which the top cursor precedes all others. */
 static uint64_t next_other_ns(const struct vmop_perf_merge *merge)
 {
 	uint64_t ns = UINT64_MAX;
@@ -144,7 +138,7 @@ static void begin(struct vmop_perf_merge *merge, struct vmop_perf_cursor *const 
 		sift_down(merge, i);
 }
 
-/* Refreshes all rings; true: one of them is in danger of running over. */
+/* Refresh all rings. Return whether one of them is about to overflow. */
 static bool refresh(struct vmop_perf_cursor *const *cursors, size_t n)
 {
 	bool is_full = false;
@@ -172,7 +166,7 @@ void vmop_perf_merge_drain(struct vmop_perf_merge *merge, struct vmop_perf_curso
 			hand_over(merge, top, sink, stats);
 			more = cursor_next(top, stats) && top->time_ns < up_to_ns;
 		} while (more && top->time_ns <= others_ns);
-		/* Room for the kernel, before the whole drain is done. */
+		/* Give room back to the kernel before the whole drain is done. */
 		if (!more || top->ring.tail - top->ring.freed > top->ring.len_bytes / 8)
 			vmop_perf_ring_free(&top->ring);
 		if (!more)

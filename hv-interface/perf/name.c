@@ -8,7 +8,7 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Timers can't do under 10,000 ns (perf_swevent_start_hrtimer in kernel/events/core.c). */
+/* Timers have a minimum of 10,000 ns (perf_swevent_start_hrtimer in kernel/events/core.c). */
 enum {
 	EVERY_CYCLE = VMOP_PERF_LOWEST_EVERY_CYCLE,
 	NOW_AND_THEN = VMOP_PERF_LOWEST_NOW_AND_THEN,
@@ -91,8 +91,8 @@ static const char *const caches_listed[] = {
 };
 
 /*
- * The names that OProfile's events files gave most x86 models, and its numbers of the unit
- * masks of the i386/arch_perfmon set.
+ * Names that OProfile's event files have for most x86 models, and its numbers of the unit masks of
+ * the i386/arch_perfmon set.
  */
 static const struct vmop_perf_alias aliases[] = {
 	{"CPU_CLK_UNHALTED", "cycles", 0x00},
@@ -132,7 +132,7 @@ bool vmop_perf_name_equal(const char *a, const char *b)
 	return !*a && !*b;
 }
 
-/* The part of name behind prefix, or NULL. */
+/* Return the part of name after prefix, or NULL. */
 static const char *behind(const char *name, const char *prefix)
 {
 	for (; *prefix; name++, prefix++) {
@@ -142,7 +142,7 @@ static const char *behind(const char *name, const char *prefix)
 	return name;
 }
 
-/* Cache events: CACHE[-OP][-RESULT], as in LLC-load-misses, dTLB-loads, L1-icache-misses. */
+/* Find a cache event: CACHE[-OP][-RESULT], as in LLC-load-misses, dTLB-loads, L1-icache-misses. */
 static bool find_cache(const char *name, struct vmop_perf_name *ret)
 {
 	static const struct {

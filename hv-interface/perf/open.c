@@ -7,7 +7,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A system call may be refused for too many open files once, until this has run. */
+/*
+ * Raise the limit of open files. Return whether it was raised, so that a refused call is worth a
+ * retry.
+ */
 static bool raise_file_limit(void)
 {
 	struct rlimit limit;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The perf source: every CPU's rings, merged.  See perf/choice.h for which
- * events, perf/cpu.h for what is open on a CPU, perf/merge.h for the drain.
+ * The perf source's operations: it opens the CPUs, follows those that come and go, and drains them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,34 +18,34 @@
 #include "hv-interface/perf/merge.h"
 #include "hv-interface/perf/perf.h"
 #include "hv-interface/source.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
-
-#define NS_PER_S UINT64_C(1000000000)
+#include "libutil/clock.h"
 
 enum {
-	/* Holds 1 s of 10,000 samples a second below its half, where the wake-up is. */
+	/* Holds 1 s of 10,000 samples a second in its first half, where the wake-up is. */
 	RING_BYTES = 1 << 20,
 	LARGEST_DEFAULT_BYTES = 8 << 20,
 	LARGEST_RING_BYTES = 64 << 20,
 	SAMPLE_BYTES = 56,	   /* the larger of the two layouts, with its header */
-	LONGEST_PAUSE_CHECKS = 64, /* between tries to open a CPU: about a minute */
-	CHECKS_PER_LOOK = 8,	   /* at the events' times: a read interrupts its CPU */
+	LONGEST_PAUSE_CHECKS = 64, /* between attempts to open a CPU: about a minute */
+	CHECKS_PER_UPDATE = 8,	   /* reading the events' times interrupts their CPU */
 };
 
-/* A CPU that came or went, until the drain that tells of it. */
+/* A CPU that came or went, until a drain reports it. */
 struct cpu_change {
 	uint64_t time_ns;
 	unsigned cpu;
 	bool is_online;
 };
 
-/* An online CPU that could not be opened, until it can be: tried again less and less often. */
+/* An online CPU that could not be opened. It is retried at growing intervals. */
 struct waiting_cpu {
 	unsigned cpu;
-	unsigned checks_left, pause_checks; /* until the next try; between the last two */
+	unsigned checks_left, pause_checks; /* until the next attempt; between the last two */
 };
 
-/* How long an event was to count and did on CPUs that have gone since. */
+/* The times for which an event was meant to count and did count on CPUs that have gone. */
 struct event_times {
 	uint64_t enabled_ns, running_ns;
 };
@@ -55,22 +54,22 @@ struct perf_source {
 	struct vmop_source base;
 	struct vmop_perf_plan plan;
 	struct vmop_event_info *infos;
-	char **names; /* of infos */
-	char **notes; /* of infos, where they differ from the plan's */
+	char **names; /* the strings of infos */
+	char **notes; /* the strings of infos, where they differ from the plan's */
 	struct event_times *gone_times;
-	unsigned checks; /* so far */
+	unsigned checks; /* number of vmop_source_check_cpus */
 	struct vmop_cpus_watch *watch;
 	struct vmop_perf_cpu **cpus;
-	struct vmop_perf_cursor **cursors; /* of cpus; no others */
-	size_t n_cpus;
+	struct vmop_perf_cursor **cursors; /* one for each of cpus, in the same order */
+	size_t n_cpus, cpus_capacity, cursors_capacity;
 	struct vmop_perf_merge merge;
 	struct cpu_change *changes; /* oldest first */
-	size_t n_changes;
+	size_t n_changes, changes_capacity;
 	struct waiting_cpu *waiting;
-	size_t n_waiting;
+	size_t n_waiting, waiting_capacity;
 	int epoll_fd;
 	bool is_started;
-	bool told_blocking; /* that VMs can't start because of us */
+	bool blocking_is_reported; /* VMs that cannot start because of this session */
 	struct vmop_source_stats stats;
 };
 
@@ -79,14 +78,7 @@ static struct perf_source *to_perf(struct vmop_source *source)
 	return (struct perf_source *)source;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
-
-/* What a CPU's events counted must not go with it. */
+/* Keep the times that a CPU's events counted before the CPU is closed. */
 static void keep_times(struct perf_source *perf, const struct vmop_perf_cpu *cpu)
 {
 	for (size_t i = 0; perf->gone_times && i < perf->plan.n_events; i++) {
@@ -132,14 +124,17 @@ static void perf_close(struct vmop_source *source)
 	free(perf);
 }
 
-/* Bytes that a CPU's samples fill in a second; events without a known rate count as 1 kHz. */
+/*
+ * Return the bytes that a CPU's samples fill in a second. Events without a known rate count as 1
+ * kHz.
+ */
 static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
 {
 	uint64_t hz = 0;
 	for (size_t i = 0; i < plan->n_events; i++) {
 		const struct vmop_perf_event *event = &plan->events[i];
 		if (event->kind == VMOP_PERF_CLOCK)
-			hz += NS_PER_S / event->attr.sample_period;
+			hz += VMOP_NS_PER_S / event->attr.sample_period;
 		else
 			hz += (event->attr.freq ? event->attr.sample_freq : 1000)
 			      << event->is_split;
@@ -163,7 +158,7 @@ static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_set
 		plan->ring_bytes *= 2;
 	plan->watermark_bytes = plan->ring_bytes / 2;
 	if (setup->wakeup_ms) {
-		/* Wake up while there is room for what comes until the wake-up is heeded. */
+		/* Set the watermark so that the ring cannot fill before the daemon reacts. */
 		uint64_t reserve = bytes_per_s(plan) * setup->wakeup_ms / 1000;
 		size_t latest = plan->ring_bytes / 4 * 3, earliest = plan->ring_bytes / 8;
 		size_t watermark = reserve < plan->ring_bytes ? plan->ring_bytes - reserve : 0;
@@ -173,20 +168,17 @@ static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_set
 	}
 }
 
-/* Room for one more CPU everywhere, so that nothing later can fail for memory. */
+/* Reserve room for one more CPU, so that no later step can fail for lack of memory. */
 static struct vmop_error *reserve_cpu(struct perf_source *perf)
 {
 	size_t n = perf->n_cpus + 1;
-	void *cpus = reallocarray(perf->cpus, n, sizeof(*perf->cpus));
-	if (cpus)
-		perf->cpus = cpus;
-	void *cursors = reallocarray(perf->cursors, n, sizeof(*perf->cursors));
-	if (cursors)
-		perf->cursors = cursors;
-	return cpus && cursors ? vmop_perf_merge_reserve(&perf->merge, n) : &vmop_error_no_memory;
+	if (!vmop_array_reserve(perf->cpus, perf->cpus_capacity, n) ||
+	    !vmop_array_reserve(perf->cursors, perf->cursors_capacity, n))
+		return &vmop_error_no_memory;
+	return vmop_perf_merge_reserve(&perf->merge, n);
 }
 
-/* Opens one CPU; that it has gone is no error. */
+/* Open one CPU. A CPU that has gone is not an error. */
 static struct vmop_error *add_cpu(struct perf_source *perf, unsigned number,
 				  struct vmop_perf_refusal *refusal)
 {
@@ -212,7 +204,7 @@ static struct vmop_error *add_cpu(struct perf_source *perf, unsigned number,
 	return NULL;
 }
 
-/* An event of a PMU whose CPUs are all offline would be a column of nothing. */
+/* Refuse an event whose PMU has no online CPU: its column would stay empty. */
 static struct vmop_error *check_all_count(const struct perf_source *perf)
 {
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
@@ -227,7 +219,7 @@ static struct vmop_error *check_all_count(const struct perf_source *perf)
 	return NULL;
 }
 
-/* Opens all CPUs, with other events where those wanted are refused. */
+/* Open all CPUs; replace refused events by others and start again. */
 static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_cpus *cpus,
 				    const struct vmop_source_setup *setup)
 {
@@ -283,7 +275,10 @@ static struct vmop_error *describe_events(struct perf_source *perf)
 	return NULL;
 }
 
-/* The clock and other software events are dom0's own, whatever the vPMU is to sample. */
+/*
+ * Return the reach of the plan. The clock and other software events sample only dom0, whatever the
+ * vPMU samples.
+ */
 static enum vmop_source_reach reach(const struct vmop_perf_plan *plan)
 {
 	bool has_pmu = false;
@@ -313,11 +308,11 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
 	if (!err && is_arm64_kvm && cpus.n > 0)
-		vmop_perf_worlds_split(&perf->plan, cpus.cpus[0]);
+		vmop_perf_guest_split_apply(&perf->plan, cpus.cpus[0]);
 	if (!err)
 		err = open_cpus(perf, &cpus, setup);
 	if (!err && is_arm64_kvm)
-		err = vmop_perf_worlds_note(&perf->plan);
+		err = vmop_perf_guest_split_note(&perf->plan);
 	perf->base.reach = reach(&perf->plan);
 	return err ? err : describe_events(perf);
 }
@@ -338,37 +333,38 @@ static struct vmop_error *perf_open(const struct vmop_source_setup *setup, struc
 	return NULL;
 }
 
-/* "multiplexed: ...", behind what the plan's note says. */
+/* Append "multiplexed: ..." to the plan's note on event i. */
 static void note_multiplexed(struct perf_source *perf, size_t i)
 {
 	struct vmop_event_info *info = &perf->infos[i];
 	const char *planned = perf->plan.events[i].note;
 	double share = (double)info->running_ns / (double)info->enabled_ns;
 	char *note;
-	char scale[96] = "never";
+	char scale[128] = "never";
 	if (info->running_ns)
 		snprintf(scale, sizeof(scale), "%.1f %% of the time, scale x%.2f", 100 * share,
 			 1 / share);
 	else if (perf->plan.events[i].group)
 		snprintf(scale, sizeof(scale),
-			 "never, for its group's were not free at a time; "
+			 "never, because its group's counters were not free at the same time; "
 			 "leave out the braces");
-	if (asprintf(&note,
-		     "%s%smultiplexed, for it shares its counters with other events: counted %s",
-		     planned ? planned : "", planned ? "; " : "", scale) < 0)
-		return; /* the numbers are there all the same */
+	if (asprintf(
+		    &note,
+		    "%s%smultiplexed, because it shares its counters with other events: counted %s",
+		    planned ? planned : "", planned ? "; " : "", scale) < 0)
+		return; /* the times are still in the info */
 	free(perf->notes[i]);
 	info->note = perf->notes[i] = note;
 }
 
-/* Whether events had to share counters, and how much of the time each had one. */
-static void look_at_times(struct perf_source *perf)
+/* Update each event's times and note whether it had to share a counter. */
+static void update_times(struct perf_source *perf)
 {
 	for (size_t i = 0; i < perf->plan.n_events; i++) {
 		struct vmop_event_info *info = &perf->infos[i];
 		struct event_times sum = perf->gone_times[i];
 		if (perf->plan.events[i].kind != VMOP_PERF_HARDWARE)
-			continue; /* those take no counter */
+			continue; /* needs no counter */
 		for (size_t j = 0; j < perf->n_cpus; j++) {
 			uint64_t enabled_ns, running_ns;
 			if (!vmop_perf_cpu_times(perf->cpus[j], i, perf->plan.missing, &enabled_ns,
@@ -390,7 +386,7 @@ static struct vmop_error *perf_stop(struct vmop_source *source)
 	perf->is_started = false;
 	for (size_t i = 0; i < perf->n_cpus; i++)
 		vmop_perf_cpu_disable(perf->cpus[i]);
-	look_at_times(perf);
+	update_times(perf);
 	return NULL;
 }
 
@@ -409,21 +405,21 @@ static struct vmop_error *perf_start(struct vmop_source *source)
 }
 
 /*
- * Records that were lost with none after them in the ring, which would have told of it: the
- * events' own counts know.
+ * Report lost records that no later record in the ring reports: the events' own counts include
+ * them.
  */
-static void tell_lost(struct perf_source *perf, const struct vmop_sink *sink)
+static void report_lost(struct perf_source *perf, const struct vmop_sink *sink)
 {
 	for (size_t i = 0; i < perf->n_cpus; i++) {
 		struct vmop_perf_cpu *cpu = perf->cpus[i];
 		uint64_t lost = vmop_perf_cpu_lost(cpu, perf->plan.missing);
-		if (lost <= cpu->cursor.lost_told)
+		if (lost <= cpu->cursor.lost_reported)
 			continue;
 		struct vmop_record record = {
 			.type = VMOP_RECORD_LOST,
-			.lost = {.cpu = cpu->cpu, .lost_records = lost - cpu->cursor.lost_told},
+			.lost = {.cpu = cpu->cpu, .lost_records = lost - cpu->cursor.lost_reported},
 		};
-		cpu->cursor.lost_told = lost;
+		cpu->cursor.lost_reported = lost;
 		vmop_perf_merge_insert(&perf->merge, &record, sink, &perf->stats);
 	}
 }
@@ -434,12 +430,12 @@ static void drain_to(struct perf_source *perf, uint64_t up_to_ns, const struct v
 			      &perf->stats);
 }
 
-/* Tells of the CPUs that came and went, each between the records before and after it. */
+/* Deliver the CPUs that came and went, each between the records before and after it. */
 static void drain_changes(struct perf_source *perf, uint64_t up_to_ns, const struct vmop_sink *sink)
 {
-	size_t told = 0;
-	for (; told < perf->n_changes && perf->changes[told].time_ns < up_to_ns; told++) {
-		const struct cpu_change *change = &perf->changes[told];
+	size_t n_done = 0;
+	for (; n_done < perf->n_changes && perf->changes[n_done].time_ns < up_to_ns; n_done++) {
+		const struct cpu_change *change = &perf->changes[n_done];
 		struct vmop_record record = {
 			.type = VMOP_RECORD_CPU,
 			.time_ns = change->time_ns,
@@ -448,9 +444,9 @@ static void drain_changes(struct perf_source *perf, uint64_t up_to_ns, const str
 		drain_to(perf, change->time_ns, sink);
 		vmop_perf_merge_insert(&perf->merge, &record, sink, &perf->stats);
 	}
-	perf->n_changes -= told;
+	perf->n_changes -= n_done;
 	if (perf->n_changes > 0)
-		memmove(perf->changes, perf->changes + told,
+		memmove(perf->changes, perf->changes + n_done,
 			perf->n_changes * sizeof(*perf->changes));
 }
 
@@ -462,7 +458,7 @@ static struct vmop_error *perf_drain(struct vmop_source *source, uint64_t up_to_
 	drain_changes(perf, up_to_ns, sink);
 	drain_to(perf, up_to_ns, sink);
 	if (!perf->is_started && up_to_ns == UINT64_MAX)
-		tell_lost(perf, sink);
+		report_lost(perf, sink);
 	for (size_t i = perf->n_cpus; i-- > 0;) {
 		struct vmop_perf_cpu *cpu = perf->cpus[i];
 		if (cpu->is_gone && vmop_perf_ring_used_bytes(&cpu->cursor.ring) == 0)
@@ -478,19 +474,17 @@ static int perf_poll_fd(const struct vmop_source *source)
 
 static struct vmop_error *note_change(struct perf_source *perf, unsigned cpu, bool is_online)
 {
-	struct cpu_change *grown = reallocarray(perf->changes, perf->n_changes + 1, sizeof(*grown));
-	if (!grown)
+	if (!vmop_array_reserve(perf->changes, perf->changes_capacity, perf->n_changes + 1))
 		return &vmop_error_no_memory;
-	perf->changes = grown;
-	grown[perf->n_changes++] = (struct cpu_change){
-		.time_ns = now_ns(),
+	perf->changes[perf->n_changes++] = (struct cpu_change){
+		.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
 		.cpu = cpu,
 		.is_online = is_online,
 	};
 	return NULL;
 }
 
-/* The CPU's events are dead; its ring is kept until it has been read. */
+/* Close a CPU's dead events. Its ring stays until it has been read. */
 static struct vmop_error *cpu_went(struct perf_source *perf, struct vmop_perf_cpu *cpu)
 {
 	cpu->is_gone = true;
@@ -522,21 +516,15 @@ static void stop_waiting(struct perf_source *perf, struct waiting_cpu *waiting)
 	*waiting = perf->waiting[--perf->n_waiting];
 }
 
-/* Told of once, then tried again. */
+/* Report a CPU that cannot be opened, and retry it later. */
 static struct vmop_error *wait_for(struct perf_source *perf, unsigned number,
-				   struct vmop_error *why)
+				   struct vmop_error *error)
 {
-	struct waiting_cpu *grown =
-		reallocarray(perf->waiting, perf->n_waiting + 1, sizeof(*grown));
-	if (grown) {
-		perf->waiting = grown;
-		grown[perf->n_waiting++] =
+	if (vmop_array_reserve(perf->waiting, perf->waiting_capacity, perf->n_waiting + 1))
+		perf->waiting[perf->n_waiting++] =
 			(struct waiting_cpu){.cpu = number, .checks_left = 1, .pause_checks = 1};
-	}
-	return vmop_error_prefix(why,
-				 "CPU %u came online and is not sampled (it is tried again now and "
-				 "then)",
-				 number);
+	return vmop_error_prefix(
+		error, "CPU %u came online and is not sampled (retried from time to time)", number);
 }
 
 static struct vmop_error *cpu_came(struct perf_source *perf, unsigned number)
@@ -546,7 +534,7 @@ static struct vmop_error *cpu_came(struct perf_source *perf, unsigned number)
 	return err ? wait_for(perf, number, err) : note_change(perf, number, true);
 }
 
-/* Another try for each CPU whose turn it is; what it says has been said. */
+/* Retry each waiting CPU whose turn has come. Its error was reported before. */
 static struct vmop_error *retry(struct perf_source *perf)
 {
 	struct vmop_error *err = NULL;
@@ -586,7 +574,7 @@ static struct vmop_error *follow(struct perf_source *perf, const struct vmop_cpu
 	for (size_t i = 0; !err && i < online->n; i++) {
 		if (has_open(perf, online->cpus[i]) || find_waiting(perf, online->cpus[i]))
 			continue;
-		/* One that is refused is no reason to leave the others out. */
+		/* A refused CPU must not keep the others out. */
 		struct vmop_error *one = cpu_came(perf, online->cpus[i]);
 		if (!first)
 			first = one;
@@ -599,7 +587,10 @@ static struct vmop_error *follow(struct perf_source *perf, const struct vmop_cpu
 	return err;
 }
 
-/* CPUs that went and came back between two looks: the list is the same, the events are dead. */
+/*
+ * Reopen CPUs that went and came back between two checks: the list is the same, the events are
+ * dead.
+ */
 static struct vmop_error *revive(struct perf_source *perf)
 {
 	struct vmop_error *err = NULL;
@@ -614,12 +605,12 @@ static struct vmop_error *revive(struct perf_source *perf)
 	return err;
 }
 
-/* Said once: what to do about it is the operator's to decide. */
-static struct vmop_error *tell_blocking(struct perf_source *perf)
+/* Report once that VMs cannot start. The operator decides. */
+static struct vmop_error *report_blocking(struct perf_source *perf)
 {
-	if (perf->told_blocking || !vmop_perf_choice_blocks_vms(&perf->plan))
+	if (perf->blocking_is_reported || !vmop_perf_choice_blocks_vms(&perf->plan))
 		return NULL;
-	perf->told_blocking = true;
+	perf->blocking_is_reported = true;
 	return vmop_error_new(
 		VMOP_ERROR_CANT,
 		"KVM's mediated vPMU was switched on: VMs that use it can't start while "
@@ -631,8 +622,8 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 	struct perf_source *perf = to_perf(source);
 	_cleanup_(vmop_cpus_deinit) struct vmop_cpus online = {0};
 	bool changed;
-	if (perf->checks++ % CHECKS_PER_LOOK == 0)
-		look_at_times(perf);
+	if (perf->checks++ % CHECKS_PER_UPDATE == 0)
+		update_times(perf);
 	struct vmop_error *err = vmop_cpus_watch_check(perf->watch, &changed, &online);
 	if (!err)
 		err = retry(perf);
@@ -640,7 +631,7 @@ static struct vmop_error *perf_check_cpus(struct vmop_source *source)
 		err = follow(perf, &online);
 	if (!err && perf->is_started)
 		err = revive(perf);
-	return err ? err : tell_blocking(perf);
+	return err ? err : report_blocking(perf);
 }
 
 static size_t perf_n_events(const struct vmop_source *source)
@@ -662,9 +653,9 @@ static void perf_stats(const struct vmop_source *source, struct vmop_source_stat
 		ret->cpus_online += !perf->cpus[i]->is_gone;
 }
 
-static const char *perf_way(const struct vmop_source *source)
+static const char *perf_transport(const struct vmop_source *source)
 {
-	return vmop_perf_dom0_way(source->reach);
+	return vmop_perf_dom0_transport(source->reach);
 }
 
 const struct vmop_source_ops vmop_source_perf_ops = {
@@ -679,5 +670,5 @@ const struct vmop_source_ops vmop_source_perf_ops = {
 	.n_events = perf_n_events,
 	.event = perf_event,
 	.stats = perf_stats,
-	.way = perf_way,
+	.transport = perf_transport,
 };

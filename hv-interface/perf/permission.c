@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hv-interface/perf/open.h"
+#include "libutil/clock.h"
 
 bool vmop_perf_is_permitted(void)
 {
@@ -27,7 +28,7 @@ bool vmop_perf_gives_registers(uint64_t registers)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = UINT64_C(1000000000),
+		.sample_period = VMOP_NS_PER_S,
 		.sample_type = PERF_SAMPLE_REGS_INTR,
 		.sample_regs_intr = registers,
 		.disabled = 1,

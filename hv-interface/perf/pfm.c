@@ -22,7 +22,10 @@ static pfm_err_t encode(const char *text, struct perf_event_attr *attr)
 					 &arg);
 }
 
-/* The i-th unit mask of an event; false past the last, *ret->name NULL for other attributes. */
+/*
+ * Get the i-th unit mask of an event. Return false past the last; *ret->name is NULL for other
+ * attributes.
+ */
 static bool unit_mask_at(int event, int i, pfm_event_attr_info_t *ret)
 {
 	pfm_event_info_t info = {.size = sizeof(info)};
@@ -35,7 +38,7 @@ static bool unit_mask_at(int event, int i, pfm_event_attr_info_t *ret)
 	return true;
 }
 
-/* opcontrol's way: a unit mask by its number. */
+/* Return the name of a unit mask by its number, as opcontrol gives it. */
 static const char *unit_mask_by_number(int event, uint64_t number)
 {
 	pfm_event_attr_info_t info;
@@ -72,7 +75,7 @@ static struct vmop_error *bad_unit_mask(const char *name, const char *unit_mask,
 			      name, unit_mask, list);
 }
 
-/* The event's number, and "NAME[:UNIT-MASK]" as libpfm wants it, which the caller frees. */
+/* Find the event's number, and "NAME[:UNIT-MASK]" as libpfm wants it, which the caller frees. */
 static struct vmop_error *find_event(const char *name, const char *unit_mask, int *ret_event,
 				     char **ret_text)
 {
@@ -82,7 +85,7 @@ static struct vmop_error *find_event(const char *name, const char *unit_mask, in
 	uint64_t number;
 	if (mask && vmop_parse_u64(mask, 0, &number)) {
 		mask = unit_mask_by_number(*ret_event, number);
-		if (!mask && number != 0) /* 0 is opcontrol's word for the default */
+		if (!mask && number != 0) /* 0 means the default in opcontrol */
 			return bad_unit_mask(name, unit_mask, *ret_event);
 	}
 	return asprintf(ret_text, mask ? "%s:%s" : "%s", name, mask) < 0 ? &vmop_error_no_memory
@@ -180,7 +183,7 @@ void vmop_pfm_list(void (*each)(void *arg, const struct vmop_pfm_entry *entry), 
 	if (pfm_initialize() != PFM_SUCCESS)
 		return;
 	for (int pmu = PFM_PMU_NONE; pmu < PFM_PMU_MAX; pmu++) {
-		/* libpfm's table of perf's own events comes with every machine. */
+		/* libpfm has perf's own events on every machine: leave them out. */
 		if (pmu != PFM_PMU_PERF_EVENT && pmu != PFM_PMU_PERF_EVENT_RAW)
 			list_pmu((pfm_pmu_t)pmu, each, arg);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/perf/pmu.h"
+#include "libutil/array.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,9 +17,9 @@
 #define DEVICES "/sys/bus/event_source/devices"
 
 enum {
-	FILE_BYTES = 4096,	/* sysfs gives no more than a page */
-	DEPTH = 3,		/* of events named by events */
-	LARGEST_LIST = 1 << 16, /* of a directory */
+	FILE_BYTES = 4096,	/* sysfs files have at most a page */
+	DEPTH = 3,		/* longest chain of events that name events */
+	LARGEST_LIST = 1 << 16, /* entries of a directory */
 };
 
 void vmop_perf_pmus_deinit(struct vmop_perf_pmus *pmus)
@@ -31,7 +32,9 @@ void vmop_perf_pmus_deinit(struct vmop_perf_pmus *pmus)
 	*pmus = (struct vmop_perf_pmus){0};
 }
 
-/* A file of one line, without its newline; NULL: it can't be read. The caller frees. */
+/*
+ * Read a file of one line, without its newline. Return NULL if it cannot be read. The caller frees.
+ */
 static char *read_line(const char *root, const char *pmu, const char *dir, const char *file)
 {
 	_cleanup_free_ char *path = NULL;
@@ -48,7 +51,7 @@ static char *read_line(const char *root, const char *pmu, const char *dir, const
 	return text;
 }
 
-/* "cpus" of a core PMU, "cpumask" of one that sits beside the cores. */
+/* Read "cpus" of a core PMU, or "cpumask" of a PMU beside the cores. */
 static void read_cpus(const char *root, struct vmop_perf_pmu *pmu)
 {
 	_cleanup_free_ char *text = read_line(root, pmu->name, "", "cpus");
@@ -70,15 +73,15 @@ static struct vmop_error *add_pmu(struct vmop_perf_pmus *pmus, const char *root,
 	_cleanup_free_ char *text = read_line(root, name, "", "type");
 	uint64_t type;
 	if (!text || !vmop_parse_u64(text, 10, &type) || type > INT32_MAX)
-		return NULL; /* it is none */
-	struct vmop_perf_pmu *grown = reallocarray(pmus->pmus, pmus->n + 1, sizeof(*grown));
-	if (!grown)
+		return NULL; /* not a PMU */
+	if (!vmop_array_reserve(pmus->pmus, pmus->capacity, pmus->n + 1))
 		return &vmop_error_no_memory;
-	pmus->pmus = grown;
-	grown[pmus->n] = (struct vmop_perf_pmu){.name = strdup(name), .type = (uint32_t)type};
-	if (!grown[pmus->n].name)
+	struct vmop_perf_pmu *pmu = &pmus->pmus[pmus->n];
+	*pmu = (struct vmop_perf_pmu){.name = strdup(name), .type = (uint32_t)type};
+	if (!pmu->name)
 		return &vmop_error_no_memory;
-	read_cpus(root, &grown[pmus->n++]);
+	read_cpus(root, pmu);
+	pmus->n++;
 	return NULL;
 }
 
@@ -92,7 +95,7 @@ static int is_shown(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* The names in a directory; *ret_n 0 where there is no such. */
+/* List the names in a directory. Set *ret_n to 0 if it does not exist. */
 static void list_dir(const char *path, struct dirent ***ret, size_t *ret_n)
 {
 	int n = scandir(path, ret, is_shown, by_name);
@@ -166,7 +169,7 @@ bool vmop_perf_pmu_is_tracer(const struct vmop_perf_pmu *pmu)
 
 /* ---- terms ------------------------------------------------------------------ */
 
-/* Puts value into the bits of a word that "0-7,32-35" names, the lowest first. */
+/* Write value into the bits of a word that "0-7,32-35" names, the lowest first. */
 static bool scatter(const char *bits, uint64_t value, uint64_t *word)
 {
 	while (*bits) {
@@ -190,7 +193,7 @@ static bool scatter(const char *bits, uint64_t value, uint64_t *word)
 			return false;
 		bits = *end ? end + 1 : end;
 	}
-	return value == 0; /* else it has more bits than there is room for */
+	return value == 0; /* no bits may be left over */
 }
 
 static uint64_t *config_of(struct perf_event_attr *attr, const char *name, size_t len)
@@ -202,7 +205,7 @@ static uint64_t *config_of(struct perf_event_attr *attr, const char *name, size_
 	return len == 7 && !strncmp(name, "config2", 7) ? (uint64_t *)&attr->config2 : NULL;
 }
 
-/* The names in format/ or events/: "a, b, c"; "none" where there are none. The caller frees. */
+/* Join the names in format/ or events/: "a, b, c", or "none". The caller frees. */
 static char *names_in(const char *root, const char *pmu, const char *dir)
 {
 	enum { MOST = 24 };
@@ -234,7 +237,7 @@ static struct vmop_error *bad_term(const char *root, const struct vmop_perf_pmu 
 	_cleanup_free_ char *formats = names_in(root, pmu->name, "format");
 	_cleanup_free_ char *events = names_in(root, pmu->name, "events");
 	return vmop_error_new(VMOP_ERROR_USAGE,
-			      "PMU %s has neither a field nor an event '%s': fields: config, "
+			      "PMU %s has neither a field nor an event '%s'; fields: config, "
 			      "config1, config2, %s; events: %s",
 			      pmu->name, term, formats ? formats : "?", events ? events : "?");
 }
@@ -248,8 +251,8 @@ static struct vmop_error *encode_field(const struct vmop_perf_pmu *pmu, const ch
 	uint64_t number = 1;
 	if (value && !vmop_parse_u64(value, 0, &number))
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "PMU %s: '%s' of '%s' is no number, such as 0x3c", pmu->name,
-				      value, term);
+				      "PMU %s: '%s' of '%s' is not a number, such as 0x3c",
+				      pmu->name, value, term);
 	if (!word || (format[len] && !scatter(format + len + 1, number, word)))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "PMU %s: the value of '%s' does not fit its field (%s)",

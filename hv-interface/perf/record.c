@@ -7,18 +7,18 @@
 #include "hv-interface/perf/event.h"
 
 /*
- * The layouts below are those of enum perf_event_type in linux/perf_event.h;
- * header and sample_id are left out of them.
+ * The layouts below are those of enum perf_event_type in linux/perf_event.h, without header and
+ * sample_id.
  */
 struct sample {
 	uint64_t ip;
 	uint32_t pid, tid;
 	uint64_t time;
 	uint32_t cpu, reserved;
-	uint64_t period; /* not where the event's weight is fixed */
+	uint64_t period; /* missing where the event's weight is fixed */
 };
 
-/* sample_id, at the end of every other record; an identifier may follow. */
+/* sample_id at the end of every other record. An identifier may follow. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time;
@@ -34,7 +34,7 @@ struct mmap {
 struct mmap2 {
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
-	uint32_t maj, min; /* or a build-id, for events that asked for it: ours never do */
+	uint32_t maj, min; /* or a build-id, which vmop's events do not request */
 	uint64_t ino, ino_generation;
 	uint32_t prot, flags;
 	char filename[];
@@ -67,8 +67,10 @@ _Static_assert(offsetof(struct mmap2, prot) == 56 && offsetof(struct mmap2, file
 	       "perf's layout");
 _Static_assert(offsetof(struct ksymbol, name) == 16, "perf's layout");
 
-/* The index of the event with that id, in all or in guests alone; the first when it is none of
- * ours. */
+/*
+ * Return the index of the event with that id, among all counters or those only for guests; 0 for an
+ * unknown id.
+ */
 static uint16_t event_of(const struct vmop_perf_decoder *decoder, uint64_t id, bool *ret_is_guests)
 {
 	*ret_is_guests = false;
@@ -84,7 +86,7 @@ static uint16_t event_of(const struct vmop_perf_decoder *decoder, uint64_t id, b
 	return 0;
 }
 
-/* vmop_perf_event_wanted_classes() of the event, or of that half of it. */
+/* Return vmop_perf_event_wanted_classes() of the event, or of one half of it. */
 static uint8_t wanted_of(const struct vmop_perf_decoder *decoder, uint16_t event, bool is_guests)
 {
 	uint8_t wanted = decoder->wanted[event];
@@ -110,8 +112,8 @@ static uint16_t mode_flags(uint16_t misc, bool is_mode_known)
 }
 
 /*
- * For the filter alone: on x86-64 perf's own word on a guest's mode is wrong for some
- * samples before Linux 6.12, and kernels live in the upper half.
+ * Return whether the filter keeps a sample. On x86-64 perf's mode of a guest's sample is wrong for
+ * some samples before Linux 6.12, so the address decides: kernels live in the upper half.
  */
 static bool is_wanted(uint8_t classes, uint16_t flags, uint64_t ip)
 {
@@ -121,7 +123,7 @@ static bool is_wanted(uint8_t classes, uint16_t flags, uint64_t ip)
 	return classes >> VMOP_PERF_CLASS(is_guest, is_kernel) & 1;
 }
 
-/* Whether what perf calls a guest's sample is the host's: see perf/guest-exit.h. */
+/* Return whether a sample that perf reports as a guest's is the host's: see perf/guest-exit.h. */
 static bool is_hosts(const struct vmop_perf_guest_exit *exit, uint8_t wanted,
 		     const struct vmop_perf_guest_exit_regs *regs)
 {
@@ -137,7 +139,7 @@ static bool is_hosts(const struct vmop_perf_guest_exit *exit, uint8_t wanted,
 	return !is_unmasking || regs->lr - exit->start >= exit->len_bytes;
 }
 
-/* The sample's registers; which, is the machine's to say. */
+/* The registers of a sample; the machine determines which. */
 union sample_regs {
 	uint64_t abi;
 	struct vmop_perf_guest_exit_regs guest_exit;
@@ -147,7 +149,7 @@ union sample_regs {
 _Static_assert(sizeof(struct vmop_perf_dom0_regs) == sizeof(struct vmop_perf_guest_exit_regs),
 	       "two registers");
 
-/* From offset at of the record on. False: it ends before. */
+/* Read the registers at offset at of the record. Return false if the record ends before. */
 static bool read_regs(const struct perf_event_header *header, size_t at, union sample_regs *ret)
 {
 	size_t len_bytes = sizeof(ret->abi);
@@ -162,9 +164,11 @@ static bool read_regs(const struct perf_event_header *header, size_t at, union s
 	return true;
 }
 
-/* Whose it is, where perf's word is not enough.  False: nobody asked for it. */
-static bool sort_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
-			const union sample_regs *regs, struct vmop_sample *sample)
+/*
+ * Correct the sample's owner where perf is not reliable. Return false if no event wants the sample.
+ */
+static bool correct_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
+			   const union sample_regs *regs, struct vmop_sample *sample)
 {
 	bool is_by_pmu = wanted & VMOP_PERF_BY_PMU;
 	if (sample->flags & VMOP_SAMPLE_GUEST &&
@@ -173,8 +177,8 @@ static bool sort_sample(const struct vmop_perf_decoder *decoder, uint8_t wanted,
 		sample->ip = regs->guest_exit.pc;
 	}
 	if (decoder->dom0.view != VMOP_REACH_ALL) {
-		vmop_perf_dom0_sort(&decoder->dom0, is_by_pmu, &regs->dom0, sample);
-		/* Xen's vPMU does not keep the host's and guests' apart. */
+		vmop_perf_dom0_correct(&decoder->dom0, is_by_pmu, &regs->dom0, sample);
+		/* Xen's vPMU does not separate the host's samples from the guests'. */
 		if (is_by_pmu &&
 		    wanted & (sample->flags & VMOP_SAMPLE_GUEST ? VMOP_PERF_HOST_ONLY
 								: VMOP_PERF_GUEST_ONLY))
@@ -220,15 +224,15 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		.event = event,
 		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
 	};
-	if (!sort_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
+	if (!correct_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
 		return VMOP_PERF_NOT_WANTED;
-	/* A guest with encrypted registers (SEV-ES, TDX) shows none. */
+	/* A guest with encrypted registers (SEV-ES, TDX) has no address. */
 	if ((ret->sample.flags & VMOP_SAMPLE_GUEST) && ret->sample.ip == 0)
 		ret->sample.flags |= VMOP_SAMPLE_NO_IP;
 	return VMOP_PERF_DECODED;
 }
 
-/* The text from offset to end_bytes, NULL unless it ends before. */
+/* Return the text from offset, or NULL unless it ends before end_bytes. */
 static const char *text_at(const uint8_t *body, size_t offset, size_t end_bytes)
 {
 	const char *text = (const char *)body + offset;
@@ -262,7 +266,7 @@ static bool decode_mmap2(const uint8_t *body, size_t len_bytes, struct vmop_reco
 	if (!path || !decode_mmap(body, len_bytes, ret))
 		return false;
 	ret->mmap.path = path;
-	/* Also where PERF_RECORD_MISC_MMAP_BUILD_ID is set: see set_side_band in perf/cpu.c. */
+	/* Valid even if PERF_RECORD_MISC_MMAP_BUILD_ID is set: see set_side_band in perf/cpu.c. */
 	ret->mmap.dev_major = mmap->maj;
 	ret->mmap.dev_minor = mmap->min;
 	ret->mmap.inode = mmap->ino;
@@ -336,8 +340,8 @@ static bool decode_throttle(const struct vmop_perf_decoder *decoder, const uint8
 }
 
 /*
- * LOST says how many records the ring had no room for, of whatever event: its id is only
- * that of the event which found room again.
+ * Decode LOST and LOST_SAMPLES. LOST counts the records of all events that found no room in the
+ * ring; its id is only that of the event which found room again.
  */
 static bool decode_lost(const struct vmop_perf_decoder *decoder, const uint8_t *body,
 			size_t len_bytes, bool has_id, struct vmop_record *ret)
@@ -355,7 +359,7 @@ static bool decode_lost(const struct vmop_perf_decoder *decoder, const uint8_t *
 	return true;
 }
 
-/* Everything but samples: len_bytes is the body's length, its trailer left out. */
+/* Decode everything but samples. len_bytes is the length of the body without its trailer. */
 static bool decode_body(const struct vmop_perf_decoder *decoder,
 			const struct perf_event_header *header, size_t len_bytes,
 			struct vmop_record *ret)

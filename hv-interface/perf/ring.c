@@ -45,7 +45,7 @@ void vmop_perf_ring_deinit(struct vmop_perf_ring *ring)
 	*ring = (struct vmop_perf_ring){0};
 }
 
-/* Can't go on from here: everything up to the head is given up. */
+/* Skip everything up to the head after a record that cannot be followed. */
 static void resynchronise(struct vmop_perf_ring *ring)
 {
 	ring->tail = ring->head;
@@ -88,6 +88,6 @@ void vmop_perf_ring_free(struct vmop_perf_ring *ring)
 	if (ring->freed == ring->tail)
 		return;
 	ring->freed = ring->tail;
-	/* Everything that was read was read before the kernel may write over it. */
+	/* All reads come before the kernel may overwrite the data. */
 	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
 }

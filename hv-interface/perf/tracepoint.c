@@ -26,7 +26,10 @@ static bool is_word(const char *text, size_t len)
 	return len > 0 && text[0] != '-';
 }
 
-/* Both are words; one that begins with a digit, as in 9p:9p_client_req, has an underscore. */
+/*
+ * Return whether name is "WORD:WORD". A word that begins with a digit, as in 9p:9p_client_req, has
+ * an underscore.
+ */
 
 bool vmop_perf_tracepoint_is_name(const char *name)
 {
@@ -36,7 +39,7 @@ bool vmop_perf_tracepoint_is_name(const char *name)
 	       (!isdigit((unsigned char)*event) || strchr(event, '_'));
 }
 
-/* Where tracefs is; the debugfs of old has it, too. */
+/* Find the events/ folder of tracefs, which may be mounted inside debugfs on older systems. */
 static struct vmop_error *find_events(const char *root, char ret[PATH_MAX])
 {
 	int os_errno = ENOENT;
@@ -78,7 +81,7 @@ struct vmop_error *vmop_perf_tracepoint_id(const char *root, const char *name, u
 		return err;
 	text[strcspn(text, "\n")] = '\0';
 	if (!vmop_parse_u64(text, 10, ret))
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: '%s' is no number", path, text);
+		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: '%s' is not a number", path, text);
 	return NULL;
 }
 
@@ -101,7 +104,7 @@ static void each_of_system(const char *events, const char *system,
 		return;
 	int n = scandir(path, &list, is_shown, by_name);
 	for (int i = 0; i < n; i++) {
-		/* Those that can't be sampled have no number: ftrace's own records. */
+		/* ftrace's own records cannot be sampled and have no number. */
 		size_t path_len = strlen(path);
 		snprintf(name, sizeof(name), "%s:%s", system, list[i]->d_name);
 		snprintf(path + path_len, sizeof(path) - path_len, "/%s/id", list[i]->d_name);

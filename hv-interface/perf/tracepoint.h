@@ -11,18 +11,16 @@
 
 #include "libutil/error.h"
 
-/* Whether name is written as a tracepoint is; there may be none of that name. */
+/* Return whether name has the form of a tracepoint's name; it may not exist. */
 bool vmop_perf_tracepoint_is_name(const char *name);
 
 /*
- * The number for perf_event_attr's config.  root as in perf/pmu.h.  VMOP_ERROR_CANT: tracefs is
- * not mounted or may not be read; VMOP_ERROR_NOT_FOUND: there is no such tracepoint.
+ * Read the number for perf_event_attr's config. root: see perf/pmu.h. VMOP_ERROR_CANT: tracefs is
+ * not mounted or not readable. VMOP_ERROR_NOT_FOUND: no such tracepoint.
  */
 struct vmop_error *vmop_perf_tracepoint_id(const char *root, const char *name, uint64_t *ret);
 
-/*
- * Calls each for every tracepoint, by name.  VMOP_ERROR_CANT as above.
- */
+/* Call each for every tracepoint, sorted by name. VMOP_ERROR_CANT as above. */
 struct vmop_error *vmop_perf_tracepoint_for_each(const char *root,
 						 void (*each)(void *arg, const char *name),
 						 void *arg);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The replay source: a recorded stream (stream.h) as if it happened now. */
+/* The replay source's operations over a stream reader. */
 #include <stdlib.h>
 
 #include "hv-interface/replay/replay.h"
@@ -9,7 +9,7 @@
 struct replay_source {
 	struct vmop_source base;
 	struct vmop_stream_reader *reader;
-	struct vmop_record next; /* read, not yet due; its text is the reader's */
+	struct vmop_record next; /* read but not due yet; its text is the reader's */
 	bool has_next;
 	struct vmop_source_stats stats;
 };

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A recorded stream of records (stream.h). */
+/*
+ * The replay source: a recorded stream of records, delivered as if it happened now. For tests and
+ * benches.
+ *
+ * Callers use it as a struct vmop_source (source.h). Data meets the folder's files in this order:
+ * stream-writer.c records what a sink received into a file; stream.h defines that file;
+ * stream-reader.c checks and decodes it; replay.c delivers its records up to the drain's time.
+ */
 #ifndef VMOP_HV_INTERFACE_REPLAY_REPLAY_H
 #define VMOP_HV_INTERFACE_REPLAY_REPLAY_H
 

@@ -11,15 +11,15 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-enum { WINDOW_BYTES = 256 << 10 }; /* larger than any record: their length has 16 bits */
+enum { WINDOW_BYTES = 256 << 10 }; /* larger than any record: their lengths have 16 bits */
 
 struct vmop_stream_reader {
 	char *name;
-	int fd; /* -1: over memory */
+	int fd; /* -1: the stream is in memory */
 	uint64_t size_bytes;
-	/* The part of the file at hand: [window_at, window_at + window_bytes). */
+	/* The loaded part of the file: [window_at, window_at + window_bytes). */
 	const uint8_t *window;
-	uint8_t *buffer; /* what window points to, where there is a file */
+	uint8_t *buffer; /* memory of window, if there is a file */
 	uint64_t window_at;
 	size_t window_bytes, pos_bytes;
 	struct vmop_stream_event *events;
@@ -27,7 +27,7 @@ struct vmop_stream_reader {
 	size_t n_events;
 	uint64_t first_ns, last_ns, bytes;
 	bool has_ended;
-	/* The block that is repeated; end 0: none is. */
+	/* The repeated block; end 0: no block. */
 	struct {
 		uint64_t begin, end, n_left, step_ns, shift_ns;
 	} block;
@@ -54,7 +54,7 @@ static uint64_t position(const struct vmop_stream_reader *reader)
 static struct vmop_error *corrupt(const struct vmop_stream_reader *reader, const char *what)
 {
 	return vmop_error_new(VMOP_ERROR_CORRUPT,
-			      "%s: no stream that vmop wrote: %s at byte %" PRIu64, reader->name,
+			      "%s: not a stream that vmop wrote: %s at byte %" PRIu64, reader->name,
 			      what, position(reader));
 }
 
@@ -70,7 +70,7 @@ static void seek(struct vmop_stream_reader *reader, uint64_t at)
 	reader->pos_bytes = 0;
 }
 
-/* Moves the window so that it begins where we are. */
+/* Move the window to the current position. */
 static struct vmop_error *refill(struct vmop_stream_reader *reader)
 {
 	size_t kept = reader->window_bytes - reader->pos_bytes;
@@ -86,7 +86,10 @@ static struct vmop_error *refill(struct vmop_stream_reader *reader)
 	return NULL;
 }
 
-/* The next len_bytes (no more than a window), not yet taken; NULL *ret: the file ends before. */
+/*
+ * Set *ret to the next len_bytes (at most a window) without taking them; NULL: the file ends
+ * before.
+ */
 static struct vmop_error *at_hand(struct vmop_stream_reader *reader, size_t len_bytes,
 				  const void **ret)
 {
@@ -135,7 +138,7 @@ static struct vmop_error *read_header(struct vmop_stream_reader *reader)
 	if (header.version > VMOP_STREAM_VERSION)
 		return vmop_error_new(
 			VMOP_ERROR_NEWER,
-			"%s: version %u of the stream format, this vmop knows up to %d",
+			"%s: version %u of the stream format, this vmop reads up to %d",
 			reader->name, header.version, VMOP_STREAM_VERSION);
 	if (header.version == 0 || header.n_events == 0 || header.n_events > VMOP_STREAM_MAX_EVENTS)
 		return corrupt(reader, "a header that can't be");
@@ -295,7 +298,7 @@ static void decode_ksymbol(const struct vmop_stream_record *header,
 	};
 }
 
-/* A type's body, and whether text follows it; 0: there is no such type. */
+/* Return the size of a type's body, and whether text follows it; 0: no such type. */
 static size_t body_bytes_of(uint16_t type, bool *ret_has_text)
 {
 	*ret_has_text =
@@ -326,7 +329,7 @@ static size_t body_bytes_of(uint16_t type, bool *ret_has_text)
 	}
 }
 
-/* All types but SAMPLE and REPEAT; the body's size was checked. */
+/* Decode all types but SAMPLE and REPEAT. The body's size was checked. */
 static bool decode_other(const struct vmop_stream_record *header, const void *body,
 			 const char *text, struct vmop_record *ret)
 {
@@ -370,13 +373,13 @@ static bool decode_other(const struct vmop_stream_record *header, const void *bo
 static struct vmop_error *begin_block(struct vmop_stream_reader *reader,
 				      const struct vmop_stream_repeat *repeat)
 {
-	uint64_t begin = position(reader); /* behind the repeat record */
+	uint64_t begin = position(reader); /* after the repeat record */
 	if (reader->block.end)
 		return corrupt(reader, "a repeated block inside another");
 	if (repeat->n_times == 0 || repeat->n_times > VMOP_STREAM_MAX_TIMES ||
 	    repeat->block_bytes == 0 || repeat->block_bytes % 8 != 0 ||
 	    repeat->block_bytes > reader->size_bytes - begin)
-		return corrupt(reader, "a repeated block that can't be");
+		return corrupt(reader, "an invalid repeated block");
 	reader->block.begin = begin;
 	reader->block.end = begin + repeat->block_bytes;
 	reader->block.n_left = repeat->n_times - 1;
@@ -385,7 +388,7 @@ static struct vmop_error *begin_block(struct vmop_stream_reader *reader,
 	return NULL;
 }
 
-/* Behind the last record of a repeated block: once more, or on. */
+/* Go back to the beginning of a repeated block at its end, or leave it after the last time. */
 static struct vmop_error *end_block(struct vmop_stream_reader *reader)
 {
 	if (reader->block.n_left == 0) {
@@ -401,7 +404,7 @@ static struct vmop_error *end_block(struct vmop_stream_reader *reader)
 	return NULL;
 }
 
-/* What any record must be like; header is at hand. */
+/* Check the properties that any record must have. Its header is in the window. */
 static struct vmop_error *check_record(struct vmop_stream_reader *reader,
 				       const struct vmop_stream_record *header,
 				       const uint8_t **ret_body, const char **ret_text)
@@ -442,7 +445,7 @@ static struct vmop_error *check_time(struct vmop_stream_reader *reader, uint64_t
 	return NULL;
 }
 
-/* One record, which may be a repeat: then *ret_is_data is false. */
+/* Decode one record. A REPEAT record sets *ret_is_data to false. */
 static struct vmop_error *step(struct vmop_stream_reader *reader, struct vmop_record *ret,
 			       bool *ret_is_data)
 {

@@ -12,11 +12,11 @@ struct vmop_stream_writer {
 	char *path;
 	struct vmop_stream_header header;
 	struct vmop_error *err; /* the first one */
-	off_t repeat_at;	/* where the open block's repeat record is; 0: none is open */
+	off_t repeat_at;	/* offset of the open block's repeat record; 0: no block is open */
 	struct vmop_stream_repeat repeat;
 };
 
-/* err may be NULL. */
+/* Keep the first error. err may be NULL. */
 static void fail(struct vmop_stream_writer *writer, struct vmop_error *err)
 {
 	if (writer->err)
@@ -84,7 +84,7 @@ struct vmop_error *vmop_stream_writer_create(const char *path, const struct vmop
 	return NULL;
 }
 
-/* header's length is filled in; text may be NULL. */
+/* Write a record. Sets header's length; text may be NULL. */
 static void put(struct vmop_stream_writer *writer, struct vmop_stream_record *header,
 		const void *body, size_t body_bytes, const char *text)
 {
@@ -182,7 +182,7 @@ static void put_cpu(struct vmop_stream_writer *writer, struct vmop_stream_record
 		    uint32_t cpu, bool flag)
 {
 	const struct vmop_stream_cpu body = {.cpu = cpu};
-	header->flags = flag ? VMOP_STREAM_ONLINE : 0; /* and VMOP_STREAM_THROTTLED */
+	header->flags = flag ? VMOP_STREAM_ONLINE : 0; /* the same bit as VMOP_STREAM_THROTTLED */
 	put(writer, header, &body, sizeof(body), NULL);
 }
 

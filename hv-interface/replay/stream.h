@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A recorded stream of vmop_record's in a file, for tests and benches: what a
- * sink took, to be replayed by the replay source.
+ * A file of recorded vmop_records, for tests and benches: the records that a sink received, for the
+ * replay source.
  *
- *	struct vmop_stream_header
- *	struct vmop_stream_event	n_events times
- *	records				until the end of the file
+ * 	struct vmop_stream_header
+ * 	struct vmop_stream_event	n_events times
+ * 	records				until the end of the file
  *
- * Little-endian, everything aligned to 8 bytes.  A record is a vmop_stream_record
- * header and the struct of its type; text follows it, ends with a NUL, and is
- * padded to 8 bytes with NULs.  Times never go back, except that 0 is "not known".
+ * Little-endian, everything aligned to 8 bytes. A record is a vmop_stream_record header and the
+ * struct of its type. Text follows it, ends with a NUL, and is padded to 8 bytes with NULs. Times
+ * never go back, except that 0 is "not known".
  *
- * A VMOP_STREAM_REPEAT record stands before a block of records and says that the
- * block comes n_times, each time step_ns later than before: a file of a few MB is a
- * stream of 100 million samples.  Blocks do not nest.
+ * A VMOP_STREAM_REPEAT record stands before a block of records. The block comes n_times, each time
+ * step_ns later than before: a file of a few MB is a stream of 100 million samples. Blocks do not
+ * nest.
  *
- * Files are hostile input: everything is checked, and the first thing that is off
- * ends the stream with VMOP_ERROR_CORRUPT.
+ * Files are hostile input: everything is checked, and the first invalid part ends the stream with
+ * VMOP_ERROR_CORRUPT.
  */
 #ifndef VMOP_HV_INTERFACE_REPLAY_STREAM_H
 #define VMOP_HV_INTERFACE_REPLAY_STREAM_H
@@ -35,7 +35,7 @@ enum {
 	VMOP_STREAM_VERSION = 1,
 	VMOP_STREAM_MAX_EVENTS = 64,
 	VMOP_STREAM_REPEAT = 0x8000,	   /* beside enum vmop_record_type */
-	VMOP_STREAM_MAX_TEXT_BYTES = 8192, /* with its NUL */
+	VMOP_STREAM_MAX_TEXT_BYTES = 8192, /* with the NUL */
 	VMOP_STREAM_MAX_TIMES = 1000000,
 };
 
@@ -114,7 +114,7 @@ struct vmop_stream_unhandled {
 
 struct vmop_stream_repeat {
 	uint64_t n_times;     /* 1 to VMOP_STREAM_MAX_TIMES */
-	uint64_t block_bytes; /* of the records behind this one: a multiple of 8, not 0 */
+	uint64_t block_bytes; /* length of the following block: a multiple of 8, not 0 */
 	uint64_t step_ns;
 };
 
@@ -134,47 +134,52 @@ _Static_assert(sizeof(struct vmop_stream_unhandled) == 8, "on-disk format");
 _Static_assert(sizeof(struct vmop_stream_repeat) == 24, "on-disk format");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "on-disk format");
 
-/* Reading. One thread. */
+/* Reader. One thread. */
 struct vmop_stream_reader;
 
-/* VMOP_ERROR_CORRUPT: no such file; VMOP_ERROR_NEWER: a later version's. */
+/*
+ * Open a stream; free *ret with vmop_stream_reader_close. VMOP_ERROR_CORRUPT: not a stream.
+ * VMOP_ERROR_NEWER: of a later version.
+ */
 struct vmop_error *vmop_stream_reader_open(const char *path, struct vmop_stream_reader **ret);
-/* The same over memory, aligned to 8 bytes, which must outlive the reader; name is for messages. */
+/*
+ * Open a stream in memory, aligned to 8 bytes, which must outlive the reader. name is for messages.
+ */
 struct vmop_error *vmop_stream_reader_open_memory(const char *name, const void *data,
 						  size_t len_bytes,
 						  struct vmop_stream_reader **ret);
 void vmop_stream_reader_close(struct vmop_stream_reader *reader); /* NULL is allowed */
 
 size_t vmop_stream_reader_n_events(const struct vmop_stream_reader *reader);
-/* Holds as long as the reader. */
+/* Return event i. Valid as long as the reader. */
 const struct vmop_event_info *vmop_stream_reader_event(const struct vmop_stream_reader *reader,
 						       size_t i);
 uint64_t vmop_stream_reader_first_ns(const struct vmop_stream_reader *reader);
-/* Bytes of records taken so far; those of a repeated block each time. */
+/* Return the bytes of records taken, those of a repeated block each time. */
 uint64_t vmop_stream_reader_bytes(const struct vmop_stream_reader *reader);
 
 /*
- * The next record; text holds until the next call.  *ret_ended: there is none, ever.
- * After an error there is none either.
+ * Read the next record; its text is valid until the next call. Set *ret_ended at the end and after
+ * an error: no record follows.
  */
 struct vmop_error *vmop_stream_reader_next(struct vmop_stream_reader *reader,
 					   struct vmop_record *ret, bool *ret_ended);
 
-/* Writing. One thread. */
+/* Writer. One thread. */
 struct vmop_stream_writer;
 
-/* Begins a new file at path, over what is there. */
+/* Create a file at path, replacing an existing one. */
 struct vmop_error *vmop_stream_writer_create(const char *path, const struct vmop_event_info *events,
 					     size_t n_events, struct vmop_stream_writer **ret);
-/* Appends one record; what goes wrong is said by close. */
+/* Append one record. vmop_stream_writer_close reports errors. */
 void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop_record *record);
-/* A sink that appends.  Valid as long as the writer. */
+/* Return a sink that appends. Valid as long as the writer. */
 struct vmop_sink vmop_stream_writer_sink(struct vmop_stream_writer *writer);
-/* What is put between the two comes n_times, each time step_ns later. */
+/* Begin a block that comes n_times, each time step_ns later, up to the matching end. */
 void vmop_stream_writer_begin_repeat(struct vmop_stream_writer *writer, uint64_t n_times,
 				     uint64_t step_ns);
 void vmop_stream_writer_end_repeat(struct vmop_stream_writer *writer);
-/* Finishes the file and frees writer.  The first error since create is returned. */
+/* Finish the file and free writer. Return the first error since create. */
 struct vmop_error *vmop_stream_writer_close(struct vmop_stream_writer *writer);
 
 #endif

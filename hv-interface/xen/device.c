@@ -10,7 +10,7 @@
 
 #include "vmop/xenoprof.h"
 
-/* What an errno at a certain step means to the user. */
+/* The user's advice for an errno at a step. */
 struct advice {
 	int step; /* enum vmop_xenoprof_op, enum vmop_xendev_step, or ANY_STEP */
 	int os_errno;
@@ -26,13 +26,12 @@ static const struct advice advices[] = {
 	{VMOP_XENDEV_STEP_NONE, EBUSY, "another profiler in this domain has a session with Xen"},
 	{ANY_STEP, ENOSYS,
 	 "this Xen has no xenoprof (it is off by default since 4.18 and gone in 4.22)"},
-	{VMOP_XENOPROF_INIT, ENODEV, "Xen knows no counters of this CPU"},
+	{VMOP_XENOPROF_INIT, ENODEV, "Xen does not support the counters of this CPU"},
 	{VMOP_XENOPROF_INIT, EPERM, "Xen does not let this domain profile"},
 	{VMOP_XENOPROF_RESERVE_COUNTERS, EBUSY,
 	 "the counters are taken, by Xen's watchdog or its vPMU (vpmu= on its command line)"},
 	{VMOP_XENOPROF_START, EAGAIN, "an active domain has not enabled its samples yet"},
-	{VMOP_XENOPROF_ENABLE_VIRQ, EPERM,
-	 "the initiator does not have this domain among its active ones"},
+	{VMOP_XENOPROF_ENABLE_VIRQ, EPERM, "the initiator has not listed this domain as active"},
 	{VMOP_XENOPROF_DISABLE_VIRQ, EBUSY, "the initiator has not stopped yet"},
 	{VMOP_XENOPROF_GET_BUFFER, EBUSY,
 	 "the counters or this domain's buffers are in use, by a vPMU or by a profiler that "
@@ -142,7 +141,7 @@ struct vmop_error *vmop_xen_device_prepare(struct vmop_xen_device *device,
 	prepare->failed_op = VMOP_XENDEV_STEP_NONE;
 	if (ioctl(device->fd, VMOP_XENDEV_PREPARE, prepare) < 0)
 		return step_error(prepare->failed_op, errno);
-	/* A later session of the same file goes on with the same rings. */
+	/* A later session of the same file reuses the rings. */
 	return device->map ? NULL : map_rings(device, prepare->mmap_bytes);
 }
 

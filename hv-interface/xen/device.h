@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Xen's samples by way of the kernel module: the user's side of /dev/vmop. The calls and their
- * order are those of vmop/xen-device.h; here they get errors that a user can act on, and the rings
- * are mapped. One thread.
+ * The user's side of /dev/vmop, the kernel module's device. vmop/xen-device.h defines the calls and
+ * their order; the functions here add errors that a user can act on, and map the rings. One thread.
  */
 #ifndef VMOP_HV_INTERFACE_XEN_DEVICE_H
 #define VMOP_HV_INTERFACE_XEN_DEVICE_H
@@ -21,21 +20,24 @@ struct vmop_xen_device {
 };
 
 /*
- * Whether the module is there, without opening its device. That it isn't is no error: samples can
- * be had without it, but for their tasks.
+ * Return whether the module is loaded, without opening its device. Without the module samples only
+ * lack their tasks.
  */
 bool vmop_xen_device_is_there(void);
 
-/* VMOP_ERROR_CANT: it isn't loaded, no leave, another process has it. */
+/*
+ * Open the device. VMOP_ERROR_CANT: the module is not loaded, no permission, or another process has
+ * it open.
+ */
 struct vmop_error *vmop_xen_device_open(struct vmop_xen_device *device);
-/* Ends what is under way. Does nothing to one that was never opened ({.fd = -1}). */
+/* End any session and close. Does nothing to a device that was never opened ({.fd = -1}). */
 void vmop_xen_device_close(struct vmop_xen_device *device);
 
 /*
- * abi and failed_op are filled in. After a failed prepare all begins again with init; after a
- * failed start, which is VMOP_ERROR_CANT with os_errno EAGAIN while an active domain has not
- * enabled its samples (in the initiator), EPERM while the initiator has not listed this domain (in
- * a domU), it can be tried again.
+ * Carry out one step. They set abi and failed_op. After a failed prepare begin again with init. A
+ * failed start can be tried again: it is VMOP_ERROR_CANT with os_errno EAGAIN in the initiator
+ * while an active domain has not enabled its samples, and EPERM in a domU while the initiator has
+ * not listed it.
  */
 struct vmop_error *vmop_xen_device_init(struct vmop_xen_device *device,
 					struct vmop_xendev_init *init);

@@ -12,16 +12,16 @@
 #include "libutil/io.h"
 
 enum {
-	/* Below it a host can get stuck in interrupts: OProfile's lower bound for cycles. */
+	/* Below it a host can get stuck in interrupts; OProfile's lower bound for cycles. */
 	SMALLEST_PERIOD = 6000,
 	DEFAULT_HZ = 1000,
-	/* The counters have 31 bits that can be set (Intel SDM, IA32_PMCx writes). */
+	/* The counters accept 31 bits (Intel SDM, IA32_PMCx writes). */
 	LARGEST_PERIOD = INT32_MAX,
 };
 
 /*
- * The code of unhalted cycles by Xen's name of the model (xen/arch/x86/oprofile/nmi_int.c), which
- * begins so.  The first that fits counts.
+ * The code of unhalted cycles by the prefix of Xen's name for the model
+ * (xen/arch/x86/oprofile/nmi_int.c). The first match counts.
  */
 static const struct {
 	const char *cpu_type;
@@ -46,7 +46,7 @@ static bool is_cycles(const char *name)
 	       !strcasecmp(name, "cpu-cycles") || !strcasecmp(name, "CPU_CLK_UNHALTED");
 }
 
-/* "rNNN": bits 0-7 and, on AMD, 32-35 the event, 8-15 the unit mask. */
+/* Parse "rNNN": the event in bits 0-7 and, on AMD, 32-35; the unit mask in bits 8-15. */
 static bool parse_raw(const char *name, uint64_t *ret)
 {
 	char *end;
@@ -87,7 +87,7 @@ static struct vmop_error *find_code(const char *name, const char *unit_mask,
 	return NULL;
 }
 
-/* Of the first processor; 0: not known. */
+/* Return the clock of the first processor in Hz; 0: not known. */
 static uint64_t clock_hz(const char *root)
 {
 	char path[256];
@@ -104,8 +104,10 @@ static uint64_t clock_hz(const char *root)
 	return mhz > 0 && mhz < 1e6 ? (uint64_t)(mhz * 1e6) : 0;
 }
 
-/* Xen counts events, not time: a frequency is kept for cycles alone, whose number a second is
- * known. */
+/*
+ * Convert a frequency into a period. Xen counts events, not time, so only cycles can have a
+ * frequency: their number in a second is known.
+ */
 static struct vmop_error *by_frequency(const struct vmop_event_request *request, bool counts_cycles,
 				       const char *root, struct vmop_xen_choice *choice)
 {
@@ -113,8 +115,8 @@ static struct vmop_error *by_frequency(const struct vmop_event_request *request,
 	uint64_t cpu_hz = counts_cycles ? clock_hz(root) : 0;
 	if (cpu_hz == 0)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "event '%s': Xen takes a sample every so many events; give "
-				      "that number: --event=%s:100000",
+				      "event '%s': Xen takes a sample every COUNT events; give a "
+				      "count: --event=%s:100000",
 				      choice->name, choice->name);
 	choice->event.period_events = cpu_hz / hz;
 	if (choice->event.period_events < SMALLEST_PERIOD)
@@ -146,8 +148,9 @@ static struct vmop_error *find_period(const struct vmop_event_request *request, 
 }
 
 /*
- * The processor tells ring 0 from the others, and a PV guest's kernel runs in ring 3 (in Xen
- * for x86-64): so for kernels both count, and what is not wanted is left out when it is read.
+ * Set the modes in which the counter counts. The processor separates ring 0 from the others, and a
+ * PV guest's kernel runs in ring 3 (in Xen for x86-64). So for kernels both count, and the drain
+ * drops unwanted samples.
  */
 static void choose_modes(const struct vmop_event_request *request, struct vmop_xen_choice *choice)
 {
@@ -186,9 +189,9 @@ struct vmop_error *vmop_xen_take_over(const struct vmop_event_request *request,
 {
 	*ret = (struct vmop_xen_choice){.host = true, .guest = true};
 	if (!request || !request->period_events)
-		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "an active domain samples what dom0 says, every so many "
-				      "events");
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"an active domain samples dom0's events and needs their COUNT");
 	ret->kernel = request->kernel;
 	ret->user = request->user;
 	ret->event.period_events = request->period_events;
@@ -208,7 +211,7 @@ struct list {
 	void *arg;
 };
 
-static void tell_pfm(void *arg, const struct vmop_pfm_entry *pfm)
+static void list_pfm(void *arg, const struct vmop_pfm_entry *pfm)
 {
 	const struct list *list = arg;
 	const struct vmop_event_entry entry = {
@@ -237,5 +240,5 @@ void vmop_xen_event_list(vmop_event_list_fn each, void *arg)
 		.is_available = true,
 	};
 	each(arg, &entry);
-	vmop_pfm_list(tell_pfm, &list);
+	vmop_pfm_list(list_pfm, &list);
 }

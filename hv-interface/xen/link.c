@@ -18,7 +18,8 @@
 #define PAGE_BYTES 4096u
 
 /*
- * include/uapi/xen/privcmd.h of Linux, which as installed asks for a header of Xen's that isn't.
+ * Copies from Linux's include/uapi/xen/privcmd.h, because the installed header needs one of Xen's
+ * that is not installed.
  */
 struct hypercall {
 	uint64_t op;
@@ -30,7 +31,7 @@ struct map_batch {
 	uint16_t domain_id;
 	uint64_t address;
 	const unsigned long *frames;
-	int *errors; /* of each frame: 0 or a negative errno */
+	int *errors; /* for each frame: 0 or a negative errno */
 };
 
 #define PRIVCMD_HYPERCALL _IOC(_IOC_NONE, 'P', 0, sizeof(struct hypercall))
@@ -43,8 +44,8 @@ _Static_assert(sizeof(struct map_batch) == 16 + 2 * sizeof(void *), "privcmd_mma
 struct privcmd_link {
 	struct vmop_xen_link base;
 	int privcmd_fd, hypercall_fd;
-	void *bounce; /* a page that the kernel neither moves nor swaps: for hypercalls' arguments
-		       */
+	/* a page that the kernel neither moves nor swaps, for hypercalls' arguments */
+	void *bounce;
 };
 
 static struct privcmd_link *to_privcmd(struct vmop_xen_link *link)
@@ -98,13 +99,13 @@ static void *privcmd_map(struct vmop_xen_link *link, uint64_t address, size_t n_
 		.errors = errors,
 	};
 	int status = ioctl(fd, PRIVCMD_MAP_BATCH, &batch);
-	int why = status < 0 ? errno : 0;
-	for (size_t i = 0; i < n_pages && !why; i++)
-		why = -errors[i];
-	if (!why)
+	int error = status < 0 ? errno : 0;
+	for (size_t i = 0; i < n_pages && !error; i++)
+		error = -errors[i];
+	if (!error)
 		return memory;
 	munmap(memory, n_pages * PAGE_BYTES);
-	errno = why;
+	errno = error;
 	return NULL;
 }
 
@@ -150,14 +151,14 @@ static struct vmop_error *open_device(const char *path, const char *module, int 
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: no permission; run vmopd as root",
 				      path);
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
-		return vmop_error_new(VMOP_ERROR_CANT, "%s is missing; modprobe %s brings it", path,
-				      module);
+		return vmop_error_new(VMOP_ERROR_CANT, "%s is missing; modprobe %s creates it",
+				      path, module);
 	return vmop_error_os(errno, "%s", path);
 }
 
 /*
- * /dev/xen/hypercall gives memory that is safe for a hypercall; a process's own could be moved
- * by the kernel under Xen's hands (Linux 4.18: drivers/xen/privcmd-buf.c).
+ * Open the devices. Memory of /dev/xen/hypercall is safe for a hypercall; the kernel could move a
+ * process's own memory meanwhile (Linux 4.18: drivers/xen/privcmd-buf.c).
  */
 static struct vmop_error *open_all(struct privcmd_link *privcmd)
 {
@@ -211,11 +212,11 @@ struct vmop_error *vmop_xen_link_open(struct vmop_xen_link **ret)
 	if (!vmop_xen_is_control_domain(NULL))
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
 				      "this is not Xen's control domain (/proc/xen/capabilities "
-				      "doesn't say control_d)");
+				      "lacks control_d)");
 	return open_link(ret);
 }
 
-/* No operation of Xen's: it says EINVAL, or ENOSYS where it has no xenoprof. */
+/* An operation that Xen does not have. Xen returns EINVAL, or ENOSYS where it has no xenoprof. */
 #define NO_OPERATION 0xffu
 
 struct vmop_error *vmop_xen_link_open_domu(struct vmop_xen_link **ret)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* dom0 is one of the active ones. */
+/* dom0 takes one place in the active list. */
 enum { PASSIVE_MAX = VMOP_XENOPROF_DOMAINS_MAX, ACTIVE_MAX = VMOP_XENOPROF_DOMAINS_MAX - 1 };
 
 static struct vmop_error *too_many(const char *kind, int most, size_t n)
@@ -20,7 +20,8 @@ struct vmop_error *vmop_xen_lists_check(const struct vmop_source_domain *domains
 	for (size_t i = 0; i < n; i++) {
 		n_passive += !domains[i].is_active;
 		if (domains[i].id == 0 || domains[i].id >= VMOP_XEN_DOMID_FIRST_RESERVED)
-			return vmop_error_new(VMOP_ERROR_USAGE, "%u is no id of a domain to sample",
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%u is not the id of a domain that can be sampled",
 					      domains[i].id);
 	}
 	if (n_passive > PASSIVE_MAX)
@@ -33,7 +34,7 @@ struct vmop_error *vmop_xen_lists_check(const struct vmop_source_domain *domains
 static int error_of(enum vmop_active_presence presence)
 {
 	switch (presence) {
-	case VMOP_ACTIVE_ASKED:
+	case VMOP_ACTIVE_PROBED:
 		return EAGAIN;
 	case VMOP_ACTIVE_ABSENT:
 		return ENOLINK;
@@ -43,8 +44,8 @@ static int error_of(enum vmop_active_presence presence)
 	return 0;
 }
 
-void vmop_xen_lists_mark(struct vmop_source_domain *domains, size_t n,
-			 const struct vmop_active_group *group)
+void vmop_xen_lists_set_presence(struct vmop_source_domain *domains, size_t n,
+				 const struct vmop_active_group *group)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!domains[i].is_active)
@@ -71,7 +72,7 @@ bool vmop_xen_lists_differ(const struct vmop_xen_lists *lists,
 	return n_active != lists->n_active || n_passive != lists->n_passive;
 }
 
-void vmop_xen_lists_put(struct vmop_xen_lists *lists, const struct vmop_source_domain *domains,
+void vmop_xen_lists_set(struct vmop_xen_lists *lists, const struct vmop_source_domain *domains,
 			size_t n)
 {
 	*lists = (struct vmop_xen_lists){0};
@@ -94,7 +95,7 @@ void vmop_xen_lists_drop_absent(struct vmop_xen_lists *lists, const struct vmop_
 	lists->n_active = n;
 }
 
-void vmop_xen_lists_tell_errors(const struct vmop_xen_lists *lists,
+void vmop_xen_lists_copy_errors(const struct vmop_xen_lists *lists,
 				struct vmop_source_domain *domains, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The way to Xen's samples by the kernel module (xen/transport.h): each with the task that it hit.
- */
+/* The transport through the kernel module (xen/transport.h): each sample comes with its task. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,62 +11,63 @@
 #include "hv-interface/xen/xenoprof-abi.h"
 
 enum {
-	/* A second of 10,000 samples on one CPU and more; 640 KiB a CPU. */
+	/* More than a second of 10,000 samples on one CPU; 640 KiB a CPU. */
 	RING_RECORDS = 16384,
-	WAKEUP_RECORDS = RING_RECORDS / 4, /* the module wants one; the source has its own clock */
+	/* required by the module; the source polls by its own timer */
+	WAKEUP_RECORDS = RING_RECORDS / 4,
 	/*
-	 * At the least a domain's vCPUs share room for 8,000 samples in Xen: 25 domains' buffers
-	 * are looked at in a few us, so more often than needed costs nothing.
+	 * A domain's vCPUs share room for at least 8,000 samples in Xen. Reading 25 domains'
+	 * buffers takes a few us, so a short interval costs nothing.
 	 */
 	POLL_MS = 20,
 };
 
-struct module_way {
-	struct vmop_xen_way base;
+struct module_transport {
+	struct vmop_xen_transport base;
 	struct vmop_xen_device device;
-	bool is_begun;	 /* INIT was done, and no RELEASE since */
+	bool is_begun;	 /* INIT was done, without a RELEASE since */
 	bool is_primary; /* in dom0; else in an active domain */
 	struct vmop_xen_records records;
-	uint64_t n_corrupt; /* as last told */
+	uint64_t n_corrupt; /* as last read */
 };
 
-static struct module_way *to_module(struct vmop_xen_way *way)
+static struct module_transport *to_module(struct vmop_xen_transport *transport)
 {
-	return (struct module_way *)way;
+	return (struct module_transport *)transport;
 }
 
 /* ---- life ----------------------------------------------------------------------- */
 
-static void module_close(struct vmop_xen_way *way)
+static void module_close(struct vmop_xen_transport *transport)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	vmop_xen_device_close(&module->device);
 	vmop_xen_records_deinit(&module->records);
 	free(module);
 }
 
-static struct vmop_error *begin(struct module_way *module, struct vmop_xendev_init *init)
+static struct vmop_error *begin(struct module_transport *module, struct vmop_xendev_init *init)
 {
-	/* The module ends its own sessions; a mark is of one that went the other way. */
-	init->take_over = vmop_xen_is_marked();
+	/* The module ends its own sessions. An owner file is of a session from user space. */
+	init->take_over = vmop_xen_owner_file_exists();
 	struct vmop_error *err = vmop_xen_device_init(&module->device, init);
 	module->is_begun = !err;
 	module->is_primary = init->is_primary;
 	if (!err)
-		vmop_xen_unmark();
+		vmop_xen_owner_file_remove();
 	return err;
 }
 
 static struct vmop_error *module_open(struct vmop_xen_machine *ret_machine,
-				      struct vmop_xen_way **ret)
+				      struct vmop_xen_transport **ret)
 {
 	struct vmop_xendev_init init = {0};
 	if (!vmop_xen_device_is_there())
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the kernel module vmop is not loaded");
-	struct module_way *module = calloc(1, sizeof(*module));
+	struct module_transport *module = calloc(1, sizeof(*module));
 	if (!module)
 		return &vmop_error_no_memory;
-	module->base.ops = &vmop_xen_way_module_ops;
+	module->base.ops = &vmop_xen_transport_module_ops;
 	struct vmop_error *err = vmop_xen_device_open(&module->device);
 	if (!err)
 		err = begin(module, &init);
@@ -98,7 +98,7 @@ static void get_errors(struct vmop_xen_domain *to, const struct vmop_xendev_doma
 		to[i].error = -from[i].error;
 }
 
-/* What is sampled, which dom0 alone says. */
+/* Copy the plan, which only dom0 may set. */
 static void fill(struct vmop_xendev_prepare *prepare, const struct vmop_xen_plan *plan)
 {
 	prepare->backtrace_depth = plan->backtrace_depth;
@@ -134,18 +134,19 @@ static struct vmop_error *set_up_records(struct vmop_xen_records *records,
 	return err;
 }
 
-static struct vmop_error *module_release(struct vmop_xen_way *way)
+static struct vmop_error *module_release(struct vmop_xen_transport *transport)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	struct vmop_error *err = vmop_xen_device_release(&module->device);
 	if (!err)
 		module->is_begun = false;
 	return err;
 }
 
-static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct vmop_xen_plan *plan)
+static struct vmop_error *module_prepare(struct vmop_xen_transport *transport,
+					 const struct vmop_xen_plan *plan)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	struct vmop_xendev_init init = {0};
 	struct vmop_xendev_prepare prepare = {
 		.ring_records = RING_RECORDS,
@@ -172,41 +173,41 @@ static struct vmop_error *module_prepare(struct vmop_xen_way *way, const struct 
 	get_errors(plan->passive, prepare.passive, prepare.n_passive);
 	err = set_up_records(&module->records, &prepare);
 	if (err)
-		vmop_error_destroy(module_release(way));
+		vmop_error_destroy(module_release(transport));
 	return err;
 }
 
 /*
- * In an active domain that is not on dom0's list: the module has given back what one that died
- * left, and that takes the domain off the list.
+ * Start. EPERM in an active domain: dom0's list lacks it, because the module has given back a dead
+ * session's buffer, and that removes the domain from the list.
  */
-static struct vmop_error *module_start(struct vmop_xen_way *way)
+static struct vmop_error *module_start(struct vmop_xen_transport *transport)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	struct vmop_error *err = vmop_xen_device_start(&module->device);
 	if (err && !module->is_primary && err->os_errno == EPERM)
 		err->code = VMOP_ERROR_BUSY;
 	return err;
 }
 
-static struct vmop_error *module_stop(struct vmop_xen_way *way)
+static struct vmop_error *module_stop(struct vmop_xen_transport *transport)
 {
-	return vmop_xen_device_stop(&to_module(way)->device);
+	return vmop_xen_device_stop(&to_module(transport)->device);
 }
 
 /* ---- draining ------------------------------------------------------------------- */
 
-static void module_drain(struct vmop_xen_way *way, uint64_t up_to_ns,
+static void module_drain(struct vmop_xen_transport *transport, uint64_t up_to_ns,
 			 const struct vmop_xen_entry_sink *sink)
 {
-	struct module_way *module = to_module(way);
+	struct module_transport *module = to_module(transport);
 	if (module->device.map)
 		vmop_xen_records_drain(&module->records, &module->device.rings, up_to_ns, sink);
 }
 
-static uint64_t module_n_corrupt(const struct vmop_xen_way *way)
+static uint64_t module_n_corrupt(const struct vmop_xen_transport *transport)
 {
-	struct module_way *module = (struct module_way *)way;
+	struct module_transport *module = (struct module_transport *)transport;
 	struct vmop_xendev_stats stats;
 	struct vmop_error *err = vmop_xen_device_stats(&module->device, &stats);
 	if (!err)
@@ -215,9 +216,9 @@ static uint64_t module_n_corrupt(const struct vmop_xen_way *way)
 	return module->n_corrupt;
 }
 
-const struct vmop_xen_way_ops vmop_xen_way_module_ops = {
+const struct vmop_xen_transport_ops vmop_xen_transport_module_ops = {
 	.name = "module",
-	.knows_tasks = true,
+	.has_tasks = true,
 	.open = module_open,
 	.close = module_close,
 	.prepare = module_prepare,

@@ -7,28 +7,28 @@
 #include "libutil/cleanup.h"
 #include "libutil/run-dir.h"
 
-bool vmop_xen_is_marked(void)
+bool vmop_xen_owner_file_exists(void)
 {
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
 	vmop_error_destroy(vmop_run_dir_open(&dir));
 	return dir.fd >= 0 &&
-	       faccessat(dir.fd, VMOP_XEN_SESSION_MARK, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	       faccessat(dir.fd, VMOP_XEN_OWNER_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-struct vmop_error *vmop_xen_mark(void)
+struct vmop_error *vmop_xen_owner_file_create(void)
 {
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
 	_cleanup_close_ int fd = -1;
 	struct vmop_error *err = vmop_run_dir_make(&dir);
 	if (!err)
-		err = vmop_run_open(dir.fd, VMOP_XEN_SESSION_MARK, O_WRONLY | O_CREAT, 0644, &fd);
+		err = vmop_run_open(dir.fd, VMOP_XEN_OWNER_FILE, O_WRONLY | O_CREAT, 0644, &fd);
 	return err;
 }
 
-void vmop_xen_unmark(void)
+void vmop_xen_owner_file_remove(void)
 {
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
 	vmop_error_destroy(vmop_run_dir_open(&dir));
 	if (dir.fd >= 0)
-		unlinkat(dir.fd, VMOP_XEN_SESSION_MARK, 0);
+		unlinkat(dir.fd, VMOP_XEN_OWNER_FILE, 0);
 }

@@ -1,56 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "hv-interface/xen/pending.h"
+#include "libutil/array.h"
 
 #include <stdlib.h>
 
-static void hold_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
+static void keep_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
 {
 	(void)domain;
 	(void)vcpu;
-	((struct vmop_xen_held *)arg)->lost += n;
+	((struct vmop_xen_pending *)arg)->lost += n;
 }
 
-static void hold_entry(void *arg, const struct vmop_xen_entry *entry)
+static void keep_entry(void *arg, const struct vmop_xen_entry *entry)
 {
-	struct vmop_xen_held *held = arg;
-	if (held->n == held->room) {
-		size_t room = held->room ? 2 * held->room : 4096;
-		void *grown = reallocarray(held->entries, room, sizeof(*held->entries));
-		if (!grown) {
-			held->lost++;
-			return;
-		}
-		held->entries = grown;
-		held->room = room;
+	struct vmop_xen_pending *pending = arg;
+	if (!vmop_array_reserve(pending->entries, pending->capacity, pending->n + 1)) {
+		pending->lost++;
+		return;
 	}
-	held->entries[held->n++] = *entry;
+	pending->entries[pending->n++] = *entry;
 }
 
-void vmop_xen_held_take(struct vmop_xen_held *held, struct vmop_xen_way *way)
+void vmop_xen_pending_take(struct vmop_xen_pending *pending, struct vmop_xen_transport *transport)
 {
 	const struct vmop_xen_entry_sink sink = {
-		.entry = hold_entry,
-		.lost = hold_lost,
-		.arg = held,
+		.entry = keep_entry,
+		.lost = keep_lost,
+		.arg = pending,
 	};
-	way->ops->drain(way, UINT64_MAX, &sink);
+	transport->ops->drain(transport, UINT64_MAX, &sink);
 }
 
-bool vmop_xen_held_give(struct vmop_xen_held *held, uint64_t up_to_ns,
-			const struct vmop_xen_entry_sink *sink)
+bool vmop_xen_pending_deliver(struct vmop_xen_pending *pending, uint64_t up_to_ns,
+			      const struct vmop_xen_entry_sink *sink)
 {
-	while (held->n_given < held->n && held->entries[held->n_given].time_ns < up_to_ns)
-		sink->entry(sink->arg, &held->entries[held->n_given++]);
-	if (held->n_given < held->n)
+	while (pending->n_delivered < pending->n &&
+	       pending->entries[pending->n_delivered].time_ns < up_to_ns)
+		sink->entry(sink->arg, &pending->entries[pending->n_delivered++]);
+	if (pending->n_delivered < pending->n)
 		return false;
-	if (held->lost)
-		sink->lost(sink->arg, 0, 0, held->lost);
-	vmop_xen_held_deinit(held);
+	if (pending->lost)
+		sink->lost(sink->arg, 0, 0, pending->lost);
+	vmop_xen_pending_deinit(pending);
 	return true;
 }
 
-void vmop_xen_held_deinit(struct vmop_xen_held *held)
+void vmop_xen_pending_deinit(struct vmop_xen_pending *pending)
 {
-	free(held->entries);
-	*held = (struct vmop_xen_held){0};
+	free(pending->entries);
+	*pending = (struct vmop_xen_pending){0};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the xen source took out of Xen's buffers when it was to give them back, until the next
- * drain.  Bounded by what Xen samples while active domains are waited for, some seconds, and by
+ * Samples that the xen source took out of Xen's buffers before giving them back, kept until the
+ * next drain. Bounded by the samples of the few seconds for which agents are waited for, and by
  * those buffers.
  */
 #ifndef VMOP_HV_INTERFACE_XEN_PENDING_H
@@ -9,23 +9,23 @@
 
 #include "hv-interface/xen/transport.h"
 
-/* All zero: nothing. */
-struct vmop_xen_held {
+/* All zero: empty. */
+struct vmop_xen_pending {
 	struct vmop_xen_entry *entries;
-	size_t n, room, n_given;
-	uint64_t lost; /* in Xen, or here for want of memory */
+	size_t n, capacity, n_delivered;
+	uint64_t lost; /* in Xen, or here for lack of memory */
 };
 
-/* Takes all that way has. */
-void vmop_xen_held_take(struct vmop_xen_held *held, struct vmop_xen_way *way);
+/* Take all samples from the transport. */
+void vmop_xen_pending_take(struct vmop_xen_pending *pending, struct vmop_xen_transport *transport);
 
 /*
- * Hands over those with a time before up_to_ns, and once there are no more the number of those
- * that were lost.  True: nothing is held any more.
+ * Deliver the samples with a time before up_to_ns, and after the last one the number of lost
+ * samples. Return whether none remains.
  */
-bool vmop_xen_held_give(struct vmop_xen_held *held, uint64_t up_to_ns,
-			const struct vmop_xen_entry_sink *sink);
+bool vmop_xen_pending_deliver(struct vmop_xen_pending *pending, uint64_t up_to_ns,
+			      const struct vmop_xen_entry_sink *sink);
 
-void vmop_xen_held_deinit(struct vmop_xen_held *held);
+void vmop_xen_pending_deinit(struct vmop_xen_pending *pending);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-/* Between two times that read records' room is given back to the module: in a ring of 8 of it. */
+/* Number of records after which their room is given back to the module: an eighth of a ring. */
 #define FREE_EVERY(rings) ((rings)->n_records / 8 + 1)
 
-/* A ring that is fuller than this is emptied whatever the time. */
+/* A ring fuller than this is emptied whatever the time. */
 enum { FULL_PERCENT = 75 };
 
 struct vmop_error *vmop_xen_records_add(struct vmop_xen_records *records, uint16_t domain,
@@ -27,7 +27,7 @@ void vmop_xen_records_deinit(struct vmop_xen_records *records)
 		free(records->domains[--records->n_domains].is_sample_next);
 }
 
-/* NULL: of no vCPU that was told of; its entries can be nothing but samples. */
+/* Return the state of a vCPU, or NULL if it was not added: all its entries are samples. */
 static bool *state_of(struct vmop_xen_records *records, uint16_t domain, uint16_t vcpu)
 {
 	for (size_t i = 0; i < records->n_domains; i++)

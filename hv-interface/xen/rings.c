@@ -3,20 +3,20 @@
 
 #include <stdlib.h>
 
-/* What the module says of its rings, against what of it is there. */
+/* Check the module's description of the rings against the mapping. */
 static struct vmop_error *check_map(const struct vmop_xendev_map *map, size_t len_bytes)
 {
 	if (len_bytes < sizeof(*map) || map->magic != VMOP_XENDEV_MAGIC)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      VMOP_XENDEV_PATH ": not a device of vmop's kernel module");
 	if (map->abi != VMOP_XENDEV_ABI || map->record_bytes != sizeof(struct vmop_xendev_record))
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      VMOP_XENDEV_PATH
-				      ": vmop's kernel module speaks version %u "
-				      "(records of %u bytes), this program version %u (%zu): both "
-				      "must come from the same release",
-				      map->abi, map->record_bytes, VMOP_XENDEV_ABI,
-				      sizeof(struct vmop_xendev_record));
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			VMOP_XENDEV_PATH
+			": vmop's kernel module has version %u (records of %u bytes), this program "
+			"version %u (%zu): both must come from the same release",
+			map->abi, map->record_bytes, VMOP_XENDEV_ABI,
+			sizeof(struct vmop_xendev_record));
 	uint64_t data_bytes = (uint64_t)map->ring_records * sizeof(struct vmop_xendev_record);
 	if (map->n_rings == 0 || map->ring_records == 0 ||
 	    (map->ring_records & (map->ring_records - 1)) != 0 ||
@@ -85,7 +85,7 @@ unsigned vmop_xen_rings_percent_used(const struct vmop_xen_rings *rings)
 	return (unsigned)(most * 100 / rings->n_records);
 }
 
-/* The record that is next in a ring; NULL: it has no more. */
+/* Return the next record of a ring; NULL: the ring is empty. */
 static const struct vmop_xendev_record *peek(const struct vmop_xen_rings *rings, uint32_t i)
 {
 	const struct vmop_xen_ring_reader *reader = &rings->readers[i];
@@ -94,7 +94,7 @@ static const struct vmop_xendev_record *peek(const struct vmop_xen_rings *rings,
 	return &reader->records[reader->tail & (rings->n_records - 1)];
 }
 
-/* Makes the ring with the oldest record the current one, until another one's is older. */
+/* Make the ring with the oldest record the current one, until another ring has an older record. */
 static const struct vmop_xendev_record *choose(struct vmop_xen_rings *rings)
 {
 	const struct vmop_xendev_record *oldest = NULL;
@@ -149,7 +149,7 @@ void vmop_xen_rings_free(struct vmop_xen_rings *rings)
 		if (reader->freed == reader->tail)
 			continue;
 		reader->freed = reader->tail;
-		/* Everything that was read was read before the module may write over it. */
+		/* All reads come before the module may overwrite the records. */
 		__atomic_store_n(&reader->ring->tail, reader->tail, __ATOMIC_RELEASE);
 	}
 }

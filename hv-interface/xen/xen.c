@@ -22,53 +22,53 @@
 
 enum {
 	/*
-	 * Between two looks at the buffers.  At the smallest, 32 pages for the vCPUs of one
-	 * domain, they hold 8,000 samples together.
+	 * Interval between drains of the buffers. The smallest ones, 32 pages for the vCPUs of one
+	 * domain, hold 8,000 samples together.
 	 */
-	LOOK_EVERY_MS = 100,
-	MAX_SAMPLES = 8192,	   /* that a vCPU's buffer is to hold; Xen gives what fits */
-	LONGEST_PAUSE_CHECKS = 64, /* between tries to go on after a failure: about a minute */
-	MAX_TURNS = 3, /* of getting active domains ready: each takes a second or more */
+	DRAIN_INTERVAL_MS = 100,
+	MAX_SAMPLES = 8192,	   /* wanted capacity of a vCPU's buffer; Xen uses what fits */
+	LONGEST_PAUSE_CHECKS = 64, /* between attempts to resume after a failure: about a minute */
+	MAX_TURNS = 3, /* attempts to get active domains ready; each takes a second or more */
 };
 
-/* In dom0 and in an active domU, in the order of preference. */
-static const struct vmop_xen_way_ops *const ways[] = {
-	&vmop_xen_way_module_ops,
-	&vmop_xen_way_user_ops,
+/* The transports for dom0 and for an active domU, in the order of preference. */
+static const struct vmop_xen_transport_ops *const transports[] = {
+	&vmop_xen_transport_module_ops,
+	&vmop_xen_transport_user_ops,
 };
-static const struct vmop_xen_way_ops *const domu_ways[] = {
-	&vmop_xen_way_module_ops,
-	&vmop_xen_way_active_ops,
+static const struct vmop_xen_transport_ops *const domu_transports[] = {
+	&vmop_xen_transport_module_ops,
+	&vmop_xen_transport_active_ops,
 };
 
 struct xen_source {
 	struct vmop_source base;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_xen_machine machine;
 	struct vmop_xen_choice choices[VMOP_XENOPROF_EVENTS_MAX];
 	struct vmop_xen_event
-		events[VMOP_XENOPROF_EVENTS_MAX]; /* the same, as the way wants them */
+		events[VMOP_XENOPROF_EVENTS_MAX]; /* the same, in the transport's form */
 	struct vmop_event_info infos[VMOP_XENOPROF_EVENTS_MAX];
 	char *notes[VMOP_XENOPROF_EVENTS_MAX];
 	size_t n_events;
 	struct vmop_xen_lists lists;
-	struct vmop_active_group *group; /* of the active ones' agents; NULL: none can be reached */
+	struct vmop_active_group *group; /* agents of active domains; NULL: not reachable */
 	/*
-	 * What the tasks of this domain do, by perf: only where samples bear tasks. Its records and
-	 * the samples are of one clock.
+	 * This domain's tasks, from perf: only if samples have tasks. Its records and the samples
+	 * share one clock.
 	 */
 	struct vmop_source *side_band;
 	int timer_fd;
 	bool is_prepared, is_sampling;
 	bool wants_sampling;		    /* between start and stop */
-	unsigned checks_left, pause_checks; /* until the next try, after one that failed */
-	uint64_t stopped_ns;	   /* since when Xen does not sample all the same; 0: it does */
-	struct vmop_xen_held held; /* from outside of a drain */
+	unsigned checks_left, pause_checks; /* until the next attempt after a failure */
+	uint64_t stopped_ns; /* since when Xen does not sample although it should; 0: it samples */
+	struct vmop_xen_pending pending; /* taken outside of a drain */
 	struct vmop_source_stats stats;
-	/* Of the drain under way. */
+	/* State of the current drain. */
 	const struct vmop_sink *sink;
 	uint64_t up_to_ns;
-	uint64_t last_ns; /* time of the last record handed over */
+	uint64_t last_ns; /* time of the last delivered record */
 };
 
 static struct xen_source *to_xen(struct vmop_source *source)
@@ -83,7 +83,7 @@ static const struct xen_source *to_const(const struct vmop_source *source)
 
 /* ---- Xen's state ------------------------------------------------------------------ */
 
-/* Xen is to sample what the lists say. */
+/* Prepare the transport for the current lists. */
 static struct vmop_error *prepare(struct xen_source *xen)
 {
 	const struct vmop_xen_plan plan = {
@@ -95,7 +95,7 @@ static struct vmop_error *prepare(struct xen_source *xen)
 		.n_passive = xen->lists.n_passive,
 		.max_samples = MAX_SAMPLES,
 	};
-	struct vmop_error *err = xen->way->ops->prepare(xen->way, &plan);
+	struct vmop_error *err = xen->transport->ops->prepare(xen->transport, &plan);
 	xen->is_prepared = !err;
 	return err;
 }
@@ -103,10 +103,10 @@ static struct vmop_error *prepare(struct xen_source *xen)
 static struct vmop_error *release(struct xen_source *xen)
 {
 	xen->is_prepared = false;
-	return xen->way->ops->release(xen->way);
+	return xen->transport->ops->release(xen->transport);
 }
 
-/* The active domains that Xen lists are to take part. *ret_again: list them once more. */
+/* Ask the active domains on Xen's list to join. Set *ret_again if they must be listed again. */
 static struct vmop_error *join(struct xen_source *xen, bool *ret_again)
 {
 	*ret_again = false;
@@ -115,16 +115,15 @@ static struct vmop_error *join(struct xen_source *xen, bool *ret_again)
 	enum vmop_active_joined outcome = vmop_active_group_join(xen->group);
 	*ret_again = outcome != VMOP_ACTIVE_ALL_READY;
 	if (outcome == VMOP_ACTIVE_ONE_IS_GONE && !xen->wants_sampling)
-		return vmop_active_group_take_error(
-			xen->group); /* it begins with all or not at all */
+		return vmop_active_group_take_error(xen->group); /* at the start all must join */
 	if (outcome == VMOP_ACTIVE_ONE_IS_GONE)
 		vmop_xen_lists_drop_absent(&xen->lists, xen->group);
 	return NULL;
 }
 
 /*
- * Prepares, until every active domain is ready: again, if one of them has to clear up first or is
- * to be left out.
+ * Prepare until every active domain is ready. Repeat if one of them has to clean up first or is
+ * left out.
  */
 static struct vmop_error *make_ready(struct xen_source *xen)
 {
@@ -138,9 +137,10 @@ static struct vmop_error *make_ready(struct xen_source *xen)
 		if (!err)
 			err = join(xen, &again);
 	}
-	return err || !again ? err
-			     : vmop_error_new(VMOP_ERROR_CANT, "an active domain does not get "
-							       "its buffer free");
+	return err || !again
+		       ? err
+		       : vmop_error_new(VMOP_ERROR_CANT,
+					"the buffer of an active domain does not become free");
 }
 
 static void end_pause(struct xen_source *xen)
@@ -151,15 +151,16 @@ static void end_pause(struct xen_source *xen)
 	xen->stopped_ns = 0;
 	xen->stats.pauses++;
 	xen->stats.paused_ns += len_ns;
-	vmop_log_notice("Xen sampled nobody for %" PRIu64 " ms, while its lists of domains changed",
-			len_ns / 1000000);
+	vmop_log_notice("Xen sampled no domain for %" PRIu64
+			" ms, while its lists of domains changed",
+			len_ns / VMOP_NS_PER_MS);
 }
 
 static struct vmop_error *begin_sampling(struct xen_source *xen)
 {
 	struct vmop_error *err = make_ready(xen);
 	if (!err)
-		err = xen->way->ops->start(xen->way);
+		err = xen->transport->ops->start(xen->transport);
 	xen->is_sampling = !err;
 	if (!err)
 		end_pause(xen);
@@ -177,10 +178,10 @@ static struct vmop_error *end_sampling(struct xen_source *xen, bool is_end)
 	if (!xen->is_sampling)
 		return NULL;
 	xen->is_sampling = false;
-	struct vmop_error *err = xen->way->ops->stop(xen->way);
+	struct vmop_error *err = xen->transport->ops->stop(xen->transport);
 	if (xen->wants_sampling)
 		xen->stopped_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-	if (xen->group) /* while Xen still lists them: else their buffers can't be given back */
+	if (xen->group) /* while Xen still lists them: later it would not take their buffers back */
 		vmop_active_group_leave(xen->group, is_end);
 	return err;
 }
@@ -190,11 +191,11 @@ static struct vmop_error *end_sampling(struct xen_source *xen, bool is_end)
 static void xen_close(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
-	if (xen->way)
+	if (xen->transport)
 		vmop_error_destroy(end_sampling(xen, true));
 	vmop_active_group_destroy(xen->group);
-	if (xen->way)
-		xen->way->ops->close(xen->way);
+	if (xen->transport)
+		xen->transport->ops->close(xen->transport);
 	if (xen->side_band)
 		vmop_source_close(xen->side_band);
 	if (xen->timer_fd >= 0)
@@ -203,20 +204,20 @@ static void xen_close(struct vmop_source *source)
 		vmop_xen_choice_deinit(&xen->choices[i]);
 		free(xen->notes[i]);
 	}
-	vmop_xen_held_deinit(&xen->held);
+	vmop_xen_pending_deinit(&xen->pending);
 	free(xen);
 }
 
-/* What is to be said of the event: its own note, and with the first one how samples come. */
+/* Set the note of event i: its own and, for the first event, a remark about missing tasks. */
 static struct vmop_error *put_note(struct xen_source *xen, size_t i)
 {
 	const char *own = xen->choices[i].note;
 	bool is_domu = !xen->machine.is_primary;
-	const char *tasks = i > 0 || xen->way->ops->knows_tasks ? NULL
-			    : is_domu ? "programs are not told apart without vmop.ko (their "
+	const char *tasks = i > 0 || xen->transport->ops->has_tasks ? NULL
+			    : is_domu ? "programs are not distinguished without vmop.ko (their "
 					"samples are [domU user])"
-				      : "dom0's programs are not told apart without vmop.ko (their "
-					"samples are [dom0 user])";
+				      : "dom0's programs are not distinguished without vmop.ko "
+					"(their samples are [dom0 user])";
 	if (!own && !tasks)
 		return NULL;
 	if (asprintf(&xen->notes[i], "%s%s%s", own ? own : "", own && tasks ? "; " : "",
@@ -254,7 +255,7 @@ static struct vmop_error *choose_events(struct xen_source *xen,
 	if (n > xen->machine.n_counters || n > VMOP_XENOPROF_EVENTS_MAX)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%zu events, but this processor has %u counters, which Xen "
-				      "does not share out",
+				      "does not multiplex",
 				      n, xen->machine.n_counters);
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; !err && i < n; i++)
@@ -262,7 +263,7 @@ static struct vmop_error *choose_events(struct xen_source *xen,
 	return err;
 }
 
-/* What active domains are told: the events as Xen samples them, named as here. */
+/* Create the group of agents. The OPEN message names the events as Xen samples them. */
 static struct vmop_error *create_group(struct xen_source *xen,
 				       const struct vmop_active_opener *opener)
 {
@@ -286,7 +287,7 @@ static struct vmop_error *create_group(struct xen_source *xen,
 static struct vmop_error *open_side_band(struct xen_source *xen)
 {
 	const struct vmop_source_setup setup = {.side_band_only = true};
-	if (!xen->way->ops->knows_tasks)
+	if (!xen->transport->ops->has_tasks)
 		return NULL;
 	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, &xen->side_band);
 	return err ? vmop_error_prefix(err, "following tasks by perf") : NULL;
@@ -295,8 +296,8 @@ static struct vmop_error *open_side_band(struct xen_source *xen)
 static struct vmop_error *open_timer(struct xen_source *xen)
 {
 	const struct itimerspec every = {
-		.it_interval.tv_nsec = LOOK_EVERY_MS * 1000000L,
-		.it_value.tv_nsec = LOOK_EVERY_MS * 1000000L,
+		.it_interval.tv_nsec = DRAIN_INTERVAL_MS * 1000000L,
+		.it_value.tv_nsec = DRAIN_INTERVAL_MS * 1000000L,
 	};
 	xen->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (xen->timer_fd < 0 || timerfd_settime(xen->timer_fd, 0, &every, NULL) < 0)
@@ -304,19 +305,19 @@ static struct vmop_error *open_timer(struct xen_source *xen)
 	return NULL;
 }
 
-struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
+struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 				      const struct vmop_xen_machine *machine,
 				      const struct vmop_source_setup *setup,
 				      struct vmop_source **ret)
 {
 	struct xen_source *xen = calloc(1, sizeof(*xen));
 	if (!xen) {
-		way->ops->close(way);
+		transport->ops->close(transport);
 		return &vmop_error_no_memory;
 	}
 	xen->base.ops = &vmop_source_xen_ops;
 	xen->base.is_commanded = !machine->is_primary;
-	xen->way = way;
+	xen->transport = transport;
 	xen->machine = *machine;
 	xen->timer_fd = -1;
 	struct vmop_error *err = choose_events(xen, setup);
@@ -326,7 +327,7 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 		err = open_side_band(xen);
 	if (!err && setup->active)
 		err = create_group(xen, setup->active);
-	/* Now, so that what Xen refuses is told before a session begins. */
+	/* Prepare now, so that Xen's refusals come before a session begins. */
 	if (!err && !xen->base.is_commanded)
 		err = prepare(xen);
 	if (err)
@@ -339,21 +340,20 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
 static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct vmop_source **ret)
 {
 	bool is_domu = vmop_xen_is_domu();
-	const struct vmop_xen_way_ops *const *list = is_domu ? domu_ways : ways;
-	size_t n =
-		is_domu ? sizeof(domu_ways) / sizeof(domu_ways[0]) : sizeof(ways) / sizeof(ways[0]);
+	const struct vmop_xen_transport_ops *const *list = is_domu ? domu_transports : transports;
+	size_t n = is_domu ? sizeof(domu_transports) / sizeof(domu_transports[0])
+			   : sizeof(transports) / sizeof(transports[0]);
 	struct vmop_error *err = NULL;
 	for (size_t i = 0; i < n; i++) {
 		struct vmop_xen_machine machine = {0};
-		struct vmop_xen_way *way;
+		struct vmop_xen_transport *transport;
 		vmop_error_destroy(err);
-		err = list[i]->open(&machine, &way);
+		err = list[i]->open(&machine, &transport);
 		if (!err && machine.had_remains)
-			vmop_log_notice(
-				"Xen was still sampling for a vmopd that was killed; that is "
-				"ended now");
+			vmop_log_notice("Xen was still sampling for a vmopd that was killed; ended "
+					"that session");
 		if (!err)
-			return vmop_xen_open_over(way, &machine, setup, ret);
+			return vmop_xen_open_over(transport, &machine, setup, ret);
 		if (err->code != VMOP_ERROR_NOT_FOUND)
 			break;
 	}
@@ -378,9 +378,10 @@ bool vmop_xen_has_xenoprof(void)
 static struct vmop_error *xen_start(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
-	/* First, so that no sample's task is unheard of. */
+	/* Start the side-band first, so that each sample's task is known. */
 	struct vmop_error *err = xen->side_band ? vmop_source_start(xen->side_band) : NULL;
-	if (err || xen->base.is_commanded) /* Xen has its buffer when dom0 says so */
+	/* the transport takes Xen's buffer on the first resume */
+	if (err || xen->base.is_commanded)
 		return err;
 	err = begin_sampling(xen);
 	xen->wants_sampling = !err;
@@ -396,13 +397,13 @@ static struct vmop_error *xen_stop(struct vmop_source *source)
 	return vmop_error_first(err, xen->side_band ? vmop_source_stop(xen->side_band) : NULL);
 }
 
-/* In an active domain: dom0 goes on when it has its buffer back. */
+/* Pause an active domain's source. dom0 continues when it has the buffer back. */
 static struct vmop_error *xen_pause(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
 	xen->wants_sampling = false;
 	struct vmop_error *err = end_sampling(xen, false);
-	vmop_xen_held_take(&xen->held, xen->way);
+	vmop_xen_pending_take(&xen->pending, xen->transport);
 	return vmop_error_first(err, release(xen));
 }
 
@@ -416,7 +417,7 @@ static struct vmop_error *xen_resume(struct vmop_source *source)
 
 /* ---- draining --------------------------------------------------------------------- */
 
-/* False: the event was asked for without samples of that kind. */
+/* Return whether the event was requested for samples of that kind. */
 static bool is_wanted(const struct vmop_xen_choice *choice, const struct vmop_xen_entry *entry,
 		      bool is_own)
 {
@@ -446,16 +447,16 @@ static void take_entry(void *arg, const struct vmop_xen_entry *entry)
 	bool is_own = entry->domain == 0 || entry->domain == VMOP_XEN_DOMID_SELF;
 	xen->stats.records++;
 	xen->stats.bytes += sizeof(struct vmop_xenoprof_entry);
-	if (entry->is_caller) /* a record has no place for them yet */
+	if (entry->is_caller) /* see struct vmop_sink: the record has no callchain yet */
 		return;
-	/* Of a buffer that another domain can write, anything can come. */
+	/* Another domain can write to the buffer, so check the entry. */
 	if (entry->event >= xen->n_events || entry->mode > VMOP_XENOPROF_MODE_XEN) {
 		xen->stats.malformed_records++;
 		return;
 	}
 	if (!is_wanted(&xen->choices[entry->event], entry, is_own))
 		return;
-	/* Found by looking, it may bear a later time than the drain goes up to. */
+	/* A polled entry can have a later time than the drain's limit. */
 	uint64_t time_ns = entry->time_ns < xen->up_to_ns ? entry->time_ns : xen->up_to_ns - 1;
 	if (time_ns < xen->last_ns)
 		time_ns = xen->last_ns;
@@ -497,13 +498,13 @@ static struct vmop_xen_entry_sink entry_sink(struct xen_source *xen)
 	return (struct vmop_xen_entry_sink){.entry = take_entry, .lost = take_lost, .arg = xen};
 }
 
-/* Before what a task does go the samples of the time before. */
+/* Deliver the samples from before a task's record, then the record. */
 static void take_side_band(void *arg, const struct vmop_record *record)
 {
 	struct xen_source *xen = arg;
 	const struct vmop_xen_entry_sink sink = entry_sink(xen);
-	if (vmop_xen_held_give(&xen->held, record->time_ns, &sink))
-		xen->way->ops->drain(xen->way, record->time_ns, &sink);
+	if (vmop_xen_pending_deliver(&xen->pending, record->time_ns, &sink))
+		xen->transport->ops->drain(xen->transport, record->time_ns, &sink);
 	struct vmop_record later = *record;
 	if (later.time_ns < xen->last_ns)
 		later.time_ns = xen->last_ns;
@@ -524,36 +525,35 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 	const struct vmop_xen_entry_sink entries = entry_sink(xen);
 	uint64_t expirations;
 	*ret_ended = false;
-	/* Only to make the descriptor unreadable; not expired is as good. */
+	/* Make the descriptor unreadable again; it may not have expired. */
 	if (read(xen->timer_fd, &expirations, sizeof(expirations)) < 0)
 		expirations = 0;
 	xen->sink = sink;
 	xen->up_to_ns = up_to_ns ? up_to_ns : 1;
 	struct vmop_error *err = drain_side_band(xen, up_to_ns);
-	vmop_xen_held_give(&xen->held, UINT64_MAX, &entries);
-	xen->way->ops->drain(xen->way, up_to_ns, &entries);
+	vmop_xen_pending_deliver(&xen->pending, UINT64_MAX, &entries);
+	xen->transport->ops->drain(xen->transport, up_to_ns, &entries);
 	return err;
 }
 
 /* ---- domains ------------------------------------------------------------------------ */
 
-/* After a failure it is tried again now and then. */
-static struct vmop_error *go_on(struct xen_source *xen)
+/* Resume sampling. After a failure it is retried from time to time. */
+static struct vmop_error *resume_sampling(struct xen_source *xen)
 {
 	struct vmop_error *err = begin_sampling(xen);
 	xen->pause_checks = xen->checks_left = err != NULL;
 	return err ? vmop_error_prefix(err,
-				       "Xen does not go on sampling (it is tried again now and "
-				       "then)")
+				       "Xen does not resume sampling (retried from time to time)")
 		   : NULL;
 }
 
 /*
- * Before Xen hears of them: one that nobody answers in would stay on its list for good.  While
- * samples are taken nobody is waited for.
+ * Probe the agents before Xen lists their domains: a domain without an agent would stay on Xen's
+ * list until the machine reboots. While Xen samples, wait for no agent.
  */
-static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source_domain *domains,
-				      size_t n)
+static struct vmop_error *probe_agents(struct xen_source *xen, struct vmop_source_domain *domains,
+				       size_t n)
 {
 	uint32_t ids[VMOP_XENOPROF_DOMAINS_MAX] = {0};
 	size_t n_ids = 0;
@@ -562,13 +562,13 @@ static struct vmop_error *meet_agents(struct xen_source *xen, struct vmop_source
 			ids[n_ids++] = domains[i].id;
 	}
 	if (!xen->group)
-		return n_ids ? vmop_error_new(VMOP_ERROR_CANT,
-					      "active domains: nothing was opened to reach them by")
+		return n_ids ? vmop_error_new(VMOP_ERROR_CANT, "active domains can't be reached: "
+							       "no access to xenstore was set up")
 			     : NULL;
 	struct vmop_error *err = vmop_active_group_want(xen->group, ids, n_ids);
 	if (!err && !xen->wants_sampling)
 		err = vmop_active_group_wait(xen->group);
-	vmop_xen_lists_mark(domains, n, xen->group);
+	vmop_xen_lists_set_presence(domains, n, xen->group);
 	return err;
 }
 
@@ -579,32 +579,38 @@ static bool is_change(const struct xen_source *xen, const struct vmop_source_dom
 	       (xen->is_sampling && xen->group && vmop_active_group_wants_join(xen->group));
 }
 
-static void hold_samples(void *arg)
+static void keep_samples(void *arg)
 {
 	struct xen_source *xen = arg;
-	vmop_xen_held_take(&xen->held, xen->way);
+	vmop_xen_pending_take(&xen->pending, xen->transport);
 }
 
-/* Whoever would let Xen stand still is found out while it samples.  False: nothing is to change. */
-static bool is_still_change(struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
+/*
+ * Find the agents that would keep Xen stopped while it still samples. Return whether the lists
+ * still have to change.
+ */
+static bool still_needs_change(struct xen_source *xen, struct vmop_source_domain *domains, size_t n)
 {
 	if (!xen->is_sampling || !xen->group)
 		return true;
-	vmop_active_group_alert(xen->group, hold_samples, xen);
-	vmop_xen_lists_mark(domains, n, xen->group);
+	vmop_active_group_alert(xen->group, keep_samples, xen);
+	vmop_xen_lists_set_presence(domains, n, xen->group);
 	return is_change(xen, domains, n);
 }
 
-/* Xen takes other domains only between two sessions of its own; what it has until then is held. */
+/*
+ * Change Xen's lists, which is possible only between two of Xen's sessions. Keep the samples until
+ * then.
+ */
 static struct vmop_error *change_lists(struct xen_source *xen,
 				       const struct vmop_source_domain *domains, size_t n)
 {
-	vmop_xen_lists_put(&xen->lists, domains, n);
+	vmop_xen_lists_set(&xen->lists, domains, n);
 	struct vmop_error *err = end_sampling(xen, false);
-	vmop_xen_held_take(&xen->held, xen->way);
+	vmop_xen_pending_take(&xen->pending, xen->transport);
 	vmop_error_destroy(release(xen));
 	if (!err)
-		err = xen->wants_sampling ? go_on(xen) : prepare(xen);
+		err = xen->wants_sampling ? resume_sampling(xen) : prepare(xen);
 	return err;
 }
 
@@ -616,18 +622,18 @@ static struct vmop_error *xen_set_domains(struct vmop_source *source,
 	for (size_t i = 0; i < n; i++)
 		domains[i].error = 0;
 	if (!err)
-		err = meet_agents(xen, domains, n);
+		err = probe_agents(xen, domains, n);
 	if (err)
 		return err;
-	if (is_change(xen, domains, n) && is_still_change(xen, domains, n))
+	if (is_change(xen, domains, n) && still_needs_change(xen, domains, n))
 		err = change_lists(xen, domains, n);
-	vmop_xen_lists_tell_errors(&xen->lists, domains, n);
+	vmop_xen_lists_copy_errors(&xen->lists, domains, n);
 	return err;
 }
 
-static const char *xen_way(const struct vmop_source *source)
+static const char *xen_transport(const struct vmop_source *source)
 {
-	return to_const(source)->way->ops->name;
+	return to_const(source)->transport->ops->name;
 }
 
 static int xen_poll_fd(const struct vmop_source *source)
@@ -635,7 +641,7 @@ static int xen_poll_fd(const struct vmop_source *source)
 	return to_const(source)->timer_fd;
 }
 
-/* A physical CPU's coming and going is Xen's own business; what failed is tried again here. */
+/* Retry after a failure. Xen itself follows the physical CPUs. */
 static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 {
 	struct xen_source *xen = to_xen(source);
@@ -652,7 +658,7 @@ static struct vmop_error *xen_check_cpus(struct vmop_source *source)
 	}
 	if (!xen->wants_sampling || xen->is_sampling || (xen->checks_left && --xen->checks_left))
 		return NULL;
-	vmop_error_destroy(begin_sampling(xen)); /* what it says has been said */
+	vmop_error_destroy(begin_sampling(xen)); /* the error was reported before */
 	if (xen->pause_checks < LONGEST_PAUSE_CHECKS)
 		xen->pause_checks *= 2;
 	xen->checks_left = xen->pause_checks;
@@ -675,7 +681,7 @@ static void xen_stats(const struct vmop_source *source, struct vmop_source_stats
 	*ret = xen->stats;
 	if (xen->stopped_ns)
 		ret->paused_ns += vmop_clock_ns(CLOCK_MONOTONIC) - xen->stopped_ns;
-	ret->malformed_records += xen->way->ops->n_corrupt(xen->way);
+	ret->malformed_records += xen->transport->ops->n_corrupt(xen->transport);
 	if (xen->side_band) {
 		struct vmop_source_stats side_band;
 		vmop_source_stats(xen->side_band, &side_band);
@@ -707,7 +713,7 @@ const struct vmop_source_ops vmop_source_xen_ops = {
 	.event = xen_event,
 	.stats = xen_stats,
 	.set_domains = xen_set_domains,
-	.way = xen_way,
+	.transport = xen_transport,
 	.pause = xen_pause,
 	.resume = xen_resume,
 };

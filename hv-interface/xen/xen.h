@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The xen source: what Xen's profiling samples in dom0, in passive domains and in Xen itself.  See
- * xen/transport.h for how samples come, xen/event.h for events.
+ * The xen source: Xen's profiling samples of dom0, of passive domains and of Xen itself; in an
+ * active domU the samples of that domU.
  *
- * A sample of Xen's own code has VMOP_SAMPLE_HYPERVISOR, one of a passive domain
- * VMOP_SAMPLE_GUEST, one of this domain neither; source_domain and source_vcpu say where it was
- * taken, or on whose behalf.  Xen does not tell the physical CPU: cpu is UINT32_MAX.
+ * Callers use it as a struct vmop_source (source.h). Data meets the folder's files in this order:
+ *
+ * Opening: event.h resolves the requests; transport.h is the table of transports: module.c (with
+ * device.h, the user's side of the kernel module) or user-space.c (with link.h, xenoprof-control.h
+ * and owner-file.h); lists.h makes Xen's lists of domains.
+ *
+ * Draining: rings.h and records.h read the module's rings, or xenoprof-buffer.h reads Xen's
+ * buffers; pending.h keeps the samples that were taken between two drains; xen.c puts them in order
+ * with the tasks' records (perf/perf.h) and delivers to the sink.
+ *
+ * A sample of Xen's own code has VMOP_SAMPLE_HYPERVISOR, one of a passive domain VMOP_SAMPLE_GUEST,
+ * one of this domain neither. source_domain and source_vcpu name the vCPU that ran, or for which
+ * Xen ran. Xen does not report the physical CPU: without the module cpu is UINT32_MAX.
  */
 #ifndef VMOP_HV_INTERFACE_XEN_XEN_H
 #define VMOP_HV_INTERFACE_XEN_XEN_H
@@ -16,15 +26,18 @@
 extern const struct vmop_source_ops vmop_source_xen_ops;
 
 /*
- * Opens the source over a way that it then owns, whatever happens (for tests; vmop_source_open
- * takes the best way there is).
+ * Open the source over a transport, which it owns from now on, also on errors. For tests;
+ * vmop_source_open chooses the best transport.
  */
-struct vmop_error *vmop_xen_open_over(struct vmop_xen_way *way,
+struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 				      const struct vmop_xen_machine *machine,
 				      const struct vmop_source_setup *setup,
 				      struct vmop_source **ret);
 
-/* Whether this Xen samples at all; true where it can't be asked: opening the source says why. */
+/*
+ * Return whether this Xen has xenoprof; true if the question fails: opening the source then returns
+ * the reason.
+ */
 bool vmop_xen_has_xenoprof(void);
 
 #endif

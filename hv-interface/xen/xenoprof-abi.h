@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The profiling hypercall for a program: beside what it takes (vmop/xenoprof.h) the numbers of
- * Xen's xen/include/public/xen.h that Linux has for its own code alone.
+ * The profiling hypercall for a program: vmop/xenoprof.h, and the numbers of Xen's
+ * xen/include/public/xen.h that Linux does not export to programs.
  */
 #ifndef VMOP_HV_INTERFACE_XEN_XENOPROF_ABI_H
 #define VMOP_HV_INTERFACE_XEN_XENOPROF_ABI_H

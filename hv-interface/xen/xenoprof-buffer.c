@@ -2,7 +2,7 @@
 #include "hv-interface/xen/xenoprof-buffer.h"
 
 #define HEADER_BYTES offsetof(struct vmop_xenoprof_buffer, entries)
-#define VCPUS_MAX 4096 /* Xen allows a domain fewer */
+#define VCPUS_MAX 4096 /* above Xen's limit for a domain */
 
 bool vmop_xenoprof_ring_init(struct vmop_xenoprof_ring *ring, void *memory, size_t len_bytes,
 			     uint32_t i, uint32_t n_buffers, uint32_t buffer_bytes,
@@ -27,10 +27,10 @@ void vmop_xenoprof_ring_begin(struct vmop_xenoprof_ring *ring)
 {
 	uint32_t tail = __atomic_load_n(&ring->shared->tail, __ATOMIC_RELAXED);
 	ring->tail = tail < ring->n_entries ? tail : 0;
-	ring->lost_told = __atomic_load_n(&ring->shared->lost_samples, __ATOMIC_RELAXED);
+	ring->lost_reported = __atomic_load_n(&ring->shared->lost_samples, __ATOMIC_RELAXED);
 }
 
-/* Hands over what an entry is, by those before it in its ring. */
+/* Deliver an entry; the entries before it in its ring determine its meaning. */
 static void take_one(struct vmop_xenoprof_ring *ring, const struct vmop_xenoprof_entry *entry,
 		     vmop_xenoprof_take *take, void *arg)
 {
@@ -45,7 +45,7 @@ static void take_one(struct vmop_xenoprof_ring *ring, const struct vmop_xenoprof
 uint32_t vmop_xenoprof_ring_take(struct vmop_xenoprof_ring *ring, vmop_xenoprof_take *take,
 				 void *arg, bool *ret_is_corrupt)
 {
-	/* Not the shared size and tail: these are known here. */
+	/* Use the known size and tail, not the shared ones. */
 	uint32_t head = __atomic_load_n(&ring->shared->head, __ATOMIC_ACQUIRE);
 	*ret_is_corrupt = head >= ring->n_entries;
 	if (*ret_is_corrupt)
@@ -69,7 +69,7 @@ uint32_t vmop_xenoprof_ring_take(struct vmop_xenoprof_ring *ring, vmop_xenoprof_
 uint64_t vmop_xenoprof_ring_lost(struct vmop_xenoprof_ring *ring)
 {
 	uint64_t lost = __atomic_load_n(&ring->shared->lost_samples, __ATOMIC_RELAXED);
-	uint64_t told = ring->lost_told;
-	ring->lost_told = lost;
-	return lost > told ? lost - told : 0;
+	uint64_t reported = ring->lost_reported;
+	ring->lost_reported = lost;
+	return lost > reported ? lost - reported : 0;
 }

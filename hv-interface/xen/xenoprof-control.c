@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PAGE_BYTES 4096u
-#define DOMAIN_0 0 /* the only one that Xen lets command */
+#define DOMAIN_0 0 /* the only domain that Xen lets command */
 
 static int call(struct vmop_xen_link *link, enum vmop_xenoprof_op op, void *arg, size_t len_bytes)
 {
@@ -25,7 +25,7 @@ static int list_domain(struct vmop_xen_link *link, uint16_t domain)
 
 enum vmop_xenoprof_state vmop_xenoprof_probe(struct vmop_xen_link *link)
 {
-	/* Reads one number, but is for the commanding domain alone. */
+	/* The call reads one number, but only for the commanding domain. */
 	switch (plain_call(link, VMOP_XENOPROF_GET_IBS_CAPS)) {
 	case -ENOSYS:
 		return VMOP_XENOPROF_ABSENT;
@@ -36,7 +36,7 @@ enum vmop_xenoprof_state vmop_xenoprof_probe(struct vmop_xen_link *link)
 	}
 }
 
-/* Xen stops sharing this domain's buffer with it; for that it must be on the list. */
+/* Make Xen stop sharing this domain's buffer. The domain must be on the list for that. */
 static void unshare(struct vmop_xen_link *link)
 {
 	if (plain_call(link, VMOP_XENOPROF_DISABLE_VIRQ) == 0)
@@ -50,7 +50,7 @@ void vmop_xenoprof_recover(struct vmop_xen_link *link)
 	plain_call(link, VMOP_XENOPROF_STOP);
 	unshare(link);
 	plain_call(link, VMOP_XENOPROF_RELEASE_COUNTERS);
-	/* Where the counters had not been reserved yet, the lists may be full all the same. */
+	/* The lists may be full even if the counters were not reserved yet. */
 	plain_call(link, VMOP_XENOPROF_RESET_PASSIVE_LIST);
 	plain_call(link, VMOP_XENOPROF_RESET_ACTIVE_LIST);
 	plain_call(link, VMOP_XENOPROF_SHUTDOWN);
@@ -63,9 +63,9 @@ struct vmop_error *vmop_xenoprof_open(struct vmop_xenoprof *xenoprof, struct vmo
 	int status = call(link, VMOP_XENOPROF_INIT, &init, sizeof(init));
 	if (status == -ENODEV || status == -EINVAL)
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "Xen's profiling does not know this processor's counters");
+				      "Xen's profiling does not support this processor's counters");
 	if (status < 0)
-		return vmop_error_os(-status, "Xen's profiling can't be begun");
+		return vmop_error_os(-status, "Xen's profiling can't be started");
 	if (!init.is_primary)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "another domain commands Xen's profiling; end it there");
@@ -91,16 +91,16 @@ static struct vmop_error *lay_rings(struct vmop_xenoprof_set *set, uint32_t n_bu
 	for (uint32_t i = 0; i < n_buffers; i++) {
 		if (!vmop_xenoprof_ring_init(&set->rings[i], set->memory, set->n_pages * PAGE_BYTES,
 					     i, n_buffers, buffer_bytes, has_backtraces))
-			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "domain %u: Xen's buffers are not laid out as known "
-					      "(%u of %u bytes)",
-					      set->domain, n_buffers, buffer_bytes);
+			return vmop_error_new(
+				VMOP_ERROR_CORRUPT,
+				"domain %u: Xen's buffers have an unknown layout (%u of %u bytes)",
+				set->domain, n_buffers, buffer_bytes);
 		set->n_rings++;
 	}
 	return NULL;
 }
 
-/* The next set, over what Xen has just shared. */
+/* Add the next set, over the pages that Xen has just shared. */
 static struct vmop_error *add_set(struct vmop_xenoprof *xenoprof, uint16_t domain, uint64_t address,
 				  int32_t n_buffers, int32_t buffer_bytes, bool has_backtraces)
 {
@@ -130,7 +130,7 @@ static void unmap_sets(struct vmop_xenoprof *xenoprof)
 	xenoprof->n_sets = 0;
 }
 
-/* Our own, which must come first: Xen looks for another user of the counters here. */
+/* Share the own buffer. It must be the first: Xen checks here for another user of the counters. */
 static struct vmop_error *share_own(struct vmop_xenoprof *xenoprof,
 				    const struct vmop_xen_plan *plan)
 {
@@ -138,7 +138,7 @@ static struct vmop_error *share_own(struct vmop_xenoprof *xenoprof,
 	struct vmop_xenoprof_get_buffer own = {.max_samples = (int32_t)plan->max_samples};
 	int status = call(link, VMOP_XENOPROF_GET_BUFFER, &own, sizeof(own));
 	if (status == -EBUSY) {
-		/* It may be shared still, by a profiler that ended half-way. */
+		/* A profiler that ended half-way may have left it shared. */
 		unshare(link);
 		own.max_samples = (int32_t)plan->max_samples;
 		status = call(link, VMOP_XENOPROF_GET_BUFFER, &own, sizeof(own));
@@ -228,7 +228,7 @@ static struct vmop_error *set_events(struct vmop_xenoprof *xenoprof,
 				     const struct vmop_xen_plan *plan)
 {
 	struct vmop_error *err = reserve(xenoprof);
-	/* All of them: what another profiler left in a counter must not count. */
+	/* Set all counters: a value that another profiler left must not count. */
 	for (uint32_t i = 0; !err && i < xenoprof->machine.n_counters; i++)
 		err = set_counter(xenoprof, i, i < plan->n_events ? &plan->events[i] : NULL);
 	if (err)
@@ -280,7 +280,7 @@ struct vmop_error *vmop_xenoprof_start(struct vmop_xenoprof *xenoprof)
 	int status = plain_call(xenoprof->link, VMOP_XENOPROF_ENABLE_VIRQ);
 	if (status < 0)
 		return vmop_error_os(-status, "Xen does not let dom0 be sampled");
-	begin_rings(xenoprof); /* that has emptied the buffers */
+	begin_rings(xenoprof); /* Xen has emptied the buffers */
 	status = plain_call(xenoprof->link, VMOP_XENOPROF_START);
 	if (status == -EPERM)
 		return vmop_error_new(VMOP_ERROR_CANT,
@@ -370,6 +370,6 @@ struct vmop_error *vmop_xenoprof_leave(struct vmop_xenoprof *xenoprof)
 	int status = plain_call(xenoprof->link, VMOP_XENOPROF_DISABLE_VIRQ);
 	return status < 0 ? vmop_error_new(VMOP_ERROR_CANT,
 					   "Xen does not take its buffer back: dom0 still samples "
-					   "this domain, or has let go of it already")
+					   "this domain, or has already released it")
 			  : NULL;
 }

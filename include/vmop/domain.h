@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The words of the project as numbers: what a session file, the daemon and
- * the readers mean by domain, mode, bill and certainty.  The values are stored
- * in session files: append, never renumber.
+ * The terms of the glossary as numbers: domain, mode, bill, certainty and kind of image. The daemon
+ * writes them to session files, and readers read them back. Values are stored in session files:
+ * append new ones, never renumber.
  */
 #ifndef VMOP_DOMAIN_H
 #define VMOP_DOMAIN_H
@@ -10,17 +10,17 @@
 enum vmop_domain_kind {
 	VMOP_DOMAIN_HOST = 0,	    /* the machine itself, or Xen's dom0 */
 	VMOP_DOMAIN_HYPERVISOR = 1, /* Xen; on KVM it is part of the host's kernel */
-	VMOP_DOMAIN_PASSIVE = 2,    /* a guest that runs nothing of ours */
+	VMOP_DOMAIN_PASSIVE = 2,    /* a guest that runs no vmop code */
 	VMOP_DOMAIN_ACTIVE = 3,	    /* a guest that runs a vmop agent */
-	VMOP_DOMAIN_OPAQUE = 4,	    /* gives no instruction pointer (SEV-ES, TDX) */
+	VMOP_DOMAIN_OPAQUE = 4,	    /* exposes no instruction pointer (SEV-ES, TDX) */
 	VMOP_DOMAIN_UNSELECTED = 5, /* a guest that the set-up leaves out */
-	/* A guest of which no samples can be had, or none that are known to be its own. */
+	/* A guest without samples, or without samples that are certainly its own. */
 	VMOP_DOMAIN_UNSAMPLED = 6,
 };
 
 /*
- * The name of the one of that kind which has samples: those of all domains of that machine which
- * the source does not tell apart.
+ * The name of the one UNSAMPLED domain that has samples: the samples of all domains of the machine
+ * that the source cannot distinguish.
  */
 #define VMOP_DOMAIN_SOME_NAME "[some domain]"
 
@@ -36,20 +36,20 @@ enum vmop_mode {
 };
 
 /*
- * How sure the attribution of a sample is.  LIKELY and AMBIGUOUS are for guest
- * user samples, whose task perf does not tell.
+ * How sure the attribution of a sample is. LIKELY and AMBIGUOUS occur only for user samples of
+ * guests, because perf does not report their task.
  */
 enum vmop_certainty {
 	VMOP_CERTAIN_EXACT = 0,
 	VMOP_CERTAIN_LIKELY = 1,    /* one candidate fits best */
-	VMOP_CERTAIN_AMBIGUOUS = 2, /* several fit equally; the one named is one of them */
+	VMOP_CERTAIN_AMBIGUOUS = 2, /* several fit equally; the named one is one of them */
 };
 #define VMOP_N_CERTAINTIES 3
 
 /*
- * Whose bill a sample is on, beside the domain whose code it is.  A guest has
- * four items: its own user and kernel code, the hypervisor's work for it, and
- * its VMM's (QEMU and its other threads, vhost workers).
+ * The bill of a sample, which supplements the domain of its code. A guest has four items: its own
+ * user code, its own kernel code, the hypervisor's work for it, and its VMM's work (QEMU and its
+ * other threads, vhost workers).
  */
 enum vmop_bill {
 	VMOP_BILL_SELF = 0,	  /* the domain's own code */
@@ -58,7 +58,7 @@ enum vmop_bill {
 };
 
 enum vmop_image_kind {
-	VMOP_IMAGE_NONE = 0,	     /* no image: see its name, "[...]", for why */
+	VMOP_IMAGE_NONE = 0,	     /* no image: its name, "[...]", states the reason */
 	VMOP_IMAGE_FILE = 1,	     /* an ELF file mapped executable */
 	VMOP_IMAGE_KERNEL = 2,	     /* offsets are from the kernel's _text */
 	VMOP_IMAGE_MODULE = 3,	     /* offsets are from the module's core .text base */
@@ -67,7 +67,7 @@ enum vmop_image_kind {
 	VMOP_IMAGE_ANON = 6,	     /* anonymous executable memory (JIT); offsets are addresses */
 	VMOP_IMAGE_TRAMPOLINE = 7,   /* other generated kernel text (ftrace, kprobes) */
 	VMOP_IMAGE_GUEST_KERNEL = 8, /* "[guest NAME kernel]"; offsets as for a kernel, or */
-	VMOP_IMAGE_GUEST_USER = 9,   /* addresses where nothing is known of the guest */
+	VMOP_IMAGE_GUEST_USER = 9,   /* addresses when the guest is unknown */
 	VMOP_IMAGE_HYPERVISOR = 10,  /* Xen's own text */
 };
 

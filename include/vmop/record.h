@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a sample source hands to the daemon: one fixed-size record for
- * everything that happens, in time order within a source.
+ * The records that a source delivers to the daemon (hv-interface/source.h): one fixed-size struct
+ * for every sample and every fact about a task or mapping. Records of a source are in time order.
  *
- * Text pointers belong to the source and hold only until the sink returns.
- * Records of type SAMPLE carry no text at all.
+ * The source owns the strings in a record; they are valid only until the sink returns. A record of
+ * type SAMPLE contains no strings.
  */
 #ifndef VMOP_RECORD_H
 #define VMOP_RECORD_H
@@ -18,53 +18,53 @@ enum vmop_record_type {
 	VMOP_RECORD_MMAP,      /* an executable mapping in a process or the kernel (module) */
 	VMOP_RECORD_COMM,      /* a task's name changed, or it executed a program */
 	VMOP_RECORD_FORK,      /* a new process or thread */
-	VMOP_RECORD_EXIT,      /* a thread ended (the process, when tid == pid's last) */
-	VMOP_RECORD_KSYMBOL,   /* kernel text appeared or went: BPF programs, trampolines */
+	VMOP_RECORD_EXIT,      /* a thread ended; with its last thread, the process */
+	VMOP_RECORD_KSYMBOL,   /* kernel text appeared or disappeared: BPF programs, trampolines */
 	VMOP_RECORD_LOST,      /* samples that the source could not deliver */
-	VMOP_RECORD_THROTTLE,  /* the kernel held back an event on a CPU (or resumes it) */
+	VMOP_RECORD_THROTTLE,  /* the kernel throttled an event on a CPU, or resumed it */
 	VMOP_RECORD_CPU,       /* a CPU came online or went offline */
-	VMOP_RECORD_UNHANDLED, /* a record of a type that the source does not know */
+	VMOP_RECORD_UNHANDLED, /* a record of a type that the source does not support */
 };
 
 enum vmop_sample_flags {
-	VMOP_SAMPLE_GUEST = 1 << 0,	 /* ip is a guest's: the CPU ran guest code */
-	VMOP_SAMPLE_HYPERVISOR = 1 << 1, /* ip is the hypervisor's own (Xen) */
-	VMOP_SAMPLE_KERNEL = 1 << 2,	 /* the source says: kernel mode */
-	VMOP_SAMPLE_USER = 1 << 3,	 /* the source says: user mode */
-	VMOP_SAMPLE_NO_IP = 1 << 4,	 /* opaque: there is no instruction pointer */
+	VMOP_SAMPLE_GUEST = 1 << 0,	 /* ip is an address in a guest: the CPU ran guest code */
+	VMOP_SAMPLE_HYPERVISOR = 1 << 1, /* ip is an address in the hypervisor (Xen) */
+	VMOP_SAMPLE_KERNEL = 1 << 2,	 /* kernel mode, according to the source */
+	VMOP_SAMPLE_USER = 1 << 3,	 /* user mode, according to the source */
+	VMOP_SAMPLE_NO_IP = 1 << 4,	 /* opaque guest: no instruction pointer */
 	VMOP_SAMPLE_EXACT_IP = 1 << 5,	 /* no skid (PERF_RECORD_MISC_EXACT_IP) */
-	VMOP_SAMPLE_MODE_KNOWN = 1 << 6, /* of a guest: KERNEL or USER is sure, whatever ip is */
+	VMOP_SAMPLE_MODE_KNOWN = 1 << 6, /* in a guest: KERNEL or USER is certain, whatever ip is */
 };
 
-/* The source does not know the sample's domain (perf in Xen's dom0). */
+/* The domain of the sample is unknown to the source (perf in Xen's dom0). */
 #define VMOP_SOURCE_DOMAIN_UNKNOWN UINT32_MAX
 
 struct vmop_sample {
 	uint64_t ip;
 	uint64_t weight_events; /* events that the sample stands for: the period */
-	uint32_t pid;		/* host process; 0 idle; UINT32_MAX not known (Xen) */
+	uint32_t pid;		/* host process; 0: idle; UINT32_MAX: unknown (Xen) */
 	uint32_t tid;
 	uint32_t cpu;
 	uint16_t event;		/* index into the source's events */
 	uint16_t flags;		/* enum vmop_sample_flags */
-	uint32_t source_domain; /* the source's own domain id (Xen), or ..._UNKNOWN; else 0 */
-	uint32_t source_vcpu;	/* likewise */
+	uint32_t source_domain; /* the source's domain id (Xen), or ..._UNKNOWN; 0 otherwise */
+	uint32_t source_vcpu;	/* as source_domain */
 };
 
 struct vmop_mmap_record {
 	uint64_t start, len_bytes;
 	uint64_t file_offset_bytes;
 	uint32_t pid, tid;	       /* pid UINT32_MAX: kernel */
-	uint32_t dev_major, dev_minor; /* 0 where build_id is given instead */
+	uint32_t dev_major, dev_minor; /* 0 when build_id is given instead */
 	uint64_t inode;
-	uint8_t build_id_len_bytes; /* 0: not known */
+	uint8_t build_id_len_bytes; /* 0: unknown */
 	uint8_t build_id[VMOP_BUILD_ID_MAX];
 	const char *path; /* as the process sees it; "[vdso]", "//anon", ... */
 };
 
 struct vmop_comm_record {
 	uint32_t pid, tid;
-	int is_exec; /* the process executed a program: its mappings are gone */
+	int is_exec; /* the process executed a program and lost its mappings */
 	const char *comm;
 };
 
@@ -76,8 +76,8 @@ struct vmop_task_record { /* FORK and EXIT */
 struct vmop_ksymbol_record {
 	uint64_t start;
 	uint32_t len_bytes;
-	int is_bpf;	     /* else out-of-line text: trampolines */
-	int is_unregistered; /* it went */
+	int is_bpf;	     /* 0: out-of-line text such as trampolines */
+	int is_unregistered; /* the text disappeared */
 	const char *name;
 };
 
@@ -90,7 +90,7 @@ struct vmop_lost_record {
 struct vmop_throttle_record {
 	uint32_t cpu;
 	uint16_t event;
-	int is_throttled; /* 0: it resumes */
+	int is_throttled; /* 0: resumed */
 };
 
 struct vmop_cpu_record {
@@ -100,7 +100,7 @@ struct vmop_cpu_record {
 
 struct vmop_record {
 	enum vmop_record_type type;
-	uint64_t time_ns; /* CLOCK_MONOTONIC of the host; 0 not known */
+	uint64_t time_ns; /* CLOCK_MONOTONIC of the host; 0: unknown */
 	union {
 		struct vmop_sample sample;
 		struct vmop_mmap_record mmap;
@@ -110,7 +110,7 @@ struct vmop_record {
 		struct vmop_lost_record lost;
 		struct vmop_throttle_record throttle;
 		struct vmop_cpu_record cpu;
-		uint32_t unhandled_type; /* the source's own number for it */
+		uint32_t unhandled_type; /* the source's number of the record type */
 	};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A symbol as the folders hand it to each other: read by libsym (ELF, kallsyms)
- * or libguest (a guest's memory), stored by libdb, resolved by readers.
+ * A symbol, as the folders pass it to each other. libsym (ELF, kallsyms) and libguest (a guest's
+ * memory) read symbols, libdb stores them, and readers resolve addresses with them.
  */
 #ifndef VMOP_SYMBOL_H
 #define VMOP_SYMBOL_H
@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 struct vmop_symbol {
-	uint64_t offset;    /* in its image, as enum vmop_image_kind says; or an address */
-	uint64_t len_bytes; /* 0: not known, it reaches to the next symbol */
-	const char *name;   /* mangled as found; owned by whoever made the array */
-	char type;	    /* as nm(1) prints it: 't', 'T', 'w', ...; 0 not known */
+	uint64_t offset;    /* in its image, as enum vmop_image_kind defines; or an address */
+	uint64_t len_bytes; /* 0: unknown; it reaches to the next symbol */
+	const char *name;   /* mangled, as read; owned by the maker of the array */
+	char type;	    /* as nm(1) prints it: 't', 'T', 'w', ...; 0: unknown */
 };
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What Xen's profiling hypercall and its callers say to each other, as Xen's public header
- * defines it (xen/include/public/xenoprof.h, until 4.21; gone in 4.22), for a 64-bit caller on
- * x86. Linux has no header for it since 5.12. Nothing here belongs to vmop: the numbers may
- * never change. The kernel module and the programs are built from this file.
+ * The structs of Xen's profiling hypercall, as Xen's public header defines them for a 64-bit caller
+ * on x86 (xen/include/public/xenoprof.h, until 4.21; removed in 4.22). Linux has had no header for
+ * it since 5.12. Nothing here belongs to vmop: the numbers must never change. The kernel module and
+ * the programs are built from this file.
  */
 #ifndef VMOP_XENOPROF_H
 #define VMOP_XENOPROF_H
 
 #include <linux/types.h>
 
-/* Of these only INIT, ENABLE_VIRQ, DISABLE_VIRQ and GET_BUFFER are allowed to a domU. */
+/* A domU may use only INIT, ENABLE_VIRQ, DISABLE_VIRQ and GET_BUFFER. */
 enum vmop_xenoprof_op {
 	VMOP_XENOPROF_INIT = 0,
 	VMOP_XENOPROF_RESET_ACTIVE_LIST = 1,
@@ -32,21 +32,21 @@ enum vmop_xenoprof_op {
 };
 
 #define VMOP_XENOPROF_EVENTS_MAX 32
-#define VMOP_XENOPROF_DOMAINS_MAX 25 /* active ones, dom0 among them; and as many passive ones */
-#define VMOP_XENOPROF_PAGES_MAX 32   /* of one domain's buffers together */
+#define VMOP_XENOPROF_DOMAINS_MAX 25 /* of each kind: active (with dom0) and passive */
+#define VMOP_XENOPROF_PAGES_MAX 32   /* for all buffers of one domain */
 
 struct vmop_xenoprof_init {
 	__s32 n_events;	  /* counters */
-	__s32 is_primary; /* the caller commands: dom0, unless another does */
+	__s32 is_primary; /* the caller is the initiator: dom0, unless another domain is */
 	char cpu_type[64];
 };
 
 struct vmop_xenoprof_get_buffer {
-	__s32 max_samples; /* wanted; less is given where pages are short */
-	__s32 n_buffers;   /* one a vCPU */
+	__s32 max_samples; /* requested; fewer are given when pages are short */
+	__s32 n_buffers;   /* one per vCPU */
 	__s32 buffer_bytes;
 	__u32 padding;
-	__u64 address; /* of the first one: a machine address in a PV domain */
+	__u64 address; /* of the first buffer: a machine address in a PV domain */
 };
 
 struct vmop_xenoprof_passive {
@@ -63,7 +63,7 @@ struct vmop_xenoprof_counter {
 	__u32 padding;
 	__u64 period_events;
 	__u32 is_enabled;
-	__u32 event;			/* the processor's own code of it */
+	__u32 event;			/* the processor's code of the event */
 	__u32 hypervisor, kernel, user; /* which modes count */
 	__u32 padding_too;
 	__u64 unit_mask;
@@ -77,24 +77,25 @@ enum vmop_xenoprof_mode {
 
 /* An entry of a buffer. */
 struct vmop_xenoprof_entry {
-	__u64 ip; /* VMOP_XENOPROF_ESCAPE: not an address, event says what */
+	__u64 ip; /* VMOP_XENOPROF_ESCAPE: not an address; event gives the meaning */
 	__u8 mode;
 	__u8 event; /* the counter */
 	__u8 padding[6];
 };
 
 #define VMOP_XENOPROF_ESCAPE 0xffffffffffffffffull
-#define VMOP_XENOPROF_ESCAPE_TRACE 1 /* the next entry is a sample, those after it its callers */
+#define VMOP_XENOPROF_ESCAPE_TRACE 1 /* the next entry is a sample, followed by its callers */
 
 /*
- * Xen and one vCPU share it; Xen writes entries and head, the reader tail.  An active domain
- * can write all of it, so what another domain's buffer says is hostile (XSA-313).
+ * A buffer that Xen and one vCPU share. Xen writes entries and head, the reader writes tail. An
+ * active domain can write all of it, so the content of another domain's buffer is hostile
+ * (XSA-313).
  */
 struct vmop_xenoprof_buffer {
 	__u32 head, tail; /* indices into entries */
-	__u32 size;	  /* how many entries there are */
+	__u32 size;	  /* number of entries */
 	__u32 vcpu;
-	/* Since the buffer was made, which outlives sessions. */
+	/* Counts since the buffer was made; it outlives sessions. */
 	__u64 xen_samples, kernel_samples, user_samples, lost_samples;
 	struct vmop_xenoprof_entry entries[];
 };

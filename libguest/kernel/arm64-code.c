@@ -30,20 +30,20 @@ static void set(struct state *state, uint32_t reg, uint64_t value)
 	state->is_known[reg] = true;
 }
 
-/* A number of some bits at a place in the instruction. */
+/* Return the field of bits bits from bit low on. */
 static uint32_t field(uint32_t instruction, unsigned int low, unsigned int bits)
 {
 	return instruction >> low & ((1u << bits) - 1);
 }
 
-/* immhi:immlo of ADR and ADRP, 21 bits with a sign. */
+/* Return immhi:immlo of ADR and ADRP: 21 bits, signed. */
 static int64_t page_distance(uint32_t instruction)
 {
 	uint32_t number = field(instruction, 5, 19) << 2 | field(instruction, 29, 2);
 	return (int64_t)((uint64_t)number << 43) >> 43;
 }
 
-/* imm9 of loads and stores that write back, with a sign. */
+/* Return imm9 of loads and stores that write back: 9 bits, signed. */
 static int64_t index_distance(uint32_t instruction)
 {
 	return (int64_t)((uint64_t)field(instruction, 12, 9) << 55) >> 55;

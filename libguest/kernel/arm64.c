@@ -15,16 +15,17 @@
 
 /* --- the page table ------------------------------------------------------------------- */
 
-/* The granule of a page size; 0: there is no such. */
+/* Return the shift of a page size; 0: there is no such size. */
 static unsigned int page_shift_of(uint64_t page_bytes)
 {
 	return page_bytes == 4096 ? 12 : page_bytes == 16384 ? 14 : page_bytes == 65536 ? 16 : 0;
 }
 
 /*
- * With 64 KiB pages a kernel for 52 bits has its tables for them on any CPU (one
- * with 48 starts in the middle of the first: arch/arm64/include/asm/assembler.h,
- * offset_ttbr1); with smaller pages it has a level fewer there.
+ * Return the address bits that the tables cover. With 64 KiB pages a kernel for 52 bits has tables
+ * for 52 bits on any CPU; a CPU with 48 bits starts in the middle of the first table
+ * (arch/arm64/include/asm/assembler.h, offset_ttbr1). With smaller pages such a CPU has one level
+ * fewer.
  */
 static unsigned int table_va_bits(const struct vmop_vmcoreinfo *vmcoreinfo)
 {
@@ -33,10 +34,10 @@ static unsigned int table_va_bits(const struct vmop_vmcoreinfo *vmcoreinfo)
 	return by_register ? 64 - vmcoreinfo->t1sz : vmcoreinfo->va_bits;
 }
 
-static bool maps(struct vmop_view *view, uint64_t address, uint64_t voffset)
+static bool maps(struct vmop_guest_space *space, uint64_t address, uint64_t voffset)
 {
 	uint64_t gpa;
-	return vmop_view_translate(view, address, &gpa, NULL) && gpa == address - voffset;
+	return vmop_guest_space_translate(space, address, &gpa, NULL) && gpa == address - voffset;
 }
 
 /* --- finding it ------------------------------------------------------------------------- */
@@ -49,26 +50,27 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_uts(struct vmop_guest_memo
 	uint64_t voffset = vmcoreinfo->kimage_voffset;
 	uint64_t uts = vmcoreinfo->init_uts_ns + vmcoreinfo->uts_name;
 	struct vmop_paging paging;
-	struct vmop_view view;
+	struct vmop_guest_space space;
 	if (!vmop_arm64_paging(page_shift_of(vmcoreinfo->page_bytes), table_va_bits(vmcoreinfo),
 			       vmcoreinfo->swapper_pg_dir - voffset, true, &paging) ||
 	    !vmop_guest_memory_place(memory, uts_linear, uts - voffset))
 		return NULL;
-	vmop_view_init(&view, memory, budget, paging);
-	if (!maps(&view, uts, voffset) || !maps(&view, vmcoreinfo->stext, voffset))
+	vmop_guest_space_init(&space, memory, budget, paging);
+	if (!maps(&space, uts, voffset) || !maps(&space, vmcoreinfo->stext, voffset))
 		return NULL;
 	return vmop_guest_kernel_of_image(memory, budget, paging, vmcoreinfo->stext,
-					  vmcoreinfo->stext + VMOP_IMAGE_MAX_BYTES, vmcoreinfo,
-					  "vmcoreinfo");
+					  vmcoreinfo->stext + VMOP_GUEST_IMAGE_MAX_BYTES,
+					  vmcoreinfo, "vmcoreinfo");
 }
 
-/* A variable in the image, by how far it lies from the banner. */
-static bool read_variable(struct vmop_guest_memory *memory, const struct vmop_kallsyms *kallsyms,
-			  const char *name, uint64_t banner_linear, uint64_t *ret)
+/* Read a variable of the image, located by its distance from the banner. */
+static bool read_variable(struct vmop_guest_memory *memory,
+			  const struct vmop_guest_kallsyms *kallsyms, const char *name,
+			  uint64_t banner_linear, uint64_t *ret)
 {
 	uint64_t address, banner;
-	if (!vmop_kallsyms_find(kallsyms, name, &address) ||
-	    !vmop_kallsyms_find(kallsyms, "linux_banner", &banner))
+	if (!vmop_guest_kallsyms_find(kallsyms, name, &address) ||
+	    !vmop_guest_kallsyms_find(kallsyms, "linux_banner", &banner))
 		return false;
 	bool read = vmop_guest_memory_read_linear(memory, banner_linear + (address - banner), ret,
 						  sizeof(*ret));
@@ -76,33 +78,34 @@ static bool read_variable(struct vmop_guest_memory *memory, const struct vmop_ka
 	return read;
 }
 
-struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(struct vmop_guest_memory *memory,
-							     struct vmop_guest_budget *budget,
-							     const struct vmop_kallsyms *kallsyms,
-							     uint64_t banner_linear)
+struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(
+	struct vmop_guest_memory *memory, struct vmop_guest_budget *budget,
+	const struct vmop_guest_kallsyms *kallsyms, uint64_t banner_linear)
 {
-	/* arch/arm64/Kconfig: ARM64_VA_BITS; what a CPU leaves of 52 with small pages */
+	/*
+	 * arch/arm64/Kconfig: ARM64_VA_BITS, and the bits that remain of 52 on a CPU without LPA2
+	 */
 	static const struct {
 		unsigned int page_shift, va_bits;
 	} geometries[] = {{12, 48}, {12, 39}, {12, 52}, {14, 47}, {14, 48},
 			  {14, 52}, {14, 36}, {16, 48}, {16, 52}, {16, 42}};
 	uint64_t banner, root, voffset, stext;
-	if (!vmop_kallsyms_find(kallsyms, "linux_banner", &banner) ||
-	    !vmop_kallsyms_find(kallsyms, "swapper_pg_dir", &root) ||
-	    !vmop_kallsyms_find(kallsyms, "_stext", &stext) ||
+	if (!vmop_guest_kallsyms_find(kallsyms, "linux_banner", &banner) ||
+	    !vmop_guest_kallsyms_find(kallsyms, "swapper_pg_dir", &root) ||
+	    !vmop_guest_kallsyms_find(kallsyms, "_stext", &stext) ||
 	    !read_variable(memory, kallsyms, "kimage_voffset", banner_linear, &voffset) ||
 	    !vmop_guest_memory_place(memory, banner_linear, banner - voffset))
 		return NULL;
 	for (unsigned int i = 0; i < sizeof(geometries) / sizeof(geometries[0]); i++) {
 		struct vmop_paging paging;
-		struct vmop_view view;
+		struct vmop_guest_space space;
 		vmop_arm64_paging(geometries[i].page_shift, geometries[i].va_bits, root - voffset,
 				  true, &paging);
-		vmop_view_init(&view, memory, budget, paging);
-		if (maps(&view, banner, voffset) && maps(&view, stext, voffset) &&
-		    maps(&view, root, voffset))
+		vmop_guest_space_init(&space, memory, budget, paging);
+		if (maps(&space, banner, voffset) && maps(&space, stext, voffset) &&
+		    maps(&space, root, voffset))
 			return vmop_guest_kernel_of_image(memory, budget, paging, stext,
-							  stext + VMOP_IMAGE_MAX_BYTES, NULL,
+							  stext + VMOP_GUEST_IMAGE_MAX_BYTES, NULL,
 							  "kallsyms");
 	}
 	return NULL;
@@ -111,8 +114,8 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_banner(struct vmop_guest_m
 /* --- page structs -------------------------------------------------------------------------- */
 
 /*
- * VMEMMAP_START where VMCOREINFO does not tell: arch/arm64/include/asm/memory.h
- * of 5.4 to 5.10, from 5.11 to 6.8, and from 6.9 on.
+ * VMEMMAP_START where VMCOREINFO lacks it: arch/arm64/include/asm/memory.h of 5.4 to 5.10, of 5.11
+ * to 6.8, and from 6.9 on.
  */
 #define VMEMMAP_RULES 3
 static uint64_t vmemmap_start(unsigned int rule, unsigned int va_bits, unsigned int page_shift,
@@ -133,16 +136,16 @@ static uint64_t vmemmap_start(unsigned int rule, unsigned int va_bits, unsigned 
 
 static void find_page_structs(struct vmop_guest_kernel *kernel)
 {
-	struct vmop_view *view = &kernel->view;
-	unsigned int page_shift = view->paging.page_shift, struct_shift = 0;
+	struct vmop_guest_space *space = &kernel->space;
+	unsigned int page_shift = space->paging.page_shift, struct_shift = 0;
 	unsigned int va_bits =
-		kernel->vmcoreinfo.va_bits ? kernel->vmcoreinfo.va_bits : view->paging.va_bits;
+		kernel->vmcoreinfo.va_bits ? kernel->vmcoreinfo.va_bits : space->paging.va_bits;
 	uint64_t struct_bytes = kernel->vmcoreinfo.page_struct_bytes;
 	uint64_t memstart = vmop_guest_kernel_symbol(kernel, "memstart_addr"), gpa;
 	if (!kernel->vmcoreinfo.is_arm64 && !memstart)
 		return;
 	uint64_t phys_offset =
-		memstart ? vmop_view_u64(view, memstart) : kernel->vmcoreinfo.phys_offset;
+		memstart ? vmop_guest_space_u64(space, memstart) : kernel->vmcoreinfo.phys_offset;
 	kernel->first_frame = (int64_t)phys_offset >> page_shift;
 	if (!struct_bytes && vmop_guest_kernel_read_btf(kernel) &&
 	    vmop_layout_has(kernel->layout, VMOP_LAYOUT_PAGE_SIZE))
@@ -154,7 +157,7 @@ static void find_page_structs(struct vmop_guest_kernel *kernel)
 	for (unsigned int rule = 0; struct_shift && !kernel->vmemmap_start && rule < VMEMMAP_RULES;
 	     rule++) {
 		uint64_t start = vmemmap_start(rule, va_bits, page_shift, struct_shift);
-		if (vmop_view_translate(view, start + frame * struct_bytes, &gpa, NULL))
+		if (vmop_guest_space_translate(space, start + frame * struct_bytes, &gpa, NULL))
 			kernel->vmemmap_start = start;
 	}
 }
@@ -164,31 +167,31 @@ void vmop_guest_kernel_describe_arm64(struct vmop_guest_kernel *kernel)
 	struct vmop_arm64_leaf leaf;
 	uint64_t banner = vmop_guest_kernel_symbol(kernel, "linux_banner");
 	kernel->info.architecture = "arm64";
-	kernel->info.va_bits = (uint8_t)kernel->view.paging.va_bits;
+	kernel->info.va_bits = (uint8_t)kernel->space.paging.va_bits;
 	/* With KPTI the kernel's pages are not global (arch/arm64/include/asm/pgtable-prot.h). */
-	kernel->info.has_kpti = vmop_arm64_walk(&kernel->view, banner, &leaf) &&
+	kernel->info.has_kpti = vmop_arm64_walk(&kernel->space, banner, &leaf) &&
 				(leaf.descriptor & VMOP_ARM64_NOT_GLOBAL);
 	find_page_structs(kernel);
-	vmop_view_take_fault(&kernel->view);
+	vmop_guest_space_take_fault(&kernel->space);
 }
 
 /* struct memblock, memblock_type, memblock_region: include/linux/memblock.h */
 bool vmop_guest_kernel_memblock_fits(struct vmop_guest_kernel *kernel)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	uint64_t memblock = vmop_guest_kernel_symbol(kernel, "memblock");
 	if (!memblock)
 		return false;
-	uint64_t count = vmop_view_u64(view, memblock + 16);
-	uint64_t regions = vmop_view_u64(view, memblock + 40);
+	uint64_t count = vmop_guest_space_u64(space, memblock + 16);
+	uint64_t regions = vmop_guest_space_u64(space, memblock + 40);
 	bool fits = count > 0 && count <= MAX_MEMBLOCK_REGIONS;
 	for (uint64_t i = 0; fits && i < count; i++) {
-		uint64_t start = vmop_view_u64(view, regions + 24 * i);
-		uint64_t len = vmop_view_u64(view, regions + 24 * i + 8);
+		uint64_t start = vmop_guest_space_u64(space, regions + 24 * i);
+		uint64_t len = vmop_guest_space_u64(space, regions + 24 * i + 8);
 		fits = len &&
-		       vmop_guest_memory_to_linear(view->memory, start) != VMOP_GUEST_NO_ADDRESS &&
-		       vmop_guest_memory_to_linear(view->memory, start + len - 1) !=
+		       vmop_guest_memory_to_linear(space->memory, start) != VMOP_GUEST_NO_ADDRESS &&
+		       vmop_guest_memory_to_linear(space->memory, start + len - 1) !=
 			       VMOP_GUEST_NO_ADDRESS;
 	}
-	return !vmop_view_take_fault(view) && fits;
+	return !vmop_guest_space_take_fault(space) && fits;
 }

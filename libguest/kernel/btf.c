@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
@@ -13,8 +14,12 @@
 #define LAYOUT_HEADER_BYTES 32u /* from 7.1 */
 #define TYPE_BYTES 12u
 #define MAX_TYPES (1u << 21)
+#define FIRST_TYPES 4096u /* room at first */
 #define MAX_DEPTH 16
-/* Members looked at in one look-up: a task_struct with all it embeds has some hundred. */
+/*
+ * The number of members read in one look-up: a task_struct with all embedded structs has some
+ * hundred.
+ */
 #define MAX_STEPS 20000u
 #define MAX_PROBES 64u
 
@@ -45,13 +50,13 @@ struct vmop_btf {
 	const uint8_t *types;
 	const char *strings;
 	uint32_t types_len, strings_len;
-	const uint8_t *layout; /* lengths of kinds, where the blob tells them */
+	const uint8_t *layout; /* lengths of kinds; NULL: the blob has none */
 	uint32_t layouts;
-	uint32_t count;	   /* types, with void as number 0 */
-	uint32_t *offsets; /* of each type in types */
-	uint32_t *hash;	   /* type numbers of structs, unions and enums with a name; 0: empty */
+	uint32_t count;	   /* number of types, with void as type 0 */
+	uint32_t *offsets; /* position of each type in types */
+	uint32_t *hash;	   /* numbers of named structs, unions and enums; 0: empty */
 	uint32_t hash_mask;
-	uint32_t steps_left; /* of the look-up under way */
+	uint32_t steps_left; /* of the current look-up */
 };
 
 static uint32_t load_u32(const uint8_t *at)
@@ -66,7 +71,7 @@ static const uint8_t *type_at(const struct vmop_btf *btf, uint32_t id)
 	return btf->types + btf->offsets[id];
 }
 
-/* Bits 16 to 23 and 29, 30 were 0 before 7.1 gave them to the two. */
+/* Bits 16 to 23 and 29, 30 were 0 until 7.1 used them for the kind and the count. */
 static enum kind kind_of(const uint8_t *type)
 {
 	return (load_u32(type + 4) >> 24) & 0x7f;
@@ -77,7 +82,10 @@ static uint32_t vlen_of(const uint8_t *type)
 	return load_u32(type + 4) & 0xffffff;
 }
 
-/* "" for an offset that is off: the last byte of the strings is known to be NUL. */
+/*
+ * Return "" for an offset out of range. The last byte of the strings is NUL: vmop_btf_open() checks
+ * it.
+ */
 static const char *string_at(const struct vmop_btf *btf, uint32_t offset)
 {
 	return offset < btf->strings_len ? btf->strings + offset : "";
@@ -92,9 +100,9 @@ static uint32_t hash_of(const char *name)
 }
 
 /*
- * A kind of the future: from 7.1 on the blob itself may tell its length, in
- * four bytes a kind (struct btf_layout): that of one piece, that of each of
- * vlen pieces, and flags.  -1: it does not.
+ * Return the length of an unknown kind. From 7.1 on the blob can state it in four bytes per kind
+ * (struct btf_layout): the length of one piece, the length of each of vlen pieces, and flags. -1:
+ * it does not.
  */
 static int64_t extra_bytes_by_layout(const struct vmop_btf *btf, const uint8_t *type)
 {
@@ -104,7 +112,7 @@ static int64_t extra_bytes_by_layout(const struct vmop_btf *btf, const uint8_t *
 	return btf->layout[4 * kind] + (int64_t)btf->layout[4 * kind + 1] * vlen_of(type);
 }
 
-/* Bytes behind the common part; -1: not known. */
+/* Return the bytes that follow the common part of a type; -1: unknown. */
 static int64_t extra_bytes(const struct vmop_btf *btf, const uint8_t *type)
 {
 	uint32_t vlen = vlen_of(type);
@@ -137,21 +145,18 @@ static int64_t extra_bytes(const struct vmop_btf *btf, const uint8_t *type)
 	return extra_bytes_by_layout(btf, type);
 }
 
-/* Notes where each type begins; what follows a kind that is not known is left out. */
+/* Record where each type begins. Types after one of unknown length are left out. */
 static bool index_types(struct vmop_btf *btf)
 {
-	uint32_t size = 0;
+	size_t size = 0;
 	uint64_t at = 0;
+	if (!vmop_array_reserve(btf->offsets, size, FIRST_TYPES))
+		return false;
+	btf->offsets[0] = 0;
 	btf->count = 1;
 	for (;;) {
-		if (btf->count >= size) {
-			size = size ? size * 2 : 4096;
-			uint32_t *offsets = realloc(btf->offsets, size * sizeof(*offsets));
-			if (!offsets)
-				return false;
-			btf->offsets = offsets;
-			offsets[0] = 0;
-		}
+		if (!vmop_array_reserve(btf->offsets, size, btf->count + 1))
+			return false;
 		if (btf->types_len - at < TYPE_BYTES || btf->count == MAX_TYPES)
 			return true;
 		int64_t extra = extra_bytes(btf, btf->types + at);
@@ -211,7 +216,7 @@ struct vmop_error *vmop_btf_open(const uint8_t *blob, size_t len_bytes, struct v
 	if (len_bytes < HEADER_BYTES || len_bytes > VMOP_BTF_MAX_BYTES ||
 	    (load_u32(blob) & 0xffff) != MAGIC)
 		return vmop_error_new(VMOP_ERROR_CORRUPT,
-				      "the guest's BTF does not begin like BTF");
+				      "the guest's BTF does not start with a BTF header");
 	uint64_t header = load_u32(blob + 4);
 	uint64_t types = header + load_u32(blob + 8), strings = header + load_u32(blob + 16);
 	btf->types_len = load_u32(blob + 12);
@@ -244,7 +249,7 @@ void vmop_btf_close(struct vmop_btf *btf)
 	free(btf);
 }
 
-/* The next type of that name from slot on; 0: there is none. */
+/* Return the next type with that name, from probe number *probe on; 0 after the last. */
 static uint32_t next_named(const struct vmop_btf *btf, const char *name, uint32_t *probe)
 {
 	while (*probe < MAX_PROBES) {
@@ -258,7 +263,7 @@ static uint32_t next_named(const struct vmop_btf *btf, const char *name, uint32_
 	return 0;
 }
 
-/* Through typedefs and qualifiers to the type itself; 0 when that is nothing. */
+/* Follow typedefs and qualifiers to the type behind them. Return 0 when that does not exist. */
 static uint32_t resolve(const struct vmop_btf *btf, uint32_t id)
 {
 	for (int i = 0; i < 32 && id < btf->count && id; i++) {
@@ -279,8 +284,8 @@ static uint32_t resolve(const struct vmop_btf *btf, uint32_t id)
 }
 
 /*
- * Finds the first part of path (up to a dot) among the members of id, adding
- * bit offsets to *bits.  Gives the member's type, 0 when there is none.
+ * Find a member of type id by its name, and add its bit offset to *bits. Return the type of the
+ * member. 0: no such member, or a bit field.
  */
 static uint32_t find_member(struct vmop_btf *btf, uint32_t id, const char *name, size_t name_len,
 			    int depth, uint64_t *bits)
@@ -333,7 +338,7 @@ bool vmop_btf_member(struct vmop_btf *btf, const char *type, const char *path, u
 {
 	uint32_t probe = 0, id;
 	btf->steps_left = MAX_STEPS;
-	/* Several types may have the name: that of one file, and the one that is meant. */
+	/* Several types can have the name: one that is local to a file, and the intended one. */
 	while ((id = next_named(btf, type, &probe)))
 		if (member_of(btf, id, path, ret))
 			return true;

@@ -2,9 +2,9 @@
 /*
  * The kernel's own type information: offsets of members, sizes, enumerators.
  *
- * Format: kernel Documentation/bpf/btf.rst, include/uapi/linux/btf.h.  The
- * blob is a guest's and hostile: it is checked once when it is opened, and
- * every look-up is bounded in depth and steps.
+ * Format: the kernel's Documentation/bpf/btf.rst and include/uapi/linux/btf.h. The blob comes from
+ * a guest and is hostile: vmop_btf_open() checks it once, and every look-up is bounded in depth and
+ * steps. Thread: one at a time for each vmop_btf.
  */
 #ifndef VMOP_LIBGUEST_KERNEL_BTF_H
 #define VMOP_LIBGUEST_KERNEL_BTF_H
@@ -18,19 +18,24 @@ struct vmop_btf;
 
 #define VMOP_BTF_MAX_BYTES (64u << 20)
 
-/* blob stays the caller's and must outlive *ret. VMOP_ERROR_CORRUPT when it is not BTF. */
+/*
+ * Index a blob. The caller keeps blob, which must outlive *ret, and closes *ret.
+ * VMOP_ERROR_CORRUPT: it is not BTF, or damaged.
+ */
 struct vmop_error *vmop_btf_open(const uint8_t *blob, size_t len_bytes, struct vmop_btf **ret);
-void vmop_btf_close(struct vmop_btf *btf);
+void vmop_btf_close(struct vmop_btf *btf); /* NULL is allowed */
 
 /*
- * The offset in bytes of a member of a struct or union, by a path with dots
- * ("mm_mt.ma_root"); members of anonymous structs and unions count as their
- * parent's.  False: there is no such, or it is a bit field.
+ * Set *ret to the offset in bytes of a member of a struct or union, given as a path with dots
+ * ("mm_mt.ma_root"). Members of anonymous structs and unions count as members of their parent.
+ * Return false when there is no such member, or it is a bit field.
  */
 bool vmop_btf_member(struct vmop_btf *btf, const char *type, const char *path, uint32_t *ret);
-/* The size in bytes of a struct or union. */
+/*
+ * Set *ret to the size of a struct or union in bytes. Return false without such a type.
+ */
 bool vmop_btf_size(struct vmop_btf *btf, const char *type, uint32_t *ret);
-/* The value of an enumerator of an enum with a name. */
+/* Set *ret to the value of an enumerator of a named enum. Return false without such a value. */
 bool vmop_btf_enumerator(struct vmop_btf *btf, const char *type, const char *name, int64_t *ret);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Looks through a guest's RAM for its kernel; see kernel.h for the ways. */
+/* Searches a guest's RAM for its kernel, in the ways that kernel.h lists. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +10,7 @@
 #include "libguest/kernel/vmcoreinfo.h"
 #include "libguest/memory/memory.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -23,9 +24,9 @@
 #define MAX_SCAN_BYTES (UINT64_C(1) << 40)
 #define LIVE_POLLS 50
 #define SCAN_POLLS 10
-#define LIVE_POLL_NS 20000000
+#define LIVE_POLL_NS (20 * VMOP_NS_PER_MS)
 
-/* The strings that uname(2) gives: include/uapi/linux/utsname.h. */
+/* The strings that uname(2) returns: include/uapi/linux/utsname.h. */
 #define UTS_FIELD 65u
 struct uts {
 	uint64_t linear;
@@ -38,7 +39,7 @@ struct finder {
 	bool is_live;
 	size_t kernels;
 	struct vmop_guest_kernel *kernel[MAX_KERNELS];
-	/* hits of the scan, by linear offsets */
+	/* hits of the scan, as linear offsets */
 	size_t notes, utses, tokens;
 	struct vmop_vmcoreinfo note[MAX_HITS];
 	struct uts uts[MAX_HITS];
@@ -54,8 +55,8 @@ static bool is_found(const struct finder *finder, uint64_t root_gpa)
 	return false;
 }
 
-/* Keeps a candidate unless the same kernel was found before. */
-static void take(struct finder *finder, struct vmop_guest_kernel *kernel)
+/* Keep a candidate unless the same kernel was found before. */
+static void add_candidate(struct finder *finder, struct vmop_guest_kernel *kernel)
 {
 	if (!kernel)
 		return;
@@ -79,21 +80,24 @@ static void finder_cleanup(struct finder **finder)
 	free(*finder);
 }
 
-/* --- 0: what its CPUs run on -------------------------------------------------------- */
+/* --- 0: the registers of its CPUs --------------------------------------------------- */
 
-/* The first that is a kernel's: a CPU runs on it, so it is the one that lives. */
+/* Take the first page table of a kernel: a CPU uses it, so that kernel runs. */
 static void find_by_registers(struct finder *finder)
 {
 	struct vmop_paging root[MAX_ROOTS];
 	size_t n = vmop_guest_memory_roots(finder->memory, root, MAX_ROOTS);
 	for (size_t i = 0; i < n && !finder->kernels; i++)
-		take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget, root[i],
-							"registers"));
+		add_candidate(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget,
+								 root[i], "registers"));
 }
 
 /* --- 1: the trampoline --------------------------------------------------------- */
 
-/* A page with a last entry and, as page tables have it, otherwise mostly nothing. */
+/*
+ * Return whether a page can be a root page table: a last entry that points to a table, and mostly
+ * empty entries otherwise.
+ */
 static bool may_be_root(const uint8_t *page)
 {
 	uint64_t last;
@@ -118,19 +122,20 @@ static void find_by_trampoline(struct finder *finder)
 		if (!page || !may_be_root(page))
 			continue;
 		for (unsigned int levels = 4; levels <= 5; levels++)
-			take(finder, vmop_guest_kernel_try_root(
-					     finder->memory, finder->budget,
-					     (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
-								  .levels = levels,
-								  .root_gpa = gpa},
-					     "trampoline"));
+			add_candidate(finder,
+				      vmop_guest_kernel_try_root(
+					      finder->memory, finder->budget,
+					      (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
+								   .levels = levels,
+								   .root_gpa = gpa},
+					      "trampoline"));
 	}
 }
 
-/* --- which of them ----------------------------------------------------------------- */
+/* --- the choice among candidates ---------------------------------------------------- */
 
-/* Keeps kernel[index] alone, with its layout. */
-static void keep(struct finder *finder, size_t index)
+/* Keep only kernel[index], and select its memory layout. */
+static void keep_only(struct finder *finder, size_t index)
 {
 	struct vmop_guest_kernel *kernel = finder->kernel[index];
 	finder->kernel[index] = finder->kernel[0];
@@ -144,10 +149,10 @@ static void keep(struct finder *finder, size_t index)
 static bool has_ticked(struct finder *finder, size_t index)
 {
 	vmop_guest_memory_select_layout(finder->memory, finder->kernel[index]->memory_layout);
-	return vmop_guest_kernel_look(finder->kernel[index]) == VMOP_GUEST_KERNEL_CURRENT;
+	return vmop_guest_kernel_check(finder->kernel[index]) == VMOP_GUEST_KERNEL_CURRENT;
 }
 
-/* Waits for a kernel's clock, not for long. */
+/* Wait a short time for a kernel's clock to advance. */
 static bool is_ticking(struct finder *finder, size_t index)
 {
 	for (int poll = 0; poll < SCAN_POLLS; poll++) {
@@ -159,9 +164,9 @@ static bool is_ticking(struct finder *finder, size_t index)
 }
 
 /*
- * RAM outlives resets.  The kernel whose clock advances is the one that runs;
- * where no clock does (an image, a paused guest), the one found first: the
- * trampoline's page is overwritten at each boot, so it is the latest.
+ * Keep the kernel that runs. RAM outlives resets, so there can be several: the running one is the
+ * one whose clock advances. Where no clock does (an image, a paused guest), keep the first found:
+ * each boot overwrites the trampoline's page, so it is the latest.
  */
 static void keep_live(struct finder *finder)
 {
@@ -169,13 +174,13 @@ static void keep_live(struct finder *finder)
 		nanosleep(&(struct timespec){.tv_nsec = LIVE_POLL_NS}, NULL);
 		for (size_t i = 0; i < finder->kernels; i++) {
 			if (has_ticked(finder, i)) {
-				keep(finder, i);
+				keep_only(finder, i);
 				return;
 			}
 		}
 	}
 	if (finder->kernels)
-		keep(finder, 0);
+		keep_only(finder, 0);
 }
 
 /* --- the scan ------------------------------------------------------------------ */
@@ -188,7 +193,7 @@ static void scan_notes(struct finder *finder, const uint8_t *chunk, size_t len, 
 	       (hit = memmem(at, len - (size_t)(at - chunk), mark, sizeof(mark) - 1))) {
 		char text[VMOP_VMCOREINFO_MAX_BYTES];
 		uint64_t place = linear + (uint64_t)(hit - chunk);
-		/* It never crosses the end of the guest's page, which may be the smallest. */
+		/* The text never crosses the end of the guest's page, which can be the smallest. */
 		size_t some = PAGE - place % PAGE;
 		at = hit + 1;
 		if (vmop_guest_memory_read_linear(finder->memory, place, text, sizeof(text)))
@@ -200,10 +205,10 @@ static void scan_notes(struct finder *finder, const uint8_t *chunk, size_t len, 
 	}
 }
 
-/* struct new_utsname as Linux has it: "Linux", a node's name, a release, "#1 SMP ...". */
+/* Look for a struct new_utsname of Linux: "Linux", the name of a node, a release, "#1 SMP ...". */
 static void scan_utses(struct finder *finder, const uint8_t *chunk, size_t len, uint64_t linear)
 {
-	static const char mark[] = "Linux"; /* and its NUL */
+	static const char mark[] = "Linux"; /* with its NUL */
 	static const uint8_t none[UTS_FIELD - sizeof(mark)];
 	const uint8_t *at = chunk, *hit;
 	while (finder->utses < MAX_HITS &&
@@ -225,8 +230,8 @@ static void scan_tokens(struct finder *finder, const uint8_t *chunk, size_t len,
 {
 	size_t from = 0, tokens, index;
 	while (finder->tokens < MAX_HITS &&
-	       vmop_kallsyms_find_tokens(chunk, len, &from, &tokens, &index,
-					 &finder->saw_big_endian)) {
+	       vmop_guest_kallsyms_find_tokens(chunk, len, &from, &tokens, &index,
+					       &finder->saw_big_endian)) {
 		finder->token[finder->tokens] = linear + tokens;
 		finder->index[finder->tokens++] = linear + index;
 	}
@@ -237,14 +242,17 @@ static void take_arm64(struct finder *finder, const struct vmop_vmcoreinfo *note
 {
 	if (!note->is_arm64 || strcmp(note->release, uts->release) != 0)
 		return;
-	for (size_t i = 0; i < finder->kernels; i++) /* VMCOREINFO is there twice */
+	for (size_t i = 0; i < finder->kernels; i++) /* VMCOREINFO is in RAM twice */
 		if (finder->kernel[i]->info.root_gpa == note->swapper_pg_dir - note->kimage_voffset)
 			return;
-	take(finder,
-	     vmop_guest_kernel_try_arm64_uts(finder->memory, finder->budget, note, uts->linear));
+	add_candidate(finder, vmop_guest_kernel_try_arm64_uts(finder->memory, finder->budget, note,
+							      uts->linear));
 }
 
-/* Pairs that are new since there were so many of each. True: the kernel that runs is found. */
+/*
+ * Try the pairs that are new since there were that many notes and utses. Return true when the
+ * running kernel is found.
+ */
 static bool try_pairs(struct finder *finder, size_t notes, size_t utses)
 {
 	size_t before = finder->kernels;
@@ -256,8 +264,8 @@ static bool try_pairs(struct finder *finder, size_t notes, size_t utses)
 }
 
 /*
- * One pass over what the guest has touched, or less of it: an arm64 kernel that is
- * found and runs ends it.
+ * Scan the RAM that the guest has touched, once. The scan ends early when it finds an arm64 kernel
+ * that runs.
  */
 static struct vmop_error *scan(struct finder *finder)
 {
@@ -270,7 +278,7 @@ static struct vmop_error *scan(struct finder *finder)
 		size_t notes = finder->notes, utses = finder->utses;
 		if (!vmop_guest_memory_read_linear(finder->memory, linear, chunk, len))
 			return vmop_error_new(VMOP_ERROR_LIMIT,
-					      "the guest's RAM can't be read to its end");
+					      "the guest's RAM cannot be read to its end");
 		scan_notes(finder, chunk, len, linear);
 		scan_utses(finder, chunk, len, linear);
 		scan_tokens(finder, chunk, len, linear);
@@ -293,67 +301,70 @@ static void find_by_vmcoreinfo(struct finder *finder)
 					     .levels = info->has_5_levels ? 5 : 4,
 					     .root_gpa = info->swapper_pg_dir - IMAGE_MAP +
 							 (uint64_t)info->phys_base};
-		if (!is_found(finder, paging.root_gpa)) /* copies of the page are common */
-			take(finder, vmop_guest_kernel_try_root(finder->memory, finder->budget,
-								paging, "vmcoreinfo"));
+		if (!is_found(finder, paging.root_gpa)) /* the page often has copies */
+			add_candidate(finder,
+				      vmop_guest_kernel_try_root(finder->memory, finder->budget,
+								 paging, "vmcoreinfo"));
 	}
 }
 
 /* --- 3: kallsyms ----------------------------------------------------------------- */
 
 /*
- * The image is one piece, so what the symbol table says of distances holds in
- * RAM too: the banner near the table tells where address 0 would lie.
+ * Try the kernel of a symbol table with a banner near it. The image is one piece, so distances in
+ * the symbol table hold in RAM too, and the banner gives the address of the page table.
  */
-static void try_banner(struct finder *finder, const struct vmop_kallsyms *kallsyms,
+static void try_banner(struct finder *finder, const struct vmop_guest_kallsyms *kallsyms,
 		       uint64_t banner_linear)
 {
 	uint64_t banner, root;
-	if (!vmop_kallsyms_find(kallsyms, "linux_banner", &banner) ||
+	if (!vmop_guest_kallsyms_find(kallsyms, "linux_banner", &banner) ||
 	    (banner ^ banner_linear) % PAGE != 0)
 		return;
-	if (vmop_kallsyms_find(kallsyms, "kimage_voffset", &root)) {
-		take(finder, vmop_guest_kernel_try_arm64_banner(finder->memory, finder->budget,
-								kallsyms, banner_linear));
+	if (vmop_guest_kallsyms_find(kallsyms, "kimage_voffset", &root)) {
+		add_candidate(finder,
+			      vmop_guest_kernel_try_arm64_banner(finder->memory, finder->budget,
+								 kallsyms, banner_linear));
 		return;
 	}
-	if (!vmop_kallsyms_find(kallsyms, "init_top_pgt", &root) &&
-	    !vmop_kallsyms_find(kallsyms, "swapper_pg_dir", &root))
+	if (!vmop_guest_kallsyms_find(kallsyms, "init_top_pgt", &root) &&
+	    !vmop_guest_kallsyms_find(kallsyms, "swapper_pg_dir", &root))
 		return;
 	uint64_t gpa = vmop_guest_memory_to_gpa(finder->memory, banner_linear);
 	if (gpa == VMOP_GUEST_NO_ADDRESS)
 		return;
 	for (unsigned int levels = 4; levels <= 5; levels++)
-		take(finder, vmop_guest_kernel_try_root(
-				     finder->memory, finder->budget,
-				     (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
-							  .levels = levels,
-							  .root_gpa = root - banner + gpa},
-				     "kallsyms"));
+		add_candidate(finder, vmop_guest_kernel_try_root(
+					      finder->memory, finder->budget,
+					      (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
+								   .levels = levels,
+								   .root_gpa = root - banner + gpa},
+					      "kallsyms"));
 }
 
 static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, uint8_t *window,
 		       size_t window_len)
 {
 	static const char mark[] = "Linux version ";
-	uint64_t start = tokens > VMOP_KALLSYMS_BEFORE_BYTES
-				 ? (tokens - VMOP_KALLSYMS_BEFORE_BYTES) & ~(PAGE - 1)
+	uint64_t start = tokens > VMOP_GUEST_KALLSYMS_BEFORE_BYTES
+				 ? (tokens - VMOP_GUEST_KALLSYMS_BEFORE_BYTES) & ~(PAGE - 1)
 				 : 0;
 	uint64_t end = vmop_guest_memory_linear_bytes(finder->memory);
 	if (window_len > end - start)
 		window_len = end - start;
-	struct vmop_kallsyms_tables tables;
-	struct vmop_kallsyms *kallsyms;
+	struct vmop_guest_kallsyms_tables tables;
+	struct vmop_guest_kallsyms *kallsyms;
 	if (!vmop_guest_memory_read_linear(finder->memory, start, window, window_len) ||
-	    !vmop_kallsyms_find_tables(window, window_len, tokens - start, index - start, &tables))
+	    !vmop_guest_kallsyms_find_tables(window, window_len, tokens - start, index - start,
+					     &tables))
 		return;
 	struct vmop_error *err =
-		vmop_kallsyms_unpack(window, window_len, &tables, start, &kallsyms);
+		vmop_guest_kallsyms_unpack(window, window_len, &tables, start, &kallsyms);
 	if (err) {
 		vmop_error_destroy(err);
 		return;
 	}
-	/* .rodata, where the banner lies too, is some MiB long. */
+	/* The banner lies in .rodata as well, which is some MiB long. */
 	const uint8_t *at = window, *hit;
 	for (int hits = 0; hits < MAX_HITS && (hit = memmem(at, window_len - (size_t)(at - window),
 							    mark, sizeof(mark) - 1));
@@ -361,12 +372,12 @@ static void try_tokens(struct finder *finder, uint64_t tokens, uint64_t index, u
 		try_banner(finder, kallsyms, start + (uint64_t)(hit - window));
 		at = hit + 1;
 	}
-	vmop_kallsyms_free(kallsyms);
+	vmop_guest_kallsyms_free(kallsyms);
 }
 
 static void find_by_kallsyms(struct finder *finder)
 {
-	size_t len = VMOP_KALLSYMS_BEFORE_BYTES + VMOP_KALLSYMS_AFTER_BYTES;
+	size_t len = VMOP_GUEST_KALLSYMS_BEFORE_BYTES + VMOP_GUEST_KALLSYMS_AFTER_BYTES;
 	_cleanup_free_ uint8_t *window = malloc(len);
 	for (size_t i = 0; window && i < finder->tokens && finder->kernels < MAX_KERNELS; i++)
 		try_tokens(finder, finder->token[i], finder->index[i], window, len);
@@ -387,8 +398,8 @@ static void try_layout(struct finder *finder, size_t layout, bool by_scan)
 }
 
 /*
- * Tries the layouts in order and stops at the first where a kernel is found
- * that agrees on how RAM is laid out.  Where none agrees, the first with a kernel.
+ * Try the memory layouts in order. Stop at the first where a kernel is found that agrees with the
+ * layout. When no kernel agrees, take the first layout with a kernel.
  */
 static void try_layouts(struct finder *finder, bool by_scan)
 {
@@ -414,10 +425,10 @@ static struct vmop_error *nothing_found(const struct finder *finder)
 {
 	if (finder->saw_big_endian)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "the guest has a big-endian kernel; vmop looks into "
-				      "little-endian ones alone");
+				      "the guest has a big-endian kernel; vmop reads only "
+				      "little-endian ones");
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-			      "no Linux kernel that vmop knows was found in the guest's RAM");
+			      "the guest's RAM contains no Linux kernel that vmop supports");
 }
 
 struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,

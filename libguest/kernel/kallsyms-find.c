@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds the kernel's symbol tables in a piece of its image; see kallsyms.h. */
+/* Finds the kernel's symbol tables in a part of its image; see kallsyms.h. */
 #include <endian.h>
 #include <string.h>
 
@@ -47,7 +47,10 @@ static size_t align_up(size_t value, size_t to)
 
 /* --- the token table and its index ----------------------------------------- */
 
-/* Where the 256 strings end that begin with token '0' (number 48) at zero; 0: no such. */
+/*
+ * Return the end of the 256 strings, whose token '0' (number 48) lies at zero. 0: there are no such
+ * strings.
+ */
 static size_t end_of_tokens(const uint8_t *buf, size_t len, size_t zero)
 {
 	size_t at = zero;
@@ -80,10 +83,10 @@ static bool index_fits(const uint8_t *buf, size_t len, size_t index, size_t zero
 	return true;
 }
 
-bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
-			       size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian)
+bool vmop_guest_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *from,
+				     size_t *ret_tokens, size_t *ret_index, bool *ret_big_endian)
 {
-	/* Digits occur in symbols and stand for themselves: tokens 48 to 57. */
+	/* Digits occur in symbols and are their own tokens, 48 to 57. */
 	static const char digits[] = "0\0"
 				     "1\0"
 				     "2\0"
@@ -120,8 +123,8 @@ bool vmop_kallsyms_find_tokens(const uint8_t *buf, size_t len_bytes, size_t *fro
 /* --- the markers and the names --------------------------------------------- */
 
 /*
- * The markers end before the token table, or, with the table of sequence
- * numbers between them (6.2, 6.3), up to 4 bytes a symbol further ahead.
+ * Find the markers. They end before the token table; with the table of sequence numbers between
+ * them (6.2, 6.3) they end up to 4 bytes per symbol earlier.
  */
 static bool find_markers(const uint8_t *buf, size_t tokens, size_t *ret_markers, size_t *ret_count)
 {
@@ -147,7 +150,7 @@ static bool find_markers(const uint8_t *buf, size_t tokens, size_t *ret_markers,
 	return false;
 }
 
-/* Walks count names from at; gives where they end, or 0 when a marker does not agree. */
+/* Walk count names. Return the offset of their end, or 0 when a marker does not agree. */
 static size_t walk_names(const uint8_t *buf, size_t names, uint32_t count, size_t markers)
 {
 	size_t at = names;
@@ -168,11 +171,11 @@ static size_t walk_names(const uint8_t *buf, size_t names, uint32_t count, size_
 }
 
 static bool try_names(const uint8_t *buf, size_t names, size_t count_at, size_t markers,
-		      size_t marker_count, struct vmop_kallsyms_tables *ret)
+		      size_t marker_count, struct vmop_guest_kallsyms_tables *ret)
 {
 	uint32_t count = load_u32(buf + count_at);
 	if (count <= (marker_count - 1) * SYMBOLS_A_MARKER ||
-	    count > marker_count * SYMBOLS_A_MARKER || count > VMOP_KALLSYMS_MAX_SYMBOLS)
+	    count > marker_count * SYMBOLS_A_MARKER || count > VMOP_GUEST_KALLSYMS_MAX_SYMBOLS)
 		return false;
 	size_t end = walk_names(buf, names, count, markers);
 	if (!end || markers - end >= 8)
@@ -184,7 +187,7 @@ static bool try_names(const uint8_t *buf, size_t names, size_t count_at, size_t 
 }
 
 static bool find_names(const uint8_t *buf, size_t markers, size_t marker_count,
-		       struct vmop_kallsyms_tables *ret)
+		       struct vmop_guest_kallsyms_tables *ret)
 {
 	uint32_t last = load_u32(buf + markers + 4 * (marker_count - 1));
 	if (last + 16 > markers)
@@ -203,15 +206,15 @@ static bool find_names(const uint8_t *buf, size_t markers, size_t marker_count,
 
 /* --- the addresses ---------------------------------------------------------- */
 
-/* x86-64 has the kernel's text mapped in the last 2 GiB, at multiples of 2 MiB. */
+/* x86-64 maps the kernel's text in the last 2 GiB, at multiples of 2 MiB. */
 static bool is_x86_base(uint64_t value)
 {
 	return value >> 31 == 0x1ffffffff && value % (2u << 20) == 0;
 }
 
 /*
- * arm64 has it anywhere in the upper half, at multiples of 64 KiB, so the offsets
- * themselves must speak for it: symbols are sorted, and they all count from base.
+ * arm64 maps it anywhere in the upper half, at multiples of 64 KiB. The offsets must therefore
+ * support the guess: symbols are sorted, and all offsets count from base.
  */
 static bool is_arm64_base(uint64_t value, const uint8_t *offsets, uint32_t count)
 {
@@ -228,7 +231,7 @@ static bool is_base(uint64_t value, const uint8_t *offsets, uint32_t count)
 	return is_x86_base(value) || is_arm64_base(value, offsets, count);
 }
 
-/* Symbols are sorted; place-relative offsets then rise by no more than they fall behind. */
+/* Symbols are sorted, so place-relative offsets plus their places rise. Allow 1 % exceptions. */
 static bool are_place_relative(const uint8_t *offsets, uint32_t count)
 {
 	uint32_t falls = 0;
@@ -249,20 +252,20 @@ static bool are_addresses(const uint8_t *addresses, uint32_t count)
 	return canonical > count / 2;
 }
 
-static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_tables *ret)
+static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_guest_kallsyms_tables *ret)
 {
 	size_t bytes = 4 * (size_t)ret->count;
-	/* to 6.3: before the names; the last address can look like a base */
+	/* to 6.3: before the names; checked first, because the last address can look like a base */
 	if (ret->names >= 8 + 2 * bytes &&
 	    are_addresses(buf + ret->names - 8 - 2 * bytes, ret->count)) {
-		ret->form = VMOP_KALLSYMS_ADDRESSES;
+		ret->form = VMOP_GUEST_KALLSYMS_ADDRESSES;
 		ret->offsets = ret->names - 8 - 2 * bytes;
 		return true;
 	}
 	if (ret->names >= 16 + bytes + 8 &&
 	    is_base(load_u64(buf + ret->names - 16), buf + ret->names - 16 - align_up(bytes, 8),
 		    ret->count)) {
-		ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
+		ret->form = VMOP_GUEST_KALLSYMS_BASE_RELATIVE;
 		ret->base = load_u64(buf + ret->names - 16);
 		ret->offsets = ret->names - 16 - align_up(bytes, 8);
 		return true;
@@ -273,20 +276,20 @@ static bool find_offsets(const uint8_t *buf, size_t len, struct vmop_kallsyms_ta
 	for (size_t align = 8; align >= 4 && align_up(behind, align) + 8 <= len; align /= 2) {
 		ret->base = load_u64(buf + align_up(behind, align));
 		if (is_base(ret->base, buf + ret->offsets, ret->count)) {
-			ret->form = VMOP_KALLSYMS_BASE_RELATIVE;
+			ret->form = VMOP_GUEST_KALLSYMS_BASE_RELATIVE;
 			return true;
 		}
 	}
-	ret->form = VMOP_KALLSYMS_PLACE_RELATIVE;
+	ret->form = VMOP_GUEST_KALLSYMS_PLACE_RELATIVE;
 	ret->base = 0;
 	return behind <= len && are_place_relative(buf + ret->offsets, ret->count);
 }
 
-bool vmop_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_t tokens, size_t index,
-			       struct vmop_kallsyms_tables *ret)
+bool vmop_guest_kallsyms_find_tables(const uint8_t *buf, size_t len_bytes, size_t tokens,
+				     size_t index, struct vmop_guest_kallsyms_tables *ret)
 {
 	size_t markers, marker_count;
-	*ret = (struct vmop_kallsyms_tables){.tokens = tokens, .index = index};
+	*ret = (struct vmop_guest_kallsyms_tables){.tokens = tokens, .index = index};
 	return find_markers(buf, tokens, &markers, &marker_count) &&
 	       find_names(buf, markers, marker_count, ret) && find_offsets(buf, len_bytes, ret);
 }

@@ -5,29 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
-#define MAX_NAME 1024u /* kernel: KSYM_NAME_LEN is 512 */
+#define MAX_NAME 1024u	 /* kernel: KSYM_NAME_LEN is 512 */
+#define AVERAGE_NAME 24u /* bytes, with the type letter and the NUL */
 #define MAX_POOL_BYTES (48u << 20)
 
-struct vmop_kallsyms {
+struct vmop_guest_kallsyms {
 	uint32_t count;
 	uint64_t *addresses; /* in the table's order */
-	uint32_t *names;     /* offsets into pool; the type letter stands before the name */
+	uint32_t *names;     /* offsets into pool; the type letter precedes the name */
 	char *pool;
 	size_t pool_len, pool_size;
-	uint32_t *order; /* by address; NULL where the table is sorted */
-	uint32_t *hash;	 /* index + 1 of the first symbol of a name; 0: empty */
+	uint32_t *order; /* indices by address; NULL when the table is sorted */
+	uint32_t *hash;	 /* index + 1 of the first symbol with a name; 0: empty */
 	uint32_t hash_mask;
 };
 
-static void kallsyms_cleanup(struct vmop_kallsyms **kallsyms)
+static void kallsyms_cleanup(struct vmop_guest_kallsyms **kallsyms)
 {
-	vmop_kallsyms_free(*kallsyms);
+	vmop_guest_kallsyms_free(*kallsyms);
 }
 
-void vmop_kallsyms_free(struct vmop_kallsyms *kallsyms)
+void vmop_guest_kallsyms_free(struct vmop_guest_kallsyms *kallsyms)
 {
 	if (!kallsyms)
 		return;
@@ -46,8 +48,8 @@ struct tokens {
 	uint8_t len[256];
 };
 
-static bool load_tokens(const uint8_t *buf, size_t len, const struct vmop_kallsyms_tables *tables,
-			struct tokens *ret)
+static bool load_tokens(const uint8_t *buf, size_t len,
+			const struct vmop_guest_kallsyms_tables *tables, struct tokens *ret)
 {
 	for (unsigned int i = 0; i < 256; i++) {
 		uint16_t offset;
@@ -63,23 +65,17 @@ static bool load_tokens(const uint8_t *buf, size_t len, const struct vmop_kallsy
 	return true;
 }
 
-/* Room for one more name of the greatest length. */
-static bool grow_pool(struct vmop_kallsyms *kallsyms)
+/* Make room for one more name of the maximum length. */
+static bool grow_pool(struct vmop_guest_kallsyms *kallsyms)
 {
-	if (kallsyms->pool_len + MAX_NAME <= kallsyms->pool_size)
-		return true;
-	size_t size = kallsyms->pool_size ? kallsyms->pool_size * 3 / 2
-					  : (size_t)kallsyms->count * 24 + 2 * MAX_NAME;
-	char *pool = realloc(kallsyms->pool, size);
-	if (!pool)
-		return false;
-	kallsyms->pool = pool;
-	kallsyms->pool_size = size;
-	return true;
+	size_t needed = kallsyms->pool_len + MAX_NAME;
+	if (!kallsyms->pool)
+		needed += (size_t)kallsyms->count * AVERAGE_NAME;
+	return vmop_array_reserve(kallsyms->pool, kallsyms->pool_size, needed);
 }
 
-/* Appends one name; false when it is too long to be one. */
-static bool unpack_name(struct vmop_kallsyms *kallsyms, const struct tokens *tokens,
+/* Append one name. Return false when it is too long or too short. */
+static bool unpack_name(struct vmop_guest_kallsyms *kallsyms, const struct tokens *tokens,
 			const uint8_t *packed, size_t packed_len)
 {
 	char *name = kallsyms->pool + kallsyms->pool_len;
@@ -92,14 +88,14 @@ static bool unpack_name(struct vmop_kallsyms *kallsyms, const struct tokens *tok
 		len += token_len;
 	}
 	if (len < 2)
-		return false; /* a type letter and at least one more */
+		return false; /* a type letter and at least one character */
 	name[len] = '\0';
 	kallsyms->pool_len += len + 1;
 	return true;
 }
 
-static struct vmop_error *unpack_names(struct vmop_kallsyms *kallsyms, const uint8_t *buf,
-				       size_t len, const struct vmop_kallsyms_tables *tables)
+static struct vmop_error *unpack_names(struct vmop_guest_kallsyms *kallsyms, const uint8_t *buf,
+				       size_t len, const struct vmop_guest_kallsyms_tables *tables)
 {
 	struct tokens tokens;
 	if (!load_tokens(buf, len, tables, &tokens))
@@ -114,7 +110,7 @@ static struct vmop_error *unpack_names(struct vmop_kallsyms *kallsyms, const uin
 		if (packed_len > tables->names_end - at)
 			goto corrupt;
 		if (kallsyms->pool_len > MAX_POOL_BYTES)
-			return vmop_error_new(VMOP_ERROR_LIMIT, "the guest's symbols are too many");
+			return vmop_error_new(VMOP_ERROR_LIMIT, "the guest has too many symbols");
 		if (!grow_pool(kallsyms))
 			return &vmop_error_no_memory;
 		kallsyms->names[i] = (uint32_t)kallsyms->pool_len;
@@ -129,8 +125,8 @@ corrupt:
 
 /* --- addresses -------------------------------------------------------------- */
 
-static void unpack_relative(struct vmop_kallsyms *kallsyms, const uint8_t *offsets,
-			    const struct vmop_kallsyms_tables *tables, uint64_t place)
+static void unpack_relative(struct vmop_guest_kallsyms *kallsyms, const uint8_t *offsets,
+			    const struct vmop_guest_kallsyms_tables *tables, uint64_t place)
 {
 	uint32_t negative = 0;
 	for (uint32_t i = 0; i < kallsyms->count; i++) {
@@ -143,7 +139,7 @@ static void unpack_relative(struct vmop_kallsyms *kallsyms, const uint8_t *offse
 	for (uint32_t i = 0; i < kallsyms->count; i++) {
 		uint64_t offset = kallsyms->addresses[i];
 		uint64_t extended = (uint64_t)(int64_t)(int32_t)offset;
-		if (tables->form == VMOP_KALLSYMS_PLACE_RELATIVE)
+		if (tables->form == VMOP_GUEST_KALLSYMS_PLACE_RELATIVE)
 			kallsyms->addresses[i] =
 				place + tables->offsets + 4 * (uint64_t)i + extended;
 		else if (!absolute_percpu)
@@ -153,7 +149,7 @@ static void unpack_relative(struct vmop_kallsyms *kallsyms, const uint8_t *offse
 	}
 }
 
-static void unpack_addresses(struct vmop_kallsyms *kallsyms, const uint8_t *addresses)
+static void unpack_addresses(struct vmop_guest_kallsyms *kallsyms, const uint8_t *addresses)
 {
 	for (uint32_t i = 0; i < kallsyms->count; i++) {
 		uint64_t address;
@@ -171,7 +167,7 @@ static int by_address(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-static struct vmop_error *sort(struct vmop_kallsyms *kallsyms)
+static struct vmop_error *sort(struct vmop_guest_kallsyms *kallsyms)
 {
 	bool sorted = true;
 	for (uint32_t i = 1; i < kallsyms->count && sorted; i++)
@@ -198,7 +194,7 @@ static uint32_t hash_of(const char *name)
 	return hash ^ hash >> 15;
 }
 
-static struct vmop_error *build_hash(struct vmop_kallsyms *kallsyms)
+static struct vmop_error *build_hash(struct vmop_guest_kallsyms *kallsyms)
 {
 	uint32_t size = 1;
 	while (size < kallsyms->count + kallsyms->count / 2)
@@ -208,12 +204,13 @@ static struct vmop_error *build_hash(struct vmop_kallsyms *kallsyms)
 	if (!kallsyms->hash)
 		return &vmop_error_no_memory;
 	for (uint32_t i = 0; i < kallsyms->count; i++) {
-		const char *name = vmop_kallsyms_name(kallsyms, i);
+		const char *name = vmop_guest_kallsyms_name(kallsyms, i);
 		uint32_t slot = hash_of(name) & kallsyms->hash_mask;
 		unsigned int probes = 0;
-		/* A name that a guest made collide a thousand times is not looked up. */
+		/* A guest can make names collide: after a thousand probes a name is left out. */
 		while (kallsyms->hash[slot] && probes++ < 1000 &&
-		       strcmp(vmop_kallsyms_name(kallsyms, kallsyms->hash[slot] - 1), name) != 0)
+		       strcmp(vmop_guest_kallsyms_name(kallsyms, kallsyms->hash[slot] - 1), name) !=
+			       0)
 			slot = (slot + 1) & kallsyms->hash_mask;
 		if (!kallsyms->hash[slot])
 			kallsyms->hash[slot] = i + 1;
@@ -221,12 +218,13 @@ static struct vmop_error *build_hash(struct vmop_kallsyms *kallsyms)
 	return NULL;
 }
 
-bool vmop_kallsyms_find(const struct vmop_kallsyms *kallsyms, const char *name, uint64_t *ret)
+bool vmop_guest_kallsyms_find(const struct vmop_guest_kallsyms *kallsyms, const char *name,
+			      uint64_t *ret)
 {
 	uint32_t slot = hash_of(name) & kallsyms->hash_mask;
 	for (; kallsyms->hash[slot]; slot = (slot + 1) & kallsyms->hash_mask) {
 		uint32_t index = kallsyms->hash[slot] - 1;
-		if (strcmp(vmop_kallsyms_name(kallsyms, index), name) == 0) {
+		if (strcmp(vmop_guest_kallsyms_name(kallsyms, index), name) == 0) {
 			*ret = kallsyms->addresses[index];
 			return true;
 		}
@@ -236,22 +234,23 @@ bool vmop_kallsyms_find(const struct vmop_kallsyms *kallsyms, const char *name, 
 
 /* --- all together ----------------------------------------------------------- */
 
-static bool tables_fit(const struct vmop_kallsyms_tables *tables, size_t len)
+static bool tables_fit(const struct vmop_guest_kallsyms_tables *tables, size_t len)
 {
-	size_t size = tables->form == VMOP_KALLSYMS_ADDRESSES ? 8 : 4;
-	return tables->count > 0 && tables->count <= VMOP_KALLSYMS_MAX_SYMBOLS &&
+	size_t size = tables->form == VMOP_GUEST_KALLSYMS_ADDRESSES ? 8 : 4;
+	return tables->count > 0 && tables->count <= VMOP_GUEST_KALLSYMS_MAX_SYMBOLS &&
 	       tables->names <= tables->names_end && tables->names_end <= len &&
 	       tables->index <= len && len - tables->index >= 512 && tables->offsets <= len &&
 	       len - tables->offsets >= size * tables->count;
 }
 
-struct vmop_error *vmop_kallsyms_unpack(const uint8_t *buf, size_t len_bytes,
-					const struct vmop_kallsyms_tables *tables, uint64_t place,
-					struct vmop_kallsyms **ret)
+struct vmop_error *vmop_guest_kallsyms_unpack(const uint8_t *buf, size_t len_bytes,
+					      const struct vmop_guest_kallsyms_tables *tables,
+					      uint64_t place, struct vmop_guest_kallsyms **ret)
 {
 	if (!tables_fit(tables, len_bytes))
 		return vmop_error_new(VMOP_ERROR_CORRUPT, "the guest's symbol table is damaged");
-	_cleanup_(kallsyms_cleanup) struct vmop_kallsyms *kallsyms = calloc(1, sizeof(*kallsyms));
+	_cleanup_(kallsyms_cleanup) struct vmop_guest_kallsyms *kallsyms =
+		calloc(1, sizeof(*kallsyms));
 	if (!kallsyms)
 		return &vmop_error_no_memory;
 	kallsyms->count = tables->count;
@@ -259,7 +258,7 @@ struct vmop_error *vmop_kallsyms_unpack(const uint8_t *buf, size_t len_bytes,
 	kallsyms->names = malloc(tables->count * sizeof(*kallsyms->names));
 	if (!kallsyms->addresses || !kallsyms->names)
 		return &vmop_error_no_memory;
-	if (tables->form == VMOP_KALLSYMS_ADDRESSES)
+	if (tables->form == VMOP_GUEST_KALLSYMS_ADDRESSES)
 		unpack_addresses(kallsyms, buf + tables->offsets);
 	else
 		unpack_relative(kallsyms, buf + tables->offsets, tables, place);
@@ -274,33 +273,33 @@ struct vmop_error *vmop_kallsyms_unpack(const uint8_t *buf, size_t len_bytes,
 	return NULL;
 }
 
-uint32_t vmop_kallsyms_count(const struct vmop_kallsyms *kallsyms)
+uint32_t vmop_guest_kallsyms_count(const struct vmop_guest_kallsyms *kallsyms)
 {
 	return kallsyms->count;
 }
 
-uint64_t vmop_kallsyms_address(const struct vmop_kallsyms *kallsyms, uint32_t index)
+uint64_t vmop_guest_kallsyms_address(const struct vmop_guest_kallsyms *kallsyms, uint32_t index)
 {
 	return kallsyms->addresses[index];
 }
 
-const char *vmop_kallsyms_name(const struct vmop_kallsyms *kallsyms, uint32_t index)
+const char *vmop_guest_kallsyms_name(const struct vmop_guest_kallsyms *kallsyms, uint32_t index)
 {
 	return kallsyms->pool + kallsyms->names[index] + 1;
 }
 
-char vmop_kallsyms_type(const struct vmop_kallsyms *kallsyms, uint32_t index)
+char vmop_guest_kallsyms_type(const struct vmop_guest_kallsyms *kallsyms, uint32_t index)
 {
 	return kallsyms->pool[kallsyms->names[index]];
 }
 
-static uint32_t in_order(const struct vmop_kallsyms *kallsyms, uint32_t position)
+static uint32_t in_order(const struct vmop_guest_kallsyms *kallsyms, uint32_t position)
 {
 	return kallsyms->order ? kallsyms->order[position] : position;
 }
 
-/* The first position in address order whose address is above address. */
-static uint32_t position_above(const struct vmop_kallsyms *kallsyms, uint64_t address)
+/* Return the first position in address order above address. */
+static uint32_t position_above(const struct vmop_guest_kallsyms *kallsyms, uint64_t address)
 {
 	uint32_t low = 0, high = kallsyms->count;
 	while (low < high) {
@@ -313,7 +312,7 @@ static uint32_t position_above(const struct vmop_kallsyms *kallsyms, uint64_t ad
 	return low;
 }
 
-uint64_t vmop_kallsyms_len_bytes(const struct vmop_kallsyms *kallsyms, uint32_t index)
+uint64_t vmop_guest_kallsyms_len_bytes(const struct vmop_guest_kallsyms *kallsyms, uint32_t index)
 {
 	uint32_t above = position_above(kallsyms, kallsyms->addresses[index]);
 	if (above == kallsyms->count)
@@ -326,19 +325,20 @@ static bool is_text(char type)
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-bool vmop_kallsyms_at(const struct vmop_kallsyms *kallsyms, uint64_t address, uint32_t *ret_index)
+bool vmop_guest_kallsyms_at(const struct vmop_guest_kallsyms *kallsyms, uint64_t address,
+			    uint32_t *ret_index)
 {
 	uint32_t position = position_above(kallsyms, address);
 	if (position == 0)
 		return false;
 	uint64_t start = kallsyms->addresses[in_order(kallsyms, position - 1)];
 	uint32_t first = position - 1, found = UINT32_MAX;
-	/* Of several at one address, the first that is text, as the kernel does. */
+	/* Among symbols at one address take the first text symbol, as the kernel does. */
 	while (first > 0 && position - first < 256 &&
 	       kallsyms->addresses[in_order(kallsyms, first - 1)] == start)
 		first--;
 	for (uint32_t i = first; i < position && found == UINT32_MAX; i++)
-		if (is_text(vmop_kallsyms_type(kallsyms, in_order(kallsyms, i))))
+		if (is_text(vmop_guest_kallsyms_type(kallsyms, in_order(kallsyms, i))))
 			found = in_order(kallsyms, i);
 	*ret_index = found != UINT32_MAX ? found : in_order(kallsyms, first);
 	return true;

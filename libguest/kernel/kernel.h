@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The Linux kernel in a guest's RAM: where it is, and its symbols.
+ * The Linux kernel in a guest's RAM: its address, page table and symbols.
  *
- * Ways to find its page table, cheapest first:
- *  0. Where the CPUs' registers can be asked for (Xen), the page table that one of them runs on.
- *  1. The trampoline: below 1 MiB lies the page table with which the kernel
- *     starts its further CPUs; its last entry is the kernel's own
- *     (arch/x86/realmode/init.c).  A few hundred pages are looked at.
- *  2. VMCOREINFO, by a scan of all touched RAM for its text.
- *  3. kallsyms, by the same scan.
- * On arm64 nothing is at a known place, and RAM begins anywhere: VMCOREINFO tells
- * the geometry of the page table and where in the image the kernel keeps its name
- * and release, which the same scan finds; the two tell where RAM begins
- * (kernel/arm64.h).  Each is only a candidate: it counts when its symbol table unpacks, and the
- * kernel's own page table, found by symbol, maps the banner to the very place
- * where the candidate has it.  Of several candidates (RAM outlives a reset, a
- * kexec) the one whose jiffies advance is taken.
+ * Callers are guest.c and tasks/. Data meets the files of kernel/ in this order:
+ *  1. find.c looks for candidates in RAM, with vmcoreinfo.c and kallsyms-find.c for text and tables
+ *     that a scan meets, and arm64.c for candidates on arm64.
+ *  2. kernel.c checks a candidate: image.c maps its image, kallsyms.c unpacks its symbols, and
+ *     variables.c with arm64-code.c finds variables that the symbol table omits.
+ *  3. btf.c and layout.c give the struct offsets of the kernel that was chosen.
+ *  4. modules.c reads kernel text outside the image (modules, BPF programs, trampolines) into a set
+ *     (module-set.c).
+ *
+ * find.c looks for the page table in these ways, cheapest first:
+ *  0. Registers: the page table that a CPU uses, where CPU registers can be read (Xen).
+ *  1. The trampoline: below 1 MiB lies the page table with which the kernel starts its further
+ *     CPUs. Its last entry is the kernel's own (arch/x86/realmode/init.c). This costs a few hundred
+ *     pages.
+ *  2. VMCOREINFO: its text, by a scan of all touched RAM.
+ *  3. kallsyms: its tables, by the same scan.
+ *
+ * On arm64 nothing lies at a fixed address, and RAM can begin anywhere. VMCOREINFO gives the
+ * geometry of the page table and the address of the kernel's name and release in the image. The
+ * scan finds the same strings in RAM, and the two together give the start of RAM (arm64.h).
+ *
+ * Each find is only a candidate. It is accepted when its symbol table unpacks, and when the
+ * kernel's own page table, found by symbol, maps the banner as the candidate does. RAM outlives a
+ * reset and a kexec, so there can be several: the kernel whose jiffies advance is taken.
+ *
+ * Thread: as for the vmop_guest that owns the kernel.
  */
 #ifndef VMOP_LIBGUEST_KERNEL_KERNEL_H
 #define VMOP_LIBGUEST_KERNEL_KERNEL_H
@@ -25,9 +37,9 @@
 #include "libguest/memory/page-table.h"
 #include "libguest/types.h"
 
-struct vmop_kallsyms;
+struct vmop_guest_kallsyms;
 
-/* The symbols that libguest itself needs, beside those that finding the kernel takes. */
+/* The symbols that libguest needs after the kernel was found. */
 #define VMOP_GUEST_KERNEL_NAMES(X)                                                                 \
 	X("linux_banner")                                                                          \
 	X("init_task")                                                                             \
@@ -53,75 +65,86 @@ struct vmop_kallsyms;
 #define VMOP_GUEST_KERNEL_COUNT(name) +1
 
 struct vmop_guest_kernel {
-	struct vmop_view view;		/* the kernel's address space */
-	struct vmop_kallsyms *kallsyms; /* NULL once dropped */
-	/* of symbols that the table does not name or that is dropped; 0: not known */
-	uint64_t kept[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];
+	struct vmop_guest_space space;	      /* the kernel's address space */
+	struct vmop_guest_kallsyms *kallsyms; /* NULL after vmop_guest_kernel_drop_symbols() */
+	/* addresses of symbols that kallsyms lacks; 0: unknown */
+	uint64_t saved[VMOP_GUEST_KERNEL_NAMES(VMOP_GUEST_KERNEL_COUNT)];
 	struct vmop_guest_kernel_info info;
-	struct vmop_vmcoreinfo vmcoreinfo; /* its release is "" where there is none */
-	struct vmop_layout *layout;	   /* from BTF; NULL: not read, or none */
-	size_t memory_layout;		   /* of RAM, in which it was found */
-	uint64_t jiffies_address;	   /* 0: the run queues' clocks are looked at */
-	uint64_t clock;			   /* when last looked at */
+	struct vmop_vmcoreinfo vmcoreinfo; /* its release is "": none was found */
+	struct vmop_layout *layout;	   /* from BTF; NULL: not read yet, or none */
+	size_t memory_layout;		   /* the memory layout in which the kernel was found */
+	uint64_t jiffies_address;	   /* 0: the clocks of the run queues are read instead */
+	uint64_t clock;			   /* value at the last check */
 	uint64_t banner_gpa;
-	/* where frame first_frame has its struct page; 0: not known */
+	/* address of the struct page of frame first_frame; 0: unknown */
 	uint64_t vmemmap_start;
 	int64_t first_frame;
 };
 
 /*
- * Finds the kernel.  The views's budget is the given one, which must outlive
- * the kernel.  is_live: RAM changes under us (a process, not a file).
+ * Find the kernel. budget is used for all later reads through the kernel and must outlive it.
+ * is_live: RAM changes during the search (a process, not a file). The caller frees *ret.
+ * VMOP_ERROR_NOT_FOUND: no Linux kernel that vmop can read. VMOP_ERROR_LIMIT: RAM cannot be read to
+ * its end.
  */
 struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 					  struct vmop_guest_budget *budget, bool is_live,
 					  struct vmop_guest_kernel **ret);
-void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel);
+void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel); /* NULL is allowed */
 
 /*
- * Where a frame that the guest knows by its physical address lies in its memory as it is
- * read here: the same but for Xen PV, where the kernel's own map of all memory tells.
+ * Set *ret_gpa to the address, as memory.h uses it, of a frame whose physical address in the guest
+ * is given. The two differ only on Xen PV, where the kernel's direct map of all memory is
+ * consulted. Return false when that fails.
  */
 bool vmop_guest_kernel_locate(struct vmop_guest_kernel *kernel, uint64_t physical,
 			      uint64_t *ret_gpa);
 
-/* As vmop_guest_drop_symbols(). */
+/* As vmop_guest_drop_symbols() in guest.h. */
 void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel);
 
 /*
- * A symbol's address, 0 when there is none.  Once the symbols are dropped, only
+ * Return the address of a symbol, or 0 when it is unknown. After the symbols are dropped, only
  * VMOP_GUEST_KERNEL_NAMES are known.
  */
 uint64_t vmop_guest_kernel_symbol(const struct vmop_guest_kernel *kernel, const char *name);
 
-/* Notes a symbol of VMOP_GUEST_KERNEL_NAMES that the table does not have. */
-void vmop_guest_kernel_keep(struct vmop_guest_kernel *kernel, const char *name, uint64_t address);
-
-/* Reads offsets from the BTF in the image, once; false: it has none that will do for processes. */
-bool vmop_guest_kernel_read_btf(struct vmop_guest_kernel *kernel);
-
-/* As vmop_guest_kernel_state(); the memory must have been told to forget. */
-enum vmop_guest_kernel_state vmop_guest_kernel_look(struct vmop_guest_kernel *kernel);
-
-/* --- between kernel.c, kernel/arm64.c and kernel/find.c ------------------------- */
+/* Store the address of a symbol of VMOP_GUEST_KERNEL_NAMES that the table lacks. */
+void vmop_guest_kernel_save_symbol(struct vmop_guest_kernel *kernel, const char *name,
+				   uint64_t address);
 
 /*
- * Takes what lies in [start, end) of an address space for a kernel's image.
- * vmcoreinfo may be NULL.  NULL: it is none, or it can't be read; out of memory too,
- * for then the next would not help.
+ * Read struct offsets from the BTF in the image, once. Return false when it has no BTF that
+ * suffices to read processes.
+ */
+bool vmop_guest_kernel_read_btf(struct vmop_guest_kernel *kernel);
+
+/* As vmop_guest_kernel_state() in guest.h. The caller must have emptied the cache of memory. */
+enum vmop_guest_kernel_state vmop_guest_kernel_check(struct vmop_guest_kernel *kernel);
+
+/* --- between kernel.c, arm64.c and find.c -------------------------------------- */
+
+/*
+ * Take [start, end) of an address space as a kernel's image and return the kernel, which the caller
+ * frees. vmcoreinfo may be NULL. search_method is a static string for the kernel's info. NULL: it
+ * is not a kernel, it cannot be read, or memory is out, in which case the next candidate would fail
+ * as well.
  */
 struct vmop_guest_kernel *
 vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_budget *budget,
 			   struct vmop_paging paging, uint64_t start, uint64_t end,
-			   const struct vmop_vmcoreinfo *vmcoreinfo, const char *found_by);
+			   const struct vmop_vmcoreinfo *vmcoreinfo, const char *search_method);
 
-/* Takes a root page table for an x86-64 kernel's; as before. */
+/* Take a root page table as that of an x86-64 kernel and return the kernel, or NULL as above. */
 struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *memory,
 						     struct vmop_guest_budget *budget,
 						     struct vmop_paging paging,
-						     const char *found_by);
+						     const char *search_method);
 
-/* Whether the RAM that the kernel was told of (e820, memblock) agrees with the layout in use. */
+/*
+ * Return whether the selected memory layout agrees with the kernel's own list of RAM (e820 on
+ * x86-64, memblock on arm64).
+ */
 bool vmop_guest_kernel_layout_fits(struct vmop_guest_kernel *kernel);
 
 #endif

@@ -11,7 +11,7 @@
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
-/* A profile has some hundred short lines. */
+/* A profile has about a hundred short lines. */
 #define MAX_PROFILE_BYTES (1 << 20)
 
 #define LAYOUT_NAMES(field, type, member) {type, member},
@@ -19,7 +19,7 @@ static const struct {
 	const char *type, *member;
 } fields[] = {VMOP_LAYOUT_FIELDS(LAYOUT_NAMES)};
 
-/* Copies the alternative of text that *at stands at and moves *at behind it; false: no more. */
+/* Copy the alternative at *at to ret and advance *at past it. Return false at the end. */
 static bool next_alternative(const char **at, char *ret, size_t size)
 {
 	size_t len = strcspn(*at, "|");
@@ -91,7 +91,7 @@ static int profile_line(void *arg, const char *section, const char *name, const 
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++)
 		if (strcmp(vmop_layout_name(i, known, sizeof(known)), name) == 0)
 			profile->layout->value[i] = (int32_t)value;
-	return 1; /* a name that is not known is a later version's */
+	return 1; /* an unknown name belongs to a later version of vmop */
 }
 
 static void forget_all(struct vmop_layout *layout)
@@ -123,7 +123,7 @@ struct vmop_error *vmop_layout_from_profile(const char *path, const char *releas
 	return err;
 }
 
-/* --- what can be done with it ------------------------------------------------- */
+/* --- what a layout suffices for ------------------------------------------------- */
 
 static bool has_all(const struct vmop_layout *layout, const enum vmop_layout_field *needed,
 		    size_t count)

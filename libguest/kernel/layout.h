@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a kernel keeps what: the member offsets, sizes and enumerators that
- * libguest needs, each found once, from the guest's BTF or from a profile.
+ * The layout of a kernel's structs: member offsets, sizes and enumerators that libguest needs, each
+ * found once, from the guest's BTF or from a profile.
  *
  * A profile is an INI file for a kernel without BTF:
  *
@@ -11,6 +11,8 @@
  *	task_struct.mm = 2144
  *	sizeof.page = 64
  *	maple_type.maple_leaf_64 = 1
+ *
+ * A layout is plain data: any thread may read one that no thread writes.
  */
 #ifndef VMOP_LIBGUEST_KERNEL_LAYOUT_H
 #define VMOP_LIBGUEST_KERNEL_LAYOUT_H
@@ -22,8 +24,8 @@ struct vmop_btf;
 struct vmop_error;
 
 /*
- * X(FIELD, type, member): member may name alternatives ("f_path|__f_path": the
- * first that is there), "" is the size of type, "=x" its enumerator x.
+ * X(FIELD, type, member). member can list alternatives ("f_path|__f_path": the first that exists).
+ * "" is the size of type, and "=x" the value of its enumerator x.
  */
 #define VMOP_LAYOUT_FIELDS(X)                                                                      \
 	X(TASK_TASKS, "task_struct", "tasks")                                                      \
@@ -165,14 +167,16 @@ struct vmop_error;
 enum vmop_layout_field { VMOP_LAYOUT_FIELDS(VMOP_LAYOUT_ENUM) VMOP_LAYOUT_FIELD_COUNT };
 
 struct vmop_layout {
-	int32_t value[VMOP_LAYOUT_FIELD_COUNT]; /* -1: this kernel has no such */
+	int32_t value[VMOP_LAYOUT_FIELD_COUNT]; /* in bytes, or an enumerator's value; -1: this
+						   kernel has no such field */
 };
 
+/* Fill *ret from BTF; fields that it lacks are -1. */
 void vmop_layout_from_btf(struct vmop_btf *btf, struct vmop_layout *ret);
 
 /*
- * From a profile; VMOP_ERROR_NOT_FOUND when it is another kernel's than
- * release, VMOP_ERROR_CORRUPT (with the line) when it is not a profile.
+ * Fill *ret from a profile. VMOP_ERROR_NOT_FOUND: it is for a kernel other than release.
+ * VMOP_ERROR_CORRUPT, with the line: it is not a profile. On error all values are -1.
  */
 struct vmop_error *vmop_layout_from_profile(const char *path, const char *release,
 					    struct vmop_layout *ret);
@@ -182,13 +186,16 @@ static inline bool vmop_layout_has(const struct vmop_layout *layout, enum vmop_l
 	return layout->value[field] >= 0;
 }
 
-/* The name that a field has in a profile's text, for its first alternative. */
+/* Write the name of a field in a profile to buf, for its first alternative, and return buf. */
 const char *vmop_layout_name(enum vmop_layout_field field, char *buf, unsigned int size);
 
-/* Whether processes, their mappings and paths can be read with it. */
+/* Return whether the layout suffices to read processes with their mappings and paths, ... */
 bool vmop_layout_has_processes(const struct vmop_layout *layout);
 bool vmop_layout_has_modules(const struct vmop_layout *layout);
-/* BPF programs as kernels from 5.7 have them, or as those before do; their functions' names. */
+/*
+ * ... modules, BPF programs of kernels from 5.7 on, those of earlier kernels, names of their
+ * functions, or the page cache.
+ */
 bool vmop_layout_has_bpf_ksyms(const struct vmop_layout *layout);
 bool vmop_layout_has_bpf_programs(const struct vmop_layout *layout);
 bool vmop_layout_has_bpf_functions(const struct vmop_layout *layout);

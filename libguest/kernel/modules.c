@@ -19,41 +19,21 @@
 #define MAX_PAGES 4096u
 #define BPF_NAME_BYTES 16 /* include/uapi/linux/bpf.h: BPF_OBJ_NAME_LEN */
 #define MAX_MODULE_SYMBOLS (1u << 18)
-#define MAX_SYMBOLS (1u << 20)
 #define MAX_EXPORTS 16384u
 #define MAX_NAME 512u /* KSYM_NAME_LEN */
 #define MODULE_NAME 56u
 #define STATE_UNFORMED 3u /* include/linux/module.h: enum module_state */
 #define TRIES 3
 
-struct symbol {
-	uint64_t address;
-	uint64_t len_bytes;
-	uint32_t name;	 /* in pool */
-	uint32_t module; /* name of the module it is listed under, in pool */
-	char type;
-};
-
-struct vmop_guest_modules {
-	struct vmop_guest_module *module;
-	uint32_t *first_symbol; /* of each module */
-	size_t modules, modules_size;
-	struct symbol *symbol;
-	size_t symbols, symbols_size;
-	char *pool;
-	size_t pool_len, pool_size;
-	uint64_t signature;
-};
-
-/* What a reading has at hand. */
+/* The state of one reading. */
 struct reader {
 	struct vmop_guest_kernel *kernel;
-	struct vmop_view *view;
+	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
-	struct vmop_guest_modules *out; /* NULL: only the signature is wanted */
+	struct vmop_guest_module_set *out; /* NULL: compute only the signature */
 	uint64_t signature;
 	bool no_memory, torn;
-	bool in_module; /* symbols are the last module's */
+	bool in_module; /* new symbols belong to the last module */
 };
 
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
@@ -78,93 +58,48 @@ static void sign_u64(struct reader *reader, uint64_t value)
 	sign(reader, &value, sizeof(value));
 }
 
-/* --- what is gathered --------------------------------------------------------- */
-
-static bool grow(void **array, size_t *size, size_t used, size_t element)
-{
-	if (used < *size)
-		return true;
-	size_t larger = *size ? *size * 2 : 64;
-	void *bigger = realloc(*array, larger * element);
-	if (!bigger)
-		return false;
-	*array = bigger;
-	*size = larger;
-	return true;
-}
+/* --- the lists in memory ----------------------------------------------------- */
 
 static uint32_t put_name(struct reader *reader, const char *name)
 {
-	struct vmop_guest_modules *out = reader->out;
-	size_t len = strlen(name) + 1;
-	while (out->pool_len + len > out->pool_size) {
-		size_t size = out->pool_size ? out->pool_size * 2 : 4096;
-		char *pool = size > UINT32_MAX / 2 ? NULL : realloc(out->pool, size);
-		if (!pool) {
-			reader->no_memory = true;
-			return 0;
-		}
-		out->pool = pool;
-		out->pool_size = size;
-	}
-	memcpy(out->pool + out->pool_len, name, len);
-	out->pool_len += len;
-	return (uint32_t)(out->pool_len - len);
+	uint32_t handle = 0;
+	if (!vmop_guest_module_set_add_name(reader->out, name, &handle))
+		reader->no_memory = true;
+	return handle;
 }
 
-/* name is an offset in the pool until the reading is done: see settle(). */
 static struct vmop_guest_module *put_module(struct reader *reader, uint32_t name,
 					    enum vmop_guest_kernel_text_kind kind, uint64_t start,
 					    uint64_t len)
 {
-	struct vmop_guest_modules *out = reader->out;
-	size_t size = out->modules_size;
-	if (!grow((void **)&out->module, &size, out->modules, sizeof(*out->module)) ||
-	    !grow((void **)&out->first_symbol, &out->modules_size, out->modules,
-		  sizeof(*out->first_symbol))) {
-		reader->no_memory = true;
-		return NULL;
-	}
-	out->first_symbol[out->modules] = (uint32_t)out->symbols;
-	reader->in_module = true;
-	struct vmop_guest_module *module = &out->module[out->modules++];
-	*module = (struct vmop_guest_module){.name = (const char *)(uintptr_t)name,
-					     .kind = kind,
-					     .text_start = start,
-					     .text_len_bytes = len,
-					     .start = start,
-					     .len_bytes = len};
+	struct vmop_guest_module *module =
+		vmop_guest_module_set_add(reader->out, name, kind, start, len);
+	reader->no_memory |= !module;
+	reader->in_module |= module != NULL;
 	return module;
 }
 
 static void put_symbol(struct reader *reader, uint64_t address, uint64_t len, char type,
 		       uint32_t name, uint32_t module)
 {
-	struct vmop_guest_modules *out = reader->out;
-	if (out->symbols == MAX_SYMBOLS)
-		return;
-	if (!grow((void **)&out->symbol, &out->symbols_size, out->symbols, sizeof(*out->symbol))) {
-		reader->no_memory = true;
-		return;
-	}
-	out->symbol[out->symbols++] = (struct symbol){
+	const struct vmop_guest_module_symbol symbol = {
 		.address = address, .len_bytes = len, .type = type, .name = name, .module = module};
-	if (reader->in_module)
-		out->module[out->modules - 1].symbols++;
+	if (!vmop_guest_module_set_add_symbol(reader->out, &symbol, reader->in_module))
+		reader->no_memory = true;
 }
 
 /*
- * The nodes of a list_head list from head on.  Each call gives the next node;
- * 0 ends it: back at the head, torn, or longer than anything real.
+ * Return the next node of a list_head list, or 0 at its end: back at the head, torn, or longer than
+ * a real list. *left is the number of nodes still allowed.
  */
 static uint64_t next_node(struct reader *reader, uint64_t head, uint64_t node, uint32_t *left)
 {
-	if (!(*left)-- || !vmop_guest_budget_step(reader->view->budget)) {
+	if (!(*left)-- || !vmop_guest_budget_step(reader->space->budget)) {
 		reader->torn = true;
 		return 0;
 	}
-	uint64_t next = vmop_view_u64(reader->view, node);
-	if (reader->view->fault || !vmop_view_is_kernel(reader->view, next)) {
+	uint64_t next = vmop_guest_space_u64(reader->space, node);
+	if (reader->space->fault || !vmop_guest_space_is_kernel(reader->space, next)) {
 		reader->torn = true;
 		return 0;
 	}
@@ -173,7 +108,7 @@ static uint64_t next_node(struct reader *reader, uint64_t head, uint64_t node, u
 
 /* --- modules -------------------------------------------------------------------- */
 
-/* Symbols that a module exports, to tell 'T' from 't' as /proc/kallsyms does. */
+/* The symbols that a module exports. They have type 'T' instead of 't', as in /proc/kallsyms. */
 struct exports {
 	uint32_t count;
 	uint64_t *value, *name;
@@ -185,7 +120,10 @@ static void exports_cleanup(struct exports *exports)
 	free(exports->name);
 }
 
-/* struct kernel_symbol with CONFIG_HAVE_ARCH_PREL32_RELOCATIONS: offsets from their own place. */
+/*
+ * Read struct kernel_symbol with CONFIG_HAVE_ARCH_PREL32_RELOCATIONS: offsets from their own
+ * address.
+ */
 static void read_exports(struct reader *reader, uint64_t module, struct exports *ret)
 {
 	*ret = (struct exports){0};
@@ -193,9 +131,10 @@ static void read_exports(struct reader *reader, uint64_t module, struct exports 
 	    !has(reader, VMOP_LAYOUT_KERNEL_SYMBOL_VALUE) ||
 	    !has(reader, VMOP_LAYOUT_KERNEL_SYMBOL_NAME))
 		return;
-	uint64_t syms = vmop_view_u64(reader->view, at(reader, module, VMOP_LAYOUT_MODULE_SYMS));
-	uint32_t count =
-		vmop_view_u32(reader->view, at(reader, module, VMOP_LAYOUT_MODULE_NUM_SYMS));
+	uint64_t syms =
+		vmop_guest_space_u64(reader->space, at(reader, module, VMOP_LAYOUT_MODULE_SYMS));
+	uint32_t count = vmop_guest_space_u32(reader->space,
+					      at(reader, module, VMOP_LAYOUT_MODULE_NUM_SYMS));
 	if (!count || count > MAX_EXPORTS)
 		return;
 	ret->value = malloc(count * sizeof(*ret->value));
@@ -212,9 +151,10 @@ static void read_exports(struct reader *reader, uint64_t module, struct exports 
 				(uint32_t)reader->layout->value[VMOP_LAYOUT_KERNEL_SYMBOL_BYTES];
 		uint64_t value = at(reader, entry, VMOP_LAYOUT_KERNEL_SYMBOL_VALUE);
 		uint64_t name = at(reader, entry, VMOP_LAYOUT_KERNEL_SYMBOL_NAME);
-		ret->value[i] =
-			value + (uint64_t)(int64_t)(int32_t)vmop_view_u32(reader->view, value);
-		ret->name[i] = name + (uint64_t)(int64_t)(int32_t)vmop_view_u32(reader->view, name);
+		ret->value[i] = value + (uint64_t)(int64_t)(int32_t)vmop_guest_space_u32(
+						reader->space, value);
+		ret->name[i] = name + (uint64_t)(int64_t)(int32_t)vmop_guest_space_u32(
+					      reader->space, name);
 	}
 }
 
@@ -225,7 +165,8 @@ static bool is_exported(struct reader *reader, const struct exports *exports, ui
 	for (uint32_t i = 0; i < exports->count; i++) {
 		if (exports->value[i] != value)
 			continue;
-		vmop_view_string(reader->view, exports->name[i], exported, sizeof(exported));
+		vmop_guest_space_string(reader->space, exports->name[i], exported,
+					sizeof(exported));
 		if (strcmp(exported, name) == 0)
 			return true;
 	}
@@ -234,33 +175,37 @@ static bool is_exported(struct reader *reader, const struct exports *exports, ui
 
 static void read_symbols(struct reader *reader, uint64_t module, uint32_t module_name)
 {
-	struct vmop_view *view = reader->view;
-	uint64_t kallsyms = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_KALLSYMS));
-	if (view->fault || !kallsyms)
+	struct vmop_guest_space *space = reader->space;
+	uint64_t kallsyms =
+		vmop_guest_space_u64(space, at(reader, module, VMOP_LAYOUT_MODULE_KALLSYMS));
+	if (space->fault || !kallsyms)
 		return;
-	uint64_t symtab = vmop_view_u64(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_SYMTAB));
-	uint32_t count = vmop_view_u32(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_NUM_SYMTAB));
-	uint64_t strtab = vmop_view_u64(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_STRTAB));
+	uint64_t symtab = vmop_guest_space_u64(space, at(reader, kallsyms, VMOP_LAYOUT_MOD_SYMTAB));
+	uint32_t count =
+		vmop_guest_space_u32(space, at(reader, kallsyms, VMOP_LAYOUT_MOD_NUM_SYMTAB));
+	uint64_t strtab = vmop_guest_space_u64(space, at(reader, kallsyms, VMOP_LAYOUT_MOD_STRTAB));
 	uint64_t typetab =
 		has(reader, VMOP_LAYOUT_MOD_TYPETAB)
-			? vmop_view_u64(view, at(reader, kallsyms, VMOP_LAYOUT_MOD_TYPETAB))
+			? vmop_guest_space_u64(space, at(reader, kallsyms, VMOP_LAYOUT_MOD_TYPETAB))
 			: 0;
-	if (view->fault || count > MAX_MODULE_SYMBOLS) {
+	if (space->fault || count > MAX_MODULE_SYMBOLS) {
 		reader->torn = true;
 		return;
 	}
 	_cleanup_(exports_cleanup) struct exports exports;
 	read_exports(reader, module, &exports);
-	for (uint32_t i = 0; i < count && !view->fault && !reader->no_memory &&
-			     vmop_guest_budget_step(view->budget);
+	for (uint32_t i = 0; i < count && !space->fault && !reader->no_memory &&
+			     vmop_guest_budget_step(space->budget);
 	     i++) {
 		Elf64_Sym sym;
 		char name[MAX_NAME];
-		if (!vmop_view_read(view, symtab + sizeof(sym) * (uint64_t)i, &sym, sizeof(sym)))
+		if (!vmop_guest_space_read(space, symtab + sizeof(sym) * (uint64_t)i, &sym,
+					   sizeof(sym)))
 			break;
-		vmop_view_string(view, strtab + sym.st_name, name, sizeof(name));
-		char type = typetab ? (char)vmop_view_u8(view, typetab + i) : (char)sym.st_info;
-		if (!name[0] || view->fault)
+		vmop_guest_space_string(space, strtab + sym.st_name, name, sizeof(name));
+		char type =
+			typetab ? (char)vmop_guest_space_u8(space, typetab + i) : (char)sym.st_info;
+		if (!name[0] || space->fault)
 			continue;
 		if (!isalpha((unsigned char)type))
 			type = '?';
@@ -272,20 +217,21 @@ static void read_symbols(struct reader *reader, uint64_t module, uint32_t module
 	}
 }
 
-/* A module's notes looked at, which come each as a bin_attribute, and the bytes of one. */
+/* Limits on the notes of a module, which are bin_attributes, and on the bytes of one. */
 #define MAX_NOTES 16
 #define MAX_NOTE_BYTES 1024
 
-/* The i-th of a module's notes; 0: there are no more. */
+/* Return the address of the i-th note of a module, or 0 after the last. */
 static uint64_t note_of(struct reader *reader, uint64_t notes, uint32_t i)
 {
-	struct vmop_view *view = reader->view;
+	struct vmop_guest_space *space = reader->space;
 	if (has(reader, VMOP_LAYOUT_NOTES_LIST)) { /* from 6.14: pointers up to a NULL */
-		uint64_t list = vmop_view_u64(view, at(reader, notes, VMOP_LAYOUT_NOTES_LIST));
-		return list ? vmop_view_u64(view, list + 8 * (uint64_t)i) : 0;
+		uint64_t list =
+			vmop_guest_space_u64(space, at(reader, notes, VMOP_LAYOUT_NOTES_LIST));
+		return list ? vmop_guest_space_u64(space, list + 8 * (uint64_t)i) : 0;
 	}
 	if (!has(reader, VMOP_LAYOUT_NOTES_COUNT) ||
-	    i >= vmop_view_u32(view, at(reader, notes, VMOP_LAYOUT_NOTES_COUNT)))
+	    i >= vmop_guest_space_u32(space, at(reader, notes, VMOP_LAYOUT_NOTES_COUNT)))
 		return 0;
 	uint32_t bytes = (uint32_t)reader->layout->value[VMOP_LAYOUT_BIN_ATTR_BYTES];
 	return at(reader, notes, VMOP_LAYOUT_NOTES_ATTRS) + (uint64_t)i * bytes;
@@ -294,18 +240,20 @@ static uint64_t note_of(struct reader *reader, uint64_t notes, uint32_t i)
 static void read_build_id_of_notes(struct reader *reader, uint64_t module,
 				   struct vmop_guest_module *ret)
 {
-	struct vmop_view *view = reader->view;
-	uint64_t notes = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_NOTES));
+	struct vmop_guest_space *space = reader->space;
+	uint64_t notes = vmop_guest_space_u64(space, at(reader, module, VMOP_LAYOUT_MODULE_NOTES));
 	for (uint32_t i = 0; notes && i < MAX_NOTES && !ret->build_id_len_bytes; i++) {
 		uint64_t note = note_of(reader, notes, i);
 		if (!note)
 			return;
 		uint8_t content[MAX_NOTE_BYTES];
-		uint64_t size = vmop_view_u64(view, at(reader, note, VMOP_LAYOUT_BIN_ATTR_SIZE));
-		uint64_t from = vmop_view_u64(view, at(reader, note, VMOP_LAYOUT_BIN_ATTR_PRIVATE));
+		uint64_t size =
+			vmop_guest_space_u64(space, at(reader, note, VMOP_LAYOUT_BIN_ATTR_SIZE));
+		uint64_t from =
+			vmop_guest_space_u64(space, at(reader, note, VMOP_LAYOUT_BIN_ATTR_PRIVATE));
 		if (size > sizeof(content))
 			continue;
-		vmop_view_read(view, from, content, size);
+		vmop_guest_space_read(space, from, content, size);
 		ret->build_id_len_bytes = vmop_note_build_id(content, size, ret->build_id);
 	}
 }
@@ -315,15 +263,16 @@ static void read_module_build_id(struct reader *reader, uint64_t module,
 {
 	static const uint8_t none[VMOP_GUEST_BUILD_ID_MAX];
 	if (has(reader, VMOP_LAYOUT_MODULE_BUILD_ID)) {
-		vmop_view_read(reader->view, at(reader, module, VMOP_LAYOUT_MODULE_BUILD_ID),
-			       ret->build_id, sizeof(ret->build_id));
+		vmop_guest_space_read(reader->space,
+				      at(reader, module, VMOP_LAYOUT_MODULE_BUILD_ID),
+				      ret->build_id, sizeof(ret->build_id));
 		if (memcmp(ret->build_id, none, sizeof(none)) != 0)
 			ret->build_id_len_bytes = sizeof(ret->build_id);
 	} else if (has(reader, VMOP_LAYOUT_MODULE_NOTES)) {
 		read_build_id_of_notes(reader, module, ret);
 	}
-	/* sysfs may be off, or the module's notes gone: no reason to call the rest torn */
-	vmop_view_take_fault(reader->view);
+	/* sysfs can be off, or the module's notes gone: the rest is not torn */
+	vmop_guest_space_take_fault(reader->space);
 }
 
 struct module_place {
@@ -332,39 +281,42 @@ struct module_place {
 
 static struct module_place read_place(struct reader *reader, uint64_t module)
 {
-	struct vmop_view *view = reader->view;
+	struct vmop_guest_space *space = reader->space;
 	struct module_place place;
 	if (has(reader, VMOP_LAYOUT_MODULE_MEM)) { /* from 6.4; MOD_TEXT is the first of mem[] */
 		uint64_t memory = at(reader, module, VMOP_LAYOUT_MODULE_MEM);
-		place.text =
-			vmop_view_u64(view, at(reader, memory, VMOP_LAYOUT_MODULE_MEMORY_BASE));
-		place.text_len =
-			vmop_view_u32(view, at(reader, memory, VMOP_LAYOUT_MODULE_MEMORY_SIZE));
+		place.text = vmop_guest_space_u64(
+			space, at(reader, memory, VMOP_LAYOUT_MODULE_MEMORY_BASE));
+		place.text_len = vmop_guest_space_u32(
+			space, at(reader, memory, VMOP_LAYOUT_MODULE_MEMORY_SIZE));
 		place.core_len = place.text_len;
 	} else {
-		place.text = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_CORE_BASE));
-		place.text_len =
-			vmop_view_u32(view, at(reader, module, VMOP_LAYOUT_MODULE_CORE_TEXT));
-		place.core_len =
-			vmop_view_u32(view, at(reader, module, VMOP_LAYOUT_MODULE_CORE_SIZE));
+		place.text = vmop_guest_space_u64(space,
+						  at(reader, module, VMOP_LAYOUT_MODULE_CORE_BASE));
+		place.text_len = vmop_guest_space_u32(
+			space, at(reader, module, VMOP_LAYOUT_MODULE_CORE_TEXT));
+		place.core_len = vmop_guest_space_u32(
+			space, at(reader, module, VMOP_LAYOUT_MODULE_CORE_SIZE));
 	}
 	return place;
 }
 
 static void read_module(struct reader *reader, uint64_t module)
 {
-	struct vmop_view *view = reader->view;
+	struct vmop_guest_space *space = reader->space;
 	char name[MODULE_NAME];
-	uint32_t state = vmop_view_u32(view, at(reader, module, VMOP_LAYOUT_MODULE_STATE));
-	vmop_view_string(view, at(reader, module, VMOP_LAYOUT_MODULE_NAME), name, sizeof(name));
+	uint32_t state = vmop_guest_space_u32(space, at(reader, module, VMOP_LAYOUT_MODULE_STATE));
+	vmop_guest_space_string(space, at(reader, module, VMOP_LAYOUT_MODULE_NAME), name,
+				sizeof(name));
 	struct module_place place = read_place(reader, module);
-	uint64_t kallsyms = vmop_view_u64(view, at(reader, module, VMOP_LAYOUT_MODULE_KALLSYMS));
+	uint64_t kallsyms =
+		vmop_guest_space_u64(space, at(reader, module, VMOP_LAYOUT_MODULE_KALLSYMS));
 	sign_u64(reader, module);
 	sign(reader, name, strlen(name));
 	sign(reader, &place, sizeof(place));
 	sign_u64(reader, kallsyms);
 	sign_u64(reader, state);
-	if (!reader->out || state == STATE_UNFORMED || view->fault)
+	if (!reader->out || state == STATE_UNFORMED || space->fault)
 		return;
 	uint32_t name_at = put_name(reader, name);
 	struct vmop_guest_module *out =
@@ -390,42 +342,48 @@ static void read_modules(struct reader *reader)
 
 /* --- ftrace, BPF, kprobes ---------------------------------------------------------- */
 
-/* One piece of text with one symbol. */
+/* Append one piece of text with one symbol. */
 static void put_piece(struct reader *reader, enum vmop_guest_kernel_text_kind kind,
 		      const char *name, const char *module, uint64_t start, uint64_t len)
 {
 	sign_u64(reader, start);
 	sign_u64(reader, len);
 	sign(reader, name, strlen(name));
-	if (!reader->out || reader->view->fault)
+	if (!reader->out || reader->space->fault)
 		return;
 	uint32_t name_at = put_name(reader, name);
 	put_module(reader, name_at, kind, start, len);
 	put_symbol(reader, start, len, 't', name_at, put_name(reader, module));
 }
 
-/* Init functions of modules, kept while they are traced (kernel/trace/ftrace.c). */
+/*
+ * Read the init functions of modules, which are kept while they are traced (kernel/trace/ftrace.c).
+ */
 static void read_ftrace_functions(struct reader *reader, uint64_t map)
 {
-	struct vmop_view *view = reader->view;
-	uint64_t module = vmop_view_u64(view, at(reader, map, VMOP_LAYOUT_FTRACE_MAP_MODULE));
+	struct vmop_guest_space *space = reader->space;
+	uint64_t module =
+		vmop_guest_space_u64(space, at(reader, map, VMOP_LAYOUT_FTRACE_MAP_MODULE));
 	uint64_t head = at(reader, map, VMOP_LAYOUT_FTRACE_MAP_FUNCS);
 	uint32_t left = MAX_MODULE_SYMBOLS;
 	char module_name[MODULE_NAME], name[MAX_NAME];
 	reader->in_module = false;
-	vmop_view_string(view, at(reader, module, VMOP_LAYOUT_MODULE_NAME), module_name,
-			 sizeof(module_name));
+	vmop_guest_space_string(space, at(reader, module, VMOP_LAYOUT_MODULE_NAME), module_name,
+				sizeof(module_name));
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
 		uint64_t func =
 			node - (uint32_t)reader->layout->value[VMOP_LAYOUT_FTRACE_FUNC_LIST];
-		uint64_t ip = vmop_view_u64(view, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_IP));
-		uint64_t len = vmop_view_u32(view, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_SIZE));
+		uint64_t ip =
+			vmop_guest_space_u64(space, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_IP));
+		uint64_t len =
+			vmop_guest_space_u32(space, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_SIZE));
 		sign_u64(reader, ip);
 		if (!reader->out)
 			continue;
-		vmop_view_string(
-			view, vmop_view_u64(view, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_NAME)),
+		vmop_guest_space_string(
+			space,
+			vmop_guest_space_u64(space, at(reader, func, VMOP_LAYOUT_FTRACE_FUNC_NAME)),
 			name, sizeof(name));
 		put_symbol(reader, ip, len, 'T', put_name(reader, name),
 			   put_name(reader, module_name));
@@ -452,63 +410,70 @@ static void read_ftrace(struct reader *reader)
 	for (uint64_t node = head;
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
 		uint64_t ops = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_FTRACE_OPS_LIST];
-		uint64_t start = vmop_view_u64(reader->view,
-					       at(reader, ops, VMOP_LAYOUT_FTRACE_OPS_TRAMPOLINE));
-		uint64_t len =
-			vmop_view_u64(reader->view, at(reader, ops, VMOP_LAYOUT_FTRACE_OPS_SIZE));
+		uint64_t start = vmop_guest_space_u64(
+			reader->space, at(reader, ops, VMOP_LAYOUT_FTRACE_OPS_TRAMPOLINE));
+		uint64_t len = vmop_guest_space_u64(reader->space,
+						    at(reader, ops, VMOP_LAYOUT_FTRACE_OPS_SIZE));
 		put_piece(reader, VMOP_GUEST_TEXT_TRAMPOLINE, "ftrace_trampoline",
 			  "__builtin__ftrace", start, len);
 	}
 }
 
-/* From 5.7: struct bpf_ksym (include/linux/bpf.h) has all that /proc/kallsyms tells. */
+/* From 5.7 on struct bpf_ksym (include/linux/bpf.h) has all that /proc/kallsyms prints. */
 static void read_bpf_ksym(struct reader *reader, uint64_t ksym)
 {
-	struct vmop_view *view = reader->view;
+	struct vmop_guest_space *space = reader->space;
 	char name[MAX_NAME];
-	uint64_t start = vmop_view_u64(view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_START));
-	uint64_t end = vmop_view_u64(view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_END));
-	vmop_view_string(view, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_NAME), name, sizeof(name));
+	uint64_t start = vmop_guest_space_u64(space, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_START));
+	uint64_t end = vmop_guest_space_u64(space, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_END));
+	vmop_guest_space_string(space, at(reader, ksym, VMOP_LAYOUT_BPF_KSYM_NAME), name,
+				sizeof(name));
 	put_piece(reader, VMOP_GUEST_TEXT_BPF, name, "bpf", start, end > start ? end - start : 0);
 }
 
-/* The name of a program's function by the program's own BTF; false: it has none. */
+/*
+ * Read the name of a program's function from the program's own BTF. Return false when it has none.
+ */
 static bool read_bpf_function(struct reader *reader, uint64_t aux, char *ret, size_t size)
 {
-	struct vmop_view *view = reader->view;
+	struct vmop_guest_space *space = reader->space;
 	if (!vmop_layout_has_bpf_functions(reader->layout) ||
-	    !vmop_view_u32(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTION_COUNT)))
+	    !vmop_guest_space_u32(space, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTION_COUNT)))
 		return false;
-	uint32_t index = vmop_view_u32(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTION));
-	uint64_t infos = vmop_view_u64(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTIONS));
-	uint64_t btf = vmop_view_u64(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_BTF));
+	uint32_t index = vmop_guest_space_u32(space, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTION));
+	uint64_t infos =
+		vmop_guest_space_u64(space, at(reader, aux, VMOP_LAYOUT_BPF_AUX_FUNCTIONS));
+	uint64_t btf = vmop_guest_space_u64(space, at(reader, aux, VMOP_LAYOUT_BPF_AUX_BTF));
 	/* include/uapi/linux/bpf.h: struct bpf_func_info {u32 insn_off, type_id} */
-	uint32_t type_id = vmop_view_u32(view, infos + 8 * (uint64_t)index + 4);
-	uint64_t types = vmop_view_u64(view, at(reader, btf, VMOP_LAYOUT_BTF_TYPES));
-	uint64_t type = vmop_view_u64(view, types + 8 * (uint64_t)type_id);
-	uint64_t strings = vmop_view_u64(view, at(reader, btf, VMOP_LAYOUT_BTF_STRINGS));
-	vmop_view_string(view, strings + vmop_view_u32(view, type), ret, size);
+	uint32_t type_id = vmop_guest_space_u32(space, infos + 8 * (uint64_t)index + 4);
+	uint64_t types = vmop_guest_space_u64(space, at(reader, btf, VMOP_LAYOUT_BTF_TYPES));
+	uint64_t type = vmop_guest_space_u64(space, types + 8 * (uint64_t)type_id);
+	uint64_t strings = vmop_guest_space_u64(space, at(reader, btf, VMOP_LAYOUT_BTF_STRINGS));
+	vmop_guest_space_string(space, strings + vmop_guest_space_u32(space, type), ret, size);
 	return true;
 }
 
 /*
- * Before 5.7 the list is one of struct bpf_prog_aux, and names are made when somebody asks:
+ * Before 5.7 the list holds struct bpf_prog_aux, and the kernel makes names on demand:
  * kernel/bpf/core.c, bpf_get_prog_name() and bpf_get_prog_addr_region().
  */
 static void read_bpf_program(struct reader *reader, uint64_t aux)
 {
-	struct vmop_view *view = reader->view;
-	uint64_t page_bytes = vmop_paging_page_bytes(&view->paging);
-	uint64_t program = vmop_view_u64(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_PROG));
-	uint64_t start = vmop_view_u64(view, at(reader, program, VMOP_LAYOUT_BPF_PROG_START));
+	struct vmop_guest_space *space = reader->space;
+	uint64_t page_bytes = vmop_paging_page_bytes(&space->paging);
+	uint64_t program = vmop_guest_space_u64(space, at(reader, aux, VMOP_LAYOUT_BPF_AUX_PROG));
+	uint64_t start =
+		vmop_guest_space_u64(space, at(reader, program, VMOP_LAYOUT_BPF_PROG_START));
 	uint64_t header = start & ~(page_bytes - 1);
-	uint32_t pages = vmop_view_u32(view, at(reader, header, VMOP_LAYOUT_BPF_HEADER_PAGES));
+	uint32_t pages =
+		vmop_guest_space_u32(space, at(reader, header, VMOP_LAYOUT_BPF_HEADER_PAGES));
 	uint8_t tag[8];
 	char name[MAX_NAME], own[MAX_NAME / 2] = "";
-	vmop_view_read(view, at(reader, program, VMOP_LAYOUT_BPF_PROG_TAG), tag, sizeof(tag));
+	vmop_guest_space_read(space, at(reader, program, VMOP_LAYOUT_BPF_PROG_TAG), tag,
+			      sizeof(tag));
 	if (!read_bpf_function(reader, aux, own, sizeof(own)))
-		vmop_view_string(view, at(reader, aux, VMOP_LAYOUT_BPF_AUX_NAME), own,
-				 BPF_NAME_BYTES);
+		vmop_guest_space_string(space, at(reader, aux, VMOP_LAYOUT_BPF_AUX_NAME), own,
+					BPF_NAME_BYTES);
 	size_t len = (size_t)snprintf(name, sizeof(name), "bpf_prog_");
 	for (size_t i = 0; i < sizeof(tag); i++)
 		len += (size_t)snprintf(name + len, sizeof(name) - len, "%02x", tag[i]);
@@ -551,66 +516,60 @@ static void read_kprobes(struct reader *reader, const char *cache_name, const ch
 	     (node = next_node(reader, head, node, &left)) && !reader->no_memory;) {
 		uint64_t page =
 			node - (uint32_t)reader->layout->value[VMOP_LAYOUT_KPROBE_PAGE_LIST];
-		uint64_t start = vmop_view_u64(reader->view,
-					       at(reader, page, VMOP_LAYOUT_KPROBE_PAGE_INSNS));
+		uint64_t start = vmop_guest_space_u64(
+			reader->space, at(reader, page, VMOP_LAYOUT_KPROBE_PAGE_INSNS));
 		put_piece(reader, VMOP_GUEST_TEXT_TRAMPOLINE, symbol, "__builtin__kprobes", start,
-			  vmop_paging_page_bytes(&reader->view->paging));
+			  vmop_paging_page_bytes(&reader->space->paging));
 	}
 }
 
 /* --- all together ------------------------------------------------------------------ */
 
-static void modules_cleanup(struct vmop_guest_modules **modules)
+static void set_cleanup(struct vmop_guest_module_set **set)
 {
-	vmop_guest_modules_free(*modules);
+	vmop_guest_module_set_free(*set);
 }
 
-/* One pass over all lists; false when something changed under it. */
+/* Read all lists once. Return false when one of them changed meanwhile. */
 static bool read_all(struct reader *reader)
 {
 	reader->signature = UINT64_C(14695981039346656037);
 	reader->torn = reader->in_module = false;
-	vmop_view_take_fault(reader->view);
+	vmop_guest_space_take_fault(reader->space);
 	read_modules(reader);
 	read_ftrace(reader);
 	read_bpf(reader);
 	read_kprobes(reader, "kprobe_insn_slots", "kprobe_insn_page");
 	read_kprobes(reader, "kprobe_optinsn_slots", "kprobe_optinsn_page");
-	return !vmop_view_take_fault(reader->view) && !reader->torn;
+	return !vmop_guest_space_take_fault(reader->space) && !reader->torn;
 }
 
-/* Names were offsets while the pool could move. */
-static void settle(struct vmop_guest_modules *modules)
-{
-	for (size_t i = 0; i < modules->modules; i++)
-		modules->module[i].name = modules->pool + (uintptr_t)modules->module[i].name;
-}
-
-static struct vmop_error *read_once(struct reader *reader, struct vmop_guest_modules **ret,
+static struct vmop_error *read_once(struct reader *reader, struct vmop_guest_module_set **ret,
 				    bool *ret_whole)
 {
-	_cleanup_(modules_cleanup) struct vmop_guest_modules *modules = calloc(1, sizeof(*modules));
-	if (!modules)
-		return &vmop_error_no_memory;
-	reader->out = modules;
+	_cleanup_(set_cleanup) struct vmop_guest_module_set *set = NULL;
+	struct vmop_error *err = vmop_guest_module_set_new(&set);
+	if (err)
+		return err;
+	reader->out = set;
 	*ret_whole = read_all(reader);
 	reader->out = NULL;
 	if (reader->no_memory)
 		return &vmop_error_no_memory;
-	modules->signature = reader->signature;
-	settle(modules);
+	vmop_guest_module_set_finish(set, reader->signature);
 	if (*ret_whole)
-		*ret = vmop_steal(&modules);
+		*ret = vmop_steal(&set);
 	return NULL;
 }
 
 struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
-					   struct vmop_guest_modules *before, uint64_t *retries,
-					   struct vmop_guest_modules **ret)
+					   struct vmop_guest_module_set *before, uint64_t *retries,
+					   struct vmop_guest_module_set **ret)
 {
-	struct reader reader = {.kernel = kernel, .view = &kernel->view, .layout = layout};
-	if (before && read_all(&reader) && reader.signature == before->signature) {
+	struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
+	if (before && read_all(&reader) &&
+	    reader.signature == vmop_guest_module_set_signature(before)) {
 		*ret = before;
 		return NULL;
 	}
@@ -620,70 +579,8 @@ struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 		if (err || whole)
 			return err;
 		++*retries;
-		vmop_guest_memory_forget(kernel->view.memory);
-		vmop_view_forget(&kernel->view);
+		vmop_guest_memory_forget(kernel->space.memory);
+		vmop_guest_space_forget(&kernel->space);
 	}
-	return vmop_error_new(VMOP_ERROR_CORRUPT,
-			      "the guest's list of modules does not hold together");
-}
-
-void vmop_guest_modules_free(struct vmop_guest_modules *modules)
-{
-	if (!modules)
-		return;
-	free(modules->module);
-	free(modules->first_symbol);
-	free(modules->symbol);
-	free(modules->pool);
-	free(modules);
-}
-
-size_t vmop_guest_modules_count(const struct vmop_guest_modules *modules)
-{
-	return modules->modules;
-}
-
-const struct vmop_guest_module *vmop_guest_modules_get(const struct vmop_guest_modules *modules,
-						       size_t index)
-{
-	return &modules->module[index];
-}
-
-size_t vmop_guest_modules_symbol_count(const struct vmop_guest_modules *modules)
-{
-	return modules->symbols;
-}
-
-void vmop_guest_modules_symbol(const struct vmop_guest_modules *modules, size_t index,
-			       struct vmop_guest_symbol *ret)
-{
-	const struct symbol *symbol = &modules->symbol[index];
-	*ret = (struct vmop_guest_symbol){.address = symbol->address,
-					  .len_bytes = symbol->len_bytes,
-					  .name = modules->pool + symbol->name,
-					  .module = modules->pool + symbol->module,
-					  .type = symbol->type};
-}
-
-bool vmop_guest_modules_symbol_at(const struct vmop_guest_modules *modules, uint64_t address,
-				  struct vmop_guest_symbol *ret)
-{
-	for (size_t i = 0; i < modules->modules; i++) {
-		const struct vmop_guest_module *module = &modules->module[i];
-		const struct symbol *best = NULL;
-		if (address - module->start >= module->len_bytes)
-			continue;
-		for (uint32_t j = 0; j < module->symbols; j++) {
-			const struct symbol *symbol =
-				&modules->symbol[modules->first_symbol[i] + j];
-			if (symbol->address <= address &&
-			    (!best || symbol->address > best->address))
-				best = symbol;
-		}
-		if (best) {
-			vmop_guest_modules_symbol(modules, (size_t)(best - modules->symbol), ret);
-			return true;
-		}
-	}
-	return false;
+	return vmop_error_new(VMOP_ERROR_CORRUPT, "the guest's lists of modules stay inconsistent");
 }

@@ -1,38 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Kernel text outside the kernel's image, with its symbols: modules, BPF
- * programs, ftrace and kprobe pages, as and where the guest's /proc/kallsyms
- * lists them (kernel: kernel/kallsyms.c, update_iter_mod()).
+ * Kernel text outside the kernel's image, with its symbols: modules, BPF programs, ftrace and
+ * kprobe pages, as the guest's /proc/kallsyms lists them (kernel: kernel/kallsyms.c,
+ * update_iter_mod()). Thread: as for the vmop_guest.
  */
 #ifndef VMOP_LIBGUEST_KERNEL_MODULES_H
 #define VMOP_LIBGUEST_KERNEL_MODULES_H
 
-#include "libguest/types.h"
+#include "libguest/kernel/module-set.h"
 
 struct vmop_guest_kernel;
-struct vmop_guest_modules;
 struct vmop_layout;
 
 /*
- * Reads the lists.  before (may be NULL) is what was read the last time: when
- * nothing has changed since, *ret is before itself, and little was read.  Else
- * before stays the caller's.  A list that changes while it is read is read
- * again, up to three times; VMOP_ERROR_CORRUPT when it never holds together.
+ * Read the lists. before (may be NULL) is the previous reading. When nothing has changed, *ret is
+ * before, at little cost. Otherwise *ret is new, and the caller frees it and still owns before. A
+ * list that changes during the reading is read again, up to three times, and *retries counts that.
+ * VMOP_ERROR_CORRUPT: a list stays inconsistent.
  */
 struct vmop_error *vmop_guest_modules_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
-					   struct vmop_guest_modules *before, uint64_t *retries,
-					   struct vmop_guest_modules **ret);
-void vmop_guest_modules_free(struct vmop_guest_modules *modules);
-
-size_t vmop_guest_modules_count(const struct vmop_guest_modules *modules);
-const struct vmop_guest_module *vmop_guest_modules_get(const struct vmop_guest_modules *modules,
-						       size_t index);
-size_t vmop_guest_modules_symbol_count(const struct vmop_guest_modules *modules);
-void vmop_guest_modules_symbol(const struct vmop_guest_modules *modules, size_t index,
-			       struct vmop_guest_symbol *ret);
-/* The symbol that covers address; false: none does. */
-bool vmop_guest_modules_symbol_at(const struct vmop_guest_modules *modules, uint64_t address,
-				  struct vmop_guest_symbol *ret);
+					   struct vmop_guest_module_set *before, uint64_t *retries,
+					   struct vmop_guest_module_set **ret);
 
 #endif

@@ -31,82 +31,89 @@ static bool has(const struct vmop_guest_kernel *kernel, enum vmop_layout_field f
 	return kernel->layout && vmop_layout_has(kernel->layout, field);
 }
 
-/* --- by their shape ------------------------------------------------------------------ */
+/* --- by their form ------------------------------------------------------------------- */
 
-/* The banner is told from texts like it by ending with the version that uname(2) gives. */
-static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+/* Find the banner. Unlike similar texts it ends with the version that uname(2) returns. */
+static void find_banner(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
 {
 	static const char begin[] = "Linux version ";
 	const struct vmop_vmcoreinfo *vmcoreinfo = &kernel->vmcoreinfo;
 	uint64_t uts = vmcoreinfo->init_uts_ns + vmcoreinfo->uts_name;
 	char version[UTS_FIELD], text[sizeof(kernel->info.banner)];
 	uint64_t from = 0, hit;
-	vmop_view_string(&kernel->view, uts + (uint64_t)UTS_VERSION * UTS_FIELD, version,
-			 sizeof(version));
-	for (int i = 0; i < MAX_HITS && version[0] &&
-			vmop_image_find(&kernel->view, map, begin, sizeof(begin) - 1, &from, &hit);
+	vmop_guest_space_string(&kernel->space, uts + (uint64_t)UTS_VERSION * UTS_FIELD, version,
+				sizeof(version));
+	for (int i = 0;
+	     i < MAX_HITS && version[0] &&
+	     vmop_guest_image_find(&kernel->space, map, begin, sizeof(begin) - 1, &from, &hit);
 	     i++) {
-		vmop_view_string(&kernel->view, hit, text, sizeof(text));
-		text[strcspn(text, "\n?")] = '\0'; /* the end of its line, made printable */
+		vmop_guest_space_string(&kernel->space, hit, text, sizeof(text));
+		text[strcspn(text, "\n?")] =
+			'\0'; /* the end of its line, or a replaced character */
 		size_t len = strlen(text), version_len = strlen(version);
 		if (len > version_len && strcmp(text + len - version_len, version) == 0 &&
 		    strncmp(text + sizeof(begin) - 1, vmcoreinfo->release,
 			    strlen(vmcoreinfo->release)) == 0) {
-			vmop_guest_kernel_keep(kernel, "linux_banner", hit);
+			vmop_guest_kernel_save_symbol(kernel, "linux_banner", hit);
 			break;
 		}
 	}
-	vmop_view_take_fault(&kernel->view);
+	vmop_guest_space_take_fault(&kernel->space);
 }
 
-static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+static void find_btf(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
 {
-	/* magic, version 1, no flags, a header of 24 bytes, types right behind it */
+	/* magic, version 1, no flags, a header of 24 bytes, types directly after it */
 	static const uint8_t head[] = {0x9f, 0xeb, 1, 0, 24, 0, 0, 0, 0, 0, 0, 0};
 	uint64_t from = 0, hit;
 	for (int i = 0; i < MAX_HITS && !kernel->layout &&
-			vmop_image_find(&kernel->view, map, head, sizeof(head), &from, &hit);
+			vmop_guest_image_find(&kernel->space, map, head, sizeof(head), &from, &hit);
 	     i++) {
-		uint64_t end = hit + 24 + vmop_view_u32(&kernel->view, hit + 16) +
-			       vmop_view_u32(&kernel->view, hit + 20);
-		vmop_guest_kernel_keep(kernel, "__start_BTF", hit);
-		vmop_guest_kernel_keep(kernel, "__stop_BTF", end);
+		uint64_t end = hit + 24 + vmop_guest_space_u32(&kernel->space, hit + 16) +
+			       vmop_guest_space_u32(&kernel->space, hit + 20);
+		vmop_guest_kernel_save_symbol(kernel, "__start_BTF", hit);
+		vmop_guest_kernel_save_symbol(kernel, "__stop_BTF", end);
 		vmop_guest_kernel_read_btf(kernel);
 	}
-	vmop_view_take_fault(&kernel->view);
+	vmop_guest_space_take_fault(&kernel->space);
 }
 
-/* Whether the list that head begins goes on and comes back, by its first step. */
-static bool is_list(struct vmop_view *view, uint64_t head)
+/* Return whether head is a list: its first and last nodes point back to it. */
+static bool is_list(struct vmop_guest_space *space, uint64_t head)
 {
-	uint64_t next = vmop_view_u64(view, head), last = vmop_view_u64(view, head + 8);
-	bool holds = vmop_view_is_kernel(view, next) && vmop_view_is_kernel(view, last) &&
-		     vmop_view_u64(view, next + 8) == head && vmop_view_u64(view, last) == head;
-	return !vmop_view_take_fault(view) && holds;
+	uint64_t next = vmop_guest_space_u64(space, head),
+		 last = vmop_guest_space_u64(space, head + 8);
+	bool holds = vmop_guest_space_is_kernel(space, next) &&
+		     vmop_guest_space_is_kernel(space, last) &&
+		     vmop_guest_space_u64(space, next + 8) == head &&
+		     vmop_guest_space_u64(space, last) == head;
+	return !vmop_guest_space_take_fault(space) && holds;
 }
 
 static bool is_init_task(struct vmop_guest_kernel *kernel, uint64_t task)
 {
-	struct vmop_view *view = &kernel->view;
-	bool is = vmop_view_u32(view, member(kernel, task, VMOP_LAYOUT_TASK_PID)) == 0 &&
-		  vmop_view_u32(view, member(kernel, task, VMOP_LAYOUT_TASK_TGID)) == 0 &&
-		  vmop_view_u64(view, member(kernel, task, VMOP_LAYOUT_TASK_MM)) == 0 &&
-		  vmop_view_u64(view, member(kernel, task, VMOP_LAYOUT_TASK_PARENT)) == task;
-	return !vmop_view_take_fault(view) && is &&
-	       is_list(view, member(kernel, task, VMOP_LAYOUT_TASK_TASKS));
+	struct vmop_guest_space *space = &kernel->space;
+	bool matches =
+		vmop_guest_space_u32(space, member(kernel, task, VMOP_LAYOUT_TASK_PID)) == 0 &&
+		vmop_guest_space_u32(space, member(kernel, task, VMOP_LAYOUT_TASK_TGID)) == 0 &&
+		vmop_guest_space_u64(space, member(kernel, task, VMOP_LAYOUT_TASK_MM)) == 0 &&
+		vmop_guest_space_u64(space, member(kernel, task, VMOP_LAYOUT_TASK_PARENT)) == task;
+	return !vmop_guest_space_take_fault(space) && matches &&
+	       is_list(space, member(kernel, task, VMOP_LAYOUT_TASK_TASKS));
 }
 
-static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+static void find_init_task(struct vmop_guest_kernel *kernel, const struct vmop_guest_image_map *map)
 {
 	uint64_t from = 0, hit;
 	if (!has(kernel, VMOP_LAYOUT_TASK_COMM) || !has(kernel, VMOP_LAYOUT_TASK_PARENT) ||
 	    !vmop_layout_has_processes(kernel->layout))
 		return;
 	for (int i = 0;
-	     i < MAX_HITS && vmop_image_find(&kernel->view, map, "swapper", 7, &from, &hit); i++) {
+	     i < MAX_HITS && vmop_guest_image_find(&kernel->space, map, "swapper", 7, &from, &hit);
+	     i++) {
 		uint64_t task = hit - (uint32_t)kernel->layout->value[VMOP_LAYOUT_TASK_COMM];
 		if (is_init_task(kernel, task)) {
-			vmop_guest_kernel_keep(kernel, "init_task", task);
+			vmop_guest_kernel_save_symbol(kernel, "init_task", task);
 			return;
 		}
 	}
@@ -120,14 +127,14 @@ static size_t references_of(struct vmop_guest_kernel *kernel, const char *functi
 	uint8_t code[VMOP_ARM64_CODE_MAX_BYTES];
 	uint64_t address;
 	uint32_t index;
-	if (!vmop_kallsyms_find(kernel->kallsyms, function, &address) ||
-	    !vmop_kallsyms_at(kernel->kallsyms, address, &index))
+	if (!vmop_guest_kallsyms_find(kernel->kallsyms, function, &address) ||
+	    !vmop_guest_kallsyms_at(kernel->kallsyms, address, &index))
 		return 0;
-	uint64_t len = vmop_kallsyms_len_bytes(kernel->kallsyms, index);
+	uint64_t len = vmop_guest_kallsyms_len_bytes(kernel->kallsyms, index);
 	if (len > sizeof(code))
 		len = sizeof(code);
-	if (!vmop_view_read(&kernel->view, address, code, len)) {
-		vmop_view_take_fault(&kernel->view);
+	if (!vmop_guest_space_read(&kernel->space, address, code, len)) {
+		vmop_guest_space_take_fault(&kernel->space);
 		return 0;
 	}
 	return vmop_arm64_code_references(code, len, address, ret, MAX_REFERENCES);
@@ -135,44 +142,48 @@ static size_t references_of(struct vmop_guest_kernel *kernel, const char *functi
 
 static bool is_any_list(struct vmop_guest_kernel *kernel, uint64_t head)
 {
-	return is_list(&kernel->view, head);
+	return is_list(&kernel->space, head);
 }
 
-/* Each struct module has a pointer to itself in its sysfs object; with none loaded, it is empty. */
+/*
+ * Return whether head is the list of modules, possibly empty: each struct module has a pointer to
+ * itself in its sysfs object.
+ */
 static bool is_module_list(struct vmop_guest_kernel *kernel, uint64_t head)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	if (!has(kernel, VMOP_LAYOUT_MODULE_LIST) || !has(kernel, VMOP_LAYOUT_MODULE_SELF) ||
-	    !is_list(view, head))
+	    !is_list(space, head))
 		return false;
-	uint64_t first = vmop_view_u64(view, head);
+	uint64_t first = vmop_guest_space_u64(space, head);
 	uint64_t module = first - (uint32_t)kernel->layout->value[VMOP_LAYOUT_MODULE_LIST];
-	bool is = first == head ||
-		  vmop_view_u64(view, member(kernel, module, VMOP_LAYOUT_MODULE_SELF)) == module;
-	return !vmop_view_take_fault(view) && is;
+	bool matches = first == head ||
+		       vmop_guest_space_u64(
+			       space, member(kernel, module, VMOP_LAYOUT_MODULE_SELF)) == module;
+	return !vmop_guest_space_take_fault(space) && matches;
 }
 
 static bool is_kprobe_cache(struct vmop_guest_kernel *kernel, uint64_t cache)
 {
 	return has(kernel, VMOP_LAYOUT_KPROBE_CACHE_PAGES) &&
-	       is_list(&kernel->view, member(kernel, cache, VMOP_LAYOUT_KPROBE_CACHE_PAGES));
+	       is_list(&kernel->space, member(kernel, cache, VMOP_LAYOUT_KPROBE_CACHE_PAGES));
 }
 
-/* struct memblock (include/linux/memblock.h): 40 bytes in lies the pointer to RAM's regions. */
+/* struct memblock (include/linux/memblock.h) has the pointer to the regions of RAM at offset 40. */
 static bool is_memblock(struct vmop_guest_kernel *kernel, uint64_t memblock)
 {
-	struct vmop_view *view = &kernel->view;
-	uint64_t count = vmop_view_u64(view, memblock + 16),
-		 max = vmop_view_u64(view, memblock + 24);
-	uint64_t total = vmop_view_u64(view, memblock + 32);
-	uint64_t first = vmop_view_u64(view, memblock + 40), sum = 0;
+	struct vmop_guest_space *space = &kernel->space;
+	uint64_t count = vmop_guest_space_u64(space, memblock + 16),
+		 max = vmop_guest_space_u64(space, memblock + 24);
+	uint64_t total = vmop_guest_space_u64(space, memblock + 32);
+	uint64_t first = vmop_guest_space_u64(space, memblock + 40), sum = 0;
 	for (uint64_t i = 0; i < count && i < 512; i++)
-		sum += vmop_view_u64(view, first + 24 * i + 8);
-	return !vmop_view_take_fault(view) && count && count <= max && max <= 65536 && sum &&
-	       sum == total;
+		sum += vmop_guest_space_u64(space, first + 24 * i + 8);
+	return !vmop_guest_space_take_fault(space) && count && count <= max && max <= 65536 &&
+	       sum && sum == total;
 }
 
-/* The head of struct memblock, from the address of a member of it that a function uses. */
+/* A function may refer to the member at offset 40 instead of the start of struct memblock. */
 static bool is_memblock_regions(struct vmop_guest_kernel *kernel, uint64_t address)
 {
 	return is_memblock(kernel, address - 40);
@@ -181,15 +192,15 @@ static bool is_memblock_regions(struct vmop_guest_kernel *kernel, uint64_t addre
 static bool is_notes(struct vmop_guest_kernel *kernel, uint64_t address)
 {
 	uint8_t notes[NOTE_WINDOW], build_id[VMOP_GUEST_BUILD_ID_MAX];
-	bool read = vmop_view_read(&kernel->view, address, notes, sizeof(notes));
-	vmop_view_take_fault(&kernel->view);
+	bool read = vmop_guest_space_read(&kernel->space, address, notes, sizeof(notes));
+	vmop_guest_space_take_fault(&kernel->space);
 	return read && vmop_note_build_id(notes, sizeof(notes), build_id) == sizeof(build_id);
 }
 
 static const struct {
 	const char *variable, *function;
-	bool (*is)(struct vmop_guest_kernel *kernel, uint64_t address);
-	uint64_t back_bytes; /* from the reference to the variable's start */
+	bool (*is_valid)(struct vmop_guest_kernel *kernel, uint64_t address);
+	uint64_t back_bytes; /* from the start of the variable to the reference */
 } known_uses[] = {
 	{"modules", "find_module_all", is_module_list, 0},
 	{"modules", "print_modules", is_module_list, 0},
@@ -210,16 +221,16 @@ static void find_by_uses(struct vmop_guest_kernel *kernel)
 			continue;
 		size_t count = references_of(kernel, known_uses[i].function, references);
 		for (size_t j = 0; j < count; j++) {
-			if (!known_uses[i].is(kernel, references[j]))
+			if (!known_uses[i].is_valid(kernel, references[j]))
 				continue;
-			vmop_guest_kernel_keep(kernel, known_uses[i].variable,
-					       references[j] - known_uses[i].back_bytes);
+			vmop_guest_kernel_save_symbol(kernel, known_uses[i].variable,
+						      references[j] - known_uses[i].back_bytes);
 			break;
 		}
 	}
 	uint64_t notes = vmop_guest_kernel_symbol(kernel, "__start_notes");
 	if (notes && !vmop_guest_kernel_symbol(kernel, "__stop_notes"))
-		vmop_guest_kernel_keep(kernel, "__stop_notes", notes + NOTE_WINDOW);
+		vmop_guest_kernel_save_symbol(kernel, "__stop_notes", notes + NOTE_WINDOW);
 }
 
 /* --- per-CPU variables ------------------------------------------------------------------- */
@@ -227,29 +238,33 @@ static void find_by_uses(struct vmop_guest_kernel *kernel)
 static uint64_t run_queue(struct vmop_guest_kernel *kernel, uint64_t run_queues, uint64_t offsets,
 			  uint32_t cpu)
 {
-	return run_queues + vmop_view_u64(&kernel->view, offsets + 8 * (uint64_t)cpu);
+	return run_queues + vmop_guest_space_u64(&kernel->space, offsets + 8 * (uint64_t)cpu);
 }
 
-/* Whether a run queue is that of cpu: its number, and an idle task, which on CPU 0 is init_task. */
+/*
+ * Return whether queue is the run queue of cpu: its number, and an idle task, which on CPU 0 is
+ * init_task.
+ */
 static bool is_run_queue(struct vmop_guest_kernel *kernel, uint64_t queue, uint32_t cpu)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	uint64_t init_task = vmop_guest_kernel_symbol(kernel, "init_task");
-	uint64_t idle = vmop_view_u64(view, member(kernel, queue, VMOP_LAYOUT_RQ_IDLE));
-	bool is = vmop_view_u32(view, member(kernel, queue, VMOP_LAYOUT_RQ_CPU)) == cpu &&
-		  (cpu ? vmop_view_is_kernel(view, idle) &&
-				   vmop_view_u32(view,
-						 member(kernel, idle, VMOP_LAYOUT_TASK_PID)) == 0
-		       : idle == init_task);
-	return !vmop_view_take_fault(view) && is;
+	uint64_t idle = vmop_guest_space_u64(space, member(kernel, queue, VMOP_LAYOUT_RQ_IDLE));
+	bool matches =
+		vmop_guest_space_u32(space, member(kernel, queue, VMOP_LAYOUT_RQ_CPU)) == cpu &&
+		(cpu ? vmop_guest_space_is_kernel(space, idle) &&
+				 vmop_guest_space_u32(
+					 space, member(kernel, idle, VMOP_LAYOUT_TASK_PID)) == 0
+		     : idle == init_task);
+	return !vmop_guest_space_take_fault(space) && matches;
 }
 
 static bool use_run_queues(struct vmop_guest_kernel *kernel, uint64_t run_queues, uint64_t offsets)
 {
 	if (!is_run_queue(kernel, run_queue(kernel, run_queues, offsets, 0), 0))
 		return false;
-	vmop_guest_kernel_keep(kernel, "runqueues", run_queues);
-	vmop_guest_kernel_keep(kernel, "__per_cpu_offset", offsets);
+	vmop_guest_kernel_save_symbol(kernel, "runqueues", run_queues);
+	vmop_guest_kernel_save_symbol(kernel, "__per_cpu_offset", offsets);
 	uint32_t cpus = 1;
 	while (cpus < MAX_CPUS &&
 	       is_run_queue(kernel, run_queue(kernel, run_queues, offsets, cpus), cpus))
@@ -282,12 +297,14 @@ uint64_t vmop_guest_variables_clock(struct vmop_guest_kernel *kernel)
 		return 0;
 	for (uint32_t cpu = 0; cpu < kernel->info.cpus && cpu < MAX_CPUS; cpu++) {
 		uint64_t queue = run_queue(kernel, run_queues, offsets, cpu);
-		sum += vmop_view_u64(&kernel->view, member(kernel, queue, VMOP_LAYOUT_RQ_CLOCK));
+		sum += vmop_guest_space_u64(&kernel->space,
+					    member(kernel, queue, VMOP_LAYOUT_RQ_CLOCK));
 	}
 	return sum;
 }
 
-void vmop_guest_variables_find(struct vmop_guest_kernel *kernel, const struct vmop_image_map *map)
+void vmop_guest_variables_find(struct vmop_guest_kernel *kernel,
+			       const struct vmop_guest_image_map *map)
 {
 	find_banner(kernel, map);
 	find_btf(kernel, map);

@@ -26,7 +26,7 @@ static void parse_build_id(const char *hex, struct vmop_vmcoreinfo *ret)
 	ret->build_id_len_bytes = len;
 }
 
-/* The value when line is "key=value", else NULL. */
+/* Return the value when line is "key=value"; otherwise NULL. */
 static const char *value_of(const char *line, const char *key)
 {
 	size_t len = strlen(key);

@@ -9,7 +9,7 @@
 #define MAX_HEADERS 64u
 #define MAX_NOTES 4096u
 
-bool vmop_elf_open(vmop_elf_read_fn *read, void *arg, struct vmop_elf *ret)
+bool vmop_guest_elf_open(vmop_guest_elf_read_fn *read, void *arg, struct vmop_guest_elf *ret)
 {
 	union {
 		unsigned char ident[EI_NIDENT];
@@ -20,44 +20,45 @@ bool vmop_elf_open(vmop_elf_read_fn *read, void *arg, struct vmop_elf *ret)
 	    header.ident[EI_DATA] != ELFDATA2LSB)
 		return false;
 	bool is_64 = header.ident[EI_CLASS] == ELFCLASS64;
-	*ret = (struct vmop_elf){
+	*ret = (struct vmop_guest_elf){
 		.read = read,
 		.arg = arg,
 		.is_64 = is_64,
-		.type = header.as_64.e_type, /* at the same place in both */
+		.type = header.as_64.e_type, /* at the same offset in both */
 		.segments = is_64 ? header.as_64.e_phnum : header.as_32.e_phnum,
 		.at = is_64 ? header.as_64.e_phoff : header.as_32.e_phoff,
 	};
 	return true;
 }
 
-bool vmop_elf_segment(const struct vmop_elf *elf, uint32_t index, struct vmop_elf_segment *ret)
+bool vmop_guest_elf_segment(const struct vmop_guest_elf *elf, uint32_t index,
+			    struct vmop_guest_elf_segment *ret)
 {
 	if (elf->is_64) {
 		Elf64_Phdr header;
 		if (!elf->read(elf->arg, elf->at + index * sizeof(header), &header, sizeof(header)))
 			return false;
-		*ret = (struct vmop_elf_segment){header.p_type, header.p_offset, header.p_filesz,
-						 header.p_paddr};
+		*ret = (struct vmop_guest_elf_segment){header.p_type, header.p_offset,
+						       header.p_filesz, header.p_paddr};
 	} else {
 		Elf32_Phdr header;
 		if (!elf->read(elf->arg, elf->at + index * sizeof(header), &header, sizeof(header)))
 			return false;
-		*ret = (struct vmop_elf_segment){header.p_type, header.p_offset, header.p_filesz,
-						 header.p_paddr};
+		*ret = (struct vmop_guest_elf_segment){header.p_type, header.p_offset,
+						       header.p_filesz, header.p_paddr};
 	}
 	return true;
 }
 
-uint8_t vmop_elf_header_build_id(vmop_elf_read_fn *read, void *arg, uint8_t *ret)
+uint8_t vmop_guest_elf_header_build_id(vmop_guest_elf_read_fn *read, void *arg, uint8_t *ret)
 {
-	struct vmop_elf elf;
+	struct vmop_guest_elf elf;
 	uint8_t notes[MAX_NOTES];
-	if (!vmop_elf_open(read, arg, &elf))
+	if (!vmop_guest_elf_open(read, arg, &elf))
 		return 0;
 	for (uint32_t i = 0; i < elf.segments && i < MAX_HEADERS; i++) {
-		struct vmop_elf_segment segment;
-		if (!vmop_elf_segment(&elf, i, &segment))
+		struct vmop_guest_elf_segment segment;
+		if (!vmop_guest_elf_segment(&elf, i, &segment))
 			return 0;
 		if (segment.type != PT_NOTE || !segment.len_bytes)
 			continue;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a saved image has a guest's RAM.  Three forms:
+ * Finds where a saved image keeps a guest's RAM. Three forms are accepted:
  *
- * - RAM alone, as a VMM's memory file has it: what lies above the hole under 4 GiB follows
- *   directly on what lies below;
- * - physical memory from 0 on, hole and all: QEMU's pmemsave;
- * - an ELF core whose segments say where they lie: QEMU's dump-guest-memory
- *   (dump/dump.c), libvirt's `virsh dump --memory-only`.
+ * - only RAM, as in a VMM's memory file: RAM above the hole under 4 GiB directly follows RAM below
+ *   it;
+ * - physical memory from 0 on with its hole: QEMU's pmemsave;
+ * - an ELF core whose segments give their addresses: QEMU's dump-guest-memory (dump/dump.c),
+ *   libvirt's `virsh dump --memory-only`.
  *
- * The first two look alike, and which one it is, is for the kernel's finder to see.
+ * The first two look alike, so both layouts are added and kernel/find.c decides.
  */
 #include <elf.h>
 #include <errno.h>
@@ -26,33 +26,33 @@
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define FOUR_GIB (UINT64_C(4) << 30)
-#define MAX_PHYSICAL (UINT64_C(1) << 52) /* of x86-64 and arm64 */
+#define MAX_PHYSICAL (UINT64_C(1) << 52) /* physical addresses of x86-64 and arm64 */
 
-/* What people have lying about and may take for an image: how such files begin. */
+/* Files that users may mistake for such an image, by their first bytes. */
 static const struct {
-	const char *mark, *what, *instead;
-} others[] = {
-	{"KDUMP   ", "a compressed dump", "dump-guest-memory with format elf gives one"},
-	{"makedumpfile", "a compressed dump", "dump-guest-memory with format elf gives one"},
+	const char *mark, *kind, *advice;
+} other_formats[] = {
+	{"KDUMP   ", "a compressed dump", "use dump-guest-memory with format elf"},
+	{"makedumpfile", "a compressed dump", "use dump-guest-memory with format elf"},
 	{"QEVM", "a saved machine", "restore it and use pmemsave or dump-guest-memory"},
 	{"LibvirtQemudSave", "a saved machine",
 	 "restore it and use virsh dump --memory-only --format=elf"},
-	{"QFI\xfb", "a disk", "its memory is not in it"},
+	{"QFI\xfb", "a disk", "it does not contain the guest's memory"},
 };
 
 static struct vmop_error *check_other(const char *path, int fd)
 {
 	char head[32] = "";
 	vmop_io_pread_full(fd, head, sizeof(head), 0);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (!memcmp(head, others[i].mark, strlen(others[i].mark)))
+	for (size_t i = 0; i < sizeof(other_formats) / sizeof(other_formats[0]); i++)
+		if (!memcmp(head, other_formats[i].mark, strlen(other_formats[i].mark)))
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: %s, no image of a guest's RAM; %s", path,
-					      others[i].what, others[i].instead);
+					      "%s: %s, not an image of a guest's RAM; %s", path,
+					      other_formats[i].kind, other_formats[i].advice);
 	return NULL;
 }
 
-/* --- RAM alone, or all of physical memory ------------------------------------------ */
+/* --- only RAM, or all of physical memory ------------------------------------------- */
 
 static void map_raw(struct vmop_guest_map *map, int *fd, uint64_t file_bytes)
 {
@@ -75,9 +75,9 @@ static bool read_file(void *arg, uint64_t offset, void *buf, size_t len_bytes)
 	       vmop_io_pread_full(*fd, buf, len_bytes, offset) == (ssize_t)len_bytes;
 }
 
-/* One more piece of RAM; each region owns a descriptor. */
+/* Add a segment as a region. Each region owns a file descriptor. */
 static struct vmop_error *add_segment(const char *path, struct vmop_guest_map *map, int fd,
-				      const struct vmop_elf_segment *segment)
+				      const struct vmop_guest_elf_segment *segment)
 {
 	uint64_t linear = 0;
 	if (map->regions == VMOP_GUEST_MAX_REGIONS)
@@ -102,7 +102,7 @@ static struct vmop_error *add_segment(const char *path, struct vmop_guest_map *m
 	return NULL;
 }
 
-static struct vmop_error *map_core(const char *path, const struct vmop_elf *elf, int fd,
+static struct vmop_error *map_core(const char *path, const struct vmop_guest_elf *elf, int fd,
 				   uint64_t file_bytes, struct vmop_guest_map *map)
 {
 	if (elf->type != ET_CORE || elf->segments >= PN_XNUM)
@@ -111,18 +111,17 @@ static struct vmop_error *map_core(const char *path, const struct vmop_elf *elf,
 	map->layouts = 1;
 	map->is_exact = true;
 	for (uint32_t i = 0; i < elf->segments; i++) {
-		struct vmop_elf_segment segment;
-		bool is_read = vmop_elf_segment(elf, i, &segment);
+		struct vmop_guest_elf_segment segment;
+		bool is_read = vmop_guest_elf_segment(elf, i, &segment);
 		if (is_read && (segment.type != PT_LOAD || segment.len_bytes < PAGE))
 			continue;
 		if (!is_read || segment.offset > file_bytes ||
 		    segment.len_bytes > file_bytes - segment.offset)
-			return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: a dump that was cut short",
+			return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: a dump that is cut short",
 					      path);
 		if (segment.physical % PAGE || segment.physical >= MAX_PHYSICAL)
 			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: memory at address 0x%" PRIx64
-					      ", where none can be",
+					      "%s: memory at the impossible address 0x%" PRIx64,
 					      path, segment.physical);
 		struct vmop_error *err = add_segment(path, map, fd, &segment);
 		if (err)
@@ -136,7 +135,7 @@ static struct vmop_error *map_core(const char *path, const struct vmop_elf *elf,
 
 struct vmop_error *vmop_guest_map_of_file(const char *path, struct vmop_guest_map *ret)
 {
-	/* Not to wait for the other end of a named pipe. */
+	/* O_NONBLOCK: do not wait for the other end of a named pipe. */
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -147,8 +146,8 @@ struct vmop_error *vmop_guest_map_of_file(const char *path, struct vmop_guest_ma
 	struct vmop_error *err = check_other(path, fd);
 	if (err)
 		return err;
-	struct vmop_elf elf;
-	if (vmop_elf_open(read_file, &fd, &elf))
+	struct vmop_guest_elf elf;
+	if (vmop_guest_elf_open(read_file, &fd, &elf))
 		return map_core(path, &elf, fd, (uint64_t)st.st_size, ret);
 	map_raw(ret, &fd, (uint64_t)st.st_size);
 	return NULL;

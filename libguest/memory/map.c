@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where a VMM process keeps its guest's RAM, from /proc/PID/maps and its
- * command line, or from QMP.
+ * Finds where a VMM process keeps its guest's RAM, from /proc/PID/maps and its command line, or
+ * from QMP.
  *
- * QEMU maps RAM as one block (or one per memory backend), writable and not
- * executable, of exactly the size that -m states; below the hole under 4 GiB
- * lies the block's beginning, from 4 GiB on the rest (hw/i386/pc_q35.c,
- * pc_piix.c: where the hole begins depends on the machine and the size).
- * Firecracker, cloud-hypervisor, crosvm and kvmtool do alike with other holes.
+ * QEMU maps RAM as one block (or one per memory backend), writable and not executable, of exactly
+ * the size that -m states. The beginning of the block lies below the hole under 4 GiB, and the rest
+ * from 4 GiB on. Where the hole begins depends on the machine and the size (QEMU: hw/i386/pc_q35.c,
+ * pc_piix.c). Firecracker, cloud-hypervisor, crosvm and kvmtool do the same with other holes.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -47,10 +46,10 @@ struct mappings {
 	struct mapping mapping[MAX_MAPPINGS];
 };
 
-/* What the VMM's command line says. */
+/* Facts from the VMM's command line. */
 struct hints {
-	uint64_t ram_bytes; /* 0: nothing */
-	uint64_t low_limit; /* max-ram-below-4g; 0: nothing */
+	uint64_t ram_bytes; /* 0: not stated */
+	uint64_t low_limit; /* max-ram-below-4g; 0: not stated */
 	bool is_qemu, is_q35, is_arm64;
 };
 
@@ -59,7 +58,10 @@ static uint64_t mapping_bytes(const struct mapping *mapping)
 	return mapping->end - mapping->start;
 }
 
-/* Writable, not executable, and backed by memory, not by a device or a program's file. */
+/*
+ * Return whether a mapping can be RAM: writable, not executable, and backed by memory, not by a
+ * device or a program's file.
+ */
 static bool may_be_ram(const char *perms, const char *path, uint64_t inode)
 {
 	if (perms[0] != 'r' || perms[1] != 'w' || perms[2] == 'x')
@@ -72,7 +74,10 @@ static bool may_be_ram(const char *perms, const char *path, uint64_t inode)
 	       strncmp(path, "/dev/huge", 9) == 0 || strncmp(path, "/dev/zero", 9) == 0;
 }
 
-/* One line of /proc/PID/maps (proc(5)); joins on to the last mapping where it goes on with it. */
+/*
+ * Add the mapping in one line of /proc/PID/maps (proc(5)), joined to the last mapping where it
+ * continues that one.
+ */
 static void add_line(struct mappings *all, const char *line)
 {
 	unsigned long long start, end, offset, inode;
@@ -92,7 +97,7 @@ static void add_line(struct mappings *all, const char *line)
 		return;
 	}
 	if (last && mapping_bytes(last) < MIN_REGION_BYTES)
-		all->count--; /* it stayed too small */
+		all->count--; /* it is complete and too small */
 	if (all->count == MAX_MAPPINGS)
 		return;
 	struct mapping *mapping = &all->mapping[all->count++];
@@ -126,7 +131,10 @@ static struct vmop_error *read_mappings(pid_t pid, struct mappings *ret)
 
 /* --- the command line ------------------------------------------------------ */
 
-/* QEMU's sizes: MiB without a suffix. 0: not a size. */
+/*
+ * Parse a size as QEMU does, in default_unit when it has no suffix. Return bytes, or 0 when it is
+ * not a size.
+ */
 static uint64_t qemu_size(const char *text, uint64_t default_unit)
 {
 	char *end;
@@ -177,7 +185,7 @@ static struct hints read_hints(pid_t pid)
 	size_t len;
 	struct vmop_error *err = vmop_io_read_file(path, 1 << 20, &text, &len);
 	if (err) {
-		vmop_error_destroy(err); /* hints are not needed */
+		vmop_error_destroy(err); /* hints are optional */
 		return hints;
 	}
 	hints.is_qemu = strstr(text, "qemu") || strstr(text, "kvm");
@@ -195,7 +203,7 @@ static struct hints read_hints(pid_t pid)
 	return hints;
 }
 
-/* RAM below the hole, as hw/i386/pc_q35.c and pc_piix.c (QEMU 8) set it. */
+/* Return the bytes of RAM below the hole, as QEMU 8 computes them (hw/i386/pc_q35.c, pc_piix.c). */
 static uint64_t low_bytes_of(const struct hints *hints, uint64_t ram_bytes)
 {
 	uint64_t low = ram_bytes;
@@ -228,7 +236,7 @@ static void add_split(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_
 			.gpa = FOUR_GIB, .linear = linear + low, .len_bytes = ram_bytes - low};
 }
 
-/* A piece of linear space taken for all of RAM, with the holes that VMMs have. */
+/* Add layouts in which a piece of linear space is all of RAM, one for each hole that VMMs use. */
 static void add_splits(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_bytes,
 		       uint64_t low_bytes)
 {
@@ -251,7 +259,9 @@ void vmop_guest_map_add_split_layouts(struct vmop_guest_map *map, uint64_t ram_b
 	add_splits(map, 0, ram_bytes, low_bytes);
 }
 
-/* Regions one after another from 0, going on at 4 GiB; in the given order or its reverse. */
+/*
+ * Add a layout with the regions one after another from 0, continued at 4 GiB, in order or reversed.
+ */
 static void add_chain(struct vmop_guest_map *map, bool reverse)
 {
 	if (map->layouts == VMOP_GUEST_MAX_LAYOUTS)
@@ -279,7 +289,10 @@ static bool same_file(int fd, const struct mapping *mapping)
 	       (uint64_t)st.st_size >= mapping->offset + mapping_bytes(mapping);
 }
 
-/* The file behind a shared mapping, so that reading a hole allocates nothing; -1: none. */
+/*
+ * Open the file behind a shared mapping, so that a read of a hole allocates nothing. Return -1 for
+ * a mapping without a file.
+ */
 static int open_backing(pid_t pid, const struct mapping *mapping)
 {
 	char path[96];
@@ -317,7 +330,7 @@ static void add_region(pid_t pid, struct vmop_guest_map *map, const struct mappi
 	}
 }
 
-/* The mapping that is RAM by its size; a file before anonymous memory. NULL: none. */
+/* Return the mapping with the size of RAM, a file before anonymous memory. NULL: none. */
 static const struct mapping *by_size(const struct mappings *all, uint64_t ram_bytes)
 {
 	const struct mapping *found = NULL;
@@ -344,8 +357,8 @@ static int address_order(const void *a, const void *b)
 }
 
 /*
- * Beyond what a machine overcommits, a mapping is address space that some
- * runtime reserved (sanitizers, Go, Java), not RAM.
+ * Return the size above which a mapping is not RAM: more than a machine overcommits is address
+ * space that a runtime has reserved (sanitizers, Go, Java).
  */
 static uint64_t likely_bytes(void)
 {
@@ -353,7 +366,7 @@ static uint64_t likely_bytes(void)
 	return pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) * 16 : UINT64_MAX;
 }
 
-/* No mapping has the stated size: the largest ones, by address. */
+/* Add the largest mappings by rising address, when no mapping has the stated size. */
 static void add_largest(pid_t pid, const struct mappings *all, struct vmop_guest_map *map)
 {
 	const struct mapping *order[MAX_MAPPINGS];
@@ -382,7 +395,7 @@ static void guess_layouts(struct vmop_guest_map *map, const struct hints *hints)
 						 hints->is_qemu ? low_bytes_of(hints, ram) : 0);
 		return;
 	}
-	/* Which of them is RAM at all is for the kernel's finder to see. */
+	/* kernel/find.c decides which of the regions is RAM. */
 	uint64_t largest = 0;
 	for (unsigned int i = 0; i < map->regions; i++)
 		if (map->region[i].len_bytes > largest)
@@ -390,7 +403,7 @@ static void guess_layouts(struct vmop_guest_map *map, const struct hints *hints)
 	for (unsigned int i = 0; i < map->regions; i++)
 		if (map->region[i].len_bytes == largest)
 			add_splits(map, map->region[i].linear, largest, 0);
-	add_chain(map, true); /* mmap(2) goes downward: the first block lies highest */
+	add_chain(map, true); /* mmap(2) allocates downward: the first block lies highest */
 	add_chain(map, false);
 	for (unsigned int i = 0; i < map->regions; i++)
 		add_splits(map, map->region[i].linear, map->region[i].len_bytes, 0);
@@ -403,7 +416,7 @@ static void qmp_cleanup(struct vmop_guest_qmp **qmp)
 	vmop_guest_qmp_close(*qmp);
 }
 
-/* The linear offset of hva, its mapping made a region when it is none so far. */
+/* Return the linear offset of hva, and make its mapping a region if it is not one yet. */
 static uint64_t linear_of_hva(pid_t pid, const struct mappings *all, struct vmop_guest_map *map,
 			      uint64_t hva, uint64_t *ret_left)
 {
@@ -424,8 +437,8 @@ static uint64_t linear_of_hva(pid_t pid, const struct mappings *all, struct vmop
 }
 
 /*
- * Follows gpa space from start over the hole for as long as QEMU says that there is
- * RAM.  What lies below start on arm64 is flash, which is mapped alike.
+ * Follow guest-physical addresses from start, over the hole, as long as QEMU reports RAM there. On
+ * arm64 flash lies below start, and QEMU maps it like RAM.
  */
 static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const struct mappings *all,
 				  uint64_t start, struct vmop_guest_map *map)
@@ -455,7 +468,7 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 		}
 		if (gpa < FOUR_GIB && high_hva != VMOP_GUEST_NO_ADDRESS && high_hva > hva &&
 		    high_hva - hva < left)
-			left = high_hva - hva; /* the block goes on above the hole */
+			left = high_hva - hva; /* the block continues above the hole */
 		layout->span[layout->spans++] =
 			(struct vmop_guest_span){.gpa = gpa, .linear = linear, .len_bytes = left};
 		gpa = gpa + left < FOUR_GIB || gpa >= FOUR_GIB ? gpa + left : FOUR_GIB;

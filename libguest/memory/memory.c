@@ -16,23 +16,23 @@
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
 #define CACHE_PAGES 1024u     /* 4 MiB: a snapshot of some hundred processes */
-#define PAGEMAP_ENTRIES 8192u /* 64 KiB of pagemap tell about 32 MiB of 4 KiB pages */
+#define PAGEMAP_ENTRIES 8192u /* 64 KiB of pagemap cover 32 MiB of 4 KiB pages */
 /* /proc/PID/pagemap: present or swapped out (kernel: Documentation/admin-guide/mm/pagemap.rst) */
 #define PAGEMAP_TOUCHED (UINT64_C(3) << 62)
 #define XEN_BYTES (UINT64_C(1) << 52) /* of physical addresses on x86-64 */
 
 struct vmop_guest_memory {
 	int mem_fd, pagemap_fd;
-	struct vmop_guest_xen *xen; /* NULL: no Xen domain */
+	struct vmop_guest_xen *xen; /* NULL: not a Xen domain */
 	struct vmop_guest_map map;
 	const struct vmop_guest_layout *layout;
 	uint64_t linear_bytes, read_bytes;
 	struct vmop_guest_budget *budget;
 	uint8_t *cache;
 	uint64_t cache_gpa[CACHE_PAGES]; /* NO_ADDRESS: empty */
-	uint64_t host_page_bytes;	 /* pagemap's; the guest's may be smaller or larger */
+	uint64_t host_page_bytes; /* unit of pagemap; the guest's pages may be smaller or larger */
 	uint64_t *pagemap;
-	uint64_t pagemap_first, pagemap_count; /* host page numbers of what pagemap holds */
+	uint64_t pagemap_first, pagemap_count; /* host page numbers of the entries in pagemap */
 };
 
 static struct vmop_error *memory_new(struct vmop_guest_memory **ret)
@@ -53,7 +53,7 @@ static void memory_cleanup(struct vmop_guest_memory **memory)
 	vmop_guest_memory_close(*memory);
 }
 
-/* After map is filled. */
+/* Set up the linear space and the first memory layout, once map is filled. */
 static void memory_ready(struct vmop_guest_memory *memory)
 {
 	memory->linear_bytes = 0;
@@ -233,7 +233,7 @@ bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, 
 	uint64_t start = gpa - (linear - region->linear);
 	if (start % PAGE || start + region->len_bytes < start)
 		return false;
-	/* The last one gives way to a later one. */
+	/* When the table is full, replace its last layout. */
 	size_t index = memory->map.layouts;
 	if (index == VMOP_GUEST_MAX_LAYOUTS)
 		index--;
@@ -267,7 +267,10 @@ uint64_t vmop_guest_memory_to_gpa(const struct vmop_guest_memory *memory, uint64
 	return VMOP_GUEST_NO_ADDRESS;
 }
 
-/* The linear offset of gpa, and how many bytes follow it in the same span. */
+/*
+ * Return the linear offset of gpa, and set *ret_left to the bytes from there to the end of the
+ * span.
+ */
 static uint64_t to_linear(const struct vmop_guest_memory *memory, uint64_t gpa, uint64_t *ret_left)
 {
 	for (unsigned int i = 0; i < memory->layout->spans; i++) {
@@ -290,8 +293,8 @@ uint64_t vmop_guest_memory_to_linear(const struct vmop_guest_memory *memory, uin
 /* --- reading -------------------------------------------------------------- */
 
 /*
- * A VMM's own memory.  Untouched pages are never read: the read would make
- * the kernel map something there.
+ * Read the memory of a VMM process. Untouched pages are never read, because the read would make the
+ * kernel map a page there.
  */
 static bool read_process(struct vmop_guest_memory *memory, uint64_t hva, uint8_t *buf, size_t len)
 {
@@ -427,7 +430,7 @@ bool vmop_guest_memory_read(struct vmop_guest_memory *memory, uint64_t gpa, void
 
 /* --- what the guest has touched ------------------------------------------- */
 
-/* Whether host page number page is touched; unknown counts as touched. */
+/* Return whether a host page is touched. An unknown page counts as touched. */
 static bool pagemap_touched(struct vmop_guest_memory *memory, uint64_t page)
 {
 	if (page - memory->pagemap_first >= memory->pagemap_count) {
@@ -441,7 +444,7 @@ static bool pagemap_touched(struct vmop_guest_memory *memory, uint64_t page)
 	return memory->pagemap[page - memory->pagemap_first] & PAGEMAP_TOUCHED;
 }
 
-/* Narrows [*start, *end) of a process region to its first touched run. */
+/* Narrow [*start, *end) of a process region to its first touched run. */
 static bool process_touched(struct vmop_guest_memory *memory,
 			    const struct vmop_guest_region *region, uint64_t *start, uint64_t *end)
 {
@@ -465,7 +468,7 @@ static bool file_touched(const struct vmop_guest_region *region, uint64_t *start
 {
 	off_t data = lseek(region->fd, (off_t)(region->host_start + *start), SEEK_DATA);
 	if (data < 0)
-		return errno != ENXIO; /* a file system that can't tell: all of it */
+		return errno != ENXIO; /* a file system without SEEK_DATA: all data */
 	uint64_t first = ((uint64_t)data - region->host_start) & ~(PAGE - 1);
 	if (first >= *end)
 		return false;

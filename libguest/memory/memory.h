@@ -2,23 +2,34 @@
 /*
  * A guest's physical memory, read from outside.
  *
- * RAM is one or more *regions* (host mappings of a VMM process, or a file),
- * kept one after another in a *linear* space from 0 to linear_bytes.  A *layout*
- * places linear spans at guest-physical addresses (gpa).  Where the spans lie
- * is known exactly (QMP), or guessed: then there are several layouts, and the
- * finder of the kernel tries them and keeps the one that holds together.
+ * Callers are kernel/, tasks/ and guest.c. Data meets the files of memory/ in this order:
+ *  1. map.c (with qmp.c), file.c or xen.c (with xen-control.c) find where a guest's RAM lies: in a
+ *     VMM process, in a saved image, or in a Xen domain.
+ *  2. memory.c reads the bytes of RAM by guest-physical address (gpa) through a cache of pages.
+ *  3. page-table.c and page-table-arm64.c translate guest-virtual addresses (gva) and read by them.
+ *  4. elf-header.c and note.c parse ELF headers and notes out of bytes that were read.
  *
- * Scanning works in linear space and skips what the guest never touched
- * (/proc/PID/pagemap, SEEK_DATA), so a sparse 64 GiB costs what it holds.
- * Reading an untouched page gives zeros and allocates nothing.
+ * RAM consists of one or more *regions* (mappings in the VMM process, or pieces of a file). A
+ * *linear* space from 0 to linear_bytes holds them one after another. A *memory layout* places
+ * spans of linear space at guest-physical addresses. QMP and ELF cores give the layout exactly.
+ * Otherwise it is guessed: there are several layouts, and kernel/find.c tries them and keeps the
+ * one that is consistent.
  *
- * Small reads go through a cache of pages: a moment of the guest.  Call
- * vmop_guest_memory_forget() to look at it anew.
+ * A scan works in linear space and skips pages that the guest has never touched
+ * (/proc/PID/pagemap, SEEK_DATA). A sparse guest of 64 GiB therefore costs as much as its touched
+ * pages. A read of an untouched page returns zeros and allocates nothing.
  *
- * A Xen domain's memory is one region that holds every address; which frames there are is seen
- * when they are read (xen.h), and it can't be scanned.
+ * Small reads go through a cache of pages, which shows the guest at one moment.
+ * vmop_guest_memory_forget() empties it.
  *
- * Host side: /proc/PID/mem, proc(5); pagemap: Documentation/admin-guide/mm/pagemap.rst.
+ * The memory of a Xen domain is one region that holds every address. Which frames exist is found
+ * only when they are read (xen.h), so the region cannot be scanned.
+ *
+ * Errors: the out-of-memory error and the errors in its comment, from every function that opens.
+ * Thread: one at a time for each vmop_guest_memory.
+ *
+ * Sources: /proc/PID/mem in proc(5); pagemap in the kernel's
+ * Documentation/admin-guide/mm/pagemap.rst.
  */
 #ifndef VMOP_LIBGUEST_MEMORY_MEMORY_H
 #define VMOP_LIBGUEST_MEMORY_MEMORY_H
@@ -39,93 +50,102 @@ struct vmop_paging;
 #define VMOP_GUEST_MAX_LAYOUTS 16u
 #define VMOP_GUEST_NO_ADDRESS UINT64_MAX
 
-/* As vmop_guest_open_pid() and vmop_guest_open_file() in guest.h. */
+/*
+ * Open the RAM of a VMM process, or a saved image, as vmop_guest_open_pid() and
+ * vmop_guest_open_file() in guest.h. The caller closes *ret.
+ */
 struct vmop_error *vmop_guest_memory_open_pid(pid_t pid, const char *qmp_socket,
 					      struct vmop_guest_memory **ret);
 struct vmop_error *vmop_guest_memory_open_file(const char *path, struct vmop_guest_memory **ret);
 
 /*
- * RAM in the caller's own memory at gpa 0, for tests and fuzzing.  data must
- * outlive it; what the caller changes in it is seen after _forget().
+ * Open RAM in the caller's own memory at gpa 0, for tests and fuzzing. data must outlive *ret.
+ * Changes of the caller to it become visible after _forget().
  */
 struct vmop_error *vmop_guest_memory_open_buffer(const void *data, size_t len_bytes,
 						 struct vmop_guest_memory **ret);
-/* As vmop_guest_open_xen() in guest.h. */
+/* Open the memory of a Xen domain, as vmop_guest_open_xen() in guest.h. The caller closes *ret. */
 struct vmop_error *vmop_guest_memory_open_xen(uint32_t domid, struct vmop_guest_memory **ret);
-void vmop_guest_memory_close(struct vmop_guest_memory *memory);
+void vmop_guest_memory_close(struct vmop_guest_memory *memory); /* NULL is allowed */
 
+/* Return the size of linear space in bytes. */
 uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
-/* RAM in the layout in use: what of the linear space it places somewhere. */
+/* Return the bytes that the selected memory layout places at an address, or a Xen domain's RAM. */
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory);
-/* Bytes read from the guest so far. */
+/* Return the number of bytes read from the guest since it was opened. */
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory);
 
 /*
- * Page tables that the guest's CPUs run on now, where that can be asked; up to max.
- * Returns how many; 0 says nothing.
+ * Write the page tables that the guest's CPUs use now to ret, at most max of them, where they can
+ * be queried (Xen). Return their number; 0: unknown.
  */
 size_t vmop_guest_memory_roots(struct vmop_guest_memory *memory, struct vmop_paging *ret,
 			       size_t max);
-/* False: next_touched finds nothing, though there is something. */
+/* Return false when next_touched() finds nothing although there is RAM. */
 bool vmop_guest_memory_can_scan(const struct vmop_guest_memory *memory);
 /*
- * Addresses are the machine's and not the guest's own: what the guest takes for neighbouring
- * frames is anywhere, and a frame number that it keeps is no address here (Xen PV).
+ * Return true when addresses are machine addresses, not the guest's own (Xen PV). Neighbouring
+ * frames of the guest then lie anywhere, and a frame number in the guest's data is not an address
+ * here.
  */
 bool vmop_guest_memory_is_scattered(const struct vmop_guest_memory *memory);
 
-/* What further reads are charged to; NULL: nothing. The budget must outlive its use. */
+/* Charge further reads to a budget, which must outlive them. NULL: charge nothing. */
 void vmop_guest_memory_set_budget(struct vmop_guest_memory *memory,
 				  struct vmop_guest_budget *budget);
 
+/* Return the number of memory layouts. */
 size_t vmop_guest_memory_layouts(const struct vmop_guest_memory *memory);
-/* index < layouts; forgets cached pages. */
+/* Select a memory layout (index < layouts) and empty the cache. */
 void vmop_guest_memory_select_layout(struct vmop_guest_memory *memory, size_t index);
 
-/* The number of the layout in use. */
+/* Return the index of the selected memory layout. */
 size_t vmop_guest_memory_layout(const struct vmop_guest_memory *memory);
 
 /*
- * For a guest whose RAM need not begin at 0, once a byte's gpa is known: selects
- * a layout that has linear at gpa.  Where layouts are guessed and none has it so,
- * one is added: the region that linear lies in, in one piece.  False: nothing
- * can be so.  Forgets cached pages.
+ * Select a memory layout that has the byte at offset linear at address gpa, for a guest whose RAM
+ * can begin above 0. Where layouts are guessed and none fits, add one that has the region of that
+ * byte in one piece. Return false when no layout can fit. Empties the cache.
  */
 bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, uint64_t gpa);
 
+/* Empty the cache: later reads see the guest as it is then. */
 void vmop_guest_memory_forget(struct vmop_guest_memory *memory);
 
 /*
- * Reads len_bytes at gpa.  False, with buf undefined, when a byte of it is not
- * RAM, the VMM is gone, or the budget has run dry.
+ * Read len_bytes at gpa. Return false, with buf undefined, when one of the bytes is not RAM, the
+ * VMM is gone, or the budget is exhausted.
  */
 bool vmop_guest_memory_read(struct vmop_guest_memory *memory, uint64_t gpa, void *buf,
 			    size_t len_bytes);
 
 /*
- * For memory that is scattered: copies n whole pages, at any address in each, one behind the other
- * into buf; zeros for those that are not there.  False: the budget has run dry.
+ * Copy n whole pages of scattered memory into buf, one after another. Each gpa may be any address
+ * in its page. Absent pages become zeros. Return false when the budget is exhausted.
  */
 bool vmop_guest_memory_gather(struct vmop_guest_memory *memory, const uint64_t *gpa, size_t n,
 			      uint8_t *buf);
 
 /*
- * The 4 KiB page at gpa (any address in it), in the cache: valid until the
- * next call on memory.  NULL as above.
+ * Return the 4 KiB page that contains gpa, from the cache. It is valid until the next call on
+ * memory. NULL: for the reasons that make vmop_guest_memory_read() return false.
  */
 const uint8_t *vmop_guest_memory_page(struct vmop_guest_memory *memory, uint64_t gpa);
 
-/* Between linear offsets and gpa in the layout in use; NO_ADDRESS: not RAM. */
+/*
+ * Convert between linear offsets and gpa in the selected memory layout. VMOP_GUEST_NO_ADDRESS: not
+ * RAM.
+ */
 uint64_t vmop_guest_memory_to_gpa(const struct vmop_guest_memory *memory, uint64_t linear);
 uint64_t vmop_guest_memory_to_linear(const struct vmop_guest_memory *memory, uint64_t gpa);
 
 /*
- * The first span at or after *linear that the guest has touched, at most
- * max_bytes long and within one region.  False: there is none.
+ * Find the first span at or after *linear that the guest has touched. It is at most max_bytes long
+ * and lies within one region. Return false when there is no such span.
  */
 bool vmop_guest_memory_next_touched(struct vmop_guest_memory *memory, uint64_t *linear,
 				    uint64_t max_bytes, uint64_t *ret_len_bytes);
-/* Reads by linear offset, past the cache. */
+/* Read by linear offset, without the cache. Return false as vmop_guest_memory_read(). */
 bool vmop_guest_memory_read_linear(struct vmop_guest_memory *memory, uint64_t linear, void *buf,
 				   size_t len_bytes);
 

@@ -11,7 +11,7 @@
 #define TABLE_OR_PAGE UINT64_C(2)
 #define LAST_LEVEL 3
 
-/* Bits high down to low. */
+/* Return a mask of bits high down to low. */
 static uint64_t bits(unsigned int high, unsigned int low)
 {
 	return (UINT64_MAX >> (63 - high)) & (UINT64_MAX << low);
@@ -35,13 +35,13 @@ bool vmop_arm64_paging(unsigned int page_shift, unsigned int va_bits, uint64_t r
 	return true;
 }
 
-/* TCR_EL1.DS: see the header. */
+/* Return whether output addresses have 52 bits with small pages (TCR_EL1.DS; see the header). */
 static bool has_lpa2(const struct vmop_paging *paging)
 {
 	return paging->page_shift < 16 && paging->va_bits == 52;
 }
 
-/* D8.3.1: the address in a descriptor, aligned to the granule. */
+/* Return the address in a descriptor, aligned to the granule (D8.3.1). */
 static uint64_t output_address(const struct vmop_paging *paging, uint64_t descriptor)
 {
 	unsigned int low = paging->page_shift;
@@ -52,7 +52,10 @@ static uint64_t output_address(const struct vmop_paging *paging, uint64_t descri
 	return descriptor & bits(47, low);
 }
 
-/* D8.3.1.2: 1 GiB and 2 MiB; 32 MiB; 512 MiB; and one size more with 52-bit outputs. */
+/*
+ * Return whether an entry of a level can be a block (D8.3.1.2): 1 GiB and 2 MiB, 32 MiB, or 512
+ * MiB, and one larger size with 52-bit outputs.
+ */
 static bool can_be_block(const struct vmop_paging *paging, int level)
 {
 	switch (paging->page_shift) {
@@ -65,16 +68,16 @@ static bool can_be_block(const struct vmop_paging *paging, int level)
 	}
 }
 
-/* Whether address is one of the view's half. */
+/* Return whether address is in the half of paging. */
 static bool is_in_half(const struct vmop_paging *paging, uint64_t address)
 {
 	uint64_t high = address & bits(55, paging->va_bits);
 	return high == (paging->is_upper_half ? bits(55, paging->va_bits) : 0);
 }
 
-static bool load_descriptor(struct vmop_view *view, uint64_t gpa, uint64_t *ret)
+static bool load_descriptor(struct vmop_guest_space *space, uint64_t gpa, uint64_t *ret)
 {
-	const uint8_t *page = vmop_guest_memory_page(view->memory, gpa);
+	const uint8_t *page = vmop_guest_memory_page(space->memory, gpa);
 	if (!page)
 		return false;
 	memcpy(ret, page + gpa % PAGE, sizeof(*ret));
@@ -82,9 +85,9 @@ static bool load_descriptor(struct vmop_view *view, uint64_t gpa, uint64_t *ret)
 	return true;
 }
 
-bool vmop_arm64_walk(struct vmop_view *view, uint64_t address, struct vmop_arm64_leaf *ret)
+bool vmop_arm64_walk(struct vmop_guest_space *space, uint64_t address, struct vmop_arm64_leaf *ret)
 {
-	const struct vmop_paging *paging = &view->paging;
+	const struct vmop_paging *paging = &space->paging;
 	unsigned int stride = paging->page_shift - 3;
 	uint64_t table = paging->root_gpa & ~UINT64_C(7);
 	ret->page_bytes = UINT64_C(1) << paging->page_shift;
@@ -97,7 +100,8 @@ bool vmop_arm64_walk(struct vmop_view *view, uint64_t address, struct vmop_arm64
 		uint64_t index = address >> shift & bits(stride - 1, 0);
 		uint64_t descriptor;
 		ret->page_bytes = UINT64_C(1) << shift;
-		if (!load_descriptor(view, table + 8 * index, &descriptor) || !(descriptor & VALID))
+		if (!load_descriptor(space, table + 8 * index, &descriptor) ||
+		    !(descriptor & VALID))
 			return false;
 		table = output_address(paging, descriptor);
 		if (level < LAST_LEVEL && (descriptor & TABLE_OR_PAGE))

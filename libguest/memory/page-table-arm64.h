@@ -2,14 +2,14 @@
 /*
  * The walk of arm64's stage 1 page tables (Arm ARM, DDI 0487, D8.2 and D8.3).
  *
- * Granules of 4, 16 and 64 KiB; 36 to 52 bits of address in each half.  Bit 55
- * tells the half (TTBR0: user, TTBR1: kernel); the byte above it is ignored, as
- * Linux has it for tagged pointers.  The bits between must repeat bit 55, so a
- * pointer that still has its authentication code is not an address.
+ * Granules are 4, 16 and 64 KiB, and each half has 36 to 52 bits of address. Bit 55 selects the
+ * half (0: TTBR0, user; 1: TTBR1, kernel). The byte above it is ignored, as Linux configures it for
+ * tagged pointers. The bits between must repeat bit 55, so a pointer that still has its
+ * authentication code is not an address.
  *
- * Output addresses have 52 bits with 64 KiB pages (FEAT_LPA), and with smaller
- * ones where addresses have 52 (TCR_EL1.DS, FEAT_LPA2: Linux sets it exactly
- * then, arch/arm64/mm/proc.S).  The contiguous hint changes no translation.
+ * Output addresses have 52 bits with 64 KiB pages (FEAT_LPA). With smaller pages they have 52 bits
+ * exactly when virtual addresses have 52 (TCR_EL1.DS, FEAT_LPA2: set by Linux's
+ * arch/arm64/mm/proc.S). The contiguous hint changes no translation.
  */
 #ifndef VMOP_LIBGUEST_MEMORY_PAGE_TABLE_ARM64_H
 #define VMOP_LIBGUEST_MEMORY_PAGE_TABLE_ARM64_H
@@ -21,20 +21,23 @@
 
 struct vmop_arm64_leaf {
 	uint64_t gpa;
-	uint64_t page_bytes; /* of the page or block; of what is missing, where nothing is mapped */
-	uint64_t descriptor; /* only where something is mapped */
+	uint64_t page_bytes; /* of the page or block; unmapped: of its entry */
+	uint64_t descriptor; /* valid only where something is mapped */
 };
 
-#define VMOP_ARM64_NOT_GLOBAL (UINT64_C(1) << 11) /* nG: KPTI maps the kernel so */
+#define VMOP_ARM64_NOT_GLOBAL (UINT64_C(1) << 11) /* nG: set in the kernel's pages under KPTI */
 
 /*
- * A half's address space with its root table; false: no kernel has such tables.
- * page_shift: 12, 14 or 16; va_bits: 64 - TnSZ.
+ * Set *ret to the paging of one half with its root table. page_shift is 12, 14 or 16; va_bits is 64
+ * - TnSZ. Return false when no kernel uses such tables.
  */
 bool vmop_arm64_paging(unsigned int page_shift, unsigned int va_bits, uint64_t root_gpa,
 		       bool is_upper_half, struct vmop_paging *ret);
 
-/* Looks at no more descriptors than there are levels, whatever they say. */
-bool vmop_arm64_walk(struct vmop_view *view, uint64_t address, struct vmop_arm64_leaf *ret);
+/*
+ * Walk the tables of space to address. Reads at most one descriptor per level, whatever the tables
+ * contain. Return false when nothing is mapped there.
+ */
+bool vmop_arm64_walk(struct vmop_guest_space *space, uint64_t address, struct vmop_arm64_leaf *ret);
 
 #endif

@@ -12,19 +12,19 @@
 #define X86_LARGE (UINT64_C(1) << 7)
 #define X86_ADDRESS UINT64_C(0x000ffffffffff000)
 
-void vmop_view_init(struct vmop_view *view, struct vmop_guest_memory *memory,
-		    struct vmop_guest_budget *budget, struct vmop_paging paging)
+void vmop_guest_space_init(struct vmop_guest_space *space, struct vmop_guest_memory *memory,
+			   struct vmop_guest_budget *budget, struct vmop_paging paging)
 {
-	view->memory = memory;
-	view->budget = budget;
-	view->paging = paging;
-	view->fault = false;
-	vmop_view_forget(view);
+	space->memory = memory;
+	space->budget = budget;
+	space->paging = paging;
+	space->fault = false;
+	vmop_guest_space_forget(space);
 }
 
-void vmop_view_forget(struct vmop_view *view)
+void vmop_guest_space_forget(struct vmop_guest_space *space)
 {
-	memset(view->tlb_page, 0, sizeof(view->tlb_page));
+	memset(space->tlb_page, 0, sizeof(space->tlb_page));
 }
 
 struct vmop_paging vmop_paging_of_user(const struct vmop_paging *kernel, uint64_t pgd_gpa)
@@ -42,24 +42,24 @@ static uint64_t load_u64(const uint8_t *bytes)
 	return le64toh(value);
 }
 
-/* Addresses are canonical when the bits above the walked ones repeat the highest of them. */
+/* An address is canonical when the bits above the walked ones repeat the highest of them. */
 static bool x86_canonical(uint64_t address, unsigned int levels)
 {
 	unsigned int shift = 64 - (12 + 9 * levels);
 	return (uint64_t)((int64_t)(address << shift) >> shift) == address;
 }
 
-/* Whatever the tables say, this looks at no more entries than there are levels. */
-static bool x86_walk(struct vmop_view *view, uint64_t address, uint64_t *ret_gpa,
+/* Walk the tables of x86-64. Reads at most one entry per level, whatever the tables contain. */
+static bool x86_walk(struct vmop_guest_space *space, uint64_t address, uint64_t *ret_gpa,
 		     uint64_t *ret_page_bytes)
 {
-	uint64_t table = view->paging.root_gpa & X86_ADDRESS;
+	uint64_t table = space->paging.root_gpa & X86_ADDRESS;
 	*ret_page_bytes = PAGE;
-	if (!x86_canonical(address, view->paging.levels))
+	if (!x86_canonical(address, space->paging.levels))
 		return false;
-	for (unsigned int shift = 12 + 9 * (view->paging.levels - 1);; shift -= 9) {
+	for (unsigned int shift = 12 + 9 * (space->paging.levels - 1);; shift -= 9) {
 		uint64_t page_bytes = *ret_page_bytes = UINT64_C(1) << shift;
-		const uint8_t *page = vmop_guest_memory_page(view->memory, table);
+		const uint8_t *page = vmop_guest_memory_page(space->memory, table);
 		if (!page)
 			return false;
 		uint64_t entry = load_u64(page + ((address >> shift) & 511) * 8);
@@ -74,86 +74,88 @@ static bool x86_walk(struct vmop_view *view, uint64_t address, uint64_t *ret_gpa
 	}
 }
 
-bool vmop_view_translate(struct vmop_view *view, uint64_t address, uint64_t *ret_gpa,
-			 uint64_t *ret_left)
+bool vmop_guest_space_translate(struct vmop_guest_space *space, uint64_t address, uint64_t *ret_gpa,
+				uint64_t *ret_left)
 {
 	uint64_t page_bytes;
 	bool mapped;
-	if (view->paging.arch == VMOP_PAGING_ARM64) {
+	if (space->paging.arch == VMOP_PAGING_ARM64) {
 		struct vmop_arm64_leaf leaf;
-		mapped = vmop_arm64_walk(view, address, &leaf);
+		mapped = vmop_arm64_walk(space, address, &leaf);
 		page_bytes = leaf.page_bytes;
 		if (mapped)
 			*ret_gpa = leaf.gpa;
 	} else {
-		mapped = x86_walk(view, address, ret_gpa, &page_bytes);
+		mapped = x86_walk(space, address, ret_gpa, &page_bytes);
 	}
 	if (ret_left)
 		*ret_left = page_bytes - (address & (page_bytes - 1));
 	return mapped;
 }
 
-/* The same for one 4 KiB page, remembered. */
-static bool translate_page(struct vmop_view *view, uint64_t address, uint64_t *ret_gpa)
+/* Translate address through a cache of 4 KiB pages. */
+static bool translate_page(struct vmop_guest_space *space, uint64_t address, uint64_t *ret_gpa)
 {
 	uint64_t number = address / PAGE;
-	unsigned int slot = number % VMOP_VIEW_TLB;
-	if (view->tlb_page[slot] != number + 1) {
+	unsigned int slot = number % VMOP_GUEST_SPACE_TLB;
+	if (space->tlb_page[slot] != number + 1) {
 		uint64_t gpa;
-		if (!vmop_view_translate(view, address, &gpa, NULL))
+		if (!vmop_guest_space_translate(space, address, &gpa, NULL))
 			return false;
-		view->tlb_page[slot] = number + 1;
-		view->tlb_gpa[slot] = gpa & ~(PAGE - 1);
+		space->tlb_page[slot] = number + 1;
+		space->tlb_gpa[slot] = gpa & ~(PAGE - 1);
 	}
-	*ret_gpa = view->tlb_gpa[slot] | address % PAGE;
+	*ret_gpa = space->tlb_gpa[slot] | address % PAGE;
 	return true;
 }
 
-static bool read_bytes(struct vmop_view *view, uint64_t address, uint8_t *buf, size_t len)
+static bool read_bytes(struct vmop_guest_space *space, uint64_t address, uint8_t *buf, size_t len)
 {
 	while (len) {
 		uint64_t gpa, left = PAGE - address % PAGE;
-		bool found = len <= left ? translate_page(view, address, &gpa)
-					 : vmop_view_translate(view, address, &gpa, &left);
+		bool found = len <= left ? translate_page(space, address, &gpa)
+					 : vmop_guest_space_translate(space, address, &gpa, &left);
 		size_t chunk = len < left ? len : left;
-		if (!found || !vmop_guest_memory_read(view->memory, gpa, buf, chunk))
+		if (!found || !vmop_guest_memory_read(space->memory, gpa, buf, chunk))
 			return false;
 		buf += chunk, address += chunk, len -= chunk;
 	}
 	return true;
 }
 
-bool vmop_view_read(struct vmop_view *view, uint64_t address, void *buf, size_t len_bytes)
+bool vmop_guest_space_read(struct vmop_guest_space *space, uint64_t address, void *buf,
+			   size_t len_bytes)
 {
-	if (read_bytes(view, address, buf, len_bytes))
+	if (read_bytes(space, address, buf, len_bytes))
 		return true;
 	memset(buf, 0, len_bytes);
-	view->fault = true;
+	space->fault = true;
 	return false;
 }
 
-uint64_t vmop_view_u64(struct vmop_view *view, uint64_t address)
+uint64_t vmop_guest_space_u64(struct vmop_guest_space *space, uint64_t address)
 {
 	uint64_t value;
-	vmop_view_read(view, address, &value, sizeof(value));
+	vmop_guest_space_read(space, address, &value, sizeof(value));
 	return le64toh(value);
 }
 
-uint32_t vmop_view_u32(struct vmop_view *view, uint64_t address)
+uint32_t vmop_guest_space_u32(struct vmop_guest_space *space, uint64_t address)
 {
 	uint32_t value;
-	vmop_view_read(view, address, &value, sizeof(value));
+	vmop_guest_space_read(space, address, &value, sizeof(value));
 	return le32toh(value);
 }
 
-uint8_t vmop_view_u8(struct vmop_view *view, uint64_t address)
+uint8_t vmop_guest_space_u8(struct vmop_guest_space *space, uint64_t address)
 {
 	uint8_t value;
-	vmop_view_read(view, address, &value, sizeof(value));
+	vmop_guest_space_read(space, address, &value, sizeof(value));
 	return value;
 }
 
-void vmop_view_string(struct vmop_view *view, uint64_t address, char *ret, size_t size)
+void vmop_guest_space_string(struct vmop_guest_space *space, uint64_t address, char *ret,
+			     size_t size)
 {
 	size_t have = 0;
 	while (have < size - 1) {
@@ -161,8 +163,8 @@ void vmop_view_string(struct vmop_view *view, uint64_t address, char *ret, size_
 		if (chunk > size - 1 - have)
 			chunk = size - 1 - have;
 		if (chunk > 64)
-			chunk = 64; /* most are short */
-		if (!vmop_view_read(view, address, ret + have, chunk)) {
+			chunk = 64; /* most strings are short */
+		if (!vmop_guest_space_read(space, address, ret + have, chunk)) {
 			ret[0] = '\0';
 			return;
 		}

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 
 #include "libguest/memory/memory.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 
@@ -29,12 +29,10 @@ struct vmop_guest_qmp {
 
 static uint64_t now_ms(void)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return vmop_clock_ns(CLOCK_MONOTONIC) / VMOP_NS_PER_MS;
 }
 
-/* Reads one line; it stays in qmp->line, without its end, until the next call. */
+/* Read one line into qmp->line, without its end; it stays there until the next call. */
 static struct vmop_error *read_line(struct vmop_guest_qmp *qmp, size_t *used)
 {
 	memmove(qmp->line, qmp->line + *used, qmp->have - *used);
@@ -50,7 +48,7 @@ static struct vmop_error *read_line(struct vmop_guest_qmp *qmp, size_t *used)
 		uint64_t now = now_ms();
 		struct pollfd poll_fd = {.fd = qmp->fd, .events = POLLIN};
 		if (qmp->have == sizeof(qmp->line))
-			return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too long an answer",
+			return vmop_error_new(VMOP_ERROR_LIMIT, "%s: the answer is too long",
 					      qmp->path);
 		if (now >= qmp->deadline_ms ||
 		    poll(&poll_fd, 1, (int)(qmp->deadline_ms - now)) <= 0)
@@ -73,7 +71,7 @@ static void object_cleanup(json_t **object)
 	json_decref(*object);
 }
 
-/* Sends a command; *ret is its "return" value, a reference of the caller's. */
+/* Send a command and set *ret to its "return" value, a reference that the caller drops. */
 static struct vmop_error *command(struct vmop_guest_qmp *qmp, const char *text, json_t **ret)
 {
 	size_t len = strlen(text), used = 0;
@@ -91,10 +89,10 @@ static struct vmop_error *command(struct vmop_guest_qmp *qmp, const char *text, 
 			qmp->have -= used;
 			return NULL;
 		}
-		const char *why = json_string_value(
+		const char *reason = json_string_value(
 			json_object_get(json_object_get(answer, "error"), "desc"));
-		if (why)
-			return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", qmp->path, why);
+		if (reason)
+			return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", qmp->path, reason);
 	}
 	return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too many events", qmp->path);
 }
@@ -104,7 +102,7 @@ static void qmp_cleanup(struct vmop_guest_qmp **qmp)
 	vmop_guest_qmp_close(*qmp);
 }
 
-/* The path comes from a command line: whoever else listens there must hear nothing of ours. */
+/* The path comes from a command line: send nothing to another process that listens there. */
 static struct vmop_error *check_peer(const struct vmop_guest_qmp *qmp, pid_t vmm_pid)
 {
 	struct ucred peer;
@@ -112,7 +110,8 @@ static struct vmop_error *check_peer(const struct vmop_guest_qmp *qmp, pid_t vmm
 	if (getsockopt(qmp->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
 		return vmop_error_os(errno, "%s", qmp->path);
 	if (peer.pid != vmm_pid)
-		return vmop_error_new(VMOP_ERROR_CANT, "%s: process %d listens there, not %d",
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "%s: process %d listens there instead of process %d",
 				      qmp->path, (int)peer.pid, (int)vmm_pid);
 	return NULL;
 }
@@ -165,10 +164,10 @@ struct vmop_error *vmop_guest_qmp_host_address(struct vmop_guest_qmp *qmp, uint6
 	struct vmop_error *err = command(qmp, text, &answer);
 	if (err)
 		return err;
-	/* "Host virtual address for 0x0 (pc.ram) is 0x7f...", or what is wrong with gpa */
-	const char *is =
+	/* the answer is "Host virtual address for 0x0 (pc.ram) is 0x7f...", or an error text */
+	const char *hit =
 		json_is_string(answer) ? strstr(json_string_value(answer), " is 0x") : NULL;
 	unsigned long long hva;
-	*ret = is && sscanf(is, " is %llx", &hva) == 1 ? hva : VMOP_GUEST_NO_ADDRESS;
+	*ret = hit && sscanf(hit, " is %llx", &hva) == 1 ? hva : VMOP_GUEST_NO_ADDRESS;
 	return NULL;
 }

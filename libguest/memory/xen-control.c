@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define __XEN_TOOLS__ 1 /* NOLINT: what xen/domctl.h asks for */
+#define __XEN_TOOLS__ 1 /* NOLINT: required by xen/domctl.h */
 #include <xen/xen.h>
-/* domctl.h needs what xen.h defines. */
+/* domctl.h needs the definitions of xen.h. */
 #include <xen/domctl.h>
 #include <xencall.h>
 
@@ -18,12 +18,12 @@
 #define FIRST_VERSION 0x09u
 #define LAST_VERSION 0x1fu
 #define X86_CR4_LA57 (UINT64_C(1) << 12)
-#define MAX_VCPU_ID 8191u /* HVM_MAX_VCPUS and MAX_VIRT_CPUS are below */
+#define MAX_VCPU_ID 8191u /* HVM_MAX_VCPUS and MAX_VIRT_CPUS are lower */
 
 struct vmop_guest_xen_control {
 	xencall_handle *call;
 	uint32_t version;
-	/* Memory that a hypercall can reach; Xen may copy a little more than our struct. */
+	/* Memory that a hypercall can reach. Xen may copy slightly more than the struct. */
 	struct xen_domctl *domctl;
 	vcpu_guest_context_t *context;
 };
@@ -41,7 +41,7 @@ static int call(struct vmop_guest_xen_control *control, uint32_t domid, uint32_t
 	return xencall1(control->call, __HYPERVISOR_domctl, (uintptr_t)control->domctl);
 }
 
-/* Xen answers another version than its own with EACCES, before it looks at anything else. */
+/* Xen rejects a version other than its own with EACCES before any other check. */
 static bool try_version(struct vmop_guest_xen_control *control, uint32_t version)
 {
 	memset(control->domctl, 0, sizeof(*control->domctl));
@@ -56,8 +56,8 @@ static struct vmop_error *find_version(struct vmop_guest_xen_control *control)
 		is_found = try_version(control, version);
 	if (!is_found)
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "this Xen's control interface (domctl) is none that vmop "
-				      "knows: guests can't be looked into");
+				      "vmop does not support the version of this Xen's control "
+				      "interface (domctl) and cannot read its guests");
 	return NULL;
 }
 
@@ -67,7 +67,7 @@ struct vmop_error *vmop_guest_xen_control_open(struct vmop_guest_xen_control **r
 		calloc(1, sizeof(*control));
 	if (!control)
 		return &vmop_error_no_memory;
-	control->call = xencall_open(vmop_xen_silence(), 0);
+	control->call = xencall_open(vmop_guest_xen_silence(), 0);
 	if (!control->call)
 		return vmop_error_os(errno, "/dev/xen/privcmd");
 	control->domctl = xencall_alloc_buffer_pages(control->call, 1);
@@ -106,7 +106,7 @@ struct vmop_error *vmop_guest_xen_control_info(struct vmop_guest_xen_control *co
 		return vmop_error_os(errno, "Xen domain %u", domid);
 	}
 	const struct xen_domctl_getdomaininfo *info = &control->domctl->u.getdomaininfo;
-	/* XEN_DOMCTL_getdomaininfo gives the next domain where there is none of that id. */
+	/* XEN_DOMCTL_getdomaininfo returns the next domain when none has that id. */
 	if (info->domain != domid || info->flags & XEN_DOMINF_dying)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "there is no Xen domain %u", domid);
 	*ret = (struct vmop_guest_xen_info){

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where Xen's libraries were not there when this was built (or the machine is no x86-64). */
+/* Stubs for builds without Xen's libraries, and for machines other than x86-64. */
 #include "libguest/memory/xen.h"
 #include "libutil/error.h"
 
@@ -7,7 +7,7 @@ struct vmop_error *vmop_guest_xen_open(uint32_t domid, struct vmop_guest_xen **r
 {
 	(void)ret;
 	return vmop_error_new(VMOP_ERROR_CANT,
-			      "Xen domain %u can't be looked into: vmop was built without Xen's "
+			      "Xen domain %u cannot be read: vmop was built without Xen's "
 			      "libraries (libxen-dev)",
 			      domid);
 }

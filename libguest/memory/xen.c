@@ -15,18 +15,18 @@
 #include "libutil/error.h"
 
 #define PAGE ((uint64_t)VMOP_GUEST_PAGE_BYTES)
-#define WINDOW_PAGES 32u /* one mapping call each; a bit a page */
+#define WINDOW_PAGES 32u /* mapped by one call; one bit per page */
 #define WINDOW_BYTES (WINDOW_PAGES * PAGE)
 #define WINDOWS 256u /* 32 MiB of address space */
-#define WAYS 4u	     /* a walk goes over four tables, which must not push each other out */
+#define WAYS 4u	     /* a walk reads four tables, which must not evict each other */
 #define MAX_FRAME ((UINT64_C(1) << 40) - WINDOW_PAGES)
-#define MAX_VCPUS 4u /* whose registers are asked for */
+#define MAX_VCPUS 4u /* the vCPUs whose registers are read */
 
-static const uint64_t window_age_ns = 5000000000;
+static const uint64_t window_age_ns = 5 * VMOP_NS_PER_S;
 
-/* Neighbouring frames of the domain, of which some may be absent. */
+/* Neighbouring frames of the domain; some may be absent. */
 struct window {
-	uint64_t number; /* of the window: first frame / WINDOW_PAGES */
+	uint64_t number; /* index of the window: first frame / WINDOW_PAGES */
 	uint8_t *base;	 /* NULL: nothing mapped */
 	uint32_t present;
 	uint64_t mapped_ns, used;
@@ -57,10 +57,10 @@ struct vmop_error *vmop_guest_xen_open(uint32_t domid, struct vmop_guest_xen **r
 		err = vmop_guest_xen_control_info(xen->control, domid, &xen->info);
 	if (err)
 		return err;
-	xen->memory = xenforeignmemory_open(vmop_xen_silence(), 0);
+	xen->memory = xenforeignmemory_open(vmop_guest_xen_silence(), 0);
 	if (!xen->memory)
 		return vmop_error_os(errno, "/dev/xen/privcmd");
-	/* Linux before 4.11 can't: Xen's own check remains. */
+	/* Linux before 4.11 cannot restrict the handle: Xen's own check remains. */
 	if (xenforeignmemory_restrict(xen->memory, (domid_t)domid) < 0 && errno != ENOTTY &&
 	    errno != EOPNOTSUPP)
 		return vmop_error_os(errno, "Xen domain %u: its memory", domid);
@@ -113,7 +113,10 @@ static void map(struct vmop_guest_xen *xen, struct window *window, uint64_t numb
 		window->present |= errors[i] ? 0 : UINT32_C(1) << i;
 }
 
-/* The window of that number: mapped, or (base NULL) the one of its set to be given up for it. */
+/*
+ * Return the window with that number when it is mapped. Otherwise unmap the least recently used
+ * window of its set and return it, with base NULL.
+ */
 static struct window *find_window(struct vmop_guest_xen *xen, uint64_t number)
 {
 	struct window *set = &xen->window[number % (WINDOWS / WAYS) * WAYS], *oldest = set;
@@ -127,7 +130,7 @@ static struct window *find_window(struct vmop_guest_xen *xen, uint64_t number)
 	return oldest;
 }
 
-/* The frame at address, mapped; NULL: the domain has none there. */
+/* Return the mapped frame that contains address, or NULL when the domain has none there. */
 static const uint8_t *frame_at(struct vmop_guest_xen *xen, uint64_t address)
 {
 	uint64_t frame = address / PAGE, number = frame / WINDOW_PAGES;

@@ -12,10 +12,10 @@
 #include "libutil/error.h"
 
 #define MAX_COMPONENTS 256
-#define MAX_FILES 65536u /* remembered; past that, all are forgotten */
+#define MAX_FILES 65536u /* when the cache is full, all its entries are dropped */
 #define NAME_MAX_BYTES 256u
 
-/* What a file is told apart by: the guest reuses addresses, so there is more than one. */
+/* The key of a file. The guest reuses addresses, so the address is not enough. */
 struct key {
 	uint64_t mapping, inode_number, size, path_hash;
 };
@@ -57,17 +57,17 @@ void vmop_guest_files_free(struct vmop_guest_files *files)
 /* --- paths ------------------------------------------------------------------------ */
 
 struct walk {
-	struct vmop_view *view;
+	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
-	char *start, *at; /* the path grows downward from the buffer's end */
+	char *start, *at; /* the path grows downward from the end of the buffer */
 };
 
 static uint64_t load(const struct walk *walk, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_view_u64(walk->view, base + (uint32_t)walk->layout->value[field]);
+	return vmop_guest_space_u64(walk->space, base + (uint32_t)walk->layout->value[field]);
 }
 
-/* Puts text before what is there; false: it no longer fits. */
+/* Put text before the path. Return false when it no longer fits. */
 static bool prepend(struct walk *walk, const char *text)
 {
 	size_t len = strlen(text);
@@ -81,12 +81,15 @@ static bool prepend(struct walk *walk, const char *text)
 static bool prepend_name(struct walk *walk, uint64_t dentry)
 {
 	char name[NAME_MAX_BYTES];
-	vmop_view_string(walk->view, load(walk, dentry, VMOP_LAYOUT_DENTRY_NAME), name,
-			 sizeof(name));
+	vmop_guest_space_string(walk->space, load(walk, dentry, VMOP_LAYOUT_DENTRY_NAME), name,
+				sizeof(name));
 	return prepend(walk, name);
 }
 
-/* Files without a place in a tree: memfd, shared anonymous memory, anonymous inodes. */
+/*
+ * Write the path of a file that is in no directory tree: memfd, shared anonymous memory, anonymous
+ * inodes.
+ */
 static void pseudo_path(struct walk *walk, uint64_t dentry)
 {
 	char type[16] = "";
@@ -95,8 +98,8 @@ static void pseudo_path(struct walk *walk, uint64_t dentry)
 	    vmop_layout_has(walk->layout, VMOP_LAYOUT_FS_TYPE_NAME)) {
 		uint64_t super = load(walk, dentry, VMOP_LAYOUT_DENTRY_SUPER);
 		uint64_t fs = load(walk, super, VMOP_LAYOUT_SUPER_TYPE);
-		vmop_view_string(walk->view, load(walk, fs, VMOP_LAYOUT_FS_TYPE_NAME), type,
-				 sizeof(type));
+		vmop_guest_space_string(walk->space, load(walk, fs, VMOP_LAYOUT_FS_TYPE_NAME), type,
+					sizeof(type));
 	}
 	if (strcmp(type, "anon_inodefs") == 0) {
 		prepend_name(walk, dentry);
@@ -114,12 +117,12 @@ static bool is_unhashed(const struct walk *walk, uint64_t dentry)
 	       load(walk, dentry, VMOP_LAYOUT_DENTRY_HASH) == 0;
 }
 
-/* Climbs from dentry to the root, over the mount points on the way. */
+/* Write the path from the root to dentry, across mount points. */
 static void tree_path(struct walk *walk, uint64_t dentry, uint64_t vfsmount)
 {
 	uint64_t mount_offset = (uint32_t)walk->layout->value[VMOP_LAYOUT_MOUNT_MNT];
 	uint64_t mount = vfsmount - mount_offset;
-	for (int i = 0; i < MAX_COMPONENTS && !walk->view->fault; i++) {
+	for (int i = 0; i < MAX_COMPONENTS && !walk->space->fault; i++) {
 		uint64_t root = load(walk, mount + mount_offset, VMOP_LAYOUT_VFSMOUNT_ROOT);
 		uint64_t parent = load(walk, dentry, VMOP_LAYOUT_DENTRY_PARENT);
 		if (dentry == root || dentry == parent) {
@@ -139,7 +142,7 @@ static void tree_path(struct walk *walk, uint64_t dentry, uint64_t vfsmount)
 const char *vmop_guest_files_path(struct vmop_guest_kernel *kernel,
 				  const struct vmop_layout *layout, uint64_t file, char *buf)
 {
-	struct walk walk = {.view = &kernel->view,
+	struct walk walk = {.space = &kernel->space,
 			    .layout = layout,
 			    .start = buf,
 			    .at = buf + VMOP_GUEST_PATH_MAX - 1};
@@ -165,8 +168,8 @@ const char *vmop_guest_files_path(struct vmop_guest_kernel *kernel,
 struct source {
 	struct vmop_guest_kernel *kernel;
 	const struct vmop_layout *layout;
-	uint64_t file;		/* by the page cache */
-	struct vmop_view *view; /* by a page table */
+	uint64_t file;			/* for reads from the page cache */
+	struct vmop_guest_space *space; /* for reads through a page table */
 	uint64_t start;
 };
 
@@ -184,22 +187,22 @@ static bool read_mapped(void *arg, uint64_t offset, void *buf, size_t len)
 {
 	struct source *source = arg;
 	bool ok = offset <= INT64_MAX &&
-		  !vmop_view_is_kernel(source->view, source->start + offset) &&
-		  vmop_view_read(source->view, source->start + offset, buf, len);
-	vmop_view_take_fault(source->view);
+		  !vmop_guest_space_is_kernel(source->space, source->start + offset) &&
+		  vmop_guest_space_read(source->space, source->start + offset, buf, len);
+	vmop_guest_space_take_fault(source->space);
 	return ok;
 }
 
 static struct key key_of(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
 			 uint64_t file, const char *path, uint64_t first_page)
 {
-	struct walk walk = {.view = &kernel->view, .layout = layout};
+	struct walk walk = {.space = &kernel->space, .layout = layout};
 	struct key key;
 	memset(&key, 0, sizeof(key));
 	key.path_hash = UINT64_C(14695981039346656037);
 	for (const char *c = path; *c; c++) /* FNV-1a */
 		key.path_hash = (key.path_hash ^ (unsigned char)*c) * UINT64_C(1099511628211);
-	if (!file) { /* the vDSO: the same frames in all processes */
+	if (!file) { /* the vDSO: all processes share its frames */
 		key.mapping = first_page;
 		return key;
 	}
@@ -222,7 +225,7 @@ static void remember(struct vmop_guest_files *files, const struct key *key, uint
 		forget_all(files);
 	struct file *file = calloc(1, sizeof(*file));
 	if (!file)
-		return; /* it will be read again */
+		return; /* the build-id is read again next time */
 	file->key = *key;
 	file->build_id_len = len;
 	memcpy(file->build_id, build_id, len);
@@ -233,14 +236,14 @@ uint8_t vmop_guest_files_build_id(struct vmop_guest_files *files, struct vmop_gu
 				  const struct vmop_layout *layout, uint64_t file, const char *path,
 				  uint64_t pgd_gpa, uint64_t first_page, uint8_t *ret)
 {
-	struct vmop_view user;
-	vmop_view_init(&user, kernel->view.memory, kernel->view.budget,
-		       vmop_paging_of_user(&kernel->view.paging, pgd_gpa));
+	struct vmop_guest_space user;
+	vmop_guest_space_init(&user, kernel->space.memory, kernel->space.budget,
+			      vmop_paging_of_user(&kernel->space.paging, pgd_gpa));
 	uint64_t frame = 0;
-	if (!file && !vmop_view_translate(&user, first_page, &frame, NULL))
+	if (!file && !vmop_guest_space_translate(&user, first_page, &frame, NULL))
 		return 0;
 	struct key key = key_of(kernel, layout, file, path, frame);
-	if (kernel->view.fault)
+	if (kernel->space.fault)
 		return 0;
 	struct file *known;
 	HASH_FIND(hh, files->by_key, &key, sizeof(key), known);
@@ -251,11 +254,11 @@ uint8_t vmop_guest_files_build_id(struct vmop_guest_files *files, struct vmop_gu
 	struct source source = {.kernel = kernel,
 				.layout = layout,
 				.file = file,
-				.view = &user,
+				.space = &user,
 				.start = first_page};
-	uint8_t len = file ? vmop_elf_header_build_id(read_page_cache, &source, ret) : 0;
+	uint8_t len = file ? vmop_guest_elf_header_build_id(read_page_cache, &source, ret) : 0;
 	if (!len && first_page)
-		len = vmop_elf_header_build_id(read_mapped, &source, ret);
+		len = vmop_guest_elf_header_build_id(read_mapped, &source, ret);
 	if (len)
 		remember(files, &key, len, ret);
 	return len;

@@ -14,7 +14,7 @@
 #define MAX_DEPTH 64
 #define MAX_HIERARCHIES 16
 
-/* A file by its dentry and mount; a cgroup by its css_set and 0. */
+/* The key of a file: its dentry and mount. The key of a cgroup: its css_set and 0. */
 struct name_key {
 	uint64_t object, mount;
 };
@@ -90,7 +90,8 @@ static struct vmop_error *remember(struct vmop_guest_names *names, const struct 
 
 static uint64_t load(struct vmop_guest_names *names, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_view_u64(&names->kernel->view, base + (uint32_t)names->layout->value[field]);
+	return vmop_guest_space_u64(&names->kernel->space,
+				    base + (uint32_t)names->layout->value[field]);
 }
 
 struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_t file,
@@ -108,28 +109,28 @@ struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_
 	}
 	char buf[VMOP_GUEST_PATH_MAX];
 	strcpy(ret_path, vmop_guest_files_path(names->kernel, names->layout, file, buf));
-	if (names->kernel->view.fault)
+	if (names->kernel->space.fault)
 		return vmop_guest_snapshot_text(names->snapshot, "", ret);
 	return remember(names, &key, ret_path, ret);
 }
 
 /* --- cgroups --------------------------------------------------------------------------- */
 
-/* The path of a cgroup by its kernfs node, into the end of buf. */
+/* Write the path of a cgroup, found by its kernfs node, to the end of buf, and return its start. */
 static const char *cgroup_path(struct vmop_guest_names *names, uint64_t cgroup, char *buf,
 			       size_t size)
 {
-	struct vmop_view *view = &names->kernel->view;
+	struct vmop_guest_space *space = &names->kernel->space;
 	char *at = buf + size - 1;
 	*at = '\0';
 	uint64_t node = load(names, cgroup, VMOP_LAYOUT_CGROUP_KN);
-	for (int i = 0; i < MAX_DEPTH && !view->fault; i++) {
+	for (int i = 0; i < MAX_DEPTH && !space->fault; i++) {
 		char name[256];
 		uint64_t parent = load(names, node, VMOP_LAYOUT_KERNFS_PARENT);
 		if (!parent)
 			break;
-		vmop_view_string(view, load(names, node, VMOP_LAYOUT_KERNFS_NAME), name,
-				 sizeof(name));
+		vmop_guest_space_string(space, load(names, node, VMOP_LAYOUT_KERNFS_NAME), name,
+					sizeof(name));
 		size_t len = strlen(name);
 		if ((size_t)(at - buf) < len + 1)
 			break;
@@ -138,14 +139,14 @@ static const char *cgroup_path(struct vmop_guest_names *names, uint64_t cgroup, 
 		*--at = '/';
 		node = parent;
 	}
-	if (view->fault)
+	if (space->fault)
 		at = buf + size - 1;
 	else if (!*at)
 		*--at = '/';
 	return at;
 }
 
-/* The unified hierarchy's, or, where a task is at its root, the first other one's. */
+/* Return the path in the unified hierarchy. A task at its root gets the first other path. */
 static const char *css_set_path(struct vmop_guest_names *names, uint64_t css_set, char *buf,
 				size_t size)
 {
@@ -156,13 +157,13 @@ static const char *css_set_path(struct vmop_guest_names *names, uint64_t css_set
 	for (int32_t i = 0; i < count && i < MAX_HIERARCHIES && strcmp(path, "/") == 0; i++) {
 		uint64_t subsys = css_set + 8 * (uint64_t)i +
 				  (uint32_t)layout->value[VMOP_LAYOUT_CSS_SET_SUBSYS];
-		uint64_t css = vmop_view_u64(&names->kernel->view, subsys);
+		uint64_t css = vmop_guest_space_u64(&names->kernel->space, subsys);
 		path = cgroup_path(names, load(names, css, VMOP_LAYOUT_CSS_CGROUP), buf, size);
 	}
 	return path;
 }
 
-static bool knows_cgroups(const struct vmop_layout *layout)
+static bool has_cgroups(const struct vmop_layout *layout)
 {
 	return vmop_layout_has(layout, VMOP_LAYOUT_TASK_CGROUPS) &&
 	       vmop_layout_has(layout, VMOP_LAYOUT_CSS_SET_DFL) &&
@@ -176,12 +177,12 @@ static bool knows_cgroups(const struct vmop_layout *layout)
 struct vmop_error *vmop_guest_names_cgroup(struct vmop_guest_names *names, uint64_t task,
 					   uint32_t *ret)
 {
-	struct vmop_view *view = &names->kernel->view;
+	struct vmop_guest_space *space = &names->kernel->space;
 	struct name_key key = {0};
 	char buf[VMOP_GUEST_PATH_MAX];
 	const char *path = "";
-	bool was_fault = view->fault;
-	if (knows_cgroups(names->layout)) {
+	bool was_fault = space->fault;
+	if (has_cgroups(names->layout)) {
 		key.object = load(names, task, VMOP_LAYOUT_TASK_CGROUPS);
 		const struct name *known = find(names, &key);
 		if (known) {
@@ -190,8 +191,8 @@ struct vmop_error *vmop_guest_names_cgroup(struct vmop_guest_names *names, uint6
 		}
 		path = css_set_path(names, key.object, buf, sizeof(buf));
 	}
-	bool whole = key.object && !view->fault;
-	view->fault = was_fault; /* a process without a cgroup is still a process */
+	bool whole = key.object && !space->fault;
+	space->fault = was_fault; /* a process without a cgroup is still a process */
 	return whole ? remember(names, &key, path, ret)
 		     : vmop_guest_snapshot_text(names->snapshot, "", ret);
 }

@@ -13,7 +13,7 @@
 #define X86_VMEMMAP_DEFAULT UINT64_C(0xffffea0000000000) /* 4 levels, not randomized */
 #define MAX_FOLIO_PAGES (UINT64_C(1) << 18)		 /* 1 GiB of 4 KiB */
 
-/* include/linux/xarray.h: entries with the low bits 2 are the tree's own */
+/* include/linux/xarray.h: entries with the low bits 2 belong to the tree itself */
 static bool is_node(uint64_t entry)
 {
 	return (entry & 3) == 2 && entry > 4096;
@@ -29,9 +29,9 @@ static uint64_t at(const struct vmop_layout *layout, uint64_t base, enum vmop_la
 	return base + (uint64_t)(uint32_t)layout->value[field];
 }
 
-/* The entry at index; 0: none. Every level's shift must be below its parent's, so it ends. */
-static uint64_t load_entry(struct vmop_view *view, const struct vmop_layout *layout, uint64_t head,
-			   uint64_t index)
+/* Return the entry at index; 0: none. The shift must fall from level to level, so the loop ends. */
+static uint64_t load_entry(struct vmop_guest_space *space, const struct vmop_layout *layout,
+			   uint64_t head, uint64_t index)
 {
 	uint64_t entry = head;
 	unsigned int above = 64;
@@ -39,52 +39,55 @@ static uint64_t load_entry(struct vmop_view *view, const struct vmop_layout *lay
 		uint64_t node = entry - 2;
 		uint64_t slots = at(layout, node, VMOP_LAYOUT_XA_NODE_SLOTS);
 		unsigned int shift =
-			vmop_view_u8(view, at(layout, node, VMOP_LAYOUT_XA_NODE_SHIFT));
-		if (view->fault || shift >= above || shift > 60 ||
+			vmop_guest_space_u8(space, at(layout, node, VMOP_LAYOUT_XA_NODE_SHIFT));
+		if (space->fault || shift >= above || shift > 60 ||
 		    (above == 64 && shift + CHUNK_BITS < 64 && index >> (shift + CHUNK_BITS)))
 			return 0;
 		above = shift;
-		entry = vmop_view_u64(view, slots + 8 * ((index >> shift) & CHUNK_MASK));
+		entry = vmop_guest_space_u64(space, slots + 8 * ((index >> shift) & CHUNK_MASK));
 		if (is_sibling(entry))
-			entry = vmop_view_u64(view, slots + 8 * (entry >> 2));
+			entry = vmop_guest_space_u64(space, slots + 8 * (entry >> 2));
 	}
 	if (above == 64 && index)
-		return 0; /* a single entry is number 0 */
+		return 0; /* a single entry has index 0 */
 	return entry & 3 ? 0 : entry;
 }
 
 /*
- * The frame of a struct page.  Structs lie one after another from that of the first
- * frame on (x86-64: number 0; arm64: that of the start of the linear map).
+ * Find the frame of a struct page. Page structs lie one after another from that of the first frame
+ * on (x86-64: frame 0; arm64: the first frame of the linear map).
  */
 static bool frame_of(struct vmop_guest_kernel *kernel, uint64_t page, uint64_t page_bytes,
 		     uint64_t *ret)
 {
 	uint64_t start = kernel->vmemmap_start, first = (uint64_t)kernel->first_frame;
-	if (kernel->view.paging.arch == VMOP_PAGING_X86_64) {
+	if (kernel->space.paging.arch == VMOP_PAGING_X86_64) {
 		uint64_t base = vmop_guest_kernel_symbol(kernel, "vmemmap_base");
-		start = base ? vmop_view_u64(&kernel->view, base) : X86_VMEMMAP_DEFAULT;
+		start = base ? vmop_guest_space_u64(&kernel->space, base) : X86_VMEMMAP_DEFAULT;
 	}
 	*ret = (page - start) / page_bytes + first;
 	return start && page >= start && (page - start) % page_bytes == 0;
 }
 
-/* The frame of page number index of a mapping; false: the guest does not hold it. */
+/*
+ * Find the frame of page number index of a mapping. Return false when the guest does not hold it in
+ * memory.
+ */
 static bool find_page(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
 		      uint64_t head, uint64_t index, uint64_t *ret_gpa)
 {
-	struct vmop_view *view = &kernel->view;
-	uint64_t page = load_entry(view, layout, head, index);
+	struct vmop_guest_space *space = &kernel->space;
+	uint64_t page = load_entry(space, layout, head, index);
 	uint64_t page_bytes = (uint32_t)layout->value[VMOP_LAYOUT_PAGE_SIZE], frame;
-	if (!page || view->fault || !frame_of(kernel, page, page_bytes, &frame))
+	if (!page || space->fault || !frame_of(kernel, page, page_bytes, &frame))
 		return false;
 	enum vmop_layout_field field = vmop_layout_has(layout, VMOP_LAYOUT_FOLIO_INDEX)
 					       ? VMOP_LAYOUT_FOLIO_INDEX
 					       : VMOP_LAYOUT_PAGE_INDEX;
-	uint64_t first = vmop_view_u64(view, at(layout, page, field));
-	if (view->fault || index < first || index - first >= MAX_FOLIO_PAGES)
+	uint64_t first = vmop_guest_space_u64(space, at(layout, page, field));
+	if (space->fault || index < first || index - first >= MAX_FOLIO_PAGES)
 		return false;
-	uint64_t page_size = vmop_paging_page_bytes(&view->paging);
+	uint64_t page_size = vmop_paging_page_bytes(&space->paging);
 	frame += index - first;
 	return frame <= UINT64_MAX / page_size &&
 	       vmop_guest_kernel_locate(kernel, frame * page_size, ret_gpa);
@@ -94,13 +97,14 @@ static struct vmop_error *find_mapping(struct vmop_guest_kernel *kernel,
 				       const struct vmop_layout *layout, uint64_t file,
 				       uint64_t *ret)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	if (!vmop_layout_has_page_cache(layout))
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "how the guest's kernel keeps files is not known");
-	*ret = vmop_view_u64(view, at(layout, file, VMOP_LAYOUT_FILE_MAPPING));
-	if (vmop_view_take_fault(view) || !vmop_view_is_kernel(view, file) ||
-	    !vmop_view_is_kernel(view, *ret))
+		return vmop_error_new(
+			VMOP_ERROR_NOT_FOUND,
+			"the layout of the page cache of the guest's kernel is unknown");
+	*ret = vmop_guest_space_u64(space, at(layout, file, VMOP_LAYOUT_FILE_MAPPING));
+	if (vmop_guest_space_take_fault(space) || !vmop_guest_space_is_kernel(space, file) ||
+	    !vmop_guest_space_is_kernel(space, *ret))
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest has no such file open");
 	return NULL;
 }
@@ -110,26 +114,26 @@ struct vmop_error *vmop_guest_page_cache_read(struct vmop_guest_kernel *kernel,
 					      uint64_t offset, void *buf, size_t len_bytes,
 					      size_t *ret_read)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	uint64_t mapping;
 	memset(buf, 0, len_bytes);
 	*ret_read = 0;
 	struct vmop_error *err = find_mapping(kernel, layout, file, &mapping);
 	if (err)
 		return err;
-	uint64_t head = vmop_view_u64(view, at(layout, mapping, VMOP_LAYOUT_MAPPING_HEAD));
-	uint64_t page_bytes = vmop_paging_page_bytes(&view->paging);
+	uint64_t head = vmop_guest_space_u64(space, at(layout, mapping, VMOP_LAYOUT_MAPPING_HEAD));
+	uint64_t page_bytes = vmop_paging_page_bytes(&space->paging);
 	bool whole = true;
-	for (size_t done = 0; done < len_bytes && !view->fault;) {
+	for (size_t done = 0; done < len_bytes && !space->fault;) {
 		uint64_t gpa, in_page = (offset + done) % page_bytes;
 		size_t chunk = page_bytes - in_page < len_bytes - done ? page_bytes - in_page
 								       : len_bytes - done;
 		uint8_t *out = (uint8_t *)buf + done;
-		if (offset + done < offset || !vmop_guest_budget_step(view->budget))
+		if (offset + done < offset || !vmop_guest_budget_step(space->budget))
 			break;
 		if (!find_page(kernel, layout, head, (offset + done) / page_bytes, &gpa)) {
 			whole = false;
-		} else if (!vmop_guest_memory_read(view->memory, gpa + in_page, out, chunk)) {
+		} else if (!vmop_guest_memory_read(space->memory, gpa + in_page, out, chunk)) {
 			memset(out, 0, chunk);
 			whole = false;
 		}
@@ -137,7 +141,7 @@ struct vmop_error *vmop_guest_page_cache_read(struct vmop_guest_kernel *kernel,
 			*ret_read += chunk;
 		done += chunk;
 	}
-	vmop_view_take_fault(view);
+	vmop_guest_space_take_fault(space);
 	return NULL;
 }
 
@@ -145,19 +149,19 @@ struct vmop_error *vmop_guest_page_cache_size(struct vmop_guest_kernel *kernel,
 					      const struct vmop_layout *layout, uint64_t file,
 					      uint64_t *ret)
 {
-	struct vmop_view *view = &kernel->view;
+	struct vmop_guest_space *space = &kernel->space;
 	uint64_t mapping;
 	struct vmop_error *err = find_mapping(kernel, layout, file, &mapping);
 	if (err)
 		return err;
 	uint64_t inode =
 		vmop_layout_has(layout, VMOP_LAYOUT_MAPPING_HOST)
-			? vmop_view_u64(view, at(layout, mapping, VMOP_LAYOUT_MAPPING_HOST))
+			? vmop_guest_space_u64(space, at(layout, mapping, VMOP_LAYOUT_MAPPING_HOST))
 			: 0;
 	*ret = inode && vmop_layout_has(layout, VMOP_LAYOUT_INODE_SIZE)
-		       ? vmop_view_u64(view, at(layout, inode, VMOP_LAYOUT_INODE_SIZE))
+		       ? vmop_guest_space_u64(space, at(layout, inode, VMOP_LAYOUT_INODE_SIZE))
 		       : 0;
-	if (vmop_view_take_fault(view) || !inode || *ret > INT64_MAX)
+	if (vmop_guest_space_take_fault(space) || !inode || *ret > INT64_MAX)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest has no such file open");
 	return NULL;
 }

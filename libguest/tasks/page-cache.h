@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files as the guest's page cache holds them: struct file -> f_mapping ->
- * i_pages (an xarray, kernel: lib/xarray.c) -> struct page or folio -> frame.
+ * Files in the guest's page cache: struct file -> f_mapping -> i_pages (an xarray, kernel:
+ * lib/xarray.c) -> struct page or folio -> frame. Thread: as for the vmop_guest.
  */
 #ifndef VMOP_LIBGUEST_TASKS_PAGE_CACHE_H
 #define VMOP_LIBGUEST_TASKS_PAGE_CACHE_H

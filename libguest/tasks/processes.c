@@ -11,6 +11,7 @@
 #include "libguest/tasks/names.h"
 #include "libguest/tasks/snapshot-build.h"
 #include "libguest/tasks/vmas.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 
@@ -22,19 +23,20 @@
 
 struct reader {
 	struct vmop_guest_kernel *kernel;
-	struct vmop_view *view;
+	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
 	struct vmop_guest_files *files;
 	struct vmop_guest_names *names;
 	struct vmop_guest_snapshot *snapshot;
 	unsigned int flags;
-	uint64_t special_ops; /* special_mapping_vmops: the vDSO's and its like; 0: not known so far
-			       */
-	/* of the process under way */
+	uint64_t special_ops; /* special_mapping_vmops, the operations of the vDSO and similar
+				 mappings; 0: not known yet */
+	/* of the current process */
 	struct vmop_guest_raw_vma *raw;
 	struct vmop_guest_vma *vmas;
 	uint32_t *paths;
-	uint32_t count, size;
+	size_t raw_size, vmas_size, paths_size;
+	uint32_t count;
 	bool no_memory;
 };
 
@@ -45,12 +47,12 @@ static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_
 
 static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_view_u64(reader->view, at(reader, base, field));
+	return vmop_guest_space_u64(reader->space, at(reader, base, field));
 }
 
 static uint32_t load32(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
-	return vmop_view_u32(reader->view, at(reader, base, field));
+	return vmop_guest_space_u32(reader->space, at(reader, base, field));
 }
 
 static bool has(const struct reader *reader, enum vmop_layout_field field)
@@ -58,11 +60,11 @@ static bool has(const struct reader *reader, enum vmop_layout_field field)
 	return vmop_layout_has(reader->layout, field);
 }
 
-static void forget_moment(struct reader *reader)
+static void drop_caches(struct reader *reader)
 {
-	vmop_guest_memory_forget(reader->view->memory);
-	vmop_view_forget(reader->view);
-	vmop_view_take_fault(reader->view);
+	vmop_guest_memory_forget(reader->space->memory);
+	vmop_guest_space_forget(reader->space);
+	vmop_guest_space_take_fault(reader->space);
 }
 
 /* --- one task --------------------------------------------------------------------------- */
@@ -70,27 +72,34 @@ static void forget_moment(struct reader *reader)
 static void read_comm(const struct reader *reader, uint64_t task, char *ret)
 {
 	char comm[16];
-	vmop_view_read(reader->view, at(reader, task, VMOP_LAYOUT_TASK_COMM), comm, sizeof(comm));
+	vmop_guest_space_read(reader->space, at(reader, task, VMOP_LAYOUT_TASK_COMM), comm,
+			      sizeof(comm));
 	comm[sizeof(comm) - 1] = '\0';
 	memset(ret, 0, sizeof(comm));
 	strcpy(ret, comm);
 }
 
-/* mm->pgd is a kernel address; CR3 holds its frame. 0: a kernel thread. */
+/*
+ * Return the gpa of the page table of mm (mm->pgd is a kernel address; CR3 holds its frame); 0: a
+ * kernel thread.
+ */
 static uint64_t read_pgd(const struct reader *reader, uint64_t mm)
 {
 	uint64_t gpa;
 	if (!mm)
 		return 0;
 	uint64_t pgd = load(reader, mm, VMOP_LAYOUT_MM_PGD);
-	if (!vmop_view_translate(reader->view, pgd, &gpa, NULL)) {
-		reader->view->fault = true;
+	if (!vmop_guest_space_translate(reader->space, pgd, &gpa, NULL)) {
+		reader->space->fault = true;
 		return 0;
 	}
 	return gpa;
 }
 
-/* struct pid holds a task's number for each namespace that it is in, the innermost last. */
+/*
+ * Return the pid in the innermost namespace: struct pid holds a task's number in each of its
+ * namespaces, the innermost last.
+ */
 static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t pid)
 {
 	if (!has(reader, VMOP_LAYOUT_TASK_THREAD_PID) || !has(reader, VMOP_LAYOUT_PID_LEVEL) ||
@@ -99,10 +108,10 @@ static uint32_t read_ns_pid(const struct reader *reader, uint64_t task, uint32_t
 		return pid;
 	uint64_t object = load(reader, task, VMOP_LAYOUT_TASK_THREAD_PID);
 	if (!object)
-		return pid; /* on its way out */
+		return pid; /* the task is exiting */
 	uint32_t level = load32(reader, object, VMOP_LAYOUT_PID_LEVEL);
 	if (level > MAX_PID_LEVEL) {
-		reader->view->fault = true;
+		reader->space->fault = true;
 		return pid;
 	}
 	uint64_t number = at(reader, object, VMOP_LAYOUT_PID_NUMBERS) +
@@ -134,24 +143,11 @@ static uint64_t read_task(const struct reader *reader, uint64_t task,
 
 static bool grow(struct reader *reader)
 {
-	if (reader->count < reader->size)
-		return true;
-	uint32_t size = reader->size ? reader->size * 2 : 256;
-	void *raw = realloc(reader->raw, size * sizeof(*reader->raw));
-	if (raw)
-		reader->raw = raw;
-	void *vmas = realloc(reader->vmas, size * sizeof(*reader->vmas));
-	if (vmas)
-		reader->vmas = vmas;
-	void *paths = realloc(reader->paths, size * sizeof(*reader->paths));
-	if (paths)
-		reader->paths = paths;
-	if (!raw || !vmas || !paths) {
-		reader->no_memory = true;
-		return false;
-	}
-	reader->size = size;
-	return true;
+	size_t n = (size_t)reader->count + 1;
+	reader->no_memory = !vmop_array_reserve(reader->raw, reader->raw_size, n) ||
+			    !vmop_array_reserve(reader->vmas, reader->vmas_size, n) ||
+			    !vmop_array_reserve(reader->paths, reader->paths_size, n);
+	return !reader->no_memory;
 }
 
 static bool take_raw(const struct vmop_guest_raw_vma *vma, void *arg)
@@ -163,7 +159,9 @@ static bool take_raw(const struct vmop_guest_raw_vma *vma, void *arg)
 	return true;
 }
 
-/* What /proc/PID/maps prints for memory without a file (kernel: fs/proc/task_mmu.c). */
+/*
+ * Write the name that /proc/PID/maps prints for memory without a file (kernel: fs/proc/task_mmu.c).
+ */
 static void anonymous_name(const struct reader *reader, uint64_t mm,
 			   const struct vmop_guest_raw_vma *vma, char *ret, size_t size)
 {
@@ -171,8 +169,8 @@ static void anonymous_name(const struct reader *reader, uint64_t mm,
 	    has(reader, VMOP_LAYOUT_VMA_PRIVATE) && has(reader, VMOP_LAYOUT_SPECIAL_NAME) &&
 	    load(reader, vma->address, VMOP_LAYOUT_VMA_OPS) == reader->special_ops) {
 		uint64_t special = load(reader, vma->address, VMOP_LAYOUT_VMA_PRIVATE);
-		vmop_view_string(reader->view, load(reader, special, VMOP_LAYOUT_SPECIAL_NAME), ret,
-				 size);
+		vmop_guest_space_string(reader->space,
+					load(reader, special, VMOP_LAYOUT_SPECIAL_NAME), ret, size);
 		return;
 	}
 	const char *name = "//anon";
@@ -189,11 +187,11 @@ static void anonymous_name(const struct reader *reader, uint64_t mm,
 	ret[size - 1] = '\0';
 }
 
-/* Where the first page of vma's file is mapped in the same process; 0: nowhere. */
+/* Return the address at which the process maps the first page of the file of a mapping; 0: none. */
 static uint64_t first_page(const struct reader *reader, uint32_t index)
 {
 	const struct vmop_guest_raw_vma *vma = &reader->raw[index];
-	/* The loader maps a file's pieces side by side. */
+	/* The loader maps the pieces of a file next to each other. */
 	for (uint32_t i = index + 1; i-- > 0 && index - i < 8;)
 		if (reader->raw[i].file == vma->file && reader->raw[i].page_offset == 0)
 			return reader->raw[i].start;
@@ -213,7 +211,7 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 				       .vm_flags = (uint32_t)raw->flags};
 	if (raw->file) {
 		vma->file_offset_bytes =
-			raw->page_offset * vmop_paging_page_bytes(&reader->view->paging);
+			raw->page_offset * vmop_paging_page_bytes(&reader->space->paging);
 		err = vmop_guest_names_file(reader->names, raw->file, path, &reader->paths[out]);
 	} else {
 		anonymous_name(reader, mm, raw, path, sizeof(path));
@@ -221,7 +219,7 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 	}
 	bool is_vdso = !raw->file && strcmp(path, "[vdso]") == 0;
 	if (err || (reader->flags & VMOP_GUEST_NO_BUILD_IDS) || !(raw->flags & VM_EXEC) ||
-	    !(raw->file || is_vdso) || reader->view->fault)
+	    !(raw->file || is_vdso) || reader->space->fault)
 		return err;
 	vma->build_id_len_bytes = vmop_guest_files_build_id(
 		reader->files, reader->kernel, reader->layout, raw->file, path, pgd_gpa,
@@ -229,8 +227,10 @@ static struct vmop_error *name_vma(struct reader *reader, uint64_t mm, uint64_t 
 	return NULL;
 }
 
-/* The vDSO is the mapping that mm->context.vdso points to; others of its kind have the same
- * operations. */
+/*
+ * Find the operations of special mappings: mm->context.vdso points to the vDSO, and similar
+ * mappings have the same operations.
+ */
 static void learn_special_ops(struct reader *reader, uint64_t mm)
 {
 	if (reader->special_ops || !has(reader, VMOP_LAYOUT_MM_VDSO) ||
@@ -243,13 +243,15 @@ static void learn_special_ops(struct reader *reader, uint64_t mm)
 				load(reader, reader->raw[i].address, VMOP_LAYOUT_VMA_OPS);
 }
 
-/* Reads a process' mappings into reader->vmas; false: they don't hold together. */
+/*
+ * Read the mappings of a process into reader->vmas. Set *ret_whole to whether they are consistent.
+ */
 static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t pgd_gpa,
 				    uint32_t *ret_count, bool *ret_whole)
 {
 	reader->count = 0;
 	*ret_count = 0;
-	*ret_whole = vmop_guest_vmas_walk(reader->view, reader->layout, mm, take_raw, reader);
+	*ret_whole = vmop_guest_vmas_walk(reader->space, reader->layout, mm, take_raw, reader);
 	if (reader->no_memory)
 		return &vmop_error_no_memory;
 	if (*ret_whole)
@@ -260,21 +262,21 @@ static struct vmop_error *read_vmas(struct reader *reader, uint64_t mm, uint64_t
 		struct vmop_error *err = name_vma(reader, mm, pgd_gpa, i, (*ret_count)++);
 		if (err)
 			return err;
-		if (!vmop_guest_budget_step(reader->view->budget) || reader->view->fault)
+		if (!vmop_guest_budget_step(reader->space->budget) || reader->space->fault)
 			*ret_whole = false;
 	}
 	return NULL;
 }
 
-/* One look at one process; *ret_whole tells whether it held still. */
+/* Read one process once. Set *ret_whole to whether it did not change meanwhile. */
 static struct vmop_error *read_process(struct reader *reader, uint64_t task, bool *ret_whole)
 {
 	struct vmop_guest_process process;
 	uint32_t cgroup, count = 0;
 	*ret_whole = false;
-	vmop_view_take_fault(reader->view);
+	vmop_guest_space_take_fault(reader->space);
 	uint64_t mm = read_task(reader, task, &process);
-	if (reader->view->fault)
+	if (reader->space->fault)
 		return NULL;
 	struct vmop_error *err = vmop_guest_names_cgroup(reader->names, task, &cgroup);
 	if (err)
@@ -282,7 +284,7 @@ static struct vmop_error *read_process(struct reader *reader, uint64_t task, boo
 	*ret_whole = true;
 	if (mm)
 		err = read_vmas(reader, mm, process.pgd_gpa, &count, ret_whole);
-	if (err || vmop_view_take_fault(reader->view) || !*ret_whole) {
+	if (err || vmop_guest_space_take_fault(reader->space) || !*ret_whole) {
 		*ret_whole = false;
 		return err;
 	}
@@ -294,26 +296,21 @@ static struct vmop_error *read_process(struct reader *reader, uint64_t task, boo
 
 struct tasks {
 	uint64_t *task;
-	uint32_t count, size;
+	size_t size;
+	uint32_t count;
 };
 
 static struct vmop_error *add_task(struct tasks *tasks, uint64_t task)
 {
-	if (tasks->count == tasks->size) {
-		uint32_t size = tasks->size ? tasks->size * 2 : 256;
-		uint64_t *larger = realloc(tasks->task, size * sizeof(*larger));
-		if (!larger)
-			return &vmop_error_no_memory;
-		tasks->task = larger;
-		tasks->size = size;
-	}
+	if (!vmop_array_reserve(tasks->task, tasks->size, (size_t)tasks->count + 1))
+		return &vmop_error_no_memory;
 	tasks->task[tasks->count++] = task;
 	return NULL;
 }
 
 /*
- * Walks init_task.tasks, a ring of all thread groups' leaders.  A ring that
- * does not close (a cycle elsewhere is found as Brent does) is torn.
+ * Walk init_task.tasks, a circular list of all leaders of thread groups. A list that does not
+ * return to its head is torn; Brent's algorithm finds other cycles.
  */
 static struct vmop_error *list_tasks(struct reader *reader, struct tasks *tasks, bool *ret_whole)
 {
@@ -323,13 +320,14 @@ static struct vmop_error *list_tasks(struct reader *reader, struct tasks *tasks,
 	uint32_t until = 1;
 	tasks->count = 0;
 	*ret_whole = false;
-	vmop_view_take_fault(reader->view);
-	for (uint32_t i = 1; i <= MAX_TASKS && vmop_guest_budget_step(reader->view->budget); i++) {
+	vmop_guest_space_take_fault(reader->space);
+	for (uint32_t i = 1; i <= MAX_TASKS && vmop_guest_budget_step(reader->space->budget); i++) {
 		struct vmop_error *err = add_task(tasks, node - offset);
 		if (err)
 			return err;
-		node = vmop_view_u64(reader->view, node);
-		if (vmop_view_take_fault(reader->view) || !vmop_view_is_kernel(reader->view, node))
+		node = vmop_guest_space_u64(reader->space, node);
+		if (vmop_guest_space_take_fault(reader->space) ||
+		    !vmop_guest_space_is_kernel(reader->space, node))
 			return NULL;
 		if (node == head) {
 			*ret_whole = true;
@@ -354,9 +352,9 @@ static struct vmop_error *list_tasks_tried(struct reader *reader, struct tasks *
 		if (err || whole)
 			return err;
 		++*retries;
-		forget_moment(reader);
+		drop_caches(reader);
 	}
-	++*torn; /* there are processes behind the break */
+	++*torn; /* processes after the break are missing */
 	return NULL;
 }
 
@@ -369,12 +367,12 @@ static struct vmop_error *read_all(struct reader *reader, struct tasks *tasks, u
 		for (int try = 0; try < TRIES && !whole && !err; try++) {
 			if (try) {
 				++*retries;
-				forget_moment(reader);
+				drop_caches(reader);
 			}
 			err = read_process(reader, tasks->task[i], &whole);
 		}
 		*torn += !whole;
-		if (!reader->view->budget->steps_left || !reader->view->budget->bytes_left) {
+		if (!reader->space->budget->steps_left || !reader->space->budget->bytes_left) {
 			*torn += tasks->count - i - 1;
 			break;
 		}
@@ -403,7 +401,7 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 {
 	_cleanup_(reader_cleanup) struct reader reader = {
 		.kernel = kernel,
-		.view = &kernel->view,
+		.space = &kernel->space,
 		.layout = layout,
 		.files = files,
 		.flags = flags,
@@ -420,23 +418,24 @@ struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 	if (!err)
 		err = read_all(&reader, &tasks, retries, &torn);
 	if (!err)
-		err = vmop_guest_snapshot_finish(reader.snapshot, torn, &kernel->view.paging,
+		err = vmop_guest_snapshot_finish(reader.snapshot, torn, &kernel->space.paging,
 						 kernel->info.has_kpti);
 	if (!err)
 		*ret = vmop_steal(&reader.snapshot);
 	return err;
 }
 
-/* --- what runs now ---------------------------------------------------------------------------- */
+/* --- current tasks ---------------------------------------------------------------------------- */
 
 /*
- * Where vCPU cpu keeps its current task.  x86-64: pcpu_hot (6.2 to 6.14), or the
- * variable of that name.  arm64 has it in SP_EL0, and for entries from user space in
- * __entry_task; either is written when tasks are switched, as the run queue's is.
+ * Return the address, relative to a CPU's per-CPU area, at which the CPU keeps its current task. On
+ * x86-64 it is in pcpu_hot (6.2 to 6.14) or in the variable current_task. arm64 keeps it in SP_EL0,
+ * and for entries from user space in __entry_task. Each task switch writes __entry_task and the run
+ * queue's field.
  */
 static uint64_t current_address(const struct reader *reader)
 {
-	if (reader->view->paging.arch == VMOP_PAGING_ARM64) {
+	if (reader->space->paging.arch == VMOP_PAGING_ARM64) {
 		uint64_t entry = vmop_guest_kernel_symbol(reader->kernel, "__entry_task");
 		uint64_t queues = vmop_guest_kernel_symbol(reader->kernel, "runqueues");
 		if (entry || !queues || !has(reader, VMOP_LAYOUT_RQ_CURR))
@@ -454,7 +453,7 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 						struct vmop_guest_current *ret, size_t max,
 						size_t *ret_count)
 {
-	struct reader reader = {.kernel = kernel, .view = &kernel->view, .layout = layout};
+	struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
 	*ret_count = 0;
 	if (!vmop_layout_has_processes(layout))
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
@@ -465,12 +464,12 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 	uint32_t cpus = kernel->info.cpus < MAX_CPUS ? kernel->info.cpus : MAX_CPUS;
 	if (!offsets || !variable)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "where kernel %s keeps its current tasks is not known",
+				      "kernel %s: the location of its current tasks is unknown",
 				      kernel->info.release);
 	for (uint32_t cpu = 0; cpu < cpus && *ret_count < max; cpu++) {
-		vmop_view_take_fault(reader.view);
-		uint64_t base = vmop_view_u64(reader.view, offsets + 8 * (uint64_t)cpu);
-		uint64_t task = vmop_view_u64(reader.view, base + variable);
+		vmop_guest_space_take_fault(reader.space);
+		uint64_t base = vmop_guest_space_u64(reader.space, offsets + 8 * (uint64_t)cpu);
+		uint64_t task = vmop_guest_space_u64(reader.space, base + variable);
 		struct vmop_guest_current current = {
 			.vcpu = cpu,
 			.task = task,
@@ -480,7 +479,7 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 		};
 		read_comm(&reader, task, current.comm);
 		current.is_idle = current.tid == 0;
-		if (!vmop_view_take_fault(reader.view))
+		if (!vmop_guest_space_take_fault(reader.space))
 			ret[(*ret_count)++] = current;
 	}
 	return NULL;

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The guest's tasks: struct task_struct from init_task on, their mm_structs
- * and mappings (kernel: include/linux/sched.h, include/linux/mm_types.h).
+ * The guest's tasks, from init_task on, with their mm_structs and mappings (kernel:
+ * include/linux/sched.h, include/linux/mm_types.h).
+ *
+ * The caller is guest.c. Data meets the files of tasks/ in this order:
+ *  1. processes.c walks the list of tasks and reads each process.
+ *  2. vmas.c walks the mappings of one mm_struct.
+ *  3. names.c reads each path of a file or cgroup once for a snapshot, by files.c.
+ *  4. files.c reads paths, and finds build-ids in the first pages of mapped files, by page-cache.c
+ *     or by a process's page table. It keeps build-ids from snapshot to snapshot.
+ *  5. snapshot.c stores the processes (snapshot-build.h) and answers look-ups (snapshot.h).
+ *
+ * Thread: as for the vmop_guest that is read. Snapshots are immutable once finished.
  */
 #ifndef VMOP_LIBGUEST_TASKS_PROCESSES_H
 #define VMOP_LIBGUEST_TASKS_PROCESSES_H
@@ -14,15 +24,15 @@ struct vmop_guest_snapshot;
 struct vmop_layout;
 
 /*
- * As vmop_guest_snapshot_processes(); *retries counts what was read again.
- * A process that does not hold together after some tries is left out.
+ * As vmop_guest_snapshot_processes() in guest.h. *retries counts repeated reads. A process that
+ * stays inconsistent after some tries is left out.
  */
 struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
 					     const struct vmop_layout *layout,
 					     struct vmop_guest_files *files, unsigned int flags,
 					     uint64_t *retries, struct vmop_guest_snapshot **ret);
 
-/* As vmop_guest_current_tasks(). */
+/* As vmop_guest_current_tasks() in guest.h. */
 struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel,
 						const struct vmop_layout *layout,
 						struct vmop_guest_current *ret, size_t max,

@@ -6,11 +6,15 @@
 #include <uthash.h>
 
 #include "libguest/tasks/snapshot-build.h"
+#include "libutil/array.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 
 #define CR3_ADDRESS UINT64_C(0x000ffffffffff000)
-/* Arm ARM D19.2: TTBR0_EL1.BADDR, below the ASID; bits 5 to 2 are the address' 51 to 48 or zero. */
+/*
+ * Arm ARM D19.2: TTBR0_EL1.BADDR, below the ASID; bits 5 to 2 are bits 51 to 48 of the address, or
+ * 0.
+ */
 #define TTBR_ADDRESS UINT64_C(0x0000ffffffffffc0)
 #define TTBR_HIGH_BITS UINT64_C(0x3c)
 #define TTBR_HIGH_SHIFT 46
@@ -22,7 +26,7 @@ struct text {
 	UT_hash_handle hh;
 };
 
-/* A process by its page table. */
+/* A process and its page table. */
 struct root {
 	uint64_t pgd_gpa;
 	uint32_t process;
@@ -35,7 +39,7 @@ struct vmop_guest_snapshot {
 	size_t vmas, vmas_size;
 	char *pool;
 	size_t pool_len, pool_size;
-	struct text *texts; /* while it is made: handles by content */
+	struct text *texts; /* during construction: handles by content */
 	struct root *root;
 	size_t roots;
 	size_t torn;
@@ -74,22 +78,7 @@ void vmop_guest_snapshot_free(struct vmop_guest_snapshot *snapshot)
 	free(snapshot);
 }
 
-/* --- making it ----------------------------------------------------------------------- */
-
-static struct vmop_error *reserve(void **array, size_t *size, size_t needed, size_t element)
-{
-	if (needed <= *size)
-		return NULL;
-	size_t larger = *size ? *size : 64;
-	while (larger < needed)
-		larger *= 2;
-	void *bigger = realloc(*array, larger * element);
-	if (!bigger)
-		return &vmop_error_no_memory;
-	*array = bigger;
-	*size = larger;
-	return NULL;
-}
+/* --- construction -------------------------------------------------------------------- */
 
 /* The pool moves, so texts are compared through their offsets. */
 static struct text *find_text(struct vmop_guest_snapshot *snapshot, const char *text, size_t len,
@@ -122,11 +111,9 @@ struct vmop_error *vmop_guest_snapshot_text(struct vmop_guest_snapshot *snapshot
 		return NULL;
 	}
 	if (snapshot->pool_len + len > MAX_TEXT_BYTES)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "the guest's names are too long");
-	struct vmop_error *err = reserve((void **)&snapshot->pool, &snapshot->pool_size,
-					 snapshot->pool_len + len, 1);
-	if (err)
-		return err;
+		return vmop_error_new(VMOP_ERROR_LIMIT, "the guest has too much text in names");
+	if (!vmop_array_reserve(snapshot->pool, snapshot->pool_size, snapshot->pool_len + len))
+		return &vmop_error_no_memory;
 	known = malloc(sizeof(*known));
 	if (!known)
 		return &vmop_error_no_memory;
@@ -143,13 +130,9 @@ struct vmop_error *vmop_guest_snapshot_add(struct vmop_guest_snapshot *snapshot,
 					   uint32_t cgroup, const struct vmop_guest_vma *vmas,
 					   const uint32_t *paths, uint32_t vma_count)
 {
-	struct vmop_error *err = reserve((void **)&snapshot->process, &snapshot->size,
-					 snapshot->count + 1, sizeof(*snapshot->process));
-	if (!err)
-		err = reserve((void **)&snapshot->vma, &snapshot->vmas_size,
-			      snapshot->vmas + vma_count, sizeof(*snapshot->vma));
-	if (err)
-		return err;
+	if (!vmop_array_reserve(snapshot->process, snapshot->size, snapshot->count + 1) ||
+	    !vmop_array_reserve(snapshot->vma, snapshot->vmas_size, snapshot->vmas + vma_count))
+		return &vmop_error_no_memory;
 	struct vmop_guest_process *copy = &snapshot->process[snapshot->count++];
 	*copy = *process;
 	copy->cgroup = (const char *)(uintptr_t)cgroup;
@@ -206,7 +189,7 @@ struct vmop_error *vmop_guest_snapshot_finish(struct vmop_guest_snapshot *snapsh
 	return NULL;
 }
 
-/* --- reading it ------------------------------------------------------------------------ */
+/* --- look-ups -------------------------------------------------------------------------- */
 
 size_t vmop_guest_snapshot_count(const struct vmop_guest_snapshot *snapshot)
 {

@@ -9,16 +9,16 @@
 
 #define MAX_VMAS (1u << 17)
 #define MAX_NODES (1u << 16)
-#define MAX_DEPTH 12 /* a maple tree of 64-bit ranges with 10 slots and more a node */
+#define MAX_DEPTH 12 /* a maple tree of 64-bit ranges has at least 10 slots per node */
 #define NODE_BYTES 256u
 #define MAX_SLOTS 16u
 
 struct walk {
-	struct vmop_view *view;
+	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
 	vmop_guest_vma_fn *visit;
 	void *arg;
-	uint64_t last_end; /* mappings must rise */
+	uint64_t last_end; /* addresses of mappings must rise */
 	uint32_t vmas, nodes;
 	bool ended, torn;
 };
@@ -30,18 +30,19 @@ static uint64_t at(const struct walk *walk, uint64_t base, enum vmop_layout_fiel
 
 static void take_vma(struct walk *walk, uint64_t address)
 {
-	struct vmop_view *view = walk->view;
+	struct vmop_guest_space *space = walk->space;
 	struct vmop_guest_raw_vma vma = {
 		.address = address,
-		.start = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_START)),
-		.end = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_END)),
-		.flags = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_FLAGS)),
-		.page_offset = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_PGOFF)),
-		.file = vmop_view_u64(view, at(walk, address, VMOP_LAYOUT_VMA_FILE)),
+		.start = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_START)),
+		.end = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_END)),
+		.flags = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_FLAGS)),
+		.page_offset =
+			vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_PGOFF)),
+		.file = vmop_guest_space_u64(space, at(walk, address, VMOP_LAYOUT_VMA_FILE)),
 	};
-	if (view->fault || vma.start >= vma.end || vma.start < walk->last_end ||
-	    vmop_view_is_kernel(view, vma.end - 1) || ++walk->vmas > MAX_VMAS ||
-	    !vmop_guest_budget_step(view->budget)) {
+	if (space->fault || vma.start >= vma.end || vma.start < walk->last_end ||
+	    vmop_guest_space_is_kernel(space, vma.end - 1) || ++walk->vmas > MAX_VMAS ||
+	    !vmop_guest_budget_step(space->budget)) {
 		walk->torn = true;
 		return;
 	}
@@ -54,24 +55,24 @@ static void take_vma(struct walk *walk, uint64_t address)
 
 static void walk_list(struct walk *walk, uint64_t mm)
 {
-	/* Addresses must rise, so a cycle ends it. */
-	uint64_t vma = vmop_view_u64(walk->view, at(walk, mm, VMOP_LAYOUT_MM_MMAP));
+	/* Addresses must rise, so a cycle ends the walk. */
+	uint64_t vma = vmop_guest_space_u64(walk->space, at(walk, mm, VMOP_LAYOUT_MM_MMAP));
 	while (vma && !walk->ended && !walk->torn) {
 		take_vma(walk, vma);
-		vma = vmop_view_u64(walk->view, at(walk, vma, VMOP_LAYOUT_VMA_NEXT));
+		vma = vmop_guest_space_u64(walk->space, at(walk, vma, VMOP_LAYOUT_VMA_NEXT));
 	}
 }
 
 /* --- the maple tree, from 6.1 -------------------------------------------------------- */
 
-/* A slot's value, from 6.1's lib/maple_tree.c: encoded nodes carry their type in bits 3 to 6. */
+/* Return the type of an encoded node, in bits 3 to 6 (lib/maple_tree.c of 6.1). */
 static unsigned int node_type(uint64_t encoded)
 {
 	return (encoded >> 3) & 15;
 }
 
 struct node_shape {
-	uint32_t pivots, slots; /* where they begin */
+	uint32_t pivots, slots; /* offsets in the node */
 	uint32_t slot_count;
 	bool is_leaf;
 };
@@ -90,7 +91,7 @@ static bool shape_of(const struct walk *walk, uint64_t encoded, struct node_shap
 	} else {
 		return false;
 	}
-	/* There is one pivot fewer than there are slots, and they lie before the slots. */
+	/* A node has one pivot fewer than slots, and the pivots precede the slots. */
 	if (ret->slots <= ret->pivots)
 		return false;
 	ret->slot_count = (ret->slots - ret->pivots) / 8 + 1;
@@ -109,8 +110,9 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 	uint8_t raw[NODE_BYTES];
 	struct node_shape shape;
 	if (depth > MAX_DEPTH || ++walk->nodes > MAX_NODES ||
-	    !vmop_guest_budget_step(walk->view->budget) || !shape_of(walk, encoded, &shape) ||
-	    !vmop_view_read(walk->view, encoded & ~(uint64_t)(NODE_BYTES - 1), raw, sizeof(raw))) {
+	    !vmop_guest_budget_step(walk->space->budget) || !shape_of(walk, encoded, &shape) ||
+	    !vmop_guest_space_read(walk->space, encoded & ~(uint64_t)(NODE_BYTES - 1), raw,
+				   sizeof(raw))) {
 		walk->torn = true;
 		return;
 	}
@@ -119,7 +121,7 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 		uint64_t high =
 			i + 1 < shape.slot_count ? load_u64(raw, shape.pivots + 8 * i) : max;
 		if (i > 0 && high == 0)
-			high = max; /* pivots that are not in use */
+			high = max; /* unused pivots */
 		uint64_t value = load_u64(raw, shape.slots + 8 * i);
 		if (high > max || high < low) {
 			walk->torn = true;
@@ -127,7 +129,8 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 		}
 		if (value && !shape.is_leaf)
 			walk_node(walk, value, low, high, depth + 1);
-		else if (value && (value & 3) == 0 && vmop_view_is_kernel(walk->view, value))
+		else if (value && (value & 3) == 0 &&
+			 vmop_guest_space_is_kernel(walk->space, value))
 			take_vma(walk, value);
 		if (high == max)
 			return;
@@ -137,8 +140,8 @@ static void walk_node(struct walk *walk, uint64_t encoded, uint64_t min, uint64_
 
 static void walk_tree(struct walk *walk, uint64_t mm)
 {
-	uint64_t root = vmop_view_u64(walk->view, at(walk, mm, VMOP_LAYOUT_MM_TREE_ROOT));
-	if (!root || walk->view->fault)
+	uint64_t root = vmop_guest_space_u64(walk->space, at(walk, mm, VMOP_LAYOUT_MM_TREE_ROOT));
+	if (!root || walk->space->fault)
 		return;
 	if ((root & 3) == 2 && root > 4096) /* include/linux/xarray.h: xa_is_node() */
 		walk_node(walk, root, 0, UINT64_MAX, 0);
@@ -146,16 +149,17 @@ static void walk_tree(struct walk *walk, uint64_t mm)
 		take_vma(walk, root);
 }
 
-bool vmop_guest_vmas_walk(struct vmop_view *view, const struct vmop_layout *layout, uint64_t mm,
-			  vmop_guest_vma_fn *visit, void *arg)
+bool vmop_guest_vmas_walk(struct vmop_guest_space *space, const struct vmop_layout *layout,
+			  uint64_t mm, vmop_guest_vma_fn *visit, void *arg)
 {
-	struct walk walk = {.view = view, .layout = layout, .visit = visit, .arg = arg};
-	vmop_view_take_fault(view);
+	struct walk walk = {.space = space, .layout = layout, .visit = visit, .arg = arg};
+	vmop_guest_space_take_fault(space);
 	if (vmop_layout_has(layout, VMOP_LAYOUT_MM_TREE_ROOT))
 		walk_tree(&walk, mm);
 	else
 		walk_list(&walk, mm);
-	bool counted = walk.ended || !vmop_layout_has(layout, VMOP_LAYOUT_MM_MAP_COUNT) ||
-		       vmop_view_u32(view, at(&walk, mm, VMOP_LAYOUT_MM_MAP_COUNT)) == walk.vmas;
-	return !vmop_view_take_fault(view) && !walk.torn && counted;
+	bool counted =
+		walk.ended || !vmop_layout_has(layout, VMOP_LAYOUT_MM_MAP_COUNT) ||
+		vmop_guest_space_u32(space, at(&walk, mm, VMOP_LAYOUT_MM_MAP_COUNT)) == walk.vmas;
+	return !vmop_guest_space_take_fault(space) && !walk.torn && counted;
 }

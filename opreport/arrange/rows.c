@@ -11,7 +11,7 @@ double vmop_share_percent(struct vmop_count part, struct vmop_count whole)
 				   : 0;
 }
 
-/* ---- which ---------------------------------------------------------------- */
+/* ---- selection ------------------------------------------------------------ */
 
 static bool fits(const struct vmop_words *words, const char *shown,
 		 const struct vmop_symbol *symbol)
@@ -52,7 +52,7 @@ static void hide(const struct vmop_result *result, const struct vmop_row *row,
 	}
 }
 
-/* Hides rows beyond the first max.  Returns how many. */
+/* Hide rows after the first max.  Return how many. */
 static size_t hide_beyond(struct vmop_result *result, uint64_t max, struct vmop_hidden *hidden)
 {
 	size_t n = result->n_rows;
@@ -64,7 +64,7 @@ static size_t hide_beyond(struct vmop_result *result, uint64_t max, struct vmop_
 	return n - max;
 }
 
-/* How many rows fit into max lines.  The last may lose details. */
+/* Return how many rows fit into max lines.  The last row can lose details. */
 static uint64_t fit_lines(struct vmop_result *result, uint64_t max)
 {
 	for (size_t i = 0; i < result->n_rows; i++) {
@@ -108,7 +108,7 @@ const char *const vmop_sort_words[] = {
 	[VMOP_SORT_VMA] = "vma",       [VMOP_SORT_SESSION] = "session",
 };
 
-/* What a name to sort by is. */
+/* The meaning of a name to sort by. */
 struct named {
 	const struct vmop_ratio *ratio; /* NULL: an event */
 	size_t event;
@@ -117,7 +117,7 @@ struct named {
 struct order {
 	const struct vmop_result *result;
 	const struct vmop_arrangement *arrangement;
-	struct named named[VMOP_MAX_SORT_KEYS]; /* by key; of those that are NAMED */
+	struct named named[VMOP_MAX_SORT_KEYS]; /* by key; set if the key is NAMED */
 };
 
 static int compare_numbers(uint64_t a, uint64_t b)
@@ -168,7 +168,7 @@ static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
 	switch (sort) {
 	case VMOP_SORT_SAMPLE:
 		return compare_samples(result, a, b);
-	case VMOP_SORT_SESSION: /* as they were named */
+	case VMOP_SORT_SESSION: /* in the order of the spec */
 		return compare_numbers(a->group->session, b->group->session);
 	case VMOP_SORT_DOMAIN:
 		return strcmp(vmop_row_domain(result, a)->name, vmop_row_domain(result, b)->name);
@@ -202,7 +202,7 @@ static int compare_by(const struct vmop_result *result, enum vmop_sort sort,
 	return 0;
 }
 
-/* Every row has its place: what the user's keys leave open, the session's own order decides. */
+/* Compare rows by the user's keys, then by samples, and at last by the order of the session. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct order *order = arg;
@@ -234,7 +234,7 @@ static void name_rows_to_sort(struct vmop_result *result,
 	}
 }
 
-/* Every word that --sort takes of this result. */
+/* Return an error that lists the words of --sort for this result. */
 static struct vmop_error *no_such_name(const struct vmop_result *result,
 				       const struct vmop_ratios *ratios, const char *name)
 {
@@ -258,7 +258,7 @@ static struct vmop_error *no_such_name(const struct vmop_result *result,
 	return err;
 }
 
-/* A ratio's name, or an event's. */
+/* Find the ratio, or the event, of that name. */
 static struct vmop_error *find_named(const struct vmop_result *result,
 				     const struct vmop_ratios *ratios, const char *name,
 				     struct named *ret)

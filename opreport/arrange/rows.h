@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which rows of a result are shown, in which order, with which shares.
+ * Select and sort the rows of a result that a report shows.
  */
 #ifndef VMOP_OPREPORT_ARRANGE_ROWS_H
 #define VMOP_OPREPORT_ARRANGE_ROWS_H
@@ -10,7 +10,7 @@
 #include "opreport/query/spec.h"
 
 enum vmop_sort {
-	VMOP_SORT_SAMPLE, /* most first: by weight of the first event, then of the next */
+	VMOP_SORT_SAMPLE, /* descending by weight of the first event, then of the next */
 	VMOP_SORT_SESSION,
 	VMOP_SORT_DOMAIN,
 	VMOP_SORT_IMAGE,
@@ -22,43 +22,44 @@ enum vmop_sort {
 	VMOP_SORT_VCPU,
 	VMOP_SORT_MODE,
 	VMOP_SORT_VMA,
-	VMOP_N_WORDS,			/* the ones above have a word for --sort */
-	VMOP_SORT_NAMED = VMOP_N_WORDS, /* by what one row's name says: a ratio or an event */
+	VMOP_N_WORDS,			/* words of --sort are above */
+	VMOP_SORT_NAMED = VMOP_N_WORDS, /* a ratio or an event, by name */
 };
 
-/* The words for --sort, by enum vmop_sort; VMOP_N_WORDS of them. */
+/* The VMOP_N_WORDS words of --sort, by enum vmop_sort. */
 extern const char *const vmop_sort_words[];
 
 enum { VMOP_MAX_SORT_KEYS = 16 };
 
 struct vmop_arrangement {
-	enum vmop_sort sort[VMOP_MAX_SORT_KEYS]; /* n_sort; none: by sample */
-	const char *names[VMOP_MAX_SORT_KEYS];	 /* of those that are NAMED */
+	enum vmop_sort sort[VMOP_MAX_SORT_KEYS]; /* n_sort; if 0, by sample */
+	const char *names[VMOP_MAX_SORT_KEYS];	 /* of keys that are NAMED */
 	size_t n_sort;
 	bool reverse;
-	double threshold_percent; /* rows with less of every event are hidden */
-	uint64_t top;		  /* at most so many rows; 0: all */
-	uint64_t max_lines;	  /* rows and details: more would be too much; 0: all */
-	const struct vmop_words *include_symbols, *exclude_symbols; /* globs; NULL or empty: all */
+	double threshold_percent; /* hides rows with less of every event */
+	uint64_t top;		  /* shows at most so many rows; 0: all */
+	uint64_t max_lines;	  /* bound of rows and details together; 0: none */
+	const struct vmop_words *include_symbols,
+		*exclude_symbols; /* globs; NULL or empty: no condition */
 };
 
 /* Rows that threshold, top or max_lines hide. */
 struct vmop_hidden {
 	size_t n_rows;
-	size_t n_rows_beyond;	   /* among them: max_lines' */
-	struct vmop_count *counts; /* n_events; the caller's to free */
+	size_t n_rows_beyond;	   /* hidden by max_lines; part of n_rows */
+	struct vmop_count *counts; /* n_events; the caller frees it */
 };
 
 /*
- * Reorders and cuts result->rows.  By ratio: most first, then those of which too little is known,
- * also in reverse.  No row left is VMOP_ERROR_NOT_FOUND; a name that is
- * neither a ratio's nor an event's VMOP_ERROR_USAGE.
+ * Sort result->rows and drop the hidden ones.  Rows with an imprecise ratio come last, also in
+ * reverse order.  No remaining row is VMOP_ERROR_NOT_FOUND; a name that is neither a ratio nor an
+ * event is VMOP_ERROR_USAGE.
  */
 struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vmop_ratios *ratios,
 				     const struct vmop_arrangement *arrangement,
 				     struct vmop_hidden *ret_hidden);
 
-/* 0 where whole is 0. */
+/* Return the percentage of part in whole, by weight; 0 if whole is 0. */
 double vmop_share_percent(struct vmop_count part, struct vmop_count whole);
 
 #endif

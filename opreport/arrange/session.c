@@ -22,7 +22,7 @@ static const char *session_dir(const struct vmop_spec *spec)
 	return spec->session_dir ? spec->session_dir : VMOP_STATEDIR;
 }
 
-/* "NAME" of "NAME.vmop", into ret; false for other files. */
+/* Write "NAME" of "NAME.vmop" to ret.  Return false for other files. */
 static bool name_of_file(const char *file, char *ret, size_t ret_bytes)
 {
 	size_t len = strlen(file), suffix_len = strlen(SUFFIX);
@@ -64,7 +64,7 @@ static struct vmop_error *file_list_init(struct file_list *files, const char *di
 
 #define HOW_TO_MAKE_ONE "'vmopcontrol --start' records one, --session-dir=DIR looks elsewhere"
 
-/* There is no such file: what there is instead. */
+/* Return an error for a missing session that lists the existing ones. */
 static struct vmop_error *no_such_session(const char *name, const char *dir)
 {
 	_cleanup_(file_list_deinit) struct file_list files = {0};
@@ -103,7 +103,7 @@ static struct vmop_error *path_of(const struct vmop_spec *spec, const char *name
 		       : no_such_session(name, session_dir(spec));
 }
 
-/* Counted once is enough: is the file at path one that is open already? */
+/* Return an error if the file at path is already open: its samples would count twice. */
 static struct vmop_error *check_distinct(const struct vmop_sessions *sessions, struct stat *files,
 					 const char *name, const char *path)
 {
@@ -222,13 +222,13 @@ enum column_id {
 };
 
 static const struct vmop_column list_columns[] = {
-	{"name", "session", VMOP_CELL_TEXT, false, COLUMN_NAME, 0},
-	{"start", "started", VMOP_CELL_TEXT, false, COLUMN_START, 0},
-	{"length", "length", VMOP_CELL_TEXT, false, COLUMN_LENGTH, 0},
-	{"hostname", "host", VMOP_CELL_TEXT, false, COLUMN_HOST, 0},
-	{"samples", "samples", VMOP_CELL_COUNT, false, COLUMN_SAMPLES, 0},
-	{"bytes", "bytes", VMOP_CELL_COUNT, false, COLUMN_SIZE, 0},
-	{"state", "state", VMOP_CELL_TEXT, true, COLUMN_STATE, 0},
+	{"name", "session", VMOP_VALUE_TEXT, false, COLUMN_NAME, 0},
+	{"start", "started", VMOP_VALUE_TEXT, false, COLUMN_START, 0},
+	{"length", "length", VMOP_VALUE_TEXT, false, COLUMN_LENGTH, 0},
+	{"hostname", "host", VMOP_VALUE_TEXT, false, COLUMN_HOST, 0},
+	{"samples", "samples", VMOP_VALUE_COUNT, false, COLUMN_SAMPLES, 0},
+	{"bytes", "bytes", VMOP_VALUE_COUNT, false, COLUMN_SIZE, 0},
+	{"state", "state", VMOP_VALUE_TEXT, true, COLUMN_STATE, 0},
 };
 
 struct listed_session {
@@ -285,10 +285,10 @@ static struct vmop_error *read_session(struct vmop_session_list *list, const cha
 	return err;
 }
 
-/* A list of hostile sessions ends soon, too. */
+/* The bound of CPU time for a list, which can have hostile sessions. */
 #define LIST_MAX_CPU_NS UINT64_C(10000000000)
 
-/* A session that can't be read is a row that says why. */
+/* Fill the row of one session, or its state with the error if it cannot be read. */
 static struct vmop_error *list_session(struct vmop_session_list *list, const char *dir,
 				       const char *file, struct listed_session *session)
 {
@@ -312,15 +312,12 @@ static struct vmop_error *list_session(struct vmop_session_list *list, const cha
 	return session->state ? NULL : &vmop_error_no_memory;
 }
 
-static void list_cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
-		      const struct vmop_column *column, struct vmop_cell *ret)
+/* Set the value of one column of a listed session. */
+static void list_value(const struct listed_session *session, int id, struct vmop_value *ret)
 {
-	(void)detail;
-	const struct vmop_session_list *list = sheet->data;
-	const struct listed_session *session = &list->sessions[row];
-	ret->is_empty = !session->is_readable && column->id != COLUMN_NAME &&
-			column->id != COLUMN_SIZE && column->id != COLUMN_STATE;
-	switch (column->id) {
+	ret->is_empty = !session->is_readable && id != COLUMN_NAME && id != COLUMN_SIZE &&
+			id != COLUMN_STATE;
+	switch (id) {
 	case COLUMN_NAME:
 		ret->text = session->name;
 		break;
@@ -344,6 +341,15 @@ static void list_cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
 	}
 }
 
+static void list_values(const struct vmop_sheet *sheet, size_t row, size_t detail,
+			struct vmop_value *ret)
+{
+	(void)detail;
+	const struct vmop_session_list *list = sheet->data;
+	for (size_t c = 0; c < sheet->n_columns; c++)
+		list_value(&list->sessions[row], sheet->columns[c].id, &ret[c]);
+}
+
 static struct vmop_error *fill_list(struct vmop_session_list *list, const char *dir)
 {
 	_cleanup_(file_list_deinit) struct file_list files = {0};
@@ -363,7 +369,7 @@ static struct vmop_error *fill_list(struct vmop_session_list *list, const char *
 		.columns = list_columns,
 		.n_columns = sizeof(list_columns) / sizeof(*list_columns),
 		.n_rows = n,
-		.cell = list_cell,
+		.values = list_values,
 		.data = list,
 	};
 	return err;

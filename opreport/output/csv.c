@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * RFC 4180 without its CR: a line of column names, then a line a row; rows with
- * details are given by their details.  A line is always one row: names are escaped
- * (libutil/escape.h), as UTF-8 in any locale.  No comments; losses are on stderr.
+ * RFC 4180 with LF in place of CR LF: a line of column names, then a line for each row, or for each
+ * detail of a row that has some.  Names are escaped (libutil/escape.h), so a row is one line, and
+ * are UTF-8 in any locale.  There are no comments; losses go to stderr.
  */
 #include "opreport/output/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
@@ -35,47 +36,61 @@ static struct vmop_error *print_text(const char *text, FILE *out)
 	return NULL;
 }
 
-static struct vmop_error *print_cell(const struct vmop_cell *cell, enum vmop_cell_type type,
-				     FILE *out)
+static struct vmop_error *print_value(const struct vmop_value *value, enum vmop_value_type type,
+				      FILE *out)
 {
-	if (cell->is_empty)
+	if (value->is_empty)
 		return NULL;
 	switch (type) {
-	case VMOP_CELL_TEXT:
-		return print_text(cell->text, out);
-	case VMOP_CELL_COUNT:
-		fprintf(out, "%" PRIu64, cell->number);
+	case VMOP_VALUE_TEXT:
+		return print_text(value->text, out);
+	case VMOP_VALUE_COUNT:
+		fprintf(out, "%" PRIu64, value->number);
 		break;
-	case VMOP_CELL_PERCENT:
-		fprintf(out, "%.6f", cell->percent);
+	case VMOP_VALUE_PERCENT:
+		fprintf(out, "%.6f", value->percent);
 		break;
-	case VMOP_CELL_ADDRESS:
-		fprintf(out, "0x%" PRIx64, cell->number);
+	case VMOP_VALUE_ADDRESS:
+		fprintf(out, "0x%" PRIx64, value->number);
 		break;
-	case VMOP_CELL_RATIO:
-		if (vmop_cell_is_number(cell))
-			fprintf(out, "%.6g", cell->ratio);
+	case VMOP_VALUE_RATIO:
+		if (vmop_value_is_number(value))
+			fprintf(out, "%.6g", value->ratio);
 		break;
 	}
 	return NULL;
 }
 
-static struct vmop_error *print_row(const struct vmop_sheet *sheet, size_t row, size_t detail,
-				    FILE *out)
+/* Print a line.  Print the row's value, from `row_values`, where the detail's is empty. */
+static struct vmop_error *print_line(const struct vmop_sheet *sheet,
+				     const struct vmop_value *values,
+				     const struct vmop_value *row_values, FILE *out)
 {
 	struct vmop_error *err = NULL;
 	for (size_t c = 0; c < sheet->n_columns && !err; c++) {
-		struct vmop_cell cell = {0};
-		sheet->cell(sheet, row, detail, &sheet->columns[c], &cell);
+		const struct vmop_value *value = values[c].is_empty ? &row_values[c] : &values[c];
 		if (c)
 			fputc(',', out);
-		if (cell.is_empty && detail != VMOP_NO_DETAIL) {
-			cell = (struct vmop_cell){0};
-			sheet->cell(sheet, row, VMOP_NO_DETAIL, &sheet->columns[c], &cell);
-		}
-		err = print_cell(&cell, sheet->columns[c].type, out);
+		err = print_value(value, sheet->columns[c].type, out);
 	}
 	fputc('\n', out);
+	return err;
+}
+
+/* Print a row, or its details where it has any.  values: 2 * n_columns. */
+static struct vmop_error *print_row(const struct vmop_sheet *sheet, size_t row,
+				    struct vmop_value *values, FILE *out)
+{
+	struct vmop_value *detail_values = values + sheet->n_columns;
+	size_t n_details = vmop_sheet_n_details(sheet, row);
+	struct vmop_error *err = NULL;
+	vmop_sheet_values(sheet, row, VMOP_NO_DETAIL, values);
+	if (!n_details)
+		err = print_line(sheet, values, values, out);
+	for (size_t detail = 0; detail < n_details && !err; detail++) {
+		vmop_sheet_values(sheet, row, detail, detail_values);
+		err = print_line(sheet, detail_values, values, out);
+	}
 	return err;
 }
 
@@ -84,21 +99,19 @@ static struct vmop_error *csv_print(const struct vmop_sheet *sheet,
 {
 	(void)options;
 	struct vmop_error *err = NULL;
+	_cleanup_free_ struct vmop_value *values = calloc(2 * sheet->n_columns, sizeof(*values));
+	if (!values)
+		return &vmop_error_no_memory;
 	for (size_t c = 0; c < sheet->n_columns && !err; c++) {
 		if (c)
 			fputc(',', out);
 		err = print_text(sheet->columns[c].name, out);
 	}
 	fputc('\n', out);
-	for (size_t row = 0; row < sheet->n_rows && !err; row++) {
-		size_t n_details = vmop_sheet_n_details(sheet, row);
-		if (!n_details)
-			err = print_row(sheet, row, VMOP_NO_DETAIL, out);
-		for (size_t detail = 0; detail < n_details && !err; detail++)
-			err = print_row(sheet, row, detail, out);
-	}
+	for (size_t row = 0; row < sheet->n_rows && !err; row++)
+		err = print_row(sheet, row, values, out);
 	return err;
 }
 
 const struct vmop_output vmop_output_csv = {
-	.name = "csv", .max_cells = 16000000, .print = csv_print};
+	.name = "csv", .max_values = 16000000, .print = csv_print};

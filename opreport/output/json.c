@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One object: "session" with its facts, a list for each kind of fact ("events",
- * "losses", ...), "rows", one object each, with "details" where asked for.  Numbers
- * are numbers, addresses are strings "0x..." (they don't fit a double).  Text is what it is; one
- * that is not UTF-8, which JSON can't hold, is escaped (libutil/escape.h), and "NAME_escaped"
- * beside it is true.
+ * One object: "session" with its facts, a list for each kind of fact ("events", "losses", ...), and
+ * "rows", one object each, with "details" if there are any.  Numbers are numbers; addresses are
+ * strings "0x...", since they do not fit a double.  Text that is not UTF-8 is escaped
+ * (libutil/escape.h), since JSON cannot hold it, and "NAME_escaped" beside it is true.
  */
 #include "opreport/output/output.h"
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
@@ -35,27 +35,27 @@ static bool is_utf8(const char *text)
 	return value != NULL;
 }
 
-/* A new reference; NULL without memory. */
-static json_t *cell_value(const struct vmop_cell *cell, enum vmop_cell_type type)
+/* Return a new reference, or NULL without memory. */
+static json_t *json_value(const struct vmop_value *value, enum vmop_value_type type)
 {
 	switch (type) {
-	case VMOP_CELL_TEXT:
-		return text_value(cell->text);
-	case VMOP_CELL_COUNT:
-		return json_integer((json_int_t)cell->number);
-	case VMOP_CELL_PERCENT:
-		return json_real(cell->percent);
-	case VMOP_CELL_ADDRESS:
-		return json_sprintf("0x%" PRIx64, cell->number);
-	case VMOP_CELL_RATIO:
-		return json_real(cell->ratio);
+	case VMOP_VALUE_TEXT:
+		return text_value(value->text);
+	case VMOP_VALUE_COUNT:
+		return json_integer((json_int_t)value->number);
+	case VMOP_VALUE_PERCENT:
+		return json_real(value->percent);
+	case VMOP_VALUE_ADDRESS:
+		return json_sprintf("0x%" PRIx64, value->number);
+	case VMOP_VALUE_RATIO:
+		return json_real(value->ratio);
 	}
 	return NULL;
 }
 
 /* The functions below return 0, or -1 without memory. */
 
-/* Names of events, which are within columns' names, need not be UTF-8. */
+/* Set a member.  Its name can contain an event's, which need not be UTF-8.  Consumes value. */
 static int set_member(json_t *object, const char *name, json_t *value)
 {
 	if (is_utf8(name))
@@ -67,37 +67,37 @@ static int set_member(json_t *object, const char *name, json_t *value)
 	return -1;
 }
 
-static int set_cell(json_t *object, const char *name, const struct vmop_cell *cell,
-		    enum vmop_cell_type type)
+static int set_value(json_t *object, const char *name, const struct vmop_value *value,
+		     enum vmop_value_type type)
 {
-	if (set_member(object, name, cell_value(cell, type)))
+	if (set_member(object, name, json_value(value, type)))
 		return -1;
-	if (type != VMOP_CELL_TEXT || is_utf8(cell->text))
+	if (type != VMOP_VALUE_TEXT || is_utf8(value->text))
 		return 0;
 	char mark[64];
 	snprintf(mark, sizeof(mark), "%s_escaped", name);
 	return json_object_set_new(object, mark, json_true());
 }
 
-static int add_cells(const struct vmop_sheet *sheet, size_t row, size_t detail, json_t *object)
+static int add_values(const struct vmop_sheet *sheet, const struct vmop_value *values,
+		      json_t *object)
 {
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];
-		struct vmop_cell cell = {0};
-		sheet->cell(sheet, row, detail, column, &cell);
-		if (cell.is_empty || !vmop_cell_is_number(&cell))
+		if (values[c].is_empty || !vmop_value_is_number(&values[c]))
 			continue;
-		if (set_cell(object, column->name, &cell, column->type))
+		if (set_value(object, column->name, &values[c], column->type))
 			return -1;
 	}
 	return 0;
 }
 
-/* A new reference; NULL without memory. */
-static json_t *row_value(const struct vmop_sheet *sheet, size_t row)
+/* Return a new reference to a row's object, or NULL without memory.  values: n_columns. */
+static json_t *row_object(const struct vmop_sheet *sheet, size_t row, struct vmop_value *values)
 {
 	json_auto_t *object = json_object();
-	if (!object || add_cells(sheet, row, VMOP_NO_DETAIL, object))
+	vmop_sheet_values(sheet, row, VMOP_NO_DETAIL, values);
+	if (!object || add_values(sheet, values, object))
 		return NULL;
 	size_t n_details = vmop_sheet_n_details(sheet, row);
 	if (!n_details)
@@ -107,15 +107,16 @@ static json_t *row_value(const struct vmop_sheet *sheet, size_t row)
 		return NULL;
 	for (size_t i = 0; i < n_details; i++) {
 		json_t *detail = json_object();
-		if (json_array_append_new(details, detail) || add_cells(sheet, row, i, detail))
+		vmop_sheet_values(sheet, row, i, values);
+		if (json_array_append_new(details, detail) || add_values(sheet, values, detail))
 			return NULL;
 	}
 	return json_incref(object);
 }
 
 /*
- * The document is written piece by piece: as one value, a million rows would take gigabytes.
- * The text is the same as json_dumpf() with JSON_INDENT(1) makes of the whole.
+ * Write the document piece by piece: as one value, a million rows would take gigabytes.  The text
+ * is that of json_dumpf() with JSON_INDENT(1) for the whole.
  */
 static void put_indented(const char *text, size_t len, unsigned depth, FILE *out)
 {
@@ -128,7 +129,7 @@ static void put_indented(const char *text, size_t len, unsigned depth, FILE *out
 	}
 }
 
-/* Print value with depth blanks before each further line. Consumes value. */
+/* Print value with depth blanks before each line but the first.  Consumes value. */
 static int put_value(FILE *out, unsigned depth, json_t *value)
 {
 	_cleanup_free_ char *text = NULL;
@@ -143,18 +144,18 @@ static int put_value(FILE *out, unsigned depth, json_t *value)
 	if (memory && fclose(memory) != 0)
 		err = &vmop_error_no_memory;
 	if (!err)
-		put_indented(text, len - 1, depth, out); /* without the newline at its end */
+		put_indented(text, len - 1, depth, out); /* without the last newline */
 	return err ? -1 : 0;
 }
 
-/* Begins a member of the document; names of lists need no escaping. */
+/* Begin a member of the document.  Names of lists need no escaping. */
 static void begin_member(FILE *out, bool *any, const char *name)
 {
 	fprintf(out, "%s\n \"%s\": ", *any ? "," : "", name);
 	*any = true;
 }
 
-/* An item of the list that is being written: n of them stand before it. */
+/* Print an item of a list, after n others. */
 static int put_item(FILE *out, size_t n, json_t *value)
 {
 	fputs(n ? ",\n  " : "[\n  ", out);
@@ -168,7 +169,7 @@ static void end_list(FILE *out, size_t n)
 
 static int add_fact(const struct vmop_fact *fact, json_t *object)
 {
-	return set_cell(object, fact->name, &fact->value, fact->type);
+	return set_value(object, fact->name, &fact->value, fact->type);
 }
 
 static int put_session(const struct vmop_sheet *sheet, FILE *out, bool *any)
@@ -188,8 +189,7 @@ static int put_session(const struct vmop_sheet *sheet, FILE *out, bool *any)
 	return put_value(out, 1, json_incref(object));
 }
 
-/* A list's facts stand together, items ascending.  One without a name stands for the list itself.
- */
+/* Print a list.  Its facts are contiguous, items ascending.  A fact without a name adds no item. */
 static int put_list(const struct vmop_fact *facts, size_t n_facts, FILE *out)
 {
 	size_t n = 0;
@@ -202,7 +202,7 @@ static int put_list(const struct vmop_fact *facts, size_t n_facts, FILE *out)
 			if (add_fact(&facts[next], object))
 				return -1;
 		}
-		for (; n < facts[i].item; n++) { /* those of which there is nothing to say */
+		for (; n < facts[i].item; n++) { /* items without facts */
 			if (put_item(out, n, json_object()))
 				return -1;
 		}
@@ -235,15 +235,18 @@ static struct vmop_error *json_print(const struct vmop_sheet *sheet,
 {
 	(void)options;
 	bool any = false;
+	_cleanup_free_ struct vmop_value *values = calloc(sheet->n_columns, sizeof(*values));
+	if (!values)
+		return &vmop_error_no_memory;
 	fputc('{', out);
 	int failed = put_session(sheet, out, &any) || put_lists(sheet, out, &any);
 	begin_member(out, &any, "rows");
 	for (size_t row = 0; row < sheet->n_rows && !failed; row++)
-		failed = put_item(out, row, row_value(sheet, row));
+		failed = put_item(out, row, row_object(sheet, row, values));
 	end_list(out, sheet->n_rows);
 	fputs("\n}\n", out);
 	return failed ? &vmop_error_no_memory : NULL;
 }
 
 const struct vmop_output vmop_output_json = {
-	.name = "json", .has_facts = true, .max_cells = 4000000, .print = json_print};
+	.name = "json", .has_facts = true, .max_values = 4000000, .print = json_print};

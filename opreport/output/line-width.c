@@ -10,8 +10,7 @@
 static const char ellipsis[] = "...";
 static const char indent[] = "    ";
 
-/* Bytes of the character at text, and its columns. What the locale doesn't know is one byte wide.
- */
+/* Return the bytes of the character at text, and set its columns: 1 and 1 if it is invalid. */
 static size_t next_character(const char *text, size_t *ret_columns)
 {
 	*ret_columns = 1;
@@ -37,7 +36,7 @@ size_t vmop_fit_width(const char *text)
 	return width;
 }
 
-/* Bytes that fit into width. */
+/* Return the bytes of text that fit into width columns. */
 static size_t fitting_len(const char *text, size_t width)
 {
 	size_t len = 0, used = 0, columns;
@@ -67,7 +66,7 @@ char *vmop_fit_shorten(const char *text, size_t width_columns)
 	return shortened;
 }
 
-/* The widest of the elastic, and how many columns more it has than the next. */
+/* Return the widest elastic column, or SIZE_MAX, and set *ret_excess to its lead over the next. */
 static size_t find_widest(const size_t *widths, const bool *is_elastic, size_t n, size_t least,
 			  size_t *ret_excess)
 {
@@ -114,7 +113,7 @@ void vmop_fit_print(const char *text, size_t width_columns, FILE *out)
 			break;
 		while (len && text[len] != ' ')
 			len--;
-		if (!len) /* one long word: the terminal breaks it */
+		if (!len) /* the terminal breaks a long word */
 			break;
 		fprintf(out, "%.*s\n%s", (int)len, text, indent);
 		text += len + 1;

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Output formats, behind one operations table.  A new format is a file
- * output-NAME.c with its table, and a line in output.c.
+ * Output formats, behind one operations table.
+ *
+ * Caller: vmopreport.c, with the sheet of a report or of a list of sessions.  Data meets the files
+ * of this folder in this order:
+ *   sheet        the columns, rows, lines and facts to print
+ *   output       finds the format by its name
+ *   table, csv, json   the formats; table fits its columns to the terminal by line-width
+ *   time-text    formats times and spans for lines and lists
+ *
+ * A new format is a file NAME.c with its operations table, a declaration here, and a line in
+ * output.c.
  */
 #ifndef VMOP_OPREPORT_OUTPUT_OUTPUT_H
 #define VMOP_OPREPORT_OUTPUT_OUTPUT_H
@@ -16,21 +25,24 @@
 #include "opreport/output/sheet.h"
 
 struct vmop_output_options {
-	bool no_header;	      /* leave out the lines above the table */
-	size_t width_columns; /* shorten elastic columns to fit; 0: never */
+	bool no_header;	      /* omit the lines above the table */
+	size_t width_columns; /* shorten elastic columns to this width; 0: never */
 };
 
 struct vmop_output {
 	const char *name;
-	bool has_facts;	    /* tells the sheet's facts (losses among them) by itself */
-	uint64_t max_cells; /* that it prints in some seconds and in less than 1 GB */
+	bool has_facts;	     /* prints the sheet's facts, such as losses */
+	uint64_t max_values; /* that it prints within some seconds and 1 GB */
+	/* Write the sheet to out.  Returns an error without memory; the caller checks ferror(out).
+	 */
 	struct vmop_error *(*print)(const struct vmop_sheet *sheet,
 				    const struct vmop_output_options *options, FILE *out);
 };
 
 extern const struct vmop_output vmop_output_table, vmop_output_csv, vmop_output_json;
 
-/* VMOP_ERROR_USAGE lists the names. */
+/* Set *ret to the format of that name.  An unknown name is VMOP_ERROR_USAGE, with the known ones.
+ */
 struct vmop_error *vmop_output_find(const char *name, const struct vmop_output **ret);
 
 #endif

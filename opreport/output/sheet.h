@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What an output format is given: columns, rows, and what stands above them,
- * without knowing what it is a report of.
+ * A sheet: the input of an output format.  It has columns, rows with details, lines above and
+ * below, and facts for programs.  A format does not depend on the sheet's subject.
  */
 #ifndef VMOP_OPREPORT_OUTPUT_SHEET_H
 #define VMOP_OPREPORT_OUTPUT_SHEET_H
@@ -9,28 +9,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-enum vmop_cell_type {
-	VMOP_CELL_TEXT,
-	VMOP_CELL_COUNT,
-	VMOP_CELL_PERCENT,
-	VMOP_CELL_ADDRESS,
-	VMOP_CELL_RATIO, /* of events: an estimate, see mark */
+enum vmop_value_type {
+	VMOP_VALUE_TEXT,
+	VMOP_VALUE_COUNT,
+	VMOP_VALUE_PERCENT,
+	VMOP_VALUE_ADDRESS,
+	VMOP_VALUE_RATIO, /* of events: an estimate with a mark */
 };
 
-/* What is known of a ratio, before its number as people see it. */
-enum vmop_cell_mark {
+/* The precision of a ratio: the character before its number in a table. */
+enum vmop_value_mark {
 	VMOP_MARK_NONE = 0,
 	VMOP_MARK_ROUGH = '~',
-	VMOP_MARK_BELOW = '<',	 /* the number is a bound: for people alone */
-	VMOP_MARK_UNKNOWN = '-', /* and there is no number */
+	VMOP_MARK_BELOW = '<',	 /* the number is an upper bound, shown to people only */
+	VMOP_MARK_UNKNOWN = '-', /* there is no number */
 };
 
-struct vmop_cell {
+struct vmop_value {
 	bool is_empty;
-	char mark; /* enum vmop_cell_mark, of a RATIO */
+	char mark; /* enum vmop_value_mark, of a RATIO */
 	union {
-		const char *text; /* holds until the next cell is asked for */
+		const char *text; /* valid as long as the sheet */
 		uint64_t number;  /* COUNT, ADDRESS */
 		double percent;
 		double ratio;
@@ -38,46 +39,62 @@ struct vmop_cell {
 };
 
 struct vmop_column {
-	const char *name;    /* for machines: lower case, no blanks */
-	const char *heading; /* for people; NULL: machines alone see the column */
-	enum vmop_cell_type type;
+	const char *name;    /* for programs: lower case, no blanks */
+	const char *heading; /* for people; NULL: the column is for programs only */
+	enum vmop_value_type type;
 	bool is_elastic; /* may be shortened to fit a terminal */
-	int id;		 /* the sheet's own */
-	size_t event;	 /* likewise; or the ratio */
+	int id;		 /* private to the sheet's maker */
+	size_t event;	 /* likewise: an event or a ratio */
 };
 
-/* For machines: what people read in the lines above the table. */
+/* A fact: what the lines above the table state, for programs. */
 struct vmop_fact {
-	const char *list; /* "events": the fact is of item `item` of a list; NULL: of the session */
+	const char *list; /* list, such as "events", of which item `item` has the fact; NULL: the
+			     session */
 	size_t item;
 	const char *name;
-	enum vmop_cell_type type;
-	struct vmop_cell value; /* text holds as long as the sheet */
+	enum vmop_value_type type;
+	struct vmop_value value; /* text is valid as long as the sheet */
 };
 
-/* A row's details are rows below it, with the same columns. */
+/* Details are rows below their row, with the same columns. */
 #define VMOP_NO_DETAIL SIZE_MAX
 
 struct vmop_sheet {
 	const struct vmop_column *columns;
 	size_t n_columns;
 	size_t n_rows;
-	const char *const *lines; /* above the table, one line each */
+	const char *const *lines; /* above the table */
 	size_t n_lines;
-	const char *const *footer; /* below it */
+	const char *const *footer; /* below the table */
 	size_t n_footer;
 	const struct vmop_fact *facts;
 	size_t n_facts;
-	size_t (*n_details)(const struct vmop_sheet *sheet, size_t row); /* NULL: none have any */
-	void (*cell)(const struct vmop_sheet *sheet, size_t row, size_t detail,
-		     const struct vmop_column *column, struct vmop_cell *ret);
-	void *data; /* the sheet maker's */
+	size_t (*n_details)(const struct vmop_sheet *sheet, size_t row); /* NULL: no details */
+	/* See vmop_sheet_values, which calls it with ret zeroed. */
+	void (*values)(const struct vmop_sheet *sheet, size_t row, size_t detail,
+		       struct vmop_value *ret);
+	void *data; /* private to the sheet's maker */
 };
 
-/* Of a RATIO: programs are given what is known and no bounds in its place. */
-static inline bool vmop_cell_is_number(const struct vmop_cell *cell)
+/*
+ * Return whether a program can be given the value's number: a ratio's bound is no estimate, and an
+ * unknown ratio has no number.
+ */
+static inline bool vmop_value_is_number(const struct vmop_value *value)
 {
-	return cell->mark == VMOP_MARK_NONE || cell->mark == VMOP_MARK_ROUGH;
+	return value->mark == VMOP_MARK_NONE || value->mark == VMOP_MARK_ROUGH;
+}
+
+/*
+ * Set ret[0..n_columns) to the values of a row, or of one of its details if detail is not
+ * VMOP_NO_DETAIL.  A detail's value is empty where it equals its row's.
+ */
+static inline void vmop_sheet_values(const struct vmop_sheet *sheet, size_t row, size_t detail,
+				     struct vmop_value *ret)
+{
+	memset(ret, 0, sheet->n_columns * sizeof(*ret));
+	sheet->values(sheet, row, detail, ret);
 }
 
 static inline size_t vmop_sheet_n_details(const struct vmop_sheet *sheet, size_t row)

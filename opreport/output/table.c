@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* For people: lines above, an aligned table by libsmartcols, lines below. */
+/* The format for people: lines, a table aligned by libsmartcols, lines. */
 #include "opreport/output/output.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <libsmartcols/libsmartcols.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libutil/cleanup.h"
@@ -14,7 +15,7 @@
 #define SEPARATOR "  "
 
 enum {
-	LEAST_COLUMNS = 8 /* no column is made narrower */
+	LEAST_COLUMNS = 8 /* the least width of an elastic column */
 };
 
 static void unref_table(struct libscols_table **table)
@@ -23,82 +24,82 @@ static void unref_table(struct libscols_table **table)
 }
 
 /*
- * Where the locale has no UTF-8 everything is made ASCII: a terminal could not show it, and
- * libsmartcols 2.38 loops for ever over what mbrtowc(3) refuses.
+ * Escape text for the locale.  Without UTF-8 the result is ASCII: the terminal cannot show more,
+ * and libsmartcols 2.38 loops forever over characters that mbrtowc(3) rejects.
  */
 static char *escape(const char *text)
 {
 	return vmop_escape(text, vmop_escape_locale());
 }
 
-/* Three digits that count, more before the point. */
-static void format_ratio(const struct vmop_cell *cell, char *ret, size_t size)
+/* Print three significant digits, or all digits before the point. */
+static void format_ratio(const struct vmop_value *value, char *ret, size_t size)
 {
-	double value = cell->ratio;
-	const char mark[] = {cell->mark, '\0'};
-	if (cell->mark == VMOP_MARK_UNKNOWN)
+	double ratio = value->ratio;
+	const char mark[] = {value->mark, '\0'};
+	if (value->mark == VMOP_MARK_UNKNOWN)
 		snprintf(ret, size, "-");
-	else if (value > 0 && (value < 0.001 || value >= 1e9))
-		snprintf(ret, size, "%s%.2e", mark, value);
+	else if (ratio > 0 && (ratio < 0.001 || ratio >= 1e9))
+		snprintf(ret, size, "%s%.2e", mark, ratio);
 	else
 		snprintf(ret, size, "%s%.*f", mark,
-			 value >= 100		  ? 0
-			 : value >= 10		  ? 1
-			 : value >= 0.1 || !value ? 2
+			 ratio >= 100		  ? 0
+			 : ratio >= 10		  ? 1
+			 : ratio >= 0.1 || !ratio ? 2
 						  : 4,
-			 value);
+			 ratio);
 }
 
-/* A cell as it is shown, escaped; heap, NULL without memory. */
-static char *cell_text(enum vmop_cell_type type, const struct vmop_cell *cell, bool is_detail)
+/* Return a value as shown, escaped, which the caller frees; NULL without memory. */
+static char *value_text(enum vmop_value_type type, const struct vmop_value *value, bool is_detail)
 {
 	char buffer[40];
 	switch (type) {
-	case VMOP_CELL_TEXT:
-		return escape(cell->text);
-	case VMOP_CELL_COUNT:
-		snprintf(buffer, sizeof(buffer), "%" PRIu64, cell->number);
+	case VMOP_VALUE_TEXT:
+		return escape(value->text);
+	case VMOP_VALUE_COUNT:
+		snprintf(buffer, sizeof(buffer), "%" PRIu64, value->number);
 		break;
-	case VMOP_CELL_PERCENT:
-		snprintf(buffer, sizeof(buffer), "%.2f", cell->percent);
+	case VMOP_VALUE_PERCENT:
+		snprintf(buffer, sizeof(buffer), "%.2f", value->percent);
 		break;
-	case VMOP_CELL_ADDRESS:
+	case VMOP_VALUE_ADDRESS:
 		snprintf(buffer, sizeof(buffer), "%s%08" PRIx64, is_detail ? "  " : "",
-			 cell->number);
+			 value->number);
 		break;
-	case VMOP_CELL_RATIO:
-		format_ratio(cell, buffer, sizeof(buffer));
+	case VMOP_VALUE_RATIO:
+		format_ratio(value, buffer, sizeof(buffer));
 		break;
 	}
 	return strdup(buffer);
 }
 
 /*
- * A table on its way to libsmartcols.  The functions below return 0, or a negative
- * errno where memory ran out.
+ * A table while it is filled.  The functions below return 0, or a negative errno without memory.
  */
 struct filling {
 	const struct vmop_sheet *sheet;
 	struct libscols_table *table;
-	size_t *widths;	  /* by shown column: what its cells need, then what they get */
-	bool *is_elastic; /* likewise */
-	bool is_fitted;	  /* widths are to be kept to */
+	size_t *widths;		   /* of each shown column: needed, then granted */
+	bool *is_elastic;	   /* likewise */
+	bool is_fitted;		   /* widths are granted */
+	struct vmop_value *values; /* n_columns: of the row or detail that is being read */
 };
 
-/* Calls each for every cell of a row or detail; text is each's to free. */
-static int each_cell(struct filling *filling, size_t row, size_t detail, void *arg,
-		     int (*each)(struct filling *filling, void *arg, size_t shown, char *text))
+/* Call each for every value of a row or detail; `each` frees text. */
+static int each_value(struct filling *filling, size_t row, size_t detail, void *arg,
+		      int (*each)(struct filling *filling, void *arg, size_t shown, char *text))
 {
 	const struct vmop_sheet *sheet = filling->sheet;
 	size_t shown = 0;
+	vmop_sheet_values(sheet, row, detail, filling->values);
 	for (size_t c = 0; c < sheet->n_columns; c++) {
 		const struct vmop_column *column = &sheet->columns[c];
 		if (!column->heading)
 			continue;
-		struct vmop_cell cell = {0};
-		sheet->cell(sheet, row, detail, column, &cell);
-		if (!cell.is_empty) {
-			char *text = cell_text(column->type, &cell, detail != VMOP_NO_DETAIL);
+		if (!filling->values[c].is_empty) {
+			char *text = value_text(column->type, &filling->values[c],
+						detail != VMOP_NO_DETAIL);
 			int failed = text ? each(filling, arg, shown, text) : -ENOMEM;
 			if (failed)
 				return failed;
@@ -108,7 +109,7 @@ static int each_cell(struct filling *filling, size_t row, size_t detail, void *a
 	return 0;
 }
 
-static int measure_cell(struct filling *filling, void *arg, size_t shown, char *text)
+static int measure_value(struct filling *filling, void *arg, size_t shown, char *text)
 {
 	(void)arg;
 	size_t width = vmop_fit_width(text);
@@ -118,7 +119,7 @@ static int measure_cell(struct filling *filling, void *arg, size_t shown, char *
 	return 0;
 }
 
-static int set_cell(struct filling *filling, void *line, size_t shown, char *text)
+static int set_value(struct filling *filling, void *line, size_t shown, char *text)
 {
 	if (filling->is_fitted && filling->is_elastic[shown]) {
 		char *shortened = vmop_fit_shorten(text, filling->widths[shown]);
@@ -130,13 +131,13 @@ static int set_cell(struct filling *filling, void *line, size_t shown, char *tex
 
 static int measure_row(struct filling *filling, size_t row, size_t detail)
 {
-	return each_cell(filling, row, detail, NULL, measure_cell);
+	return each_value(filling, row, detail, NULL, measure_value);
 }
 
 static int add_line(struct filling *filling, size_t row, size_t detail)
 {
 	struct libscols_line *line = scols_table_new_line(filling->table, NULL);
-	return line ? each_cell(filling, row, detail, line, set_cell) : -ENOMEM;
+	return line ? each_value(filling, row, detail, line, set_value) : -ENOMEM;
 }
 
 static int each_row(struct filling *filling,
@@ -168,10 +169,11 @@ static int add_columns(struct filling *filling, size_t *ret_n_shown)
 		const struct vmop_column *column = &filling->sheet->columns[c];
 		if (!column->heading)
 			continue;
-		bool is_number = column->type == VMOP_CELL_COUNT ||
-				 column->type == VMOP_CELL_PERCENT ||
-				 column->type == VMOP_CELL_RATIO;
-		_cleanup_free_ char *heading = escape(column->heading); /* it may name an event */
+		bool is_number = column->type == VMOP_VALUE_COUNT ||
+				 column->type == VMOP_VALUE_PERCENT ||
+				 column->type == VMOP_VALUE_RATIO;
+		_cleanup_free_ char *heading =
+			escape(column->heading); /* can contain an event's name */
 		if (!heading || !scols_table_new_column(filling->table, heading, 0,
 							is_number ? SCOLS_FL_RIGHT : 0))
 			return -ENOMEM;
@@ -186,10 +188,14 @@ static int fill(struct libscols_table *table, const struct vmop_sheet *sheet, si
 {
 	_cleanup_free_ size_t *widths = calloc(sheet->n_columns + 1, sizeof(*widths));
 	_cleanup_free_ bool *is_elastic = calloc(sheet->n_columns + 1, sizeof(*is_elastic));
-	if (!widths || !is_elastic)
+	_cleanup_free_ struct vmop_value *values = calloc(sheet->n_columns, sizeof(*values));
+	if (!widths || !is_elastic || !values)
 		return -ENOMEM;
-	struct filling filling = {
-		.sheet = sheet, .table = table, .widths = widths, .is_elastic = is_elastic};
+	struct filling filling = {.sheet = sheet,
+				  .table = table,
+				  .widths = widths,
+				  .is_elastic = is_elastic,
+				  .values = values};
 	size_t n_shown;
 	int failed = add_columns(&filling, &n_shown);
 	if (!failed && width_columns)
@@ -209,7 +215,7 @@ static struct vmop_error *print_lines(const char *const *lines, size_t n, size_t
 	return NULL;
 }
 
-/* libsmartcols fills up empty cells at the end of a line. */
+/* Print the table without the blanks that libsmartcols adds for empty values at line ends. */
 static void print_without_trailing_blanks(const char *text, FILE *out)
 {
 	for (const char *line = text; *line;) {
@@ -229,9 +235,9 @@ static struct vmop_error *table_print(const struct vmop_sheet *sheet,
 	if (!table)
 		return &vmop_error_no_memory;
 	size_t width = options->width_columns;
-	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER); /* it fits already */
+	scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER); /* widths fit already */
 	scols_table_set_column_separator(table, SEPARATOR);
-	scols_table_enable_noencoding(table, 1); /* cells are escaped already */
+	scols_table_enable_noencoding(table, 1); /* values are escaped already */
 	if (fill(table, sheet, width))
 		return &vmop_error_no_memory;
 	if (!options->no_header) {
@@ -249,4 +255,4 @@ static struct vmop_error *table_print(const struct vmop_sheet *sheet,
 }
 
 const struct vmop_output vmop_output_table = {
-	.name = "table", .max_cells = 2000000, .print = table_print};
+	.name = "table", .max_values = 2000000, .print = table_print};

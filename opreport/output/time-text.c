@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <time.h>
 
-static const uint64_t second_ns = 1000000000;
+#include "libutil/clock.h"
 
 void vmop_format_time(uint64_t time_ns, char *ret, size_t ret_bytes)
 {
-	time_t seconds = (time_t)(time_ns / second_ns);
+	time_t seconds = (time_t)(time_ns / VMOP_NS_PER_S);
 	struct tm tm;
 	if (!localtime_r(&seconds, &tm) || !strftime(ret, ret_bytes, "%Y-%m-%d %H:%M:%S", &tm))
 		ret[0] = '\0';
@@ -17,7 +17,7 @@ void vmop_format_time(uint64_t time_ns, char *ret, size_t ret_bytes)
 
 void vmop_format_span(uint64_t span_ns, char *ret, size_t ret_bytes)
 {
-	uint64_t seconds = span_ns / second_ns + (span_ns % second_ns >= second_ns / 2);
+	uint64_t seconds = span_ns / VMOP_NS_PER_S + (span_ns % VMOP_NS_PER_S >= VMOP_NS_PER_S / 2);
 	if (seconds < 120)
 		snprintf(ret, ret_bytes, "%" PRIu64 " s", seconds);
 	else if (seconds < 7200)

@@ -59,7 +59,7 @@ const char *vmop_arena_name(struct vmop_arena *arena, const char *text)
 		return vmop_arena_text(arena, text);
 	len = max_bytes;
 	while (len > max_bytes - 3 && ((unsigned char)text[len] & 0xc0) == 0x80)
-		len--; /* not within a character of UTF-8 */
+		len--; /* do not cut a character of UTF-8 */
 	size_t text_len = strlen(text);
 	char rest[64];
 	size_t rest_len = (size_t)snprintf(rest, sizeof(rest), "...[%zu bytes, %016" PRIx64 "]",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Strings and small tables that live as long as one report: given out of large
- * blocks, never freed one by one.
+/* Strings and small tables that live as long as one report: cut from large blocks, freed together.
  */
 #ifndef VMOP_OPREPORT_QUERY_ARENA_H
 #define VMOP_OPREPORT_QUERY_ARENA_H
@@ -12,19 +10,18 @@ struct vmop_arena_block;
 
 struct vmop_arena {
 	struct vmop_arena_block *blocks; /* {0} is an empty arena */
-	size_t left_bytes;		 /* in the first of them */
-	size_t used_bytes;		 /* in all */
+	size_t left_bytes;		 /* free, in the first block */
+	size_t used_bytes;		 /* in all blocks */
 };
 
-/* Zeroed and aligned for any type; NULL when memory runs out. */
+/* Return len_bytes zeroed bytes, aligned for any type, or NULL without memory. */
 void *vmop_arena_alloc(struct vmop_arena *arena, size_t len_bytes);
-/* NULL when memory runs out; text NULL gives "". */
+/* Return a copy of text, "" if text is NULL, or NULL without memory. */
 const char *vmop_arena_text(struct vmop_arena *arena, const char *text);
 /*
- * The same of a name that a session file holds and that has no bound there: one of more than
- * VMOP_NAME_MAX_BYTES becomes "BEGINNING...[LENGTH bytes, HASH]", which is as good for telling
- * names apart.  Where the arena has VMOP_ARENA_NAMES_BYTES already, VMOP_NAME_SHORT_BYTES are the
- * bound.
+ * Return a copy of a name from a session file, which does not bound it, or NULL without memory.  A
+ * name longer than VMOP_NAME_MAX_BYTES becomes "BEGINNING...[LENGTH bytes, HASH]", which is still
+ * unique.  Once the arena holds VMOP_ARENA_NAMES_BYTES, the bound is VMOP_NAME_SHORT_BYTES.
  */
 #define VMOP_NAME_MAX_BYTES 4096
 #define VMOP_NAME_SHORT_BYTES 64

@@ -6,24 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/label.h"
 #include "libutil/parse.h"
-#include "opreport/query/identity.h"
+#include "opreport/query/unify.h"
 
 /* ---- tables by id -------------------------------------------------------- */
 
-/* A zeroed item at the end. */
+/* Append a zeroed item and return it, or NULL without memory. */
 static void *table_add(struct vmop_table *table)
 {
-	if (table->n == table->capacity) {
-		size_t capacity = table->capacity ? table->capacity * 2 : 64;
-		void *items = reallocarray(table->items, capacity, table->item_bytes);
-		if (!items)
-			return NULL;
-		table->items = items;
-		table->capacity = capacity;
-	}
+	void *items =
+		vmop_array_grow(table->items, &table->capacity, table->n + 1, table->item_bytes);
+	if (!items)
+		return NULL;
+	table->items = items;
 	void *item = (char *)table->items + table->n * table->item_bytes;
 	memset(item, 0, table->item_bytes);
 	table->n++;
@@ -45,7 +43,7 @@ static int compare_ids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Sorts what was added since the part's first; then vmop_table_index answers for its session. */
+/* Sort and index the items that were added from part->first on. */
 static struct vmop_error *table_index(struct vmop_table *table, struct vmop_table_part *part)
 {
 	part->end = table->n;
@@ -88,21 +86,21 @@ size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t
 
 /* ---- loading ------------------------------------------------------------- */
 
-/* One session that is being loaded. */
+/* The session that is being loaded. */
 struct loader {
 	struct vmop_catalog *catalog;
 	uint32_t session;
 	struct vmop_db *db;
 };
 
-/* Sets *field to an arena copy, shortened if it is very long; false when memory runs out. */
+/* Set *field to a copy in the arena, shortened if very long.  Return false without memory. */
 static bool keep(struct vmop_catalog *catalog, const char **field, const char *text)
 {
 	*field = vmop_arena_name(&catalog->arena, text);
 	return *field != NULL;
 }
 
-/* The same as a label: a name that could be taken for one of vmop's own words is in quotes. */
+/* Likewise, but quote a name that could be mistaken for one of vmop's own words. */
 static bool keep_label(struct vmop_catalog *catalog, const char **field, enum vmop_label kind,
 		       const char *name)
 {
@@ -112,7 +110,7 @@ static bool keep_label(struct vmop_catalog *catalog, const char **field, enum vm
 	return label && keep(catalog, field, label);
 }
 
-/* Whether there is no room for another item, which is counted then. */
+/* Return whether the table is full, and then count the item as left out. */
 static bool is_full(const struct loader *loader, const struct vmop_table *table)
 {
 	bool is_full = table->n >= VMOP_ITEMS_MAX;
@@ -174,7 +172,7 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
-/* Return the word that vmop shows in place of a task's name; NULL: it has a name. */
+/* Return vmop's own word for a task without a name, or NULL if it has a name. */
 static const char *own_comm(const struct vmop_task_item *item, const struct vmop_db_task *task,
 			    bool is_unexplained)
 {
@@ -212,7 +210,7 @@ static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
-/* Ends a walk early; never seen outside. */
+/* Ends a walk early; never returned to a caller. */
 static struct vmop_error seen_enough = {.code = VMOP_ERROR_NOT_FOUND};
 
 static struct vmop_error *add_idle_task(void *arg, const struct vmop_db_task *task)
@@ -286,14 +284,8 @@ static struct vmop_error *add_loss(void *arg, const struct vmop_db_loss *loss)
 		catalog->n_items_left_out++;
 		return NULL;
 	}
-	if (catalog->n_losses == catalog->losses_capacity) {
-		size_t capacity = catalog->losses_capacity ? catalog->losses_capacity * 2 : 64;
-		void *losses = reallocarray(catalog->losses, capacity, sizeof(*catalog->losses));
-		if (!losses)
-			return &vmop_error_no_memory;
-		catalog->losses = losses;
-		catalog->losses_capacity = capacity;
-	}
+	if (!vmop_array_reserve(catalog->losses, catalog->losses_capacity, catalog->n_losses + 1))
+		return &vmop_error_no_memory;
 	struct vmop_loss_item *item = &catalog->losses[catalog->n_losses++];
 	*item = (struct vmop_loss_item){
 		.session = loader->session,
@@ -377,20 +369,20 @@ static struct vmop_error *add_event_info(void *arg, const struct vmop_db_info *i
 	return NULL;
 }
 
-/* What the event table has no columns for. */
+/* Load the facts of events that the table `event` has no columns for. */
 static struct vmop_error *load_event_infos(struct loader *loader)
 {
 	const struct vmop_table_part *part = &loader->catalog->events.parts[loader->session];
 	for (size_t i = part->first; i < part->end; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
-		event->running_ns = UINT64_MAX; /* not known so far */
+		event->running_ns = UINT64_MAX; /* not known yet */
 	}
 	struct vmop_error *err = vmop_db_each_info(loader->db, add_event_info, loader);
 	for (size_t i = part->first; i < part->end; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
 		if (event->running_ns > event->enabled_ns)
 			event->enabled_ns = event->running_ns = 0;
-		if (event->running_ns) /* one that never counted has nothing to scale */
+		if (event->running_ns) /* an event that never counted has nothing to scale */
 			event->scale = (double)event->enabled_ns / (double)event->running_ns;
 	}
 	return err;
@@ -407,7 +399,7 @@ static int compare_losses(const void *a, const void *b)
 	return order ? order : (x->event > y->event) - (x->event < y->event);
 }
 
-/* Item 0 of every table. */
+/* Add item 0 to every table: it stands for undefined ids. */
 static struct vmop_error *add_unexplained(struct vmop_catalog *catalog)
 {
 	static const struct vmop_db_event event = {.name = "[unknown]"};
@@ -471,240 +463,7 @@ static struct vmop_error *load_session(struct vmop_catalog *catalog, size_t sess
 	return NULL;
 }
 
-/* ---- what stands for what ------------------------------------------------ */
-
-#define RETURN_IF_DIFFERENT(a, b)                                                                  \
-	do {                                                                                       \
-		if ((a) != (b))                                                                    \
-			return (a) < (b) ? -1 : 1;                                                 \
-	} while (0)
-
-typedef int item_order(const void *a, const void *b);
-
-/* A guest's kernel is the same image to its host and, in a session of its own, to itself. */
-static enum vmop_image_kind unified_kind(const struct vmop_image_item *image)
-{
-	return image->kind == VMOP_IMAGE_GUEST_KERNEL && image->build_id_len_bytes
-		       ? VMOP_IMAGE_KERNEL
-		       : image->kind;
-}
-
-static int image_order(const void *a, const void *b)
-{
-	const struct vmop_image_item *x = a, *y = b;
-	RETURN_IF_DIFFERENT(x->domain, y->domain);
-	RETURN_IF_DIFFERENT(x->build_id_len_bytes, y->build_id_len_bytes);
-	RETURN_IF_DIFFERENT(unified_kind(x), unified_kind(y));
-	if (x->build_id_len_bytes)
-		return memcmp(x->build_id, y->build_id, x->build_id_len_bytes);
-	int order = strcmp(x->name, y->name);
-	return order ? order : strcmp(x->root, y->root);
-}
-
-/*
- * A pid is one process within a session; being idle is the same in all of them. Rows of several
- * processes have no pid.
- */
-static int process_order(const void *a, const void *b)
-{
-	const struct vmop_task_item *x = a, *y = b;
-	RETURN_IF_DIFFERENT(x->domain, y->domain);
-	RETURN_IF_DIFFERENT(x->is_merged, y->is_merged);
-	if (x->is_merged)
-		RETURN_IF_DIFFERENT(x, y);
-	RETURN_IF_DIFFERENT(x->pid, y->pid);
-	if (!x->is_idle || !y->is_idle)
-		RETURN_IF_DIFFERENT(x->session, y->session);
-	return 0;
-}
-
-static int task_order(const void *a, const void *b)
-{
-	const struct vmop_task_item *x = a, *y = b;
-	RETURN_IF_DIFFERENT(x->is_idle, y->is_idle);
-	RETURN_IF_DIFFERENT(x->domain, y->domain);
-	if (!x->is_idle)
-		RETURN_IF_DIFFERENT(x, y);
-	return 0;
-}
-
-static int command_order(const void *a, const void *b)
-{
-	const struct vmop_task_item *x = a, *y = b;
-	RETURN_IF_DIFFERENT(x->domain, y->domain);
-	return strcmp(x->comm, y->comm);
-}
-
-static int cgroup_order(const void *a, const void *b)
-{
-	const struct vmop_task_item *x = a, *y = b;
-	RETURN_IF_DIFFERENT(x->domain, y->domain);
-	return strcmp(x->cgroup, y->cgroup);
-}
-
-/* Equal items in the table's order, so that the first of them stands for all. */
-static int compare_items(const void *a, const void *b, void *order)
-{
-	const char *const *x = a, *const *y = b;
-	int result = ((item_order *)order)(*x, *y);
-	return result ? result : (*x > *y) - (*x < *y);
-}
-
-/* Writes to the uint32_t at row_offset of every item the index of the one that stands for it. */
-static struct vmop_error *unify(struct vmop_table *table, item_order *order, size_t row_offset)
-{
-	_cleanup_free_ char **sorted = calloc(table->n, sizeof(*sorted));
-	if (!sorted)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < table->n; i++)
-		sorted[i] = (char *)table->items + i * table->item_bytes;
-	qsort_r(sorted, table->n, sizeof(*sorted), compare_items, order);
-	const char *first = sorted[0];
-	for (size_t i = 0; i < table->n; i++) {
-		if (order(first, sorted[i]) != 0)
-			first = sorted[i];
-		uint32_t row = (uint32_t)((first - (char *)table->items) / table->item_bytes);
-		memcpy(sorted[i] + row_offset, &row, sizeof(row));
-	}
-	return NULL;
-}
-
-static int event_order(const void *a, const void *b)
-{
-	const struct vmop_event_item *x = a, *y = b;
-	RETURN_IF_DIFFERENT(x->session, y->session);
-	return strcmp(x->name, y->name);
-}
-
-static int event_name_order(const void *a, const void *b)
-{
-	const struct vmop_event_item *x = a, *y = b;
-	return strcmp(x->name, y->name);
-}
-
-/* Events of one name, such as one with two periods, must not share a column's name. */
-static struct vmop_error *label_events(struct vmop_catalog *catalog)
-{
-	struct vmop_table *table = &catalog->events;
-	_cleanup_free_ struct vmop_event_item **sorted = calloc(table->n, sizeof(*sorted));
-	if (!sorted)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < table->n; i++)
-		sorted[i] = vmop_catalog_event(catalog, i);
-	qsort_r(sorted, table->n, sizeof(*sorted), compare_items, event_order);
-	for (size_t i = 1, nth = 1; i < table->n; i++) {
-		nth = event_order(sorted[i - 1], sorted[i]) == 0 ? nth + 1 : 1;
-		if (nth == 1)
-			continue;
-		_cleanup_free_ char *label = NULL;
-		if (asprintf(&label, "%s#%zu", sorted[i]->name, nth) < 0)
-			label = NULL;
-		if (!label || !keep(catalog, &sorted[i]->label, label))
-			return &vmop_error_no_memory;
-	}
-	return NULL;
-}
-
-struct vmop_error *vmop_catalog_unify_cgroups(struct vmop_catalog *catalog)
-{
-	return unify(&catalog->tasks, cgroup_order, offsetof(struct vmop_task_item, cgroup_row));
-}
-
-static struct vmop_error *unify_tasks(struct vmop_catalog *catalog, unsigned merge)
-{
-	size_t row_offset = offsetof(struct vmop_task_item, row);
-	if (merge & VMOP_MERGE_TGID)
-		return unify(&catalog->tasks, command_order, row_offset);
-	if (merge & VMOP_MERGE_TID)
-		return unify(&catalog->tasks, process_order, row_offset);
-	if (catalog->n_sessions > 1)
-		return unify(&catalog->tasks, task_order, row_offset);
-	for (size_t i = 0; i < catalog->tasks.n; i++)
-		vmop_catalog_task(catalog, i)->row = (uint32_t)i;
-	return NULL;
-}
-
-/* From ids to what stands for them, once domains have been told apart. */
-static void link_domains(struct vmop_catalog *catalog)
-{
-	for (size_t i = 0; i < catalog->tasks.n; i++) {
-		struct vmop_task_item *task = vmop_catalog_task(catalog, i);
-		size_t index = vmop_table_index(&catalog->domains, task->session, task->domain);
-		task->domain = vmop_catalog_domain(catalog, index)->row;
-	}
-	for (size_t i = 0; i < catalog->images.n; i++) {
-		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
-		size_t index = vmop_table_index(&catalog->domains, image->session, image->domain);
-		image->domain = vmop_catalog_domain(catalog, index)->row;
-	}
-}
-
-static int text_order(const void *a, const void *b)
-{
-	const struct vmop_image_item *x = a, *y = b;
-	RETURN_IF_DIFFERENT(x->domain, y->domain);
-	return strcmp(x->name, y->name);
-}
-
-/* The images of hypervisors' text, in text_order; *ret is the caller's. */
-static struct vmop_error *list_texts(const struct vmop_catalog *catalog, char ***ret, size_t *ret_n)
-{
-	size_t n = 0;
-	char **texts = calloc(catalog->images.n, sizeof(*texts));
-	*ret = texts;
-	if (!texts)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < catalog->images.n; i++) {
-		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
-		if (image->kind == VMOP_IMAGE_HYPERVISOR && image->len_bytes)
-			texts[n++] = (char *)image;
-	}
-	qsort_r(texts, n, sizeof(*texts), compare_items, text_order);
-	*ret_n = n;
-	return NULL;
-}
-
-/* An active domain's session has addresses of the hypervisor, dom0's knows where its text lies. */
-static struct vmop_error *find_texts(struct vmop_catalog *catalog)
-{
-	_cleanup_free_ char **texts = NULL;
-	size_t n;
-	struct vmop_error *err = list_texts(catalog, &texts, &n);
-	for (uint32_t i = 0; i < catalog->images.n && !err; i++) {
-		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
-		image->text = i;
-		if (image->kind != VMOP_IMAGE_HYPERVISOR || image->len_bytes)
-			continue;
-		size_t low = 0, high = n;
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-			if (text_order(texts[middle], image) < 0)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low == n || text_order(texts[low], image) != 0)
-			continue;
-		const struct vmop_image_item *text = (const void *)texts[low];
-		image->text = (uint32_t)(text - vmop_catalog_image(catalog, 0));
-		image->row = text->row;
-	}
-	return err;
-}
-
-static struct vmop_error *unify_images(struct vmop_catalog *catalog)
-{
-	struct vmop_error *err =
-		unify(&catalog->images, image_order, offsetof(struct vmop_image_item, row));
-	if (!err)
-		err = find_texts(catalog);
-	for (size_t i = 0; i < catalog->images.n && !err; i++) {
-		uint32_t row = vmop_catalog_image(catalog, i)->row;
-		if (row != i)
-			vmop_catalog_image(catalog, row)->is_shared = true;
-	}
-	return err;
-}
+/* ---- the catalog ---------------------------------------------------------- */
 
 static struct vmop_error *init(struct vmop_catalog *catalog, size_t n_sessions)
 {
@@ -737,17 +496,7 @@ struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
 		return err;
 	if (catalog->n_losses)
 		qsort(catalog->losses, catalog->n_losses, sizeof(*catalog->losses), compare_losses);
-	err = vmop_domains_unify(catalog);
-	if (err)
-		return err;
-	link_domains(catalog);
-	err = label_events(catalog);
-	if (!err)
-		err = unify(&catalog->events, event_name_order,
-			    offsetof(struct vmop_event_item, name_row));
-	if (!err)
-		err = unify_images(catalog);
-	return err ? err : unify_tasks(catalog, merge);
+	return vmop_catalog_unify(catalog, merge);
 }
 
 struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What session files say of their events, domains, tasks and images, in memory
- * for one report.  Ids are a session's own; item 0 of each table stands for those that its
- * file doesn't explain.  Strings live in the catalog's arena.  Names of domains, tasks, cgroups
- * and images are labels (libutil/label.h).  Open within the folder.
+ * The events, domains, tasks and images of the sessions of one report, in memory.
+ *
+ * An id is unique within its session only.  Item 0 of each table stands for ids that the session
+ * file does not define.  Strings belong to the catalog's arena.  Names of domains, tasks, cgroups
+ * and images are labels (libutil/label.h).  The structs are open within opreport.
  */
 #ifndef VMOP_OPREPORT_QUERY_CATALOG_H
 #define VMOP_OPREPORT_QUERY_CATALOG_H
@@ -17,55 +18,55 @@
 #include "opreport/query/arena.h"
 
 #define VMOP_NO_SLOT UINT32_MAX
-#define VMOP_SESSIONS_MAX 256 /* in one report: each is some open files */
+#define VMOP_SESSIONS_MAX 256 /* in one report: each keeps some files open */
 
 /*
- * Bounds of what is loaded, so that a report of any file ends soon and in little memory.  A session
- * that vmopd wrote is far below them.
+ * Bounds of what is loaded, so that a report of any file ends soon and in little memory.  Sessions
+ * from vmopd stay far below them.
  */
 #define VMOP_EVENTS_MAX ((size_t)1 << 18) /* of all sessions */
 #define VMOP_ITEMS_MAX ((size_t)2 << 20)  /* of each other table, and of losses */
 
-/* A session to be read: db is not owned. */
+/* A session to be read. */
 struct vmop_session_input {
-	const char *name; /* as shown */
-	struct vmop_db *db;
+	const char *name;   /* as shown; owned by the caller */
+	struct vmop_db *db; /* likewise */
 };
 
-/* All items begin with their id and session; `selected` is what the profile specs let through. */
+/* All items begin with their id and session; `selected`: the profile specs choose the item. */
 struct vmop_event_item {
 	uint32_t id, session;
 	bool selected;
-	uint32_t slot; /* which of a row's counts it adds to, or VMOP_NO_SLOT */
+	uint32_t slot;				 /* index of its count in a row, or VMOP_NO_SLOT */
 	const char *name, *source, *unit, *note; /* "" for none */
 	const char *label; /* name, with "#2" and so on behind it where others have the same */
 	const char *asked; /* the name as the user wrote it, "" where it is the same */
 	uint64_t period_events, frequency_hz;
-	uint64_t enabled_ns, running_ns; /* of one that shared its counters; 0, 0: it did not */
-	double scale;			 /* what its weights are to be multiplied by: 1 and up */
+	uint64_t enabled_ns, running_ns; /* 0, 0: it shared no counter */
+	double scale;			 /* factor for its weights, at least 1 */
 	uint32_t name_row;		 /* index of the first event of that name */
 };
 
 struct vmop_domain_item {
 	uint32_t id, session;
 	bool selected;
-	bool is_host; /* row's domain is a guest of none of the sessions */
+	bool is_host; /* its row's domain is a guest in no session */
 	bool is_some; /* VMOP_DOMAIN_SOME_NAME */
-	/* A row's: it ran, and no session has samples that are known to be its own. */
+	/* Set on rows only: it ran, and no session has samples attributed to it. */
 	bool is_unsampled;
 	enum vmop_domain_kind kind;
-	const char *name;     /* row's, as shown: "host", or a guest's name as a label (label.h) */
-	const char *own_name; /* a guest's label in its session's file, "" for a host */
+	const char *name;     /* its row's, as shown: "host", or a guest's label */
+	const char *own_name; /* a guest's label in its session; "" for a host */
 	const char *uuid;
 	uint32_t row; /* index of the domain that stands for it: see identity.h */
-	/* A guest that was shut down and started again has a life each time. */
+	/* Each start of a guest begins a life. */
 	uint32_t life;		/* index of the item that stands for this life */
-	const char *life_name;	/* "10:00:05 pid 4242"; "" for what has no lives */
+	const char *life_name;	/* "10:00:05 pid 4242"; "" if the domain has no lives */
 	uint32_t vmm_pid;	/* 0: none */
 	uint64_t first_seen_ns; /* CLOCK_REALTIME */
-	uint64_t end_ns;	/* likewise; its session's end where it was still there */
+	uint64_t end_ns;	/* likewise; the session's end if it still ran */
 	bool has_ended;
-	uint32_t n_lives; /* of a row */
+	uint32_t n_lives; /* set on rows only */
 };
 
 struct vmop_task_item {
@@ -73,30 +74,30 @@ struct vmop_task_item {
 	bool selected;
 	bool is_idle;
 	bool is_merged;	      /* stands for ended processes of one command */
-	uint64_t n_processes; /* that it stands for; 1 where it isn't merged */
-	uint32_t domain;      /* index, of the one that stands for it */
+	uint64_t n_processes; /* 1 unless merged */
+	uint32_t domain;      /* index of its row */
 	uint32_t pid, tid;
 	uint64_t start_time_ns;
 	const char *comm, *cgroup;
 	uint32_t exe_image;  /* id */
-	uint32_t row;	     /* index of the task that stands for it in rows */
-	uint32_t cgroup_row; /* likewise */
+	uint32_t row;	     /* index of the first task that rows show as one */
+	uint32_t cgroup_row; /* likewise, by cgroup */
 };
 
 struct vmop_image_item {
 	uint32_t id, session;
 	bool selected;
-	bool is_shared; /* on the item that stands for others: it does */
+	bool is_shared; /* set on a row that has further items */
 	enum vmop_image_kind kind;
-	uint32_t domain; /* index, of the one that stands for it */
+	uint32_t domain; /* index of its row */
 	const char *name, *root;
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[20];
 	uint64_t base, len_bytes;
-	uint32_t row; /* index of the image that stands for it: same build-id, or same name */
+	uint32_t row; /* index of the first image with its build-id, or its name */
 	/*
-	 * Index of the image whose base and symbols go with its addresses: itself, but for a
-	 * hypervisor's of which its session knows nothing else, where another session does.
+	 * Index of the image whose base and symbols apply to its addresses: its own, except for a
+	 * hypervisor that only another session describes.
 	 */
 	uint32_t text;
 };
@@ -104,27 +105,27 @@ struct vmop_image_item {
 /* The items of one session in a table: [first, end). */
 struct vmop_table_part {
 	size_t first, end;
-	uint32_t *by_id; /* index of each id where ids are dense, else NULL */
+	uint32_t *by_id; /* index by id if ids are dense, else NULL */
 	size_t n_by_id;
 };
 
-/* Ascending by session and id. */
+/* Items, ascending by session and id. */
 struct vmop_table {
 	void *items;
 	size_t n, capacity, item_bytes;
 	struct vmop_table_part *parts; /* by session */
 };
 
-/* Facts of a session; strings "" when not known. */
+/* Facts of a session; an unknown string is "". */
 struct vmop_session_facts {
 	const char *name; /* as the user gave it */
 	const char *vmop, *hostname, *kernel, *machine, *cpus;
-	const char *kernel_symbols; /* what names the host kernel's functions; "none: WHY" */
+	const char *kernel_symbols; /* source of the host kernel's symbols; "none: REASON" */
 	uint64_t start_ns, end_ns;  /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
 };
 
-/* Samples that a source or the daemon had to give up, or what it could not read. */
+/* A loss: samples or records that the source or the daemon dropped or could not read. */
 struct vmop_loss_item {
 	const char *name;
 	size_t session, domain, event; /* indices */
@@ -136,46 +137,45 @@ struct vmop_catalog {
 	struct vmop_table events, domains, tasks, images;
 	struct vmop_session_facts *sessions;
 	size_t n_sessions;
-	uint64_t start_ns, end_ns;     /* of all sessions together */
+	uint64_t start_ns, end_ns;     /* of all sessions together, CLOCK_REALTIME */
 	struct vmop_loss_item *losses; /* in order of name */
 	size_t n_losses, losses_capacity;
-	/* Rows beyond the bounds above, which were not loaded. */
+	/* Numbers of items beyond the bounds above, which were not loaded. */
 	uint64_t n_events_left_out, n_items_left_out;
 };
 
-/* How tasks and events are merged into one row; enum bits of --merge. */
+/* Bits of --merge: which tasks and events share a row. */
 enum vmop_merge {
 	VMOP_MERGE_CPU = 1 << 0,
 	VMOP_MERGE_TID = 1 << 1,      /* threads into their process */
 	VMOP_MERGE_TGID = 1 << 2,     /* processes into their command */
-	VMOP_MERGE_UNITMASK = 1 << 3, /* events that differ behind ':' */
+	VMOP_MERGE_UNITMASK = 1 << 3, /* events that differ only behind ':' */
 };
 
 /*
- * A busy hour has 100,000 tasks: where none but the idle one is of interest, with_tasks false,
- * what comes behind it is not read.
+ * Load the sessions inputs[0..n_inputs), which are in one snapshot each, and find their equal items
+ * (unify.h).  merge has bits of enum vmop_merge.  with_tasks false reads only the host's idle task
+ * of each session: a busy hour has 100,000 tasks.  The caller deinitialises the catalog also after
+ * an error.
  */
 struct vmop_error *vmop_catalog_load(struct vmop_catalog *catalog,
 				     const struct vmop_session_input *inputs, size_t n_inputs,
 				     unsigned merge, bool with_tasks);
-/* Only the sessions' facts of one: no events, domains, tasks or images. */
+/* Load the facts of one session, without its events, domains, tasks and images. */
 struct vmop_error *vmop_catalog_load_facts(struct vmop_catalog *catalog,
 					   const struct vmop_session_input *input);
 void vmop_catalog_deinit(struct vmop_catalog *catalog);
 
-/* Fills cgroup_row of all tasks. */
-struct vmop_error *vmop_catalog_unify_cgroups(struct vmop_catalog *catalog);
-
-/* err, of a catalog of several sessions told apart by their names. */
+/* Return err, prefixed with the name of the session if the catalog has several. */
 struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_catalog *catalog,
 				      size_t session);
 
-/* The index of a session's id; 0 when it is not explained. */
+/* Return the index of a session's id, or 0 if the session does not define it. */
 size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t id);
 
 /*
- * The file's name without its folders; the whole path where the rest could be taken for one of
- * vmop's own words.
+ * Return the file's name without its folders, or the whole path where the name could be
+ * mistaken for one of vmop's own words.
  */
 const char *vmop_image_base_name(const char *name);
 

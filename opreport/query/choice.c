@@ -13,14 +13,15 @@
 
 enum {
 	MAX_SHOWN = 8,		  /* names in an error message */
-	MAX_NUMBERS = 4096,	  /* CPUs and vCPUs that ranges may spell out */
-	MAX_FILTER_TASKS = 10000, /* more are told apart by the reader */
+	MAX_NUMBERS = 4096,	  /* CPUs, or vCPUs, in all ranges of a spec */
+	MAX_FILTER_TASKS = 10000, /* longer lists are applied by the reader */
 };
 
-/* One kind of thing that words of a spec name. */
+/* A table whose items the words of a spec select. */
 struct selector {
 	const char *tag; /* "domain:" */
 	const char *plural;
+	enum vmop_table_kind kind;
 	struct vmop_table *table;
 	bool (*matches)(const void *item, const char *word);
 	const char *(*name)(const void *item);
@@ -74,7 +75,7 @@ static bool image_matches(const void *item, const char *word)
 	const char *slash = strrchr(name, '/');
 	if (glob_matches(word, name) || !slash)
 		return glob_matches(word, name);
-	/* "[kernel]" is the kernel, and no file; "'[kernel]'" is such a file. */
+	/* "[kernel]" is the kernel; a file of that name is "'[kernel]'". */
 	_cleanup_free_ char *label = vmop_label(VMOP_LABEL_NAME, slash + 1);
 	return label && glob_matches(word, label);
 }
@@ -117,7 +118,7 @@ static bool is_among(const char *const *names, size_t n, const char *name)
 	return i < n;
 }
 
-/* "its tasks: a, b, c, and others": each name once, of however many. */
+/* Return the error for a word without a match.  It lists up to MAX_SHOWN different names. */
 static struct vmop_error *unknown_word(const struct selector *selector, const char *word)
 {
 	const struct vmop_table *table = selector->table;
@@ -164,23 +165,20 @@ static struct vmop_error *select_words(const struct selector *selector,
 	return NULL;
 }
 
-/* The ids of the selected of a session; *ret is the caller's. */
-static struct vmop_error *selected_ids(const struct selector *selector, size_t session,
-				       uint32_t **ret, size_t *ret_n)
+/* Set *ret to the ids of a session's selected items.  The caller frees ret->ids. */
+static struct vmop_error *list_ids(const struct selector *selector, size_t session,
+				   struct vmop_id_list *ret)
 {
 	const struct vmop_table *table = selector->table;
 	const struct vmop_table_part *part = &table->parts[session];
-	uint32_t *ids = calloc(part->end - part->first + 1, sizeof(*ids));
-	if (!ids)
+	ret->ids = calloc(part->end - part->first + 1, sizeof(*ret->ids));
+	if (!ret->ids)
 		return &vmop_error_no_memory;
-	size_t n = 0;
 	for (size_t i = part->first; i < part->end; i++) {
 		void *item = item_at(table, i);
-		if (*selector->selected(item))
-			memcpy(&ids[n++], item, sizeof(*ids));
+		if (*selector->selected(item)) /* every item begins with its id */
+			memcpy(&ret->ids[ret->n++], item, sizeof(*ret->ids));
 	}
-	*ret = ids;
-	*ret_n = n;
 	return NULL;
 }
 
@@ -191,31 +189,47 @@ static struct vmop_error *apply(const struct selector *selector, const struct vm
 	return select_words(selector, words);
 }
 
-/* To each session's filter: where in its choice the ids go, and where in its filter. */
-static struct vmop_error *fill_filters(struct vmop_choice *choice, const struct selector *selector,
-				       size_t ids_at, size_t filter_at, size_t n_at)
+/* List each session's selected items; VMOP_ERROR_NOT_FOUND where no session has any. */
+static struct vmop_error *list_selected(struct vmop_choice *choice, const struct selector *selector)
 {
 	bool any = false;
 	for (size_t s = 0; s < choice->n_sessions; s++) {
-		char *session = (char *)&choice->sessions[s];
-		uint32_t **ids = (uint32_t **)(void *)(session + ids_at);
-		size_t *n = (size_t *)(void *)(session + n_at);
-		struct vmop_error *err = selected_ids(selector, s, ids, n);
+		struct vmop_session_choice *session = &choice->sessions[s];
+		struct vmop_id_list *list = &session->selected[selector->kind];
+		struct vmop_error *err = list_ids(selector, s, list);
 		if (err)
 			return err;
-		*(const uint32_t **)(void *)(session + filter_at) = *ids;
-		any = any || *n;
-		choice->sessions[s].is_empty = choice->sessions[s].is_empty || !*n;
+		any = any || list->n;
+		session->is_empty = session->is_empty || !list->n;
 	}
 	return any ? NULL
 		   : vmop_error_new(VMOP_ERROR_NOT_FOUND, "no %s of the session match",
 				    selector->plural);
 }
 
-#define FILL(choice, selector, ids, filter_ids)                                                    \
-	fill_filters(choice, selector, offsetof(struct vmop_session_choice, ids),                  \
-		     offsetof(struct vmop_session_choice, filter.filter_ids),                      \
-		     offsetof(struct vmop_session_choice, filter.n_##filter_ids))
+/* Point each session's filter to the lists of its selected items. */
+static void fill_filters(struct vmop_choice *choice, bool by_bill)
+{
+	for (size_t s = 0; s < choice->n_sessions; s++) {
+		struct vmop_session_choice *session = &choice->sessions[s];
+		const struct vmop_id_list *selected = session->selected;
+		struct vmop_db_filter *filter = &session->filter;
+		filter->events = selected[VMOP_TABLE_EVENTS].ids;
+		filter->n_events = selected[VMOP_TABLE_EVENTS].n;
+		if (by_bill) {
+			filter->billed = selected[VMOP_TABLE_DOMAINS].ids;
+			filter->n_billed = selected[VMOP_TABLE_DOMAINS].n;
+		} else {
+			filter->domains = selected[VMOP_TABLE_DOMAINS].ids;
+			filter->n_domains = selected[VMOP_TABLE_DOMAINS].n;
+		}
+		filter->images = selected[VMOP_TABLE_IMAGES].ids;
+		filter->n_images = selected[VMOP_TABLE_IMAGES].n;
+		session->filter_is_complete = selected[VMOP_TABLE_TASKS].n <= MAX_FILTER_TASKS;
+		filter->tasks = selected[VMOP_TABLE_TASKS].ids;
+		filter->n_tasks = session->filter_is_complete ? selected[VMOP_TABLE_TASKS].n : 0;
+	}
+}
 
 static void select_tasks_by_number(struct vmop_catalog *catalog, const struct vmop_spec *spec)
 {
@@ -227,7 +241,7 @@ static void select_tasks_by_number(struct vmop_catalog *catalog, const struct vm
 	}
 }
 
-/* Threads are told apart only where the set-up asked for it. */
+/* Return an error if tid: is given and the session does not separate threads. */
 static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
 					const struct vmop_spec *spec)
 {
@@ -244,7 +258,7 @@ static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
 static struct vmop_error *select_tasks(struct vmop_choice *choice, struct vmop_catalog *catalog,
 				       const struct vmop_spec *spec)
 {
-	const struct selector tasks = {"task:",	     "tasks",	&catalog->tasks,
+	const struct selector tasks = {"task:",	     "tasks",	VMOP_TABLE_TASKS, &catalog->tasks,
 				       task_matches, task_name, task_selected};
 	struct vmop_error *err = check_threads(catalog, spec);
 	if (!err)
@@ -252,14 +266,7 @@ static struct vmop_error *select_tasks(struct vmop_choice *choice, struct vmop_c
 	if (err || (!spec->tasks.n && !spec->tgids.n && !spec->tids.n))
 		return err;
 	select_tasks_by_number(catalog, spec);
-	err = FILL(choice, &tasks, tasks, tasks);
-	for (size_t s = 0; s < choice->n_sessions && !err; s++) {
-		struct vmop_session_choice *session = &choice->sessions[s];
-		session->filter_is_complete = session->filter.n_tasks <= MAX_FILTER_TASKS;
-		if (!session->filter_is_complete)
-			session->filter.n_tasks = 0;
-	}
-	return err;
+	return list_selected(choice, &tasks);
 }
 
 static struct vmop_error *spell_out(const struct vmop_numbers *numbers, const char *what,
@@ -302,30 +309,32 @@ static struct vmop_error *select_numbers(struct vmop_choice *choice, const struc
 }
 
 static struct vmop_error *select_names(struct vmop_choice *choice, struct vmop_catalog *catalog,
-				       const struct vmop_spec *spec, bool by_bill)
+				       const struct vmop_spec *spec)
 {
-	const struct selector events = {"event:",      "events",   &catalog->events,
-					event_matches, event_name, event_selected};
-	const struct selector domains = {"domain:",	 "domains",   &catalog->domains,
-					 domain_matches, domain_name, domain_selected};
-	const struct selector images = {"image:",      "images",   &catalog->images,
-					image_matches, image_name, image_selected};
+	const struct selector events = {"event:",	  "events",	 VMOP_TABLE_EVENTS,
+					&catalog->events, event_matches, event_name,
+					event_selected};
+	const struct selector domains = {"domain:",	    "domains",	    VMOP_TABLE_DOMAINS,
+					 &catalog->domains, domain_matches, domain_name,
+					 domain_selected};
+	const struct selector images = {"image:",	  "images",	 VMOP_TABLE_IMAGES,
+					&catalog->images, image_matches, image_name,
+					image_selected};
 	struct vmop_error *err = apply(&events, &spec->events);
 	if (!err && spec->events.n)
-		err = FILL(choice, &events, events, events);
+		err = list_selected(choice, &events);
 	if (!err)
 		err = apply(&domains, &spec->domains);
 	if (!err && spec->domains.n)
-		err = by_bill ? FILL(choice, &domains, domains, billed)
-			      : FILL(choice, &domains, domains, domains);
+		err = list_selected(choice, &domains);
 	if (!err)
 		err = apply(&images, &spec->images);
 	if (!err && spec->images.n)
-		err = FILL(choice, &images, images, images);
+		err = list_selected(choice, &images);
 	return err;
 }
 
-/* The time, and what other sessions speak for. */
+/* Fill each session's filter with the time and the omissions. */
 static struct vmop_error *begin(struct vmop_choice *choice, struct vmop_catalog *catalog,
 				const struct vmop_spec *spec)
 {
@@ -337,7 +346,6 @@ static struct vmop_error *begin(struct vmop_choice *choice, struct vmop_catalog 
 						&choice->from_ns, &choice->to_ns);
 	for (size_t s = 0; s < choice->n_sessions && !err; s++) {
 		struct vmop_session_choice *session = &choice->sessions[s];
-		session->filter_is_complete = true;
 		session->filter.from_ns = choice->from_ns;
 		session->filter.to_ns = choice->to_ns;
 		err = vmop_domains_omissions(catalog, s, &session->omissions,
@@ -353,11 +361,12 @@ struct vmop_error *vmop_choice_init(struct vmop_choice *choice, struct vmop_cata
 	*choice = (struct vmop_choice){0};
 	struct vmop_error *err = begin(choice, catalog, spec);
 	if (!err)
-		err = select_names(choice, catalog, spec, by_bill);
+		err = select_names(choice, catalog, spec);
 	if (!err)
 		err = select_tasks(choice, catalog, spec);
 	if (!err)
 		err = select_numbers(choice, spec);
+	fill_filters(choice, by_bill);
 	choice->is_everything = !spec->has_time && !spec->events.n && !spec->domains.n &&
 				!spec->images.n && !spec->tasks.n && !spec->tgids.n &&
 				!spec->tids.n && !spec->cpus.n && !spec->vcpus.n &&
@@ -369,10 +378,8 @@ void vmop_choice_deinit(struct vmop_choice *choice)
 {
 	for (size_t s = 0; s < choice->n_sessions; s++) {
 		struct vmop_session_choice *session = &choice->sessions[s];
-		free(session->events);
-		free(session->domains);
-		free(session->images);
-		free(session->tasks);
+		for (size_t kind = 0; kind < VMOP_N_TABLES; kind++)
+			free(session->selected[kind].ids);
 		free(session->omissions);
 	}
 	free(choice->sessions);

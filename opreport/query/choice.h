@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From profile specs to what sessions have of them: marks the catalog's items
- * and fills the filter of each session's store.
+ * Apply profile specs to a catalog: mark the selected items, and fill the filter with which each
+ * session's store is read.
  */
 #ifndef VMOP_OPREPORT_QUERY_CHOICE_H
 #define VMOP_OPREPORT_QUERY_CHOICE_H
@@ -10,27 +10,44 @@
 #include "opreport/query/catalog.h"
 #include "opreport/query/spec.h"
 
+/* The tables of a catalog whose items a spec names. */
+enum vmop_table_kind {
+	VMOP_TABLE_EVENTS,
+	VMOP_TABLE_DOMAINS,
+	VMOP_TABLE_IMAGES,
+	VMOP_TABLE_TASKS,
+	VMOP_N_TABLES,
+};
+
+struct vmop_id_list {
+	uint32_t *ids;
+	size_t n;
+};
+
 struct vmop_session_choice {
-	struct vmop_db_filter filter; /* points into the lists here and in the choice */
-	uint32_t *events, *domains, *images, *tasks;
+	struct vmop_db_filter filter; /* points to the lists below and in the choice */
+	struct vmop_id_list selected[VMOP_N_TABLES]; /* by enum vmop_table_kind; empty: all */
 	struct vmop_db_omission *omissions;
-	bool is_empty;		 /* the session has nothing of what is selected */
-	bool filter_is_complete; /* no list was too long for the store's filter */
+	bool is_empty;		 /* the session has no selected item */
+	bool filter_is_complete; /* every list fits the store's filter */
 };
 
 struct vmop_choice {
-	struct vmop_session_choice *sessions; /* n_sessions, as the catalog's */
+	struct vmop_session_choice *sessions; /* n_sessions, in the catalog's order */
 	size_t n_sessions;
-	uint64_t from_ns, to_ns; /* to 0: no end */
+	uint64_t from_ns, to_ns; /* CLOCK_REALTIME; to_ns 0: no end */
 	int32_t *cpus, *vcpus;
-	bool is_everything; /* nothing is left out */
+	bool is_everything; /* the specs select all samples */
 };
 
 /*
- * What is left out because another session has it (identity.h) doesn't count against
- * is_everything.  by_bill: domains are those that pay, not those whose code it is.  A word that is
- * no glob and fits nothing is VMOP_ERROR_USAGE and says what there is; globs and numbers that fit
- * nothing select nothing (VMOP_ERROR_NOT_FOUND).
+ * Initialise choice from spec, and set `selected` of the catalog's items.  by_bill: domain: selects
+ * the domains that are billed, else the domains whose code ran.  Samples that are omitted because
+ * another session has them (identity.h) do not clear is_everything.
+ *
+ * A word without wildcards that matches no item is VMOP_ERROR_USAGE with a list of the items.
+ * Globs and numbers without a match are VMOP_ERROR_NOT_FOUND.  The caller deinitialises choice also
+ * after an error.
  */
 struct vmop_error *vmop_choice_init(struct vmop_choice *choice, struct vmop_catalog *catalog,
 				    const struct vmop_spec *spec, bool by_bill);

@@ -9,8 +9,8 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
- * perf's names, those of libpfm4 4.13's x86 and Arm core PMUs, and opcontrol's.  Reference
- * cycles are none: they tick at another rate than the core.
+ * The names of perf, of libpfm4 4.13 for x86 and Arm core PMUs, and of opcontrol.  Reference cycles
+ * are excluded: they tick at another rate than the core.
  */
 static const struct {
 	const char *name;
@@ -36,7 +36,7 @@ static const struct {
 	{"instr-executed", VMOP_EVENT_INSTRUCTIONS},
 };
 
-/* A name's parts, within it: PMU::BASE:MODIFIERS or PMU/BASE/MODIFIERS. */
+/* The parts of a name, PMU::BASE:MODIFIERS or PMU/BASE/MODIFIERS, as pointers into it. */
 struct parts {
 	const char *pmu, *base, *modifiers;
 	size_t pmu_len, base_len;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "libutil/array.h"
 #include "libutil/hash-seed.h"
 #include "opreport/query/tally.h"
 
@@ -22,18 +23,15 @@ static size_t slot_of(const struct vmop_groups *groups, const struct vmop_group 
 
 static struct vmop_error *grow(struct vmop_groups *groups)
 {
-	size_t capacity = groups->capacity ? groups->capacity * 2 : FIRST_CAPACITY;
-	void *items = reallocarray(groups->items, capacity, sizeof(*groups->items));
-	if (!items)
+	size_t wanted = groups->n ? groups->n * 2 : FIRST_CAPACITY;
+	if (!vmop_array_reserve(groups->items, groups->capacity, wanted))
 		return &vmop_error_no_memory;
-	groups->items = items;
-	uint32_t *buckets = calloc(capacity * 2, sizeof(*buckets));
+	uint32_t *buckets = calloc(wanted * 2, sizeof(*buckets));
 	if (!buckets)
 		return &vmop_error_no_memory;
 	free(groups->buckets);
 	groups->buckets = buckets;
-	groups->n_buckets = capacity * 2;
-	groups->capacity = capacity;
+	groups->n_buckets = wanted * 2;
 	for (size_t i = 0; i < groups->n; i++)
 		buckets[slot_of(groups, &groups->items[i])] = (uint32_t)(i + 1);
 	return NULL;
@@ -42,7 +40,7 @@ static struct vmop_error *grow(struct vmop_groups *groups)
 struct vmop_error *vmop_groups_intern(struct vmop_groups *groups, const struct vmop_group *group,
 				      uint32_t *ret)
 {
-	if (groups->n == groups->capacity && groups->n < VMOP_GROUPS_MAX) {
+	if (groups->n * 2 == groups->n_buckets && groups->n < VMOP_GROUPS_MAX) {
 		struct vmop_error *err = grow(groups);
 		if (err)
 			return err;

@@ -8,10 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "opreport/output/time-text.h"
 
-/* The domain 0 of a session, NULL where its file lacks it. */
+/* Return domain 0 of a session, or NULL if its file lacks it. */
 static struct vmop_domain_item *host_of(const struct vmop_catalog *catalog, size_t session)
 {
 	size_t index = vmop_table_index(&catalog->domains, session, VMOP_DOMAIN_ID_HOST);
@@ -37,13 +38,16 @@ static int compare_uuids(const void *a, const void *b)
 	return compare_items(x, y, strcasecmp(x->uuid, y->uuid));
 }
 
-/* What tells those apart that have no UUID. */
+/* The context in which domains without a UUID are compared. */
 struct place {
 	const struct vmop_catalog *catalog;
 	uint32_t *machines; /* by session: see find_machines */
 };
 
-/* By name on one host; of hypervisors a machine has one, which its guests' sessions may know. */
+/*
+ * Compare domains without a UUID: guests by host and name, hypervisors by machine only, since a
+ * machine has one and its guests' sessions can name it differently.
+ */
 static int compare_places(const struct place *place, const struct vmop_domain_item *x,
 			  const struct vmop_domain_item *y)
 {
@@ -80,8 +84,8 @@ static bool is_host_item(const struct vmop_domain_item *domain)
 }
 
 /*
- * Domains of one UUID are one domain; but hosts alone, whose firmware gives all machines of a
- * model the same (it happens), only those of one host name.
+ * Make the domains list[0..n), of one UUID, one domain.  If all are hosts, compare host names too:
+ * some firmware gives all machines of a model the same UUID.
  */
 static void unify_equals(const struct vmop_catalog *catalog, struct vmop_domain_item *const *list,
 			 size_t n)
@@ -98,7 +102,7 @@ static void unify_equals(const struct vmop_catalog *catalog, struct vmop_domain_
 	}
 }
 
-/* list is room for all of them. */
+/* list has room for all domains. */
 static void unify_by_uuid(const struct vmop_catalog *catalog, struct vmop_domain_item **list)
 {
 	size_t n = 0;
@@ -114,7 +118,7 @@ static void unify_by_uuid(const struct vmop_catalog *catalog, struct vmop_domain
 	}
 }
 
-/* A host with no UUID, or of a session that knew none, by its name. */
+/* Unify hosts by host name where one of them has no UUID. */
 static void unify_hosts(const struct vmop_catalog *catalog)
 {
 	for (size_t s = 1; s < catalog->n_sessions; s++) {
@@ -131,7 +135,7 @@ static void unify_hosts(const struct vmop_catalog *catalog)
 	}
 }
 
-/* By session: the row of the machine at the bottom, below whatever guests of guests there are. */
+/* Set *ret, by session, to the row of the physical machine below all nested guests. */
 static struct vmop_error *find_machines(const struct vmop_catalog *catalog, uint32_t **ret)
 {
 	size_t n = catalog->n_sessions;
@@ -155,12 +159,12 @@ static struct vmop_error *find_machines(const struct vmop_catalog *catalog, uint
 }
 
 /*
- * By how much the lives of one guest may seem to overlap: vmopd looks once a second for VMMs
- * that came or went unnoticed.
+ * The time by which lives of one guest can seem to overlap: vmopd looks once a second for VMMs that
+ * started or ended unnoticed.
  */
 #define LIVES_OVERLAP_NS UINT64_C(2000000000)
 
-/* The latest end of the lives of one pid. */
+/* The latest end of the lives with one VMM pid. */
 struct last_life {
 	uint32_t session, vmm_pid;
 	uint64_t end_ns;
@@ -171,10 +175,11 @@ static bool is_same_life(const struct last_life *last, const struct vmop_domain_
 	return last->vmm_pid == item->vmm_pid && last->session != item->session;
 }
 
-/* Whether two of list, which ascends by first_seen_ns, lived at the same time. */
+/* Return whether two items of list ran at the same time.  list ascends by first_seen_ns. */
 static bool has_overlap(struct vmop_domain_item *const *list, size_t n)
 {
-	struct last_life last = {0}, other = {0}; /* the one that ends last; of another pid */
+	struct last_life last = {0},
+			 other = {0}; /* the latest end, and the latest end with another pid */
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_domain_item *item = list[i];
 		uint64_t start_ns = item->first_seen_ns + LIVES_OVERLAP_NS;
@@ -204,7 +209,7 @@ static int compare_starts(const void *a, const void *b)
 				     (x->first_seen_ns < y->first_seen_ns));
 }
 
-/* Domains of one name in one place. */
+/* Unify list[0..n), domains of one name on one host, by pid if their lives overlap. */
 static void unify_namesakes(const struct vmop_catalog *catalog, struct vmop_domain_item **list,
 			    size_t n)
 {
@@ -250,8 +255,8 @@ static struct vmop_error *unify_by_name(const struct vmop_catalog *catalog,
 /* ---- its name ------------------------------------------------------------- */
 
 /*
- * A guest is called as its host calls it.  Of several hosts each is called by its host
- * name, for all say "host" of themselves.
+ * Name guests as their host's session names them.  Name hosts "host", or by host name if there are
+ * several.
  */
 static void choose_names(const struct vmop_catalog *catalog)
 {
@@ -262,7 +267,7 @@ static void choose_names(const struct vmop_catalog *catalog)
 		if (host_of(catalog, s))
 			row_of(catalog, host_of(catalog, s))->is_host = true;
 	}
-	for (size_t i = catalog->domains.n; i-- > 1;) { /* the first one's name is the last set */
+	for (size_t i = catalog->domains.n; i-- > 1;) { /* so that the first item's name prevails */
 		struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
 		struct vmop_domain_item *row = row_of(catalog, domain);
 		if (is_host_item(domain))
@@ -306,7 +311,7 @@ static struct vmop_error *rename_domain(struct vmop_catalog *catalog,
 
 static bool are_of_different_sessions(struct vmop_domain_item *const *list, size_t n)
 {
-	for (size_t i = 1; i < n; i++) { /* they are in the table's order */
+	for (size_t i = 1; i < n; i++) { /* list is in the table's order */
 		if (list[i]->session == list[i - 1]->session)
 			return false;
 	}
@@ -324,7 +329,7 @@ static bool have_different_pids(struct vmop_domain_item *const *list, size_t n)
 	return true;
 }
 
-/* Different domains of one name: each gets its session's behind it, or its VMM's pid, or its id. */
+/* Append to each of several domains of one name its session's name, its VMM's pid, or its id. */
 static struct vmop_error *name_apart(struct vmop_catalog *catalog, struct vmop_domain_item **list,
 				     size_t n)
 {
@@ -381,7 +386,7 @@ static bool has_lives(const struct vmop_catalog *catalog, const struct vmop_doma
 	       row->kind != VMOP_DOMAIN_HOST;
 }
 
-/* Order by domain, pid (the items without one last) and time. */
+/* Order by domain, then pid (0 last), then time. */
 static int compare_lives(const void *a, const void *b)
 {
 	const struct vmop_domain_item *x = *(void *const *)a, *y = *(void *const *)b;
@@ -399,11 +404,11 @@ static bool overlap(const struct vmop_domain_item *a, const struct vmop_domain_i
 	return a->first_seen_ns < b->end_ns && b->first_seen_ns < a->end_ns;
 }
 
-/* Whether item, at or behind life in the order of compare_lives, is of that life. */
+/* Return whether item, which follows life in the order of compare_lives, is part of that life. */
 static bool is_of_life(const struct vmop_domain_item *life, const struct vmop_domain_item *item)
 {
 	if (item->session == life->session)
-		return false; /* a session has a domain once for each life */
+		return false; /* a session has one item for each life */
 	if (!item->vmm_pid)
 		return overlap(life, item);
 	return item->vmm_pid == life->vmm_pid &&
@@ -426,10 +431,10 @@ static struct vmop_error *name_life(struct vmop_catalog *catalog, struct vmop_do
 	return life->life_name ? NULL : &vmop_error_no_memory;
 }
 
-/* Most domains have one life: the latest one is looked at first, and few before it. */
+/* Earlier lives that an item is compared with.  Most domains have one life. */
 #define LIVES_LOOKED_AT 16
 
-/* list is room for all domains. */
+/* list has room for all domains. */
 static struct vmop_error *find_lives(struct vmop_catalog *catalog, struct vmop_domain_item **list)
 {
 	struct vmop_error *err = NULL;
@@ -459,7 +464,7 @@ static struct vmop_error *find_lives(struct vmop_catalog *catalog, struct vmop_d
 	return err;
 }
 
-/* Of rows alone: a domain that one session could not sample may have one of its own. */
+/* Set is_unsampled of rows: a domain that one session could not sample may have its own session. */
 static void find_unsampled(struct vmop_catalog *catalog)
 {
 	for (size_t i = 1; i < catalog->domains.n; i++) {
@@ -510,18 +515,18 @@ struct vmop_error *vmop_domains_unify(struct vmop_catalog *catalog)
 	return err;
 }
 
-/* ---- who speaks for it ---------------------------------------------------- */
+/* ---- omissions ------------------------------------------------------------ */
 
-/* Omissions that are being gathered for one session. */
+/* The omissions of one session, while they are listed. */
 struct gathering {
 	struct vmop_catalog *catalog;
 	size_t session;
-	uint32_t *marks; /* by event: 1 + the session whose events were marked last */
+	uint32_t *marks; /* by event: 1 + the session that marked it last */
 	struct vmop_db_omission *list;
-	size_t n;
+	size_t n, capacity;
 };
 
-/* The ids of the session's events that better has too, by name, into the omission. */
+/* List in the omission the session's events that `better` has too, by name. */
 static struct vmop_error *list_events(struct gathering *gathering, size_t better,
 				      struct vmop_db_omission *omission)
 {
@@ -543,7 +548,7 @@ static struct vmop_error *list_events(struct gathering *gathering, size_t better
 	return NULL;
 }
 
-/* For each event in both sessions, omit the samples that better covers. */
+/* For each event in both sessions, omit the samples that `better` covers. */
 static struct vmop_error *add(struct gathering *gathering, size_t better,
 			      struct vmop_db_omission omission)
 {
@@ -552,15 +557,13 @@ static struct vmop_error *add(struct gathering *gathering, size_t better,
 	struct vmop_error *err = list_events(gathering, better, &omission);
 	if (err || !omission.n_events)
 		return err;
-	void *list = reallocarray(gathering->list, gathering->n + 1, sizeof(omission));
-	if (!list)
+	if (!vmop_array_reserve(gathering->list, gathering->capacity, gathering->n + 1))
 		return &vmop_error_no_memory;
-	gathering->list = list;
 	gathering->list[gathering->n++] = omission;
 	return NULL;
 }
 
-/* The guests of the gathering's session that the session better is the own one of. */
+/* Omit the guests whose own session is `better`; their row is `row`. */
 static struct vmop_error *add_guests(struct gathering *gathering, size_t better, uint32_t row)
 {
 	struct vmop_catalog *catalog = gathering->catalog;

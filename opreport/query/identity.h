@@ -3,20 +3,20 @@
  * Find which domains are the same one, within a session and in several, and which session covers
  * a domain's samples.
  *
- * Two domains of session files are the same one when they have the same UUID; a host without one
- * when its host name is the same; a guest without one when it is a guest of that name on the same
- * host, and no two guests of that name ever lived there at the same time.  Where two did, the
- * VMM's pid tells guests apart.  The domain 0 of a guest's own session has the guest's UUID and so
- * is the guest that its host's session knows.
+ * Two domains are the same one if
+ *   - they have the same UUID; or
+ *   - both are hosts, one of them without a UUID, and have the same host name; or
+ *   - both are guests without a UUID, with one name and on one host, where no two guests of that
+ *     name ran at the same time.  If two did, the VMM's pid distinguishes them.
+ * Domain 0 of a guest's own session has the guest's UUID, so it is the guest of its host's session.
  *
- * A guest that was shut down and started again is one domain with several lives.  A life is told by
- * the VMM's pid: the same pid in two sessions is the same life.
+ * A guest that was shut down and started again is one domain with several lives.  The VMM's pid
+ * identifies a life: the same pid in two sessions is the same life.
  *
- * What a domain's own session recorded is not counted again from another's.  Left out are
- *   - samples of a guest's code in other sessions than its own, at the times of its own;
- *   - all samples of a session at the times of one before it in the list that is of the same
- *     machine;
- * each for the events alone that the better session has, by name.
+ * Samples that a better session has are counted once only.  The omissions are
+ *   - samples of a guest's code in other sessions, during the guest's own session;
+ *   - all samples of a session, during an earlier one in the list that is of the same machine.
+ * An omission covers only the events that the better session has, compared by name.
  */
 #ifndef VMOP_OPREPORT_QUERY_IDENTITY_H
 #define VMOP_OPREPORT_QUERY_IDENTITY_H
@@ -24,12 +24,12 @@
 #include "libdb/db.h"
 #include "opreport/query/catalog.h"
 
-/* Fills name, is_host, row, and what concerns lives, of all domains. */
+/* Set name, is_host, is_unsampled, row, and the fields of lives, of all domains. */
 struct vmop_error *vmop_domains_unify(struct vmop_catalog *catalog);
 
 /*
- * What to leave out of a session, for its store's filter: *ret_n of them, the caller's to
- * free, their lists the catalog's; NULL and 0: nothing.
+ * Set *ret to the *ret_n omissions of a session, for its store's filter; NULL and 0 for none.  The
+ * caller frees *ret; the lists within belong to the catalog.
  */
 struct vmop_error *vmop_domains_omissions(struct vmop_catalog *catalog, size_t session,
 					  struct vmop_db_omission **ret, size_t *ret_n);

@@ -12,8 +12,8 @@ const struct vmop_symbol vmop_idle_symbol = {.name = "[idle]", .type = 't'};
  * drivers/acpi/processor_idle.c, drivers/cpuidle/.  From Xen 4.17: arch/x86/domain.c,
  * acpi/cpu_idle.c and cpu/mwait-idle.c.  In order of strcmp(3).
  *
- * cpuidle_enter_state and default_idle_call are where interrupts are let in again: without NMIs,
- * all samples of the sleep that ended are there.
+ * cpuidle_enter_state and default_idle_call enable interrupts again: without NMIs, the samples of
+ * the sleep that ended fall into them.
  */
 static const char *const names[] = {
 	"acpi_idle_do_entry",
@@ -73,13 +73,13 @@ struct vmop_idle_range vmop_idle_find_range(const struct vmop_symtab *symtab)
 			has_end = true;
 		}
 	}
-	/* Some KiB: what is larger is no such section. */
+	/* The section has some KiB: a larger range is an error. */
 	bool is_sane = has_start && has_end && range.end > range.start &&
 		       range.end - range.start <= UINT64_C(1) << 20;
 	return is_sane ? range : (struct vmop_idle_range){0};
 }
 
-/* The name as in the source: the compiler puts ".constprop.0" and the like behind it. */
+/* Return whether name is in the list, without a suffix of the compiler such as ".constprop.0". */
 static bool is_named(const char *name)
 {
 	size_t len = strcspn(name, "."), low = 0, high = sizeof(names) / sizeof(*names);

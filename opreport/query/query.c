@@ -4,40 +4,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/label.h"
 #include "libutil/progress.h"
+#include "opreport/query/event-slots.h"
 #include "opreport/query/idle.h"
 #include "opreport/query/resolve.h"
+#include "opreport/query/unify.h"
 
 /* A walk over a session's chunks or totals. */
 struct walk {
 	const struct vmop_query *query;
 	struct vmop_result *result;
-	size_t session;	   /* that is being read */
-	bool merges_tasks; /* keys have no tasks but the idle one: the store added them up */
+	size_t session;	   /* index of the session that is being read */
+	bool merges_tasks; /* the store summed all tasks except the idle one */
 	struct vmop_progress progress;
 	uint64_t done;
-	uint64_t *omitted;    /* by domain: find_omitted's */
-	unsigned certainties; /* bits 1 << enum vmop_certainty that are wanted; 0: all */
+	uint64_t *omitted;    /* by domain; used by find_omitted */
+	unsigned certainties; /* selected, as bits 1 << enum vmop_certainty; 0: all */
 };
 
-/* Where the samples of one key go. */
+/* Where the samples of one chunk key are added. */
 struct place {
 	uint32_t group;
 	size_t slot;	      /* in a row's counts */
 	size_t event;	      /* in totals */
 	size_t image;	      /* catalog index */
-	uint64_t shift_bytes; /* what offsets are larger by than in that image */
-	double scale;	      /* of weights */
+	uint64_t shift_bytes; /* offset of a cell minus offset in that image */
+	double scale;	      /* factor for weights */
 	uint8_t mode;	      /* enum vmop_mode */
 	uint8_t certainty;
 	bool is_idle;
 };
 
 /*
- * The estimate of what there was, of an event that counted for a part of the time: rounded, and
- * what is out of range (of a damaged session) is the largest there is.
+ * Return the estimated weight of an event that counted part of the time.  The result is rounded,
+ * and at most 2^63 (a damaged session can exceed it).
  */
 static uint64_t scaled(uint64_t weight_events, double scale)
 {
@@ -67,7 +70,7 @@ static uint32_t part_of(const struct vmop_query *query, const struct vmop_db_chu
 	}
 }
 
-/* 1 + index, as groups have it. */
+/* Return 1 + the index of the key's domain, for a group. */
 static uint32_t domain_field(const struct walk *walk, const struct vmop_db_chunk_key *key)
 {
 	bool by_bill = walk->query->accounting == VMOP_ACCOUNTING_DOMAIN;
@@ -87,19 +90,19 @@ static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_t
 	return !exe || vmop_catalog_image(catalog, exe)->row != image->row;
 }
 
-/* What the store's filter leaves to the reader: lists too long for it, options. */
+/* Return whether the samples pass the conditions that the store's filter cannot check. */
 static bool is_wanted(const struct walk *walk, const struct vmop_task_item *task,
 		      const struct vmop_image_item *image)
 {
 	const struct vmop_query *query = walk->query;
 	const struct vmop_catalog *catalog = &walk->result->catalog;
-	if (walk->merges_tasks) /* only where tasks are nothing to us but the filter's */
+	if (walk->merges_tasks) /* the store's filter has checked the tasks */
 		return image->selected;
 	return task->selected && image->selected && !(query->exclude_idle && task->is_idle) &&
 	       !(query->exclude_dependent && is_dependent(catalog, task, image));
 }
 
-/* False: the key's samples are not wanted. */
+/* Set *ret to the place of the key's samples; or *ret_wanted to false to skip them. */
 static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db_chunk_key *key,
 				   struct place *ret, bool *ret_wanted)
 {
@@ -124,7 +127,7 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 	struct vmop_group group = {0};
 	if (dimensions & VMOP_BY_DOMAIN)
 		group.domain = domain_field(walk, key);
-	if (dimensions & VMOP_BY_SYMBOL) /* until symbols are looked up */
+	if (dimensions & VMOP_BY_SYMBOL) /* the row follows when symbols are looked up */
 		group.image = (uint32_t)ret->image + 1;
 	else if (dimensions & VMOP_BY_IMAGE)
 		group.image = image->row + 1;
@@ -194,7 +197,7 @@ static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
 	return NULL;
 }
 
-/* Adds the cells of piece from *at on that have one symbol, and steps over them. */
+/* Add up the cells of piece from *at on that have one symbol, and advance *at behind them. */
 static struct vmop_error *take_run(struct vmop_result *result, const struct place *place,
 				   const struct vmop_symtab *symtab,
 				   const struct vmop_db_chunk *piece, size_t *at,
@@ -222,10 +225,9 @@ static struct vmop_error *take_run(struct vmop_result *result, const struct plac
 }
 
 /*
- * Cells as they come from the file, added up by symbol at once: as if all of a symbol's samples
- * had been at one address.  From there on it is the way of all cells.  100 million samples of a
- * thousand symbols are a thousand cells then, in no table that is larger than a cache, where adding
- * them up by address first took more than half of a report's time.
+ * Sum cells by symbol as they are read, as if all samples of a symbol had one address.  100 million
+ * samples of a thousand symbols then take a thousand cells, which fit a CPU cache; summing them by
+ * address first took more than half of a report's time.
  */
 static struct vmop_error *take_piece(void *arg, const struct vmop_db_chunk *piece)
 {
@@ -275,7 +277,7 @@ static struct vmop_error *take_total(void *arg, const struct vmop_db_total *tota
 	return NULL;
 }
 
-/* For shares of the whole session: the selected events, everything else let through. */
+/* Add a total to the base for percents of the whole session; only events are selected. */
 static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total)
 {
 	const struct walk *walk = arg;
@@ -289,103 +291,7 @@ static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total
 	return NULL;
 }
 
-/* ---- events and their slots ---------------------------------------------- */
-
-/* How events are compared that may share a column. */
-struct naming {
-	const struct vmop_catalog *catalog;
-	bool without_unit_mask;
-};
-
-static int compare_names(const struct naming *naming, const struct vmop_event_item *a,
-			 const struct vmop_event_item *b)
-{
-	int order = strcmp(a->unit, b->unit);
-	if (order || !naming->without_unit_mask)
-		return order ? order : strcmp(a->label, b->label);
-	size_t x = strcspn(a->name, ":"), y = strcspn(b->name, ":");
-	order = memcmp(a->name, b->name, x < y ? x : y);
-	return order ? order : (x > y) - (x < y);
-}
-
-static int compare_events(const void *a, const void *b, void *arg)
-{
-	const struct naming *naming = arg;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = compare_names(naming, vmop_catalog_event(naming->catalog, x),
-				  vmop_catalog_event(naming->catalog, y));
-	return order ? order : (x > y) - (x < y);
-}
-
-/*
- * Sets the slot of events list[0..n), of one naming and in the table's order, to the index of the
- * event that stands for them.  Those of several sessions that are of one label and count the same
- * are one column; those of one session are only where unit masks are merged.
- */
-static void find_column(const struct naming *naming, const uint32_t *list, size_t n)
-{
-	const struct vmop_event_item *first = vmop_catalog_event(naming->catalog, list[0]);
-	for (size_t i = 0; i < n; i++) {
-		struct vmop_event_item *event = vmop_catalog_event(naming->catalog, list[i]);
-		bool is_same = naming->without_unit_mask || event->session != first->session;
-		event->slot = is_same ? list[0] : list[i];
-	}
-}
-
-static struct vmop_error *find_columns(const struct naming *naming)
-{
-	size_t n = 0, n_events = naming->catalog->events.n;
-	_cleanup_free_ uint32_t *list = calloc(n_events, sizeof(*list));
-	if (!list)
-		return &vmop_error_no_memory;
-	for (size_t i = 1; i < n_events; i++) {
-		if (vmop_catalog_event(naming->catalog, i)->selected)
-			list[n++] = (uint32_t)i;
-	}
-	qsort_r(list, n, sizeof(*list), compare_events, (void *)naming);
-	for (size_t first = 0, end; first < n; first = end) {
-		const struct vmop_event_item *of = vmop_catalog_event(naming->catalog, list[first]);
-		for (end = first + 1; end < n; end++) {
-			if (compare_names(naming, of,
-					  vmop_catalog_event(naming->catalog, list[end])) != 0)
-				break;
-		}
-		find_column(naming, list + first, end - first);
-	}
-	return NULL;
-}
-
-/* Gives each selected event a slot; the stores' id order is the columns' order. */
-static struct vmop_error *assign_slots(struct vmop_result *result, unsigned merge)
-{
-	struct vmop_catalog *catalog = &result->catalog;
-	const struct naming naming = {catalog, merge & VMOP_MERGE_UNITMASK};
-	result->events = calloc(VMOP_COLUMNS_MAX, sizeof(*result->events));
-	if (!result->events)
-		return &vmop_error_no_memory;
-	struct vmop_error *err = find_columns(&naming);
-	if (err)
-		return err;
-	result->left_out.events = catalog->n_events_left_out;
-	vmop_catalog_event(catalog, 0)->slot = VMOP_NO_SLOT;
-	for (size_t i = 1; i < catalog->events.n; i++) {
-		struct vmop_event_item *event = vmop_catalog_event(catalog, i);
-		if (!event->selected) {
-			event->slot = VMOP_NO_SLOT;
-		} else if (event->slot != i) {
-			event->slot = vmop_catalog_event(catalog, event->slot)->slot;
-		} else if (result->n_events < VMOP_COLUMNS_MAX) {
-			event->slot = (uint32_t)result->n_events;
-			result->events[result->n_events++] = i;
-		} else {
-			event->slot = VMOP_NO_SLOT;
-		}
-		result->left_out.events += event->selected && event->slot == VMOP_NO_SLOT;
-	}
-	if (!result->n_events)
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the session has no events yet");
-	return NULL;
-}
+/* ---- totals ---------------------------------------------------------------- */
 
 #define IMAGE_WEIGHTS_MAX_BYTES ((size_t)128 << 20)
 
@@ -442,7 +348,7 @@ static struct vmop_error *make_rows(struct vmop_result *result)
 	return NULL;
 }
 
-/* What need not be told apart is added up by the store. */
+/* Return bits VMOP_DB_MERGE_* for what the store may sum. */
 static unsigned mergeable(const struct vmop_query *query, const struct vmop_session_choice *choice)
 {
 	unsigned merge = VMOP_DB_MERGE_STACKS;
@@ -454,7 +360,7 @@ static unsigned mergeable(const struct vmop_query *query, const struct vmop_sess
 	return merge;
 }
 
-/* Return the id of a session's idle task, or 0.  Its samples are kept apart. */
+/* Return the id of a session's idle task, whose samples the store keeps separate, or 0. */
 static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t session)
 {
 	const struct vmop_table_part *part = &catalog->tasks.parts[session];
@@ -467,9 +373,8 @@ static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t sessio
 }
 
 /*
- * Whether addresses may be forgotten as they are read. Not where they are shown; nor where symbols
- * are looked up only of images with many samples; nor where weights are scaled, which is rounded
- * once an address.
+ * Return whether samples can be summed by symbol as they are read.  Details need addresses; a
+ * threshold needs the totals of images first; scaled weights are rounded once for each address.
  */
 static bool wants_symbols_alone(const struct walk *walk)
 {
@@ -498,7 +403,7 @@ static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 	struct vmop_error *err = !by_symbol  ? vmop_db_each_total(db, filter, take_total, walk)
 				 : in_pieces ? vmop_db_each_piece(db, filter, take_piece, walk)
 					     : vmop_db_each_sum(db, filter, merge, take_sum, walk);
-	if (err && err->code == VMOP_ERROR_LIMIT) { /* too many addresses, and none taken */
+	if (err && err->code == VMOP_ERROR_LIMIT) { /* too many addresses, and none was read */
 		vmop_error_destroy(err);
 		walk->merges_tasks = false;
 		walk->result->left_out.details |= walk->query->details;
@@ -518,7 +423,7 @@ static struct vmop_error *find_base_of(struct walk *walk, struct vmop_db *db)
 	return vmop_db_each_total(db, &filter, take_base, walk);
 }
 
-/* Runs of(walk, db) for each session. */
+/* Call of(walk, db) for each session. */
 static struct vmop_error *each_session(struct walk *walk, const struct vmop_session_input *sessions,
 				       struct vmop_error *(*of)(struct walk *walk,
 								struct vmop_db *db))
@@ -542,7 +447,7 @@ static struct vmop_error *find_base(struct walk *walk, const struct vmop_session
 	return NULL;
 }
 
-/* ---- what other sessions have --------------------------------------------- */
+/* ---- omitted samples ------------------------------------------------------ */
 
 static struct vmop_error *take_omitted(void *arg, const struct vmop_db_total *total)
 {
@@ -555,10 +460,8 @@ static struct vmop_error *take_omitted(void *arg, const struct vmop_db_total *to
 
 static struct vmop_error *add_omitted(struct vmop_result *result, struct vmop_omitted omitted)
 {
-	void *items = reallocarray(result->omitted, result->n_omitted + 1, sizeof(omitted));
-	if (!items)
+	if (!vmop_array_reserve(result->omitted, result->omitted_capacity, result->n_omitted + 1))
 		return &vmop_error_no_memory;
-	result->omitted = items;
 	result->omitted[result->n_omitted++] = omitted;
 	return NULL;
 }
@@ -610,7 +513,7 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 	if (query->exclude_idle || query->exclude_dependent)
 		result->choice.is_everything = false;
 	if (!err)
-		err = assign_slots(result, query->merge);
+		err = vmop_result_assign_slots(result, query->merge);
 	result->left_out.items = result->catalog.n_items_left_out;
 	return err ? err : allocate_totals(query, result);
 }
@@ -634,7 +537,7 @@ static struct vmop_error *nothing_selected(const struct vmop_spec *spec,
 	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "%s", why);
 }
 
-/* Samples that found no room in the tables, and whatever has a bound of its own. */
+/* Count the samples that had no room in the tallies, and the images without symbols. */
 static void count_left_out(struct vmop_result *result)
 {
 	const struct vmop_tally *const tallies[] = {&result->cells, &result->rows_tally};

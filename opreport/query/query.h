@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The one way from session files to rows that all readers share: which samples
- * (spec), seen how (dimensions, accounting), give which rows.
+ * Query: read session files and sum their samples into rows, by the dimensions of a query.
  *
- * A result keeps everything it points to.  Open within the folder.
+ * Callers: vmopreport.c runs a query, opreport/arrange sorts the rows and makes a report of them.
+ * Data meets the files of this folder in this order:
+ *   spec          which samples the command line selects
+ *   catalog       the events, domains, tasks and images of all sessions, in an arena
+ *   unify         which items are the same thing; identity does so for domains
+ *   choice        marks the selected items and makes the filter for each session's store
+ *   event-slots   which events share a column
+ *   query         walks over the store's samples and adds them to tallies, by group
+ *   symbols       the symbols of an image, from the session or its file
+ *   resolve       turns cells (image and offset) into rows by symbol; idle finds idle functions
+ *   ratio         instructions per cycle and the like of the rows; event-name finds the events
+ *
+ * A result owns everything that it points to.  The structs are open within opreport.
  */
 #ifndef VMOP_OPREPORT_QUERY_QUERY_H
 #define VMOP_OPREPORT_QUERY_QUERY_H
@@ -36,22 +47,21 @@ enum vmop_dimension {
 };
 
 /*
- * CPU-switch accounting puts a sample to the domain whose code ran;
- * domain-switch accounting to the guest that it was done for, with the hypervisor's and the
- * VMM's work (DESIGN.md section 1).
+ * CPU-switch accounting counts a sample for the domain whose code ran.  Domain-switch accounting
+ * counts it for the guest that is billed, with the work of the hypervisor and the VMM.
  */
 enum vmop_accounting {
 	VMOP_ACCOUNTING_CPU,
 	VMOP_ACCOUNTING_DOMAIN,
 };
 
-/* What a domain's bill is made of: the parts that a row's counts are split into. */
+/* The parts of a domain's bill, into which a row's counts are split. */
 enum vmop_part {
 	VMOP_PART_USER,
 	VMOP_PART_KERNEL,
 	VMOP_PART_HYPERVISOR,
 	VMOP_PART_VMM,
-	VMOP_PART_OTHER, /* mode not known: opaque guests */
+	VMOP_PART_OTHER, /* unknown mode: opaque guests */
 	VMOP_N_PARTS,
 };
 
@@ -61,54 +71,54 @@ struct vmop_query {
 	unsigned merge;		/* enum vmop_merge */
 	bool by_part;		/* split by enum vmop_part */
 	bool details;		/* keep the addresses within symbols */
-	bool exclude_dependent; /* the tasks' own executables alone */
+	bool exclude_dependent; /* only samples in the tasks' own executables */
 	bool exclude_idle;
-	bool idle_functions;	  /* else functions in which CPUs are idle are one symbol */
-	bool of_whole_session;	  /* shares are of everything sampled, not of what specs select */
-	double threshold_percent; /* symbols of images below it need not be looked up */
+	bool idle_functions;	  /* show idle functions by name, not as one symbol */
+	bool of_whole_session;	  /* percents are of all samples, not of the selected ones */
+	double threshold_percent; /* look up no symbols of images below it */
 	struct vmop_resolver_options resolver;
 };
 
 struct vmop_row {
 	const struct vmop_group *group;
-	const struct vmop_symbol *symbol; /* NULL: none, or not by symbol; or &vmop_idle_symbol */
-	const char *name;		  /* of symbol, as shown; NULL: not asked for yet */
-	uint64_t address;		  /* of symbol: offset in its file, or address */
+	const struct vmop_symbol *symbol; /* &vmop_idle_symbol; or NULL: none, or not by symbol */
+	const char *name;		  /* of symbol, as shown; NULL: not made yet */
+	uint64_t address;		  /* of symbol: address, or offset in its file */
 	const struct vmop_count *counts;  /* n_events * n_parts, event first */
-	uint8_t modes;			  /* bits 1 << enum vmop_mode: it has samples of */
-	size_t index;			  /* in rows_tally */
+	uint8_t modes;			  /* bits 1 << enum vmop_mode of its samples */
+	size_t index;			  /* its index in rows_tally */
 	size_t first_detail, n_details;
 };
 
 struct vmop_detail {
 	uint64_t address;
 	const struct vmop_count *counts;
-	size_t row; /* index in rows_tally; used while the result is made */
+	size_t row; /* index in rows_tally, while the result is made */
 };
 
-/* Samples whose symbol is not known, by image. */
+/* Samples without a symbol. */
 struct vmop_missing {
 	uint64_t samples;     /* of all images */
-	uint64_t top_samples; /* of the image with the most */
-	size_t top_image;     /* index; 0 none */
+	uint64_t top_samples; /* of the image with the most of them */
+	size_t top_image;     /* its index; 0: none */
 	const char *top_why;
 };
 
-/* Samples of a session that are not in the result because another session has them. */
+/* Samples of a session that were omitted because another session has them. */
 struct vmop_omitted {
 	size_t session;
-	size_t domain;	  /* catalog index of the one that stands for it */
+	size_t domain;	  /* catalog index of its row */
 	uint64_t samples; /* of all events */
 };
 
-/* Counts of everything that a report's bounds of time and memory leave out. */
+/* Counts of what a report's bounds of time and memory leave out. */
 struct vmop_left_out {
 	uint64_t events;    /* beyond VMOP_COLUMNS_MAX, or VMOP_EVENTS_MAX */
 	uint64_t items;	    /* tasks, images and domains: see catalog.h */
 	uint64_t samples;   /* of rows beyond VMOP_TALLY_MAX_BYTES */
-	uint64_t images;    /* whose symbols were not looked for: see symbols.h */
-	bool details;	    /* all of them */
-	uint64_t n_details; /* else so many */
+	uint64_t images;    /* whose symbols were not looked up: see symbols.h */
+	bool details;	    /* all details are left out */
+	uint64_t n_details; /* else the number of details left out */
 };
 
 #define VMOP_COLUMNS_MAX 256 /* events of one report */
@@ -117,7 +127,7 @@ struct vmop_result {
 	struct vmop_catalog catalog;
 	struct vmop_choice choice;
 	struct vmop_groups groups;
-	/* cells: by address, or where addresses are not asked for by the first of a symbol's */
+	/* cells: by address, or by a symbol's start where the query needs no addresses */
 	struct vmop_tally cells, rows_tally;
 	uint8_t *modes; /* by rows_tally's index */
 	size_t modes_capacity;
@@ -129,47 +139,48 @@ struct vmop_result {
 	size_t n_rows;
 	struct vmop_detail *details;
 	size_t n_details;
-	struct vmop_count *selected; /* n_events: everything that specs select */
-	struct vmop_count *base;     /* n_events: what shares are of */
-	/* By row's image: the samples of all events. */
+	struct vmop_count *selected; /* n_events: all selected samples */
+	struct vmop_count *base;     /* n_events: 100 % of the percents */
+	/* Samples of all events, by the image's row. */
 	uint64_t *image_samples;
-	/* By row's image * n_events; NULL: not wanted, or too large. */
+	/* Weights, by the image's row * n_events; NULL: not needed, or too large. */
 	uint64_t *image_weights;
-	/* Samples of the first event: hosts' idle tasks, and by symbol guests' idle functions. */
+	/* Samples of the first event in hosts' idle tasks and, by symbol, guests' idle functions.
+	 */
 	struct vmop_count idle;
-	uint64_t certain[VMOP_N_CERTAINTIES]; /* samples selected, by enum vmop_certainty */
+	uint64_t certain[VMOP_N_CERTAINTIES]; /* selected samples, by enum vmop_certainty */
 	struct vmop_missing missing;
 	struct vmop_omitted *omitted; /* ascending by session and domain */
-	size_t n_omitted;
+	size_t n_omitted, omitted_capacity;
 	struct vmop_left_out left_out;
 };
 
 /*
- * Each session is read in one snapshot, and no longer needed afterwards.  Rows of several are
- * merged by domain (identity.h), image and symbol; at most VMOP_SESSIONS_MAX.  Nothing selected
- * is VMOP_ERROR_NOT_FOUND; what is wrong with one of several sessions names it.  ret is
- * deinitialised by the caller also after an error.
+ * Run a query over the sessions[0..n_sessions), at most VMOP_SESSIONS_MAX, and set *ret.  Each
+ * session is read in one snapshot and can be closed afterwards.  Rows of several sessions are
+ * merged by domain (identity.h), image and symbol.  No selected sample is VMOP_ERROR_NOT_FOUND.  An
+ * error in one of several sessions names it.  The caller deinitialises ret also after an error.
  */
 struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct vmop_spec *spec,
 				  const struct vmop_session_input *sessions, size_t n_sessions,
 				  struct vmop_result *ret);
 void vmop_result_deinit(struct vmop_result *result);
 
-/* The event of a column, slot of n_events; of several sessions' that are one, the first. */
+/* Return the event of a slot in [0, n_events), or the first of the events that share it. */
 static inline const struct vmop_event_item *vmop_result_event(const struct vmop_result *result,
 							      size_t slot)
 {
 	return vmop_catalog_event(&result->catalog, result->events[slot]);
 }
 
-/* The sum of an event's parts. */
+/* Return the sum of an event's parts; counts are a row's or a detail's. */
 struct vmop_count vmop_result_sum(const struct vmop_result *result, const struct vmop_count *counts,
 				  size_t event);
 
-/* The symbol's name as shown, "(no symbols)" where there is none. */
+/* Return the symbol's name as shown, "(no symbols)" for none.  The result owns it. */
 const char *vmop_result_symbol_name(struct vmop_result *result, struct vmop_row *row);
 
-/* The catalog's items of a row's group. */
+/* Return the catalog's item of a row's group, or item 0 if the query lacks that dimension. */
 const struct vmop_domain_item *vmop_row_domain(const struct vmop_result *result,
 					       const struct vmop_row *row);
 const struct vmop_image_item *vmop_row_image(const struct vmop_result *result,

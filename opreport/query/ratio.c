@@ -11,14 +11,14 @@
 
 enum {
 	MAX_RATIOS = 64,
-	LEAST_SAMPLES = 16, /* their own 95 % interval is within a factor of two */
+	LEAST_SAMPLES = 16, /* the 95 % interval of so many is within a factor of two */
 };
 
-static const double z = 1.959964; /* of the normal distribution: 95 % lie within */
+static const double z = 1.959964; /* 95 % of a normal distribution lie within z deviations */
 
-/* ---- what they come to ---------------------------------------------------- */
+/* ---- estimates ------------------------------------------------------------ */
 
-/* The odds of the ends of Wilson's interval for a of a + b; b is not 0. */
+/* Set *ret_low and *ret_high to the odds at the ends of Wilson's interval for a of a + b; b > 0. */
 static void find_odds(double a, double b, double *ret_low, double *ret_high)
 {
 	double n = a + b, p = a / n, zz = z * z;
@@ -84,14 +84,14 @@ struct vmop_ratio_value vmop_ratio_of_all(const struct vmop_ratio *ratio,
 			result->selected[ratio->denominator]);
 }
 
-/* ---- which ---------------------------------------------------------------- */
+/* ---- the list of ratios --------------------------------------------------- */
 
 static const char *label(const struct vmop_result *result, size_t e)
 {
 	return vmop_result_event(result, e)->label;
 }
 
-/* "cycles, instructions"; the caller frees. NULL without memory. */
+/* Return "cycles, instructions", which the caller frees, or NULL without memory. */
 static char *list_events(const struct vmop_result *result)
 {
 	char *text = NULL;
@@ -128,7 +128,7 @@ static struct vmop_error *add(struct vmop_ratios *ratios, const char *name, size
 	const struct vmop_ratio new = {NULL, numerator, denominator, factor};
 	const struct vmop_ratio *there = find_name(ratios, name);
 	if (there && is_same(there, &new))
-		return NULL; /* asked for twice */
+		return NULL; /* given twice */
 	if (there)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "--ratio: two are called '%s'; name one, as in "
@@ -143,7 +143,7 @@ static struct vmop_error *add(struct vmop_ratios *ratios, const char *name, size
 	return NULL;
 }
 
-/* Called "ipc" or "ipc:u" by its modes; where that is taken, by the event's name. */
+/* Name the ratio "ipc" or, by its modes, "ipc:u"; if that exists, by the numerator. */
 static struct vmop_error *add_pair(struct vmop_ratios *ratios, const struct vmop_result *result,
 				   const char *what, size_t numerator, size_t denominator)
 {
@@ -161,7 +161,7 @@ static struct vmop_error *add_pair(struct vmop_ratios *ratios, const struct vmop
 	return name ? add(ratios, name, numerator, denominator, 1) : &vmop_error_no_memory;
 }
 
-/* The first event of that role that is counted as event `as` is; SIZE_MAX: none. */
+/* Return the first event of a role with the PMU and modes of event `as`, or SIZE_MAX. */
 static size_t find_role(const struct vmop_result *result, enum vmop_event_role role, size_t as)
 {
 	for (size_t e = 0; e < result->n_events; e++) {
@@ -173,13 +173,13 @@ static size_t find_role(const struct vmop_result *result, enum vmop_event_role r
 	return SIZE_MAX;
 }
 
-/* Whether another of its name stands before it: one of several periods is enough. */
+/* Return whether an earlier event has the same name: with several periods, one is enough. */
 static bool is_repeated(const struct vmop_result *result, size_t e)
 {
 	return vmop_result_event(result, e)->label != vmop_result_event(result, e)->name;
 }
 
-/* ipc, or cpi. *ret_any: there are such events; else it stays as it is, as in the next one. */
+/* Add ipc, or cpi.  Set *ret_any if there are such events, else leave it; likewise below. */
 static struct vmop_error *add_cycles(struct vmop_ratios *ratios, const struct vmop_result *result,
 				     bool is_cpi, bool *ret_any)
 {
@@ -218,7 +218,7 @@ static struct vmop_error *add_misses(struct vmop_ratios *ratios, const struct vm
 	return err;
 }
 
-/* What a word may mean, the surest first. */
+/* Return whether word matches an event; a larger `way` is a looser match. */
 static bool fits(const struct vmop_event_item *event, const char *word, unsigned way)
 {
 	enum vmop_event_role role = vmop_event_role(word);
@@ -234,7 +234,7 @@ static bool fits(const struct vmop_event_item *event, const char *word, unsigned
 		       vmop_event_names_compare(event->name, word);
 	default: {
 		char *const globs[] = {(char *)word};
-		const struct vmop_words words = {(char **)globs, 1};
+		const struct vmop_words words = {.items = (char **)globs, .n = 1};
 		return vmop_words_match(&words, event->label);
 	}
 	}
@@ -251,7 +251,7 @@ static size_t find_event(const struct vmop_result *result, const char *word)
 	return SIZE_MAX;
 }
 
-/* EVENT or EVENT:FACTOR, the latter in place. */
+/* Find EVENT or EVENT:FACTOR.  text is modified meanwhile. */
 static size_t find_denominator(const struct vmop_result *result, char *text, double *ret_factor)
 {
 	char *colon = strrchr(text, ':'), *end;
@@ -268,14 +268,14 @@ static size_t find_denominator(const struct vmop_result *result, char *text, dou
 	return found;
 }
 
-/* "NAME=" before the first slash; 0: there is none. With its '='. */
+/* Return the length of "NAME=" before the first slash, or 0. */
 static size_t name_len(const char *word)
 {
 	size_t len = strcspn(word, "=/");
 	return word[len] == '=' && len ? len + 1 : 0;
 }
 
-/* [NAME=]EVENT/EVENT[:FACTOR]: events' names may hold slashes, so each may be the one. */
+/* Add [NAME=]EVENT/EVENT[:FACTOR].  Try each slash, since names of events can contain some. */
 static struct vmop_error *add_quotient(struct vmop_ratios *ratios, const struct vmop_result *result,
 				       const char *word)
 {
@@ -330,8 +330,7 @@ struct vmop_error *vmop_ratios_init(struct vmop_ratios *ratios, const struct vmo
 	if (!ratios->items)
 		return &vmop_error_no_memory;
 	struct vmop_error *err = words->n ? NULL : add_word(ratios, result, "auto");
-	if (err &&
-	    err->code == VMOP_ERROR_USAGE) { /* nobody asked for more than there is room for */
+	if (err && err->code == VMOP_ERROR_USAGE) { /* the default list had no room */
 		vmop_error_destroy(err);
 		err = NULL;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/progress.h"
@@ -16,22 +17,17 @@ struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group
 	struct vmop_error *err = vmop_tally_at(&result->rows_tally, group, value, ret, ret_row);
 	if (err || *ret_row == VMOP_TALLY_LEFT_OUT)
 		return err;
-	if (result->modes_capacity < result->rows_tally.capacity) {
-		size_t capacity = result->rows_tally.capacity;
-		uint8_t *modes = realloc(result->modes, capacity);
-		if (!modes)
-			return &vmop_error_no_memory;
-		memset(modes + result->modes_capacity, 0, capacity - result->modes_capacity);
-		result->modes = modes;
-		result->modes_capacity = capacity;
-	}
+	size_t before = result->modes_capacity;
+	if (!vmop_array_reserve(result->modes, result->modes_capacity, *ret_row + 1))
+		return &vmop_error_no_memory;
+	memset(result->modes + before, 0, result->modes_capacity - before);
 	result->modes[*ret_row] |= (uint8_t)(1u << (mode & 7));
 	return NULL;
 }
 
 /* ---- from cells to symbols ----------------------------------------------- */
 
-/* The cells' indexes in the order of their images; *ret is the caller's. */
+/* Set *ret to the indexes of the cells in the order of their images.  The caller frees *ret. */
 static struct vmop_error *order_by_image(const struct vmop_result *result, uint32_t **ret)
 {
 	size_t n_images = result->catalog.images.n;
@@ -42,7 +38,7 @@ static struct vmop_error *order_by_image(const struct vmop_result *result, uint3
 		return &vmop_error_no_memory;
 	for (size_t i = 0; i < result->cells.n; i++)
 		next[result->groups.items[result->cells.keys[i].group].image]++;
-	/* field = index + 1, so next[index] becomes where index begins */
+	/* a group has index + 1, so next[index] becomes the start of index */
 	for (size_t image = 1; image <= n_images; image++)
 		next[image] += next[image - 1];
 	for (size_t i = 0; i < result->cells.n; i++) {
@@ -81,8 +77,7 @@ static void note_missing(struct vmop_result *result, size_t image, uint64_t samp
 	result->missing.top_why = why;
 }
 
-/* The row that a cell is part of; groups of cells name images, groups of rows what stands for them.
- */
+/* Add a cell to its row.  The group of a cell has its image, the group of a row the image's row. */
 static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, size_t row_image,
 				     const struct vmop_symbol *symbol, size_t *ret_row)
 {
@@ -109,12 +104,12 @@ static struct vmop_error *add_to_row(struct vmop_result *result, size_t cell, si
 struct resolving {
 	const struct vmop_query *query;
 	struct vmop_result *result;
-	size_t *rows; /* by cell: its row; NULL: not wanted */
-	uint32_t *
-		kernels; /* by row's domain: index of its kernel, 0 none; NULL: not asked for yet */
+	size_t *rows; /* row of each cell; NULL: not needed */
+	uint32_t
+		*kernels; /* index of the kernel of each domain row, 0: none; NULL: not found yet */
 };
 
-/* Finds each domain's kernel: functions of modules in which it is idle are shown there. */
+/* Find each domain's kernel, under which idle functions of its modules are shown. */
 static struct vmop_error *find_kernels(struct resolving *resolving)
 {
 	const struct vmop_catalog *catalog = &resolving->result->catalog;
@@ -131,8 +126,7 @@ static struct vmop_error *find_kernels(struct resolving *resolving)
 	return NULL;
 }
 
-/*
- * Return whether a cell's samples are of an idle CPU: by its function, else by its task.
+/* Return whether a cell's samples are of an idle CPU: by the function if known, else by the task.
  */
 static bool is_idle(const struct resolving *resolving, size_t image, size_t cell,
 		    const struct vmop_symtab *symtab, const struct vmop_symbol *symbol)
@@ -147,8 +141,8 @@ static bool is_idle(const struct resolving *resolving, size_t image, size_t cell
 }
 
 /*
- * Counts samples of a guest's or hypervisor's idle function as idle, or takes them away from what
- * is selected.  A host's were counted, or left out, by their task.
+ * Count a cell of a guest's or hypervisor's idle function as idle; with exclude_idle, subtract it
+ * from the totals instead.  Cells of a host were counted, or skipped, by their task.
  */
 static void count_idle(const struct resolving *resolving, const struct vmop_image_item *item,
 		       size_t cell)
@@ -197,7 +191,7 @@ static struct vmop_error *resolve_cell(struct resolving *resolving, size_t image
 	return err;
 }
 
-/* One image's cells, order[0..n). */
+/* Resolve order[0..n), the cells of one image. */
 static struct vmop_error *resolve_image(struct resolving *resolving, size_t image,
 					const uint32_t *order, size_t n)
 {
@@ -228,7 +222,7 @@ static int compare_details(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Cells of images that stand for one another can be at one address: they become one detail. */
+/* Make the details.  Cells of equal images at one address become one detail. */
 static struct vmop_error *make_details(struct vmop_result *result, const size_t *rows)
 {
 	size_t n = 0;

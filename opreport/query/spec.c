@@ -8,30 +8,28 @@
 #include <string.h>
 #include <time.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/parse.h"
 
 #define TIME_FORMS                                                                                 \
 	"HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], @SECONDS, +DURATION, -DURATION, joined by '..'"
 
-static const uint64_t second_ns = 1000000000;
-
 /* ---- words and numbers --------------------------------------------------- */
 
 static struct vmop_error *words_append(struct vmop_words *words, const char *begin, size_t len)
 {
-	char **items = reallocarray(words->items, words->n + 1, sizeof(*items));
-	if (!items)
+	if (!vmop_array_reserve(words->items, words->capacity, words->n + 1))
 		return &vmop_error_no_memory;
-	words->items = items;
-	items[words->n] = strndup(begin, len);
-	if (!items[words->n])
+	words->items[words->n] = strndup(begin, len);
+	if (!words->items[words->n])
 		return &vmop_error_no_memory;
 	words->n++;
 	return NULL;
 }
 
-/* Bytes to the next comma that no backslash protects, or to the end. */
+/* Return the bytes before the next comma without a backslash, or before the end. */
 static size_t word_len(const char *text)
 {
 	size_t len = 0;
@@ -100,13 +98,10 @@ static struct vmop_error *numbers_parse(struct vmop_numbers *numbers, const char
 	struct vmop_error *err = vmop_words_parse(&words, what, text);
 	if (err)
 		return err;
-	struct vmop_number_range *ranges =
-		reallocarray(numbers->ranges, numbers->n + words.n, sizeof(*ranges));
-	if (!ranges)
+	if (!vmop_array_reserve(numbers->ranges, numbers->capacity, numbers->n + words.n))
 		return &vmop_error_no_memory;
-	numbers->ranges = ranges;
 	for (size_t i = 0; i < words.n; i++) {
-		if (!parse_range(words.items[i], &ranges[numbers->n]))
+		if (!parse_range(words.items[i], &numbers->ranges[numbers->n]))
 			return vmop_error_new(VMOP_ERROR_USAGE,
 					      "%s '%s' is not a number or range, as in '0,2-3'",
 					      what, words.items[i]);
@@ -126,37 +121,37 @@ bool vmop_numbers_match(const struct vmop_numbers *numbers, uint64_t value)
 
 /* ---- time ---------------------------------------------------------------- */
 
-/* "HH:MM[:SS]" since midnight; *ret_span_ns is how long that is meant to be. */
+/* Parse "HH:MM[:SS]", since midnight.  *ret_span_ns is its precision: a minute or a second. */
 static bool parse_of_day(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
 {
 	struct tm tm = {0};
 	const char *end = strptime(text, "%H:%M", &tm);
-	*ret_span_ns = 60 * second_ns;
+	*ret_span_ns = 60 * VMOP_NS_PER_S;
 	if (end && *end == ':') {
 		end = strptime(end, ":%S", &tm);
-		*ret_span_ns = second_ns;
+		*ret_span_ns = VMOP_NS_PER_S;
 	}
-	*ret_ns = (uint64_t)((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * second_ns;
+	*ret_ns = (uint64_t)((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * VMOP_NS_PER_S;
 	return end && !*end;
 }
 
-/* "YYYY-MM-DD[THH:MM[:SS]]", local time. */
+/* Parse "YYYY-MM-DD[THH:MM[:SS]]", local time.  *ret_span_ns: likewise, or a day. */
 static bool parse_date(const char *text, uint64_t *ret_ns, uint64_t *ret_span_ns)
 {
 	struct tm tm = {.tm_isdst = -1};
 	uint64_t of_day_ns = 0;
 	const char *end = strptime(text, "%Y-%m-%d", &tm);
-	*ret_span_ns = 24 * 3600 * second_ns;
+	*ret_span_ns = 24 * 3600 * VMOP_NS_PER_S;
 	if (!end || (*end && (*end != 'T' || !parse_of_day(end + 1, &of_day_ns, ret_span_ns))))
 		return false;
-	uint64_t of_day_s = of_day_ns / second_ns;
+	uint64_t of_day_s = of_day_ns / VMOP_NS_PER_S;
 	tm.tm_hour = (int)(of_day_s / 3600);
 	tm.tm_min = (int)(of_day_s / 60 % 60);
 	tm.tm_sec = (int)(of_day_s % 60);
 	time_t seconds = mktime(&tm);
 	if (seconds < 0)
 		return false;
-	*ret_ns = (uint64_t)seconds * second_ns;
+	*ret_ns = (uint64_t)seconds * VMOP_NS_PER_S;
 	return true;
 }
 
@@ -172,10 +167,10 @@ static bool parse_bound(const char *text, struct vmop_time_bound *ret, uint64_t 
 	}
 	if (*text == '@') {
 		uint64_t seconds;
-		if (!vmop_parse_u64(text + 1, 10, &seconds) || seconds > INT64_MAX / second_ns)
+		if (!vmop_parse_u64(text + 1, 10, &seconds) || seconds > INT64_MAX / VMOP_NS_PER_S)
 			return false;
-		*ret = (struct vmop_time_bound){VMOP_TIME_REAL, seconds * second_ns};
-		*ret_span_ns = second_ns;
+		*ret = (struct vmop_time_bound){VMOP_TIME_REAL, seconds * VMOP_NS_PER_S};
+		*ret_span_ns = VMOP_NS_PER_S;
 		return true;
 	}
 	if (parse_of_day(text, &ret->value_ns, ret_span_ns)) {
@@ -211,11 +206,11 @@ static bool time_parse(struct vmop_spec *spec, const char *text)
 	return true;
 }
 
-/* of_day_ns on the local day that is days after the one near_ns is in. */
+/* Return of_day_ns on the local day of near_ns plus days. */
 static uint64_t time_of_day(uint64_t near_ns, int days, uint64_t of_day_ns)
 {
-	time_t seconds = (time_t)(near_ns / second_ns);
-	int of_day_s = (int)(of_day_ns / second_ns);
+	time_t seconds = (time_t)(near_ns / VMOP_NS_PER_S);
+	int of_day_s = (int)(of_day_ns / VMOP_NS_PER_S);
 	struct tm tm;
 	if (!localtime_r(&seconds, &tm))
 		return near_ns;
@@ -227,10 +222,10 @@ static uint64_t time_of_day(uint64_t near_ns, int days, uint64_t of_day_ns)
 			    .tm_sec = of_day_s % 60,
 			    .tm_isdst = -1};
 	time_t at = mktime(&wanted);
-	return at < 0 ? near_ns : (uint64_t)at * second_ns;
+	return at < 0 ? near_ns : (uint64_t)at * VMOP_NS_PER_S;
 }
 
-/* A bound that is no time of day; open_ns where there is none. */
+/* Return the time of a bound that is no time of day, or open_ns if it is open. */
 static uint64_t bound_resolve(struct vmop_time_bound bound, uint64_t start_ns, uint64_t end_ns,
 			      uint64_t open_ns)
 {
@@ -246,7 +241,7 @@ static uint64_t bound_resolve(struct vmop_time_bound bound, uint64_t start_ns, u
 	}
 }
 
-/* TO, given FROM: the first such time of day after it, or its own word. 0: no end. */
+/* Return TO for a given FROM: a time of day is the first one after FROM.  0: no end. */
 static uint64_t resolve_to(const struct vmop_spec *spec, uint64_t start_ns, uint64_t end_ns,
 			   uint64_t from_ns)
 {
@@ -259,7 +254,7 @@ static uint64_t resolve_to(const struct vmop_spec *spec, uint64_t start_ns, uint
 	return to_ns > after_ns ? to_ns : time_of_day(after_ns, 1, spec->to.value_ns);
 }
 
-/* The first day on which the window FROM..TO reaches into the session; TO open: FROM itself. */
+/* Return FROM on the first day on which FROM..TO, or FROM if TO is open, overlaps the sessions. */
 static uint64_t resolve_from_of_day(const struct vmop_spec *spec, uint64_t start_ns,
 				    uint64_t end_ns)
 {
@@ -341,7 +336,7 @@ static const struct spec_tag {
 	{"certainty:", offsetof(struct vmop_spec, certainties), parse_certainties},
 };
 
-/* "word:" at the start, where a path can't have one. */
+/* Return whether the argument begins like a tag, "word:". */
 static bool begins_with_tag(const char *argument)
 {
 	size_t len = strspn(argument, "abcdefghijklmnopqrstuvwxyz-");

@@ -14,13 +14,13 @@
 struct image_symbols {
 	bool is_known;
 	const struct vmop_symtab *symtab;
-	struct vmop_symtab *adopted; /* the session's: ours to free */
+	struct vmop_symtab *adopted; /* from the session; owned */
 	const char *why;
 	bool has_idle_range;
 	struct vmop_idle_range idle_range;
 };
 
-/* The first symbol seen in a place; no padding in the key, which is hashed as bytes. */
+/* The first symbol at an offset.  The key is hashed as bytes, so it has no padding. */
 struct first_symbol {
 	struct {
 		uint64_t row, offset;
@@ -34,8 +34,8 @@ struct vmop_symbols {
 	const struct vmop_session_input *sessions;
 	struct vmop_resolver *resolver;
 	struct first_symbol *firsts;
-	size_t stored_bytes; /* of symbols from sessions */
-	uint64_t cpu_ns;     /* that looking for symbols took */
+	size_t stored_bytes; /* taken by symbols from sessions */
+	uint64_t cpu_ns;     /* spent on loading symbols */
 	uint64_t n_left_out;
 	size_t n;
 	struct image_symbols images[];
@@ -78,7 +78,7 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols)
 	free(symbols);
 }
 
-/* Sets *why to vmopd's note about the image's file or perf map, if it stored one. */
+/* Set *why to vmopd's note about the image's file or perf map, if the session has one. */
 static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 				    const struct vmop_image_item *item, const char **why)
 {
@@ -99,7 +99,7 @@ static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 }
 static const char too_costly[] = "not looked for: the report's symbols are too many already";
 
-#define SPAN_BYTES 24 /* what libsym/symtab.c adds to a symbol */
+#define SPAN_BYTES 24 /* that libsym/symtab.c adds to each symbol */
 
 static const char *why_none_stored(enum vmop_image_kind kind)
 {
@@ -138,7 +138,7 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 		return vmop_catalog_blame(err, symbols->catalog, item->session);
 	if (!stored)
 		return NULL;
-	/* With the spans that adopting makes. */
+	/* vmop_symtab_adopt adds the spans. */
 	symbols->stored_bytes += bytes + n * SPAN_BYTES;
 	if (symbols->stored_bytes > VMOP_SYMBOLS_MAX_BYTES)
 		symbols->stored_bytes = VMOP_SYMBOLS_MAX_BYTES;
@@ -147,13 +147,13 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 	return err;
 }
 
-/* A guest's, also in its own session. */
+/* Return whether the image is of a guest, so that its path is not one of this machine. */
 static bool is_elsewhere(const struct vmop_symbols *symbols, const struct vmop_image_item *item)
 {
 	return !vmop_catalog_domain(symbols->catalog, item->domain)->is_host;
 }
 
-/* What is wrong with one file is a reason, not the end of the report. */
+/* Load the symbols of a file.  An error of one file becomes image->why and not the report's. */
 static struct vmop_error *load_file(struct vmop_symbols *symbols,
 				    const struct vmop_image_item *item, struct image_symbols *image)
 {
@@ -179,8 +179,8 @@ static struct vmop_error *load(struct vmop_symbols *symbols, const struct vmop_i
 			       struct image_symbols *image)
 {
 	if (item->kind == VMOP_IMAGE_FILE) {
-		/* A session of another machine has what its file had: by its path alone it
-		 * may be another here. */
+		/* Without a build-id, the file at that path may be another one by now: prefer
+		 * the symbols that the session has of it. */
 		bool is_known = item->build_id_len_bytes || is_elsewhere(symbols, item);
 		struct vmop_error *err = is_known ? NULL : load_stored(symbols, item, image);
 		if (!err && !image->symtab)
@@ -222,7 +222,7 @@ static struct vmop_error *load_once(struct vmop_symbols *symbols, size_t index,
 	return err ? vmop_error_prefix(err, "symbols of %s", item->name) : NULL;
 }
 
-/* The same file, or the same build-id, has the same symbols in the same places. */
+/* Return whether all images of the row have the same symbols: one file, or one build-id. */
 static bool has_symbols_of_row(const struct vmop_image_item *item)
 {
 	switch (item->kind) {
@@ -245,7 +245,7 @@ struct vmop_error *vmop_symbols_of(struct vmop_symbols *symbols, size_t index,
 	struct vmop_error *err = NULL;
 	if (has_symbols_of_row(item))
 		err = load_once(symbols, item->row, &image);
-	if (!err && (!image || !image->symtab)) /* another session may have stored them */
+	if (!err && (!image || !image->symtab)) /* another session may have them */
 		err = load_once(symbols, index, &image);
 	*ret = err ? NULL : image->symtab;
 	*ret_why = err ? NULL : image->why;

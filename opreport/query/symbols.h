@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The symbols of sessions' images, looked up when they are first wanted: from the session for
- * what can't be read later, from files else.
+ * The symbols of the sessions' images, loaded on first use.  Symbols that cannot be read later
+ * (kernels, modules, guests, generated code) come from the session, others from files.
  */
 #ifndef VMOP_OPREPORT_QUERY_SYMBOLS_H
 #define VMOP_OPREPORT_QUERY_SYMBOLS_H
@@ -12,7 +12,10 @@
 
 struct vmop_symbols;
 
-/* catalog must outlive it, and sessions, which are the catalog's, the last vmop_symbols_of. */
+/*
+ * Set *ret to the symbols of the catalog's images; none are loaded yet.  catalog must outlive *ret.
+ * sessions, in the catalog's order, must outlive the last call of vmop_symbols_of.
+ */
 struct vmop_error *vmop_symbols_create(const struct vmop_resolver_options *options,
 				       struct vmop_catalog *catalog,
 				       const struct vmop_session_input *sessions,
@@ -20,9 +23,9 @@ struct vmop_error *vmop_symbols_create(const struct vmop_resolver_options *optio
 void vmop_symbols_destroy(struct vmop_symbols *symbols);
 
 /*
- * Of the image at index: NULL where there are none; then *ret_why says why.  Symbols of all images
- * together have a bound of memory, and looking for them one of CPU time; images beyond have none.
- * A kernel with its modules takes some 40 MB and 0.1 s.
+ * Set *ret to the symbols of the image with that catalog index, or to NULL and *ret_why to the
+ * reason, which the catalog owns.  An image beyond the bounds of memory or CPU time, which all
+ * images share, has no symbols.  A kernel with its modules takes about 40 MB and 0.1 s.
  */
 #define VMOP_SYMBOLS_MAX_BYTES ((size_t)768 << 20)
 #define VMOP_SYMBOLS_MAX_CPU_NS UINT64_C(4000000000)
@@ -30,20 +33,20 @@ struct vmop_error *vmop_symbols_of(struct vmop_symbols *symbols, size_t image,
 				   const struct vmop_symtab **ret, const char **ret_why);
 
 /*
- * Of images that stand for one another (row is the index of the one that does) but have symbols of
- * their own: *symbol becomes the first seen of those with its name and place.
+ * Replace *symbol by the first symbol with its name and offset in any image of that row, so that
+ * equal images with separate symbols share a row.
  */
 struct vmop_error *vmop_symbols_unify(struct vmop_symbols *symbols, size_t row,
 				      const struct vmop_symbol **symbol);
 
-/* How many images the bounds left without symbols. */
+/* Return the number of images that the bounds left without symbols. */
 uint64_t vmop_symbols_n_left_out(const struct vmop_symbols *symbols);
 
-/* Whether a symbol of the image is a function that CPUs are idle in: see idle.h. */
+/* Return whether a symbol of the image is an idle function: see idle.h. */
 bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 			  const struct vmop_symtab *symtab, const struct vmop_symbol *symbol);
 
-/* The name to show, demangled as asked for, and never one that has a meaning of its own here. */
+/* Return the name to show, demangled as the options say.  The symbols or the catalog own it. */
 const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol);
 
 #endif

@@ -23,8 +23,8 @@ void vmop_tally_deinit(struct vmop_tally *tally)
 }
 
 /*
- * The finaliser of MurmurHash3 (public domain): every bit of the key reaches every bit.  The seed
- * comes first, since the finaliser can be inverted.
+ * The finaliser of MurmurHash3 (public domain): every bit of the key affects every bit of the hash.
+ * The seed is applied first, since the finaliser can be inverted.
  */
 static inline uint64_t hash_key(const struct vmop_tally *tally, uint32_t group, uint64_t value)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sums by key: (group, value) -> n_slots pairs of samples and weight.  A value is
- * an offset, or a symbol, whatever the owner puts in.  Dense in the order of
- * first use, so that an index stays what it is.
+ * Sums by key: (group, value) -> n_slots pairs of samples and weight.  The owner chooses the
+ * values, such as offsets or symbols.  Keys are dense in the order of first use, so an index never
+ * changes.
  *
- * Memory is bounded: what has no room any more is added up in one place, `left_out`, whatever its
- * key.  One of a million rows is of no use to anybody, but its samples must not vanish silently.
+ * Memory is bounded: further keys are summed in one place, `left_out`.  No reader needs each of a
+ * million rows, but their samples must not vanish silently.
  */
 #ifndef VMOP_OPREPORT_QUERY_TALLY_H
 #define VMOP_OPREPORT_QUERY_TALLY_H
@@ -20,7 +20,7 @@
 
 struct vmop_count {
 	uint64_t samples;
-	uint64_t weight_events; /* scaled, where the event shared its counters */
+	uint64_t weight_events; /* scaled if the event shared its counters */
 };
 
 struct vmop_tally_key {
@@ -28,29 +28,30 @@ struct vmop_tally_key {
 	uint32_t group;
 };
 
-/* The bound for keys, counts and buckets together. */
+/* The bound of keys, counts and buckets together. */
 #define VMOP_TALLY_MAX_BYTES ((size_t)128 << 20)
 
-/* The index of what is left out. */
+/* The index of `left_out`. */
 #define VMOP_TALLY_LEFT_OUT SIZE_MAX
 
 struct vmop_tally {
-	size_t n_slots; /* counts a key */
+	size_t n_slots; /* counts for each key */
 	size_t n, capacity;
 	struct vmop_tally_key *keys; /* n */
 	struct vmop_count *counts;   /* n * n_slots */
-	uint32_t *buckets;	     /* index + 1; 0 empty */
+	uint32_t *buckets;	     /* index + 1; 0: empty */
 	size_t n_buckets;	     /* a power of two */
 	uint64_t seed;		     /* of the hash, odd */
-	struct vmop_count *left_out; /* n_slots; NULL: nothing is */
+	struct vmop_count *left_out; /* n_slots; NULL: none yet */
 };
 
 void vmop_tally_init(struct vmop_tally *tally, size_t n_slots);
 void vmop_tally_deinit(struct vmop_tally *tally);
 
 /*
- * The counts of (group, value), zeros if new, or those of what is left out. A group of
- * VMOP_NO_GROUP is always left out. *ret holds until the next call; ret_index may be NULL.
+ * Set *ret to the n_slots counts of (group, value), zeros if new, or to left_out if there is no
+ * room. A group of VMOP_NO_GROUP is always left out.  *ret is valid until the next call; ret_index
+ * may be NULL.  Fails only without memory.
  */
 struct vmop_error *vmop_tally_at(struct vmop_tally *tally, uint32_t group, uint64_t value,
 				 struct vmop_count **ret, size_t *ret_index);

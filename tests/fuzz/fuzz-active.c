@@ -158,7 +158,7 @@ static void step(struct scene *scene, const char *line)
 	scene->now_ns += 1000000000;
 	switch (*line) {
 	case '0' ... '5':
-		vmop_active_peer_say(&scene->peer,
+		vmop_active_peer_send(&scene->peer,
 				     (enum vmop_active_word)(VMOP_ACTIVE_HELLO + *line - '0'),
 				     line + 1 + strspn(line + 1, " "), scene->now_ns);
 		scene->is_overheard = false;

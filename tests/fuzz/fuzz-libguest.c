@@ -76,8 +76,8 @@ static void budget(struct target *target, uint64_t bytes, uint64_t steps)
 	target->guest->budget =
 		(struct vmop_guest_budget){.bytes_left = bytes, .steps_left = steps};
 	vmop_guest_memory_forget(target->guest->memory);
-	vmop_view_forget(&target->guest->kernel->view);
-	vmop_view_take_fault(&target->guest->kernel->view);
+	vmop_guest_space_forget(&target->guest->kernel->space);
+	vmop_guest_space_take_fault(&target->guest->kernel->space);
 }
 
 static void look_at_processes(struct target *target, unsigned int flags)
@@ -103,15 +103,15 @@ static void look_at_processes(struct target *target, unsigned int flags)
 
 static void look_at_modules(struct target *target)
 {
-	struct vmop_guest_modules *modules = NULL;
+	struct vmop_guest_module_set *modules = NULL;
 	uint64_t retries = 0;
 	struct vmop_error *err = vmop_guest_modules_read(
 		target->guest->kernel, &target->guest->layout, NULL, &retries, &modules);
 	struct vmop_guest_symbol symbol;
-	for (size_t i = 0; modules && i < vmop_guest_modules_symbol_count(modules); i++)
-		vmop_guest_modules_symbol(modules, i, &symbol);
+	for (size_t i = 0; modules && i < vmop_guest_module_set_symbol_count(modules); i++)
+		vmop_guest_module_set_symbol(modules, i, &symbol);
 	vmop_error_destroy(err);
-	vmop_guest_modules_free(modules);
+	vmop_guest_module_set_free(modules);
 }
 
 static bool no_more(const struct vmop_guest_raw_vma *vma, void *arg)
@@ -125,7 +125,7 @@ static bool no_more(const struct vmop_guest_raw_vma *vma, void *arg)
 static void look_at_mappings(struct target *target, uint8_t which)
 {
 	if (target->mms)
-		vmop_guest_vmas_walk(&target->guest->kernel->view, &target->guest->layout,
+		vmop_guest_vmas_walk(&target->guest->kernel->space, &target->guest->layout,
 				     target->mm[which % target->mms], no_more, NULL);
 }
 
@@ -153,7 +153,7 @@ static void look_at_current(struct target *target)
 		target->guest->kernel, &target->guest->layout, current, 4, &count));
 	/* restore the clock, so that each execution sees the same time */
 	uint64_t clock = target->guest->kernel->clock;
-	vmop_guest_kernel_look(target->guest->kernel);
+	vmop_guest_kernel_check(target->guest->kernel);
 	vmop_guest_kernel_layout_fits(target->guest->kernel);
 	target->guest->kernel->clock = clock;
 }
@@ -264,11 +264,11 @@ static void note_objects(struct target *target)
 		const struct vmop_guest_process *process = vmop_guest_snapshot_get(snapshot, i);
 		if (!process->pgd_gpa || target->mms == 64)
 			continue;
-		uint64_t mm = vmop_view_u64(
-			&guest->kernel->view,
+		uint64_t mm = vmop_guest_space_u64(
+			&guest->kernel->space,
 			process->task + (uint32_t)guest->layout.value[VMOP_LAYOUT_TASK_MM]);
 		target->mm[target->mms++] = mm;
-		vmop_guest_vmas_walk(&guest->kernel->view, &guest->layout, mm, no_more, target);
+		vmop_guest_vmas_walk(&guest->kernel->space, &guest->layout, mm, no_more, target);
 	}
 	vmop_guest_snapshot_free(snapshot);
 }

@@ -50,7 +50,7 @@ static void try_sum(const uint8_t *data, size_t len_bytes)
 	/* Twice, so that every offset occurs again. */
 	vmop_sum_add_packed(sum, data, len_bytes);
 	vmop_sums_add_packed(&sums, sum, data, len_bytes);
-	vmop_sums_settle(&sums);
+	vmop_sums_add_waiting(&sums);
 	const struct vmop_db_cell *cells = vmop_sum_sort(sum);
 	for (size_t i = 1; i < sum->n_cells; i++)
 		if (cells[i].offset <= cells[i - 1].offset)

@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	struct vmop_symtab *given = read_symbols(data, len_bytes / 2);
 	struct vmop_symtab *running = read_symbols(data, len_bytes);
 	if (given)
-		vmop_error_destroy(vmop_xen_text_check("fuzz", given, &none, running, &none));
+		vmop_error_destroy(vmop_xen_symbols_check("fuzz", given, &none, running, &none));
 	vmop_symtab_destroy(given);
 	vmop_symtab_destroy(running);
 	return 0;

@@ -32,7 +32,7 @@ expect() {
 }
 # usage: two lines from argp
 $tool 2>"$dir/err" && fail "no arguments are enough"
-grep -q 'wanted' "$dir/err" || fail "not told what is wanted: $(cat "$dir/err")"
+grep -q 'required' "$dir/err" || fail "no message that names the arguments: $(cat "$dir/err")"
 $tool --help | grep -q guest-profiles/RELEASE || fail "--help does not say where it goes"
 expect 3 $tool "$dir/nowhere" 5.4.0
 expect 3 $tool "$dir/truth" 5.4.0

@@ -48,7 +48,7 @@ session current of fixture
 cycles every 100000 events: 45110 samples selected
 instructions every 100000 events: 33640 samples selected
 cache-misses every 1000 events: 15100 samples selected, weights scaled x4.00
-cache-misses: stands for LLC_MISSES; multiplexed, for it shares its counters with other events: counted 25.0 % of the time, scale x4.00
+cache-misses: stands for LLC_MISSES; multiplexed, because it shares its counters with other events: counted 25.0 % of the time, scale x4.00
 ipc (instructions / cycles): 0.7457 of what is selected, 0.7353 to 0.7563 with 95 % confidence
 mpki:cache-misses (cache-misses / instructions * 1000): 17.95 of what is selected, 17.61 to 18.3 with 95 % confidence
 losses: none

@@ -76,9 +76,9 @@ static struct vmop_error *open_over_model(const struct vmop_source_setup *setup,
 					  struct vmop_source **ret)
 {
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
-	struct vmop_error *err = vmop_xen_active_open(&model->base, &machine, &way);
-	return err ? err : vmop_xen_open_over(way, &machine, setup, ret);
+	struct vmop_xen_transport *transport;
+	struct vmop_error *err = vmop_xen_active_open(&model->base, &machine, &transport);
+	return err ? err : vmop_xen_open_over(transport, &machine, setup, ret);
 }
 
 static struct vmop_source_ops over_model;
@@ -159,7 +159,7 @@ static enum vmop_active_state look(struct rig *rig)
 static enum vmop_active_state command(struct rig *rig, enum vmop_active_word word, const char *text)
 {
 	enum vmop_active_state state;
-	vmop_active_peer_say(&rig->peer, word, text, vmop_clock_ns(CLOCK_MONOTONIC));
+	vmop_active_peer_send(&rig->peer, word, text, vmop_clock_ns(CLOCK_MONOTONIC));
 	while ((state = look(rig)) == VMOP_ACTIVE_WAITING)
 		turn_loop(rig);
 	return state;
@@ -331,7 +331,7 @@ static void an_alert(void **state)
 	sampling(rig);
 	is_done(rig, VMOP_ACTIVE_ALERT, NULL);
 	unsigned turns = 0;
-	vmop_active_peer_say(&rig->peer, VMOP_ACTIVE_ALERT, NULL, vmop_clock_ns(CLOCK_MONOTONIC));
+	vmop_active_peer_send(&rig->peer, VMOP_ACTIVE_ALERT, NULL, vmop_clock_ns(CLOCK_MONOTONIC));
 	for (; look(rig) == VMOP_ACTIVE_WAITING; turns++)
 		turn(rig, 1);
 	/* Half of what it would be at other times, where a turn takes its ms. */
@@ -370,7 +370,7 @@ static void events_of_dom0(void **state)
 	static const struct {
 		const char *events, *why;
 	} wrong[] = {
-		{"cycles", "every so many events"},
+		{"cycles", "needs their COUNT"},
 		{"", "event"},
 		{"cycles:4711:::::::::", "too many fields"},
 		{"cycles:4711 cycles:x", "event"},
@@ -396,7 +396,7 @@ static void no_room_for_a_file(void **state)
 	fclose(file);
 	assert_ok(vmop_setup_set(&rig->daemon.setup, "session-dir", path, false));
 	is_done(rig, VMOP_ACTIVE_HELLO, NULL);
-	fails(rig, VMOP_ACTIVE_OPEN, EVENTS, "db1: its vmopd says: session-dir");
+	fails(rig, VMOP_ACTIVE_OPEN, EVENTS, "db1: its vmopd reports: session-dir");
 	assert_null(rig->daemon.session);
 }
 
@@ -444,7 +444,7 @@ static void a_session_that_ends_by_itself(void **state)
 	while (look(rig) != VMOP_ACTIVE_GONE)
 		turn_loop(rig);
 	assert_string_equal(rig->peer.error->message,
-			    "domain db1: its vmopd says: its session has ended; see its log");
+			    "domain db1: its vmopd reports: its session has ended; see its log");
 }
 
 static void an_agent_that_is_ended(void **state)
@@ -455,7 +455,7 @@ static void an_agent_that_is_ended(void **state)
 	rig->agent = NULL;
 	assert_int_equal(look(rig), VMOP_ACTIVE_GONE);
 	assert_string_equal(rig->peer.error->message,
-			    "domain db1: its vmopd says: it was ended there");
+			    "domain db1: its vmopd reports: it was ended there");
 }
 
 /* Who types here what is dom0's to say is told so. */

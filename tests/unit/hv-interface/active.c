@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What an initiator and the vmopd of an active domain agree on, and what breaks that. */
+/* The protocol between an initiator and the agent of an active guest, with its failures. */
 #include "hv-interface/active-agent.h"
 #include "hv-interface/active-message.h"
 #include "hv-interface/active-peer.h"
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SECOND_NS 1000000000ull
+#define SECOND_NS VMOP_NS_PER_S
 #define TOKEN 0x1122334455667788ull
 
 /* ---- two lines of text in memory -------------------------------------------- */
@@ -73,7 +73,7 @@ static int end(void **state)
 
 static void say(struct pair *pair, enum vmop_active_word word, const char *text)
 {
-	vmop_active_peer_say(&pair->peer, word, text, pair->now_ns);
+	vmop_active_peer_send(&pair->peer, word, text, pair->now_ns);
 }
 
 static enum vmop_active_task agent_looks(struct pair *pair)
@@ -87,7 +87,7 @@ static enum vmop_active_state peer_looks(struct pair *pair)
 	return vmop_active_peer_look(&pair->peer, pair->now_ns);
 }
 
-static void says_hello(struct pair *pair)
+static void sends_hello(struct pair *pair)
 {
 	say(pair, VMOP_ACTIVE_HELLO, NULL);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
@@ -95,10 +95,10 @@ static void says_hello(struct pair *pair)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
-/* Up to where the agent has a session, which is all that it can do without Xen. */
+/* Advance the pair until the agent has a session, which is as far as it comes without Xen. */
 static void opens(struct pair *pair)
 {
-	says_hello(pair);
+	sends_hello(pair);
 	say(pair, VMOP_ACTIVE_OPEN, "cycles:100000 misses:1000");
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_DO_OPEN);
 	assert_string_equal(pair->text, "cycles:100000 misses:1000");
@@ -119,7 +119,7 @@ static void joins(struct pair *pair)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
-/* Up to where samples are taken. */
+/* Advance the pair until samples are taken. */
 static void run(struct pair *pair)
 {
 	opens(pair);
@@ -158,11 +158,11 @@ static void a_session(void **state)
 	}
 	assert_int_equal(pair->peer.samples, 99);
 	leave(pair);
-	run(pair); /* and another */
+	run(pair); /* start another session */
 	leave(pair);
 }
 
-static void nobody_there(void **state)
+static void no_agent_present(void **state)
 {
 	struct pair *pair = *state;
 	say(pair, VMOP_ACTIVE_HELLO, NULL);
@@ -173,7 +173,7 @@ static void nobody_there(void **state)
 	expect_gone(pair, "no vmopd answers in domain db1; 'vmopd --active'");
 }
 
-/* An agent that died leaves its last words, which are no answer. */
+/* The last line of a dead agent is not an answer. */
 static void a_dead_agents_words(void **state)
 {
 	struct pair *pair = *state;
@@ -193,12 +193,12 @@ static void an_agent_that_dies(void **state)
 		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 	}
 	pair->now_ns += SECOND_NS;
-	expect_gone(pair, "db1: its vmopd has given no sign for 15 s");
+	expect_gone(pair, "db1: its vmopd has given no sign of life for 15 s");
 	say(pair, VMOP_ACTIVE_LEAVE, NULL);
-	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE); /* nobody waits for it */
+	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_GONE); /* no wait for it */
 }
 
-/* What it can do while Xen samples has time, what Xen stands still for has not. */
+/* Work that an agent does while Xen samples may take long; work during a pause of Xen must not. */
 static void an_agent_that_hangs(void **state)
 {
 	static const struct {
@@ -215,7 +215,7 @@ static void an_agent_that_hangs(void **state)
 	};
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		struct pair *pair = *state;
-		steps[i].word == VMOP_ACTIVE_OPEN ? says_hello(pair) : opens(pair);
+		steps[i].word == VMOP_ACTIVE_OPEN ? sends_hello(pair) : opens(pair);
 		say(pair, steps[i].word, steps[i].text);
 		pair->now_ns += steps[i].seconds * SECOND_NS;
 		assert_int_equal(peer_looks(pair), VMOP_ACTIVE_WAITING);
@@ -227,19 +227,19 @@ static void an_agent_that_hangs(void **state)
 }
 
 static void fail_at(struct pair *pair, enum vmop_active_word word, enum vmop_active_task task,
-		    const char *why)
+		    const char *reason)
 {
 	say(pair, word, NULL);
 	assert_int_equal(agent_looks(pair), task);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, why);
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_FAILED, reason);
 }
 
 static void an_agent_that_fails(void **state)
 {
 	struct pair *pair = *state;
-	says_hello(pair);
+	sends_hello(pair);
 	fail_at(pair, VMOP_ACTIVE_OPEN, VMOP_ACTIVE_DO_OPEN, "the disk\nis full");
-	expect_gone(pair, "db1: its vmopd says: the disk?is full");
+	expect_gone(pair, "db1: its vmopd reports: the disk?is full");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
 
@@ -248,7 +248,7 @@ static void an_agent_that_fails_to_join(void **state)
 	struct pair *pair = *state;
 	opens(pair);
 	fail_at(pair, VMOP_ACTIVE_JOIN, VMOP_ACTIVE_DO_JOIN, "no buffer");
-	expect_gone(pair, "db1: its vmopd says: no buffer");
+	expect_gone(pair, "db1: its vmopd reports: no buffer");
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
 }
 
@@ -264,7 +264,7 @@ static void a_buffer_of_a_dead_agent(void **state)
 	joins(pair);
 }
 
-/* Between its answer to an alert and RUN, dom0 and Xen wait for it. */
+/* Between the answer to an alert and RUN, dom0 and Xen wait for the agent. */
 static void an_alert(void **state)
 {
 	struct pair *pair = *state;
@@ -273,7 +273,7 @@ static void an_alert(void **state)
 	say(pair, VMOP_ACTIVE_ALERT, NULL);
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
-	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING); /* Xen still samples */
+	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING); /* Xen samples on */
 	assert_true(vmop_active_agent_is_alert(&pair->agent));
 	vmop_active_agent_count(&pair->agent, 5);
 	agent_looks(pair);
@@ -289,9 +289,9 @@ static void an_alert(void **state)
 	agent_looks(pair);
 	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_LEFT, "5");
 	assert_false(vmop_active_agent_is_alert(&pair->agent));
-	say(pair, VMOP_ACTIVE_ALERT, NULL); /* and none without a session */
+	say(pair, VMOP_ACTIVE_ALERT, NULL); /* no alert without a session */
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
-	expect_gone(pair, "that command has no place here");
+	expect_gone(pair, "unexpected command");
 }
 
 static void an_initiator_that_dies(void **state)
@@ -321,7 +321,7 @@ static void an_initiator_that_is_replaced(void **state)
 	assert_int_equal(peer_looks(pair), VMOP_ACTIVE_ANSWERED);
 }
 
-/* The same one, which thinks that we are gone. */
+/* The same initiator assumes that the agent has gone. */
 static void an_initiator_that_begins_anew(void **state)
 {
 	struct pair *pair = *state;
@@ -344,7 +344,7 @@ static void pause_once(struct pair *pair)
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IS_OPEN);
 }
 
-/* A session that pauses goes on, is ended, or is left alone: its owner hears of it. */
+/* A paused session continues, ends, or loses its initiator; the owner gets the matching task. */
 static void a_pause(void **state)
 {
 	struct pair *pair = *state;
@@ -381,12 +381,12 @@ static void an_agent_that_gives_up(void **state)
 	vmop_active_agent_give_up(&pair->agent, "idle");
 	run(pair);
 	vmop_active_agent_give_up(&pair->agent, "ended there");
-	expect_gone(pair, "db1: its vmopd says: ended there");
+	expect_gone(pair, "db1: its vmopd reports: ended there");
 	vmop_active_peer_revive(&pair->peer);
 	run(pair);
 }
 
-/* What an initiator left behind is not taken up by an agent that starts. */
+/* A starting agent ignores an old command of a dead initiator. */
 static void old_commands(void **state)
 {
 	struct pair *pair = *state;
@@ -410,16 +410,17 @@ static void commands_out_of_order(void **state)
 		say(pair, wrong[i], NULL);
 		assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 		assert_int_equal(pair->agent.stage, VMOP_ACTIVE_IDLE);
-		expect_gone(pair, "that command has no place here");
+		expect_gone(pair, "unexpected command");
 		end(state);
 		begin(state);
 	}
 	struct pair *pair = *state;
 	run(pair);
-	say(pair, VMOP_ACTIVE_JOIN, NULL); /* twice */
+	say(pair, VMOP_ACTIVE_JOIN, NULL); /* sent twice */
 	assert_int_equal(agent_looks(pair), VMOP_ACTIVE_NOTHING);
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING);
-	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL); /* to nothing asked */
+	/* an answer without a command */
+	vmop_active_agent_answer(&pair->agent, VMOP_ACTIVE_READY, NULL);
 	assert_int_equal(pair->agent.stage, VMOP_ACTIVE_TAKING);
 }
 
@@ -504,7 +505,7 @@ static bool file_read(struct vmop_active_store *store, char buf[VMOP_ACTIVE_MESS
 	return !fclose(file);
 }
 
-/* As a whole or not at all, as xenstore has it. */
+/* Write a line as a whole or not at all, as xenstore does. */
 static bool file_write(struct vmop_active_store *store, const char *line)
 {
 	const char *path = ((struct file_store *)store)->mine;
@@ -523,7 +524,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/* The agent's process: carries out what it is told, until it has left. */
+/* Run the agent's process: carry out commands until it has left. */
 static void be_agent(struct vmop_active_store *store)
 {
 	struct vmop_active_agent agent;
@@ -571,7 +572,7 @@ static void two_processes(void **state)
 	struct vmop_active_peer peer;
 	vmop_active_peer_init(&peer, &of_peer.store, "db1", TOKEN);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
-		vmop_active_peer_say(&peer, commands[i], "cycles:1000", now_ns());
+		vmop_active_peer_send(&peer, commands[i], "cycles:1000", now_ns());
 		while (vmop_active_peer_look(&peer, now_ns()) == VMOP_ACTIVE_WAITING ||
 		       (commands[i] == VMOP_ACTIVE_RUN && peer.state == VMOP_ACTIVE_ANSWERED &&
 			!peer.samples))
@@ -595,7 +596,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_session),
-		TEST(nobody_there),
+		TEST(no_agent_present),
 		TEST(a_dead_agents_words),
 		TEST(an_agent_that_dies),
 		TEST(an_agent_that_hangs),

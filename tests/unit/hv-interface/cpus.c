@@ -23,7 +23,7 @@ static void lists(void **state)
 	vmop_cpus_deinit(&cpus);
 }
 
-static void what_is_no_list(void **state)
+static void bad_lists_are_refused(void **state)
 {
 	(void)state;
 	static const char *const bad[] = {
@@ -83,7 +83,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists),
-		cmocka_unit_test(what_is_no_list),
+		cmocka_unit_test(bad_lists_are_refused),
 		cmocka_unit_test(changes_are_seen),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

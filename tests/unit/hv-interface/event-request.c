@@ -4,7 +4,7 @@
 
 #include "hv-interface/source.h"
 
-static void what_is_accepted(void **state)
+static void good_text_is_accepted(void **state)
 {
 	(void)state;
 	static const struct {
@@ -96,7 +96,7 @@ static void braces_make_groups(void **state)
 	}
 }
 
-static void what_is_refused_names_what_is_off(void **state)
+static void a_refusal_names_the_bad_part(void **state)
 {
 	(void)state;
 	static const struct {
@@ -109,15 +109,15 @@ static void what_is_refused_names_what_is_off(void **state)
 		{"a{b", "a group is {EVENT,EVENT,...}"},
 		{"{{a", "a group is {EVENT,EVENT,...}"},
 		{":100", "no name"},
-		{"a:0", "'0' is no count"},
-		{"a:-5", "'-5' is no count"},
-		{"a: 5", "' 5' is no count"},
-		{"a:5ms", "'5ms' is no count"},
-		{"a:0Hz", "'0Hz' is no count"},
-		{"a:0x10", "'0x10' is no count"},
-		{"a:9223372036854775808", "is no count"},
-		{"a:9223372036854775807kHz", "is no count"},
-		{"a:99999999999999999999999999999999", "is no count"},
+		{"a:0", "'0' is not a count"},
+		{"a:-5", "'-5' is not a count"},
+		{"a: 5", "' 5' is not a count"},
+		{"a:5ms", "'5ms' is not a count"},
+		{"a:0Hz", "'0Hz' is not a count"},
+		{"a:0x10", "'0x10' is not a count"},
+		{"a:9223372036854775808", "is not a count"},
+		{"a:9223372036854775807kHz", "is not a count"},
+		{"a:99999999999999999999999999999999", "is not a count"},
 		{"a:1::2", "KERNEL must be 0 or 1, not '2'"},
 		{"a:1::1:x", "USER must be 0 or 1, not 'x'"},
 		{"a:1::1:1:10", "HOST must be 0 or 1, not '10'"},
@@ -126,8 +126,8 @@ static void what_is_refused_names_what_is_off(void **state)
 		{"a:1::1:1:0:0", "HOST and GUEST are both 0"},
 		{"a:1::1:1:1:1:1", "too many fields"},
 		{"cpu/x/p", "too many fields"},
-		{"a:p:p", "'p' is no count"},
-		{"s:t:often", "'often' is no count"},
+		{"a:p:p", "'p' is not a count"},
+		{"s:t:often", "'often' is not a count"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct vmop_event_request got;
@@ -144,9 +144,9 @@ static void what_is_refused_names_what_is_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_accepted),
+		cmocka_unit_test(good_text_is_accepted),
 		cmocka_unit_test(braces_make_groups),
-		cmocka_unit_test(what_is_refused_names_what_is_off),
+		cmocka_unit_test(a_refusal_names_the_bad_part),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

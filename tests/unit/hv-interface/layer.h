@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A layer under perf_event_open.  Programs that include this are linked with
- * --wrap=syscall, so that the calls go through a layer which makes them fail
- * as told, pretends a PMU, and looks at what is asked of the kernel; with
- * --wrap=vmop_cpus_watch_check, so that CPUs come and go as told; with
- * --wrap=vmop_io_read_file, so that the kernel's settings are as told; and with
- * --wrap=vmop_perf_guest_exit_init, so that it is arm64 with KVM as told.
+ * A layer under perf_event_open. Programs that include this are linked with --wrap options:
+ * - --wrap=syscall: the calls go through a layer that can refuse them, pretends a PMU, and records
+ *   the attributes.
+ * - --wrap=vmop_cpus_watch_check: CPUs come and go on command.
+ * - --wrap=vmop_io_read_file: the kernel's settings have chosen values.
+ * - --wrap=vmop_perf_guest_exit_init: the machine can pretend to be arm64 with KVM.
  */
 #ifndef VMOP_TESTS_HV_INTERFACE_LAYER_H
 #define VMOP_TESTS_HV_INTERFACE_LAYER_H
@@ -31,15 +31,15 @@
 #include "hv-interface/source.h"
 #include "libutil/io.h"
 
-/* What the layer does. */
+/* The settings and records of the layer. */
 static struct {
-	bool (*refuses)(const struct perf_event_attr *attr, int cpu); /* NULL: nothing */
+	bool (*refuses)(const struct perf_event_attr *attr, int cpu); /* NULL: refuse nothing */
 	int os_errno;
-	unsigned at_call;      /* that call alone, from 1; 0: every one that refuses() */
-	bool refuses_siblings; /* all but the first of a group, with EINVAL */
+	unsigned at_call; /* refuse only that call, from 1; 0: every call that refuses() selects */
+	bool refuses_siblings; /* refuse all but the first of a group, with EINVAL */
 	unsigned n_calls;
-	unsigned counters; /* how many a group may have; 0: any number */
-	unsigned n_group;  /* of the one being made */
+	unsigned counters; /* limit of a group's members; 0: no limit */
+	unsigned n_group;  /* members of the current group */
 	unsigned n_hardware, n_host_only, n_guest_only; /* opened outside of groups */
 	struct perf_event_attr last_dummy, last_hardware;
 	int last_group_fd;    /* -1: none */
@@ -60,7 +60,7 @@ static inline bool is_hardware(const struct perf_event_attr *attr)
 long __wrap_syscall(long number, ...);
 long __real_syscall(long number, ...);
 
-/* Only perf_event_open goes through here in what this program links. */
+/* perf_event_open is the only call of syscall() in this program. */
 long __wrap_syscall(long number, ...)
 {
 	va_list args;
@@ -109,7 +109,7 @@ long __wrap_syscall(long number, ...)
 	return __real_syscall(number, &real, pid, cpu, group, flags);
 }
 
-static const char *online; /* NULL: as it is */
+static const char *online; /* NULL: the real list */
 
 struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
 						struct vmop_cpus *ret);
@@ -125,7 +125,7 @@ struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, b
 	return vmop_cpus_parse(online, ret);
 }
 
-/* What files under /proc and /sys say; NULL: what they really say. */
+/* Content of files under /proc and /sys; NULL: the real content. */
 static const char *mediated_vpmu, *max_sample_rate, *paranoid;
 
 struct vmop_error *__wrap_vmop_io_read_file(const char *path, size_t max_bytes, char **ret,
@@ -176,9 +176,9 @@ static inline int reset(void **state)
 	return 0;
 }
 
-static const char *root; /* before /sys; NULL: as it is */
+static const char *root; /* prefix for /sys; NULL: "" */
 
-/* events: one, or several with blanks between. */
+/* Open a source for events: one, or several with blanks between. */
 static inline struct vmop_error *try_open(const char *events, struct vmop_source **ret)
 {
 	struct vmop_event_request requests[4];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files that cost more than their size: pages that are in a table several times, blobs that grow.
- */
+/* Files that cost more than their size: pages that a table contains several times, large blobs. */
 #include "tests/unit/libdb/common.h"
 
 #include <fcntl.h>
@@ -11,7 +10,7 @@ static struct vmop_db *create(const char *path)
 {
 	struct vmop_db *db;
 	assert_ok(vmop_db_create(path, &db));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	return db;
 }
 
@@ -27,8 +26,8 @@ static size_t big_endian_16(const uint8_t *bytes)
 }
 
 /*
- * Makes every entry of the tables' interior pages lead to the same page (SQLite's file format, 1.6:
- * the number of cells at 3, their places from 12 on).  Returns how many pages it changed.
+ * Let every entry of the tables' interior pages point to the same page, and return the number of
+ * changed pages (SQLite's file format, 1.6: the number of cells at 3, their pointers from 12 on).
  */
 static unsigned repeat_pages(const char *path)
 {
@@ -117,8 +116,8 @@ static void losses_are_summed(void **state)
 			db, &(struct vmop_db_loss){.name = "b", .domain = 1, .count = 5}));
 		assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "a", .count = 7}));
 		assert_ok(vmop_db_commit(db));
-		assert_ok(
-			vmop_db_begin_interval(db, TEST_START_NS + (i + 1) * SECOND_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + (i + 1) * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
 	}
 	finish(db);
 	assert_ok(vmop_db_open(test_path("losses.vmop"), &db));

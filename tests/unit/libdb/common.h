@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the tests of libdb share: a folder of their own, and small sessions to put in it. */
+/* Shared by the tests of libdb: a temporary folder, and small sessions in it. */
 #ifndef VMOP_TESTS_UNIT_LIBDB_COMMON_H
 #define VMOP_TESTS_UNIT_LIBDB_COMMON_H
 
@@ -14,10 +14,10 @@
 
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "tests/unit/ok.h"
 
-#define SECOND_NS UINT64_C(1000000000)
-#define TEST_START_NS (UINT64_C(1700000040) * SECOND_NS) /* a whole minute */
+#define TEST_START_NS (UINT64_C(1700000040) * VMOP_NS_PER_S) /* a whole minute */
 
 static char test_dir[PATH_MAX];
 
@@ -42,7 +42,7 @@ static inline int test_dir_remove(void **state)
 	return nftw(test_dir, test_remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A path in the test's folder; four may be in use at once. */
+/* Return a path in the test's folder, valid until the fourth call after this one. */
 static inline const char *test_path(const char *name)
 {
 	static char paths[4][PATH_MAX + 64];
@@ -63,10 +63,10 @@ static inline void check_error(struct vmop_error *err, enum vmop_error_code code
 	}
 	vmop_error_destroy(err);
 }
-/* The call fails so, with text in its message. */
+/* Check that the call fails with code, and with text in its message. */
 #define assert_error(call, code, text) check_error(call, code, text, __FILE__, __LINE__)
 
-/* Host, a guest, one event, two images, two tasks: what chunks need to refer to. */
+/* Put the rows that chunks refer to: host, guest, one event, two images, two tasks. */
 static inline void put_facts(struct vmop_db *db)
 {
 	assert_ok(vmop_db_put_info(db, "hostname", "rig"));
@@ -107,7 +107,7 @@ static inline void put_facts(struct vmop_db *db)
 							      .cgroup = "/user.slice"}));
 }
 
-/* User code of a task of the host. */
+/* Return the key of user code in a task of the host. */
 static inline struct vmop_db_chunk_key key_of(uint32_t task, uint32_t image)
 {
 	return (struct vmop_db_chunk_key){.mode = image == 1 ? VMOP_MODE_KERNEL : VMOP_MODE_USER,
@@ -117,13 +117,13 @@ static inline struct vmop_db_chunk_key key_of(uint32_t task, uint32_t image)
 					  .image = image};
 }
 
-/* Interval number i: a second of two tasks in two images, 10 samples. */
+/* Put interval number i: a second with 10 samples of two tasks in two images. */
 static inline struct vmop_error *put_second(struct vmop_db *db, unsigned i)
 {
 	static const struct vmop_db_cell user[] = {{0x1000, 3, 3000000}, {0x1010, 1, 1000000}};
 	static const struct vmop_db_cell kernel[] = {{0x200, 1, 1000000}};
 	struct vmop_error *err =
-		vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS);
+		vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S, VMOP_NS_PER_S);
 	for (uint32_t task = 1; !err && task <= 2; task++) {
 		struct vmop_db_chunk_key key = key_of(task, 2);
 		err = vmop_db_put_chunk(db, &key, user, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A session's life: what is put is there again, and what is not a session is refused. */
+/* Sessions: reading returns the written rows, and refuses other files. */
 #include "tests/unit/libdb/common.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static struct vmop_db *open_session(const char *name)
 	return db;
 }
 
-/* Each walk counts its rows and looks at the ones it knows. */
+/* Each callback counts its rows, and checks the known ones. */
 static struct vmop_error *see_event(void *arg, const struct vmop_db_event *event)
 {
 	++*(int *)arg;
@@ -47,7 +47,7 @@ static struct vmop_error *see_domain(void *arg, const struct vmop_db_domain *dom
 	assert_string_equal(domain->vmm, "qemu-system-x86_64");
 	assert_int_equal(domain->vmm_pid, 700);
 	assert_int_equal(domain->first_seen_ns, TEST_START_NS);
-	assert_int_equal(domain->last_seen_ns, TEST_START_NS + SECOND_NS);
+	assert_int_equal(domain->last_seen_ns, TEST_START_NS + VMOP_NS_PER_S);
 	return NULL;
 }
 
@@ -97,8 +97,8 @@ static struct vmop_error *see_interval(void *arg, const struct vmop_db_interval 
 	int n = ++*(int *)arg;
 	assert_int_equal(interval->id, n);
 	assert_int_equal(interval->level, 0);
-	assert_int_equal(interval->start_ns, TEST_START_NS + (unsigned)(n - 1) * SECOND_NS);
-	assert_int_equal(interval->len_ns, SECOND_NS);
+	assert_int_equal(interval->start_ns, TEST_START_NS + (unsigned)(n - 1) * VMOP_NS_PER_S);
+	assert_int_equal(interval->len_ns, VMOP_NS_PER_S);
 	return NULL;
 }
 
@@ -147,18 +147,18 @@ static void facts(void **state)
 					     .vmm_pid = 700,
 					     .vmm = "qemu-system-x86_64",
 					     .first_seen_ns = TEST_START_NS,
-					     .last_seen_ns = TEST_START_NS + SECOND_NS}));
+					     .last_seen_ns = TEST_START_NS + VMOP_NS_PER_S}));
 	assert_ok(vmop_db_end_task(db, 2, TEST_START_NS + 5));
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 3}));
 	for (unsigned i = 0; i < 3; i++)
 		assert_ok(put_second(db, i));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 100}));
 	vmop_db_rollback(db);
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 4}));
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 5}));
 	look_at_facts(db);
-	/* A reader beside the live writer sees the same. */
+	/* A reader beside the live writer reads the same. */
 	struct vmop_db *reader = open_session("facts");
 	look_at_facts(reader);
 	vmop_db_close(reader);
@@ -196,11 +196,13 @@ static void totals_and_filters(void **state)
 	assert_int_equal(totals_of(db, &filter).samples, 500);
 	filter = (struct vmop_db_filter){.cpus = cpus, .n_cpus = 1};
 	assert_int_equal(totals_of(db, &filter).samples, 0);
-	/* Two and a half seconds touch three intervals; ends that only touch are outside. */
-	filter = (struct vmop_db_filter){.from_ns = TEST_START_NS + 10 * SECOND_NS,
-					 .to_ns = TEST_START_NS + 12 * SECOND_NS + SECOND_NS / 2};
+	/* Two and a half seconds overlap three intervals; an interval that only touches is outside.
+	 */
+	filter = (struct vmop_db_filter){.from_ns = TEST_START_NS + 10 * VMOP_NS_PER_S,
+					 .to_ns = TEST_START_NS + 12 * VMOP_NS_PER_S +
+						  VMOP_NS_PER_S / 2};
 	assert_int_equal(totals_of(db, &filter).samples, 30);
-	filter.from_ns = TEST_START_NS + 99 * SECOND_NS;
+	filter.from_ns = TEST_START_NS + 99 * VMOP_NS_PER_S;
 	filter.to_ns = 0;
 	assert_int_equal(totals_of(db, &filter).samples, 10);
 	int n = 0;
@@ -231,7 +233,7 @@ static struct vmop_error *see_chunk(void *arg, const struct vmop_db_chunk *chunk
 		assert_int_equal(chunk->key.cpu, -1);
 	}
 	assert_int_equal(chunk->interval->start_ns,
-			 TEST_START_NS + (chunk->interval->id - 1) * SECOND_NS);
+			 TEST_START_NS + (chunk->interval->id - 1) * VMOP_NS_PER_S);
 	return NULL;
 }
 
@@ -265,7 +267,7 @@ static struct vmop_error *stop_pieces(void *arg, const struct vmop_db_chunk *pie
 	return ++*(unsigned *)arg == 3 ? vmop_error_new(VMOP_ERROR_CANT, "enough") : NULL;
 }
 
-/* A chunk of many cells comes in several pieces, and symbols may be read meanwhile. */
+/* A chunk of many cells comes in several pieces, and the callback may read symbols. */
 static void pieces(void **state)
 {
 	(void)state;
@@ -278,7 +280,7 @@ static void pieces(void **state)
 	assert_ok(vmop_db_put_symbols(db, 1, &symbol, 1));
 	for (unsigned i = 0; i < 50; i++)
 		assert_ok(put_second(db, i));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * SECOND_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	struct vmop_db_chunk_key key = key_of(1, 1);
 	assert_ok(vmop_db_put_chunk(db, &key, cells, N));
 	assert_ok(vmop_db_commit(db));
@@ -318,7 +320,7 @@ static void chunks_and_sums(void **state)
 	struct vmop_db *db = new_session("chunks");
 	for (unsigned i = 0; i < 50; i++)
 		assert_ok(put_second(db, i));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * SECOND_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	struct vmop_db_chunk_key key = key_of(2, 1);
 	key.cpu = 1;
 	key.stack = 7;
@@ -327,7 +329,7 @@ static void chunks_and_sums(void **state)
 	assert_ok(vmop_db_commit(db));
 	struct vmop_db *reader = open_session("chunks");
 	assert_ok(vmop_db_begin_snapshot(reader));
-	assert_ok(put_second(db, 51)); /* not seen by the snapshot */
+	assert_ok(put_second(db, 51)); /* not in the snapshot */
 	struct chunks seen = {0};
 	assert_ok(vmop_db_each_chunk(reader, NULL, see_chunk, &seen));
 	assert_int_equal(seen.n, 201);
@@ -363,12 +365,13 @@ static void misuse(void **state)
 	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "no interval");
 	assert_error(vmop_db_put_task(db, &(struct vmop_db_task){.id = VMOP_DB_TASK_ID_LIMIT}),
 		     VMOP_ERROR_LIMIT, "id");
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
-	assert_error(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS), VMOP_ERROR_CANT, "open");
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
+	assert_error(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S), VMOP_ERROR_CANT,
+		     "open");
 	assert_ok(vmop_db_put_chunk(db, &key, falling, 1));
 	assert_error(vmop_db_put_chunk(db, &key, falling, 2), VMOP_ERROR_LIMIT, "ascending");
-	/* What is not whole is not stored at all, and the next interval is fine. */
-	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "left out");
+	/* An incomplete interval is not stored at all, and the next one is. */
+	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "dropped");
 	assert_ok(put_second(db, 0));
 	assert_int_equal(totals_of(db, NULL).samples, 10);
 	assert_ok(vmop_db_check(db));
@@ -394,7 +397,7 @@ static void odd_paths(void **state)
 	}
 }
 
-/* ---- what is not a session -------------------------------------------------- */
+/* ---- files that are no session----------------------------------------------- */
 
 static void write_file(const char *name, const void *data, size_t len)
 {
@@ -449,7 +452,7 @@ static void refused(void **state)
 	run_sql("newer", "PRAGMA user_version=1; PRAGMA application_id=7");
 	assert_refused("newer", VMOP_ERROR_CORRUPT, "not a session file");
 
-	/* A view where a table should be: never read. */
+	/* A view in place of a table is never read. */
 	assert_ok(vmop_db_finish(new_session("view")));
 	run_sql("view", "DROP TABLE image; CREATE VIEW image AS WITH RECURSIVE r(n) AS"
 			" (SELECT 1 UNION ALL SELECT n FROM r) SELECT * FROM r");
@@ -477,7 +480,7 @@ static void cut_short(void **state)
 	}
 }
 
-/* Every byte that differs either does no harm or is an error: no crash, no hang. */
+/* A changed byte is harmless or an error, and never a crash or a hang. */
 static void damaged(void **state)
 {
 	(void)state;

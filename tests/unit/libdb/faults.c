@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What goes wrong around a session file: writers killed, readers without
- * rights, full disks.  Parts that need root to stage are left out without it, with a word.
+ * Faults around a session file: killed writers, readers without rights, full disks.  Tests that
+ * need root are skipped without it, and print so.
  */
 #include "tests/unit/libdb/common.h"
 
@@ -17,12 +17,9 @@
 
 #define NOBODY 65534
 
-/* ---- writers that are killed ------------------------------------------------- */
+/* ---- killed writers ---------------------------------------------------------- */
 
-/*
- * The child writes intervals as fast as it can, and says after each commit how many
- * there are.  Never returns.
- */
+/* Write intervals as fast as possible, and send their number after each commit.  Never returns. */
 static void write_for_ever(const char *path, int fd)
 {
 	struct vmop_db *db;
@@ -35,12 +32,12 @@ static void write_for_ever(const char *path, int fd)
 		if (write(fd, &done, sizeof(done)) != sizeof(done))
 			_exit(1);
 		if (i % 100 == 99)
-			assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + i * SECOND_NS,
-						  60 * SECOND_NS, 1, &more));
+			assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + i * VMOP_NS_PER_S,
+						  60 * VMOP_NS_PER_S, 1, &more));
 	}
 }
 
-/* Starts a writer, and kills it after at least n commits and `then_us` more. Returns commits. */
+/* Start a writer, and kill it `then_us` after n commits or later. Returns the commits. */
 static unsigned kill_writer(const char *path, unsigned n, unsigned then_us)
 {
 	int fds[2];
@@ -65,7 +62,7 @@ static unsigned kill_writer(const char *path, unsigned n, unsigned then_us)
 	return done;
 }
 
-/* Every interval that was committed, and nothing of a half one. One more may have been. */
+/* Check that the file has every committed interval, at most one more, and no incomplete one. */
 static void assert_whole(const char *path, unsigned done)
 {
 	struct vmop_db *db;
@@ -84,7 +81,7 @@ static void killed_writers(void **state)
 		char name[32];
 		snprintf(name, sizeof(name), "killed-%u", i);
 		const char *path = test_path(name);
-		/* Once beyond a checkpoint (1000 pages), too. */
+		/* One run passes a checkpoint (1000 pages). */
 		unsigned done = kill_writer(path, i == 39 ? 800 : 1 + i * 7, i * 131 % 2000);
 		assert_whole(path, done);
 		if (i % 2) {
@@ -114,7 +111,8 @@ static void recover_refuses(void **state)
 
 /* ---- readers ------------------------------------------------------------------- */
 
-/* Runs fn in a child as nobody; its failed assertions end it with another status than 0. */
+/* Run fn in a child as an unprivileged user; a failed assertion ends the child with a status other
+ * than 0. */
 static void as_nobody(void (*fn)(const char *path), const char *path)
 {
 	fflush(stdout);
@@ -131,7 +129,7 @@ static void as_nobody(void (*fn)(const char *path), const char *path)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Assertions outside a cmocka test abort; so compare by hand. */
+/* Compare by hand, for assertions outside a cmocka test abort. */
 static void read_seven(const char *path)
 {
 	struct vmop_db *db;
@@ -160,7 +158,7 @@ static void read_forbidden(const char *path)
 	_exit(err && err->code == VMOP_ERROR_CANT && strstr(err->message, path) ? 0 : 5);
 }
 
-/* A folder that only its owner can write, all can read. */
+/* A folder that all users can read, and only its owner can write. */
 static const char *owned_folder(const char *name)
 {
 	const char *path = test_path(name);
@@ -185,7 +183,7 @@ static void readers_without_rights(void **state)
 	for (unsigned i = 0; i < 7; i++)
 		assert_ok(put_second(db, i));
 	as_nobody(read_seven, path); /* beside the live writer */
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	as_nobody(read_seven, path); /* and in the middle of its interval */
 	vmop_db_rollback(db);
 	assert_ok(vmop_db_finish(db));
@@ -197,7 +195,7 @@ static void readers_without_rights(void **state)
 	as_nobody(read_seven, path);
 }
 
-/* Leaves a WAL, as kill -9 does, without the fuss of killing. */
+/* Leave a WAL as kill -9 does, without killing. */
 static void leave_unfinished(const char *path)
 {
 	pid_t child = fork();
@@ -227,12 +225,12 @@ static void leftovers_read_without_rights(void **state)
 	leave_unfinished(path);
 	assert_int_equal(access(test_path("left/session-wal"), F_OK), 0);
 	as_nobody(read_seven, path);
-	/* And without the -shm file, as after a reboot that emptied nothing else. */
+	/* Then without the -shm file, as after a reboot that removed only this. */
 	assert_int_equal(unlink(test_path("left/session-shm")), 0);
 	as_nobody(read_seven, test_path("left/session"));
 }
 
-/* A copy of the main file alone, in WAL mode, where no WAL can be made. */
+/* A copy of only the main file, in WAL mode, where no WAL can be created. */
 static void copy_in_read_only_folder(void **state)
 {
 	(void)state;
@@ -244,7 +242,7 @@ static void copy_in_read_only_folder(void **state)
 	owned_folder("copy");
 	const char *path = test_path("copy/session");
 	leave_unfinished(path);
-	/* What is in the WAL goes to the file; its header still says WAL. */
+	/* The checkpoint empties the WAL; the file's header still has WAL mode. */
 	pid_t child = fork();
 	if (child == 0) {
 		execlp("sqlite3", "sqlite3", path, "PRAGMA wal_checkpoint(TRUNCATE)", NULL);
@@ -263,7 +261,7 @@ static void copy_in_read_only_folder(void **state)
 
 /* ---- full disks ------------------------------------------------------------------ */
 
-/* Writes until it fails; then what was committed is there, and with room it goes on. */
+/* Write until the disk is full: committed intervals stay, and with room writing succeeds again. */
 static unsigned write_until_full(struct vmop_db *db, unsigned i, int expected_errno)
 {
 	struct vmop_error *err;
@@ -290,7 +288,7 @@ static void full_tmpfs(void **state)
 	struct vmop_db *db;
 	assert_ok(vmop_db_create(test_path("small/session"), &db));
 	put_facts(db);
-	/* Something else takes the rest of the disk, so that it can be given back. */
+	/* Another file fills the rest of the disk, so that deleting it makes room. */
 	int fd = open(test_path("small/ballast"), O_CREAT | O_WRONLY, 0600);
 	assert_int_equal(posix_fallocate(fd, 0, 200000), 0);
 	unsigned done = write_until_full(db, 0, ENOSPC);
@@ -303,7 +301,7 @@ static void full_tmpfs(void **state)
 		assert_ok(put_second(db, done + i));
 	assert_int_equal(totals_of(db, NULL).samples, (done + 10) * 10);
 	assert_ok(vmop_db_check(db));
-	vmop_db_close(db); /* as far as it came */
+	vmop_db_close(db); /* incomplete */
 	assert_ok(vmop_db_open(test_path("small/session"), &db));
 	assert_int_equal(totals_of(db, NULL).samples, (done + 10) * 10);
 	assert_ok(vmop_db_check(db));
@@ -353,7 +351,7 @@ static void finish_beside_a_reader(void **state)
 	assert_int_equal(access(test_path("watched-wal"), F_OK), -1);
 }
 
-/* A test that failed may have left its disk mounted. */
+/* A failed test can leave its disk mounted. */
 static int clean_up(void **state)
 {
 	umount2(test_path("small"), MNT_DETACH);

@@ -3,7 +3,7 @@
 
 #include "libdb/pack.h"
 
-/* One by one and several at a time, it is the same cells. */
+/* Unpacking one cell or several at a time returns the same cells. */
 static void walks_agree(const uint8_t *blob, size_t len, const struct vmop_db_cell *cells, size_t n)
 {
 	static const size_t steps[] = {1, 3, 512};
@@ -39,7 +39,7 @@ static void round_trip(const struct vmop_db_cell *cells, size_t n, size_t max_by
 	assert_int_equal(opened.n, n);
 	assert_memory_equal(opened.all, cells, n * sizeof(*cells));
 	walks_agree(buf, len, cells, n);
-	/* Cut anywhere, it is either refused or fewer cells; never more, never a crash. */
+	/* A blob cut anywhere is refused or has fewer cells, and never crashes. */
 	for (size_t cut = 0; cut < len && cut < 300; cut++) {
 		_cleanup_free_ uint8_t *part = malloc(cut + 1);
 		memcpy(part, buf, cut);
@@ -54,7 +54,7 @@ static void small(void **state)
 	(void)state;
 	static const struct vmop_db_cell one[] = {{0, 1, 0}};
 	round_trip(one, 1, 3);
-	/* Head, a period of 3 bytes, 3 bytes for the first offset, then one each. */
+	/* Head, a period of 3 bytes, 3 bytes for the first offset, then one byte for each cell. */
 	static const struct vmop_db_cell near[] = {
 		{0x1000, 1, 1000000}, {0x1004, 1, 1000000}, {0x1044, 1, 1000000}};
 	round_trip(near, 3, 8);
@@ -93,7 +93,7 @@ static void spread(void **state)
 	free(cells);
 }
 
-/* Steps and samples around all that decides how a cell is packed, up to the last address. */
+/* Steps and samples around each limit of the format, up to the last address. */
 static void mixed(void **state)
 {
 	(void)state;

@@ -23,7 +23,7 @@ static struct vmop_db *make(const char *name)
 	return db;
 }
 
-/* Every kind of fact, as none may be. */
+/* Put each kind of fact with an impossible value. */
 static void put_hostile_facts(struct vmop_db *db)
 {
 	const struct vmop_symbol symbol = {.offset = 1, .name = "f", .type = 't'};
@@ -62,15 +62,15 @@ static void the_rest_is_stored(void **state)
 	const struct vmop_db_chunk_key key = key_of(1, 2);
 	struct vmop_db *db = make("hostile");
 	vmop_db_drop_rejected(db);
-	put_hostile_facts(db); /* as a start does, outside an interval */
+	put_hostile_facts(db); /* outside an interval, as a session's start does */
 	assert_int_equal(rejected_of(db).facts, N_HOSTILE_FACTS);
-	/* What a rollback takes back is put again, and counted once. */
+	/* Rows of a rolled-back interval are put again, and counted once. */
 	for (unsigned round = 0; round < 2; round++) {
-		assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 		put_hostile_facts(db);
 		put_hostile_chunks(db);
 		assert_ok(vmop_db_put_chunk(db, &key, &good, 1));
-		for (unsigned i = 0; i < 3; i++) /* more than an integer */
+		for (unsigned i = 0; i < 3; i++) /* above SQL's integers */
 			assert_ok(vmop_db_put_loss(db, &loss));
 		assert_int_equal(rejected_of(db).facts, 2 * N_HOSTILE_FACTS);
 		assert_int_equal(rejected_of(db).samples, N_HOSTILE_SAMPLES);
@@ -89,7 +89,7 @@ static void the_rest_is_stored(void **state)
 	vmop_db_close(db);
 }
 
-/* Losses that add up to more than an integer must not end the merging of intervals. */
+/* Losses whose sum exceeds SQL's integers must not prevent the merging of intervals. */
 static void losses_are_rolled_up(void **state)
 {
 	(void)state;
@@ -97,11 +97,12 @@ static void losses_are_rolled_up(void **state)
 	struct vmop_db *db = make("losses");
 	bool more;
 	for (unsigned i = 0; i < 4; i++) {
-		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
 		assert_ok(vmop_db_put_loss(db, &loss));
 		assert_ok(vmop_db_commit(db));
 	}
-	assert_ok(vmop_db_roll_up(db, 0, UINT64_MAX / 4, 60 * SECOND_NS, 4, &more));
+	assert_ok(vmop_db_roll_up(db, 0, UINT64_MAX / 4, 60 * VMOP_NS_PER_S, 4, &more));
 	assert_ok(vmop_db_check(db));
 	assert_ok(vmop_db_finish(db));
 }
@@ -130,7 +131,7 @@ static void abandoned_where_it_was_moved(void **state)
 	struct vmop_db *db = make("here"), *other;
 	assert_ok(put_second(db, 0));
 	assert_int_equal(rename(test_path("here"), test_path("there")), 0);
-	/* Another session at its path, whose WAL is not to be touched. */
+	/* Another session is at its path; its WAL must stay as it is. */
 	assert_int_equal(unlink(test_path("here-wal")), 0);
 	assert_int_equal(unlink(test_path("here-shm")), 0);
 	other = make("here");
@@ -145,7 +146,7 @@ static void abandoned_where_it_was_moved(void **state)
 	vmop_db_close(db);
 }
 
-/* ---- a disk that can't be read: SQLite's own way in for tests ------------------- */
+/* ---- a disk that can't be read, by SQLite's interface for tests ------------------ */
 
 static ssize_t no_pread(int fd, void *buf, size_t len, off_t at)
 {
@@ -179,7 +180,7 @@ static void eio_is_the_disks(void **state)
 	break_reads(false);
 	assert_error(reopen, VMOP_ERROR_OS, strerror(EIO));
 	assert_error(check, VMOP_ERROR_OS, strerror(EIO));
-	if (walk) /* its pages may be in SQLite's cache */
+	if (walk) /* SQLite's cache may have its pages */
 		assert_error(walk, VMOP_ERROR_OS, strerror(EIO));
 	vmop_db_close(reader);
 }

@@ -2,7 +2,7 @@
 /* Rolling up: fewer rows, the same sums. */
 #include "tests/unit/libdb/common.h"
 
-#define MINUTE_NS (60 * SECOND_NS)
+#define MINUTE_NS (60 * VMOP_NS_PER_S)
 #define HOUR_NS (60 * MINUTE_NS)
 
 static struct vmop_db *new_session(const char *name)
@@ -38,7 +38,7 @@ static struct intervals intervals_of(struct vmop_db *db)
 	return intervals;
 }
 
-/* All cells of a session, added up whatever their interval, as numbers to compare. */
+/* Hashes and sums of all cells of a session over its intervals, to compare. */
 struct digest {
 	uint64_t samples, weight_events, offsets;
 };
@@ -72,7 +72,7 @@ static void levels(void **state)
 	struct digest before = digest_of(db);
 	bool more;
 	/* The last whole minute is not over at 170 s. */
-	uint64_t now_ns = TEST_START_NS + 170 * SECOND_NS;
+	uint64_t now_ns = TEST_START_NS + 170 * VMOP_NS_PER_S;
 	assert_ok(vmop_db_roll_up(db, 0, now_ns, MINUTE_NS, 1, &more));
 	assert_true(more);
 	struct intervals intervals = intervals_of(db);
@@ -87,15 +87,15 @@ static void levels(void **state)
 	assert_int_equal(intervals.n[1], 2);
 	struct digest after = digest_of(db);
 	assert_memory_equal(&before, &after, sizeof(before));
-	/* What ran in the first half minute is answered as far as the minute goes. */
-	struct vmop_db_filter filter = {.from_ns = TEST_START_NS + 30 * SECOND_NS,
-					.to_ns = TEST_START_NS + 40 * SECOND_NS};
+	/* A filter for the first half minute selects the whole minute. */
+	struct vmop_db_filter filter = {.from_ns = TEST_START_NS + 30 * VMOP_NS_PER_S,
+					.to_ns = TEST_START_NS + 40 * VMOP_NS_PER_S};
 	assert_int_equal(totals_of(db, &filter).samples, 300);
 	filter.from_ns = 1;
-	filter.to_ns = TEST_START_NS + 30 * SECOND_NS;
+	filter.to_ns = TEST_START_NS + 30 * VMOP_NS_PER_S;
 	assert_int_equal(totals_of(db, &filter).samples, 0);
 	assert_ok(vmop_db_check(db));
-	/* Everything into one hour, then go on. */
+	/* Roll everything up into one hour, then continue. */
 	assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + HOUR_NS, MINUTE_NS, 100, &more));
 	assert_ok(vmop_db_roll_up(db, 1, TEST_START_NS + 2 * HOUR_NS, HOUR_NS, 100, &more));
 	assert_ok(put_second(db, 9000));
@@ -132,7 +132,7 @@ static struct vmop_error *count_task(void *arg, const struct vmop_db_task *task)
 static void put_busy_second(struct vmop_db *db, unsigned i)
 {
 	struct vmop_db_cell cell = {.samples = 1, .weight_events = 1000000};
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	for (uint32_t n = 0; n < 20; n++) {
 		uint32_t id = 10 + i * 20 + n;
 		assert_ok(vmop_db_put_task(db,
@@ -144,19 +144,19 @@ static void put_busy_second(struct vmop_db *db, unsigned i)
 		struct vmop_db_chunk_key key = key_of(id, 2);
 		cell.offset = 0x1000 + id % 64 * 4;
 		assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
-		assert_ok(vmop_db_end_task(db, id, TEST_START_NS + i * SECOND_NS + 1));
+		assert_ok(vmop_db_end_task(db, id, TEST_START_NS + i * VMOP_NS_PER_S + 1));
 	}
 	assert_ok(vmop_db_commit(db));
 }
 
-/* One that has samples in several minutes, and still is one task. */
+/* A task with samples in several minutes is still one task. */
 static void put_long_lived(struct vmop_db *db, unsigned i)
 {
 	struct vmop_db_chunk_key key = key_of(9, 2);
 	assert_ok(vmop_db_put_task(
 		db, &(struct vmop_db_task){
 			    .id = 9, .pid = 9, .comm = "cc1", .exe_image = 2, .cgroup = "/a"}));
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS + 1, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S + 1, VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_chunk(db, &key, &(struct vmop_db_cell){0x1000, 1, 1000000}, 1));
 	assert_ok(vmop_db_commit(db));
 }
@@ -171,11 +171,11 @@ static void dead_tasks_become_one(void **state)
 		if (i % 100 == 0)
 			put_long_lived(db, i);
 	}
-	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 299 * SECOND_NS));
+	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 299 * VMOP_NS_PER_S));
 	assert_int_equal(totals_of(db, NULL).n, 4 + 6000 + 1);
 	bool more = true;
 	while (more)
-		assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + 300 * SECOND_NS, MINUTE_NS, 1,
+		assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + 300 * VMOP_NS_PER_S, MINUTE_NS, 1,
 					  &more));
 	struct totals totals = totals_of(db, NULL);
 	assert_int_equal(totals.n, 4 + 2);
@@ -185,13 +185,13 @@ static void dead_tasks_become_one(void **state)
 	assert_ok(vmop_db_each_task(db, count_task, &tasks));
 	assert_int_equal(tasks.merged_rows, 2);
 	assert_int_equal(tasks.merged, 6001);
-	/* Their own rows are swept, but for the last ones (a sweep is for 1024 or more). */
+	/* A sweep deletes their rows, except the last ones (it begins at 1024 tasks). */
 	assert_in_range(tasks.alive, 2, 2 + 1200 + 1024);
 	assert_ok(vmop_db_check(db));
 	assert_ok(vmop_db_finish(db));
 }
 
-/* The same row when tasks are merged at once, in several intervals, and by rolling up. */
+/* Merging at once, in several intervals, and by rolling up uses the same row. */
 static void tasks_are_merged_at_once(void **state)
 {
 	(void)state;
@@ -199,7 +199,8 @@ static void tasks_are_merged_at_once(void **state)
 	const struct vmop_db_task like = {.comm = "cc1", .exe_image = 2, .cgroup = "/a"};
 	uint32_t row = 0, again = 0, other = 0;
 	for (unsigned i = 0; i < 2; i++) {
-		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
 		assert_ok(vmop_db_merge_tasks(db, &like, 5, i ? &again : &row));
 		struct vmop_db_chunk_key key = key_of(row, 2);
 		assert_ok(
@@ -208,20 +209,20 @@ static void tasks_are_merged_at_once(void **state)
 	}
 	assert_true(row >= VMOP_DB_TASK_ID_LIMIT);
 	assert_int_equal(again, row);
-	/* A rollback takes the count back, too. */
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 2 * SECOND_NS, SECOND_NS));
+	/* A rollback restores the count, too. */
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 2 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	assert_ok(vmop_db_merge_tasks(db, &like, 100, &again));
 	vmop_db_rollback(db);
-	/* One without a cgroup is another; a task that ends is one more of the first. */
+	/* A task without a cgroup has another row; an ended task adds one to the first row. */
 	struct vmop_db_task bare = like;
 	bare.cgroup = NULL;
 	assert_ok(vmop_db_merge_tasks(db, &bare, 1, &other));
 	assert_int_not_equal(other, row);
 	put_long_lived(db, 3);
-	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 4 * SECOND_NS));
+	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 4 * VMOP_NS_PER_S));
 	struct digest before = digest_of(db);
 	bool more;
-	assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + 60 * SECOND_NS, MINUTE_NS, 1, &more));
+	assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + 60 * VMOP_NS_PER_S, MINUTE_NS, 1, &more));
 	assert_int_equal(digest_of(db).samples, before.samples);
 	assert_int_equal(totals_of(db, NULL).n, 1);
 	struct tasks tasks = {0};
@@ -249,9 +250,10 @@ static void losses_and_space(void **state)
 	bool more;
 	uint64_t counts[2] = {0}, size_before = 0, size_after = 0;
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 1000}));
-	/* Twenty minutes with a bound on what is kept in seconds: the file stops growing. */
+	/* Twenty minutes with a bound on intervals of a second: the file stops growing. */
 	for (unsigned i = 0; i < 1200; i++) {
-		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * SECOND_NS, SECOND_NS));
+		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
 		assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 2}));
 		if (i % 2)
 			assert_ok(vmop_db_put_loss(
@@ -265,7 +267,7 @@ static void losses_and_space(void **state)
 			}
 		assert_ok(vmop_db_commit(db));
 		if (i % 60 == 59)
-			assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + (i + 1) * SECOND_NS,
+			assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + (i + 1) * VMOP_NS_PER_S,
 						  MINUTE_NS, 2, &more));
 		if (i == 600)
 			assert_ok(vmop_db_size_bytes(db, &size_before));
@@ -285,7 +287,7 @@ static void not_now(void **state)
 	(void)state;
 	struct vmop_db *db = new_session("not-now");
 	bool more;
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	assert_error(vmop_db_roll_up(db, 0, UINT64_MAX, MINUTE_NS, 1, &more), VMOP_ERROR_CANT,
 		     "interval is open");
 	assert_ok(vmop_db_commit(db));

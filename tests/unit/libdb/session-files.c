@@ -14,13 +14,13 @@ static bool is_there(const char *name)
 static void one_interval(struct vmop_db *db)
 {
 	const struct vmop_db_cell cell = {.offset = 16, .samples = 3, .weight_events = 3};
-	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, SECOND_NS));
+	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_chunk(
 		db, &(struct vmop_db_chunk_key){.vcpu = -1, .cpu = -1, .image = 1}, &cell, 1));
 	assert_ok(vmop_db_commit(db));
 }
 
-/* A session that ended well, or one whose writer was killed. */
+/* Create a finished session, or one whose writer was killed. */
 static void make_current(const char *start_ns, bool is_killed)
 {
 	pid_t child = fork();
@@ -83,11 +83,11 @@ static void save(void **state)
 	assert_ok(vmop_session_save(test_dir, "first"));
 	assert_false(is_there("current.vmop"));
 	assert_int_equal(samples_in("first.vmop"), 3);
-	/* Never over another one. */
+	/* Saving never overwrites a session. */
 	make_current("1700000001000000000", true);
 	assert_error(vmop_session_save(test_dir, "first"), VMOP_ERROR_CANT, "already");
 	assert_true(is_there("current.vmop"));
-	/* What a killed writer had committed is in the one file. */
+	/* The commits of a killed writer are in the one file. */
 	assert_ok(vmop_session_save(test_dir, "second"));
 	assert_false(is_there("second.vmop-wal"));
 	assert_false(is_there("current.vmop-wal"));
@@ -107,7 +107,7 @@ static void keep(void **state)
 	make_current("1700000000999999999", false); /* within the same second */
 	assert_ok(vmop_session_keep(test_dir, &b));
 	assert_string_equal(b, "20231114T221320-2");
-	/* Not a session at all: it is kept as it is, under the file's time. */
+	/* A file that is no session is kept as it is, named by the file's time. */
 	FILE *file = fopen(test_path("current.vmop"), "w");
 	assert_non_null(file);
 	fputs("garbage", file);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Cells added up, and sorted; held against the same done the plain way. */
+/* Summing and sorting cells, compared with simple implementations. */
 #include "tests/unit/libdb/common.h"
 
-#include "libdb/cells-sort.h"
+#include "libdb/db.h"
 #include "libdb/sum.h"
 
 enum { SUMS = 7, OFFSETS = 4096, BLOBS = 20000, CELLS = 300 };
@@ -22,7 +22,7 @@ static int by_offset(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Few and many, offsets that differ in one byte, in all, and in the first and the last. */
+/* Few and many cells; offsets that differ in one byte, in all bytes, in the first and last. */
 static void sorted_as_by_qsort(void **state)
 {
 	static const uint64_t masks[] = {0xff, 0xfffff, UINT64_MAX, UINT64_C(0xff000000000000ff)};
@@ -38,7 +38,7 @@ static void sorted_as_by_qsort(void **state)
 				cells[i].samples = cells[i].offset + 1;
 				cells[2 * n + i] = cells[i];
 			}
-			vmop_cells_sort(cells, cells + n, n);
+			vmop_db_sort_cells(cells, cells + n, n);
 			qsort(cells + 2 * n, n, sizeof(*cells), by_offset);
 			assert_memory_equal(cells, cells + 2 * n, n * sizeof(*cells));
 			free(cells);
@@ -46,7 +46,7 @@ static void sorted_as_by_qsort(void **state)
 	}
 }
 
-/* A blob of n cells that ascend by random steps; what is in it is added to wanted. */
+/* Pack n cells that ascend by random steps, and add them to wanted. */
 static size_t make_blob(uint8_t *buf, size_t n, struct vmop_db_cell *wanted)
 {
 	struct vmop_db_cell cells[CELLS];
@@ -60,7 +60,7 @@ static size_t make_blob(uint8_t *buf, size_t n, struct vmop_db_cell *wanted)
 	return vmop_pack(cells, n, buf);
 }
 
-/* More blobs than wait at a time, to and fro between sums. */
+/* Add more blobs than can wait, alternating between sums. */
 static void blobs_that_wait_are_all_added(void **state)
 {
 	_cleanup_free_ uint8_t *buf = malloc(vmop_pack_bound_bytes(CELLS));
@@ -76,7 +76,7 @@ static void blobs_that_wait_are_all_added(void **state)
 		bytes += len;
 	}
 	assert_true(bytes > 3 * VMOP_SUMS_WAITING_BYTES);
-	assert_int_equal(vmop_sums_settle(&sums), VMOP_UNPACK_OK);
+	assert_int_equal(vmop_sums_add_waiting(&sums), VMOP_UNPACK_OK);
 	for (uint32_t i = 0; i < SUMS; i++) {
 		struct vmop_sum *sum = vmop_sums_at(&sums, &(struct vmop_sum_key){.place = i});
 		const struct vmop_db_cell *cells = vmop_sum_sort(sum);
@@ -93,7 +93,7 @@ static void blobs_that_wait_are_all_added(void **state)
 	free(wanted);
 }
 
-/* Longer than all that may wait: 6 bytes of step, 5 of weight, so many times. */
+/* Longer than VMOP_SUMS_WAITING_BYTES: 6 bytes of step and 5 of weight for each cell. */
 static void one_that_is_too_long_to_wait(void **state)
 {
 	enum { N = 1 << 19 };
@@ -107,7 +107,7 @@ static void one_that_is_too_long_to_wait(void **state)
 	assert_true(len > VMOP_SUMS_WAITING_BYTES);
 	struct vmop_sum *sum = vmop_sums_at(&sums, &(struct vmop_sum_key){0});
 	assert_int_equal(vmop_sums_add_packed(&sums, sum, buf, len), VMOP_UNPACK_OK);
-	assert_int_equal(vmop_sums_settle(&sums), VMOP_UNPACK_OK);
+	assert_int_equal(vmop_sums_add_waiting(&sums), VMOP_UNPACK_OK);
 	assert_int_equal(sum->n_cells, N);
 	assert_memory_equal(vmop_sum_sort(sum), cells, N * sizeof(*cells));
 	vmop_sums_deinit(&sums);
@@ -124,7 +124,7 @@ static void a_damaged_one_is_told(void **state)
 		assert_int_equal(vmop_sums_add_packed(&sums, sum, i == 1 ? cut : good, 4),
 				 VMOP_UNPACK_OK);
 	}
-	assert_int_equal(vmop_sums_settle(&sums), VMOP_UNPACK_CORRUPT);
+	assert_int_equal(vmop_sums_add_waiting(&sums), VMOP_UNPACK_CORRUPT);
 	vmop_sums_deinit(&sums);
 }
 

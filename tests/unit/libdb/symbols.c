@@ -60,7 +60,7 @@ static void in_a_session(void **state)
 	free(symbols);
 }
 
-/* Cut and changed blobs are refused or are some other symbols, and never more than was said. */
+/* Cut and changed blobs are refused or have other symbols, within the limits. */
 static void hostile(void **state)
 {
 	(void)state;
@@ -85,7 +85,7 @@ static void hostile(void **state)
 		vmop_error_destroy(err);
 		blob[i / 255] = before;
 	}
-	/* Says 4 GiB of body, and more symbols than fit the body. */
+	/* A head with 4 GiB of body, and one with more symbols than fit in the body. */
 	static const uint8_t huge[] = {1, 1, 0x80, 0x80, 0x80, 0x80, 0x10, 0x28, 0xb5, 0x2f, 0xfd};
 	static const uint8_t many[] = {1, 0x7f, 20, 0x28, 0xb5, 0x2f, 0xfd, 0x20, 20, 0xa1};
 	assert_error(vmop_symbols_unpack(huge, sizeof(huge), &back, &n), VMOP_ERROR_CORRUPT,

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: libguest-compare [-p PID] [-q SOCKET] [-x]... [-b PROFILE] [-n SNAPSHOTS] [-f
- *PATH=FILE]... DIRECTORY
+ * usage: libguest-compare [-p PID] [-q SOCKET] [-x]... [-b PROFILE] [-k COMMAND] [-n SNAPSHOTS]
+ *	[-f PATH=FILE]... DIRECTORY
  *
- * Compares what libguest finds in a captured guest (tests/rigs/capture-guest)
- * with what the guest said of itself: every symbol, module, process and
- * mapping.  Prints a line a subject and every difference; exit 1 when there is
- * one.  Not a test by itself: tests/rigs/introspect-run calls it.
+ * Compare the results of libguest for a captured guest (tests/rigs/capture-guest) with the guest's
+ * own report in DIRECTORY/truth: every symbol, module, process and mapping. Prints one line per
+ * subject and every difference. Exit status 1: there are differences; 2: failure.
+ * tests/rigs/introspect-run runs it; it is not a test on its own.
  *
- *	-p PID		of the VMM: look at the guest while it runs
- *	-q SOCKET	its QMP socket, to be asked where RAM lies
- *	-x		hide the CPUs' trampoline (which arm64 has not), twice: VMCOREINFO
- *			too, so that the kernel must be found in the next way (saved RAM
- *			without a hole)
+ *	-p PID		of the VMM: read the guest while it runs
+ *	-q SOCKET	its QMP socket, which returns where RAM lies
+ *	-x		hide the CPUs' trampoline (absent on arm64); twice: VMCOREINFO too, so that
+ *			the kernel must be found in the next way (saved RAM without a hole)
  *	-b PROFILE	hide the kernel's BTF: offsets come from PROFILE (vmop-guest-profile)
- *	-k COMMAND	then runs COMMAND, which has the guest execute another kernel and
- *			tell the truth of that one, and compares again
- *	-n SNAPSHOTS	how many snapshots to take besides, one right after the other
- *	-f PATH=FILE	the guest's executable PATH must hold what FILE holds
+ *	-k COMMAND	then run COMMAND, which has the guest execute another kernel and
+ *			replaces the truth, and compare again
+ *	-n SNAPSHOTS	number of further snapshots, one right after the other
+ *	-f PATH=FILE	the guest's executable PATH must equal FILE
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -34,13 +33,14 @@
 
 #include "libguest/guest-internal.h"
 #include "libguest/memory/note.h"
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 
 #define MAX_SHOWN 20
 
-/* A set of lines. */
+/* A multiset of lines. */
 struct lines {
 	char **line;
 	size_t count, size;
@@ -57,13 +57,11 @@ static void die(struct vmop_error *err)
 
 __attribute__((format(printf, 2, 3))) static void add(struct lines *lines, const char *format, ...)
 {
-	if (lines->count == lines->size) {
-		lines->size = lines->size ? lines->size * 2 : 1024;
-		lines->line = realloc(lines->line, lines->size * sizeof(*lines->line));
-	}
+	if (!vmop_array_reserve(lines->line, lines->size, lines->count + 1))
+		abort();
 	va_list args;
 	va_start(args, format);
-	if (!lines->line || vasprintf(&lines->line[lines->count++], format, args) < 0)
+	if (vasprintf(&lines->line[lines->count++], format, args) < 0)
 		abort();
 	va_end(args);
 }
@@ -80,7 +78,7 @@ static void show(const char *what, const char *line, int *shown)
 		printf("  %s: %s\n", what, line);
 }
 
-/* Both sets must hold the same lines, each as often. */
+/* Compare two sets, which must hold the same lines equally often, and empty both. */
 static void compare(const char *subject, struct lines *theirs, struct lines *ours)
 {
 	size_t i = 0, j = 0, same = 0;
@@ -110,7 +108,7 @@ static void compare(const char *subject, struct lines *theirs, struct lines *our
 	memset(ours, 0, sizeof(*ours));
 }
 
-/* A file of the truth; NULL: it is not there. */
+/* Return the content of a file of the truth, which the caller frees. NULL: it does not exist. */
 static char *truth(size_t *ret_len, const char *format, ...)
 {
 	char name[512], path[1024], *text;
@@ -202,20 +200,21 @@ static void compare_kernel(struct vmop_guest *guest)
 	size_t len = 0;
 	_cleanup_free_ char *version = truth(NULL, "proc/version");
 	_cleanup_free_ char *notes = truth(&len, "sys/notes");
-	size_t told = version ? strcspn(version, "\n") : 0;
-	add(&theirs, "banner %.*s", (int)told, version ? version : "");
+	size_t version_len = version ? strcspn(version, "\n") : 0;
+	add(&theirs, "banner %.*s", (int)version_len, version ? version : "");
 	note_hex(notes, len, id);
 	add(&theirs, "build-id %s", id);
-	/* Ubuntu's banner ends in a signature that is no part of /proc/version. */
+	/* Ubuntu's banner ends in a signature that /proc/version lacks. */
 	size_t whole = strlen(info->banner);
-	bool has_more = told < whole && strncmp(info->banner + told, " (Ubuntu ", 9) == 0;
-	add(&ours, "banner %.*s", (int)(has_more ? told : whole), info->banner);
+	bool has_more =
+		version_len < whole && strncmp(info->banner + version_len, " (Ubuntu ", 9) == 0;
+	add(&ours, "banner %.*s", (int)(has_more ? version_len : whole), info->banner);
 	hex(info->build_id, info->build_id_len_bytes, id);
 	add(&ours, "build-id %s", id);
 	compare("kernel", &theirs, &ours);
 	printf("found by %s: %s, KASLR %" PRIx64 ", _text at gpa %" PRIx64
 	       ", %s, %u KiB pages, %u levels%s\n",
-	       info->found_by, info->release, info->kaslr_offset, info->text_gpa,
+	       info->search_method, info->release, info->kaslr_offset, info->text_gpa,
 	       info->architecture, info->page_bytes >> 10, info->levels,
 	       info->has_kpti ? ", KPTI" : "");
 }
@@ -230,7 +229,7 @@ static void status_field(const char *status, const char *name, char *ret)
 		sscanf(at + strlen(name), " %63[^\n]", ret);
 }
 
-/* The last number of a line of them: a pid in its own namespace. */
+/* Return the last number of a line: a pid in its own namespace. */
 static const char *last_word(const char *line)
 {
 	const char *last = line;
@@ -253,7 +252,7 @@ static void add_true_maps(struct lines *lines, const char *pid, char *maps)
 			continue;
 		const char *path = at ? line + at : "";
 		if (path[0] != '/')
-			offset = 0; /* what the kernel prints there for anonymous memory varies */
+			offset = 0; /* kernels differ for anonymous memory */
 		add(lines, "%s %llx-%llx %s %llx %s", pid, start, end, perms, offset, path);
 	}
 }
@@ -272,7 +271,7 @@ static void read_true_processes(struct lines *processes, struct lines *maps)
 		_cleanup_free_ char *map = truth(NULL, "proc/%s/maps", pid);
 		_cleanup_free_ char *cgroup = truth(NULL, "proc/%s/cgroup", pid);
 		if (!status || !map || !map[0])
-			continue; /* kernel threads come and go */
+			continue; /* kernel threads start and end */
 		status_field(status, "Name:", name);
 		status_field(status, "NSpid:", ns_pid);
 		status_field(status, "PPid:", ppid);
@@ -347,7 +346,7 @@ static void compare_processes(struct vmop_guest *guest)
 	vmop_guest_snapshot_free(snapshot);
 }
 
-/* Torn ones are to be rare, however busy the guest is. */
+/* Take snapshots in a row. Torn processes must be rare, however busy the guest is. */
 static void take_many(struct vmop_guest *guest, int count)
 {
 	size_t processes = 0, torn = 0, least = SIZE_MAX;
@@ -378,7 +377,7 @@ static bool is_arm64(const struct vmop_guest *guest)
 	return strcmp(vmop_guest_kernel_info(guest)->architecture, "arm64") == 0;
 }
 
-/* QEMU does not tell TTBR0: at user level PC is in the current task's program. */
+/* QEMU does not report TTBR0: at user level PC is in the current task's program. */
 static void compare_pc(const struct vmop_guest_snapshot *snapshot,
 		       const struct vmop_guest_current *current, const char **at)
 {
@@ -427,7 +426,7 @@ static void compare_current(struct vmop_guest *guest)
 		const struct vmop_guest_process *process =
 			vmop_guest_snapshot_by_cr3(snapshot, cr3);
 		if (!process || process->pid != current[i].pid) {
-			printf("  CR3 %llx is %s's\n", cr3, process ? process->comm : "nobody");
+			printf("  CR3 %llx is %s's\n", cr3, process ? process->comm : "no process");
 			differences++;
 		}
 	}
@@ -447,7 +446,7 @@ static uint64_t find_file(const struct vmop_guest_snapshot *snapshot, const char
 	return 0;
 }
 
-/* The whole file, out of the guest's page cache, byte for byte. */
+/* Compare a whole file in the guest's page cache with a copy, byte for byte. */
 static void compare_file(struct vmop_guest *guest, const char *pair)
 {
 	char path[512], *theirs;
@@ -479,7 +478,10 @@ static void compare_file(struct vmop_guest *guest, const char *pair)
 	free(theirs);
 }
 
-/* Below 1 MiB an x86 kernel has its trampoline; arm64's RAM begins elsewhere, as meta then says. */
+/*
+ * Return whether the guest has a trampoline below 1 MiB: x86 has one. RAM of arm64 begins
+ * elsewhere, which meta then states.
+ */
 static bool has_trampoline(void)
 {
 	char path[1024], *text;
@@ -492,8 +494,7 @@ static bool has_trampoline(void)
 	return has;
 }
 
-/* Saved RAM in private memory, without what the kernel is found by at first. */
-/* Changes the first byte of everything in ram that is like mark. */
+/* Change the first byte of each occurrence of mark in ram. */
 static void hide(uint8_t *ram, size_t len, const void *mark, size_t mark_len)
 {
 	for (uint8_t *at = ram; (at = memmem(at, len - (size_t)(at - ram), mark, mark_len));)
@@ -521,7 +522,7 @@ static struct vmop_error *open_hidden(const char *path, int hidden, const char *
 		hide(ram, len, note, sizeof(note) - 1);
 	if (profile)
 		hide(ram, len, btf, sizeof(btf));
-	/* The page faults of a mapping are this tool's, and no cost of the search. */
+	/* Fault in the mapping now, so that its cost is not part of the search. */
 	for (size_t at = 0; at < len; at += VMOP_GUEST_PAGE_BYTES)
 		(void)*(volatile uint8_t *)(ram + at);
 	struct vmop_error *err = vmop_guest_memory_open_buffer(ram, len, &memory);
@@ -533,8 +534,8 @@ static struct vmop_error *open_hidden(const char *path, int hidden, const char *
 }
 
 /*
- * Runs a command that has the guest execute another kernel, waits until the one that was
- * found is seen to be gone, or to stand still, and finds the other.
+ * Run a command that has the guest execute another kernel. Wait until the old kernel is gone or its
+ * clock stands, then find the new one.
  */
 static void find_next(struct vmop_guest *guest, const char *command)
 {
@@ -608,15 +609,17 @@ int main(int argc, char **argv)
 	struct vmop_guest_cost cost = vmop_guest_last_cost(guest);
 	printf("kernel and symbols: %.1f ms, %" PRIu64 " MiB read of %" PRIu64 "\n",
 	       (double)cost.cpu_ns / 1e6, cost.read_bytes >> 20, vmop_guest_ram_bytes(guest) >> 20);
-	static const char *const ways[] = {"trampoline", "vmcoreinfo", "kallsyms"};
+	static const char *const methods[] = {"trampoline", "vmcoreinfo", "kallsyms"};
 	if (!hidden && is_arm64(guest))
 		hidden = 1;
-	if (strcmp(vmop_guest_kernel_info(guest)->found_by, ways[hidden < 2 ? hidden : 2]) != 0) {
-		printf("  found by %s\n", vmop_guest_kernel_info(guest)->found_by);
+	if (strcmp(vmop_guest_kernel_info(guest)->search_method,
+		   methods[hidden < 2 ? hidden : 2]) != 0) {
+		printf("  found by %s\n", vmop_guest_kernel_info(guest)->search_method);
 		differences++;
 	}
-	if (strcmp(vmop_guest_kernel_info(guest)->offsets_from, profile ? "profile" : "BTF") != 0) {
-		printf("  offsets from %s\n", vmop_guest_kernel_info(guest)->offsets_from);
+	if (strcmp(vmop_guest_kernel_info(guest)->offsets_source, profile ? "profile" : "BTF") !=
+	    0) {
+		printf("  offsets from %s\n", vmop_guest_kernel_info(guest)->offsets_source);
 		differences++;
 	}
 	compare_all(guest);

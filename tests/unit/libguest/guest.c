@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A whole guest, made by hand: what is found in it, and what damage does. */
+/* A whole synthetic guest: what libguest finds in it, and the effect of damage. */
 #include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,7 +55,7 @@ static void check_symbols(void)
 					       "ffffffffc0100000 t bpf_prog_0011_x [bpf];");
 }
 
-/* Kernels to 5.6 make the names when somebody asks. */
+/* Kernels to 5.6 make the names of BPF programs on demand. */
 static void bpf_programs_of_old_kernels(void **state)
 {
 	static const char *const names[] = {"bpf_prog_0123456789abcdef_named",
@@ -73,7 +73,7 @@ static void bpf_programs_of_old_kernels(void **state)
 		assert_int_equal(module->len_bytes, 2 * 4096 - 0x40);
 		assert_int_equal(module->symbols, 1);
 	}
-	close_it();
+	close_guest();
 }
 
 static void every_layout_of_the_symbol_table(void **state)
@@ -91,10 +91,10 @@ static void every_layout_of_the_symbol_table(void **state)
 			assert_int_equal(info->text_gpa, SYNTHETIC_TEXT_GPA);
 			assert_int_equal(info->root_gpa, made.root_gpa);
 			assert_int_equal(info->levels, levels);
-			assert_string_equal(info->found_by, "trampoline");
-			assert_string_equal(info->offsets_from, "BTF");
+			assert_string_equal(info->search_method, "trampoline");
+			assert_string_equal(info->offsets_source, "BTF");
 			check_symbols();
-			close_it();
+			close_guest();
 		}
 	}
 }
@@ -106,14 +106,14 @@ static void found_by_a_scan(void **state)
 		struct synthetic_options options = {.kallsyms = (enum synthetic_kallsyms)form,
 						    .no_trampoline = true};
 		open_found(&options);
-		assert_string_equal(vmop_guest_kernel_info(guest)->found_by, "vmcoreinfo");
+		assert_string_equal(vmop_guest_kernel_info(guest)->search_method, "vmcoreinfo");
 		check_symbols();
-		close_it();
+		close_guest();
 		options.no_vmcoreinfo = true;
 		open_found(&options);
-		assert_string_equal(vmop_guest_kernel_info(guest)->found_by, "kallsyms");
+		assert_string_equal(vmop_guest_kernel_info(guest)->search_method, "kallsyms");
 		check_symbols();
-		close_it();
+		close_guest();
 	}
 }
 
@@ -145,7 +145,7 @@ static void reboots_are_noticed(void **state)
 	synthetic_put_u64(&made, made.jiffies, 1011);
 	memset(made.ram + made.root_gpa, 0, 4096);
 	assert_int_equal(vmop_guest_kernel_state(guest), VMOP_GUEST_KERNEL_GONE);
-	close_it();
+	close_guest();
 }
 
 static void symbols_at_addresses(void **state)
@@ -167,7 +167,7 @@ static void symbols_at_addresses(void **state)
 	assert_true(vmop_guest_symbol_address(guest, "filler_4711", &address));
 	assert_int_equal(address, SYNTHETIC_TEXT + 16 * 4712);
 	assert_false(vmop_guest_symbol_address(guest, "filler_", &address));
-	close_it();
+	close_guest();
 }
 
 /* --- modules ------------------------------------------------------------------------ */
@@ -192,7 +192,7 @@ static void modules_change(void **state)
 	assert_null(vmop_guest_refresh_modules(guest, &changed));
 	assert_true(changed);
 	assert_int_equal(vmop_guest_module_count(guest), 1);
-	close_it();
+	close_guest();
 }
 
 static void hostile_modules(void **state)
@@ -200,9 +200,9 @@ static void hostile_modules(void **state)
 	(void)state;
 	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX});
 	uint64_t node = synthetic_member(&made, made.module, VMOP_LAYOUT_MODULE_LIST);
-	synthetic_put_u64(&made, node, node); /* never back at the head */
+	synthetic_put_u64(&made, node, node); /* a list that does not return to its head */
 	expect(vmop_guest_refresh_modules(guest, NULL), VMOP_ERROR_CORRUPT);
-	assert_int_equal(vmop_guest_module_count(guest), 2); /* what was known stays */
+	assert_int_equal(vmop_guest_module_count(guest), 2); /* the previous modules are kept */
 	synthetic_put_u64(&made, node, 0x1000);
 	expect(vmop_guest_refresh_modules(guest, NULL), VMOP_ERROR_CORRUPT);
 	synthetic_put_u64(&made, node, made.modules_head);
@@ -214,7 +214,7 @@ static void hostile_modules(void **state)
 	/* a kernel whose module list is damaged from the start is still a kernel */
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_int_equal(vmop_guest_module_count(guest), 0);
-	close_it();
+	close_guest();
 }
 
 /* --- processes ------------------------------------------------------------------------ */
@@ -263,7 +263,7 @@ static void processes_and_mappings(void **state)
 		assert_string_equal(worker->vmas[3].path, "[stack]");
 		assert_int_equal(worker->vmas[1].build_id_len_bytes, 0);
 		vmop_guest_snapshot_free(snapshot);
-		close_it();
+		close_guest();
 	}
 }
 
@@ -272,7 +272,7 @@ static void looking_up_in_a_snapshot(void **state)
 	(void)state;
 	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX});
 	struct vmop_guest_snapshot *snapshot = snapshot_of(VMOP_GUEST_ALL_VMAS);
-	/* with a PCID and the bit that says not to flush */
+	/* with a PCID and the bit that suppresses the flush */
 	assert_non_null(vmop_guest_snapshot_by_cr3(snapshot, 0x8000000000b00123));
 	assert_null(vmop_guest_snapshot_by_cr3(snapshot, 0xb01000));
 	assert_null(vmop_guest_snapshot_by_cr3(snapshot, 0));
@@ -283,7 +283,7 @@ static void looking_up_in_a_snapshot(void **state)
 	assert_null(vmop_guest_process_vma(worker, 0x402000));
 	assert_null(vmop_guest_snapshot_by_pid(snapshot, 3));
 	vmop_guest_snapshot_free(snapshot);
-	close_it();
+	close_guest();
 }
 
 static void current_tasks(void **state)
@@ -298,7 +298,7 @@ static void current_tasks(void **state)
 		assert_int_equal(current[0].pid, 2);
 		assert_int_equal(current[0].pgd_gpa, 0xb00000);
 		assert_false(current[0].is_idle);
-		close_it();
+		close_guest();
 	}
 }
 
@@ -309,10 +309,10 @@ static void without_btf_there_are_symbols_only(void **state)
 	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX, .no_btf = true});
 	assert_false(vmop_guest_kernel_info(guest)->has_processes);
 	expect(vmop_guest_snapshot_processes(guest, 0, &snapshot), VMOP_ERROR_NOT_FOUND);
-	close_it();
+	close_guest();
 }
 
-/* All that the synthetic guest has. */
+/* Write a profile with all offsets of the synthetic guest. */
 static void write_profile(int fd)
 {
 	char name[96];
@@ -332,16 +332,17 @@ static void a_directory_of_profiles(void **state)
 	open_with(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX, .no_btf = true});
 	assert_non_null(mkdtemp(directory));
 	guest->profile = strdup(directory);
-	assert_null(vmop_guest_find_kernel(guest)); /* there is none for it */
+	assert_null(
+		vmop_guest_find_kernel(guest)); /* the directory has no profile for this kernel */
 	assert_false(vmop_guest_kernel_info(guest)->has_processes);
 	snprintf(path, sizeof(path), "%s/6.99.0-test", directory);
 	write_profile(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_true(vmop_guest_kernel_info(guest)->has_processes);
-	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "profile");
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_source, "profile");
 	unlink(path);
 	rmdir(directory);
-	close_it();
+	close_guest();
 }
 
 static void a_profile_in_the_place_of_btf(void **state)
@@ -353,7 +354,7 @@ static void a_profile_in_the_place_of_btf(void **state)
 	write_profile(fd);
 	guest->profile = strdup(path);
 	assert_null(vmop_guest_find_kernel(guest));
-	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "profile");
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_source, "profile");
 	struct vmop_guest_snapshot *snapshot = snapshot_of(0);
 	check_worker(snapshot);
 	vmop_guest_snapshot_free(snapshot);
@@ -363,12 +364,12 @@ static void a_profile_in_the_place_of_btf(void **state)
 	close(fd);
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_false(vmop_guest_kernel_info(guest)->has_processes);
-	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_from, "");
+	assert_string_equal(vmop_guest_kernel_info(guest)->offsets_source, "");
 	unlink(path);
-	close_it();
+	close_guest();
 }
 
-/* Torn or lying: the others are still told. */
+/* Expect that process 2 is left out as torn, and that others are reported. */
 static void expect_torn(void)
 {
 	struct vmop_guest_snapshot *snapshot = snapshot_of(VMOP_GUEST_ALL_VMAS);
@@ -390,17 +391,17 @@ static void hostile_mappings(void **state)
 	uint64_t inner = made.tree_node |
 			 (uint64_t)(uint32_t)made.layout.value[VMOP_LAYOUT_MAPLE_RANGE_TYPE] << 3 |
 			 2;
-	synthetic_put_u64(&made, root, inner); /* an inner node whose children are itself */
+	synthetic_put_u64(&made, root, inner); /* an inner node that is its own child */
 	for (int i = 0; i < 16; i++)
 		synthetic_put_u64(&made, slots + 8 * (uint64_t)i, inner);
 	expect_torn();
-	close_it();
+	close_guest();
 	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX});
 	synthetic_put_u64(&made, slots + 8,
-			  synthetic_get_u64(&made, slots + 16)); /* twice the same */
+			  synthetic_get_u64(&made, slots + 16)); /* the same mapping twice */
 	expect_torn();
 	synthetic_put_u64(&made, slots + 8, old);
-	synthetic_put_u64(&made, root, leaf | 15 << 3); /* a type that there is not */
+	synthetic_put_u64(&made, root, leaf | 15 << 3); /* a type that does not exist */
 	expect_torn();
 	synthetic_put_u64(&made, root, leaf);
 	synthetic_put_u32(&made, synthetic_member(&made, made.mm[2], VMOP_LAYOUT_MM_MAP_COUNT), 5);
@@ -409,14 +410,14 @@ static void hostile_mappings(void **state)
 	synthetic_put_u64(&made, synthetic_member(&made, made.vma[1], VMOP_LAYOUT_VMA_END),
 			  UINT64_MAX);
 	expect_torn();
-	close_it();
-	/* the list of kernels to 6.0, in a circle */
+	close_guest();
+	/* the list of kernels to 6.0, as a cycle */
 	open_found(
 		&(struct synthetic_options){.kallsyms = SYNTHETIC_BEFORE_NAMES, .vma_list = true});
 	synthetic_put_u64(&made, synthetic_member(&made, made.vma[3], VMOP_LAYOUT_VMA_NEXT),
 			  made.vma[0]);
 	expect_torn();
-	close_it();
+	close_guest();
 }
 
 static void hostile_paths(void **state)
@@ -433,13 +434,13 @@ static void hostile_paths(void **state)
 	assert_non_null(worker);
 	assert_true(strlen(worker->vmas[0].path) < 4096);
 	vmop_guest_snapshot_free(snapshot);
-	/* a name without end, and one that is no text */
+	/* a name without an end, and one that is not text */
 	uint64_t name = synthetic_get_u64(
 		&made, synthetic_member(&made, made.dentry, VMOP_LAYOUT_DENTRY_NAME));
 	memset(synthetic_at(&made, name), 0x1b, 1024);
 	snapshot = snapshot_of(0);
 	vmop_guest_snapshot_free(snapshot);
-	close_it();
+	close_guest();
 }
 
 static void hostile_task_rings(void **state)
@@ -448,7 +449,7 @@ static void hostile_task_rings(void **state)
 	open_found(&(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX});
 	uint64_t last = synthetic_member(&made, made.task[2], VMOP_LAYOUT_TASK_TASKS);
 	uint64_t second = synthetic_member(&made, made.task[1], VMOP_LAYOUT_TASK_TASKS);
-	synthetic_put_u64(&made, last, second); /* round without the head */
+	synthetic_put_u64(&made, last, second); /* a cycle without the head */
 	struct vmop_guest_snapshot *snapshot = snapshot_of(0);
 	assert_true(vmop_guest_snapshot_torn(snapshot) > 0);
 	assert_true(vmop_guest_snapshot_count(snapshot) < 16);
@@ -458,7 +459,7 @@ static void hostile_task_rings(void **state)
 	snapshot = snapshot_of(0);
 	assert_true(vmop_guest_snapshot_torn(snapshot) > 0);
 	vmop_guest_snapshot_free(snapshot);
-	close_it();
+	close_guest();
 }
 
 static void all_but_symbols_without_symbols(void **state)
@@ -491,7 +492,7 @@ static void all_but_symbols_without_symbols(void **state)
 	assert_int_equal(vmop_guest_module_count(guest), 1);
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_true(vmop_guest_symbol_at(guest, SYNTHETIC_TEXT, &symbol));
-	close_it();
+	close_guest();
 }
 
 /* --- files ------------------------------------------------------------------------------ */
@@ -508,7 +509,7 @@ static void files_from_the_page_cache(void **state)
 	assert_null(vmop_guest_read_file(guest, made.file, 0, content, 8192, &got));
 	assert_int_equal(got, 8192);
 	assert_memory_equal(content, made.ram + 0xc00000, 8192);
-	/* what is not there is zero and ends the count; what comes after it is read */
+	/* absent pages are zero and end the count; pages after them are read */
 	assert_null(vmop_guest_read_file(guest, made.file, 100, content, sizeof(content), &got));
 	assert_int_equal(got, 8192 - 100);
 	assert_int_equal(content[8192], 0);
@@ -519,18 +520,18 @@ static void files_from_the_page_cache(void **state)
 	synthetic_put_u64(&made, slots, made.xa_node + 2);
 	assert_null(vmop_guest_read_file(guest, made.file, 0, content, 4096, &got));
 	assert_int_equal(got, 0);
-	/* a page struct far outside of RAM */
+	/* a page struct far outside RAM */
 	synthetic_put_u64(&made, slots, UINT64_C(0xffffea7fffff0000));
 	assert_null(vmop_guest_read_file(guest, made.file, 0, content, 4096, &got));
 	assert_int_equal(got, 0);
 	assert_null(vmop_guest_read_file(guest, made.file, UINT64_MAX - 10, content, 4096, &got));
 	assert_int_equal(got, 0);
-	close_it();
+	close_guest();
 }
 
 /* --- damage everywhere --------------------------------------------------------------------- */
 
-/* Whatever is in RAM: an answer or an error, in bounded time. */
+/* Any content of RAM gives a result or an error, in bounded time. */
 static void random_damage(void **state)
 {
 	uint64_t random = 88172645463325252ull;
@@ -562,7 +563,7 @@ static void random_damage(void **state)
 		vmop_error_destroy(vmop_guest_current_tasks(guest, current, 4, &count));
 		vmop_error_destroy(vmop_guest_read_file(guest, made.file, 0, content, 64, &count));
 		vmop_error_destroy(vmop_guest_find_kernel(guest));
-		close_it();
+		close_guest();
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The guest that a test of libguest is about: synthetic, opened from its RAM, one at a time. */
+/* The synthetic guest of a test, opened from its RAM; one at a time. */
 #ifndef VMOP_TESTS_UNIT_LIBGUEST_OPENED_H
 #define VMOP_TESTS_UNIT_LIBGUEST_OPENED_H
 
@@ -20,14 +20,14 @@ static inline void open_with(const struct synthetic_options *options)
 	assert_null(vmop_guest_open_memory(memory, &guest));
 }
 
-static inline void close_it(void)
+static inline void close_guest(void)
 {
 	vmop_guest_close(guest);
 	synthetic_free(&made);
 	guest = NULL;
 }
 
-/* With its kernel found. */
+/* Open a guest and find its kernel. */
 static inline void open_found(const struct synthetic_options *options)
 {
 	open_with(options);

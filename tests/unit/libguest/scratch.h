@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A folder for one file, for tests of what reads files: set_up and tear_down are cmocka's. */
+/* A folder for one file, for tests of code that reads files; set_up and tear_down are cmocka's. */
 #ifndef VMOP_TESTS_LIBGUEST_SCRATCH_H
 #define VMOP_TESTS_LIBGUEST_SCRATCH_H
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static char dir[] = "/tmp/vmop-memory-XXXXXX";
-static char path[sizeof(dir) + 16]; /* of the file, which isn't there at first */
+static char path[sizeof(dir) + 16]; /* path of the file, which does not exist at first */
 
 static int set_up(void **state)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What makes an arm64 guest of libguest/synthetic.c's. */
+/* The parts of the synthetic guest that only an arm64 kernel has. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void set(struct synthetic *guest, uint64_t address, enum vmop_layout_fiel
 	synthetic_put_u64(guest, synthetic_member(guest, address, field), value);
 }
 
-/* --- lists, which the common part links in one direction ------------------------------------ */
+/* --- lists, which synthetic.c links in one direction ----------------------------------------- */
 
 static void close_list(struct synthetic *guest, uint64_t head)
 {
@@ -53,7 +53,9 @@ static void put_code(struct synthetic *guest, uint64_t function, const uint32_t 
 		synthetic_put_u32(guest, function + 4 * i, code[i]);
 }
 
-/* A function that takes the addresses of one or two variables, and one that loads from the first.
+/*
+ * Make a function that takes the addresses of one or two variables, and one that loads from the
+ * first.
  */
 static void make_function(struct synthetic *guest, const char *name, uint64_t first,
 			  uint64_t second, bool loads)

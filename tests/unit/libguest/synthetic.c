@@ -16,10 +16,13 @@
 #define DIRECT_MAP UINT64_C(0xffff888000000000)
 #define VMEMMAP SYNTHETIC_VMEMMAP
 #define MAX_SYMBOLS 8192
-/* Names packed as long as this have their length in two bytes, as from 6.1 on those over 127. */
+/*
+ * Packed names of at least this length have their length in two bytes, as from 6.1 on names over
+ * 127.
+ */
 #define LONG_PACKED_NAME 80
 #define VMCOREINFO_GPA SYNTHETIC_VMCOREINFO_GPA
-#define ARM64_BASE (SYNTHETIC_TEXT - 0x10000) /* where the boot header was */
+#define ARM64_BASE (SYNTHETIC_TEXT - 0x10000) /* address of the boot header */
 
 static void put(uint8_t *at, uint64_t value, size_t len)
 {
@@ -43,7 +46,7 @@ struct btf {
 	uint8_t types[32768];
 	char strings[16384];
 	size_t types_len, strings_len;
-	uint32_t count; /* types so far, void with them */
+	uint32_t count; /* number of types, with void */
 };
 
 static uint32_t btf_string(struct btf *btf, const char *text, size_t len)
@@ -70,7 +73,7 @@ static uint32_t btf_type(struct btf *btf, const char *name, size_t name_len, uin
 	return btf->count++;
 }
 
-/* Members that hold more than eight bytes. */
+/* Return the bytes of a member; most have eight. */
 static uint32_t bytes_of(const char *type, const char *member)
 {
 	if (strcmp(member, "comm") == 0)
@@ -81,7 +84,7 @@ static uint32_t bytes_of(const char *type, const char *member)
 		return 512;
 	if (strcmp(member, "name") == 0 && strcmp(type, "bpf_prog_aux") == 0)
 		return 16;
-	if (strcmp(member, "pivot") == 0) /* one fewer than there are slots behind it */
+	if (strcmp(member, "pivot") == 0) /* one pivot fewer than slots */
 		return strcmp(type, "maple_range_64") == 0 ? 15 * 8 : 9 * 8;
 	if (strcmp(member, "slot") == 0 || strcmp(member, "slots") == 0 ||
 	    strcmp(member, "numbers") == 0 || strcmp(member, "subsys") == 0)
@@ -97,7 +100,7 @@ static uint32_t bytes_of(const char *type, const char *member)
 	return 8;
 }
 
-/* Members that only kernels to 5.6, 6.0 or 6.3 have, or only those from then on. */
+/* Leave out members that only kernels to 5.6, 6.0 or 6.3 have, or that only later ones have. */
 static bool left_out(const char *type, const char *member, const struct synthetic_options *options)
 {
 	if (strcmp(type, "pcpu_hot") == 0 || strncmp(member, "core_layout", 11) == 0)
@@ -110,8 +113,8 @@ static bool left_out(const char *type, const char *member, const struct syntheti
 }
 
 /*
- * One struct with its members; what has a dot is a member of an anonymous
- * struct's struct, so that both ways down are walked.
+ * Add a struct with its members. A member with a dot becomes a member of an inner struct, so that a
+ * look-up walks both levels.
  */
 static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *layout,
 		       const struct synthetic_options *options)
@@ -226,7 +229,10 @@ static void align_table(struct table *table, size_t to)
 		emit(table, 0, 1);
 }
 
-/* Tokens 0 to 31 stand for two letters, 128 and up for a longer one; the rest for themselves. */
+/*
+ * Write the text of a token: printable ones stand for themselves, token 1 for "filler_", others for
+ * "x" with their number.
+ */
 static void token_text(unsigned int token, char *ret)
 {
 	if (token >= 33 && token < 127)
@@ -421,7 +427,7 @@ static uint64_t make_dentry(struct synthetic *guest, uint64_t parent, const char
 	return dentry;
 }
 
-/* An ELF file of two pages with a build-id of 20 times 0xab; its second page is 0x77. */
+/* Make an ELF file of two pages with a build-id of 20 times 0xab. Its second page is 0x77. */
 static void make_file_content(struct synthetic *guest)
 {
 	uint8_t *page = guest->ram + PAGE_CACHE_GPA;
@@ -450,7 +456,7 @@ static void make_file(struct synthetic *guest)
 	guest->xa_node = object(guest);
 	set(guest, mount, VMOP_LAYOUT_MOUNT_PARENT, mount);
 	uint64_t vfsmount = synthetic_member(guest, mount, VMOP_LAYOUT_MOUNT_MNT);
-	/* struct vfsmount is inside struct mount; its only member that matters is the first */
+	/* struct vfsmount is inside struct mount; only its first member matters */
 	set(guest, vfsmount, VMOP_LAYOUT_VFSMOUNT_ROOT, root);
 	uint64_t path = synthetic_member(guest, guest->file, VMOP_LAYOUT_FILE_PATH);
 	set(guest, path, VMOP_LAYOUT_PATH_MNT, vfsmount);
@@ -494,7 +500,7 @@ static void make_vmas(struct synthetic *guest, uint64_t mm)
 		set(guest, vma, VMOP_LAYOUT_VMA_FILE, maps[i].has_file ? guest->file : 0);
 		if (i)
 			set(guest, guest->vma[i - 1], VMOP_LAYOUT_VMA_NEXT, vma);
-		if (i != 1) { /* a gap before it */
+		if (i != 1) { /* a gap precedes it */
 			synthetic_put_u64(guest, pivots + 8 * slot, maps[i].start - 1);
 			synthetic_put_u64(guest, slots + 8 * slot++, 0);
 		}
@@ -610,7 +616,7 @@ static void make_bpf(struct synthetic *guest)
 	synthetic_put_u64(guest, node, guest->bpf_head);
 }
 
-/* A program on a page of its own; gives its struct bpf_prog_aux. */
+/* Make a program on its own page and return its struct bpf_prog_aux. */
 static uint64_t make_bpf_program(struct synthetic *guest, const char *name)
 {
 	uint64_t aux = object(guest), program = object(guest);
@@ -624,7 +630,9 @@ static uint64_t make_bpf_program(struct synthetic *guest, const char *name)
 	return aux;
 }
 
-/* As kernels to 5.6 have them: one called by its name, one by its function's, one by neither. */
+/*
+ * Make the programs of a kernel to 5.6: one named by its name, one by its function, one by neither.
+ */
 static void make_bpf_programs(struct synthetic *guest)
 {
 	guest->bpf_head = synthetic_place(guest, "bpf_kallsyms", 'd', 16, 16);
@@ -668,7 +676,7 @@ static void entry(struct synthetic *guest, uint64_t table, unsigned int index, u
 
 static uint64_t table_entry(const struct synthetic *guest, uint64_t gpa)
 {
-	return (gpa + guest->ram_start) | PRESENT; /* on arm64: a table, or a page */
+	return (gpa + guest->ram_start) | PRESENT; /* on arm64: a table or a page */
 }
 
 static uint64_t block_entry(const struct synthetic *guest, uint64_t gpa)
@@ -677,9 +685,9 @@ static uint64_t block_entry(const struct synthetic *guest, uint64_t gpa)
 }
 
 /*
- * Maps the image with 2 MiB pages at SYNTHETIC_TEXT, RAM at the direct map
- * with a 1 GiB page, and the vmemmap nowhere (it is computed with, not read;
- * but the page struct that is needed is put into a page of its own).
+ * Map the image with 2 MiB pages at SYNTHETIC_TEXT, and RAM at the direct map with a 1 GiB page.
+ * The vmemmap is only calculated with, except for the one page struct that is read, which gets its
+ * own page.
  */
 static void make_tables(struct synthetic *guest, bool five_levels, uint64_t init_top_pgt)
 {
@@ -728,7 +736,7 @@ static void make_text_symbols(struct synthetic *guest)
 	synthetic_name_symbol(guest, "_stext", 'T', SYNTHETIC_TEXT);
 	for (unsigned int i = 0; i < SYNTHETIC_FILLERS; i++) {
 		char name[96];
-		/* one in a hundred is a long one */
+		/* one name in a hundred is long */
 		snprintf(name, sizeof(name), "filler_%0*u", i % 100 ? 1 : LONG_PACKED_NAME, i);
 		synthetic_name_symbol(guest, name, i % 3 ? 't' : 'T',
 				      SYNTHETIC_TEXT + 16 * (uint64_t)(i + 1));
@@ -746,7 +754,7 @@ static void make_vmcoreinfo(struct synthetic *guest, uint64_t init_top_pgt, bool
 		(long long)(SYNTHETIC_TEXT_GPA - (SYNTHETIC_TEXT - UINT64_C(0xffffffff80000000))));
 }
 
-/* As without CONFIG_KALLSYMS_ALL. */
+/* Drop variables, as without CONFIG_KALLSYMS_ALL. */
 static void drop_variables(struct synthetic *guest)
 {
 	size_t kept = 0;
@@ -761,7 +769,7 @@ static void make_kallsyms(struct synthetic *guest, const struct synthetic_option
 	enum synthetic_kallsyms form = options->kallsyms;
 	bool percpu = form != SYNTHETIC_ALL_RELATIVE && form != SYNTHETIC_PLACE_RELATIVE &&
 		      form != SYNTHETIC_BEFORE_RELATIVE;
-	/* as of a variable's copy for CPU 0 at the address __per_cpu_offset[0] + this */
+	/* the offset of a per-CPU variable: its copy for CPU 0 is at __per_cpu_offset[0] + this */
 	synthetic_name_symbol(guest, options->arm64 ? "__entry_task" : "current_task",
 			      percpu ? 'A' : 'D', percpu ? 0x1000 : guest->current_task);
 	synthetic_name_symbol(guest, "_end", 'B', SYNTHETIC_TEXT + SYNTHETIC_IMAGE_BYTES);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A small guest made by hand: RAM with page tables, a kernel's symbol table in
- * any of its layouts, BTF, modules, processes with mappings, files, a page
- * cache.  Tests damage it; the fuzz target starts from it.
+ * A small synthetic guest: RAM with page tables, a kernel's symbol table in any of its forms, BTF,
+ * modules, processes with mappings, files, a page cache. Unit tests damage it, and the fuzz targets
+ * start from it.
  *
- * Everything lies in one "kernel image": symbols, structs, strings.  Structs
- * have the members that libguest asks for (VMOP_LAYOUT_FIELDS), in that order.
+ * Everything lies in one "kernel image": symbols, structs, strings. Structs have the members of
+ * VMOP_LAYOUT_FIELDS, in that order.
  */
 #ifndef VMOP_TESTS_LIBGUEST_SYNTHETIC_H
 #define VMOP_TESTS_LIBGUEST_SYNTHETIC_H
@@ -41,14 +41,14 @@ enum synthetic_kallsyms {
 struct synthetic_options {
 	enum synthetic_kallsyms kallsyms;
 	bool five_levels;
-	bool no_trampoline; /* then VMCOREINFO must do */
-	bool no_vmcoreinfo; /* both: kallsyms alone */
+	bool no_trampoline; /* then VMCOREINFO must suffice */
+	bool no_vmcoreinfo; /* with no_trampoline: only kallsyms remains */
 	bool no_btf;
-	bool vma_list;	   /* no maple tree: a kernel to 6.0 */
-	bool bpf_programs; /* no struct bpf_ksym: a kernel to 5.6 */
+	bool vma_list;	   /* without a maple tree: a kernel to 6.0 */
+	bool bpf_programs; /* without struct bpf_ksym: a kernel to 5.6 */
 	/*
-	 * arm64, 4 KiB pages and 48 bits: no trampoline, and RAM begins at ram_start
-	 * (0: 1 GiB).  text_only: the symbol table names no variables.
+	 * arm64 with 4 KiB pages and 48 bits: no trampoline, and RAM begins at ram_start (0: 1
+	 * GiB). text_only: the symbol table names no variables.
 	 */
 	bool arm64, text_only;
 	uint64_t ram_start;
@@ -65,45 +65,54 @@ struct synthetic {
 	struct vmop_layout layout;
 	struct synthetic_symbol *symbols; /* by address */
 	size_t symbol_count;
-	uint64_t used;	    /* of the image */
-	uint64_t ram_start; /* gpa of ram; where this file says gpa, it counts from there */
+	uint64_t used;	    /* bytes used of the image */
+	uint64_t ram_start; /* gpa of the start of ram; other gpas count from there */
 	uint64_t root_gpa;
-	/* where things are, as the guest addresses them */
+	/* virtual addresses of objects */
 	uint64_t init_task, task[SYNTHETIC_PROCESSES], mm[SYNTHETIC_PROCESSES];
 	uint64_t vma[4], tree_node, file, dentry, module, modules_head, bpf_head, xa_node;
 	uint64_t module_kallsyms, jiffies, btf, btf_bytes, current_task, page;
-	uint64_t names_gpa;				  /* of the packed names */
-	uint64_t per_cpu_offsets, init_uts_ns, run_queue; /* the last two on arm64 */
+	uint64_t names_gpa; /* of the packed symbol names */
+	uint64_t per_cpu_offsets, init_uts_ns,
+		run_queue; /* init_uts_ns and run_queue only on arm64 */
 };
 
 void synthetic_make(struct synthetic *guest, const struct synthetic_options *options);
 void synthetic_free(struct synthetic *guest);
 
-/* Room in the image, with a symbol when it has a name; and a symbol alone. */
+/*
+ * Reserve len bytes of the image, aligned to `to`, and return their address. A name adds a symbol
+ * for them. The second function adds only a symbol.
+ */
 uint64_t synthetic_place(struct synthetic *guest, const char *name, char type, size_t len,
 			 size_t to);
 void synthetic_name_symbol(struct synthetic *guest, const char *name, char type, uint64_t address);
 
 /*
- * libguest/synthetic-arm64.c: what an arm64 kernel has besides, before the symbol
- * table is made; root: the address of swapper_pg_dir.
+ * Add the parts that only an arm64 kernel has, before the symbol table is made (synthetic-arm64.c).
+ * root is the address of swapper_pg_dir.
  */
 void synthetic_make_arm64(struct synthetic *guest, const struct synthetic_options *options,
 			  uint64_t root);
 
-/* The bytes at a guest address in the image. */
+/* Return the bytes at a virtual address in the image. */
 uint8_t *synthetic_at(struct synthetic *guest, uint64_t address);
 void synthetic_put_u64(struct synthetic *guest, uint64_t address, uint64_t value);
 void synthetic_put_u32(struct synthetic *guest, uint64_t address, uint32_t value);
 uint64_t synthetic_get_u64(struct synthetic *guest, uint64_t address);
-/* A member of a struct at address. */
+/* Return the address of a member of a struct at address. */
 uint64_t synthetic_member(const struct synthetic *guest, uint64_t address,
 			  enum vmop_layout_field field);
 
-/* BTF with all of VMOP_LAYOUT_FIELDS into buf; gives its length. layout gets the offsets. */
+/*
+ * Write BTF with all of VMOP_LAYOUT_FIELDS to buf and return its length. Set *layout to the
+ * offsets.
+ */
 size_t synthetic_btf(uint8_t *buf, size_t size, struct vmop_layout *layout);
 
-/* The symbol table into buf, laid out for address; gives its length, ret_names where names begin.
+/*
+ * Write the symbol table, as for address, to buf and return its length. Set *ret_names to the
+ * offset of the names.
  */
 size_t synthetic_kallsyms(const struct synthetic_symbol *symbols, size_t count,
 			  enum synthetic_kallsyms form, uint64_t address, uint64_t base,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* RAM for page tables that a test writes, and what a walk of them is to find. */
+/* RAM for page tables that a test writes, and the expected results of a walk. */
 #ifndef VMOP_TESTS_UNIT_LIBGUEST_WALK_H
 #define VMOP_TESTS_UNIT_LIBGUEST_WALK_H
 
@@ -13,9 +13,9 @@
 static uint8_t *ram;
 static struct vmop_guest_memory *memory;
 static struct vmop_guest_budget budget;
-static struct vmop_view view;
+static struct vmop_guest_space space;
 
-/* All zeros, as aligned as the largest page is long. */
+/* Make RAM of zeros, aligned to 64 KiB, the largest granule. */
 static inline void make_ram(size_t len_bytes)
 {
 	ram = aligned_alloc(1 << 16, len_bytes);
@@ -35,7 +35,7 @@ static inline int free_ram(void **state)
 static inline void expect_at(uint64_t address, uint64_t gpa, uint64_t left)
 {
 	uint64_t found = 0, found_left = 0;
-	assert_true(vmop_view_translate(&view, address, &found, &found_left));
+	assert_true(vmop_guest_space_translate(&space, address, &found, &found_left));
 	assert_int_equal(found, gpa);
 	assert_int_equal(found_left, left);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Guests: found, named, selected and billed, on hand-made records and a made-up /proc. */
+/* How guests are found, named, selected and billed, on synthetic records and a synthetic /proc. */
 #include "tests/unit/daemon/common.h"
 
+#include "daemon/guest/domain.h"
 #include "daemon/guest/vmm.h"
 
 #define GUEST VMOP_SAMPLE_GUEST
@@ -13,7 +14,7 @@ static const char vmm_maps[] =
 	"7f0000000000-7f0000003000 rw-s 00000000 00:10 12 anon_inode:kvm-vcpu:1\n"
 	"7f0000003000-7f0000006000 rw-s 00000000 00:10 12 anon_inode:kvm-vcpu:0\n";
 
-/* A VMM in the made-up /proc with vCPU threads pid + 1 and pid + 2. */
+/* Put a VMM into the synthetic /proc, with vCPU threads pid + 1 and pid + 2. */
 static void machine_vmm(const struct rig *rig, uint32_t pid, const char *name)
 {
 	char path[96];
@@ -27,7 +28,7 @@ static void machine_vmm(const struct rig *rig, uint32_t pid, const char *name)
 	machine_file(rig, path, "qemu-system-x86\n");
 	for (uint32_t i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", pid, pid + 1 + i);
-		machine_file(rig, path, "CPU %u/KVM\n", 1 - i); /* not in the order of tids */
+		machine_file(rig, path, "CPU %u/KVM\n", 1 - i); /* not in the order of the tids */
 	}
 }
 
@@ -61,7 +62,7 @@ static void four_items_on_a_guests_bill(void **state)
 	rig_begin(&rig,
 		  (struct vmop_profiler_options){
 			  .setup = &(struct vmop_setup){.separate = VMOP_SETUP_SEPARATE_CPU}});
-	rig.now_ns = UINT64_MAX / 2; /* after what /proc says */
+	rig.now_ns = UINT64_MAX / 2; /* after the start times in /proc */
 	give_sample(&rig, 500, 501, GUEST_USER_IP, GUEST | VMOP_SAMPLE_KERNEL); /* a wrong flag */
 	give_sample(&rig, 500, 501, GUEST_KERNEL_IP, GUEST | VMOP_SAMPLE_USER);
 	give_sample(&rig, 500, 502, 0xffffffffc0000000, VMOP_SAMPLE_KERNEL);
@@ -105,8 +106,7 @@ static void four_items_on_a_guests_bill(void **state)
 	rig_end(&rig);
 }
 
-/* arm64: the source knows the guest's PSTATE, and a 32-bit guest's kernel lies in the lower half.
- */
+/* arm64: the source reports the mode of the guest; a 32-bit guest's kernel is in the lower half. */
 static void a_mode_that_is_known(void **state)
 {
 	struct rig rig;
@@ -125,7 +125,7 @@ static void a_mode_that_is_known(void **state)
 	rig_end(&rig);
 }
 
-static void a_guest_known_by_its_samples_alone(void **state)
+static void a_guest_known_only_by_its_samples(void **state)
 {
 	struct rig rig;
 	(void)state;
@@ -143,7 +143,7 @@ static void a_guest_known_by_its_samples_alone(void **state)
 	for (size_t i = 0; i < session->n_domains; i++)
 		assert_int_equal(session->domains[i].last_seen_ns != 0,
 				 session->domains[i].id == guest.id);
-	/* The next one of that pid is another guest. */
+	/* The next process of that pid is another guest. */
 	give_program(&rig, 700, "some-vmm", "/bin/some-vmm", 1);
 	give_sample(&rig, 700, 701, GUEST_USER_IP, GUEST);
 	session = rig_flush(&rig);
@@ -208,9 +208,9 @@ static void kernel_workers_are_the_guests(void **state)
 	give_fork(&rig, 2, 801, 801);
 	give_comm(&rig, 801, 801, "vhost-502", 0); /* by a thread's id */
 	give_fork(&rig, 2, 802, 802);
-	give_comm(&rig, 802, 802, "vhost-999", 0); /* somebody else's */
+	give_comm(&rig, 802, 802, "vhost-999", 0); /* of another process */
 	give_fork(&rig, 1, 803, 803);
-	give_comm(&rig, 803, 803, "vhost-500", 0); /* a program that just calls itself so */
+	give_comm(&rig, 803, 803, "vhost-500", 0); /* a program with the same name */
 	ok(vmop_profiler_tick(rig.profiler));
 	for (uint32_t pid = 800; pid < 804; pid++)
 		give_sample(&rig, pid, pid, 0xffffffff81000000, VMOP_SAMPLE_KERNEL);
@@ -220,7 +220,7 @@ static void kernel_workers_are_the_guests(void **state)
 	rig_end(&rig);
 }
 
-/* A VMM that started after the scan, found by its program's name, and by debugfs. */
+/* A VMM that started after the scan is found by the name of its program, or by debugfs. */
 static void guests_that_come_later(void **state)
 {
 	struct rig rig;
@@ -236,7 +236,7 @@ static void guests_that_come_later(void **state)
 	machine_process(&rig, 600, "odd", "");
 	give_fork(&rig, 1, 600, 600);
 	ok(vmop_profiler_tick(rig.profiler));
-	assert_false(vmop_profiler_domain(rig.profiler, 1, &stats)); /* it has no VM so far */
+	assert_false(vmop_profiler_domain(rig.profiler, 1, &stats)); /* it has no VM yet */
 	machine_vmm(&rig, 500, "late");
 	machine_vmm(&rig, 600, "odd");
 	machine_file(&rig, "/sys/kernel/debug/kvm/600-9/vcpu5/pid", "601\n");
@@ -248,13 +248,13 @@ static void guests_that_come_later(void **state)
 	size_t found = 0;
 	for (size_t i = 0; i < session->n_vcpus; i++)
 		found += session->vcpus[i].tid == 601 && session->vcpus[i].number == 5;
-	assert_int_equal(found, 1);	       /* what KVM says is better than a thread's name */
-	give_comm(&rig, 500, 500, "other", 1); /* it executes something else */
+	assert_int_equal(found, 1);	       /* KVM's number precedes a thread's name */
+	give_comm(&rig, 500, 500, "other", 1); /* it executes another program */
 	assert_false(domain(&rig, "late").is_running);
 	rig_end(&rig);
 }
 
-/* A number that a name tells is taken from the vCPU that it was guessed for. */
+/* A vCPU whose number was guessed gives it up to the vCPU whose thread has it in its name. */
 static void guessed_vcpu_numbers_give_way(void **state)
 {
 	struct rig rig;
@@ -265,7 +265,7 @@ static void guessed_vcpu_numbers_give_way(void **state)
 	rig.now_ns = UINT64_MAX / 2;
 	machine_vmm(&rig, 500, "g1");
 	machine_file(&rig, "/proc/500/task/502/comm", "no name\n");
-	give_sample(&rig, 500, 501, GUEST_USER_IP, GUEST); /* guessed to be 0, its name says 1 */
+	give_sample(&rig, 500, 501, GUEST_USER_IP, GUEST); /* guessed to be 0; 1 by its name */
 	give_sample(&rig, 500, 502, GUEST_USER_IP, GUEST); /* guessed to be 1 */
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(session->n_vcpus, 2);
@@ -292,7 +292,7 @@ static void a_passive_image_names_kernel_functions(void **state)
 						       .passive_images = images});
 	rig.now_ns = UINT64_MAX / 2;
 	give_sample(&rig, 500, 501, 0xffffffff9d000110, GUEST);
-	give_sample(&rig, 500, 501, 0xffff888000000000, GUEST); /* below its text */
+	give_sample(&rig, 500, 501, 0xffff888000000000, GUEST); /* below its code */
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "[guest g1 kernel]", NULL), 1);
 	assert_int_equal(samples_of(session, "[guest g1 unknown kernel text]", NULL), 1);
@@ -316,8 +316,8 @@ static void a_passive_image_names_kernel_functions(void **state)
 	rig_end(&rig);
 }
 
-/* Creates a profiler that must refuse, saying `what`. */
-static void refused(struct vmop_profiler_options options, const char *what)
+/* Create a profiler, which must fail with a message that contains `what`. */
+static void rejects(struct vmop_profiler_options options, const char *what)
 {
 	struct rig rig;
 	rig_folder(&rig);
@@ -326,7 +326,7 @@ static void refused(struct vmop_profiler_options options, const char *what)
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	if (!strstr(err->message, what))
-		fail_msg("\"%s\" does not say \"%s\"", err->message, what);
+		fail_msg("\"%s\" does not contain \"%s\"", err->message, what);
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
 	rig_end(&rig);
@@ -337,15 +337,15 @@ static void the_set_up_is_checked(void **state)
 	static const char *const unknown[] = {"g1", "nobody"}, *const all[] = {"all"};
 	struct vmop_passive_image missing[] = {{.path = "/nonexistent/vmlinux"}};
 	(void)state;
-	refused((struct vmop_profiler_options){.passive_domains = unknown, .n_passive_domains = 2},
+	rejects((struct vmop_profiler_options){.passive_domains = unknown, .n_passive_domains = 2},
 		"\"nobody\" does not run; those that do: g1 (pid 500)");
-	refused((struct vmop_profiler_options){.passive_domains = all,
+	rejects((struct vmop_profiler_options){.passive_domains = all,
 					       .n_passive_domains = 1,
 					       .passive_images = missing},
 		"/nonexistent/vmlinux");
 }
 
-/* As /proc/PID/cmdline has them; gives its length. */
+/* Join arguments as /proc/PID/cmdline does. Returns the length. */
 static size_t join(const char *const *arguments, char *text)
 {
 	size_t len = 0;
@@ -364,7 +364,7 @@ static void qmp_sockets(void **state)
 	} cases[] = {
 		{{"qemu", "-qmp", "unix:/run/q,server=on,wait=off"}, "/run/q"},
 		{{"qemu", "-qmp", "unix:/run/a,,b,server,nowait", "-m", "1G"}, "/run/a,b"},
-		{{"qemu", "-qmp", "unix:/run/q"}, NULL}, /* it connects there itself */
+		{{"qemu", "-qmp", "unix:/run/q"}, NULL}, /* it connects there */
 		{{"qemu", "-qmp", "unix:/run/q,server=off"}, NULL},
 		{{"qemu", "-qmp", "tcp:localhost:4444,server"}, NULL},
 		{{"qemu", "-qmp", "stdio"}, NULL},
@@ -432,12 +432,64 @@ static void command_lines(void **state)
 	assert_false(vmop_vmm_vcpu_of_comm("", &number));
 }
 
+/* Check that the row of domain changed, or did not, and mark it as stored. */
+static void check_row(struct vmop_domains *domains, const struct vmop_domain *domain,
+		      bool has_changed)
+{
+	assert_int_equal(domain->is_stored, !has_changed);
+	vmop_domains_stored(domains);
+	assert_true(domain->is_stored);
+}
+
+static void a_row_changes_only_with_its_domain(void **state)
+{
+	static struct vmop_domains domains;
+	static struct vmop_images images;
+	char longest[2 * VMOP_GUEST_NAME_BYTES];
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_null(vmop_images_init(&images, 16));
+	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	struct vmop_domain *guest = vmop_domains_new(&domains);
+	assert_non_null(guest);
+	check_row(&domains, guest, true);
+	for (int again = 0; again < 2; again++) {
+		vmop_domain_set_name(guest, "g1");
+		check_row(&domains, guest, !again);
+		vmop_domain_set_uuid(guest, "1-2");
+		check_row(&domains, guest, !again);
+		vmop_domain_set_vmm(guest, "qemu");
+		check_row(&domains, guest, !again);
+		vmop_domain_set_vmm_pid(guest, 7);
+		check_row(&domains, guest, !again);
+		vmop_domain_set_kind(guest, VMOP_DOMAIN_PASSIVE);
+		check_row(&domains, guest, !again);
+		vmop_domain_set_note(guest, "not in the row");
+		vmop_domain_count_user(guest);
+		check_row(&domains, guest, false);
+	}
+	vmop_domain_set_name(guest, "g"); /* a prefix is another name */
+	check_row(&domains, guest, true);
+	vmop_domain_set_name(guest, longest);
+	check_row(&domains, guest, true);
+	assert_int_equal(strlen(guest->name), VMOP_GUEST_NAME_BYTES - 1);
+	vmop_domain_set_name(guest, longest);
+	check_row(&domains, guest, false);
+	vmop_domain_deselect(guest, VMOP_DOMAIN_UNSELECTED);
+	check_row(&domains, guest, true);
+	vmop_domain_end(guest);
+	check_row(&domains, guest, true);
+	vmop_domains_deinit(&domains);
+	vmop_images_deinit(&images);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(four_items_on_a_guests_bill),
 		cmocka_unit_test(a_mode_that_is_known),
-		cmocka_unit_test(a_guest_known_by_its_samples_alone),
+		cmocka_unit_test(a_guest_known_only_by_its_samples),
 		cmocka_unit_test(unselected_guests_give_no_addresses),
 		cmocka_unit_test(without_an_address_it_is_opaque),
 		cmocka_unit_test(kernel_workers_are_the_guests),
@@ -445,6 +497,7 @@ int main(void)
 		cmocka_unit_test(guessed_vcpu_numbers_give_way),
 		cmocka_unit_test(a_passive_image_names_kernel_functions),
 		cmocka_unit_test(the_set_up_is_checked),
+		cmocka_unit_test(a_row_changes_only_with_its_domain),
 		cmocka_unit_test(command_lines),
 		cmocka_unit_test(qmp_sockets),
 	};

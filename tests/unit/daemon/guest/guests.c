@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Samples of a guest whose kernel is found later: its VMM is a child process, its RAM a guest made
- * by hand, which comes to be there as the kernel of one that boots.
+ * Samples of a guest whose kernel is found later.  The VMM is a child process, and the guest's RAM
+ * is synthetic: a kernel appears in it as one that boots.
  */
 #include "daemon/guest/guests.h"
 
@@ -20,13 +20,13 @@
 #include "tests/unit/daemon/vmm.h"
 #include "tests/unit/libguest/synthetic.h"
 
-#define PATIENCE_MS 60000 /* for what takes some milliseconds on an idle machine */
+#define PATIENCE_MS 60000 /* an idle machine takes some milliseconds */
 #define KERNEL_IP (SYNTHETIC_TEXT + 0x10)
 #define USER_IP UINT64_C(0x400010)
 #define NOWHERE_IP (SYNTHETIC_TEXT - 0x100000)
 
 static struct synthetic made;
-static uint8_t *ram; /* the VMM's, shared with it */
+static uint8_t *ram; /* shared with the VMM */
 static pid_t vmm;
 static struct vmop_images images;
 static struct vmop_domains domains;
@@ -48,16 +48,16 @@ static int begin(void **state)
 	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, &guests));
 	domain = vmop_domains_new(&domains);
 	assert_non_null(domain);
-	strcpy(domain->name, "g1");
-	domain->kind = VMOP_DOMAIN_PASSIVE;
-	domain->vmm_pid = (uint32_t)vmm;
+	vmop_domain_set_name(domain, "g1");
+	vmop_domain_set_kind(domain, VMOP_DOMAIN_PASSIVE);
+	vmop_domain_set_vmm_pid(domain, (uint32_t)vmm);
 	vmop_domain_name_images(domain);
 	begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 	return 0;
 }
 
-/* The same, already looked into. */
-static int begin_met(void **state)
+/* Begin with a guest that is watched already. */
+static int begin_watched(void **state)
 {
 	begin(state);
 	vmop_guests_tick(guests);
@@ -79,59 +79,58 @@ static int end(void **state)
 
 static void hold(enum vmop_mode mode, uint64_t ip)
 {
-	const struct vmop_db_chunk_key key = {.domain = domain->id, .mode = (uint8_t)mode};
+	const struct vmop_sample_key key = {.domain = domain->id, .mode = (uint8_t)mode};
 	const struct vmop_record record = {.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
 					   .sample = {.ip = ip, .weight_events = 1}};
 	assert_true(vmop_guests_hold(guests, domain, &key, &record, 0));
 }
 
-/* What was put, as "IMAGE+OFFSET ". */
-static char put_text[1024];
+/* The samples that were released, each as "IMAGE+OFFSET ". */
+static char released[1024];
 
-static void put(void *arg, const struct vmop_guest_placed *placed)
+static void put(void *arg, const struct vmop_guest_sample *sample)
 {
 	(void)arg;
-	size_t len = strlen(put_text);
-	snprintf(put_text + len, sizeof(put_text) - len, "%s+%llx ", placed->image->name,
-		 (unsigned long long)placed->offset);
-	placed->image->is_sampled = true;
+	size_t len = strlen(released);
+	snprintf(released + len, sizeof(released) - len, "%s+%llx ", sample->image->name,
+		 (unsigned long long)sample->offset);
+	sample->image->is_sampled = true;
 }
 
-static const char *settle(void)
+static const char *release(void)
 {
-	*put_text = '\0';
-	vmop_guests_settle(guests, put, NULL);
-	return put_text;
+	*released = '\0';
+	vmop_guests_release(guests, &(struct vmop_guest_sink){.put = put});
+	return released;
 }
 
-/* The first that are put, or "" when patience is over. */
-static const char *settle_some(void)
+/* Return the first samples that are released; "": none within PATIENCE_MS. */
+static const char *release_some(void)
 {
-	for (int waited_ms = 0; !*settle() && waited_ms < PATIENCE_MS; waited_ms += 5)
+	for (int waited_ms = 0; !*release() && waited_ms < PATIENCE_MS; waited_ms += 5)
 		poll(NULL, 0, 5);
-	return put_text;
+	return released;
 }
 
-/* Samples wait for so many seconds of real time, which a machine that is busy beyond measure needs.
- */
+/* Skip the test if it took longer than samples wait, in seconds of real time. */
 static void must_be_within(unsigned limit_s)
 {
-	if (vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns < limit_s * UINT64_C(1000000000))
+	if (vmop_clock_ns(CLOCK_MONOTONIC) - begun_ns < limit_s * VMOP_NS_PER_S)
 		return;
-	printf("skipped: the machine is too busy for what waits for %u s\n", limit_s);
+	printf("skipped: the machine is too busy for a wait of %u s\n", limit_s);
 	exit(77);
 }
 
 static void wait_until(bool (*has)(const struct vmop_guest_view *view))
 {
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
-		settle(); /* takes the view up */
+		release(); /* takes the view over */
 		const struct vmop_guest_view *view = vmop_guests_view(guests, domain);
 		if (view && has(view))
 			return;
 		poll(NULL, 0, 5);
 	}
-	fail_msg("the guest never came to that");
+	fail_msg("no view of the guest has that");
 }
 
 static bool has_looked(const struct vmop_guest_view *view)
@@ -150,32 +149,32 @@ static void a_booting_kernels_samples_wait_for_its_symbols(void **state)
 	wait_until(has_looked);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	hold(VMOP_MODE_USER, USER_IP);
-	assert_string_equal(settle(), "[guest g1 user]+400010 ");
-	assert_string_equal(settle(), "");
+	assert_string_equal(release(), "[guest g1 user]+400010 ");
+	assert_string_equal(release(), "");
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
-	const char *all = settle_some();
+	const char *all = release_some();
 	must_be_within(14);
 	assert_string_equal(all, "[guest g1 kernel]+10 ");
 	wait_until(has_tasks);
 	hold(VMOP_MODE_KERNEL, NOWHERE_IP);
-	assert_string_equal(settle(), "[guest g1 unknown kernel text]+ffffffff99f00000 ");
+	assert_string_equal(release(), "[guest g1 unknown kernel text]+ffffffff99f00000 ");
 }
 
-static void so_do_those_of_a_guest_that_was_met_a_moment_ago(void **state)
+static void samples_of_a_new_guest_wait_for_its_symbols(void **state)
 {
 	(void)state;
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
-	const char *first = settle();
+	const char *first = release();
 	must_be_within(2);
 	assert_string_equal(first, "");
 	vmop_guests_tick(guests);
-	const char *all = settle_some();
+	const char *all = release_some();
 	must_be_within(14);
 	assert_string_equal(all, "[guest g1 kernel]+10 ");
 }
 
-static void those_that_could_not_wait_are_told_apart(void **state)
+static void samples_that_could_not_wait_have_their_own_image(void **state)
 {
 	(void)state;
 	wait_until(has_looked);
@@ -184,7 +183,7 @@ static void those_that_could_not_wait_are_told_apart(void **state)
 	struct vmop_image *before = domain->kernel;
 	vmop_images_assign_id(&images, before);
 	static const char first[] = "[guest g1 kernel]+ffffffff9a000010 ";
-	assert_memory_equal(settle(), first, strlen(first));
+	assert_memory_equal(release(), first, strlen(first));
 	before->is_sampled = false; /* the interval was stored */
 	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
 	wait_until(has_tasks);
@@ -192,29 +191,29 @@ static void those_that_could_not_wait_are_told_apart(void **state)
 	assert_true(before->is_sampled); /* its new name is stored */
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	hold(VMOP_MODE_KERNEL, NOWHERE_IP);
-	assert_string_equal(settle(), "[guest g1 kernel]+10 "
-				      "[guest g1 unknown kernel text]+ffffffff99f00000 ");
+	assert_string_equal(release(), "[guest g1 kernel]+10 "
+				       "[guest g1 unknown kernel text]+ffffffff99f00000 ");
 }
 
-static void at_the_end_nobody_waits(void **state)
+static void no_sample_waits_at_the_end(void **state)
 {
 	(void)state;
 	wait_until(has_looked);
 	hold(VMOP_MODE_KERNEL, KERNEL_IP);
 	vmop_guests_set_ending(guests, true);
-	assert_string_equal(settle(), "[guest g1 kernel]+ffffffff9a000010 ");
+	assert_string_equal(release(), "[guest g1 kernel]+ffffffff9a000010 ");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_booting_kernels_samples_wait_for_its_symbols,
-						begin_met, end),
-		cmocka_unit_test_setup_teardown(so_do_those_of_a_guest_that_was_met_a_moment_ago,
-						begin, end),
-		cmocka_unit_test_setup_teardown(those_that_could_not_wait_are_told_apart, begin_met,
+						begin_watched, end),
+		cmocka_unit_test_setup_teardown(samples_of_a_new_guest_wait_for_its_symbols, begin,
 						end),
-		cmocka_unit_test_setup_teardown(at_the_end_nobody_waits, begin_met, end),
+		cmocka_unit_test_setup_teardown(samples_that_could_not_wait_have_their_own_image,
+						begin_watched, end),
+		cmocka_unit_test_setup_teardown(no_sample_waits_at_the_end, begin_watched, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a guest's view says of a moment: which text, and what a vCPU ran then. */
+/* Look-ups in a guest's view: the image of an address, and the task of a vCPU at a time. */
 #include "daemon/guest/view.h"
 
 #include <cmocka.h>
@@ -16,12 +16,12 @@ static void take(uint64_t time_ns, uint32_t pid)
 		(struct vmop_guest_reading){.time_ns = time_ns, .pid = pid};
 }
 
-/* The pid that is said of time_ns; -1: none. */
+/* Return the pid of the reading for time_ns; -1: none. */
 static int pid_at(uint64_t time_ns, bool *ret_certain)
 {
 	struct vmop_guest_reading reading;
 	*ret_certain = false;
-	if (!vmop_guest_view_current(&view, 0, time_ns, GAP_NS, &reading, ret_certain))
+	if (!vmop_guest_view_reading(&view, 0, time_ns, GAP_NS, &reading, ret_certain))
 		return -1;
 	return (int)reading.pid;
 }
@@ -40,11 +40,11 @@ static void readings_on_both_sides_agree_or_not(void **state)
 	assert_false(is_certain);
 	assert_int_equal(pid_at(1090, &is_certain), 8);
 	assert_false(is_certain);
-	assert_int_equal(pid_at(1150, &is_certain), 8); /* nothing after it so far */
+	assert_int_equal(pid_at(1150, &is_certain), 8); /* no reading after it yet */
 	assert_false(is_certain);
 }
 
-static void far_readings_say_nothing(void **state)
+static void far_readings_are_not_used(void **state)
 {
 	(void)state;
 	bool is_certain;
@@ -57,7 +57,7 @@ static void far_readings_say_nothing(void **state)
 	assert_false(is_certain);
 	assert_int_equal(pid_at(800, &is_certain), -1);
 	struct vmop_guest_reading reading;
-	assert_false(vmop_guest_view_current(&view, 1, 1000, GAP_NS, &reading, &is_certain));
+	assert_false(vmop_guest_view_reading(&view, 1, 1000, GAP_NS, &reading, &is_certain));
 }
 
 static void old_readings_are_overwritten(void **state)
@@ -72,29 +72,29 @@ static void old_readings_are_overwritten(void **state)
 			 3 * VMOP_GUEST_READINGS - 2);
 }
 
-static void text_by_address(void **state)
+static void image_by_address(void **state)
 {
 	(void)state;
-	struct vmop_guest_text_image images[] = {
+	struct vmop_guest_code_image images[] = {
 		{.kind = VMOP_IMAGE_GUEST_KERNEL, .start = 0x1000, .end = 0x3000},
 		{.kind = VMOP_IMAGE_MODULE, .start = 0x5000, .end = 0x6000},
 	};
-	const struct vmop_guest_text text = {.images = images, .n_images = 2};
-	assert_null(vmop_guest_text_find(&text, 0xfff));
-	assert_ptr_equal(vmop_guest_text_find(&text, 0x1000), &images[0]);
-	assert_ptr_equal(vmop_guest_text_find(&text, 0x2fff), &images[0]);
-	assert_null(vmop_guest_text_find(&text, 0x3000));
-	assert_ptr_equal(vmop_guest_text_find(&text, 0x5fff), &images[1]);
-	assert_null(vmop_guest_text_find(&text, UINT64_MAX));
+	const struct vmop_guest_code text = {.images = images, .n_images = 2};
+	assert_null(vmop_guest_code_find(&text, 0xfff));
+	assert_ptr_equal(vmop_guest_code_find(&text, 0x1000), &images[0]);
+	assert_ptr_equal(vmop_guest_code_find(&text, 0x2fff), &images[0]);
+	assert_null(vmop_guest_code_find(&text, 0x3000));
+	assert_ptr_equal(vmop_guest_code_find(&text, 0x5fff), &images[1]);
+	assert_null(vmop_guest_code_find(&text, UINT64_MAX));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(readings_on_both_sides_agree_or_not),
-		cmocka_unit_test(far_readings_say_nothing),
+		cmocka_unit_test(far_readings_are_not_used),
 		cmocka_unit_test(old_readings_are_overwritten),
-		cmocka_unit_test(text_by_address),
+		cmocka_unit_test(image_by_address),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The watcher beside the sampling, on a VMM that is a child process with a guest made by
- * hand in its memory.
- */
+/* The watching thread, on a VMM that is a child process with a synthetic guest in its memory. */
 #include "daemon/guest/watch.h"
 
 #include <cmocka.h>
@@ -21,12 +18,12 @@
 #include "tests/unit/libguest/synthetic.h"
 
 #define DOMAIN 3
-#define PATIENCE_MS 60000 /* for what takes some milliseconds on an idle machine */
+#define PATIENCE_MS 60000 /* an idle machine takes some milliseconds */
 
 #define PIECE_BYTES (SYNTHETIC_RAM_BYTES / 4)
 
 static struct synthetic made;
-static uint8_t *made_ram; /* as synthetic_make got it */
+static uint8_t *made_ram; /* the one that synthetic_make allocated */
 static pid_t vmm;
 static struct vmop_guest_watch *watch;
 
@@ -39,7 +36,7 @@ static void begin_watch(void)
 					 (struct vmop_guest_holder){.number = (uint32_t)vmm}));
 }
 
-/* flags: whether what we write into the guest's RAM is seen by its VMM. */
+/* flags: MAP_SHARED if the VMM shall see what the test writes into the guest's RAM. */
 static void begin_with(int flags)
 {
 	synthetic_make(&made, &(struct synthetic_options){0});
@@ -59,7 +56,7 @@ static int begin_shared(void **state)
 	return 0;
 }
 
-/* RAM that ends with the VMM. */
+/* The RAM ends with the VMM. */
 static int begin_private(void **state)
 {
 	(void)state;
@@ -85,23 +82,23 @@ static int end(void **state)
 	return 0;
 }
 
-/* ---- a VMM with RAM in an order of its own, and QMP --------------------------- */
+/* ---- a VMM with scattered RAM, and QMP --------------------------- */
 
 static uint64_t scattered_start; /* the guest's physical address of the first piece */
 
 /*
- * RAM in four pieces that lie in no order that could be guessed, before and behind
- * something larger that is no RAM.
+ * Map the RAM in four pieces, in an order that cannot be guessed, before and after a larger mapping
+ * that is not RAM.
  */
 static void scatter_ram(bool is_arm64, uint8_t *pieces[4])
 {
-	static const unsigned places[4] = {2, 0, 5, 3}; /* in pieces; a hole behind each */
+	static const unsigned slots[4] = {2, 0, 5, 3}; /* in pieces; a hole follows each */
 	uint8_t *space = mmap(NULL, 32 * PIECE_BYTES, PROT_NONE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	synthetic_make(&made, &(struct synthetic_options){.arm64 = is_arm64,
 							  .kallsyms = SYNTHETIC_ALL_RELATIVE});
 	for (unsigned i = 0; i < 4; i++) {
-		pieces[i] = space + 2 * places[i] * PIECE_BYTES;
+		pieces[i] = space + 2 * slots[i] * PIECE_BYTES;
 		mprotect(pieces[i], PIECE_BYTES, PROT_READ | PROT_WRITE);
 		memcpy(pieces[i], made.ram + i * PIECE_BYTES, PIECE_BYTES);
 	}
@@ -110,11 +107,11 @@ static void scatter_ram(bool is_arm64, uint8_t *pieces[4])
 	synthetic_free(&made);
 }
 
-/* Where RAM begins is the architecture's, by the VMM's name or because the host has it. */
+/* The VMM's name, or else the host's architecture, implies where RAM begins. */
 #define X86_VMM "qemu-system-x86_64"
 #define ARM64_VMM "qemu-system-aarch64"
 
-/* Answers one line of a client as QEMU would. */
+/* Answer one line of a client as QEMU would. */
 static void answer(int fd, const char *line, uint8_t *const pieces[4])
 {
 	unsigned long long gpa, at;
@@ -132,7 +129,7 @@ static void answer(int fd, const char *line, uint8_t *const pieces[4])
 		_exit(1);
 }
 
-/* What this program does as the VMM of that name; argument: "unix:PATH,server=on". */
+/* Run as the VMM of that name.  argument: "unix:PATH,server=on". */
 static int be_vmm(const char *name, const char *argument)
 {
 	static const char greeting[] = "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n";
@@ -200,9 +197,9 @@ static int end_qmp(void **state)
 	return 0;
 }
 
-/* ---- what is seen ---------------------------------------------------------------- */
+/* ---- views ---------------------------------------------------------------- */
 
-/* The first view that has what is asked for, the caller's. */
+/* Return the first view for which has() is true, with a reference for the caller. */
 static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view *view))
 {
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
@@ -213,23 +210,23 @@ static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view
 		poll(NULL, 0, 5);
 	}
 	struct vmop_guest_view *view = vmop_guest_watch_view(watch, DOMAIN);
-	fail_msg("the watcher never came to that, but to: %s (%s)", view ? view->state : "nothing",
+	fail_msg("no view has that; the last one: %s (%s)", view ? view->state : "none",
 		 view && view->error ? view->error : "no error");
 	return NULL;
 }
 
-static const struct vmop_guest_text_image *image(const struct vmop_guest_view *view,
+static const struct vmop_guest_code_image *image(const struct vmop_guest_view *view,
 						 const char *name)
 {
-	for (size_t i = 0; view->text && i < view->text->n_images; i++)
-		if (!strcmp(view->text->images[i].name, name))
-			return &view->text->images[i];
+	for (size_t i = 0; view->code && i < view->code->n_images; i++)
+		if (!strcmp(view->code->images[i].name, name))
+			return &view->code->images[i];
 	return NULL;
 }
 
 static bool has_all(const struct vmop_guest_view *view)
 {
-	return view->text && view->tasks && view->tasks_before && view->n_vcpus &&
+	return view->code && view->tasks && view->tasks_before && view->n_vcpus &&
 	       view->vcpus[0].n > 2;
 }
 
@@ -240,7 +237,7 @@ static bool is_stripped(const struct vmop_guest_view *view)
 
 static bool has_no_module(const struct vmop_guest_view *view)
 {
-	return view->text && !image(view, "[testmod]");
+	return view->code && !image(view, "[testmod]");
 }
 
 static bool has_module(const struct vmop_guest_view *view)
@@ -250,10 +247,10 @@ static bool has_module(const struct vmop_guest_view *view)
 
 static bool has_nothing(const struct vmop_guest_view *view)
 {
-	return !view->text && view->error && !strcmp(view->state, "its memory can't be read");
+	return !view->code && view->error && !strcmp(view->state, "its memory can't be read");
 }
 
-static void a_guest_is_seen_into(void **state)
+static void a_guest_is_read(void **state)
 {
 	(void)state;
 	struct vmop_guest_view *view = wait_for(has_all);
@@ -261,7 +258,7 @@ static void a_guest_is_seen_into(void **state)
 	assert_non_null(image(view, "[testmod]"));
 	assert_int_equal(vmop_guest_snapshot_count(view->tasks->snapshot), SYNTHETIC_PROCESSES);
 	assert_true(view->cost.cpu_ns > 0);
-	/* What runs is in the list, by its page table too. */
+	/* The running task is in the list, with the same page table. */
 	const struct vmop_guest_reading *reading = &view->vcpus[0].at[0];
 	assert_non_null(vmop_guest_tasks_find(view->tasks, reading));
 	struct vmop_guest_reading other = *reading;
@@ -271,31 +268,31 @@ static void a_guest_is_seen_into(void **state)
 	vmop_guest_view_unref(view);
 }
 
-static void symbols_are_dropped_once_they_were_taken(void **state)
+static void symbols_are_dropped_after_they_were_copied(void **state)
 {
 	(void)state;
 	struct vmop_guest_view *view = wait_for(has_all);
-	const struct vmop_guest_text_image *kernel = image(view, "[kernel]");
+	const struct vmop_guest_code_image *kernel = image(view, "[kernel]");
 	assert_non_null(kernel->symbols);
 	assert_true(kernel->n_symbols >= SYNTHETIC_FILLERS);
-	/* Nobody took them: a module that goes makes a new text, with all there is. */
-	uint32_t generation = view->text->generation;
+	/* They were not copied yet: after a module goes, the new code has all symbols. */
+	uint32_t generation = view->code->generation;
 	uint64_t modules = synthetic_get_u64(&made, made.modules_head);
 	synthetic_put_u64(&made, made.modules_head, made.modules_head);
 	struct vmop_guest_view *second = wait_for(has_no_module);
-	assert_true(second->text->generation > generation);
+	assert_true(second->code->generation > generation);
 	assert_int_equal(image(second, "[kernel]")->n_symbols, kernel->n_symbols);
 	assert_non_null(image(second, "[kernel]")->symbols);
 
-	vmop_guest_watch_took_text(watch, DOMAIN, generation); /* too late: it is another's */
-	vmop_guest_watch_took_text(watch, DOMAIN, second->text->generation);
+	vmop_guest_watch_drop_symbols(watch, DOMAIN, generation); /* too late: an old generation */
+	vmop_guest_watch_drop_symbols(watch, DOMAIN, second->code->generation);
 	struct vmop_guest_view *third = wait_for(is_stripped);
-	assert_int_equal(third->text->generation, second->text->generation);
+	assert_int_equal(third->code->generation, second->code->generation);
 	assert_int_equal(image(third, "[kernel]")->n_symbols, kernel->n_symbols);
-	/* What was handed out before is as it was. */
+	/* Views that were published before are unchanged. */
 	assert_string_equal(kernel->symbols[0].name, image(second, "[kernel]")->symbols[0].name);
 
-	/* A module that comes has its own symbols; the kernel's are not asked for again. */
+	/* A module that comes has its symbols; the kernel's are not read again. */
 	synthetic_put_u64(&made, made.modules_head, modules);
 	struct vmop_guest_view *fourth = wait_for(has_module);
 	assert_int_equal(image(fourth, "[testmod]")->n_symbols, 1);
@@ -310,7 +307,7 @@ static void symbols_are_dropped_once_they_were_taken(void **state)
 
 static bool is_without_kernel(const struct vmop_guest_view *view)
 {
-	return !view->text && view->error && !strcmp(view->state, "no kernel found");
+	return !view->code && view->error && !strcmp(view->state, "no kernel found");
 }
 
 /* A reset, after which another kernel boots. */
@@ -320,7 +317,7 @@ static void another_kernel_takes_over(void **state)
 	struct synthetic next;
 	(void)state;
 	struct vmop_guest_view *first = wait_for(has_all);
-	assert_string_equal(first->text->kernel.release, "6.99.0-test");
+	assert_string_equal(first->code->kernel.release, "6.99.0-test");
 	memset(made.ram, 0, SYNTHETIC_RAM_BYTES);
 	struct vmop_guest_view *none = wait_for(is_without_kernel);
 	assert_null(none->tasks);
@@ -334,8 +331,8 @@ static void another_kernel_takes_over(void **state)
 	memcpy(made.ram, next.ram, SYNTHETIC_RAM_BYTES);
 	synthetic_free(&next);
 	struct vmop_guest_view *second = wait_for(has_all);
-	assert_string_equal(second->text->kernel.release, "7.99.0-test");
-	assert_true(second->text->generation > first->text->generation);
+	assert_string_equal(second->code->kernel.release, "7.99.0-test");
+	assert_true(second->code->generation > first->code->generation);
 	assert_non_null(image(second, "[bpf_prog_0123456789abcdef_named]"));
 	assert_null(image(first, "[bpf_prog_0123456789abcdef_named]"));
 	assert_true(second->cost.cpu_ns > first->cost.cpu_ns);
@@ -357,8 +354,8 @@ static void a_vmm_that_ends_leaves_nothing(void **state)
 	assert_null(vmop_guest_watch_view(watch, DOMAIN));
 }
 
-/* Where RAM can't be guessed, the VMM is asked. */
-static void qmp_tells_where_ram_lies(void **state)
+/* RAM whose place cannot be guessed is located by QMP. */
+static void qmp_locates_ram(void **state)
 {
 	(void)state;
 	struct vmop_guest_view *view = wait_for(has_all);
@@ -372,13 +369,13 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "-qmp"))
 		return be_vmm(argv[0], argv[2]);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_guest_is_seen_into, begin_private, end),
-		cmocka_unit_test_setup_teardown(symbols_are_dropped_once_they_were_taken,
+		cmocka_unit_test_setup_teardown(a_guest_is_read, begin_private, end),
+		cmocka_unit_test_setup_teardown(symbols_are_dropped_after_they_were_copied,
 						begin_shared, end),
 		cmocka_unit_test_setup_teardown(another_kernel_takes_over, begin_shared, end),
-		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp_arm64, end_qmp),
+		cmocka_unit_test_setup_teardown(qmp_locates_ram, begin_qmp_arm64, end_qmp),
 #ifndef __aarch64__
-		cmocka_unit_test_setup_teardown(qmp_tells_where_ram_lies, begin_qmp_x86, end_qmp),
+		cmocka_unit_test_setup_teardown(qmp_locates_ram, begin_qmp_x86, end_qmp),
 #endif
 		cmocka_unit_test_setup_teardown(a_vmm_that_ends_leaves_nothing, begin_private, end),
 	};

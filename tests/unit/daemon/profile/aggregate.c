@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The interval's table: nothing is lost or counted twice on the way to it, small or large. */
+/* The aggregate, small and large: no sample is lost or counted twice. */
 #include "daemon/profile/aggregate.h"
 
 #include <cmocka.h>
@@ -8,12 +8,12 @@
 
 enum { KEYS = 7, SPREAD = 5000, LARGE_CELLS = 128 * 1024, SMALL_CELLS = 1024 };
 
-static struct vmop_db_chunk_key key_of(uint32_t task)
+static struct vmop_sample_key key_of(uint32_t task)
 {
-	return (struct vmop_db_chunk_key){.task = task, .image = 3, .vcpu = -1, .cpu = -1};
+	return (struct vmop_sample_key){.task = {task}, .image = {3}, .vcpu = -1, .cpu = -1};
 }
 
-static void rename_nothing(void *arg, struct vmop_db_chunk_key *key)
+static void rename_nothing(void *arg, struct vmop_sample_key *key)
 {
 	(void)arg;
 	(void)key;
@@ -25,22 +25,22 @@ struct seen {
 	uint64_t weights;
 };
 
-static struct vmop_error *see(void *arg, const struct vmop_db_chunk_key *key,
+static struct vmop_error *see(void *arg, const struct vmop_sample_key *key,
 			      const struct vmop_db_cell *cells, size_t n)
 {
 	struct seen *seen = arg;
-	assert_in_range(key->task, 0, KEYS - 1);
+	assert_in_range(key->task.number, 0, KEYS - 1);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(i == 0 || cells[i - 1].offset < cells[i].offset);
 		assert_in_range(cells[i].offset, 0, SPREAD - 1);
-		assert_int_equal(seen->samples[key->task][cells[i].offset], 0);
-		seen->samples[key->task][cells[i].offset] = cells[i].samples;
+		assert_int_equal(seen->samples[key->task.number][cells[i].offset], 0);
+		seen->samples[key->task.number][cells[i].offset] = cells[i].samples;
 		seen->weights += cells[i].weight_events;
 	}
 	return NULL;
 }
 
-/* Whether the table holds what was added, so far. */
+/* Check that the aggregate has exactly the added samples. */
 static void check(struct vmop_aggregate *aggregate, const struct seen *added)
 {
 	struct seen *seen = calloc(1, sizeof(*seen));
@@ -50,7 +50,7 @@ static void check(struct vmop_aggregate *aggregate, const struct seen *added)
 	free(seen);
 }
 
-/* Samples of KEYS times spread places, in a table of so many cells. */
+/* Add samples of KEYS keys at `spread` offsets to an aggregate of n_cells cells. */
 static void add_and_look(uint32_t n_cells, uint32_t spread)
 {
 	struct vmop_aggregate aggregate;
@@ -61,9 +61,10 @@ static void add_and_look(uint32_t n_cells, uint32_t spread)
 	for (uint32_t i = 0; i < 100003; i++) {
 		uint32_t task = (uint32_t)rand_r(&seed) % KEYS;
 		uint64_t offset = (uint64_t)rand_r(&seed) % spread;
-		struct vmop_db_chunk_key key = key_of(task);
+		struct vmop_sample_key key = key_of(task);
 		if (!vmop_aggregate_add(&aggregate, &key, offset, 1 + i % 2, i)) {
-			/* Only what has no cell yet may be refused, and only when all are in use.
+			/* Only a sample without a cell may be refused, and only if all cells are
+			 * used.
 			 */
 			assert_int_equal(added->samples[task][offset], 0);
 			refused++;
@@ -74,7 +75,7 @@ static void add_and_look(uint32_t n_cells, uint32_t spread)
 		if (i == 13 || i == 50000)
 			check(&aggregate, added);
 	}
-	vmop_aggregate_settle(&aggregate);
+	vmop_aggregate_apply_pending(&aggregate);
 	assert_int_equal(refused > 0, aggregate.n_cells == n_cells);
 	check(&aggregate, added);
 	vmop_aggregate_reset(&aggregate);
@@ -103,12 +104,12 @@ static void a_table_that_is_full(void **state)
 	add_and_look(20 * 1024, SPREAD);
 }
 
-/* What is on its way is forgotten with the rest, and what is moved is where it was moved to. */
+/* A reset removes pending samples, too, and moved samples are in their new cells. */
 static void moves_and_resets(void **state)
 {
 	(void)state;
 	struct vmop_aggregate aggregate;
-	struct vmop_db_chunk_key from = key_of(0), to = key_of(1);
+	struct vmop_sample_key from = key_of(0), to = key_of(1);
 	struct seen *expected = calloc(1, sizeof(*expected));
 	assert_true(vmop_aggregate_init(&aggregate, LARGE_CELLS));
 	assert_true(vmop_aggregate_add(&aggregate, &from, 1, 1, 10));
@@ -116,7 +117,7 @@ static void moves_and_resets(void **state)
 	check(&aggregate, expected);
 	assert_true(vmop_aggregate_add(&aggregate, &from, 7, 2, 20));
 	assert_true(vmop_aggregate_add(&aggregate, &to, 8, 1, 5));
-	vmop_aggregate_settle(&aggregate);
+	vmop_aggregate_apply_pending(&aggregate);
 	assert_int_equal(aggregate.n_cells, 2);
 	assert_true(vmop_aggregate_add(&aggregate, &from, 7, 1, 10));
 	assert_true(vmop_aggregate_move(&aggregate, 0, &to, 8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Host attribution from hand-made records: who and where. */
+/* Attribution of host samples from hand-made records. */
 #include "tests/unit/daemon/common.h"
 
 #include <signal.h>
@@ -8,7 +8,7 @@
 #define USER VMOP_SAMPLE_USER
 #define KERNEL VMOP_SAMPLE_KERNEL
 
-/* The only row. */
+/* Return the session's only row. */
 static const struct row *only(const struct session *session)
 {
 	assert_int_equal(session->n, 1);
@@ -60,12 +60,12 @@ static void threads_and_cpus_apart_when_asked(void **state)
 		assert_true(session->rows[i].tid == 100 || session->rows[i].tid == 101);
 		assert_int_equal(session->rows[i].key.cpu, session->rows[i].tid % 4);
 	}
-	/* A tid that is used again is another thread. */
+	/* A reused tid is another thread. */
 	give_fork(&rig, 100, 100, 101);
 	give_sample(&rig, 100, 101, 0x400123, USER);
 	session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "/bin/prog", "prog"), 2);
-	/* After an exec in a thread nothing is counted for what went before. */
+	/* After an exec in a thread, no sample counts for the previous program. */
 	give_comm(&rig, 100, 100, "next", 1);
 	give_mmap(&rig, 100, 0x400000, 0x1000, 0, "/bin/next", 3);
 	give_sample(&rig, 100, 100, 0x400123, USER);
@@ -83,11 +83,11 @@ static void fork_shares_until_exec(void **state)
 	give_fork(&rig, 100, 200, 200);
 	give_sample(&rig, 200, 200, 0x400010, USER);
 	give_comm(&rig, 200, 200, "true", 1);
-	give_sample(&rig, 200, 200, 0x400010, USER); /* before anything is mapped */
+	give_sample(&rig, 200, 200, 0x400010, USER); /* before the first mapping */
 	give_mmap(&rig, 200, 0x400000, 0x1000, 0, "/bin/true", 2);
 	give_sample(&rig, 200, 200, 0x400010, USER);
 	give_exit(&rig, 200, 200);
-	give_sample(&rig, 200, 200, 0xffffffff81000000, KERNEL); /* on its way out */
+	give_sample(&rig, 200, 200, 0xffffffff81000000, KERNEL); /* while it exits */
 	give_sample(&rig, 100, 100, 0x400010, USER);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "/bin/shell", "shell"), 2);
@@ -242,7 +242,7 @@ static void kernel_text_comes_and_goes(void **state)
 	give_sample(&rig, 0, 0, 0xffffffff81000010, KERNEL);
 	give_sample(&rig, 0, 0, 0xffffffffc0000020, KERNEL);
 	give_sample(&rig, 0, 0, 0xffffffffc0100030, KERNEL);
-	give_sample(&rig, 0, 0, 0xffffffffc0100100, KERNEL); /* just behind it */
+	give_sample(&rig, 0, 0, 0xffffffffc0100100, KERNEL); /* just after it */
 	bpf.ksymbol.is_unregistered = 1;
 	give(&rig, bpf);
 	give_sample(&rig, 0, 0, 0xffffffffc0100031, KERNEL);
@@ -269,7 +269,7 @@ static void what_has_no_place_says_why(void **state)
 	give_sample(&rig, 7, 7, 0x400000, USER);
 	give_sample(&rig, 7, 7, 0, USER | VMOP_SAMPLE_NO_IP);
 	give_sample(&rig, 7, 7, 0xffffffff81000000, KERNEL);
-	give_sample(&rig, 7, 7, 0xffffffff81000000, 0); /* the source does not say */
+	give_sample(&rig, 7, 7, 0xffffffff81000000, 0); /* a source without the mode */
 	struct vmop_record odd = {.type = VMOP_RECORD_SAMPLE, .sample = {.event = 9}};
 	give(&rig, odd);
 	const struct session *session = rig_flush(&rig);
@@ -296,7 +296,7 @@ static void losses_are_stored_as_differences(void **state)
 					.throttle = {.event = 1, .is_throttled = 1}});
 	give(&rig, (struct vmop_record){.type = VMOP_RECORD_THROTTLE, .throttle = {.event = 1}});
 	give(&rig, (struct vmop_record){.type = VMOP_RECORD_UNHANDLED, .unhandled_type = 99});
-	fake_stats_now.lost_records = 7; /* two that no record told of */
+	fake_stats_now.lost_records = 7; /* two without a record */
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(loss_of(session, "lost"), 7);
 	assert_int_equal(loss_of(session, "throttled"), 1);
@@ -328,7 +328,7 @@ static void assert_info(struct vmop_db *db, const char *name, const char *want)
 		assert_string_equal(value, want);
 }
 
-/* What is learnt while they are counted, over what was stored when the session began. */
+/* Storing events again replaces the rows from the session's start. */
 static void events_that_share_counters_are_stored_with_their_times(void **state)
 {
 	struct rig rig;
@@ -363,7 +363,7 @@ static void names_are_stored_as_they_are(void **state)
 	rig_end(&rig);
 }
 
-/* A thousand short-lived processes a second must not make the daemon grow. */
+/* A thousand short-lived processes a second must not enlarge the daemon. */
 static void a_fork_storm_leaves_nothing_behind(void **state)
 {
 	struct rig rig;
@@ -395,7 +395,7 @@ static void a_fork_storm_leaves_nothing_behind(void **state)
 	rig_end(&rig);
 }
 
-/* More of everything than is kept track of: said, and nothing breaks. */
+/* Everything above its limit is counted as a loss, and nothing breaks. */
 static void limits_are_named(void **state)
 {
 	struct rig rig;
@@ -432,7 +432,7 @@ static void limits_are_named(void **state)
 	rig_end(&rig);
 }
 
-/* More places than an interval has room for: counted, and room is made. */
+/* Samples above the aggregate's room are counted, and the aggregate grows. */
 static void a_full_table_is_counted(void **state)
 {
 	struct rig rig;
@@ -451,7 +451,7 @@ static void a_full_table_is_counted(void **state)
 	assert_true(kept >= 16384);
 	assert_int_equal(kept + loss_of(session, "table-full"), n);
 	assert_false(vmop_profiler_wants_flush(rig.profiler));
-	const uint32_t n_more = (uint32_t)kept + 1000; /* more than there was room for */
+	const uint32_t n_more = (uint32_t)kept + 1000; /* more than fit before */
 	for (uint32_t i = 0; i < n_more; i++)
 		give_sample(&rig, 100, 100, 0x400000 + 16 * i, USER);
 	session = rig_flush(&rig);
@@ -461,7 +461,7 @@ static void a_full_table_is_counted(void **state)
 	rig_end(&rig);
 }
 
-/* What does not fit on the disk is kept, while there is room, and stored later. */
+/* Samples that don't fit on the disk wait while there is room, and are stored later. */
 static void a_full_disk_loses_nothing_stored(void **state)
 {
 	struct rig rig;
@@ -485,7 +485,7 @@ static void a_full_disk_loses_nothing_stored(void **state)
 		assert_non_null(err);
 		vmop_error_destroy(err);
 	}
-	for (uint32_t i = 0; i < 600000; i++) /* until there is no more room */
+	for (uint32_t i = 0; i < 600000; i++) /* until the aggregate is full */
 		give_sample(&rig, 100, 100, 0x800000 + i, USER);
 	vmop_error_destroy(vmop_profiler_flush(rig.profiler, 5, 1));
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts and samples that a session can't hold, through the real profiler into a real file: what can
- * be stored is, and the rest is counted.
+ * Facts and samples that a session can't hold, through the real profiler into a real file: the
+ * others are stored, and these are counted.
  */
 #include "tests/unit/daemon/common.h"
 
@@ -16,7 +16,7 @@
 #include "libsym/symtab.h"
 #include "libutil/io.h"
 
-/* ---- what the watcher of guests finds, in its place ------------------------- */
+/* ---- a stand-in for the watching thread of guests --------------------------- */
 
 static struct vmop_guest_file_symbols found[4];
 static size_t n_found;
@@ -64,7 +64,7 @@ static void a_program_without_symbols(void **state)
 	machine_file(&rig, "/proc/modules", "%s", "");
 	rig_begin(&rig, (struct vmop_profiler_options){
 				.setup = &(struct vmop_setup){.guest_cpu_permille = 1}});
-	/* Image 0 is the first one that there is: for addresses without a mapping. */
+	/* Slot 0 is the first image: of addresses without a mapping. */
 	found[n_found++] = (struct vmop_guest_file_symbols){
 		.domain = VMOP_DOMAIN_ID_HOST, .image = 0, .symtab = stripped_program()};
 	for (unsigned i = 1; i <= 3; i++) {
@@ -77,7 +77,7 @@ static void a_program_without_symbols(void **state)
 	rig_end(&rig);
 }
 
-/* A record of a stream that somebody made has a CPU that there can't be. */
+/* A record of a hostile stream has an impossible CPU. */
 static void a_cpu_that_cant_be(void **state)
 {
 	(void)state;
@@ -105,7 +105,7 @@ static void a_cpu_that_cant_be(void **state)
 	rig_end(&rig);
 }
 
-/* A count that nothing can be, with each flush. */
+/* Each flush has an impossible count. */
 static void a_count_that_cant_be(void **state)
 {
 	(void)state;
@@ -122,7 +122,7 @@ static void a_count_that_cant_be(void **state)
 	rig_end(&rig);
 }
 
-/* Names as long as they can be, and of every byte. */
+/* Names of the greatest length, with every byte. */
 static void names_that_are_hostile(void **state)
 {
 	(void)state;
@@ -145,7 +145,7 @@ static void names_that_are_hostile(void **state)
 	rig_end(&rig);
 }
 
-/* Without a file samples are counted, and the next one's profiler has the count. */
+/* Without a file samples are counted, and the profiler of the next file has the count. */
 static void a_file_that_is_gone(void **state)
 {
 	(void)state;
@@ -174,7 +174,7 @@ static void a_file_that_is_gone(void **state)
 	rig_end(&rig);
 }
 
-/* Every sample of a time without room is stored or counted, those of a full table among them. */
+/* Without room on the disk every sample is stored or counted, also with a full aggregate. */
 static void a_full_disk_accounts_for_all(void **state)
 {
 	(void)state;

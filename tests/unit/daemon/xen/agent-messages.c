@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lines for and from active domains: libxenstore is the real one, asking xen/xenstored.h's. */
+/* Messages with active domains: libxenstore is the real one, xenstored that of xen/xenstored.h. */
 #include <signal.h>
 #include <stdarg.h>
 #include <time.h>
@@ -10,9 +10,9 @@
 #define INITIATOR "/local/domain/3/data/vmop/initiator"
 #define AGENT "/local/domain/3/data/vmop/agent"
 
-struct mail {
+struct setup {
 	char folder[32];
-	struct vmop_active_mail *mail;
+	struct vmop_agent_messages *messages;
 	struct vmop_active_store *store;
 };
 
@@ -22,50 +22,50 @@ static void ok(struct vmop_error *err)
 		fail_msg("%s", err->message);
 }
 
-static const struct vmop_active_opener *opener(const struct mail *mail)
+static const struct vmop_active_opener *opener(const struct setup *setup)
 {
-	return vmop_active_mail_opener(mail->mail);
+	return vmop_agent_messages_opener(setup->messages);
 }
 
 static int begin(void **state)
 {
-	struct mail *mail = calloc(1, sizeof(*mail));
-	if (!mail)
+	struct setup *setup = calloc(1, sizeof(*setup));
+	if (!setup)
 		return -1;
-	strcpy(mail->folder, "/tmp/vmop-mail.XXXXXX");
-	if (!mkdtemp(mail->folder))
+	strcpy(setup->folder, "/tmp/vmop-messages.XXXXXX");
+	if (!mkdtemp(setup->folder))
 		return -1;
-	xenstored_start(mail->folder);
+	xenstored_start(setup->folder);
 	put_domain(0, "3", "web", "nothing", "pv");
-	ok(vmop_active_mail_open(20, &mail->mail));
-	ok(opener(mail)->open(opener(mail)->arg, 3, &mail->store));
-	*state = mail;
+	ok(vmop_agent_messages_open(20, &setup->messages));
+	ok(opener(setup)->open(opener(setup)->arg, 3, &setup->store));
+	*state = setup;
 	return 0;
 }
 
 static int end(void **state)
 {
-	struct mail *mail = *state;
+	struct setup *setup = *state;
 	char path[64];
-	if (mail->store)
-		opener(mail)->close(opener(mail)->arg, mail->store);
-	vmop_active_mail_close(mail->mail);
-	xenstored_stop(mail->folder);
-	snprintf(path, sizeof(path), "%s/xenstored", mail->folder);
+	if (setup->store)
+		opener(setup)->close(opener(setup)->arg, setup->store);
+	vmop_agent_messages_close(setup->messages);
+	xenstored_stop(setup->folder);
+	snprintf(path, sizeof(path), "%s/xenstored", setup->folder);
 	unlink(path);
-	rmdir(mail->folder);
-	free(mail);
+	rmdir(setup->folder);
+	free(setup);
 	return 0;
 }
 
-/* Until it is true; a test that never gets there is ended from outside. */
+/* Wait until condition is true.  The test harness ends a test that waits for ever. */
 #define UNTIL(condition)                                                                           \
 	do {                                                                                       \
 		usleep(5000);                                                                      \
 		pthread_mutex_lock(&xenstored.lock);                                               \
-		is_met = (condition);                                                              \
+		is_true = (condition);                                                             \
 		pthread_mutex_unlock(&xenstored.lock);                                             \
-	} while (!is_met)
+	} while (!is_true)
 
 static bool has_node(const char *path, const char *value)
 {
@@ -73,9 +73,9 @@ static bool has_node(const char *path, const char *value)
 	return node && node->len == strlen(value) && !memcmp(node->value, value, node->len);
 }
 
-static bool says(struct mail *mail, const char *line)
+static bool writes(struct setup *setup, const char *line)
 {
-	return mail->store->ops->write(mail->store, line);
+	return setup->store->ops->write(setup->store, line);
 }
 
 static void put(const char *path, const char *value, size_t len)
@@ -85,60 +85,60 @@ static void put(const char *path, const char *value, size_t len)
 	pthread_mutex_unlock(&xenstored.lock);
 }
 
-static void hears(struct mail *mail, const char *line)
+static void reads(struct setup *setup, const char *line)
 {
 	char buf[VMOP_ACTIVE_MESSAGE_BYTES];
 	do {
 		usleep(5000);
-		assert_true(mail->store->ops->read(mail->store, buf));
+		assert_true(setup->store->ops->read(setup->store, buf));
 	} while (strcmp(buf, line) != 0);
 }
 
 static void both_ways(void **state)
 {
-	struct mail *mail = *state;
-	bool is_met;
-	hears(mail, "");
-	assert_true(says(mail, "hello"));
+	struct setup *setup = *state;
+	bool is_true;
+	reads(setup, "");
+	assert_true(writes(setup, "hello"));
 	UNTIL(has_node(INITIATOR, "hello"));
 	put(AGENT, "here", 4);
-	hears(mail, "here");
-	assert_true(says(mail, "go"));
+	reads(setup, "here");
+	assert_true(writes(setup, "go"));
 	UNTIL(has_node(INITIATOR, "go"));
 }
 
-/* What the other side can put there: too long, with a NUL in it, nothing. */
+/* Lines that the other side can write: too long, with a NUL, empty. */
 static void hostile_lines(void **state)
 {
-	struct mail *mail = *state;
+	struct setup *setup = *state;
 	char longest[4096], buf[VMOP_ACTIVE_MESSAGE_BYTES];
 	memset(longest, 'x', sizeof(longest));
 	put(AGENT, longest, sizeof(longest));
 	memcpy(buf, longest, sizeof(buf));
 	buf[sizeof(buf) - 1] = '\0';
-	hears(mail, buf);
+	reads(setup, buf);
 	put(AGENT, "a\0b", 3);
-	hears(mail, "a");
+	reads(setup, "a");
 	put(AGENT, "", 0);
-	hears(mail, "");
+	reads(setup, "");
 }
 
 static void a_conflict_is_no_loss(void **state)
 {
-	struct mail *mail = *state;
-	bool is_met;
+	struct setup *setup = *state;
+	bool is_true;
 	xenstored.conflicts = 3;
-	assert_true(says(mail, "hello"));
+	assert_true(writes(setup, "hello"));
 	UNTIL(has_node(INITIATOR, "hello") && xenstored.conflicts == 0);
-	assert_true(says(mail, "hello"));
+	assert_true(writes(setup, "hello"));
 }
 
-/* A folder of a domain that is gone is not made anew. */
+/* The folder of a destroyed domain is not created again. */
 static void a_domain_that_is_gone(void **state)
 {
-	struct mail *mail = *state;
+	struct setup *setup = *state;
 	drop_last_domain();
-	while (says(mail, "hello"))
+	while (writes(setup, "hello"))
 		usleep(5000);
 	assert_null(node_at(INITIATOR));
 	assert_int_equal(xenstored.writes, 0);
@@ -146,21 +146,21 @@ static void a_domain_that_is_gone(void **state)
 
 static void the_last_line_goes_out(void **state)
 {
-	struct mail *mail = *state;
-	assert_true(says(mail, "leave"));
-	opener(mail)->close(opener(mail)->arg, mail->store);
-	mail->store = NULL;
-	vmop_active_mail_close(mail->mail);
-	mail->mail = NULL;
+	struct setup *setup = *state;
+	assert_true(writes(setup, "leave"));
+	opener(setup)->close(opener(setup)->arg, setup->store);
+	setup->store = NULL;
+	vmop_agent_messages_close(setup->messages);
+	setup->messages = NULL;
 	assert_true(has_node(INITIATOR, "leave"));
 }
 
 static void a_domains_own(void **state)
 {
-	struct mail *mail = *state;
+	struct setup *setup = *state;
 	struct vmop_active_store *own;
-	bool is_met;
-	ok(vmop_active_mail_own(mail->mail, &own));
+	bool is_true;
+	ok(vmop_agent_messages_own(setup->messages, &own));
 	assert_true(own->ops->write(own, "here"));
 	UNTIL(has_node("data/vmop/agent", "here"));
 	put("data/vmop/initiator", "hello", 5);
@@ -171,58 +171,58 @@ static void a_domains_own(void **state)
 	} while (strcmp(buf, "hello") != 0);
 }
 
-/* While somebody waits nobody waits for the next round, which is an hour away. */
-static void in_a_hurry(void **state)
+/* Fast rounds do not wait for the next slow one, which is an hour away. */
+static void fast_rounds(void **state)
 {
-	struct mail slow = {.folder = ""};
+	struct setup slow = {.folder = ""};
 	(void)state;
-	ok(vmop_active_mail_open(3600000, &slow.mail));
+	ok(vmop_agent_messages_open(3600000, &slow.messages));
 	ok(opener(&slow)->open(opener(&slow)->arg, 3, &slow.store));
 	opener(&slow)->hurry(opener(&slow)->arg, true);
 	put(AGENT, "here", 4);
-	hears(&slow, "here");
+	reads(&slow, "here");
 	put(AGENT, "ready", 5);
-	hears(&slow, "ready");
+	reads(&slow, "ready");
 	opener(&slow)->hurry(opener(&slow)->arg, false);
 	opener(&slow)->close(opener(&slow)->arg, slow.store);
-	vmop_active_mail_close(slow.mail);
+	vmop_agent_messages_close(slow.messages);
 }
 
 static void another_xenstored(void **state)
 {
-	struct mail *mail = *state;
-	bool is_met;
-	xenstored_stop(mail->folder);
+	struct setup *setup = *state;
+	bool is_true;
+	xenstored_stop(setup->folder);
 	char path[64];
-	snprintf(path, sizeof(path), "%s/xenstored", mail->folder);
+	snprintf(path, sizeof(path), "%s/xenstored", setup->folder);
 	unlink(path);
-	assert_true(says(mail, "hello"));
-	xenstored_start(mail->folder);
+	assert_true(writes(setup, "hello"));
+	xenstored_start(setup->folder);
 	put_domain(0, "3", "web", "nothing", "pv");
 	UNTIL(has_node(INITIATOR, "hello"));
 }
 
-static void one_that_hangs(void **state)
+static void a_xenstored_that_hangs(void **state)
 {
-	struct mail *mail = *state;
+	struct setup *setup = *state;
 	char buf[VMOP_ACTIVE_MESSAGE_BYTES];
 	pthread_mutex_lock(&xenstored.lock);
 	xenstored.is_silent = true;
 	pthread_mutex_unlock(&xenstored.lock);
-	for (unsigned i = 0; i < 100; i++) { /* nobody waits for it */
-		assert_true(says(mail, "hello"));
-		assert_true(mail->store->ops->read(mail->store, buf));
+	for (unsigned i = 0; i < 100; i++) { /* no call waits for it */
+		assert_true(writes(setup, "hello"));
+		assert_true(setup->store->ops->read(setup->store, buf));
 	}
 }
 
 static void no_xenstored(void **state)
 {
-	struct vmop_active_mail *mail;
+	struct vmop_agent_messages *messages;
 	(void)state;
 	if (access("/dev/xen/xenbus", F_OK) == 0)
-		return; /* a domain of Xen's has the other way */
+		return; /* libxenstore uses that in a domain of Xen */
 	assert_int_equal(setenv("XENSTORED_PATH", "/nowhere/at/all", 1), 0);
-	struct vmop_error *err = vmop_active_mail_open(20, &mail);
+	struct vmop_error *err = vmop_agent_messages_open(20, &messages);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_CANT);
 	vmop_error_destroy(err);
@@ -239,9 +239,9 @@ int main(void)
 		TEST(a_domain_that_is_gone),
 		TEST(the_last_line_goes_out),
 		TEST(a_domains_own),
-		TEST(in_a_hurry),
+		TEST(fast_rounds),
 		TEST(another_xenstored),
-		TEST(one_that_hangs),
+		TEST(a_xenstored_that_hangs),
 		cmocka_unit_test(no_xenstored),
 	};
 	signal(SIGPIPE, SIG_IGN);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Xen's domains in a session.  libxenstore is the real one; the xenstored that it asks is
- * xen/xenstored.h's.  The source is one that notes what it was told.
+ * Xen's domains in a session.  libxenstore is the real one, xenstored is that of xen/xenstored.h,
+ * and the source only records the domains that are set in it.
  */
 #include <errno.h>
 
@@ -15,15 +15,16 @@
 #define UUID_B "bbbbbbbb-0002-4000-8000-00000000000b"
 #define GUEST VMOP_SAMPLE_GUEST
 
-/* ---- a source that is told --------------------------------------------------------- */
+/* ---- a source that records its selection
+ * --------------------------------------------------------- */
 
 static struct {
 	struct vmop_source_domain domains[64];
 	size_t n;
 	unsigned times;
 	uint32_t refused; /* a domain that the hypervisor does not take */
-	int error;	  /* why; 0: EINVAL */
-} told;
+	int error;	  /* the error of the refused domain; 0: EINVAL */
+} selection;
 
 static struct vmop_error *set_domains(struct vmop_source *source,
 				      struct vmop_source_domain *domains, size_t n)
@@ -31,12 +32,12 @@ static struct vmop_error *set_domains(struct vmop_source *source,
 	(void)source;
 	assert_true(n <= 64);
 	for (size_t i = 0; i < n; i++)
-		domains[i].error = !told.refused || domains[i].id != told.refused ? 0
-				   : told.error					  ? told.error
-										  : EINVAL;
-	memcpy(told.domains, domains, n * sizeof(*domains));
-	told.n = n;
-	told.times++;
+		domains[i].error = !selection.refused || domains[i].id != selection.refused ? 0
+				   : selection.error ? selection.error
+						     : EINVAL;
+	memcpy(selection.domains, domains, n * sizeof(*domains));
+	selection.n = n;
+	selection.times++;
 	return NULL;
 }
 
@@ -48,7 +49,7 @@ static const struct vmop_source_ops xen_ops = {.name = "xen",
 					       .set_domains = set_domains};
 static struct vmop_source xen_source = {.ops = &xen_ops};
 
-/* Of an active domU, which is told nothing. */
+/* The source in an active domU, which has no set_domains. */
 static const struct vmop_source_ops domu_ops = {.name = "xen",
 						.numbers_domains = true,
 						.n_events = fake_n_events,
@@ -56,7 +57,7 @@ static const struct vmop_source_ops domu_ops = {.name = "xen",
 						.stats = fake_stats};
 static struct vmop_source domu_source = {.ops = &domu_ops};
 
-/* perf, in a dom0. */
+/* perf in a dom0. */
 static const struct vmop_source_ops perf_ops = {
 	.name = "perf", .n_events = fake_n_events, .event = fake_event, .stats = fake_stats};
 
@@ -64,7 +65,7 @@ static const struct vmop_source_ops perf_ops = {
 
 static void begin(struct rig *rig)
 {
-	memset(&told, 0, sizeof(told));
+	memset(&selection, 0, sizeof(selection));
 	rig_folder(rig);
 	machine_file(rig, "/proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
 	machine_file(rig, "/proc/xen/xensyms",
@@ -84,14 +85,14 @@ static void end(struct rig *rig)
 	rig_end(rig);
 }
 
-/* The xenstored, too. */
+/* End xenstored, too. */
 static void end_all(struct rig *rig)
 {
 	xenstored_stop(rig->folder);
 	end(rig);
 }
 
-static struct vmop_domain_stats domain_called(const struct rig *rig, const char *name)
+static struct vmop_domain_stats find_domain(const struct rig *rig, const char *name)
 {
 	struct vmop_domain_stats domain, found = {.id = UINT32_MAX};
 	for (size_t i = 0; vmop_profiler_domain(rig->profiler, i, &domain); i++)
@@ -100,13 +101,13 @@ static struct vmop_domain_stats domain_called(const struct rig *rig, const char 
 	return found;
 }
 
-/* Ticks until the domains were listed anew, which takes a second or so. */
-static void tick_listed(struct rig *rig)
+/* Tick after the domains were listed again, which takes about a second. */
+static void tick_after_listing(struct rig *rig)
 {
 	unsigned before = xenstored.listed;
 	while (xenstored.listed < before + 2)
 		usleep(20000);
-	usleep(50000); /* the answers to what follows the list */
+	usleep(50000); /* the reads that follow the listing */
 	ok(vmop_profiler_tick(rig->profiler));
 }
 
@@ -125,7 +126,7 @@ static void give_xen_sample(struct rig *rig, uint32_t domid, uint32_t vcpu, uint
 
 /* ---- tests ------------------------------------------------------------------------------ */
 
-static void what_xenstore_may_say(void **state)
+static void parse_xenstore_values(void **state)
 {
 	uint32_t domid;
 	char uuid[VMOP_UUID_BYTES];
@@ -173,49 +174,49 @@ static void names_and_hostile_names(void **state)
 	put_domain(3, "6", longest, "/vm/../../etc", "??");
 	put_domain(4, "7", "a\nvmopd: \x1b[2J\xc2\x9b", UUID_B, "pv");
 	ok(create(&rig, (struct vmop_profiler_options){0}));
-	struct vmop_domain_stats web = domain_called(&rig, "web");
+	struct vmop_domain_stats web = find_domain(&rig, "web");
 	assert_int_equal(web.xen_domid, 3);
 	assert_int_equal(web.kind, VMOP_DOMAIN_PASSIVE);
 	assert_string_equal(web.uuid, UUID_A);
 	assert_true(web.is_running);
-	assert_int_equal(domain_called(&rig, "what").id, UINT32_MAX);
-	assert_int_equal(domain_called(&rig, "domain-5").xen_domid, 5);
+	assert_int_equal(find_domain(&rig, "what").id, UINT32_MAX);
+	assert_int_equal(find_domain(&rig, "domain-5").xen_domid, 5);
 	longest[VMOP_GUEST_NAME_BYTES - 1] = '\0';
-	assert_int_equal(domain_called(&rig, longest).xen_domid, 6);
-	/* Who prints it escapes it. */
-	assert_int_equal(domain_called(&rig, "a\nvmopd: \x1b[2J\xc2\x9b").xen_domid, 7);
-	/* 5 has neither name nor uuid so far: it may be one that is only just made. */
-	assert_int_equal(told.n, 3);
-	assert_int_equal(told.domains[0].id, 3);
-	assert_int_equal(told.domains[1].id, 6);
+	assert_int_equal(find_domain(&rig, longest).xen_domid, 6);
+	/* Programs that print it escape it. */
+	assert_int_equal(find_domain(&rig, "a\nvmopd: \x1b[2J\xc2\x9b").xen_domid, 7);
+	/* 5 has neither name nor uuid yet: it may be under construction. */
+	assert_int_equal(selection.n, 3);
+	assert_int_equal(selection.domains[0].id, 3);
+	assert_int_equal(selection.domains[1].id, 6);
 	end_all(&rig);
 }
 
-static void come_go_and_come_again(void **state)
+static void domains_come_and_go(void **state)
 {
 	struct rig rig;
 	(void)state;
 	begin(&rig);
 	ok(create(&rig, (struct vmop_profiler_options){0}));
-	assert_int_equal(told.n, 0);
+	assert_int_equal(selection.n, 0);
 	put_domain(0, "1", "web", UUID_A, "pv");
-	tick_listed(&rig);
-	assert_int_equal(told.n, 1);
+	tick_after_listing(&rig);
+	assert_int_equal(selection.n, 1);
 	give_xen_sample(&rig, 1, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
-	uint32_t first = domain_called(&rig, "web").id;
+	uint32_t first = find_domain(&rig, "web").id;
 	drop_last_domain();
-	tick_listed(&rig);
-	assert_false(domain_called(&rig, "web").is_running);
-	assert_int_equal(told.n, 0);
-	/* what was under way still belongs to it */
+	tick_after_listing(&rig);
+	assert_false(find_domain(&rig, "web").is_running);
+	assert_int_equal(selection.n, 0);
+	/* late samples still belong to it */
 	give_xen_sample(&rig, 1, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
 	put_domain(0, "2", "web", UUID_A, "pv");
-	tick_listed(&rig);
-	struct vmop_domain_stats second = domain_called(&rig, "web");
+	tick_after_listing(&rig);
+	struct vmop_domain_stats second = find_domain(&rig, "web");
 	assert_true(second.is_running);
 	assert_int_not_equal(second.id, first);
 	assert_string_equal(second.uuid, UUID_A);
-	assert_int_equal(told.domains[0].id, 2);
+	assert_int_equal(selection.domains[0].id, 2);
 	give_xen_sample(&rig, 2, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "[guest web user]", NULL), 3);
@@ -223,14 +224,14 @@ static void come_go_and_come_again(void **state)
 	for (size_t i = 0; i < session->n; i++)
 		of_first += session->rows[i].key.domain == first ? session->rows[i].samples : 0;
 	assert_int_equal(of_first, 2);
-	unsigned times = told.times;
-	tick_listed(&rig);
-	assert_int_equal(told.times, times); /* nothing new, nothing told */
+	unsigned times = selection.times;
+	tick_after_listing(&rig);
+	assert_int_equal(selection.times, times); /* no change, no call */
 	end_all(&rig);
 }
 
-/* Within one look at the list: nothing says that the one before it is gone but its uuid. */
-static void a_number_that_is_given_anew(void **state)
+/* Within one listing: only the uuid shows that it is another domain. */
+static void an_id_is_reused(void **state)
 {
 	struct rig rig;
 	struct vmop_domain_stats domain;
@@ -239,19 +240,19 @@ static void a_number_that_is_given_anew(void **state)
 	begin(&rig);
 	put_domain(0, "1", "web", UUID_A, "");
 	ok(create(&rig, (struct vmop_profiler_options){0}));
-	uint32_t first = domain_called(&rig, "web").id;
+	uint32_t first = find_domain(&rig, "web").id;
 	put_domain(0, "1", "web", UUID_B, "");
-	tick_listed(&rig);
-	assert_int_not_equal(domain_called(&rig, "web").id, first);
-	assert_string_equal(domain_called(&rig, "web").uuid, UUID_B);
+	tick_after_listing(&rig);
+	assert_int_not_equal(find_domain(&rig, "web").id, first);
+	assert_string_equal(find_domain(&rig, "web").uuid, UUID_B);
 	for (size_t i = 0; vmop_profiler_domain(rig.profiler, i, &domain); i++)
 		n_running += domain.is_running && !strcmp(domain.name, "web");
 	assert_int_equal(n_running, 1);
 	end_all(&rig);
 }
 
-/* A sample may come before the list that has its domain, which is waited for a while. */
-static void heard_of_before_it_is_listed(void **state)
+/* A sample can come before the listing that has its domain: it waits for some listings. */
+static void a_sample_before_the_listing(void **state)
 {
 	struct rig rig;
 	(void)state;
@@ -259,19 +260,19 @@ static void heard_of_before_it_is_listed(void **state)
 	ok(create(&rig, (struct vmop_profiler_options){0}));
 	give_xen_sample(&rig, 9, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
 	give_xen_sample(&rig, 8, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
-	uint32_t nine = domain_called(&rig, "domain-9").id;
-	tick_listed(&rig);
-	assert_true(domain_called(&rig, "domain-9").is_running);
+	uint32_t nine = find_domain(&rig, "domain-9").id;
+	tick_after_listing(&rig);
+	assert_true(find_domain(&rig, "domain-9").is_running);
 	put_domain(0, "9", "late", UUID_A, "pv");
 	for (size_t i = 0; i < 5; i++)
-		tick_listed(&rig);
-	assert_int_equal(domain_called(&rig, "late").id, nine);
-	assert_true(domain_called(&rig, "late").is_running);
-	assert_false(domain_called(&rig, "domain-8").is_running);
+		tick_after_listing(&rig);
+	assert_int_equal(find_domain(&rig, "late").id, nine);
+	assert_true(find_domain(&rig, "late").is_running);
+	assert_false(find_domain(&rig, "domain-8").is_running);
 	end_all(&rig);
 }
 
-static void one_that_gets_another_name(void **state)
+static void a_domain_is_renamed(void **state)
 {
 	static const char *const passive[] = {"web"};
 	struct rig rig;
@@ -281,19 +282,19 @@ static void one_that_gets_another_name(void **state)
 	put_domain(1, "2", "install", UUID_B, "");
 	ok(create(&rig, (struct vmop_profiler_options){.passive_domains = passive,
 						       .n_passive_domains = 1}));
-	assert_int_equal(domain_called(&rig, "install").kind, VMOP_DOMAIN_UNSELECTED);
+	assert_int_equal(find_domain(&rig, "install").kind, VMOP_DOMAIN_UNSELECTED);
 	put_domain(1, "2", "web", UUID_B, "");
-	tick_listed(&rig);
-	assert_int_equal(told.n, 2);
-	/* who was chosen once stays so */
+	tick_after_listing(&rig);
+	assert_int_equal(selection.n, 2);
+	/* a selected domain stays selected */
 	put_domain(0, "1", "former", UUID_A, "");
-	tick_listed(&rig);
-	assert_int_equal(domain_called(&rig, "former").kind, VMOP_DOMAIN_PASSIVE);
-	assert_int_equal(told.n, 2);
+	tick_after_listing(&rig);
+	assert_int_equal(find_domain(&rig, "former").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(selection.n, 2);
 	end_all(&rig);
 }
 
-/* The source alone sees its agent come and go: it is asked at each look. */
+/* Only the source notices that an agent comes or goes: the selection is set at each tick. */
 static void an_active_domains_agent(void **state)
 {
 	static const char *const active[] = {"web"};
@@ -304,21 +305,21 @@ static void an_active_domains_agent(void **state)
 	ok(create(&rig,
 		  (struct vmop_profiler_options){
 			  .setup = &(struct vmop_setup){.active_domains = {(char **)active, 1}}}));
-	assert_null(domain_called(&rig, "web").note);
-	told.refused = 1;
-	told.error = ENOLINK;
+	assert_null(find_domain(&rig, "web").note);
+	selection.refused = 1;
+	selection.error = ENOLINK;
 	ok(vmop_profiler_tick(rig.profiler));
-	assert_non_null(strstr(domain_called(&rig, "web").note, "vmopd --active"));
-	told.error = EAGAIN;
+	assert_non_null(strstr(find_domain(&rig, "web").note, "vmopd --active"));
+	selection.error = EAGAIN;
 	ok(vmop_profiler_tick(rig.profiler));
-	assert_non_null(strstr(domain_called(&rig, "web").note, "so far"));
-	told.refused = 0;
+	assert_non_null(strstr(find_domain(&rig, "web").note, "not sampled yet"));
+	selection.refused = 0;
 	ok(vmop_profiler_tick(rig.profiler));
-	assert_null(domain_called(&rig, "web").note);
+	assert_null(find_domain(&rig, "web").note);
 	end_all(&rig);
 }
 
-static void refused(struct vmop_profiler_options options, const char *what)
+static void rejects(struct vmop_profiler_options options, const char *what)
 {
 	struct rig rig;
 	begin(&rig);
@@ -328,19 +329,19 @@ static void refused(struct vmop_profiler_options options, const char *what)
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	if (!strstr(err->message, what))
-		fail_msg("\"%s\" does not say \"%s\"", err->message, what);
+		fail_msg("\"%s\" does not contain \"%s\"", err->message, what);
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
 	end_all(&rig);
 }
 
-static void who_is_not_there(void **state)
+static void a_named_domain_does_not_run(void **state)
 {
 	static const char *const unknown[] = {"web", "5"}, *const none[] = {"none"};
 	(void)state;
-	refused((struct vmop_profiler_options){.passive_domains = unknown, .n_passive_domains = 2},
+	rejects((struct vmop_profiler_options){.passive_domains = unknown, .n_passive_domains = 2},
 		"passive domain \"5\" does not run; those that do: web (id 1), db (id 4)");
-	refused(
+	rejects(
 		(struct vmop_profiler_options){
 			.setup = &(struct vmop_setup){.active_domains = {(char **)none, 1}}},
 		"active domain \"none\" does not run");
@@ -361,18 +362,18 @@ static void selected_by_name_uuid_and_id(void **state)
 			  .passive_domains = passive,
 			  .n_passive_domains = 2,
 			  .setup = &(struct vmop_setup){.active_domains = {(char **)active, 1}}}));
-	assert_int_equal(domain_called(&rig, "web").kind, VMOP_DOMAIN_ACTIVE);
-	assert_int_equal(domain_called(&rig, "db").kind, VMOP_DOMAIN_PASSIVE);
-	assert_int_equal(domain_called(&rig, "mail").kind, VMOP_DOMAIN_PASSIVE);
-	assert_int_equal(domain_called(&rig, "other").kind, VMOP_DOMAIN_UNSELECTED);
-	assert_int_equal(told.n, 3);
-	assert_int_equal(told.domains[0].id, 1);
-	assert_true(told.domains[0].is_active);
-	assert_false(told.domains[1].is_active);
+	assert_int_equal(find_domain(&rig, "web").kind, VMOP_DOMAIN_ACTIVE);
+	assert_int_equal(find_domain(&rig, "db").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(find_domain(&rig, "mail").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(find_domain(&rig, "other").kind, VMOP_DOMAIN_UNSELECTED);
+	assert_int_equal(selection.n, 3);
+	assert_int_equal(selection.domains[0].id, 1);
+	assert_true(selection.domains[0].is_active);
+	assert_false(selection.domains[1].is_active);
 	end_all(&rig);
 }
 
-static void more_than_xen_takes(void **state)
+static void more_domains_than_xen_samples(void **state)
 {
 	struct rig rig;
 	static char ids[26][4];
@@ -386,10 +387,10 @@ static void more_than_xen_takes(void **state)
 		put_domain(i, id, name, "nothing", "pv");
 	}
 	ok(create(&rig, (struct vmop_profiler_options){0}));
-	assert_int_equal(told.n, 25);
-	assert_int_equal(domain_called(&rig, "g25").kind, VMOP_DOMAIN_PASSIVE);
-	assert_int_equal(domain_called(&rig, "g26").kind, VMOP_DOMAIN_UNSELECTED);
-	assert_non_null(strstr(domain_called(&rig, "g26").image, "25"));
+	assert_int_equal(selection.n, 25);
+	assert_int_equal(find_domain(&rig, "g25").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(find_domain(&rig, "g26").kind, VMOP_DOMAIN_UNSELECTED);
+	assert_non_null(strstr(find_domain(&rig, "g26").image, "25"));
 	vmop_profiler_destroy(rig.profiler);
 	vmop_db_close(rig.db);
 	unlink(rig.path);
@@ -414,13 +415,13 @@ static void a_domain_that_xen_refuses(void **state)
 	(void)state;
 	begin(&rig);
 	put_domain(0, "1", "web", UUID_A, "pv");
-	told.refused = 1;
+	selection.refused = 1;
 	ok(create(&rig, (struct vmop_profiler_options){0}));
-	assert_non_null(strstr(domain_called(&rig, "web").note, "not sampled"));
+	assert_non_null(strstr(find_domain(&rig, "web").note, "not sampled"));
 	end_all(&rig);
 }
 
-static void xen_itself_and_late_addresses(void **state)
+static void hypervisor_samples_and_stale_addresses(void **state)
 {
 	struct rig rig;
 	(void)state;
@@ -429,28 +430,28 @@ static void xen_itself_and_late_addresses(void **state)
 	put_domain(0, "1", "web", UUID_A, "pv");
 	put_domain(1, "2", "db", UUID_B, "pvh");
 	ok(create(&rig, (struct vmop_profiler_options){0}));
-	assert_null(domain_called(&rig, "web").note);
-	assert_non_null(strstr(domain_called(&rig, "db").note, "AMD"));
+	assert_null(find_domain(&rig, "web").note);
+	assert_non_null(strstr(find_domain(&rig, "db").note, "AMD"));
 	give_xen_sample(&rig, 1, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
 	give_xen_sample(&rig, 0, 0, 0xffff82d040200104, VMOP_SAMPLE_HYPERVISOR);
-	give_xen_sample(&rig, 1, 0, 0xffff830000000000, VMOP_SAMPLE_HYPERVISOR); /* no text */
+	give_xen_sample(&rig, 1, 0, 0xffff830000000000, VMOP_SAMPLE_HYPERVISOR); /* not code */
 	give_xen_sample(&rig, 2, 1, 0xffffffff81000000, GUEST | VMOP_SAMPLE_USER);
 	give_xen_sample(&rig, 1, 0, 0xffffffff81000000, GUEST | VMOP_SAMPLE_KERNEL);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "[xen]", NULL), 2);
 	assert_int_equal(samples_of(session, "[unknown Xen text]", NULL), 1);
-	/* the address tells the mode where the mode is another moment's */
+	/* a stale address implies the mode, because the sample's mode is that of another exit */
 	assert_int_equal(samples_of(session, "[guest db kernel]", NULL), 1);
 	assert_int_equal(samples_of(session, "[guest web kernel]", NULL), 1);
 	assert_int_equal(loss_of(session, "stale-address"), 1);
 	uint64_t billed = 0;
 	for (size_t i = 0; i < session->n; i++)
 		if (session->rows[i].kind == VMOP_IMAGE_HYPERVISOR &&
-		    session->rows[i].key.billed == domain_called(&rig, "web").id)
+		    session->rows[i].key.billed == find_domain(&rig, "web").id)
 			billed += session->rows[i].samples;
 	assert_int_equal(billed, 2);
-	assert_int_equal(domain_called(&rig, "web").samples_hypervisor, 2);
-	assert_string_equal(domain_called(&rig, "xen").image, "/proc/xen/xensyms");
+	assert_int_equal(find_domain(&rig, "web").samples_hypervisor, 2);
+	assert_string_equal(find_domain(&rig, "xen").image, "/proc/xen/xensyms");
 	end_all(&rig);
 }
 
@@ -466,7 +467,7 @@ static void symbols_of_another_xen(void **state)
 		     "ffff82d040300000 T only_here\nffff82d040360783 T _etext\n");
 	ok(create(&rig,
 		  (struct vmop_profiler_options){.setup = &(struct vmop_setup){.xen = path}}));
-	assert_string_equal(domain_called(&rig, "xen").image, path);
+	assert_string_equal(find_domain(&rig, "xen").image, path);
 	vmop_profiler_destroy(rig.profiler);
 	vmop_db_close(rig.db);
 	unlink(rig.path);
@@ -474,13 +475,18 @@ static void symbols_of_another_xen(void **state)
 		     "ffff82d040200000 T _stext\nffff82d040201010 T do_softirq\n"
 		     "ffff82d040360783 T _etext\n");
 	struct vmop_error *err = create(
-		&rig, (struct vmop_profiler_options){.setup = &(struct vmop_setup){.xen = path}});
-	assert_non_null(err);
-	assert_int_equal(err->code, VMOP_ERROR_USAGE);
-	assert_non_null(strstr(err->message, "1 of 3 functions lie elsewhere"));
-	vmop_error_destroy(err);
-	rig.profiler = NULL;
-	end_all(&rig);
+		&rig, (struct vmop_profiler_options){
+		.setup = &(struct vmop_setup)
+		{
+			.xen = path
+		}}
+});
+assert_non_null(err);
+assert_int_equal(err->code, VMOP_ERROR_USAGE);
+assert_non_null(strstr(err->message, "1 of 3 functions have other addresses"));
+vmop_error_destroy(err);
+rig.profiler = NULL;
+end_all(&rig);
 }
 
 static void build_ids_decide(void **state)
@@ -488,16 +494,16 @@ static void build_ids_decide(void **state)
 	struct vmop_build_id a = {.len_bytes = 2, .bytes = {1, 2}};
 	struct vmop_build_id b = {.len_bytes = 2, .bytes = {1, 3}}, none = {0};
 	(void)state;
-	assert_null(vmop_xen_text_check("f", NULL, &a, NULL, &a));
-	assert_null(vmop_xen_text_check("f", NULL, &none, NULL, &a));
-	struct vmop_error *err = vmop_xen_text_check("f", NULL, &a, NULL, &b);
+	assert_null(vmop_xen_symbols_check("f", NULL, &a, NULL, &a));
+	assert_null(vmop_xen_symbols_check("f", NULL, &none, NULL, &a));
+	struct vmop_error *err = vmop_xen_symbols_check("f", NULL, &a, NULL, &b);
 	assert_non_null(err);
 	assert_string_equal(err->message,
-			    "f: not the running Xen's: its build-id is 0102, that one's 0103");
+			    "f: not the running Xen's: its build-id is 0102, not 0103");
 	vmop_error_destroy(err);
 }
 
-/* One that hangs costs some seconds at the start, and nothing for ever. */
+/* A xenstored that hangs delays the start by some seconds, and not more. */
 static void a_xenstored_that_hangs(void **state)
 {
 	struct rig rig;
@@ -516,7 +522,7 @@ static void a_xenstored_that_hangs(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* Only what is named by id is known then. */
+/* Without xenstored, only domains that are named by id are known. */
 static void without_a_xenstored(void **state)
 {
 	static const char *const ids[] = {"7"}, *const names[] = {"web"}, *const dom0[] = {"0"};
@@ -526,9 +532,9 @@ static void without_a_xenstored(void **state)
 	xenstored_stop(rig.folder);
 	ok(create(&rig,
 		  (struct vmop_profiler_options){.passive_domains = ids, .n_passive_domains = 1}));
-	assert_int_equal(told.n, 1);
-	assert_int_equal(told.domains[0].id, 7);
-	assert_int_equal(domain_called(&rig, "domain-7").kind, VMOP_DOMAIN_PASSIVE);
+	assert_int_equal(selection.n, 1);
+	assert_int_equal(selection.domains[0].id, 7);
+	assert_int_equal(find_domain(&rig, "domain-7").kind, VMOP_DOMAIN_PASSIVE);
 	ok(vmop_profiler_tick(rig.profiler));
 	vmop_profiler_destroy(rig.profiler);
 	vmop_db_close(rig.db);
@@ -542,7 +548,7 @@ static void without_a_xenstored(void **state)
 	rig.profiler = NULL;
 	vmop_db_close(rig.db);
 	unlink(rig.path);
-	told.refused = 7;
+	selection.refused = 7;
 	err = create(&rig, (struct vmop_profiler_options){.passive_domains = ids,
 							  .n_passive_domains = 1});
 	assert_non_null(err);
@@ -552,18 +558,18 @@ static void without_a_xenstored(void **state)
 	rig.profiler = NULL;
 	vmop_db_close(rig.db);
 	unlink(rig.path);
-	told.n = 0;
+	selection.n = 0;
 	err = create(&rig, (struct vmop_profiler_options){.passive_domains = dom0,
 							  .n_passive_domains = 1});
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, "passive domain \"0\" does not run"));
-	assert_int_equal(told.n, 0);
+	assert_int_equal(selection.n, 0);
 	vmop_error_destroy(err);
 	rig.profiler = NULL;
 	end(&rig);
 }
 
-/* Who is named is expected to be sampled. */
+/* The user expects that a named domain is sampled. */
 static void named_in_a_dom0_by_perf(void **state)
 {
 	static const char *const web[] = {"web"}, *const all[] = {"all"};
@@ -577,7 +583,7 @@ static void named_in_a_dom0_by_perf(void **state)
 		 "passive domain \"web\" can't be sampled from dom0"},
 		{{.setup = &(struct vmop_setup){.active_domains = {(char **)all, 1}}},
 		 VMOP_REACH_OWN_AND_HYPERVISOR,
-		 "sees dom0"},
+		 "sees only dom0"},
 		{{.setup = &(struct vmop_setup){.active_domains = {(char **)web, 1}}},
 		 VMOP_REACH_UNDIVIDED,
 		 "does not tell domains apart"},
@@ -599,7 +605,7 @@ static void named_in_a_dom0_by_perf(void **state)
 	}
 }
 
-/* Without xenoprof: the others are there, and known not to be sampled. */
+/* Without xenoprof: the other domains are listed as not sampled. */
 static void a_dom0_by_perf(void **state)
 {
 	struct rig rig;
@@ -610,49 +616,49 @@ static void a_dom0_by_perf(void **state)
 	machine_file(&rig, "/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n");
 	put_domain(0, "1", "web", UUID_A, "pvh");
 	ok(rig_create(&rig, &options, &source));
-	assert_int_equal(domain_called(&rig, "dom0").id, 0);
-	assert_int_equal(domain_called(&rig, "xen").id, UINT32_MAX);
-	struct vmop_domain_stats web = domain_called(&rig, "web");
+	assert_int_equal(find_domain(&rig, "dom0").id, 0);
+	assert_int_equal(find_domain(&rig, "xen").id, UINT32_MAX);
+	struct vmop_domain_stats web = find_domain(&rig, "web");
 	assert_int_equal(web.kind, VMOP_DOMAIN_UNSAMPLED);
 	assert_int_equal(web.xen_domid, 1);
-	assert_string_equal(web.note, "not sampled: perf in dom0 samples dom0 alone");
+	assert_string_equal(web.note, "not sampled: perf in dom0 samples only dom0");
 	put_domain(1, "2", "db", UUID_B, "pv");
-	tick_listed(&rig);
-	assert_int_equal(domain_called(&rig, "db").kind, VMOP_DOMAIN_UNSAMPLED);
-	assert_int_equal(told.times, 0);
+	tick_after_listing(&rig);
+	assert_int_equal(find_domain(&rig, "db").kind, VMOP_DOMAIN_UNSAMPLED);
+	assert_int_equal(selection.times, 0);
 	give_xen_sample(&rig, 0, 0, 0xffffffff81000000, VMOP_SAMPLE_KERNEL);
-	/* The vPMU's mode was changed meanwhile: told of nobody, and nobody's guess. */
+	/* The mode of the vPMU was changed since: samples without a domain come. */
 	give_xen_sample(&rig, 0, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
 	give_xen_sample(&rig, VMOP_SOURCE_DOMAIN_UNKNOWN, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
 	const struct session *session = rig_flush(&rig);
-	assert_int_equal(domain_called(&rig, "dom0").samples_guest_kernel, 2);
+	assert_int_equal(find_domain(&rig, "dom0").samples_guest_kernel, 2);
 	assert_int_equal(samples_of(session, "[guest limit]", NULL), 1);
 	drop_last_domain();
-	tick_listed(&rig);
-	assert_false(domain_called(&rig, "db").is_running);
+	tick_after_listing(&rig);
+	assert_false(find_domain(&rig, "db").is_running);
 	end_all(&rig);
 }
 
-/* The vPMU gives dom0 everybody's samples. */
+/* The vPMU delivers the samples of all domains to dom0. */
 static void a_dom0_with_all_domains_samples(void **state)
 {
 	struct rig rig;
 	struct vmop_source source = {.ops = &perf_ops, .reach = VMOP_REACH_UNDIVIDED};
 	struct vmop_profiler_options options = {0};
-	const uint32_t untold = VMOP_SOURCE_DOMAIN_UNKNOWN;
+	const uint32_t unknown_id = VMOP_SOURCE_DOMAIN_UNKNOWN;
 	(void)state;
 	begin(&rig);
 	put_domain(0, "1", "web", UUID_A, "pv");
 	ok(rig_create(&rig, &options, &source));
-	assert_int_equal(domain_called(&rig, "web").kind, VMOP_DOMAIN_UNSAMPLED);
-	assert_non_null(strstr(domain_called(&rig, "web").note, VMOP_DOMAIN_SOME_NAME));
-	give_xen_sample(&rig, untold, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
-	give_xen_sample(&rig, untold, 0, 0xffffffff81000000, GUEST | VMOP_SAMPLE_KERNEL);
-	give_xen_sample(&rig, untold, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
+	assert_int_equal(find_domain(&rig, "web").kind, VMOP_DOMAIN_UNSAMPLED);
+	assert_non_null(strstr(find_domain(&rig, "web").note, VMOP_DOMAIN_SOME_NAME));
+	give_xen_sample(&rig, unknown_id, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
+	give_xen_sample(&rig, unknown_id, 0, 0xffffffff81000000, GUEST | VMOP_SAMPLE_KERNEL);
+	give_xen_sample(&rig, unknown_id, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(samples_of(session, "[some domain]", NULL), 2);
 	assert_int_equal(samples_of(session, "[xen]", NULL), 1);
-	struct vmop_domain_stats some = domain_called(&rig, VMOP_DOMAIN_SOME_NAME);
+	struct vmop_domain_stats some = find_domain(&rig, VMOP_DOMAIN_SOME_NAME);
 	assert_int_equal(some.samples_guest_user, 1);
 	assert_int_equal(some.samples_guest_kernel, 1);
 	assert_int_equal(some.samples_hypervisor, 1);
@@ -661,7 +667,7 @@ static void a_dom0_with_all_domains_samples(void **state)
 	end_all(&rig);
 }
 
-/* It is a machine like any other, but for what Xen did for it; nothing is asked of a xenstored. */
+/* A domU is like any machine except for Xen's work for it.  It does not use xenstored. */
 static void in_an_active_domain(void **state)
 {
 	struct rig rig;
@@ -670,9 +676,9 @@ static void in_an_active_domain(void **state)
 	xenstored_stop(rig.folder);
 	struct vmop_profiler_options options = {0};
 	ok(rig_create(&rig, &options, &domu_source));
-	assert_int_equal(domain_called(&rig, "host").id, 0);
-	assert_int_equal(domain_called(&rig, "host").xen_domid, -1);
-	assert_string_equal(domain_called(&rig, "xen").image, "none: dom0 has them");
+	assert_int_equal(find_domain(&rig, "host").id, 0);
+	assert_int_equal(find_domain(&rig, "host").xen_domid, -1);
+	assert_string_equal(find_domain(&rig, "xen").image, "none: dom0 has them");
 	give_xen_sample(&rig, 0, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
 	give_xen_sample(&rig, 0, 0, 0x401000, VMOP_SAMPLE_USER);
 	const struct session *session = rig_flush(&rig);
@@ -693,7 +699,7 @@ static bool has_symbol(struct vmop_db *db, uint32_t image, const char *name)
 	return has;
 }
 
-/* Its session is read where its files are not: what was sampled of them has its symbols in it. */
+/* A domU's session is read without its files: it contains the symbols of sampled files. */
 static void symbols_of_an_active_domains_files(void **state)
 {
 	struct rig rig;
@@ -736,18 +742,18 @@ int main(void)
 		cmocka_unit_test(a_dom0_by_perf),
 		cmocka_unit_test(a_dom0_with_all_domains_samples),
 		cmocka_unit_test(symbols_of_an_active_domains_files),
-		cmocka_unit_test(what_xenstore_may_say),
+		cmocka_unit_test(parse_xenstore_values),
 		cmocka_unit_test(names_and_hostile_names),
-		cmocka_unit_test(come_go_and_come_again),
-		cmocka_unit_test(a_number_that_is_given_anew),
-		cmocka_unit_test(heard_of_before_it_is_listed),
-		cmocka_unit_test(one_that_gets_another_name),
+		cmocka_unit_test(domains_come_and_go),
+		cmocka_unit_test(an_id_is_reused),
+		cmocka_unit_test(a_sample_before_the_listing),
+		cmocka_unit_test(a_domain_is_renamed),
 		cmocka_unit_test(an_active_domains_agent),
-		cmocka_unit_test(who_is_not_there),
+		cmocka_unit_test(a_named_domain_does_not_run),
 		cmocka_unit_test(selected_by_name_uuid_and_id),
-		cmocka_unit_test(more_than_xen_takes),
+		cmocka_unit_test(more_domains_than_xen_samples),
 		cmocka_unit_test(a_domain_that_xen_refuses),
-		cmocka_unit_test(xen_itself_and_late_addresses),
+		cmocka_unit_test(hypervisor_samples_and_stale_addresses),
 		cmocka_unit_test(symbols_of_another_xen),
 		cmocka_unit_test(build_ids_decide),
 		cmocka_unit_test(without_a_xenstored),

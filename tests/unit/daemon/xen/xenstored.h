@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A xenstored for tests, on a socket of its own that libxenstore is led to by its environment: the
- * domains of a machine, the lines of active ones, and what a real one would not say.
+ * A xenstored for tests.  libxenstore finds its socket by the environment.  It has the domains of a
+ * machine and the lines of active ones, and it can fail in ways that a real one rarely does.
  */
 #ifndef VMOP_TEST_DAEMON_XENSTORED_H
 #define VMOP_TEST_DAEMON_XENSTORED_H
@@ -32,18 +32,18 @@ static struct {
 	struct entry {
 		char id[16], name[600], vm[128], type[8];
 	} domains[MAX_DOMAINS];
-	unsigned listed; /* how often the domains were asked for */
-	/* Whatever else is written: paths and values. */
+	unsigned listed; /* how often the domains were listed */
+	/* Other nodes that were written. */
 	size_t n_nodes;
 	struct node {
 		char path[64], value[4096];
 		size_t len;
 	} nodes[8];
-	unsigned conflicts; /* so many transactions to come fail, as if another had been faster */
+	unsigned conflicts; /* how many of the next transactions fail with a conflict */
 	unsigned writes;
 } xenstored = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* What a domain has from its first moment on, and no "domid", which comes when it is built. */
+/* Return a node that each domain has from the beginning.  "domid" is absent: it comes later. */
 static const char *value_at(const char *path)
 {
 	for (size_t i = 0; i < xenstored.n; i++) {
@@ -70,7 +70,7 @@ static struct node *node_at(const char *path)
 	return NULL;
 }
 
-/* What a test puts there, or a client. */
+/* Write a node, for a test or a client. */
 static void put_node(const char *path, const char *value, size_t len)
 {
 	struct node *node = node_at(path);
@@ -83,36 +83,37 @@ static void put_node(const char *path, const char *value, size_t len)
 	node->len = len;
 }
 
-static uint32_t say(char *buf, size_t size, const char *text)
+static uint32_t put_reply(char *buf, size_t size, const char *text)
 {
 	return (uint32_t)snprintf(buf, size, "%s", text) + 1;
 }
 
-/* Of a path and, behind its NUL, what is to be written there; or of a transaction. */
-static uint32_t take(const struct xsd_sockmsg *request, const char *path, char *buf, size_t size,
-		     uint32_t *ret_type)
+/* Serve a write, whose value follows the NUL of path, or a transaction. Returns the reply's length.
+ */
+static uint32_t serve_write(const struct xsd_sockmsg *request, const char *path, char *buf,
+			    size_t size, uint32_t *ret_type)
 {
 	size_t path_bytes = strlen(path) + 1;
 	switch (request->type) {
 	case XS_WRITE:
 		put_node(path, path + path_bytes, request->len - path_bytes);
 		xenstored.writes++;
-		return say(buf, size, "OK");
+		return put_reply(buf, size, "OK");
 	case XS_TRANSACTION_START:
-		return say(buf, size, "7");
+		return put_reply(buf, size, "7");
 	case XS_TRANSACTION_END:
 		if (strcmp(path, "T") != 0 || !xenstored.conflicts)
-			return say(buf, size, "OK");
+			return put_reply(buf, size, "OK");
 		xenstored.conflicts--;
 		*ret_type = XS_ERROR;
-		return say(buf, size, "EAGAIN");
+		return put_reply(buf, size, "EAGAIN");
 	default:
 		*ret_type = XS_ERROR;
-		return say(buf, size, "ENOENT");
+		return put_reply(buf, size, "ENOENT");
 	}
 }
 
-/* The answer to a request into buf; its length. */
+/* Put the reply to a request into buf. Returns its length. */
 static uint32_t answer(const struct xsd_sockmsg *request, const char *path, char *buf, size_t size,
 		       uint32_t *ret_type)
 {
@@ -132,7 +133,7 @@ static uint32_t answer(const struct xsd_sockmsg *request, const char *path, char
 		return (uint32_t)snprintf(buf, size, "%s", value);
 	const struct node *node = request->type == XS_READ ? node_at(path) : NULL;
 	if (!node)
-		return take(request, path, buf, size, ret_type);
+		return serve_write(request, path, buf, size, ret_type);
 	memcpy(buf, node->value, node->len);
 	return (uint32_t)node->len;
 }
@@ -195,14 +196,14 @@ static inline void xenstored_stop(const char *folder)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s/xenstored", folder);
 	xenstored.is_ending = true;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); /* wakes it */
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); /* wakes the thread */
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	pthread_join(xenstored.thread, NULL);
 	close(fd);
 	close(xenstored.listener);
 }
 
-/* Without a type it is still being made, and what is known of it read anew each time. */
+/* Put a domain.  Without a type it is under construction, and each listing reads it again. */
 static inline void put_domain(size_t at, const char *id, const char *name, const char *uuid,
 			      const char *type)
 {

@@ -93,7 +93,7 @@ static void modes(void **state)
 	assert_true(event.attr.exclude_host && !event.attr.exclude_guest);
 	assert_int_equal(vmop_perf_event_wanted_classes(&event),
 			 VMOP_PERF_ALL_CLASSES | VMOP_PERF_GUEST_ONLY |
-				 VMOP_PERF_BY_PMU); /* the PMU's work */
+				 VMOP_PERF_BY_PMU); /* a PMU counts it */
 	assert_null(vmop_perf_event_become_clock(&event));
 	assert_string_equal(event.name, "cpu-clock");
 	assert_false(event.attr.exclude_host || event.attr.exclude_guest);
@@ -109,13 +109,13 @@ static void modes(void **state)
 	vmop_perf_event_deinit(&event);
 }
 
-/* opcontrol's names that no PMU of libpfm4's has here; those that it has are its own. */
+/* opcontrol's names that no libpfm4 PMU has here. If libpfm4 has one, it takes precedence. */
 static void names_of_opcontrol(void **state)
 {
 	(void)state;
 	static const char *const table[][2] = {
 		{"llc_refs:6000:0x4f", "cache-references"},
-		{"LLC_MISSES:6000:0x41:1:1", NULL}, /* perf's own, too */
+		{"LLC_MISSES:6000:0x41:1:1", NULL}, /* also a name of perf's */
 		{"DTLB_MISSES:500:0x1", NULL},	    /* likewise */
 		{"DTLB_STORE_MISSES", NULL},
 		{"RETIRED_INSTRUCTIONS", "instructions"},
@@ -185,8 +185,10 @@ static void nearness(void **state)
 	assert_int_equal(vmop_perf_name_distance("kitten", "sitting"), 3);
 }
 
-/* A CPU that libpfm4 knows, whatever the machine is: set before its first use. Of each architecture
- * it knows only its own. */
+/*
+ * Choose a CPU of libpfm4's, whatever the machine is, before libpfm4's first use. For each
+ * architecture it supports only that architecture's CPUs.
+ */
 #if defined(HAVE_PFM) && defined(__aarch64__)
 #define FORCED_PMU "arm_ac57"
 static void names_of_libpfm4(void **state)
@@ -214,7 +216,7 @@ static void names_of_libpfm4(void **state)
 	assert_int_equal(event.attr.config & 0xffff, 0x00c0);
 	assert_string_equal(event.name, "INST_RETIRED:ANY_P");
 	vmop_perf_event_deinit(&event);
-	event = resolved("LONGEST_LAT_CACHE:100003:0x41"); /* opcontrol's way */
+	event = resolved("LONGEST_LAT_CACHE:100003:0x41"); /* as in opcontrol */
 	assert_int_equal(event.attr.config & 0xffff, 0x412e);
 	vmop_perf_event_deinit(&event);
 	event = resolved("skl::BR_INST_RETIRED:100003:ALL_BRANCHES:1:0");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events split into a counter for the host and one for guests: as on arm64 with KVM, by a
- * PMU that is made up (hv-interface/layer.h) and has so many counters.
+ * Events split into a counter for the host and one for guests, as on arm64 with KVM. The PMU is
+ * made up (hv-interface/layer.h) and has a chosen number of counters.
  */
 #include <cmocka.h>
 
@@ -9,7 +9,7 @@
 
 #define SWITCH_NOTE "while the kernel switches to a guest"
 
-/* On one CPU that has so many counters. */
+/* Open events on one CPU with that many counters. */
 static struct vmop_source *open_on(unsigned counters, const char *events)
 {
 	refuse(NULL, 0);
@@ -41,13 +41,14 @@ static void as_many_as_there_are_counters(void **state)
 	assert_event(source, 1, "instructions", SWITCH_NOTE);
 	assert_event(source, 1, "instructions", "too few counters");
 	vmop_source_close(source);
-	source = open_on(1, "cycles:1000003 instructions:1000003"); /* they take turns anyway */
+	/* they share the counter anyway */
+	source = open_on(1, "cycles:1000003 instructions:1000003");
 	assert_opened(2, 0, 0);
 	assert_event(source, 0, "cycles", SWITCH_NOTE);
 	vmop_source_close(source);
 }
 
-static void what_is_wanted_of_one_world_is_left_whole(void **state)
+static void an_event_of_one_world_is_not_split(void **state)
 {
 	(void)state;
 	struct vmop_source *source = open_on(6, "cycles:1000003::1:1:1:0 r8:1000003::1:1:0:1");
@@ -81,7 +82,7 @@ static bool halves(const struct perf_event_attr *attr, int cpu)
 	return is_hardware(attr) && attr->exclude_host && attr->sample_type;
 }
 
-/* A half that is refused after all: the event whole, and said so; no PMU: the clock. */
+/* A refused half: the event stays whole and has a note. Without a PMU: the clock. */
 static void a_refused_half(void **state)
 {
 	(void)state;
@@ -102,7 +103,7 @@ static void a_refused_half(void **state)
 	must_fail("cycles:1000003", VMOP_ERROR_CANT, "no permission");
 }
 
-/* Samples of both halves come out as the one event's. */
+/* Count the samples of both halves, which carry the same event. */
 static void count(void *arg, const struct vmop_record *record)
 {
 	uint64_t *samples = arg;
@@ -137,10 +138,8 @@ static void both_halves_are_one_event(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(as_many_as_there_are_counters),
-		TEST(what_is_wanted_of_one_world_is_left_whole),
-		TEST(elsewhere_nothing_is_split),
-		TEST(a_refused_half),
+		TEST(as_many_as_there_are_counters), TEST(an_event_of_one_world_is_not_split),
+		TEST(elsewhere_nothing_is_split),    TEST(a_refused_half),
 		TEST(both_halves_are_one_event),
 	};
 	return cmocka_run_group_tests_name("hv-interface/perf/guest-split", tests, may_sample,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Takes the last CPU offline for some ms, for real; so only where that is
- * allowed: VMOP_TEST_HOTPLUG=1.  A child brings it back whatever becomes of us.
+ * A test that takes the last CPU offline for some ms, and therefore runs only with
+ * VMOP_TEST_HOTPLUG=1. A child brings the CPU back even if the test dies.
  */
 #include <cmocka.h>
 #include <fcntl.h>
@@ -65,7 +65,7 @@ static int tear_down(void **state)
 }
 
 struct seen {
-	uint64_t samples; /* on that CPU, since it was cleared */
+	uint64_t samples; /* on that CPU, since the last reset */
 	char changes[64];
 };
 
@@ -78,7 +78,7 @@ static void look(void *arg, const struct vmop_record *record)
 		strcat(seen->changes, record->cpu.is_online ? "+" : "-");
 }
 
-/* Keeps the CPU busy for a while, and takes what came of it. */
+/* Keep the CPU busy for a while and drain the source. */
 static void use(struct vmop_source *source, struct seen *seen)
 {
 	const struct vmop_sink sink = {look, seen};
@@ -110,7 +110,7 @@ static void a_cpu_goes_and_comes(void **state)
 	assert_null(vmop_source_check_cpus(source));
 	use(source, &seen);
 	assert_true(seen.samples > 0);
-	/* Seen to be gone, and seen to be back. */
+	/* The check sees the CPU go, and sees it come back. */
 	assert_true(put("0"));
 	assert_null(vmop_source_check_cpus(source));
 	assert_true(put("1"));
@@ -118,11 +118,14 @@ static void a_cpu_goes_and_comes(void **state)
 	use(source, &seen);
 	assert_string_equal(seen.changes, "-+");
 	assert_true(seen.samples > 0);
-	/* Between two looks: the list of CPUs is the same, the events are dead. */
+	/*
+	 * Offline and online again between two checks: the list of CPUs is the same, the events are
+	 * dead.
+	 */
 	assert_null(vmop_source_check_cpus(source));
 	assert_true(put("0"));
 	assert_true(put("1"));
-	use(source, &seen); /* reads what is left in the ring */
+	use(source, &seen); /* reads the rest of the ring */
 	use(source, &seen);
 	assert_int_equal(seen.samples, 0);
 	for (unsigned i = 0; i < 3; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rings over plain memory, written to as the kernel does, and merged. */
+/* Rings over plain memory, written as the kernel writes them, and merged. */
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { RING_BYTES = 4096, N_RINGS = 5, SAMPLE_BYTES = 48 };
 static const uint64_t ids[] = {1};
 static const uint8_t wanted[] = {0xf};
 
-/* One CPU's ring and the kernel's side of it. */
+/* A CPU's ring and the kernel's side of it. */
 struct fake {
 	struct perf_event_mmap_page page;
 	uint64_t data[RING_BYTES / 8];
@@ -23,7 +23,7 @@ struct fixture {
 	struct vmop_perf_cursor *cursors[N_RINGS];
 	struct vmop_perf_merge merge;
 	struct vmop_source_stats stats;
-	/* what came */
+	/* the delivered records */
 	uint64_t times[1024], ips[1024];
 	uint32_t cpus[1024];
 	size_t n;
@@ -58,7 +58,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* As the kernel: byte by byte around the end; false: there is no room. */
+/* Write a record as the kernel does, byte by byte around the end. Return false without room. */
 static bool write_record(struct fake *fake, const void *data, size_t n)
 {
 	if (fake->page.data_head + n - fake->page.data_tail > RING_BYTES)
@@ -139,7 +139,7 @@ static void drain(struct fixture *fixture, uint64_t up_to_ns)
 static void rings_are_merged_by_time(void **state)
 {
 	struct fixture *fixture = *state;
-	/* Times 0 to 199, dealt out unevenly: runs of several lengths, one ring empty. */
+	/* Times 0 to 199, spread unevenly: runs of several lengths, one ring empty. */
 	for (uint64_t i = 0; i < 200; i++)
 		assert_true(write_sample(&fixture->rings[(i * i / 5 + i) % (N_RINGS - 1)], i, i));
 	drain(fixture, UINT64_MAX);
@@ -152,12 +152,12 @@ static void rings_are_merged_by_time(void **state)
 	assert_int_equal(fixture->stats.samples, 200);
 	assert_int_equal(fixture->stats.bytes, 200 * SAMPLE_BYTES);
 	assert_int_equal(fixture->stats.first_ns, 0);
-	for (size_t i = 0; i < N_RINGS; i++) /* everything was given back */
+	for (size_t i = 0; i < N_RINGS; i++) /* all room was given back */
 		assert_int_equal(fixture->rings[i].page.data_tail,
 				 fixture->rings[i].page.data_head);
 }
 
-static void what_is_after_the_horizon_stays_in_the_ring(void **state)
+static void records_after_the_horizon_stay_in_the_ring(void **state)
 {
 	struct fixture *fixture = *state;
 	for (uint64_t i = 0; i < 20; i++)
@@ -187,7 +187,9 @@ static void a_full_ring_does_not_hold_back(void **state)
 	assert_int_equal(fixture->rings[1].page.data_tail, n * SAMPLE_BYTES);
 }
 
-/* 48 doesn't divide 4096: samples wrap at many places; and text that wraps is in one piece. */
+/*
+ * 48 does not divide 4096, so samples wrap at many places. Text that wraps must come in one piece.
+ */
 static void records_that_wrap_are_whole(void **state)
 {
 	struct fixture *fixture = *state;
@@ -215,7 +217,7 @@ static void records_that_wrap_are_whole(void **state)
 	assert_int_equal(fixture->stats.malformed_records, 0);
 }
 
-/* An interrupt's record stands before the older one that it interrupted. */
+/* An interrupt's record comes before the older record that it interrupted. */
 static void an_older_record_behind_takes_the_newer_time(void **state)
 {
 	struct fixture *fixture = *state;
@@ -227,7 +229,7 @@ static void an_older_record_behind_takes_the_newer_time(void **state)
 	static const uint64_t times[] = {95, 100, 100, 101};
 	assert_int_equal(fixture->n, 4);
 	assert_memory_equal(fixture->times, times, sizeof(times));
-	/* And between two drains. */
+	/* The same between two drains. */
 	write_sample(&fixture->rings[2], 50, 4);
 	drain(fixture, UINT64_MAX);
 	assert_int_equal(fixture->times[4], 101);
@@ -261,14 +263,14 @@ static void a_head_that_cannot_be_is_survived(void **state)
 {
 	struct fixture *fixture = *state;
 	struct fake *fake = &fixture->rings[0];
-	fake->page.data_head = RING_BYTES + 8; /* more than there is room for */
+	fake->page.data_head = RING_BYTES + 8; /* more than the ring has room for */
 	drain(fixture, UINT64_MAX);
 	assert_int_equal(fixture->n, 0);
 	assert_int_equal(fixture->stats.malformed_records, 1);
-	fake->page.data_head = RING_BYTES + 8 + 3; /* no multiple of 8 */
+	fake->page.data_head = RING_BYTES + 8 + 3; /* not a multiple of 8 */
 	drain(fixture, UINT64_MAX);
 	assert_int_equal(fixture->stats.malformed_records, 2);
-	fake->page.data_head = 0; /* it went back */
+	fake->page.data_head = 0; /* the head went back */
 	drain(fixture, UINT64_MAX);
 	assert_int_equal(fixture->stats.malformed_records, 3);
 	assert_int_equal(fixture->n, 0);
@@ -293,16 +295,19 @@ static void a_malformed_record_is_stepped_over(void **state)
 	assert_int_equal(fixture->stats.samples, 2);
 }
 
-static void a_loss_is_told_once(void **state)
+static void a_loss_is_reported_once(void **state)
 {
 	struct fixture *fixture = *state;
 	write_lost(&fixture->rings[0], 5, 10);
-	drain(fixture, 5); /* held back: must not count yet */
+	drain(fixture, 5); /* after the limit: must not count yet */
 	assert_int_equal(fixture->stats.lost_records, 0);
 	drain(fixture, 6);
 	assert_int_equal(fixture->lost, 10);
-	/* The events' own counts told of 7 more, before the ring did, which has 5 and 4. */
-	fixture->rings[0].cursor.lost_told = 17;
+	/*
+	 * The events' own counts have reported 7 more losses than the rings, which then report 5
+	 * and 4.
+	 */
+	fixture->rings[0].cursor.lost_reported = 17;
 	write_lost(&fixture->rings[0], 7, 5);
 	drain(fixture, UINT64_MAX);
 	assert_int_equal(fixture->lost, 10);
@@ -327,14 +332,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rings_are_merged_by_time),
-		TEST(what_is_after_the_horizon_stays_in_the_ring),
+		TEST(records_after_the_horizon_stay_in_the_ring),
 		TEST(a_full_ring_does_not_hold_back),
 		TEST(records_that_wrap_are_whole),
 		TEST(an_older_record_behind_takes_the_newer_time),
 		TEST(a_bad_size_costs_the_rest_of_the_ring_and_no_more),
 		TEST(a_head_that_cannot_be_is_survived),
 		TEST(a_malformed_record_is_stepped_over),
-		TEST(a_loss_is_told_once),
+		TEST(a_loss_is_reported_once),
 		TEST(a_time_at_the_end_of_the_world_is_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define ENDS_AT_ONCE "--end-at-once" /* this program's argument */
 
-/* What a drain brought, as far as the child is concerned. */
+/* The records of the child in a drain. */
 struct seen {
 	pid_t child;
 	uint64_t samples, user_samples, kernel_samples, forks, exits, execs, mmaps;
@@ -96,7 +96,7 @@ static void drain(struct vmop_source *source, uint64_t up_to_ns, struct seen *se
 	assert_false(ended);
 }
 
-/* Uses a CPU until it has used cpu_ms of it. */
+/* Use cpu_ms of CPU time. */
 static void burn(unsigned cpu_ms)
 {
 	struct timespec now;
@@ -125,7 +125,7 @@ static pid_t burning_child(unsigned cpu_ms)
 	return child;
 }
 
-/* A program that is executed, and ends: this one, for /bin/true may have no loader. */
+/* Execute a program that ends at once: this one, because /bin/true may have no loader. */
 static pid_t executed_child(void)
 {
 	pid_t child = fork();
@@ -153,7 +153,7 @@ static void a_spinning_child_is_sampled(void **state)
 	wait_for(seen.child);
 	assert_null(vmop_source_stop(source));
 	drain(source, UINT64_MAX, &seen);
-	/* 300 are due; a busy machine may deliver fewer, never many more. */
+	/* 300 are due. A busy machine may deliver fewer, never many more. */
 	assert_true(seen.samples >= 30 && seen.samples <= 450);
 	assert_true(seen.user_samples > seen.samples / 2);
 	assert_true(seen.weight_ns == seen.samples * 1000000);
@@ -182,12 +182,12 @@ static void an_exec_brings_comm_and_mappings(void **state)
 	assert_int_equal(seen.forks, 1);
 	assert_int_equal(seen.execs, 1);
 	assert_string_equal(seen.comm, "exe");
-	assert_true(seen.mmaps >= 2); /* the program and its loader at least */
+	assert_true(seen.mmaps >= 2); /* at least the program and its loader */
 	vmop_source_close(source);
 }
 
-/* For sources that have their samples from elsewhere (Xen's). */
-static void the_side_band_alone_brings_no_samples(void **state)
+/* For sources with other samples (Xen's). */
+static void the_side_band_brings_no_samples(void **state)
 {
 	(void)state;
 	struct vmop_source_setup setup = {.side_band_only = true};
@@ -213,7 +213,7 @@ static void the_side_band_alone_brings_no_samples(void **state)
 	vmop_source_close(source);
 }
 
-static void what_is_after_the_horizon_stays(void **state)
+static void records_after_the_horizon_stay(void **state)
 {
 	(void)state;
 	struct vmop_source *source = open_source("cpu-clock:1000Hz", 0);
@@ -238,7 +238,7 @@ static void what_is_after_the_horizon_stays(void **state)
 	vmop_source_close(source);
 }
 
-static void modes_that_were_not_asked_for_are_left_out(void **state)
+static void modes_that_were_not_requested_are_left_out(void **state)
 {
 	(void)state;
 	struct vmop_source *source = open_source("cpu-clock:1000Hz::1:0", 0);
@@ -252,7 +252,7 @@ static void modes_that_were_not_asked_for_are_left_out(void **state)
 	vmop_source_close(source);
 }
 
-static void what_a_small_ring_loses_is_counted(void **state)
+static void losses_of_a_small_ring_are_counted(void **state)
 {
 	(void)state;
 	struct vmop_source *source = open_source("cpu-clock:10000Hz", 4096);
@@ -266,7 +266,7 @@ static void what_a_small_ring_loses_is_counted(void **state)
 	/* 4 KiB hold 85 samples of about 1000. */
 	assert_true(stats.lost_records > 100);
 	assert_true(seen.lost_records == stats.lost_records);
-	/* Once more: neither forgotten nor told twice. */
+	/* A second drain neither forgets nor repeats the losses. */
 	struct seen again = {0};
 	drain(source, UINT64_MAX, &again);
 	assert_int_equal(again.lost_records, 0);
@@ -282,7 +282,7 @@ static void a_ring_that_fills_wakes_its_owner(void **state)
 	assert_null(vmop_source_start(source));
 	struct seen seen = {.child = burning_child(300)};
 	assert_int_equal(poll(&poll_fd, 1, 60000), 1);
-	/* A busy machine's ring may be full of others' samples, again and again. */
+	/* Other programs' samples may fill a busy machine's ring, again and again. */
 	int status;
 	pid_t ended;
 	do {
@@ -294,7 +294,7 @@ static void a_ring_that_fills_wakes_its_owner(void **state)
 	drain(source, UINT64_MAX, &seen);
 	assert_true(seen.samples > 0);
 	for (long i = sysconf(_SC_NPROCESSORS_ONLN); i > 0; i--)
-		poll(&poll_fd, 1, 0); /* a CPU's wake-up from before the stop is seen once */
+		poll(&poll_fd, 1, 0); /* a CPU's wake-up from before the stop counts once */
 	assert_int_equal(poll(&poll_fd, 1, 0), 0);
 	vmop_source_close(source);
 }
@@ -319,7 +319,7 @@ static void look_by_event(void *arg, const struct vmop_record *record)
 
 enum { TOUCHED_PAGES = 3000, NAPS = 100 };
 
-/* Burns a CPU, touches pages, and gives its CPU up. */
+/* Burn CPU time, touch pages and sleep. */
 static pid_t busy_child(void)
 {
 	pid_t child = fork();
@@ -365,18 +365,18 @@ static void several_events_each_with_its_own_count_and_modes(void **state)
 	assert_null(vmop_source_stop(source));
 	const struct vmop_sink sink = {look_by_event, &seen};
 	assert_null(vmop_source_drain(source, UINT64_MAX, &sink, NULL));
-	/* The clock: the user's part alone; 100 are due. */
+	/* The clock: only the user's part; 100 are due. */
 	assert_in_range(seen.samples[0], 10, 200);
 	assert_int_equal(seen.user[0], seen.samples[0]);
 	assert_true(seen.weight_events[0] == seen.samples[0] * 2000000);
 	/*
-	 * A fault for each page that the program touched, a sample for ten of them; each time that
-	 * another program had the CPU meanwhile, the tenth may be that one's.
+	 * The program has a page fault for each page that it touched, and a sample for ten of them.
+	 * Whenever another program had the CPU meanwhile, the tenth fault may be that program's.
 	 */
 	assert_in_range(seen.samples[1], TOUCHED_PAGES / 10 - 30, TOUCHED_PAGES / 10 + 50);
 	assert_int_equal(seen.user[1], seen.samples[1]);
 	assert_true(seen.weight_events[1] == seen.samples[1] * 10);
-	/* A switch is the kernel's. */
+	/* A switch belongs to the kernel. */
 	assert_in_range(seen.samples[2], NAPS, 100 * NAPS);
 	assert_int_equal(seen.kernel[2], seen.samples[2]);
 	assert_true(seen.weight_events[2] == seen.samples[2]);
@@ -404,10 +404,10 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_spinning_child_is_sampled),
 		cmocka_unit_test(an_exec_brings_comm_and_mappings),
-		cmocka_unit_test(the_side_band_alone_brings_no_samples),
-		cmocka_unit_test(what_is_after_the_horizon_stays),
-		cmocka_unit_test(modes_that_were_not_asked_for_are_left_out),
-		cmocka_unit_test(what_a_small_ring_loses_is_counted),
+		cmocka_unit_test(the_side_band_brings_no_samples),
+		cmocka_unit_test(records_after_the_horizon_stay),
+		cmocka_unit_test(modes_that_were_not_requested_are_left_out),
+		cmocka_unit_test(losses_of_a_small_ring_are_counted),
 		cmocka_unit_test(a_ring_that_fills_wakes_its_owner),
 		cmocka_unit_test(several_events_each_with_its_own_count_and_modes),
 	};

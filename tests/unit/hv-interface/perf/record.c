@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The kernel's records, made by hand as linux/perf_event.h lays them out, and
- * what must become of each of them; also when they are cut or lie.
+ * The kernel's records, made by hand in the layout of linux/perf_event.h, and their decoded form;
+ * also cut and malformed ones.
  */
 #include <cmocka.h>
 #include <linux/perf_event.h>
@@ -20,7 +20,7 @@ static const struct vmop_perf_decoder one = {
 static const struct vmop_perf_decoder two = {
 	.has_identifier = true, .ids = ids, .wanted = all_wanted, .n_events = 2, .cpu = 6};
 
-/* A record being made. */
+/* The record under construction. */
 static union {
 	struct perf_event_header header;
 	uint8_t bytes[65536];
@@ -78,8 +78,10 @@ static struct vmop_record decode(const struct vmop_perf_decoder *decoder)
 	return record;
 }
 
-/* Made again in a block of exactly its size, so that reading past its end is found; every shorter
- * one must be malformed. */
+/*
+ * Copy the record into a block of exactly its size, so that reading past its end is detected. Every
+ * shorter one must be malformed.
+ */
 static void all_shorter_ones_are_malformed(const struct vmop_perf_decoder *decoder)
 {
 	uint16_t whole = made.header.size;
@@ -107,7 +109,10 @@ static void make_sample(const struct vmop_perf_decoder *decoder, uint16_t misc, 
 	add_u64(1000003);
 }
 
-/* arm64: a sample that perf calls a guest's, with the registers of what was interrupted. */
+/*
+ * Decode an arm64 sample that perf reports as a guest's, with the registers of the interrupted
+ * code.
+ */
 static struct vmop_sample with_regs(struct vmop_perf_decoder *decoder, uint8_t wanted, uint64_t lr,
 				    uint64_t pc)
 {
@@ -161,14 +166,14 @@ static void guests_that_are_hosts(void **state)
 	assert_hosts(with_regs(&decoder, 0xf, other, run - 4), run - 4);
 	assert_hosts(with_regs(&decoder, host_only, other, run), run);
 	assert_guests(with_regs(&decoder, guest_only, other, other));
-	decoder.guest_exit.len_bytes = 0; /* not known: the kernel is believed */
+	decoder.guest_exit.len_bytes = 0; /* not known: perf is trusted */
 	assert_guests(with_regs(&decoder, 0xf, other, other));
 	assert_hosts(with_regs(&decoder, host_only, other, other), other);
 	make_sample(&decoder, PERF_RECORD_MISC_GUEST_KERNEL, 0, other);
 	add_u64(0); /* PERF_SAMPLE_REGS_ABI_NONE */
 	assert_int_equal(decode(&decoder).sample.flags,
 			 VMOP_SAMPLE_GUEST | VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_MODE_KNOWN);
-	decoder.wanted = &host_only; /* the host's all the same, at an address that isn't told */
+	decoder.wanted = &host_only; /* the host's, at an unknown address */
 	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_NO_IP);
 	decoder.wanted = all_wanted;
 	make_sample(&decoder, PERF_RECORD_MISC_USER, 0, 0x401000);
@@ -178,7 +183,7 @@ static void guests_that_are_hosts(void **state)
 	assert_int_equal(decode(&decoder).sample.flags, VMOP_SAMPLE_USER);
 }
 
-/* Xen's dom0: what perf says of a sample, and its registers; ip 0: none were given. */
+/* Decode a sample in Xen's dom0 with perf's view of it and its registers; ip 0: no registers. */
 static struct vmop_sample in_dom0(struct vmop_perf_decoder *decoder, uint8_t wanted, uint16_t misc,
 				  uint64_t told, uint64_t ip, uint64_t cs)
 {
@@ -203,7 +208,7 @@ static void assert_sample(struct vmop_sample sample, unsigned flags, uint64_t ip
 	assert_true(sample.pid == pid && sample.source_domain == domain);
 }
 
-/* The clock's are dom0's own, whatever the PMU's last sample was. */
+/* The clock samples only dom0, whatever the PMU's last sample was. */
 static void a_clock_in_dom0(void **state)
 {
 	(void)state;
@@ -218,7 +223,7 @@ static void a_clock_in_dom0(void **state)
 		      VMOP_SAMPLE_USER, user, 11, 0);
 	assert_sample(in_dom0(&decoder, 0xf, guest, 0, 0, 0),
 		      VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_NO_IP, 0, 11, 0);
-	/* What is wanted of it goes by what it really is. */
+	/* The corrected owner decides whether a sample is wanted. */
 	static const uint8_t no_user = 1 << VMOP_PERF_CLASS(0, 1) | 1 << VMOP_PERF_CLASS(1, 1);
 	struct vmop_record record;
 	make_sample(&decoder, guest, 0, 0);
@@ -229,7 +234,7 @@ static void a_clock_in_dom0(void **state)
 	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
 			 VMOP_PERF_NOT_WANTED);
 	decoder.wanted = all_wanted;
-	/* Without registers a guest's address is not believed. */
+	/* Without registers a guest's address is not trusted. */
 	decoder.dom0.has_regs = false;
 	make_sample(&decoder, guest, 0, kernel);
 	assert_sample(decode(&decoder).sample, VMOP_SAMPLE_KERNEL | VMOP_SAMPLE_NO_IP, 0, 11, 0);
@@ -242,21 +247,21 @@ static void a_pmu_in_dom0(void **state)
 	(void)state;
 	const uint64_t xen = 0xffff82d040201000, kernel = 0xffffffff81000000;
 	const uint8_t pmu = VMOP_PERF_ALL_CLASSES | VMOP_PERF_BY_PMU;
-	const uint32_t none = UINT32_MAX, untold = VMOP_SOURCE_DOMAIN_UNKNOWN;
+	const uint32_t none = UINT32_MAX, unknown = VMOP_SOURCE_DOMAIN_UNKNOWN;
 	struct vmop_perf_decoder decoder = one;
 	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
-	/* Xen's own, whatever mode the vCPU was in that it had interrupted. */
+	/* A sample in Xen, whatever mode the interrupted vCPU was in. */
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_USER, xen, xen, 3),
-		      VMOP_SAMPLE_HYPERVISOR, xen, none, untold);
+		      VMOP_SAMPLE_HYPERVISOR, xen, none, unknown);
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_GUEST_USER, 0x401000, 0x401000, 3),
 		      VMOP_SAMPLE_GUEST | VMOP_SAMPLE_USER | VMOP_SAMPLE_MODE_KNOWN, 0x401000, none,
-		      untold);
+		      unknown);
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_KERNEL, kernel, kernel, 0),
 		      VMOP_SAMPLE_KERNEL, kernel, 11, 0);
 	decoder.dom0.view = VMOP_REACH_OWN_AND_HYPERVISOR;
 	assert_sample(in_dom0(&decoder, pmu, PERF_RECORD_MISC_KERNEL, xen, xen, 0),
 		      VMOP_SAMPLE_HYPERVISOR, xen, none, 0);
-	/* Xen's PMU does not leave out guests by itself. */
+	/* Xen's PMU does not exclude guests. */
 	static const uint8_t host_only =
 		VMOP_PERF_ALL_CLASSES | VMOP_PERF_BY_PMU | VMOP_PERF_HOST_ONLY;
 	struct vmop_record record;
@@ -275,7 +280,7 @@ static void put_file(const char *folder, const char *path, const char *text)
 	assert_int_equal(system(command), 0);
 }
 
-static void what_perf_sees_in_dom0(void **state)
+static void perf_in_dom0(void **state)
 {
 	(void)state;
 	char folder[] = "/tmp/vmop-dom0-XXXXXX", command[64];
@@ -293,7 +298,7 @@ static void what_perf_sees_in_dom0(void **state)
 	assert_non_null(mkdtemp(folder));
 	vmop_perf_dom0_init(folder, &dom0);
 	assert_int_equal(dom0.view, VMOP_REACH_ALL);
-	assert_null(vmop_perf_dom0_way(dom0.view));
+	assert_null(vmop_perf_dom0_transport(dom0.view));
 	put_file(folder, "/proc/xen/capabilities", "\"\"");
 	vmop_perf_dom0_init(folder, &dom0);
 	assert_int_equal(dom0.view, VMOP_REACH_ALL); /* a domU */
@@ -305,13 +310,13 @@ static void what_perf_sees_in_dom0(void **state)
 		put_file(folder, "/sys/hypervisor/pmu/pmu_mode", table[i].mode);
 		vmop_perf_dom0_init(folder, &dom0);
 		assert_int_equal(dom0.view, table[i].view);
-		assert_non_null(vmop_perf_dom0_way(dom0.view));
+		assert_non_null(vmop_perf_dom0_transport(dom0.view));
 	}
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	assert_int_equal(system(command), 0);
 }
 
-/* Two counters an event: which of them it was says whose the sample is, whatever perf says. */
+/* Two counters an event: the counter identifies the sample's owner, whatever perf reports. */
 static void split_events(void **state)
 {
 	(void)state;
@@ -329,10 +334,11 @@ static void split_events(void **state)
 		bool is_guests;
 	} table[] = {
 		{2001, 0xffff800008001010, 0, true},
-		{2001, 0xffff800009000000, 0, true},  /* never so: it counts in guests alone */
-		{1001, 0xffff800008001010, 0, false}, /* overflowed with interrupts masked */
+		/* impossible: this counter counts only in guests */
+		{2001, 0xffff800009000000, 0, true},
+		{1001, 0xffff800008001010, 0, false}, /* an overflow with interrupts masked */
 		{1001, 0xffff800009000000, 0, false},
-		{1002, 0xffff800008001010, 1, true}, /* isn't split: as near as can be told */
+		{1002, 0xffff800008001010, 1, true}, /* not split: the best guess */
 		{1002, 0xffff800009000000, 1, false},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -356,9 +362,9 @@ static void split_events(void **state)
 }
 
 /*
- * arm64: EL1 code with addresses in the lower half (a 32-bit guest's kernel, UEFI, a kernel before
- * it turns its page tables on), EL0 code in the upper one (none does that, but the guest's PSTATE
- * would be the word on it); on x86 the word on it is the address.
+ * arm64: EL1 code in the lower half of the addresses (a 32-bit guest's kernel, UEFI, a kernel
+ * before it turns its page tables on), and EL0 code in the upper half (no system does that, but the
+ * guest's PSTATE would decide). On x86 the address decides.
  */
 static void modes_of_guests(void **state)
 {
@@ -446,11 +452,11 @@ static void samples(void **state)
 	assert_int_equal(record.sample.event, 1);
 	assert_true(record.sample.ip == UINT64_MAX);
 	all_shorter_ones_are_malformed(&two);
-	make_sample(&two, PERF_RECORD_MISC_KERNEL, 5, 1); /* nobody's id */
+	make_sample(&two, PERF_RECORD_MISC_KERNEL, 5, 1); /* an id of no event */
 	assert_int_equal(decode(&two).sample.event, 0);
 }
 
-/* An event that the kernel counts, by a period: its samples end where others have theirs. */
+/* An event that the kernel counts, with a period: its samples are shorter by the period. */
 static void samples_of_a_fixed_weight(void **state)
 {
 	(void)state;
@@ -510,7 +516,7 @@ static void modes_not_wanted_are_left_out(void **state)
 		{PERF_RECORD_MISC_HYPERVISOR, 1, HOST_KERNEL},
 		{PERF_RECORD_MISC_GUEST_USER, 1, GUEST_USER},
 		{PERF_RECORD_MISC_GUEST_KERNEL, UINT64_C(1) << 63, GUEST_KERNEL},
-		/* perf's word on a guest's mode is not to be relied on */
+		/* perf's mode of a guest's sample is not reliable */
 		{PERF_RECORD_MISC_GUEST_USER, UINT64_C(1) << 63, GUEST_KERNEL},
 		{PERF_RECORD_MISC_GUEST_KERNEL, 1, GUEST_USER},
 	};
@@ -566,7 +572,10 @@ static void make_mmap2(uint16_t misc)
 	end(&two);
 }
 
-/* The mark of a build-id is another event's, that asked for it: ours has an inode all the same. */
+/*
+ * The flag of a build-id belongs to another event, which requested it. This record has an inode
+ * nevertheless.
+ */
 static void mappings_have_an_inode(void **state)
 {
 	(void)state;
@@ -659,7 +668,7 @@ static void kernel_symbols(void **state)
 	assert_string_equal(record.ksymbol.name, "bpf_prog_1");
 }
 
-static void what_was_lost_or_held_back(void **state)
+static void losses_and_throttles_are_counted(void **state)
 {
 	(void)state;
 	begin(PERF_RECORD_LOST, 0);
@@ -692,7 +701,7 @@ static void what_was_lost_or_held_back(void **state)
 	}
 }
 
-static void what_is_unknown_is_told(void **state)
+static void unknown_records_are_reported(void **state)
 {
 	(void)state;
 	static const uint32_t types[] = {0, PERF_RECORD_SWITCH, 99, UINT32_MAX};
@@ -713,7 +722,7 @@ int main(void)
 		cmocka_unit_test(guest_exit_function),
 		cmocka_unit_test(a_clock_in_dom0),
 		cmocka_unit_test(a_pmu_in_dom0),
-		cmocka_unit_test(what_perf_sees_in_dom0),
+		cmocka_unit_test(perf_in_dom0),
 		cmocka_unit_test(split_events),
 		cmocka_unit_test(modes_of_guests),
 		cmocka_unit_test(samples),
@@ -725,8 +734,8 @@ int main(void)
 		cmocka_unit_test(texts_must_end),
 		cmocka_unit_test(names_and_tasks),
 		cmocka_unit_test(kernel_symbols),
-		cmocka_unit_test(what_was_lost_or_held_back),
-		cmocka_unit_test(what_is_unknown_is_told),
+		cmocka_unit_test(losses_and_throttles_are_counted),
+		cmocka_unit_test(unknown_records_are_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The perf source where perf_event_open refuses, or events have to share counters: with
- * --wrap=read beside what the layer needs, so that an event's times are as told.
+ * The perf source where perf_event_open refuses, or events have to share counters. --wrap=read
+ * beside the layer's options sets an event's times.
  */
 #include <cmocka.h>
 #include <dirent.h>
@@ -42,7 +42,7 @@ static void the_clock_stands_in_for_cycles_and_says_why(void **state)
 		assert_string_equal(vmop_source_event(source, 0)->unit, "ns");
 		vmop_source_close(source);
 		source = must_open("cycles:100003");
-		assert_event(source, 0, "cpu-clock", "a cycle is taken for a nanosecond");
+		assert_event(source, 0, "cpu-clock", "a cycle counts as a nanosecond");
 		assert_int_equal(vmop_source_event(source, 0)->period_events, 100003);
 		vmop_source_close(source);
 	}
@@ -59,7 +59,7 @@ static void nothing_stands_in_for_other_events(void **state)
 	}
 }
 
-static void without_leave_it_says_what_to_do(void **state)
+static void without_permission_the_error_names_the_remedy(void **state)
 {
 	(void)state;
 	refuse(all, EACCES);
@@ -73,7 +73,7 @@ static void without_leave_it_says_what_to_do(void **state)
 		{"-1\n", "it is -1, which leaves others everything"},
 		{"0\n", "it is 0, which leaves others all but raw tracepoints"},
 		{"1\n", "it is 1, which leaves others their own processes, the kernel's"},
-		{"2\n", "it is 2, which leaves others their own processes' user code alone"},
+		{"2\n", "it is 2, which leaves others only their own processes' user code"},
 		{"3\n", "it is 3, which leaves others nothing"},
 	};
 	refuse(all, EACCES);
@@ -84,7 +84,7 @@ static void without_leave_it_says_what_to_do(void **state)
 	}
 }
 
-/* As KVM's mediated vPMU while a guest has it. */
+/* Refuse like KVM's mediated vPMU while a guest has it. */
 static bool events_that_count_guests(const struct perf_event_attr *attr, int cpu)
 {
 	(void)cpu;
@@ -97,16 +97,16 @@ static void a_mediated_vpmu_leaves_the_host(void **state)
 	refuse(events_that_count_guests, EOPNOTSUPP);
 	struct vmop_source *source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 2);
-	assert_event(source, 0, "cycles:H", "the host alone");
-	assert_event(source, 1, "cpu-clock:G", "guest time is sampled by cpu-clock");
+	assert_event(source, 0, "cycles:H", "only the host");
+	assert_event(source, 1, "cpu-clock:G", "cpu-clock samples guest time");
 	assert_true(layer.last_hardware.exclude_guest);
 	assert_true(layer.last_hardware.sample_type & PERF_SAMPLE_IDENTIFIER);
 	vmop_source_close(source);
 	source = must_open("llc-misses");
 	assert_int_equal(vmop_source_n_events(source), 1);
-	assert_event(source, 0, "llc-misses:H", "the host alone");
+	assert_event(source, 0, "llc-misses:H", "only the host");
 	vmop_source_close(source);
-	source = must_open("cycles:::::1:0"); /* guests weren't asked for */
+	source = must_open("cycles:::::1:0"); /* guests were not requested */
 	assert_int_equal(vmop_source_n_events(source), 1);
 	assert_event(source, 0, "cycles:H", NULL);
 	vmop_source_close(source);
@@ -117,15 +117,15 @@ static void a_mediated_vpmu_leaves_the_host(void **state)
 	must_fail("llc-misses:::::0:1", VMOP_ERROR_CANT, "event 'llc-misses': ");
 }
 
-/* Switched on, with no VM yet: none must find the PMU taken. */
+/* Switched on, without a VM yet: a VM must not find the PMU taken. */
 static void a_mediated_vpmu_that_may_be_used_is_spared(void **state)
 {
 	(void)state;
 	mediated_vpmu = "Y\n";
 	struct vmop_source *source = must_open("default");
 	assert_int_equal(vmop_source_n_events(source), 2);
-	assert_event(source, 0, "cycles:H", "the host alone");
-	assert_event(source, 1, "cpu-clock:G", "guest time is sampled by cpu-clock");
+	assert_event(source, 0, "cycles:H", "only the host");
+	assert_event(source, 1, "cpu-clock:G", "cpu-clock samples guest time");
 	assert_true(layer.last_hardware.exclude_guest);
 	assert_null(vmop_source_check_cpus(source));
 	vmop_source_close(source);
@@ -144,7 +144,7 @@ static void a_mediated_vpmu_that_may_be_used_is_spared(void **state)
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, "VMs that use it can't start"));
 	vmop_error_destroy(err);
-	assert_null(vmop_source_check_cpus(source)); /* said once */
+	assert_null(vmop_source_check_cpus(source)); /* reported only once */
 	vmop_source_close(source);
 }
 
@@ -158,7 +158,7 @@ static void the_kernels_limit_is_kept(void **state)
 	must_fail("cycles:501Hz", VMOP_ERROR_USAGE, "limit of 500");
 	must_fail("cpu-clock:1999999", VMOP_ERROR_USAGE, "the lowest is 2000000 ns");
 	refuse(all_hardware, ENOENT);
-	source = must_open("cycles:100003"); /* the clock may not tick as often */
+	source = must_open("cycles:100003"); /* the clock's limit is lower */
 	assert_int_equal(vmop_source_event(source, 0)->period_events, 2000000);
 	vmop_source_close(source);
 }
@@ -192,7 +192,7 @@ static bool newer_than_5_0(const struct perf_event_attr *attr, int cpu)
 	return attr->ksymbol || newer_than_5_19(attr, cpu);
 }
 
-static void older_kernels_get_what_they_know(void **state)
+static void older_kernels_get_supported_attributes(void **state)
 {
 	(void)state;
 	struct vmop_source *source = must_open("cpu-clock");
@@ -245,7 +245,7 @@ static void a_soft_limit_on_open_files_is_raised(void **state)
 	must_fail("cpu-clock", VMOP_ERROR_CANT, "too many open files");
 }
 
-/* Each of them at each call: open works or says why, and leaves nothing behind. */
+/* Refuse each errno at each call: open works or returns an error, and leaves nothing behind. */
 static void any_refusal_at_any_call(void **state)
 {
 	(void)state;
@@ -278,11 +278,11 @@ static void any_refusal_at_any_call(void **state)
 	}
 }
 
-/* What becomes of "cycles llc-misses" when one call is refused. */
+/* The outcome of "cycles llc-misses" after one refused call. */
 struct outcome {
 	int os_errno;
-	const char *words; /* of the error; NULL: it works */
-	const char *name;  /* then: of the event that was refused */
+	const char *words; /* of the error; NULL: open works */
+	const char *name;  /* then: name of the refused event */
 	const char *note;  /* and its note; NULL: none */
 };
 
@@ -309,7 +309,7 @@ static void assert_outcomes(unsigned call, const struct outcome *outcomes, size_
 	}
 }
 
-/* So that EMFILE is the last word. The limit that was: the caller's to set again. */
+/* Raise the limit so that EMFILE is final. The caller restores the old limit. */
 static struct rlimit allow_all_files(void)
 {
 	struct rlimit before, all_files;
@@ -329,7 +329,7 @@ static void each_refusal_has_its_behaviour(void **state)
 		{EMFILE, "too many open files", NULL, NULL},
 		{ENFILE, "too many open files", NULL, NULL},
 		{ENOSYS, "no perf events", NULL, NULL},
-		{EINVAL, NULL, "cycles", NULL}, /* asked for less, it works */
+		{EINVAL, NULL, "cycles", NULL}, /* with less precision it works */
 		{E2BIG, NULL, "cycles", NULL},
 		{EOPNOTSUPP, "Linux 4.3 or later is needed", NULL, NULL},
 		{EBUSY, "Linux 4.3 or later is needed", NULL, NULL},
@@ -340,8 +340,8 @@ static void each_refusal_has_its_behaviour(void **state)
 		{EACCES, "CAP_PERFMON", NULL, NULL},
 		{EPERM, "CAP_PERFMON", NULL, NULL},
 		{EMFILE, "sampling needs 3 of them for each CPU", NULL, NULL},
-		{EOPNOTSUPP, NULL, "cycles:H", "the host alone"},
-		{EBUSY, NULL, "cpu-clock", "in use by another (EBUSY)"},
+		{EOPNOTSUPP, NULL, "cycles:H", "only the host"},
+		{EBUSY, NULL, "cpu-clock", "the PMU is in use (EBUSY)"},
 		{ENOENT, NULL, "cpu-clock", "no PMU that counts it (ENOENT)"},
 		{ENODEV, NULL, "cpu-clock", "no PMU that counts it"},
 		{ENOSPC, NULL, "cpu-clock", "no counter is free (ENOSPC)"},
@@ -352,8 +352,8 @@ static void each_refusal_has_its_behaviour(void **state)
 		{EACCES, "CAP_PERFMON", NULL, NULL},
 		{EPERM, "CAP_PERFMON", NULL, NULL},
 		{EMFILE, "sampling needs 3 of them for each CPU", NULL, NULL},
-		{EOPNOTSUPP, NULL, "llc-misses:H", "the host alone"},
-		{EBUSY, "event 'llc-misses': the PMU is in use by another (EBUSY)", NULL, NULL},
+		{EOPNOTSUPP, NULL, "llc-misses:H", "only the host"},
+		{EBUSY, "event 'llc-misses': the PMU is in use (EBUSY)", NULL, NULL},
 		{ENOENT, "event 'llc-misses': this machine has no PMU that counts it", NULL, NULL},
 		{ENODEV, "event 'llc-misses': this machine has no PMU that counts it", NULL, NULL},
 		{ENOSPC, "event 'llc-misses': no counter is free (ENOSPC)", NULL, NULL},
@@ -367,7 +367,7 @@ static void each_refusal_has_its_behaviour(void **state)
 	setrlimit(RLIMIT_NOFILE, &before);
 }
 
-/* Which CPU records came, as "-1+1". */
+/* Append a CPU record to a text such as "-1+1". */
 static void note_cpu(void *arg, const struct vmop_record *record)
 {
 	if (record->type != VMOP_RECORD_CPU)
@@ -391,7 +391,7 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	(void)state;
 	char text[64] = "";
 	if (n_cpus() < 2)
-		return; /* nothing can go */
+		return; /* no CPU may go */
 	online = "0-1";
 	struct vmop_source *source = must_open("cpu-clock");
 	unsigned open_files = n_open_files();
@@ -417,14 +417,13 @@ static void cpus_that_come_and_go_are_followed(void **state)
 	vmop_source_close(source);
 }
 
-/* Of which kind is refused, for a CPU that comes back: nothing is left open, and it is told once.
- */
-static void a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again(void **state)
+/* A returning CPU with one refused call: nothing is left open, and the error comes once. */
+static void a_refusal_when_a_cpu_comes_back_is_reported_once_and_tried_again(void **state)
 {
 	(void)state;
 	static const int errnos[] = {EOPNOTSUPP, EBUSY, ENOENT, EMFILE, ENOSPC, EACCES};
 	if (n_cpus() < 2)
-		return; /* nothing can go */
+		return; /* no CPU may go */
 	struct rlimit before = allow_all_files();
 	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++) {
 		for (unsigned call = 1; call <= 3; call++) { /* the dummy, the first, the second */
@@ -486,12 +485,12 @@ static void a_cpu_that_goes_while_it_is_waited_for_is_forgotten(void **state)
 	layer.n_calls = 0;
 	for (unsigned check = 0; check < 8; check++)
 		assert_null(vmop_source_check_cpus(source));
-	/* The one try was before the list said that it has gone; it may have found it there. */
+	/* The CPU may have been tried once before the list showed that it was offline. */
 	assert_true(layer.n_calls <= 2);
 	vmop_source_close(source);
 }
 
-/* Precise levels above 1 are none of this PMU's. */
+/* This PMU has no precise levels above 1. */
 static bool more_precise_than_1(const struct perf_event_attr *attr, int cpu)
 {
 	(void)cpu;
@@ -551,7 +550,7 @@ static void modes_are_in_names(void **state)
 	}
 }
 
-static void the_name_that_was_asked_for_is_kept(void **state)
+static void the_requested_name_is_kept(void **state)
 {
 	(void)state;
 	struct vmop_source *source = must_open("CPU_CLK_UNHALTED cycles default page-faults");
@@ -559,7 +558,7 @@ static void the_name_that_was_asked_for_is_kept(void **state)
 	for (size_t i = 1; i < 4; i++)
 		assert_null(vmop_source_event(source, i)->asked);
 	vmop_source_close(source);
-	refuse(all_hardware, ENOENT); /* the clock does not stand for cycles in a ratio */
+	refuse(all_hardware, ENOENT); /* the clock does not replace cycles in a ratio */
 	source = must_open("CPU_CLK_UNHALTED");
 	assert_event(source, 0, "cpu-clock", "no cycles");
 	assert_null(vmop_source_event(source, 0)->asked);
@@ -573,10 +572,11 @@ static void a_group_has_one_leader(void **state)
 	(void)state;
 	struct vmop_source *source = must_open("{cycles instructions}");
 	assert_true(layer.last_group_fd >= 0);
-	assert_false(layer.last_hardware.disabled); /* or the kernel does not look if it fits */
+	/* else the kernel does not check whether it fits */
+	assert_false(layer.last_hardware.disabled);
 	assert_event(source, 0, "cycles", NULL);
 	assert_event(source, 1, "instructions", NULL);
-	/* it counts: the clock pretends to be both */
+	/* it counts: the clock pretends to be both events */
 	assert_null(vmop_source_start(source));
 	assert_null(vmop_source_check_cpus(source));
 	assert_null(vmop_source_stop(source));
@@ -585,7 +585,7 @@ static void a_group_has_one_leader(void **state)
 		assert_true(info->enabled_ns > 0 && info->running_ns == info->enabled_ns);
 	}
 	vmop_source_close(source);
-	source = must_open("{cycles instructions} page-faults"); /* is outside */
+	source = must_open("{cycles instructions} page-faults"); /* outside of the group */
 	assert_int_equal(layer.last_group_fd, -1);
 	vmop_source_close(source);
 	source = must_open("{cycles} {instructions}"); /* groups of one */
@@ -600,14 +600,14 @@ static void a_group_that_does_not_fit_is_counted_in_turn(void **state)
 	layer.refuses_siblings = true;
 	struct vmop_source *source = must_open("{cycles CPU_CLK_UNHALTED instructions} llc-misses");
 	assert_int_equal(vmop_source_n_events(source), 4);
-	assert_event(source, 0, "cycles", "can't be counted at a time");
+	assert_event(source, 0, "cycles", "can't be counted at the same time");
 	assert_event(source, 1, "cycles", "stands for CPU_CLK_UNHALTED; its group can't be");
-	assert_event(source, 2, "instructions", "each is counted by itself");
+	assert_event(source, 2, "instructions", "each event is counted separately");
 	assert_event(source, 3, "llc-misses", NULL);
 	assert_int_equal(layer.last_group_fd, -1);
 	vmop_source_close(source);
 	reset(state);
-	refuse(all_hardware, EINVAL); /* then they are refused by themselves */
+	refuse(all_hardware, EINVAL); /* refused also without a group */
 	must_fail("{page-faults instructions}", VMOP_ERROR_CANT, "event 'instructions': ");
 }
 
@@ -622,12 +622,12 @@ static void braces_must_match(void **state)
 
 /* ---- events that share counters ------------------------------------------------ */
 
-static unsigned running_percent; /* of hardware events, which the clock pretends; 0: as it is */
+static unsigned running_percent; /* of hardware events, which the clock pretends; 0: the real one */
 
 ssize_t __wrap_read(int fd, void *buf, size_t len_bytes);
 ssize_t __real_read(int fd, void *buf, size_t len_bytes);
 
-/* What perf_event_open's read_format lays out: count, enabled, running, lost. */
+/* The layout of perf_event_open's read_format: count, enabled, running, lost. */
 ssize_t __wrap_read(int fd, void *buf, size_t len_bytes)
 {
 	ssize_t len = __real_read(fd, buf, len_bytes);
@@ -637,7 +637,7 @@ ssize_t __wrap_read(int fd, void *buf, size_t len_bytes)
 	return len;
 }
 
-static void events_that_share_counters_are_told_of(void **state)
+static void events_that_share_counters_are_noted(void **state)
 {
 	(void)state;
 	struct vmop_source *source = must_open("cycles instructions");
@@ -649,7 +649,7 @@ static void events_that_share_counters_are_told_of(void **state)
 	assert_true(info->enabled_ns >= 20000000);
 	assert_null(info->note);
 	running_percent = 25;
-	for (unsigned check = 0; check < 8; check++) /* the times are looked at now and then */
+	for (unsigned check = 0; check < 8; check++) /* the times are read only every few checks */
 		assert_null(vmop_source_check_cpus(source));
 	running_percent = 0;
 	assert_non_null(info->note);
@@ -673,25 +673,25 @@ int main(void)
 		TEST(a_pmu_is_used_where_there_is_one),
 		TEST(the_clock_stands_in_for_cycles_and_says_why),
 		TEST(nothing_stands_in_for_other_events),
-		TEST(without_leave_it_says_what_to_do),
+		TEST(without_permission_the_error_names_the_remedy),
 		TEST(a_mediated_vpmu_leaves_the_host),
 		TEST(a_mediated_vpmu_that_may_be_used_is_spared),
 		TEST(the_kernels_limit_is_kept),
 		TEST(a_cpu_that_went_is_left_out),
-		TEST(older_kernels_get_what_they_know),
+		TEST(older_kernels_get_supported_attributes),
 		TEST(a_soft_limit_on_open_files_is_raised),
 		TEST(any_refusal_at_any_call),
 		TEST(each_refusal_has_its_behaviour),
 		TEST(cpus_that_come_and_go_are_followed),
-		TEST(a_refusal_when_a_cpu_comes_back_is_told_once_and_tried_again),
+		TEST(a_refusal_when_a_cpu_comes_back_is_reported_once_and_tried_again),
 		TEST(a_cpu_that_goes_while_it_is_waited_for_is_forgotten),
 		TEST(precision_falls_back_with_a_note),
 		TEST(modes_are_in_names),
-		TEST(the_name_that_was_asked_for_is_kept),
+		TEST(the_requested_name_is_kept),
 		TEST(a_group_has_one_leader),
 		TEST(a_group_that_does_not_fit_is_counted_in_turn),
 		TEST(braces_must_match),
-		TEST(events_that_share_counters_are_told_of),
+		TEST(events_that_share_counters_are_noted),
 	};
 	return cmocka_run_group_tests(tests, may_sample, NULL);
 }

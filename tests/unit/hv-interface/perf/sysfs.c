@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events by what sysfs and tracefs say of the machine, which is a made-up tree here: hybrid CPUs,
- * PMUs beside the cores, terms and fields, tracepoints, the list of them all.
+ * Events by sysfs and tracefs, here a made-up tree: hybrid CPUs, PMUs beside the cores, terms and
+ * fields, tracepoints, the list of all events.
  */
 #include <cmocka.h>
 #include <sys/stat.h>
@@ -31,7 +31,7 @@ static void put(const char *path, const char *text)
 
 #define DEVICES "sys/bus/event_source/devices/"
 
-/* CPU 0 is of the one kind, CPU 1 of the other. */
+/* CPU 0 has one type of core, CPU 1 the other. */
 static int make_hybrid(void **state)
 {
 	reset(state);
@@ -94,7 +94,7 @@ static void a_hybrid_machine_counts_on_each_of_its_pmus(void **state)
 	assert_on(0, 4, 0x1c2);
 	assert_on(1, 10, 0x1c2);
 	vmop_source_close(source);
-	refuse(all_hardware, ENOENT); /* the clock that stands in is on all CPUs */
+	refuse(all_hardware, ENOENT); /* the replacing clock is on all CPUs */
 	source = must_open("cycles");
 	assert_event(source, 0, "cpu-clock", "no cycles");
 	assert_null(vmop_source_start(source));
@@ -112,7 +112,7 @@ static bool cpu_0_lacks(const struct perf_event_attr *attr, int cpu)
 	return is_hardware(attr) && cpu == 0;
 }
 
-static void what_one_kind_of_core_lacks_is_counted_on_the_others(void **state)
+static void an_event_that_one_core_type_lacks_is_counted_on_the_others(void **state)
 {
 	(void)state;
 	if (n_cpus() < 2)
@@ -120,7 +120,7 @@ static void what_one_kind_of_core_lacks_is_counted_on_the_others(void **state)
 	online = "0-1";
 	refuse(cpu_1_lacks, ENOENT);
 	struct vmop_source *source = must_open("LLC-loads cpu-clock");
-	assert_event(source, 0, "cpu_core/LLC-loads/", "CPUs of cpu_atom (7 of them), a PMU that");
+	assert_event(source, 0, "cpu_core/LLC-loads/", "CPUs of cpu_atom (7 of them): that PMU");
 	assert_string_equal(vmop_source_event(source, 0)->asked, "LLC-loads");
 	assert_on(0, PERF_TYPE_HW_CACHE, 2 | UINT64_C(4) << 32);
 	assert_on(1, 0, 0);
@@ -132,12 +132,12 @@ static void what_one_kind_of_core_lacks_is_counted_on_the_others(void **state)
 		     "stands for BR_MISS_PRED_RETIRED; not counted");
 	assert_string_equal(vmop_source_event(source, 0)->asked, "BR_MISS_PRED_RETIRED");
 	vmop_source_close(source);
-	source = must_open("{cycles:p instructions}"); /* the clock for cycles, on all CPUs */
+	source = must_open("{cycles:p instructions}"); /* the clock replaces cycles on all CPUs */
 	assert_event(source, 0, "cpu-clock", "no cycles");
 	assert_event(source, 1, "cpu_core/instructions/", "cpu_atom");
 	vmop_source_close(source);
-	refuse(cpu_1_lacks, EBUSY); /* it has it */
-	must_fail("LLC-loads", VMOP_ERROR_CANT, "in use by another");
+	refuse(cpu_1_lacks, EBUSY); /* the large core's PMU has it */
+	must_fail("LLC-loads", VMOP_ERROR_CANT, "the PMU is in use");
 	refuse(all_hardware, ENOENT);
 	must_fail("LLC-loads", VMOP_ERROR_CANT, "no PMU that counts it");
 }
@@ -147,8 +147,8 @@ static bool cpu_0_lacks_caches(const struct perf_event_attr *attr, int cpu)
 	return attr->type == PERF_TYPE_HW_CACHE && cpu == 0;
 }
 
-/* arm64's: the kernel goes by the CPU, and cores of one kind need no looking after. */
-static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
+/* arm64: the kernel goes by the CPU; one type of cores needs no special treatment. */
+static void arm64_core_pmus_are_distinguished_by_cpu(void **state)
 {
 	(void)state;
 	if (n_cpus() < 2)
@@ -176,11 +176,11 @@ static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
 	assert_on(1, PERF_TYPE_RAW, 0x1b);
 	vmop_source_close(source);
 	refuse(NULL, 0);
-	source = must_open("cycles:pp:1000003"); /* which the kernel would not refuse */
+	source = must_open("cycles:pp:1000003"); /* ignored by the kernel, not refused */
 	assert_event(source, 0, "cycles", "this PMU has no precise levels");
 	assert_int_equal(layer.last_hardware.precise_ip, 0);
 	vmop_source_close(source);
-	is_arm64_kvm = true; /* what the first CPU lacks is no reason to count worlds together */
+	is_arm64_kvm = true; /* an event that the first CPU lacks is still split on the others */
 	refuse(cpu_0_lacks_caches, ENOENT);
 	source = must_open("cycles:1000003 LLC-loads:10007");
 	assert_event(source, 0, "cycles", NULL);
@@ -195,7 +195,7 @@ static void arm64_core_pmus_are_told_apart_by_the_cpu(void **state)
 	vmop_source_close(source);
 }
 
-static void a_pmu_is_opened_on_its_own_cpus_alone(void **state)
+static void a_pmu_is_opened_only_on_its_own_cpus(void **state)
 {
 	(void)state;
 	if (n_cpus() < 2)
@@ -231,15 +231,15 @@ static void a_pmu_is_opened_on_its_own_cpus_alone(void **state)
 	must_fail("far/config=1/", VMOP_ERROR_CANT, "its PMU has no CPU that is online");
 }
 
-static void what_pmus_refuse(void **state)
+static void refusals_of_pmus(void **state)
 {
 	(void)state;
 	static const char *const table[][2] = {
 		{"nopmu/config=1/", "no PMU 'nopmu'; it has: arm_spe_0, cpu_atom, cpu_core, far"},
 		{"cpu_core/nonsense/",
-		 "neither a field nor an event 'nonsense': fields: config, "
+		 "neither a field nor an event 'nonsense'; fields: config, "
 		 "config1, config2, any, event, ldlat, umask; events: circle"},
-		{"cpu_core/event=x/", "'x' of 'event=x' is no number"},
+		{"cpu_core/event=x/", "'x' of 'event=x' is not a number"},
 		{"cpu_core/event=0x100/", "the value of 'event=0x100' does not fit its field "
 					  "(config:0-7)"},
 		{"cpu_core/circle/", "neither a field nor an event 'circle'"},
@@ -247,12 +247,12 @@ static void what_pmus_refuse(void **state)
 		{"cpu_core/../", "neither a field nor an event '..'"},
 		{"cpu_core/event=1/:499", "the lowest is 500"},
 		{"cpu_core/mem-loads/::0x1", "has no unit masks"},
-		{"arm_spe_0/config=1/", "hands out traces (AUX), no samples"},
-		{"arm_spe_0//", "traces are not decoded here"},
-		{"arm_spe_0", "PMU arm_spe_0 hands out traces (AUX)"},
+		{"arm_spe_0/config=1/", "writes traces (AUX), not samples"},
+		{"arm_spe_0//", "vmop does not decode traces"},
+		{"arm_spe_0", "PMU arm_spe_0 writes traces (AUX)"},
 		{"uncore", "'uncore' is a PMU: name an event of it, as in uncore/event=0x11/"},
-		{"sched:no_such", "there is no such tracepoint, and 'no_such' is no count"},
-		{"cycles:often", "'often' is no count"},
+		{"sched:no_such", "there is no such tracepoint, and 'no_such' is not a count"},
+		{"cycles:often", "'often' is not a count"},
 	};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		must_fail(table[i][0], VMOP_ERROR_USAGE, table[i][1]);
@@ -272,11 +272,11 @@ static void tracepoints_go_by_their_number(void **state)
 	assert_event(source, 0, "9p:9p_client_req", NULL);
 	vmop_source_close(source);
 	must_fail("9p:9p_no_such", VMOP_ERROR_USAGE, "there is no such tracepoint");
-	must_fail("cycles:100_000", VMOP_ERROR_USAGE, "'100_000' is no count");
+	must_fail("cycles:100_000", VMOP_ERROR_USAGE, "'100_000' is not a count");
 	refuse(all_hardware, EACCES);
 	must_fail("sched:sched_switch", VMOP_ERROR_CANT, "kernel.perf_event_paranoid to -1 (it is");
 	put("sys/kernel/tracing/events/sched/sched_switch/id", "many\n");
-	must_fail("sched:sched_switch", VMOP_ERROR_CORRUPT, "'many' is no number");
+	must_fail("sched:sched_switch", VMOP_ERROR_CORRUPT, "'many' is not a number");
 	char command[128];
 	snprintf(command, sizeof(command), "rm -r %s/sys/kernel", tree);
 	assert_int_equal(system(command), 0);
@@ -287,7 +287,7 @@ static void tracepoints_go_by_their_number(void **state)
 
 struct listed {
 	unsigned n[VMOP_N_EVENT_GROUPS], n_available[VMOP_N_EVENT_GROUPS];
-	const char *wanted; /* the entry to be remembered */
+	const char *wanted; /* name of the entry to keep */
 	struct vmop_event_entry found;
 };
 
@@ -327,8 +327,9 @@ static void the_list_tells_what_the_machine_has(void **state)
 	assert_true(listed.n[VMOP_EVENTS_SOFTWARE] >= 12);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_SOFTWARE], listed.n[VMOP_EVENTS_SOFTWARE]);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_HARDWARE], listed.n[VMOP_EVENTS_HARDWARE]);
-	assert_int_equal(listed.n[VMOP_EVENTS_TRACEPOINT], 2); /* ftrace's own have no number */
-	/* Five PMUs without the tracer, and one event; the other is none that can be. */
+	/* ftrace's own records have no number */
+	assert_int_equal(listed.n[VMOP_EVENTS_TRACEPOINT], 2);
+	/* Five PMUs without the tracer, and one event; the other event is impossible. */
 	assert_int_equal(listed.n[VMOP_EVENTS_PMU], 6);
 	assert_true(listed.found.is_available);
 	assert_string_equal(listed.found.unit, "events");
@@ -342,11 +343,11 @@ static void the_list_tells_what_the_machine_has(void **state)
 	assert_int_equal(listed.n_available[VMOP_EVENTS_HARDWARE], 0);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_PMU], 0);
 	assert_int_equal(listed.n_available[VMOP_EVENTS_SOFTWARE], listed.n[VMOP_EVENTS_SOFTWARE]);
-	if (n_cpus() > 1) { /* one of two kinds of cores will do */
+	if (n_cpus() > 1) { /* one of two types of cores is enough */
 		refuse(cpu_1_lacks, ENOENT);
 		assert_true(list_with("LLC-loads").found.is_available);
 	}
-	refuse(all, EACCES); /* for want of leave: it may be there */
+	refuse(all, EACCES); /* no permission: it may exist */
 	assert_true(list_with("cycles").found.is_available);
 }
 
@@ -356,13 +357,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_hybrid_machine_counts_on_each_of_its_pmus,
 						make_hybrid, remove_tree),
 		cmocka_unit_test_setup_teardown(
-			what_one_kind_of_core_lacks_is_counted_on_the_others, make_hybrid,
+			an_event_that_one_core_type_lacks_is_counted_on_the_others, make_hybrid,
 			remove_tree),
-		cmocka_unit_test_setup_teardown(arm64_core_pmus_are_told_apart_by_the_cpu,
+		cmocka_unit_test_setup_teardown(arm64_core_pmus_are_distinguished_by_cpu,
 						make_hybrid, remove_tree),
-		cmocka_unit_test_setup_teardown(a_pmu_is_opened_on_its_own_cpus_alone, make_hybrid,
+		cmocka_unit_test_setup_teardown(a_pmu_is_opened_only_on_its_own_cpus, make_hybrid,
 						remove_tree),
-		cmocka_unit_test_setup_teardown(what_pmus_refuse, make_hybrid, remove_tree),
+		cmocka_unit_test_setup_teardown(refusals_of_pmus, make_hybrid, remove_tree),
 		cmocka_unit_test_setup_teardown(tracepoints_go_by_their_number, make_hybrid,
 						remove_tree),
 		cmocka_unit_test_setup_teardown(the_list_tells_what_the_machine_has, make_hybrid,

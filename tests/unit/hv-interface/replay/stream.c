@@ -16,7 +16,7 @@ static const struct vmop_event_info events[] = {
 	{.name = "cpu-clock", .unit = "ns", .period_events = 1000000},
 };
 
-/* One of every type. */
+/* One record of every type. */
 static const struct vmop_record records[] = {
 	{VMOP_RECORD_SAMPLE, 10, {.sample = {0xffffffff81000010, 7, 1, 2, 3, 1, 5, 8, 9}}},
 	{VMOP_RECORD_MMAP, 10, {.mmap = {1, 2, 3, 4, 5, 6, 7, 8, 0, {0}, "/lib/x.so"}}},
@@ -112,7 +112,7 @@ static void assert_same(const struct vmop_record *got, const struct vmop_record 
 	}
 }
 
-/* What a drain must bring, one after the other. */
+/* Compare the next record of a drain. */
 static void expect(void *arg, const struct vmop_record *record)
 {
 	size_t *at = arg;
@@ -209,7 +209,7 @@ static void every_cut_is_found(void **state)
 	free(data);
 }
 
-/* The file with one change, and what is said about it. */
+/* Change the file in one place and check the error. */
 static void spoil(size_t at, const void *bytes, size_t n, enum vmop_error_code code,
 		  const char *words)
 {
@@ -230,7 +230,7 @@ static void spoil(size_t at, const void *bytes, size_t n, enum vmop_error_code c
 	if (!strstr(err->message, words))
 		fail_msg("'%s' lacks '%s'", err->message, words);
 	vmop_error_destroy(err);
-	if (reader) { /* and it stays ended */
+	if (reader) { /* it stays at the end */
 		assert_null(vmop_stream_reader_next(reader, &record, &ended));
 		assert_true(ended);
 	}
@@ -238,7 +238,7 @@ static void spoil(size_t at, const void *bytes, size_t n, enum vmop_error_code c
 	free(data);
 }
 
-static void what_cannot_be_is_named(void **state)
+static void impossible_requests_are_named(void **state)
 {
 	(void)state;
 	enum { FIRST = 64 + 2 * 96, SECOND = FIRST + 56 };
@@ -284,7 +284,7 @@ static void other_files_are_refused(void **state)
 	assert_null(vmop_source_find("reply"));
 }
 
-/* Samples of a repeated block, which is larger than what is held of the file at once. */
+/* Samples of a repeated block, which is larger than the reader's window. */
 enum { BLOCK_SAMPLES = 10000, TIMES = 7 };
 
 struct tally {
@@ -353,11 +353,11 @@ static void bad_blocks_are_named(void **state)
 	put_block(writer, 3);
 	vmop_stream_writer_end_repeat(writer);
 	assert_null(vmop_stream_writer_close(writer));
-	spoil(TIMES_AT, &none, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(TIMES_AT, &too_often, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(BYTES_AT, &none, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(BYTES_AT, &over, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
-	spoil(BYTES_AT, &far, 8, VMOP_ERROR_CORRUPT, "a repeated block that can't be");
+	spoil(TIMES_AT, &none, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(TIMES_AT, &too_often, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(BYTES_AT, &none, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(BYTES_AT, &over, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
+	spoil(BYTES_AT, &far, 8, VMOP_ERROR_CORRUPT, "an invalid repeated block");
 	spoil(BYTES_AT, &across, 8, VMOP_ERROR_CORRUPT, "across the end of a repeated block");
 	spoil(STEP_AT, &back, 8, VMOP_ERROR_CORRUPT, "a time that goes back");
 	spoil(STEP_AT, &far, 8, VMOP_ERROR_CORRUPT, "a time that goes back");
@@ -365,7 +365,7 @@ static void bad_blocks_are_named(void **state)
 	spoil(SAMPLE, &inner, sizeof(inner), VMOP_ERROR_CORRUPT, "inside another");
 }
 
-static void the_writer_says_what_went_wrong(void **state)
+static void the_writer_reports_errors(void **state)
 {
 	(void)state;
 	struct vmop_stream_writer *writer;
@@ -393,11 +393,11 @@ int main(void)
 		cmocka_unit_test(every_type_comes_back),
 		cmocka_unit_test(a_horizon_is_honoured),
 		cmocka_unit_test(every_cut_is_found),
-		cmocka_unit_test(what_cannot_be_is_named),
+		cmocka_unit_test(impossible_requests_are_named),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(a_block_comes_again),
 		cmocka_unit_test(bad_blocks_are_named),
-		cmocka_unit_test(the_writer_says_what_went_wrong),
+		cmocka_unit_test(the_writer_reports_errors),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

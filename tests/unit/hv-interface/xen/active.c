@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An active domain's calls to Xen among dom0's: what works, and what each may leave behind. */
+/* An active domain's calls to Xen among dom0's: the working order, and the remains of others. */
 #include <cmocka.h>
 
 #include "hv-interface/xen/user-space.h"
@@ -96,7 +96,7 @@ static void dom0_ends(struct rig *rig)
 	vmop_xenoprof_close(&rig->dom0);
 }
 
-/* As they should: dom0 stops, its active domain leaves, and nothing stays in Xen. */
+/* End both in order: dom0 stops, its active domain leaves, and nothing stays in Xen. */
 static void both_end(struct rig *rig)
 {
 	ok(vmop_xenoprof_stop(&rig->dom0));
@@ -151,7 +151,7 @@ static void dom0_waits_for_it(void **state)
 	ok(vmop_xenoprof_start(&rig->dom0));
 }
 
-static void nobody_asked_for_it(void **state)
+static void it_was_not_requested(void **state)
 {
 	struct rig *rig = *state;
 	assert_true(domu_joins(rig));
@@ -159,7 +159,7 @@ static void nobody_asked_for_it(void **state)
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, "not put this domain on its list"));
 	vmop_error_destroy(err);
-	/* Nothing gives the buffer back but dom0's next list. */
+	/* Only dom0's next list gives the buffer back. */
 	err = vmop_xenoprof_leave(&rig->domu);
 	assert_non_null(err);
 	vmop_error_destroy(err);
@@ -174,7 +174,7 @@ static void nobody_asked_for_it(void **state)
 	ok(vmop_xenoprof_start(&rig->dom0));
 }
 
-/* It leaves too early, or dies: the buffer is free again within dom0's next session. */
+/* The domain leaves too early, or dies: the buffer is free again in dom0's next session. */
 static void a_buffer_left_behind(void **state)
 {
 	struct rig *rig = *state;
@@ -187,7 +187,7 @@ static void a_buffer_left_behind(void **state)
 	dom0_ends(rig);
 	assert_false(rig->model->has_panicked);
 	dom0_begins(rig);
-	assert_false(domu_joins(rig)); /* but it is given back */
+	assert_false(domu_joins(rig)); /* but the buffer is given back */
 	as(rig, DOM0);
 	vmop_xenoprof_release(&rig->dom0);
 	ok(dom0_prepares(rig));
@@ -198,7 +198,7 @@ static void a_buffer_left_behind(void **state)
 	both_end(rig);
 }
 
-/* Whatever an active domain calls, and when, Xen stays up: INIT is not among it. */
+/* Xen survives any call of an active domain at any time: INIT is not among them. */
 static void xen_survives_it_at_any_time(void **state)
 {
 	struct rig *rig = *state;
@@ -251,16 +251,16 @@ static struct vmop_error *open_within(struct model *model, const char *event,
 {
 	struct vmop_event_request request;
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	ok(vmop_event_request_parse(event, &request));
 	const struct vmop_source_setup setup = {.events = &request, .n_events = 1};
-	ok(vmop_xen_active_open(&model->base, &machine, &way));
-	struct vmop_error *err = vmop_xen_open_over(way, &machine, &setup, ret);
+	ok(vmop_xen_active_open(&model->base, &machine, &transport));
+	struct vmop_error *err = vmop_xen_open_over(transport, &machine, &setup, ret);
 	vmop_event_request_deinit(&request);
 	return err;
 }
 
-/* Stops and closes it. */
+/* Drain, stop and close the source. */
 static struct gathered all_of(struct vmop_source *source)
 {
 	struct gathered gathered = {0};
@@ -282,7 +282,8 @@ static void a_source_within(void **state)
 	ok(open_within(rig->model, "no-such-event-here:4711", &source));
 	assert_string_equal(vmop_source_event(source, 0)->name, "no-such-event-here");
 	ok(vmop_source_start(source));
-	assert_int_equal(rig->model->calls, calls); /* all of this while Xen samples the others */
+	/* all this happens while Xen samples the others */
+	assert_int_equal(rig->model->calls, calls);
 	ok(vmop_source_resume(source));
 	as(rig, DOM0);
 	ok(vmop_xenoprof_start(&rig->dom0));
@@ -300,7 +301,7 @@ static void a_source_within(void **state)
 	assert_true(model_is_clean(rig->model));
 }
 
-/* dom0's lists change in the middle: the domain's own session stays open, and nothing is lost. */
+/* dom0's lists change in the middle: the domain's own session stays open, and no sample is lost. */
 static void a_source_that_pauses(void **state)
 {
 	struct rig *rig = *state;
@@ -317,7 +318,7 @@ static void a_source_that_pauses(void **state)
 		ok(vmop_xenoprof_stop(&rig->dom0));
 		as(rig, DOMU);
 		ok(vmop_source_pause(source));
-		ok(vmop_source_check_cpus(source)); /* and doesn't go on by itself */
+		ok(vmop_source_check_cpus(source)); /* and resumes only on request */
 		as(rig, DOM0);
 		vmop_xenoprof_release(&rig->dom0);
 		ok(dom0_prepares(rig));
@@ -346,7 +347,7 @@ static void a_source_that_is_stuck(void **state)
 	assert_int_equal(err->code, VMOP_ERROR_BUSY);
 	vmop_error_destroy(err);
 	vmop_source_close(source);
-	err = open_within(rig->model, "cycles", &source); /* dom0 would have said how many */
+	err = open_within(rig->model, "cycles", &source); /* dom0 would have sent the period */
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	vmop_error_destroy(err);
@@ -361,7 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_takes_its_own),
 		TEST(dom0_waits_for_it),
-		TEST(nobody_asked_for_it),
+		TEST(it_was_not_requested),
 		TEST(a_buffer_left_behind),
 		TEST(xen_survives_it_at_any_time),
 		TEST(no_xenoprof),

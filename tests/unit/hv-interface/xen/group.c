@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The xen source over a model of Xen and agents that do at once what they are told, or don't. */
+/* The xen source over a model of Xen, and scripted agents that follow commands at once or fail. */
 #include <cmocka.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static void ok(struct vmop_error *err)
 		fail_msg("%s", err->message);
 }
 
-/* Nobody wants to wait as long as the source does: its clock is faster. */
+/* A faster clock, so that tests do not wait as long as the source does. */
 int __real_clock_gettime(clockid_t clock, struct timespec *ret);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 
@@ -47,13 +47,13 @@ struct scripted {
 	unsigned opens, joins, leaves, pauses;
 	bool is_dead, is_open;
 	const char *fails_at; /* "open" or "join": always */
-	unsigned slow_looks;  /* until it hears 'alert'; Xen samples dom0 in the meantime */
-	unsigned deaf_to; /* enum vmop_active_word: from when that is said it does nothing more */
+	unsigned slow_looks;  /* looks until it reads 'alert'; Xen samples dom0 meanwhile */
+	unsigned deaf_to;     /* enum vmop_active_word: hangs from that command on */
 	enum model_state state_at_open;
 	uint64_t now_ns;
 };
 
-/* The model's ring holds 253. */
+/* The model's ring has room for 253. */
 enum { SAMPLES_A_LOOK = 9, SLOW_LOOKS = 34 };
 
 static struct scripted *agents[MODEL_DOMAINS]; /* by domain */
@@ -85,7 +85,7 @@ static bool fails_at(struct scripted *scripted, const char *step)
 	return fails;
 }
 
-/* What an agent does here takes its time: Xen must not stand still for it. */
+/* An agent's work here takes long: Xen must not be stopped for it. */
 static void do_open(struct scripted *scripted, const char *events)
 {
 	memcpy(scripted->events, events, VMOP_ACTIVE_TEXT_BYTES);
@@ -120,7 +120,7 @@ static bool is_slow(struct scripted *scripted)
 	return true;
 }
 
-/* What was written to it is carried out before the initiator goes on, unless it is dead. */
+/* Carry out a written command before the initiator continues, unless the agent is dead. */
 static void carry_out(struct scripted *scripted)
 {
 	char text[VMOP_ACTIVE_TEXT_BYTES];
@@ -210,18 +210,18 @@ static struct vmop_source *open_source(struct model *model)
 {
 	struct vmop_event_request request;
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_source *source;
 	ok(vmop_event_request_parse("cycles:100000", &request));
 	const struct vmop_source_setup setup = {
 		.events = &request, .n_events = 1, .active = &opener};
-	ok(vmop_xen_user_open(&model->base, &machine, &way));
-	ok(vmop_xen_open_over(way, &machine, &setup, &source));
+	ok(vmop_xen_user_open(&model->base, &machine, &transport));
+	ok(vmop_xen_open_over(transport, &machine, &setup, &source));
 	vmop_event_request_deinit(&request);
 	return source;
 }
 
-/* Once a second until every agent has said whether it is there. */
+/* Set the domains once a second until every agent has answered or is absent. */
 static void set_domains(struct vmop_source *source, struct vmop_source_domain *domains, size_t n)
 {
 	bool is_waiting = true;
@@ -234,7 +234,7 @@ static void set_domains(struct vmop_source *source, struct vmop_source_domain *d
 	assert_false(is_hurried);
 }
 
-/* Two active domains, of which the first takes part in a session that has begun. */
+/* Begin with two active domains; only the first takes part at first. */
 static struct vmop_source *begin_with_one(struct model *model, struct vmop_source_domain domains[2])
 {
 	struct vmop_source *source = open_source(model);
@@ -245,7 +245,7 @@ static struct vmop_source *begin_with_one(struct model *model, struct vmop_sourc
 	return source;
 }
 
-/* Nothing of it stays in Xen. */
+/* Close the source and check that nothing stays in Xen. */
 static void close_all(struct vmop_source *source, struct model *model)
 {
 	vmop_source_close(source);
@@ -315,7 +315,7 @@ static void the_source_sees_to_it(void **state)
 	}
 }
 
-/* Without starting Xen anew: passive first, then active, then nothing. */
+/* Without a new start of Xen: passive first, then active, then not listed. */
 static void a_domain_changes_its_kind(void **state)
 {
 	struct model *model = *state;
@@ -331,21 +331,21 @@ static void a_domain_changes_its_kind(void **state)
 	assert_int_equal(domains[1].error, 0);
 	assert_true(model->domains[1].is_active && model->domains[2].is_passive);
 	assert_int_equal(model->state, MODEL_PROFILING);
-	/* What it has is stored when Xen samples again. */
+	/* Its samples are stored when Xen samples again. */
 	assert_int_equal(agents[2]->pauses, 1);
 	assert_int_equal(agents[2]->leaves, 2);
 	assert_int_equal(agents[2]->agent.stage, VMOP_ACTIVE_IDLE);
 	assert_false(agents[2]->is_open);
 	unsigned joins = agents[1]->joins, pauses = agents[1]->pauses;
-	set_domains(source, domains, 1); /* one less of them */
+	set_domains(source, domains, 1); /* now without the second */
 	assert_int_equal(agents[1]->joins, joins + 1);
 	assert_int_equal(agents[1]->pauses, pauses + 1);
 	assert_int_equal(agents[1]->opens, 1);
 	close_all(source, model);
 }
 
-/* Xen never hears of a domain that nobody answers in. */
-static void nobody_answers(void **state)
+/* Xen never lists a domain without an agent. */
+static void no_agent_answers(void **state)
 {
 	struct model *model = *state;
 	struct vmop_source *source = open_source(model);
@@ -360,7 +360,7 @@ static void nobody_answers(void **state)
 	close_all(source, model);
 }
 
-/* While samples are taken nobody waits for one that comes late. */
+/* While samples are taken, an agent that answers late delays nothing. */
 static void one_that_comes_late(void **state)
 {
 	struct model *model = *state;
@@ -371,9 +371,9 @@ static void one_that_comes_late(void **state)
 	ok(vmop_source_set_domains(source, domains, 2));
 	assert_int_equal(domains[0].error, 0);
 	assert_int_equal(domains[1].error, EAGAIN);
-	assert_int_equal(model->calls, calls); /* Xen goes on */
+	assert_int_equal(model->calls, calls); /* Xen samples on */
 	agents[2]->is_dead = false;
-	ok(vmop_source_set_domains(source, domains, 2)); /* it is there, and is to open a session */
+	ok(vmop_source_set_domains(source, domains, 2)); /* present, and about to open a session */
 	assert_int_equal(domains[1].error, EAGAIN);
 	assert_int_equal(model->calls, calls);
 	set_domains(source, domains, 2);
@@ -392,29 +392,29 @@ static void one_that_comes_late(void **state)
 	close_all(source, model);
 }
 
-static void expect_told(struct vmop_source *source, const char *text)
+static void expect_report(struct vmop_source *source, const char *text)
 {
 	struct vmop_error *err = vmop_source_check_cpus(source);
 	assert_non_null(err);
 	if (!strstr(err->message, text))
 		fail_msg("%s", err->message);
 	vmop_error_destroy(err);
-	ok(vmop_source_check_cpus(source)); /* once */
+	ok(vmop_source_check_cpus(source)); /* reported once */
 }
 
-/* The second is to take part, too, and can't: the first goes on without it. */
+/* Add a second domain that fails: the first continues without it. */
 static void add_one_in_vain(struct vmop_source *source, struct vmop_source_domain domains[2],
-			    const char *why)
+			    const char *reason)
 {
 	set_domains(source, domains, 2);
 	assert_int_equal(domains[0].error, 0);
 	assert_int_equal(domains[1].error, ENOLINK);
 	assert_int_equal(agents[1]->model->state, MODEL_PROFILING);
 	assert_true(agents[1]->model->domains[1].is_active);
-	expect_told(source, why);
+	expect_report(source, reason);
 }
 
-/* One that can't open a session does so at its own expense: Xen never stands still for it. */
+/* An agent that cannot open a session fails without stopping Xen. */
 static void one_that_fails_later(void **state)
 {
 	struct model *model = *state;
@@ -422,26 +422,26 @@ static void one_that_fails_later(void **state)
 	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->fails_at = "open";
 	unsigned calls = model->calls;
-	add_one_in_vain(source, domains, "domain 2: its vmopd says: no disk");
+	add_one_in_vain(source, domains, "domain 2: its vmopd reports: no disk");
 	assert_int_equal(model->calls, calls);
 	assert_int_equal(stats_of(source).pauses, 0);
 	close_all(source, model);
 }
 
-/* Neither dom0 nor the others stand still for good for one that fails when Xen has listed it. */
+/* An agent that fails after Xen has listed it stops dom0 and the others only for a short time. */
 static void one_that_fails_to_join(void **state)
 {
 	struct model *model = *state;
 	struct vmop_source_domain domains[2];
 	struct vmop_source *source = begin_with_one(model, domains);
 	agents[2]->fails_at = "join";
-	add_one_in_vain(source, domains, "domain 2: its vmopd says: no disk");
+	add_one_in_vain(source, domains, "domain 2: its vmopd reports: no disk");
 	assert_false(model->domains[2].is_listed);
 	assert_int_equal(stats_of(source).pauses, 1);
 	close_all(source, model);
 }
 
-/* One that hangs is found out before Xen stops: a change of its neighbours goes on without it. */
+/* A hanging agent is found before Xen stops: a change of other domains goes on without it. */
 static void one_that_hangs(void **state)
 {
 	struct model *model = *state;
@@ -456,7 +456,7 @@ static void one_that_hangs(void **state)
 	close_all(source, model);
 }
 
-/* The worst: it says that it is at hand, and hangs when Xen stands still for it. */
+/* The worst case: the agent answers the alert, and hangs when Xen is stopped for it. */
 static void one_that_hangs_when_joining(void **state)
 {
 	struct model *model = *state;
@@ -469,7 +469,7 @@ static void one_that_hangs_when_joining(void **state)
 	close_all(source, model);
 }
 
-/* What Xen samples while agents are alerted is not lost, though nobody drains. */
+/* Samples that Xen takes while agents are alerted are kept without a drain. */
 static void samples_until_the_change(void **state)
 {
 	struct model *model = *state;
@@ -489,7 +489,7 @@ static void samples_until_the_change(void **state)
 	close_all(source, model);
 }
 
-/* A session that begins with one that fails is none. */
+/* A session does not begin if one of its first agents fails. */
 static void one_that_fails_at_once(void **state)
 {
 	struct model *model = *state;
@@ -500,7 +500,7 @@ static void one_that_fails_at_once(void **state)
 	ok(vmop_source_set_domains(source, domains, 2));
 	struct vmop_error *err = vmop_source_start(source);
 	assert_non_null(err);
-	assert_string_equal(err->message, "domain 2: its vmopd says: no disk");
+	assert_string_equal(err->message, "domain 2: its vmopd reports: no disk");
 	vmop_error_destroy(err);
 	assert_int_equal(agents[1]->joins, 1);
 	assert_int_equal(agents[1]->agent.stage, VMOP_ACTIVE_IDLE);
@@ -516,7 +516,7 @@ static void one_that_can_not_open(void **state)
 	agents[2]->fails_at = "open";
 	struct vmop_error *err = vmop_source_set_domains(source, domains, 2);
 	assert_non_null(err);
-	assert_string_equal(err->message, "domain 2: its vmopd says: no disk");
+	assert_string_equal(err->message, "domain 2: its vmopd reports: no disk");
 	vmop_error_destroy(err);
 	assert_false(model->domains[2].is_listed);
 	vmop_source_close(source);
@@ -524,7 +524,7 @@ static void one_that_can_not_open(void **state)
 	assert_true(model_is_clean(model));
 }
 
-/* One that gives up in the middle is left out, and is back when it answers again. */
+/* An agent that gives up is left out, and returns when it answers again. */
 static void one_that_gives_up(void **state)
 {
 	struct model *model = *state;
@@ -535,35 +535,35 @@ static void one_that_gives_up(void **state)
 	vmop_active_agent_give_up(&agents[1]->agent, "ended there");
 	struct vmop_error *err = vmop_source_check_cpus(source);
 	assert_non_null(err);
-	assert_string_equal(err->message, "domain 1: its vmopd says: ended there");
+	assert_string_equal(err->message, "domain 1: its vmopd reports: ended there");
 	vmop_error_destroy(err);
 	ok(vmop_source_set_domains(source, &domain, 1));
 	assert_int_equal(domain.error, ENOLINK);
 	assert_int_equal(model->state, MODEL_PROFILING);
 	assert_false(model->domains[1].is_listed);
 	vmop_source_close(source);
-	/* What it left in Xen is its successor's to give back. */
+	/* Its remains in Xen are its successor's to give back. */
 	assert_int_equal(model->state, MODEL_IDLE);
 	assert_true(model->domains[1].is_shared);
 	model->caller = 1;
 	vmop_error_destroy(vmop_xenoprof_leave(&agents[1]->xenoprof));
 }
 
-/* What dom0 leaves out of its own samples, active domains leave out of theirs. */
-static void modes_are_told(void **state)
+/* Active domains leave out the same modes as dom0. */
+static void modes_are_reported(void **state)
 {
 	struct model *model = *state;
 	struct vmop_event_request requests[2];
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_source *source;
 	struct vmop_source_domain domain = {.id = 1, .is_active = true};
 	ok(vmop_event_request_parse("cycles:100000", &requests[0]));
 	ok(vmop_event_request_parse("r2e:7000:0:0:1", &requests[1]));
 	const struct vmop_source_setup setup = {
 		.events = requests, .n_events = 2, .active = &opener};
-	ok(vmop_xen_user_open(&model->base, &machine, &way));
-	ok(vmop_xen_open_over(way, &machine, &setup, &source));
+	ok(vmop_xen_user_open(&model->base, &machine, &transport));
+	ok(vmop_xen_open_over(transport, &machine, &setup, &source));
 	ok(vmop_source_set_domains(source, &domain, 1));
 	ok(vmop_source_start(source));
 	assert_string_equal(agents[1]->events, "cycles:100000 r2e:7000:0:0:1");
@@ -572,7 +572,7 @@ static void modes_are_told(void **state)
 	vmop_event_request_deinit(&requests[1]);
 }
 
-/* The buffer of one that died is given back, and the session begins all the same. */
+/* The buffer of a dead agent is given back, and the session begins nevertheless. */
 static void one_that_died_before(void **state)
 {
 	struct model *model = *state;
@@ -591,12 +591,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_source_sees_to_it),	TEST(a_domain_changes_its_kind),
-		TEST(nobody_answers),		TEST(one_that_died_before),
+		TEST(no_agent_answers),		TEST(one_that_died_before),
 		TEST(one_that_comes_late),	TEST(one_that_fails_later),
 		TEST(one_that_fails_to_join),	TEST(one_that_can_not_open),
 		TEST(one_that_hangs),		TEST(one_that_hangs_when_joining),
 		TEST(samples_until_the_change), TEST(one_that_fails_at_once),
-		TEST(one_that_gives_up),	TEST(modes_are_told),
+		TEST(one_that_gives_up),	TEST(modes_are_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

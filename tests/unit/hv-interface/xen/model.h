@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A model of what Xen's profiling does with the calls it gets: states, lists, shared
- * pages, by xen/common/xenoprof.c of Xen 4.17, with the two ways to its panics.  For the answers
- * that the emulated Xen (tests/rigs/xen-run) can't be brought to give, and for dying at any call.
+ * A model of Xen's profiling interface: states, lists and shared pages after xen/common/xenoprof.c
+ * of Xen 4.17, with its two ways to panic. It gives answers that the emulated Xen
+ * (tests/rigs/xen-run) cannot be made to give, and can kill the caller at any call.
  */
 #ifndef VMOP_TESTS_XEN_MODEL_H
 #define VMOP_TESTS_XEN_MODEL_H
@@ -21,9 +21,10 @@ enum { MODEL_PAGES = 2, MODEL_DOMAINS = 40, MODEL_VCPUS = 2 };
 
 struct model_domain {
 	bool exists, is_destroyed;
-	bool is_listed, is_active, is_passive; /* on the active list; enabled; on the passive one */
-	bool is_shared;			       /* its buffer's pages belong to dom0 */
-	unsigned mapped;		       /* how often */
+	/* on the active list; enabled; on the passive list */
+	bool is_listed, is_active, is_passive;
+	bool is_shared;	 /* its buffer's pages belong to dom0 */
+	unsigned mapped; /* number of mappings */
 	uint64_t buffer[MODEL_PAGES * 4096 / sizeof(uint64_t)];
 };
 
@@ -32,10 +33,10 @@ struct model {
 	struct model_domain domains[MODEL_DOMAINS];
 	enum model_state state;
 	bool has_primary, has_panicked;
-	unsigned caller;  /* the domain whose call comes next; what it says of others is dom0's */
-	int refusals[32]; /* by operation: what it answers; 0: as it does */
-	int calls_left;	  /* until the process that calls dies; -1: never */
-	bool is_dead;	  /* it did: nothing that it does reaches Xen any more */
+	unsigned caller;  /* the domain that makes the next call; only dom0 manages others */
+	int refusals[32]; /* result by operation; 0: the model's own */
+	int calls_left;	  /* until the calling process dies; -1: never */
+	bool is_dead;	  /* it has died: its calls no longer reach Xen */
 	unsigned calls;
 	struct vmop_xenoprof_counter counters[4];
 	char cpu_type[64];
@@ -72,8 +73,10 @@ static void model_reset_passive(struct model *model)
 		if (!domain->is_passive)
 			continue;
 		domain->is_passive = domain->is_shared = false;
-		/* The last reference: its pages are freed, and whoever maps them still is in for
-		 * it. */
+		/*
+		 * Drop the last reference: its pages are freed, and a process that still maps them
+		 * crashes Xen.
+		 */
 		if (domain->is_destroyed) {
 			domain->exists = false;
 			model->has_panicked |= domain->mapped > 0;
@@ -97,7 +100,7 @@ static unsigned model_count(const struct model *model, bool passive)
 
 static int model_init_call(struct model *model, struct vmop_xenoprof_init *init)
 {
-	/* Resets what the interrupt handler works with. */
+	/* Reset the tables of the interrupt handler. */
 	model->has_panicked |= model->state == MODEL_PROFILING;
 	model->has_primary = true;
 	init->n_events = 2;
@@ -177,7 +180,7 @@ static int model_disable_virq(struct model *model)
 	return 0;
 }
 
-/* from -> to, else EPERM. */
+/* Change the state from from to to; EPERM in another state. */
 static int model_step(struct model *model, enum model_state from, enum model_state to)
 {
 	if (model->state != from)
@@ -303,7 +306,7 @@ static const struct vmop_xen_link_ops model_ops = {
 	.close = model_close,
 };
 
-/* dom0 and domains 1..n. The caller frees. */
+/* Create a model with dom0 and domains 1..n. The caller frees. */
 static inline struct model *model_new(unsigned n)
 {
 	struct model *model = calloc(1, sizeof(*model));
@@ -320,7 +323,7 @@ static inline struct model *model_new(unsigned n)
 	return model;
 }
 
-/* The process is gone, and all that it had mapped. */
+/* Remove a dead process and its mappings. */
 static inline void model_died(struct model *model)
 {
 	for (unsigned i = 0; i < MODEL_DOMAINS; i++)
@@ -329,7 +332,7 @@ static inline void model_died(struct model *model)
 	model->calls_left = -1;
 }
 
-/* What Xen is like before and after every session. */
+/* Return whether Xen is as before and after every session. */
 static inline bool model_is_clean(const struct model *model)
 {
 	bool is_clean = model->state == MODEL_IDLE && !model->has_primary && !model->has_panicked;
@@ -342,7 +345,7 @@ static inline bool model_is_clean(const struct model *model)
 	return is_clean;
 }
 
-/* Xen takes a sample of that vCPU. */
+/* Take a sample of that vCPU in Xen. */
 static inline void model_sample(struct model *model, unsigned domain, unsigned vcpu, uint64_t ip,
 				uint8_t mode, uint8_t event)
 {

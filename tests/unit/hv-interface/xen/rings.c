@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rings over plain memory, written to as kernel-module/ring.c does, and read; and what is in them.
- */
+/* Rings over plain memory, written as kernel-module/ring.c does, and their reader and decoder. */
 #include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +27,7 @@ static struct vmop_xendev_ring *ring_of(struct fixture *fixture, unsigned i)
 	return (void *)(fixture->map + PAGE_BYTES + i * RING_BYTES);
 }
 
-/* What the module does for one record. */
+/* Write one record as the module does. */
 static void put_record(struct fixture *fixture, unsigned i, const struct vmop_xendev_record *record)
 {
 	struct vmop_xendev_ring *ring = ring_of(fixture, i);
@@ -125,7 +124,7 @@ static void test_up_to(void **state)
 	expect_none(fixture, 20);
 	expect_next(fixture, 21, 2);
 	expect_none(fixture, 30);
-	/* What comes meanwhile is seen after a refresh, in its place. */
+	/* Records that arrive meanwhile appear in order after a refresh. */
 	put(fixture, 2, 25, 9);
 	vmop_xen_rings_refresh(&fixture->rings);
 	expect_next(fixture, UINT64_MAX, 9);
@@ -151,7 +150,7 @@ static void test_room_is_given_back(void **state)
 	assert_int_equal(vmop_xen_rings_percent_used(&fixture->rings), 100);
 	for (unsigned i = 0; i < N_RECORDS; i++)
 		expect_next(fixture, UINT64_MAX, i);
-	/* Not before it is said: the last record may still be looked at. */
+	/* Room is given back only on request: the last record may still be in use. */
 	assert_int_equal(ring_of(fixture, 1)->tail, 0);
 	vmop_xen_rings_free(&fixture->rings);
 	assert_int_equal(ring_of(fixture, 1)->tail, N_RECORDS);
@@ -190,7 +189,7 @@ static void test_counts_that_can_not_be(void **state)
 	assert_int_equal(fixture->rings.malformed, 2);
 	expect_next(fixture, UINT64_MAX, 1);
 	expect_none(fixture, UINT64_MAX);
-	/* What is skipped fills nothing. */
+	/* Skipped records do not count as fill. */
 	assert_int_equal(vmop_xen_rings_percent_used(&fixture->rings), 0);
 	vmop_xen_rings_free(&fixture->rings);
 	assert_int_equal(ring_of(fixture, 1)->tail, N_RECORDS + 1);
@@ -208,12 +207,12 @@ static void test_a_count_of_lost_ones_that_goes_back(void **state)
 	assert_int_equal(vmop_xen_rings_take_lost(&fixture->rings), 2);
 }
 
-/* ---- what is in them: xen/records.h -------------------------------------------------------- */
+/* ---- their records: xen/records.h ------------------------------------------------------------ */
 
 enum { DOMAIN = 3 };
 
 struct seen {
-	char text[256]; /* s or c and the address, of each sample and caller; L of what was lost */
+	char text[256]; /* s or c and the address, for each sample and caller; L for losses */
 	struct vmop_xen_entry last;
 };
 
@@ -262,7 +261,7 @@ static void test_callers(void **state)
 	struct vmop_xen_records records = {0};
 	assert_null(vmop_xen_records_add(&records, VMOP_XEN_DOMID_SELF, 1));
 	assert_null(vmop_xen_records_add(&records, DOMAIN, 2));
-	/* Two vCPUs' at a time; one is still in the middle when the other looks end. */
+	/* Two vCPUs at the same time; one is in the middle of a backtrace at the end of a drain. */
 	put_entry(fixture, 1, 0, VMOP_XENOPROF_ESCAPE);
 	put_entry(fixture, 2, 1, VMOP_XENOPROF_ESCAPE);
 	put_entry(fixture, 3, 0, 10);
@@ -274,7 +273,7 @@ static void test_callers(void **state)
 	expect_drained(fixture, &records, UINT64_MAX, "c21 ");
 	put_entry(fixture, 8, 0, 12);
 	expect_drained(fixture, &records, UINT64_MAX, "s12 ");
-	/* A vCPU that nobody told of has samples alone. */
+	/* A vCPU that was not added has only samples. */
 	put_entry(fixture, 9, 2, VMOP_XENOPROF_ESCAPE);
 	put_entry(fixture, 10, 2, 30);
 	put_entry(fixture, 11, 2, 31);
@@ -314,7 +313,7 @@ static void test_samples_and_their_words(void **state)
 	expect_drained(fixture, &records, UINT64_MAX, "s78 ");
 }
 
-static void test_losses_are_told(void **state)
+static void test_losses_are_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct vmop_xen_records records = {0};
@@ -325,7 +324,7 @@ static void test_losses_are_told(void **state)
 	expect_drained(fixture, &records, UINT64_MAX, "L3:1:5 L7ff0:0:4 ");
 }
 
-/* It would run over before the horizon gets there. */
+/* It would overflow before the limit reaches it. */
 static void test_a_full_ring_is_emptied(void **state)
 {
 	struct fixture *fixture = *state;
@@ -342,7 +341,7 @@ static void test_a_full_ring_is_emptied(void **state)
 	assert_int_equal(ring_of(fixture, 1)->tail, N_RECORDS / 8 * 7);
 }
 
-/* ---- what the module says of its rings ----------------------------------------------------- */
+/* ---- the module's description of its rings -------------------------------------------------- */
 
 static void expect_refused(struct fixture *fixture, const struct vmop_xendev_map *head,
 			   size_t len_bytes, enum vmop_error_code code)
@@ -410,7 +409,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_callers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_samples_and_their_words, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_losses_are_told, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_losses_are_reported, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_full_ring_is_emptied, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_another_version, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_sizes_that_do_not_fit, set_up, tear_down),

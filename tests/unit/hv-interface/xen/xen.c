@@ -15,7 +15,7 @@
 #include "libutil/run-dir.h"
 #include "tests/unit/hv-interface/xen/model.h"
 
-/* libpfm4 knows the events of its own architecture, and Xen samples on x86 alone. */
+/* libpfm4 has the events of its own architecture, and Xen samples only on x86. */
 #if defined(HAVE_PFM) && (defined(__x86_64__) || defined(__i386__))
 #define HAS_X86_EVENTS
 #endif
@@ -79,8 +79,8 @@ static void test_event_refusals(void **state)
 		{"no-such:100000", "i386/core_2", "no event 'no-such'", VMOP_ERROR_USAGE},
 		{"cycles:5999", "i386/core_2", "between 6000 and", VMOP_ERROR_USAGE},
 		{"cycles:2147483648", "i386/core_2", "between 6000 and", VMOP_ERROR_USAGE},
-		{"r2e:1000Hz", "i386/core_2", "every so many events", VMOP_ERROR_USAGE},
-		{"r2e", "i386/core_2", "every so many events", VMOP_ERROR_USAGE},
+		{"r2e:1000Hz", "i386/core_2", "every COUNT events", VMOP_ERROR_USAGE},
+		{"r2e", "i386/core_2", "every COUNT events", VMOP_ERROR_USAGE},
 		{"cycles:p:100000", "i386/core_2", "no precise", VMOP_ERROR_USAGE},
 		{"r:100000", "i386/core_2", "no event 'r'", VMOP_ERROR_USAGE},
 		{"r12345678901234567:100000", "i386/core_2", "no event", VMOP_ERROR_USAGE},
@@ -114,7 +114,7 @@ static void put_cpuinfo(const char *text)
 	assert_int_equal(fclose(out), 0);
 }
 
-/* A frequency is a count for cycles, by the processor's clock. */
+/* A frequency of cycles becomes a period by the processor's clock. */
 static void test_frequency(void **state)
 {
 	struct vmop_xen_choice choice;
@@ -184,13 +184,13 @@ static struct vmop_source *open_source(struct model *model, const char *const *e
 {
 	struct vmop_event_request requests[4];
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_source *source;
 	for (size_t i = 0; i < n; i++)
 		assert_null(vmop_event_request_parse(events[i], &requests[i]));
 	const struct vmop_source_setup setup = {.events = requests, .n_events = n, .root = work};
-	assert_null(vmop_xen_user_open(&model->base, &machine, &way));
-	struct vmop_error *err = vmop_xen_open_over(way, &machine, &setup, &source);
+	assert_null(vmop_xen_user_open(&model->base, &machine, &transport));
+	struct vmop_error *err = vmop_xen_open_over(transport, &machine, &setup, &source);
 	if (err)
 		fail_msg("%s", err->message);
 	for (size_t i = 0; i < n; i++)
@@ -198,7 +198,7 @@ static struct vmop_source *open_source(struct model *model, const char *const *e
 	return source;
 }
 
-/* Nothing of it stays in Xen. */
+/* Close the source and check that nothing stays in Xen. */
 static void close_all(struct vmop_source *source, struct model *model)
 {
 	vmop_source_close(source);
@@ -268,17 +268,17 @@ static void test_records(void **state)
 	assert_int_equal(stats.samples, 4);
 	assert_int_equal(stats.malformed_records, 2);
 	assert_int_equal(stats.lost_records, 9);
-	assert_string_equal(vmop_source_way(source), "hypercalls from user space");
+	assert_string_equal(vmop_source_transport(source), "hypercalls from user space");
 	close_all(source, model);
 }
 
-/* What an event is not to count is left out, also where the counter can't tell. */
+/* Unwanted samples of an event are left out, also where the counter cannot separate them. */
 static void test_filters(void **state)
 {
 	static const struct {
 		const char *event;
-		unsigned n; /* of one sample each: own user, own kernel, Xen, guest user, guest
-			       kernel */
+		/* one sample each: own user, own kernel, Xen, guest user, guest kernel */
+		unsigned n;
 	} filters[] = {
 		{"cycles:100000", 5},	       {"cycles:100000::0:1", 2},
 		{"cycles:100000::1:0", 3},     {"cycles:100000::1:1:0:1", 2},
@@ -306,7 +306,7 @@ static void test_filters(void **state)
 
 static const char *const cycles[] = {"cycles:100000"};
 
-/* Other domains in a session: nothing that was sampled is lost, and Xen lets go of the old ones. */
+/* The domains of a session change: no sample is lost, and Xen releases the old domains. */
 static void test_domains_change(void **state)
 {
 	struct model *model = model_new(3);
@@ -335,7 +335,7 @@ static void test_domains_change(void **state)
 	assert_int_equal(seen.records[1].sample.source_domain, 2);
 	assert_int_equal(seen.records[2].sample.ip, 0x3000);
 	assert_int_equal(seen.n_lost, 5);
-	/* One that is not there is told of, the others go on. */
+	/* A missing domain gets an error, and the others continue. */
 	domains[0].id = 2;
 	assert_null(vmop_source_set_domains(source, domains, 2));
 	assert_int_equal(domains[0].error, EINVAL);
@@ -347,8 +347,7 @@ static void test_domains_change(void **state)
 	close_all(source, model);
 }
 
-/* Found by looking, a sample has the time of the look; a record's is before what is drained up to.
- */
+/* A polled sample has the time of the drain; a record's time is before the drain's limit. */
 static void test_times(void **state)
 {
 	struct model *model = model_new(1);
@@ -397,7 +396,7 @@ static void test_domain_limits(void **state)
 	close_all(source, model);
 }
 
-/* Xen does not go on after a change: said once, tried again until it does. */
+/* Xen does not resume after a change: reported once, and retried until it does. */
 static void test_goes_on_later(void **state)
 {
 	struct model *model = model_new(1);
@@ -409,7 +408,7 @@ static void test_goes_on_later(void **state)
 	model->refusals[VMOP_XENOPROF_RESERVE_COUNTERS] = -EBUSY;
 	struct vmop_error *err = vmop_source_set_domains(source, &domain, 1);
 	assert_non_null(err);
-	assert_non_null(strstr(err->message, "tried again"));
+	assert_non_null(strstr(err->message, "retried"));
 	vmop_error_destroy(err);
 	drain(source, &seen);
 	for (unsigned i = 0; i < 10; i++)

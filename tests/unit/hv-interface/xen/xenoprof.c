@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Xen's buffers, whatever stands in them; and the order of the calls: Xen is clean after every
- * session, however it ended.
+ * Xen's buffers with any content, and the order of the calls: Xen is clean after every session,
+ * however it ended.
  */
 #include <cmocka.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void test_ring_goes_round(void **state)
 	free(buffer);
 }
 
-/* XSA-313: what another domain can write must not lead anywhere. */
+/* XSA-313: a value that another domain writes must not lead outside the buffer. */
 static void test_ring_is_hostile(void **state)
 {
 	struct vmop_xenoprof_ring ring;
@@ -85,7 +85,9 @@ static void test_ring_is_hostile(void **state)
 		assert_int_equal(vmop_xenoprof_ring_take(&ring, take, &taken, &is_corrupt), 0);
 		assert_true(is_corrupt);
 	}
-	/* Size and tail are not believed: neither leads outside, nor makes it take more. */
+	/*
+	 * The shared size and tail are not used: they neither lead outside nor yield more entries.
+	 */
 	buffer->size = UINT32_MAX;
 	buffer->tail = 0xffffff;
 	buffer->head = ENTRIES - 1;
@@ -132,7 +134,7 @@ static void test_ring_counts_differences(void **state)
 	buffer->lost_samples = 1007;
 	assert_int_equal(vmop_xenoprof_ring_lost(&ring), 7);
 	assert_int_equal(vmop_xenoprof_ring_lost(&ring), 0);
-	buffer->lost_samples = 3; /* no counter goes back; somebody wrote it */
+	buffer->lost_samples = 3; /* counters do not decrease: another domain wrote it */
 	assert_int_equal(vmop_xenoprof_ring_lost(&ring), 0);
 	buffer->lost_samples = 5;
 	assert_int_equal(vmop_xenoprof_ring_lost(&ring), 2);
@@ -146,15 +148,15 @@ static void test_backtraces(void **state)
 	struct taken taken = {0};
 	bool is_corrupt;
 	(void)state;
-	push(buffer, 0x999, 0); /* the end of one whose begin was lost */
+	push(buffer, 0x999, 0); /* the end of a sample whose beginning was lost */
 	push(buffer, VMOP_XENOPROF_ESCAPE, VMOP_XENOPROF_ESCAPE_TRACE);
 	vmop_xenoprof_ring_take(&ring, take, &taken, &is_corrupt);
 	assert_int_equal(taken.n, 0);
 	assert_int_equal(taken.n_callers, 1);
-	push(buffer, 0x100, 0); /* its sample comes with the next look */
+	push(buffer, 0x100, 0); /* its sample comes with the next drain */
 	push(buffer, 0x200, 0);
 	push(buffer, 0x300, 0);
-	push(buffer, VMOP_XENOPROF_ESCAPE, 77); /* an escape that is not known */
+	push(buffer, VMOP_XENOPROF_ESCAPE, 77); /* an unknown escape */
 	push(buffer, 0x400, 0);
 	vmop_xenoprof_ring_take(&ring, take, &taken, &is_corrupt);
 	assert_int_equal(taken.n, 1);
@@ -172,11 +174,11 @@ static const struct vmop_xen_event cycles = {
 	.user = true,
 };
 
-/* A whole session over domains 1 and 2, of which the second may be destroyed in it. */
+/* Run a whole session over domains 1 and 2; the second may be destroyed in the middle. */
 static struct vmop_error *run_session(struct model *model, bool destroys, bool prepares_twice)
 {
 	struct vmop_xen_machine machine;
-	struct vmop_xen_way *way;
+	struct vmop_xen_transport *transport;
 	struct vmop_xen_domain passive[] = {{.id = 1}, {.id = 2}};
 	const struct vmop_xen_plan plan = {
 		.events = &cycles,
@@ -185,28 +187,28 @@ static struct vmop_error *run_session(struct model *model, bool destroys, bool p
 		.n_passive = 2,
 		.max_samples = 200,
 	};
-	struct vmop_error *err = vmop_xen_user_open(&model->base, &machine, &way);
+	struct vmop_error *err = vmop_xen_user_open(&model->base, &machine, &transport);
 	if (err)
 		return err;
-	err = way->ops->prepare(way, &plan);
+	err = transport->ops->prepare(transport, &plan);
 	if (!err && prepares_twice) {
-		err = way->ops->release(way);
+		err = transport->ops->release(transport);
 		if (!err)
-			err = way->ops->prepare(way, &plan);
+			err = transport->ops->prepare(transport, &plan);
 	}
 	if (!err)
-		err = way->ops->start(way);
+		err = transport->ops->start(transport);
 	if (destroys && model->domains[2].is_passive)
 		model->domains[2].is_destroyed = true;
 	if (!err)
-		err = way->ops->stop(way);
-	way->ops->close(way);
+		err = transport->ops->stop(transport);
+	transport->ops->close(transport);
 	return err;
 }
 
-static void unmark(void)
+static void remove_owner_file(void)
 {
-	char *path = vmop_run_path(VMOP_XEN_SESSION_MARK);
+	char *path = vmop_run_path(VMOP_XEN_OWNER_FILE);
 	unlink(path);
 	free(path);
 }
@@ -225,7 +227,7 @@ static void test_session_leaves_nothing(void **state)
 	}
 }
 
-/* Killed at any call, with a domain destroyed meanwhile or not: the next session works. */
+/* Kill it at any call, with a domain destroyed meanwhile or not: the next session works. */
 static void test_killed_anywhere(void **state)
 {
 	(void)state;
@@ -241,13 +243,13 @@ static void test_killed_anywhere(void **state)
 			vmop_error_destroy(run_session(model, variant & 1, variant & 2));
 			assert_true(model->is_dead);
 			model_died(model);
-			/* What the dying process still did to its mark is not to count. */
-			char *path = vmop_run_path(VMOP_XEN_SESSION_MARK);
+			/* Undo the dead process's later changes of its owner file. */
+			char *path = vmop_run_path(VMOP_XEN_OWNER_FILE);
 			FILE *mark = fopen(path, "w");
 			assert_non_null(mark);
 			fclose(mark);
 			free(path);
-			/* That guest is gone, perhaps before Xen had let go of it. */
+			/* The guest is gone, perhaps before Xen released it. */
 			model->domains[2].exists &=
 				!model->domains[2].is_destroyed || model->domains[2].is_passive;
 			struct vmop_error *err = run_session(model, false, false);
@@ -260,7 +262,7 @@ static void test_killed_anywhere(void **state)
 	}
 }
 
-/* A refusal of any call is told, and leaves nothing behind. */
+/* A refusal of any call is reported, and leaves nothing behind. */
 static void test_refused_anywhere(void **state)
 {
 	static const int refused[] = {
@@ -283,7 +285,7 @@ static void test_refused_anywhere(void **state)
 	}
 }
 
-/* What is said, by what Xen answers to which call. */
+/* The messages, by Xen's result of each call. */
 static void test_messages(void **state)
 {
 	static const struct {
@@ -292,8 +294,8 @@ static void test_messages(void **state)
 		const char *text;
 	} answers[] = {
 		{VMOP_XENOPROF_GET_IBS_CAPS, -ENOSYS, VMOP_ERROR_NOT_FOUND, "no xenoprof"},
-		{VMOP_XENOPROF_INIT, -ENODEV, VMOP_ERROR_CANT, "does not know this processor"},
-		{VMOP_XENOPROF_INIT, -EPERM, VMOP_ERROR_CANT, "can't be begun"},
+		{VMOP_XENOPROF_INIT, -ENODEV, VMOP_ERROR_CANT, "does not support this processor"},
+		{VMOP_XENOPROF_INIT, -EPERM, VMOP_ERROR_CANT, "can't be started"},
 		{VMOP_XENOPROF_GET_BUFFER, -EBUSY, VMOP_ERROR_CANT, "virtual PMU"},
 		{VMOP_XENOPROF_RESERVE_COUNTERS, -EBUSY, VMOP_ERROR_CANT, "watchdog"},
 		{VMOP_XENOPROF_START, -EPERM, VMOP_ERROR_CANT, "is not ready"},
@@ -312,7 +314,10 @@ static void test_messages(void **state)
 	}
 }
 
-/* Another profiler of this domain is not disturbed; one that died is, when we are told so. */
+/*
+ * Another living profiler of this domain is not disturbed; a dead one is ended once the user marks
+ * it.
+ */
 static void test_other_profiler(void **state)
 {
 	struct model *model = model_new(2);
@@ -330,7 +335,7 @@ static void test_other_profiler(void **state)
 	assert_int_equal(err->code, VMOP_ERROR_CANT);
 	assert_non_null(strstr(err->message, "another profiler"));
 	vmop_error_destroy(err);
-	assert_int_equal(model->calls, calls + 1); /* it has only asked */
+	assert_int_equal(model->calls, calls + 1); /* it only probed */
 	assert_int_equal(model->state, MODEL_PROFILING);
 	assert_false(model->has_panicked);
 	vmop_xenoprof_close(&other);
@@ -354,7 +359,7 @@ static void test_limits(void **state)
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	vmop_error_destroy(err);
 	plan.n_passive = 25;
-	passive[3].id = 39; /* there is none */
+	passive[3].id = 39; /* no such domain */
 	assert_null(vmop_xenoprof_prepare(&xenoprof, &plan));
 	assert_int_equal(passive[3].error, EINVAL);
 	assert_int_equal(passive[4].error, 0);
@@ -375,7 +380,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	unmark();
+	remove_owner_file();
 	rmdir(*state);
 	free(*state);
 	return 0;

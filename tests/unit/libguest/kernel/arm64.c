@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An arm64 guest, made by hand: where RAM and its kernel are, and what is found in it. */
+/* A synthetic arm64 guest: the start of its RAM, its kernel, and the facts found in it. */
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,14 +32,14 @@ static bool see(const struct vmop_guest_symbol *symbol, void *arg)
 	return true;
 }
 
-static void check_kernel(const char *found_by)
+static void check_kernel(const char *search_method)
 {
 	const struct vmop_guest_kernel_info *info = vmop_guest_kernel_info(guest);
 	size_t seen = 0;
-	assert_string_equal(info->found_by, found_by);
+	assert_string_equal(info->search_method, search_method);
 	assert_string_equal(info->architecture, "arm64");
 	assert_string_equal(info->release, "6.99.0-test");
-	assert_string_equal(info->offsets_from, "BTF");
+	assert_string_equal(info->offsets_source, "BTF");
 	assert_int_equal(info->text_start, SYNTHETIC_TEXT);
 	assert_int_equal(info->text_gpa, made.ram_start + SYNTHETIC_TEXT_GPA);
 	assert_int_equal(info->root_gpa, made.ram_start + made.root_gpa);
@@ -53,7 +53,7 @@ static void check_kernel(const char *found_by)
 	assert_int_equal(seen, made.symbol_count);
 }
 
-/* Everything behind the symbols: modules, processes, files, what runs. */
+/* Check all facts except symbols: modules, processes, files, current tasks. */
 static void check_inside(void)
 {
 	struct vmop_guest_snapshot *snapshot;
@@ -69,7 +69,7 @@ static void check_inside(void)
 	const struct vmop_guest_process *worker = vmop_guest_snapshot_by_pid(snapshot, 2);
 	assert_string_equal(worker->comm, "worker");
 	assert_int_equal(worker->pgd_gpa, made.ram_start + SYNTHETIC_USER_PGD_GPA);
-	/* TTBR0_EL1 has the ASID above the table's address and CnP below it */
+	/* TTBR0_EL1 has the ASID above the address of the table and CnP below it */
 	assert_ptr_equal(
 		vmop_guest_snapshot_by_cr3(snapshot, worker->pgd_gpa | UINT64_C(0x1234) << 48 | 1),
 		worker);
@@ -102,7 +102,7 @@ static void by_vmcoreinfo(void **state)
 		check_inside();
 		vmop_guest_drop_symbols(guest);
 		check_inside();
-		close_it();
+		close_guest();
 	}
 }
 
@@ -114,14 +114,14 @@ static void by_symbols_that_name_variables(void **state)
 		options.kallsyms = forms[i];
 		open_found(&options);
 		check_kernel("kallsyms");
-		assert_int_equal(vmop_guest_kernel_info(guest)->kaslr_offset, 0); /* not known */
-		close_it();
+		assert_int_equal(vmop_guest_kernel_info(guest)->kaslr_offset, 0); /* unknown */
+		close_guest();
 	}
-	/* distances alone don't tell where the kernel lies */
+	/* distances do not suffice to locate the kernel */
 	options.kallsyms = SYNTHETIC_PLACE_RELATIVE;
 	open_with(&options);
-	expect_not_found("no Linux kernel that vmop knows");
-	close_it();
+	expect_not_found("no Linux kernel that vmop supports");
+	close_guest();
 }
 
 static void variables_without_names(void **state)
@@ -135,22 +135,22 @@ static void variables_without_names(void **state)
 		assert_false(vmop_guest_symbol_address(guest, "init_task", &address));
 		check_kernel("vmcoreinfo");
 		check_inside();
-		/* the run queue's clock is what tells that it runs */
+		/* the clock of the run queue shows that it runs */
 		assert_int_equal(vmop_guest_kernel_state(guest), VMOP_GUEST_KERNEL_UNCERTAIN);
 		uint64_t clock = synthetic_member(&made, made.run_queue, VMOP_LAYOUT_RQ_CLOCK);
 		synthetic_put_u64(&made, clock, 2000);
 		assert_int_equal(vmop_guest_kernel_state(guest), VMOP_GUEST_KERNEL_CURRENT);
 		synthetic_put_u64(&made, clock, 1500);
 		assert_int_equal(vmop_guest_kernel_state(guest), VMOP_GUEST_KERNEL_GONE);
-		close_it();
+		close_guest();
 	}
 	options.no_vmcoreinfo = true;
 	open_with(&options);
-	expect_not_found("no Linux kernel that vmop knows");
-	close_it();
+	expect_not_found("no Linux kernel that vmop supports");
+	close_guest();
 }
 
-/* What is not what it must be stays unknown; symbols are told all the same. */
+/* Objects with invalid content stay unknown; symbols are still reported. */
 static void variables_that_are_not_so(void **state)
 {
 	(void)state;
@@ -161,7 +161,7 @@ static void variables_that_are_not_so(void **state)
 	synthetic_put_u64(&made, synthetic_member(&made, made.run_queue, VMOP_LAYOUT_RQ_IDLE), 0);
 	assert_null(vmop_guest_find_kernel(guest));
 	check_kernel("vmcoreinfo");
-	assert_int_equal(vmop_guest_module_count(guest), 1); /* of BPF */
+	assert_int_equal(vmop_guest_module_count(guest), 1); /* the BPF program */
 	struct vmop_guest_current current;
 	size_t count;
 	struct vmop_error *err = vmop_guest_current_tasks(guest, &current, 1, &count);
@@ -169,7 +169,7 @@ static void variables_that_are_not_so(void **state)
 	assert_int_equal(err->code, VMOP_ERROR_NOT_FOUND);
 	vmop_error_destroy(err);
 	assert_int_equal(vmop_guest_kernel_state(guest), VMOP_GUEST_KERNEL_UNCERTAIN);
-	close_it();
+	close_guest();
 }
 
 static void wherever_ram_begins(void **state)
@@ -186,7 +186,7 @@ static void wherever_ram_begins(void **state)
 		check_kernel(i % 2 ? "kallsyms" : "vmcoreinfo");
 		if (i % 2 == 0)
 			check_inside();
-		close_it();
+		close_guest();
 	}
 }
 
@@ -203,13 +203,13 @@ static void memory_is_placed(void **state)
 	assert_int_equal(byte, 0x5a);
 	assert_false(vmop_guest_memory_read(memory, 0x1234, &byte, 1));
 	size_t layouts = vmop_guest_memory_layouts(memory);
-	assert_true(vmop_guest_memory_place(memory, 0x2000, 0x40002000)); /* the same */
+	assert_true(vmop_guest_memory_place(memory, 0x2000, 0x40002000)); /* the same layout */
 	assert_int_equal(vmop_guest_memory_layouts(memory), layouts);
-	assert_false(vmop_guest_memory_place(memory, 0x2000, 0x40002001)); /* within a page */
+	assert_false(vmop_guest_memory_place(memory, 0x2000, 0x40002001)); /* inside a page */
 	assert_false(vmop_guest_memory_place(memory, 0x2000, 0x1000));	   /* below 0 */
 	assert_false(vmop_guest_memory_place(memory, 0x1000, UINT64_C(0xfffffffffffff000)));
 	assert_false(vmop_guest_memory_place(memory, sizeof(ram), 0x40000000)); /* not RAM */
-	for (uint64_t i = 0; i < 40; i++) { /* more than there is room for */
+	for (uint64_t i = 0; i < 40; i++) { /* more than the table holds */
 		assert_true(vmop_guest_memory_place(memory, 0, i << 30));
 		assert_int_equal(vmop_guest_memory_to_gpa(memory, 0x1234), (i << 30) + 0x1234);
 	}
@@ -221,7 +221,7 @@ static void big_endian_is_said(void **state)
 	(void)state;
 	open_with(&(struct synthetic_options){
 		.arm64 = true, .text_only = true, .kallsyms = SYNTHETIC_ALL_RELATIVE});
-	/* the table of 16-bit numbers, by its first two */
+	/* the table of 16-bit numbers, found by its first two */
 	uint8_t *at = NULL;
 	for (uint8_t *page = made.ram; page < made.ram + SYNTHETIC_RAM_BYTES - 512 && !at;
 	     page += 8)
@@ -234,10 +234,10 @@ static void big_endian_is_said(void **state)
 		at[2 * i + 1] = low;
 	}
 	expect_not_found("big-endian");
-	close_it();
+	close_guest();
 }
 
-/* --- VMCOREINFO that lies ------------------------------------------------------------------ */
+/* --- VMCOREINFO with false content --------------------------------------------------------- */
 
 static void lies_in_vmcoreinfo(void **state)
 {
@@ -269,7 +269,7 @@ static void lies_in_vmcoreinfo(void **state)
 			vmop_guest_snapshot_free(snapshot);
 		}
 		vmop_error_destroy(err);
-		close_it();
+		close_guest();
 	}
 }
 
@@ -303,7 +303,7 @@ static void what_arm64_tells(void **state)
 
 /* --- code ---------------------------------------------------------------------------------- */
 
-/* Debian's 6.1 arm64: idle_task, as objdump shows it, and made-up instructions behind it. */
+/* idle_task of Debian's 6.1 arm64, as objdump shows it, followed by invented instructions. */
 static void references_in_code(void **state)
 {
 	static const uint32_t code[] = {
@@ -315,12 +315,12 @@ static void references_in_code(void **state)
 		0xf8605841, /* ldr x1, [x2, w0, uxtw #3] */
 		0xf0ffffe3, /* adrp x3, -4 pages + 3: below */
 		0xf9403464, /* ldr x4, [x3, #104] */
-		0x94000010, /* bl: what x1 and x3 had is gone */
+		0x94000010, /* bl: x1 and x3 become unknown */
 		0x91000c25, /* add x5, x1, #3 */
 		0xf9000464, /* str x4, [x3, #8] */
 		0x10000206, /* adr x6, . + 64 */
 		0x91400cc7, /* add x7, x6, #3, lsl #12 */
-		0xf8430ce8, /* ldr x8, [x7, #48]!, as 5.10's find_module_all has it */
+		0xf8430ce8, /* ldr x8, [x7, #48]!, as in 5.10's find_module_all */
 		0xf85f04e8, /* ldr x8, [x7], #-16 */
 		0xf94000e8, /* ldr x8, [x7] */
 	};

@@ -18,7 +18,7 @@
 #define ENUM64 19u
 #define KIND_FLAG (1u << 31)
 
-/* A blob made type by type. */
+/* A blob that a test builds type by type. */
 static uint8_t types[8192];
 static char strings[4096];
 static size_t types_len, strings_len;
@@ -82,9 +82,9 @@ static void members_and_enumerators(void **state)
 	begin();
 	type("int", INT, 0, 4); /* 1 */
 	word(32);
-	type(NULL, UNION, 2, 8); /* 2: in 3 without a name */
+	type(NULL, UNION, 2, 8); /* 2: an unnamed member of 3 */
 	member("first", 1, 0);
-	member("second", 5, 0);			  /* of a type further on, through a typedef */
+	member("second", 5, 0);			  /* of a later type, through a typedef */
 	type("outer", STRUCT | KIND_FLAG, 4, 32); /* 3 */
 	member("plain", 1, 32);
 	member(NULL, 2, 64);
@@ -129,7 +129,7 @@ static void members_and_enumerators(void **state)
 	free(blob);
 }
 
-/* What is behind a type of a kind that is not known is found by the blob's own layout table. */
+/* Types after one of unknown kind are found by the blob's own layout table. */
 static void kinds_of_the_future(void **state)
 {
 	uint8_t blob[512] = {0};
@@ -162,7 +162,7 @@ static void kinds_of_the_future(void **state)
 	assert_true(vmop_btf_member(btf, "after", "x", &offset));
 	assert_int_equal(offset, 4);
 	vmop_btf_close(btf);
-	/* a table that lies outside: what comes before the odd type, which is nothing */
+	/* a table outside the blob: only the types before the odd one, and there are none */
 	assert_null(vmop_btf_open(blob, at + 40 * 4, &btf));
 	assert_false(vmop_btf_member(btf, "after", "x", &offset));
 	vmop_btf_close(btf);
@@ -174,7 +174,7 @@ static void types_in_circles(void **state)
 	uint32_t offset;
 	(void)state;
 	begin();
-	type("loop", STRUCT, 2, 8); /* 1: holds itself twice without a name */
+	type("loop", STRUCT, 2, 8); /* 1: contains itself twice without a name */
 	member(NULL, 1, 0);
 	member(NULL, 1, 0);
 	type("alias", TYPEDEF, 0, 3); /* 2, 3: each other */

@@ -53,78 +53,79 @@ static void make(enum synthetic_kallsyms form)
 	buf_len += 64;
 }
 
-static bool find(size_t len, struct vmop_kallsyms_tables *ret)
+static bool find(size_t len, struct vmop_guest_kallsyms_tables *ret)
 {
 	size_t from = 0, tokens, index;
-	return vmop_kallsyms_find_tokens(buf, len, &from, &tokens, &index, NULL) &&
-	       vmop_kallsyms_find_tables(buf, len, tokens, index, ret);
+	return vmop_guest_kallsyms_find_tokens(buf, len, &from, &tokens, &index, NULL) &&
+	       vmop_guest_kallsyms_find_tables(buf, len, tokens, index, ret);
 }
 
 static void all_forms(void **state)
 {
 	(void)state;
 	for (int form = 0; form < SYNTHETIC_KALLSYMS_FORMS; form++) {
-		struct vmop_kallsyms_tables tables;
-		struct vmop_kallsyms *kallsyms;
+		struct vmop_guest_kallsyms_tables tables;
+		struct vmop_guest_kallsyms *kallsyms;
 		make((enum synthetic_kallsyms)form);
 		assert_true(find(buf_len, &tables));
 		assert_int_equal(tables.count, COUNT);
-		assert_null(vmop_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms));
+		assert_null(vmop_guest_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms));
 		for (unsigned int i = 0; i < COUNT; i++) {
-			assert_int_equal(vmop_kallsyms_address(kallsyms, i), symbols[i].address);
-			assert_string_equal(vmop_kallsyms_name(kallsyms, i), symbols[i].name);
-			assert_int_equal(vmop_kallsyms_type(kallsyms, i), symbols[i].type);
+			assert_int_equal(vmop_guest_kallsyms_address(kallsyms, i),
+					 symbols[i].address);
+			assert_string_equal(vmop_guest_kallsyms_name(kallsyms, i), symbols[i].name);
+			assert_int_equal(vmop_guest_kallsyms_type(kallsyms, i), symbols[i].type);
 		}
-		assert_int_equal(vmop_kallsyms_len_bytes(kallsyms, 10), 64);
-		assert_int_equal(vmop_kallsyms_len_bytes(kallsyms, COUNT - 1), 0);
-		vmop_kallsyms_free(kallsyms);
+		assert_int_equal(vmop_guest_kallsyms_len_bytes(kallsyms, 10), 64);
+		assert_int_equal(vmop_guest_kallsyms_len_bytes(kallsyms, COUNT - 1), 0);
+		vmop_guest_kallsyms_free(kallsyms);
 	}
 }
 
 static void looking_up(void **state)
 {
-	struct vmop_kallsyms_tables tables;
-	struct vmop_kallsyms *kallsyms;
+	struct vmop_guest_kallsyms_tables tables;
+	struct vmop_guest_kallsyms *kallsyms;
 	uint64_t address;
 	uint32_t index;
 	(void)state;
-	symbols[201].address = symbols[200].address;  /* data first, then text, at one place */
-	strcpy(symbols[300].name, symbols[299].name); /* twice the name */
+	symbols[201].address = symbols[200].address;  /* data first, then text, at one address */
+	strcpy(symbols[300].name, symbols[299].name); /* the same name twice */
 	make(SYNTHETIC_ALL_RELATIVE);
 	assert_true(find(buf_len, &tables));
-	assert_null(vmop_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms));
-	assert_true(vmop_kallsyms_at(kallsyms, symbols[200].address + 3, &index));
+	assert_null(vmop_guest_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms));
+	assert_true(vmop_guest_kallsyms_at(kallsyms, symbols[200].address + 3, &index));
 	assert_int_equal(index, 201);
-	assert_false(vmop_kallsyms_at(kallsyms, BASE - 1, &index));
-	assert_true(vmop_kallsyms_at(kallsyms, UINT64_MAX, &index));
+	assert_false(vmop_guest_kallsyms_at(kallsyms, BASE - 1, &index));
+	assert_true(vmop_guest_kallsyms_at(kallsyms, UINT64_MAX, &index));
 	assert_int_equal(index, COUNT - 1);
-	assert_true(vmop_kallsyms_find(kallsyms, symbols[299].name, &address));
+	assert_true(vmop_guest_kallsyms_find(kallsyms, symbols[299].name, &address));
 	assert_int_equal(address, symbols[299].address);
-	assert_false(vmop_kallsyms_find(kallsyms, "", &address));
-	vmop_kallsyms_free(kallsyms);
+	assert_false(vmop_guest_kallsyms_find(kallsyms, "", &address));
+	vmop_guest_kallsyms_free(kallsyms);
 	make_symbols();
 }
 
 static void unsorted_tables_are_put_in_order(void **state)
 {
-	struct vmop_kallsyms_tables tables;
-	struct vmop_kallsyms *kallsyms;
+	struct vmop_guest_kallsyms_tables tables;
+	struct vmop_guest_kallsyms *kallsyms;
 	uint32_t index;
 	(void)state;
 	symbols[1000].address = BASE + 64 * 3000 + 32;
 	make(SYNTHETIC_ALL_RELATIVE);
 	assert_true(find(buf_len, &tables));
-	assert_null(vmop_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms));
-	assert_true(vmop_kallsyms_at(kallsyms, BASE + 64 * 3000 + 40, &index));
+	assert_null(vmop_guest_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms));
+	assert_true(vmop_guest_kallsyms_at(kallsyms, BASE + 64 * 3000 + 40, &index));
 	assert_int_equal(index, 1000);
-	assert_int_equal(vmop_kallsyms_len_bytes(kallsyms, 3000), 32);
-	assert_true(vmop_kallsyms_at(kallsyms, BASE + 64 * 2000, &index));
+	assert_int_equal(vmop_guest_kallsyms_len_bytes(kallsyms, 3000), 32);
+	assert_true(vmop_guest_kallsyms_at(kallsyms, BASE + 64 * 2000, &index));
 	assert_int_equal(index, 2000);
-	vmop_kallsyms_free(kallsyms);
+	vmop_guest_kallsyms_free(kallsyms);
 	symbols[1000].address = BASE + 64 * 1000;
 }
 
-/* Cut anywhere, it is found whole or not at all; nothing behind the cut is read (sanitizers). */
+/* A table cut anywhere is found whole or not at all. Sanitizers see reads past the cut. */
 static void cut_tables(void **state)
 {
 	(void)state;
@@ -132,17 +133,18 @@ static void cut_tables(void **state)
 		make((enum synthetic_kallsyms)form);
 		for (size_t len = 0; len < buf_len;
 		     len += len < 4000 || len + 4000 > buf_len ? 191 : 7919) {
-			struct vmop_kallsyms_tables tables;
-			struct vmop_kallsyms *kallsyms;
+			struct vmop_guest_kallsyms_tables tables;
+			struct vmop_guest_kallsyms *kallsyms;
 			uint8_t *whole = buf;
 			buf = malloc(len ? len : 1);
 			memcpy(buf, whole, len);
 			if (find(len, &tables)) {
-				struct vmop_error *err =
-					vmop_kallsyms_unpack(buf, len, &tables, PLACE, &kallsyms);
+				struct vmop_error *err = vmop_guest_kallsyms_unpack(
+					buf, len, &tables, PLACE, &kallsyms);
 				if (!err) {
-					assert_int_equal(vmop_kallsyms_count(kallsyms), COUNT);
-					vmop_kallsyms_free(kallsyms);
+					assert_int_equal(vmop_guest_kallsyms_count(kallsyms),
+							 COUNT);
+					vmop_guest_kallsyms_free(kallsyms);
 				}
 				vmop_error_destroy(err);
 			}
@@ -157,8 +159,8 @@ static void damaged_tables(void **state)
 	uint64_t random = 0x9e3779b97f4a7c15;
 	(void)state;
 	for (int round = 0; round < 1000; round++) {
-		struct vmop_kallsyms_tables tables;
-		struct vmop_kallsyms *kallsyms;
+		struct vmop_guest_kallsyms_tables tables;
+		struct vmop_guest_kallsyms *kallsyms;
 		if (round % 50 == 0)
 			make((enum synthetic_kallsyms)(round / 50 % SYNTHETIC_KALLSYMS_FORMS));
 		random ^= random << 13;
@@ -168,38 +170,39 @@ static void damaged_tables(void **state)
 		if (!find(buf_len, &tables))
 			continue;
 		struct vmop_error *err =
-			vmop_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms);
+			vmop_guest_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms);
 		if (!err)
-			vmop_kallsyms_free(kallsyms);
+			vmop_guest_kallsyms_free(kallsyms);
 		vmop_error_destroy(err);
 	}
 }
 
 static void names_that_explode(void **state)
 {
-	struct vmop_kallsyms_tables tables;
-	struct vmop_kallsyms *kallsyms;
+	struct vmop_guest_kallsyms_tables tables;
+	struct vmop_guest_kallsyms *kallsyms;
 	size_t from = 0, tokens, index;
 	(void)state;
 	make(SYNTHETIC_ALL_RELATIVE);
 	assert_true(find(buf_len, &tables));
-	assert_true(vmop_kallsyms_find_tokens(buf, buf_len, &from, &tokens, &index, NULL));
+	assert_true(vmop_guest_kallsyms_find_tokens(buf, buf_len, &from, &tokens, &index, NULL));
 	/* one name of 16,383 tokens */
 	buf[tables.names] = 0xff;
 	buf[tables.names + 1] = 0x7f;
-	struct vmop_error *err = vmop_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms);
+	struct vmop_error *err =
+		vmop_guest_kallsyms_unpack(buf, buf_len, &tables, PLACE, &kallsyms);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_CORRUPT);
 	vmop_error_destroy(err);
-	/* more symbols than can be, and tables that lie outside */
-	struct vmop_kallsyms_tables lying = tables;
+	/* too many symbols, and tables outside the buffer */
+	struct vmop_guest_kallsyms_tables lying = tables;
 	lying.count = UINT32_MAX;
-	err = vmop_kallsyms_unpack(buf, buf_len, &lying, PLACE, &kallsyms);
+	err = vmop_guest_kallsyms_unpack(buf, buf_len, &lying, PLACE, &kallsyms);
 	assert_non_null(err);
 	vmop_error_destroy(err);
 	lying = tables;
 	lying.offsets = buf_len - 100;
-	err = vmop_kallsyms_unpack(buf, buf_len, &lying, PLACE, &kallsyms);
+	err = vmop_guest_kallsyms_unpack(buf, buf_len, &lying, PLACE, &kallsyms);
 	assert_non_null(err);
 	vmop_error_destroy(err);
 }

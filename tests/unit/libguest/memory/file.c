@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Saved images of a guest's memory, in each form, and what only looks like one. */
+/* Saved images of a guest's memory in each form, and files that only look like one. */
 #include <cmocka.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)
 #define MAX_SEGMENTS 40
-#define NOTES_BYTES 123 /* QEMU's memory follows on its notes, wherever they end */
+#define NOTES_BYTES 123 /* in QEMU's cores memory directly follows the notes, at any alignment */
 
 static void write_at(const void *bytes, size_t len, uint64_t offset)
 {
@@ -28,7 +28,7 @@ static void write_at(const void *bytes, size_t len, uint64_t offset)
 	close(fd);
 }
 
-/* A file of len bytes, all hole. */
+/* Make a file of len bytes without data. */
 static void make_file(uint64_t len)
 {
 	unlink(path);
@@ -54,7 +54,7 @@ struct core {
 	Elf64_Phdr segment[MAX_SEGMENTS];
 };
 
-/* A core with a note and room for count more segments; gives where memory begins. */
+/* Start a core with a note and room for count more segments. Return the offset of memory. */
 static uint64_t begin_core(struct core *core, uint16_t count)
 {
 	memset(core, 0, sizeof(*core));
@@ -86,10 +86,10 @@ static bool count_symbol(const struct vmop_guest_symbol *symbol, void *arg)
 	return true;
 }
 
-/* A guest's RAM in three segments, in another order and one of them above 4 GiB. */
+/* The RAM of a guest in three segments, out of order and one of them above 4 GiB. */
 static void a_dump_of_a_guest(void **state)
 {
-	const uint64_t split = SYNTHETIC_TEXT_GPA; /* where the kernel begins */
+	const uint64_t split = SYNTHETIC_TEXT_GPA; /* the start of the kernel */
 	struct synthetic made;
 	struct vmop_guest *guest;
 	struct core core;
@@ -108,7 +108,7 @@ static void a_dump_of_a_guest(void **state)
 
 	assert_null(vmop_guest_open_file(path, NULL, &guest));
 	assert_null(vmop_guest_find_kernel(guest));
-	assert_string_equal(vmop_guest_kernel_info(guest)->found_by, "trampoline");
+	assert_string_equal(vmop_guest_kernel_info(guest)->search_method, "trampoline");
 	assert_int_equal(vmop_guest_ram_bytes(guest), SYNTHETIC_RAM_BYTES + MIB);
 	assert_null(vmop_guest_each_symbol(guest, count_symbol, &symbols));
 	assert_int_equal(symbols, made.symbol_count);
@@ -126,14 +126,14 @@ static void a_dump_of_a_guest(void **state)
 	vmop_guest_memory_close(memory);
 }
 
-/* What can't be scanned to its end, or is scanned twice, would be seen here. */
+/* A scan that stops early, or reads a part twice, fails this test. */
 static void a_dump_is_scanned_once(void **state)
 {
 	struct vmop_guest_memory *memory;
 	struct core core;
 	(void)state;
 	uint64_t at = begin_core(&core, 2);
-	put_segment(&core, 0, at, 0, MIB + 100); /* a page that is not whole is none */
+	put_segment(&core, 0, at, 0, MIB + 100); /* the partial page at the end is ignored */
 	put_segment(&core, 1, at + MIB + 100, 4 * GIB, MIB);
 	make_file(at + 2 * MIB + 100);
 	write_at(&core, sizeof(core), 0);
@@ -151,7 +151,7 @@ static void a_dump_is_scanned_once(void **state)
 	vmop_guest_memory_close(memory);
 }
 
-/* Writes core alone, in a file with room for 4 pages behind it. */
+/* Write only core, to a file with room for 4 pages after it. */
 static void write_core(const struct core *core)
 {
 	make_file(sizeof(*core) + NOTES_BYTES + 4 * VMOP_GUEST_PAGE_BYTES);
@@ -173,10 +173,10 @@ static void cores_that_lie(void **state)
 	refused(VMOP_ERROR_CORRUPT, "cut short");
 	put_segment(&core, 0, at, 100, 8192);
 	write_core(&core);
-	refused(VMOP_ERROR_CORRUPT, "at address 0x64");
+	refused(VMOP_ERROR_CORRUPT, "impossible address 0x64");
 	put_segment(&core, 0, at, UINT64_MAX - 4095, 8192);
 	write_core(&core);
-	refused(VMOP_ERROR_CORRUPT, "where none can be");
+	refused(VMOP_ERROR_CORRUPT, "impossible address 0x");
 	put_segment(&core, 0, at, 0, 8192);
 	core.header.e_phoff = UINT64_MAX - 8;
 	write_core(&core);
@@ -204,7 +204,7 @@ static void a_core_in_too_many_pieces(void **state)
 
 /* --- others ------------------------------------------------------------------------------ */
 
-/* QMP's pmemsave from 0 on: the hole is in the file. */
+/* A file of QMP's pmemsave from 0 on contains the hole. */
 static void all_of_physical_memory(void **state)
 {
 	struct vmop_guest_memory *memory;
@@ -242,7 +242,8 @@ static void what_others_save(void **state)
 	make_file(100);
 	refused(VMOP_ERROR_CORRUPT, "not an image");
 	unlink(path);
-	assert_int_equal(mkfifo(path, 0600), 0); /* nobody writes there: no waiting */
+	assert_int_equal(mkfifo(path, 0600),
+			 0); /* no process writes to it: the open must not wait */
 	refused(VMOP_ERROR_CORRUPT, "not an image");
 }
 

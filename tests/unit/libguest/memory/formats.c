@@ -53,7 +53,8 @@ static void notes(void **state)
 	assert_int_equal(vmop_note_build_id(bytes, 0, id), 0);
 	note(bytes, UINT32_MAX, UINT32_MAX, 7, "XYZ"); /* sizes that overflow */
 	assert_int_equal(vmop_note_build_id(bytes, sizeof(bytes), id), 0);
-	note(bytes, 4, 64, NT_GNU_BUILD_ID, "GNU"); /* longer than any: its beginning */
+	note(bytes, 4, 64, NT_GNU_BUILD_ID,
+	     "GNU"); /* longer than a build-id can be: cut to its start */
 	assert_int_equal(vmop_note_build_id(bytes, sizeof(bytes), id), 20);
 }
 
@@ -86,20 +87,20 @@ static void program_headers(void **state)
 	memcpy(bytes, &header, sizeof(header));
 	memcpy(bytes + 64, segments, sizeof(segments));
 	note(bytes + 512, 4, 20, NT_GNU_BUILD_ID, "GNU");
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 20);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 20);
 	segments[1].p_offset = UINT32_MAX;
 	memcpy(bytes + 64, segments, sizeof(segments));
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 	header.e_phnum = 65535;
 	header.e_phoff = 0;
 	memcpy(bytes, &header, sizeof(header));
 	file.reads = 0;
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 	assert_true(file.reads < 200);
 	bytes[EI_DATA] = ELFDATA2MSB;
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 	file.len = 10;
-	assert_int_equal(vmop_elf_header_build_id(read_file, &file, id), 0);
+	assert_int_equal(vmop_guest_elf_header_build_id(read_file, &file, id), 0);
 }
 
 int main(void)

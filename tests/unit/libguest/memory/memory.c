@@ -23,7 +23,7 @@
 #define GIB (UINT64_C(1) << 30)
 #define MIB (UINT64_C(1) << 20)
 
-/* A sparse file with text at some offsets. */
+/* Make a sparse file with text at some offsets. */
 static void make_file(uint64_t len, const uint64_t *offsets, size_t count)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -74,7 +74,7 @@ static void holes_are_skipped_and_never_filled(void **state)
 	assert_int_equal(after.st_blocks, before.st_blocks);
 }
 
-/* A whole guest in 64 GiB costs what it holds. */
+/* A guest in 64 GiB costs as much as its touched pages. */
 static void a_kernel_in_64_gib(void **state)
 {
 	struct synthetic made;
@@ -89,7 +89,7 @@ static void a_kernel_in_64_gib(void **state)
 	assert_null(vmop_guest_open_file(path, NULL, &guest));
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_int_equal(vmop_guest_kernel_info(guest)->symbols, made.symbol_count);
-	/* a scan, the image for each way that RAM may be split, and nothing for the holes */
+	/* a scan, the image once per memory layout, and nothing for the holes */
 	assert_true(vmop_guest_last_cost(guest).read_bytes < GIB);
 	vmop_guest_close(guest);
 	synthetic_free(&made);
@@ -143,7 +143,7 @@ static void budgets_end_reading(void **state)
 	assert_null(vmop_guest_memory_open_file(path, &memory));
 	vmop_guest_memory_set_budget(memory, &budget);
 	assert_true(vmop_guest_memory_read(memory, 0, page, sizeof(page)));
-	assert_true(vmop_guest_memory_read(memory, 0, page, sizeof(page))); /* remembered */
+	assert_true(vmop_guest_memory_read(memory, 0, page, sizeof(page))); /* from the cache */
 	assert_true(vmop_guest_memory_read(memory, 4096, page, sizeof(page)));
 	assert_false(vmop_guest_memory_read(memory, 8192, page, sizeof(page)));
 	assert_false(vmop_guest_budget_step(&budget));
@@ -163,7 +163,7 @@ static void what_is_no_image(void **state)
 
 /* --- processes ------------------------------------------------------------------------ */
 
-/* A child that holds RAM as a VMM does; it lives until told. */
+/* A child that maps RAM as a VMM does; it runs until it gets a byte. */
 static pid_t start_vmm(bool shared, int *ret_pipe)
 {
 	struct synthetic made;
@@ -202,7 +202,7 @@ static pid_t start_vmm(bool shared, int *ret_pipe)
 	return pid;
 }
 
-/* Pages of RAM that the process has, in KiB: of the mapping that is as large as RAM. */
+/* Return the resident KiB of the process's mapping that has the size of RAM. */
 static long ram_rss_kib(pid_t pid)
 {
 	char line[512], name[64];
@@ -238,7 +238,7 @@ static void a_vmm(bool shared)
 	assert_int_equal(vmop_guest_ram_bytes(guest), 256 * MIB);
 	assert_string_equal(vmop_guest_kernel_info(guest)->release, "6.99.0-test");
 	assert_null(vmop_guest_memory_open_pid(pid, NULL, &memory));
-	/* a sanitizer has large maps, too */
+	/* sanitizers make large mappings as well */
 	uint64_t mark = 0;
 	for (size_t i = 0; !mark && i < vmop_guest_memory_layouts(memory); i++) {
 		vmop_guest_memory_select_layout(memory, i);
@@ -258,7 +258,7 @@ static void a_vmm(bool shared)
 	assert_true(touched > 0 && touched <= SYNTHETIC_RAM_BYTES);
 	close(end);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	/* gone: errors, not what another process of that number holds */
+	/* the process is gone: errors, never the memory of another process with its pid */
 	uint8_t byte;
 	vmop_guest_memory_forget(memory);
 	if (!shared) {
@@ -286,23 +286,23 @@ static void anonymous_ram(void **state)
 
 struct server {
 	int listener;
-	const char *says; /* NULL: nothing, and it hangs up */
+	const char *line; /* NULL: send nothing and close */
 };
 
-/* Says one thing, again and again, whatever it is asked. */
+/* A server that sends one line repeatedly, whatever it receives. */
 static void *serve(void *arg)
 {
 	struct server *server = arg;
 	int fd = accept(server->listener, NULL, NULL);
-	while (server->says && send(fd, server->says, strlen(server->says), MSG_NOSIGNAL) > 0)
+	while (server->line && send(fd, server->line, strlen(server->line), MSG_NOSIGNAL) > 0)
 		;
 	close(fd);
 	return NULL;
 }
 
-static struct vmop_error *ask(pid_t vmm_pid, const char *says, uint64_t *ret)
+static struct vmop_error *ask(pid_t vmm_pid, const char *line, uint64_t *ret)
 {
-	struct server server = {.says = says};
+	struct server server = {.line = line};
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	struct vmop_guest_qmp *qmp;
 	pthread_t thread;
@@ -340,7 +340,7 @@ static void a_qmp_server_that_misbehaves(void **state)
 			"{\"return\": \"Host virtual address for 0x0 (pc.ram) is 0x7f00\"}\n",
 			&hva));
 	assert_int_equal(hva, 0x7f00);
-	expect(ask(getpid() + 1, NULL, &hva), VMOP_ERROR_CANT); /* not the one that listens */
+	expect(ask(getpid() + 1, NULL, &hva), VMOP_ERROR_CANT); /* not the process that listens */
 }
 
 int main(void)

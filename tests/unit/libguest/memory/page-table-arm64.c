@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The arm64 walk on tables written here from the Arm ARM's figures (DDI 0487,
- * D8.3.1, VMSAv8-64 descriptor formats), for each granule and size of addresses
- * that Linux can be built with.  RAM lies at 2^51, so that every bit of a 52-bit
- * output address is needed where there are such.
+ * The arm64 walk, on tables written after the figures of the Arm ARM (DDI 0487, D8.3.1, VMSAv8-64
+ * descriptor formats). Each granule and address size that Linux supports is tested. RAM lies at
+ * 2^51, so that every bit of a 52-bit output address is used where such addresses exist.
  */
 #include "libguest/memory/page-table-arm64.h"
 
@@ -16,10 +15,10 @@
 #define ATTRIBUTES (UINT64_C(1) << 10 | UINT64_C(1) << 7 | UINT64_C(1) << 11 | UINT64_C(7) << 52)
 #define SHAREABLE (UINT64_C(3) << 8)
 
-/* Where each level's index begins, by the tables of D8.2, the first level first. */
+/* The first bit of each level's index, from the tables of D8.2, first level first. */
 static const struct geometry {
 	unsigned int page_shift, va_bits, levels, shift[5];
-	unsigned int blocks; /* levels from the last that may be blocks, as bits */
+	unsigned int blocks; /* levels that can be blocks, as bits from the last level */
 	enum { PLAIN, LPA, LPA2 } format;
 } geometries[] = {
 	{12, 39, 3, {30, 21, 12}, 0x6, PLAIN},	      {12, 48, 4, {39, 30, 21, 12}, 0x6, PLAIN},
@@ -47,7 +46,7 @@ static uint64_t encode(const struct geometry *geometry, uint64_t gpa)
 	case LPA2: /* figure D8-13, D8-14: bits 9 and 8 are 51 and 50 */
 		return (gpa & UINT64_C(0x3ffffffffffff)) | (gpa >> 50) << 8;
 	default:
-		return gpa | SHAREABLE; /* where LPA2 has address bits */
+		return gpa | SHAREABLE; /* these are address bits under LPA2 */
 	}
 }
 
@@ -64,8 +63,7 @@ static uint64_t new_table(const struct geometry *geometry)
 	return table;
 }
 
-/* Maps address to gpa, through tables for as many levels as it takes, by a descriptor that ends in
- * how. */
+/* Map address to gpa through the given number of levels, by a descriptor that ends in `how`. */
 static void map(const struct geometry *geometry, uint64_t root, uint64_t address, uint64_t gpa,
 		unsigned int levels_below, uint64_t how)
 {
@@ -88,7 +86,7 @@ static void map(const struct geometry *geometry, uint64_t root, uint64_t address
 	}
 }
 
-/* Empty tables, and RAM as high as the format can say. */
+/* Make empty tables, and RAM at the highest address that the format allows. */
 static uint64_t start(const struct geometry *geometry)
 {
 	ram_start = geometry->format == PLAIN ? LOW_RAM : HIGH_RAM;
@@ -104,16 +102,16 @@ static void use(const struct geometry *geometry, uint64_t root, bool is_upper_ha
 	assert_true(vmop_arm64_paging(geometry->page_shift, geometry->va_bits, root, is_upper_half,
 				      &paging));
 	assert_int_equal(paging.levels, geometry->levels);
-	vmop_view_init(&view, memory, &budget, paging);
+	vmop_guest_space_init(&space, memory, &budget, paging);
 }
 
 static void expect_hole(uint64_t address)
 {
 	uint64_t found;
-	assert_false(vmop_view_translate(&view, address, &found, NULL));
+	assert_false(vmop_guest_space_translate(&space, address, &found, NULL));
 }
 
-/* The addresses of a half, as one counts them from its start. */
+/* Return the address at an offset from the start of a half. */
 static uint64_t in_half(const struct geometry *geometry, bool is_upper_half, uint64_t offset)
 {
 	return is_upper_half ? offset - (UINT64_C(1) << geometry->va_bits) : offset;
@@ -125,7 +123,7 @@ static void pages_in_both_halves(void **state)
 	for (size_t i = 0; i < GEOMETRIES; i++) {
 		const struct geometry *geometry = &geometries[i];
 		uint64_t page = UINT64_C(1) << geometry->page_shift;
-		/* an address with something in each index, and the half's last page */
+		/* an address with a nonzero index at each level, and the last page of the half */
 		uint64_t some = (UINT64_C(1) << geometry->va_bits) / 3 * 2 / page * page;
 		uint64_t last = (UINT64_C(1) << geometry->va_bits) - page;
 		for (int upper = 0; upper < 2; upper++) {
@@ -139,7 +137,7 @@ static void pages_in_both_halves(void **state)
 			expect_at(in_half(geometry, upper, last) + 8, target + page + 8, page - 8);
 			expect_hole(address + page);
 			expect_hole(address - page);
-			/* the other half, and what is between the halves */
+			/* the other half, and addresses between the halves */
 			expect_hole(address ^ UINT64_C(0x00ff) << 48);
 			expect_hole(address ^ UINT64_C(0xffff) << 48);
 		}
@@ -159,9 +157,12 @@ static void tags_and_authentication_codes(void **state)
 			use(geometry, root, upper);
 			/* the top byte is ignored ... */
 			expect_at(address ^ UINT64_C(0xa5) << 56, target, page);
-			assert_int_equal(vmop_view_is_kernel(&view, address ^ UINT64_C(0xff) << 56),
-					 upper);
-			/* ... the bits below it, where codes of signed pointers are, are not */
+			assert_int_equal(
+				vmop_guest_space_is_kernel(&space, address ^ UINT64_C(0xff) << 56),
+				upper);
+			/*
+			 * ... the bits below it, which hold the codes of signed pointers, are not
+			 */
 			if (geometry->va_bits < 52)
 				expect_hole(address ^ UINT64_C(1) << geometry->va_bits);
 			expect_hole(address ^ UINT64_C(1) << 54);
@@ -198,7 +199,7 @@ static void a_kernel_with_kpti_is_told_by_its_pages(void **state)
 	uint64_t root = start(geometry), address = in_half(geometry, true, 0);
 	map(geometry, root, address, ram_start, 0, 3);
 	use(geometry, root, true);
-	assert_true(vmop_arm64_walk(&view, address, &leaf));
+	assert_true(vmop_arm64_walk(&space, address, &leaf));
 	assert_true(leaf.descriptor & VMOP_ARM64_NOT_GLOBAL);
 }
 
@@ -209,17 +210,17 @@ static void hostile_tables(void **state)
 	for (size_t i = 0; i < GEOMETRIES; i++) {
 		const struct geometry *geometry = &geometries[i];
 		uint64_t root = start(geometry), page = UINT64_C(1) << geometry->page_shift;
-		/* tables that are their own entries: the walk ends with its levels */
+		/* tables that contain themselves: the walk ends with its levels */
 		for (uint64_t j = 0; j < page / 8; j++)
 			*entry(root, j) = encode(geometry, root) | 3;
 		use(geometry, root, false);
 		expect_at(0x3008, root + (0x3008 & (page - 1)), page - (0x3008 & (page - 1)));
-		assert_true(vmop_view_read(&view, 0x3008, &value, sizeof(value)));
-		/* entries that lead out of RAM, and a root there */
+		assert_true(vmop_guest_space_read(&space, 0x3008, &value, sizeof(value)));
+		/* entries that point outside RAM, and a root outside RAM */
 		for (uint64_t j = 0; j < page / 8; j++)
 			*entry(root, j) = UINT64_MAX;
 		use(geometry, root, false);
-		assert_false(vmop_view_read(&view, 0x3008, &value, sizeof(value)));
+		assert_false(vmop_guest_space_read(&space, 0x3008, &value, sizeof(value)));
 		assert_int_equal(value, 0);
 		use(geometry, UINT64_MAX, false);
 		expect_hole(0);

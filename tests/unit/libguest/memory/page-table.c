@@ -21,15 +21,16 @@ static void entry(uint64_t table, unsigned int index, uint64_t value)
 
 static void use(unsigned int levels, uint64_t root)
 {
-	vmop_view_init(&view, memory, &budget,
-		       (struct vmop_paging){
-			       .arch = VMOP_PAGING_X86_64, .levels = levels, .root_gpa = root});
+	vmop_guest_space_init(&space, memory, &budget,
+			      (struct vmop_paging){.arch = VMOP_PAGING_X86_64,
+						   .levels = levels,
+						   .root_gpa = root});
 }
 
 static void expect_hole(uint64_t address, uint64_t left)
 {
 	uint64_t found, found_left;
-	assert_false(vmop_view_translate(&view, address, &found, &found_left));
+	assert_false(vmop_guest_space_translate(&space, address, &found, &found_left));
 	assert_int_equal(found_left, left);
 }
 
@@ -56,7 +57,7 @@ static void every_page_size_with_four_levels(void **state)
 static void five_levels(void **state)
 {
 	(void)state;
-	entry(0x10000, 1, 0x1000 | PRESENT); /* over the tables of the test before */
+	entry(0x10000, 1, 0x1000 | PRESENT); /* through tables of the previous test */
 	entry(0x1000, 0, 0x2000 | PRESENT);
 	entry(0x2000, 1, 0 | PRESENT | LARGE);
 	use(5, 0x10000);
@@ -73,17 +74,17 @@ static void tables_that_map_themselves(void **state)
 		entry(0x20000, i, 0x20000 | PRESENT);
 	use(4, 0x20000);
 	expect_at(UINT64_C(0x123456789abc), 0x20abc, 4096 - 0xabc);
-	assert_true(vmop_view_read(&view, 0x7ff0, &value, 8));
+	assert_true(vmop_guest_space_read(&space, 0x7ff0, &value, 8));
 	/* marked large at every level, and pointing far away */
 	for (unsigned int i = 0; i < 512; i++)
 		entry(0x20000, i, UINT64_C(0x000ffffffffff000) | PRESENT | LARGE);
 	use(4, 0x20000);
-	assert_false(vmop_view_read(&view, 0x1000, &value, 8));
-	assert_true(vmop_view_take_fault(&view));
-	assert_false(view.fault);
-	use(4, UINT64_C(0xffffffffff000)); /* a root outside of RAM */
-	assert_int_equal(vmop_view_u64(&view, 0x1000), 0);
-	assert_true(vmop_view_take_fault(&view));
+	assert_false(vmop_guest_space_read(&space, 0x1000, &value, 8));
+	assert_true(vmop_guest_space_take_fault(&space));
+	assert_false(space.fault);
+	use(4, UINT64_C(0xffffffffff000)); /* a root outside RAM */
+	assert_int_equal(vmop_guest_space_u64(&space, 0x1000), 0);
+	assert_true(vmop_guest_space_take_fault(&space));
 }
 
 static void strings_and_the_edge_of_pages(void **state)
@@ -99,18 +100,19 @@ static void strings_and_the_edge_of_pages(void **state)
 	use(4, 0x30000);
 	memcpy(ram + 0x40ffd, "abc", 3);
 	memcpy(ram + 0x50000, "def\x1b\xff", 6);
-	vmop_view_string(&view, 0xffd, text, sizeof(text));
+	vmop_guest_space_string(&space, 0xffd, text, sizeof(text));
 	assert_string_equal(text, "abcdef\x1b\xff");
-	vmop_view_string(&view, 0xffd, text, 5); /* cut */
+	vmop_guest_space_string(&space, 0xffd, text, 5); /* cut */
 	assert_string_equal(text, "abcd");
-	memset(ram + 0x50000, 'x', 4096); /* no end, and nothing mapped behind it */
-	vmop_view_string(&view, 0x1fe0, text, sizeof(text));
+	memset(ram + 0x50000, 'x', 4096); /* no end, and nothing mapped after it */
+	vmop_guest_space_string(&space, 0x1fe0, text, sizeof(text));
 	assert_string_equal(text, "");
-	assert_true(vmop_view_take_fault(&view));
+	assert_true(vmop_guest_space_take_fault(&space));
 	uint8_t buf[8192] = {1};
-	assert_false(vmop_view_read(&view, 0x1000, buf, sizeof(buf)));
-	assert_int_equal(buf[0], 0);				     /* nothing half read */
-	assert_false(vmop_view_read(&view, UINT64_MAX - 3, buf, 8)); /* around the end */
+	assert_false(vmop_guest_space_read(&space, 0x1000, buf, sizeof(buf)));
+	assert_int_equal(buf[0], 0); /* no partial read */
+	assert_false(vmop_guest_space_read(&space, UINT64_MAX - 3, buf,
+					   8)); /* across the end of the address space */
 }
 
 int main(void)

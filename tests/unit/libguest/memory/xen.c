@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A Xen domain looked into from dom0.  Xen's libraries are stood in for here: there is no Xen where
- * unit tests run (tests/rigs/xen-run has a real one).  The domain is libguest-synthetic's guest, as
- * HVM at its own addresses, or as PV: its frames strewn over the machine, and page tables that
- * hold machine addresses, 4 KiB pages alone.
+ * A Xen domain, read from dom0. Fakes replace Xen's libraries, because unit tests run without Xen
+ * (tests/rigs/xen-run has a real one). The domain is the synthetic guest: as HVM at its own
+ * addresses, or as PV. As PV its frames are scattered over the machine, and its page tables have 4
+ * KiB pages and hold machine addresses.
  */
 #include <cmocka.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define __XEN_TOOLS__ 1 /* NOLINT: what xen/domctl.h asks for */
+#define __XEN_TOOLS__ 1 /* NOLINT: required by xen/domctl.h */
 #include <xen/xen.h>
-/* domctl.h needs what xen.h defines. */
+/* domctl.h needs the definitions of xen.h. */
 #include <xen/domctl.h>
 #include <xencall.h>
 #include <xenforeignmemory.h>
@@ -29,14 +29,14 @@
 #define ENTRY_FRAME UINT64_C(0x000ffffffffff000)
 #define PRESENT UINT64_C(1)
 #define LARGE UINT64_C(0x80)
-#define FIRST_FRAME UINT64_C(0x40000) /* of the PV domain in the machine */
+#define FIRST_FRAME UINT64_C(0x40000) /* the PV domain's first frame in the machine */
 #define FIRST_TABLE UINT64_C(0x50000)
 #define MAX_TABLES 64u
 #define DOMID 7u
 
 static struct synthetic made;
 
-/* The machine as Xen shows it. */
+/* The machine as the fake Xen shows it. */
 static struct {
 	bool is_pv, is_dying, has_privilege;
 	uint32_t version;
@@ -48,7 +48,7 @@ static struct {
 
 /* --- page tables of a PV domain ---------------------------------------------------------- */
 
-/* An odd factor: each of the frames has another one. */
+/* An odd factor maps each frame to a different one. */
 static uint64_t machine_frame(uint64_t frame)
 {
 	return FIRST_FRAME + (frame * 2741 & (RAM_FRAMES - 1));
@@ -85,7 +85,7 @@ static uint64_t new_table(void)
 	return FIRST_TABLE + machine.n_tables++;
 }
 
-/* What an entry of a table at that level (1: of pages) becomes: a large page, a table of pages. */
+/* Translate an entry of a table at a level (1: of pages). A large page becomes a table of pages. */
 static uint64_t convert(uint64_t entry, unsigned int level)
 {
 	uint64_t frame = (entry & ENTRY_FRAME) / PAGE;
@@ -140,7 +140,7 @@ int xenforeignmemory_restrict(xenforeignmemory_handle *handle, domid_t domid)
 	return 0;
 }
 
-/* Touching a page that is not there ends the test. */
+/* An access to an absent page ends the test. */
 void *xenforeignmemory_map(xenforeignmemory_handle *handle, uint32_t domid, int protection,
 			   size_t pages, const xen_pfn_t *frames, int *errors)
 {
@@ -240,7 +240,7 @@ static void begin(void)
 	memset(&machine, 0, sizeof(machine));
 	machine.version = XEN_DOMCTL_INTERFACE_VERSION;
 	machine.has_privilege = true;
-	/* Nothing but the registers leads to the kernel. */
+	/* Only the registers lead to the kernel. */
 	synthetic_make(&made, &(struct synthetic_options){.kallsyms = SYNTHETIC_AFTER_INDEX,
 							  .no_trampoline = true,
 							  .no_vmcoreinfo = true});
@@ -265,7 +265,7 @@ static void expect(struct vmop_error *err, enum vmop_error_code code, const char
 	vmop_error_destroy(err);
 }
 
-/* Kernel, processes and a file's content, all by way of the registers. */
+/* Read the kernel, processes and the content of a file, all starting from the registers. */
 static void check_guest(void)
 {
 	struct vmop_guest *guest = open_guest();
@@ -274,7 +274,7 @@ static void check_guest(void)
 		fail_msg("%s", err->message);
 	const struct vmop_guest_kernel_info *info = vmop_guest_kernel_info(guest);
 	assert_string_equal(info->release, "6.99.0-test");
-	assert_string_equal(info->found_by, "registers");
+	assert_string_equal(info->search_method, "registers");
 	assert_int_equal(info->text_start, SYNTHETIC_TEXT);
 	assert_int_equal(vmop_guest_ram_bytes(guest), SYNTHETIC_RAM_BYTES);
 	struct vmop_guest_symbol symbol;
@@ -301,7 +301,7 @@ static void hvm(void **state)
 	check_guest();
 }
 
-/* CR3 of user space under KPTI: the kernel's table is the page before. */
+/* Under KPTI CR3 of user space points to the page after the kernel's table. */
 static void hvm_in_user_space(void **state)
 {
 	(void)state;
@@ -317,7 +317,9 @@ static void pv(void **state)
 	begin();
 	make_pv();
 	check_guest();
-	/* 6 MiB of image are 1536 frames without a neighbour: gathered, not mapped one by one. */
+	/*
+	 * The image of 6 MiB has 1536 scattered frames: they are gathered, not mapped one by one.
+	 */
 	assert_true(machine.maps < 400);
 }
 
@@ -369,7 +371,7 @@ static void frames_that_are_not_there(void **state)
 	assert_null(vmop_guest_xen_open(DOMID, &xen));
 	assert_true(vmop_guest_xen_read(xen, 0x400000, bytes, sizeof(bytes)));
 	assert_memory_equal(bytes, made.ram + 0x400000, sizeof(bytes));
-	/* across the end of its memory, in one window and in another; beyond any */
+	/* across the end of its memory, within a window and across windows; beyond all memory */
 	assert_false(vmop_guest_xen_read(xen, SYNTHETIC_RAM_BYTES - 4096, bytes, sizeof(bytes)));
 	assert_false(vmop_guest_xen_read(xen, UINT64_C(1) << 40, bytes, 1));
 	assert_false(vmop_guest_xen_read(xen, UINT64_MAX - 1, bytes, 8));

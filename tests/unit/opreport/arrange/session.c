@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "opreport/query/query.h"
 #include "tests/unit/ok.h"
 
@@ -18,7 +19,6 @@
 #define UUID_W1 "eeeeeeee-0000-4000-8000-000000000005"
 #define UUID_GUEST "cccccccc-0000-4000-8000-000000000003"
 
-static const uint64_t second_ns = 1000000000;
 static char dir[] = "/tmp/vmop-sessions-XXXXXX";
 
 #define XEN_BASE 0xffff82d040200000ull
@@ -179,7 +179,7 @@ static void make(const struct made *made)
 	struct vmop_db *db;
 	snprintf(path, sizeof(path), "%s/%s.vmop", dir, made->name);
 	assert_ok(vmop_db_create(path, &db));
-	snprintf(number, sizeof(number), "%lu", (unsigned long)(made->start_s * second_ns));
+	snprintf(number, sizeof(number), "%lu", (unsigned long)(made->start_s * VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_info(db, "start_ns", number));
 	if (made->hostname)
 		assert_ok(vmop_db_put_info(db, "hostname", made->hostname));
@@ -193,8 +193,8 @@ static void make(const struct made *made)
 	if (made->program)
 		put_program(db, made->program == PROGRAM_WITH_SYMBOLS);
 	for (unsigned second = 0; second < 4; second++) {
-		assert_ok(vmop_db_begin_interval(db, (made->start_s + second) * second_ns,
-						 second_ns));
+		assert_ok(vmop_db_begin_interval(db, (made->start_s + second) * VMOP_NS_PER_S,
+						 VMOP_NS_PER_S));
 		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = KERNEL}, 10);
 		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = MODULE}, 5);
 		if (made->guest && !made->is_unsampled) {
@@ -227,7 +227,8 @@ static void make(const struct made *made)
 			       made->guest ? 0x120 : XEN_BASE + 0x130, 1);
 		assert_ok(vmop_db_commit(db));
 	}
-	snprintf(number, sizeof(number), "%lu", (unsigned long)((made->start_s + 4) * second_ns));
+	snprintf(number, sizeof(number), "%lu",
+		 (unsigned long)((made->start_s + 4) * VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_info(db, "end_ns", number));
 	assert_ok(vmop_db_finish(db));
 }

@@ -23,12 +23,12 @@ static const char *const names[] = {
 enum { N_NAMES = sizeof(names) / sizeof(*names) };
 
 static const struct vmop_column columns[] = {
-	{"address", "address", VMOP_CELL_ADDRESS, false, 0, 0},
-	{"samples", "samples", VMOP_CELL_COUNT, false, 1, 0},
-	{"percent", "%", VMOP_CELL_PERCENT, false, 2, 0},
-	{"weight", NULL, VMOP_CELL_COUNT, false, 3, 0},
-	{"ratio:i\033pc", "i\033pc", VMOP_CELL_RATIO, false, 5, 0},
-	{"symbol", "symbol", VMOP_CELL_TEXT, true, 4, 0},
+	{"address", "address", VMOP_VALUE_ADDRESS, false, 0, 0},
+	{"samples", "samples", VMOP_VALUE_COUNT, false, 1, 0},
+	{"percent", "%", VMOP_VALUE_PERCENT, false, 2, 0},
+	{"weight", NULL, VMOP_VALUE_COUNT, false, 3, 0},
+	{"ratio:i\033pc", "i\033pc", VMOP_VALUE_RATIO, false, 5, 0},
+	{"symbol", "symbol", VMOP_VALUE_TEXT, true, 4, 0},
 };
 
 /* By row: marks and numbers as they come. */
@@ -38,11 +38,9 @@ static const struct {
 } ratios[] = {{0, 1.234567}, {'~', 0.0123456}, {'<', 12.3456}, {'-', 0},
 	      {0, 0},	     {0, 123456.789},  {0, 1.5e-7}};
 
-static void cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
-		 const struct vmop_column *column, struct vmop_cell *ret)
+static void set_value(size_t row, size_t detail, int id, struct vmop_value *ret)
 {
-	(void)sheet;
-	switch (column->id) {
+	switch (id) {
 	case 0:
 		ret->number = 0xffffffff81000000 + row + (detail == VMOP_NO_DETAIL ? 0 : detail);
 		break;
@@ -66,6 +64,13 @@ static void cell(const struct vmop_sheet *sheet, size_t row, size_t detail,
 	}
 }
 
+static void set_values(const struct vmop_sheet *sheet, size_t row, size_t detail,
+		       struct vmop_value *ret)
+{
+	for (size_t c = 0; c < sheet->n_columns; c++)
+		set_value(row, detail, sheet->columns[c].id, &ret[c]);
+}
+
 static size_t two_for_the_first(const struct vmop_sheet *sheet, size_t row)
 {
 	(void)sheet;
@@ -74,9 +79,9 @@ static size_t two_for_the_first(const struct vmop_sheet *sheet, size_t row)
 
 static const char *const lines[] = {"session a\tb"};
 static const struct vmop_fact facts[] = {
-	{NULL, 0, "name", VMOP_CELL_TEXT, {.text = "current"}},
-	{"events", 1, "samples", VMOP_CELL_COUNT, {.number = 7}},
-	{"losses", 0, NULL, VMOP_CELL_TEXT, {0}},
+	{NULL, 0, "name", VMOP_VALUE_TEXT, {.text = "current"}},
+	{"events", 1, "samples", VMOP_VALUE_COUNT, {.number = 7}},
+	{"losses", 0, NULL, VMOP_VALUE_TEXT, {0}},
 };
 
 static char *print(const struct vmop_output *output, const struct vmop_output_options *options)
@@ -90,7 +95,7 @@ static char *print(const struct vmop_output *output, const struct vmop_output_op
 		.facts = facts,
 		.n_facts = 3,
 		.n_details = two_for_the_first,
-		.cell = cell,
+		.values = set_values,
 	};
 	char *text;
 	size_t len;

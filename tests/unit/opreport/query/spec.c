@@ -6,11 +6,10 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 
 /* 2026-03-04 03:10:20 UTC; main sets TZ=UTC. */
 static const uint64_t start_ns = 1772593820ull * 1000000000;
-static const uint64_t second_ns = 1000000000;
-
 static void assert_usage(const char *argument, const char *named, const char *accepted)
 {
 	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
@@ -79,12 +78,12 @@ static void malformed(void **state)
 static void assert_window(const char *argument, int64_t from_s, int64_t to_s)
 {
 	_cleanup_(vmop_spec_deinit) struct vmop_spec spec = {0};
-	uint64_t from_ns, to_ns, end_ns = start_ns + 3600 * second_ns;
+	uint64_t from_ns, to_ns, end_ns = start_ns + 3600 * VMOP_NS_PER_S;
 	assert_null(vmop_spec_parse(&spec, argument));
 	assert_null(vmop_spec_time(&spec, start_ns, end_ns, &from_ns, &to_ns));
-	uint64_t want_from_ns = start_ns + (uint64_t)(from_s * (int64_t)second_ns);
+	uint64_t want_from_ns = start_ns + (uint64_t)(from_s * (int64_t)VMOP_NS_PER_S);
 	assert_int_equal(from_ns, from_s == INT64_MIN ? 0 : want_from_ns);
-	assert_int_equal(to_ns, to_s < 0 ? 0 : start_ns + (uint64_t)to_s * second_ns);
+	assert_int_equal(to_ns, to_s < 0 ? 0 : start_ns + (uint64_t)to_s * VMOP_NS_PER_S);
 }
 
 static void times(void **state)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The rows of a session file, and what selects them.  db.h passes them to callers outside the
+ * folder; the files of the folder exchange them.
+ *
+ * The writer chooses the ids: small numbers, unique within their table and session, from 1 on.
+ * 0 means none, with two exceptions: domain 0 is the host, and event ids start at 0.
+ */
+#ifndef VMOP_LIBDB_TYPES_H
+#define VMOP_LIBDB_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vmop/domain.h"
+#include "vmop/symbol.h"
+
+/*
+ * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
+ * older ones, and refuse newer ones.
+ */
+#define VMOP_DB_SCHEMA_VERSION 1
+
+struct vmop_db_event {
+	uint32_t id;
+	const char *name;	/* as the user wrote it: "cycles", "cpu-clock" */
+	const char *source;	/* "perf", "replay", "xen" */
+	const char *unit;	/* of a weight: "ns" for clocks, otherwise "events" */
+	uint64_t period_events; /* 0 when sampled by frequency */
+	uint64_t frequency_hz;	/* 0 when sampled by period */
+	const char *note;	/* why it differs from the requested event, or NULL */
+};
+
+struct vmop_db_domain {
+	uint32_t id;
+	enum vmop_domain_kind kind;
+	const char *name; /* "host", or the guest's -name, else "pid-PID" */
+	const char *uuid; /* NULL: not known */
+	uint32_t vmm_pid; /* 0: none */
+	const char *vmm;  /* the VMM's executable, "qemu-system-x86_64"; NULL: none */
+	uint64_t first_seen_ns, last_seen_ns; /* CLOCK_REALTIME; last 0: still there */
+};
+
+struct vmop_db_vcpu {
+	uint32_t domain;
+	uint32_t number;
+	uint32_t tid; /* of the host's vCPU thread */
+};
+
+struct vmop_db_task {
+	uint32_t id;
+	uint32_t domain;	/* the host or guest that runs the task */
+	uint32_t pid, tid;	/* tid 0: the whole process; pid 0: idle */
+	uint64_t start_time_ns; /* CLOCK_REALTIME; 0: not known; distinguishes reused pids */
+	uint64_t end_time_ns;	/* CLOCK_REALTIME; 0: it runs, or not known */
+	const char *comm;
+	uint32_t exe_image; /* 0: none or not known */
+	const char *cgroup; /* path below the cgroup root, names the container; or NULL */
+	/*
+	 * Set only by readers. Above 0: the row stands for this number of ended tasks with the
+	 * same domain, exe_image, comm and cgroup; pid, tid and times are 0. See
+	 * vmop_db_merge_tasks.
+	 */
+	uint64_t merged;
+};
+
+/* A writer's task ids are below this limit. libdb numbers the rows of merged tasks from it on. */
+#define VMOP_DB_TASK_ID_LIMIT (1u << 30)
+
+struct vmop_db_image {
+	uint32_t id;
+	enum vmop_image_kind kind;
+	uint32_t domain;  /* that the image belongs to; 0: host */
+	const char *name; /* path as the task saw it; "[kernel]", "[kvm]", "[bpf]", "[no-maps]" */
+	const char *root; /* "/proc/PID/root" if the path is of another mount namespace; or NULL */
+	uint8_t build_id_len_bytes;
+	uint8_t build_id[20];
+	uint64_t base;	    /* address of offset 0 for kernel images, modules, BPF; else 0 */
+	uint64_t len_bytes; /* 0: not known */
+};
+
+/* Everything that the samples of a chunk share: place, task and stack. */
+struct vmop_db_chunk_key {
+	uint32_t event;
+	uint32_t domain;   /* that ran the code */
+	uint32_t billed;   /* guest that the work was done for; == domain with VMOP_BILL_SELF */
+	uint8_t bill;	   /* enum vmop_bill */
+	uint8_t mode;	   /* enum vmop_mode */
+	uint8_t certainty; /* enum vmop_certainty */
+	int32_t vcpu;	   /* -1: vCPUs are not separated, or none ran */
+	int32_t cpu;	   /* -1: CPUs are not separated */
+	uint32_t task;	   /* 0: none */
+	uint32_t image;	   /* never 0: unattributed samples have a "[...]" image */
+	uint32_t stack;	   /* leaf of an interned stack; 0: none */
+};
+
+/* A chunk's cells ascend by offset, and no two have the same offset. */
+struct vmop_db_cell {
+	uint64_t offset;
+	uint64_t samples;	/* >= 1 */
+	uint64_t weight_events; /* sum over the samples */
+};
+
+struct vmop_db_interval {
+	uint32_t id;	   /* given by libdb; ascending in the order of recording */
+	uint8_t level;	   /* 0 as recorded, 1 a minute, 2 an hour, ... */
+	uint64_t start_ns; /* CLOCK_REALTIME */
+	uint64_t len_ns;
+};
+
+/*
+ * A loss.  vmop-session(5) lists the names: "lost", "throttled", "unhandled", ...  Samples of a
+ * "[...]" image are stored in chunks and are no loss.
+ */
+struct vmop_db_loss {
+	const char *name;
+	uint32_t domain;
+	uint32_t event;
+	uint64_t count;
+};
+
+/* Rows that a writer dropped because no session can hold them: see vmop_db_drop_rejected. */
+struct vmop_db_rejected {
+	uint64_t facts;	  /* dropped rows, without chunks */
+	uint64_t samples; /* in dropped chunks */
+	const char
+		*first; /* the error of the first dropped row, valid until the next put; or NULL */
+};
+
+/* Samples that vmop_db_put_chunk stored, and the bytes of their rows before any roll-up. */
+struct vmop_db_written {
+	uint64_t samples, bytes;
+};
+
+/*
+ * Chunks that a walk skips because another session covers them: those of the listed events, run by
+ * the listed domains, in intervals whose middle is in [from, to).  Both lists ascend.
+ */
+struct vmop_db_omission {
+	const uint32_t *events, *domains;
+	size_t n_events, n_domains; /* n_domains 0: every domain */
+	uint64_t from_ns, to_ns;    /* CLOCK_REALTIME */
+};
+
+/* The chunks that a walk visits.  An empty list selects everything.  A walk sorts the id lists. */
+struct vmop_db_filter {
+	uint64_t from_ns, to_ns; /* intervals that overlap [from, to); to 0: no end */
+	const uint32_t *events, *domains, *billed, *tasks, *images;
+	size_t n_events, n_domains, n_billed, n_tasks, n_images;
+	const int32_t *cpus, *vcpus;
+	size_t n_cpus, n_vcpus;
+	const struct vmop_db_omission *omissions;
+	size_t n_omissions;
+	bool only_omitted;   /* visit the omitted chunks, and no others */
+	uint32_t task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
+};
+
+#endif

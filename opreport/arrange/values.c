@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Read the values of a report's columns from one row of the result. */
+#include "opreport/arrange/report-open.h"
+#include "opreport/query/idle.h"
+
+/* Return the one mode of a row's samples, or "mixed".  modes: bits 1 << enum vmop_mode. */
+static const char *mode_name(uint8_t modes)
+{
+	static const char *const names[] = {"unknown", "hypervisor", "kernel", "user"};
+	for (size_t mode = 0; mode < sizeof(names) / sizeof(*names); mode++) {
+		if (modes == 1u << mode)
+			return names[mode];
+	}
+	return "mixed";
+}
+
+static const char *certainty_name(const struct vmop_row *row)
+{
+	static const char *const names[] = {"", "exact", "likely", "ambiguous"};
+	return names[row->group->certainty & 3];
+}
+
+static const char *image_name(const struct vmop_report *report, const struct vmop_row *row)
+{
+	const struct vmop_image_item *image = vmop_row_image(report->result, row);
+	return report->options.long_filenames ? image->name : vmop_image_base_name(image->name);
+}
+
+static struct vmop_value text_value(const char *text)
+{
+	return (struct vmop_value){.text = text};
+}
+
+static struct vmop_value number_value(uint64_t number, bool is_known)
+{
+	return (struct vmop_value){.number = number, .is_empty = !is_known};
+}
+
+/* Set names[0..N_NAME_COLUMNS), by column id, to what identifies the row. */
+static void read_names(const struct vmop_report *report, struct vmop_row *row,
+		       struct vmop_value *names)
+{
+	const struct vmop_domain_item *domain = vmop_row_domain(report->result, row);
+	const struct vmop_task_item *task = vmop_row_task(report->result, row);
+	const struct vmop_group *group = row->group;
+	bool has_address = row->symbol && row->symbol != &vmop_idle_symbol;
+	bool has_task = task->id != 0;
+	names[COLUMN_ADDRESS] = number_value(row->address, has_address);
+	names[COLUMN_SESSION] = text_value(vmop_row_session(report->result, row));
+	names[COLUMN_DOMAIN] = text_value(domain->name);
+	names[COLUMN_LIFE] = text_value(domain->life_name);
+	names[COLUMN_MODE] = text_value(mode_name(row->modes));
+	names[COLUMN_CERTAINTY] = text_value(certainty_name(row));
+	names[COLUMN_CPU] = number_value(group->cpu - 2, vmop_group_has_cpu(group));
+	names[COLUMN_VCPU] = number_value(group->vcpu - 2, vmop_group_has_vcpu(group));
+	names[COLUMN_TASK] = text_value(task->comm);
+	names[COLUMN_PID] = number_value(task->pid, has_task && !task->is_merged);
+	names[COLUMN_TID] = number_value(task->tid, task->tid != 0);
+	names[COLUMN_PROCESSES] = number_value(task->n_processes, has_task);
+	names[COLUMN_CGROUP] = text_value(vmop_row_cgroup(report->result, row));
+	names[COLUMN_IMAGE] = text_value(image_name(report, row));
+	names[COLUMN_SYMBOL] = text_value(vmop_result_symbol_name(report->result, row));
+}
+
+/* A detail's row identifies it, except for its address. */
+static void read_detail_names(const struct vmop_detail *detail, struct vmop_value *names)
+{
+	for (size_t id = 0; id < N_NAME_COLUMNS; id++)
+		names[id].is_empty = true;
+	names[COLUMN_ADDRESS] = number_value(detail->address, true);
+}
+
+/* Sum counts, which are a row's or a detail's, by event. */
+static void read_counts(const struct vmop_report *report, const struct vmop_row *row,
+			const struct vmop_count *counts)
+{
+	const struct vmop_result *result = report->result;
+	const struct vmop_row_counts *ret = &report->row_counts;
+	bool is_of_row = counts != row->counts && !report->options.global_percent;
+	for (size_t e = 0; e < result->n_events; e++) {
+		ret->events[e] = vmop_result_sum(result, counts, e);
+		ret->bases[e] =
+			is_of_row ? vmop_result_sum(result, row->counts, e) : result->base[e];
+	}
+	for (size_t i = 0; i < report->ratios->n; i++)
+		ret->ratios[i] = vmop_ratio_of(&report->ratios->items[i], result, counts);
+}
+
+/* Return the count that the column shows a number of. */
+static struct vmop_count column_count(const struct vmop_report *report, size_t row_number,
+				      const struct vmop_count *counts,
+				      const struct vmop_column *column)
+{
+	const struct vmop_result *result = report->result;
+	if (column->id >= COLUMN_PART_SAMPLES) {
+		size_t part = (size_t)(column->id - COLUMN_PART_SAMPLES) % VMOP_N_PARTS;
+		return counts[column->event * result->n_parts + part];
+	}
+	if (column->id == COLUMN_SUM_SAMPLES || column->id == COLUMN_SUM_PERCENT)
+		return report->sums[row_number * result->n_events + column->event];
+	return report->row_counts.events[column->event];
+}
+
+static bool is_weight(int id)
+{
+	return id == COLUMN_WEIGHT || (id >= COLUMN_PART_WEIGHT && id < COLUMN_PART_PERCENT);
+}
+
+static struct vmop_value count_value(const struct vmop_report *report, struct vmop_count count,
+				     const struct vmop_column *column)
+{
+	struct vmop_count base = report->row_counts.bases[column->event];
+	if (column->type == VMOP_VALUE_PERCENT)
+		return (struct vmop_value){.percent = vmop_share_percent(count, base)};
+	return number_value(is_weight(column->id) ? count.weight_events : count.samples, true);
+}
+
+static struct vmop_value ratio_value(const struct vmop_report *report,
+				     const struct vmop_column *column)
+{
+	static const char marks[] = {[VMOP_RATIO_NONE] = VMOP_MARK_UNKNOWN,
+				     [VMOP_RATIO_BELOW] = VMOP_MARK_BELOW,
+				     [VMOP_RATIO_ROUGH] = VMOP_MARK_ROUGH,
+				     [VMOP_RATIO_CLOSE] = VMOP_MARK_NONE};
+	const struct vmop_ratio_value *ratio = &report->row_counts.ratios[column->event];
+	if (column->id == COLUMN_RATIO)
+		return (struct vmop_value){
+			.mark = marks[ratio->quality],
+			.ratio = ratio->quality == VMOP_RATIO_BELOW ? ratio->high : ratio->value};
+	return (struct vmop_value){.mark = ratio->has_interval ? VMOP_MARK_NONE : VMOP_MARK_UNKNOWN,
+				   .ratio = column->id == COLUMN_RATIO_LOW ? ratio->low
+									   : ratio->high};
+}
+
+static bool is_ratio(int id)
+{
+	return id >= COLUMN_RATIO && id <= COLUMN_RATIO_HIGH;
+}
+
+/* Running sums and parts are shown for rows only. */
+static bool is_in_details(int id)
+{
+	return id <= COLUMN_PERCENT || is_ratio(id);
+}
+
+void vmop_report_values(const struct vmop_sheet *sheet, size_t row_number, size_t detail_number,
+			struct vmop_value *ret)
+{
+	const struct vmop_report *report = sheet->data;
+	struct vmop_row *row = &report->result->rows[row_number];
+	const struct vmop_detail *detail =
+		detail_number == VMOP_NO_DETAIL
+			? NULL
+			: &report->result->details[row->first_detail + detail_number];
+	const struct vmop_count *counts = detail ? detail->counts : row->counts;
+	struct vmop_value names[N_NAME_COLUMNS] = {0};
+	if (detail)
+		read_detail_names(detail, names);
+	else
+		read_names(report, row, names);
+	read_counts(report, row, counts);
+	for (size_t c = 0; c < sheet->n_columns; c++) {
+		const struct vmop_column *column = &sheet->columns[c];
+		if (column->id < N_NAME_COLUMNS)
+			ret[c] = names[column->id];
+		else if (detail && !is_in_details(column->id))
+			ret[c].is_empty = true;
+		else if (is_ratio(column->id))
+			ret[c] = ratio_value(report, column);
+		else
+			ret[c] = count_value(
+				report, column_count(report, row_number, counts, column), column);
+	}
+}
+
+struct vmop_error *vmop_report_prepare_values(struct vmop_report *report)
+{
+	struct vmop_row_counts *counts = &report->row_counts;
+	size_t n_events = report->result->n_events, n_ratios = report->ratios->n;
+	counts->events = vmop_arena_alloc(&report->arena, n_events * sizeof(*counts->events));
+	counts->bases = vmop_arena_alloc(&report->arena, n_events * sizeof(*counts->bases));
+	counts->ratios = vmop_arena_alloc(&report->arena, n_ratios * sizeof(*counts->ratios));
+	return counts->events && counts->bases && counts->ratios ? NULL : &vmop_error_no_memory;
+}
