@@ -475,18 +475,13 @@ static void symbols_of_another_xen(void **state)
 		     "ffff82d040200000 T _stext\nffff82d040201010 T do_softirq\n"
 		     "ffff82d040360783 T _etext\n");
 	struct vmop_error *err = create(
-		&rig, (struct vmop_profiler_options){
-		.setup = &(struct vmop_setup)
-		{
-			.xen = path
-		}}
-});
-assert_non_null(err);
-assert_int_equal(err->code, VMOP_ERROR_USAGE);
-assert_non_null(strstr(err->message, "1 of 3 functions have other addresses"));
-vmop_error_destroy(err);
-rig.profiler = NULL;
-end_all(&rig);
+		&rig, (struct vmop_profiler_options){.setup = &(struct vmop_setup){.xen = path}});
+	assert_non_null(err);
+	assert_int_equal(err->code, VMOP_ERROR_USAGE);
+	assert_non_null(strstr(err->message, "1 of 3 functions have other addresses"));
+	vmop_error_destroy(err);
+	rig.profiler = NULL;
+	end_all(&rig);
 }
 
 static void build_ids_decide(void **state)
