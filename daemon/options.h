@@ -7,11 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Keys that separate samples besides event, domain, process, image and mode (--separate). */
-enum vmop_separate {
-	VMOP_SEPARATE_THREAD = 1 << 0,
-	VMOP_SEPARATE_CPU = 1 << 1, /* also vCPUs */
-};
+#include "libutil/setup.h"
 
 /*
  * An element of --passive-images. It belongs to the domain at the same position. At the position of
@@ -23,33 +19,26 @@ struct vmop_passive_image {
 };
 
 struct vmop_profiler_options {
-	unsigned separate; /* enum vmop_separate */
-	bool keeps_tasks;  /* also short-lived tasks have rows of their own: host/short-lived.h */
 	/*
-	 * Names, uuids, pids or session ids of guests to see into, or "all".
-	 * Samples of the other guests count for their domain, of kind
-	 * VMOP_DOMAIN_UNSELECTED, without addresses.
+	 * The set-up, from which the profiler reads `separate`, `active_domains`, `xen`, `vmlinux`
+	 * and `guest_cpu_permille`.  Borrowed until vmop_profiler_create() returns; vmlinux until
+	 * the profiler is destroyed.
+	 */
+	const struct vmop_setup *setup;
+	/*
+	 * The set-up's passive domains, paired with their images: names, uuids, pids or session ids
+	 * of guests, or "all".  The samples of any other guest are counted on its domain, which has
+	 * the kind VMOP_DOMAIN_UNSELECTED, and are stored without addresses.
 	 */
 	const char *const *passive_domains;
 	size_t n_passive_domains;
-	/* On Xen: the names of the active domains. */
-	const char *const *active_domains;
-	size_t n_active_domains;
-	const char *xen; /* Xen's symbols: xen-syms or its map; NULL: search for them */
-	const struct vmop_passive_image *passive_images; /* n_passive_domains of them, or NULL */
-	/* The host kernel's vmlinux or System.map; NULL: /proc/kallsyms. */
-	const char *vmlinux;
+	const struct vmop_passive_image *passive_images; /* n_passive_domains elements, or NULL */
+	bool keeps_tasks; /* store a row for each short-lived task as well: host/short-lived.h */
+	const char *proc_root; /* the directory that contains /proc and /sys; "" except in tests */
+	bool is_replay;	       /* the records are of another machine: do not examine this one */
 	/*
-	 * The CPU time for reading passive guests' memory, in thousandths of one CPU; 0: do not
-	 * read it.
-	 */
-	unsigned guest_cpu_permille;
-	/* The parent of /proc and /sys; "" except in tests. */
-	const char *proc_root;
-	bool is_replay; /* the records are of another machine: read nothing of this one */
-	/*
-	 * The profiler continues the work of another one. A guest or a file of symbols that is
-	 * gone since the session began is no error.
+	 * The profiler continues the work of another one.  A guest or a symbol file that existed
+	 * when the session began and is now missing is not an error.
 	 */
 	bool goes_on;
 };

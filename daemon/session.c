@@ -248,25 +248,16 @@ static int on_replay(sd_event_source *source, void *arg)
 static struct vmop_error *create_profiler(struct vmop_session *session, struct vmop_db *db,
 					  bool goes_on, struct vmop_profiler **ret)
 {
-	const struct vmop_setup *setup = &session->setup;
-	struct vmop_profiler_options options = {
+	const struct vmop_profiler_options options = {
+		.setup = &session->setup,
 		.passive_domains = session->pairing.domains,
 		.n_passive_domains = session->pairing.n,
 		.passive_images = session->pairing.images,
-		.active_domains = (const char *const *)setup->active_domains.items,
-		.n_active_domains = setup->active_domains.n,
-		.xen = setup->xen,
-		.vmlinux = setup->vmlinux,
-		.guest_cpu_permille = setup->guest_cpu_permille,
 		.proc_root = "",
 		.is_replay = session->is_replay,
 		.goes_on = goes_on,
-		.keeps_tasks = setup->minute_after_ns == 0, /* intervals are never merged */
+		.keeps_tasks = session->setup.minute_after_ns == 0, /* intervals are never merged */
 	};
-	if (setup->separate & VMOP_SETUP_SEPARATE_THREAD)
-		options.separate |= VMOP_SEPARATE_THREAD;
-	if (setup->separate & VMOP_SETUP_SEPARATE_CPU)
-		options.separate |= VMOP_SEPARATE_CPU;
 	return vmop_profiler_create(&options, session->source, db, ret);
 }
 

@@ -3,14 +3,14 @@
 
 #include <time.h>
 
-/* A step takes some nanoseconds: the clocks are read about every 100 microseconds. */
+/* A step takes some nanoseconds, so the clocks are read about every 100 microseconds. */
 #define STEPS_BETWEEN_LOOKS 8192
 
 #define REASON(text) "too costly: " text
 
 static const char *const reasons[] = {
 	[VMOP_SYM_COST_MEMORY] = REASON("reading it takes more than 480 MiB of memory"),
-	[VMOP_SYM_COST_READ] = REASON("more than 1 GiB would be read of it"),
+	[VMOP_SYM_COST_READ] = REASON("more than 1 GiB of it would be read"),
 	[VMOP_SYM_COST_STEPS] = REASON("its tables take too many steps"),
 	[VMOP_SYM_COST_CPU_TIME] = REASON("reading it takes more than 1.7 s of CPU time"),
 	[VMOP_SYM_COST_WALL_TIME] = REASON("reading it takes more than 30 s"),
@@ -29,21 +29,14 @@ _Static_assert(VMOP_SYM_BUDGET_READ_BYTES == (uint64_t)1 << 30, "its reason name
 _Static_assert(VMOP_SYM_BUDGET_CPU_NS == 1700000000, "its reason names it");
 _Static_assert(VMOP_SYM_BUDGET_WALL_NS == 30000000000, "its reason names it");
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void vmop_sym_budget_init(struct vmop_sym_budget *budget)
 {
 	*budget = (struct vmop_sym_budget){
 		.memory_left_bytes = VMOP_SYM_BUDGET_MEMORY_BYTES,
 		.read_left_bytes = VMOP_SYM_BUDGET_READ_BYTES,
 		.steps_left = VMOP_SYM_BUDGET_STEPS,
-		.cpu_end_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) + VMOP_SYM_BUDGET_CPU_NS,
-		.wall_end_ns = now_ns(CLOCK_MONOTONIC) + VMOP_SYM_BUDGET_WALL_NS,
+		.cpu_end_ns = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) + VMOP_SYM_BUDGET_CPU_NS,
+		.wall_end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + VMOP_SYM_BUDGET_WALL_NS,
 		.steps_to_look = STEPS_BETWEEN_LOOKS,
 	};
 }
@@ -73,7 +66,7 @@ bool vmop_sym_budget_take_read(struct vmop_sym_budget *budget, uint64_t len_byte
 	if (len_bytes > budget->read_left_bytes)
 		return vmop_sym_budget_spend(budget, VMOP_SYM_COST_READ);
 	budget->read_left_bytes -= len_bytes;
-	/* A page is copied in about as much time as some steps take. */
+	/* Copying a page takes about as long as this many steps. */
 	return vmop_sym_budget_take_steps(budget, len_bytes / 256 + 16);
 }
 
@@ -82,9 +75,9 @@ bool vmop_sym_budget_look(struct vmop_sym_budget *budget)
 	budget->steps_to_look = STEPS_BETWEEN_LOOKS;
 	if (budget->spent)
 		return false;
-	if (now_ns(CLOCK_THREAD_CPUTIME_ID) > budget->cpu_end_ns)
+	if (vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) > budget->cpu_end_ns)
 		return vmop_sym_budget_spend(budget, VMOP_SYM_COST_CPU_TIME);
-	if (now_ns(CLOCK_MONOTONIC) > budget->wall_end_ns)
+	if (vmop_clock_ns(CLOCK_MONOTONIC) > budget->wall_end_ns)
 		return vmop_sym_budget_spend(budget, VMOP_SYM_COST_WALL_TIME);
 	return true;
 }

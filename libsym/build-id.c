@@ -9,16 +9,16 @@
 #include "libsym/elf-file.h"
 #include "libutil/cleanup.h"
 
-/* A build-id's note is 36 bytes; it has neighbours, but none that needs more. */
+/* A build-id note has 36 bytes. Its neighbours need no more than this either. */
 #define MAX_NOTES_BYTES ((size_t)65536)
 
-/* The limit for all notes of a file; the kernel's own image has a few KiB. */
+/* The limit for all notes of a file. The kernel image has a few KiB. */
 #define MAX_ALL_NOTES_BYTES ((size_t)4 << 20)
 
-/* The name as it stands in a note, with its NUL. */
+/* The name in a note, with its NUL. */
 static const char gnu[4] = "GNU";
 
-/* As the kernel does: an id that is longer than its own field for it is none. */
+/* Store the id if it fits. Like the kernel, treat a longer id as none. */
 static bool take(const void *id, size_t len_bytes, struct vmop_build_id *ret)
 {
 	if (len_bytes == 0 || len_bytes > VMOP_BUILD_ID_MAX_BYTES)
@@ -29,7 +29,7 @@ static bool take(const void *id, size_t len_bytes, struct vmop_build_id *ret)
 	return true;
 }
 
-/* Whether there is one in notes; align_bytes (4 or 8) pads names and contents. */
+/* Return whether notes contain a build-id. align_bytes (4 or 8) pads names and contents. */
 static bool in_notes(const char *at, size_t left, unsigned align_bytes, bool swapped,
 		     struct vmop_build_id *ret)
 {
@@ -59,17 +59,19 @@ static bool in_notes(const char *at, size_t left, unsigned align_bytes, bool swa
 
 /* A search through all notes of a file. */
 struct search {
-	const struct vmop_elf *elf;
-	size_t left_bytes; /* of all its notes: they can overlap */
-	char *notes;	   /* room for those of one place */
+	const struct vmop_elf_file *elf;
+	size_t left_bytes; /* for all notes of the file, which can overlap */
+	char *notes;	   /* buffer for the notes of one segment or section */
 	struct vmop_build_id *ret;
 };
 
-/* Whether the notes at a place have one.  *ret_err where that would cost too much. */
+/*
+ * Return whether the notes at offset contain a build-id. Set *ret_err if that would cost too much.
+ */
 static bool search_place(struct search *search, uint64_t offset, uint64_t len_bytes,
 			 uint64_t align_bytes, struct vmop_error **ret_err)
 {
-	const struct vmop_elf *elf = search->elf;
+	const struct vmop_elf_file *elf = search->elf;
 	bool swapped = elf->header.e_ident[EI_DATA] !=
 		       (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB);
 	if (*ret_err || len_bytes == 0 || len_bytes > MAX_NOTES_BYTES)
@@ -86,7 +88,7 @@ static bool search_place(struct search *search, uint64_t offset, uint64_t len_by
 	       in_notes(search->notes, len_bytes, align_bytes == 8 ? 8 : 4, swapped, search->ret);
 }
 
-struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_build_id *ret)
+struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf_file *elf, struct vmop_build_id *ret)
 {
 	_cleanup_free_ char *notes = malloc(MAX_NOTES_BYTES);
 	struct search search = {
@@ -107,8 +109,7 @@ struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_
 				 &err))
 			return NULL;
 	}
-	/* A file of debug information alone has the segment's header, but not always what it holds.
-	 */
+	/* A debug file has the header of the segment, but not always its content. */
 	for (size_t i = 1; i < elf->n_sections && !err; i++) {
 		const GElf_Shdr *section = &elf->sections[i];
 		if (section->sh_type == SHT_NOTE && !(section->sh_flags & SHF_COMPRESSED) &&
@@ -121,7 +122,7 @@ struct vmop_error *vmop_build_id_of_elf(const struct vmop_elf *elf, struct vmop_
 
 struct vmop_error *vmop_build_id_of_fd(int fd, const char *path, struct vmop_build_id *ret)
 {
-	_cleanup_(vmop_elf_cleanup) struct vmop_elf *elf = NULL;
+	_cleanup_(vmop_elf_cleanup) struct vmop_elf_file *elf = NULL;
 	struct vmop_sym_budget budget;
 	vmop_sym_budget_init(&budget);
 	struct vmop_error *err = vmop_elf_create(fd, path, &budget, &elf);

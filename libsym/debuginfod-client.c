@@ -13,8 +13,8 @@
 #include "libutil/log.h"
 
 /*
- * The library, loaded where servers are named: with libcurl and what that needs it is thirty more
- * libraries, and linking them was a quarter of what a small report takes.
+ * libdebuginfod, loaded only if the user names servers: with libcurl it brings thirty more
+ * libraries, and linking them took a quarter of the time of a small report.
  */
 struct library {
 	__typeof__(&debuginfod_begin) begin;
@@ -29,7 +29,7 @@ struct vmop_debuginfod_client {
 	bool given_up;
 };
 
-/* Never unloaded: libcurl's libraries don't expect it. */
+/* Load the library. It is never unloaded: libcurl's dependencies do not support that. */
 static bool load(struct library *library)
 {
 	void *handle = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
@@ -37,7 +37,7 @@ static bool load(struct library *library)
 		vmop_log_warning("DEBUGINFOD_URLS is set, but: %s", dlerror());
 		return false;
 	}
-	/* POSIX's way from dlsym's pointer to a function's (dlsym(3p)). */
+	/* POSIX's conversion of dlsym's result to a function pointer (dlsym(3p)). */
 	*(void **)&library->begin = dlsym(handle, "debuginfod_begin");
 	*(void **)&library->end = dlsym(handle, "debuginfod_end");
 	*(void **)&library->find_executable = dlsym(handle, "debuginfod_find_executable");
@@ -84,7 +84,7 @@ int vmop_debuginfod_client_find(struct vmop_debuginfod_client *client,
 						   build_id->len_bytes, NULL);
 	if (fd >= 0)
 		return fd;
-	/* A server that isn't there is not there for the next thousand images either. */
+	/* Do not try an unreachable server again for each of the next images. */
 	if (fd == -ECONNREFUSED || fd == -EHOSTUNREACH || fd == -ETIME || fd == -ETIMEDOUT ||
 	    fd == -ENETUNREACH)
 		client->given_up = true;

@@ -12,23 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libiberty gives up on C++ names beyond 1 KiB by itself; Rust's can be longer. */
+#include "libutil/array.h"
+
+/* libiberty rejects C++ names beyond 1 KiB. Rust names can be longer. */
 #define MAX_MANGLED_BYTES 4096
 #define MAX_OUTPUT_BYTES 65536
-#define MAX_PIECES 262144 /* calls of append; some of them bring nothing */
+#define MAX_PIECES 262144 /* calls of append(); some add nothing */
 
 struct output {
 	char *text;
 	size_t len_bytes, capacity, pieces;
 	bool no_memory;
-	bool rust; /* its printer has dealt with what stands behind the name */
+	bool rust; /* a Rust name, whose suffix libiberty's printer has handled */
 	jmp_buf enough;
 };
 
 /*
- * A name of 200 bytes can stand for 2^60 (each substitution twice the one before),
- * and libiberty's printer cannot be told to stop: leaving it is the one way out.
- * It holds no memory but its stack there (and one identifier's in Rust's case).
+ * A name of 200 bytes can expand to 2^60 (each substitution doubles the one before), and
+ * libiberty's printer has no way to stop early: leave it by longjmp. That leaks nothing: its memory
+ * is on the stack (in Rust's case except for one identifier).
  */
 static void append(const char *text, size_t len_bytes, void *arg)
 {
@@ -36,18 +38,11 @@ static void append(const char *text, size_t len_bytes, void *arg)
 	if (++output->pieces > MAX_PIECES || len_bytes >= MAX_OUTPUT_BYTES - output->len_bytes)
 		longjmp(output->enough, 1);
 	if (len_bytes == 0)
-		return; /* then text may be NULL */
-	if (output->capacity - output->len_bytes <= len_bytes) {
-		size_t wanted = output->capacity ? output->capacity : 128;
-		while (wanted - output->len_bytes <= len_bytes)
-			wanted *= 2;
-		char *grown = realloc(output->text, wanted);
-		if (!grown) {
-			output->no_memory = true;
-			longjmp(output->enough, 1);
-		}
-		output->text = grown;
-		output->capacity = wanted;
+		return; /* text may be NULL */
+	if (!vmop_array_reserve(output->text, output->capacity,
+				output->len_bytes + len_bytes + 1)) {
+		output->no_memory = true;
+		longjmp(output->enough, 1);
 	}
 	memcpy(output->text + output->len_bytes, text, len_bytes);
 	output->len_bytes += len_bytes;
@@ -58,7 +53,7 @@ static bool print(const char *mangled, int options, struct output *output)
 {
 	if (setjmp(output->enough))
 		return false;
-	/* As c++filt does: Rust's legacy names are C++ names too, so they go first. */
+	/* Try Rust first, like c++filt: legacy Rust names are valid C++ names. */
 	output->rust = rust_demangle_callback(mangled, options, append, output);
 	if (output->rust)
 		return true;
@@ -67,7 +62,7 @@ static bool print(const char *mangled, int options, struct output *output)
 	       cplus_demangle_v3_callback(mangled, options, append, output);
 }
 
-/* Without parameters libiberty passes over a clone's mark; with them it does just this. */
+/* Append a clone's suffix as " [clone ...]". libiberty does this only if it prints parameters. */
 static bool append_clone(const char *mangled, struct output *output)
 {
 	const char *clone = strchr(mangled, '.');
@@ -81,7 +76,7 @@ static bool append_clone(const char *mangled, struct output *output)
 	return true;
 }
 
-/* Append "@plt" or a version, which is no part of the mangled name. */
+/* Append "@plt" or a version, which is not part of the mangled name. */
 static bool append_mark(const char *mark, struct output *output)
 {
 	if (setjmp(output->enough))
@@ -90,7 +85,7 @@ static bool append_mark(const char *mark, struct output *output)
 	return true;
 }
 
-/* Without parameters libiberty passes over whatever stands behind a name. */
+/* Return whether name is mangled. libiberty ignores any suffix if it prints no parameters. */
 static bool is_mangled(const char *name)
 {
 	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&

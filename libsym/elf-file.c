@@ -9,7 +9,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-/* -ffunction-sections gives some megabytes. */
+/* -ffunction-sections makes some megabytes of section names. */
 #define MAX_SECTION_NAMES_BYTES ((uint64_t)64 << 20)
 
 struct vmop_error *vmop_elf_open_path(int root_fd, const char *path, int *ret_fd)
@@ -17,7 +17,7 @@ struct vmop_error *vmop_elf_open_path(int root_fd, const char *path, int *ret_fd
 	return vmop_io_open_regular(root_fd, path, VMOP_IO_IN_ROOT, INT64_MAX, ret_fd);
 }
 
-bool vmop_elf_read_at(const struct vmop_elf *elf, uint64_t offset, void *ret, size_t len_bytes)
+bool vmop_elf_read_at(const struct vmop_elf_file *elf, uint64_t offset, void *ret, size_t len_bytes)
 {
 	if (offset > elf->len_bytes || elf->len_bytes - offset < len_bytes)
 		return false;
@@ -27,13 +27,13 @@ bool vmop_elf_read_at(const struct vmop_elf *elf, uint64_t offset, void *ret, si
 	return true;
 }
 
-static bool is_32_bit(const struct vmop_elf *elf)
+static bool is_32_bit(const struct vmop_elf_file *elf)
 {
 	return elf->header.e_ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* Puts what was read into this machine's byte order, in place. */
-static bool translate(const struct vmop_elf *elf, Elf_Type type, void *bytes, size_t len_bytes)
+/* Convert len_bytes to this machine's byte order in place. */
+static bool translate(const struct vmop_elf_file *elf, Elf_Type type, void *bytes, size_t len_bytes)
 {
 	Elf_Data data = {
 		.d_buf = bytes,
@@ -47,7 +47,7 @@ static bool translate(const struct vmop_elf *elf, Elf_Type type, void *bytes, si
 			      : elf64_xlatetom(&data, &from, order) != NULL;
 }
 
-/* The structs of the 32-bit class as those of the 64-bit one. */
+/* Convert structs of the 32-bit class to the 64-bit class. */
 
 static GElf_Ehdr widen_header(const Elf32_Ehdr *from)
 {
@@ -100,7 +100,7 @@ static GElf_Phdr widen_segment(const Elf32_Phdr *from)
 	};
 }
 
-static bool read_header(struct vmop_elf *elf)
+static bool read_header(struct vmop_elf_file *elf)
 {
 	unsigned char *ident = elf->header.e_ident;
 	Elf32_Ehdr narrow;
@@ -118,8 +118,8 @@ static bool read_header(struct vmop_elf *elf)
 	return true;
 }
 
-/* Takes memory that vmop_elf_destroy gives back. */
-static bool charge(struct vmop_elf *elf, uint64_t len_bytes)
+/* Charge memory that vmop_elf_destroy() returns. */
+static bool charge(struct vmop_elf_file *elf, uint64_t len_bytes)
 {
 	if (!vmop_sym_budget_take_memory(elf->budget, len_bytes))
 		return false;
@@ -127,7 +127,7 @@ static bool charge(struct vmop_elf *elf, uint64_t len_bytes)
 	return vmop_sym_budget_take_read(elf->budget, len_bytes);
 }
 
-static struct vmop_error *read_sections(struct vmop_elf *elf, size_t n)
+static struct vmop_error *read_sections(struct vmop_elf_file *elf, size_t n)
 {
 	size_t each_bytes = is_32_bit(elf) ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
 	if (!charge(elf, n * sizeof(*elf->sections)))
@@ -135,7 +135,7 @@ static struct vmop_error *read_sections(struct vmop_elf *elf, size_t n)
 	elf->sections = calloc(n + 1, sizeof(*elf->sections));
 	if (!elf->sections)
 		return &vmop_error_no_memory;
-	/* The narrow ones go to the end of the room, and are widened from its begin on. */
+	/* Read the 32-bit headers to the end of the buffer, then widen them from its start. */
 	char *raw = (char *)elf->sections + n * (sizeof(*elf->sections) - each_bytes);
 	if (!vmop_elf_read_at(elf, elf->header.e_shoff, raw, n * each_bytes) ||
 	    !translate(elf, ELF_T_SHDR, raw, n * each_bytes))
@@ -149,7 +149,7 @@ static struct vmop_error *read_sections(struct vmop_elf *elf, size_t n)
 	return NULL;
 }
 
-static struct vmop_error *read_segments(struct vmop_elf *elf, size_t n)
+static struct vmop_error *read_segments(struct vmop_elf_file *elf, size_t n)
 {
 	size_t each_bytes = is_32_bit(elf) ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
 	if (!charge(elf, n * sizeof(*elf->segments)))
@@ -158,7 +158,7 @@ static struct vmop_error *read_segments(struct vmop_elf *elf, size_t n)
 	if (!elf->segments)
 		return &vmop_error_no_memory;
 	char *raw = (char *)elf->segments + n * (sizeof(*elf->segments) - each_bytes);
-	/* A damaged table leaves the sections readable. */
+	/* A damaged segment table leaves the sections readable. */
 	if (!vmop_elf_read_at(elf, elf->header.e_phoff, raw, n * each_bytes) ||
 	    !translate(elf, ELF_T_PHDR, raw, n * each_bytes))
 		return NULL;
@@ -171,8 +171,8 @@ static struct vmop_error *read_segments(struct vmop_elf *elf, size_t n)
 	return NULL;
 }
 
-/* Where numbers are too large for the header they stand in the first section (gabi, "e_shnum"). */
-static bool read_first_section(struct vmop_elf *elf, GElf_Shdr *ret)
+/* Numbers too large for the ELF header are in the first section header (gabi, "e_shnum"). */
+static bool read_first_section(struct vmop_elf_file *elf, GElf_Shdr *ret)
 {
 	Elf32_Shdr narrow;
 	if (!is_32_bit(elf))
@@ -185,7 +185,7 @@ static bool read_first_section(struct vmop_elf *elf, GElf_Shdr *ret)
 	return true;
 }
 
-static struct vmop_error *read_tables(struct vmop_elf *elf)
+static struct vmop_error *read_tables(struct vmop_elf_file *elf)
 {
 	const GElf_Ehdr *header = &elf->header;
 	uint64_t n_sections = header->e_shnum, n_segments = header->e_phnum;
@@ -210,7 +210,7 @@ static struct vmop_error *read_tables(struct vmop_elf *elf)
 	return err ? err : read_segments(elf, n_segments);
 }
 
-static struct vmop_error *read_section_names(struct vmop_elf *elf)
+static struct vmop_error *read_section_names(struct vmop_elf_file *elf)
 {
 	size_t index = elf->header.e_shstrndx;
 	if (index == SHN_XINDEX && elf->n_sections)
@@ -235,7 +235,7 @@ static int by_address(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static struct vmop_error *find_loads(struct vmop_elf *elf)
+static struct vmop_error *find_loads(struct vmop_elf_file *elf)
 {
 	elf->loads = calloc(elf->n_segments + 1, sizeof(*elf->loads));
 	if (!elf->loads)
@@ -256,9 +256,9 @@ static struct vmop_error *find_loads(struct vmop_elf *elf)
 	return NULL;
 }
 
-static struct vmop_error *create(const struct vmop_elf *from, struct vmop_elf **ret)
+static struct vmop_error *create(const struct vmop_elf_file *from, struct vmop_elf_file **ret)
 {
-	_cleanup_(vmop_elf_cleanup) struct vmop_elf *elf = malloc(sizeof(*elf));
+	_cleanup_(vmop_elf_cleanup) struct vmop_elf_file *elf = malloc(sizeof(*elf));
 	if (!elf)
 		return &vmop_error_no_memory;
 	*elf = *from;
@@ -279,7 +279,7 @@ static struct vmop_error *create(const struct vmop_elf *from, struct vmop_elf **
 }
 
 struct vmop_error *vmop_elf_create(int fd, const char *path, struct vmop_sym_budget *budget,
-				   struct vmop_elf **ret)
+				   struct vmop_elf_file **ret)
 {
 	struct stat st;
 	struct vmop_error *err = vmop_io_check_regular(fd, path, INT64_MAX);
@@ -288,7 +288,7 @@ struct vmop_error *vmop_elf_create(int fd, const char *path, struct vmop_sym_bud
 	if (fstat(fd, &st) < 0)
 		return vmop_error_os(errno, "%s", path);
 	return create(
-		&(struct vmop_elf){
+		&(struct vmop_elf_file){
 			.budget = budget,
 			.fd = fd,
 			.path = path,
@@ -298,10 +298,11 @@ struct vmop_error *vmop_elf_create(int fd, const char *path, struct vmop_sym_bud
 }
 
 struct vmop_error *vmop_elf_create_in_memory(const char *image, size_t len_bytes, const char *path,
-					     struct vmop_sym_budget *budget, struct vmop_elf **ret)
+					     struct vmop_sym_budget *budget,
+					     struct vmop_elf_file **ret)
 {
 	return create(
-		&(struct vmop_elf){
+		&(struct vmop_elf_file){
 			.budget = budget,
 			.fd = -1,
 			.image = image,
@@ -311,7 +312,7 @@ struct vmop_error *vmop_elf_create_in_memory(const char *image, size_t len_bytes
 		ret);
 }
 
-void vmop_elf_destroy(struct vmop_elf *elf)
+void vmop_elf_destroy(struct vmop_elf_file *elf)
 {
 	if (!elf)
 		return;
@@ -323,14 +324,15 @@ void vmop_elf_destroy(struct vmop_elf *elf)
 	free(elf);
 }
 
-const char *vmop_elf_section_name(const struct vmop_elf *elf, const GElf_Shdr *section)
+const char *vmop_elf_section_name(const struct vmop_elf_file *elf, const GElf_Shdr *section)
 {
 	return section->sh_name < elf->section_names_len_bytes
 		       ? elf->section_names + section->sh_name
 		       : "";
 }
 
-const GElf_Shdr *vmop_elf_find_section(const struct vmop_elf *elf, uint32_t type, const char *name)
+const GElf_Shdr *vmop_elf_find_section(const struct vmop_elf_file *elf, uint32_t type,
+				       const char *name)
 {
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		const GElf_Shdr *section = &elf->sections[i];
@@ -341,7 +343,7 @@ const GElf_Shdr *vmop_elf_find_section(const struct vmop_elf *elf, uint32_t type
 	return NULL;
 }
 
-static bool is_in_file(const struct vmop_elf *elf, const GElf_Shdr *section)
+static bool is_in_file(const struct vmop_elf_file *elf, const GElf_Shdr *section)
 {
 	return section && section->sh_type != SHT_NOBITS && section->sh_type != SHT_NULL &&
 	       !(section->sh_flags & SHF_COMPRESSED) && section->sh_size > 0 &&
@@ -349,7 +351,7 @@ static bool is_in_file(const struct vmop_elf *elf, const GElf_Shdr *section)
 	       elf->len_bytes - section->sh_offset >= section->sh_size;
 }
 
-struct vmop_error *vmop_elf_data_read(const struct vmop_elf *elf, const GElf_Shdr *section,
+struct vmop_error *vmop_elf_data_read(const struct vmop_elf_file *elf, const GElf_Shdr *section,
 				      struct vmop_elf_data *ret)
 {
 	*ret = (struct vmop_elf_data){.budget = elf->budget};
@@ -378,7 +380,7 @@ void vmop_elf_data_deinit(struct vmop_elf_data *data)
 	data->len_bytes = 0;
 }
 
-void vmop_elf_table_init(struct vmop_elf_table *table, const struct vmop_elf *elf,
+void vmop_elf_table_init(struct vmop_elf_table *table, const struct vmop_elf_file *elf,
 			 const GElf_Shdr *section, Elf_Type type)
 {
 	table->elf = elf;
@@ -407,7 +409,7 @@ struct vmop_error *vmop_elf_table_load(struct vmop_elf_table *table, struct vmop
 	return NULL;
 }
 
-/* Returns the entry at index, or NULL. */
+/* Return the entry at index, or NULL. */
 static const char *entry_at(struct vmop_elf_table *table, size_t index)
 {
 	size_t n = sizeof(table->window) / table->each_bytes;
@@ -480,8 +482,8 @@ bool vmop_elf_table_word(struct vmop_elf_table *table, size_t index, Elf32_Word 
 	return at != NULL;
 }
 
-bool vmop_elf_offset_of_address(const struct vmop_elf *elf, uint64_t address, uint64_t *ret_offset,
-				uint64_t *ret_left_bytes)
+bool vmop_elf_offset_of_address(const struct vmop_elf_file *elf, uint64_t address,
+				uint64_t *ret_offset, uint64_t *ret_left_bytes)
 {
 	size_t low = 0, high = elf->n_loads;
 	while (low < high) {

@@ -6,28 +6,28 @@
 
 #include "libutil/cleanup.h"
 
-/* Longer ones are no names; the longest of real C++ are some 10 KiB. */
+/* A longer string is not taken for a name. The longest real C++ names have some 10 KiB. */
 #define MAX_NAME_BYTES 65536
 
 /*
- * Symbols may share the tails of their names, but a table in which all of
- * them share one long name would be gigabytes to compare in a small file.
+ * Symbols may share the tails of their names. But if all symbols of a table shared one long name, a
+ * small file would take comparisons of gigabytes.
  */
 #define MAX_SHARING 4
 
 struct table {
-	const struct vmop_elf *elf, *layout;
-	struct vmop_elf_table symbols, wide_indices; /* n 0: none */
+	const struct vmop_elf_file *elf, *layout;
+	struct vmop_elf_table symbols, wide_indices; /* n is 0 without such a table */
 	struct vmop_elf_data names_data;
 	const char *names;
-	size_t names_len_bytes; /* to the last NUL, which is within */
+	size_t names_len_bytes; /* up to the last NUL, inclusive */
 };
 
-/* The names end where the last NUL is, so that none of them runs on behind it. */
+/* Read the string table up to its last NUL, so that every name in it ends. */
 static struct vmop_error *read_names(struct table *table, uint32_t index,
 				     struct vmop_symtab_builder *builder)
 {
-	const struct vmop_elf *elf = table->elf;
+	const struct vmop_elf_file *elf = table->elf;
 	struct vmop_elf_data *data = &table->names_data;
 	struct vmop_error *err = vmop_elf_data_read(
 		elf, index < elf->n_sections ? &elf->sections[index] : NULL, data);
@@ -36,16 +36,19 @@ static struct vmop_error *read_names(struct table *table, uint32_t index,
 	table->names_len_bytes = last ? (size_t)(last - data->bytes) + 1 : 0;
 	if (err || builder->n || !data->bytes)
 		return err;
-	/* The largest part of what a large file takes is not copied. */
+	/* The names are the largest part of a large file: adopt them instead of copying. */
 	vmop_symtab_builder_adopt_names(builder, vmop_steal(&data->bytes), data->len_bytes);
 	data->len_bytes = 0;
 	return NULL;
 }
 
-/* The indices of sections above 65279 (gabi, "SHT_SYMTAB_SHNDX"); a table of symbols has one. */
+/*
+ * Find the table of section indices above 65279 (gabi, "SHT_SYMTAB_SHNDX") that belongs to
+ * `symbols`.
+ */
 static void find_wide_indices(struct table *table, const GElf_Shdr *symbols)
 {
-	const struct vmop_elf *elf = table->elf;
+	const struct vmop_elf_file *elf = table->elf;
 	const GElf_Shdr *found = NULL;
 	for (size_t i = 1; i < elf->n_sections && !found; i++) {
 		if (elf->sections[i].sh_type == SHT_SYMTAB_SHNDX &&
@@ -74,7 +77,7 @@ static bool is_mapping_symbol(const char *name)
 	return name[0] == '$' && name[1] != '\0';
 }
 
-/* Whether it is one that can hold an instruction; *ret_label: if it does it is no function. */
+/* Return whether the symbol can contain an instruction. *ret_label: if so, it is no function. */
 static bool is_wanted(const GElf_Sym *symbol, const GElf_Shdr *section, const char *name,
 		      bool *ret_label)
 {
@@ -107,7 +110,7 @@ static char type_letter(const GElf_Sym *symbol)
 	}
 }
 
-/* Where it is, and how far anything there may reach. */
+/* Find the symbol's offset, and the end of its section or segment. */
 static bool place(const struct table *table, const GElf_Sym *symbol, const GElf_Shdr *section,
 		  uint64_t *ret_offset, uint64_t *ret_left_bytes)
 {
@@ -119,8 +122,8 @@ static bool place(const struct table *table, const GElf_Sym *symbol, const GElf_
 		if (into < section->sh_size)
 			in_section = section->sh_size - into;
 		/*
-		 * One that marks a section's end belongs to nothing. A function outside of its
-		 * section is what objcopy(1) makes of .dynsym when it removes a section.
+		 * A symbol at the section's end is outside of it. A function outside of its section
+		 * occurs when objcopy(1) removes a section that .dynsym refers to.
 		 */
 		else if (relocatable || GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
 			return false;
@@ -186,12 +189,12 @@ static Elf32_Word wide_index_of(struct table *table, const GElf_Sym *symbol, siz
 
 static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builder *builder)
 {
-	const struct vmop_elf *elf = table->elf;
+	const struct vmop_elf_file *elf = table->elf;
 	size_t names_before = builder->names_used_bytes, n = table->symbols.n;
 	size_t to_copy_bytes = table->names_data.bytes ? table->names_len_bytes : 0;
 	struct vmop_error *err = vmop_symtab_builder_reserve(builder, n, to_copy_bytes);
 
-	/* The first is the undefined symbol that all tables begin with. */
+	/* Skip the undefined symbol that begins all tables. */
 	for (size_t i = 1; i < n && !err; i++) {
 		GElf_Sym symbol;
 		if (!vmop_sym_budget_take_steps(elf->budget, 1))
@@ -201,20 +204,23 @@ static struct vmop_error *add_all(struct table *table, struct vmop_symtab_builde
 		err = add_one(table, &symbol, wide_index_of(table, &symbol, i), builder);
 		if (!err && (builder->names_used_bytes - names_before) / MAX_SHARING >
 				    table->names_len_bytes)
-			err = vmop_error_new(VMOP_ERROR_CORRUPT,
-					     "%s: symbols whose names overlap by far", elf->path);
+			err = vmop_error_new(
+				VMOP_ERROR_CORRUPT,
+				"%s: too many of its symbols share parts of their names",
+				elf->path);
 	}
 	return !err && elf->budget->spent ? vmop_sym_budget_error(elf->budget, elf->path) : err;
 }
 
-struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf *elf, uint32_t table_type,
-					const struct vmop_elf *layout,
+struct vmop_error *vmop_elf_symbols_add(const struct vmop_elf_file *elf, uint32_t table_type,
+					const struct vmop_elf_file *layout,
 					struct vmop_symtab_builder *builder)
 {
 	const GElf_Shdr *section = vmop_elf_find_section(elf, table_type, NULL);
 	if (!section)
 		return NULL;
-	_cleanup_free_ struct table *table = malloc(sizeof(*table)); /* its windows are large */
+	_cleanup_free_ struct table *table =
+		malloc(sizeof(*table)); /* on the heap: its windows are large */
 	if (!table)
 		return &vmop_error_no_memory;
 	table->elf = elf;

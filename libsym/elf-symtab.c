@@ -6,8 +6,8 @@
 #include "libsym/plt.h"
 #include "libutil/cleanup.h"
 
-struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf *elf,
-						const struct vmop_elf *layout,
+struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf_file *elf,
+						const struct vmop_elf_file *layout,
 						struct vmop_symtab_builder *builder)
 {
 	struct vmop_error *err = vmop_elf_symbols_add(elf, SHT_DYNSYM, layout, builder);
@@ -17,11 +17,11 @@ struct vmop_error *vmop_elf_dynamic_symbols_add(const struct vmop_elf *elf,
 static struct vmop_error *add_all(int fd, const char *path, unsigned flags,
 				  struct vmop_symtab_builder *builder)
 {
-	_cleanup_(vmop_elf_cleanup) struct vmop_elf *elf = NULL;
+	_cleanup_(vmop_elf_cleanup) struct vmop_elf_file *elf = NULL;
 	struct vmop_error *err = vmop_elf_create(fd, path, builder->budget, &elf);
 	if (err)
 		return err;
-	const struct vmop_elf *layout = flags & VMOP_SYMTAB_ADDRESSES ? NULL : elf;
+	const struct vmop_elf_file *layout = flags & VMOP_SYMTAB_ADDRESSES ? NULL : elf;
 	err = vmop_elf_symbols_add(elf, SHT_SYMTAB, layout, builder);
 	if (!err && builder->n == 0)
 		err = vmop_elf_dynamic_symbols_add(elf, layout, builder);

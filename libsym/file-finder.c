@@ -14,31 +14,32 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-/* Why nothing was found, the more telling the later. */
-enum why {
-	WHY_NO_FILE,
-	WHY_ELSEWHERE,
-	WHY_DELETED,
-	WHY_NO_PERMISSION,
-	WHY_DAMAGED,
-	WHY_OTHER_BUILD_ID,
+/* The reason why no file was found. A later value is more specific and replaces an earlier one.
+ */
+enum reason {
+	REASON_NO_FILE,
+	REASON_ELSEWHERE,
+	REASON_DELETED,
+	REASON_NO_PERMISSION,
+	REASON_DAMAGED,
+	REASON_OTHER_BUILD_ID,
 };
 
-static const char *const whys[] = {
-	[WHY_NO_FILE] = "no such file",
-	[WHY_ELSEWHERE] = "another machine's file, without a build-id to know it by; "
-			  "--image-path can name a copy",
-	[WHY_DELETED] = "the file was deleted",
-	[WHY_NO_PERMISSION] = "no permission to read the file",
-	[WHY_DAMAGED] = "not an ELF file, or a damaged one",
-	[WHY_OTHER_BUILD_ID] = "its build-id differs: the file was replaced since",
+static const char *const reasons[] = {
+	[REASON_NO_FILE] = "no such file",
+	[REASON_ELSEWHERE] = "a file of another machine, without a build-id to verify a "
+			     "local one; --image-path can name a copy",
+	[REASON_DELETED] = "the file was deleted",
+	[REASON_NO_PERMISSION] = "no permission to read the file",
+	[REASON_DAMAGED] = "not an ELF file, or a damaged one",
+	[REASON_OTHER_BUILD_ID] = "its build-id differs: the file was replaced since",
 };
 
 /* One search for an image's file. */
 struct search {
 	const struct vmop_file_finder *finder;
 	const struct vmop_image_ref *ref;
-	enum why why;
+	enum reason reason;
 	struct vmop_sym_budget *budget;
 	struct vmop_image_file *found; /* owned */
 };
@@ -69,7 +70,7 @@ static struct vmop_error *open_folder(const char *path, int *ret)
 	return *ret < 0 ? vmop_error_os(errno, "%s", path) : NULL;
 }
 
-/* A folder that is not there is a slip of who named it, not a place without files. */
+/* Check that the directories exist: a missing one is a typing error of the user. */
 static struct vmop_error *check_folders(char *const *paths)
 {
 	struct vmop_error *err = NULL;
@@ -124,7 +125,7 @@ void vmop_file_finder_deinit(struct vmop_file_finder *finder)
 	*finder = (struct vmop_file_finder){.root_fd = AT_FDCWD};
 }
 
-/* The folder of a container, -1 where it is gone or can't be looked into. */
+/* Open the root directory of a container. Return -1 if it is gone or not accessible. */
 static int open_container(const struct vmop_file_finder *finder, const struct vmop_image_ref *ref)
 {
 	if (!ref->root || !ref->root[0] || finder->root_fd != AT_FDCWD)
@@ -137,18 +138,21 @@ static bool is_wanted_build(const struct vmop_image_ref *ref, const struct vmop_
 	return ref->build_id.len_bytes == 0 || vmop_build_id_equal(&ref->build_id, &file->build_id);
 }
 
-/* Being out of memory or budget ends a search; any other failure is a reason. */
+/*
+ * Return the error if memory or budget ran out, which ends the search. Any other failure only
+ * becomes the reason.
+ */
 static struct vmop_error *note_failure(struct search *search, struct vmop_error *err)
 {
-	enum why why = WHY_NO_FILE;
+	enum reason reason = REASON_NO_FILE;
 	if (err->code == VMOP_ERROR_NO_MEMORY || search->budget->spent)
 		return err;
 	if (err->os_errno == EACCES || err->os_errno == EPERM)
-		why = WHY_NO_PERMISSION;
+		reason = REASON_NO_PERMISSION;
 	else if (err->os_errno == 0)
-		why = WHY_DAMAGED;
-	if (why > search->why)
-		search->why = why;
+		reason = REASON_DAMAGED;
+	if (reason > search->reason)
+		search->reason = reason;
 	vmop_error_destroy(err);
 	return NULL;
 }
@@ -162,7 +166,7 @@ static struct vmop_error *check(struct search *search, struct vmop_error *err,
 		search->found = file;
 		return NULL;
 	}
-	search->why = WHY_OTHER_BUILD_ID;
+	search->reason = REASON_OTHER_BUILD_ID;
 	vmop_image_file_close(file);
 	return NULL;
 }
@@ -176,7 +180,7 @@ static struct vmop_error *try_image(struct search *search, int root_fd, const ch
 	return check(search, err, file);
 }
 
-/* folder + "/" + path, and then folder + "/" + its last part. */
+/* Try folder + "/" + path, then folder + "/" + the last component of path. */
 static struct vmop_error *try_image_folder(struct search *search, const char *folder,
 					   const char *path)
 {
@@ -192,14 +196,14 @@ static struct vmop_error *try_image_folder(struct search *search, const char *fo
 	return try_image(search, AT_FDCWD, last);
 }
 
-/* Under the container's root, the root, or none. */
+/* Try path under the container's root and under the root directory, unless they are not allowed. */
 static struct vmop_error *try_roots(struct search *search, const char *path)
 {
 	struct vmop_error *err = NULL;
 	if (path[0] != '/')
 		return NULL;
 	if (search->ref->is_elsewhere && !search->ref->build_id.len_bytes) {
-		search->why = WHY_ELSEWHERE;
+		search->reason = REASON_ELSEWHERE;
 		return NULL;
 	}
 	_cleanup_close_ int container = open_container(search->finder, search->ref);
@@ -217,7 +221,7 @@ static char *path_by_build_id(const char *folder, const struct vmop_build_id *id
 											   : path;
 }
 
-/* Distributions link programs there too, beside their debug files. */
+/* Distributions link programs there as well, beside their debug files. */
 static struct vmop_error *try_build_id(struct search *search)
 {
 	const struct vmop_file_finder *finder = search->finder;
@@ -247,8 +251,8 @@ static struct vmop_error *try_build_id(struct search *search)
 }
 
 /*
- * The code that the kernel maps into all processes: ours is theirs, if kernel and
- * machine are the same (its build-id tells).  It ends with its section headers.
+ * Use this process's vDSO, which the kernel maps into all processes. It is the right one if its
+ * build-id matches, which depends on kernel and machine. Its section headers are its end.
  */
 static struct vmop_error *try_vdso(struct search *search, const char *path)
 {
@@ -284,20 +288,23 @@ static struct vmop_error *search_all(struct search *search, const char *path)
 struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *finder,
 					       const struct vmop_image_ref *ref,
 					       struct vmop_sym_budget *budget,
-					       struct vmop_image_file **ret, const char **ret_why)
+					       struct vmop_image_file **ret,
+					       const char **ret_reason)
 {
 	static const char deleted[] = " (deleted)";
 	struct search search = {.finder = finder, .ref = ref, .budget = budget};
 	_cleanup_free_ char *path = strdup(ref->path ? ref->path : "");
 	if (!path)
 		return &vmop_error_no_memory;
-	/* The kernel marks what was unlinked; a file of that name is the one if the build-id says
-	 * so. */
+	/*
+	 * The kernel marks unlinked files. A new file of that name is the right one if its build-id
+	 * matches.
+	 */
 	size_t len = strlen(path), mark_len = sizeof(deleted) - 1;
 	bool was_deleted = len > mark_len && strcmp(path + len - mark_len, deleted) == 0;
 	if (was_deleted) {
 		path[len - mark_len] = '\0';
-		search.why = WHY_DELETED;
+		search.reason = REASON_DELETED;
 	}
 	struct vmop_error *err = NULL;
 	if (!was_deleted || ref->build_id.len_bytes)
@@ -307,7 +314,7 @@ struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *fi
 		return err;
 	}
 	*ret = search.found;
-	*ret_why = search.found ? NULL : whys[search.why];
+	*ret_reason = search.found ? NULL : reasons[search.reason];
 	return NULL;
 }
 
@@ -322,7 +329,7 @@ struct debug_search {
 	bool done, too_costly;
 };
 
-/* A debug file must prove that it belongs to the image: by build-id, else by crc (NULL: none). */
+/* Check that a debug file belongs to the image: by build-id, else by crc (NULL: none). */
 static struct vmop_error *try_debug(struct debug_search *search, struct vmop_error *err,
 				    struct vmop_image_file *file, const uint32_t *crc)
 {
@@ -370,7 +377,10 @@ static struct vmop_error *try_debug_by_build_id(struct debug_search *search, int
 	return NULL;
 }
 
-/* The places that gdb's manual names ("Separate Debug Files"); folder ends without a slash. */
+/*
+ * Try the directories that gdb's manual lists ("Separate Debug Files"). folder ends without a
+ * slash.
+ */
 static struct vmop_error *try_link_places(struct debug_search *search, int root_fd,
 					  const char *folder, const char *name, uint32_t crc)
 {

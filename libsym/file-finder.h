@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where the file of an image and its debug file are.  Inside libsym only. */
+/* Find the file of an image and its debug file. Inside libsym only. */
 #ifndef VMOP_LIBSYM_FILE_FINDER_H
 #define VMOP_LIBSYM_FILE_FINDER_H
 
@@ -9,7 +9,7 @@
 
 struct vmop_file_finder {
 	char **image_paths, **debug_paths; /* NULL-terminated */
-	int root_fd;			   /* AT_FDCWD: none was given */
+	int root_fd;			   /* AT_FDCWD: no root given */
 	struct vmop_debuginfod_client *debuginfod;
 };
 
@@ -18,20 +18,21 @@ struct vmop_error *vmop_file_finder_init(struct vmop_file_finder *finder,
 void vmop_file_finder_deinit(struct vmop_file_finder *finder);
 
 /*
- * The file of ref, its build-id verified where ref has one.  *ret NULL, with no
- * error: there is none, and *ret_why (a constant) says why.  budget pays for all that is read, and
- * outlives *ret; once it is spent the error is VMOP_ERROR_LIMIT.
+ * Find the file of ref and verify its build-id if ref has one. If no file is found, *ret is NULL
+ * without an error and *ret_reason (a constant) gives the reason. budget pays for every read and
+ * must outlive *ret. When it runs out, the error is VMOP_ERROR_LIMIT.
  */
 struct vmop_error *vmop_file_finder_find_image(const struct vmop_file_finder *finder,
 					       const struct vmop_image_ref *ref,
 					       struct vmop_sym_budget *budget,
-					       struct vmop_image_file **ret, const char **ret_why);
+					       struct vmop_image_file **ret,
+					       const char **ret_reason);
 
 /*
- * Calls use for each debug file of ref, verified by build-id, or else by the
- * checksum in image's link, until it says *done.  image may be NULL: then ref's build-id
- * alone counts.  What use returns ends the search and is returned.  budget: as above.
- * *ret_too_costly: there is one that is too large to be verified by its checksum.
+ * Call `use` for each debug file of ref until `use` sets *done. Files are verified by build-id, or
+ * else by the checksum in image's .gnu_debuglink. image may be NULL: then only ref's build-id
+ * verifies. An error of `use` ends the search and is returned. budget: as above. *ret_too_costly: a
+ * file was too large to be verified by its checksum.
  */
 struct vmop_error *vmop_file_finder_each_debug_file(
 	const struct vmop_file_finder *finder, const struct vmop_image_ref *ref,

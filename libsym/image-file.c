@@ -14,7 +14,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-/* A file's name, and a checksum. */
+/* A file name and a checksum. */
 #define MAX_LINK_BYTES 4096
 
 struct vmop_error *vmop_image_file_open_fd(int fd, const char *path, struct vmop_sym_budget *budget,
@@ -58,11 +58,11 @@ void vmop_image_file_close(struct vmop_image_file *file)
 	free(file);
 }
 
-/* A name, its NUL, padding to 4, the CRC in the file's byte order (gdb's manual). */
+/* A name, its NUL, padding to 4 bytes, the CRC in the file's byte order (gdb's manual). */
 struct vmop_error *vmop_image_file_debug_link(const struct vmop_image_file *file, char **ret_name,
 					      uint32_t *ret_crc)
 {
-	const struct vmop_elf *elf = file->elf;
+	const struct vmop_elf_file *elf = file->elf;
 	const GElf_Shdr *section = vmop_elf_find_section(elf, SHT_PROGBITS, ".gnu_debuglink");
 	_cleanup_(vmop_elf_data_deinit) struct vmop_elf_data data = {0};
 	struct vmop_error *err = NULL;

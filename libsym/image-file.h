@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* An ELF file that may be the one looked for: opened, with its build-id.  Inside libsym only. */
+/* An opened ELF file with its build-id, a candidate for an image. Inside libsym only. */
 #ifndef VMOP_LIBSYM_IMAGE_FILE_H
 #define VMOP_LIBSYM_IMAGE_FILE_H
 
@@ -8,16 +8,19 @@
 
 struct vmop_image_file {
 	int fd;
-	char *path; /* as it was opened */
-	struct vmop_elf *elf;
+	char *path; /* as passed to open(2) */
+	struct vmop_elf_file *elf;
 	struct vmop_build_id build_id;
 };
 
-/* root_fd as for vmop_elf_open_path.  budget pays for all that is read, and outlives *ret. */
+/*
+ * Open the file at path. root_fd is as in vmop_elf_open_path(). budget pays for every read and must
+ * outlive *ret.
+ */
 struct vmop_error *vmop_image_file_open(int root_fd, const char *path,
 					struct vmop_sym_budget *budget,
 					struct vmop_image_file **ret);
-/* fd is taken, also on error. */
+/* Do the same for an open file. Takes ownership of fd, also on error. */
 struct vmop_error *vmop_image_file_open_fd(int fd, const char *path, struct vmop_sym_budget *budget,
 					   struct vmop_image_file **ret);
 void vmop_image_file_close(struct vmop_image_file *file); /* NULL is allowed */
@@ -28,16 +31,16 @@ static inline void vmop_image_file_cleanup(struct vmop_image_file **file)
 }
 
 /*
- * The name in .gnu_debuglink (a heap block that the caller frees; NULL, without an error: none) and
- * the CRC-32 of the file it means.
+ * Read the file name in .gnu_debuglink and the CRC-32 of that file. The caller frees *ret_name,
+ * which is NULL without an error if there is no link.
  */
 struct vmop_error *vmop_image_file_debug_link(const struct vmop_image_file *file, char **ret_name,
 					      uint32_t *ret_crc);
 
 /*
- * Whether all of the file has that CRC-32 (false also where the build has no liblzma).  One file
- * gets a half of what the budget has left to be read: *ret_too_costly is set, and nothing read,
- * where the file has more.
+ * Return whether the whole file has that CRC-32. Always false if the build has no liblzma. One file
+ * may use half of the bytes that the budget has left; a larger file is not read, and
+ * *ret_too_costly is set.
  */
 bool vmop_image_file_has_crc(const struct vmop_image_file *file, uint32_t crc,
 			     bool *ret_too_costly);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory, HASH_ADD leaves an element's tbl NULL then; it would end the program else. */
+/* If memory runs out, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -13,7 +13,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-/* On average; the room that is made first follows from it. */
+/* On average. Decides the initial capacity. */
 #define BYTES_PER_LINE 44
 
 struct module {
@@ -26,14 +26,14 @@ struct module {
 struct parsed {
 	struct vmop_sym_budget *budget;
 	struct vmop_symbol *symbols;
-	uint32_t *modules; /* of each symbol, its module's index; NULL: not wanted */
+	uint32_t *modules; /* module index of each symbol; NULL: not wanted */
 	size_t n, capacity;
 	struct module *by_name;
 	struct module *last;
 	bool any_address;
 };
 
-/* What a symbol takes in memory. */
+/* Return the memory per symbol. */
 static size_t each_bytes(const struct parsed *parsed)
 {
 	return sizeof(*parsed->symbols) + (parsed->modules ? sizeof(*parsed->modules) : 0);
@@ -107,7 +107,10 @@ static struct vmop_error *make_room(struct parsed *parsed, size_t first, bool wi
 	return NULL;
 }
 
-/* strtoull without locale, sign and "0x", of at most 16 digits. Returns what follows, or NULL. */
+/*
+ * Parse an address: strtoull without locale, sign and "0x", at most 16 digits. Return the text
+ * after it, or NULL.
+ */
 static char *parse_address(char *at, uint64_t *ret)
 {
 	static const signed char digits[256] = {
@@ -134,7 +137,7 @@ static bool is_text(char type)
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-/* The name in "[name]" at the end of a line, or "". Ends it with a NUL. */
+/* Return the name in "[name]" at the end of a line and end it with a NUL, or return "". */
 static char *parse_module(char *at, char *end)
 {
 	while (at < end && (*at == ' ' || *at == '\t'))
@@ -146,14 +149,14 @@ static char *parse_module(char *at, char *end)
 }
 
 /*
- * One line, whose end holds a NUL.  *ret_text false: no text symbol, to be passed over.
- * Returns false for what is no such line.
+ * Parse a line, with a NUL at end. *ret_text is false if it is no text symbol and should be
+ * skipped. Return false for a malformed line.
  */
 static bool parse_line(char *line, char *end, struct vmop_symbol *ret, char **ret_module,
 		       bool *ret_text)
 {
 	*ret_text = false;
-	/* nm(1) leaves the address of what isn't defined blank. */
+	/* nm(1) prints blanks for the address of an undefined symbol. */
 	if (line == end || *line == ' ')
 		return true;
 	char *at = parse_address(line, &ret->offset);
@@ -161,7 +164,7 @@ static bool parse_line(char *line, char *end, struct vmop_symbol *ret, char **re
 		return false;
 	ret->type = at[1];
 	ret->name = at += 3;
-	/* Most lines are data and end here, unread. */
+	/* Most lines are data symbols: stop here. */
 	if (!is_text(ret->type))
 		return true;
 	while (at < end && *at != '\t' && *at != ' ')
@@ -229,8 +232,9 @@ static struct vmop_error *parse(char *text, size_t len_bytes, const char *path, 
 }
 
 /*
- * Modules are numbered as they are met.  The kernel tells one after the other, and a copy of its
- * 120,000 symbols would be 4 MB of pages that have to be made.
+ * Return whether the symbols are in order of their modules, which are numbered by their first
+ * symbol. The kernel lists one module after the other, so a copy of its 120,000 symbols (4 MB of
+ * pages) can be avoided.
  */
 static bool is_grouped(const struct parsed *parsed)
 {
@@ -240,7 +244,7 @@ static bool is_grouped(const struct parsed *parsed)
 	return true;
 }
 
-/* Puts the symbols in order of their modules (the order inside one is kept). */
+/* Sort the symbols by module and keep the order within one. */
 static struct vmop_error *group(struct parsed *parsed)
 {
 	if (is_grouped(parsed))
@@ -252,7 +256,7 @@ static struct vmop_error *group(struct parsed *parsed)
 		free(grouped);
 		return &vmop_error_no_memory;
 	}
-	/* uthash walks in the order of insertion, that of index. */
+	/* uthash iterates in order of insertion, which is that of the index. */
 	size_t at = 0;
 	for (struct module *module = parsed->by_name; module; module = module->hh.next) {
 		next[module->index] = at;

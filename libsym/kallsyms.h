@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* kallsyms and System.map text that is in memory already; symtab.h has what others use. */
+/* Parse kallsyms and System.map text in memory. Callers outside libsym use symtab.h. */
 #ifndef VMOP_LIBSYM_KALLSYMS_H
 #define VMOP_LIBSYM_KALLSYMS_H
 
@@ -8,15 +8,15 @@
 #include "libsym/budget.h"
 #include "libsym/symtab.h"
 
-/* The largest distribution kernels have 20 MB. */
+/* Distribution kernels have 20 MB at most. */
 #define VMOP_KALLSYMS_MAX_TEXT_BYTES ((size_t)256 << 20)
 
-/* Each of them is a module's name (bpf and the like count as modules). */
+/* Distinct module names (bpf and similar count as modules). */
 #define VMOP_KALLSYMS_MAX_MODULES 16384
 
 /*
- * As vmop_kallsyms_read.  text has len_bytes and a NUL behind them; it is written to
- * and the symbols' names lie in it.  path is for messages.
+ * Do the same as vmop_kallsyms_read() for text, which has len_bytes and a NUL behind them. The text
+ * is modified, and the symbols' names point into it. path is used in messages.
  */
 struct vmop_error *
 vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path, struct vmop_sym_budget *budget,
@@ -24,7 +24,10 @@ vmop_kallsyms_parse(char *text, size_t len_bytes, const char *path, struct vmop_
 					       const struct vmop_symbol *symbols, size_t n),
 		    void *arg);
 
-/* All of it as one table, whatever the module. Takes text (a heap block), also on error. */
+/*
+ * Parse all symbols into one table, whatever their module. Takes ownership of text (a heap block),
+ * also on error.
+ */
 struct vmop_error *vmop_kallsyms_parse_symtab(char *text, size_t len_bytes, const char *path,
 					      struct vmop_sym_budget *budget,
 					      struct vmop_symtab **ret);

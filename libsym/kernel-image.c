@@ -13,7 +13,10 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-/* What boot loaders take is packed, and has no symbols: say so instead of "not text". */
+/*
+ * Recognise the compressed images that boot loaders read: they have no symbols, and deserve a
+ * better message than "not text".
+ */
 static bool is_packed_kernel(const unsigned char *head, size_t len_bytes)
 {
 	static const struct {
@@ -71,10 +74,11 @@ struct vmop_error *vmop_kernel_image_read(const char *path, struct vmop_sym_budg
 	if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
 		return read_elf_image(fd, path, budget, ret);
 	if (is_packed_kernel(head, (size_t)n))
-		return vmop_error_new(VMOP_ERROR_CANT,
-				      "%s: a packed kernel, without symbols; give a vmlinux, its "
-				      "debug file, or a System.map",
-				      path);
+		return vmop_error_new(
+			VMOP_ERROR_CANT,
+			"%s: a compressed kernel without symbols; give a vmlinux, its "
+			"debug file, or a System.map",
+			path);
 	_cleanup_free_ char *text = NULL;
 	size_t len_bytes;
 	err = vmop_io_read_fd(fd, path, VMOP_KALLSYMS_MAX_TEXT_BYTES, &text, &len_bytes);

@@ -12,16 +12,16 @@
 #include "libsym/elf-symbols.h"
 #include "libutil/cleanup.h"
 
-/* What a small section may unpack to, and what unpacking it may take meanwhile. */
+/* Limits for the unpacked size of a section, and for the memory that unpacking uses. */
 #define MAX_UNPACKED_BYTES ((size_t)256 << 20)
 #define MAX_MEMORY_BYTES ((uint64_t)80 << 20) /* "xz -9" needs 65 MiB */
 
-/* What is unpacked, or taken in, between two looks at the budget. */
+/* Bytes unpacked or read between two checks of the budget. */
 #define PIECE_BYTES ((size_t)1 << 20)
 
 struct unpacked {
 	char *image;
-	size_t len_bytes, capacity; /* the budget's memory is charged for capacity */
+	size_t len_bytes, capacity; /* capacity is charged to the budget's memory */
 	struct vmop_sym_budget *budget;
 };
 
@@ -31,7 +31,9 @@ static void unpacked_deinit(struct unpacked *unpacked)
 	free(unpacked->image);
 }
 
-/* Make room for one more piece.  Returns false on failure; *ret_no_memory tells the cause. */
+/*
+ * Make room for one more piece. Return false on failure; *ret_no_memory is true if memory ran out.
+ */
 static bool grow(struct unpacked *unpacked, bool *ret_no_memory)
 {
 	size_t wanted = unpacked->capacity < PIECE_BYTES ? PIECE_BYTES : unpacked->capacity / 4 * 5;
@@ -52,7 +54,7 @@ static bool grow(struct unpacked *unpacked, bool *ret_no_memory)
 	return true;
 }
 
-/* One step of unpacking.  What is damaged or too large ends with another status than LZMA_OK. */
+/* Unpack one piece. Damaged or too large input gives another status than LZMA_OK. */
 static lzma_ret unpack_piece(lzma_stream *stream, const struct vmop_elf_data *packed,
 			     struct unpacked *unpacked, bool *ret_no_memory)
 {
@@ -72,9 +74,9 @@ static lzma_ret unpack_piece(lzma_stream *stream, const struct vmop_elf_data *pa
 	return status;
 }
 
-/* unpacked->len_bytes 0: damaged, or too large. */
-static struct vmop_error *unpack(const struct vmop_elf *elf, const struct vmop_elf_data *packed,
-				 struct unpacked *unpacked)
+/* Unpack the section. unpacked->len_bytes is 0 if it is damaged or too large. */
+static struct vmop_error *unpack(const struct vmop_elf_file *elf,
+				 const struct vmop_elf_data *packed, struct unpacked *unpacked)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	bool no_memory = false;
@@ -92,25 +94,26 @@ static struct vmop_error *unpack(const struct vmop_elf *elf, const struct vmop_e
 	return elf->budget->spent ? vmop_sym_budget_error(elf->budget, elf->path) : NULL;
 }
 
-static struct vmop_error *add_unpacked(const struct vmop_elf *elf, const struct unpacked *unpacked,
-				       const struct vmop_elf *layout,
+static struct vmop_error *add_unpacked(const struct vmop_elf_file *elf,
+				       const struct unpacked *unpacked,
+				       const struct vmop_elf_file *layout,
 				       struct vmop_symtab_builder *builder)
 {
-	_cleanup_(vmop_elf_cleanup) struct vmop_elf *mini = NULL;
+	_cleanup_(vmop_elf_cleanup) struct vmop_elf_file *mini = NULL;
 	if (unpacked->len_bytes == 0)
 		return NULL;
 	struct vmop_error *err = vmop_elf_create_in_memory(unpacked->image, unpacked->len_bytes,
 							   elf->path, elf->budget, &mini);
 	if (err && err->code == VMOP_ERROR_CORRUPT) {
-		/* What isn't there and what is damaged have the same outcome: .dynsym it is. */
+		/* Missing and damaged sections have the same result: only .dynsym is used. */
 		vmop_error_destroy(err);
 		return NULL;
 	}
 	return err ? err : vmop_elf_symbols_add(mini, SHT_SYMTAB, layout, builder);
 }
 
-struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
-					    const struct vmop_elf *layout,
+struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf_file *elf,
+					    const struct vmop_elf_file *layout,
 					    struct vmop_symtab_builder *builder)
 {
 	_cleanup_(vmop_elf_data_deinit) struct vmop_elf_data packed;
@@ -126,8 +129,8 @@ struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
 
 #else
 
-struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
-					    const struct vmop_elf *layout,
+struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf_file *elf,
+					    const struct vmop_elf_file *layout,
 					    struct vmop_symtab_builder *builder)
 {
 	(void)elf;

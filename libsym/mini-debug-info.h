@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Mini debug info: the .symtab of functions that .dynsym hasn't, packed with xz in
- * the section .gnu_debugdata (gdb's manual, "MiniDebugInfo").  Inside libsym only.
+ * Mini debug info: the functions of .symtab that .dynsym lacks, packed with xz in the section
+ * .gnu_debugdata (gdb's manual, "MiniDebugInfo"). Inside libsym only.
  */
 #ifndef VMOP_LIBSYM_MINI_DEBUG_INFO_H
 #define VMOP_LIBSYM_MINI_DEBUG_INFO_H
@@ -9,9 +9,11 @@
 #include "libsym/elf-file.h"
 #include "libsym/symtab-builder.h"
 
-/* Adds its functions; nothing where there is none, it is damaged, or the build has no liblzma. */
-struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf *elf,
-					    const struct vmop_elf *layout,
+/*
+ * Add its functions. Adds none if the section is missing or damaged, or the build has no liblzma.
+ */
+struct vmop_error *vmop_mini_debug_info_add(const struct vmop_elf_file *elf,
+					    const struct vmop_elf_file *layout,
 					    struct vmop_symtab_builder *builder);
 
 #endif

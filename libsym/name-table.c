@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory, HASH_ADD leaves an element's tbl NULL then; it would end the program else. */
+/* If memory runs out, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -14,7 +14,7 @@
 
 struct vmop_name {
 	UT_hash_handle hh;
-	const char *shown; /* the text of an entry, this one or another; NULL: not asked yet */
+	const char *shown; /* the text of this or another entry; NULL: not computed yet */
 	char text[];
 };
 

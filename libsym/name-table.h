@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Texts that are kept once each, and what each is shown as.  Inside libsym only. */
+/* A table of names, each stored once with its demangled form. Inside libsym only. */
 #ifndef VMOP_LIBSYM_NAME_TABLE_H
 #define VMOP_LIBSYM_NAME_TABLE_H
 
@@ -8,15 +8,18 @@
 struct vmop_name_table {
 	struct vmop_name *by_text;
 	enum vmop_demangle demangle;
-	size_t work; /* that demangling has taken */
+	size_t work; /* spent on demangling */
 };
 
-/* Of all names together, about 2 s; past it they stay mangled.  A million real ones take half. */
+/*
+ * The limit for all names together, about 2 s; later names stay mangled. A million real names take
+ * half of it.
+ */
 #define VMOP_NAME_TABLE_MAX_WORK ((size_t)1 << 28)
 
 /*
- * As vmop_resolver_name.  Lives until the table is emptied; without memory it is
- * mangled itself.
+ * Return the name to show, as vmop_resolver_name() does. It lives until the table is emptied.
+ * Returns mangled if memory runs out.
  */
 const char *vmop_name_table_show(struct vmop_name_table *table, const char *mangled);
 void vmop_name_table_deinit(struct vmop_name_table *table);

@@ -10,10 +10,14 @@
 
 #include "libsym/symtab-builder.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
-/* "START SIZE NAME", both in hex without or with "0x"; names can have blanks. Cuts line up. */
+/*
+ * Parse "START SIZE NAME". Both numbers are hex, with or without "0x"; the name may contain blanks.
+ * Modifies line.
+ */
 static bool parse_line(char *line, struct vmop_symbol *ret)
 {
 	char *size = strchr(line, ' ');
@@ -36,11 +40,11 @@ static bool parse_line(char *line, struct vmop_symbol *ret)
 
 struct function {
 	struct vmop_symbol symbol;
-	uint32_t order; /* later lines have greater ones */
+	uint32_t order; /* later lines have greater numbers */
 	bool is_covered;
 };
 
-/* The functions that reach over the present address, the latest one on top. */
+/* The functions that contain the current address, the latest one on top. */
 struct reach {
 	struct entry {
 		uint32_t order;
@@ -71,7 +75,7 @@ static void reach_pop(struct reach *reach)
 	reach->at[i] = entry;
 }
 
-/* By address; the latest first of those that begin at one. */
+/* Sort by address; of functions at one address the latest comes first. */
 static int compare_functions(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
@@ -87,7 +91,9 @@ static uint64_t last_byte(const struct vmop_symbol *symbol)
 										    : last;
 }
 
-/* Marks what later functions cover, and cuts what they cover the end of. */
+/*
+ * Mark functions that a later function covers from the start; cut functions whose end is covered.
+ */
 static struct vmop_error *settle_overlaps(struct function *functions, size_t n)
 {
 	_cleanup_free_ struct entry *entries = reallocarray(NULL, n + 1, sizeof(*entries));
@@ -122,7 +128,7 @@ static struct vmop_error *parse_lines(char *text, size_t len_bytes, struct vmop_
 	for (char *line = text; line < stop; line = end + 1) {
 		end = memchr(line, '\n', (size_t)(stop - line));
 		if (!end)
-			break; /* it is being written */
+			break; /* the compiler is still writing it */
 		*end = '\0';
 		struct vmop_symbol symbol = {0};
 		if (!vmop_sym_budget_take_steps(budget, 4 + (size_t)(end - line) / 32))
@@ -180,7 +186,7 @@ struct vmop_error *vmop_perf_map_parse(char *text, size_t len_bytes, struct vmop
 	return err ? err : vmop_symtab_builder_finish(&builder, "perf map", ret);
 }
 
-/* Neither another's, nor by a link that another has put there. */
+/* Open the file. Refuse a file of another user, and any symbolic link. */
 static struct vmop_error *open_map(int dir_fd, const char *path, uid_t owner, int *ret_fd,
 				   struct stat *ret_st)
 {
@@ -220,7 +226,7 @@ struct vmop_error *vmop_perf_map_read(int dir_fd, const char *path, uid_t owner,
 		.inode = st.st_ino,
 		.size_bytes = (uint64_t)st.st_size,
 		.modified_ns =
-			(uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
+			(uint64_t)st.st_mtim.tv_sec * VMOP_NS_PER_S + (uint64_t)st.st_mtim.tv_nsec,
 	};
 	*ret = NULL;
 	if (is_same(state, &now))

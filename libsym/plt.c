@@ -7,30 +7,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libutil/array.h"
 #include "libutil/cleanup.h"
 
-/* A slot of the GOT and what fills it. */
+/* A GOT slot and the relocation that fills it. */
 struct slot {
 	uint64_t address;
-	uint64_t target;    /* of an IRELATIVE one: its resolver's address */
-	const char *symbol; /* in the string table; NULL: IRELATIVE */
+	uint64_t target;    /* IRELATIVE: the address of its resolver */
+	const char *symbol; /* points into the string table; NULL: IRELATIVE */
 	size_t symbol_len_bytes;
 };
 
 #define MAX_SLOTS ((size_t)1 << 20)
 #define MAX_NAME_BYTES 4096
-#define STEPS_PER_STUB 16 /* a search among all slots, and a name that is printed */
+#define STEPS_PER_STUB 16 /* the cost of a search among all slots and of a printed name */
 
 struct plt {
-	const struct vmop_elf *elf;
+	const struct vmop_elf_file *elf;
 	struct vmop_symtab_builder *builder;
 	struct slot *slots; /* sorted by address */
 	size_t n_slots, slots_capacity;
-	uint32_t symbols_index; /* of their section; 0: none yet */
+	uint32_t symbols_index; /* section index of their table; 0: none yet */
 	struct vmop_elf_table symbols;
-	struct vmop_elf_data loaded; /* the table's */
+	struct vmop_elf_data loaded; /* memory of the loaded table */
 	struct vmop_elf_data names;
-	/* Code without names that waits for its end: it becomes one symbol. */
+	/* Adjacent code without names, which becomes one symbol. */
 	uint64_t unnamed_from, unnamed_to;
 };
 
@@ -58,7 +59,7 @@ static enum reloc_kind kind_of(const struct plt *plt, uint64_t type)
 	}
 }
 
-/* The symbol's name, without its version; it stays plt's. */
+/* Set slot's symbol to its name without the version. It points into plt's string table. */
 static bool name_slot(struct plt *plt, uint64_t index, struct slot *slot)
 {
 	const struct vmop_elf_data *names = &plt->names;
@@ -82,28 +83,25 @@ static struct vmop_error *add_slot(struct plt *plt, const struct slot *slot)
 	if (plt->n_slots == plt->slots_capacity) {
 		size_t wanted = plt->slots_capacity ? plt->slots_capacity * 2 : 256;
 		if (wanted > MAX_SLOTS)
-			return NULL; /* the stubs past them stay "[plt]" */
+			return NULL; /* later stubs stay "[plt]" */
 		struct vmop_sym_budget *budget = plt->elf->budget;
 		if (!vmop_sym_budget_take_memory(budget, (wanted - plt->slots_capacity) *
 								 sizeof(*plt->slots)))
 			return vmop_sym_budget_error(budget, plt->elf->path);
-		void *grown = reallocarray(plt->slots, wanted, sizeof(*plt->slots));
-		if (!grown)
+		if (!vmop_array_reserve(plt->slots, plt->slots_capacity, wanted))
 			return &vmop_error_no_memory;
-		plt->slots = grown;
-		plt->slots_capacity = wanted;
 	}
 	plt->slots[plt->n_slots++] = *slot;
 	return NULL;
 }
 
 /*
- * The symbols that relocations name their slots by: those of the first section of them that has
- * any. A static program's IRELATIVE relocations have no symbols.
+ * Load the symbols that relocations refer to, for the first relocation section that has any.
+ * IRELATIVE relocations of a static program have no symbols.
  */
 static struct vmop_error *read_symbols(struct plt *plt, const GElf_Shdr *relocations)
 {
-	const struct vmop_elf *elf = plt->elf;
+	const struct vmop_elf_file *elf = plt->elf;
 	uint32_t index = relocations->sh_link;
 	if (plt->symbols_index || !index || index >= elf->n_sections ||
 	    (elf->sections[index].sh_type != SHT_DYNSYM &&
@@ -145,7 +143,10 @@ static struct vmop_error *read_relocations(struct plt *plt, const GElf_Shdr *sec
 	return !err && budget->spent ? vmop_sym_budget_error(budget, plt->elf->path) : err;
 }
 
-/* .rela.dyn can be large, and has nothing for stubs but for those of .plt.got. */
+/*
+ * Return whether the relocations can concern stubs. .rela.dyn can be large, and is needed only for
+ * the stubs of .plt.got.
+ */
 static bool is_for_stubs(const struct plt *plt, const GElf_Shdr *header, bool has_plt_got)
 {
 	const char *name = vmop_elf_section_name(plt->elf, header);
@@ -154,11 +155,13 @@ static bool is_for_stubs(const struct plt *plt, const GElf_Shdr *header, bool ha
 
 static struct vmop_error *read_slots(struct plt *plt)
 {
-	const struct vmop_elf *elf = plt->elf;
+	const struct vmop_elf_file *elf = plt->elf;
 	bool has_plt_got = vmop_elf_find_section(elf, SHT_PROGBITS, ".plt.got") != NULL;
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		const GElf_Shdr *section = &elf->sections[i];
-		/* Those that the dynamic linker reads, not those that --emit-relocs leaves. */
+		/*
+		 * Read the relocations of the dynamic linker, not those that --emit-relocs leaves.
+		 */
 		if (section->sh_type != SHT_RELA || !(section->sh_flags & SHF_ALLOC) ||
 		    !is_for_stubs(plt, section, has_plt_got))
 			continue;
@@ -195,7 +198,7 @@ static struct vmop_error *flush_unnamed(struct plt *plt)
 	return err;
 }
 
-/* A stub of which the slot that it jumps through is known (or 0: it is not). */
+/* Add a stub that jumps through the slot at slot_address; 0: unknown. */
 static struct vmop_error *add_stub(struct plt *plt, uint64_t address, uint64_t len_bytes,
 				   uint64_t slot_address)
 {
@@ -225,7 +228,10 @@ static struct vmop_error *add_stub(struct plt *plt, uint64_t address, uint64_t l
 	return add(plt, address, len_bytes, name);
 }
 
-/* x86-64: each stub has one "jmp *slot(%rip)" (ff 25 disp32), some an endbr64 or bnd before. */
+/*
+ * x86-64: each stub contains one "jmp *slot(%rip)" (ff 25 disp32), which endbr64 or bnd may
+ * precede.
+ */
 static struct vmop_error *read_x86_64(struct plt *plt, const GElf_Shdr *header,
 				      const unsigned char *code, size_t len_bytes)
 {
@@ -256,21 +262,24 @@ static uint32_t instruction_at(const unsigned char *code, size_t at)
 	return le32toh(instruction);
 }
 
-/* arm64: "adrp x16, page; ldr x17, [x16, #offset]", at the slot's page and its place in that. */
+/* arm64: "adrp x16, page; ldr x17, [x16, #offset]": the slot's page and the offset in it. */
 static bool decode_arm64(const unsigned char *code, size_t at, uint64_t address,
 			 uint64_t *ret_slot_address)
 {
 	uint32_t adrp = instruction_at(code, at), ldr = instruction_at(code, at + 4);
 	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return false;
-	uint64_t pages = ((adrp >> 5 & 0x7ffff) << 2) | (adrp >> 29 & 3); /* 21 bits, signed */
+	uint64_t pages = ((adrp >> 5 & 0x7ffff) << 2) | (adrp >> 29 & 3); /* signed, 21 bits */
 	if (pages & (1U << 20))
 		pages |= ~(uint64_t)0x1fffff;
 	*ret_slot_address = (address & ~(uint64_t)0xfff) + (pages << 12) + (ldr >> 10 & 0xfff) * 8;
 	return true;
 }
 
-/* Stubs are 16 or 24 bytes, after a header of 32; each begins at its adrp, or a "bti c" before. */
+/*
+ * arm64 stubs have 16 or 24 bytes and follow a header of 32. Each begins with its adrp, or with a
+ * "bti c" before it.
+ */
 static struct vmop_error *read_arm64(struct plt *plt, const GElf_Shdr *header,
 				     const unsigned char *code, size_t len_bytes)
 {
@@ -291,7 +300,7 @@ static struct vmop_error *read_arm64(struct plt *plt, const GElf_Shdr *header,
 		begin = next;
 		slot_address = next_slot_address;
 	}
-	/* The last of 24 bytes is followed by nothing, of 16 neither: .plt has no padding. */
+	/* The last stub ends with the section in both cases: .plt has no padding. */
 	return add_stub(plt, header->sh_addr + begin, len_bytes - begin, slot_address);
 }
 
@@ -315,7 +324,7 @@ static struct vmop_error *read_stubs(struct plt *plt, const GElf_Shdr *section)
 
 static struct vmop_error *read_plt(struct plt *plt)
 {
-	const struct vmop_elf *elf = plt->elf;
+	const struct vmop_elf_file *elf = plt->elf;
 	struct vmop_error *err = read_slots(plt);
 	for (size_t i = 1; i < elf->n_sections && !err; i++) {
 		const GElf_Shdr *section = &elf->sections[i];
@@ -327,7 +336,8 @@ static struct vmop_error *read_plt(struct plt *plt)
 	return err;
 }
 
-struct vmop_error *vmop_plt_add(const struct vmop_elf *elf, struct vmop_symtab_builder *builder)
+struct vmop_error *vmop_plt_add(const struct vmop_elf_file *elf,
+				struct vmop_symtab_builder *builder)
 {
 	_cleanup_free_ struct plt *plt = calloc(1, sizeof(*plt));
 	if (!plt)

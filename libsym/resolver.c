@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without memory, HASH_ADD leaves an element's tbl NULL then; it would end the program else. */
+/* If memory runs out, HASH_ADD leaves the element's tbl NULL instead of ending the program. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -16,11 +16,11 @@
 #include "libsym/plt.h"
 #include "libutil/cleanup.h"
 
-/* What was found for an image, or why nothing. */
+/* The symbols found for an image, or the reason why there are none. */
 struct entry {
 	UT_hash_handle hh;
 	struct vmop_symtab *symtab;
-	const char *why;
+	const char *reason;
 	char key[];
 };
 
@@ -66,12 +66,12 @@ void vmop_resolver_destroy(struct vmop_resolver *resolver)
 	free(resolver);
 }
 
-/* The collecting of one image's symbols. */
+/* The collection of one image's symbols. */
 struct collecting {
-	const struct vmop_image_file *image; /* NULL: only debug files can be had */
+	const struct vmop_image_file *image; /* NULL: only debug files were found */
 	bool addresses;
-	bool debug_without_image; /* there was one, but its offsets can't be known */
-	bool debug_too_costly;	  /* there was one, but it could not be verified */
+	bool debug_without_image; /* a debug file was found, but its offsets are unknown */
+	bool debug_too_costly;	  /* a debug file was found, but was too large to verify */
 	struct vmop_symtab_builder builder;
 };
 
@@ -79,10 +79,10 @@ static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file
 {
 	struct collecting *collecting = arg;
 	/*
-	 * The segments of a file that objcopy(1) --only-keep-debug made are emptied: then
-	 * nothing in it has an offset, and only the program itself could tell.
+	 * objcopy(1) --only-keep-debug empties the segments of a file: nothing in it has an offset,
+	 * so offsets need the program.
 	 */
-	const struct vmop_elf *layout = collecting->image ? collecting->image->elf : file->elf;
+	const struct vmop_elf_file *layout = collecting->image ? collecting->image->elf : file->elf;
 	if (collecting->addresses)
 		layout = NULL;
 	struct vmop_error *err =
@@ -95,8 +95,8 @@ static struct vmop_error *use_debug_file(void *arg, const struct vmop_image_file
 static struct vmop_error *collect(const struct vmop_resolver *resolver,
 				  const struct vmop_image_ref *ref, struct collecting *collecting)
 {
-	const struct vmop_elf *elf = collecting->image ? collecting->image->elf : NULL;
-	const struct vmop_elf *layout = collecting->addresses ? NULL : elf;
+	const struct vmop_elf_file *elf = collecting->image ? collecting->image->elf : NULL;
+	const struct vmop_elf_file *layout = collecting->addresses ? NULL : elf;
 	struct vmop_symtab_builder *builder = &collecting->builder;
 	struct vmop_error *err = NULL;
 
@@ -113,7 +113,7 @@ static struct vmop_error *collect(const struct vmop_resolver *resolver,
 	return err;
 }
 
-/* A System.map, say: it has no build-id, so it is used only where none is asked for. */
+/* Read a file such as System.map. It has no build-id, so it is used only if ref has none. */
 static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref,
 					   struct vmop_sym_budget *budget, struct entry *entry)
 {
@@ -124,17 +124,17 @@ static struct vmop_error *read_kernel_text(const struct vmop_image_ref *ref,
 	return NULL;
 }
 
-/* Fill entry's symtab, or set its reason, except for a spent budget. */
+/* Fill entry's symtab, or set its reason. A budget that ran out is returned as an error instead. */
 static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 				       const struct vmop_image_ref *ref,
 				       struct vmop_sym_budget *budget, struct entry *entry)
 {
 	_cleanup_(vmop_image_file_cleanup) struct vmop_image_file *image = NULL;
-	const char *why = NULL;
+	const char *reason = NULL;
 	bool verified = ref->build_id.len_bytes > 0;
 
 	struct vmop_error *err =
-		vmop_file_finder_find_image(&resolver->finder, ref, budget, &image, &why);
+		vmop_file_finder_find_image(&resolver->finder, ref, budget, &image, &reason);
 	if (err)
 		return err;
 	struct collecting collecting = {
@@ -151,13 +151,13 @@ static struct vmop_error *find_symbols(const struct vmop_resolver *resolver,
 	if (!err && n == 0 && ref->addresses && !verified && ref->path)
 		err = read_kernel_text(ref, budget, entry);
 	if (entry->symtab)
-		entry->why = verified ? NULL : "not verified: the image has no build-id";
+		entry->reason = verified ? NULL : "not verified: the image has no build-id";
 	else if (collecting.debug_too_costly)
 		vmop_sym_budget_spend(budget, VMOP_SYM_COST_CHECKSUM);
 	else if (collecting.debug_without_image)
-		entry->why = "only its debug file was found, which doesn't tell its offsets";
+		entry->reason = "only its debug file was found, which lacks its file offsets";
 	else
-		entry->why = image ? "no symbols" : why;
+		entry->reason = image ? "no symbols" : reason;
 	return err;
 }
 
@@ -170,14 +170,14 @@ static struct vmop_error *resolve(const struct vmop_resolver *resolver,
 	if (err && err->code == VMOP_ERROR_NO_MEMORY)
 		return err;
 	if (!entry->symtab && budget.spent)
-		entry->why = vmop_sym_budget_message(&budget);
-	else if (err) /* a file that is damaged is one without symbols, for who reads a report */
-		entry->why = "its symbol table is damaged";
+		entry->reason = vmop_sym_budget_message(&budget);
+	else if (err) /* to the reader of a report, a damaged file is a file without symbols */
+		entry->reason = "its symbol table is damaged";
 	vmop_error_destroy(err);
 	return NULL;
 }
 
-/* Where the build-id is known the same file goes by many paths. */
+/* Make the key of ref. With a known build-id, several paths share one key. */
 static char *key_of(const struct vmop_image_ref *ref, bool by_build_id)
 {
 	char hex[2 * VMOP_BUILD_ID_MAX_BYTES + 1], *key;
@@ -202,7 +202,7 @@ static struct vmop_error *remember(struct vmop_resolver *resolver, const char *k
 		return &vmop_error_no_memory;
 	}
 	entry->symtab = found->symtab;
-	entry->why = found->why;
+	entry->reason = found->reason;
 	*ret = entry;
 	return NULL;
 }
@@ -232,14 +232,14 @@ static struct vmop_error *find_entry(struct vmop_resolver *resolver,
 
 struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 					const struct vmop_image_ref *ref,
-					const struct vmop_symtab **ret, const char **ret_why)
+					const struct vmop_symtab **ret, const char **ret_reason)
 {
 	struct entry *entry;
 	struct vmop_error *err = find_entry(resolver, ref, &entry);
 	if (err)
 		return err;
 	*ret = entry->symtab;
-	*ret_why = entry->why;
+	*ret_reason = entry->reason;
 	return NULL;
 }
 

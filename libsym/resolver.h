@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From an image to names: finds the best symbols there are for it, and answers
- * look-ups.  For readers; the daemon never includes this.  One thread at a time.
+ * Resolve images to symbols, and symbols to names to show.
+ *
+ * Only opreport uses this; the daemon uses symtab.h and resolves nothing. Data passes the files in
+ * this order: vmop_resolver_symtab() gets a reference to an image (path, build-id, root), as a
+ * session stores it. file-finder searches for the image's file and debug files, on this machine and
+ * by debuginfod-client. elf-file reads them within a budget. elf-symbols, mini-debug-info, plt and
+ * kernel-image extract functions, and symtab-builder makes a symtab of them. vmop_symtab_find()
+ * then gives the symbol of an offset, and vmop_resolver_name() its demangled name (name-table,
+ * demangle).
+ *
+ * One thread at a time.
  */
 #ifndef VMOP_LIBSYM_RESOLVER_H
 #define VMOP_LIBSYM_RESOLVER_H
@@ -17,69 +26,69 @@ struct vmop_resolver;
 
 enum vmop_demangle {
 	VMOP_DEMANGLE_NONE,
-	VMOP_DEMANGLE_SMART, /* without parameters: the default */
+	VMOP_DEMANGLE_SMART, /* without parameters (default) */
 	VMOP_DEMANGLE_FULL,
 };
 
 struct vmop_resolver_options {
 	/*
-	 * Folders searched for an image's file by its path, then by its base name (--image-path).
-	 * Each has to be there.
+	 * Directories searched for an image's file, by its path and then by its base name
+	 * (--image-path). Each must exist.
 	 */
 	const char *const *image_paths;
 	size_t n_image_paths;
 	/*
-	 * The folder that images' own paths and debug_paths are looked for in (--root), or NULL:
-	 * "/". image_paths stand as they are.  Links inside it stay inside.
+	 * The directory that the images' own paths and debug_paths are relative to (--root); NULL:
+	 * "/". image_paths are not relative to it. Links cannot lead out of it.
 	 */
 	const char *root;
 	const char *const *debug_paths; /* NULL: {"/usr/lib/debug"} */
 	size_t n_debug_paths;
-	bool use_debuginfod; /* only where DEBUGINFOD_URLS is set */
+	bool use_debuginfod; /* has no effect unless DEBUGINFOD_URLS is set */
 	enum vmop_demangle demangle;
 };
 
-/* What is to be resolved; fields as in a session file. */
+/* An image to resolve. The fields are those of a session file. */
 struct vmop_image_ref {
 	const char *path;
 	const char *root; /* "/proc/PID/root" or NULL */
 	struct vmop_build_id build_id;
-	bool addresses; /* offsets are st_value addresses, not file offsets */
+	bool addresses; /* offsets are addresses (st_value), not file offsets */
 	/*
-	 * Another machine's, a guest's: that a file here has the same path says nothing, so
-	 * without a build-id only image_paths are searched.
+	 * The image belongs to another machine or guest: a file with the same path here proves
+	 * nothing. Without a build-id only image_paths are searched.
 	 */
 	bool is_elsewhere;
 };
 
-/* Copies the options. A root that can't be opened is an error. */
+/* Create a resolver. Copies the options. A root that cannot be opened is an error. */
 struct vmop_error *vmop_resolver_create(const struct vmop_resolver_options *options,
 					struct vmop_resolver **ret);
 void vmop_resolver_destroy(struct vmop_resolver *resolver); /* NULL is allowed */
 
 /*
- * The symbols of ref.  Its file is looked for under ref->root (where no other root is
- * given), under the root, in image_paths, and, when its build-id is known, in
- * debug_paths and by debuginfod; its debug file by build-id, by .gnu_debuglink and by
- * debuginfod.  "[vdso]" is this process's, without a root.  What has another build-id than ref's,
- * or none, is never used.  The best is taken: .symtab of any of them before .dynsym with mini debug
- * info.
+ * Find the symbols of ref.
  *
- * *ret is the resolver's until it is destroyed, the same for the same image.
- * *ret is NULL, with no error, where there is nothing; *ret_why then says why ("no
- * such file", "its build-id differs", "no symbols", "too costly: ...", ...).  Where *ret is not
- * NULL, *ret_why is NULL, or says what is to be known of it ("not verified: ..."). What one image
- * may cost is in libsym/budget.h: 2 s of CPU time and 512 MiB, all its files together. *ret_why is
- * never freed by the caller.  The one error is being out of memory.
+ * The image's file is searched under ref->root (unless the options give a root), under the root, in
+ * image_paths, and, if its build-id is known, in debug_paths and by debuginfod. Its debug file is
+ * searched by build-id, by .gnu_debuglink and by debuginfod. "[vdso]" is this process's vDSO,
+ * unless there is a root. If ref has a build-id, a file with another one, or with none, is never
+ * used. .symtab of any of these files is preferred to .dynsym with mini debug info.
+ *
+ * The resolver owns *ret until it is destroyed; the same image gives the same pointer. If nothing
+ * was found, *ret is NULL without an error and *ret_reason gives the reason ("no such file", "its
+ * build-id differs", "no symbols", "too costly: ..."). If *ret is not NULL, *ret_reason is NULL or
+ * a remark ("not verified: ..."). The caller never frees *ret_reason. All files of one image may
+ * cost 2 s of CPU time and 512 MiB (libsym/budget.h). The only error is VMOP_ERROR_NO_MEMORY.
  */
 struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 					const struct vmop_image_ref *ref,
-					const struct vmop_symtab **ret, const char **ret_why);
+					const struct vmop_symtab **ret, const char **ret_reason);
 
 /*
- * The name to show: demangled as the options say; mangled itself where it isn't a C++,
- * Rust name, or is longer than 4 KiB.  Owned by the resolver until it is destroyed;
- * the same pointer for the same text.  Without memory, mangled is given back.
+ * Return the name to show, demangled as the options request. Returns a copy of mangled if it is no
+ * C++ or Rust name or is longer than 4 KiB. The resolver owns the result until it is destroyed; the
+ * same text gives the same pointer. Returns mangled if memory runs out.
  */
 const char *vmop_resolver_name(struct vmop_resolver *resolver, const char *mangled);
 

@@ -7,7 +7,7 @@
 #define DIGIT_BITS 11
 #define FEW 64
 
-/* One pass of a radix sort: stable, by the digit at shift. */
+/* Do one pass of a radix sort: stable, by the digit at shift. */
 static void sort_by_digit(const struct vmop_symbol_key *from, struct vmop_symbol_key *to, size_t n,
 			  unsigned shift)
 {
@@ -25,7 +25,7 @@ static void sort_by_digit(const struct vmop_symbol_key *from, struct vmop_symbol
 		to[next[from[i].offset >> shift & mask]++] = from[i];
 }
 
-/* Stable as well, for so few that counting their digits would take longer. */
+/* Sort few keys, also stable: for these, counting digits would take longer. */
 static void sort_few(struct vmop_symbol_key *keys, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -37,9 +37,9 @@ static void sort_few(struct vmop_symbol_key *keys, size_t n)
 	}
 }
 
-/* A merge sort of keys at one offset: its work is bounded, and it can be ended half-way. */
+/* A merge sort of the keys at one offset. Its work is bounded and it can stop half-way. */
 struct merging {
-	struct vmop_symbol_key *keys, *room; /* as many */
+	struct vmop_symbol_key *keys, *room; /* arrays of the same size */
 	int (*compare)(const void *arg, uint32_t a, uint32_t b);
 	const void *arg;
 	struct vmop_sym_budget *budget;
@@ -57,7 +57,7 @@ static void merge(const struct merging *merging, size_t begin, size_t middle, si
 	}
 }
 
-/* Sorts keys [first, last).  false: the budget is spent. */
+/* Sort keys [first, last). Return false if the budget ran out. */
 static bool sort_aliases(const struct merging *merging, size_t first, size_t last)
 {
 	size_t n = last - first;
@@ -65,7 +65,7 @@ static bool sort_aliases(const struct merging *merging, size_t first, size_t las
 		for (size_t begin = first; begin < last; begin += 2 * width) {
 			size_t middle = last - begin > width ? begin + width : last;
 			size_t end = last - middle > width ? middle + width : last;
-			/* A comparison is of two names that are anywhere in memory. */
+			/* Each comparison reads two names, which can be anywhere in memory. */
 			if (!vmop_sym_budget_take_steps(merging->budget, 8 * (end - begin)))
 				return false;
 			merge(merging, begin, middle, end);
@@ -99,7 +99,7 @@ struct vmop_error *vmop_symbol_keys_sort(struct vmop_symbol_key *keys, size_t n,
 		.arg = arg,
 		.budget = budget,
 	};
-	uint64_t all = 0; /* the bits that any of them has */
+	uint64_t all = 0; /* the bits set in any key */
 
 	if (n <= FEW)
 		sort_few(keys, n);

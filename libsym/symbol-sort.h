@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Sorts symbols by offset, and those at one offset by a caller's order.  Inside libsym only. */
+/* Sort symbols by offset, and those at one offset by the caller's order. Inside libsym only. */
 #ifndef VMOP_LIBSYM_SYMBOL_SORT_H
 #define VMOP_LIBSYM_SYMBOL_SORT_H
 
@@ -8,16 +8,16 @@
 
 #include "libsym/budget.h"
 
-/* What is sorted in a symbol's stead. */
+/* A key that is sorted instead of its symbol. */
 struct vmop_symbol_key {
 	uint64_t offset;
 	uint32_t index;
 };
 
 /*
- * Sorts n keys, for which there is room for 2 * n: the second half is worked in, and *ret_sorted is
- * one of the halves.  Keys of one offset are ordered by compare, or stay as they are where that is
- * NULL or finds them equal.  compare gets arg and two indices.
+ * Sort n keys. The array has room for 2 * n: the second half is working space, and *ret_sorted is
+ * one of the halves. Keys with the same offset are ordered by compare(arg, index, index). They keep
+ * their order if compare is NULL or finds them equal. VMOP_ERROR_LIMIT if budget runs out.
  */
 struct vmop_error *vmop_symbol_keys_sort(struct vmop_symbol_key *keys, size_t n,
 					 int (*compare)(const void *arg, uint32_t a, uint32_t b),

@@ -9,7 +9,7 @@
 
 struct vmop_pending_symbol {
 	uint64_t offset, len_bytes, left_bytes;
-	uint32_t name; /* its place in names */
+	uint32_t name; /* position in names */
 	char type;
 	bool label;
 };
@@ -17,10 +17,12 @@ struct vmop_pending_symbol {
 _Static_assert(VMOP_SYMTAB_MAX_NAMES_BYTES <= UINT32_MAX, "a name's place fits");
 _Static_assert(VMOP_SYMTAB_MAX_SYMBOLS <= UINT32_MAX, "a key's index fits");
 
-/* Blocks of this size and more grow by an eighth: a half of them lying empty could be too much. */
+/*
+ * Blocks of this size and more grow by an eighth: leaving half of them empty could cost too much.
+ */
 #define LARGE_BLOCK_BYTES ((size_t)16 << 20)
 
-/* The largest reservation of one block; it grows later as needed. */
+/* The largest reservation of one block, which can still grow. */
 #define MAX_RESERVED_BYTES ((size_t)8 << 20)
 
 static struct vmop_error *too_costly(const struct vmop_symtab_builder *builder)
@@ -75,14 +77,16 @@ void vmop_symtab_builder_adopt_names(struct vmop_symtab_builder *builder, char *
 	builder->names_used_bytes = 0;
 }
 
-/* *ret_name is where it is in names. */
+/* Store a name; set *ret_name to its position in names. */
 static struct vmop_error *place_name(struct vmop_symtab_builder *builder, const char *name,
 				     size_t name_len_bytes, size_t *ret_name)
 {
 	uintptr_t at = (uintptr_t)name, begin = (uintptr_t)builder->names;
 	builder->names_used_bytes += name_len_bytes + 1;
 	if (at >= begin && at - begin < builder->names_len_bytes) {
-		/* A version may follow.  Where the name is shared, it follows the others as well.
+		/*
+		 * A version may follow the name: cut it off. All symbols that share the name lose
+		 * it.
 		 */
 		*ret_name = at - begin;
 		builder->names[*ret_name + name_len_bytes] = '\0';
@@ -169,14 +173,14 @@ static bool is_repeated(const struct vmop_symbol *symbol, const struct vmop_symb
 }
 
 /*
- * Makes symbols of sorted keys, without those that repeat another, and labels inside a function.
- * *ret_n is how many they are; keys has as many then.  false: the budget is spent.
+ * Make symbols from sorted keys. Leave out repetitions, and labels inside a function. Set *ret_n to
+ * the number of symbols and of keys. Return false if the budget ran out.
  */
 static bool take_needed(const struct vmop_symtab_builder *builder, struct vmop_symbol_key *keys,
 			size_t n, struct vmop_symbol *symbols, size_t *ret_n)
 {
 	size_t kept = 0;
-	uint64_t reach = 0; /* the end of the function that reaches furthest so far */
+	uint64_t reach = 0; /* the end of the function that reaches furthest up to here */
 
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_symbol symbol = symbol_of(builder, keys[i].index);
@@ -197,11 +201,11 @@ static bool take_needed(const struct vmop_symtab_builder *builder, struct vmop_s
 	return true;
 }
 
-/* A symbol without length reaches to the next place that has a name, or as far as it may. */
+/* Give each symbol without a length the distance to the next name, or to the end of its section. */
 static void find_lengths(const struct vmop_symtab_builder *builder,
 			 const struct vmop_symbol_key *keys, struct vmop_symbol *symbols, size_t n)
 {
-	uint64_t next = UINT64_MAX; /* the nearest offset behind this one's */
+	uint64_t next = UINT64_MAX; /* the next larger offset */
 	for (size_t i = n; i-- > 0;) {
 		struct vmop_symbol *symbol = &symbols[i];
 		if (i + 1 < n && symbols[i + 1].offset != symbol->offset)
@@ -214,7 +218,7 @@ static void find_lengths(const struct vmop_symtab_builder *builder,
 	}
 }
 
-/* keys has room for 2 * builder->n, symbols for builder->n. */
+/* keys has room for 2 * builder->n elements, symbols for builder->n. */
 static struct vmop_error *make_symbols(const struct vmop_symtab_builder *builder, const char *path,
 				       struct vmop_symbol_key *keys, struct vmop_symbol *symbols,
 				       size_t *ret_n)
@@ -234,7 +238,7 @@ static struct vmop_error *make_symbols(const struct vmop_symtab_builder *builder
 	return NULL;
 }
 
-/* Leaves no more than what is used, about.  This can move the names.  false: no memory. */
+/* Free most of the unused space. Can move the names. Return false if memory runs out. */
 static bool shrink_names(struct vmop_symtab_builder *builder)
 {
 	if (builder->names_used_bytes > builder->names_len_bytes / 2) {
@@ -242,7 +246,7 @@ static bool shrink_names(struct vmop_symtab_builder *builder)
 		builder->names = names ? names : builder->names;
 		return true;
 	}
-	/* Mostly of other symbols than functions, in a string table that was adopted. */
+	/* Most of an adopted string table can be names of symbols that are no functions. */
 	char *names = malloc(builder->names_used_bytes + 1);
 	if (!names)
 		return false;

@@ -10,26 +10,25 @@
 #include "libutil/cleanup.h"
 
 /*
- * What look-ups go through: spans sorted by offset, of which the last at or before
- * an offset is found by bisection.  Where that one ends too early, only a span
- * that reaches further can hold the offset: outer is the nearest one before it
- * that does (or NONE), and so on outwards.  Nested and overlapping symbols, and
- * aliases that differ in length, are all covered by this.
+ * Look-ups search these spans, which are sorted by offset. Bisection finds the last span that
+ * begins at or before an offset. If it ends too early, only a span that reaches further can contain
+ * the offset. `outer` is the nearest earlier span that does (or NONE), and so on outwards. This
+ * covers nested and overlapping symbols, and aliases of different lengths.
  */
 struct span {
-	uint64_t offset, end; /* end is exclusive; UINT64_MAX: no end */
+	uint64_t offset, end; /* end is exclusive; UINT64_MAX: unbounded */
 	uint32_t symbol, outer;
 };
 
 #define NONE UINT32_MAX
 
-/* Real nesting is two or three deep; a hostile table could make each look-up a walk over all. */
+/* Real nesting is two or three deep. A hostile table could make each look-up visit every span. */
 #define MAX_OUTWARDS 64
 
 struct vmop_symtab {
 	struct vmop_symbol *symbols;
 	size_t n;
-	char *names; /* NULL where they lie in symbols' block */
+	char *names; /* NULL: the names are in symbols' block */
 	struct span *spans;
 	size_t n_spans;
 };
@@ -50,7 +49,9 @@ static int rank_of_type(char type)
 	}
 }
 
-/* Most aliases that differ in leading underscores are one function's public and inner name. */
+/*
+ * Most aliases that differ in leading underscores are the public and internal name of one function.
+ */
 static size_t underscores(const char *name)
 {
 	return strspn(name, "_");
@@ -78,9 +79,8 @@ static int compare_symbols(const void *arg, uint32_t a, uint32_t b)
 }
 
 /*
- * Kernels' texts are sorted by address, but for aliases and a few stray lines: putting
- * each in its place is done at once then.  Gives up when it is not; the array
- * holds the same symbols either way.
+ * Sort by insertion. Kernel text is sorted by address except for aliases and a few lines, so this
+ * is fast. Give up if it is not; the array contains the same symbols in either case.
  */
 static bool sort_almost_sorted(struct vmop_symbol *symbols, size_t n)
 {
@@ -101,7 +101,7 @@ static bool sort_almost_sorted(struct vmop_symbol *symbols, size_t n)
 	return true;
 }
 
-/* keys has room for 2 * n. */
+/* keys has room for 2 * n elements. */
 static struct vmop_error *sort_any(struct vmop_symbol *symbols, struct vmop_symbol *sorted,
 				   struct vmop_symbol_key *keys, size_t n,
 				   struct vmop_sym_budget *budget, const char *path)
@@ -150,8 +150,8 @@ static uint64_t end_of(const struct vmop_symbol *symbol, uint64_t next)
 }
 
 /*
- * The spans of symbols [first, last), aliases of each other: of each alias that reaches
- * further than all better ones, the furthest first.  Returns how many.
+ * Add the spans of symbols [first, last), which are aliases: one span for each alias that reaches
+ * further than all better ones, the furthest first. Return the number of spans.
  */
 static size_t add_aliases(const struct vmop_symtab *symtab, size_t first, size_t last,
 			  struct span *spans)
@@ -263,13 +263,13 @@ struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, ui
 		run.end = spans[0].offset;
 		return run;
 	}
-	/* The half that is gone on with is chosen without a jump, which would be mispredicted. */
+	/* Choose the half without a branch, which would be mispredicted. */
 	for (size_t n = symtab->n_spans; n > 1; n -= n / 2)
 		at = at[n / 2].offset <= offset ? at + n / 2 : at;
 	run.start = at->offset;
 	if (at + 1 < spans + symtab->n_spans)
 		run.end = at[1].offset;
-	/* Each outer one reaches further than the one that it is left for. */
+	/* Each outer span reaches further than the previous one. */
 	for (int steps = 0; steps < MAX_OUTWARDS; steps++) {
 		if (offset < at->end) {
 			run.symbol = &symtab->symbols[at->symbol];

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A symbol table: the symbols of one image sorted for look-up, wherever they
- * came from.
+ * A symbol table: the symbols of one image, sorted for look-up.
  *
- * Reading one is all that the daemon may use of libsym (with build-id.h and perf-map.h): it
- * keeps what can't be had later, and resolves nothing.
+ * The daemon reads tables to store the symbols that are unavailable later (kernel, modules,
+ * just-in-time code), and opreport looks symbols up. This header, build-id.h and perf-map.h are the
+ * only ones of libsym that the daemon may include. A table comes from an ELF file (elf-file,
+ * elf-symbols, mini-debug-info, plt), from kallsyms text (kallsyms, kernel-image), from a perf map
+ * (perf-map), or from a session file (vmop_symtab_adopt). symtab-builder and symbol-sort put its
+ * symbols in order. A table never changes: any thread may look up symbols in it.
  */
 #ifndef VMOP_LIBSYM_SYMTAB_H
 #define VMOP_LIBSYM_SYMTAB_H
@@ -17,23 +20,29 @@
 
 struct vmop_symtab;
 
-/* Sorted by offset; aliases at one offset are all kept, the best to show first. */
+/*
+ * Return the symbols, sorted by offset, and their number. Aliases at one offset are all kept; the
+ * best one to show is first. The table owns them.
+ */
 const struct vmop_symbol *vmop_symtab_symbols(const struct vmop_symtab *symtab, size_t *ret_n);
 void vmop_symtab_destroy(struct vmop_symtab *symtab); /* NULL is allowed */
 
-/* Takes an array as vmop_db_get_symbols gives it (one heap block) and owns it from then on. */
+/*
+ * Make a table of an array that vmop_db_get_symbols() returned (one heap block). Takes ownership of
+ * the array.
+ */
 struct vmop_error *vmop_symtab_adopt(struct vmop_symbol *symbols, size_t n,
 				     struct vmop_symtab **ret);
 
 /*
- * The symbol that holds offset: it begins at or before it and reaches beyond it
- * (len 0 reaches to the next).  NULL: none.
+ * Return the symbol that contains offset, or NULL. It begins at or before offset and ends after it;
+ * a symbol with length 0 ends at the next one.
  */
 const struct vmop_symbol *vmop_symtab_find(const struct vmop_symtab *symtab, uint64_t offset);
 
 /*
- * The same, and how far it goes: for all offsets in [start, end) it is symbol, and the run is
- * this one. An end of UINT64_MAX has that offset in it.
+ * The same with its range: all offsets in [start, end) give this symbol and this range. An end of
+ * UINT64_MAX is inclusive.
  */
 struct vmop_symtab_run {
 	uint64_t start, end;
@@ -42,27 +51,27 @@ struct vmop_symtab_run {
 struct vmop_symtab_run vmop_symtab_find_run(const struct vmop_symtab *symtab, uint64_t offset);
 
 /*
- * Functions of an ELF file: .symtab, else .dynsym with .gnu_debugdata (mini
- * debug info).  Offsets are *file offsets* for ET_EXEC and ET_DYN files, as
- * mappings give them (address - mapping start + file offset), or addresses
- * (st_value) with VMOP_SYMTAB_ADDRESSES, for kernels.
+ * Read the functions of an ELF file: .symtab, else .dynsym with .gnu_debugdata (mini debug info).
+ * For ET_EXEC and ET_DYN files, offsets are *file offsets*, as mappings give them (address -
+ * mapping start + file offset). With VMOP_SYMTAB_ADDRESSES, for kernels, they are addresses
+ * (st_value).
  */
 enum vmop_symtab_flags {
 	VMOP_SYMTAB_ADDRESSES = 1 << 0,
 };
 
 /*
- * Each function below stays within 2 s of CPU time and 512 MiB (libsym/budget.h), whatever is in
- * the file: what would cost more is VMOP_ERROR_LIMIT, "PATH: too costly: ...".
+ * Each function below takes at most 2 s of CPU time and 512 MiB (libsym/budget.h), whatever the
+ * file contains. A file that would cost more is VMOP_ERROR_LIMIT, "PATH: too costly: ...".
  */
 struct vmop_error *vmop_symtab_read_elf(int fd, const char *path, unsigned flags,
 					struct vmop_symtab **ret);
 
 /*
- * kallsyms or System.map text: "ADDRESS TYPE NAME[\t[MODULE]]" lines.  Only text symbols
- * (t, T, w, W, and so on) are kept.  each is called once for every module in the
- * text ("" for the kernel itself) with its symbols, offsets being addresses,
- * sorted.  Addresses that are all 0 (kptr_restrict) are VMOP_ERROR_CANT.
+ * Read kallsyms or System.map text: lines of "ADDRESS TYPE NAME[\t[MODULE]]". Only text symbols (t,
+ * T, w, W and so on) are kept. `each` is called once per module in the text ("" for the kernel)
+ * with its sorted symbols, whose offsets are addresses. If all addresses are 0 (kptr_restrict), the
+ * error is VMOP_ERROR_CANT.
  */
 struct vmop_error *vmop_kallsyms_read(const char *path,
 				      struct vmop_error *(*each)(void *arg, const char *module,
@@ -71,8 +80,8 @@ struct vmop_error *vmop_kallsyms_read(const char *path,
 				      void *arg);
 
 /*
- * Either of the two, told apart by its first bytes: a vmlinux (or its debug file)
- * or a kallsyms/System.map text (modules included).  Addresses.
+ * Read a vmlinux (or its debug file), or kallsyms or System.map text with its modules. The first
+ * bytes decide which. Offsets are addresses.
  */
 struct vmop_error *vmop_symtab_read_kernel_image(const char *path, struct vmop_symtab **ret);
 

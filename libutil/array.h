@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Arrays on the heap that grow: a pointer to the items, and a capacity that doubles. */
+/* Growable arrays on the heap: a pointer to the items and a capacity that doubles. */
 #ifndef VMOP_LIBUTIL_ARRAY_H
 #define VMOP_LIBUTIL_ARRAY_H
 
@@ -7,14 +7,15 @@
 #include <stddef.h>
 
 /*
- * Return items, reallocated so that it has room for at least n of them, and update *capacity; or
- * NULL without memory, and then items and *capacity are as before.  item_bytes is the size of one.
+ * Reallocate items to hold at least n items of item_bytes each and update *capacity. Return the
+ * array; the caller frees it with free(). NULL: out of memory, and items and *capacity are
+ * unchanged.
  */
 void *vmop_array_grow(void *items, size_t *capacity, size_t n, size_t item_bytes);
 
 /*
- * Make room for n items in all: items is a typed pointer, capacity a size_t, both lvalues.  The
- * value is false without memory, and then nothing has changed.
+ * Make room for n items in total. items is a typed pointer, capacity a size_t; both are lvalues.
+ * Evaluates to false if memory runs out, in which case nothing has changed.
  */
 #define vmop_array_reserve(items, capacity, n)                                                     \
 	({                                                                                         \

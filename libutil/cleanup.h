@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Ownership helpers: declarations that free what they hold when they go out
- * of scope.
- *
- *	_cleanup_(vmop_error_cleanup) struct vmop_error *err = NULL;
- *	_cleanup_free_ char *path = NULL;
- *	...
- *	*ret = vmop_steal(&path);	(the caller owns it now)
+ * Ownership helpers: declarations that free their value at the end of the scope.
+ * 	_cleanup_(vmop_error_cleanup) struct vmop_error *err = NULL;
+ * 	_cleanup_free_ char *path = NULL;
+ * 	...
+ * 	*ret = vmop_steal(&path);	(the caller owns it now)
  */
 #ifndef VMOP_LIBUTIL_CLEANUP_H
 #define VMOP_LIBUTIL_CLEANUP_H
@@ -23,7 +21,7 @@ static inline void vmop_cleanup_free(void *pointer_to_pointer)
 	free(*(void **)pointer_to_pointer);
 }
 
-/* Descriptors: -1 means none. */
+/* For file descriptors; -1 means none. */
 static inline void vmop_cleanup_close(const int *fd)
 {
 	if (*fd >= 0)
@@ -47,7 +45,7 @@ static inline void vmop_cleanup_closedir(DIR **dir)
 #define _cleanup_fclose_ _cleanup_(vmop_cleanup_fclose)
 #define _cleanup_closedir_ _cleanup_(vmop_cleanup_closedir)
 
-/* Hands over a pointer: gives its value and leaves NULL behind. */
+/* Return the pointer and set it to NULL: ownership moves to the caller. */
 #define vmop_steal(pointer_to_pointer)                                                             \
 	({                                                                                         \
 		__typeof__(*(pointer_to_pointer)) stolen_ = *(pointer_to_pointer);                 \
@@ -55,7 +53,7 @@ static inline void vmop_cleanup_closedir(DIR **dir)
 		stolen_;                                                                           \
 	})
 
-/* The same for a descriptor: gives it and leaves -1 behind. */
+/* Return the descriptor and set it to -1: ownership moves to the caller. */
 static inline int vmop_steal_fd(int *fd)
 {
 	int stolen = *fd;

@@ -8,7 +8,7 @@
 #define VMOP_NS_PER_MS UINT64_C(1000000)
 #define VMOP_NS_PER_S UINT64_C(1000000000)
 
-/* Return the time of a clock of clock_gettime(2), which must exist, in nanoseconds. */
+/* Return the time of `clock` in nanoseconds (clock_gettime(2)). The clock must exist. */
 static inline uint64_t vmop_clock_ns(clockid_t clock)
 {
 	struct timespec now;

@@ -13,7 +13,7 @@ struct vmop_error vmop_error_no_memory = {
 	.message = (char *)"out of memory",
 };
 
-/* Takes ownership of message, which may be NULL when memory ran out. */
+/* Take ownership of message. NULL means that memory ran out while it was formatted. */
 static struct vmop_error *error_adopt(enum vmop_error_code code, int os_errno, char *message)
 {
 	if (!message)
@@ -73,7 +73,7 @@ struct vmop_error *vmop_error_prefix(struct vmop_error *inner, const char *forma
 		message = NULL;
 	free(prefix);
 	if (!message)
-		return inner; /* better without its prefix than not at all */
+		return inner; /* an error without its prefix is better than none */
 	free(inner->message);
 	inner->message = message;
 	return inner;

@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Errors that carry a message a user can act on.
+ * Errors that carry a message that a user can act on. All folders use them.
  *
- * A function that can fail returns `struct vmop_error *`: NULL is success,
- * anything else is owned by the caller, who logs it once or passes it on, and
- * frees it with vmop_error_destroy().  Being out of memory is a static object,
- * so that reporting it never allocates; destroying it does nothing.
+ * A function that can fail returns `struct vmop_error *`. NULL means success. The caller owns any
+ * other value: it adds context with vmop_error_prefix() and passes the error on, or logs it once
+ * and frees it with vmop_error_destroy(). In the end main() converts the code to an exit status, or
+ * the daemon sends code and message to its client (protocol.h).
  *
- * Never used on the per-sample path: that counts what it could not handle.
+ * Out of memory is a static object, so that reporting it never allocates; to destroy it does
+ * nothing.
+ *
+ * The per-sample path never creates an error: it counts losses instead. Any thread.
  */
 #ifndef VMOP_LIBUTIL_ERROR_H
 #define VMOP_LIBUTIL_ERROR_H
 
 #include <stdarg.h>
 
-/* What kind of failure it is; decides the exit status of a program. */
+/* The kind of failure. Decides the exit status of a program. */
 enum vmop_error_code {
 	VMOP_ERROR_NO_MEMORY, /* exit 3 */
-	VMOP_ERROR_USAGE,     /* the user's words are off: exit 2 */
+	VMOP_ERROR_USAGE,     /* the command line or set-up is wrong: exit 2 */
 	VMOP_ERROR_CANT,      /* no permission, no daemon, no support: exit 3 */
 	VMOP_ERROR_OS,	      /* a system call failed: exit 3 */
-	VMOP_ERROR_CORRUPT,   /* a file or a guest's memory holds what it can't: exit 3 */
+	VMOP_ERROR_CORRUPT,   /* a file or a guest's memory has impossible content: exit 3 */
 	VMOP_ERROR_NEWER,     /* a file from a newer version of vmop: exit 3 */
 	VMOP_ERROR_NOT_FOUND, /* nothing matched: exit 1 */
 	VMOP_ERROR_LIMIT,     /* a bound on work or size was reached: exit 3 */
-	VMOP_ERROR_BUSY,      /* somebody else has it, for a while: exit 3 */
+	VMOP_ERROR_BUSY,      /* another process uses it at the moment: exit 3 */
 };
 
 /* Exit statuses of all programs. */
@@ -32,47 +35,51 @@ enum vmop_exit {
 	VMOP_EXIT_DONE = 0,
 	VMOP_EXIT_NOTHING = 1, /* nothing matched */
 	VMOP_EXIT_USAGE = 2,
-	VMOP_EXIT_CANT = 3,	    /* permission, daemon absent, ... */
-	VMOP_EXIT_RUNS_ALREADY = 4, /* of vmopd --by-vmopcontrol, without a message */
+	VMOP_EXIT_CANT = 3, /* permission, daemon absent, ... */
+	VMOP_EXIT_RUNS_ALREADY =
+		4, /* vmopd --by-vmopcontrol found a running vmopd; it prints no message */
 };
 
 struct vmop_error {
 	enum vmop_error_code code;
-	int os_errno;  /* 0 where no system call is behind it */
+	int os_errno;  /* errno of the failed system call; 0: none failed */
 	char *message; /* one line, no newline, no program name */
 };
 
-/* The one out-of-memory object. */
+/* The only out-of-memory object. */
 extern struct vmop_error vmop_error_no_memory;
 
-/* A new error with a printf-formatted one-line message. Never returns NULL. */
+/*
+ * Create an error with a printf-formatted one-line message. Never returns NULL: returns
+ * &vmop_error_no_memory if memory runs out.
+ */
 struct vmop_error *vmop_error_new(enum vmop_error_code code, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 
 /*
- * VMOP_ERROR_OS for os_errno: "<formatted message>: <strerror>".
- * EACCES and EPERM become VMOP_ERROR_CANT.  Never returns NULL.
+ * Create a VMOP_ERROR_OS for os_errno with the message "<formatted message>: <strerror>". The code
+ * is VMOP_ERROR_CANT for EACCES and EPERM. Never returns NULL.
  */
 struct vmop_error *vmop_error_os(int os_errno, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull));
 
 /*
- * Puts "<formatted message>: " before what inner says; inner is consumed,
- * its code and errno are kept.  Never returns NULL.
+ * Put "<formatted message>: " before the message of inner. Consumes inner and keeps its code and
+ * errno. Never returns NULL.
  */
 struct vmop_error *vmop_error_prefix(struct vmop_error *inner, const char *format, ...)
 	__attribute__((format(printf, 2, 3), returns_nonnull, nonnull(1)));
 
 /*
- * Of what two steps came to, the second of which was taken all the same: the first error there is;
- * the other is consumed.  NULL: neither is one.
+ * Return the first error of two steps, the second of which ran although the first may have failed.
+ * Consumes the other error. NULL: both steps succeeded.
  */
 struct vmop_error *vmop_error_first(struct vmop_error *first, struct vmop_error *next);
 
-/* Frees err; NULL and vmop_error_no_memory are allowed. */
+/* Free err. NULL and &vmop_error_no_memory are allowed. */
 void vmop_error_destroy(struct vmop_error *err);
 
-/* The exit status that a program ends with because of err (NULL gives 0). */
+/* Return the exit status of a program that fails with err. NULL gives 0. */
 int vmop_error_exit_status(const struct vmop_error *err);
 
 /* For _cleanup-style declarations: see cleanup.h. */

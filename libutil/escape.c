@@ -7,7 +7,7 @@
 
 #define ESCAPE_MAX_BYTES 11 /* "\UHHHHHHHH" and NUL */
 
-/* Ascending. Noncharacters at the end of each plane are not listed. */
+/* Ascending ranges. The noncharacters at the end of each plane are not listed. */
 static const struct {
 	uint32_t first, last;
 } steering[] = {
@@ -54,7 +54,7 @@ size_t vmop_escape_decode(const char *text, size_t len_bytes, uint32_t *ret)
 		return 1;
 	character &= 0x7fu >> len;
 	for (size_t i = 1; i < len; i++) {
-		if ((at[i] & 0xc0) != 0x80) /* also at the end of a string */
+		if ((at[i] & 0xc0) != 0x80) /* also rejects the end of the string */
 			return 1;
 		character = character << 6 | (at[i] & 0x3f);
 	}
@@ -66,8 +66,8 @@ size_t vmop_escape_decode(const char *text, size_t len_bytes, uint32_t *ret)
 }
 
 /*
- * Escape the character at text into ret.  Return the bytes that it has in text, and in *ret_len
- * those in ret.
+ * Escape the character at text into ret. Return its length in text; set *ret_len to its length in
+ * ret, both in bytes.
  */
 static size_t next(const char *text, size_t len_bytes, enum vmop_charset charset,
 		   char ret[ESCAPE_MAX_BYTES], size_t *ret_len)
@@ -95,7 +95,7 @@ static bool is_simple(char c)
 	return c >= ' ' && c < 0x7f && c != '\\';
 }
 
-/* Return the bytes at the beginning of text that are ASCII and stay as they are. */
+/* Return the number of bytes at the beginning of text that are ASCII and need no escape. */
 static size_t simple_len(const char *text, size_t len_bytes)
 {
 	size_t len = 0;

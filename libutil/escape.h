@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Text from guests, files and processes on its way to a terminal, a log or a table.
- *
- * Names are stored and handed on as they are, byte by byte.  Whatever prints or logs one escapes
- * it, once, as the last step:
- *
- *	\xHH		a control character (C0, DEL), or a byte that is not UTF-8 (RFC 3629)
- *	\uHHHH		another character that shows nothing or steers the terminal
- *	\UHHHHHHHH	likewise, above U+FFFF
- *	\\		a backslash
- *
- * All else stays.  bash's $'...' and printf %b read these escapes, so a name can be had back.
+ * Escape text from guests, files and processes before it reaches a terminal, a log or a table.
+ * Names are stored and passed on unchanged, byte by byte.  The code that prints or logs a name
+ * escapes it once, as the last step:
+ * 	\xHH		a control character (C0, DEL), or a byte that is not UTF-8 (RFC 3629)
+ * 	\uHHHH		another character that is invisible or controls the terminal
+ * 	\UHHHHHHHH	likewise, above U+FFFF
+ * 	\\		a backslash
+ * Everything else stays.  bash's $'...' and printf %b read these escapes and give the name back.
  * Escaped are the categories Cc, Cf, Zl and Zp and the default ignorable and noncharacter code
- * points of Unicode 15: C1 controls, bidirectional controls, separators of lines, tags.
+ * points of Unicode 15: C1 controls, bidirectional controls, line separators, tags.
  */
 #ifndef VMOP_LIBUTIL_ESCAPE_H
 #define VMOP_LIBUTIL_ESCAPE_H
@@ -24,34 +21,34 @@
 
 enum vmop_charset {
 	VMOP_CHARSET_UTF8,
-	VMOP_CHARSET_ASCII, /* everything else is escaped: for terminals without UTF-8 */
+	VMOP_CHARSET_ASCII, /* escape everything else: for terminals without UTF-8 */
 };
 
 /* Return the character set of the program's locale (setlocale(3)). */
 enum vmop_charset vmop_escape_locale(void);
 
-/* Return true where vmop_escape() would change nothing. */
+/* Return true if vmop_escape() would not change text. */
 bool vmop_escape_is_plain(const char *text, enum vmop_charset charset);
 
-/* Return text escaped; the caller frees it. NULL: out of memory. */
+/* Return the escaped text; the caller frees it. NULL: out of memory. */
 char *vmop_escape(const char *text, enum vmop_charset charset);
 
-/* Print at most len_bytes of text escaped. NULL prints nothing. */
+/* Print at most len_bytes of text, escaped. Print nothing if text is NULL. */
 void vmop_escape_print(const char *text, size_t len_bytes, enum vmop_charset charset, FILE *out);
 
 /*
- * Write text escaped into ret, ended with NUL.  What doesn't fit is left out, never a part of an
- * escape.  Return false where something was left out.
+ * Write the escaped text into ret and end it with NUL. Leave out the rest that does not fit, and
+ * never split an escape. Return false if something was left out.
  */
 bool vmop_escape_into(char *ret, size_t size_bytes, const char *text, enum vmop_charset charset);
 
 /*
- * Decode the character at text, of len_bytes at most.  Return its bytes, and 1 with *ret UINT32_MAX
- * where there is no UTF-8.
+ * Decode the character at text, which has at most len_bytes. Return its length in bytes. If it is
+ * not UTF-8, return 1 and set *ret to UINT32_MAX.
  */
 size_t vmop_escape_decode(const char *text, size_t len_bytes, uint32_t *ret);
 
-/* Return true for a character that is escaped wherever it is printed; the backslash is not. */
+/* Return true for a character that every print escapes. The backslash is none of these. */
 bool vmop_escape_is_steering(uint32_t character);
 
 #endif

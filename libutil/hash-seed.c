@@ -8,7 +8,9 @@
 static uint64_t seed;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The kernel gives each program 16 random bytes (getauxval(3)); glibc uses 15 of them itself. */
+/*
+ * The kernel gives each program 16 random bytes (AT_RANDOM, getauxval(3)). glibc uses 15 of them.
+ */
 static void make_seed(void)
 {
 	const void *bytes = (const void *)getauxval(AT_RANDOM);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A number that differs from run to run, for hash tables whose keys are untrusted: no set of keys
- * collides in all runs.
- */
+/* A random number for hash tables with untrusted keys: no set of keys collides in every run. */
 #ifndef VMOP_LIBUTIL_HASH_SEED_H
 #define VMOP_LIBUTIL_HASH_SEED_H
 
 #include <stdint.h>
 
-/* The same during a run, and odd. Any thread. */
+/* Return an odd number that stays the same during a run. Any thread. */
 uint64_t vmop_hash_seed(void);
 
 #endif

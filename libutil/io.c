@@ -17,7 +17,7 @@
 #include "libutil/error.h"
 #include "libutil/safe-dir.h"
 
-/* offset NULL: from where the descriptor stands. */
+/* Read at *offset, or at the descriptor's position if offset is NULL. */
 static ssize_t read_on(int fd, void *buf, size_t len_bytes, const uint64_t *offset)
 {
 	size_t done = 0;
@@ -61,7 +61,10 @@ ssize_t vmop_io_write_full(int fd, const void *buf, size_t len_bytes)
 	return (ssize_t)done;
 }
 
-/* Room to begin with: the file's size where it has one, a page or so where it lies (/proc). */
+/*
+ * Return the initial buffer size: the size of the file, or a page or so if the file reports no size
+ * (/proc).
+ */
 static size_t first_capacity(int fd, size_t max_bytes)
 {
 	struct stat st;
@@ -71,7 +74,7 @@ static size_t first_capacity(int fd, size_t max_bytes)
 	return wanted <= max_bytes ? wanted : max_bytes + 1;
 }
 
-/* Regular files, and /dev/null: a FIFO or a terminal would be waited for. */
+/* Accept regular files and /dev/null only. Reading a FIFO or a terminal could wait forever. */
 static struct vmop_error *check_kind(int fd, const char *path)
 {
 	struct stat st;
@@ -149,7 +152,7 @@ struct vmop_error *vmop_io_check_regular(int fd, const char *path, uint64_t max_
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return vmop_error_os(errno, "%s", path);
-	if (S_ISLNK(st.st_mode)) /* as open(2) does that is to follow none */
+	if (S_ISLNK(st.st_mode)) /* as open(2) with O_NOFOLLOW does */
 		return vmop_error_os(ELOOP, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
@@ -171,7 +174,9 @@ struct vmop_error *vmop_io_open_regular(int dir_fd, const char *path, unsigned f
 	struct vmop_error *err = vmop_io_check_regular(place, path, max_bytes);
 	if (err)
 		return err;
-	/* The way back from O_PATH (open(2)); it leads to the same inode, whatever is renamed now.
+	/*
+	 * Reopen the O_PATH descriptor (open(2)). The link leads to the same inode, whatever was
+	 * renamed in the meantime.
 	 */
 	char link[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
@@ -190,7 +195,10 @@ struct vmop_error *vmop_io_write_file_atomic(const char *path, const void *data,
 	struct stat st;
 	if (fstatat(dir.fd, dir.file, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: not a regular file", path);
-	/* No other user can be faster; a file that a killed process left is written anew. */
+	/*
+	 * No other user can create the file first. A file that a killed process left is
+	 * overwritten.
+	 */
 	if (asprintf(&temporary, "%s.%d.new", dir.file, (int)getpid()) < 0)
 		return &vmop_error_no_memory;
 	unlinkat(dir.fd, temporary, 0);

@@ -33,7 +33,10 @@ static void put_code_unit(FILE *out, uint32_t unit)
 	fprintf(out, "\\u%04x", (unsigned)unit);
 }
 
-/* All that is not ASCII is within a string, and a call has whole characters (jansson's dump.c). */
+/*
+ * Characters outside ASCII occur only in strings, and each call has whole characters (jansson's
+ * dump.c).
+ */
 static int print_part(const char *text, size_t len_bytes, void *out)
 {
 	for (size_t at = 0, plain = 0; at < len_bytes;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Names in JSON.  JSON keeps the data: a name that is UTF-8 is had back as it was, and what
- * escape.h escapes elsewhere is written as \uHHHH, so that JSON on a terminal is plain, too.
+ * Names in JSON. JSON keeps the data: a UTF-8 name is restored exactly. The characters that
+ * escape.h escapes are written as \uHHHH, so that JSON on a terminal is plain as well.
  */
 #ifndef VMOP_LIBUTIL_JSON_H
 #define VMOP_LIBUTIL_JSON_H
@@ -11,10 +11,13 @@
 
 #include "libutil/error.h"
 
-/* Make a string of text; each byte that is not UTF-8 becomes U+FFFD. NULL: out of memory. */
+/* Make a JSON string of text. Each byte that is not UTF-8 becomes U+FFFD. NULL: out of memory. */
 json_t *vmop_json_text(const char *text);
 
-/* Print json as json_dumpf(3) does with these flags, and a newline. VMOP_ERROR_NO_MEMORY. */
+/*
+ * Print json as json_dumpf(3) does with these flags, and a newline. The only error is
+ * VMOP_ERROR_NO_MEMORY.
+ */
 struct vmop_error *vmop_json_print(const json_t *json, size_t flags, FILE *out);
 
 #endif

@@ -26,7 +26,7 @@ static bool is_like_a_domain(const char *name)
 	return is_any_of(name, words) || ends_with_number(name) || (len && name[len - 1] == ')');
 }
 
-/* Names of modules are identifiers, and those of vmop's own are none of modules. */
+/* Module names are identifiers, and no identifier is one of vmop's own words. */
 static bool is_module(const char *name)
 {
 	static const char *const words[] = {"[kernel]",	  "[xen]",     "[vdso]", "[vdso32]",

@@ -13,7 +13,7 @@
 #include "libutil/error.h"
 #include "libutil/escape.h"
 
-/* A longer line would be split by journald (LineMax=), its rest read as a line of its own. */
+/* journald splits a longer line (LineMax=) and reads the rest as a line of its own. */
 #define LINE_MAX_BYTES 16384
 #define MESSAGE_MAX_BYTES 8192
 
@@ -21,7 +21,7 @@ static const char *log_name;
 static enum vmop_log_level log_max_level = VMOP_LOG_NOTICE;
 static bool log_to_journal, log_stamps;
 
-/* Priorities of syslog(3), as sd-daemon(3) wants them at the start of a line. */
+/* Priorities of syslog(3), in the form that sd-daemon(3) expects at the start of a line. */
 static const char *const journal_prefix[] = {"<3>", "<4>", "<5>", "<6>", "<7>"};
 
 void vmop_log_init(const char *name, enum vmop_log_level max_level)
@@ -51,12 +51,12 @@ static void put_stamp(void)
 	fputs(text, stderr);
 }
 
-/* Write the message escaped: one line, whatever is in the names that it holds. */
+/* Write the message escaped, as one line, whatever its names contain. */
 static void escape_message(char *line, const char *format, va_list args)
 {
 	char message[MESSAGE_MAX_BYTES];
 	int len = vsnprintf(message, sizeof(message), format, args);
-	/* A file has no locale; journals and logs are UTF-8. */
+	/* A file has no locale. Journals and logs are UTF-8. */
 	enum vmop_charset charset =
 		isatty(STDERR_FILENO) ? vmop_escape_locale() : VMOP_CHARSET_UTF8;
 	bool is_whole = vmop_escape_into(line, LINE_MAX_BYTES, len < 0 ? format : message, charset);

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Logging: one line a message on stderr, "PROGRAM: message".
- *
- * | level   | who reads it, and when                                          |
+ * Logging: one line per message on stderr, "PROGRAM: message".
+ * | level   | reader and content                                              |
  * |---------|-----------------------------------------------------------------|
- * | ERROR   | the operator, now: something asked for can't be done             |
- * | WARNING | the operator: it goes on, but something is less than asked for   |
- * | NOTICE  | the operator: a choice that was made for them, and why (default) |
- * | INFO    | who asks with --verbose: what was found, opened, closed          |
+ * | ERROR   | the operator, now: a request cannot be carried out               |
+ * | WARNING | the operator: work continues, with less than was requested       |
+ * | NOTICE  | the operator: a choice that vmop made, and its reason (default)  |
+ * | INFO    | a user of --verbose: files and devices found, opened, closed     |
  * | DEBUG   | developers: --verbose twice                                      |
- *
- * Under systemd (JOURNAL_STREAM is set) each line begins with "<N>", the
- * syslog priority that sd-daemon(3) defines.  Messages are escaped here (escape.h), so that a
- * name in one is no line of its own, and cut at 8 KiB.  Thread-safe; errno is kept.
+ * Under systemd (JOURNAL_STREAM is set) each line begins with "<N>", the syslog priority that
+ * sd-daemon(3) defines.  This file escapes the message (escape.h), so that a name cannot start a
+ * new line, and cuts it at 8 KiB.  Thread-safe; errno is kept.
  */
 #ifndef VMOP_LIBUTIL_LOG_H
 #define VMOP_LIBUTIL_LOG_H
@@ -29,10 +27,10 @@ enum vmop_log_level {
 	VMOP_LOG_DEBUG,
 };
 
-/* name must outlive the program; the default is program_invocation_short_name. */
+/* name must outlive the program. The default is program_invocation_short_name. */
 void vmop_log_init(const char *name, enum vmop_log_level max_level);
 void vmop_log_set_level(enum vmop_log_level max_level);
-/* Puts the time (UTC) before each line: for a log file, which nobody else stamps. */
+/* Put the time (UTC) before each line: for a log file, whose lines have no other time stamp. */
 void vmop_log_set_stamps(bool on);
 
 void vmop_log(enum vmop_log_level level, const char *format, ...)
@@ -44,7 +42,7 @@ void vmop_log(enum vmop_log_level level, const char *format, ...)
 #define vmop_log_info(...) vmop_log(VMOP_LOG_INFO, __VA_ARGS__)
 #define vmop_log_debug(...) vmop_log(VMOP_LOG_DEBUG, __VA_ARGS__)
 
-/* Logs err's message at level and frees err. */
+/* Log the message of err at level and free err. */
 void vmop_log_and_destroy(enum vmop_log_level level, struct vmop_error *err);
 
 #endif

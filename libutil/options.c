@@ -17,7 +17,7 @@ static bool are_plain(int argc, char **argv)
 	return i == argc;
 }
 
-/* Take every option there is; what stands behind a first argument is the program's in order. */
+/* Accept every option. Everything after the first argument belongs to the program, in order. */
 static error_t accept_all(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;
@@ -26,7 +26,7 @@ static error_t accept_all(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-/* Return true where getopt refuses no word, and so prints none. */
+/* Return true if getopt accepts every word and therefore prints none. */
 static bool are_known(const struct argp *argp, int argc, char **argv, unsigned flags)
 {
 	struct argp parts[CHILDREN_MAX] = {{0}};
@@ -51,7 +51,7 @@ error_t vmop_options_parse(const struct argp *argp, int argc, char **argv, unsig
 		char *escaped = vmop_escape(argv[i], vmop_escape_locale());
 		if (!escaped)
 			return ENOMEM;
-		argv[i] = escaped; /* as long as the program */
+		argv[i] = escaped; /* lives as long as the program */
 	}
 	return argp_parse(argp, argc, argv, flags, NULL, input);
 }

@@ -10,7 +10,7 @@
 bool vmop_parse_u64(const char *text, int base, uint64_t *ret)
 {
 	if (!isxdigit((unsigned char)text[0]))
-		return false; /* strtoull would take blanks and signs */
+		return false; /* strtoull would accept blanks and signs */
 	char *end;
 	errno = 0;
 	unsigned long long value = strtoull(text, &end, base);

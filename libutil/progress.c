@@ -8,8 +8,6 @@
 
 #include "libutil/clock.h"
 
-static const uint64_t second_ns = 1000000000;
-
 void vmop_progress_begin(struct vmop_progress *progress, const char *what, uint64_t total)
 {
 	*progress = (struct vmop_progress){
@@ -20,10 +18,10 @@ void vmop_progress_begin(struct vmop_progress *progress, const char *what, uint6
 void vmop_progress_step(struct vmop_progress *progress, uint64_t done)
 {
 	uint64_t now = vmop_clock_ns(CLOCK_MONOTONIC_COARSE);
-	uint64_t wait_ns = progress->shown ? second_ns / 5 : second_ns;
+	uint64_t wait_ns = progress->shown ? VMOP_NS_PER_S / 5 : VMOP_NS_PER_S;
 	if (now - progress->shown_ns < wait_ns)
 		return;
-	progress->shown_ns = now; /* also where nothing is to be shown: it is asked seldom */
+	progress->shown_ns = now; /* also without a terminal: the clock is read seldom */
 	if (!isatty(STDERR_FILENO))
 		return;
 	progress->shown = 1;

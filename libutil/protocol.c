@@ -40,7 +40,7 @@ json_t *vmop_protocol_failure(const struct vmop_error *err)
 	for (size_t i = 0; i < N_CODES; i++)
 		if (code_words[i].code == err->code)
 			word = code_words[i].word;
-	/* A message may hold bytes of a path that are not UTF-8. */
+	/* A message can contain bytes of a path that are not UTF-8. */
 	json_t *text = vmop_json_text(err->message);
 	return json_pack("{s:i, s:b, s:{s:s, s:o*}}", "version", VMOP_PROTOCOL_VERSION, "ok", 0,
 			 "error", "code", word, "message", text);
@@ -62,10 +62,10 @@ struct vmop_error *vmop_protocol_reply_error(const json_t *reply)
 
 struct vmop_error *vmop_protocol_decode(const char *line, size_t len_bytes, json_t **ret)
 {
-	json_error_t why;
-	json_t *message = json_loadb(line, len_bytes, JSON_REJECT_DUPLICATES, &why);
+	json_error_t cause;
+	json_t *message = json_loadb(line, len_bytes, JSON_REJECT_DUPLICATES, &cause);
 	if (!message)
-		return vmop_error_new(VMOP_ERROR_CORRUPT, "not a line of JSON: %s", why.text);
+		return vmop_error_new(VMOP_ERROR_CORRUPT, "not a line of JSON: %s", cause.text);
 	const json_t *version = json_object_get(message, "version");
 	struct vmop_error *err = NULL;
 	if (!json_is_object(message))
@@ -97,7 +97,7 @@ struct vmop_error *vmop_protocol_encode(const json_t *message, char **ret, size_
 				      "a message of %zu bytes is too long; the limit is %d", len,
 				      VMOP_PROTOCOL_MAX_LINE_BYTES);
 	}
-	text[len] = '\n'; /* where the NUL was */
+	text[len] = '\n'; /* replaces the NUL */
 	*ret = text;
 	*ret_len_bytes = len + 1;
 	return NULL;
@@ -111,7 +111,7 @@ struct vmop_error *vmop_protocol_connect(const char *path, int *ret_fd)
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s: too long for a socket's path", path);
 	strcpy(address.sun_path, path);
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	/* connect(2) waits while a listener that does not accept has a full queue. */
+	/* connect(2) blocks while the queue of a listener that does not accept is full. */
 	struct timeval limit = {.tv_sec = VMOP_PROTOCOL_CONNECT_TIMEOUT_S};
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) < 0)
 		return vmop_error_os(errno, "socket");
@@ -130,7 +130,10 @@ static struct vmop_error *send_line(int fd, const char *line, size_t len_bytes)
 		ssize_t n = send(fd, line, len_bytes, MSG_NOSIGNAL);
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* A daemon that refuses says why and hangs up: its reply is still to be read. */
+		/*
+		 * A daemon that refuses a client sends the reason and closes the connection: read
+		 * that reply.
+		 */
 		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
 			return NULL;
 		if (n < 0)
@@ -153,14 +156,15 @@ static struct vmop_error *receive_line(int fd, char *line, size_t *ret_len_bytes
 		if (n < 0 && errno != ECONNRESET)
 			return vmop_error_os(errno, "from the daemon");
 		if (n <= 0)
-			return vmop_error_new(VMOP_ERROR_BUSY, "vmopd hung up without an answer");
+			return vmop_error_new(VMOP_ERROR_BUSY,
+					      "vmopd closed the connection without a reply");
 		const char *end = memchr(line + len, '\n', (size_t)n);
 		len += (size_t)n;
 		*ret_len_bytes = end ? (size_t)(end - line) : len;
 		if (end)
 			return NULL;
 		if (len == VMOP_PROTOCOL_MAX_LINE_BYTES)
-			return vmop_error_new(VMOP_ERROR_CORRUPT, "vmopd's answer has no end");
+			return vmop_error_new(VMOP_ERROR_CORRUPT, "vmopd's reply is too long");
 	}
 }
 

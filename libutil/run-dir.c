@@ -16,8 +16,8 @@
 #include "libutil/parse.h"
 #include "libutil/protocol.h"
 
-/* Between two tries to take a lock. */
-static const struct timespec lock_poll = {.tv_nsec = 10000000};
+/* The time between two attempts to take a lock. */
+static const struct timespec lock_poll = {.tv_nsec = 10 * VMOP_NS_PER_MS};
 
 const char *vmop_run_dir(void)
 {
@@ -52,8 +52,10 @@ struct vmop_error *vmop_run_dir_make(struct vmop_dir *ret)
 {
 	struct vmop_error *err = NULL;
 	*ret = VMOP_DIR_NONE;
-	/* All but the last part of a directory named by the user must exist: it may be a typing
-	 * error. */
+	/*
+	 * Only the last component of a user's directory is made: a missing parent may be a typing
+	 * error.
+	 */
 	if (!strcmp(vmop_run_dir(), VMOP_RUNDIR))
 		err = vmop_io_make_dir(VMOP_RUNDIR, 0755);
 	return err ? err : open_dir(VMOP_DIR_MAKE, ret);
@@ -80,7 +82,10 @@ static struct vmop_error *check_file(int fd, const char *name)
 	return check_stat(&st, name);
 }
 
-/* The reason why a file could not be opened: another user's file, or problem, an errno value. */
+/*
+ * Make the error for a file that could not be opened: it belongs to another user, or `problem`, an
+ * errno value.
+ */
 static struct vmop_error *open_error(int dir_fd, const char *name, int problem)
 {
 	struct stat st;
@@ -122,7 +127,7 @@ static bool write_own_pid(int fd)
 	return ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)len, 0) == len;
 }
 
-/* Whether fd is still the file `name`: its last holder may have removed it. */
+/* Return whether fd is still the file `name`: the last holder may have removed it. */
 static bool is_at(int fd, int dir_fd, const char *name)
 {
 	struct stat locked, there;
@@ -130,7 +135,9 @@ static bool is_at(int fd, int dir_fd, const char *name)
 	       locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
 }
 
-/* Take the lock once. *ret_fd is -1 if it is held, or if its file was just removed (*ret_holder 0).
+/*
+ * Try once to take the lock. *ret_fd is -1 if another process holds it, or if its file was just
+ * removed (then *ret_holder is 0).
  */
 static struct vmop_error *try_lock(int dir_fd, const char *name, int *ret_fd, pid_t *ret_holder)
 {
@@ -156,7 +163,7 @@ static struct vmop_error *try_lock(int dir_fd, const char *name, int *ret_fd, pi
 
 struct vmop_error *vmop_run_lock(const char *name, unsigned wait_ms, int *ret_fd, pid_t *ret_holder)
 {
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * (uint64_t)1000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * VMOP_NS_PER_MS;
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
 	*ret_fd = -1;
 	*ret_holder = 0;
@@ -165,7 +172,7 @@ struct vmop_error *vmop_run_lock(const char *name, unsigned wait_ms, int *ret_fd
 		err = vmop_error_os(ENOENT, "%s", vmop_run_dir());
 	if (err)
 		return err;
-	/* A lock that is free is taken at the second try if its last holder removed the file. */
+	/* If the last holder removed the file, the second attempt takes the free lock. */
 	for (int tries = 0;; tries++) {
 		err = try_lock(dir.fd, name, ret_fd, ret_holder);
 		if (err || *ret_fd >= 0)
@@ -222,8 +229,10 @@ struct vmop_error *vmop_run_connect(int *ret_fd)
 	struct vmop_error *err = vmop_run_dir_open(&dir);
 	if (err || dir.fd < 0)
 		return err;
-	/* By the descriptor: the path may lead elsewhere by now, and may be too long for a
-	 * socket's. */
+	/*
+	 * Connect through the descriptor: the path can lead elsewhere by now, or be too long for
+	 * sun_path.
+	 */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/" VMOP_RUN_SOCKET, dir.fd);
 	err = vmop_protocol_connect(path, ret_fd);
 	if (err && err->os_errno == EACCES) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The run directory: it holds the daemon's socket, pid file and log, and the locks of vmopd and
+ * The run directory holds the daemon's socket, pid file and log, and the locks of vmopd and
  * vmopcontrol.
  *
- * It is VMOP_RUNDIR (/run/vmop), or the value of the environment variable of that name. It must be
- * safe (safe-dir.h): only root or this process's user can change it. Its files are opened by
- * the directory's descriptor, and a file of another user is refused.
+ * Its path is VMOP_RUNDIR (/run/vmop), or the value of the environment variable VMOP_RUNDIR. It
+ * must be safe (safe-dir.h): only root or this process's user can change it. Its files are opened
+ * relative to the directory's descriptor, and a file of another user is refused.
  *
- * A lock is a write lock (fcntl(2), F_OFD_SETLK) on a file of mode 0600, because any process
- * that can open a file can lock it. The file holds the holder's pid. A dead process holds no lock,
- * so no pid is trusted.
+ * A lock is a write lock (fcntl(2), F_OFD_SETLK) on a file of mode 0600, because any process that
+ * can open a file can lock it. The file contains the holder's pid. A dead process holds no lock, so
+ * the pid only serves messages.
  */
 #ifndef VMOP_LIBUTIL_RUN_DIR_H
 #define VMOP_LIBUTIL_RUN_DIR_H
@@ -21,33 +21,33 @@
 #include "libutil/safe-dir.h"
 
 #define VMOP_RUN_SOCKET "vmopd.sock"
-#define VMOP_RUN_PID "vmopd.pid" /* locked by vmopd for as long as it lives */
+#define VMOP_RUN_PID "vmopd.pid" /* locked by vmopd during its whole life */
 #define VMOP_RUN_LOG "vmopd.log"
 #define VMOP_RUN_KALLSYMS ".kallsyms"	  /* a copy of /proc/kallsyms, for vmopd's next start */
 #define VMOP_RUN_START "vmopcontrol.lock" /* locked by vmopcontrol while it starts vmopd */
 
-/* Return the run directory's path; static. */
+/* Return the path of the run directory, which is static. */
 const char *vmop_run_dir(void);
 
 /* Return "<run directory>/<name>" for messages, or NULL: out of memory. The caller frees. */
 char *vmop_run_path(const char *name);
 
-/* Open the run directory. Without one, ret->fd is -1 and there is no error. */
+/* Open the run directory. If it does not exist, ret->fd is -1 and there is no error. */
 struct vmop_error *vmop_run_dir_open(struct vmop_dir *ret);
 
-/* Make the run directory, mode 0755, if it is missing, and open it. */
+/* Make the run directory with mode 0755 if it is missing, and open it. */
 struct vmop_error *vmop_run_dir_make(struct vmop_dir *ret);
 
 /*
- * Open the regular file `name` of the run directory dir_fd. flags are of open(2), mode is for
+ * Open the regular file `name` of the run directory dir_fd. flags are those of open(2), mode is for
  * O_CREAT. A file of another user is refused.
  */
 struct vmop_error *vmop_run_open(int dir_fd, const char *name, int flags, mode_t mode, int *ret_fd);
 
 /*
  * Take the lock `name` and write this process's pid into it, or give up after wait_ms. If another
- * process holds it, *ret_fd is -1 and *ret_holder its pid (0: not known), without an error.
- * The lock is held until *ret_fd and its copies in child processes are closed.
+ * process holds the lock, *ret_fd is -1 and *ret_holder its pid (0: unknown), without an error. The
+ * lock is held until *ret_fd and its copies in child processes are closed.
  */
 struct vmop_error *vmop_run_lock(const char *name, unsigned wait_ms, int *ret_fd,
 				 pid_t *ret_holder);
@@ -55,8 +55,9 @@ struct vmop_error *vmop_run_lock(const char *name, unsigned wait_ms, int *ret_fd
 /* Remove the lock's file and release it. fd may be -1. */
 void vmop_run_unlock(const char *name, int fd);
 
-/* Set *ret_holder to the pid of the lock's holder, 0 if the lock is free, -1 if the pid is not
- * known. */
+/*
+ * Set *ret_holder to the pid of the lock's holder, 0 if the lock is free, -1 if the pid is unknown.
+ */
 struct vmop_error *vmop_run_holder(const char *name, pid_t *ret_holder);
 
 /* Connect to the daemon's socket. *ret_fd is -1 without an error when no process listens there. */

@@ -18,7 +18,7 @@
 struct walk {
 	const char *path; /* as given, for messages */
 	unsigned flags;
-	int fd;		/* the directory reached */
+	int fd;		/* the directory reached by now */
 	struct stat st; /* its owner and mode */
 	char *rest;	/* components still to be resolved; heap */
 	unsigned n_links;
@@ -72,7 +72,7 @@ static struct vmop_error *unsafe(struct walk *walk, const char *what, uid_t owne
 			      walk->path, dir, *what ? "/" : "", what, (unsigned)owner, user);
 }
 
-/* Check the directory reached. entry: its next component, NULL at the end of the path. */
+/* Check the directory reached. entry is its next component, or NULL at the end of the path. */
 static struct vmop_error *check_dir(struct walk *walk, const char *entry,
 				    const struct stat *entry_st)
 {
@@ -113,7 +113,7 @@ static struct vmop_error *follow(struct walk *walk, int fd, const char *name)
 	if (++walk->n_links > MAX_LINKS)
 		return vmop_error_os(ELOOP, "%s", walk->path);
 	walk->by_foreign_link |= !walk->is_safe;
-	/* The text of /proc/PID/root and its like is not where they lead. */
+	/* The text of /proc/PID/root and similar links is not their target. */
 	if (is_in_proc(fd)) {
 		walk->is_safe = false;
 		return enter(walk, openat(walk->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -125,7 +125,7 @@ static struct vmop_error *follow(struct walk *walk, int fd, const char *name)
 	char *rest;
 	if (asprintf(&rest, "%s/%s", target, walk->rest) < 0)
 		return &vmop_error_no_memory;
-	/* A slash that stands for nothing would ask for a directory. */
+	/* A trailing slash without a component after it would require a directory. */
 	if (!*walk->rest)
 		rest[strlen(rest) - 1] = '\0';
 	free(walk->rest);
@@ -133,7 +133,7 @@ static struct vmop_error *follow(struct walk *walk, int fd, const char *name)
 	return *target == '/' ? enter(walk, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)) : NULL;
 }
 
-/* Cut the first component off walk->rest. *ret: it, or NULL at the end of the path. */
+/* Cut the first component off walk->rest. *ret is the component, or NULL at the end of the path. */
 static struct vmop_error *next_component(struct walk *walk, char **ret, bool *ret_is_last)
 {
 	const char *from = walk->rest + strspn(walk->rest, "/");
@@ -151,7 +151,7 @@ static struct vmop_error *next_component(struct walk *walk, char **ret, bool *re
 	return *ret && rest ? NULL : &vmop_error_no_memory;
 }
 
-/* Resolve one component. *ret_file: it is the file that the path names. */
+/* Resolve one component. *ret_file: the component is the file that the path names. */
 static struct vmop_error *step(struct walk *walk, const char *name, bool is_last, bool *ret_file)
 {
 	bool wants_file = is_last && (walk->flags & VMOP_DIR_OF_FILE);
@@ -265,8 +265,10 @@ struct vmop_error *vmop_open_output(const char *path, int *ret_fd)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "%s: not written, because another user can change the link",
 				      path);
-	/* /dev/stdout leads to an open file of this process; a safe directory to what its owner put
-	 * there. */
+	/*
+	 * Follow: /dev/stdout leads to an open file of this process, and the link in a safe
+	 * directory is its owner's.
+	 */
 	if (dir.is_safe || is_in_proc(dir.fd)) {
 		*ret_fd = openat(dir.fd, dir.file, flags | O_TRUNC, 0666);
 		return *ret_fd < 0 ? vmop_error_os(errno, "%s", path) : NULL;

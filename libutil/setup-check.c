@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What one key of the set-up alone can't tell. */
+/* Checks of the set-up that need more than one key. */
 #include <string.h>
 
 #include "libutil/setup.h"
@@ -8,12 +8,15 @@ static struct vmop_error *check_domains(const char *key, const struct vmop_setup
 {
 	for (size_t i = 0; i < domains->n && domains->n > 1; i++)
 		if (!strcmp(domains->items[i], "all") || !strcmp(domains->items[i], "none"))
-			return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' goes with no other name",
-					      key, domains->items[i]);
+			return vmop_error_new(VMOP_ERROR_USAGE,
+					      "%s: '%s' can't be combined with another name", key,
+					      domains->items[i]);
 	return NULL;
 }
 
-/* A domain that is named is one or the other; "all" of one kind leaves out the other's names. */
+/*
+ * A domain can be active or passive, not both. "all" of one kind leaves out the names of the other.
+ */
 static struct vmop_error *check_kinds(const struct vmop_setup *setup)
 {
 	for (size_t i = 0; i < setup->active_domains.n; i++)

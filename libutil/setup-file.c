@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The set-up as text, and the file that keeps it. */
+/* The set-up as text, and the file that stores it. */
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
@@ -20,12 +20,12 @@ struct reading {
 	const char *name, *at;
 	unsigned line;
 	bool seen[VMOP_SETUP_KEYS];
-	struct vmop_error *err; /* the first one */
+	struct vmop_error *err; /* the first error */
 };
 
 /*
- * inih's line reader.  Leading blanks go, so that no line is taken for the
- * continuation of the one before.  A line that does not fit is an error, not two lines.
+ * Read a line for inih. Leading blanks are removed, so that inih takes no line as the continuation
+ * of the previous one. A line that does not fit is an error, not two lines.
  */
 static char *read_line(char *buf, int size, void *arg)
 {
@@ -60,8 +60,8 @@ static int take_pair(void *arg, const char *section, const char *name, const cha
 	size_t key = vmop_setup_key(name, strlen(name));
 	if (*section) {
 		err = vmop_error_new(VMOP_ERROR_USAGE,
-				     "'%.80s' is in a section [%.80s]; there are none", name,
-				     section);
+				     "'%.80s' is in a section [%.80s]; the file has no sections",
+				     name, section);
 	} else if (key == VMOP_SETUP_KEYS) {
 		err = vmop_setup_unknown_key(name);
 	} else {
@@ -79,7 +79,7 @@ struct vmop_error *vmop_setup_parse(struct vmop_setup *setup, const char *name, 
 		return vmop_error_new(VMOP_ERROR_USAGE, "%s: larger than %d bytes", name,
 				      VMOP_SETUP_MAX_BYTES);
 #if HAVE_DECL_INI_MAX_LINE
-	/* Where inih can be told at run time, lists of long paths fit on a line. */
+	/* If inih's limits can be set at run time, lists of long paths fit on a line. */
 	ini_use_stack = false;
 	ini_max_line = ini_initial_alloc = 16384;
 #endif
@@ -93,7 +93,7 @@ struct vmop_error *vmop_setup_parse(struct vmop_setup *setup, const char *name, 
 	return status < 0 ? &vmop_error_no_memory : NULL;
 }
 
-/* NULL text, no error: there is no such file. */
+/* Set *ret to NULL without an error if there is no such file. */
 static struct vmop_error *read_text(const char *path, char **ret)
 {
 	size_t len;
@@ -106,7 +106,7 @@ static struct vmop_error *read_text(const char *path, char **ret)
 	if (err && err->code == VMOP_ERROR_LIMIT)
 		err->code = VMOP_ERROR_USAGE;
 	if (!err && strlen(*ret) != len)
-		err = vmop_error_new(VMOP_ERROR_USAGE, "%s: holds a NUL byte: not a set-up file",
+		err = vmop_error_new(VMOP_ERROR_USAGE, "%s: contains a NUL byte: not a set-up file",
 				     path);
 	if (err) {
 		free(*ret);
@@ -140,7 +140,7 @@ struct vmop_error *vmop_setup_format(const struct vmop_setup *setup, char **ret)
 	return &vmop_error_no_memory;
 }
 
-/* Which key the line at text sets; VMOP_SETUP_KEYS: none. */
+/* Return the key that the line at text sets, or VMOP_SETUP_KEYS. */
 static size_t key_of_line(const char *text, size_t len)
 {
 	size_t begin = 0;
@@ -156,7 +156,7 @@ static size_t key_of_line(const char *text, size_t len)
 	return vmop_setup_key(text + begin, end - begin);
 }
 
-/* Each changed key takes the place of its first line; new ones go to the end. */
+/* Write text with each changed key in the place of its first line, and new keys at the end. */
 static void put_merged(FILE *out, const char *text, const struct vmop_setup *setup,
 		       bool changed[VMOP_SETUP_KEYS])
 {

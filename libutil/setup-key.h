@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The keys of the set-up by number, for those who read and write them; setup.h is for all others.
+/*
+ * Numbers of the set-up's keys, for the code that reads and writes them. All other code uses
+ * setup.h.
  */
 #ifndef VMOP_LIBUTIL_SETUP_KEY_H
 #define VMOP_LIBUTIL_SETUP_KEY_H
@@ -8,18 +10,18 @@
 
 #include "libutil/setup.h"
 
-#define VMOP_SETUP_KEYS 14 /* how many there are */
+#define VMOP_SETUP_KEYS 14 /* the number of keys */
 
 /*
- * The number of the key whose name is the len characters at name, which need no end: it may stand
- * in the middle of a line.  VMOP_SETUP_KEYS: there is none.
+ * Return the number of the key whose name is the len characters at name, or VMOP_SETUP_KEYS. name
+ * needs no NUL: it can be part of a line.
  */
 size_t vmop_setup_key(const char *name, size_t len);
 
-/* VMOP_ERROR_USAGE: says which there are. */
+/* Make a VMOP_ERROR_USAGE that lists the keys. */
 struct vmop_error *vmop_setup_unknown_key(const char *name);
 
-/* The key's value as lines of the file. */
+/* Print the key's value as lines of the file. */
 void vmop_setup_put(FILE *out, size_t key, const struct vmop_setup *setup);
 
 #endif

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/parse.h"
 #include "libutil/setup-key.h"
-
-static const uint64_t second_ns = 1000000000;
 
 /* ---- lists and strings -------------------------------------------------- */
 
@@ -39,7 +38,10 @@ static struct vmop_error *list_add(struct vmop_setup_list *list, const char *key
 	return NULL;
 }
 
-/* Up to the next comma; an event's between slashes, "cpu/event=1,umask=2/", is no end. */
+/*
+ * Return the length up to the next comma. A comma between the slashes of an event
+ * ("cpu/event=1,umask=2/") does not count.
+ */
 static size_t element_len(const char *key, const char *text)
 {
 	size_t len = strcspn(text, ",");
@@ -50,7 +52,7 @@ static size_t element_len(const char *key, const char *text)
 	return end ? (size_t)(end - text) + strcspn(end, ",") : len;
 }
 
-/* Splits at commas; blanks around an element go. */
+/* Split value at commas and remove the blanks around each element. */
 static struct vmop_error *list_add_all(struct vmop_setup_list *list, const char *key,
 				       const char *value, bool may_be_empty)
 {
@@ -63,7 +65,8 @@ static struct vmop_error *list_add_all(struct vmop_setup_list *list, const char 
 		if (at == end && !may_be_empty)
 			return vmop_error_new(VMOP_ERROR_USAGE, "%s: '%s' has an empty element",
 					      key, value);
-		if (at < end && *at == ';') /* alone on a line of the file it would be one */
+		if (at < end &&
+		    *at == ';') /* on a line of its own the file would take it for a comment */
 			return vmop_error_new(VMOP_ERROR_USAGE,
 					      "%s: '%s': a ';' at the start of an element begins a "
 					      "comment",
@@ -131,7 +134,7 @@ static struct vmop_error *set_separate(struct vmop_setup *setup, const char *key
 	}
 	if (is_empty)
 		return vmop_error_new(VMOP_ERROR_USAGE,
-				      "%s: '%s' is none of none, lib, kernel, thread, cpu, all "
+				      "%s: '%s' is not one of none, lib, kernel, thread, cpu, all "
 				      "(several with commas)",
 				      key, word ? word : value);
 	setup->separate = flags;
@@ -165,7 +168,7 @@ static struct vmop_error *set_session_dir(struct vmop_setup *setup, const char *
 	return set_string(&setup->session_dir, value);
 }
 
-/* None is "", as the list's values go: each option replaces what the file says. */
+/* "none" is stored as "", like any empty list: each option replaces the file's value. */
 static struct vmop_error *set_active_domains(struct vmop_setup *setup, const char *key,
 					     const char *value)
 {
@@ -239,7 +242,8 @@ static struct vmop_error *set_flush_interval(struct vmop_setup *setup, const cha
 					     const char *value)
 {
 	uint64_t ns;
-	if (!vmop_parse_duration_ns(value, &ns) || ns < second_ns / 10 || ns > 3600 * second_ns)
+	if (!vmop_parse_duration_ns(value, &ns) || ns < VMOP_NS_PER_S / 10 ||
+	    ns > 3600 * VMOP_NS_PER_S)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%s: '%s' is not a time between 100ms and 1h", key, value);
 	setup->flush_ns = ns;
@@ -276,12 +280,13 @@ static struct vmop_error *set_rollup(struct vmop_setup *setup, const char *key, 
 		_cleanup_free_ char *first = strndup(value, strcspn(value, ", \t"));
 		if (!first)
 			return &vmop_error_no_memory;
-		is_good = vmop_parse_duration_ns(first, &minute_ns) && minute_ns >= 60 * second_ns;
+		is_good = vmop_parse_duration_ns(first, &minute_ns) &&
+			  minute_ns >= 60 * VMOP_NS_PER_S;
 	}
 	if (is_good && comma) {
 		comma += 1 + strspn(comma + 1, " \t");
-		is_good = vmop_parse_duration_ns(comma, &hour_ns) && hour_ns >= 3600 * second_ns &&
-			  hour_ns >= minute_ns;
+		is_good = vmop_parse_duration_ns(comma, &hour_ns) &&
+			  hour_ns >= 3600 * VMOP_NS_PER_S && hour_ns >= minute_ns;
 	}
 	if (!is_good)
 		return vmop_error_new(
@@ -298,7 +303,10 @@ static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char 
 					   const char *value)
 {
 	uint64_t mode;
-	/* Whoever may write a session's files could make the daemon that maps one of them fail. */
+	/*
+	 * Another user who can write the files of a session could crash the daemon, which maps one
+	 * of them.
+	 */
 	if (!vmop_parse_u64(value, 8, &mode) || (mode & 0600) != 0600 || (mode & ~(uint64_t)0644))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%s: '%s' is not an octal mode such as 0644 or 0600", key,
@@ -310,7 +318,7 @@ static struct vmop_error *set_session_mode(struct vmop_setup *setup, const char 
 static struct vmop_error *set_status_group(struct vmop_setup *setup, const char *key,
 					   const char *value)
 {
-	(void)key; /* whether there is such a group is the daemon's to say */
+	(void)key; /* only the daemon can check that the group exists */
 	return set_string(&setup->status_group, value);
 }
 
@@ -337,7 +345,7 @@ static void put_passive_domains(FILE *out, const char *key, const struct vmop_se
 	put_list(out, key, &setup->passive_domains);
 }
 
-/* On one line: an empty element, for a domain without an image, must keep its place. */
+/* Print on one line: an empty element (a domain without an image) must keep its position. */
 static void put_passive_images(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	const struct vmop_setup_list *images = &setup->passive_images;
@@ -397,7 +405,7 @@ static void put_buffer_size(FILE *out, const char *key, const struct vmop_setup 
 		fprintf(out, "%s = %" PRIu64 "\n", key, setup->buffer_bytes);
 }
 
-/* In the largest unit that divides it. */
+/* Print in the largest unit that divides seconds. */
 static void put_span(FILE *out, uint64_t seconds)
 {
 	if (seconds % 86400 == 0)
@@ -413,10 +421,10 @@ static void put_span(FILE *out, uint64_t seconds)
 static void put_flush_interval(FILE *out, const char *key, const struct vmop_setup *setup)
 {
 	fprintf(out, "%s = ", key);
-	if (setup->flush_ns % second_ns)
-		fprintf(out, "%" PRIu64 "ms", setup->flush_ns / 1000000);
+	if (setup->flush_ns % VMOP_NS_PER_S)
+		fprintf(out, "%" PRIu64 "ms", setup->flush_ns / VMOP_NS_PER_MS);
 	else
-		put_span(out, setup->flush_ns / second_ns);
+		put_span(out, setup->flush_ns / VMOP_NS_PER_S);
 	fputc('\n', out);
 }
 
@@ -430,12 +438,12 @@ static void put_rollup(FILE *out, const char *key, const struct vmop_setup *setu
 {
 	fprintf(out, "%s = ", key);
 	if (setup->minute_after_ns)
-		put_span(out, setup->minute_after_ns / second_ns);
+		put_span(out, setup->minute_after_ns / VMOP_NS_PER_S);
 	else
 		fputs("off", out);
 	if (setup->hour_after_ns) {
 		fputc(',', out);
-		put_span(out, setup->hour_after_ns / second_ns);
+		put_span(out, setup->hour_after_ns / VMOP_NS_PER_S);
 	}
 	fputc('\n', out);
 }
@@ -454,7 +462,7 @@ static const struct setup_key {
 	const char *name;
 	struct vmop_error *(*set)(struct vmop_setup *setup, const char *key, const char *value);
 	void (*put)(FILE *out, const char *key, const struct vmop_setup *setup);
-	size_t list_at; /* where its struct vmop_setup_list is */
+	size_t list_at; /* offset of its struct vmop_setup_list */
 } setup_keys[] = {
 	{"event", set_events, put_events, LIST_AT(events)},
 	{"separate", set_separate, put_separate, NO_LIST},
@@ -489,7 +497,7 @@ struct vmop_error *vmop_setup_unknown_key(const char *name)
 	for (size_t i = 0; i < VMOP_SETUP_KEYS && len < sizeof(known); i++)
 		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "",
 					setup_keys[i].name);
-	return vmop_error_new(VMOP_ERROR_USAGE, "there is no key '%.80s'; there are: %s", name,
+	return vmop_error_new(VMOP_ERROR_USAGE, "unknown key '%.80s'; the keys are: %s", name,
 			      known);
 }
 
@@ -504,10 +512,10 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 {
 	*setup = (struct vmop_setup){
 		.session_dir = strdup(VMOP_STATEDIR),
-		.flush_ns = second_ns,
+		.flush_ns = VMOP_NS_PER_S,
 		.guest_cpu_permille = 10,
-		.minute_after_ns = 600 * second_ns,
-		.hour_after_ns = 86400 * second_ns,
+		.minute_after_ns = 600 * VMOP_NS_PER_S,
+		.hour_after_ns = 86400 * VMOP_NS_PER_S,
 		.session_mode = 0644,
 	};
 	struct vmop_error *err = setup->session_dir ? NULL : &vmop_error_no_memory;
@@ -531,7 +539,7 @@ void vmop_setup_deinit(struct vmop_setup *setup)
 	*setup = (struct vmop_setup){0};
 }
 
-/* What would break the file that it is saved in, or a terminal that shows it. */
+/* Refuse characters that would damage the set-up file or a terminal that shows it. */
 static struct vmop_error *check_text(const char *key, const char *value)
 {
 	for (const char *at = value; *at; at++) {

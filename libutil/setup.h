@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The set-up: what the next session samples, apart by what, of whom, and
- * where to.  It persists as an INI file (vmop.conf) of `key = value` lines
- * without sections, which is parsed and never executed; vmopcontrol(8)
- * describes the keys.  A key that holds a list may be given several times.
+ * The set-up: which events the next session samples, how finely it separates them, which guests it
+ * covers, and where it stores them. It is kept in an INI file (vmop.conf) of `key = value` lines
+ * without sections. The file is parsed and never executed; vmopcontrol(8) describes the keys. A key
+ * with a list value may occur several times.
  *
- * A set-up file is hostile input: bounded in size, lines and list lengths, and
- * each complaint names file, line and key.  Which events and domains exist is
- * not known here; the daemon says so when it starts.
+ * vmopcontrol reads the file, applies its options, saves them, and sends the set-up as text to
+ * vmopd. vmopd parses that text for the session.
+ *
+ * A set-up file is hostile input: its size, lines and lists are bounded, and each error names file,
+ * line and key. The daemon checks events and domains when it starts a session; this folder cannot.
  */
 #ifndef VMOP_LIBUTIL_SETUP_H
 #define VMOP_LIBUTIL_SETUP_H
@@ -19,13 +21,14 @@
 
 #include "libutil/error.h"
 
-#define VMOP_SETUP_MAX_BYTES 49152 /* of the text; fits a line of protocol.h */
-#define VMOP_SETUP_MAX_LIST 64	   /* elements of one list */
+#define VMOP_SETUP_MAX_BYTES 49152 /* of the text; fits in a line of protocol.h */
+#define VMOP_SETUP_MAX_LIST 64	   /* elements of a list */
 #define VMOP_SETUP_FILE VMOP_SYSCONFDIR "/vmop.conf"
 
 /*
- * opcontrol's words.  A session always keeps libraries and the kernel apart by
- * task, so LIB and KERNEL are remembered and change nothing.
+ * The properties that separate samples beyond event, domain, process, image and mode. A session
+ * always separates libraries and the kernel by task, so LIB and KERNEL are accepted and change
+ * nothing. CPU separates vCPUs as well.
  */
 enum vmop_setup_separate {
 	VMOP_SETUP_SEPARATE_LIB = 1 << 0,
@@ -40,58 +43,69 @@ struct vmop_setup_list {
 };
 
 struct vmop_setup {
-	struct vmop_setup_list events; /* --event values as written; none: the default event */
+	struct vmop_setup_list events; /* values of --event as written; none: the default event */
 	unsigned separate;	       /* enum vmop_setup_separate */
-	char *vmlinux;		       /* host kernel's symbols; NULL: /proc/kallsyms */
-	char *xen;		       /* Xen's symbols (xen-syms, its map); NULL: looked for */
-	char *session_dir;	       /* absolute; never NULL */
-	struct vmop_setup_list active_domains;	/* run vmopd themselves (Xen): "all", or names */
+	char *vmlinux; /* symbols of the host kernel: a vmlinux or System.map; NULL: /proc/kallsyms
+			*/
+	char *xen;     /* symbols of Xen: xen-syms or its map; NULL: vmopd searches for them */
+	char *session_dir;			/* absolute path; never NULL */
+	struct vmop_setup_list active_domains;	/* on Xen: domains with an agent: "all", or names */
 	struct vmop_setup_list passive_domains; /* never empty: "all", "none", or names */
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
-	unsigned guest_cpu_permille; /* looking into guests may cost, of one CPU; 0: don't */
-	uint64_t buffer_bytes;	     /* a CPU; 0: the source's default */
+	unsigned guest_cpu_permille; /* CPU time for reading guests' memory, in 1/1000 of one CPU;
+					0: never read it */
+	uint64_t buffer_bytes;	     /* per CPU; 0: the source's default */
 	uint64_t flush_ns;	     /* 0.1 s .. 1 h */
 	uint64_t minute_after_ns;    /* age at which 1 s intervals become 1 min; 0: never */
 	uint64_t hour_after_ns;	     /* age at which 1 min intervals become 1 h; 0: never */
-	mode_t session_mode;	     /* of session files */
-	char *status_group;	     /* may read --status; NULL: nobody but root */
+	mode_t session_mode;	     /* of the session files */
+	char *status_group;	     /* group that may read --status; NULL: root only */
 };
 
-/* The defaults. */
+/* Fill the set-up with the defaults. */
 struct vmop_error *vmop_setup_init(struct vmop_setup *setup);
 void vmop_setup_deinit(struct vmop_setup *setup);
 
 /*
- * Sets one key to what a user wrote: "separate" to "thread,cpu".  For a list
- * the value is split at commas and replaces it, unless append.  VMOP_ERROR_USAGE
- * names the key or the value, and what would be accepted.
+ * Set one key to a value as a user writes it: "separate" to "thread,cpu". A list value is split at
+ * commas and replaces the old list, unless append is set. VMOP_ERROR_USAGE names the key or the
+ * value, and the accepted values.
  */
 struct vmop_error *vmop_setup_set(struct vmop_setup *setup, const char *key, const char *value,
 				  bool append);
 
 /*
- * Reads INI text over what setup holds; name is what messages call it.  A list
- * that occurs is replaced by its occurrences.  VMOP_ERROR_USAGE on the first bad line.
+ * Parse INI text into the set-up; messages call it `name`. Keys that do not occur keep their value;
+ * a list that occurs replaces the old list. VMOP_ERROR_USAGE for the first bad line.
  */
 struct vmop_error *vmop_setup_parse(struct vmop_setup *setup, const char *name, const char *text);
 
-/* The same from a file. *ret_found (may be NULL) is false when there is none, no error. */
+/*
+ * Do the same for a file. If it does not exist, *ret_found (may be NULL) is false and there is no
+ * error.
+ */
 struct vmop_error *vmop_setup_read(struct vmop_setup *setup, const char *path, bool *ret_found);
 
-/* What one key alone can't tell: images paired with domains. VMOP_ERROR_USAGE. */
+/*
+ * Check the keys against each other: images paired with domains. The only error is
+ * VMOP_ERROR_USAGE.
+ */
 struct vmop_error *vmop_setup_check(const struct vmop_setup *setup);
 
-/* The whole set-up as INI text; *ret is the caller's to free. */
+/* Format the whole set-up as INI text; the caller frees *ret. */
 struct vmop_error *vmop_setup_format(const struct vmop_setup *setup, char **ret);
 
 /*
- * Puts the values of the n keys into the file at path, in one step, and keeps
- * every other line as it is, comments too.  The directory is made if need be.
+ * Replace the values of n keys in the file at path, atomically. Every other line stays, comments
+ * included. The directory is made if it is missing.
  */
 struct vmop_error *vmop_setup_save(const struct vmop_setup *setup, const char *path,
 				   const char *const *keys, size_t n);
 
-/* "PATH+0x1c000000" apart: *ret_path is the caller's, NULL for "". VMOP_ERROR_USAGE. */
+/*
+ * Split "PATH+0x1c000000" into path and offset. The caller frees *ret_path, which is NULL for "".
+ * The only other error than memory is VMOP_ERROR_USAGE.
+ */
 struct vmop_error *vmop_setup_split_image(const char *text, char **ret_path,
 					  uint64_t *ret_offset_bytes);
 

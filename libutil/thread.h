@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Threads beside the sampling one, which alone takes signals. */
+/* Threads other than the sampling thread, which receives all signals. */
 #ifndef VMOP_LIBUTIL_THREAD_H
 #define VMOP_LIBUTIL_THREAD_H
 
@@ -7,11 +7,11 @@
 
 #include "libutil/error.h"
 
-/* Begins a thread that takes no signals. name: what ps(1) shows, 15 bytes at most. */
+/* Start a thread with all signals blocked. name is shown by ps(1) and has at most 15 bytes. */
 struct vmop_error *vmop_thread_begin(pthread_t *thread, const char *name, void *(*run)(void *arg),
 				     void *arg);
 
-/* A condition whose timed waits go by CLOCK_MONOTONIC. */
+/* Initialize a condition whose timed waits use CLOCK_MONOTONIC. */
 void vmop_thread_cond_init(pthread_cond_t *cond);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "libutil/worker.h"
 
+#include "libutil/clock.h"
 #include "libutil/thread.h"
 
 #define END_WAIT_MS 1000
@@ -47,7 +48,7 @@ void vmop_worker_end_within(struct vmop_worker *worker, unsigned wait_ms)
 	struct timespec until = vmop_worker_deadline(wait_ms);
 	while (!worker->has_ended && vmop_worker_wait(worker, &until))
 		;
-	/* One that hangs uses all of this when that is over, and frees it. */
+	/* If the thread hangs now, it frees the struct when it ends. */
 	bool has_ended = worker->has_ended;
 	worker->is_orphan = !has_ended;
 	if (!has_ended)
@@ -69,10 +70,10 @@ struct timespec vmop_worker_deadline(unsigned milliseconds)
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += milliseconds / 1000;
-	until.tv_nsec += (long)(milliseconds % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
+	until.tv_nsec += (long)(milliseconds % 1000) * (long)VMOP_NS_PER_MS;
+	if (until.tv_nsec >= (long)VMOP_NS_PER_S) {
 		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
+		until.tv_nsec -= (long)VMOP_NS_PER_S;
 	}
 	return until;
 }

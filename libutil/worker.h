@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A thread whose calls may hang for ever, as libxenstore's do when xenstored does: whoever owns it
- * never waits for it for long, and what it works on is freed by whichever of the two is last.
+ * A thread whose calls can block for ever, as libxenstore's do while xenstored hangs. Its owner
+ * never waits long for it. The last of the two to finish frees the struct that both use.
  *
- * It begins the struct that it works on.
+ * The struct must begin with struct vmop_worker.
  */
 #ifndef VMOP_LIBUTIL_WORKER_H
 #define VMOP_LIBUTIL_WORKER_H
@@ -18,35 +18,42 @@ struct vmop_worker;
 
 struct vmop_worker_ops {
 	const char *name; /* see vmop_thread_begin */
-	/* The thread; without the lock.  Returns soon after is_ending was set, unless it hangs. */
+	/*
+	 * The thread's function; called without the lock. Must return soon after is_ending is set,
+	 * unless a call blocks.
+	 */
 	void (*run)(struct vmop_worker *worker);
-	void (*destroy)(struct vmop_worker *worker); /* frees the struct that worker begins */
+	void (*destroy)(struct vmop_worker *worker); /* frees the struct that begins with worker */
 };
 
 struct vmop_worker {
 	const struct vmop_worker_ops *ops;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t wake; /* either side */
+	pthread_cond_t wake; /* signalled by either side */
 
-	/* Under the lock. */
+	/* Protected by the lock. */
 	bool is_ending;
-	bool is_orphan, has_ended; /* the owner has gone first, or the thread: who frees */
+	bool is_orphan, has_ended; /* set by the owner, or by the thread, when it is finished: the
+				      second one frees */
 };
 
-/* After an error nothing is left to be undone but the caller's own. */
+/* Start the thread. After an error the caller frees only its own part of the struct. */
 struct vmop_error *vmop_worker_begin(struct vmop_worker *worker, const struct vmop_worker_ops *ops);
 
-/* Tells it to end and gives it a second for that; worker is not the caller's any more. */
+/* Ask the thread to end and wait at most one second. The caller must not use worker afterwards. */
 void vmop_worker_end(struct vmop_worker *worker);
 
-/* The same with another time than a second; 0 for a thread that is known to hang. */
+/* Do the same with another time limit; 0 for a thread that is known to hang. */
 void vmop_worker_end_within(struct vmop_worker *worker, unsigned wait_ms);
 
 /* CLOCK_MONOTONIC. */
 struct timespec vmop_worker_deadline(unsigned milliseconds);
 
-/* With the lock held: until the other side wakes this one.  False: the time is over. */
+/*
+ * Wait until the other side signals, or until the time `until`. Needs the lock. Return false on a
+ * timeout.
+ */
 bool vmop_worker_wait(struct vmop_worker *worker, const struct timespec *until);
 
 #endif

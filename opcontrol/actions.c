@@ -21,7 +21,7 @@
 #include "opcontrol/inspect.h"
 #include "opcontrol/status.h"
 
-/* How often a daemon that ends under our hands is replaced. */
+/* The number of daemons that may end before one takes the request. */
 #define MAX_STARTS 5
 
 /* ---- set-up -------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static struct vmop_error *do_setup(struct control_request *request, int *ret_sta
 		return err;
 	if (fd < 0 || vmop_io_write_full(fd, text, strlen(text)) < 0)
 		return vmop_error_os(errno, "memfd");
-	/* The daemon's own eyes: how events are written is for it to know. */
+	/* Let vmopd check the set-up: only the daemon can parse events. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	err = control_daemon_check_setup(path);
 	if (!err)
@@ -73,10 +73,10 @@ static json_t *start_request(const struct control_request *request, const char *
 	return start;
 }
 
-/* A session of ours, for ending no other one. */
+/* The session that this program started, so that it ends no other one. */
 struct started {
 	char *session_id;
-	bool spawned; /* the daemon was begun for it */
+	bool spawned; /* the daemon was started for it */
 };
 
 static void started_deinit(struct started *started)
@@ -84,7 +84,7 @@ static void started_deinit(struct started *started)
 	free(started->session_id);
 }
 
-/* A request that does nothing while a session other than that one runs. */
+/* Make a request that has no effect while another session runs. */
 static json_t *guarded_request(const char *name, const char *session_id)
 {
 	json_t *request = vmop_protocol_request(name);
@@ -105,7 +105,7 @@ static void shut_down_quietly(int fd)
 	vmop_error_destroy(err);
 }
 
-/* VMOP_ERROR_BUSY: the daemon was ending, and is gone now. */
+/* Start a session. VMOP_ERROR_BUSY: the daemon was ending, and is gone now. */
 static struct vmop_error *start_once(const struct control_request *request, const char *setup,
 				     bool *ret_spawned, json_t **ret)
 {
@@ -124,7 +124,10 @@ static struct vmop_error *start_once(const struct control_request *request, cons
 	return err;
 }
 
-/* One vmopcontrol at a time: of two, the second finds the first one's session. */
+/*
+ * Start a session under a lock: if two programs start one, the second finds the session of the
+ * first.
+ */
 static struct vmop_error *start_locked(const struct control_request *request, bool *ret_spawned,
 				       json_t **ret)
 {
@@ -160,10 +163,10 @@ static struct vmop_error *start(const struct control_request *request, struct st
 		vmop_log_notice("%s", note);
 	const char *summary = json_string_value(json_object_get(reply, "summary"));
 	vmop_log_notice("%s", summary ? summary : "sampling");
-	/* Only a set-up that works is kept. That it can't be written is no reason not to sample. */
+	/* Save only a set-up that works. Sampling continues if it cannot be saved. */
 	err = save_setup(request);
 	if (err)
-		vmop_log_warning("%s (the set-up holds for this session alone)", err->message);
+		vmop_log_warning("%s (the set-up applies to this session only)", err->message);
 	vmop_error_destroy(err);
 	return NULL;
 }
@@ -196,7 +199,7 @@ static struct vmop_error *do_start_daemon(struct control_request *request, int *
 
 /* ---- the others -------------------------------------------------------------------- */
 
-static void tell_session(const json_t *reply, const char *what)
+static void log_session_path(const json_t *reply, const char *what)
 {
 	const char *path = json_string_value(json_object_get(reply, "session"));
 	if (path && *path)
@@ -210,7 +213,7 @@ static struct vmop_error *do_stop(struct control_request *request, int *ret_stat
 	(void)ret_status;
 	struct vmop_error *err = control_daemon_ask(vmop_protocol_request("stop"), &reply);
 	if (!err)
-		tell_session(reply, "the session is in");
+		log_session_path(reply, "the session is in");
 	return err;
 }
 
@@ -222,13 +225,15 @@ static struct vmop_error *do_dump(struct control_request *request, int *ret_stat
 	return control_daemon_ask(vmop_protocol_request("dump"), &reply);
 }
 
-/* After the reply to a shutdown, which ends the daemon also where the session could not be stored.
+/*
+ * Call after the reply to a shutdown request, which ends the daemon even if the session could not
+ * be stored.
  */
 static struct vmop_error *end_of_daemon(const json_t *reply, pid_t pid)
 {
 	const char *problem = json_string_value(json_object_get(reply, "problem"));
 	if (!problem)
-		tell_session(reply, "the session is in");
+		log_session_path(reply, "the session is in");
 	return vmop_error_first(problem ? vmop_error_new(VMOP_ERROR_CANT, "%s", problem) : NULL,
 				control_daemon_wait_gone(pid));
 }
@@ -248,7 +253,10 @@ static struct vmop_error *do_shutdown(struct control_request *request, int *ret_
 	return err ? err : end_of_daemon(reply, pid);
 }
 
-/* --save (name) and --reset (NULL) where no daemon runs; the caller keeps it out. */
+/*
+ * Do --save (name) or --reset (NULL) without a daemon. The caller holds the lock that prevents one
+ * from starting.
+ */
 static struct vmop_error *without_daemon(const struct control_request *request, const char *name)
 {
 	const char *dir = request->setup.session_dir;
@@ -269,15 +277,15 @@ static struct vmop_error *with_daemon(const struct control_request *request, con
 		json_object_set_new(ask, "session_dir", json_string(request->setup.session_dir));
 	struct vmop_error *err = control_daemon_call(fd, ask, &reply);
 	if (!err && name)
-		tell_session(reply, "kept as");
+		log_session_path(reply, "kept as");
 	if (!err && json_is_true(json_object_get(reply, "goes_on")))
 		vmop_log_notice("sampling goes on in a fresh session");
 	return err;
 }
 
 /*
- * By the daemon or, while the lock keeps daemons out, without one. VMOP_ERROR_BUSY: one begins or
- * ends right now. Without a run directory there is no daemon to keep out.
+ * Save or reset through the daemon, or without one under the lock that prevents one from starting.
+ * VMOP_ERROR_BUSY: a daemon is starting or ending. Without a run directory no daemon can run.
  */
 static struct vmop_error *save_or_reset_once(const struct control_request *request,
 					     const char *name)
@@ -305,7 +313,7 @@ static struct vmop_error *save_or_reset_once(const struct control_request *reque
 static struct vmop_error *save_or_reset(const struct control_request *request, const char *name)
 {
 	static const struct timespec moment = {.tv_nsec = 20000000};
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
 	struct vmop_error *err = name ? vmop_session_check_name(name) : NULL;
 	if (err)
 		return err;
@@ -345,7 +353,7 @@ static struct vmop_error *do_inspect(struct control_request *request, int *ret_s
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
 	(void)ret_status;
-	/* Names of guests have no slash. */
+	/* Names of guests contain no slash. */
 	struct vmop_error *err = strchr(request->name, '/')
 					 ? control_daemon_inspect_image(request->name, &reply)
 					 : control_inspect_ask(request->name, &reply);
@@ -373,8 +381,8 @@ static struct vmop_error *do_deinit(struct control_request *request, int *ret_st
 /* ---- run ---------------------------------------------------------------------------- */
 
 /*
- * Ends the session that --run began, and the daemon if that was begun for it. The session may have
- * ended before, by its --duration or by another --stop. A later session of another user goes on.
+ * End the session of --run, and the daemon if it was started for it. The session may have ended
+ * already, through its --duration or another --stop. A later session of another user continues.
  */
 static struct vmop_error *end_run(const struct started *started)
 {
@@ -391,7 +399,7 @@ static struct vmop_error *end_run(const struct started *started)
 	if (!err && started->spawned)
 		return end_of_daemon(reply, pid);
 	if (!err)
-		tell_session(reply, "the session is in");
+		log_session_path(reply, "the session is in");
 	if (err && (err->code == VMOP_ERROR_BUSY || err->code == VMOP_ERROR_NOT_FOUND)) {
 		vmop_log_info("the session had ended already: %s", err->message);
 		vmop_error_destroy(err);
@@ -408,34 +416,32 @@ static struct vmop_error *do_run(struct control_request *request, int *ret_statu
 		return err;
 	err = control_command_run(request->command, ret_status);
 	struct vmop_error *next = end_run(&started);
-	/* The command's status is what was asked for; that the end was not clean is worth a line.
-	 */
+	/* The exit status is the command's; log the problem with the session. */
 	vmop_log_and_destroy(VMOP_LOG_WARNING, next);
 	return err;
 }
 
 const struct control_action control_actions[] = {
-	{"setup", 'S' << 8, NULL, "Keep the set-up options given; print it without any",
+	{"setup", 'S' << 8, NULL, "Store the given set-up options; without any, print the set-up",
 	 CONTROL_TAKES_SETUP, do_setup},
 	{"start-daemon", 'D' << 8, NULL, "Start vmopd without sampling", CONTROL_TAKES_SETUP,
 	 do_start_daemon},
-	{"start", 's', NULL, "Begin a session; start vmopd if need be",
+	{"start", 's', NULL, "Begin a session; start vmopd if necessary",
 	 CONTROL_TAKES_SETUP | CONTROL_TAKES_DURATION, do_start},
-	{"dump", 'd', NULL, "Store what was sampled until now", 0, do_dump},
+	{"dump", 'd', NULL, "Store all samples taken until now", 0, do_dump},
 	{"stop", 't', NULL, "End the session; vmopd stays", 0, do_stop},
 	{"shutdown", 'h', NULL, "End the session and vmopd", 0, do_shutdown},
-	{"reset", 'R' << 8, NULL, "Throw the current session's samples away", CONTROL_TAKES_DIR,
+	{"reset", 'R' << 8, NULL, "Discard the current session's samples", CONTROL_TAKES_DIR,
 	 do_reset},
 	{"save", 'v' << 8, "NAME", "Keep the current session as NAME", CONTROL_TAKES_DIR, do_save},
-	{"status", 'T' << 8, NULL, "Show what is sampled, stored and lost", CONTROL_TAKES_JSON,
-	 do_status},
+	{"status", 'T' << 8, NULL, "Show the session, its samples, domains and losses",
+	 CONTROL_TAKES_JSON, do_status},
 	{"inspect", 'N' << 8, "DOMAIN|FILE",
-	 "Show what is known of the inside of a guest, or what a FILE (with a /) of its memory "
-	 "tells",
+	 "Show the kernel, processes and vCPUs of a guest, or of a FILE (with a /) of its memory",
 	 CONTROL_TAKES_JSON, do_inspect},
-	{"list-events", 'l', NULL, "List what can be sampled here; with --verbose all of it",
+	{"list-events", 'l', NULL, "List the events of this machine; with --verbose all of them",
 	 CONTROL_TAKES_JSON, do_list_events},
-	{"run", 'r' << 8, NULL, "Sample while the COMMAND behind -- runs",
+	{"run", 'r' << 8, NULL, "Sample while COMMAND (after --) runs",
 	 CONTROL_TAKES_SETUP | CONTROL_TAKES_DURATION | CONTROL_TAKES_COMMAND, do_run},
 	{"deinit", 'I' << 8, NULL, "End vmopd and remove its run-time files", 0, do_deinit},
 	{0},

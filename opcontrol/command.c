@@ -36,7 +36,10 @@ struct vmop_error *control_command_run(char *const *argv, int *ret_status)
 	int status;
 	while (waitpid(child, &status, WNOHANG) != child) {
 		siginfo_t info;
-		/* A key on the terminal reaches the command by itself; kill(1) reached only us. */
+		/*
+		 * A signal from the terminal reaches the command as well; a signal from kill(1)
+		 * reached only this process.
+		 */
 		if (sigwaitinfo(&set, &info) > 0 && info.si_signo != SIGCHLD && info.si_code <= 0)
 			kill(child, info.si_signo);
 	}

@@ -8,9 +8,9 @@
 #include "libutil/error.h"
 
 /*
- * Runs argv (NULL-terminated, looked up in PATH) to its end; signals that end this
- * process are passed on to it.  *ret_status as a shell has it: 128 + the signal that
- * ended it, 127 where there is no such command, 126 where it can't be run.
+ * Run argv (NULL-terminated, searched in PATH) to its end. Signals that would end this process are
+ * passed on to it. *ret_status is that of a shell: the command's, 128 + the signal that ended it,
+ * 127 if it does not exist, 126 if it cannot be run.
  */
 struct vmop_error *control_command_run(char *const *argv, int *ret_status);
 

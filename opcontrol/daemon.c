@@ -17,9 +17,9 @@
 #include "libutil/protocol.h"
 #include "libutil/run-dir.h"
 
-/* Finishing a large session on a slow disk takes its time. */
+/* Finishing a large session on a slow disk can take this long. */
 #define ANSWER_TIMEOUT_S 300
-/* Between two looks at a daemon that begins or ends. */
+/* The interval at which a starting or ending daemon is polled. */
 static const struct timespec poll_time = {.tv_nsec = 20000000};
 
 struct vmop_error *control_daemon_find(int *ret_fd)
@@ -46,9 +46,9 @@ static char *beside_us(void)
 
 static struct vmop_error *find_program(char **ret)
 {
-	const char *told = secure_getenv("VMOP_VMOPD");
-	char *path = told && *told ? strdup(told) : beside_us();
-	if (path && ((told && *told) || access(path, X_OK) == 0)) {
+	const char *configured = secure_getenv("VMOP_VMOPD");
+	char *path = configured && *configured ? strdup(configured) : beside_us();
+	if (path && ((configured && *configured) || access(path, X_OK) == 0)) {
 		*ret = path;
 		return NULL;
 	}
@@ -61,7 +61,7 @@ static struct vmop_error *find_program(char **ret)
 	return *ret ? NULL : &vmop_error_no_memory;
 }
 
-/* Begins it with out_fd as its standard output, which stays the caller's. */
+/* Start vmopd with out_fd as its standard output. The caller keeps out_fd. */
 static struct vmop_error *begin_program(const char *path, char *const *argv, int out_fd, pid_t *ret)
 {
 	fflush(NULL);
@@ -78,7 +78,10 @@ static struct vmop_error *begin_program(const char *path, char *const *argv, int
 	return NULL;
 }
 
-/* Waits for its end; an error without words when it failed, for it has told why. */
+/*
+ * Wait for the process to end. If it failed, return an error without a message, because it has
+ * printed its own.
+ */
 static struct vmop_error *end_program(const char *path, pid_t child)
 {
 	int status;
@@ -102,7 +105,7 @@ static struct vmop_error *end_program(const char *path, pid_t child)
 	}
 }
 
-/* Runs it to its end. That all is well needs no words. */
+/* Run vmopd to its end and discard its standard output. */
 static struct vmop_error *run_program(const char *path, char *const *argv)
 {
 	_cleanup_close_ int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -113,7 +116,7 @@ static struct vmop_error *run_program(const char *path, char *const *argv)
 	return err ? err : end_program(path, child);
 }
 
-/* Start vmopd and wait until it is ready. VMOP_ERROR_BUSY: another one was faster. */
+/* Start vmopd and wait until it is ready. VMOP_ERROR_BUSY: another process started one first. */
 static struct vmop_error *spawn(const char *config, int verbosity)
 {
 	_cleanup_free_ char *program = NULL, *option = NULL;
@@ -132,8 +135,7 @@ static struct vmop_error *spawn(const char *config, int verbosity)
 	return run_program(program, argv);
 }
 
-/* Connect to the daemon or, if none runs, start it. VMOP_ERROR_BUSY: it begins or ends right now.
- */
+/* Connect to the daemon or, if none runs, start it. VMOP_ERROR_BUSY: one is starting or ending. */
 static struct vmop_error *find_or_spawn(const char *config, int verbosity, int *ret_fd,
 					bool *ret_spawned)
 {
@@ -162,7 +164,7 @@ static struct vmop_error *find_or_spawn(const char *config, int verbosity, int *
 struct vmop_error *control_daemon_connect(const char *config, int verbosity, int *ret_fd,
 					  bool *ret_spawned)
 {
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
 	for (;;) {
 		struct vmop_error *err = find_or_spawn(config, verbosity, ret_fd, ret_spawned);
 		if (!err || err->code != VMOP_ERROR_BUSY)
@@ -267,15 +269,16 @@ struct vmop_error *control_daemon_call(int fd, json_t *request, json_t **ret)
 	return err;
 }
 
-/* Return the reason why no process answers: vmopd was never started, or it was killed. */
+/* Return the reason why no process replies: vmopd was never started, or it was killed. */
 static struct vmop_error *not_running(void)
 {
 	if (control_daemon_was_killed())
 		return vmop_error_new(
 			VMOP_ERROR_CANT,
-			"vmopd is not running: it was killed; what it stored is kept, "
-			"and vmopcontrol --start begins anew");
-	return vmop_error_new(VMOP_ERROR_CANT, "vmopd is not running; vmopcontrol --start begins");
+			"vmopd is not running: it was killed; the samples that it stored "
+			"are kept; start it again with vmopcontrol --start");
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "vmopd is not running; start it with vmopcontrol --start");
 }
 
 bool control_daemon_was_killed(void)
@@ -299,7 +302,7 @@ struct vmop_error *control_daemon_ask(json_t *request, json_t **ret)
 	err = control_daemon_call(fd, request, ret);
 	if (!err || err->code != VMOP_ERROR_BUSY)
 		return err;
-	/* It was about to end when we connected. */
+	/* The daemon was about to end when the connection was made. */
 	vmop_error_destroy(err);
 	err = control_daemon_wait_gone(pid);
 	if (!err && control_daemon_was_killed())
@@ -311,11 +314,11 @@ struct vmop_error *control_daemon_ask(json_t *request, json_t **ret)
 
 struct vmop_error *control_daemon_wait_gone(pid_t pid)
 {
-	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * (uint64_t)1000000000;
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + CONTROL_WAIT_S * VMOP_NS_PER_S;
 	while (pid) {
 		pid_t holder;
 		struct vmop_error *err = vmop_run_holder(VMOP_RUN_PID, &holder);
-		/* Another holder is the next daemon. */
+		/* If another process holds the lock, it is the next daemon. */
 		if (err || holder != pid)
 			return err;
 		if (vmop_clock_ns(CLOCK_MONOTONIC) >= end_ns)

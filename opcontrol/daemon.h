@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * vmopd as vmopcontrol sees it: is it there, begin it, ask it.
- */
+/* vmopd for vmopcontrol: find it, start it, send requests to it. */
 #ifndef VMOP_OPCONTROL_DAEMON_H
 #define VMOP_OPCONTROL_DAEMON_H
 
@@ -11,64 +9,65 @@
 
 #include "libutil/error.h"
 
-/* Connects; *ret_fd is -1 without an error when no daemon runs. */
+/* Connect to the daemon. *ret_fd is -1 without an error if no daemon runs. */
 struct vmop_error *control_daemon_find(int *ret_fd);
 
-/* How long to wait for a daemon or another vmopcontrol that begins or ends. */
+/* The time limit for waiting until a daemon or another vmopcontrol has started or ended. */
 #define CONTROL_WAIT_S 60
 
 /*
- * Connects to the daemon; if none runs, starts vmopd, found beside this program or in sbindir
- * ($VMOP_VMOPD goes first), and waits until it is ready.  Waits for one that is beginning or
- * ending. *ret_spawned: this call started it.  vmopd has printed its own error: this one
- * then has an empty message and its exit status.
+ * Connect to the daemon; start vmopd if none runs, and wait until it is ready. vmopd is
+ * $VMOP_VMOPD, or the one beside this program, or the one in sbindir. The call waits for a daemon
+ * that is starting or ending. *ret_spawned: this call started it. If vmopd fails, it has printed
+ * the reason; the error then has an empty message and vmopd's exit status.
  */
 struct vmop_error *control_daemon_connect(const char *config, int verbosity, int *ret_fd,
 					  bool *ret_spawned);
 
 /*
- * Takes the lock that lets only one vmopcontrol at a time start vmopd or a session; waits for it.
- * Makes the run directory.  vmop_run_unlock(VMOP_RUN_START, lock) releases it.
+ * Wait for and take the lock that allows only one vmopcontrol at a time to start vmopd or a
+ * session. Makes the run directory. vmop_run_unlock(VMOP_RUN_START, lock) releases the lock.
  */
 struct vmop_error *control_daemon_lock_start(int *ret_lock);
 
 /*
- * Runs vmopd --check-setup on the file at path, which may be a /proc/self/fd one: the
- * daemon's view of a set-up.  Errors as control_daemon_connect.
+ * Run vmopd --check-setup on the file at path, which may be in /proc/self/fd. Errors as in
+ * control_daemon_connect().
  */
 struct vmop_error *control_daemon_check_setup(const char *path);
 
 /*
- * Becomes vmopd --list-events, whose output and exit status are then this program's.  Comes back
- * only with an error.
+ * Replace this process by vmopd --list-events, which prints the output and sets the exit status.
+ * Returns only with an error.
  */
 struct vmop_error *control_daemon_list_events(bool json, int verbosity);
 
 /*
- * Runs vmopd --inspect-image on the file at path: what it says, as a reply to "inspect" with
- * "image" for "domain".  Errors as control_daemon_connect; *ret is the caller's.
+ * Run vmopd --inspect-image on the file at path. *ret is its output, in the form of a reply to
+ * "inspect" with "image" instead of "domain"; the caller owns it. Errors as in
+ * control_daemon_connect().
  */
 struct vmop_error *control_daemon_inspect_image(const char *path, json_t **ret);
 
 /*
- * Connects and asks; VMOP_ERROR_CANT when no daemon runs, VMOP_ERROR_BUSY when it ended by
- * itself before it took the request, and is gone. *ret is the caller's.
+ * Connect, send request and wait for the reply, which the caller owns. VMOP_ERROR_CANT: no daemon
+ * runs. VMOP_ERROR_BUSY: the daemon ended before it took the request.
  */
 struct vmop_error *control_daemon_ask(json_t *request, json_t **ret);
 
 /*
- * The same over an open connection; request is consumed, NULL means out of memory.
- * VMOP_ERROR_BUSY: the daemon hung up without an answer.
+ * Do the same over an open connection. Consumes request; NULL means out of memory. VMOP_ERROR_BUSY:
+ * the daemon closed the connection without a reply.
  */
 struct vmop_error *control_daemon_call(int fd, json_t *request, json_t **ret);
 
-/* Waits until the daemon of that pid (vmop_run_holder()) has ended; 0: does nothing. */
+/* Wait until the daemon with this pid (vmop_run_holder()) has ended. 0: return at once. */
 struct vmop_error *control_daemon_wait_gone(pid_t pid);
 
-/* Whether the last daemon left its socket behind. */
+/* Return whether the last daemon left its socket behind, which means that it was killed. */
 bool control_daemon_was_killed(void);
 
-/* Removes what a dead daemon left in the run directory. Nothing there: no error. */
+/* Remove the files of a dead daemon from the run directory. Missing files are not an error. */
 struct vmop_error *control_daemon_clean_up(void);
 
 #endif

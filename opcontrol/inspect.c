@@ -13,7 +13,7 @@
 #include "opcontrol/daemon.h"
 #include "opcontrol/show.h"
 
-/* More pages than any guest that vmopd keeps track of can fill. */
+/* More pages than vmopd can fill for any guest. */
 #define PAGES_MAX 100000
 
 struct vmop_error *control_inspect_ask(const char *domain, json_t **ret)
@@ -55,7 +55,7 @@ static void put_inside(const json_t *inside, bool is_image)
 	if (is_image)
 		printf("%-12s", "cost");
 	else
-		printf("%-12s%.1f s ago; so far ", "looked at", control_real(inside, "age_s"));
+		printf("%-12s%.1f s ago; in total ", "memory read", control_real(inside, "age_s"));
 	printf("%.3f s of CPU, %.1f MiB read, %" PRIu64 " torn reads retried\n",
 	       control_real(inside, "cpu_s"), control_real(inside, "read_bytes") / 1048576,
 	       control_number(inside, "retries"));
@@ -89,7 +89,7 @@ static void put_kernel(const json_t *kernel)
 	putchar('\n');
 }
 
-/* The row of what each vCPU was last seen to run. */
+/* Print the task that each vCPU ran when it was last read. */
 static struct vmop_error *put_running(const json_t *running)
 {
 	_cleanup_free_ char *text = NULL;
@@ -159,7 +159,7 @@ static bool add_line(struct libscols_table *table, const json_t *item, const str
 	return line;
 }
 
-/* The items that have a member called `of`, as a table. */
+/* Print the items that have a member called `of` as a table. */
 static bool print_items(const json_t *items, const char *of, const struct column *columns, size_t n)
 {
 	struct libscols_table *table = scols_new_table();

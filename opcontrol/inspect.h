@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How the daemon's answer to "inspect" is shown: what is known of a guest's inside, or of a
- * saved image of one.
+ * Print the reply to "inspect": the kernel, tasks and mappings of a guest, or of an image of its
+ * memory.
  */
 #ifndef VMOP_OPCONTROL_INSPECT_H
 #define VMOP_OPCONTROL_INSPECT_H
@@ -11,10 +11,15 @@
 
 #include "libutil/error.h"
 
-/* Asks vmopd for all pages about domain; *ret, one reply with all items, is the caller's. */
+/*
+ * Request all pages about domain from vmopd. *ret is one reply with all items; the caller owns it.
+ */
 struct vmop_error *control_inspect_ask(const char *domain, json_t **ret);
 
-/* For people, on stdout, 80 columns; with mappings: those of every process too. */
+/*
+ * Print the reply on stdout for people, in 80 columns. with_mappings: the mappings of every process
+ * as well.
+ */
 struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings);
 
 #endif

@@ -53,7 +53,7 @@ char *control_domain_label(const json_t *domain)
 
 #define LINE_WIDTH 80
 
-/* Broken at blanks, so that it keeps to its column. */
+/* Break the value at blanks, so that it stays in its column. */
 void control_put_row(const char *label, const char *value)
 {
 	size_t column = CONTROL_LABEL_WIDTH;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the tables of --status and --inspect share: members of a reply, and text
- * that is safe for a terminal.
+ * Helpers for the tables of --status and --inspect: members of a reply, and text that is safe on a
+ * terminal.
  */
 #ifndef VMOP_OPCONTROL_SHOW_H
 #define VMOP_OPCONTROL_SHOW_H
@@ -14,27 +14,29 @@
 
 #define CONTROL_LABEL_WIDTH 12
 
-/* A member; 0 or NULL where it is absent or of another type. */
+/* Return a member, or 0 or NULL if it is missing or has another type. */
 uint64_t control_number(const json_t *object, const char *name);
 double control_real(const json_t *object, const char *name);
 const char *control_text(const json_t *object, const char *name);
 
-/* Print at most len bytes escaped (libutil/escape.h): a guest chooses its own name. NULL: nothing.
+/*
+ * Print at most len bytes of raw escaped (libutil/escape.h), because a guest chooses its own name.
+ * NULL: nothing.
  */
 void control_put_clean(const char *raw, size_t len);
-/* Print a member that is text. */
+/* Print a member that is a string. */
 void control_put(const json_t *object, const char *name);
 
 /*
- * Set a cell of a table to text, escaped; false: out of memory.  The table's own escaping must be
- * off (scols_table_enable_noencoding).
+ * Set a cell of a table to text, escaped. Return false if memory runs out. The table's own escaping
+ * must be off (scols_table_enable_noencoding).
  */
 bool control_set_text(struct libscols_line *line, size_t column, const char *raw);
 
-/* Return a domain's name as it is shown (libutil/label.h); the caller frees it. NULL: no memory. */
+/* Return a domain's name as shown (libutil/label.h); the caller frees it. NULL: out of memory. */
 char *control_domain_label(const json_t *domain);
 
-/* A label and a value, broken at blanks so that it keeps to its column. */
+/* Print a label and a value, which is broken at blanks so that it stays in its column. */
 void control_put_row(const char *label, const char *value);
 
 #endif

@@ -63,13 +63,13 @@ struct loss {
 	const char *member, *label;
 };
 
-/* Loss is never hidden: these are shown also where they are 0. */
+/* Losses that are printed even if they are 0. */
 static const struct loss usual_losses[] = {
 	{"lost", "lost"},	    {"throttled", "throttled"},	  {"unhandled", "unhandled"},
 	{"malformed", "malformed"}, {"store_full", "store full"}, {0},
 };
 
-/* These only where they are not. */
+/* Losses that are printed only if they are not 0. */
 static const struct loss rare_losses[] = {
 	{"table_full", "table full"},
 	{"store_gone", "session file gone"},
@@ -95,13 +95,13 @@ static void put_losses(const json_t *status)
 	putchar('\n');
 }
 
-/* Only where there are such. */
+/* Print the pauses, if there were any. */
 static void put_pauses(const json_t *status)
 {
 	uint64_t pauses = control_number(status, "pauses");
 	double seconds = json_number_value(json_object_get(status, "paused_s"));
 	if (pauses || seconds > 0)
-		printf("%-*snobody for %.2f s in all, %" PRIu64 " time%s: Xen's lists changed\n",
+		printf("%-*snothing for %.2f s in total, %" PRIu64 " time%s: Xen's lists changed\n",
 		       CONTROL_LABEL_WIDTH, "sampled", seconds, pauses, pauses == 1 ? "" : "s");
 }
 
@@ -125,7 +125,7 @@ static bool add_count(struct libscols_line *line, size_t column, const json_t *d
 	return scols_line_set_data(line, column, count) == 0;
 }
 
-/* " (life 1 of 2, ended)", or "". */
+/* Format " (life 1 of 2, ended)", or "". */
 static void describe_life(const json_t *domain, struct control_life life, char *ret, size_t size)
 {
 	bool has_ended = control_number(domain, "id") != 0 &&
@@ -144,7 +144,7 @@ static bool add_domain(struct libscols_table *table, const json_t *domain, struc
 	bool is_xen = json_is_integer(json_object_get(domain, "xen_domid"));
 	const char *kind = control_text(domain, "kind") ? control_text(domain, "kind") : "";
 	bool is_hypervisor = is_guest && !strcmp(kind, "hypervisor");
-	/* Not idle: nobody can know. */
+	/* Not idle: unknown, because the domain cannot be sampled. */
 	bool is_unsampled = is_xen && !strcmp(kind, "unsampled");
 	_cleanup_free_ char *name = control_domain_label(domain);
 	char shown[512], life[64];
@@ -160,7 +160,7 @@ static bool add_domain(struct libscols_table *table, const json_t *domain, struc
 	       add_count(line, 6, domain, "vmm", is_guest && !is_unsampled);
 }
 
-/* All lives of the guest whose first is item i of domains. */
+/* Add all lives of the guest whose first life is item i of domains. */
 static bool add_lives(struct libscols_table *table, const json_t *domains, size_t i)
 {
 	size_t first = i;
@@ -188,7 +188,7 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 	return scols_print_table(table) == 0;
 }
 
-/* What is known of a passive guest's inside, how old that is and what it cost. */
+/* Print the results of reading a passive guest's memory, their age and their cost. */
 static void put_inside(const json_t *inside)
 {
 	fputs("\n  inside: ", stdout);
@@ -203,7 +203,7 @@ static void put_inside(const json_t *inside)
 		printf(", %" PRIu64 " processes %.1f s ago", control_number(inside, "processes"),
 		       control_real(inside, "processes_age_s"));
 	if (json_object_get(inside, "age_s"))
-		printf("; looked at %.1f s ago, CPU time in all %.2f s",
+		printf("; memory read %.1f s ago, %.2f s of CPU time in total",
 		       control_real(inside, "age_s"), control_real(inside, "cpu_s"));
 	if (control_text(inside, "error")) {
 		fputs("; ", stdout);
@@ -225,7 +225,7 @@ static struct vmop_error *put_domains(const json_t *status)
 	json_array_foreach (domains, i, domain) {
 		struct control_life life = control_life_of(domains, i);
 		if (life.number < life.n_lives)
-			continue; /* the last one says the same */
+			continue; /* the last loss has the same label */
 		putchar('\n');
 		_cleanup_free_ char *name = control_domain_label(domain);
 		control_put_clean(name, SIZE_MAX);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * How the daemon's answer to "status" is shown.
- */
+/* Print the reply to "status". */
 #ifndef VMOP_OPCONTROL_STATUS_H
 #define VMOP_OPCONTROL_STATUS_H
 
@@ -9,10 +7,10 @@
 
 #include "libutil/error.h"
 
-/* For people, on stdout, 80 columns. */
+/* Print it for people, on stdout, in 80 columns. */
 struct vmop_error *control_status_table(const json_t *status);
 
-/* For scripts, on stdout: the answer as it is, indented. */
+/* Print it for scripts, on stdout: the unchanged reply, indented. */
 struct vmop_error *control_status_json(const json_t *status);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vmopcontrol: sets up, starts, stops and asks vmopd.  Its options are
- * opcontrol's; vmopcontrol(8) is its page.
+ * vmopcontrol sets up, starts, stops and queries vmopd. Its options are opcontrol's; its manual
+ * page is vmopcontrol(8).
  */
 #include "config.h"
 
@@ -40,32 +40,33 @@ enum option_key {
 
 enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 
-#define N_ACTION_OPTIONS (CONTROL_N_ACTIONS + 1) /* and their title */
+#define N_ACTION_OPTIONS (CONTROL_N_ACTIONS + 1) /* and their heading */
 
-/* Those of the set-up are called as the set-up file's keys. */
+/* The options of the set-up have the names of the set-up file's keys. */
 static const struct argp_option other_options[] = {
-	{NULL, 0, NULL, 0, "Set-up, kept for the next start too:", GROUP_SETUP},
+	{NULL, 0, NULL, 0, "Set-up, stored for the next start:", GROUP_SETUP},
 	{"event", 'e', "NAME[:COUNT[:UMASK[:KERNEL[:USER]]]]", 0,
-	 "What to sample; several with commas, or given again; {A,B} at the same times: "
-	 "vmop-events(7)",
+	 "Sample this event; separate several by commas, or repeat the option; {A,B} are "
+	 "sampled together: vmop-events(7)",
 	 GROUP_SETUP},
-	{"separate", 'p', "WHAT", 0, "Keep samples apart by: none, lib, kernel, thread, cpu, all",
+	{"separate", 'p', "WHAT", 0, "Separate samples by: none, lib, kernel, thread, cpu, all",
 	 GROUP_SETUP},
 	{"vmlinux", KEY_VMLINUX, "FILE", 0, "The host kernel's symbols (default: /proc/kallsyms)",
 	 GROUP_SETUP},
 	{"xen", KEY_XEN, "FILE", 0,
 	 "Xen's symbols: xen-syms or its map (default: what dom0 offers)", GROUP_SETUP},
 	{"session-dir", KEY_SESSION_DIR, "DIR", 0,
-	 "Where session files go (default: " VMOP_STATEDIR ")", GROUP_SETUP},
+	 "The directory of session files (default: " VMOP_STATEDIR ")", GROUP_SETUP},
 	{"active-domains", KEY_ACTIVE_DOMAINS, "LIST", 0,
 	 "Xen domains that run vmopd themselves: names, uuids, ids, all or none (default)",
 	 GROUP_SETUP},
 	{"passive-domains", KEY_PASSIVE_DOMAINS, "LIST", 0,
-	 "Guests to see into: names, uuids, pids or Xen's ids, all (default) or none", GROUP_SETUP},
+	 "Passive guests: names, uuids, pids or Xen's ids, all (default) or none", GROUP_SETUP},
 	{"passive-images", KEY_PASSIVE_IMAGES, "LIST", 0,
-	 "Their kernels' symbols, FILE[+0xOFFSET] each, paired by position", GROUP_SETUP},
+	 "Kernel symbols of the passive guests: FILE[+0xOFFSET] each, paired by position",
+	 GROUP_SETUP},
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
-	 "What looking into guests may cost, of one CPU (default: 1%; 0: don't)", GROUP_SETUP},
+	 "CPU time for reading guests' memory, of one CPU (default: 1%; 0: none)", GROUP_SETUP},
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
@@ -73,9 +74,9 @@ static const struct argp_option other_options[] = {
 	 GROUP_OTHER},
 	{"config", KEY_CONFIG, "FILE", 0,
 	 "The set-up file (default: $VMOP_CONFIG or " VMOP_SETUP_FILE ")", GROUP_OTHER},
-	{"verbose", 'V', NULL, 0, "Say more; twice: all", GROUP_OTHER},
+	{"verbose", 'V', NULL, 0, "Log more; twice: everything", GROUP_OTHER},
 	{"help", '?', NULL, 0, "Show this", GROUP_OTHER},
-	{"usage", KEY_USAGE, NULL, 0, "Show the options in short", GROUP_OTHER},
+	{"usage", KEY_USAGE, NULL, 0, "List the options", GROUP_OTHER},
 	{"version", KEY_VERSION, NULL, 0, "Show the version", GROUP_OTHER},
 	{0},
 };
@@ -86,7 +87,7 @@ _Static_assert(N_OTHER_OPTIONS <= CONTROL_MAX_CHANGED, "room for each option tha
 
 static struct argp_option all_options[N_OTHER_OPTIONS + N_ACTION_OPTIONS];
 
-/* The actions' table as options, then the others. */
+/* Make argp's options: the table of actions, then the others. */
 static void make_options(void)
 {
 	size_t n = 0;
@@ -100,18 +101,18 @@ static void make_options(void)
 	memcpy(all_options + n, other_options, sizeof(other_options));
 }
 
-/* What the parser gathers; set-up options are applied when the file's name is known. */
+/* The parser's state. Set-up options are applied when the file's name is known. */
 struct arguments {
 	struct control_request request;
 	struct {
 		const char *key, *value;
 	} changes[VMOP_SETUP_MAX_LIST];
 	size_t n_changes;
-	char **rest; /* words that are no options */
+	char **rest; /* words that are not options */
 	int n_rest;
 };
 
-/* One line, where argp_error() would add another. */
+/* Print one line; argp_error() would add another. */
 static void bad_usage(struct vmop_error *err)
 {
 	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
@@ -135,7 +136,7 @@ static void set_action(struct control_request *request, const struct control_act
 	request->action = action;
 }
 
-/* What an option changes in the set-up; NULL: nothing. */
+/* Return the set-up key that an option changes, or NULL. */
 static const char *setup_key(int key)
 {
 	for (size_t i = 0; i < N_OTHER_OPTIONS; i++) {
@@ -200,17 +201,17 @@ static const struct argp argp = {
 	.options = all_options,
 	.parser = parse_option,
 	.args_doc = "[-- COMMAND [ARG...]]",
-	.doc = "Sets up, starts, stops and asks vmopd, the profiler of this machine and its "
+	.doc = "Sets up, starts, stops and queries vmopd, the profiler of this machine and its "
 	       "guests.\v"
-	       "Exit status: 0 done, 2 usage, 3 can't; with --run that of COMMAND. "
+	       "Exit status: 0 done, 2 usage, 3 failure; with --run that of COMMAND. "
 	       "Example: vmopcontrol --start; sleep 10; vmopcontrol --stop; vmopreport -l",
 };
 
-/* ---- what goes together ------------------------------------------------------------ */
+/* ---- combinations of options ------------------------------------------------------------ */
 
 static struct vmop_error *unknown_word(const char *word)
 {
-	return vmop_error_new(VMOP_ERROR_USAGE, "'%s' is no option; see --help", word);
+	return vmop_error_new(VMOP_ERROR_USAGE, "'%s' is not an option; see --help", word);
 }
 
 static struct vmop_error *check_rest(const struct arguments *arguments)
@@ -247,7 +248,7 @@ static struct vmop_error *check_together(const struct arguments *arguments)
 
 /* ---- set-up options ------------------------------------------------------------------ */
 
-/* path as seen from here; the daemon sits elsewhere. The caller frees. */
+/* Make path absolute: the daemon has another working directory. The caller frees the result. */
 static char *absolute(const char *path)
 {
 	char *whole = NULL;
@@ -264,7 +265,7 @@ static struct vmop_error *check_readable(const char *key, const char *path)
 	return vmop_error_new(VMOP_ERROR_USAGE, "--%s: %s: %s", key, path, strerror(errno));
 }
 
-/* Each element of a list of images made absolute, and there. The caller frees *ret. */
+/* Make each path of a list of images absolute and check that it exists. The caller frees *ret. */
 static struct vmop_error *absolute_images(const char *list, char **ret)
 {
 	size_t len;
@@ -324,7 +325,7 @@ static struct vmop_error *apply_changes(struct arguments *arguments)
 	for (size_t i = 0; i < arguments->n_changes; i++) {
 		const char *key = arguments->changes[i].key;
 		bool is_again = has_changed(request, key);
-		/* A list given in an earlier option goes on; one in the file is replaced. */
+		/* Append to a list of an earlier option; replace a list of the file. */
 		struct vmop_error *err =
 			apply_change(&request->setup, key, arguments->changes[i].value, is_again);
 		if (err)
@@ -338,9 +339,9 @@ static struct vmop_error *apply_changes(struct arguments *arguments)
 static struct vmop_error *read_setup(struct control_request *request)
 {
 	bool found;
-	const char *told = secure_getenv("VMOP_CONFIG");
+	const char *configured = secure_getenv("VMOP_CONFIG");
 	if (!request->config)
-		request->config = told && *told ? told : VMOP_SETUP_FILE;
+		request->config = configured && *configured ? configured : VMOP_SETUP_FILE;
 	struct vmop_error *err = vmop_setup_init(&request->setup);
 	return err ? err : vmop_setup_read(&request->setup, request->config, &found);
 }
@@ -349,7 +350,7 @@ static struct vmop_error *run(struct arguments *arguments, int *ret_status)
 {
 	struct control_request *request = &arguments->request;
 	if (!request->action && arguments->n_changes)
-		request->action = &control_actions[0]; /* options alone are a --setup */
+		request->action = &control_actions[0]; /* options without an action mean --setup */
 	if (!request->action && arguments->n_rest)
 		return unknown_word(arguments->rest[0]);
 	if (!request->action)
@@ -371,7 +372,7 @@ int main(int argc, char **argv)
 	vmop_log_init("vmopcontrol", VMOP_LOG_NOTICE);
 	argp_err_exit_status = VMOP_EXIT_USAGE;
 	make_options();
-	/* argp's own -? would bring no group; -h is opcontrol's --shutdown. */
+	/* argp's -? would print no group headings; -h is opcontrol's --shutdown. */
 	vmop_options_parse(&argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_HELP, &arguments);
 	vmop_log_set_level((enum vmop_log_level)(VMOP_LOG_NOTICE + arguments.request.verbosity));
 	int status = VMOP_EXIT_DONE;
@@ -379,7 +380,7 @@ int main(int argc, char **argv)
 	if (err)
 		status = vmop_error_exit_status(err);
 	if (err && !*err->message)
-		vmop_error_destroy(err); /* the daemon has told it */
+		vmop_error_destroy(err); /* the daemon has printed it */
 	else
 		vmop_log_and_destroy(VMOP_LOG_ERROR, err);
 	vmop_setup_deinit(&arguments.request.setup);

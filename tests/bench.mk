@@ -5,7 +5,7 @@ CLEANFILES += tests/bench/busy$(EXEEXT)
 check_PROGRAMS += tests/bench/cpu-time
 EXTRA_DIST += tests/bench/run
 
-# Speed, size and memory beside perf, as ratios. Never part of a check.
+# Speed, size and memory, as ratios to perf's. Not part of any check.
 .PHONY: bench
 bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) \
 		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT)

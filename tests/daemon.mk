@@ -49,7 +49,7 @@ tests_unit_daemon_guest_held_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_guests_SOURCES = tests/unit/daemon/guest/guests.c $(libguest_synthetic)
 tests_unit_daemon_guest_guests_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_guests_LDADD = $(daemon_test_ldadd)
-# What of vmopd is not in its library.
+# The sources of vmopd that are not in its library.
 tests_unit_daemon_agent_SOURCES = tests/unit/daemon/agent.c daemon/agent.c daemon/control.c daemon/inspect.c \
 	daemon/pairing.c daemon/requests.c daemon/roll-up.c daemon/session.c daemon/session-file.c \
 	daemon/session-summary.c daemon/status.c

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # tests/fuzz/fuzz-NAME.c is a libFuzzer target.  "make check" drives each over
-# a small corpus (driver.c, run-FOLDER); configured with CC=clang-14 --enable-fuzz,
-# it is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
+# a small corpus (driver.c, run-FOLDER). With CC=clang-14 --enable-fuzz the target
+# is linked with libFuzzer instead: tests/fuzz/fuzz-NAME CORPUS-FOLDER.
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz-active \
 	tests/fuzz/fuzz-build-id \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Attacks by an unprivileged user on what root runs, in directories of their own.
+# Attacks by an unprivileged user on programs that root runs, each in directories of its own.
 hostile_tests = \
 	tests/hostile/control-clients.sh \
 	tests/hostile/file-hang.sh \

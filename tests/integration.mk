@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The programs as a user runs them, each in run, session and set-up directories of its own.
+# The programs as a user runs them, each test in run, session and set-up directories of its own.
 integration_tests = \
 	tests/integration/control-faults.sh \
 	tests/integration/control-fork-storm.sh \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# libsym-target is what the others look at.  Its flags are its own: no sanitizer, which would add
-# functions, and a build-id that libsym/build-id.c knows.  -fixed is no PIE and has the PLTs of
-# Intel's CET where the linker can; -static has the C library's thousands of functions.
+# The tests read the program target.  It has flags of its own: no sanitizer, which would add functions,
+# and a build-id that tests/unit/libsym/build-id.c expects.  target-fixed is not a PIE and has the PLTs
+# of Intel's CET if the linker supports them; target-static has the C library's thousands of functions.
 if HAVE_CMOCKA
 LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Unit tests (cmocka) are tests/unit/<folder>-<noun>.c; each folder's programs
-# are listed in tests/<folder>.mk, so that a new test touches one short list.
+# Unit tests (cmocka) are tests/unit/FOLDER/UNIT.c (see tests/check-units). The programs of a folder
+# are listed in tests/FOLDER.mk: a new test touches one short list.
 TEST_CPPFLAGS = $(AM_CPPFLAGS) -DVMOP_TEST_SRCDIR='"$(abs_top_srcdir)/tests"' \
 	-DVMOP_TEST_BUILDDIR='"$(abs_top_builddir)"'
 # cmocka.h needs these three first (its own header says so).
@@ -9,8 +9,8 @@ TEST_CMOCKA = -include stdarg.h -include stddef.h -include setjmp.h -include std
 AM_TESTS_ENVIRONMENT = \
 	export VMOP_SRCDIR='$(abs_top_srcdir)' VMOP_BUILDDIR='$(abs_top_builddir)';
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-one
-TESTS += tests/check-walls tests/check-cycles
-EXTRA_DIST += tests/check-walls tests/check-cycles tests/run-one
+TESTS += tests/check-walls tests/check-cycles tests/check-units
+EXTRA_DIST += tests/check-walls tests/check-cycles tests/check-units tests/unit/UNTESTED tests/run-one
 
 include tests/libutil.mk
 include tests/libdb.mk

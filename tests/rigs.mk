@@ -8,7 +8,7 @@ RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm
 RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
 # the kernel module in the other kernels that it is for
 RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-full xen:xen-active@6.12-full
-# libguest against what captured guests say of themselves
+# libguest, compared with captured guests' own /proc and /sys
 RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes \
 	introspect:saved introspect:live introspect:resets introspect:kexec \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live

@@ -16,12 +16,12 @@ static struct vmop_error *kvm_create(const struct vmop_profiler_options *options
 				     struct vmop_domain_provider **ret)
 {
 	(void)source;
-	if (options->n_active_domains && !options->is_replay)
+	if (options->setup->active_domains.n && !options->is_replay)
 		return vmop_error_new(
 			VMOP_ERROR_CANT,
 			"active domain \"%s\": this is no dom0 of Xen, and only a dom0 "
 			"has active domains; undo it by --active-domains (none)",
-			options->active_domains[0]);
+			options->setup->active_domains.items[0]);
 	struct vmop_error *err = options->goes_on ? NULL : vmop_domains_check_patterns(domains);
 	if (err)
 		return err;

@@ -36,7 +36,7 @@
 struct vmop_domain;
 
 #define VMOP_PROCESSES_MAX 65536
-#define VMOP_THREADS_MAX 65536 /* with VMOP_SEPARATE_THREAD */
+#define VMOP_THREADS_MAX 65536 /* with VMOP_SETUP_SEPARATE_THREAD */
 #define VMOP_REGIONS_TOTAL_MAX (512 * 1024)
 
 /* The state of a process's regions. */

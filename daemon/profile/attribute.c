@@ -83,7 +83,7 @@ static struct vmop_task_id process_task(struct vmop_attribution *attribution,
 static struct vmop_task_id find_task(struct vmop_attribution *attribution,
 				     struct vmop_process *process, uint32_t tid)
 {
-	if (!(attribution->separate & VMOP_SEPARATE_THREAD) || !process->pid)
+	if (!(attribution->separate & VMOP_SETUP_SEPARATE_THREAD) || !process->pid)
 		return process_task(attribution, process);
 	return vmop_task_id(attribution->tasks,
 			    vmop_processes_thread(attribution->processes, process, tid));
@@ -184,7 +184,7 @@ static void bill(const struct vmop_attribution *attribution, struct vmop_sample_
 	} else {
 		vmop_domain_count_vmm(domain);
 	}
-	if (is_vcpu && attribution->separate & VMOP_SEPARATE_CPU)
+	if (is_vcpu && attribution->separate & VMOP_SETUP_SEPARATE_CPU)
 		key->vcpu = (int32_t)vcpu->number;
 }
 
@@ -306,7 +306,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		.domain = VMOP_DOMAIN_ID_HOST,
 		.billed = VMOP_DOMAIN_ID_HOST,
 		.vcpu = -1,
-		.cpu = attribution->separate & VMOP_SEPARATE_CPU ? (int32_t)sample->cpu : -1,
+		.cpu = attribution->separate & VMOP_SETUP_SEPARATE_CPU ? (int32_t)sample->cpu : -1,
 	};
 	if (sample->event >= attribution->n_events) {
 		attribution->malformed++;
@@ -317,7 +317,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	struct vmop_sample_owner owner;
 	struct vmop_domain_provider *provider = attribution->provider;
 	provider->ops->find_owner(provider, sample, process, &owner);
-	if (attribution->separate & VMOP_SEPARATE_CPU)
+	if (attribution->separate & VMOP_SETUP_SEPARATE_CPU)
 		location.key.vcpu = owner.vcpu;
 	switch (owner.kind) {
 	case VMOP_OWNER_HOST:

@@ -30,7 +30,7 @@ struct vmop_attribution {
 	struct vmop_kernel *kernel;
 	struct vmop_aggregate *aggregate;
 	struct vmop_guests *guests; /* NULL: guests are not introspected */
-	unsigned separate;	    /* enum vmop_separate */
+	unsigned separate;	    /* enum vmop_setup_separate */
 	uint32_t n_events;
 
 	/* The process of each CPU's last sample. */

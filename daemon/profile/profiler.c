@@ -156,9 +156,10 @@ static struct vmop_error *put_known(struct vmop_profiler *profiler)
 static struct vmop_error *use_vmlinux(struct vmop_profiler *profiler,
 				      const struct vmop_profiler_options *options)
 {
-	if (!options->vmlinux || options->is_replay)
+	if (!options->setup->vmlinux || options->is_replay)
 		return NULL;
-	struct vmop_error *err = vmop_kernel_use_vmlinux(&profiler->kernel, options->vmlinux);
+	struct vmop_error *err =
+		vmop_kernel_use_vmlinux(&profiler->kernel, options->setup->vmlinux);
 	if (!options->goes_on || err == &vmop_error_no_memory)
 		return err;
 	vmop_log_and_destroy(VMOP_LOG_WARNING, err); /* use /proc/kallsyms */
@@ -177,10 +178,12 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
 	if (err)
 		return err;
-	profiler->keeps_tasks = options->keeps_tasks || options->separate & VMOP_SEPARATE_THREAD;
+	profiler->keeps_tasks =
+		options->keeps_tasks || options->setup->separate & VMOP_SETUP_SEPARATE_THREAD;
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
-				  &profiler->tasks, options->separate & VMOP_SEPARATE_THREAD);
+				  &profiler->tasks,
+				  options->setup->separate & VMOP_SETUP_SEPARATE_THREAD);
 	if (!err && profiler->root)
 		err = vmop_proc_text_create(&profiler->proc_text);
 	profiler->processes.proc_text = profiler->proc_text;
@@ -216,9 +219,9 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_perf_maps_create(&profiler->processes, &profiler->perf_maps);
 	if (err)
 		return err;
-	if (profiler->root && options->guest_cpu_permille)
+	if (profiler->root && options->setup->guest_cpu_permille)
 		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
-					 options->guest_cpu_permille, &profiler->guests);
+					 options->setup->guest_cpu_permille, &profiler->guests);
 	if (err)
 		return err;
 	profiler->attribution = (struct vmop_attribution){
@@ -230,7 +233,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.kernel = &profiler->kernel,
 		.aggregate = &profiler->aggregate,
 		.guests = profiler->guests,
-		.separate = options->separate,
+		.separate = options->setup->separate,
 		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
 	};
 	return put_known(profiler);

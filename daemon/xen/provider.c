@@ -44,7 +44,7 @@ static void xen_detach(struct vmop_domain_provider *provider)
 static struct vmop_error *load_symbols(struct xen_provider *xen,
 				       const struct vmop_profiler_options *options)
 {
-	struct vmop_error *err = vmop_xen_symbols_load(xen->domains, options->xen);
+	struct vmop_error *err = vmop_xen_symbols_load(xen->domains, options->setup->xen);
 	if (!options->goes_on || err == &vmop_error_no_memory)
 		return err;
 	vmop_log_and_destroy(VMOP_LOG_WARNING, err);
@@ -91,7 +91,8 @@ static struct vmop_error *xen_create(const struct vmop_profiler_options *options
 		xen->base.no_process = VMOP_UNATTRIBUTED_DOMU_USER;
 	xen->base.keeps_file_symbols = !is_dom0;
 	struct vmop_error *err = vmop_domain_patterns_init_names(
-		&xen->active, options->active_domains, options->n_active_domains);
+		&xen->active, (const char *const *)options->setup->active_domains.items,
+		options->setup->active_domains.n);
 	if (!err)
 		err = vmop_xen_domains_create(domains, is_dom0, &xen->domains);
 	if (!err && is_dom0)
@@ -181,8 +182,9 @@ static struct vmop_error *dom0_create(const struct vmop_profiler_options *option
 	struct vmop_error *err = reject_names("passive", options->passive_domains,
 					      options->n_passive_domains, true, reach);
 	if (!err)
-		err = reject_names("active", options->active_domains, options->n_active_domains,
-				   false, reach);
+		err = reject_names("active",
+				   (const char *const *)options->setup->active_domains.items,
+				   options->setup->active_domains.n, false, reach);
 	if (err)
 		return err;
 	struct xen_provider *xen = xen_new(&vmop_dom0_provider_ops, domains);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * busy SECONDS [PROCESSES]: each process burns a CPU, three quarters of it in hot_a
- * and one in hot_b: a known truth for shares, and a steady load.
+ * busy SECONDS [PROCESSES]: each process keeps a CPU busy, for three quarters of the time in hot_a
+ * and one quarter in hot_b: a steady load with known shares.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static volatile uint64_t sink;
 
-/* The same work in both, so that the split is that of the iterations. */
+/* The same work in both, so that the shares are those of the iterations. */
 #define HOT(name)                                                                                  \
 	__attribute__((noinline)) void name(uint64_t n);                                           \
 	void name(uint64_t n)                                                                      \

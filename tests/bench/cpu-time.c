@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cpu-time FILE COMMAND [ARG...]: runs COMMAND and writes one line to FILE:
- * user+sys seconds, wall seconds, peak resident KiB, of COMMAND and what it waited for
- * (wait4(2)).  Exits as COMMAND does.
+ * cpu-time FILE COMMAND [ARG...]: run COMMAND and write one line to FILE: user+sys seconds, wall
+ * seconds and peak resident KiB of COMMAND and its children (wait4(2)). The exit status is
+ * COMMAND's.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs a libFuzzer target without libFuzzer:
- *
- *	driver [-r ROUNDS] FILE...
- *
- * feeds it each file, the file cut short at each of 256 lengths and, ROUNDS times, the
- * file with some bytes changed.  What is changed follows from the round alone, so
- * that what a run finds is found again.  With --enable-fuzz the same target is
- * linked with libFuzzer instead.
+ * Run a libFuzzer target without libFuzzer:
+ * 	driver [-r ROUNDS] FILE...
+ * The target gets each file, the file cut at each of 256 lengths and, ROUNDS times, the file with
+ * some bytes changed.  The changes depend only on the number of the round, so that a failure can
+ * be repeated.  With --enable-fuzz the same target is linked with libFuzzer instead.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
 #define MAX_FILE_BYTES ((size_t)64 << 20)
 
-/* Headers and tables lie at the ends of most formats: half of the changes are made there. */
+/* Most formats have headers and tables at their ends: half of the changes are made there. */
 #define END_BYTES 2048
 
 static uint64_t random_state;
@@ -65,7 +62,7 @@ static void change(uint8_t *data, size_t len_bytes)
 	memcpy(data + at, &number, width);
 }
 
-/* From a block of its own size, so that a sanitizer sees what is read behind the end. */
+/* Pass a block of its exact size, so that a sanitizer detects reads behind its end. */
 static void feed(const uint8_t *data, size_t len_bytes, uint64_t round)
 {
 	uint8_t *copy = malloc(len_bytes ? len_bytes : 1);

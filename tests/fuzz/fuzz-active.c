@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An initiator's peer, its group of active domains and an agent, and somebody who puts words into
- * each one's mouth.  The input is a script, a line a step; what its first character says is done,
- * then everybody looks.
- *
- *	0..5 TEXT	the peer says hello, open, alert, join, run or leave
- *	=WORD TEXT	peer and group read this, as an answer to what each said last
- *	<LINE		they read this line
- *	>LINE		the agent reads this line; else it reads what the peer wrote
- *	!TEXT		the agent gives up
- *	anything else	37 seconds pass
+ * An initiator's peer, its group of active domains and an agent, and an attacker who forges the
+ * messages to each of them.  The input is a script with one step per line.  The first character
+ * selects the step; after each step all of them process their input.
+ * 	0..5 TEXT	the peer sends hello, open, alert, join, run or leave
+ * 	=WORD TEXT	peer and group read this as the reply to their last message
+ * 	<LINE		peer and group read this line
+ * 	>LINE		the agent reads this line; else it reads the peer's output
+ * 	!TEXT		the agent gives up
+ * 	anything else	37 seconds pass
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
 #define TOKEN 0x1122334455667788ull
 
-/* What its owner reads, and wrote last, which must be understood. */
+/* The input of its owner and the last output, which must be valid. */
 struct feed {
 	struct vmop_active_store store;
 	char line[VMOP_ACTIVE_MESSAGE_BYTES];
@@ -80,11 +79,11 @@ struct scene {
 	struct vmop_active_peer peer;
 	struct vmop_active_group *group;
 	struct vmop_active_agent agent;
-	bool is_overheard; /* the agent reads what somebody else wrote */
+	bool is_overheard; /* the agent reads a forged message */
 	uint64_t now_ns;
 };
 
-/* As the domain's xen source takes them. */
+/* The events in the form in which the domain's xen source takes them. */
 static void parse_events(char *text)
 {
 	const char *word;
@@ -98,7 +97,7 @@ static void parse_events(char *text)
 	}
 }
 
-/* Each task comes in its stage alone, and any of its answers may be given. */
+/* Each task comes only in its stage, and may get any of its replies. */
 static void agent_looks(struct scene *scene)
 {
 	static const enum vmop_active_word answers[][4] = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Notes in which a build-id is looked for.  The ELF file around them is made here, in memory, so
- *that no run is spent on a damaged header:
- *
- *	byte 0		class (bit 0: 32 bit), byte order (bit 1: big endian), sections (bits 2 to
- *4) 4 bytes each	of as many sections, and of one segment: offset and size in what follows the
- *rest	the notes
+ * Notes that are searched for a build-id.  The ELF file around them is made here in memory, so that
+ * no run is spent on a damaged header:
+ * 	byte 0		class (bit 0: 32 bit), byte order (bit 1: big endian), number of
+ * 			sections (bits 2 to 4)
+ * 	4 bytes each	of those sections, and of one segment: offset and size in the rest
+ * 	rest		the notes
  */
 #include <elf.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static uint64_t in_order(uint64_t value, unsigned width_bytes, bool big)
 	((struct_pointer)->member = (__typeof__((struct_pointer)->member))in_order(                \
 		 value, sizeof((struct_pointer)->member), big))
 
-/* Both classes have the same names of members. */
+/* Both classes have the same member names. */
 #define MAKE(Ehdr, Phdr, Shdr, CLASS)                                                              \
 	do {                                                                                       \
 		Ehdr *header = (Ehdr *)image.bytes;                                                \
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		MAKE(Elf32_Ehdr, Elf32_Phdr, Elf32_Shdr, ELFCLASS32);
 	else
 		MAKE(Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr, ELFCLASS64);
-	/* A block of its own size, so that a sanitizer sees what is read behind the end. */
+	/* A block of its exact size, so that a sanitizer detects reads behind its end. */
 	size_t image_len_bytes = HEADERS_BYTES + len_bytes;
 	char *copy = malloc(image_len_bytes);
 	if (!copy)
@@ -105,12 +105,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	memcpy(copy + HEADERS_BYTES, data, len_bytes);
 
 	struct vmop_sym_budget budget;
-	struct vmop_elf *elf;
+	struct vmop_elf_file *elf;
 	vmop_sym_budget_init(&budget);
 	struct vmop_error *err =
 		vmop_elf_create_in_memory(copy, image_len_bytes, "fuzz", &budget, &elf);
 	if (err)
-		abort(); /* the headers are whole */
+		abort(); /* the headers are valid */
 	err = vmop_build_id_of_elf(elf, &id);
 	if (err)
 		abort(); /* so few notes are never too costly */

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	char *text = malloc(len_bytes + 3), *name;
 	if (!text)
 		abort();
-	/* The first byte is the prefix that others are passed over for. */
+	/* Begin with the prefix, because other names are not demangled. */
 	text[0] = '_';
 	text[1] = len_bytes && data[0] % 2 ? 'R' : 'Z';
 	if (len_bytes)

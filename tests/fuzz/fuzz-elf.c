@@ -21,7 +21,7 @@ static void look_up(int fd, unsigned flags)
 	size_t n;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	for (size_t i = 0; i < n; i++) {
-		/* Sorted, found where they are, and inside of what they say. */
+		/* Symbols are sorted, and a look-up at their offset finds one that contains it. */
 		const struct vmop_symbol *found = vmop_symtab_find(symtab, symbols[i].offset);
 		if (i && symbols[i - 1].offset > symbols[i].offset)
 			abort();
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	vmop_error_destroy(vmop_image_file_debug_link(file, &name, &crc));
 	free(name);
 	vmop_image_file_close(file);
-	/* All that was taken is given back. */
+	/* All charged memory is returned. */
 	if (budget.memory_left_bytes != VMOP_SYM_BUDGET_MEMORY_BYTES)
 		abort();
 	return 0;

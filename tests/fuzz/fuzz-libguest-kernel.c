@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libFuzzer target: the search for a kernel, its symbol table, BTF and page
- * tables, in a guest made by hand whose memory is damaged.
- *
- *	byte 0		the layout of the symbol table, and how it is to be found
- *	then patches:	place (4 bytes, in the parts that the search reads), len, bytes
+ * libFuzzer target: the search for a kernel, its symbol table, BTF and page tables in a synthetic
+ * guest with damaged memory.
+ * 	byte 0		the layout of the symbol table, and how to find it
+ * 	then patches:	position (4 bytes, in the parts that the search reads), len, bytes
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * A guest for each layout; how it is found follows from the layout's number.  Then
- * arm64's: found by VMCOREINFO, with and without variables' names, and by symbols.
+ * A guest for each layout; the layout's number selects how it is found. Then arm64: found by
+ * VMCOREINFO, with and without names of variables, and by symbols.
  */
 #define ARM64_GUESTS 3
 #define GUESTS (SYNTHETIC_KALLSYMS_FORMS + ARM64_GUESTS)
@@ -32,7 +31,10 @@ struct patch {
 	unsigned int len;
 };
 
-/* Damage where the search reads: half of it in page tables, markers, tokens, offsets, banner. */
+/*
+ * Return the position to damage, where the search reads: in half of the cases page tables, markers,
+ * tokens, offsets or the banner.
+ */
 static uint8_t *place(struct synthetic *guest, uint32_t random)
 {
 	uint64_t image = SYNTHETIC_TEXT_GPA, offset = random >> 3;

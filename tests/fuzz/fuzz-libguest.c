@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * libFuzzer target: a guest whose memory is damaged in any way.
- *
- * Two guests are laid out once: a captured one (VMOP_FUZZ_IMAGE names the file
- * that tests/rigs/capture-guest saved as `ram`), or, without it, none; and the
- * small one made by hand.  An input is a list of patches over one of them and
- * what to look at then; the patches are taken back afterwards, so an execution
- * costs some microseconds.  Patches go to the pages that the undamaged looks
- * read: the first such look is made on protected memory and notes them.
- *
- *	byte 0		what to look at, and at which guest
- *	then patches:	op, place (3 bytes: page, offset), value
- *	  op even	1 to 8 bytes as they follow
- *	  op odd	the 8 bytes at another place (3 bytes): cycles, cross links
+ * There are at most two guests: a captured one, if VMOP_FUZZ_IMAGE names the file `ram` that
+ * tests/rigs/capture-guest saved, and the small synthetic one.  An input is a list of patches for
+ * one of them and the reads to do.  The patches are undone afterwards, so an execution takes some
+ * microseconds.  Patches change pages that the reads of an undamaged guest need: the first read
+ * runs on protected memory and records these pages.
+ * 	byte 0		the reads, and the guest
+ * 	then patches:	op, position (3 bytes: page, offset), value
+ * 	  op even	the next 1 to 8 bytes
+ * 	  op odd	the 8 bytes at another position (3 bytes): cycles, cross links
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -43,7 +40,7 @@ struct target {
 	uint8_t *ram;
 	size_t len;
 	struct vmop_guest *guest;
-	uint64_t page[MAX_PAGES]; /* offsets of pages that looks read */
+	uint64_t page[MAX_PAGES]; /* offsets of pages that are read */
 	size_t pages;
 	uint64_t task[64], mm[64], file[64]; /* some of the undamaged guest's */
 	size_t tasks, mms, files;
@@ -51,7 +48,7 @@ struct target {
 
 static struct target captured, synthetic;
 static struct synthetic made;
-static struct target *noting; /* whose pages are being noted */
+static struct target *noting; /* the guest whose pages are being recorded */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -154,7 +151,7 @@ static void look_at_current(struct target *target)
 	size_t count;
 	vmop_error_destroy(vmop_guest_processes_current(
 		target->guest->kernel, &target->guest->layout, current, 4, &count));
-	/* the clock is put back, so that the next execution sees the same */
+	/* restore the clock, so that each execution sees the same time */
 	uint64_t clock = target->guest->kernel->clock;
 	vmop_guest_kernel_check(target->guest->kernel);
 	vmop_guest_kernel_layout_fits(target->guest->kernel);
@@ -216,7 +213,7 @@ struct patch {
 	unsigned int len;
 };
 
-/* Eight bytes in one of the noted pages. */
+/* Return eight bytes in one of the recorded pages. */
 static uint8_t *place(struct target *target, const uint8_t *at)
 {
 	size_t page = (size_t)(at[0] | (at[1] & 15) << 8) % target->pages;
@@ -236,7 +233,7 @@ static size_t apply(struct target *target, const uint8_t *data, size_t size, str
 			break;
 		memcpy(patch->old, patch->at, 8);
 		if (op & 1) {
-			uint8_t value[8]; /* may overlap what it goes to */
+			uint8_t value[8]; /* can overlap the destination */
 			memcpy(value, place(target, data + at), 8);
 			memcpy(patch->at, value, 8);
 			at += 3;
@@ -332,7 +329,7 @@ static void set_up_all(void)
 	free(made.ram);
 	made.ram = synthetic.ram;
 	set_up(&synthetic);
-	/* the symbol tables, BTF and page tables besides, for the looks that read them */
+	/* also the symbol tables, BTF and page tables, which some reads need */
 	for (uint64_t at = 0; at < made.used && synthetic.pages < MAX_PAGES; at += PAGE)
 		synthetic.page[synthetic.pages++] = SYNTHETIC_TEXT_GPA + at;
 	synthetic.page[synthetic.pages++ % MAX_PAGES] = SYNTHETIC_TRAMPOLINE_GPA;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * libFuzzer target: what a file that is said to be a saved image of a guest's memory says of where
- * RAM lies.  Whatever it says, no address leads out of the file, and each is the other's inverse.
+ * libFuzzer target: any bytes as a saved image of a guest's memory. Whatever the headers contain,
+ * no address leads out of the file, and the two conversions are inverse to each other.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct vmop_guest_memory *memory;
 	if (fd < 0)
 		fd = memfd_create("image", MFD_CLOEXEC);
-	/* A header and headers of segments are what is read; memory follows, all zeros. */
+	/* Only the file header and segment headers are input; memory follows, all zeros. */
 	if (fd < 0 || ftruncate(fd, 0) < 0 || ftruncate(fd, 1 << 20) < 0 ||
 	    pwrite(fd, data, size, 0) != (ssize_t)size)
 		abort();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as packed cells, and as packed symbols; what opens must survive being packed again. */
+/* Any bytes as packed cells, and as packed symbols. Valid input must survive being packed again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-/* Taken apart one by one, it is the same cells. */
+/* A walk over single cells gives the same cells. */
 static void compare_walks(const uint8_t *data, size_t len_bytes, const struct vmop_cells *cells)
 {
 	struct vmop_unpack unpack;
@@ -47,7 +47,7 @@ static void try_sum(const uint8_t *data, size_t len_bytes)
 	struct vmop_sums sums = {0};
 	struct vmop_sum_key key = {0};
 	struct vmop_sum *sum = vmop_sums_at(&sums, &key);
-	/* Twice, so that every offset is met again. */
+	/* Twice, so that every offset occurs again. */
 	vmop_sum_add_packed(sum, data, len_bytes);
 	vmop_sums_add_packed(&sums, sum, data, len_bytes);
 	vmop_sums_add_waiting(&sums);

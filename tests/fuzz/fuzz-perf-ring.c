@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is in a ring that the kernel shares: hv-interface/perf/ring.h, -record.h
- * and -merge.h.  The input's first 8 bytes are where the ring's head is.
+ * Any bytes as a ring shared with the kernel: hv-interface/perf/ring.h, record.h and merge.h. The
+ * input's first 8 bytes are the ring's head.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,13 +45,13 @@ static void look_at(void *arg, const struct vmop_record *record)
 }
 
 /*
- * Rings of the same data: with identifiers and without; with registers as in Xen's dom0 and as on
+ * Rings with the same data: with and without identifiers; with registers as in Xen's dom0 and as on
  * arm64.
  */
 static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
 {
 	static const uint64_t ids[] = {1, 2};
-	static const uint64_t weights[] = {0, 10}; /* the second's samples carry no period */
+	static const uint64_t weights[] = {0, 10}; /* the second event's samples have no period */
 	static const uint8_t wanted[] = {0xf, 0x5};
 	static const uint8_t dom0_wanted[] = {0xf | VMOP_PERF_BY_PMU | VMOP_PERF_HOST_ONLY, 0x5};
 	struct vmop_perf_cursor cursors[N_RINGS] = {0}, *all[N_RINGS];
@@ -87,7 +87,7 @@ static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, u
 	}
 	for (unsigned i = 0; i < N_RINGS; i++) {
 		if (cursors[i].ring.tail != cursors[i].ring.head)
-			abort(); /* everything was asked for in the end */
+			abort(); /* everything was requested in the end */
 		vmop_perf_ring_deinit(&cursors[i].ring);
 	}
 	vmop_perf_merge_deinit(&merge);

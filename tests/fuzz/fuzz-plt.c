@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stubs of a PLT, their relocations, symbols and names.  The ELF file around them is made here, in
+ * Stubs of a PLT, their relocations, symbols and names.  The ELF file around them is made here in
  * memory, so that no run is spent on a damaged header:
- *
- *	byte 0		machine (bit 0: arm64, else x86-64), class (bit 1: 32 bit)
- *	byte 1		the address of all, in pages; byte 2: size of an entry
- *	4 bytes each	of .plt, .plt.got, .rela.plt, .rela.dyn, .dynsym and .dynstr: offset and
- *size the rest	what these sections are parts of; they can overlap
+ * 	byte 0		machine (bit 0: arm64, else x86-64), class (bit 1: 32 bit)
+ * 	byte 1		the address of all, in pages
+ * 	byte 2		size of an entry
+ * 	4 bytes each	of .plt, .plt.got, .rela.plt, .rela.dyn, .dynsym and .dynstr: offset and
+ * 			size in the rest
+ * 	rest		the contents of these sections, which can overlap
  */
 #include <elf.h>
 #include <stdint.h>
@@ -41,7 +42,7 @@ static const struct {
 static const char names[] = "\0.plt\0.plt.got\0.rela.plt\0.rela.dyn";
 #define NAMES_AT (HEADERS_BYTES - sizeof(names))
 
-/* Both classes have the same names of members. */
+/* Both classes have the same member names. */
 #define MAKE(Ehdr, Phdr, Shdr, CLASS)                                                              \
 	do {                                                                                       \
 		Ehdr *header = (Ehdr *)headers;                                                    \
@@ -99,12 +100,12 @@ static void read_plt(const char *image, size_t len_bytes)
 {
 	struct vmop_sym_budget budget;
 	struct vmop_symtab_builder builder = {.budget = &budget};
-	struct vmop_elf *elf;
+	struct vmop_elf_file *elf;
 	struct vmop_symtab *symtab;
 
 	vmop_sym_budget_init(&budget);
 	if (vmop_elf_create_in_memory(image, len_bytes, "fuzz", &budget, &elf))
-		abort(); /* the headers are whole */
+		abort(); /* the headers are valid */
 	if (vmop_plt_add(elf, &builder))
 		abort(); /* so little is never too costly */
 	vmop_elf_destroy(elf);
@@ -135,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		MAKE(Elf32_Ehdr, Elf32_Phdr, Elf32_Shdr, ELFCLASS32);
 	else
 		MAKE(Elf64_Ehdr, Elf64_Phdr, Elf64_Shdr, ELFCLASS64);
-	/* A block of its own size, so that a sanitizer sees what is read behind the end. */
+	/* A block of its exact size, so that a sanitizer detects reads behind its end. */
 	char *image = malloc(HEADERS_BYTES + contents_bytes);
 	if (!image)
 		abort();

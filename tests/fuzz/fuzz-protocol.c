@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a line of the control socket, from either side, and as the text of an error
- * that a reply carries: a path in it may be any bytes.
+ * Any bytes as a line of the control socket, from either side, and as the text of an error in a
+ * reply: a path in it can be any bytes.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-/* NULL: longer than a line may be. */
+/* NULL: longer than the limit for a line. */
 static json_t *there_and_back(const json_t *message)
 {
 	_cleanup_free_ char *line = NULL;
@@ -27,7 +27,7 @@ static json_t *there_and_back(const json_t *message)
 		return NULL;
 	}
 	if (memchr(line, '\n', len_bytes) != line + len_bytes - 1)
-		abort(); /* one line, with its end */
+		abort(); /* one line, including its newline */
 	err = vmop_protocol_decode(line, len_bytes - 1, &again);
 	if (err)
 		abort();
@@ -55,7 +55,7 @@ static void as_error(const char *text)
 		abort();
 	_cleanup_(vmop_json_cleanup) json_t *again = there_and_back(reply);
 	struct vmop_error *carried = again ? vmop_protocol_reply_error(again) : NULL;
-	/* Each byte that is not UTF-8 arrives as U+FFFD, all others as they were. */
+	/* Each byte that is not UTF-8 arrives as U+FFFD, all others unchanged. */
 	_cleanup_(vmop_json_cleanup) json_t *sent = vmop_json_text(err->message);
 	if (again && (!carried || carried->code != VMOP_ERROR_CANT ||
 		      strcmp(carried->message, json_string_value(sent)) != 0))

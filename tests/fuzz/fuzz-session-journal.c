@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as a session file, its -wal, -journal and -shm, which this user or another may own:
- * opened, read, recovered and saved, in a directory in memory.  No file outside that directory may
- * change, and none in it where another user can change them.
+ * Any bytes as a session file, its -wal, -journal and -shm, which this user or another one owns.
+ * They are opened, read, recovered and saved in a directory in memory. No file outside that
+ * directory may change. No file in it may change if another user can change them.
  *
  * Input: struct header, then the file, the -wal, the -journal; tests/fuzz/pack-session makes one.
  */
@@ -25,17 +25,17 @@ enum {
 	FOREIGN_BESIDE = 1 << 2, /* ... the -wal and the -journal */
 	OPEN_MODE = 1 << 3,	 /* others may write the session file */
 	NAME_VICTIM =
-		1 << 4,	   /* the journal ends with a super-journal's name, as SQLite writes it */
+		1 << 4, /* the journal ends with the name of a super-journal, in SQLite's format */
 	WITH_SHM = 1 << 5, /* a -shm: the first 32 KiB of the -wal */
-	SAVE = 1 << 6,	   /* as a daemon's next start or --save does */
-	SUM_WAL = 1 << 7,  /* the -wal's check sums are made right, so that SQLite reads on */
+	SAVE = 1 << 6,	   /* do the same as a daemon's next start or --save */
+	SUM_WAL = 1 << 7,  /* correct the -wal's checksums, so that SQLite reads on */
 	FOREIGN_FOR_SURE = FOREIGN_DIR | FOREIGN_FILE | OPEN_MODE,
 };
 
 struct header {
 	uint8_t flags;
 	uint8_t unused[3];
-	uint32_t file_bytes, wal_bytes; /* the rest is the journal's */
+	uint32_t file_bytes, wal_bytes; /* the rest is the journal */
 };
 
 #define OTHER_USER 65534
@@ -125,7 +125,7 @@ static uint32_t number_at(const uint8_t *at)
 	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* sqlite.org/fileformat2.html#walformat, with big-endian sums. */
+/* sqlite.org/fileformat2.html#walformat, with big-endian checksums. */
 static void add_to_sum(uint32_t sum[2], const uint8_t *data, size_t len_bytes)
 {
 	for (size_t i = 0; i + 8 <= len_bytes; i += 8) {
@@ -169,7 +169,7 @@ static void put_wal(int dir, const struct header *header, const uint8_t *data, s
 	free(wal);
 }
 
-/* Returns whether another user can change any of the files. */
+/* Write the files. Return whether another user can change any of them. */
 static bool write_files(int dir, const struct header *header, const uint8_t *data, size_t len_bytes)
 {
 	size_t file = header->file_bytes < len_bytes ? header->file_bytes : len_bytes;
@@ -225,7 +225,7 @@ static void read_session(const char *path)
 	vmop_error_destroy(err);
 }
 
-/* Whether the directory and its files are as they were. */
+/* Compares the directory and its files before and after. */
 struct state {
 	struct stat st[1 + N_NAMES];
 };

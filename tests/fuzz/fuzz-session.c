@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Any bytes as a session file: opened, and read by every walk there is. */
+/* Any bytes as a session file: open it, and read it by every walk. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
 static uint64_t seen;
 
-/* Reads what a callback is given to its end, so that a sanitizer sees it. */
+/* Read the argument of a callback to its end, so that a sanitizer checks it. */
 static void see(const char *text)
 {
 	if (text)
@@ -53,7 +53,7 @@ static struct vmop_error *see_task(void *arg, const struct vmop_db_task *task)
 	return NULL;
 }
 
-/* The symbols of each image, while the walk over the images goes on. */
+/* Read the symbols of each image during the walk over the images. */
 static struct vmop_error *see_image(void *arg, const struct vmop_db_image *image)
 {
 	struct vmop_symbol *symbols;
@@ -127,11 +127,11 @@ static void read_everything(struct vmop_db *db)
 	vmop_error_destroy(vmop_db_check(db));
 }
 
-/* One file in memory, written again and again. */
+/* One file in memory, which each run overwrites. */
 static char dir[] = "/dev/shm/vmop-fuzz-session-XXXXXX";
 static char path[sizeof(dir) + 16], wal[sizeof(dir) + 16], shm[sizeof(dir) + 16];
 
-/* What a file in WAL mode gets beside it; the next one must not meet it. */
+/* Remove the file that WAL mode adds: the next run must not find it. */
 static void remove_wal(void)
 {
 	unlink(wal);

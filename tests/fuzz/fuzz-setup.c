@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any text as a set-up file. What is accepted must come back the same from the text that is
- * written of it: vmopd and vmopcontrol hand set-ups to each other in this way.
+ * Any text as a set-up file. An accepted set-up must survive being formatted and parsed again:
+ * vmopd and vmopcontrol exchange set-ups as text.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-/* False: refused. */
+/* Return false if the text is refused. */
 static bool parse(struct vmop_setup *setup, const char *text)
 {
 	struct vmop_error *err = vmop_setup_init(setup);
@@ -22,7 +22,7 @@ static bool parse(struct vmop_setup *setup, const char *text)
 	if (!err)
 		err = vmop_setup_check(setup);
 	if (err && (!err->message[0] || strchr(err->message, '\n')))
-		abort(); /* one line, always */
+		abort(); /* always one line */
 	bool is_accepted = !err;
 	vmop_error_destroy(err);
 	return is_accepted;

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-/* Looks at everything that a record has, its text to the end. */
+/* Read every field of a record, and its text to the end. */
 static size_t look_at(const struct vmop_record *record)
 {
 	switch (record->type) {
@@ -36,7 +36,7 @@ static void read_all(struct vmop_stream_reader *reader)
 		if (strlen(info->name) >= 64 || strlen(info->unit) >= 8)
 			abort();
 	}
-	/* A repeated block may be long: that is no fault. */
+	/* A repeated block can be long: that is not an error. */
 	for (unsigned i = 0; i < 10000; i++) {
 		err = vmop_stream_reader_next(reader, &record, &ended);
 		if (err || ended)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes as what xenstore says of domains, a line each, and as lists of Xen's symbols: the
- * first half of the input is the given file's, the whole the running Xen's.
+ * Any bytes as lines of xenstore about domains, and as lists of Xen's symbols: the first half of
+ * the input as a given file, all of it as the running Xen's list.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the kernel module vmop.ko maps: hv-interface/xen/rings.h and xen/records.h.  The input's
- * first byte is the mapping's size in units of 64 bytes, less one, the second says of how many
- * vCPUs there are backtraces (0: of none); then the mapping as it is at first, and steps of 16
- * bytes: at which place which 8 bytes change, and up to which time is drained then.
+ * Any bytes as the memory that the kernel module vmop.ko maps: hv-interface/xen/rings.h and
+ * xen/records.h. The input's first byte is the size of the mapping in units of 64 bytes, less one.
+ * The second byte is the number of vCPUs with backtraces (0: none). The initial content of the
+ * mapping follows, and then steps of 16 bytes: the position and new value of 8 bytes, and the time
+ * up to which the rings are drained.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,11 +22,11 @@ struct step {
 	uint64_t value;
 };
 
-/* A drain under way. */
+/* A drain in progress. */
 struct drain {
 	const struct vmop_xen_records *records;
 	uint64_t up_to_ns;
-	uint64_t n_left; /* more entries than these can't be in the rings */
+	uint64_t n_left; /* the rings cannot contain more entries than these */
 };
 
 static void take_entry(void *arg, const struct vmop_xen_entry *entry)
@@ -59,14 +60,14 @@ static void drain_up_to(struct vmop_xen_records *records, struct vmop_xen_rings 
 		abort();
 	drain.up_to_ns = percent > 75 ? UINT64_MAX : up_to_ns;
 	vmop_xen_records_drain(records, rings, up_to_ns, &sink);
-	/* Room is given back for what was read, and for nothing else. */
+	/* Exactly the room of the entries that were read is returned. */
 	for (uint32_t i = 0; i < rings->n; i++)
 		if (rings->readers[i].freed != rings->readers[i].tail ||
 		    rings->readers[i].head - rings->readers[i].tail > rings->n_records)
 			abort();
 }
 
-/* What the module writes while it is read is as good as written between two drains. */
+/* A write of the module during a read is equivalent to one between two drains. */
 static void run(struct vmop_xen_records *records, struct vmop_xen_rings *rings, uint8_t *memory,
 		size_t map_bytes, const uint8_t *steps, size_t len_bytes)
 {
@@ -91,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	data += HEAD_BYTES;
 	len_bytes -= HEAD_BYTES;
 	size_t first_bytes = len_bytes < map_bytes ? len_bytes : map_bytes;
-	/* Of the very size, so that a step outside is seen. */
+	/* The block has the exact size, so that a sanitizer detects accesses outside. */
 	uint8_t *memory = aligned_alloc(UNIT_BYTES, map_bytes);
 	if (!memory)
 		abort();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A ring that Xen shares and another domain can write: hv-interface/xen/xenoprof-buffer.h.  The
- * input's first byte is the layout, the rest what the whole buffer holds from one look to the next.
+ * Any bytes as a ring that Xen shares and another domain can write:
+ * hv-interface/xen/xenoprof-buffer.h. The input's first byte is the layout; the rest is the content
+ * of the whole buffer, one after the other for each read.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void look_at(void *arg, const struct vmop_xenoprof_ring *ring,
 	(*n)++;
 }
 
-/* What another domain does to the buffer while it is read is as good as between two looks. */
+/* A write of another domain during a read is equivalent to one between two reads. */
 static void look(struct vmop_xenoprof_ring *ring)
 {
 	bool is_corrupt;
@@ -39,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 		return 0;
 	uint32_t buffer_bytes = 40 + 8 * (data[0] % 32u);
 	bool has_backtraces = data[0] & 0x80;
-	/* Of the very size, so that a step outside is seen. */
+	/* The block has the exact size, so that a sanitizer detects accesses outside. */
 	uint8_t *memory = aligned_alloc(8, 2 * buffer_bytes);
 	if (!memory)
 		abort();

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: control-attack HOW PATH
- * Attack the control socket, or the pid file, at PATH as a hostile user. Prints one line when
- *it is at work, with the number of connections it has, then goes on until it is killed; exit 1: not
- *even begun. hold	1,000 connections that say nothing, or half a request flood	connections
- *that come and go endless	a request without an end ask	requests one after the other, whose
- *replies it reads deaf	requests, whose replies it does not read deep	requests that nest without
- *bound lock	locks of both kinds on the file, waited for
+ * Attack the control socket, or the pid file, at PATH as a hostile user.  Print one line with the
+ * number of connections when the attack runs, and continue until killed.  Exit 1: it could not
+ * begin. hold	1,000 connections that send nothing, or half a request
+ * 	flood	connections that come and go
+ * 	endless	a request without an end
+ * 	ask	one request after the other; read the replies
+ * 	deaf	requests; do not read the replies
+ * 	deep	requests that nest without bound
+ * 	lock	wait for locks of both kinds on the file
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -36,8 +39,8 @@ static int connect_to(const char *path)
 
 static void say(int n)
 {
-	static int was_said;
-	if (!was_said++)
+	static int was_printed;
+	if (!was_printed++)
 		printf("at work: %d\n", n);
 	fflush(stdout);
 }
@@ -57,7 +60,7 @@ static void hold(const char *path)
 	pause();
 }
 
-/* Sends data over and over again, on a new connection whenever one is hung up on. */
+/* Send data again and again, on a new connection whenever the old one is closed. */
 static void pour(const char *path, const char *data, size_t len, int reads)
 {
 	static char replies[65536];

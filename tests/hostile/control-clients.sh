@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Hostile clients of the control socket: by default they can't even connect; where a group may read the
-# status, whatever its members do leaves sampling, root's requests and the daemon's end as they are.
+# Hostile clients of the control socket. By default they cannot connect. If a group may read the
+# status, no attack of its members disturbs sampling, root's requests or the daemon's end.
 . "$(dirname "$0")/common.sh"
 need_perf
 attack=$build/tests/hostile/control-attack
 as_evil test -x "$attack" || skip "user $evil_uid can't run $attack"
 attackers=
-# begin HOW PATH: as the attacker, in the background, until it is at work.
+# begin HOW PATH: start the attack in the background and wait until it runs.
 begin() {
 	: >"$work/attack"
 	# shellcheck disable=SC2086 # words
@@ -34,7 +34,7 @@ is "the socket's mode" "$(stat -c %a "$VMOP_RUNDIR/vmopd.sock")" = 600
 expect 1 "" as_evil timeout 5 "$attack" hold "$VMOP_RUNDIR/vmopd.sock"
 refuse 3 "uid $evil_uid may not control vmopd" as_evil "$build/vmopcontrol" --stop
 
-# -- nor lock the pid file, so that no vmopd could start after a kill
+# -- the attacker cannot lock the pid file either, which would keep vmopd from starting after a kill
 expect 1 "" as_evil timeout 5 "$attack" lock "$VMOP_RUNDIR/vmopd.pid"
 begin lock "$VMOP_RUNDIR/vmopd.pid"
 pid=$(daemon_pid)
@@ -45,7 +45,7 @@ expect 0 "sampling" bounded "$build/vmopcontrol" --start
 end_attacks
 expect 0 "" control --shutdown
 
-# -- where a group may read the status
+# -- a group may read the status
 group=$(getent group $evil_uid | cut -d: -f1)
 if [ -n "$group" ]; then
 	echo "status-group = $group" >>"$VMOP_CONFIG"
@@ -58,7 +58,7 @@ if [ -n "$group" ]; then
 		until [ "$(member samples)" -gt $((before + 100)) ]; do sleep 0.1; done
 		is "records lost" "$(member lost)" -eq 0
 		is "the daemon's memory, in MiB" "$(awk '/^VmRSS/ { print int($2 / 1024) }' "/proc/$(daemon_pid)/status")" -lt 200
-		# With all those connections still there.
+		# All those connections still exist.
 		expect 0 "the session is in" bounded "$build/vmopcontrol" --shutdown
 		is "the daemon after it" "$(daemon_pid)" = ""
 		end_attacks
@@ -67,7 +67,7 @@ else
 	echo "not tested: a status-group, for there is none of id $evil_uid"
 fi
 
-# -- run directories that the attacker can change: refused in one line, and nothing is put there
+# -- run directories that the attacker can change are refused in one line, and stay empty
 evil=$work/evil
 mkdir -m 755 "$evil" "$evil/below" && chown $evil_uid "$evil"
 mkdir -m 1777 "$work/sticky"
@@ -76,7 +76,7 @@ as_evil ln -s "$work" "$work/sticky/link"
 mkdir -m 777 "$work/open"
 while read -r dir said; do
 	for option in --start --start-daemon --shutdown --status; do
-		# A directory that is not there holds no daemon: not running.
+		# A missing directory contains no daemon: not running.
 		[ -e "$dir" ] || [ "${option#--start}" != "$option" ] || continue
 		VMOP_RUNDIR=$dir refuse 3 "$said" bounded "$build/vmopcontrol" $option
 	done
@@ -92,7 +92,7 @@ $work/open other users may write
 $work/open/run other users may write
 END
 is "what was put there" "$(find "$evil" "$work/sticky" "$work/open" -type f -o -type s)" = ""
-# Files of another user in a directory of root's.
+# Files of another user in root's directory.
 mkdir -m 755 "$work/mixed"
 for file in vmopd.pid vmopd.sock vmopd.log; do
 	: >"$work/mixed/$file"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Programs on a file system that never answers the daemon: sampling, the other programs' build-ids,
-# --status and --stop go on, and the report says why a program has no symbols.
+# Programs on a file system that never replies to the daemon: sampling, other programs' build-ids,
+# --status and --stop continue, and the report shows why a program has no symbols.
 # shellcheck source=tests/integration/common.sh disable=SC2016,SC2034,SC2086,SC2317 # inner shells; lists; traps
 . "$(dirname "$0")/../integration/common.sh"
 need_perf
@@ -33,7 +33,7 @@ pid=$(daemon_pid)
 for i in 1 2 3; do
 	as_user "$mount_point/program-$i" -c "$loop"
 done
-# Asked for after those that hang.
+# The daemon reads this file after the hanging ones.
 cp "$build/tests/integration/fork-storm" "$work/after"
 as_user "$work/after" 2000 10000
 sleep 4
@@ -48,12 +48,12 @@ expect 0 "" timeout $limit "$build/vmopcontrol" --stop
 "$build/tests/integration/session-facts" "$sessions/current.vmop" >"$work/facts"
 is "build-id of the program behind them" "$(grep -c "^build-id 20 $work/after" "$work/facts")" -eq 1
 is "build-id of one that hangs" "$(grep -c "^build-id 0 $mount_point/program-1" "$work/facts")" -eq 1
-# A session that ends while files hang, and one that begins.
+# End a session while files hang, and begin another.
 refuse 0 "sampling" control --start --event=cpu-clock:1000Hz --session-dir="$sessions"
 as_user "$mount_point/program-4" -c "$loop"
 expect 0 "" timeout $limit "$build/vmopcontrol" --stop
 expect 0 "" timeout $limit "$build/vmopcontrol" --shutdown
-# What is left of that daemon is a thread in the kernel, which keeps no other from starting.
+# The rest of that daemon is a thread in the kernel, which does not prevent another from starting.
 refuse 0 "sampling" timeout $limit "$build/vmopcontrol" --start --event=cpu-clock:1000Hz --session-dir="$sessions"
 expect 0 "" timeout $limit "$build/vmopcontrol" --shutdown
 end_server

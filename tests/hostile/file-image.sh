@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Files of an unprivileged user in the place of a program that was sampled: the daemon neither waits for
-# them nor touches them, and goes on sampling.
+# An unprivileged user replaces a program that was sampled by other files. The daemon neither waits
+# for them nor opens them, and continues to sample.
 # shellcheck source=tests/integration/common.sh disable=SC2016,SC2034,SC2086,SC2317 # inner shells; lists; traps
 . "$(dirname "$0")/../integration/common.sh"
 need_perf
 user=65534
-limit=30 # seconds that an answer may take on a busy machine; what hangs, hangs for good
+limit=30 # time limit in seconds for a reply on a busy machine; a hanging daemon never replies
 
 as_user() {
 	setpriv --reuid=$user --regid=$user --clear-groups "$@"
 }
 
-# The daemon answers, and samples go on.
+# Check that the daemon replies and samples.
 goes_on() {
 	before=$(timeout $limit "$build/vmopcontrol" --status --json | sed -n 's/^  "samples": \([0-9]*\),$/\1/p')
 	[ -n "$before" ] || {
@@ -30,7 +30,7 @@ goes_on() {
 	done
 }
 
-# Samples of a program at PATH that is over at once.
+# burn PATH: take samples of a program that ends at once.
 burn() {
 	cp /bin/dash "$1" && chown $user "$1"
 	as_user "$1" -c 'i=0; while [ $i -lt 150000 ]; do i=$((i + 1)); done'
@@ -44,7 +44,7 @@ as_user test -x "$build/vmopd" || echo "the programs can't be run by user $user,
 
 refuse 0 "sampling" control --start --event=cpu-clock:1000Hz --session-dir="$sessions"
 
-# put TYPE PATH: the file that takes the program's place.
+# put TYPE PATH: make the file that replaces the program.
 put() {
 	rm -f "$2"
 	case $1 in
@@ -60,7 +60,7 @@ put() {
 	esac
 }
 
-# Several of each: one of them is looked at after it was put there.
+# Several of each: the daemon opens one of them after it was replaced.
 for type in fifo zero tty full loop link directory sparse empty; do
 	for i in 1 2 3 4; do
 		burn "$home/$type-$i"
@@ -70,7 +70,7 @@ for type in fifo zero tty full loop link directory sparse empty; do
 	goes_on "$type"
 done
 
-# A program that is cut and filled again and again while it is looked at.
+# A program that is truncated and written again and again while the daemon reads it.
 cp /bin/dash "$home/source"
 as_user sh -c 'while [ -e "$1" ]; do cp "$1" "$2"; : >"$2"; done' - "$home/source" "$home/changing" 2>/dev/null &
 changing=$!

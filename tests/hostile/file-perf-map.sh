@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Perf maps of an unprivileged user that are none: the daemon neither waits for them nor touches them,
-# reads no more of them than it may, and goes on sampling.
+# Invalid perf maps of an unprivileged user. The daemon neither waits for them nor opens them, reads
+# a bounded part of them, and continues to sample.
 # shellcheck source=tests/integration/common.sh disable=SC2016,SC2034,SC2086,SC2317 # inner shells; lists; traps
 . "$(dirname "$0")/../integration/common.sh"
 need_perf
@@ -16,7 +16,7 @@ as_user() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
-# put HOW PATH: what lies there instead of a map.
+# put HOW PATH: make the file that replaces the map.
 put() {
 	case $1 in
 	fifo) as_user mkfifo "$2" ;;
@@ -24,7 +24,7 @@ put() {
 	shadow) as_user ln -s /etc/shadow "$2" ;;
 	directory) as_user mkdir "$2" ;;
 	sparse) as_user truncate -s 1T "$2" 2>/dev/null || as_user truncate -s 1G "$2" ;;
-	large) # more functions than are read, in the place of the code and everywhere else
+	large) # more functions than are read, at the address of the code and everywhere else
 		# shellcheck disable=SC2016 # awk's
 		as_user sh -c 'awk "BEGIN { for (i = 0; i < 3000000; i++) printf \"%x 7fffffffffff e\n\", i }" >"$1"' - "$2"
 		;;
@@ -57,7 +57,7 @@ is "samples after a while" "$(member samples)" -gt "$before"
 is "records lost" "$(member lost)" -eq 0
 rss=$(control --status --json | sed -n 's/.*"rss_bytes": \([0-9]*\).*/\1/p')
 case $(nm "$build/vmopd" 2>/dev/null || :) in
-*__asan_*) ;; # under a sanitizer memory says nothing
+*__asan_*) ;; # a sanitizer's memory use is not meaningful
 *) is "the daemon's memory in bytes" "$rss" -lt 268435456 ;;
 esac
 expect 0 "" timeout $limit "$build/vmopcontrol" --stop

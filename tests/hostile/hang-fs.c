@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For tests: hang-fs DIRECTORY FILE.  Mounts a file system with copies of FILE, program-1 to
- * program-9, that answers every process but vmopd, for which it hangs for good.  Prints "mounted";
- * runs until it is killed.  77: FUSE can't be used here.
+ * For tests: hang-fs DIRECTORY FILE. Mount a file system with copies of FILE, program-1 to
+ * program-9. It replies to every process but vmopd, for which it hangs for ever. Prints "mounted"
+ * and runs until it is killed. Exit status 77: FUSE is unavailable.
  *
- * The requests are those of linux/fuse.h, by hand: what a FUSE library would add is not needed.
+ * The requests are those of linux/fuse.h; a FUSE library is not needed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -117,7 +117,7 @@ static void serve(const struct fuse_in_header *in, const void *body)
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
-		break; /* nobody waits for an answer */
+		break; /* no reply is expected */
 	case FUSE_RELEASE:
 	case FUSE_RELEASEDIR:
 	case FUSE_FLUSH:

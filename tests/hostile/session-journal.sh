@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A journal that another user put beside a session names a "super-journal": SQLite would delete
-# the file of that name. Root must neither delete nor change anything; the error is one line.
+# Another user puts a journal beside a session. The journal names a "super-journal", and SQLite
+# would delete the file of that name. Root's programs must neither delete nor change any file; the
+# error is one line.
 # shellcheck source=tests/hostile/common.sh
 . "$(dirname "$0")/common.sh"
 command -v python3 >/dev/null || skip "no python3"
 
-# hot_journal VICTIM >FILE: a hot journal of one page, with the super-journal's name at its end.
+# hot_journal VICTIM >FILE: make a hot journal of one page that ends with the super-journal's name.
 hot_journal() {
 	python3 - "$1" <<'END'
 import struct, sys
@@ -22,13 +23,13 @@ sys.stdout.buffer.write(head.ljust(512, b"\0") + record + end)
 END
 }
 
-# The super-journal must itself name a journal for it to be deleted: any file of root's will do.
+# SQLite deletes the super-journal only if it names a journal. Any file of root's is a victim.
 victim=$work/victim
 mkdir "$work/finished" "$work/unfinished" "$work/saved"
 "$build/tests/fixtures/make-session" --seconds=3 "$work/finished/current.vmop" >/dev/null
 "$build/tests/fixtures/make-session" --seconds=3 --unfinished "$work/unfinished/current.vmop" >/dev/null
 
-# set_trap DIR FIXTURE: a directory of the attacker's with a session, a journal and a victim.
+# set_trap DIR FIXTURE: make a directory of the attacker with a session, a journal and a victim.
 set_trap() {
 	rm -rf "$1"
 	cp -r "$work/$2" "$1"
@@ -39,13 +40,13 @@ set_trap() {
 	chmod 755 "$1"
 }
 
-# untouched WHAT DIR BEFORE: the victim is there, and in DIR nothing changed.
+# untouched WHAT DIR BEFORE: check that the victim exists and that DIR has not changed.
 untouched() {
 	is "the victim of $1" "$(cat "$victim" 2>/dev/null)" = "root's own"
 	is "the directory after $1" "$(state_of "$2")" = "$3"
 }
 
-# attack DIR: all that root does with a session directory.
+# attack DIR: use a session directory in every way that root does.
 attack() {
 	dir=$1
 	before=$(state_of "$dir")
@@ -66,7 +67,7 @@ attack() {
 set_trap "$work/trap" finished
 attack "$work/trap"
 
-# The same where only a directory on the way is the attacker's, or everyone may write there.
+# The same if the attacker owns only a parent directory, or if everyone may write it.
 mkdir "$work/way"
 set_trap "$work/way/trap" finished
 chown -R 0:0 "$work/way/trap"
@@ -81,7 +82,7 @@ chmod 777 "$work/way/trap"
 before=$(state_of "$work/way/trap")
 refuse 3 "run 'chmod go-w'" bounded "$build/vmopcontrol" --save=x --session-dir="$work/way/trap"
 untouched "--save where all may write" "$work/way/trap" "$before"
-# Sticky: no entry can be replaced, but added.
+# Sticky: the attacker can add entries, but not replace any.
 chmod 1777 "$work/way/trap"
 before=$(state_of "$work/way/trap")
 refuse 3 "run 'chmod go-w'" bounded "$build/vmopcontrol" --save=x --session-dir="$work/way/trap"
@@ -100,20 +101,20 @@ refuse 3 "belongs to another user (uid $evil_uid)" bounded "$build/vmopcontrol" 
 	--session-dir="$work/sticky/prof"
 is "what is in it" "$(ls -A "$work/sticky/prof")" = ""
 
-# A session of root's own in a directory that is: links that root made are followed.
+# Root's session in root's directory: links that root made are followed.
 mv "$work/finished" "$work/own"
 ln -s "$work/own" "$work/sticky/mine"
 expect 0 "kept as" bounded "$build/vmopcontrol" --save=mine --session-dir="$work/sticky/mine"
 [ -f "$work/own/mine.vmop" ] || fail "no own/mine.vmop"
 
-# Reports: an attacker's session is read by root, its WAL from a copy, and nothing is made beside it.
+# Reports: root reads an attacker's session and a copy of its WAL, and no file is made beside it.
 set_trap "$work/trap" unfinished
 rm "$work/trap/current.vmop-journal"
 before=$(state_of "$work/trap")
 expect 0 "(3 s)" bounded "$build/vmopreport" --session-dir="$work/trap"
 untouched "a report with a WAL" "$work/trap" "$before"
 expect 0 "(3 s)" as_evil timeout 20 "$build/vmopreport" --session-dir="$work/trap"
-# A WAL of a third user is left out, with a warning: it may hold anything.
+# The WAL of a third user is ignored with a warning: its content is not trusted.
 chown $((evil_uid - 1)) "$work/trap/current.vmop-wal"
 before=$(state_of "$work/trap")
 bounded "$build/vmopreport" --session-dir="$work/trap" >"$work/out" 2>&1 || :

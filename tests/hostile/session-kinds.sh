@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A FIFO, a link, a directory or a device in place of a session's file or of what SQLite keeps
-# beside it: an error of one line, without waiting.
+# A FIFO, a link, a directory or a device in place of a session's file, or of a file that SQLite
+# keeps beside it: the error is one line, and no program waits.
 # shellcheck source=tests/hostile/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -21,7 +21,8 @@ put() {
 mkfifo "$work/fifo"
 echo "event = cpu-clock:100Hz" >"$VMOP_CONFIG"
 
-# quick STATUSES TEXT COMMAND...: ends in time with one of the statuses; a failure is one line.
+# quick STATUSES TEXT COMMAND...: check that COMMAND ends in time with one of the statuses, and that
+# a failure prints one line.
 quick() {
 	statuses=$1 text=$2
 	shift 2
@@ -45,7 +46,7 @@ for owner in 0 "$evil_uid"; do
 			put $kind "$work/s/current.vmop$suffix" || continue
 			chown -h "$owner" "$work/s/current.vmop$suffix"
 			chown "$owner" "$work/s"
-			# It is moved as it is, or refused in one line.
+			# The file is moved unchanged, or refused in one line.
 			quick "0 3" "$work/s" "$build/vmopcontrol" --save=x --session-dir="$work/s"
 			rm -rf "$work/s"
 			cp -r "$work/good" "$work/s"

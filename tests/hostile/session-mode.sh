@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # With session-mode=0600 another user never gets a descriptor of the session's file or of a file
-# beside it: each has that mode from the moment that it is made.
+# beside it: each file has that mode from its creation.
 # shellcheck source=tests/hostile/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh disable=SC2034 # variables for those who source it
-# Sourced by the tests here: directories of their own, and ways to say what is expected.
+# Sourced by the tests here: directories for the test, and functions that check results.
 set -eu
 build=${VMOP_BUILDDIR:-$(pwd)}
 src=${VMOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -14,11 +14,10 @@ daemon_pid() {
 	cat "$VMOP_RUNDIR/vmopd.pid" 2>/dev/null || true
 }
 
-# Waits until process PID is gone; the test's time limit ends a wait for ever.
+# Wait until process PID is gone. The test's time limit ends an endless wait.
 wait_gone() {
 	while :; do
-		# One that nobody has waited for yet counts as gone, too, but not while one of its threads holds
-		# its sockets open.
+		# A zombie counts as gone, unless one of its threads keeps its sockets open.
 		case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null || :) in
 		'') return ;;
 		Z*) [ "$(find "/proc/$1/task" -mindepth 1 -maxdepth 1 2>/dev/null | wc -l)" -gt 1 ] || return 0 ;;
@@ -51,13 +50,13 @@ control() {
 	"$build/vmopcontrol" "$@"
 }
 
-# The words of a failure.
+# Report a failure.
 fail() {
 	echo "FAILED: $*"
 	failed=1
 }
 
-# expect STATUS TEXT COMMAND...: its exit status, and a text in what it prints.
+# expect STATUS TEXT COMMAND...: check the exit status, and that the output contains TEXT.
 expect() {
 	want=$1 text=$2
 	shift 2
@@ -70,7 +69,7 @@ expect() {
 	fi
 }
 
-# refuse STATUS TEXT COMMAND...: the same, in one line.
+# refuse STATUS TEXT COMMAND...: check the same, and that the output is one line.
 refuse() {
 	expect "$@"
 	[ "$(wc -l <"$work/out")" -eq 1 ] || {
@@ -79,23 +78,23 @@ refuse() {
 	}
 }
 
-# is WHAT GOT OPERATOR WANTED: numbers or, with =, words.
+# is WHAT GOT OPERATOR WANTED: compare numbers or, with =, words.
 is() {
 	echo "expect $1: $3 $4"
 	test "$2" "$3" "$4" || fail "$1 is '$2'"
 }
 
-# A member of --status --json, by its indented line.
+# Print a member of --status --json, which is on an indented line of its own.
 member() {
 	control --status --json | sed -n "s/^  \"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p"
 }
 
-# What tests/integration/session-facts says of a session file, by name.
+# fact FILE NAME: print a fact about a session file, from tests/integration/session-facts.
 fact() {
 	"$build/tests/integration/session-facts" "$1" | sed -n "s/^$2 //p"
 }
 
-# Sampling the whole machine needs root here, and a kernel that lets it.
+# Skip the test unless this user is root and the kernel allows sampling the whole machine.
 need_perf() {
 	[ "$(id -u)" -eq 0 ] || skip "not root"
 	if ! control --run --session-dir="$work/probe" -- true >"$work/out" 2>&1; then
@@ -107,7 +106,7 @@ need_perf() {
 }
 
 finish() {
-	# What a sanitizer found in a daemon in the background.
+	# A sanitizer found an error in a daemon in the background.
 	if grep -q 'Sanitizer\|runtime error' "$VMOP_RUNDIR"/vmopd.log 2>/dev/null; then
 		fail "vmopd.log"
 		cat "$VMOP_RUNDIR/vmopd.log"

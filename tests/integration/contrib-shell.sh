@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The cron example's commands, run; bash's completion, completing.
+# Run the commands of the cron example; complete with bash's completion.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 
 # -- completion
 functions=/usr/share/bash-completion/bash_completion
 [ -e "$functions" ] || skip "bash-completion is not installed"
-# offered_by PROGRAM WORD...: what bash offers for the last one.
+# offered_by PROGRAM WORD...: print bash's completions of the last word.
 offered_by() {
 	program=$1
 	shift
@@ -18,7 +18,7 @@ offered_by() {
 		shift 3
 		COMP_WORDS=("$program" "$@") COMP_CWORD=$# COMP_LINE="$program $*"
 		COMP_POINT=${#COMP_LINE}
-		compopt() { :; } # which only a completing shell has
+		compopt() { :; } # exists only in a completing shell
 		"_$program"
 		printf "%s\n" "${COMPREPLY[@]}"' bash "$functions" \
 		"$src/contrib/completions/$program" "$program" "$@" | sort | tr '\n' ' '
@@ -41,17 +41,17 @@ for program in vmopcontrol vmopreport; do
 			fail "$program: $option completes to nothing"
 	done
 done
-# Every word that --by takes is offered.
+# Every word that --by accepts is offered.
 "$build/vmopreport" --by=none 2>&1 | sed 's/.*accepted: //' | tr -d , | tr ' ' '\n' | sort >"$work/words"
 offered_by vmopreport --by "" | tr ' ' '\n' | grep . | sort >"$work/offered"
 diff -u "$work/words" "$work/offered" || fail "completions of --by"
 
-# -- cron: five times, a user, a command in which "%" has a backslash
+# -- cron: five times, a user, a command in which "%" is escaped by a backslash
 cron=$build/contrib/cron/vmop
 bad=$(grep -v '^#\|^$\|^[A-Z]*=' "$cron" | grep -cvE '^([0-9*]+[ 	]+){5}root	[^ ]' || true)
 is "lines that are none of cron's" "$bad" -eq 0
 is "'%' without a backslash" "$(grep -v '^#' "$cron" | grep -c '[^\]%' || true)" -eq 0
-# command PATTERN: the line's command as cron hands it to the shell.
+# command_of PATTERN: print the line's command as cron passes it to the shell.
 command_of() {
 	sed -n "/$1/s/^.*	root	//p" "$cron" | sed 's/\\%/%/g'
 }
@@ -70,7 +70,7 @@ expect 0 "" sh "$work/tidy"
 is "sessions left" "$(ls "$sessions")" = "mine.vmop"
 need_perf
 expect 0 "" control --start --event=cpu-clock:100Hz --session-dir="$sessions"
-# grep finds nothing to mail about: its exit status is 1.
+# grep finds no line to mail: its exit status is 1.
 PATH=$build:$PATH expect 1 "" sh "$work/save"
 is "what cron would mail" "$(wc -c <"$work/out")" -eq 0
 is "yesterday's session" "$(ls "$sessions/$(date -d yesterday +%F).vmop")" = \

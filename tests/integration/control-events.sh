@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# --list-events, and sessions with the events of vmop-events(7) as far as every machine has them.
+# --list-events, and sessions with those events of vmop-events(7) that every machine has.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -14,18 +14,18 @@ columns() {
 	awk '{ if (length > n) n = length } END { print n }'
 }
 is "columns of --list-events" "$(control --list-events | columns)" -le 80
-# A machine that libpfm4 knows, whatever this one is.
+# A CPU model that libpfm4 supports, whatever this machine is.
 LIBPFM_FORCE_PMU=skl expect 0 "skl::LONGEST_LAT_CACHE" control --list-events --verbose
 LIBPFM_FORCE_PMU=skl expect 0 "INST_RETIRED" control -lV
 LIBPFM_FORCE_PMU=skl expect 0 '"code": ' control --list-events --json
 LIBPFM_FORCE_PMU=skl expect 0 '"default": "c' "$build/vmopd" --list-events --json
 is "members of an event" "$(control --list-events --json | sed -n '/"name": "cpu-clock"/,/}/p' | tr -d ' \n')" = \
 	'"name":"cpu-clock","description":"time,byatimeroneachCPU:needsnoPMU","unit":"ns","lowest_count":10000,"available":true},'
-# A name in the list is one that --setup takes, and the lowest count is the lowest.
+# --setup accepts each listed name, and its lowest count is the lowest accepted one.
 control --list-events --json | sed -n 's/^ *"name": "\([a-z-]*\)",$/\1/p' >"$work/names"
 is "events in the list" "$(wc -l <"$work/names")" -ge 12
 
-# -- the page's examples are written as they must be
+# -- the examples of the manual page are valid
 sed -n 's/^# vmopcontrol --start --event=//p' "$src/man/vmop-events.7" | tr -d "'" >"$work/examples"
 is "examples in vmop-events(7)" "$(wc -l <"$work/examples")" -ge 5
 while read -r example; do
@@ -45,7 +45,7 @@ refuse 2 "the lowest is 500" control --start --event=r1c2:499 --session-dir="$se
 refuse 2 "no PMU 'none'" control --start --event=none/config=1,config1=2/ --session-dir="$sessions"
 refuse 2 "is for events of a PMU" control --start --event=cpu-clock:p --session-dir="$sessions"
 
-# -- three at once, each its own way; one of them by opcontrol's words
+# -- three at once, each with its own period; one of them in opcontrol's syntax
 # shellcheck disable=SC2016 # for the shell that it is given to
 faulting='i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
 expect 0 "" control --run --session-dir="$sessions" \
@@ -58,7 +58,7 @@ if [ "$(fact "$sessions/current.vmop" samples)" -lt 100 ]; then
 	fail "few samples"
 fi
 
-# -- one event twice, in two modes and at two counts; and a ratio of what was sampled
+# -- one event twice, in two modes and at two counts, and a ratio of the samples
 expect 0 "" control --run --session-dir="$sessions" --event='{page-faults:10::0:1,page-faults:7::0:1}' \
 	--event=page-faults:10,minor-faults:10 -- sh -c "$faulting"
 is "columns of events of one name" \
@@ -70,7 +70,7 @@ expect 0 "" control --start --event=page-faults --session-dir="$sessions"
 is "the scale in --status --json" "$(control --status --json | grep -c '"scale": 1.0')" -eq 1
 expect 0 "" control --shutdown
 
-# -- a tracepoint, where tracefs can be had; the mount is this command's alone
+# -- a tracepoint, if tracefs is available; only this command sees the mount
 rm -rf "$sessions"
 if unshare -m mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; then
 	unshare -m sh -c "mount -t tracefs tracefs /sys/kernel/tracing &&

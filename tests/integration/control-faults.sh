@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What may go wrong: no permission, a daemon killed in the middle, what it leaves behind,
-# broken sessions, a full disk, a report that reads while a session ends.
+# Failures: no permission, a killed daemon and its files, damaged sessions, a full disk, and a
+# report that reads while a session ends.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf
@@ -18,7 +18,7 @@ nobody() {
 }
 if nobody test -x "$build/vmopd"; then
 	refuse 3 "run it as root" nobody "$build/vmopcontrol" --start
-	# With a directory of its own it gets as far as perf, if that lets it not.
+	# With a directory of its own it gets as far as perf, if perf refuses this user.
 	mkdir "$work/nobody"
 	chown 65534 "$work/nobody"
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 0 ]; then
@@ -30,7 +30,7 @@ if nobody test -x "$build/vmopd"; then
 	refuse 3 "uid 65534 may not control vmopd" nobody "$build/vmopcontrol" --stop
 	refuse 3 "uid 65534 may not control vmopd" nobody "$build/vmopcontrol" --status
 	expect 0 "" control --shutdown
-	# A group may read the status, and no more.
+	# A group may read the status, but do no more.
 	group=$(getent group 65534 | cut -d: -f1)
 	if [ -n "$group" ]; then
 		echo "status-group = $group" >"$VMOP_CONFIG"
@@ -62,7 +62,7 @@ is "samples of the killed one after a restart" "$(fact "$kept" samples)" -ge "$s
 is "files beside it" "$(find "$sessions" -name '2*.vmop-*')" = ""
 is "its end, which nobody told" "$(fact "$kept" end_ns)" = ""
 expect 0 "" control --shutdown
-# The same, and nobody starts again: it can be saved all the same.
+# The same without another start: the session can be saved.
 refuse 0 "sampling" start
 pid=$(daemon_pid)
 kill -9 "$pid"
@@ -72,7 +72,7 @@ expect 0 "vmop" "$build/tests/integration/session-facts" "$sessions/killed.vmop"
 is "files beside it" "$(find "$sessions" -name 'killed.vmop-*')" = ""
 expect 0 "" control --deinit
 is "stale files after --deinit" "$(find "$VMOP_RUNDIR" -type f -o -type s)" = ""
-# A pid file of somebody who lives, and is no daemon of ours.
+# A pid file with the pid of a live process that is not a daemon.
 mkdir -p "$VMOP_RUNDIR"
 echo $$ >"$VMOP_RUNDIR/vmopd.pid"
 : >"$VMOP_RUNDIR/vmopd.sock"
@@ -80,13 +80,13 @@ refuse 3 "not running" control --stop
 refuse 0 "sampling" start
 expect 0 "" control --shutdown
 
-# -- a current session that is none: moved aside as it is
+# -- a current session that is not a session file: moved aside unchanged
 rm -f "$sessions"/*
 echo garbage >"$sessions/current.vmop"
 refuse 0 "sampling" start
 is "the garbage" "$(cat "$sessions"/2*.vmop)" = garbage
 expect 0 "" control --shutdown
-# A session directory that is none.
+# A session directory that is not a directory.
 refuse 2 "not a directory" control --start --session-dir="$VMOP_CONFIG"
 refuse 3 "$work/no/where: No such file" control --start --session-dir="$work/no/where"
 if [ ! -e /proc/xen/capabilities ]; then
@@ -95,7 +95,7 @@ if [ ! -e /proc/xen/capabilities ]; then
 fi
 is "the daemon after a refused start" "$(daemon_pid)" = ""
 
-# -- two at the same time: one of them, whichever, begins
+# -- two at the same time: exactly one of them begins
 start >"$work/a" 2>&1 &
 a=$!
 start >"$work/b" 2>&1 &
@@ -128,7 +128,7 @@ if mount -t tmpfs -o size=8m,mode=755 tmpfs "$work/small" 2>/dev/null; then
 	expect 0 "No space left" control --status
 	is "warnings in the log" "$(grep -c 'No space left' "$VMOP_RUNDIR/vmopd.log")" -eq 1
 	is "samples in the file" "$(fact "$work/small/current.vmop" samples)" -ge "$stored"
-	# Room again: what was kept in memory meanwhile comes through.
+	# With room again, the samples kept in memory are stored.
 	rm "$work/small/filler"
 	before=$(member samples)
 	expect 0 "" control --dump
@@ -136,7 +136,7 @@ if mount -t tmpfs -o size=8m,mode=755 tmpfs "$work/small" 2>/dev/null; then
 		$(member store_full)))" -ge "$before"
 	is "word of it in the log" "$(grep -c 'can be written again' "$VMOP_RUNDIR/vmopd.log")" -eq 1
 	expect 0 "" control --shutdown
-	# So full that a session can't even begin.
+	# So full that no session can begin.
 	head -c 16000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
 	refuse 3 "No space left" control --start
 	umount "$work/small"

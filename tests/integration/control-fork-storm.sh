@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A thousand forks a second while it samples: the daemon stays small, follows them, and loses
-# nothing that it does not count.
+# A thousand forks a second while the daemon samples: it stays small, follows the processes, and
+# counts every loss.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf
@@ -17,7 +17,7 @@ is "samples stored" "$(fact "$sessions/current.vmop" samples)" -ge "$samples"
 is "records lost" "$(member lost)" -eq 0
 is "processes still known" "$(member processes)" -lt 4000
 rss=$(control --status --json | sed -n 's/.*"rss_bytes": \([0-9]*\).*/\1/p')
-# Under a sanitizer memory says nothing.
+# With a sanitizer the memory use is not meaningful.
 case $(nm "$build/vmopd" 2>/dev/null || :) in
 *__asan_*) ;;
 *) is "the daemon's memory in bytes" "$rss" -lt 67108864 ;;
@@ -25,8 +25,8 @@ esac
 expect 0 "" control --shutdown
 wait_gone "$pid"
 
-# Threads kept apart: those that are sampled while they end are forgotten, too (which a
-# sanitizer's leak check sees).
+# Separate threads: threads that are sampled while they end are freed as well (checked by a
+# sanitizer's leak check).
 echo "separate = thread" >"$VMOP_CONFIG"
 "$build/tests/integration/fork-storm" 1000000 1500 >"$work/storm" &
 storm=$!

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# vmopcontrol --inspect on a saved image of a guest's memory: without a daemon, without privileges.
+# vmopcontrol --inspect on a saved image of a guest's memory: without a daemon and without
+# privileges.
 . "$(dirname "$0")/common.sh"
 make_image=$build/tests/fixtures/make-guest-image
 
-# json MEMBER: a number or word of what --json printed into $work/out, by its name.
+# json MEMBER: print the number or word of a member in the --json output $work/out.
 json() {
 	sed -n "s/^ *\"$1\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$work/out" | head -n 1
 }
@@ -29,12 +30,12 @@ for guest in "" arm64; do
 done
 [ ! -e "$VMOP_RUNDIR" ] || fail "it made $(ls "$VMOP_RUNDIR")"
 
-# As somebody else, who may read the file and nothing of ours.
+# Run as another user, who may read the file and no other file of the test.
 somebody() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"
 }
 if [ "$(id -u)" -eq 0 ] && somebody true 2>"$work/out"; then
-	mkdir "$work/bin" # the build tree may be out of their reach
+	mkdir "$work/bin" # that user may be unable to reach the build tree
 	cp "$build/vmopcontrol" "$build/vmopd" "$work/bin/"
 	chmod 644 "$work/ram"
 	expect 0 "worker" somebody "$work/bin/vmopcontrol" --inspect="$work/ram"
@@ -42,7 +43,7 @@ if [ "$(id -u)" -eq 0 ] && somebody true 2>"$work/out"; then
 	refuse 3 "$work/ram: Permission denied" somebody "$work/bin/vmopcontrol" --inspect="$work/ram"
 fi
 
-# What is no image, or not one of Linux, or was damaged: one line each.
+# No image, no image of Linux, or a damaged one: one line each.
 (cd "$work" && refuse 3 "./nowhere: No such file" control --inspect=./nowhere && exit "$failed") || failed=1
 refuse 3 "not an image" control --inspect=/etc/passwd
 refuse 3 "not an image" control --inspect="$work/"
@@ -55,7 +56,7 @@ refuse 1 "$work/short: no Linux kernel" control --inspect="$work/short"
 mkfifo "$work/fifo"
 refuse 3 "not an image" control --inspect="$work/fifo"
 refuse 2 "goes with" control --inspect="$work/ram" --event=cpu-clock
-# Without a slash it is a guest's name, and it is vmopd that knows guests.
+# Without a slash the argument is a guest's name, which only vmopd can resolve.
 (cd "$work" && refuse 3 "vmopd is not running" control --inspect=ram && exit "$failed") || failed=1
 
 # Its output may not be writable.

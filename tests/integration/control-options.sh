@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# vmopcontrol's and vmopd's command lines and set-up file, as far as they need no samples.
+# The command lines of vmopcontrol and vmopd, and the set-up file, in all tests that need no
+# samples.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 vmopd=$build/vmopd
 mkdir "$sessions"
 echo 0 T _text >"$work/System.map"
 
-# -- what can't be meant
+# -- contradictions
 refuse 2 "nothing to do" control
-refuse 2 "'word' is no option" control word
-refuse 2 "'word' is no option" control --status word
+refuse 2 "'word' is not an option" control word
+refuse 2 "'word' is not an option" control --status word
 expect 2 "bogus" control --bogus
 refuse 2 "one action at a time" control --start --stop
 refuse 2 "one action at a time" control -s -t
@@ -36,8 +37,8 @@ refuse 2 "0 named passive domain(s)" control --setup --passive-images="$work/Sys
 refuse 2 "not a hexadecimal offset" control --setup --passive-domains=a \
 	--passive-images="$work/System.map+0xzz"
 refuse 2 "between 0 and 100%" control --setup --guest-cpu=101
-refuse 2 "'all' goes with no other name" control --setup --passive-domains=all,a
-refuse 2 "active-domains: 'all' goes with no other name" control --setup --active-domains=all,a
+refuse 2 "'all' can't be combined with another name" control --setup --passive-domains=all,a
+refuse 2 "active-domains: 'all' can't be combined with another name" control --setup --active-domains=all,a
 refuse 2 "'a' can't be both active and passive" control --setup --active-domains=b,a \
 	--passive-domains=a
 refuse 2 "$work/none: No such file" control --setup --xen="$work/none"
@@ -66,7 +67,7 @@ expect 0 "" control --deinit
 expect 0 "" control --setup --event=cpu-clock:100Hz -e cpu-clock:200Hz --separate=thread,cpu
 cd "$work"
 expect 0 "" control --setup --xen=System.map --active-domains=c
-expect 0 "" control --session-dir=sessions --vmlinux=System.map # options alone are a --setup
+expect 0 "" control --session-dir=sessions --vmlinux=System.map # options without an action mean --setup
 expect 0 "" control --setup --passive-domains=a,b --passive-images=,System.map+0x10
 cd "$build"
 cat >"$work/wanted" <<EOF
@@ -95,10 +96,10 @@ expect 0 "the set-up is good" "$vmopd" --check-setup
 expect 0 "the set-up is good" "$vmopd" --check-setup --config="$VMOP_CONFIG" --session-dir=here
 expect 0 "separate = none" control --setup --config="$work/other" --verbose -V -p none
 is "the other file" "$(grep -c separate "$work/other")" -eq 1
-# It is read, never executed, and complained about by line.
+# The file is read and never executed; errors name the line.
 printf '# one\nevent = cpu-clock\nevnet = x\n' >"$work/bad"
-refuse 2 "bad:3: there is no key 'evnet'" control --status --config="$work/bad"
-refuse 2 "bad:3: there is no key 'evnet'" "$vmopd" --check-setup --config="$work/bad"
+refuse 2 "bad:3: unknown key 'evnet'" control --status --config="$work/bad"
+refuse 2 "bad:3: unknown key 'evnet'" "$vmopd" --check-setup --config="$work/bad"
 # shellcheck disable=SC2016 # meant as it is
 printf 'session-dir = $(touch %s)\n' "$work/executed" >"$work/bad"
 refuse 2 "absolute" control --setup --config="$work/bad"
@@ -109,7 +110,7 @@ head -c 300000 /dev/zero >"$work/bad"
 refuse 2 "$work/bad" control --status --config="$work/bad"
 VMOP_CONFIG=$work/bad refuse 2 "$work/bad" control --status
 
-# -- help, and what is promised about options
+# -- help, and the promises about options
 for option in --help '-?' --usage --version; do
 	expect 0 "vmopcontrol" control "$option"
 done
@@ -117,7 +118,7 @@ for option in --help --usage --version; do
 	expect 0 "vmopd" "$vmopd" $option
 done
 is "columns of --help" "$(control --help | awk '{ if (length > n) n = length } END { print n }')" -le 80
-# Every option is in its page, and used by some test here.
+# Every option is in its manual page, and some test here uses it.
 for program in vmopcontrol vmopd; do
 	for option in $("$build/$program" --help | grep -o -- '--[a-z][a-z-]*' | sort -u); do
 		word=${option#--}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Several vmopcontrol at one time, and one beside a daemon that begins or ends. First each order is
-# forced, by a vmopd that is slow to become ready or is stopped; then pairs are left to chance.
+# Several vmopcontrol at one time, and one beside a daemon that starts or ends. First each order is
+# forced, by a vmopd that becomes ready late or is stopped. Then pairs run in a random order.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf
@@ -10,11 +10,11 @@ expect 0 "" control --setup --session-dir="$sessions" --event=cpu-clock:100Hz
 state() {
 	member state 2>&1
 }
-# wait_stopped PID: until the process is stopped.
+# wait_stopped PID: wait until the process is stopped.
 wait_stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do sleep 0.02; done
 }
-# begin NAME OPTION...: vmopcontrol in the background; its words in $work/NAME.
+# begin NAME OPTION...: run vmopcontrol in the background; its output is in $work/NAME.
 begin() {
 	name=$1
 	shift
@@ -23,16 +23,16 @@ begin() {
 		control "$@" >"$work/$name" 2>&1 </dev/null || got=$?
 		echo $got >"$work/$name.status"
 	) &
-	sleep 0.3 # until its request lies in the socket
+	sleep 0.3 # until the socket contains its request
 }
-# ended NAME STATUS TEXT: how the one in the background ended.
+# ended NAME STATUS TEXT: check how the background process ended.
 ended() {
 	echo "expect exit $2 and \"$3\" of $1"
 	{ [ "$(cat "$work/$1.status")" -eq "$2" ] && { [ -z "$3" ] || grep -qF -e "$3" "$work/$1"; }; } ||
 		fail "exit $(cat "$work/$1.status"): $(cat "$work/$1")"
 }
 
-# -- a second start while the daemon of the first is up, and the first has not asked it yet
+# -- a second start while the first one's daemon runs but has no request yet
 cat >"$work/slow" <<END
 #!/bin/sh
 "$build/vmopd" "\$@" || exit
@@ -53,7 +53,7 @@ is "the loser's word" "$(cat "$work/first" "$work/second" | grep -c 'already pro
 is "the state after it" "$(state)" = sampling
 expect 0 "" control --shutdown
 
-# -- another vmopd, as systemd starts it, between the look for one and the start of one
+# -- another vmopd, as systemd starts it, between the search for one and the start of one
 cat >"$work/late" <<END
 #!/bin/sh
 "$build/vmopd" || exit
@@ -64,12 +64,12 @@ VMOP_VMOPD=$work/late refuse 0 "sampling" control --start
 is "the state after it" "$(state)" = sampling
 expect 0 "" control --shutdown
 
-# -- a start that fails ends the daemon that was begun for it, and no session of another
+# -- a start that fails ends the daemon that was started for it, but not the session of another
 echo junk >"$work/junk"
 refuse 2 "$work/junk" control --start --vmlinux="$work/junk"
 is "the daemon after it" "$(daemon_pid)" = ""
 
-# -- a daemon that is about to shut down: a start waits for its end and begins anew
+# -- a daemon that is about to shut down: a start waits for its end and starts a new one
 expect 0 "" control --start
 pid=$(daemon_pid)
 kill -STOP "$pid"
@@ -85,7 +85,7 @@ is "the state after it" "$(state)" = sampling
 is "another daemon" "$(daemon_pid)" != "$pid"
 expect 0 "" control --shutdown
 
-# -- the same by a signal; --stop and --shutdown report its end, --save works without it
+# -- the same by a signal; --stop and --shutdown report its end, and --save works without it
 expect 0 "" control --start
 pid=$(daemon_pid)
 kill -STOP "$pid"
@@ -102,7 +102,7 @@ ended save 0 "kept as $sessions/at-the-end.vmop"
 is "the saved file's end" "$(fact "$sessions/at-the-end.vmop" end_ns)" != ""
 is "the daemon after it" "$(daemon_pid)" = ""
 
-# -- a daemon killed while a start waits for its answer: the start begins a new one
+# -- a daemon killed while a start waits for its reply: the start starts a new one
 expect 0 "" control --start-daemon
 pid=$(daemon_pid)
 kill -STOP "$pid"
@@ -115,7 +115,7 @@ ended start 0 "sampling"
 is "another daemon" "$(daemon_pid)" != "$pid"
 expect 0 "" control --shutdown
 
-# -- --run ends the session that it began, and no other
+# -- --run ends only the session that it began
 expect 0 "" control --run -- sh -c "'$build/vmopcontrol' --stop && '$build/vmopcontrol' --start"
 is "the state after a --run whose session was replaced" "$(state)" = sampling
 expect 0 "" control --shutdown
@@ -125,16 +125,16 @@ refuse 3 "already profiling" control --run -- true
 is "the state after a --run that was refused" "$(state)" = sampling
 expect 0 "" control --shutdown
 
-# -- two without a daemon: one after the other
+# -- two without a daemon run one after the other
 expect 0 "" control --run -- true
 begin save --save=twice
 begin reset --reset
 wait
 is "one of both found the session" "$(cat "$work/save.status" "$work/reset.status" | sort | tr '\n' ' ')" = "0 1 "
 
-# -- pairs, left to chance. Each ends with one session that samples, or with none where one was ended.
+# -- pairs in a random order. Each ends with one running session, or with none if one was ended.
 pairs=${VMOP_RACE_PAIRS:-24}
-# pair N FIRST SECOND: the second a little later, from 0 to 60 ms.
+# pair N FIRST SECOND: start the second one 0 to 60 ms later.
 pair() {
 	control "$2" >"$work/first" 2>&1 </dev/null &
 	first=$!

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A session's life as a user sees it: start, status, dump, save, reset, stop, shutdown,
-# run, duration.
+# The life of a session as a user sees it: start, status, dump, save, reset, stop, shutdown, run,
+# duration.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf
@@ -16,7 +16,7 @@ expect 0 '"state": "sampling"' control --status --json
 is "columns of --status" "$(control --status | awk '{ if (length > n) n = length } END { print n }')" \
 	-le 80
 refuse 3 "already profiling since" control --start
-# What the daemon kept of its rights, where it was built to give them up.
+# The capabilities that the daemon keeps, if it was built to drop the others.
 status=/proc/$(daemon_pid)/status
 if grep -q '^#define HAVE_CAPNG 1' "$build/config.h"; then
 	# CHECKPOINT_RESTORE, PERFMON or, without it, SYS_ADMIN; SYSLOG, SYS_PTRACE, IPC_LOCK,
@@ -30,7 +30,7 @@ is "no new privileges" "$(sed -n 's/^NoNewPrivs:[[:space:]]*//p' "$status")" -eq
 if grep -q '^#define HAVE_SECCOMP 1' "$build/config.h"; then
 	is "the system call filter's mode" "$(sed -n 's/^Seccomp:[[:space:]]*//p' "$status")" -eq 2
 fi
-# A dump has committed all samples until then.
+# A dump has stored all earlier samples.
 before=$(member samples)
 while [ "$before" -lt 20 ]; do
 	sleep 0.1
@@ -41,7 +41,7 @@ stored=$(fact "$sessions/current.vmop" samples)
 is "samples in the file after --dump" "$stored" -ge "$before"
 expect 0 "" control -d
 
-# -- save and reset while it runs
+# -- save and reset during the session
 expect 0 "sampling goes on in a fresh session" control --save=one
 is "samples in the saved file" "$(fact "$sessions/one.vmop" samples)" -ge "$stored"
 is "files beside the saved one" "$(find "$sessions" -name 'one.vmop-*')" = ""
@@ -50,7 +50,7 @@ expect 0 '"state": "sampling"' control --status --json
 expect 0 "sampling goes on in a fresh session" control --reset
 expect 0 '"state": "sampling"' control --status --json
 
-# -- stop: the file is finished, the daemon stays
+# -- stop: the file is finished, the daemon continues
 refuse 0 "$sessions/current.vmop" control --stop
 is "files of the finished session" "$(find "$sessions" -name 'current.vmop*')" = \
 	"$sessions/current.vmop"
@@ -63,7 +63,7 @@ refuse 0 "kept as $sessions/two.vmop" control --save=two
 refuse 1 "there is no current session" control --save=three
 refuse 1 "there is no current session" control --reset
 
-# -- the set-up was kept; a last session is kept under its start
+# -- the set-up is saved; the last session is saved under its start time
 is "the event in the set-up file" "$(grep -c '^event = cpu-clock:100Hz$' "$VMOP_CONFIG")" -eq 1
 refuse 0 "sampling cpu-clock at 100 Hz" control -s
 expect 0 "" control -t
@@ -79,7 +79,7 @@ is "what it leaves in its run directory" "$(cd "$VMOP_RUNDIR" && echo *)" = vmop
 expect 0 "" control --reset # without a daemon
 refuse 1 "there is no current session" control --reset
 
-# -- start-daemon, then start, then a host kernel's symbols by hand
+# -- start-daemon, then start, then a file with the host kernel's symbols
 expect 0 "" control --start-daemon
 refuse 3 "vmopd runs already" control --start-daemon
 refuse 3 "vmopd runs already, pid $(daemon_pid)" "$build/vmopd"
@@ -100,7 +100,7 @@ else
 	expect 0 "" control --shutdown
 fi
 
-# -- domains and images that can't be
+# -- invalid domains and images
 refuse 2 "no-such-guest" control --start --passive-domains=no-such-guest
 refuse 2 "$work/junk" control --start --passive-domains=a --passive-images="$work/junk"
 refuse 3 "vmopd is not running" control --inspect=a
@@ -111,7 +111,7 @@ refuse 1 "no domain 'no-such-guest'" control --inspect=no-such-guest --json
 expect 0 "" control --shutdown
 expect 0 "" control --setup --passive-domains=all
 
-# -- run: the command's status, its words on its own output, its signals
+# -- run: the command's status, output and signals
 expect 7 "" control --run -- sh -c 'exit 7'
 is "the daemon after --run" "$(daemon_pid)" = ""
 is "the command's output" "$(control --run -- echo hello 2>/dev/null)" = hello
@@ -128,11 +128,11 @@ got=0
 wait $runner || got=$?
 is "the status of a command that took the signal" "$got" -eq 9
 expect 0 "" control --start-daemon
-expect 0 "" control --run -- true # a daemon that was there stays
+expect 0 "" control --run -- true # a daemon that ran before stays
 expect 0 "idle" control --status
 expect 0 "" control --shutdown
 
-# -- duration: the daemon ends by itself, and what ran is stored
+# -- duration: the daemon ends the session, and stores it
 refuse 0 "sampling" control --start --duration=2s
 pid=$(daemon_pid)
 wait_gone "$pid"
@@ -144,7 +144,7 @@ expect 0 "" control --shutdown
 expect 3 "" control --run --duration=300ms -- sh -c 'sleep 3; exit 3'
 is "what --run --duration sampled, in ns" "$(fact "$sessions/current.vmop" span_ns)" -lt 2900000000
 
-# -- vmopd by itself, in the foreground, until a signal comes
+# -- vmopd in the foreground, until a signal arrives
 for signal in TERM INT HUP; do
 	rm -f "$work/vmopd.out"
 	"$build/vmopd" --foreground --start --session-dir="$sessions" -V -V >"$work/vmopd.out" 2>&1 &

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sessions that can't be stored, renamed or begun: the daemon lives, reports the truth and loses
-# nothing that it can keep.
+# Sessions that cannot be stored, renamed or begun: the daemon survives, reports correct numbers and
+# loses no sample that it can store.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 need_perf
 begin() {
 	refuse 0 "sampling" control --start --event=cpu-clock:1000Hz --session-dir="$1"
 }
-# Waits until CONDITION is true, while the daemon lives; a minute at most.
+# wait_until CONDITION: wait, at most a minute, until it is true, while the daemon runs.
 wait_until() {
 	tries=0
 	until eval "$1"; do
@@ -29,11 +29,11 @@ wait_status() {
 wait_file() {
 	wait_until "[ -f \"$1\" ]"
 }
-# Waits until a session is stored again.
+# Wait until a session is stored again.
 wait_storing() {
 	wait_until "[ \"\$(member session)\" = \"$1/current.vmop\" ]"
 }
-# The same daemon still samples.
+# Check that the same daemon still samples.
 lives() {
 	is "the daemon after $1" "$(daemon_pid)" = "$pid"
 	expect 0 '"state": "sampling"' control --status --json
@@ -54,7 +54,7 @@ expect 3 "in no file" control --dump
 expect 3 "in no file" control --save=one
 expect 3 "in no file" control --reset
 lives "--save and --reset without a directory"
-# It comes back: a new file, which counts what was lost.
+# The directory exists again: a new file begins and counts the lost samples.
 gone=$(member store_gone)
 mkdir "$sessions"
 wait_file "$sessions/current.vmop"
@@ -69,7 +69,7 @@ expect 0 "idle" control --status
 is "a session that is told of" "$(control --status | grep -c "$sessions")" -eq 0
 expect 0 "" control --shutdown
 
-# -- the directory is moved: what was sampled is whole where it is now
+# -- the directory is moved: all samples are in the moved file
 begin "$sessions"
 pid=$(daemon_pid)
 wait_samples 500
@@ -85,7 +85,7 @@ is "samples in the file that came back" "$(fact "$kept" samples)" -ge "$before"
 expect 0 "$sessions/current.vmop" control --stop
 expect 0 "" control --shutdown
 
-# -- the file itself is replaced by another
+# -- the file is replaced by another
 rm -rf "$sessions"
 begin "$sessions"
 pid=$(daemon_pid)
@@ -96,17 +96,17 @@ expect 0 "" "$build/tests/integration/session-facts" "$sessions/taken.vmop"
 lives "a file that was renamed"
 expect 0 "" control --shutdown
 
-# -- deleted at the very end
+# -- deleted right before the end
 begin "$sessions"
 wait_samples 10
 rm -rf "$sessions"
 expect 3 "in no file" control --shutdown
 
-# -- names that are taken in between
+# -- names that are taken in the meantime
 begin "$sessions"
 pid=$(daemon_pid)
 wait_samples 100
-ln -s nowhere "$sessions/taken.vmop" # access(2) finds nothing there, rename(2) does
+ln -s nowhere "$sessions/taken.vmop" # access(2) finds no file there, rename(2) does
 mkdir "$sessions/folder.vmop"
 before=$(member samples)
 refuse 3 "already a session of that name" control --save=taken
@@ -117,10 +117,10 @@ is "samples in the session that went on" "$(fact "$sessions/current.vmop" sample
 is "its end" "$(fact "$sessions/current.vmop" end_ns)" = ""
 is "other files" "$(cd "$sessions" && echo *.new* 2*)" = "*.new* 2*"
 
-# -- no descriptors left: each step of a rotation fails once, and the session goes on
+# -- no descriptors left: each step of a rotation fails once, and the session continues
 highest=$(find "/proc/$pid/fd" -mindepth 1 -printf '%f\n' | sort -n | tail -1)
 total=0
-for i in 2 3 4 5 6 7 8 9 10 11 12 13; do # the connection takes one
+for i in 2 3 4 5 6 7 8 9 10 11 12 13; do # the connection needs one
 	prlimit --pid "$pid" --nofile=$((highest + i)):
 	got=0
 	timeout 30 "$build/vmopcontrol" --save="step-$i" >"$work/out" 2>&1 || got=$?
@@ -156,7 +156,7 @@ expect 0 "kept as" control --save=large
 expect 0 "" control --shutdown
 is "samples in what was saved then" "$(fact "$sessions/large.vmop" samples)" -ge 1000
 
-# -- a guest that was named and an image that was given are gone: the session goes on without
+# -- a named guest and a given image disappear: the session continues without them
 rm -rf "$sessions"
 grep -w -e _text -e _etext -e schedule -e vfs_read /proc/kallsyms | grep -v '\[' >"$work/System.map"
 if grep -q '^0*[1-9a-f][0-9a-f]* . _text$' "$work/System.map"; then
@@ -170,7 +170,7 @@ if grep -q '^0*[1-9a-f][0-9a-f]* . _text$' "$work/System.map"; then
 	expect 0 "" control --setup --vmlinux=
 fi
 
-# -- a full disk, and one without room for new files
+# -- a full disk, and a directory without room for new files
 mkdir "$work/small"
 if mount -t tmpfs -o size=12m,nr_inodes=60,mode=755 tmpfs "$work/small" 2>/dev/null; then
 	begin "$work/small"
@@ -193,7 +193,7 @@ if mount -t tmpfs -o size=12m,nr_inodes=60,mode=755 tmpfs "$work/small" 2>/dev/n
 	expect 0 "kept as" control --save=full
 	lives "--save at last"
 	is "samples in what was saved" "$(fact "$work/small/full.vmop" samples)" -ge "$before"
-	# Full until the end: the last samples are lost, and that is said.
+	# Full until the end: the last samples are lost and reported as lost.
 	head -c 16000000 /dev/zero >"$work/small/filler" 2>/dev/null || :
 	sleep 2
 	expect 3 "are lost" control --stop
@@ -203,7 +203,7 @@ else
 	echo "not tested: a full disk, for tmpfs can't be mounted here"
 fi
 
-# -- a start that fails leaves the last session in its place, and one that is killed, too
+# -- a start that fails, or is killed, leaves the last session in its place
 rm -rf "$sessions"
 begin "$sessions"
 wait_samples 10
@@ -227,7 +227,7 @@ begin "$sessions"
 expect 0 "" control --shutdown
 is "what is left of sessions that were being begun" "$(cd "$sessions" && echo *.new*)" = "*.new*"
 
-# -- without a current session the last one is reported, by its name
+# -- without a current session, the last one is reported under its name
 expect 0 "" control --save=kept
 expect 0 "session kept" "$build/vmopreport" --session-dir="$sessions"
 finish

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Generated code has the names that its compiler left in a perf map: also when the process and the map
-# are gone, in a container, and where the map is written at the end.  Another user's map is not
-# believed, and reports say why there are no names.
+# Generated code has the names from its compiler's perf map: also if process and map are gone, in a
+# container, and if the map is written at the end. Another user's map is refused, and reports give
+# the reason for missing names.
 # shellcheck source=tests/integration/common.sh disable=SC2317 # run by its name
 . "$(dirname "$0")/common.sh"
 need_perf
@@ -15,7 +15,8 @@ as_user() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
-# Runs in the background as NAME; its pid is in $work/NAME.pid when it runs.
+# run_jit NAME COMMAND...: run in the background as NAME; write its pid to $work/NAME.pid when it
+# runs.
 run_jit() {
 	name=$1
 	shift
@@ -45,7 +46,7 @@ sed 's/jit_/evil_/' "/tmp/perf-$(pid_of j-map).map" >"$foreign"
 chown 12345 "$foreign"
 ln -s "/tmp/perf-$(pid_of j-map).map" "$link"
 if unshare --mount --pid --fork true 2>/dev/null; then
-	# The work folder may lie below the /tmp that it covers.
+	# The test's directory may be below the /tmp that the mount hides.
 	# shellcheck disable=SC2016 # for the inner shell
 	run_jit j-container unshare --mount --pid --fork --mount-proc sh -c 'mount --bind "$1" /mnt &&
 		mount -t tmpfs none /tmp && exec /mnt/j-container 4 map' - "$work"
@@ -63,7 +64,7 @@ done
 rm -f "$foreign" "$link"
 expect 0 "" control --shutdown
 
-# samples TASK SYMBOL
+# samples TASK SYMBOL: print their number.
 samples() {
 	"$build/vmopreport" --session-dir="$sessions" -l -n "task:$1" 2>/dev/null >"$work/rows" || :
 	awk -v want="$2" 'index($0, want) { n += $1 } END { print n + 0 }' "$work/rows"
@@ -78,7 +79,7 @@ is "samples of what was in its place before" "$(samples j-moved jit_before)" -eq
 is "names out of another's map" "$(samples j-foreign evil_)" -eq 0
 is "names by a link" "$(samples j-link jit_)" -eq 0
 
-# why TASK TEXT: the reason why its code has no names.
+# why TASK TEXT: check the reason why its code has no names.
 why() {
 	"$build/vmopreport" --session-dir="$sessions" -l -V "task:$1" >/dev/null 2>"$work/err" || :
 	grep -q "generated code; .*$2" "$work/err" || {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A recorded stream becomes a session, in its own time, every sample accounted for; a
-# broken one is told, and what came before is kept.  Needs no rights at all.
+# A recorded stream becomes a session with the stream's own times and all its samples. A damaged
+# stream is reported, and the samples before the damage are kept. Needs no privileges.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 vmopd=$build/vmopd
@@ -9,7 +9,7 @@ vmopd=$build/vmopd
 expect 0 "replaying cpu-clock at 1000 Hz" "$vmopd" --source=replay --replay="$work/stream" --session-dir="$sessions"
 session=$sessions/current.vmop
 is "samples" "$(fact "$session" samples)" -eq 20000
-# 20000 samples of 2 CPUs at 1 kHz are 10 s of their own time.
+# 20000 samples of 2 CPUs at 1 kHz take 10 s of stream time.
 is "intervals of a second" "$(fact "$session" intervals)" -ge 9
 is "intervals of a second" "$(fact "$session" intervals)" -le 12
 is "its span in ns" "$(fact "$session" span_ns)" -ge 9000000000
@@ -17,21 +17,21 @@ is "its source" "$(fact "$session" source)" = replay
 is "files beside it" "$(find "$sessions" -name '*.vmop-*')" = ""
 is "its run directory" "$(find "$VMOP_RUNDIR" 2>/dev/null)" = ""
 
-# Another interval, by the set-up file.
+# Another interval, from the set-up file.
 echo "flush-interval = 5s" >"$VMOP_CONFIG"
 expect 0 "replaying" "$vmopd" --replay="$work/stream" --session-dir="$sessions"
 is "samples" "$(fact "$session" samples)" -eq 20000
 is "intervals of five seconds" "$(fact "$session" intervals)" -le 3
 is "sessions" "$(find "$sessions" -name '*.vmop' | wc -l)" -eq 2
 
-# An event that was held back: one line, however often, and the number in the session.
+# A throttled event: one line, however often it occurs, and the number in the session.
 "$build/tests/fixtures/make-stream" --samples=5000 --throttles=3 "$work/throttled"
 expect 0 "the kernel holds back an event" "$vmopd" --replay="$work/throttled" \
 	--session-dir="$work/throttled.d"
 is "warnings" "$(grep -c "holds back" "$work/out")" -eq 1
 is "times in the session" "$(fact "$work/throttled.d/current.vmop" loss)" = "3 throttled"
 
-# Broken behind its samples, cut short, and not a stream at all.
+# Damaged after its samples, truncated, and not a stream at all.
 {
 	cat "$work/stream"
 	echo garbage garbage garbage

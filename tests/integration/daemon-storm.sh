@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Ten minutes of 137 new processes a second, sampled at 4 kHz on 2 CPUs: the session stays small and
-# quick to read, whatever the number of processes, and reports still account for all of it.
-# Needs no rights at all.
+# fast to read, whatever the number of processes, and reports still account for every sample. Needs
+# no privileges.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 session=$sessions/current.vmop
-# The block is a minute long, as the intervals are that old ones are merged into: that it comes
-# again and again makes nothing smaller.
+# The block is a minute long, like the intervals that old ones are merged into, so its repetition
+# makes the session no smaller.
 "$build/tests/fixtures/make-storm" --seconds=60 --repeat=10 "$work/stream"
 expect 0 "replaying" "$build/vmopd" --replay="$work/stream" --session-dir="$sessions"
 is "samples" "$(fact "$session" samples)" -eq 4800000
 is "bytes of the session, less than 2 a sample" "$(wc -c <"$session")" -lt 9600000
 
-# A twentieth of the report's time is its start; the bound leaves room for a busy machine and a
+# A twentieth of the report's time is its start. The bound leaves room for a busy machine and a
 # sanitizer.
 "$build/tests/bench/cpu-time" "$work/cpu" "$build/vmopreport" --session-dir="$sessions" -l \
 	>"$work/by-symbol" 2>/dev/null
@@ -26,7 +26,7 @@ esac
 report() {
 	"$build/vmopreport" --session-dir="$sessions" --format=csv --no-header "$@" 2>/dev/null
 }
-# The column "samples", added up.
+# Add up the column "samples".
 sum() {
 	awk -F, -v column="$1" '{ n += $column } END { print n + 0 }'
 }
@@ -38,7 +38,7 @@ is "commands with threads merged" "$(report --by=task --merge=tid | grep -c ',cc
 is "idle samples" "$(report --by=task --merge=tid | grep -c 'idle')" -eq 0
 expect 0 "processes  task" "$build/vmopreport" --session-dir="$sessions" --by=task --top=20
 
-# A session that keeps every process.
+# A session with a row for every process.
 "$build/tests/fixtures/make-storm" --seconds=10 "$work/short"
 echo "rollup = off" >"$VMOP_CONFIG"
 expect 0 "replaying" "$build/vmopd" --replay="$work/short" --session-dir="$sessions"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# No output of any program prints a name so that it steers a terminal or forges a line.
+# No output of any program prints a name in a form that controls a terminal or forges a line.
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 evil=${VMOP_FIXTURES:-$(pwd)/tests/fixtures}/evil-names
 export TZ=UTC
@@ -9,8 +9,8 @@ mkdir -p "$sessions" "$work/bin"
 last=$(($("$evil" count) - 1))
 runs=0
 
-# plain COMMAND...: whatever it exits with, both of its outputs are plain; the two sorts of locale
-# take turns, or $locales are tried.
+# plain COMMAND...: check that both outputs are plain, whatever the exit status. The two kinds of
+# locale alternate, unless $locales lists others.
 locales=""
 plain() {
 	runs=$((runs + 1))
@@ -27,14 +27,15 @@ plain() {
 				cat -v "$work/$output" | head -n 5
 			}
 		done
-		# A message is one line, which its program begins; getopt and argp name it in full.
+		# A message is one line that begins with the program's name; getopt and argp print
+		# the full path.
 		n=$(grep -acv '^\(/[^ ]*/\)\{0,1\}\(lt-\)\{0,1\}vmop[a-z-]*: \|^Usage: \|^Try \|^information\.$' "$work/err") || :
 		[ "$n" -eq 0 ] || fail "$n lines on stderr are no message's, of: $*" | cat -v
 		[ "$n" -eq 0 ] || failed=1
 	done
 }
 
-# nth N: such a name, all its bytes (a command substitution takes newlines at the end only).
+# nth N: print name N with all its bytes (a command substitution removes only newlines at the end).
 nth() {
 	"$evil" name "$1"
 }
@@ -111,7 +112,7 @@ plain "$build/vmopcontrol" --list-events --json
 locales="C.UTF-8 C"
 rm -f "$VMOP_CONFIG"
 
-# A daemon that samples such programs and guests.
+# A daemon that samples programs and guests with such names.
 if [ "$(id -u)" -ne 0 ]; then
 	echo "not root: without a daemon"
 	finish

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For tests: fork-storm TOTAL PER-SECOND.  Processes that do next to nothing and end, at
- * that rate or as fast as the machine can; says how many there were and how fast.
+ * For tests: fork-storm TOTAL PER-SECOND. Start processes that end at once, at that rate or as fast
+ * as the machine can. Print their number and rate.
  */
 #include <stdio.h>
 #include <stdlib.h>

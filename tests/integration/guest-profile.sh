@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# vmop-guest-profile on a program with types as a kernel's: the offsets are the compiler's.
+# vmop-guest-profile on a program with types like a kernel's: its offsets are the compiler's.
 set -eu
 cd "$VMOP_BUILDDIR"
 tool=libguest/vmop-guest-profile
@@ -21,7 +21,7 @@ while read -r line; do
 	grep -qxF "$line" "$dir/profile" || fail "not in the profile: $line"
 done <"$dir/truth"
 
-# What can't be: each has its status and one line.
+# Invalid input: each has its exit status and one line.
 expect() {
 	status=$1
 	shift
@@ -30,7 +30,7 @@ expect() {
 	[ $got = "$status" ] || fail "$*: status $got, not $status"
 	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$*: not one line: $(cat "$dir/err")"
 }
-# usage: argp's two lines
+# usage: two lines from argp
 $tool 2>"$dir/err" && fail "no arguments are enough"
 grep -q 'required' "$dir/err" || fail "no message that names the arguments: $(cat "$dir/err")"
 $tool --help | grep -q guest-profiles/RELEASE || fail "--help does not say where it goes"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Types with names that a kernel's have, for guest-profile.sh. */
+/* Types with the names of kernel types, for guest-profile.sh. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -51,7 +51,7 @@ struct page {
 	unsigned long flags, index[7];
 };
 
-/* Offsets that one or two bytes hold, and no signed ones. */
+/* Offsets of one byte and of two, none of them signed. */
 struct rq {
 	char before[200];
 	int cpu;
@@ -67,7 +67,7 @@ struct dentry dentry;
 struct page page;
 enum maple_type maple;
 
-/* What the compiler says of them. */
+/* Print the compiler's offsets. */
 int main(void)
 {
 	printf("task_struct.tasks = %zu\n", offsetof(struct task_struct, tasks));

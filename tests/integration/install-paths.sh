@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# "make install": no text that it installs names a directory that vmop does not use.
+# "make install": no installed text names a directory that vmop does not use.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 root=$work/root
-# directory NAME: as it is configured.
+# directory NAME: print the configured path.
 directory() {
 	MAKEFLAGS='' make -s -C "$build" --eval="vmop-print: ; @echo \$($1)" vmop-print
 }
-# Not as a part of the make that may have started this.
+# Do not share flags with the make that may run this test.
 MAKEFLAGS='' make -s -C "$build" install DESTDIR="$root" >"$work/install.log" 2>&1 || {
 	tail -n 5 "$work/install.log"
 	fail "make install"
@@ -18,13 +18,13 @@ state=$(directory localstatedir)/lib/vmop etc=$(directory sysconfdir)/vmop run=$
 for program in "$sbin/vmopd" "$bin/vmopcontrol" "$bin/vmopreport"; do
 	is "$program" "$(ls "$root$program")" = "$root$program"
 done
-# The programs' own words for them.
+# The paths in the output of --help.
 "$root$bin/vmopcontrol" --help | tr -s ' \n' ' ' >"$work/help"
 is "the session directory in --help" "$(grep -cF "(default: $state)" "$work/help")" -eq 1
 is "the set-up file in --help" "$(grep -cF "$etc/vmop.conf" "$work/help")" -eq 1
 is "the run directory in vmopd" "$(grep -cF -e "$run" "$root$sbin/vmopd")" -ge 1
 
-# Defaults of the system's directories, unless configure had options for them.
+# The defaults are system directories, unless configure had options for them.
 told=$(sed -n '1,/^## /s/^  \$ //p' "$build/config.log")
 case $prefix in
 /usr | /usr/local)
@@ -35,22 +35,22 @@ case $prefix in
 	;;
 esac
 
-# Texts: pages, unit, cron's example, completions.
+# Texts: manual pages, unit, cron example, completions.
 find "$root" -type f ! -name '*.la' ! -name '*.so' ! -perm -u+x >"$work/texts"
 for name in vmopd.8 vmopcontrol.8 vmopreport.1 vmop-session.5 vmopd.service cron/vmop completions/vmopcontrol; do
 	is "installed texts called $name" "$(grep -c "/$name\$" "$work/texts")" -eq 1
 done
 while read -r text; do
 	is "variables left in ${text##*/}" "$(grep -c '@[a-z]*dir@' "$text")" -eq 0
-	# Absolute paths with vmop in them.
+	# Absolute paths that contain vmop.
 	grep -oE '(^|[^A-Za-z0-9_.@~-])(/[A-Za-z0-9_.+-]+)*/[A-Za-z0-9_.+-]*vmop[A-Za-z0-9_.+/-]*' "$text" |
 		grep -o '/.*' | sed 's/\.$//' | sort -u >"$work/paths" || continue
 	while read -r path; do
 		case $path in
 		"$state" | "$state"/* | "$etc" | "$etc"/* | "$run" | "$run"/*) ;;
 		/etc/cron.d/vmop | /dev/* | /tmp/*) ;; # where the reader is to put it; the kernel's
-		/local/domain/*) ;; # in xenstore
-		/vmopd | /vmopcontrol | /vmopreport) ;; # after a directory in capitals
+		/local/domain/*) ;; # a path in xenstore
+		/vmopd | /vmopcontrol | /vmopreport) ;; # follows a directory in capitals
 		*)
 			[ -e "$root$path" ] || [ -e "$root$path.so" ] ||
 				fail "${text##*/} names $path, which is not there"

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For tests: jit SECONDS HOW.  A just-in-time compiler: puts two functions into memory, runs them
- * in a ratio of 3 to 1, and writes a perf map.  HOW is when and how it is written:
- *
- *   map    at the start
- *   late   right before the end, as the JVM does
- *   moved  at the start, with another function that was in the first one's place before
- *   none   never
- *
- * Prints the pid, as this process sees it, when the functions run.
+ * For tests: jit SECONDS HOW.  A just-in-time compiler: put two functions into memory, run them in
+ * a ratio of 3 to 1, and write a perf map.  HOW selects when and how the map is written: map    at
+ * the start late   right before the end, as the JVM does moved  at the start, with another function
+ * that was in the first one's place before none   never Prints its pid in its own pid namespace
+ * when the functions run.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -62,7 +58,7 @@ int main(int argc, char **argv)
 		return 1;
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
-	/* As data pointers: a function's can't be made of one without a cast that warns. */
+	/* Data pointers, because a function pointer would need a cast that warns. */
 	void (*major)(int), (*minor)(int);
 	char *at = code;
 	memcpy(&major, &at, sizeof(major));

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The kernel module compiles, without a warning, against all headers that are installed (and those
-# that the rigs have fetched), from what install-dkms puts into /usr/src; and by dkms, where that is there.
+# The kernel module compiles without a warning against all installed headers (and those that the
+# rigs have fetched), from the files that install-dkms puts into /usr/src; and by dkms, if it is
+# installed.
 . "$(dirname "$0")/common.sh"
 cd "$build"
 make -s install-dkms DESTDIR="$work/root" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
@@ -13,7 +14,7 @@ cache=${VMOP_RIG_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/vmop/rigs}/head
 tried=0 seen=' '
 for headers in /usr/src/linux-headers-*-amd64 /lib/modules/*/build "$cache"/*/usr/src/linux-headers-*-amd64; do
 	grep -qs '^CONFIG_XEN_PV=y' "$headers/.config" || continue
-	# The same ones by another name.
+	# The same headers under another name.
 	headers=$(realpath "$headers")
 	name=${headers##*/}
 	case $seen in *" $name "*) continue ;; esac
@@ -21,8 +22,8 @@ for headers in /usr/src/linux-headers-*-amd64 /lib/modules/*/build "$cache"/*/us
 	tried=$((tried + 1))
 	rm -rf "$work/module"
 	cp -r "$source" "$work/module"
-	# The compiler of the kernel may not be here; types for tracers are of no use in this test.
-	# Not as a part of the make that may have started this: it would warn of the jobs it can't share.
+	# The kernel's compiler may be missing here; BTF is of no use in this test. Do not share
+	# flags with the make that may run this test: it would warn about jobs that it cannot share.
 	if ! MAKEFLAGS= make -C "$headers" M="$work/module" CC="${CC:-gcc}" CONFIG_DEBUG_INFO_BTF_MODULES= W=1 \
 		modules >"$work/log" 2>&1 || ! [ -f "$work/module/vmop.ko" ] ||
 		grep -E 'warning:|WARNING' "$work/log"; then
@@ -32,7 +33,7 @@ for headers in /usr/src/linux-headers-*-amd64 /lib/modules/*/build "$cache"/*/us
 	fi
 done
 
-# dkms, with trees of its own, takes what install-dkms gives.
+# dkms, with its trees in the test's directory, builds the files of install-dkms.
 try_dkms() {
 	mkdir -p "$work/dkms" "$work/installed"
 	set -- --dkmstree "$work/dkms" --sourcetree "$work/root/usr/src" -m vmop -v "$version"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=sh
-# Sourced by tests of what reports of hostile sessions cost.
+# Sourced by tests of the cost of reports about hostile sessions.
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 export TZ=UTC LC_ALL=C.UTF-8
 fixtures=$build/tests/fixtures
 mkdir -p "$sessions"
 
-# bounded KIND OPTION...: a report of hostile.vmop, its output in $work/out and $work/err.
+# bounded KIND OPTION...: check the cost of a report of hostile.vmop; its output is in $work/out and
+# $work/err.
 bounded() {
 	what=$1
 	shift
@@ -17,12 +18,12 @@ bounded() {
 	[ "$got" -eq 0 ] || fail "$what: $(cut -c 1-200 "$work/err")"
 }
 
-# says TEXT: in the last report, or beside it.
+# says TEXT: check that the last report or its messages contain TEXT.
 says() {
 	cat "$work/out" "$work/err" | grep -qF -e "$1" || fail "$what: nothing says: $1"
 }
 
-# made KIND N
+# made KIND N: make hostile.vmop.
 made() {
 	rm -f "$sessions/hostile.vmop"
 	"$fixtures/make-hostile" "$1" "$2" "$sessions/hostile.vmop"

@@ -25,14 +25,14 @@ refuse 3 "empty.vmop" report session:empty
 refuse 3 "text.vmop" report session:text
 refuse 3 "newer" report session:newer -l
 
-# Truncated anywhere: a report of what is whole, or one line; never a crash.
+# Truncated anywhere: a report of the intact part, or one line; never a crash.
 step=$((size / 16))
 for part in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 	head -c $((part * step)) "$good" >"$sessions/short.vmop"
 	refuse 3 "short.vmop" report -l session:short
 done
 
-# Bytes overwritten all over: whatever is said, no signal and no exit but these.
+# Bytes overwritten everywhere: no signal, and only these exit statuses.
 awk -v size="$size" 'BEGIN { srand(7); for (i = 0; i < 60; i++) print int(rand() * size), int(rand() * 256) }' |
 	while read -r at byte; do
 		cp "$good" "$sessions/hit.vmop"
@@ -55,11 +55,11 @@ awk -v size="$size" 'BEGIN { srand(7); for (i = 0; i < 60; i++) print int(rand()
 [ ! -e "$work/crashed" ] || failed=1
 rm -f "$sessions/hit.vmop"
 
-# What can't be read is a row of the list that says why.
+# An unreadable file is a row of the list with the reason.
 is "the list goes on" "$(report --list-sessions --format=csv | wc -l)" -eq 6
 report --list-sessions --format=csv | grep -q '^newer,.*newer' || fail "the list doesn't say: newer"
 
-# A writer that was killed, and one that lives.
+# A killed writer, and a live one.
 make_session --unfinished --seconds=5 "$sessions/killed.vmop"
 expect 0 "not ended: still recording, or cut off" report session:killed
 expect 0 "10000 samples" report session:killed
@@ -74,13 +74,13 @@ exec 9>&-
 wait
 expect 0 "10000 samples" report session:live
 
-# Names that a guest chose can't reach the terminal: its escape is shown, not sent.
+# A guest's name cannot control the terminal: its escape character is shown as text.
 if [ "$(id -u)" -ne 0 ]; then
 	chmod 000 "$good"
 	refuse 3 "good.vmop" report session:good
 	chmod 600 "$good"
 fi
 
-# A reader that goes away early is no failure.
+# A reader that exits early is not a failure.
 report -l session:killed 2>/dev/null | head -n 1 >/dev/null
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# The same for domains, losses, intervals, cells and symbols.
+# The same as report-hostile.sh for domains, losses, intervals, cells and symbols.
 . "${VMOP_SRCDIR:-.}/tests/integration/report-bounds.sh"
 
 for kind in domains domains-of-one-name lives; do

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sessions with far too much of one thing: a report ends within 20 s of CPU time and 2 GiB, and
+# Sessions with far too much of one thing: a report stays within 20 s of CPU time and 2 GiB, and
 # counts the rest.
 . "${VMOP_SRCDIR:-.}/tests/integration/report-bounds.sh"
 

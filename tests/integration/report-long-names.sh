@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Sessions with a name of 200 MB: a report ends soon, in bounded memory, and shows where it was cut.
+# Sessions with a name of 200 MB: a report ends soon, in bounded memory, and marks where it cut the
+# name.
 . "${VMOP_SRCDIR:-.}/tests/integration/report-bounds.sh"
 
 for kind in event note asked image reason domain uuid command cgroup loss hostname symbol; do

@@ -1,19 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# A file, process, guest, module, cgroup or function that is called like one of vmop's own words
-# does not look like it, in any report and format, and specs name both.
+# A file, process, guest, module, cgroup or function whose name is one of vmop's own words does not
+# look like that word, in any report and format, and specs select either.
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 evil=${VMOP_FIXTURES:-$(pwd)/tests/fixtures}/evil-names
 export LC_ALL=C TZ=UTC
 mkdir -p "$sessions"
 "$evil" lookalikes "$sessions/current.vmop"
 
-# report OPTION...: in $work/out
+# report OPTION...: write a report to $work/out.
 report() {
 	"$build/vmopreport" --session-dir="$sessions" "$@" >"$work/out" 2>"$work/err"
 }
 
-# has SAMPLES NAME FIELD: the row of so many samples, which is one's alone, has that name there.
+# has SAMPLES NAME FIELD: check that the only row with that many samples has the name there.
 has() {
 	got=$(awk -F, -v samples="$1" -v field="$3" '
 		NR == 1 { for (i = 1; i <= NF; i++) { if ($i == field) at = i; if ($i == "samples") n = i } }
@@ -21,7 +21,7 @@ has() {
 	is "the $3 of $1 samples" "$got" = "$2"
 }
 
-# only SAMPLES SPEC...: what the spec selects, all together.
+# only SAMPLES SPEC...: check the number of samples that the spec selects.
 only() {
 	want=$1
 	shift
@@ -30,7 +30,7 @@ only() {
 		-eq "$want"
 }
 
-# same FIELD OPTION...: table and JSON show the names that CSV does, and no two rows the same.
+# same FIELD OPTION...: check that table and JSON show the names of CSV, and that all rows differ.
 same() {
 	field=$1
 	shift

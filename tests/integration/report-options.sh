@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Every option and spec of vmopreport that report-tables.sh does not show, and every refusal.
+# Every option and spec of vmopreport that report-tables.sh does not test, and every refusal.
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 export TZ=UTC LC_ALL=C
 
@@ -15,7 +15,7 @@ report() {
 	"$build/vmopreport" --session-dir="$sessions" "$@"
 }
 
-# column NAME OPTION...: that column of the CSV, one value a line.
+# column NAME OPTION...: print that column of the CSV, one value per line.
 column() {
 	name=$1
 	shift
@@ -24,7 +24,7 @@ column() {
 		{ print $at }'
 }
 
-# lines TEXT OPTION...: how many lines have it.
+# lines TEXT OPTION...: print the number of lines that contain TEXT.
 lines() {
 	text=$1
 	shift
@@ -91,7 +91,7 @@ is "--show-address" "$(lines 'ffffffff9a001000  ' -l -w)" -eq 1
 mkdir -p "$work/moved" "$work/root"
 cp "$build/tests/fixtures/make-session" "$work/elsewhere"
 cp "$work/elsewhere" "$work/moved/elsewhere"
-# The same program under a name that is gone when the report is made.
+# The same program under a name that no longer exists at the time of the report.
 "$work/elsewhere" --seconds=1 "$sessions/elsewhere.vmop" >/dev/null
 rm "$work/elsewhere"
 is "a file that is gone has no symbols" "$(column symbol -l session:elsewhere | grep -c hot)" -eq 1
@@ -111,7 +111,7 @@ is "--format=json" "$(lines '"symbol": "g1_hot"' -l --format=json)" -eq 1
 is "--format=csv: no separators in numbers" "$(first samples --format=csv)" -eq 96000
 is "--format=csv is text without escapes" "$(report -l --format=csv 2>/dev/null | tr -d '[:print:]\n' | wc -c)" -eq 0
 
-# Losses are told whatever the format is.
+# Losses are reported in every format.
 make_session --seconds=300 "$sessions/lossy.vmop"
 is "losses in a table" "$(lines 'losses: lost 3' session:lossy)" -eq 1
 expect 0 "losses: lost 3" report session:lossy -n

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Ratios of events, weights and scales, in every format: a session whose every count is known.
+# Ratios of events, weights and scales, in every format, from a session with known counts.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
 export TZ=UTC LC_ALL=C
@@ -13,7 +13,7 @@ report() {
 	"$build/vmopreport" --session-dir="$sessions" "$@"
 }
 
-# table NAME OPTION... <<EXPECTED: stdout is exactly that.
+# table NAME OPTION... <<EXPECTED: check that stdout is exactly that.
 table() {
 	name=$1
 	shift
@@ -23,7 +23,7 @@ table() {
 	diff -u "$work/expected" "$work/out" || fail "$name differs"
 }
 
-# value COLUMN ROW OPTION...: of the line of the CSV that has ROW in one of its columns.
+# value COLUMN ROW OPTION...: print the column from the CSV line that has ROW in one of its columns.
 value() {
 	name=$1 row=$2
 	shift 2
@@ -32,7 +32,7 @@ value() {
 		{ for (i = 1; i <= NF; i++) if ($i == row) { print $at; exit } }'
 }
 
-# column NAME OPTION...: that column, on one line.
+# column NAME OPTION...: print that column on one line.
 column() {
 	name=$1
 	shift
@@ -88,7 +88,7 @@ is "nor one of whose events one is looked at" "$(report event:cycles | grep -c '
 
 is "why the kernel has no symbols, in the head" \
 	"$(report session:clock | grep -c "^symbols of the host's kernel: none: hidden by a sysctl\$")" -eq 1
-is "and in json" "$(report session:clock --format=json | grep -c '"kernel_symbols": "none: hidden by a sysctl"')" -eq 2 # of the session, and in the list of them
+is "and in json" "$(report session:clock --format=json | grep -c '"kernel_symbols": "none: hidden by a sysctl"')" -eq 2 # of the session, and in the list of sessions
 is "where it has them, nothing" "$(report | grep -c "symbols of the host")" -eq 0
 
 # ---- every level of rows ----------------------------------------------------
@@ -109,7 +109,7 @@ is "of none there is no interval" "$(value high:mpki:cache-misses waits -l)" = "
 is "csv tells as many fields in each line" \
 	"$(report -l --format=csv 2>/dev/null | awk -F, '{ print NF }' | sort -u | wc -l)" -eq 1
 
-# json PATH [OPTION...]: by python3, where there is one.
+# json PATH [OPTION...]: print the value at PATH, if python3 is available.
 json() {
 	path=$1
 	shift

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# This machine, really sampled: shares as perf sees them, demangled names, live sessions,
-# programs in other mount namespaces, generated code.
+# Sample this machine: the same shares as perf's, demangled names, live sessions, programs in other
+# mount namespaces, generated code.
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 export LC_ALL=C
 load=
@@ -14,7 +14,7 @@ report() {
 	"$build/vmopreport" --session-dir="$sessions" --format=csv "$@" 2>"$work/err"
 }
 
-# samples SYMBOL OPTION...: of that symbol.
+# samples SYMBOL OPTION...: print the number of its samples.
 samples() {
 	symbol=$1
 	shift
@@ -33,7 +33,8 @@ in_perf() {
 	major=$(grep -c split_major "$work/perf.symbols" || true)
 	minor=$(grep -c split_minor "$work/perf.symbols" || true)
 }
-# Within the 99 % interval of the difference of two shares (binomial, normal approximation).
+# Check that they agree: within the 99 % interval of the difference of two shares (binomial, normal
+# approximation).
 agree() {
 	awk -v a="$1" -v b="$2" -v c="$3" -v d="$4" 'BEGIN {
 		if (c + d < 200) exit 2

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Several sessions in one report: a host's and its guest's own, days of one host, many hosts.
+# Several sessions in one report: those of a host and of its guest, days of one host, many hosts.
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 export TZ=UTC LC_ALL=C
 
@@ -20,7 +20,7 @@ report() {
 	"$build/vmopreport" --session-dir="$sessions" "$@"
 }
 
-# samples DOMAIN ARGUMENT...: its sum.
+# samples DOMAIN ARGUMENT...: print the sum of its samples.
 samples() {
 	domain=$1
 	shift
@@ -31,7 +31,8 @@ samples() {
 			END { print sum + 0 }'
 }
 
-# g1 has 220 of its host's 2000 samples a second, for the half minute that it says nothing itself.
+# g1 has 220 of its host's 2000 samples a second during the half minute that its own session does
+# not cover.
 is "the host's view of a guest" "$(samples g1 session:host)" -eq 13200
 is "a guest's own session instead" "$(samples g1 session:host,g1)" -eq $((6600 + 26670))
 is "either way round" "$(samples g1 session:g1,host)" -eq $((6600 + 26670))

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# What vmopreport prints for a session that is always the same, to the letter.
+# The exact output of vmopreport for a session that is always the same.
 . "${VMOP_SRCDIR:-.}/tests/integration/common.sh"
 export TZ=UTC LC_ALL=C
 
 mkdir -p "$sessions"
 "$build/tests/fixtures/make-session" "$sessions/current.vmop" >/dev/null
 
-# table NAME OPTION... <<EXPECTED: stdout is exactly that.
+# table NAME OPTION... <<EXPECTED: check that stdout is exactly that.
 table() {
 	name=$1
 	shift
@@ -15,8 +15,8 @@ table() {
 	echo "table: $name: vmopreport $*"
 	"$build/vmopreport" --session-dir="$sessions" "$@" >"$work/out" 2>"$work/err" ||
 		fail "exit $?: $(cat "$work/err")"
-	# How many there are depends on the C library's symbols.
-	# With the sanitizers its place is theirs.
+	# The number of rows depends on the C library's symbols. With the sanitizers other code is
+	# in their place.
 	sed -i -e 's/^([0-9]* more rows, .* together)$/(more rows)/' \
 		-e 's/libasan\.so\.[0-9.]*$/libc.so.6/' "$work/out"
 	diff -u "$work/expected" "$work/out" || fail "$name differs"

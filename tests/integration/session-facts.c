@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * For tests: what a session file holds, a "name value" line each, read through
- * libdb alone: its info pairs, "samples", "intervals", "image SAMPLES NAME",
- * "symbols NUMBER NAME", "build-id BYTES NAME", "loss NUMBER NAME".
- * Exit 1 with the reason when it can't be read or fails libdb's check.
+ * For tests: print the content of a session file, one "name value" per line, read only through
+ * libdb: its info pairs, "samples", "intervals", "image SAMPLES NAME", "symbols NUMBER NAME",
+ * "build-id BYTES NAME", "loss NUMBER NAME". Exit 1 with the reason if the file is unreadable or
+ * fails libdb's check.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# What a scenario's .check can call; it runs in the directory of the scenario's results. Every
-# assertion prints a line with what was wanted and what was seen; all are made, then the exit
-# status says whether one failed.
+# Functions for a scenario's .check, which runs in the directory of the scenario's results. Every
+# assertion prints a line with the expected and the actual value. All assertions run; then the exit
+# status reports whether one failed.
 check_failed=0 check_made=0
 
 # verdict TRUE? MESSAGE...
@@ -17,7 +17,7 @@ verdict() {
 	printf '  %-6s %s\n' "$word" "$*"
 }
 
-# between NAME VALUE LOW HIGH: numbers, inclusive.
+# between NAME VALUE LOW HIGH: compare numbers; the bounds are inclusive.
 between() {
 	local bad=1
 	awk -v v="$2" -v l="$3" -v h="$4" 'BEGIN {
@@ -32,7 +32,7 @@ same() {
 	verdict $bad "$1: $2 (wanted $3)"
 }
 
-# matches NAME FILE PATTERN: some line of FILE matches the extended pattern.
+# matches NAME FILE PATTERN: check that a line of FILE matches the extended pattern.
 matches() {
 	local bad=0
 	grep -qE -- "$3" "$2" 2>/dev/null || bad=1
@@ -40,18 +40,19 @@ matches() {
 	[ $bad = 0 ] || head -n 5 "$2" 2>/dev/null || true
 }
 
-# ran STEP [STATUS]: the scenario's step ended so.
+# ran STEP [STATUS]: check the exit status of the scenario's step.
 ran() {
 	same "exit status of $1" "$(cat "$1.status" 2>/dev/null)" "${2:-0}"
 	[ "$(cat "$1.status" 2>/dev/null)" = "${2:-0}" ] || head -n 5 "$1.err" || true
 }
 
-# csv FILE COLUMN...: the columns of these names, tab separated, a line a row. A missing one is empty.
+# csv FILE COLUMN...: print these columns, separated by tabs, one line per row. A missing column is
+# empty.
 csv() {
 	local file=$1
 	shift
 	awk -v wanted="$*" '
-		# One RFC 4180 line, without line ends inside fields, into field[1..n].
+		# Split an RFC 4180 line without line ends inside fields into field[1..n].
 		function split_csv(line,    n, i, c, quoted) {
 			n = 1; quoted = 0; delete field
 			for (i = 1; i <= length(line); i++) {
@@ -68,19 +69,20 @@ csv() {
 	' "$file"
 }
 
-# samples_of FILE DOMAIN [MODE [SYMBOL-PATTERN [IMAGE-PATTERN]]]: sum of the samples column; MODE
-# "." is any, patterns are extended and unanchored.
+# samples_of FILE DOMAIN [MODE [SYMBOL-PATTERN [IMAGE-PATTERN]]]: print the sum of the samples
+# column. MODE "." is any; patterns are extended and unanchored.
 samples_of() {
 	csv "$1" domain mode symbol image samples | awk -F'\t' -v d="$2" -v m="${3:-.}" -v s="${4:-.*}" -v i="${5:-.*}" '
 		$1 == d && (m == "." || $2 == m) && $3 ~ s && $4 ~ i { n += $5 } END { print n + 0 }'
 }
 
-# percent PART WHOLE: with one decimal.
+# percent PART WHOLE: print it with one decimal.
 percent() {
 	awk -v p="$1" -v w="$2" 'BEGIN { if (w > 0) printf "%.1f", 100 * p / w; else print "nothing" }'
 }
 
-# binomial LOW|HIGH SHARE COUNT: an end of the 99 % interval of a percentage, normal approximation.
+# binomial LOW|HIGH SHARE COUNT: print an end of the 99 % interval of a percentage, normal
+# approximation.
 binomial() {
 	awk -v which="$1" -v p="$2" -v n="$3" 'BEGIN {
 		d = n > 0 ? 2.576 * sqrt(p * (100 - p) / n) : 100

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: burn ROUNDS [uncounted]
- * 75 % in static_major, 25 % in static_minor, for a given amount of work, in rounds of uneven
- * length lest they keep step with a period of sampling; then prints what a counter of its own has
- * counted meanwhile, in user and kernel mode, for the number of samples to be compared with:
- * "cycles N" and "instructions N", or "uncounted".
+ * Spend 75 % of the time in static_major and 25 % in static_minor, for a fixed amount of work.
+ * Rounds have different lengths, so that they do not keep step with a sampling period.  Then print
+ * the values of counters of its own in user and kernel mode, which tests compare with the number of
+ * samples: "cycles N" and "instructions N", or "uncounted".
  */
 #include "../guest/work.h"
 #include <linux/perf_event.h>
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	int instructions = is_counted ? count(PERF_COUNT_HW_INSTRUCTIONS) : -1;
 	uint32_t random = 1;
 	for (unsigned long n = strtoul(argv[1], NULL, 10); n > 0; n--) {
-		random = random * 1664525 + 1013904223; /* Numerical Recipes' */
+		random = random * 1664525 + 1013904223; /* constants of Numerical Recipes */
 		unsigned long part = 70000 + (random >> 16);
 		static_major(3 * part);
 		static_minor(part);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# What the check of an arm64 scenario can call beside check-lib.sh; sessions are those of session.sh.
+# Functions for the check of an arm64 scenario, in addition to check-lib.sh; sessions are those of
+# session.sh.
 
-# sessions_ran SESSION...: every step of them.
+# sessions_ran SESSION...: check every step of them.
 sessions_ran() {
 	local session step
 	for session; do
@@ -13,18 +14,19 @@ sessions_ran() {
 	done
 }
 
-# counted SESSION WHAT: by the program's own counter.
+# counted SESSION WHAT: print the value of the program's own counter.
 counted() {
 	sed -n "s/^$2 //p" "$1.work.out"
 }
 
-# column FILE COLUMN MODE [SYMBOL-PATTERN [IMAGE-PATTERN]]: its sum, over all domains.
+# column FILE COLUMN MODE [SYMBOL-PATTERN [IMAGE-PATTERN]]: print its sum over all domains.
 column() {
 	csv "$1" mode symbol image "$2" | awk -F'\t' -v m="$3" -v s="${4:-.*}" -v i="${5:-.*}" '
 		(m == "." || $1 == m) && $2 ~ s && $3 ~ i { n += $4 } END { print n + 0 }'
 }
 
-# expected SESSION COLUMN WHAT PERIOD: what was counted by the period, within 1 % or 2 samples.
+# expected SESSION COLUMN WHAT PERIOD: compare with the count divided by the period, within 1 % or 2
+# samples.
 expected() {
 	local want margin
 	want=$(awk -v n="$(counted "$1" "$3")" -v p="$4" 'BEGIN { printf "%.1f", n / p }')
@@ -34,8 +36,9 @@ expected() {
 		"$(awk -v w="$want" -v m="$margin" 'BEGIN { print w + m }')"
 }
 
-# delivered SESSION: each of the PMU's interrupts gave a sample, whatever the emulator made of the counters.
-# Some samples are of the moments before and after those in which the interrupts were counted.
+# delivered SESSION: check that each of the PMU's interrupts gave a sample, whatever the emulator
+# did with the counters. Some samples are from just before and after the time in which interrupts
+# were counted.
 delivered() {
 	local raised samples
 	raised=$(cat "$1.interrupts")
@@ -44,7 +47,7 @@ delivered() {
 	same "$1: lost" "$(sed -n 's/^  "lost": \([0-9]*\),/\1/p' "$1.status.out")" 0
 }
 
-# split SESSION COLUMN: 75/25, within the 99 % interval of so many samples.
+# split SESSION COLUMN: check for 75/25, within the 99 % interval of that number of samples.
 split() {
 	local major minor
 	major=$(column "$1.out" "$2" user '^static_major$')
@@ -53,12 +56,13 @@ split() {
 		"$(binomial LOW 75 $((major + minor)))" "$(binomial HIGH 75 $((major + minor)))"
 }
 
-# in_guest SESSION [COLUMN]: samples in guests.
+# in_guest SESSION [COLUMN]: print the samples in guests.
 in_guest() {
 	column "$1.out" "${2:-samples}" . '.*' '^.guest '
 }
 
-# guest_split SESSION: kvm-burn's guest, EL1 in the upper half of the addresses, EL0 in the lower.
+# guest_split SESSION: check the split of kvm-burn's guest: EL1 in the upper half of the addresses,
+# EL0 in the lower.
 guest_split() {
 	local kernel user
 	kernel=$(column "$1.out" samples kernel '.*' '^.guest .* kernel.$')
@@ -67,14 +71,14 @@ guest_split() {
 	between "$1: the guest's kernel, percent" "$(percent "$kernel" $((kernel + user)))" 72 78
 }
 
-# same_as SESSION TRUTH SAMPLES TRUE-SAMPLES [HIGH]: within 3 %, or up to HIGH percent.
+# same_as SESSION TRUTH SAMPLES TRUE-SAMPLES [HIGH]: compare within 3 %, or up to HIGH percent.
 same_as() {
 	between "$1: samples, percent of those in $2 ($3 of $4)" "$(percent "$3" "$4")" 97 "${5:-103}"
 }
 
-# worlds: the sessions of worlds.sh. A counter for each world gives what an event of one world gives
-# (perf/guest-split.h). By Linux's word alone "exits" would have some 200 % of the guest's samples, by the
-# interrupted registers some 135 %.
+# worlds: check the sessions of worlds.sh. A counter for each world must count as much as an event
+# of one world (perf/guest-split.h). By Linux's attribution only, "exits" would have some 200 % of
+# the guest's samples, by the interrupted registers some 135 %.
 worlds() {
 	local session
 	sessions_ran guest guestonly hostonly exits exitsguest exitshost
@@ -87,7 +91,7 @@ worlds() {
 	done
 	same_as guest guestonly "$(in_guest guest)" "$(in_guest guestonly)"
 	same_as exits exitsguest "$(in_guest exits)" "$(in_guest exitsguest)"
-	# To take the guest's samples is some work of the host.
+	# Taking the guest's samples is work of the host.
 	same_as exits exitshost "$(samples_of exits.out host)" "$(samples_of exitshost.out host)" 106
 	between "exits: the hypervisor's samples" "$(column exits.out samples hypervisor)" 300 100000
 	for session in exits exitshost; do
@@ -97,7 +101,8 @@ worlds() {
 	same "exits: notes on the switch" "$(grep -c 'switches to a guest' exits.table.out)" 0
 }
 
-# unit_tests_passed LEAST: all but those that say that they are skipped, and at least so many.
+# unit_tests_passed LEAST: check that all tests passed or skipped with a reason, and that at least
+# LEAST passed.
 unit_tests_passed() {
 	local test passed=0 skipped=0
 	while read -r test; do

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code of kvm-burn's guest, which runs with its page tables on: EL1 above (TTBR1), EL0 below
- * (TTBR0), the same page mapped at both. Registers, set by the VMM and kept:
- *	x19 iterations at EL1	x20 at EL0	x21 writes to the device a round
- *	x22 device's address	x23 guest_user as EL0 sees it
+ * The code of kvm-burn's guest, which runs with page tables: EL1 above (TTBR1), EL0 below (TTBR0),
+ * the same page mapped at both. Registers, set by the VMM and kept:
+ * 	x19 iterations at EL1	x20 at EL0	x21 writes to the device per round
+ * 	x22 device's address	x23 address of guest_user at EL0
  */
 	.text
 	.balign	4096

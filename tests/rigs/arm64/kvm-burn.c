@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: kvm-burn ROUNDS WRITES
- * A KVM guest (guest.S) of one vCPU: 75 % of its time at EL1, 25 % at EL0, WRITES exits to the VMM
- * a round. The kernel's addresses are in the upper half, as Linux has them. Prints "exits N".
+ * A KVM guest (guest.S) of one vCPU: 75 % of its time at EL1, 25 % at EL0, and WRITES exits to the
+ * VMM per round.  The kernel's addresses are in the upper half, as in Linux.  Prints "exits N".
  */
 #include <fcntl.h>
 #include <linux/kvm.h>
@@ -24,9 +24,9 @@ extern const char guest_code[], guest_user[], guest_vectors[], guest_end[];
 #define TABLE_KERNEL_GPA (RAM_GPA + 0x11000)
 #define KERNEL_BASE UINT64_C(0xffffff8000000000) /* 39 bits of address: T1SZ is 25 */
 
-/* Arm ARM D8.3: block descriptors of level 1, a GiB each. */
+/* Arm ARM D8.3: block descriptors of level 1, 1 GiB each. */
 #define BLOCK (1u | 3u << 8 | 1u << 10) /* valid, inner shareable, accessed */
-#define BLOCK_USER (1u << 6)		/* AP: EL0 too */
+#define BLOCK_USER (1u << 6)		/* AP: EL0 as well */
 #define BLOCK_DEVICE (1u << 2)		/* the second of MAIR's attributes */
 
 #define SYSTEM(op0, op1, crn, crm, op2) ARM64_SYS_REG(op0, op1, crn, crm, op2)

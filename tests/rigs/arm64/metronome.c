@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: metronome PERIOD COMMAND...
- * Runs COMMAND while CPU 0's cycle counter interrupts every PERIOD cycles; then prints what that
- * CPU did meanwhile, all programs and waiting included: "cpu.cycles N" and "cpu.instructions N".
- *
- * QEMU up to 10 arms its timer a cycle early for all counters but the cycle counter, and not again:
- * their overflows are noticed when the counters are next looked at, which is at the next interrupt.
- * What overflows twice until then has one sample (of a counter alone, with a period of 200003, 6 %
- * of the samples were seen), and what is switched off with an overflow pending, as events are that
- * take turns, none. A pinned event is the first to choose its counter and keeps it: with it,
- * sampled events had 99.4 to 100 % of the samples that they counted events for, whether they took
- * turns or not.
+ * Run COMMAND while CPU 0's cycle counter interrupts every PERIOD cycles.  Then print the counts of
+ * that CPU during this time, for all programs and the idle time: "cpu.cycles N" and
+ * "cpu.instructions N". QEMU up to 10 arms its timer a cycle early for all counters but the cycle
+ * counter, and does not arm it again.  Their overflows are noticed only when the counters are read
+ * next, at the next interrupt. A counter that overflows twice before that gives one sample: of a
+ * single counter with a period of 200003, 6 % of the samples arrived.  A counter that is switched
+ * off with an overflow pending, as in events that take turns, gives none.  A pinned event is the
+ * first to choose its counter and keeps it. With it, sampled events had 99.4 to 100 % of the
+ * samples that they counted events for, with and without turns.
  */
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -20,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A pinned event on CPU 0; period 0: counted alone. */
+/* A pinned event on CPU 0; period 0: only count. */
 static int count(uint64_t config, uint64_t period)
 {
 	struct perf_event_attr attr = {
@@ -41,7 +40,7 @@ static void print(const char *name, int fd)
 {
 	uint64_t value;
 	if (read(fd, &value, sizeof(value)) != sizeof(value))
-		exit(3); /* of a pinned one: it had no counter */
+		exit(3); /* a pinned event without a counter */
 	printf("cpu.%s %llu\n", name, (unsigned long long)value);
 }
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash
-# What a scenario can call inside the arm64 machine, beside l1/lib.sh (busybox sh).
+# Functions for a scenario inside the arm64 machine, in addition to l1/lib.sh (busybox sh).
 
-# interrupts: how many the PMU has raised since boot.
+# interrupts: print the number of interrupts that the PMU has raised since boot.
 interrupts() {
 	awk '/arm-pmu/ { for (i = 2; i <= NF && $i ~ /^[0-9]+$/; i++) n += $i } END { print n + 0 }' /proc/interrupts
 }
 
-# attempt NAME EVENTS COMMAND...: one session around COMMAND. NAME.interrupts: what the PMU raised meanwhile.
+# attempt NAME EVENTS COMMAND...: run one session around COMMAND. NAME.interrupts is the number of
+# the PMU's interrupts in that time.
 attempt() {
 	name=$1 events=$2
 	shift 2
@@ -23,10 +24,11 @@ attempt() {
 	say "SESSION $name: $raised interrupts, $samples samples"
 }
 
-# session NAME EVENTS LEAST COMMAND...: a session of LEAST samples, and its reports. QEMU 7.2 stops raising
-# the PMU's interrupt in the midst of a session, with all counters on, and does not begin again: in 40 of
-# 120 sessions beside other load. Each of the 40 had as many samples as there were interrupts. Then the
-# session is made again, but not where there are fewer samples than interrupts: that is a loss of ours.
+# session NAME EVENTS LEAST COMMAND...: record a session of at least LEAST samples, and its reports.
+# QEMU 7.2 sometimes stops raising the PMU's interrupt during a session, with all counters on, and
+# does not begin again: in 40 of 120 sessions beside other load. Each of the 40 had as many samples
+# as interrupts. The session is then repeated, unless it has fewer samples than interrupts: that is
+# a loss of vmop.
 session() {
 	name=$1 events=$2 least=$3 tries=0 raised=0 samples=0
 	shift 3
@@ -40,7 +42,8 @@ session() {
 	run "$name.table" vmopreport --symbols --top=12
 }
 
-# unit_tests [PATTERN]: those whose name matches it, each a step of its name; and the kernel's page size.
+# unit_tests [PATTERN]: run the matching tests, each as a step of its name; print the kernel's page
+# size.
 unit_tests() {
 	awk '/^KernelPageSize:/ { print $2 * 1024; exit }' /proc/self/smaps >page_bytes
 	for unit_test in $(grep -E "${1:-.}" /rig/unit-tests); do

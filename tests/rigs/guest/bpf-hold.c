@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: bpf-hold: loads one small BPF program named rig_filter and keeps it until killed.
+// usage: bpf-hold: load a small BPF program named rig_filter and keep it until killed.
 #include <linux/bpf.h>
 #include <stdint.h>
 #include <stdio.h>

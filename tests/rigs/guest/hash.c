@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: hot-hash: burns CPU in a kernel module: hashes through AF_ALG with michael_mic until
-// killed.
+// usage: hot-hash: burn CPU in a kernel module until killed: hash through AF_ALG with michael_mic.
 #include <linux/if_alg.h>
 #include <stdio.h>
 #include <sys/socket.h>

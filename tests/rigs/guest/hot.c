@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: hot-static | hot-dynamic: burns CPU until killed, 75 % in one function and 25 % in
-// another. HOT_LIBRARY: the two functions are the shared library's; otherwise the static program's
-// own.
+// usage: hot-static | hot-dynamic: burn CPU until killed, 75 % in one function and 25 % in another.
+// With HOT_LIBRARY the two functions are in the shared library, else in the static program.
 #include "work.h"
 #include <unistd.h>
 
@@ -15,7 +14,7 @@
 
 int main(void)
 {
-	// The guest's own script goes first while it has something to do.
+	// The guest's script runs first while it has work.
 	if (nice(19) == -1)
 		return 1;
 	for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: kexec load KERNEL INITRAMFS COMMAND-LINE: makes a kernel ready; kexec execute: starts it.
+// usage: kexec load KERNEL INITRAMFS COMMAND-LINE: prepare a kernel; kexec execute: start it.
 #include <fcntl.h>
 #include <linux/reboot.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Two functions of equal cost per iteration, named by WORK_PREFIX, so that the program and the
-// shared library made from this one file can be told apart in a report.
+// Two functions of equal cost per iteration, named by WORK_PREFIX: a report can distinguish the
+// program from the shared library, which are both made from this file.
 #include "work.h"
 
 #define PASTE(a, b) a##b
@@ -8,7 +8,7 @@
 
 static volatile unsigned long sink;
 
-// A chain of dependent operations: nothing to hoist, nothing to vectorise. (Knuth's LCG.)
+// A chain of dependent operations, which a compiler can neither hoist nor vectorise (Knuth's LCG).
 static inline __attribute__((always_inline)) unsigned long turn(unsigned long x, unsigned long n)
 {
 	for (unsigned long i = 0; i < n; i++) {
@@ -23,7 +23,7 @@ __attribute__((noinline)) void NAME(WORK_PREFIX, major)(unsigned long n)
 	sink = turn(sink, n);
 }
 
-// The +1 keeps identical-code folding from making one function of the two.
+// The +1 prevents identical-code folding from merging the two functions.
 __attribute__((noinline)) void NAME(WORK_PREFIX, minor)(unsigned long n)
 {
 	sink = turn(sink, n) + 1;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash
-# What a scenario can call inside the emulated KVM host (busybox sh). What it wants to keep it writes
-# into /results, the directory it starts in.
+# Functions for a scenario inside the emulated KVM host (busybox sh). Its results are the files in
+# /results, the directory in which it starts.
 
 say() {
 	echo "RIG $* up=$(cut -d' ' -f1 /proc/uptime)"
@@ -15,20 +15,20 @@ fail() {
 
 load() {
 	for m; do
-		# Absent where the kernel has it built in.
+		# Absent if the kernel has it built in.
 		[ ! -e "/mod/$m.ko" ] || insmod "/mod/$m.ko" || say "FAILED insmod $m"
 	done
 }
 
-# start_guest NAME UUID [WORD]...: start a guest; words of the form rig.X=Y and any other kernel
-# parameter go to its command line; these are for here:
-#   kernel=VERSION  (default: the first the rig carries)   memory=MIB (256)   cpus=N (1)
-#   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or as a bootloader would (vmlinux);
-#     on arm64 there is but vmlinuz
+# start_guest NAME UUID [WORD]...: start a guest; words of the form rig.X=Y and other kernel
+# parameters go to its command line, except these:
+#   kernel=VERSION  (default: the first one of the rig)   memory=MIB (256)   cpus=N (1)
+#   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or like a boot loader (vmlinux);
+#     arm64 has only vmlinuz
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
 start_guest() {
 	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file
-	# Not a local variable's default: the list is short.
+	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
 		break
@@ -71,19 +71,19 @@ guest_pid() {
 	cat "/tmp/guests/$1/pid"
 }
 
-# fail_boot REASON...: end the scenario because a guest didn't come up; kvm-run may start all over.
+# fail_boot REASON...: end the scenario because a guest did not come up; kvm-run may start again.
 fail_boot() {
 	say "FAILED $*"
 	exit 75
 }
 
-# up_s: whole seconds since the machine's start.
+# up_s: print whole seconds since the machine's start.
 up_s() {
 	cut -d. -f1 /proc/uptime
 }
 
-# show_guest NAME: what there is to tell why it doesn't go on: its console's end, and whether its vCPU
-# still leaves the guest.
+# show_guest NAME: print the end of its console, and whether its vCPU still exits, to explain a
+# guest that hangs.
 show_guest() {
 	grep -m3 -i -E 'panic|oops|traps:|segfault' "/tmp/guests/$1/console" || true
 	tail -n 5 "/tmp/guests/$1/console" "/tmp/guests/$1/qemu.log"
@@ -94,9 +94,9 @@ show_guest() {
 	grep -E '^(MemFree|MemAvailable|Shmem):' /proc/meminfo
 }
 
-# wait_guest NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise
-# (READY: with fail_boot).
-# Bounded by the clock: on a busy machine a turn takes far longer than its sleep.
+# wait_guest NAME PATTERN [SECONDS]: wait until its console has a line "RIG PATTERN...". Fails the
+# scenario otherwise (READY: with fail_boot). The clock limits the wait: on a busy machine an
+# iteration takes far longer than its sleep.
 wait_guest() {
 	end_s=$(($(up_s) + ${3:-240}))
 	while ! grep -q "^RIG $2" "/tmp/guests/$1/console"; do
@@ -110,7 +110,7 @@ wait_guest() {
 	say "GUEST $1: $2"
 }
 
-# kill_guest NAME: end it as a power cut would.
+# kill_guest NAME: end it like a power cut.
 kill_guest() {
 	kill -9 "$(guest_pid "$1")"
 	wait "$(guest_pid "$1")" 2>/dev/null || true
@@ -118,15 +118,15 @@ kill_guest() {
 	say "KILLED $1"
 }
 
-# guest_truth NAME: what it wrote with rig.truth=1, as /results/NAME.truth/{proc,sys,module}.
+# guest_truth NAME: unpack its output of rig.truth=1 to /results/NAME.truth/{proc,sys,module}.
 guest_truth() {
 	mkdir -p "/tmp/guests/$1/t"
 	tar -xf "/tmp/guests/$1/truth.img" -C "/tmp/guests/$1/t"
 	mv "/tmp/guests/$1/t/truth" "/results/$1.truth"
 }
 
-# run NAME COMMAND...: its output and exit status into NAME.out, NAME.err and NAME.status; never
-# fails the scenario: what it should have answered is the check's business.
+# run NAME COMMAND...: store its output and exit status in NAME.out, NAME.err and NAME.status. Never
+# fails the scenario: the check tests the results.
 run() {
 	step=$1
 	shift

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: inject-nmi QTEST-SOCKET MONITOR-SOCKET CPUS
-// Sends NMIs to the CPUs 0..CPUS-1 of an emulated machine through QEMU's qtest socket: a write to
-// the CPU's window of interrupt messages, with NMI as the delivery mode (Intel SDM vol. 3, "Message
-// Signalled Interrupts"; APIC ids are the CPUs' numbers). To a hypervisor that samples by counters
-// it is what an overflow looks like. Like a counter's, they come only while the CPU's interrupt of
-// counters (LVTPC) is unmasked and an NMI, as QEMU's monitor tells: Xen 4.17 frees what its handler
-// reads, and only then takes the handler away (XENOPROF_release_counters), so that one which comes
-// in between panics it. Standard input is the machine's console: a line "RIG NMI on HZ" begins, any
-// other "RIG NMI" ends. It is over when its input or a socket is.
+// PRE usage: inject-nmi QTEST-SOCKET MONITOR-SOCKET CPUS Send NMIs to the CPUs 0..CPUS-1 of an
+// emulated machine through QEMU's qtest socket: write to the CPU's window of interrupt messages,
+// with NMI as the delivery mode (Intel SDM vol. 3, "Message Signalled Interrupts"; APIC ids are the
+// CPUs' numbers).  A hypervisor that samples by counters takes each NMI for an overflow. Like
+// overflows, NMIs are sent only while QEMU's monitor shows the CPU's counter interrupt (LVTPC) as
+// unmasked and an NMI.  Xen 4.17 frees the memory that its handler reads before it removes the
+// handler (XENOPROF_release_counters), so an NMI in between makes it panic. Standard input is the
+// machine's console: a line "RIG NMI on HZ" begins, any other "RIG NMI" ends. The program exits
+// when its input or a socket is closed.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -30,14 +30,14 @@ static long long now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-// Commands are written to fd; the answers' buffer is one of its own, since a stream that turns from
-// reading to writing loses what is left in it.
+// Commands are written to fd. Replies have a buffer of their own, because a stream that changes
+// from reading to writing loses its unread input.
 struct channel {
 	int fd;
-	FILE *answers; // NULL: could not be opened
+	FILE *answers; // NULL: not open
 };
 
-// QEMU makes it a moment after it starts.
+// QEMU makes the socket a moment after it starts.
 static struct channel open_socket(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -53,8 +53,8 @@ static struct channel open_socket(const char *path)
 	return (struct channel){0};
 }
 
-// 1, 0; -1: the monitor is gone. It echoes each command as a terminal would; the next line that
-// speaks of LVTPC is the answer, and what else it says waits for the next time.
+// Return 1 or 0; -1: the monitor is gone. It echoes each command as a terminal would. The reply is
+// the next line that mentions LVTPC; the rest of its output is read at the next call.
 static int takes_overflows(const struct channel *monitor, int cpu)
 {
 	char line[4096];
@@ -70,7 +70,7 @@ static int takes_overflows(const struct channel *monitor, int cpu)
 	return (entry & (LVT_DELIVERY | LVT_MASKED)) == NMI_DELIVERY;
 }
 
-// Answered before the next.
+// Wait for the reply before the next command.
 static int inject(const struct channel *qtest, int cpu)
 {
 	char line[256];
@@ -84,7 +84,7 @@ static int inject(const struct channel *qtest, int cpu)
 	return 0;
 }
 
-// How many CPUs took it; -1: the machine is gone.
+// Return the number of CPUs that took the NMI; -1: the machine is gone.
 static int overflow(const struct channel *qtest, const struct channel *monitor, int cpus)
 {
 	int taken = 0;
@@ -97,13 +97,13 @@ static int overflow(const struct channel *qtest, const struct channel *monitor, 
 	return taken;
 }
 
-// What the console said in the meantime; -1: it is over.
+// Read the console's output up to now. Return -1 at its end.
 static int read_console(long *hz)
 {
 	static char line[4096];
 	static size_t len;
 	char c;
-	// A byte at a time: the console says little, and nothing may wait in a buffer.
+	// One byte at a time: the console prints little, and no input may wait in a buffer.
 	ssize_t n = read(STDIN_FILENO, &c, 1);
 	if (n <= 0)
 		return n < 0 && errno == EINTR ? 0 : -1;
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 		perror(argv[qtest.answers ? 2 : 1]);
 		return 1;
 	}
-	signal(SIGPIPE, SIG_IGN); // when the machine ends first
+	signal(SIGPIPE, SIG_IGN); // the machine may end first
 	struct pollfd console = {.fd = STDIN_FILENO, .events = POLLIN};
 	int cpus = atoi(argv[3]);
 	long hz = 0, sent = 0;
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 			break;
 		sent += taken;
 		next_ns += 1000000000LL / hz;
-		// What a busy machine could not send in time is not made up for.
+		// Skip the NMIs that a busy machine could not send in time.
 		if (next_ns < now_ns())
 			next_ns = now_ns();
 	}

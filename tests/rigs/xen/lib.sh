@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=dash
-# What a scenario can call in the emulated Xen machine's dom0 (busybox sh), beside l1/lib.sh's say,
-# fail, load and run.
+# Functions for a scenario in the emulated Xen machine's dom0 (busybox sh), in addition to say,
+# fail, load and run of l1/lib.sh.
 
-# nmi_on [HZ]: from now on every CPU of the machine gets so many NMIs a second, as if a counter had
-# overflowed. nmi_off: no more. xen-run reads this from the console.
+# nmi_on [HZ]: send that many NMIs a second to every CPU of the machine, as if a counter overflowed.
+# nmi_off: stop. xen-run reads these commands from the console.
 nmi_on() {
 	say "NMI on ${1:-200}"
 }
@@ -13,7 +13,7 @@ nmi_off() {
 	say "NMI off"
 }
 
-# start_xenstore: the toolstack's daemons; once, before the first domain.
+# start_xenstore: start the toolstack's daemons; once, before the first domain.
 start_xenstore() {
 	xenstored --pid-file /run/xenstored.pid
 	i=0
@@ -27,9 +27,9 @@ start_xenstore() {
 }
 
 # start_domain NAME pv|pvh|hvm [WORD]...: start a domU (hvm: see add-hvm); words of the form rig.X=Y and other kernel
-# parameters go to its command line (guest/init lists what it can be told); these are for here:
+# parameters go to its command line (guest/init lists its commands), except these:
 #   memory=MIB (160)   vcpus=N (1)   uuid=U (a random one)   kernel=FILE (/guest/vmlinux)
-#   initrd=FILE (/guest/initramfs; empty: none)   paused=1: created, and does not run
+#   initrd=FILE (/guest/initramfs; empty: none)   paused=1: create it, but do not run it
 #   disk=MIB: an empty disk, /dev/xvda there and /tmp/NAME.disk here (files=add-agents)
 start_domain() {
 	name=$1 type=$2 words="" memory=160 vcpus=1 uuid="" kernel=/guest/vmlinux
@@ -54,9 +54,9 @@ start_domain() {
 	[ -z "$initrd" ] || echo "ramdisk = \"$initrd\"" >>"/tmp/$name.cfg"
 	[ -z "$uuid" ] || echo "uuid = \"$uuid\"" >>"/tmp/$name.cfg"
 	[ -z "$disk" ] || add_disk "$name" "$disk"
-	# No devices but the disk controller and the like that QEMU can't be without.
+	# No devices except those that QEMU needs, such as the disk controller.
 	[ "$type" != hvm ] || printf '%s\n' 'vga = "none"' 'nographic = 1' 'vnc = 0' 'usb = 0' >>"/tmp/$name.cfg"
-	# Its clock would be scaled otherwise, which the emulated CPU can't do.
+	# Its clock would be scaled otherwise, which the emulated CPU does not support.
 	[ "$type" = pv ] || echo 'tsc_mode = "native"' >>"/tmp/$name.cfg"
 	: >"/var/log/xen/console/guest-$name.log"
 	pause=""
@@ -70,7 +70,7 @@ start_domain() {
 	say "DOMAIN $name is $(xl domid "$name")"
 }
 
-# add_disk NAME MIB: to the configuration of a domain that is about to be started.
+# add_disk NAME MIB: add a disk to the configuration of a domain that is about to be started.
 add_disk() {
 	[ -e /dev/loop0 ] || load loop xen-blkback
 	truncate -s "$2M" "/tmp/$1.disk"
@@ -81,18 +81,19 @@ add_disk() {
 	END
 }
 
-# start_spinner NAME [WORD]...: a PV domain that does nothing but run, in its kernel's mode (xen/spin.S).
+# start_spinner NAME [WORD]...: start a PV domain that only runs, in its kernel's mode (xen/spin.S).
 start_spinner() {
 	name=$1
 	shift
 	start_domain "$name" pv kernel=/guest/spin initrd= memory=8 "$@"
 }
 
-# wait_domain NAME PATTERN [SECONDS]: until its console has a line "RIG PATTERN..."; fails the scenario otherwise.
+# wait_domain NAME PATTERN [SECONDS]: wait until its console has a line "RIG PATTERN..."; fails the
+# scenario otherwise.
 wait_domain() {
 	tries=$((${3:-300} * 5))
 	while ! grep -q "^RIG $2" "/var/log/xen/console/guest-$1.log"; do
-		# xl is slow here, so it is asked now and then.
+		# xl is slow here, so it is run seldom.
 		if [ $tries -le 0 ] || { [ $((tries % 50)) = 0 ] && ! xl domid "$1" >/dev/null 2>&1; }; then
 			tail -n 8 "/var/log/xen/console/guest-$1.log"
 			fail "domain $1 never said '$2'"
@@ -103,7 +104,8 @@ wait_domain() {
 	say "DOMAIN $1: $2"
 }
 
-# looked_into NAME: until vmopd knows the processes in that domain; what it said last is in inspect-NAME.json.
+# looked_into NAME: wait until vmopd has the processes of that domain; its last reply is in
+# inspect-NAME.json.
 looked_into() {
 	tries=0
 	until vmopcontrol --inspect="$1" --json >"inspect-$1.json" 2>/dev/null && grep -q '"hot-static"' "inspect-$1.json"; do
@@ -112,7 +114,8 @@ looked_into() {
 	done
 }
 
-# within SECONDS COMMAND...: until it succeeds; without, it is said, and the scenario goes on.
+# within SECONDS COMMAND...: repeat it until it succeeds. After a timeout, report it and continue
+# the scenario.
 within() {
 	tries=$1
 	shift
@@ -122,15 +125,16 @@ within() {
 	done
 }
 
-# tell_domain NAME WORD [SECONDS]: has a domain with xen/agent-init do it, and waits until it is done.
+# tell_domain NAME WORD [SECONDS]: send a command to a domain with xen/agent-init, and wait until it
+# is done.
 tell_domain() {
 	told=$((${told:-0} + 1))
 	xenstore-write "/local/domain/$(xl domid "$1")/data/rig" "$2 $told"
 	wait_domain "$1" "DID $2 $told" "${3:-120}"
 }
 
-# fetch_session NAME FILE [SESSION]: a session that such a domain stored (current), by its disk or else by its
-# console, for which its kernel's symbols are too much.
+# fetch_session NAME FILE [SESSION]: fetch a session that such a domain stored (current), by its
+# disk or else by its console, which is too slow for its kernel's symbols.
 fetch_session() {
 	tell_domain "$1" "send ${3:-current}"
 	if [ -e "/tmp/$1.disk" ]; then
@@ -144,7 +148,7 @@ fetch_session() {
 			on { text = text $0 "\n" } END { printf "%s", text }' | base64 -d | gunzip >"$2"
 }
 
-# pinned CPU COMMAND...: on that CPU of dom0's alone, in the background; $! is its pid.
+# pinned CPU COMMAND...: run it in the background, only on that CPU of dom0; $! is its pid.
 pinned() {
 	cpu=$1
 	shift

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A PV domain that does nothing but run: it is there in a moment, where Linux takes a minute under
-// emulation. One page, without page tables, interrupts or devices of its own; Xen's loader
-// finds what it wants in the notes (xen/include/public/elfnote.h).
+// A PV domain that only runs. It starts at once, while Linux takes a minute under emulation. It is
+// one page, without page tables, interrupts or devices of its own. Xen's loader reads the notes
+// (xen/include/public/elfnote.h).
 #define BASE 0xffffffff80000000
 
 	.macro note type, kind:vararg

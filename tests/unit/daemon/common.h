@@ -317,10 +317,13 @@ static inline struct vmop_error *rig_create(struct rig *rig, struct vmop_profile
 					    struct vmop_source *source)
 {
 	static const char *const all[] = {"all"};
+	static const struct vmop_setup defaults;
 	char root[96];
 	snprintf(root, sizeof(root), "%s/root", rig->folder);
 	if (!options->proc_root)
 		options->proc_root = root;
+	if (!options->setup)
+		options->setup = &defaults;
 	if (!options->passive_domains) {
 		options->passive_domains = all;
 		options->n_passive_domains = 1;
@@ -341,7 +344,9 @@ static inline void rig_begin(struct rig *rig, struct vmop_profiler_options optio
 static inline void rig_records_only(struct rig *rig, unsigned separate)
 {
 	rig_folder(rig);
-	rig_begin(rig, (struct vmop_profiler_options){.is_replay = true, .separate = separate});
+	rig_begin(rig,
+		  (struct vmop_profiler_options){
+			  .is_replay = true, .setup = &(struct vmop_setup){.separate = separate}});
 }
 
 static inline void rig_end(struct rig *rig)

@@ -38,7 +38,7 @@ static void no_id_is_parsed_from_other_text(void **state)
 	assert_int_equal(id.len_bytes, 7);
 }
 
-/* Writes one note (4-aligned, as ELF has it) and returns where the next begins. */
+/* Write one note (4-aligned, as in ELF) and return the address of the next. */
 static char *put_note(char *at, const char *name, uint32_t type, const void *desc, uint32_t len)
 {
 	Elf32_Nhdr note = {
@@ -66,7 +66,7 @@ static void the_id_is_found_among_notes(void **state)
 	assert_true(vmop_build_id_in_notes(notes, len, &id));
 	assert_int_equal(id.len_bytes, 5);
 	assert_memory_equal(id.bytes, "\1\2\3\4\5", 5);
-	/* Cut anywhere before its last byte (3 more are padding), it is none. */
+	/* A note that is cut before its last byte (3 more are padding) has no build-id. */
 	for (size_t cut = 0; cut < len - 3; cut++) {
 		char *copy = malloc(cut + !cut);
 		memcpy(copy, notes, cut);
@@ -91,7 +91,7 @@ static void lengths_that_lie_end_the_search(void **state)
 	assert_false(vmop_build_id_in_notes(notes, len, &id));
 }
 
-/* The reference: what the linker was told (see tests/libsym.mk). */
+/* The reference is the id passed to the linker (see tests/libsym.mk). */
 static void the_id_of_a_file_is_the_linkers(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What one file may cost: 2 s of CPU time and 512 MiB, whatever is in it.  The hostile files are
- * small on disk; each is read by a child, whose time and memory are the kernel's numbers.
+ * The cost of one file: 2 s of CPU time and 512 MiB, whatever it contains. The hostile files are
+ * small on disk. A child reads each of them, and the kernel measures its time and memory.
  */
 #include <cmocka.h>
 #include <elf.h>
@@ -28,11 +28,11 @@
 #define MAX_CPU_MS 2000
 #define MAX_RSS_KIB (512L << 10)
 
-/* What a reader of unbounded cost is stopped at. */
+/* Stop a reader of unbounded cost after this time. */
 #define STOP_CPU_S 10
 #define STOP_MEMORY_BYTES (3ul << 30)
 
-/* A sanitizer's own memory is no part of the bound, and its checks slow everything down. */
+/* A sanitizer's own memory does not count, and its checks slow everything down. */
 #if defined(__SANITIZE_ADDRESS__)
 static const bool is_sanitized = true;
 #else
@@ -46,7 +46,7 @@ static char path[sizeof(dir) + 32];
 
 #define MAX_SECTIONS 65000
 
-/* An ELF file that is made section by section; what they hold is written where they say. */
+/* An ELF file made section by section; the contents are written at the offsets in the headers. */
 static struct {
 	int fd;
 	Elf64_Ehdr header;
@@ -77,7 +77,7 @@ static Elf64_Shdr *add_section(uint32_t type, enum section_name name, uint64_t o
 	return section;
 }
 
-/* Puts data behind all that is there, as a section.  NULL: a hole. */
+/* Append data to the file as a section. NULL: a hole. */
 static Elf64_Shdr *append_section(uint32_t type, enum section_name name, const void *data,
 				  uint64_t len_bytes)
 {
@@ -99,7 +99,7 @@ static void begin_file(const char *at)
 	append_section(SHT_STRTAB, 0, section_names, sizeof(section_names));
 }
 
-/* The program that is in all of them: a segment over the file's first GiB. */
+/* The segment that all files have: it covers their first GiB. */
 static void end_file(void)
 {
 	const Elf64_Phdr segment = {
@@ -141,7 +141,7 @@ static enum outcome outcome_of(struct vmop_error *err)
 										   : OTHER_ERROR;
 }
 
-/* Reads the file in a child, and asserts what that has cost. */
+/* Read the file in a child, and assert the bounds on its cost. */
 static enum outcome measure(enum outcome (*read_it)(void))
 {
 	struct rusage usage;
@@ -217,14 +217,14 @@ static enum outcome resolve(void)
 	const struct vmop_image_ref ref = {.path = path};
 	const struct vmop_symtab *symtab;
 	struct vmop_resolver *resolver;
-	const char *why;
+	const char *reason;
 	if (vmop_resolver_create(&options, &resolver) ||
-	    vmop_resolver_symtab(resolver, &ref, &symtab, &why))
+	    vmop_resolver_symtab(resolver, &ref, &symtab, &reason))
 		return OTHER_ERROR;
 	enum outcome outcome = READ;
 	if (!symtab) {
-		fprintf(stderr, "%s\n", why);
-		outcome = strncmp(why, "too costly: ", 12) == 0 ? TOO_COSTLY : NOTHING;
+		fprintf(stderr, "%s\n", reason);
+		outcome = strncmp(reason, "too costly: ", 12) == 0 ? TOO_COSTLY : NOTHING;
 	}
 	vmop_resolver_destroy(resolver);
 	return outcome;
@@ -269,7 +269,7 @@ static void overlapping_relocations(void **state)
 	assert_int_equal(measure(read_symbols), TOO_COSTLY);
 }
 
-/* A table of symbols has one table of wide indices: the rest is never read. */
+/* A symbol table has one table of wide indices: the others are never read. */
 static void overlapping_wide_indices(void **state)
 {
 	(void)state;
@@ -283,7 +283,7 @@ static void overlapping_wide_indices(void **state)
 	assert_int_equal(measure(read_symbols), READ);
 }
 
-/* Four tables of all but a GiB in holes. */
+/* Four tables, together nearly a GiB of holes. */
 static void sparse_tables(void **state)
 {
 	(void)state;
@@ -298,7 +298,7 @@ static void sparse_tables(void **state)
 	assert_int_equal(measure(resolve), TOO_COSTLY);
 }
 
-/* Without a NUL at its end each look at a name could be a walk over all of it. */
+/* Without a NUL at its end, each look-up of a name could read the whole table. */
 static void section_names_without_end(void **state)
 {
 	(void)state;
@@ -332,7 +332,7 @@ static void more_segments_than_memory(void **state)
 	assert_int_equal(measure(read_build_id), TOO_COSTLY);
 }
 
-/* Millions of names of one address, which differ only behind what they share. */
+/* Millions of names at one address, with a long common prefix. */
 static void aliases_without_end(void **state)
 {
 	(void)state;
@@ -359,10 +359,10 @@ static void aliases_without_end(void **state)
 	end_file();
 	free(symbols);
 	free(names);
-	measure(read_symbols); /* a fast machine can be done in time */
+	measure(read_symbols); /* a fast machine can finish in time */
 }
 
-/* As many functions, and as long names, as the largest programs have. */
+/* As many functions, with names as long, as the largest programs have. */
 static void a_large_program_is_read(void **state)
 {
 	(void)state;
@@ -396,10 +396,10 @@ static void a_large_program_is_read(void **state)
 	assert_int_equal(measure(resolve), READ);
 }
 
-/* ---- what is packed ------------------------------------------------------------- */
+/* ---- packed content ------------------------------------------------------------- */
 
 #ifdef HAVE_LZMA
-/* *ret_len_bytes of xz that unpack to unpacked_bytes of 0. */
+/* Make *ret_len_bytes of xz that unpack to unpacked_bytes zeros. */
 static uint8_t *make_bomb(size_t unpacked_bytes, size_t *ret_len_bytes)
 {
 	const size_t capacity = 1 << 20;
@@ -497,7 +497,7 @@ static void texts_in_no_order(void **state)
 	measure(read_kernel_image);
 	write_lines("%llx 1 f\n", 3200000);
 	measure(read_perf_map);
-	/* As many at one address. */
+	/* As many functions at one address. */
 	write_lines("1 1 %llx\n", 3000000);
 	measure(read_perf_map);
 }

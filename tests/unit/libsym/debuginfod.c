@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Symbols from a real debuginfod server, on the loopback interface. */
+/* Symbols from a real debuginfod server on the loopback interface. */
 #include <arpa/inet.h>
 #include <cmocka.h>
 #include <fcntl.h>
@@ -20,14 +20,14 @@
 #define TARGET VMOP_TEST_BUILDDIR "/tests/unit/libsym/target"
 #define BUILD_ID "5eed0123456789abcdef5eed0123456789abcdef"
 
-/* How often the server is asked before it counts as broken: it has to scan its folder first. */
+/* Number of attempts before the server counts as broken: it scans its directory first. */
 #define MAX_TRIES 300
 
 static char dir[] = "/tmp/vmop-debuginfod-XXXXXX";
 static pid_t server = -1;
 static int port;
 
-/* A command line, in dir. */
+/* Run a command line in dir. */
 static int run(const char *command)
 {
 	char line[512];
@@ -35,7 +35,7 @@ static int run(const char *command)
 	return system(line);
 }
 
-/* One that nobody listens at now. */
+/* Return a port on which no process listens. */
 static int free_port(void)
 {
 	struct sockaddr_in address = {
@@ -64,7 +64,7 @@ static void start_server(void)
 	int fd = open(log, O_WRONLY | O_CREAT, 0600);
 	dup2(fd, 1);
 	dup2(fd, 2);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* also where the test is killed for its time */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the test is killed after its time limit */
 	unsetenv("DEBUGINFOD_URLS");
 	execlp("debuginfod", "debuginfod", "-F", "-p", number, "-d", database, "-t", "1", files,
 	       (char *)NULL);
@@ -111,7 +111,7 @@ static bool has(const struct vmop_symtab *symtab, const char *name)
 	return false;
 }
 
-/* Whether name is found with a client that remembers no earlier answer. */
+/* Return whether name is found by a client that caches no earlier reply. */
 static bool is_resolved(const char *path, const char *name, bool use_debuginfod, int try)
 {
 	static const char *const nowhere[] = {"/nonexistent"};
@@ -128,9 +128,9 @@ static bool is_resolved(const char *path, const char *name, bool use_debuginfod,
 	assert_true(vmop_build_id_parse(BUILD_ID, &ref.build_id));
 	struct vmop_resolver *resolver;
 	const struct vmop_symtab *symtab;
-	const char *why;
+	const char *reason;
 	assert_null(vmop_resolver_create(&options, &resolver));
-	assert_null(vmop_resolver_symtab(resolver, &ref, &symtab, &why));
+	assert_null(vmop_resolver_symtab(resolver, &ref, &symtab, &reason));
 	bool found = has(symtab, name);
 	vmop_resolver_destroy(resolver);
 	return found;
@@ -152,7 +152,7 @@ static void debug_information_is_fetched(void **state)
 {
 	(void)state;
 	assert_true(becomes_resolved("stripped", "target_local"));
-	/* Only where it is asked for. */
+	/* Only if debuginfod is requested. */
 	assert_false(is_resolved("stripped", "target_local", false, 100000));
 }
 

@@ -37,7 +37,7 @@ static void put(const char *text)
 	put_bytes(text, strlen(text));
 }
 
-/* Everything that each was called with, as text. */
+/* The arguments of all calls of each(), as text. */
 static char seen[4096];
 
 static struct vmop_error *note(void *arg, const char *module, const struct vmop_symbol *symbols,
@@ -175,7 +175,7 @@ static void too_many_modules_are_refused(void **state)
 	vmop_error_destroy(err);
 }
 
-static void an_image_is_told_by_its_first_bytes(void **state)
+static void the_first_bytes_decide_the_format(void **state)
 {
 	(void)state;
 	struct vmop_symtab *symtab;
@@ -197,7 +197,7 @@ static void an_image_is_told_by_its_first_bytes(void **state)
 	struct vmop_error *err = vmop_symtab_read_kernel_image(path, &symtab);
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_CANT);
-	assert_non_null(strstr(err->message, "packed"));
+	assert_non_null(strstr(err->message, "compressed"));
 	vmop_error_destroy(err);
 
 	err = vmop_symtab_read_kernel_image("/dev/zero", &symtab);
@@ -244,7 +244,7 @@ int main(void)
 		cmocka_unit_test(brackets_that_are_no_module_do_no_harm),
 		cmocka_unit_test(an_error_of_each_ends_it),
 		cmocka_unit_test(too_many_modules_are_refused),
-		cmocka_unit_test(an_image_is_told_by_its_first_bytes),
+		cmocka_unit_test(the_first_bytes_decide_the_format),
 		cmocka_unit_test(the_running_kernels_text_is_read),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);

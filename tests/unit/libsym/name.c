@@ -16,7 +16,7 @@ static struct vmop_resolver *create(enum vmop_demangle demangle)
 	return resolver;
 }
 
-/* The references are c++filt's (-p for those without parameters) and rustfilt's. */
+/* The references are c++filt (-p for names without parameters) and rustfilt. */
 static const struct {
 	const char *mangled, *smart, *full;
 } names[] = {
@@ -76,14 +76,14 @@ static void the_same_text_is_the_same_pointer(void **state)
 	assert_ptr_equal(vmop_resolver_name(smart, copy), first);
 	assert_ptr_not_equal(first, copy);
 #ifdef HAVE_IBERTY
-	/* Two names that are shown alike: they add up in a report. */
+	/* Two names that are shown as the same text: a report adds them up. */
 	assert_ptr_equal(vmop_resolver_name(smart, "_ZN3foo3barEi"), first);
 	assert_ptr_equal(vmop_resolver_name(smart, "foo::bar"), first);
 #endif
 	vmop_resolver_destroy(smart);
 }
 
-/* The n-th substitution of the Itanium ABI: "S_", "S0_", ... "SZ_". */
+/* Write the n-th substitution of the Itanium ABI: "S_", "S0_", ... "SZ_". */
 static size_t put_substitution(char *text, unsigned n)
 {
 	if (n == 0)
@@ -91,7 +91,7 @@ static size_t put_substitution(char *text, unsigned n)
 	return (size_t)sprintf(text, "S%c_", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[n - 1]);
 }
 
-/* f<A<int, int>, A<the one before, the one before>, ...>: twice as long with each step. */
+/* f<A<int, int>, A<previous, previous>, ...>: the length doubles with each step. */
 static char *doubling(unsigned steps)
 {
 	char *text = calloc(1, 64 + steps * 32);
@@ -142,7 +142,7 @@ static void hostile_names_end(void **state)
 			show(resolvers[i], nested(steps[j]));
 			show(resolvers[i], long_name(steps[j]));
 		}
-		/* 2^33 pieces of text, were they all printed. */
+		/* would expand to 2^33 pieces of text */
 		for (unsigned n = 1; n < 34; n++)
 			show(resolvers[i], doubling(n));
 	}
@@ -159,7 +159,9 @@ static void hostile_names_end(void **state)
 	vmop_resolver_destroy(resolvers[1]);
 }
 
-/* Each of them stands for more than is printed of any one: together they are bounded too. */
+/*
+ * Each name expands to more than the limit for one name: the limit for all names applies as well.
+ */
 static void many_hostile_names_end(void **state)
 {
 	(void)state;

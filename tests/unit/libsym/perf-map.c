@@ -86,7 +86,7 @@ static void code_is_the_latest_functions(void **state)
 					   "fffffffffffffff0 ffffffffffffffff last\n");
 	assert_string_equal(name_at(symtab, 0x103f), "old");
 	assert_string_equal(name_at(symtab, 0x1040), "within");
-	assert_string_equal(name_at(symtab, 0x1060), "-"); /* no more of it runs */
+	assert_string_equal(name_at(symtab, 0x1060), "-"); /* the rest of it was overwritten */
 	assert_string_equal(name_at(symtab, 0x2088), "over_it");
 	assert_string_equal(name_at(symtab, 0x307f), "a");
 	assert_string_equal(name_at(symtab, 0x3080), "b");
@@ -148,14 +148,14 @@ static void lines_that_are_none_are_passed_over(void **state)
 	vmop_symtab_destroy(symtab);
 }
 
-static void assert_refused(uid_t owner, const char *why)
+static void assert_refused(uid_t owner, const char *reason)
 {
 	struct vmop_symtab *symtab;
 	struct vmop_perf_map_state seen = {0};
 	struct vmop_error *err = vmop_perf_map_read(AT_FDCWD, path, owner, &seen, &symtab);
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, path));
-	assert_non_null(strstr(err->message, why));
+	assert_non_null(strstr(err->message, reason));
 	vmop_error_destroy(err);
 }
 

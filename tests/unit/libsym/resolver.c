@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Where symbols are found.  The variants of libsym-target are made by binutils'
- * objcopy and strip, and xz: what packagers use.
+ * The places where symbols are found. binutils' objcopy and strip, and xz, make the variants of
+ * libsym-target, as packagers do.
  */
 #include <cmocka.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 static char dir[] = "/tmp/vmop-resolver-XXXXXX";
 
-/* A path in dir; good until the eighth call after this one. */
+/* Return a path in dir. It is valid until the eighth call after this one. */
 static const char *in_dir(const char *name)
 {
 	static char paths[8][256];
@@ -33,7 +33,7 @@ static const char *in_dir(const char *name)
 	return path;
 }
 
-/* A command line; every @ in it becomes dir + "/". */
+/* Run a command line after replacing each @ by dir + "/". */
 static int run(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static int run(const char *format, ...)
 {
@@ -72,7 +72,7 @@ static int tear_down_group(void **state)
 struct outcome {
 	struct vmop_resolver *resolver;
 	const struct vmop_symtab *symtab;
-	const char *why;
+	const char *reason;
 };
 
 static struct vmop_image_ref ref_of(const char *path, const char *build_id)
@@ -94,7 +94,7 @@ static struct outcome resolve(const struct vmop_resolver_options *options,
 		mine.n_debug_paths = 1;
 	}
 	assert_null(vmop_resolver_create(&mine, &outcome.resolver));
-	assert_null(vmop_resolver_symtab(outcome.resolver, ref, &outcome.symtab, &outcome.why));
+	assert_null(vmop_resolver_symtab(outcome.resolver, ref, &outcome.symtab, &outcome.reason));
 	return outcome;
 }
 
@@ -116,7 +116,7 @@ static bool has(const struct vmop_symtab *symtab, const char *name)
 
 static const struct vmop_resolver_options plain;
 
-/* What each way to the same symbols must give: those of the unstripped program. */
+/* Every source of symbols must give those of the unstripped program. */
 static void assert_complete(const struct vmop_symtab *symtab)
 {
 	struct vmop_image_ref ref = ref_of(TARGET, BUILD_ID);
@@ -135,14 +135,14 @@ static void assert_complete(const struct vmop_symtab *symtab)
 	vmop_resolver_destroy(wanted.resolver);
 }
 
-static void the_file_itself_is_used_when_its_build_id_is_right(void **state)
+static void the_file_at_the_path_is_used_if_its_build_id_matches(void **state)
 {
 	(void)state;
 	struct vmop_image_ref ref = ref_of(in_dir("full"), BUILD_ID);
 	struct outcome outcome = resolve(&plain, &ref);
 	assert_true(has(outcome.symtab, "target_local"));
 	assert_true(has(outcome.symtab, "puts@plt"));
-	assert_null(outcome.why);
+	assert_null(outcome.reason);
 	vmop_resolver_destroy(outcome.resolver);
 }
 
@@ -152,23 +152,23 @@ static void a_file_with_another_build_id_is_never_used(void **state)
 	struct vmop_image_ref ref = ref_of(in_dir("full"), "beef");
 	struct outcome outcome = resolve(&plain, &ref);
 	assert_null(outcome.symtab);
-	assert_non_null(strstr(outcome.why, "build-id differs"));
+	assert_non_null(strstr(outcome.reason, "build-id differs"));
 	vmop_resolver_destroy(outcome.resolver);
-	/* Nor one that has none. */
+	/* Nor a file without a build-id. */
 	ref = ref_of(in_dir("full-noid"), BUILD_ID);
 	outcome = resolve(&plain, &ref);
 	assert_null(outcome.symtab);
-	assert_non_null(strstr(outcome.why, "build-id differs"));
+	assert_non_null(strstr(outcome.reason, "build-id differs"));
 	vmop_resolver_destroy(outcome.resolver);
 }
 
-static void a_file_that_cannot_be_verified_says_so(void **state)
+static void a_file_that_cannot_be_verified_has_a_remark(void **state)
 {
 	(void)state;
 	struct vmop_image_ref ref = ref_of(in_dir("full"), NULL);
 	struct outcome outcome = resolve(&plain, &ref);
 	assert_true(has(outcome.symtab, "target_local"));
-	assert_non_null(strstr(outcome.why, "not verified"));
+	assert_non_null(strstr(outcome.reason, "not verified"));
 	vmop_resolver_destroy(outcome.resolver);
 }
 
@@ -177,7 +177,7 @@ static void what_is_no_file_has_its_reason(void **state)
 	(void)state;
 	assert_int_equal(run("mkfifo @fifo; mkdir -p @folder; echo hello >@text"), 0);
 	const struct {
-		const char *path, *why;
+		const char *path, *reason;
 	} cases[] = {
 		{in_dir("absent"), "no such file"},
 		{"[heap]", "no such file"},
@@ -192,7 +192,7 @@ static void what_is_no_file_has_its_reason(void **state)
 		struct vmop_image_ref ref = ref_of(cases[i].path, NULL);
 		struct outcome outcome = resolve(&plain, &ref);
 		assert_null(outcome.symtab);
-		assert_non_null(strstr(outcome.why, cases[i].why));
+		assert_non_null(strstr(outcome.reason, cases[i].reason));
 		vmop_resolver_destroy(outcome.resolver);
 	}
 }
@@ -207,7 +207,7 @@ static void a_deleted_file_is_replaced_by_an_equal_one(void **state)
 	ref = ref_of(in_dir("absent (deleted)"), BUILD_ID);
 	outcome = resolve(&plain, &ref);
 	assert_null(outcome.symtab);
-	assert_string_equal(outcome.why, "the file was deleted");
+	assert_string_equal(outcome.reason, "the file was deleted");
 	vmop_resolver_destroy(outcome.resolver);
 }
 
@@ -237,11 +237,11 @@ static void debug_files_are_found_by_build_id(void **state)
 	assert_complete(outcome.symtab);
 	vmop_resolver_destroy(outcome.resolver);
 
-	/* Also where the image's file is gone but its offsets can't be known: never guessed. */
+	/* Also if the image's file is missing and its offsets are unknown: never guess. */
 	ref = ref_of(in_dir("absent"), BUILD_ID);
 	outcome = resolve(&options, &ref);
 	assert_null(outcome.symtab);
-	assert_non_null(strstr(outcome.why, "only its debug file"));
+	assert_non_null(strstr(outcome.reason, "only its debug file"));
 	vmop_resolver_destroy(outcome.resolver);
 
 	/* Addresses need no segments. */
@@ -250,14 +250,14 @@ static void debug_files_are_found_by_build_id(void **state)
 	assert_true(has(outcome.symtab, "target_local"));
 	vmop_resolver_destroy(outcome.resolver);
 
-	/* The program itself is linked there by distributions. */
+	/* Distributions link the program there. */
 	assert_int_equal(run("cp @stripped @debug/" BY_ID), 0);
 	ref.addresses = false;
 	outcome = resolve(&options, &ref);
 	assert_complete(outcome.symtab);
 	vmop_resolver_destroy(outcome.resolver);
 
-	/* A debug file under that name with another id is not its debug file. */
+	/* A debug file with that name and another build-id is refused. */
 	assert_int_equal(run("cp @full-noid @debug/" BY_ID ".debug; rm @debug/" BY_ID), 0);
 	ref = ref_of(in_dir("stripped"), BUILD_ID);
 	outcome = resolve(&options, &ref);
@@ -315,7 +315,7 @@ static void mini_debug_info_completes_the_dynamic_symbols(void **state)
 #ifndef HAVE_LZMA
 	skip();
 #endif
-	/* As gdb's manual makes it, but with what .dynsym has: nothing may show twice. */
+	/* As in gdb's manual, but with the symbols of .dynsym: none may occur twice. */
 	if (run("objcopy --only-keep-debug @full @mini && objcopy -g @mini && "
 		"xz -k -f @mini 2>/dev/null && "
 		"objcopy --add-section .gnu_debugdata=@mini.xz @stripped @with-mini") != 0)
@@ -324,7 +324,7 @@ static void mini_debug_info_completes_the_dynamic_symbols(void **state)
 	struct outcome outcome = resolve(&plain, &ref);
 	assert_complete(outcome.symtab);
 	vmop_resolver_destroy(outcome.resolver);
-	/* Damaged, it is as if it weren't there. */
+	/* Damaged mini debug info is ignored. */
 	assert_int_equal(run("head -c 300 @mini.xz >@cut.xz && "
 			     "objcopy --add-section .gnu_debugdata=@cut.xz @stripped @with-mini"),
 			 0);
@@ -354,7 +354,7 @@ static void image_paths_are_searched_by_path_and_by_name(void **state)
 	}
 }
 
-/* A guest's /bin/prog is not the host's, unless the build-id says so. */
+/* A guest's /bin/prog is not the host's, unless the build-id matches. */
 static void the_same_path_elsewhere_is_no_match(void **state)
 {
 	(void)state;
@@ -364,11 +364,11 @@ static void the_same_path_elsewhere_is_no_match(void **state)
 	ref.is_elsewhere = true;
 	struct outcome outcome = resolve(&nothing, &ref);
 	assert_null(outcome.symtab);
-	assert_non_null(strstr(outcome.why, "another machine's"));
-	/* The same file of the host's, asked for next. */
+	assert_non_null(strstr(outcome.reason, "of another machine"));
+	/* Next the same file, as the host's. */
 	ref.is_elsewhere = false;
 	const struct vmop_symtab *symtab;
-	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &symtab, &outcome.why));
+	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &symtab, &outcome.reason));
 	assert_non_null(symtab);
 	vmop_resolver_destroy(outcome.resolver);
 
@@ -403,7 +403,7 @@ static void a_root_is_never_left(void **state)
 		struct outcome outcome = resolve(&with_root, &ref);
 		assert_complete(outcome.symtab);
 		vmop_resolver_destroy(outcome.resolver);
-		/* The same as a container's. */
+		/* Next the same file, as a container's. */
 		ref.root = in_dir("root");
 		outcome = resolve(&plain, &ref);
 		assert_complete(outcome.symtab);
@@ -412,9 +412,9 @@ static void a_root_is_never_left(void **state)
 	struct vmop_image_ref ref = ref_of("/bin/outside", BUILD_ID);
 	struct outcome outcome = resolve(&with_root, &ref);
 	assert_null(outcome.symtab);
-	assert_string_equal(outcome.why, "no such file");
+	assert_string_equal(outcome.reason, "no such file");
 	vmop_resolver_destroy(outcome.resolver);
-	/* A container that is gone: the host's file of that path, if it is the same. */
+	/* A container that is gone: use the host's file of that path if it is the same. */
 	ref = ref_of(in_dir("full"), BUILD_ID);
 	ref.root = "/proc/0/root";
 	outcome = resolve(&plain, &ref);
@@ -440,15 +440,15 @@ static void what_was_found_is_kept(void **state)
 	struct vmop_image_ref ref = ref_of(in_dir("full"), BUILD_ID);
 	struct outcome outcome = resolve(&plain, &ref);
 	const struct vmop_symtab *again;
-	const char *why;
-	/* By build-id: whatever the path. */
+	const char *reason;
+	/* By build-id, whatever the path. */
 	ref.path = "/usr/bin/elsewhere";
-	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &why));
+	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &reason));
 	assert_ptr_equal(again, outcome.symtab);
-	/* Offsets and addresses are two tables. */
+	/* Offsets and addresses have different tables. */
 	ref.path = in_dir("full");
 	ref.addresses = true;
-	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &why));
+	assert_null(vmop_resolver_symtab(outcome.resolver, &ref, &again, &reason));
 	assert_non_null(again);
 	assert_ptr_not_equal(again, outcome.symtab);
 	vmop_resolver_destroy(outcome.resolver);
@@ -466,7 +466,7 @@ static void kernel_text_is_read_for_addresses_alone(void **state)
 	outcome = resolve(&plain, &ref);
 	assert_true(has(outcome.symtab, "startup_64"));
 	vmop_resolver_destroy(outcome.resolver);
-	/* It can't prove to be a certain build's. */
+	/* It cannot prove which build it belongs to. */
 	ref = ref_of(in_dir("System.map"), BUILD_ID);
 	ref.addresses = true;
 	outcome = resolve(&plain, &ref);
@@ -487,9 +487,9 @@ static void the_vdso_is_our_own(void **state)
 	ref = ref_of("[vdso]", BUILD_ID);
 	outcome = resolve(&plain, &ref);
 	assert_null(outcome.symtab);
-	assert_non_null(strstr(outcome.why, "build-id differs"));
+	assert_non_null(strstr(outcome.reason, "build-id differs"));
 	vmop_resolver_destroy(outcome.resolver);
-	/* Another machine's files: not this one's kernel. */
+	/* Files of another machine: do not use this machine's vDSO. */
 	const struct vmop_resolver_options with_root = {.root = dir};
 	ref = ref_of("[vdso]", NULL);
 	outcome = resolve(&with_root, &ref);
@@ -500,9 +500,9 @@ static void the_vdso_is_our_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_file_itself_is_used_when_its_build_id_is_right),
+		cmocka_unit_test(the_file_at_the_path_is_used_if_its_build_id_matches),
 		cmocka_unit_test(a_file_with_another_build_id_is_never_used),
-		cmocka_unit_test(a_file_that_cannot_be_verified_says_so),
+		cmocka_unit_test(a_file_that_cannot_be_verified_has_a_remark),
 		cmocka_unit_test(what_is_no_file_has_its_reason),
 		cmocka_unit_test(a_deleted_file_is_replaced_by_an_equal_one),
 		cmocka_unit_test(a_stripped_file_has_its_dynamic_symbols),

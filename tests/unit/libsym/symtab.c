@@ -82,7 +82,7 @@ static void nested_and_overlapping_symbols_are_found(void **state)
 	vmop_symtab_destroy(symtab);
 }
 
-/* The rule that symtab.h states, each step of it, from any order of the input. */
+/* The order of aliases that symtab.h defines, for each step and any order of the input. */
 static void the_best_alias_is_shown(void **state)
 {
 	(void)state;
@@ -118,7 +118,7 @@ static void the_best_alias_is_shown(void **state)
 	}
 }
 
-/* What find must answer, by looking at all symbols; n is small. */
+/* The reference for find: check all symbols. n is small. */
 static bool holds(const struct vmop_symbol *symbols, size_t n, uint64_t offset)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -129,7 +129,10 @@ static bool holds(const struct vmop_symbol *symbols, size_t n, uint64_t offset)
 	return false;
 }
 
-/* A run is all that has one answer next to each other, or part of that, and says so throughout. */
+/*
+ * A run is a range, or part of a range, in which every offset gives the same symbol and the same
+ * run.
+ */
 static void check_runs(const struct vmop_symtab *symtab, uint64_t last)
 {
 	for (uint64_t offset = 0; offset <= last; offset++) {
@@ -236,7 +239,7 @@ static void each_kind_of_symbol_of_a_program_is_seen(void **state)
 	assert_null(by_name(symtab, "target_data"));
 	assert_null(by_name(symtab, "target_label"));
 	assert_null(by_name(symtab, "$x.1"));
-	/* Without a size, it ends where the next begins. */
+	/* A function without a size ends where the next one begins. */
 	const struct vmop_symbol *sized = by_name(symtab, "target_sized");
 	assert_string_equal(name_at(symtab, sized->offset - 1), "target_asm");
 	assert_string_equal(name_at(symtab, by_name(symtab, "target_global")->offset),
@@ -244,7 +247,7 @@ static void each_kind_of_symbol_of_a_program_is_seen(void **state)
 	vmop_symtab_destroy(symtab);
 }
 
-/* A function's bytes are at its offset in the file: those of this one are known. */
+/* The bytes at the function's offset in the file must be its known code. */
 static void offsets_are_those_of_the_file(void **state)
 {
 	(void)state;
@@ -287,7 +290,10 @@ static bool has_symbol(const struct vmop_symtab *symtab, uint64_t offset, const 
 	return false;
 }
 
-/* What nm(1) lists with a letter for code, and isn't: data, labels inside, a section's end. */
+/*
+ * Return true for symbols that nm(1) lists as code and that are not functions: data, inner labels,
+ * a section's end.
+ */
 static bool is_no_function(const char *name)
 {
 	static const char *const others[] = {"target_label", "data_start", "_etext",
@@ -299,7 +305,7 @@ static bool is_no_function(const char *name)
 	return name[0] == '$';
 }
 
-/* nm(1) is the reference: all functions that it knows, at the same addresses, and no others. */
+/* nm(1) is the reference: all its functions, at the same addresses, and no others. */
 static void compare_with_nm(const char *path)
 {
 	char command[512], line[512], name[400], type;
@@ -333,7 +339,10 @@ static void functions_are_those_of_nm(void **state)
 		compare_with_nm(targets[i]);
 }
 
-/* Of a program that isn't moved, and of a PIE, addresses and offsets are told apart by this. */
+/*
+ * Convert an address: this distinguishes addresses from offsets in a program at a fixed address and
+ * in a PIE.
+ */
 static uint64_t offset_of(const char *path, uint64_t address)
 {
 	char command[512], line[512];
@@ -384,7 +393,7 @@ static void stubs_are_those_of_objdump(void **state)
 	assert_true(stubs >= 8);
 }
 
-/* What clang --target=aarch64-linux-gnu and lld made; "bti" with -z force-bti. */
+/* Output of clang --target=aarch64-linux-gnu and lld; "bti" with -z force-bti. */
 static void stubs_of_arm64_have_names(void **state)
 {
 	(void)state;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program to be looked at by the tests of libsym, never run: functions of each
- * kind of symbol, at -O0 so that all of them are there.
+ * A program that the tests of libsym read and never run. It has functions of each kind of symbol,
+ * and is built with -O0 to keep all of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* As a C++ and a Rust compiler would call them; the file needs neither. */
+/* The names that C++ and Rust compilers would give them. The file needs neither compiler. */
 int cxx_push_back(int x) __asm__("_ZNSt6vectorIiSaIiEE9push_backERKi");
 int rust_legacy(int x) __asm__("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE");
 int rust_v0(int x) __asm__("_RNvCs1234_7mycrate3foo");
@@ -27,7 +27,7 @@ int rust_v0(int x)
 	return x + 3;
 }
 
-/* Not in .dynsym: what mini debug info is for. */
+/* Not in .dynsym, so only mini debug info has it. */
 __attribute__((noinline)) static int target_local(int x)
 {
 	return x * 3;
@@ -38,7 +38,7 @@ int target_global(int x)
 	return target_local(x) + 7;
 }
 
-/* In .dynsym too (see tests/libsym.mk). */
+/* Also in .dynsym (see tests/libsym.mk). */
 int target_exported(int x)
 {
 	return x + 70;
@@ -65,7 +65,7 @@ static int (*target_resolve(void))(int x)
 
 int target_ifunc(int x) __attribute__((ifunc("target_resolve")));
 
-/* Assembly: a function without type and size, one with a label inside, and a mapping symbol. */
+/* Assembly: a function without type and size, one with an inner label, and a mapping symbol. */
 __asm__(".text\n"
 	".globl target_asm\n"
 	"target_asm:\n"

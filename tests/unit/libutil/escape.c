@@ -20,7 +20,7 @@ static const struct {
 	{"\x1b[31m\r\n\t\x7f", "\\x1b[31m\\x0d\\x0a\\x09\\x7f", "\\x1b[31m\\x0d\\x0a\\x09\\x7f"},
 	{"\\x1b \\", "\\\\x1b \\\\", "\\\\x1b \\\\"},		  /* not ESC */
 	{"\x9b\x85", "\\x9b\\x85", "\\x9b\\x85"},		  /* C1 as bytes */
-	{"\xc2\x9b\xc2\x85", "\\u009b\\u0085", "\\u009b\\u0085"}, /* and as characters */
+	{"\xc2\x9b\xc2\x85", "\\u009b\\u0085", "\\u009b\\u0085"}, /* C1 as characters */
 	{"\xc0\xaf\xed\xa0\x80", "\\xc0\\xaf\\xed\\xa0\\x80", "\\xc0\\xaf\\xed\\xa0\\x80"},
 	{"\xf4\x90\x80\x80\xe6\xbc", "\\xf4\\x90\\x80\\x80\\xe6\\xbc",
 	 "\\xf4\\x90\\x80\\x80\\xe6\\xbc"},
@@ -47,7 +47,7 @@ static void text_is_escaped(void **state)
 	}
 }
 
-/* Every character there is, against the ranges that a terminal acts upon. */
+/* Check every character against the ranges that a terminal acts upon. */
 static void nothing_steers(void **state)
 {
 	(void)state;
@@ -59,13 +59,15 @@ static void nothing_steers(void **state)
 		assert_false(must && !vmop_escape_is_steering(c));
 		n_escaped += vmop_escape_is_steering(c);
 	}
-	/* letters stay: of a million code points some 4,400 go, 4,096 of them in one block */
+	/*
+	 * letters stay: of a million code points some 4,400 are escaped, 4,096 of them in one block
+	 */
 	assert_in_range(n_escaped, 4200, 4600);
 	for (const char *at = "aA9 ~"; *at; at++)
 		assert_false(vmop_escape_is_steering((unsigned char)*at));
 }
 
-/* bash turns what is shown back into the name. */
+/* bash converts the escaped text back into the name. */
 static void escapes_can_be_undone(void **state)
 {
 	(void)state;

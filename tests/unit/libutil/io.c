@@ -121,7 +121,7 @@ static void other_kinds_of_files_are_refused(void **state)
 	int fd;
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	alarm(20); /* a call that waits for the FIFO's writer ends the test */
+	alarm(20); /* ends the test if a call waits for the FIFO's writer */
 	assert_int_equal(code_of(vmop_io_open_regular(AT_FDCWD, path, 0, 4, &fd)), VMOP_ERROR_CANT);
 	alarm(0);
 	assert_int_equal(unlink(path), 0);
@@ -147,7 +147,7 @@ static void links_are_followed_or_not_as_asked(void **state)
 	assert_non_null(err);
 	assert_int_equal(err->os_errno, ELOOP);
 	vmop_error_destroy(err);
-	/* Below the folder as a root, the link's absolute target is not there. */
+	/* With the directory as the root, the absolute target of the link does not exist. */
 	int root_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(code_of(vmop_io_open_regular(root_fd, "/file", VMOP_IO_IN_ROOT, 4, &fd)),
 			 VMOP_ERROR_OS);

@@ -9,7 +9,7 @@
 
 #include "libutil/error.h"
 
-/* What is logged while begin and end are called. */
+/* Capture the log between begin and end. */
 static int saved, fd;
 
 static void begin(void)
@@ -48,7 +48,7 @@ static void a_message_is_one_line(void **state)
 	assert_string_equal(end(buf, sizeof(buf)), "test: a\\x0a<0>b\n");
 }
 
-/* journald splits a line of 48 KiB, and reads a priority where the rest begins. */
+/* journald splits a line of 48 KiB and reads a priority at the start of the rest. */
 static void a_line_is_not_too_long(void **state)
 {
 	static char name[100000], buf[200000];

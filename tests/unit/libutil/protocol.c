@@ -66,7 +66,7 @@ static void hostile_lines(void **state)
 	refused("{\"version\": 1} trailing", VMOP_ERROR_CORRUPT);
 	refused("{\"version\": 1, \"x\": \"\xff\"}", VMOP_ERROR_CORRUPT);
 	refused("{\"version\": 2}", VMOP_ERROR_NEWER);
-	/* Depth has a bound, too. */
+	/* The depth of nesting is bounded as well. */
 	_cleanup_free_ char *deep = malloc(60001);
 	memset(deep, '[', 60000);
 	deep[60000] = '\0';
@@ -90,7 +90,9 @@ static void too_long(void **state)
 	vmop_error_destroy(err);
 }
 
-/* What a client gets from a server that answers with these bytes and hangs up. */
+/*
+ * Return the client's result from a server that replies with these bytes and closes the connection.
+ */
 static struct vmop_error *call_against(const char *answer, json_t **ret)
 {
 	int ends[2];
@@ -133,7 +135,7 @@ static void the_clients_side(void **state)
 	}
 }
 
-static void nobody_listens(void **state)
+static void no_process_listens(void **state)
 {
 	(void)state;
 	int fd = 7;
@@ -152,7 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_and_back),   cmocka_unit_test(errors_travel),
 		cmocka_unit_test(hostile_lines),    cmocka_unit_test(too_long),
-		cmocka_unit_test(the_clients_side), cmocka_unit_test(nobody_listens),
+		cmocka_unit_test(the_clients_side), cmocka_unit_test(no_process_listens),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

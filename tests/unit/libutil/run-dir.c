@@ -41,7 +41,7 @@ static void one_holder(void **state)
 	pid_t seen;
 	assert_null(vmop_run_holder(VMOP_RUN_PID, &seen));
 	assert_int_equal(seen, child);
-	/* Killed, it leaves its file; the lock is free all the same. */
+	/* A killed process leaves its file, but the lock is free. */
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	assert_null(vmop_run_lock(VMOP_RUN_PID, 0, &lock, &holder));
@@ -52,11 +52,11 @@ static void one_holder(void **state)
 	close(lock);
 	assert_null(vmop_run_holder(VMOP_RUN_PID, &seen));
 	assert_int_equal(seen, 0);
-	/* A file that holds no pid is taken over. */
+	/* A file without a pid is taken over. */
 	assert_null(vmop_io_write_file_atomic(path, "garbage garbage garbage garbage", 31, 0644));
 	assert_null(vmop_run_lock(VMOP_RUN_PID, 0, &lock, &holder));
 	assert_true(lock >= 0);
-	int other; /* another open file of this process: locked out, too */
+	int other; /* another open file of this process is locked out as well */
 	assert_null(vmop_run_lock(VMOP_RUN_PID, 0, &other, &holder));
 	assert_int_equal(other, -1);
 	assert_int_equal(holder, getpid());
@@ -82,7 +82,7 @@ static void no_directory(void **state)
 	err = vmop_run_dir_make(&run_dir);
 	assert_non_null(err);
 	vmop_error_destroy(err);
-	/* Without a directory nothing runs, which is no error. */
+	/* Without a directory no daemon runs. That is not an error. */
 	assert_null(vmop_run_dir_open(&run_dir));
 	assert_int_equal(run_dir.fd, -1);
 	pid_t holder_there;
@@ -91,7 +91,7 @@ static void no_directory(void **state)
 	setenv("VMOP_RUNDIR", dir, 1);
 }
 
-/* A lock that is released within the wait is taken, and leaves no file when it is released. */
+/* A lock that is released during the wait is taken. It leaves no file when it is released. */
 static void waits_for_it(void **state)
 {
 	(void)state;
@@ -119,8 +119,8 @@ static void waits_for_it(void **state)
 	close(ready[1]);
 }
 
-/* Only who may write the file can lock it. */
-static void nobody_can_lock_it(void **state)
+/* Only a process that may write the file can lock it. */
+static void no_other_user_can_lock_it(void **state)
 {
 	(void)state;
 	int lock;
@@ -143,7 +143,7 @@ static void refused(const char *what)
 	vmop_error_destroy(err);
 }
 
-/* Directories that another user can change, and files that are not ours. */
+/* Directories that another user can change, and files of another user. */
 static void hostile_directory(void **state)
 {
 	(void)state;
@@ -177,7 +177,7 @@ int main(void)
 	setenv("VMOP_RUNDIR", dir, 1);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_holder),	     cmocka_unit_test(no_directory),
-		cmocka_unit_test(waits_for_it),	     cmocka_unit_test(nobody_can_lock_it),
+		cmocka_unit_test(waits_for_it),	     cmocka_unit_test(no_other_user_can_lock_it),
 		cmocka_unit_test(hostile_directory),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static int remove_top(void **state)
 	return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A path below the test's folder; four may be in use at once. */
+/* Return a path below the test's directory. The last four results are valid. */
 static const char *at(const char *name)
 {
 	static char paths[4][PATH_MAX + 64];
@@ -134,7 +134,7 @@ static void files(void **state)
 	assert_ok(vmop_dir_open(at("own/file"), VMOP_DIR_OF_FILE, &dir));
 	assert_string_equal(dir.file, "file");
 	vmop_dir_deinit(&dir);
-	/* Also one that is not there, and one behind links. */
+	/* Also a missing file, and one behind links. */
 	assert_ok(vmop_dir_open(at("own/absent"), VMOP_DIR_OF_FILE, &dir));
 	assert_string_equal(dir.file, "absent");
 	vmop_dir_deinit(&dir);
@@ -147,11 +147,11 @@ static void files(void **state)
 	refused(at("own/file/"), VMOP_DIR_OF_FILE, "Is a directory");
 	refused(at("own/."), VMOP_DIR_OF_FILE, "Is a directory");
 	refused(at("own/file/x"), VMOP_DIR_OF_FILE, "not a directory");
-	/* In circles. */
+	/* A cycle of links. */
 	assert_int_equal(symlink("b", at("own/a")), 0);
 	assert_int_equal(symlink("a", at("own/b")), 0);
 	refused(at("own/a"), VMOP_DIR_OF_FILE, "Too many levels");
-	/* The text of this link is not where it leads. */
+	/* The text of this link is not its target. */
 	char path[PATH_MAX + 32];
 	snprintf(path, sizeof(path), "/proc/self/root%s", at("own/file"));
 	assert_false(is_safe(path, VMOP_DIR_OF_FILE));
@@ -173,7 +173,7 @@ static void of_another_user(void **state)
 	accepted(at("sticky/link"), 0);
 	assert_int_equal(lchown(at("sticky/link"), OTHER_USER, OTHER_USER), 0);
 	refused(at("sticky/link"), VMOP_DIR_SAFE, "link belongs to another user");
-	/* Groups: root's is as good as root. */
+	/* Root's group is as trusted as root. */
 	make("group", 0775);
 	accepted(at("group"), 0);
 	assert_int_equal(chown(at("group"), 0, OTHER_USER), 0);
@@ -212,7 +212,7 @@ static void outputs(void **state)
 	close(fd);
 	assert_ok(vmop_open_output("/dev/null", &fd));
 	close(fd);
-	/* Where others may write, only a missing file or this user's own is opened. */
+	/* If others may write the directory, only a missing file or this user's own is opened. */
 	assert_ok(vmop_open_output(at("all/out"), &fd));
 	close(fd);
 	assert_ok(vmop_open_output(at("all/out"), &fd));
@@ -228,7 +228,7 @@ static void outputs(void **state)
 		vmop_error_destroy(err);
 	}
 	assert_int_equal(access(at("own/out-new"), F_OK), -1);
-	/* A link of this user's own is followed, also to there. */
+	/* A link of this user is followed, even into such a directory. */
 	assert_int_equal(symlink(at("all/out"), at("own/out-link")), 0);
 	assert_ok(vmop_open_output(at("own/out-link"), &fd));
 	close(fd);

@@ -20,7 +20,7 @@ static void parse_good(struct vmop_setup *setup, const char *text)
 	assert_null(err);
 }
 
-/* text is refused as usage, with a message that holds each of the words. */
+/* Assert that text is a usage error, with a message that contains each of the words. */
 static void refused(const char *text, const char *word, const char *other)
 {
 	_cleanup_(vmop_setup_deinit) struct vmop_setup setup;
@@ -127,7 +127,7 @@ static void bad_lines(void **state)
 {
 	(void)state;
 	refused("event = cycles\nevnet = x\n", "t.conf:2", "evnet");
-	refused("evnet = x\n", "passive-domains", "session-dir"); /* names what there is */
+	refused("evnet = x\n", "passive-domains", "session-dir"); /* lists the keys */
 	refused("[xen]\nevent = x\n", "t.conf:2", "[xen]");
 	refused("event = a\njust words\n", "t.conf:2", "key = value");
 	refused("separate = threads\n", "threads", "none, lib, kernel, thread, cpu, all");
@@ -136,11 +136,11 @@ static void bad_lines(void **state)
 	refused("session-dir = \n", "session-dir", "absolute");
 	refused("vmlinux = vmlinux\n", "vmlinux", "absolute");
 	refused("xen = xen-syms\n", "xen-syms", "absolute");
-	refused("active-domains = all,web\n", "all", "no other");
+	refused("active-domains = all,web\n", "all", "another name");
 	refused("active-domains = a,b\npassive-domains = b\n", "'b'", "both");
 	refused("event = a,,b\n", "a,,b", "empty");
 	refused("passive-domains = \n", "passive-domains", "empty");
-	refused("passive-domains = all,web\n", "all", "no other");
+	refused("passive-domains = all,web\n", "all", "another name");
 	refused("passive-images = /k\n", "1 image(s)", "0 named");
 	refused("passive-domains = a\npassive-images = /k,/l\n", "2 image(s)", "1 named");
 	refused("passive-domains = a\npassive-images = /k+0xzz\n", "/k+0xzz", "offset");
@@ -174,7 +174,7 @@ static void bounds(void **state)
 	memset(text, '#', len);
 	text[len] = '\0';
 	refused(text, "t.conf", "larger");
-	/* One line beyond any that inih takes. */
+	/* One line beyond inih's limit. */
 	memset(text, 'x', len);
 	memcpy(text, "event = ", 8);
 	text[20000] = '\0';
@@ -195,18 +195,18 @@ static void set_replaces_or_appends(void **state)
 	assert_null(vmop_setup_set(&setup, "event", "d,e", true));
 	assert_int_equal(setup.events.n, 3);
 	assert_string_equal(setup.events.items[2], "e");
-	/* A refused value leaves what was there. */
+	/* A refused value leaves the old one. */
 	assert_null(vmop_setup_set(&setup, "event", "cpu/event=1,umask=2/:100,c", false));
 	assert_int_equal(setup.events.n, 2);
 	assert_string_equal(setup.events.items[0], "cpu/event=1,umask=2/:100");
 	assert_null(vmop_setup_set(&setup, "event", "c,cpu/event=1,d", false));
-	assert_int_equal(setup.events.n, 3); /* no end: the daemon says what is off */
+	assert_int_equal(setup.events.n, 3); /* not ended by '/': the daemon reports the error */
 	struct vmop_error *err = vmop_setup_set(&setup, "event", "x,,y", false);
 	assert_non_null(err);
 	vmop_error_destroy(err);
 	assert_int_equal(setup.events.n, 3);
 	assert_string_equal(setup.events.items[0], "c");
-	/* What a file could not hold. */
+	/* Values that a file cannot represent. */
 	err = vmop_setup_set(&setup, "session-dir", "/a ;b", false);
 	assert_non_null(err);
 	assert_non_null(strstr(err->message, "comment"));
@@ -252,7 +252,7 @@ static void files(void **state)
 	assert_null(vmop_setup_read(&setup, "/nonexistent/vmop.conf", &found));
 	assert_false(found);
 	struct vmop_error *err = vmop_setup_read(&setup, "/proc/self/cmdline", &found);
-	assert_non_null(err); /* it holds a NUL byte */
+	assert_non_null(err); /* it contains a NUL byte */
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	vmop_error_destroy(err);
 }

@@ -72,7 +72,7 @@ static void timed_waits_are_monotonic(void **state)
 	assert_int_equal(status, ETIMEDOUT);
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	/* by CLOCK_REALTIME it would have been over at once */
+	/* with CLOCK_REALTIME it would have timed out at once */
 	assert_true(now.tv_sec > until.tv_sec ||
 		    (now.tv_sec == until.tv_sec && now.tv_nsec >= until.tv_nsec));
 	pthread_cond_destroy(&wake);

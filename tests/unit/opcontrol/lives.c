@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lives of one guest in a status. */
+/* The lives of one guest in a status. */
 #include "opcontrol/lives.h"
 
 #include <cmocka.h>
@@ -39,7 +39,7 @@ static void same_name(void **state)
 	       "{\"id\":2,\"name\":\"g\",\"uuid\":\"A\",\"running\":true},"
 	       "{\"id\":3,\"name\":\"g\",\"running\":true}]",
 	       "1/2@0 1/1@1 2/2@0");
-	/* two that run are no lives of one */
+	/* two running guests are not lives of one */
 	expect("[{\"id\":1,\"name\":\"g\",\"running\":true},"
 	       "{\"id\":2,\"name\":\"g\",\"running\":true},"
 	       "{\"id\":3,\"name\":\"g\",\"running\":false}]",

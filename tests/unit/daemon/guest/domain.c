@@ -59,7 +59,9 @@ static void four_items_on_a_guests_bill(void **state)
 	(void)state;
 	rig_folder(&rig);
 	machine_vmm(&rig, 500, "g1");
-	rig_begin(&rig, (struct vmop_profiler_options){.separate = VMOP_SEPARATE_CPU});
+	rig_begin(&rig,
+		  (struct vmop_profiler_options){
+			  .setup = &(struct vmop_setup){.separate = VMOP_SETUP_SEPARATE_CPU}});
 	rig.now_ns = UINT64_MAX / 2; /* after the start times in /proc */
 	give_sample(&rig, 500, 501, GUEST_USER_IP, GUEST | VMOP_SAMPLE_KERNEL); /* a wrong flag */
 	give_sample(&rig, 500, 501, GUEST_KERNEL_IP, GUEST | VMOP_SAMPLE_USER);

@@ -213,9 +213,10 @@ static void guests_are_found_named_and_billed(void **state)
 	}
 	int out_two = start_guest(two, &pids[1]);
 	assert_true(pids[1] > 0);
-	rig_real(&rig, (struct vmop_profiler_options){.separate = VMOP_SEPARATE_CPU,
-						      .passive_domains = selected,
-						      .n_passive_domains = 1});
+	rig_real(&rig, (struct vmop_profiler_options){
+			       .setup = &(struct vmop_setup){.separate = VMOP_SETUP_SEPARATE_CPU},
+			       .passive_domains = selected,
+			       .n_passive_domains = 1});
 	profile(&rig, has_both_guests, 30);
 	uint32_t id_one = domain_of(&rig, "one"), id_two = domain_of(&rig, "two");
 	for (size_t i = 0; i < rig.session.n; i++) {

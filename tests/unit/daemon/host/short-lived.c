@@ -194,7 +194,7 @@ static void all_keep_their_rows_when_asked(void **state)
 {
 	struct rig rig;
 	(void)state;
-	rig_records_only(&rig, VMOP_SEPARATE_THREAD);
+	rig_records_only(&rig, VMOP_SETUP_SEPARATE_THREAD);
 	for (int second = 0; second < 3; second++) {
 		give_lives(&rig, FIRST_PID + 100 * (uint32_t)second, 100, "cc1");
 		rig_flush(&rig);

@@ -45,7 +45,7 @@ static void threads_and_cpus_apart_when_asked(void **state)
 {
 	struct rig rig;
 	(void)state;
-	rig_records_only(&rig, VMOP_SEPARATE_THREAD | VMOP_SEPARATE_CPU);
+	rig_records_only(&rig, VMOP_SETUP_SEPARATE_THREAD | VMOP_SETUP_SEPARATE_CPU);
 	give_program(&rig, 100, "prog", "/bin/prog", 9);
 	give_fork(&rig, 100, 100, 101);
 	give_comm(&rig, 100, 101, "worker", 0);

@@ -62,7 +62,8 @@ static void a_program_without_symbols(void **state)
 	struct rig rig;
 	rig_folder(&rig);
 	machine_file(&rig, "/proc/modules", "%s", "");
-	rig_begin(&rig, (struct vmop_profiler_options){.guest_cpu_permille = 1});
+	rig_begin(&rig, (struct vmop_profiler_options){
+				.setup = &(struct vmop_setup){.guest_cpu_permille = 1}});
 	/* Slot 0 is the first image: of addresses without a mapping. */
 	found[n_found++] = (struct vmop_guest_file_symbols){
 		.domain = VMOP_DOMAIN_ID_HOST, .image = 0, .symtab = stripped_program()};
@@ -81,7 +82,7 @@ static void a_cpu_that_cant_be(void **state)
 {
 	(void)state;
 	struct rig rig;
-	rig_records_only(&rig, VMOP_SEPARATE_CPU);
+	rig_records_only(&rig, VMOP_SETUP_SEPARATE_CPU);
 	vmop_db_drop_rejected(rig.db);
 	give_program(&rig, 100, "prog", "/bin/prog", 1);
 	for (unsigned i = 1; i <= 3; i++) {

@@ -303,7 +303,8 @@ static void an_active_domains_agent(void **state)
 	begin(&rig);
 	put_domain(0, "1", "web", UUID_A, "pv");
 	ok(create(&rig,
-		  (struct vmop_profiler_options){.active_domains = active, .n_active_domains = 1}));
+		  (struct vmop_profiler_options){
+			  .setup = &(struct vmop_setup){.active_domains = {(char **)active, 1}}}));
 	assert_null(find_domain(&rig, "web").note);
 	selection.refused = 1;
 	selection.error = ENOLINK;
@@ -340,7 +341,9 @@ static void a_named_domain_does_not_run(void **state)
 	(void)state;
 	rejects((struct vmop_profiler_options){.passive_domains = unknown, .n_passive_domains = 2},
 		"passive domain \"5\" does not run; those that do: web (id 1), db (id 4)");
-	rejects((struct vmop_profiler_options){.active_domains = none, .n_active_domains = 1},
+	rejects(
+		(struct vmop_profiler_options){
+			.setup = &(struct vmop_setup){.active_domains = {(char **)none, 1}}},
 		"active domain \"none\" does not run");
 }
 
@@ -354,10 +357,11 @@ static void selected_by_name_uuid_and_id(void **state)
 	put_domain(1, "2", "db", UUID_B, "pv");
 	put_domain(2, "3", "mail", "nothing", "pv");
 	put_domain(3, "4", "other", "nothing", "pv");
-	ok(create(&rig, (struct vmop_profiler_options){.passive_domains = passive,
-						       .n_passive_domains = 2,
-						       .active_domains = active,
-						       .n_active_domains = 1}));
+	ok(create(&rig,
+		  (struct vmop_profiler_options){
+			  .passive_domains = passive,
+			  .n_passive_domains = 2,
+			  .setup = &(struct vmop_setup){.active_domains = {(char **)active, 1}}}));
 	assert_int_equal(find_domain(&rig, "web").kind, VMOP_DOMAIN_ACTIVE);
 	assert_int_equal(find_domain(&rig, "db").kind, VMOP_DOMAIN_PASSIVE);
 	assert_int_equal(find_domain(&rig, "mail").kind, VMOP_DOMAIN_PASSIVE);
@@ -461,7 +465,8 @@ static void symbols_of_another_xen(void **state)
 	machine_file(&rig, "/xen-syms.map",
 		     "ffff82d040200000 T _stext\nffff82d040201000 T do_softirq\n"
 		     "ffff82d040300000 T only_here\nffff82d040360783 T _etext\n");
-	ok(create(&rig, (struct vmop_profiler_options){.xen = path}));
+	ok(create(&rig,
+		  (struct vmop_profiler_options){.setup = &(struct vmop_setup){.xen = path}}));
 	assert_string_equal(find_domain(&rig, "xen").image, path);
 	vmop_profiler_destroy(rig.profiler);
 	vmop_db_close(rig.db);
@@ -469,7 +474,8 @@ static void symbols_of_another_xen(void **state)
 	machine_file(&rig, "/xen-syms.map",
 		     "ffff82d040200000 T _stext\nffff82d040201010 T do_softirq\n"
 		     "ffff82d040360783 T _etext\n");
-	struct vmop_error *err = create(&rig, (struct vmop_profiler_options){.xen = path});
+	struct vmop_error *err = create(
+		&rig, (struct vmop_profiler_options){.setup = &(struct vmop_setup){.xen = path}});
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_USAGE);
 	assert_non_null(strstr(err->message, "1 of 3 functions have other addresses"));
@@ -570,10 +576,10 @@ static void named_in_a_dom0_by_perf(void **state)
 		{{.passive_domains = web, .n_passive_domains = 1},
 		 VMOP_REACH_OWN,
 		 "passive domain \"web\" can't be sampled from dom0"},
-		{{.active_domains = all, .n_active_domains = 1},
+		{{.setup = &(struct vmop_setup){.active_domains = {(char **)all, 1}}},
 		 VMOP_REACH_OWN_AND_HYPERVISOR,
 		 "sees only dom0"},
-		{{.active_domains = web, .n_active_domains = 1},
+		{{.setup = &(struct vmop_setup){.active_domains = {(char **)web, 1}}},
 		 VMOP_REACH_UNDIVIDED,
 		 "does not tell domains apart"},
 	};
