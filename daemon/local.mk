@@ -11,7 +11,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/view.c daemon/guest/view.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
-	daemon/guest/held.c daemon/guest/held.h \
+	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \

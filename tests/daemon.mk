@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
-	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held tests/unit/libutil/thread \
+	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/host/kallsyms-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
@@ -44,8 +44,8 @@ tests_unit_daemon_guest_attribution_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon/guest/watch.c $(libguest_synthetic)
 tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_guest_held_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_guest_held_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_held_samples_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_held_samples_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_guests_SOURCES = tests/unit/daemon/guest/guests.c $(libguest_synthetic)
 tests_unit_daemon_guest_guests_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_guests_LDADD = $(daemon_test_ldadd)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "daemon/guest/attribution.h"
-#include "daemon/guest/held.h"
+#include "daemon/guest/held-samples.h"
 #include "daemon/guest/tasks.h"
 #include "daemon/guest/watch.h"
 #include "daemon/host/task.h"

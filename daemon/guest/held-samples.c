@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/guest/held.h"
+#include "daemon/guest/held-samples.h"
 
 #include <stdlib.h>
 #include <string.h>

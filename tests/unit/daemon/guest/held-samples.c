@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The queue of held samples: its order, its bounds, and the frames of samples that stay. */
-#include "daemon/guest/held.h"
+#include "daemon/guest/held-samples.h"
 
 #include <cmocka.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  *
  * Memory is allocated only between samples, by vmop_held_samples_reserve.
  */
-#ifndef VMOP_DAEMON_GUEST_HELD_H
-#define VMOP_DAEMON_GUEST_HELD_H
+#ifndef VMOP_DAEMON_GUEST_HELD_SAMPLES_H
+#define VMOP_DAEMON_GUEST_HELD_SAMPLES_H
 
 #include <stdbool.h>
 #include <stddef.h>
