@@ -30,9 +30,13 @@ static json_t *text_value(const char *text)
 
 static bool is_utf8(const char *text)
 {
-	json_t *value = json_string(text);
-	json_decref(value);
-	return value != NULL;
+	for (size_t left = strlen(text), len; left; text += len, left -= len) {
+		uint32_t character;
+		len = vmop_escape_decode(text, left, &character);
+		if (character == UINT32_MAX)
+			return false;
+	}
+	return true;
 }
 
 /* Return a new reference, or NULL without memory. */
