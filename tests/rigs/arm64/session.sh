@@ -47,7 +47,8 @@ session() {
 unit_tests() {
 	awk '/^KernelPageSize:/ { print $2 * 1024; exit }' /proc/self/smaps >page_bytes
 	for unit_test in $(grep -E "${1:-.}" /rig/unit-tests); do
-		RUN_LIMIT_S=600 run "$(basename "$unit_test")" "$unit_test"
-		basename "$unit_test" >>unit-tests
+		step=$(echo "${unit_test##*/tests/unit/}" | tr / -)
+		RUN_LIMIT_S=600 run "$step" "$unit_test"
+		echo "$step" >>unit-tests
 	done
 }
