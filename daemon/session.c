@@ -215,7 +215,8 @@ static void replay_flush(struct vmop_session *session, uint64_t record_ns)
 }
 
 /* Pass a replayed record to the profiler, after a flush if the record begins a new interval. */
-static void replay_record(void *arg, const struct vmop_record *record)
+static void replay_record(void *arg, const struct vmop_record *record,
+			  const struct vmop_stack_capture *stack)
 {
 	struct vmop_session *session = arg;
 	uint64_t now = record->time_ns;
@@ -225,7 +226,7 @@ static void replay_record(void *arg, const struct vmop_record *record)
 	    (now - session->replay_flushed_ns >= session->setup.flush_ns ||
 	     vmop_profiler_wants_flush(session->profiler)))
 		replay_flush(session, now);
-	session->sink.record(session->sink.arg, record);
+	session->sink.record(session->sink.arg, record, stack);
 }
 
 static int on_replay(sd_event_source *source, void *arg)

@@ -23,6 +23,7 @@
 #include "hv-interface/event-entry.h"
 #include "libutil/error.h"
 #include "vmop/record.h"
+#include "vmop/stack.h"
 
 /*
  * One event of the set-up (grammar in event-request.c):
@@ -142,13 +143,12 @@ struct vmop_source_domain {
 
 /*
  * The receiver of drained records. record is called on the draining thread and must not keep
- * pointers into the record. struct vmop_record has a fixed size; the callchain of a sample, which
- * does not, will be a second argument beside it: an array that is valid during the call, NULL for
- * records without one. Every sink then copies what it keeps, and records stay cheap to merge, hold
- * and store.
+ * pointers into its arguments. struct vmop_record has a fixed size; what was captured of a sample's
+ * stack, which has any size, is a second argument beside it: NULL for records without one.
  */
 struct vmop_sink {
-	void (*record)(void *arg, const struct vmop_record *record);
+	void (*record)(void *arg, const struct vmop_record *record,
+		       const struct vmop_stack_capture *stack);
 	void *arg;
 };
 

@@ -310,8 +310,10 @@ static void take_exit(struct vmop_profiler *profiler, const struct vmop_record *
 		vmop_domains_process_gone(process);
 }
 
-static void take_record(void *arg, const struct vmop_record *record)
+static void take_record(void *arg, const struct vmop_record *record,
+			const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct vmop_profiler *profiler = arg;
 	switch (record->type) {
 	case VMOP_RECORD_SAMPLE:

@@ -73,7 +73,7 @@ void vmop_perf_merge_insert(struct vmop_perf_merge *merge, struct vmop_record *r
 		record->time_ns = merge->last_ns;
 	merge->last_ns = record->time_ns;
 	count(stats, record);
-	sink->record(sink->arg, record);
+	sink->record(sink->arg, record, NULL);
 }
 
 /* Return whether a LOST record reports losses that the events' own counts have not reported. */

@@ -83,7 +83,7 @@ static struct vmop_error *replay_drain(struct vmop_source *source, uint64_t up_t
 		if (replay->has_next)
 			break;
 		count(&replay->stats, &replay->next);
-		sink->record(sink->arg, &replay->next);
+		sink->record(sink->arg, &replay->next, NULL);
 	}
 	replay->stats.malformed_records += err != NULL;
 	return err;

@@ -219,8 +219,10 @@ void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop
 	put(writer, &header, &body, sizeof(body), NULL);
 }
 
-static void sink_record(void *arg, const struct vmop_record *record)
+static void sink_record(void *arg, const struct vmop_record *record,
+			const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	vmop_stream_writer_put(arg, record);
 }
 

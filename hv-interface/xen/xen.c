@@ -478,7 +478,7 @@ static void take_entry(void *arg, const struct vmop_xen_entry *entry)
 			},
 	};
 	xen->stats.samples++;
-	xen->sink->record(xen->sink->arg, &record);
+	xen->sink->record(xen->sink->arg, &record, NULL);
 }
 
 static void take_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
@@ -490,7 +490,7 @@ static void take_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
 		.lost = {.cpu = vcpu, .lost_records = n},
 	};
 	xen->stats.lost_records += n;
-	xen->sink->record(xen->sink->arg, &record);
+	xen->sink->record(xen->sink->arg, &record, NULL);
 }
 
 static struct vmop_xen_entry_sink entry_sink(struct xen_source *xen)
@@ -499,8 +499,10 @@ static struct vmop_xen_entry_sink entry_sink(struct xen_source *xen)
 }
 
 /* Deliver the samples from before a task's record, then the record. */
-static void take_side_band(void *arg, const struct vmop_record *record)
+static void take_side_band(void *arg, const struct vmop_record *record,
+			   const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct xen_source *xen = arg;
 	const struct vmop_xen_entry_sink sink = entry_sink(xen);
 	if (vmop_xen_pending_deliver(&xen->pending, record->time_ns, &sink))
@@ -509,7 +511,7 @@ static void take_side_band(void *arg, const struct vmop_record *record)
 	if (later.time_ns < xen->last_ns)
 		later.time_ns = xen->last_ns;
 	xen->last_ns = later.time_ns;
-	xen->sink->record(xen->sink->arg, &later);
+	xen->sink->record(xen->sink->arg, &later, NULL);
 }
 
 static struct vmop_error *drain_side_band(struct xen_source *xen, uint64_t up_to_ns)

@@ -14,8 +14,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
 enum { RING_BYTES = 4096, N_RINGS = 4 };
 
-static void look_at(void *arg, const struct vmop_record *record)
+static void look_at(void *arg, const struct vmop_record *record,
+		    const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	uint64_t *last_ns = arg;
 	if (record->time_ns < *last_ns)
 		abort();

@@ -372,7 +372,7 @@ static inline const struct session *rig_flush(struct rig *rig)
 static inline void give(struct rig *rig, struct vmop_record record)
 {
 	record.time_ns = rig->now_ns++;
-	rig->sink.record(rig->sink.arg, &record);
+	rig->sink.record(rig->sink.arg, &record, NULL);
 }
 
 static inline void give_fork(struct rig *rig, uint32_t parent, uint32_t pid, uint32_t tid)

@@ -104,8 +104,10 @@ static void a_refused_half(void **state)
 }
 
 /* Count the samples of both halves, which carry the same event. */
-static void count(void *arg, const struct vmop_record *record)
+static void count(void *arg, const struct vmop_record *record,
+		  const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	uint64_t *samples = arg;
 	if (record->type == VMOP_RECORD_SAMPLE) {
 		assert_int_equal(record->sample.event, 0);

@@ -69,8 +69,10 @@ struct seen {
 	char changes[64];
 };
 
-static void look(void *arg, const struct vmop_record *record)
+static void look(void *arg, const struct vmop_record *record,
+		 const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct seen *seen = arg;
 	if (record->type == VMOP_RECORD_SAMPLE)
 		seen->samples += record->sample.cpu == cpu;

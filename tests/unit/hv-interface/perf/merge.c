@@ -115,8 +115,10 @@ static void write_lost(struct fake *fake, uint64_t time_ns, uint64_t lost)
 	assert_true(write_record(fake, &record, sizeof(record)));
 }
 
-static void take(void *arg, const struct vmop_record *record)
+static void take(void *arg, const struct vmop_record *record,
+		 const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct fixture *fixture = arg;
 	assert_true(fixture->n < 1024);
 	fixture->times[fixture->n] = record->time_ns;

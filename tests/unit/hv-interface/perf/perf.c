@@ -27,8 +27,10 @@ struct seen {
 	char comm[32];
 };
 
-static void look(void *arg, const struct vmop_record *record)
+static void look(void *arg, const struct vmop_record *record,
+		 const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct seen *seen = arg;
 	uint32_t child = (uint32_t)seen->child;
 	if (record->time_ns < seen->last_ns)
@@ -305,8 +307,10 @@ struct by_event {
 	uint64_t samples[3], user[3], kernel[3], weight_events[3];
 };
 
-static void look_by_event(void *arg, const struct vmop_record *record)
+static void look_by_event(void *arg, const struct vmop_record *record,
+			  const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct by_event *seen = arg;
 	if (record->type != VMOP_RECORD_SAMPLE || record->sample.pid != (uint32_t)seen->child)
 		return;

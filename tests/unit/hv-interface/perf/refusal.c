@@ -368,8 +368,10 @@ static void each_refusal_has_its_behaviour(void **state)
 }
 
 /* Append a CPU record to a text such as "-1+1". */
-static void note_cpu(void *arg, const struct vmop_record *record)
+static void note_cpu(void *arg, const struct vmop_record *record,
+		     const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	if (record->type != VMOP_RECORD_CPU)
 		return;
 	char *text = arg;

@@ -113,8 +113,10 @@ static void assert_same(const struct vmop_record *got, const struct vmop_record 
 }
 
 /* Compare the next record of a drain. */
-static void expect(void *arg, const struct vmop_record *record)
+static void expect(void *arg, const struct vmop_record *record,
+		   const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	size_t *at = arg;
 	assert_true(*at < N_RECORDS);
 	assert_same(record, &records[(*at)++]);
@@ -291,8 +293,9 @@ struct tally {
 	uint64_t n, sum, last_ns;
 };
 
-static void add(void *arg, const struct vmop_record *record)
+static void add(void *arg, const struct vmop_record *record, const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct tally *tally = arg;
 	assert_true(record->time_ns > tally->last_ns);
 	tally->last_ns = record->time_ns;

@@ -236,8 +236,10 @@ struct gathered {
 	unsigned flags;
 };
 
-static void gather(void *arg, const struct vmop_record *record)
+static void gather(void *arg, const struct vmop_record *record,
+		   const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct gathered *gathered = arg;
 	gathered->n++;
 	gathered->ip = record->sample.ip;

@@ -171,8 +171,9 @@ struct seen {
 	struct vmop_record records[64];
 };
 
-static void see(void *arg, const struct vmop_record *record)
+static void see(void *arg, const struct vmop_record *record, const struct vmop_stack_capture *stack)
 {
+	(void)stack;
 	struct seen *seen = arg;
 	if (record->type == VMOP_RECORD_LOST)
 		seen->n_lost += (unsigned)record->lost.lost_records;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Call stacks: what a source captures beside a sample, and how a stack ends.
+ *
+ * A session stores stacks as a tree. A node is a frame, its parent is the caller's node, and the
+ * node below which a stack has no more callers is an end mark. An end mark has no image and no
+ * parent; its offset is the enum vmop_stack_end that says why the stack ends there. A sample refers
+ * to the node of its caller; its own address, the leaf, stays in its cell.
+ */
+#ifndef VMOP_STACK_H
+#define VMOP_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The reason why a stack has no more callers. Stored in session files: append, never renumber. */
+enum vmop_stack_end {
+	VMOP_STACK_END_UNKNOWN = 0,
+	VMOP_STACK_COMPLETE = 1,     /* the entry point or the thread's start was reached */
+	VMOP_STACK_DEPTH_LIMIT = 2,  /* more frames than the session's depth limit */
+	VMOP_STACK_COPY_SHORT = 3,   /* the stack goes on beyond the bytes that were copied */
+	VMOP_STACK_NO_CFI = 4,	     /* code without unwind information, nor frame pointers */
+	VMOP_STACK_UNREADABLE = 5,   /* the unwind information could not be read */
+	VMOP_STACK_TORN = 6,	     /* the stack's content contradicts the unwind information */
+	VMOP_STACK_NOT_RECORDED = 7, /* the user part was not asked for, or the kernel refused it */
+	VMOP_STACK_TABLE_LATE = 8,   /* unwind tables were not ready when the interval was stored */
+	VMOP_STACK_TOO_MANY = 9,     /* the interval had more new stacks than vmopd keeps */
+};
+#define VMOP_N_STACK_ENDS 10
+
+/* The default depth limit, and the largest that a user can ask for: frames of kernel and user. */
+#define VMOP_STACK_FRAMES_MAX 127
+
+/*
+ * User registers in the machine's DWARF numbering.
+ * x86-64 (System V psABI, figure 3.36): 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp,
+ * 8-15 r8-r15, 16 rip.
+ * arm64 (DWARF for the Arm 64-bit Architecture, 4.1): 0-30 x0-x30, 31 sp, 32 pc.
+ */
+#define VMOP_USER_REGS 33
+
+/*
+ * What a source captured at the instant of a sample. The source owns the memory; it is valid until
+ * the sink returns. Guest memory, stacks and registers are untrusted: any value can be in them.
+ */
+struct vmop_stack_capture {
+	/*
+	 * Addresses in the kernel, innermost first: the interrupted one, then return addresses.
+	 */
+	const uint64_t *kernel_frames;
+	size_t n_kernel_frames;
+	/*
+	 * Addresses in user code that the kernel unwound (frame pointers, BPF, deferred callchain),
+	 * innermost first: the interrupted one, or that of the system call, then return addresses.
+	 */
+	const uint64_t *user_frames;
+	size_t n_user_frames;
+	/* Why user_frames ends; UNKNOWN: the kernel does not tell. */
+	enum vmop_stack_end user_end;
+	/* VMOP_USER_REGS registers; NULL: none, as in kernel threads and 32-bit programs. */
+	const uint64_t *user_regs;
+	/* The bytes from the stack pointer in user_regs upwards; may be NULL. */
+	const uint8_t *user_stack;
+	size_t user_stack_bytes;
+	/* Bytes that were asked for. Less in user_stack_bytes: the stack's mapping ended there. */
+	size_t user_stack_asked_bytes;
+	bool is_compat; /* a 32-bit program on a 64-bit kernel: its stack is not unwound */
+};
+
+#endif
