@@ -106,7 +106,8 @@ static struct vmop_error *check_symbols(struct vmop_db *db)
 		_cleanup_free_ struct vmop_symbol *symbols = NULL;
 		size_t n;
 		int64_t image = sqlite3_column_int64(stmt, 0);
-		err = vmop_db_get_symbols(db, (uint32_t)image, &symbols, &n);
+		err = vmop_db_get_symbols(db, (struct vmop_image_id){(uint32_t)image}, &symbols,
+					  &n);
 		if (!err && (int64_t)n != sqlite3_column_int64(stmt, 1))
 			err = vmop_db_corrupt(db, "wrong number of symbols of image %lld",
 					      (long long)image);

@@ -163,7 +163,9 @@ struct vmop_error *vmop_db_out_of_range(const struct vmop_db *db, const char *wh
 /* A row of the table chunk: the number-th of its interval, from 0. */
 struct vmop_db_chunk_row {
 	uint32_t interval, number;
-	uint32_t place, task, stack;
+	uint32_t place;
+	struct vmop_task_row_id task;
+	struct vmop_stack_id stack;
 	const struct vmop_db_cell *cells;
 	size_t n_cells;
 	/* Results. */

@@ -112,20 +112,21 @@ struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_im
 
 /* Store the end of a task, so that a roll-up may merge it.  Does nothing if there is no such task.
  */
-struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns);
+struct vmop_error *vmop_db_end_task(struct vmop_db *db, struct vmop_task_row_id task,
+				    uint64_t end_time_ns);
 
 /*
  * Add n tasks to the merged row (see struct vmop_db_task) of like's domain, exe_image, comm and
  * cgroup, and set *ret to its id.  Adds the row if it is missing.
  */
 struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_task *like,
-				       uint64_t n, uint32_t *ret);
+				       uint64_t n, struct vmop_task_row_id *ret);
 
 /*
  * Store the n symbols, in any order, of an image that can't be read later: a kernel, a module, a
  * BPF program, an image of a guest.
  */
-struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
+struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       const struct vmop_symbol *symbols, size_t n);
 
 /* Open an interval.  start_ns is of CLOCK_REALTIME.  VMOP_ERROR_CANT: one is open already. */
@@ -288,15 +289,16 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
  * heap block, names included, that the caller frees.  Without stored symbols they are NULL and 0;
  * that is no error.
  */
-struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
+struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n);
 
 /*
  * Do the same within *bytes, and set *bytes to the size of the block.  VMOP_ERROR_LIMIT, before
  * anything is inflated: the block would be larger than *bytes.
  */
-struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, uint32_t image, size_t *bytes,
-					      struct vmop_symbol **ret_symbols, size_t *ret_n);
+struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_image_id image,
+					      size_t *bytes, struct vmop_symbol **ret_symbols,
+					      size_t *ret_n);
 
 /*
  * Check the whole file: `PRAGMA quick_check`, every blob decodes, totals match their blobs, and

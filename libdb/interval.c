@@ -117,8 +117,8 @@ struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk
 				      "%s: a chunk's cells are not ascending, or too many",
 				      db->path);
 	int64_t id = (int64_t)row->interval << VMOP_SCHEMA_CHUNK_BITS | row->number;
-	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task,
-			   (int64_t)row->place, (int64_t)row->stack, samples, weight,
+	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task.number,
+			   (int64_t)row->place, (int64_t)row->stack.number, samples, weight,
 			   (const void *)db->packed, row->len_bytes);
 }
 
@@ -163,7 +163,7 @@ struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_los
 	int64_t interval = db->in_interval ? (int64_t)db->interval : 0;
 	struct vmop_error *err =
 		vmop_db_run(db, VMOP_DB_PUT_LOSS, "itiiu", interval, loss->name,
-			    (int64_t)loss->domain, (int64_t)loss->event, loss->count);
+			    (int64_t)loss->domain.number, (int64_t)loss->event.number, loss->count);
 	err = vmop_db_put_done(db, err, 0);
 	if (err && db->in_interval)
 		db->interval_failed = true;

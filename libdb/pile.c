@@ -104,9 +104,9 @@ static int compare_keys(const struct vmop_sum_key *a, const struct vmop_sum_key 
 {
 	if (a->place != b->place)
 		return a->place < b->place ? -1 : 1;
-	if (a->task != b->task)
-		return a->task < b->task ? -1 : 1;
-	return a->stack < b->stack ? -1 : a->stack > b->stack;
+	if (a->task.number != b->task.number)
+		return a->task.number < b->task.number ? -1 : 1;
+	return a->stack.number < b->stack.number ? -1 : a->stack.number > b->stack.number;
 }
 
 static int compare(const void *a, const void *b)

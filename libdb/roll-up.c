@@ -28,7 +28,7 @@ struct span {
 
 /* The row that gets a task's samples: its own, or the merged one. */
 struct destination {
-	uint32_t from, to;
+	struct vmop_task_row_id from, to;
 	UT_hash_handle hh;
 };
 
@@ -195,20 +195,21 @@ static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
 
 /* ---- ended tasks ------------------------------------------------------------- */
 
-static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, uint32_t *ret)
+static struct vmop_error *look_up_destination(struct roll *roll, struct vmop_task_row_id task,
+					      struct vmop_task_row_id *ret)
 {
 	*ret = task;
-	if (task == 0 || task >= VMOP_DB_TASK_ID_LIMIT)
+	if (task.number == 0 || task.number >= VMOP_DB_TASK_ID_LIMIT)
 		return NULL;
-	int64_t id = task;
+	int64_t id = task.number;
 	bool row;
 	struct vmop_error *err = run(roll, DEAD_TASK, &row, 1, &id);
 	if (err || !row)
 		return err;
 	sqlite3_stmt *dead = roll->statements[DEAD_TASK];
 	const struct vmop_db_task like = {
-		.domain = (uint32_t)sqlite3_column_int64(dead, 0),
-		.exe_image = (uint32_t)sqlite3_column_int64(dead, 1),
+		.domain = {(uint32_t)sqlite3_column_int64(dead, 0)},
+		.exe_image = {(uint32_t)sqlite3_column_int64(dead, 1)},
 		.comm = (const char *)sqlite3_column_text(dead, 2),
 		.cgroup = (const char *)sqlite3_column_text(dead, 3),
 	};
@@ -222,12 +223,13 @@ static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, 
 	return run_through(roll, MARK_MERGED, 1, &id);
 }
 
-static struct vmop_error *destination_of(struct roll *roll, uint32_t task, uint32_t *ret)
+static struct vmop_error *destination_of(struct roll *roll, struct vmop_task_row_id task,
+					 struct vmop_task_row_id *ret)
 {
 	struct destination *destination;
 	HASH_FIND(hh, roll->destinations, &task, sizeof(task), destination);
 	if (!destination) {
-		uint32_t to;
+		struct vmop_task_row_id to;
 		struct vmop_error *err = look_up_destination(roll, task, &to);
 		if (err)
 			return err;
@@ -267,9 +269,9 @@ static struct vmop_error *add_row(struct roll *roll, struct vmop_pile *pile)
 	bool corrupt = false;
 	struct vmop_sum_key key = {
 		.place = vmop_db_column_u32(stmt, 0, &corrupt),
-		.stack = vmop_db_column_u32(stmt, 2, &corrupt),
+		.stack = {vmop_db_column_u32(stmt, 2, &corrupt)},
 	};
-	uint32_t task = vmop_db_column_u32(stmt, 1, &corrupt);
+	const struct vmop_task_row_id task = {vmop_db_column_u32(stmt, 1, &corrupt)};
 	const void *blob = sqlite3_column_blob(stmt, 3);
 	if (corrupt || !blob)
 		return vmop_db_corrupt(roll->db, "a row of the table chunk");

@@ -11,9 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vmop/ids.h"
+
 /* The key of a sum, without padding. place is a number that the caller chooses for a place. */
 struct vmop_sum_key {
-	uint32_t place, task, stack;
+	uint32_t place;
+	struct vmop_task_row_id task;
+	struct vmop_stack_id stack;
 };
 _Static_assert(sizeof(struct vmop_sum_key) == 12, "padding would be hashed, too");
 

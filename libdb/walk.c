@@ -25,12 +25,13 @@ struct summing {
 static struct vmop_error *sum_at(struct summing *summing, const struct vmop_chunk_row *row,
 				 struct vmop_sum **ret)
 {
-	bool merges_task = (summing->merge & VMOP_DB_MERGE_TASKS) &&
-			   row->task != summing->selection->filter->task_apart;
+	bool merges_task =
+		(summing->merge & VMOP_DB_MERGE_TASKS) &&
+		!vmop_task_row_id_equals(row->task, summing->selection->filter->task_apart);
 	struct vmop_sum_key key = {
 		.place = summing->groups ? summing->groups[row->place] : (uint32_t)row->place,
-		.task = merges_task ? 0 : row->task,
-		.stack = summing->merge & VMOP_DB_MERGE_STACKS ? 0 : row->stack,
+		.task = {merges_task ? 0 : row->task.number},
+		.stack = {summing->merge & VMOP_DB_MERGE_STACKS ? 0 : row->stack.number},
 	};
 	*ret = vmop_sums_at(&summing->sums, &key);
 	if (!*ret && summing->sums.max_bytes)
@@ -115,13 +116,13 @@ static int compare_u64(uint64_t a, uint64_t b)
 static int compare_places(const struct vmop_place *x, const struct vmop_place *y, unsigned merge)
 {
 	const struct vmop_db_chunk_key *a = &x->key, *b = &y->key;
-	int order = compare_u64(a->image, b->image);
+	int order = compare_u64(a->image.number, b->image.number);
 	if (!order)
-		order = compare_u64(a->domain, b->domain);
+		order = compare_u64(a->domain.number, b->domain.number);
 	if (!order)
-		order = compare_u64(a->event, b->event);
+		order = compare_u64(a->event.number, b->event.number);
 	if (!order)
-		order = compare_u64(a->billed, b->billed);
+		order = compare_u64(a->billed.number, b->billed.number);
 	if (!order)
 		order = compare_u64((uint64_t)a->bill << 16 | a->mode << 8 | a->certainty,
 				    (uint64_t)b->bill << 16 | b->mode << 8 | b->certainty);
@@ -182,8 +183,8 @@ static int compare_sums(const void *a, const void *b, void *arg)
 	const struct vmop_sum_key *y = &(*(struct vmop_sum *const *)b)->key;
 	int order = compare_u64(ranks[x->place], ranks[y->place]);
 	return order ? order
-		     : compare_u64((uint64_t)x->task << 32 | x->stack,
-				   (uint64_t)y->task << 32 | y->stack);
+		     : compare_u64((uint64_t)x->task.number << 32 | x->stack.number,
+				   (uint64_t)y->task.number << 32 | y->stack.number);
 }
 
 static struct vmop_error *
@@ -246,7 +247,8 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
  */
 struct kept {
 	uint32_t interval, place; /* indices into the selection's */
-	uint32_t task, stack;
+	struct vmop_task_row_id task;
+	struct vmop_stack_id stack;
 	size_t at, len_bytes; /* of the cells, in keeping.bytes */
 };
 
