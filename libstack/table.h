@@ -100,6 +100,7 @@ struct vmop_cfi_entry {
 	uint64_t cie_address, fde_address;
 	uint64_t function_address, function_bytes;
 	uint64_t address_minus_offset; /* of the function's segment */
+	bool is_debug_frame;	       /* the records are .debug_frame's, which differ in format */
 };
 
 /* Return whether there is an entry for the function at offset, and set *ret to it. */

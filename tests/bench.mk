@@ -2,7 +2,8 @@
 EXTRA_DIST += tests/bench/run-events
 EXTRA_PROGRAMS += tests/bench/busy
 CLEANFILES += tests/bench/busy$(EXEEXT)
-check_PROGRAMS += tests/bench/cpu-time
+check_PROGRAMS += tests/bench/cpu-time tests/bench/cfi-tables
+tests_bench_cfi_tables_LDADD = libstack/libstack.la libutil/libutil.la
 EXTRA_DIST += tests/bench/run
 
 # Speed, size and memory, as ratios to perf's. Not part of any check.
