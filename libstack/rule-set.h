@@ -9,7 +9,16 @@
 
 #include "libstack/table.h"
 
+enum { VMOP_CFI_ROW_SLOTS = 512 };
+
 struct vmop_cfi_budget;
+struct vmop_cfi_row;
+
+/* A row of which the index of its rule was found before. */
+struct vmop_cfi_known_row {
+	uint64_t key; /* the row in short form, or 0 */
+	uint32_t index;
+};
 
 /* Zero-initialise. */
 struct vmop_cfi_rule_set {
@@ -18,6 +27,8 @@ struct vmop_cfi_rule_set {
 	uint32_t *slots; /* of the hash table: index + 1, or 0 */
 	size_t n_slots;	 /* a power of 2 */
 	uint64_t seed;
+	/* The same few rows come again and again: this is faster than making their rules. */
+	struct vmop_cfi_known_row known[VMOP_CFI_ROW_SLOTS];
 };
 
 /*
@@ -26,6 +37,15 @@ struct vmop_cfi_rule_set {
  */
 bool vmop_cfi_rule_set_index(struct vmop_cfi_rule_set *set, const struct vmop_cfi_rule *rule,
 			     struct vmop_cfi_budget *budget, uint32_t *ret);
+
+/*
+ * Set *ret to the index of the rule of a row. machine and is_signal are those of
+ * vmop_cfi_rule_of_row(), and the set has rows of one machine only. False: the budget refused
+ * memory.
+ */
+bool vmop_cfi_rule_set_index_of_row(struct vmop_cfi_rule_set *set, const struct vmop_cfi_row *row,
+				    uint16_t machine, bool is_signal,
+				    struct vmop_cfi_budget *budget, uint32_t *ret);
 
 /* Free the hash table, and shrink the rules, which stay the caller's to free. */
 void vmop_cfi_rule_set_finish(struct vmop_cfi_rule_set *set, struct vmop_cfi_budget *budget);

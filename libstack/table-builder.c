@@ -10,9 +10,10 @@
 
 enum { MAX_KEPT_RECORD_BYTES = 64 << 10 };
 
-void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, struct vmop_cfi_budget *budget)
+void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, uint16_t machine,
+			   struct vmop_cfi_budget *budget)
 {
-	*builder = (struct vmop_cfi_builder){.budget = budget};
+	*builder = (struct vmop_cfi_builder){.budget = budget, .machine = machine};
 }
 
 void vmop_cfi_builder_deinit(struct vmop_cfi_builder *builder)
@@ -74,12 +75,9 @@ static bool store_pending(struct vmop_cfi_builder *builder)
 	return true;
 }
 
-bool vmop_cfi_builder_add(struct vmop_cfi_builder *builder, uint64_t offset,
-			  const struct vmop_cfi_rule *rule)
+/* Let the rule of an index hold from an offset on. */
+static bool add_index(struct vmop_cfi_builder *builder, uint64_t offset, uint32_t index)
 {
-	uint32_t index;
-	if (!vmop_cfi_rule_set_index(&builder->rules, rule, builder->budget, &index))
-		return false;
 	if (index >= VMOP_CFI_MAX_RULES) {
 		builder->budget->is_over_bytes = true;
 		return false;
@@ -92,11 +90,25 @@ bool vmop_cfi_builder_add(struct vmop_cfi_builder *builder, uint64_t offset,
 	return true;
 }
 
+bool vmop_cfi_builder_add(struct vmop_cfi_builder *builder, uint64_t offset,
+			  const struct vmop_cfi_row *row, bool is_signal,
+			  enum vmop_cfi_kind *ret_kind)
+{
+	uint32_t index;
+	if (!vmop_cfi_rule_set_index_of_row(&builder->rules, row, builder->machine, is_signal,
+					    builder->budget, &index))
+		return false;
+	*ret_kind = builder->rules.rules[index].kind;
+	return add_index(builder, offset, index);
+}
+
 bool vmop_cfi_builder_add_none(struct vmop_cfi_builder *builder, uint64_t offset)
 {
+	uint32_t index;
 	struct vmop_cfi_rule none;
 	memset(&none, 0, sizeof(none));
-	return vmop_cfi_builder_add(builder, offset, &none);
+	return vmop_cfi_rule_set_index(&builder->rules, &none, builder->budget, &index) &&
+	       add_index(builder, offset, index);
 }
 
 static bool copy_record(struct vmop_cfi_builder *builder, const struct vmop_cfi_section *section,

@@ -14,6 +14,7 @@ struct vmop_error;
 /* Private. */
 struct vmop_cfi_builder {
 	struct vmop_cfi_budget *budget;
+	uint16_t machine;
 	struct vmop_cfi_rule_set rules;
 	uint32_t *rows, *blocks;
 	size_t n_rows, rows_capacity, n_blocks, blocks_capacity;
@@ -29,16 +30,19 @@ struct vmop_cfi_builder {
 	size_t n_expression_rows;
 };
 
-/* budget is used up to the builder's end. */
-void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, struct vmop_cfi_budget *budget);
+/* budget is used up to the builder's end. machine: EM_X86_64 or EM_AARCH64. */
+void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, uint16_t machine,
+			   struct vmop_cfi_budget *budget);
 void vmop_cfi_builder_deinit(struct vmop_cfi_builder *builder);
 
 /*
- * Let a rule hold from an offset on. Offsets never decrease; a rule at the same offset replaces the
- * one before. False: the budget refused memory.
+ * Let the rule of a row hold from an offset on. Offsets never decrease; a rule at the same offset
+ * replaces the one before. is_signal: the row is of a signal trampoline. Set *ret_kind to the
+ * rule's kind. False: the budget refused memory.
  */
 bool vmop_cfi_builder_add(struct vmop_cfi_builder *builder, uint64_t offset,
-			  const struct vmop_cfi_rule *rule);
+			  const struct vmop_cfi_row *row, bool is_signal,
+			  enum vmop_cfi_kind *ret_kind);
 
 /* Let no rule hold from an offset on. */
 bool vmop_cfi_builder_add_none(struct vmop_cfi_builder *builder, uint64_t offset);

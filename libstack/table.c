@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "libstack/budget.h"
-#include "libstack/cfi-rule.h"
 #include "libstack/cie-cache.h"
 #include "libstack/functions.h"
 #include "libstack/image.h"
@@ -93,17 +92,15 @@ static bool add_function(struct build *build, const struct vmop_cfi_function *fu
 {
 	struct records records;
 	struct vmop_cfi_program program;
-	struct vmop_cfi_rule rule;
 	bool needs_records = false, is_ok = true;
 	read_records(build, function, &records);
 	vmop_cfi_program_begin(&program, records.section, &records.cached->cie,
 			       &records.cached->initial, &records.fde);
 	while (is_ok && vmop_cfi_program_next(&program) && program.from < function->len_bytes) {
-		vmop_cfi_rule_of_row(&program.row, build->image.machine,
-				     records.cached->cie.is_signal, &rule);
-		needs_records |= rule.kind == VMOP_CFI_EXPRESSION;
+		enum vmop_cfi_kind kind = VMOP_CFI_NONE;
 		is_ok = vmop_cfi_builder_add(&build->builder, function->start + program.from,
-					     &rule);
+					     &program.row, records.cached->cie.is_signal, &kind);
+		needs_records |= kind == VMOP_CFI_EXPRESSION;
 	}
 	if (is_ok && program.is_bad && program.from < function->len_bytes)
 		is_ok = vmop_cfi_builder_add_none(&build->builder, function->start + program.from);
@@ -148,6 +145,7 @@ static void set_entry_point(const struct build *build, struct vmop_cfi_table *ta
 static struct vmop_error *run_build(struct build *build, struct vmop_cfi_table **ret)
 {
 	struct vmop_error *err = vmop_cfi_image_read(&build->image);
+	vmop_cfi_builder_init(&build->builder, build->image.machine, &build->budget);
 	if (!err)
 		err = find_functions(build);
 	if (!err)
@@ -171,7 +169,6 @@ static struct vmop_error *build_image(const struct vmop_cfi_image *image,
 		return &vmop_error_no_memory;
 	build->image = *image;
 	vmop_cfi_budget_init(&build->budget, limits);
-	vmop_cfi_builder_init(&build->builder, &build->budget);
 	struct vmop_error *err = run_build(build, ret);
 	build_deinit(build);
 	free(build);
