@@ -12,6 +12,7 @@
 
 #include "libstack/table.h"
 #include "libutil/clock.h"
+#include "libutil/error.h"
 
 enum { N_LOOK_UPS = 2000000 };
 
