@@ -274,9 +274,9 @@ static void run_other(struct vmop_cfi_program *program, uint8_t instruction)
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		program->row.ra_is_signed = !program->row.ra_is_signed;
-		if (is_arm64)
-			return;
-		/* fallthrough */
+		if (!is_arm64)
+			vmop_cfi_cursor_fail(&program->cursor);
+		return;
 	default:
 		vmop_cfi_cursor_fail(&program->cursor);
 	}

@@ -100,18 +100,12 @@ uint64_t vmop_cfi_pointer(struct vmop_cfi_cursor *cursor, uint8_t encoding, uint
 			  uint64_t data_address)
 {
 	uint64_t base = 0;
-	switch (encoding & ~VMOP_CFI_PTR_FORMAT) {
-	case 0:
-		break;
-	case VMOP_CFI_PTR_PC_RELATIVE:
+	uint8_t application = encoding & (uint8_t)~VMOP_CFI_PTR_FORMAT;
+	if (application == VMOP_CFI_PTR_PC_RELATIVE) {
 		base = address;
-		break;
-	case VMOP_CFI_PTR_DATA_RELATIVE:
+	} else if (application == VMOP_CFI_PTR_DATA_RELATIVE && data_address) {
 		base = data_address;
-		if (base)
-			break;
-		/* fallthrough */
-	default:
+	} else if (application) {
 		vmop_cfi_cursor_fail(cursor);
 		return 0;
 	}
