@@ -125,12 +125,12 @@ static bool is_at_cfa(const Dwarf_Op *ops, size_t n, int64_t offset)
 		       : n == 2 && is_op(&ops[1], DW_OP_plus_uconst, (uint64_t)offset));
 }
 
-static bool is_at_fp(const struct image *image, const Dwarf_Op *ops, size_t n, int64_t offset)
+/* libdw puts the CFA first, with which the evaluation of such an expression begins. */
+static bool is_at_fp(const struct image *image, const Dwarf_Op *ops, size_t n, int64_t *ret_offset)
 {
 	unsigned reg;
-	int64_t found;
-	return n == 1 && read_register(&ops[0], &reg, &found) && (int)reg == image->fp_column &&
-	       found == offset;
+	return n == 2 && ops[0].atom == DW_OP_call_frame_cfa &&
+	       read_register(&ops[1], &reg, ret_offset) && (int)reg == image->fp_column;
 }
 
 static bool is_saved(const struct image *image, Dwarf_Frame *frame, int column, int saved,
@@ -138,6 +138,7 @@ static bool is_saved(const struct image *image, Dwarf_Frame *frame, int column, 
 {
 	Dwarf_Op mem[3], *ops;
 	size_t n;
+	int64_t found;
 	if (dwarf_frame_register(frame, column, mem, &ops, &n) != 0)
 		return false;
 	switch (saved) {
@@ -148,7 +149,7 @@ static bool is_saved(const struct image *image, Dwarf_Frame *frame, int column, 
 	case VMOP_CFI_AT_CFA:
 		return n > 0 && is_at_cfa(ops, n, offset);
 	default:
-		return n > 0 && is_at_fp(image, ops, n, offset);
+		return is_at_fp(image, ops, n, &found) && found == offset;
 	}
 }
 
@@ -157,11 +158,11 @@ static bool is_simple(const struct image *image, Dwarf_Frame *frame, int column)
 {
 	Dwarf_Op mem[3], *ops;
 	size_t n;
-	return dwarf_frame_register(frame, column, mem, &ops, &n) == 0 &&
-	       (n == 0 ||
-		(ops[0].atom == DW_OP_call_frame_cfa && n <= 2 &&
-		 ops[n - 1].atom != DW_OP_stack_value) ||
-		is_at_fp(image, ops, n, (int64_t)ops[0].number));
+	int64_t offset;
+	if (dwarf_frame_register(frame, column, mem, &ops, &n) != 0)
+		return false;
+	return n == 0 || is_at_fp(image, ops, n, &offset) ||
+	       is_at_cfa(ops, n, n == 2 ? (int64_t)ops[1].number : 0);
 }
 
 /* No other kind can express a row of kind EXPRESSION. */
