@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a build may still use: memory, and CPU time of the thread. One thread per budget. */
+/* The memory and CPU time that a build may still use. One thread per budget. */
 #ifndef VMOP_LIBSTACK_BUDGET_H
 #define VMOP_LIBSTACK_BUDGET_H
 
@@ -62,7 +62,7 @@ static inline bool vmop_cfi_budget_work(struct vmop_cfi_budget *budget, uint64_t
 	return vmop_cfi_budget_check_time(budget);
 }
 
-/* Return the error that says what was refused. The caller owns it. */
+/* Return the error for a refusal: memory or time. The caller owns it. */
 struct vmop_error *vmop_cfi_budget_error(const struct vmop_cfi_budget *budget);
 
 #endif

@@ -18,7 +18,7 @@
 enum vmop_cfi_how {
 	VMOP_CFI_HOW_SAME = 0,	 /* unchanged; also where a program does not name a register */
 	VMOP_CFI_HOW_OFFSET,	 /* in memory at CFA + offset; the CFA itself: register + offset */
-	VMOP_CFI_HOW_EXPRESSION, /* in memory where the expression says; the CFA itself: its value
+	VMOP_CFI_HOW_EXPRESSION, /* in memory at the expression's value; the CFA itself: that value
 				  */
 	VMOP_CFI_HOW_UNDEFINED,
 	VMOP_CFI_HOW_OTHER, /* in another register, or computed */

@@ -107,7 +107,7 @@ static bool set_cfa(const struct vmop_cfi_row *row, uint16_t machine, struct vmo
 	return read_sum(&row->cfa, &sum) && sum.reg < n_registers && set_cfa_by_sum(&sum, ret);
 }
 
-/* Set where a register is saved. False: only an expression can say it. */
+/* Set where a register is saved. False: it needs an expression. */
 static bool set_saved(const struct vmop_cfi_value *value, uint16_t machine, uint8_t *ret_saved,
 		      int32_t *ret_offset)
 {

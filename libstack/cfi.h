@@ -57,7 +57,7 @@ struct vmop_cfi_fde {
 bool vmop_cfi_next_record(const struct vmop_cfi_section *section, size_t *offset,
 			  struct vmop_cfi_record *ret);
 
-/* Read the CIE at an offset. False: there is none, or it is damaged or of an unknown kind. */
+/* Read the CIE at an offset. False: the record is no CIE, damaged, or of an unknown kind. */
 bool vmop_cfi_read_cie(const struct vmop_cfi_section *section, uint64_t offset,
 		       struct vmop_cfi_cie *ret);
 

@@ -29,7 +29,7 @@ struct vmop_cie_cache {
 };
 
 /*
- * Return the CIE at an offset of the section, valid until the next call. NULL: there is none that
+ * Return the CIE at an offset of the section, valid until the next call. NULL: no CIE that
  * can be used. Reading a CIE is counted as work of the budget.
  */
 const struct vmop_cached_cie *vmop_cie_cache_get(struct vmop_cie_cache *cache,

@@ -11,6 +11,7 @@ libstack_libstack_la_SOURCES = \
 	libstack/image.c libstack/image.h \
 	libstack/rule-set.c libstack/rule-set.h \
 	libstack/table.c libstack/table.h \
+	libstack/table-build.c \
 	libstack/table-builder.c libstack/table-builder.h \
 	libstack/table-layout.h
 libstack_libstack_la_LIBADD = libutil/libutil.la

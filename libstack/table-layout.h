@@ -38,7 +38,7 @@ struct vmop_cfi_table {
 	size_t n_entries;
 	uint8_t *entry_bytes;
 	size_t n_entry_bytes;
-	uint64_t entry_point, entry_point_end; /* offsets; equal: there is none */
+	uint64_t entry_point, entry_point_end; /* offsets; equal: no entry point */
 	uint16_t machine;
 	size_t text_bytes, n_expression_rows;
 };

@@ -32,7 +32,7 @@ enum vmop_cfi_saved {
 	VMOP_CFI_SAME = 0,   /* still in the register */
 	VMOP_CFI_AT_CFA = 1, /* in memory, at CFA + offset */
 	VMOP_CFI_AT_FP = 2,  /* in memory, at the frame pointer + offset */
-	VMOP_CFI_LOST = 3,   /* nowhere, or only by an expression */
+	VMOP_CFI_LOST = 3,   /* nowhere */
 };
 
 struct vmop_cfi_rule {

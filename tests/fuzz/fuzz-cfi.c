@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Any bytes as an ELF image: its unwind table, built from memory and from a file. Both tables give
- * the same rules; limits hold; what a table says of itself is true.
+ * the same rules; limits hold; the facts of a table are true.
  */
 #include <elf.h>
 #include <stdbool.h>

@@ -425,7 +425,7 @@ static void functions_outside_the_text_are_left_out(void **state)
 	assert_non_null(err);
 	assert_int_equal(err->code, VMOP_ERROR_NOT_FOUND);
 	vmop_error_destroy(err);
-	/* Of a function that is longer than the text, the text has rows. */
+	/* A function that is longer than the text has rows in the text only. */
 	add(&cfi, SYNTHETIC_TEXT_BYTES - 16, UINT64_MAX, 32);
 	table = make(&image);
 	assert_rsp(table, SYNTHETIC_TEXT + SYNTHETIC_TEXT_BYTES - 1, 32);
