@@ -175,12 +175,36 @@ static void *shrink(struct vmop_cfi_builder *builder, void *items, size_t capaci
 	return shrunk ? shrunk : items;
 }
 
+/* Shorten the rows in place, and return their bytes. A row is read before it is overwritten. */
+static size_t shorten_rows(struct vmop_cfi_builder *builder)
+{
+	uint8_t *at = (uint8_t *)builder->rows;
+	for (size_t i = 0; i < builder->n_rows; i++, at += 3) {
+		uint32_t row;
+		memcpy(&row, (uint8_t *)builder->rows + i * sizeof(row), sizeof(row));
+		row = row >> VMOP_CFI_RULE_BITS << VMOP_CFI_SHORT_RULE_BITS |
+		      (row & (VMOP_CFI_MAX_SHORT_RULES - 1));
+		memcpy(at, &row, sizeof(row));
+	}
+	return 3 * builder->n_rows + 1;
+}
+
+static void move_rows(struct vmop_cfi_builder *builder, struct vmop_cfi_table *table)
+{
+	bool is_short = builder->rules.n <= VMOP_CFI_MAX_SHORT_RULES;
+	size_t capacity_bytes = builder->rows_capacity * sizeof(*builder->rows);
+	table->row_bytes = is_short ? 3 : 4;
+	table->rule_bits = is_short ? VMOP_CFI_SHORT_RULE_BITS : VMOP_CFI_RULE_BITS;
+	table->n_rows = builder->n_rows;
+	table->rows_bytes =
+		is_short ? shorten_rows(builder) : builder->n_rows * sizeof(*builder->rows);
+	table->rows = shrink(builder, builder->rows, capacity_bytes, table->rows_bytes, 1);
+}
+
 static void move(struct vmop_cfi_builder *builder, struct vmop_cfi_table *table)
 {
 	vmop_cfi_rule_set_finish(&builder->rules, builder->budget);
-	table->rows = shrink(builder, builder->rows, builder->rows_capacity, builder->n_rows,
-			     sizeof(*table->rows));
-	table->n_rows = builder->n_rows;
+	move_rows(builder, table);
 	table->blocks = shrink(builder, builder->blocks, builder->blocks_capacity,
 			       builder->n_blocks, sizeof(*table->blocks));
 	table->n_blocks = builder->n_blocks - 1;

@@ -17,16 +17,17 @@ void vmop_cfi_table_destroy(struct vmop_cfi_table *table)
 	free(table);
 }
 
-/* Return how many of n numbers, which are sorted, are at most limit. */
-static size_t count_up_to(const uint32_t *numbers, size_t n, uint32_t limit)
+/* Return how many of the rows in [first, end) are at most limit. */
+static size_t count_up_to(const struct vmop_cfi_table *table, size_t first, size_t end,
+			  uint32_t limit)
 {
-	const uint32_t *base = numbers;
+	size_t base = first, n = end - first;
 	while (n > 1) {
 		size_t half = n / 2;
-		base = base[half - 1] <= limit ? base + half : base;
+		base = vmop_cfi_table_row(table, base + half - 1) <= limit ? base + half : base;
 		n -= half;
 	}
-	return (size_t)(base - numbers) + (n == 1 && *base <= limit);
+	return base - first + (n == 1 && vmop_cfi_table_row(table, base) <= limit);
 }
 
 void vmop_cfi_table_find(const struct vmop_cfi_table *table, uint64_t offset,
@@ -35,12 +36,14 @@ void vmop_cfi_table_find(const struct vmop_cfi_table *table, uint64_t offset,
 	uint64_t block = (offset >> VMOP_CFI_BLOCK_BITS) - table->first_block;
 	uint32_t rule = 0;
 	if (block < table->n_blocks) {
-		uint32_t first = table->blocks[block], end = table->blocks[block + 1];
-		uint32_t limit = (uint32_t)offset << VMOP_CFI_RULE_BITS | (VMOP_CFI_MAX_RULES - 1);
-		size_t n = first + count_up_to(table->rows + first, end - first, limit);
+		size_t first = table->blocks[block], end = table->blocks[block + 1];
+		uint32_t rule_mask = (UINT32_C(1) << table->rule_bits) - 1;
+		uint32_t low_bits = offset & ((1 << VMOP_CFI_BLOCK_BITS) - 1);
+		size_t n = first +
+			   count_up_to(table, first, end, low_bits << table->rule_bits | rule_mask);
 		/* A rule that began in an earlier block can still hold. */
 		if (n > 0)
-			rule = table->rows[n - 1] & (VMOP_CFI_MAX_RULES - 1);
+			rule = vmop_cfi_table_row(table, n - 1) & rule_mask;
 	}
 	*ret = table->rules[rule];
 }
@@ -83,7 +86,7 @@ void vmop_cfi_table_facts(const struct vmop_cfi_table *table, struct vmop_cfi_fa
 {
 	*ret = (struct vmop_cfi_facts){
 		.machine = table->machine,
-		.table_bytes = sizeof(*table) + table->n_rows * sizeof(*table->rows) +
+		.table_bytes = sizeof(*table) + table->rows_bytes +
 			       (table->n_blocks + 1) * sizeof(*table->blocks) +
 			       table->n_rules * sizeof(*table->rules) +
 			       table->n_entries * sizeof(*table->entries) + table->n_entry_bytes,

@@ -242,12 +242,13 @@ static void compare_image(const char *path)
 	const struct vmop_cfi_rule *rule = NULL;
 	for (size_t block = 0; block < table->n_blocks; block++) {
 		for (uint32_t row = table->blocks[block]; row < table->blocks[block + 1]; row++) {
+			uint32_t number = vmop_cfi_table_row(table, row);
 			uint64_t to = (table->first_block + block) << VMOP_CFI_BLOCK_BITS |
-				      table->rows[row] >> VMOP_CFI_RULE_BITS;
+				      number >> table->rule_bits;
 			if (rule)
 				compare_row(&image, from, to, rule);
 			from = to;
-			rule = &table->rules[table->rows[row] & (VMOP_CFI_MAX_RULES - 1)];
+			rule = &table->rules[number & ((1U << table->rule_bits) - 1)];
 		}
 	}
 	print_message("%s: %zu rows, %zu of them with expressions, agree with libdw in %zu ranges "
