@@ -217,9 +217,6 @@ static bool run_cfa_rule(struct vmop_cfi_program *program, uint8_t instruction)
 	case CFA_DEF_CFA_REGISTER:
 		define_cfa_register(program, vmop_cfi_uleb(cursor));
 		return true;
-	case CFA_DEF_CFA_OFFSET:
-		define_cfa_offset(program, (int64_t)vmop_cfi_uleb(cursor));
-		return true;
 	case CFA_DEF_CFA_OFFSET_SF:
 		define_cfa_offset(program, times(program, (uint64_t)vmop_cfi_sleb(cursor)));
 		return true;
@@ -299,6 +296,11 @@ static inline bool run_instruction(struct vmop_cfi_program *program)
 		return false;
 	default:
 		break;
+	}
+	/* Most of the others are this one. */
+	if (instruction == CFA_DEF_CFA_OFFSET) {
+		define_cfa_offset(program, (int64_t)vmop_cfi_uleb(&program->cursor));
+		return false;
 	}
 	if (run_cfa_rule(program, instruction) || run_register_rule(program, instruction))
 		return false;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How a table lies in memory. A row is a number of 3 bytes: the low 12 bits of the offset at which
- * its rule begins to hold, above 12 bits of the rule's index. It has 4 bytes, and 20 bits of index,
+ * How a table lies in memory. A row is a number of 3 bytes: the low 10 bits of the offset at which
+ * its rule begins to hold, above 14 bits of the rule's index. It has 4 bytes, and 22 bits of index,
  * in an image with more rules. The rows are in the order of their offsets. blocks[] has the first
- * row of each 4 KiB, so that the upper bits of an offset need not be stored, and a look-up searches
+ * row of each KiB, so that the upper bits of an offset need not be stored, and a look-up searches
  * the rows of one block. A rule holds up to the next row.
  */
 #ifndef VMOP_LIBSTACK_TABLE_LAYOUT_H
@@ -14,7 +14,7 @@
 #include "libstack/table.h"
 
 enum {
-	VMOP_CFI_BLOCK_BITS = 12,
+	VMOP_CFI_BLOCK_BITS = 10,
 	/* Of rows of 4 bytes, as they are during the build. */
 	VMOP_CFI_RULE_BITS = 32 - VMOP_CFI_BLOCK_BITS,
 	VMOP_CFI_MAX_RULES = 1 << VMOP_CFI_RULE_BITS,
