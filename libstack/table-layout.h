@@ -15,10 +15,10 @@
 
 enum {
 	VMOP_CFI_BLOCK_BITS = 10,
-	/* Of rows of 4 bytes, as they are during the build. */
+	/* For rows of 4 bytes, as during the build. */
 	VMOP_CFI_RULE_BITS = 32 - VMOP_CFI_BLOCK_BITS,
 	VMOP_CFI_MAX_RULES = 1 << VMOP_CFI_RULE_BITS,
-	/* Of rows of 3 bytes. */
+	/* For rows of 3 bytes. */
 	VMOP_CFI_SHORT_RULE_BITS = 24 - VMOP_CFI_BLOCK_BITS,
 	VMOP_CFI_MAX_SHORT_RULES = 1 << VMOP_CFI_SHORT_RULE_BITS,
 };
