@@ -188,9 +188,31 @@ static bool correct_sample(const struct vmop_perf_decoder *decoder, uint8_t want
 	       is_wanted(wanted, sample->flags, sample->ip);
 }
 
+/*
+ * Decode what follows the fixed part of a sample, whose length is at_bytes: the call stack and the
+ * registers of the interrupted code. Return false if the record is malformed.
+ */
+static bool decode_rest(const struct vmop_perf_decoder *decoder, uint8_t wanted,
+			const struct perf_event_header *header, size_t at_bytes,
+			struct vmop_perf_capture *capture,
+			const struct vmop_stack_capture **ret_stack, union sample_regs *ret_regs)
+{
+	if (decoder->stack_sample_type && vmop_perf_event_has_stacks(wanted)) {
+		at_bytes = vmop_perf_capture_decode(decoder->stack_sample_type, decoder->max_frames,
+						    header, at_bytes, capture);
+		if (!at_bytes)
+			return false;
+		*ret_stack = &capture->stack;
+	}
+	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+	return !has_regs || read_regs(header, at_bytes, ret_regs);
+}
+
 static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
 					    const struct perf_event_header *header,
-					    struct vmop_record *ret)
+					    struct vmop_record *ret,
+					    struct vmop_perf_capture *capture,
+					    const struct vmop_stack_capture **ret_stack)
 {
 	const uint8_t *body = (const uint8_t *)(header + 1);
 	size_t need = sizeof(*header) + offsetof(struct sample, period);
@@ -210,8 +232,8 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		return VMOP_PERF_MALFORMED;
 	const struct sample *sample = (const void *)body;
 	union sample_regs regs = {0};
-	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
-	if (has_regs && !read_regs(header, need, &regs))
+	uint8_t wanted = wanted_of(decoder, event, is_guests);
+	if (!decode_rest(decoder, wanted, header, need, capture, ret_stack, &regs))
 		return VMOP_PERF_MALFORMED;
 	ret->type = VMOP_RECORD_SAMPLE;
 	ret->time_ns = sample->time;
@@ -224,8 +246,11 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		.event = event,
 		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
 	};
-	if (!correct_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
+	if (!correct_sample(decoder, wanted, &regs, &ret->sample))
 		return VMOP_PERF_NOT_WANTED;
+	/* The captured stack is then that of the VMM's thread, or of a task that only runs now. */
+	if (ret->sample.flags & (VMOP_SAMPLE_GUEST | VMOP_SAMPLE_HYPERVISOR))
+		*ret_stack = NULL;
 	/* A guest with encrypted registers (SEV-ES, TDX) has no address. */
 	if ((ret->sample.flags & VMOP_SAMPLE_GUEST) && ret->sample.ip == 0)
 		ret->sample.flags |= VMOP_SAMPLE_NO_IP;
@@ -395,10 +420,13 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 
 enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
 					       const struct perf_event_header *header,
-					       struct vmop_record *ret)
+					       struct vmop_record *ret,
+					       struct vmop_perf_capture *capture,
+					       const struct vmop_stack_capture **ret_stack)
 {
+	*ret_stack = NULL;
 	if (header->type == PERF_RECORD_SAMPLE)
-		return decode_sample(decoder, header, ret);
+		return decode_sample(decoder, header, ret, capture, ret_stack);
 	size_t trailer_bytes =
 		sizeof(struct trailer) + (decoder->has_identifier ? sizeof(uint64_t) : 0);
 	if (header->size < sizeof(*header) + trailer_bytes)

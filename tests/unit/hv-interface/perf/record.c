@@ -68,12 +68,23 @@ static void end(const struct vmop_perf_decoder *decoder)
 		add_u64(1002);
 }
 
+/* Decode a record of samples without stacks. */
+static enum vmop_perf_decoded decode_any(const struct vmop_perf_decoder *decoder,
+					 const struct perf_event_header *header,
+					 struct vmop_record *ret)
+{
+	const struct vmop_stack_capture *stack;
+	enum vmop_perf_decoded decoded =
+		vmop_perf_record_decode(decoder, header, ret, NULL, &stack);
+	assert_null(stack);
+	return decoded;
+}
+
 static struct vmop_record decode(const struct vmop_perf_decoder *decoder)
 {
 	struct vmop_record record;
 	memset(&record, 0xdd, sizeof(record));
-	assert_int_equal(vmop_perf_record_decode(decoder, &made.header, &record),
-			 VMOP_PERF_DECODED);
+	assert_int_equal(decode_any(decoder, &made.header, &record), VMOP_PERF_DECODED);
 	assert_true(record.time_ns == TIME);
 	return record;
 }
@@ -90,8 +101,7 @@ static void all_shorter_ones_are_malformed(const struct vmop_perf_decoder *decod
 		memcpy(copy, made.bytes, size);
 		copy->size = size;
 		struct vmop_record record;
-		assert_int_equal(vmop_perf_record_decode(decoder, copy, &record),
-				 VMOP_PERF_MALFORMED);
+		assert_int_equal(decode_any(decoder, copy, &record), VMOP_PERF_MALFORMED);
 		free(copy);
 	}
 }
@@ -231,8 +241,7 @@ static void a_clock_in_dom0(void **state)
 	add_u64(user);
 	add_u64(0x33);
 	decoder.wanted = &no_user;
-	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
-			 VMOP_PERF_NOT_WANTED);
+	assert_int_equal(decode_any(&decoder, &made.header, &record), VMOP_PERF_NOT_WANTED);
 	decoder.wanted = all_wanted;
 	/* Without registers a guest's address is not trusted. */
 	decoder.dom0.has_regs = false;
@@ -268,8 +277,7 @@ static void a_pmu_in_dom0(void **state)
 	make_sample(&decoder, PERF_RECORD_MISC_GUEST_USER, 0, 0x401000);
 	add_u64(0);
 	decoder.wanted = &host_only;
-	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
-			 VMOP_PERF_NOT_WANTED);
+	assert_int_equal(decode_any(&decoder, &made.header, &record), VMOP_PERF_NOT_WANTED);
 }
 
 static void put_file(const char *folder, const char *path, const char *text)
@@ -391,11 +399,11 @@ static void modes_of_guests(void **state)
 		assert_int_equal(decode(&decoder).sample.flags,
 				 VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN | table[i].arm64_flags);
 		decoder.wanted = kernel_only;
-		assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+		assert_int_equal(decode_any(&decoder, &made.header, &record),
 				 table[i].is_kernel_arm64 ? VMOP_PERF_DECODED
 							  : VMOP_PERF_NOT_WANTED);
 		decoder.guest_exit.is_here = false;
-		assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+		assert_int_equal(decode_any(&decoder, &made.header, &record),
 				 table[i].is_kernel_x86 ? VMOP_PERF_DECODED : VMOP_PERF_NOT_WANTED);
 	}
 }
@@ -526,7 +534,7 @@ static void modes_not_wanted_are_left_out(void **state)
 		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 			struct vmop_record record;
 			make_sample(&decoder, table[i].misc, 0, table[i].ip);
-			assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+			assert_int_equal(decode_any(&decoder, &made.header, &record),
 					 wanted & table[i].class ? VMOP_PERF_DECODED
 								 : VMOP_PERF_NOT_WANTED);
 		}
@@ -553,8 +561,7 @@ static void mappings(void **state)
 	assert_int_equal(record.mmap.inode, 0);
 	assert_string_equal(record.mmap.path, "/lib/a.so");
 	made.header.misc = PERF_RECORD_MISC_MMAP_DATA;
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record),
-			 VMOP_PERF_NOT_WANTED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_NOT_WANTED);
 }
 
 static void make_mmap2(uint16_t misc)
@@ -600,19 +607,19 @@ static void texts_must_end(void **state)
 	add_u32(1, 2);
 	add("nonulnonul......", 16);
 	end(&one);
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_MALFORMED);
 	begin(PERF_RECORD_KSYMBOL, 0);
 	add_u64(1);
 	add_u64(1);
 	add("nonulnon", 8);
 	end(&one);
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_MALFORMED);
 	begin(PERF_RECORD_MMAP2, 0);
 	for (int i = 0; i < 8; i++)
 		add_u64(0x4141414141414141);
 	add("nonulnon", 8);
 	end(&one);
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_MALFORMED);
 }
 
 static void names_and_tasks(void **state)
