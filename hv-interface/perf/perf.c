@@ -243,9 +243,11 @@ static enum vmop_source_reach reach(const struct vmop_perf_plan *plan)
  * Return whether events should be split because a guest's sample would copy the stack of its VMM's
  * thread for nothing.
  */
-static bool spares_vmm_stacks(const struct vmop_perf_plan *plan)
+static bool spares_vmm_stacks(const struct vmop_perf_plan *plan, const char *root)
 {
-	return plan->stacks.is.mode == VMOP_STACKS_CFI && access("/dev/kvm", F_OK) == 0;
+	char path[256];
+	snprintf(path, sizeof(path), "%s/dev/kvm", root ? root : "");
+	return plan->stacks.is.mode == VMOP_STACKS_CFI && access(path, F_OK) == 0;
 }
 
 static struct vmop_error *open_everything(struct perf_source *perf,
@@ -270,7 +272,7 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
 	if (!err)
 		err = vmop_perf_stacks_choose(&setup->stacks, setup->root, &perf->plan.stacks);
-	if (!err && cpus.n > 0 && (is_arm64_kvm || spares_vmm_stacks(&perf->plan)))
+	if (!err && cpus.n > 0 && (is_arm64_kvm || spares_vmm_stacks(&perf->plan, setup->root)))
 		vmop_perf_guest_split_apply(&perf->plan, cpus.cpus[0]);
 	if (!err)
 		err = open_cpus(perf, &cpus, setup);

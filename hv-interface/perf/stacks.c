@@ -118,7 +118,7 @@ static int try_stacks(const struct vmop_perf_stacks *stacks)
 /* Return why user stacks cannot be unwound in the kernel by BPF. */
 static const char *why_no_bpf(void)
 {
-	return "unwinding in the kernel is not available: vmop was built without BPF";
+	return "not by BPF, because vmop was built without it";
 }
 
 /*
@@ -134,8 +134,9 @@ static const char *why_no_deferral(void)
 	flags |= DEFER_CALLCHAIN;
 	memcpy((char *)&attr + flags_at, &flags, sizeof(flags));
 	int os_errno = try(&attr);
-	return os_errno ? "this kernel does not defer call stacks (perf_event_attr.defer_callchain)"
-			: "vmop does not join deferred call stacks with their samples";
+	return os_errno
+		       ? "not deferred, because this kernel can't (perf_event_attr.defer_callchain)"
+		       : "not deferred, because vmop does not join deferred stacks with samples";
 }
 
 /* Replace a mode that only a request has. */
@@ -149,18 +150,19 @@ static struct vmop_error *resolve(struct vmop_perf_stacks *stacks)
 	if (!reason)
 		return NULL;
 	stacks->is.mode = VMOP_STACKS_CFI;
-	return add_note(stacks, "call stacks by CFI: %s", reason);
+	return vmop_perf_stacks_add_note(stacks, reason);
 }
 
 /* Take the next lower mode and note why. */
 static struct vmop_error *step_down(struct vmop_perf_stacks *stacks, int os_errno)
 {
 	static const char *const words[] = {
-		[VMOP_STACKS_CFI] = "call stacks by frame pointers: this kernel does not copy user "
-				    "registers and stacks",
-		[VMOP_STACKS_FP] = "only the kernel's call stacks: this kernel does not unwind "
-				   "user stacks",
-		[VMOP_STACKS_KERNEL] = "no call stacks: this kernel has none",
+		[VMOP_STACKS_CFI] = "not by CFI, because this kernel does not copy user registers "
+				    "and stacks",
+		[VMOP_STACKS_FP] =
+			"not by frame pointers, because this kernel does not unwind user "
+			"stacks",
+		[VMOP_STACKS_KERNEL] = "not of the kernel, because it gives no callchains",
 	};
 	const char *text = words[stacks->is.mode];
 	stacks->is.mode--;

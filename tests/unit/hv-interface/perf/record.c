@@ -722,6 +722,103 @@ static void unknown_records_are_reported(void **state)
 	}
 }
 
+/* ---- samples with stacks ----------------------------------------------------------------- */
+
+static const struct vmop_stack_capture *stack_of(const struct vmop_perf_decoder *decoder,
+						 struct vmop_record *ret)
+{
+	static struct vmop_perf_capture capture;
+	const struct vmop_stack_capture *stack;
+	assert_int_equal(vmop_perf_record_decode(decoder, &made.header, ret, &capture, &stack),
+			 VMOP_PERF_DECODED);
+	return stack;
+}
+
+/* Append a callchain of one kernel frame. */
+static void add_chain(void)
+{
+	add_u64(2);
+	add_u64((uint64_t)PERF_CONTEXT_KERNEL);
+	add_u64(0xffffffff81000010);
+}
+
+static void only_the_hosts_samples_have_a_stack(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t misc;
+		bool has_stack;
+	} table[] = {
+		{PERF_RECORD_MISC_KERNEL, true},	{PERF_RECORD_MISC_USER, true},
+		{PERF_RECORD_MISC_GUEST_KERNEL, false}, {PERF_RECORD_MISC_GUEST_USER, false},
+		{PERF_RECORD_MISC_HYPERVISOR, false},
+	};
+	struct vmop_perf_decoder decoder = two;
+	struct vmop_record record;
+	decoder.stack_sample_type = PERF_SAMPLE_CALLCHAIN;
+	decoder.max_frames = 127;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		make_sample(&decoder, table[i].misc, 1002, 0xffffffff81000010);
+		add_chain();
+		const struct vmop_stack_capture *stack = stack_of(&decoder, &record);
+		assert_int_equal(stack != NULL, table[i].has_stack);
+		assert_int_equal(record.sample.event, 1);
+		if (stack)
+			assert_int_equal(stack->n_kernel_frames, 1);
+	}
+	make_sample(&decoder, PERF_RECORD_MISC_KERNEL, 1002, 0xffffffff81000010);
+	const struct vmop_stack_capture *stack;
+	struct vmop_perf_capture capture;
+	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record, &capture, &stack),
+			 VMOP_PERF_MALFORMED);
+	begin(PERF_RECORD_EXIT, 0);
+	add_u32(1, 2);
+	add_u32(3, 4);
+	add_u64(TIME);
+	end(&decoder);
+	assert_null(stack_of(&decoder, &record));
+}
+
+/* Guests' halves of split events, and events that only guests are wanted of, carry no stack. */
+static void events_of_guests_carry_no_stack(void **state)
+{
+	(void)state;
+	static const uint64_t guest_ids[] = {2001, 0};
+	static const uint8_t wanted[] = {0xf | VMOP_PERF_BY_PMU, 0xc};
+	struct vmop_perf_decoder decoder = two;
+	struct vmop_record record;
+	decoder.stack_sample_type = PERF_SAMPLE_CALLCHAIN;
+	decoder.max_frames = 127;
+	decoder.guest_ids = guest_ids;
+	decoder.wanted = wanted;
+	make_sample(&decoder, PERF_RECORD_MISC_GUEST_USER, 2001, 0x401000);
+	assert_null(stack_of(&decoder, &record));
+	make_sample(&decoder, PERF_RECORD_MISC_GUEST_USER, 1002, 0x401000);
+	assert_null(stack_of(&decoder, &record));
+	make_sample(&decoder, PERF_RECORD_MISC_USER, 1001, 0x401000);
+	add_chain();
+	assert_non_null(stack_of(&decoder, &record));
+}
+
+/* The registers of the interrupted code come after the stack, wherever that ends. */
+static void registers_after_a_stack(void **state)
+{
+	(void)state;
+	struct vmop_perf_decoder decoder = one;
+	struct vmop_record record;
+	decoder.stack_sample_type = PERF_SAMPLE_CALLCHAIN;
+	decoder.max_frames = 127;
+	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_OWN, .has_regs = true};
+	make_sample(&decoder, PERF_RECORD_MISC_KERNEL, 0, 0xffffffff81000010);
+	add_chain();
+	add_u64(2); /* PERF_SAMPLE_REGS_ABI_64 */
+	add_u64(0x401000);
+	add_u64(0x33);
+	assert_non_null(stack_of(&decoder, &record));
+	assert_int_equal(record.sample.flags, VMOP_SAMPLE_USER);
+	assert_true(record.sample.ip == 0x401000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -743,6 +840,9 @@ int main(void)
 		cmocka_unit_test(kernel_symbols),
 		cmocka_unit_test(losses_and_throttles_are_counted),
 		cmocka_unit_test(unknown_records_are_reported),
+		cmocka_unit_test(only_the_hosts_samples_have_a_stack),
+		cmocka_unit_test(events_of_guests_carry_no_stack),
+		cmocka_unit_test(registers_after_a_stack),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
