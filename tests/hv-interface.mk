@@ -8,6 +8,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/perf/capture \
 	tests/unit/hv-interface/perf/event \
 	tests/unit/hv-interface/perf/hotplug \
+	tests/unit/hv-interface/perf/live-stacks \
 	tests/unit/hv-interface/perf/merge \
 	tests/unit/hv-interface/perf/record \
 	tests/unit/hv-interface/perf/refusal \
@@ -38,6 +39,8 @@ tests_unit_hv_interface_perf_event_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_event_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_live_stacks_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
