@@ -34,7 +34,7 @@ struct vmop_profiler_options {
 	size_t n_passive_domains;
 	const struct vmop_passive_image *passive_images; /* n_passive_domains elements, or NULL */
 	/*
-	 * What the source captures of call stacks: mode OFF, KERNEL, FP or CFI. max_frames limits
+	 * The call stacks that the source captures: mode OFF, KERNEL, FP or CFI. max_frames limits
 	 * the frames of kernel and user together.
 	 */
 	struct vmop_stack_options stacks;

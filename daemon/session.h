@@ -96,7 +96,7 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret);
 
 /*
- * Return what is captured of call stacks, as vmop_source_stacks does; *ret_note also has a reason
+ * Return the captured call stacks like vmop_source_stacks. *ret_note also has a reason
  * if the source captures none despite the set-up.
  */
 const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,

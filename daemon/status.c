@@ -60,7 +60,7 @@ static json_t *events_json(const struct vmop_session *session)
 	return list;
 }
 
-/* Describe what is captured of call stacks; null: the set-up asks for none. */
+/* Describe the captured call stacks; null: the set-up asks for none. */
 static json_t *callgraph_json(const struct vmop_session *session)
 {
 	const char *note;

@@ -94,7 +94,7 @@ struct vmop_source_setup {
 	 */
 	unsigned wakeup_ms;
 	/*
-	 * What to capture of the call stacks of the host's samples. The machine may give less: see
+	 * The call stacks to capture with the host's samples. The machine may give less: see
 	 * vmop_source_stacks.
 	 */
 	struct vmop_stack_options stacks;
@@ -299,7 +299,7 @@ struct vmop_error *vmop_source_resume(struct vmop_source *source);
 const char *vmop_source_transport(const struct vmop_source *source);
 
 /*
- * Return what the source captures of call stacks, fixed when it is opened: mode OFF, KERNEL, FP or
+ * Return the call stacks that the source captures, fixed when it is opened: mode OFF, KERNEL, FP or
  * CFI. Set *ret_note, which may be NULL, to NULL or to the differences from the request and their
  * reasons. The source owns both.
  */

@@ -43,8 +43,8 @@ struct vmop_perf_decoder {
 	const uint64_t *fixed_weights;
 	const uint8_t *wanted; /* vmop_perf_event_wanted_classes() by event */
 	/*
-	 * What the host's samples carry of VMOP_PERF_SAMPLE_STACKS, and the frames of a callchain
-	 * at most. Events that count only guests, and guests' halves of events, carry none of it.
+	 * The bits of VMOP_PERF_SAMPLE_STACKS that the host's samples have, and the most frames of
+	 * a callchain. Events that count only guests, and guests' halves of events, have none.
 	 */
 	uint64_t stack_sample_type;
 	uint32_t max_frames;
@@ -63,7 +63,7 @@ enum vmop_perf_decoded {
 /*
  * Decode the record of header->size bytes at header, which must have at least a header. Text in
  * *ret points into the record and is valid as long as that is. capture may be NULL if the decoder
- * has no stack_sample_type. Set *ret_stack to what was captured of a host sample's stack, which is
+ * has no stack_sample_type. Set *ret_stack to the captured stack of a host's sample, which is
  * valid as long as the record and capture, or to NULL.
  */
 enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,

@@ -6,9 +6,9 @@
  *
  * A guest's sample would carry the stack of its VMM's thread. A PMU's event that counts both worlds
  * is therefore opened twice where the counters suffice, and the guests' half carries no stack
- * (perf/guest-split.h). The kernel does not apply exclude_guest to a clock (perf_exclude_event in
- * kernel/events/core.c; Linux 6.18 accepts the bit and ignores it): a clock's sample of a guest
- * costs the copy, and the decoder drops it.
+ * (perf/guest-split.h). A clock cannot be separated so: with exclude_guest it ticks in guests too,
+ * and Linux 6.18 then reports these samples as the host's. So a clock's sample of a guest costs the
+ * copy, and the decoder drops the copy.
  */
 #ifndef VMOP_HV_INTERFACE_PERF_STACKS_H
 #define VMOP_HV_INTERFACE_PERF_STACKS_H
@@ -43,7 +43,7 @@ uint64_t vmop_perf_stacks_sample_type(const struct vmop_stack_options *stacks);
 /* Add the attributes to those of an event that samples the host. */
 void vmop_perf_stacks_set_attr(const struct vmop_perf_stacks *stacks, struct perf_event_attr *attr);
 
-/* Return the bytes that a stack adds to a sample: the most with CFI, else what is usual. */
+/* Return the bytes that a stack adds to a sample: with CFI the most, else a usual number. */
 uint32_t vmop_perf_stacks_bytes(const struct vmop_stack_options *stacks);
 
 #endif

@@ -32,7 +32,7 @@ enum vmop_stack_end {
 /* The default depth limit, and the largest that a user can ask for: frames of kernel and user. */
 #define VMOP_STACK_FRAMES_MAX 127
 
-/* What is captured of the stacks of the host's samples. A guest's sample carries no capture. */
+/* The ways to capture the call stacks of the host's samples. A guest's sample has no capture. */
 enum vmop_stack_mode {
 	VMOP_STACKS_OFF = 0,
 	VMOP_STACKS_KERNEL, /* kernel frames only */

@@ -165,7 +165,7 @@ void __wrap_vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret)
 	*ret = (struct vmop_perf_guest_exit){.is_here = is_arm64_kvm};
 }
 
-/* The call stacks that the source is asked for. */
+/* The call stacks of the source's set-up. */
 static struct vmop_stack_options stacks;
 
 static inline void refuse(bool (*refuses)(const struct perf_event_attr *, int), int os_errno)
