@@ -138,5 +138,6 @@ size_t vmop_perf_capture_decode(uint64_t sample_type, uint32_t max_frames,
 		return 0;
 	if (sample_type & PERF_SAMPLE_STACK_USER && !decode_copy(&reader, &ret->stack))
 		return 0;
+	ret->is_here = true;
 	return header->size - reader.left_bytes;
 }

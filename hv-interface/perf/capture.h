@@ -36,13 +36,15 @@
 	((uint64_t)(PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER))
 
 struct vmop_perf_capture {
+	bool is_here;			 /* the sample has a stack */
 	struct vmop_stack_capture stack; /* points into the record and to user_regs */
 	uint64_t user_regs[VMOP_USER_REGS];
 };
 
 /*
  * Decode the parts in sample_type, which begin at_bytes after the start of the record. max_frames
- * is the request's sample_max_stack. Return the offset of their end, or 0 for a malformed record.
+ * is the request's sample_max_stack. Set ret->is_here. Return the offset of their end, or 0 for a
+ * malformed record.
  */
 size_t vmop_perf_capture_decode(uint64_t sample_type, uint32_t max_frames,
 				const struct perf_event_header *header, size_t at_bytes,

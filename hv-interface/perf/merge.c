@@ -29,7 +29,7 @@ static bool cursor_next(struct vmop_perf_cursor *cursor, struct vmop_source_stat
 	while ((header = vmop_perf_ring_peek(&cursor->ring))) {
 		cursor->size_bytes = header->size;
 		switch (vmop_perf_record_decode(&cursor->decoder, header, &cursor->record,
-						&cursor->capture, &cursor->stack)) {
+						&cursor->capture)) {
 		case VMOP_PERF_DECODED:
 			cursor->time_ns = later(cursor->time_ns, cursor->record.time_ns);
 			return true;
@@ -101,7 +101,8 @@ static void hand_over(struct vmop_perf_merge *merge, struct vmop_perf_cursor *cu
 {
 	cursor->record.time_ns = cursor->time_ns;
 	if (cursor->record.type != VMOP_RECORD_LOST || is_news(cursor))
-		deliver(merge, &cursor->record, cursor->stack, sink, stats);
+		deliver(merge, &cursor->record,
+			cursor->capture.is_here ? &cursor->capture.stack : NULL, sink, stats);
 	stats->bytes += cursor->size_bytes;
 	vmop_perf_ring_skip(&cursor->ring, cursor->size_bytes);
 }

@@ -189,30 +189,38 @@ static bool correct_sample(const struct vmop_perf_decoder *decoder, uint8_t want
 }
 
 /*
- * Decode what follows the fixed part of a sample, whose length is at_bytes: the call stack and the
- * registers of the interrupted code. Return false if the record is malformed.
+ * Decode the stack after the fixed part of a sample, at_bytes after the record's start, if its
+ * event has one. Return the offset of the end, or 0 if the record is malformed.
  */
-static bool decode_rest(const struct vmop_perf_decoder *decoder, uint8_t wanted,
-			const struct perf_event_header *header, size_t at_bytes,
-			struct vmop_perf_capture *capture,
-			const struct vmop_stack_capture **ret_stack, union sample_regs *ret_regs)
+static __attribute__((noinline)) size_t decode_stack(const struct vmop_perf_decoder *decoder,
+						     uint8_t wanted,
+						     const struct perf_event_header *header,
+						     size_t at_bytes,
+						     struct vmop_perf_capture *capture)
 {
-	if (decoder->stack_sample_type && vmop_perf_event_has_stacks(wanted)) {
-		at_bytes = vmop_perf_capture_decode(decoder->stack_sample_type, decoder->max_frames,
-						    header, at_bytes, capture);
-		if (!at_bytes)
-			return false;
-		*ret_stack = &capture->stack;
-	}
-	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
-	return !has_regs || read_regs(header, at_bytes, ret_regs);
+	capture->is_here = false;
+	if (!vmop_perf_event_has_stacks(wanted))
+		return at_bytes;
+	return vmop_perf_capture_decode(decoder->stack_sample_type, decoder->max_frames, header,
+					at_bytes, capture);
+}
+
+/* Mark a sample that is not the host's own. */
+static void mark_foreign(const struct vmop_perf_decoder *decoder, struct vmop_sample *sample,
+			 struct vmop_perf_capture *capture)
+{
+	/* A guest with encrypted registers (SEV-ES, TDX) has no address. */
+	if (sample->flags & VMOP_SAMPLE_GUEST && sample->ip == 0)
+		sample->flags |= VMOP_SAMPLE_NO_IP;
+	/* The captured stack is that of the VMM's thread, or of a task that only runs now. */
+	if (decoder->stack_sample_type)
+		capture->is_here = false;
 }
 
 static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
 					    const struct perf_event_header *header,
 					    struct vmop_record *ret,
-					    struct vmop_perf_capture *capture,
-					    const struct vmop_stack_capture **ret_stack)
+					    struct vmop_perf_capture *capture)
 {
 	const uint8_t *body = (const uint8_t *)(header + 1);
 	size_t need = sizeof(*header) + offsetof(struct sample, period);
@@ -233,7 +241,13 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	const struct sample *sample = (const void *)body;
 	union sample_regs regs = {0};
 	uint8_t wanted = wanted_of(decoder, event, is_guests);
-	if (!decode_rest(decoder, wanted, header, need, capture, ret_stack, &regs))
+	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+	if (decoder->stack_sample_type) {
+		need = decode_stack(decoder, wanted, header, need, capture);
+		if (!need)
+			return VMOP_PERF_MALFORMED;
+	}
+	if (has_regs && !read_regs(header, need, &regs))
 		return VMOP_PERF_MALFORMED;
 	ret->type = VMOP_RECORD_SAMPLE;
 	ret->time_ns = sample->time;
@@ -248,12 +262,8 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	};
 	if (!correct_sample(decoder, wanted, &regs, &ret->sample))
 		return VMOP_PERF_NOT_WANTED;
-	/* The captured stack is then that of the VMM's thread, or of a task that only runs now. */
 	if (ret->sample.flags & (VMOP_SAMPLE_GUEST | VMOP_SAMPLE_HYPERVISOR))
-		*ret_stack = NULL;
-	/* A guest with encrypted registers (SEV-ES, TDX) has no address. */
-	if ((ret->sample.flags & VMOP_SAMPLE_GUEST) && ret->sample.ip == 0)
-		ret->sample.flags |= VMOP_SAMPLE_NO_IP;
+		mark_foreign(decoder, &ret->sample, capture);
 	return VMOP_PERF_DECODED;
 }
 
@@ -421,12 +431,12 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
 					       const struct perf_event_header *header,
 					       struct vmop_record *ret,
-					       struct vmop_perf_capture *capture,
-					       const struct vmop_stack_capture **ret_stack)
+					       struct vmop_perf_capture *capture)
 {
-	*ret_stack = NULL;
 	if (header->type == PERF_RECORD_SAMPLE)
-		return decode_sample(decoder, header, ret, capture, ret_stack);
+		return decode_sample(decoder, header, ret, capture);
+	if (capture)
+		capture->is_here = false;
 	size_t trailer_bytes =
 		sizeof(struct trailer) + (decoder->has_identifier ? sizeof(uint64_t) : 0);
 	if (header->size < sizeof(*header) + trailer_bytes)

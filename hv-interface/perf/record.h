@@ -62,14 +62,13 @@ enum vmop_perf_decoded {
 
 /*
  * Decode the record of header->size bytes at header, which must have at least a header. Text in
- * *ret points into the record and is valid as long as that is. capture may be NULL if the decoder
- * has no stack_sample_type. Set *ret_stack to the captured stack of a host's sample, which is
- * valid as long as the record and capture, or to NULL.
+ * *ret points into the record and is valid as long as that is. A decoder with a stack_sample_type
+ * sets *capture, also for records that have no stack; it is valid as long as the record. Without
+ * one capture may be NULL.
  */
 enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
 					       const struct perf_event_header *header,
 					       struct vmop_record *ret,
-					       struct vmop_perf_capture *capture,
-					       const struct vmop_stack_capture **ret_stack);
+					       struct vmop_perf_capture *capture);
 
 #endif

@@ -73,11 +73,7 @@ static enum vmop_perf_decoded decode_any(const struct vmop_perf_decoder *decoder
 					 const struct perf_event_header *header,
 					 struct vmop_record *ret)
 {
-	const struct vmop_stack_capture *stack;
-	enum vmop_perf_decoded decoded =
-		vmop_perf_record_decode(decoder, header, ret, NULL, &stack);
-	assert_null(stack);
-	return decoded;
+	return vmop_perf_record_decode(decoder, header, ret, NULL);
 }
 
 static struct vmop_record decode(const struct vmop_perf_decoder *decoder)
@@ -728,10 +724,9 @@ static const struct vmop_stack_capture *stack_of(const struct vmop_perf_decoder 
 						 struct vmop_record *ret)
 {
 	static struct vmop_perf_capture capture;
-	const struct vmop_stack_capture *stack;
-	assert_int_equal(vmop_perf_record_decode(decoder, &made.header, ret, &capture, &stack),
+	assert_int_equal(vmop_perf_record_decode(decoder, &made.header, ret, &capture),
 			 VMOP_PERF_DECODED);
-	return stack;
+	return capture.is_here ? &capture.stack : NULL;
 }
 
 /* Append a callchain of one kernel frame. */
@@ -767,9 +762,8 @@ static void only_the_hosts_samples_have_a_stack(void **state)
 			assert_int_equal(stack->n_kernel_frames, 1);
 	}
 	make_sample(&decoder, PERF_RECORD_MISC_KERNEL, 1002, 0xffffffff81000010);
-	const struct vmop_stack_capture *stack;
 	struct vmop_perf_capture capture;
-	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record, &capture, &stack),
+	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record, &capture),
 			 VMOP_PERF_MALFORMED);
 	begin(PERF_RECORD_EXIT, 0);
 	add_u32(1, 2);
