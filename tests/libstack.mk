@@ -18,3 +18,20 @@ tests_unit_libstack_agreement_LDADD = $(libstack_test_ldadd) $(LIBDW_LIBS) $(LIB
 tests_unit_libstack_target_static_SOURCES = tests/unit/libsym/target.c
 tests_unit_libstack_target_static_CFLAGS = -O0 -g $(WARN_CFLAGS) -Wno-missing-prototypes
 tests_unit_libstack_target_static_LDFLAGS = -all-static
+
+# The unwinder, with rules that the tests write down (rules.c instead of libstack/table.c).
+if HAVE_CMOCKA
+unwind_tests = tests/unit/libstack/expression tests/unit/libstack/unwind tests/unit/libstack/unwind-arm64
+check_PROGRAMS += $(unwind_tests)
+TESTS += $(unwind_tests)
+endif
+libstack_rules = tests/unit/libstack/rules.c tests/unit/libstack/rules.h tests/unit/libstack/world.h
+tests_unit_libstack_unwind_SOURCES = tests/unit/libstack/unwind.c $(libstack_rules)
+tests_unit_libstack_unwind_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_unwind_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_unwind_arm64_SOURCES = tests/unit/libstack/unwind-arm64.c $(libstack_rules)
+tests_unit_libstack_unwind_arm64_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_unwind_arm64_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_expression_SOURCES = tests/unit/libstack/expression.c $(libstack_rules)
+tests_unit_libstack_expression_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_expression_LDADD = $(libstack_test_ldadd)
