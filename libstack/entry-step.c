@@ -12,7 +12,7 @@ struct step {
 	uint64_t fault;
 };
 
-/* Find the row of CFI for the code at an ELF address. False: there is none. */
+/* Find the row of CFI for the code at an ELF address. False: no row has it. */
 static bool find_row(const struct vmop_cfi_entry *entry, uint16_t machine, uint64_t address,
 		     struct vmop_cfi_row *ret)
 {

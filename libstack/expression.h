@@ -9,7 +9,7 @@
 
 #include "libstack/frame.h"
 
-/* What an expression is about, and what it may read. */
+/* An expression, and the frame and stack that it may read. */
 struct vmop_expression {
 	const uint8_t *bytes;
 	size_t len_bytes;

@@ -184,7 +184,7 @@ static enum vmop_stack_end find_cfa(const struct walk *walk, const struct vmop_c
 
 /*
  * Find the address at which a register is saved. False: it is not in memory. A place below the
- * stack pointer is none any more: in an epilogue, CFI still describes what was just popped.
+ * stack pointer is free: in an epilogue, CFI still describes registers that were just popped.
  */
 static bool find_saved(const struct walk *walk, uint8_t saved, int32_t offset, uint64_t cfa,
 		       uint64_t *ret)
@@ -321,15 +321,19 @@ static enum vmop_stack_end step_by_frame_pointer(struct walk *walk)
 	return end;
 }
 
-/* Step out of code without CFI: a trampoline of signals, or code that may use frame pointers. */
-static enum vmop_stack_end step_without_cfi(struct walk *walk)
+/* Return whether the frame is that of a signal trampoline, to which a handler returns. */
+static bool is_trampoline(const struct walk *walk)
 {
 	const struct vmop_machine *machine = walk->machine;
 	const struct vmop_frame *frame = &walk->frame;
-	if (!frame->is_interrupted && vmop_frame_knows(frame, machine->sp) &&
-	    machine->is_signal_frame(&walk->copy, frame->regs[machine->sp]))
-		return step_by_signal_frame(walk);
-	return step_by_frame_pointer(walk);
+	return !frame->is_interrupted && vmop_frame_knows(frame, machine->sp) &&
+	       machine->is_signal_frame(&walk->copy, frame->regs[machine->sp]);
+}
+
+/* Step out of code without CFI: a trampoline of signals, or code that may use frame pointers. */
+static enum vmop_stack_end step_without_cfi(struct walk *walk)
+{
+	return is_trampoline(walk) ? step_by_signal_frame(walk) : step_by_frame_pointer(walk);
 }
 
 static enum vmop_stack_end step_by_entry(struct walk *walk, uint64_t offset)
@@ -358,7 +362,7 @@ static enum vmop_stack_end step_by_entry(struct walk *walk, uint64_t offset)
 
 /*
  * Find the rule of the frame's instruction. The CFI of a trampoline may begin at the return address
- * itself, since nobody called it.
+ * itself, which no call has made.
  */
 static void find_rule(const struct walk *walk, uint64_t offset, struct vmop_cfi_rule *ret)
 {
@@ -393,8 +397,13 @@ static enum vmop_stack_end step_by_table(struct walk *walk)
 			return VMOP_STACK_COMPLETE;
 		return step_without_cfi(walk);
 	}
-	/* CFI of an entry point need not say that it has no caller. */
-	return end == VMOP_STACK_TORN && is_entry(walk, offset) ? VMOP_STACK_COMPLETE : end;
+	if (end != VMOP_STACK_TORN)
+		return end;
+	/* A trampoline without CFI may lie close behind a function, whose last rule is found. */
+	if (is_trampoline(walk))
+		return step_by_signal_frame(walk);
+	/* Not every entry point has CFI that ends the stack there. */
+	return is_entry(walk, offset) ? VMOP_STACK_COMPLETE : end;
 }
 
 /* Replace the walk's frame by its caller's, or return how the stack ends. */

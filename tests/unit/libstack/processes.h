@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The executable mappings of sampled processes, and the images in them with their unwind tables, as
- * a recording tells them (sampler.h).
+ * The executable mappings of sampled processes, and the images in them with their unwind tables,
+ * from the records of a recording (sampler.h).
  */
 #ifndef VMOP_TESTS_UNIT_LIBSTACK_PROCESSES_H
 #define VMOP_TESTS_UNIT_LIBSTACK_PROCESSES_H

@@ -126,11 +126,15 @@ static void signals(void **state)
 	       CODE + 0x410);
 	assert_true(world.frames[2].is_interrupted);
 	assert_int_equal(world.unwound.n_by_frame_pointer, 0);
+	world.stack[1] = CODE + 0x130; /* the trampoline is taken for the end of a leaf function */
+	expect(&world, VMOP_STACK_COMPLETE, CODE + 0x210, CODE + 0x130, CODE + 0x100, CODE + 0x220,
+	       CODE + 0x410);
+	world.stack[1] = CODE + 0x510;
 	world.stack[4] = 65; /* no signal has this number */
 	expect(&world, VMOP_STACK_NO_CFI, CODE + 0x210, CODE + 0x510);
 }
 
-/* Frame records do not tell the caller's stack pointer, but its own record does. */
+/* A frame record does not have the caller's stack pointer, which the caller's own record gives. */
 static void frame_pointers(void **state)
 {
 	struct world world = usual_world(JIT + 0x110);
@@ -147,7 +151,7 @@ static void frame_pointers(void **state)
 	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, JIT + 0x200, CODE + 0x220, CODE + 0x230,
 	       CODE + 0x410);
 	assert_int_equal(world.unwound.n_by_frame_pointer, 2);
-	world.stack[21] = CODE + 0x620; /* it has no record: nothing tells its frame's size */
+	world.stack[21] = CODE + 0x620; /* without a record, its frame's size is unknown */
 	expect(&world, VMOP_STACK_NO_CFI, JIT + 0x110, JIT + 0x200, CODE + 0x620);
 	world.stack[20] = WORD(8); /* the chain goes down */
 	world.stack[21] = JIT + 0x220;
