@@ -179,25 +179,39 @@ static bool run_register_rule(struct vmop_cfi_program *program, uint8_t instruct
 	case CFA_SAME_VALUE:
 		set_how(program, vmop_cfi_uleb(cursor), VMOP_CFI_HOW_SAME);
 		return true;
-	case CFA_REGISTER:
-	case CFA_VAL_OFFSET:
-	case CFA_VAL_OFFSET_SF:
-		column = vmop_cfi_uleb(cursor);
-		vmop_cfi_uleb(cursor);
-		set_how(program, column, VMOP_CFI_HOW_OTHER);
-		return true;
 	case CFA_EXPRESSION:
 		column = vmop_cfi_uleb(cursor);
 		set_register(program, column, read_expression(program));
 		return true;
-	case CFA_VAL_EXPRESSION:
-		column = vmop_cfi_uleb(cursor);
-		read_expression(program);
-		set_how(program, column, VMOP_CFI_HOW_OTHER);
-		return true;
 	default:
 		return false;
 	}
+}
+
+/* Run an instruction that sets the rule of a register that is not in memory. False: none of those.
+ */
+static bool run_value_rule(struct vmop_cfi_program *program, uint8_t instruction)
+{
+	struct vmop_cfi_cursor *cursor = &program->cursor;
+	struct vmop_cfi_value value = {.how = VMOP_CFI_HOW_VALUE_OFFSET};
+	bool is_value = instruction == CFA_REGISTER || instruction == CFA_VAL_OFFSET ||
+			instruction == CFA_VAL_OFFSET_SF || instruction == CFA_VAL_EXPRESSION;
+	if (!is_value)
+		return false;
+	uint64_t column = vmop_cfi_uleb(cursor);
+	if (instruction == CFA_REGISTER) {
+		value.how = VMOP_CFI_HOW_REGISTER;
+		value.offset = (int64_t)vmop_cfi_uleb(cursor);
+	} else if (instruction == CFA_VAL_OFFSET) {
+		value.offset = times(program, vmop_cfi_uleb(cursor));
+	} else if (instruction == CFA_VAL_OFFSET_SF) {
+		value.offset = times(program, (uint64_t)vmop_cfi_sleb(cursor));
+	} else {
+		value = read_expression(program);
+		value.how = VMOP_CFI_HOW_VALUE_EXPRESSION;
+	}
+	set_register(program, column, value);
+	return true;
 }
 
 /* Run an instruction that defines the CFA. False: it is none of those. */
@@ -302,7 +316,8 @@ static inline bool run_instruction(struct vmop_cfi_program *program)
 		define_cfa_offset(program, (int64_t)vmop_cfi_uleb(&program->cursor));
 		return false;
 	}
-	if (run_cfa_rule(program, instruction) || run_register_rule(program, instruction))
+	if (run_cfa_rule(program, instruction) || run_register_rule(program, instruction) ||
+	    run_value_rule(program, instruction))
 		return false;
 	if (run_advance(program, instruction))
 		return true;

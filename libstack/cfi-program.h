@@ -21,7 +21,9 @@ enum vmop_cfi_how {
 	VMOP_CFI_HOW_EXPRESSION, /* in memory at the expression's value; the CFA itself: that value
 				  */
 	VMOP_CFI_HOW_UNDEFINED,
-	VMOP_CFI_HOW_OTHER, /* in another register, or computed */
+	VMOP_CFI_HOW_REGISTER,	       /* in the register whose number is offset */
+	VMOP_CFI_HOW_VALUE_OFFSET,     /* CFA + offset is the value */
+	VMOP_CFI_HOW_VALUE_EXPRESSION, /* the expression's value */
 };
 
 struct vmop_cfi_value {

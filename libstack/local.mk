@@ -15,4 +15,10 @@ libstack_libstack_la_SOURCES = \
 	libstack/table-builder.c libstack/table-builder.h \
 	libstack/table-layout.h
 libstack_libstack_la_LIBADD = libutil/libutil.la
-EXTRA_DIST += libstack/unwind.h
+
+# The unwinder.
+libstack_libstack_la_SOURCES += \
+	libstack/entry-step.c libstack/entry-step.h \
+	libstack/expression.c libstack/expression.h libstack/frame.h \
+	libstack/machine-arm64.c libstack/machine-x86-64.c \
+	libstack/unwind.c libstack/unwind.h

@@ -98,16 +98,21 @@ static inline bool shorten(const struct vmop_cfi_value *value, unsigned n_bits, 
 	return biased >> n_bits == 0;
 }
 
+static inline bool has_expression(const struct vmop_cfi_value *value)
+{
+	return value->how == VMOP_CFI_HOW_EXPRESSION || value->how == VMOP_CFI_HOW_VALUE_EXPRESSION;
+}
+
 /*
  * Set *ret to 64 bits that stand for a row without expressions and with small offsets. False: the
  * row is another one. No key is 0: its upper bits are those of `key = 1`.
  */
 static inline bool row_key(const struct vmop_cfi_row *row, uint64_t *ret)
 {
-	_Static_assert(VMOP_CFI_HOW_OTHER < 8, "it has three bits here");
+	_Static_assert(VMOP_CFI_HOW_VALUE_EXPRESSION < 8, "it has three bits here");
 	uint64_t key = 1;
 	if (row->cfa.how != VMOP_CFI_HOW_OFFSET || row->cfa_register >= 32 ||
-	    row->fp.how == VMOP_CFI_HOW_EXPRESSION || row->ra.how == VMOP_CFI_HOW_EXPRESSION)
+	    has_expression(&row->fp) || has_expression(&row->ra))
 		return false;
 	key = key << 1 | row->ra_is_signed;
 	key = key << 3 | row->fp.how;

@@ -21,6 +21,8 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-session-journal \
 	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream \
+	tests/fuzz/fuzz-unwind \
+	tests/fuzz/fuzz-unwind-table \
 	tests/fuzz/fuzz-xen-names \
 	tests/fuzz/fuzz-xen-records \
 	tests/fuzz/fuzz-xen-ring
@@ -105,3 +107,10 @@ tests_fuzz_fuzz_protocol_SOURCES = tests/fuzz/fuzz-protocol.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_protocol_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_fuzz_protocol_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_protocol_LDADD = libutil/libutil.la $(JANSSON_LIBS)
+tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz-unwind.c tests/fuzz/unwind-world.h \
+	tests/unit/libstack/rules.c tests/unit/libstack/rules.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_unwind_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_unwind_LDADD = libstack/libstack.la libutil/libutil.la
+tests_fuzz_fuzz_unwind_table_SOURCES = tests/fuzz/fuzz-unwind-table.c tests/fuzz/unwind-world.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_unwind_table_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_unwind_table_LDADD = libstack/libstack.la libutil/libutil.la
