@@ -37,8 +37,6 @@ struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,
 	if (!db->in_interval)
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: no interval is open", db->path);
 	struct vmop_error *err = check_nodes(db, nodes, n);
-	if (err)
-		return err;
 	for (size_t i = 0; !err && i < n; i += VMOP_STACK_NODES_MAX) {
 		size_t now = n - i < VMOP_STACK_NODES_MAX ? n - i : VMOP_STACK_NODES_MAX;
 		err = put_blob(db, nodes + i, now);
