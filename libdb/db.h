@@ -142,9 +142,9 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
 /*
  * Store n nodes of the tree of stacks, in the open interval.  A session has one tree; the first
  * node that is put has id 1, and each further one the next id.  If the interval is rolled back, its
- * nodes are gone, and their ids are given again.  The ids, the parents (below their nodes) and the
- * end marks (parent 0, image 0) must be as struct vmop_db_stack_node says: otherwise
- * VMOP_ERROR_LIMIT, and no node is stored.  vmop_db_drop_rejected does not concern nodes, because
+ * nodes are gone, and their ids are given again.  VMOP_ERROR_LIMIT, and no node is stored: an id is
+ * not the next one, a parent is not below its node, or not exactly the end marks have parent 0 and
+ * image 0.  vmop_db_drop_rejected does not concern nodes, because
  * later rows refer to them.
  */
 struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,

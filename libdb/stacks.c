@@ -99,7 +99,7 @@ struct loading {
 	struct vmop_db_stacks *stacks;
 	size_t capacity, max_nodes;
 	struct vmop_stack_nodes blob;
-	uint64_t size_bytes, read_bytes; /* of the file, and of the blobs so far */
+	uint64_t size_bytes, read_bytes; /* of the file, and of the blobs read until now */
 };
 
 /* Make room for n more nodes. It grows by a half, so that no node takes more than 24 bytes. */

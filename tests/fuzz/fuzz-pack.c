@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Any bytes as packed cells, nodes of stacks and symbols. Valid input must survive being packed
  * again. */
+#include <endian.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 #include "libdb/pack.h"
 #include "libdb/stack-heap.h"
@@ -98,7 +98,18 @@ static void try_nodes(const uint8_t *data, size_t len_bytes)
 	vmop_stack_nodes_deinit(&nodes);
 }
 
-/* The input as the body of a blob, because a damaged frame of zstd hides most other damage. */
+/* Write data as a frame of Zstandard with one raw block (RFC 8878, 3.1.1): far faster than zstd. */
+static uint8_t *put_frame(uint8_t *p, const uint8_t *data, uint32_t len_bytes)
+{
+	static const uint8_t magic_and_descriptor[] = {0x28, 0xb5, 0x2f, 0xfd, 0xa0};
+	uint32_t length = htole32(len_bytes), block = htole32(len_bytes << 3 | 1);
+	p = mempcpy(p, magic_and_descriptor, sizeof(magic_and_descriptor));
+	p = mempcpy(p, &length, sizeof(length));
+	p = mempcpy(p, &block, 3);
+	return mempcpy(p, data, len_bytes);
+}
+
+/* The input as the body of a blob, because a damaged frame hides most other damage. */
 static void try_node_body(const uint8_t *data, size_t len_bytes)
 {
 	enum { HEAD = 3 };
@@ -111,8 +122,7 @@ static void try_node_body(const uint8_t *data, size_t len_bytes)
 	p = vmop_pack_put_varint(p, data[0] | (uint64_t)data[1] << (data[1] & 31));
 	p = vmop_pack_put_varint(p, data[2]);
 	p = vmop_pack_put_varint(p, body_len);
-	size_t room = sizeof(blob) - (size_t)(p - blob);
-	p += ZSTD_compress(p, room, data + HEAD, body_len, 1);
+	p = put_frame(p, data + HEAD, (uint32_t)body_len);
 	try_nodes(blob, (size_t)(p - blob));
 }
 

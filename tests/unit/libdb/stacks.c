@@ -62,7 +62,7 @@ static struct vmop_db *make(const char *name, unsigned n)
 	return db;
 }
 
-/* What walks return, by stack. */
+/* Results of walks, by stack. */
 struct seen {
 	uint64_t samples[N_NODES + 1], weight_events, weighed_offsets;
 	unsigned n_calls;
@@ -111,7 +111,7 @@ static struct vmop_error *see_total(void *arg, const struct vmop_db_total *total
 	return NULL;
 }
 
-/* Check what a walk over a session of n seconds has returned. */
+/* Check the results of a walk over a session of n seconds. */
 static void check_seen(const struct seen *seen, unsigned n, unsigned n_calls)
 {
 	uint64_t offsets = 0;
