@@ -14,14 +14,16 @@
  *
  * A written chunk passes through: interval.c (the transaction), place.c (its place becomes an id),
  * pack.c (its cells become a blob), connection.c (statements, SQLite's errors).  facts.c writes
- * and reads all other rows, and symbols.c packs symbols.  roll-up.c merges old intervals (pile.c).
+ * and reads all other rows, and symbols.c packs symbols.  stack-cells.c packs cells with stacks,
+ * and stacks.c stores and loads the tree of stacks.  roll-up.c merges old intervals (pile.c).
  *
  * Reading: open the file, then walk.  Opening never writes; it works beside a live writer, and
  * without root if the caller may read the file.  A walk returns the first error that its callback
  * returns, and stops.  Rows and their strings are valid until the callback returns.
  *
  * A read chunk passes through: db.c and file-set.c (open, checks against hostile files), filter.c
- * (which intervals and places pass), walk.c (opened cells), sum.c (cells summed by key).
+ * (which intervals and places pass), walk.c (opened cells), walk-sums.c and sum.c (cells summed
+ * by key).
  *
  * Putting an id again replaces the row.
  */
