@@ -16,6 +16,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
+	daemon/host/image-file.c daemon/host/image-file.h \
 	daemon/host/kallsyms-cache.c daemon/host/kallsyms-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
