@@ -89,7 +89,7 @@ void vmop_session_log_stacks(struct vmop_session *session)
 	const struct vmop_stacks_facts *facts = &status.profiler_stats.stacks;
 	if (!facts->n_stacks)
 		return;
-	vmop_log_info(
+	vmop_log_notice(
 		"%" PRIu64 " call stacks, %.1f %% complete; %" PRIu32 " unwind tables of %.1f MiB",
 		facts->n_stacks,
 		100.0 * (double)facts->n_by_end[VMOP_STACK_COMPLETE] / (double)facts->n_stacks,
