@@ -146,6 +146,7 @@ static void roll_up(struct vmop_session *session, uint64_t now_ns)
 static struct vmop_error *drain(struct vmop_session *session, uint64_t up_to_ns)
 {
 	struct vmop_error *err = vmop_source_drain(session->source, up_to_ns, &session->sink, NULL);
+	vmop_profiler_drained(session->profiler);
 	if (!err && vmop_profiler_wants_flush(session->profiler))
 		err = flush(session);
 	return err;
@@ -623,6 +624,7 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session)
 		note_failure(session, drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
 	err = vmop_error_first(err, finish_file(session));
+	vmop_session_log_stacks(session);
 	session_free(session);
 	return err;
 }

@@ -11,6 +11,8 @@
 
 /* The time before the maps of a process are read again after they did not explain a sample. */
 #define REREAD_NS (10 * VMOP_NS_PER_S)
+/* A flush's wait for unwind tables. */
+#define STACKS_WAIT_MS 100
 
 /* A sample whose key and location are being determined. */
 struct location {
@@ -19,6 +21,41 @@ struct location {
 	uint64_t offset;
 };
 
+static void queue(struct vmop_attribution *attribution, struct vmop_process *process);
+
+static const struct vmop_image *unknown_text(const struct vmop_attribution *attribution)
+{
+	return attribution->images->unattributed[VMOP_UNATTRIBUTED_KERNEL_TEXT];
+}
+
+void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample)
+{
+	struct vmop_attribution *attribution = arg;
+	if (!vmop_aggregate_add(attribution->aggregate, &sample->key, sample->offset, 1,
+				sample->weight_events))
+		attribution->no_room++;
+}
+
+/* Put a sample that has a stack. Not inlined: put() is as fast as without stacks. */
+static __attribute__((noinline)) void put_stack(struct vmop_attribution *attribution,
+						const struct location *location,
+						uint64_t weight_events)
+{
+	struct vmop_stack_sample sample = {.offset = location->offset,
+					   .weight_events = weight_events};
+	struct vmop_process *process = attribution->process;
+	/* Byte by byte, because the padding of the key is hashed later. */
+	memcpy(&sample.key, &location->key, sizeof(sample.key));
+	if (process && process->maps == VMOP_MAPS_UNREAD)
+		queue(attribution, process);
+	bool is_kernel = location->key.mode != VMOP_MODE_USER;
+	if (vmop_stacks_find(attribution->stacks, &sample, process, attribution->capture,
+			     is_kernel))
+		vmop_attribution_put_stack_sample(attribution, &sample);
+	else
+		attribution->text_waits |= location->image == unknown_text(attribution);
+}
+
 static void put(struct vmop_attribution *attribution, struct location *location,
 		uint64_t weight_events)
 {
@@ -26,6 +63,10 @@ static void put(struct vmop_attribution *attribution, struct location *location,
 	location->key.image = image->slot;
 	vmop_image_mark_sampled(image);
 	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
+	if (attribution->capture) {
+		put_stack(attribution, location, weight_events);
+		return;
+	}
 	if (!vmop_aggregate_add(attribution->aggregate, &location->key, location->offset, 1,
 				weight_events))
 		attribution->no_room++;
@@ -189,13 +230,18 @@ static void bill(const struct vmop_attribution *attribution, struct vmop_sample_
 }
 
 static void host_sample(struct vmop_attribution *attribution, struct location *location,
-			struct vmop_process *process, const struct vmop_record *record)
+			struct vmop_process *process, const struct vmop_record *record,
+			const struct vmop_stack_capture *capture)
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST.number];
 	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
 							    !vmop_is_kernel_address(sample->ip));
 	location->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
+	if (capture && attribution->stacks) {
+		attribution->capture = capture;
+		attribution->process = process;
+	}
 	if (process)
 		location->key.task = find_task(attribution, process, sample->tid);
 	if (process && process->domain)
@@ -297,7 +343,8 @@ static void hypervisor_sample(struct vmop_attribution *attribution, struct locat
 	put(attribution, location, sample->weight_events);
 }
 
-void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record)
+void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record,
+		    const struct vmop_stack_capture *capture)
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct location location;
@@ -321,7 +368,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		location.key.vcpu = owner.vcpu;
 	switch (owner.kind) {
 	case VMOP_OWNER_HOST:
-		host_sample(attribution, &location, process, record);
+		host_sample(attribution, &location, process, record, capture);
 		break;
 	case VMOP_OWNER_GUEST:
 		guest_sample(attribution, &location, &owner, record);
@@ -335,6 +382,8 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 				 sample->weight_events);
 		break;
 	}
+	if (capture)
+		attribution->capture = NULL;
 }
 
 /* Return the queued process that has the task, or NULL. */
@@ -400,22 +449,35 @@ static void read_queued(struct vmop_attribution *attribution)
 	}
 }
 
+/* Read the kernel's symbols again if samples are in unknown text. True: they were read. */
+static bool refresh_kernel(struct vmop_attribution *attribution)
+{
+	const struct vmop_aggregate *aggregate = attribution->aggregate;
+	uint32_t text = unknown_text(attribution)->slot.at;
+	bool has_text = attribution->text_waits;
+	attribution->text_waits = false;
+	if (attribution->stacks)
+		has_text |= vmop_stacks_lack_kernel_text(attribution->stacks);
+	for (uint32_t i = 0; i < aggregate->n_keys; i++)
+		has_text |= aggregate->keys[i].image.at == text;
+	return has_text && vmop_kernel_refresh(attribution->kernel);
+}
+
 void vmop_attribution_resolve_late(struct vmop_attribution *attribution)
 {
 	const struct vmop_guest_sink sink = {.put = put_guest_sample, .arg = attribution};
 	if (attribution->guests)
 		vmop_guests_release(attribution->guests, &sink);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
+	read_queued(attribution);
+	bool has_text = refresh_kernel(attribution);
+	if (attribution->stacks)
+		vmop_stacks_release_all(attribution->stacks, STACKS_WAIT_MS);
 	vmop_aggregate_apply_pending(aggregate);
-	uint32_t text = attribution->images->unattributed[VMOP_UNATTRIBUTED_KERNEL_TEXT]->slot.at;
+	uint32_t text = unknown_text(attribution)->slot.at;
 	uint32_t exited = attribution->images->unattributed[VMOP_UNATTRIBUTED_EXITED]->slot.at;
 	uint32_t unmapped =
 		attribution->images->unattributed[VMOP_UNATTRIBUTED_NO_MAPPING]->slot.at;
-	bool has_text = false;
-	for (uint32_t i = 0; i < aggregate->n_keys; i++)
-		has_text |= aggregate->keys[i].image.at == text;
-	has_text = has_text && vmop_kernel_refresh(attribution->kernel);
-	read_queued(attribution);
 	if (!has_text && !attribution->n_queue)
 		return;
 	for (uint32_t i = 0, n = aggregate->n_cells; i < n; i++) {
