@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "vmop/domain.h"
+#include "vmop/ids.h"
 #include "vmop/symbol.h"
 
 /*
@@ -92,7 +93,7 @@ struct vmop_db_chunk_key {
 	int32_t cpu;	   /* -1: CPUs are not separated */
 	uint32_t task;	   /* 0: none */
 	uint32_t image;	   /* never 0: unattributed samples have a "[...]" image */
-	uint32_t stack;	   /* leaf of an interned stack; 0: none */
+	uint32_t stack;	   /* node of the caller of the cells' code; 0: no stack was captured */
 };
 
 /* A chunk's cells ascend by offset, and no two have the same offset. */
@@ -100,6 +101,28 @@ struct vmop_db_cell {
 	uint64_t offset;
 	uint64_t samples;	/* >= 1 */
 	uint64_t weight_events; /* sum over the samples */
+};
+
+/*
+ * A node of the session's tree of call stacks (vmop/stack.h).  Ids ascend from 1 in the order in
+ * which nodes are put, and a node's parent is below it.
+ */
+struct vmop_db_stack_node {
+	struct vmop_stack_id id;
+	struct vmop_stack_id parent; /* the caller's node; 0: this node is an end mark */
+	struct vmop_image_id image;  /* that the frame's code is in; 0 in an end mark */
+	/*
+	 * In the image, as in cells.  Of a frame that made a call: its return address - 1, so that
+	 * it is in the call instruction.  Of an interrupted frame: exact.  In an end mark: enum
+	 * vmop_stack_end.
+	 */
+	uint64_t offset;
+};
+
+/* A cell with its callers.  stack is the caller's node; 0: no stack was captured. */
+struct vmop_db_stack_cell {
+	struct vmop_stack_id stack;
+	struct vmop_db_cell cell;
 };
 
 struct vmop_db_interval {
