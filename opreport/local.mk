@@ -25,7 +25,17 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/symbols.c opreport/query/symbols.h \
 	opreport/query/tally.c opreport/query/tally.h \
 	opreport/query/unify.c opreport/query/unify.h \
-	opreport/output/time-text.c opreport/output/time-text.h
+	opreport/output/time-text.c opreport/output/time-text.h \
+	opreport/stacks/call-path.c opreport/stacks/call-path.h \
+	opreport/stacks/call-tree.c opreport/stacks/call-tree.h \
+	opreport/stacks/callgraph.c opreport/stacks/callgraph.h \
+	opreport/stacks/frame.c opreport/stacks/frame.h \
+	opreport/stacks/inclusive.c opreport/stacks/inclusive.h \
+	opreport/stacks/inverse-tree.c opreport/stacks/inverse-tree.h \
+	opreport/stacks/stack-filter.c opreport/stacks/stack-filter.h \
+	opreport/stacks/stack-memo.c opreport/stacks/stack-memo.h \
+	opreport/stacks/stack-reader.c opreport/stacks/stack-reader.h \
+	opreport/stacks/tree-output.c opreport/stacks/tree-output.h
 opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil.la \
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm

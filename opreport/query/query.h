@@ -146,6 +146,7 @@ struct vmop_left_out {
 	uint64_t events;    /* beyond VMOP_COLUMNS_MAX, or VMOP_EVENTS_MAX */
 	uint64_t items;	    /* tasks, images and domains: see catalog.h */
 	uint64_t samples;   /* of rows beyond VMOP_TALLY_MAX_BYTES */
+	uint64_t stacks;    /* samples of a call tree's frames beyond its bounds */
 	uint64_t images;    /* whose symbols were not looked up: see symbols.h */
 	bool details;	    /* all details are left out */
 	uint64_t n_details; /* else the number of details left out */

@@ -8,15 +8,17 @@
  * the reason, such as "[copy too small]".  A sample without a stack is a stack of its own function.
  * What exceeds the bounds is below one node of kind VMOP_FRAME_LEFT_OUT under the root.
  *
- * Callers: vmopreport.c builds a tree by a query.  Data meets the files of this folder so:
- *   stack-filter  which functions stack:, --caller and --callee name
- *   stack-sink    receives the query's samples, resolves the frames of their stacks
- *   frame         interns the frames, names them
- *   call-tree     adds them up
+ * Callers: vmopreport builds a tree by a query.  Data meets the files of this folder in this order:
+ *   stack-filter  decides which stacks stack:, --caller and --callee select
+ *   stack-reader  receives the query's samples and looks up the frames of their stacks
+ *   stack-memo    keeps the stacks that were looked up
+ *   frame         interns the frames, and names them
+ *   call-tree     adds up the samples
+ *   call-path     is what the walks of finished trees have in common
  *   inclusive     adds to a query's rows the samples that were taken below them
- *   callgraph     callers and callees of each function
- *   call-order    the order of a tree as it is printed: from the callers, or from the callees
- *   tree-output   formats that print a tree themselves
+ *   callgraph     finds callers and callees of each function
+ *   inverse-tree  turns a tree upside down
+ *   tree-output   lists the formats that print a tree themselves
  */
 #ifndef VMOP_OPREPORT_STACKS_CALL_TREE_H
 #define VMOP_OPREPORT_STACKS_CALL_TREE_H
@@ -36,6 +38,7 @@ struct vmop_call_tree_options {
 	 */
 	unsigned groups;
 	bool by_offset; /* code at two offsets of a function is two frames */
+	bool by_mode;	/* code of two modes is two frames */
 };
 
 /* A node's number is greater than its parent's. */

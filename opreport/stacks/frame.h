@@ -17,8 +17,7 @@ enum vmop_frame_kind {
 	/* Code. */
 	VMOP_FRAME_USER, /* of the host, or of an active guest's own session */
 	VMOP_FRAME_KERNEL,
-	VMOP_FRAME_HYPERVISOR, /* Xen, or the host's kernel at work for a guest where it is the
-				  interrupted code */
+	VMOP_FRAME_HYPERVISOR, /* Xen; KVM's frames are the kernel's */
 	VMOP_FRAME_GUEST_USER,
 	VMOP_FRAME_GUEST_KERNEL,
 	VMOP_FRAME_OTHER, /* code whose mode is not known */

@@ -35,7 +35,7 @@ struct vmop_tree_output {
 /* Return the format of that name, or NULL. */
 const struct vmop_tree_output *vmop_tree_output_find(const char *name);
 
-/* Return the names of all formats, separated by ", ", as a message lists them; "" for none. */
+/* Return ", NAME" for each format, as the end of a message's list. */
 const char *vmop_tree_output_names(void);
 
 #endif
