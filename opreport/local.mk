@@ -14,6 +14,8 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
 	opreport/query/query.c opreport/query/query.h \
 	opreport/query/ratio.c opreport/query/ratio.h \
+	opreport/arrange/call-lines.c opreport/arrange/call-lines.h \
+	opreport/arrange/call-report.c opreport/arrange/call-report.h \
 	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c \
 	opreport/arrange/facts.c opreport/arrange/lines.c \
 	opreport/arrange/values.c opreport/arrange/report-open.h \
@@ -41,5 +43,5 @@ opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm
 
 bin_PROGRAMS += vmopreport
-vmopreport_SOURCES = opreport/vmopreport.c
+vmopreport_SOURCES = opreport/vmopreport.c opreport/settings.c opreport/settings.h
 vmopreport_LDADD = opreport/libopreport.la

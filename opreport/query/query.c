@@ -579,7 +579,8 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 	if (!err)
 		err = vmop_choice_init(&result->choice, &result->catalog, spec,
 				       query->accounting == VMOP_ACCOUNTING_DOMAIN);
-	if (query->exclude_idle || query->exclude_dependent)
+	if (query->exclude_idle || query->exclude_dependent ||
+	    (query->sink && query->sink->is_filter))
 		result->choice.is_everything = false;
 	if (!err)
 		err = vmop_result_assign_slots(result, query->merge);

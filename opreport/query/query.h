@@ -85,6 +85,7 @@ struct vmop_sample_run {
  */
 struct vmop_sample_sink {
 	bool by_offset; /* each address is a run of its own */
+	bool is_filter; /* it can refuse runs, so the report is not of all samples */
 	/* Begin a session.  result has its catalog, events and symbols. */
 	struct vmop_error *(*begin)(void *arg, struct vmop_result *result, size_t session,
 				    struct vmop_db *db);

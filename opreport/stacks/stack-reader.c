@@ -432,6 +432,7 @@ struct vmop_error *vmop_stack_reader_create(const struct vmop_query *query,
 	reader->filter = *filter;
 	reader->is_filtered = !vmop_stack_filter_is_empty(filter);
 	reader->sink = (struct vmop_sample_sink){.by_offset = options->by_offset,
+						 .is_filter = reader->is_filtered,
 						 .begin = begin_session,
 						 .take = take_run,
 						 .arg = reader};
