@@ -133,8 +133,8 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id 
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
 
 /*
- * Store a chunk of n >= 1 cells, ascending by offset without duplicates.  A key that comes twice
- * in an interval costs a second row.
+ * Store a chunk of n >= 1 cells without stacks, ascending by offset without duplicates.  key's
+ * stack is ignored.  A key that comes twice in an interval costs a second row.
  */
 struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
 				     const struct vmop_db_cell *cells, size_t n);
@@ -166,6 +166,10 @@ struct vmop_error *vmop_db_put_stacks_chunk(struct vmop_db *db, const struct vmo
  * daemon's whole time.
  */
 void vmop_db_sort_cells(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n);
+
+/* Sort n cells by (stack, offset) for vmop_db_put_stacks_chunk, likewise. */
+void vmop_db_sort_stack_cells(struct vmop_db_stack_cell *cells, struct vmop_db_stack_cell *scratch,
+			      size_t n);
 
 /* Add to a loss, in the open interval or, without one, in the session as a whole. */
 struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss);

@@ -20,7 +20,7 @@
  * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
  * older ones, and refuse newer ones.
  */
-#define VMOP_DB_SCHEMA_VERSION 1
+#define VMOP_DB_SCHEMA_VERSION 2
 
 struct vmop_db_event {
 	struct vmop_event_id id;
