@@ -216,7 +216,7 @@ static bool is_called(const struct vmop_domain_stats *domain, const char *wanted
 		return false;
 	if (domain->xen_domid >= 0)
 		return number == (uint64_t)domain->xen_domid;
-	return number == domain->vmm_pid || number == domain->id;
+	return number == domain->vmm_pid || number == domain->id.number;
 }
 
 static struct vmop_error *no_such_domain(const struct vmop_session *session, const char *wanted)
@@ -254,10 +254,10 @@ struct vmop_error *vmop_inspect(const struct vmop_session *session, const json_t
 		if (is_called(&domain, wanted) && (domain.is_running || !found.is_running))
 			found = domain;
 	}
-	if (!found.id)
+	if (vmop_domain_id_is_host(found.id))
 		return no_such_domain(session, wanted);
 	json_t *head = json_object();
-	vmop_json_put_number(head, "id", found.id);
+	vmop_json_put_number(head, "id", found.id.number);
 	vmop_json_put_text(head, "name", found.name);
 	vmop_json_put_text(head, "uuid", found.uuid);
 	vmop_json_put_number(head, "pid", found.vmm_pid);

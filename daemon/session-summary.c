@@ -17,7 +17,7 @@ static unsigned count_guests(struct vmop_session *session, unsigned *ret_unsampl
 	unsigned n = 0;
 	*ret_unsampled = 0;
 	for (size_t i = 0; vmop_session_domain(session, i, &domain); i++) {
-		if (domain.id == VMOP_DOMAIN_ID_HOST || domain.kind == VMOP_DOMAIN_HYPERVISOR ||
+		if (vmop_domain_id_is_host(domain.id) || domain.kind == VMOP_DOMAIN_HYPERVISOR ||
 		    !domain.is_running)
 			continue;
 		if (domain.kind != VMOP_DOMAIN_UNSAMPLED)

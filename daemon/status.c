@@ -84,7 +84,7 @@ static const char *kind_word(enum vmop_domain_kind kind)
 static json_t *domain_json(const struct vmop_domain_stats *domain)
 {
 	json_t *object = json_object();
-	vmop_json_put_number(object, "id", domain->id);
+	vmop_json_put_number(object, "id", domain->id.number);
 	vmop_json_put_text(object, "name", domain->name);
 	vmop_json_put_text(object, "kind", kind_word(domain->kind));
 	vmop_json_put_text(object, "uuid", domain->uuid);

@@ -112,28 +112,29 @@ struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_im
 
 /* Store the end of a task, so that a roll-up may merge it.  Does nothing if there is no such task.
  */
-struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns);
+struct vmop_error *vmop_db_end_task(struct vmop_db *db, struct vmop_task_row_id task,
+				    uint64_t end_time_ns);
 
 /*
  * Add n tasks to the merged row (see struct vmop_db_task) of like's domain, exe_image, comm and
  * cgroup, and set *ret to its id.  Adds the row if it is missing.
  */
 struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_task *like,
-				       uint64_t n, uint32_t *ret);
+				       uint64_t n, struct vmop_task_row_id *ret);
 
 /*
  * Store the n symbols, in any order, of an image that can't be read later: a kernel, a module, a
  * BPF program, an image of a guest.
  */
-struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
+struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       const struct vmop_symbol *symbols, size_t n);
 
 /* Open an interval.  start_ns is of CLOCK_REALTIME.  VMOP_ERROR_CANT: one is open already. */
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
 
 /*
- * Store a chunk of n >= 1 cells, ascending by offset without duplicates.  A key that comes twice
- * in an interval costs a second row.
+ * Store a chunk of n >= 1 cells without stacks, ascending by offset without duplicates.  key's
+ * stack is ignored.  A key that comes twice in an interval costs a second row.
  */
 struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
 				     const struct vmop_db_cell *cells, size_t n);
@@ -165,6 +166,10 @@ struct vmop_error *vmop_db_put_stacks_chunk(struct vmop_db *db, const struct vmo
  * daemon's whole time.
  */
 void vmop_db_sort_cells(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n);
+
+/* Sort n cells by (stack, offset) for vmop_db_put_stacks_chunk, likewise. */
+void vmop_db_sort_stack_cells(struct vmop_db_stack_cell *cells, struct vmop_db_stack_cell *scratch,
+			      size_t n);
 
 /* Add to a loss, in the open interval or, without one, in the session as a whole. */
 struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss);
@@ -311,15 +316,41 @@ vmop_db_each_sum(struct vmop_db *db, const struct vmop_db_filter *filter, unsign
  * heap block, names included, that the caller frees.  Without stored symbols they are NULL and 0;
  * that is no error.
  */
-struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
+struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n);
 
 /*
  * Do the same within *bytes, and set *bytes to the size of the block.  VMOP_ERROR_LIMIT, before
  * anything is inflated: the block would be larger than *bytes.
  */
-struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, uint32_t image, size_t *bytes,
-					      struct vmop_symbol **ret_symbols, size_t *ret_n);
+struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_image_id image,
+					      size_t *bytes, struct vmop_symbol **ret_symbols,
+					      size_t *ret_n);
+
+/*
+ * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of
+ * threads may read it.
+ */
+struct vmop_db_stacks;
+
+/*
+ * Load the session's tree of stacks.  The caller owns *ret; it is NULL if the session has no
+ * stacks.  VMOP_ERROR_LIMIT: the tree takes more than max_bytes.  VMOP_ERROR_CORRUPT: damage, for
+ * instance a parent that is not below its node; so a walk to the root always ends.  A live session
+ * may store further nodes afterwards: cells that a later walk reads can refer to nodes that are not
+ * in the tree, unless vmop_db_begin_snapshot has been called before.
+ */
+struct vmop_error *vmop_db_load_stacks(struct vmop_db *db, size_t max_bytes,
+				       struct vmop_db_stacks **ret);
+
+/* Return whether the tree has the node id, and set *ret to it. False: the file is damaged. */
+bool vmop_db_stacks_node(const struct vmop_db_stacks *stacks, struct vmop_stack_id id,
+			 struct vmop_db_stack_node *ret);
+
+/* Return the greatest id: the nodes have the ids 1 to that. stacks NULL: 0. */
+uint32_t vmop_db_stacks_last(const struct vmop_db_stacks *stacks);
+
+void vmop_db_stacks_destroy(struct vmop_db_stacks *stacks); /* NULL is allowed */
 
 /*
  * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of

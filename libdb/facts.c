@@ -27,9 +27,9 @@ struct vmop_error *vmop_db_drop_info(struct vmop_db *db, const char *name)
 struct vmop_error *vmop_db_put_event(struct vmop_db *db, const struct vmop_db_event *event)
 {
 	struct vmop_error *err = vmop_db_run(
-		db, VMOP_DB_PUT_EVENT, "itttuut", (int64_t)event->id, text_or_empty(event->name),
-		text_or_empty(event->source), text_or_empty(event->unit), event->period_events,
-		event->frequency_hz, event->note);
+		db, VMOP_DB_PUT_EVENT, "itttuut", (int64_t)event->id.number,
+		text_or_empty(event->name), text_or_empty(event->source),
+		text_or_empty(event->unit), event->period_events, event->frequency_hz, event->note);
 	return vmop_db_put_done(db, err, 0);
 }
 
@@ -38,36 +38,39 @@ struct vmop_error *vmop_db_put_domain(struct vmop_db *db, const struct vmop_db_d
 	struct vmop_error *err =
 		domain->kind > VMOP_DOMAIN_UNSAMPLED
 			? vmop_db_out_of_range(db, "a domain's kind", domain->kind)
-			: vmop_db_run(db, VMOP_DB_PUT_DOMAIN, "iittituu", (int64_t)domain->id,
-				      (int64_t)domain->kind, text_or_empty(domain->name),
-				      domain->uuid, (int64_t)domain->vmm_pid, domain->vmm,
-				      domain->first_seen_ns, domain->last_seen_ns);
+			: vmop_db_run(db, VMOP_DB_PUT_DOMAIN, "iittituu",
+				      (int64_t)domain->id.number, (int64_t)domain->kind,
+				      text_or_empty(domain->name), domain->uuid,
+				      (int64_t)domain->vmm_pid, domain->vmm, domain->first_seen_ns,
+				      domain->last_seen_ns);
 	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_put_vcpu(struct vmop_db *db, const struct vmop_db_vcpu *vcpu)
 {
-	struct vmop_error *err = vmop_db_run(db, VMOP_DB_PUT_VCPU, "iii", (int64_t)vcpu->domain,
-					     (int64_t)vcpu->number, (int64_t)vcpu->tid);
+	struct vmop_error *err =
+		vmop_db_run(db, VMOP_DB_PUT_VCPU, "iii", (int64_t)vcpu->domain.number,
+			    (int64_t)vcpu->number, (int64_t)vcpu->tid);
 	return vmop_db_put_done(db, err, 0);
 }
 
 struct vmop_error *vmop_db_put_task(struct vmop_db *db, const struct vmop_db_task *task)
 {
 	struct vmop_error *err =
-		task->id < 1 || task->id >= VMOP_DB_TASK_ID_LIMIT
-			? vmop_db_out_of_range(db, "a task's id", task->id)
-			: vmop_db_run(db, VMOP_DB_PUT_TASK, "iiiiuutit", (int64_t)task->id,
-				      (int64_t)task->domain, (int64_t)task->pid, (int64_t)task->tid,
-				      task->start_time_ns, task->end_time_ns,
-				      text_or_empty(task->comm), (int64_t)task->exe_image,
+		task->id.number < 1 || task->id.number >= VMOP_DB_TASK_ID_LIMIT
+			? vmop_db_out_of_range(db, "a task's id", task->id.number)
+			: vmop_db_run(db, VMOP_DB_PUT_TASK, "iiiiuutit", (int64_t)task->id.number,
+				      (int64_t)task->domain.number, (int64_t)task->pid,
+				      (int64_t)task->tid, task->start_time_ns, task->end_time_ns,
+				      text_or_empty(task->comm), (int64_t)task->exe_image.number,
 				      task->cgroup);
 	return vmop_db_put_done(db, err, 0);
 }
 
-struct vmop_error *vmop_db_end_task(struct vmop_db *db, uint32_t task, uint64_t end_time_ns)
+struct vmop_error *vmop_db_end_task(struct vmop_db *db, struct vmop_task_row_id task,
+				    uint64_t end_time_ns)
 {
-	return vmop_db_run(db, VMOP_DB_END_TASK, "iu", (int64_t)task, end_time_ns);
+	return vmop_db_run(db, VMOP_DB_END_TASK, "iu", (int64_t)task.number, end_time_ns);
 }
 
 struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_image *image)
@@ -78,15 +81,15 @@ struct vmop_error *vmop_db_put_image(struct vmop_db *db, const struct vmop_db_im
 	else if (image->kind > VMOP_IMAGE_HYPERVISOR)
 		err = vmop_db_out_of_range(db, "an image's kind", image->kind);
 	else
-		err = vmop_db_run(db, VMOP_DB_PUT_IMAGE, "iiittbii", (int64_t)image->id,
-				  (int64_t)image->kind, (int64_t)image->domain,
+		err = vmop_db_run(db, VMOP_DB_PUT_IMAGE, "iiittbii", (int64_t)image->id.number,
+				  (int64_t)image->kind, (int64_t)image->domain.number,
 				  text_or_empty(image->name), image->root,
 				  (const void *)image->build_id, (size_t)image->build_id_len_bytes,
 				  (int64_t)image->base, (int64_t)image->len_bytes);
 	return vmop_db_put_done(db, err, 0);
 }
 
-struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
+struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       const struct vmop_symbol *symbols, size_t n)
 {
 	_cleanup_free_ uint8_t *blob = NULL;
@@ -96,22 +99,23 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, uint32_t image,
 	if (err == &vmop_error_no_memory)
 		err = vmop_error_new(VMOP_ERROR_LIMIT, "%zu symbols: out of memory", n);
 	if (err)
-		err = vmop_error_prefix(err, "%s: symbols of image %u", db->path, image);
+		err = vmop_error_prefix(err, "%s: symbols of image %u", db->path, image.number);
 	else
-		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)image, (int64_t)n,
+		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)image.number, (int64_t)n,
 				  (const void *)blob, len_bytes);
 	return vmop_db_put_done(db, err, 0);
 }
 
-struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, uint32_t image,
+struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n)
 {
 	size_t bytes = SIZE_MAX;
 	return vmop_db_get_symbols_within(db, image, &bytes, ret_symbols, ret_n);
 }
 
-struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, uint32_t image, size_t *bytes,
-					      struct vmop_symbol **ret_symbols, size_t *ret_n)
+struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_image_id image,
+					      size_t *bytes, struct vmop_symbol **ret_symbols,
+					      size_t *ret_n)
 {
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	bool row = false;
@@ -121,7 +125,7 @@ struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, uint32_t image
 	if (!err)
 		err = vmop_db_prepare(db, "SELECT data FROM symbols WHERE image = ?1", &stmt);
 	if (!err)
-		sqlite3_bind_int64(stmt, 1, image);
+		sqlite3_bind_int64(stmt, 1, image.number);
 	if (!err)
 		err = vmop_db_step(db, stmt, &row);
 	if (err || !row)
@@ -129,9 +133,9 @@ struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, uint32_t image
 	const void *blob = sqlite3_column_blob(stmt, 0);
 	int len_bytes = sqlite3_column_bytes(stmt, 0);
 	if (!blob)
-		return vmop_db_corrupt(db, "symbols of image %u", image);
+		return vmop_db_corrupt(db, "symbols of image %u", image.number);
 	err = vmop_symbols_unpack_within(blob, (size_t)len_bytes, bytes, ret_symbols, ret_n);
-	return err ? vmop_error_prefix(err, "%s: image %u", db->path, image) : NULL;
+	return err ? vmop_error_prefix(err, "%s: image %u", db->path, image.number) : NULL;
 }
 
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret)
@@ -241,28 +245,28 @@ static uint64_t column_u63(sqlite3_stmt *stmt, int column, bool *corrupt)
 
 EACH_ID(event, struct vmop_db_event,
 	"SELECT id, name, source, unit, period_events, frequency_hz, note FROM event ORDER BY id",
-	.id = U32(0), .name = column_name(stmt, 1, &corrupt),
+	.id = {U32(0)}, .name = column_name(stmt, 1, &corrupt),
 	.source = column_name(stmt, 2, &corrupt), .unit = column_name(stmt, 3, &corrupt),
 	.period_events = U63(4), .frequency_hz = U63(5), .note = column_text(stmt, 6))
 
 EACH_ID(domain, struct vmop_db_domain,
 	"SELECT id, kind, name, uuid, vmm_pid, vmm, first_seen_ns, last_seen_ns FROM domain"
 	" ORDER BY id",
-	.id = U32(0),
+	.id = {U32(0)},
 	.kind = (enum vmop_domain_kind)vmop_db_column(stmt, 1, VMOP_DOMAIN_UNSAMPLED, &corrupt),
 	.name = column_name(stmt, 2, &corrupt), .uuid = column_text(stmt, 3), .vmm_pid = U32(4),
 	.vmm = column_text(stmt, 5), .first_seen_ns = U63(6), .last_seen_ns = U63(7))
 
 EACH(vcpu, struct vmop_db_vcpu, "SELECT domain, number, tid FROM vcpu ORDER BY domain, number",
-     .domain = U32(0), .number = U32(1), .tid = U32(2))
+     .domain = {U32(0)}, .number = U32(1), .tid = U32(2))
 
 EACH_ID(task, struct vmop_db_task,
 	"SELECT id, domain, pid, tid, start_time_ns, end_time_ns, max(merged, 0), comm, exe_image, "
 	"cgroup"
 	" FROM task ORDER BY id",
-	.id = U32(0), .domain = U32(1), .pid = U32(2), .tid = U32(3), .start_time_ns = U63(4),
+	.id = {U32(0)}, .domain = {U32(1)}, .pid = U32(2), .tid = U32(3), .start_time_ns = U63(4),
 	.end_time_ns = U63(5), .merged = U63(6), .comm = column_name(stmt, 7, &corrupt),
-	.exe_image = U32(8), .cgroup = column_text(stmt, 9))
+	.exe_image = {U32(8)}, .cgroup = column_text(stmt, 9))
 
 EACH_ID(interval, struct vmop_db_interval,
 	"SELECT id, level, start_ns, len_ns FROM interval ORDER BY id", .id = U32(0),
@@ -276,10 +280,10 @@ static bool read_image(sqlite3_stmt *stmt, struct vmop_db_image *image)
 {
 	bool corrupt = false;
 	*image = (struct vmop_db_image){
-		.id = U32(0),
+		.id = {U32(0)},
 		.kind = (enum vmop_image_kind)vmop_db_column(stmt, 1, VMOP_IMAGE_HYPERVISOR,
 							     &corrupt),
-		.domain = U32(2),
+		.domain = {U32(2)},
 		.name = column_name(stmt, 3, &corrupt),
 		.root = column_text(stmt, 4),
 		.base = (uint64_t)sqlite3_column_int64(stmt, 6),

@@ -5,9 +5,11 @@
 
 #include "libdb/db.h"
 #include "libdb/schema.h"
+#include "libdb/stack-cells.h"
 #include "libutil/array.h"
 
-static int compare_u32(const void *a, const void *b)
+/* Compare two ids of one table: each of them is a number, whatever its type. */
+static int compare_ids(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	return x < y ? -1 : x > y;
@@ -19,10 +21,18 @@ static int compare_i32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool has_u32(const uint32_t *list, size_t n, uint32_t value)
-{
-	return n == 0 || bsearch(&value, list, n, sizeof(*list), compare_u32);
-}
+/* Define has_NOUN(): return whether a sorted list has the id; an empty list has all. */
+#define HAS(noun)                                                                                  \
+	static bool has_##noun(const struct vmop_##noun##_id *list, size_t n,                      \
+			       struct vmop_##noun##_id id)                                         \
+	{                                                                                          \
+		return n == 0 || bsearch(&id, list, n, sizeof(*list), compare_ids);                \
+	}
+HAS(event)
+HAS(domain)
+HAS(task_row)
+HAS(image)
+#undef HAS
 
 static bool has_i32(const int32_t *list, size_t n, int32_t value)
 {
@@ -33,7 +43,7 @@ static bool has_i32(const int32_t *list, size_t n, int32_t value)
 static void sort_lists(const struct vmop_db_filter *filter)
 {
 	const struct {
-		const uint32_t *list;
+		const void *ids;
 		size_t n;
 	} lists[] = {
 		{filter->events, filter->n_events}, {filter->domains, filter->n_domains},
@@ -42,7 +52,7 @@ static void sort_lists(const struct vmop_db_filter *filter)
 	};
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		if (lists[i].n > 1)
-			qsort((void *)lists[i].list, lists[i].n, sizeof(uint32_t), compare_u32);
+			qsort((void *)lists[i].ids, lists[i].n, sizeof(uint32_t), compare_ids);
 	if (filter->n_cpus > 1)
 		qsort((void *)filter->cpus, filter->n_cpus, sizeof(int32_t), compare_i32);
 	if (filter->n_vcpus > 1)
@@ -59,8 +69,8 @@ static bool is_omitted(const struct vmop_db_filter *filter, const struct vmop_db
 		if (interval && (middle_ns < omission->from_ns || middle_ns >= omission->to_ns))
 			continue;
 		if (omission->n_events &&
-		    has_u32(omission->events, omission->n_events, key->event) &&
-		    has_u32(omission->domains, omission->n_domains, key->domain))
+		    has_event(omission->events, omission->n_events, key->event) &&
+		    has_domain(omission->domains, omission->n_domains, key->domain))
 			return true;
 	}
 	return false;
@@ -68,10 +78,10 @@ static bool is_omitted(const struct vmop_db_filter *filter, const struct vmop_db
 
 static bool place_passes(const struct vmop_db_filter *filter, const struct vmop_db_chunk_key *key)
 {
-	return has_u32(filter->events, filter->n_events, key->event) &&
-	       has_u32(filter->domains, filter->n_domains, key->domain) &&
-	       has_u32(filter->billed, filter->n_billed, key->billed) &&
-	       has_u32(filter->images, filter->n_images, key->image) &&
+	return has_event(filter->events, filter->n_events, key->event) &&
+	       has_domain(filter->domains, filter->n_domains, key->domain) &&
+	       has_domain(filter->billed, filter->n_billed, key->billed) &&
+	       has_image(filter->images, filter->n_images, key->image) &&
 	       has_i32(filter->cpus, filter->n_cpus, key->cpu) &&
 	       has_i32(filter->vcpus, filter->n_vcpus, key->vcpu);
 }
@@ -183,14 +193,14 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 	row->place =
 		vmop_places_find(selection->places, selection->n_places,
 				 (uint32_t)argument(argv[ARGUMENT_PLACE], UINT32_MAX, &corrupt));
-	row->task = (uint32_t)argument(argv[ARGUMENT_TASK], UINT32_MAX, &corrupt);
-	row->stack = (uint32_t)argument(argv[ARGUMENT_STACK], UINT32_MAX, &corrupt);
+	row->task.number = (uint32_t)argument(argv[ARGUMENT_TASK], UINT32_MAX, &corrupt);
+	row->has_stacks = argument(argv[ARGUMENT_STACK], 1, &corrupt);
 	row->samples = argument(argv[ARGUMENT_SAMPLES], INT64_MAX, &corrupt);
 	row->weight_events = argument(argv[ARGUMENT_WEIGHT], INT64_MAX, &corrupt);
 	if (corrupt || row->place == SIZE_MAX)
 		return vmop_db_corrupt(selection->db, "a row of the table chunk");
 	*ret_passes = selection->place_passes[row->place] &&
-		      has_u32(filter->tasks, filter->n_tasks, row->task);
+		      has_task_row(filter->tasks, filter->n_tasks, row->task);
 	if (*ret_passes && selection->place_may_be_omitted[row->place])
 		*ret_passes = filter->only_omitted ==
 			      is_omitted(filter, &selection->places[row->place].key,
@@ -202,6 +212,8 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 	visit->read_bytes += row->cells_len_bytes;
 	if (!row->cells)
 		return vmop_db_corrupt(selection->db, "a chunk without cells");
+	if (row->has_stacks != vmop_pack_has_stacks(row->cells, row->cells_len_bytes))
+		return vmop_db_corrupt(selection->db, "a chunk's cells");
 	if (visit->read_bytes > visit->size_bytes)
 		return vmop_db_corrupt(selection->db, "chunks larger than the file");
 	return NULL;

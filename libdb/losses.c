@@ -38,8 +38,8 @@ static struct vmop_error *add(struct loss **losses, const struct vmop_db_loss *r
 	struct loss *new = calloc(1, sizeof(*new) + key_bytes), *found;
 	if (!new)
 		return &vmop_error_no_memory;
-	new->key[0] = row->domain;
-	new->key[1] = row->event;
+	new->key[0] = row->domain.number;
+	new->key[1] = row->event.number;
 	strcpy((char *)&new->key[2], row->name);
 	new->key_bytes = key_bytes;
 	HASH_FIND(hh, *losses, new->key, key_bytes, found);
@@ -68,9 +68,11 @@ static bool is_above(sqlite3_stmt *stmt, struct vmop_db_loss *last, int64_t *las
 	if (!order && *last_name)
 		order = strcmp(row->name, *last_name);
 	if (!order)
-		order = (row->domain > last->domain) - (row->domain < last->domain);
+		order = (row->domain.number > last->domain.number) -
+			(row->domain.number < last->domain.number);
 	if (!order)
-		order = (row->event > last->event) - (row->event < last->event);
+		order = (row->event.number > last->event.number) -
+			(row->event.number < last->event.number);
 	bool is_first = !*last_name;
 	if (is_first || strcmp(row->name, *last_name) != 0) {
 		free(*last_name);
@@ -92,8 +94,8 @@ static struct vmop_error *read_rows(struct vmop_db *db, sqlite3_stmt *stmt, stru
 		bool corrupt = false;
 		const struct vmop_db_loss loss = {
 			.name = (const char *)sqlite3_column_text(stmt, 1),
-			.domain = vmop_db_column_u32(stmt, 2, &corrupt),
-			.event = vmop_db_column_u32(stmt, 3, &corrupt),
+			.domain = {vmop_db_column_u32(stmt, 2, &corrupt)},
+			.event = {vmop_db_column_u32(stmt, 3, &corrupt)},
 			.count = vmop_db_column(stmt, 4, INT64_MAX, &corrupt),
 		};
 		if (corrupt || !loss.name ||
@@ -120,8 +122,8 @@ vmop_db_each_loss(struct vmop_db *db,
 		err = read_rows(db, stmt, &losses);
 	HASH_SORT(losses, compare);
 	HASH_ITER (hh, losses, loss, next) {
-		const struct vmop_db_loss row = {name_of(loss), loss->key[0], loss->key[1],
-						 loss->count};
+		const struct vmop_db_loss row = {
+			name_of(loss), {loss->key[0]}, {loss->key[1]}, loss->count};
 		if (!err)
 			err = each(arg, &row);
 		HASH_DELETE(hh, losses, loss);

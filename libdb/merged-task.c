@@ -6,8 +6,8 @@
 /* Set *ret to the id of like's merged row, or to 0. */
 static struct vmop_error *find(struct vmop_db *db, const struct vmop_db_task *like, int64_t *ret)
 {
-	return vmop_db_run_for(db, VMOP_DB_FIND_MERGED, ret, "iitt", (int64_t)like->domain,
-			       (int64_t)like->exe_image, like->comm, like->cgroup);
+	return vmop_db_run_for(db, VMOP_DB_FIND_MERGED, ret, "iitt", (int64_t)like->domain.number,
+			       (int64_t)like->exe_image.number, like->comm, like->cgroup);
 }
 
 static struct vmop_error *add(struct vmop_db *db, const struct vmop_db_task *like, uint64_t n,
@@ -20,12 +20,12 @@ static struct vmop_error *add(struct vmop_db *db, const struct vmop_db_task *lik
 		*ret = VMOP_DB_TASK_ID_LIMIT;
 	if (*ret > UINT32_MAX)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: too many merged tasks", db->path);
-	return vmop_db_run(db, VMOP_DB_PUT_MERGED, "iiittu", *ret, (int64_t)like->domain,
-			   (int64_t)like->exe_image, like->comm, like->cgroup, n);
+	return vmop_db_run(db, VMOP_DB_PUT_MERGED, "iiittu", *ret, (int64_t)like->domain.number,
+			   (int64_t)like->exe_image.number, like->comm, like->cgroup, n);
 }
 
 struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_task *like,
-				       uint64_t n, uint32_t *ret)
+				       uint64_t n, struct vmop_task_row_id *ret)
 {
 	const struct vmop_db_task task = {
 		.domain = like->domain,
@@ -41,6 +41,6 @@ struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_
 		err = add(db, &task, n, &id);
 	else if (n)
 		err = vmop_db_run(db, VMOP_DB_COUNT_MERGED, "iu", id, n);
-	*ret = (uint32_t)id;
+	ret->number = (uint32_t)id;
 	return err;
 }

@@ -107,10 +107,11 @@ struct vmop_error *vmop_places_intern(struct vmop_db *db, const struct vmop_db_c
 	if (!interned)
 		return &vmop_error_no_memory;
 	uint32_t id = places->last_id + 1;
-	err = vmop_db_run(db, VMOP_DB_PUT_PLACE, "iiiiiiiiii", (int64_t)id, (int64_t)key->event,
-			  (int64_t)key->domain, (int64_t)key->billed, (int64_t)key->bill,
-			  (int64_t)key->mode, (int64_t)key->certainty, (int64_t)key->vcpu,
-			  (int64_t)key->cpu, (int64_t)key->image);
+	err = vmop_db_run(db, VMOP_DB_PUT_PLACE, "iiiiiiiiii", (int64_t)id,
+			  (int64_t)key->event.number, (int64_t)key->domain.number,
+			  (int64_t)key->billed.number, (int64_t)key->bill, (int64_t)key->mode,
+			  (int64_t)key->certainty, (int64_t)key->vcpu, (int64_t)key->cpu,
+			  (int64_t)key->image.number);
 	if (err) {
 		free(interned);
 		return err;
@@ -133,15 +134,15 @@ static bool read_place(sqlite3_stmt *stmt, struct vmop_place *ret)
 	bool corrupt = false;
 	ret->id = vmop_db_column_u32(stmt, 0, &corrupt);
 	ret->key = (struct vmop_db_chunk_key){
-		.event = vmop_db_column_u32(stmt, 1, &corrupt),
-		.domain = vmop_db_column_u32(stmt, 2, &corrupt),
-		.billed = vmop_db_column_u32(stmt, 3, &corrupt),
+		.event = {vmop_db_column_u32(stmt, 1, &corrupt)},
+		.domain = {vmop_db_column_u32(stmt, 2, &corrupt)},
+		.billed = {vmop_db_column_u32(stmt, 3, &corrupt)},
 		.bill = (uint8_t)vmop_db_column(stmt, 4, VMOP_BILL_VMM, &corrupt),
 		.mode = (uint8_t)vmop_db_column(stmt, 5, VMOP_MODE_USER, &corrupt),
 		.certainty = (uint8_t)vmop_db_column(stmt, 6, VMOP_CERTAIN_AMBIGUOUS, &corrupt),
 		.vcpu = column_cpu(stmt, 7, &corrupt),
 		.cpu = column_cpu(stmt, 8, &corrupt),
-		.image = vmop_db_column_u32(stmt, 9, &corrupt),
+		.image = {vmop_db_column_u32(stmt, 9, &corrupt)},
 	};
 	return !corrupt;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rolling up: merging old intervals into fewer and longer ones.  For each span that is over, its
- * chunks are summed by (place, task, stack), and the sums replace its rows.
+ * chunks are summed by place, task and stacks, and the sums replace its rows.  Ids of stacks are
+ * the session's, so that cells with stacks are merged like others.
  *
  * task.merged is 0 in the row of a task.  It is above 0 in a row that stands for this number of
  * ended tasks.  It is -1 in the row of an ended task that such a row counts; that row remains only
@@ -28,7 +29,7 @@ struct span {
 
 /* The row that gets a task's samples: its own, or the merged one. */
 struct destination {
-	uint32_t from, to;
+	struct vmop_task_row_id from, to;
 	UT_hash_handle hh;
 };
 
@@ -49,7 +50,7 @@ enum statement {
 };
 
 static const char *const sqls[N_STATEMENTS] = {
-	[ROWS] = "SELECT place, task, stack, cells FROM chunk WHERE id >= ?1 AND id < ?2",
+	[ROWS] = "SELECT place, task, cells FROM chunk WHERE id >= ?1 AND id < ?2",
 	[DEAD_TASK] = "SELECT domain, exe_image, comm, cgroup, merged FROM task"
 		      " WHERE id = ?1 AND end_time_ns > 0 AND merged <= 0",
 	[MARK_MERGED] = "UPDATE task SET merged = -1 WHERE id = ?1",
@@ -195,20 +196,21 @@ static struct vmop_error *find_spans(struct vmop_db *db, struct spans *spans)
 
 /* ---- ended tasks ------------------------------------------------------------- */
 
-static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, uint32_t *ret)
+static struct vmop_error *look_up_destination(struct roll *roll, struct vmop_task_row_id task,
+					      struct vmop_task_row_id *ret)
 {
 	*ret = task;
-	if (task == 0 || task >= VMOP_DB_TASK_ID_LIMIT)
+	if (task.number == 0 || task.number >= VMOP_DB_TASK_ID_LIMIT)
 		return NULL;
-	int64_t id = task;
+	int64_t id = task.number;
 	bool row;
 	struct vmop_error *err = run(roll, DEAD_TASK, &row, 1, &id);
 	if (err || !row)
 		return err;
 	sqlite3_stmt *dead = roll->statements[DEAD_TASK];
 	const struct vmop_db_task like = {
-		.domain = (uint32_t)sqlite3_column_int64(dead, 0),
-		.exe_image = (uint32_t)sqlite3_column_int64(dead, 1),
+		.domain = {(uint32_t)sqlite3_column_int64(dead, 0)},
+		.exe_image = {(uint32_t)sqlite3_column_int64(dead, 1)},
 		.comm = (const char *)sqlite3_column_text(dead, 2),
 		.cgroup = (const char *)sqlite3_column_text(dead, 3),
 	};
@@ -222,12 +224,13 @@ static struct vmop_error *look_up_destination(struct roll *roll, uint32_t task, 
 	return run_through(roll, MARK_MERGED, 1, &id);
 }
 
-static struct vmop_error *destination_of(struct roll *roll, uint32_t task, uint32_t *ret)
+static struct vmop_error *destination_of(struct roll *roll, struct vmop_task_row_id task,
+					 struct vmop_task_row_id *ret)
 {
 	struct destination *destination;
 	HASH_FIND(hh, roll->destinations, &task, sizeof(task), destination);
 	if (!destination) {
-		uint32_t to;
+		struct vmop_task_row_id to;
 		struct vmop_error *err = look_up_destination(roll, task, &to);
 		if (err)
 			return err;
@@ -267,16 +270,15 @@ static struct vmop_error *add_row(struct roll *roll, struct vmop_pile *pile)
 	bool corrupt = false;
 	struct vmop_sum_key key = {
 		.place = vmop_db_column_u32(stmt, 0, &corrupt),
-		.stack = vmop_db_column_u32(stmt, 2, &corrupt),
 	};
-	uint32_t task = vmop_db_column_u32(stmt, 1, &corrupt);
-	const void *blob = sqlite3_column_blob(stmt, 3);
+	const struct vmop_task_row_id task = {vmop_db_column_u32(stmt, 1, &corrupt)};
+	const void *blob = sqlite3_column_blob(stmt, 2);
 	if (corrupt || !blob)
 		return vmop_db_corrupt(roll->db, "a row of the table chunk");
 	struct vmop_error *err = destination_of(roll, task, &key.task);
 	if (err)
 		return err;
-	bool is_added = vmop_pile_add(pile, &key, blob, (size_t)sqlite3_column_bytes(stmt, 3));
+	bool is_added = vmop_pile_add(pile, &key, blob, (size_t)sqlite3_column_bytes(stmt, 2));
 	return is_added ? NULL : &vmop_error_no_memory;
 }
 
@@ -300,18 +302,17 @@ struct target {
 	uint32_t interval, n_chunks;
 };
 
-static struct vmop_error *put_sum(void *arg, const struct vmop_sum_key *key,
-				  const struct vmop_db_cell *cells, size_t n)
+static struct vmop_error *put_sum(void *arg, const struct vmop_pile_sum *sum)
 {
 	struct target *target = arg;
 	struct vmop_db_chunk_row row = {
 		.interval = target->interval,
 		.number = target->n_chunks++,
-		.place = key->place,
-		.task = key->task,
-		.stack = key->stack,
-		.cells = cells,
-		.n_cells = n,
+		.place = sum->key.place,
+		.task = sum->key.task,
+		.cells = sum->cells,
+		.stack_cells = sum->stack_cells,
+		.n_cells = sum->n,
 	};
 	return vmop_db_insert_chunk(target->db, &row);
 }
@@ -333,7 +334,7 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 	if (!err)
 		err = run_through(roll, NEW_INTERVAL, 4, interval);
 	if (!err)
-		err = vmop_pile_each(&pile, roll->db, put_sum, &target);
+		err = vmop_pile_each(&pile, roll->db, 0, put_sum, &target);
 	if (!err)
 		err = run_through(roll, MERGE_LOSSES, 2, ids);
 	if (!err)

@@ -3,8 +3,7 @@
  * The rows of a session file, and the filters of walks.  db.h passes them to callers outside the
  * folder; the files of the folder exchange them.
  *
- * The writer chooses the ids: small numbers, unique within their table and session, from 1 on.
- * 0 means none, with two exceptions: domain 0 is the host, and event ids start at 0.
+ * The writer chooses the ids (vmop/ids.h).
  */
 #ifndef VMOP_LIBDB_TYPES_H
 #define VMOP_LIBDB_TYPES_H
@@ -21,10 +20,10 @@
  * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
  * older ones, and refuse newer ones.
  */
-#define VMOP_DB_SCHEMA_VERSION 1
+#define VMOP_DB_SCHEMA_VERSION 2
 
 struct vmop_db_event {
-	uint32_t id;
+	struct vmop_event_id id;
 	const char *name;	/* as the user wrote it: "cycles", "cpu-clock" */
 	const char *source;	/* "perf", "replay", "xen" */
 	const char *unit;	/* of a weight: "ns" for clocks, otherwise "events" */
@@ -34,7 +33,7 @@ struct vmop_db_event {
 };
 
 struct vmop_db_domain {
-	uint32_t id;
+	struct vmop_domain_id id;
 	enum vmop_domain_kind kind;
 	const char *name; /* "host", or the guest's -name, else "pid-PID" */
 	const char *uuid; /* NULL: not known */
@@ -44,19 +43,19 @@ struct vmop_db_domain {
 };
 
 struct vmop_db_vcpu {
-	uint32_t domain;
+	struct vmop_domain_id domain;
 	uint32_t number;
 	uint32_t tid; /* of the host's vCPU thread */
 };
 
 struct vmop_db_task {
-	uint32_t id;
-	uint32_t domain;	/* the host or guest that runs the task */
-	uint32_t pid, tid;	/* tid 0: the whole process; pid 0: idle */
-	uint64_t start_time_ns; /* CLOCK_REALTIME; 0: not known; distinguishes reused pids */
-	uint64_t end_time_ns;	/* CLOCK_REALTIME; 0: it runs, or not known */
+	struct vmop_task_row_id id;
+	struct vmop_domain_id domain; /* the host or guest that runs the task */
+	uint32_t pid, tid;	      /* tid 0: the whole process; pid 0: idle */
+	uint64_t start_time_ns;	      /* CLOCK_REALTIME; 0: not known; distinguishes reused pids */
+	uint64_t end_time_ns;	      /* CLOCK_REALTIME; 0: it runs, or not known */
 	const char *comm;
-	uint32_t exe_image; /* 0: none or not known */
+	struct vmop_image_id exe_image; /* 0: none or not known */
 	const char *cgroup; /* path below the cgroup root, names the container; or NULL */
 	/*
 	 * Set only by readers. Above 0: the row stands for this number of ended tasks with the
@@ -70,9 +69,9 @@ struct vmop_db_task {
 #define VMOP_DB_TASK_ID_LIMIT (1u << 30)
 
 struct vmop_db_image {
-	uint32_t id;
+	struct vmop_image_id id;
 	enum vmop_image_kind kind;
-	uint32_t domain;  /* that the image belongs to; 0: host */
+	struct vmop_domain_id domain; /* that the image belongs to; 0: host */
 	const char *name; /* path as the task saw it; "[kernel]", "[kvm]", "[bpf]", "[no-maps]" */
 	const char *root; /* "/proc/PID/root" if the path is of another mount namespace; or NULL */
 	uint8_t build_id_len_bytes;
@@ -83,18 +82,20 @@ struct vmop_db_image {
 
 /* Everything that the samples of a chunk share: place, task and stack. */
 struct vmop_db_chunk_key {
-	uint32_t event;
-	uint32_t domain;   /* that ran the code */
-	uint32_t billed;   /* guest that the work was done for; == domain with VMOP_BILL_SELF */
+	struct vmop_event_id event;
+	struct vmop_domain_id domain; /* that ran the code */
+	struct vmop_domain_id
+		billed;	   /* guest that the work was done for; == domain with VMOP_BILL_SELF */
 	uint8_t bill;	   /* enum vmop_bill */
 	uint8_t mode;	   /* enum vmop_mode */
 	uint8_t certainty; /* enum vmop_certainty */
 	int32_t vcpu;	   /* -1: vCPUs are not separated, or none ran */
 	int32_t cpu;	   /* -1: CPUs are not separated */
-	uint32_t task;	   /* 0: none */
-	uint32_t image;	   /* never 0: unattributed samples have a "[...]" image */
-	uint32_t stack;	   /* node of the caller of the cells' code; 0: no stack was captured */
+	struct vmop_task_row_id task; /* 0: none */
+	struct vmop_image_id image;   /* never 0: unattributed samples have a "[...]" image */
+	struct vmop_stack_id stack;   /* node of the cells' caller; 0: no stack was captured */
 };
+_Static_assert(sizeof(struct vmop_db_chunk_key) == 36, "typed ids take no more room");
 
 /* A chunk's cells ascend by offset, and no two have the same offset. */
 struct vmop_db_cell {
@@ -138,8 +139,8 @@ struct vmop_db_interval {
  */
 struct vmop_db_loss {
 	const char *name;
-	uint32_t domain;
-	uint32_t event;
+	struct vmop_domain_id domain;
+	struct vmop_event_id event;
 	uint64_t count;
 };
 
@@ -161,7 +162,8 @@ struct vmop_db_written {
  * the listed domains, in intervals whose middle is in [from, to).  Both lists ascend.
  */
 struct vmop_db_omission {
-	const uint32_t *events, *domains;
+	const struct vmop_event_id *events;
+	const struct vmop_domain_id *domains;
 	size_t n_events, n_domains; /* n_domains 0: every domain */
 	uint64_t from_ns, to_ns;    /* CLOCK_REALTIME */
 };
@@ -169,14 +171,17 @@ struct vmop_db_omission {
 /* The chunks that a walk visits.  An empty list selects everything.  A walk sorts the id lists. */
 struct vmop_db_filter {
 	uint64_t from_ns, to_ns; /* intervals that overlap [from, to); to 0: no end */
-	const uint32_t *events, *domains, *billed, *tasks, *images;
+	const struct vmop_event_id *events;
+	const struct vmop_domain_id *domains, *billed;
+	const struct vmop_task_row_id *tasks;
+	const struct vmop_image_id *images;
 	size_t n_events, n_domains, n_billed, n_tasks, n_images;
 	const int32_t *cpus, *vcpus;
 	size_t n_cpus, n_vcpus;
 	const struct vmop_db_omission *omissions;
 	size_t n_omissions;
-	bool only_omitted;   /* visit the omitted chunks, and no others */
-	uint32_t task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
+	bool only_omitted;		    /* visit the omitted chunks, and no others */
+	struct vmop_task_row_id task_apart; /* not merged with VMOP_DB_MERGE_TASKS; 0: none */
 };
 
 #endif

@@ -21,10 +21,10 @@ static struct vmop_domain *domain_new(struct vmop_domains *domains)
 	if (!domain)
 		return NULL;
 	/* vmop_domain_name_images renames them once the name of the domain is known. */
-	domain->kernel = vmop_images_new(domains->images, 0, VMOP_IMAGE_GUEST_KERNEL,
+	domain->kernel = vmop_images_new(domains->images, domain->id, VMOP_IMAGE_GUEST_KERNEL,
 					 "[guest kernel]", 0, 0);
-	domain->user =
-		vmop_images_new(domains->images, 0, VMOP_IMAGE_GUEST_USER, "[guest user]", 0, 0);
+	domain->user = vmop_images_new(domains->images, domain->id, VMOP_IMAGE_GUEST_USER,
+				       "[guest user]", 0, 0);
 	return domain;
 }
 
@@ -105,7 +105,7 @@ struct vmop_domain *vmop_domains_new(struct vmop_domains *domains)
 		domains->n_refused++;
 		return NULL;
 	}
-	domain->id = domains->n;
+	domain->id.number = domains->n;
 	domains->at[domains->n++] = domain;
 	domain->kernel->domain = domain->user->domain = domain->id;
 	domain->source_id = VMOP_NO_SOURCE_ID;
@@ -174,7 +174,7 @@ void vmop_domain_select(struct vmop_domains *domains, struct vmop_domain *domain
 	uint32_t number = domain->vmm_pid ? domain->vmm_pid : domain->source_id;
 	domain->pattern =
 		vmop_domain_patterns_match(domains->passive, domain->name, domain->uuid, number,
-					   domain->vmm_pid ? domain->id : domain->source_id);
+					   domain->vmm_pid ? domain->id.number : domain->source_id);
 	if (domain->kind != VMOP_DOMAIN_OPAQUE)
 		vmop_domain_set_kind(domain, domain->pattern ? VMOP_DOMAIN_PASSIVE
 							     : VMOP_DOMAIN_UNSELECTED);
@@ -207,7 +207,7 @@ void vmop_domain_name_images(struct vmop_domain *domain)
 void vmop_domain_begin_code(struct vmop_domains *domains, struct vmop_domain *domain)
 {
 	struct vmop_image *old = domain->kernel;
-	if (old->id || old->is_sampled) {
+	if (old->id.number || old->is_sampled) {
 		struct vmop_image *made = vmop_images_new(domains->images, domain->id,
 							  VMOP_IMAGE_GUEST_KERNEL, "", 0, 0);
 		bool has_room = made->kind == VMOP_IMAGE_GUEST_KERNEL;

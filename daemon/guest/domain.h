@@ -37,6 +37,7 @@
 #include "daemon/host/code-map.h"
 #include "daemon/host/process.h"
 #include "vmop/domain.h"
+#include "vmop/ids.h"
 
 #define VMOP_DOMAINS_MAX 4096 /* in a session; later guests are [guest limit] */
 #define VMOP_VCPUS_MAX 16384  /* that run at one time */
@@ -54,7 +55,7 @@ struct vmop_vcpu {
 };
 
 struct vmop_domain {
-	uint32_t id;
+	struct vmop_domain_id id;
 	enum vmop_domain_kind kind;
 	char name[VMOP_GUEST_NAME_BYTES];
 	char uuid[VMOP_UUID_BYTES]; /* "": not known */

@@ -240,10 +240,11 @@ static void take_symbols(struct vmop_guests *guests)
 {
 	struct vmop_guest_file_symbols found;
 	while (vmop_guest_watch_take_symbols(guests->watch, &found)) {
-		struct vmop_image *image = found.image < guests->images->max
-						   ? guests->images->slots[found.image]
+		struct vmop_image *image = found.image.at < guests->images->max
+						   ? guests->images->slots[found.image.at]
 						   : NULL;
-		if (image && found.symtab && image->domain == found.domain && !image->symbols) {
+		if (image && found.symtab && vmop_domain_id_equals(image->domain, found.domain) &&
+		    !image->symbols) {
 			size_t n;
 			const struct vmop_symbol *symbols = vmop_symtab_symbols(found.symtab, &n);
 			vmop_image_copy_symbols(image, symbols, n, 0);
@@ -268,7 +269,7 @@ static void request_symbols(struct vmop_guests *guests, const struct vmop_domain
 	if (image->is_wanted || !vma->file)
 		return;
 	vmop_image_mark_wanted(image, vmop_guest_watch_request_symbols(guests->watch, domain->id,
-								       image->slot.at, vma));
+								       image->slot, vma));
 	if (image->is_wanted)
 		vmop_image_ref(image); /* keeps its slot until the symbols come */
 }

@@ -109,7 +109,7 @@ static void select_domain(struct vmop_domains *domains, struct vmop_domain *doma
 	else if (domain->pattern->image_path)
 		read_passive_image(domains, domain);
 	vmop_log_info("guest \"%s\", %s of pid %u: domain %u%s", domain->name,
-		      *domain->vmm ? domain->vmm : "VMM", domain->vmm_pid, domain->id,
+		      *domain->vmm ? domain->vmm : "VMM", domain->vmm_pid, domain->id.number,
 		      domain->pattern ? "" : ", not selected");
 }
 

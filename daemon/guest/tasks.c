@@ -18,7 +18,7 @@ struct vmop_guest_task {
 	UT_hash_handle hh;
 };
 
-void vmop_guest_tasks_table_init(struct vmop_guest_tasks_table *table, uint32_t domain,
+void vmop_guest_tasks_table_init(struct vmop_guest_tasks_table *table, struct vmop_domain_id domain,
 				 struct vmop_tasks *tasks)
 {
 	*table = (struct vmop_guest_tasks_table){.domain = domain, .tasks = tasks};

@@ -15,12 +15,12 @@
 struct vmop_guest_task;
 
 struct vmop_guest_tasks_table {
-	uint32_t domain;
+	struct vmop_domain_id domain;
 	struct vmop_tasks *tasks;
 	struct vmop_guest_task *by_start; /* uthash, by pid and start time */
 };
 
-void vmop_guest_tasks_table_init(struct vmop_guest_tasks_table *table, uint32_t domain,
+void vmop_guest_tasks_table_init(struct vmop_guest_tasks_table *table, struct vmop_domain_id domain,
 				 struct vmop_tasks *tasks);
 /* A task that is not stored yet stays until it is. */
 void vmop_guest_tasks_table_deinit(struct vmop_guest_tasks_table *table);

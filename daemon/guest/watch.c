@@ -54,13 +54,14 @@
 #define END_WAIT_MS 5000
 
 struct file_request {
-	uint32_t domain, image;
+	struct vmop_domain_id domain;
+	struct vmop_image_slot image;
 	uint64_t file;
 };
 
 struct watched {
 	struct watched *next;
-	uint32_t domain;
+	struct vmop_domain_id domain;
 	struct vmop_guest_holder holder;
 	const char *profiles; /* owned by the watch */
 	bool is_removed;
@@ -470,10 +471,10 @@ static void read_file_symbols(struct watched *watched, struct vmop_guest_file_sy
 	vmop_error_destroy(err);
 }
 
-static struct watched *find_watched(struct vmop_guest_watch *watch, uint32_t domain)
+static struct watched *find_watched(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
 {
 	for (struct watched *at = watch->guests; at; at = at->next) {
-		if (at->domain == domain && !at->is_removed)
+		if (vmop_domain_id_equals(at->domain, domain) && !at->is_removed)
 			return at;
 	}
 	return NULL;
@@ -629,7 +630,8 @@ void vmop_guest_watch_destroy(struct vmop_guest_watch *watch)
 		vmop_worker_end_within(&watch->worker, END_WAIT_MS);
 }
 
-struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
+struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch,
+					struct vmop_domain_id domain,
 					struct vmop_guest_holder holder)
 {
 	struct watched *watched = calloc(1, sizeof(*watched));
@@ -651,7 +653,7 @@ struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t
 	return NULL;
 }
 
-void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain)
+void vmop_guest_watch_remove(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
@@ -661,7 +663,8 @@ void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain)
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 
-struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, uint32_t domain)
+struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch,
+					      struct vmop_domain_id domain)
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
@@ -670,7 +673,7 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, ui
 	return view;
 }
 
-void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, uint32_t domain,
+void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
 				   uint32_t generation)
 {
 	pthread_mutex_lock(&watch->worker.lock);
@@ -680,8 +683,9 @@ void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, uint32_t doma
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 
-bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, uint32_t domain,
-				      uint32_t image, const struct vmop_guest_vma *vma)
+bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				      struct vmop_image_slot image,
+				      const struct vmop_guest_vma *vma)
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	bool has_room = watch->n_requests < FILE_QUEUE;

@@ -13,8 +13,10 @@
 #include <stdint.h>
 
 #include "daemon/guest/view.h"
+#include "daemon/host/ids.h"
 #include "libsym/symtab.h"
 #include "libutil/error.h"
+#include "vmop/ids.h"
 
 struct vmop_guest_watch;
 
@@ -44,31 +46,35 @@ struct vmop_guest_holder {
 };
 
 /* Begin to watch a guest. domain: its id in the session. */
-struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch, uint32_t domain,
+struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch,
+					struct vmop_domain_id domain,
 					struct vmop_guest_holder holder);
-void vmop_guest_watch_remove(struct vmop_guest_watch *watch, uint32_t domain);
+void vmop_guest_watch_remove(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
 
 /* Return the newest view, with a reference for the caller; NULL: none yet. */
-struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch, uint32_t domain);
+struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch,
+					      struct vmop_domain_id domain);
 
 /*
  * Allow the thread to drop the symbols of the code of that generation, because the caller has
  * copied them.  Later views may have this code without symbols, which saves most of a guest's
  * memory.
  */
-void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, uint32_t domain,
+void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
 				   uint32_t generation);
 
 /*
- * Request the symbols of a file that a guest has mapped, from the guest's page cache.  image is the
- * caller's id for the answer.  False: the queue is full, and the caller must try again later.
+ * Request the symbols of a file that a guest has mapped, from the guest's page cache.  The answer
+ * repeats image.  False: the queue is full, and the caller must try again later.
  */
-bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, uint32_t domain,
-				      uint32_t image, const struct vmop_guest_vma *vma);
+bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				      struct vmop_image_slot image,
+				      const struct vmop_guest_vma *vma);
 
 /* The answer to a request. */
 struct vmop_guest_file_symbols {
-	uint32_t domain, image;
+	struct vmop_domain_id domain;
+	struct vmop_image_slot image;
 	struct vmop_symtab *symtab; /* the caller destroys it; NULL: the file has none */
 };
 /* Take the next answer; false: no answer is ready. */

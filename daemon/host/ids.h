@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Indices and ids of the daemon's tables, each of a type of its own.  The compiler refuses to mix
- * them, or to store one where the session file expects the id of a row.
+ * them, or to store one where the session file expects the id of a row (vmop/ids.h).
  */
 #ifndef VMOP_DAEMON_HOST_IDS_H
 #define VMOP_DAEMON_HOST_IDS_H

@@ -11,7 +11,8 @@
 
 /* The key of an image in by_key. The name follows. */
 struct image_key {
-	uint32_t domain, kind;
+	struct vmop_domain_id domain;
+	uint32_t kind;
 	uint32_t dev_major, dev_minor;
 	uint64_t inode_or_base;
 	char name[];
@@ -32,7 +33,7 @@ static unsigned key_fill(union key_buffer *buffer, const struct image_key *head,
 	return (unsigned)(sizeof(*head) + len);
 }
 
-static struct vmop_image *image_alloc(struct vmop_images *images, uint32_t domain,
+static struct vmop_image *image_alloc(struct vmop_images *images, struct vmop_domain_id domain,
 				      enum vmop_image_kind kind, const char *name)
 {
 	if (!images->n_free_slots)
@@ -114,12 +115,12 @@ void vmop_images_deinit(struct vmop_images *images)
 	*images = (struct vmop_images){0};
 }
 
-static struct vmop_image *find_by_build_id(struct vmop_images *images, uint32_t domain,
+static struct vmop_image *find_by_build_id(struct vmop_images *images, struct vmop_domain_id domain,
 					   const struct vmop_build_id *build_id)
 {
 	struct vmop_image *image;
 	HASH_FIND(hh_build_id, images->by_build_id, build_id, sizeof(*build_id), image);
-	return image && image->domain == domain ? image : NULL;
+	return image && vmop_domain_id_equals(image->domain, domain) ? image : NULL;
 }
 
 static void add_build_id(struct vmop_images *images, struct vmop_image *image,
@@ -181,7 +182,7 @@ struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmo
 	return image;
 }
 
-struct vmop_image *vmop_images_new(struct vmop_images *images, uint32_t domain,
+struct vmop_image *vmop_images_new(struct vmop_images *images, struct vmop_domain_id domain,
 				   enum vmop_image_kind kind, const char *name, uint64_t base,
 				   uint64_t len_bytes)
 {
@@ -194,7 +195,7 @@ struct vmop_image *vmop_images_new(struct vmop_images *images, uint32_t domain,
 	return image;
 }
 
-struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain,
+struct vmop_image *vmop_images_named(struct vmop_images *images, struct vmop_domain_id domain,
 				     enum vmop_image_kind kind, const char *name, uint64_t base,
 				     uint64_t len_bytes)
 {
@@ -212,7 +213,7 @@ struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain
 	return image;
 }
 
-struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
+struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmop_domain_id domain,
 					  const char *path, const struct vmop_build_id *build_id)
 {
 	/* A path with a new build-id is another image: the key has the first bytes of the build-id.
@@ -237,7 +238,7 @@ void vmop_image_unref(struct vmop_images *images, struct vmop_image *image)
 {
 	if (!image || --image->refs)
 		return;
-	if (!image->is_sampled && !image->id)
+	if (!image->is_sampled && !image->id.number)
 		image_free(images, image);
 }
 
@@ -245,7 +246,7 @@ void vmop_image_unref(struct vmop_images *images, struct vmop_image *image)
 static void store_anew(struct vmop_image *image)
 {
 	image->is_stored = false;
-	image->is_sampled |= image->id != 0;
+	image->is_sampled |= image->id.number != 0;
 }
 
 void vmop_image_set_note(struct vmop_image *image, const char *note)
@@ -347,7 +348,7 @@ void vmop_images_identified(struct vmop_images *images, struct vmop_image *image
 	memcpy(padded.bytes, build_id->bytes, build_id->len_bytes);
 	struct vmop_image *same = find_by_build_id(images, image->domain, &padded);
 	/* A stored image keeps its id, because earlier samples have it. */
-	if (same && same != image && !image->id)
+	if (same && same != image && !image->id.number)
 		image->alias = vmop_image_ref(same);
 	else if (same)
 		image->build_id = padded;
@@ -356,10 +357,10 @@ void vmop_images_identified(struct vmop_images *images, struct vmop_image *image
 	store_anew(image);
 }
 
-uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image)
+struct vmop_image_id vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image)
 {
-	if (!image->id)
-		image->id = images->next_id++;
+	if (!image->id.number)
+		image->id.number = images->next_id++;
 	return image->id;
 }
 
@@ -389,7 +390,7 @@ static struct vmop_error *store_note(const struct vmop_image *image, struct vmop
 	char name[32];
 	if (image->note_is_stored || (!image->note && !image->has_stored_note))
 		return NULL;
-	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", image->id);
+	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", image->id.number);
 	return vmop_db_put_info(db, name, image->note ? image->note : "");
 }
 
@@ -433,7 +434,7 @@ void vmop_images_sweep(struct vmop_images *images)
 		if (!image)
 			continue;
 		image->is_sampled = false;
-		if (!image->refs && (is_short || !image->id))
+		if (!image->refs && (is_short || !image->id.number))
 			image_free(images, image);
 	}
 }

@@ -27,9 +27,9 @@
 
 struct vmop_image {
 	struct vmop_image_slot slot;
-	uint32_t id; /* in the session; 0: no id yet */
+	struct vmop_image_id id; /* in the session; 0: no id yet */
 	uint32_t refs;
-	uint32_t domain; /* id of its domain; 0: host */
+	struct vmop_domain_id domain;
 	enum vmop_image_kind kind;
 	char *name; /* raw: can contain control characters */
 	char *root; /* see vmop_db_image */
@@ -94,14 +94,14 @@ void vmop_images_deinit(struct vmop_images *images);
 struct vmop_image *vmop_images_file(struct vmop_images *images,
 				    const struct vmop_mapped_file *file);
 /* A file of a guest. The key is its path and its build-id (length 0: not known). */
-struct vmop_image *vmop_images_guest_file(struct vmop_images *images, uint32_t domain,
+struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmop_domain_id domain,
 					  const char *path, const struct vmop_build_id *build_id);
 /* One image for each (domain, kind, name, base). */
-struct vmop_image *vmop_images_named(struct vmop_images *images, uint32_t domain,
+struct vmop_image *vmop_images_named(struct vmop_images *images, struct vmop_domain_id domain,
 				     enum vmop_image_kind kind, const char *name, uint64_t base,
 				     uint64_t len_bytes);
 /* A new image in each call. */
-struct vmop_image *vmop_images_new(struct vmop_images *images, uint32_t domain,
+struct vmop_image *vmop_images_new(struct vmop_images *images, struct vmop_domain_id domain,
 				   enum vmop_image_kind kind, const char *name, uint64_t base,
 				   uint64_t len_bytes);
 
@@ -189,7 +189,7 @@ static inline void vmop_image_mark_wanted(struct vmop_image *image, bool is_want
 }
 
 /* Return the image's id in the session, after giving it one if it has none. */
-uint32_t vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image);
+struct vmop_image_id vmop_images_assign_id(struct vmop_images *images, struct vmop_image *image);
 
 /*
  * Copy n symbols to one heap block, and reduce their offsets by base. NULL: n is 0, or out of

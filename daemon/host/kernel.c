@@ -107,7 +107,7 @@ static void kernel_symbols(struct vmop_kernel *kernel, const struct vmop_symbol 
 	struct vmop_image *image =
 		vmop_images_named(kernel->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_KERNEL,
 				  "[kernel]", text, end - text);
-	if (!image->id)
+	if (!image->id.number)
 		read_notes(kernel, image, "/sys/kernel", "notes");
 	keep_symbols(image, symbols + first, n - first);
 	put_text(kernel, image, text, end);

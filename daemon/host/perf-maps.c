@@ -201,7 +201,7 @@ static void destroy_reading(struct vmop_read_job *job)
 
 static bool is_of(const struct vmop_image *image, const struct map_key *key)
 {
-	return image && image->kind == VMOP_IMAGE_ANON && image->domain == VMOP_DOMAIN_ID_HOST &&
+	return image && image->kind == VMOP_IMAGE_ANON && vmop_domain_id_is_host(image->domain) &&
 	       image->pid == key->pid && image->process_start_ns == key->start_ns;
 }
 

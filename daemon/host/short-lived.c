@@ -72,9 +72,9 @@ static uint64_t count_samples(struct vmop_short_lived *short_lived,
 	return samples;
 }
 
-static uint32_t exe_id(const struct vmop_task *task)
+static uint32_t exe_number(const struct vmop_task *task)
 {
-	return task->exe ? vmop_image_canonical(task->exe)->id : 0;
+	return task->exe ? vmop_image_canonical(task->exe)->id.number : 0;
 }
 
 static const char *cgroup_of(const struct vmop_task *task)
@@ -85,10 +85,10 @@ static const char *cgroup_of(const struct vmop_task *task)
 static int compare_commands(const struct vmop_task *a, const struct vmop_task *b)
 {
 	const char *cgroup_a = cgroup_of(a), *cgroup_b = cgroup_of(b);
-	if (a->domain != b->domain)
-		return a->domain < b->domain ? -1 : 1;
-	if (exe_id(a) != exe_id(b))
-		return exe_id(a) < exe_id(b) ? -1 : 1;
+	if (!vmop_domain_id_equals(a->domain, b->domain))
+		return a->domain.number < b->domain.number ? -1 : 1;
+	if (exe_number(a) != exe_number(b))
+		return exe_number(a) < exe_number(b) ? -1 : 1;
 	int order = strcmp(a->comm, b->comm);
 	if (order || cgroup_a == cgroup_b)
 		return order;
@@ -106,7 +106,7 @@ static struct vmop_error *merge(struct vmop_short_lived *short_lived, struct vmo
 				const struct vmop_task *const *tasks, uint32_t n)
 {
 	struct vmop_db_task like;
-	uint32_t row;
+	struct vmop_task_row_id row;
 	uint64_t count = 0;
 	for (uint32_t i = 0; i < n; i++)
 		count += tasks[i]->n_grouped ? tasks[i]->n_grouped : 1;

@@ -23,8 +23,8 @@
 struct vmop_short_lived {
 	/* The row of a pending task's samples, at index id - first_id. */
 	struct vmop_short_lived_task {
-		uint32_t row;		   /* 0: its own */
-		struct vmop_task_id first; /* of the tasks with this row */
+		struct vmop_task_row_id row; /* 0: its own */
+		struct vmop_task_id first;   /* of the tasks with this row */
 		uint32_t samples;
 	} * tasks;
 	uint32_t first_id, n, capacity;
@@ -48,12 +48,13 @@ struct vmop_error *vmop_short_lived_merge(struct vmop_short_lived *short_lived,
 					  struct vmop_db *db);
 
 /* Return the id of the row of a task's samples. The id of such a row maps to the same id. */
-static inline uint32_t vmop_short_lived_row(const struct vmop_short_lived *short_lived,
-					    struct vmop_task_id task)
+static inline struct vmop_task_row_id
+vmop_short_lived_row(const struct vmop_short_lived *short_lived, struct vmop_task_id task)
 {
 	uint32_t i = task.number - short_lived->first_id; /* wraps around below first_id */
-	return i < short_lived->n && short_lived->tasks[i].row ? short_lived->tasks[i].row
-							       : task.number;
+	return i < short_lived->n && short_lived->tasks[i].row.number
+		       ? short_lived->tasks[i].row
+		       : (struct vmop_task_row_id){task.number};
 }
 
 /* Return the first of the tasks that share the row of task. */
@@ -61,7 +62,8 @@ static inline struct vmop_task_id vmop_short_lived_first(const struct vmop_short
 							 struct vmop_task_id task)
 {
 	uint32_t i = task.number - short_lived->first_id;
-	return i < short_lived->n && short_lived->tasks[i].row ? short_lived->tasks[i].first : task;
+	return i < short_lived->n && short_lived->tasks[i].row.number ? short_lived->tasks[i].first
+								      : task;
 }
 
 #endif

@@ -38,7 +38,8 @@ static struct vmop_task *find_group(struct vmop_tasks *tasks, const struct vmop_
 	for (uint32_t i = 0; i < tasks->n_groups; i++) {
 		struct vmop_task *group = &tasks->groups[i];
 		if (group->exe == task->exe && group->cgroup == task->cgroup &&
-		    group->domain == task->domain && !strcmp(group->comm, task->comm))
+		    vmop_domain_id_equals(group->domain, task->domain) &&
+		    !strcmp(group->comm, task->comm))
 			return group;
 	}
 	return NULL;
@@ -121,8 +122,14 @@ void vmop_task_set_exe(struct vmop_tasks *tasks, struct vmop_task *task, struct 
 	task->exe = exe;
 }
 
+/* Return the id of the row that task has unless it shares another task's row. */
+static struct vmop_task_row_id row_of(const struct vmop_task *task)
+{
+	return (struct vmop_task_row_id){task->id.number};
+}
+
 /* Note the end of a task. Without memory its row never gets the end. */
-static void note_end(struct vmop_tasks *tasks, uint32_t id)
+static void note_end(struct vmop_tasks *tasks, struct vmop_task_row_id id)
 {
 	if (vmop_array_reserve(tasks->ended, tasks->max_ended, tasks->n_ended + 1))
 		tasks->ended[tasks->n_ended++] = id;
@@ -131,7 +138,7 @@ static void note_end(struct vmop_tasks *tasks, uint32_t id)
 void vmop_task_deinit(struct vmop_tasks *tasks, struct vmop_task *task)
 {
 	if (task->id.number)
-		note_end(tasks, task->id.number);
+		note_end(tasks, row_of(task));
 	vmop_image_unref(tasks->images, task->exe);
 	vmop_text_unref(task->cgroup);
 	task->exe = NULL;
@@ -148,12 +155,13 @@ void vmop_tasks_deinit(struct vmop_tasks *tasks)
 void vmop_task_describe(const struct vmop_task *task, struct vmop_db_task *ret)
 {
 	*ret = (struct vmop_db_task){
-		.id = task->id.number,
+		.id = row_of(task),
 		.domain = task->domain,
 		.pid = task->pid,
 		.tid = task->tid,
 		.comm = task->comm,
-		.exe_image = task->exe ? vmop_image_canonical(task->exe)->id : 0,
+		.exe_image =
+			task->exe ? vmop_image_canonical(task->exe)->id : (struct vmop_image_id){0},
 		.cgroup = task->cgroup ? task->cgroup->text : NULL,
 	};
 }
@@ -173,7 +181,8 @@ void vmop_tasks_stored(struct vmop_tasks *tasks, const struct vmop_short_lived *
 		DL_DELETE(tasks->pending, task);
 		task->prev = task->next = NULL;
 		if (task->n_grouped ||
-		    (short_lived && vmop_short_lived_row(short_lived, task->id) != task->id.number))
+		    (short_lived &&
+		     vmop_short_lived_row(short_lived, task->id).number != task->id.number))
 			task->id.number = 0; /* it has no row to end */
 		if (task->n_grouped || task->is_alone)
 			vmop_task_deinit(tasks, task);

@@ -34,9 +34,9 @@ void vmop_text_unref(struct vmop_text *text); /* NULL is allowed */
 
 struct vmop_task {
 	struct vmop_task_id id; /* number 0: no samples yet */
-	uint32_t domain;	/* id of its domain */
-	uint32_t pid, tid;	/* tid 0: the whole process */
-	uint64_t start_ns;	/* CLOCK_MONOTONIC; 0 not known */
+	struct vmop_domain_id domain;
+	uint32_t pid, tid; /* tid 0: the whole process */
+	uint64_t start_ns; /* CLOCK_MONOTONIC; 0 not known */
 	char comm[VMOP_COMM_BYTES];
 	struct vmop_image *exe;	       /* referenced; NULL: none or not known */
 	struct vmop_text *cgroup;      /* NULL: not known */
@@ -61,7 +61,7 @@ struct vmop_task {
 struct vmop_tasks {
 	struct vmop_task *pending; /* with an id and no row; a list of utlist.h */
 	/* The ids of ended tasks whose rows lack the end. */
-	uint32_t *ended;
+	struct vmop_task_row_id *ended;
 	size_t n_ended, max_ended;
 	uint32_t n_alone;	   /* pending tasks in blocks of their own */
 	bool groups_tasks;	   /* in this interval */

@@ -50,11 +50,11 @@ static uint32_t key_hash(const struct vmop_sample_key *key)
 {
 	const uint64_t multiplier = 0x9e3779b97f4a7c15ull;
 	uint64_t where = (uint64_t)key->task.number << 32 | key->image.at;
-	uint64_t whose = (uint64_t)key->billed << 40 | (uint64_t)key->domain << 20 |
-			 (uint64_t)key->event << 12 | (uint64_t)key->certainty << 8 |
+	uint64_t whose = (uint64_t)key->billed.number << 40 | (uint64_t)key->domain.number << 20 |
+			 (uint64_t)key->event.number << 12 | (uint64_t)key->certainty << 8 |
 			 (uint64_t)key->bill << 4 | key->mode;
 	uint64_t rest = (uint64_t)(uint32_t)key->vcpu << 32 ^ (uint64_t)(uint32_t)key->cpu << 8 ^
-			key->stack;
+			key->stack.number;
 	uint64_t hash = where * multiplier;
 	hash = (hash ^ hash >> 32 ^ whose) * multiplier;
 	hash = (hash ^ hash >> 32 ^ rest) * multiplier;
@@ -64,9 +64,11 @@ static uint32_t key_hash(const struct vmop_sample_key *key)
 static bool key_equals(const struct vmop_sample_key *a, const struct vmop_sample_key *b)
 {
 	return a->task.number == b->task.number && a->image.at == b->image.at &&
-	       a->mode == b->mode && a->cpu == b->cpu && a->event == b->event &&
-	       a->domain == b->domain && a->billed == b->billed && a->bill == b->bill &&
-	       a->certainty == b->certainty && a->vcpu == b->vcpu && a->stack == b->stack;
+	       a->mode == b->mode && a->cpu == b->cpu && vmop_event_id_equals(a->event, b->event) &&
+	       vmop_domain_id_equals(a->domain, b->domain) &&
+	       vmop_domain_id_equals(a->billed, b->billed) && a->bill == b->bill &&
+	       a->certainty == b->certainty && a->vcpu == b->vcpu &&
+	       vmop_stack_id_equals(a->stack, b->stack);
 }
 
 /* Return the index of key, which is added if it is missing; UINT32_MAX: no room. */
@@ -87,8 +89,8 @@ static uint32_t intern_new(struct vmop_aggregate *aggregate, const struct vmop_s
 /* Do the same; usually without a hash, and without a slot that is in no near cache. */
 static uint32_t intern(struct vmop_aggregate *aggregate, const struct vmop_sample_key *key)
 {
-	uint32_t spread =
-		5 * key->task.number + 3 * key->image.at + key->event * 16 + (uint32_t)key->cpu;
+	uint32_t spread = 5 * key->task.number + 3 * key->image.at + key->event.number * 16 +
+			  (uint32_t)key->cpu;
 	uint32_t *recent = &aggregate->recent[spread % VMOP_AGGREGATE_RECENT];
 	if (*recent && key_equals(key, &aggregate->keys[*recent - 1]))
 		return *recent - 1;

@@ -192,7 +192,7 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 			struct vmop_process *process, const struct vmop_record *record)
 {
 	const struct vmop_sample *sample = &record->sample;
-	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST];
+	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST.number];
 	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
 							    !vmop_is_kernel_address(sample->ip));
 	location->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
@@ -290,7 +290,7 @@ static void hypervisor_sample(struct vmop_attribution *attribution, struct locat
 	location->key.bill = VMOP_BILL_HYPERVISOR;
 	location->key.mode = VMOP_MODE_HYPERVISOR;
 	vmop_domain_count_hypervisor(hypervisor);
-	if (owner->domain->id != VMOP_DOMAIN_ID_HOST)
+	if (!vmop_domain_id_is_host(owner->domain->id))
 		vmop_domain_count_hypervisor(owner->domain);
 	location->image = text ? text : hypervisor->kernel;
 	location->offset = sample->ip - (text ? text->base : 0);
@@ -302,7 +302,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 	const struct vmop_sample *sample = &record->sample;
 	struct location location;
 	location.key = (struct vmop_sample_key){
-		.event = sample->event,
+		.event = {sample->event},
 		.domain = VMOP_DOMAIN_ID_HOST,
 		.billed = VMOP_DOMAIN_ID_HOST,
 		.vcpu = -1,

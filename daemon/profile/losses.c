@@ -61,7 +61,7 @@ struct vmop_error *vmop_losses_store(struct vmop_losses *losses, struct vmop_db 
 				losses->now[loss][event] + losses->inherited[loss][event];
 			struct vmop_db_loss row = {
 				.name = names[loss],
-				.event = event,
+				.event = {event},
 				.count = losses->putting[loss][event] - losses->stored[loss][event],
 			};
 			struct vmop_error *err = row.count ? vmop_db_put_loss(db, &row) : NULL;

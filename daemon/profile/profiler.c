@@ -82,7 +82,7 @@ static struct vmop_error *put_events(struct vmop_profiler *profiler)
 	for (size_t i = 0; i < vmop_source_n_events(source); i++) {
 		const struct vmop_event_info *info = vmop_source_event(source, i);
 		struct vmop_db_event row = {
-			.id = (uint32_t)i,
+			.id = {(uint32_t)i},
 			.name = info->name,
 			.source = source->ops->name,
 			.unit = info->unit,
@@ -205,7 +205,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = &vmop_error_no_memory;
 	if (err)
 		return err;
-	vmop_domain_set_symbols_from(profiler->domains.at[VMOP_DOMAIN_ID_HOST],
+	vmop_domain_set_symbols_from(profiler->domains.at[VMOP_DOMAIN_ID_HOST.number],
 				     profiler->kernel.symbols_from);
 	profiler->vdso = vmop_images_named(&profiler->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_VDSO,
 					   "[vdso]", 0, 0);
@@ -475,7 +475,7 @@ static struct vmop_error *store_images(struct vmop_profiler *profiler)
 			continue;
 		image = vmop_image_canonical(image);
 		vmop_image_mark_sampled(image);
-		if (image->id && image->is_stored)
+		if (image->id.number && image->is_stored)
 			continue;
 		vmop_images_assign_id(&profiler->images, image);
 		struct vmop_error *err = vmop_image_store(image, profiler->db);
@@ -490,7 +490,8 @@ static struct vmop_error *store_tasks(struct vmop_profiler *profiler)
 	const struct vmop_task *task;
 	DL_FOREACH (profiler->tasks.pending, task) {
 		struct vmop_db_task row;
-		if (vmop_short_lived_row(&profiler->short_lived, task->id) != task->id.number)
+		if (vmop_short_lived_row(&profiler->short_lived, task->id).number !=
+		    task->id.number)
 			continue;
 		vmop_task_describe(task, &row);
 		if (task->start_ns)
@@ -585,7 +586,7 @@ static void stored(struct vmop_profiler *profiler)
 	vmop_domains_stored(&profiler->domains);
 	for (uint32_t i = 0; i < profiler->images.n_slots; i++) {
 		struct vmop_image *image = profiler->images.slots[i];
-		if (image && image->is_sampled && image->id && !image->is_stored)
+		if (image && image->is_sampled && image->id.number && !image->is_stored)
 			vmop_image_stored(image);
 	}
 	vmop_tasks_stored(&profiler->tasks, &profiler->short_lived);

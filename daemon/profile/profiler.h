@@ -106,7 +106,7 @@ struct vmop_profiler_stats {
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
 
 struct vmop_domain_stats {
-	uint32_t id;
+	struct vmop_domain_id id;
 	enum vmop_domain_kind kind;
 	const char *name, *uuid; /* valid until the next call of the profiler; uuid may be NULL */
 	uint32_t vmm_pid;

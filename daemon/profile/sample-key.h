@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 #include "daemon/host/ids.h"
+#include "vmop/ids.h"
 
 struct vmop_sample_key {
-	uint32_t event;
-	uint32_t domain;   /* that ran the code */
-	uint32_t billed;   /* guest that the work was done for; == domain with VMOP_BILL_SELF */
+	struct vmop_event_id event;
+	struct vmop_domain_id domain; /* that ran the code */
+	struct vmop_domain_id
+		billed;	   /* guest that the work was done for; == domain with VMOP_BILL_SELF */
 	uint8_t bill;	   /* enum vmop_bill */
 	uint8_t mode;	   /* enum vmop_mode */
 	uint8_t certainty; /* enum vmop_certainty */
@@ -21,7 +23,7 @@ struct vmop_sample_key {
 	int32_t cpu;	   /* -1: CPUs are not separated */
 	struct vmop_task_id task;
 	struct vmop_image_slot image;
-	uint32_t stack; /* leaf of an interned stack; 0: none */
+	struct vmop_stack_id stack; /* leaf of an interned stack; 0: none */
 };
 
 #endif

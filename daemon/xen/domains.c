@@ -10,7 +10,7 @@
 /* Make the host's domain dom0.  In the session of a domU, the domU is the host and stays so. */
 static void become_dom0(struct vmop_domains *domains)
 {
-	struct vmop_domain *host = domains->at[VMOP_DOMAIN_ID_HOST];
+	struct vmop_domain *host = domains->at[VMOP_DOMAIN_ID_HOST.number];
 	vmop_domain_set_source_id(host, 0);
 	vmop_domain_set_name(host, "dom0");
 	vmop_domains_keep_spares(domains);
@@ -55,7 +55,7 @@ static struct vmop_error *create(struct vmop_domains *domains, struct vmop_xen_d
 	if (!xen)
 		return &vmop_error_no_memory;
 	xen->domains = domains;
-	xen->by_id[0] = domains->at[VMOP_DOMAIN_ID_HOST];
+	xen->by_id[0] = domains->at[VMOP_DOMAIN_ID_HOST.number];
 	*ret = xen;
 	return NULL;
 }

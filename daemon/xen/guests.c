@@ -141,7 +141,7 @@ static void take_entry(struct vmop_xen_guests *guests, const struct vmop_xenstor
 		identify(guests, domain, entry);
 	if (is_new && domain->is_identified)
 		vmop_log_info("guest \"%s\", %s: domain %u%s", domain->name, domain->vmm,
-			      domain->id,
+			      domain->id.number,
 			      domain->kind == VMOP_DOMAIN_UNSELECTED ? ", not selected" : "");
 }
 

@@ -24,9 +24,6 @@ enum vmop_domain_kind {
  */
 #define VMOP_DOMAIN_SOME_NAME "[some domain]"
 
-/* The host is always domain 0; guests are numbered from 1 within a session. */
-#define VMOP_DOMAIN_ID_HOST 0
-
 /* The processor mode that a sample was taken in. */
 enum vmop_mode {
 	VMOP_MODE_UNKNOWN = 0,

@@ -68,7 +68,8 @@ static struct vmop_error *table_index(struct vmop_table *table, struct vmop_tabl
 	return NULL;
 }
 
-size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t id)
+/* Return the index of a session's id, or 0 if the session does not define it. */
+static size_t find(const struct vmop_table *table, size_t session, uint32_t id)
 {
 	const struct vmop_table_part *part = &table->parts[session];
 	if (part->by_id)
@@ -82,6 +83,30 @@ size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t
 			high = middle;
 	}
 	return low < part->end && id_at(table, low) == id ? low : 0;
+}
+
+size_t vmop_catalog_find_event(const struct vmop_catalog *catalog, size_t session,
+			       struct vmop_event_id id)
+{
+	return find(&catalog->events, session, id.number);
+}
+
+size_t vmop_catalog_find_domain(const struct vmop_catalog *catalog, size_t session,
+				struct vmop_domain_id id)
+{
+	return find(&catalog->domains, session, id.number);
+}
+
+size_t vmop_catalog_find_task(const struct vmop_catalog *catalog, size_t session,
+			      struct vmop_task_row_id id)
+{
+	return find(&catalog->tasks, session, id.number);
+}
+
+size_t vmop_catalog_find_image(const struct vmop_catalog *catalog, size_t session,
+			       struct vmop_image_id id)
+{
+	return find(&catalog->images, session, id.number);
 }
 
 /* ---- loading ------------------------------------------------------------- */
@@ -156,12 +181,13 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 	item->session = loader->session;
 	item->kind = domain->kind;
 	bool ok = keep(catalog, &item->uuid, domain->uuid);
-	bool is_own = domain->id == VMOP_DOMAIN_ID_HOST || domain->kind == VMOP_DOMAIN_HYPERVISOR ||
+	bool is_own = vmop_domain_id_is_host(domain->id) ||
+		      domain->kind == VMOP_DOMAIN_HYPERVISOR ||
 		      (domain->kind == VMOP_DOMAIN_UNSAMPLED && ok && !*item->uuid &&
 		       !strcmp(domain->name, VMOP_DOMAIN_SOME_NAME));
 	ok = ok && (is_own ? keep(catalog, &item->name, domain->name)
 			   : keep_label(catalog, &item->name, VMOP_LABEL_DOMAIN, domain->name));
-	item->own_name = domain->id == VMOP_DOMAIN_ID_HOST ? "" : item->name;
+	item->own_name = vmop_domain_id_is_host(domain->id) ? "" : item->name;
 	item->vmm_pid = domain->vmm_pid;
 	item->first_seen_ns = domain->first_seen_ns;
 	item->end_ns = domain->last_seen_ns;
@@ -176,7 +202,7 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 static const char *own_comm(const struct vmop_task_item *item, const struct vmop_db_task *task,
 			    bool is_unexplained)
 {
-	bool is_of_guest = task->domain != VMOP_DOMAIN_ID_HOST;
+	bool is_of_guest = !vmop_domain_id_is_host(task->domain);
 	if (is_unexplained)
 		return task->comm;
 	if (item->is_idle || (is_of_guest && !task->pid && !strcmp(task->comm, "[idle]")))
@@ -195,14 +221,14 @@ static struct vmop_error *add_task(void *arg, const struct vmop_db_task *task)
 		return &vmop_error_no_memory;
 	item->id = task->id;
 	item->session = loader->session;
-	item->domain = task->domain;
+	item->domain_id = task->domain;
 	item->pid = task->pid;
 	item->tid = task->tid;
 	item->start_time_ns = task->start_time_ns;
 	item->exe_image = task->exe_image;
 	item->is_merged = task->merged > 0 && task->merged <= INT64_MAX;
 	item->n_processes = item->is_merged ? task->merged : 1;
-	item->is_idle = !item->is_merged && task->domain == VMOP_DOMAIN_ID_HOST && task->pid == 0;
+	item->is_idle = !item->is_merged && vmop_domain_id_is_host(task->domain) && task->pid == 0;
 	const char *own = own_comm(item, task, catalog->tasks.n == 1);
 	bool ok = own ? keep(catalog, &item->comm, own)
 		      : keep_label(catalog, &item->comm, VMOP_LABEL_NAME, task->comm);
@@ -215,7 +241,7 @@ static struct vmop_error seen_enough = {.code = VMOP_ERROR_NOT_FOUND};
 
 static struct vmop_error *add_idle_task(void *arg, const struct vmop_db_task *task)
 {
-	if (task->pid != 0 || task->merged || task->domain != VMOP_DOMAIN_ID_HOST)
+	if (task->pid != 0 || task->merged || !vmop_domain_id_is_host(task->domain))
 		return NULL;
 	struct vmop_error *err = add_task(arg, task);
 	return err ? err : &seen_enough;
@@ -253,7 +279,7 @@ static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image
 	item->id = image->id;
 	item->session = loader->session;
 	item->kind = image->kind;
-	item->domain = image->domain;
+	item->domain_id = image->domain;
 	item->base = image->base;
 	item->len_bytes = image->len_bytes;
 	if (image->build_id_len_bytes <= sizeof(item->build_id)) {
@@ -289,8 +315,8 @@ static struct vmop_error *add_loss(void *arg, const struct vmop_db_loss *loss)
 	struct vmop_loss_item *item = &catalog->losses[catalog->n_losses++];
 	*item = (struct vmop_loss_item){
 		.session = loader->session,
-		.domain = vmop_table_index(&catalog->domains, loader->session, loss->domain),
-		.event = vmop_table_index(&catalog->events, loader->session, loss->event),
+		.domain = vmop_catalog_find_domain(catalog, loader->session, loss->domain),
+		.event = vmop_catalog_find_event(catalog, loader->session, loss->event),
 		.count = loss->count,
 	};
 	return keep(catalog, &item->name, loss->name) ? NULL : &vmop_error_no_memory;
@@ -332,7 +358,7 @@ static struct vmop_error *load_facts(struct loader *loader)
 }
 
 /* Reads "event-ID-WHAT" into *ret_id. Returns WHAT, or NULL where name is not one of those. */
-static const char *parse_event_info(const char *name, uint32_t *ret_id)
+static const char *parse_event_info(const char *name, struct vmop_event_id *ret_id)
 {
 	static const char prefix[] = "event-";
 	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
@@ -346,7 +372,7 @@ static const char *parse_event_info(const char *name, uint32_t *ret_id)
 	memcpy(number, digits, n);
 	if (!vmop_parse_u64(number, 10, &id) || id > UINT32_MAX)
 		return NULL;
-	*ret_id = (uint32_t)id;
+	ret_id->number = (uint32_t)id;
 	return digits + n + 1;
 }
 
@@ -354,9 +380,9 @@ static struct vmop_error *add_event_info(void *arg, const struct vmop_db_info *i
 {
 	const struct loader *loader = arg;
 	struct vmop_catalog *catalog = loader->catalog;
-	uint32_t id;
+	struct vmop_event_id id;
 	const char *what = parse_event_info(info->name, &id);
-	size_t index = what ? vmop_table_index(&catalog->events, loader->session, id) : 0;
+	size_t index = what ? vmop_catalog_find_event(catalog, loader->session, id) : 0;
 	if (!index)
 		return NULL;
 	struct vmop_event_item *event = vmop_catalog_event(catalog, index);

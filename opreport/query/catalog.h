@@ -35,7 +35,8 @@ struct vmop_session_input {
 
 /* All items begin with their id and session; `selected`: the profile specs choose the item. */
 struct vmop_event_item {
-	uint32_t id, session;
+	struct vmop_event_id id;
+	uint32_t session;
 	bool selected;
 	uint32_t slot;				 /* index of its count in a row, or VMOP_NO_SLOT */
 	const char *name, *source, *unit, *note; /* "" for none */
@@ -48,7 +49,8 @@ struct vmop_event_item {
 };
 
 struct vmop_domain_item {
-	uint32_t id, session;
+	struct vmop_domain_id id;
+	uint32_t session;
 	bool selected;
 	bool is_host; /* its row's domain is a guest in no session */
 	bool is_some; /* VMOP_DOMAIN_SOME_NAME */
@@ -70,25 +72,29 @@ struct vmop_domain_item {
 };
 
 struct vmop_task_item {
-	uint32_t id, session;
+	struct vmop_task_row_id id;
+	uint32_t session;
 	bool selected;
 	bool is_idle;
-	bool is_merged;	      /* stands for ended processes of one command */
+	bool is_merged; /* stands for ended processes of one command */
+	struct vmop_domain_id domain_id;
 	uint64_t n_processes; /* 1 unless merged */
 	uint32_t domain;      /* index of its row */
 	uint32_t pid, tid;
 	uint64_t start_time_ns;
 	const char *comm, *cgroup;
-	uint32_t exe_image;  /* id */
+	struct vmop_image_id exe_image;
 	uint32_t row;	     /* index of the first task that rows show as one */
 	uint32_t cgroup_row; /* likewise, by cgroup */
 };
 
 struct vmop_image_item {
-	uint32_t id, session;
+	struct vmop_image_id id;
+	uint32_t session;
 	bool selected;
 	bool is_shared; /* set on a row that has further items */
 	enum vmop_image_kind kind;
+	struct vmop_domain_id domain_id;
 	uint32_t domain; /* index of its row */
 	const char *name, *root;
 	uint8_t build_id_len_bytes;
@@ -170,8 +176,15 @@ void vmop_catalog_deinit(struct vmop_catalog *catalog);
 struct vmop_error *vmop_catalog_blame(struct vmop_error *err, const struct vmop_catalog *catalog,
 				      size_t session);
 
-/* Return the index of a session's id, or 0 if the session does not define it. */
-size_t vmop_table_index(const struct vmop_table *table, size_t session, uint32_t id);
+/* Return the index of a session's id in its table, or 0 if the session does not define it. */
+size_t vmop_catalog_find_event(const struct vmop_catalog *catalog, size_t session,
+			       struct vmop_event_id id);
+size_t vmop_catalog_find_domain(const struct vmop_catalog *catalog, size_t session,
+				struct vmop_domain_id id);
+size_t vmop_catalog_find_task(const struct vmop_catalog *catalog, size_t session,
+			      struct vmop_task_row_id id);
+size_t vmop_catalog_find_image(const struct vmop_catalog *catalog, size_t session,
+			       struct vmop_image_id id);
 
 /*
  * Return the file's name without its folders, or the whole path where the name could be

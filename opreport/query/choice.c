@@ -21,11 +21,12 @@ enum {
 struct selector {
 	const char *tag; /* "domain:" */
 	const char *plural;
-	enum vmop_table_kind kind;
 	struct vmop_table *table;
 	bool (*matches)(const void *item, const char *word);
 	const char *(*name)(const void *item);
 	bool *(*selected)(void *item);
+	struct vmop_error *(*list)(const struct vmop_catalog *catalog, size_t session,
+				   struct vmop_selected_ids *ret, size_t *ret_n);
 };
 
 static bool glob_matches(const char *word, const char *text)
@@ -165,22 +166,31 @@ static struct vmop_error *select_words(const struct selector *selector,
 	return NULL;
 }
 
-/* Set *ret to the ids of a session's selected items.  The caller frees ret->ids. */
-static struct vmop_error *list_ids(const struct selector *selector, size_t session,
-				   struct vmop_id_list *ret)
-{
-	const struct vmop_table *table = selector->table;
-	const struct vmop_table_part *part = &table->parts[session];
-	ret->ids = calloc(part->end - part->first + 1, sizeof(*ret->ids));
-	if (!ret->ids)
-		return &vmop_error_no_memory;
-	for (size_t i = part->first; i < part->end; i++) {
-		void *item = item_at(table, i);
-		if (*selector->selected(item)) /* every item begins with its id */
-			memcpy(&ret->ids[ret->n++], item, sizeof(*ret->ids));
+/*
+ * Define list_PLURAL(): list the ids of a session's selected items in ret->PLURAL, which the caller
+ * frees, and set *ret_n to their number.
+ */
+#define LIST(noun, plural)                                                                         \
+	static struct vmop_error *list_##plural(const struct vmop_catalog *catalog,                \
+						size_t session, struct vmop_selected_ids *ret,     \
+						size_t *ret_n)                                     \
+	{                                                                                          \
+		const struct vmop_table_part *part = &catalog->plural.parts[session];              \
+		ret->plural = calloc(part->end - part->first + 1, sizeof(*ret->plural));           \
+		if (!ret->plural)                                                                  \
+			return &vmop_error_no_memory;                                              \
+		for (size_t i = part->first; i < part->end; i++)                                   \
+			if (vmop_catalog_##noun(catalog, i)->selected)                             \
+				ret->plural[ret->n_##plural++] =                                   \
+					vmop_catalog_##noun(catalog, i)->id;                       \
+		*ret_n = ret->n_##plural;                                                          \
+		return NULL;                                                                       \
 	}
-	return NULL;
-}
+LIST(event, events)
+LIST(domain, domains)
+LIST(image, images)
+LIST(task, tasks)
+#undef LIST
 
 static struct vmop_error *apply(const struct selector *selector, const struct vmop_words *words)
 {
@@ -190,17 +200,19 @@ static struct vmop_error *apply(const struct selector *selector, const struct vm
 }
 
 /* List each session's selected items; VMOP_ERROR_NOT_FOUND where no session has any. */
-static struct vmop_error *list_selected(struct vmop_choice *choice, const struct selector *selector)
+static struct vmop_error *list_selected(struct vmop_choice *choice,
+					const struct vmop_catalog *catalog,
+					const struct selector *selector)
 {
 	bool any = false;
 	for (size_t s = 0; s < choice->n_sessions; s++) {
 		struct vmop_session_choice *session = &choice->sessions[s];
-		struct vmop_id_list *list = &session->selected[selector->kind];
-		struct vmop_error *err = list_ids(selector, s, list);
+		size_t n;
+		struct vmop_error *err = selector->list(catalog, s, &session->selected, &n);
 		if (err)
 			return err;
-		any = any || list->n;
-		session->is_empty = session->is_empty || !list->n;
+		any = any || n;
+		session->is_empty = session->is_empty || !n;
 	}
 	return any ? NULL
 		   : vmop_error_new(VMOP_ERROR_NOT_FOUND, "no %s of the session match",
@@ -212,22 +224,22 @@ static void fill_filters(struct vmop_choice *choice, bool by_bill)
 {
 	for (size_t s = 0; s < choice->n_sessions; s++) {
 		struct vmop_session_choice *session = &choice->sessions[s];
-		const struct vmop_id_list *selected = session->selected;
+		const struct vmop_selected_ids *selected = &session->selected;
 		struct vmop_db_filter *filter = &session->filter;
-		filter->events = selected[VMOP_TABLE_EVENTS].ids;
-		filter->n_events = selected[VMOP_TABLE_EVENTS].n;
+		filter->events = selected->events;
+		filter->n_events = selected->n_events;
 		if (by_bill) {
-			filter->billed = selected[VMOP_TABLE_DOMAINS].ids;
-			filter->n_billed = selected[VMOP_TABLE_DOMAINS].n;
+			filter->billed = selected->domains;
+			filter->n_billed = selected->n_domains;
 		} else {
-			filter->domains = selected[VMOP_TABLE_DOMAINS].ids;
-			filter->n_domains = selected[VMOP_TABLE_DOMAINS].n;
+			filter->domains = selected->domains;
+			filter->n_domains = selected->n_domains;
 		}
-		filter->images = selected[VMOP_TABLE_IMAGES].ids;
-		filter->n_images = selected[VMOP_TABLE_IMAGES].n;
-		session->filter_is_complete = selected[VMOP_TABLE_TASKS].n <= MAX_FILTER_TASKS;
-		filter->tasks = selected[VMOP_TABLE_TASKS].ids;
-		filter->n_tasks = session->filter_is_complete ? selected[VMOP_TABLE_TASKS].n : 0;
+		filter->images = selected->images;
+		filter->n_images = selected->n_images;
+		session->filter_is_complete = selected->n_tasks <= MAX_FILTER_TASKS;
+		filter->tasks = selected->tasks;
+		filter->n_tasks = session->filter_is_complete ? selected->n_tasks : 0;
 	}
 }
 
@@ -258,15 +270,15 @@ static struct vmop_error *check_threads(const struct vmop_catalog *catalog,
 static struct vmop_error *select_tasks(struct vmop_choice *choice, struct vmop_catalog *catalog,
 				       const struct vmop_spec *spec)
 {
-	const struct selector tasks = {"task:",	     "tasks",	VMOP_TABLE_TASKS, &catalog->tasks,
-				       task_matches, task_name, task_selected};
+	const struct selector tasks = {"task:",	  "tasks",	 &catalog->tasks, task_matches,
+				       task_name, task_selected, list_tasks};
 	struct vmop_error *err = check_threads(catalog, spec);
 	if (!err)
 		err = apply(&tasks, &spec->tasks);
 	if (err || (!spec->tasks.n && !spec->tgids.n && !spec->tids.n))
 		return err;
 	select_tasks_by_number(catalog, spec);
-	return list_selected(choice, &tasks);
+	return list_selected(choice, catalog, &tasks);
 }
 
 static struct vmop_error *spell_out(const struct vmop_numbers *numbers, const char *what,
@@ -311,26 +323,24 @@ static struct vmop_error *select_numbers(struct vmop_choice *choice, const struc
 static struct vmop_error *select_names(struct vmop_choice *choice, struct vmop_catalog *catalog,
 				       const struct vmop_spec *spec)
 {
-	const struct selector events = {"event:",	  "events",	 VMOP_TABLE_EVENTS,
-					&catalog->events, event_matches, event_name,
-					event_selected};
-	const struct selector domains = {"domain:",	    "domains",	    VMOP_TABLE_DOMAINS,
-					 &catalog->domains, domain_matches, domain_name,
-					 domain_selected};
-	const struct selector images = {"image:",	  "images",	 VMOP_TABLE_IMAGES,
-					&catalog->images, image_matches, image_name,
-					image_selected};
+	const struct selector events = {"event:",   "events",	    &catalog->events, event_matches,
+					event_name, event_selected, list_events};
+	const struct selector domains = {"domain:",	 "domains",   &catalog->domains,
+					 domain_matches, domain_name, domain_selected,
+					 list_domains};
+	const struct selector images = {"image:",   "images",	    &catalog->images, image_matches,
+					image_name, image_selected, list_images};
 	struct vmop_error *err = apply(&events, &spec->events);
 	if (!err && spec->events.n)
-		err = list_selected(choice, &events);
+		err = list_selected(choice, catalog, &events);
 	if (!err)
 		err = apply(&domains, &spec->domains);
 	if (!err && spec->domains.n)
-		err = list_selected(choice, &domains);
+		err = list_selected(choice, catalog, &domains);
 	if (!err)
 		err = apply(&images, &spec->images);
 	if (!err && spec->images.n)
-		err = list_selected(choice, &images);
+		err = list_selected(choice, catalog, &images);
 	return err;
 }
 
@@ -378,8 +388,10 @@ void vmop_choice_deinit(struct vmop_choice *choice)
 {
 	for (size_t s = 0; s < choice->n_sessions; s++) {
 		struct vmop_session_choice *session = &choice->sessions[s];
-		for (size_t kind = 0; kind < VMOP_N_TABLES; kind++)
-			free(session->selected[kind].ids);
+		free(session->selected.events);
+		free(session->selected.domains);
+		free(session->selected.images);
+		free(session->selected.tasks);
 		free(session->omissions);
 	}
 	free(choice->sessions);

@@ -10,23 +10,18 @@
 #include "opreport/query/catalog.h"
 #include "opreport/query/spec.h"
 
-/* The tables of a catalog whose items a spec names. */
-enum vmop_table_kind {
-	VMOP_TABLE_EVENTS,
-	VMOP_TABLE_DOMAINS,
-	VMOP_TABLE_IMAGES,
-	VMOP_TABLE_TASKS,
-	VMOP_N_TABLES,
-};
-
-struct vmop_id_list {
-	uint32_t *ids;
-	size_t n;
+/* The ids of a session's selected items.  n 0: the specs do not name items of this kind. */
+struct vmop_selected_ids {
+	struct vmop_event_id *events;
+	struct vmop_domain_id *domains;
+	struct vmop_image_id *images;
+	struct vmop_task_row_id *tasks;
+	size_t n_events, n_domains, n_images, n_tasks;
 };
 
 struct vmop_session_choice {
 	struct vmop_db_filter filter; /* points to the lists below and in the choice */
-	struct vmop_id_list selected[VMOP_N_TABLES]; /* by enum vmop_table_kind; empty: all */
+	struct vmop_selected_ids selected;
 	struct vmop_db_omission *omissions;
 	bool is_empty;		 /* the session has no selected item */
 	bool filter_is_complete; /* every list fits the store's filter */

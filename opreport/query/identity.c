@@ -15,7 +15,7 @@
 /* Return domain 0 of a session, or NULL if its file lacks it. */
 static struct vmop_domain_item *host_of(const struct vmop_catalog *catalog, size_t session)
 {
-	size_t index = vmop_table_index(&catalog->domains, session, VMOP_DOMAIN_ID_HOST);
+	size_t index = vmop_catalog_find_domain(catalog, session, VMOP_DOMAIN_ID_HOST);
 	return index ? vmop_catalog_domain(catalog, index) : NULL;
 }
 
@@ -80,7 +80,7 @@ static void set_row(const struct vmop_catalog *catalog, struct vmop_domain_item 
 
 static bool is_host_item(const struct vmop_domain_item *domain)
 {
-	return domain->id == VMOP_DOMAIN_ID_HOST;
+	return vmop_domain_id_is_host(domain->id);
 }
 
 /*
@@ -349,10 +349,11 @@ static struct vmop_error *name_apart(struct vmop_catalog *catalog, struct vmop_d
 					    domain->vmm_pid);
 		else if (catalog->n_sessions == 1)
 			err = rename_domain(catalog, domain, "%s (domain %" PRIu32 ")", name,
-					    domain->id);
+					    domain->id.number);
 		else
 			err = rename_domain(catalog, domain, "%s (domain %" PRIu32 " of %s)", name,
-					    domain->id, catalog->sessions[domain->session].name);
+					    domain->id.number,
+					    catalog->sessions[domain->session].name);
 	}
 	return err;
 }
@@ -533,7 +534,7 @@ static struct vmop_error *list_events(struct gathering *gathering, size_t better
 	struct vmop_catalog *catalog = gathering->catalog;
 	const struct vmop_table_part *part = &catalog->events.parts[gathering->session];
 	const struct vmop_table_part *theirs = &catalog->events.parts[better];
-	uint32_t *events =
+	struct vmop_event_id *events =
 		vmop_arena_alloc(&catalog->arena, (part->end - part->first + 1) * sizeof(*events));
 	if (!events)
 		return &vmop_error_no_memory;
@@ -576,7 +577,7 @@ static struct vmop_error *add_guests(struct gathering *gathering, size_t better,
 	}
 	if (!n)
 		return NULL;
-	uint32_t *domains = vmop_arena_alloc(&catalog->arena, n * sizeof(*domains));
+	struct vmop_domain_id *domains = vmop_arena_alloc(&catalog->arena, n * sizeof(*domains));
 	if (!domains)
 		return &vmop_error_no_memory;
 	for (size_t i = part->first; i < part->end; i++) {

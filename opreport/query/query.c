@@ -74,9 +74,10 @@ static uint32_t part_of(const struct vmop_query *query, const struct vmop_db_chu
 static uint32_t domain_field(const struct walk *walk, const struct vmop_db_chunk_key *key)
 {
 	bool by_bill = walk->query->accounting == VMOP_ACCOUNTING_DOMAIN;
-	uint32_t id = by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
+	struct vmop_domain_id id =
+		by_bill && key->bill != VMOP_BILL_SELF ? key->billed : key->domain;
 	const struct vmop_catalog *catalog = &walk->result->catalog;
-	size_t index = vmop_table_index(&catalog->domains, walk->session, id);
+	size_t index = vmop_catalog_find_domain(catalog, walk->session, id);
 	const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, index);
 	return (walk->query->dimensions & VMOP_BY_LIFE ? domain->life : domain->row) + 1;
 }
@@ -84,9 +85,9 @@ static uint32_t domain_field(const struct walk *walk, const struct vmop_db_chunk
 static bool is_dependent(const struct vmop_catalog *catalog, const struct vmop_task_item *task,
 			 const struct vmop_image_item *image)
 {
-	if (!task->exe_image)
+	if (!task->exe_image.number)
 		return true;
-	size_t exe = vmop_table_index(&catalog->images, task->session, task->exe_image);
+	size_t exe = vmop_catalog_find_image(catalog, task->session, task->exe_image);
 	return !exe || vmop_catalog_image(catalog, exe)->row != image->row;
 }
 
@@ -110,12 +111,12 @@ static struct vmop_error *place_of(const struct walk *walk, const struct vmop_db
 	const struct vmop_catalog *catalog = &result->catalog;
 	unsigned dimensions = walk->query->dimensions;
 	size_t session = walk->session;
-	size_t task_index = vmop_table_index(&catalog->tasks, session, key->task);
+	size_t task_index = vmop_catalog_find_task(catalog, session, key->task);
 	const struct vmop_task_item *task = vmop_catalog_task(catalog, task_index);
-	ret->image = vmop_table_index(&catalog->images, session, key->image);
+	ret->image = vmop_catalog_find_image(catalog, session, key->image);
 	const struct vmop_image_item *image = vmop_catalog_image(catalog, ret->image);
-	const struct vmop_event_item *event = vmop_catalog_event(
-		catalog, vmop_table_index(&catalog->events, session, key->event));
+	const struct vmop_event_item *event =
+		vmop_catalog_event(catalog, vmop_catalog_find_event(catalog, session, key->event));
 	ret->certainty =
 		key->certainty < VMOP_N_CERTAINTIES ? key->certainty : VMOP_CERTAIN_AMBIGUOUS;
 	*ret_wanted = event->slot != VMOP_NO_SLOT && is_wanted(walk, task, image) &&
@@ -343,7 +344,7 @@ static struct vmop_error *take_base(void *arg, const struct vmop_db_total *total
 	const struct walk *walk = arg;
 	struct vmop_result *result = walk->result;
 	const struct vmop_catalog *catalog = &result->catalog;
-	size_t index = vmop_table_index(&catalog->events, walk->session, total->key.event);
+	size_t index = vmop_catalog_find_event(catalog, walk->session, total->key.event);
 	const struct vmop_event_item *event = vmop_catalog_event(catalog, index);
 	if (event->slot != VMOP_NO_SLOT)
 		vmop_count_add(&result->base[event->slot], total->samples,
@@ -424,7 +425,7 @@ static unsigned mergeable(const struct vmop_query *query, const struct vmop_sess
 }
 
 /* Return the id of a session's idle task, whose samples the store keeps separate, or 0. */
-static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t session)
+static struct vmop_task_row_id find_idle_task(const struct vmop_catalog *catalog, size_t session)
 {
 	const struct vmop_table_part *part = &catalog->tasks.parts[session];
 	for (size_t i = part->first; i < part->end; i++) {
@@ -432,7 +433,7 @@ static uint32_t find_idle_task(const struct vmop_catalog *catalog, size_t sessio
 		if (task->is_idle && task->selected)
 			return task->id;
 	}
-	return 0;
+	return (struct vmop_task_row_id){0};
 }
 
 /*
@@ -522,7 +523,7 @@ static struct vmop_error *take_omitted(void *arg, const struct vmop_db_total *to
 {
 	const struct walk *walk = arg;
 	const struct vmop_catalog *catalog = &walk->result->catalog;
-	size_t index = vmop_table_index(&catalog->domains, walk->session, total->key.domain);
+	size_t index = vmop_catalog_find_domain(catalog, walk->session, total->key.domain);
 	walk->omitted[vmop_catalog_domain(catalog, index)->row] += total->samples;
 	return NULL;
 }

@@ -84,7 +84,7 @@ static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 {
 	char name[32];
 	_cleanup_free_ char *note = NULL;
-	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", item->id);
+	snprintf(name, sizeof(name), "image-%" PRIu32 "-note", item->id.number);
 	struct vmop_error *err = vmop_db_get_info(symbols->sessions[item->session].db, name, &note);
 	if (err)
 		return vmop_catalog_blame(err, symbols->catalog, item->session);

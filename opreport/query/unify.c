@@ -185,17 +185,17 @@ static struct vmop_error *unify_tasks(struct vmop_catalog *catalog, unsigned mer
 	return err;
 }
 
-/* Replace the domain ids of tasks and images with indexes of rows. */
+/* Set the domains of tasks and images to the rows of their ids. */
 static void link_domains(struct vmop_catalog *catalog)
 {
 	for (size_t i = 0; i < catalog->tasks.n; i++) {
 		struct vmop_task_item *task = vmop_catalog_task(catalog, i);
-		size_t index = vmop_table_index(&catalog->domains, task->session, task->domain);
+		size_t index = vmop_catalog_find_domain(catalog, task->session, task->domain_id);
 		task->domain = vmop_catalog_domain(catalog, index)->row;
 	}
 	for (size_t i = 0; i < catalog->images.n; i++) {
 		struct vmop_image_item *image = vmop_catalog_image(catalog, i);
-		size_t index = vmop_table_index(&catalog->domains, image->session, image->domain);
+		size_t index = vmop_catalog_find_domain(catalog, image->session, image->domain_id);
 		image->domain = vmop_catalog_domain(catalog, index)->row;
 	}
 }

@@ -132,18 +132,20 @@ static inline struct vmop_error *keep_loss(void *arg, const struct vmop_db_loss 
 	return read_loss(arg, &kept);
 }
 
-static inline const struct vmop_db_image *image_by_id(const struct session *session, uint32_t id)
+static inline const struct vmop_db_image *image_by_id(const struct session *session,
+						      struct vmop_image_id id)
 {
 	for (size_t i = 0; i < session->n_images; i++)
-		if (session->images[i].id == id)
+		if (vmop_image_id_equals(session->images[i].id, id))
 			return &session->images[i];
 	return NULL;
 }
 
-static inline const struct vmop_db_task *task_by_id(const struct session *session, uint32_t id)
+static inline const struct vmop_db_task *task_by_id(const struct session *session,
+						    struct vmop_task_row_id id)
 {
 	for (size_t i = 0; i < session->n_tasks; i++)
-		if (session->tasks[i].id == id)
+		if (vmop_task_row_id_equals(session->tasks[i].id, id))
 			return &session->tasks[i];
 	return NULL;
 }
@@ -164,7 +166,7 @@ static inline struct vmop_error *keep_chunk(void *arg, const struct vmop_db_chun
 		row.base = image->base;
 		row.build_id_len_bytes = image->build_id_len_bytes;
 		const struct vmop_db_task *task = task_by_id(session, chunk->key.task);
-		if (chunk->key.task)
+		if (chunk->key.task.number)
 			assert_non_null(task);
 		if (task) {
 			row.pid = task->pid;

@@ -78,7 +78,7 @@ static void tasks_that_come_again(void **state)
 	const char *path = test_path("tasks.vmop");
 	struct vmop_db *db = create(path);
 	for (uint32_t i = 1; i <= N_TASKS; i++)
-		assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = i, .comm = "task"}));
+		assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = {i}, .comm = "task"}));
 	finish(db);
 	assert_true(repeat_pages(path) > 0);
 	assert_ok(vmop_db_open(path, &db));
@@ -95,7 +95,8 @@ static void chunks_that_come_again(void **state)
 	struct vmop_db *db = create(path);
 	const struct vmop_db_cell cell = {1, 1, 1};
 	for (uint32_t i = 1; i <= N_TASKS; i++) {
-		const struct vmop_db_chunk_key key = {.cpu = -1, .vcpu = -1, .task = i, .image = 1};
+		const struct vmop_db_chunk_key key = {
+			.cpu = -1, .vcpu = -1, .task = {i}, .image = {1}};
 		assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 	}
 	finish(db);
@@ -113,7 +114,7 @@ static void losses_are_summed(void **state)
 	struct vmop_db *db = create(test_path("losses.vmop"));
 	for (unsigned i = 0; i < 3; i++) {
 		assert_ok(vmop_db_put_loss(
-			db, &(struct vmop_db_loss){.name = "b", .domain = 1, .count = 5}));
+			db, &(struct vmop_db_loss){.name = "b", .domain = {1}, .count = 5}));
 		assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "a", .count = 7}));
 		assert_ok(vmop_db_commit(db));
 		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + (i + 1) * VMOP_NS_PER_S,
@@ -132,15 +133,16 @@ static void symbols_within(void **state)
 	(void)state;
 	const struct vmop_symbol symbol = {0, 16, "a_name", 't'};
 	struct vmop_db *db = create(test_path("symbols.vmop"));
-	assert_ok(vmop_db_put_symbols(db, 1, &symbol, 1));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){1}, &symbol, 1));
 	finish(db);
 	assert_ok(vmop_db_open(test_path("symbols.vmop"), &db));
 	struct vmop_symbol *symbols = NULL;
 	size_t n = 0, bytes = sizeof(symbol);
-	assert_error(vmop_db_get_symbols_within(db, 1, &bytes, &symbols, &n), VMOP_ERROR_LIMIT,
-		     "symbols of");
+	assert_error(
+		vmop_db_get_symbols_within(db, (struct vmop_image_id){1}, &bytes, &symbols, &n),
+		VMOP_ERROR_LIMIT, "symbols of");
 	bytes = 1000;
-	assert_ok(vmop_db_get_symbols_within(db, 1, &bytes, &symbols, &n));
+	assert_ok(vmop_db_get_symbols_within(db, (struct vmop_image_id){1}, &bytes, &symbols, &n));
 	assert_int_equal(n, 1);
 	assert_in_range(bytes, sizeof(symbol) + sizeof("a_name"), 100);
 	free(symbols);

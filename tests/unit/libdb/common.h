@@ -70,40 +70,40 @@ static inline void check_error(struct vmop_error *err, enum vmop_error_code code
 static inline void put_facts(struct vmop_db *db)
 {
 	assert_ok(vmop_db_put_info(db, "hostname", "rig"));
-	assert_ok(vmop_db_put_event(db, &(struct vmop_db_event){.id = 0,
+	assert_ok(vmop_db_put_event(db, &(struct vmop_db_event){.id = {0},
 								.name = "cpu-clock",
 								.source = "perf",
 								.unit = "ns",
 								.frequency_hz = 1000}));
 	assert_ok(vmop_db_put_domain(
-		db, &(struct vmop_db_domain){.id = 0, .kind = VMOP_DOMAIN_HOST, .name = "host"}));
+		db, &(struct vmop_db_domain){.id = {0}, .kind = VMOP_DOMAIN_HOST, .name = "host"}));
 	assert_ok(vmop_db_put_domain(
-		db, &(struct vmop_db_domain){.id = 1,
+		db, &(struct vmop_db_domain){.id = {1},
 					     .kind = VMOP_DOMAIN_PASSIVE,
 					     .name = "g1",
 					     .uuid = "5e1f0000-0000-4000-8000-000000000001",
 					     .vmm_pid = 700,
 					     .vmm = "qemu-system-x86_64",
 					     .first_seen_ns = TEST_START_NS}));
-	assert_ok(vmop_db_put_vcpu(db, &(struct vmop_db_vcpu){1, 0, 701}));
-	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = 1,
+	assert_ok(vmop_db_put_vcpu(db, &(struct vmop_db_vcpu){{1}, 0, 701}));
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = {1},
 								.kind = VMOP_IMAGE_KERNEL,
 								.name = "[kernel]",
 								.base = 0xffffffff81000000}));
-	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = 2,
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = {2},
 								.kind = VMOP_IMAGE_FILE,
 								.name = "/usr/bin/loop",
 								.build_id_len_bytes = 3,
 								.build_id = {1, 2, 3}}));
 	assert_ok(vmop_db_put_task(
 		db, &(struct vmop_db_task){
-			    .id = 1, .pid = 100, .tid = 100, .comm = "loop", .exe_image = 2}));
-	assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = 2,
+			    .id = {1}, .pid = 100, .tid = 100, .comm = "loop", .exe_image = {2}}));
+	assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = {2},
 							      .pid = 200,
 							      .tid = 200,
 							      .start_time_ns = TEST_START_NS,
 							      .comm = "loop",
-							      .exe_image = 2,
+							      .exe_image = {2},
 							      .cgroup = "/user.slice"}));
 }
 
@@ -113,8 +113,8 @@ static inline struct vmop_db_chunk_key key_of(uint32_t task, uint32_t image)
 	return (struct vmop_db_chunk_key){.mode = image == 1 ? VMOP_MODE_KERNEL : VMOP_MODE_USER,
 					  .vcpu = -1,
 					  .cpu = -1,
-					  .task = task,
-					  .image = image};
+					  .task = {task},
+					  .image = {image}};
 }
 
 /* Put interval number i: a second with 10 samples of two tasks in two images. */

@@ -37,7 +37,7 @@ static struct vmop_error *see_event(void *arg, const struct vmop_db_event *event
 static struct vmop_error *see_domain(void *arg, const struct vmop_db_domain *domain)
 {
 	++*(int *)arg;
-	if (domain->id == 0) {
+	if (domain->id.number == 0) {
 		assert_int_equal(domain->kind, VMOP_DOMAIN_HOST);
 		assert_null(domain->uuid);
 		return NULL;
@@ -54,7 +54,7 @@ static struct vmop_error *see_domain(void *arg, const struct vmop_db_domain *dom
 static struct vmop_error *see_vcpu(void *arg, const struct vmop_db_vcpu *vcpu)
 {
 	++*(int *)arg;
-	assert_int_equal(vcpu->domain, 1);
+	assert_int_equal(vcpu->domain.number, 1);
 	assert_int_equal(vcpu->number, 0);
 	assert_int_equal(vcpu->tid, 701);
 	return NULL;
@@ -63,10 +63,10 @@ static struct vmop_error *see_vcpu(void *arg, const struct vmop_db_vcpu *vcpu)
 static struct vmop_error *see_task(void *arg, const struct vmop_db_task *task)
 {
 	++*(int *)arg;
-	assert_int_equal(task->pid, task->id * 100);
-	assert_int_equal(task->exe_image, 2);
+	assert_int_equal(task->pid, task->id.number * 100);
+	assert_int_equal(task->exe_image.number, 2);
 	assert_int_equal(task->merged, 0);
-	if (task->id == 2) {
+	if (task->id.number == 2) {
 		assert_string_equal(task->cgroup, "/user.slice");
 		assert_int_equal(task->start_time_ns, TEST_START_NS);
 		assert_int_equal(task->end_time_ns, TEST_START_NS + 5);
@@ -80,7 +80,7 @@ static struct vmop_error *see_task(void *arg, const struct vmop_db_task *task)
 static struct vmop_error *see_image(void *arg, const struct vmop_db_image *image)
 {
 	++*(int *)arg;
-	if (image->id == 1) {
+	if (image->id.number == 1) {
 		assert_int_equal(image->kind, VMOP_IMAGE_KERNEL);
 		assert_true(image->base == 0xffffffff81000000);
 		assert_int_equal(image->build_id_len_bytes, 0);
@@ -106,7 +106,7 @@ static struct vmop_error *see_loss(void *arg, const struct vmop_db_loss *loss)
 {
 	++*(int *)arg;
 	assert_string_equal(loss->name, "lost");
-	assert_int_equal(loss->domain, 0);
+	assert_int_equal(loss->domain.number, 0);
 	assert_int_equal(loss->count, 3 + 4 + 5);
 	return NULL;
 }
@@ -141,14 +141,14 @@ static void facts(void **state)
 	(void)state;
 	struct vmop_db *db = new_session("facts");
 	assert_ok(vmop_db_put_domain(
-		db, &(struct vmop_db_domain){.id = 1,
+		db, &(struct vmop_db_domain){.id = {1},
 					     .kind = VMOP_DOMAIN_PASSIVE,
 					     .name = "g1",
 					     .vmm_pid = 700,
 					     .vmm = "qemu-system-x86_64",
 					     .first_seen_ns = TEST_START_NS,
 					     .last_seen_ns = TEST_START_NS + VMOP_NS_PER_S}));
-	assert_ok(vmop_db_end_task(db, 2, TEST_START_NS + 5));
+	assert_ok(vmop_db_end_task(db, (struct vmop_task_row_id){2}, TEST_START_NS + 5));
 	assert_ok(vmop_db_put_loss(db, &(struct vmop_db_loss){.name = "lost", .count = 3}));
 	for (unsigned i = 0; i < 3; i++)
 		assert_ok(put_second(db, i));
@@ -188,7 +188,8 @@ static void totals_and_filters(void **state)
 	assert_int_equal(all.n, 4);
 	assert_int_equal(all.samples, 1000);
 	assert_int_equal(all.weight_events, 1000000000);
-	uint32_t images[] = {3, 1}, tasks[] = {2, 9, 7};
+	struct vmop_image_id images[] = {{3}, {1}};
+	struct vmop_task_row_id tasks[] = {{2}, {9}, {7}};
 	int32_t cpus[] = {0};
 	struct vmop_db_filter filter = {.images = images, .n_images = 2};
 	assert_int_equal(totals_of(db, &filter).samples, 200);
@@ -221,12 +222,12 @@ struct chunks {
 static struct vmop_error *see_chunk(void *arg, const struct vmop_db_chunk *chunk)
 {
 	struct chunks *chunks = arg;
-	assert_in_range(chunk->key.image, chunks->last_image, 2);
-	chunks->last_image = chunk->key.image;
+	assert_in_range(chunk->key.image.number, chunks->last_image, 2);
+	chunks->last_image = chunk->key.image.number;
 	chunks->n++;
 	for (size_t i = 0; i < chunk->n_cells; i++)
 		chunks->samples += chunk->cells[i].samples;
-	if (chunk->key.image == 2) {
+	if (chunk->key.image.number == 2) {
 		assert_int_equal(chunk->n_cells, 2);
 		assert_int_equal(chunk->cells[1].offset, 0x1010);
 		assert_int_equal(chunk->key.mode, VMOP_MODE_USER);
@@ -277,7 +278,7 @@ static void pieces(void **state)
 	struct vmop_db_cell *cells = calloc(N, sizeof(*cells));
 	for (size_t i = 0; i < N; i++)
 		cells[i] = (struct vmop_db_cell){i * 8, 1 + i % 3, (1 + i % 3) * 1000000};
-	assert_ok(vmop_db_put_symbols(db, 1, &symbol, 1));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){1}, &symbol, 1));
 	for (unsigned i = 0; i < 50; i++)
 		assert_ok(put_second(db, i));
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * VMOP_NS_PER_S, VMOP_NS_PER_S));
@@ -299,14 +300,14 @@ static void pieces(void **state)
 static struct vmop_error *see_sum(void *arg, const struct vmop_db_sum *sum)
 {
 	struct chunks *chunks = arg;
-	assert_in_range(sum->key.image, chunks->last_image, 2);
-	chunks->last_image = sum->key.image;
+	assert_in_range(sum->key.image.number, chunks->last_image, 2);
+	chunks->last_image = sum->key.image.number;
 	chunks->n++;
 	for (size_t i = 0; i < sum->n_cells; i++) {
 		chunks->samples += sum->cells[i].samples;
 		assert_int_equal(sum->cells[i].weight_events, sum->cells[i].samples * 1000000);
 	}
-	if (sum->key.image == 2) {
+	if (sum->key.image.number == 2) {
 		assert_int_equal(sum->n_cells, 2);
 		assert_int_equal(sum->cells[0].offset, 0x1000);
 		assert_int_equal(sum->cells[0].samples, 3 * sum->cells[1].samples);
@@ -323,7 +324,7 @@ static void chunks_and_sums(void **state)
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	struct vmop_db_chunk_key key = key_of(2, 1);
 	key.cpu = 1;
-	key.stack = 7;
+	key.stack.number = 7;
 	struct vmop_db_cell cell = {0x300, 5, 5000000};
 	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 	assert_ok(vmop_db_commit(db));
@@ -363,7 +364,7 @@ static void misuse(void **state)
 	assert_error(vmop_db_create(test_path("misuse"), &other), VMOP_ERROR_OS, "misuse");
 	assert_error(vmop_db_put_chunk(db, &key, falling, 1), VMOP_ERROR_CANT, "no interval");
 	assert_error(vmop_db_commit(db), VMOP_ERROR_CANT, "no interval");
-	assert_error(vmop_db_put_task(db, &(struct vmop_db_task){.id = VMOP_DB_TASK_ID_LIMIT}),
+	assert_error(vmop_db_put_task(db, &(struct vmop_db_task){.id = {VMOP_DB_TASK_ID_LIMIT}}),
 		     VMOP_ERROR_LIMIT, "id");
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	assert_error(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S), VMOP_ERROR_CANT,

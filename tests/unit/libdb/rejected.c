@@ -27,17 +27,17 @@ static struct vmop_db *make(const char *name)
 static void put_hostile_facts(struct vmop_db *db)
 {
 	const struct vmop_symbol symbol = {.offset = 1, .name = "f", .type = 't'};
-	assert_ok(vmop_db_put_symbols(db, 1, &symbol, 0));
-	assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = 0, .comm = "none"}));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){1}, &symbol, 0));
+	assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = {0}, .comm = "none"}));
 	assert_ok(vmop_db_put_task(
-		db, &(struct vmop_db_task){.id = VMOP_DB_TASK_ID_LIMIT, .comm = "many"}));
+		db, &(struct vmop_db_task){.id = {VMOP_DB_TASK_ID_LIMIT}, .comm = "many"}));
 	assert_ok(vmop_db_put_image(
-		db, &(struct vmop_db_image){.id = 90, .name = "long", .build_id_len_bytes = 21}));
-	assert_ok(vmop_db_put_image(db,
-				    &(struct vmop_db_image){.id = 91, .name = "odd", .kind = 99}));
-	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = 0, .name = "no id"}));
+		db, &(struct vmop_db_image){.id = {90}, .name = "long", .build_id_len_bytes = 21}));
+	assert_ok(vmop_db_put_image(
+		db, &(struct vmop_db_image){.id = {91}, .name = "odd", .kind = 99}));
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = {0}, .name = "no id"}));
 	assert_ok(vmop_db_put_domain(
-		db, &(struct vmop_db_domain){.id = 90, .name = "odd", .kind = 99}));
+		db, &(struct vmop_db_domain){.id = {90}, .name = "odd", .kind = 99}));
 }
 #define N_HOSTILE_FACTS 7
 

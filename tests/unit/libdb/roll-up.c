@@ -50,7 +50,7 @@ static struct vmop_error *add_to_digest(void *arg, const struct vmop_db_sum *sum
 		digest->samples += sum->cells[i].samples;
 		digest->weight_events += sum->cells[i].weight_events;
 		digest->offsets += sum->cells[i].offset * sum->cells[i].samples *
-				   (sum->key.image + 3) * (sum->key.task + 7);
+				   (sum->key.image.number + 3) * (sum->key.task.number + 7);
 	}
 	return NULL;
 }
@@ -121,10 +121,10 @@ static struct vmop_error *count_task(void *arg, const struct vmop_db_task *task)
 	}
 	tasks->merged_rows++;
 	tasks->merged += task->merged;
-	assert_true(task->id >= VMOP_DB_TASK_ID_LIMIT);
+	assert_true(task->id.number >= VMOP_DB_TASK_ID_LIMIT);
 	assert_int_equal(task->pid, 0);
 	assert_string_equal(task->comm, "cc1");
-	assert_int_equal(task->exe_image, 2);
+	assert_int_equal(task->exe_image.number, 2);
 	return NULL;
 }
 
@@ -136,15 +136,16 @@ static void put_busy_second(struct vmop_db *db, unsigned i)
 	for (uint32_t n = 0; n < 20; n++) {
 		uint32_t id = 10 + i * 20 + n;
 		assert_ok(vmop_db_put_task(db,
-					   &(struct vmop_db_task){.id = id,
+					   &(struct vmop_db_task){.id = {id},
 								  .pid = id,
 								  .comm = "cc1",
-								  .exe_image = 2,
+								  .exe_image = {2},
 								  .cgroup = n % 2 ? "/a" : "/b"}));
 		struct vmop_db_chunk_key key = key_of(id, 2);
 		cell.offset = 0x1000 + id % 64 * 4;
 		assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
-		assert_ok(vmop_db_end_task(db, id, TEST_START_NS + i * VMOP_NS_PER_S + 1));
+		assert_ok(vmop_db_end_task(db, (struct vmop_task_row_id){id},
+					   TEST_START_NS + i * VMOP_NS_PER_S + 1));
 	}
 	assert_ok(vmop_db_commit(db));
 }
@@ -155,7 +156,7 @@ static void put_long_lived(struct vmop_db *db, unsigned i)
 	struct vmop_db_chunk_key key = key_of(9, 2);
 	assert_ok(vmop_db_put_task(
 		db, &(struct vmop_db_task){
-			    .id = 9, .pid = 9, .comm = "cc1", .exe_image = 2, .cgroup = "/a"}));
+			    .id = {9}, .pid = 9, .comm = "cc1", .exe_image = {2}, .cgroup = "/a"}));
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S + 1, VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_chunk(db, &key, &(struct vmop_db_cell){0x1000, 1, 1000000}, 1));
 	assert_ok(vmop_db_commit(db));
@@ -171,7 +172,8 @@ static void dead_tasks_become_one(void **state)
 		if (i % 100 == 0)
 			put_long_lived(db, i);
 	}
-	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 299 * VMOP_NS_PER_S));
+	assert_ok(vmop_db_end_task(db, (struct vmop_task_row_id){9},
+				   TEST_START_NS + 299 * VMOP_NS_PER_S));
 	assert_int_equal(totals_of(db, NULL).n, 4 + 6000 + 1);
 	bool more = true;
 	while (more)
@@ -196,19 +198,19 @@ static void tasks_are_merged_at_once(void **state)
 {
 	(void)state;
 	struct vmop_db *db = new_session("at-once");
-	const struct vmop_db_task like = {.comm = "cc1", .exe_image = 2, .cgroup = "/a"};
-	uint32_t row = 0, again = 0, other = 0;
+	const struct vmop_db_task like = {.comm = "cc1", .exe_image = {2}, .cgroup = "/a"};
+	struct vmop_task_row_id row = {0}, again = {0}, other = {0};
 	for (unsigned i = 0; i < 2; i++) {
 		assert_ok(vmop_db_begin_interval(db, TEST_START_NS + i * VMOP_NS_PER_S,
 						 VMOP_NS_PER_S));
 		assert_ok(vmop_db_merge_tasks(db, &like, 5, i ? &again : &row));
-		struct vmop_db_chunk_key key = key_of(row, 2);
+		struct vmop_db_chunk_key key = key_of(row.number, 2);
 		assert_ok(
 			vmop_db_put_chunk(db, &key, &(struct vmop_db_cell){0x1000, 3, 3000000}, 1));
 		assert_ok(vmop_db_commit(db));
 	}
-	assert_true(row >= VMOP_DB_TASK_ID_LIMIT);
-	assert_int_equal(again, row);
+	assert_true(row.number >= VMOP_DB_TASK_ID_LIMIT);
+	assert_int_equal(again.number, row.number);
 	/* A rollback restores the count, too. */
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 2 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	assert_ok(vmop_db_merge_tasks(db, &like, 100, &again));
@@ -217,9 +219,10 @@ static void tasks_are_merged_at_once(void **state)
 	struct vmop_db_task bare = like;
 	bare.cgroup = NULL;
 	assert_ok(vmop_db_merge_tasks(db, &bare, 1, &other));
-	assert_int_not_equal(other, row);
+	assert_int_not_equal(other.number, row.number);
 	put_long_lived(db, 3);
-	assert_ok(vmop_db_end_task(db, 9, TEST_START_NS + 4 * VMOP_NS_PER_S));
+	assert_ok(vmop_db_end_task(db, (struct vmop_task_row_id){9},
+				   TEST_START_NS + 4 * VMOP_NS_PER_S));
 	struct digest before = digest_of(db);
 	bool more;
 	assert_ok(vmop_db_roll_up(db, 0, TEST_START_NS + 60 * VMOP_NS_PER_S, MINUTE_NS, 1, &more));

@@ -16,7 +16,7 @@ static void one_interval(struct vmop_db *db)
 	const struct vmop_db_cell cell = {.offset = 16, .samples = 3, .weight_events = 3};
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS, VMOP_NS_PER_S));
 	assert_ok(vmop_db_put_chunk(
-		db, &(struct vmop_db_chunk_key){.vcpu = -1, .cpu = -1, .image = 1}, &cell, 1));
+		db, &(struct vmop_db_chunk_key){.vcpu = -1, .cpu = -1, .image = {1}}, &cell, 1));
 	assert_ok(vmop_db_commit(db));
 }
 

@@ -42,16 +42,17 @@ static void in_a_session(void **state)
 	size_t n;
 	assert_ok(vmop_db_create(test_path("symbols"), &db));
 	put_facts(db);
-	assert_ok(vmop_db_put_symbols(db, 1, symbols, N));
-	assert_error(vmop_db_put_symbols(db, 2, symbols, 0), VMOP_ERROR_LIMIT, "image 2");
-	assert_ok(vmop_db_get_symbols(db, 1, &back, &n));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){1}, symbols, N));
+	assert_error(vmop_db_put_symbols(db, (struct vmop_image_id){2}, symbols, 0),
+		     VMOP_ERROR_LIMIT, "image 2");
+	assert_ok(vmop_db_get_symbols(db, (struct vmop_image_id){1}, &back, &n));
 	assert_int_equal(n, N);
 	for (unsigned i = 0; i < N; i++) {
 		assert_int_equal(back[i].offset, (i + 1) * UINT64_C(0x50));
 		assert_string_equal(back[i].name, names[N - 1 - i]);
 	}
 	free(back);
-	assert_ok(vmop_db_get_symbols(db, 2, &back, &n));
+	assert_ok(vmop_db_get_symbols(db, (struct vmop_image_id){2}, &back, &n));
 	assert_null(back);
 	assert_int_equal(n, 0);
 	assert_ok(vmop_db_check(db));

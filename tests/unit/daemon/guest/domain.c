@@ -46,7 +46,7 @@ static const struct row *row_of(const struct session *session, enum vmop_bill bi
 				enum vmop_mode mode)
 {
 	for (size_t i = 0; i < session->n; i++)
-		if (session->rows[i].key.billed && session->rows[i].key.bill == bill &&
+		if (session->rows[i].key.billed.number && session->rows[i].key.bill == bill &&
 		    session->rows[i].key.mode == mode)
 			return &session->rows[i];
 	fail_msg("no row with bill %d, mode %d", bill, mode);
@@ -83,15 +83,15 @@ static void four_items_on_a_guests_bill(void **state)
 	const struct row *row = row_of(session, VMOP_BILL_SELF, VMOP_MODE_USER);
 	assert_string_equal(row->image, "[guest g1 user]");
 	assert_int_equal(row->offset, GUEST_USER_IP);
-	assert_int_equal(row->key.domain, g1.id);
-	assert_int_equal(row->key.billed, g1.id);
+	assert_int_equal(row->key.domain.number, g1.id.number);
+	assert_int_equal(row->key.billed.number, g1.id.number);
 	assert_int_equal(row->key.vcpu, 1);
-	assert_int_equal(row->key.task, 0);
+	assert_int_equal(row->key.task.number, 0);
 	row = row_of(session, VMOP_BILL_SELF, VMOP_MODE_KERNEL);
 	assert_string_equal(row->image, "[guest g1 kernel]");
 	assert_int_equal(row->offset, GUEST_KERNEL_IP);
 	row = row_of(session, VMOP_BILL_HYPERVISOR, VMOP_MODE_HYPERVISOR);
-	assert_int_equal(row->key.domain, VMOP_DOMAIN_ID_HOST);
+	assert_true(vmop_domain_id_is_host(row->key.domain));
 	assert_int_equal(row->key.vcpu, 0);
 	assert_int_equal(row->pid, 500);
 	row = row_of(session, VMOP_BILL_VMM, VMOP_MODE_USER);
@@ -142,7 +142,7 @@ static void a_guest_known_only_by_its_samples(void **state)
 	assert_false(guest.is_running);
 	for (size_t i = 0; i < session->n_domains; i++)
 		assert_int_equal(session->domains[i].last_seen_ns != 0,
-				 session->domains[i].id == guest.id);
+				 vmop_domain_id_equals(session->domains[i].id, guest.id));
 	/* The next process of that pid is another guest. */
 	give_program(&rig, 700, "some-vmm", "/bin/some-vmm", 1);
 	give_sample(&rig, 700, 701, GUEST_USER_IP, GUEST);
@@ -189,7 +189,7 @@ static void without_an_address_it_is_opaque(void **state)
 	assert_int_equal(samples_of(session, "[opaque guest]", NULL), 1);
 	assert_int_equal(domain(&rig, "pid-700").kind, VMOP_DOMAIN_OPAQUE);
 	for (size_t i = 0; i < session->n_domains; i++)
-		if (session->domains[i].id)
+		if (!vmop_domain_id_is_host(session->domains[i].id))
 			assert_int_equal(session->domains[i].kind, VMOP_DOMAIN_OPAQUE);
 	rig_end(&rig);
 }

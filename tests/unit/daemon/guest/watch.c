@@ -32,7 +32,7 @@ static void begin_watch(void)
 	static const struct vmop_guest_watch_options options = {
 		.cpu_permille = 1000, .snapshot_ms = 20, .modules_ms = 20, .reading_ms = 5};
 	assert_null(vmop_guest_watch_create(&options, &watch));
-	assert_null(vmop_guest_watch_add(watch, DOMAIN,
+	assert_null(vmop_guest_watch_add(watch, (struct vmop_domain_id){DOMAIN},
 					 (struct vmop_guest_holder){.number = (uint32_t)vmm}));
 }
 
@@ -203,13 +203,15 @@ static int end_qmp(void **state)
 static struct vmop_guest_view *wait_for(bool (*has)(const struct vmop_guest_view *view))
 {
 	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
-		struct vmop_guest_view *view = vmop_guest_watch_view(watch, DOMAIN);
+		struct vmop_guest_view *view =
+			vmop_guest_watch_view(watch, (struct vmop_domain_id){DOMAIN});
 		if (view && has(view))
 			return view;
 		vmop_guest_view_unref(view);
 		poll(NULL, 0, 5);
 	}
-	struct vmop_guest_view *view = vmop_guest_watch_view(watch, DOMAIN);
+	struct vmop_guest_view *view =
+		vmop_guest_watch_view(watch, (struct vmop_domain_id){DOMAIN});
 	fail_msg("no view has that; the last one: %s (%s)", view ? view->state : "none",
 		 view && view->error ? view->error : "no error");
 	return NULL;
@@ -284,8 +286,10 @@ static void symbols_are_dropped_after_they_were_copied(void **state)
 	assert_int_equal(image(second, "[kernel]")->n_symbols, kernel->n_symbols);
 	assert_non_null(image(second, "[kernel]")->symbols);
 
-	vmop_guest_watch_drop_symbols(watch, DOMAIN, generation); /* too late: an old generation */
-	vmop_guest_watch_drop_symbols(watch, DOMAIN, second->code->generation);
+	vmop_guest_watch_drop_symbols(watch, (struct vmop_domain_id){DOMAIN},
+				      generation); /* too late: an old generation */
+	vmop_guest_watch_drop_symbols(watch, (struct vmop_domain_id){DOMAIN},
+				      second->code->generation);
 	struct vmop_guest_view *third = wait_for(is_stripped);
 	assert_int_equal(third->code->generation, second->code->generation);
 	assert_int_equal(image(third, "[kernel]")->n_symbols, kernel->n_symbols);
@@ -350,8 +354,8 @@ static void a_vmm_that_ends_leaves_nothing(void **state)
 	assert_null(view->tasks);
 	assert_null(view->tasks_before);
 	vmop_guest_view_unref(view);
-	vmop_guest_watch_remove(watch, DOMAIN);
-	assert_null(vmop_guest_watch_view(watch, DOMAIN));
+	vmop_guest_watch_remove(watch, (struct vmop_domain_id){DOMAIN});
+	assert_null(vmop_guest_watch_view(watch, (struct vmop_domain_id){DOMAIN}));
 }
 
 /* RAM whose place cannot be guessed is located by QMP. */

@@ -176,7 +176,7 @@ static uint32_t domain_of(const struct rig *rig, const char *name)
 {
 	for (size_t i = 0; i < rig->session.n_domains; i++)
 		if (!strcmp(rig->session.domains[i].name, name))
-			return rig->session.domains[i].id;
+			return rig->session.domains[i].id.number;
 	return 0;
 }
 
@@ -185,7 +185,8 @@ static uint64_t billed(const struct rig *rig, const char *guest, enum vmop_bill 
 	uint32_t id = domain_of(rig, guest);
 	uint64_t sum = 0;
 	for (size_t i = 0; id && i < rig->session.n; i++)
-		if (rig->session.rows[i].key.billed == id && rig->session.rows[i].key.bill == bill)
+		if (rig->session.rows[i].key.billed.number == id &&
+		    rig->session.rows[i].key.bill == bill)
 			sum += rig->session.rows[i].samples;
 	return sum;
 }
@@ -221,15 +222,15 @@ static void guests_are_found_named_and_billed(void **state)
 	uint32_t id_one = domain_of(&rig, "one"), id_two = domain_of(&rig, "two");
 	for (size_t i = 0; i < rig.session.n; i++) {
 		const struct row *row = &rig.session.rows[i];
-		if (row->key.domain == id_one) {
+		if (row->key.domain.number == id_one) {
 			assert_string_equal(row->image, "[guest one user]");
 			assert_int_equal(row->key.mode, VMOP_MODE_USER);
 			assert_true(row->offset - 0x7f1200400000 < 8);
 			assert_in_range(row->key.vcpu, 0, 1);
-		} else if (row->key.domain == id_two) {
+		} else if (row->key.domain.number == id_two) {
 			assert_string_equal(row->image, "[unselected guest]");
 			assert_int_equal(row->offset, 0);
-		} else if (row->key.billed == id_one && row->key.bill == VMOP_BILL_VMM) {
+		} else if (row->key.billed.number == id_one && row->key.bill == VMOP_BILL_VMM) {
 			if (row->key.mode == VMOP_MODE_USER)
 				assert_int_equal(row->pid, pids[0]);
 		}
@@ -237,8 +238,8 @@ static void guests_are_found_named_and_billed(void **state)
 	/* Other users may run guests on this machine, too. */
 	size_t n_vcpus = 0;
 	for (size_t i = 0; i < rig.session.n_vcpus; i++)
-		n_vcpus += rig.session.vcpus[i].domain == id_one ||
-			   rig.session.vcpus[i].domain == id_two;
+		n_vcpus += rig.session.vcpus[i].domain.number == id_one ||
+			   rig.session.vcpus[i].domain.number == id_two;
 	assert_int_equal(n_vcpus, 3);
 	/* The guest dies while vmopd reads it. */
 	stop(pids[0]);
@@ -248,7 +249,7 @@ static void guests_are_found_named_and_billed(void **state)
 	for (int tick = 0; tick < 1024; tick++)
 		ok(vmop_profiler_tick(rig.profiler));
 	for (size_t i = 0; vmop_profiler_domain(rig.profiler, i, &stats); i++)
-		if (stats.id == id_one || stats.id == id_two)
+		if (stats.id.number == id_one || stats.id.number == id_two)
 			assert_false(stats.is_running);
 	close(out_one);
 	close(out_two);

@@ -40,12 +40,12 @@ static void a_build_id_after_the_row_changes_no_id(void **state)
 	assert_ok(vmop_images_init(&images, 100));
 	struct vmop_image *a = file(&images, "/a", 1), *b = file(&images, "/b", 2);
 	vmop_images_identified(&images, a, &build_id);
-	uint32_t id = vmop_images_assign_id(&images, b);
+	struct vmop_image_id id = vmop_images_assign_id(&images, b);
 	vmop_image_stored(b);
 	vmop_images_sweep(&images);
 	vmop_images_identified(&images, b, &build_id);
 	assert_ptr_equal(vmop_image_canonical(b), b);
-	assert_int_equal(b->id, id);
+	assert_int_equal(b->id.number, id.number);
 	assert_true(vmop_build_id_equal(&b->build_id, &build_id));
 	/* The next interval writes the row again. */
 	assert_true(b->is_sampled);

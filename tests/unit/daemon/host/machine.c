@@ -153,7 +153,7 @@ static void an_end_without_a_record_is_noticed(void **state)
 	rig_end(&rig);
 }
 
-static size_t n_symbols(const struct rig *rig, uint32_t image, const char *first)
+static size_t n_symbols(const struct rig *rig, struct vmop_image_id image, const char *first)
 {
 	struct vmop_db *db;
 	struct vmop_symbol *symbols;
@@ -396,7 +396,7 @@ static void expect_uuid(const char *of_xen, const char *of_firmware, const char 
 		machine_file(&rig, "/sys/class/dmi/id/product_uuid", "%s\n", of_firmware);
 	begin(&rig);
 	rig_flush(&rig);
-	assert_int_equal(rig.session.domains[0].id, VMOP_DOMAIN_ID_HOST);
+	assert_true(vmop_domain_id_is_host(rig.session.domains[0].id));
 	const char *uuid = rig.session.domains[0].uuid;
 	assert_string_equal(uuid ? uuid : "", wanted);
 	rig_end(&rig);

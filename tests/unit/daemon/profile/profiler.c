@@ -152,7 +152,7 @@ static void one_file_is_one_image_by_build_id(void **state)
 	give_sample(&rig, 200, 200, 0x400010, USER);
 	const struct session *session = rig_flush(&rig);
 	assert_int_equal(session->n, 2);
-	assert_int_equal(session->rows[0].key.image, session->rows[1].key.image);
+	assert_int_equal(session->rows[0].key.image.number, session->rows[1].key.image.number);
 	rig_end(&rig);
 }
 
@@ -306,14 +306,15 @@ static void losses_are_stored_as_differences(void **state)
 	for (size_t i = 0; i < session->n_losses; i++)
 		if (!strcmp(session->losses[i].name, "lost"))
 			assert_int_equal(session->losses[i].count,
-					 session->losses[i].event == 1 ? 5 : 2);
+					 session->losses[i].event.number == 1 ? 5 : 2);
 	rig_end(&rig);
 }
 
 static struct vmop_error *note_of_event(void *arg, const struct vmop_db_event *event)
 {
 	char(*notes)[64] = arg;
-	snprintf(notes[event->id], sizeof(notes[event->id]), "%s", event->note ? event->note : "-");
+	snprintf(notes[event->id.number], sizeof(notes[event->id.number]), "%s",
+		 event->note ? event->note : "-");
 	return NULL;
 }
 

@@ -66,7 +66,7 @@ static void a_program_without_symbols(void **state)
 				.setup = &(struct vmop_setup){.guest_cpu_permille = 1}});
 	/* Slot 0 is the first image: of addresses without a mapping. */
 	found[n_found++] = (struct vmop_guest_file_symbols){
-		.domain = VMOP_DOMAIN_ID_HOST, .image = 0, .symtab = stripped_program()};
+		.domain = VMOP_DOMAIN_ID_HOST, .image = {0}, .symtab = stripped_program()};
 	for (unsigned i = 1; i <= 3; i++) {
 		give_program(&rig, 100 + i, "prog", "/bin/prog", 1);
 		give_sample(&rig, 100 + i, 100 + i, 0x400010, VMOP_SAMPLE_USER);

@@ -94,7 +94,7 @@ static void end_all(struct rig *rig)
 
 static struct vmop_domain_stats find_domain(const struct rig *rig, const char *name)
 {
-	struct vmop_domain_stats domain, found = {.id = UINT32_MAX};
+	struct vmop_domain_stats domain, found = {.id = {UINT32_MAX}};
 	for (size_t i = 0; vmop_profiler_domain(rig->profiler, i, &domain); i++)
 		if (!strcmp(domain.name, name))
 			found = domain; /* the latest */
@@ -179,7 +179,7 @@ static void names_and_hostile_names(void **state)
 	assert_int_equal(web.kind, VMOP_DOMAIN_PASSIVE);
 	assert_string_equal(web.uuid, UUID_A);
 	assert_true(web.is_running);
-	assert_int_equal(find_domain(&rig, "what").id, UINT32_MAX);
+	assert_int_equal(find_domain(&rig, "what").id.number, UINT32_MAX);
 	assert_int_equal(find_domain(&rig, "domain-5").xen_domid, 5);
 	longest[VMOP_GUEST_NAME_BYTES - 1] = '\0';
 	assert_int_equal(find_domain(&rig, longest).xen_domid, 6);
@@ -203,7 +203,7 @@ static void domains_come_and_go(void **state)
 	tick_after_listing(&rig);
 	assert_int_equal(selection.n, 1);
 	give_xen_sample(&rig, 1, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
-	uint32_t first = find_domain(&rig, "web").id;
+	uint32_t first = find_domain(&rig, "web").id.number;
 	drop_last_domain();
 	tick_after_listing(&rig);
 	assert_false(find_domain(&rig, "web").is_running);
@@ -214,7 +214,7 @@ static void domains_come_and_go(void **state)
 	tick_after_listing(&rig);
 	struct vmop_domain_stats second = find_domain(&rig, "web");
 	assert_true(second.is_running);
-	assert_int_not_equal(second.id, first);
+	assert_int_not_equal(second.id.number, first);
 	assert_string_equal(second.uuid, UUID_A);
 	assert_int_equal(selection.domains[0].id, 2);
 	give_xen_sample(&rig, 2, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
@@ -222,7 +222,8 @@ static void domains_come_and_go(void **state)
 	assert_int_equal(samples_of(session, "[guest web user]", NULL), 3);
 	uint64_t of_first = 0;
 	for (size_t i = 0; i < session->n; i++)
-		of_first += session->rows[i].key.domain == first ? session->rows[i].samples : 0;
+		of_first +=
+			session->rows[i].key.domain.number == first ? session->rows[i].samples : 0;
 	assert_int_equal(of_first, 2);
 	unsigned times = selection.times;
 	tick_after_listing(&rig);
@@ -240,10 +241,10 @@ static void an_id_is_reused(void **state)
 	begin(&rig);
 	put_domain(0, "1", "web", UUID_A, "");
 	ok(create(&rig, (struct vmop_profiler_options){0}));
-	uint32_t first = find_domain(&rig, "web").id;
+	uint32_t first = find_domain(&rig, "web").id.number;
 	put_domain(0, "1", "web", UUID_B, "");
 	tick_after_listing(&rig);
-	assert_int_not_equal(find_domain(&rig, "web").id, first);
+	assert_int_not_equal(find_domain(&rig, "web").id.number, first);
 	assert_string_equal(find_domain(&rig, "web").uuid, UUID_B);
 	for (size_t i = 0; vmop_profiler_domain(rig.profiler, i, &domain); i++)
 		n_running += domain.is_running && !strcmp(domain.name, "web");
@@ -260,13 +261,13 @@ static void a_sample_before_the_listing(void **state)
 	ok(create(&rig, (struct vmop_profiler_options){0}));
 	give_xen_sample(&rig, 9, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
 	give_xen_sample(&rig, 8, 0, 0x401000, GUEST | VMOP_SAMPLE_USER);
-	uint32_t nine = find_domain(&rig, "domain-9").id;
+	uint32_t nine = find_domain(&rig, "domain-9").id.number;
 	tick_after_listing(&rig);
 	assert_true(find_domain(&rig, "domain-9").is_running);
 	put_domain(0, "9", "late", UUID_A, "pv");
 	for (size_t i = 0; i < 5; i++)
 		tick_after_listing(&rig);
-	assert_int_equal(find_domain(&rig, "late").id, nine);
+	assert_int_equal(find_domain(&rig, "late").id.number, nine);
 	assert_true(find_domain(&rig, "late").is_running);
 	assert_false(find_domain(&rig, "domain-8").is_running);
 	end_all(&rig);
@@ -447,7 +448,7 @@ static void hypervisor_samples_and_stale_addresses(void **state)
 	uint64_t billed = 0;
 	for (size_t i = 0; i < session->n; i++)
 		if (session->rows[i].kind == VMOP_IMAGE_HYPERVISOR &&
-		    session->rows[i].key.billed == find_domain(&rig, "web").id)
+		    session->rows[i].key.billed.number == find_domain(&rig, "web").id.number)
 			billed += session->rows[i].samples;
 	assert_int_equal(billed, 2);
 	assert_int_equal(find_domain(&rig, "web").samples_hypervisor, 2);
@@ -611,8 +612,8 @@ static void a_dom0_by_perf(void **state)
 	machine_file(&rig, "/proc/cpuinfo", "vendor_id\t: AuthenticAMD\n");
 	put_domain(0, "1", "web", UUID_A, "pvh");
 	ok(rig_create(&rig, &options, &source));
-	assert_int_equal(find_domain(&rig, "dom0").id, 0);
-	assert_int_equal(find_domain(&rig, "xen").id, UINT32_MAX);
+	assert_int_equal(find_domain(&rig, "dom0").id.number, 0);
+	assert_int_equal(find_domain(&rig, "xen").id.number, UINT32_MAX);
 	struct vmop_domain_stats web = find_domain(&rig, "web");
 	assert_int_equal(web.kind, VMOP_DOMAIN_UNSAMPLED);
 	assert_int_equal(web.xen_domid, 1);
@@ -671,7 +672,7 @@ static void in_an_active_domain(void **state)
 	xenstored_stop(rig.folder);
 	struct vmop_profiler_options options = {0};
 	ok(rig_create(&rig, &options, &domu_source));
-	assert_int_equal(find_domain(&rig, "host").id, 0);
+	assert_int_equal(find_domain(&rig, "host").id.number, 0);
 	assert_int_equal(find_domain(&rig, "host").xen_domid, -1);
 	assert_string_equal(find_domain(&rig, "xen").image, "none: dom0 has them");
 	give_xen_sample(&rig, 0, 0, 0xffff82d040201010, VMOP_SAMPLE_HYPERVISOR);
@@ -682,7 +683,7 @@ static void in_an_active_domain(void **state)
 	end(&rig);
 }
 
-static bool has_symbol(struct vmop_db *db, uint32_t image, const char *name)
+static bool has_symbol(struct vmop_db *db, struct vmop_image_id image, const char *name)
 {
 	struct vmop_symbol *symbols = NULL;
 	size_t n = 0;

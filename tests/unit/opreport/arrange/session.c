@@ -44,7 +44,7 @@ struct made {
 static void put_symbol(struct vmop_db *db, uint32_t image, const char *name)
 {
 	assert_ok(vmop_db_put_symbols(
-		db, image,
+		db, (struct vmop_image_id){image},
 		&(struct vmop_symbol){
 			.offset = 0x100, .len_bytes = 0x100, .name = name, .type = 't'},
 		1));
@@ -53,9 +53,9 @@ static void put_symbol(struct vmop_db *db, uint32_t image, const char *name)
 /* dom0's session has the base of Xen's text; an active guest's has plain addresses. */
 static void put_xen(struct vmop_db *db, bool is_dom0)
 {
-	struct vmop_db_image xen = {.id = XEN_TEXT,
+	struct vmop_db_image xen = {.id = {XEN_TEXT},
 				    .kind = VMOP_IMAGE_HYPERVISOR,
-				    .domain = XEN,
+				    .domain = {XEN},
 				    .name = "[xen]",
 				    .base = is_dom0 ? XEN_BASE : 0,
 				    .len_bytes = is_dom0 ? 0x1000 : 0,
@@ -70,7 +70,7 @@ static void put_xen(struct vmop_db *db, bool is_dom0)
 static void put_images(struct vmop_db *db, const struct made *made)
 {
 	bool is_guest = made->uuid && !strcmp(made->uuid, UUID_GUEST);
-	struct vmop_db_image kernel = {.id = KERNEL,
+	struct vmop_db_image kernel = {.id = {KERNEL},
 				       .kind = VMOP_IMAGE_KERNEL,
 				       .name = "[kernel]",
 				       .base = 0xffffffff81000000,
@@ -78,7 +78,7 @@ static void put_images(struct vmop_db *db, const struct made *made)
 				       .build_id = {is_guest ? 7 : 8, 1}};
 	assert_ok(vmop_db_put_image(db, &kernel));
 	put_symbol(db, KERNEL, is_guest ? "guest_work" : "host_work");
-	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = MODULE,
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = {MODULE},
 								.kind = VMOP_IMAGE_MODULE,
 								.name = "[mod]",
 								.base = 0xffffffffc0000000}));
@@ -87,9 +87,9 @@ static void put_images(struct vmop_db *db, const struct made *made)
 		put_xen(db, made->guest != NULL);
 	if (!made->guest)
 		return;
-	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = GUEST_KERNEL,
+	assert_ok(vmop_db_put_image(db, &(struct vmop_db_image){.id = {GUEST_KERNEL},
 								.kind = VMOP_IMAGE_GUEST_KERNEL,
-								.domain = GUEST,
+								.domain = {GUEST},
 								.name = "[guest kernel]",
 								.base = 0xffffffff90000000,
 								.build_id_len_bytes = 2,
@@ -103,7 +103,8 @@ static void put_program(struct vmop_db *db, bool with_symbols)
 	char path[PATH_MAX] = "";
 	assert_true(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
 	assert_ok(vmop_db_put_image(
-		db, &(struct vmop_db_image){.id = PROGRAM, .kind = VMOP_IMAGE_FILE, .name = path}));
+		db,
+		&(struct vmop_db_image){.id = {PROGRAM}, .kind = VMOP_IMAGE_FILE, .name = path}));
 	if (with_symbols)
 		put_symbol(db, PROGRAM, "program_work");
 }
@@ -135,7 +136,7 @@ static uint64_t offset_of_program(void)
 
 static void put_domains(struct vmop_db *db, const struct made *made)
 {
-	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.id = HOST,
+	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.id = {HOST},
 								  .kind = VMOP_DOMAIN_HOST,
 								  .name = "host",
 								  .uuid = made->uuid,
@@ -143,7 +144,7 @@ static void put_domains(struct vmop_db *db, const struct made *made)
 	if (made->guest)
 		assert_ok(vmop_db_put_domain(
 			db,
-			&(struct vmop_db_domain){.id = GUEST,
+			&(struct vmop_db_domain){.id = {GUEST},
 						 .kind = made->is_unsampled ? VMOP_DOMAIN_UNSAMPLED
 									    : VMOP_DOMAIN_ACTIVE,
 						 .name = made->guest,
@@ -151,7 +152,7 @@ static void put_domains(struct vmop_db *db, const struct made *made)
 						 .first_seen_ns = 1}));
 	if (made->with_xen || made->with_text)
 		assert_ok(vmop_db_put_domain(
-			db, &(struct vmop_db_domain){.id = XEN,
+			db, &(struct vmop_db_domain){.id = {XEN},
 						     .kind = VMOP_DOMAIN_HYPERVISOR,
 						     .name = "xen",
 						     .first_seen_ns = 1}));
@@ -196,35 +197,38 @@ static void make(const struct made *made)
 	for (unsigned second = 0; second < 4; second++) {
 		assert_ok(vmop_db_begin_interval(db, (made->start_s + second) * VMOP_NS_PER_S,
 						 VMOP_NS_PER_S));
-		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = KERNEL}, 10);
-		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = MODULE}, 5);
+		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = {KERNEL}},
+		    10);
+		put(db, (struct vmop_db_chunk_key){.mode = VMOP_MODE_KERNEL, .image = {MODULE}}, 5);
 		if (made->guest && !made->is_unsampled) {
 			put(db,
-			    (struct vmop_db_chunk_key){.domain = GUEST,
+			    (struct vmop_db_chunk_key){.domain = {GUEST},
 						       .mode = VMOP_MODE_KERNEL,
-						       .image = GUEST_KERNEL},
+						       .image = {GUEST_KERNEL}},
 			    3);
 			put(db,
-			    (struct vmop_db_chunk_key){.billed = GUEST,
+			    (struct vmop_db_chunk_key){.billed = {GUEST},
 						       .bill = VMOP_BILL_HYPERVISOR,
 						       .mode = VMOP_MODE_HYPERVISOR,
-						       .image = KERNEL},
+						       .image = {KERNEL}},
 			    2);
 		}
 		if (made->with_xen)
 			put(db,
-			    (struct vmop_db_chunk_key){
-				    .domain = XEN, .mode = VMOP_MODE_HYPERVISOR, .image = MODULE},
+			    (struct vmop_db_chunk_key){.domain = {XEN},
+						       .mode = VMOP_MODE_HYPERVISOR,
+						       .image = {MODULE}},
 			    1);
 		if (made->program)
 			put_at(db,
-			       (struct vmop_db_chunk_key){.mode = VMOP_MODE_USER, .image = PROGRAM},
+			       (struct vmop_db_chunk_key){.mode = VMOP_MODE_USER,
+							  .image = {PROGRAM}},
 			       made->program == PROGRAM_OF_PATH ? offset_of_program() : 0x120, 1);
 		if (made->with_text)
 			put_at(db,
-			       (struct vmop_db_chunk_key){.domain = XEN,
+			       (struct vmop_db_chunk_key){.domain = {XEN},
 							  .mode = VMOP_MODE_HYPERVISOR,
-							  .image = XEN_TEXT},
+							  .image = {XEN_TEXT}},
 			       made->guest ? 0x120 : XEN_BASE + 0x130, 1);
 		assert_ok(vmop_db_commit(db));
 	}

@@ -23,27 +23,27 @@ static void put(struct vmop_db *db, uint32_t domain, uint32_t image, uint32_t ta
 		uint64_t samples)
 {
 	const struct vmop_db_cell cell = {offset, samples, samples * 10};
-	const struct vmop_db_chunk_key key = {.domain = domain,
-					      .billed = domain,
+	const struct vmop_db_chunk_key key = {.domain = {domain},
+					      .billed = {domain},
 					      .mode = VMOP_MODE_KERNEL,
 					      .cpu = -1,
 					      .vcpu = -1,
-					      .task = task,
-					      .image = image};
+					      .task = {task},
+					      .image = {image}};
 	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 }
 
 static void put_facts(struct vmop_db *db)
 {
 	static const struct vmop_db_image images[] = {
-		{.id = KERNEL, .kind = VMOP_IMAGE_KERNEL, .name = "[kernel]"},
-		{.id = GUEST_KERNEL,
+		{.id = {KERNEL}, .kind = VMOP_IMAGE_KERNEL, .name = "[kernel]"},
+		{.id = {GUEST_KERNEL},
 		 .kind = VMOP_IMAGE_GUEST_KERNEL,
-		 .domain = GUEST,
+		 .domain = {GUEST},
 		 .name = "[guest g kernel]"},
-		{.id = HALTPOLL, .kind = VMOP_IMAGE_MODULE, .name = "[cpuidle_haltpoll]"},
-		{.id = PROGRAM, .kind = VMOP_IMAGE_ANON, .name = "[anon]"},
-		{.id = BARE_KERNEL, .kind = VMOP_IMAGE_MODULE, .name = "[no-symbols]"},
+		{.id = {HALTPOLL}, .kind = VMOP_IMAGE_MODULE, .name = "[cpuidle_haltpoll]"},
+		{.id = {PROGRAM}, .kind = VMOP_IMAGE_ANON, .name = "[anon]"},
+		{.id = {BARE_KERNEL}, .kind = VMOP_IMAGE_MODULE, .name = "[no-symbols]"},
 	};
 	static const struct vmop_symbol kernel[] = {
 		{0x100, 0x100, "schedule", 't'},
@@ -65,16 +65,18 @@ static void put_facts(struct vmop_db *db)
 	assert_ok(vmop_db_put_domain(db, &(struct vmop_db_domain){.name = "host"}));
 	assert_ok(vmop_db_put_domain(
 		db,
-		&(struct vmop_db_domain){.id = GUEST, .kind = VMOP_DOMAIN_PASSIVE, .name = "g"}));
-	assert_ok(vmop_db_put_task(db, &(struct vmop_db_task){.id = TASK_IDLE, .comm = "swapper"}));
+		&(struct vmop_db_domain){.id = {GUEST}, .kind = VMOP_DOMAIN_PASSIVE, .name = "g"}));
+	assert_ok(
+		vmop_db_put_task(db, &(struct vmop_db_task){.id = {TASK_IDLE}, .comm = "swapper"}));
 	assert_ok(vmop_db_put_task(
-		db, &(struct vmop_db_task){.id = TASK_SHELL, .pid = 7, .comm = "sh"}));
+		db, &(struct vmop_db_task){.id = {TASK_SHELL}, .pid = 7, .comm = "sh"}));
 	for (size_t i = 0; i < sizeof(images) / sizeof(*images); i++)
 		assert_ok(vmop_db_put_image(db, &images[i]));
-	assert_ok(vmop_db_put_symbols(db, KERNEL, kernel, sizeof(kernel) / sizeof(*kernel)));
-	assert_ok(vmop_db_put_symbols(db, GUEST_KERNEL, guest, 2));
-	assert_ok(vmop_db_put_symbols(db, HALTPOLL, module, 1));
-	assert_ok(vmop_db_put_symbols(db, PROGRAM, program, 2));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){KERNEL}, kernel,
+				      sizeof(kernel) / sizeof(*kernel)));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){GUEST_KERNEL}, guest, 2));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){HALTPOLL}, module, 1));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){PROGRAM}, program, 2));
 }
 
 /* 500 of 1000 samples are in the host's idle functions, 200 in the guest's. */

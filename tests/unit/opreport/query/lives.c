@@ -35,12 +35,12 @@ struct session {
 static void put_sample(struct vmop_db *db, uint32_t domain)
 {
 	const struct vmop_db_cell cell = {0x10, 1, 10};
-	const struct vmop_db_chunk_key key = {.domain = domain,
-					      .billed = domain,
+	const struct vmop_db_chunk_key key = {.domain = {domain},
+					      .billed = {domain},
 					      .mode = VMOP_MODE_KERNEL,
 					      .cpu = -1,
 					      .vcpu = -1,
-					      .image = 1 + domain};
+					      .image = {1 + domain}};
 	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 }
 
@@ -49,7 +49,7 @@ static void put_guest(struct vmop_db *db, const struct session *session, uint32_
 	const struct guest *guest = &session->guests[id - 1];
 	uint64_t start_s = session->start_s + guest->start_s;
 	const struct vmop_db_domain domain = {
-		.id = id,
+		.id = {id},
 		.kind = VMOP_DOMAIN_PASSIVE,
 		.name = guest->name,
 		.uuid = guest->uuid,
@@ -57,9 +57,9 @@ static void put_guest(struct vmop_db *db, const struct session *session, uint32_
 		.first_seen_ns = start_s * second_ns,
 		.last_seen_ns = guest->end_s ? (session->start_s + guest->end_s) * second_ns : 0,
 	};
-	const struct vmop_db_image image = {.id = 1 + id,
+	const struct vmop_db_image image = {.id = {1 + id},
 					    .kind = VMOP_IMAGE_GUEST_KERNEL,
-					    .domain = id,
+					    .domain = {id},
 					    .name = "[guest kernel]"};
 	assert_ok(vmop_db_put_domain(db, &domain));
 	assert_ok(vmop_db_put_image(db, &image));
@@ -81,7 +81,7 @@ static void make(const struct session *session, const char *path)
 		put_guest(db, session, id);
 	assert_ok(vmop_db_put_image(
 		db,
-		&(struct vmop_db_image){.id = 1, .kind = VMOP_IMAGE_KERNEL, .name = "[kernel]"}));
+		&(struct vmop_db_image){.id = {1}, .kind = VMOP_IMAGE_KERNEL, .name = "[kernel]"}));
 	for (uint64_t at_s = 0; at_s < LENGTH_S; at_s++) {
 		assert_ok(vmop_db_begin_interval(db, (session->start_s + at_s) * second_ns,
 						 second_ns));

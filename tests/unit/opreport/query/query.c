@@ -25,57 +25,57 @@ enum { KERNEL = 1, PROGRAM, PROGRAM_MOVED, LIBRARY, G1_KERNEL, NO_MAPS };
 static void put_facts(struct vmop_db *db)
 {
 	static const struct vmop_db_event events[] = {
-		{CYCLES, "cycles", "perf", "events", 1000, 0, NULL},
-		{MISSES, "cache:miss", "perf", "events", 100, 0, NULL},
-		{MISSES_READ, "cache:read", "perf", "events", 100, 0, NULL},
+		{{CYCLES}, "cycles", "perf", "events", 1000, 0, NULL},
+		{{MISSES}, "cache:miss", "perf", "events", 100, 0, NULL},
+		{{MISSES_READ}, "cache:read", "perf", "events", 100, 0, NULL},
 	};
 	static const struct vmop_db_domain domains[] = {
-		{HOST, VMOP_DOMAIN_HOST, "host", NULL, 0, NULL, 1, 0},
-		{G1, VMOP_DOMAIN_PASSIVE, "g1", "11111111-1111", 900, "qemu", 1, 0},
-		{G2, VMOP_DOMAIN_OPAQUE, "g2", NULL, 901, "qemu", 1, 0},
+		{{HOST}, VMOP_DOMAIN_HOST, "host", NULL, 0, NULL, 1, 0},
+		{{G1}, VMOP_DOMAIN_PASSIVE, "g1", "11111111-1111", 900, "qemu", 1, 0},
+		{{G2}, VMOP_DOMAIN_OPAQUE, "g2", NULL, 901, "qemu", 1, 0},
 	};
 	static const struct vmop_db_task tasks[] = {
-		{.id = TASK_IDLE, .comm = "swapper"},
-		{.id = TASK_A,
+		{.id = {TASK_IDLE}, .comm = "swapper"},
+		{.id = {TASK_A},
 		 .pid = 10,
 		 .comm = "a",
-		 .exe_image = PROGRAM,
+		 .exe_image = {PROGRAM},
 		 .cgroup = "/machine/one"},
-		{.id = TASK_A_THREAD,
+		{.id = {TASK_A_THREAD},
 		 .pid = 10,
 		 .tid = 11,
 		 .comm = "a",
-		 .exe_image = PROGRAM,
+		 .exe_image = {PROGRAM},
 		 .cgroup = "/machine/one"},
-		{.id = TASK_A2,
+		{.id = {TASK_A2},
 		 .pid = 20,
 		 .comm = "a",
-		 .exe_image = PROGRAM,
+		 .exe_image = {PROGRAM},
 		 .cgroup = "/machine/two"},
-		{.id = TASK_QEMU, .pid = 900, .comm = "qemu"},
+		{.id = {TASK_QEMU}, .pid = 900, .comm = "qemu"},
 	};
 	static const struct vmop_db_image images[] = {
-		{.id = KERNEL,
+		{.id = {KERNEL},
 		 .kind = VMOP_IMAGE_KERNEL,
 		 .name = "[kernel]",
 		 .base = 0xffffffff81000000},
-		{.id = PROGRAM,
+		{.id = {PROGRAM},
 		 .kind = VMOP_IMAGE_FILE,
 		 .name = "/opt/a",
 		 .build_id_len_bytes = 2,
 		 .build_id = {1, 2}},
-		{.id = PROGRAM_MOVED,
+		{.id = {PROGRAM_MOVED},
 		 .kind = VMOP_IMAGE_FILE,
 		 .name = "/opt/old/a",
 		 .build_id_len_bytes = 2,
 		 .build_id = {1, 2}},
-		{.id = LIBRARY, .kind = VMOP_IMAGE_FILE, .name = "/opt/lib/libx.so.1"},
-		{.id = G1_KERNEL,
+		{.id = {LIBRARY}, .kind = VMOP_IMAGE_FILE, .name = "/opt/lib/libx.so.1"},
+		{.id = {G1_KERNEL},
 		 .kind = VMOP_IMAGE_GUEST_KERNEL,
-		 .domain = G1,
+		 .domain = {G1},
 		 .name = "[guest g1 kernel]",
 		 .base = 0xffffffff90000000},
-		{.id = NO_MAPS, .kind = VMOP_IMAGE_NONE, .name = "[no-maps]"},
+		{.id = {NO_MAPS}, .kind = VMOP_IMAGE_NONE, .name = "[no-maps]"},
 	};
 	static const struct vmop_symbol kernel[] = {{0x100, 0x100, "schedule", 't'},
 						    {0x200, 0x80, "_ZN3foo3barEi", 'T'}};
@@ -87,7 +87,7 @@ static void put_facts(struct vmop_db *db)
 		assert_ok(vmop_db_put_image(db, &images[i]));
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(*tasks); i++)
 		assert_ok(vmop_db_put_task(db, &tasks[i]));
-	assert_ok(vmop_db_put_symbols(db, KERNEL, kernel, 2));
+	assert_ok(vmop_db_put_symbols(db, (struct vmop_image_id){KERNEL}, kernel, 2));
 	assert_ok(vmop_db_put_info(db, "start_ns", "1000000000"));
 }
 
@@ -107,40 +107,43 @@ static void put(struct vmop_db *db, struct vmop_db_chunk_key key, uint64_t offse
 static void put_samples(struct vmop_db *db)
 {
 	const struct vmop_db_chunk_key user = {
-		.mode = VMOP_MODE_USER, .vcpu = -1, .cpu = 0, .task = TASK_A, .image = PROGRAM};
-	const struct vmop_db_chunk_key kernel = {
-		.mode = VMOP_MODE_KERNEL, .vcpu = -1, .cpu = 1, .task = TASK_IDLE, .image = KERNEL};
+		.mode = VMOP_MODE_USER, .vcpu = -1, .cpu = 0, .task = {TASK_A}, .image = {PROGRAM}};
+	const struct vmop_db_chunk_key kernel = {.mode = VMOP_MODE_KERNEL,
+						 .vcpu = -1,
+						 .cpu = 1,
+						 .task = {TASK_IDLE},
+						 .image = {KERNEL}};
 	struct vmop_db_chunk_key key;
 	assert_ok(vmop_db_begin_interval(db, second_ns, second_ns));
 	put(db, user, 0x10, 20, 200);
-	key = user, key.image = PROGRAM_MOVED, key.task = TASK_A_THREAD;
+	key = user, key.image.number = PROGRAM_MOVED, key.task.number = TASK_A_THREAD;
 	put(db, key, 0x10, 5, 50);
-	key = user, key.image = LIBRARY, key.task = TASK_A2, key.cpu = 1;
+	key = user, key.image.number = LIBRARY, key.task.number = TASK_A2, key.cpu = 1;
 	put(db, key, 0x4, 14, 140);
-	key = user, key.image = NO_MAPS, key.task = 0;
+	key = user, key.image.number = NO_MAPS, key.task.number = 0;
 	put(db, key, 0x9, 1, 10);
 	put(db, kernel, 0x110, 3, 60);
 	assert_ok(vmop_db_commit(db));
 	assert_ok(vmop_db_begin_interval(db, 2 * second_ns, second_ns));
-	key = kernel, key.task = TASK_A;
+	key = kernel, key.task.number = TASK_A;
 	put(db, key, 0x120, 1, 20);
 	put(db, key, 0x210, 1, 20);
-	key = kernel, key.task = TASK_QEMU, key.mode = VMOP_MODE_HYPERVISOR,
-	key.bill = VMOP_BILL_HYPERVISOR, key.billed = G1, key.vcpu = 0;
+	key = kernel, key.task.number = TASK_QEMU, key.mode = VMOP_MODE_HYPERVISOR,
+	key.bill = VMOP_BILL_HYPERVISOR, key.billed.number = G1, key.vcpu = 0;
 	put(db, key, 0x300, 15, 150);
-	key = kernel, key.task = TASK_QEMU, key.bill = VMOP_BILL_VMM, key.billed = G1;
+	key = kernel, key.task.number = TASK_QEMU, key.bill = VMOP_BILL_VMM, key.billed.number = G1;
 	put(db, key, 0x110, 5, 50);
-	key = kernel, key.domain = G1, key.task = 0, key.image = G1_KERNEL, key.vcpu = 0,
-	key.certainty = VMOP_CERTAIN_LIKELY;
+	key = kernel, key.domain.number = G1, key.task.number = 0, key.image.number = G1_KERNEL,
+	key.vcpu = 0, key.certainty = VMOP_CERTAIN_LIKELY;
 	put(db, key, 0x5, 20, 200);
-	key = kernel, key.domain = G2, key.task = 0, key.mode = VMOP_MODE_UNKNOWN,
-	key.image = NO_MAPS;
+	key = kernel, key.domain.number = G2, key.task.number = 0, key.mode = VMOP_MODE_UNKNOWN,
+	key.image.number = NO_MAPS;
 	put(db, key, 0, 10, 100);
-	key = user, key.event = MISSES;
+	key = user, key.event.number = MISSES;
 	put(db, key, 0x10, 1, 100);
-	key = user, key.event = MISSES_READ;
+	key = user, key.event.number = MISSES_READ;
 	put(db, key, 0x10, 2, 200);
-	key.image = LIBRARY;
+	key.image.number = LIBRARY;
 	put(db, key, 0x4, 6, 600);
 	assert_ok(vmop_db_commit(db));
 }

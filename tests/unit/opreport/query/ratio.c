@@ -115,7 +115,7 @@ static void put_event(struct vmop_db *db, uint32_t id, const char *name, const c
 {
 	char info[32];
 	assert_ok(vmop_db_put_event(
-		db, &(struct vmop_db_event){id, name, "perf", "events", 1000, 0, NULL}));
+		db, &(struct vmop_db_event){{id}, name, "perf", "events", 1000, 0, NULL}));
 	snprintf(info, sizeof(info), "event-%u-asked", id);
 	if (asked)
 		assert_ok(vmop_db_put_info(db, info, asked));
@@ -130,7 +130,7 @@ static struct vmop_db *begin_session(void)
 	assert_ok(vmop_db_put_domain(db,
 				     &(struct vmop_db_domain){.name = "host", .first_seen_ns = 1}));
 	assert_ok(vmop_db_put_image(
-		db, &(struct vmop_db_image){.id = 1, .kind = VMOP_IMAGE_FILE, .name = "/opt/a"}));
+		db, &(struct vmop_db_image){.id = {1}, .kind = VMOP_IMAGE_FILE, .name = "/opt/a"}));
 	assert_ok(vmop_db_begin_interval(db, 1, 1000));
 	return db;
 }
@@ -157,7 +157,7 @@ static void query(const char *const *names, struct vmop_result *ret)
 	struct vmop_db *db = begin_session();
 	for (uint32_t i = 0; names[i]; i++) {
 		const struct vmop_db_chunk_key key = {
-			.event = i, .mode = VMOP_MODE_USER, .vcpu = -1, .cpu = -1, .image = 1};
+			.event = {i}, .mode = VMOP_MODE_USER, .vcpu = -1, .cpu = -1, .image = {1}};
 		const struct vmop_db_cell cell = {16, 100 + i, 1000 * (100 + i)};
 		put_event(db, i, names[i], !strcmp(names[i], "cache-misses") ? "LLC_MISSES" : NULL);
 		assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
@@ -303,7 +303,7 @@ static void scale_with(const char *enabled, const char *running, double want_sca
 	assert_ok(vmop_db_put_info(db, "event-0-enabled_ns", enabled));
 	assert_ok(vmop_db_put_info(db, "event-0-running_ns", running));
 	const struct vmop_db_chunk_key key = {
-		.mode = VMOP_MODE_USER, .vcpu = -1, .cpu = -1, .image = 1};
+		.mode = VMOP_MODE_USER, .vcpu = -1, .cpu = -1, .image = {1}};
 	const struct vmop_db_cell cells[] = {{16, 1, 1000}, {32, 2, 2001}};
 	assert_ok(vmop_db_put_chunk(db, &key, cells, 2));
 	end_session(db);
