@@ -164,7 +164,7 @@ static struct vmop_error *find_caller(struct vmop_stack_reader *reader,
 		*ret = *known - 1;
 		return NULL;
 	}
-	size_t index = vmop_table_index(&catalog->images, reader->session, node->image.number);
+	size_t index = vmop_catalog_find_image(catalog, reader->session, node->image);
 	const struct vmop_image_item *image = vmop_catalog_image(catalog, index);
 	struct code code = {.image = image->text};
 	code.offset = node->offset - (vmop_catalog_image(catalog, image->text)->base - image->base);
@@ -393,7 +393,7 @@ static struct vmop_error *find_leaf(struct vmop_stack_reader *reader,
 static struct vmop_error *take_run(void *arg, const struct vmop_sample_run *run, bool *ret_wanted)
 {
 	struct vmop_stack_reader *reader = arg;
-	const struct vmop_stack_id stack = {run->key->stack};
+	const struct vmop_stack_id stack = run->key->stack;
 	struct vmop_stack_place place = {.node = reader->tree.left_out_node};
 	uint32_t leaf = VMOP_NO_FRAME, node;
 	bool idle = false;
