@@ -84,13 +84,13 @@ struct vmop_db_image {
 struct vmop_db_chunk_key {
 	struct vmop_event_id event;
 	struct vmop_domain_id domain; /* that ran the code */
-	struct vmop_domain_id
-		billed;	   /* guest that the work was done for; == domain with VMOP_BILL_SELF */
-	uint8_t bill;	   /* enum vmop_bill */
-	uint8_t mode;	   /* enum vmop_mode */
-	uint8_t certainty; /* enum vmop_certainty */
-	int32_t vcpu;	   /* -1: vCPUs are not separated, or none ran */
-	int32_t cpu;	   /* -1: CPUs are not separated */
+	/* The guest that the work was done for; with VMOP_BILL_SELF the same as domain. */
+	struct vmop_domain_id billed;
+	uint8_t bill;		      /* enum vmop_bill */
+	uint8_t mode;		      /* enum vmop_mode */
+	uint8_t certainty;	      /* enum vmop_certainty */
+	int32_t vcpu;		      /* -1: vCPUs are not separated, or none ran */
+	int32_t cpu;		      /* -1: CPUs are not separated */
 	struct vmop_task_row_id task; /* 0: none */
 	struct vmop_image_id image;   /* never 0: unattributed samples have a "[...]" image */
 	struct vmop_stack_id stack;   /* node of the cells' caller; 0: no stack was captured */

@@ -14,8 +14,8 @@
 struct vmop_sample_key {
 	struct vmop_event_id event;
 	struct vmop_domain_id domain; /* that ran the code */
-	struct vmop_domain_id
-		billed;	   /* guest that the work was done for; == domain with VMOP_BILL_SELF */
+	/* The guest that the work was done for; with VMOP_BILL_SELF the same as domain. */
+	struct vmop_domain_id billed;
 	uint8_t bill;	   /* enum vmop_bill */
 	uint8_t mode;	   /* enum vmop_mode */
 	uint8_t certainty; /* enum vmop_certainty */

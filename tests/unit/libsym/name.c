@@ -175,7 +175,9 @@ static void many_hostile_names_end(void **state)
 	}
 	double cpu_s = (double)(clock() - begin) / CLOCKS_PER_SEC;
 	fprintf(stderr, "%.2f s of CPU time\n", cpu_s);
-	assert_true(cpu_s < 6);
+	/* Without a bound, each of them takes hours. An emulated machine takes 20 times as long as
+	 * a real one. */
+	assert_true(cpu_s < 60);
 	vmop_resolver_destroy(resolver);
 }
 
