@@ -228,7 +228,8 @@ static struct vmop_count sum_run(struct taking *taking, struct vmop_symtab_run *
 
 /* Hand a run to the query's sink, and set *ret_wanted to what it decides. */
 static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
-				   struct vmop_count sum, bool *ret_wanted)
+				   const struct vmop_symbol *symbol, struct vmop_count sum,
+				   bool *ret_wanted)
 {
 	const struct vmop_sample_sink *sink = taking->walk->query->sink;
 	const struct place *place = &taking->place;
@@ -239,6 +240,7 @@ static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
 		.image = place->image,
 		.offset = offset,
 		.symtab = taking->symtab,
+		.symbol = symbol,
 		.event = place->event,
 		.count = sum,
 	};
@@ -252,15 +254,17 @@ static struct vmop_error *take_run(struct taking *taking)
 	struct vmop_result *result = taking->walk->result;
 	uint64_t offset = taking->piece->cells[taking->at].offset - taking->place.shift_bytes;
 	struct vmop_symtab_run run = {.end = UINT64_MAX};
-	if (query->details || (query->sink && query->sink->by_offset))
-		run = (struct vmop_symtab_run){.start = offset, .end = offset + 1};
-	else if (taking->symtab)
+	if (taking->symtab)
 		run = vmop_symtab_find_run(taking->symtab, offset);
+	if (query->details || (query->sink && query->sink->by_offset)) {
+		run.start = offset;
+		run.end = offset + 1;
+	}
 	struct vmop_count sum = sum_run(taking, &run);
 	bool wanted = true;
 	struct vmop_error *err = NULL;
 	if (query->sink)
-		err = sink_run(taking, offset, sum, &wanted);
+		err = sink_run(taking, offset, run.symbol, sum, &wanted);
 	if (err || !wanted)
 		return err;
 	vmop_count_add(&taking->all, sum.samples, sum.weight_events);
