@@ -327,7 +327,7 @@ static uint32_t end_of(const struct vmop_db_stack_node *mark)
 static struct vmop_stack_place *place_at(const struct vmop_stack_reader *reader,
 					 uint32_t group_node, struct vmop_stack_id stack)
 {
-	bool is_in = reader->stacks && group_node == reader->places_node &&
+	bool is_in = reader->places && group_node == reader->places_node &&
 		     stack.number <= vmop_db_stacks_last(reader->stacks);
 	return is_in ? &reader->places[stack.number] : NULL;
 }
@@ -370,7 +370,8 @@ static struct vmop_error *find_place(struct vmop_stack_reader *reader, uint32_t 
 	bool is_known = false;
 	for (struct vmop_stack_id id = stack; n < VMOP_STACK_FOLLOWED_MAX; n++) {
 		is_known = find_known(reader, group_node, id, ret);
-		if (is_known || !vmop_db_stacks_node(reader->stacks, id, &followed[n]))
+		if (is_known || !reader->stacks ||
+		    !vmop_db_stacks_node(reader->stacks, id, &followed[n]))
 			break;
 		if (!followed[n].parent.number) {
 			end = end_of(&followed[n]);
