@@ -34,6 +34,7 @@ check_PROGRAMS += tests/fixtures/split
 tests_fixtures_split_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O1
 tests_fixtures_split_LDFLAGS =
 report_integration_tests = \
+	tests/integration/report-callgraph.sh \
 	tests/integration/report-faults.sh \
 	tests/integration/report-lookalikes.sh \
 	tests/integration/report-hostile.sh \
