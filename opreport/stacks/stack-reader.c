@@ -303,10 +303,9 @@ static struct vmop_error *find_group_node(struct vmop_stack_reader *reader,
 
 /* Set *ret to the outermost node of stacks that end so, below their group's. */
 static struct vmop_error *begin_stack(struct vmop_stack_reader *reader, uint32_t group_node,
-				      uint32_t end, struct vmop_stack_place *ret)
+				      uint16_t end, struct vmop_stack_place *ret)
 {
-	ret->end = end;
-	ret->node = group_node;
+	*ret = (struct vmop_stack_place){.node = group_node, .end = end};
 	if (end == VMOP_STACK_COMPLETE)
 		return NULL;
 	enum vmop_frame_kind kind =
@@ -316,11 +315,11 @@ static struct vmop_error *begin_stack(struct vmop_stack_reader *reader, uint32_t
 }
 
 /* Return the end that a node without a parent marks. */
-static uint32_t end_of(const struct vmop_db_stack_node *mark)
+static uint16_t end_of(const struct vmop_db_stack_node *mark)
 {
 	if (mark->image.number)
 		return VMOP_STACK_END_DAMAGED;
-	return mark->offset < VMOP_N_STACK_ENDS ? (uint32_t)mark->offset : VMOP_STACK_END_UNKNOWN;
+	return mark->offset < VMOP_N_STACK_ENDS ? (uint16_t)mark->offset : VMOP_STACK_END_UNKNOWN;
 }
 
 /* Return the stack's entry in reader->places, or NULL if the group is another. */
@@ -366,7 +365,7 @@ static struct vmop_error *find_place(struct vmop_stack_reader *reader, uint32_t 
 	if (!reader->has_places_node)
 		reader->places_node = group_node;
 	reader->has_places_node = true;
-	uint32_t end = VMOP_STACK_END_DAMAGED;
+	uint16_t end = VMOP_STACK_END_DAMAGED;
 	bool is_known = false;
 	for (struct vmop_stack_id id = stack; n < VMOP_STACK_FOLLOWED_MAX; n++) {
 		is_known = find_known(reader, group_node, id, ret);
@@ -379,12 +378,15 @@ static struct vmop_error *find_place(struct vmop_stack_reader *reader, uint32_t 
 		}
 		id = followed[n].parent;
 	}
+	if (is_known && ret->depth + n > VMOP_STACK_FOLLOWED_MAX)
+		is_known = false; /* too deep */
 	struct vmop_error *err = is_known ? NULL : begin_stack(reader, group_node, end, ret);
 	while (n-- > 0 && !err) {
 		uint32_t frame;
 		err = find_caller(reader, &followed[n], &frame);
 		if (!err)
 			err = descend(reader, ret->node, frame, &ret->node);
+		ret->depth++;
 		if (!err)
 			err = store_known(reader, group_node, followed[n].id, *ret);
 	}
@@ -424,7 +426,7 @@ static struct vmop_error *begin_session(void *arg, struct vmop_result *result, s
 }
 
 /* Count the samples by their stack's end. */
-static void count_end(struct vmop_stack_reader *reader, uint32_t stack, uint32_t end,
+static void count_end(struct vmop_stack_reader *reader, uint32_t stack, uint16_t end,
 		      uint64_t samples)
 {
 	struct vmop_stack_facts *facts = &reader->result->stacks;
