@@ -6,7 +6,7 @@
 export TZ=UTC LC_ALL=C
 
 mkdir -p "$sessions"
-make_stacks=$build/tests/fixtures/make-stacks
+make_stacks=$build/tests/fixtures/make-known-stacks
 
 report() {
 	"$build/vmopreport" --session-dir="$sessions" "$@"
