@@ -13,7 +13,7 @@
 #include "opreport/query/spec.h"
 #include "opreport/stacks/tree-output.h"
 
-/* Which report is made. */
+/* The kinds of reports. */
 enum vmop_report_kind {
 	VMOP_REPORT_ROWS,	 /* of the query */
 	VMOP_REPORT_CALLGRAPH,	 /* functions with their callers and callees */

@@ -229,7 +229,7 @@ static size_t count_shown(const struct listing *listing, uint32_t node)
 	return n;
 }
 
-/* List the children of a node, whose own line is `above`, and what is below them. */
+/* List the descendants of a node; `above` is the node's own line. */
 static struct vmop_error *list_children(const struct listing *listing, uint32_t node,
 					const struct vmop_call_line *above)
 {

@@ -19,7 +19,7 @@ struct vmop_call_line {
 	enum vmop_call_role role;
 	uint32_t frame;	   /* undefined in a blank line */
 	uint32_t function; /* of a caller's or callee's block: frame; else as frame */
-	/* Of a tree: the levels above; those above with several children; and one of several. */
+	/* In a tree: levels above; nodes above that have siblings; whether this one has some. */
 	uint32_t depth, n_branches;
 	bool is_branch;
 	/* n_events each; self NULL: the line has none; base: 100 % of total */

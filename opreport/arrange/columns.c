@@ -86,7 +86,7 @@ static struct vmop_error *add_part_columns(struct vmop_report *report, size_t ev
 	return err;
 }
 
-/* Add what is in or below the rows. */
+/* Add the columns of inclusive totals. */
 static struct vmop_error *add_total_columns(struct vmop_report *report, size_t event)
 {
 	struct vmop_error *err =

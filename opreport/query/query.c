@@ -286,7 +286,7 @@ static struct vmop_error *take_run(struct taking *taking)
 	return err;
 }
 
-/* Add what was taken of a piece to its row, in a query that is not by symbol. */
+/* Add the taken samples of a piece to their row, in a query that is not by symbol. */
 static struct vmop_error *add_to_row(const struct taking *taking)
 {
 	const struct place *place = &taking->place;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is on the path from a call tree's root to a node, while the tree is walked depth-first.  A
+ * The path from a call tree's root to a node, while the tree is walked depth-first.  A
  * recursive function is there several times, and its samples must count once.
  */
 #ifndef VMOP_OPREPORT_STACKS_CALL_PATH_H
@@ -27,7 +27,7 @@ struct vmop_call_path {
 #define VMOP_NO_ITEM UINT32_MAX
 
 /*
- * Leave what is at `depth` or below, and enter item there; VMOP_NO_ITEM: nothing that counts.
+ * Leave the items at `depth` and below, and enter item there; VMOP_NO_ITEM: nothing that counts.
  * *ret_is_first is true if item is not on the path above.  depth is at most the present depth.
  * VMOP_ERROR_LIMIT: it is VMOP_CALL_PATH_MAX or more.
  */

@@ -6,7 +6,7 @@
  * the groups that the options ask for, in the order of enum vmop_frame_kind; then stacks, from the
  * outermost caller to the interrupted function.  An incomplete stack begins with a word that is
  * the reason, such as "[copy too small]".  A sample without a stack is a stack of its own function.
- * What exceeds the bounds is below one node of kind VMOP_FRAME_LEFT_OUT under the root.
+ * Samples beyond the bounds are in one node of kind VMOP_FRAME_LEFT_OUT under the root.
  *
  * Callers: vmopreport builds a tree by a query.  Data meets the files of this folder in this order:
  *   stack-filter  decides which stacks stack:, --caller and --callee select
@@ -77,7 +77,7 @@ void vmop_call_tree_deinit(struct vmop_call_tree *tree); /* a zeroed tree, too *
 
 /*
  * Set *ret to the child of `parent` with that frame.  If it is new and there is no room, or if
- * frame is VMOP_NO_FRAME, set *ret to the node of what is left out.
+ * frame is VMOP_NO_FRAME, set *ret to left_out_node.
  */
 struct vmop_error *vmop_call_tree_child(struct vmop_call_tree *tree, uint32_t parent,
 					uint32_t frame, uint32_t *ret);
