@@ -32,7 +32,7 @@ static size_t terminal_width(int fd)
 	return size.ws_col;
 }
 
-/* What is printed: a sheet, or a call tree by its own format. */
+/* The printed object: a sheet, or a call tree with its own format. */
 struct printed {
 	const struct vmop_settings *settings;
 	const struct vmop_sheet *sheet; /* NULL: tree */

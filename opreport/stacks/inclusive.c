@@ -121,8 +121,8 @@ struct vmop_error *vmop_inclusive_add(struct vmop_result *result, const struct v
 	size_t depth = 0;
 	struct vmop_error *err = NULL;
 	for (uint32_t node = 0; !err && (node = vmop_call_tree_next(tree, node, &depth));) {
-		/* What has no room has lost its groups. */
-		if (node != tree->left_out_node && tree->nodes[node].parent != tree->left_out_node)
+		/* The groups of samples that were left out are not known. */
+		if (node != tree->left_out_node)
 			err = add_node(&adding, node, depth);
 	}
 	if (!err)

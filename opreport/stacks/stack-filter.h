@@ -18,7 +18,7 @@ struct vmop_stack_filter {
 	const struct vmop_words *any, *caller, *callee; /* NULL: empty */
 };
 
-/* Which lists a frame, or some frame of a stack, matches. */
+/* The lists that a frame, or some frame of a stack, matches. */
 enum vmop_stack_match {
 	VMOP_MATCHES_ANY = 1 << 0,
 	VMOP_MATCHES_CALLER = 1 << 1,

@@ -36,7 +36,7 @@ struct vmop_stack_reader {
 	uint32_t *group_nodes; /* by group's number: node of its stacks; 0: not known */
 	size_t group_capacity;
 	bool has_stacks; /* some session has */
-	/* Of the session that is being read. */
+	/* The rest belongs to the session that is being read. */
 	size_t session;
 	struct vmop_db_stacks *stacks; /* NULL: none */
 	uint32_t *frames;	       /* by stack id: number of its frame + 1; 0: not known */

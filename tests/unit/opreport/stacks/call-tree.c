@@ -21,7 +21,7 @@ static void describe(const struct vmop_call_tree *tree, char *ret, size_t ret_by
 	assert_int_equal(depth, 0);
 }
 
-/* Prefixes are shared, totals include what is below, siblings descend by weight. */
+/* Prefixes are shared, totals include the nodes below, siblings descend by weight. */
 static void stacks_add_up(void **state)
 {
 	(void)state;
@@ -47,7 +47,7 @@ static void stacks_add_up(void **state)
 	assert_int_equal(vmop_call_tree_total(&tree, 0)->weight_events, 390);
 }
 
-/* Every sample beyond the bound of memory is below the node of what is left out. */
+/* Every sample beyond the bound of memory is in left_out_node. */
 static void nodes_are_bounded(void **state)
 {
 	(void)state;

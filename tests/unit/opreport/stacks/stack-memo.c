@@ -28,7 +28,7 @@ static void places_are_found(void **state)
 	assert_false(vmop_stack_memo_find(&memo, 1, 1, &place));
 }
 
-/* The memory never exceeds its bound; what was forgotten can be put again. */
+/* The memory never exceeds its bound; a forgotten place can be put again. */
 static void memory_is_bounded(void **state)
 {
 	(void)state;

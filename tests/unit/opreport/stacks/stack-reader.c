@@ -55,7 +55,7 @@ static void make(const struct vmop_db_stack_node *nodes, size_t n)
 	free(cells);
 }
 
-/* What a test looks at: a query's result with the tree of its stacks. */
+/* A query's result with the tree of its stacks. */
 struct run {
 	struct vmop_db *db;
 	struct vmop_result result;
