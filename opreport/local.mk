@@ -19,7 +19,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c \
 	opreport/arrange/facts.c opreport/arrange/lines.c \
 	opreport/arrange/values.c opreport/arrange/report-open.h \
-	opreport/query/resolve.c opreport/query/resolve.h \
+	opreport/query/result.c opreport/query/resolve.c opreport/query/resolve.h \
 	opreport/arrange/rows.c opreport/arrange/rows.h \
 	opreport/arrange/session.c opreport/arrange/session.h \
 	opreport/output/sheet.h \

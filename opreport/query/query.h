@@ -12,6 +12,7 @@
  *   query         walks over the store's samples and adds them to tallies, by group
  *   symbols       the symbols of an image, from the session or its file
  *   resolve       turns cells (image and offset) into rows by symbol; idle finds idle functions
+ *   result        makes the rows, and names their items
  *   ratio         instructions per cycle and the like of the rows; event-name finds the events
  *
  * A result owns everything that it points to.  The structs are open within opreport.
