@@ -6,6 +6,10 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/filter.h"
+#include "libdb/stack-cells.h"
+#include "libutil/array.h"
+
+#define STACKS_MAX_BYTES ((size_t)1 << 30) /* of nodes in memory: 64 million */
 
 static struct vmop_error *check_pages(struct vmop_db *db)
 {
@@ -67,35 +71,126 @@ static struct vmop_error *check_references(struct vmop_db *db)
 	return err;
 }
 
-static struct vmop_error *check_chunk(void *arg, const struct vmop_chunk_row *row)
+struct checking {
+	struct vmop_db *db;
+	uint32_t last_stack; /* of the nodes of stacks */
+	uint64_t samples, weight_events;
+};
+
+static void add_to_totals(struct checking *checking, const struct vmop_db_cell *cell)
 {
-	struct vmop_db *db = arg;
+	if (__builtin_add_overflow(checking->samples, cell->samples, &checking->samples))
+		checking->samples = UINT64_MAX;
+	if (__builtin_add_overflow(checking->weight_events, cell->weight_events,
+				   &checking->weight_events))
+		checking->weight_events = UINT64_MAX;
+}
+
+static bool cells_are_good(struct checking *checking, const struct vmop_chunk_row *row)
+{
 	struct vmop_unpack unpack;
 	struct vmop_db_cell cell;
-	uint64_t samples = 0, weight = 0;
 	enum vmop_unpack_result result = VMOP_UNPACK_BAD;
 	if (vmop_unpack_begin(&unpack, row->cells, row->cells_len_bytes))
-		while ((result = vmop_unpack_next(&unpack, &cell)) == VMOP_UNPACK_CELL) {
-			if (__builtin_add_overflow(samples, cell.samples, &samples))
-				samples = UINT64_MAX;
-			if (__builtin_add_overflow(weight, cell.weight_events, &weight))
-				weight = UINT64_MAX;
-		}
-	if (result != VMOP_UNPACK_END)
-		return vmop_db_corrupt(db, "a chunk's cells");
+		while ((result = vmop_unpack_next(&unpack, &cell)) == VMOP_UNPACK_CELL)
+			add_to_totals(checking, &cell);
+	return result == VMOP_UNPACK_END;
+}
+
+static bool stack_cells_are_good(struct checking *checking, const struct vmop_chunk_row *row)
+{
+	struct vmop_unpack_stacks unpack;
+	struct vmop_db_stack_cell cell;
+	enum vmop_unpack_result result = VMOP_UNPACK_BAD;
+	size_t n;
+	if (!vmop_unpack_stacks_begin(&unpack, row->cells, row->cells_len_bytes))
+		return false;
+	while ((result = vmop_unpack_stacks_some(&unpack, &cell, 1, &n)) == VMOP_UNPACK_CELL) {
+		add_to_totals(checking, &cell.cell);
+		if (cell.stack.number > checking->last_stack)
+			return false;
+	}
+	return result == VMOP_UNPACK_END;
+}
+
+static struct vmop_error *check_chunk(void *arg, const struct vmop_chunk_row *row)
+{
+	struct checking *checking = arg;
+	checking->samples = checking->weight_events = 0;
+	if (!(row->has_stacks ? stack_cells_are_good : cells_are_good)(checking, row))
+		return vmop_db_corrupt(checking->db, "a chunk's cells");
 	/* A total beyond SQL's integers is stored as the greatest integer. */
+	uint64_t samples = checking->samples, weight = checking->weight_events;
 	if ((samples > INT64_MAX ? INT64_MAX : samples) != row->samples ||
 	    (weight > INT64_MAX ? INT64_MAX : weight) != row->weight_events)
-		return vmop_db_corrupt(db, "a chunk's totals differ from its cells'");
+		return vmop_db_corrupt(checking->db, "a chunk's totals differ from its cells'");
 	return NULL;
 }
 
-static struct vmop_error *check_chunks(struct vmop_db *db)
+static struct vmop_error *check_chunks(struct checking *checking)
 {
 	_cleanup_(vmop_selection_deinit) struct vmop_selection selection = {0};
-	struct vmop_error *err = vmop_selection_init(&selection, db, NULL);
-	return err ? err : vmop_selection_each_row(&selection, true, check_chunk, db);
+	struct vmop_error *err = vmop_selection_init(&selection, checking->db, NULL);
+	return err ? err : vmop_selection_each_row(&selection, true, check_chunk, checking);
 }
+
+/* ---- nodes of stacks ------------------------------------------------------- */
+
+/* The images of a file, ascending by id. */
+struct images {
+	uint32_t *ids;
+	size_t n, capacity;
+};
+
+static struct vmop_error *add_image(void *arg, const struct vmop_db_image *image)
+{
+	struct images *images = arg;
+	if (!vmop_array_reserve(images->ids, images->capacity, images->n + 1))
+		return &vmop_error_no_memory;
+	images->ids[images->n++] = image->id.number;
+	return NULL;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static struct vmop_error *check_images(struct vmop_db *db, const struct vmop_db_stacks *stacks)
+{
+	struct images images = {0};
+	struct vmop_error *err = vmop_db_each_image(db, add_image, &images);
+	if (images.n)
+		qsort(images.ids, images.n, sizeof(*images.ids), compare_u32);
+	struct vmop_db_stack_node node;
+	uint32_t last_image = 0;
+	for (uint32_t id = 1;
+	     !err && vmop_db_stacks_node(stacks, (struct vmop_stack_id){id}, &node); id++) {
+		if (node.image.number == last_image || !node.image.number)
+			continue;
+		last_image = node.image.number;
+		if (!images.n ||
+		    !bsearch(&last_image, images.ids, images.n, sizeof(*images.ids), compare_u32))
+			err = vmop_db_corrupt(db, "a node of stacks refers to missing image %u",
+					      last_image);
+	}
+	free(images.ids);
+	return err;
+}
+
+static struct vmop_error *check_stacks(struct vmop_db *db, uint32_t *ret_last)
+{
+	struct vmop_db_stacks *stacks;
+	struct vmop_error *err = vmop_db_load_stacks(db, STACKS_MAX_BYTES, &stacks);
+	if (!err && stacks)
+		err = check_images(db, stacks);
+	*ret_last = vmop_db_stacks_last(stacks);
+	vmop_db_stacks_destroy(stacks);
+	return err;
+}
+
+/* ---- symbols ---------------------------------------------------------------- */
 
 static struct vmop_error *check_symbols(struct vmop_db *db)
 {
@@ -122,7 +217,10 @@ struct vmop_error *vmop_db_check(struct vmop_db *db)
 		err = check_pages(db);
 	if (!err)
 		err = check_references(db);
+	struct checking checking = {.db = db};
 	if (!err)
-		err = check_chunks(db);
+		err = check_stacks(db, &checking.last_stack);
+	if (!err)
+		err = check_chunks(&checking);
 	return err ? err : check_symbols(db);
 }

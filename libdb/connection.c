@@ -46,6 +46,7 @@ static const char *const statements[VMOP_DB_N_STATEMENTS] = {
 	[VMOP_DB_PUT_PLACE] = "INSERT INTO place VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
 	[VMOP_DB_PUT_CHUNK] = "INSERT INTO chunk(id, task, place, stack, samples, weight, cells)"
 			      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[VMOP_DB_PUT_STACK_NODES] = "INSERT INTO stack_nodes VALUES(?1, ?2, ?3)",
 	[VMOP_DB_PUT_LOSS] = "INSERT INTO loss VALUES(?1, ?2, ?3, ?4, ?5)"
 			     " ON CONFLICT DO UPDATE SET count = " VMOP_DB_SUM_OF_COUNTS,
 };

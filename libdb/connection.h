@@ -41,6 +41,7 @@ enum vmop_db_statement {
 	VMOP_DB_PUT_INTERVAL,
 	VMOP_DB_PUT_PLACE,
 	VMOP_DB_PUT_CHUNK,
+	VMOP_DB_PUT_STACK_NODES,
 	VMOP_DB_PUT_LOSS,
 	VMOP_DB_N_STATEMENTS,
 };
@@ -68,6 +69,8 @@ struct vmop_db {
 	bool in_interval, interval_failed;
 	uint32_t interval; /* id of the open interval, otherwise of the last one */
 	uint32_t n_chunks; /* of the open interval */
+	/* Ids of nodes of stacks. A rollback restores the one from before the interval. */
+	uint32_t last_stack_node, last_stack_node_before_interval;
 	struct vmop_db_written written;
 	struct vmop_places *places;
 	uint32_t ended_tasks;	   /* merged by roll-ups since their rows were last deleted */
@@ -165,8 +168,9 @@ struct vmop_db_chunk_row {
 	uint32_t interval, number;
 	uint32_t place;
 	struct vmop_task_row_id task;
-	struct vmop_stack_id stack;
+	/* One of the two, and the other is NULL. */
 	const struct vmop_db_cell *cells;
+	const struct vmop_db_stack_cell *stack_cells;
 	size_t n_cells;
 	/* Results. */
 	uint64_t samples;

@@ -133,11 +133,32 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id 
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
 
 /*
- * Store a chunk of n >= 1 cells, ascending by offset without duplicates.  A key that comes twice
- * in an interval costs a second row.
+ * Store a chunk of n >= 1 cells without stacks, ascending by offset without duplicates.  key's
+ * stack is ignored.  A key that comes twice in an interval costs a second row.
  */
 struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
 				     const struct vmop_db_cell *cells, size_t n);
+
+/*
+ * Store n nodes of the tree of stacks, in the open interval.  A session has one tree; the first
+ * node that is put has id 1, and each further one the next id.  If the interval is rolled back, its
+ * nodes are gone, and their ids are given again.  The ids, the parents (below their nodes) and the
+ * end marks (parent 0, image 0) must be as struct vmop_db_stack_node says: otherwise
+ * VMOP_ERROR_LIMIT, and no node is stored.  vmop_db_drop_rejected does not concern nodes, because
+ * later rows refer to them.
+ */
+struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,
+					   const struct vmop_db_stack_node *nodes, size_t n);
+
+/* Return the id of the last node that was put, or 0: the next one has this id + 1. */
+struct vmop_stack_id vmop_db_last_stack_node(const struct vmop_db *db);
+
+/*
+ * Store a chunk whose n >= 1 cells have stacks, as one row.  The cells ascend by (stack, offset)
+ * without duplicates, and their nodes have been put.  key's stack is ignored.
+ */
+struct vmop_error *vmop_db_put_stacks_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
+					    const struct vmop_db_stack_cell *cells, size_t n);
 
 /*
  * Sort n cells by offset for vmop_db_put_chunk.  scratch has room for n cells; its content is
@@ -145,6 +166,10 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
  * daemon's whole time.
  */
 void vmop_db_sort_cells(struct vmop_db_cell *cells, struct vmop_db_cell *scratch, size_t n);
+
+/* Sort n cells by (stack, offset) for vmop_db_put_stacks_chunk, likewise. */
+void vmop_db_sort_stack_cells(struct vmop_db_stack_cell *cells, struct vmop_db_stack_cell *scratch,
+			      size_t n);
 
 /* Add to a loss, in the open interval or, without one, in the session as a whole. */
 struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss);
@@ -225,8 +250,8 @@ VMOP_DB_EACH(loss, struct vmop_db_loss);
 
 /*
  * Call `each` for the totals by key of the chunks that pass filter.  Reads the rows' totals and
- * unpacks no cells.  The order is undefined; if there are very many keys, a key may come several
- * times.
+ * unpacks no cells; the stack of all keys is 0.  The order is undefined; if there are very many
+ * keys, a key may come several times.
  */
 struct vmop_db_total {
 	struct vmop_db_chunk_key key;
@@ -247,6 +272,7 @@ struct vmop_db_chunk {
 	const struct vmop_db_cell *cells;
 	size_t n_cells;
 };
+/* A row whose cells have stacks gives one chunk for each stack, one after another. */
 struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_filter *filter,
 				      struct vmop_error *(*each)(void *arg,
 								 const struct vmop_db_chunk *chunk),
@@ -255,8 +281,9 @@ struct vmop_error *vmop_db_each_chunk(struct vmop_db *db, const struct vmop_db_f
 /*
  * Call `each` for pieces of the unpacked chunks that pass filter, in the order of time.  For
  * readers that sum by something coarser than offsets: libdb keeps and sorts nothing.  The pieces
- * of a chunk follow one another.  The callback may read symbols and facts from db, but not walk
- * over chunks.
+ * of a chunk follow one another.  Of cells with stacks, each piece has those of one stack,
+ * key.stack, and stacks ascend within a row.  The callback may read symbols and facts from db, but
+ * not walk over chunks.
  */
 struct vmop_error *vmop_db_each_piece(struct vmop_db *db, const struct vmop_db_filter *filter,
 				      struct vmop_error *(*each)(void *arg,
@@ -299,6 +326,56 @@ struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id 
 struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_image_id image,
 					      size_t *bytes, struct vmop_symbol **ret_symbols,
 					      size_t *ret_n);
+
+/*
+ * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of
+ * threads may read it.
+ */
+struct vmop_db_stacks;
+
+/*
+ * Load the session's tree of stacks.  The caller owns *ret; it is NULL if the session has no
+ * stacks.  VMOP_ERROR_LIMIT: the tree takes more than max_bytes.  VMOP_ERROR_CORRUPT: damage, for
+ * instance a parent that is not below its node; so a walk to the root always ends.  A live session
+ * may store further nodes afterwards: cells that a later walk reads can refer to nodes that are not
+ * in the tree, unless vmop_db_begin_snapshot has been called before.
+ */
+struct vmop_error *vmop_db_load_stacks(struct vmop_db *db, size_t max_bytes,
+				       struct vmop_db_stacks **ret);
+
+/* Return whether the tree has the node id, and set *ret to it. False: the file is damaged. */
+bool vmop_db_stacks_node(const struct vmop_db_stacks *stacks, struct vmop_stack_id id,
+			 struct vmop_db_stack_node *ret);
+
+/* Return the greatest id: the nodes have the ids 1 to that. stacks NULL: 0. */
+uint32_t vmop_db_stacks_last(const struct vmop_db_stacks *stacks);
+
+void vmop_db_stacks_destroy(struct vmop_db_stacks *stacks); /* NULL is allowed */
+
+/*
+ * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of
+ * threads may read it.
+ */
+struct vmop_db_stacks;
+
+/*
+ * Load the session's tree of stacks.  The caller owns *ret; it is NULL if the session has no
+ * stacks.  VMOP_ERROR_LIMIT: the tree takes more than max_bytes.  VMOP_ERROR_CORRUPT: damage, for
+ * instance a parent that is not below its node; so a walk to the root always ends.  A live session
+ * may store further nodes afterwards: cells that a later walk reads can refer to nodes that are not
+ * in the tree, unless vmop_db_begin_snapshot has been called before.
+ */
+struct vmop_error *vmop_db_load_stacks(struct vmop_db *db, size_t max_bytes,
+				       struct vmop_db_stacks **ret);
+
+/* Return whether the tree has the node id, and set *ret to it. False: the file is damaged. */
+bool vmop_db_stacks_node(const struct vmop_db_stacks *stacks, struct vmop_stack_id id,
+			 struct vmop_db_stack_node *ret);
+
+/* Return the greatest id: the nodes have the ids 1 to that. stacks NULL: 0. */
+uint32_t vmop_db_stacks_last(const struct vmop_db_stacks *stacks);
+
+void vmop_db_stacks_destroy(struct vmop_db_stacks *stacks); /* NULL is allowed */
 
 /*
  * Check the whole file: `PRAGMA quick_check`, every blob decodes, totals match their blobs, and

@@ -5,6 +5,7 @@
 
 #include "libdb/db.h"
 #include "libdb/schema.h"
+#include "libdb/stack-cells.h"
 #include "libutil/array.h"
 
 /* Compare two ids of one table: each of them is a number, whatever its type. */
@@ -193,7 +194,7 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 		vmop_places_find(selection->places, selection->n_places,
 				 (uint32_t)argument(argv[ARGUMENT_PLACE], UINT32_MAX, &corrupt));
 	row->task.number = (uint32_t)argument(argv[ARGUMENT_TASK], UINT32_MAX, &corrupt);
-	row->stack.number = (uint32_t)argument(argv[ARGUMENT_STACK], UINT32_MAX, &corrupt);
+	row->has_stacks = argument(argv[ARGUMENT_STACK], 1, &corrupt);
 	row->samples = argument(argv[ARGUMENT_SAMPLES], INT64_MAX, &corrupt);
 	row->weight_events = argument(argv[ARGUMENT_WEIGHT], INT64_MAX, &corrupt);
 	if (corrupt || row->place == SIZE_MAX)
@@ -211,6 +212,8 @@ static struct vmop_error *read_row(struct vmop_visit *visit, int argc, sqlite3_v
 	visit->read_bytes += row->cells_len_bytes;
 	if (!row->cells)
 		return vmop_db_corrupt(selection->db, "a chunk without cells");
+	if (row->has_stacks != vmop_pack_has_stacks(row->cells, row->cells_len_bytes))
+		return vmop_db_corrupt(selection->db, "a chunk's cells");
 	if (visit->read_bytes > visit->size_bytes)
 		return vmop_db_corrupt(selection->db, "chunks larger than the file");
 	return NULL;

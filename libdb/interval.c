@@ -6,6 +6,7 @@
 #include "libdb/db.h"
 #include "libdb/place.h"
 #include "libdb/schema.h"
+#include "libdb/stack-cells.h"
 
 /* Estimate of a chunk row's bytes without its cells: header, id and columns. */
 #define CHUNK_ROW_BYTES 24
@@ -29,6 +30,7 @@ struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns,
 	db->in_interval = true;
 	db->interval_failed = false;
 	db->rejected_before_interval = db->rejected;
+	db->last_stack_node_before_interval = db->last_stack_node;
 	db->n_chunks = 0;
 	db->interval++;
 	err = vmop_db_run(db, VMOP_DB_PUT_INTERVAL, "iiuu", (int64_t)db->interval, (int64_t)0,
@@ -47,6 +49,7 @@ void vmop_db_rollback(struct vmop_db *db)
 		vmop_error_destroy(vmop_db_run(db, VMOP_DB_ROLLBACK, ""));
 	vmop_places_rollback(db->places);
 	db->rejected = db->rejected_before_interval;
+	db->last_stack_node = db->last_stack_node_before_interval;
 	db->in_interval = false;
 	db->interval--;
 }
@@ -76,23 +79,37 @@ struct vmop_db_written vmop_db_written(const struct vmop_db *db)
 	return db->written;
 }
 
-/* Pack cells into db->packed. *ret_len_bytes is 0 if they are invalid. */
-static struct vmop_error *pack(struct vmop_db *db, const struct vmop_db_cell *cells, size_t n,
-			       size_t *ret_len_bytes)
+/* Make db->packed hold at least so many bytes. */
+static bool make_room(struct vmop_db *db, size_t bytes)
 {
-	*ret_len_bytes = 0;
+	if (bytes <= db->packed_capacity)
+		return true;
+	void *grown = realloc(db->packed, bytes);
+	if (!grown)
+		return false;
+	db->packed = grown;
+	db->packed_capacity = bytes;
+	return true;
+}
+
+/* Pack the row's cells into db->packed. row->len_bytes is 0 if they are invalid. */
+static struct vmop_error *pack(struct vmop_db *db, struct vmop_db_chunk_row *row)
+{
+	size_t n = row->n_cells;
+	row->len_bytes = 0;
 	if (n < 1 || n > VMOP_PACK_MAX_CELLS)
 		return NULL;
-	size_t bound = vmop_pack_bound_bytes(n);
-	if (bound > db->packed_capacity) {
-		void *grown = realloc(db->packed, bound);
-		if (!grown)
-			return &vmop_error_no_memory;
-		db->packed = grown;
-		db->packed_capacity = bound;
-	}
-	*ret_len_bytes = vmop_pack(cells, n, db->packed);
+	if (!make_room(db, row->stack_cells ? vmop_pack_stacks_bound_bytes(n)
+					    : vmop_pack_bound_bytes(n)))
+		return &vmop_error_no_memory;
+	row->len_bytes = row->stack_cells ? vmop_pack_stacks(row->stack_cells, n, db->packed)
+					  : vmop_pack(row->cells, n, db->packed);
 	return NULL;
+}
+
+static const struct vmop_db_cell *cell_of(const struct vmop_db_chunk_row *row, size_t i)
+{
+	return row->stack_cells ? &row->stack_cells[i].cell : &row->cells[i];
 }
 
 /* A sum beyond SQL's integers is stored as the greatest integer. */
@@ -103,12 +120,13 @@ struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk
 				      db->path, VMOP_SCHEMA_CHUNKS_MAX);
 	uint64_t samples = 0, weight = 0;
 	for (size_t i = 0; i < row->n_cells; i++) {
-		if (__builtin_add_overflow(samples, row->cells[i].samples, &samples))
+		const struct vmop_db_cell *cell = cell_of(row, i);
+		if (__builtin_add_overflow(samples, cell->samples, &samples))
 			samples = UINT64_MAX;
-		if (__builtin_add_overflow(weight, row->cells[i].weight_events, &weight))
+		if (__builtin_add_overflow(weight, cell->weight_events, &weight))
 			weight = UINT64_MAX;
 	}
-	struct vmop_error *err = pack(db, row->cells, row->n_cells, &row->len_bytes);
+	struct vmop_error *err = pack(db, row);
 	row->samples = samples;
 	if (err)
 		return err;
@@ -118,16 +136,37 @@ struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk
 				      db->path);
 	int64_t id = (int64_t)row->interval << VMOP_SCHEMA_CHUNK_BITS | row->number;
 	return vmop_db_run(db, VMOP_DB_PUT_CHUNK, "iiiiuub", id, (int64_t)row->task.number,
-			   (int64_t)row->place, (int64_t)row->stack.number, samples, weight,
-			   (const void *)db->packed, row->len_bytes);
+			   (int64_t)row->place, (int64_t)(row->stack_cells != NULL), samples,
+			   weight, (const void *)db->packed, row->len_bytes);
 }
 
-static uint64_t count_samples(const struct vmop_db_cell *cells, size_t n)
+static uint64_t count_samples(const struct vmop_db_chunk_row *row)
 {
 	uint64_t sum = 0;
-	for (size_t i = 0; i < n; i++)
-		sum += cells[i].samples;
+	for (size_t i = 0; i < row->n_cells; i++)
+		sum += cell_of(row, i)->samples;
 	return sum ? sum : 1;
+}
+
+/* Store the row as the next one of the open interval. */
+static struct vmop_error *put_row(struct vmop_db *db, const struct vmop_db_chunk_key *key,
+				  struct vmop_db_chunk_row *row)
+{
+	row->interval = db->interval;
+	row->number = db->n_chunks;
+	row->task = key->task;
+	struct vmop_error *err = vmop_places_intern(db, key, &row->place);
+	if (!err)
+		err = vmop_db_insert_chunk(db, row);
+	if (!err) {
+		db->n_chunks++;
+		db->written.bytes += row->len_bytes + CHUNK_ROW_BYTES;
+		db->written.samples += row->samples;
+		return NULL;
+	}
+	err = vmop_db_put_done(db, err, count_samples(row));
+	db->interval_failed |= err != NULL;
+	return err;
 }
 
 struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
@@ -135,26 +174,25 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
 {
 	if (!db->in_interval)
 		return not_open(db);
-	struct vmop_db_chunk_row row = {
-		.interval = db->interval,
-		.number = db->n_chunks,
-		.task = key->task,
-		.stack = key->stack,
-		.cells = cells,
-		.n_cells = n,
-	};
-	struct vmop_error *err = vmop_places_intern(db, key, &row.place);
-	if (!err)
-		err = vmop_db_insert_chunk(db, &row);
-	if (!err) {
-		db->n_chunks++;
-		db->written.bytes += row.len_bytes + CHUNK_ROW_BYTES;
-		db->written.samples += row.samples;
-		return NULL;
+	struct vmop_db_chunk_row row = {.cells = cells, .n_cells = n};
+	return put_row(db, key, &row);
+}
+
+struct vmop_error *vmop_db_put_stacks_chunk(struct vmop_db *db, const struct vmop_db_chunk_key *key,
+					    const struct vmop_db_stack_cell *cells, size_t n)
+{
+	if (!db->in_interval)
+		return not_open(db);
+	struct vmop_db_chunk_row row = {.stack_cells = cells, .n_cells = n};
+	/* The cells ascend: the last stack is the greatest, or packing refuses them. */
+	if (n && cells[n - 1].stack.number > db->last_stack_node) {
+		struct vmop_error *err =
+			vmop_db_out_of_range(db, "a cell's stack", cells[n - 1].stack.number);
+		err = vmop_db_put_done(db, err, count_samples(&row));
+		db->interval_failed |= err != NULL;
+		return err;
 	}
-	err = vmop_db_put_done(db, err, count_samples(cells, n));
-	db->interval_failed |= err != NULL;
-	return err;
+	return put_row(db, key, &row);
 }
 
 struct vmop_error *vmop_db_put_loss(struct vmop_db *db, const struct vmop_db_loss *loss)

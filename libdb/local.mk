@@ -16,14 +16,20 @@ libdb_libdb_la_SOURCES = \
 	libdb/pack.c libdb/pack.h \
 	libdb/pile.c libdb/pile.h \
 	libdb/place.c libdb/place.h \
+	libdb/place-order.c libdb/place-order.h \
 	libdb/roll-up.c \
 	libdb/schema.c libdb/schema.h \
 	libdb/session-files.c libdb/session-files.h \
+	libdb/stack-cells.c libdb/stack-cells.h \
+	libdb/stack-heap.c libdb/stack-heap.h \
+	libdb/stack-nodes.c libdb/stack-nodes.h \
+	libdb/stacks.c \
 	libdb/sum.c libdb/sum.h \
 	libdb/symbols.c libdb/symbols.h \
 	libdb/types.h \
 	libdb/vfs.c libdb/vfs.h \
-	libdb/walk.c
+	libdb/walk.c \
+	libdb/walk-sums.c
 libdb_libdb_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(XXHASH_CFLAGS) $(ZSTD_CFLAGS)
 libdb_libdb_la_LIBADD = libutil/libutil.la $(SQLITE_LIBS) $(XXHASH_LIBS) $(ZSTD_LIBS)
 

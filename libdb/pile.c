@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libdb/db.h"
+#include "libdb/stack-heap.h"
 #include "libutil/array.h"
 
 #define FIRST_CELLS 4096
@@ -24,8 +25,11 @@ bool vmop_pile_add(struct vmop_pile *pile, const struct vmop_sum_key *key, const
 	    !vmop_array_reserve(pile->bytes, pile->bytes_capacity, pile->n_bytes + len_bytes))
 		return false;
 	memcpy(pile->bytes + pile->n_bytes, blob, len_bytes);
-	pile->all[pile->n++] = (struct vmop_piled){
-		.key = *key, .len_bytes = (uint32_t)len_bytes, .at = pile->n_bytes};
+	pile->all[pile->n++] =
+		(struct vmop_piled){.key = *key,
+				    .has_stacks = vmop_pack_has_stacks(blob, len_bytes),
+				    .len_bytes = (uint32_t)len_bytes,
+				    .at = pile->n_bytes};
 	pile->n_bytes += len_bytes;
 	return true;
 }
@@ -100,44 +104,71 @@ static enum vmop_unpack_error unpack(struct heap *heap, const void *blob, size_t
 
 /* ---- all keys --------------------------------------------------------------- */
 
-static int compare_keys(const struct vmop_sum_key *a, const struct vmop_sum_key *b)
+static int compare_keys(const struct vmop_piled *a, const struct vmop_piled *b)
 {
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
-	if (a->task.number != b->task.number)
-		return a->task.number < b->task.number ? -1 : 1;
-	return a->stack.number < b->stack.number ? -1 : a->stack.number > b->stack.number;
+	if (a->key.place != b->key.place)
+		return a->key.place < b->key.place ? -1 : 1;
+	if (a->key.task.number != b->key.task.number)
+		return a->key.task.number < b->key.task.number ? -1 : 1;
+	return a->has_stacks - b->has_stacks;
 }
 
 static int compare(const void *a, const void *b)
 {
 	const struct vmop_piled *x = a, *y = b;
-	int order = compare_keys(&x->key, &y->key);
+	int order = compare_keys(x, y);
 	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
+static enum vmop_unpack_error sum_plain(const struct vmop_pile *pile, size_t first, size_t end,
+					struct heap *heap)
+{
+	enum vmop_unpack_error error = VMOP_UNPACK_OK;
+	heap->n = 0;
+	for (size_t i = first; !error && i < end; i++)
+		error = unpack(heap, pile->bytes + pile->all[i].at, pile->all[i].len_bytes);
+	if (!error)
+		merge_offsets(heap);
+	return error;
+}
+
+static enum vmop_unpack_error sum_stacks(const struct vmop_pile *pile, size_t first, size_t end,
+					 struct vmop_stack_heap *heap)
+{
+	enum vmop_unpack_error error = VMOP_UNPACK_OK;
+	heap->n = 0;
+	for (size_t i = first; !error && i < end; i++)
+		error = vmop_stack_heap_add(heap, pile->bytes + pile->all[i].at,
+					    pile->all[i].len_bytes);
+	if (!error)
+		vmop_stack_heap_merge(heap);
+	return error;
+}
+
 struct vmop_error *
-vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db,
-	       struct vmop_error *(*each)(void *arg, const struct vmop_sum_key *key,
-					  const struct vmop_db_cell *cells, size_t n),
-	       void *arg)
+vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db, size_t max_bytes,
+	       struct vmop_error *(*each)(void *arg, const struct vmop_pile_sum *sum), void *arg)
 {
 	struct heap heap = {0};
+	_cleanup_(vmop_stack_heap_deinit) struct vmop_stack_heap stacks = {.max_bytes = max_bytes};
 	struct vmop_error *err = NULL;
 	if (pile->n)
 		qsort(pile->all, pile->n, sizeof(*pile->all), compare);
-	for (size_t i = 0; !err && i < pile->n;) {
-		const struct vmop_sum_key *key = &pile->all[i].key;
-		enum vmop_unpack_error error = VMOP_UNPACK_OK;
-		heap.n = 0;
-		for (; !error && i < pile->n && compare_keys(key, &pile->all[i].key) == 0; i++)
-			error = unpack(&heap, pile->bytes + pile->all[i].at,
-				       pile->all[i].len_bytes);
+	for (size_t first = 0, end; !err && first < pile->n; first = end) {
+		const struct vmop_piled *piled = &pile->all[first];
+		struct vmop_pile_sum sum = {.key = piled->key};
+		for (end = first + 1; end < pile->n && !compare_keys(piled, &pile->all[end]);)
+			end++;
+		enum vmop_unpack_error error = piled->has_stacks
+						       ? sum_stacks(pile, first, end, &stacks)
+						       : sum_plain(pile, first, end, &heap);
 		err = vmop_db_unpacked(db, error);
 		if (err)
 			break;
-		merge_offsets(&heap);
-		err = each(arg, key, heap.cells, heap.n);
+		sum.cells = piled->has_stacks ? NULL : heap.cells;
+		sum.stack_cells = piled->has_stacks ? stacks.cells : NULL;
+		sum.n = piled->has_stacks ? stacks.n : heap.n;
+		err = each(arg, &sum);
 	}
 	free(heap.cells);
 	return err;

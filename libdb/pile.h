@@ -12,6 +12,7 @@
 
 struct vmop_piled {
 	struct vmop_sum_key key;
+	bool has_stacks;
 	uint32_t len_bytes;
 	size_t at; /* in vmop_pile.bytes */
 };
@@ -24,18 +25,26 @@ struct vmop_pile {
 
 void vmop_pile_deinit(struct vmop_pile *pile); /* a zeroed one is empty */
 
-/* Add a copy of a blob of packed cells. False: out of memory. */
+/* Add a copy of a blob of packed cells, with or without stacks. False: out of memory. */
 bool vmop_pile_add(struct vmop_pile *pile, const struct vmop_sum_key *key, const void *blob,
 		   size_t len_bytes);
 
+/* The cells of a key's blobs, summed by offset or by stack and offset; one of the two is NULL. */
+struct vmop_pile_sum {
+	struct vmop_sum_key key;
+	const struct vmop_db_cell *cells;
+	const struct vmop_db_stack_cell *stack_cells;
+	size_t n;
+};
+
 /*
- * Call `each` for every key, ascending, with the cells of its blobs summed by offset.  A sum beyond
- * 64 bits becomes the greatest number.  The cells are valid until `each` returns.  Errors name db.
+ * Call `each` for every key, ascending, first for its blobs without stacks and then for those with
+ * stacks.  A sum beyond 64 bits becomes the greatest number.  The cells are valid until `each`
+ * returns.  VMOP_ERROR_LIMIT: the cells of one key have stacks, and take more than max_bytes (0: no
+ * bound).  Errors name db.
  */
 struct vmop_error *
-vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db,
-	       struct vmop_error *(*each)(void *arg, const struct vmop_sum_key *key,
-					  const struct vmop_db_cell *cells, size_t n),
-	       void *arg);
+vmop_pile_each(struct vmop_pile *pile, struct vmop_db *db, size_t max_bytes,
+	       struct vmop_error *(*each)(void *arg, const struct vmop_pile_sum *sum), void *arg);
 
 #endif

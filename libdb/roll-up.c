@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Rolling up: merging old intervals into fewer and longer ones.  For each span that is over, its
- * chunks are summed by (place, task, stack), and the sums replace its rows.
+ * chunks are summed by place, task and stacks, and the sums replace its rows.  Ids of stacks are
+ * the session's, so that cells with stacks are merged like others.
  *
  * task.merged is 0 in the row of a task.  It is above 0 in a row that stands for this number of
  * ended tasks.  It is -1 in the row of an ended task that such a row counts; that row remains only
@@ -49,7 +50,7 @@ enum statement {
 };
 
 static const char *const sqls[N_STATEMENTS] = {
-	[ROWS] = "SELECT place, task, stack, cells FROM chunk WHERE id >= ?1 AND id < ?2",
+	[ROWS] = "SELECT place, task, cells FROM chunk WHERE id >= ?1 AND id < ?2",
 	[DEAD_TASK] = "SELECT domain, exe_image, comm, cgroup, merged FROM task"
 		      " WHERE id = ?1 AND end_time_ns > 0 AND merged <= 0",
 	[MARK_MERGED] = "UPDATE task SET merged = -1 WHERE id = ?1",
@@ -269,16 +270,15 @@ static struct vmop_error *add_row(struct roll *roll, struct vmop_pile *pile)
 	bool corrupt = false;
 	struct vmop_sum_key key = {
 		.place = vmop_db_column_u32(stmt, 0, &corrupt),
-		.stack = {vmop_db_column_u32(stmt, 2, &corrupt)},
 	};
 	const struct vmop_task_row_id task = {vmop_db_column_u32(stmt, 1, &corrupt)};
-	const void *blob = sqlite3_column_blob(stmt, 3);
+	const void *blob = sqlite3_column_blob(stmt, 2);
 	if (corrupt || !blob)
 		return vmop_db_corrupt(roll->db, "a row of the table chunk");
 	struct vmop_error *err = destination_of(roll, task, &key.task);
 	if (err)
 		return err;
-	bool is_added = vmop_pile_add(pile, &key, blob, (size_t)sqlite3_column_bytes(stmt, 3));
+	bool is_added = vmop_pile_add(pile, &key, blob, (size_t)sqlite3_column_bytes(stmt, 2));
 	return is_added ? NULL : &vmop_error_no_memory;
 }
 
@@ -302,18 +302,17 @@ struct target {
 	uint32_t interval, n_chunks;
 };
 
-static struct vmop_error *put_sum(void *arg, const struct vmop_sum_key *key,
-				  const struct vmop_db_cell *cells, size_t n)
+static struct vmop_error *put_sum(void *arg, const struct vmop_pile_sum *sum)
 {
 	struct target *target = arg;
 	struct vmop_db_chunk_row row = {
 		.interval = target->interval,
 		.number = target->n_chunks++,
-		.place = key->place,
-		.task = key->task,
-		.stack = key->stack,
-		.cells = cells,
-		.n_cells = n,
+		.place = sum->key.place,
+		.task = sum->key.task,
+		.cells = sum->cells,
+		.stack_cells = sum->stack_cells,
+		.n_cells = sum->n,
 	};
 	return vmop_db_insert_chunk(target->db, &row);
 }
@@ -335,7 +334,7 @@ static struct vmop_error *merge_span(struct roll *roll, const struct span *span,
 	if (!err)
 		err = run_through(roll, NEW_INTERVAL, 4, interval);
 	if (!err)
-		err = vmop_pile_each(&pile, roll->db, put_sum, &target);
+		err = vmop_pile_each(&pile, roll->db, 0, put_sum, &target);
 	if (!err)
 		err = run_through(roll, MERGE_LOSSES, 2, ids);
 	if (!err)

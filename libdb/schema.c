@@ -17,7 +17,7 @@ struct object {
  * REFERENCES document the relations.  Writing does not enforce them (foreign_keys is off), because
  * an interval's rows come in any order, and 0 means "none" in some columns.  vmop_db_check does.
  */
-static const struct object tables_v1[] = {
+static const struct object tables_of_all[] = {
 	{"info", "CREATE TABLE info(\n"
 		 "  name TEXT PRIMARY KEY,\n"
 		 "  value TEXT NOT NULL\n"
@@ -76,12 +76,6 @@ static const struct object tables_v1[] = {
 		    "  n_symbols INTEGER NOT NULL,\n"
 		    "  data BLOB NOT NULL\n"
 		    ") STRICT"},
-	{"stack", "CREATE TABLE stack(\n"
-		  "  id INTEGER PRIMARY KEY CHECK(id > parent),\n"
-		  "  parent INTEGER NOT NULL,\n"
-		  "  image INTEGER NOT NULL REFERENCES image,\n"
-		  "  offset INTEGER NOT NULL\n"
-		  ") STRICT"},
 	{"interval", "CREATE TABLE interval(\n"
 		     "  id INTEGER PRIMARY KEY CHECK(id >= 1),\n"
 		     "  level INTEGER NOT NULL,\n"
@@ -121,6 +115,26 @@ static const struct object tables_v1[] = {
 	{NULL, NULL},
 };
 
+/* No program has written rows of the table stack. */
+static const struct object tables_of_v1[] = {
+	{"stack", "CREATE TABLE stack(\n"
+		  "  id INTEGER PRIMARY KEY CHECK(id > parent),\n"
+		  "  parent INTEGER NOT NULL,\n"
+		  "  image INTEGER NOT NULL REFERENCES image,\n"
+		  "  offset INTEGER NOT NULL\n"
+		  ") STRICT"},
+	{NULL, NULL},
+};
+
+static const struct object tables_of_v2[] = {
+	{"stack_nodes", "CREATE TABLE stack_nodes(\n"
+			"  first INTEGER PRIMARY KEY CHECK(first >= 1),\n"
+			"  n_nodes INTEGER NOT NULL,\n"
+			"  data BLOB NOT NULL\n"
+			") STRICT"},
+	{NULL, NULL},
+};
+
 #define NAMES_OF_TOTALS                                                                            \
 	"  event.name AS event, event.unit AS unit, domain.name AS domain,\n"                      \
 	"  billed.name AS billed,\n"                                                               \
@@ -141,7 +155,7 @@ static const struct object tables_v1[] = {
 	"  LEFT JOIN image ON image.id = place.image\n"
 
 /* For SQL by hand. No program of vmop reads the views, so opening a file does not check them. */
-static const struct object views_v1[] = {
+static const struct object views[] = {
 	{"v_chunk", "CREATE VIEW v_chunk AS SELECT chunk.id AS chunk,\n"
 		    "  interval.id AS interval, interval.level AS level,\n"
 		    "  interval.start_ns AS start_ns, interval.len_ns AS len_ns,\n" NAMES_OF_TOTALS
@@ -165,7 +179,20 @@ static const struct object views_v1[] = {
 };
 
 _Static_assert(VMOP_SCHEMA_CHUNK_BITS == 24, "the statements above contain it as 24 and 16777215");
-_Static_assert(VMOP_DB_SCHEMA_VERSION == 1, "a new version needs its own list of tables");
+_Static_assert(VMOP_DB_SCHEMA_VERSION == 2, "a new version needs its own list of tables");
+
+/* Return the list of the tables that not all versions have, or NULL if there is no such version. */
+static const struct object *tables_of(int version)
+{
+	switch (version) {
+	case 1:
+		return tables_of_v1;
+	case 2:
+		return tables_of_v2;
+	default:
+		return NULL;
+	}
+}
 
 static int create_all(sqlite3 *sqlite, const struct object *objects)
 {
@@ -182,9 +209,11 @@ int vmop_schema_create(sqlite3 *sqlite)
 		 VMOP_SCHEMA_APPLICATION_ID, VMOP_DB_SCHEMA_VERSION);
 	int rc = sqlite3_exec(sqlite, pragmas, NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = create_all(sqlite, tables_v1);
+		rc = create_all(sqlite, tables_of_all);
 	if (rc == SQLITE_OK)
-		rc = create_all(sqlite, views_v1);
+		rc = create_all(sqlite, tables_of(VMOP_DB_SCHEMA_VERSION));
+	if (rc == SQLITE_OK)
+		rc = create_all(sqlite, views);
 	return rc;
 }
 
@@ -241,17 +270,16 @@ struct vmop_error *vmop_schema_check(sqlite3 *sqlite, const char *path, int *ret
 		return NULL;
 	if (application_id != VMOP_SCHEMA_APPLICATION_ID)
 		return vmop_error_new(VMOP_ERROR_CORRUPT, "%s: not a session file of vmop", path);
-	switch (*ret_version) {
-	case 1:
-		return check_tables(sqlite, path, tables_v1, ret_rc);
-	default:
-		if (*ret_version < 1)
-			return vmop_error_new(VMOP_ERROR_CORRUPT,
-					      "%s: corrupt: session format %d does not exist", path,
-					      *ret_version);
+	const struct object *tables = tables_of(*ret_version);
+	if (!tables && *ret_version < 1)
+		return vmop_error_new(VMOP_ERROR_CORRUPT,
+				      "%s: corrupt: session format %d does not exist", path,
+				      *ret_version);
+	if (!tables)
 		return vmop_error_new(VMOP_ERROR_NEWER,
 				      "%s: its session format is %d, made by a newer vmop; this "
 				      "one reads up to %d",
 				      path, *ret_version, VMOP_DB_SCHEMA_VERSION);
-	}
+	struct vmop_error *err = check_tables(sqlite, path, tables_of_all, ret_rc);
+	return err || *ret_rc != SQLITE_OK ? err : check_tables(sqlite, path, tables, ret_rc);
 }

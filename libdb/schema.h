@@ -8,7 +8,7 @@
  * with other statements is refused, so that no view, trigger or unknown column can replace a table.
  * Objects with other names, such as indexes and views that users add by hand, are ignored.
  *
- * To add a version, add its list, keep the old ones, and add a case to vmop_schema_check's switch.
+ * To add a version, list the tables that differ, keep the old lists, and add a case to tables_of().
  * Readers never change a file; they read an old one as it is.
  */
 #ifndef VMOP_LIBDB_SCHEMA_H
@@ -27,6 +27,9 @@
 #define VMOP_SCHEMA_CHUNK_BITS 24
 #define VMOP_SCHEMA_CHUNKS_MAX (1 << VMOP_SCHEMA_CHUNK_BITS) /* of one interval */
 #define VMOP_SCHEMA_INTERVAL_MAX (((uint64_t)1 << 31) - 1)
+
+/* The first version with cells that have stacks, and with the table stack_nodes. */
+#define VMOP_SCHEMA_WITH_STACKS 2
 
 /* libdb numbers merged tasks from here on; the writer's ids are below. */
 #define VMOP_SCHEMA_MERGED_TASK_MIN (1u << 30)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "libdb/db.h"
+#include "libdb/stack-cells.h"
 #include "libutil/array.h"
 
 #define FIRST_CAPACITY 4
@@ -112,11 +113,49 @@ static void add_cell(struct vmop_sum *sum, const struct vmop_db_cell *cell)
 	add_saturated(&slot->weight_events, cell->weight_events);
 }
 
+/* Add cells to sum; sums NULL: without a bound. */
+static enum vmop_unpack_error add_cells(struct vmop_sums *sums, struct vmop_sum *sum,
+					const struct vmop_db_cell *cells, size_t n)
+{
+	enum vmop_unpack_error error = make_room(sums, sum, n);
+	if (error)
+		return error;
+	/* The table may be larger than the caches: fetch the slots of all cells at once. */
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(&sum->slots[slot_of(sum, cells[i].offset)], 1);
+	for (size_t i = 0; i < n; i++)
+		add_cell(sum, &cells[i]);
+	return VMOP_UNPACK_OK;
+}
+
+static enum vmop_unpack_error add_packed_stacks(struct vmop_sums *sums, struct vmop_sum *sum,
+						const void *blob, size_t len_bytes)
+{
+	struct vmop_unpack_stacks unpack;
+	if (!vmop_unpack_stacks_begin(&unpack, blob, len_bytes))
+		return VMOP_UNPACK_CORRUPT;
+	enum vmop_unpack_result result;
+	do {
+		struct vmop_db_stack_cell with_stacks[AHEAD];
+		struct vmop_db_cell cells[AHEAD];
+		size_t n;
+		result = vmop_unpack_stacks_some(&unpack, with_stacks, AHEAD, &n);
+		for (size_t i = 0; i < n; i++)
+			cells[i] = with_stacks[i].cell;
+		enum vmop_unpack_error error = add_cells(sums, sum, cells, n);
+		if (error)
+			return error;
+	} while (result == VMOP_UNPACK_CELL);
+	return result == VMOP_UNPACK_END ? VMOP_UNPACK_OK : VMOP_UNPACK_CORRUPT;
+}
+
 /* Add the cells of a blob to sum; sums NULL: without a bound. */
 static enum vmop_unpack_error add_packed(struct vmop_sums *sums, struct vmop_sum *sum,
 					 const void *blob, size_t len_bytes)
 {
 	struct vmop_unpack unpack;
+	if (vmop_pack_has_stacks(blob, len_bytes))
+		return add_packed_stacks(sums, sum, blob, len_bytes);
 	if (!vmop_unpack_begin(&unpack, blob, len_bytes))
 		return VMOP_UNPACK_CORRUPT;
 	enum vmop_unpack_result result;
@@ -124,16 +163,17 @@ static enum vmop_unpack_error add_packed(struct vmop_sums *sums, struct vmop_sum
 		struct vmop_db_cell cells[AHEAD];
 		size_t n;
 		result = vmop_unpack_some(&unpack, cells, AHEAD, &n);
-		enum vmop_unpack_error error = make_room(sums, sum, n);
+		enum vmop_unpack_error error = add_cells(sums, sum, cells, n);
 		if (error)
 			return error;
-		/* The table may be larger than the caches: fetch the slots of all cells at once. */
-		for (size_t i = 0; i < n; i++)
-			__builtin_prefetch(&sum->slots[slot_of(sum, cells[i].offset)], 1);
-		for (size_t i = 0; i < n; i++)
-			add_cell(sum, &cells[i]);
 	} while (result == VMOP_UNPACK_CELL);
 	return result == VMOP_UNPACK_END ? VMOP_UNPACK_OK : VMOP_UNPACK_CORRUPT;
+}
+
+enum vmop_unpack_error vmop_sums_add_cells(struct vmop_sums *sums, struct vmop_sum *sum,
+					   const struct vmop_db_cell *cells, size_t n)
+{
+	return add_cells(sums, sum, cells, n);
 }
 
 enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blob, size_t len_bytes)

@@ -17,9 +17,8 @@
 struct vmop_sum_key {
 	uint32_t place;
 	struct vmop_task_row_id task;
-	struct vmop_stack_id stack;
 };
-_Static_assert(sizeof(struct vmop_sum_key) == 12, "padding would be hashed, too");
+_Static_assert(sizeof(struct vmop_sum_key) == 8, "padding would be hashed, too");
 
 struct vmop_sum {
 	struct vmop_sum_key key;
@@ -53,7 +52,10 @@ void vmop_sums_deinit(struct vmop_sums *sums); /* a zeroed one is empty */
 /* Return the sum of key, or add it. NULL: out of memory, or above max_bytes. */
 struct vmop_sum *vmop_sums_at(struct vmop_sums *sums, const struct vmop_sum_key *key);
 
-/* Add packed cells without a bound.  A sum beyond 64 bits becomes the greatest number. */
+/*
+ * Add packed cells without a bound; cells with stacks are summed over those.  A sum beyond 64 bits
+ * becomes the greatest number.
+ */
 enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blob,
 					   size_t len_bytes);
 
@@ -67,6 +69,10 @@ enum vmop_unpack_error vmop_sum_add_packed(struct vmop_sum *sum, const void *blo
 enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_sum *sum,
 					    const void *blob, size_t len_bytes);
 enum vmop_unpack_error vmop_sums_add_waiting(struct vmop_sums *sums);
+
+/* Add cells to a sum. */
+enum vmop_unpack_error vmop_sums_add_cells(struct vmop_sums *sums, struct vmop_sum *sum,
+					   const struct vmop_db_cell *cells, size_t n);
 
 /* Add to the sum's totals. */
 void vmop_sum_add_total(struct vmop_sum *sum, uint64_t samples, uint64_t weight_events);

@@ -20,7 +20,7 @@
  * The version that new files get (PRAGMA user_version).  Readers open files of this version and of
  * older ones, and refuse newer ones.
  */
-#define VMOP_DB_SCHEMA_VERSION 1
+#define VMOP_DB_SCHEMA_VERSION 2
 
 struct vmop_db_event {
 	struct vmop_event_id id;
@@ -93,7 +93,7 @@ struct vmop_db_chunk_key {
 	int32_t cpu;		      /* -1: CPUs are not separated */
 	struct vmop_task_row_id task; /* 0: none */
 	struct vmop_image_id image;   /* never 0: unattributed samples have a "[...]" image */
-	struct vmop_stack_id stack;   /* leaf of an interned stack; 0: none */
+	struct vmop_stack_id stack;   /* node of the cells' caller; 0: no stack was captured */
 };
 _Static_assert(sizeof(struct vmop_db_chunk_key) == 36, "typed ids take no more room");
 
@@ -102,6 +102,28 @@ struct vmop_db_cell {
 	uint64_t offset;
 	uint64_t samples;	/* >= 1 */
 	uint64_t weight_events; /* sum over the samples */
+};
+
+/*
+ * A node of the session's tree of call stacks (vmop/stack.h).  Ids ascend from 1 in the order in
+ * which nodes are put, and a node's parent is below it.
+ */
+struct vmop_db_stack_node {
+	struct vmop_stack_id id;
+	struct vmop_stack_id parent; /* the caller's node; 0: this node is an end mark */
+	struct vmop_image_id image;  /* that the frame's code is in; 0 in an end mark */
+	/*
+	 * In the image, as in cells.  Of a frame that made a call: its return address - 1, so that
+	 * it is in the call instruction.  Of an interrupted frame: exact.  In an end mark: enum
+	 * vmop_stack_end.
+	 */
+	uint64_t offset;
+};
+
+/* A cell with its callers.  stack is the caller's node; 0: no stack was captured. */
+struct vmop_db_stack_cell {
+	struct vmop_stack_id stack;
+	struct vmop_db_cell cell;
 };
 
 struct vmop_db_interval {
