@@ -52,7 +52,7 @@ nodist_opreport_libopreport_la_SOURCES += opreport/stacks/pprof.pb-c.c opreport/
 opreport_libopreport_la_CFLAGS += $(PROTOBUF_C_CFLAGS) $(ZLIB_CFLAGS)
 opreport_libopreport_la_LIBADD += $(PROTOBUF_C_LIBS) $(ZLIB_LIBS)
 else
-opreport_libopreport_la_SOURCES += opreport/stacks/pprof-absent.c
+opreport_libopreport_la_SOURCES += opreport/stacks/pprof-none.c
 endif
 
 # Files of a flame graph, as arrays of C.

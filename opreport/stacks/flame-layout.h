@@ -17,8 +17,8 @@
 
 struct vmop_flame_box {
 	uint32_t node;
-	uint32_t n_summed; /* 0: the box is the node's; else it is of so many children of it */
-	size_t depth;	   /* 0: the root */
+	uint32_t n_summed;  /* 0: the box is the node's; else it is of so many children of it */
+	size_t depth;	    /* 0: the root */
 	double left, width; /* shares of the picture, 0 to 1 */
 	struct vmop_count count;
 };

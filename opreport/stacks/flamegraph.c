@@ -31,6 +31,9 @@
 /* Narrower boxes are summed up: they are no more than a tenth of a pixel. */
 #define MIN_BOX_WIDTH 0.1
 
+/* Wider boxes have a gap between them. */
+#define WIDE_BOX_WIDTH 4
+
 /* Of the boxes: with the rest, a file stays below 2 MB. */
 #define BOXES_MAX_BYTES ((size_t)1700000)
 #define BOX_OVERHEAD_BYTES 330
@@ -184,21 +187,22 @@ static void put_box(struct graph *graph, const struct vmop_flame_box *box)
 	char summed[40];
 	struct vmop_svg_text name;
 	const char *shown = box->n_summed ? summed : name_of(graph, box->node);
-	enum vmop_frame_kind kind = box->node ? vmop_call_tree_frame(graph->tree, box->node)->key.kind
-					      : VMOP_FRAME_SESSION;
+	enum vmop_frame_kind kind = box->node
+					    ? vmop_call_tree_frame(graph->tree, box->node)->key.kind
+					    : VMOP_FRAME_SESSION;
 	const struct box_class *class = class_of(kind);
 	snprintf(summed, sizeof(summed), "[%" PRIu32 " small frames]", box->n_summed);
 	vmop_svg_text_set(&name, shown, NAME_COLUMNS);
+	const char *wide = width >= WIDE_BOX_WIDTH ? " w" : "";
 	if (box->n_summed)
-		fputs("<g class=\"s\">", graph->out);
+		fprintf(graph->out, "<g class=\"s%s\">", wide);
 	else if (class->has_shades)
-		fprintf(graph->out, "<g class=\"%s c%u\">", class->class, shade_of(shown));
+		fprintf(graph->out, "<g class=\"%s c%u%s\">", class->class, shade_of(shown), wide);
 	else
-		fprintf(graph->out, "<g class=\"%s\">", class->class);
+		fprintf(graph->out, "<g class=\"%s%s\">", class->class, wide);
 	put_tooltip(graph, box, &name);
-	fprintf(graph->out,
-		"<rect x=\"%.4f\" y=\"%.0f\" width=\"%.4f\" height=\"%d\" rx=\"1\"/>", x, y, width,
-		BOX_HEIGHT - 1);
+	fprintf(graph->out, "<rect x=\"%.4f\" y=\"%.0f\" width=\"%.4f\" height=\"%d\" rx=\"1\"/>",
+		x, y, width, BOX_HEIGHT - 1);
 	put_label(graph, shown, x, y, width);
 	fputs("</g>\n", graph->out);
 }

@@ -100,6 +100,7 @@ function layOut() {
 		const x = MARGIN + Math.max(0, left) * width, boxWidth = Math.min(1, share) * width;
 		box.rect.setAttribute("x", x);
 		box.rect.setAttribute("width", boxWidth);
+		box.group.classList.toggle("w", boxWidth >= 4);
 		label(box, x, boxWidth);
 	}
 }

@@ -84,8 +84,8 @@ static size_t put_name(char *ret, size_t size_bytes, const char *name, bool is_c
 }
 
 /* Append a name and its mark behind the line's first `begin` bytes.  *ret_end: where they end. */
-static struct vmop_error *append(struct folder *folder, size_t begin, const char *name, bool is_code,
-				 const char *mark, size_t *ret_end)
+static struct vmop_error *append(struct folder *folder, size_t begin, const char *name,
+				 bool is_code, const char *mark, size_t *ret_end)
 {
 	size_t room = 4 * NAME_MAX_BYTES + 16, mark_len = strlen(mark), end = begin;
 	if (!vmop_array_reserve(folder->line, folder->capacity, begin + room + MARK_MAX_BYTES))

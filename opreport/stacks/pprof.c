@@ -88,8 +88,8 @@ static uint32_t function_of(struct profile *profile, struct vmop_frame *frame)
 	struct function_key *known = find_function(profile, &key);
 	if (!known->function) {
 		bool has_symbol = key.symbol && key.symbol->name;
-		key.function = put_function(profile, name, has_symbol ? key.symbol->name : name,
-					    "");
+		key.function =
+			put_function(profile, name, has_symbol ? key.symbol->name : name, "");
 		*known = key;
 	}
 	return known->function;
@@ -196,11 +196,11 @@ static void enter_group(struct profile *profile, struct vmop_frame *frame)
 		profile->labels[LABEL_CGROUP].str = name;
 	if (frame->key.kind != VMOP_FRAME_TASK)
 		return;
+	uint32_t pid = UINT32_MAX; /* unknown, or not one process */
+	if (frame->key.value)
+		pid = vmop_catalog_task(&result->catalog, frame->key.value - 1)->pid;
 	profile->labels[LABEL_TASK].str = name;
-	profile->labels[LABEL_PID].num =
-		frame->key.value
-			? vmop_catalog_task(&result->catalog, frame->key.value - 1)->pid
-			: 0;
+	profile->labels[LABEL_PID].num = pid == UINT32_MAX ? 0 : pid;
 }
 
 static void forget_group(struct profile *profile)
@@ -213,9 +213,9 @@ static void put_samples_of(struct profile *profile, uint32_t node)
 {
 	const struct vmop_count *self = vmop_call_tree_self(profile->tree, node);
 	const struct vmop_frame *frame = vmop_call_tree_frame(profile->tree, node);
-	profile->labels[LABEL_MODE].str =
-		vmop_frame_is_code(frame) && frame->key.mode < 4 ? profile->modes[frame->key.mode]
-								 : 0;
+	profile->labels[LABEL_MODE].str = vmop_frame_is_code(frame) && frame->key.mode < 4
+						  ? profile->modes[frame->key.mode]
+						  : 0;
 	for (size_t e = 0; e < profile->tree->n_events; e++)
 		if (self[e].samples)
 			put_sample(profile, e, &self[e]);
@@ -270,10 +270,9 @@ static void put_types(struct profile *profile)
 		types[2 * e].type = text(profile, samples ? samples : "samples");
 		types[2 * e].unit = text(profile, "count");
 		types[2 * e + 1].type = profile->events[e];
-		types[2 * e + 1].unit = text(
-			profile, !strcmp(event->unit, "ns") ? "nanoseconds"
-				 : *event->unit		    ? event->unit
-							    : "count");
+		types[2 * e + 1].unit = text(profile, !strcmp(event->unit, "ns") ? "nanoseconds"
+						      : *event->unit		 ? event->unit
+										 : "count");
 	}
 	piece.n_sample_type = 2 * n_events;
 	piece.sample_type = items;

@@ -109,8 +109,7 @@ int64_t vmop_profile_writer_text(struct vmop_profile_writer *writer, const char 
 		writer->is_out_of_memory = true;
 		return 0;
 	}
-	XXH128_hash_t hash =
-		XXH3_128bits_withSeed(escaped, strlen(escaped), vmop_hash_seed());
+	XXH128_hash_t hash = XXH3_128bits_withSeed(escaped, strlen(escaped), vmop_hash_seed());
 	struct string *string = find_string(writer, hash);
 	if (!string->index) {
 		*string = (struct string){hash, ++writer->n_strings};

@@ -40,8 +40,7 @@ static void cut(struct vmop_svg_text *text, size_t max_columns)
 
 void vmop_svg_text_set(struct vmop_svg_text *ret, const char *name, size_t max_columns)
 {
-	bool is_whole =
-		vmop_escape_into(ret->bytes, sizeof(ret->bytes), name, VMOP_CHARSET_UTF8);
+	bool is_whole = vmop_escape_into(ret->bytes, sizeof(ret->bytes), name, VMOP_CHARSET_UTF8);
 	ret->columns = count_columns(ret->bytes);
 	if (!is_whole || ret->columns > max_columns)
 		cut(ret, max_columns);

@@ -16,7 +16,8 @@
 #include "opreport/stacks/call-tree.h"
 
 struct vmop_tree_output_options {
-	/* What is said above a report: session, time, events, losses, complete stacks.  Raw bytes. */
+	/* What is said above a report: session, time, events, losses, complete stacks.  Raw bytes.
+	 */
 	const char *const *lines;
 	size_t n_lines;
 	double threshold_percent; /* frames below this share of all samples can be merged, 0: none
