@@ -33,6 +33,11 @@ struct vmop_profiler_options {
 	const char *const *passive_domains;
 	size_t n_passive_domains;
 	const struct vmop_passive_image *passive_images; /* n_passive_domains elements, or NULL */
+	/*
+	 * The call stacks that the source captures: mode OFF, KERNEL, FP or CFI. max_frames limits
+	 * the frames of kernel and user together.
+	 */
+	struct vmop_stack_options stacks;
 	bool keeps_tasks; /* store a row for each short-lived task as well: host/short-lived.h */
 	const char *proc_root; /* the directory that contains /proc and /sys; "" except in tests */
 	bool is_replay;	       /* the records are of another machine: do not examine this one */

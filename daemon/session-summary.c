@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/session.h"
+#include "libutil/cleanup.h"
 
 /*
  * Count the running guests. Set *ret_unsampled to the number of Xen domains that cannot be sampled.
@@ -37,6 +38,47 @@ static void put_rate(FILE *out, const struct vmop_event_info *event)
 		fprintf(out, "at %.4g Hz", 1e9 / (double)event->period_events);
 	else
 		fprintf(out, "every %" PRIu64 " %s", event->period_events, event->unit);
+}
+
+static void put_stacks(FILE *out, const struct vmop_stack_options *stacks, const char *note)
+{
+	switch (stacks->mode) {
+	case VMOP_STACKS_OFF:
+		fputs("none", out);
+		break;
+	case VMOP_STACKS_KERNEL:
+		fputs("of the kernel", out);
+		break;
+	case VMOP_STACKS_FP:
+		fputs("by frame pointers", out);
+		break;
+	default:
+		fprintf(out, "by CFI, %" PRIu32 " KiB of each user stack",
+			(stacks->user_stack_bytes + 1023) >> 10);
+		break;
+	}
+	if (stacks->mode != VMOP_STACKS_OFF && stacks->max_frames < VMOP_STACK_FRAMES_MAX)
+		fprintf(out, ", at most %" PRIu32 " frames", stacks->max_frames);
+	if (note)
+		fprintf(out, " (%s)", note);
+}
+
+char *vmop_session_stacks_text(const struct vmop_session *session)
+{
+	char *text = NULL;
+	size_t len;
+	const char *note;
+	const struct vmop_stack_options *stacks = vmop_session_stacks(session, &note);
+	if (stacks->mode == VMOP_STACKS_OFF && !note)
+		return NULL;
+	FILE *out = open_memstream(&text, &len);
+	if (!out)
+		return NULL;
+	put_stacks(out, stacks, note);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* Print the number of CPUs, the events' notes and the number of guests. */
@@ -75,6 +117,9 @@ char *vmop_session_summary(struct vmop_session *session)
 	}
 	if (!status.is_recorded)
 		put_where(out, session);
+	_cleanup_free_ char *stacks = vmop_session_stacks_text(session);
+	if (stacks)
+		fprintf(out, ", call stacks %s", stacks);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

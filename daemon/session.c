@@ -254,6 +254,7 @@ static struct vmop_error *create_profiler(struct vmop_session *session, struct v
 		.passive_domains = session->pairing.domains,
 		.n_passive_domains = session->pairing.n,
 		.passive_images = session->pairing.images,
+		.stacks = *vmop_source_stacks(session->source, NULL),
 		.proc_root = "",
 		.is_replay = session->is_replay,
 		.goes_on = goes_on,
@@ -477,6 +478,7 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 		.events = requests,
 		.n_events = n,
 		.buffer_bytes = setup->buffer_bytes,
+		.stacks = setup->stacks,
 		.replay_path = replay_path,
 		.active = session->mail ? vmop_agent_messages_opener(session->mail) : NULL,
 	};
@@ -773,6 +775,16 @@ const struct vmop_event_info *vmop_session_event(const struct vmop_session *sess
 {
 	return i < vmop_source_n_events(session->source) ? vmop_source_event(session->source, i)
 							 : NULL;
+}
+
+const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,
+						     const char **ret_note)
+{
+	const struct vmop_stack_options *stacks = vmop_source_stacks(session->source, ret_note);
+	bool is_asked = session->setup.stacks.mode != VMOP_STACKS_OFF;
+	if (is_asked && stacks->mode == VMOP_STACKS_OFF && !*ret_note)
+		*ret_note = "this source captures none";
+	return stacks;
 }
 
 bool vmop_session_domain(const struct vmop_session *session, size_t i,

@@ -96,6 +96,19 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret);
 
 /*
+ * Return the captured call stacks like vmop_source_stacks. *ret_note also has a reason
+ * if the source captures none despite the set-up.
+ */
+const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,
+						     const char **ret_note);
+
+/*
+ * Return that in words: "by CFI, 16 KiB of each user stack (NOTE)". The caller frees it. NULL: the
+ * set-up asks for no call stacks, or out of memory.
+ */
+char *vmop_session_stacks_text(const struct vmop_session *session);
+
+/*
  * Return one line for people: "sampling cpu-clock at 1000 Hz on 2 CPUs (NOTE), 2 guests". The
  * caller frees it. NULL: out of memory.
  */

@@ -60,6 +60,25 @@ static json_t *events_json(const struct vmop_session *session)
 	return list;
 }
 
+/* Describe the captured call stacks; null: the set-up asks for none. */
+static json_t *callgraph_json(const struct vmop_session *session)
+{
+	const char *note;
+	const struct vmop_stack_options *stacks = vmop_session_stacks(session, &note);
+	_cleanup_free_ char *text = vmop_session_stacks_text(session);
+	if (!text)
+		return json_null();
+	json_t *object = json_object();
+	vmop_json_put_text(object, "mode", vmop_setup_callgraph_word(stacks->mode));
+	if (stacks->mode == VMOP_STACKS_CFI)
+		vmop_json_put_number(object, "user_stack_bytes", stacks->user_stack_bytes);
+	if (stacks->mode != VMOP_STACKS_OFF)
+		vmop_json_put_number(object, "max_frames", stacks->max_frames);
+	vmop_json_put_text(object, "text", text);
+	vmop_json_put_text(object, "note", note);
+	return object;
+}
+
 static const char *kind_word(enum vmop_domain_kind kind)
 {
 	switch (kind) {
@@ -143,6 +162,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 				    ? json_null()
 				    : json_real((double)status.duration_left_ns / 1e9));
 	json_object_set_new(reply, "events", events_json(session));
+	json_object_set_new(reply, "callgraph", callgraph_json(session));
 	vmop_json_put_number(reply, "cpus", status.source_stats.cpus_online);
 	vmop_json_put_number(reply, "samples", status.profiler_stats.samples);
 	vmop_json_put_number(reply, "unattributed", status.profiler_stats.unattributed);

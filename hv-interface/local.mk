@@ -12,6 +12,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/event-request.c \
 	hv-interface/cpus.c hv-interface/cpus.h \
 	hv-interface/perf/perf.c hv-interface/perf/perf.h \
+	hv-interface/perf/capture.c hv-interface/perf/capture.h \
 	hv-interface/perf/choice.c hv-interface/perf/choice.h \
 	hv-interface/perf/cpu.c hv-interface/perf/cpu.h \
 	hv-interface/perf/dom0.c hv-interface/perf/dom0.h \
@@ -25,6 +26,8 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/pmu.c hv-interface/perf/pmu.h \
 	hv-interface/perf/record.c hv-interface/perf/record.h \
 	hv-interface/perf/ring.c hv-interface/perf/ring.h \
+	hv-interface/perf/ring-size.c hv-interface/perf/ring-size.h \
+	hv-interface/perf/stacks.c hv-interface/perf/stacks.h \
 	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h \
 	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
 	hv-interface/replay/replay.c hv-interface/replay/replay.h \

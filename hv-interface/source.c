@@ -75,6 +75,18 @@ const char *vmop_source_transport(const struct vmop_source *source)
 	return source->ops->transport ? source->ops->transport(source) : NULL;
 }
 
+const struct vmop_stack_options *vmop_source_stacks(const struct vmop_source *source,
+						    const char **ret_note)
+{
+	static const struct vmop_stack_options none = {.mode = VMOP_STACKS_OFF};
+	const char *note = NULL;
+	const struct vmop_stack_options *stacks =
+		source->ops->stacks ? source->ops->stacks(source, &note) : &none;
+	if (ret_note)
+		*ret_note = note;
+	return stacks;
+}
+
 size_t vmop_source_n_events(const struct vmop_source *source)
 {
 	return source->ops->n_events(source);

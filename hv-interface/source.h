@@ -94,6 +94,11 @@ struct vmop_source_setup {
 	 */
 	unsigned wakeup_ms;
 	/*
+	 * The call stacks to capture with the host's samples. The machine may give less: see
+	 * vmop_source_stacks.
+	 */
+	struct vmop_stack_options stacks;
+	/*
 	 * perf: deliver no samples, only records of tasks and CPUs (MMAP, COMM, FORK, EXIT,
 	 * KSYMBOL, CPU).
 	 */
@@ -189,6 +194,9 @@ struct vmop_source_ops {
 					  struct vmop_source_domain *domains, size_t n);
 	/* See vmop_source_transport; NULL: the source has only one transport. */
 	const char *(*transport)(const struct vmop_source *source);
+	/* See vmop_source_stacks; NULL: the source captures no stacks. */
+	const struct vmop_stack_options *(*stacks)(const struct vmop_source *source,
+						   const char **ret_note);
 	/* See vmop_source_pause; NULL: another domain never commands the source. */
 	struct vmop_error *(*pause)(struct vmop_source *source);
 	struct vmop_error *(*resume)(struct vmop_source *source);
@@ -289,6 +297,14 @@ struct vmop_error *vmop_source_resume(struct vmop_source *source);
  * Return the transport of the samples in a few words for --status; NULL: the source has only one.
  */
 const char *vmop_source_transport(const struct vmop_source *source);
+
+/*
+ * Return the call stacks that the source captures, fixed when it is opened: mode OFF, KERNEL, FP or
+ * CFI. Set *ret_note, which may be NULL, to NULL or to the differences from the request and their
+ * reasons. The source owns both.
+ */
+const struct vmop_stack_options *vmop_source_stacks(const struct vmop_source *source,
+						    const char **ret_note);
 
 /*
  * Return the number of events, fixed when the source is opened, and event i of them, which the

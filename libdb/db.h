@@ -14,14 +14,16 @@
  *
  * A written chunk passes through: interval.c (the transaction), place.c (its place becomes an id),
  * pack.c (its cells become a blob), connection.c (statements, SQLite's errors).  facts.c writes
- * and reads all other rows, and symbols.c packs symbols.  roll-up.c merges old intervals (pile.c).
+ * and reads all other rows, and symbols.c packs symbols.  stack-cells.c packs cells with stacks,
+ * and stacks.c stores and loads the tree of stacks.  roll-up.c merges old intervals (pile.c).
  *
  * Reading: open the file, then walk.  Opening never writes; it works beside a live writer, and
  * without root if the caller may read the file.  A walk returns the first error that its callback
  * returns, and stops.  Rows and their strings are valid until the callback returns.
  *
  * A read chunk passes through: db.c and file-set.c (open, checks against hostile files), filter.c
- * (which intervals and places pass), walk.c (opened cells), sum.c (cells summed by key).
+ * (which intervals and places pass), walk.c (opened cells), walk-sums.c and sum.c (cells summed
+ * by key).
  *
  * Putting an id again replaces the row.
  */
@@ -129,6 +131,20 @@ struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_
 struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       const struct vmop_symbol *symbols, size_t n);
 
+/*
+ * Pack symbols once, to store them in several sessions.  vmop_db_pack_symbols sets *ret to the
+ * bytes that vmop_db_put_symbols would store; the caller frees them, and does not depend on their
+ * format. VMOP_ERROR_LIMIT: no session can hold the symbols.
+ *
+ * vmop_db_check_packed_symbols checks that bytes from elsewhere are of the format that this libdb
+ * writes, VMOP_ERROR_CORRUPT.  It does not unpack them: the caller answers for their content.
+ */
+struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n, void **ret,
+					size_t *ret_len_bytes);
+struct vmop_error *vmop_db_check_packed_symbols(const void *blob, size_t len_bytes);
+struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
+					      const void *blob, size_t len_bytes);
+
 /* Open an interval.  start_ns is of CLOCK_REALTIME.  VMOP_ERROR_CANT: one is open already. */
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
 
@@ -142,9 +158,9 @@ struct vmop_error *vmop_db_put_chunk(struct vmop_db *db, const struct vmop_db_ch
 /*
  * Store n nodes of the tree of stacks, in the open interval.  A session has one tree; the first
  * node that is put has id 1, and each further one the next id.  If the interval is rolled back, its
- * nodes are gone, and their ids are given again.  The ids, the parents (below their nodes) and the
- * end marks (parent 0, image 0) must be as struct vmop_db_stack_node says: otherwise
- * VMOP_ERROR_LIMIT, and no node is stored.  vmop_db_drop_rejected does not concern nodes, because
+ * nodes are gone, and their ids are given again.  VMOP_ERROR_LIMIT, and no node is stored: an id is
+ * not the next one, a parent is not below its node, or not exactly the end marks have parent 0 and
+ * image 0.  vmop_db_drop_rejected does not concern nodes, because
  * later rows refer to them.
  */
 struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,
@@ -326,31 +342,6 @@ struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id 
 struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_image_id image,
 					      size_t *bytes, struct vmop_symbol **ret_symbols,
 					      size_t *ret_n);
-
-/*
- * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of
- * threads may read it.
- */
-struct vmop_db_stacks;
-
-/*
- * Load the session's tree of stacks.  The caller owns *ret; it is NULL if the session has no
- * stacks.  VMOP_ERROR_LIMIT: the tree takes more than max_bytes.  VMOP_ERROR_CORRUPT: damage, for
- * instance a parent that is not below its node; so a walk to the root always ends.  A live session
- * may store further nodes afterwards: cells that a later walk reads can refer to nodes that are not
- * in the tree, unless vmop_db_begin_snapshot has been called before.
- */
-struct vmop_error *vmop_db_load_stacks(struct vmop_db *db, size_t max_bytes,
-				       struct vmop_db_stacks **ret);
-
-/* Return whether the tree has the node id, and set *ret to it. False: the file is damaged. */
-bool vmop_db_stacks_node(const struct vmop_db_stacks *stacks, struct vmop_stack_id id,
-			 struct vmop_db_stack_node *ret);
-
-/* Return the greatest id: the nodes have the ids 1 to that. stacks NULL: 0. */
-uint32_t vmop_db_stacks_last(const struct vmop_db_stacks *stacks);
-
-void vmop_db_stacks_destroy(struct vmop_db_stacks *stacks); /* NULL is allowed */
 
 /*
  * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of

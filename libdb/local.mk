@@ -38,8 +38,11 @@ pkglib_LTLIBRARIES += vmop_cells.la
 vmop_cells_la_SOURCES = \
 	libdb/cells-table.c libdb/cells-table.h \
 	libdb/pack.c libdb/pack.h \
+	libdb/stack-cells.c libdb/stack-cells.h \
+	libdb/stack-nodes.c libdb/stack-nodes.h \
 	libdb/types.h \
 	libutil/array.c libutil/array.h
-vmop_cells_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) -DVMOP_CELLS_EXTENSION
+vmop_cells_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(ZSTD_CFLAGS) -DVMOP_CELLS_EXTENSION
+vmop_cells_la_LIBADD = $(ZSTD_LIBS)
 vmop_cells_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 vmop_cells_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Packed cells with stacks: the cells of one chunk as a blob (chunk.cells of a session file, from
- * schema version 2 on).  pack.h packs cells without stacks; the first byte tells them apart:
+ * schema version 2 on).  pack.h packs cells without stacks; the first byte distinguishes them:
  *
  *	blob   = head [period] cell...
  *	head   = one byte: 0x20 + flags

@@ -37,8 +37,6 @@ struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,
 	if (!db->in_interval)
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: no interval is open", db->path);
 	struct vmop_error *err = check_nodes(db, nodes, n);
-	if (err)
-		return err;
 	for (size_t i = 0; !err && i < n; i += VMOP_STACK_NODES_MAX) {
 		size_t now = n - i < VMOP_STACK_NODES_MAX ? n - i : VMOP_STACK_NODES_MAX;
 		err = put_blob(db, nodes + i, now);
@@ -101,7 +99,7 @@ struct loading {
 	struct vmop_db_stacks *stacks;
 	size_t capacity, max_nodes;
 	struct vmop_stack_nodes blob;
-	uint64_t size_bytes, read_bytes; /* of the file, and of the blobs so far */
+	uint64_t size_bytes, read_bytes; /* of the file, and of the blobs read until now */
 };
 
 /* Make room for n more nodes. It grows by a half, so that no node takes more than 24 bytes. */

@@ -19,7 +19,7 @@
 struct summing {
 	const struct vmop_selection *selection;
 	unsigned merge;
-	/* Of sums only: see vmop_places_group. */
+	/* For sums: see vmop_places_group. */
 	const uint32_t *order, *groups, *ranks;
 	struct vmop_sums sums;
 	struct vmop_pile pile; /* chunks whose stacks are kept apart; key.place is a rank */

@@ -32,7 +32,7 @@ enum vmop_cfi_saved {
 	VMOP_CFI_SAME = 0,   /* still in the register */
 	VMOP_CFI_AT_CFA = 1, /* in memory, at CFA + offset */
 	VMOP_CFI_AT_FP = 2,  /* in memory, at the frame pointer + offset */
-	VMOP_CFI_LOST = 3,   /* nowhere, or only by an expression */
+	VMOP_CFI_LOST = 3,   /* nowhere */
 };
 
 struct vmop_cfi_rule {
@@ -100,6 +100,7 @@ struct vmop_cfi_entry {
 	uint64_t cie_address, fde_address;
 	uint64_t function_address, function_bytes;
 	uint64_t address_minus_offset; /* of the function's segment */
+	bool is_debug_frame;	       /* the records are .debug_frame's, which differ in format */
 };
 
 /* Return whether there is an entry for the function at offset, and set *ret to it. */

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Unwinding of a captured stack: from registers and a copy of the top of the stack to the addresses
- * of all callers, by unwind tables (table.h), by libunwind where a table can't express a frame, and
- * by frame pointers in code without tables (JIT).
+ * of all callers, by unwind tables (table.h), by a function's CFI itself where a table can't
+ *express a frame, and by frame pointers in code without tables (JIT).
  *
  * libstack turns what was captured at a sample into frames. Callers: daemon/stack, which owns the
  * tables. Data meets the files in this order:
  *	cfi.h		.eh_frame and .debug_frame: entries and their programs (hostile input)
  *	table.h		rules by instruction, built from them
  *	unwind.h	frames of a captured stack, by those rules
- *	expression.h	frames that need libunwind
+ *	entry-step.h	frames that need a function's raw CFI
+ *	expression.h	DWARF expressions in it
  *
  * The captured stack is untrusted. No byte outside it is read, each step moves up the stack, and
  * the number of steps is bounded. One thread per unwinder.
@@ -60,7 +61,7 @@ struct vmop_unwound {
 	size_t n_frames; /* innermost first; frame 0 is the interrupted or system call's address */
 	enum vmop_stack_end end;
 	uint64_t pending_address; /* with VMOP_STACK_TABLE_LATE: in the piece that is pending */
-	uint32_t n_by_frame_pointer, n_by_libunwind; /* frames that were found so */
+	uint32_t n_by_frame_pointer, n_by_expression; /* frames that were found so */
 };
 
 struct vmop_unwinder;
@@ -71,7 +72,7 @@ void vmop_unwinder_destroy(struct vmop_unwinder *unwinder); /* NULL is allowed *
 
 /*
  * Unwind the user stack in capture, which has user_regs, into frames[0..max_frames), max_frames
- * being at least 1. Allocates nothing, except in libunwind.
+ * being at least 1. Allocates nothing.
  */
 void vmop_unwind(struct vmop_unwinder *unwinder, const struct vmop_code_space *space,
 		 const struct vmop_stack_capture *capture, struct vmop_stack_frame *frames,

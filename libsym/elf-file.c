@@ -127,48 +127,82 @@ static bool charge(struct vmop_elf_file *elf, uint64_t len_bytes)
 	return vmop_sym_budget_take_read(elf->budget, len_bytes);
 }
 
-static struct vmop_error *read_sections(struct vmop_elf_file *elf, size_t n)
+/* A table of headers of equal size: of sections or of segments. */
+struct header_table {
+	Elf_Type type;
+	uint64_t offset; /* in the file */
+	size_t n;
+	size_t narrow_bytes, wide_bytes; /* of a header, in the 32-bit and the 64-bit class */
+	void (*widen)(const char *narrow, char *wide);
+};
+
+/*
+ * Set *ret to the table's headers in the 64-bit class, on the heap, and *ret_n to their number: 0
+ * if the table is damaged.
+ */
+static struct vmop_error *read_table(struct vmop_elf_file *elf, const struct header_table *table,
+				     void **ret, size_t *ret_n)
 {
-	size_t each_bytes = is_32_bit(elf) ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
-	if (!charge(elf, n * sizeof(*elf->sections)))
+	size_t n = table->n, each_bytes = is_32_bit(elf) ? table->narrow_bytes : table->wide_bytes;
+	if (!charge(elf, n * table->wide_bytes))
 		return vmop_sym_budget_error(elf->budget, elf->path);
-	elf->sections = calloc(n + 1, sizeof(*elf->sections));
-	if (!elf->sections)
+	char *wide = *ret = calloc(n + 1, table->wide_bytes);
+	if (!wide)
 		return &vmop_error_no_memory;
 	/* Read the 32-bit headers to the end of the buffer, then widen them from its start. */
-	char *raw = (char *)elf->sections + n * (sizeof(*elf->sections) - each_bytes);
-	if (!vmop_elf_read_at(elf, elf->header.e_shoff, raw, n * each_bytes) ||
-	    !translate(elf, ELF_T_SHDR, raw, n * each_bytes))
+	char *raw = wide + n * (table->wide_bytes - each_bytes);
+	if (!vmop_elf_read_at(elf, table->offset, raw, n * each_bytes) ||
+	    !translate(elf, table->type, raw, n * each_bytes))
 		return NULL;
-	for (size_t i = 0; i < n && is_32_bit(elf); i++) {
-		Elf32_Shdr narrow;
-		memcpy(&narrow, raw + i * each_bytes, each_bytes);
-		elf->sections[i] = widen_section(&narrow);
-	}
-	elf->n_sections = n;
+	for (size_t i = 0; i < n && is_32_bit(elf); i++)
+		table->widen(raw + i * each_bytes, wide + i * table->wide_bytes);
+	*ret_n = n;
 	return NULL;
 }
 
+static void widen_section_in_place(const char *narrow, char *wide)
+{
+	Elf32_Shdr from;
+	memcpy(&from, narrow, sizeof(from));
+	GElf_Shdr to = widen_section(&from);
+	memcpy(wide, &to, sizeof(to));
+}
+
+static void widen_segment_in_place(const char *narrow, char *wide)
+{
+	Elf32_Phdr from;
+	memcpy(&from, narrow, sizeof(from));
+	GElf_Phdr to = widen_segment(&from);
+	memcpy(wide, &to, sizeof(to));
+}
+
+static struct vmop_error *read_sections(struct vmop_elf_file *elf, size_t n)
+{
+	const struct header_table table = {.type = ELF_T_SHDR,
+					   .offset = elf->header.e_shoff,
+					   .n = n,
+					   .narrow_bytes = sizeof(Elf32_Shdr),
+					   .wide_bytes = sizeof(Elf64_Shdr),
+					   .widen = widen_section_in_place};
+	void *sections = NULL;
+	struct vmop_error *err = read_table(elf, &table, &sections, &elf->n_sections);
+	elf->sections = sections;
+	return err;
+}
+
+/* A damaged table of segments leaves the sections readable. */
 static struct vmop_error *read_segments(struct vmop_elf_file *elf, size_t n)
 {
-	size_t each_bytes = is_32_bit(elf) ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
-	if (!charge(elf, n * sizeof(*elf->segments)))
-		return vmop_sym_budget_error(elf->budget, elf->path);
-	elf->segments = calloc(n + 1, sizeof(*elf->segments));
-	if (!elf->segments)
-		return &vmop_error_no_memory;
-	char *raw = (char *)elf->segments + n * (sizeof(*elf->segments) - each_bytes);
-	/* A damaged segment table leaves the sections readable. */
-	if (!vmop_elf_read_at(elf, elf->header.e_phoff, raw, n * each_bytes) ||
-	    !translate(elf, ELF_T_PHDR, raw, n * each_bytes))
-		return NULL;
-	for (size_t i = 0; i < n && is_32_bit(elf); i++) {
-		Elf32_Phdr narrow;
-		memcpy(&narrow, raw + i * each_bytes, each_bytes);
-		elf->segments[i] = widen_segment(&narrow);
-	}
-	elf->n_segments = n;
-	return NULL;
+	const struct header_table table = {.type = ELF_T_PHDR,
+					   .offset = elf->header.e_phoff,
+					   .n = n,
+					   .narrow_bytes = sizeof(Elf32_Phdr),
+					   .wide_bytes = sizeof(Elf64_Phdr),
+					   .widen = widen_segment_in_place};
+	void *segments = NULL;
+	struct vmop_error *err = read_table(elf, &table, &segments, &elf->n_segments);
+	elf->segments = segments;
+	return err;
 }
 
 /* Numbers too large for the ELF header are in the first section header (gabi, "e_shnum"). */

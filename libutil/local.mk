@@ -7,6 +7,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/error.c libutil/error.h \
 	libutil/escape.c libutil/escape.h \
 	libutil/hash-seed.c libutil/hash-seed.h \
+	libutil/heap.c libutil/heap.h \
 	libutil/io.c libutil/io.h \
 	libutil/json.c libutil/json.h \
 	libutil/label.c libutil/label.h \
@@ -17,7 +18,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/run-dir.c libutil/run-dir.h \
 	libutil/safe-dir.c libutil/safe-dir.h \
-	libutil/setup.c libutil/setup-check.c libutil/setup.h \
+	libutil/setup.c libutil/setup-callgraph.c libutil/setup-check.c libutil/setup.h \
 	libutil/setup-file.c libutil/setup-key.h \
 	libutil/thread.c libutil/thread.h \
 	libutil/worker.c libutil/worker.h

@@ -10,7 +10,7 @@
 
 #include "libutil/setup.h"
 
-#define VMOP_SETUP_KEYS 14 /* the number of keys */
+#define VMOP_SETUP_KEYS 16 /* the number of keys */
 
 /*
  * Return the number of the key whose name is the len characters at name, or VMOP_SETUP_KEYS. name
@@ -23,5 +23,13 @@ struct vmop_error *vmop_setup_unknown_key(const char *name);
 
 /* Print the key's value as lines of the file. */
 void vmop_setup_put(FILE *out, size_t key, const struct vmop_setup *setup);
+
+/* The setters and printers of setup-callgraph.c, for the table of keys. */
+struct vmop_error *vmop_setup_set_callgraph(struct vmop_setup *setup, const char *key,
+					    const char *value);
+struct vmop_error *vmop_setup_set_callgraph_depth(struct vmop_setup *setup, const char *key,
+						  const char *value);
+void vmop_setup_put_callgraph(FILE *out, const char *key, const struct vmop_setup *setup);
+void vmop_setup_put_callgraph_depth(FILE *out, const char *key, const struct vmop_setup *setup);
 
 #endif

@@ -473,6 +473,9 @@ static const struct setup_key {
 	{"passive-domains", set_passive_domains, put_passive_domains, LIST_AT(passive_domains)},
 	{"passive-images", set_passive_images, put_passive_images, LIST_AT(passive_images)},
 	{"guest-cpu", set_guest_cpu, put_guest_cpu, NO_LIST},
+	{"callgraph", vmop_setup_set_callgraph, vmop_setup_put_callgraph, NO_LIST},
+	{"callgraph-depth", vmop_setup_set_callgraph_depth, vmop_setup_put_callgraph_depth,
+	 NO_LIST},
 	{"buffer-size", set_buffer_size, put_buffer_size, NO_LIST},
 	{"flush-interval", set_flush_interval, put_flush_interval, NO_LIST},
 	{"rollup", set_rollup, put_rollup, NO_LIST},
@@ -512,6 +515,9 @@ struct vmop_error *vmop_setup_init(struct vmop_setup *setup)
 {
 	*setup = (struct vmop_setup){
 		.session_dir = strdup(VMOP_STATEDIR),
+		.stacks = {.mode = VMOP_STACKS_OFF,
+			   .user_stack_bytes = VMOP_USER_STACK_BYTES,
+			   .max_frames = VMOP_STACK_FRAMES_MAX},
 		.flush_ns = VMOP_NS_PER_S,
 		.guest_cpu_permille = 10,
 		.minute_after_ns = 600 * VMOP_NS_PER_S,

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "libutil/error.h"
+#include "vmop/stack.h"
 
 #define VMOP_SETUP_MAX_BYTES 49152 /* of the text; fits in a line of protocol.h */
 #define VMOP_SETUP_MAX_LIST 64	   /* elements of a list */
@@ -54,12 +55,13 @@ struct vmop_setup {
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
 	unsigned guest_cpu_permille; /* CPU time for reading guests' memory, in 1/1000 of one CPU;
 					0: never read it */
-	uint64_t buffer_bytes;	     /* per CPU; 0: the source's default */
-	uint64_t flush_ns;	     /* 0.1 s .. 1 h */
-	uint64_t minute_after_ns;    /* age at which 1 s intervals become 1 min; 0: never */
-	uint64_t hour_after_ns;	     /* age at which 1 min intervals become 1 h; 0: never */
-	mode_t session_mode;	     /* of the session files */
-	char *status_group;	     /* group that may read --status; NULL: root only */
+	struct vmop_stack_options stacks; /* keys callgraph and callgraph-depth */
+	uint64_t buffer_bytes;		  /* per CPU; 0: the source's default */
+	uint64_t flush_ns;		  /* 0.1 s .. 1 h */
+	uint64_t minute_after_ns;	  /* age at which 1 s intervals become 1 min; 0: never */
+	uint64_t hour_after_ns;		  /* age at which 1 min intervals become 1 h; 0: never */
+	mode_t session_mode;		  /* of the session files */
+	char *status_group;		  /* group that may read --status; NULL: root only */
 };
 
 /* Fill the set-up with the defaults. */
@@ -101,6 +103,9 @@ struct vmop_error *vmop_setup_format(const struct vmop_setup *setup, char **ret)
  */
 struct vmop_error *vmop_setup_save(const struct vmop_setup *setup, const char *path,
 				   const char *const *keys, size_t n);
+
+/* Return the value of the key callgraph, without a size, that stands for mode. */
+const char *vmop_setup_callgraph_word(enum vmop_stack_mode mode);
 
 /*
  * Split "PATH+0x1c000000" into path and offset. The caller frees *ret_path, which is NULL for "".

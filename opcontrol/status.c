@@ -59,6 +59,13 @@ static void put_events(const json_t *status)
 	}
 }
 
+static void put_callgraph(const json_t *status)
+{
+	const char *text = control_text(json_object_get(status, "callgraph"), "text");
+	if (text)
+		control_put_row("call stacks", text);
+}
+
 struct loss {
 	const char *member, *label;
 };
@@ -287,6 +294,7 @@ static void put_session(const json_t *status)
 		putchar('\n');
 	}
 	put_events(status);
+	put_callgraph(status);
 	put_samples(status);
 	put_losses(status);
 	put_pauses(status);

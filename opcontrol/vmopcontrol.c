@@ -30,6 +30,7 @@ enum option_key {
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
 	KEY_GUEST_CPU,
+	KEY_CALLGRAPH_DEPTH,
 	KEY_DURATION,
 	KEY_JSON,
 	KEY_CONFIG,
@@ -39,6 +40,9 @@ enum option_key {
 };
 
 enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
+
+#define CALLGRAPH "callgraph"
+#define CALLGRAPH_DEPTH "callgraph-depth"
 
 #define N_ACTION_OPTIONS (CONTROL_N_ACTIONS + 1) /* and their heading */
 
@@ -67,6 +71,12 @@ static const struct argp_option other_options[] = {
 	 GROUP_SETUP},
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
 	 "CPU time for reading guests' memory, of one CPU (default: 1%; 0: none)", GROUP_SETUP},
+	{CALLGRAPH, 'c', "HOW", OPTION_ARG_OPTIONAL,
+	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf, defer, "
+	 "or a depth as opcontrol's; HOW left out: cfi",
+	 GROUP_SETUP},
+	{CALLGRAPH_DEPTH, KEY_CALLGRAPH_DEPTH, "N", 0,
+	 "Capture at most N frames of a call stack (default and most: 127)", GROUP_SETUP},
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
@@ -128,6 +138,29 @@ static void add_change(struct arguments *arguments, const char *key, const char 
 	arguments->changes[arguments->n_changes++].value = value;
 }
 
+static bool is_number(const char *text)
+{
+	return text && *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+/*
+ * Apply --callgraph. A number is opcontrol's depth, which may also be the next word: "-c 5"; 0
+ * switches call stacks off.
+ */
+static void set_callgraph(struct arguments *arguments, const char *value, struct argp_state *state)
+{
+	if (!value && is_number(state->argv[state->next]))
+		value = state->argv[state->next++];
+	if (!is_number(value)) {
+		add_change(arguments, CALLGRAPH, value ? value : "cfi");
+		return;
+	}
+	bool is_off = value[strspn(value, "0")] == '\0';
+	add_change(arguments, CALLGRAPH, is_off ? "off" : "cfi");
+	if (!is_off)
+		add_change(arguments, CALLGRAPH_DEPTH, value);
+}
+
 static void set_action(struct control_request *request, const struct control_action *action)
 {
 	if (request->action && request->action != action)
@@ -158,6 +191,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	const char *changed = setup_key(key);
+	if (key == 'c') {
+		set_callgraph(arguments, arg, state);
+		return 0;
+	}
 	if (changed) {
 		add_change(arguments, changed, arg);
 		return 0;

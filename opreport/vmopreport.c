@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/heap.h"
 #include "libutil/log.h"
 #include "libutil/safe-dir.h"
 #include "opreport/arrange/call-report.h"
@@ -324,6 +325,7 @@ static struct vmop_error *list_sessions(struct vmop_settings *settings)
 
 int main(int argc, char **argv)
 {
+	vmop_heap_prefer_huge_pages();
 	setlocale(LC_CTYPE, "");
 	vmop_log_init("vmopreport", VMOP_LOG_NOTICE);
 	argp_err_exit_status = VMOP_EXIT_USAGE;

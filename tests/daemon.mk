@@ -3,7 +3,7 @@ daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
-	tests/unit/daemon/host/kallsyms-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
+	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
 endif
@@ -22,8 +22,8 @@ tests_unit_daemon_profile_aggregate_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_rejected_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
 tests_unit_daemon_profile_rejected_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_host_kallsyms_cache_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_host_kallsyms_cache_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_kernel_cache_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_kernel_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_image_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_image_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_readers_CPPFLAGS = $(daemon_test_cppflags)

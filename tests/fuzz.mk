@@ -5,6 +5,7 @@
 FUZZ_TARGETS = \
 	tests/fuzz/fuzz-active \
 	tests/fuzz/fuzz-build-id \
+	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
 	tests/fuzz/fuzz-kallsyms \
@@ -20,12 +21,14 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-session-journal \
 	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream \
+	tests/fuzz/fuzz-unwind \
+	tests/fuzz/fuzz-unwind-table \
 	tests/fuzz/fuzz-xen-names \
 	tests/fuzz/fuzz-xen-records \
 	tests/fuzz/fuzz-xen-ring
 check_PROGRAMS += $(FUZZ_TARGETS)
 RUN_FUZZ_TARGETS = tests/fuzz/run-daemon tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
-	tests/fuzz/run-libguest tests/fuzz/run-hv-interface
+	tests/fuzz/run-libguest tests/fuzz/run-libstack tests/fuzz/run-hv-interface
 # Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
 if FUZZ
 FUZZ_DRIVER =
@@ -43,6 +46,9 @@ tests_fuzz_fuzz_active_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_build_id_SOURCES = tests/fuzz/fuzz-build-id.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_build_id_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_build_id_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_cfi_SOURCES = tests/fuzz/fuzz-cfi.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_cfi_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_cfi_LDADD = libstack/libstack.la libutil/libutil.la
 tests_fuzz_fuzz_plt_SOURCES = tests/fuzz/fuzz-plt.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_plt_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_plt_LDADD = libsym/libsym.la libutil/libutil.la
@@ -101,3 +107,10 @@ tests_fuzz_fuzz_protocol_SOURCES = tests/fuzz/fuzz-protocol.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_protocol_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 tests_fuzz_fuzz_protocol_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_protocol_LDADD = libutil/libutil.la $(JANSSON_LIBS)
+tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz-unwind.c tests/fuzz/unwind-world.h \
+	tests/unit/libstack/rules.c tests/unit/libstack/rules.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_unwind_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_unwind_LDADD = libstack/libstack.la libutil/libutil.la
+tests_fuzz_fuzz_unwind_table_SOURCES = tests/fuzz/fuzz-unwind-table.c tests/fuzz/unwind-world.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_unwind_table_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_unwind_table_LDADD = libstack/libstack.la libutil/libutil.la

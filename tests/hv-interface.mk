@@ -5,11 +5,15 @@ hv_interface_tests = \
 	tests/unit/hv-interface/event-request \
 	tests/unit/hv-interface/cpus \
 	tests/unit/hv-interface/perf/perf \
+	tests/unit/hv-interface/perf/capture \
 	tests/unit/hv-interface/perf/event \
 	tests/unit/hv-interface/perf/hotplug \
+	tests/unit/hv-interface/perf/live-stacks \
 	tests/unit/hv-interface/perf/merge \
 	tests/unit/hv-interface/perf/record \
 	tests/unit/hv-interface/perf/refusal \
+	tests/unit/hv-interface/perf/ring-size \
+	tests/unit/hv-interface/perf/stacks \
 	tests/unit/hv-interface/perf/sysfs \
 	tests/unit/hv-interface/perf/guest-split \
 	tests/unit/hv-interface/replay/stream \
@@ -35,6 +39,8 @@ tests_unit_hv_interface_perf_event_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_event_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_live_stacks_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_merge_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_record_CPPFLAGS = $(hv_interface_test_cppflags)
@@ -58,6 +64,13 @@ tests_unit_hv_interface_perf_refusal_LDFLAGS = $(hv_interface_layer_ldflags) -Wl
 tests_unit_hv_interface_perf_guest_split_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_guest_split_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_guest_split_LDFLAGS = $(hv_interface_layer_ldflags)
+tests_unit_hv_interface_perf_capture_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_capture_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_ring_size_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_ring_size_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_stacks_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_LDFLAGS = $(hv_interface_layer_ldflags)
 # The layer under perf_event_open: see tests/unit/hv-interface/layer.h.
 hv_interface_layer_ldflags = $(AM_LDFLAGS) \
 	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file \

@@ -4,6 +4,7 @@ integration_tests = \
 	tests/integration/control-faults.sh \
 	tests/integration/control-fork-storm.sh \
 	tests/integration/control-inspect.sh \
+	tests/integration/control-callgraph.sh \
 	tests/integration/control-options.sh \
 	tests/integration/control-races.sh \
 	tests/integration/control-session.sh \

@@ -16,6 +16,7 @@ include tests/libutil.mk
 include tests/libdb.mk
 include tests/libsym.mk
 include tests/libguest.mk
+include tests/libstack.mk
 include tests/hv-interface.mk
 include tests/daemon.mk
 include tests/opcontrol.mk

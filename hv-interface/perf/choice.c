@@ -18,6 +18,7 @@ void vmop_perf_plan_deinit(struct vmop_perf_plan *plan)
 		vmop_perf_event_deinit(&plan->events[i]);
 	free(plan->events);
 	free(plan->wanted);
+	vmop_perf_stacks_deinit(&plan->stacks);
 	*plan = (struct vmop_perf_plan){0};
 }
 

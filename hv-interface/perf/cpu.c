@@ -142,6 +142,8 @@ static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_
 	set_layout(&attr, plan);
 	attr.exclude_host |= is_guests;
 	attr.exclude_guest |= event->is_split && !is_guests;
+	if (!is_guests && vmop_perf_event_has_stacks(plan->wanted[i]))
+		vmop_perf_stacks_set_attr(&plan->stacks, &attr);
 	cpu->fixed_weights[i] = vmop_perf_event_fixed_weight(event);
 	if (cpu->fixed_weights[i])
 		attr.sample_type &= ~(uint64_t)PERF_SAMPLE_PERIOD;
@@ -186,6 +188,8 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		.guest_ids = cpu->ids + plan->n_events,
 		.wanted = plan->wanted,
 		.fixed_weights = cpu->fixed_weights,
+		.stack_sample_type = vmop_perf_stacks_sample_type(&plan->stacks.is),
+		.max_frames = plan->stacks.chain_frames,
 		.guest_exit = plan->guest_exit,
 		.dom0 = plan->dom0,
 		.n_events = plan->n_events,

@@ -13,6 +13,7 @@
 #include "hv-interface/perf/event.h"
 #include "hv-interface/perf/merge.h"
 #include "hv-interface/perf/open.h"
+#include "hv-interface/perf/stacks.h"
 #include "libutil/error.h"
 
 /* Attributes that older kernels refuse with EINVAL, the newest first. */
@@ -31,6 +32,7 @@ struct vmop_perf_plan {
 	unsigned missing; /* enum vmop_perf_missing: found missing on this kernel */
 	struct vmop_perf_guest_exit guest_exit;
 	struct vmop_perf_dom0 dom0;
+	struct vmop_perf_stacks stacks;
 };
 
 /* Return whether samples carry the id of their counter, because the plan has more than one. */

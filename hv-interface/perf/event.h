@@ -85,6 +85,17 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event);
 uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
 
 /*
+ * Return whether the samples of an event, or of a half of it, with these classes carry a call
+ * stack: not if it samples only guests.
+ */
+static inline bool vmop_perf_event_has_stacks(uint8_t wanted)
+{
+	const unsigned hosts =
+		1u << VMOP_PERF_CLASS(false, false) | 1u << VMOP_PERF_CLASS(false, true);
+	return wanted & hosts && !(wanted & VMOP_PERF_GUEST_ONLY);
+}
+
+/*
  * Set *ret to the attributes for a CPU. Return false if the event belongs to a PMU of other CPUs
  * (hybrid machines, PMUs beside the cores).
  */

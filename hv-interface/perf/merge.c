@@ -28,7 +28,8 @@ static bool cursor_next(struct vmop_perf_cursor *cursor, struct vmop_source_stat
 	const struct perf_event_header *header;
 	while ((header = vmop_perf_ring_peek(&cursor->ring))) {
 		cursor->size_bytes = header->size;
-		switch (vmop_perf_record_decode(&cursor->decoder, header, &cursor->record)) {
+		switch (vmop_perf_record_decode(&cursor->decoder, header, &cursor->record,
+						&cursor->capture)) {
 		case VMOP_PERF_DECODED:
 			cursor->time_ns = later(cursor->time_ns, cursor->record.time_ns);
 			return true;
@@ -66,14 +67,21 @@ static void count(struct vmop_source_stats *stats, const struct vmop_record *rec
 	}
 }
 
-void vmop_perf_merge_insert(struct vmop_perf_merge *merge, struct vmop_record *record,
-			    const struct vmop_sink *sink, struct vmop_source_stats *stats)
+static void deliver(struct vmop_perf_merge *merge, struct vmop_record *record,
+		    const struct vmop_stack_capture *stack, const struct vmop_sink *sink,
+		    struct vmop_source_stats *stats)
 {
 	if (record->time_ns < merge->last_ns)
 		record->time_ns = merge->last_ns;
 	merge->last_ns = record->time_ns;
 	count(stats, record);
-	sink->record(sink->arg, record, NULL);
+	sink->record(sink->arg, record, stack);
+}
+
+void vmop_perf_merge_insert(struct vmop_perf_merge *merge, struct vmop_record *record,
+			    const struct vmop_sink *sink, struct vmop_source_stats *stats)
+{
+	deliver(merge, record, NULL, sink, stats);
 }
 
 /* Return whether a LOST record reports losses that the events' own counts have not reported. */
@@ -93,7 +101,8 @@ static void hand_over(struct vmop_perf_merge *merge, struct vmop_perf_cursor *cu
 {
 	cursor->record.time_ns = cursor->time_ns;
 	if (cursor->record.type != VMOP_RECORD_LOST || is_news(cursor))
-		vmop_perf_merge_insert(merge, &cursor->record, sink, stats);
+		deliver(merge, &cursor->record,
+			cursor->capture.is_here ? &cursor->capture.stack : NULL, sink, stats);
 	stats->bytes += cursor->size_bytes;
 	vmop_perf_ring_skip(&cursor->ring, cursor->size_bytes);
 }

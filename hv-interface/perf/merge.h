@@ -26,7 +26,8 @@ struct vmop_perf_cursor {
 	struct vmop_perf_decoder decoder;
 	uint64_t time_ns; /* the running maximum */
 	struct vmop_record record;
-	uint16_t size_bytes; /* of record in the ring */
+	uint16_t size_bytes;		  /* of record in the ring */
+	struct vmop_perf_capture capture; /* of record */
 	/* Lost records: as counted by LOST records, and as reported to the sink. */
 	uint64_t lost_seen, lost_reported;
 };

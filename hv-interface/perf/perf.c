@@ -17,17 +17,13 @@
 #include "hv-interface/perf/guest-split.h"
 #include "hv-interface/perf/merge.h"
 #include "hv-interface/perf/perf.h"
+#include "hv-interface/perf/ring-size.h"
 #include "hv-interface/source.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
 enum {
-	/* Holds 1 s of 10,000 samples a second in its first half, where the wake-up is. */
-	RING_BYTES = 1 << 20,
-	LARGEST_DEFAULT_BYTES = 8 << 20,
-	LARGEST_RING_BYTES = 64 << 20,
-	SAMPLE_BYTES = 56,	   /* the larger of the two layouts, with its header */
 	LONGEST_PAUSE_CHECKS = 64, /* between attempts to open a CPU: about a minute */
 	CHECKS_PER_UPDATE = 8,	   /* reading the events' times interrupts their CPU */
 };
@@ -124,50 +120,6 @@ static void perf_close(struct vmop_source *source)
 	free(perf);
 }
 
-/*
- * Return the bytes that a CPU's samples fill in a second. Events without a known rate count as 1
- * kHz.
- */
-static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
-{
-	uint64_t hz = 0;
-	for (size_t i = 0; i < plan->n_events; i++) {
-		const struct vmop_perf_event *event = &plan->events[i];
-		if (event->kind == VMOP_PERF_CLOCK)
-			hz += VMOP_NS_PER_S / event->attr.sample_period;
-		else
-			hz += (event->attr.freq ? event->attr.sample_freq : 1000)
-			      << event->is_split;
-	}
-	size_t regs_bytes =
-		plan->guest_exit.has_regs ? sizeof(struct vmop_perf_guest_exit_regs) : 0;
-	return hz * (SAMPLE_BYTES + regs_bytes);
-}
-
-static void size_rings(struct vmop_perf_plan *plan, const struct vmop_source_setup *setup)
-{
-	uint64_t wanted = 2 * bytes_per_s(plan);
-	size_t least = RING_BYTES, most = LARGEST_DEFAULT_BYTES;
-	if (setup->buffer_bytes) {
-		wanted = setup->buffer_bytes;
-		least = (size_t)sysconf(_SC_PAGESIZE);
-		most = LARGEST_RING_BYTES;
-	}
-	plan->ring_bytes = least;
-	while (plan->ring_bytes < wanted && plan->ring_bytes < most)
-		plan->ring_bytes *= 2;
-	plan->watermark_bytes = plan->ring_bytes / 2;
-	if (setup->wakeup_ms) {
-		/* Set the watermark so that the ring cannot fill before the daemon reacts. */
-		uint64_t reserve = bytes_per_s(plan) * setup->wakeup_ms / 1000;
-		size_t latest = plan->ring_bytes / 4 * 3, earliest = plan->ring_bytes / 8;
-		size_t watermark = reserve < plan->ring_bytes ? plan->ring_bytes - reserve : 0;
-		plan->watermark_bytes = watermark > latest     ? latest
-					: watermark < earliest ? earliest
-							       : watermark;
-	}
-}
-
 /* Reserve room for one more CPU, so that no later step can fail for lack of memory. */
 static struct vmop_error *reserve_cpu(struct perf_source *perf)
 {
@@ -223,7 +175,7 @@ static struct vmop_error *check_all_count(const struct perf_source *perf)
 static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_cpus *cpus,
 				    const struct vmop_source_setup *setup)
 {
-	size_rings(&perf->plan, setup);
+	vmop_perf_ring_size_set(&perf->plan, setup, cpus->n);
 	size_t i = 0;
 	while (i < cpus->n) {
 		struct vmop_perf_refusal refusal;
@@ -238,7 +190,7 @@ static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_
 			return err;
 		while (perf->n_cpus > 0)
 			forget_cpu(perf, perf->n_cpus - 1);
-		size_rings(&perf->plan, setup);
+		vmop_perf_ring_size_set(&perf->plan, setup, cpus->n);
 		i = 0;
 	}
 	if (perf->n_cpus == 0)
@@ -287,6 +239,17 @@ static enum vmop_source_reach reach(const struct vmop_perf_plan *plan)
 	return plan->dom0.view != VMOP_REACH_ALL && !has_pmu ? VMOP_REACH_OWN : plan->dom0.view;
 }
 
+/*
+ * Return whether events should be split because a guest's sample would copy the stack of its VMM's
+ * thread for nothing.
+ */
+static bool spares_vmm_stacks(const struct vmop_perf_plan *plan, const char *root)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "%s/dev/kvm", root ? root : "");
+	return plan->stacks.is.mode == VMOP_STACKS_CFI && access(path, F_OK) == 0;
+}
+
 static struct vmop_error *open_everything(struct perf_source *perf,
 					  const struct vmop_source_setup *setup)
 {
@@ -307,10 +270,14 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	vmop_perf_guest_exit_init(&perf->plan.guest_exit);
 	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
-	if (!err && is_arm64_kvm && cpus.n > 0)
+	if (!err)
+		err = vmop_perf_stacks_choose(&setup->stacks, setup->root, &perf->plan.stacks);
+	if (!err && cpus.n > 0 && (is_arm64_kvm || spares_vmm_stacks(&perf->plan, setup->root)))
 		vmop_perf_guest_split_apply(&perf->plan, cpus.cpus[0]);
 	if (!err)
 		err = open_cpus(perf, &cpus, setup);
+	if (!err)
+		err = vmop_perf_ring_size_note(&perf->plan);
 	if (!err && is_arm64_kvm)
 		err = vmop_perf_guest_split_note(&perf->plan);
 	perf->base.reach = reach(&perf->plan);
@@ -658,6 +625,14 @@ static const char *perf_transport(const struct vmop_source *source)
 	return vmop_perf_dom0_transport(source->reach);
 }
 
+static const struct vmop_stack_options *perf_stacks(const struct vmop_source *source,
+						    const char **ret_note)
+{
+	const struct vmop_perf_stacks *stacks = &((const struct perf_source *)source)->plan.stacks;
+	*ret_note = stacks->note;
+	return &stacks->is;
+}
+
 const struct vmop_source_ops vmop_source_perf_ops = {
 	.name = "perf",
 	.open = perf_open,
@@ -671,4 +646,5 @@ const struct vmop_source_ops vmop_source_perf_ops = {
 	.event = perf_event,
 	.stats = perf_stats,
 	.transport = perf_transport,
+	.stacks = perf_stacks,
 };

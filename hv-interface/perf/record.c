@@ -188,9 +188,39 @@ static bool correct_sample(const struct vmop_perf_decoder *decoder, uint8_t want
 	       is_wanted(wanted, sample->flags, sample->ip);
 }
 
+/*
+ * Decode the stack after the fixed part of a sample, at_bytes after the record's start, if its
+ * event has one. Return the offset of the end, or 0 if the record is malformed.
+ */
+static __attribute__((noinline)) size_t decode_stack(const struct vmop_perf_decoder *decoder,
+						     uint8_t wanted,
+						     const struct perf_event_header *header,
+						     size_t at_bytes,
+						     struct vmop_perf_capture *capture)
+{
+	capture->is_here = false;
+	if (!vmop_perf_event_has_stacks(wanted))
+		return at_bytes;
+	return vmop_perf_capture_decode(decoder->stack_sample_type, decoder->max_frames, header,
+					at_bytes, capture);
+}
+
+/* Mark a sample that is not the host's own. */
+static void mark_foreign(const struct vmop_perf_decoder *decoder, struct vmop_sample *sample,
+			 struct vmop_perf_capture *capture)
+{
+	/* A guest with encrypted registers (SEV-ES, TDX) has no address. */
+	if (sample->flags & VMOP_SAMPLE_GUEST && sample->ip == 0)
+		sample->flags |= VMOP_SAMPLE_NO_IP;
+	/* The captured stack is that of the VMM's thread, or of a task that only runs now. */
+	if (decoder->stack_sample_type)
+		capture->is_here = false;
+}
+
 static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
 					    const struct perf_event_header *header,
-					    struct vmop_record *ret)
+					    struct vmop_record *ret,
+					    struct vmop_perf_capture *capture)
 {
 	const uint8_t *body = (const uint8_t *)(header + 1);
 	size_t need = sizeof(*header) + offsetof(struct sample, period);
@@ -210,7 +240,13 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		return VMOP_PERF_MALFORMED;
 	const struct sample *sample = (const void *)body;
 	union sample_regs regs = {0};
+	uint8_t wanted = wanted_of(decoder, event, is_guests);
 	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+	if (decoder->stack_sample_type) {
+		need = decode_stack(decoder, wanted, header, need, capture);
+		if (!need)
+			return VMOP_PERF_MALFORMED;
+	}
 	if (has_regs && !read_regs(header, need, &regs))
 		return VMOP_PERF_MALFORMED;
 	ret->type = VMOP_RECORD_SAMPLE;
@@ -224,11 +260,10 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		.event = event,
 		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
 	};
-	if (!correct_sample(decoder, wanted_of(decoder, event, is_guests), &regs, &ret->sample))
+	if (!correct_sample(decoder, wanted, &regs, &ret->sample))
 		return VMOP_PERF_NOT_WANTED;
-	/* A guest with encrypted registers (SEV-ES, TDX) has no address. */
-	if ((ret->sample.flags & VMOP_SAMPLE_GUEST) && ret->sample.ip == 0)
-		ret->sample.flags |= VMOP_SAMPLE_NO_IP;
+	if (ret->sample.flags & (VMOP_SAMPLE_GUEST | VMOP_SAMPLE_HYPERVISOR))
+		mark_foreign(decoder, &ret->sample, capture);
 	return VMOP_PERF_DECODED;
 }
 
@@ -395,10 +430,13 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 
 enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
 					       const struct perf_event_header *header,
-					       struct vmop_record *ret)
+					       struct vmop_record *ret,
+					       struct vmop_perf_capture *capture)
 {
 	if (header->type == PERF_RECORD_SAMPLE)
-		return decode_sample(decoder, header, ret);
+		return decode_sample(decoder, header, ret, capture);
+	if (capture)
+		capture->is_here = false;
 	size_t trailer_bytes =
 		sizeof(struct trailer) + (decoder->has_identifier ? sizeof(uint64_t) : 0);
 	if (header->size < sizeof(*header) + trailer_bytes)

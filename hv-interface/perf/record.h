@@ -6,12 +6,10 @@
  * comes last and is left out where it is always the same. So a sample is decoded by loads at known
  * offsets. Other records are decoded within the bounds of their own size.
  *
- * A callchain (PERF_SAMPLE_CALLCHAIN) has no fixed size: the kernel writes it, after the fixed
- * part, as a count and that many addresses. struct vmop_record stays fixed, because the merge keeps
- * one decoded record a CPU and the daemon holds records by value. The decoder will return the chain
- * beside the record, as a pointer into the ring's record and a count with the ring's lifetime (see
- * vmop_perf_record_decode); the cursor in merge.h keeps it next to its record, and the sink gets it
- * as a second argument (struct vmop_sink).
+ * A call stack has no fixed size: it follows the fixed part of a sample, is read in place, and is
+ * returned beside the record, with pointers into the ring's (perf/capture.h). The merge's cursor
+ * keeps it next to its record, and the sink gets it as a second argument. struct vmop_record stays
+ * fixed, because the merge keeps one decoded record a CPU and the daemon holds records by value.
  */
 #ifndef VMOP_HV_INTERFACE_PERF_RECORD_H
 #define VMOP_HV_INTERFACE_PERF_RECORD_H
@@ -21,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hv-interface/perf/capture.h"
 #include "hv-interface/perf/dom0.h"
 #include "hv-interface/perf/guest-exit.h"
 #include "vmop/record.h"
@@ -43,6 +42,12 @@ struct vmop_perf_decoder {
 	 */
 	const uint64_t *fixed_weights;
 	const uint8_t *wanted; /* vmop_perf_event_wanted_classes() by event */
+	/*
+	 * The bits of VMOP_PERF_SAMPLE_STACKS that the host's samples have, and the most frames of
+	 * a callchain. Events that count only guests, and guests' halves of events, have none.
+	 */
+	uint64_t stack_sample_type;
+	uint32_t max_frames;
 	struct vmop_perf_guest_exit guest_exit;
 	struct vmop_perf_dom0 dom0;
 	size_t n_events;
@@ -57,10 +62,13 @@ enum vmop_perf_decoded {
 
 /*
  * Decode the record of header->size bytes at header, which must have at least a header. Text in
- * *ret points into the record and is valid as long as that is.
+ * *ret points into the record and is valid as long as that is. A decoder with a stack_sample_type
+ * sets *capture, also for records that have no stack; it is valid as long as the record. Without
+ * one capture may be NULL.
  */
 enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
 					       const struct perf_event_header *header,
-					       struct vmop_record *ret);
+					       struct vmop_record *ret,
+					       struct vmop_perf_capture *capture);
 
 #endif

@@ -32,6 +32,30 @@ enum vmop_stack_end {
 /* The default depth limit, and the largest that a user can ask for: frames of kernel and user. */
 #define VMOP_STACK_FRAMES_MAX 127
 
+/* The ways to capture the call stacks of the host's samples. A guest's sample has no capture. */
+enum vmop_stack_mode {
+	VMOP_STACKS_OFF = 0,
+	VMOP_STACKS_KERNEL, /* kernel frames only */
+	VMOP_STACKS_FP, /* kernel frames, and user frames that the kernel finds by frame pointers */
+	VMOP_STACKS_CFI,   /* kernel frames, user registers and a copy of the user stack */
+	VMOP_STACKS_BPF,   /* user frames found in the kernel by unwind tables; only a request */
+	VMOP_STACKS_DEFER, /* user frames found at the return to user mode; only a request */
+};
+
+/*
+ * The bytes of each user stack that are copied: the default, and the largest size, which the kernel
+ * limits (PERF_SAMPLE_STACK_USER: below 64 KiB and a multiple of 8).
+ */
+#define VMOP_USER_STACK_BYTES (16u << 10)
+#define VMOP_USER_STACK_BYTES_MAX ((64u << 10) - 8)
+
+/* A request for stacks, or what the source made of it. */
+struct vmop_stack_options {
+	enum vmop_stack_mode mode;
+	uint32_t user_stack_bytes; /* with CFI: a multiple of 8 */
+	uint32_t max_frames;	   /* frames of kernel and user: 1..VMOP_STACK_FRAMES_MAX */
+};
+
 /*
  * User registers in the machine's DWARF numbering.
  * x86-64 (System V psABI, figure 3.36): 0 rax, 1 rdx, 2 rcx, 3 rbx, 4 rsi, 5 rdi, 6 rbp, 7 rsp,
@@ -63,7 +87,10 @@ struct vmop_stack_capture {
 	/* The bytes from the stack pointer in user_regs upwards; may be NULL. */
 	const uint8_t *user_stack;
 	size_t user_stack_bytes;
-	/* Bytes that were asked for. Less in user_stack_bytes: the stack's mapping ended there. */
+	/*
+	 * Bytes that were asked for. Less in user_stack_bytes: the stack's mapping ended there, or
+	 * the next page was not in memory.
+	 */
 	size_t user_stack_asked_bytes;
 	bool is_compat; /* a 32-bit program on a 64-bit kernel: its stack is not unwound */
 };

@@ -20,7 +20,7 @@ struct vmop_guest_kallsyms;
 
 /*
  * Return the kernel that wrote vmcoreinfo, provided that the strings of its init_uts_ns lie at
- * uts_linear in RAM. The caller frees it. Selects a memory layout. NULL: no such kernel.
+ * uts_linear in RAM. The caller frees it. Selects a memory placement. NULL: no such kernel.
  */
 struct vmop_guest_kernel *vmop_guest_kernel_try_arm64_uts(struct vmop_guest_memory *memory,
 							  struct vmop_guest_budget *budget,
@@ -40,7 +40,7 @@ void vmop_guest_kernel_describe_arm64(struct vmop_guest_kernel *kernel);
 
 /*
  * Return whether all RAM in the kernel's own list (memblock, which arm64 keeps) is in the selected
- * memory layout.
+ * memory placement.
  */
 bool vmop_guest_kernel_memblock_fits(struct vmop_guest_kernel *kernel);
 

@@ -134,7 +134,7 @@ static void find_by_trampoline(struct finder *finder)
 
 /* --- the choice among candidates ---------------------------------------------------- */
 
-/* Keep only kernel[index], and select its memory layout. */
+/* Keep only kernel[index], and select its memory placement. */
 static void keep_only(struct finder *finder, size_t index)
 {
 	struct vmop_guest_kernel *kernel = finder->kernel[index];
@@ -143,12 +143,12 @@ static void keep_only(struct finder *finder, size_t index)
 	for (size_t i = 1; i < finder->kernels; i++)
 		vmop_guest_kernel_free(finder->kernel[i]);
 	finder->kernels = 1;
-	vmop_guest_memory_select_layout(finder->memory, kernel->memory_layout);
+	vmop_guest_memory_select_placement(finder->memory, kernel->memory_placement);
 }
 
 static bool has_ticked(struct finder *finder, size_t index)
 {
-	vmop_guest_memory_select_layout(finder->memory, finder->kernel[index]->memory_layout);
+	vmop_guest_memory_select_placement(finder->memory, finder->kernel[index]->memory_placement);
 	return vmop_guest_kernel_check(finder->kernel[index]) == VMOP_GUEST_KERNEL_CURRENT;
 }
 
@@ -385,9 +385,9 @@ static void find_by_kallsyms(struct finder *finder)
 
 /* --- all together ------------------------------------------------------------------ */
 
-static void try_layout(struct finder *finder, size_t layout, bool by_scan)
+static void try_placement(struct finder *finder, size_t placement, bool by_scan)
 {
-	vmop_guest_memory_select_layout(finder->memory, layout);
+	vmop_guest_memory_select_placement(finder->memory, placement);
 	if (!by_scan) {
 		find_by_trampoline(finder);
 		return;
@@ -398,25 +398,25 @@ static void try_layout(struct finder *finder, size_t layout, bool by_scan)
 }
 
 /*
- * Try the memory layouts in order. Stop at the first where a kernel is found that agrees with the
- * layout. When no kernel agrees, take the first layout with a kernel.
+ * Try the memory placements in order. Stop at the first where a kernel is found that agrees with
+ * the placement. When no kernel agrees, take the first placement with a kernel.
  */
-static void try_layouts(struct finder *finder, bool by_scan)
+static void try_placements(struct finder *finder, bool by_scan)
 {
-	size_t layouts = vmop_guest_memory_layouts(finder->memory), first = layouts;
-	for (size_t i = 0; i < layouts; i++) {
-		try_layout(finder, i, by_scan);
+	size_t placements = vmop_guest_memory_placements(finder->memory), first = placements;
+	for (size_t i = 0; i < placements; i++) {
+		try_placement(finder, i, by_scan);
 		keep_live(finder);
 		if (!finder->kernels)
 			continue;
-		if (layouts == 1 || vmop_guest_kernel_layout_fits(finder->kernel[0]))
+		if (placements == 1 || vmop_guest_kernel_placement_fits(finder->kernel[0]))
 			return;
-		if (first == layouts)
+		if (first == placements)
 			first = i;
 		drop_all(finder);
 	}
-	if (first < layouts) {
-		try_layout(finder, first, by_scan);
+	if (first < placements) {
+		try_placement(finder, first, by_scan);
 		keep_live(finder);
 	}
 }
@@ -443,7 +443,7 @@ struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 	finder->is_live = is_live;
 	find_by_registers(finder);
 	if (!finder->kernels && !vmop_guest_memory_is_scattered(memory))
-		try_layouts(finder, false);
+		try_placements(finder, false);
 	if (!finder->kernels && vmop_guest_memory_can_scan(memory)) {
 		struct vmop_error *err = scan(finder);
 		if (err)
@@ -451,7 +451,7 @@ struct vmop_error *vmop_guest_kernel_find(struct vmop_guest_memory *memory,
 		if (finder->kernels)
 			keep_live(finder);
 		else
-			try_layouts(finder, true);
+			try_placements(finder, true);
 	}
 	if (!finder->kernels)
 		return nothing_found(finder);

@@ -263,7 +263,7 @@ vmop_guest_kernel_of_image(struct vmop_guest_memory *memory, struct vmop_guest_b
 	if (!kernel || !map)
 		return NULL;
 	vmop_guest_space_init(&kernel->space, memory, budget, paging);
-	kernel->memory_layout = vmop_guest_memory_layout(memory);
+	kernel->memory_placement = vmop_guest_memory_placement(memory);
 	kernel->info.search_method = search_method;
 	kernel->info.offsets_source = "";
 	if (vmcoreinfo)
@@ -311,9 +311,9 @@ enum vmop_guest_kernel_state vmop_guest_kernel_check(struct vmop_guest_kernel *k
 /*
  * e820_table (arch/x86/include/asm/e820/types.h) is a u32 count, then packed entries of u64
  * address, u64 size and u32 type, where type 1 is RAM. RAM above 4 GiB must end where the selected
- * memory layout ends.
+ * memory placement ends.
  */
-bool vmop_guest_kernel_layout_fits(struct vmop_guest_kernel *kernel)
+bool vmop_guest_kernel_placement_fits(struct vmop_guest_kernel *kernel)
 {
 	const uint64_t four_gib = UINT64_C(1) << 32;
 	if (kernel->space.paging.arch == VMOP_PAGING_ARM64)

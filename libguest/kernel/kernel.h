@@ -72,7 +72,7 @@ struct vmop_guest_kernel {
 	struct vmop_guest_kernel_info info;
 	struct vmop_vmcoreinfo vmcoreinfo; /* its release is "": none was found */
 	struct vmop_layout *layout;	   /* from BTF; NULL: not read yet, or none */
-	size_t memory_layout;		   /* the memory layout in which the kernel was found */
+	size_t memory_placement;	   /* the memory placement in which the kernel was found */
 	uint64_t jiffies_address;	   /* 0: the clocks of the run queues are read instead */
 	uint64_t clock;			   /* value at the last check */
 	uint64_t banner_gpa;
@@ -142,9 +142,9 @@ struct vmop_guest_kernel *vmop_guest_kernel_try_root(struct vmop_guest_memory *m
 						     const char *search_method);
 
 /*
- * Return whether the selected memory layout agrees with the kernel's own list of RAM (e820 on
+ * Return whether the selected memory placement agrees with the kernel's own list of RAM (e820 on
  * x86-64, memblock on arm64).
  */
-bool vmop_guest_kernel_layout_fits(struct vmop_guest_kernel *kernel);
+bool vmop_guest_kernel_placement_fits(struct vmop_guest_kernel *kernel);
 
 #endif

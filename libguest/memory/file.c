@@ -8,7 +8,7 @@
  * - an ELF core whose segments give their addresses: QEMU's dump-guest-memory (dump/dump.c),
  *   libvirt's `virsh dump --memory-only`.
  *
- * The first two look alike, so both layouts are added and kernel/find.c decides.
+ * The first two look alike, so both placements are added and kernel/find.c decides.
  */
 #include <elf.h>
 #include <errno.h>
@@ -60,10 +60,10 @@ static void map_raw(struct vmop_guest_map *map, int *fd, uint64_t file_bytes)
 	map->regions = 1;
 	map->region[0] = (struct vmop_guest_region){
 		.kind = VMOP_GUEST_REGION_FILE, .fd = vmop_steal_fd(fd), .len_bytes = len};
-	vmop_guest_map_add_split_layouts(map, len, 0);
-	if (len > FOUR_GIB && map->layouts < VMOP_GUEST_MAX_LAYOUTS)
-		map->layout[map->layouts++] =
-			(struct vmop_guest_layout){.spans = 1, .span = {{.len_bytes = len}}};
+	vmop_guest_map_add_split_placements(map, len, 0);
+	if (len > FOUR_GIB && map->placements < VMOP_GUEST_MAX_PLACEMENTS)
+		map->placement[map->placements++] =
+			(struct vmop_guest_placement){.spans = 1, .span = {{.len_bytes = len}}};
 }
 
 /* --- an ELF core ---------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static struct vmop_error *add_segment(const char *path, struct vmop_guest_map *m
 								 .host_start = segment->offset,
 								 .len_bytes = len,
 								 .linear = linear};
-	map->layout[0].span[map->layout[0].spans++] = (struct vmop_guest_span){
+	map->placement[0].span[map->placement[0].spans++] = (struct vmop_guest_span){
 		.gpa = segment->physical, .linear = linear, .len_bytes = len};
 	return NULL;
 }
@@ -108,7 +108,7 @@ static struct vmop_error *map_core(const char *path, const struct vmop_guest_elf
 	if (elf->type != ET_CORE || elf->segments >= PN_XNUM)
 		return vmop_error_new(VMOP_ERROR_CORRUPT,
 				      "%s: an ELF file, but no dump of a guest's memory", path);
-	map->layouts = 1;
+	map->placements = 1;
 	map->is_exact = true;
 	for (uint32_t i = 0; i < elf->segments; i++) {
 		struct vmop_guest_elf_segment segment;

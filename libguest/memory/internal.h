@@ -32,17 +32,17 @@ struct vmop_guest_span {
 	uint64_t gpa, linear, len_bytes;
 };
 
-struct vmop_guest_layout {
+struct vmop_guest_placement {
 	unsigned int spans;
 	struct vmop_guest_span span[VMOP_GUEST_MAX_REGIONS + 1];
 };
 
 /* The RAM that was found in a VMM or a saved image. */
 struct vmop_guest_map {
-	unsigned int regions, layouts;
-	bool is_exact; /* the layout is known, not guessed */
+	unsigned int regions, placements;
+	bool is_exact; /* the placement is known, not guessed */
 	struct vmop_guest_region region[VMOP_GUEST_MAX_REGIONS];
-	struct vmop_guest_layout layout[VMOP_GUEST_MAX_LAYOUTS];
+	struct vmop_guest_placement placement[VMOP_GUEST_MAX_PLACEMENTS];
 };
 
 /*
@@ -59,10 +59,10 @@ struct vmop_error *vmop_guest_map_of_process(pid_t pid, const char *qmp_socket,
 struct vmop_error *vmop_guest_map_of_file(const char *path, struct vmop_guest_map *ret);
 
 /*
- * Append the memory layouts that x86 VMMs use for ram_bytes in one piece. The layout with low_bytes
- * of RAM below the hole (0: unknown) comes first.
+ * Append the memory placements that x86 VMMs use for ram_bytes in one piece. The placement with
+ * low_bytes of RAM below the hole (0: unknown) comes first.
  */
-void vmop_guest_map_add_split_layouts(struct vmop_guest_map *map, uint64_t ram_bytes,
-				      uint64_t low_bytes);
+void vmop_guest_map_add_split_placements(struct vmop_guest_map *map, uint64_t ram_bytes,
+					 uint64_t low_bytes);
 
 #endif

@@ -216,27 +216,28 @@ static uint64_t low_bytes_of(const struct hints *hints, uint64_t ram_bytes)
 	return low;
 }
 
-/* --- layouts --------------------------------------------------------------- */
+/* --- placements --------------------------------------------------------------- */
 
 static void add_split(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_bytes, uint64_t low)
 {
-	if (low == 0 || low > FOUR_GIB || map->layouts == VMOP_GUEST_MAX_LAYOUTS)
+	if (low == 0 || low > FOUR_GIB || map->placements == VMOP_GUEST_MAX_PLACEMENTS)
 		return;
 	if (low > ram_bytes)
 		low = ram_bytes;
-	for (unsigned int i = 0; i < map->layouts; i++)
-		if (map->layout[i].span[0].linear == linear &&
-		    map->layout[i].span[0].len_bytes == low)
+	for (unsigned int i = 0; i < map->placements; i++)
+		if (map->placement[i].span[0].linear == linear &&
+		    map->placement[i].span[0].len_bytes == low)
 			return;
-	struct vmop_guest_layout *layout = &map->layout[map->layouts++];
-	layout->spans = 1;
-	layout->span[0] = (struct vmop_guest_span){.gpa = 0, .linear = linear, .len_bytes = low};
+	struct vmop_guest_placement *placement = &map->placement[map->placements++];
+	placement->spans = 1;
+	placement->span[0] = (struct vmop_guest_span){.gpa = 0, .linear = linear, .len_bytes = low};
 	if (low < ram_bytes)
-		layout->span[layout->spans++] = (struct vmop_guest_span){
+		placement->span[placement->spans++] = (struct vmop_guest_span){
 			.gpa = FOUR_GIB, .linear = linear + low, .len_bytes = ram_bytes - low};
 }
 
-/* Add layouts in which a piece of linear space is all of RAM, one for each hole that VMMs use. */
+/* Add placements in which a piece of linear space is all of RAM, one for each hole that VMMs use.
+ */
 static void add_splits(struct vmop_guest_map *map, uint64_t linear, uint64_t ram_bytes,
 		       uint64_t low_bytes)
 {
@@ -253,31 +254,32 @@ static void add_splits(struct vmop_guest_map *map, uint64_t linear, uint64_t ram
 		add_split(map, linear, ram_bytes, ram_bytes);
 }
 
-void vmop_guest_map_add_split_layouts(struct vmop_guest_map *map, uint64_t ram_bytes,
-				      uint64_t low_bytes)
+void vmop_guest_map_add_split_placements(struct vmop_guest_map *map, uint64_t ram_bytes,
+					 uint64_t low_bytes)
 {
 	add_splits(map, 0, ram_bytes, low_bytes);
 }
 
 /*
- * Add a layout with the regions one after another from 0, continued at 4 GiB, in order or reversed.
+ * Add a placement with the regions one after another from 0, continued at 4 GiB, in order or
+ * reversed.
  */
 static void add_chain(struct vmop_guest_map *map, bool reverse)
 {
-	if (map->layouts == VMOP_GUEST_MAX_LAYOUTS)
+	if (map->placements == VMOP_GUEST_MAX_PLACEMENTS)
 		return;
-	struct vmop_guest_layout layout = {0};
+	struct vmop_guest_placement placement = {0};
 	uint64_t gpa = 0;
 	for (unsigned int i = 0; i < map->regions; i++) {
 		const struct vmop_guest_region *region =
 			&map->region[reverse ? map->regions - 1 - i : i];
 		if (gpa < FOUR_GIB && gpa + region->len_bytes > 0xf0000000)
 			gpa = FOUR_GIB;
-		layout.span[layout.spans++] = (struct vmop_guest_span){
+		placement.span[placement.spans++] = (struct vmop_guest_span){
 			.gpa = gpa, .linear = region->linear, .len_bytes = region->len_bytes};
 		gpa += region->len_bytes;
 	}
-	map->layout[map->layouts++] = layout;
+	map->placement[map->placements++] = placement;
 }
 
 /* --- regions --------------------------------------------------------------- */
@@ -387,12 +389,12 @@ static void add_largest(pid_t pid, const struct mappings *all, struct vmop_guest
 		add_region(pid, map, order[i]);
 }
 
-static void guess_layouts(struct vmop_guest_map *map, const struct hints *hints)
+static void guess_placements(struct vmop_guest_map *map, const struct hints *hints)
 {
 	if (map->regions == 1) {
 		uint64_t ram = map->region[0].len_bytes;
-		vmop_guest_map_add_split_layouts(map, ram,
-						 hints->is_qemu ? low_bytes_of(hints, ram) : 0);
+		vmop_guest_map_add_split_placements(map, ram,
+						    hints->is_qemu ? low_bytes_of(hints, ram) : 0);
 		return;
 	}
 	/* kernel/find.c decides which of the regions is RAM. */
@@ -451,8 +453,8 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 	err = vmop_guest_qmp_host_address(qmp, FOUR_GIB, &high_hva);
 	if (err)
 		return err;
-	struct vmop_guest_layout *layout = &map->layout[0];
-	for (uint64_t gpa = start; layout->spans < VMOP_GUEST_MAX_REGIONS;) {
+	struct vmop_guest_placement *placement = &map->placement[0];
+	for (uint64_t gpa = start; placement->spans < VMOP_GUEST_MAX_REGIONS;) {
 		uint64_t hva, left;
 		err = vmop_guest_qmp_host_address(qmp, gpa, &hva);
 		if (err)
@@ -469,15 +471,15 @@ static struct vmop_error *ask_qmp(pid_t pid, const char *socket_path, const stru
 		if (gpa < FOUR_GIB && high_hva != VMOP_GUEST_NO_ADDRESS && high_hva > hva &&
 		    high_hva - hva < left)
 			left = high_hva - hva; /* the block continues above the hole */
-		layout->span[layout->spans++] =
+		placement->span[placement->spans++] =
 			(struct vmop_guest_span){.gpa = gpa, .linear = linear, .len_bytes = left};
 		gpa = gpa + left < FOUR_GIB || gpa >= FOUR_GIB ? gpa + left : FOUR_GIB;
 	}
-	if (!layout->spans)
+	if (!placement->spans)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
 				      "%s: the VMM has no RAM at address 0x%" PRIx64, socket_path,
 				      start);
-	map->layouts = 1;
+	map->placements = 1;
 	map->is_exact = true;
 	return NULL;
 }
@@ -503,6 +505,6 @@ struct vmop_error *vmop_guest_map_of_process(pid_t pid, const char *qmp_socket,
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
 				      "process %d has no memory that can be a guest's RAM",
 				      (int)pid);
-	guess_layouts(ret, &hints);
+	guess_placements(ret, &hints);
 	return NULL;
 }

@@ -25,7 +25,7 @@ struct vmop_guest_memory {
 	int mem_fd, pagemap_fd;
 	struct vmop_guest_xen *xen; /* NULL: not a Xen domain */
 	struct vmop_guest_map map;
-	const struct vmop_guest_layout *layout;
+	const struct vmop_guest_placement *placement;
 	uint64_t linear_bytes, read_bytes;
 	struct vmop_guest_budget *budget;
 	uint8_t *cache;
@@ -53,13 +53,13 @@ static void memory_cleanup(struct vmop_guest_memory **memory)
 	vmop_guest_memory_close(*memory);
 }
 
-/* Set up the linear space and the first memory layout, once map is filled. */
+/* Set up the linear space and the first memory placement, once map is filled. */
 static void memory_ready(struct vmop_guest_memory *memory)
 {
 	memory->linear_bytes = 0;
 	for (unsigned int i = 0; i < memory->map.regions; i++)
 		memory->linear_bytes += memory->map.region[i].len_bytes;
-	vmop_guest_memory_select_layout(memory, 0);
+	vmop_guest_memory_select_placement(memory, 0);
 }
 
 struct vmop_error *vmop_guest_memory_open_pid(pid_t pid, const char *qmp_socket,
@@ -111,8 +111,8 @@ struct vmop_error *vmop_guest_memory_open_buffer(const void *data, size_t len_by
 	memory->map.regions = 1;
 	memory->map.region[0] = (struct vmop_guest_region){
 		.kind = VMOP_GUEST_REGION_BUFFER, .fd = -1, .data = data, .len_bytes = len};
-	memory->map.layouts = 1;
-	memory->map.layout[0] = (struct vmop_guest_layout){
+	memory->map.placements = 1;
+	memory->map.placement[0] = (struct vmop_guest_placement){
 		.spans = 1, .span = {{.gpa = 0, .linear = 0, .len_bytes = len}}};
 	memory_ready(memory);
 	*ret = vmop_steal(&memory);
@@ -127,11 +127,11 @@ struct vmop_error *vmop_guest_memory_open_xen(uint32_t domid, struct vmop_guest_
 		err = vmop_guest_xen_open(domid, &memory->xen);
 	if (err)
 		return err;
-	memory->map.regions = memory->map.layouts = 1;
+	memory->map.regions = memory->map.placements = 1;
 	memory->map.region[0] = (struct vmop_guest_region){
 		.kind = VMOP_GUEST_REGION_XEN, .fd = -1, .len_bytes = XEN_BYTES};
-	memory->map.layout[0] =
-		(struct vmop_guest_layout){.spans = 1, .span = {{.len_bytes = XEN_BYTES}}};
+	memory->map.placement[0] =
+		(struct vmop_guest_placement){.spans = 1, .span = {{.len_bytes = XEN_BYTES}}};
 	memory_ready(memory);
 	*ret = vmop_steal(&memory);
 	return NULL;
@@ -162,8 +162,8 @@ uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory)
 	uint64_t bytes = 0;
 	if (memory->xen)
 		return vmop_guest_xen_ram_bytes(memory->xen);
-	for (unsigned int i = 0; i < memory->layout->spans; i++)
-		bytes += memory->layout->span[i].len_bytes;
+	for (unsigned int i = 0; i < memory->placement->spans; i++)
+		bytes += memory->placement->span[i].len_bytes;
 	return bytes;
 }
 
@@ -194,14 +194,14 @@ void vmop_guest_memory_set_budget(struct vmop_guest_memory *memory,
 	memory->budget = budget;
 }
 
-size_t vmop_guest_memory_layouts(const struct vmop_guest_memory *memory)
+size_t vmop_guest_memory_placements(const struct vmop_guest_memory *memory)
 {
-	return memory->map.layouts;
+	return memory->map.placements;
 }
 
-void vmop_guest_memory_select_layout(struct vmop_guest_memory *memory, size_t index)
+void vmop_guest_memory_select_placement(struct vmop_guest_memory *memory, size_t index)
 {
-	memory->layout = &memory->map.layout[index];
+	memory->placement = &memory->map.placement[index];
 	vmop_guest_memory_forget(memory);
 }
 
@@ -215,15 +215,15 @@ static struct vmop_guest_region *region_of(struct vmop_guest_memory *memory, uin
 	return NULL;
 }
 
-size_t vmop_guest_memory_layout(const struct vmop_guest_memory *memory)
+size_t vmop_guest_memory_placement(const struct vmop_guest_memory *memory)
 {
-	return (size_t)(memory->layout - memory->map.layout);
+	return (size_t)(memory->placement - memory->map.placement);
 }
 
 bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, uint64_t gpa)
 {
-	for (size_t i = 0; i < memory->map.layouts; i++) {
-		vmop_guest_memory_select_layout(memory, i);
+	for (size_t i = 0; i < memory->map.placements; i++) {
+		vmop_guest_memory_select_placement(memory, i);
 		if (vmop_guest_memory_to_gpa(memory, linear) == gpa)
 			return true;
 	}
@@ -233,16 +233,16 @@ bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, 
 	uint64_t start = gpa - (linear - region->linear);
 	if (start % PAGE || start + region->len_bytes < start)
 		return false;
-	/* When the table is full, replace its last layout. */
-	size_t index = memory->map.layouts;
-	if (index == VMOP_GUEST_MAX_LAYOUTS)
+	/* When the table is full, replace its last placement. */
+	size_t index = memory->map.placements;
+	if (index == VMOP_GUEST_MAX_PLACEMENTS)
 		index--;
 	else
-		memory->map.layouts++;
-	memory->map.layout[index] = (struct vmop_guest_layout){
+		memory->map.placements++;
+	memory->map.placement[index] = (struct vmop_guest_placement){
 		.spans = 1,
 		.span = {{.gpa = start, .linear = region->linear, .len_bytes = region->len_bytes}}};
-	vmop_guest_memory_select_layout(memory, index);
+	vmop_guest_memory_select_placement(memory, index);
 	return true;
 }
 
@@ -259,8 +259,8 @@ void vmop_guest_memory_forget(struct vmop_guest_memory *memory)
 
 uint64_t vmop_guest_memory_to_gpa(const struct vmop_guest_memory *memory, uint64_t linear)
 {
-	for (unsigned int i = 0; i < memory->layout->spans; i++) {
-		const struct vmop_guest_span *span = &memory->layout->span[i];
+	for (unsigned int i = 0; i < memory->placement->spans; i++) {
+		const struct vmop_guest_span *span = &memory->placement->span[i];
 		if (linear - span->linear < span->len_bytes)
 			return span->gpa + (linear - span->linear);
 	}
@@ -273,8 +273,8 @@ uint64_t vmop_guest_memory_to_gpa(const struct vmop_guest_memory *memory, uint64
  */
 static uint64_t to_linear(const struct vmop_guest_memory *memory, uint64_t gpa, uint64_t *ret_left)
 {
-	for (unsigned int i = 0; i < memory->layout->spans; i++) {
-		const struct vmop_guest_span *span = &memory->layout->span[i];
+	for (unsigned int i = 0; i < memory->placement->spans; i++) {
+		const struct vmop_guest_span *span = &memory->placement->span[i];
 		uint64_t offset = gpa - span->gpa;
 		if (offset < span->len_bytes) {
 			*ret_left = span->len_bytes - offset;

@@ -10,9 +10,9 @@
  *  4. elf-header.c and note.c parse ELF headers and notes out of bytes that were read.
  *
  * RAM consists of one or more *regions* (mappings in the VMM process, or pieces of a file). A
- * *linear* space from 0 to linear_bytes holds them one after another. A *memory layout* places
- * spans of linear space at guest-physical addresses. QMP and ELF cores give the layout exactly.
- * Otherwise it is guessed: there are several layouts, and kernel/find.c tries them and keeps the
+ * *linear* space from 0 to linear_bytes holds them one after another. A *memory placement* puts
+ * spans of linear space at guest-physical addresses. QMP and ELF cores give the placement exactly.
+ * Otherwise it is guessed: there are several placements, and kernel/find.c tries them and keeps the
  * one that is consistent.
  *
  * A scan works in linear space and skips pages that the guest has never touched
@@ -47,7 +47,7 @@ struct vmop_paging;
 
 #define VMOP_GUEST_PAGE_BYTES 4096u
 #define VMOP_GUEST_MAX_REGIONS 16u
-#define VMOP_GUEST_MAX_LAYOUTS 16u
+#define VMOP_GUEST_MAX_PLACEMENTS 16u
 #define VMOP_GUEST_NO_ADDRESS UINT64_MAX
 
 /*
@@ -70,7 +70,8 @@ void vmop_guest_memory_close(struct vmop_guest_memory *memory); /* NULL is allow
 
 /* Return the size of linear space in bytes. */
 uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
-/* Return the bytes that the selected memory layout places at an address, or a Xen domain's RAM. */
+/* Return the bytes that the selected memory placement places at an address, or a Xen domain's RAM.
+ */
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory);
 /* Return the number of bytes read from the guest since it was opened. */
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory);
@@ -94,18 +95,18 @@ bool vmop_guest_memory_is_scattered(const struct vmop_guest_memory *memory);
 void vmop_guest_memory_set_budget(struct vmop_guest_memory *memory,
 				  struct vmop_guest_budget *budget);
 
-/* Return the number of memory layouts. */
-size_t vmop_guest_memory_layouts(const struct vmop_guest_memory *memory);
-/* Select a memory layout (index < layouts) and empty the cache. */
-void vmop_guest_memory_select_layout(struct vmop_guest_memory *memory, size_t index);
+/* Return the number of memory placements. */
+size_t vmop_guest_memory_placements(const struct vmop_guest_memory *memory);
+/* Select a memory placement (index < placements) and empty the cache. */
+void vmop_guest_memory_select_placement(struct vmop_guest_memory *memory, size_t index);
 
-/* Return the index of the selected memory layout. */
-size_t vmop_guest_memory_layout(const struct vmop_guest_memory *memory);
+/* Return the index of the selected memory placement. */
+size_t vmop_guest_memory_placement(const struct vmop_guest_memory *memory);
 
 /*
- * Select a memory layout that has the byte at offset linear at address gpa, for a guest whose RAM
- * can begin above 0. Where layouts are guessed and none fits, add one that has the region of that
- * byte in one piece. Return false when no layout can fit. Empties the cache.
+ * Select a memory placement that has the byte at offset linear at address gpa, for a guest whose
+ * RAM can begin above 0. Where placements are guessed and none fits, add one that has the region of
+ * that byte in one piece. Return false when no placement can fit. Empties the cache.
  */
 bool vmop_guest_memory_place(struct vmop_guest_memory *memory, uint64_t linear, uint64_t gpa);
 
@@ -133,8 +134,8 @@ bool vmop_guest_memory_gather(struct vmop_guest_memory *memory, const uint64_t *
 const uint8_t *vmop_guest_memory_page(struct vmop_guest_memory *memory, uint64_t gpa);
 
 /*
- * Convert between linear offsets and gpa in the selected memory layout. VMOP_GUEST_NO_ADDRESS: not
- * RAM.
+ * Convert between linear offsets and gpa in the selected memory placement. VMOP_GUEST_NO_ADDRESS:
+ * not RAM.
  */
 uint64_t vmop_guest_memory_to_gpa(const struct vmop_guest_memory *memory, uint64_t linear);
 uint64_t vmop_guest_memory_to_linear(const struct vmop_guest_memory *memory, uint64_t gpa);

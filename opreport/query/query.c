@@ -13,18 +13,6 @@
 #include "opreport/query/resolve.h"
 #include "opreport/query/unify.h"
 
-/* A walk over a session's chunks or totals. */
-struct walk {
-	const struct vmop_query *query;
-	struct vmop_result *result;
-	size_t session;	   /* index of the session that is being read */
-	bool merges_tasks; /* the store summed all tasks except the idle one */
-	struct vmop_progress progress;
-	uint64_t done;
-	uint64_t *omitted;    /* by domain; used by find_omitted */
-	unsigned certainties; /* selected, as bits 1 << enum vmop_certainty; 0: all */
-};
-
 /* Where the samples of one chunk key are added. */
 struct place {
 	uint32_t group;
@@ -36,6 +24,27 @@ struct place {
 	uint8_t mode;	      /* enum vmop_mode */
 	uint8_t certainty;
 	bool is_idle;
+};
+
+/* The place of the piece before: the pieces of one row differ in their stacks only. */
+struct last_piece {
+	struct vmop_db_chunk_key key;
+	struct place place;
+	const struct vmop_symtab *symtab;
+	bool is_known, is_wanted;
+};
+
+/* A walk over a session's chunks or totals. */
+struct walk {
+	const struct vmop_query *query;
+	struct vmop_result *result;
+	size_t session;	   /* index of the session that is being read */
+	bool merges_tasks; /* the store summed all tasks except the idle one */
+	struct vmop_progress progress;
+	uint64_t done;
+	uint64_t *omitted;	/* by domain; used by find_omitted */
+	unsigned certainties;	/* selected, as bits 1 << enum vmop_certainty; 0: all */
+	struct last_piece last; /* in a walk over pieces */
 };
 
 /*
@@ -228,7 +237,8 @@ static struct vmop_count sum_run(struct taking *taking, struct vmop_symtab_run *
 
 /* Hand a run to the query's sink, and set *ret_wanted to what it decides. */
 static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
-				   struct vmop_count sum, bool *ret_wanted)
+				   const struct vmop_symbol *symbol, struct vmop_count sum,
+				   bool *ret_wanted)
 {
 	const struct vmop_sample_sink *sink = taking->walk->query->sink;
 	const struct place *place = &taking->place;
@@ -239,6 +249,7 @@ static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
 		.image = place->image,
 		.offset = offset,
 		.symtab = taking->symtab,
+		.symbol = symbol,
 		.event = place->event,
 		.count = sum,
 	};
@@ -252,15 +263,17 @@ static struct vmop_error *take_run(struct taking *taking)
 	struct vmop_result *result = taking->walk->result;
 	uint64_t offset = taking->piece->cells[taking->at].offset - taking->place.shift_bytes;
 	struct vmop_symtab_run run = {.end = UINT64_MAX};
-	if (query->details || (query->sink && query->sink->by_offset))
-		run = (struct vmop_symtab_run){.start = offset, .end = offset + 1};
-	else if (taking->symtab)
+	if (taking->symtab)
 		run = vmop_symtab_find_run(taking->symtab, offset);
+	if (query->details || (query->sink && query->sink->by_offset)) {
+		run.start = offset;
+		run.end = offset + 1;
+	}
 	struct vmop_count sum = sum_run(taking, &run);
 	bool wanted = true;
 	struct vmop_error *err = NULL;
 	if (query->sink)
-		err = sink_run(taking, offset, sum, &wanted);
+		err = sink_run(taking, offset, run.symbol, sum, &wanted);
 	if (err || !wanted)
 		return err;
 	vmop_count_add(&taking->all, sum.samples, sum.weight_events);
@@ -287,6 +300,22 @@ static struct vmop_error *add_to_row(const struct taking *taking)
 	return err;
 }
 
+/* Set walk->last for a piece with that key. */
+static struct vmop_error *find_last(struct walk *walk, const struct vmop_db_chunk_key *key)
+{
+	struct last_piece *last = &walk->last;
+	if (last->is_known && !memcmp(&last->key, key, offsetof(struct vmop_db_chunk_key, stack)))
+		return NULL;
+	const char *why;
+	*last = (struct last_piece){.is_known = true};
+	memcpy(&last->key, key, sizeof(*key)); /* with its padding */
+	struct vmop_error *err = place_of(walk, key, &last->place, &last->is_wanted);
+	if (!err && last->is_wanted)
+		err = vmop_symbols_of(walk->result->symbols, last->place.image, &last->symtab,
+				      &why);
+	return err;
+}
+
 /*
  * Sum cells by symbol as they are read, as if all samples of a symbol had one address.  100 million
  * samples of a thousand symbols then take a thousand cells, which fit a CPU cache; summing them by
@@ -296,14 +325,12 @@ static struct vmop_error *take_piece(void *arg, const struct vmop_db_chunk *piec
 {
 	struct walk *walk = arg;
 	struct vmop_result *result = walk->result;
-	struct taking taking = {.walk = walk, .piece = piece};
-	bool wanted;
-	const char *why;
-	struct vmop_error *err = place_of(walk, &piece->key, &taking.place, &wanted);
-	if (!err && wanted)
-		err = vmop_symbols_of(result->symbols, taking.place.image, &taking.symtab, &why);
-	if (err || !wanted)
+	const struct last_piece *last = &walk->last;
+	struct vmop_error *err = find_last(walk, &piece->key);
+	if (err || !last->is_wanted)
 		return err;
+	struct taking taking = {
+		.walk = walk, .piece = piece, .place = last->place, .symtab = last->symtab};
 	while (taking.at < piece->n_cells) {
 		err = take_run(&taking);
 		if (err)
@@ -460,6 +487,7 @@ static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
 	unsigned merge = mergeable(walk->query, choice);
 	bool in_pieces = wants_symbols_alone(walk);
+	walk->last.is_known = false;
 	if (choice->is_empty)
 		return NULL;
 	apart.task_apart = find_idle_task(&walk->result->catalog, walk->session);

@@ -75,6 +75,7 @@ struct vmop_sample_run {
 	size_t image;			     /* catalog index: where the addresses count from */
 	uint64_t offset;		     /* of the first sample's address in that image */
 	const struct vmop_symtab *symtab;    /* of the image; NULL: none */
+	const struct vmop_symbol *symbol;    /* NULL: none */
 	size_t event;			     /* slot */
 	struct vmop_count count;	     /* weights are scaled */
 };

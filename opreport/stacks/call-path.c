@@ -10,6 +10,9 @@ struct vmop_error *vmop_call_path_enter(struct vmop_call_path *path, size_t dept
 					bool *ret_is_first)
 {
 	*ret_is_first = false;
+	if (depth >= VMOP_CALL_PATH_MAX)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "a call stack of more than %d frames",
+				      VMOP_CALL_PATH_MAX);
 	while (path->n > depth) {
 		uint32_t left = path->items[--path->n];
 		if (left != VMOP_NO_ITEM)

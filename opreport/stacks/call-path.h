@@ -28,8 +28,8 @@ struct vmop_call_path {
 
 /*
  * Leave what is at `depth` or below, and enter item there; VMOP_NO_ITEM: nothing that counts.
- * *ret_is_first is true if item is not on the path above.  depth is at most the present depth, and
- * below VMOP_CALL_PATH_MAX.
+ * *ret_is_first is true if item is not on the path above.  depth is at most the present depth.
+ * VMOP_ERROR_LIMIT: it is VMOP_CALL_PATH_MAX or more.
  */
 struct vmop_error *vmop_call_path_enter(struct vmop_call_path *path, size_t depth, uint32_t item,
 					bool *ret_is_first);

@@ -96,9 +96,15 @@ struct vmop_error *vmop_call_tree_child(struct vmop_call_tree *tree, uint32_t pa
 	*ret = tree->left_out_node;
 	if (frame == VMOP_NO_FRAME || (parent == tree->left_out_node && parent != ROOT))
 		return NULL;
+	/* A look-up by hash misses the CPU's caches twice.  Most calls repeat the one before. */
+	uint32_t last = tree->nodes[parent].first_child;
+	if (last && tree->nodes[last].frame == frame) {
+		*ret = last;
+		return NULL;
+	}
 	size_t at = slot_of(tree, parent, frame);
 	if (tree->buckets[at]) {
-		*ret = tree->buckets[at];
+		*ret = tree->nodes[parent].first_child = tree->buckets[at];
 		return NULL;
 	}
 	if (tree->n_nodes == tree->capacity) {
@@ -110,6 +116,7 @@ struct vmop_error *vmop_call_tree_child(struct vmop_call_tree *tree, uint32_t pa
 		at = slot_of(tree, parent, frame);
 	}
 	*ret = tree->buckets[at] = append(tree, parent, frame);
+	tree->nodes[parent].first_child = *ret;
 	return NULL;
 }
 
@@ -162,6 +169,7 @@ static void link_children(struct vmop_call_tree *tree, uint32_t parent, uint32_t
 	if (end - first > 1)
 		qsort_r(order + first, end - first, sizeof(*order), compare_siblings, tree);
 	uint32_t *link = &tree->nodes[parent].first_child;
+	*link = 0;
 	for (size_t i = first; i < end && !is_empty(tree, order[i]); i++) {
 		*link = order[i];
 		link = &tree->nodes[order[i]].next_sibling;

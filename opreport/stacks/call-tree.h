@@ -45,7 +45,10 @@ struct vmop_call_tree_options {
 struct vmop_call_node {
 	uint32_t frame;	 /* number in frames; undefined in the root */
 	uint32_t parent; /* node */
-	/* Nodes, 0: none.  Set by vmop_call_tree_finish: siblings descend by total. */
+	/*
+	 * Nodes, 0: none.  Set by vmop_call_tree_finish: siblings descend by total.  Before,
+	 * first_child is the child that was looked up last.
+	 */
 	uint32_t first_child, next_sibling;
 };
 

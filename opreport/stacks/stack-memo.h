@@ -13,11 +13,12 @@
 #include "libutil/error.h"
 
 /* Beside enum vmop_stack_end: the session does not define the stack. */
-#define VMOP_STACK_END_DAMAGED UINT32_MAX
+#define VMOP_STACK_END_DAMAGED UINT16_MAX
 
 struct vmop_stack_place {
-	uint32_t node; /* of the call tree */
-	uint32_t end;  /* enum vmop_stack_end, or VMOP_STACK_END_DAMAGED */
+	uint32_t node;	/* of the call tree */
+	uint16_t end;	/* enum vmop_stack_end, or VMOP_STACK_END_DAMAGED */
+	uint16_t depth; /* frames down to the node, without groups and the end */
 };
 
 struct vmop_stack_memo_entry {

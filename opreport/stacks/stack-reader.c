@@ -9,6 +9,17 @@
 #include "opreport/query/resolve.h"
 #include "opreport/stacks/stack-memo.h"
 
+/* Functions that were sampled lately, by a hash: most samples are in few of them. */
+#define LEAVES 1024
+
+struct leaf {
+	const struct vmop_symbol *symbol; /* NULL: unused */
+	size_t image;
+	uint32_t frame;
+	uint8_t mode;
+	bool is_idle;
+};
+
 struct vmop_stack_reader {
 	const struct vmop_query *query;
 	struct vmop_call_tree_options options;
@@ -30,6 +41,14 @@ struct vmop_stack_reader {
 	struct vmop_db_stacks *stacks; /* NULL: none */
 	uint32_t *frames;	       /* by stack id: number of its frame + 1; 0: not known */
 	struct vmop_stack_memo memo;
+	/*
+	 * By stack id, for the session's first group: a walk goes through the stacks in ascending
+	 * order, so this is faster than the memo.  Node 0: not known.
+	 */
+	struct vmop_stack_place *places;
+	uint32_t places_node; /* of that group */
+	bool has_places_node;
+	struct leaf leaves[LEAVES];
 };
 
 #define MATCHES_KNOWN 0x80
@@ -284,10 +303,9 @@ static struct vmop_error *find_group_node(struct vmop_stack_reader *reader,
 
 /* Set *ret to the outermost node of stacks that end so, below their group's. */
 static struct vmop_error *begin_stack(struct vmop_stack_reader *reader, uint32_t group_node,
-				      uint32_t end, struct vmop_stack_place *ret)
+				      uint16_t end, struct vmop_stack_place *ret)
 {
-	ret->end = end;
-	ret->node = group_node;
+	*ret = (struct vmop_stack_place){.node = group_node, .end = end};
 	if (end == VMOP_STACK_COMPLETE)
 		return NULL;
 	enum vmop_frame_kind kind =
@@ -297,11 +315,42 @@ static struct vmop_error *begin_stack(struct vmop_stack_reader *reader, uint32_t
 }
 
 /* Return the end that a node without a parent marks. */
-static uint32_t end_of(const struct vmop_db_stack_node *mark)
+static uint16_t end_of(const struct vmop_db_stack_node *mark)
 {
 	if (mark->image.number)
 		return VMOP_STACK_END_DAMAGED;
-	return mark->offset < VMOP_N_STACK_ENDS ? (uint32_t)mark->offset : VMOP_STACK_END_UNKNOWN;
+	return mark->offset < VMOP_N_STACK_ENDS ? (uint16_t)mark->offset : VMOP_STACK_END_UNKNOWN;
+}
+
+/* Return the stack's entry in reader->places, or NULL if the group is another. */
+static struct vmop_stack_place *place_at(const struct vmop_stack_reader *reader,
+					 uint32_t group_node, struct vmop_stack_id stack)
+{
+	bool is_in = reader->places && group_node == reader->places_node &&
+		     stack.number <= vmop_db_stacks_last(reader->stacks);
+	return is_in ? &reader->places[stack.number] : NULL;
+}
+
+/* Set *ret to the stack's place if it was stored; false: it was not. */
+static bool find_known(const struct vmop_stack_reader *reader, uint32_t group_node,
+		       struct vmop_stack_id stack, struct vmop_stack_place *ret)
+{
+	const struct vmop_stack_place *place = place_at(reader, group_node, stack);
+	if (!place)
+		return vmop_stack_memo_find(&reader->memo, group_node, stack.number, ret);
+	*ret = *place;
+	return place->node != 0;
+}
+
+/* Store the place of a stack that find_known does not find. */
+static struct vmop_error *store_known(struct vmop_stack_reader *reader, uint32_t group_node,
+				      struct vmop_stack_id stack, struct vmop_stack_place place)
+{
+	struct vmop_stack_place *at = place_at(reader, group_node, stack);
+	if (!at)
+		return vmop_stack_memo_put(&reader->memo, group_node, stack.number, place);
+	*at = place;
+	return NULL;
 }
 
 /*
@@ -313,11 +362,15 @@ static struct vmop_error *find_place(struct vmop_stack_reader *reader, uint32_t 
 {
 	struct vmop_db_stack_node followed[VMOP_STACK_FOLLOWED_MAX];
 	size_t n = 0;
-	uint32_t end = VMOP_STACK_END_DAMAGED;
+	if (!reader->has_places_node)
+		reader->places_node = group_node;
+	reader->has_places_node = true;
+	uint16_t end = VMOP_STACK_END_DAMAGED;
 	bool is_known = false;
 	for (struct vmop_stack_id id = stack; n < VMOP_STACK_FOLLOWED_MAX; n++) {
-		is_known = vmop_stack_memo_find(&reader->memo, group_node, id.number, ret);
-		if (is_known || !vmop_db_stacks_node(reader->stacks, id, &followed[n]))
+		is_known = find_known(reader, group_node, id, ret);
+		if (is_known || !reader->stacks ||
+		    !vmop_db_stacks_node(reader->stacks, id, &followed[n]))
 			break;
 		if (!followed[n].parent.number) {
 			end = end_of(&followed[n]);
@@ -325,15 +378,17 @@ static struct vmop_error *find_place(struct vmop_stack_reader *reader, uint32_t 
 		}
 		id = followed[n].parent;
 	}
+	if (is_known && ret->depth + n > VMOP_STACK_FOLLOWED_MAX)
+		is_known = false; /* too deep */
 	struct vmop_error *err = is_known ? NULL : begin_stack(reader, group_node, end, ret);
 	while (n-- > 0 && !err) {
 		uint32_t frame;
 		err = find_caller(reader, &followed[n], &frame);
 		if (!err)
 			err = descend(reader, ret->node, frame, &ret->node);
+		ret->depth++;
 		if (!err)
-			err = vmop_stack_memo_put(&reader->memo, group_node, followed[n].id.number,
-						  *ret);
+			err = store_known(reader, group_node, followed[n].id, *ret);
 	}
 	return err;
 }
@@ -353,7 +408,9 @@ static struct vmop_error *begin_session(void *arg, struct vmop_result *result, s
 	reader->session = session;
 	vmop_stack_memo_clear(&reader->memo);
 	free(reader->frames);
+	free(reader->places);
 	reader->frames = NULL;
+	reader->places = NULL;
 	vmop_db_stacks_destroy(reader->stacks);
 	reader->stacks = NULL;
 	if (!err)
@@ -363,11 +420,13 @@ static struct vmop_error *begin_session(void *arg, struct vmop_result *result, s
 	reader->has_stacks = true;
 	size_t n = (size_t)vmop_db_stacks_last(reader->stacks) + 1;
 	reader->frames = calloc(n, sizeof(*reader->frames));
-	return reader->frames ? NULL : &vmop_error_no_memory;
+	reader->places = calloc(n, sizeof(*reader->places));
+	reader->has_places_node = false;
+	return reader->frames && reader->places ? NULL : &vmop_error_no_memory;
 }
 
 /* Count the samples by their stack's end. */
-static void count_end(struct vmop_stack_reader *reader, uint32_t stack, uint32_t end,
+static void count_end(struct vmop_stack_reader *reader, uint32_t stack, uint16_t end,
 		      uint64_t samples)
 {
 	struct vmop_stack_facts *facts = &reader->result->stacks;
@@ -379,15 +438,36 @@ static void count_end(struct vmop_stack_reader *reader, uint32_t stack, uint32_t
 		facts->ends[end] += samples;
 }
 
-static struct vmop_error *find_leaf(struct vmop_stack_reader *reader,
-				    const struct vmop_sample_run *run, bool *ret_is_idle,
-				    uint32_t *ret)
+/* Return whether the reader's frames of a function are those of its symbol, at any offset. */
+static bool is_by_symbol(const struct vmop_stack_reader *reader, const struct vmop_sample_run *run)
 {
-	struct code code = {.image = run->image, .offset = run->offset, .mode = run->key->mode};
-	code.symbol = run->symtab ? vmop_symtab_find(run->symtab, run->offset) : NULL;
-	code.is_idle = is_idle(reader, run, code.symbol);
-	*ret_is_idle = code.is_idle;
-	return intern_code(reader, &code, ret);
+	return run->symbol && !reader->options.by_offset;
+}
+
+/* Set *ret to the sampled function: its frame, and whether it is shown as idle. */
+static struct vmop_error *find_leaf(struct vmop_stack_reader *reader,
+				    const struct vmop_sample_run *run, struct leaf *ret)
+{
+	size_t hash = ((uintptr_t)run->symbol >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	struct leaf *known = &reader->leaves[hash % LEAVES];
+	if (is_by_symbol(reader, run) && known->symbol == run->symbol &&
+	    known->image == run->image && known->mode == run->key->mode) {
+		*ret = *known;
+		return NULL;
+	}
+	struct code code = {.image = run->image,
+			    .offset = run->offset,
+			    .mode = run->key->mode,
+			    .symbol = run->symbol,
+			    .is_idle = is_idle(reader, run, run->symbol)};
+	*ret = (struct leaf){.symbol = run->symbol,
+			     .image = run->image,
+			     .mode = run->key->mode,
+			     .is_idle = code.is_idle};
+	struct vmop_error *err = intern_code(reader, &code, &ret->frame);
+	if (!err && is_by_symbol(reader, run))
+		*known = *ret;
+	return err;
 }
 
 static struct vmop_error *take_run(void *arg, const struct vmop_sample_run *run, bool *ret_wanted)
@@ -395,19 +475,19 @@ static struct vmop_error *take_run(void *arg, const struct vmop_sample_run *run,
 	struct vmop_stack_reader *reader = arg;
 	const struct vmop_stack_id stack = run->key->stack;
 	struct vmop_stack_place place = {.node = reader->tree.left_out_node};
-	uint32_t leaf = VMOP_NO_FRAME, node;
-	bool idle = false;
-	struct vmop_error *err = find_leaf(reader, run, &idle, &leaf);
+	struct leaf leaf;
+	uint32_t node;
+	struct vmop_error *err = find_leaf(reader, run, &leaf);
 	if (!err && run->group)
 		err = find_group_node(reader, run->group, &place.node);
 	if (!err && stack.number && place.node != reader->tree.left_out_node)
 		err = find_place(reader, place.node, stack, &place);
 	if (!err && reader->is_filtered)
-		err = pass_filter(reader, place.node, leaf, ret_wanted);
-	if (err || !*ret_wanted || (idle && reader->query->exclude_idle))
+		err = pass_filter(reader, place.node, leaf.frame, ret_wanted);
+	if (err || !*ret_wanted || (leaf.is_idle && reader->query->exclude_idle))
 		return err;
 	count_end(reader, stack.number, place.end, run->count.samples);
-	err = vmop_call_tree_child(&reader->tree, place.node, leaf, &node);
+	err = vmop_call_tree_child(&reader->tree, place.node, leaf.frame, &node);
 	if (err)
 		return err;
 	if (node == reader->tree.left_out_node)
@@ -448,6 +528,7 @@ void vmop_stack_reader_destroy(struct vmop_stack_reader *reader)
 	vmop_stack_memo_deinit(&reader->memo);
 	vmop_db_stacks_destroy(reader->stacks);
 	free(reader->frames);
+	free(reader->places);
 	free(reader->kernels);
 	free(reader->frame_matches);
 	free(reader->path_matches);

@@ -154,7 +154,7 @@ static void look_at_current(struct target *target)
 	/* restore the clock, so that each execution sees the same time */
 	uint64_t clock = target->guest->kernel->clock;
 	vmop_guest_kernel_check(target->guest->kernel);
-	vmop_guest_kernel_layout_fits(target->guest->kernel);
+	vmop_guest_kernel_placement_fits(target->guest->kernel);
 	target->guest->kernel->clock = clock;
 }
 

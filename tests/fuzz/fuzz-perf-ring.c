@@ -12,12 +12,43 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-enum { RING_BYTES = 4096, N_RINGS = 4 };
+enum { RING_BYTES = 4096, N_RINGS = 6, MAX_FRAMES = 10 };
+
+/* Read all bytes, so that a sanitizer sees those outside of the ring. */
+static void read_all(const void *data, size_t len_bytes)
+{
+	volatile uint8_t sum = 0;
+	for (size_t i = 0; i < len_bytes; i++)
+		sum += ((const uint8_t *)data)[i];
+}
+
+static void look_at_frames(const uint64_t *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (frames[i] >= (uint64_t)PERF_CONTEXT_MAX)
+			abort();
+	}
+}
+
+static void look_at_stack(const struct vmop_record *record, const struct vmop_stack_capture *stack)
+{
+	if (record->type != VMOP_RECORD_SAMPLE || record->sample.flags & VMOP_SAMPLE_GUEST)
+		abort();
+	look_at_frames(stack->kernel_frames, stack->n_kernel_frames);
+	look_at_frames(stack->user_frames, stack->n_user_frames);
+	if (stack->user_regs)
+		read_all(stack->user_regs, VMOP_USER_REGS * sizeof(*stack->user_regs));
+	if (stack->user_stack_bytes > stack->user_stack_asked_bytes ||
+	    (stack->user_stack && (!stack->user_regs || stack->is_compat)))
+		abort();
+	read_all(stack->user_stack, stack->user_stack_bytes);
+}
 
 static void look_at(void *arg, const struct vmop_record *record,
 		    const struct vmop_stack_capture *stack)
 {
-	(void)stack;
+	if (stack)
+		look_at_stack(record, stack);
 	uint64_t *last_ns = arg;
 	if (record->time_ns < *last_ns)
 		abort();
@@ -48,7 +79,7 @@ static void look_at(void *arg, const struct vmop_record *record,
 
 /*
  * Rings with the same data: with and without identifiers; with registers as in Xen's dom0 and as on
- * arm64.
+ * arm64; with call stacks, last and before the registers.
  */
 static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
 {
@@ -68,18 +99,22 @@ static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, u
 		if (vmop_perf_ring_init(&cursors[i].ring, page, ring_data, RING_BYTES))
 			abort();
 		cursors[i].decoder = (struct vmop_perf_decoder){
-			.has_identifier = i > 0,
+			.has_identifier = i > 0 && i != 4,
 			.ids = ids,
 			.fixed_weights = i == 1 ? weights : NULL,
 			.wanted = i == 2 ? dom0_wanted : wanted,
-			.n_events = i > 0 ? 2 : 1,
+			.n_events = i > 0 && i != 4 ? 2 : 1,
 		};
 		if (i == 2)
 			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){
 				.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
-		if (i == 3)
+		if (i == 3 || i == 5)
 			cursors[i].decoder.guest_exit = (struct vmop_perf_guest_exit){
 				.is_here = true, .has_regs = true, .len_bytes = 0x1000};
+		if (i >= 4) {
+			cursors[i].decoder.stack_sample_type = VMOP_PERF_SAMPLE_STACKS;
+			cursors[i].decoder.max_frames = MAX_FRAMES;
+		}
 	}
 	static const uint64_t steps[] = {0, 1, 2, 3};
 	for (unsigned i = 0; i < 4; i++) {

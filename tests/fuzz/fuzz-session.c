@@ -107,6 +107,20 @@ static struct vmop_error *see_sum(void *arg, const struct vmop_db_sum *sum)
 	return NULL;
 }
 
+static void see_stacks(struct vmop_db *db)
+{
+	struct vmop_db_stacks *stacks;
+	struct vmop_db_stack_node node;
+	vmop_error_destroy(vmop_db_load_stacks(db, 1 << 20, &stacks)); /* NULL after an error */
+	for (uint32_t id = 1; id <= vmop_db_stacks_last(stacks); id++) {
+		if (!vmop_db_stacks_node(stacks, (struct vmop_stack_id){id}, &node) ||
+		    node.parent.number >= id)
+			abort();
+		seen += node.offset;
+	}
+	vmop_db_stacks_destroy(stacks);
+}
+
 static void read_everything(struct vmop_db *db)
 {
 	struct vmop_db_filter filter = {.from_ns = UINT64_C(1700000050000000000)};
@@ -124,6 +138,8 @@ static void read_everything(struct vmop_db *db)
 	vmop_error_destroy(vmop_db_each_chunk(db, NULL, see_chunk, NULL));
 	vmop_error_destroy(vmop_db_each_piece(db, NULL, see_chunk, NULL));
 	vmop_error_destroy(vmop_db_each_sum(db, NULL, VMOP_DB_MERGE_TASKS, see_sum, NULL));
+	vmop_error_destroy(vmop_db_each_sum(db, NULL, VMOP_DB_MERGE_STACKS, see_sum, NULL));
+	see_stacks(db);
 	vmop_error_destroy(vmop_db_check(db));
 }
 

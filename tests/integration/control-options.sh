@@ -37,6 +37,14 @@ refuse 2 "0 named passive domain(s)" control --setup --passive-images="$work/Sys
 refuse 2 "not a hexadecimal offset" control --setup --passive-domains=a \
 	--passive-images="$work/System.map+0xzz"
 refuse 2 "between 0 and 100%" control --setup --guest-cpu=101
+refuse 2 "off, kernel, fp, cfi, cfi:SIZE" control --setup --callgraph=dwarf
+refuse 2 "8K, 16K, 32K or 64K" control --setup --callgraph=cfi:12K
+refuse 2 "off, kernel, fp, cfi, cfi:SIZE" control --setup --callgraph=kernel:8K
+refuse 2 "between 1 and 127" control --setup -c 128
+refuse 2 "between 1 and 127" control --setup --callgraph-depth=0
+refuse 2 "between 1 and 127" control --setup --callgraph-depth=many
+refuse 2 "'cfi' is not an option" control --setup -c cfi
+refuse 2 "--callgraph goes with" control --stop --callgraph
 refuse 2 "'all' can't be combined with another name" control --setup --passive-domains=all,a
 refuse 2 "active-domains: 'all' can't be combined with another name" control --setup --active-domains=all,a
 refuse 2 "'a' can't be both active and passive" control --setup --active-domains=b,a \
@@ -96,6 +104,23 @@ expect 0 "the set-up is good" "$vmopd" --check-setup
 expect 0 "the set-up is good" "$vmopd" --check-setup --config="$VMOP_CONFIG" --session-dir=here
 expect 0 "separate = none" control --setup --config="$work/other" --verbose -V -p none
 is "the other file" "$(grep -c separate "$work/other")" -eq 1
+# Call stacks: without a value, with one, and with opcontrol's depth, which may be a word of its own.
+callgraph() {
+	grep ^callgraph "$work/stacks" | tr '\n' ' '
+}
+expect 0 "callgraph = cfi:16K" control --setup --config="$work/stacks" --callgraph -V
+expect 0 "callgraph = cfi:64K" control --setup --config="$work/stacks" --callgraph=cfi:64K -V
+is "the depth is the default" "$(callgraph)" = "callgraph = cfi:64K "
+for option in "-c 10" -c10 "--callgraph 10" --callgraph=10; do
+	rm "$work/stacks"
+	# shellcheck disable=SC2086 # one word or two
+	expect 0 "" control --setup --config="$work/stacks" $option
+	is "opcontrol's depth by $option" "$(callgraph)" = "callgraph = cfi:16K callgraph-depth = 10 "
+done
+expect 0 "" control --setup --config="$work/stacks" --callgraph=fp --callgraph-depth=127
+is "frame pointers" "$(callgraph)" = "callgraph = fp "
+expect 0 "" control --setup --config="$work/stacks" -c 0
+is "no call stacks" "$(callgraph)" = ""
 # The file is read and never executed; errors name the line.
 printf '# one\nevent = cpu-clock\nevnet = x\n' >"$work/bad"
 refuse 2 "bad:3: unknown key 'evnet'" control --status --config="$work/bad"

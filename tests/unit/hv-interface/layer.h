@@ -42,7 +42,9 @@ static struct {
 	unsigned n_group;  /* members of the current group */
 	unsigned n_hardware, n_host_only, n_guest_only; /* opened outside of groups */
 	struct perf_event_attr last_dummy, last_hardware;
-	int last_group_fd;    /* -1: none */
+	struct perf_event_attr last_clock;     /* opened on a CPU */
+	struct perf_event_attr last_host_only; /* of the hardware events with exclude_guest */
+	int last_group_fd;		       /* -1: none */
 	unsigned types_on[8]; /* the last hardware event's type and config on each CPU */
 	uint64_t configs_on[8];
 } layer;
@@ -89,11 +91,15 @@ long __wrap_syscall(long number, ...)
 	}
 	if (is_dummy(attr))
 		layer.last_dummy = *attr;
+	else if (!is_hardware(attr) && cpu >= 0)
+		layer.last_clock = *attr;
 	struct perf_event_attr real = *attr;
 	if (is_hardware(attr)) { /* the clock pretends to be a PMU */
 		layer.last_hardware = *attr;
 		if (attr->sample_type) { /* not one of a trial */
 			layer.n_hardware++;
+			if (attr->exclude_guest)
+				layer.last_host_only = *attr;
 			layer.n_host_only += attr->exclude_guest;
 			layer.n_guest_only += attr->exclude_host;
 		}
@@ -159,6 +165,9 @@ void __wrap_vmop_perf_guest_exit_init(struct vmop_perf_guest_exit *ret)
 	*ret = (struct vmop_perf_guest_exit){.is_here = is_arm64_kvm};
 }
 
+/* The call stacks of the source's set-up. */
+static struct vmop_stack_options stacks;
+
 static inline void refuse(bool (*refuses)(const struct perf_event_attr *, int), int os_errno)
 {
 	memset(&layer, 0, sizeof(layer));
@@ -172,6 +181,7 @@ static inline int reset(void **state)
 	refuse(NULL, 0);
 	online = NULL;
 	is_arm64_kvm = false;
+	stacks = (struct vmop_stack_options){.mode = VMOP_STACKS_OFF};
 	mediated_vpmu = max_sample_rate = paranoid = NULL;
 	return 0;
 }
@@ -188,7 +198,12 @@ static inline struct vmop_error *try_open(const char *events, struct vmop_source
 	while (next && n < 4)
 		assert_null(vmop_event_request_parse(strsep(&next, " "), &requests[n++]));
 	const struct vmop_source_setup setup = {
-		.events = requests, .n_events = n, .buffer_bytes = 1 << 16, .root = root};
+		.events = requests,
+		.n_events = n,
+		.buffer_bytes = stacks.mode == VMOP_STACKS_OFF ? 1 << 16 : 0,
+		.stacks = stacks,
+		.root = root,
+	};
 	struct vmop_error *err = vmop_source_open(&vmop_source_perf_ops, &setup, ret);
 	while (n > 0)
 		vmop_event_request_deinit(&requests[--n]);

@@ -66,6 +66,16 @@ static inline void check_error(struct vmop_error *err, enum vmop_error_code code
 /* Check that the call fails with code, and with text in its message. */
 #define assert_error(call, code, text) check_error(call, code, text, __FILE__, __LINE__)
 
+/* Compare by field: the structs have padding. */
+static inline void assert_node(const struct vmop_db_stack_node *a,
+			       const struct vmop_db_stack_node *b)
+{
+	assert_int_equal(a->id.number, b->id.number);
+	assert_int_equal(a->parent.number, b->parent.number);
+	assert_int_equal(a->image.number, b->image.number);
+	assert_int_equal(a->offset, b->offset);
+}
+
 /* Put the rows that chunks refer to: host, guest, one event, two images, two tasks. */
 static inline void put_facts(struct vmop_db *db)
 {

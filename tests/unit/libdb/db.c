@@ -324,7 +324,6 @@ static void chunks_and_sums(void **state)
 	assert_ok(vmop_db_begin_interval(db, TEST_START_NS + 50 * VMOP_NS_PER_S, VMOP_NS_PER_S));
 	struct vmop_db_chunk_key key = key_of(2, 1);
 	key.cpu = 1;
-	key.stack.number = 7;
 	struct vmop_db_cell cell = {0x300, 5, 5000000};
 	assert_ok(vmop_db_put_chunk(db, &key, &cell, 1));
 	assert_ok(vmop_db_commit(db));
@@ -446,8 +445,8 @@ static void refused(void **state)
 	assert_refused("other", VMOP_ERROR_CORRUPT, "not a session file");
 
 	assert_ok(vmop_db_finish(new_session("newer")));
-	run_sql("newer", "PRAGMA user_version=2");
-	assert_refused("newer", VMOP_ERROR_NEWER, "format is 2");
+	run_sql("newer", "PRAGMA user_version=3");
+	assert_refused("newer", VMOP_ERROR_NEWER, "format is 3");
 	run_sql("newer", "PRAGMA user_version=0");
 	assert_refused("newer", VMOP_ERROR_CORRUPT, "format 0");
 	run_sql("newer", "PRAGMA user_version=1; PRAGMA application_id=7");

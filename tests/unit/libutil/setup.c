@@ -55,6 +55,8 @@ static void every_key(void **state)
 			   "passive-domains = web, db,4711\n"
 			   "passive-images = /k/web+0x1c000000,,/k/db\n"
 			   "guest-cpu = 2.5%\n"
+			   "callgraph = cfi:32K\n"
+			   "callgraph-depth = 64\n"
 			   "buffer-size = 1M\n"
 			   "flush-interval = 0.5s\n"
 			   "rollup = 5m,2h\n"
@@ -74,6 +76,9 @@ static void every_key(void **state)
 	assert_int_equal(setup.passive_images.n, 3);
 	assert_string_equal(setup.passive_images.items[1], "");
 	assert_int_equal(setup.guest_cpu_permille, 25);
+	assert_int_equal(setup.stacks.mode, VMOP_STACKS_CFI);
+	assert_int_equal(setup.stacks.user_stack_bytes, 32768);
+	assert_int_equal(setup.stacks.max_frames, 64);
 	assert_int_equal(setup.buffer_bytes, 1 << 20);
 	assert_int_equal(setup.flush_ns, 500000000);
 	assert_int_equal(setup.minute_after_ns, 300000000000);
@@ -96,6 +101,8 @@ static void format_is_parsed_again(void **state)
 				   "passive-domains = db\n"
 				   "passive-images = ,/k/db+0x10\n"
 				   "guest-cpu = 2.5%\n"
+				   "callgraph = cfi:64K\n"
+				   "callgraph-depth = 9\n"
 				   "buffer-size = 65536\n"
 				   "flush-interval = 1500ms\n"
 				   "rollup = 90s,2h\n"
@@ -117,6 +124,8 @@ static void defaults(void **state)
 	assert_int_equal(setup.passive_domains.n, 1);
 	assert_string_equal(setup.passive_domains.items[0], "all");
 	assert_int_equal(setup.flush_ns, 1000000000);
+	assert_int_equal(setup.stacks.mode, VMOP_STACKS_OFF);
+	assert_int_equal(setup.stacks.max_frames, VMOP_STACK_FRAMES_MAX);
 	assert_int_equal(setup.session_mode, 0644);
 	assert_null(setup.vmlinux);
 	assert_null(setup.xen);

@@ -68,12 +68,19 @@ static void end(const struct vmop_perf_decoder *decoder)
 		add_u64(1002);
 }
 
+/* Decode a record of samples without stacks. */
+static enum vmop_perf_decoded decode_any(const struct vmop_perf_decoder *decoder,
+					 const struct perf_event_header *header,
+					 struct vmop_record *ret)
+{
+	return vmop_perf_record_decode(decoder, header, ret, NULL);
+}
+
 static struct vmop_record decode(const struct vmop_perf_decoder *decoder)
 {
 	struct vmop_record record;
 	memset(&record, 0xdd, sizeof(record));
-	assert_int_equal(vmop_perf_record_decode(decoder, &made.header, &record),
-			 VMOP_PERF_DECODED);
+	assert_int_equal(decode_any(decoder, &made.header, &record), VMOP_PERF_DECODED);
 	assert_true(record.time_ns == TIME);
 	return record;
 }
@@ -90,8 +97,7 @@ static void all_shorter_ones_are_malformed(const struct vmop_perf_decoder *decod
 		memcpy(copy, made.bytes, size);
 		copy->size = size;
 		struct vmop_record record;
-		assert_int_equal(vmop_perf_record_decode(decoder, copy, &record),
-				 VMOP_PERF_MALFORMED);
+		assert_int_equal(decode_any(decoder, copy, &record), VMOP_PERF_MALFORMED);
 		free(copy);
 	}
 }
@@ -231,8 +237,7 @@ static void a_clock_in_dom0(void **state)
 	add_u64(user);
 	add_u64(0x33);
 	decoder.wanted = &no_user;
-	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
-			 VMOP_PERF_NOT_WANTED);
+	assert_int_equal(decode_any(&decoder, &made.header, &record), VMOP_PERF_NOT_WANTED);
 	decoder.wanted = all_wanted;
 	/* Without registers a guest's address is not trusted. */
 	decoder.dom0.has_regs = false;
@@ -268,8 +273,7 @@ static void a_pmu_in_dom0(void **state)
 	make_sample(&decoder, PERF_RECORD_MISC_GUEST_USER, 0, 0x401000);
 	add_u64(0);
 	decoder.wanted = &host_only;
-	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
-			 VMOP_PERF_NOT_WANTED);
+	assert_int_equal(decode_any(&decoder, &made.header, &record), VMOP_PERF_NOT_WANTED);
 }
 
 static void put_file(const char *folder, const char *path, const char *text)
@@ -391,11 +395,11 @@ static void modes_of_guests(void **state)
 		assert_int_equal(decode(&decoder).sample.flags,
 				 VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN | table[i].arm64_flags);
 		decoder.wanted = kernel_only;
-		assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+		assert_int_equal(decode_any(&decoder, &made.header, &record),
 				 table[i].is_kernel_arm64 ? VMOP_PERF_DECODED
 							  : VMOP_PERF_NOT_WANTED);
 		decoder.guest_exit.is_here = false;
-		assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+		assert_int_equal(decode_any(&decoder, &made.header, &record),
 				 table[i].is_kernel_x86 ? VMOP_PERF_DECODED : VMOP_PERF_NOT_WANTED);
 	}
 }
@@ -526,7 +530,7 @@ static void modes_not_wanted_are_left_out(void **state)
 		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 			struct vmop_record record;
 			make_sample(&decoder, table[i].misc, 0, table[i].ip);
-			assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record),
+			assert_int_equal(decode_any(&decoder, &made.header, &record),
 					 wanted & table[i].class ? VMOP_PERF_DECODED
 								 : VMOP_PERF_NOT_WANTED);
 		}
@@ -553,8 +557,7 @@ static void mappings(void **state)
 	assert_int_equal(record.mmap.inode, 0);
 	assert_string_equal(record.mmap.path, "/lib/a.so");
 	made.header.misc = PERF_RECORD_MISC_MMAP_DATA;
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record),
-			 VMOP_PERF_NOT_WANTED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_NOT_WANTED);
 }
 
 static void make_mmap2(uint16_t misc)
@@ -600,19 +603,19 @@ static void texts_must_end(void **state)
 	add_u32(1, 2);
 	add("nonulnonul......", 16);
 	end(&one);
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_MALFORMED);
 	begin(PERF_RECORD_KSYMBOL, 0);
 	add_u64(1);
 	add_u64(1);
 	add("nonulnon", 8);
 	end(&one);
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_MALFORMED);
 	begin(PERF_RECORD_MMAP2, 0);
 	for (int i = 0; i < 8; i++)
 		add_u64(0x4141414141414141);
 	add("nonulnon", 8);
 	end(&one);
-	assert_int_equal(vmop_perf_record_decode(&one, &made.header, &record), VMOP_PERF_MALFORMED);
+	assert_int_equal(decode_any(&one, &made.header, &record), VMOP_PERF_MALFORMED);
 }
 
 static void names_and_tasks(void **state)
@@ -715,6 +718,101 @@ static void unknown_records_are_reported(void **state)
 	}
 }
 
+/* ---- samples with stacks ----------------------------------------------------------------- */
+
+static const struct vmop_stack_capture *stack_of(const struct vmop_perf_decoder *decoder,
+						 struct vmop_record *ret)
+{
+	static struct vmop_perf_capture capture;
+	assert_int_equal(vmop_perf_record_decode(decoder, &made.header, ret, &capture),
+			 VMOP_PERF_DECODED);
+	return capture.is_here ? &capture.stack : NULL;
+}
+
+/* Append a callchain of one kernel frame. */
+static void add_chain(void)
+{
+	add_u64(2);
+	add_u64((uint64_t)PERF_CONTEXT_KERNEL);
+	add_u64(0xffffffff81000010);
+}
+
+static void only_the_hosts_samples_have_a_stack(void **state)
+{
+	(void)state;
+	static const struct {
+		uint16_t misc;
+		bool has_stack;
+	} table[] = {
+		{PERF_RECORD_MISC_KERNEL, true},	{PERF_RECORD_MISC_USER, true},
+		{PERF_RECORD_MISC_GUEST_KERNEL, false}, {PERF_RECORD_MISC_GUEST_USER, false},
+		{PERF_RECORD_MISC_HYPERVISOR, false},
+	};
+	struct vmop_perf_decoder decoder = two;
+	struct vmop_record record;
+	decoder.stack_sample_type = PERF_SAMPLE_CALLCHAIN;
+	decoder.max_frames = 127;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		make_sample(&decoder, table[i].misc, 1002, 0xffffffff81000010);
+		add_chain();
+		const struct vmop_stack_capture *stack = stack_of(&decoder, &record);
+		assert_int_equal(stack != NULL, table[i].has_stack);
+		assert_int_equal(record.sample.event, 1);
+		if (stack)
+			assert_int_equal(stack->n_kernel_frames, 1);
+	}
+	make_sample(&decoder, PERF_RECORD_MISC_KERNEL, 1002, 0xffffffff81000010);
+	struct vmop_perf_capture capture;
+	assert_int_equal(vmop_perf_record_decode(&decoder, &made.header, &record, &capture),
+			 VMOP_PERF_MALFORMED);
+	begin(PERF_RECORD_EXIT, 0);
+	add_u32(1, 2);
+	add_u32(3, 4);
+	add_u64(TIME);
+	end(&decoder);
+	assert_null(stack_of(&decoder, &record));
+}
+
+/* Guests' halves of split events, and events that only guests are wanted of, carry no stack. */
+static void events_of_guests_carry_no_stack(void **state)
+{
+	(void)state;
+	static const uint64_t guest_ids[] = {2001, 0};
+	static const uint8_t wanted[] = {0xf | VMOP_PERF_BY_PMU, 0xc};
+	struct vmop_perf_decoder decoder = two;
+	struct vmop_record record;
+	decoder.stack_sample_type = PERF_SAMPLE_CALLCHAIN;
+	decoder.max_frames = 127;
+	decoder.guest_ids = guest_ids;
+	decoder.wanted = wanted;
+	make_sample(&decoder, PERF_RECORD_MISC_GUEST_USER, 2001, 0x401000);
+	assert_null(stack_of(&decoder, &record));
+	make_sample(&decoder, PERF_RECORD_MISC_GUEST_USER, 1002, 0x401000);
+	assert_null(stack_of(&decoder, &record));
+	make_sample(&decoder, PERF_RECORD_MISC_USER, 1001, 0x401000);
+	add_chain();
+	assert_non_null(stack_of(&decoder, &record));
+}
+
+/* The registers of the interrupted code come after the stack, wherever that ends. */
+static void registers_after_a_stack(void **state)
+{
+	(void)state;
+	struct vmop_perf_decoder decoder = one;
+	struct vmop_record record;
+	decoder.stack_sample_type = PERF_SAMPLE_CALLCHAIN;
+	decoder.max_frames = 127;
+	decoder.dom0 = (struct vmop_perf_dom0){.view = VMOP_REACH_OWN, .has_regs = true};
+	make_sample(&decoder, PERF_RECORD_MISC_KERNEL, 0, 0xffffffff81000010);
+	add_chain();
+	add_u64(2); /* PERF_SAMPLE_REGS_ABI_64 */
+	add_u64(0x401000);
+	add_u64(0x33);
+	assert_non_null(stack_of(&decoder, &record));
+	assert_int_equal(record.sample.flags, VMOP_SAMPLE_USER);
+	assert_true(record.sample.ip == 0x401000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -736,6 +834,9 @@ int main(void)
 		cmocka_unit_test(kernel_symbols),
 		cmocka_unit_test(losses_and_throttles_are_counted),
 		cmocka_unit_test(unknown_records_are_reported),
+		cmocka_unit_test(only_the_hosts_samples_have_a_stack),
+		cmocka_unit_test(events_of_guests_carry_no_stack),
+		cmocka_unit_test(registers_after_a_stack),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

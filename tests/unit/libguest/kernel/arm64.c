@@ -202,9 +202,9 @@ static void memory_is_placed(void **state)
 	assert_true(vmop_guest_memory_read(memory, 0x40001234, &byte, 1));
 	assert_int_equal(byte, 0x5a);
 	assert_false(vmop_guest_memory_read(memory, 0x1234, &byte, 1));
-	size_t layouts = vmop_guest_memory_layouts(memory);
-	assert_true(vmop_guest_memory_place(memory, 0x2000, 0x40002000)); /* the same layout */
-	assert_int_equal(vmop_guest_memory_layouts(memory), layouts);
+	size_t placements = vmop_guest_memory_placements(memory);
+	assert_true(vmop_guest_memory_place(memory, 0x2000, 0x40002000)); /* the same placement */
+	assert_int_equal(vmop_guest_memory_placements(memory), placements);
 	assert_false(vmop_guest_memory_place(memory, 0x2000, 0x40002001)); /* inside a page */
 	assert_false(vmop_guest_memory_place(memory, 0x2000, 0x1000));	   /* below 0 */
 	assert_false(vmop_guest_memory_place(memory, 0x1000, UINT64_C(0xfffffffffffff000)));

@@ -212,8 +212,8 @@ static void all_of_physical_memory(void **state)
 	(void)state;
 	make_file(5 * GIB);
 	assert_null(vmop_guest_memory_open_file(path, &memory));
-	for (size_t i = 0; i < vmop_guest_memory_layouts(memory); i++) {
-		vmop_guest_memory_select_layout(memory, i);
+	for (size_t i = 0; i < vmop_guest_memory_placements(memory); i++) {
+		vmop_guest_memory_select_placement(memory, i);
 		bool is_flat =
 			vmop_guest_memory_to_linear(memory, 5 * GIB - 1) == 5 * GIB - 1 &&
 			vmop_guest_memory_to_linear(memory, 3 * GIB) == 3 * GIB &&

@@ -89,7 +89,7 @@ static void a_kernel_in_64_gib(void **state)
 	assert_null(vmop_guest_open_file(path, NULL, &guest));
 	assert_null(vmop_guest_find_kernel(guest));
 	assert_int_equal(vmop_guest_kernel_info(guest)->symbols, made.symbol_count);
-	/* a scan, the image once per memory layout, and nothing for the holes */
+	/* a scan, the image once per memory placement, and nothing for the holes */
 	assert_true(vmop_guest_last_cost(guest).read_bytes < GIB);
 	vmop_guest_close(guest);
 	synthetic_free(&made);
@@ -102,8 +102,8 @@ static void nothing_outside_of_ram(void **state)
 	(void)state;
 	make_file(3 * GIB, NULL, 0);
 	assert_null(vmop_guest_memory_open_file(path, &memory));
-	for (size_t i = 0; i < vmop_guest_memory_layouts(memory); i++) {
-		vmop_guest_memory_select_layout(memory, i);
+	for (size_t i = 0; i < vmop_guest_memory_placements(memory); i++) {
+		vmop_guest_memory_select_placement(memory, i);
 		assert_false(vmop_guest_memory_read(memory, UINT64_MAX - 8, byte, 16));
 		assert_false(vmop_guest_memory_read(memory, 8 * GIB, byte, 1));
 		assert_null(vmop_guest_memory_page(memory, UINT64_MAX));
@@ -121,16 +121,16 @@ static void the_hole_under_4_gib(void **state)
 {
 	struct vmop_guest_map map = {0};
 	(void)state;
-	vmop_guest_map_add_split_layouts(&map, 5 * GIB, 2 * GIB);
-	assert_true(map.layouts > 3);
-	assert_int_equal(map.layout[0].spans, 2);
-	assert_int_equal(map.layout[0].span[1].gpa, 4 * GIB);
-	assert_int_equal(map.layout[0].span[1].linear, 2 * GIB);
-	assert_int_equal(map.layout[0].span[1].len_bytes, 3 * GIB);
+	vmop_guest_map_add_split_placements(&map, 5 * GIB, 2 * GIB);
+	assert_true(map.placements > 3);
+	assert_int_equal(map.placement[0].spans, 2);
+	assert_int_equal(map.placement[0].span[1].gpa, 4 * GIB);
+	assert_int_equal(map.placement[0].span[1].linear, 2 * GIB);
+	assert_int_equal(map.placement[0].span[1].len_bytes, 3 * GIB);
 	memset(&map, 0, sizeof(map));
-	vmop_guest_map_add_split_layouts(&map, GIB, 0);
-	assert_int_equal(map.layouts, 1);
-	assert_int_equal(map.layout[0].spans, 1);
+	vmop_guest_map_add_split_placements(&map, GIB, 0);
+	assert_int_equal(map.placements, 1);
+	assert_int_equal(map.placement[0].spans, 1);
 }
 
 static void budgets_end_reading(void **state)
@@ -240,8 +240,8 @@ static void a_vmm(bool shared)
 	assert_null(vmop_guest_memory_open_pid(pid, NULL, &memory));
 	/* sanitizers make large mappings as well */
 	uint64_t mark = 0;
-	for (size_t i = 0; !mark && i < vmop_guest_memory_layouts(memory); i++) {
-		vmop_guest_memory_select_layout(memory, i);
+	for (size_t i = 0; !mark && i < vmop_guest_memory_placements(memory); i++) {
+		vmop_guest_memory_select_placement(memory, i);
 		vmop_guest_memory_read(memory, SYNTHETIC_TRAMPOLINE_GPA + 511 * 8, &mark, 8);
 		if (vmop_guest_memory_ram_bytes(memory) != 256 * MIB)
 			mark = 0;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/perf/stacks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hv-interface/perf/capture.h"
+#include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "libutil/io.h"
+#include "libutil/parse.h"
+
+enum { USUAL_STACK_BYTES = 250 }; /* a callchain, and the registers with CFI */
+
+/* perf_event_attr.defer_callchain, in headers newer than Linux 6.18's: bit 38 after read_format. */
+#define DEFER_CALLCHAIN (UINT64_C(1) << 38)
+
+void vmop_perf_stacks_deinit(struct vmop_perf_stacks *stacks)
+{
+	free(stacks->note);
+	*stacks = (struct vmop_perf_stacks){0};
+}
+
+struct vmop_error *vmop_perf_stacks_add_note(struct vmop_perf_stacks *stacks, const char *more)
+{
+	const char *before = stacks->note ? stacks->note : "";
+	char *note;
+	if (asprintf(&note, "%s%s%s", before, *before ? "; " : "", more) < 0)
+		return &vmop_error_no_memory;
+	free(stacks->note);
+	stacks->note = note;
+	return NULL;
+}
+
+static struct vmop_error *add_note(struct vmop_perf_stacks *stacks, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static struct vmop_error *add_note(struct vmop_perf_stacks *stacks, const char *format, ...)
+{
+	va_list args;
+	_cleanup_free_ char *text = NULL;
+	va_start(args, format);
+	int len = vasprintf(&text, format, args);
+	va_end(args);
+	if (len < 0) {
+		text = NULL;
+		return &vmop_error_no_memory;
+	}
+	return vmop_perf_stacks_add_note(stacks, text);
+}
+
+uint64_t vmop_perf_stacks_sample_type(const struct vmop_stack_options *stacks)
+{
+	switch (stacks->mode) {
+	case VMOP_STACKS_OFF:
+		return 0;
+	case VMOP_STACKS_KERNEL:
+	case VMOP_STACKS_FP:
+		return PERF_SAMPLE_CALLCHAIN;
+	default:
+		return VMOP_PERF_SAMPLE_STACKS;
+	}
+}
+
+uint32_t vmop_perf_stacks_bytes(const struct vmop_stack_options *stacks)
+{
+	uint64_t sample_type = vmop_perf_stacks_sample_type(stacks);
+	if (!sample_type)
+		return 0;
+	bool has_copy = sample_type & PERF_SAMPLE_STACK_USER;
+	return USUAL_STACK_BYTES + (has_copy ? stacks->user_stack_bytes : 0);
+}
+
+void vmop_perf_stacks_set_attr(const struct vmop_perf_stacks *stacks, struct perf_event_attr *attr)
+{
+	uint64_t sample_type = vmop_perf_stacks_sample_type(&stacks->is);
+	if (!sample_type)
+		return;
+	attr->sample_type |= sample_type;
+	attr->sample_max_stack = (uint16_t)stacks->chain_frames;
+	attr->exclude_callchain_user = stacks->is.mode != VMOP_STACKS_FP;
+	if (sample_type & PERF_SAMPLE_REGS_USER)
+		attr->sample_regs_user = VMOP_PERF_USER_REGS;
+	if (sample_type & PERF_SAMPLE_STACK_USER)
+		attr->sample_stack_user = stacks->is.user_stack_bytes;
+}
+
+/* Return 0 if the kernel accepts the attributes in an event of this process, else the errno. */
+static int try(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->size = sizeof(*attr);
+	attr->config = PERF_COUNT_SW_CPU_CLOCK;
+	attr->sample_period = VMOP_NS_PER_S;
+	attr->disabled = 1;
+	int fd = (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	close(fd);
+	return 0;
+}
+
+static int try_stacks(const struct vmop_perf_stacks *stacks)
+{
+	struct perf_event_attr attr = {0};
+	if (stacks->is.mode == VMOP_STACKS_CFI && !VMOP_PERF_USER_REGS)
+		return EOPNOTSUPP;
+	vmop_perf_stacks_set_attr(stacks, &attr);
+	return try(&attr);
+}
+
+/* Return why user stacks cannot be unwound in the kernel by BPF. */
+static const char *why_no_bpf(void)
+{
+	return "not by BPF, because vmop was built without it";
+}
+
+/*
+ * Return why user stacks are not deferred to the return to user mode. Deferred stacks come in
+ * records of their own, which the merge would have to join with their samples.
+ */
+static const char *why_no_deferral(void)
+{
+	struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_CALLCHAIN};
+	const size_t flags_at = offsetof(struct perf_event_attr, read_format) + sizeof(uint64_t);
+	uint64_t flags;
+	memcpy(&flags, (const char *)&attr + flags_at, sizeof(flags));
+	flags |= DEFER_CALLCHAIN;
+	memcpy((char *)&attr + flags_at, &flags, sizeof(flags));
+	int os_errno = try(&attr);
+	return os_errno
+		       ? "not deferred, because this kernel can't (perf_event_attr.defer_callchain)"
+		       : "not deferred, because vmop does not join deferred stacks with samples";
+}
+
+/* Replace a mode that only a request has. */
+static struct vmop_error *resolve(struct vmop_perf_stacks *stacks)
+{
+	const char *reason = NULL;
+	if (stacks->is.mode == VMOP_STACKS_BPF)
+		reason = why_no_bpf();
+	else if (stacks->is.mode == VMOP_STACKS_DEFER)
+		reason = why_no_deferral();
+	if (!reason)
+		return NULL;
+	stacks->is.mode = VMOP_STACKS_CFI;
+	return vmop_perf_stacks_add_note(stacks, reason);
+}
+
+/* Take the next lower mode and note why. */
+static struct vmop_error *step_down(struct vmop_perf_stacks *stacks, int os_errno)
+{
+	static const char *const words[] = {
+		[VMOP_STACKS_CFI] = "not by CFI, because this kernel does not copy user registers "
+				    "and stacks",
+		[VMOP_STACKS_FP] =
+			"not by frame pointers, because this kernel does not unwind user "
+			"stacks",
+		[VMOP_STACKS_KERNEL] = "not of the kernel, because it gives no callchains",
+	};
+	const char *text = words[stacks->is.mode];
+	stacks->is.mode--;
+	return add_note(stacks, "%s (%s)", text, strerror(os_errno));
+}
+
+/* Lower the depth to sysctl kernel.perf_event_max_stack, above which the kernel refuses it. */
+static struct vmop_error *limit_depth(struct vmop_perf_stacks *stacks, const char *root)
+{
+	char path[256];
+	_cleanup_free_ char *text = NULL;
+	uint64_t most;
+	snprintf(path, sizeof(path), "%s/proc/sys/kernel/perf_event_max_stack", root ? root : "");
+	struct vmop_error *err = vmop_io_read_file(path, 64, &text, NULL);
+	if (err) {
+		vmop_error_destroy(err); /* before Linux 4.8: 127 */
+		return NULL;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	if (!vmop_parse_u64(text, 10, &most) || most >= stacks->is.max_frames)
+		return NULL;
+	/* With 0 the kernel refuses every callchain: the next step notes it. */
+	stacks->chain_frames = most ? (uint32_t)most : 1;
+	return add_note(stacks,
+			"at most %" PRIu64 " frames by the kernel instead of %" PRIu32
+			": sysctl kernel.perf_event_max_stack",
+			most, stacks->is.max_frames);
+}
+
+static bool is_refusal(int os_errno)
+{
+	return os_errno == EINVAL || os_errno == EOPNOTSUPP || os_errno == E2BIG ||
+	       os_errno == EOVERFLOW;
+}
+
+struct vmop_error *vmop_perf_stacks_choose(const struct vmop_stack_options *request,
+					   const char *root, struct vmop_perf_stacks *ret)
+{
+	*ret = (struct vmop_perf_stacks){.is = *request, .chain_frames = request->max_frames};
+	if (request->mode == VMOP_STACKS_OFF)
+		return NULL;
+	struct vmop_error *err = resolve(ret);
+	if (!err)
+		err = limit_depth(ret, root);
+	while (!err && ret->is.mode != VMOP_STACKS_OFF) {
+		int os_errno = try_stacks(ret);
+		/* Another obstacle, such as permission, is reported when the events are opened. */
+		if (!is_refusal(os_errno))
+			break;
+		err = step_down(ret, os_errno);
+	}
+	if (ret->is.mode != VMOP_STACKS_CFI)
+		ret->is.max_frames = ret->chain_frames;
+	return err;
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The build of tables: from an image's FDEs to the rows of table-builder.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "libstack/budget.h"
+#include "libstack/cie-cache.h"
+#include "libstack/functions.h"
+#include "libstack/image.h"
+#include "libstack/table-builder.h"
+#include "libstack/table-layout.h"
+#include "libstack/table.h"
+#include "libutil/error.h"
+
+/* Compilers and linkers align functions by up to so many bytes without instructions that run. */
+enum { MAX_PADDING_BYTES = 16 };
+
+/* The longest `_start` without CFI. ld.so's has some twenty bytes. */
+enum { MAX_ENTRY_POINT_BYTES = 64 };
+
+enum { EH_FRAME, DEBUG_FRAME, N_SECTIONS };
+
+struct build {
+	struct vmop_cfi_budget budget;
+	struct vmop_cfi_image image;
+	struct vmop_cfi_section sections[N_SECTIONS];
+	struct vmop_cie_cache caches[N_SECTIONS];
+	struct vmop_cfi_functions functions;
+	struct vmop_cfi_builder builder;
+};
+
+static void build_deinit(struct build *build)
+{
+	vmop_cfi_builder_deinit(&build->builder);
+	vmop_cfi_functions_deinit(&build->functions, &build->budget);
+	for (size_t i = 0; i < N_SECTIONS; i++)
+		vmop_cfi_budget_free(&build->budget, (void *)build->sections[i].bytes,
+				     build->sections[i].len_bytes, 1);
+}
+
+static struct vmop_error *find_functions(struct build *build)
+{
+	struct vmop_error *err = NULL;
+	for (int i = 0; i < N_SECTIONS && !err; i++) {
+		err = vmop_cfi_image_read_cfi(&build->image, i == DEBUG_FRAME, &build->budget,
+					      &build->sections[i]);
+		if (!err && build->sections[i].bytes)
+			err = vmop_cfi_functions_add(&build->functions, &build->image,
+						     &build->sections[i], &build->caches[i],
+						     &build->budget);
+	}
+	return err ? err : vmop_cfi_functions_arrange(&build->functions, &build->budget);
+}
+
+/* The records of the function being added. */
+struct records {
+	const struct vmop_cfi_section *section;
+	const struct vmop_cached_cie *cached;
+	struct vmop_cfi_fde fde;
+};
+
+/* Read the records of a function again. They were good before, and the section has not changed. */
+static void read_records(struct build *build, const struct vmop_cfi_function *function,
+			 struct records *ret)
+{
+	int i = function->is_debug_frame ? DEBUG_FRAME : EH_FRAME;
+	size_t offset = function->record;
+	struct vmop_cfi_record record;
+	ret->section = &build->sections[i];
+	vmop_cfi_next_record(ret->section, &offset, &record);
+	ret->cached = vmop_cie_cache_get(&build->caches[i], ret->section, record.cie_offset,
+					 &build->budget);
+	vmop_cfi_read_fde(ret->section, &record, &ret->cached->cie, &ret->fde);
+}
+
+static bool keep_records(struct build *build, const struct vmop_cfi_function *function,
+			 const struct records *records)
+{
+	struct vmop_cfi_kept_entry entry = {
+		.start = function->start,
+		.end = function->start + function->len_bytes,
+		.function_address = records->fde.function_address,
+		.function_bytes = records->fde.function_bytes,
+		.address_minus_offset = records->fde.function_address - function->start,
+	};
+	return vmop_cfi_builder_keep(&build->builder, records->section,
+				     &records->cached->cie.record, &records->fde.record, &entry);
+}
+
+/* Add a function's rows. False: a limit was reached. */
+static bool add_function(struct build *build, const struct vmop_cfi_function *function)
+{
+	struct records records;
+	struct vmop_cfi_program program;
+	bool needs_records = false, is_ok = true;
+	read_records(build, function, &records);
+	vmop_cfi_program_begin(&program, records.section, &records.cached->cie,
+			       &records.cached->initial, &records.fde);
+	while (is_ok && vmop_cfi_program_next(&program) && program.from < function->len_bytes) {
+		enum vmop_cfi_kind kind = VMOP_CFI_NONE;
+		is_ok = vmop_cfi_builder_add(&build->builder, function->start + program.from,
+					     &program.row, records.cached->cie.is_signal, &kind);
+		needs_records |= kind == VMOP_CFI_EXPRESSION;
+	}
+	if (is_ok && program.is_bad && program.from < function->len_bytes)
+		is_ok = vmop_cfi_builder_add_none(&build->builder, function->start + program.from);
+	return is_ok && (!needs_records || keep_records(build, function, &records)) &&
+	       vmop_cfi_budget_work(&build->budget, records.fde.record.len_bytes);
+}
+
+static struct vmop_error *add_functions(struct build *build)
+{
+	const struct vmop_cfi_functions *functions = &build->functions;
+	for (size_t i = 0; i < functions->n; i++) {
+		const struct vmop_cfi_function *function = &functions->items[i];
+		uint64_t end = function->start + function->len_bytes;
+		bool is_gap = i + 1 == functions->n || function[1].start - end > MAX_PADDING_BYTES;
+		if (!add_function(build, function) ||
+		    (is_gap && !vmop_cfi_builder_add_none(&build->builder, end)))
+			return vmop_cfi_budget_error(&build->budget);
+	}
+	return NULL;
+}
+
+/* Find the end of the function at the entry point: where the next one begins, or a few bytes on. */
+static void set_entry_point(const struct build *build, struct vmop_cfi_table *table)
+{
+	const struct vmop_cfi_functions *functions = &build->functions;
+	const struct vmop_cfi_segment *segment =
+		vmop_cfi_image_segment(&build->image, build->image.entry);
+	if (!segment || !build->image.entry)
+		return;
+	uint64_t start = segment->offset + (build->image.entry - segment->address);
+	table->entry_point = start;
+	table->entry_point_end = start + MAX_ENTRY_POINT_BYTES;
+	for (size_t i = 0; i < functions->n; i++) {
+		if (functions->items[i].start <= start)
+			continue;
+		if (functions->items[i].start < table->entry_point_end)
+			table->entry_point_end = functions->items[i].start;
+		break;
+	}
+}
+
+static struct vmop_error *run_build(struct build *build, struct vmop_cfi_table **ret)
+{
+	struct vmop_error *err = vmop_cfi_image_read(&build->image);
+	vmop_cfi_builder_init(&build->builder, build->image.machine, &build->budget);
+	if (!err)
+		err = find_functions(build);
+	if (!err)
+		err = add_functions(build);
+	if (!err)
+		err = vmop_cfi_builder_finish(&build->builder, ret);
+	if (err)
+		return err;
+	(*ret)->machine = build->image.machine;
+	(*ret)->text_bytes = build->image.text_bytes;
+	set_entry_point(build, *ret);
+	return NULL;
+}
+
+static struct vmop_error *build_image(const struct vmop_cfi_image *image,
+				      const struct vmop_cfi_limits *limits,
+				      struct vmop_cfi_table **ret)
+{
+	struct build *build = calloc(1, sizeof(*build));
+	if (!build)
+		return &vmop_error_no_memory;
+	build->image = *image;
+	vmop_cfi_budget_init(&build->budget, limits);
+	struct vmop_error *err = run_build(build, ret);
+	build_deinit(build);
+	free(build);
+	return err;
+}
+
+struct vmop_error *vmop_cfi_table_build(int fd, const struct vmop_cfi_limits *limits,
+					struct vmop_cfi_table **ret)
+{
+	struct vmop_cfi_image image = {.fd = fd};
+	return build_image(&image, limits, ret);
+}
+
+struct vmop_error *vmop_cfi_table_build_from_memory(const void *memory, size_t len_bytes,
+						    const struct vmop_cfi_limits *limits,
+						    struct vmop_cfi_table **ret)
+{
+	struct vmop_cfi_image image = {.fd = -1, .memory = memory, .memory_bytes = len_bytes};
+	return build_image(&image, limits, ret);
+}
