@@ -136,7 +136,7 @@ static struct vmop_error *enter(struct layouter *layouter, uint32_t node, size_t
 	return add_box(layouter, &box);
 }
 
-/* Add the box of what is not shown below the node of a level that the walk leaves. */
+/* Leave a level: add the box that sums up the children of its node that have none. */
 static struct vmop_error *leave(struct layouter *layouter, size_t depth)
 {
 	const struct level *level = &layouter->levels[depth];

@@ -34,7 +34,7 @@
 /* Wider boxes have a gap between them. */
 #define WIDE_BOX_WIDTH 4
 
-/* Of the boxes: with the rest, a file stays below 2 MB. */
+/* The bound of the boxes: with the rest, a file stays below 2 MB. */
 #define BOXES_MAX_BYTES ((size_t)1700000)
 #define BOX_OVERHEAD_BYTES 330
 #define NAME_COLUMNS 200

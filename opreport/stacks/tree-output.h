@@ -16,7 +16,7 @@
 #include "opreport/stacks/call-tree.h"
 
 struct vmop_tree_output_options {
-	/* What is said above a report: session, time, events, losses, complete stacks.  Raw bytes.
+	/* The lines above a report: session, time, events, losses, complete stacks.  Raw bytes.
 	 */
 	const char *const *lines;
 	size_t n_lines;

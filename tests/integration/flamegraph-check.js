@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Use a flame graph of report-flamegraph.sh's session "known" by clicks and keys, and write
-// "checked: all is well" or what is wrong to the document.
+// Use a flame graph of report-flamegraph.sh's session "known" by clicks and keys, and write what is
+// wrong to the document.
 "use strict";
 const wrong = [];
 addEventListener("error", (event) => wrong.push(event.message));

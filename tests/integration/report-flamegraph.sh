@@ -73,5 +73,5 @@ sed -e '/^<\/svg>$/d' "$work/known.svg" >"$work/run.svg"
 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" \
 	--dump-dom "file://$work/run.svg" >"$work/dom" 2>"$work/err" ||
 	fail "$browser: $(tail -n 3 "$work/err")"
-grep -q 'checked: all is well' "$work/dom" || fail "$(grep -o 'checked:[^<]*' "$work/dom")"
+grep -q '>checked: all is well<' "$work/dom" || fail "$(grep -o '>checked:[^<]*' "$work/dom")"
 exit $failed
