@@ -97,7 +97,8 @@ static const struct argp_option options[] = {
 	{"image-path", 'p', "DIR,...", 0, "Folders with images' files", 4},
 	{"root", 'R', "DIR", 0, "A prefix for the paths of all images", 4},
 	{NULL, 0, NULL, 0, "Output:", 5},
-	{"format", KEY_FORMAT, "table|csv|json", 0, "For people (the default) or programs", 5},
+	{"format", KEY_FORMAT, "table|csv|json|folded|flamegraph|pprof", 0,
+	 "For people (the default), for programs, or of call stacks", 5},
 	{"output-file", 'o', "FILE", 0, "Write there", 5},
 	{"no-header", 'n', NULL, 0, "Omit the lines above the table", 5},
 	{"width", KEY_WIDTH, "COLUMNS", 0, "Shorten names to fit (the terminal's; 0: never)", 5},
@@ -461,6 +462,8 @@ static void decide(struct vmop_settings *settings)
 {
 	struct vmop_query *query = &settings->query;
 	decide_kind(settings);
+	if (settings->tree_output)
+		query->merge |= settings->tree_output->merge;
 	query->dimensions = find_dimensions(settings);
 	query->by_part = (query->dimensions & ~(unsigned)VMOP_BY_LIFE) == VMOP_BY_DOMAIN;
 	if (query->by_part) { /* a bill */

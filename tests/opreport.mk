@@ -5,11 +5,13 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/stacks/call-path \
 	tests/unit/opreport/stacks/call-tree \
 	tests/unit/opreport/stacks/callgraph \
+	tests/unit/opreport/stacks/flame-layout \
 	tests/unit/opreport/stacks/frame \
 	tests/unit/opreport/stacks/inverse-tree \
 	tests/unit/opreport/stacks/stack-filter \
 	tests/unit/opreport/stacks/stack-memo \
-	tests/unit/opreport/stacks/stack-reader
+	tests/unit/opreport/stacks/stack-reader \
+	tests/unit/opreport/stacks/svg-text
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
 TESTS += $(opreport_unit_tests)
@@ -36,6 +38,10 @@ tests_unit_opreport_query_spec_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_spec_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_tally_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_tally_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_flame_layout_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_flame_layout_LDADD = $(opreport_test_ldadd) -lm
+tests_unit_opreport_stacks_svg_text_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_svg_text_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_call_path_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_call_path_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_call_tree_CPPFLAGS = $(opreport_test_cppflags)
@@ -67,8 +73,11 @@ report_integration_tests = \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \
 	tests/integration/report-real.sh \
+	tests/integration/report-flamegraph.sh \
+	tests/integration/report-folded.sh \
+	tests/integration/report-pprof.sh \
 	tests/integration/report-sessions.sh \
 	tests/integration/report-tables.sh
 TESTS += $(report_integration_tests)
-EXTRA_DIST += tests/unit/opreport/stacks/trees.h
+EXTRA_DIST += tests/unit/opreport/stacks/trees.h tests/integration/flamegraph-check.js
 EXTRA_DIST += $(report_integration_tests) tests/integration/report-bounds.sh
