@@ -5,26 +5,28 @@
 
 /*
  * The signal frame of arm64 (Linux, arch/arm64/kernel/signal.c: struct rt_sigframe): siginfo_t of
- * 128 bytes, then struct ucontext (uapi asm/ucontext.h), which has struct sigcontext at 176:
- * fault_address, x0-x30, sp, pc, pstate. The vDSO's trampoline has no CFI since Linux 5.8.
+ * 128 bytes, which is filled only for handlers with SA_SIGINFO; then struct ucontext (uapi
+ * asm/ucontext.h), which has struct sigcontext at 176: fault_address, x0-x30, sp, pc, pstate, and
+ * at its next multiple of 16 further records, whose first one is struct fpsimd_context (uapi
+ * asm/sigcontext.h): 32 bits of magic, 32 bits of its size. The vDSO's trampoline has no CFI since
+ * Linux 5.8.
  */
 enum {
-	SI_SIGNO = 0, /* 32 bits; si_errno above it */
 	UC_FLAGS = 128,
 	UC_LINK = 136,
 	SIGCONTEXT_REGS = 128 + 176 + 8,
-	N_SIGNALS = 64,
+	FPSIMD_CONTEXT = 128 + 176 + 288,
 };
+#define FPSIMD_HEADER (UINT64_C(528) << 32 | 0x46508001)
 
 static bool is_signal_frame(const struct vmop_stack_copy *copy, uint64_t sp)
 {
-	uint64_t signo, flags, link;
-	if (sp % 16 || !vmop_stack_copy_read(copy, sp + SI_SIGNO, &signo) ||
-	    !vmop_stack_copy_read(copy, sp + UC_FLAGS, &flags) ||
-	    !vmop_stack_copy_read(copy, sp + UC_LINK, &link))
+	uint64_t flags, link, fpsimd;
+	if (sp % 16 || !vmop_stack_copy_read(copy, sp + UC_FLAGS, &flags) ||
+	    !vmop_stack_copy_read(copy, sp + UC_LINK, &link) ||
+	    !vmop_stack_copy_read(copy, sp + FPSIMD_CONTEXT, &fpsimd))
 		return false;
-	signo &= UINT32_MAX;
-	return signo >= 1 && signo <= N_SIGNALS && flags == 0 && link == 0;
+	return flags == 0 && link == 0 && fpsimd == FPSIMD_HEADER;
 }
 
 #define AT(n) (SIGCONTEXT_REGS + (n)*8)

@@ -330,10 +330,44 @@ static bool is_trampoline(const struct walk *walk)
 	       machine->is_signal_frame(&walk->copy, frame->regs[machine->sp]);
 }
 
-/* Step out of code without CFI: a trampoline of signals, or code that may use frame pointers. */
+/* Return whether the frame pointer points to a frame record with that return address. */
+static bool has_record(const struct walk *walk, uint64_t return_address)
+{
+	uint64_t fp = walk->frame.regs[walk->machine->fp], saved;
+	return fp >= walk->frame.floor && read_word(walk, fp + 8, &saved) &&
+	       saved == return_address;
+}
+
+/*
+ * Step out of an interrupted leaf function without CFI and without a frame, as those of arm64's
+ * vDSO are. The link register has its return address if that is in another mapping: after a call,
+ * the register would have an address in the function itself. False: it is no such function.
+ */
+static bool step_by_link(struct walk *walk)
+{
+	const struct vmop_machine *machine = walk->machine;
+	struct vmop_frame caller = walk->frame;
+	if (!caller.is_interrupted || !vmop_frame_knows(&caller, machine->link))
+		return false;
+	uint64_t link = caller.regs[machine->link];
+	if (contains(walk->piece, link) || has_record(walk, link))
+		return false;
+	caller.regs[machine->pc] = link;
+	caller.known &= machine->callee_saved;
+	caller.is_interrupted = false;
+	caller.is_by_fp = true; /* a bad address does not show that the stack is torn */
+	return link && enter_caller(walk, &caller, true) == GOES_ON;
+}
+
+/*
+ * Step out of code without CFI: a trampoline of signals, a leaf function, or code that may use
+ * frame pointers.
+ */
 static enum vmop_stack_end step_without_cfi(struct walk *walk)
 {
-	return is_trampoline(walk) ? step_by_signal_frame(walk) : step_by_frame_pointer(walk);
+	if (is_trampoline(walk))
+		return step_by_signal_frame(walk);
+	return step_by_link(walk) ? GOES_ON : step_by_frame_pointer(walk);
 }
 
 static enum vmop_stack_end step_by_entry(struct walk *walk, uint64_t offset)

@@ -2,8 +2,8 @@
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
-# without; pages of 16 KiB; the unit tests
-RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:unit
+# without; pages of 16 KiB; call stacks; the unit tests
+RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:unit
 # a real Xen whose counters are injected NMIs
 RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
 # the kernel module in the other kernels that it is for
@@ -44,6 +44,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/vhe.arm64 tests/rigs/scenarios/vhe.check \
 	tests/rigs/scenarios/nvhe.arm64 tests/rigs/scenarios/nvhe.check \
 	tests/rigs/scenarios/16k.arm64 tests/rigs/scenarios/16k.check \
+	tests/rigs/scenarios/callgraph.arm64 tests/rigs/scenarios/callgraph.check \
 	tests/rigs/scenarios/unit.arm64 tests/rigs/scenarios/unit.check \
 	tests/rigs/scenarios/nopmu.arm64 tests/rigs/scenarios/nopmu.check \
 	tests/rigs/scenarios/guests.arm64 tests/rigs/scenarios/guests.check \

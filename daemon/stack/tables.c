@@ -38,7 +38,8 @@ struct vmop_stack_tables {
 	const char *root;
 	struct vmop_stack_tables_limits limits;
 	struct vmop_readers *readers;
-	struct vmop_cfi_table *vdso_table; /* NULL: it could not be built */
+	struct vmop_cfi_table *vdso_table; /* NULL unless VMOP_CODE_HAS_TABLE */
+	enum vmop_code_state vdso_state;
 	struct entry *entries; /* by slot; each that is not NONE has a reference to its image */
 	uint32_t wanted[WANTED_MAX], n_wanted; /* slots */
 	uint32_t interval;
@@ -247,7 +248,7 @@ enum vmop_code_state vmop_stack_tables_find(struct vmop_stack_tables *tables,
 	*ret = NULL;
 	if (image->kind == VMOP_IMAGE_VDSO && image == tables->vdso) {
 		*ret = tables->vdso_table;
-		return *ret ? VMOP_CODE_HAS_TABLE : VMOP_CODE_UNREADABLE;
+		return tables->vdso_state;
 	}
 	if (image->kind != VMOP_IMAGE_FILE || image->slot.at >= tables->limits.max_images)
 		return VMOP_CODE_NO_TABLE;
@@ -279,6 +280,11 @@ static void build_vdso(struct vmop_stack_tables *tables)
 	const void *memory = (const void *)(uintptr_t)range[0];
 	struct vmop_error *err = vmop_cfi_table_build_from_memory(
 		memory, range[1] - range[0], &tables->limits.image, &tables->vdso_table);
+	/* arm64's has no CFI in some kernels, 6.1 for example. */
+	if (!err)
+		tables->vdso_state = VMOP_CODE_HAS_TABLE;
+	else if (err->code == VMOP_ERROR_NOT_FOUND)
+		tables->vdso_state = VMOP_CODE_NO_TABLE;
 	vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
 }
 
@@ -295,6 +301,7 @@ struct vmop_error *vmop_stack_tables_create(struct vmop_images *images,
 	tables->root = root;
 	tables->limits = *limits;
 	tables->interval = 1;
+	tables->vdso_state = VMOP_CODE_UNREADABLE;
 	tables->counts[NONE] = limits->max_images;
 	tables->entries = calloc(limits->max_images, sizeof(*tables->entries));
 	struct vmop_error *err = tables->entries ? NULL : &vmop_error_no_memory;

@@ -219,6 +219,10 @@ static void system_programs(void **state)
 	struct agreement sum = {0};
 	bool has_reference = true;
 	(void)state;
+	/* A machine with only a shell, which may lack CFI, has no such program. */
+	if (system("for p in python3 perl sqlite3 openssl cc; do command -v $p && exit; done; exit "
+		   "1"))
+		skip();
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		struct recording recording;
 		char *argv[] = {(char *)"/bin/sh", (char *)"-c", (char *)commands[i], NULL};

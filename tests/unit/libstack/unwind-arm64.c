@@ -100,18 +100,19 @@ static void signed_addresses(void **state)
 	expect(&world, VMOP_STACK_TORN, CODE + 0x210);
 }
 
-enum { SIGNAL_REGS = 39, SIGNAL_CONTEXT = 16 };
+enum { SIGNAL_REGS = 39, SIGNAL_CONTEXT = 16, SIGNAL_FPSIMD = 74 };
 
-/* Put a signal's frame at stack[at]: siginfo_t, ucontext. */
+/* Put a signal's frame at stack[at]: siginfo_t, which may be empty, and ucontext. */
 static void put_signal_frame(struct world *world, size_t at, uint64_t pc, uint64_t sp)
 {
 	uint64_t *frame = &world->stack[at];
-	frame[0] = 27; /* SIGPROF */
+	frame[0] = 0xeeee;
 	frame[SIGNAL_CONTEXT] = frame[SIGNAL_CONTEXT + 1] = 0;
 	frame[SIGNAL_REGS + FP] = sp;
 	frame[SIGNAL_REGS + LR] = CODE + 0x220;
 	frame[SIGNAL_REGS + SP] = sp;
 	frame[SIGNAL_REGS + PC] = pc;
+	frame[SIGNAL_FPSIMD] = UINT64_C(528) << 32 | 0x46508001;
 }
 
 /* The kernel's trampoline has no CFI. */
@@ -130,7 +131,7 @@ static void signals(void **state)
 	expect(&world, VMOP_STACK_COMPLETE, CODE + 0x210, CODE + 0x130, CODE + 0x100, CODE + 0x220,
 	       CODE + 0x410);
 	world.stack[1] = CODE + 0x510;
-	world.stack[4] = 65; /* no signal has this number */
+	world.stack[4 + SIGNAL_FPSIMD]++; /* another record */
 	expect(&world, VMOP_STACK_NO_CFI, CODE + 0x210, CODE + 0x510);
 }
 
@@ -158,12 +159,46 @@ static void frame_pointers(void **state)
 	expect(&world, VMOP_STACK_NO_CFI, JIT + 0x110, JIT + 0x200, JIT + 0x220);
 }
 
+/* A leaf function in code without CFI: its return address is in the link register, in other code.
+ */
+static void leaf_without_cfi(void **state)
+{
+	struct world world = usual_world(JIT + 0x110);
+	(void)state;
+	world.regs[LR] = CODE + 0x220;
+	world.regs[FP] = WORD(20); /* the caller's caller's record */
+	world.stack[1] = CODE + 0x410;
+	world.stack[21] = CODE + 0x230;
+	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, CODE + 0x220, CODE + 0x410);
+	assert_int_equal(world.unwound.n_by_frame_pointer, 0);
+	world.regs[LR] |= UINT64_C(0x2a5b) << 48; /* it has signed its return address */
+	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, CODE + 0x220, CODE + 0x410);
+	/* It has made a record of its own, or a call. */
+	world.regs[LR] = CODE + 0x230;
+	world.stack[20] = WORD(30);
+	world.stack[30] = WORD(40);
+	world.stack[31] = CODE + 0x410;
+	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, CODE + 0x230, CODE + 0x410);
+	assert_int_equal(world.unwound.n_by_frame_pointer, 1);
+	world.regs[LR] = JIT + 0x100;
+	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, CODE + 0x230, CODE + 0x410);
+	/* The register has no address in code. */
+	world.regs[LR] = 1;
+	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, CODE + 0x230, CODE + 0x410);
+	world.regs[LR] = 0;
+	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, CODE + 0x230, CODE + 0x410);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rules),    cmocka_unit_test(leaf_that_calls),
-		cmocka_unit_test(epilogue), cmocka_unit_test(signed_addresses),
-		cmocka_unit_test(signals),  cmocka_unit_test(frame_pointers),
+		cmocka_unit_test(rules),
+		cmocka_unit_test(leaf_that_calls),
+		cmocka_unit_test(epilogue),
+		cmocka_unit_test(signed_addresses),
+		cmocka_unit_test(signals),
+		cmocka_unit_test(frame_pointers),
+		cmocka_unit_test(leaf_without_cfi),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
