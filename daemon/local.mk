@@ -16,6 +16,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
+	daemon/host/image-file.c daemon/host/image-file.h \
 	daemon/host/kallsyms-cache.c daemon/host/kallsyms-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
@@ -33,11 +34,17 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/procfs.c daemon/host/procfs.h \
 	daemon/profile/profiler.c daemon/profile/profiler.h \
 	daemon/profile/sample-key.h \
+	daemon/profile/stacked-chunk.c daemon/profile/stacked-chunk.h \
 	daemon/host/readers.c daemon/host/readers.h \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \
 	daemon/host/task.c daemon/host/task.h \
 	daemon/host/code-map.c daemon/host/code-map.h \
+	daemon/stack/frames.c daemon/stack/frames.h \
+	daemon/stack/stacks.c daemon/stack/stacks.h \
+	daemon/stack/tables.c daemon/stack/tables.h \
+	daemon/stack/tree.c daemon/stack/tree.h \
+	daemon/stack/waiting.c daemon/stack/waiting.h \
 	daemon/guest/vmm.c daemon/guest/vmm.h \
 	daemon/host/unattributed.h \
 	daemon/xen/agent-messages.h \
@@ -70,6 +77,6 @@ vmopd_SOURCES = \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)
-vmopd_LDADD = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
+vmopd_LDADD = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsymtab.la libutil/libutil.la $(JANSSON_LIBS) $(SYSTEMD_LIBS) $(CAPNG_LIBS) \
 	$(SECCOMP_LIBS)

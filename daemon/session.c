@@ -146,6 +146,7 @@ static void roll_up(struct vmop_session *session, uint64_t now_ns)
 static struct vmop_error *drain(struct vmop_session *session, uint64_t up_to_ns)
 {
 	struct vmop_error *err = vmop_source_drain(session->source, up_to_ns, &session->sink, NULL);
+	vmop_profiler_drained(session->profiler);
 	if (!err && vmop_profiler_wants_flush(session->profiler))
 		err = flush(session);
 	return err;

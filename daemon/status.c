@@ -60,8 +60,36 @@ static json_t *events_json(const struct vmop_session *session)
 	return list;
 }
 
+/* The names of enum vmop_stack_end in a reply. */
+static const char *const stack_ends[] = {
+	"end_unknown", "complete", "depth_limit",  "copy_short", "no_cfi",
+	"unreadable",  "torn",	   "not_recorded", "table_late", "too_many",
+};
+_Static_assert(sizeof(stack_ends) / sizeof(stack_ends[0]) == VMOP_N_STACK_ENDS,
+	       "each end has a name");
+
+/* Put the counts of call stacks, and of the tables that they need. */
+static void put_stacks(json_t *object, struct vmop_session *session)
+{
+	struct vmop_session_status status;
+	vmop_session_status(session, &status);
+	const struct vmop_stacks_facts *facts = &status.profiler_stats.stacks;
+	vmop_json_put_number(object, "stacks", facts->n_stacks);
+	for (size_t i = 0; i < VMOP_N_STACK_ENDS; i++)
+		vmop_json_put_number(object, stack_ends[i], facts->n_by_end[i]);
+	vmop_json_put_number(object, "waited", facts->n_waited);
+	vmop_json_put_number(object, "queue_full", facts->n_queue_full);
+	vmop_json_put_number(object, "nodes", facts->tree.n_nodes);
+	vmop_json_put_number(object, "tables", facts->tables.n_ready);
+	vmop_json_put_number(object, "tables_bytes", facts->tables.bytes);
+	vmop_json_put_number(object, "tables_pending", facts->tables.n_pending);
+	vmop_json_put_number(object, "tables_evicted", facts->tables.n_evicted);
+	vmop_json_put_number(object, "images_without_cfi", facts->tables.n_without_cfi);
+	vmop_json_put_number(object, "images_unreadable", facts->tables.n_unreadable);
+}
+
 /* Describe the captured call stacks; null: the set-up asks for none. */
-static json_t *callgraph_json(const struct vmop_session *session)
+static json_t *callgraph_json(struct vmop_session *session)
 {
 	const char *note;
 	const struct vmop_stack_options *stacks = vmop_session_stacks(session, &note);
@@ -76,6 +104,7 @@ static json_t *callgraph_json(const struct vmop_session *session)
 		vmop_json_put_number(object, "max_frames", stacks->max_frames);
 	vmop_json_put_text(object, "text", text);
 	vmop_json_put_text(object, "note", note);
+	put_stacks(object, session);
 	return object;
 }
 

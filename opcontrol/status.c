@@ -61,9 +61,18 @@ static void put_events(const json_t *status)
 
 static void put_callgraph(const json_t *status)
 {
-	const char *text = control_text(json_object_get(status, "callgraph"), "text");
+	const json_t *callgraph = json_object_get(status, "callgraph");
+	const char *text = control_text(callgraph, "text");
+	uint64_t stacks = control_number(callgraph, "stacks");
 	if (text)
 		control_put_row("call stacks", text);
+	if (!stacks)
+		return;
+	printf("%-*s%" PRIu64 " stacks, %.1f %% complete; %" PRIu64 " unwind tables of %.1f MiB\n",
+	       CONTROL_LABEL_WIDTH, "", stacks,
+	       100.0 * (double)control_number(callgraph, "complete") / (double)stacks,
+	       control_number(callgraph, "tables"),
+	       (double)control_number(callgraph, "tables_bytes") / (1 << 20));
 }
 
 struct loss {

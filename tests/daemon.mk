@@ -3,6 +3,8 @@ daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
+	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
+	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk \
 	tests/unit/daemon/host/kallsyms-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
@@ -13,8 +15,18 @@ TESTS += $(daemon_tests)
 endif
 EXTRA_DIST += tests/unit/daemon/common.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
-daemon_test_ldadd = daemon/libdaemon.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
+daemon_test_ldadd = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
+tests_unit_daemon_stack_stacks_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_stacks_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_stack_tables_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_tables_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_stack_tree_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_tree_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_stack_waiting_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_waiting_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_profile_stacked_chunk_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_profile_stacked_chunk_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_short_lived_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_short_lived_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_aggregate_CPPFLAGS = $(daemon_test_cppflags)

@@ -12,7 +12,7 @@ integration_tests = \
 	tests/integration/control-events.sh \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \
-	tests/integration/daemon-perf-map.sh \
+	tests/integration/daemon-callgraph.sh tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
 	tests/integration/daemon-storm.sh \
 	tests/integration/evil-names.sh \
@@ -21,10 +21,11 @@ integration_tests = \
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh
 
-check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/session-facts
+check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/session-facts tests/integration/session-stacks
 check_PROGRAMS += tests/fixtures/evil-names
 tests_fixtures_evil_names_LDADD = libdb/libdb.la libutil/libutil.la
 tests_integration_session_facts_LDADD = libdb/libdb.la libutil/libutil.la
+tests_integration_session_stacks_LDADD = libdb/libdb.la libsym/libsymtab.la libutil/libutil.la
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/daemon/control

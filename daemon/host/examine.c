@@ -2,17 +2,15 @@
 #include "daemon/host/examine.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/host/image-file.h"
 #include "daemon/host/maps.h"
 #include "daemon/host/readers.h"
 #include "libsym/symtab.h"
@@ -23,8 +21,6 @@
 
 /* The size of a file whose symbols are read. */
 #define SYMBOLS_FILE_MAX_BYTES (256ll << 20)
-/* No program is larger. Reading a build-id takes some pages, whatever the size. */
-#define IMAGE_FILE_MAX_BYTES (1ull << 40)
 
 /* A flush's wait for files. The rings have room for that time. */
 #define FLUSH_WAIT_MS 100
@@ -68,9 +64,7 @@ struct vmop_examiner {
 struct examination {
 	struct vmop_read_job job;
 	struct vmop_image *image; /* the owner's, referenced */
-	char *root, *name;
-	uint32_t pid;
-	uint64_t map_start, map_end, inode;
+	struct vmop_image_file file;
 	bool wants_symbols;
 	/* The result. */
 	struct vmop_build_id build_id;
@@ -79,53 +73,13 @@ struct examination {
 	struct vmop_error *err;
 };
 
-/* Open the file at path if it still has its inode. Devices may differ: some file systems have two.
- */
-static struct vmop_error *open_by_path(const struct examination *examination, const char *path,
-				       int *ret_fd)
-{
-	struct stat st;
-	struct vmop_error *err =
-		vmop_io_open_regular(AT_FDCWD, path, 0, IMAGE_FILE_MAX_BYTES, ret_fd);
-	if (err || !examination->inode)
-		return err;
-	if (fstat(*ret_fd, &st) == 0 && st.st_ino == examination->inode)
-		return NULL;
-	close(*ret_fd);
-	*ret_fd = -1;
-	return vmop_error_os(ENOENT, "%s: another file", path);
-}
-
-/* Open the file by its mapping, else by its path in the process's root, else by its path here. */
-static struct vmop_error *open_image(const struct examination *examination, int *ret_fd)
-{
-	char path[PATH_MAX];
-	snprintf(path, sizeof(path), "%s/proc/%u/map_files/%" PRIx64 "-%" PRIx64, examination->root,
-		 examination->pid, examination->map_start, examination->map_end);
-	struct vmop_error *err =
-		vmop_io_open_regular(AT_FDCWD, path, 0, IMAGE_FILE_MAX_BYTES, ret_fd);
-	if (!err)
-		return NULL;
-	vmop_error_destroy(err);
-	int n = snprintf(path, sizeof(path), "%s/proc/%u/root%s", examination->root,
-			 examination->pid, examination->name);
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return vmop_error_os(ENAMETOOLONG, "%s", examination->name);
-	err = open_by_path(examination, path, ret_fd);
-	if (!err || err->os_errno != ENOENT)
-		return err;
-	vmop_error_destroy(err); /* the process has ended */
-	snprintf(path, sizeof(path), "%s%s", examination->root, examination->name);
-	return open_by_path(examination, path, ret_fd);
-}
-
 static struct vmop_error *read_symbols(struct examination *examination, int fd)
 {
 	struct vmop_symtab *symtab = NULL;
 	struct vmop_error *err =
-		vmop_io_check_regular(fd, examination->name, SYMBOLS_FILE_MAX_BYTES);
+		vmop_io_check_regular(fd, examination->file.name, SYMBOLS_FILE_MAX_BYTES);
 	if (!err)
-		err = vmop_symtab_read_elf(fd, examination->name, 0, &symtab);
+		err = vmop_symtab_read_elf(fd, examination->file.name, 0, &symtab);
 	if (err)
 		return err;
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &examination->n_symbols);
@@ -139,11 +93,12 @@ static void run_examination(struct vmop_read_job *job)
 {
 	struct examination *examination = (struct examination *)job;
 	_cleanup_close_ int fd = -1;
-	examination->err = open_image(examination, &fd);
+	examination->err = vmop_image_file_open(&examination->file, &fd);
 	if (examination->err)
 		return;
 	/* A file that is mapped executable need not be an ELF file. */
-	struct vmop_error *err = vmop_build_id_of_fd(fd, examination->name, &examination->build_id);
+	struct vmop_error *err =
+		vmop_build_id_of_fd(fd, examination->file.name, &examination->build_id);
 	if (!err && examination->wants_symbols)
 		err = read_symbols(examination, fd);
 	vmop_log_and_destroy(VMOP_LOG_DEBUG, err);
@@ -178,8 +133,7 @@ static void destroy_examination(struct vmop_read_job *job)
 	struct examination *examination = (struct examination *)job;
 	vmop_error_destroy(examination->err);
 	free(examination->symbols);
-	free(examination->root);
-	free(examination->name);
+	vmop_image_file_deinit(&examination->file);
 	free(examination);
 }
 
@@ -196,21 +150,15 @@ static void ask(struct vmop_examiner *examiner, struct vmop_image *image)
 	if (!examination)
 		return;
 	*examination = (struct examination){
-		.job = {.ops = &examination_ops,
-			.place = (uint64_t)image->dev_major << 32 | image->dev_minor},
+		.job.ops = &examination_ops,
 		.image = image,
-		.root = strdup(examiner->processes->root),
-		.name = strdup(image->name),
-		.pid = image->pid,
-		.map_start = image->map_start,
-		.map_end = image->map_end,
-		.inode = image->inode,
 		.wants_symbols = examiner->keeps_symbols && image->kind == VMOP_IMAGE_FILE,
 	};
-	if (!examination->root || !examination->name) {
-		destroy_examination(&examination->job);
+	if (!vmop_image_file_init(&examination->file, image, examiner->processes->root)) {
+		free(examination);
 		return;
 	}
+	examination->job.place = examination->file.place;
 	vmop_image_ref(image);
 	/* The note of a row that is stored before the file is read. */
 	vmop_image_set_note(image, "its file was not read before the session ended");

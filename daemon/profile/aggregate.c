@@ -23,9 +23,10 @@ static bool index_init(struct vmop_aggregate_index *index, uint32_t max)
 	return index->slots != NULL;
 }
 
-bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells)
+bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells, uint32_t keys_bound)
 {
-	*aggregate = (struct vmop_aggregate){.max_keys = KEYS_AT_FIRST, .max_cells = n_cells};
+	*aggregate = (struct vmop_aggregate){
+		.max_keys = KEYS_AT_FIRST, .max_cells = n_cells, .keys_bound = keys_bound};
 	aggregate->keys = malloc(aggregate->max_keys * sizeof(*aggregate->keys));
 	aggregate->cells = malloc(aggregate->max_cells * sizeof(*aggregate->cells));
 	return aggregate->keys && aggregate->cells &&
@@ -219,6 +220,49 @@ static size_t merge(struct vmop_db_cell *cells, size_t n)
 	return kept;
 }
 
+/* Return a number that has the same sign as a - b. */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+int vmop_aggregate_compare_places(const struct vmop_sample_key *a, const struct vmop_sample_key *b)
+{
+	int order = COMPARE(a->task.number, b->task.number);
+	order = order ? order : COMPARE(a->image.at, b->image.at);
+	order = order ? order : COMPARE(a->mode, b->mode);
+	order = order ? order : COMPARE(a->cpu, b->cpu);
+	order = order ? order : COMPARE(a->event.number, b->event.number);
+	order = order ? order : COMPARE(a->domain.number, b->domain.number);
+	order = order ? order : COMPARE(a->billed.number, b->billed.number);
+	order = order ? order : COMPARE(a->bill, b->bill);
+	order = order ? order : COMPARE(a->certainty, b->certainty);
+	return order ? order : COMPARE(a->vcpu, b->vcpu);
+}
+
+static int compare_keys(const void *a, const void *b, void *arg)
+{
+	const struct vmop_sample_key *keys = arg;
+	const struct vmop_sample_key *left = &keys[*(const uint32_t *)a];
+	const struct vmop_sample_key *right = &keys[*(const uint32_t *)b];
+	int order = vmop_aggregate_compare_places(left, right);
+	return order ? order : COMPARE(left->stack.number, right->stack.number);
+}
+
+/* Set *ret to the keys' order by stack, which the caller frees; NULL if there are no stacks. */
+static bool order_by_stack(const struct vmop_aggregate *aggregate, uint32_t **ret)
+{
+	uint32_t n = aggregate->n_keys, i = 0;
+	while (i < n && !aggregate->keys[i].stack.number)
+		i++;
+	if (i == n)
+		return true;
+	*ret = malloc(n * sizeof(**ret));
+	if (!*ret)
+		return false;
+	for (i = 0; i < n; i++)
+		(*ret)[i] = i;
+	qsort_r(*ret, n, sizeof(**ret), compare_keys, aggregate->keys);
+	return true;
+}
+
 struct vmop_error *
 vmop_aggregate_each(struct vmop_aggregate *aggregate,
 		    void (*rename)(void *arg, struct vmop_sample_key *key),
@@ -256,7 +300,11 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 						      .weight_events = cell->weight_events};
 	}
 	/* The cells of key i are now from begin[i] up to begin[i + 1]. */
-	for (uint32_t i = 0; i < aggregate->n_keys; i++) {
+	_cleanup_free_ uint32_t *order = NULL;
+	if (!order_by_stack(aggregate, &order))
+		return &vmop_error_no_memory;
+	for (uint32_t at = 0; at < aggregate->n_keys; at++) {
+		uint32_t i = order ? order[at] : at;
 		size_t n = begin[i + 1] - begin[i];
 		if (!n)
 			continue;
@@ -275,11 +323,12 @@ static void grow(struct vmop_aggregate *aggregate)
 	uint32_t max_cells = aggregate->max_cells, max_keys = aggregate->max_keys;
 	if (aggregate->n_cells > max_cells / 2 && max_cells < VMOP_AGGREGATE_CELLS_MAX)
 		max_cells *= 2;
-	if (aggregate->n_keys > max_keys / 2 && max_keys < VMOP_AGGREGATE_KEYS_MAX)
+	if (aggregate->n_keys > max_keys / 2 && max_keys < aggregate->keys_bound)
 		max_keys *= 2;
 	if (max_cells == aggregate->max_cells && max_keys == aggregate->max_keys)
 		return;
-	struct vmop_aggregate bigger = {.max_keys = max_keys, .max_cells = max_cells};
+	struct vmop_aggregate bigger = {
+		.max_keys = max_keys, .max_cells = max_cells, .keys_bound = aggregate->keys_bound};
 	bigger.keys = malloc(max_keys * sizeof(*bigger.keys));
 	bigger.cells = malloc(max_cells * sizeof(*bigger.cells));
 	if (bigger.keys && bigger.cells && index_init(&bigger.key_index, max_keys) &&

@@ -13,9 +13,10 @@
 #include "daemon/profile/sample-key.h"
 #include "libdb/db.h"
 
-/* Bounds: the tables take at most 16 Mi + 4 Mi bytes. */
+/* Bounds: the tables take at most 16 Mi + 4 Mi bytes; with call stacks 16 Mi + 20 Mi. */
 #define VMOP_AGGREGATE_CELLS_MAX (512 * 1024)
 #define VMOP_AGGREGATE_KEYS_MAX (64 * 1024)
+#define VMOP_AGGREGATE_STACK_KEYS_MAX (256 * 1024)
 
 struct vmop_aggregate_cell {
 	uint64_t offset;
@@ -52,15 +53,18 @@ struct vmop_aggregate {
 	struct vmop_sample_key *keys;
 	struct vmop_aggregate_cell *cells;
 	uint32_t n_keys, max_keys, n_cells, max_cells;
+	uint32_t keys_bound; /* of max_keys */
 	struct vmop_aggregate_index key_index, cell_index;
 	uint32_t recent[VMOP_AGGREGATE_RECENT]; /* indexes of keys + 1; 0: free */
 	struct vmop_aggregate_pending pending[VMOP_AGGREGATE_PENDING_MAX];
 	uint32_t n_pending;
 };
 
-/* Create tables with room for n_cells cells at first.  False: out of memory; deinit is needed, too.
+/*
+ * Create tables with room for n_cells cells at first, and for at most keys_bound keys.  False: out
+ * of memory; deinit is needed, too.
  */
-bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells);
+bool vmop_aggregate_init(struct vmop_aggregate *aggregate, uint32_t n_cells, uint32_t keys_bound);
 void vmop_aggregate_deinit(struct vmop_aggregate *aggregate);
 
 /* Add samples.  False: there is no room, and nothing was added.  On the per-sample path. */
@@ -83,7 +87,8 @@ bool vmop_aggregate_is_nearly_full(const struct vmop_aggregate *aggregate);
 /*
  * Call `rename` for each key, which may change its image and task.  Then call `each` for each key
  * with its cells, sorted by offset; keys that are equal after renaming are merged.  If there is no
- * room for a renamed key, `each` gets the original.  Returns the first error of `each`.
+ * room for a renamed key, `each` gets the original.  Keys that differ only in their stack follow
+ * one another, in the order of their stacks.  Returns the first error of `each`.
  */
 struct vmop_error *
 vmop_aggregate_each(struct vmop_aggregate *aggregate,
@@ -91,6 +96,9 @@ vmop_aggregate_each(struct vmop_aggregate *aggregate,
 		    struct vmop_error *(*each)(void *arg, const struct vmop_sample_key *key,
 					       const struct vmop_db_cell *cells, size_t n),
 		    void *arg);
+
+/* Return the order of two keys without their stacks: 0 if only these differ, if anything. */
+int vmop_aggregate_compare_places(const struct vmop_sample_key *a, const struct vmop_sample_key *b);
 
 /* Remove all samples.  Doubles the tables if more than half of them was in use. */
 void vmop_aggregate_reset(struct vmop_aggregate *aggregate);

@@ -11,13 +11,44 @@
 
 /* The time before the maps of a process are read again after they did not explain a sample. */
 #define REREAD_NS (10 * VMOP_NS_PER_S)
+/* A flush's wait for unwind tables. */
+#define STACKS_WAIT_MS 100
 
 /* A sample whose key and location are being determined. */
 struct location {
 	struct vmop_sample_key key;
 	struct vmop_image *image;
 	uint64_t offset;
+	/* The stack and the process of a host's sample; each may be NULL. */
+	const struct vmop_stack_capture *capture;
+	struct vmop_process *process;
 };
+
+static void queue(struct vmop_attribution *attribution, struct vmop_process *process);
+
+static const struct vmop_image *unknown_text(const struct vmop_attribution *attribution)
+{
+	return attribution->images->unattributed[VMOP_UNATTRIBUTED_KERNEL_TEXT];
+}
+
+/* Find the stack of a sample, and set its key. False: the sample waits. */
+static bool find_stack(struct vmop_attribution *attribution, struct location *location,
+		       uint64_t weight_events)
+{
+	struct vmop_stack_sample sample = {.offset = location->offset,
+					   .weight_events = weight_events};
+	struct vmop_process *process = location->process;
+	/* Byte by byte, because the padding of the key is hashed later. */
+	memcpy(&sample.key, &location->key, sizeof(sample.key));
+	if (process && process->maps == VMOP_MAPS_UNREAD)
+		queue(attribution, process);
+	bool is_kernel = location->key.mode != VMOP_MODE_USER;
+	bool is_found = vmop_stacks_find(attribution->stacks, &sample, process, location->capture,
+					 is_kernel);
+	location->key.stack = sample.key.stack;
+	attribution->text_waits |= !is_found && location->image == unknown_text(attribution);
+	return is_found;
+}
 
 static void put(struct vmop_attribution *attribution, struct location *location,
 		uint64_t weight_events)
@@ -26,8 +57,18 @@ static void put(struct vmop_attribution *attribution, struct location *location,
 	location->key.image = image->slot;
 	vmop_image_mark_sampled(image);
 	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
+	if (location->capture && !find_stack(attribution, location, weight_events))
+		return;
 	if (!vmop_aggregate_add(attribution->aggregate, &location->key, location->offset, 1,
 				weight_events))
+		attribution->no_room++;
+}
+
+void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample)
+{
+	struct vmop_attribution *attribution = arg;
+	if (!vmop_aggregate_add(attribution->aggregate, &sample->key, sample->offset, 1,
+				sample->weight_events))
 		attribution->no_room++;
 }
 
@@ -189,13 +230,16 @@ static void bill(const struct vmop_attribution *attribution, struct vmop_sample_
 }
 
 static void host_sample(struct vmop_attribution *attribution, struct location *location,
-			struct vmop_process *process, const struct vmop_record *record)
+			struct vmop_process *process, const struct vmop_record *record,
+			const struct vmop_stack_capture *capture)
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *host = attribution->domains->at[VMOP_DOMAIN_ID_HOST.number];
 	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
 							    !vmop_is_kernel_address(sample->ip));
 	location->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
+	location->capture = attribution->stacks ? capture : NULL;
+	location->process = process;
 	if (process)
 		location->key.task = find_task(attribution, process, sample->tid);
 	if (process && process->domain)
@@ -297,7 +341,8 @@ static void hypervisor_sample(struct vmop_attribution *attribution, struct locat
 	put(attribution, location, sample->weight_events);
 }
 
-void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record)
+void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record,
+		    const struct vmop_stack_capture *capture)
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct location location;
@@ -308,6 +353,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		.vcpu = -1,
 		.cpu = attribution->separate & VMOP_SETUP_SEPARATE_CPU ? (int32_t)sample->cpu : -1,
 	};
+	location.capture = NULL;
 	if (sample->event >= attribution->n_events) {
 		attribution->malformed++;
 		return;
@@ -321,7 +367,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		location.key.vcpu = owner.vcpu;
 	switch (owner.kind) {
 	case VMOP_OWNER_HOST:
-		host_sample(attribution, &location, process, record);
+		host_sample(attribution, &location, process, record, capture);
 		break;
 	case VMOP_OWNER_GUEST:
 		guest_sample(attribution, &location, &owner, record);
@@ -400,22 +446,35 @@ static void read_queued(struct vmop_attribution *attribution)
 	}
 }
 
+/* Read the kernel's symbols again if samples are in unknown text. True: they were read. */
+static bool refresh_kernel(struct vmop_attribution *attribution)
+{
+	const struct vmop_aggregate *aggregate = attribution->aggregate;
+	uint32_t text = unknown_text(attribution)->slot.at;
+	bool has_text = attribution->text_waits;
+	attribution->text_waits = false;
+	if (attribution->stacks)
+		has_text |= vmop_stacks_lack_kernel_text(attribution->stacks);
+	for (uint32_t i = 0; i < aggregate->n_keys; i++)
+		has_text |= aggregate->keys[i].image.at == text;
+	return has_text && vmop_kernel_refresh(attribution->kernel);
+}
+
 void vmop_attribution_resolve_late(struct vmop_attribution *attribution)
 {
 	const struct vmop_guest_sink sink = {.put = put_guest_sample, .arg = attribution};
 	if (attribution->guests)
 		vmop_guests_release(attribution->guests, &sink);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
+	read_queued(attribution);
+	bool has_text = refresh_kernel(attribution);
+	if (attribution->stacks)
+		vmop_stacks_release_all(attribution->stacks, STACKS_WAIT_MS);
 	vmop_aggregate_apply_pending(aggregate);
-	uint32_t text = attribution->images->unattributed[VMOP_UNATTRIBUTED_KERNEL_TEXT]->slot.at;
+	uint32_t text = unknown_text(attribution)->slot.at;
 	uint32_t exited = attribution->images->unattributed[VMOP_UNATTRIBUTED_EXITED]->slot.at;
 	uint32_t unmapped =
 		attribution->images->unattributed[VMOP_UNATTRIBUTED_NO_MAPPING]->slot.at;
-	bool has_text = false;
-	for (uint32_t i = 0; i < aggregate->n_keys; i++)
-		has_text |= aggregate->keys[i].image.at == text;
-	has_text = has_text && vmop_kernel_refresh(attribution->kernel);
-	read_queued(attribution);
 	if (!has_text && !attribution->n_queue)
 		return;
 	for (uint32_t i = 0, n = aggregate->n_cells; i < n; i++) {

@@ -16,6 +16,7 @@
 #include "daemon/host/kernel.h"
 #include "daemon/host/process.h"
 #include "daemon/profile/aggregate.h"
+#include "daemon/stack/stacks.h"
 #include "vmop/record.h"
 
 #define VMOP_ATTRIBUTE_CPUS 64	     /* caches of the last process; more CPUs share them */
@@ -30,6 +31,7 @@ struct vmop_attribution {
 	struct vmop_kernel *kernel;
 	struct vmop_aggregate *aggregate;
 	struct vmop_guests *guests; /* NULL: guests are not introspected */
+	struct vmop_stacks *stacks; /* NULL: call stacks are not kept */
 	unsigned separate;	    /* enum vmop_setup_separate */
 	uint32_t n_events;
 
@@ -39,6 +41,7 @@ struct vmop_attribution {
 	/* Processes with samples outside their known mappings: the flush reads their maps. */
 	struct vmop_process *queue[VMOP_ATTRIBUTE_QUEUE_MAX];
 	uint32_t n_queue;
+	bool text_waits; /* a sample in unknown kernel text waits for its stack */
 
 	uint64_t samples, unattributed;
 	uint64_t malformed; /* samples of events that the source lacks */
@@ -46,8 +49,15 @@ struct vmop_attribution {
 	uint64_t stale;	    /* see vmop_domain.has_stale_addresses */
 };
 
-/* Attribute a sample, and add it to the aggregate or hold it for its guest. */
-void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record);
+/*
+ * Attribute a sample with the call stack in capture, which may be NULL. Add it to the aggregate, or
+ * hold it for its guest or until its stack can be unwound.
+ */
+void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record,
+		    const struct vmop_stack_capture *capture);
+
+/* Add a sample that waited for its stack: the release of struct vmop_stacks_options. */
+void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample);
 
 /*
  * Resolve the samples that could not be attributed at once, before their interval is stored.  Adds

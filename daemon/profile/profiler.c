@@ -16,6 +16,8 @@
 #include "daemon/host/short-lived.h"
 #include "daemon/profile/attribute.h"
 #include "daemon/profile/losses.h"
+#include "daemon/profile/stacked-chunk.h"
+#include "daemon/stack/stacks.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
@@ -40,7 +42,9 @@ struct vmop_profiler {
 	struct vmop_domains domains;
 	struct vmop_aggregate aggregate;
 	struct vmop_attribution attribution;
-	struct vmop_guests *guests; /* NULL: guests are not introspected */
+	struct vmop_guests *guests;	   /* NULL: guests are not introspected */
+	struct vmop_stacks *stacks;	   /* NULL: call stacks are not kept */
+	struct vmop_stacked_chunk stacked; /* of the interval that is being stored */
 	struct vmop_domain_provider *provider;
 	struct vmop_losses losses;
 	struct vmop_image *vdso;
@@ -166,6 +170,24 @@ static struct vmop_error *use_vmlinux(struct vmop_profiler *profiler,
 	return NULL;
 }
 
+/* Prepare to keep call stacks, if the source captures them. */
+static struct vmop_error *create_stacks(struct vmop_profiler *profiler,
+					const struct vmop_stack_options *captured)
+{
+	if (captured->mode == VMOP_STACKS_OFF)
+		return NULL;
+	const struct vmop_stacks_options options = {
+		.processes = &profiler->processes,
+		.kernel = &profiler->kernel,
+		.vdso = profiler->vdso,
+		.max_frames = captured->max_frames,
+		.has_user_parts = captured->mode != VMOP_STACKS_KERNEL,
+		.release = vmop_attribution_put_stack_sample,
+		.arg = &profiler->attribution,
+	};
+	return vmop_stacks_create(&options, &profiler->stacks);
+}
+
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					const struct vmop_profiler_options *options)
 {
@@ -201,7 +223,10 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
 	if (!err)
 		err = use_vmlinux(profiler, options);
-	if (!err && !vmop_aggregate_init(&profiler->aggregate, first_cells()))
+	if (!err && !vmop_aggregate_init(&profiler->aggregate, first_cells(),
+					 options->stacks.mode != VMOP_STACKS_OFF
+						 ? VMOP_AGGREGATE_STACK_KEYS_MAX
+						 : VMOP_AGGREGATE_KEYS_MAX))
 		err = &vmop_error_no_memory;
 	if (err)
 		return err;
@@ -217,6 +242,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 				   profiler->provider->keeps_file_symbols, &profiler->examiner);
 	if (!err)
 		err = vmop_perf_maps_create(&profiler->processes, &profiler->perf_maps);
+	if (!err)
+		err = create_stacks(profiler, &options->stacks);
 	if (err)
 		return err;
 	if (profiler->root && options->setup->guest_cpu_permille)
@@ -233,6 +260,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.kernel = &profiler->kernel,
 		.aggregate = &profiler->aggregate,
 		.guests = profiler->guests,
+		.stacks = profiler->stacks,
 		.separate = options->setup->separate,
 		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
 	};
@@ -266,6 +294,8 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 	vmop_perf_maps_destroy(profiler->perf_maps);
 	vmop_proc_text_destroy(profiler->proc_text);
 	vmop_guests_destroy(profiler->guests);
+	vmop_stacks_destroy(profiler->stacks);
+	vmop_stacked_chunk_deinit(&profiler->stacked);
 	vmop_domain_provider_destroy(profiler->provider);
 	vmop_processes_deinit(&profiler->processes);
 	vmop_domains_deinit(&profiler->domains);
@@ -313,11 +343,10 @@ static void take_exit(struct vmop_profiler *profiler, const struct vmop_record *
 static void take_record(void *arg, const struct vmop_record *record,
 			const struct vmop_stack_capture *stack)
 {
-	(void)stack;
 	struct vmop_profiler *profiler = arg;
 	switch (record->type) {
 	case VMOP_RECORD_SAMPLE:
-		vmop_attribute(&profiler->attribution, record);
+		vmop_attribute(&profiler->attribution, record, stack);
 		break;
 	case VMOP_RECORD_MMAP:
 		take_mmap(profiler, record);
@@ -388,9 +417,16 @@ struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler)
 	return err;
 }
 
+void vmop_profiler_drained(struct vmop_profiler *profiler)
+{
+	if (profiler->stacks)
+		vmop_stacks_advance(profiler->stacks);
+}
+
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
 {
 	return vmop_aggregate_is_nearly_full(&profiler->aggregate) ||
+	       (profiler->stacks && vmop_stacks_want_flush(profiler->stacks)) ||
 	       (profiler->guests && vmop_guests_want_flush(profiler->guests));
 }
 
@@ -545,6 +581,9 @@ static struct vmop_error *store_chunk(void *arg, const struct vmop_sample_key *k
 	};
 	for (size_t i = 0; i < n; i++)
 		profiler->storing += cells[i].samples;
+	if (key->stack.number)
+		return vmop_stacked_chunk_add(&profiler->stacked, profiler->db, key, &row, cells,
+					      n);
 	return vmop_db_put_chunk(profiler->db, &row, cells, n);
 }
 
@@ -566,9 +605,14 @@ static struct vmop_error *store(struct vmop_profiler *profiler, uint64_t start_r
 		err = store_tasks(profiler);
 	if (!err)
 		err = store_ends(profiler);
+	if (!err && profiler->stacks)
+		err = vmop_stacks_store(profiler->stacks, profiler->db);
+	profiler->stacked.n = 0;
 	if (!err)
 		err = vmop_aggregate_each(&profiler->aggregate, canonical_key, store_chunk,
 					  profiler);
+	if (!err)
+		err = vmop_stacked_chunk_put(&profiler->stacked, profiler->db);
 	if (!err)
 		count_rejected(profiler);
 	if (!err)
@@ -593,6 +637,8 @@ static void stored(struct vmop_profiler *profiler)
 	if (profiler->short_lived.n_over > VMOP_SHORT_LIVED_APART)
 		profiler->n_short_lived += profiler->short_lived.n_over;
 	vmop_aggregate_reset(&profiler->aggregate);
+	if (profiler->stacks)
+		vmop_stacks_stored(profiler->stacks);
 	vmop_images_sweep(&profiler->images);
 }
 
@@ -651,6 +697,7 @@ void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_pro
 uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
 {
 	return vmop_aggregate_samples(&profiler->aggregate) +
+	       (profiler->stacks ? vmop_stacks_waiting(profiler->stacks) : 0) +
 	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
 }
 
@@ -668,6 +715,8 @@ void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profi
 		.images = profiler->images.n,
 		.short_lived = profiler->n_short_lived,
 	};
+	if (profiler->stacks)
+		vmop_stacks_facts(profiler->stacks, &ret->stacks);
 }
 
 bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,

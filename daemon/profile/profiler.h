@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "daemon/options.h"
+#include "daemon/stack/stacks.h"
 #include "hv-interface/source.h"
 #include "libdb/db.h"
 #include "libutil/error.h"
@@ -54,6 +55,9 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler);
  * second.
  */
 struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler);
+
+/* Go on with the call stacks that wait for unwind tables.  Call it after each drain. */
+void vmop_profiler_drained(struct vmop_profiler *profiler);
 
 /* Return whether the aggregate is nearly full: flush now, or samples are lost. */
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler);
@@ -92,15 +96,16 @@ void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_pro
 uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);
 
 struct vmop_profiler_stats {
-	uint64_t samples;	    /* attributed or not */
-	uint64_t unattributed;	    /* in a "[...]" image that names the reason */
-	uint64_t store_full;	    /* lost because the disk was full */
-	uint64_t table_full;	    /* lost because the aggregate was full */
-	uint64_t store_gone;	    /* lost because the session's file was missing */
-	uint64_t samples_rejected;  /* lost in rows that the session can't hold */
-	uint64_t facts_rejected;    /* other rows that the session can't hold */
-	uint64_t processes, images; /* in the tables now */
-	uint64_t short_lived;	    /* tasks, in intervals that merged them */
+	uint64_t samples;		 /* attributed or not */
+	uint64_t unattributed;		 /* in a "[...]" image that names the reason */
+	uint64_t store_full;		 /* lost because the disk was full */
+	uint64_t table_full;		 /* lost because the aggregate was full */
+	uint64_t store_gone;		 /* lost because the session's file was missing */
+	uint64_t samples_rejected;	 /* lost in rows that the session can't hold */
+	uint64_t facts_rejected;	 /* other rows that the session can't hold */
+	uint64_t processes, images;	 /* in the tables now */
+	uint64_t short_lived;		 /* tasks, in intervals that merged them */
+	struct vmop_stacks_facts stacks; /* 0 if no call stacks are kept */
 };
 /* Set *ret to the present counts. */
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);

@@ -23,7 +23,7 @@ struct vmop_sample_key {
 	int32_t cpu;	   /* -1: CPUs are not separated */
 	struct vmop_task_id task;
 	struct vmop_image_slot image;
-	struct vmop_stack_id stack; /* leaf of an interned stack; 0: none */
+	struct vmop_stack_id stack; /* of the callers; 0: none was captured */
 };
 
 #endif

@@ -56,7 +56,7 @@ static void add_and_look(uint32_t n_cells, uint32_t spread)
 	struct vmop_aggregate aggregate;
 	struct seen *added = calloc(1, sizeof(*added));
 	unsigned seed = n_cells;
-	assert_true(vmop_aggregate_init(&aggregate, n_cells));
+	assert_true(vmop_aggregate_init(&aggregate, n_cells, VMOP_AGGREGATE_KEYS_MAX));
 	uint32_t refused = 0;
 	for (uint32_t i = 0; i < 100003; i++) {
 		uint32_t task = (uint32_t)rand_r(&seed) % KEYS;
@@ -111,7 +111,7 @@ static void moves_and_resets(void **state)
 	struct vmop_aggregate aggregate;
 	struct vmop_sample_key from = key_of(0), to = key_of(1);
 	struct seen *expected = calloc(1, sizeof(*expected));
-	assert_true(vmop_aggregate_init(&aggregate, LARGE_CELLS));
+	assert_true(vmop_aggregate_init(&aggregate, LARGE_CELLS, VMOP_AGGREGATE_KEYS_MAX));
 	assert_true(vmop_aggregate_add(&aggregate, &from, 1, 1, 10));
 	vmop_aggregate_reset(&aggregate);
 	check(&aggregate, expected);

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/stack/frames.h"
+
+/* One call of vmop_stack_framer_resolve. */
+struct resolution {
+	struct vmop_stack_framer *framer;
+	const struct vmop_stack_task *task;
+	const struct vmop_stack_capture *capture;
+	struct vmop_stack_frames *frames;
+	bool is_kernel;
+};
+
+/* Append a frame. False: the depth limit is reached. */
+static bool append(struct resolution *resolution, struct vmop_image *image, uint64_t offset)
+{
+	struct vmop_stack_frames *frames = resolution->frames;
+	if (frames->n == resolution->framer->max_frames) {
+		frames->end = VMOP_STACK_DEPTH_LIMIT;
+		return false;
+	}
+	frames->at[frames->n++] = (struct vmop_stack_caller){.image = image, .offset = offset};
+	return true;
+}
+
+static struct vmop_image *unattributed(const struct resolution *resolution,
+				       enum vmop_unattributed reason)
+{
+	return resolution->framer->images->unattributed[reason];
+}
+
+static bool append_kernel(struct resolution *resolution, uint64_t address)
+{
+	struct vmop_image *image = vmop_kernel_find(resolution->framer->kernel, address);
+	if (image)
+		return append(resolution, image, address - image->base);
+	resolution->frames->lacks |= VMOP_STACK_LACKS_KERNEL_TEXT;
+	return append(resolution, unattributed(resolution, VMOP_UNATTRIBUTED_KERNEL_TEXT), address);
+}
+
+/* Append the frames of the kernel, except the interrupted address. False: the limit is reached. */
+static bool kernel_part(struct resolution *resolution)
+{
+	const struct vmop_stack_capture *capture = resolution->capture;
+	for (size_t i = 1; i < capture->n_kernel_frames; i++)
+		if (!append_kernel(resolution, capture->kernel_frames[i] - 1))
+			return false;
+	return true;
+}
+
+static bool append_user(struct resolution *resolution, uint64_t address)
+{
+	const struct vmop_region *region = vmop_regions_find(resolution->task->regions, address);
+	const struct vmop_image *vsyscall = resolution->framer->kernel->vsyscall;
+	if (region)
+		return append(resolution, region->image, address - region->start + region->offset);
+	if (vsyscall && address - vsyscall->base < vsyscall->len_bytes)
+		return append(resolution, resolution->framer->kernel->vsyscall,
+			      address - vsyscall->base);
+	return append(resolution, unattributed(resolution, VMOP_UNATTRIBUTED_NO_MAPPING), address);
+}
+
+static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
+{
+	const struct resolution *resolution = arg;
+	const struct vmop_region *region = vmop_regions_find(resolution->task->regions, address);
+	if (!region)
+		return false;
+	ret->start = region->start;
+	ret->end = region->end;
+	ret->offset = region->offset;
+	ret->state = vmop_stack_tables_find(resolution->framer->tables, region,
+					    resolution->task->pid, &ret->table);
+	return true;
+}
+
+/* Append the callers in the copy of the user stack. */
+static void unwound_part(struct resolution *resolution)
+{
+	struct vmop_stack_frame user[VMOP_STACK_FRAMES_MAX + 1];
+	struct vmop_stack_frames *frames = resolution->frames;
+	const struct vmop_code_space space = {.find = find_code, .arg = resolution};
+	struct vmop_unwound unwound;
+	/* The sampled code itself is not a caller. */
+	size_t skip = resolution->is_kernel ? 0 : 1;
+	vmop_unwind(resolution->framer->unwinder, &space, resolution->capture, user,
+		    resolution->framer->max_frames - frames->n + skip, &unwound);
+	frames->end = unwound.end;
+	if (unwound.end == VMOP_STACK_TABLE_LATE)
+		frames->lacks |= VMOP_STACK_LACKS_TABLE;
+	for (size_t i = skip; i < unwound.n_frames; i++)
+		if (!append_user(resolution, user[i].address - !user[i].is_interrupted))
+			return;
+}
+
+/* Append the user addresses that the kernel found, up to the first one outside of code. */
+static void given_part(struct resolution *resolution)
+{
+	const struct vmop_stack_capture *capture = resolution->capture;
+	resolution->frames->end = capture->user_end;
+	for (size_t i = resolution->is_kernel ? 0 : 1; i < capture->n_user_frames; i++) {
+		uint64_t address = capture->user_frames[i] - (i != 0);
+		if (i && !vmop_regions_find(resolution->task->regions, address)) {
+			resolution->frames->end = VMOP_STACK_TORN;
+			return;
+		}
+		if (!append_user(resolution, address))
+			return;
+	}
+}
+
+static void user_part(struct resolution *resolution)
+{
+	const struct vmop_stack_capture *capture = resolution->capture;
+	const struct vmop_stack_task *task = resolution->task;
+	struct vmop_stack_frames *frames = resolution->frames;
+	bool is_unwindable = capture->user_regs && !capture->is_compat;
+	if (task->is_kernel_thread ||
+	    (resolution->framer->has_user_parts && resolution->is_kernel && !capture->is_compat &&
+	     !is_unwindable && !capture->n_user_frames)) {
+		frames->end = VMOP_STACK_COMPLETE; /* a kernel thread */
+	} else if (!is_unwindable && !capture->n_user_frames) {
+		frames->end = VMOP_STACK_NOT_RECORDED;
+	} else if (!task->regions) {
+		frames->end = VMOP_STACK_UNREADABLE;
+		if (task->is_unread)
+			frames->lacks |= VMOP_STACK_LACKS_MAPS;
+	} else if (frames->n == resolution->framer->max_frames) {
+		frames->end = VMOP_STACK_DEPTH_LIMIT;
+	} else if (capture->n_user_frames) {
+		given_part(resolution);
+	} else {
+		unwound_part(resolution);
+	}
+}
+
+void vmop_stack_framer_resolve(struct vmop_stack_framer *framer, const struct vmop_stack_task *task,
+			       const struct vmop_stack_capture *capture, bool is_kernel,
+			       struct vmop_stack_frames *ret)
+{
+	struct resolution resolution = {.framer = framer,
+					.task = task,
+					.capture = capture,
+					.frames = ret,
+					.is_kernel = is_kernel};
+	ret->n = 0;
+	ret->lacks = 0;
+	ret->end = VMOP_STACK_END_UNKNOWN;
+	if (!is_kernel || kernel_part(&resolution))
+		user_part(&resolution);
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/stack/stacks.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "daemon/stack/frames.h"
+#include "libutil/clock.h"
+
+#if defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
+
+/* Bounds; tree.h has those of the tree. */
+#define TABLE_MAX_BYTES ((size_t)64 << 20)
+#define TABLE_MAX_CPU_NS (2 * VMOP_NS_PER_S)
+#define TABLES_MAX_BYTES ((size_t)256 << 20)
+#define WAITING_MAX_BYTES ((size_t)64 << 20)
+
+/* Processes whose last stack is remembered, a power of two. */
+#define PATHS 32
+
+/* The last stack of a process. Its next one has most of the outer frames in common. */
+struct path {
+	uint32_t pid;
+	uint32_t n; /* frames; 0: none */
+	enum vmop_stack_end end;
+	/* Outermost first. */
+	struct vmop_stack_caller at[VMOP_STACK_FRAMES_MAX];
+	struct vmop_stack_node nodes[VMOP_STACK_FRAMES_MAX];
+};
+
+struct vmop_stacks {
+	struct vmop_stacks_options options;
+	struct vmop_stack_tables *tables;
+	struct vmop_stack_tree *tree;
+	struct vmop_waiting_stacks *waiting;
+	struct vmop_unwinder *unwinder;
+	struct vmop_stack_framer framer;
+	struct vmop_stack_frames frames; /* of the present sample */
+	struct path paths[PATHS];
+	bool is_last_try; /* no sample waits any longer */
+	bool lacks_kernel_text;
+	uint64_t n_by_end[VMOP_N_STACK_ENDS];
+	uint64_t n_waited, n_queue_full;
+};
+
+static struct vmop_error *create_parts(struct vmop_stacks *stacks)
+{
+	struct vmop_processes *processes = stacks->options.processes;
+	uint32_t max_images = processes->images->max;
+	const struct vmop_stack_tables_limits tables_limits = {
+		.image = {.max_bytes = TABLE_MAX_BYTES, .max_cpu_ns = TABLE_MAX_CPU_NS},
+		.max_bytes = TABLES_MAX_BYTES,
+		.max_images = max_images,
+	};
+	const struct vmop_stack_tree_limits tree_limits = {
+		.max_nodes = VMOP_STACK_TREE_NODES_MAX,
+		.max_interval = VMOP_STACK_TREE_INTERVAL_MAX,
+		.max_images = max_images,
+	};
+	struct vmop_error *err =
+		vmop_stack_tables_create(processes->images, stacks->options.vdso, processes->root,
+					 &tables_limits, &stacks->tables);
+	if (!err)
+		err = vmop_stack_tree_create(processes->images, &tree_limits, &stacks->tree);
+	if (!err)
+		err = vmop_waiting_stacks_create(WAITING_MAX_BYTES, &stacks->waiting);
+	if (!err)
+		err = vmop_unwinder_create(MACHINE, &stacks->unwinder);
+	return err;
+}
+
+struct vmop_error *vmop_stacks_create(const struct vmop_stacks_options *options,
+				      struct vmop_stacks **ret)
+{
+	struct vmop_stacks *stacks = calloc(1, sizeof(*stacks));
+	if (!stacks)
+		return &vmop_error_no_memory;
+	stacks->options = *options;
+	struct vmop_error *err = create_parts(stacks);
+	if (err) {
+		vmop_stacks_destroy(stacks);
+		return err;
+	}
+	stacks->framer = (struct vmop_stack_framer){
+		.images = options->processes->images,
+		.kernel = options->kernel,
+		.tables = stacks->tables,
+		.unwinder = stacks->unwinder,
+		.max_frames = options->max_frames,
+		.has_user_parts = options->has_user_parts,
+	};
+	*ret = stacks;
+	return NULL;
+}
+
+static void unref_regions(struct vmop_stacks *stacks, struct vmop_regions *regions)
+{
+	struct vmop_processes *processes = stacks->options.processes;
+	vmop_regions_unref(regions, processes->images, &processes->budget);
+}
+
+static bool give_up(void *arg, struct vmop_waiting_stack *stack)
+{
+	unref_regions(arg, stack->regions);
+	return true;
+}
+
+void vmop_stacks_destroy(struct vmop_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	if (stacks->waiting)
+		vmop_waiting_stacks_release(stacks->waiting, give_up, stacks);
+	vmop_waiting_stacks_destroy(stacks->waiting);
+	vmop_unwinder_destroy(stacks->unwinder);
+	vmop_stack_tree_destroy(stacks->tree);
+	vmop_stack_tables_destroy(stacks->tables);
+	free(stacks);
+}
+
+/* ---- the per-sample path --------------------------------------------------- */
+
+/* Return how many of the outer frames are also those of path. */
+static size_t common(const struct path *path, const struct vmop_stack_frames *frames)
+{
+	size_t n = path->n < frames->n ? path->n : frames->n, i = 0;
+	const struct vmop_stack_caller *caller = frames->at + frames->n;
+	for (; i < n; i++) {
+		caller--;
+		if (caller->offset != path->at[i].offset || caller->image != path->at[i].image)
+			break;
+		vmop_image_mark_sampled(caller->image);
+	}
+	return i;
+}
+
+/* Return the stack of the frames, whose outermost one is the last. */
+static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid)
+{
+	struct vmop_stack_frames *frames = &stacks->frames;
+	struct path *path = &stacks->paths[pid % PATHS];
+	bool is_same = path->pid == pid && path->end == frames->end;
+	size_t first = is_same ? common(path, frames) : 0;
+	struct vmop_stack_node node =
+		first ? path->nodes[first - 1] : vmop_stack_tree_end(stacks->tree, frames->end);
+	path->pid = pid;
+	path->end = frames->end;
+	for (size_t i = first; i < frames->n; i++) {
+		path->at[i] = frames->at[frames->n - 1 - i];
+		vmop_image_mark_sampled(path->at[i].image);
+	}
+	path->n = (uint32_t)(first + vmop_stack_tree_add(stacks->tree, node, path->at + first,
+							 frames->n - first, path->nodes + first));
+	if (path->n < frames->n) {
+		frames->end = VMOP_STACK_TOO_MANY;
+		node = vmop_stack_tree_end(stacks->tree, VMOP_STACK_TOO_MANY);
+	} else if (path->n) {
+		node = path->nodes[path->n - 1];
+	}
+	stacks->n_by_end[frames->end]++;
+	return node.id;
+}
+
+/* Set the stack of sample, unless it lacks something that may come. */
+static bool try(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
+		const struct vmop_stack_capture *capture, bool is_kernel,
+		struct vmop_stack_sample *sample)
+{
+	vmop_stack_framer_resolve(&stacks->framer, task, capture, is_kernel, &stacks->frames);
+	if (stacks->frames.lacks && !stacks->is_last_try)
+		return false;
+	sample->key.stack = intern(stacks, task->pid);
+	return true;
+}
+
+/* Let a sample wait. False: the queue is full. */
+static bool keep(struct vmop_stacks *stacks, const struct vmop_stack_sample *sample,
+		 const struct vmop_stack_task *task, const struct vmop_stack_capture *capture,
+		 bool is_kernel)
+{
+	const struct vmop_waiting_stack stack = {
+		.sample = *sample,
+		.pid = task->pid,
+		.regions = vmop_regions_ref(task->regions),
+		.is_kernel = is_kernel,
+		.is_kernel_thread = task->is_kernel_thread,
+		.capture = *capture,
+	};
+	if (vmop_waiting_stacks_add(stacks->waiting, &stack)) {
+		stacks->n_waited++;
+		stacks->lacks_kernel_text |=
+			(stacks->frames.lacks & VMOP_STACK_LACKS_KERNEL_TEXT) != 0;
+		return true;
+	}
+	stacks->n_queue_full++;
+	unref_regions(stacks, task->regions);
+	return false;
+}
+
+bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
+		      const struct vmop_process *process, const struct vmop_stack_capture *capture,
+		      bool is_kernel)
+{
+	const struct vmop_stack_task task = {
+		.pid = process ? process->pid : UINT32_MAX,
+		.regions = process ? process->regions : NULL,
+		.is_unread = process && process->maps == VMOP_MAPS_UNREAD,
+		.is_kernel_thread = process && (process->is_kthread || !process->pid),
+	};
+	if (try(stacks, &task, capture, is_kernel, sample))
+		return true;
+	if (keep(stacks, sample, &task, capture, is_kernel))
+		return false;
+	sample->key.stack = intern(stacks, task.pid);
+	return true;
+}
+
+/* ---- waiting samples ------------------------------------------------------- */
+
+/* Return the mappings of a waiting sample's process, which may be read meanwhile. */
+static struct vmop_regions *regions_of(const struct vmop_stacks *stacks,
+				       const struct vmop_waiting_stack *stack)
+{
+	const struct vmop_process *process =
+		stack->regions ? NULL : vmop_processes_get(stacks->options.processes, stack->pid);
+	return process ? process->regions : stack->regions;
+}
+
+static bool release(void *arg, struct vmop_waiting_stack *stack)
+{
+	struct vmop_stacks *stacks = arg;
+	const struct vmop_stack_task task = {
+		.pid = stack->pid,
+		.regions = regions_of(stacks, stack),
+		.is_unread = !stack->regions,
+		.is_kernel_thread = stack->is_kernel_thread,
+	};
+	if (!try(stacks, &task, &stack->capture, stack->is_kernel, &stack->sample))
+		return false;
+	stacks->options.release(stacks->options.arg, &stack->sample);
+	unref_regions(stacks, stack->regions);
+	return true;
+}
+
+void vmop_stacks_advance(struct vmop_stacks *stacks)
+{
+	if (vmop_stack_tables_collect(stacks->tables, 0) && vmop_waiting_stacks_n(stacks->waiting))
+		vmop_waiting_stacks_release(stacks->waiting, release, stacks);
+}
+
+void vmop_stacks_release_all(struct vmop_stacks *stacks, unsigned wait_ms)
+{
+	/* A table may show that a stack needs another one, so this is more than one wait. */
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * VMOP_NS_PER_MS;
+	vmop_stack_tables_collect(stacks->tables, 0);
+	while (vmop_waiting_stacks_n(stacks->waiting)) {
+		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+		stacks->is_last_try = now_ns >= end_ns;
+		vmop_waiting_stacks_release(stacks->waiting, release, stacks);
+		if (!stacks->is_last_try)
+			stacks->is_last_try = !vmop_stack_tables_collect(
+				stacks->tables, (unsigned)((end_ns - now_ns) / VMOP_NS_PER_MS));
+		if (stacks->is_last_try)
+			vmop_waiting_stacks_release(stacks->waiting, release, stacks);
+	}
+	stacks->is_last_try = stacks->lacks_kernel_text = false;
+}
+
+bool vmop_stacks_lack_kernel_text(const struct vmop_stacks *stacks)
+{
+	return stacks->lacks_kernel_text;
+}
+
+size_t vmop_stacks_waiting(const struct vmop_stacks *stacks)
+{
+	return vmop_waiting_stacks_n(stacks->waiting);
+}
+
+/* ---- the store ------------------------------------------------------------- */
+
+bool vmop_stacks_want_flush(const struct vmop_stacks *stacks)
+{
+	return vmop_stack_tree_wants_flush(stacks->tree);
+}
+
+struct vmop_error *vmop_stacks_store(struct vmop_stacks *stacks, struct vmop_db *db)
+{
+	return vmop_stack_tree_store(stacks->tree, db);
+}
+
+void vmop_stacks_stored(struct vmop_stacks *stacks)
+{
+	for (size_t i = 0; i < PATHS; i++)
+		stacks->paths[i].n = 0; /* ids and images may be gone */
+	vmop_stack_tree_stored(stacks->tree);
+	vmop_stack_tables_stored(stacks->tables);
+}
+
+void vmop_stacks_facts(const struct vmop_stacks *stacks, struct vmop_stacks_facts *ret)
+{
+	*ret = (struct vmop_stacks_facts){.n_waited = stacks->n_waited,
+					  .n_queue_full = stacks->n_queue_full};
+	for (size_t i = 0; i < VMOP_N_STACK_ENDS; i++) {
+		ret->n_by_end[i] = stacks->n_by_end[i];
+		ret->n_stacks += stacks->n_by_end[i];
+	}
+	vmop_stack_tree_facts(stacks->tree, &ret->tree);
+	vmop_stack_tables_facts(stacks->tables, &ret->tables);
+}

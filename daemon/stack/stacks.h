@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Call stacks of the host's samples: turns the capture of a sample into the id of a stack,
+ * and stores the session's tree of stacks.
+ *
+ * Caller: daemon/profile. Data meets the files in this order:
+ *	tables.h	unwind tables of the sampled images, built on a thread of their own
+ *	frames.h	a capture becomes callers with images and offsets
+ *	waiting.h	samples whose tables are being built
+ *	tree.h		callers become nodes of the session's tree, stored with each interval
+ *
+ * A sample waits if a table, the mappings of its process or the kernel's text are not known yet, at
+ * most until its interval is stored. No sample is lost for want of its stack: the stack then ends
+ * where the knowledge does, and names the reason (enum vmop_stack_end).
+ *
+ * All functions belong to the sampling thread.
+ */
+#ifndef VMOP_DAEMON_STACK_STACKS_H
+#define VMOP_DAEMON_STACK_STACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/host/kernel.h"
+#include "daemon/host/process.h"
+#include "daemon/stack/tables.h"
+#include "daemon/stack/tree.h"
+#include "daemon/stack/waiting.h"
+#include "libdb/db.h"
+#include "libutil/error.h"
+#include "vmop/stack.h"
+
+struct vmop_stacks;
+
+struct vmop_stacks_options {
+	struct vmop_processes *processes; /* this and the next two must outlive the stacks */
+	struct vmop_kernel *kernel;
+	const struct vmop_image *vdso;
+	uint32_t max_frames; /* the depth limit; at most VMOP_STACK_FRAMES_MAX */
+	bool has_user_parts; /* the source captures the user part of stacks */
+	/* Receives each sample that waited, with its stack. */
+	void (*release)(void *arg, const struct vmop_stack_sample *sample);
+	void *arg;
+};
+
+struct vmop_error *vmop_stacks_create(const struct vmop_stacks_options *options,
+				      struct vmop_stacks **ret);
+void vmop_stacks_destroy(struct vmop_stacks *stacks); /* NULL is allowed */
+
+/*
+ * Set sample->key.stack to the stack in capture. process may be NULL. is_kernel: the sampled code
+ * is the kernel's. False: the sample waits, and is passed to release later. On the per-sample path.
+ */
+bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
+		      const struct vmop_process *process, const struct vmop_stack_capture *capture,
+		      bool is_kernel);
+
+/* Release the samples whose stacks are complete now. Call it after each drain. */
+void vmop_stacks_advance(struct vmop_stacks *stacks);
+
+/*
+ * Release all waiting samples, before their interval is stored. A table that is being built gets up
+ * to wait_ms.
+ */
+void vmop_stacks_release_all(struct vmop_stacks *stacks, unsigned wait_ms);
+
+/* Return whether a waiting sample needs kernel text that is unknown (vmop_kernel_refresh). */
+bool vmop_stacks_lack_kernel_text(const struct vmop_stacks *stacks);
+
+/* Return the number of waiting samples. */
+size_t vmop_stacks_waiting(const struct vmop_stacks *stacks);
+
+/* Return whether the tables are nearly full: flush now, or stacks are cut. */
+bool vmop_stacks_want_flush(const struct vmop_stacks *stacks);
+
+/* Put the new nodes into the open interval of db, after the rows of their images. */
+struct vmop_error *vmop_stacks_store(struct vmop_stacks *stacks, struct vmop_db *db);
+
+/*
+ * Note that the interval was committed, or that its samples were given up. Stack ids from before
+ * are no longer valid.
+ */
+void vmop_stacks_stored(struct vmop_stacks *stacks);
+
+struct vmop_stacks_facts {
+	uint64_t n_stacks;		      /* samples with a stack */
+	uint64_t n_by_end[VMOP_N_STACK_ENDS]; /* the same by the reason of the end */
+	uint64_t n_waited, n_queue_full;      /* samples that waited, or found the queue full */
+	struct vmop_stack_tree_facts tree;
+	struct vmop_stack_tables_facts tables;
+};
+void vmop_stacks_facts(const struct vmop_stacks *stacks, struct vmop_stacks_facts *ret);
+
+#endif

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Call stacks from the kernel's sample to the session file: programs with known call paths, programs
+# of the system, generated code, short-lived and deleted programs.
+# shellcheck source=tests/integration/common.sh
+. "$(dirname "$0")/common.sh"
+need_perf
+known=$build/tests/fixtures/known-paths
+
+# sample COMMAND...: run it in a session of its own, and write its stacks to $work/stacks.
+sample() {
+	rm -rf "$sessions"
+	control --run --callgraph --event=cpu-clock:999Hz --session-dir="$sessions" -- "$@" \
+		3>/dev/null >"$work/out" 2>&1 || echo "$* ended with $?"
+	stacks
+}
+
+stacks() {
+	"$build/tests/integration/session-stacks" "$sessions/current.vmop" >"$work/stacks" ||
+		fail "the stacks can't be read"
+}
+
+# count COMM PATTERN: print the samples of the program whose stack matches the pattern.
+count() {
+	awk -F '\t' -v comm="$1" -v pattern="$2" '$3 == comm && $4 ~ pattern { n += $1 } END { print n + 0 }' \
+		"$work/stacks"
+}
+
+# all COMM LEAF PATTERN: nearly all samples in the function LEAF have a stack that matches. Another
+# sample can be in the moment in which the program begins or ends.
+all() {
+	total=$(count "$1" ";$2\$")
+	is "samples of $1 in $2" "$total" -ge 20
+	got=$(count "$1" "$3")
+	echo "$1: $got of $total samples in $2 match $3"
+	[ $((got * 100)) -ge $((total * 95)) ] || {
+		fail "$1: the stacks of $2"
+		grep ";$2\$" "$work/stacks" | head -3
+	}
+}
+
+# ---- known paths; 1 is the end mark of a complete stack, 4 that of code without CFI ----
+recursion=';recursion'
+for _ in 0 1 2 3 4 5 6 7 8 9 10 11 12; do recursion="$recursion;recurse"; done
+sample "$known" recursion
+all known-paths spin "^1;_start;.*$recursion;spin\$"
+sample "$known" threads
+all known-paths spin '^1;.*;thread_a;spin$'
+all known-paths spin_b '^1;.*;thread_b;spin_b$'
+all known-paths spin_c '^1;.*;thread_c;spin_c$'
+sample "$known" signals
+all known-paths spin '^1;.*;signals;[^;]*;wait_for_signal;[^;]*;handler;spin$'
+sample "$known" library "$build/tests/fixtures/.libs/known-library.so"
+all known-paths spin '^1;.*;library;[^;]*;spin$'
+sample "$known" landing
+all known-paths spin '^1;.*;landing;[^;]*;cleanup;spin$'
+sample "$known" generated
+all known-paths spin '^1;.*;generated;\[anon known-paths [^;]*;spin$'
+sample "$known" generated-bare
+all known-paths spin '^4;\[anon known-paths [^;]*;spin$'
+sample "$build/tests/fixtures/known-paths-static" recursion
+all known-paths-sta spin "^1;.*$recursion;spin\$"
+
+# ---- a program without symbols that is deleted while it runs ----
+cp "$known" "$work/deleted"
+strip "$work/deleted"
+# shellcheck disable=SC2016 # for the inner shell
+sample sh -c '"$1" recursion 3>/dev/null & until [ "$(cat "/proc/$!/comm")" = deleted ]; do :; done
+	rm "$1"; wait' - "$work/deleted"
+total=$(count deleted .)
+complete=$(count deleted '^1;')
+echo "deleted: $complete of $total complete"
+is "samples of the deleted program" "$total" -ge 20
+is "complete percent" $((complete * 100 / total)) -ge 90
+
+# ---- kernel frames lead into the user code that entered the kernel ----
+sample dd if=/dev/zero of=/dev/null bs=1M count=20000
+total=$(count dd ';do_syscall_64;|;el0_svc')
+is "samples of dd in the kernel" "$total" -ge 20
+complete=$(count dd '^1;.*/dd\\+0x.*(;do_syscall_64;|;el0_svc)')
+echo "dd: $complete of $total samples in the kernel lead to user code"
+is "of them from the start on, percent" $((complete * 100 / total)) -ge 90
+
+# ---- programs of the system ----
+# shellcheck disable=SC2016 # for perl
+for command in 'python3 -c "sum(i*i for i in range(6000000))"' \
+	'perl -e "\$n += \$_ for 1..9000000"' \
+	'xz -1 -T1 -c /usr/bin/perl' \
+	'sqlite3 :memory: "with recursive n(i) as (select 1 union all select i+1 from n where i < 3000000) select sum(i) from n"'; do
+	program=${command%% *}
+	command -v "$program" >/dev/null || {
+		echo "not tested: $program is not here"
+		continue
+	}
+	sample sh -c "$command >/dev/null"
+	total=$(count "$program" .)
+	complete=$(count "$program" '^1;')
+	echo "$program: $complete of $total stacks are complete"
+	is "samples of $program" "$total" -ge 20
+	is "complete stacks of $program, percent" $((complete * 100 / total)) -ge 90
+done
+
+# ---- without --callgraph there are none ----
+rm -rf "$sessions"
+control --run --callgraph=off --event=cpu-clock:999Hz --session-dir="$sessions" -- "$known" recursion \
+	3>/dev/null >"$work/out" 2>&1 || echo "it ended with $?"
+stacks
+is "stacks without --callgraph" "$(grep -cvP '\t-;' "$work/stacks" || true)" = 0
+
+# ---- the counts of --status ----
+rm -rf "$sessions"
+expect 0 "sampling" control --start --callgraph --event=cpu-clock:999Hz --session-dir="$sessions"
+"$known" recursion 3>/dev/null || echo "it ended with $?"
+expect 0 "% complete" control --status
+is "stacks" "$(control --status --json | sed -n 's/^ *"stacks": \([0-9]*\),/\1/p')" -ge 20
+expect 0 "" control --shutdown
+finish
