@@ -17,7 +17,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/image-file.c daemon/host/image-file.h \
-	daemon/host/kallsyms-cache.c daemon/host/kallsyms-cache.h \
+	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
 	daemon/guest/kvm.c daemon/guest/kvm.h \
@@ -58,8 +58,8 @@ daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages.c daemon/xen/xenstore.c
 else
 daemon_libdaemon_la_SOURCES += daemon/xen/agent-messages-none.c daemon/xen/xenstore-none.c
 endif
-daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS)
-daemon_libdaemon_la_LIBADD = $(XEN_LIBS)
+daemon_libdaemon_la_CPPFLAGS = $(AM_CPPFLAGS) $(XEN_CFLAGS) $(XXHASH_CFLAGS)
+daemon_libdaemon_la_LIBADD = $(XEN_LIBS) $(XXHASH_LIBS)
 
 sbin_PROGRAMS += vmopd
 vmopd_SOURCES = \

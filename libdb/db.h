@@ -131,6 +131,20 @@ struct vmop_error *vmop_db_merge_tasks(struct vmop_db *db, const struct vmop_db_
 struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       const struct vmop_symbol *symbols, size_t n);
 
+/*
+ * Pack symbols once, to store them in several sessions.  vmop_db_pack_symbols sets *ret to the
+ * bytes that vmop_db_put_symbols would store; the caller frees them, and does not depend on their
+ * format. VMOP_ERROR_LIMIT: no session can hold the symbols.
+ *
+ * vmop_db_check_packed_symbols checks that bytes from elsewhere are of the format that this libdb
+ * writes, VMOP_ERROR_CORRUPT.  It does not unpack them: the caller answers for their content.
+ */
+struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n, void **ret,
+					size_t *ret_len_bytes);
+struct vmop_error *vmop_db_check_packed_symbols(const void *blob, size_t len_bytes);
+struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
+					      const void *blob, size_t len_bytes);
+
 /* Open an interval.  start_ns is of CLOCK_REALTIME.  VMOP_ERROR_CANT: one is open already. */
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
 

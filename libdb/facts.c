@@ -106,6 +106,34 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id 
 	return vmop_db_put_done(db, err, 0);
 }
 
+struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n, void **ret,
+					size_t *ret_len_bytes)
+{
+	uint8_t *blob = NULL;
+	struct vmop_error *err = vmop_symbols_pack(symbols, n, &blob, ret_len_bytes);
+	*ret = blob;
+	return err;
+}
+
+struct vmop_error *vmop_db_check_packed_symbols(const void *blob, size_t len_bytes)
+{
+	size_t n;
+	return vmop_symbols_count(blob, len_bytes, &n);
+}
+
+struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
+					      const void *blob, size_t len_bytes)
+{
+	size_t n;
+	struct vmop_error *err = vmop_symbols_count(blob, len_bytes, &n);
+	if (err)
+		err = vmop_error_prefix(err, "%s: symbols of image %u", db->path, image.number);
+	else
+		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)image.number, (int64_t)n,
+				  blob, len_bytes);
+	return vmop_db_put_done(db, err, 0);
+}
+
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n)
 {

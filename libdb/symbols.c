@@ -137,22 +137,47 @@ static struct vmop_error *read_body(const uint8_t *p, const uint8_t *end,
 	return p == end ? NULL : corrupt("bytes after the last name");
 }
 
+/* The counts before the body, and the compressed body. */
+struct head {
+	uint64_t n, body_len;
+	const uint8_t *frame;
+	size_t frame_len;
+};
+
+static struct vmop_error *read_head(const void *blob, size_t len_bytes, struct head *ret)
+{
+	const uint8_t *p = blob, *end = p + len_bytes;
+	if (len_bytes < 1 || *p++ != SYMBOLS_VERSION)
+		return corrupt("unknown version");
+	p = vmop_pack_get_varint(p, end, &ret->n);
+	p = p ? vmop_pack_get_varint(p, end, &ret->body_len) : NULL;
+	/* A symbol has at least four bytes of body. */
+	if (!p || ret->n < 1 || ret->n > VMOP_SYMBOLS_MAX ||
+	    ret->body_len > VMOP_SYMBOLS_MAX_BODY_BYTES || ret->n > ret->body_len / 4)
+		return corrupt("impossible counts");
+	ret->frame = p;
+	ret->frame_len = (size_t)(end - p);
+	if (ZSTD_getFrameContentSize(p, ret->frame_len) != ret->body_len)
+		return corrupt("counts differ");
+	return NULL;
+}
+
+struct vmop_error *vmop_symbols_count(const void *blob, size_t len_bytes, size_t *ret)
+{
+	struct head head;
+	struct vmop_error *err = read_head(blob, len_bytes, &head);
+	*ret = err ? 0 : head.n;
+	return err;
+}
+
 struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes, size_t *bytes,
 					      struct vmop_symbol **ret, size_t *ret_n)
 {
-	const uint8_t *p = blob, *end = p + len_bytes;
-	uint64_t n, body_len;
-	if (len_bytes < 1 || *p++ != SYMBOLS_VERSION)
-		return corrupt("unknown version");
-	p = vmop_pack_get_varint(p, end, &n);
-	p = p ? vmop_pack_get_varint(p, end, &body_len) : NULL;
-	/* A symbol has at least four bytes of body. */
-	if (!p || n < 1 || n > VMOP_SYMBOLS_MAX || body_len > VMOP_SYMBOLS_MAX_BODY_BYTES ||
-	    n > body_len / 4)
-		return corrupt("impossible counts");
-	size_t frame_len = (size_t)(end - p);
-	if (ZSTD_getFrameContentSize(p, frame_len) != body_len)
-		return corrupt("counts differ");
+	struct head head;
+	struct vmop_error *err = read_head(blob, len_bytes, &head);
+	if (err)
+		return err;
+	size_t n = head.n, body_len = head.body_len;
 	size_t block_bytes = n * sizeof(struct vmop_symbol) + body_len;
 	if (block_bytes > *bytes)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "symbols of %zu bytes", block_bytes);
@@ -160,10 +185,10 @@ struct vmop_error *vmop_symbols_unpack_within(const void *blob, size_t len_bytes
 	if (!symbols)
 		return &vmop_error_no_memory;
 	uint8_t *body = (uint8_t *)(symbols + n);
-	size_t len = ZSTD_decompress(body, body_len, p, frame_len);
+	size_t len = ZSTD_decompress(body, body_len, head.frame, head.frame_len);
 	if (ZSTD_isError(len) || len != body_len)
 		return corrupt(ZSTD_isError(len) ? ZSTD_getErrorName(len) : "it ends early");
-	struct vmop_error *err = read_body(body, body + body_len, symbols, n);
+	err = read_body(body, body + body_len, symbols, n);
 	if (err)
 		return err;
 	*ret = vmop_steal(&symbols);

@@ -32,6 +32,12 @@ struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n
 				     size_t *ret_len_bytes);
 
 /*
+ * Set *ret to the number of symbols that the head of blob states, without a look at the symbols.
+ * VMOP_ERROR_CORRUPT: the head is malformed; *ret is 0.
+ */
+struct vmop_error *vmop_symbols_count(const void *blob, size_t len_bytes, size_t *ret);
+
+/*
  * Unpack symbols, ascending by offset.  *ret is one heap block, names included, that the caller
  * frees.  VMOP_ERROR_CORRUPT: the blob is malformed; the message lacks the file, so prefix it.
  */

@@ -208,7 +208,17 @@ struct vmop_error *vmop_symtab_create(struct vmop_symbol *symbols, size_t n, cha
 		.spans = spans,
 	};
 	for (size_t first = 0, last; first < n; first = last) {
-		for (last = first + 1; last < n && symbols[last].offset == symbols[first].offset;)
+		last = first + 1;
+		if (last < n && symbols[last].offset != symbols[first].offset) {
+			/* Nearly all symbols have no alias. */
+			spans[symtab->n_spans++] = (struct span){
+				.offset = symbols[first].offset,
+				.end = end_of(&symbols[first], symbols[last].offset),
+				.symbol = (uint32_t)first,
+			};
+			continue;
+		}
+		while (last < n && symbols[last].offset == symbols[first].offset)
 			last++;
 		symtab->n_spans += add_aliases(symtab, first, last, spans + symtab->n_spans);
 	}

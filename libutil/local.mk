@@ -7,6 +7,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/error.c libutil/error.h \
 	libutil/escape.c libutil/escape.h \
 	libutil/hash-seed.c libutil/hash-seed.h \
+	libutil/heap.c libutil/heap.h \
 	libutil/io.c libutil/io.h \
 	libutil/json.c libutil/json.h \
 	libutil/label.c libutil/label.h \

@@ -332,7 +332,7 @@ struct vmop_error *control_daemon_wait_gone(pid_t pid)
 struct vmop_error *control_daemon_clean_up(void)
 {
 	static const char *const left[] = {VMOP_RUN_SOCKET, VMOP_RUN_LOG, VMOP_RUN_LOG ".1",
-					   VMOP_RUN_KALLSYMS};
+					   VMOP_RUN_KERNEL_SYMBOLS};
 	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
 	int lock = -1;
 	pid_t holder;

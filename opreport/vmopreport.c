@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/heap.h"
 #include "libutil/log.h"
 #include "libutil/options.h"
 #include "libutil/parse.h"
@@ -589,6 +590,7 @@ static struct vmop_error *list_sessions(struct settings *settings)
 
 int main(int argc, char **argv)
 {
+	vmop_heap_prefer_huge_pages();
 	setlocale(LC_CTYPE, "");
 	vmop_log_init("vmopreport", VMOP_LOG_NOTICE);
 	argp_err_exit_status = VMOP_EXIT_USAGE;

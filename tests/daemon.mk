@@ -5,7 +5,7 @@ daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk \
-	tests/unit/daemon/host/kallsyms-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
+	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
 endif
@@ -34,8 +34,8 @@ tests_unit_daemon_profile_aggregate_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_rejected_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_rejected_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_guest_watch_take_symbols
 tests_unit_daemon_profile_rejected_LDADD = $(daemon_test_ldadd)
-tests_unit_daemon_host_kallsyms_cache_CPPFLAGS = $(daemon_test_cppflags)
-tests_unit_daemon_host_kallsyms_cache_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_host_kernel_cache_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_host_kernel_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_image_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_image_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_readers_CPPFLAGS = $(daemon_test_cppflags)

@@ -3,7 +3,7 @@ libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/lib
 	tests/unit/libutil/setup tests/unit/libutil/setup-callgraph tests/unit/libutil/protocol tests/unit/libutil/run-dir \
 	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json \
 	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/safe-dir \
-	tests/unit/libutil/array
+	tests/unit/libutil/array tests/unit/libutil/heap
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
 TESTS += $(libutil_tests)
@@ -36,5 +36,7 @@ tests_unit_libutil_log_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_log_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_safe_dir_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_safe_dir_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_heap_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_heap_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_array_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_array_LDADD = $(libutil_test_ldadd)

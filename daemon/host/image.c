@@ -78,6 +78,7 @@ static void image_free(struct vmop_images *images, struct vmop_image *image)
 	free(image->name);
 	free(image->root);
 	free(image->symbols);
+	free(image->packed);
 	free(image->note);
 	free(image);
 }
@@ -268,6 +269,17 @@ void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symb
 	image->symbols = *symbols;
 	image->n_symbols = n;
 	*symbols = NULL;
+	free(image->packed);
+	image->packed = NULL;
+	store_anew(image);
+}
+
+void vmop_image_take_packed(struct vmop_image *image, void **packed, size_t packed_bytes)
+{
+	free(image->packed);
+	image->packed = *packed;
+	image->packed_bytes = packed_bytes;
+	*packed = NULL;
 	store_anew(image);
 }
 
@@ -409,7 +421,9 @@ struct vmop_error *vmop_image_store(const struct vmop_image *image, struct vmop_
 	_Static_assert(sizeof(row.build_id) == sizeof(image->build_id.bytes), "one length");
 	memcpy(row.build_id, image->build_id.bytes, sizeof(row.build_id));
 	struct vmop_error *err = vmop_db_put_image(db, &row);
-	if (!err && image->symbols)
+	if (!err && image->packed)
+		err = vmop_db_put_packed_symbols(db, image->id, image->packed, image->packed_bytes);
+	else if (!err && image->symbols)
 		err = vmop_db_put_symbols(db, image->id, image->symbols, image->n_symbols);
 	if (!err)
 		err = store_note(image, db);
@@ -422,6 +436,8 @@ void vmop_image_stored(struct vmop_image *image)
 	free(image->symbols);
 	image->symbols = NULL;
 	image->n_symbols = 0;
+	free(image->packed);
+	image->packed = NULL;
 	image->note_is_stored = true;
 	image->has_stored_note = image->note != NULL;
 }

@@ -53,6 +53,9 @@ struct vmop_image {
 	/* Symbols to store with the row, in one heap block; NULL: none, or stored. */
 	struct vmop_symbol *symbols;
 	size_t n_symbols;
+	/* The same symbols as vmop_db_pack_symbols made them, or NULL: they are not packed. */
+	void *packed;
+	size_t packed_bytes;
 	/* The reason why its file or perf map could not be read, or NULL. */
 	char *note;
 	bool note_is_stored;  /* the session has the note as it is now */
@@ -132,6 +135,12 @@ void vmop_image_set_note(struct vmop_image *image, const char *note);
 
 /* Take over *symbols, one heap block, to store them with the row. *symbols becomes NULL. */
 void vmop_image_take_symbols(struct vmop_image *image, struct vmop_symbol **symbols, size_t n);
+
+/*
+ * Take over *packed: the symbols of image as vmop_db_pack_symbols made them. *packed becomes NULL.
+ * They are stored in place of image->symbols, which must be the same ones or none.
+ */
+void vmop_image_take_packed(struct vmop_image *image, void **packed, size_t packed_bytes);
 
 /*
  * Take a copy of n symbols, whose offsets are reduced by base. Return false without memory: the

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/host/kallsyms-cache.h"
+#include "daemon/host/kernel-cache.h"
 #include "daemon/host/procfs.h"
 #include "libsym/symtab.h"
 #include "libutil/cleanup.h"
@@ -23,6 +23,7 @@
 /* Text of x86-64's vsyscall page: arch/x86/include/uapi/asm/vsyscall.h. */
 #define VSYSCALL_START 0xffffffffff600000ull
 #define VSYSCALL_BYTES 4096
+#define KERNEL_NAME "[kernel]"
 
 /* Read the build-id in a file of ELF notes in /sys. */
 static void read_notes(const struct vmop_kernel *kernel, struct vmop_image *image,
@@ -84,6 +85,17 @@ static void keep_symbols(struct vmop_image *image, const struct vmop_symbol *sym
 	vmop_image_copy_symbols(image, symbols, n, image->base);
 }
 
+/* Return a reference to the image of the kernel with the text [text, end). */
+static struct vmop_image *kernel_image(struct vmop_kernel *kernel, uint64_t text, uint64_t end)
+{
+	struct vmop_image *image =
+		vmop_images_named(kernel->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_KERNEL,
+				  KERNEL_NAME, text, end - text);
+	if (!image->id.number)
+		read_notes(kernel, image, "/sys/kernel", "notes");
+	return image;
+}
+
 static void kernel_symbols(struct vmop_kernel *kernel, const struct vmop_symbol *symbols, size_t n)
 {
 	uint64_t text = 0, stext = 0, end = 0;
@@ -104,11 +116,7 @@ static void kernel_symbols(struct vmop_kernel *kernel, const struct vmop_symbol 
 		first++;
 	if (!text || end <= text)
 		return;
-	struct vmop_image *image =
-		vmop_images_named(kernel->images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_KERNEL,
-				  "[kernel]", text, end - text);
-	if (!image->id.number)
-		read_notes(kernel, image, "/sys/kernel", "notes");
+	struct vmop_image *image = kernel_image(kernel, text, end);
 	keep_symbols(image, symbols + first, n - first);
 	put_text(kernel, image, text, end);
 }
@@ -186,10 +194,10 @@ static uint64_t text_hash(const char *text, size_t len)
 }
 
 /*
- * Read /proc/modules into *ret. Return true if the names or addresses of modules have changed since
- * the last call. Reference counts change all the time and are ignored.
+ * Read /proc/modules into *ret, NULL on failure. Return a hash of the names and addresses of the
+ * modules. Reference counts change all the time and are ignored.
  */
-static bool modules_changed(struct vmop_kernel *kernel, char **ret)
+static uint64_t hash_modules(const struct vmop_kernel *kernel, char **ret)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/proc/modules", kernel->root);
@@ -197,7 +205,8 @@ static bool modules_changed(struct vmop_kernel *kernel, char **ret)
 	struct vmop_error *err = vmop_io_read_file(path, MODULES_TEXT_MAX_BYTES, ret, &len);
 	if (err) { /* a kernel without modules has no such file */
 		vmop_error_destroy(err);
-		return false;
+		*ret = NULL;
+		return 0;
 	}
 	uint64_t hash = 0;
 	for (const char *line = *ret; *line;) {
@@ -208,32 +217,17 @@ static bool modules_changed(struct vmop_kernel *kernel, char **ret)
 			hash += 3 * text_hash(address, (size_t)(line + line_len - address));
 		line += line_len + (line[line_len] == '\n');
 	}
-	bool changed = hash != kernel->modules_hash;
-	kernel->modules_hash = hash;
-	return changed;
+	return hash;
 }
 
-/* Read the symbols from the copy in the run directory. Return false if there is no such copy. */
-static bool read_cached_symbols(struct vmop_kernel *kernel)
+/* Read /proc/modules into *ret. Return true if the modules have changed since the last call. */
+static bool modules_changed(struct vmop_kernel *kernel, char **ret)
 {
-	char path[64];
-	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
-	vmop_error_destroy(vmop_run_dir_open(&dir));
-	if (dir.fd < 0)
-		return false;
-	_cleanup_close_ int fd =
-		vmop_kallsyms_cache_open(dir.fd, kernel->root, kernel->modules_hash);
-	if (fd < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	struct vmop_error *err = vmop_kallsyms_read(path, take_symbols, kernel);
-	if (err) {
-		unlinkat(dir.fd, VMOP_RUN_KALLSYMS, 0);
-		vmop_log_and_destroy(VMOP_LOG_INFO, err);
-		return false;
-	}
-	kernel->lacks_generated = kernel->text.n > 0;
-	return kernel->lacks_generated;
+	uint64_t hash = hash_modules(kernel, ret);
+	bool changed = *ret && hash != kernel->modules_hash;
+	if (changed)
+		kernel->modules_hash = hash;
+	return changed;
 }
 
 static struct vmop_error *read_symbols(struct vmop_kernel *kernel)
@@ -241,6 +235,115 @@ static struct vmop_error *read_symbols(struct vmop_kernel *kernel)
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/proc/kallsyms", kernel->root);
 	return vmop_kallsyms_read(path, take_symbols, kernel);
+}
+
+/* ---- symbols of an earlier session ------------------------------------------------- */
+
+/* Give image a copy of the packed symbols. Without memory, it has none. */
+static void keep_packed(struct vmop_image *image, const struct vmop_kernel_cache_image *cached)
+{
+	void *packed = malloc(cached->packed_bytes);
+	if (!packed)
+		return;
+	memcpy(packed, cached->packed, cached->packed_bytes);
+	vmop_image_take_packed(image, &packed, cached->packed_bytes);
+}
+
+/* Take one image from the cache. Modules are known already. */
+static void take_cached(struct vmop_kernel *kernel, const struct vmop_kernel_cache_image *cached)
+{
+	uint64_t start = cached->base, end;
+	if (strcmp(cached->name, KERNEL_NAME) != 0) {
+		struct vmop_image *module = vmop_text_map_find(&kernel->text, start);
+		if (module && module->base == start && !strcmp(module->name, cached->name))
+			keep_packed(module, cached);
+		return;
+	}
+	if (__builtin_add_overflow(start, cached->len_bytes, &end))
+		return;
+	struct vmop_image *image = kernel_image(kernel, start, end);
+	keep_packed(image, cached);
+	put_text(kernel, image, start, end);
+}
+
+/* Return false if the cache has no kernel. */
+static bool read_cache(struct vmop_kernel *kernel, int dir_fd,
+		       const struct vmop_kernel_cache_key *key)
+{
+	_cleanup_(vmop_kernel_cache_deinit) struct vmop_kernel_cache cache;
+	struct vmop_kernel_cache_image image;
+	if (!vmop_kernel_cache_load(dir_fd, key, &cache))
+		return false;
+	bool has_kernel = false;
+	while (vmop_kernel_cache_next(&cache, &image)) {
+		take_cached(kernel, &image);
+		has_kernel = has_kernel || !strcmp(image.name, KERNEL_NAME);
+	}
+	kernel->lacks_generated = has_kernel;
+	return has_kernel;
+}
+
+/* Pack the symbols of an image, once for this session and the cache. Return false if it has none.
+ */
+static bool pack(struct vmop_image *image)
+{
+	void *packed;
+	size_t packed_bytes;
+	if (!image->symbols ||
+	    (image->kind != VMOP_IMAGE_KERNEL && image->kind != VMOP_IMAGE_MODULE))
+		return false;
+	struct vmop_error *err =
+		vmop_db_pack_symbols(image->symbols, image->n_symbols, &packed, &packed_bytes);
+	if (err) {
+		vmop_error_destroy(err); /* it is reported when the image is stored */
+		return false;
+	}
+	vmop_image_take_packed(image, &packed, packed_bytes);
+	return true;
+}
+
+/* Write the cache, with the key from before the symbols were read. */
+static struct vmop_error *write_cache(struct vmop_kernel *kernel, int dir_fd,
+				      const struct vmop_kernel_cache_key *key)
+{
+	_cleanup_free_ char *modules = NULL;
+	_cleanup_free_ struct vmop_kernel_cache_image *images =
+		calloc(kernel->text.n + 1, sizeof(*images));
+	if (!images)
+		return &vmop_error_no_memory;
+	/* A module that came or went meanwhile would be in the text of /proc/kallsyms or not. */
+	if (hash_modules(kernel, &modules) != kernel->modules_hash)
+		return NULL;
+	size_t n = 0;
+	for (size_t i = 0; i < kernel->text.n; i++) {
+		struct vmop_image *image = kernel->text.at[i].image;
+		if (!image->packed && !pack(image))
+			continue;
+		images[n++] = (struct vmop_kernel_cache_image){
+			.name = image->name,
+			.base = image->base,
+			.len_bytes = image->len_bytes,
+			.packed = image->packed,
+			.packed_bytes = image->packed_bytes,
+		};
+	}
+	return vmop_kernel_cache_save(dir_fd, key, images, n);
+}
+
+/* Find the kernel and the symbols, in the cache or in /proc/kallsyms. */
+static struct vmop_error *find_symbols(struct vmop_kernel *kernel)
+{
+	struct vmop_kernel_cache_key key;
+	_cleanup_(vmop_dir_deinit) struct vmop_dir dir = VMOP_DIR_NONE;
+	vmop_error_destroy(vmop_run_dir_open(&dir));
+	bool can_cache =
+		dir.fd >= 0 && vmop_kernel_cache_key(kernel->root, kernel->modules_hash, &key);
+	if (can_cache && read_cache(kernel, dir.fd, &key))
+		return NULL;
+	struct vmop_error *err = read_symbols(kernel);
+	if (!err && can_cache && kernel->text.n)
+		vmop_log_and_destroy(VMOP_LOG_INFO, write_cache(kernel, dir.fd, &key));
+	return err;
 }
 
 static const struct vmop_symbol *symbol_named(const struct vmop_symbol *symbols, size_t n,
@@ -301,6 +404,9 @@ struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const cha
 			image = kernel->text.at[i].image;
 	if (!image) /* the kernel's address is not known, and a warning was logged */
 		return NULL;
+	/* Packed symbols can't be compared with those of the file. */
+	if (!image->symbols)
+		vmop_log_and_destroy(VMOP_LOG_INFO, read_symbols(kernel));
 	struct vmop_error *err = vmop_symtab_read_kernel_image(path, &symtab);
 	if (err && err != &vmop_error_no_memory)
 		err->code = VMOP_ERROR_USAGE;
@@ -348,7 +454,7 @@ struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root
 	if (modules_changed(kernel, &modules))
 		read_modules(kernel, modules);
 	kernel->symbols_from = "/proc/kallsyms";
-	struct vmop_error *err = read_cached_symbols(kernel) ? NULL : read_symbols(kernel);
+	struct vmop_error *err = find_symbols(kernel);
 	if (err == &vmop_error_no_memory)
 		return err;
 	if (err || !kernel->text.n) {
@@ -358,7 +464,7 @@ struct vmop_error *vmop_kernel_init(struct vmop_kernel *kernel, const char *root
 		vmop_log_warning("the host kernel's functions stay addresses; its symbols: %s",
 				 kernel->symbols_from);
 		kernel->whole = vmop_images_named(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_KERNEL,
-						  "[kernel]", 0, 0);
+						  KERNEL_NAME, 0, 0);
 	}
 	return NULL;
 }
@@ -394,7 +500,7 @@ void vmop_kernel_mmap(struct vmop_kernel *kernel, const struct vmop_mmap_record 
 	struct vmop_image *image =
 		vmop_images_named(kernel->images, VMOP_DOMAIN_ID_HOST,
 				  is_kernel ? VMOP_IMAGE_KERNEL : VMOP_IMAGE_MODULE,
-				  is_kernel ? "[kernel]" : path, mmap->start, mmap->len_bytes);
+				  is_kernel ? KERNEL_NAME : path, mmap->start, mmap->len_bytes);
 	struct vmop_build_id id = {.len_bytes = mmap->build_id_len_bytes};
 	if (id.len_bytes && id.len_bytes <= sizeof(id.bytes)) {
 		memcpy(id.bytes, mmap->build_id, id.len_bytes);

@@ -21,7 +21,7 @@ struct vmop_kernel {
 	struct vmop_image *whole;
 	struct vmop_image *vsyscall; /* x86-64's fixed page */
 	uint64_t modules_hash;	     /* of the modules' names and addresses */
-	/* The symbols came from kallsyms-cache.h: generated code is read when samples need it. */
+	/* The symbols came from kernel-cache.h: generated code is read when samples need it. */
 	bool lacks_generated;
 	const char *symbols_from; /* for status: the source of symbols, or the reason for none */
 	char hidden_reason[192];  /* the text of symbols_from if addresses are hidden */

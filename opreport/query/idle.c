@@ -63,12 +63,14 @@ struct vmop_idle_range vmop_idle_find_range(const struct vmop_symtab *symtab)
 	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
 	bool has_start = false, has_end = false;
 	for (size_t i = 0; i < n && !(has_start && has_end); i++) {
-		if (symbols[i].name[0] != '_')
+		const char *name = symbols[i].name;
+		/* A kernel has 100,000 symbols: most are not worth a call. */
+		if (name[0] != '_' || name[1] != '_' || name[2] != 'c')
 			continue;
-		if (!strcmp(symbols[i].name, start)) {
+		if (!strcmp(name, start)) {
 			range.start = symbols[i].offset;
 			has_start = true;
-		} else if (!strcmp(symbols[i].name, end)) {
+		} else if (!strcmp(name, end)) {
 			range.end = symbols[i].offset;
 			has_end = true;
 		}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libutil/heap.h"
+
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE_BYTES ((uintptr_t)2 << 20) /* smaller than a huge page elsewhere: no effect */
+#define MMAP_THRESHOLD_BYTES (32 << 20)	     /* the largest that malloc accepts */
+#define ADVISED_BYTES ((uintptr_t)MMAP_THRESHOLD_BYTES - HUGE_PAGE_BYTES)
+#define TRIM_THRESHOLD_BYTES (256 << 20)
+
+void vmop_heap_prefer_huge_pages(void)
+{
+	/* Blocks below the threshold come from one range, not from a mapping each. */
+	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+	mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
+	void *volatile block = malloc(ADVISED_BYTES); /* volatile: the pair must not be optimised */
+	if (!block)
+		return;
+	uintptr_t start = (uintptr_t)block, end = start + ADVISED_BYTES;
+	start = (start + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+	end &= ~(HUGE_PAGE_BYTES - 1);
+	madvise((void *)start, end - start, MADV_HUGEPAGE);
+	free(block);
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Settings of the C library's heap. */
+#ifndef VMOP_LIBUTIL_HEAP_H
+#define VMOP_LIBUTIL_HEAP_H
+
+/*
+ * Let this process allocate its first 32 MiB from huge pages, and use freed memory again instead of
+ * returning it to the kernel. For programs that fill some MiB and end soon: a quarter of the CPU
+ * time of a report was the kernel's, for pages of 4 KiB.
+ *
+ * Call it first in main, while there is one thread. The memory counts as used when it is touched,
+ * up to 2 MiB at a time. Without memory or huge pages nothing changes but the speed.
+ */
+void vmop_heap_prefer_huge_pages(void);
+
+#endif
