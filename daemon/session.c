@@ -624,6 +624,7 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session)
 		note_failure(session, drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
 	err = vmop_error_first(err, finish_file(session));
+	vmop_session_log_stacks(session);
 	session_free(session);
 	return err;
 }

@@ -108,6 +108,9 @@ const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *
  */
 char *vmop_session_stacks_text(const struct vmop_session *session);
 
+/* Log how many call stacks the session has, and how many of them are complete; 0: nothing. */
+void vmop_session_log_stacks(struct vmop_session *session);
+
 /*
  * Return one line for people: "sampling cpu-clock at 1000 Hz on 2 CPUs (NOTE), 2 guests". The
  * caller frees it. NULL: out of memory.

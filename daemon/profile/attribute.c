@@ -19,9 +19,6 @@ struct location {
 	struct vmop_sample_key key;
 	struct vmop_image *image;
 	uint64_t offset;
-	/* The stack and the process of a host's sample; each may be NULL. */
-	const struct vmop_stack_capture *capture;
-	struct vmop_process *process;
 };
 
 static void queue(struct vmop_attribution *attribution, struct vmop_process *process);
@@ -31,23 +28,32 @@ static const struct vmop_image *unknown_text(const struct vmop_attribution *attr
 	return attribution->images->unattributed[VMOP_UNATTRIBUTED_KERNEL_TEXT];
 }
 
-/* Find the stack of a sample, and set its key. False: the sample waits. */
-static bool find_stack(struct vmop_attribution *attribution, struct location *location,
-		       uint64_t weight_events)
+void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample)
+{
+	struct vmop_attribution *attribution = arg;
+	if (!vmop_aggregate_add(attribution->aggregate, &sample->key, sample->offset, 1,
+				sample->weight_events))
+		attribution->no_room++;
+}
+
+/* Put a sample that has a stack. Not inlined: put() is as fast as without stacks. */
+static __attribute__((noinline)) void put_stack(struct vmop_attribution *attribution,
+						const struct location *location,
+						uint64_t weight_events)
 {
 	struct vmop_stack_sample sample = {.offset = location->offset,
 					   .weight_events = weight_events};
-	struct vmop_process *process = location->process;
+	struct vmop_process *process = attribution->process;
 	/* Byte by byte, because the padding of the key is hashed later. */
 	memcpy(&sample.key, &location->key, sizeof(sample.key));
 	if (process && process->maps == VMOP_MAPS_UNREAD)
 		queue(attribution, process);
 	bool is_kernel = location->key.mode != VMOP_MODE_USER;
-	bool is_found = vmop_stacks_find(attribution->stacks, &sample, process, location->capture,
-					 is_kernel);
-	location->key.stack = sample.key.stack;
-	attribution->text_waits |= !is_found && location->image == unknown_text(attribution);
-	return is_found;
+	if (vmop_stacks_find(attribution->stacks, &sample, process, attribution->capture,
+			     is_kernel))
+		vmop_attribution_put_stack_sample(attribution, &sample);
+	else
+		attribution->text_waits |= location->image == unknown_text(attribution);
 }
 
 static void put(struct vmop_attribution *attribution, struct location *location,
@@ -57,18 +63,12 @@ static void put(struct vmop_attribution *attribution, struct location *location,
 	location->key.image = image->slot;
 	vmop_image_mark_sampled(image);
 	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
-	if (location->capture && !find_stack(attribution, location, weight_events))
+	if (attribution->capture) {
+		put_stack(attribution, location, weight_events);
 		return;
+	}
 	if (!vmop_aggregate_add(attribution->aggregate, &location->key, location->offset, 1,
 				weight_events))
-		attribution->no_room++;
-}
-
-void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample)
-{
-	struct vmop_attribution *attribution = arg;
-	if (!vmop_aggregate_add(attribution->aggregate, &sample->key, sample->offset, 1,
-				sample->weight_events))
 		attribution->no_room++;
 }
 
@@ -238,8 +238,10 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 	bool is_user = sample->flags & VMOP_SAMPLE_USER || (!(sample->flags & VMOP_SAMPLE_KERNEL) &&
 							    !vmop_is_kernel_address(sample->ip));
 	location->key.mode = is_user ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
-	location->capture = attribution->stacks ? capture : NULL;
-	location->process = process;
+	if (capture && attribution->stacks) {
+		attribution->capture = capture;
+		attribution->process = process;
+	}
 	if (process)
 		location->key.task = find_task(attribution, process, sample->tid);
 	if (process && process->domain)
@@ -353,7 +355,6 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		.vcpu = -1,
 		.cpu = attribution->separate & VMOP_SETUP_SEPARATE_CPU ? (int32_t)sample->cpu : -1,
 	};
-	location.capture = NULL;
 	if (sample->event >= attribution->n_events) {
 		attribution->malformed++;
 		return;
@@ -381,6 +382,8 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 				 sample->weight_events);
 		break;
 	}
+	if (capture)
+		attribution->capture = NULL;
 }
 
 /* Return the queued process that has the task, or NULL. */

@@ -35,6 +35,10 @@ struct vmop_attribution {
 	unsigned separate;	    /* enum vmop_setup_separate */
 	uint32_t n_events;
 
+	/* The stack and the process of the host's sample that is being attributed, or NULL. */
+	const struct vmop_stack_capture *capture;
+	struct vmop_process *process;
+
 	/* The process of each CPU's last sample. */
 	struct vmop_process *last[VMOP_ATTRIBUTE_CPUS];
 	uint64_t last_generation;

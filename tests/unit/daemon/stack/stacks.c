@@ -114,7 +114,7 @@ static void begin(struct rig *rig, enum vmop_stack_mode mode, uint32_t max_frame
 	rig->now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Wait until a table is there for each stack so far. */
+/* Wait until n samples have their stacks. */
 static void await_stacks(const struct rig *rig, uint64_t n)
 {
 	struct vmop_profiler_stats stats;
@@ -304,7 +304,7 @@ static void a_full_queue_loses_no_sample(void **state)
 	(void)state;
 	begin(&rig, VMOP_STACKS_CFI, VMOP_STACK_FRAMES_MAX);
 	struct vmop_stack_capture user = capture_of(false);
-	user.user_stack_bytes = STACK_BYTES; /* whatever is behind the stack */
+	user.user_stack_bytes = STACK_BYTES;   /* whatever is behind the stack */
 	for (unsigned i = 0; i < SAMPLES; i++) /* no drain ends: no table comes */
 		give_stack(&rig, (uint32_t)getpid(), captured.ip, VMOP_SAMPLE_USER, &user);
 	vmop_profiler_stats(rig.profiler, &stats);

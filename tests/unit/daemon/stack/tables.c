@@ -43,7 +43,8 @@ static void end(struct rig *rig)
 	vmop_images_deinit(&rig->images);
 }
 
-/* Return a region at 0x1000 with the file at path, which this process is said to have mapped. */
+/* Return a region at 0x1000 with the file at path. Its process is this one, which need not map it.
+ */
 static struct vmop_region map(struct rig *rig, const char *path)
 {
 	struct stat st = {0};
