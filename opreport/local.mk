@@ -14,10 +14,12 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
 	opreport/query/query.c opreport/query/query.h \
 	opreport/query/ratio.c opreport/query/ratio.h \
+	opreport/arrange/call-lines.c opreport/arrange/call-lines.h \
+	opreport/arrange/call-report.c opreport/arrange/call-report.h \
 	opreport/arrange/report.c opreport/arrange/report.h opreport/arrange/columns.c \
 	opreport/arrange/facts.c opreport/arrange/lines.c \
 	opreport/arrange/values.c opreport/arrange/report-open.h \
-	opreport/query/resolve.c opreport/query/resolve.h \
+	opreport/query/result.c opreport/query/resolve.c opreport/query/resolve.h \
 	opreport/arrange/rows.c opreport/arrange/rows.h \
 	opreport/arrange/session.c opreport/arrange/session.h \
 	opreport/output/sheet.h \
@@ -25,11 +27,21 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/symbols.c opreport/query/symbols.h \
 	opreport/query/tally.c opreport/query/tally.h \
 	opreport/query/unify.c opreport/query/unify.h \
-	opreport/output/time-text.c opreport/output/time-text.h
+	opreport/output/time-text.c opreport/output/time-text.h \
+	opreport/stacks/call-path.c opreport/stacks/call-path.h \
+	opreport/stacks/call-tree.c opreport/stacks/call-tree.h \
+	opreport/stacks/callgraph.c opreport/stacks/callgraph.h \
+	opreport/stacks/frame.c opreport/stacks/frame.h \
+	opreport/stacks/inclusive.c opreport/stacks/inclusive.h \
+	opreport/stacks/inverse-tree.c opreport/stacks/inverse-tree.h \
+	opreport/stacks/stack-filter.c opreport/stacks/stack-filter.h \
+	opreport/stacks/stack-memo.c opreport/stacks/stack-memo.h \
+	opreport/stacks/stack-reader.c opreport/stacks/stack-reader.h \
+	opreport/stacks/tree-output.c opreport/stacks/tree-output.h
 opreport_libopreport_la_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS) $(SMARTCOLS_CFLAGS) $(XXHASH_CFLAGS)
 opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil.la \
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm
 
 bin_PROGRAMS += vmopreport
-vmopreport_SOURCES = opreport/vmopreport.c
+vmopreport_SOURCES = opreport/vmopreport.c opreport/settings.c opreport/settings.h
 vmopreport_LDADD = opreport/libopreport.la

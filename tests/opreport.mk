@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width \
 	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio \
-	tests/unit/opreport/arrange/session tests/unit/opreport/query/spec tests/unit/opreport/query/tally
+	tests/unit/opreport/arrange/session tests/unit/opreport/query/spec tests/unit/opreport/query/tally \
+	tests/unit/opreport/stacks/call-path \
+	tests/unit/opreport/stacks/call-tree \
+	tests/unit/opreport/stacks/callgraph \
+	tests/unit/opreport/stacks/frame \
+	tests/unit/opreport/stacks/inverse-tree \
+	tests/unit/opreport/stacks/stack-filter \
+	tests/unit/opreport/stacks/stack-memo \
+	tests/unit/opreport/stacks/stack-reader
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
 TESTS += $(opreport_unit_tests)
@@ -28,12 +36,29 @@ tests_unit_opreport_query_spec_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_spec_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_tally_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_tally_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_call_path_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_call_path_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_call_tree_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_call_tree_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_callgraph_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_callgraph_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_frame_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_frame_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_inverse_tree_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_inverse_tree_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_stack_filter_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_stack_filter_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_stack_memo_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_stack_memo_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_stack_reader_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_stack_reader_LDADD = $(opreport_test_ldadd)
 
 # The program as a user runs it, on sessions of tests/fixtures and of this machine.
 check_PROGRAMS += tests/fixtures/split
 tests_fixtures_split_CFLAGS = -std=gnu11 $(WARN_CFLAGS) -O1
 tests_fixtures_split_LDFLAGS =
 report_integration_tests = \
+	tests/integration/report-callgraph.sh \
 	tests/integration/report-faults.sh \
 	tests/integration/report-lookalikes.sh \
 	tests/integration/report-hostile.sh \
@@ -45,4 +70,5 @@ report_integration_tests = \
 	tests/integration/report-sessions.sh \
 	tests/integration/report-tables.sh
 TESTS += $(report_integration_tests)
+EXTRA_DIST += tests/unit/opreport/stacks/trees.h
 EXTRA_DIST += $(report_integration_tests) tests/integration/report-bounds.sh

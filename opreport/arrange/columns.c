@@ -7,7 +7,7 @@
 
 enum {
 	MAX_FIXED_COLUMNS = 16,
-	MAX_EVENT_COLUMNS = 5 + 3 * VMOP_N_PARTS,
+	MAX_EVENT_COLUMNS = 8 + 3 * VMOP_N_PARTS,
 	RATIO_COLUMNS = 3,
 };
 
@@ -86,6 +86,21 @@ static struct vmop_error *add_part_columns(struct vmop_report *report, size_t ev
 	return err;
 }
 
+/* Add the columns of inclusive totals. */
+static struct vmop_error *add_total_columns(struct vmop_report *report, size_t event)
+{
+	struct vmop_error *err =
+		add(report, COLUMN_TOTAL_SAMPLES, of_event(report, "total_samples", event), "total",
+		    VMOP_VALUE_COUNT, event);
+	if (!err)
+		err = add(report, COLUMN_TOTAL_WEIGHT, of_event(report, "total_weight", event),
+			  NULL, VMOP_VALUE_COUNT, event);
+	if (!err)
+		err = add(report, COLUMN_TOTAL_PERCENT, of_event(report, "total_percent", event),
+			  "total %", VMOP_VALUE_PERCENT, event);
+	return err;
+}
+
 static struct vmop_error *add_event_columns(struct vmop_report *report, size_t event,
 					    unsigned shown_parts)
 {
@@ -102,6 +117,8 @@ static struct vmop_error *add_event_columns(struct vmop_report *report, size_t e
 	if (!err)
 		err = add(report, COLUMN_PERCENT, of_event(report, "percent", event),
 			  by_part ? "% of machine" : "%", VMOP_VALUE_PERCENT, event);
+	if (!err && report->result->below)
+		err = add_total_columns(report, event);
 	if (!err && report->options.accumulated)
 		err = add(report, COLUMN_SUM_SAMPLES, of_event(report, "cum_samples", event),
 			  "cum. samples", VMOP_VALUE_COUNT, event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* List the facts of a report that programs read in place of the lines above the table. */
 #include "opreport/arrange/report-open.h"
+#include "opreport/stacks/frame.h"
 
 static void add_fact(struct vmop_report *report, const char *list, size_t item, const char *name,
 		     enum vmop_value_type type, struct vmop_value value)
@@ -90,10 +91,27 @@ static void add_sample_facts(struct vmop_report *report)
 	add_count(report, NULL, 0, "left_out_events", left_out->events);
 	add_count(report, NULL, 0, "left_out_items", left_out->items);
 	add_count(report, NULL, 0, "left_out_samples", left_out->samples);
+	add_count(report, NULL, 0, "left_out_stacks", left_out->stacks);
 	add_count(report, NULL, 0, "left_out_rows", report->hidden->n_rows_beyond);
 	add_count(report, NULL, 0, "left_out_symbols", left_out->images);
 	add_count(report, NULL, 0, "left_out_details",
 		  left_out->details ? result->cells.n : left_out->n_details);
+}
+
+/* Add a fact for each end of stacks, so that programs find all of them; "damaged" is the last. */
+static void add_stack_facts(struct vmop_report *report)
+{
+	const struct vmop_stack_facts *stacks = &report->result->stacks;
+	if (!stacks->are_read)
+		return;
+	add_count(report, NULL, 0, "samples_without_stack", stacks->none);
+	for (unsigned end = 0; end <= VMOP_N_STACK_ENDS; end++) {
+		bool is_end = end < VMOP_N_STACK_ENDS;
+		add_text(report, "stacks", end, "end",
+			 is_end ? vmop_stack_end_word(end) : "damaged");
+		add_count(report, "stacks", end, "samples",
+			  is_end ? stacks->ends[end] : stacks->damaged);
+	}
 }
 
 static void add_event_facts(struct vmop_report *report, size_t e)
@@ -157,6 +175,7 @@ static void add_all_facts(struct vmop_report *report)
 	add_sessions_facts(report);
 	add_unsampled_facts(report);
 	add_sample_facts(report);
+	add_stack_facts(report);
 	for (size_t e = 0; e < report->result->n_events; e++)
 		add_event_facts(report, e);
 	for (size_t i = 0; i < report->ratios->n; i++)

@@ -10,6 +10,7 @@
 #include "libutil/cleanup.h"
 #include "opreport/arrange/report-open.h"
 #include "opreport/output/time-text.h"
+#include "opreport/stacks/frame.h"
 
 /* How many guests a line names at most; then "and N more". */
 #define GUESTS_NAMED_MAX 10
@@ -344,6 +345,34 @@ static struct vmop_error *add_kernel_symbols_lines(struct vmop_report *report)
 	return err;
 }
 
+/* State how complete the stacks are: "stacks: 98.2 % complete, 1.8 % copy too small". */
+static struct vmop_error *add_stacks_line(struct vmop_report *report)
+{
+	const struct vmop_stack_facts *facts = &report->result->stacks;
+	uint64_t all = facts->damaged;
+	for (size_t end = 0; end < VMOP_N_STACK_ENDS; end++)
+		all += facts->ends[end];
+	if (!facts->are_read)
+		return NULL;
+	struct writer writer;
+	struct vmop_error *err = writer_begin(&writer);
+	if (err)
+		return err;
+	double percent = all ? 100 / (double)all : 0;
+	fprintf(writer.out, "%.1f %% complete", (double)facts->ends[VMOP_STACK_COMPLETE] * percent);
+	for (unsigned end = 0; end < VMOP_N_STACK_ENDS; end++)
+		if (facts->ends[end] && end != VMOP_STACK_COMPLETE)
+			fprintf(writer.out, ", %.1f %% %s", (double)facts->ends[end] * percent,
+				vmop_stack_end_text(end));
+	if (facts->damaged)
+		fprintf(writer.out, ", %.1f %% damaged", (double)facts->damaged * percent);
+	if (facts->none)
+		fprintf(writer.out, "; %" PRIu64 " samples without a stack", facts->none);
+	const char *text;
+	err = writer_end(&writer, &report->arena, &text);
+	return err ? err : add_line(report, "stacks: %s", text);
+}
+
 /* Name the domains without a row that ran: they were not idle. */
 static struct vmop_error *add_unsampled_line(struct vmop_report *report)
 {
@@ -418,6 +447,7 @@ static struct vmop_error *find_left_out(struct vmop_report *report)
 	put_part(&writer, &any, left_out->events, "events (event: chooses)");
 	put_part(&writer, &any, left_out->items, "tasks, images, domains and losses");
 	put_part(&writer, &any, left_out->samples, "samples in further rows");
+	put_part(&writer, &any, left_out->stacks, "samples in further stacks");
 	put_part(&writer, &any, report->hidden->n_rows_beyond, "rows (--top, specs choose)");
 	put_part(&writer, &any, left_out->images, "images' symbols");
 	put_part(&writer, &any, left_out->n_details, "addresses within symbols");
@@ -452,6 +482,8 @@ struct vmop_error *vmop_report_add_lines(struct vmop_report *report)
 		err = add_ratio_line(report, &report->ratios->items[i]);
 	if (!err)
 		err = add_line(report, "losses: %s", report->losses ? report->losses : "none");
+	if (!err)
+		err = add_stacks_line(report);
 	if (!err)
 		err = add_kernel_symbols_lines(report);
 	if (!err)

@@ -19,23 +19,34 @@ static bool fits(const struct vmop_words *words, const char *shown,
 	return vmop_words_match(words, shown) || (symbol && vmop_words_match(words, symbol->name));
 }
 
-static bool is_included(struct vmop_result *result, struct vmop_row *row,
-			const struct vmop_arrangement *arrangement)
+static bool has_words(const struct vmop_words *words)
+{
+	return words && words->n;
+}
+
+bool vmop_symbol_is_included(const struct vmop_arrangement *arrangement, const char *shown,
+			     const struct vmop_symbol *symbol)
 {
 	const struct vmop_words *include = arrangement->include_symbols;
 	const struct vmop_words *exclude = arrangement->exclude_symbols;
-	bool has_include = include && include->n, has_exclude = exclude && exclude->n;
-	if (!has_include && !has_exclude)
-		return true;
-	const char *name = vmop_result_symbol_name(result, row);
-	return (!has_include || fits(include, name, row->symbol)) &&
-	       !(has_exclude && fits(exclude, name, row->symbol));
+	return (!has_words(include) || fits(include, shown, symbol)) &&
+	       !(has_words(exclude) && fits(exclude, shown, symbol));
+}
+
+static bool is_included(struct vmop_result *result, struct vmop_row *row,
+			const struct vmop_arrangement *arrangement)
+{
+	if (!has_words(arrangement->include_symbols) && !has_words(arrangement->exclude_symbols))
+		return true; /* without making names */
+	return vmop_symbol_is_included(arrangement, vmop_result_symbol_name(result, row),
+				       row->symbol);
 }
 
 static bool reaches(const struct vmop_result *result, const struct vmop_row *row, double percent)
 {
 	for (size_t e = 0; e < result->n_events; e++) {
-		struct vmop_count sum = vmop_result_sum(result, row->counts, e);
+		struct vmop_count sum =
+			row->below ? row->below[e] : vmop_result_sum(result, row->counts, e);
 		if (vmop_share_percent(sum, result->base[e]) >= percent)
 			return true;
 	}
@@ -134,10 +145,13 @@ static int compare_event(const struct vmop_result *result, size_t event, const s
 	return order ? order : compare_numbers(y.samples, x.samples);
 }
 
+/* Compare by the samples in or below the rows, if they were counted, then by their own. */
 static int compare_samples(const struct vmop_result *result, const struct vmop_row *a,
 			   const struct vmop_row *b)
 {
 	int order = 0;
+	for (size_t e = 0; a->below && e < result->n_events && !order; e++)
+		order = compare_numbers(b->below[e].weight_events, a->below[e].weight_events);
 	for (size_t e = 0; e < result->n_events && !order; e++)
 		order = compare_event(result, e, a, b);
 	return order;

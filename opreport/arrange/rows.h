@@ -59,6 +59,13 @@ struct vmop_error *vmop_rows_arrange(struct vmop_result *result, const struct vm
 				     const struct vmop_arrangement *arrangement,
 				     struct vmop_hidden *ret_hidden);
 
+/*
+ * Return whether --include-symbols and --exclude-symbols let a symbol pass; shown is its name in
+ * the report, symbol may be NULL.
+ */
+bool vmop_symbol_is_included(const struct vmop_arrangement *arrangement, const char *shown,
+			     const struct vmop_symbol *symbol);
+
 /* Return the percentage of part in whole, by weight; 0 if whole is 0. */
 double vmop_share_percent(struct vmop_count part, struct vmop_count whole);
 

@@ -92,6 +92,8 @@ static struct vmop_count column_count(const struct vmop_report *report, size_t r
 				      const struct vmop_column *column)
 {
 	const struct vmop_result *result = report->result;
+	if (column->id >= COLUMN_TOTAL_SAMPLES && column->id <= COLUMN_TOTAL_PERCENT)
+		return result->rows[row_number].below[column->event];
 	if (column->id >= COLUMN_PART_SAMPLES) {
 		size_t part = (size_t)(column->id - COLUMN_PART_SAMPLES) % VMOP_N_PARTS;
 		return counts[column->event * result->n_parts + part];
@@ -103,7 +105,8 @@ static struct vmop_count column_count(const struct vmop_report *report, size_t r
 
 static bool is_weight(int id)
 {
-	return id == COLUMN_WEIGHT || (id >= COLUMN_PART_WEIGHT && id < COLUMN_PART_PERCENT);
+	return id == COLUMN_WEIGHT || id == COLUMN_TOTAL_WEIGHT ||
+	       (id >= COLUMN_PART_WEIGHT && id < COLUMN_PART_PERCENT);
 }
 
 static struct vmop_value count_value(const struct vmop_report *report, struct vmop_count count,

@@ -9,7 +9,8 @@ static const struct vmop_output *const outputs[] = {
 	&vmop_output_json,
 };
 
-struct vmop_error *vmop_output_find(const char *name, const struct vmop_output **ret)
+struct vmop_error *vmop_output_find(const char *name, const char *others,
+				    const struct vmop_output **ret)
 {
 	for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++) {
 		if (!strcmp(outputs[i]->name, name)) {
@@ -17,6 +18,6 @@ struct vmop_error *vmop_output_find(const char *name, const struct vmop_output *
 			return NULL;
 		}
 	}
-	return vmop_error_new(VMOP_ERROR_USAGE, "unknown format '%s'; accepted: table, csv, json",
-			      name);
+	return vmop_error_new(VMOP_ERROR_USAGE, "unknown format '%s'; accepted: table, csv, json%s",
+			      name, others);
 }

@@ -41,8 +41,11 @@ struct vmop_output {
 
 extern const struct vmop_output vmop_output_table, vmop_output_csv, vmop_output_json;
 
-/* Set *ret to the format of that name.  An unknown name is VMOP_ERROR_USAGE, with the known ones.
+/*
+ * Set *ret to the format of that name.  An unknown name is VMOP_ERROR_USAGE, with the known ones;
+ * others is the end of that list, such as "" or ", folded".
  */
-struct vmop_error *vmop_output_find(const char *name, const struct vmop_output **ret);
+struct vmop_error *vmop_output_find(const char *name, const char *others,
+				    const struct vmop_output **ret);
 
 #endif

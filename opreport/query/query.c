@@ -6,24 +6,11 @@
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
-#include "libutil/label.h"
 #include "libutil/progress.h"
 #include "opreport/query/event-slots.h"
 #include "opreport/query/idle.h"
 #include "opreport/query/resolve.h"
 #include "opreport/query/unify.h"
-
-/* A walk over a session's chunks or totals. */
-struct walk {
-	const struct vmop_query *query;
-	struct vmop_result *result;
-	size_t session;	   /* index of the session that is being read */
-	bool merges_tasks; /* the store summed all tasks except the idle one */
-	struct vmop_progress progress;
-	uint64_t done;
-	uint64_t *omitted;    /* by domain; used by find_omitted */
-	unsigned certainties; /* selected, as bits 1 << enum vmop_certainty; 0: all */
-};
 
 /* Where the samples of one chunk key are added. */
 struct place {
@@ -36,6 +23,27 @@ struct place {
 	uint8_t mode;	      /* enum vmop_mode */
 	uint8_t certainty;
 	bool is_idle;
+};
+
+/* The place of the piece before: the pieces of one row differ in their stacks only. */
+struct last_piece {
+	struct vmop_db_chunk_key key;
+	struct place place;
+	const struct vmop_symtab *symtab;
+	bool is_known, is_wanted;
+};
+
+/* A walk over a session's chunks or totals. */
+struct walk {
+	const struct vmop_query *query;
+	struct vmop_result *result;
+	size_t session;	   /* index of the session that is being read */
+	bool merges_tasks; /* the store summed all tasks except the idle one */
+	struct vmop_progress progress;
+	uint64_t done;
+	uint64_t *omitted;	/* by domain; used by find_omitted */
+	unsigned certainties;	/* selected, as bits 1 << enum vmop_certainty; 0: all */
+	struct last_piece last; /* in a walk over pieces */
 };
 
 /*
@@ -198,30 +206,112 @@ static struct vmop_error *take_sum(void *arg, const struct vmop_db_sum *sum)
 	return NULL;
 }
 
-/* Add up the cells of piece from *at on that have one symbol, and advance *at behind them. */
-static struct vmop_error *take_run(struct vmop_result *result, const struct place *place,
-				   const struct vmop_symtab *symtab,
-				   const struct vmop_db_chunk *piece, size_t *at,
-				   struct vmop_count *sum)
+/* A piece while its runs are taken. */
+struct taking {
+	struct walk *walk;
+	struct place place;
+	const struct vmop_symtab *symtab;
+	const struct vmop_db_chunk *piece;
+	size_t at;	       /* the next cell */
+	struct vmop_count all; /* taken, scaled */
+};
+
+/* Sum the cells of the next run, whose range in the image is *run, and advance behind them. */
+static struct vmop_count sum_run(struct taking *taking, struct vmop_symtab_run *run)
 {
-	size_t i = *at;
-	uint64_t offset = piece->cells[i].offset - place->shift_bytes;
-	struct vmop_symtab_run run = {.end = UINT64_MAX};
-	if (symtab)
-		run = vmop_symtab_find_run(symtab, offset);
+	const struct vmop_db_chunk *piece = taking->piece;
+	uint64_t shift_bytes = taking->place.shift_bytes;
+	uint64_t offset = piece->cells[taking->at].offset - shift_bytes;
+	struct vmop_count sum = {0};
 	do {
-		vmop_count_add(sum, piece->cells[i].samples, piece->cells[i].weight_events);
-		if (++i == piece->n_cells)
+		const struct vmop_db_cell *cell = &piece->cells[taking->at];
+		vmop_count_add(&sum, cell->samples, cell->weight_events);
+		if (++taking->at == piece->n_cells)
 			break;
-		offset = piece->cells[i].offset - place->shift_bytes;
-	} while (offset - run.start < run.end - run.start);
-	*at = i;
+		offset = piece->cells[taking->at].offset - shift_bytes;
+	} while (offset - run->start < run->end - run->start);
+	sum.weight_events = scaled(sum.weight_events, taking->place.scale);
+	return sum;
+}
+
+/* Hand a run to the query's sink, and set *ret_wanted to what it decides. */
+static struct vmop_error *sink_run(const struct taking *taking, uint64_t offset,
+				   const struct vmop_symbol *symbol, struct vmop_count sum,
+				   bool *ret_wanted)
+{
+	const struct vmop_sample_sink *sink = taking->walk->query->sink;
+	const struct place *place = &taking->place;
+	const struct vmop_groups *groups = &taking->walk->result->groups;
+	const struct vmop_sample_run run = {
+		.key = &taking->piece->key,
+		.group = place->group == VMOP_NO_GROUP ? NULL : &groups->items[place->group],
+		.image = place->image,
+		.offset = offset,
+		.symtab = taking->symtab,
+		.symbol = symbol,
+		.event = place->event,
+		.count = sum,
+	};
+	return sink->take(sink->arg, &run, ret_wanted);
+}
+
+/* Take the cells of the piece from taking->at on that have one symbol. */
+static struct vmop_error *take_run(struct taking *taking)
+{
+	const struct vmop_query *query = taking->walk->query;
+	struct vmop_result *result = taking->walk->result;
+	uint64_t offset = taking->piece->cells[taking->at].offset - taking->place.shift_bytes;
+	struct vmop_symtab_run run = {.end = UINT64_MAX};
+	if (taking->symtab)
+		run = vmop_symtab_find_run(taking->symtab, offset);
+	if (query->details || (query->sink && query->sink->by_offset)) {
+		run.start = offset;
+		run.end = offset + 1;
+	}
+	struct vmop_count sum = sum_run(taking, &run);
+	bool wanted = true;
+	struct vmop_error *err = NULL;
+	if (query->sink)
+		err = sink_run(taking, offset, run.symbol, sum, &wanted);
+	if (err || !wanted)
+		return err;
+	vmop_count_add(&taking->all, sum.samples, sum.weight_events);
+	if (!(query->dimensions & VMOP_BY_SYMBOL))
+		return NULL;
 	struct vmop_count *counts;
-	struct vmop_error *err =
-		vmop_tally_at(&result->cells, place->group, run.start, &counts, NULL);
+	err = vmop_tally_at(&result->cells, taking->place.group, run.start, &counts, NULL);
 	if (!err)
-		vmop_count_add(&counts[place->slot], sum->samples,
-			       scaled(sum->weight_events, place->scale));
+		vmop_count_add(&counts[taking->place.slot], sum.samples, sum.weight_events);
+	return err;
+}
+
+/* Add the taken samples of a piece to their row, in a query that is not by symbol. */
+static struct vmop_error *add_to_row(const struct taking *taking)
+{
+	const struct place *place = &taking->place;
+	struct vmop_count *counts;
+	size_t row;
+	struct vmop_error *err = vmop_result_row_at(taking->walk->result, place->group, 0,
+						    place->mode, &counts, &row);
+	if (!err)
+		vmop_count_add(&counts[place->slot], taking->all.samples,
+			       taking->all.weight_events);
+	return err;
+}
+
+/* Set walk->last for a piece with that key. */
+static struct vmop_error *find_last(struct walk *walk, const struct vmop_db_chunk_key *key)
+{
+	struct last_piece *last = &walk->last;
+	if (last->is_known && !memcmp(&last->key, key, offsetof(struct vmop_db_chunk_key, stack)))
+		return NULL;
+	const char *why;
+	*last = (struct last_piece){.is_known = true};
+	memcpy(&last->key, key, sizeof(*key)); /* with its padding */
+	struct vmop_error *err = place_of(walk, key, &last->place, &last->is_wanted);
+	if (!err && last->is_wanted)
+		err = vmop_symbols_of(walk->result->symbols, last->place.image, &last->symtab,
+				      &why);
 	return err;
 }
 
@@ -234,27 +324,23 @@ static struct vmop_error *take_piece(void *arg, const struct vmop_db_chunk *piec
 {
 	struct walk *walk = arg;
 	struct vmop_result *result = walk->result;
-	struct place place;
-	bool wanted;
-	const struct vmop_symtab *symtab;
-	const char *why;
-	struct vmop_error *err = place_of(walk, &piece->key, &place, &wanted);
-	if (!err && wanted)
-		err = vmop_symbols_of(result->symbols, place.image, &symtab, &why);
-	if (err || !wanted)
+	const struct last_piece *last = &walk->last;
+	struct vmop_error *err = find_last(walk, &piece->key);
+	if (err || !last->is_wanted)
 		return err;
-	struct vmop_count all = {0};
-	for (size_t i = 0; i < piece->n_cells;) {
-		struct vmop_count sum = {0};
-		err = take_run(result, &place, symtab, piece, &i, &sum);
+	struct taking taking = {
+		.walk = walk, .piece = piece, .place = last->place, .symtab = last->symtab};
+	while (taking.at < piece->n_cells) {
+		err = take_run(&taking);
 		if (err)
 			return err;
-		vmop_count_add(&all, sum.samples, sum.weight_events);
 	}
-	add_totals(result, &place, all.samples, all.weight_events);
-	walk->done += all.samples;
+	if (!(walk->query->dimensions & VMOP_BY_SYMBOL) && taking.all.samples)
+		err = add_to_row(&taking);
+	add_totals(result, &taking.place, taking.all.samples, taking.all.weight_events);
+	walk->done += taking.all.samples;
 	vmop_progress_step(&walk->progress, walk->done);
-	return NULL;
+	return err;
 }
 
 static struct vmop_error *take_total(void *arg, const struct vmop_db_total *total)
@@ -312,43 +398,6 @@ static struct vmop_error *allocate_totals(const struct vmop_query *query,
 	return result->image_weights ? NULL : &vmop_error_no_memory;
 }
 
-/* ---- rows ---------------------------------------------------------------- */
-
-static void add_details_to_rows(struct vmop_result *result)
-{
-	if (result->left_out.details)
-		result->n_details = 0;
-	for (size_t i = 0; i < result->n_details; i++) {
-		struct vmop_row *row = &result->rows[result->details[i].row];
-		if (!row->n_details++)
-			row->first_detail = i;
-	}
-}
-
-static struct vmop_error *make_rows(struct vmop_result *result)
-{
-	const struct vmop_tally *tally = &result->rows_tally;
-	result->rows = calloc(tally->n + 1, sizeof(*result->rows));
-	if (!result->rows)
-		return &vmop_error_no_memory;
-	for (size_t i = 0; i < tally->n; i++) {
-		const struct vmop_symbol *symbol =
-			(const struct vmop_symbol *)(uintptr_t)tally->keys[i].value;
-		struct vmop_row *row = &result->rows[result->n_rows++];
-		*row = (struct vmop_row){
-			.group = &result->groups.items[tally->keys[i].group],
-			.symbol = symbol,
-			.counts = vmop_tally_counts(tally, i),
-			.modes = result->modes[i],
-			.index = i,
-		};
-		if (symbol && symbol != &vmop_idle_symbol)
-			row->address = vmop_row_image(result, row)->base + symbol->offset;
-	}
-	add_details_to_rows(result);
-	return NULL;
-}
-
 /* Return bits VMOP_DB_MERGE_* for what the store may sum. */
 static unsigned mergeable(const struct vmop_query *query, const struct vmop_session_choice *choice)
 {
@@ -375,7 +424,8 @@ static struct vmop_task_row_id find_idle_task(const struct vmop_catalog *catalog
 
 /*
  * Return whether samples can be summed by symbol as they are read.  Details need addresses; a
- * threshold needs the totals of images first; scaled weights are rounded once for each address.
+ * threshold needs the totals of images first; scaled weights are rounded once for each address.  A
+ * sink needs the stacks, and takes details along.
  */
 static bool wants_symbols_alone(const struct walk *walk)
 {
@@ -384,8 +434,8 @@ static bool wants_symbols_alone(const struct walk *walk)
 	bool is_scaled = false;
 	for (size_t i = 0; i < catalog->events.n; i++)
 		is_scaled = is_scaled || vmop_catalog_event(catalog, i)->scale != 1;
-	return (query->dimensions & VMOP_BY_SYMBOL) && !query->details &&
-	       query->threshold_percent <= 0 && !is_scaled;
+	return query->sink || ((query->dimensions & VMOP_BY_SYMBOL) && !query->details &&
+			       query->threshold_percent <= 0 && !is_scaled);
 }
 
 static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
@@ -396,14 +446,20 @@ static struct vmop_error *walk_session(struct walk *walk, struct vmop_db *db)
 	bool by_symbol = walk->query->dimensions & VMOP_BY_SYMBOL;
 	unsigned merge = mergeable(walk->query, choice);
 	bool in_pieces = wants_symbols_alone(walk);
+	walk->last.is_known = false;
 	if (choice->is_empty)
 		return NULL;
 	apart.task_apart = find_idle_task(&walk->result->catalog, walk->session);
 	walk->merges_tasks = by_symbol && !in_pieces && (merge & VMOP_DB_MERGE_TASKS);
+	const struct vmop_sample_sink *sink = walk->query->sink;
+	struct vmop_error *err =
+		sink ? sink->begin(sink->arg, walk->result, walk->session, db) : NULL;
+	if (err)
+		return err;
 	vmop_progress_begin(&walk->progress, "reading samples", 0);
-	struct vmop_error *err = !by_symbol  ? vmop_db_each_total(db, filter, take_total, walk)
-				 : in_pieces ? vmop_db_each_piece(db, filter, take_piece, walk)
-					     : vmop_db_each_sum(db, filter, merge, take_sum, walk);
+	err = in_pieces	  ? vmop_db_each_piece(db, filter, take_piece, walk)
+	      : by_symbol ? vmop_db_each_sum(db, filter, merge, take_sum, walk)
+			  : vmop_db_each_total(db, filter, take_total, walk);
 	if (err && err->code == VMOP_ERROR_LIMIT) { /* too many addresses, and none was read */
 		vmop_error_destroy(err);
 		walk->merges_tasks = false;
@@ -511,7 +567,8 @@ static struct vmop_error *prepare(const struct vmop_query *query, const struct v
 	if (!err)
 		err = vmop_choice_init(&result->choice, &result->catalog, spec,
 				       query->accounting == VMOP_ACCOUNTING_DOMAIN);
-	if (query->exclude_idle || query->exclude_dependent)
+	if (query->exclude_idle || query->exclude_dependent ||
+	    (query->sink && query->sink->is_filter))
 		result->choice.is_everything = false;
 	if (!err)
 		err = vmop_result_assign_slots(result, query->merge);
@@ -562,7 +619,7 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 	vmop_tally_init(&ret->cells, ret->n_events * ret->n_parts);
 	vmop_tally_init(&ret->rows_tally, ret->n_events * ret->n_parts);
 	struct walk walk = {.query = query, .result = ret, .certainties = spec->certainties};
-	if (query->dimensions & VMOP_BY_SYMBOL)
+	if ((query->dimensions & VMOP_BY_SYMBOL) || query->sink)
 		err = vmop_symbols_create(&query->resolver, &ret->catalog, sessions, &ret->symbols);
 	if (err)
 		return err;
@@ -581,82 +638,5 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 	if (!total_samples(ret)) /* all were idle */
 		return nothing_selected(spec, &ret->choice);
 	count_left_out(ret);
-	return make_rows(ret);
-}
-
-void vmop_result_deinit(struct vmop_result *result)
-{
-	free(result->rows);
-	free(result->modes);
-	free(result->details);
-	free(result->events);
-	free(result->selected);
-	free(result->base);
-	free(result->image_samples);
-	free(result->image_weights);
-	free(result->omitted);
-	vmop_tally_deinit(&result->cells);
-	vmop_tally_deinit(&result->rows_tally);
-	vmop_groups_deinit(&result->groups);
-	vmop_symbols_destroy(result->symbols);
-	vmop_choice_deinit(&result->choice);
-	vmop_catalog_deinit(&result->catalog);
-	*result = (struct vmop_result){0};
-}
-
-struct vmop_count vmop_result_sum(const struct vmop_result *result, const struct vmop_count *counts,
-				  size_t event)
-{
-	struct vmop_count sum = {0};
-	for (size_t part = 0; part < result->n_parts; part++) {
-		const struct vmop_count *count = &counts[event * result->n_parts + part];
-		vmop_count_add(&sum, count->samples, count->weight_events);
-	}
-	return sum;
-}
-
-const char *vmop_result_symbol_name(struct vmop_result *result, struct vmop_row *row)
-{
-	if (row->name)
-		return row->name;
-	if (row->symbol == &vmop_idle_symbol)
-		return row->name = vmop_idle_symbol.name;
-	row->name = row->symbol ? vmop_symbols_name(result->symbols, row->symbol) : "(no symbols)";
-	if (row->symbol && vmop_label_is_quoted(VMOP_LABEL_SYMBOL, row->name)) {
-		_cleanup_free_ char *label = vmop_label(VMOP_LABEL_SYMBOL, row->name);
-		const char *kept = label ? vmop_arena_text(&result->catalog.arena, label) : NULL;
-		row->name = kept ? kept : "''"; /* out of memory */
-	}
-	return row->name;
-}
-
-const struct vmop_domain_item *vmop_row_domain(const struct vmop_result *result,
-					       const struct vmop_row *row)
-{
-	return vmop_catalog_domain(&result->catalog,
-				   row->group->domain ? row->group->domain - 1 : 0);
-}
-
-const struct vmop_image_item *vmop_row_image(const struct vmop_result *result,
-					     const struct vmop_row *row)
-{
-	return vmop_catalog_image(&result->catalog, row->group->image ? row->group->image - 1 : 0);
-}
-
-const struct vmop_task_item *vmop_row_task(const struct vmop_result *result,
-					   const struct vmop_row *row)
-{
-	return vmop_catalog_task(&result->catalog, row->group->task ? row->group->task - 1 : 0);
-}
-
-const char *vmop_row_cgroup(const struct vmop_result *result, const struct vmop_row *row)
-{
-	size_t task = row->group->cgroup ? row->group->cgroup - 1 : 0;
-	const char *cgroup = vmop_catalog_task(&result->catalog, task)->cgroup;
-	return *cgroup ? cgroup : "[unknown]";
-}
-
-const char *vmop_row_session(const struct vmop_result *result, const struct vmop_row *row)
-{
-	return row->group->session ? result->catalog.sessions[row->group->session - 1].name : "";
+	return vmop_result_make_rows(ret);
 }

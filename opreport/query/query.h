@@ -12,6 +12,7 @@
  *   query         walks over the store's samples and adds them to tallies, by group
  *   symbols       the symbols of an image, from the session or its file
  *   resolve       turns cells (image and offset) into rows by symbol; idle finds idle functions
+ *   result        makes the rows, and names their items
  *   ratio         instructions per cycle and the like of the rows; event-name finds the events
  *
  * A result owns everything that it points to.  The structs are open within opreport.
@@ -31,6 +32,7 @@
 #include "opreport/query/spec.h"
 #include "opreport/query/symbols.h"
 #include "opreport/query/tally.h"
+#include "vmop/stack.h"
 
 enum vmop_dimension {
 	VMOP_BY_DOMAIN = 1 << 0,
@@ -65,6 +67,35 @@ enum vmop_part {
 	VMOP_N_PARTS,
 };
 
+struct vmop_result;
+
+/* Samples of one event with one stack: of a symbol, or of an address where it has none. */
+struct vmop_sample_run {
+	const struct vmop_db_chunk_key *key; /* in the session's ids */
+	const struct vmop_group *group;	     /* NULL: there are too many groups */
+	size_t image;			     /* catalog index: where the addresses count from */
+	uint64_t offset;		     /* of the first sample's address in that image */
+	const struct vmop_symtab *symtab;    /* of the image; NULL: none */
+	const struct vmop_symbol *symbol;    /* NULL: none */
+	size_t event;			     /* slot */
+	struct vmop_count count;	     /* weights are scaled */
+};
+
+/*
+ * A receiver of a query's selected samples with their stacks, in runs.  opreport/stacks has one; a
+ * query without it takes all stacks for one.
+ */
+struct vmop_sample_sink {
+	bool by_offset; /* each address is a run of its own */
+	bool is_filter; /* it can refuse runs, so the report is not of all samples */
+	/* Begin a session.  result has its catalog, events and symbols. */
+	struct vmop_error *(*begin)(void *arg, struct vmop_result *result, size_t session,
+				    struct vmop_db *db);
+	/* Take a run, or set *ret_wanted to false: then the query does not count it either. */
+	struct vmop_error *(*take)(void *arg, const struct vmop_sample_run *run, bool *ret_wanted);
+	void *arg;
+};
+
 struct vmop_query {
 	unsigned dimensions; /* enum vmop_dimension */
 	enum vmop_accounting accounting;
@@ -77,6 +108,7 @@ struct vmop_query {
 	bool of_whole_session;	  /* percents are of all samples, not of the selected ones */
 	double threshold_percent; /* look up no symbols of images below it */
 	struct vmop_resolver_options resolver;
+	const struct vmop_sample_sink *sink; /* NULL: none */
 };
 
 struct vmop_row {
@@ -85,6 +117,7 @@ struct vmop_row {
 	const char *name;		  /* of symbol, as shown; NULL: not made yet */
 	uint64_t address;		  /* of symbol: address, or offset in its file */
 	const struct vmop_count *counts;  /* n_events * n_parts, event first */
+	const struct vmop_count *below;	  /* n_events: see vmop_result.below; NULL: not counted */
 	uint8_t modes;			  /* bits 1 << enum vmop_mode of its samples */
 	size_t index;			  /* its index in rows_tally */
 	size_t first_detail, n_details;
@@ -116,9 +149,18 @@ struct vmop_left_out {
 	uint64_t events;    /* beyond VMOP_COLUMNS_MAX, or VMOP_EVENTS_MAX */
 	uint64_t items;	    /* tasks, images and domains: see catalog.h */
 	uint64_t samples;   /* of rows beyond VMOP_TALLY_MAX_BYTES */
+	uint64_t stacks;    /* samples of a call tree's frames beyond its bounds */
 	uint64_t images;    /* whose symbols were not looked up: see symbols.h */
 	bool details;	    /* all details are left out */
 	uint64_t n_details; /* else the number of details left out */
+};
+
+/* Samples by their stacks' ends, of all events. */
+struct vmop_stack_facts {
+	bool are_read;			  /* by the query's sink */
+	uint64_t ends[VMOP_N_STACK_ENDS]; /* by enum vmop_stack_end */
+	uint64_t damaged;		  /* of stacks that the file does not define */
+	uint64_t none;			  /* without a stack */
 };
 
 #define VMOP_COLUMNS_MAX 256 /* events of one report */
@@ -131,6 +173,11 @@ struct vmop_result {
 	struct vmop_tally cells, rows_tally;
 	uint8_t *modes; /* by rows_tally's index */
 	size_t modes_capacity;
+	/*
+	 * Samples in the row or in code that it called, each counted once in a row: by rows_tally's
+	 * index * n_events.  NULL: not counted (opreport/stacks/inclusive.h).
+	 */
+	struct vmop_count *below;
 	struct vmop_symbols *symbols; /* NULL when not by symbol */
 	unsigned dimensions;
 	size_t n_events, n_parts;
@@ -153,6 +200,7 @@ struct vmop_result {
 	struct vmop_omitted *omitted; /* ascending by session and domain */
 	size_t n_omitted, omitted_capacity;
 	struct vmop_left_out left_out;
+	struct vmop_stack_facts stacks;
 };
 
 /*
@@ -166,6 +214,9 @@ struct vmop_error *vmop_query_run(const struct vmop_query *query, const struct v
 				  struct vmop_result *ret);
 void vmop_result_deinit(struct vmop_result *result);
 
+/* Make result->rows and n_rows of rows_tally anew, after rows were added to it. */
+struct vmop_error *vmop_result_make_rows(struct vmop_result *result);
+
 /* Return the event of a slot in [0, n_events), or the first of the events that share it. */
 static inline const struct vmop_event_item *vmop_result_event(const struct vmop_result *result,
 							      size_t slot)
@@ -177,7 +228,10 @@ static inline const struct vmop_event_item *vmop_result_event(const struct vmop_
 struct vmop_count vmop_result_sum(const struct vmop_result *result, const struct vmop_count *counts,
 				  size_t event);
 
-/* Return the symbol's name as shown, "(no symbols)" for none.  The result owns it. */
+/* Return a symbol's name as shown, "(no symbols)" for NULL.  The result owns it. */
+const char *vmop_result_name_of(struct vmop_result *result, const struct vmop_symbol *symbol);
+
+/* Return the name of the row's symbol likewise. */
 const char *vmop_result_symbol_name(struct vmop_result *result, struct vmop_row *row);
 
 /* Return the catalog's item of a row's group, or item 0 if the query lacks that dimension. */

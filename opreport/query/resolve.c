@@ -109,19 +109,16 @@ struct resolving {
 		*kernels; /* index of the kernel of each domain row, 0: none; NULL: not found yet */
 };
 
-/* Find each domain's kernel, under which idle functions of its modules are shown. */
-static struct vmop_error *find_kernels(struct resolving *resolving)
+struct vmop_error *vmop_result_find_kernels(const struct vmop_result *result, uint32_t **ret)
 {
-	const struct vmop_catalog *catalog = &resolving->result->catalog;
-	if (resolving->kernels)
-		return NULL;
-	resolving->kernels = calloc(catalog->domains.n, sizeof(*resolving->kernels));
-	if (!resolving->kernels)
+	const struct vmop_catalog *catalog = &result->catalog;
+	*ret = calloc(catalog->domains.n, sizeof(**ret));
+	if (!*ret)
 		return &vmop_error_no_memory;
 	for (size_t i = catalog->images.n; i-- > 1;) {
 		const struct vmop_image_item *image = vmop_catalog_image(catalog, i);
 		if (image->kind == VMOP_IMAGE_KERNEL || image->kind == VMOP_IMAGE_GUEST_KERNEL)
-			resolving->kernels[image->domain] = image->row;
+			(*ret)[image->domain] = image->row;
 	}
 	return NULL;
 }
@@ -177,8 +174,8 @@ static struct vmop_error *resolve_cell(struct resolving *resolving, size_t image
 	if (idle) {
 		count_idle(resolving, item, cell);
 		symbol = &vmop_idle_symbol;
-		if (item->kind == VMOP_IMAGE_MODULE)
-			err = find_kernels(resolving);
+		if (item->kind == VMOP_IMAGE_MODULE && !resolving->kernels)
+			err = vmop_result_find_kernels(result, &resolving->kernels);
 		if (!err && item->kind == VMOP_IMAGE_MODULE && resolving->kernels[item->domain])
 			row_image = resolving->kernels[item->domain];
 	} else if (symbol && vmop_catalog_image(&result->catalog, item->row)->is_shared) {

@@ -12,6 +12,12 @@
 struct vmop_error *vmop_result_row_at(struct vmop_result *result, uint32_t group, uint64_t value,
 				      uint8_t mode, struct vmop_count **ret, size_t *ret_row);
 
+/*
+ * Set *ret to the catalog index of the kernel of each domain's row, 0: none, by index of the
+ * domain. Idle functions of modules are shown under it.  The caller frees *ret.
+ */
+struct vmop_error *vmop_result_find_kernels(const struct vmop_result *result, uint32_t **ret);
+
 /* Look up the symbol of each cell; fill rows_tally, details, missing and idle. */
 struct vmop_error *vmop_result_resolve(const struct vmop_query *query, struct vmop_result *result);
 

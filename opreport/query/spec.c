@@ -329,6 +329,7 @@ static const struct spec_tag {
 	{"image:", offsetof(struct vmop_spec, images), parse_words},
 	{"event:", offsetof(struct vmop_spec, events), parse_words},
 	{"task:", offsetof(struct vmop_spec, tasks), parse_words},
+	{"stack:", offsetof(struct vmop_spec, stacks), parse_words},
 	{"cpu:", offsetof(struct vmop_spec, cpus), parse_numbers},
 	{"vcpu:", offsetof(struct vmop_spec, vcpus), parse_numbers},
 	{"tgid:", offsetof(struct vmop_spec, tgids), parse_numbers},
@@ -361,7 +362,7 @@ struct vmop_error *vmop_spec_parse(struct vmop_spec *spec, const char *argument)
 		return vmop_error_new(
 			VMOP_ERROR_USAGE,
 			"unknown profile spec '%s'; accepted: session: domain: image: "
-			"event: task: cpu: vcpu: tgid: tid: certainty: time:",
+			"event: task: stack: cpu: vcpu: tgid: tid: certainty: time:",
 			argument);
 	return vmop_words_parse(&spec->images, "image", argument);
 }
@@ -373,6 +374,7 @@ void vmop_spec_deinit(struct vmop_spec *spec)
 	vmop_words_deinit(&spec->images);
 	vmop_words_deinit(&spec->events);
 	vmop_words_deinit(&spec->tasks);
+	vmop_words_deinit(&spec->stacks);
 	free(spec->cpus.ranges);
 	free(spec->vcpus.ranges);
 	free(spec->tgids.ranges);

@@ -8,6 +8,7 @@
  *	image:GLOB,...	   paths or base names; also an argument without a tag
  *	event:GLOB,...
  *	task:GLOB,...	   command names
+ *	stack:GLOB,...	   symbols: some function of the sample's call stack
  *	cpu: vcpu: tgid: tid:	numbers and ranges, "0,2-3"
  *	certainty:exact,likely,ambiguous  certainty of the attribution
  *	time:FROM..TO	   HH:MM[:SS], DATE, DATETHH:MM[:SS], @SECONDS, +AFTER-START,
@@ -56,7 +57,7 @@ struct vmop_time_bound {
 /* A zeroed spec is empty and selects all samples. */
 struct vmop_spec {
 	const char *session_dir; /* --session-dir, not owned; NULL: the default */
-	struct vmop_words sessions, domains, images, events, tasks;
+	struct vmop_words sessions, domains, images, events, tasks, stacks;
 	struct vmop_numbers cpus, vcpus, tgids, tids;
 	unsigned certainties; /* bits 1 << enum vmop_certainty; 0: all */
 	bool has_time;

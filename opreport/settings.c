@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/settings.h"
+
+#include "config.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/log.h"
+#include "libutil/options.h"
+#include "libutil/parse.h"
+#include "opreport/query/idle.h"
+#include "opreport/stacks/inclusive.h"
+
+const char *argp_program_version = "vmopreport " PACKAGE_VERSION;
+
+static const char doc[] =
+	"Report what the samples of one or more sessions hit: images, symbols, tasks, domains."
+	"\vSpecs choose the samples: session:NAME,... domain:NAME,... image:GLOB,... "
+	"event:GLOB,... "
+	"task:GLOB,... stack:GLOB,... cpu:N,... vcpu:N,... tgid:PID,... tid:TID,... "
+	"certainty:exact,likely,ambiguous time:FROM..TO; an argument "
+	"without a tag is an image. vmopreport(1) has examples.";
+
+enum {
+	KEY_FORMAT = 0x100,
+	KEY_TOP,
+	KEY_RATIO,
+	KEY_BY,
+	KEY_ACCOUNTING,
+	KEY_EXCLUDE_IDLE,
+	KEY_IDLE_FUNCTIONS,
+	KEY_LIST_SESSIONS,
+	KEY_WIDTH,
+	KEY_CHILDREN,
+	KEY_TREE,
+	KEY_CALLER,
+	KEY_CALLEE,
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Rows:", 1},
+	{"symbols", 'l', NULL, 0, "A row for each symbol", 1},
+	{"details", 'd', NULL, 0, "Also the addresses within each symbol", 1},
+	{"by", KEY_BY, "WORD,...", 0,
+	 "A row for each domain, life (of a guest that was started again), image, symbol, task, "
+	 "cgroup, cpu, vcpu, mode, certainty, session, or mixtures of them",
+	 1},
+	{"merge", 'm', "WORD,...", 0,
+	 "Merge samples that were recorded separately: cpu, tid, tgid (rows of commands), "
+	 "unitmask, all",
+	 1},
+	{"accounting", KEY_ACCOUNTING, "cpu|domain", 0,
+	 "Bill a guest only its own code, or also the hypervisor's and its VMM's work for it", 1},
+	{"exclude-dependent", 'x', NULL, 0, "Only samples in the tasks' own executables", 1},
+	{"exclude-idle", KEY_EXCLUDE_IDLE, NULL, 0,
+	 "Leave out idle CPUs, and, by symbol, guests' idle vCPUs", 1},
+	{"idle-functions", KEY_IDLE_FUNCTIONS, NULL, 0,
+	 "Functions that CPUs are idle in by their names, not as one symbol [idle]", 1},
+	{"include-symbols", 'i', "GLOB,...", 0, "Only these symbols", 1},
+	{"exclude-symbols", 'e', "GLOB,...", 0, "Not these symbols", 1},
+	{"threshold", 't', "PERCENT", 0, "Only rows with at least so much", 1},
+	{"top", KEY_TOP, "N", 0, "Only the first N rows", 1},
+	{"sort", 's', "WORD,...", 0,
+	 "By sample (the default), session, domain, image, symbol, task, pid, cgroup, cpu, vcpu, "
+	 "mode, vma, or the name of a ratio or an event",
+	 1},
+	{"reverse-sort", 'r', NULL, 0, "Reverse the order", 1},
+	{NULL, 0, NULL, 0, "Call stacks (sessions recorded with --callgraph):", 2},
+	{"callgraph", 'c', NULL, 0,
+	 "Each function between its callers and its callees, with samples in it and below it", 2},
+	{"tree", KEY_TREE, "callers|callees", 0,
+	 "An indented tree: from the outermost callers down, or from the sampled functions to "
+	 "their callers",
+	 2},
+	{"children", KEY_CHILDREN, NULL, 0,
+	 "In rows of any kind, also the samples in what they called", 2},
+	{"caller", KEY_CALLER, "GLOB,...", 0,
+	 "Only samples of functions that these called, directly or not", 2},
+	{"callee", KEY_CALLEE, "GLOB,...", 0, "Only samples in these functions themselves", 2},
+	{NULL, 0, NULL, 0, "Columns:", 3},
+	{"accumulated", 'a', NULL, 0, "Running sums", 3},
+	{"ratio", KEY_RATIO, "WORD,...", 0,
+	 "Ratios of events: auto (the default), none, ipc, cpi, mpki, [NAME=]EVENT/EVENT[:FACTOR]",
+	 3},
+	{"global-percent", '%', NULL, 0, "Shares of the whole session, whatever the specs", 3},
+	{"long-filenames", 'f', NULL, 0, "Whole paths of images", 3},
+	{"show-address", 'w', NULL, 0, "Addresses of symbols", 3},
+	{"demangle", 'D', "none|smart|normal", 0,
+	 "Names of C++, Rust, ... as they are, without parameters (smart, the default), in full",
+	 3},
+	{NULL, 0, NULL, 0, "Sources of symbols:", 4},
+	{"image-path", 'p', "DIR,...", 0, "Folders with images' files", 4},
+	{"root", 'R', "DIR", 0, "A prefix for the paths of all images", 4},
+	{NULL, 0, NULL, 0, "Output:", 5},
+	{"format", KEY_FORMAT, "table|csv|json", 0, "For people (the default) or programs", 5},
+	{"output-file", 'o', "FILE", 0, "Write there", 5},
+	{"no-header", 'n', NULL, 0, "Omit the lines above the table", 5},
+	{"width", KEY_WIDTH, "COLUMNS", 0, "Shorten names to fit (the terminal's; 0: never)", 5},
+	{NULL, 0, NULL, 0, "Sessions:", 10},
+	{"list-sessions", KEY_LIST_SESSIONS, NULL, 0, "List them instead", 10},
+	{NULL, 0, NULL, 0, NULL, 20},
+	{"verbose", 'V', NULL, 0, "Report on stderr which images lack symbols, and the reason", 20},
+	{0}};
+
+/* The threshold of trees unless the user gives one, as in perf(1). */
+#define DEFAULT_TREE_PERCENT 0.5
+
+/* ---- words of options ------------------------------------------------------ */
+
+struct word {
+	const char *name;
+	unsigned value;
+};
+
+static const struct word by_words[] = {
+	{"domain", VMOP_BY_DOMAIN},   {"image", VMOP_BY_IMAGE},	  {"symbol", VMOP_BY_SYMBOL},
+	{"task", VMOP_BY_TASK},	      {"cgroup", VMOP_BY_CGROUP}, {"cpu", VMOP_BY_CPU},
+	{"vcpu", VMOP_BY_VCPU},	      {"mode", VMOP_BY_MODE},	  {"certainty", VMOP_BY_CERTAINTY},
+	{"session", VMOP_BY_SESSION}, {"life", VMOP_BY_LIFE},	  {0}};
+
+static const struct word merge_words[] = {
+	{"cpu", VMOP_MERGE_CPU},
+	{"tid", VMOP_MERGE_TID},
+	{"tgid", VMOP_MERGE_TID | VMOP_MERGE_TGID},
+	{"unitmask", VMOP_MERGE_UNITMASK},
+	{"all", VMOP_MERGE_CPU | VMOP_MERGE_TID | VMOP_MERGE_TGID | VMOP_MERGE_UNITMASK},
+	{0}};
+
+static const struct word accounting_words[] = {
+	{"cpu", VMOP_ACCOUNTING_CPU}, {"domain", VMOP_ACCOUNTING_DOMAIN}, {0}};
+
+static const struct word tree_words[] = {
+	{"callers", VMOP_REPORT_CALLERS}, {"callees", VMOP_REPORT_CALLEES}, {0}};
+
+static const struct word demangle_words[] = {{"none", VMOP_DEMANGLE_NONE},
+					     {"smart", VMOP_DEMANGLE_SMART},
+					     {"normal", VMOP_DEMANGLE_FULL},
+					     {"full", VMOP_DEMANGLE_FULL},
+					     {0}};
+
+static struct vmop_error *parse_word(const struct word *words, const char *option, const char *text,
+				     unsigned *ret)
+{
+	for (const struct word *word = words; word->name; word++) {
+		if (!strcmp(word->name, text)) {
+			*ret = word->value;
+			return NULL;
+		}
+	}
+	char accepted[256] = "";
+	size_t len = 0;
+	for (const struct word *word = words; word->name && len < sizeof(accepted); word++)
+		len += (size_t)snprintf(accepted + len, sizeof(accepted) - len, "%s%s",
+					word == words ? "" : ", ", word->name);
+	return vmop_error_new(VMOP_ERROR_USAGE, "%s: unknown word '%s'; accepted: %s", option, text,
+			      accepted);
+}
+
+static struct vmop_error *parse_bits(const struct word *words, const char *option, const char *text,
+				     unsigned *ret)
+{
+	_cleanup_(vmop_words_deinit) struct vmop_words list = {0};
+	struct vmop_error *err = vmop_words_parse(&list, option, text);
+	for (size_t i = 0; i < list.n && !err; i++) {
+		unsigned bits = 0;
+		err = parse_word(words, option, list.items[i], &bits);
+		*ret |= bits;
+	}
+	return err;
+}
+
+/* Parse --sort.  Another word is taken for the name of a ratio or an event, and checked later. */
+static struct vmop_error *parse_sort(struct vmop_words *list, struct vmop_arrangement *arrangement,
+				     const char *text)
+{
+	struct vmop_error *err = vmop_words_parse(list, "--sort", text);
+	if (!err && list->n > VMOP_MAX_SORT_KEYS)
+		err = vmop_error_new(VMOP_ERROR_USAGE, "--sort takes at most %d words: '%s'",
+				     VMOP_MAX_SORT_KEYS, text);
+	for (size_t i = arrangement->n_sort; i < list->n && !err; i++) {
+		unsigned sort = 0;
+		while (sort < VMOP_N_WORDS && strcmp(vmop_sort_words[sort], list->items[i]) != 0)
+			sort++;
+		arrangement->sort[i] = sort;
+		arrangement->names[i] = list->items[i];
+		arrangement->n_sort++;
+	}
+	return err;
+}
+
+static struct vmop_error *parse_percent(const char *text, double *ret)
+{
+	char *end;
+	double percent = strtod(text, &end); /* LC_NUMERIC stays "C" */
+	if (end == text || *end || !(percent >= 0 && percent <= 100))
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--threshold takes a number from 0 to 100, not '%s'", text);
+	*ret = percent;
+	return NULL;
+}
+
+static struct vmop_error *parse_number(const char *option, const char *text, uint64_t max,
+				       uint64_t *ret)
+{
+	if (vmop_parse_u64(text, 10, ret) && *ret <= max)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_USAGE, "%s takes a number up to %llu, not '%s'", option,
+			      (unsigned long long)max, text);
+}
+
+/* ---- argp ------------------------------------------------------------------ */
+
+static struct vmop_error *take_row_option(struct vmop_settings *settings, int key, char *arg)
+{
+	struct vmop_query *query = &settings->query;
+	unsigned value = 0;
+	struct vmop_error *err = NULL;
+	switch (key) {
+	case KEY_BY:
+		return parse_bits(by_words, "--by", arg, &settings->by);
+	case 'm':
+		return parse_bits(merge_words, "--merge", arg, &query->merge);
+	case KEY_ACCOUNTING:
+		err = parse_word(accounting_words, "--accounting", arg, &value);
+		query->accounting = value;
+		settings->has_accounting = true;
+		return err;
+	case 'i':
+		return vmop_words_parse(&settings->include, "--include-symbols", arg);
+	case 'e':
+		return vmop_words_parse(&settings->exclude, "--exclude-symbols", arg);
+	case 't':
+		settings->has_threshold = true;
+		return parse_percent(arg, &settings->arrangement.threshold_percent);
+	case KEY_TOP:
+		return parse_number("--top", arg, UINT32_MAX, &settings->arrangement.top);
+	case 's':
+		return parse_sort(&settings->sort, &settings->arrangement, arg);
+	case KEY_RATIO:
+		return vmop_words_parse(&settings->ratios, "--ratio", arg);
+	case 'D':
+		err = parse_word(demangle_words, "--demangle", arg, &value);
+		query->resolver.demangle = value;
+		return err;
+	default:
+		return NULL;
+	}
+}
+
+static struct vmop_error *take_stack_option(struct vmop_settings *settings, int key, char *arg)
+{
+	unsigned kind = 0;
+	struct vmop_error *err;
+	switch (key) {
+	case KEY_TREE:
+		err = parse_word(tree_words, "--tree", arg, &kind);
+		settings->kind = kind;
+		return err;
+	case KEY_CALLER:
+		return vmop_words_parse(&settings->callers, "--caller", arg);
+	case KEY_CALLEE:
+		return vmop_words_parse(&settings->callees, "--callee", arg);
+	default:
+		return NULL;
+	}
+}
+
+/* Find a format for sheets, else one for call trees. */
+static struct vmop_error *find_format(struct vmop_settings *settings, const char *name)
+{
+	settings->tree_output = vmop_tree_output_find(name);
+	if (settings->tree_output)
+		return NULL;
+	return vmop_output_find(name, vmop_tree_output_names(), &settings->output);
+}
+
+static struct vmop_error *take_output_option(struct vmop_settings *settings, int key, char *arg)
+{
+	uint64_t width = 0;
+	struct vmop_error *err;
+	switch (key) {
+	case KEY_FORMAT:
+		return find_format(settings, arg);
+	case KEY_WIDTH:
+		err = parse_number("--width", arg, 10000, &width);
+		settings->output_options.width_columns = width;
+		settings->has_width = true;
+		return err;
+	case 'p':
+		return vmop_words_parse(&settings->image_paths, "--image-path", arg);
+	default:
+		return NULL;
+	}
+}
+
+static error_t take_flag(struct vmop_settings *settings, int key, char *arg)
+{
+	switch (key) {
+	case 'c':
+		settings->callgraph = true;
+		return 0;
+	case KEY_CHILDREN:
+		settings->children = true;
+		return 0;
+	case 'l':
+		settings->wants_symbols = true;
+		return 0;
+	case 'd':
+		settings->query.details = settings->wants_symbols = true;
+		return 0;
+	case 'x':
+		settings->query.exclude_dependent = true;
+		return 0;
+	case KEY_EXCLUDE_IDLE:
+		settings->query.exclude_idle = true;
+		return 0;
+	case KEY_IDLE_FUNCTIONS:
+		settings->query.idle_functions = true;
+		return 0;
+	case 'r':
+		settings->arrangement.reverse = true;
+		return 0;
+	case 'a':
+		settings->report.accumulated = true;
+		return 0;
+	case '%':
+		settings->query.of_whole_session = settings->report.global_percent = true;
+		return 0;
+	case 'f':
+		settings->report.long_filenames = true;
+		return 0;
+	case 'w':
+		settings->report.show_address = true;
+		return 0;
+	case 'R':
+		settings->query.resolver.root = arg;
+		return 0;
+	case 'o':
+		settings->output_file = arg;
+		return 0;
+	case 'n':
+		settings->output_options.no_header = true;
+		return 0;
+	case KEY_LIST_SESSIONS:
+		settings->list_sessions = true;
+		return 0;
+	case 'V':
+		vmop_log_set_level(VMOP_LOG_INFO);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t take_option(int key, char *arg, struct argp_state *state)
+{
+	struct vmop_settings *settings = state->input;
+	struct vmop_error *err;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &settings->spec;
+		return 0;
+	case KEY_BY:
+	case 'm':
+	case KEY_ACCOUNTING:
+	case 'i':
+	case 'e':
+	case 't':
+	case KEY_TOP:
+	case KEY_RATIO:
+	case 's':
+	case 'D':
+		err = take_row_option(settings, key, arg);
+		break;
+	case KEY_TREE:
+	case KEY_CALLER:
+	case KEY_CALLEE:
+		err = take_stack_option(settings, key, arg);
+		break;
+	case KEY_FORMAT:
+	case KEY_WIDTH:
+	case 'p':
+		err = take_output_option(settings, key, arg);
+		break;
+	default:
+		return take_flag(settings, key, arg);
+	}
+	settings->err = err;
+	return err ? EINVAL : 0;
+}
+
+static struct vmop_error *parse_arguments(struct vmop_settings *settings, int argc, char **argv)
+{
+	static const struct argp_child children[] = {{&vmop_spec_argp, 0, "", 10}, {0}};
+	static const struct argp argp = {options,  take_option, "[SPEC...]", doc,
+					 children, NULL,	NULL};
+	error_t failed = vmop_options_parse(&argp, argc, argv, 0, settings);
+	if (!failed)
+		return NULL;
+	if (settings->err)
+		return vmop_steal(&settings->err);
+	if (settings->spec.err)
+		return vmop_steal(&settings->spec.err);
+	return vmop_error_os(failed, "reading the command line");
+}
+
+/* ---- from options to a query ----------------------------------------------- */
+
+static bool includes_idle(const struct vmop_settings *settings)
+{
+	return vmop_words_match(&settings->include, vmop_idle_symbol.name);
+}
+
+/* Decide which report of stacks is made: its functions are always those of symbols. */
+static void decide_kind(struct vmop_settings *settings)
+{
+	if (settings->tree_output)
+		settings->kind = VMOP_REPORT_TREE_OUTPUT;
+	else if (settings->callgraph && settings->kind == VMOP_REPORT_ROWS)
+		settings->kind = VMOP_REPORT_CALLGRAPH;
+	if (settings->kind == VMOP_REPORT_ROWS)
+		return;
+	settings->wants_symbols = true;
+	bool is_tree = settings->kind != VMOP_REPORT_CALLGRAPH;
+	if (is_tree && !settings->has_threshold && settings->kind != VMOP_REPORT_TREE_OUTPUT)
+		settings->arrangement.threshold_percent = DEFAULT_TREE_PERCENT;
+}
+
+bool vmop_settings_need_stacks(const struct vmop_settings *settings)
+{
+	return settings->kind != VMOP_REPORT_ROWS || settings->children ||
+	       settings->spec.stacks.n || settings->callers.n || settings->callees.n;
+}
+
+/* Return the dimensions of the rows that the options ask for. */
+static unsigned find_dimensions(const struct vmop_settings *settings)
+{
+	unsigned by = settings->by ? settings->by : VMOP_BY_IMAGE;
+	if (settings->wants_symbols)
+		by |= VMOP_BY_SYMBOL;
+	if (by & VMOP_BY_SYMBOL)
+		by |= VMOP_BY_IMAGE;
+	/* Images, tasks, cgroups, vCPUs and lives belong to a domain. */
+	if (by & (VMOP_BY_IMAGE | VMOP_BY_TASK | VMOP_BY_CGROUP | VMOP_BY_VCPU | VMOP_BY_LIFE))
+		by |= VMOP_BY_DOMAIN;
+	/* Show separately recorded CPUs separately unless merged, as OProfile's opreport does. */
+	if (!settings->by && !(settings->query.merge & VMOP_MERGE_CPU) &&
+	    settings->kind == VMOP_REPORT_ROWS)
+		by |= VMOP_BY_CPU;
+	if (settings->tree_output)
+		by |= settings->tree_output->tree.groups;
+	return by;
+}
+
+static void decide(struct vmop_settings *settings)
+{
+	struct vmop_query *query = &settings->query;
+	decide_kind(settings);
+	query->dimensions = find_dimensions(settings);
+	query->by_part = (query->dimensions & ~(unsigned)VMOP_BY_LIFE) == VMOP_BY_DOMAIN;
+	if (query->by_part) { /* a bill */
+		query->of_whole_session = true;
+		if (!settings->has_accounting)
+			query->accounting = VMOP_ACCOUNTING_DOMAIN;
+	}
+	query->threshold_percent = settings->arrangement.threshold_percent;
+	/* A user who names an idle function wants to see it. */
+	query->idle_functions |= settings->include.n && !includes_idle(settings);
+	query->resolver.image_paths = (const char *const *)settings->image_paths.items;
+	query->resolver.n_image_paths = settings->image_paths.n;
+	query->resolver.use_debuginfod = true;
+	settings->arrangement.include_symbols = &settings->include;
+	settings->arrangement.exclude_symbols = &settings->exclude;
+	settings->report.by = settings->by;
+	if (settings->output != &vmop_output_table)
+		settings->report.long_filenames = true; /* programs need no short names */
+	settings->report.merged_commands = query->merge & VMOP_MERGE_TGID;
+}
+
+/* Refuse options that a report of stacks cannot honour. */
+static struct vmop_error *check_stacks(const struct vmop_settings *settings)
+{
+	const struct vmop_arrangement *arrangement = &settings->arrangement;
+	enum vmop_report_kind kind = settings->kind;
+	bool is_graph = kind == VMOP_REPORT_CALLGRAPH, is_tree = kind > VMOP_REPORT_CALLGRAPH;
+	const unsigned groups = vmop_inclusive_tree(~0u).groups;
+	bool sorts_by_other = false;
+	for (size_t i = 0; i < arrangement->n_sort; i++)
+		sorts_by_other |= arrangement->sort[i] != VMOP_SORT_SAMPLE &&
+				  arrangement->sort[i] != VMOP_SORT_SYMBOL &&
+				  arrangement->sort[i] != VMOP_SORT_IMAGE;
+	const struct {
+		bool is_wrong;
+		const char *option;
+	} wrong[] = {
+		{settings->callgraph && is_tree, "--callgraph"},
+		{settings->children, "--children"},
+		{settings->query.details, "--details"},
+		{settings->report.accumulated, "--accumulated"},
+		{settings->report.show_address, "--show-address"},
+		{settings->ratios.n > 0, "--ratio"},
+		{is_graph && settings->by & ~(unsigned)VMOP_BY_SYMBOL, "--by"},
+		{is_tree && settings->by & ~(groups | VMOP_BY_SYMBOL), "--by=image, life or mode"},
+		{is_graph && sorts_by_other, "--sort by others than sample, symbol and image"},
+		{is_tree && arrangement->n_sort, "--sort"},
+		{is_tree && arrangement->reverse, "--reverse-sort"},
+		{is_tree && arrangement->top, "--top"},
+		{is_tree && (settings->include.n || settings->exclude.n),
+		 "--include-symbols or --exclude-symbols (--callee selects)"},
+	};
+	const char *report = is_graph		     ? "--callgraph"
+			     : settings->tree_output ? "a format of call stacks"
+						     : "--tree";
+	for (size_t i = 0; kind != VMOP_REPORT_ROWS && i < sizeof(wrong) / sizeof(*wrong); i++)
+		if (wrong[i].is_wrong)
+			return vmop_error_new(VMOP_ERROR_USAGE, "%s does not go with %s", report,
+					      wrong[i].option);
+	return NULL;
+}
+
+static struct vmop_error *check(const struct vmop_settings *settings)
+{
+	static const struct {
+		enum vmop_sort sort;
+		unsigned dimension;
+		const char *name, *needs;
+	} needed[] = {
+		{VMOP_SORT_SESSION, VMOP_BY_SESSION, "session", "--by=session"},
+		{VMOP_SORT_DOMAIN, VMOP_BY_DOMAIN, "domain", "--by=domain"},
+		{VMOP_SORT_IMAGE, VMOP_BY_IMAGE, "image", "--by=image"},
+		{VMOP_SORT_SYMBOL, VMOP_BY_SYMBOL, "symbol", "--symbols"},
+		{VMOP_SORT_VMA, VMOP_BY_SYMBOL, "vma", "--symbols"},
+		{VMOP_SORT_TASK, VMOP_BY_TASK, "task", "--by=task"},
+		{VMOP_SORT_PID, VMOP_BY_TASK, "pid", "--by=task"},
+		{VMOP_SORT_CGROUP, VMOP_BY_CGROUP, "cgroup", "--by=cgroup"},
+		{VMOP_SORT_CPU, VMOP_BY_CPU, "cpu", "--by=cpu"},
+		{VMOP_SORT_VCPU, VMOP_BY_VCPU, "vcpu", "--by=vcpu"},
+		{VMOP_SORT_MODE, VMOP_BY_MODE, "mode", "--by=mode"},
+	};
+	unsigned dimensions = settings->query.dimensions;
+	for (size_t i = 0; i < settings->arrangement.n_sort; i++) {
+		for (size_t n = 0; n < sizeof(needed) / sizeof(*needed); n++) {
+			if (needed[n].sort == settings->arrangement.sort[i] &&
+			    !(dimensions & needed[n].dimension))
+				return vmop_error_new(VMOP_ERROR_USAGE, "--sort=%s needs %s",
+						      needed[n].name, needed[n].needs);
+		}
+	}
+	if ((settings->include.n || settings->exclude.n) && !(dimensions & VMOP_BY_SYMBOL))
+		return vmop_error_new(VMOP_ERROR_USAGE, "--%s-symbols needs --symbols",
+				      settings->include.n ? "include" : "exclude");
+	return check_stacks(settings);
+}
+
+struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char **argv)
+{
+	*ret = (struct vmop_settings){.output = &vmop_output_table,
+				      .query.resolver.demangle = VMOP_DEMANGLE_SMART};
+	struct vmop_error *err = parse_arguments(ret, argc, argv);
+	if (err)
+		return err;
+	decide(ret);
+	return ret->list_sessions ? NULL : check(ret);
+}
+
+void vmop_settings_deinit(struct vmop_settings *settings)
+{
+	vmop_words_deinit(&settings->include);
+	vmop_words_deinit(&settings->exclude);
+	vmop_words_deinit(&settings->image_paths);
+	vmop_words_deinit(&settings->ratios);
+	vmop_words_deinit(&settings->sort);
+	vmop_words_deinit(&settings->callers);
+	vmop_words_deinit(&settings->callees);
+	vmop_spec_deinit(&settings->spec);
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The command line of vmopreport: its options, parsed and checked. */
+#ifndef VMOP_OPREPORT_SETTINGS_H
+#define VMOP_OPREPORT_SETTINGS_H
+
+#include <stdbool.h>
+
+#include "libutil/error.h"
+#include "opreport/arrange/report.h"
+#include "opreport/arrange/rows.h"
+#include "opreport/output/output.h"
+#include "opreport/query/query.h"
+#include "opreport/query/spec.h"
+#include "opreport/stacks/tree-output.h"
+
+/* The kinds of reports. */
+enum vmop_report_kind {
+	VMOP_REPORT_ROWS,	 /* of the query */
+	VMOP_REPORT_CALLGRAPH,	 /* functions with their callers and callees */
+	VMOP_REPORT_CALLERS,	 /* a tree from the outermost callers down */
+	VMOP_REPORT_CALLEES,	 /* a tree from the interrupted functions to their callers */
+	VMOP_REPORT_TREE_OUTPUT, /* a format that prints a call tree itself */
+};
+
+struct vmop_settings {
+	struct vmop_spec spec;
+	struct vmop_query query;
+	struct vmop_arrangement arrangement;
+	struct vmop_report_options report;
+	struct vmop_output_options output_options;
+	const struct vmop_output *output;
+	const struct vmop_tree_output *tree_output; /* NULL: output prints a sheet */
+	const char *output_file;		    /* NULL: stdout */
+	struct vmop_words include, exclude, image_paths, ratios, sort;
+	struct vmop_words callers, callees; /* --caller, --callee */
+	enum vmop_report_kind kind;
+	unsigned by; /* bits of enum vmop_dimension that the user named */
+	bool wants_symbols, has_accounting, has_width, has_threshold, list_sessions;
+	bool callgraph, children; /* --callgraph, --children */
+	struct vmop_error *err;	  /* the first error, if argp_parse returned EINVAL */
+};
+
+/*
+ * Parse the command line into *ret, decide what follows from it, and check that its options fit
+ * together.  VMOP_ERROR_USAGE names the option.  Strings of argv must outlive *ret.  The caller
+ * deinitialises ret also after an error.
+ */
+struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char **argv);
+void vmop_settings_deinit(struct vmop_settings *settings);
+
+/* Return whether the report needs the stacks of the samples. */
+bool vmop_settings_need_stacks(const struct vmop_settings *settings);
+
+#endif

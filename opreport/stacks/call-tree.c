@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "opreport/stacks/call-tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/hash-seed.h"
+
+enum { FIRST_CAPACITY = 1024, ROOT = 0 };
+
+/* Return the bytes of a tree with room for `capacity` nodes, totals included. */
+static size_t bytes_of(const struct vmop_call_tree *tree, size_t capacity)
+{
+	return capacity * (sizeof(*tree->nodes) + 2 * sizeof(*tree->buckets) +
+			   tree->n_events * (sizeof(*tree->selfs) + sizeof(*tree->totals)));
+}
+
+/* The finaliser of MurmurHash3 (public domain). */
+static size_t slot_of(const struct vmop_call_tree *tree, uint32_t parent, uint32_t frame)
+{
+	uint64_t hash = ((uint64_t)parent << 32 | frame) * tree->seed;
+	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdull;
+	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53ull;
+	size_t mask = tree->n_buckets - 1, at = (size_t)(hash ^ hash >> 33) & mask;
+	for (; tree->buckets[at]; at = (at + 1) & mask) {
+		const struct vmop_call_node *node = &tree->nodes[tree->buckets[at]];
+		if (node->parent == parent && node->frame == frame)
+			break;
+	}
+	return at;
+}
+
+static struct vmop_error *grow(struct vmop_call_tree *tree)
+{
+	size_t capacity = tree->capacity ? tree->capacity * 2 : FIRST_CAPACITY;
+	void *nodes = reallocarray(tree->nodes, capacity, sizeof(*tree->nodes));
+	if (!nodes)
+		return &vmop_error_no_memory;
+	tree->nodes = nodes;
+	void *selfs = reallocarray(tree->selfs, capacity, tree->n_events * sizeof(*tree->selfs));
+	if (!selfs)
+		return &vmop_error_no_memory;
+	tree->selfs = selfs;
+	uint32_t *buckets = calloc(capacity * 2, sizeof(*buckets));
+	if (!buckets)
+		return &vmop_error_no_memory;
+	free(tree->buckets);
+	tree->buckets = buckets;
+	tree->n_buckets = capacity * 2;
+	tree->capacity = capacity;
+	for (size_t i = 1; i < tree->n_nodes; i++)
+		buckets[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].frame)] = (uint32_t)i;
+	return NULL;
+}
+
+static uint32_t append(struct vmop_call_tree *tree, uint32_t parent, uint32_t frame)
+{
+	size_t i = tree->n_nodes++;
+	tree->nodes[i] = (struct vmop_call_node){.parent = parent, .frame = frame};
+	memset(tree->selfs + i * tree->n_events, 0, tree->n_events * sizeof(*tree->selfs));
+	return (uint32_t)i;
+}
+
+struct vmop_error *vmop_call_tree_init(struct vmop_call_tree *tree, struct vmop_result *result,
+				       const struct vmop_call_tree_options *options)
+{
+	static const struct vmop_frame_key left_out = {.kind = VMOP_FRAME_LEFT_OUT};
+	*tree = (struct vmop_call_tree){.result = result,
+					.options = *options,
+					.n_events = result->n_events,
+					.seed = vmop_hash_seed()};
+	uint32_t frame;
+	struct vmop_error *err = grow(tree);
+	if (!err)
+		err = vmop_frames_intern(&tree->frames, &left_out, 0, &frame);
+	if (err)
+		return err;
+	append(tree, ROOT, 0);
+	return vmop_call_tree_child(tree, ROOT, frame, &tree->left_out_node);
+}
+
+void vmop_call_tree_deinit(struct vmop_call_tree *tree)
+{
+	vmop_frames_deinit(&tree->frames);
+	free(tree->nodes);
+	free(tree->selfs);
+	free(tree->totals);
+	free(tree->buckets);
+	*tree = (struct vmop_call_tree){0};
+}
+
+struct vmop_error *vmop_call_tree_child(struct vmop_call_tree *tree, uint32_t parent,
+					uint32_t frame, uint32_t *ret)
+{
+	*ret = tree->left_out_node;
+	if (frame == VMOP_NO_FRAME || (parent == tree->left_out_node && parent != ROOT))
+		return NULL;
+	/* A look-up by hash misses the CPU's caches twice.  Most calls repeat the one before. */
+	uint32_t last = tree->nodes[parent].first_child;
+	if (last && tree->nodes[last].frame == frame) {
+		*ret = last;
+		return NULL;
+	}
+	size_t at = slot_of(tree, parent, frame);
+	if (tree->buckets[at]) {
+		*ret = tree->nodes[parent].first_child = tree->buckets[at];
+		return NULL;
+	}
+	if (tree->n_nodes == tree->capacity) {
+		if (bytes_of(tree, tree->capacity * 2) > VMOP_CALL_TREE_MAX_BYTES)
+			return NULL;
+		struct vmop_error *err = grow(tree);
+		if (err)
+			return err;
+		at = slot_of(tree, parent, frame);
+	}
+	*ret = tree->buckets[at] = append(tree, parent, frame);
+	tree->nodes[parent].first_child = *ret;
+	return NULL;
+}
+
+/* ---- finishing ------------------------------------------------------------- */
+
+static struct vmop_error *sum_totals(struct vmop_call_tree *tree)
+{
+	size_t n_events = tree->n_events;
+	tree->totals = calloc(tree->n_nodes, n_events * sizeof(*tree->totals));
+	if (!tree->totals)
+		return &vmop_error_no_memory;
+	memcpy(tree->totals, tree->selfs, tree->n_nodes * n_events * sizeof(*tree->totals));
+	for (size_t i = tree->n_nodes; i-- > 1;) { /* parents have lower numbers */
+		const struct vmop_count *from = tree->totals + i * n_events;
+		struct vmop_count *to = tree->totals + tree->nodes[i].parent * n_events;
+		for (size_t e = 0; e < n_events; e++)
+			vmop_count_add(&to[e], from[e].samples, from[e].weight_events);
+	}
+	return NULL;
+}
+
+static bool is_empty(const struct vmop_call_tree *tree, uint32_t node)
+{
+	const struct vmop_count *total = vmop_call_tree_total(tree, node);
+	for (size_t e = 0; e < tree->n_events; e++)
+		if (total[e].samples)
+			return false;
+	return true;
+}
+
+static int compare_siblings(const void *a, const void *b, void *arg)
+{
+	const struct vmop_call_tree *tree = arg;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct vmop_count *x = vmop_call_tree_total(tree, i);
+	const struct vmop_count *y = vmop_call_tree_total(tree, j);
+	for (size_t e = 0; e < tree->n_events; e++) {
+		if (x[e].weight_events != y[e].weight_events)
+			return x[e].weight_events < y[e].weight_events ? 1 : -1;
+		if (x[e].samples != y[e].samples)
+			return x[e].samples < y[e].samples ? 1 : -1;
+	}
+	return (i > j) - (i < j);
+}
+
+/* Sort order[first..end), the children of parent, and link those that have samples. */
+static void link_children(struct vmop_call_tree *tree, uint32_t parent, uint32_t *order,
+			  size_t first, size_t end)
+{
+	if (end - first > 1)
+		qsort_r(order + first, end - first, sizeof(*order), compare_siblings, tree);
+	uint32_t *link = &tree->nodes[parent].first_child;
+	*link = 0;
+	for (size_t i = first; i < end && !is_empty(tree, order[i]); i++) {
+		*link = order[i];
+		link = &tree->nodes[order[i]].next_sibling;
+	}
+}
+
+struct vmop_error *vmop_call_tree_finish(struct vmop_call_tree *tree)
+{
+	size_t n = tree->n_nodes;
+	struct vmop_error *err = sum_totals(tree);
+	_cleanup_free_ uint32_t *ends = calloc(n + 1, sizeof(*ends));
+	_cleanup_free_ uint32_t *order = calloc(n, sizeof(*order));
+	if (err || !ends || !order)
+		return err ? err : &vmop_error_no_memory;
+	/* A counting sort by parent: ends[p] is where p's children begin, and at last where they
+	 * end. */
+	for (size_t i = 1; i < n; i++)
+		ends[tree->nodes[i].parent + 1]++;
+	for (size_t p = 1; p <= n; p++)
+		ends[p] += ends[p - 1];
+	for (size_t i = 1; i < n; i++)
+		order[ends[tree->nodes[i].parent]++] = (uint32_t)i;
+	for (size_t p = 0; p < n; p++)
+		link_children(tree, (uint32_t)p, order, p ? ends[p - 1] : 0, ends[p]);
+	return NULL;
+}
+
+uint32_t vmop_call_tree_next(const struct vmop_call_tree *tree, uint32_t node, size_t *depth)
+{
+	const struct vmop_call_node *nodes = tree->nodes;
+	if (nodes[node].first_child) {
+		++*depth;
+		return nodes[node].first_child;
+	}
+	while (node && !nodes[node].next_sibling) {
+		node = nodes[node].parent;
+		--*depth;
+	}
+	return node ? nodes[node].next_sibling : 0;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Formats that print a call tree, such as folded stacks and flame graphs, behind one operations
+ * table.  Other reports of stacks are sheets (output/sheet.h).
+ *
+ * A new format is a file NAME.c with its operations table, a declaration here, and a line in
+ * tree-output.c.
+ */
+#ifndef VMOP_OPREPORT_STACKS_TREE_OUTPUT_H
+#define VMOP_OPREPORT_STACKS_TREE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "libutil/error.h"
+#include "opreport/stacks/call-tree.h"
+
+struct vmop_tree_output_options {
+	const char *title;	  /* NULL: made from the session's facts */
+	double threshold_percent; /* frames below this share of all samples can be merged, 0: none
+				   */
+};
+
+struct vmop_tree_output {
+	const char *name;
+	struct vmop_call_tree_options tree; /* which tree it prints */
+	/*
+	 * Write the finished tree to out.  Names are made on the way, so the tree is not const.
+	 * Returns an error without memory; the caller checks ferror(out).
+	 */
+	struct vmop_error *(*print)(struct vmop_call_tree *tree,
+				    const struct vmop_tree_output_options *options, FILE *out);
+};
+
+/* Return the format of that name, or NULL. */
+const struct vmop_tree_output *vmop_tree_output_find(const char *name);
+
+/* Return ", NAME" for each format, as the end of a message's list. */
+const char *vmop_tree_output_names(void);
+
+#endif
