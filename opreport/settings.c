@@ -461,6 +461,8 @@ static void decide(struct vmop_settings *settings)
 {
 	struct vmop_query *query = &settings->query;
 	decide_kind(settings);
+	if (settings->tree_output)
+		query->merge |= settings->tree_output->merge;
 	query->dimensions = find_dimensions(settings);
 	query->by_part = (query->dimensions & ~(unsigned)VMOP_BY_LIFE) == VMOP_BY_DOMAIN;
 	if (query->by_part) { /* a bill */

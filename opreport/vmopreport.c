@@ -35,19 +35,21 @@ static size_t terminal_width(int fd)
 /* The printed object: a sheet, or a call tree with its own format. */
 struct printed {
 	const struct vmop_settings *settings;
-	const struct vmop_sheet *sheet; /* NULL: tree */
-	struct vmop_call_tree *tree;
+	const struct vmop_sheet *sheet;
+	struct vmop_call_tree *tree; /* NULL: only the sheet; else only the sheet's lines */
 };
 
 static struct vmop_error *print_to(const struct printed *printed, FILE *out)
 {
 	const struct vmop_settings *settings = printed->settings;
 	const struct vmop_tree_output_options options = {
+		.lines = printed->sheet->lines,
+		.n_lines = printed->sheet->n_lines,
 		.threshold_percent = settings->arrangement.threshold_percent,
 	};
-	return printed->sheet
-		       ? settings->output->print(printed->sheet, &settings->output_options, out)
-		       : settings->tree_output->print(printed->tree, &options, out);
+	return printed->tree
+		       ? settings->tree_output->print(printed->tree, &options, out)
+		       : settings->output->print(printed->sheet, &settings->output_options, out);
 }
 
 static struct vmop_error *print_to_file(const struct printed *printed, const char *path)
@@ -191,7 +193,8 @@ static struct vmop_error *report_lines(struct job *job, const struct vmop_call_l
 	struct vmop_error *err = vmop_report_create(&settings->report, &job->result, &job->ratios,
 						    &job->hidden, &report);
 	if (!err && !lines)
-		err = print(&(const struct printed){.settings = settings, .tree = tree});
+		err = print(&(const struct printed){
+			.settings = settings, .sheet = vmop_report_sheet(report), .tree = tree});
 	if (!err && lines)
 		err = vmop_call_report_create(&options, vmop_report_sheet(report), lines, tree,
 					      &calls);

@@ -4,7 +4,12 @@
 #include <string.h>
 
 /* In the order of the man page; the last one is NULL. */
-static const struct vmop_tree_output *const outputs[] = {NULL};
+static const struct vmop_tree_output *const outputs[] = {
+	&vmop_tree_output_folded,
+	&vmop_tree_output_flamegraph,
+	&vmop_tree_output_pprof,
+	NULL,
+};
 
 const struct vmop_tree_output *vmop_tree_output_find(const char *name)
 {
@@ -16,5 +21,5 @@ const struct vmop_tree_output *vmop_tree_output_find(const char *name)
 
 const char *vmop_tree_output_names(void)
 {
-	return "";
+	return ", folded, flamegraph, pprof";
 }

@@ -16,7 +16,10 @@
 #include "opreport/stacks/call-tree.h"
 
 struct vmop_tree_output_options {
-	const char *title;	  /* NULL: made from the session's facts */
+	/* What is said above a report: session, time, events, losses, complete stacks.  Raw bytes.
+	 */
+	const char *const *lines;
+	size_t n_lines;
 	double threshold_percent; /* frames below this share of all samples can be merged, 0: none
 				   */
 };
@@ -24,6 +27,7 @@ struct vmop_tree_output_options {
 struct vmop_tree_output {
 	const char *name;
 	struct vmop_call_tree_options tree; /* which tree it prints */
+	unsigned merge;			    /* bits of enum vmop_merge: tasks that are one group */
 	/*
 	 * Write the finished tree to out.  Names are made on the way, so the tree is not const.
 	 * Returns an error without memory; the caller checks ferror(out).
@@ -31,6 +35,9 @@ struct vmop_tree_output {
 	struct vmop_error *(*print)(struct vmop_call_tree *tree,
 				    const struct vmop_tree_output_options *options, FILE *out);
 };
+
+extern const struct vmop_tree_output vmop_tree_output_folded, vmop_tree_output_flamegraph,
+	vmop_tree_output_pprof;
 
 /* Return the format of that name, or NULL. */
 const struct vmop_tree_output *vmop_tree_output_find(const char *name);
