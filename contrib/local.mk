@@ -13,7 +13,7 @@ EXTRA_DIST += \
 	contrib/install-dependencies \
 	contrib/test \
 	contrib/try
-EXTRA_DIST += README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md DECISIONS.md GLOSSARY.md \
+EXTRA_DIST += README.md ARCHITECTURE.md BENCHMARKS.md CONTRIBUTING.md CHANGELOG.md SECURITY.md DECISIONS.md GLOSSARY.md \
 	libguest/README.md hv-interface/xen/README.md
 
 bashcompletiondir = $(datadir)/bash-completion/completions

@@ -5,14 +5,16 @@ CLEANFILES += tests/bench/busy$(EXEEXT)
 check_PROGRAMS += tests/bench/cpu-time tests/bench/cfi-tables tests/bench/read-stacks
 tests_bench_cfi_tables_LDADD = libstack/libstack.la libutil/libutil.la
 tests_bench_read_stacks_LDADD = libdb/libdb.la
-EXTRA_DIST += tests/bench/run-stacks
+EXTRA_DIST += tests/bench/run-stacks tests/bench/run-callgraph tests/bench/mixed-load
 EXTRA_DIST += tests/bench/run
 
 # Speed, size and memory, as ratios to perf's. Not part of any check.
 .PHONY: bench
 bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/cfi-tables$(EXEEXT) \
 		tests/bench/read-stacks$(EXEEXT) tests/fixtures/make-stacks$(EXEEXT) \
+		tests/integration/session-stacks$(EXEEXT) \
 		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT)
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-events
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-stacks
+	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-callgraph
