@@ -62,10 +62,11 @@ sample "$build/tests/fixtures/known-paths-static" recursion
 all known-paths-sta spin "^1;.*$recursion;spin\$"
 
 # ---- a program without symbols that is deleted while it runs ----
+# It runs until vmopd has drained its first samples: then its file can be opened, though deleted.
 cp "$known" "$work/deleted"
 strip "$work/deleted"
 # shellcheck disable=SC2016 # for the inner shell
-sample sh -c '"$1" recursion 3>/dev/null & until [ "$(cat "/proc/$!/comm")" = deleted ]; do :; done
+sample sh -c 'KNOWN_PATHS_MS=1500 "$1" recursion 3>/dev/null & until [ "$(cat "/proc/$!/comm")" = deleted ]; do :; done
 	rm "$1"; wait' - "$work/deleted"
 total=$(count deleted .)
 complete=$(count deleted '^1;')
