@@ -304,6 +304,9 @@ static enum vmop_stack_end step_by_frame_pointer(struct walk *walk)
 	const struct vmop_machine *machine = walk->machine;
 	struct vmop_frame caller = {.is_by_fp = true};
 	uint64_t fp = walk->frame.regs[machine->fp], *regs = caller.regs;
+	/* Both psABIs end the chain of frame pointers with 0, as at the start of goroutines. */
+	if (walk->frame.is_by_fp && vmop_frame_knows(&walk->frame, machine->fp) && fp == 0)
+		return VMOP_STACK_COMPLETE;
 	if (!vmop_frame_knows(&walk->frame, machine->fp) || fp % 8 || fp < walk->frame.floor)
 		return VMOP_STACK_NO_CFI;
 	if (!read_word(walk, fp, &regs[machine->fp]) ||

@@ -376,6 +376,16 @@ static void frame_pointers(void **state)
 	       CODE + 0x410);
 }
 
+static void frame_pointers_up_to_zero(void **state)
+{
+	struct world world = usual_world(JIT + 0x110);
+	(void)state;
+	world.regs[RBP] = WORD(10);
+	world.stack[10] = 0;
+	world.stack[11] = JIT + 0x200;
+	expect(&world, VMOP_STACK_COMPLETE, JIT + 0x110, JIT + 0x200);
+}
+
 static void frame_pointers_that_are_none(void **state)
 {
 	struct world world = usual_world(JIT + 0x110);
@@ -434,6 +444,7 @@ int main(void)
 		cmocka_unit_test(circles),
 		cmocka_unit_test(edges),
 		cmocka_unit_test(frame_pointers),
+		cmocka_unit_test(frame_pointers_up_to_zero),
 		cmocka_unit_test(frame_pointers_that_are_none),
 		cmocka_unit_test(machines),
 	};
