@@ -10,6 +10,7 @@
 #include "daemon/host/maps.h"
 #include "daemon/host/readers.h"
 #include "libutil/cleanup.h"
+#include "libutil/clock.h"
 #include "libutil/log.h"
 
 /* The time of a build before its file counts as hanging: the CPU limit, on a busy machine. */
@@ -17,8 +18,16 @@
 /* The number of tables that are requested at once. The others are requested at their next sample.
  */
 #define WANTED_MAX 1024
+/* Places whose files have answered. The oldest one is forgotten: its next build finds it again. */
+#define PLACES_MAX 64
 /* Intervals before a file is read again that could not be opened, or had no room. */
 #define RETRY_INTERVALS 10
+
+/*
+ * The threads that build. A file on a place that has not answered yet can hang, and then only
+ * delays the builds of other such files.
+ */
+enum lane { KNOWN_PLACES, NEW_PLACES, N_LANES };
 
 enum state { NONE, PENDING, READY, NO_CFI, UNREADABLE };
 
@@ -37,7 +46,9 @@ struct vmop_stack_tables {
 	const struct vmop_image *vdso;
 	const char *root;
 	struct vmop_stack_tables_limits limits;
-	struct vmop_readers *readers;
+	struct vmop_readers *lanes[N_LANES]; /* NULL: no files */
+	uint64_t places[PLACES_MAX];	     /* that have answered; 0: none */
+	unsigned next_place;
 	struct vmop_cfi_table *vdso_table; /* NULL unless VMOP_CODE_HAS_TABLE */
 	enum vmop_code_state vdso_state;
 	struct entry *entries; /* by slot; each that is not NONE has a reference to its image */
@@ -153,11 +164,32 @@ static void take_table(struct vmop_stack_tables *tables, struct entry *entry, st
 	set_state(tables, entry, READY);
 }
 
+/* Return the entry of a place that has answered, or NULL. */
+static uint64_t *find_place(struct vmop_stack_tables *tables, uint64_t place)
+{
+	for (unsigned i = 0; place && i < PLACES_MAX; i++)
+		if (tables->places[i] == place)
+			return &tables->places[i];
+	return NULL;
+}
+
+/* Note whether the files of a place answer. */
+static void note_place(struct vmop_stack_tables *tables, uint64_t place, bool answers)
+{
+	uint64_t *known = find_place(tables, place);
+	if (known && !answers)
+		*known = 0;
+	else if (!known && answers)
+		tables->places[tables->next_place++ % PLACES_MAX] = place;
+}
+
 static void finish_build(struct vmop_read_job *job, enum vmop_read_outcome outcome, void *arg)
 {
 	struct build *build = (struct build *)job;
 	struct vmop_stack_tables *tables = arg;
 	struct entry *entry = &tables->entries[build->image->slot.at];
+	if (outcome != VMOP_READ_REFUSED)
+		note_place(tables, job->place, outcome == VMOP_READ_DONE && build->is_open);
 	if (outcome == VMOP_READ_HUNG) { /* the build keeps its reference and the entry */
 		set_unreadable(tables, entry, false);
 		return;
@@ -185,17 +217,18 @@ static const struct vmop_read_job_ops build_ops = {
 static void ask(struct vmop_stack_tables *tables, struct entry *entry)
 {
 	struct vmop_image *image = image_of(tables, entry);
-	struct build *build = tables->readers ? calloc(1, sizeof(*build)) : NULL;
+	struct build *build = tables->root ? calloc(1, sizeof(*build)) : NULL;
 	if (!build || !vmop_image_file_init(&build->file, image, tables->root)) {
 		free(build);
-		set_unreadable(tables, entry, tables->readers != NULL);
+		set_unreadable(tables, entry, tables->root != NULL);
 		return;
 	}
 	build->job = (struct vmop_read_job){.ops = &build_ops, .place = build->file.place};
 	build->image = image;
 	build->limits = tables->limits.image;
 	entry->is_building = true;
-	vmop_readers_submit(tables->readers, &build->job);
+	enum lane lane = find_place(tables, build->job.place) ? KNOWN_PLACES : NEW_PLACES;
+	vmop_readers_submit(tables->lanes[lane], &build->job);
 }
 
 bool vmop_stack_tables_collect(struct vmop_stack_tables *tables, unsigned wait_ms)
@@ -204,8 +237,12 @@ bool vmop_stack_tables_collect(struct vmop_stack_tables *tables, unsigned wait_m
 	for (uint32_t i = 0; i < tables->n_wanted; i++)
 		ask(tables, &tables->entries[tables->wanted[i]]);
 	tables->n_wanted = 0;
-	if (tables->readers)
-		vmop_readers_collect(tables->readers, wait_ms);
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * VMOP_NS_PER_MS;
+	for (unsigned i = 0; i < N_LANES && tables->lanes[i]; i++) {
+		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+		uint64_t left_ns = wait_ms && now_ns < end_ns ? end_ns - now_ns : 0;
+		vmop_readers_collect(tables->lanes[i], (unsigned)(left_ns / VMOP_NS_PER_MS));
+	}
 	return tables->has_changed;
 }
 
@@ -305,8 +342,8 @@ struct vmop_error *vmop_stack_tables_create(struct vmop_images *images,
 	tables->counts[NONE] = limits->max_images;
 	tables->entries = calloc(limits->max_images, sizeof(*tables->entries));
 	struct vmop_error *err = tables->entries ? NULL : &vmop_error_no_memory;
-	if (!err && root)
-		err = vmop_readers_create("vmopd-unwind", BUILD_MS, tables, &tables->readers);
+	for (unsigned i = 0; !err && root && i < N_LANES; i++)
+		err = vmop_readers_create("vmopd-unwind", BUILD_MS, tables, &tables->lanes[i]);
 	if (err) {
 		vmop_stack_tables_destroy(tables);
 		return err;
@@ -321,7 +358,8 @@ void vmop_stack_tables_destroy(struct vmop_stack_tables *tables)
 {
 	if (!tables)
 		return;
-	vmop_readers_destroy(tables->readers);
+	for (unsigned i = 0; i < N_LANES; i++)
+		vmop_readers_destroy(tables->lanes[i]);
 	for (uint32_t i = 0; tables->entries && i < tables->limits.max_images; i++)
 		if (tables->entries[i].state != NONE)
 			release(tables, &tables->entries[i]);
