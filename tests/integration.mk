@@ -12,17 +12,25 @@ integration_tests = \
 	tests/integration/control-events.sh \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \
-	tests/integration/daemon-callgraph.sh tests/integration/daemon-perf-map.sh \
+	tests/integration/daemon-callgraph.sh \
+	tests/integration/daemon-callgraph-files.sh \
+	tests/integration/daemon-callgraph-hard.sh \
+	tests/integration/daemon-callgraph-programs.sh \
+	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
 	tests/integration/daemon-storm.sh \
 	tests/integration/evil-names.sh \
 	tests/integration/install-paths.sh \
 	tests/integration/kernel-module.sh
 TESTS += $(integration_tests)
-EXTRA_DIST += $(integration_tests) tests/integration/common.sh
+EXTRA_DIST += $(integration_tests) tests/integration/common.sh \
+	tests/integration/stacks-common.sh tests/fixtures/throws.cc
 
 check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/session-facts tests/integration/session-stacks
-check_PROGRAMS += tests/fixtures/evil-names
+check_PROGRAMS += tests/fixtures/evil-names tests/fixtures/hard-stacks
+tests_fixtures_hard_stacks_CFLAGS = $(known_paths_cflags)
+tests_fixtures_hard_stacks_LDFLAGS = -no-install
+tests_fixtures_hard_stacks_LDADD = -lpthread
 tests_fixtures_evil_names_LDADD = libdb/libdb.la libutil/libutil.la
 tests_integration_session_facts_LDADD = libdb/libdb.la libutil/libutil.la
 tests_integration_session_stacks_LDADD = libdb/libdb.la libsym/libsymtab.la libutil/libutil.la

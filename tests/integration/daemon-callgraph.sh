@@ -2,42 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Call stacks from the kernel's sample to the session file: programs with known call paths, programs
 # of the system, generated code, short-lived and deleted programs.
-# shellcheck source=tests/integration/common.sh
-. "$(dirname "$0")/common.sh"
-need_perf
-known=$build/tests/fixtures/known-paths
-
-# sample COMMAND...: run it in a session of its own, and write its stacks to $work/stacks.
-sample() {
-	rm -rf "$sessions"
-	control --run --callgraph --event=cpu-clock:999Hz --session-dir="$sessions" -- "$@" \
-		3>/dev/null >"$work/out" 2>&1 || echo "$* ended with $?"
-	stacks
-}
-
-stacks() {
-	"$build/tests/integration/session-stacks" "$sessions/current.vmop" >"$work/stacks" ||
-		fail "the stacks can't be read"
-}
-
-# count COMM PATTERN: print the samples of the program whose stack matches the pattern.
-count() {
-	awk -F '\t' -v comm="$1" -v pattern="$2" '$3 == comm && $4 ~ pattern { n += $1 } END { print n + 0 }' \
-		"$work/stacks"
-}
-
-# all COMM LEAF PATTERN: nearly all samples in the function LEAF have a stack that matches. Another
-# sample can be in the moment in which the program begins or ends.
-all() {
-	total=$(count "$1" ";$2\$")
-	is "samples of $1 in $2" "$total" -ge 20
-	got=$(count "$1" "$3")
-	echo "$1: $got of $total samples in $2 match $3"
-	[ $((got * 100)) -ge $((total * 95)) ] || {
-		fail "$1: the stacks of $2"
-		grep ";$2\$" "$work/stacks" | head -3
-	}
-}
+# shellcheck source=tests/integration/stacks-common.sh
+. "$(dirname "$0")/stacks-common.sh"
 
 # ---- known paths; 1 is the end mark of a complete stack, 4 that of code without CFI ----
 recursion=';recursion'

@@ -32,6 +32,7 @@ struct task {
 
 static struct image images[IMAGES_MAX];
 static struct task tasks[TASKS_MAX];
+static struct task merged_tasks[TASKS_MAX]; /* the ids of these rows begin far above */
 
 struct reader {
 	struct vmop_db *db;
@@ -48,13 +49,17 @@ static struct vmop_error *keep_image(void *arg, const struct vmop_db_image *row)
 	return NULL;
 }
 
+static struct task *find_task(struct vmop_task_row_id id)
+{
+	return id.number < TASKS_MAX ? &tasks[id.number] : &merged_tasks[id.number % TASKS_MAX];
+}
+
 static struct vmop_error *keep_task(void *arg, const struct vmop_db_task *row)
 {
 	(void)arg;
-	if (row->id.number >= TASKS_MAX)
-		return NULL; /* merged */
-	tasks[row->id.number].pid = row->pid;
-	snprintf(tasks[row->id.number].comm, sizeof(tasks[0].comm), "%s", row->comm);
+	struct task *task = find_task(row->id);
+	task->pid = row->pid;
+	snprintf(task->comm, sizeof(task->comm), "%s", row->comm);
 	return NULL;
 }
 
@@ -115,7 +120,7 @@ static struct vmop_error *print_stack(const struct reader *reader, struct vmop_s
 static struct vmop_error *print_chunk(void *arg, const struct vmop_db_chunk *chunk)
 {
 	const struct reader *reader = arg;
-	const struct task *task = &tasks[chunk->key.task.number % TASKS_MAX];
+	const struct task *task = find_task(chunk->key.task);
 	for (size_t i = 0; i < chunk->n_cells; i++) {
 		printf("%" PRIu64 "\t%" PRIu32 "\t%s\t", chunk->cells[i].samples, task->pid,
 		       *task->comm ? task->comm : "?");
