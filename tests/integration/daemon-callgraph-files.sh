@@ -54,6 +54,7 @@ damage() {
 children=
 begin
 damage deleted rm "$work/deleted"
+# shellcheck disable=SC2016 # for the inner shell
 damage replaced sh -c 'rm "$1"; echo "no program" >"$1"' - "$work/replaced"
 damage renamed mv "$work/renamed" "$work/away"
 "$work/unharmed" spin 500

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * For tests: print the call stacks of a session file, read only through libdb. A line for each cell
- * of host samples: "SAMPLES PID COMM END;FRAME;...;FRAME", with tabs between the four, outermost frame first. END is the reason
- * of the stack's end (enum vmop_stack_end; - without a stack). A frame is its symbol, or
- * IMAGE+OFFSET without one. Exit 1 with the reason if the file is damaged.
+ * of host samples: "SAMPLES PID COMM END;FRAME;...;FRAME", with tabs between the four, outermost
+ * frame first. END is the reason of the stack's end (enum vmop_stack_end; - without a stack). A
+ * frame is its symbol, or IMAGE+OFFSET without one. Exit 1 with the reason if the file is damaged.
  */
 #include <fcntl.h>
 #include <inttypes.h>

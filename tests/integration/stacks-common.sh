@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck shell=sh disable=SC2154 # variables of tests/integration/common.sh
+# shellcheck shell=sh disable=SC2034,SC2154 # variables for those who source it, and of common.sh
 # Sourced by the tests of call stacks: records them, and counts those that match.
 # shellcheck source=tests/integration/common.sh
 . "$(dirname "$0")/common.sh"
