@@ -78,7 +78,7 @@ for change in overwritten truncated; do
 		# The code stays; what follows it is replaced.
 		dd if=/dev/urandom of="$library" bs=4096 seek=2 count=3 conv=notrunc status=none
 	else
-		# Of the headers and the code, only the pages in memory remain.
+		# Only the pages in memory remain.
 		truncate -s 100 "$library"
 	fi
 	"$work/unharmed" spin 500
