@@ -63,7 +63,7 @@ fi
 
 # ---- static and stripped programs ----
 strip -o "$work/bare" "$hard"
-strip -o "$work/bare-static" "$build/tests/fixtures/known-paths-static"
+strip -o "$work/bare-static" "$known_static"
 sample "$work/bare" spin 300
 percent "complete" bare '^1;' -ge 90
 sample "$work/bare-static" recursion

@@ -24,7 +24,7 @@ sample "$known" generated
 all known-paths spin '^1;.*;generated;\[anon known-paths [^;]*;spin$'
 sample "$known" generated-bare
 all known-paths spin '^4;\[anon known-paths [^;]*;spin$'
-sample "$build/tests/fixtures/known-paths-static" recursion
+sample "$known_static" recursion
 all known-paths-sta spin "^1;.*$recursion;spin\$"
 
 # ---- a program without symbols that is deleted while it runs ----
