@@ -148,8 +148,8 @@ struct vmop_source_domain {
 
 /*
  * The receiver of drained records. record is called on the draining thread and must not keep
- * pointers into its arguments. struct vmop_record has a fixed size; what was captured of a sample's
- * stack, which has any size, is a second argument beside it: NULL for records without one.
+ * pointers into its arguments. struct vmop_record has a fixed size. The captured stack of a
+ * sample, which has any size, is a second argument beside it: NULL for records without one.
  */
 struct vmop_sink {
 	void (*record)(void *arg, const struct vmop_record *record,

@@ -64,8 +64,8 @@ struct vmop_cfi_table;
 /*
  * Build the table of the ELF file that fd reads, by pread(2) only: the file may shrink or change
  * meanwhile. *ret is the caller's. VMOP_ERROR_NOT_FOUND: the file has no CFI. VMOP_ERROR_CORRUPT:
- * no ELF file of a supported machine, or damaged. VMOP_ERROR_LIMIT: a bound was reached. Damage in
- * single entries leaves those out.
+ * no ELF file of a supported machine, or damaged. VMOP_ERROR_LIMIT: a bound was reached. A
+ * damaged entry keeps its rows before the damage, and has no rule from there on.
  */
 struct vmop_error *vmop_cfi_table_build(int fd, const struct vmop_cfi_limits *limits,
 					struct vmop_cfi_table **ret);
@@ -86,7 +86,7 @@ void vmop_cfi_table_find(const struct vmop_cfi_table *table, uint64_t offset,
 
 /*
  * Return whether the instruction at offset belongs to the image's entry point, `_start`, which has
- * no caller even where CFI does not say so (ld.so's has none).
+ * no caller even where no CFI marks it as the outermost (ld.so's has none).
  */
 bool vmop_cfi_table_is_entry(const struct vmop_cfi_table *table, uint64_t offset);
 

@@ -2,9 +2,9 @@
 /*
  * Unwinding of a captured stack: from registers and a copy of the top of the stack to the addresses
  * of all callers, by unwind tables (table.h), by a function's CFI itself where a table can't
- *express a frame, and by frame pointers in code without tables (JIT).
+ * express a frame, and by frame pointers in code without tables (JIT).
  *
- * libstack turns what was captured at a sample into frames. Callers: daemon/stack, which owns the
+ * libstack turns the captured stack of a sample into frames. Callers: daemon/stack, which owns the
  * tables. Data meets the files in this order:
  *	cfi.h		.eh_frame and .debug_frame: entries and their programs (hostile input)
  *	table.h		rules by instruction, built from them
@@ -43,7 +43,7 @@ struct vmop_code_piece {
 
 /* The address space of the sampled task. */
 struct vmop_code_space {
-	/* Set *ret to the executable mapping that contains address. False: there is none. */
+	/* Set *ret to the executable mapping that contains address. Return false if none does. */
 	bool (*find)(void *arg, uint64_t address, struct vmop_code_piece *ret);
 	void *arg;
 };

@@ -4,8 +4,8 @@
  *
  * A session stores stacks as a tree. A node is a frame, its parent is the caller's node, and the
  * node below which a stack has no more callers is an end mark. An end mark has no image and no
- * parent; its offset is the enum vmop_stack_end that says why the stack ends there. A sample refers
- * to the node of its caller; its own address, the leaf, stays in its cell.
+ * parent; its offset is the enum vmop_stack_end with the reason why the stack ends there. A sample
+ * refers to the node of its caller; its own address, the leaf, stays in its cell.
  */
 #ifndef VMOP_STACK_H
 #define VMOP_STACK_H
@@ -65,8 +65,9 @@ struct vmop_stack_options {
 #define VMOP_USER_REGS 33
 
 /*
- * What a source captured at the instant of a sample. The source owns the memory; it is valid until
- * the sink returns. Guest memory, stacks and registers are untrusted: any value can be in them.
+ * The stack and registers that a source captured at the instant of a sample. The source owns the
+ * memory; it is valid until the sink returns. Stacks and registers are untrusted: any value can be
+ * in them.
  */
 struct vmop_stack_capture {
 	/*
@@ -80,7 +81,7 @@ struct vmop_stack_capture {
 	 */
 	const uint64_t *user_frames;
 	size_t n_user_frames;
-	/* Why user_frames ends; UNKNOWN: the kernel does not tell. */
+	/* Why user_frames ends; UNKNOWN: the kernel does not report it. */
 	enum vmop_stack_end user_end;
 	/* VMOP_USER_REGS registers; NULL: none, as in kernel threads and 32-bit programs. */
 	const uint64_t *user_regs;

@@ -20,7 +20,7 @@
 /* The bound of the lines together: deep stacks of long names are costly.  More are left out. */
 #define OUTPUT_MAX_BYTES ((uint64_t)2 << 30)
 
-/* Of a frame's escaped name, with its mark. */
+/* The bytes of a frame's escaped name, with its mark. */
 #define NAME_MAX_BYTES 1024
 #define MARK_MAX_BYTES 8
 

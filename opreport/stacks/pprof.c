@@ -235,7 +235,7 @@ static void put_tree(struct profile *profile)
 			groups = depth;
 			continue;
 		}
-		if (depth == 1) { /* what is left out has no group */
+		if (depth == 1) { /* left-out samples have no group */
 			groups = 0;
 			forget_group(profile);
 		}

@@ -31,7 +31,7 @@ void vmop_profile_writer_put(struct vmop_profile_writer *writer,
  */
 int64_t vmop_profile_writer_text(struct vmop_profile_writer *writer, const char *text);
 
-/* Write what is left.  Nothing may be put afterwards. */
+/* Write the remaining bytes.  Nothing may be put afterwards. */
 struct vmop_error *vmop_profile_writer_finish(struct vmop_profile_writer *writer);
 
 #endif
