@@ -22,6 +22,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/kernel-address.h \
 	daemon/guest/kvm.c daemon/guest/kvm.h \
 	daemon/guest/kvm-provider.c daemon/guest/kvm-provider.h \
+	daemon/profile/flush.c \
 	daemon/profile/losses.c daemon/profile/losses.h \
 	daemon/host/mapping.c daemon/host/mapping.h \
 	daemon/host/maps.c daemon/host/maps.h \
@@ -32,7 +33,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/proc-text.c daemon/host/proc-text.h \
 	daemon/host/process.c daemon/host/process.h \
 	daemon/host/procfs.c daemon/host/procfs.h \
-	daemon/profile/profiler.c daemon/profile/profiler.h \
+	daemon/profile/profiler.c daemon/profile/profiler.h daemon/profile/profiler-open.h \
 	daemon/profile/sample-key.h \
 	daemon/profile/stacked-chunk.c daemon/profile/stacked-chunk.h \
 	daemon/host/readers.c daemon/host/readers.h \

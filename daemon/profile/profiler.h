@@ -7,7 +7,7 @@
  *
  * A sample passes through attribute.c (its key: domain, vCPU, task, image and mode, by the tables
  * of daemon/host and daemon/guest), aggregate.c (summed by key and offset) and, at the flush,
- * profiler.c (chunks of the session file).  losses.c counts missing samples by name.
+ * flush.c (chunks of the session file).  losses.c counts missing samples by name.
  *
  * The per-sample path allocates nothing, takes no lock, makes no system call and builds no error
  * object; it counts what it can't handle.  One thread.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The key of a sample: everything but its offset.  It equals struct vmop_db_chunk_key, except that
- * image and task are of the daemon's tables; profiler.c translates them when it stores a chunk.
+ * image and task are of the daemon's tables; flush.c translates them when it stores a chunk.
  */
 #ifndef VMOP_DAEMON_PROFILE_SAMPLE_KEY_H
 #define VMOP_DAEMON_PROFILE_SAMPLE_KEY_H
