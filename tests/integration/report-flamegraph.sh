@@ -56,6 +56,23 @@ PYTHON
 done
 grep -q 'frames are too small to show' "$work/wide.svg" || fail "wide.svg is not cut"
 
+echo "widths are weights, not samples"
+"$build/tests/fixtures/make-known-stacks" "$sessions/weights.vmop" <<'STACKS'
+1 web prog:main;prog:fast 400@10
+1 web prog:main;prog:slow 1000@3
+STACKS
+draw weights
+python3 - "$work/weights.svg" <<'PYTHON' || fail "weights.svg does not show weights"
+import sys, xml.etree.ElementTree as tree
+svg = "{http://www.w3.org/2000/svg}"
+width = {}
+for box in tree.parse(sys.argv[1]).getroot().findall("./%sg[@id='frames']/%sg" % (svg, svg)):
+    width[box.find(svg + "title").text.split("\n")[0]] = float(box.find(svg + "rect").get("width"))
+print(width)
+assert abs(width["fast"] / width["main"] - 4 / 7) < 0.01
+assert abs(width["slow"] / width["main"] - 3 / 7) < 0.01
+PYTHON
+
 for browser in chromium chromium-browser google-chrome ''; do
 	[ -z "$browser" ] || ! command -v "$browser" >/dev/null || break
 done

@@ -49,4 +49,13 @@ grep -q 's total$' "$work/out" || fail "the weight has no unit of time: $(sed 8q
 pprof -raw >"$work/out"
 grep -q '/opt/stacks/prog' "$work/out" || fail "no mapping of the program"
 grep -q '\[copy too small\]' "$work/out" || fail "no reason of an incomplete stack"
+
+echo "the event's column has weights, not samples"
+"$build/tests/fixtures/make-known-stacks" "$sessions/weights.vmop" <<'STACKS'
+1 web prog:main;prog:fast 400@10
+1 web prog:main;prog:slow 1000@3
+STACKS
+report --format=pprof -o "$work/s.pb.gz" session:weights
+pprof -top -sample_index=cpu-clock >"$work/out"
+grep -q ' 57.14% .* fast$' "$work/out" || fail "weights: $(cat "$work/out")"
 exit $failed

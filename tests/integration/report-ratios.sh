@@ -148,6 +148,8 @@ report --format=thing 2>&1 | sed -n 's/.*accepted: //p' | tr -d , | tr ' ' '\n' 
 is "formats there are" "$(wc -l <"$work/formats")" -ge 3
 while read -r format; do
 	case $format in
+	folded) continue ;;             # counts samples, as flamegraph.pl expects
+	flamegraph | pprof) continue ;; # tests/integration/report-$format.sh has their weights
 	table) want='400  57.14' ;;
 	csv) want='400,4000000,57.142857' ;;
 	json) want='"percent": 57.1428571' ;;
