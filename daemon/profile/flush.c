@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The flush of an interval: examines what was sampled, and stores all in one transaction. */
+/* The flush of an interval: examines sampled tasks and images, and stores all in one transaction. */
 #include <utlist.h>
 
 #include "daemon/profile/profiler-open.h"
