@@ -86,7 +86,8 @@ static void keep(struct sampler *sampler, const void *bytes, size_t len_bytes)
 		if (!sampler->bytes)
 			abort();
 	}
-	memcpy(sampler->bytes + sampler->used_bytes, bytes, len_bytes);
+	if (len_bytes) /* bytes may be NULL */
+		memcpy(sampler->bytes + sampler->used_bytes, bytes, len_bytes);
 	sampler->used_bytes += len_bytes;
 }
 

@@ -37,6 +37,13 @@ static uint64_t mapping_end(uint64_t address)
 	return address;
 }
 
+/* Copy the stack, also where AddressSanitizer keeps its own bytes between variables. */
+__attribute__((no_sanitize("address"))) static void copy_stack(const volatile uint8_t *stack)
+{
+	for (size_t i = 0; i < captured.stack_bytes; i++)
+		captured.stack[i] = stack[i];
+}
+
 static void keep_registers(const ucontext_t *context)
 {
 #if defined(__x86_64__)
@@ -56,7 +63,7 @@ static void keep_registers(const ucontext_t *context)
 	uint64_t end = mapping_end(sp);
 	captured.stack_bytes = end - sp < STACK_BYTES ? end - sp : STACK_BYTES;
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): a register has it as a number */
-	memcpy(captured.stack, (const void *)(uintptr_t)sp, captured.stack_bytes);
+	copy_stack((const volatile uint8_t *)(uintptr_t)sp);
 }
 
 __attribute__((noinline, noclone, section("f_bottom"))) static int bottom(void)

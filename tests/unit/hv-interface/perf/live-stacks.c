@@ -199,8 +199,11 @@ static void a_recursion_is_captured(void **state)
 	vmop_source_close(source);
 	assert_true(seen.user > 10 && seen.kernel > 10);
 	assert_true(seen.in_program > 10);
+	assert_in_range(seen.whole, 10, seen.samples);
+#ifndef __SANITIZE_ADDRESS__ /* with it, the child is long outside of the recursion, too */
 	/* All but those from before and after the recursion. */
 	assert_in_range(seen.whole, seen.samples / 10 * 9, seen.samples);
+#endif
 }
 
 /* The frames of a chain; the test's program may have no frame pointers. */
