@@ -11,8 +11,8 @@ SQLITE_EXTENSION_INIT1
 #include <string.h>
 
 #include "libdb/pack.h"
-#include "libdb/stack-cells.h"
-#include "libdb/stack-nodes.h"
+#include "libdb/stacks/cells.h"
+#include "libdb/stacks/nodes.h"
 
 /* Both tables have four columns, and the blob as a hidden one. */
 #define COLUMN_DATA 4

@@ -6,7 +6,7 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/filter.h"
-#include "libdb/stack-cells.h"
+#include "libdb/stacks/cells.h"
 #include "libutil/array.h"
 
 #define STACKS_MAX_BYTES ((size_t)1 << 30) /* of nodes in memory: 64 million */

@@ -14,8 +14,8 @@
  *
  * A written chunk passes through: interval.c (the transaction), place.c (its place becomes an id),
  * pack.c (its cells become a blob), connection.c (statements, SQLite's errors).  facts.c writes
- * and reads all other rows, and symbols.c packs symbols.  stack-cells.c packs cells with stacks,
- * and stacks.c stores and loads the tree of stacks.  roll-up.c merges old intervals (pile.c).
+ * and reads all other rows, and symbols.c packs symbols.  stacks/cells.c packs cells with stacks,
+ * and stacks/tree.c stores and loads the tree of stacks.  roll-up.c merges old intervals (pile.c).
  *
  * Reading: open the file, then walk.  Opening never writes; it works beside a live writer, and
  * without root if the caller may read the file.  A walk returns the first error that its callback

@@ -5,7 +5,7 @@
 
 #include "libdb/db.h"
 #include "libdb/schema.h"
-#include "libdb/stack-cells.h"
+#include "libdb/stacks/cells.h"
 #include "libutil/array.h"
 
 /* Compare two ids of one table: each of them is a number, whatever its type. */

@@ -37,7 +37,7 @@ void vmop_selection_deinit(struct vmop_selection *selection);
 struct vmop_chunk_row {
 	size_t interval, place; /* indices into the selection's */
 	struct vmop_task_row_id task;
-	bool has_stacks; /* stack-cells.h packed the cells, otherwise pack.h */
+	bool has_stacks; /* stacks/cells.h packed the cells, otherwise pack.h */
 	uint64_t samples, weight_events;
 	const void *cells; /* NULL without with_cells */
 	size_t cells_len_bytes;

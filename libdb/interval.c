@@ -6,7 +6,7 @@
 #include "libdb/db.h"
 #include "libdb/place.h"
 #include "libdb/schema.h"
-#include "libdb/stack-cells.h"
+#include "libdb/stacks/cells.h"
 
 /* Estimate of a chunk row's bytes without its cells: header, id and columns. */
 #define CHUNK_ROW_BYTES 24

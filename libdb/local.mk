@@ -20,10 +20,10 @@ libdb_libdb_la_SOURCES = \
 	libdb/roll-up.c \
 	libdb/schema.c libdb/schema.h \
 	libdb/session-files.c libdb/session-files.h \
-	libdb/stack-cells.c libdb/stack-cells.h \
-	libdb/stack-heap.c libdb/stack-heap.h \
-	libdb/stack-nodes.c libdb/stack-nodes.h \
-	libdb/stacks.c \
+	libdb/stacks/cells.c libdb/stacks/cells.h \
+	libdb/stacks/heap.c libdb/stacks/heap.h \
+	libdb/stacks/nodes.c libdb/stacks/nodes.h \
+	libdb/stacks/tree.c \
 	libdb/sum.c libdb/sum.h \
 	libdb/symbols.c libdb/symbols.h \
 	libdb/types.h \
@@ -38,8 +38,8 @@ pkglib_LTLIBRARIES += vmop_cells.la
 vmop_cells_la_SOURCES = \
 	libdb/cells-table.c libdb/cells-table.h \
 	libdb/pack.c libdb/pack.h \
-	libdb/stack-cells.c libdb/stack-cells.h \
-	libdb/stack-nodes.c libdb/stack-nodes.h \
+	libdb/stacks/cells.c libdb/stacks/cells.h \
+	libdb/stacks/nodes.c libdb/stacks/nodes.h \
 	libdb/types.h \
 	libutil/array.c libutil/array.h
 vmop_cells_la_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS) $(ZSTD_CFLAGS) -DVMOP_CELLS_EXTENSION

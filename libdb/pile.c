@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "libdb/db.h"
-#include "libdb/stack-heap.h"
+#include "libdb/stacks/heap.h"
 #include "libutil/array.h"
 
 #define FIRST_CELLS 4096

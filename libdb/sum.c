@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "libdb/db.h"
-#include "libdb/stack-cells.h"
+#include "libdb/stacks/cells.h"
 #include "libutil/array.h"
 
 #define FIRST_CAPACITY 4

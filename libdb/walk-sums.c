@@ -10,7 +10,7 @@
 #include "libdb/filter.h"
 #include "libdb/pile.h"
 #include "libdb/place-order.h"
-#include "libdb/stack-cells.h"
+#include "libdb/stacks/cells.h"
 #include "libdb/sum.h"
 #include "libutil/array.h"
 

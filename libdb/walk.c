@@ -6,7 +6,7 @@
 #include "libdb/db.h"
 #include "libdb/filter.h"
 #include "libdb/place-order.h"
-#include "libdb/stack-heap.h"
+#include "libdb/stacks/heap.h"
 #include "libutil/array.h"
 
 /* ---- whole chunks -------------------------------------------------------- */

@@ -18,8 +18,8 @@ libutil_libutil_la_SOURCES = \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/run-dir.c libutil/run-dir.h \
 	libutil/safe-dir.c libutil/safe-dir.h \
-	libutil/setup.c libutil/setup-callgraph.c libutil/setup-check.c libutil/setup.h \
-	libutil/setup-file.c libutil/setup-key.h \
+	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/setup.h \
+	libutil/set-up/file.c libutil/setup-key.h \
 	libutil/thread.c libutil/thread.h \
 	libutil/worker.c libutil/worker.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)

@@ -24,7 +24,7 @@ struct vmop_error *vmop_setup_unknown_key(const char *name);
 /* Print the key's value as lines of the file. */
 void vmop_setup_put(FILE *out, size_t key, const struct vmop_setup *setup);
 
-/* The setters and printers of setup-callgraph.c, for the table of keys. */
+/* The setters and printers of set-up/callgraph.c, for the table of keys. */
 struct vmop_error *vmop_setup_set_callgraph(struct vmop_setup *setup, const char *key,
 					    const char *value);
 struct vmop_error *vmop_setup_set_callgraph_depth(struct vmop_setup *setup, const char *key,

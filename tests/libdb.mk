@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack \
-	tests/unit/libdb/rejected tests/unit/libdb/roll-up tests/unit/libdb/session-files tests/unit/libdb/stack-cells \
-	tests/unit/libdb/stack-nodes tests/unit/libdb/stacks tests/unit/libdb/sum tests/unit/libdb/symbols
+	tests/unit/libdb/rejected tests/unit/libdb/roll-up tests/unit/libdb/session-files tests/unit/libdb/stacks/cells \
+	tests/unit/libdb/stacks/nodes tests/unit/libdb/stacks/tree tests/unit/libdb/sum tests/unit/libdb/symbols
 if HAVE_CMOCKA
 check_PROGRAMS += $(libdb_unit_tests)
 TESTS += $(libdb_unit_tests)
@@ -23,12 +23,12 @@ tests_unit_libdb_rejected_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_rejected_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
 tests_unit_libdb_roll_up_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_roll_up_LDADD = $(libdb_test_ldadd)
-tests_unit_libdb_stack_cells_CPPFLAGS = $(libdb_test_cppflags)
-tests_unit_libdb_stack_cells_LDADD = $(libdb_test_ldadd)
-tests_unit_libdb_stack_nodes_CPPFLAGS = $(libdb_test_cppflags) $(ZSTD_CFLAGS)
-tests_unit_libdb_stack_nodes_LDADD = $(libdb_test_ldadd) $(ZSTD_LIBS)
-tests_unit_libdb_stacks_CPPFLAGS = $(libdb_test_cppflags)
-tests_unit_libdb_stacks_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
+tests_unit_libdb_stacks_cells_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_stacks_cells_LDADD = $(libdb_test_ldadd)
+tests_unit_libdb_stacks_nodes_CPPFLAGS = $(libdb_test_cppflags) $(ZSTD_CFLAGS)
+tests_unit_libdb_stacks_nodes_LDADD = $(libdb_test_ldadd) $(ZSTD_LIBS)
+tests_unit_libdb_stacks_tree_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_stacks_tree_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
 tests_unit_libdb_sum_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_sum_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_symbols_CPPFLAGS = $(libdb_test_cppflags)

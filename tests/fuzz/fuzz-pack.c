@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "libdb/pack.h"
-#include "libdb/stack-heap.h"
-#include "libdb/stack-nodes.h"
+#include "libdb/stacks/heap.h"
+#include "libdb/stacks/nodes.h"
 #include "libdb/sum.h"
 #include "libdb/symbols.h"
 

@@ -22,8 +22,8 @@
  *
  * Unpacking trusts no input: parents are below their nodes, and the memory is bounded.
  */
-#ifndef VMOP_LIBDB_STACK_NODES_H
-#define VMOP_LIBDB_STACK_NODES_H
+#ifndef VMOP_LIBDB_STACKS_NODES_H
+#define VMOP_LIBDB_STACKS_NODES_H
 
 #include "libdb/types.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libdb/stack-nodes.h"
+#include "libdb/stacks/nodes.h"
 
 #include <stdlib.h>
 #include <zstd.h>

@@ -19,8 +19,8 @@
  *
  * Decoding trusts no input, as in pack.h, and allocates nothing.
  */
-#ifndef VMOP_LIBDB_STACK_CELLS_H
-#define VMOP_LIBDB_STACK_CELLS_H
+#ifndef VMOP_LIBDB_STACKS_CELLS_H
+#define VMOP_LIBDB_STACKS_CELLS_H
 
 #include "libdb/pack.h"
 

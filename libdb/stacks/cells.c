@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libdb/stack-cells.h"
+#include "libdb/stacks/cells.h"
 
 #define STACK_BITS 33 /* with the flag */
 #define SAMPLES_FOLLOW 1

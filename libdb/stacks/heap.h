@@ -2,10 +2,10 @@
 /*
  * A heap of cells with stacks: the cells of several blobs, summed by stack and offset.
  */
-#ifndef VMOP_LIBDB_STACK_HEAP_H
-#define VMOP_LIBDB_STACK_HEAP_H
+#ifndef VMOP_LIBDB_STACKS_HEAP_H
+#define VMOP_LIBDB_STACKS_HEAP_H
 
-#include "libdb/stack-cells.h"
+#include "libdb/stacks/cells.h"
 
 /* It begins zeroed. Its user may set n to 0 to use it again. */
 struct vmop_stack_heap {

@@ -5,7 +5,7 @@
 #include "libdb/connection.h"
 #include "libdb/db.h"
 #include "libdb/schema.h"
-#include "libdb/stack-nodes.h"
+#include "libdb/stacks/nodes.h"
 
 /* ---- writing ------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/unit/libdb/common.h"
 
-#include "libdb/stack-cells.h"
-#include "libdb/stack-heap.h"
+#include "libdb/stacks/cells.h"
+#include "libdb/stacks/heap.h"
 
 /* Return the cells of the blob in heap. -1: refused. */
 static int unpack_all(const void *blob, size_t len, struct vmop_stack_heap *heap)

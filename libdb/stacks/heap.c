@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libdb/stack-heap.h"
+#include "libdb/stacks/heap.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <zstd.h>
 
 #include "libdb/pack.h"
-#include "libdb/stack-nodes.h"
+#include "libdb/stacks/nodes.h"
 #include "vmop/stack.h"
 
 static void assert_nodes(const void *blob, size_t len, const struct vmop_db_stack_node *nodes,
