@@ -93,16 +93,24 @@ size_t vmop_pack(const struct vmop_db_cell *cells, size_t n, uint8_t *buf)
 	return (size_t)(p - buf);
 }
 
+const uint8_t *vmop_pack_get_header(const uint8_t *p, const uint8_t *end, unsigned version,
+				    bool *ret_uniform, uint64_t *ret_period)
+{
+	if (end - p < 2 || (*p & ~VMOP_PACK_UNIFORM) != (int)(version << 4))
+		return NULL;
+	*ret_uniform = *p++ & VMOP_PACK_UNIFORM;
+	if (*ret_uniform)
+		p = vmop_pack_get_varint(p, end, ret_period);
+	return p && p < end ? p : NULL;
+}
+
 bool vmop_unpack_begin(struct vmop_unpack *unpack, const void *blob, size_t len_bytes)
 {
 	const uint8_t *p = blob;
-	*unpack = (struct vmop_unpack){.p = p, .end = p + len_bytes, .before = UINT64_MAX};
-	if (len_bytes < 2 || (*p & ~VMOP_PACK_UNIFORM) != VMOP_PACK_VERSION << 4)
-		return false;
-	unpack->uniform = *unpack->p++ & VMOP_PACK_UNIFORM;
-	if (unpack->uniform)
-		unpack->p = vmop_pack_get_varint(unpack->p, unpack->end, &unpack->period);
-	return unpack->p && unpack->p < unpack->end;
+	*unpack = (struct vmop_unpack){.end = p + len_bytes, .before = UINT64_MAX};
+	unpack->p = vmop_pack_get_header(p, unpack->end, VMOP_PACK_VERSION, &unpack->uniform,
+					 &unpack->period);
+	return unpack->p;
 }
 
 /* Read a step, whose first byte is *p. NULL: malformed. */

@@ -56,6 +56,13 @@ size_t vmop_pack(const struct vmop_db_cell *cells, size_t n, uint8_t *buf);
 uint8_t *vmop_pack_put_varint(uint8_t *p, uint64_t value);
 const uint8_t *vmop_pack_get_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret);
 
+/*
+ * Read the head of a blob of cells: its version, whether all cells have one period, and that
+ * period. Return the first byte of the cells; NULL: another version, malformed, or no cells.
+ */
+const uint8_t *vmop_pack_get_header(const uint8_t *p, const uint8_t *end, unsigned version,
+				    bool *ret_uniform, uint64_t *ret_period);
+
 /* A walk over the cells of a blob. */
 struct vmop_unpack {
 	const uint8_t *p, *end;

@@ -71,13 +71,10 @@ size_t vmop_pack_stacks(const struct vmop_db_stack_cell *cells, size_t n, uint8_
 bool vmop_unpack_stacks_begin(struct vmop_unpack_stacks *unpack, const void *blob, size_t len_bytes)
 {
 	const uint8_t *p = blob;
-	*unpack = (struct vmop_unpack_stacks){.p = p, .end = p + len_bytes, .is_first = true};
-	if (len_bytes < 2 || (*p & ~VMOP_PACK_UNIFORM) != VMOP_PACK_STACKS_VERSION << 4)
-		return false;
-	unpack->uniform = *unpack->p++ & VMOP_PACK_UNIFORM;
-	if (unpack->uniform)
-		unpack->p = vmop_pack_get_varint(unpack->p, unpack->end, &unpack->period);
-	return unpack->p && unpack->p < unpack->end;
+	*unpack = (struct vmop_unpack_stacks){.end = p + len_bytes, .is_first = true};
+	unpack->p = vmop_pack_get_header(p, unpack->end, VMOP_PACK_STACKS_VERSION, &unpack->uniform,
+					 &unpack->period);
+	return unpack->p;
 }
 
 /* Read the stack and the offset of the next cell into unpack. NULL: malformed. */
