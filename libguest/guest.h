@@ -173,7 +173,8 @@ const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *g
 
 /*
  * Call visit for the ORC tables of the kernel and of each module that has one, and set *ret_format
- * first. VMOP_ERROR_NOT_FOUND: no kernel is known, or it has no ORC tables that vmop can read.
+ * first. VMOP_ERROR_NOT_FOUND: no kernel is known, or it has no ORC tables, because it was built
+ * with frame pointers or is arm64's. VMOP_ERROR_CANT: the form of its tables is not known.
  */
 struct vmop_error *vmop_guest_each_orc(struct vmop_guest *guest, vmop_guest_orc_fn *visit,
 				       void *arg, struct vmop_guest_orc_format *ret_format);

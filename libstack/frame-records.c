@@ -28,7 +28,10 @@ void vmop_frame_records_unwind(const struct vmop_kernel_regs *regs, unsigned va_
 					      .is_interrupted = regs->is_interrupted};
 	for (;;) {
 		struct record record;
-		if (at % 8)
+		/* The record of a kernel thread's start has no next one before Linux 5.11. */
+		if (!at && ret->n_frames > 1)
+			ret->end = VMOP_STACK_COMPLETE;
+		if (!at || at % 8)
 			return;
 		if (!memory->read(memory->arg, at, &record, sizeof(record))) {
 			ret->end = VMOP_STACK_COPY_SHORT;

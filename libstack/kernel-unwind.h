@@ -61,4 +61,15 @@ void vmop_frame_records_unwind(const struct vmop_kernel_regs *regs, unsigned va_
 			       struct vmop_stack_frame *frames, size_t max_frames,
 			       struct vmop_kernel_unwound *ret);
 
+/*
+ * Unwind the stack of an x86-64 kernel that was built with frame pointers
+ * (CONFIG_UNWINDER_FRAME_POINTER; kernel: arch/x86/kernel/unwind_frame.c). A frame pointer with its
+ * lowest bit set is the address of the registers that an entry into the kernel saved. Arguments as
+ * for vmop_orc_unwind.
+ */
+void vmop_kernel_frame_pointers_unwind(const struct vmop_kernel_regs *regs,
+				       const struct vmop_kernel_memory *memory,
+				       struct vmop_stack_frame *frames, size_t max_frames,
+				       struct vmop_kernel_unwound *ret);
+
 #endif

@@ -25,5 +25,6 @@ libstack_libstack_la_SOURCES += \
 
 # Stacks of kernels that are looked into from outside.
 libstack_libstack_la_SOURCES += \
-	libstack/frame-records.c libstack/kernel-unwind.h \
+	libstack/frame-records.c libstack/kernel-frame-pointers.c \
+	libstack/kernel-unwind.c libstack/kernel-unwind.h libstack/pt-regs.h \
 	libstack/orc.c libstack/orc.h

@@ -5,23 +5,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libstack/pt-regs.h"
+
 /* The stack changes from an exception's or interrupt's to a task's; more often than this, it lies.
  */
 enum { STACK_CHANGES_MAX = 8 };
 
-/* arch/x86/include/asm/orc_types.h: ORC_REG_... */
+/* The registers of entries, which have other numbers since Linux 7.0. */
 enum orc_register {
-	ORC_REG_UNDEFINED = 0,
-	ORC_REG_PREV_SP = 1,
-	ORC_REG_DX = 2,
-	ORC_REG_DI = 3,
-	ORC_REG_BP = 4,
-	ORC_REG_SP = 5,
-	ORC_REG_R10 = 6,
-	ORC_REG_R13 = 7,
-	ORC_REG_BP_INDIRECT = 8,
-	ORC_REG_SP_INDIRECT = 9,
+	REG_OTHER, /* one that unwinding can't know */
+	REG_UNDEFINED,
+	REG_PREV_SP,
+	REG_DX,
+	REG_DI,
+	REG_BP,
+	REG_SP,
+	REG_R10,
+	REG_R13,
+	REG_BP_INDIRECT,
+	REG_SP_INDIRECT,
 };
+
+enum { ORC_REGS = 16 };
+
+/* arch/x86/include/asm/orc_types.h: ORC_REG_..., before Linux 7.0 and since. */
+static const uint8_t registers_before_7_0[ORC_REGS] = {
+	[0] = REG_UNDEFINED,   [1] = REG_PREV_SP,    [2] = REG_DX,  [3] = REG_DI,
+	[4] = REG_BP,	       [5] = REG_SP,	     [6] = REG_R10, [7] = REG_R13,
+	[8] = REG_BP_INDIRECT, [9] = REG_SP_INDIRECT};
+static const uint8_t registers_since_7_0[ORC_REGS] = {
+	[0] = REG_UNDEFINED,   [2] = REG_DX,	      [3] = REG_SP,  [4] = REG_BP,
+	[5] = REG_DI,	       [6] = REG_R10,	      [7] = REG_R13, [8] = REG_PREV_SP,
+	[9] = REG_SP_INDIRECT, [10] = REG_BP_INDIRECT};
+/* The numbers of the stack pointer, which most entries have. */
+enum { SP_BEFORE_7_0 = 5, SP_SINCE_7_0 = 3 };
 
 /* The same file: UNWIND_HINT_TYPE_ and ORC_TYPE_, in the numbers of Linux 6.4 and later. */
 enum orc_type { TYPE_UNDEFINED, TYPE_END, TYPE_CALL, TYPE_REGS, TYPE_REGS_PARTIAL };
@@ -35,8 +52,8 @@ struct orc_entry {
 static const struct orc_entry frame_pointer_entry = {
 	.sp_offset = 16,
 	.bp_offset = -16,
-	.sp_reg = ORC_REG_BP,
-	.bp_reg = ORC_REG_PREV_SP,
+	.sp_reg = REG_BP,
+	.bp_reg = REG_PREV_SP,
 	.type = TYPE_CALL,
 };
 
@@ -48,6 +65,7 @@ struct section {
 
 struct vmop_orc {
 	struct vmop_orc_format format;
+	const uint8_t *registers; /* enum orc_register by number */
 	size_t n_sections;
 	struct section sections[];
 };
@@ -82,6 +100,21 @@ static bool copy_section(const struct vmop_orc_section *from, struct section *to
 	return true;
 }
 
+/*
+ * Return the numbers of registers in the tables, which nothing in a kernel tells: those with which
+ * more entries are relative to the stack pointer.
+ */
+static const uint8_t *find_registers(const struct vmop_orc *orc)
+{
+	size_t n[ORC_REGS] = {0};
+	for (size_t i = 0; i < orc->n_sections; i++) {
+		const struct section *section = &orc->sections[i];
+		for (size_t j = 0; j < section->n; j++)
+			n[section->entries[VMOP_ORC_ENTRY_BYTES * j + 4] & 15]++;
+	}
+	return n[SP_SINCE_7_0] > n[SP_BEFORE_7_0] ? registers_since_7_0 : registers_before_7_0;
+}
+
 struct vmop_error *vmop_orc_create(const struct vmop_orc_format *format,
 				   const struct vmop_orc_section *sections, size_t n_sections,
 				   struct vmop_orc **ret)
@@ -103,6 +136,7 @@ struct vmop_error *vmop_orc_create(const struct vmop_orc_format *format,
 			return &vmop_error_no_memory;
 		}
 	}
+	orc->registers = find_registers(orc);
 	qsort(orc->sections, n_sections, sizeof(orc->sections[0]), by_text);
 	*ret = orc;
 	return NULL;
@@ -127,15 +161,15 @@ static struct orc_entry entry_at(const struct vmop_orc *orc, const struct sectio
 	struct orc_entry entry = {
 		.sp_offset = (int16_t)bits,
 		.bp_offset = (int16_t)(bits >> 16),
-		.sp_reg = bits >> 32 & 15,
-		.bp_reg = bits >> 36 & 15,
+		.sp_reg = orc->registers[bits >> 32 & 15],
+		.bp_reg = orc->registers[bits >> 36 & 15],
 		.type = bits >> format->type_bit & ((1u << format->type_bits) - 1),
 	};
 	/* Before Linux 6.4 types were CALL, REGS and REGS_PARTIAL, and an undefined rsp ended. */
 	if (format->type_bits == 2) {
 		bool is_end = bits >> format->end_bit & 1;
 		entry.type = (uint8_t)(entry.type + TYPE_CALL);
-		if (entry.sp_reg == ORC_REG_UNDEFINED)
+		if (entry.sp_reg == REG_UNDEFINED)
 			entry.type = is_end ? TYPE_END : TYPE_UNDEFINED;
 	}
 	return entry;
@@ -173,19 +207,6 @@ static struct orc_entry find(const struct vmop_orc *orc, uint64_t address)
 
 /* ---- steps ----------------------------------------------------------------- */
 
-/* arch/x86/include/asm/ptrace.h, struct pt_regs: the 21 registers that an entry saves. */
-enum pt_reg {
-	PT_R13 = 2,
-	PT_BP = 4,
-	PT_R10 = 7,
-	PT_DX = 12,
-	PT_DI = 14,
-	PT_IP = 16,
-	PT_CS = 17,
-	PT_SP = 19,
-	PT_REGS = 21,
-};
-
 struct state {
 	const struct vmop_kernel_memory *memory;
 	struct vmop_kernel_regs regs;
@@ -197,14 +218,10 @@ struct state {
 
 static bool read_u64(struct state *state, uint64_t address, uint64_t *ret)
 {
-	uint8_t bytes[8];
-	if (!state->memory->read(state->memory->arg, address, bytes, sizeof(bytes))) {
-		state->end = VMOP_STACK_COPY_SHORT;
-		return false;
-	}
-	memcpy(ret, bytes, sizeof(*ret));
-	*ret = le64toh(*ret);
-	return true;
+	if (vmop_kernel_memory_u64(state->memory, address, ret))
+		return true;
+	state->end = VMOP_STACK_COPY_SHORT;
+	return false;
 }
 
 static bool take_other(struct state *state, uint64_t value, uint64_t *ret)
@@ -219,26 +236,26 @@ static bool find_sp(struct state *state, const struct orc_entry *entry, uint64_t
 	const struct vmop_kernel_regs *regs = &state->regs;
 	uint64_t offset = (uint64_t)(int64_t)entry->sp_offset;
 	switch (entry->sp_reg) {
-	case ORC_REG_SP:
+	case REG_SP:
 		*ret = regs->sp + offset;
 		return true;
-	case ORC_REG_BP:
+	case REG_BP:
 		*ret = regs->fp + offset;
 		return true;
-	case ORC_REG_BP_INDIRECT:
+	case REG_BP_INDIRECT:
 		return read_u64(state, regs->fp + offset, ret);
-	case ORC_REG_SP_INDIRECT: /* as of Linux 5.12; not in use before */
+	case REG_SP_INDIRECT: /* as of Linux 5.12; not in use before */
 		if (!read_u64(state, regs->sp, ret))
 			return false;
 		*ret += offset;
 		return true;
-	case ORC_REG_R10:
+	case REG_R10:
 		return take_other(state, regs->r10, ret);
-	case ORC_REG_R13:
+	case REG_R13:
 		return take_other(state, regs->r13, ret);
-	case ORC_REG_DI:
+	case REG_DI:
 		return take_other(state, regs->di, ret);
-	case ORC_REG_DX:
+	case REG_DX:
 		return take_other(state, regs->dx, ret);
 	default:
 		return false;
@@ -248,29 +265,12 @@ static bool find_sp(struct state *state, const struct orc_entry *entry, uint64_t
 /* Go on at the code that an exception or interrupt interrupted, whose registers are at address. */
 static bool take_regs(struct state *state, uint64_t address)
 {
-	uint64_t saved[PT_REGS];
-	if (!state->memory->read(state->memory->arg, address, saved, sizeof(saved))) {
-		state->end = VMOP_STACK_COPY_SHORT;
-		return false;
+	if (vmop_kernel_saved_regs(state->memory, address, &state->regs, &state->entry)) {
+		state->is_user = state->entry.is_known;
+		return true;
 	}
-	for (size_t i = 0; i < PT_REGS; i++)
-		saved[i] = le64toh(saved[i]);
-	state->is_user = (saved[PT_CS] & 3) != 0;
-	state->entry = (struct vmop_kernel_entry){.is_known = state->is_user,
-						  .address = address,
-						  .pc = saved[PT_IP],
-						  .sp = saved[PT_SP],
-						  .fp = saved[PT_BP]};
-	state->regs = (struct vmop_kernel_regs){.pc = saved[PT_IP],
-						.sp = saved[PT_SP],
-						.fp = saved[PT_BP],
-						.is_interrupted = true,
-						.has_others = true,
-						.r10 = saved[PT_R10],
-						.r13 = saved[PT_R13],
-						.di = saved[PT_DI],
-						.dx = saved[PT_DX]};
-	return true;
+	state->end = VMOP_STACK_COPY_SHORT;
+	return false;
 }
 
 /* The same where only the five words that the CPU itself saves are on the stack. */
@@ -283,7 +283,7 @@ static bool take_partial_regs(struct state *state, uint64_t address)
 	state->is_user = (cs & 3) != 0;
 	/* rbp is still in its register. */
 	state->entry = (struct vmop_kernel_entry){.is_known = state->is_user,
-						  .address = address - 8 * PT_IP,
+						  .address = address - 8 * VMOP_PT_IP,
 						  .pc = pc,
 						  .sp = sp,
 						  .fp = state->regs.fp};
@@ -298,8 +298,8 @@ static bool take_caller(struct state *state, const struct orc_entry *entry, uint
 	struct vmop_kernel_regs caller = {.sp = sp, .fp = state->regs.fp};
 	if (!read_u64(state, sp - 8, &caller.pc))
 		return false;
-	uint64_t base = entry->bp_reg == ORC_REG_PREV_SP ? sp : state->regs.fp;
-	bool is_saved = entry->bp_reg == ORC_REG_PREV_SP || entry->bp_reg == ORC_REG_BP;
+	uint64_t base = entry->bp_reg == REG_PREV_SP ? sp : state->regs.fp;
+	bool is_saved = entry->bp_reg == REG_PREV_SP || entry->bp_reg == REG_BP;
 	if (is_saved && !read_u64(state, base + (uint64_t)(int64_t)entry->bp_offset, &caller.fp))
 		return false;
 	state->regs = caller;

@@ -47,15 +47,17 @@ static bool take_table(const struct vmop_guest_orc *orc, void *arg)
 	return true;
 }
 
-/* Set *ret to the guest's ORC tables; NULL on arm64, which has none. */
+/* Set *ret to the guest's ORC tables; NULL: its kernel was built with frame pointers. */
 static struct vmop_error *read_orc(struct vmop_guest *guest, struct vmop_orc **ret)
 {
 	_cleanup_(tables_cleanup) struct tables tables = {0};
 	struct vmop_guest_orc_format found;
-	*ret = NULL;
-	if (strcmp(vmop_guest_kernel_info(guest)->architecture, "x86-64") != 0)
-		return NULL;
 	struct vmop_error *err = vmop_guest_each_orc(guest, take_table, &tables, &found);
+	*ret = NULL;
+	if (err && err->code == VMOP_ERROR_NOT_FOUND) {
+		vmop_error_destroy(err);
+		return NULL;
+	}
 	if (err)
 		return err;
 	if (tables.is_out_of_memory)
@@ -68,7 +70,8 @@ static struct vmop_error *read_orc(struct vmop_guest *guest, struct vmop_orc **r
 /* ---- the threads ----------------------------------------------------------- */
 
 struct walk {
-	struct vmop_orc *orc; /* NULL: arm64 */
+	bool is_arm64;
+	struct vmop_orc *orc; /* x86-64; NULL: frame pointers */
 	unsigned va_bits;
 	vmop_waiting_thread_fn *visit;
 	void *arg;
@@ -93,12 +96,15 @@ static bool unwind(const struct vmop_guest_thread *thread, void *arg)
 	struct vmop_waiting_thread waiting = {.thread = thread, .frames = walk->frames};
 	const struct vmop_kernel_regs regs = {.pc = thread->pc, .sp = thread->sp, .fp = thread->fp};
 	const struct vmop_kernel_memory memory = {.read = read_copy, .arg = (void *)thread};
-	if (thread->stack && walk->orc)
+	if (thread->stack && walk->is_arm64)
+		vmop_frame_records_unwind(&regs, walk->va_bits, &memory, walk->frames,
+					  VMOP_STACK_FRAMES_MAX, &waiting.unwound);
+	else if (thread->stack && walk->orc)
 		vmop_orc_unwind(walk->orc, &regs, &memory, walk->frames, VMOP_STACK_FRAMES_MAX,
 				&waiting.unwound);
 	else if (thread->stack)
-		vmop_frame_records_unwind(&regs, walk->va_bits, &memory, walk->frames,
-					  VMOP_STACK_FRAMES_MAX, &waiting.unwound);
+		vmop_kernel_frame_pointers_unwind(&regs, &memory, walk->frames,
+						  VMOP_STACK_FRAMES_MAX, &waiting.unwound);
 	walk->n_threads++;
 	return walk->visit(&waiting, walk->arg);
 }
@@ -112,7 +118,8 @@ struct vmop_error *vmop_waiting_stacks_each(struct vmop_guest *guest, vmop_waiti
 	if (!kernel)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "no kernel was found in the guest");
 	walk.va_bits = kernel->va_bits ? kernel->va_bits : 48;
-	struct vmop_error *err = read_orc(guest, &walk.orc);
+	walk.is_arm64 = strcmp(kernel->architecture, "arm64") == 0;
+	struct vmop_error *err = walk.is_arm64 ? NULL : read_orc(guest, &walk.orc);
 	uint64_t tables_cpu_ns = vmop_guest_last_cost(guest).cpu_ns;
 	if (!err)
 		err = vmop_guest_each_thread(guest, unwind, &walk, &torn);

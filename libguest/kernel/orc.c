@@ -100,8 +100,9 @@ struct vmop_error *vmop_guest_orc_read(struct vmop_guest_kernel *kernel,
 				       struct vmop_guest_orc_format *ret_format)
 {
 	bool goes_on;
-	if (!read_format(layout, ret_format))
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+	bool has_tables = vmop_guest_kernel_symbol(kernel, "__start_orc_unwind_ip") != 0;
+	if (!read_format(layout, ret_format) && has_tables)
+		return vmop_error_new(VMOP_ERROR_CANT,
 				      "kernel %s: the form of its ORC tables is not known",
 				      kernel->info.release);
 	struct vmop_error *err = visit_kernel(kernel, visit, arg, &goes_on);

@@ -66,6 +66,11 @@ static uint32_t load32(const struct reader *reader, uint64_t base, enum vmop_lay
 	return vmop_guest_space_u32(reader->space, at(reader, base, field));
 }
 
+static uint8_t load8(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
+{
+	return vmop_guest_space_u8(reader->space, at(reader, base, field));
+}
+
 static bool is_arm64(const struct reader *reader)
 {
 	return reader->space->paging.arch == VMOP_PAGING_ARM64;
@@ -133,7 +138,8 @@ static struct moment read_moment(const struct reader *reader, uint64_t task)
 				       : load(reader, task, VMOP_LAYOUT_TASK_SP),
 		.switches = load(reader, task, VMOP_LAYOUT_TASK_SWITCHES),
 		.forced_switches = load(reader, task, VMOP_LAYOUT_TASK_FORCED_SWITCHES),
-		.on_cpu = load32(reader, task, VMOP_LAYOUT_TASK_ON_CPU),
+		/* An int before Linux 7.0, and a byte since. */
+		.on_cpu = load8(reader, task, VMOP_LAYOUT_TASK_ON_CPU),
 		.state = load32(reader, task, VMOP_LAYOUT_TASK_STATE),
 		.exit_state = load32(reader, task, VMOP_LAYOUT_TASK_EXIT_STATE),
 	};
