@@ -445,6 +445,16 @@ struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_t
 	return err;
 }
 
+bool vmop_guest_thread_waits(struct vmop_guest *guest, uint64_t task, uint64_t switches)
+{
+	if (!guest->kernel)
+		return false;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	bool waits = vmop_guest_thread_still_waits(guest->kernel, &guest->layout, task, switches);
+	vmop_guest_end(guest);
+	return waits;
+}
+
 struct vmop_error *vmop_guest_each_orc(struct vmop_guest *guest, vmop_guest_orc_fn *visit,
 				       void *arg, struct vmop_guest_orc_format *ret_format)
 {

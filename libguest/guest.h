@@ -209,6 +209,12 @@ struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_t
 					  void *arg, size_t *ret_torn);
 
 /*
+ * Return whether a thread still waits and was not switched in since it was read: only then does a
+ * user stack that was read afterwards belong to it.
+ */
+bool vmop_guest_thread_waits(struct vmop_guest *guest, uint64_t task, uint64_t switches);
+
+/*
  * Read len_bytes at offset of a file (vma->file) from the guest's page cache. The .symtab of a
  * binary can thus be read without a copy on the host. Set *ret_read (may be NULL) to the number of
  * bytes before the first page that the guest does not hold in memory; such pages are zero in buf.

@@ -136,7 +136,10 @@ struct vmop_guest_thread {
 	bool is_torn;	  /* it changed while it was read, several times: likewise */
 	uint64_t pgd_gpa; /* 0: a kernel thread */
 	uint64_t task;
+	uint64_t switches;   /* the times that it was switched out */
 	uint64_t pc, sp, fp; /* in the kernel; fp is rbp or x29 */
+	/* arm64: where the registers of user code are kept while in the kernel; 0: not known */
+	uint64_t entry_regs;
 	const uint8_t *stack;
 	size_t stack_bytes; /* from sp on */
 };

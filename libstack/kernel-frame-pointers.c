@@ -44,6 +44,10 @@ static bool step(struct walk *walk)
 		ret->end = VMOP_STACK_COPY_SHORT;
 		return false;
 	}
+	if (!caller.pc && !next) { /* pushed by the code that starts a kernel thread */
+		ret->end = VMOP_STACK_COMPLETE;
+		return false;
+	}
 	caller.fp = next;
 	walk->regs = caller;
 	return next > at || !next || walk->changes_left-- > 0;

@@ -273,25 +273,22 @@ static void put_frame(const json_t *frame)
 	} else {
 		control_put(frame, "address");
 	}
-	if (control_text(frame, "module")) {
+	const char *where = control_text(frame, "module");
+	where = where ? where : control_text(frame, "path");
+	if (where && !control_text(frame, "symbol"))
+		printf(" +0x%" PRIx64, control_number(frame, "offset"));
+	if (where) {
 		fputs(" [", stdout);
-		control_put(frame, "module");
+		control_put_clean(where, SIZE_MAX);
 		putchar(']');
 	}
 	putchar('\n');
 }
 
-static void put_thread(const json_t *thread)
+static void put_stack(const json_t *stack, const char *end)
 {
-	const json_t *stack = json_object_get(thread, "stack"), *frame;
-	const char *end = control_text(thread, "end");
+	const json_t *frame;
 	size_t i;
-	printf("\n%" PRIu64 "/%" PRIu64 " ", control_number(thread, "pid"),
-	       control_number(thread, "tid"));
-	control_put(thread, "comm");
-	putchar(' ');
-	control_put(thread, "state");
-	puts(json_is_true(json_object_get(thread, "running")) ? " (running)" : "");
 	json_array_foreach (stack, i, frame)
 		put_frame(frame);
 	if (end && strcmp(end, "complete") != 0) {
@@ -299,6 +296,22 @@ static void put_thread(const json_t *thread)
 		control_put_clean(end, SIZE_MAX);
 		puts("]");
 	}
+}
+
+static void put_thread(const json_t *thread)
+{
+	const json_t *user = json_object_get(thread, "user_stack");
+	const char *user_end = control_text(thread, "user_end");
+	printf("\n%" PRIu64 "/%" PRIu64 " ", control_number(thread, "pid"),
+	       control_number(thread, "tid"));
+	control_put(thread, "comm");
+	putchar(' ');
+	control_put(thread, "state");
+	puts(json_is_true(json_object_get(thread, "running")) ? " (running)" : "");
+	put_stack(json_object_get(thread, "stack"), control_text(thread, "end"));
+	if (user_end)
+		puts("    -- user --");
+	put_stack(user, user_end);
 }
 
 /* Print each thread like the kernel's own list of tasks (sysrq-t). */

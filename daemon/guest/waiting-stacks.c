@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/guest/waiting-stacks.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,29 @@ static bool read_copy(void *arg, uint64_t address, void *buf, size_t len_bytes)
 	return true;
 }
 
+/*
+ * Set the user registers to those in the x86-64 kernel's struct pt_regs at address
+ * (arch/x86/include/asm/ptrace.h), or to those in arm64's, which are in the order of ours.
+ */
+static void take_user_regs(const struct walk *walk, uint64_t address,
+			   const struct vmop_kernel_memory *memory,
+			   struct vmop_waiting_thread *waiting)
+{
+	/* Indexes of rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip. */
+	static const uint8_t at[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
+	uint64_t saved[VMOP_USER_REGS] = {0};
+	size_t n = walk->is_arm64 ? VMOP_USER_REGS : 20;
+	if (!memory->read(memory->arg, address, saved, n * sizeof(saved[0])))
+		return;
+	for (size_t i = 0; i < VMOP_USER_REGS; i++)
+		saved[i] = le64toh(saved[i]);
+	waiting->has_user_regs = true;
+	if (walk->is_arm64)
+		memcpy(waiting->user_regs, saved, sizeof(saved));
+	for (size_t i = 0; !walk->is_arm64 && i < sizeof(at); i++)
+		waiting->user_regs[i] = saved[at[i]];
+}
+
 static bool unwind(const struct vmop_guest_thread *thread, void *arg)
 {
 	struct walk *walk = arg;
@@ -105,6 +129,10 @@ static bool unwind(const struct vmop_guest_thread *thread, void *arg)
 	else if (thread->stack)
 		vmop_kernel_frame_pointers_unwind(&regs, &memory, walk->frames,
 						  VMOP_STACK_FRAMES_MAX, &waiting.unwound);
+	const struct vmop_kernel_entry *entry = &waiting.unwound.entry;
+	uint64_t regs_at = walk->is_arm64 ? thread->entry_regs : entry->address;
+	if (thread->pgd_gpa && waiting.unwound.end == VMOP_STACK_COMPLETE && regs_at)
+		take_user_regs(walk, regs_at, &memory, &waiting);
 	walk->n_threads++;
 	return walk->visit(&waiting, walk->arg);
 }

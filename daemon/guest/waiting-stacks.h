@@ -23,6 +23,9 @@ struct vmop_waiting_thread {
 	 */
 	const struct vmop_stack_frame *frames;
 	struct vmop_kernel_unwound unwound;
+	/* The registers of the user code that entered the kernel; none in kernel threads. */
+	bool has_user_regs;
+	uint64_t user_regs[VMOP_USER_REGS];
 };
 
 /* A visitor of threads; false ends the iteration. thread is valid only during the call. */

@@ -180,6 +180,7 @@ struct vmop_error;
 	X(SWITCH_FRAME_BP, "inactive_task_frame", "bp")                                            \
 	X(SWITCH_FRAME_PC, "inactive_task_frame", "ret_addr")                                      \
 	X(SWITCH_FRAME_BYTES, "inactive_task_frame", "")                                           \
+	X(PT_REGS_BYTES, "pt_regs", "")                                                            \
 	X(MODULE_ORC_COUNT, "module", "arch.num_orcs")                                             \
 	X(MODULE_ORC_IPS, "module", "arch.orc_unwind_ip")                                          \
 	X(MODULE_ORC_ENTRIES, "module", "arch.orc_unwind")                                         \

@@ -42,7 +42,7 @@ struct reader {
 	uint32_t left; /* threads still allowed */
 	bool is_ended;
 	size_t torn;
-	uint8_t stack[MAX_STACK_BYTES];
+	uint8_t *stack; /* stack_bytes */
 };
 
 /* The fields that change when a thread is switched in or out. */
@@ -54,6 +54,11 @@ struct moment {
 static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
 {
 	return base + (uint32_t)reader->layout->value[field];
+}
+
+static bool has(const struct reader *reader, enum vmop_layout_field field)
+{
+	return vmop_layout_has(reader->layout, field);
 }
 
 static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
@@ -173,6 +178,10 @@ static bool read_stack(struct reader *reader, uint64_t task, const struct moment
 	thread->sp = sp;
 	thread->stack = reader->stack;
 	thread->stack_bytes = len;
+	/* arch/arm64/include/asm/processor.h: task_pt_regs */
+	if (is_arm64(reader) && has(reader, VMOP_LAYOUT_PT_REGS_BYTES))
+		thread->entry_regs = stack + reader->stack_bytes -
+				     (uint32_t)reader->layout->value[VMOP_LAYOUT_PT_REGS_BYTES];
 	if (is_arm64(reader))
 		return true;
 	const int32_t *value = reader->layout->value;
@@ -213,6 +222,7 @@ static bool read_thread(struct reader *reader, uint64_t task, struct vmop_guest_
 	struct moment before = read_moment(reader, task);
 	if (vmop_guest_space_take_fault(reader->space))
 		return false;
+	thread->switches = before.switches + before.forced_switches;
 	thread->state = state_letter(before.state, before.exit_state);
 	thread->is_running = before.on_cpu != 0;
 	if (thread->is_running || before.exit_state)
@@ -328,7 +338,22 @@ struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
 	reader->retries = retries;
 	reader->left = MAX_THREADS;
 	reader->stack_bytes = stack_bytes(kernel);
+	reader->stack = malloc(reader->stack_bytes);
+	if (!reader->stack)
+		return &vmop_error_no_memory;
 	visit_processes(reader);
+	free(reader->stack);
 	*ret_torn = reader->torn;
 	return NULL;
+}
+
+bool vmop_guest_thread_still_waits(struct vmop_guest_kernel *kernel,
+				   const struct vmop_layout *layout, uint64_t task,
+				   uint64_t switches)
+{
+	const struct reader reader = {.space = &kernel->space, .layout = layout};
+	vmop_guest_space_take_fault(&kernel->space);
+	struct moment moment = read_moment(&reader, task);
+	return !vmop_guest_space_take_fault(&kernel->space) && !moment.on_cpu &&
+	       moment.switches + moment.forced_switches == switches;
 }

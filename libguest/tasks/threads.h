@@ -27,4 +27,9 @@ struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
 					   vmop_guest_thread_fn *visit, void *arg,
 					   uint64_t *retries, size_t *ret_torn);
 
+/* As vmop_guest_thread_waits() in guest.h. The layout suffices (vmop_layout_has_threads). */
+bool vmop_guest_thread_still_waits(struct vmop_guest_kernel *kernel,
+				   const struct vmop_layout *layout, uint64_t task,
+				   uint64_t switches);
+
 #endif
