@@ -32,9 +32,10 @@ static bool step(struct walk *walk)
 			ret->end = VMOP_STACK_COPY_SHORT;
 			return false;
 		}
-		if (ret->entry.is_known)
+		/* A kernel thread that never was in user code has only zeros there. */
+		if (ret->entry.is_known || !walk->regs.pc)
 			ret->end = VMOP_STACK_COMPLETE;
-		return !ret->entry.is_known && walk->changes_left-- > 0;
+		return ret->end != VMOP_STACK_COMPLETE && walk->changes_left-- > 0;
 	}
 	if (at % 8)
 		return false;
@@ -42,10 +43,6 @@ static bool step(struct walk *walk)
 	if (!vmop_kernel_memory_u64(walk->memory, at, &next) ||
 	    !vmop_kernel_memory_u64(walk->memory, at + 8, &caller.pc)) {
 		ret->end = VMOP_STACK_COPY_SHORT;
-		return false;
-	}
-	if (!caller.pc && !next) { /* pushed by the code that starts a kernel thread */
-		ret->end = VMOP_STACK_COMPLETE;
 		return false;
 	}
 	caller.fp = next;
