@@ -615,8 +615,9 @@ struct vmop_error *vmop_session_start(const struct vmop_session_options *options
 	return err;
 }
 
-struct vmop_error *vmop_session_stop(struct vmop_session *session)
+struct vmop_error *vmop_session_stop(struct vmop_session *session, char **ret_stacks)
 {
+	*ret_stacks = NULL;
 	if (!session)
 		return NULL;
 	note_failure(session, vmop_source_stop(session->source));
@@ -624,7 +625,7 @@ struct vmop_error *vmop_session_stop(struct vmop_session *session)
 		note_failure(session, drain(session, UINT64_MAX));
 	struct vmop_error *err = vmop_steal(&session->replay_error);
 	err = vmop_error_first(err, finish_file(session));
-	vmop_session_log_stacks(session);
+	*ret_stacks = vmop_session_stacks_count_text(session);
 	session_free(session);
 	return err;
 }
