@@ -26,7 +26,7 @@ TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh \
 	tests/integration/stacks-common.sh tests/fixtures/throws.cc
 
-check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/session-facts tests/integration/session-stacks
+check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/jitdump tests/integration/session-facts tests/integration/session-stacks
 check_PROGRAMS += tests/fixtures/evil-names tests/fixtures/hard-stacks
 tests_fixtures_hard_stacks_CFLAGS = $(known_paths_cflags)
 tests_fixtures_hard_stacks_LDFLAGS = -no-install
