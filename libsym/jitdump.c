@@ -337,7 +337,8 @@ static void answer(struct vmop_jitdump *dump, struct vmop_jitdump_query *query)
 	set_answered(dump, span->function);
 }
 
-static void answer_all(struct vmop_jitdump *dump, struct vmop_jitdump_query *queries, size_t n)
+static void answer_all(struct vmop_jitdump *dump, struct vmop_jitdump_query *queries, size_t n,
+		       uint64_t settled_ns)
 {
 	size_t done = 0;
 	sort_changes(dump);
@@ -348,7 +349,7 @@ static void answer_all(struct vmop_jitdump *dump, struct vmop_jitdump_query *que
 		dump->has_first = true;
 		answer(dump, &queries[i]);
 	}
-	drop_applied(dump, done);
+	drop_applied(dump, apply_from(dump, done, settled_ns));
 }
 
 struct vmop_error *vmop_jitdump_advance(struct vmop_jitdump *dump,
@@ -356,24 +357,25 @@ struct vmop_error *vmop_jitdump_advance(struct vmop_jitdump *dump,
 					struct vmop_jitdump_query *queries, size_t n)
 {
 	struct vmop_error *err = NULL;
+	uint64_t settled_ns = 0;
 	for (size_t i = 0; i < n; i++)
 		queries[i].is_found = false;
 	if (!dump->has_failed) {
 		err = vmop_jitdump_records_step(&dump->records, input->fd, input->path);
 		/* After the size was read: what is in the file now has a time before now. */
 		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
-		uint64_t until_ns = now_ns > SETTLED_NS ? now_ns - SETTLED_NS : 0;
-		if (n && queries[0].time_ns < until_ns)
-			until_ns = queries[0].time_ns;
+		settled_ns = now_ns > SETTLED_NS ? now_ns - SETTLED_NS : 0;
 		dump->facts.is_behind = false;
 		if (!err)
-			err = read_changes(dump, input, now_ns, until_ns);
+			err = read_changes(dump, input, now_ns,
+					   n && queries[0].time_ns < settled_ns ? queries[0].time_ns
+										: settled_ns);
 		dump->facts.is_behind |= !err && vmop_jitdump_records_is_cut(&dump->records);
 		vmop_jitdump_records_step_end(&dump->records);
 		dump->has_failed = err != NULL;
 	}
 	if (!dump->facts.is_behind)
-		answer_all(dump, queries, n);
+		answer_all(dump, queries, n, settled_ns);
 	return err;
 }
 
@@ -451,9 +453,15 @@ static void add_span_symbol(const void *node, VISIT visit, void *arg)
 		add_symbol(arg, span->function, span->start, span->last - span->start + 1);
 }
 
-struct vmop_error *vmop_jitdump_by_address(const struct vmop_jitdump *dump,
-					   struct vmop_symtab **ret)
+struct vmop_error *vmop_jitdump_by_address(struct vmop_jitdump *dump, struct vmop_symtab **ret)
 {
+	/* The changes that wait for later queries are later than those that were applied. */
+	for (size_t i = 0; dump->has_first && i < dump->n_changes; i++) {
+		const struct change *change = &dump->changes[i];
+		if (change->function)
+			add_first(dump, change->start, change->start + change->len_bytes - 1,
+				  change->function);
+	}
 	struct table table = {.builder.budget = &table.budget};
 	vmop_sym_budget_init(&table.budget);
 	twalk_r(dump->has_first ? dump->first : dump->live, add_span_symbol, &table);

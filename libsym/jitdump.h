@@ -84,7 +84,6 @@ struct vmop_error *vmop_jitdump_answered(const struct vmop_jitdump *dump, struct
  * Make a table by address, for samples that no query could answer. An address has the function that
  * was there at the first query, or else the first one that came there later.
  */
-struct vmop_error *vmop_jitdump_by_address(const struct vmop_jitdump *dump,
-					   struct vmop_symtab **ret);
+struct vmop_error *vmop_jitdump_by_address(struct vmop_jitdump *dump, struct vmop_symtab **ret);
 
 #endif

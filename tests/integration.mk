@@ -16,6 +16,7 @@ integration_tests = \
 	tests/integration/daemon-callgraph-files.sh \
 	tests/integration/daemon-callgraph-hard.sh \
 	tests/integration/daemon-callgraph-programs.sh \
+	tests/integration/daemon-jitdump.sh \
 	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
 	tests/integration/daemon-storm.sh \

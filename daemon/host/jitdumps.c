@@ -126,7 +126,7 @@ static struct vmop_error *open_file(struct reading *reading)
 
 static struct vmop_error *read_names(struct reading *reading)
 {
-	const struct vmop_jitdump *dump = reading->followed.dump;
+	struct vmop_jitdump *dump = reading->followed.dump;
 	struct vmop_error *err = NULL;
 	if (reading->facts.n_answered != reading->n_named)
 		err = vmop_jitdump_answered(dump, &reading->names);

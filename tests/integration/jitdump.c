@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * For tests: jitdump SECONDS FILE HOW.  A just-in-time compiler that writes a jitdump to FILE. It
- * runs functions with frame pointers for half of the time, and then others at the same addresses:
+ * runs functions with frame pointers for half of the time, and then others at the same addresses
+ * as often:
  *
  *	jit_outer_before calls jit_first(int) and jit_shared in a ratio of 3 to 1
  *	jit_outer_after calls jit_second and jit_shared in a ratio of 1 to 3
@@ -108,21 +109,24 @@ static void move(int from, int to, uint64_t index)
 	fwrite(fields, 40, 1, file);
 }
 
-static void run(uint64_t until_ns, int own_work, int shared_at, int shared_work)
+/* Run n rounds, or until a time. Return the number of rounds. */
+static uint64_t run(uint64_t n, uint64_t until_ns, int own_work, int shared_at, int shared_work)
 {
 	/* Data pointers, because a function pointer would need a cast that warns. */
 	void (*call)(void *function, int n);
 	const char *at = code + OUTER;
+	uint64_t i = 0;
 	memcpy(&call, &at, sizeof(call));
-	while (now_ns() < until_ns) {
+	for (; i < n && now_ns() < until_ns; i++) {
 		call(code, own_work);
 		call(code + shared_at, shared_work);
 	}
+	return i;
 }
 
 static int run_all(double seconds, int is_late, int is_moved)
 {
-	uint64_t half_ns = (uint64_t)(seconds * 5e8), start_ns = now_ns();
+	uint64_t half_ns = (uint64_t)(seconds * 5e8), start_ns = now_ns(), n;
 	int shared_at = SHARED;
 	load(0, "jit_first(int)", loop, sizeof(loop));
 	shared_index = load(SHARED, "jit_shared", loop, sizeof(loop));
@@ -131,7 +135,7 @@ static int run_all(double seconds, int is_late, int is_moved)
 		fflush(file);
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
-	run(start_ns + half_ns, 300000, shared_at, 100000);
+	n = run(UINT64_MAX, start_ns + half_ns, 300000, shared_at, 100000);
 	load(0, "jit_second", loop, sizeof(loop));
 	load(OUTER, "jit_outer_after", outer, sizeof(outer));
 	if (is_moved) {
@@ -141,7 +145,7 @@ static int run_all(double seconds, int is_late, int is_moved)
 	}
 	if (file && !is_late)
 		fflush(file);
-	run(start_ns + 2 * half_ns, 100000, shared_at, 300000);
+	run(n, UINT64_MAX, 100000, shared_at, 300000);
 	return file ? fclose(file) : 0;
 }
 #endif

@@ -276,6 +276,20 @@ static void an_address_has_the_first_function_since_the_first_sample(void **stat
 	vmop_symtab_destroy(symtab);
 }
 
+static void records_that_wait_name_addresses(void **state)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC) - 1000;
+	struct vmop_symtab *symtab;
+	(void)state;
+	ask(now_ns, 0x1000);
+	load(now_ns + 1, 0x1000, 1, "first");
+	load(now_ns + 2, 0x1000, 2, "second");
+	assert_null(advance(NULL, 0));
+	assert_null(vmop_jitdump_by_address(dump, &symtab));
+	assert_string_equal(name_at(symtab, 0x1000), "first");
+	vmop_symtab_destroy(symtab);
+}
+
 static void a_child_has_its_parents_code_up_to_the_fork(void **state)
 {
 	const struct vmop_jitdump_input input = {
@@ -426,6 +440,7 @@ int main(void)
 		test(other_records_are_skipped),
 		test(the_names_are_those_that_answered),
 		test(an_address_has_the_first_function_since_the_first_sample),
+		test(records_that_wait_name_addresses),
 		test(a_child_has_its_parents_code_up_to_the_fork),
 		cmocka_unit_test(other_files_are_refused),
 		test(times_of_another_clock_are_refused),
