@@ -99,6 +99,20 @@ static void followed_deinit(struct followed *followed)
 
 /* ---- on the reader's thread ------------------------------------------------ */
 
+/* Open the file that is mapped, or the one with its name if that is the same. */
+static struct vmop_error *open_mapped(struct followed *followed)
+{
+	const struct vmop_image_file *file = &followed->file;
+	struct vmop_error *err = vmop_image_file_open(file, &followed->fd);
+	int os_errno = err ? err->os_errno : 0;
+	if (os_errno != ELOOP && os_errno != ENOENT)
+		return err;
+	vmop_error_destroy(err);
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: %s", file->name,
+			      os_errno == ELOOP ? "not a regular file, but a link"
+						: "gone, or another file is in its place");
+}
+
 /* Open the file. Refuse a file of another user. */
 static struct vmop_error *open_file(struct reading *reading)
 {
@@ -113,7 +127,7 @@ static struct vmop_error *open_file(struct reading *reading)
 				      file->name);
 	if (followed->fd >= 0)
 		return NULL;
-	struct vmop_error *err = vmop_image_file_open(file, &followed->fd);
+	struct vmop_error *err = open_mapped(followed);
 	if (err)
 		return err;
 	if (fstat(followed->fd, &st) < 0)

@@ -9,8 +9,10 @@
  *
  * HOW selects when the records are written: at once, or at the end as by a runtime that buffers
  * them ("late"). "move": jit_shared is moved in the middle. "clock": the header says that the times
- * are of the processor's clock. "none": only the code runs, and FILE is not written. Prints its pid
- * when the functions run.
+ * are of the processor's clock. "unmap": FILE is not mapped any more when the functions run.
+ *"flood": before they run, 25,000 functions with long names are written, and 4 million empty
+ *records. "none": only the code runs, and FILE is not written. Prints its pid when the functions
+ *run.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -54,14 +56,16 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int open_dump(const char *path, int is_processor_clock)
+static int open_dump(const char *path, const char *how)
 {
 	const uint32_t words[] = {0x4a695444, 1, 40, MACHINE, 0, (uint32_t)getpid()};
-	const uint64_t rest[] = {now_ns(), (uint64_t)is_processor_clock};
+	const uint64_t rest[] = {now_ns(), !strcmp(how, "clock")};
+	void *marker = MAP_FAILED;
 	file = fopen(path, "w+x");
 	/* The mapping shows the file to profilers. */
-	if (!file ||
-	    mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0) == MAP_FAILED)
+	if (file)
+		marker = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(file), 0);
+	if (marker == MAP_FAILED || (!strcmp(how, "unmap") && munmap(marker, PAGE) < 0))
 		return -1;
 	fwrite(words, sizeof(words), 1, file);
 	fwrite(rest, sizeof(rest), 1, file);
@@ -89,6 +93,31 @@ static uint64_t load(int at, const char *name, const void *bytes, size_t size)
 	fwrite(name, strlen(name) + 1, 1, file);
 	fwrite(bytes, size, 1, file);
 	return next_index;
+}
+
+/* Write more than a reader should keep. */
+static void flood(void)
+{
+	static char name[4001];
+	const uint32_t words[] = {0, 56 + sizeof(name) + 1};
+	const uint32_t pids[] = {0, 0};
+	static uint32_t empty[4 * 4096];
+	memset(name, 'x', sizeof(name) - 1);
+	for (uint64_t i = 1; i <= 25000; i++) {
+		const uint64_t time_ns = now_ns(), fields[] = {i << 12, i << 12, 1, i};
+		fwrite(words, 8, 1, file);
+		fwrite(&time_ns, 8, 1, file);
+		fwrite(pids, 8, 1, file);
+		fwrite(fields, 32, 1, file);
+		fwrite(name, sizeof(name), 1, file);
+		fwrite("", 1, 1, file);
+	}
+	for (size_t i = 0; i < 4096; i++) {
+		empty[4 * i] = 3;
+		empty[4 * i + 1] = 16;
+	}
+	for (int i = 0; i < 1024; i++)
+		fwrite(empty, sizeof(empty), 1, file);
 }
 
 static void move(int from, int to, uint64_t index)
@@ -160,10 +189,12 @@ int main(int argc, char **argv)
 	code = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED)
 		return 1;
-	if (strcmp(how, "none") != 0 && open_dump(argv[2], !strcmp(how, "clock")) < 0)
+	if (strcmp(how, "none") != 0 && open_dump(argv[2], how) < 0)
 		return 1;
 	if (file)
 		setvbuf(file, buffer, _IOFBF, sizeof(buffer));
+	if (!strcmp(how, "flood"))
+		flood();
 	return run_all(atof(argv[1]), !strcmp(how, "late"), !strcmp(how, "move"));
 #else
 	(void)argc;
