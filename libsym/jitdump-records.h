@@ -49,7 +49,7 @@ static inline bool vmop_jitdump_records_is_cut(const struct vmop_jitdump_records
 void vmop_jitdump_records_step_end(struct vmop_jitdump_records *records);
 
 /*
- * Set *ret to the next load or move. Set *ret_is_end if there is none that is complete, or the
+ * Set *ret to the next load or move. Set *ret_is_end if no complete one is left, or the
  * bounds of this step are reached. Errors are those of vmop_jitdump_advance.
  */
 struct vmop_error *vmop_jitdump_records_next(struct vmop_jitdump_records *records, int fd,

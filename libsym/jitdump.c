@@ -14,7 +14,7 @@
 #define CHANGES_MAX ((size_t)128 << 10)
 /* Records of this age are applied although a sample might be older. */
 #define SETTLED_NS (10 * VMOP_NS_PER_S)
-/* What malloc and the node of a tree add to an allocation. */
+/* The overhead of an allocation, and of a node of a tree. */
 #define BLOCK_BYTES 16
 #define NODE_BYTES 48
 
@@ -362,7 +362,7 @@ struct vmop_error *vmop_jitdump_advance(struct vmop_jitdump *dump,
 		queries[i].is_found = false;
 	if (!dump->has_failed) {
 		err = vmop_jitdump_records_step(&dump->records, input->fd, input->path);
-		/* After the size was read: what is in the file now has a time before now. */
+		/* The size was read before, so the records up to it have earlier times. */
 		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		settled_ns = now_ns > SETTLED_NS ? now_ns - SETTLED_NS : 0;
 		dump->facts.is_behind = false;

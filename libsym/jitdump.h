@@ -26,8 +26,8 @@
 #define VMOP_JITDUMP_MAX_BYTES ((size_t)32 << 20) /* memory, names included */
 #define VMOP_JITDUMP_MAX_NAME_BYTES 4096	  /* longer names are cut */
 /* Limits of one vmop_jitdump_advance. The next call goes on where it ended. */
-#define VMOP_JITDUMP_STEP_READ_BYTES ((uint64_t)256 << 20)
-#define VMOP_JITDUMP_STEP_RECORDS ((size_t)1 << 20)
+#define VMOP_JITDUMP_STEP_READ_BYTES ((uint64_t)64 << 20)
+#define VMOP_JITDUMP_STEP_RECORDS ((size_t)512 << 10)
 
 /* One thread at a time. */
 struct vmop_jitdump;

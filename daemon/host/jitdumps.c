@@ -30,7 +30,7 @@ struct process_key {
 	uint64_t pid;	   /* 64 bits, so that the key has no padding */
 };
 
-/* A file and what was read from it. A read owns it while it runs. */
+/* A file, and the functions that were read from it. A read owns it while it runs. */
 struct followed {
 	struct vmop_image_file file;
 	int fd; /* -1: not open */
@@ -52,6 +52,7 @@ struct entry {
 	bool wants_addresses; /* images need names by address */
 	bool has_news;	      /* samples that the last names did not cover */
 	bool is_pending;      /* a read runs or hangs */
+	bool is_hung;	      /* it hangs: see note */
 	bool is_over;	      /* the pending read is the last one */
 	unsigned n_over;      /* flushes since the process ended */
 	char note[256];	      /* the reason why the jitdump is not used; "": it is */
@@ -298,7 +299,7 @@ static void take_back(struct vmop_jitdumps *dumps, struct entry *entry, struct f
 	dumps->n_open += entry->followed.fd >= 0;
 }
 
-/* Count the memory of what was read. Beyond the limit of all, forget what this file had. */
+/* Count the memory of the functions. Beyond the limit of all jitdumps, forget those of this one. */
 static void charge(struct vmop_jitdumps *dumps, struct entry *entry, size_t memory_bytes)
 {
 	dumps->memory_bytes -= entry->memory_bytes;
@@ -322,7 +323,13 @@ static void finish_reading(struct vmop_read_job *job, enum vmop_read_outcome out
 		return;
 	if (outcome == VMOP_READ_HUNG) {
 		set_unused(dumps, entry, "it did not answer when it was read");
+		entry->is_hung = true;
 		return;
+	}
+	if (entry->is_hung) { /* it has answered */
+		entry->is_hung = false;
+		dumps->n_unused--;
+		*entry->note = '\0';
 	}
 	entry->is_pending = false;
 	take_back(dumps, entry, &reading->followed);

@@ -8,8 +8,8 @@
  *	jit_outer_after calls jit_second and jit_shared in a ratio of 1 to 3
  *
  * HOW selects when the records are written: at once, or at the end as by a runtime that buffers
- * them ("late"). "move": jit_shared is moved in the middle. "clock": the header says that the times
- * are of the processor's clock. "unmap": FILE is not mapped any more when the functions run.
+ * them ("late"). "move": jit_shared is moved in the middle. "clock": the header has the flag of the
+ * processor's clock. "unmap": FILE is not mapped any more when the functions run.
  *"flood": before they run, 25,000 functions with long names are written, and 4 million empty
  *records. "none": only the code runs, and FILE is not written. Prints its pid when the functions
  *run.

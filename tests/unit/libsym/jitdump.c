@@ -385,7 +385,7 @@ static void names_and_their_number_are_bounded(void **state)
 	assert_true(facts.n_functions > 5000 && facts.n_functions < 10000);
 	assert_true(facts.memory_bytes < 2 * VMOP_JITDUMP_MAX_BYTES);
 	assert_int_not_equal(ask(time_ns + 1, 0x10000), 0);
-	/* What has no room still takes the place of what was there. */
+	/* A function without room still takes the place of the one that was there. */
 	load(time_ns, 0x10000, 0, "new");
 	assert_int_equal(ask(time_ns + 1, 0x10000), 0);
 }
