@@ -126,9 +126,7 @@ static struct vmop_error *open_file(struct reading *reading)
 	if (!followed->knows_owner)
 		return vmop_error_new(VMOP_ERROR_CANT, "%s: its program ended before it was read",
 				      file->name);
-	if (followed->fd >= 0)
-		return NULL;
-	struct vmop_error *err = open_mapped(followed);
+	struct vmop_error *err = followed->fd >= 0 ? NULL : open_mapped(followed);
 	if (err)
 		return err;
 	if (fstat(followed->fd, &st) < 0)

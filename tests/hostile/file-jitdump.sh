@@ -55,6 +55,12 @@ for how in fifo zero shadow directory other sparse giant promised shrinking floo
 	esac
 	until [ -s "$work/$how.pid" ]; do sleep 0.05; done
 	put $how "$dump"
+	case $how in
+	fifo | zero | shadow | directory | other)
+		until grep -q '^State:[[:blank:]]*T' "/proc/$(cat "$work/$how.pid")/status"; do sleep 0.05; done
+		kill -CONT "$(cat "$work/$how.pid")"
+		;;
+	esac
 done
 for i in 1 2 3 4 5 6 7 8; do
 	expect 0 "sampling" timeout $limit "$build/vmopcontrol" --status

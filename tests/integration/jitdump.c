@@ -9,12 +9,13 @@
  *
  * HOW selects when the records are written: at once, or at the end as by a runtime that buffers
  * them ("late"). "move": jit_shared is moved in the middle. "clock": the header has the flag of the
- * processor's clock. "unmap": FILE is not mapped any more when the functions run.
- *"flood": before they run, 25,000 functions with long names are written, and 4 million empty
- *records. "none": only the code runs, and FILE is not written. Prints its pid when the functions
- *run.
+ * processor's clock. "stop": it stops before the functions run, until SIGCONT. "unmap": the same,
+ * and FILE is not mapped any more. "flood": before they run, 25,000 functions with long names are
+ * written, and 4 million empty records. "none": only the code runs, and FILE is not written. Prints
+ * its pid when the functions run.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,7 +154,7 @@ static uint64_t run(uint64_t n, uint64_t until_ns, int own_work, int shared_at, 
 	return i;
 }
 
-static int run_all(double seconds, int is_late, int is_moved)
+static int run_all(double seconds, int is_late, int is_moved, int stops)
 {
 	uint64_t half_ns = (uint64_t)(seconds * 5e8), start_ns = now_ns(), n;
 	int shared_at = SHARED;
@@ -164,6 +165,9 @@ static int run_all(double seconds, int is_late, int is_moved)
 		fflush(file);
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
+	if (stops)
+		raise(SIGSTOP);
+	start_ns = now_ns();
 	n = run(UINT64_MAX, start_ns + half_ns, 300000, shared_at, 100000);
 	load(0, "jit_second", loop, sizeof(loop));
 	load(OUTER, "jit_outer_after", outer, sizeof(outer));
@@ -195,7 +199,8 @@ int main(int argc, char **argv)
 		setvbuf(file, buffer, _IOFBF, sizeof(buffer));
 	if (!strcmp(how, "flood"))
 		flood();
-	return run_all(atof(argv[1]), !strcmp(how, "late"), !strcmp(how, "move"));
+	return run_all(atof(argv[1]), !strcmp(how, "late"), !strcmp(how, "move"),
+		       !strcmp(how, "stop") || !strcmp(how, "unmap"));
 #else
 	(void)argc;
 	(void)argv;
