@@ -8,6 +8,8 @@ libsym_libsymtab_la_SOURCES = \
 	libsym/elf-file.c libsym/elf-file.h \
 	libsym/elf-symbols.c libsym/elf-symbols.h \
 	libsym/elf-symtab.c \
+	libsym/jitdump.c libsym/jitdump.h \
+	libsym/jitdump-records.c libsym/jitdump-records.h \
 	libsym/kallsyms.c libsym/kallsyms.h \
 	libsym/kernel-image.c libsym/kernel-image.h \
 	libsym/mini-debug-info.c libsym/mini-debug-info.h \

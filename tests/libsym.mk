@@ -7,6 +7,7 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
 	tests/unit/libsym/cost \
 	tests/unit/libsym/debuginfod \
+	tests/unit/libsym/jitdump \
 	tests/unit/libsym/kallsyms \
 	tests/unit/libsym/name \
 	tests/unit/libsym/perf-map \
@@ -34,6 +35,8 @@ tests_unit_libsym_cost_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS)
 tests_unit_libsym_cost_LDADD = $(libsym_test_ldadd) $(LZMA_LIBS)
 tests_unit_libsym_debuginfod_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_debuginfod_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_jitdump_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_jitdump_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_kallsyms_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_kallsyms_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_symtab_CPPFLAGS = $(libsym_test_cppflags)

@@ -78,7 +78,7 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols)
 	free(symbols);
 }
 
-/* Set *why to vmopd's note about the image's file or perf map, if the session has one. */
+/* Set *why to vmopd's note about the image's file, perf map or jitdump, if the session has one. */
 static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 				    const struct vmop_image_item *item, const char **why)
 {
@@ -110,7 +110,7 @@ static const char *why_none_stored(enum vmop_image_kind kind)
 	case VMOP_IMAGE_MODULE:
 		return "none could be read when recording (kernel.kptr_restrict?)";
 	case VMOP_IMAGE_ANON:
-		return "generated code; no perf map was looked for when recording";
+		return "generated code; no perf map or jitdump was looked for when recording";
 	case VMOP_IMAGE_GUEST_KERNEL:
 	case VMOP_IMAGE_GUEST_USER:
 		return "no image of the guest was known when recording";
