@@ -20,7 +20,7 @@ const struct vmop_cached_cie *vmop_cie_cache_get(struct vmop_cie_cache *cache,
 	if (slot->key != offset + 1) {
 		slot->key = offset + 1;
 		slot->is_good = vmop_cfi_read_cie(section, offset, &slot->cie) &&
-				vmop_cfi_run_cie(section, &slot->cie, &slot->initial);
+				vmop_cfi_run_cie(section, &slot->cie, VMOP_CFI_NO_COLUMN, &slot->initial);
 		/* The caller counts work after this too, and stops there when time is up. */
 		vmop_cfi_budget_work(budget, slot->cie.record.len_bytes);
 	}

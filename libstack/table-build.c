@@ -95,7 +95,7 @@ static bool add_function(struct build *build, const struct vmop_cfi_function *fu
 	bool needs_records = false, is_ok = true;
 	read_records(build, function, &records);
 	vmop_cfi_program_begin(&program, records.section, &records.cached->cie,
-			       &records.cached->initial, &records.fde);
+			       &records.cached->initial, &records.fde, VMOP_CFI_NO_COLUMN);
 	while (is_ok && vmop_cfi_program_next(&program) && program.from < function->len_bytes) {
 		enum vmop_cfi_kind kind = VMOP_CFI_NONE;
 		is_ok = vmop_cfi_builder_add(&build->builder, function->start + program.from,

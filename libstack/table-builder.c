@@ -31,7 +31,7 @@ void vmop_cfi_builder_deinit(struct vmop_cfi_builder *builder)
 }
 
 /* Extend blocks[] up to the block of an offset; its first row is the next one. */
-static bool begin_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
+static bool extend_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
 {
 	uint64_t block = offset >> VMOP_CFI_BLOCK_BITS;
 	if (builder->n_rows == 0)
@@ -52,6 +52,12 @@ static bool begin_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
 	while (builder->n_blocks < wanted)
 		builder->blocks[builder->n_blocks++] = (uint32_t)builder->n_rows;
 	return true;
+}
+
+static inline bool begin_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
+{
+	uint64_t block = offset >> VMOP_CFI_BLOCK_BITS;
+	return block - builder->first_block < builder->n_blocks || extend_blocks(builder, offset);
 }
 
 /* Store the pending row, unless the row before it has the same rule. */
