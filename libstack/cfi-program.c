@@ -52,8 +52,7 @@ static inline void set_cfa_register(struct vmop_cfi_program *program, uint64_t c
 {
 	if (column > VMOP_CFI_LARGE_REGISTER)
 		column = VMOP_CFI_LARGE_REGISTER;
-	program->row.packed &=
-		~((uint64_t)VMOP_CFI_LARGE_REGISTER << VMOP_CFI_CFA_REGISTER_SHIFT);
+	program->row.packed &= ~((uint64_t)VMOP_CFI_LARGE_REGISTER << VMOP_CFI_CFA_REGISTER_SHIFT);
 	program->row.packed |= column << VMOP_CFI_CFA_REGISTER_SHIFT;
 }
 
@@ -413,8 +412,7 @@ bool vmop_cfi_run_cie(const struct vmop_cfi_section *section, const struct vmop_
 	program.extra_column = extra_column;
 	program.n_remembered = 0;
 	program.row = (struct vmop_cfi_row){.packed = (uint64_t)VMOP_CFI_HOW_UNDEFINED
-								 << VMOP_CFI_HOW_BITS *
-									    VMOP_CFI_CFA};
+						      << VMOP_CFI_HOW_BITS * VMOP_CFI_CFA};
 	program.cursor = (struct vmop_cfi_cursor){.at = cie->program,
 						  .end = cie->program + cie->program_bytes};
 	while (program.cursor.at < program.cursor.end)

@@ -2,8 +2,8 @@
 /*
  * Running the programs of CIEs and FDEs (DWARF 5, section 6.4.2): they describe a table with a row
  * of rules for each range of instructions. Only the rules of the CFA, the frame pointer, the
- * return address and, on request, another register are kept. Programs are untrusted: a run takes time proportional to the program's
- * bytes, and allocates nothing.
+ * return address and, on request, another register are kept. Programs are untrusted: a run takes
+ * time proportional to the program's bytes, and allocates nothing.
  */
 #ifndef VMOP_LIBSTACK_CFI_PROGRAM_H
 #define VMOP_LIBSTACK_CFI_PROGRAM_H
@@ -66,7 +66,8 @@ enum {
 	VMOP_CFI_PACKED_BITS = VMOP_CFI_RA_IS_SIGNED_SHIFT + 1,
 	VMOP_CFI_LARGE_REGISTER = 0xff, /* in the place of all larger numbers */
 };
-_Static_assert((int)VMOP_CFI_HOW_VALUE_EXPRESSION <= (int)VMOP_CFI_HOW_MASK, "a how has three bits");
+_Static_assert((int)VMOP_CFI_HOW_VALUE_EXPRESSION <= (int)VMOP_CFI_HOW_MASK,
+	       "a how has three bits");
 
 static inline uint8_t vmop_cfi_row_how(const struct vmop_cfi_row *row, enum vmop_cfi_place place)
 {

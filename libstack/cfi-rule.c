@@ -67,8 +67,7 @@ static bool read_plt(union vmop_cfi_operand operand, struct vmop_cfi_rule *ret)
 	static const uint8_t tail[] = {OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS};
 	uint64_t len_bytes;
 	const uint8_t *at = vmop_cfi_expression(operand, &len_bytes);
-	if (len_bytes != sizeof(head) + 1 + sizeof(tail) ||
-	    memcmp(at, head, sizeof(head)) != 0 ||
+	if (len_bytes != sizeof(head) + 1 + sizeof(tail) || memcmp(at, head, sizeof(head)) != 0 ||
 	    memcmp(at + sizeof(head) + 1, tail, sizeof(tail)) != 0)
 		return false;
 	uint8_t literal = at[sizeof(head)];
@@ -128,10 +127,23 @@ static bool set_saved(struct vmop_cfi_value value, uint16_t machine, uint8_t *re
 		return true;
 	case VMOP_CFI_HOW_EXPRESSION:
 		*ret_saved = VMOP_CFI_AT_FP;
-		return read_sum(value.operand, &sum) && sum.reg == fp && !sum.is_deref && sum.addend == 0 &&
-		       set_i32(ret_offset, sum.offset);
+		return read_sum(value.operand, &sum) && sum.reg == fp && !sum.is_deref &&
+		       sum.addend == 0 && set_i32(ret_offset, sum.offset);
 	default:
 		return false;
+	}
+}
+
+/* Set where the extra register is saved. Where that is not simple, it is lost. */
+static void set_extra(struct vmop_cfi_value value, struct vmop_cfi_rule *ret)
+{
+	ret->extra_saved = VMOP_CFI_LOST;
+	if (value.how == VMOP_CFI_HOW_SAME) {
+		ret->extra_saved = VMOP_CFI_SAME;
+	} else if (value.how == VMOP_CFI_HOW_OFFSET &&
+		   value.operand.offset == (int16_t)value.operand.offset) {
+		ret->extra_saved = VMOP_CFI_AT_CFA;
+		ret->extra_offset = (int16_t)value.operand.offset;
 	}
 }
 
@@ -141,9 +153,10 @@ static void set_kind(struct vmop_cfi_rule *rule, enum vmop_cfi_kind kind)
 	rule->kind = (uint8_t)kind;
 }
 
-void vmop_cfi_rule_of_row(const struct vmop_cfi_row *row, uint16_t machine, bool is_signal,
-			  struct vmop_cfi_rule *ret)
+void vmop_cfi_rule_of_row(const struct vmop_cfi_row *row, struct vmop_cfi_row_kind kind,
+			  bool is_signal, struct vmop_cfi_rule *ret)
 {
+	uint16_t machine = kind.machine;
 	memset(ret, 0, sizeof(*ret));
 	if (is_signal) {
 		set_kind(ret, VMOP_CFI_SIGNAL);
@@ -153,9 +166,14 @@ void vmop_cfi_rule_of_row(const struct vmop_cfi_row *row, uint16_t machine, bool
 		set_kind(ret, VMOP_CFI_END);
 		return;
 	}
+	ret->extra_saved = VMOP_CFI_LOST;
+	if (kind.has_extra)
+		set_extra(vmop_cfi_row_value(row, VMOP_CFI_EXTRA), ret);
 	ret->ra_is_signed = vmop_cfi_row_ra_is_signed(row);
 	if (!set_cfa(row, machine, ret) ||
-	    !set_saved(vmop_cfi_row_value(row, VMOP_CFI_FP), machine, &ret->fp_saved, &ret->fp_offset) ||
-	    !set_saved(vmop_cfi_row_value(row, VMOP_CFI_RA), machine, &ret->ra_saved, &ret->ra_offset))
+	    !set_saved(vmop_cfi_row_value(row, VMOP_CFI_FP), machine, &ret->fp_saved,
+		       &ret->fp_offset) ||
+	    !set_saved(vmop_cfi_row_value(row, VMOP_CFI_RA), machine, &ret->ra_saved,
+		       &ret->ra_offset))
 		set_kind(ret, VMOP_CFI_EXPRESSION);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "libstack/budget.h"
-#include "libstack/cfi-rule.h"
 #include "libutil/hash-seed.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -90,13 +89,13 @@ bool vmop_cfi_rule_set_index(struct vmop_cfi_rule_set *set, const struct vmop_cf
 }
 
 bool vmop_cfi_rule_set_index_of_new_row(struct vmop_cfi_rule_set *set,
-					const struct vmop_cfi_row *row, uint16_t machine,
-					bool is_signal, struct vmop_cfi_budget *budget,
-					uint32_t *ret)
+					const struct vmop_cfi_row *row,
+					struct vmop_cfi_row_kind kind, bool is_signal,
+					struct vmop_cfi_budget *budget, uint32_t *ret)
 {
 	struct vmop_cfi_rule rule;
 	uint64_t key = is_signal ? 0 : vmop_cfi_row_key(row);
-	vmop_cfi_rule_of_row(row, machine, is_signal, &rule);
+	vmop_cfi_rule_of_row(row, kind, is_signal, &rule);
 	if (!vmop_cfi_rule_set_index(set, &rule, budget, ret))
 		return false;
 	if (key)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "libstack/cfi-program.h"
+#include "libstack/cfi-rule.h"
 #include "libstack/table.h"
 
 enum { VMOP_CFI_ROW_SLOTS = 512 };
@@ -58,8 +59,8 @@ static inline uint64_t vmop_cfi_row_key(const struct vmop_cfi_row *row)
 }
 
 /* Return where the set keeps a row of that key. */
-static inline struct vmop_cfi_known_row *
-vmop_cfi_rule_set_known(struct vmop_cfi_rule_set *set, uint64_t key)
+static inline struct vmop_cfi_known_row *vmop_cfi_rule_set_known(struct vmop_cfi_rule_set *set,
+								 uint64_t key)
 {
 	_Static_assert(VMOP_CFI_ROW_SLOTS == 1 << (64 - 55), "the upper nine bits of a product");
 	return &set->known[key * UINT64_C(0x9e3779b97f4a7c15) >> 55];
@@ -67,19 +68,19 @@ vmop_cfi_rule_set_known(struct vmop_cfi_rule_set *set, uint64_t key)
 
 /* The same as vmop_cfi_rule_set_index_of_row(), for a row that may not be known. */
 bool vmop_cfi_rule_set_index_of_new_row(struct vmop_cfi_rule_set *set,
-					const struct vmop_cfi_row *row, uint16_t machine,
-					bool is_signal, struct vmop_cfi_budget *budget,
-					uint32_t *ret);
+					const struct vmop_cfi_row *row,
+					struct vmop_cfi_row_kind kind, bool is_signal,
+					struct vmop_cfi_budget *budget, uint32_t *ret);
 
 /*
- * Set *ret to the index of the rule of a row. machine and is_signal are those of
- * vmop_cfi_rule_of_row(), and the set has rows of one machine only. False: the budget refused
+ * Set *ret to the index of the rule of a row. kind and is_signal are those of
+ * vmop_cfi_rule_of_row(), and the set has rows of one kind only. False: the budget refused
  * memory.
  */
 static inline bool vmop_cfi_rule_set_index_of_row(struct vmop_cfi_rule_set *set,
-						  const struct vmop_cfi_row *row, uint16_t machine,
-						  bool is_signal, struct vmop_cfi_budget *budget,
-						  uint32_t *ret)
+						  const struct vmop_cfi_row *row,
+						  struct vmop_cfi_row_kind kind, bool is_signal,
+						  struct vmop_cfi_budget *budget, uint32_t *ret)
 {
 	uint64_t key = vmop_cfi_row_key(row);
 	const struct vmop_cfi_known_row *known = vmop_cfi_rule_set_known(set, key);
@@ -87,7 +88,7 @@ static inline bool vmop_cfi_rule_set_index_of_row(struct vmop_cfi_rule_set *set,
 		*ret = known->index;
 		return true;
 	}
-	return vmop_cfi_rule_set_index_of_new_row(set, row, machine, is_signal, budget, ret);
+	return vmop_cfi_rule_set_index_of_new_row(set, row, kind, is_signal, budget, ret);
 }
 
 /* Free the hash table, and shrink the rules, which stay the caller's to free. */
