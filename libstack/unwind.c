@@ -21,8 +21,16 @@ enum {
 	LARGEST_HOLE_BYTES = 1 << 20,
 };
 
-/* Rules that were found before, and the bits of the keys by which they are found. */
-enum { MEMO_SLOTS = 2048, MEMO_OFFSET_BITS = 40 };
+/*
+ * Rules that were found before: of return addresses and of interrupted instructions. There are few
+ * of the former, and the latter may not displace them.
+ */
+enum {
+	RETURN_SLOT_BITS = 12,
+	INTERRUPTED_SLOT_BITS = 10,
+	MEMO_SLOTS = (1 << RETURN_SLOT_BITS) + (1 << INTERRUPTED_SLOT_BITS),
+	MEMO_OFFSET_BITS = 40, /* of the keys */
+};
 
 /* The rule of an offset of a table. Two lie in a cache line. */
 struct known_rule {
@@ -432,7 +440,6 @@ static enum vmop_stack_end step_by_entry(struct walk *walk, uint64_t offset)
 
 static void find_in_table(const struct walk *walk, uint64_t offset, struct vmop_cfi_rule *ret)
 {
-	_Static_assert(MEMO_SLOTS == 1 << (64 - 53), "the upper eleven bits of a product");
 	const struct vmop_cfi_table *table = walk->piece->table;
 	uint64_t serial = vmop_cfi_table_serial(table);
 	if (!serial || serial >> (64 - MEMO_OFFSET_BITS) || offset >> MEMO_OFFSET_BITS) {
@@ -440,7 +447,11 @@ static void find_in_table(const struct walk *walk, uint64_t offset, struct vmop_
 		return;
 	}
 	uint64_t key = serial << MEMO_OFFSET_BITS | offset;
-	struct known_rule *known = &walk->memo[key * UINT64_C(0x9e3779b97f4a7c15) >> 53];
+	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+	struct known_rule *known = walk->frame.is_interrupted
+					   ? &walk->memo[(1 << RETURN_SLOT_BITS) +
+							 (hash >> (64 - INTERRUPTED_SLOT_BITS))]
+					   : &walk->memo[hash >> (64 - RETURN_SLOT_BITS)];
 	if (known->key != key) {
 		vmop_cfi_table_find(table, offset, &known->rule);
 		known->key = key;
@@ -552,6 +563,7 @@ void vmop_unwind(struct vmop_unwinder *unwinder, const struct vmop_code_space *s
 		frames[ret->n_frames++] = (struct vmop_stack_frame){
 			.address = walk.frame.regs[walk.machine->pc],
 			.is_interrupted = walk.frame.is_interrupted,
+			.mapping = walk.piece ? walk.piece->mapping : NULL,
 		};
 		if (end == GOES_ON)
 			end = step(&walk);
