@@ -42,8 +42,8 @@ struct vmop_cfi_rule {
 	uint8_t ra_saved;     /* enum vmop_cfi_saved of the return address (arm64: SAME is x30) */
 	bool ra_is_signed; /* arm64: the saved return address has a pointer authentication code */
 	/*
-	 * Of rbx (x86-64), AT_CFA at CFA + extra_offset. LOST in most tables: only images with a
-	 * CFA by rbx have it.
+	 * enum vmop_cfi_saved of rbx (x86-64), AT_CFA at CFA + extra_offset. It is LOST in most
+	 * tables: only images with a CFA by rbx have it.
 	 */
 	uint8_t extra_saved;
 	int16_t extra_offset;
