@@ -374,7 +374,7 @@ static inline bool run_common(struct vmop_cfi_program *program, const uint8_t **
 		return true;
 	}
 	if ((instruction & CFA_PRIMARY) == CFA_OFFSET && has_operand) {
-		set_offset(program, instruction & ~CFA_PRIMARY, times(program, next[1]));
+		set_offset(program, instruction & (uint8_t)~CFA_PRIMARY, times(program, next[1]));
 		*at = next + 2;
 		return true;
 	}
@@ -451,7 +451,7 @@ bool vmop_cfi_program_next(struct vmop_cfi_program *program)
 	program->from = program->at;
 	while (at < program->cursor.end) {
 		if ((*at & CFA_PRIMARY) == CFA_ADVANCE_LOC) {
-			advance(program, *at & ~CFA_PRIMARY);
+			advance(program, *at & (uint8_t)~CFA_PRIMARY);
 			program->cursor.at = at + 1;
 			return true;
 		}
