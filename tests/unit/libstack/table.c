@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "libstack/table.h"
-#include "libstack/unwind.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 #include "tests/unit/libstack/synthetic.h"
@@ -726,46 +725,6 @@ static void gos_programs_are_known_by_their_note(void **state)
 	synthetic_deinit(&cfi);
 }
 
-static bool find_text(void *arg, uint64_t address, struct vmop_code_piece *ret)
-{
-	struct vmop_cfi_table **table = arg;
-	*ret = (struct vmop_code_piece){.start = SYNTHETIC_TEXT,
-					.end = SYNTHETIC_TEXT + SYNTHETIC_TEXT_BYTES,
-					.offset = SYNTHETIC_TEXT,
-					.table = *table,
-					.state = VMOP_CODE_HAS_TABLE};
-	return address - ret->start < SYNTHETIC_TEXT_BYTES;
-}
-
-/* An unwinder keeps rules by the table: another table at the same address has others. */
-static void an_unwinder_outlives_tables(void **state)
-{
-	(void)state;
-	static const uint8_t programs[][2] = {{0x0e, 8}, {0x0e, 16}};
-	const uint64_t stack[] = {SYNTHETIC_TEXT + 0x101, SYNTHETIC_TEXT + 0x202, 0, 0};
-	const uint64_t regs[VMOP_USER_REGS] = {[7] = 0x7000, [16] = SYNTHETIC_TEXT + 8};
-	const struct vmop_stack_capture capture = {.user_regs = regs,
-						   .user_stack = (const uint8_t *)stack,
-						   .user_stack_bytes = sizeof(stack),
-						   .user_stack_asked_bytes = sizeof(stack)};
-	struct vmop_unwinder *unwinder;
-	struct vmop_stack_frame frames[2];
-	struct vmop_unwound unwound;
-	assert_null(vmop_unwinder_create(EM_X86_64, &unwinder));
-	for (size_t i = 0; i < 6; i++) {
-		struct vmop_cfi_table *table =
-			table_of_program(EM_X86_64, programs[i % 2], sizeof(programs[0]));
-		const struct vmop_code_space space = {find_text, &table};
-		for (int round = 0; round < 2; round++) {
-			vmop_unwind(unwinder, &space, &capture, frames, 2, &unwound);
-			assert_int_equal(unwound.n_frames, 2);
-			assert_int_equal(frames[1].address, stack[i % 2]);
-		}
-		vmop_cfi_table_destroy(table);
-	}
-	vmop_unwinder_destroy(unwinder);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -795,7 +754,6 @@ int main(void)
 		cmocka_unit_test(the_vdso_is_read_from_memory),
 		cmocka_unit_test(rbx_has_rows_where_a_cfa_needs_it),
 		cmocka_unit_test(gos_programs_are_known_by_their_note),
-		cmocka_unit_test(an_unwinder_outlives_tables),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
