@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libstack/budget.h"
+#include "libstack/compressed.h"
 #include "libstack/cursor.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
@@ -109,6 +110,7 @@ struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image)
 /* A range of the image's bytes and its address. */
 struct extent {
 	uint64_t address, offset, len_bytes;
+	enum vmop_cfi_compression compression;
 };
 
 /* Find the rest, from address on, of the segment that contains it. */
@@ -168,18 +170,18 @@ static bool find_eh_frame_by_header(const struct vmop_cfi_image *image, struct e
 static bool has_name(const struct vmop_cfi_image *image, const Elf64_Shdr *names, uint32_t at,
 		     const char *name)
 {
-	char buf[sizeof(".debug_frame")];
+	char buf[sizeof(".zdebug_frame")];
 	uint64_t offset;
 	size_t len_bytes = strlen(name) + 1;
 	return !__builtin_add_overflow(names->sh_offset, at, &offset) &&
 	       read_at(image, offset, buf, len_bytes) && memcmp(buf, name, len_bytes) == 0;
 }
 
-/* Compressed sections and those that are empty in this file (of a debug file) can't be used. */
+/* Sections that are empty in this file (of a debug file) can't be used. */
 static bool is_usable(const Elf64_Shdr *header)
 {
 	return (header->sh_type == SHT_PROGBITS || header->sh_type == SHT_X86_64_UNWIND) &&
-	       header->sh_size > 0 && !(header->sh_flags & SHF_COMPRESSED);
+	       header->sh_size > 0;
 }
 
 static bool find_section(const struct vmop_cfi_image *image, const char *name, struct extent *ret)
@@ -200,10 +202,22 @@ static bool find_section(const struct vmop_cfi_image *image, const char *name, s
 			continue;
 		*ret = (struct extent){.address = header->sh_addr,
 				       .offset = header->sh_offset,
-				       .len_bytes = header->sh_size};
+				       .len_bytes = header->sh_size,
+				       .compression = header->sh_flags & SHF_COMPRESSED
+							      ? VMOP_CFI_CHDR
+							      : VMOP_CFI_PLAIN};
 		return true;
 	}
 	return false;
+}
+
+static bool find_debug_frame(const struct vmop_cfi_image *image, struct extent *ret)
+{
+	if (find_section(image, ".debug_frame", ret))
+		return true;
+	bool is_found = find_section(image, ".zdebug_frame", ret);
+	ret->compression = VMOP_CFI_ZDEBUG;
+	return is_found;
 }
 
 /*
@@ -213,7 +227,9 @@ static bool find_section(const struct vmop_cfi_image *image, const char *name, s
 static bool find_eh_frame(const struct vmop_cfi_image *image, struct extent *ret)
 {
 	struct extent section;
-	bool has_section = find_section(image, ".eh_frame", &section);
+	/* A loaded section is never compressed. */
+	bool has_section =
+		find_section(image, ".eh_frame", &section) && section.compression == VMOP_CFI_PLAIN;
 	if (!find_eh_frame_by_header(image, ret)) {
 		*ret = section;
 		return has_section;
@@ -223,27 +239,43 @@ static bool find_eh_frame(const struct vmop_cfi_image *image, struct extent *ret
 	return true;
 }
 
+static struct vmop_error *read_extent(const struct vmop_cfi_image *image,
+				      const struct extent *extent, struct vmop_cfi_budget *budget,
+				      uint8_t **ret)
+{
+	*ret = vmop_cfi_budget_resize(budget, NULL, 0, extent->len_bytes, 1);
+	if (!*ret)
+		return vmop_cfi_budget_error(budget);
+	if (read_at(image, extent->offset, *ret, extent->len_bytes))
+		return NULL;
+	vmop_cfi_budget_free(budget, *ret, extent->len_bytes, 1);
+	return damaged("it ends before its call frame information");
+}
+
 struct vmop_error *vmop_cfi_image_read_cfi(const struct vmop_cfi_image *image, bool is_debug_frame,
 					   struct vmop_cfi_budget *budget,
 					   struct vmop_cfi_section *ret)
 {
 	struct extent extent;
+	uint8_t *bytes;
 	*ret = (struct vmop_cfi_section){.is_debug_frame = is_debug_frame,
 					 .machine = image->machine};
-	if (is_debug_frame ? !find_section(image, ".debug_frame", &extent)
-			   : !find_eh_frame(image, &extent))
+	if (is_debug_frame ? !find_debug_frame(image, &extent) : !find_eh_frame(image, &extent))
 		return NULL;
-	uint8_t *bytes = vmop_cfi_budget_resize(budget, NULL, 0, extent.len_bytes, 1);
-	if (!bytes)
-		return vmop_cfi_budget_error(budget);
-	if (!read_at(image, extent.offset, bytes, extent.len_bytes)) {
-		vmop_cfi_budget_free(budget, bytes, extent.len_bytes, 1);
-		return damaged("it ends before its call frame information");
-	}
+	struct vmop_error *err = read_extent(image, &extent, budget, &bytes);
+	if (err)
+		return err;
+	ret->address = extent.address;
 	ret->bytes = bytes;
 	ret->len_bytes = extent.len_bytes;
-	ret->address = extent.address;
-	return NULL;
+	if (extent.compression == VMOP_CFI_PLAIN)
+		return NULL;
+	uint8_t *plain = NULL;
+	err = vmop_cfi_decompress(extent.compression, bytes, extent.len_bytes, budget, &plain,
+				  &ret->len_bytes);
+	vmop_cfi_budget_free(budget, bytes, extent.len_bytes, 1);
+	ret->bytes = plain;
+	return err;
 }
 
 const struct vmop_cfi_segment *vmop_cfi_image_segment(const struct vmop_cfi_image *image,
