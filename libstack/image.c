@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "libstack/budget.h"
-#include "libstack/compressed.h"
 #include "libstack/cursor.h"
+#include "libutil/compressed.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 
@@ -110,7 +110,7 @@ struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image)
 /* A range of the image's bytes and its address. */
 struct extent {
 	uint64_t address, offset, len_bytes;
-	enum vmop_cfi_compression compression;
+	enum vmop_compression compression;
 };
 
 /* Find the rest, from address on, of the segment that contains it. */
@@ -204,8 +204,8 @@ static bool find_section(const struct vmop_cfi_image *image, const char *name, s
 				       .offset = header->sh_offset,
 				       .len_bytes = header->sh_size,
 				       .compression = header->sh_flags & SHF_COMPRESSED
-							      ? VMOP_CFI_CHDR
-							      : VMOP_CFI_PLAIN};
+							      ? VMOP_COMPRESSION_CHDR
+							      : VMOP_COMPRESSION_NONE};
 		return true;
 	}
 	return false;
@@ -216,7 +216,7 @@ static bool find_debug_frame(const struct vmop_cfi_image *image, struct extent *
 	if (find_section(image, ".debug_frame", ret))
 		return true;
 	bool is_found = find_section(image, ".zdebug_frame", ret);
-	ret->compression = VMOP_CFI_ZDEBUG;
+	ret->compression = VMOP_COMPRESSION_ZDEBUG;
 	return is_found;
 }
 
@@ -228,8 +228,8 @@ static bool find_eh_frame(const struct vmop_cfi_image *image, struct extent *ret
 {
 	struct extent section;
 	/* A loaded section is never compressed. */
-	bool has_section =
-		find_section(image, ".eh_frame", &section) && section.compression == VMOP_CFI_PLAIN;
+	bool has_section = find_section(image, ".eh_frame", &section) &&
+			   section.compression == VMOP_COMPRESSION_NONE;
 	if (!find_eh_frame_by_header(image, ret)) {
 		*ret = section;
 		return has_section;
@@ -252,6 +252,39 @@ static struct vmop_error *read_extent(const struct vmop_cfi_image *image,
 	return damaged("it ends before its call frame information");
 }
 
+/*
+ * Replace ret's bytes by the decompressed ones, for whose claimed length the budget pays before a
+ * byte is unpacked. ret has none if this build cannot unpack them.
+ */
+static struct vmop_error *decompress(enum vmop_compression compression,
+				     struct vmop_cfi_budget *budget, struct vmop_cfi_section *ret)
+{
+	uint8_t *packed = (uint8_t *)ret->bytes, *plain = NULL;
+	size_t packed_bytes = ret->len_bytes;
+	struct vmop_compressed compressed;
+	struct vmop_error *err = NULL;
+	ret->bytes = NULL;
+	if (!vmop_compressed_read(compression, packed, packed_bytes, &compressed)) {
+		err = damaged("its compressed call frame information is damaged");
+	} else if (vmop_compressed_is_supported(&compressed)) {
+		plain = vmop_cfi_budget_resize(budget, NULL, 0, compressed.plain_bytes, 1);
+		if (!plain)
+			err = vmop_cfi_budget_error(budget);
+		else if (!vmop_compressed_unpack(&compressed, plain))
+			err = damaged("its compressed call frame information is damaged");
+		else if (!vmop_cfi_budget_check_time(budget))
+			err = vmop_cfi_budget_error(budget);
+	}
+	vmop_cfi_budget_free(budget, packed, packed_bytes, 1);
+	if (err) {
+		vmop_cfi_budget_free(budget, plain, compressed.plain_bytes, 1);
+		return err;
+	}
+	ret->bytes = plain;
+	ret->len_bytes = compressed.plain_bytes;
+	return NULL;
+}
+
 struct vmop_error *vmop_cfi_image_read_cfi(const struct vmop_cfi_image *image, bool is_debug_frame,
 					   struct vmop_cfi_budget *budget,
 					   struct vmop_cfi_section *ret)
@@ -268,14 +301,7 @@ struct vmop_error *vmop_cfi_image_read_cfi(const struct vmop_cfi_image *image, b
 	ret->address = extent.address;
 	ret->bytes = bytes;
 	ret->len_bytes = extent.len_bytes;
-	if (extent.compression == VMOP_CFI_PLAIN)
-		return NULL;
-	uint8_t *plain = NULL;
-	err = vmop_cfi_decompress(extent.compression, bytes, extent.len_bytes, budget, &plain,
-				  &ret->len_bytes);
-	vmop_cfi_budget_free(budget, bytes, extent.len_bytes, 1);
-	ret->bytes = plain;
-	return err;
+	return extent.compression ? decompress(extent.compression, budget, ret) : NULL;
 }
 
 const struct vmop_cfi_segment *vmop_cfi_image_segment(const struct vmop_cfi_image *image,

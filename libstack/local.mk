@@ -6,7 +6,6 @@ libstack_libstack_la_SOURCES = \
 	libstack/cfi-program.c libstack/cfi-program.h \
 	libstack/cfi-rule.c libstack/cfi-rule.h \
 	libstack/cie-cache.c libstack/cie-cache.h \
-	libstack/compressed.c libstack/compressed.h \
 	libstack/cursor.h \
 	libstack/functions.c libstack/functions.h \
 	libstack/image.c libstack/image.h \
@@ -15,8 +14,7 @@ libstack_libstack_la_SOURCES = \
 	libstack/table-build.c \
 	libstack/table-builder.c libstack/table-builder.h \
 	libstack/table-layout.h
-libstack_libstack_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
-libstack_libstack_la_LIBADD = libutil/libutil.la $(ZLIB_LIBS) $(ZSTD_LIBS)
+libstack_libstack_la_LIBADD = libutil/libutil.la libutil/libcompressed.la
 
 # The unwinder.
 libstack_libstack_la_SOURCES += \
