@@ -14,6 +14,7 @@
 #include "libsym/kernel-image.h"
 #include "libsym/name-table.h"
 #include "libsym/plt.h"
+#include "libsym/resolver-open.h"
 #include "libutil/cleanup.h"
 
 /* The symbols found for an image, or the reason why there are none. */
@@ -246,4 +247,9 @@ struct vmop_error *vmop_resolver_symtab(struct vmop_resolver *resolver,
 const char *vmop_resolver_name(struct vmop_resolver *resolver, const char *mangled)
 {
 	return vmop_name_table_show(&resolver->names, mangled);
+}
+
+const struct vmop_file_finder *vmop_resolver_finder(const struct vmop_resolver *resolver)
+{
+	return &resolver->finder;
 }

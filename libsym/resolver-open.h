@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a resolver has in it. Inside libsym only. */
+#ifndef VMOP_LIBSYM_RESOLVER_OPEN_H
+#define VMOP_LIBSYM_RESOLVER_OPEN_H
+
+struct vmop_file_finder;
+struct vmop_resolver;
+
+/* Return the resolver's finder of files. */
+const struct vmop_file_finder *vmop_resolver_finder(const struct vmop_resolver *resolver);
+
+#endif
