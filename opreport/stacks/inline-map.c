@@ -54,6 +54,7 @@ static struct vmop_error *make_entry(struct mapping *mapping, const char *mangle
 	if (!entry)
 		return &vmop_error_no_memory;
 	struct vmop_inlined *inlined = &entry->inlined;
+	inlined->symbol.type = VMOP_SYMBOL_INLINED;
 	inlined->mangled_name = vmop_arena_text(arena, mangled_name);
 	if (inlined->mangled_name) {
 		inlined->symbol.name = inlined->mangled_name;
