@@ -124,8 +124,7 @@ static bool find_rest(const struct vmop_cfi_image *image, uint64_t address, stru
 		    address - header.p_vaddr >= header.p_filesz)
 			continue;
 		uint64_t skipped = address - header.p_vaddr;
-		ret->address = address;
-		ret->len_bytes = header.p_filesz - skipped;
+		*ret = (struct extent){.address = address, .len_bytes = header.p_filesz - skipped};
 		return !__builtin_add_overflow(header.p_offset, skipped, &ret->offset);
 	}
 	return false;
