@@ -24,7 +24,7 @@ enum { INFO, ABBREV, N_SECTIONS = 8, FIRST = 2, N_HEADERS = FIRST + N_SECTIONS }
 
 /* Where a section is read from. */
 struct part {
-	const GElf_Shdr *section; /* NULL: there is none */
+	const GElf_Shdr *section; /* NULL: none */
 	enum vmop_compression compression;
 	uint64_t plain_bytes;
 };

@@ -145,7 +145,7 @@ struct walk {
 
 static bool walk_children(struct walk *walk, Dwarf_Die *parent, uint32_t node, unsigned depth);
 
-/* Add a function and what is inlined into it. */
+/* Add a function and those that are inlined into it. */
 static bool add_function(struct walk *walk, Dwarf_Die *die, uint32_t parent, unsigned depth)
 {
 	struct unit *unit = walk->unit;

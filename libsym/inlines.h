@@ -15,7 +15,7 @@
 
 #include "libsym/resolver.h"
 
-/* Of functions inlined into one another at one address; the outer ones of more are left out. */
+/* The bound of functions inlined at one address; the outermost ones beyond it are left out. */
 #define VMOP_INLINES_MAX 32
 
 struct vmop_inlines;

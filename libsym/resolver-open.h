@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a resolver has in it. Inside libsym only. */
+/* A resolver, opened: for the other parts of libsym. */
 #ifndef VMOP_LIBSYM_RESOLVER_OPEN_H
 #define VMOP_LIBSYM_RESOLVER_OPEN_H
 

@@ -20,7 +20,7 @@ enum vmop_compression {
 	VMOP_COMPRESSION_ZDEBUG, /* .zdebug_* */
 };
 
-/* What a section's header states, and the data behind it. */
+/* A section's header, and the data behind it. */
 struct vmop_compressed {
 	uint32_t type;	     /* ELFCOMPRESS_ */
 	const uint8_t *data; /* the caller's */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The functions inlined at the addresses of a call tree by offset.  Addresses are looked up by
- * weight, the heaviest first, until a bound of CPU time is reached; the map counts what was left.
+ * weight, the heaviest first, until a bound of CPU time is reached; the map counts the others.
  * Only code in files has inlined functions here; the kernel's has none.
  */
 #ifndef VMOP_OPREPORT_STACKS_INLINE_MAP_H
@@ -30,7 +30,7 @@ struct vmop_inline_map {
 	const struct vmop_inlined **functions;
 	size_t n_functions, capacity;
 	struct vmop_inlined_entry *entries; /* by name */
-	/* What was looked up. */
+	/* Counts of the look-ups. */
 	size_t n_addresses, n_unseen;	   /* unseen: there was no time left */
 	uint64_t samples, unseen_samples;  /* all; with an unseen address in their stacks */
 	size_t n_images, n_images_without; /* files; without DWARF that can be read */

@@ -80,7 +80,7 @@ static void inlined_functions_are_below_their_function(void **state)
 	tear_down(&world);
 }
 
-/* The formats skip what is deeper than their bound, so nothing may become so deep. */
+/* Formats skip nodes deeper than their bound: no node may become so deep. */
 static void paths_stay_within_the_bound(void **state)
 {
 	(void)state;
