@@ -6,7 +6,7 @@
 
 #include "libstack/budget.h"
 #include "libstack/cursor.h"
-#include "libutil/compressed.h"
+#include "libutil/elf/compressed.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 

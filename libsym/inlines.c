@@ -3,9 +3,8 @@
 
 #include <stdlib.h>
 
+#include "libsym/dwarf/inline-index.h"
 #include "libsym/file-finder.h"
-#include "libsym/inline-index.h"
-#include "libsym/resolver-open.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 
@@ -16,6 +15,8 @@ struct vmop_inlines {
 	struct vmop_inline_index **indexes; /* n; owned */
 	size_t n, capacity;
 };
+
+_Static_assert(VMOP_INLINES_MAX == VMOP_INLINE_INDEX_MAX, "the same bound");
 
 static const char out_of_time[] = "there was no CPU time left";
 

@@ -14,7 +14,6 @@
 #include "libsym/kernel-image.h"
 #include "libsym/name-table.h"
 #include "libsym/plt.h"
-#include "libsym/resolver-open.h"
 #include "libutil/cleanup.h"
 
 /* The symbols found for an image, or the reason why there are none. */

@@ -26,6 +26,6 @@ libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
 libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm
 
 # For readers of debug sections; other programs need no decompression.
-libutil_libcompressed_la_SOURCES = libutil/compressed.c libutil/compressed.h
+libutil_libcompressed_la_SOURCES = libutil/elf/compressed.c libutil/elf/compressed.h
 libutil_libcompressed_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
 libutil_libcompressed_la_LIBADD = $(ZLIB_LIBS) $(ZSTD_LIBS)

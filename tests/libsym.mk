@@ -7,12 +7,12 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
 	tests/unit/libsym/cost \
 	tests/unit/libsym/debuginfod \
-	tests/unit/libsym/inline-index \
+	tests/unit/libsym/dwarf/inline-index \
 	tests/unit/libsym/inlines \
 	tests/unit/libsym/kallsyms \
 	tests/unit/libsym/name \
 	tests/unit/libsym/perf-map \
-	tests/unit/libsym/range-map \
+	tests/unit/libsym/dwarf/range-map \
 	tests/unit/libsym/resolver \
 	tests/unit/libsym/symtab
 check_PROGRAMS += $(LIBSYM_TESTS) tests/unit/libsym/target \
@@ -47,10 +47,10 @@ tests_unit_libsym_perf_map_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_perf_map_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_resolver_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_resolver_LDADD = $(libsym_test_ldadd)
-tests_unit_libsym_range_map_CPPFLAGS = $(libsym_test_cppflags)
-tests_unit_libsym_range_map_LDADD = $(libsym_test_ldadd)
-tests_unit_libsym_inline_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
-tests_unit_libsym_inline_index_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_dwarf_range_map_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_dwarf_range_map_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_dwarf_inline_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
+tests_unit_libsym_dwarf_inline_index_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_inlines_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_inlines_LDADD = $(libsym_test_ldadd)
 

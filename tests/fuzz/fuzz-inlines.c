@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libsym/dwarf/inline-index.h"
 #include "libsym/elf-file.h"
-#include "libsym/inline-index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
@@ -17,14 +17,14 @@ static void check(bool is_right)
 
 static void look_up(struct vmop_inline_index *index, struct vmop_sym_budget *budget)
 {
-	const char *names[VMOP_INLINES_MAX];
+	const char *names[VMOP_INLINE_INDEX_MAX];
 	size_t n;
 	for (uint64_t offset = 0; offset < 0x4000; offset += 3) {
 		if (!vmop_inline_index_find(index, offset, names, &n)) {
 			check(budget->spent);
 			return;
 		}
-		check(n <= VMOP_INLINES_MAX);
+		check(n <= VMOP_INLINE_INDEX_MAX);
 		/* Names end, and so a sanitizer finds those that do not. */
 		for (size_t i = 0; i < n; i++)
 			check(strlen(names[i]) < ((size_t)1 << 30));

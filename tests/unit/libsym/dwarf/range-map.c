@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libsym/range-map.h"
+#include "libsym/dwarf/range-map.h"
 
 static struct vmop_sym_budget budget;
 

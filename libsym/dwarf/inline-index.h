@@ -11,11 +11,13 @@
  * DWARF is untrusted. libdw reads it, from a private copy (debug-sections.h); the budget pays for
  * each entry and each item that is kept. Inside libsym only. One thread at a time.
  */
-#ifndef VMOP_LIBSYM_INLINE_INDEX_H
-#define VMOP_LIBSYM_INLINE_INDEX_H
+#ifndef VMOP_LIBSYM_DWARF_INLINE_INDEX_H
+#define VMOP_LIBSYM_DWARF_INLINE_INDEX_H
 
 #include "libsym/elf-file.h"
-#include "libsym/inlines.h"
+
+/* The bound of functions inlined at one address; the outermost ones beyond it are left out. */
+#define VMOP_INLINE_INDEX_MAX 32
 
 struct vmop_inline_index;
 
@@ -35,6 +37,6 @@ void vmop_inline_index_destroy(struct vmop_inline_index *index); /* NULL is allo
  * index owns them. False: the budget ran out.
  */
 bool vmop_inline_index_find(struct vmop_inline_index *index, uint64_t offset,
-			    const char *ret_names[VMOP_INLINES_MAX], size_t *ret_n);
+			    const char *ret_names[VMOP_INLINE_INDEX_MAX], size_t *ret_n);
 
 #endif

@@ -3,7 +3,7 @@
  * Inlined functions of the program tests/fixtures/inlines: those of its source, at every address
  * those that binutils' addr2line finds, in each form that its DWARF can have, within the budget.
  */
-#include "libsym/inline-index.h"
+#include "libsym/dwarf/inline-index.h"
 
 #include <cmocka.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static void open_index(struct opened *opened, const char *path)
 /* Write the chain at an offset, innermost first: "a b c ". */
 static void chain_at(struct opened *opened, uint64_t offset, char ret[256])
 {
-	const char *names[VMOP_INLINES_MAX];
+	const char *names[VMOP_INLINE_INDEX_MAX];
 	size_t n, len = 0;
 	assert_true(vmop_inline_index_find(opened->index, offset, names, &n));
 	ret[0] = '\0';
@@ -95,7 +95,7 @@ static void chains_are_those_of_the_source(void **state)
 		struct opened opened;
 		open_index(&opened, paths[i]);
 		check_chains(&opened, text_of(&opened));
-		const char *names[VMOP_INLINES_MAX];
+		const char *names[VMOP_INLINE_INDEX_MAX];
 		size_t n = 1;
 		assert_true(vmop_inline_index_find(opened.index, UINT64_MAX, names, &n));
 		assert_int_equal(n, 0);
@@ -254,7 +254,7 @@ static void time_is_bounded(void **state)
 {
 	(void)state;
 	struct opened opened;
-	const char *names[VMOP_INLINES_MAX];
+	const char *names[VMOP_INLINE_INDEX_MAX];
 	size_t n;
 	open_index(&opened, PROGRAM);
 	const GElf_Shdr *text = text_of(&opened);

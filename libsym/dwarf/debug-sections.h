@@ -5,8 +5,8 @@
  * describe functions, decompressed, each followed by zeros, so that a string without an end ends
  * there. Inside libsym only.
  */
-#ifndef VMOP_LIBSYM_DEBUG_SECTIONS_H
-#define VMOP_LIBSYM_DEBUG_SECTIONS_H
+#ifndef VMOP_LIBSYM_DWARF_DEBUG_SECTIONS_H
+#define VMOP_LIBSYM_DWARF_DEBUG_SECTIONS_H
 
 #include "libsym/elf-file.h"
 

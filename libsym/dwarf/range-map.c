@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libsym/range-map.h"
+#include "libsym/dwarf/range-map.h"
 
 #include <stdlib.h>
 

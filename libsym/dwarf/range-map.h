@@ -4,8 +4,8 @@
  * into them do: an address has the value of the innermost range that contains it. Ranges come from
  * hostile files; one that overlaps another without nesting in it is cut. Inside libsym only.
  */
-#ifndef VMOP_LIBSYM_RANGE_MAP_H
-#define VMOP_LIBSYM_RANGE_MAP_H
+#ifndef VMOP_LIBSYM_DWARF_RANGE_MAP_H
+#define VMOP_LIBSYM_DWARF_RANGE_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libsym/debug-sections.h"
+#include "libsym/dwarf/debug-sections.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "libutil/compressed.h"
+#include "libutil/elf/compressed.h"
 
 /* Behind each section. */
 #define PADDING_BYTES 16

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libsym/inline-index.h"
+#include "libsym/dwarf/inline-index.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libsym/debug-sections.h"
-#include "libsym/range-map.h"
+#include "libsym/dwarf/debug-sections.h"
+#include "libsym/dwarf/range-map.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
@@ -272,7 +272,7 @@ static const char *read_name(struct vmop_inline_index *index, struct node *node)
 }
 
 static bool find_in_unit(struct vmop_inline_index *index, struct unit *unit, uint64_t address,
-			 const char *ret_names[VMOP_INLINES_MAX], size_t *ret_n)
+			 const char *ret_names[VMOP_INLINE_INDEX_MAX], size_t *ret_n)
 {
 	if (!unit->is_indexed && !index_unit(index, unit)) {
 		vmop_range_map_deinit(&unit->map, index->budget);
@@ -280,7 +280,7 @@ static bool find_in_unit(struct vmop_inline_index *index, struct unit *unit, uin
 	}
 	uint32_t at = vmop_range_map_find(&unit->map, address);
 	while (at != VMOP_RANGE_NONE && unit->nodes[at].parent != VMOP_RANGE_NONE &&
-	       *ret_n < VMOP_INLINES_MAX) {
+	       *ret_n < VMOP_INLINE_INDEX_MAX) {
 		ret_names[(*ret_n)++] = read_name(index, &unit->nodes[at]);
 		at = unit->nodes[at].parent;
 	}
@@ -300,7 +300,7 @@ static bool find_address(const struct vmop_inline_index *index, uint64_t offset,
 }
 
 bool vmop_inline_index_find(struct vmop_inline_index *index, uint64_t offset,
-			    const char *ret_names[VMOP_INLINES_MAX], size_t *ret_n)
+			    const char *ret_names[VMOP_INLINE_INDEX_MAX], size_t *ret_n)
 {
 	uint64_t address;
 	*ret_n = 0;

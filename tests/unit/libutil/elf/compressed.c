@@ -11,7 +11,7 @@
 #include <zlib.h>
 #endif
 
-#include "libutil/compressed.h"
+#include "libutil/elf/compressed.h"
 
 enum { TEXT_BYTES = 10000, SECTION_BYTES = 12000, ZLIB = 1, ZSTD = 2 };
 

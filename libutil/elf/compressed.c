@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libutil/compressed.h"
+#include "libutil/elf/compressed.h"
 
 #include <elf.h>
 #include <endian.h>

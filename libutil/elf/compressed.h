@@ -7,8 +7,8 @@
  *
  * The caller decides whether it can pay for the claimed length, allocates it, and unpacks.
  */
-#ifndef VMOP_LIBUTIL_COMPRESSED_H
-#define VMOP_LIBUTIL_COMPRESSED_H
+#ifndef VMOP_LIBUTIL_ELF_COMPRESSED_H
+#define VMOP_LIBUTIL_ELF_COMPRESSED_H
 
 #include <stdbool.h>
 #include <stddef.h>
