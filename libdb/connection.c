@@ -140,6 +140,7 @@ void vmop_db_disconnect(struct vmop_db *db)
 	vmop_cleanup_close(&db->wal_fd);
 	free(db->left_out);
 	free(db->first_rejected);
+	vmop_sampled_symbols_deinit(&db->sampled);
 	free(db->scratch.all);
 	free(db->packed);
 	free(db->path);

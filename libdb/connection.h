@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "libdb/pack.h"
+#include "libdb/sampled-symbols.h"
 #include "libdb/types.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
@@ -73,6 +74,7 @@ struct vmop_db {
 	uint32_t last_stack_node, last_stack_node_before_interval;
 	struct vmop_db_written written;
 	struct vmop_places *places;
+	struct vmop_sampled_symbols sampled;
 	uint32_t ended_tasks;	   /* merged by roll-ups since their rows were last deleted */
 	struct vmop_cells scratch; /* decoded cells */
 	uint8_t *packed;

@@ -18,6 +18,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/place.c libdb/place.h \
 	libdb/place-order.c libdb/place-order.h \
 	libdb/roll-up.c \
+	libdb/sampled-symbols.c libdb/sampled-symbols.h \
 	libdb/schema.c libdb/schema.h \
 	libdb/session-files.c libdb/session-files.h \
 	libdb/stacks/cells.c libdb/stacks/cells.h \

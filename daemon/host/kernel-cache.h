@@ -7,7 +7,7 @@
  * The file is VMOP_RUN_KERNEL_SYMBOLS; a reboot empties its directory. It has one line and then an
  * entry for each image (struct entry in the .c file):
  *
- *	line = "vmop-kernel-symbols-1", the key, the length and the hash of all entries
+ *	line = "vmop-kernel-symbols-2", the key, the length and the hash of all entries
  *	key  = vmop's version, boot id, hash of the kernel's notes, kptr_restrict, hash of the first
  *	       block of /proc/kallsyms, hash of the modules' names and addresses
  *

@@ -42,8 +42,11 @@ struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,
 		err = put_blob(db, nodes + i, now);
 	}
 	db->interval_failed |= err != NULL;
-	if (!err)
-		db->last_stack_node += (uint32_t)n;
+	if (err)
+		return err;
+	db->last_stack_node += (uint32_t)n;
+	for (size_t i = 0; i < n; i++)
+		vmop_sampled_symbols_mark(&db->sampled, nodes[i].image, nodes[i].offset);
 	return err;
 }
 
