@@ -178,6 +178,10 @@ struct vmop_db_chunk_row {
 	uint64_t samples;
 	size_t len_bytes; /* of the packed cells */
 };
+/* Insert valid nodes as one row, as part of the open transaction. */
+struct vmop_error *vmop_db_insert_stack_nodes(struct vmop_db *db,
+					      const struct vmop_db_stack_node *nodes, size_t n);
+
 /* Insert a chunk, as part of the open transaction. */
 struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row);
 

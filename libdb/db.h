@@ -228,6 +228,13 @@ struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret);
 struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t before_ns,
 				   uint64_t len_ns, unsigned max_intervals, bool *ret_more);
 
+/*
+ * Merge rows of nodes of stacks, so that they take less room: some time after the last call, and
+ * before vmop_db_finish.  One transaction, outside of an interval.  It does nothing as long as that
+ * is not worth the time.
+ */
+struct vmop_error *vmop_db_merge_stack_nodes(struct vmop_db *db);
+
 /* ---- reading ----------------------------------------------------------- */
 
 /*

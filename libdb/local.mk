@@ -23,6 +23,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/session-files.c libdb/session-files.h \
 	libdb/stacks/cells.c libdb/stacks/cells.h \
 	libdb/stacks/heap.c libdb/stacks/heap.h \
+	libdb/stacks/merge.c \
 	libdb/stacks/nodes.c libdb/stacks/nodes.h \
 	libdb/stacks/tree.c \
 	libdb/sum.c libdb/sum.h \

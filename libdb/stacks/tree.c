@@ -9,8 +9,8 @@
 
 /* ---- writing ------------------------------------------------------------- */
 
-static struct vmop_error *put_blob(struct vmop_db *db, const struct vmop_db_stack_node *nodes,
-				   size_t n)
+struct vmop_error *vmop_db_insert_stack_nodes(struct vmop_db *db,
+					      const struct vmop_db_stack_node *nodes, size_t n)
 {
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t len_bytes;
@@ -39,7 +39,7 @@ struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,
 	struct vmop_error *err = check_nodes(db, nodes, n);
 	for (size_t i = 0; !err && i < n; i += VMOP_STACK_NODES_MAX) {
 		size_t now = n - i < VMOP_STACK_NODES_MAX ? n - i : VMOP_STACK_NODES_MAX;
-		err = put_blob(db, nodes + i, now);
+		err = vmop_db_insert_stack_nodes(db, nodes + i, now);
 	}
 	db->interval_failed |= err != NULL;
 	if (err)
