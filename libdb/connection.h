@@ -178,9 +178,13 @@ struct vmop_db_chunk_row {
 	uint64_t samples;
 	size_t len_bytes; /* of the packed cells */
 };
-/* Insert valid nodes as one row, as part of the open transaction. */
+/* Write the rows of images with newly marked symbols, as part of the open interval. */
+struct vmop_error *vmop_db_put_sampled_symbols(struct vmop_db *db);
+
+/* Insert valid nodes as one row, packed at a level of zstd, as part of the open transaction. */
 struct vmop_error *vmop_db_insert_stack_nodes(struct vmop_db *db,
-					      const struct vmop_db_stack_node *nodes, size_t n);
+					      const struct vmop_db_stack_node *nodes, size_t n,
+					      int level);
 
 /* Insert a chunk, as part of the open transaction. */
 struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row);

@@ -222,8 +222,8 @@ struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret);
  *
  * A call is one transaction of at most max_intervals of the upper level, outside of an interval.
  * *ret_more is true if there is more to do.  A span that can't be merged (damaged, or more than a
- * row can hold) only rises to level + 1.  Later intervals use the freed space again; the file does
- * not shrink.
+ * row can hold) only rises to level + 1.  Later intervals use the freed space again, and
+ * vmop_db_finish cuts off the rest.
  */
 struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t before_ns,
 				   uint64_t len_ns, unsigned max_intervals, bool *ret_more);

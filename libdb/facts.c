@@ -106,6 +106,50 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id 
 	return vmop_db_put_done(db, err, 0);
 }
 
+struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n,
+					const char *const *always, void **ret,
+					size_t *ret_len_bytes)
+{
+	return vmop_sampled_symbols_make_book(symbols, n, always, ret, ret_len_bytes);
+}
+
+struct vmop_error *vmop_db_check_packed_symbols(const void *packed, size_t len_bytes)
+{
+	return vmop_sampled_symbols_check_book(packed, len_bytes);
+}
+
+struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
+					      const void *packed, size_t len_bytes)
+{
+	struct vmop_error *err = vmop_sampled_symbols_add(&db->sampled, image, packed, len_bytes);
+	/* Without memory, store the samples without the symbols. */
+	if (err == &vmop_error_no_memory)
+		err = vmop_error_new(VMOP_ERROR_LIMIT, "out of memory");
+	if (err)
+		err = vmop_error_prefix(err, "%s: symbols of image %u", db->path, image.number);
+	return vmop_db_put_done(db, err, 0);
+}
+
+static struct vmop_error *put_sampled(struct vmop_db *db, uint32_t id)
+{
+	_cleanup_free_ uint8_t *blob = NULL;
+	size_t len_bytes, n;
+	struct vmop_error *err = vmop_sampled_symbols_pack(&db->sampled, id, &blob, &len_bytes, &n);
+	if (!err)
+		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)id, (int64_t)n,
+				  (const void *)blob, len_bytes);
+	return vmop_db_put_done(db, err, 0);
+}
+
+struct vmop_error *vmop_db_put_sampled_symbols(struct vmop_db *db)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < db->sampled.n; i++)
+		if (vmop_sampled_symbols_is_dirty(&db->sampled, (uint32_t)i))
+			err = put_sampled(db, (uint32_t)i);
+	return err;
+}
+
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id image,
 				       struct vmop_symbol **ret_symbols, size_t *ret_n)
 {

@@ -58,7 +58,7 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db)
 {
 	if (!db->in_interval)
 		return not_open(db);
-	struct vmop_error *err = vmop_sampled_symbols_put(db);
+	struct vmop_error *err = vmop_db_put_sampled_symbols(db);
 	if (!err && (db->interval_failed || sqlite3_get_autocommit(db->sqlite)))
 		err = vmop_error_new(VMOP_ERROR_CANT,
 				     "%s: the interval could not be written and is dropped",

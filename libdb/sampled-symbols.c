@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libdb/connection.h"
-#include "libdb/db.h"
 #include "libdb/symbols.h"
+#include "libutil/cleanup.h"
 
 /* Ids of images are dense.  Symbols of an image with a greater one are refused. */
 #define IMAGES_MAX 65536
@@ -142,9 +141,9 @@ static struct vmop_error *join(const struct writing *writing, void **ret, size_t
 	return NULL;
 }
 
-struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n,
-					const char *const *always, void **ret,
-					size_t *ret_len_bytes)
+struct vmop_error *vmop_sampled_symbols_make_book(const struct vmop_symbol *symbols, size_t n,
+						  const char *const *always, void **ret,
+						  size_t *ret_len_bytes)
 {
 	if (n < 1 || n > VMOP_SYMBOLS_MAX)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%zu symbols: from 1 to %u can be stored",
@@ -180,7 +179,7 @@ static struct vmop_error *corrupt(void)
 	return vmop_error_new(VMOP_ERROR_CORRUPT, "packed symbols are damaged");
 }
 
-struct vmop_error *vmop_db_check_packed_symbols(const void *packed, size_t len_bytes)
+struct vmop_error *vmop_sampled_symbols_check_book(const void *packed, size_t len_bytes)
 {
 	struct book_head head;
 	struct page_head page;
@@ -265,7 +264,7 @@ static bool make_room(struct vmop_sampled_symbols *sampled, uint32_t id)
 static struct vmop_error *add_image(struct vmop_sampled_symbols *sampled, uint32_t id,
 				    const void *packed, size_t len_bytes)
 {
-	struct vmop_error *err = vmop_db_check_packed_symbols(packed, len_bytes);
+	struct vmop_error *err = vmop_sampled_symbols_check_book(packed, len_bytes);
 	if (err)
 		return err;
 	struct vmop_sampled_image *image = calloc(1, sizeof(*image));
@@ -282,23 +281,17 @@ static struct vmop_error *add_image(struct vmop_sampled_symbols *sampled, uint32
 	return &vmop_error_no_memory;
 }
 
-struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
-					      const void *packed, size_t len_bytes)
+struct vmop_error *vmop_sampled_symbols_add(struct vmop_sampled_symbols *sampled,
+					    struct vmop_image_id image, const void *packed,
+					    size_t len_bytes)
 {
-	struct vmop_sampled_symbols *sampled = &db->sampled;
-	struct vmop_error *err = NULL;
 	if (image.number >= IMAGES_MAX)
-		err = vmop_db_out_of_range(db, "the number of an image with symbols", image.number);
+		return vmop_error_new(VMOP_ERROR_LIMIT, "too many images");
 	/* The same symbols may come twice: the first interval was rolled back, or the row changed.
 	 */
-	else if (image.number >= sampled->n || !sampled->by_id[image.number])
-		err = add_image(sampled, image.number, packed, len_bytes);
-	/* Without memory, store the samples without the symbols. */
-	if (err == &vmop_error_no_memory)
-		err = vmop_error_new(VMOP_ERROR_LIMIT, "out of memory");
-	if (err)
-		err = vmop_error_prefix(err, "%s: symbols of image %u", db->path, image.number);
-	return vmop_db_put_done(db, err, 0);
+	if (image.number < sampled->n && sampled->by_id[image.number])
+		return NULL;
+	return add_image(sampled, image.number, packed, len_bytes);
 }
 
 /* ---- marking ---------------------------------------------------------------------- */
@@ -398,30 +391,22 @@ static size_t copy_marked(const struct vmop_sampled_image *image, struct vmop_sy
 	return n;
 }
 
-static struct vmop_error *put_image(struct vmop_db *db, uint32_t id,
-				    const struct vmop_sampled_image *image)
+bool vmop_sampled_symbols_is_dirty(const struct vmop_sampled_symbols *sampled, uint32_t id)
 {
-	size_t n = copy_marked(image, NULL), len_bytes;
-	_cleanup_free_ uint8_t *blob = NULL;
-	_cleanup_free_ struct vmop_symbol *marked = calloc(n + 1, sizeof(*marked));
+	return sampled->by_id[id] && sampled->by_id[id]->is_dirty;
+}
+
+struct vmop_error *vmop_sampled_symbols_pack(const struct vmop_sampled_symbols *sampled,
+					     uint32_t id, uint8_t **ret, size_t *ret_len_bytes,
+					     size_t *ret_n)
+{
+	const struct vmop_sampled_image *image = sampled->by_id[id];
+	*ret_n = copy_marked(image, NULL);
+	_cleanup_free_ struct vmop_symbol *marked = calloc(*ret_n + 1, sizeof(*marked));
 	if (!marked)
 		return &vmop_error_no_memory;
 	copy_marked(image, marked);
-	struct vmop_error *err = vmop_symbols_pack_sampled(marked, n, &blob, &len_bytes);
-	if (!err)
-		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)id, (int64_t)n,
-				  (const void *)blob, len_bytes);
-	return vmop_db_put_done(db, err, 0);
-}
-
-struct vmop_error *vmop_sampled_symbols_put(struct vmop_db *db)
-{
-	const struct vmop_sampled_symbols *sampled = &db->sampled;
-	struct vmop_error *err = NULL;
-	for (size_t i = 0; !err && i < sampled->n; i++)
-		if (sampled->by_id[i] && sampled->by_id[i]->is_dirty)
-			err = put_image(db, (uint32_t)i, sampled->by_id[i]);
-	return err;
+	return vmop_symbols_pack_sampled(marked, *ret_n, ret, ret_len_bytes);
 }
 
 void vmop_sampled_symbols_commit(struct vmop_sampled_symbols *sampled)

@@ -10,13 +10,13 @@
 #ifndef VMOP_LIBDB_SAMPLED_SYMBOLS_H
 #define VMOP_LIBDB_SAMPLED_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "libdb/types.h"
 #include "libutil/error.h"
 
-struct vmop_db;
 struct vmop_sampled_image;
 
 /* The images of a writer.  It begins zeroed. */
@@ -27,6 +27,15 @@ struct vmop_sampled_symbols {
 
 void vmop_sampled_symbols_deinit(struct vmop_sampled_symbols *sampled);
 
+/* See vmop_db_pack_symbols and the two functions after it in db.h. */
+struct vmop_error *vmop_sampled_symbols_make_book(const struct vmop_symbol *symbols, size_t n,
+						  const char *const *always, void **ret,
+						  size_t *ret_len_bytes);
+struct vmop_error *vmop_sampled_symbols_check_book(const void *packed, size_t len_bytes);
+struct vmop_error *vmop_sampled_symbols_add(struct vmop_sampled_symbols *sampled,
+					    struct vmop_image_id image, const void *packed,
+					    size_t len_bytes);
+
 /* Mark the symbols that contain an offset, if symbols of the image were offered. */
 void vmop_sampled_symbols_mark_image(struct vmop_sampled_image *image, uint64_t offset);
 static inline void vmop_sampled_symbols_mark(const struct vmop_sampled_symbols *sampled,
@@ -36,10 +45,16 @@ static inline void vmop_sampled_symbols_mark(const struct vmop_sampled_symbols *
 		vmop_sampled_symbols_mark_image(sampled->by_id[image.number], offset);
 }
 
-/* Write the rows of images with newly marked symbols, as part of the open interval. */
-struct vmop_error *vmop_sampled_symbols_put(struct vmop_db *db);
+/* Return whether the image, id < n, has marks that no committed row has. */
+bool vmop_sampled_symbols_is_dirty(const struct vmop_sampled_symbols *sampled, uint32_t id);
 
-/* After a rollback, the next interval writes all rows again that were not committed. */
+/* Pack the marked symbols of such an image, as symbols.h does. The caller frees *ret. */
+struct vmop_error *vmop_sampled_symbols_pack(const struct vmop_sampled_symbols *sampled,
+					     uint32_t id, uint8_t **ret, size_t *ret_len_bytes,
+					     size_t *ret_n);
+
+/* Mark all images as committed.  Without this call, the next interval packs the same marks again.
+ */
 void vmop_sampled_symbols_commit(struct vmop_sampled_symbols *sampled);
 
 #endif

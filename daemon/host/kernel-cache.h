@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The symbols of the host's kernel and its modules, as session files store them, in a file of the
+ * The symbols of the host's kernel and its modules, packed by vmop_db_pack_symbols, in a file of the
  * run directory. A session that finds them there does not make the kernel write /proc/kallsyms, and
  * neither parses nor compresses. These are nine tenths of the instructions of a short session.
  *

@@ -91,7 +91,9 @@ static struct vmop_error *replace(struct vmop_db *db, const struct tail *tail,
 		return err;
 	sqlite3_bind_int64(stmt, 1, tail->first);
 	err = vmop_db_step(db, stmt, &row);
-	return err ? err : vmop_db_insert_stack_nodes(db, nodes, tail->n_nodes);
+	return err ? err
+		   : vmop_db_insert_stack_nodes(db, nodes, tail->n_nodes,
+						VMOP_STACK_NODES_MERGED_LEVEL);
 }
 
 struct vmop_error *vmop_db_merge_stack_nodes(struct vmop_db *db)

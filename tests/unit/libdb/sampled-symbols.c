@@ -103,7 +103,7 @@ static void of_nodes(void **state)
 	end();
 }
 
-/* What was rolled back is stored with the next interval. */
+/* The next interval stores the symbols of one that was rolled back. */
 static void after_a_rollback(void **state)
 {
 	(void)state;
