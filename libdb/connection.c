@@ -164,6 +164,8 @@ static struct vmop_error *error_of_os(struct vmop_db *db)
 	int os_errno = errno_of_file(db, SQLITE_FCNTL_JOURNAL_POINTER);
 	if (!os_errno)
 		os_errno = errno_of_file(db, SQLITE_FCNTL_FILE_POINTER);
+	if (!os_errno && db->sqlite)
+		os_errno = sqlite3_system_errno(db->sqlite);
 	return vmop_error_os(os_errno ? os_errno : EIO, "%s", db->path);
 }
 
