@@ -31,6 +31,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/stacks/call-path.c opreport/stacks/call-path.h \
 	opreport/stacks/call-tree.c opreport/stacks/call-tree.h \
 	opreport/stacks/callgraph.c opreport/stacks/callgraph.h \
+	opreport/stacks/code-memo.c opreport/stacks/code-memo.h \
 	opreport/stacks/flame-layout.c opreport/stacks/flame-layout.h \
 	opreport/stacks/flamegraph.c opreport/stacks/folded.c \
 	opreport/stacks/frame.c opreport/stacks/frame.h \

@@ -5,6 +5,7 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/stacks/call-path \
 	tests/unit/opreport/stacks/call-tree \
 	tests/unit/opreport/stacks/callgraph \
+	tests/unit/opreport/stacks/code-memo \
 	tests/unit/opreport/stacks/flame-layout \
 	tests/unit/opreport/stacks/frame \
 	tests/unit/opreport/stacks/inverse-tree \
@@ -38,6 +39,8 @@ tests_unit_opreport_query_spec_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_spec_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_tally_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_tally_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_code_memo_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_code_memo_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_flame_layout_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_flame_layout_LDADD = $(opreport_test_ldadd) -lm
 tests_unit_opreport_stacks_svg_text_CPPFLAGS = $(opreport_test_cppflags)

@@ -31,7 +31,7 @@ static size_t slot_of(const struct vmop_call_tree *tree, uint32_t parent, uint32
 	return at;
 }
 
-static struct vmop_error *grow(struct vmop_call_tree *tree)
+static struct vmop_error *grow_nodes(struct vmop_call_tree *tree)
 {
 	size_t capacity = tree->capacity ? tree->capacity * 2 : FIRST_CAPACITY;
 	void *nodes = reallocarray(tree->nodes, capacity, sizeof(*tree->nodes));
@@ -42,15 +42,27 @@ static struct vmop_error *grow(struct vmop_call_tree *tree)
 	if (!selfs)
 		return &vmop_error_no_memory;
 	tree->selfs = selfs;
-	uint32_t *buckets = calloc(capacity * 2, sizeof(*buckets));
+	tree->capacity = capacity;
+	return NULL;
+}
+
+/* At most half of the buckets are used, so there are at most twice as many as nodes have room. */
+static struct vmop_error *grow_buckets(struct vmop_call_tree *tree)
+{
+	size_t n_old = tree->n_buckets;
+	uint32_t *old = tree->buckets;
+	size_t n_buckets = n_old ? n_old * 2 : FIRST_CAPACITY;
+	uint32_t *buckets = calloc(n_buckets, sizeof(*buckets));
 	if (!buckets)
 		return &vmop_error_no_memory;
-	free(tree->buckets);
 	tree->buckets = buckets;
-	tree->n_buckets = capacity * 2;
-	tree->capacity = capacity;
-	for (size_t i = 1; i < tree->n_nodes; i++)
-		buckets[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].frame)] = (uint32_t)i;
+	tree->n_buckets = n_buckets;
+	for (size_t i = 0; i < n_old; i++) {
+		const struct vmop_call_node *node = &tree->nodes[old[i]];
+		if (old[i])
+			buckets[slot_of(tree, node->parent, node->frame)] = old[i];
+	}
+	free(old);
 	return NULL;
 }
 
@@ -71,7 +83,9 @@ struct vmop_error *vmop_call_tree_init(struct vmop_call_tree *tree, struct vmop_
 					.n_events = result->n_events,
 					.seed = vmop_hash_seed()};
 	uint32_t frame;
-	struct vmop_error *err = grow(tree);
+	struct vmop_error *err = grow_nodes(tree);
+	if (!err)
+		err = grow_buckets(tree);
 	if (!err)
 		err = vmop_frames_intern(&tree->frames, &left_out, 0, &frame);
 	if (err)
@@ -90,33 +104,55 @@ void vmop_call_tree_deinit(struct vmop_call_tree *tree)
 	*tree = (struct vmop_call_tree){0};
 }
 
+/* Append a child to a parent without that frame; *ret is left_out_node if there is no room. */
+static struct vmop_error *add_child(struct vmop_call_tree *tree, uint32_t parent, uint32_t frame,
+				    uint32_t *ret)
+{
+	bool is_oldest = !tree->nodes[parent].first_child;
+	struct vmop_error *err = NULL;
+	*ret = tree->left_out_node;
+	if (tree->n_nodes == tree->capacity) {
+		if (bytes_of(tree, tree->capacity * 2) > VMOP_CALL_TREE_MAX_BYTES)
+			return NULL;
+		err = grow_nodes(tree);
+	}
+	if (!err && !is_oldest && tree->n_used * 2 == tree->n_buckets)
+		err = grow_buckets(tree);
+	if (err)
+		return err;
+	*ret = append(tree, parent, frame);
+	if (is_oldest) {
+		tree->nodes[parent].first_child = *ret;
+		return NULL;
+	}
+	tree->buckets[slot_of(tree, parent, frame)] = *ret;
+	tree->n_used++;
+	tree->nodes[parent].next_sibling = *ret;
+	return NULL;
+}
+
+/*
+ * A look-up by hash misses the CPU's caches twice.  Most nodes have one child, which is their
+ * neighbour, and most other look-ups repeat the one before.
+ */
 struct vmop_error *vmop_call_tree_child(struct vmop_call_tree *tree, uint32_t parent,
 					uint32_t frame, uint32_t *ret)
 {
 	*ret = tree->left_out_node;
 	if (frame == VMOP_NO_FRAME || (parent == tree->left_out_node && parent != ROOT))
 		return NULL;
-	/* A look-up by hash misses the CPU's caches twice.  Most calls repeat the one before. */
-	uint32_t last = tree->nodes[parent].first_child;
-	if (last && tree->nodes[last].frame == frame) {
-		*ret = last;
-		return NULL;
-	}
-	size_t at = slot_of(tree, parent, frame);
-	if (tree->buckets[at]) {
-		*ret = tree->nodes[parent].first_child = tree->buckets[at];
-		return NULL;
-	}
-	if (tree->n_nodes == tree->capacity) {
-		if (bytes_of(tree, tree->capacity * 2) > VMOP_CALL_TREE_MAX_BYTES)
+	struct vmop_call_node *node = &tree->nodes[parent];
+	const uint32_t likely[] = {node->first_child, node->next_sibling};
+	for (size_t i = 0; i < 2; i++) {
+		if (likely[i] && tree->nodes[likely[i]].frame == frame) {
+			*ret = likely[i];
 			return NULL;
-		struct vmop_error *err = grow(tree);
-		if (err)
-			return err;
-		at = slot_of(tree, parent, frame);
+		}
 	}
-	*ret = tree->buckets[at] = append(tree, parent, frame);
-	tree->nodes[parent].first_child = *ret;
+	uint32_t known = likely[1] ? tree->buckets[slot_of(tree, parent, frame)] : 0;
+	if (!known)
+		return add_child(tree, parent, frame, ret);
+	*ret = node->next_sibling = known;
 	return NULL;
 }
 
@@ -174,12 +210,14 @@ static void link_children(struct vmop_call_tree *tree, uint32_t parent, uint32_t
 		*link = order[i];
 		link = &tree->nodes[order[i]].next_sibling;
 	}
+	*link = 0;
 }
 
 struct vmop_error *vmop_call_tree_finish(struct vmop_call_tree *tree)
 {
 	size_t n = tree->n_nodes;
 	struct vmop_error *err = sum_totals(tree);
+	tree->nodes[ROOT].next_sibling = 0;
 	_cleanup_free_ uint32_t *ends = calloc(n + 1, sizeof(*ends));
 	_cleanup_free_ uint32_t *order = calloc(n, sizeof(*order));
 	if (err || !ends || !order)

@@ -47,7 +47,8 @@ struct vmop_call_node {
 	uint32_t parent; /* node */
 	/*
 	 * Nodes, 0: none.  Set by vmop_call_tree_finish: siblings descend by total.  Before,
-	 * first_child is the child that was looked up last.
+	 * first_child is the oldest child, and next_sibling the child that was looked up last
+	 * among the others.
 	 */
 	uint32_t first_child, next_sibling;
 };
@@ -61,8 +62,9 @@ struct vmop_call_tree {
 	size_t n_events;	   /* as in result; event slots */
 	struct vmop_count *selfs;  /* n_nodes * n_events: samples in this frame itself */
 	struct vmop_count *totals; /* likewise, with all below; NULL before finish */
-	uint32_t *buckets;	   /* of children by (parent, frame): node; 0: empty */
-	size_t n_buckets;	   /* a power of two */
+	uint32_t *buckets;	   /* of other children than the oldest, by (parent, frame): node;
+				      0: empty */
+	size_t n_buckets, n_used;  /* n_buckets: a power of two */
 	uint64_t seed;
 	uint32_t left_out_node; /* 0: none */
 };
