@@ -48,6 +48,7 @@ opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm
 if HAVE_PPROF
 opreport_libopreport_la_SOURCES += opreport/stacks/pprof.c \
+	opreport/stacks/profile-sample.c opreport/stacks/profile-sample.h \
 	opreport/stacks/profile-writer.c opreport/stacks/profile-writer.h
 nodist_opreport_libopreport_la_SOURCES += opreport/stacks/pprof.pb-c.c opreport/stacks/pprof.pb-c.h
 opreport_libopreport_la_CFLAGS += $(PROTOBUF_C_CFLAGS) $(ZLIB_CFLAGS)

@@ -264,6 +264,7 @@ static struct vmop_error *take_run(struct taking *taking)
 	struct vmop_symtab_run run = {.end = UINT64_MAX};
 	if (taking->symtab)
 		run = vmop_symtab_find_run(taking->symtab, offset);
+	uint64_t start = query->details ? offset : run.start;
 	if (query->details || (query->sink && query->sink->by_offset)) {
 		run.start = offset;
 		run.end = offset + 1;
@@ -279,7 +280,7 @@ static struct vmop_error *take_run(struct taking *taking)
 	if (!(query->dimensions & VMOP_BY_SYMBOL))
 		return NULL;
 	struct vmop_count *counts;
-	err = vmop_tally_at(&result->cells, taking->place.group, run.start, &counts, NULL);
+	err = vmop_tally_at(&result->cells, taking->place.group, start, &counts, NULL);
 	if (!err)
 		vmop_count_add(&counts[taking->place.slot], sum.samples, sum.weight_events);
 	return err;

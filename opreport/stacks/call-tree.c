@@ -17,18 +17,28 @@ static size_t bytes_of(const struct vmop_call_tree *tree, size_t capacity)
 }
 
 /* The finaliser of MurmurHash3 (public domain). */
-static size_t slot_of(const struct vmop_call_tree *tree, uint32_t parent, uint32_t frame)
+static uint32_t hash_of(const struct vmop_call_tree *tree, uint32_t parent, uint32_t frame)
 {
 	uint64_t hash = ((uint64_t)parent << 32 | frame) * tree->seed;
 	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdull;
 	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53ull;
-	size_t mask = tree->n_buckets - 1, at = (size_t)(hash ^ hash >> 33) & mask;
-	for (; tree->buckets[at]; at = (at + 1) & mask) {
-		const struct vmop_call_node *node = &tree->nodes[tree->buckets[at]];
-		if (node->parent == parent && node->frame == frame)
+	return (uint32_t)(hash ^ hash >> 33);
+}
+
+/* Return the bucket of a child of parent, or the empty one where it belongs. */
+static struct vmop_call_bucket *bucket_of(const struct vmop_call_tree *tree, uint32_t hash,
+					  uint32_t parent, uint32_t frame)
+{
+	_Static_assert(VMOP_CALL_TREE_MAX_BYTES / sizeof(struct vmop_call_bucket) <= UINT32_MAX,
+		       "a hash of 32 bits reaches all buckets");
+	size_t mask = tree->n_buckets - 1, at = hash & mask;
+	for (; tree->buckets[at].node; at = (at + 1) & mask) {
+		const struct vmop_call_node *node = &tree->nodes[tree->buckets[at].node];
+		if (tree->buckets[at].hash == hash && node->parent == parent &&
+		    node->frame == frame)
 			break;
 	}
-	return at;
+	return &tree->buckets[at];
 }
 
 static struct vmop_error *grow_nodes(struct vmop_call_tree *tree)
@@ -49,20 +59,22 @@ static struct vmop_error *grow_nodes(struct vmop_call_tree *tree)
 /* At most half of the buckets are used, so there are at most twice as many as nodes have room. */
 static struct vmop_error *grow_buckets(struct vmop_call_tree *tree)
 {
-	size_t n_old = tree->n_buckets;
-	uint32_t *old = tree->buckets;
-	size_t n_buckets = n_old ? n_old * 2 : FIRST_CAPACITY;
-	uint32_t *buckets = calloc(n_buckets, sizeof(*buckets));
+	size_t n_buckets = tree->n_buckets ? tree->n_buckets * 2 : FIRST_CAPACITY;
+	size_t mask = n_buckets - 1;
+	struct vmop_call_bucket *buckets = calloc(n_buckets, sizeof(*buckets));
 	if (!buckets)
 		return &vmop_error_no_memory;
+	for (size_t i = 0; i < tree->n_buckets; i++) {
+		size_t at = tree->buckets[i].hash & mask;
+		if (!tree->buckets[i].node)
+			continue;
+		while (buckets[at].node)
+			at = (at + 1) & mask;
+		buckets[at] = tree->buckets[i];
+	}
+	free(tree->buckets);
 	tree->buckets = buckets;
 	tree->n_buckets = n_buckets;
-	for (size_t i = 0; i < n_old; i++) {
-		const struct vmop_call_node *node = &tree->nodes[old[i]];
-		if (old[i])
-			buckets[slot_of(tree, node->parent, node->frame)] = old[i];
-	}
-	free(old);
 	return NULL;
 }
 
@@ -125,7 +137,8 @@ static struct vmop_error *add_child(struct vmop_call_tree *tree, uint32_t parent
 		tree->nodes[parent].first_child = *ret;
 		return NULL;
 	}
-	tree->buckets[slot_of(tree, parent, frame)] = *ret;
+	uint32_t hash = hash_of(tree, parent, frame);
+	*bucket_of(tree, hash, parent, frame) = (struct vmop_call_bucket){*ret, hash};
 	tree->n_used++;
 	tree->nodes[parent].next_sibling = *ret;
 	return NULL;
@@ -149,7 +162,9 @@ struct vmop_error *vmop_call_tree_child(struct vmop_call_tree *tree, uint32_t pa
 			return NULL;
 		}
 	}
-	uint32_t known = likely[1] ? tree->buckets[slot_of(tree, parent, frame)] : 0;
+	uint32_t known = 0;
+	if (likely[1])
+		known = bucket_of(tree, hash_of(tree, parent, frame), parent, frame)->node;
 	if (!known)
 		return add_child(tree, parent, frame, ret);
 	*ret = node->next_sibling = known;
