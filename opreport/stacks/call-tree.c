@@ -255,11 +255,18 @@ uint32_t vmop_call_tree_next(const struct vmop_call_tree *tree, uint32_t node, s
 	const struct vmop_call_node *nodes = tree->nodes;
 	if (nodes[node].first_child) {
 		++*depth;
-		return nodes[node].first_child;
+		node = nodes[node].first_child;
+	} else {
+		while (node && !nodes[node].next_sibling) {
+			node = nodes[node].parent;
+			--*depth;
+		}
+		node = node ? nodes[node].next_sibling : 0;
 	}
-	while (node && !nodes[node].next_sibling) {
-		node = nodes[node].parent;
-		--*depth;
-	}
-	return node ? nodes[node].next_sibling : 0;
+	/* Siblings are far apart: load the next one while the caller is busy with this. */
+	uint32_t next = nodes[node].next_sibling;
+	__builtin_prefetch(&nodes[next]);
+	__builtin_prefetch(&tree->selfs[next * tree->n_events]);
+	__builtin_prefetch(&tree->totals[next * tree->n_events]);
+	return node;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The frames of code that was looked up lately, by image and offset.  A cache of fixed size: a new
- * entry replaces another one.  A session has far fewer places of code than stacks, and a look-up of
- * symbol and frame takes ten times as long as one here.
+ * The frames of code that was looked up lately, by image and offset.  A cache of bounded size: a
+ * new entry can replace another one.  A session has far fewer places of code than stacks, and a
+ * look-up of symbol and frame takes ten times as long as one here.
  */
 #ifndef VMOP_OPREPORT_STACKS_CODE_MEMO_H
 #define VMOP_OPREPORT_STACKS_CODE_MEMO_H
@@ -13,7 +13,7 @@
 
 #include "libutil/error.h"
 
-#define VMOP_CODE_MEMO_ENTRIES ((size_t)1 << 18) /* of 16 bytes */
+#define VMOP_CODE_MEMO_MAX_ENTRIES ((size_t)1 << 20) /* of 16 bytes */
 
 struct vmop_code_memo_entry {
 	uint64_t offset;
@@ -23,14 +23,17 @@ struct vmop_code_memo_entry {
 
 /* A zeroed memo is empty. */
 struct vmop_code_memo {
-	struct vmop_code_memo_entry *entries; /* VMOP_CODE_MEMO_ENTRIES; NULL: empty */
+	struct vmop_code_memo_entry *entries; /* n_entries, a power of two; NULL: empty */
+	size_t n_entries;
+	size_t n_put; /* since it grew */
 };
 
-static inline size_t vmop_code_memo_slot(uint32_t image, uint64_t offset)
+static inline struct vmop_code_memo_entry *vmop_code_memo_entry(const struct vmop_code_memo *memo,
+								uint32_t image, uint64_t offset)
 {
 	uint64_t hash = (offset ^ (uint64_t)image << 40) * UINT64_C(0x9e3779b97f4a7c15);
-	return (size_t)((hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9) >> 40) %
-	       VMOP_CODE_MEMO_ENTRIES;
+	hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return &memo->entries[(size_t)(hash >> 40) & (memo->n_entries - 1)];
 }
 
 /* Set *ret to the frame of the code; false: not known. */
@@ -39,8 +42,7 @@ static inline bool vmop_code_memo_find(const struct vmop_code_memo *memo, uint32
 {
 	if (!memo->entries)
 		return false;
-	const struct vmop_code_memo_entry *entry =
-		&memo->entries[vmop_code_memo_slot(image, offset)];
+	const struct vmop_code_memo_entry *entry = vmop_code_memo_entry(memo, image, offset);
 	*ret = entry->frame - 1;
 	return entry->frame && entry->offset == offset && entry->image == image;
 }

@@ -27,7 +27,7 @@ static void entries_are_replaced(void **state)
 {
 	(void)state;
 	_cleanup_(vmop_code_memo_deinit) struct vmop_code_memo memo = {0};
-	const uint32_t n = 4 * VMOP_CODE_MEMO_ENTRIES;
+	const uint32_t n = 4 * VMOP_CODE_MEMO_MAX_ENTRIES;
 	uint32_t frame, n_found = 0;
 	for (uint32_t i = 0; i < n; i++)
 		assert_ok(vmop_code_memo_put(&memo, i % 7, i * UINT64_C(16), i));
@@ -37,7 +37,8 @@ static void entries_are_replaced(void **state)
 		assert_int_equal(frame, i);
 		n_found++;
 	}
-	assert_in_range(n_found, VMOP_CODE_MEMO_ENTRIES / 2, VMOP_CODE_MEMO_ENTRIES);
+	assert_int_equal(memo.n_entries, VMOP_CODE_MEMO_MAX_ENTRIES);
+	assert_in_range(n_found, VMOP_CODE_MEMO_MAX_ENTRIES / 2, VMOP_CODE_MEMO_MAX_ENTRIES);
 }
 
 int main(void)
