@@ -72,6 +72,7 @@ report_integration_tests = \
 	tests/integration/report-lookalikes.sh \
 	tests/integration/report-hostile.sh \
 	tests/integration/report-hostile-samples.sh \
+	tests/integration/report-hostile-stacks.sh \
 	tests/integration/report-long-names.sh \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \
