@@ -12,7 +12,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/idle.c opreport/query/idle.h \
 	opreport/output/output.c opreport/output/output.h \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
-	opreport/query/query.c opreport/query/query.h \
+	opreport/query/query.h opreport/query/run.c \
 	opreport/query/ratio.c opreport/query/ratio.h \
 	opreport/arrange/call-lines.c opreport/arrange/call-lines.h \
 	opreport/arrange/call-report.c opreport/arrange/call-report.h \
@@ -25,6 +25,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/sheet.h \
 	opreport/query/spec.c opreport/query/spec.h \
 	opreport/query/symbols.c opreport/query/symbols.h \
+	opreport/query/take.c opreport/query/take.h \
 	opreport/query/tally.c opreport/query/tally.h \
 	opreport/query/unify.c opreport/query/unify.h \
 	opreport/output/time-text.c opreport/output/time-text.h \

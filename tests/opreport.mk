@@ -13,6 +13,9 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/stacks/stack-memo \
 	tests/unit/opreport/stacks/stack-reader \
 	tests/unit/opreport/stacks/svg-text
+if HAVE_PPROF
+opreport_unit_tests += tests/unit/opreport/stacks/profile-sample
+endif
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
 TESTS += $(opreport_unit_tests)
@@ -57,6 +60,8 @@ tests_unit_opreport_stacks_inverse_tree_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_inverse_tree_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_stack_filter_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_stack_filter_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_profile_sample_CPPFLAGS = $(opreport_test_cppflags) $(PROTOBUF_C_CFLAGS)
+tests_unit_opreport_stacks_profile_sample_LDADD = $(opreport_test_ldadd) $(PROTOBUF_C_LIBS)
 tests_unit_opreport_stacks_stack_memo_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_stack_memo_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_stack_reader_CPPFLAGS = $(opreport_test_cppflags)
