@@ -9,20 +9,26 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
 	daemon/guest/view.c daemon/guest/view.h \
+	daemon/guest/waiting-stacks.c daemon/guest/waiting-stacks.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
+	daemon/guest/guest-file.c daemon/guest/guest-file.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
+	daemon/guest/user-stacks.c daemon/guest/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
+	daemon/host/code-names.c daemon/host/code-names.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/image-file.c daemon/host/image-file.h \
+	daemon/host/jitdumps.c daemon/host/jitdumps.h \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
 	daemon/guest/kvm.c daemon/guest/kvm.h \
 	daemon/guest/kvm-provider.c daemon/guest/kvm-provider.h \
 	daemon/profile/flush.c \
+	daemon/profile/jit-samples.c daemon/profile/jit-samples.h \
 	daemon/profile/losses.c daemon/profile/losses.h \
 	daemon/host/mapping.c daemon/host/mapping.h \
 	daemon/host/maps.c daemon/host/maps.h \
@@ -40,7 +46,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \
 	daemon/host/task.c daemon/host/task.h \
-	daemon/host/code-map.c daemon/host/code-map.h \
+	daemon/host/text-map.c daemon/host/text-map.h \
 	daemon/stack/frames.c daemon/stack/frames.h \
 	daemon/stack/stacks.c daemon/stack/stacks.h \
 	daemon/stack/tables.c daemon/stack/tables.h \
@@ -69,12 +75,14 @@ vmopd_SOURCES = \
 	daemon/detach.c daemon/detach.h \
 	daemon/inspect.c daemon/inspect.h \
 	daemon/inspect-image.c daemon/inspect-image.h \
+	daemon/inspect-stacks.c daemon/inspect-stacks.h \
 	daemon/list-events.c daemon/list-events.h \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/privileges.c daemon/privileges.h \
 	daemon/requests.c daemon/requests.h \
 	daemon/roll-up.c daemon/roll-up.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
+	daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

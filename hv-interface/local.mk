@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
+	hv-interface/bpf/unwind-maps.h \
 	hv-interface/source.c hv-interface/source.h \
 	hv-interface/source-list.c hv-interface/source-list.h \
 	hv-interface/active-agent.c hv-interface/active-agent.h \
@@ -45,6 +46,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen/module.c \
 	hv-interface/xen/records.c hv-interface/xen/records.h \
 	hv-interface/xen/rings.c hv-interface/xen/rings.h \
+	hv-interface/replay/stream-capture.c hv-interface/replay/stream-capture.h \
 	hv-interface/replay/stream-reader.c hv-interface/replay/stream-writer.c hv-interface/replay/stream.h
 hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS)
 hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

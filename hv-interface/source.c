@@ -87,6 +87,11 @@ const struct vmop_stack_options *vmop_source_stacks(const struct vmop_source *so
 	return stacks;
 }
 
+struct vmop_unwind_maps *vmop_source_unwind_maps(struct vmop_source *source)
+{
+	return source->ops->unwind_maps ? source->ops->unwind_maps(source) : NULL;
+}
+
 size_t vmop_source_n_events(const struct vmop_source *source)
 {
 	return source->ops->n_events(source);

@@ -82,6 +82,7 @@ static inline double vmop_event_scale(const struct vmop_event_info *info)
 }
 
 struct vmop_active_opener; /* active-group.h */
+struct vmop_unwind_maps;   /* bpf/unwind-maps.h */
 
 struct vmop_source_setup {
 	const struct vmop_event_request *events; /* n_events of them; none: "default" */
@@ -197,6 +198,8 @@ struct vmop_source_ops {
 	/* See vmop_source_stacks; NULL: the source captures no stacks. */
 	const struct vmop_stack_options *(*stacks)(const struct vmop_source *source,
 						   const char **ret_note);
+	/* See vmop_source_unwind_maps; NULL: the source does not unwind in the kernel. */
+	struct vmop_unwind_maps *(*unwind_maps)(struct vmop_source *source);
 	/* See vmop_source_pause; NULL: another domain never commands the source. */
 	struct vmop_error *(*pause)(struct vmop_source *source);
 	struct vmop_error *(*resume)(struct vmop_source *source);
@@ -299,12 +302,18 @@ struct vmop_error *vmop_source_resume(struct vmop_source *source);
 const char *vmop_source_transport(const struct vmop_source *source);
 
 /*
- * Return the call stacks that the source captures, fixed when it is opened: mode OFF, KERNEL, FP or
- * CFI. Set *ret_note, which may be NULL, to NULL or to the differences from the request and their
- * reasons. The source owns both.
+ * Return the call stacks that the source captures, fixed when it is opened: mode OFF, KERNEL, FP,
+ * CFI or BPF. Set *ret_note, which may be NULL, to NULL or to the differences from the request and
+ * their reasons. The source owns both.
  */
 const struct vmop_stack_options *vmop_source_stacks(const struct vmop_source *source,
 						    const char **ret_note);
+
+/*
+ * Return the maps by which the kernel unwinds user stacks, to be filled by the caller
+ * (bpf/unwind-maps.h), or NULL: the mode of vmop_source_stacks is not BPF. The source owns them.
+ */
+struct vmop_unwind_maps *vmop_source_unwind_maps(struct vmop_source *source);
 
 /*
  * Return the number of events, fixed when the source is opened, and event i of them, which the

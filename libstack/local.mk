@@ -14,7 +14,7 @@ libstack_libstack_la_SOURCES = \
 	libstack/table-build.c \
 	libstack/table-builder.c libstack/table-builder.h \
 	libstack/table-layout.h
-libstack_libstack_la_LIBADD = libutil/libutil.la
+libstack_libstack_la_LIBADD = libutil/libutil.la libutil/libcompressed.la
 
 # The unwinder.
 libstack_libstack_la_SOURCES += \
@@ -22,3 +22,9 @@ libstack_libstack_la_SOURCES += \
 	libstack/expression.c libstack/expression.h libstack/frame.h \
 	libstack/machine-arm64.c libstack/machine-x86-64.c \
 	libstack/unwind.c libstack/unwind.h
+
+# Stacks of kernels that are looked into from outside.
+libstack_libstack_la_SOURCES += \
+	libstack/frame-records.c libstack/kernel-frame-pointers.c \
+	libstack/kernel-unwind.c libstack/kernel-unwind.h libstack/pt-regs.h \
+	libstack/orc.c libstack/orc.h

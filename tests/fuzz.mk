@@ -8,6 +8,8 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
+	tests/fuzz/fuzz-jitdump \
+	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
@@ -22,6 +24,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-session-journal \
 	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream \
+	tests/fuzz/fuzz-orc \
 	tests/fuzz/fuzz-unwind \
 	tests/fuzz/fuzz-unwind-table \
 	tests/fuzz/fuzz-xen-names \
@@ -60,6 +63,12 @@ tests_fuzz_fuzz_demangle_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz-elf.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_elf_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_elf_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_jitdump_SOURCES = tests/fuzz/fuzz-jitdump.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_jitdump_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_jitdump_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_inlines_SOURCES = tests/fuzz/fuzz-inlines.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_inlines_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_inlines_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la
@@ -116,6 +125,9 @@ tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz-unwind.c tests/fuzz/unwind-worl
 	tests/unit/libstack/rules.c tests/unit/libstack/rules.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_unwind_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_unwind_LDADD = libstack/libstack.la libutil/libutil.la
+tests_fuzz_fuzz_orc_SOURCES = tests/fuzz/fuzz-orc.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_orc_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_orc_LDADD = libstack/libstack.la libutil/libutil.la
 tests_fuzz_fuzz_unwind_table_SOURCES = tests/fuzz/fuzz-unwind-table.c tests/fuzz/unwind-world.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_unwind_table_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_unwind_table_LDADD = libstack/libstack.la libutil/libutil.la

@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "daemon/stack/frames.h"
 #include "libutil/clock.h"
 
 #if defined(__aarch64__)
@@ -138,10 +137,9 @@ static size_t common(const struct path *path, const struct vmop_stack_frames *fr
 	return i;
 }
 
-/* Return the stack of the frames, whose outermost one is the last. */
-static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid)
+struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
+					struct vmop_stack_frames *frames)
 {
-	struct vmop_stack_frames *frames = &stacks->frames;
 	struct path *path = &stacks->paths[pid % PATHS];
 	bool is_same = path->pid == pid && path->end == frames->end;
 	size_t first = is_same ? common(path, frames) : 0;
@@ -165,16 +163,33 @@ static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid)
 	return node.id;
 }
 
-/* Set the stack of sample, unless it lacks something that may come. */
-static bool try(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
-		const struct vmop_stack_capture *capture, bool is_kernel,
-		struct vmop_stack_sample *sample)
+static bool hold(struct vmop_stacks *stacks, const struct vmop_stack_sample *sample,
+		 const struct vmop_process *process)
+{
+	const struct vmop_stacks_options *options = &stacks->options;
+	return process && process->jitdump_at && options->hold &&
+	       options->hold(options->arg, sample, process, &stacks->frames);
+}
+
+enum outcome {
+	FOUND, /* the sample has its stack */
+	HELD,
+	LACKING, /* something that may come */
+};
+
+/* Find the stack of sample, or give it away. */
+static enum outcome try(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
+			const struct vmop_process *process,
+			const struct vmop_stack_capture *capture, bool is_kernel,
+			struct vmop_stack_sample *sample)
 {
 	vmop_stack_framer_resolve(&stacks->framer, task, capture, is_kernel, &stacks->frames);
 	if (stacks->frames.lacks && !stacks->is_last_try)
-		return false;
-	sample->key.stack = intern(stacks, task->pid);
-	return true;
+		return LACKING;
+	if (hold(stacks, sample, process))
+		return HELD;
+	sample->key.stack = vmop_stacks_intern(stacks, task->pid, &stacks->frames);
+	return FOUND;
 }
 
 /* Let a sample wait. False: the queue is full. */
@@ -211,11 +226,12 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 		.is_unread = process && process->maps == VMOP_MAPS_UNREAD,
 		.is_kernel_thread = process && (process->is_kthread || !process->pid),
 	};
-	if (try(stacks, &task, capture, is_kernel, sample))
-		return true;
+	enum outcome outcome = try(stacks, &task, process, capture, is_kernel, sample);
+	if (outcome != LACKING)
+		return outcome == FOUND;
 	if (keep(stacks, sample, &task, capture, is_kernel))
 		return false;
-	sample->key.stack = intern(stacks, task.pid);
+	sample->key.stack = vmop_stacks_intern(stacks, task.pid, &stacks->frames);
 	return true;
 }
 
@@ -239,9 +255,14 @@ static bool release(void *arg, struct vmop_waiting_stack *stack)
 		.is_unread = !stack->regions,
 		.is_kernel_thread = stack->is_kernel_thread,
 	};
-	if (!try(stacks, &task, &stack->capture, stack->is_kernel, &stack->sample))
+	const struct vmop_process *process =
+		vmop_processes_get(stacks->options.processes, stack->pid);
+	enum outcome outcome =
+		try(stacks, &task, process, &stack->capture, stack->is_kernel, &stack->sample);
+	if (outcome == LACKING)
 		return false;
-	stacks->options.release(stacks->options.arg, &stack->sample);
+	if (outcome == FOUND)
+		stacks->options.release(stacks->options.arg, &stack->sample);
 	unref_regions(stacks, stack->regions);
 	return true;
 }

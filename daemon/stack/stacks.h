@@ -23,6 +23,7 @@
 
 #include "daemon/host/kernel.h"
 #include "daemon/host/process.h"
+#include "daemon/stack/frames.h"
 #include "daemon/stack/tables.h"
 #include "daemon/stack/tree.h"
 #include "daemon/stack/waiting.h"
@@ -38,6 +39,12 @@ struct vmop_stacks_options {
 	const struct vmop_image *vdso;
 	uint32_t max_frames; /* the depth limit; at most VMOP_STACK_FRAMES_MAX */
 	bool has_user_parts; /* the source captures the user part of stacks */
+	/*
+	 * Takes a sample of a process with a jitdump, before its callers become a stack. It gives
+	 * them to vmop_stacks_intern later. False: not taken. May be NULL.
+	 */
+	bool (*hold)(void *arg, const struct vmop_stack_sample *sample,
+		     const struct vmop_process *process, const struct vmop_stack_frames *frames);
 	/* Receives each sample that waited, with its stack. */
 	void (*release)(void *arg, const struct vmop_stack_sample *sample);
 	void *arg;
@@ -49,11 +56,19 @@ void vmop_stacks_destroy(struct vmop_stacks *stacks); /* NULL is allowed */
 
 /*
  * Set sample->key.stack to the stack in capture. process may be NULL. is_kernel: the sampled code
- * is the kernel's. False: the sample waits, and is passed to release later. On the per-sample path.
+ * is the kernel's. False: the sample waits, and is passed to release later, or it was held. On the
+ * per-sample path.
  */
 bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
 		      const struct vmop_process *process, const struct vmop_stack_capture *capture,
 		      bool is_kernel);
+
+/*
+ * Return the stack of a sample that was held. Changes frames->end if there is no room for the
+ * stack.
+ */
+struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
+					struct vmop_stack_frames *frames);
 
 /* Release the samples whose stacks are complete now. Call it after each drain. */
 void vmop_stacks_advance(struct vmop_stacks *stacks);

@@ -38,7 +38,7 @@ enum vmop_stack_mode {
 	VMOP_STACKS_KERNEL, /* kernel frames only */
 	VMOP_STACKS_FP, /* kernel frames, and user frames that the kernel finds by frame pointers */
 	VMOP_STACKS_CFI,   /* kernel frames, user registers and a copy of the user stack */
-	VMOP_STACKS_BPF,   /* user frames found in the kernel by unwind tables; only a request */
+	VMOP_STACKS_BPF,   /* user frames found in the kernel by unwind tables, else as with CFI */
 	VMOP_STACKS_DEFER, /* user frames found at the return to user mode; only a request */
 };
 
@@ -52,7 +52,7 @@ enum vmop_stack_mode {
 /* A request for stacks, or what the source made of it. */
 struct vmop_stack_options {
 	enum vmop_stack_mode mode;
-	uint32_t user_stack_bytes; /* with CFI: a multiple of 8 */
+	uint32_t user_stack_bytes; /* with CFI and BPF: a multiple of 8 */
 	uint32_t max_frames;	   /* frames of kernel and user: 1..VMOP_STACK_FRAMES_MAX */
 };
 
@@ -63,6 +63,12 @@ struct vmop_stack_options {
  * arm64 (DWARF for the Arm 64-bit Architecture, 4.1): 0-30 x0-x30, 31 sp, 32 pc.
  */
 #define VMOP_USER_REGS 33
+
+/*
+ * A flag in a user frame's address: the address is that of an instruction which a signal
+ * interrupted, not a return address. No user address has this bit.
+ */
+#define VMOP_USER_FRAME_INTERRUPTED (UINT64_C(1) << 63)
 
 /*
  * The stack and registers that a source captured at the instant of a sample. The source owns the
@@ -83,6 +89,12 @@ struct vmop_stack_capture {
 	size_t n_user_frames;
 	/* Why user_frames ends; UNKNOWN: the kernel does not report it. */
 	enum vmop_stack_end user_end;
+	/*
+	 * With BPF: the generation of the mappings by which the kernel unwound user_frames
+	 * (vmop_unwind_maps_put_process). 0: by other means. If not 0, VMOP_USER_FRAME_INTERRUPTED
+	 * may be set in user_frames after the first.
+	 */
+	uint64_t user_generation;
 	/* VMOP_USER_REGS registers; NULL: none, as in kernel threads and 32-bit programs. */
 	const uint64_t *user_regs;
 	/* The bytes from the stack pointer in user_regs upwards; may be NULL. */
