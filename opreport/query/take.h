@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Add the samples of a session's chunks, pieces of them, or totals to a query's result.  run.c
- * decides which of them it reads, and calls these functions for each.  Stacks go to the query's sink.
+ * decides which of them it reads, and calls these functions for each.  Stacks go to the query's
+ * sink.
  */
 #ifndef VMOP_OPREPORT_QUERY_TAKE_H
 #define VMOP_OPREPORT_QUERY_TAKE_H
