@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The symbols of the host's kernel and its modules, packed by vmop_db_pack_symbols, in a file of
- *the run directory. A session that finds them there does not make the kernel write /proc/kallsyms,
- *and neither parses nor compresses. These are nine tenths of the instructions of a short session.
+ * the run directory. A session that finds them there does not make the kernel write /proc/kallsyms,
+ * and neither parses nor compresses. These are nine tenths of the instructions of a short session.
  *
  * The file is VMOP_RUN_KERNEL_SYMBOLS; a reboot empties its directory. It has one line and then an
  * entry for each image (struct entry in the .c file):
