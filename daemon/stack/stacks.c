@@ -38,13 +38,15 @@ struct vmop_stacks {
 	struct vmop_stack_tree *tree;
 	struct vmop_waiting_stacks *waiting;
 	struct vmop_unwinder *unwinder;
+	struct vmop_kernel_spaces *spaces; /* NULL: the kernel does not unwind */
+	uint64_t n_kernel_removed;	   /* tables, when the spaces were last looked at */
 	struct vmop_stack_framer framer;
 	struct vmop_stack_frames frames; /* of the present sample */
 	struct path paths[PATHS];
 	bool is_last_try; /* no sample waits any longer */
 	bool lacks_kernel_text;
 	uint64_t n_by_end[VMOP_N_STACK_ENDS];
-	uint64_t n_waited, n_queue_full;
+	uint64_t n_waited, n_queue_full, n_by_kernel, n_copied;
 };
 
 static struct vmop_error *create_parts(struct vmop_stacks *stacks)
@@ -70,6 +72,11 @@ static struct vmop_error *create_parts(struct vmop_stacks *stacks)
 		err = vmop_waiting_stacks_create(WAITING_MAX_BYTES, &stacks->waiting);
 	if (!err)
 		err = vmop_unwinder_create(MACHINE, &stacks->unwinder);
+	if (!err && stacks->options.unwind_maps)
+		err = vmop_stack_tables_copy_to(stacks->tables, stacks->options.unwind_maps);
+	if (!err && stacks->options.unwind_maps)
+		err = vmop_kernel_spaces_create(stacks->options.unwind_maps, processes,
+						stacks->tables, &stacks->spaces);
 	return err;
 }
 
@@ -117,6 +124,7 @@ void vmop_stacks_destroy(struct vmop_stacks *stacks)
 		vmop_waiting_stacks_release(stacks->waiting, give_up, stacks);
 	vmop_waiting_stacks_destroy(stacks->waiting);
 	vmop_unwinder_destroy(stacks->unwinder);
+	vmop_kernel_spaces_destroy(stacks->spaces);
 	vmop_stack_tree_destroy(stacks->tree);
 	vmop_stack_tables_destroy(stacks->tables);
 	free(stacks);
@@ -152,6 +160,8 @@ static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid)
 	for (size_t i = first; i < frames->n; i++) {
 		path->at[i] = frames->at[frames->n - 1 - i];
 		vmop_image_mark_sampled(path->at[i].image);
+		if (stacks->spaces)
+			vmop_stack_tables_touch(stacks->tables, path->at[i].image);
 	}
 	path->n = (uint32_t)(first + vmop_stack_tree_add(stacks->tree, node, path->at + first,
 							 frames->n - first, path->nodes + first));
@@ -188,6 +198,7 @@ static bool keep(struct vmop_stacks *stacks, const struct vmop_stack_sample *sam
 		.regions = vmop_regions_ref(task->regions),
 		.is_kernel = is_kernel,
 		.is_kernel_thread = task->is_kernel_thread,
+		.is_outdated = task->is_outdated,
 		.capture = *capture,
 	};
 	if (vmop_waiting_stacks_add(stacks->waiting, &stack)) {
@@ -201,8 +212,30 @@ static bool keep(struct vmop_stacks *stacks, const struct vmop_stack_sample *sam
 	return false;
 }
 
+/* Return whether the kernel unwound the user part by mappings that do not hold. */
+static bool is_outdated(struct vmop_stacks *stacks, struct vmop_process *process,
+			const struct vmop_stack_capture *capture)
+{
+	if (!stacks->spaces || !capture->user_generation)
+		return false;
+	stacks->n_by_kernel++;
+	return !process ||
+	       !vmop_kernel_spaces_believe(stacks->spaces, process, capture->user_generation);
+}
+
+/* Note that the kernel copied the user part, if it did. */
+static void note_copy(struct vmop_stacks *stacks, struct vmop_process *process,
+		      const struct vmop_stack_capture *capture)
+{
+	if (!stacks->spaces || !process || !capture->user_regs || capture->is_compat ||
+	    capture->user_generation)
+		return;
+	stacks->n_copied++;
+	vmop_kernel_spaces_copied(stacks->spaces, process, stacks->frames.kernel_age);
+}
+
 bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
-		      const struct vmop_process *process, const struct vmop_stack_capture *capture,
+		      struct vmop_process *process, const struct vmop_stack_capture *capture,
 		      bool is_kernel)
 {
 	const struct vmop_stack_task task = {
@@ -210,8 +243,11 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 		.regions = process ? process->regions : NULL,
 		.is_unread = process && process->maps == VMOP_MAPS_UNREAD,
 		.is_kernel_thread = process && (process->is_kthread || !process->pid),
+		.is_outdated = is_outdated(stacks, process, capture),
 	};
-	if (try(stacks, &task, capture, is_kernel, sample))
+	bool is_found = try(stacks, &task, capture, is_kernel, sample);
+	note_copy(stacks, process, capture);
+	if (is_found)
 		return true;
 	if (keep(stacks, sample, &task, capture, is_kernel))
 		return false;
@@ -238,6 +274,7 @@ static bool release(void *arg, struct vmop_waiting_stack *stack)
 		.regions = regions_of(stacks, stack),
 		.is_unread = !stack->regions,
 		.is_kernel_thread = stack->is_kernel_thread,
+		.is_outdated = stack->is_outdated,
 	};
 	if (!try(stacks, &task, &stack->capture, stack->is_kernel, &stack->sample))
 		return false;
@@ -246,24 +283,54 @@ static bool release(void *arg, struct vmop_waiting_stack *stack)
 	return true;
 }
 
+/* Forget the kernel's spaces if tables were removed whose numbers they have. */
+static void check_removed(struct vmop_stacks *stacks)
+{
+	struct vmop_stack_tables_facts facts;
+	if (!stacks->spaces)
+		return;
+	vmop_stack_tables_facts(stacks->tables, &facts);
+	if (facts.n_kernel_removed == stacks->n_kernel_removed)
+		return;
+	stacks->n_kernel_removed = facts.n_kernel_removed;
+	vmop_kernel_spaces_forget(stacks->spaces);
+	vmop_stack_tables_forgotten(stacks->tables);
+}
+
+/* Begin and finish the building of tables. Return whether waiting stacks may be complete now. */
+static bool collect_tables(struct vmop_stacks *stacks, unsigned wait_ms)
+{
+	bool has_changed = vmop_stack_tables_collect(stacks->tables, wait_ms);
+	check_removed(stacks);
+	return has_changed;
+}
+
+void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *process)
+{
+	if (stacks->spaces)
+		vmop_kernel_spaces_gone(stacks->spaces, process);
+}
+
 void vmop_stacks_advance(struct vmop_stacks *stacks)
 {
-	if (vmop_stack_tables_collect(stacks->tables, 0) && vmop_waiting_stacks_n(stacks->waiting))
+	if (collect_tables(stacks, 0) && vmop_waiting_stacks_n(stacks->waiting))
 		vmop_waiting_stacks_release(stacks->waiting, release, stacks);
+	if (stacks->spaces)
+		vmop_kernel_spaces_advance(stacks->spaces, vmop_clock_ns(CLOCK_MONOTONIC));
 }
 
 void vmop_stacks_release_all(struct vmop_stacks *stacks, unsigned wait_ms)
 {
 	/* A table may show that a stack needs another one, so this is more than one wait. */
 	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * VMOP_NS_PER_MS;
-	vmop_stack_tables_collect(stacks->tables, 0);
+	collect_tables(stacks, 0);
 	while (vmop_waiting_stacks_n(stacks->waiting)) {
 		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		stacks->is_last_try = now_ns >= end_ns;
 		vmop_waiting_stacks_release(stacks->waiting, release, stacks);
 		if (!stacks->is_last_try)
-			stacks->is_last_try = !vmop_stack_tables_collect(
-				stacks->tables, (unsigned)((end_ns - now_ns) / VMOP_NS_PER_MS));
+			stacks->is_last_try = !collect_tables(
+				stacks, (unsigned)((end_ns - now_ns) / VMOP_NS_PER_MS));
 		if (stacks->is_last_try)
 			vmop_waiting_stacks_release(stacks->waiting, release, stacks);
 	}
@@ -298,16 +365,25 @@ void vmop_stacks_stored(struct vmop_stacks *stacks)
 		stacks->paths[i].n = 0; /* ids and images may be gone */
 	vmop_stack_tree_stored(stacks->tree);
 	vmop_stack_tables_stored(stacks->tables);
+	check_removed(stacks);
+	if (stacks->spaces)
+		vmop_kernel_spaces_stored(stacks->spaces);
 }
 
 void vmop_stacks_facts(const struct vmop_stacks *stacks, struct vmop_stacks_facts *ret)
 {
 	*ret = (struct vmop_stacks_facts){.n_waited = stacks->n_waited,
-					  .n_queue_full = stacks->n_queue_full};
+					  .n_queue_full = stacks->n_queue_full,
+					  .n_by_kernel = stacks->n_by_kernel,
+					  .n_copied = stacks->n_copied};
 	for (size_t i = 0; i < VMOP_N_STACK_ENDS; i++) {
 		ret->n_by_end[i] = stacks->n_by_end[i];
 		ret->n_stacks += stacks->n_by_end[i];
 	}
 	vmop_stack_tree_facts(stacks->tree, &ret->tree);
 	vmop_stack_tables_facts(stacks->tables, &ret->tables);
+	if (!stacks->spaces)
+		return;
+	vmop_kernel_spaces_facts(stacks->spaces, &ret->spaces);
+	vmop_unwind_maps_facts(stacks->options.unwind_maps, &ret->maps);
 }
