@@ -4,6 +4,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/active \
 	tests/unit/hv-interface/event-request \
 	tests/unit/hv-interface/cpus \
+	tests/unit/hv-interface/bpf/live \
 	tests/unit/hv-interface/perf/perf \
 	tests/unit/hv-interface/perf/capture \
 	tests/unit/hv-interface/perf/event \
@@ -31,6 +32,8 @@ tests_unit_hv_interface_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_cpus_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_perf_CPPFLAGS = $(hv_interface_test_cppflags)

@@ -55,6 +55,11 @@ struct vmop_stack_options {
 	enum vmop_stack_mode mode;
 	uint32_t user_stack_bytes; /* with CFI and BPF: a multiple of 8 */
 	uint32_t max_frames;	   /* frames of kernel and user: 1..VMOP_STACK_FRAMES_MAX */
+	/*
+	 * A request for CFI: the source may choose BPF where copies of stacks would fill too much
+	 * memory in a second.
+	 */
+	bool may_use_bpf;
 };
 
 /*
