@@ -285,6 +285,17 @@ static void refill(struct vmop_kernel_spaces *spaces, uint64_t now_ns)
 		spaces->mappings_left = max;
 }
 
+/*
+ * Let a space wait for its update. The kernel keeps its mappings only if they are true: without
+ * them it copies the stacks.
+ */
+static void postpone(struct vmop_kernel_spaces *spaces, struct space *space,
+		     const struct vmop_process *process)
+{
+	if (space->last && space->version < process->regions->replaced_version)
+		remove_space(spaces, space, true);
+}
+
 void vmop_kernel_spaces_advance(struct vmop_kernel_spaces *spaces, uint64_t now_ns)
 {
 	uint32_t n_kept = 0;
@@ -295,13 +306,14 @@ void vmop_kernel_spaces_advance(struct vmop_kernel_spaces *spaces, uint64_t now_
 		struct space *space = &spaces->at[spaces->wanted[i]];
 		const struct vmop_process *process =
 			space->is_used ? process_of(spaces, space) : NULL;
-		if (process && process->regions && !process->has_exited &&
-		    (now_ns < space->not_before_ns || !spaces->mappings_left)) {
+		bool is_alive = process && process->regions && !process->has_exited;
+		if (is_alive && (now_ns < space->not_before_ns || !spaces->mappings_left)) {
+			postpone(spaces, space, process);
 			spaces->wanted[n_kept++] = spaces->wanted[i];
 			continue;
 		}
 		space->is_wanted = false;
-		if (process && process->regions && !process->has_exited)
+		if (is_alive)
 			update(spaces, space, process, now_ns);
 	}
 	spaces->n_wanted = n_kept;
