@@ -20,7 +20,7 @@
 #define WAITING_MAX_BYTES ((size_t)64 << 20)
 
 /* Processes whose last stack is remembered, a power of two. */
-#define PATHS 32
+#define PATHS 64
 
 /* The last stack of a process. Its next one has most of the outer frames in common. */
 struct path {
@@ -30,6 +30,13 @@ struct path {
 	/* Outermost first. */
 	struct vmop_stack_caller at[VMOP_STACK_FRAMES_MAX];
 	struct vmop_stack_node nodes[VMOP_STACK_FRAMES_MAX];
+	/*
+	 * If the kernel unwound it: the addresses of the first n_given frames, by which they are
+	 * known again, and the version of the process's regions.
+	 */
+	uint32_t n_given;
+	uint64_t version;
+	uint64_t given[VMOP_STACK_FRAMES_MAX];
 };
 
 struct vmop_stacks {
@@ -146,26 +153,31 @@ static size_t common(const struct path *path, const struct vmop_stack_frames *fr
 	return i;
 }
 
-/* Return the stack of the frames, whose outermost one is the last. */
-static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid)
+/*
+ * Return the stack of the frames, whose outermost one is the last. n_known: they are below that
+ * many frames of the process's path.
+ */
+static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid, size_t n_known)
 {
 	struct vmop_stack_frames *frames = &stacks->frames;
 	struct path *path = &stacks->paths[pid % PATHS];
 	bool is_same = path->pid == pid && path->end == frames->end;
-	size_t first = is_same ? common(path, frames) : 0;
+	size_t first = n_known ? n_known : is_same ? common(path, frames) : 0;
+	size_t n = n_known + frames->n;
 	struct vmop_stack_node node =
 		first ? path->nodes[first - 1] : vmop_stack_tree_end(stacks->tree, frames->end);
 	path->pid = pid;
 	path->end = frames->end;
-	for (size_t i = first; i < frames->n; i++) {
-		path->at[i] = frames->at[frames->n - 1 - i];
+	path->n_given = (uint32_t)n_known;
+	for (size_t i = first; i < n; i++) {
+		path->at[i] = frames->at[n - 1 - i];
 		vmop_image_mark_sampled(path->at[i].image);
 		if (stacks->spaces)
 			vmop_stack_tables_touch(stacks->tables, path->at[i].image);
 	}
 	path->n = (uint32_t)(first + vmop_stack_tree_add(stacks->tree, node, path->at + first,
-							 frames->n - first, path->nodes + first));
-	if (path->n < frames->n) {
+							 n - first, path->nodes + first));
+	if (path->n < n) {
 		frames->end = VMOP_STACK_TOO_MANY;
 		node = vmop_stack_tree_end(stacks->tree, VMOP_STACK_TOO_MANY);
 	} else if (path->n) {
@@ -183,7 +195,60 @@ static bool try(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
 	vmop_stack_framer_resolve(&stacks->framer, task, capture, is_kernel, &stacks->frames);
 	if (stacks->frames.lacks && !stacks->is_last_try)
 		return false;
-	sample->key.stack = intern(stacks, task->pid);
+	sample->key.stack = intern(stacks, task->pid, 0);
+	return true;
+}
+
+/*
+ * Return how many of the outer frames that the kernel unwound are those of the process's path. All
+ * frames must be within the depth limit.
+ */
+static size_t count_known(const struct vmop_stacks *stacks, const struct path *path,
+			  const struct vmop_stack_task *task,
+			  const struct vmop_stack_capture *capture)
+{
+	size_t i = 0, n = capture->n_user_frames;
+	if (path->pid != task->pid || path->end != capture->user_end || !task->regions ||
+	    path->version != task->regions->version ||
+	    capture->n_kernel_frames + n > stacks->options.max_frames)
+		return 0;
+	size_t max = path->n_given < path->n ? path->n_given : path->n;
+	/* The innermost frame is not a caller, or has another form of address. */
+	while (i < max && i + 1 < n && path->given[i] == capture->user_frames[n - 1 - i])
+		i++;
+	return i;
+}
+
+/* Note the addresses of the process's path, which the kernel unwound, from frame `first` on. */
+static void note_given(struct path *path, const struct vmop_stack_task *task,
+		       const struct vmop_stack_capture *capture, size_t first)
+{
+	size_t i = first, n = capture->n_user_frames;
+	for (; i + 1 < n && i < VMOP_STACK_FRAMES_MAX; i++)
+		path->given[i] = capture->user_frames[n - 1 - i];
+	path->n_given = (uint32_t)i;
+	path->version = task->regions->version;
+}
+
+/* Do the same as try() with a stack that the kernel unwound, for fewer frames. */
+static bool try_given(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
+		      const struct vmop_stack_capture *capture, bool is_kernel,
+		      struct vmop_stack_sample *sample)
+{
+	struct path *path = &stacks->paths[task->pid % PATHS];
+	size_t n_known = count_known(stacks, path, task, capture);
+	struct vmop_stack_capture rest = *capture;
+	rest.n_user_frames -= n_known;
+	vmop_stack_framer_resolve(&stacks->framer, task, &rest, is_kernel, &stacks->frames);
+	if (stacks->frames.lacks && !stacks->is_last_try)
+		return false;
+	bool is_whole = stacks->frames.end == capture->user_end;
+	if (!is_whole && n_known)
+		return try(stacks, task, capture, is_kernel, sample);
+	sample->key.stack = intern(stacks, task->pid, n_known);
+	if (is_whole &&
+	    capture->n_kernel_frames + capture->n_user_frames <= stacks->options.max_frames)
+		note_given(path, task, capture, n_known);
 	return true;
 }
 
@@ -245,13 +310,15 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 		.is_kernel_thread = process && (process->is_kthread || !process->pid),
 		.is_outdated = is_outdated(stacks, process, capture),
 	};
-	bool is_found = try(stacks, &task, capture, is_kernel, sample);
+	bool is_given = capture->user_generation && !task.is_outdated && task.regions;
+	bool is_found = is_given ? try_given(stacks, &task, capture, is_kernel, sample)
+				 : try(stacks, &task, capture, is_kernel, sample);
 	note_copy(stacks, process, capture);
 	if (is_found)
 		return true;
 	if (keep(stacks, sample, &task, capture, is_kernel))
 		return false;
-	sample->key.stack = intern(stacks, task.pid);
+	sample->key.stack = intern(stacks, task.pid, 0);
 	return true;
 }
 
