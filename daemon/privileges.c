@@ -19,14 +19,14 @@
 
 #ifdef HAVE_CAPNG
 static const int kept_capabilities[] = {
-	CAP_PERFMON,	     /* perf_event_open, again for each CPU that comes online */
-	CAP_SYSLOG,	     /* addresses in /proc/kallsyms */
-	CAP_IPC_LOCK,	     /* ring buffers beyond perf_event_mlock_kb */
-	CAP_SYS_PTRACE,	     /* maps, memory and root directories of other processes */
-	CAP_DAC_READ_SEARCH, /* ELF files wherever they lie */
-#ifdef CAP_BPF		     /* Linux 5.8 */
-	CAP_BPF,	     /* the program of --callgraph=bpf, and its maps, as long as it runs */
+	CAP_PERFMON,		/* perf_event_open, again for each CPU that comes online */
+#if defined(CAP_BPF) && defined(HAVE_BPF) /* Linux 5.8 */
+	CAP_BPF, /* maps and a program to unwind user stacks, while and whenever a session has them */
 #endif
+	CAP_SYSLOG,		/* addresses in /proc/kallsyms */
+	CAP_IPC_LOCK,		/* ring buffers beyond perf_event_mlock_kb */
+	CAP_SYS_PTRACE,		/* maps, memory and root directories of other processes */
+	CAP_DAC_READ_SEARCH,	/* ELF files wherever they lie */
 #ifdef CAP_CHECKPOINT_RESTORE	/* Linux 5.9 */
 	CAP_CHECKPOINT_RESTORE, /* /proc/PID/map_files: files that were deleted or moved */
 #endif
