@@ -72,7 +72,8 @@ static const struct argp_option other_options[] = {
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
 	 "CPU time for reading guests' memory, of one CPU (default: 1%; 0: none)", GROUP_SETUP},
 	{CALLGRAPH, 'c', "HOW", OPTION_ARG_OPTIONAL,
-	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf (unwound in "
+	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf "
+	 "(unwound in "
 	 "the kernel), auto (cfi or bpf, by the rate), defer, or a depth as opcontrol's; HOW left "
 	 "out: auto",
 	 GROUP_SETUP},

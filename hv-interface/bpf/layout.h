@@ -17,7 +17,8 @@ enum {
 	VMOP_BPF_MAX_PROCESSES = 16384,
 	VMOP_BPF_MAPPING_BITS = 17,
 	VMOP_BPF_MAX_MAPPINGS = 1 << VMOP_BPF_MAPPING_BITS,
-	VMOP_BPF_MAX_FRAMES = 128, /* room in a record; the program stops at VMOP_STACK_FRAMES_MAX */
+	VMOP_BPF_MAX_FRAMES =
+		128, /* room in a record; the program stops at VMOP_STACK_FRAMES_MAX */
 };
 
 /*
@@ -84,17 +85,17 @@ _Static_assert(sizeof(struct vmop_unwind_mapping) == 32, "a map's value");
 
 /* What the program did with a sample; the map of outcomes counts them. */
 enum vmop_bpf_outcome {
-	VMOP_BPF_UNWOUND,	/* the stack is in the ring */
-	VMOP_BPF_NO_PROCESS,	/* not one of the map's, as kernel threads are not */
-	VMOP_BPF_NO_REGISTERS,	/* not those of a 64-bit program's user code */
-	VMOP_BPF_NO_TABLE,	/* the table is absent or being built */
-	VMOP_BPF_NO_RULE_HERE,	/* a rule that the program can't follow, or none */
-	VMOP_BPF_NO_MEMORY,	/* a part of the stack is not in memory */
-	VMOP_BPF_NO_CODE,	/* a return address that is not in code */
-	VMOP_BPF_NO_PROGRESS,	/* a frame that is not above its callee's */
-	VMOP_BPF_CHANGED,	/* the process got other mappings meanwhile */
-	VMOP_BPF_NOT_WRITTEN,	/* the ring refused the record, but for lack of room */
-	VMOP_BPF_RING_FULL,	/* lost, and counted as such by perf */
+	VMOP_BPF_UNWOUND,      /* the stack is in the ring */
+	VMOP_BPF_NO_PROCESS,   /* not one of the map's, as kernel threads are not */
+	VMOP_BPF_NO_REGISTERS, /* not those of a 64-bit program's user code */
+	VMOP_BPF_NO_TABLE,     /* the table is absent or being built */
+	VMOP_BPF_NO_RULE_HERE, /* a rule that the program can't follow, or none */
+	VMOP_BPF_NO_MEMORY,    /* a part of the stack is not in memory */
+	VMOP_BPF_NO_CODE,      /* a return address that is not in code */
+	VMOP_BPF_NO_PROGRESS,  /* a frame that is not above its callee's */
+	VMOP_BPF_CHANGED,      /* the process got other mappings meanwhile */
+	VMOP_BPF_NOT_WRITTEN,  /* the ring refused the record, but for lack of room */
+	VMOP_BPF_RING_FULL,    /* lost, and counted as such by perf */
 	VMOP_BPF_N_OUTCOMES,
 };
 

@@ -139,8 +139,8 @@ static __always_inline bool are_being_saved(const struct bpf_perf_event_data *ct
 
 #define COPY_REGISTERS(from, to)                                                                   \
 	do {                                                                                       \
-		_Pragma("unroll") for (int number = 0; number < 31; number++)                      \
-			(to)[number] = (from)->regs[number];                                       \
+		_Pragma("unroll") for (int number = 0; number < 31; number++)(to)[number] =        \
+			(from)->regs[number];                                                      \
 		(to)[31] = (from)->sp;                                                             \
 		(to)[32] = (from)->pc;                                                             \
 	} while (0)

@@ -75,8 +75,7 @@ static bool account(struct vmop_unwind_maps *maps, uint32_t table, uint32_t n, b
 {
 	pthread_mutex_lock(&maps->lock);
 	struct vmop_unwind_maps_facts *facts = &maps->facts;
-	size_t bytes = facts->table_bytes -
-		       (size_t)maps->n_pages[table] * VMOP_BPF_PAGE_BYTES +
+	size_t bytes = facts->table_bytes - (size_t)maps->n_pages[table] * VMOP_BPF_PAGE_BYTES +
 		       (size_t)n * VMOP_BPF_PAGE_BYTES;
 	bool fits = !has_limit || bytes <= MAX_TABLE_BYTES;
 	if (fits) {
@@ -187,8 +186,7 @@ void vmop_unwind_maps_remove_process(struct vmop_unwind_maps *maps, uint32_t pid
 	count_process(maps, true, false);
 }
 
-void vmop_unwind_maps_facts(const struct vmop_unwind_maps *maps,
-			    struct vmop_unwind_maps_facts *ret)
+void vmop_unwind_maps_facts(const struct vmop_unwind_maps *maps, struct vmop_unwind_maps_facts *ret)
 {
 	struct vmop_unwind_maps *own = (struct vmop_unwind_maps *)maps;
 	pthread_mutex_lock(&own->lock);

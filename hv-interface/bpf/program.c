@@ -65,15 +65,16 @@ static struct vmop_error *why_not_permitted(int os_errno)
 	if (os_errno != EPERM && os_errno != EACCES)
 		return vmop_error_new(VMOP_ERROR_CANT, "the kernel refuses bpf() (%s)",
 				      strerror(os_errno));
-	struct vmop_error *err = vmop_io_read_file("/proc/sys/kernel/unprivileged_bpf_disabled", 16,
-						   &text, NULL);
+	struct vmop_error *err =
+		vmop_io_read_file("/proc/sys/kernel/unprivileged_bpf_disabled", 16, &text, NULL);
 	char level = err || !text[0] ? '?' : text[0];
 	vmop_error_destroy(err);
-	return vmop_error_new(VMOP_ERROR_CANT,
-			      "bpf() is not permitted (%s): it needs CAP_BPF and CAP_PERFMON, and no "
-			      "seccomp filter against it (sysctl kernel.unprivileged_bpf_disabled is "
-			      "%c)",
-			      strerror(os_errno), level);
+	return vmop_error_new(
+		VMOP_ERROR_CANT,
+		"bpf() is not permitted (%s): it needs CAP_BPF and CAP_PERFMON, and no "
+		"seccomp filter against it (sysctl kernel.unprivileged_bpf_disabled is "
+		"%c)",
+		strerror(os_errno), level);
 }
 
 /* Find the obstacles that can be named before the program is loaded. */
@@ -90,15 +91,10 @@ static struct vmop_error *check_kernel(void)
 	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
 		return vmop_error_new(VMOP_ERROR_CANT, "this kernel has no type information "
 						       "(/sys/kernel/btf/vmlinux)");
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_probe_read_kernel, NULL) !=
-	    1) {
-		if (is_locked_down())
-			return vmop_error_new(VMOP_ERROR_CANT,
-					      "the kernel is locked down (confidentiality)");
+	if (is_locked_down())
 		return vmop_error_new(VMOP_ERROR_CANT,
-				      "programs on perf events are not permitted: they need "
-				      "CAP_BPF and CAP_PERFMON");
-	}
+				      "the kernel is locked down (confidentiality), which keeps "
+				      "programs from reading registers");
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "this kernel has no bpf_loop (Linux 5.17 or later)");
@@ -110,9 +106,15 @@ static struct vmop_error *why_not_loaded(int os_errno)
 	if (os_errno == ENOMEM || os_errno == E2BIG)
 		return vmop_error_new(VMOP_ERROR_CANT, "the kernel has no memory for it (%s)",
 				      strerror(os_errno));
-	return vmop_error_new(VMOP_ERROR_CANT,
-			      "the kernel refuses the program (%s; --verbose twice logs the reason)",
-			      strerror(os_errno));
+	if (os_errno == EPERM)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "programs on perf events are not permitted (%s): they need "
+				      "CAP_BPF and CAP_PERFMON",
+				      strerror(os_errno));
+	return vmop_error_new(
+		VMOP_ERROR_CANT,
+		"the kernel refuses the program (%s; --verbose twice logs the reason)",
+		strerror(os_errno));
 }
 
 static int map_fd(const struct vmop_bpf_program *program, const char *name)
@@ -191,9 +193,8 @@ int vmop_bpf_program_attach(const struct vmop_bpf_program *program, int event_fd
 			    uint32_t max_frames)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts,
-		    .perf_event.bpf_cookie =
-			    event | (max_frames & VMOP_BPF_COOKIE_FRAMES_MASK)
-					    << VMOP_BPF_COOKIE_FRAMES_SHIFT);
+		    .perf_event.bpf_cookie = event | (max_frames & VMOP_BPF_COOKIE_FRAMES_MASK)
+							     << VMOP_BPF_COOKIE_FRAMES_SHIFT);
 	int fd = bpf_link_create(program->program_fd, event_fd, BPF_PERF_EVENT, &opts);
 	return fd < 0 ? -1 : fd;
 }

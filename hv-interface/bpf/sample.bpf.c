@@ -6,9 +6,10 @@
  * youngest is bpf_loop, of Linux 5.17.
  */
 #include <linux/bpf.h>
-#include <linux/ptrace.h>
 #include <linux/bpf_perf_event.h>
-#include <bpf/bpf_helpers.h>
+#include <linux/ptrace.h>
+
+#include <bpf/bpf_helpers.h> /* needs linux/bpf.h's types */
 
 #include "hv-interface/bpf/layout.h"
 #include "vmop/stack.h"

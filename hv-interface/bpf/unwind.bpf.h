@@ -160,8 +160,8 @@ static __always_inline bool find_rule(const struct walk *walk, uint64_t offset,
 		page = bpf_map_lookup_elem(table, &key);
 		if (!page)
 			return false;
-		uint32_t below = count_rows(page, first, n,
-					    offset & ((1 << VMOP_UNWIND_BLOCK_BITS) - 1));
+		uint32_t below =
+			count_rows(page, first, n, offset & ((1 << VMOP_UNWIND_BLOCK_BITS) - 1));
 		if (below)
 			rule = page->rows[(first + below - 1) & (VMOP_BPF_PAGE_ROWS - 1)] &
 			       VMOP_BPF_NO_RULE;
@@ -396,7 +396,7 @@ static long step(uint32_t i, void *arg)
 		walk->pc | (i && walk->is_interrupted ? VMOP_USER_FRAME_INTERRUPTED : 0);
 	walk->n_frames = at + 1;
 	walk->end = walk->piece.table == VMOP_UNWIND_NO_TABLE ? step_without_cfi(walk)
-							       : step_by_table(walk);
+							      : step_by_table(walk);
 	return walk->end != GOES_ON;
 }
 

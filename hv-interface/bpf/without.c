@@ -73,8 +73,7 @@ void vmop_unwind_maps_remove_process(struct vmop_unwind_maps *maps, uint32_t pid
 	(void)pid;
 }
 
-void vmop_unwind_maps_facts(const struct vmop_unwind_maps *maps,
-			    struct vmop_unwind_maps_facts *ret)
+void vmop_unwind_maps_facts(const struct vmop_unwind_maps *maps, struct vmop_unwind_maps_facts *ret)
 {
 	(void)maps;
 	*ret = (struct vmop_unwind_maps_facts){0};

@@ -271,8 +271,8 @@ static struct vmop_error *choose_stacks(struct vmop_perf_plan *plan,
 	for (size_t i = 0; i < plan->n_events; i++)
 		n += vmop_perf_plan_unwinds(plan, i);
 	if (n == 0)
-		return vmop_perf_stacks_leave_bpf(&plan->stacks,
-						  "no event can run the program (tracepoints can't)");
+		return vmop_perf_stacks_leave_bpf(
+			&plan->stacks, "no event can run the program (tracepoints can't)");
 	snprintf(note, sizeof(note), "by BPF, because copies would fill %" PRIu64 " MB/s",
 		 hz * request.user_stack_bytes / 1000000);
 	return is_automatic ? vmop_perf_stacks_add_note(&plan->stacks, note) : NULL;

@@ -32,7 +32,8 @@ int vmop_perf_unwinding_open(struct vmop_perf_unwinding *unwinding,
 			     const struct vmop_bpf_program *program, unsigned cpu,
 			     const struct perf_event_attr *attr, int ring_fd);
 
-/* Attach the program to an event of the CPU: vmop_bpf_program_attach. Return 0, or -1 with errno. */
+/* Attach the program to an event of the CPU: vmop_bpf_program_attach. Return 0, or -1 with errno.
+ */
 int vmop_perf_unwinding_attach(struct vmop_perf_unwinding *unwinding, int event_fd, size_t event,
 			       uint32_t max_frames);
 

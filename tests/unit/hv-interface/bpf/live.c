@@ -23,14 +23,24 @@
 #include "libutil/clock.h"
 
 /*
- * One page of code in four blocks of 1 KiB. known_start calls known_outer, which calls known_middle,
- * which calls known_leaf, which calls the kernel for ever. known_handler spins. chain_start(n) calls
- * n nested functions with frame pointers, of which the last one spins.
+ * One page of code in four blocks of 1 KiB. known_start calls known_outer, which calls
+ * known_middle, which calls known_leaf, which calls the kernel for ever. known_handler spins.
+ * chain_start(n) calls n nested functions with frame pointers, of which the last one spins.
  */
-extern char known_page[], known_start[], known_start_calls[], known_outer[], known_outer_has_frame[],
-	known_outer_calls[], known_middle[], known_middle_has_frame[], known_middle_calls[],
-	known_leaf[], known_leaf_returns[], known_leaf_end[], known_handler[], known_handler_end[],
+extern char known_page[], known_start[], known_start_calls[], known_outer[],
+	known_outer_has_frame[], known_outer_calls[], known_middle[], known_middle_has_frame[],
+	known_middle_calls[], known_leaf[], known_leaf_end[], known_handler[], known_handler_end[],
 	chain_start[], chain_start_calls[], chain_link_calls[], known_page_end[];
+
+/* A local label's address would be lost on arm64, where it comes from the global offset table. */
+#define GLOBAL(name) ".globl " #name "\n.hidden " #name "\n"
+__asm__(GLOBAL(known_page) GLOBAL(known_start) GLOBAL(known_start_calls) GLOBAL(known_outer)
+		GLOBAL(known_outer_has_frame) GLOBAL(known_outer_calls) GLOBAL(known_middle)
+			GLOBAL(known_middle_has_frame) GLOBAL(known_middle_calls) GLOBAL(known_leaf)
+				GLOBAL(known_leaf_end) GLOBAL(known_handler)
+					GLOBAL(known_handler_end) GLOBAL(chain_start)
+						GLOBAL(chain_start_calls) GLOBAL(chain_link_calls)
+							GLOBAL(known_page_end));
 
 #if defined(__x86_64__)
 enum { FP = 6, SP = 7 };
@@ -86,28 +96,34 @@ __asm__(".pushsection .text\n"
 	"known_page_end:\n"
 	".popsection\n");
 /* The functions' frames: see struct vmop_unwind_rule. */
-static const struct vmop_unwind_rule outer_rule = {
-	.kind = VMOP_UNWIND_REGISTER,
-	.cfa_register = FP,
-	.cfa_offset = 16,
-	.fp_saved = VMOP_UNWIND_AT_CFA,
-	.fp_offset = -16,
-	.ra_saved = VMOP_UNWIND_AT_CFA,
-	.ra_offset = -8,
-}, middle_rule = {
-	.kind = VMOP_UNWIND_REGISTER,
-	.cfa_register = SP,
-	.cfa_offset = 64,
-	.fp_saved = VMOP_UNWIND_AT_CFA,
-	.fp_offset = -72, /* below the stack pointer, as in an epilogue: it is unchanged */
-	.ra_saved = VMOP_UNWIND_AT_CFA,
-	.ra_offset = -8,
-}, leaf_rule = {
-	.kind = VMOP_UNWIND_REGISTER,
-	.cfa_register = SP,
-	.cfa_offset = 8,
-	.ra_saved = VMOP_UNWIND_AT_CFA,
-	.ra_offset = -8,
+static const struct vmop_unwind_rule outer_rule =
+					     {
+						     .kind = VMOP_UNWIND_REGISTER,
+						     .cfa_register = FP,
+						     .cfa_offset = 16,
+						     .fp_saved = VMOP_UNWIND_AT_CFA,
+						     .fp_offset = -16,
+						     .ra_saved = VMOP_UNWIND_AT_CFA,
+						     .ra_offset = -8,
+},
+				     middle_rule =
+					     {
+						     .kind = VMOP_UNWIND_REGISTER,
+						     .cfa_register = SP,
+						     .cfa_offset = 64,
+						     .fp_saved = VMOP_UNWIND_AT_CFA,
+						     .fp_offset =
+							     -72, /* below the stack pointer, as in
+								     an epilogue: it is unchanged */
+						     .ra_saved = VMOP_UNWIND_AT_CFA,
+						     .ra_offset = -8,
+},
+				     leaf_rule = {
+					     .kind = VMOP_UNWIND_REGISTER,
+					     .cfa_register = SP,
+					     .cfa_offset = 8,
+					     .ra_saved = VMOP_UNWIND_AT_CFA,
+					     .ra_offset = -8,
 };
 #elif defined(__aarch64__)
 enum { FP = 29, SP = 31 };
@@ -165,26 +181,30 @@ __asm__(".pushsection .text\n"
 	".p2align 12\n"
 	"known_page_end:\n"
 	".popsection\n");
-static const struct vmop_unwind_rule outer_rule = {
-	.kind = VMOP_UNWIND_REGISTER,
-	.cfa_register = FP,
-	.cfa_offset = 48,
-	.fp_saved = VMOP_UNWIND_AT_CFA,
-	.fp_offset = -48,
-	.ra_saved = VMOP_UNWIND_AT_CFA,
-	.ra_offset = -40,
-}, middle_rule = {
-	.kind = VMOP_UNWIND_REGISTER,
-	.cfa_register = SP,
-	.cfa_offset = 64,
-	.fp_saved = VMOP_UNWIND_SAME,
-	.ra_saved = VMOP_UNWIND_AT_CFA,
-	.ra_offset = -8,
-}, leaf_rule = {
-	.kind = VMOP_UNWIND_REGISTER,
-	.cfa_register = SP,
-	.cfa_offset = 0,
-	.ra_saved = VMOP_UNWIND_SAME,
+static const struct vmop_unwind_rule outer_rule =
+					     {
+						     .kind = VMOP_UNWIND_REGISTER,
+						     .cfa_register = FP,
+						     .cfa_offset = 48,
+						     .fp_saved = VMOP_UNWIND_AT_CFA,
+						     .fp_offset = -48,
+						     .ra_saved = VMOP_UNWIND_AT_CFA,
+						     .ra_offset = -40,
+},
+				     middle_rule =
+					     {
+						     .kind = VMOP_UNWIND_REGISTER,
+						     .cfa_register = SP,
+						     .cfa_offset = 64,
+						     .fp_saved = VMOP_UNWIND_SAME,
+						     .ra_saved = VMOP_UNWIND_AT_CFA,
+						     .ra_offset = -8,
+},
+				     leaf_rule = {
+					     .kind = VMOP_UNWIND_REGISTER,
+					     .cfa_register = SP,
+					     .cfa_offset = 0,
+					     .ra_saved = VMOP_UNWIND_SAME,
 };
 #endif
 
@@ -205,7 +225,7 @@ enum { COPY_RULE, END_RULE, OUTER_RULE, MIDDLE_RULE, LEAF_RULE, N_RULES };
 /* Memory shared with the children. */
 static struct {
 	uint64_t trampoline; /* the address to which a signal handler returns */
-} *shared;
+} * shared;
 
 static uint64_t address_of(const char *label)
 {
@@ -225,10 +245,14 @@ static bool put_table(struct vmop_unwind_maps *maps, uint32_t number)
 		const char *from;
 		uint32_t rule;
 	} spans[] = {
-		{known_start, END_RULE},	    {known_outer, COPY_RULE},
-		{known_outer_has_frame, OUTER_RULE}, {known_outer_calls, COPY_RULE},
-		{known_middle_has_frame, MIDDLE_RULE}, {known_middle_calls, COPY_RULE},
-		{known_leaf, LEAF_RULE},	    {known_handler_end, COPY_RULE},
+		{known_start, END_RULE},
+		{known_outer, COPY_RULE},
+		{known_outer_has_frame, OUTER_RULE},
+		{known_outer_calls, COPY_RULE},
+		{known_middle_has_frame, MIDDLE_RULE},
+		{known_middle_calls, COPY_RULE},
+		{known_leaf, LEAF_RULE},
+		{known_handler_end, COPY_RULE},
 	};
 	enum { N_ROWS = sizeof(spans) / sizeof(spans[0]) };
 	uint32_t rows[N_ROWS], blocks[N_BLOCKS + 1] = {0};
@@ -282,6 +306,14 @@ static bool put_process(struct vmop_unwind_maps *maps, pid_t pid, uint32_t table
 	return vmop_unwind_maps_put_process(maps, (uint32_t)pid, GENERATION, mappings, 2);
 }
 
+/* End with the parent, and at a fault, which cmocka would take for one of the test's. */
+static void become_child(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGILL, SIG_DFL);
+	signal(SIGSEGV, SIG_DFL);
+}
+
 /* Start a child that runs function(argument), which does not return. */
 static pid_t child_in(const char *function, unsigned argument)
 {
@@ -289,7 +321,7 @@ static pid_t child_in(const char *function, unsigned argument)
 	assert_true(child >= 0);
 	if (child > 0)
 		return child;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	become_child();
 	((void (*)(unsigned))(uintptr_t)function)(argument);
 	_exit(1);
 }
@@ -491,7 +523,7 @@ static pid_t child_in_handler(bool has_other_stack)
 	assert_true(child >= 0);
 	if (child > 0)
 		return child;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	become_child();
 	struct sigaction action = {.sa_flags = has_other_stack ? SA_ONSTACK : 0};
 	action.sa_handler = (void (*)(int))(uintptr_t)known_handler;
 	const stack_t other = {.ss_sp = malloc(65536), .ss_size = 65536};

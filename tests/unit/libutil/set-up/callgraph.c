@@ -74,8 +74,8 @@ static void bad_values(void **state)
 {
 	(void)state;
 	static const char *const values[] = {
-		"",	     "on",	  "CFI",     "cfi:", "cfi:4K", "cfi:65K",
-		"cfi:8K:8K", "kernel:8K", "auto:8K", "cfi:-8K", "5",    "cf"};
+		"",	     "on",	  "CFI",     "cfi:",	"cfi:4K", "cfi:65K",
+		"cfi:8K:8K", "kernel:8K", "auto:8K", "cfi:-8K", "5",	  "cf"};
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		refuses("callgraph", values[i], "off, kernel, fp, cfi, cfi:SIZE");
 }
