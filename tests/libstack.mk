@@ -2,6 +2,8 @@
 if HAVE_CMOCKA
 LIBSTACK_TESTS = \
 	tests/unit/libstack/agreement \
+	tests/unit/libstack/kernel-unwind \
+	tests/unit/libstack/orc \
 	tests/unit/libstack/table
 check_PROGRAMS += $(LIBSTACK_TESTS) tests/unit/libstack/target-static
 TESTS += $(LIBSTACK_TESTS)
@@ -52,7 +54,7 @@ tests_unit_libstack_live_LDADD = $(libstack_test_ldadd) $(UNWIND_LIBS)
 # Optimized and without sanitizers, as the programs are that people profile.
 known_paths_cflags = -O2 -fno-optimize-sibling-calls -fomit-frame-pointer -fexceptions $(WARN_CFLAGS) -Wno-vla
 check_PROGRAMS += tests/fixtures/known-paths tests/fixtures/known-paths-static
-check_LTLIBRARIES = tests/fixtures/known-library.la
+check_LTLIBRARIES = tests/fixtures/known-library.la tests/fixtures/known-library-large.la
 tests_fixtures_known_paths_SOURCES = tests/fixtures/known-paths.c
 tests_fixtures_known_paths_CFLAGS = $(known_paths_cflags)
 tests_fixtures_known_paths_LDFLAGS = -no-install
@@ -62,6 +64,9 @@ tests_fixtures_known_paths_static_LDFLAGS = -all-static
 tests_fixtures_known_library_la_SOURCES = tests/fixtures/known-library.c
 tests_fixtures_known_library_la_CFLAGS = $(known_paths_cflags)
 tests_fixtures_known_library_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+tests_fixtures_known_library_large_la_SOURCES = tests/fixtures/known-library.c
+tests_fixtures_known_library_large_la_CFLAGS = $(known_paths_cflags) -DFRAME_BYTES=328
+tests_fixtures_known_library_large_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 # Agreement with libunwind, complete stacks and speed over a mixed load: a table.
 EXTRA_PROGRAMS += tests/bench/stack-agreement
@@ -69,3 +74,10 @@ CLEANFILES += tests/bench/stack-agreement$(EXEEXT)
 tests_bench_stack_agreement_SOURCES = tests/bench/stack-agreement.c $(libstack_live)
 tests_bench_stack_agreement_CPPFLAGS = $(AM_CPPFLAGS) $(UNWIND_CFLAGS)
 tests_bench_stack_agreement_LDADD = libstack/libstack.la libutil/libutil.la $(UNWIND_LIBS)
+
+# Stacks of kernels.
+EXTRA_DIST += tests/unit/libstack/kernel-stack.h
+tests_unit_libstack_kernel_unwind_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_kernel_unwind_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_orc_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_orc_LDADD = $(libstack_test_ldadd)

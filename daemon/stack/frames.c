@@ -70,6 +70,9 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	ret->offset = region->offset;
 	ret->state = vmop_stack_tables_find(resolution->framer->tables, region,
 					    resolution->task->pid, &ret->table);
+	uint32_t age = vmop_stack_tables_kernel_age(resolution->framer->tables, region);
+	if (age > resolution->frames->kernel_age)
+		resolution->frames->kernel_age = age;
 	return true;
 }
 
@@ -92,13 +95,26 @@ static void unwound_part(struct resolution *resolution)
 			return;
 }
 
+/*
+ * Return the address of the instruction that was interrupted, or made a call, in frame i of those
+ * that the kernel found.
+ */
+static uint64_t given_address(const struct vmop_stack_capture *capture, size_t i)
+{
+	uint64_t frame = capture->user_frames[i];
+	/* Without tables the kernel reports whatever it reads, also a word with that bit. */
+	if (i && capture->user_generation && frame & VMOP_USER_FRAME_INTERRUPTED)
+		return frame & ~VMOP_USER_FRAME_INTERRUPTED;
+	return frame - (i != 0);
+}
+
 /* Append the user addresses that the kernel found, up to the first one outside of code. */
 static void given_part(struct resolution *resolution)
 {
 	const struct vmop_stack_capture *capture = resolution->capture;
 	resolution->frames->end = capture->user_end;
 	for (size_t i = resolution->is_kernel ? 0 : 1; i < capture->n_user_frames; i++) {
-		uint64_t address = capture->user_frames[i] - (i != 0);
+		uint64_t address = given_address(capture, i);
 		if (i && !vmop_regions_find(resolution->task->regions, address)) {
 			resolution->frames->end = VMOP_STACK_TORN;
 			return;
@@ -126,6 +142,8 @@ static void user_part(struct resolution *resolution)
 			frames->lacks |= VMOP_STACK_LACKS_MAPS;
 	} else if (frames->n == resolution->framer->max_frames) {
 		frames->end = VMOP_STACK_DEPTH_LIMIT;
+	} else if (task->is_outdated) {
+		frames->end = VMOP_STACK_OUTDATED;
 	} else if (capture->n_user_frames) {
 		given_part(resolution);
 	} else {
@@ -144,6 +162,7 @@ void vmop_stack_framer_resolve(struct vmop_stack_framer *framer, const struct vm
 					.is_kernel = is_kernel};
 	ret->n = 0;
 	ret->lacks = 0;
+	ret->kernel_age = 0;
 	ret->end = VMOP_STACK_END_UNKNOWN;
 	if (!is_kernel || kernel_part(&resolution))
 		user_part(&resolution);
