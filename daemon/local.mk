@@ -43,7 +43,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \
 	daemon/host/task.c daemon/host/task.h \
-	daemon/host/code-map.c daemon/host/code-map.h \
+	daemon/host/text-map.c daemon/host/text-map.h \
 	daemon/stack/flat-table.c daemon/stack/flat-table.h \
 	daemon/stack/frames.c daemon/stack/frames.h \
 	daemon/stack/kernel-spaces.c daemon/stack/kernel-spaces.h \
@@ -82,6 +82,7 @@ vmopd_SOURCES = \
 	daemon/requests.c daemon/requests.h \
 	daemon/roll-up.c daemon/roll-up.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
+	daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

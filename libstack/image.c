@@ -80,6 +80,31 @@ static void add_segment(struct vmop_cfi_image *image, const Elf64_Phdr *header)
 		image->text_bytes = UINT64_MAX;
 }
 
+/* Return whether a segment has a note of Go's linker (cmd/link/internal/ld/elf.go). */
+static bool has_go_note(const struct vmop_cfi_image *image, const Elf64_Phdr *segment)
+{
+	enum { MAX_NOTES = 8, GO_BUILD_ID = 4 };
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+	} note;
+	uint64_t at = 0;
+	for (int i = 0; i < MAX_NOTES && segment->p_type == PT_NOTE; i++) {
+		uint64_t offset;
+		if (at > segment->p_filesz || segment->p_filesz - at < sizeof(note) ||
+		    __builtin_add_overflow(segment->p_offset, at, &offset) ||
+		    !read_at(image, offset, &note, sizeof(note)))
+			return false;
+		if (note.header.n_namesz == sizeof(note.name) &&
+		    note.header.n_type == GO_BUILD_ID &&
+		    memcmp(note.name, "Go\0", sizeof(note.name)) == 0)
+			return true;
+		at += sizeof(note.header) + (((uint64_t)note.header.n_namesz + 3) & ~UINT64_C(3)) +
+		      (((uint64_t)note.header.n_descsz + 3) & ~UINT64_C(3));
+	}
+	return false;
+}
+
 struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image)
 {
 	Elf64_Ehdr header;
@@ -96,12 +121,14 @@ struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image)
 	read_section_numbers(image, &header);
 	image->n_segments = 0;
 	image->text_bytes = 0;
+	image->is_go = false;
 	for (uint32_t i = 0; i < image->n_program_headers; i++) {
 		Elf64_Phdr segment;
 		if (header.e_phentsize != sizeof(segment) ||
 		    !read_header(image, header.e_phoff, i, &segment, sizeof(segment)))
 			return damaged("its program headers are damaged");
 		add_segment(image, &segment);
+		image->is_go |= has_go_note(image, &segment);
 	}
 	return NULL;
 }

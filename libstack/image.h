@@ -35,6 +35,7 @@ struct vmop_cfi_image {
 	size_t n_segments;
 	struct vmop_cfi_segment segments[VMOP_CFI_MAX_SEGMENTS];
 	uint64_t text_bytes; /* of the segments */
+	bool is_go;	     /* it has a note of Go's linker */
 	/* Tables of headers: offsets and lengths. */
 	uint64_t program_headers, section_headers;
 	uint32_t n_program_headers, n_section_headers, names_section;

@@ -20,6 +20,7 @@ libutil_libutil_la_SOURCES = \
 	libutil/safe-dir.c libutil/safe-dir.h \
 	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/setup.h \
 	libutil/set-up/file.c libutil/setup-key.h \
+	libutil/stack-end.c libutil/stack-end.h \
 	libutil/thread.c libutil/thread.h \
 	libutil/worker.c libutil/worker.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)

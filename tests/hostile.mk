@@ -9,5 +9,5 @@ hostile_tests = \
 	tests/hostile/session-kinds.sh \
 	tests/hostile/session-mode.sh
 TESTS += $(hostile_tests)
-EXTRA_DIST += $(hostile_tests) tests/hostile/common.sh
+EXTRA_DIST += $(hostile_tests) tests/hostile/common.sh tests/hostile/hang-common.sh
 check_PROGRAMS += tests/hostile/control-attack tests/hostile/hang-fs

@@ -19,6 +19,7 @@ integration_tests = \
 	tests/integration/daemon-callgraph-programs.sh \
 	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
+	tests/integration/daemon-replay-stacks.sh \
 	tests/integration/daemon-storm.sh \
 	tests/integration/evil-names.sh \
 	tests/integration/install-paths.sh \

@@ -4,7 +4,8 @@ LIBSTACK_TESTS = \
 	tests/unit/libstack/agreement \
 	tests/unit/libstack/kernel-unwind \
 	tests/unit/libstack/orc \
-	tests/unit/libstack/table
+	tests/unit/libstack/table \
+	tests/unit/libstack/unwind-tables
 check_PROGRAMS += $(LIBSTACK_TESTS) tests/unit/libstack/target-static
 TESTS += $(LIBSTACK_TESTS)
 endif
@@ -14,6 +15,10 @@ tests_unit_libstack_table_SOURCES = tests/unit/libstack/table.c \
 	tests/unit/libstack/synthetic.c tests/unit/libstack/synthetic.h
 tests_unit_libstack_table_CPPFLAGS = $(libstack_test_cppflags)
 tests_unit_libstack_table_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_unwind_tables_SOURCES = tests/unit/libstack/unwind-tables.c \
+	tests/unit/libstack/synthetic.c tests/unit/libstack/synthetic.h
+tests_unit_libstack_unwind_tables_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_unwind_tables_LDADD = $(libstack_test_ldadd)
 tests_unit_libstack_agreement_CPPFLAGS = $(libstack_test_cppflags) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
 tests_unit_libstack_agreement_LDADD = $(libstack_test_ldadd) $(LIBDW_LIBS) $(LIBELF_LIBS)
 # A static program, with the C library in it, which tests/unit/libstack/agreement reads.

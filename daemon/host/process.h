@@ -15,7 +15,7 @@
  *	task.h, short-lived.h		the row that a process or thread has in a session
  *	mapping.h, regions.h		a mapping becomes a region with an image
  *	image.h, unattributed.h		the image of a sample, or the reason why it has none
- *	kernel.h, code-map.h		the kernel's text, with symbols from kernel-cache.h
+ *	kernel.h, text-map.h		the kernel's text, with symbols from kernel-cache.h
  *	examine.h, perf-maps.h		build-ids and names of sampled images before they are
  *stored, read on threads of their own (readers.h)
  */

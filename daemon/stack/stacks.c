@@ -238,8 +238,10 @@ static bool try_given(struct vmop_stacks *stacks, const struct vmop_stack_task *
 	struct path *path = &stacks->paths[task->pid % PATHS];
 	size_t n_known = count_known(stacks, path, task, capture);
 	struct vmop_stack_capture rest = *capture;
+	struct vmop_stack_task inner = *task;
 	rest.n_user_frames -= n_known;
-	vmop_stack_framer_resolve(&stacks->framer, task, &rest, is_kernel, &stacks->frames);
+	inner.is_end_known = n_known > 0;
+	vmop_stack_framer_resolve(&stacks->framer, &inner, &rest, is_kernel, &stacks->frames);
 	if (stacks->frames.lacks && !stacks->is_last_try)
 		return false;
 	bool is_whole = stacks->frames.end == capture->user_end;

@@ -109,10 +109,4 @@ const char *vmop_frame_name(struct vmop_result *result, struct vmop_frame *frame
 /* Return what stands in the column of symbols, as in a report by symbol: "main", "(no symbols)". */
 const char *vmop_frame_symbol_name(struct vmop_result *result, struct vmop_frame *frame);
 
-/* Return "complete", "copy too small" and the like, for any value. */
-const char *vmop_stack_end_text(unsigned end);
-
-/* Return the same for programs: "complete", "copy_short", ... */
-const char *vmop_stack_end_word(unsigned end);
-
 #endif

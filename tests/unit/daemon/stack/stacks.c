@@ -442,6 +442,25 @@ static void a_stack_by_old_mappings_is_not_believed(void **state)
 	assert_null(double_process(&maps, (uint32_t)getpid()));
 }
 
+extern char _start[]; /* the entry point, whose CFI ends the stack */
+
+/* The kernel does not report why a chain of frame pointers ends; a table shows it. */
+static void given_frames_are_complete_at_the_entry_point(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig, VMOP_STACKS_FP, VMOP_STACK_FRAMES_MAX);
+	uint64_t frames[] = {captured.ip, (uintptr_t)__start_f_recurse + 1, (uintptr_t)_start + 32};
+	struct vmop_stack_capture capture = {.user_frames = frames, .n_user_frames = 3};
+	give_stack(&rig, (uint32_t)getpid(), captured.ip, VMOP_SAMPLE_USER, &capture);
+	await_stacks(&rig, 1);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_COMPLETE);
+	capture.n_user_frames = 2;
+	give_stack(&rig, (uint32_t)getpid(), captured.ip, VMOP_SAMPLE_USER, &capture);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_END_UNKNOWN);
+	rig_end(&rig);
+}
+
 /* Its fork record was lost: the flush reads its mappings, and the stack waits for them. */
 static void a_strangers_stack_waits_for_its_mappings(void **state)
 {
@@ -502,6 +521,7 @@ int main(void)
 		cmocka_unit_test(both_ways_lead_to_the_same_stack),
 		cmocka_unit_test(an_interrupted_frame_is_no_return_address),
 		cmocka_unit_test(a_stack_by_old_mappings_is_not_believed),
+		cmocka_unit_test(given_frames_are_complete_at_the_entry_point),
 		cmocka_unit_test(a_strangers_stack_waits_for_its_mappings),
 		cmocka_unit_test(a_full_queue_loses_no_sample),
 	};
