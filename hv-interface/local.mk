@@ -71,7 +71,9 @@ hv-interface/bpf/sample.bpf.o: $(bpf_sources) hv-interface/bpf/layout.h \
 		hv-interface/bpf/unwind-maps.h include/vmop/stack.h
 	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
 		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/sample.bpf.c' -o '$@'
-hv-interface/bpf/libhvinterface_la-object.lo: hv-interface/bpf/sample.bpf.o
+# By a variable: automake leaves out its own rule of a target that it finds here.
+bpf_object = hv-interface/bpf/libhvinterface_la-object.lo
+$(bpf_object): hv-interface/bpf/sample.bpf.o
 CLEANFILES += hv-interface/bpf/sample.bpf.o
 else
 hv_interface_libhvinterface_la_SOURCES += hv-interface/bpf/without.c
