@@ -16,16 +16,19 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/user-stacks.c daemon/guest/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
+	daemon/host/code-names.c daemon/host/code-names.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/image-file.c daemon/host/image-file.h \
+	daemon/host/jitdumps.c daemon/host/jitdumps.h \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
 	daemon/guest/kvm.c daemon/guest/kvm.h \
 	daemon/guest/kvm-provider.c daemon/guest/kvm-provider.h \
 	daemon/profile/flush.c \
+	daemon/profile/jit-samples.c daemon/profile/jit-samples.h \
 	daemon/profile/losses.c daemon/profile/losses.h \
 	daemon/host/mapping.c daemon/host/mapping.h \
 	daemon/host/maps.c daemon/host/maps.h \

@@ -4,6 +4,7 @@ hostile_tests = \
 	tests/hostile/control-clients.sh \
 	tests/hostile/file-hang.sh \
 	tests/hostile/file-image.sh \
+	tests/hostile/file-jitdump.sh \
 	tests/hostile/file-perf-map.sh \
 	tests/hostile/session-journal.sh \
 	tests/hostile/session-kinds.sh \
