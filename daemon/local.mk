@@ -16,16 +16,19 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/user-stacks.c daemon/guest/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
+	daemon/host/code-names.c daemon/host/code-names.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/image-file.c daemon/host/image-file.h \
+	daemon/host/jitdumps.c daemon/host/jitdumps.h \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
 	daemon/guest/kvm.c daemon/guest/kvm.h \
 	daemon/guest/kvm-provider.c daemon/guest/kvm-provider.h \
 	daemon/profile/flush.c \
+	daemon/profile/jit-samples.c daemon/profile/jit-samples.h \
 	daemon/profile/losses.c daemon/profile/losses.h \
 	daemon/host/mapping.c daemon/host/mapping.h \
 	daemon/host/maps.c daemon/host/maps.h \
@@ -43,7 +46,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/regions.c daemon/host/regions.h \
 	daemon/host/short-lived.c daemon/host/short-lived.h \
 	daemon/host/task.c daemon/host/task.h \
-	daemon/host/code-map.c daemon/host/code-map.h \
+	daemon/host/text-map.c daemon/host/text-map.h \
 	daemon/stack/flat-table.c daemon/stack/flat-table.h \
 	daemon/stack/frames.c daemon/stack/frames.h \
 	daemon/stack/kernel-spaces.c daemon/stack/kernel-spaces.h \
@@ -82,6 +85,7 @@ vmopd_SOURCES = \
 	daemon/requests.c daemon/requests.h \
 	daemon/roll-up.c daemon/roll-up.h \
 	daemon/session.c daemon/session.h daemon/session-file.c daemon/session-file.h daemon/session-summary.c \
+	daemon/session-open.h daemon/session-succession.c \
 	daemon/status.c daemon/status.h \
 	daemon/vmopd.c
 vmopd_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) $(CAPNG_CFLAGS) $(SECCOMP_CFLAGS)

@@ -83,7 +83,10 @@ struct vmop_error *vmop_daemon_stop(struct vmop_daemon *daemon)
 	vmop_session_status(session, &status);
 	_cleanup_free_ char *path = status.path ? strdup(status.path) : NULL;
 	daemon->session = NULL;
-	struct vmop_error *err = vmop_session_stop(session);
+	free(daemon->last_stacks);
+	struct vmop_error *err = vmop_session_stop(session, &daemon->last_stacks);
+	if (daemon->last_stacks)
+		vmop_log_notice("%s", daemon->last_stacks);
 	free(daemon->last_session);
 	/* After an error the file may be gone. */
 	daemon->last_session = path && access(path, F_OK) == 0 ? vmop_steal(&path) : NULL;
@@ -153,6 +156,13 @@ static struct vmop_error *put_path(json_t *reply, struct vmop_daemon *daemon)
 	if (daemon->session)
 		vmop_session_status(daemon->session, &status);
 	return put_text(reply, "session", status.path);
+}
+
+/* Describe the session that has just ended. */
+static struct vmop_error *put_ended(json_t *reply, struct vmop_daemon *daemon)
+{
+	struct vmop_error *err = put_path(reply, daemon);
+	return err || !daemon->last_stacks ? err : put_text(reply, "stacks", daemon->last_stacks);
 }
 
 static struct vmop_error *take_setup(const json_t *request, struct vmop_setup *ret)
@@ -233,7 +243,7 @@ static struct vmop_error *do_stop(struct vmop_daemon *daemon, const json_t *requ
 		err = need_session(daemon);
 	if (!err)
 		err = vmop_daemon_stop(daemon);
-	return err ? err : put_path(reply, daemon);
+	return err ? err : put_ended(reply, daemon);
 }
 
 static struct vmop_error *do_dump(struct vmop_daemon *daemon, const json_t *request, json_t *reply)
@@ -285,7 +295,7 @@ static struct vmop_error *do_shutdown(struct vmop_daemon *daemon, const json_t *
 	/* The loop ends after this turn, in which the reply is still sent. */
 	sd_event_exit(daemon->loop, 0);
 	if (!err)
-		return had_session ? put_path(reply, daemon) : NULL;
+		return had_session ? put_ended(reply, daemon) : NULL;
 	struct vmop_error *next = put_text(reply, "problem", err->message);
 	vmop_log_and_destroy(VMOP_LOG_ERROR, err);
 	return next;

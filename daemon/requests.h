@@ -8,11 +8,11 @@
  * | status   |                                           | see status.h              |
  * | start    | setup (INI text), duration_s, exit_after  | summary, session, note,   |
  * |          |                                           | session_id                |
- * | stop     | session_id                                | session                   |
+ * | stop     | session_id                                | session, stacks           |
  * | dump     |                                           | session                   |
  * | save     | name, session_dir (of an idle daemon)     | session, goes_on          |
  * | reset    | session_dir (of an idle daemon)           | goes_on                   |
- * | shutdown | session_id                                | session, problem          |
+ * | shutdown | session_id                                | session, stacks, problem  |
  *
  * stop and shutdown with the session_id of another session than the running one do nothing and
  * reply VMOP_ERROR_NOT_FOUND. A client can so end only the session that it began. No session has
@@ -35,6 +35,7 @@ struct vmop_daemon {
 	struct vmop_session *session; /* NULL: idle */
 	char session_id[48];	      /* of the session or of the last one. Its file can change. */
 	char *last_session;	      /* path of the last finished file, or NULL */
+	char *last_stacks;	      /* the number and the ends of its call stacks, or NULL */
 	bool exit_after;	      /* when the session ends without a request */
 	int exit_status;
 	char *source_note; /* why the source is not the expected one, and its transport; or NULL */

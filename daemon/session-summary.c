@@ -7,7 +7,7 @@
 
 #include "daemon/session.h"
 #include "libutil/cleanup.h"
-#include "libutil/log.h"
+#include "libutil/stack-end.h"
 
 /*
  * Count the running guests. Set *ret_unsampled to the number of Xen domains that cannot be sampled.
@@ -86,23 +86,30 @@ char *vmop_session_stacks_text(const struct vmop_session *session)
 	return NULL;
 }
 
-void vmop_session_log_stacks(struct vmop_session *session)
+char *vmop_session_stacks_count_text(struct vmop_session *session)
 {
+	char *text = NULL;
+	size_t len;
 	struct vmop_session_status status;
 	vmop_session_status(session, &status);
 	const struct vmop_stacks_facts *facts = &status.profiler_stats.stacks;
-	if (!facts->n_stacks)
-		return;
-	vmop_log_notice(
-		"%" PRIu64 " call stacks, %.1f %% complete; %" PRIu32 " unwind tables of %.1f MiB",
-		facts->n_stacks,
-		100.0 * (double)facts->n_by_end[VMOP_STACK_COMPLETE] / (double)facts->n_stacks,
-		facts->tables.n_ready, (double)facts->tables.bytes / (1 << 20));
+	FILE *out = facts->n_stacks ? open_memstream(&text, &len) : NULL;
+	if (!out)
+		return NULL;
+	fprintf(out, "%" PRIu64 " call stacks: ", facts->n_stacks);
+	vmop_stack_ends_print(out, facts->n_by_end, 0);
+	fprintf(out, "; %" PRIu32 " unwind tables of %.1f MiB", facts->tables.n_ready,
+		(double)facts->tables.bytes / (1 << 20));
 	if (facts->maps.max_tables)
-		vmop_log_notice("%" PRIu64 " user stacks unwound in the kernel, %" PRIu64
-				" copied; %" PRIu32 " tables of %.1f MiB in the kernel",
-				facts->n_by_kernel, facts->n_copied, facts->maps.n_tables,
-				(double)facts->maps.table_bytes / (1 << 20));
+		fprintf(out,
+			"; %" PRIu64 " user stacks unwound in the kernel, %" PRIu64
+			" copied; %" PRIu32 " tables of %.1f MiB in the kernel",
+			facts->n_by_kernel, facts->n_copied, facts->maps.n_tables,
+			(double)facts->maps.table_bytes / (1 << 20));
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* Print the number of CPUs, the events' notes and the number of guests. */

@@ -13,6 +13,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/protocol.h"
+#include "libutil/stack-end.h"
 
 /* The length of a reply is bounded (protocol.h): more domains than this are only counted. */
 #define MAX_DOMAINS 100
@@ -60,14 +61,6 @@ static json_t *events_json(const struct vmop_session *session)
 	return list;
 }
 
-/* The names of enum vmop_stack_end in a reply. */
-static const char *const stack_ends[] = {
-	"end_unknown", "complete",     "depth_limit", "copy_short", "no_cfi",	"unreadable",
-	"torn",	       "not_recorded", "table_late",  "too_many",   "outdated",
-};
-_Static_assert(sizeof(stack_ends) / sizeof(stack_ends[0]) == VMOP_N_STACK_ENDS,
-	       "each end has a name");
-
 /* Put the counts of call stacks, and of the tables that they need. */
 static void put_stacks(json_t *object, struct vmop_session *session)
 {
@@ -75,8 +68,8 @@ static void put_stacks(json_t *object, struct vmop_session *session)
 	vmop_session_status(session, &status);
 	const struct vmop_stacks_facts *facts = &status.profiler_stats.stacks;
 	vmop_json_put_number(object, "stacks", facts->n_stacks);
-	for (size_t i = 0; i < VMOP_N_STACK_ENDS; i++)
-		vmop_json_put_number(object, stack_ends[i], facts->n_by_end[i]);
+	for (unsigned i = 0; i < VMOP_N_STACK_ENDS; i++)
+		vmop_json_put_number(object, vmop_stack_end_word(i), facts->n_by_end[i]);
 	vmop_json_put_number(object, "waited", facts->n_waited);
 	vmop_json_put_number(object, "queue_full", facts->n_queue_full);
 	vmop_json_put_number(object, "nodes", facts->tree.n_nodes);

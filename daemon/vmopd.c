@@ -439,6 +439,7 @@ int main(int argc, char **argv)
 	sd_event_unref(daemon.loop);
 	vmop_setup_deinit(&daemon.setup);
 	free(daemon.last_session);
+	free(daemon.last_stacks);
 	free(daemon.source_note);
 	return status;
 }

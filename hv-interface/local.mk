@@ -48,6 +48,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen/module.c \
 	hv-interface/xen/records.c hv-interface/xen/records.h \
 	hv-interface/xen/rings.c hv-interface/xen/rings.h \
+	hv-interface/replay/stream-capture.c hv-interface/replay/stream-capture.h \
 	hv-interface/replay/stream-reader.c hv-interface/replay/stream-writer.c hv-interface/replay/stream.h
 hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS)
 hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)

@@ -43,24 +43,47 @@ enum {
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-static int64_t times(const struct vmop_cfi_program *program, uint64_t factored)
+static inline int64_t times(const struct vmop_cfi_program *program, uint64_t factored)
 {
 	return (int64_t)(factored * (uint64_t)program->cie->data_factor);
 }
 
-static void set_register(struct vmop_cfi_program *program, uint64_t column,
-			 struct vmop_cfi_value value)
+static inline void set_cfa_register(struct vmop_cfi_program *program, uint64_t column)
 {
-	if (column == program->fp_column)
-		program->row.fp = value;
-	if (column == program->cie->ra_column)
-		program->row.ra = value;
+	if (column > VMOP_CFI_LARGE_REGISTER)
+		column = VMOP_CFI_LARGE_REGISTER;
+	program->row.packed &= ~((uint64_t)VMOP_CFI_LARGE_REGISTER << VMOP_CFI_CFA_REGISTER_SHIFT);
+	program->row.packed |= column << VMOP_CFI_CFA_REGISTER_SHIFT;
 }
 
-static void set_offset(struct vmop_cfi_program *program, uint64_t column, int64_t offset)
+static inline void set_place(struct vmop_cfi_program *program, enum vmop_cfi_place place,
+			     struct vmop_cfi_value value)
 {
-	set_register(program, column,
-		     (struct vmop_cfi_value){.how = VMOP_CFI_HOW_OFFSET, .offset = offset});
+	unsigned shift = VMOP_CFI_HOW_BITS * place;
+	program->row.packed &= ~((uint64_t)VMOP_CFI_HOW_MASK << shift);
+	program->row.packed |= (uint64_t)value.how << shift;
+	program->row.operands[place] = value.operand;
+}
+
+static inline void set_register(struct vmop_cfi_program *program, uint64_t column,
+				struct vmop_cfi_value value)
+{
+	if (column == program->fp_column)
+		set_place(program, VMOP_CFI_FP, value);
+	if (column == program->cie->ra_column)
+		set_place(program, VMOP_CFI_RA, value);
+	if (column == program->extra_column)
+		set_place(program, VMOP_CFI_EXTRA, value);
+}
+
+static inline struct vmop_cfi_value offset_value(int64_t offset)
+{
+	return (struct vmop_cfi_value){.how = VMOP_CFI_HOW_OFFSET, .operand.offset = offset};
+}
+
+static inline void set_offset(struct vmop_cfi_program *program, uint64_t column, int64_t offset)
+{
+	set_register(program, column, offset_value(offset));
 }
 
 static void set_how(struct vmop_cfi_program *program, uint64_t column, enum vmop_cfi_how how)
@@ -70,48 +93,59 @@ static void set_how(struct vmop_cfi_program *program, uint64_t column, enum vmop
 
 static void restore(struct vmop_cfi_program *program, uint64_t column)
 {
+	const struct vmop_cfi_row *initial = program->initial;
 	/* Only the program of a CIE has no initial row, and there is nothing to restore. */
-	if (!program->initial) {
+	if (!initial) {
 		vmop_cfi_cursor_fail(&program->cursor);
 		return;
 	}
 	if (column == program->fp_column)
-		program->row.fp = program->initial->fp;
+		set_place(program, VMOP_CFI_FP, vmop_cfi_row_value(initial, VMOP_CFI_FP));
 	if (column == program->cie->ra_column)
-		program->row.ra = program->initial->ra;
+		set_place(program, VMOP_CFI_RA, vmop_cfi_row_value(initial, VMOP_CFI_RA));
+	if (column == program->extra_column)
+		set_place(program, VMOP_CFI_EXTRA, vmop_cfi_row_value(initial, VMOP_CFI_EXTRA));
 }
 
 static void define_cfa(struct vmop_cfi_program *program, uint64_t column, int64_t offset)
 {
-	program->row.cfa_register = column;
-	program->row.cfa = (struct vmop_cfi_value){.how = VMOP_CFI_HOW_OFFSET, .offset = offset};
+	set_cfa_register(program, column);
+	set_place(program, VMOP_CFI_CFA, offset_value(offset));
 }
 
 /* DWARF 5, section 6.4.2.2: this is valid only if the CFA is a register and an offset. */
-static void define_cfa_offset(struct vmop_cfi_program *program, int64_t offset)
+static inline void define_cfa_offset(struct vmop_cfi_program *program, int64_t offset)
 {
-	if (program->row.cfa.how == VMOP_CFI_HOW_OFFSET)
-		program->row.cfa.offset = offset;
+	if (vmop_cfi_row_how(&program->row, VMOP_CFI_CFA) == VMOP_CFI_HOW_OFFSET)
+		program->row.operands[VMOP_CFI_CFA].offset = offset;
 	else
 		vmop_cfi_cursor_fail(&program->cursor);
 }
 
 static void define_cfa_register(struct vmop_cfi_program *program, uint64_t column)
 {
-	if (program->row.cfa.how == VMOP_CFI_HOW_OFFSET)
-		program->row.cfa_register = column;
+	if (vmop_cfi_row_how(&program->row, VMOP_CFI_CFA) == VMOP_CFI_HOW_OFFSET)
+		set_cfa_register(program, column);
 	else
 		vmop_cfi_cursor_fail(&program->cursor);
 }
 
+/* Read the length of an expression, and skip the expression. */
 static struct vmop_cfi_value read_expression(struct vmop_cfi_program *program)
 {
-	uint64_t len_bytes = vmop_cfi_uleb(&program->cursor);
-	const uint8_t *at = vmop_cfi_skip(&program->cursor, len_bytes);
-	return (struct vmop_cfi_value){.how = VMOP_CFI_HOW_EXPRESSION,
-				       .expression = at,
-				       /* A record has at most VMOP_CFI_MAX_RECORD_BYTES. */
-				       .expression_bytes = at ? (uint32_t)len_bytes : 0};
+	const uint8_t *at = program->cursor.at;
+	vmop_cfi_skip(&program->cursor, vmop_cfi_uleb(&program->cursor));
+	return (struct vmop_cfi_value){.how = VMOP_CFI_HOW_EXPRESSION, .operand.expression = at};
+}
+
+const uint8_t *vmop_cfi_expression(union vmop_cfi_operand operand, uint64_t *ret_len_bytes)
+{
+	enum { MAX_LEB_BYTES = 10 };
+	/* The number was read before, and lies in the section. */
+	struct vmop_cfi_cursor cursor = {.at = operand.expression,
+					 .end = operand.expression + MAX_LEB_BYTES};
+	*ret_len_bytes = vmop_cfi_uleb(&cursor);
+	return cursor.at;
 }
 
 static void remember(struct vmop_cfi_program *program)
@@ -131,7 +165,7 @@ static void recall(struct vmop_cfi_program *program)
 }
 
 /* Move the location on by a factored number. Beyond the 64th bit lies the end of any function. */
-static void advance(struct vmop_cfi_program *program, uint64_t factored)
+static inline void advance(struct vmop_cfi_program *program, uint64_t factored)
 {
 	uint64_t n_bytes;
 	if (__builtin_mul_overflow(factored, program->cie->code_factor, &n_bytes) ||
@@ -201,11 +235,11 @@ static bool run_value_rule(struct vmop_cfi_program *program, uint8_t instruction
 	uint64_t column = vmop_cfi_uleb(cursor);
 	if (instruction == CFA_REGISTER) {
 		value.how = VMOP_CFI_HOW_REGISTER;
-		value.offset = (int64_t)vmop_cfi_uleb(cursor);
+		value.operand.offset = (int64_t)vmop_cfi_uleb(cursor);
 	} else if (instruction == CFA_VAL_OFFSET) {
-		value.offset = times(program, vmop_cfi_uleb(cursor));
+		value.operand.offset = times(program, vmop_cfi_uleb(cursor));
 	} else if (instruction == CFA_VAL_OFFSET_SF) {
-		value.offset = times(program, (uint64_t)vmop_cfi_sleb(cursor));
+		value.operand.offset = times(program, (uint64_t)vmop_cfi_sleb(cursor));
 	} else {
 		value = read_expression(program);
 		value.how = VMOP_CFI_HOW_VALUE_EXPRESSION;
@@ -235,7 +269,7 @@ static bool run_cfa_rule(struct vmop_cfi_program *program, uint8_t instruction)
 		define_cfa_offset(program, times(program, (uint64_t)vmop_cfi_sleb(cursor)));
 		return true;
 	case CFA_DEF_CFA_EXPRESSION:
-		program->row.cfa = read_expression(program);
+		set_place(program, VMOP_CFI_CFA, read_expression(program));
 		return true;
 	default:
 		return false;
@@ -284,7 +318,7 @@ static void run_other(struct vmop_cfi_program *program, uint8_t instruction)
 		return;
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-		program->row.ra_is_signed = !program->row.ra_is_signed;
+		program->row.packed ^= UINT64_C(1) << VMOP_CFI_RA_IS_SIGNED_SHIFT;
 		if (!is_arm64)
 			vmop_cfi_cursor_fail(&program->cursor);
 		return;
@@ -294,7 +328,7 @@ static void run_other(struct vmop_cfi_program *program, uint8_t instruction)
 }
 
 /* Run an instruction and return whether it moved the location on. */
-static inline bool run_instruction(struct vmop_cfi_program *program)
+static bool run_instruction(struct vmop_cfi_program *program)
 {
 	uint8_t instruction = vmop_cfi_byte(&program->cursor);
 	uint8_t operand = instruction & (uint8_t)~CFA_PRIMARY;
@@ -311,7 +345,6 @@ static inline bool run_instruction(struct vmop_cfi_program *program)
 	default:
 		break;
 	}
-	/* Most of the others are this one. */
 	if (instruction == CFA_DEF_CFA_OFFSET) {
 		define_cfa_offset(program, (int64_t)vmop_cfi_uleb(&program->cursor));
 		return false;
@@ -325,13 +358,50 @@ static inline bool run_instruction(struct vmop_cfi_program *program)
 	return false;
 }
 
+/*
+ * Run the next instruction if it is one of the few that make up most programs, with an operand of
+ * one byte, and set *at behind it. False: it is another one, or moves the location on.
+ */
+static inline bool run_common(struct vmop_cfi_program *program, const uint8_t **at)
+{
+	const uint8_t *next = *at;
+	uint8_t instruction = next[0];
+	bool has_operand = program->cursor.end - next > 1 && next[1] < 0x80;
+	if (instruction == CFA_DEF_CFA_OFFSET && has_operand &&
+	    vmop_cfi_row_how(&program->row, VMOP_CFI_CFA) == VMOP_CFI_HOW_OFFSET) {
+		program->row.operands[VMOP_CFI_CFA].offset = next[1];
+		*at = next + 2;
+		return true;
+	}
+	if ((instruction & CFA_PRIMARY) == CFA_OFFSET && has_operand) {
+		set_offset(program, instruction & (uint8_t)~CFA_PRIMARY, times(program, next[1]));
+		*at = next + 2;
+		return true;
+	}
+	if (instruction == CFA_NOP) {
+		*at = next + 1;
+		return true;
+	}
+	if (instruction == CFA_REMEMBER_STATE && program->n_remembered < VMOP_CFI_MAX_REMEMBERED) {
+		program->remembered[program->n_remembered++] = program->row;
+		*at = next + 1;
+		return true;
+	}
+	if (instruction == CFA_RESTORE_STATE && program->n_remembered) {
+		program->row = program->remembered[--program->n_remembered];
+		*at = next + 1;
+		return true;
+	}
+	return false;
+}
+
 static uint64_t fp_column(uint16_t machine)
 {
 	return machine == EM_AARCH64 ? DWARF_AARCH64_X29 : DWARF_X86_64_RBP;
 }
 
 bool vmop_cfi_run_cie(const struct vmop_cfi_section *section, const struct vmop_cfi_cie *cie,
-		      struct vmop_cfi_row *ret)
+		      uint64_t extra_column, struct vmop_cfi_row *ret)
 {
 	struct vmop_cfi_program program;
 	program.section = section;
@@ -339,8 +409,10 @@ bool vmop_cfi_run_cie(const struct vmop_cfi_section *section, const struct vmop_
 	program.initial = NULL;
 	program.at = 0;
 	program.fp_column = fp_column(section->machine);
+	program.extra_column = extra_column;
 	program.n_remembered = 0;
-	program.row = (struct vmop_cfi_row){.cfa.how = VMOP_CFI_HOW_UNDEFINED};
+	program.row = (struct vmop_cfi_row){.packed = (uint64_t)VMOP_CFI_HOW_UNDEFINED
+						      << VMOP_CFI_HOW_BITS * VMOP_CFI_CFA};
 	program.cursor = (struct vmop_cfi_cursor){.at = cie->program,
 						  .end = cie->program + cie->program_bytes};
 	while (program.cursor.at < program.cursor.end)
@@ -352,7 +424,8 @@ bool vmop_cfi_run_cie(const struct vmop_cfi_section *section, const struct vmop_
 
 void vmop_cfi_program_begin(struct vmop_cfi_program *program,
 			    const struct vmop_cfi_section *section, const struct vmop_cfi_cie *cie,
-			    const struct vmop_cfi_row *initial, const struct vmop_cfi_fde *fde)
+			    const struct vmop_cfi_row *initial, const struct vmop_cfi_fde *fde,
+			    uint64_t extra_column)
 {
 	/* The remembered rows are set before they are read: clearing them would cost more than a
 	 * run. */
@@ -364,6 +437,7 @@ void vmop_cfi_program_begin(struct vmop_cfi_program *program,
 	program->initial = initial;
 	program->function_address = fde->function_address;
 	program->fp_column = fp_column(section->machine);
+	program->extra_column = extra_column;
 	program->n_remembered = 0;
 	program->cursor = (struct vmop_cfi_cursor){.at = fde->program,
 						   .end = fde->program + fde->program_bytes};
@@ -371,12 +445,28 @@ void vmop_cfi_program_begin(struct vmop_cfi_program *program,
 
 bool vmop_cfi_program_next(struct vmop_cfi_program *program)
 {
+	const uint8_t *at = program->cursor.at;
 	if (program->is_done)
 		return false;
 	program->from = program->at;
-	while (program->cursor.at < program->cursor.end)
+	while (at < program->cursor.end) {
+		if ((*at & CFA_PRIMARY) == CFA_ADVANCE_LOC) {
+			advance(program, *at & (uint8_t)~CFA_PRIMARY);
+			program->cursor.at = at + 1;
+			return true;
+		}
+		if (*at == CFA_ADVANCE_LOC1 && program->cursor.end - at > 1) {
+			advance(program, at[1]);
+			program->cursor.at = at + 2;
+			return true;
+		}
+		if (run_common(program, &at))
+			continue;
+		program->cursor.at = at;
 		if (run_instruction(program) && !program->cursor.is_bad)
 			return true;
+		at = program->cursor.at;
+	}
 	program->is_done = true;
 	program->is_bad = program->cursor.is_bad;
 	return !program->is_bad;

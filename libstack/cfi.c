@@ -82,10 +82,13 @@ static size_t format_bytes(uint8_t format)
 }
 
 /* Read the number of a pointer, sign-extended if its format is signed. */
-static uint64_t read_format(struct vmop_cfi_cursor *cursor, uint8_t format)
+static inline uint64_t read_format(struct vmop_cfi_cursor *cursor, uint8_t format)
 {
 	if (format == VMOP_CFI_PTR_ULEB || format == VMOP_CFI_PTR_SLEB)
 		return vmop_cfi_leb(cursor, format == VMOP_CFI_PTR_SLEB);
+	/* Nearly all pointers have this format. */
+	if (format == VMOP_CFI_PTR_S32)
+		return (uint64_t)(int64_t)(int32_t)vmop_cfi_number(cursor, 4);
 	size_t n_bytes = format_bytes(format);
 	if (n_bytes == 0) {
 		vmop_cfi_cursor_fail(cursor);

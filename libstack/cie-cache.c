@@ -10,6 +10,11 @@ static struct vmop_cached_cie *slot_of(struct vmop_cie_cache *cache, uint64_t of
 }
 _Static_assert(VMOP_CIE_CACHE_SLOTS == 1 << (64 - 59), "slot_of() keeps the upper five bits");
 
+void vmop_cie_cache_init(struct vmop_cie_cache *cache, uint64_t extra_column)
+{
+	*cache = (struct vmop_cie_cache){.extra_column = extra_column};
+}
+
 const struct vmop_cached_cie *vmop_cie_cache_get(struct vmop_cie_cache *cache,
 						 const struct vmop_cfi_section *section,
 						 uint64_t offset, struct vmop_cfi_budget *budget)
@@ -19,8 +24,9 @@ const struct vmop_cached_cie *vmop_cie_cache_get(struct vmop_cie_cache *cache,
 		return NULL;
 	if (slot->key != offset + 1) {
 		slot->key = offset + 1;
-		slot->is_good = vmop_cfi_read_cie(section, offset, &slot->cie) &&
-				vmop_cfi_run_cie(section, &slot->cie, &slot->initial);
+		slot->is_good =
+			vmop_cfi_read_cie(section, offset, &slot->cie) &&
+			vmop_cfi_run_cie(section, &slot->cie, cache->extra_column, &slot->initial);
 		/* The caller counts work after this too, and stops there when time is up. */
 		vmop_cfi_budget_work(budget, slot->cie.record.len_bytes);
 	}

@@ -23,10 +23,14 @@ struct vmop_cached_cie {
 	struct vmop_cfi_row initial;
 };
 
-/* Zero-initialise. The section may not change while the cache is used. */
+/* The section may not change while the cache is used. */
 struct vmop_cie_cache {
+	uint64_t extra_column; /* of the rows */
 	struct vmop_cached_cie slots[VMOP_CIE_CACHE_SLOTS];
 };
+
+/* Empty a cache. extra_column is that of vmop_cfi_run_cie(). */
+void vmop_cie_cache_init(struct vmop_cie_cache *cache, uint64_t extra_column);
 
 /*
  * Return the CIE at an offset of the section, valid until the next call. NULL: no CIE that

@@ -13,13 +13,15 @@ struct step {
 };
 
 /* Find the row of CFI for the code at an ELF address. False: no row has it. */
-static bool find_row(const struct vmop_cfi_entry *entry, uint16_t machine, uint64_t address,
-		     struct vmop_cfi_row *ret)
+static bool find_row(const struct vmop_cfi_entry *entry, const struct vmop_machine *machine,
+		     uint64_t address, struct vmop_cfi_row *ret)
 {
+	uint64_t extra_column =
+		machine->extra == VMOP_NO_REGISTER ? VMOP_CFI_NO_COLUMN : machine->extra;
 	const struct vmop_cfi_section cies = {entry->cie, entry->cie_bytes, entry->cie_address,
-					      entry->is_debug_frame, machine};
+					      entry->is_debug_frame, machine->elf_machine};
 	const struct vmop_cfi_section fdes = {entry->fde, entry->fde_bytes, entry->fde_address,
-					      entry->is_debug_frame, machine};
+					      entry->is_debug_frame, machine->elf_machine};
 	struct vmop_cfi_record record;
 	struct vmop_cfi_cie cie;
 	struct vmop_cfi_fde fde;
@@ -27,12 +29,13 @@ static bool find_row(const struct vmop_cfi_entry *entry, uint16_t machine, uint6
 	struct vmop_cfi_program program;
 	size_t offset = 0;
 	bool found = false;
-	if (!vmop_cfi_read_cie(&cies, 0, &cie) || !vmop_cfi_run_cie(&cies, &cie, &initial) ||
+	if (!vmop_cfi_read_cie(&cies, 0, &cie) ||
+	    !vmop_cfi_run_cie(&cies, &cie, extra_column, &initial) ||
 	    !vmop_cfi_next_record(&fdes, &offset, &record) || record.is_cie ||
 	    !vmop_cfi_read_fde(&fdes, &record, &cie, &fde) ||
 	    address - fde.function_address >= fde.function_bytes)
 		return false;
-	vmop_cfi_program_begin(&program, &fdes, &cie, &initial, &fde);
+	vmop_cfi_program_begin(&program, &fdes, &cie, &initial, &fde, extra_column);
 	while (vmop_cfi_program_next(&program) && program.from <= address - fde.function_address) {
 		*ret = program.row;
 		found = true;
@@ -49,13 +52,13 @@ static bool read_memory(struct step *step, uint64_t address, uint64_t *ret)
 	return false;
 }
 
-static bool evaluate(struct step *step, const struct vmop_cfi_value *value, size_t n_initial,
+static bool evaluate(struct step *step, union vmop_cfi_operand operand, size_t n_initial,
 		     uint64_t *ret)
 {
-	const struct vmop_expression expression = {value->expression, value->expression_bytes,
-						   step->frame, step->copy};
-	return value->expression &&
-	       vmop_expression_evaluate(&expression, step->cfa, n_initial, ret, &step->fault);
+	uint64_t len_bytes;
+	const uint8_t *bytes = vmop_cfi_expression(operand, &len_bytes);
+	const struct vmop_expression expression = {bytes, len_bytes, step->frame, step->copy};
+	return vmop_expression_evaluate(&expression, step->cfa, n_initial, ret, &step->fault);
 }
 
 static bool read_register(const struct step *step, uint64_t reg, uint64_t *ret)
@@ -68,36 +71,39 @@ static bool read_register(const struct step *step, uint64_t reg, uint64_t *ret)
 
 static bool find_cfa(struct step *step, const struct vmop_cfi_row *row)
 {
-	if (row->cfa.how == VMOP_CFI_HOW_EXPRESSION)
-		return evaluate(step, &row->cfa, 0, &step->cfa);
+	const struct vmop_cfi_value cfa = vmop_cfi_row_value(row, VMOP_CFI_CFA);
 	uint64_t base;
-	if (row->cfa.how != VMOP_CFI_HOW_OFFSET || !read_register(step, row->cfa_register, &base))
+	if (cfa.how == VMOP_CFI_HOW_EXPRESSION)
+		return evaluate(step, cfa.operand, 0, &step->cfa);
+	if (cfa.how != VMOP_CFI_HOW_OFFSET ||
+	    !read_register(step, vmop_cfi_row_cfa_register(row), &base))
 		return false;
-	step->cfa = base + (uint64_t)row->cfa.offset;
+	step->cfa = base + (uint64_t)cfa.operand.offset;
 	return true;
 }
 
 /* Find the caller's value of a register. */
-static bool find_value(struct step *step, const struct vmop_cfi_value *value, unsigned reg,
-		       uint64_t *ret)
+static bool find_value(struct step *step, const struct vmop_cfi_row *row, enum vmop_cfi_place which,
+		       unsigned reg, uint64_t *ret)
 {
+	const struct vmop_cfi_value value = vmop_cfi_row_value(row, which);
 	uint64_t place, sp = step->frame->regs[step->machine->sp];
-	switch ((enum vmop_cfi_how)value->how) {
+	switch ((enum vmop_cfi_how)value.how) {
 	case VMOP_CFI_HOW_SAME:
 		return read_register(step, reg, ret);
 	case VMOP_CFI_HOW_REGISTER:
-		return read_register(step, (uint64_t)value->offset, ret);
+		return read_register(step, (uint64_t)value.operand.offset, ret);
 	case VMOP_CFI_HOW_OFFSET:
-		place = step->cfa + (uint64_t)value->offset;
+		place = step->cfa + (uint64_t)value.operand.offset;
 		if (place < sp) /* popped already, in an epilogue */
 			return read_register(step, reg, ret);
 		return read_memory(step, place, ret);
 	case VMOP_CFI_HOW_EXPRESSION:
-		return evaluate(step, value, 1, &place) && read_memory(step, place, ret);
+		return evaluate(step, value.operand, 1, &place) && read_memory(step, place, ret);
 	case VMOP_CFI_HOW_VALUE_EXPRESSION:
-		return evaluate(step, value, 1, ret);
+		return evaluate(step, value.operand, 1, ret);
 	case VMOP_CFI_HOW_VALUE_OFFSET:
-		*ret = step->cfa + (uint64_t)value->offset;
+		*ret = step->cfa + (uint64_t)value.operand.offset;
 		return true;
 	default:
 		return false;
@@ -116,18 +122,20 @@ bool vmop_entry_step(const struct vmop_machine *machine, const struct vmop_cfi_e
 	if (len_bytes > *left_bytes)
 		return false;
 	*left_bytes -= len_bytes;
-	if (!find_row(entry, machine->elf_machine,
-		      vmop_frame_code_address(frame, machine->pc) - bias, &row))
+	if (!find_row(entry, machine, vmop_frame_code_address(frame, machine->pc) - bias, &row))
 		return false;
 	bool ok = find_cfa(&step, &row) &&
-		  find_value(&step, &row.ra, machine->link, &caller.regs[machine->pc]);
+		  find_value(&step, &row, VMOP_CFI_RA, machine->link, &caller.regs[machine->pc]);
 	*ret_fault = step.fault;
 	if (!ok)
 		return false;
 	caller.regs[machine->sp] = step.cfa;
 	caller.known = UINT64_C(1) << machine->sp | UINT64_C(1) << machine->pc;
-	if (find_value(&step, &row.fp, machine->fp, &caller.regs[machine->fp]))
+	if (find_value(&step, &row, VMOP_CFI_FP, machine->fp, &caller.regs[machine->fp]))
 		caller.known |= UINT64_C(1) << machine->fp;
+	if (machine->extra != VMOP_NO_REGISTER &&
+	    find_value(&step, &row, VMOP_CFI_EXTRA, machine->extra, &caller.regs[machine->extra]))
+		caller.known |= UINT64_C(1) << machine->extra;
 	*frame = caller;
 	return true;
 }

@@ -14,11 +14,11 @@
 enum { VMOP_ENTRY_STEP_BYTES = 256 << 10 };
 
 /*
- * Replace *frame by its caller's frame: the stack pointer, the return address and, if it can be
- * found, the frame pointer. entry is the CFI of the frame's function, and bias the difference
- * between addresses in the process and in the ELF file. The entry's length is taken from
- * *left_bytes. False: the frame is as before, and *ret_fault is the address outside the copy that
- * was needed, or 0.
+ * Replace *frame by its caller's frame: the stack pointer, the return address and, if they can
+ * be found, the frame pointer and the machine's extra register. entry is the CFI of the frame's
+ * function, and bias the difference between addresses in the process and in the ELF file. The
+ * entry's length is taken from *left_bytes. False: the frame is as before, and *ret_fault is the
+ * address outside the copy that was needed, or 0.
  */
 bool vmop_entry_step(const struct vmop_machine *machine, const struct vmop_cfi_entry *entry,
 		     uint64_t bias, const struct vmop_stack_copy *copy, struct vmop_frame *frame,

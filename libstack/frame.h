@@ -60,6 +60,7 @@ enum { VMOP_NO_REGISTER = 0xff };
 struct vmop_machine {
 	uint16_t elf_machine; /* EM_ */
 	uint8_t n_regs, sp, fp, pc;
+	uint8_t extra;	       /* the register of rules' extra_saved; or VMOP_NO_REGISTER */
 	uint8_t link;	       /* has the return address in leaf functions; or VMOP_NO_REGISTER */
 	uint64_t callee_saved; /* bits of registers that a call does not change, with sp and pc */
 	/*

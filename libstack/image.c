@@ -6,6 +6,7 @@
 
 #include "libstack/budget.h"
 #include "libstack/cursor.h"
+#include "libutil/elf/compressed.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
 
@@ -80,6 +81,31 @@ static void add_segment(struct vmop_cfi_image *image, const Elf64_Phdr *header)
 		image->text_bytes = UINT64_MAX;
 }
 
+/* Return whether a segment has a note of Go's linker (cmd/link/internal/ld/elf.go). */
+static bool has_go_note(const struct vmop_cfi_image *image, const Elf64_Phdr *segment)
+{
+	enum { MAX_NOTES = 8, GO_BUILD_ID = 4 };
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+	} note;
+	uint64_t at = 0;
+	for (int i = 0; i < MAX_NOTES && segment->p_type == PT_NOTE; i++) {
+		uint64_t offset;
+		if (at > segment->p_filesz || segment->p_filesz - at < sizeof(note) ||
+		    __builtin_add_overflow(segment->p_offset, at, &offset) ||
+		    !read_at(image, offset, &note, sizeof(note)))
+			return false;
+		if (note.header.n_namesz == sizeof(note.name) &&
+		    note.header.n_type == GO_BUILD_ID &&
+		    memcmp(note.name, "Go\0", sizeof(note.name)) == 0)
+			return true;
+		at += sizeof(note.header) + (((uint64_t)note.header.n_namesz + 3) & ~UINT64_C(3)) +
+		      (((uint64_t)note.header.n_descsz + 3) & ~UINT64_C(3));
+	}
+	return false;
+}
+
 struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image)
 {
 	Elf64_Ehdr header;
@@ -96,12 +122,14 @@ struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image)
 	read_section_numbers(image, &header);
 	image->n_segments = 0;
 	image->text_bytes = 0;
+	image->is_go = false;
 	for (uint32_t i = 0; i < image->n_program_headers; i++) {
 		Elf64_Phdr segment;
 		if (header.e_phentsize != sizeof(segment) ||
 		    !read_header(image, header.e_phoff, i, &segment, sizeof(segment)))
 			return damaged("its program headers are damaged");
 		add_segment(image, &segment);
+		image->is_go |= has_go_note(image, &segment);
 	}
 	return NULL;
 }
@@ -109,6 +137,7 @@ struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image)
 /* A range of the image's bytes and its address. */
 struct extent {
 	uint64_t address, offset, len_bytes;
+	enum vmop_compression compression;
 };
 
 /* Find the rest, from address on, of the segment that contains it. */
@@ -122,8 +151,7 @@ static bool find_rest(const struct vmop_cfi_image *image, uint64_t address, stru
 		    address - header.p_vaddr >= header.p_filesz)
 			continue;
 		uint64_t skipped = address - header.p_vaddr;
-		ret->address = address;
-		ret->len_bytes = header.p_filesz - skipped;
+		*ret = (struct extent){.address = address, .len_bytes = header.p_filesz - skipped};
 		return !__builtin_add_overflow(header.p_offset, skipped, &ret->offset);
 	}
 	return false;
@@ -168,18 +196,18 @@ static bool find_eh_frame_by_header(const struct vmop_cfi_image *image, struct e
 static bool has_name(const struct vmop_cfi_image *image, const Elf64_Shdr *names, uint32_t at,
 		     const char *name)
 {
-	char buf[sizeof(".debug_frame")];
+	char buf[sizeof(".zdebug_frame")];
 	uint64_t offset;
 	size_t len_bytes = strlen(name) + 1;
 	return !__builtin_add_overflow(names->sh_offset, at, &offset) &&
 	       read_at(image, offset, buf, len_bytes) && memcmp(buf, name, len_bytes) == 0;
 }
 
-/* Compressed sections and those that are empty in this file (of a debug file) can't be used. */
+/* Sections that are empty in this file (of a debug file) can't be used. */
 static bool is_usable(const Elf64_Shdr *header)
 {
 	return (header->sh_type == SHT_PROGBITS || header->sh_type == SHT_X86_64_UNWIND) &&
-	       header->sh_size > 0 && !(header->sh_flags & SHF_COMPRESSED);
+	       header->sh_size > 0;
 }
 
 static bool find_section(const struct vmop_cfi_image *image, const char *name, struct extent *ret)
@@ -200,10 +228,22 @@ static bool find_section(const struct vmop_cfi_image *image, const char *name, s
 			continue;
 		*ret = (struct extent){.address = header->sh_addr,
 				       .offset = header->sh_offset,
-				       .len_bytes = header->sh_size};
+				       .len_bytes = header->sh_size,
+				       .compression = header->sh_flags & SHF_COMPRESSED
+							      ? VMOP_COMPRESSION_CHDR
+							      : VMOP_COMPRESSION_NONE};
 		return true;
 	}
 	return false;
+}
+
+static bool find_debug_frame(const struct vmop_cfi_image *image, struct extent *ret)
+{
+	if (find_section(image, ".debug_frame", ret))
+		return true;
+	bool is_found = find_section(image, ".zdebug_frame", ret);
+	ret->compression = VMOP_COMPRESSION_ZDEBUG;
+	return is_found;
 }
 
 /*
@@ -213,7 +253,9 @@ static bool find_section(const struct vmop_cfi_image *image, const char *name, s
 static bool find_eh_frame(const struct vmop_cfi_image *image, struct extent *ret)
 {
 	struct extent section;
-	bool has_section = find_section(image, ".eh_frame", &section);
+	/* A loaded section is never compressed. */
+	bool has_section = find_section(image, ".eh_frame", &section) &&
+			   section.compression == VMOP_COMPRESSION_NONE;
 	if (!find_eh_frame_by_header(image, ret)) {
 		*ret = section;
 		return has_section;
@@ -223,27 +265,69 @@ static bool find_eh_frame(const struct vmop_cfi_image *image, struct extent *ret
 	return true;
 }
 
+static struct vmop_error *read_extent(const struct vmop_cfi_image *image,
+				      const struct extent *extent, struct vmop_cfi_budget *budget,
+				      uint8_t **ret)
+{
+	*ret = vmop_cfi_budget_resize(budget, NULL, 0, extent->len_bytes, 1);
+	if (!*ret)
+		return vmop_cfi_budget_error(budget);
+	if (read_at(image, extent->offset, *ret, extent->len_bytes))
+		return NULL;
+	vmop_cfi_budget_free(budget, *ret, extent->len_bytes, 1);
+	return damaged("it ends before its call frame information");
+}
+
+/*
+ * Replace ret's bytes by the decompressed ones, for whose claimed length the budget pays before a
+ * byte is unpacked. ret has none if this build cannot unpack them.
+ */
+static struct vmop_error *decompress(enum vmop_compression compression,
+				     struct vmop_cfi_budget *budget, struct vmop_cfi_section *ret)
+{
+	uint8_t *packed = (uint8_t *)ret->bytes, *plain = NULL;
+	size_t packed_bytes = ret->len_bytes;
+	struct vmop_compressed compressed;
+	struct vmop_error *err = NULL;
+	ret->bytes = NULL;
+	if (!vmop_compressed_read(compression, packed, packed_bytes, &compressed)) {
+		err = damaged("its compressed call frame information is damaged");
+	} else if (vmop_compressed_is_supported(&compressed)) {
+		plain = vmop_cfi_budget_resize(budget, NULL, 0, compressed.plain_bytes, 1);
+		if (!plain)
+			err = vmop_cfi_budget_error(budget);
+		else if (!vmop_compressed_unpack(&compressed, plain))
+			err = damaged("its compressed call frame information is damaged");
+		else if (!vmop_cfi_budget_check_time(budget))
+			err = vmop_cfi_budget_error(budget);
+	}
+	vmop_cfi_budget_free(budget, packed, packed_bytes, 1);
+	if (err) {
+		vmop_cfi_budget_free(budget, plain, compressed.plain_bytes, 1);
+		return err;
+	}
+	ret->bytes = plain;
+	ret->len_bytes = compressed.plain_bytes;
+	return NULL;
+}
+
 struct vmop_error *vmop_cfi_image_read_cfi(const struct vmop_cfi_image *image, bool is_debug_frame,
 					   struct vmop_cfi_budget *budget,
 					   struct vmop_cfi_section *ret)
 {
 	struct extent extent;
+	uint8_t *bytes;
 	*ret = (struct vmop_cfi_section){.is_debug_frame = is_debug_frame,
 					 .machine = image->machine};
-	if (is_debug_frame ? !find_section(image, ".debug_frame", &extent)
-			   : !find_eh_frame(image, &extent))
+	if (is_debug_frame ? !find_debug_frame(image, &extent) : !find_eh_frame(image, &extent))
 		return NULL;
-	uint8_t *bytes = vmop_cfi_budget_resize(budget, NULL, 0, extent.len_bytes, 1);
-	if (!bytes)
-		return vmop_cfi_budget_error(budget);
-	if (!read_at(image, extent.offset, bytes, extent.len_bytes)) {
-		vmop_cfi_budget_free(budget, bytes, extent.len_bytes, 1);
-		return damaged("it ends before its call frame information");
-	}
+	struct vmop_error *err = read_extent(image, &extent, budget, &bytes);
+	if (err)
+		return err;
+	ret->address = extent.address;
 	ret->bytes = bytes;
 	ret->len_bytes = extent.len_bytes;
-	ret->address = extent.address;
-	return NULL;
+	return extent.compression ? decompress(extent.compression, budget, ret) : NULL;
 }
 
 const struct vmop_cfi_segment *vmop_cfi_image_segment(const struct vmop_cfi_image *image,

@@ -35,6 +35,7 @@ struct vmop_cfi_image {
 	size_t n_segments;
 	struct vmop_cfi_segment segments[VMOP_CFI_MAX_SEGMENTS];
 	uint64_t text_bytes; /* of the segments */
+	bool is_go;	     /* it has a note of Go's linker */
 	/* Tables of headers: offsets and lengths. */
 	uint64_t program_headers, section_headers;
 	uint32_t n_program_headers, n_section_headers, names_section;
@@ -47,8 +48,9 @@ struct vmop_cfi_image {
 struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image);
 
 /*
- * Read .eh_frame, or .debug_frame if is_debug_frame. The caller frees ret->bytes with
- * vmop_cfi_budget_free(); NULL: the image has no such section.
+ * Read .eh_frame, or .debug_frame if is_debug_frame, decompressed. The caller frees ret->bytes with
+ * vmop_cfi_budget_free(); NULL: the image has no such section, or
+ * one that is compressed in an unknown way.
  */
 struct vmop_error *vmop_cfi_image_read_cfi(const struct vmop_cfi_image *image, bool is_debug_frame,
 					   struct vmop_cfi_budget *budget,

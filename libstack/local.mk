@@ -14,7 +14,7 @@ libstack_libstack_la_SOURCES = \
 	libstack/table-build.c \
 	libstack/table-builder.c libstack/table-builder.h \
 	libstack/table-layout.h
-libstack_libstack_la_LIBADD = libutil/libutil.la
+libstack_libstack_la_LIBADD = libutil/libutil.la libutil/libcompressed.la
 
 # The unwinder.
 libstack_libstack_la_SOURCES += \

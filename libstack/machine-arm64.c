@@ -37,6 +37,7 @@ const struct vmop_machine vmop_machine_arm64 = {
 	.sp = 31,
 	.fp = 29,
 	.pc = 32,
+	.extra = VMOP_NO_REGISTER,
 	.link = 30,
 	/* x19-x29, sp, pc */
 	.callee_saved = UINT64_C(0x7ff) << 19 | UINT64_C(3) << 31,

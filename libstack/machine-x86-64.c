@@ -35,6 +35,7 @@ const struct vmop_machine vmop_machine_x86_64 = {
 	.sp = 7,
 	.fp = 6,
 	.pc = 16,
+	.extra = 3,
 	.link = VMOP_NO_REGISTER,
 	/* rbx, rbp, rsp, r12-r15, rip */
 	.callee_saved = 1U << 3 | 1U << 6 | 1U << 7 | 0xfU << 12 | 1U << 16,

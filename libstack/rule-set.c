@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "libstack/budget.h"
-#include "libstack/cfi-program.h"
-#include "libstack/cfi-rule.h"
 #include "libutil/hash-seed.h"
 
 enum { FIRST_SLOTS = 1024 };
@@ -90,64 +88,21 @@ bool vmop_cfi_rule_set_index(struct vmop_cfi_rule_set *set, const struct vmop_cf
 	return slot || add(set, rule, budget, ret);
 }
 
-/* Shorten an offset to some bits. False: it does not fit. */
-static inline bool shorten(const struct vmop_cfi_value *value, unsigned n_bits, uint64_t *key)
-{
-	uint64_t biased = (uint64_t)value->offset + (UINT64_C(1) << (n_bits - 1));
-	*key = *key << n_bits | biased;
-	return biased >> n_bits == 0;
-}
-
-static inline bool has_expression(const struct vmop_cfi_value *value)
-{
-	return value->how == VMOP_CFI_HOW_EXPRESSION || value->how == VMOP_CFI_HOW_VALUE_EXPRESSION;
-}
-
-/*
- * Set *ret to 64 bits that stand for a row without expressions and with small offsets. False: the
- * row is another one. No key is 0: its upper bits are those of `key = 1`.
- */
-static inline bool row_key(const struct vmop_cfi_row *row, uint64_t *ret)
-{
-	_Static_assert(VMOP_CFI_HOW_VALUE_EXPRESSION < 8, "it has three bits here");
-	uint64_t key = 1;
-	if (row->cfa.how != VMOP_CFI_HOW_OFFSET || row->cfa_register >= 32 ||
-	    has_expression(&row->fp) || has_expression(&row->ra))
-		return false;
-	key = key << 1 | row->ra_is_signed;
-	key = key << 3 | row->fp.how;
-	key = key << 3 | row->ra.how;
-	key = key << 5 | row->cfa_register;
-	bool is_short = shorten(&row->cfa, 21, &key);
-	is_short &= shorten(&row->fp, 15, &key);
-	is_short &= shorten(&row->ra, 15, &key);
-	*ret = key;
-	return is_short;
-}
-
-bool vmop_cfi_rule_set_index_of_row(struct vmop_cfi_rule_set *set, const struct vmop_cfi_row *row,
-				    uint16_t machine, bool is_signal,
-				    struct vmop_cfi_budget *budget, uint32_t *ret)
+bool vmop_cfi_rule_set_index_of_new_row(struct vmop_cfi_rule_set *set,
+					const struct vmop_cfi_row *row,
+					struct vmop_cfi_row_kind kind, bool is_signal,
+					struct vmop_cfi_budget *budget, uint32_t *ret)
 {
 	struct vmop_cfi_rule rule;
-	uint64_t key;
-	bool is_short = !is_signal && row_key(row, &key);
-	struct vmop_cfi_known_row *known = NULL;
-	if (is_short) {
-		known = &set->known[key * UINT64_C(0x9e3779b97f4a7c15) >> 55];
-		if (known->key == key) {
-			*ret = known->index;
-			return true;
-		}
-	}
-	vmop_cfi_rule_of_row(row, machine, is_signal, &rule);
+	uint64_t key = is_signal ? 0 : vmop_cfi_row_key(row);
+	vmop_cfi_rule_of_row(row, kind, is_signal, &rule);
 	if (!vmop_cfi_rule_set_index(set, &rule, budget, ret))
 		return false;
-	if (known)
-		*known = (struct vmop_cfi_known_row){.key = key, .index = *ret};
+	if (key)
+		*vmop_cfi_rule_set_known(set, key) =
+			(struct vmop_cfi_known_row){.key = key, .index = *ret};
 	return true;
 }
-_Static_assert(VMOP_CFI_ROW_SLOTS == 1 << (64 - 55), "the upper nine bits of a product");
 
 void vmop_cfi_rule_set_finish(struct vmop_cfi_rule_set *set, struct vmop_cfi_budget *budget)
 {

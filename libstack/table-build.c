@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The build of tables: from an image's FDEs to the rows of table-builder.h. */
+#include <elf.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,8 @@ enum { MAX_ENTRY_POINT_BYTES = 64 };
 
 enum { EH_FRAME, DEBUG_FRAME, N_SECTIONS };
 
+enum { DWARF_X86_64_RBX = 3 };
+
 struct build {
 	struct vmop_cfi_budget budget;
 	struct vmop_cfi_image image;
@@ -27,6 +31,7 @@ struct build {
 	struct vmop_cie_cache caches[N_SECTIONS];
 	struct vmop_cfi_functions functions;
 	struct vmop_cfi_builder builder;
+	uint64_t extra_column; /* of the rows; VMOP_CFI_NO_COLUMN at first */
 };
 
 static void build_deinit(struct build *build)
@@ -95,7 +100,7 @@ static bool add_function(struct build *build, const struct vmop_cfi_function *fu
 	bool needs_records = false, is_ok = true;
 	read_records(build, function, &records);
 	vmop_cfi_program_begin(&program, records.section, &records.cached->cie,
-			       &records.cached->initial, &records.fde);
+			       &records.cached->initial, &records.fde, build->extra_column);
 	while (is_ok && vmop_cfi_program_next(&program) && program.from < function->len_bytes) {
 		enum vmop_cfi_kind kind = VMOP_CFI_NONE;
 		is_ok = vmop_cfi_builder_add(&build->builder, function->start + program.from,
@@ -142,19 +147,66 @@ static void set_entry_point(const struct build *build, struct vmop_cfi_table *ta
 	}
 }
 
+/* Return the serial number of a new table. */
+static uint32_t next_serial(void)
+{
+	static _Atomic uint64_t last;
+	uint64_t serial = atomic_fetch_add(&last, 1) + 1;
+	return serial <= UINT32_MAX ? (uint32_t)serial : 0;
+}
+
+/* Begin to add functions, with rows for the register of a column. */
+static void begin(struct build *build, uint64_t extra_column)
+{
+	const struct vmop_cfi_row_kind kind = {.machine = build->image.machine,
+					       .has_extra = extra_column != VMOP_CFI_NO_COLUMN};
+	build->extra_column = extra_column;
+	for (size_t i = 0; i < N_SECTIONS; i++)
+		vmop_cie_cache_init(&build->caches[i], extra_column);
+	vmop_cfi_builder_init(&build->builder, kind, &build->budget);
+}
+
+/*
+ * Return whether a function's CFA is rbx and an offset. glibc's ld.so has some, which call others:
+ * `_dl_runtime_resolve`. The frames that they call must know where rbx is saved.
+ */
+static bool has_cfa_by_rbx(const struct build *build)
+{
+	const struct vmop_cfi_rule_set *set = &build->builder.rules;
+	for (size_t i = 0; build->image.machine == EM_X86_64 && i < set->n; i++)
+		if ((set->rules[i].kind == VMOP_CFI_REGISTER ||
+		     set->rules[i].kind == VMOP_CFI_DEREF) &&
+		    set->rules[i].cfa_register == DWARF_X86_64_RBX)
+			return true;
+	return false;
+}
+
+/* Add the functions, a second time if they need rbx: its rows would take room in every table. */
+static struct vmop_error *add_functions_and_rbx(struct build *build)
+{
+	struct vmop_error *err = add_functions(build);
+	if (err || !has_cfa_by_rbx(build))
+		return err;
+	vmop_cfi_builder_deinit(&build->builder);
+	begin(build, DWARF_X86_64_RBX);
+	return add_functions(build);
+}
+
 static struct vmop_error *run_build(struct build *build, struct vmop_cfi_table **ret)
 {
 	struct vmop_error *err = vmop_cfi_image_read(&build->image);
-	vmop_cfi_builder_init(&build->builder, build->image.machine, &build->budget);
+	begin(build, VMOP_CFI_NO_COLUMN);
 	if (!err)
 		err = find_functions(build);
 	if (!err)
-		err = add_functions(build);
+		err = add_functions_and_rbx(build);
 	if (!err)
 		err = vmop_cfi_builder_finish(&build->builder, ret);
 	if (err)
 		return err;
+	(*ret)->serial = next_serial();
 	(*ret)->machine = build->image.machine;
+	(*ret)->ends_with_zero = build->image.is_go;
 	(*ret)->text_bytes = build->image.text_bytes;
 	set_entry_point(build, *ret);
 	return NULL;

@@ -10,10 +10,10 @@
 
 enum { MAX_KEPT_RECORD_BYTES = 64 << 10 };
 
-void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, uint16_t machine,
+void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, struct vmop_cfi_row_kind kind,
 			   struct vmop_cfi_budget *budget)
 {
-	*builder = (struct vmop_cfi_builder){.budget = budget, .machine = machine};
+	*builder = (struct vmop_cfi_builder){.budget = budget, .kind = kind};
 }
 
 void vmop_cfi_builder_deinit(struct vmop_cfi_builder *builder)
@@ -31,7 +31,7 @@ void vmop_cfi_builder_deinit(struct vmop_cfi_builder *builder)
 }
 
 /* Extend blocks[] up to the block of an offset; its first row is the next one. */
-static bool begin_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
+static bool extend_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
 {
 	uint64_t block = offset >> VMOP_CFI_BLOCK_BITS;
 	if (builder->n_rows == 0)
@@ -52,6 +52,12 @@ static bool begin_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
 	while (builder->n_blocks < wanted)
 		builder->blocks[builder->n_blocks++] = (uint32_t)builder->n_rows;
 	return true;
+}
+
+static inline bool begin_blocks(struct vmop_cfi_builder *builder, uint64_t offset)
+{
+	uint64_t block = offset >> VMOP_CFI_BLOCK_BITS;
+	return block - builder->first_block < builder->n_blocks || extend_blocks(builder, offset);
 }
 
 /* Store the pending row, unless the row before it has the same rule. */
@@ -95,7 +101,7 @@ bool vmop_cfi_builder_add(struct vmop_cfi_builder *builder, uint64_t offset,
 			  enum vmop_cfi_kind *ret_kind)
 {
 	uint32_t index;
-	if (!vmop_cfi_rule_set_index_of_row(&builder->rules, row, builder->machine, is_signal,
+	if (!vmop_cfi_rule_set_index_of_row(&builder->rules, row, builder->kind, is_signal,
 					    builder->budget, &index))
 		return false;
 	*ret_kind = builder->rules.rules[index].kind;

@@ -14,7 +14,7 @@ struct vmop_error;
 /* Private. */
 struct vmop_cfi_builder {
 	struct vmop_cfi_budget *budget;
-	uint16_t machine;
+	struct vmop_cfi_row_kind kind;
 	struct vmop_cfi_rule_set rules;
 	uint32_t *rows, *blocks;
 	size_t n_rows, rows_capacity, n_blocks, blocks_capacity;
@@ -30,8 +30,8 @@ struct vmop_cfi_builder {
 	size_t n_expression_rows;
 };
 
-/* budget is used up to the builder's end. machine: EM_X86_64 or EM_AARCH64. */
-void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, uint16_t machine,
+/* budget is used up to the builder's end. All rows are of one kind. */
+void vmop_cfi_builder_init(struct vmop_cfi_builder *builder, struct vmop_cfi_row_kind kind,
 			   struct vmop_cfi_budget *budget);
 void vmop_cfi_builder_deinit(struct vmop_cfi_builder *builder);
 

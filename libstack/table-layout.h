@@ -47,6 +47,8 @@ struct vmop_cfi_table {
 	uint8_t *entry_bytes;
 	size_t n_entry_bytes;
 	uint64_t entry_point, entry_point_end; /* offsets; equal: no entry point */
+	uint32_t serial;
+	bool ends_with_zero;
 	uint16_t machine;
 	size_t text_bytes, n_expression_rows;
 };

@@ -41,6 +41,12 @@ struct vmop_cfi_rule {
 	uint8_t fp_saved;     /* enum vmop_cfi_saved of rbp, or of x29 */
 	uint8_t ra_saved;     /* enum vmop_cfi_saved of the return address (arm64: SAME is x30) */
 	bool ra_is_signed; /* arm64: the saved return address has a pointer authentication code */
+	/*
+	 * enum vmop_cfi_saved of rbx (x86-64), AT_CFA at CFA + extra_offset. It is LOST in most
+	 * tables: only images with a CFA by rbx have it.
+	 */
+	uint8_t extra_saved;
+	int16_t extra_offset;
 	int32_t cfa_offset, cfa_addend;
 	int32_t fp_offset, ra_offset;
 };
@@ -78,6 +84,12 @@ struct vmop_error *vmop_cfi_table_build_from_memory(const void *image, size_t le
 void vmop_cfi_table_destroy(struct vmop_cfi_table *table); /* NULL is allowed */
 
 /*
+ * Return a number above 0 that no other table of this program has or had. 0: the numbers are used
+ * up.
+ */
+uint32_t vmop_cfi_table_serial(const struct vmop_cfi_table *table);
+
+/*
  * Set *ret to the rule of the instruction at that offset in the file (of the image in memory: from
  * its start). Without one, ret->kind is VMOP_CFI_NONE.
  */
@@ -89,6 +101,12 @@ void vmop_cfi_table_find(const struct vmop_cfi_table *table, uint64_t offset,
  * no caller even where no CFI marks it as the outermost (ld.so's has none).
  */
 bool vmop_cfi_table_is_entry(const struct vmop_cfi_table *table, uint64_t offset);
+
+/*
+ * Return whether a return address of 0 marks the outermost frame in the image's ordinary functions:
+ * so it does in Go's programs, above `runtime.goexit`.
+ */
+bool vmop_cfi_table_ends_with_zero(const struct vmop_cfi_table *table);
 
 /*
  * The raw CFI of a function that has rows of kind VMOP_CFI_EXPRESSION: its FDE and the CIE that the

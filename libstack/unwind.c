@@ -21,13 +21,36 @@ enum {
 	LARGEST_HOLE_BYTES = 1 << 20,
 };
 
+/*
+ * Rules that were found before: of return addresses and of interrupted instructions. There are few
+ * of the former, and the latter may not displace them.
+ */
+enum {
+	RETURN_SLOT_BITS = 12,
+	INTERRUPTED_SLOT_BITS = 10,
+	MEMO_SLOTS = (1 << RETURN_SLOT_BITS) + (1 << INTERRUPTED_SLOT_BITS),
+	MEMO_OFFSET_BITS = 40, /* of the keys */
+};
+
+/* The rule of an offset of a table. Two lie in a cache line. */
+struct known_rule {
+	uint64_t key; /* the table's serial number, above the offset; 0: none */
+	struct vmop_cfi_rule rule;
+};
+
+/*
+ * Stacks have few distinct return addresses, whose rules lie far apart in the tables: keeping them
+ * side by side saves some cache misses a frame.
+ */
 struct vmop_unwinder {
 	const struct vmop_machine *machine;
+	struct known_rule memo[MEMO_SLOTS];
 };
 
 /* One unwinding. */
 struct walk {
 	const struct vmop_machine *machine;
+	struct known_rule *memo;
 	size_t entry_bytes; /* CFI that steps by raw entries may still read */
 	const struct vmop_code_space *space;
 	struct vmop_stack_copy copy;
@@ -126,13 +149,28 @@ static uint64_t table_offset(const struct walk *walk, uint64_t address)
 	return address - walk->piece->start + walk->piece->offset;
 }
 
+/*
+ * Return how a stack ends at a return address of 0. The outermost functions of most programs have
+ * CFI that ends the stack there: `_start`, and `clone` in a new thread. In other functions,
+ * something has overwritten the address. A chain of frame pointers ends with a record of zeros.
+ */
+static enum vmop_stack_end end_at_zero(const struct walk *walk, const struct vmop_frame *caller)
+{
+	unsigned fp = walk->machine->fp;
+	bool is_end_of_chain =
+		walk->frame.is_by_fp && vmop_frame_knows(caller, fp) && caller->regs[fp] == 0;
+	bool is_marked = walk->piece->state == VMOP_CODE_HAS_TABLE &&
+			 vmop_cfi_table_ends_with_zero(walk->piece->table);
+	return is_end_of_chain || is_marked ? VMOP_STACK_COMPLETE : end_without_code(walk);
+}
+
 /* Go on with a frame whose registers are complete, if its return address is in code. */
 static enum vmop_stack_end enter_caller(struct walk *walk, struct vmop_frame *caller,
 					bool is_signed)
 {
 	uint64_t *pc = &caller->regs[walk->machine->pc];
 	if (*pc == 0)
-		return VMOP_STACK_COMPLETE;
+		return end_at_zero(walk, caller);
 	const struct vmop_code_piece *piece = find_caller(walk, pc, is_signed);
 	if (!piece)
 		return end_without_code(walk);
@@ -216,19 +254,18 @@ static enum vmop_stack_end find_return_address(const struct walk *walk,
 	return GOES_ON;
 }
 
-/* Set the caller's frame pointer. It stays unknown where it can't be found: few callers need it. */
-static void find_frame_pointer(const struct walk *walk, const struct vmop_cfi_rule *rule,
-			       uint64_t cfa, struct vmop_frame *caller)
+/* Set the caller's value of a register. It stays unknown where it can't be found. */
+static void find_register(const struct walk *walk, unsigned reg, uint8_t saved, int32_t offset,
+			  uint64_t cfa, struct vmop_frame *caller)
 {
-	unsigned fp = walk->machine->fp;
-	uint64_t place, bit = UINT64_C(1) << fp;
-	if (rule->fp_saved == VMOP_CFI_LOST)
+	uint64_t place, bit = UINT64_C(1) << reg;
+	if (saved == VMOP_CFI_LOST)
 		return;
-	if (find_saved(walk, rule->fp_saved, rule->fp_offset, cfa, &place)) {
-		if (read_word(walk, place, &caller->regs[fp]))
+	if (find_saved(walk, saved, offset, cfa, &place)) {
+		if (read_word(walk, place, &caller->regs[reg]))
 			caller->known |= bit;
-	} else if (rule->fp_saved != VMOP_CFI_AT_FP) {
-		caller->regs[fp] = walk->frame.regs[fp];
+	} else if (saved != VMOP_CFI_AT_FP) {
+		caller->regs[reg] = walk->frame.regs[reg];
 		caller->known |= walk->frame.known & bit;
 	}
 }
@@ -257,7 +294,11 @@ static enum vmop_stack_end step_by_rule(struct walk *walk, const struct vmop_cfi
 	caller.floor = caller.regs[machine->sp] = cfa;
 	caller.regs[machine->pc] = address;
 	caller.is_interrupted = caller.is_by_fp = false;
-	find_frame_pointer(walk, rule, cfa, &caller);
+	/* Few callers need these two. */
+	find_register(walk, machine->fp, rule->fp_saved, rule->fp_offset, cfa, &caller);
+	if (machine->extra != VMOP_NO_REGISTER)
+		find_register(walk, machine->extra, rule->extra_saved, rule->extra_offset, cfa,
+			      &caller);
 	return enter_caller(walk, &caller, rule->ra_is_signed);
 }
 
@@ -397,13 +438,34 @@ static enum vmop_stack_end step_by_entry(struct walk *walk, uint64_t offset)
 	return end;
 }
 
+static void find_in_table(const struct walk *walk, uint64_t offset, struct vmop_cfi_rule *ret)
+{
+	const struct vmop_cfi_table *table = walk->piece->table;
+	uint64_t serial = vmop_cfi_table_serial(table);
+	if (!serial || serial >> (64 - MEMO_OFFSET_BITS) || offset >> MEMO_OFFSET_BITS) {
+		vmop_cfi_table_find(table, offset, ret);
+		return;
+	}
+	uint64_t key = serial << MEMO_OFFSET_BITS | offset;
+	uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+	struct known_rule *known = walk->frame.is_interrupted
+					   ? &walk->memo[(1 << RETURN_SLOT_BITS) +
+							 (hash >> (64 - INTERRUPTED_SLOT_BITS))]
+					   : &walk->memo[hash >> (64 - RETURN_SLOT_BITS)];
+	if (known->key != key) {
+		vmop_cfi_table_find(table, offset, &known->rule);
+		known->key = key;
+	}
+	*ret = known->rule;
+}
+
 /*
  * Find the rule of the frame's instruction. The CFI of a trampoline may begin at the return address
  * itself, which no call has made.
  */
 static void find_rule(const struct walk *walk, uint64_t offset, struct vmop_cfi_rule *ret)
 {
-	vmop_cfi_table_find(walk->piece->table, offset, ret);
+	find_in_table(walk, offset, ret);
 	if (ret->kind != VMOP_CFI_NONE || walk->frame.is_interrupted)
 		return;
 	vmop_cfi_table_find(walk->piece->table, offset + 1, ret);
@@ -488,6 +550,7 @@ void vmop_unwind(struct vmop_unwinder *unwinder, const struct vmop_code_space *s
 	struct walk walk;
 	*ret = (struct vmop_unwound){0};
 	walk.machine = unwinder->machine;
+	walk.memo = unwinder->memo;
 	walk.entry_bytes = VMOP_ENTRY_STEP_BYTES;
 	walk.space = space;
 	walk.piece = NULL;
@@ -500,6 +563,7 @@ void vmop_unwind(struct vmop_unwinder *unwinder, const struct vmop_code_space *s
 		frames[ret->n_frames++] = (struct vmop_stack_frame){
 			.address = walk.frame.regs[walk.machine->pc],
 			.is_interrupted = walk.frame.is_interrupted,
+			.mapping = walk.piece ? walk.piece->mapping : NULL,
 		};
 		if (end == GOES_ON)
 			end = step(&walk);

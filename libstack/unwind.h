@@ -39,6 +39,7 @@ struct vmop_code_piece {
 	uint64_t offset;		    /* of start, in the table's terms */
 	const struct vmop_cfi_table *table; /* NULL unless VMOP_CODE_HAS_TABLE */
 	enum vmop_code_state state;
+	const void *mapping; /* the caller's: frames in the piece have it */
 };
 
 /* The address space of the sampled task. */
@@ -55,6 +56,7 @@ struct vmop_stack_frame {
 	 * signal interrupted. Else it is a return address, and the call is just before it.
 	 */
 	bool is_interrupted;
+	const void *mapping; /* of the code's piece; NULL: the innermost frame is in no piece */
 };
 
 struct vmop_unwound {

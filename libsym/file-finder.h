@@ -13,6 +13,9 @@ struct vmop_file_finder {
 	struct vmop_debuginfod_client *debuginfod;
 };
 
+/* Return the finder of a resolver, which owns it. */
+const struct vmop_file_finder *vmop_resolver_finder(const struct vmop_resolver *resolver);
+
 struct vmop_error *vmop_file_finder_init(struct vmop_file_finder *finder,
 					 const struct vmop_resolver_options *options);
 void vmop_file_finder_deinit(struct vmop_file_finder *finder);

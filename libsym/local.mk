@@ -8,6 +8,8 @@ libsym_libsymtab_la_SOURCES = \
 	libsym/elf-file.c libsym/elf-file.h \
 	libsym/elf-symbols.c libsym/elf-symbols.h \
 	libsym/elf-symtab.c \
+	libsym/jitdump.c libsym/jitdump.h \
+	libsym/jitdump-records.c libsym/jitdump-records.h \
 	libsym/kallsyms.c libsym/kallsyms.h \
 	libsym/kernel-image.c libsym/kernel-image.h \
 	libsym/mini-debug-info.c libsym/mini-debug-info.h \
@@ -20,11 +22,15 @@ libsym_libsymtab_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS)
 libsym_libsymtab_la_LIBADD = $(LIBELF_LIBS) $(LZMA_LIBS)
 
 libsym_libsym_la_SOURCES = \
+	libsym/dwarf/debug-sections.c libsym/dwarf/debug-sections.h \
 	libsym/debuginfod-client.c libsym/debuginfod-client.h \
 	libsym/demangle.c libsym/demangle.h \
 	libsym/file-finder.c libsym/file-finder.h \
 	libsym/image-file.c libsym/image-file.h \
+	libsym/dwarf/inline-index.c libsym/dwarf/inline-index.h \
+	libsym/inlines.c libsym/inlines.h \
 	libsym/name-table.c libsym/name-table.h \
+	libsym/dwarf/range-map.c libsym/dwarf/range-map.h \
 	libsym/resolver.c libsym/resolver.h
-libsym_libsym_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LZMA_CFLAGS) $(DEBUGINFOD_CFLAGS)
-libsym_libsym_la_LIBADD = libsym/libsymtab.la $(IBERTY_LIBS)
+libsym_libsym_la_CPPFLAGS = $(AM_CPPFLAGS) $(LIBELF_CFLAGS) $(LIBDW_CFLAGS) $(LZMA_CFLAGS) $(DEBUGINFOD_CFLAGS)
+libsym_libsym_la_LIBADD = libsym/libsymtab.la libutil/libcompressed.la $(LIBDW_LIBS) $(IBERTY_LIBS)

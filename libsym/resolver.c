@@ -247,3 +247,8 @@ const char *vmop_resolver_name(struct vmop_resolver *resolver, const char *mangl
 {
 	return vmop_name_table_show(&resolver->names, mangled);
 }
+
+const struct vmop_file_finder *vmop_resolver_finder(const struct vmop_resolver *resolver)
+{
+	return &resolver->finder;
+}

@@ -3,11 +3,12 @@
  * A symbol table: the symbols of one image, sorted for look-up.
  *
  * The daemon reads tables to store the symbols that are unavailable later (kernel, modules,
- * just-in-time code), and opreport looks symbols up. This header, build-id.h and perf-map.h are the
- * only ones of libsym that the daemon may include. A table comes from an ELF file (elf-file,
- * elf-symbols, mini-debug-info, plt), from kallsyms text (kallsyms, kernel-image), from a perf map
- * (perf-map), or from a session file (vmop_symtab_adopt). symtab-builder and symbol-sort put its
- * symbols in order. A table never changes: any thread may look up symbols in it.
+ * just-in-time code), and opreport looks symbols up. This header, build-id.h, perf-map.h and
+ * jitdump.h are the only ones of libsym that the daemon may include. A table comes from an ELF file
+ * (elf-file, elf-symbols, mini-debug-info, plt), from kallsyms text (kallsyms, kernel-image), from
+ * a perf map (perf-map), a jitdump (jitdump, jitdump-records), or from a session file
+ * (vmop_symtab_adopt). symtab-builder and symbol-sort put its symbols in order. A table never
+ * changes: any thread may look up symbols in it.
  */
 #ifndef VMOP_LIBSYM_SYMTAB_H
 #define VMOP_LIBSYM_SYMTAB_H

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-noinst_LTLIBRARIES += libutil/libutil.la
+noinst_LTLIBRARIES += libutil/libutil.la libutil/libcompressed.la
 libutil_libutil_la_SOURCES = \
 	libutil/array.c libutil/array.h \
 	libutil/cleanup.h \
@@ -20,7 +20,13 @@ libutil_libutil_la_SOURCES = \
 	libutil/safe-dir.c libutil/safe-dir.h \
 	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/setup.h \
 	libutil/set-up/file.c libutil/setup-key.h \
+	libutil/stack-end.c libutil/stack-end.h \
 	libutil/thread.c libutil/thread.h \
 	libutil/worker.c libutil/worker.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)
 libutil_libutil_la_LIBADD = $(INIH_LIBS) $(JANSSON_LIBS) -lm
+
+# For readers of debug sections; other programs need no decompression.
+libutil_libcompressed_la_SOURCES = libutil/elf/compressed.c libutil/elf/compressed.h
+libutil_libcompressed_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
+libutil_libcompressed_la_LIBADD = $(ZLIB_LIBS) $(ZSTD_LIBS)

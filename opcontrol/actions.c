@@ -206,6 +206,15 @@ static void log_session_path(const json_t *reply, const char *what)
 		vmop_log_notice("%s %s", what, path);
 }
 
+/* Log where the session is that has just ended, and the ends of its call stacks. */
+static void log_ended(const json_t *reply)
+{
+	const char *stacks = json_string_value(json_object_get(reply, "stacks"));
+	if (stacks)
+		vmop_log_notice("%s", stacks);
+	log_session_path(reply, "the session is in");
+}
+
 static struct vmop_error *do_stop(struct control_request *request, int *ret_status)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
@@ -213,7 +222,7 @@ static struct vmop_error *do_stop(struct control_request *request, int *ret_stat
 	(void)ret_status;
 	struct vmop_error *err = control_daemon_ask(vmop_protocol_request("stop"), &reply);
 	if (!err)
-		log_session_path(reply, "the session is in");
+		log_ended(reply);
 	return err;
 }
 
@@ -233,7 +242,7 @@ static struct vmop_error *end_of_daemon(const json_t *reply, pid_t pid)
 {
 	const char *problem = json_string_value(json_object_get(reply, "problem"));
 	if (!problem)
-		log_session_path(reply, "the session is in");
+		log_ended(reply);
 	return vmop_error_first(problem ? vmop_error_new(VMOP_ERROR_CANT, "%s", problem) : NULL,
 				control_daemon_wait_gone(pid));
 }
@@ -403,7 +412,7 @@ static struct vmop_error *end_run(const struct started *started)
 	if (!err && started->spawned)
 		return end_of_daemon(reply, pid);
 	if (!err)
-		log_session_path(reply, "the session is in");
+		log_ended(reply);
 	if (err && (err->code == VMOP_ERROR_BUSY || err->code == VMOP_ERROR_NOT_FOUND)) {
 		vmop_log_info("the session had ended already: %s", err->message);
 		vmop_error_destroy(err);

@@ -9,6 +9,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/json.h"
+#include "libutil/stack-end.h"
 #include "opcontrol/lives.h"
 #include "opcontrol/show.h"
 
@@ -68,10 +69,12 @@ static void put_callgraph(const json_t *status)
 		control_put_row("call stacks", text);
 	if (!stacks)
 		return;
-	printf("%-*s%" PRIu64 " stacks, %.1f %% complete; %" PRIu64 " unwind tables of %.1f MiB\n",
-	       CONTROL_LABEL_WIDTH, "", stacks,
-	       100.0 * (double)control_number(callgraph, "complete") / (double)stacks,
-	       control_number(callgraph, "tables"),
+	uint64_t n_by_end[VMOP_N_STACK_ENDS];
+	for (unsigned end = 0; end < VMOP_N_STACK_ENDS; end++)
+		n_by_end[end] = control_number(callgraph, vmop_stack_end_word(end));
+	printf("%-*s%" PRIu64 " stacks: ", CONTROL_LABEL_WIDTH, "", stacks);
+	vmop_stack_ends_print(stdout, n_by_end, 0);
+	printf("; %" PRIu64 " unwind tables of %.1f MiB\n", control_number(callgraph, "tables"),
 	       (double)control_number(callgraph, "tables_bytes") / (1 << 20));
 	if (json_object_get(callgraph, "by_kernel"))
 		printf("%-*s%" PRIu64 " user stacks unwound in the kernel, %" PRIu64

@@ -35,6 +35,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/stacks/flamegraph.c opreport/stacks/folded.c \
 	opreport/stacks/frame.c opreport/stacks/frame.h \
 	opreport/stacks/inclusive.c opreport/stacks/inclusive.h \
+	opreport/stacks/inline-map.c opreport/stacks/inline-map.h opreport/stacks/inline-tree.c \
 	opreport/stacks/inverse-tree.c opreport/stacks/inverse-tree.h \
 	opreport/stacks/stack-filter.c opreport/stacks/stack-filter.h \
 	opreport/stacks/stack-memo.c opreport/stacks/stack-memo.h \

@@ -40,6 +40,7 @@ enum {
 	KEY_TREE,
 	KEY_CALLER,
 	KEY_CALLEE,
+	KEY_INLINES,
 };
 
 static const struct argp_option options[] = {
@@ -82,6 +83,10 @@ static const struct argp_option options[] = {
 	{"caller", KEY_CALLER, "GLOB,...", 0,
 	 "Only samples of functions that these called, directly or not", 2},
 	{"callee", KEY_CALLEE, "GLOB,...", 0, "Only samples in these functions themselves", 2},
+	{"inlines", KEY_INLINES, "SECONDS", OPTION_ARG_OPTIONAL,
+	 "Also the functions that the compiler inlined, by DWARF, within SECONDS of CPU time "
+	 "(default: 10)",
+	 2},
 	{NULL, 0, NULL, 0, "Columns:", 3},
 	{"accumulated", 'a', NULL, 0, "Running sums", 3},
 	{"ratio", KEY_RATIO, "WORD,...", 0,
@@ -110,6 +115,10 @@ static const struct argp_option options[] = {
 
 /* The threshold of trees unless the user gives one, as in perf(1). */
 #define DEFAULT_TREE_PERCENT 0.5
+
+/* The CPU time of --inlines unless the user gives one, and the most. */
+#define DEFAULT_INLINES_S 10
+#define MAX_INLINES_S 86400
 
 /* ---- words of options ------------------------------------------------------ */
 
@@ -205,6 +214,19 @@ static struct vmop_error *parse_percent(const char *text, double *ret)
 	return NULL;
 }
 
+/* Parse the seconds of --inlines; NULL: the default. */
+static struct vmop_error *parse_inlines(const char *text, uint64_t *ret_ns)
+{
+	char *end;
+	double seconds = text ? strtod(text, &end) : DEFAULT_INLINES_S;
+	if (text && (end == text || *end || !(seconds >= 0 && seconds <= MAX_INLINES_S)))
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--inlines takes a number of seconds up to %d, not '%s'",
+				      MAX_INLINES_S, text);
+	*ret_ns = (uint64_t)(seconds * 1e9);
+	return NULL;
+}
+
 static struct vmop_error *parse_number(const char *option, const char *text, uint64_t max,
 				       uint64_t *ret)
 {
@@ -266,6 +288,9 @@ static struct vmop_error *take_stack_option(struct vmop_settings *settings, int 
 		return vmop_words_parse(&settings->callers, "--caller", arg);
 	case KEY_CALLEE:
 		return vmop_words_parse(&settings->callees, "--callee", arg);
+	case KEY_INLINES:
+		settings->inlines = true;
+		return parse_inlines(arg, &settings->inlines_cpu_ns);
 	default:
 		return NULL;
 	}
@@ -381,6 +406,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_TREE:
 	case KEY_CALLER:
 	case KEY_CALLEE:
+	case KEY_INLINES:
 		err = take_stack_option(settings, key, arg);
 		break;
 	case KEY_FORMAT:
@@ -557,6 +583,12 @@ static struct vmop_error *check(const struct vmop_settings *settings)
 	if ((settings->include.n || settings->exclude.n) && !(dimensions & VMOP_BY_SYMBOL))
 		return vmop_error_new(VMOP_ERROR_USAGE, "--%s-symbols needs --symbols",
 				      settings->include.n ? "include" : "exclude");
+	if (settings->inlines && settings->kind == VMOP_REPORT_ROWS &&
+	    !(settings->children && dimensions & VMOP_BY_SYMBOL))
+		return vmop_error_new(
+			VMOP_ERROR_USAGE,
+			"--inlines needs --callgraph, --tree, a format of call stacks, "
+			"or --children with --symbols");
 	return check_stacks(settings);
 }
 

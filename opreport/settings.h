@@ -37,7 +37,9 @@ struct vmop_settings {
 	unsigned by; /* bits of enum vmop_dimension that the user named */
 	bool wants_symbols, has_accounting, has_width, has_threshold, list_sessions;
 	bool callgraph, children; /* --callgraph, --children */
-	struct vmop_error *err;	  /* the first error, if argp_parse returned EINVAL */
+	bool inlines;		  /* --inlines, within this CPU time */
+	uint64_t inlines_cpu_ns;
+	struct vmop_error *err; /* the first error, if argp_parse returned EINVAL */
 };
 
 /*

@@ -18,6 +18,7 @@
 #include "opreport/arrange/session.h"
 #include "opreport/settings.h"
 #include "opreport/stacks/inclusive.h"
+#include "opreport/stacks/inline-map.h"
 #include "opreport/stacks/inverse-tree.h"
 #include "opreport/stacks/stack-reader.h"
 
@@ -37,6 +38,7 @@ struct printed {
 	const struct vmop_settings *settings;
 	const struct vmop_sheet *sheet;
 	struct vmop_call_tree *tree; /* NULL: only the sheet; else only the sheet's lines */
+	const struct vmop_inline_map *inlines; /* for tree formats with has_inlines */
 };
 
 static struct vmop_error *print_to(const struct printed *printed, FILE *out)
@@ -46,6 +48,7 @@ static struct vmop_error *print_to(const struct printed *printed, FILE *out)
 		.lines = printed->sheet->lines,
 		.n_lines = printed->sheet->n_lines,
 		.threshold_percent = settings->arrangement.threshold_percent,
+		.inlines = printed->inlines,
 	};
 	return printed->tree
 		       ? settings->tree_output->print(printed->tree, &options, out)
@@ -126,11 +129,15 @@ struct job {
 	struct vmop_ratios ratios;
 	struct vmop_hidden hidden;
 	struct vmop_stack_reader *reader; /* NULL: no stacks are needed */
-	struct vmop_call_tree *tree;	  /* the reader's */
+	struct vmop_call_tree *tree;	  /* the reader's, or with_inlines */
+	struct vmop_inline_map inlines;	  /* of the reader's tree, with --inlines */
+	struct vmop_call_tree with_inlines;
 };
 
 static void job_deinit(struct job *job)
 {
+	vmop_call_tree_deinit(&job->with_inlines);
+	vmop_inline_map_deinit(&job->inlines);
 	vmop_stack_reader_destroy(job->reader);
 	free(job->hidden.counts);
 	vmop_ratios_deinit(&job->ratios);
@@ -194,7 +201,11 @@ static struct vmop_error *report_lines(struct job *job, const struct vmop_call_l
 						    &job->hidden, &report);
 	if (!err && !lines)
 		err = print(&(const struct printed){
-			.settings = settings, .sheet = vmop_report_sheet(report), .tree = tree});
+			.settings = settings,
+			.sheet = vmop_report_sheet(report),
+			.tree = tree,
+			.inlines = settings->inlines && tree != &job->with_inlines ? &job->inlines
+										   : NULL});
 	if (!err && lines)
 		err = vmop_call_report_create(&options, vmop_report_sheet(report), lines, tree,
 					      &calls);
@@ -244,6 +255,16 @@ static struct vmop_error *report_tree(struct job *job)
 	return err;
 }
 
+/* Return which tree the report is made of. */
+static struct vmop_call_tree_options tree_options(const struct vmop_settings *settings)
+{
+	if (settings->kind == VMOP_REPORT_TREE_OUTPUT)
+		return settings->tree_output->tree;
+	if (settings->kind == VMOP_REPORT_ROWS)
+		return vmop_inclusive_tree(settings->query.dimensions);
+	return (struct vmop_call_tree_options){.groups = vmop_inclusive_tree(settings->by).groups};
+}
+
 /* Create the reader of stacks, and make it the query's sink. */
 static struct vmop_error *read_stacks(struct job *job)
 {
@@ -251,16 +272,29 @@ static struct vmop_error *read_stacks(struct job *job)
 	const struct vmop_stack_filter filter = {.any = &settings->spec.stacks,
 						 .caller = &settings->callers,
 						 .callee = &settings->callees};
-	struct vmop_call_tree_options options = vmop_inclusive_tree(settings->query.dimensions);
-	if (settings->kind == VMOP_REPORT_TREE_OUTPUT)
-		options = settings->tree_output->tree;
-	else if (settings->kind != VMOP_REPORT_ROWS)
-		options = (struct vmop_call_tree_options){
-			.groups = vmop_inclusive_tree(settings->by).groups};
+	struct vmop_call_tree_options options = tree_options(settings);
+	options.by_offset |= settings->inlines; /* they differ between addresses */
 	struct vmop_error *err =
 		vmop_stack_reader_create(&settings->query, &options, &filter, &job->reader);
 	if (!err)
 		settings->query.sink = vmop_stack_reader_sink(job->reader);
+	return err;
+}
+
+/* Look up the inlined functions, and add them to the tree unless its format takes them itself. */
+static struct vmop_error *add_inlines(struct job *job)
+{
+	struct vmop_settings *settings = job->settings;
+	const struct vmop_call_tree_options options = tree_options(settings);
+	bool is_separate = settings->tree_output && settings->tree_output->has_inlines;
+	struct vmop_error *err =
+		vmop_inline_map_init(&job->inlines, job->tree, settings->inlines_cpu_ns);
+	if (!err && !is_separate) {
+		err = vmop_inline_tree_init(&job->with_inlines, job->tree, &job->inlines, &options);
+		job->tree = &job->with_inlines;
+	}
+	if (!err)
+		vmop_inline_map_log(&job->inlines, &job->result);
 	return err;
 }
 
@@ -276,6 +310,8 @@ static struct vmop_error *run_query(struct job *job)
 			     job->sessions.n, &job->result);
 	if (job->reader)
 		err = vmop_stack_reader_finish(job->reader, err, &job->tree);
+	if (!err && settings->inlines)
+		err = add_inlines(job);
 	vmop_sessions_deinit(&job->sessions);
 	if (!err && settings->children)
 		err = vmop_inclusive_add(&job->result, job->tree);

@@ -4,7 +4,7 @@ daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
-	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk \
+	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
 	tests/unit/daemon/stack/flat-table tests/unit/daemon/stack/kernel-spaces \
 	tests/unit/daemon/stack/kernel-tables \
 	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
@@ -33,6 +33,8 @@ tests_unit_daemon_stack_kernel_spaces_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_stack_kernel_spaces_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_stack_kernel_tables_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_stack_kernel_tables_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_profile_jit_samples_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_profile_jit_samples_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_stacked_chunk_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_stacked_chunk_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_short_lived_CPPFLAGS = $(daemon_test_cppflags)
@@ -72,7 +74,7 @@ tests_unit_daemon_guest_guests_LDADD = $(daemon_test_ldadd)
 # The sources of vmopd that are not in its library.
 tests_unit_daemon_agent_SOURCES = tests/unit/daemon/agent.c daemon/agent.c daemon/control.c daemon/inspect.c \
 	daemon/pairing.c daemon/requests.c daemon/roll-up.c daemon/session.c daemon/session-file.c \
-	daemon/session-summary.c daemon/status.c
+	daemon/session-succession.c daemon/session-summary.c daemon/status.c
 tests_unit_daemon_agent_CPPFLAGS = $(daemon_test_cppflags) $(JANSSON_CFLAGS) $(SYSTEMD_CFLAGS) \
 	-DVMOP_AGENT_LOOK_EVERY_MS=100
 tests_unit_daemon_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime

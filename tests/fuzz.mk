@@ -8,6 +8,8 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
+	tests/fuzz/fuzz-jitdump \
+	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
@@ -59,6 +61,12 @@ tests_fuzz_fuzz_demangle_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz-elf.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_elf_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_elf_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_jitdump_SOURCES = tests/fuzz/fuzz-jitdump.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_jitdump_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_jitdump_LDADD = libsym/libsym.la libutil/libutil.la
+tests_fuzz_fuzz_inlines_SOURCES = tests/fuzz/fuzz-inlines.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_inlines_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_inlines_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la

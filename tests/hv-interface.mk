@@ -101,8 +101,12 @@ tests_unit_hv_interface_xen_rings_LDADD = $(hv_interface_test_ldadd)
 check_PROGRAMS += tests/fixtures/xen-session
 tests_fixtures_xen_session_LDADD = hv-interface/libhvinterface.la
 check_PROGRAMS += tests/fixtures/make-stream
+tests_fixtures_make_stream_SOURCES = tests/fixtures/make-stream.c \
+	tests/fixtures/stream-maker.c tests/fixtures/stream-maker.h
 tests_fixtures_make_stream_LDADD = hv-interface/libhvinterface.la
 check_PROGRAMS += tests/fixtures/make-storm
+tests_fixtures_make_storm_SOURCES = tests/fixtures/make-storm.c \
+	tests/fixtures/stream-maker.c tests/fixtures/stream-maker.h
 tests_fixtures_make_storm_LDADD = hv-interface/libhvinterface.la -lm
 
 # /dev/vmop exists only on Xen: for tests/rigs/xen-run.

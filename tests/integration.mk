@@ -17,8 +17,10 @@ integration_tests = \
 	tests/integration/daemon-callgraph-files.sh \
 	tests/integration/daemon-callgraph-hard.sh \
 	tests/integration/daemon-callgraph-programs.sh \
+	tests/integration/daemon-jitdump.sh \
 	tests/integration/daemon-perf-map.sh \
 	tests/integration/daemon-replay.sh \
+	tests/integration/daemon-replay-stacks.sh \
 	tests/integration/daemon-storm.sh \
 	tests/integration/evil-names.sh \
 	tests/integration/install-paths.sh \
@@ -27,7 +29,7 @@ TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/common.sh \
 	tests/integration/stacks-common.sh tests/fixtures/throws.cc
 
-check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/session-facts tests/integration/session-stacks
+check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/jitdump tests/integration/session-facts tests/integration/session-stacks
 check_PROGRAMS += tests/fixtures/evil-names tests/fixtures/hard-stacks tests/fixtures/changing-code
 tests_fixtures_changing_code_CFLAGS = $(known_paths_cflags)
 tests_fixtures_changing_code_LDFLAGS = -no-install

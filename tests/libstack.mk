@@ -2,10 +2,12 @@
 if HAVE_CMOCKA
 LIBSTACK_TESTS = \
 	tests/unit/libstack/agreement \
+	tests/unit/libstack/compressed \
 	tests/unit/libstack/kernel-unwind \
 	tests/unit/libstack/orc \
-	tests/unit/libstack/table
-check_PROGRAMS += $(LIBSTACK_TESTS) tests/unit/libstack/target-static
+	tests/unit/libstack/table \
+	tests/unit/libstack/unwind-tables
+check_PROGRAMS += $(LIBSTACK_TESTS) tests/unit/libstack/target-static tests/unit/libstack/target-debug-frame
 TESTS += $(LIBSTACK_TESTS)
 endif
 libstack_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
@@ -14,12 +16,22 @@ tests_unit_libstack_table_SOURCES = tests/unit/libstack/table.c \
 	tests/unit/libstack/synthetic.c tests/unit/libstack/synthetic.h
 tests_unit_libstack_table_CPPFLAGS = $(libstack_test_cppflags)
 tests_unit_libstack_table_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_unwind_tables_SOURCES = tests/unit/libstack/unwind-tables.c \
+	tests/unit/libstack/synthetic.c tests/unit/libstack/synthetic.h
+tests_unit_libstack_unwind_tables_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_unwind_tables_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_compressed_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_compressed_LDADD = $(libstack_test_ldadd)
 tests_unit_libstack_agreement_CPPFLAGS = $(libstack_test_cppflags) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)
 tests_unit_libstack_agreement_LDADD = $(libstack_test_ldadd) $(LIBDW_LIBS) $(LIBELF_LIBS)
 # A static program, with the C library in it, which tests/unit/libstack/agreement reads.
 tests_unit_libstack_target_static_SOURCES = tests/unit/libsym/target.c
 tests_unit_libstack_target_static_CFLAGS = -O0 -g $(WARN_CFLAGS) -Wno-missing-prototypes
 tests_unit_libstack_target_static_LDFLAGS = -all-static
+# A program whose functions have .debug_frame only, which tests/unit/libstack/compressed reads.
+tests_unit_libstack_target_debug_frame_SOURCES = tests/unit/libsym/target.c
+tests_unit_libstack_target_debug_frame_CFLAGS = -O0 -g -fno-asynchronous-unwind-tables -fno-unwind-tables \
+	$(WARN_CFLAGS) -Wno-missing-prototypes
 
 # The unwinder, with rules that the tests write down (rules.c instead of libstack/table.c).
 if HAVE_CMOCKA

@@ -7,9 +7,13 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
 	tests/unit/libsym/cost \
 	tests/unit/libsym/debuginfod \
+	tests/unit/libsym/jitdump \
+	tests/unit/libsym/dwarf/inline-index \
+	tests/unit/libsym/inlines \
 	tests/unit/libsym/kallsyms \
 	tests/unit/libsym/name \
 	tests/unit/libsym/perf-map \
+	tests/unit/libsym/dwarf/range-map \
 	tests/unit/libsym/resolver \
 	tests/unit/libsym/symtab
 check_PROGRAMS += $(LIBSYM_TESTS) tests/unit/libsym/target \
@@ -34,6 +38,8 @@ tests_unit_libsym_cost_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS)
 tests_unit_libsym_cost_LDADD = $(libsym_test_ldadd) $(LZMA_LIBS)
 tests_unit_libsym_debuginfod_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_debuginfod_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_jitdump_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_jitdump_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_kallsyms_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_kallsyms_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_symtab_CPPFLAGS = $(libsym_test_cppflags)
@@ -44,3 +50,20 @@ tests_unit_libsym_perf_map_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_perf_map_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_resolver_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_resolver_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_dwarf_range_map_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_dwarf_range_map_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_dwarf_inline_index_CPPFLAGS = $(libsym_test_cppflags) $(LIBELF_CFLAGS)
+tests_unit_libsym_dwarf_inline_index_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_inlines_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_inlines_LDADD = $(libsym_test_ldadd)
+
+# Optimized and without sanitizers, with DWARF 5 and 4.
+check_PROGRAMS += tests/fixtures/inlines tests/fixtures/inlines-dwarf4
+inlines_sources = tests/fixtures/inlines.c tests/fixtures/inlines-other.c tests/fixtures/inlines.h
+inlines_cflags = -O2 -fno-lto -fno-optimize-sibling-calls $(WARN_CFLAGS)
+tests_fixtures_inlines_SOURCES = $(inlines_sources)
+tests_fixtures_inlines_CFLAGS = $(inlines_cflags) -gdwarf-5
+tests_fixtures_inlines_LDFLAGS = -no-install -Wl,--build-id=0x1171e5ee1171e5ee1171e5ee1171e5ee1171e5ee
+tests_fixtures_inlines_dwarf4_SOURCES = $(inlines_sources)
+tests_fixtures_inlines_dwarf4_CFLAGS = $(inlines_cflags) -gdwarf-4
+tests_fixtures_inlines_dwarf4_LDFLAGS = -no-install

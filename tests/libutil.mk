@@ -3,7 +3,8 @@ libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/lib
 	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/protocol tests/unit/libutil/run-dir \
 	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json \
 	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/safe-dir \
-	tests/unit/libutil/array tests/unit/libutil/heap
+	tests/unit/libutil/array tests/unit/libutil/elf/compressed tests/unit/libutil/heap \
+	tests/unit/libutil/stack-end
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
 TESTS += $(libutil_tests)
@@ -12,6 +13,8 @@ libutil_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(JANSSON_CFLAGS)
 libutil_test_ldadd = libutil/libutil.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 tests_unit_libutil_error_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_error_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_stack_end_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_stack_end_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_parse_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_parse_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_io_CPPFLAGS = $(libutil_test_cppflags)
@@ -40,3 +43,5 @@ tests_unit_libutil_heap_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_heap_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_array_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_array_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_elf_compressed_CPPFLAGS = $(libutil_test_cppflags) $(ZLIB_CFLAGS) $(ZSTD_CFLAGS)
+tests_unit_libutil_elf_compressed_LDADD = libutil/libcompressed.la $(ZLIB_LIBS) $(ZSTD_LIBS) $(CMOCKA_LIBS)

@@ -7,6 +7,7 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/stacks/callgraph \
 	tests/unit/opreport/stacks/flame-layout \
 	tests/unit/opreport/stacks/frame \
+	tests/unit/opreport/stacks/inline-tree \
 	tests/unit/opreport/stacks/inverse-tree \
 	tests/unit/opreport/stacks/stack-filter \
 	tests/unit/opreport/stacks/stack-memo \
@@ -50,6 +51,8 @@ tests_unit_opreport_stacks_callgraph_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_callgraph_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_frame_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_frame_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_inline_tree_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_inline_tree_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_inverse_tree_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_inverse_tree_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_stack_filter_CPPFLAGS = $(opreport_test_cppflags)
@@ -69,6 +72,7 @@ report_integration_tests = \
 	tests/integration/report-lookalikes.sh \
 	tests/integration/report-hostile.sh \
 	tests/integration/report-hostile-samples.sh \
+	tests/integration/report-inlines.sh \
 	tests/integration/report-long-names.sh \
 	tests/integration/report-options.sh \
 	tests/integration/report-ratios.sh \

@@ -34,8 +34,8 @@
 
 #include "daemon/guest/patterns.h"
 #include "daemon/guest/vmm.h"
-#include "daemon/host/code-map.h"
 #include "daemon/host/process.h"
+#include "daemon/host/text-map.h"
 #include "vmop/domain.h"
 #include "vmop/ids.h"
 

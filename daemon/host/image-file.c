@@ -48,8 +48,9 @@ static struct vmop_error *open_by_path(const struct vmop_image_file *file, const
 {
 	struct stat st;
 	struct vmop_error *err =
-		vmop_io_open_regular(AT_FDCWD, path, 0, IMAGE_FILE_MAX_BYTES, ret_fd);
-	if (err || !file->inode)
+		vmop_io_open_regular(AT_FDCWD, path, file->is_strict ? VMOP_IO_NO_FOLLOW : 0,
+				     IMAGE_FILE_MAX_BYTES, ret_fd);
+	if (err || (!file->inode && !file->is_strict))
 		return err;
 	if (fstat(*ret_fd, &st) == 0 && st.st_ino == file->inode)
 		return NULL;

@@ -19,6 +19,8 @@ struct vmop_image_file {
 	uint64_t map_start, map_end;
 	uint64_t inode; /* 0: not known */
 	uint64_t place; /* the device, for struct vmop_read_job */
+	/* Open only the file with that inode, which must be known, and no link. */
+	bool is_strict;
 };
 
 /* Copy the location of image's file to *ret. False: out of memory; deinit is not needed then. */

@@ -144,6 +144,16 @@ static void add_key(struct vmop_images *images, struct vmop_image *image,
 	HASH_ADD_KEYPTR(hh, images->by_key, image->key, len, image);
 }
 
+bool vmop_image_is_jitdump_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	if (strncmp(name, "jit-", 4) != 0)
+		return false;
+	size_t n = strspn(name + 4, "0123456789");
+	return n && !strcmp(name + 4 + n, ".dump");
+}
+
 struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmop_mapped_file *file)
 {
 	struct vmop_build_id id = {0};
@@ -172,6 +182,7 @@ struct vmop_image *vmop_images_file(struct vmop_images *images, const struct vmo
 	image = image_alloc(images, VMOP_DOMAIN_ID_HOST, VMOP_IMAGE_FILE, file->path);
 	if (!image)
 		return refused(images);
+	image->is_jitdump = vmop_image_is_jitdump_name(image->name);
 	image->dev_major = file->dev_major;
 	image->dev_minor = file->dev_minor;
 	image->inode = file->inode;

@@ -43,12 +43,13 @@ struct vmop_image {
 	bool is_stored;		  /* the session has the row as it is now */
 	bool is_examined;	  /* the read of its file was submitted, or it has no file */
 	bool is_wanted;		  /* a guest's file whose symbols were requested */
+	bool is_jitdump;	  /* a file with the name of a jitdump (jitdumps.h) */
 	/* A process that has mapped the file, and the mapping. */
 	uint32_t pid;
 	uint64_t map_start, map_end;
 	/* For generated code: pid is its process, and map_start and map_end are its whole range. */
 	uint64_t process_start_ns;
-	bool has_names;	     /* of a perf map */
+	bool has_names;	     /* of a perf map or jitdump */
 	bool is_map_applied; /* the perf map was read, up to map_end */
 	/* Symbols to store with the row, in one heap block; NULL: none, or stored. */
 	struct vmop_symbol *symbols;
@@ -56,7 +57,7 @@ struct vmop_image {
 	/* The same symbols as vmop_db_pack_symbols made them, or NULL: they are not packed. */
 	void *packed;
 	size_t packed_bytes;
-	/* The reason why its file or perf map could not be read, or NULL. */
+	/* The reason why its file, perf map or jitdump could not be read, or NULL. */
 	char *note;
 	bool note_is_stored;  /* the session has the note as it is now */
 	bool has_stored_note; /* the session has a note, possibly an older one */
@@ -96,6 +97,12 @@ void vmop_images_deinit(struct vmop_images *images);
  */
 struct vmop_image *vmop_images_file(struct vmop_images *images,
 				    const struct vmop_mapped_file *file);
+/*
+ * Return whether path has the name of a jitdump, jit-PID.dump. The runtime maps it, so that a
+ * profiler finds it.
+ */
+bool vmop_image_is_jitdump_name(const char *path);
+
 /* A file of a guest. The key is its path and its build-id (length 0: not known). */
 struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmop_domain_id domain,
 					  const char *path, const struct vmop_build_id *build_id);

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/host/code-map.h"
 #include "daemon/host/image.h"
+#include "daemon/host/text-map.h"
 #include "vmop/record.h"
 
 struct vmop_kernel {

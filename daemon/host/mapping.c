@@ -119,6 +119,8 @@ void vmop_mapping_add(struct vmop_processes *processes, struct vmop_process *pro
 	} else {
 		region.image = file_image(processes, process, mapping);
 		region.offset = mapping->file_offset_bytes;
+		if (region.image->is_jitdump)
+			process->jitdump_at = mapping->start;
 	}
 	vmop_regions_insert(&process->regions, &region, processes->images, &processes->budget);
 }

@@ -27,8 +27,6 @@
 #define MAP_MS 2000
 /* Tolerance for a clock that was set, and for the rounding of file systems. */
 #define START_SLACK_NS (2 * VMOP_NS_PER_S)
-/* The size of one image's names: enough for all code of a large program. */
-#define IMAGE_MAX_BYTES ((size_t)32 << 20)
 
 struct map_key {
 	uint64_t start_ns; /* of the process: pids are reused */
@@ -60,7 +58,7 @@ struct vmop_perf_maps {
 	struct vmop_readers *readers;
 	struct perf_map *maps;
 	uint64_t monotonic_to_realtime_ns;
-	uint64_t stored_bytes;
+	struct vmop_code_names *names;
 	size_t n_folders;
 };
 
@@ -79,39 +77,12 @@ struct reading {
 
 /* ---- on the reader's thread ------------------------------------------------ */
 
-/* Set *ret to number `which` in a line of /proc/PID/status; -1: the last number. */
-static bool status_number(const char *status, const char *name, int which, uint32_t *ret)
-{
-	const char *line = strstr(status, name);
-	if (!line)
-		return false;
-	const char *at = line + strlen(name);
-	char *behind;
-	bool is_found = false;
-	for (int i = 0; which < 0 || i <= which; i++, at = behind) {
-		at += strspn(at, "\t ");
-		unsigned long value = strtoul(at, &behind, 10);
-		if (behind == at)
-			break;
-		*ret = (uint32_t)value;
-		is_found = which < 0 || i == which;
-	}
-	return is_found;
-}
-
 /* Read the user of the process, and its pid in its own namespace. */
 static bool read_owner(const struct reading *reading, struct sight *sight)
 {
-	char status[16384];
-	uint32_t uid;
-	if (vmop_procfs_read(reading->root, status, sizeof(status), "/proc/%u/status",
-			     (uint32_t)reading->key.pid) <= 0)
+	uid_t uid;
+	if (!vmop_procfs_owner(reading->root, (uint32_t)reading->key.pid, &uid, &sight->inner_pid))
 		return false;
-	/* The name comes first and is escaped, so it can't forge these lines. */
-	if (!status_number(status, "\nUid:", 1, &uid))
-		return false;
-	if (!status_number(status, "\nNSpid:", -1, &sight->inner_pid))
-		sight->inner_pid = (uint32_t)reading->key.pid;
 	sight->owner = uid;
 	sight->knows_owner = true;
 	return true;
@@ -205,41 +176,18 @@ static bool is_of(const struct vmop_image *image, const struct map_key *key)
 	       image->pid == key->pid && image->process_start_ns == key->start_ns;
 }
 
-/* Copy the symbols in [start, end) to one heap block. NULL: no symbols or no memory. */
-static struct vmop_symbol *copy_range(const struct vmop_symtab *symtab, uint64_t start,
-				      uint64_t end, size_t *ret_n, size_t *ret_bytes)
-{
-	size_t n, first = 0, bytes = 0;
-	const struct vmop_symbol *symbols = vmop_symtab_symbols(symtab, &n);
-	while (first < n && symbols[first].offset < start)
-		first++;
-	size_t behind = first;
-	for (; behind < n && symbols[behind].offset < end && bytes < IMAGE_MAX_BYTES; behind++)
-		bytes += sizeof(*symbols) + strlen(symbols[behind].name) + 1;
-	*ret_n = behind - first;
-	*ret_bytes = bytes;
-	return *ret_n ? vmop_symbols_copy(symbols + first, *ret_n, 0) : NULL;
-}
-
 /* Give image the names of a map that was just read. */
 static void name_image(struct vmop_perf_maps *maps, const struct reading *reading,
 		       struct vmop_image *image)
 {
-	size_t n, bytes;
-	bool had_names = false;
 	const char *note = *reading->note ? reading->note : NULL;
-	_cleanup_free_ struct vmop_symbol *symbols =
-		copy_range(reading->symtab, image->map_start, image->map_end, &n, &bytes);
-	if (symbols && bytes > VMOP_PERF_MAPS_STORED_MAX_BYTES - maps->stored_bytes) {
-		note = "names of generated code have used up their share of the session";
-	} else if (symbols) {
-		maps->stored_bytes += bytes;
-		vmop_image_take_symbols(image, &symbols, n);
-		had_names = true;
-	} else if (!note && !image->has_names) {
+	enum vmop_code_names_outcome outcome = vmop_code_names_give(
+		maps->names, image, reading->symtab, image->map_start, image->map_end);
+	if (outcome == VMOP_CODE_NAMES_NO_ROOM)
+		note = VMOP_CODE_NAMES_NO_ROOM_NOTE;
+	else if (outcome == VMOP_CODE_NAMES_NONE && !note && !image->has_names)
 		note = "the perf map of its program has no function there";
-	}
-	vmop_image_set_map_applied(image, had_names);
+	vmop_image_set_map_applied(image, outcome == VMOP_CODE_NAMES_GIVEN);
 	vmop_image_set_note(image, note);
 }
 
@@ -405,12 +353,13 @@ void vmop_perf_maps_collect(struct vmop_perf_maps *maps, bool is_last)
 }
 
 struct vmop_error *vmop_perf_maps_create(struct vmop_processes *processes,
-					 struct vmop_perf_maps **ret)
+					 struct vmop_code_names *names, struct vmop_perf_maps **ret)
 {
 	struct vmop_perf_maps *maps = calloc(1, sizeof(*maps));
 	if (!maps)
 		return &vmop_error_no_memory;
 	maps->processes = processes;
+	maps->names = names;
 	maps->monotonic_to_realtime_ns =
 		vmop_clock_ns(CLOCK_REALTIME) - vmop_clock_ns(CLOCK_MONOTONIC);
 	struct vmop_error *err =

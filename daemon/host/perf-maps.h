@@ -6,22 +6,22 @@
  * are stored with the images.
  *
  * The files are hostile. libsym/perf-map.h bounds the reading of one file, a separate thread reads
- * them (readers.h), and this unit bounds their number and the stored names.
+ * them (readers.h), this unit bounds their number, and code-names.h the stored names.
  */
 #ifndef VMOP_DAEMON_HOST_PERF_MAPS_H
 #define VMOP_DAEMON_HOST_PERF_MAPS_H
 
+#include "daemon/host/code-names.h"
 #include "daemon/host/process.h"
 
 /* The number of processes whose maps are read. */
 #define VMOP_PERF_MAPS_MAX 1024
-/* The size of all names that a session stores, counting repetitions. */
-#define VMOP_PERF_MAPS_STORED_MAX_BYTES ((uint64_t)256 << 20)
 
 struct vmop_perf_maps;
 
-/* processes must outlive the result. */
+/* processes and names must outlive the result. */
 struct vmop_error *vmop_perf_maps_create(struct vmop_processes *processes,
+					 struct vmop_code_names *names,
 					 struct vmop_perf_maps **ret);
 void vmop_perf_maps_destroy(struct vmop_perf_maps *maps); /* NULL is allowed */
 

@@ -202,6 +202,7 @@ struct vmop_process *vmop_processes_fork(struct vmop_processes *processes, uint6
 	process->maps = parent->maps;
 	process->regions = vmop_regions_ref(parent->regions);
 	process->mount_ns = parent->mount_ns;
+	process->jitdump_at = parent->jitdump_at;
 	process->task.cgroup = vmop_text_ref(parent->task.cgroup);
 	process->task.exe = parent->task.exe ? vmop_image_ref(parent->task.exe) : NULL;
 	memcpy(process->task.comm, parent->task.comm, sizeof(process->task.comm));
@@ -246,6 +247,7 @@ static void executed(struct vmop_processes *processes, struct vmop_process *proc
 {
 	vmop_regions_unref(process->regions, processes->images, &processes->budget);
 	process->regions = NULL;
+	process->jitdump_at = 0;
 	process->maps = VMOP_MAPS_KNOWN; /* records have all later mappings */
 	process->wants_exe = true;
 	process->is_kthread = false;

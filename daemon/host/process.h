@@ -15,9 +15,9 @@
  *	task.h, short-lived.h		the row that a process or thread has in a session
  *	mapping.h, regions.h		a mapping becomes a region with an image
  *	image.h, unattributed.h		the image of a sample, or the reason why it has none
- *	kernel.h, code-map.h		the kernel's text, with symbols from kernel-cache.h
- *	examine.h, perf-maps.h		build-ids and names of sampled images before they are
- *stored, read on threads of their own (readers.h)
+ *	kernel.h, text-map.h		the kernel's text, with symbols from kernel-cache.h
+ *	examine.h, perf-maps.h, jitdumps.h	build-ids and names of sampled images before they
+ *are stored, read on threads of their own (readers.h)
  */
 #ifndef VMOP_DAEMON_HOST_PROCESS_H
 #define VMOP_DAEMON_HOST_PROCESS_H
@@ -60,6 +60,7 @@ struct vmop_process {
 	uint32_t worker_of;	    /* of a kernel worker: the pid in its name; 0: none */
 	uint32_t n_kvm_vcpus;	    /* mapped, when /proc was read */
 	uint8_t maps;		    /* enum vmop_maps_state */
+	uint64_t jitdump_at;	    /* where it has last mapped a jitdump; 0: never */
 	bool is_kthread;
 	bool wants_exe;	       /* the next mapped file is its program */
 	uint64_t reread_ns;    /* earliest time of the next read of incomplete maps */

@@ -150,3 +150,38 @@ bool vmop_procfs_cgroup(const char *root, uint32_t pid, char *buf, size_t size)
 	snprintf(buf, size, "%s", best);
 	return true;
 }
+
+/* Set *ret to number `which` in a line of /proc/PID/status; -1: the last number. */
+static bool status_number(const char *status, const char *name, int which, uint32_t *ret)
+{
+	const char *line = strstr(status, name);
+	if (!line)
+		return false;
+	const char *at = line + strlen(name);
+	char *behind;
+	bool is_found = false;
+	for (int i = 0; which < 0 || i <= which; i++, at = behind) {
+		at += strspn(at, "\t ");
+		unsigned long value = strtoul(at, &behind, 10);
+		if (behind == at)
+			break;
+		*ret = (uint32_t)value;
+		is_found = which < 0 || i == which;
+	}
+	return is_found;
+}
+
+bool vmop_procfs_owner(const char *root, uint32_t pid, uid_t *ret_uid, uint32_t *ret_inner_pid)
+{
+	char status[16384];
+	uint32_t uid;
+	if (vmop_procfs_read(root, status, sizeof(status), "/proc/%u/status", pid) <= 0)
+		return false;
+	/* The name comes first and is escaped, so it can't forge these lines. */
+	if (!status_number(status, "\nUid:", 1, &uid))
+		return false;
+	if (!status_number(status, "\nNSpid:", -1, ret_inner_pid))
+		*ret_inner_pid = pid;
+	*ret_uid = uid;
+	return true;
+}

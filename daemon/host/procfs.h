@@ -54,4 +54,10 @@ uint64_t vmop_procfs_mount_ns(const char *root, uint32_t pid);
  */
 bool vmop_procfs_cgroup(const char *root, uint32_t pid, char *buf, size_t size);
 
+/*
+ * Set *ret_uid to the effective user of process pid, and *ret_inner_pid to its pid in its own
+ * namespace.
+ */
+bool vmop_procfs_owner(const char *root, uint32_t pid, uid_t *ret_uid, uint32_t *ret_inner_pid);
+
 #endif

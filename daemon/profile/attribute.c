@@ -31,9 +31,33 @@ static const struct vmop_image *unknown_text(const struct vmop_attribution *attr
 void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample)
 {
 	struct vmop_attribution *attribution = arg;
+	vmop_image_mark_sampled(attribution->images->slots[sample->key.image.at]);
 	if (!vmop_aggregate_add(attribution->aggregate, &sample->key, sample->offset, 1,
 				sample->weight_events))
 		attribution->no_room++;
+}
+
+bool vmop_attribution_hold_jit_sample(void *arg, const struct vmop_stack_sample *sample,
+				      const struct vmop_process *process,
+				      const struct vmop_stack_frames *frames)
+{
+	const struct vmop_attribution *attribution = arg;
+	return attribution->jit_samples &&
+	       vmop_jit_samples_add(attribution->jit_samples, sample, process, frames);
+}
+
+void vmop_attribution_put_jit_sample(void *arg, const struct vmop_stack_sample *sample,
+				     uint32_t pid, const struct vmop_stack_frames *frames)
+{
+	const struct vmop_attribution *attribution = arg;
+	struct vmop_stack_sample copy;
+	struct vmop_stack_frames callers;
+	memcpy(&copy, sample, sizeof(copy)); /* with the padding of the key */
+	if (frames) {
+		callers = *frames;
+		copy.key.stack = vmop_stacks_intern(attribution->stacks, pid, &callers);
+	}
+	vmop_attribution_put_stack_sample(arg, &copy);
 }
 
 /* Put a sample that has a stack. Not inlined: put() is as fast as without stacks. */
@@ -42,7 +66,8 @@ static __attribute__((noinline)) void put_stack(struct vmop_attribution *attribu
 						uint64_t weight_events)
 {
 	struct vmop_stack_sample sample = {.offset = location->offset,
-					   .weight_events = weight_events};
+					   .weight_events = weight_events,
+					   .time_ns = attribution->time_ns};
 	struct vmop_process *process = attribution->process;
 	/* Byte by byte, because the padding of the key is hashed later. */
 	memcpy(&sample.key, &location->key, sizeof(sample.key));
@@ -61,8 +86,12 @@ static void put(struct vmop_attribution *attribution, struct location *location,
 {
 	struct vmop_image *image = location->image;
 	location->key.image = image->slot;
-	vmop_image_mark_sampled(image);
 	attribution->unattributed += image->kind == VMOP_IMAGE_NONE;
+	/* Such a sample may move to another image. The process's regions keep this one. */
+	bool may_move = attribution->capture && image->kind == VMOP_IMAGE_ANON &&
+			attribution->process && attribution->process->jitdump_at;
+	if (!may_move)
+		vmop_image_mark_sampled(image);
 	if (attribution->capture) {
 		put_stack(attribution, location, weight_events);
 		return;
@@ -173,6 +202,20 @@ static enum vmop_unattributed unmapped_reason(struct vmop_attribution *attributi
 	return VMOP_UNATTRIBUTED_NO_MAPPING;
 }
 
+/* Hold a sample without a stack in generated code. False: put it now. */
+static bool hold(struct vmop_attribution *attribution, struct location *location,
+		 const struct vmop_process *process, uint64_t weight_events)
+{
+	struct vmop_stack_sample sample = {.offset = location->offset,
+					   .weight_events = weight_events,
+					   .time_ns = attribution->time_ns};
+	if (attribution->capture)
+		return false; /* put() finds its callers first */
+	location->key.image = location->image->slot;
+	memcpy(&sample.key, &location->key, sizeof(sample.key));
+	return vmop_attribution_hold_jit_sample(attribution, &sample, process, NULL);
+}
+
 static void locate_user(struct vmop_attribution *attribution, struct location *location,
 			struct vmop_process *process, const struct vmop_record *record)
 {
@@ -182,6 +225,9 @@ static void locate_user(struct vmop_attribution *attribution, struct location *l
 		location->image = region->image;
 		location->offset = sample->ip - region->start + region->offset;
 		vmop_image_set_mapping(region->image, process->pid, region->start, region->end);
+		if (process->jitdump_at && region->image->kind == VMOP_IMAGE_ANON &&
+		    hold(attribution, location, process, sample->weight_events))
+			return;
 		put(attribution, location, sample->weight_events);
 		return;
 	}
@@ -360,6 +406,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		return;
 	}
 	attribution->samples++;
+	attribution->time_ns = record->time_ns;
 	struct vmop_process *process = find_process(attribution, sample);
 	struct vmop_sample_owner owner;
 	struct vmop_domain_provider *provider = attribution->provider;
@@ -463,7 +510,7 @@ static bool refresh_kernel(struct vmop_attribution *attribution)
 	return has_text && vmop_kernel_refresh(attribution->kernel);
 }
 
-void vmop_attribution_resolve_late(struct vmop_attribution *attribution)
+void vmop_attribution_resolve_late(struct vmop_attribution *attribution, bool is_last)
 {
 	const struct vmop_guest_sink sink = {.put = put_guest_sample, .arg = attribution};
 	if (attribution->guests)
@@ -473,6 +520,8 @@ void vmop_attribution_resolve_late(struct vmop_attribution *attribution)
 	bool has_text = refresh_kernel(attribution);
 	if (attribution->stacks)
 		vmop_stacks_release_all(attribution->stacks, STACKS_WAIT_MS);
+	if (attribution->jit_samples)
+		vmop_jit_samples_release(attribution->jit_samples, is_last);
 	vmop_aggregate_apply_pending(aggregate);
 	uint32_t text = unknown_text(attribution)->slot.at;
 	uint32_t exited = attribution->images->unattributed[VMOP_UNATTRIBUTED_EXITED]->slot.at;

@@ -16,6 +16,7 @@
 #include "daemon/host/kernel.h"
 #include "daemon/host/process.h"
 #include "daemon/profile/aggregate.h"
+#include "daemon/profile/jit-samples.h"
 #include "daemon/stack/stacks.h"
 #include "vmop/record.h"
 
@@ -30,11 +31,13 @@ struct vmop_attribution {
 	struct vmop_domain_provider *provider;
 	struct vmop_kernel *kernel;
 	struct vmop_aggregate *aggregate;
-	struct vmop_guests *guests; /* NULL: guests are not introspected */
-	struct vmop_stacks *stacks; /* NULL: call stacks are not kept */
-	unsigned separate;	    /* enum vmop_setup_separate */
+	struct vmop_guests *guests;	      /* NULL: guests are not introspected */
+	struct vmop_stacks *stacks;	      /* NULL: call stacks are not kept */
+	struct vmop_jit_samples *jit_samples; /* NULL: no jitdumps are read */
+	unsigned separate;		      /* enum vmop_setup_separate */
 	uint32_t n_events;
 
+	uint64_t time_ns; /* of the sample that is being attributed */
 	/* The stack and the process of the host's sample that is being attributed, or NULL. */
 	const struct vmop_stack_capture *capture;
 	struct vmop_process *process;
@@ -63,11 +66,21 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 /* Add a sample that waited for its stack: the release of struct vmop_stacks_options. */
 void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample);
 
+/* Hold a sample until its process's jitdump is read: the hold of struct vmop_stacks_options. */
+bool vmop_attribution_hold_jit_sample(void *arg, const struct vmop_stack_sample *sample,
+				      const struct vmop_process *process,
+				      const struct vmop_stack_frames *frames);
+
+/* Add a sample that was held: the release of struct vmop_jit_samples_options. */
+void vmop_attribution_put_jit_sample(void *arg, const struct vmop_stack_sample *sample,
+				     uint32_t pid, const struct vmop_stack_frames *frames);
+
 /*
  * Resolve the samples that could not be attributed at once, before their interval is stored.  Adds
  * the held samples of guests, reads the maps of queued processes, looks for new kernel modules, and
- * locates the samples that these explain.
+ * locates the samples that these explain. Adds the samples that waited for stacks and jitdumps, for
+ * which the last interval has more time.
  */
-void vmop_attribution_resolve_late(struct vmop_attribution *attribution);
+void vmop_attribution_resolve_late(struct vmop_attribution *attribution, bool is_last);
 
 #endif

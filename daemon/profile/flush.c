@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The flush of an interval: examines sampled tasks and images, and stores all in one transaction. */
+/* The flush of an interval: examines sampled tasks and images, and stores all in one transaction.
+ */
 #include <utlist.h>
 
 #include "daemon/profile/profiler-open.h"
@@ -70,13 +71,16 @@ static void examine(struct vmop_profiler *profiler)
 		struct vmop_image *image = profiler->images.slots[i];
 		if (!image || !image->is_sampled)
 			continue;
-		if (image->kind == VMOP_IMAGE_ANON)
-			vmop_perf_maps_sampled(profiler->perf_maps, image);
-		else if (!image->is_examined)
+		if (image->kind == VMOP_IMAGE_ANON) {
+			if (!vmop_jitdumps_sampled(profiler->jitdumps, image))
+				vmop_perf_maps_sampled(profiler->perf_maps, image);
+		} else if (!image->is_examined) {
 			vmop_examine_image(profiler->examiner, image);
+		}
 	}
 	vmop_examiner_collect(profiler->examiner, profiler->is_ending);
 	vmop_perf_maps_collect(profiler->perf_maps, profiler->is_ending);
+	vmop_jitdumps_collect(profiler->jitdumps, profiler->is_ending);
 }
 
 static struct vmop_error *store_images(struct vmop_profiler *profiler)
@@ -221,7 +225,7 @@ static void stored(struct vmop_profiler *profiler)
 struct vmop_error *vmop_profiler_flush(struct vmop_profiler *profiler, uint64_t start_realtime_ns,
 				       uint64_t len_ns)
 {
-	vmop_attribution_resolve_late(&profiler->attribution);
+	vmop_attribution_resolve_late(&profiler->attribution, profiler->is_ending);
 	vmop_domains_identify_new(&profiler->domains);
 	examine(profiler);
 	count_losses(profiler);

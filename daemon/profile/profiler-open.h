@@ -8,9 +8,11 @@
 
 #include "daemon/guest/provider.h"
 #include "daemon/host/examine.h"
+#include "daemon/host/jitdumps.h"
 #include "daemon/host/perf-maps.h"
 #include "daemon/host/short-lived.h"
 #include "daemon/profile/attribute.h"
+#include "daemon/profile/jit-samples.h"
 #include "daemon/profile/losses.h"
 #include "daemon/profile/profiler.h"
 #include "daemon/profile/stacked-chunk.h"
@@ -39,7 +41,10 @@ struct vmop_profiler {
 	struct vmop_image *vdso;
 	struct vmop_proc_text *proc_text;
 	struct vmop_examiner *examiner;
+	struct vmop_code_names code_names;
 	struct vmop_perf_maps *perf_maps;
+	struct vmop_jitdumps *jitdumps;
+	struct vmop_jit_samples *jit_samples; /* NULL: this machine is not examined */
 	int64_t monotonic_to_realtime_ns;
 	bool is_ending;	       /* the next flush is the last */
 	bool is_store_failing; /* the last flush failed */

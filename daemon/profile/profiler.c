@@ -19,6 +19,7 @@
 #define CELLS_A_CPU 8192u
 /* Processes that each tick checks, in case the record of their exit was lost. */
 #define CHECKS_A_TICK 16
+#define JIT_SAMPLES_BYTES ((size_t)16 << 20)
 
 static int64_t monotonic_to_realtime_ns(void)
 {
@@ -144,10 +145,27 @@ static struct vmop_error *create_stacks(struct vmop_profiler *profiler,
 		.unwind_maps = captured->mode == VMOP_STACKS_BPF
 				       ? vmop_source_unwind_maps(profiler->source)
 				       : NULL,
+		.hold = vmop_attribution_hold_jit_sample,
 		.release = vmop_attribution_put_stack_sample,
 		.arg = &profiler->attribution,
 	};
 	return vmop_stacks_create(&options, &profiler->stacks);
+}
+
+/* Prepare to look up generated code in jitdumps. */
+static struct vmop_error *create_jit_samples(struct vmop_profiler *profiler)
+{
+	struct vmop_error *err = vmop_jitdumps_create(&profiler->processes, &profiler->code_names,
+						      &profiler->jitdumps);
+	const struct vmop_jit_samples_options options = {
+		.images = &profiler->images,
+		.jitdumps = profiler->jitdumps,
+		.release = vmop_attribution_put_jit_sample,
+		.arg = &profiler->attribution,
+	};
+	if (err || !profiler->root)
+		return err;
+	return vmop_jit_samples_create(&options, JIT_SAMPLES_BYTES, &profiler->jit_samples);
 }
 
 static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
@@ -203,7 +221,10 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 	err = vmop_examiner_create(&profiler->processes, own_mount_ns,
 				   profiler->provider->keeps_file_symbols, &profiler->examiner);
 	if (!err)
-		err = vmop_perf_maps_create(&profiler->processes, &profiler->perf_maps);
+		err = vmop_perf_maps_create(&profiler->processes, &profiler->code_names,
+					    &profiler->perf_maps);
+	if (!err)
+		err = create_jit_samples(profiler);
 	if (!err)
 		err = create_stacks(profiler, &options->stacks);
 	if (err)
@@ -223,6 +244,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.aggregate = &profiler->aggregate,
 		.guests = profiler->guests,
 		.stacks = profiler->stacks,
+		.jit_samples = profiler->jit_samples,
 		.separate = options->setup->separate,
 		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
 	};
@@ -254,6 +276,8 @@ void vmop_profiler_destroy(struct vmop_profiler *profiler)
 		return;
 	vmop_examiner_destroy(profiler->examiner);
 	vmop_perf_maps_destroy(profiler->perf_maps);
+	vmop_jit_samples_destroy(profiler->jit_samples);
+	vmop_jitdumps_destroy(profiler->jitdumps);
 	vmop_proc_text_destroy(profiler->proc_text);
 	vmop_guests_destroy(profiler->guests);
 	vmop_stacks_destroy(profiler->stacks);
@@ -397,6 +421,7 @@ bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
 {
 	return vmop_aggregate_is_nearly_full(&profiler->aggregate) ||
 	       (profiler->stacks && vmop_stacks_want_flush(profiler->stacks)) ||
+	       (profiler->jit_samples && vmop_jit_samples_want_flush(profiler->jit_samples)) ||
 	       (profiler->guests && vmop_guests_want_flush(profiler->guests));
 }
 
@@ -410,7 +435,7 @@ void vmop_profiler_set_ending(struct vmop_profiler *profiler, bool is_ending)
 void vmop_profiler_detach(struct vmop_profiler *profiler)
 {
 	vmop_profiler_set_ending(profiler, true);
-	vmop_attribution_resolve_late(&profiler->attribution);
+	vmop_attribution_resolve_late(&profiler->attribution, false);
 	vmop_guests_destroy(profiler->guests);
 	profiler->guests = profiler->attribution.guests = NULL;
 	profiler->provider->ops->detach(profiler->provider);
@@ -431,6 +456,7 @@ uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
 {
 	return vmop_aggregate_samples(&profiler->aggregate) +
 	       (profiler->stacks ? vmop_stacks_waiting(profiler->stacks) : 0) +
+	       (profiler->jit_samples ? vmop_jit_samples_n(profiler->jit_samples) : 0) +
 	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
 }
 

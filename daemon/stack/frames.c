@@ -47,9 +47,10 @@ static bool kernel_part(struct resolution *resolution)
 	return true;
 }
 
-static bool append_user(struct resolution *resolution, uint64_t address)
+/* Append a frame in user mode. region may be NULL: no mapping has the address. */
+static bool append_user(struct resolution *resolution, const struct vmop_region *region,
+			uint64_t address)
 {
-	const struct vmop_region *region = vmop_regions_find(resolution->task->regions, address);
 	const struct vmop_image *vsyscall = resolution->framer->kernel->vsyscall;
 	if (region)
 		return append(resolution, region->image, address - region->start + region->offset);
@@ -68,6 +69,7 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	ret->start = region->start;
 	ret->end = region->end;
 	ret->offset = region->offset;
+	ret->mapping = region;
 	ret->state = vmop_stack_tables_find(resolution->framer->tables, region,
 					    resolution->task->pid, &ret->table);
 	uint32_t age = vmop_stack_tables_kernel_age(resolution->framer->tables, region);
@@ -91,7 +93,8 @@ static void unwound_part(struct resolution *resolution)
 	if (unwound.end == VMOP_STACK_TABLE_LATE)
 		frames->lacks |= VMOP_STACK_LACKS_TABLE;
 	for (size_t i = skip; i < unwound.n_frames; i++)
-		if (!append_user(resolution, user[i].address - !user[i].is_interrupted))
+		if (!append_user(resolution, user[i].mapping,
+				 user[i].address - !user[i].is_interrupted))
 			return;
 }
 
@@ -108,20 +111,68 @@ static uint64_t given_address(const struct vmop_stack_capture *capture, size_t i
 	return frame - (i != 0);
 }
 
+/*
+ * Find how a stack ends whose outermost frame is at address in region, if the kernel did not report
+ * it: the code's unwind table marks the outermost functions.
+ */
+static void find_end(struct resolution *resolution, const struct vmop_region *region,
+		     uint64_t address)
+{
+	struct vmop_code_piece piece = {0};
+	struct vmop_cfi_rule rule;
+	if (!region || !find_code(resolution, address, &piece))
+		return;
+	if (piece.state == VMOP_CODE_PENDING)
+		resolution->frames->lacks |= VMOP_STACK_LACKS_TABLE;
+	if (piece.state != VMOP_CODE_HAS_TABLE)
+		return;
+	uint64_t offset = address - piece.start + piece.offset;
+	vmop_cfi_table_find(piece.table, offset, &rule);
+	if (rule.kind == VMOP_CFI_END || vmop_cfi_table_is_entry(piece.table, offset))
+		resolution->frames->end = VMOP_STACK_COMPLETE;
+}
+
+/*
+ * Return whether a stack is torn that the kernel unwound by tables to a return address of 0: the
+ * code at address in region, its outermost frame, is no outermost function.
+ */
+static bool ends_at_torn(struct resolution *resolution, const struct vmop_region *region,
+			 uint64_t address)
+{
+	struct vmop_code_piece piece = {0};
+	struct vmop_cfi_rule rule;
+	if (!region || !find_code(resolution, address, &piece) ||
+	    piece.state != VMOP_CODE_HAS_TABLE)
+		return false;
+	uint64_t offset = address - piece.start + piece.offset;
+	vmop_cfi_table_find(piece.table, offset, &rule);
+	return rule.kind != VMOP_CFI_END && !vmop_cfi_table_is_entry(piece.table, offset) &&
+	       !vmop_cfi_table_ends_with_zero(piece.table);
+}
+
 /* Append the user addresses that the kernel found, up to the first one outside of code. */
 static void given_part(struct resolution *resolution)
 {
 	const struct vmop_stack_capture *capture = resolution->capture;
+	const struct vmop_region *region = NULL;
+	uint64_t address = 0;
 	resolution->frames->end = capture->user_end;
-	for (size_t i = resolution->is_kernel ? 0 : 1; i < capture->n_user_frames; i++) {
-		uint64_t address = given_address(capture, i);
-		if (i && !vmop_regions_find(resolution->task->regions, address)) {
+	for (size_t i = 0; i < capture->n_user_frames; i++) {
+		address = given_address(capture, i);
+		region = vmop_regions_find(resolution->task->regions, address);
+		if (i && !region) {
 			resolution->frames->end = VMOP_STACK_TORN;
 			return;
 		}
-		if (!append_user(resolution, address))
+		/* The sampled code itself is not a caller. */
+		if ((i || resolution->is_kernel) && !append_user(resolution, region, address))
 			return;
 	}
+	if (capture->user_end == VMOP_STACK_END_UNKNOWN)
+		find_end(resolution, region, address);
+	else if (capture->user_generation && capture->user_end == VMOP_STACK_COMPLETE &&
+		 !resolution->task->is_end_known && ends_at_torn(resolution, region, address))
+		resolution->frames->end = VMOP_STACK_TORN;
 }
 
 static void user_part(struct resolution *resolution)

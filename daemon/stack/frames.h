@@ -30,7 +30,8 @@ struct vmop_stack_task {
 	uint32_t pid;
 	struct vmop_regions *regions; /* NULL: unknown, or none */
 	bool is_unread;		      /* the regions are read at the flush */
-	bool is_outdated; /* the kernel unwound the user part by mappings that do not hold */
+	bool is_end_known; /* the capture has only inner frames of a stack that was checked */
+	bool is_outdated;  /* the kernel unwound the user part by mappings that do not hold */
 	bool is_kernel_thread;
 };
 

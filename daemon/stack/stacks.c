@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "daemon/stack/frames.h"
 #include "libutil/clock.h"
 
 #if defined(__aarch64__)
@@ -157,9 +156,9 @@ static size_t common(const struct path *path, const struct vmop_stack_frames *fr
  * Return the stack of the frames, whose outermost one is the last. n_known: they are below that
  * many frames of the process's path.
  */
-static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid, size_t n_known)
+static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid,
+				   struct vmop_stack_frames *frames, size_t n_known)
 {
-	struct vmop_stack_frames *frames = &stacks->frames;
 	struct path *path = &stacks->paths[pid % PATHS];
 	bool is_same = path->pid == pid && path->end == frames->end;
 	size_t first = n_known ? n_known : is_same ? common(path, frames) : 0;
@@ -187,16 +186,39 @@ static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid, siz
 	return node.id;
 }
 
-/* Set the stack of sample, unless it lacks something that may come. */
-static bool try(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
-		const struct vmop_stack_capture *capture, bool is_kernel,
-		struct vmop_stack_sample *sample)
+struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
+					struct vmop_stack_frames *frames)
+{
+	return intern(stacks, pid, frames, 0);
+}
+
+static bool hold(struct vmop_stacks *stacks, const struct vmop_stack_sample *sample,
+		 const struct vmop_process *process)
+{
+	const struct vmop_stacks_options *options = &stacks->options;
+	return process && process->jitdump_at && options->hold &&
+	       options->hold(options->arg, sample, process, &stacks->frames);
+}
+
+enum outcome {
+	FOUND, /* the sample has its stack */
+	HELD,
+	LACKING, /* something that may come */
+};
+
+/* Find the stack of sample, or give it away. */
+static enum outcome try(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
+			const struct vmop_process *process,
+			const struct vmop_stack_capture *capture, bool is_kernel,
+			struct vmop_stack_sample *sample)
 {
 	vmop_stack_framer_resolve(&stacks->framer, task, capture, is_kernel, &stacks->frames);
 	if (stacks->frames.lacks && !stacks->is_last_try)
-		return false;
-	sample->key.stack = intern(stacks, task->pid, 0);
-	return true;
+		return LACKING;
+	if (hold(stacks, sample, process))
+		return HELD;
+	sample->key.stack = vmop_stacks_intern(stacks, task->pid, &stacks->frames);
+	return FOUND;
 }
 
 /*
@@ -231,25 +253,28 @@ static void note_given(struct path *path, const struct vmop_stack_task *task,
 }
 
 /* Do the same as try() with a stack that the kernel unwound, for fewer frames. */
-static bool try_given(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
-		      const struct vmop_stack_capture *capture, bool is_kernel,
-		      struct vmop_stack_sample *sample)
+static enum outcome try_given(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
+			      const struct vmop_process *process,
+			      const struct vmop_stack_capture *capture, bool is_kernel,
+			      struct vmop_stack_sample *sample)
 {
 	struct path *path = &stacks->paths[task->pid % PATHS];
 	size_t n_known = count_known(stacks, path, task, capture);
 	struct vmop_stack_capture rest = *capture;
+	struct vmop_stack_task inner = *task;
 	rest.n_user_frames -= n_known;
-	vmop_stack_framer_resolve(&stacks->framer, task, &rest, is_kernel, &stacks->frames);
+	inner.is_end_known = n_known > 0;
+	vmop_stack_framer_resolve(&stacks->framer, &inner, &rest, is_kernel, &stacks->frames);
 	if (stacks->frames.lacks && !stacks->is_last_try)
-		return false;
+		return LACKING;
 	bool is_whole = stacks->frames.end == capture->user_end;
 	if (!is_whole && n_known)
-		return try(stacks, task, capture, is_kernel, sample);
-	sample->key.stack = intern(stacks, task->pid, n_known);
+		return try(stacks, task, process, capture, is_kernel, sample);
+	sample->key.stack = intern(stacks, task->pid, &stacks->frames, n_known);
 	if (is_whole &&
 	    capture->n_kernel_frames + capture->n_user_frames <= stacks->options.max_frames)
 		note_given(path, task, capture, n_known);
-	return true;
+	return FOUND;
 }
 
 /* Let a sample wait. False: the queue is full. */
@@ -310,15 +335,18 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 		.is_kernel_thread = process && (process->is_kthread || !process->pid),
 		.is_outdated = is_outdated(stacks, process, capture),
 	};
-	bool is_given = capture->user_generation && !task.is_outdated && task.regions;
-	bool is_found = is_given ? try_given(stacks, &task, capture, is_kernel, sample)
-				 : try(stacks, &task, capture, is_kernel, sample);
+	/* The frames of a sample that may be held are needed in full. */
+	bool is_given = capture->user_generation && !task.is_outdated && task.regions &&
+			!process->jitdump_at;
+	enum outcome outcome =
+		is_given ? try_given(stacks, &task, process, capture, is_kernel, sample)
+			 : try(stacks, &task, process, capture, is_kernel, sample);
 	note_copy(stacks, process, capture);
-	if (is_found)
-		return true;
+	if (outcome != LACKING)
+		return outcome == FOUND;
 	if (keep(stacks, sample, &task, capture, is_kernel))
 		return false;
-	sample->key.stack = intern(stacks, task.pid, 0);
+	sample->key.stack = vmop_stacks_intern(stacks, task.pid, &stacks->frames);
 	return true;
 }
 
@@ -343,9 +371,14 @@ static bool release(void *arg, struct vmop_waiting_stack *stack)
 		.is_kernel_thread = stack->is_kernel_thread,
 		.is_outdated = stack->is_outdated,
 	};
-	if (!try(stacks, &task, &stack->capture, stack->is_kernel, &stack->sample))
+	const struct vmop_process *process =
+		vmop_processes_get(stacks->options.processes, stack->pid);
+	enum outcome outcome =
+		try(stacks, &task, process, &stack->capture, stack->is_kernel, &stack->sample);
+	if (outcome == LACKING)
 		return false;
-	stacks->options.release(stacks->options.arg, &stack->sample);
+	if (outcome == FOUND)
+		stacks->options.release(stacks->options.arg, &stack->sample);
 	unref_regions(stacks, stack->regions);
 	return true;
 }

@@ -28,6 +28,7 @@
 
 #include "daemon/host/kernel.h"
 #include "daemon/host/process.h"
+#include "daemon/stack/frames.h"
 #include "daemon/stack/kernel-spaces.h"
 #include "daemon/stack/tables.h"
 #include "daemon/stack/tree.h"
@@ -46,6 +47,12 @@ struct vmop_stacks_options {
 	bool has_user_parts; /* the source captures the user part of stacks */
 	/* By which the kernel unwinds user stacks; NULL: it does not. Must outlive the stacks. */
 	struct vmop_unwind_maps *unwind_maps;
+	/*
+	 * Takes a sample of a process with a jitdump, before its callers become a stack. It gives
+	 * them to vmop_stacks_intern later. False: not taken. May be NULL.
+	 */
+	bool (*hold)(void *arg, const struct vmop_stack_sample *sample,
+		     const struct vmop_process *process, const struct vmop_stack_frames *frames);
 	/* Receives each sample that waited, with its stack. */
 	void (*release)(void *arg, const struct vmop_stack_sample *sample);
 	void *arg;
@@ -57,7 +64,8 @@ void vmop_stacks_destroy(struct vmop_stacks *stacks); /* NULL is allowed */
 
 /*
  * Set sample->key.stack to the stack in capture. process may be NULL. is_kernel: the sampled code
- * is the kernel's. False: the sample waits, and is passed to release later. On the per-sample path.
+ * is the kernel's. False: the sample waits, and is passed to release later, or it was held. On the
+ * per-sample path.
  */
 bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
 		      struct vmop_process *process, const struct vmop_stack_capture *capture,
@@ -65,6 +73,13 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 
 /* Note that process ended, or called execve(2). */
 void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *process);
+
+/*
+ * Return the stack of a sample that was held. Changes frames->end if there is no room for the
+ * stack.
+ */
+struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
+					struct vmop_stack_frames *frames);
 
 /* Release the samples whose stacks are complete now. Call it after each drain. */
 void vmop_stacks_advance(struct vmop_stacks *stacks);

@@ -21,6 +21,7 @@
 struct vmop_stack_sample {
 	struct vmop_sample_key key;
 	uint64_t offset, weight_events;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
 };
 
 struct vmop_waiting_stack {

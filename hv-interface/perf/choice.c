@@ -155,6 +155,7 @@ static struct vmop_error *by_clock(struct vmop_perf_plan *plan, size_t i, const 
 	if (!asked)
 		return &vmop_error_no_memory;
 	take_guests_in(plan, i);
+	event->stacks = VMOP_PERF_STACKS_PLANNED; /* a clock takes what the plan has */
 	struct vmop_error *err = vmop_perf_event_become_clock(event);
 	if (err)
 		return err;
@@ -222,9 +223,12 @@ static struct vmop_error *no_permission(const struct vmop_perf_event *event, int
 }
 
 /* Try the next lower level of precise_ip; every PMU has 0. */
-static struct vmop_error *less_precise(struct vmop_perf_event *event)
+static struct vmop_error *less_precise(struct vmop_perf_plan *plan, size_t i)
 {
+	struct vmop_perf_event *event = &plan->events[i];
 	event->attr.precise_ip--;
+	event->stacks = VMOP_PERF_STACKS_PLANNED; /* now they may be at fault */
+	plan->wanted[i] = vmop_perf_event_wanted_classes(event);
 	unsigned now = (unsigned)event->attr.precise_ip;
 	return set_note(
 		event,
@@ -251,6 +255,8 @@ static struct vmop_error *dissolve_group(struct vmop_perf_plan *plan, unsigned g
 		if (event->group != group)
 			continue;
 		event->group = 0;
+		event->stacks = VMOP_PERF_STACKS_PLANNED;
+		plan->wanted[i] = vmop_perf_event_wanted_classes(event);
 		err = vmop_perf_event_add_note(
 			event,
 			"its group can't be counted at the same time here (too many events for the "
@@ -268,6 +274,61 @@ static bool is_lacked_by_one_pmu(const struct vmop_perf_event *event, int os_err
 	return event->n_parts > 1 && !event->counts_cycles && !event->attr.precise_ip &&
 	       (os_errno == ENOENT || os_errno == ENODEV || os_errno == ENXIO);
 }
+
+/* ---- call stacks ------------------------------------------------------------ */
+
+/*
+ * Some PMUs accept no samples with call stacks, and the errno does not name the reason. Leave the
+ * stacks of a refused event out and see whether it is accepted, before any other substitute.
+ * Return whether that is worth a try.
+ */
+static bool leave_stacks_out(struct vmop_perf_plan *plan, const struct vmop_perf_refusal *refusal)
+{
+	struct vmop_perf_event *event = &plan->events[refusal->event];
+	int os_errno = refusal->os_errno;
+	if (plan->stacks.is.mode == VMOP_STACKS_OFF || event->kind == VMOP_PERF_CLOCK ||
+	    event->stacks != VMOP_PERF_STACKS_PLANNED ||
+	    !vmop_perf_event_has_stacks(plan->wanted[refusal->event]) ||
+	    (os_errno != EINVAL && os_errno != EOPNOTSUPP && os_errno != E2BIG))
+		return false;
+	event->stacks = VMOP_PERF_STACKS_LEFT_OUT;
+	event->stacks_cpu = refusal->cpu;
+	event->stacks_errno = os_errno;
+	plan->wanted[refusal->event] = vmop_perf_event_wanted_classes(event);
+	return true;
+}
+
+/* Give an event its stacks back if it was refused on the same CPU without them. */
+static void give_stacks_back(struct vmop_perf_plan *plan, const struct vmop_perf_refusal *refusal)
+{
+	struct vmop_perf_event *event = &plan->events[refusal->event];
+	if (event->stacks != VMOP_PERF_STACKS_LEFT_OUT || event->stacks_cpu != refusal->cpu)
+		return;
+	event->stacks = VMOP_PERF_STACKS_NOT_AT_FAULT;
+	plan->wanted[refusal->event] = vmop_perf_event_wanted_classes(event);
+}
+
+struct vmop_error *vmop_perf_choice_note_stacks(struct vmop_perf_plan *plan)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < plan->n_events; i++) {
+		struct vmop_perf_event *event = &plan->events[i];
+		_cleanup_free_ char *note = NULL;
+		if (event->stacks != VMOP_PERF_STACKS_LEFT_OUT)
+			continue;
+		if (asprintf(&note,
+			     "%s has no call stacks: it can't be sampled with them here (%s); "
+			     "cpu-clock can",
+			     event->name, strerror(event->stacks_errno)) < 0) {
+			note = NULL;
+			return &vmop_error_no_memory;
+		}
+		err = vmop_perf_event_add_note(event, note);
+	}
+	return err;
+}
+
+/* ---------------------------------------------------------------------------- */
 
 static struct vmop_error *too_many_files(const struct vmop_perf_plan *plan)
 {
@@ -300,6 +361,9 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 	const char *reason = unsupported_reason(event, os_errno);
 	if (!reason)
 		return vmop_error_os(os_errno, "event '%s': perf_event_open", event->name);
+	if (leave_stacks_out(plan, refusal))
+		return NULL;
+	give_stacks_back(plan, refusal);
 	if (is_lacked_by_one_pmu(event, os_errno))
 		return vmop_perf_event_leave_out_pmu(event, refusal->cpu);
 	if (event->is_split) { /* this CPU lacks counters that the first CPU has */
@@ -311,7 +375,7 @@ struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 		return dissolve_group(plan, event->group);
 	if (event->attr.precise_ip && (os_errno == EOPNOTSUPP || os_errno == EINVAL ||
 				       os_errno == ENOENT || os_errno == ENODEV))
-		return less_precise(event);
+		return less_precise(plan, refusal->event);
 	if (is_hardware && os_errno == EOPNOTSUPP && event->guest && event->host)
 		return leave_guests_out(plan, refusal->event);
 	if (is_hardware && event->counts_cycles)

@@ -24,12 +24,15 @@ struct vmop_error *vmop_perf_choice_first(const struct vmop_event_request *reque
 
 /*
  * Change the plan after a refusal so that opening is worth another try, or return the error for the
- * user. Substitutes: the clock for events that count cycles; the PMU for the host and the clock for
- * guests where a mediated vPMU reserves the PMU; a lower level of precision. The retries end,
- * because no event is changed more than six times.
+ * user. Substitutes: an event without call stacks; the clock for events that count cycles; the PMU
+ * for the host and the clock for guests where a mediated vPMU reserves the PMU; a lower level of
+ * precision. The retries end, because no event is changed more than some twenty times.
  */
 struct vmop_error *vmop_perf_choice_next(struct vmop_perf_plan *plan,
 					 const struct vmop_perf_refusal *refusal);
+
+/* Note which events have no call stacks, after all events of the plan were opened. */
+struct vmop_error *vmop_perf_choice_note_stacks(struct vmop_perf_plan *plan);
 
 /*
  * Return whether the plan keeps VMs from starting: a mediated vPMU was switched on after a PMU

@@ -663,8 +663,10 @@ uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event)
 				classes |= (uint8_t)(1 << VMOP_PERF_CLASS(guest, kernel));
 		}
 	}
+	unsigned no_stacks = event->stacks == VMOP_PERF_STACKS_LEFT_OUT ? VMOP_PERF_NO_STACKS : 0;
 	if (event->kind != VMOP_PERF_HARDWARE)
-		return classes;
-	return (uint8_t)(VMOP_PERF_ALL_CLASSES | (event->guest ? 0 : VMOP_PERF_HOST_ONLY) |
+		return (uint8_t)(classes | no_stacks);
+	return (uint8_t)(VMOP_PERF_ALL_CLASSES | no_stacks |
+			 (event->guest ? 0 : VMOP_PERF_HOST_ONLY) |
 			 (event->host ? 0 : VMOP_PERF_GUEST_ONLY) | VMOP_PERF_BY_PMU);
 }

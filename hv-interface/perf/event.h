@@ -37,6 +37,13 @@ struct vmop_perf_part {
 	struct vmop_cpus cpus;
 };
 
+/* The call stacks of an event's samples, where the plan has any. */
+enum vmop_perf_event_stacks {
+	VMOP_PERF_STACKS_PLANNED,
+	VMOP_PERF_STACKS_LEFT_OUT,     /* the event was refused with them */
+	VMOP_PERF_STACKS_NOT_AT_FAULT, /* it was also refused without them, so it has them */
+};
+
 struct vmop_perf_event {
 	char *name; /* the event that is sampled */
 	enum vmop_perf_kind kind;
@@ -50,6 +57,9 @@ struct vmop_perf_event {
 	bool guests_left_out; /* despite the request; another event may count them */
 	bool is_split;	      /* one counter for the host and one for guests: perf/guest-split.h */
 	size_t request;	      /* index of the request that it comes from */
+	enum vmop_perf_event_stacks stacks;
+	unsigned stacks_cpu; /* LEFT_OUT: the CPU and the errno of that refusal */
+	int stacks_errno;
 	struct vmop_perf_part *parts; /* empty: attr as it is, on every CPU */
 	size_t n_parts, parts_capacity;
 };
@@ -82,17 +92,19 @@ struct vmop_error *vmop_perf_event_become_clock(struct vmop_perf_event *event);
 #define VMOP_PERF_GUEST_ONLY 0x20u
 /* Added to the classes of an event that a PMU counts. */
 #define VMOP_PERF_BY_PMU 0x40u
+/* Added to the classes of an event without call stacks. */
+#define VMOP_PERF_NO_STACKS 0x80u
 uint8_t vmop_perf_event_wanted_classes(const struct vmop_perf_event *event);
 
 /*
  * Return whether the samples of an event, or of a half of it, with these classes carry a call
- * stack: not if it samples only guests.
+ * stack: not if it samples only guests or was refused with stacks.
  */
 static inline bool vmop_perf_event_has_stacks(uint8_t wanted)
 {
 	const unsigned hosts =
 		1u << VMOP_PERF_CLASS(false, false) | 1u << VMOP_PERF_CLASS(false, true);
-	return wanted & hosts && !(wanted & VMOP_PERF_GUEST_ONLY);
+	return wanted & hosts && !(wanted & (VMOP_PERF_GUEST_ONLY | VMOP_PERF_NO_STACKS));
 }
 
 /*

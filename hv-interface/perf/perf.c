@@ -199,7 +199,8 @@ static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_
 	}
 	if (perf->n_cpus == 0)
 		return vmop_error_new(VMOP_ERROR_CANT, "no CPU is online that can be sampled");
-	return check_all_count(perf);
+	struct vmop_error *err = check_all_count(perf);
+	return err ? err : vmop_perf_choice_note_stacks(&perf->plan);
 }
 
 static struct vmop_error *describe_events(struct perf_source *perf)

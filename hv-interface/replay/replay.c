@@ -9,7 +9,11 @@
 struct replay_source {
 	struct vmop_source base;
 	struct vmop_stream_reader *reader;
-	struct vmop_record next; /* read but not due yet; its text is the reader's */
+	/* Read but not due yet. Its text and its stack are the reader's. */
+	struct vmop_record next;
+	const struct vmop_stack_capture *next_stack;
+	struct vmop_stack_options stacks;
+	const char *stacks_note; /* a literal, or NULL */
 	bool has_next;
 	struct vmop_source_stats stats;
 };
@@ -24,6 +28,34 @@ static void replay_close(struct vmop_source *source)
 	struct replay_source *replay = to_replay(source);
 	vmop_stream_reader_close(replay->reader);
 	free(replay);
+}
+
+/*
+ * Take the call stacks of the stream, as it has its own events. The registers and stacks of another
+ * machine cannot be unwound: such stacks end at the kernel's frames.
+ */
+static void take_stacks(struct replay_source *replay)
+{
+	uint32_t machine;
+	replay->stacks = *vmop_stream_reader_stacks(replay->reader, &machine);
+	if (replay->stacks.mode != VMOP_STACKS_CFI || machine == VMOP_STREAM_MACHINE)
+		return;
+	replay->stacks.mode = VMOP_STACKS_KERNEL;
+	replay->stacks_note = "not by CFI, because the stream was recorded on another machine type";
+}
+
+/* Return the stack of a record without the parts that take_stacks has ruled out. */
+static const struct vmop_stack_capture *usable(const struct replay_source *replay,
+					       const struct vmop_stack_capture *stack,
+					       struct vmop_stack_capture *copy)
+{
+	if (!stack || !replay->stacks_note)
+		return stack;
+	*copy = *stack;
+	copy->user_regs = NULL;
+	copy->user_stack = NULL;
+	copy->user_stack_bytes = 0;
+	return copy;
 }
 
 static struct vmop_error *replay_open(const struct vmop_source_setup *setup,
@@ -44,6 +76,7 @@ static struct vmop_error *replay_open(const struct vmop_source_setup *setup,
 		replay_close(&replay->base);
 		return err;
 	}
+	take_stacks(replay);
 	replay->stats.first_ns = vmop_stream_reader_first_ns(replay->reader);
 	*ret = &replay->base;
 	return NULL;
@@ -72,18 +105,20 @@ static struct vmop_error *replay_drain(struct vmop_source *source, uint64_t up_t
 				       const struct vmop_sink *sink, bool *ret_ended)
 {
 	struct replay_source *replay = to_replay(source);
+	struct vmop_stack_capture copy;
 	struct vmop_error *err = NULL;
 	*ret_ended = false;
 	for (;;) {
 		if (!replay->has_next)
-			err = vmop_stream_reader_next(replay->reader, &replay->next, ret_ended);
+			err = vmop_stream_reader_next(replay->reader, &replay->next,
+						      &replay->next_stack, ret_ended);
 		if (err || *ret_ended)
 			break;
 		replay->has_next = replay->next.time_ns >= up_to_ns && up_to_ns != UINT64_MAX;
 		if (replay->has_next)
 			break;
 		count(&replay->stats, &replay->next);
-		sink->record(sink->arg, &replay->next, NULL);
+		sink->record(sink->arg, &replay->next, usable(replay, replay->next_stack, &copy));
 	}
 	replay->stats.malformed_records += err != NULL;
 	return err;
@@ -110,6 +145,13 @@ static const struct vmop_event_info *replay_event(const struct vmop_source *sour
 	return vmop_stream_reader_event(to_const(source)->reader, i);
 }
 
+static const struct vmop_stack_options *replay_stacks(const struct vmop_source *source,
+						      const char **ret_note)
+{
+	*ret_note = to_const(source)->stacks_note;
+	return &to_const(source)->stacks;
+}
+
 static void replay_stats(const struct vmop_source *source, struct vmop_source_stats *ret)
 {
 	*ret = to_const(source)->stats;
@@ -129,4 +171,5 @@ const struct vmop_source_ops vmop_source_replay_ops = {
 	.n_events = replay_n_events,
 	.event = replay_event,
 	.stats = replay_stats,
+	.stacks = replay_stacks,
 };

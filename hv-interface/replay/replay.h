@@ -4,8 +4,9 @@
  * benches.
  *
  * Callers use it as a struct vmop_source (source.h). Data meets the folder's files in this order:
- * stream-writer.c records what a sink received into a file; stream.h defines that file;
- * stream-reader.c checks and decodes it; replay.c delivers its records up to the drain's time.
+ * stream-writer.c records what a sink received into a file; stream.h defines that file, and
+ * stream-capture.h the call stacks in it; stream-reader.c checks and decodes it; replay.c delivers
+ * its records up to the drain's time.
  */
 #ifndef VMOP_HV_INTERFACE_REPLAY_REPLAY_H
 #define VMOP_HV_INTERFACE_REPLAY_REPLAY_H

@@ -7,11 +7,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hv-interface/replay/stream-capture.h"
 #include "hv-interface/replay/stream.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-enum { WINDOW_BYTES = 256 << 10 }; /* larger than any record: their lengths have 16 bits */
+enum { WINDOW_BYTES = 256 << 10 };
+/* The longest record has the largest capture; texts are shorter. */
+#define RECORD_MAX_BYTES                                                                           \
+	(sizeof(struct vmop_stream_record) + sizeof(struct vmop_stream_sample) +                   \
+	 VMOP_STREAM_CAPTURE_MAX_BYTES)
+_Static_assert(RECORD_MAX_BYTES < WINDOW_BYTES, "a window holds any record");
+_Static_assert(UINT16_MAX < RECORD_MAX_BYTES, "any record of version 1 is allowed");
+
+/* The header of a record, of any version. */
+struct head {
+	uint32_t len_bytes;
+	uint16_t type, event, flags;
+	uint64_t time_ns;
+};
 
 struct vmop_stream_reader {
 	char *name;
@@ -25,6 +39,10 @@ struct vmop_stream_reader {
 	struct vmop_stream_event *events;
 	struct vmop_event_info *infos;
 	size_t n_events;
+	uint32_t version;
+	struct vmop_stack_options stacks;
+	uint32_t machine;
+	struct vmop_stack_capture stack; /* of the present record */
 	uint64_t first_ns, last_ns, bytes;
 	bool has_ended;
 	/* The repeated block; end 0: no block. */
@@ -125,6 +143,25 @@ static struct vmop_error *read_event(struct vmop_stream_reader *reader, size_t i
 	return NULL;
 }
 
+/* Take the call stacks of the header. False: no source captures such ones. */
+static bool take_stacks(struct vmop_stream_reader *reader, const struct vmop_stream_header *header)
+{
+	if (header->version < 2 || header->stack_mode == VMOP_STACKS_OFF)
+		return true;
+	if (header->stack_mode > VMOP_STACKS_CFI ||
+	    header->user_stack_bytes > VMOP_USER_STACK_BYTES_MAX ||
+	    header->user_stack_bytes % 8 != 0 || header->max_frames == 0 ||
+	    header->max_frames > VMOP_STACK_FRAMES_MAX)
+		return false;
+	reader->stacks = (struct vmop_stack_options){
+		.mode = header->stack_mode,
+		.user_stack_bytes = header->user_stack_bytes,
+		.max_frames = header->max_frames,
+	};
+	reader->machine = header->machine;
+	return true;
+}
+
 static struct vmop_error *read_header(struct vmop_stream_reader *reader)
 {
 	const void *data;
@@ -140,9 +177,11 @@ static struct vmop_error *read_header(struct vmop_stream_reader *reader)
 			VMOP_ERROR_NEWER,
 			"%s: version %u of the stream format, this vmop reads up to %d",
 			reader->name, header.version, VMOP_STREAM_VERSION);
-	if (header.version == 0 || header.n_events == 0 || header.n_events > VMOP_STREAM_MAX_EVENTS)
+	if (header.version == 0 || header.n_events == 0 ||
+	    header.n_events > VMOP_STREAM_MAX_EVENTS || !take_stacks(reader, &header))
 		return corrupt(reader, "a header that can't be");
 	reader->pos_bytes += sizeof(header);
+	reader->version = header.version;
 	reader->first_ns = header.first_ns;
 	reader->n_events = header.n_events;
 	reader->events = calloc(reader->n_events, sizeof(*reader->events));
@@ -223,13 +262,20 @@ uint64_t vmop_stream_reader_first_ns(const struct vmop_stream_reader *reader)
 	return reader->first_ns;
 }
 
+const struct vmop_stack_options *vmop_stream_reader_stacks(const struct vmop_stream_reader *reader,
+							   uint32_t *ret_machine)
+{
+	*ret_machine = reader->machine;
+	return &reader->stacks;
+}
+
 uint64_t vmop_stream_reader_bytes(const struct vmop_stream_reader *reader)
 {
 	return reader->bytes;
 }
 
-static void decode_sample(const struct vmop_stream_record *header,
-			  const struct vmop_stream_sample *body, struct vmop_sample *ret)
+static void decode_sample(const struct head *header, const struct vmop_stream_sample *body,
+			  struct vmop_sample *ret)
 {
 	*ret = (struct vmop_sample){
 		.ip = body->ip,
@@ -273,9 +319,8 @@ static void decode_task(const struct vmop_stream_task *body, struct vmop_task_re
 	};
 }
 
-static void decode_comm(const struct vmop_stream_record *header,
-			const struct vmop_stream_comm *body, const char *name,
-			struct vmop_comm_record *ret)
+static void decode_comm(const struct head *header, const struct vmop_stream_comm *body,
+			const char *name, struct vmop_comm_record *ret)
 {
 	*ret = (struct vmop_comm_record){
 		.pid = body->pid,
@@ -285,9 +330,8 @@ static void decode_comm(const struct vmop_stream_record *header,
 	};
 }
 
-static void decode_ksymbol(const struct vmop_stream_record *header,
-			   const struct vmop_stream_ksymbol *body, const char *name,
-			   struct vmop_ksymbol_record *ret)
+static void decode_ksymbol(const struct head *header, const struct vmop_stream_ksymbol *body,
+			   const char *name, struct vmop_ksymbol_record *ret)
 {
 	*ret = (struct vmop_ksymbol_record){
 		.start = body->start,
@@ -330,8 +374,8 @@ static size_t body_bytes_of(uint16_t type, bool *ret_has_text)
 }
 
 /* Decode all types but SAMPLE and REPEAT. The body's size was checked. */
-static bool decode_other(const struct vmop_stream_record *header, const void *body,
-			 const char *text, struct vmop_record *ret)
+static bool decode_other(const struct head *header, const void *body, const char *text,
+			 struct vmop_record *ret)
 {
 	const struct vmop_stream_cpu *cpu = body;
 	switch (header->type) {
@@ -404,18 +448,31 @@ static struct vmop_error *end_block(struct vmop_stream_reader *reader)
 	return NULL;
 }
 
+/* Return whether len_bytes is possible for a record whose fixed part has fixed_bytes. */
+static bool is_length(const struct vmop_stream_reader *reader, const struct head *header,
+		      size_t fixed_bytes, bool has_text)
+{
+	size_t len_bytes = header->len_bytes;
+	bool has_stack =
+		header->type == VMOP_RECORD_SAMPLE && reader->stacks.mode != VMOP_STACKS_OFF;
+	if (len_bytes % 8 != 0 || len_bytes > RECORD_MAX_BYTES)
+		return false;
+	if (has_text)
+		return len_bytes > fixed_bytes;
+	return len_bytes == fixed_bytes || (has_stack && len_bytes > fixed_bytes);
+}
+
 /* Check the properties that any record must have. Its header is in the window. */
-static struct vmop_error *check_record(struct vmop_stream_reader *reader,
-				       const struct vmop_stream_record *header,
+static struct vmop_error *check_record(struct vmop_stream_reader *reader, const struct head *header,
 				       const uint8_t **ret_body, const char **ret_text)
 {
 	bool has_text;
 	size_t len = header->len_bytes;
 	size_t body_bytes = body_bytes_of(header->type, &has_text);
-	size_t fixed = sizeof(*header) + body_bytes;
+	size_t fixed = sizeof(struct vmop_stream_record) + body_bytes;
 	if (body_bytes == 0)
 		return corrupt(reader, "a record of an unknown type");
-	if (len % 8 != 0 || (has_text ? len <= fixed : len != fixed))
+	if (!is_length(reader, header, fixed, has_text))
 		return corrupt(reader, "a record of an impossible length");
 	if (header->event >= reader->n_events)
 		return corrupt(reader, "an event that is not listed");
@@ -425,7 +482,7 @@ static struct vmop_error *check_record(struct vmop_stream_reader *reader,
 	struct vmop_error *err = at_hand(reader, len, &data);
 	if (err || !data)
 		return err ? err : corrupt(reader, "it ends in the middle of a record");
-	*ret_body = (const uint8_t *)data + sizeof(*header);
+	*ret_body = (const uint8_t *)data + sizeof(struct vmop_stream_record);
 	*ret_text = has_text ? (const char *)data + fixed : NULL;
 	if (has_text && ((const char *)data)[len - 1] != '\0')
 		return corrupt(reader, "a text without an end");
@@ -445,18 +502,62 @@ static struct vmop_error *check_time(struct vmop_stream_reader *reader, uint64_t
 	return NULL;
 }
 
-/* Decode one record. A REPEAT record sets *ret_is_data to false. */
-static struct vmop_error *step(struct vmop_stream_reader *reader, struct vmop_record *ret,
-			       bool *ret_is_data)
+/* Decode the header of the next record. */
+static struct vmop_error *read_head(struct vmop_stream_reader *reader, struct head *ret)
 {
 	const void *data;
-	struct vmop_stream_record header;
-	const uint8_t *body;
-	const char *text;
-	struct vmop_error *err = at_hand(reader, sizeof(header), &data);
+	struct vmop_stream_record record;
+	struct vmop_stream_record_v1 old;
+	_Static_assert(sizeof(record) == sizeof(old), "the size of a header has not changed");
+	struct vmop_error *err = at_hand(reader, sizeof(record), &data);
 	if (err || !data)
 		return err ? err : corrupt(reader, "it ends in the middle of a record");
-	memcpy(&header, data, sizeof(header));
+	if (reader->version >= 2) {
+		memcpy(&record, data, sizeof(record));
+		*ret = (struct head){.len_bytes = record.len_bytes,
+				     .type = record.type,
+				     .event = record.event,
+				     .flags = record.flags,
+				     .time_ns = record.time_ns};
+		return NULL;
+	}
+	memcpy(&old, data, sizeof(old));
+	*ret = (struct head){.len_bytes = old.len_bytes,
+			     .type = old.type,
+			     .event = old.event,
+			     .flags = old.flags,
+			     .time_ns = old.time_ns};
+	if (old.type == VMOP_STREAM_V1_REPEAT)
+		ret->type = VMOP_STREAM_REPEAT;
+	else if (old.type == VMOP_STREAM_REPEAT)
+		ret->type = 0;
+	return NULL;
+}
+
+/* Decode a sample and its stack, if it has one. False: the stack is damaged. */
+static bool read_sample(struct vmop_stream_reader *reader, const struct head *header,
+			const uint8_t *body, struct vmop_sample *ret,
+			const struct vmop_stack_capture **ret_stack)
+{
+	size_t fixed_bytes = sizeof(struct vmop_stream_record) + sizeof(struct vmop_stream_sample);
+	decode_sample(header, (const void *)body, ret);
+	if (header->len_bytes == fixed_bytes)
+		return true;
+	*ret_stack = &reader->stack;
+	return vmop_stream_capture_decode(body + sizeof(struct vmop_stream_sample),
+					  header->len_bytes - fixed_bytes, &reader->stack);
+}
+
+/* Decode one record. A REPEAT record sets *ret_is_data to false. */
+static struct vmop_error *step(struct vmop_stream_reader *reader, struct vmop_record *ret,
+			       const struct vmop_stack_capture **ret_stack, bool *ret_is_data)
+{
+	struct head header;
+	const uint8_t *body;
+	const char *text;
+	struct vmop_error *err = read_head(reader, &header);
+	if (err)
+		return err;
 	err = check_record(reader, &header, &body, &text);
 	if (err)
 		return err;
@@ -471,27 +572,32 @@ static struct vmop_error *step(struct vmop_stream_reader *reader, struct vmop_re
 	if (err)
 		return err;
 	ret->type = header.type;
-	if (header.type == VMOP_RECORD_SAMPLE)
-		decode_sample(&header, (const void *)body, &ret->sample);
-	else if (!decode_other(&header, body, text, ret))
+	if (header.type == VMOP_RECORD_SAMPLE) {
+		if (!read_sample(reader, &header, body, &ret->sample, ret_stack))
+			return corrupt(reader, "an invalid call stack");
+	} else if (!decode_other(&header, body, text, ret)) {
 		return corrupt(reader, "a build-id that is too long");
+	}
 	reader->pos_bytes += header.len_bytes;
 	reader->bytes += header.len_bytes;
 	return NULL;
 }
 
 struct vmop_error *vmop_stream_reader_next(struct vmop_stream_reader *reader,
-					   struct vmop_record *ret, bool *ret_ended)
+					   struct vmop_record *ret,
+					   const struct vmop_stack_capture **ret_stack,
+					   bool *ret_ended)
 {
 	struct vmop_error *err = NULL;
 	bool is_data = false;
+	*ret_stack = NULL;
 	while (!reader->has_ended && !err && !is_data) {
 		if (reader->block.end && position(reader) == reader->block.end)
 			err = end_block(reader);
 		else if (position(reader) == reader->size_bytes)
 			reader->has_ended = true;
 		else
-			err = step(reader, ret, &is_data);
+			err = step(reader, ret, ret_stack, &is_data);
 	}
 	if (err)
 		reader->has_ended = true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hv-interface/replay/stream-capture.h"
 #include "hv-interface/replay/stream.h"
 #include "libutil/cleanup.h"
 
@@ -27,7 +28,7 @@ static void fail(struct vmop_stream_writer *writer, struct vmop_error *err)
 
 static void append(struct vmop_stream_writer *writer, const void *data, size_t len_bytes)
 {
-	if (!writer->err && fwrite(data, 1, len_bytes, writer->file) != len_bytes)
+	if (len_bytes && !writer->err && fwrite(data, 1, len_bytes, writer->file) != len_bytes)
 		fail(writer, vmop_error_os(errno, "%s", writer->path));
 }
 
@@ -58,7 +59,9 @@ static struct vmop_error *put_event(struct vmop_stream_writer *writer,
 }
 
 struct vmop_error *vmop_stream_writer_create(const char *path, const struct vmop_event_info *events,
-					     size_t n_events, struct vmop_stream_writer **ret)
+					     size_t n_events,
+					     const struct vmop_stack_options *stacks,
+					     struct vmop_stream_writer **ret)
 {
 	if (n_events == 0 || n_events > VMOP_STREAM_MAX_EVENTS)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%s: a stream has 1 to %d events", path,
@@ -71,6 +74,12 @@ struct vmop_error *vmop_stream_writer_create(const char *path, const struct vmop
 	memcpy(writer->header.magic, VMOP_STREAM_MAGIC, sizeof(writer->header.magic));
 	writer->header.version = VMOP_STREAM_VERSION;
 	writer->header.n_events = (uint32_t)n_events;
+	if (stacks && stacks->mode != VMOP_STACKS_OFF) {
+		writer->header.stack_mode = stacks->mode;
+		writer->header.user_stack_bytes = stacks->user_stack_bytes;
+		writer->header.max_frames = stacks->max_frames;
+		writer->header.machine = VMOP_STREAM_MACHINE;
+	}
 	if (!writer->file)
 		fail(writer, vmop_error_os(errno, "%s", path));
 	else if (!writer->path)
@@ -84,30 +93,71 @@ struct vmop_error *vmop_stream_writer_create(const char *path, const struct vmop
 	return NULL;
 }
 
+/* A part of a record. It is padded to 8 bytes. */
+struct part {
+	const void *data;
+	size_t len_bytes;
+};
+
+static size_t padding_bytes(const struct part *part)
+{
+	return -part->len_bytes & 7;
+}
+
+/* Write a record of n parts. Sets header's length. */
+static void put_parts(struct vmop_stream_writer *writer, struct vmop_stream_record *header,
+		      const struct part *parts, size_t n)
+{
+	static const char padding[8];
+	header->len_bytes = sizeof(*header);
+	for (size_t i = 0; i < n; i++)
+		header->len_bytes += (uint32_t)(parts[i].len_bytes + padding_bytes(&parts[i]));
+	append(writer, header, sizeof(*header));
+	for (size_t i = 0; i < n; i++) {
+		append(writer, parts[i].data, parts[i].len_bytes);
+		append(writer, padding, padding_bytes(&parts[i]));
+	}
+}
+
 /* Write a record. Sets header's length; text may be NULL. */
 static void put(struct vmop_stream_writer *writer, struct vmop_stream_record *header,
 		const void *body, size_t body_bytes, const char *text)
 {
-	static const char padding[8];
-	size_t text_bytes = text ? strlen(text) + 1 : 0;
-	if (text_bytes > VMOP_STREAM_MAX_TEXT_BYTES) {
+	const struct part parts[] = {{body, body_bytes}, {text, text ? strlen(text) + 1 : 0}};
+	if (parts[1].len_bytes > VMOP_STREAM_MAX_TEXT_BYTES) {
 		fail(writer, vmop_error_new(VMOP_ERROR_LIMIT, "%s: a text of %zu bytes is too long",
-					    writer->path, text_bytes));
+					    writer->path, parts[1].len_bytes));
 		return;
 	}
-	size_t padding_bytes = -text_bytes & 7;
-	header->len_bytes = (uint16_t)(sizeof(*header) + body_bytes + text_bytes + padding_bytes);
-	append(writer, header, sizeof(*header));
-	append(writer, body, body_bytes);
-	if (text)
-		append(writer, text, text_bytes);
-	append(writer, padding, padding_bytes);
+	put_parts(writer, header, parts, text ? 2 : 1);
+}
+
+static void put_stack(struct vmop_stream_writer *writer, struct vmop_stream_record *header,
+		      const struct vmop_stream_sample *body, const struct vmop_stack_capture *stack)
+{
+	struct vmop_stream_capture capture;
+	const void *const data[VMOP_STREAM_CAPTURE_PARTS] = {
+		[VMOP_STREAM_KERNEL_FRAMES] = stack->kernel_frames,
+		[VMOP_STREAM_USER_FRAMES] = stack->user_frames,
+		[VMOP_STREAM_USER_REGS] = stack->user_regs,
+		[VMOP_STREAM_USER_STACK] = stack->user_stack,
+	};
+	if (!vmop_stream_capture_encode(stack, &capture)) {
+		fail(writer, vmop_error_new(VMOP_ERROR_LIMIT, "%s: a call stack is too large",
+					    writer->path));
+		return;
+	}
+	struct part parts[2 + VMOP_STREAM_CAPTURE_PARTS] = {{body, sizeof(*body)},
+							    {&capture, sizeof(capture)}};
+	for (enum vmop_stream_capture_part i = 0; i < VMOP_STREAM_CAPTURE_PARTS; i++)
+		parts[2 + i] = (struct part){data[i], vmop_stream_capture_part_bytes(&capture, i)};
+	put_parts(writer, header, parts, sizeof(parts) / sizeof(parts[0]));
 }
 
 static void put_sample(struct vmop_stream_writer *writer, struct vmop_stream_record *header,
-		       const struct vmop_sample *sample)
+		       const struct vmop_sample *sample, const struct vmop_stack_capture *stack)
 {
-	header->event = sample->event;
+	header->event = (uint8_t)sample->event; /* less than VMOP_STREAM_MAX_EVENTS */
 	header->flags = sample->flags;
 	const struct vmop_stream_sample body = {
 		.ip = sample->ip,
@@ -118,7 +168,10 @@ static void put_sample(struct vmop_stream_writer *writer, struct vmop_stream_rec
 		.source_domain = sample->source_domain,
 		.source_vcpu = sample->source_vcpu,
 	};
-	put(writer, header, &body, sizeof(body), NULL);
+	if (stack && writer->header.stack_mode != VMOP_STACKS_OFF)
+		put_stack(writer, header, &body, stack);
+	else
+		put(writer, header, &body, sizeof(body), NULL);
 }
 
 static void put_mmap(struct vmop_stream_writer *writer, struct vmop_stream_record *header,
@@ -174,7 +227,7 @@ static void put_lost(struct vmop_stream_writer *writer, struct vmop_stream_recor
 		     const struct vmop_lost_record *lost)
 {
 	const struct vmop_stream_lost body = {.lost_records = lost->lost_records, .cpu = lost->cpu};
-	header->event = lost->event;
+	header->event = (uint8_t)lost->event;
 	put(writer, header, &body, sizeof(body), NULL);
 }
 
@@ -186,15 +239,16 @@ static void put_cpu(struct vmop_stream_writer *writer, struct vmop_stream_record
 	put(writer, header, &body, sizeof(body), NULL);
 }
 
-void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop_record *record)
+void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop_record *record,
+			    const struct vmop_stack_capture *stack)
 {
-	struct vmop_stream_record header = {.type = (uint16_t)record->type,
+	struct vmop_stream_record header = {.type = (uint8_t)record->type,
 					    .time_ns = record->time_ns};
 	if (!writer->header.first_ns)
 		writer->header.first_ns = record->time_ns;
 	switch (record->type) {
 	case VMOP_RECORD_SAMPLE:
-		return put_sample(writer, &header, &record->sample);
+		return put_sample(writer, &header, &record->sample, stack);
 	case VMOP_RECORD_MMAP:
 		return put_mmap(writer, &header, &record->mmap);
 	case VMOP_RECORD_COMM:
@@ -207,7 +261,7 @@ void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop
 	case VMOP_RECORD_LOST:
 		return put_lost(writer, &header, &record->lost);
 	case VMOP_RECORD_THROTTLE:
-		header.event = record->throttle.event;
+		header.event = (uint8_t)record->throttle.event;
 		return put_cpu(writer, &header, record->throttle.cpu,
 			       record->throttle.is_throttled);
 	case VMOP_RECORD_CPU:
@@ -222,8 +276,7 @@ void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop
 static void sink_record(void *arg, const struct vmop_record *record,
 			const struct vmop_stack_capture *stack)
 {
-	(void)stack;
-	vmop_stream_writer_put(arg, record);
+	vmop_stream_writer_put(arg, record, stack);
 }
 
 struct vmop_sink vmop_stream_writer_sink(struct vmop_stream_writer *writer)

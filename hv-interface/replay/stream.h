@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file of recorded vmop_records, for tests and benches: the records that a sink received, for the
- * replay source.
+ * A file of recorded vmop_records and their call stacks, for tests and benches: what a sink
+ * received, for the replay source.
  *
  * 	struct vmop_stream_header
  * 	struct vmop_stream_event	n_events times
@@ -11,16 +11,24 @@
  * struct of its type. Text follows it, ends with a NUL, and is padded to 8 bytes with NULs. Times
  * never go back, except that 0 is "not known".
  *
+ * A SAMPLE record that is longer than its struct goes on with the captured call stack: a
+ * vmop_stream_capture, the kernel's frames, the user frames, the user registers and the bytes of
+ * the user stack. The parts are padded to 8 bytes.
+ *
  * A VMOP_STREAM_REPEAT record stands before a block of records. The block comes n_times, each time
  * step_ns later than before: a file of a few MB is a stream of 100 million samples. Blocks do not
  * nest.
  *
  * Files are hostile input: everything is checked, and the first invalid part ends the stream with
  * VMOP_ERROR_CORRUPT.
+ *
+ * Version 1 had no call stacks, and shorter lengths in its headers (struct vmop_stream_record_v1).
+ * It is only read.
  */
 #ifndef VMOP_HV_INTERFACE_REPLAY_STREAM_H
 #define VMOP_HV_INTERFACE_REPLAY_STREAM_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,15 +36,24 @@
 #include "hv-interface/source.h"
 #include "libutil/error.h"
 #include "vmop/record.h"
+#include "vmop/stack.h"
 
 #define VMOP_STREAM_MAGIC "VMOPSTRM" /* 8 bytes, no NUL */
 
+/* The machine of this program, for vmop_stream_header.machine. */
+#if defined(__aarch64__)
+#define VMOP_STREAM_MACHINE EM_AARCH64
+#else
+#define VMOP_STREAM_MACHINE EM_X86_64
+#endif
+
 enum {
-	VMOP_STREAM_VERSION = 1,
+	VMOP_STREAM_VERSION = 2,
 	VMOP_STREAM_MAX_EVENTS = 64,
-	VMOP_STREAM_REPEAT = 0x8000,	   /* beside enum vmop_record_type */
+	VMOP_STREAM_REPEAT = 0x80,	   /* beside enum vmop_record_type */
 	VMOP_STREAM_MAX_TEXT_BYTES = 8192, /* with the NUL */
 	VMOP_STREAM_MAX_TIMES = 1000000,
+	VMOP_STREAM_MAX_FRAMES = 1024, /* in each of the two lists of frames of a capture */
 };
 
 struct vmop_stream_header {
@@ -44,7 +61,11 @@ struct vmop_stream_header {
 	uint32_t version;
 	uint32_t n_events;
 	uint64_t first_ns; /* time of the first record; 0: not known */
-	uint64_t reserved[5];
+	/* The call stacks that samples carry, as in struct vmop_stack_options; 0: none. */
+	uint32_t stack_mode; /* enum vmop_stack_mode: OFF, KERNEL, FP or CFI */
+	uint32_t user_stack_bytes, max_frames;
+	uint32_t machine; /* of the registers and stacks: e_machine of <elf.h>; 0: no stacks */
+	uint64_t reserved[3];
 };
 
 struct vmop_stream_event {
@@ -55,12 +76,20 @@ struct vmop_stream_event {
 };
 
 struct vmop_stream_record {
-	uint16_t type;	    /* enum vmop_record_type, or VMOP_STREAM_REPEAT */
-	uint16_t len_bytes; /* with this header: a multiple of 8 */
-	uint16_t event;	    /* SAMPLE, LOST, THROTTLE */
+	uint32_t len_bytes; /* with this header: a multiple of 8 */
+	uint8_t type;	    /* enum vmop_record_type, or VMOP_STREAM_REPEAT */
+	uint8_t event;	    /* SAMPLE, LOST, THROTTLE */
 	uint16_t flags;	    /* SAMPLE: enum vmop_sample_flags; others: enum vmop_stream_flags */
 	uint64_t time_ns;
 };
+
+struct vmop_stream_record_v1 {
+	uint16_t type; /* enum vmop_record_type, or VMOP_STREAM_V1_REPEAT */
+	uint16_t len_bytes;
+	uint16_t event, flags;
+	uint64_t time_ns;
+};
+#define VMOP_STREAM_V1_REPEAT 0x8000
 
 enum vmop_stream_flags {
 	VMOP_STREAM_COMM_EXEC = 1 << 0,
@@ -75,6 +104,20 @@ struct vmop_stream_sample {
 	uint32_t pid, tid;
 	uint32_t cpu, source_domain;
 	uint32_t source_vcpu, reserved;
+};
+
+struct vmop_stream_capture { /* struct vmop_stack_capture has the meaning of each part */
+	uint32_t n_kernel_frames, n_user_frames; /* each at most VMOP_STREAM_MAX_FRAMES */
+	/* At most VMOP_USER_STACK_BYTES_MAX. */
+	uint32_t user_stack_bytes, user_stack_asked_bytes;
+	uint16_t n_user_regs; /* VMOP_USER_REGS; 0: none */
+	uint8_t user_end;     /* enum vmop_stack_end */
+	uint8_t flags;	      /* enum vmop_stream_capture_flags */
+	uint32_t reserved;
+};
+
+enum vmop_stream_capture_flags {
+	VMOP_STREAM_CAPTURE_COMPAT = 1 << 0,
 };
 
 struct vmop_stream_mmap { /* text: the path */
@@ -120,9 +163,14 @@ struct vmop_stream_repeat {
 
 _Static_assert(sizeof(struct vmop_stream_header) == 64, "on-disk format");
 _Static_assert(offsetof(struct vmop_stream_header, first_ns) == 16, "on-disk format");
+_Static_assert(offsetof(struct vmop_stream_header, machine) == 36, "on-disk format");
 _Static_assert(sizeof(struct vmop_stream_event) == 96, "on-disk format");
 _Static_assert(sizeof(struct vmop_stream_record) == 16, "on-disk format");
+_Static_assert(offsetof(struct vmop_stream_record, time_ns) == 8, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_record_v1) == 16, "on-disk format");
 _Static_assert(sizeof(struct vmop_stream_sample) == 40, "on-disk format");
+_Static_assert(sizeof(struct vmop_stream_capture) == 24, "on-disk format");
+_Static_assert(offsetof(struct vmop_stream_capture, user_end) == 18, "on-disk format");
 _Static_assert(sizeof(struct vmop_stream_mmap) == 72, "on-disk format");
 _Static_assert(offsetof(struct vmop_stream_mmap, build_id) == 52, "on-disk format");
 _Static_assert(sizeof(struct vmop_stream_comm) == 8, "on-disk format");
@@ -155,24 +203,41 @@ size_t vmop_stream_reader_n_events(const struct vmop_stream_reader *reader);
 const struct vmop_event_info *vmop_stream_reader_event(const struct vmop_stream_reader *reader,
 						       size_t i);
 uint64_t vmop_stream_reader_first_ns(const struct vmop_stream_reader *reader);
+/*
+ * Return the call stacks that samples may carry; mode OFF: none. Set *ret_machine to the machine
+ * that they are of, as e_machine of <elf.h>. Valid as long as the reader.
+ */
+const struct vmop_stack_options *vmop_stream_reader_stacks(const struct vmop_stream_reader *reader,
+							   uint32_t *ret_machine);
 /* Return the bytes of records taken, those of a repeated block each time. */
 uint64_t vmop_stream_reader_bytes(const struct vmop_stream_reader *reader);
 
 /*
- * Read the next record; its text is valid until the next call. Set *ret_ended at the end and after
- * an error: no record follows.
+ * Read the next record. Set *ret_stack to its call stack, or to NULL. Its text and its stack are
+ * valid until the next call. Set *ret_ended at the end and after an error: no record follows.
  */
 struct vmop_error *vmop_stream_reader_next(struct vmop_stream_reader *reader,
-					   struct vmop_record *ret, bool *ret_ended);
+					   struct vmop_record *ret,
+					   const struct vmop_stack_capture **ret_stack,
+					   bool *ret_ended);
 
 /* Writer. One thread. */
 struct vmop_stream_writer;
 
-/* Create a file at path, replacing an existing one. */
+/*
+ * Create a file at path, replacing an existing one. stacks: the call stacks that samples may carry,
+ * of this machine; NULL: none.
+ */
 struct vmop_error *vmop_stream_writer_create(const char *path, const struct vmop_event_info *events,
-					     size_t n_events, struct vmop_stream_writer **ret);
-/* Append one record. vmop_stream_writer_close reports errors. */
-void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop_record *record);
+					     size_t n_events,
+					     const struct vmop_stack_options *stacks,
+					     struct vmop_stream_writer **ret);
+/*
+ * Append one record. stack: the call stack of a sample, or NULL; a stream without call stacks
+ * leaves it out. vmop_stream_writer_close reports errors.
+ */
+void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop_record *record,
+			    const struct vmop_stack_capture *stack);
 /* Return a sink that appends. Valid as long as the writer. */
 struct vmop_sink vmop_stream_writer_sink(struct vmop_stream_writer *writer);
 /* Begin a block that comes n_times, each time step_ns later, up to the matching end. */

@@ -61,7 +61,7 @@ enum vmop_image_kind {
 	VMOP_IMAGE_MODULE = 3,	     /* offsets are from the module's core .text base */
 	VMOP_IMAGE_BPF = 4,	     /* a BPF program; offsets from its start */
 	VMOP_IMAGE_VDSO = 5,	     /* offsets are from the mapping's start */
-	VMOP_IMAGE_ANON = 6,	     /* anonymous executable memory (JIT); offsets are addresses */
+	VMOP_IMAGE_ANON = 6,	     /* generated code; offsets are addresses or in a jitdump */
 	VMOP_IMAGE_TRAMPOLINE = 7,   /* other generated kernel text (ftrace, kprobes) */
 	VMOP_IMAGE_GUEST_KERNEL = 8, /* "[guest NAME kernel]"; offsets as for a kernel, or */
 	VMOP_IMAGE_GUEST_USER = 9,   /* addresses when the guest is unknown */

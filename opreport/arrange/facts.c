@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* List the facts of a report that programs read in place of the lines above the table. */
+#include "libutil/stack-end.h"
 #include "opreport/arrange/report-open.h"
 #include "opreport/stacks/frame.h"
 

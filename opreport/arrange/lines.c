@@ -8,6 +8,7 @@
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
+#include "libutil/stack-end.h"
 #include "opreport/arrange/report-open.h"
 #include "opreport/output/time-text.h"
 #include "opreport/stacks/frame.h"
@@ -358,12 +359,8 @@ static struct vmop_error *add_stacks_line(struct vmop_report *report)
 	struct vmop_error *err = writer_begin(&writer);
 	if (err)
 		return err;
+	vmop_stack_ends_print(writer.out, facts->ends, facts->damaged);
 	double percent = all ? 100 / (double)all : 0;
-	fprintf(writer.out, "%.1f %% complete", (double)facts->ends[VMOP_STACK_COMPLETE] * percent);
-	for (unsigned end = 0; end < VMOP_N_STACK_ENDS; end++)
-		if (facts->ends[end] && end != VMOP_STACK_COMPLETE)
-			fprintf(writer.out, ", %.1f %% %s", (double)facts->ends[end] * percent,
-				vmop_stack_end_text(end));
 	if (facts->damaged)
 		fprintf(writer.out, ", %.1f %% damaged", (double)facts->damaged * percent);
 	if (facts->none)

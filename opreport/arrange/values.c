@@ -43,7 +43,8 @@ static void read_names(const struct vmop_report *report, struct vmop_row *row,
 	const struct vmop_domain_item *domain = vmop_row_domain(report->result, row);
 	const struct vmop_task_item *task = vmop_row_task(report->result, row);
 	const struct vmop_group *group = row->group;
-	bool has_address = row->symbol && row->symbol != &vmop_idle_symbol;
+	bool has_address = row->symbol && row->symbol != &vmop_idle_symbol &&
+			   row->symbol->type != VMOP_SYMBOL_INLINED;
 	bool has_task = task->id.number != 0;
 	names[COLUMN_ADDRESS] = number_value(row->address, has_address);
 	names[COLUMN_SESSION] = text_value(vmop_row_session(report->result, row));

@@ -111,6 +111,9 @@ struct vmop_query {
 	const struct vmop_sample_sink *sink; /* NULL: none */
 };
 
+/* The type of a symbol that stands for an inlined function, and has no address. */
+#define VMOP_SYMBOL_INLINED 'I'
+
 struct vmop_row {
 	const struct vmop_group *group;
 	const struct vmop_symbol *symbol; /* &vmop_idle_symbol; or NULL: none, or not by symbol */

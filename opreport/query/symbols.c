@@ -78,7 +78,7 @@ void vmop_symbols_destroy(struct vmop_symbols *symbols)
 	free(symbols);
 }
 
-/* Set *why to vmopd's note about the image's file or perf map, if the session has one. */
+/* Set *why to vmopd's note about the image's file, perf map or jitdump, if the session has one. */
 static struct vmop_error *load_note(const struct vmop_symbols *symbols,
 				    const struct vmop_image_item *item, const char **why)
 {
@@ -110,7 +110,7 @@ static const char *why_none_stored(enum vmop_image_kind kind)
 	case VMOP_IMAGE_MODULE:
 		return "none could be read when recording (kernel.kptr_restrict?)";
 	case VMOP_IMAGE_ANON:
-		return "generated code; no perf map was looked for when recording";
+		return "generated code; no perf map or jitdump was looked for when recording";
 	case VMOP_IMAGE_GUEST_KERNEL:
 	case VMOP_IMAGE_GUEST_USER:
 		return "no image of the guest was known when recording";
@@ -153,9 +153,8 @@ static bool is_elsewhere(const struct vmop_symbols *symbols, const struct vmop_i
 	return !vmop_catalog_domain(symbols->catalog, item->domain)->is_host;
 }
 
-/* Load the symbols of a file.  An error of one file becomes image->why and not the report's. */
-static struct vmop_error *load_file(struct vmop_symbols *symbols,
-				    const struct vmop_image_item *item, struct image_symbols *image)
+static struct vmop_image_ref ref_of(const struct vmop_symbols *symbols,
+				    const struct vmop_image_item *item)
 {
 	struct vmop_image_ref ref = {
 		.path = item->name,
@@ -165,6 +164,14 @@ static struct vmop_error *load_file(struct vmop_symbols *symbols,
 	};
 	_Static_assert(sizeof(ref.build_id.bytes) == sizeof(item->build_id), "the same build-ids");
 	memcpy(ref.build_id.bytes, item->build_id, sizeof(item->build_id));
+	return ref;
+}
+
+/* Load the symbols of a file.  An error of one file becomes image->why and not the report's. */
+static struct vmop_error *load_file(struct vmop_symbols *symbols,
+				    const struct vmop_image_item *item, struct image_symbols *image)
+{
+	const struct vmop_image_ref ref = ref_of(symbols, item);
 	struct vmop_error *err =
 		vmop_resolver_symtab(symbols->resolver, &ref, &image->symtab, &image->why);
 	if (!err || err->code == VMOP_ERROR_NO_MEMORY)
@@ -287,6 +294,21 @@ bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 		image->idle_range = vmop_idle_find_range(symtab);
 	image->has_idle_range = true;
 	return vmop_idle_is_function(&image->idle_range, symbol);
+}
+
+struct vmop_error *vmop_symbols_find_inlines(struct vmop_symbols *symbols, uint64_t max_cpu_ns,
+					     struct vmop_inlines **ret)
+{
+	return vmop_inlines_create(symbols->resolver, max_cpu_ns, ret);
+}
+
+struct vmop_error *vmop_symbols_open_inlines(const struct vmop_symbols *symbols, size_t image,
+					     struct vmop_inlines *inlines,
+					     struct vmop_inline_index **ret, const char **ret_why)
+{
+	const struct vmop_image_ref ref =
+		ref_of(symbols, vmop_catalog_image(symbols->catalog, image));
+	return vmop_inlines_open(inlines, &ref, ret, ret_why);
 }
 
 const char *vmop_symbols_name(struct vmop_symbols *symbols, const struct vmop_symbol *symbol)

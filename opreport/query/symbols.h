@@ -7,6 +7,7 @@
 #define VMOP_OPREPORT_QUERY_SYMBOLS_H
 
 #include "libdb/db.h"
+#include "libsym/inlines.h"
 #include "libsym/resolver.h"
 #include "opreport/query/catalog.h"
 
@@ -45,6 +46,15 @@ uint64_t vmop_symbols_n_left_out(const struct vmop_symbols *symbols);
 /* Return whether a symbol of the image is an idle function: see idle.h. */
 bool vmop_symbols_is_idle(struct vmop_symbols *symbols, size_t index,
 			  const struct vmop_symtab *symtab, const struct vmop_symbol *symbol);
+
+/* Begin a search for inlined functions of files: see libsym/inlines.h.  The caller owns *ret. */
+struct vmop_error *vmop_symbols_find_inlines(struct vmop_symbols *symbols, uint64_t max_cpu_ns,
+					     struct vmop_inlines **ret);
+
+/* Open the DWARF of the image with that catalog index, as vmop_inlines_open(). */
+struct vmop_error *vmop_symbols_open_inlines(const struct vmop_symbols *symbols, size_t image,
+					     struct vmop_inlines *inlines,
+					     struct vmop_inline_index **ret, const char **ret_why);
 
 /* Return the name to show, demangled according to the options.  The symbols or the catalog own it.
  */

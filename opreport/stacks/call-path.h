@@ -13,8 +13,11 @@
 #include "libutil/error.h"
 #include "opreport/stacks/stack-reader.h"
 
-/* Nodes on a path: groups, a word, the followed frames, the function itself. */
-#define VMOP_CALL_PATH_MAX (VMOP_STACK_FOLLOWED_MAX + 16)
+/*
+ * Nodes on a path: groups, a word, the followed frames, the function itself, and as many inlined
+ * functions as there are frames.
+ */
+#define VMOP_CALL_PATH_MAX (2 * VMOP_STACK_FOLLOWED_MAX + 16)
 
 /* Items are small numbers of the owner's choice.  A zeroed path is empty. */
 struct vmop_call_path {

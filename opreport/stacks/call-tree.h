@@ -16,6 +16,8 @@
  *   call-tree     adds up the samples
  *   call-path     is what the walks of finished trees have in common
  *   inclusive     adds to a query's rows the samples that were taken below them
+ *   inline-map    looks up the functions that are inlined at the frames' addresses
+ *   inline-tree   adds these to a tree as frames
  *   callgraph     finds callers and callees of each function
  *   inverse-tree  turns a tree upside down
  *   tree-output   lists the formats that print a tree themselves

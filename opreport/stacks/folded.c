@@ -2,9 +2,10 @@
 /*
  * Folded stacks, as flamegraph.pl of the FlameGraph project and many viewers read them.  A line is
  *	DOMAIN;TASK;FRAME;...;FRAME SAMPLES
- * outermost first.  Kernel frames end in "_[k]", the hypervisor's in "_[h]", and a guest's in
- * "_[g]".  Names are escaped (libutil/escape.h), with ';' as "\x3b"; a name that itself ends like a
- * mark has its last bracket as "\x5d".  With several events, each stack begins with its event.
+ * outermost first.  Kernel frames end in "_[k]", the hypervisor's in "_[h]", a guest's in "_[g]",
+ *and inlined functions in "_[i]".  Names are escaped (libutil/escape.h), with ';' as "\x3b"; a name
+ *that itself ends like a mark has its last bracket as "\x5d".  With several events, each stack
+ *begins with its event.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "libutil/escape.h"
 #include "libutil/log.h"
 #include "opreport/stacks/call-path.h"
+#include "opreport/stacks/inline-map.h"
 #include "opreport/stacks/tree-output.h"
 
 /* The bound of the lines together: deep stacks of long names are costly.  More are left out. */
@@ -37,6 +39,8 @@ struct folder {
 
 static const char *mark_of(const struct vmop_frame *frame)
 {
+	if (vmop_inlined_of_frame(frame))
+		return "_[i]";
 	switch (frame->key.kind) {
 	case VMOP_FRAME_KERNEL:
 		return "_[k]";
@@ -48,6 +52,13 @@ static const char *mark_of(const struct vmop_frame *frame)
 	default:
 		return "";
 	}
+}
+
+/* Return the name without the mark of another format. */
+static const char *name_of(struct vmop_result *result, struct vmop_frame *frame)
+{
+	const struct vmop_inlined *inlined = vmop_inlined_of_frame(frame);
+	return inlined ? inlined->name : vmop_frame_name(result, frame);
 }
 
 /* Return whether the text ends like a mark: "_[x]". */
@@ -124,7 +135,7 @@ static struct vmop_error *fold_event(struct folder *folder, size_t event)
 		if (depth > VMOP_CALL_PATH_MAX)
 			continue;
 		struct vmop_frame *frame = vmop_call_tree_frame(tree, node);
-		err = append(folder, folder->ends[depth - 1], vmop_frame_name(tree->result, frame),
+		err = append(folder, folder->ends[depth - 1], name_of(tree->result, frame),
 			     vmop_frame_is_code(frame), mark_of(frame), &folder->ends[depth]);
 		uint64_t samples = vmop_call_tree_self(tree, node)[event].samples;
 		if (!err && samples)

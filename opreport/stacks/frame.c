@@ -11,6 +11,7 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/hash-seed.h"
+#include "libutil/stack-end.h"
 
 enum { FIRST_CAPACITY = 1024 };
 
@@ -74,32 +75,6 @@ void vmop_frames_deinit(struct vmop_frames *frames)
 }
 
 /* ---- names ----------------------------------------------------------------- */
-
-static const struct {
-	const char *text, *word;
-} ends[VMOP_N_STACK_ENDS] = {
-	[VMOP_STACK_END_UNKNOWN] = {"unknown end", "unknown"},
-	[VMOP_STACK_COMPLETE] = {"complete", "complete"},
-	[VMOP_STACK_DEPTH_LIMIT] = {"too deep", "depth_limit"},
-	[VMOP_STACK_COPY_SHORT] = {"copy too small", "copy_short"},
-	[VMOP_STACK_NO_CFI] = {"no unwind information", "no_cfi"},
-	[VMOP_STACK_UNREADABLE] = {"unwind information unreadable", "unreadable"},
-	[VMOP_STACK_TORN] = {"torn", "torn"},
-	[VMOP_STACK_NOT_RECORDED] = {"not recorded", "not_recorded"},
-	[VMOP_STACK_TABLE_LATE] = {"unwind tables late", "table_late"},
-	[VMOP_STACK_TOO_MANY] = {"too many stacks", "too_many"},
-	[VMOP_STACK_OUTDATED] = {"unwound by old mappings", "outdated"},
-};
-
-const char *vmop_stack_end_text(unsigned end)
-{
-	return ends[end < VMOP_N_STACK_ENDS ? end : VMOP_STACK_END_UNKNOWN].text;
-}
-
-const char *vmop_stack_end_word(unsigned end)
-{
-	return ends[end < VMOP_N_STACK_ENDS ? end : VMOP_STACK_END_UNKNOWN].word;
-}
 
 /* Return a text that the result keeps, or "" without memory. */
 static const char *keep(struct vmop_result *result, const char *format, ...)

@@ -42,13 +42,16 @@ struct vmop_frame_key {
 	uint32_t image; /* code: catalog index of the image's row; 0 in words and groups */
 	/*
 	 * Groups: a field of struct vmop_group (a catalog index + 1, ...).  VMOP_FRAME_END: enum
-	 * vmop_stack_end.
+	 * vmop_stack_end.  Code: VMOP_FRAME_IS_INLINED, or 0.
 	 */
 	uint32_t value;
 	uint32_t mode;			  /* code: enum vmop_mode */
 	const struct vmop_symbol *symbol; /* NULL: none; &vmop_idle_symbol: idle functions */
 	uint64_t offset;		  /* in the image; only in trees by offset, or else 0 */
 };
+
+/* A function that is inlined into the one above it: its symbol is a struct vmop_inlined's. */
+#define VMOP_FRAME_IS_INLINED 1
 
 struct vmop_frame {
 	struct vmop_frame_key key;
@@ -108,11 +111,5 @@ const char *vmop_frame_name(struct vmop_result *result, struct vmop_frame *frame
 
 /* Return what stands in the column of symbols, as in a report by symbol: "main", "(no symbols)". */
 const char *vmop_frame_symbol_name(struct vmop_result *result, struct vmop_frame *frame);
-
-/* Return "complete", "copy too small" and the like, for any value. */
-const char *vmop_stack_end_text(unsigned end);
-
-/* Return the same for programs: "complete", "copy_short", ... */
-const char *vmop_stack_end_word(unsigned end);
 
 #endif

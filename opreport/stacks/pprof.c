@@ -4,7 +4,8 @@
  *
  * A pprof sample is a stack with a number of samples and a weight for one event, and the labels
  * domain, cgroup, task, pid, event and mode.  A location is a frame, a mapping an image, a function
- * a symbol.  vmop's words, such as "[copy too small]", are functions without an image.
+ * a symbol.  A location also has a line for each function that is inlined there.  vmop's words,
+ * such as "[copy too small]", are functions without an image.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "opreport/stacks/call-path.h"
+#include "opreport/stacks/inline-map.h"
 #include "opreport/stacks/profile-writer.h"
 #include "opreport/stacks/tree-output.h"
 
@@ -26,8 +28,9 @@ struct function_key {
 
 struct profile {
 	struct vmop_call_tree *tree;
+	const struct vmop_inline_map *inlines; /* NULL: none */
 	struct vmop_profile_writer *writer;
-	struct function_key *buckets; /* n_buckets, a power of two, twice the frames */
+	struct function_key *buckets; /* n_buckets, a power of two, twice the functions */
 	size_t n_buckets;
 	uint32_t n_functions;
 	uint64_t *location_ids; /* by frame */
@@ -95,6 +98,35 @@ static uint32_t function_of(struct profile *profile, struct vmop_frame *frame)
 	return known->function;
 }
 
+/* Return the id of an inlined function, which is written if it is new. */
+static uint32_t inlined_function(struct profile *profile, const struct vmop_inlined *inlined,
+				 uint32_t image)
+{
+	struct function_key key = {.symbol = &inlined->symbol, .image = image};
+	struct function_key *known = find_function(profile, &key);
+	if (!known->function) {
+		key.function = put_function(profile, inlined->name, inlined->mangled_name, "");
+		*known = key;
+	}
+	return known->function;
+}
+
+/* Set lines to the functions of a frame, the inlined ones first.  Returns their number. */
+static size_t lines_of(struct profile *profile, uint32_t number,
+		       Vmop__Pprof__Line lines[VMOP_INLINES_MAX + 1])
+{
+	struct vmop_frame *frame = &profile->tree->frames.items[number];
+	const struct vmop_inline_map *map = profile->inlines;
+	size_t n = map ? map->chains[number].n : 0;
+	for (size_t i = 0; i <= n; i++)
+		vmop__pprof__line__init(&lines[i]);
+	for (size_t i = 0; i < n; i++)
+		lines[i].function_id = inlined_function(
+			profile, map->functions[map->chains[number].first + i], frame->key.image);
+	lines[n].function_id = function_of(profile, frame);
+	return n + 1;
+}
+
 static uint64_t address_of(const struct profile *profile, const struct vmop_frame *frame)
 {
 	const struct vmop_image_item *image =
@@ -108,7 +140,7 @@ static void put_location(struct profile *profile, uint32_t number)
 	struct vmop_frame *frame = &profile->tree->frames.items[number];
 	Vmop__Pprof__Profile piece = VMOP__PPROF__PROFILE__INIT;
 	Vmop__Pprof__Location location = VMOP__PPROF__LOCATION__INIT, *items = &location;
-	Vmop__Pprof__Line line = VMOP__PPROF__LINE__INIT, *lines = &line;
+	Vmop__Pprof__Line lines[VMOP_INLINES_MAX + 1], *line_items[VMOP_INLINES_MAX + 1];
 	location.id = profile->location_ids[number] = (uint64_t)number + 1;
 	if (vmop_frame_is_code(frame)) {
 		uint64_t *limit = &profile->limits[frame->text_image];
@@ -117,9 +149,10 @@ static void put_location(struct profile *profile, uint32_t number)
 		if (*limit <= location.address)
 			*limit = location.address + 1 ? location.address + 1 : UINT64_MAX;
 	}
-	line.function_id = function_of(profile, frame);
-	location.n_line = 1;
-	location.line = &lines;
+	location.n_line = lines_of(profile, number, lines);
+	for (size_t i = 0; i < location.n_line; i++)
+		line_items[i] = &lines[i];
+	location.line = line_items;
 	piece.n_location = 1;
 	piece.location = &items;
 	vmop_profile_writer_put(profile->writer, &piece);
@@ -315,11 +348,13 @@ static void put_words(struct profile *profile)
 }
 
 static struct vmop_error *profile_init(struct profile *profile, struct vmop_call_tree *tree,
-				       FILE *out)
+				       const struct vmop_inline_map *inlines, FILE *out)
 {
+	size_t n_functions = tree->frames.n + (inlines ? inlines->n_functions : 0);
 	profile->tree = tree;
+	profile->inlines = inlines;
 	profile->n_buckets = 2;
-	while (profile->n_buckets < 2 * tree->frames.n)
+	while (profile->n_buckets < 2 * n_functions)
 		profile->n_buckets *= 2;
 	profile->buckets = calloc(profile->n_buckets, sizeof(*profile->buckets));
 	profile->location_ids = calloc(tree->frames.n, sizeof(*profile->location_ids));
@@ -347,7 +382,7 @@ static struct vmop_error *pprof_print(struct vmop_call_tree *tree,
 	struct profile *profile = calloc(1, sizeof(*profile));
 	if (!profile)
 		return &vmop_error_no_memory;
-	struct vmop_error *err = profile_init(profile, tree, out);
+	struct vmop_error *err = profile_init(profile, tree, options->inlines, out);
 	if (!err) {
 		put_words(profile);
 		put_types(profile);
@@ -365,5 +400,6 @@ const struct vmop_tree_output vmop_tree_output_pprof = {
 	.tree = {.groups = VMOP_BY_DOMAIN | VMOP_BY_CGROUP | VMOP_BY_TASK,
 		 .by_offset = true,
 		 .by_mode = true},
+	.has_inlines = true,
 	.print = pprof_print,
 };

@@ -15,6 +15,8 @@
 #include "libutil/error.h"
 #include "opreport/stacks/call-tree.h"
 
+struct vmop_inline_map;
+
 struct vmop_tree_output_options {
 	/* The lines above a report: session, time, events, losses, complete stacks.  Raw bytes.
 	 */
@@ -22,12 +24,15 @@ struct vmop_tree_output_options {
 	size_t n_lines;
 	double threshold_percent; /* frames below this share of all samples can be merged, 0: none
 				   */
+	const struct vmop_inline_map *inlines; /* of the tree's frames; NULL: see has_inlines */
 };
 
 struct vmop_tree_output {
 	const char *name;
 	struct vmop_call_tree_options tree; /* which tree it prints */
-	unsigned merge;			    /* bits of enum vmop_merge: tasks that are one group */
+	/* Inlined functions come in options->inlines, and else as frames of the tree. */
+	bool has_inlines;
+	unsigned merge; /* bits of enum vmop_merge: tasks that are one group */
 	/*
 	 * Write the finished tree to out.  Names are made on the way, so the tree is not const.
 	 * Returns an error without memory; the caller checks ferror(out).

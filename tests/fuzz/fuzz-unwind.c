@@ -28,9 +28,11 @@ static void take_rule(struct fuzz_input *input, struct vmop_cfi_rule *ret)
 		.ra_is_signed = saved >> 4 & 1,
 		.cfa_offset = take_offset(input),
 		.cfa_addend = take_offset(input),
+		.extra_saved = saved >> 5 & 3,
 		.fp_offset = take_offset(input),
 		.ra_offset = take_offset(input),
 	};
+	ret->extra_offset = (int16_t)ret->cfa_addend;
 	if (kind & 128)
 		ret->cfa_register = kind & 64 ? 6 : 7;
 }
@@ -77,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	}
 	if (flags & 4)
 		table.entry_end = 0x10;
+	table.ends_with_zero = flags & 8;
 	fuzz_unwind(&input, flags & 1 ? EM_AARCH64 : EM_X86_64, &table);
 	return 0;
 }

@@ -77,10 +77,10 @@ static inline uint64_t fuzz_word(struct fuzz_input *input, uint64_t stack)
 static inline bool fuzz_find(void *arg, uint64_t address, struct vmop_code_piece *ret)
 {
 	const struct vmop_code_piece pieces[] = {
-		{FUZZ_CODE, FUZZ_CODE + FUZZ_CODE_BYTES, 0, arg, VMOP_CODE_HAS_TABLE},
-		{FUZZ_JIT, FUZZ_JIT + 0x1000, 0, NULL, VMOP_CODE_NO_TABLE},
-		{FUZZ_PENDING, FUZZ_PENDING + 0x1000, 0, NULL, VMOP_CODE_PENDING},
-		{FUZZ_UNREADABLE, FUZZ_UNREADABLE + 0x1000, 0, NULL, VMOP_CODE_UNREADABLE},
+		{FUZZ_CODE, FUZZ_CODE + FUZZ_CODE_BYTES, 0, arg, VMOP_CODE_HAS_TABLE, NULL},
+		{FUZZ_JIT, FUZZ_JIT + 0x1000, 0, NULL, VMOP_CODE_NO_TABLE, NULL},
+		{FUZZ_PENDING, FUZZ_PENDING + 0x1000, 0, NULL, VMOP_CODE_PENDING, NULL},
+		{FUZZ_UNREADABLE, FUZZ_UNREADABLE + 0x1000, 0, NULL, VMOP_CODE_UNREADABLE, NULL},
 	};
 	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
 		if (address - pieces[i].start < pieces[i].end - pieces[i].start) {
@@ -110,15 +110,27 @@ static inline void fuzz_check(const struct vmop_unwound *unwound,
 		abort();
 }
 
+/* Check that two unwindings of a stack have the same result. */
+static inline void fuzz_compare(const struct vmop_unwound *a, const struct vmop_stack_frame *frames,
+				const struct vmop_unwound *b, const struct vmop_stack_frame *others)
+{
+	if (a->n_frames != b->n_frames || a->end != b->end)
+		abort();
+	for (size_t i = 0; i < a->n_frames; i++)
+		if (frames[i].address != others[i].address ||
+		    frames[i].is_interrupted != others[i].is_interrupted)
+			abort();
+}
+
 /* Unwind a stack that the rest of the input makes, with a table. */
 static inline void fuzz_unwind(struct fuzz_input *input, uint16_t machine,
 			       const struct vmop_cfi_table *table)
 {
 	static const uint64_t starts[] = {UINT64_C(0x7ffd00001000), 0, UINT64_MAX - 255,
 					  UINT64_C(0x1000)};
-	struct vmop_stack_frame frames[FUZZ_FRAMES];
+	struct vmop_stack_frame frames[FUZZ_FRAMES], others[FUZZ_FRAMES];
 	uint64_t regs[VMOP_USER_REGS];
-	struct vmop_unwound unwound;
+	struct vmop_unwound unwound, other;
 	uint8_t flags = fuzz_byte(input);
 	uint64_t stack = starts[flags & 3];
 	const struct vmop_code_space space = {fuzz_find, (void *)table};
@@ -147,6 +159,16 @@ static inline void fuzz_unwind(struct fuzz_input *input, uint16_t machine,
 		abort();
 	vmop_unwind(*unwinder, &space, &capture, frames, max_frames, &unwound);
 	fuzz_check(&unwound, frames, max_frames);
+	/* The rules that the unwinder keeps are those of the table, not of an earlier input's. */
+	bool is_fresh = (flags >> 5) == 1;
+	if (is_fresh) {
+		vmop_unwinder_destroy(*unwinder);
+		*unwinder = NULL;
+		if (vmop_unwinder_create(machine, unwinder))
+			abort();
+	}
+	vmop_unwind(*unwinder, &space, &capture, others, max_frames, &other);
+	fuzz_compare(&unwound, frames, &other, others);
 	free(words);
 }
 

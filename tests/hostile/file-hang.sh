@@ -5,27 +5,9 @@
 # shellcheck source=tests/integration/common.sh disable=SC2016,SC2034,SC2086,SC2317 # inner shells; lists; traps
 . "$(dirname "$0")/../integration/common.sh"
 need_perf
-limit=30
-server=
-mount_point=$work/hanging
-end_server() {
-	ended_with=$?
-	[ -z "$server" ] || kill "$server" 2>/dev/null || :
-	umount -l "$mount_point" 2>/dev/null || :
-	server=
-	return $ended_with
-}
-trap 'end_server; clean_up' EXIT
-
-as_user() {
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
-}
-
-mkdir "$mount_point"
-"$build/tests/hostile/hang-fs" "$mount_point" /bin/dash >"$work/server" 2>&1 &
-server=$!
-until grep -q . "$work/server" || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
-grep -q mounted "$work/server" || skip "$(cat "$work/server")"
+# shellcheck source=tests/hostile/hang-common.sh
+. "$(dirname "$0")/hang-common.sh"
+mount_hanging /bin/dash || skip "$(cat "$work/server")"
 
 loop='i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done'
 refuse 0 "sampling" control --start --event=cpu-clock:1000Hz --session-dir="$sessions"

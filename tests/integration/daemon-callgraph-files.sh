@@ -5,17 +5,8 @@
 # reason, the daemon responds, and other programs' stacks stay whole.
 # shellcheck source=tests/integration/stacks-common.sh
 . "$(dirname "$0")/stacks-common.sh"
-limit=30
-server=
-mount_point=$work/hanging
-end_server() {
-	ended_with=$?
-	[ -z "$server" ] || kill "$server" 2>/dev/null || :
-	umount -l "$mount_point" 2>/dev/null || :
-	server=
-	return $ended_with
-}
-trap 'end_server; clean_up' EXIT
+# shellcheck source=tests/hostile/hang-common.sh
+. "$(dirname "$0")/../hostile/hang-common.sh"
 
 begin() {
 	rm -rf "$sessions"
@@ -89,15 +80,10 @@ for change in overwritten truncated; do
 done
 
 # ---- a file system that never replies to the daemon ----
-mkdir "$mount_point"
-: >"$work/server"
-"$build/tests/hostile/hang-fs" "$mount_point" "$hard" >"$work/server" 2>&1 &
-server=$!
-until grep -q . "$work/server" || ! kill -0 $server 2>/dev/null; do sleep 0.05; done
-if grep -q mounted "$work/server"; then
+if mount_hanging "$hard"; then
 	begin
 	for i in 1 2 3; do
-		setpriv --reuid=65534 --regid=65534 --clear-groups "$mount_point/program-$i" spin 500
+		as_user "$mount_point/program-$i" spin 500
 	done
 	"$work/unharmed" spin 1000
 	end

@@ -78,7 +78,20 @@ is "stacks without --callgraph" "$(grep -cvP '\t-;' "$work/stacks" || true)" = 0
 rm -rf "$sessions"
 expect 0 "sampling" control --start --callgraph --event=cpu-clock:999Hz --session-dir="$sessions"
 KNOWN_PATHS_MS=2500 "$known" recursion 3>/dev/null || echo "it ended with $?" # longer than an interval
+expect 0 " stacks: " control --status
 expect 0 "% complete" control --status
 is "stacks" "$(control --status --json | sed -n 's/^ *"stacks": \([0-9]*\),/\1/p')" -ge 20
-expect 0 "" control --shutdown
+
+# ---- and of the end of a session ----
+expect 0 "% complete" control --stop
+refuse 0 "sampling" control --start --callgraph --event=cpu-clock:999Hz --session-dir="$sessions"
+"$known" recursion 3>/dev/null || echo "it ended with $?"
+expect 0 " call stacks: " control --shutdown
+# shellcheck disable=SC2016 # an inner shell
+expect 0 "% complete" control --run --callgraph --event=cpu-clock:999Hz --session-dir="$sessions" -- \
+	sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
+is "the number in the session" "$(sed -n 's/.* \([0-9]*\) call stacks: .*/\1/p' "$work/out")" -ge 20
+expect 0 "the session is in" control --run --callgraph=off --event=cpu-clock:100Hz \
+	--session-dir="$sessions" -- true
+is "lines about stacks of a session without" "$(grep -c "call stacks" "$work/out")" -eq 0
 finish

@@ -128,6 +128,7 @@ static int end(void **state)
 	vmop_active_peer_deinit(&rig->peer);
 	vmop_setup_deinit(&rig->daemon.setup);
 	free(rig->daemon.last_session);
+	free(rig->daemon.last_stacks);
 	sd_event_unref(rig->daemon.loop);
 	nftw(rig->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 	free(rig);

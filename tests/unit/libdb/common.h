@@ -167,4 +167,32 @@ static inline struct totals totals_of(struct vmop_db *db, const struct vmop_db_f
 	return totals;
 }
 
+/*
+ * Check that a blob of n packed cells, cut anywhere, is refused or has fewer cells. `unpack`
+ * returns the number of cells in a part, which is not longer than its memory; -1: refused.
+ */
+static inline void test_cuts(const uint8_t *blob, size_t len, size_t n,
+			     int (*unpack)(void *arg, const void *part, size_t len), void *arg)
+{
+	for (size_t cut = 0; cut < len && cut < 300; cut++) {
+		_cleanup_free_ uint8_t *part = malloc(cut + 1);
+		memcpy(part, blob, cut);
+		assert_in_range(unpack(arg, part, cut) + 1, 0, n);
+	}
+}
+
+/* A blob that no writer wrote. */
+struct test_blob {
+	uint8_t bytes[24];
+	size_t len;
+};
+
+/* Check that `unpack` refuses each of n blobs. */
+static inline void test_refuses(const struct test_blob *blobs, size_t n,
+				int (*unpack)(void *arg, const void *blob, size_t len), void *arg)
+{
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(unpack(arg, blobs[i].bytes, blobs[i].len), -1);
+}
+
 #endif

@@ -14,6 +14,17 @@ bool vmop_cfi_table_is_entry(const struct vmop_cfi_table *table, uint64_t offset
 	return offset >= table->entry_start && offset < table->entry_end;
 }
 
+uint32_t vmop_cfi_table_serial(const struct vmop_cfi_table *table)
+{
+	(void)table;
+	return 0;
+}
+
+bool vmop_cfi_table_ends_with_zero(const struct vmop_cfi_table *table)
+{
+	return table->ends_with_zero;
+}
+
 bool vmop_cfi_table_entry(const struct vmop_cfi_table *table, uint64_t offset,
 			  struct vmop_cfi_entry *ret)
 {

@@ -124,6 +124,12 @@ static struct plan make_plan(const struct synthetic_image *image)
 	return plan;
 }
 
+/* Two notes: an owner's name, a description, a type, and the first two. */
+static const uint8_t go_notes[] = {4,	0, 0, 0, 3,   0,   0, 0, 3, 0, 0, 0, 'G', 'N',
+				   'U', 0, 1, 2, 3,   0,   4, 0, 0, 0, 1, 0, 0,	  0,
+				   4,	0, 0, 0, 'G', 'o', 0, 0, 9, 0, 0, 0};
+enum { NOTES = SYNTHETIC_TEXT - sizeof(go_notes) };
+
 static void write_program_headers(const struct synthetic_image *image, const struct plan *plan,
 				  uint8_t *file)
 {
@@ -144,8 +150,14 @@ static void write_program_headers(const struct synthetic_image *image, const str
 		 .p_vaddr = SYNTHETIC_BIAS + plan->search_table,
 		 .p_filesz = 12,
 		 .p_memsz = 12},
+		{.p_type = image->is_go ? PT_NOTE : PT_NULL,
+		 .p_offset = NOTES,
+		 .p_vaddr = SYNTHETIC_BIAS + NOTES,
+		 .p_filesz = sizeof(go_notes),
+		 .p_memsz = sizeof(go_notes)},
 	};
 	memcpy(file + sizeof(Elf64_Ehdr), headers, sizeof(headers));
+	memcpy(file + NOTES, go_notes, sizeof(go_notes));
 	/* Version 1, a pointer of 4 bytes relative to itself, no table. */
 	uint8_t table[8] = {1, 0x1b, 0xff, 0xff};
 	int32_t distance = (int32_t)(plan->eh_frame - plan->search_table - 4);
@@ -194,7 +206,7 @@ uint8_t *synthetic_make(const struct synthetic_image *image, size_t *ret_len_byt
 		.e_shoff = plan.sections,
 		.e_ehsize = sizeof(header),
 		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 3,
+		.e_phnum = 4,
 		.e_shentsize = sizeof(Elf64_Shdr),
 		.e_shnum = 4,
 		.e_shstrndx = 1,

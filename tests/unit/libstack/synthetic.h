@@ -43,6 +43,7 @@ struct synthetic_image {
 	uint64_t entry;	  /* offset in the file, or 0 */
 	const struct synthetic_cfi *eh_frame, *debug_frame;
 	bool has_search_table; /* PT_GNU_EH_FRAME instead of a section header */
+	bool is_go;	       /* a note of Go's linker follows another note */
 };
 
 /* Return the image; the caller frees it. */

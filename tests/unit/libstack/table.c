@@ -676,6 +676,55 @@ static void the_vdso_is_read_from_memory(void **state)
 	vmop_error_destroy(err);
 }
 
+/* Return the table of two functions: one saves rbx, and the other one's CFA may be rbx. */
+static struct vmop_cfi_table *table_with_rbx(bool has_cfa_by_rbx)
+{
+	/* push rbx; ...; the other: push rbx; mov rbx, rsp */
+	static const uint8_t saves[] = {0x41, 0x0e, 16, 0x83, 2};
+	static const uint8_t uses[] = {0x41, 0x0e, 16, 0x83, 2, 0x43, 0x0d, 3};
+	struct synthetic_cfi cfi = {0};
+	synthetic_usual_cie(&cfi, EM_X86_64);
+	synthetic_fde(&cfi, SYNTHETIC_TEXT, 64, saves, sizeof(saves));
+	synthetic_fde(&cfi, SYNTHETIC_TEXT + 64, 64, uses,
+		      has_cfa_by_rbx ? sizeof(uses) : sizeof(saves));
+	struct vmop_cfi_table *table = make(&(struct synthetic_image){.eh_frame = &cfi});
+	synthetic_deinit(&cfi);
+	return table;
+}
+
+static void rbx_has_rows_where_a_cfa_needs_it(void **state)
+{
+	(void)state;
+	struct vmop_cfi_table *table = table_with_rbx(true);
+	assert_rsp(table, SYNTHETIC_TEXT, 8);
+	assert_int_equal(rule_at(table, SYNTHETIC_TEXT).extra_saved, VMOP_CFI_SAME);
+	assert_rsp(table, SYNTHETIC_TEXT + 1, 16);
+	assert_int_equal(rule_at(table, SYNTHETIC_TEXT + 1).extra_saved, VMOP_CFI_AT_CFA);
+	assert_int_equal(rule_at(table, SYNTHETIC_TEXT + 1).extra_offset, -16);
+	assert_int_equal(rule_at(table, SYNTHETIC_TEXT + 68).cfa_register, 3);
+	vmop_cfi_table_destroy(table);
+	table = table_with_rbx(false);
+	assert_rsp(table, SYNTHETIC_TEXT + 1, 16);
+	assert_int_equal(rule_at(table, SYNTHETIC_TEXT + 1).extra_saved, VMOP_CFI_LOST);
+	vmop_cfi_table_destroy(table);
+}
+
+static void gos_programs_are_known_by_their_note(void **state)
+{
+	(void)state;
+	static const uint8_t program[] = {0x41, 0x0e, 16};
+	struct synthetic_cfi cfi = {0};
+	synthetic_usual_cie(&cfi, EM_X86_64);
+	synthetic_fde(&cfi, SYNTHETIC_TEXT, 64, program, sizeof(program));
+	for (int is_go = 0; is_go < 2; is_go++) {
+		struct vmop_cfi_table *table =
+			make(&(struct synthetic_image){.eh_frame = &cfi, .is_go = is_go});
+		assert_int_equal(vmop_cfi_table_ends_with_zero(table), is_go);
+		vmop_cfi_table_destroy(table);
+	}
+	synthetic_deinit(&cfi);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -703,6 +752,8 @@ int main(void)
 		cmocka_unit_test(millions_of_functions_are_bounded),
 		cmocka_unit_test(every_bound_is_an_error),
 		cmocka_unit_test(the_vdso_is_read_from_memory),
+		cmocka_unit_test(rbx_has_rows_where_a_cfa_needs_it),
+		cmocka_unit_test(gos_programs_are_known_by_their_note),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

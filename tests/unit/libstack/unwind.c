@@ -11,28 +11,29 @@ enum { RBX = 3, RBP = 6, RSP = 7, RIP = 16 };
 #define BY_RSP(offset)                                                                             \
 	{                                                                                          \
 		.kind = VMOP_CFI_REGISTER, .cfa_register = RSP, .cfa_offset = (offset),            \
-		.ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8                                       \
+		.ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8, .extra_saved = VMOP_CFI_LOST         \
 	}
 #define BY_RSP_WITH_RBP(offset)                                                                    \
 	{                                                                                          \
 		.kind = VMOP_CFI_REGISTER, .cfa_register = RSP, .cfa_offset = (offset),            \
 		.ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8, .fp_saved = VMOP_CFI_AT_CFA,         \
-		.fp_offset = -16                                                                   \
+		.fp_offset = -16, .extra_saved = VMOP_CFI_LOST                                     \
 	}
 #define BY_RBP                                                                                     \
 	{                                                                                          \
 		.kind = VMOP_CFI_REGISTER, .cfa_register = RBP, .cfa_offset = 16,                  \
 		.ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8, .fp_saved = VMOP_CFI_AT_CFA,         \
-		.fp_offset = -16                                                                   \
+		.fp_offset = -16, .extra_saved = VMOP_CFI_LOST                                     \
 	}
 #define BY_RBX                                                                                     \
 	{                                                                                          \
 		.kind = VMOP_CFI_REGISTER, .cfa_register = RBX, .cfa_offset = 16,                  \
-		.ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8                                       \
+		.ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8, .extra_saved = VMOP_CFI_LOST         \
 	}
 #define OF_KIND(a_kind)                                                                            \
 	{                                                                                          \
-		.kind = (a_kind), .ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8                     \
+		.kind = (a_kind), .ra_saved = VMOP_CFI_AT_CFA, .ra_offset = -8,                    \
+		.extra_saved = VMOP_CFI_LOST                                                       \
 	}
 
 /*
@@ -179,6 +180,43 @@ static void other_registers(void **state)
 	expect(&world, VMOP_STACK_NO_CFI, CODE + 0x510, CODE + 0x520);
 }
 
+/* In an image with functions whose CFA is rbx, rows have the place of the saved rbx. */
+static void saved_rbx(void **state)
+{
+	struct world world = usual_world(CODE + 0x220);
+	(void)state;
+	set_rows(&world,
+		 {AT(0x100),
+		  {.kind = VMOP_CFI_REGISTER,
+		   .cfa_register = RSP,
+		   .cfa_offset = 8,
+		   .ra_saved = VMOP_CFI_AT_CFA,
+		   .ra_offset = -8}},
+		 {AT(0x200),
+		  {.kind = VMOP_CFI_REGISTER,
+		   .cfa_register = RSP,
+		   .cfa_offset = 32,
+		   .ra_saved = VMOP_CFI_AT_CFA,
+		   .ra_offset = -8,
+		   .extra_saved = VMOP_CFI_AT_CFA,
+		   .extra_offset = -16}},
+		 {AT(0x400), OF_KIND(VMOP_CFI_END)}, {AT(0x500), BY_RBX});
+	world.stack[2] = WORD(20); /* rbx of the caller */
+	world.stack[3] = CODE + 0x510;
+	world.stack[21] = CODE + 0x410;
+	expect(&world, VMOP_STACK_COMPLETE, CODE + 0x220, CODE + 0x510, CODE + 0x410);
+	/* A frame in between keeps rbx. */
+	world.stack[3] = CODE + 0x110;
+	world.stack[4] = CODE + 0x510;
+	expect(&world, VMOP_STACK_COMPLETE, CODE + 0x220, CODE + 0x110, CODE + 0x510, CODE + 0x410);
+	world.regs[RIP] = CODE + 0x110;
+	world.regs[RBX] = WORD(20);
+	world.stack[0] = CODE + 0x510;
+	expect(&world, VMOP_STACK_COMPLETE, CODE + 0x110, CODE + 0x510, CODE + 0x410);
+	world.regs[RBX] = WORD(0); /* not above the frame */
+	expect(&world, VMOP_STACK_TORN, CODE + 0x110, CODE + 0x510);
+}
+
 enum { UC_REGS = 5, UC_RBX = UC_REGS + 11, UC_RBP = UC_REGS + 10, UC_RSP = UC_REGS + 15 };
 enum { UC_RIP = UC_REGS + 16, UC_CS = UC_REGS + 18 };
 
@@ -243,8 +281,11 @@ static void ends(void **state)
 {
 	struct world world = usual_world(CODE + 0x110);
 	(void)state;
-	world.stack[0] = 0;
+	world.stack[0] = 0; /* overwritten */
+	expect(&world, VMOP_STACK_TORN, CODE + 0x110);
+	world.table.ends_with_zero = true; /* as in Go's programs */
 	expect(&world, VMOP_STACK_COMPLETE, CODE + 0x110);
+	world.table.ends_with_zero = false;
 	world.stack[0] = 0x123456; /* no code */
 	expect(&world, VMOP_STACK_TORN, CODE + 0x110);
 	world.stack[0] = UINT64_C(0xffffffffff600400); /* vsyscall */
@@ -435,6 +476,7 @@ int main(void)
 		cmocka_unit_test(stubs),
 		cmocka_unit_test(frame_address_in_memory),
 		cmocka_unit_test(other_registers),
+		cmocka_unit_test(saved_rbx),
 		cmocka_unit_test(signals),
 		cmocka_unit_test(signal_stacks),
 		cmocka_unit_test(ends),

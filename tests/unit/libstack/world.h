@@ -41,13 +41,13 @@ static inline bool world_find(void *arg, uint64_t address, struct vmop_code_piec
 {
 	struct world *world = arg;
 	static const struct vmop_code_piece others[] = {
-		{JIT, JIT + OTHER_BYTES, 0, NULL, VMOP_CODE_NO_TABLE},
-		{PENDING, PENDING + OTHER_BYTES, 0, NULL, VMOP_CODE_PENDING},
-		{UNREADABLE, UNREADABLE + OTHER_BYTES, 0, NULL, VMOP_CODE_UNREADABLE},
+		{JIT, JIT + OTHER_BYTES, 0, NULL, VMOP_CODE_NO_TABLE, NULL},
+		{PENDING, PENDING + OTHER_BYTES, 0, NULL, VMOP_CODE_PENDING, NULL},
+		{UNREADABLE, UNREADABLE + OTHER_BYTES, 0, NULL, VMOP_CODE_UNREADABLE, NULL},
 	};
 	if (address >= CODE && address < CODE + CODE_BYTES) {
-		*ret = (struct vmop_code_piece){CODE, CODE + CODE_BYTES, CODE_OFFSET, &world->table,
-						VMOP_CODE_HAS_TABLE};
+		*ret = (struct vmop_code_piece){CODE,	       CODE + CODE_BYTES,   CODE_OFFSET,
+						&world->table, VMOP_CODE_HAS_TABLE, NULL};
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {

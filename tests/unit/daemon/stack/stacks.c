@@ -415,6 +415,21 @@ static void an_interrupted_frame_is_no_return_address(void **state)
 	end_bpf(&rig);
 }
 
+/* The return address of a function in the middle was overwritten with 0. */
+static void the_kernels_stack_ends_at_an_outermost_function(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin_bpf(&rig, VMOP_STACK_FRAMES_MAX);
+	const struct vmop_stack_capture user = capture_of(false);
+	struct vmop_stack_capture by_kernel = unwound_of(await_mappings(&rig, &user), false);
+	by_kernel.n_user_frames = DEPTH;
+	give_user(&rig, &by_kernel);
+	give_user(&rig, &by_kernel);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_TORN);
+	end_bpf(&rig);
+}
+
 static void a_stack_by_old_mappings_is_not_believed(void **state)
 {
 	struct rig rig;
@@ -440,6 +455,25 @@ static void a_stack_by_old_mappings_is_not_believed(void **state)
 	assert_int_equal(end_of(&path), VMOP_STACK_OUTDATED);
 	end_bpf(&rig);
 	assert_null(double_process(&maps, (uint32_t)getpid()));
+}
+
+extern char _start[]; /* the entry point, whose CFI ends the stack */
+
+/* The kernel does not report why a chain of frame pointers ends; a table shows it. */
+static void given_frames_are_complete_at_the_entry_point(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig, VMOP_STACKS_FP, VMOP_STACK_FRAMES_MAX);
+	uint64_t frames[] = {captured.ip, (uintptr_t)__start_f_recurse + 1, (uintptr_t)_start + 32};
+	struct vmop_stack_capture capture = {.user_frames = frames, .n_user_frames = 3};
+	give_stack(&rig, (uint32_t)getpid(), captured.ip, VMOP_SAMPLE_USER, &capture);
+	await_stacks(&rig, 1);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_COMPLETE);
+	capture.n_user_frames = 2;
+	give_stack(&rig, (uint32_t)getpid(), captured.ip, VMOP_SAMPLE_USER, &capture);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_END_UNKNOWN);
+	rig_end(&rig);
 }
 
 /* Its fork record was lost: the flush reads its mappings, and the stack waits for them. */
@@ -501,7 +535,9 @@ int main(void)
 		cmocka_unit_test(given_frames_end_outside_of_code),
 		cmocka_unit_test(both_ways_lead_to_the_same_stack),
 		cmocka_unit_test(an_interrupted_frame_is_no_return_address),
+		cmocka_unit_test(the_kernels_stack_ends_at_an_outermost_function),
 		cmocka_unit_test(a_stack_by_old_mappings_is_not_believed),
+		cmocka_unit_test(given_frames_are_complete_at_the_entry_point),
 		cmocka_unit_test(a_strangers_stack_waits_for_its_mappings),
 		cmocka_unit_test(a_full_queue_loses_no_sample),
 	};

@@ -109,6 +109,90 @@ static void refusals_lead_one_step_down(void **state)
 	}
 }
 
+static bool hardware_chains(const struct perf_event_attr *attr, int cpu)
+{
+	return is_hardware(attr) && chains(attr, cpu);
+}
+
+static bool precise_hardware(const struct perf_event_attr *attr, int cpu)
+{
+	(void)cpu;
+	return is_hardware(attr) && attr->precise_ip;
+}
+
+static bool hardware_for_guests(const struct perf_event_attr *attr, int cpu)
+{
+	(void)cpu;
+	return is_hardware(attr) && !attr->exclude_guest;
+}
+
+static void a_pmu_that_refuses_stacks_samples_without_them(void **state)
+{
+	(void)state;
+	static const int errnos[] = {EINVAL, EOPNOTSUPP, E2BIG};
+	for (size_t i = 0; i < sizeof(errnos) / sizeof(errnos[0]); i++) {
+		stacks = (struct vmop_stack_options)CFI;
+		refuse(hardware_chains, errnos[i]);
+		struct vmop_source *source =
+			must_capture("instructions cpu-clock cycles", VMOP_STACKS_CFI, NULL);
+		assert_event(source, 0, "instructions", "instructions has no call stacks");
+		assert_event(source, 0, "instructions", strerror(errnos[i]));
+		assert_event(source, 1, "cpu-clock", NULL);
+		/* One that the clock could replace is kept, too. */
+		assert_event(source, 2, "cycles", "cycles has no call stacks");
+		assert_false(layer.last_hardware.sample_type & VMOP_PERF_SAMPLE_STACKS);
+		assert_true((layer.last_clock.sample_type & VMOP_PERF_SAMPLE_STACKS) ==
+			    VMOP_PERF_SAMPLE_STACKS);
+		vmop_source_close(source);
+		/* The level of precision stays. */
+		source = must_capture("instructions:pp", VMOP_STACKS_CFI, NULL);
+		assert_int_equal(layer.last_hardware.precise_ip, 2);
+		vmop_source_close(source);
+	}
+}
+
+static void other_refusals_leave_the_stacks(void **state)
+{
+	(void)state;
+	stacks = (struct vmop_stack_options)CFI;
+	refuse(all_hardware, EINVAL);
+	struct vmop_source *source = must_capture("cycles", VMOP_STACKS_CFI, NULL);
+	assert_event(source, 0, "cpu-clock", "no cycles: ");
+	assert_true(layer.last_clock.sample_type & PERF_SAMPLE_STACK_USER);
+	vmop_source_close(source);
+	must_fail("instructions", VMOP_ERROR_CANT, "event 'instructions': ");
+	refuse(precise_hardware, EINVAL);
+	source = must_capture("instructions:pp", VMOP_STACKS_CFI, NULL);
+	assert_event(source, 0, "instructions", "its precise level is 0");
+	assert_true(layer.last_hardware.sample_type & PERF_SAMPLE_STACK_USER);
+	vmop_source_close(source);
+	refuse(hardware_for_guests, EOPNOTSUPP);
+	source = must_capture("instructions", VMOP_STACKS_CFI, NULL);
+	assert_event(source, 0, "instructions:H", "counts only the host");
+	assert_true(layer.last_hardware.sample_type & PERF_SAMPLE_STACK_USER);
+	vmop_source_close(source);
+	refuse(NULL, 0);
+	layer.refuses_siblings = true;
+	source = must_capture("{instructions llc-misses}", VMOP_STACKS_CFI, NULL);
+	assert_event(source, 0, "instructions", "counted separately");
+	assert_event(source, 1, "llc-misses", "counted separately");
+	assert_true(layer.last_hardware.sample_type & PERF_SAMPLE_STACK_USER);
+	vmop_source_close(source);
+}
+
+static void a_group_without_stacks_stays_a_group(void **state)
+{
+	(void)state;
+	stacks = (struct vmop_stack_options)CFI;
+	refuse(hardware_chains, EINVAL);
+	struct vmop_source *source =
+		must_capture("{instructions llc-misses}", VMOP_STACKS_CFI, NULL);
+	assert_event(source, 1, "llc-misses", "llc-misses has no call stacks");
+	assert_null(strstr(vmop_source_event(source, 1)->note, "separately"));
+	assert_true(layer.last_group_fd >= 0);
+	vmop_source_close(source);
+}
+
 static void permission_is_no_reason_for_a_substitute(void **state)
 {
 	(void)state;
@@ -219,6 +303,9 @@ int main(void)
 		cmocka_unit_test_setup(each_mode_has_its_attributes, reset),
 		cmocka_unit_test_setup(the_largest_copy_is_taken, reset),
 		cmocka_unit_test_setup(refusals_lead_one_step_down, reset),
+		cmocka_unit_test_setup(a_pmu_that_refuses_stacks_samples_without_them, reset),
+		cmocka_unit_test_setup(other_refusals_leave_the_stacks, reset),
+		cmocka_unit_test_setup(a_group_without_stacks_stays_a_group, reset),
 		cmocka_unit_test_setup(permission_is_no_reason_for_a_substitute, reset),
 		cmocka_unit_test_setup(a_request_for_later_kernels_becomes_cfi, reset),
 		cmocka_unit_test_setup(many_copies_prefer_bpf, reset),

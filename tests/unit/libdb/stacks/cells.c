@@ -5,8 +5,9 @@
 #include "libdb/stacks/heap.h"
 
 /* Return the cells of the blob in heap. -1: refused. */
-static int unpack_all(const void *blob, size_t len, struct vmop_stack_heap *heap)
+static int unpack_all(void *arg, const void *blob, size_t len)
 {
+	struct vmop_stack_heap *heap = arg;
 	heap->n = 0;
 	return vmop_stack_heap_add(heap, blob, len) == VMOP_UNPACK_OK ? (int)heap->n : -1;
 }
@@ -18,17 +19,12 @@ static void round_trip(const struct vmop_db_stack_cell *cells, size_t n, size_t 
 	size_t len = vmop_pack_stacks(cells, n, buf);
 	assert_in_range(len, 1, max_bytes);
 	assert_true(vmop_pack_has_stacks(buf, len));
-	assert_int_equal(unpack_all(buf, len, &heap), n);
+	assert_int_equal(unpack_all(&heap, buf, len), n);
 	for (size_t i = 0; i < n; i++) {
 		assert_int_equal(heap.cells[i].stack.number, cells[i].stack.number);
 		assert_memory_equal(&heap.cells[i].cell, &cells[i].cell, sizeof(cells[i].cell));
 	}
-	/* A blob cut anywhere is refused or has fewer cells, and never crashes. */
-	for (size_t cut = 0; cut < len && cut < 300; cut++) {
-		_cleanup_free_ uint8_t *part = malloc(cut + 1);
-		memcpy(part, buf, cut);
-		assert_in_range(unpack_all(part, cut, &heap) + 1, 0, n);
-	}
+	test_cuts(buf, len, n, unpack_all, &heap);
 }
 
 static void small(void **state)
@@ -164,10 +160,7 @@ static void refuses_what_is_not_cells(void **state)
 static void refuses_hostile_blobs(void **state)
 {
 	(void)state;
-	static const struct {
-		uint8_t bytes[24];
-		size_t len;
-	} bad[] = {
+	static const struct test_blob bad[] = {
 		{{0}, 0},
 		{{0x21}, 1},
 		{{0x21, 1}, 2},		 /* a period and no cell */
@@ -187,8 +180,7 @@ static void refuses_hostile_blobs(void **state)
 		{{0x21, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 3, 0, 0}, 14},
 	};
 	_cleanup_(vmop_stack_heap_deinit) struct vmop_stack_heap heap = {0};
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(unpack_all(bad[i].bytes, bad[i].len, &heap), -1);
+	test_refuses(bad, sizeof(bad) / sizeof(bad[0]), unpack_all, &heap);
 }
 
 int main(void)

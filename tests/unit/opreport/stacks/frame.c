@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/stack-end.h"
 #include "opreport/query/idle.h"
 #include "tests/unit/ok.h"
 

@@ -3,8 +3,8 @@
  * The map of a kernel's text: the kernel, modules, BPF programs, trampolines. The host has one, and
  * each guest with a known kernel has one.
  */
-#ifndef VMOP_DAEMON_HOST_CODE_MAP_H
-#define VMOP_DAEMON_HOST_CODE_MAP_H
+#ifndef VMOP_DAEMON_HOST_TEXT_MAP_H
+#define VMOP_DAEMON_HOST_TEXT_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

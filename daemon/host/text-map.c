@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/host/code-map.h"
+#include "daemon/host/text-map.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A session, open to the files that implement session.h: session.c, and session-succession.c for
+ * the files that it writes one after another.
+ */
+#ifndef VMOP_DAEMON_SESSION_OPEN_H
+#define VMOP_DAEMON_SESSION_OPEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/pairing.h"
+#include "daemon/roll-up.h"
+#include "daemon/session-file.h"
+#include "daemon/session.h"
+#include "daemon/xen/agent-messages.h"
+
+struct vmop_session {
+	struct vmop_setup setup;
+	const struct vmop_source_ops *source_ops;
+	struct vmop_pairing pairing;
+	sd_event *loop;
+	sd_event_source *readable, *flush_timer, *end_timer, *step;
+	void (*ended)(void *arg);
+	void *arg;
+
+	struct vmop_agent_messages *mail; /* of the source; NULL: no active domains */
+	struct vmop_source *source;
+	struct vmop_source_stats
+		at_file_start;	       /* the source's counters at the start of this file */
+	struct vmop_session_file file; /* without one the profiler only counts */
+	struct vmop_profiler *profiler;
+	struct vmop_sink sink; /* the profiler's */
+	char *path;	       /* of current.vmop */
+
+	uint64_t start_realtime_ns, start_monotonic_ns; /* of this file */
+	uint64_t interval_monotonic_ns;			/* start of the open interval */
+	uint64_t end_monotonic_ns;			/* 0: no end is set */
+	uint64_t events_stored_ns;
+	struct vmop_roll_up roll_up; /* of this file */
+	bool is_replay;
+	struct vmop_error *replay_error;	     /* it ended the replay early */
+	uint64_t replay_begun_ns, replay_flushed_ns; /* time of the records; 0: no record yet */
+
+	uint64_t failures;
+	char *last_failure;
+	char *logged_failure;  /* the last one logged: a repetition is not logged */
+	bool is_failing;       /* since the last stored interval */
+	bool is_store_failing; /* the store is the cause */
+	bool throttling_was_logged;
+};
+
+/* ---- session.c ------------------------------------------------------------- */
+
+/* Log the first of consecutive failures, and keep the last one for --status. Takes err or NULL. */
+void vmop_session_note_failure(struct vmop_session *session, struct vmop_error *err);
+
+/* Store how long each event had a counter, if events share counters and it is time. */
+void vmop_session_store_events(struct vmop_session *session, uint64_t now_monotonic);
+
+/* Store the open interval and begin another one. */
+struct vmop_error *vmop_session_flush(struct vmop_session *session);
+
+/* Pass the records from before up_to_ns (CLOCK_MONOTONIC) to the profiler. */
+struct vmop_error *vmop_session_drain(struct vmop_session *session, uint64_t up_to_ns);
+
+/* Store the open interval of a replay, which ends at the time of a record. */
+void vmop_session_replay_flush(struct vmop_session *session, uint64_t record_ns);
+
+/* ---- session-succession.c -------------------------------------------------- */
+
+/* Create a profiler that writes db. goes_on: it continues the work of another profiler. */
+struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, struct vmop_db *db,
+						bool goes_on, struct vmop_profiler **ret);
+
+/* Begin a file under a temporary name. vmop_session_file_publish puts it in its place. */
+struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
+					   uint64_t start_realtime_ns,
+					   struct vmop_session_file *ret);
+
+/* Replace the session's file and profiler. `profiler` writes `file`. */
+void vmop_session_take_up(struct vmop_session *session, const struct vmop_session_file *file,
+			  struct vmop_profiler *profiler, uint64_t start_realtime_ns);
+
+/* Log the name under which the last session was kept; NULL: there was none. */
+void vmop_session_log_kept(const struct vmop_session *session, const char *kept);
+
+/* Return the error that the file was deleted or moved. */
+struct vmop_error *vmop_session_no_file(struct vmop_session *session);
+
+/* Complete and close a file that was moved or deleted. The profiler then only counts samples. */
+void vmop_session_check_place(struct vmop_session *session);
+
+/* Begin a new file in the place of a lost one if the session directory exists. */
+void vmop_session_begin_again(struct vmop_session *session);
+
+/* Store the rest and finish the file. Return the first error. */
+struct vmop_error *vmop_session_finish_file(struct vmop_session *session);
+
+#endif

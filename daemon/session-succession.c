@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The files of a session, one after another: begun, moved or deleted by others, replaced, finished.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/session-open.h"
+#include "libdb/session-files.h"
+#include "libutil/cleanup.h"
+#include "libutil/clock.h"
+#include "libutil/log.h"
+
+/* ---- beginning ----------------------------------------------------------------- */
+
+struct vmop_error *vmop_session_create_profiler(struct vmop_session *session, struct vmop_db *db,
+						bool goes_on, struct vmop_profiler **ret)
+{
+	const struct vmop_profiler_options options = {
+		.setup = &session->setup,
+		.passive_domains = session->pairing.domains,
+		.n_passive_domains = session->pairing.n,
+		.passive_images = session->pairing.images,
+		.stacks = *vmop_source_stacks(session->source, NULL),
+		.proc_root = "",
+		.is_replay = session->is_replay,
+		.goes_on = goes_on,
+		.keeps_tasks = session->setup.minute_after_ns == 0, /* intervals are never merged */
+	};
+	return vmop_profiler_create(&options, session->source, db, ret);
+}
+
+struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
+					   uint64_t start_realtime_ns,
+					   struct vmop_session_file *ret)
+{
+	*ret = VMOP_SESSION_FILE_NONE;
+	struct vmop_error *err = vmop_session_create(session->setup.session_dir,
+						     session->setup.session_mode, &ret->db);
+	if (err)
+		return err;
+	vmop_db_drop_rejected(ret->db);
+	err = vmop_session_file_put_facts(ret->db, &session->setup, session->source_ops->name,
+					  start_realtime_ns);
+	if (err)
+		vmop_session_file_discard(ret, session->setup.session_dir);
+	return err;
+}
+
+void vmop_session_take_up(struct vmop_session *session, const struct vmop_session_file *file,
+			  struct vmop_profiler *profiler, uint64_t start_realtime_ns)
+{
+	if (session->profiler)
+		vmop_profiler_inherit(profiler, session->profiler);
+	vmop_profiler_destroy(session->profiler);
+	session->profiler = profiler;
+	session->sink = vmop_profiler_sink(profiler);
+	session->file = *file;
+	session->start_realtime_ns = start_realtime_ns;
+	session->interval_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	/* Creating the profiler took time: take the moment of the start for both clocks. */
+	uint64_t realtime_ns = vmop_clock_ns(CLOCK_REALTIME);
+	session->start_monotonic_ns = session->interval_monotonic_ns;
+	if (realtime_ns > start_realtime_ns)
+		session->start_monotonic_ns -= realtime_ns - start_realtime_ns;
+	session->roll_up = (struct vmop_roll_up){0};
+	vmop_source_stats(session->source, &session->at_file_start);
+}
+
+void vmop_session_log_kept(const struct vmop_session *session, const char *kept)
+{
+	if (kept)
+		vmop_log_info("%s: the last session is kept as %s%s", session->setup.session_dir,
+			      kept, VMOP_SESSION_SUFFIX);
+}
+
+/* ---- a file that was moved or deleted -------------------------------------------------------- */
+
+/* Return the number of samples that are in no file, for messages. */
+static uint64_t count_gone(struct vmop_session *session)
+{
+	struct vmop_profiler_stats stats;
+	vmop_profiler_stats(session->profiler, &stats);
+	return stats.store_gone + vmop_profiler_waiting(session->profiler);
+}
+
+struct vmop_error *vmop_session_no_file(struct vmop_session *session)
+{
+	return vmop_error_new(VMOP_ERROR_CANT,
+			      "%s: it was deleted or moved while sampling; %" PRIu64
+			      " samples since then are in no file",
+			      session->path, count_gone(session));
+}
+
+/* Close the file. The profiler only counts samples from now on. */
+static void lose_file(struct vmop_session *session)
+{
+	vmop_session_file_close(&session->file);
+	vmop_profiler_detach(session->profiler);
+	session->is_store_failing = true;
+}
+
+/* If the file was moved or deleted, complete it as far as possible, lose it and return true. */
+static bool leave_if_gone(struct vmop_session *session)
+{
+	enum vmop_session_file_place place = vmop_session_file_place(&session->file, session->path);
+	if (place == VMOP_SESSION_FILE_THERE)
+		return false;
+	if (place == VMOP_SESSION_FILE_DELETED) {
+		vmop_profiler_count_last_as_gone(session->profiler);
+	} else {
+		vmop_profiler_set_ending(session->profiler, true);
+		vmop_session_note_failure(session, vmop_session_flush(session));
+		vmop_session_note_failure(session, vmop_session_file_put_end(session->file.db));
+	}
+	vmop_session_note_failure(session, vmop_session_file_abandon(&session->file));
+	lose_file(session);
+	vmop_session_note_failure(
+		session, vmop_error_new(VMOP_ERROR_CANT,
+					"%s: %s while sampling; a new session begins where its "
+					"directory is",
+					session->path,
+					place == VMOP_SESSION_FILE_DELETED ? "deleted" : "moved"));
+	return true;
+}
+
+void vmop_session_check_place(struct vmop_session *session)
+{
+	if (!session->is_replay)
+		leave_if_gone(session);
+}
+
+void vmop_session_begin_again(struct vmop_session *session)
+{
+	const char *dir = session->setup.session_dir;
+	struct vmop_session_succession succession = {0};
+	struct vmop_session_file file;
+	struct vmop_profiler *profiler = NULL;
+	struct stat st;
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	uint64_t start_ns = vmop_clock_ns(CLOCK_REALTIME);
+	struct vmop_error *err = vmop_session_begin_file(session, start_ns, &file);
+	if (!err)
+		err = vmop_session_create_profiler(session, file.db, true, &profiler);
+	if (!err)
+		err = vmop_session_file_publish(&file, dir, &succession);
+	else if (file.db)
+		vmop_session_file_discard(&file, dir);
+	if (err) {
+		vmop_profiler_destroy(profiler);
+		vmop_session_note_failure(session, err);
+		return;
+	}
+	vmop_session_log_kept(session, succession.kept);
+	free(succession.kept);
+	vmop_log_notice("%s: a new session begins; %" PRIu64
+			" samples were lost in between, which it counts",
+			session->path, count_gone(session));
+	vmop_session_note_failure(
+		session,
+		vmop_session_flush(session)); /* counts the waiting samples with the others */
+	vmop_session_take_up(session, &file, profiler, start_ns);
+	session->is_failing = session->is_store_failing = false;
+	vmop_session_note_failure(session, vmop_profiler_scan(session->profiler));
+}
+
+/* ---- its end --------------------------------------------------------------------- */
+
+/* Store everything that belongs to this file. */
+static struct vmop_error *store_rest(struct vmop_session *session)
+{
+	vmop_profiler_set_ending(session->profiler, true);
+	vmop_session_store_events(session, UINT64_MAX);
+	if (session->is_replay && session->replay_begun_ns) {
+		vmop_session_replay_flush(session, session->replay_flushed_ns + 1);
+		return NULL;
+	}
+	return vmop_session_flush(session);
+}
+
+static struct vmop_error *unstored(struct vmop_session *session, struct vmop_error *err)
+{
+	uint64_t waiting = vmop_profiler_waiting(session->profiler);
+	if (!err || !waiting)
+		return err;
+	struct vmop_error *full = vmop_error_new(
+		err->code, "%s; %" PRIu64 " samples could not be stored and are lost", err->message,
+		waiting);
+	vmop_error_destroy(err);
+	return full;
+}
+
+struct vmop_error *vmop_session_finish_file(struct vmop_session *session)
+{
+	if (!session->file.db || (!session->is_replay && leave_if_gone(session)))
+		return vmop_session_no_file(session);
+	struct vmop_error *err = unstored(session, store_rest(session));
+	err = vmop_error_first(err, vmop_session_file_put_end(session->file.db));
+	/* Check after the last write: the file may have been deleted meanwhile. */
+	bool is_there =
+		vmop_session_file_place(&session->file, session->path) == VMOP_SESSION_FILE_THERE;
+	err = vmop_error_first(err, vmop_session_file_finish(&session->file));
+	if (is_there || err)
+		return err;
+	vmop_profiler_count_last_as_gone(session->profiler);
+	return vmop_session_no_file(session);
+}
+
+/* ---- replacing ----------------------------------------------------------------- */
+
+static struct vmop_error *find_free_path(const char *dir, const char *name, char **ret)
+{
+	struct vmop_error *err = vmop_session_check_name(name);
+	if (err)
+		return err;
+	*ret = vmop_session_path(dir, name);
+	if (!*ret)
+		return &vmop_error_no_memory;
+	if (access(*ret, F_OK) < 0)
+		return NULL;
+	return vmop_error_new(VMOP_ERROR_CANT, "%s: there is already a session of that name", *ret);
+}
+
+/* Complete the file before it is renamed. go_on_with_file undoes that. */
+static struct vmop_error *end_file(struct vmop_session *session)
+{
+	struct vmop_error *err = store_rest(session);
+	if (!err)
+		err = vmop_session_file_put_end(session->file.db);
+	return err;
+}
+
+static void go_on_with_file(struct vmop_session *session)
+{
+	vmop_profiler_set_ending(session->profiler, false);
+	if (session->file.db)
+		vmop_error_destroy(vmop_db_drop_info(session->file.db, "end_ns"));
+	else
+		lose_file(session); /* the next flush begins a new file */
+}
+
+/* Write `file`, which is in its place, from now on. */
+static struct vmop_error *go_on_in(struct vmop_session *session, struct vmop_session_file *file,
+				   uint64_t start_ns)
+{
+	struct vmop_profiler *profiler = NULL;
+	vmop_profiler_detach(session->profiler);
+	struct vmop_error *err = vmop_session_create_profiler(session, file->db, true, &profiler);
+	if (err) {
+		vmop_session_file_close(file);
+		vmop_error_destroy(vmop_session_remove(session->path));
+		lose_file(session);
+		return vmop_error_prefix(err,
+					 "no new session could be begun, which is tried again");
+	}
+	vmop_session_take_up(session, file, profiler, start_ns);
+	vmop_session_note_failure(session, vmop_profiler_scan(session->profiler));
+	return NULL;
+}
+
+struct vmop_error *vmop_session_rotate(struct vmop_session *session, const char *name)
+{
+	const char *dir = session->setup.session_dir;
+	_cleanup_free_ char *saved = NULL;
+	struct vmop_session_file file = VMOP_SESSION_FILE_NONE;
+	uint64_t start_ns = vmop_clock_ns(CLOCK_REALTIME);
+	struct vmop_error *err = name ? find_free_path(dir, name, &saved) : NULL;
+	if (!err && (!session->file.db || leave_if_gone(session)))
+		err = vmop_session_no_file(session);
+	/* The rings keep the records of the meantime. */
+	if (!err) {
+		vmop_session_note_failure(
+			session, vmop_session_drain(session, vmop_clock_ns(CLOCK_MONOTONIC)));
+		err = vmop_session_begin_file(session, start_ns, &file);
+	}
+	if (!err && name)
+		err = end_file(session);
+	if (err) {
+		if (file.db)
+			vmop_session_file_discard(&file, dir);
+		if (session->file.db)
+			go_on_with_file(session);
+		return err;
+	}
+	struct vmop_session_succession succession = {.before = &session->file, .saved_as = saved};
+	err = vmop_session_file_publish(&file, dir, &succession);
+	if (!err)
+		return go_on_in(session, &file, start_ns);
+	go_on_with_file(session);
+	return err;
+}
