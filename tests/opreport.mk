@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width \
-	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio \
+	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/symbols \
 	tests/unit/opreport/arrange/session tests/unit/opreport/query/spec tests/unit/opreport/query/tally \
 	tests/unit/opreport/stacks/call-path \
 	tests/unit/opreport/stacks/call-tree \
@@ -27,6 +27,8 @@ tests_unit_opreport_query_idle_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_idle_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_lives_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_lives_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_symbols_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_symbols_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_output_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
 tests_unit_opreport_output_output_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS)
 tests_unit_opreport_query_query_CPPFLAGS = $(opreport_test_cppflags)
