@@ -41,6 +41,7 @@ check_PROGRAMS += tests/fixtures/make-session
 tests_fixtures_make_session_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_session_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-stacks
+check_PROGRAMS += tests/fixtures/make-hostile-stacks
 tests_fixtures_make_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_stacks_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-known-stacks
@@ -50,6 +51,8 @@ check_PROGRAMS += tests/fixtures/make-counters
 tests_fixtures_make_counters_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_counters_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-hostile tests/fixtures/within
+tests_fixtures_make_hostile_stacks_CPPFLAGS = $(TEST_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_fixtures_make_hostile_stacks_LDADD = libdb/libdb.la $(SQLITE_LIBS)
 tests_fixtures_make_hostile_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_hostile_LDADD = libdb/libdb.la
 
