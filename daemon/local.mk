@@ -47,7 +47,10 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/short-lived.c daemon/host/short-lived.h \
 	daemon/host/task.c daemon/host/task.h \
 	daemon/host/text-map.c daemon/host/text-map.h \
+	daemon/stack/flat-table.c daemon/stack/flat-table.h \
 	daemon/stack/frames.c daemon/stack/frames.h \
+	daemon/stack/kernel-spaces.c daemon/stack/kernel-spaces.h \
+	daemon/stack/kernel-tables.c daemon/stack/kernel-tables.h \
 	daemon/stack/stacks.c daemon/stack/stacks.h \
 	daemon/stack/tables.c daemon/stack/tables.h \
 	daemon/stack/tree.c daemon/stack/tree.h \

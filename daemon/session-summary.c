@@ -53,6 +53,10 @@ static void put_stacks(FILE *out, const struct vmop_stack_options *stacks, const
 	case VMOP_STACKS_FP:
 		fputs("by frame pointers", out);
 		break;
+	case VMOP_STACKS_BPF:
+		fprintf(out, "by BPF, else by CFI with %" PRIu32 " KiB of the user stack",
+			(stacks->user_stack_bytes + 1023) >> 10);
+		break;
 	default:
 		fprintf(out, "by CFI, %" PRIu32 " KiB of each user stack",
 			(stacks->user_stack_bytes + 1023) >> 10);
@@ -96,6 +100,12 @@ char *vmop_session_stacks_count_text(struct vmop_session *session)
 	vmop_stack_ends_print(out, facts->n_by_end, 0);
 	fprintf(out, "; %" PRIu32 " unwind tables of %.1f MiB", facts->tables.n_ready,
 		(double)facts->tables.bytes / (1 << 20));
+	if (facts->maps.max_tables)
+		fprintf(out,
+			"; %" PRIu64 " user stacks unwound in the kernel, %" PRIu64
+			" copied; %" PRIu32 " tables of %.1f MiB in the kernel",
+			facts->n_by_kernel, facts->n_copied, facts->maps.n_tables,
+			(double)facts->maps.table_bytes / (1 << 20));
 	if (fclose(out) == 0)
 		return text;
 	free(text);

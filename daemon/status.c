@@ -81,6 +81,22 @@ static void put_stacks(json_t *object, struct vmop_session *session)
 	vmop_json_put_number(object, "images_unreadable", facts->tables.n_unreadable);
 }
 
+/* Put the counts of --callgraph=bpf. */
+static void put_kernel_stacks(json_t *object, struct vmop_session *session)
+{
+	struct vmop_session_status status;
+	vmop_session_status(session, &status);
+	const struct vmop_stacks_facts *facts = &status.profiler_stats.stacks;
+	vmop_json_put_number(object, "by_kernel", facts->n_by_kernel);
+	vmop_json_put_number(object, "copied", facts->n_copied);
+	vmop_json_put_number(object, "kernel_tables", facts->maps.n_tables);
+	vmop_json_put_number(object, "kernel_tables_bytes", facts->maps.table_bytes);
+	vmop_json_put_number(object, "kernel_processes", facts->maps.n_processes);
+	vmop_json_put_number(object, "kernel_mappings", facts->maps.n_mappings);
+	vmop_json_put_number(object, "kernel_updates", facts->spaces.n_updates);
+	vmop_json_put_number(object, "kernel_refused", facts->maps.n_refused);
+}
+
 /* Describe the captured call stacks; null: the set-up asks for none. */
 static json_t *callgraph_json(struct vmop_session *session)
 {
@@ -91,13 +107,15 @@ static json_t *callgraph_json(struct vmop_session *session)
 		return json_null();
 	json_t *object = json_object();
 	vmop_json_put_text(object, "mode", vmop_setup_callgraph_word(stacks->mode));
-	if (stacks->mode == VMOP_STACKS_CFI)
+	if (stacks->mode == VMOP_STACKS_CFI || stacks->mode == VMOP_STACKS_BPF)
 		vmop_json_put_number(object, "user_stack_bytes", stacks->user_stack_bytes);
 	if (stacks->mode != VMOP_STACKS_OFF)
 		vmop_json_put_number(object, "max_frames", stacks->max_frames);
 	vmop_json_put_text(object, "text", text);
 	vmop_json_put_text(object, "note", note);
 	put_stacks(object, session);
+	if (stacks->mode == VMOP_STACKS_BPF)
+		put_kernel_stacks(object, session);
 	return object;
 }
 

@@ -92,6 +92,30 @@ bool vmop_cfi_table_entry(const struct vmop_cfi_table *table, uint64_t offset,
 	return true;
 }
 
+_Static_assert((int)VMOP_CFI_ROW_OFFSET_BITS == (int)VMOP_CFI_BLOCK_BITS,
+	       "a table has the blocks of its content");
+
+void vmop_cfi_table_content(const struct vmop_cfi_table *table, struct vmop_cfi_content *ret)
+{
+	*ret = (struct vmop_cfi_content){
+		.first_block = table->first_block,
+		.n_blocks = table->n_blocks,
+		.n_rows = table->n_rows,
+		.n_rules = table->n_rules,
+		.blocks = table->blocks,
+		.rules = table->rules,
+		.entry_start = table->entry_point,
+		.entry_end = table->entry_point_end,
+	};
+}
+
+uint32_t vmop_cfi_table_content_row(const struct vmop_cfi_table *table, size_t index)
+{
+	uint32_t row = vmop_cfi_table_row(table, index);
+	uint32_t rule = row & ((UINT32_C(1) << table->rule_bits) - 1);
+	return row >> table->rule_bits << VMOP_CFI_RULE_BITS | rule;
+}
+
 void vmop_cfi_table_facts(const struct vmop_cfi_table *table, struct vmop_cfi_facts *ret)
 {
 	*ret = (struct vmop_cfi_facts){

@@ -125,6 +125,25 @@ struct vmop_cfi_entry {
 bool vmop_cfi_table_entry(const struct vmop_cfi_table *table, uint64_t offset,
 			  struct vmop_cfi_entry *ret);
 
+/*
+ * The content of a table, for an unwinder elsewhere. A row is the low VMOP_CFI_ROW_OFFSET_BITS of
+ * an offset, above the index of its rule in the other bits; its rule holds from there up to the
+ * next row. The rows of the offsets whose upper bits are first_block + i are those from blocks[i]
+ * up to blocks[i + 1]. blocks (n_blocks + 1) and rules are the table's; rules[0] is VMOP_CFI_NONE.
+ */
+enum { VMOP_CFI_ROW_OFFSET_BITS = 10 };
+struct vmop_cfi_content {
+	uint64_t first_block;
+	size_t n_blocks, n_rows, n_rules;
+	const uint32_t *blocks;
+	const struct vmop_cfi_rule *rules;
+	uint64_t entry_start, entry_end; /* the code of vmop_cfi_table_is_entry; equal: none */
+};
+void vmop_cfi_table_content(const struct vmop_cfi_table *table, struct vmop_cfi_content *ret);
+
+/* Return row `index` of that content. */
+uint32_t vmop_cfi_table_content_row(const struct vmop_cfi_table *table, size_t index);
+
 void vmop_cfi_table_facts(const struct vmop_cfi_table *table, struct vmop_cfi_facts *ret);
 
 #endif

@@ -16,6 +16,7 @@ static const struct {
 	[VMOP_STACK_NOT_RECORDED] = {"not recorded", "not_recorded"},
 	[VMOP_STACK_TABLE_LATE] = {"unwind tables late", "table_late"},
 	[VMOP_STACK_TOO_MANY] = {"too many stacks", "too_many"},
+	[VMOP_STACK_OUTDATED] = {"unwound by old mappings", "outdated"},
 };
 
 const char *vmop_stack_end_text(unsigned end)

@@ -76,6 +76,13 @@ static void put_callgraph(const json_t *status)
 	vmop_stack_ends_print(stdout, n_by_end, 0);
 	printf("; %" PRIu64 " unwind tables of %.1f MiB\n", control_number(callgraph, "tables"),
 	       (double)control_number(callgraph, "tables_bytes") / (1 << 20));
+	if (json_object_get(callgraph, "by_kernel"))
+		printf("%-*s%" PRIu64 " user stacks unwound in the kernel, %" PRIu64
+		       " copied; %" PRIu64 " tables of %.1f MiB in the kernel\n",
+		       CONTROL_LABEL_WIDTH, "", control_number(callgraph, "by_kernel"),
+		       control_number(callgraph, "copied"),
+		       control_number(callgraph, "kernel_tables"),
+		       (double)control_number(callgraph, "kernel_tables_bytes") / (1 << 20));
 }
 
 struct loss {

@@ -73,8 +73,10 @@ static const struct argp_option other_options[] = {
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
 	 "CPU time for reading guests' memory, of one CPU (default: 1%; 0: none)", GROUP_SETUP},
 	{CALLGRAPH, 'c', "HOW", OPTION_ARG_OPTIONAL,
-	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf, defer, "
-	 "or a depth as opcontrol's; HOW left out: cfi",
+	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf "
+	 "(unwound in "
+	 "the kernel), auto (cfi or bpf, by the rate), defer, or a depth as opcontrol's; HOW left "
+	 "out: auto",
 	 GROUP_SETUP},
 	{CALLGRAPH_DEPTH, KEY_CALLGRAPH_DEPTH, "N", 0,
 	 "Capture at most N frames of a call stack (default and most: 127)", GROUP_SETUP},
@@ -155,11 +157,11 @@ static void set_callgraph(struct arguments *arguments, const char *value, struct
 	if (!value && is_number(state->argv[state->next]))
 		value = state->argv[state->next++];
 	if (!is_number(value)) {
-		add_change(arguments, CALLGRAPH, value ? value : "cfi");
+		add_change(arguments, CALLGRAPH, value ? value : "auto");
 		return;
 	}
 	bool is_off = value[strspn(value, "0")] == '\0';
-	add_change(arguments, CALLGRAPH, is_off ? "off" : "cfi");
+	add_change(arguments, CALLGRAPH, is_off ? "off" : "auto");
 	if (!is_off)
 		add_change(arguments, CALLGRAPH_DEPTH, value);
 }

@@ -5,6 +5,8 @@ daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
+	tests/unit/daemon/stack/flat-table tests/unit/daemon/stack/kernel-spaces \
+	tests/unit/daemon/stack/kernel-tables \
 	tests/unit/daemon/host/kernel-cache tests/unit/daemon/host/readers tests/unit/daemon/host/image tests/unit/daemon/host/short-lived
 if HAVE_XEN
 daemon_tests += tests/unit/daemon/xen/xen tests/unit/daemon/xen/agent-messages
@@ -13,7 +15,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
 endif
-EXTRA_DIST += tests/unit/daemon/common.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
+EXTRA_DIST += tests/unit/daemon/common.h tests/unit/daemon/stack/unwind-maps-double.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
@@ -25,6 +27,12 @@ tests_unit_daemon_stack_tree_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_stack_tree_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_stack_waiting_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_stack_waiting_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_stack_flat_table_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_flat_table_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_stack_kernel_spaces_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_kernel_spaces_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_stack_kernel_tables_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_kernel_tables_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_jit_samples_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_profile_jit_samples_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_profile_stacked_chunk_CPPFLAGS = $(daemon_test_cppflags)

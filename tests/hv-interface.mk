@@ -4,6 +4,11 @@ hv_interface_tests = \
 	tests/unit/hv-interface/active \
 	tests/unit/hv-interface/event-request \
 	tests/unit/hv-interface/cpus \
+	tests/unit/hv-interface/bpf/live \
+	tests/unit/hv-interface/bpf/pages \
+	tests/unit/hv-interface/bpf/program \
+	tests/unit/hv-interface/bpf/ranges \
+	tests/unit/hv-interface/perf/unwound \
 	tests/unit/hv-interface/perf/perf \
 	tests/unit/hv-interface/perf/capture \
 	tests/unit/hv-interface/perf/event \
@@ -31,6 +36,18 @@ tests_unit_hv_interface_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_bpf_pages_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_pages_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_bpf_program_CPPFLAGS = $(hv_interface_test_cppflags) $(CAPNG_CFLAGS) \
+	$(SECCOMP_CFLAGS) $(LIBBPF_CFLAGS)
+tests_unit_hv_interface_bpf_program_LDADD = $(hv_interface_test_ldadd) $(CAPNG_LIBS) \
+	$(SECCOMP_LIBS) $(LIBBPF_LIBS)
+tests_unit_hv_interface_bpf_ranges_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_ranges_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_unwound_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_unwound_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_cpus_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_perf_CPPFLAGS = $(hv_interface_test_cppflags)

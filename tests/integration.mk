@@ -13,6 +13,7 @@ integration_tests = \
 	tests/integration/contrib-shell.sh \
 	tests/integration/contrib-systemd.sh \
 	tests/integration/daemon-callgraph.sh \
+	tests/integration/daemon-callgraph-bpf.sh \
 	tests/integration/daemon-callgraph-files.sh \
 	tests/integration/daemon-callgraph-hard.sh \
 	tests/integration/daemon-callgraph-programs.sh \
@@ -29,7 +30,10 @@ EXTRA_DIST += $(integration_tests) tests/integration/common.sh \
 	tests/integration/stacks-common.sh tests/fixtures/throws.cc
 
 check_PROGRAMS += tests/integration/fork-storm tests/integration/jit tests/integration/jitdump tests/integration/session-facts tests/integration/session-stacks
-check_PROGRAMS += tests/fixtures/evil-names tests/fixtures/hard-stacks
+check_PROGRAMS += tests/fixtures/evil-names tests/fixtures/hard-stacks tests/fixtures/changing-code
+tests_fixtures_changing_code_CFLAGS = $(known_paths_cflags)
+tests_fixtures_changing_code_LDFLAGS = -no-install
+tests_fixtures_changing_code_LDADD = -ldl
 tests_fixtures_hard_stacks_CFLAGS = $(known_paths_cflags)
 tests_fixtures_hard_stacks_LDFLAGS = -no-install
 tests_fixtures_hard_stacks_LDADD = -lpthread

@@ -66,7 +66,7 @@ tests_unit_libstack_live_LDADD = $(libstack_test_ldadd) $(UNWIND_LIBS)
 # Optimized and without sanitizers, as the programs are that people profile.
 known_paths_cflags = -O2 -fno-optimize-sibling-calls -fomit-frame-pointer -fexceptions $(WARN_CFLAGS) -Wno-vla
 check_PROGRAMS += tests/fixtures/known-paths tests/fixtures/known-paths-static
-check_LTLIBRARIES = tests/fixtures/known-library.la
+check_LTLIBRARIES = tests/fixtures/known-library.la tests/fixtures/known-library-large.la
 tests_fixtures_known_paths_SOURCES = tests/fixtures/known-paths.c
 tests_fixtures_known_paths_CFLAGS = $(known_paths_cflags)
 tests_fixtures_known_paths_LDFLAGS = -no-install
@@ -76,6 +76,9 @@ tests_fixtures_known_paths_static_LDFLAGS = -all-static
 tests_fixtures_known_library_la_SOURCES = tests/fixtures/known-library.c
 tests_fixtures_known_library_la_CFLAGS = $(known_paths_cflags)
 tests_fixtures_known_library_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+tests_fixtures_known_library_large_la_SOURCES = tests/fixtures/known-library.c
+tests_fixtures_known_library_large_la_CFLAGS = $(known_paths_cflags) -DFRAME_BYTES=328
+tests_fixtures_known_library_large_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 # Agreement with libunwind, complete stacks and speed over a mixed load: a table.
 EXTRA_PROGRAMS += tests/bench/stack-agreement

@@ -59,13 +59,41 @@ static struct vmop_error *open_by_path(const struct vmop_image_file *file, const
 	return vmop_error_os(ENOENT, "%s: another file", path);
 }
 
-struct vmop_error *vmop_image_file_open(const struct vmop_image_file *file, int *ret_fd)
+/*
+ * Return whether the open file at a link of map_files is that of the image: the process may have
+ * another file in that place by now. On some file systems only the name tells.
+ */
+static bool is_file(const struct vmop_image_file *file, const char *link, int fd)
+{
+	struct stat st;
+	char target[PATH_MAX];
+	if (!file->inode || (fstat(fd, &st) == 0 && st.st_ino == file->inode))
+		return true;
+	ssize_t len = readlink(link, target, sizeof(target) - 1);
+	size_t name_len = strlen(file->name);
+	return len > 0 && (size_t)len >= name_len && !strncmp(target, file->name, name_len) &&
+	       ((size_t)len == name_len || target[name_len] == ' '); /* " (deleted)" */
+}
+
+/* Open the file by its mapping. */
+static struct vmop_error *open_by_mapping(const struct vmop_image_file *file, int *ret_fd)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/proc/%u/map_files/%" PRIx64 "-%" PRIx64, file->root,
 		 file->pid, file->map_start, file->map_end);
 	struct vmop_error *err =
 		vmop_io_open_regular(AT_FDCWD, path, 0, IMAGE_FILE_MAX_BYTES, ret_fd);
+	if (err || is_file(file, path, *ret_fd))
+		return err;
+	close(*ret_fd);
+	*ret_fd = -1;
+	return vmop_error_os(ENOENT, "%s: another file", path);
+}
+
+struct vmop_error *vmop_image_file_open(const struct vmop_image_file *file, int *ret_fd)
+{
+	char path[PATH_MAX];
+	struct vmop_error *err = open_by_mapping(file, ret_fd);
 	if (!err)
 		return NULL;
 	vmop_error_destroy(err);

@@ -62,10 +62,11 @@ struct vmop_process {
 	uint8_t maps;		    /* enum vmop_maps_state */
 	uint64_t jitdump_at;	    /* where it has last mapped a jitdump; 0: never */
 	bool is_kthread;
-	bool wants_exe;	    /* the next mapped file is its program */
-	uint64_t reread_ns; /* earliest time of the next read of incomplete maps */
-	bool is_queued;	    /* in the list of processes that attribute.c reads */
-	bool is_loss;	    /* n_maps_unread counts it */
+	bool wants_exe;	       /* the next mapped file is its program */
+	uint64_t reread_ns;    /* earliest time of the next read of incomplete maps */
+	bool is_queued;	       /* in the list of processes that attribute.c reads */
+	bool is_loss;	       /* n_maps_unread counts it */
+	uint32_t kernel_space; /* of daemon/stack/kernel-spaces.h; 0: none */
 	bool leader_exited, has_exited;
 	struct vmop_thread *threads;	  /* with VMOP_SEPARATE_THREAD */
 	struct vmop_process *prev, *next; /* of those that have exited */

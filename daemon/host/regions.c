@@ -66,6 +66,8 @@ static bool make_room(struct vmop_regions **regions, uint32_t n, struct vmop_ima
 	copy->capacity = capacity;
 	copy->n = old ? old->n : 0;
 	copy->is_cut = old && old->is_cut;
+	copy->version = old ? old->version : 0;
+	copy->replaced_version = old ? old->replaced_version : ++budget->version;
 	for (uint32_t i = 0; i < copy->n; i++) {
 		copy->at[i] = old->at[i];
 		vmop_image_ref(copy->at[i].image);
@@ -76,14 +78,40 @@ static bool make_room(struct vmop_regions **regions, uint32_t n, struct vmop_ima
 	return true;
 }
 
+/* Return whether both regions give the same meaning to the same address. */
+static bool mean_the_same(const struct vmop_region *a, const struct vmop_region *b)
+{
+	return a->start - a->offset == b->start - b->offset &&
+	       vmop_image_canonical(a->image) == vmop_image_canonical(b->image);
+}
+
+/* Note the change that region makes in the place of [first, last). */
+static void set_version(struct vmop_regions *regions, uint32_t first, uint32_t last,
+			const struct vmop_region *region, struct vmop_regions_budget *budget)
+{
+	bool replaces = false;
+	for (uint32_t i = first; i < last; i++)
+		replaces |= !mean_the_same(&regions->at[i], region);
+	bool is_known = last == first + 1 && !replaces &&
+			regions->at[first].start <= region->start &&
+			regions->at[first].end >= region->end;
+	if (is_known)
+		return;
+	regions->version = ++budget->version;
+	if (replaces)
+		regions->replaced_version = regions->version;
+}
+
 void vmop_regions_insert(struct vmop_regions **regions, const struct vmop_region *region,
 			 struct vmop_images *images, struct vmop_regions_budget *budget)
 {
 	/* One more for the new region, and one more if it splits another. */
 	if (region->start >= region->end ||
 	    !make_room(regions, (*regions ? (*regions)->n : 0) + 2, images, budget)) {
-		if (*regions && region->start < region->end)
+		if (*regions && region->start < region->end) {
 			(*regions)->is_cut = true;
+			(*regions)->version = (*regions)->replaced_version = ++budget->version;
+		}
 		budget->n_refused++;
 		vmop_image_unref(images, region->image);
 		return;
@@ -92,6 +120,7 @@ void vmop_regions_insert(struct vmop_regions **regions, const struct vmop_region
 	uint32_t first = first_ending_after(own, region->start), last = first;
 	while (last < own->n && own->at[last].start < region->end)
 		last++;
+	set_version(own, first, last, region, budget);
 	struct vmop_region put[3];
 	uint32_t n_put = 0;
 	if (first < last && own->at[first].start < region->start) {

@@ -23,6 +23,11 @@ struct vmop_regions {
 	uint32_t refs, n, capacity;
 	uint32_t last; /* the region of the last look-up, likely the next one */
 	bool is_cut;   /* there were more than VMOP_REGIONS_MAX */
+	/*
+	 * Of the last change, and of the last one after which an address had another meaning than
+	 * before; a new address space begins with one. Versions ascend over all address spaces.
+	 */
+	uint64_t version, replaced_version;
 	struct vmop_region at[];
 };
 
@@ -33,6 +38,7 @@ struct vmop_regions {
 struct vmop_regions_budget {
 	size_t n, max;
 	uint64_t n_refused; /* mappings that did not fit */
+	uint64_t version;   /* the last one given */
 };
 
 static inline struct vmop_regions *vmop_regions_ref(struct vmop_regions *regions)

@@ -142,6 +142,9 @@ static struct vmop_error *create_stacks(struct vmop_profiler *profiler,
 		.vdso = profiler->vdso,
 		.max_frames = captured->max_frames,
 		.has_user_parts = captured->mode != VMOP_STACKS_KERNEL,
+		.unwind_maps = captured->mode == VMOP_STACKS_BPF
+				       ? vmop_source_unwind_maps(profiler->source)
+				       : NULL,
 		.hold = vmop_attribution_hold_jit_sample,
 		.release = vmop_attribution_put_stack_sample,
 		.arg = &profiler->attribution,
@@ -300,6 +303,14 @@ static void take_mmap(struct vmop_profiler *profiler, const struct vmop_record *
 		vmop_processes_mmap(&profiler->processes, record->time_ns, &record->mmap);
 }
 
+/* Forget what was known of a process that ended, or called execve(2). */
+static void process_gone(struct vmop_profiler *profiler, struct vmop_process *process)
+{
+	vmop_domains_process_gone(process);
+	if (profiler->stacks)
+		vmop_stacks_process_gone(profiler->stacks, process);
+}
+
 static void take_comm(struct vmop_profiler *profiler, const struct vmop_record *record)
 {
 	struct vmop_process *process =
@@ -307,7 +318,7 @@ static void take_comm(struct vmop_profiler *profiler, const struct vmop_record *
 	if (!process)
 		return;
 	if (record->comm.is_exec && record->time_ns > process->known_ns)
-		vmop_domains_process_gone(process);
+		process_gone(profiler, process);
 	vmop_domains_consider(&profiler->domains, process);
 }
 
@@ -320,7 +331,7 @@ static void take_exit(struct vmop_profiler *profiler, const struct vmop_record *
 	if (process->domain)
 		vmop_domains_thread_gone(&profiler->domains, record->task.tid);
 	if (process->has_exited)
-		vmop_domains_process_gone(process);
+		process_gone(profiler, process);
 }
 
 static void take_record(void *arg, const struct vmop_record *record,

@@ -72,6 +72,9 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	ret->mapping = region;
 	ret->state = vmop_stack_tables_find(resolution->framer->tables, region,
 					    resolution->task->pid, &ret->table);
+	uint32_t age = vmop_stack_tables_kernel_age(resolution->framer->tables, region);
+	if (age > resolution->frames->kernel_age)
+		resolution->frames->kernel_age = age;
 	return true;
 }
 
@@ -96,6 +99,19 @@ static void unwound_part(struct resolution *resolution)
 }
 
 /*
+ * Return the address of the instruction that was interrupted, or made a call, in frame i of those
+ * that the kernel found.
+ */
+static uint64_t given_address(const struct vmop_stack_capture *capture, size_t i)
+{
+	uint64_t frame = capture->user_frames[i];
+	/* Without tables the kernel reports whatever it reads, also a word with that bit. */
+	if (i && capture->user_generation && frame & VMOP_USER_FRAME_INTERRUPTED)
+		return frame & ~VMOP_USER_FRAME_INTERRUPTED;
+	return frame - (i != 0);
+}
+
+/*
  * Find how a stack ends whose outermost frame is at address in region, if the kernel did not report
  * it: the code's unwind table marks the outermost functions.
  */
@@ -116,6 +132,24 @@ static void find_end(struct resolution *resolution, const struct vmop_region *re
 		resolution->frames->end = VMOP_STACK_COMPLETE;
 }
 
+/*
+ * Return whether a stack is torn that the kernel unwound by tables to a return address of 0: the
+ * code at address in region, its outermost frame, is no outermost function.
+ */
+static bool ends_at_torn(struct resolution *resolution, const struct vmop_region *region,
+			 uint64_t address)
+{
+	struct vmop_code_piece piece = {0};
+	struct vmop_cfi_rule rule;
+	if (!region || !find_code(resolution, address, &piece) ||
+	    piece.state != VMOP_CODE_HAS_TABLE)
+		return false;
+	uint64_t offset = address - piece.start + piece.offset;
+	vmop_cfi_table_find(piece.table, offset, &rule);
+	return rule.kind != VMOP_CFI_END && !vmop_cfi_table_is_entry(piece.table, offset) &&
+	       !vmop_cfi_table_ends_with_zero(piece.table);
+}
+
 /* Append the user addresses that the kernel found, up to the first one outside of code. */
 static void given_part(struct resolution *resolution)
 {
@@ -124,7 +158,7 @@ static void given_part(struct resolution *resolution)
 	uint64_t address = 0;
 	resolution->frames->end = capture->user_end;
 	for (size_t i = 0; i < capture->n_user_frames; i++) {
-		address = capture->user_frames[i] - (i != 0);
+		address = given_address(capture, i);
 		region = vmop_regions_find(resolution->task->regions, address);
 		if (i && !region) {
 			resolution->frames->end = VMOP_STACK_TORN;
@@ -136,6 +170,9 @@ static void given_part(struct resolution *resolution)
 	}
 	if (capture->user_end == VMOP_STACK_END_UNKNOWN)
 		find_end(resolution, region, address);
+	else if (capture->user_generation && capture->user_end == VMOP_STACK_COMPLETE &&
+		 !resolution->task->is_end_known && ends_at_torn(resolution, region, address))
+		resolution->frames->end = VMOP_STACK_TORN;
 }
 
 static void user_part(struct resolution *resolution)
@@ -156,6 +193,8 @@ static void user_part(struct resolution *resolution)
 			frames->lacks |= VMOP_STACK_LACKS_MAPS;
 	} else if (frames->n == resolution->framer->max_frames) {
 		frames->end = VMOP_STACK_DEPTH_LIMIT;
+	} else if (task->is_outdated) {
+		frames->end = VMOP_STACK_OUTDATED;
 	} else if (capture->n_user_frames) {
 		given_part(resolution);
 	} else {
@@ -174,6 +213,7 @@ void vmop_stack_framer_resolve(struct vmop_stack_framer *framer, const struct vm
 					.is_kernel = is_kernel};
 	ret->n = 0;
 	ret->lacks = 0;
+	ret->kernel_age = 0;
 	ret->end = VMOP_STACK_END_UNKNOWN;
 	if (!is_kernel || kernel_part(&resolution))
 		user_part(&resolution);

@@ -30,6 +30,8 @@ struct vmop_stack_task {
 	uint32_t pid;
 	struct vmop_regions *regions; /* NULL: unknown, or none */
 	bool is_unread;		      /* the regions are read at the flush */
+	bool is_end_known; /* the capture has only inner frames of a stack that was checked */
+	bool is_outdated;  /* the kernel unwound the user part by mappings that do not hold */
 	bool is_kernel_thread;
 };
 
@@ -38,6 +40,9 @@ struct vmop_stack_frames {
 	size_t n;
 	enum vmop_stack_end end;
 	unsigned lacks; /* enum vmop_stack_lack; then end and the outer frames are provisional */
+	/* The largest vmop_stack_tables_kernel_age of the code that a copied stack leads through.
+	 */
+	uint32_t kernel_age;
 };
 
 /* The tables by which stacks become frames; they belong to the caller. */

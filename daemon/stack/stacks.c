@@ -19,7 +19,7 @@
 #define WAITING_MAX_BYTES ((size_t)64 << 20)
 
 /* Processes whose last stack is remembered, a power of two. */
-#define PATHS 32
+#define PATHS 64
 
 /* The last stack of a process. Its next one has most of the outer frames in common. */
 struct path {
@@ -29,6 +29,13 @@ struct path {
 	/* Outermost first. */
 	struct vmop_stack_caller at[VMOP_STACK_FRAMES_MAX];
 	struct vmop_stack_node nodes[VMOP_STACK_FRAMES_MAX];
+	/*
+	 * If the kernel unwound it: the addresses of the first n_given frames, by which they are
+	 * known again, and the version of the process's regions.
+	 */
+	uint32_t n_given;
+	uint64_t version;
+	uint64_t given[VMOP_STACK_FRAMES_MAX];
 };
 
 struct vmop_stacks {
@@ -37,13 +44,15 @@ struct vmop_stacks {
 	struct vmop_stack_tree *tree;
 	struct vmop_waiting_stacks *waiting;
 	struct vmop_unwinder *unwinder;
+	struct vmop_kernel_spaces *spaces; /* NULL: the kernel does not unwind */
+	uint64_t n_kernel_removed;	   /* tables, when the spaces were last looked at */
 	struct vmop_stack_framer framer;
 	struct vmop_stack_frames frames; /* of the present sample */
 	struct path paths[PATHS];
 	bool is_last_try; /* no sample waits any longer */
 	bool lacks_kernel_text;
 	uint64_t n_by_end[VMOP_N_STACK_ENDS];
-	uint64_t n_waited, n_queue_full;
+	uint64_t n_waited, n_queue_full, n_by_kernel, n_copied;
 };
 
 static struct vmop_error *create_parts(struct vmop_stacks *stacks)
@@ -69,6 +78,11 @@ static struct vmop_error *create_parts(struct vmop_stacks *stacks)
 		err = vmop_waiting_stacks_create(WAITING_MAX_BYTES, &stacks->waiting);
 	if (!err)
 		err = vmop_unwinder_create(MACHINE, &stacks->unwinder);
+	if (!err && stacks->options.unwind_maps)
+		err = vmop_stack_tables_copy_to(stacks->tables, stacks->options.unwind_maps);
+	if (!err && stacks->options.unwind_maps)
+		err = vmop_kernel_spaces_create(stacks->options.unwind_maps, processes,
+						stacks->tables, &stacks->spaces);
 	return err;
 }
 
@@ -116,6 +130,7 @@ void vmop_stacks_destroy(struct vmop_stacks *stacks)
 		vmop_waiting_stacks_release(stacks->waiting, give_up, stacks);
 	vmop_waiting_stacks_destroy(stacks->waiting);
 	vmop_unwinder_destroy(stacks->unwinder);
+	vmop_kernel_spaces_destroy(stacks->spaces);
 	vmop_stack_tree_destroy(stacks->tree);
 	vmop_stack_tables_destroy(stacks->tables);
 	free(stacks);
@@ -137,23 +152,31 @@ static size_t common(const struct path *path, const struct vmop_stack_frames *fr
 	return i;
 }
 
-struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
-					struct vmop_stack_frames *frames)
+/*
+ * Return the stack of the frames, whose outermost one is the last. n_known: they are below that
+ * many frames of the process's path.
+ */
+static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid,
+				   struct vmop_stack_frames *frames, size_t n_known)
 {
 	struct path *path = &stacks->paths[pid % PATHS];
 	bool is_same = path->pid == pid && path->end == frames->end;
-	size_t first = is_same ? common(path, frames) : 0;
+	size_t first = n_known ? n_known : is_same ? common(path, frames) : 0;
+	size_t n = n_known + frames->n;
 	struct vmop_stack_node node =
 		first ? path->nodes[first - 1] : vmop_stack_tree_end(stacks->tree, frames->end);
 	path->pid = pid;
 	path->end = frames->end;
-	for (size_t i = first; i < frames->n; i++) {
-		path->at[i] = frames->at[frames->n - 1 - i];
+	path->n_given = (uint32_t)n_known;
+	for (size_t i = first; i < n; i++) {
+		path->at[i] = frames->at[n - 1 - i];
 		vmop_image_mark_sampled(path->at[i].image);
+		if (stacks->spaces)
+			vmop_stack_tables_touch(stacks->tables, path->at[i].image);
 	}
 	path->n = (uint32_t)(first + vmop_stack_tree_add(stacks->tree, node, path->at + first,
-							 frames->n - first, path->nodes + first));
-	if (path->n < frames->n) {
+							 n - first, path->nodes + first));
+	if (path->n < n) {
 		frames->end = VMOP_STACK_TOO_MANY;
 		node = vmop_stack_tree_end(stacks->tree, VMOP_STACK_TOO_MANY);
 	} else if (path->n) {
@@ -161,6 +184,12 @@ struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid
 	}
 	stacks->n_by_end[frames->end]++;
 	return node.id;
+}
+
+struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
+					struct vmop_stack_frames *frames)
+{
+	return intern(stacks, pid, frames, 0);
 }
 
 static bool hold(struct vmop_stacks *stacks, const struct vmop_stack_sample *sample,
@@ -192,6 +221,62 @@ static enum outcome try(struct vmop_stacks *stacks, const struct vmop_stack_task
 	return FOUND;
 }
 
+/*
+ * Return how many of the outer frames that the kernel unwound are those of the process's path. All
+ * frames must be within the depth limit.
+ */
+static size_t count_known(const struct vmop_stacks *stacks, const struct path *path,
+			  const struct vmop_stack_task *task,
+			  const struct vmop_stack_capture *capture)
+{
+	size_t i = 0, n = capture->n_user_frames;
+	if (path->pid != task->pid || path->end != capture->user_end || !task->regions ||
+	    path->version != task->regions->version ||
+	    capture->n_kernel_frames + n > stacks->options.max_frames)
+		return 0;
+	size_t max = path->n_given < path->n ? path->n_given : path->n;
+	/* The innermost frame is not a caller, or has another form of address. */
+	while (i < max && i + 1 < n && path->given[i] == capture->user_frames[n - 1 - i])
+		i++;
+	return i;
+}
+
+/* Note the addresses of the process's path, which the kernel unwound, from frame `first` on. */
+static void note_given(struct path *path, const struct vmop_stack_task *task,
+		       const struct vmop_stack_capture *capture, size_t first)
+{
+	size_t i = first, n = capture->n_user_frames;
+	for (; i + 1 < n && i < VMOP_STACK_FRAMES_MAX; i++)
+		path->given[i] = capture->user_frames[n - 1 - i];
+	path->n_given = (uint32_t)i;
+	path->version = task->regions->version;
+}
+
+/* Do the same as try() with a stack that the kernel unwound, for fewer frames. */
+static enum outcome try_given(struct vmop_stacks *stacks, const struct vmop_stack_task *task,
+			      const struct vmop_process *process,
+			      const struct vmop_stack_capture *capture, bool is_kernel,
+			      struct vmop_stack_sample *sample)
+{
+	struct path *path = &stacks->paths[task->pid % PATHS];
+	size_t n_known = count_known(stacks, path, task, capture);
+	struct vmop_stack_capture rest = *capture;
+	struct vmop_stack_task inner = *task;
+	rest.n_user_frames -= n_known;
+	inner.is_end_known = n_known > 0;
+	vmop_stack_framer_resolve(&stacks->framer, &inner, &rest, is_kernel, &stacks->frames);
+	if (stacks->frames.lacks && !stacks->is_last_try)
+		return LACKING;
+	bool is_whole = stacks->frames.end == capture->user_end;
+	if (!is_whole && n_known)
+		return try(stacks, task, process, capture, is_kernel, sample);
+	sample->key.stack = intern(stacks, task->pid, &stacks->frames, n_known);
+	if (is_whole &&
+	    capture->n_kernel_frames + capture->n_user_frames <= stacks->options.max_frames)
+		note_given(path, task, capture, n_known);
+	return FOUND;
+}
+
 /* Let a sample wait. False: the queue is full. */
 static bool keep(struct vmop_stacks *stacks, const struct vmop_stack_sample *sample,
 		 const struct vmop_stack_task *task, const struct vmop_stack_capture *capture,
@@ -203,6 +288,7 @@ static bool keep(struct vmop_stacks *stacks, const struct vmop_stack_sample *sam
 		.regions = vmop_regions_ref(task->regions),
 		.is_kernel = is_kernel,
 		.is_kernel_thread = task->is_kernel_thread,
+		.is_outdated = task->is_outdated,
 		.capture = *capture,
 	};
 	if (vmop_waiting_stacks_add(stacks->waiting, &stack)) {
@@ -216,8 +302,30 @@ static bool keep(struct vmop_stacks *stacks, const struct vmop_stack_sample *sam
 	return false;
 }
 
+/* Return whether the kernel unwound the user part by mappings that do not hold. */
+static bool is_outdated(struct vmop_stacks *stacks, struct vmop_process *process,
+			const struct vmop_stack_capture *capture)
+{
+	if (!stacks->spaces || !capture->user_generation)
+		return false;
+	stacks->n_by_kernel++;
+	return !process ||
+	       !vmop_kernel_spaces_believe(stacks->spaces, process, capture->user_generation);
+}
+
+/* Note that the kernel copied the user part, if it did. */
+static void note_copy(struct vmop_stacks *stacks, struct vmop_process *process,
+		      const struct vmop_stack_capture *capture)
+{
+	if (!stacks->spaces || !process || !capture->user_regs || capture->is_compat ||
+	    capture->user_generation)
+		return;
+	stacks->n_copied++;
+	vmop_kernel_spaces_copied(stacks->spaces, process, stacks->frames.kernel_age);
+}
+
 bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
-		      const struct vmop_process *process, const struct vmop_stack_capture *capture,
+		      struct vmop_process *process, const struct vmop_stack_capture *capture,
 		      bool is_kernel)
 {
 	const struct vmop_stack_task task = {
@@ -225,8 +333,15 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 		.regions = process ? process->regions : NULL,
 		.is_unread = process && process->maps == VMOP_MAPS_UNREAD,
 		.is_kernel_thread = process && (process->is_kthread || !process->pid),
+		.is_outdated = is_outdated(stacks, process, capture),
 	};
-	enum outcome outcome = try(stacks, &task, process, capture, is_kernel, sample);
+	/* The frames of a sample that may be held are needed in full. */
+	bool is_given = capture->user_generation && !task.is_outdated && task.regions &&
+			!process->jitdump_at;
+	enum outcome outcome =
+		is_given ? try_given(stacks, &task, process, capture, is_kernel, sample)
+			 : try(stacks, &task, process, capture, is_kernel, sample);
+	note_copy(stacks, process, capture);
 	if (outcome != LACKING)
 		return outcome == FOUND;
 	if (keep(stacks, sample, &task, capture, is_kernel))
@@ -254,6 +369,7 @@ static bool release(void *arg, struct vmop_waiting_stack *stack)
 		.regions = regions_of(stacks, stack),
 		.is_unread = !stack->regions,
 		.is_kernel_thread = stack->is_kernel_thread,
+		.is_outdated = stack->is_outdated,
 	};
 	const struct vmop_process *process =
 		vmop_processes_get(stacks->options.processes, stack->pid);
@@ -267,24 +383,54 @@ static bool release(void *arg, struct vmop_waiting_stack *stack)
 	return true;
 }
 
+/* Forget the kernel's spaces if tables were removed whose numbers they have. */
+static void check_removed(struct vmop_stacks *stacks)
+{
+	struct vmop_stack_tables_facts facts;
+	if (!stacks->spaces)
+		return;
+	vmop_stack_tables_facts(stacks->tables, &facts);
+	if (facts.n_kernel_removed == stacks->n_kernel_removed)
+		return;
+	stacks->n_kernel_removed = facts.n_kernel_removed;
+	vmop_kernel_spaces_forget(stacks->spaces);
+	vmop_stack_tables_forgotten(stacks->tables);
+}
+
+/* Begin and finish the building of tables. Return whether waiting stacks may be complete now. */
+static bool collect_tables(struct vmop_stacks *stacks, unsigned wait_ms)
+{
+	bool has_changed = vmop_stack_tables_collect(stacks->tables, wait_ms);
+	check_removed(stacks);
+	return has_changed;
+}
+
+void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *process)
+{
+	if (stacks->spaces)
+		vmop_kernel_spaces_gone(stacks->spaces, process);
+}
+
 void vmop_stacks_advance(struct vmop_stacks *stacks)
 {
-	if (vmop_stack_tables_collect(stacks->tables, 0) && vmop_waiting_stacks_n(stacks->waiting))
+	if (collect_tables(stacks, 0) && vmop_waiting_stacks_n(stacks->waiting))
 		vmop_waiting_stacks_release(stacks->waiting, release, stacks);
+	if (stacks->spaces)
+		vmop_kernel_spaces_advance(stacks->spaces, vmop_clock_ns(CLOCK_MONOTONIC));
 }
 
 void vmop_stacks_release_all(struct vmop_stacks *stacks, unsigned wait_ms)
 {
 	/* A table may show that a stack needs another one, so this is more than one wait. */
 	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + wait_ms * VMOP_NS_PER_MS;
-	vmop_stack_tables_collect(stacks->tables, 0);
+	collect_tables(stacks, 0);
 	while (vmop_waiting_stacks_n(stacks->waiting)) {
 		uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
 		stacks->is_last_try = now_ns >= end_ns;
 		vmop_waiting_stacks_release(stacks->waiting, release, stacks);
 		if (!stacks->is_last_try)
-			stacks->is_last_try = !vmop_stack_tables_collect(
-				stacks->tables, (unsigned)((end_ns - now_ns) / VMOP_NS_PER_MS));
+			stacks->is_last_try = !collect_tables(
+				stacks, (unsigned)((end_ns - now_ns) / VMOP_NS_PER_MS));
 		if (stacks->is_last_try)
 			vmop_waiting_stacks_release(stacks->waiting, release, stacks);
 	}
@@ -319,16 +465,25 @@ void vmop_stacks_stored(struct vmop_stacks *stacks)
 		stacks->paths[i].n = 0; /* ids and images may be gone */
 	vmop_stack_tree_stored(stacks->tree);
 	vmop_stack_tables_stored(stacks->tables);
+	check_removed(stacks);
+	if (stacks->spaces)
+		vmop_kernel_spaces_stored(stacks->spaces);
 }
 
 void vmop_stacks_facts(const struct vmop_stacks *stacks, struct vmop_stacks_facts *ret)
 {
 	*ret = (struct vmop_stacks_facts){.n_waited = stacks->n_waited,
-					  .n_queue_full = stacks->n_queue_full};
+					  .n_queue_full = stacks->n_queue_full,
+					  .n_by_kernel = stacks->n_by_kernel,
+					  .n_copied = stacks->n_copied};
 	for (size_t i = 0; i < VMOP_N_STACK_ENDS; i++) {
 		ret->n_by_end[i] = stacks->n_by_end[i];
 		ret->n_stacks += stacks->n_by_end[i];
 	}
 	vmop_stack_tree_facts(stacks->tree, &ret->tree);
 	vmop_stack_tables_facts(stacks->tables, &ret->tables);
+	if (!stacks->spaces)
+		return;
+	vmop_kernel_spaces_facts(stacks->spaces, &ret->spaces);
+	vmop_unwind_maps_facts(stacks->options.unwind_maps, &ret->maps);
 }

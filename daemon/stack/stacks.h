@@ -8,6 +8,11 @@
  *	frames.h	a capture becomes callers with images and offsets
  *	waiting.h	samples whose tables are being built
  *	tree.h		callers become nodes of the session's tree, stored with each interval
+ * and with --callgraph=bpf, where the kernel unwinds user stacks by the same tables:
+ *	flat-table.h	a table in the kernel's form
+ *	kernel-tables.h	tables are copied into the kernel, on a thread of their own
+ *	kernel-spaces.h	the kernel learns the mappings of sampled processes, and is believed as long
+ *			as they hold
  *
  * A sample waits if a table, the mappings of its process or the kernel's text are not known yet, at
  * most until its interval is stored. No sample is lost for want of its stack: the stack then ends
@@ -24,6 +29,7 @@
 #include "daemon/host/kernel.h"
 #include "daemon/host/process.h"
 #include "daemon/stack/frames.h"
+#include "daemon/stack/kernel-spaces.h"
 #include "daemon/stack/tables.h"
 #include "daemon/stack/tree.h"
 #include "daemon/stack/waiting.h"
@@ -39,6 +45,8 @@ struct vmop_stacks_options {
 	const struct vmop_image *vdso;
 	uint32_t max_frames; /* the depth limit; at most VMOP_STACK_FRAMES_MAX */
 	bool has_user_parts; /* the source captures the user part of stacks */
+	/* By which the kernel unwinds user stacks; NULL: it does not. Must outlive the stacks. */
+	struct vmop_unwind_maps *unwind_maps;
 	/*
 	 * Takes a sample of a process with a jitdump, before its callers become a stack. It gives
 	 * them to vmop_stacks_intern later. False: not taken. May be NULL.
@@ -60,8 +68,11 @@ void vmop_stacks_destroy(struct vmop_stacks *stacks); /* NULL is allowed */
  * per-sample path.
  */
 bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
-		      const struct vmop_process *process, const struct vmop_stack_capture *capture,
+		      struct vmop_process *process, const struct vmop_stack_capture *capture,
 		      bool is_kernel);
+
+/* Note that process ended, or called execve(2). */
+void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *process);
 
 /*
  * Return the stack of a sample that was held. Changes frames->end if there is no room for the
@@ -101,8 +112,13 @@ struct vmop_stacks_facts {
 	uint64_t n_stacks;		      /* samples with a stack */
 	uint64_t n_by_end[VMOP_N_STACK_ENDS]; /* the same by the reason of the end */
 	uint64_t n_waited, n_queue_full;      /* samples that waited, or found the queue full */
+	/* User stacks that the kernel unwound, and that it copied. */
+	uint64_t n_by_kernel, n_copied;
 	struct vmop_stack_tree_facts tree;
 	struct vmop_stack_tables_facts tables;
+	/* With --callgraph=bpf. */
+	struct vmop_kernel_spaces_facts spaces;
+	struct vmop_unwind_maps_facts maps;
 };
 void vmop_stacks_facts(const struct vmop_stacks *stacks, struct vmop_stacks_facts *ret);
 

@@ -9,6 +9,7 @@
 #include "daemon/host/image-file.h"
 #include "daemon/host/maps.h"
 #include "daemon/host/readers.h"
+#include "daemon/stack/kernel-tables.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/log.h"
@@ -37,8 +38,11 @@ struct entry {
 	size_t bytes;
 	uint32_t last_used; /* interval */
 	uint32_t retry;	    /* UNREADABLE: interval of the next try; 0: never */
+	/* With --callgraph=bpf; the number is VMOP_UNWIND_NOT_YET as long as the age is 0. */
+	uint32_t kernel_number, kernel_age;
 	uint8_t state;
 	bool is_building; /* a job exists, which may hang */
+	bool is_copying;  /* into the kernel */
 };
 
 struct vmop_stack_tables {
@@ -47,7 +51,10 @@ struct vmop_stack_tables {
 	const char *root;
 	struct vmop_stack_tables_limits limits;
 	struct vmop_readers *lanes[N_LANES]; /* NULL: no files */
-	uint64_t places[PLACES_MAX];	     /* that have answered; 0: none */
+	struct vmop_kernel_tables *kernel;   /* NULL: no tables in the kernel */
+	uint32_t kernel_age;
+	uint64_t n_kernel_removed;
+	uint64_t places[PLACES_MAX]; /* that have answered; 0: none */
 	unsigned next_place;
 	struct vmop_cfi_table *vdso_table; /* NULL unless VMOP_CODE_HAS_TABLE */
 	enum vmop_code_state vdso_state;
@@ -74,9 +81,102 @@ static struct vmop_image *image_of(const struct vmop_stack_tables *tables,
 	return tables->images->slots[entry - tables->entries];
 }
 
+/* ---- the kernel's tables --------------------------------------------------- */
+
+/* Begin to copy table, which is that of entry, into the kernel. */
+static void copy_to_kernel(struct vmop_stack_tables *tables, struct entry *entry,
+			   const struct vmop_cfi_table *table)
+{
+	struct vmop_image_slot slot = {(uint32_t)(entry - tables->entries)};
+	entry->is_copying = tables->kernel && vmop_kernel_tables_put(tables->kernel, slot, table);
+}
+
+static void set_kernel_number(struct vmop_stack_tables *tables, struct entry *entry,
+			      uint32_t number)
+{
+	entry->kernel_number = number;
+	entry->kernel_age = number == VMOP_UNWIND_NOT_YET ? 0 : ++tables->kernel_age;
+}
+
+static void finish_copy(void *arg, struct vmop_image_slot image, uint32_t number)
+{
+	struct vmop_stack_tables *tables = arg;
+	struct entry *entry = &tables->entries[image.at];
+	entry->is_copying = false;
+	set_kernel_number(tables, entry, number);
+}
+
+static void remove_from_kernel(struct vmop_stack_tables *tables, struct entry *entry)
+{
+	if (entry->kernel_age && entry->kernel_number != VMOP_UNWIND_NO_TABLE) {
+		tables->n_kernel_removed++;
+		vmop_kernel_tables_remove(tables->kernel, entry->kernel_number);
+	}
+	set_kernel_number(tables, entry, VMOP_UNWIND_NOT_YET);
+}
+
+struct vmop_error *vmop_stack_tables_copy_to(struct vmop_stack_tables *tables,
+					     struct vmop_unwind_maps *maps)
+{
+	struct vmop_error *err = vmop_kernel_tables_create(maps, &tables->kernel);
+	if (!err && tables->vdso_table && tables->vdso->slot.at < tables->limits.max_images)
+		copy_to_kernel(tables, &tables->entries[tables->vdso->slot.at], tables->vdso_table);
+	return err;
+}
+
+/* Return the entry with the kernel's number for an image, or NULL: it never has a table. */
+static const struct entry *kernel_entry(const struct vmop_stack_tables *tables,
+					const struct vmop_image *image)
+{
+	bool is_vdso = image == tables->vdso && image->kind == VMOP_IMAGE_VDSO;
+	if (image->slot.at >= tables->limits.max_images ||
+	    (is_vdso ? tables->vdso_state == VMOP_CODE_NO_TABLE : image->kind != VMOP_IMAGE_FILE))
+		return NULL;
+	return &tables->entries[image->slot.at];
+}
+
+uint32_t vmop_stack_tables_kernel_number(const struct vmop_stack_tables *tables,
+					 const struct vmop_region *region)
+{
+	const struct entry *entry = kernel_entry(tables, vmop_image_canonical(region->image));
+	if (!entry)
+		return VMOP_UNWIND_NO_TABLE;
+	return entry->kernel_age ? entry->kernel_number : VMOP_UNWIND_NOT_YET;
+}
+
+uint32_t vmop_stack_tables_kernel_age(const struct vmop_stack_tables *tables,
+				      const struct vmop_region *region)
+{
+	const struct entry *entry = kernel_entry(tables, vmop_image_canonical(region->image));
+	return entry ? entry->kernel_age : 0;
+}
+
+void vmop_stack_tables_forgotten(struct vmop_stack_tables *tables)
+{
+	if (tables->kernel)
+		vmop_kernel_tables_forgotten(tables->kernel);
+}
+
+void vmop_stack_tables_touch(struct vmop_stack_tables *tables, struct vmop_image *image)
+{
+	uint32_t at = vmop_image_canonical(image)->slot.at;
+	if (at < tables->limits.max_images)
+		tables->entries[at].last_used = tables->interval;
+}
+
+/* ---- images ---------------------------------------------------------------- */
+
+/* Return whether a thread uses the entry, or will. */
+static bool is_busy(const struct entry *entry)
+{
+	return entry->state == PENDING || entry->is_building || entry->is_copying;
+}
+
 /* Forget the image of entry, and free its table. */
 static void release(struct vmop_stack_tables *tables, struct entry *entry)
 {
+	if (tables->kernel)
+		remove_from_kernel(tables, entry);
 	tables->n_evicted += entry->state == READY;
 	tables->bytes -= entry->bytes;
 	vmop_cfi_table_destroy(entry->table);
@@ -125,7 +225,8 @@ static struct entry *least_recently_used(struct vmop_stack_tables *tables)
 	struct entry *least = NULL;
 	for (uint32_t i = 0; i < tables->limits.max_images; i++) {
 		struct entry *entry = &tables->entries[i];
-		if (entry->state == READY && entry->last_used != tables->interval &&
+		if (entry->state == READY && !is_busy(entry) &&
+		    entry->last_used != tables->interval &&
 		    (!least || entry->last_used < least->last_used))
 			least = entry;
 	}
@@ -162,6 +263,7 @@ static void take_table(struct vmop_stack_tables *tables, struct entry *entry, st
 	entry->bytes = facts.table_bytes;
 	tables->bytes += entry->bytes;
 	set_state(tables, entry, READY);
+	copy_to_kernel(tables, entry, entry->table);
 }
 
 /* Return the entry of a place that has answered, or NULL. */
@@ -199,6 +301,7 @@ static void finish_build(struct vmop_read_job *job, enum vmop_read_outcome outco
 		take_table(tables, entry, build);
 	} else if (build->err && build->err->code == VMOP_ERROR_NOT_FOUND && build->is_open) {
 		set_state(tables, entry, NO_CFI);
+		set_kernel_number(tables, entry, VMOP_UNWIND_NO_TABLE);
 	} else {
 		if (build->err)
 			vmop_log_debug("%s: no unwind table: %s", build->file.name,
@@ -243,6 +346,8 @@ bool vmop_stack_tables_collect(struct vmop_stack_tables *tables, unsigned wait_m
 		uint64_t left_ns = wait_ms && now_ns < end_ns ? end_ns - now_ns : 0;
 		vmop_readers_collect(tables->lanes[i], (unsigned)(left_ns / VMOP_NS_PER_MS));
 	}
+	if (tables->kernel)
+		vmop_kernel_tables_collect(tables->kernel, finish_copy, tables);
 	return tables->has_changed;
 }
 
@@ -360,6 +465,8 @@ void vmop_stack_tables_destroy(struct vmop_stack_tables *tables)
 		return;
 	for (unsigned i = 0; i < N_LANES; i++)
 		vmop_readers_destroy(tables->lanes[i]);
+	vmop_kernel_tables_destroy(tables->kernel); /* it reads the tables */
+	tables->kernel = NULL;
 	for (uint32_t i = 0; tables->entries && i < tables->limits.max_images; i++)
 		if (tables->entries[i].state != NONE)
 			release(tables, &tables->entries[i]);
@@ -376,8 +483,7 @@ void vmop_stack_tables_stored(struct vmop_stack_tables *tables)
 		return;
 	for (uint32_t i = 0; i < tables->limits.max_images; i++) {
 		struct entry *entry = &tables->entries[i];
-		if (entry->state != NONE && entry->state != PENDING && !entry->is_building &&
-		    entry->last_used != last)
+		if (entry->state != NONE && !is_busy(entry) && entry->last_used != last)
 			release(tables, entry);
 	}
 }
@@ -392,5 +498,7 @@ void vmop_stack_tables_facts(const struct vmop_stack_tables *tables,
 		.n_unreadable = tables->counts[UNREADABLE],
 		.bytes = tables->bytes,
 		.n_evicted = tables->n_evicted,
+		.kernel_age = tables->kernel_age,
+		.n_kernel_removed = tables->n_kernel_removed,
 	};
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The unwind tables of images (libstack/table.h). A table is built on a thread of its own after the
- * image's first sampled stack, and evicted when all tables together take too much memory.
+ * image's first sampled stack, and evicted when all tables together take too much memory. With
+ * --callgraph=bpf each table is also copied into the kernel.
  *
  * All functions belong to the sampling thread.
  */
@@ -14,6 +15,7 @@
 
 #include "daemon/host/image.h"
 #include "daemon/host/regions.h"
+#include "hv-interface/bpf/unwind-maps.h"
 #include "libstack/table.h"
 #include "libstack/unwind.h"
 #include "libutil/error.h"
@@ -36,6 +38,33 @@ struct vmop_error *vmop_stack_tables_create(struct vmop_images *images,
 					    const struct vmop_stack_tables_limits *limits,
 					    struct vmop_stack_tables **ret);
 void vmop_stack_tables_destroy(struct vmop_stack_tables *tables); /* NULL is allowed */
+
+/* Copy all tables into maps too, which must outlive tables. Call it once, before any other. */
+struct vmop_error *vmop_stack_tables_copy_to(struct vmop_stack_tables *tables,
+					     struct vmop_unwind_maps *maps);
+
+/*
+ * Return the number of the kernel's table for the code in region, VMOP_UNWIND_NO_TABLE, or
+ * VMOP_UNWIND_NOT_YET.
+ */
+uint32_t vmop_stack_tables_kernel_number(const struct vmop_stack_tables *tables,
+					 const struct vmop_region *region);
+
+/*
+ * Return the age of that number: 0 for VMOP_UNWIND_NOT_YET, else a larger one for each image whose
+ * number was found later, at most that of vmop_stack_tables_facts. On the per-sample path.
+ */
+uint32_t vmop_stack_tables_kernel_age(const struct vmop_stack_tables *tables,
+				      const struct vmop_region *region);
+
+/*
+ * Note that no mapping in the kernel has the number of a table that was removed: call it after
+ * n_kernel_removed of vmop_stack_tables_facts grew.
+ */
+void vmop_stack_tables_forgotten(struct vmop_stack_tables *tables);
+
+/* Note that the table of image is in use, so that it is not evicted. On the per-sample path. */
+void vmop_stack_tables_touch(struct vmop_stack_tables *tables, struct vmop_image *image);
 
 /*
  * Return the state of the code in region, a region of process pid, and set *ret to its table or to
@@ -63,6 +92,8 @@ struct vmop_stack_tables_facts {
 	uint32_t n_without_cfi, n_unreadable; /* images */
 	size_t bytes;			      /* of the ready tables */
 	uint64_t n_evicted;
+	uint32_t kernel_age;	   /* the last one given */
+	uint64_t n_kernel_removed; /* tables that were in the kernel and are not any more */
 };
 void vmop_stack_tables_facts(const struct vmop_stack_tables *tables,
 			     struct vmop_stack_tables_facts *ret);

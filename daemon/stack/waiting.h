@@ -30,6 +30,7 @@ struct vmop_waiting_stack {
 	struct vmop_regions *regions; /* of that time, referenced; NULL: not read yet */
 	bool is_kernel;
 	bool is_kernel_thread;
+	bool is_outdated;		   /* see struct vmop_stack_task */
 	struct vmop_stack_capture capture; /* points into the queue */
 };
 

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/log.h"
 
 #ifndef PERF_FORMAT_LOST /* in headers newer than Linux 5.19's */
 #define PERF_FORMAT_LOST (1U << 4)
@@ -17,7 +19,15 @@ enum { SMALLEST_RING_BYTES = 64 << 10 };
 
 bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan)
 {
-	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split);
+	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split) ||
+	       (plan->n_events == 1 && plan->stacks.is.mode == VMOP_STACKS_BPF);
+}
+
+bool vmop_perf_plan_unwinds(const struct vmop_perf_plan *plan, size_t i)
+{
+	return plan->stacks.is.mode == VMOP_STACKS_BPF &&
+	       vmop_perf_event_has_stacks(plan->wanted[i]) &&
+	       plan->events[i].attr.type != PERF_TYPE_TRACEPOINT;
 }
 
 /* Set the attributes that all events of the source share. */
@@ -130,6 +140,54 @@ static void set_group(struct perf_event_attr *attr, int leader_fd)
 	attr->enable_on_exec = leader_fd < 0;
 }
 
+/*
+ * Leave a CPU's stacks to perf's copies, because the kernel refuses to unwind them. While the plan
+ * can still change, that is an error.
+ */
+static struct vmop_error *refuse_bpf(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
+				     struct vmop_perf_refusal *refusal)
+{
+	int os_errno = errno;
+	vmop_perf_unwinding_close(&cpu->unwinding);
+	if (!plan->is_open) {
+		refusal->cpu = cpu->cpu;
+		refusal->os_errno = os_errno;
+		refusal->is_by_bpf = true;
+		return vmop_error_os(os_errno, "attaching a BPF program on CPU %u", cpu->cpu);
+	}
+	vmop_log_warning("the stacks of CPU %u are copied, because the kernel refuses to attach "
+			 "the BPF program (%s)",
+			 cpu->cpu, strerror(os_errno));
+	return NULL;
+}
+
+static struct vmop_error *open_unwinding(struct vmop_perf_cpu *cpu,
+					 const struct vmop_perf_plan *plan,
+					 struct vmop_perf_refusal *refusal)
+{
+	struct perf_event_attr attr = {0};
+	if (plan->n_events == 0 || plan->stacks.is.mode != VMOP_STACKS_BPF)
+		return NULL;
+	set_layout(&attr, plan);
+	vmop_perf_stacks_set_output_attr(&plan->stacks, &attr);
+	if (vmop_perf_unwinding_open(&cpu->unwinding, plan->stacks.program, cpu->cpu, &attr,
+				     cpu->dummy_fd) < 0)
+		return refuse_bpf(cpu, plan, refusal);
+	return NULL;
+}
+
+/* Let BPF unwind the stacks of event i, if it can. */
+static struct vmop_error *attach(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
+				 size_t i, struct vmop_perf_refusal *refusal)
+{
+	if (!cpu->unwinding.program || !vmop_perf_plan_unwinds(plan, i))
+		return NULL;
+	if (vmop_perf_unwinding_attach(&cpu->unwinding, cpu->fds[i], i,
+				       plan->stacks.is.max_frames) < 0)
+		return refuse_bpf(cpu, plan, refusal);
+	return NULL;
+}
+
 /* Open event i of the plan; for a split event one half, the guests' or the host's. */
 static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
 				   size_t i, bool is_guests, struct vmop_perf_refusal *refusal)
@@ -158,7 +216,7 @@ static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_
 	    ioctl(fd, PERF_EVENT_IOC_ID, &cpu->ids[slot]) < 0)
 		return vmop_error_os(errno, "setting up event '%s' on CPU %u", event->name,
 				     cpu->cpu);
-	return NULL;
+	return is_guests ? NULL : attach(cpu, plan, i, refusal);
 }
 
 static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
@@ -181,6 +239,8 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		return refused(refusal, plan->n_events, "dummy", cpu->cpu);
 	struct vmop_error *err = map_ring(cpu, plan);
 	if (!err)
+		err = open_unwinding(cpu, plan, refusal);
+	if (!err)
 		err = open_events(cpu, plan, refusal);
 	cpu->cursor.decoder = (struct vmop_perf_decoder){
 		.has_identifier = vmop_perf_plan_has_identifier(plan),
@@ -190,6 +250,7 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		.fixed_weights = cpu->fixed_weights,
 		.stack_sample_type = vmop_perf_stacks_sample_type(&plan->stacks.is),
 		.max_frames = plan->stacks.chain_frames,
+		.output_id = cpu->unwinding.output_id,
 		.guest_exit = plan->guest_exit,
 		.dom0 = plan->dom0,
 		.n_events = plan->n_events,
@@ -222,7 +283,7 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 		return NULL;
 	}
 	vmop_perf_cpu_close(made);
-	if (refusal->os_errno != ENODEV || refusal->event < plan->n_events)
+	if (refusal->os_errno != ENODEV || refusal->event < plan->n_events || refusal->is_by_bpf)
 		return err;
 	vmop_error_destroy(err); /* it went offline a moment ago */
 	return NULL;
@@ -230,6 +291,7 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 
 void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
 {
+	vmop_perf_unwinding_close(&cpu->unwinding);
 	for (size_t i = 0; cpu->fds && i < 2 * cpu->n_events; i++) {
 		if (cpu->fds[i] >= 0)
 			close(cpu->fds[i]);
@@ -248,6 +310,8 @@ struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
 	/* Enable the side-band first, so that each sample comes after its mappings. */
 	if (ioctl(cpu->dummy_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
+	if (cpu->unwinding.program && ioctl(cpu->unwinding.output_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return vmop_error_os(errno, "starting to unwind on CPU %u", cpu->cpu);
 	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
 		if (cpu->fds[i] >= 0 && ioctl(cpu->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
@@ -261,7 +325,17 @@ void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu)
 		if (cpu->fds[i] >= 0)
 			ioctl(cpu->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	}
+	if (cpu->unwinding.output_id)
+		ioctl(cpu->unwinding.output_fd, PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(cpu->dummy_fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void vmop_perf_cpu_set_gone(struct vmop_perf_cpu *cpu)
+{
+	cpu->is_gone = true;
+	vmop_perf_cpu_disable(cpu);
+	/* The CPU may come back, with another output event, before the ring has been read. */
+	vmop_perf_unwinding_detach(&cpu->unwinding);
 }
 
 /* The result of read(2) with the read_format of set_layout. */
@@ -314,6 +388,8 @@ uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing)
 	if (missing & VMOP_PERF_NO_LOST_COUNT)
 		return 0;
 	if (read_event(cpu->dummy_fd, missing, &reading))
+		lost += reading.lost;
+	if (cpu->unwinding.output_id && read_event(cpu->unwinding.output_fd, missing, &reading))
 		lost += reading.lost;
 	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
 		if (read_event(cpu->fds[i], missing, &reading))

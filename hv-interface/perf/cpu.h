@@ -14,6 +14,7 @@
 #include "hv-interface/perf/merge.h"
 #include "hv-interface/perf/open.h"
 #include "hv-interface/perf/stacks.h"
+#include "hv-interface/perf/unwinding.h"
 #include "libutil/error.h"
 
 /* Attributes that older kernels refuse with EINVAL, the newest first. */
@@ -33,10 +34,17 @@ struct vmop_perf_plan {
 	struct vmop_perf_guest_exit guest_exit;
 	struct vmop_perf_dom0 dom0;
 	struct vmop_perf_stacks stacks;
+	bool is_open; /* all CPUs were opened: a CPU that comes later changes nothing above */
 };
 
 /* Return whether samples carry the id of their counter, because the plan has more than one. */
 bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan);
+
+/*
+ * Return whether BPF unwinds the stacks of event i. It never runs at tracepoints, whose programs
+ * are of another type.
+ */
+bool vmop_perf_plan_unwinds(const struct vmop_perf_plan *plan, size_t i);
 
 struct vmop_perf_cpu {
 	struct vmop_perf_cursor cursor;
@@ -49,6 +57,7 @@ struct vmop_perf_cpu {
 	int *fds;
 	uint64_t *ids;
 	uint64_t *fixed_weights; /* of the plan's events; vmop_perf_event_fixed_weight() */
+	struct vmop_perf_unwinding unwinding;
 	size_t n_events;
 	bool is_gone;	     /* the CPU is offline; its ring still has unread records */
 	uint64_t enabled_ns; /* at the last vmop_perf_cpu_is_dead */
@@ -59,13 +68,15 @@ struct vmop_perf_cpu {
 struct vmop_perf_refusal {
 	size_t event;
 	unsigned cpu;
-	int os_errno; /* 0: the failed call was not perf_event_open */
+	int os_errno;	/* 0: the failed call was not perf_event_open, nor due to BPF */
+	bool is_by_bpf; /* the kernel refused to attach the program that unwinds */
 };
 
 /*
  * Open all of the plan's events on a CPU, switched off. *ret is NULL without an error if the CPU
  * has disappeared. Sets the plan's missing bits, and makes its ring smaller if memory may not be
- * locked. Fills *refusal when perf_event_open fails. Free *ret with vmop_perf_cpu_close.
+ * locked. Fills *refusal when perf_event_open fails. Free *ret with vmop_perf_cpu_close. With a
+ * plan that is_open, stacks are copied on a CPU where the kernel refuses to unwind them by BPF.
  */
 struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 				      struct vmop_perf_refusal *refusal,
@@ -74,6 +85,9 @@ void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu);
 
 struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu);
 void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu);
+
+/* Note that the CPU went offline. Its ring can still be read. */
+void vmop_perf_cpu_set_gone(struct vmop_perf_cpu *cpu);
 
 /*
  * Return whether the CPU went offline and came back, which leaves its events open but dead.

@@ -2,16 +2,11 @@
 #include "hv-interface/perf/open.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/*
- * Raise the limit of open files. Return whether it was raised, so that a refused call is worth a
- * retry.
- */
-static bool raise_file_limit(void)
+bool vmop_perf_raise_file_limit(void)
 {
 	struct rlimit limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= limit.rlim_max)
@@ -26,7 +21,7 @@ int vmop_perf_open(struct perf_event_attr *attr, unsigned cpu, int group_fd)
 	for (;;) {
 		long fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, group_fd,
 				  PERF_FLAG_FD_CLOEXEC);
-		if (fd >= 0 || errno != EMFILE || !raise_file_limit())
+		if (fd >= 0 || errno != EMFILE || !vmop_perf_raise_file_limit())
 			return (int)fd;
 	}
 }

@@ -4,6 +4,7 @@
 #define VMOP_HV_INTERFACE_PERF_OPEN_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 
 /*
  * Open an event that counts every task on a CPU.  group_fd is the descriptor of the first event
@@ -11,5 +12,11 @@
  * open files as far as permitted when it is reached.  Return -1 with errno on failure.
  */
 int vmop_perf_open(struct perf_event_attr *attr, unsigned cpu, int group_fd);
+
+/*
+ * Raise the limit of open files. Return whether it was raised, so that a refused call is worth a
+ * retry.
+ */
+bool vmop_perf_raise_file_limit(void);
 
 #endif

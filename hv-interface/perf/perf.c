@@ -3,6 +3,7 @@
  * The perf source's operations: it opens the CPUs, follows those that come and go, and drains them.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,12 +185,15 @@ static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_
 			continue;
 		if (!refusal.os_errno)
 			return err;
-		vmop_error_destroy(err);
-		err = vmop_perf_choice_next(&perf->plan, &refusal);
-		if (err)
-			return err;
 		while (perf->n_cpus > 0)
 			forget_cpu(perf, perf->n_cpus - 1);
+		struct vmop_error *refused = err;
+		err = refusal.is_by_bpf
+			      ? vmop_perf_stacks_leave_bpf(&perf->plan.stacks, refused->message)
+			      : vmop_perf_choice_next(&perf->plan, &refusal);
+		vmop_error_destroy(refused);
+		if (err)
+			return err;
 		vmop_perf_ring_size_set(&perf->plan, setup, cpus->n);
 		i = 0;
 	}
@@ -248,7 +252,31 @@ static bool spares_vmm_stacks(const struct vmop_perf_plan *plan, const char *roo
 {
 	char path[256];
 	snprintf(path, sizeof(path), "%s/dev/kvm", root ? root : "");
-	return plan->stacks.is.mode == VMOP_STACKS_CFI && access(path, F_OK) == 0;
+	return plan->stacks.is.mode >= VMOP_STACKS_CFI && access(path, F_OK) == 0;
+}
+
+/* Choose the stacks to capture; where the request leaves it open, by the rate of the samples. */
+static struct vmop_error *choose_stacks(struct vmop_perf_plan *plan,
+					const struct vmop_source_setup *setup, size_t n_cpus)
+{
+	struct vmop_stack_options request = setup->stacks;
+	uint64_t hz = vmop_perf_ring_size_stack_hz(plan) * n_cpus;
+	bool is_automatic = vmop_perf_stacks_prefers_bpf(&request, hz);
+	char note[128];
+	if (is_automatic)
+		request.mode = VMOP_STACKS_BPF;
+	struct vmop_error *err = vmop_perf_stacks_choose(&request, setup->root, &plan->stacks);
+	if (err || plan->stacks.is.mode != VMOP_STACKS_BPF)
+		return err;
+	size_t n = 0;
+	for (size_t i = 0; i < plan->n_events; i++)
+		n += vmop_perf_plan_unwinds(plan, i);
+	if (n == 0)
+		return vmop_perf_stacks_leave_bpf(
+			&plan->stacks, "no event can run the program (tracepoints can't)");
+	snprintf(note, sizeof(note), "by BPF, because copies would fill %" PRIu64 " MB/s",
+		 hz * request.user_stack_bytes / 1000000);
+	return is_automatic ? vmop_perf_stacks_add_note(&plan->stacks, note) : NULL;
 }
 
 static struct vmop_error *open_everything(struct perf_source *perf,
@@ -272,11 +300,12 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
 	if (!err)
-		err = vmop_perf_stacks_choose(&setup->stacks, setup->root, &perf->plan.stacks);
+		err = choose_stacks(&perf->plan, setup, cpus.n);
 	if (!err && cpus.n > 0 && (is_arm64_kvm || spares_vmm_stacks(&perf->plan, setup->root)))
 		vmop_perf_guest_split_apply(&perf->plan, cpus.cpus[0]);
 	if (!err)
 		err = open_cpus(perf, &cpus, setup);
+	perf->plan.is_open = true;
 	if (!err)
 		err = vmop_perf_ring_size_note(&perf->plan);
 	if (!err && is_arm64_kvm)
@@ -455,8 +484,7 @@ static struct vmop_error *note_change(struct perf_source *perf, unsigned cpu, bo
 /* Close a CPU's dead events. Its ring stays until it has been read. */
 static struct vmop_error *cpu_went(struct perf_source *perf, struct vmop_perf_cpu *cpu)
 {
-	cpu->is_gone = true;
-	vmop_perf_cpu_disable(cpu);
+	vmop_perf_cpu_set_gone(cpu);
 	epoll_ctl(perf->epoll_fd, EPOLL_CTL_DEL, cpu->dummy_fd, NULL);
 	return note_change(perf, cpu->cpu, false);
 }
@@ -634,6 +662,12 @@ static const struct vmop_stack_options *perf_stacks(const struct vmop_source *so
 	return &stacks->is;
 }
 
+static struct vmop_unwind_maps *perf_unwind_maps(struct vmop_source *source)
+{
+	const struct vmop_perf_stacks *stacks = &to_perf(source)->plan.stacks;
+	return stacks->program ? vmop_bpf_program_maps(stacks->program) : NULL;
+}
+
 const struct vmop_source_ops vmop_source_perf_ops = {
 	.name = "perf",
 	.open = perf_open,
@@ -648,4 +682,5 @@ const struct vmop_source_ops vmop_source_perf_ops = {
 	.stats = perf_stats,
 	.transport = perf_transport,
 	.stacks = perf_stacks,
+	.unwind_maps = perf_unwind_maps,
 };

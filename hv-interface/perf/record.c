@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hv-interface/perf/event.h"
+#include "hv-interface/perf/unwound.h"
 
 /*
  * The layouts below are those of enum perf_event_type in linux/perf_event.h, without header and
@@ -217,6 +218,70 @@ static void mark_foreign(const struct vmop_perf_decoder *decoder, struct vmop_sa
 		capture->is_here = false;
 }
 
+/* The parts of a sample, wherever in the record each was. */
+struct parts {
+	const struct sample *sample;
+	uint16_t event;
+	uint8_t wanted; /* vmop_perf_event_wanted_classes() of the event, or of one half of it */
+	uint64_t weight_events;
+	union sample_regs regs;
+};
+
+/* Make a record of the parts. */
+static inline enum vmop_perf_decoded assemble(const struct vmop_perf_decoder *decoder,
+					      const struct perf_event_header *header,
+					      const struct parts *parts, struct vmop_record *ret,
+					      struct vmop_perf_capture *capture)
+{
+	const struct sample *sample = parts->sample;
+	ret->type = VMOP_RECORD_SAMPLE;
+	ret->time_ns = sample->time;
+	ret->sample = (struct vmop_sample){
+		.ip = sample->ip,
+		.weight_events = parts->weight_events,
+		.pid = sample->pid,
+		.tid = sample->tid,
+		.cpu = sample->cpu,
+		.event = parts->event,
+		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
+	};
+	if (!correct_sample(decoder, parts->wanted, &parts->regs, &ret->sample))
+		return VMOP_PERF_NOT_WANTED;
+	if (ret->sample.flags & (VMOP_SAMPLE_GUEST | VMOP_SAMPLE_HYPERVISOR))
+		mark_foreign(decoder, &ret->sample, capture);
+	return VMOP_PERF_DECODED;
+}
+
+static bool has_regs(const struct vmop_perf_decoder *decoder)
+{
+	return decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+}
+
+/* Decode a sample of the BPF output event, which has the kernel's callchain and the user frames. */
+static __attribute__((noinline)) enum vmop_perf_decoded
+decode_unwound(const struct vmop_perf_decoder *decoder, const struct perf_event_header *header,
+	       struct vmop_record *ret, struct vmop_perf_capture *capture)
+{
+	const size_t fixed_bytes = sizeof(*header) + sizeof(uint64_t);
+	struct vmop_perf_unwound unwound;
+	struct parts parts = {
+		.sample = (const void *)((const uint8_t *)header + fixed_bytes),
+	};
+	size_t at = vmop_perf_capture_decode(PERF_SAMPLE_CALLCHAIN, decoder->max_frames, header,
+					     fixed_bytes + sizeof(struct sample), capture);
+	if (at)
+		at = vmop_perf_unwound_decode(header, at, decoder->n_events, &capture->stack,
+					      &unwound);
+	if (!at || (has_regs(decoder) && !read_regs(header, at, &parts.regs)))
+		return VMOP_PERF_MALFORMED;
+	parts.event = unwound.event;
+	parts.wanted = wanted_of(decoder, unwound.event, false);
+	parts.weight_events = decoder->fixed_weights ? decoder->fixed_weights[unwound.event] : 0;
+	if (!parts.weight_events)
+		parts.weight_events = unwound.period_events;
+	return assemble(decoder, header, &parts, ret, capture);
+}
+
 static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
 					    const struct perf_event_header *header,
 					    struct vmop_record *ret,
@@ -224,47 +289,34 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 {
 	const uint8_t *body = (const uint8_t *)(header + 1);
 	size_t need = sizeof(*header) + offsetof(struct sample, period);
-	uint16_t event = 0;
 	bool is_guests = false;
+	struct parts parts = {0};
 	if (decoder->has_identifier) {
 		need += sizeof(uint64_t);
 		if (header->size < need)
 			return VMOP_PERF_MALFORMED;
-		event = event_of(decoder, *(const uint64_t *)body, &is_guests);
+		uint64_t id = *(const uint64_t *)body;
+		if (decoder->output_id && id == decoder->output_id)
+			return decode_unwound(decoder, header, ret, capture);
+		parts.event = event_of(decoder, id, &is_guests);
 		body += sizeof(uint64_t);
 	}
-	uint64_t weight_events = decoder->fixed_weights ? decoder->fixed_weights[event] : 0;
+	uint64_t weight_events = decoder->fixed_weights ? decoder->fixed_weights[parts.event] : 0;
 	if (!weight_events)
 		need += sizeof(uint64_t);
 	if (header->size < need)
 		return VMOP_PERF_MALFORMED;
-	const struct sample *sample = (const void *)body;
-	union sample_regs regs = {0};
-	uint8_t wanted = wanted_of(decoder, event, is_guests);
-	bool has_regs = decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+	parts.sample = (const void *)body;
+	parts.weight_events = weight_events ? weight_events : parts.sample->period;
+	parts.wanted = wanted_of(decoder, parts.event, is_guests);
 	if (decoder->stack_sample_type) {
-		need = decode_stack(decoder, wanted, header, need, capture);
+		need = decode_stack(decoder, parts.wanted, header, need, capture);
 		if (!need)
 			return VMOP_PERF_MALFORMED;
 	}
-	if (has_regs && !read_regs(header, need, &regs))
+	if (has_regs(decoder) && !read_regs(header, need, &parts.regs))
 		return VMOP_PERF_MALFORMED;
-	ret->type = VMOP_RECORD_SAMPLE;
-	ret->time_ns = sample->time;
-	ret->sample = (struct vmop_sample){
-		.ip = sample->ip,
-		.weight_events = weight_events ? weight_events : sample->period,
-		.pid = sample->pid,
-		.tid = sample->tid,
-		.cpu = sample->cpu,
-		.event = event,
-		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
-	};
-	if (!correct_sample(decoder, wanted, &regs, &ret->sample))
-		return VMOP_PERF_NOT_WANTED;
-	if (ret->sample.flags & (VMOP_SAMPLE_GUEST | VMOP_SAMPLE_HYPERVISOR))
-		mark_foreign(decoder, &ret->sample, capture);
-	return VMOP_PERF_DECODED;
+	return assemble(decoder, header, &parts, ret, capture);
 }
 
 /* Return the text from offset, or NULL unless it ends before end_bytes. */

@@ -48,6 +48,11 @@ struct vmop_perf_decoder {
 	 */
 	uint64_t stack_sample_type;
 	uint32_t max_frames;
+	/*
+	 * The id of the CPU's BPF output event, whose samples stand for those of the other events
+	 * (perf/unwound.h); 0: none. Needs has_identifier and a stack_sample_type.
+	 */
+	uint64_t output_id;
 	struct vmop_perf_guest_exit guest_exit;
 	struct vmop_perf_dom0 dom0;
 	size_t n_events;

@@ -37,15 +37,29 @@ static uint64_t bytes_per_s(const struct vmop_perf_plan *plan)
 	return hz * (SAMPLE_BYTES + regs_bytes);
 }
 
-/* Return the bytes that the stacks of a CPU's samples fill in a second. */
-static uint64_t stack_bytes_per_s(const struct vmop_perf_plan *plan)
+uint64_t vmop_perf_ring_size_stack_hz(const struct vmop_perf_plan *plan)
 {
 	uint64_t hz = 0;
 	for (size_t i = 0; i < plan->n_events; i++) {
 		if (vmop_perf_event_has_stacks(plan->wanted[i]))
 			hz += event_hz(&plan->events[i]);
 	}
-	return hz * vmop_perf_stacks_bytes(&plan->stacks.is);
+	return hz;
+}
+
+/* Return the bytes that the stacks of a CPU's samples fill in a second. */
+static uint64_t stack_bytes_per_s(const struct vmop_perf_plan *plan)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < plan->n_events; i++) {
+		if (!vmop_perf_event_has_stacks(plan->wanted[i]))
+			continue;
+		bytes += event_hz(&plan->events[i]) *
+			 (vmop_perf_plan_unwinds(plan, i)
+				  ? vmop_perf_stacks_bytes_by_bpf(&plan->stacks.is)
+				  : vmop_perf_stacks_bytes(&plan->stacks.is));
+	}
+	return bytes;
 }
 
 /* Return the smallest useful ring of samples with stacks. */

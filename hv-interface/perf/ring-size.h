@@ -10,12 +10,15 @@
 
 /*
  * Set the plan's ring_bytes and watermark_bytes for n_cpus CPUs. Samples without stacks have room
- * for two seconds, and samples with stacks for half a second, in up to 64 MiB a CPU and an eighth
- * of the machine's memory, at most 1 GiB, for all CPUs. With stacks a ring wakes the daemon when a
- * quarter of it is filled.
+ * for two seconds, and samples with stacks for half a second (with BPF a quarter of them copied),
+ * in up to 64 MiB a CPU and an eighth of the machine's memory, at most 1 GiB, for all CPUs. With
+ * stacks a ring wakes the daemon when a quarter of it is filled.
  */
 void vmop_perf_ring_size_set(struct vmop_perf_plan *plan, const struct vmop_source_setup *setup,
 			     size_t n_cpus);
+
+/* Return the samples with stacks that a CPU has in a second; 1 kHz for an unknown rate. */
+uint64_t vmop_perf_ring_size_stack_hz(const struct vmop_perf_plan *plan);
 
 /*
  * Add a note to the plan's stacks if the rings are smaller than the samples with stacks need: as a

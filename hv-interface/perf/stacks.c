@@ -16,7 +16,10 @@
 #include "libutil/io.h"
 #include "libutil/parse.h"
 
-enum { USUAL_STACK_BYTES = 250 }; /* a callchain, and the registers with CFI */
+enum {
+	USUAL_STACK_BYTES = 250,    /* a callchain, and the registers with CFI */
+	UNWOUND_STACK_BYTES = 1024, /* both parts of a deep stack */
+};
 
 /* perf_event_attr.defer_callchain, in headers newer than Linux 6.18's: bit 38 after read_format. */
 #define DEFER_CALLCHAIN (UINT64_C(1) << 38)
@@ -24,6 +27,7 @@ enum { USUAL_STACK_BYTES = 250 }; /* a callchain, and the registers with CFI */
 void vmop_perf_stacks_deinit(struct vmop_perf_stacks *stacks)
 {
 	free(stacks->note);
+	vmop_bpf_program_destroy(stacks->program);
 	*stacks = (struct vmop_perf_stacks){0};
 }
 
@@ -77,6 +81,19 @@ uint32_t vmop_perf_stacks_bytes(const struct vmop_stack_options *stacks)
 	return USUAL_STACK_BYTES + (has_copy ? stacks->user_stack_bytes : 0);
 }
 
+uint32_t vmop_perf_stacks_bytes_by_bpf(const struct vmop_stack_options *stacks)
+{
+	return UNWOUND_STACK_BYTES + stacks->user_stack_bytes / 4;
+}
+
+void vmop_perf_stacks_set_output_attr(const struct vmop_perf_stacks *stacks,
+				      struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr->sample_max_stack = (uint16_t)stacks->chain_frames;
+	attr->exclude_callchain_user = 1;
+}
+
 void vmop_perf_stacks_set_attr(const struct vmop_perf_stacks *stacks, struct perf_event_attr *attr)
 {
 	uint64_t sample_type = vmop_perf_stacks_sample_type(&stacks->is);
@@ -109,16 +126,37 @@ static int try(struct perf_event_attr *attr)
 static int try_stacks(const struct vmop_perf_stacks *stacks)
 {
 	struct perf_event_attr attr = {0};
-	if (stacks->is.mode == VMOP_STACKS_CFI && !VMOP_PERF_USER_REGS)
+	if (stacks->is.mode >= VMOP_STACKS_CFI && !VMOP_PERF_USER_REGS)
 		return EOPNOTSUPP;
 	vmop_perf_stacks_set_attr(stacks, &attr);
 	return try(&attr);
 }
 
-/* Return why user stacks cannot be unwound in the kernel by BPF. */
-static const char *why_no_bpf(void)
+struct vmop_error *vmop_perf_stacks_leave_bpf(struct vmop_perf_stacks *stacks, const char *reason)
 {
-	return "not by BPF, because vmop was built without it";
+	vmop_bpf_program_destroy(stacks->program);
+	stacks->program = NULL;
+	stacks->is.mode = VMOP_STACKS_CFI;
+	return add_note(stacks, "not by BPF, because %s", reason);
+}
+
+bool vmop_perf_stacks_prefers_bpf(const struct vmop_stack_options *request, uint64_t stack_hz)
+{
+	return request->mode == VMOP_STACKS_CFI && request->may_use_bpf &&
+	       stack_hz > VMOP_PERF_STACKS_COPIED_PER_S / request->user_stack_bytes;
+}
+
+/* Load the program that unwinds, or note why that is not possible. */
+static struct vmop_error *load_bpf(struct vmop_perf_stacks *stacks)
+{
+	struct vmop_error *refusal = vmop_bpf_program_load(&stacks->program);
+	if (!refusal)
+		return NULL;
+	if (refusal->code == VMOP_ERROR_NO_MEMORY)
+		return refusal;
+	struct vmop_error *err = vmop_perf_stacks_leave_bpf(stacks, refusal->message);
+	vmop_error_destroy(refusal);
+	return err;
 }
 
 /*
@@ -142,15 +180,12 @@ static const char *why_no_deferral(void)
 /* Replace a mode that only a request has. */
 static struct vmop_error *resolve(struct vmop_perf_stacks *stacks)
 {
-	const char *reason = NULL;
 	if (stacks->is.mode == VMOP_STACKS_BPF)
-		reason = why_no_bpf();
-	else if (stacks->is.mode == VMOP_STACKS_DEFER)
-		reason = why_no_deferral();
-	if (!reason)
+		return load_bpf(stacks);
+	if (stacks->is.mode != VMOP_STACKS_DEFER)
 		return NULL;
 	stacks->is.mode = VMOP_STACKS_CFI;
-	return vmop_perf_stacks_add_note(stacks, reason);
+	return vmop_perf_stacks_add_note(stacks, why_no_deferral());
 }
 
 /* Take the next lower mode and note why. */
@@ -164,6 +199,9 @@ static struct vmop_error *step_down(struct vmop_perf_stacks *stacks, int os_errn
 			"stacks",
 		[VMOP_STACKS_KERNEL] = "not of the kernel, because it gives no callchains",
 	};
+	if (stacks->is.mode == VMOP_STACKS_BPF)
+		return vmop_perf_stacks_leave_bpf(stacks, "this kernel does not copy the stacks "
+							  "that BPF leaves out");
 	const char *text = words[stacks->is.mode];
 	stacks->is.mode--;
 	return add_note(stacks, "%s (%s)", text, strerror(os_errno));
@@ -214,7 +252,7 @@ struct vmop_error *vmop_perf_stacks_choose(const struct vmop_stack_options *requ
 			break;
 		err = step_down(ret, os_errno);
 	}
-	if (ret->is.mode != VMOP_STACKS_CFI)
+	if (ret->is.mode < VMOP_STACKS_CFI)
 		ret->is.max_frames = ret->chain_frames;
 	return err;
 }

@@ -26,8 +26,9 @@ enum vmop_stack_end {
 	VMOP_STACK_NOT_RECORDED = 7, /* the user part was not asked for, or the kernel refused it */
 	VMOP_STACK_TABLE_LATE = 8,   /* unwind tables were not ready when the interval was stored */
 	VMOP_STACK_TOO_MANY = 9,     /* the interval had more new stacks than vmopd keeps */
+	VMOP_STACK_OUTDATED = 10,    /* the kernel unwound it by mappings that were replaced */
 };
-#define VMOP_N_STACK_ENDS 10
+#define VMOP_N_STACK_ENDS 11
 
 /* The default depth limit, and the largest that a user can ask for: frames of kernel and user. */
 #define VMOP_STACK_FRAMES_MAX 127
@@ -54,6 +55,11 @@ struct vmop_stack_options {
 	enum vmop_stack_mode mode;
 	uint32_t user_stack_bytes; /* with CFI and BPF: a multiple of 8 */
 	uint32_t max_frames;	   /* frames of kernel and user: 1..VMOP_STACK_FRAMES_MAX */
+	/*
+	 * A request for CFI: the source may choose BPF where copies of stacks would fill too much
+	 * memory in a second.
+	 */
+	bool may_use_bpf;
 };
 
 /*

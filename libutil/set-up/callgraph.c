@@ -12,6 +12,9 @@ static const char *const words[] = {
 };
 #define N_WORDS (sizeof(words) / sizeof(words[0]))
 
+/* CFI, or BPF where copies would be too much: vmop_stack_options.may_use_bpf. */
+static const char automatic[] = "auto";
+
 const char *vmop_setup_callgraph_word(enum vmop_stack_mode mode)
 {
 	return words[mode];
@@ -38,16 +41,20 @@ struct vmop_error *vmop_setup_set_callgraph(struct vmop_setup *setup, const char
 	uint32_t bytes = VMOP_USER_STACK_BYTES;
 	while (i < N_WORDS && (strlen(words[i]) != len || memcmp(words[i], value, len) != 0))
 		i++;
+	bool is_automatic = strcmp(value, automatic) == 0;
+	if (is_automatic)
+		i = VMOP_STACKS_CFI;
 	bool is_good = i < N_WORDS;
-	if (is_good && value[len])
+	if (is_good && !is_automatic && value[len])
 		is_good = i == VMOP_STACKS_CFI && parse_copy_bytes(value + len + 1, &bytes);
 	if (!is_good)
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "%s: '%s' is not one of off, kernel, fp, cfi, cfi:SIZE (8K, "
-				      "16K, 32K or 64K), bpf, defer",
+				      "16K, 32K or 64K), bpf, auto, defer",
 				      key, value);
 	setup->stacks.mode = (enum vmop_stack_mode)i;
 	setup->stacks.user_stack_bytes = bytes;
+	setup->stacks.may_use_bpf = is_automatic;
 	return NULL;
 }
 
@@ -68,8 +75,8 @@ void vmop_setup_put_callgraph(FILE *out, const char *key, const struct vmop_setu
 	const struct vmop_stack_options *stacks = &setup->stacks;
 	if (stacks->mode == VMOP_STACKS_OFF)
 		return;
-	fprintf(out, "%s = %s", key, words[stacks->mode]);
-	if (stacks->mode == VMOP_STACKS_CFI)
+	fprintf(out, "%s = %s", key, stacks->may_use_bpf ? automatic : words[stacks->mode]);
+	if (stacks->mode == VMOP_STACKS_CFI && !stacks->may_use_bpf)
 		fprintf(out, ":%" PRIu32 "K", (stacks->user_stack_bytes + 1023) >> 10);
 	fputc('\n', out);
 }

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-enum { RING_BYTES = 4096, N_RINGS = 6, MAX_FRAMES = 10 };
+enum { RING_BYTES = 4096, N_RINGS = 7, MAX_FRAMES = 10 };
 
 /* Read all bytes, so that a sanitizer sees those outside of the ring. */
 static void read_all(const void *data, size_t len_bytes)
@@ -35,7 +35,10 @@ static void look_at_stack(const struct vmop_record *record, const struct vmop_st
 	if (record->type != VMOP_RECORD_SAMPLE || record->sample.flags & VMOP_SAMPLE_GUEST)
 		abort();
 	look_at_frames(stack->kernel_frames, stack->n_kernel_frames);
-	look_at_frames(stack->user_frames, stack->n_user_frames);
+	if (stack->user_generation) /* any value: the BPF program's */
+		read_all(stack->user_frames, stack->n_user_frames * sizeof(*stack->user_frames));
+	else
+		look_at_frames(stack->user_frames, stack->n_user_frames);
 	if (stack->user_regs)
 		read_all(stack->user_regs, VMOP_USER_REGS * sizeof(*stack->user_regs));
 	if (stack->user_stack_bytes > stack->user_stack_asked_bytes ||
@@ -79,7 +82,7 @@ static void look_at(void *arg, const struct vmop_record *record,
 
 /*
  * Rings with the same data: with and without identifiers; with registers as in Xen's dom0 and as on
- * arm64; with call stacks, last and before the registers.
+ * arm64; with call stacks, last and before the registers; with stacks that BPF unwound.
  */
 static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
 {
@@ -108,6 +111,8 @@ static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, u
 		if (i == 2)
 			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){
 				.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
+		if (i == 6)
+			cursors[i].decoder.output_id = 3;
 		if (i == 3 || i == 5)
 			cursors[i].decoder.guest_exit = (struct vmop_perf_guest_exit){
 				.is_here = true, .has_regs = true, .len_bytes = 0x1000};

@@ -31,8 +31,11 @@ started --callgraph "call stacks by CFI, 16 KiB of each user stack"
 is "no value" "$mode" = cfi
 started "-c 9" "of each user stack, at most 9 frames"
 is "opcontrol's depth" "$mode" = cfi
-started --callgraph=bpf "by CFI, 16 KiB of each user stack, at most 9 frames (not by BPF"
-is "bpf" "$mode" = cfi
+started --callgraph=bpf "16 KiB of"
+case $mode in
+bpf) started --callgraph=bpf "call stacks by BPF, else by CFI with 16 KiB of the user stack, at most 9 frames" ;;
+*) started --callgraph=bpf "by CFI, 16 KiB of each user stack, at most 9 frames (not by BPF" ;;
+esac
 started --callgraph=defer "(not deferred, because"
 is "defer" "$mode" = cfi
 started --callgraph=off "sampling cpu-clock at 100 Hz"

@@ -108,14 +108,14 @@ is "the other file" "$(grep -c separate "$work/other")" -eq 1
 callgraph() {
 	grep ^callgraph "$work/stacks" | tr '\n' ' '
 }
-expect 0 "callgraph = cfi:16K" control --setup --config="$work/stacks" --callgraph -V
+expect 0 "callgraph = auto" control --setup --config="$work/stacks" --callgraph -V
 expect 0 "callgraph = cfi:64K" control --setup --config="$work/stacks" --callgraph=cfi:64K -V
 is "the depth is the default" "$(callgraph)" = "callgraph = cfi:64K "
 for option in "-c 10" -c10 "--callgraph 10" --callgraph=10; do
 	rm "$work/stacks"
 	# shellcheck disable=SC2086 # one word or two
 	expect 0 "" control --setup --config="$work/stacks" $option
-	is "opcontrol's depth by $option" "$(callgraph)" = "callgraph = cfi:16K callgraph-depth = 10 "
+	is "opcontrol's depth by $option" "$(callgraph)" = "callgraph = auto callgraph-depth = 10 "
 done
 expect 0 "" control --setup --config="$work/stacks" --callgraph=fp --callgraph-depth=127
 is "frame pointers" "$(callgraph)" = "callgraph = fp "

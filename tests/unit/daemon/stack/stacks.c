@@ -7,8 +7,10 @@
 
 #include <inttypes.h>
 #include <ucontext.h>
+#include <unwind.h>
 
 #include "libutil/clock.h"
+#include "tests/unit/daemon/stack/unwind-maps-double.h"
 
 enum { DEPTH = 9, STACK_BYTES = 60 << 10, KERNEL_FRAMES = 3 };
 
@@ -20,6 +22,9 @@ static struct {
 	uint8_t stack[STACK_BYTES];
 	size_t stack_bytes;
 	uint64_t ip;
+	/* The same stack as the compiler's unwinder finds it: ip, then return addresses. */
+	uint64_t frames[VMOP_STACK_FRAMES_MAX];
+	size_t n_frames;
 } captured;
 
 static uint64_t kernel_frames[KERNEL_FRAMES];
@@ -66,12 +71,24 @@ static void keep_registers(const ucontext_t *context)
 	copy_stack((const volatile uint8_t *)(uintptr_t)sp);
 }
 
+static _Unwind_Reason_Code keep_frame(struct _Unwind_Context *context, void *arg)
+{
+	(void)arg;
+	uint64_t address = _Unwind_GetIP(context);
+	if (address && captured.n_frames < VMOP_STACK_FRAMES_MAX)
+		captured.frames[captured.n_frames++] = address;
+	return _URC_NO_REASON;
+}
+
 __attribute__((noinline, noclone, section("f_bottom"))) static int bottom(void)
 {
 	ucontext_t context;
 	if (getcontext(&context))
 		return 1;
 	keep_registers(&context);
+	captured.n_frames = 0;
+	_Unwind_Backtrace(keep_frame, NULL);
+	captured.frames[0] = captured.ip;
 	return 0;
 }
 
@@ -275,6 +292,171 @@ static void given_frames_end_outside_of_code(void **state)
 	rig_end(&rig);
 }
 
+/* ---- stacks that the kernel unwound, by maps of the test --------------------------------------
+ */
+
+static struct vmop_unwind_maps maps;
+
+static struct vmop_unwind_maps *test_unwind_maps(struct vmop_source *source)
+{
+	(void)source;
+	return &maps;
+}
+
+static void begin_bpf(struct rig *rig, uint32_t max_frames)
+{
+	static struct vmop_source_ops ops;
+	ops = fake_ops;
+	ops.unwind_maps = test_unwind_maps;
+	fake_source.ops = &ops;
+	maps = (struct vmop_unwind_maps)DOUBLE_NEW;
+	begin(rig, VMOP_STACKS_BPF, max_frames);
+}
+
+static void end_bpf(struct rig *rig)
+{
+	rig_end(rig);
+	fake_source.ops = &fake_ops;
+}
+
+/* Bring the mappings of this process into the maps, with tables. Return their generation. */
+static uint64_t await_mappings(struct rig *rig, const struct vmop_stack_capture *user)
+{
+	uint32_t pid = (uint32_t)getpid();
+	for (;;) {
+		give_stack(rig, pid, captured.ip, VMOP_SAMPLE_USER, user);
+		vmop_profiler_drained(rig->profiler);
+		usleep(10000);
+		const struct double_process *process = double_process(&maps, pid);
+		for (size_t i = 0; process && i < process->n; i++) {
+			const struct vmop_unwind_mapping *at = &process->mappings[i];
+			if (captured.ip >= at->start && captured.ip < at->end &&
+			    at->table < DOUBLE_TABLES)
+				return process->generation;
+		}
+	}
+}
+
+static struct vmop_stack_capture unwound_of(uint64_t generation, bool has_kernel)
+{
+	return (struct vmop_stack_capture){
+		.kernel_frames = kernel_frames,
+		.n_kernel_frames = has_kernel ? KERNEL_FRAMES : 0,
+		.user_frames = captured.frames,
+		.n_user_frames = captured.n_frames,
+		.user_end = VMOP_STACK_COMPLETE,
+		.user_generation = generation,
+	};
+}
+
+static void give_kernel(struct rig *rig, const struct vmop_stack_capture *capture)
+{
+	give_stack(rig, (uint32_t)getpid(), 0xffffffff81000110, VMOP_SAMPLE_KERNEL, capture);
+}
+
+static void give_user(struct rig *rig, const struct vmop_stack_capture *capture)
+{
+	give_stack(rig, (uint32_t)getpid(), captured.ip, VMOP_SAMPLE_USER, capture);
+}
+
+/* The kernel's stack and the copied one are the same nodes, at every depth limit. */
+static void both_ways_lead_to_the_same_stack(void **state)
+{
+	static const uint32_t limits[] = {VMOP_STACK_FRAMES_MAX, 5, 1};
+	struct vmop_profiler_stats stats;
+	(void)state;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		struct rig rig;
+		begin_bpf(&rig, limits[i]);
+		const struct vmop_stack_capture user = capture_of(false), both = capture_of(true);
+		uint64_t generation = await_mappings(&rig, &user);
+		give_kernel(&rig, &both);
+		vmop_profiler_stats(rig.profiler, &stats);
+		uint64_t n_copied = stats.stacks.n_copied;
+		assert_true(n_copied >= 2);
+		const struct vmop_stack_capture by_kernel = unwound_of(generation, false),
+						both_by_kernel = unwound_of(generation, true);
+		/* From the second one on, frames are known by their addresses. */
+		for (unsigned j = 0; j < 3; j++) {
+			give_user(&rig, &by_kernel);
+			give_kernel(&rig, &both_by_kernel);
+			give_kernel(&rig, &both_by_kernel);
+		}
+		vmop_profiler_stats(rig.profiler, &stats);
+		assert_int_equal(stats.stacks.n_by_kernel, 9);
+		assert_int_equal(stats.stacks.n_copied, n_copied);
+		assert_int_equal(stats.stacks.n_by_end[VMOP_STACK_OUTDATED], 0);
+		/* A row for each stack: the user's and the kernel's. */
+		assert_int_equal(rig_flush(&rig)->n, 2);
+		end_bpf(&rig);
+	}
+}
+
+static void an_interrupted_frame_is_no_return_address(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin_bpf(&rig, VMOP_STACK_FRAMES_MAX);
+	const struct vmop_stack_capture user = capture_of(false);
+	uint64_t generation = await_mappings(&rig, &user);
+	const struct vmop_stack_capture plain = unwound_of(generation, false);
+	uint64_t frames[VMOP_STACK_FRAMES_MAX];
+	memcpy(frames, captured.frames, sizeof(frames));
+	frames[1] = (frames[1] - 1) | VMOP_USER_FRAME_INTERRUPTED;
+	struct vmop_stack_capture flagged = plain;
+	flagged.user_frames = frames;
+	give_user(&rig, &plain);
+	give_user(&rig, &flagged);
+	assert_int_equal(rig_flush(&rig)->n, 1);
+	/* Not by tables: the bit is a part of some word on the stack. */
+	flagged.user_generation = 0;
+	give_user(&rig, &flagged);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_TORN);
+	end_bpf(&rig);
+}
+
+/* The return address of a function in the middle was overwritten with 0. */
+static void the_kernels_stack_ends_at_an_outermost_function(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin_bpf(&rig, VMOP_STACK_FRAMES_MAX);
+	const struct vmop_stack_capture user = capture_of(false);
+	struct vmop_stack_capture by_kernel = unwound_of(await_mappings(&rig, &user), false);
+	by_kernel.n_user_frames = DEPTH;
+	give_user(&rig, &by_kernel);
+	give_user(&rig, &by_kernel);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_TORN);
+	end_bpf(&rig);
+}
+
+static void a_stack_by_old_mappings_is_not_believed(void **state)
+{
+	struct rig rig;
+	struct path path;
+	(void)state;
+	begin_bpf(&rig, VMOP_STACK_FRAMES_MAX);
+	const struct vmop_stack_capture user = capture_of(false);
+	uint64_t generation = await_mappings(&rig, &user);
+	rig_flush(&rig);
+	const struct vmop_stack_capture by_kernel = unwound_of(generation, false);
+	const struct vmop_record record = {.type = VMOP_RECORD_MMAP,
+					   .time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
+					   .mmap = {.pid = (uint32_t)getpid(),
+						    .tid = (uint32_t)getpid(),
+						    .start = captured.ip & ~UINT64_C(4095),
+						    .len_bytes = 4096,
+						    .path = "/elsewhere"}};
+	rig.sink.record(rig.sink.arg, &record, NULL);
+	give_user(&rig, &by_kernel);
+	const struct session *session = rig_flush(&rig);
+	path_of(&rig, session->rows[session->n - 1].key.stack, &path);
+	assert_int_equal(path.n, 1);
+	assert_int_equal(end_of(&path), VMOP_STACK_OUTDATED);
+	end_bpf(&rig);
+	assert_null(double_process(&maps, (uint32_t)getpid()));
+}
+
 extern char _start[]; /* the entry point, whose CFI ends the stack */
 
 /* The kernel does not report why a chain of frame pointers ends; a table shows it. */
@@ -351,6 +533,10 @@ int main(void)
 		cmocka_unit_test(a_depth_limit_holds),
 		cmocka_unit_test(stacks_without_a_user_part_have_reasons),
 		cmocka_unit_test(given_frames_end_outside_of_code),
+		cmocka_unit_test(both_ways_lead_to_the_same_stack),
+		cmocka_unit_test(an_interrupted_frame_is_no_return_address),
+		cmocka_unit_test(the_kernels_stack_ends_at_an_outermost_function),
+		cmocka_unit_test(a_stack_by_old_mappings_is_not_believed),
 		cmocka_unit_test(given_frames_are_complete_at_the_entry_point),
 		cmocka_unit_test(a_strangers_stack_waits_for_its_mappings),
 		cmocka_unit_test(a_full_queue_loses_no_sample),

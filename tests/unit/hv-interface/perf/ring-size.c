@@ -70,6 +70,19 @@ static void half_a_second_of_copies(void **state)
 	assert_int_equal(ring_of(&plan, 0, 2), MIB);
 }
 
+/* With BPF a quarter of the stacks is copied, but a tracepoint's are all. */
+static void half_a_second_with_bpf(void **state)
+{
+	(void)state;
+	struct vmop_perf_plan plan = clock_plan(999, VMOP_STACKS_BPF, 16384);
+	assert_int_equal(ring_of(&plan, 0, 2), 4 * MIB);
+	assert_int_equal(plan.watermark_bytes, MIB);
+	plan.events[0].attr.type = PERF_TYPE_TRACEPOINT;
+	assert_int_equal(ring_of(&plan, 0, 2), 8 * MIB);
+	plan.events[0].attr.type = PERF_TYPE_SOFTWARE;
+	assert_int_equal(vmop_perf_ring_size_stack_hz(&plan), 999);
+}
+
 static void many_cpus_share_a_bound(void **state)
 {
 	(void)state;
@@ -109,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_stacks),
 		cmocka_unit_test(half_a_second_of_copies),
+		cmocka_unit_test(half_a_second_with_bpf),
 		cmocka_unit_test(many_cpus_share_a_bound),
 		cmocka_unit_test(a_ring_holds_some_samples),
 		cmocka_unit_test(the_wake_up_leaves_a_reserve),

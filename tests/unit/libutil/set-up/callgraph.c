@@ -24,6 +24,8 @@ static void takes(const char *key, const char *value, const char *line)
 	assert_string_equal(text, second);
 	assert_int_equal(setup.stacks.user_stack_bytes, again.stacks.user_stack_bytes);
 	assert_int_equal(setup.stacks.user_stack_bytes % 8, 0);
+	assert_int_equal(setup.stacks.may_use_bpf, strcmp(value, "auto") == 0);
+	assert_int_equal(again.stacks.may_use_bpf, setup.stacks.may_use_bpf);
 }
 
 static void refuses(const char *key, const char *value, const char *words)
@@ -48,6 +50,7 @@ static void modes(void **state)
 	takes("callgraph", "fp", "callgraph = fp\n");
 	takes("callgraph", "bpf", "callgraph = bpf\n");
 	takes("callgraph", "defer", "callgraph = defer\n");
+	takes("callgraph", "auto", "callgraph = auto\n");
 	takes("callgraph", "cfi", "callgraph = cfi:16K\n");
 	takes("callgraph", "cfi:8K", "callgraph = cfi:8K\n");
 	takes("callgraph", "cfi:32768", "callgraph = cfi:32K\n");
@@ -71,8 +74,8 @@ static void bad_values(void **state)
 {
 	(void)state;
 	static const char *const values[] = {
-		"",	     "on",	  "CFI",     "cfi:", "cfi:4K", "cfi:65K",
-		"cfi:8K:8K", "kernel:8K", "cfi:-8K", "5",    "cf"};
+		"",	     "on",	  "CFI",     "cfi:",	"cfi:4K", "cfi:65K",
+		"cfi:8K:8K", "kernel:8K", "auto:8K", "cfi:-8K", "5",	  "cf"};
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		refuses("callgraph", values[i], "off, kernel, fp, cfi, cfi:SIZE");
 }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The common ground of the daemon and the BPF program on the sampling events: the maps' values and
+ * the record that the program puts into the ring. Both sides are built from one source, so that the
+ * layouts have no versions. Machine-independent: fixed widths only.
+ *
+ * The program is compiled without the C library: only freestanding headers here.
+ */
+#ifndef VMOP_HV_INTERFACE_BPF_LAYOUT_H
+#define VMOP_HV_INTERFACE_BPF_LAYOUT_H
+
+#include "hv-interface/bpf/unwind-maps.h"
+
+/* Bounds of the maps. Mappings take 4 MiB; tables take memory as they are put. */
+enum {
+	VMOP_BPF_MAX_TABLES = 4096,
+	VMOP_BPF_MAX_PROCESSES = 16384,
+	VMOP_BPF_MAPPING_BITS = 17,
+	VMOP_BPF_MAX_MAPPINGS = 1 << VMOP_BPF_MAPPING_BITS,
+	VMOP_BPF_MAX_FRAMES =
+		128, /* room in a record; the program stops at VMOP_STACK_FRAMES_MAX */
+};
+
+/*
+ * A table is an array of pages, so that one look-up of the map reaches many rows. It begins with
+ * VMOP_BPF_TABLE_WORDS, which the directory follows: a word for each block of the text, which
+ * refers to the block's rows. The rows of a block lie in one page, in their order. Pages of rules
+ * end the table.
+ */
+enum {
+	VMOP_BPF_PAGE_BYTES = 4096,
+	VMOP_BPF_PAGE_WORDS = VMOP_BPF_PAGE_BYTES / 8,
+	VMOP_BPF_PAGE_ROWS = VMOP_BPF_PAGE_BYTES / 4,
+	VMOP_BPF_RULE_BYTES = 32,
+	VMOP_BPF_PAGE_RULES = VMOP_BPF_PAGE_BYTES / VMOP_BPF_RULE_BYTES,
+};
+
+/* The words at the beginning of a table. */
+enum {
+	VMOP_BPF_FIRST_BLOCK = 0,
+	VMOP_BPF_N_BLOCKS = 1,
+	VMOP_BPF_RULE_PAGE = 2, /* the first page of rules */
+	VMOP_BPF_N_RULES = 3,
+	VMOP_BPF_TABLE_WORDS = 4,
+};
+
+/*
+ * A word of the directory: from bit 0 the page of the block's rows, the first row in it, the number
+ * of rows, and the rule that holds from the block's start to its first row.
+ */
+enum {
+	VMOP_BPF_DIR_PAGE_BITS = 20,
+	VMOP_BPF_DIR_ROW_BITS = 10,
+	VMOP_BPF_DIR_COUNT_BITS = 11,
+	VMOP_BPF_DIR_ROW_SHIFT = VMOP_BPF_DIR_PAGE_BITS,
+	VMOP_BPF_DIR_COUNT_SHIFT = VMOP_BPF_DIR_ROW_SHIFT + VMOP_BPF_DIR_ROW_BITS,
+	VMOP_BPF_DIR_RULE_SHIFT = VMOP_BPF_DIR_COUNT_SHIFT + VMOP_BPF_DIR_COUNT_BITS,
+};
+
+#define VMOP_BPF_NO_RULE ((UINT32_C(1) << VMOP_UNWIND_RULE_BITS) - 1)
+
+_Static_assert(VMOP_BPF_DIR_RULE_SHIFT + VMOP_UNWIND_RULE_BITS <= 64, "a word");
+_Static_assert(1 << VMOP_UNWIND_BLOCK_BITS <= VMOP_BPF_PAGE_ROWS, "a block's rows fit a page");
+_Static_assert(1 << VMOP_BPF_DIR_ROW_BITS == VMOP_BPF_PAGE_ROWS, "any row of a page");
+
+union vmop_bpf_page {
+	uint64_t words[VMOP_BPF_PAGE_WORDS];
+	uint32_t rows[VMOP_BPF_PAGE_ROWS];
+	struct {
+		struct vmop_unwind_rule rule;
+		uint8_t reserved[VMOP_BPF_RULE_BYTES - sizeof(struct vmop_unwind_rule)];
+	} rules[VMOP_BPF_PAGE_RULES];
+};
+
+_Static_assert(sizeof(union vmop_bpf_page) == VMOP_BPF_PAGE_BYTES, "a page");
+
+/* The value of a process: its mappings are [first, first + n) in the map of mappings. */
+struct vmop_bpf_process {
+	uint64_t generation;
+	uint32_t first, n;
+};
+
+_Static_assert(sizeof(struct vmop_bpf_process) == 16, "a map's value");
+_Static_assert(sizeof(struct vmop_unwind_mapping) == 32, "a map's value");
+
+/* The fate of a sample at the program; the map of outcomes counts them. */
+enum vmop_bpf_outcome {
+	VMOP_BPF_UNWOUND,      /* the stack is in the ring */
+	VMOP_BPF_NO_PROCESS,   /* not one of the map's, as kernel threads are not */
+	VMOP_BPF_NO_REGISTERS, /* not those of a 64-bit program's user code */
+	VMOP_BPF_NO_TABLE,     /* the table is absent or being built */
+	VMOP_BPF_NO_RULE_HERE, /* a rule that the program can't follow, or none */
+	VMOP_BPF_NO_MEMORY,    /* a part of the stack is not in memory */
+	VMOP_BPF_NO_CODE,      /* a return address that is not in code */
+	VMOP_BPF_NO_PROGRESS,  /* a frame that is not above its callee's */
+	VMOP_BPF_CHANGED,      /* the process got other mappings meanwhile */
+	VMOP_BPF_NOT_WRITTEN,  /* the ring refused the record, but for lack of room */
+	VMOP_BPF_RING_FULL,    /* lost, and counted as such by perf */
+	VMOP_BPF_N_OUTCOMES,
+};
+
+/*
+ * The cookie of an event to which the program is attached: the event's index in the plan, the most
+ * frames to find.
+ */
+#define VMOP_BPF_COOKIE_EVENT_MASK UINT64_C(0xffff)
+#define VMOP_BPF_COOKIE_FRAMES_SHIFT 16
+#define VMOP_BPF_COOKIE_FRAMES_MASK UINT64_C(0x7f)
+
+/* The content of a record. A guest's stack will be another kind. */
+enum vmop_bpf_kind {
+	VMOP_BPF_HOST_STACK = 1, /* struct vmop_bpf_stack */
+};
+
+/*
+ * A record in the ring, as PERF_SAMPLE_RAW of the CPU's BPF output event: in place of the sample of
+ * perf's own. The kernel puts 32 bits of size before it, which align its 64-bit fields.
+ */
+struct vmop_bpf_stack {
+	uint32_t kind; /* VMOP_BPF_HOST_STACK */
+	uint16_t event;
+	uint8_t end; /* enum vmop_stack_end: COMPLETE or DEPTH_LIMIT */
+	uint8_t n_frames;
+	uint32_t reserved; /* 0 */
+	uint64_t period_events;
+	uint64_t generation; /* vmop_unwind_maps_put_process */
+	/* n_frames addresses of 64 bits follow: vmop_stack_capture.user_frames */
+} __attribute__((packed));
+
+_Static_assert(offsetof(struct vmop_bpf_stack, period_events) == 12, "aligned with the size");
+_Static_assert(sizeof(struct vmop_bpf_stack) == 28, "aligned with the size");
+
+#endif
