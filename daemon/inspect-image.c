@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "daemon/guest/view.h"
+#include "daemon/inspect-stacks.h"
 #include "daemon/inspect.h"
 #include "daemon/privileges.h"
 #include "libguest/guest.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/json.h"
+#include "libutil/parse.h"
 #include "libutil/protocol.h"
 
 static void guest_cleanup(struct vmop_guest **guest)
@@ -71,37 +73,69 @@ static struct vmop_error *look(struct vmop_guest *guest, struct vmop_guest_view 
 	return err;
 }
 
-static struct vmop_error *print(const char *path, const struct vmop_guest *guest,
-				const struct vmop_guest_view *view)
+/* path: of the image; NULL: the guest runs. */
+static struct vmop_error *print(const char *path, struct vmop_guest *guest,
+				const struct vmop_guest_view *view, bool with_stacks)
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = json_object();
-	json_t *image = json_object();
-	vmop_json_put_text(image, "path", path);
-	vmop_json_put_number(image, "ram_bytes", vmop_guest_ram_bytes(guest));
+	json_t *image = path ? json_object() : json_null();
+	if (path) {
+		vmop_json_put_text(image, "path", path);
+		vmop_json_put_number(image, "ram_bytes", vmop_guest_ram_bytes(guest));
+	}
 	json_object_set_new(reply, "image", image);
 	json_object_set_new(reply, "domain", json_null());
 	vmop_inspect_put_view(reply, view, 0, SIZE_MAX);
-	struct vmop_error *err = vmop_json_print(reply, JSON_INDENT(2), stdout);
+	struct vmop_error *err = with_stacks ? vmop_inspect_put_stacks(reply, guest) : NULL;
+	if (!err)
+		err = vmop_json_print(reply, JSON_INDENT(2), stdout);
 	if (err)
 		return err;
 	return fflush(stdout) == 0 ? NULL : vmop_error_os(errno, "standard output");
 }
 
-struct vmop_error *vmop_inspect_image(const char *path)
+/* name: in messages. path: as above. */
+static struct vmop_error *look_and_print(const char *name, const char *path,
+					 struct vmop_guest *guest, bool with_stacks)
+{
+	struct vmop_guest_view *view = calloc(1, sizeof(*view));
+	if (!view)
+		return &vmop_error_no_memory;
+	view->refs = 1;
+	struct vmop_error *err = look(guest, view);
+	if (!err)
+		err = print(path, guest, view, with_stacks);
+	vmop_guest_view_unref(view);
+	return err ? vmop_error_prefix(err, "%s", name) : NULL;
+}
+
+struct vmop_error *vmop_inspect_image(const char *path, bool with_stacks)
 {
 	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
 	struct vmop_guest_options options = {.profile = VMOP_GUEST_PROFILES};
 	struct vmop_error *err = vmop_guest_open_file(path, &options, &guest);
 	if (!err) /* the file's content is not trusted */
 		err = vmop_privileges_drop();
-	if (err)
-		return err;
-	struct vmop_guest_view *view = calloc(1, sizeof(*view));
-	if (!view)
-		return &vmop_error_no_memory;
-	view->refs = 1;
-	err = look(guest, view);
-	err = err ? vmop_error_prefix(err, "%s", path) : print(path, guest, view);
-	vmop_guest_view_unref(view);
-	return err;
+	return err ? err : look_and_print(path, path, guest, with_stacks);
+}
+
+struct vmop_error *vmop_inspect_guest(const char *name, bool with_stacks)
+{
+	static const char xen[] = "xen:";
+	_cleanup_(guest_cleanup) struct vmop_guest *guest = NULL;
+	struct vmop_guest_options options = {.profile = VMOP_GUEST_PROFILES};
+	struct vmop_error *err;
+	uint64_t number;
+	bool is_xen = strncmp(name, xen, strlen(xen)) == 0;
+	if (!vmop_parse_u64(is_xen ? name + strlen(xen) : name, 10, &number) || !number ||
+	    number > INT32_MAX)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--inspect-guest: '%s' is neither a pid nor xen:ID", name);
+	if (is_xen)
+		err = vmop_guest_open_xen((uint32_t)number, &options, &guest);
+	else
+		err = vmop_guest_open_pid((pid_t)number, &options, &guest);
+	if (!err && !is_xen) /* Xen's memory is mapped by need */
+		err = vmop_privileges_drop();
+	return err ? err : look_and_print(name, NULL, guest, with_stacks);
 }

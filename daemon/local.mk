@@ -9,8 +9,11 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
 	daemon/guest/view.c daemon/guest/view.h \
+	daemon/guest/waiting-stacks.c daemon/guest/waiting-stacks.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
+	daemon/guest/guest-file.c daemon/guest/guest-file.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
+	daemon/guest/user-stacks.c daemon/guest/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
@@ -72,6 +75,7 @@ vmopd_SOURCES = \
 	daemon/detach.c daemon/detach.h \
 	daemon/inspect.c daemon/inspect.h \
 	daemon/inspect-image.c daemon/inspect-image.h \
+	daemon/inspect-stacks.c daemon/inspect-stacks.h \
 	daemon/list-events.c daemon/list-events.h \
 	daemon/pairing.c daemon/pairing.h \
 	daemon/privileges.c daemon/privileges.h \

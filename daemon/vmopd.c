@@ -42,6 +42,8 @@ enum option_key {
 	KEY_CHECK_SETUP,
 	KEY_LIST_EVENTS,
 	KEY_INSPECT_IMAGE,
+	KEY_INSPECT_GUEST,
+	KEY_STACKS,
 	KEY_JSON,
 	KEY_START,
 	KEY_DURATION,
@@ -63,6 +65,10 @@ static const struct argp_option options[] = {
 	{"list-events", KEY_LIST_EVENTS, NULL, 0, "List what can be sampled here and exit", 2},
 	{"inspect-image", KEY_INSPECT_IMAGE, "FILE", 0,
 	 "Print the content of a saved image of a guest's memory as JSON, and exit", 2},
+	{"inspect-guest", KEY_INSPECT_GUEST, "PID|xen:ID", 0,
+	 "The same for a running guest: the pid of its VMM, or the number of a Xen domain", 2},
+	{"stacks", KEY_STACKS, NULL, 0,
+	 "With --inspect-image, --inspect-guest: add the call stacks of waiting threads", 2},
 	{"json", KEY_JSON, NULL, 0, "With --list-events: for scripts", 2},
 	{"source", KEY_SOURCE, "NAME", 0,
 	 "Where samples come from: perf, xen (the default in its dom0) or replay", 3},
@@ -75,10 +81,10 @@ static const struct argp_option options[] = {
 };
 
 struct arguments {
-	const char *config, *session_dir, *source, *replay_path, *inspect_image;
+	const char *config, *session_dir, *source, *replay_path, *inspect_image, *inspect_guest;
 	uint64_t duration_ns;
 	const char *bad_duration; /* a text that is no duration */
-	bool start, active, foreground, check_setup, list_events, json, by_vmopcontrol;
+	bool start, active, foreground, check_setup, list_events, json, stacks, by_vmopcontrol;
 	enum vmop_log_level level;
 };
 
@@ -114,6 +120,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_INSPECT_IMAGE:
 		arguments->inspect_image = arg;
+		return 0;
+	case KEY_INSPECT_GUEST:
+		arguments->inspect_guest = arg;
+		return 0;
+	case KEY_STACKS:
+		arguments->stacks = true;
 		return 0;
 	case KEY_JSON:
 		arguments->json = true;
@@ -393,7 +405,12 @@ static struct vmop_error *run(const struct arguments *arguments, struct vmop_dae
 	if (arguments->list_events)
 		return vmop_list_events(arguments->json, arguments->level > VMOP_LOG_NOTICE);
 	if (arguments->inspect_image)
-		return vmop_inspect_image(arguments->inspect_image);
+		return vmop_inspect_image(arguments->inspect_image, arguments->stacks);
+	if (arguments->inspect_guest)
+		return vmop_inspect_guest(arguments->inspect_guest, arguments->stacks);
+	if (arguments->stacks)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "--stacks goes with --inspect-image or --inspect-guest");
 	struct vmop_error *err = read_setup(arguments, &daemon->setup);
 	if (!err)
 		err = check_events(&daemon->setup);

@@ -10,9 +10,11 @@
 
 #include "libguest/guest-internal.h"
 #include "libguest/kernel/kallsyms.h"
+#include "libguest/kernel/orc.h"
 #include "libguest/tasks/files.h"
 #include "libguest/tasks/page-cache.h"
 #include "libguest/tasks/processes.h"
+#include "libguest/tasks/threads.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
@@ -424,6 +426,43 @@ struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
 	struct vmop_error *err =
 		vmop_guest_processes_current(guest->kernel, &guest->layout, ret, max, ret_count);
+	vmop_guest_end(guest);
+	return err;
+}
+
+struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_thread_fn *visit,
+					  void *arg, size_t *ret_torn)
+{
+	size_t torn = 0;
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	struct vmop_error *err = vmop_guest_threads_read(guest->kernel, &guest->layout, visit, arg,
+							 &guest->last.retries, &torn);
+	vmop_guest_end(guest);
+	if (ret_torn)
+		*ret_torn = torn;
+	return err;
+}
+
+bool vmop_guest_thread_waits(struct vmop_guest *guest, uint64_t task, uint64_t switches)
+{
+	if (!guest->kernel)
+		return false;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	bool waits = vmop_guest_thread_still_waits(guest->kernel, &guest->layout, task, switches);
+	vmop_guest_end(guest);
+	return waits;
+}
+
+struct vmop_error *vmop_guest_each_orc(struct vmop_guest *guest, vmop_guest_orc_fn *visit,
+				       void *arg, struct vmop_guest_orc_format *ret_format)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	struct vmop_error *err = vmop_guest_orc_read(guest->kernel, &guest->layout, guest->modules,
+						     visit, arg, ret_format);
 	vmop_guest_end(guest);
 	return err;
 }

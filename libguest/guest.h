@@ -171,6 +171,14 @@ struct vmop_error *vmop_guest_refresh_modules(struct vmop_guest *guest, bool *re
 size_t vmop_guest_module_count(const struct vmop_guest *guest);
 const struct vmop_guest_module *vmop_guest_module_get(const struct vmop_guest *guest, size_t index);
 
+/*
+ * Call visit for the ORC tables of the kernel and of each module that has one, and set *ret_format
+ * first. VMOP_ERROR_NOT_FOUND: no kernel is known, or it has no ORC tables, because it was built
+ * with frame pointers or is arm64's. VMOP_ERROR_CANT: the form of its tables is not known.
+ */
+struct vmop_error *vmop_guest_each_orc(struct vmop_guest *guest, vmop_guest_orc_fn *visit,
+				       void *arg, struct vmop_guest_orc_format *ret_format);
+
 /* --- processes ----------------------------------------------------------- */
 
 /*
@@ -190,6 +198,21 @@ struct vmop_error *vmop_guest_snapshot_processes(struct vmop_guest *guest, unsig
 struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
 					    struct vmop_guest_current *ret, size_t max,
 					    size_t *ret_count);
+
+/*
+ * Call visit for every thread of every process. The stacks of those that wait can be unwound from
+ * their registers and the copy of the kernel stack. Set *ret_torn (may be NULL) to the number of
+ * threads that changed on every try. VMOP_ERROR_NOT_FOUND: no kernel or no struct offsets are
+ * known.
+ */
+struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_thread_fn *visit,
+					  void *arg, size_t *ret_torn);
+
+/*
+ * Return whether a thread still waits and was not switched in since it was read: only then does a
+ * user stack that was read afterwards belong to it.
+ */
+bool vmop_guest_thread_waits(struct vmop_guest *guest, uint64_t task, uint64_t switches);
 
 /*
  * Read len_bytes at offset of a file (vma->file) from the guest's page cache. The .symtab of a

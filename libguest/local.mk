@@ -21,6 +21,7 @@ libguest_libguest_la_SOURCES = \
 	libguest/kernel/layout.c libguest/kernel/layout.h \
 	libguest/kernel/module-set.c libguest/kernel/module-set.h \
 	libguest/kernel/modules.c libguest/kernel/modules.h \
+	libguest/kernel/orc.c libguest/kernel/orc.h \
 	libguest/kernel/variables.c libguest/kernel/variables.h \
 	libguest/kernel/vmcoreinfo.c libguest/kernel/vmcoreinfo.h \
 	libguest/tasks/files.c libguest/tasks/files.h \
@@ -28,6 +29,7 @@ libguest_libguest_la_SOURCES = \
 	libguest/tasks/page-cache.c libguest/tasks/page-cache.h \
 	libguest/tasks/processes.c libguest/tasks/processes.h \
 	libguest/tasks/snapshot.c libguest/tasks/snapshot.h libguest/tasks/snapshot-build.h \
+	libguest/tasks/threads.c libguest/tasks/threads.h \
 	libguest/tasks/vmas.c libguest/tasks/vmas.h
 if HAVE_XEN
 libguest_libguest_la_SOURCES += libguest/memory/xen.c libguest/memory/xen-control.c libguest/memory/xen-control.h \

@@ -74,6 +74,7 @@ struct vmop_guest_module {
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 	uint32_t symbols;
+	uint64_t object; /* the guest's struct module; 0: not a module */
 };
 
 /* One mapping of a process; executable unless VMOP_GUEST_ALL_VMAS was given. */
@@ -117,5 +118,53 @@ struct vmop_guest_current {
 	bool is_idle;
 	char comm[16];
 };
+
+/*
+ * A thread, and the registers with which it goes on when it is switched in again. Its kernel stack
+ * is a copy of the bytes from sp up to the stack's end.
+ */
+struct vmop_guest_thread {
+	uint32_t pid; /* of its process */
+	uint32_t tid;
+	char comm[16];
+	/*
+	 * As ps(1) prints it: R, S, D, T, t, X, Z, P or I. R: runnable, and waits for a CPU unless
+	 * is_running.
+	 */
+	char state;
+	bool is_running;  /* on a vCPU now: it has no registers here and no stack */
+	bool is_torn;	  /* it changed while it was read, several times: likewise */
+	uint64_t pgd_gpa; /* 0: a kernel thread */
+	uint64_t task;
+	uint64_t switches;   /* the times that it was switched out */
+	uint64_t pc, sp, fp; /* in the kernel; fp is rbp or x29 */
+	/* arm64: where the registers of user code are kept while in the kernel; 0: not known */
+	uint64_t entry_regs;
+	const uint8_t *stack;
+	size_t stack_bytes; /* from sp on */
+};
+
+/* A visitor of threads; false ends the iteration. thread is valid only during the call. */
+typedef bool vmop_guest_thread_fn(const struct vmop_guest_thread *thread, void *arg);
+
+/*
+ * A part of the kernel's ORC tables (libstack/orc.h): those of the kernel itself or of a module.
+ * Arrays have the guest's bytes.
+ */
+struct vmop_guest_orc {
+	uint64_t text_start, text_end;
+	uint64_t ip_address;	/* of the array ips, in the guest's kernel */
+	size_t n;		/* entries */
+	const uint8_t *ips;	/* 4 * n bytes */
+	const uint8_t *entries; /* 6 * n bytes */
+};
+
+/* The bit fields of an ORC entry, which differ between kernels. 0: no such field. */
+struct vmop_guest_orc_format {
+	uint8_t type_bit, type_bits, end_bit;
+};
+
+/* A visitor of ORC tables; false ends the iteration. orc is valid only during the call. */
+typedef bool vmop_guest_orc_fn(const struct vmop_guest_orc *orc, void *arg);
 
 #endif

@@ -22,3 +22,9 @@ libstack_libstack_la_SOURCES += \
 	libstack/expression.c libstack/expression.h libstack/frame.h \
 	libstack/machine-arm64.c libstack/machine-x86-64.c \
 	libstack/unwind.c libstack/unwind.h
+
+# Stacks of kernels that are looked into from outside.
+libstack_libstack_la_SOURCES += \
+	libstack/frame-records.c libstack/kernel-frame-pointers.c \
+	libstack/kernel-unwind.c libstack/kernel-unwind.h libstack/pt-regs.h \
+	libstack/orc.c libstack/orc.h

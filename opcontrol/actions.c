@@ -353,10 +353,14 @@ static struct vmop_error *do_inspect(struct control_request *request, int *ret_s
 {
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
 	(void)ret_status;
-	/* Names of guests contain no slash. */
-	struct vmop_error *err = strchr(request->name, '/')
-					 ? control_daemon_inspect_image(request->name, &reply)
-					 : control_inspect_ask(request->name, &reply);
+	struct vmop_error *err;
+	if (strchr(request->name, '/')) /* names of guests contain no slash */
+		err = control_daemon_inspect("inspect-image", request->name, request->stacks,
+					     &reply);
+	else if (request->stacks)
+		err = control_inspect_stacks(request->name, &reply);
+	else
+		err = control_inspect_ask(request->name, &reply);
 	if (err)
 		return err;
 	return request->json ? control_status_json(reply)
@@ -438,7 +442,7 @@ const struct control_action control_actions[] = {
 	 CONTROL_TAKES_JSON, do_status},
 	{"inspect", 'N' << 8, "DOMAIN|FILE",
 	 "Show the kernel, processes and vCPUs of a guest, or of a FILE (with a /) of its memory",
-	 CONTROL_TAKES_JSON, do_inspect},
+	 CONTROL_TAKES_JSON | CONTROL_TAKES_STACKS, do_inspect},
 	{"list-events", 'l', NULL, "List the events of this machine; with --verbose all of them",
 	 CONTROL_TAKES_JSON, do_list_events},
 	{"run", 'r' << 8, NULL, "Sample while COMMAND (after --) runs",

@@ -36,6 +36,7 @@ struct control_request {
 	const char *name;     /* argument of --save or --inspect */
 	char **command;	      /* command of --run, NULL-terminated */
 	bool json;
+	bool stacks; /* --stacks */
 	int verbosity;
 };
 
@@ -45,6 +46,7 @@ enum control_takes {
 	CONTROL_TAKES_DURATION = 1 << 2,
 	CONTROL_TAKES_JSON = 1 << 3,
 	CONTROL_TAKES_COMMAND = 1 << 4,
+	CONTROL_TAKES_STACKS = 1 << 5,
 };
 
 struct control_action {

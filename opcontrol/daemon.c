@@ -228,7 +228,8 @@ struct vmop_error *control_daemon_list_events(bool json, int verbosity)
 	return vmop_error_os(errno, "%s", program);
 }
 
-struct vmop_error *control_daemon_inspect_image(const char *path, json_t **ret)
+struct vmop_error *control_daemon_inspect(const char *how, const char *name, bool with_stacks,
+					  json_t **ret)
 {
 	_cleanup_free_ char *program = NULL, *option = NULL;
 	_cleanup_(vmop_json_cleanup) json_t *reply = NULL;
@@ -238,9 +239,9 @@ struct vmop_error *control_daemon_inspect_image(const char *path, json_t **ret)
 	struct vmop_error *err = find_program(&program);
 	if (err)
 		return err;
-	if (asprintf(&option, "--inspect-image=%s", path) < 0)
+	if (asprintf(&option, "--%s=%s", how, name) < 0)
 		return &vmop_error_no_memory;
-	char *argv[] = {(char *)"vmopd", option, NULL};
+	char *argv[] = {(char *)"vmopd", option, with_stacks ? (char *)"--stacks" : NULL, NULL};
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return vmop_error_os(errno, "pipe");
 	err = begin_program(program, argv, ends[1], &child);
@@ -251,8 +252,7 @@ struct vmop_error *control_daemon_inspect_image(const char *path, json_t **ret)
 	}
 	close(ends[0]);
 	if (!err && !reply)
-		err = vmop_error_new(VMOP_ERROR_CORRUPT, "%s --inspect-image: %s", program,
-				     what.text);
+		err = vmop_error_new(VMOP_ERROR_CORRUPT, "%s --%s: %s", program, how, what.text);
 	if (!err)
 		*ret = vmop_steal(&reply);
 	return err;

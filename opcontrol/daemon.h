@@ -43,11 +43,12 @@ struct vmop_error *control_daemon_check_setup(const char *path);
 struct vmop_error *control_daemon_list_events(bool json, int verbosity);
 
 /*
- * Run vmopd --inspect-image on the file at path. *ret is its output, in the form of a reply to
- * "inspect" with "image" instead of "domain"; the caller owns it. Errors as in
- * control_daemon_connect().
+ * Run vmopd --HOW=NAME, where how is "inspect-image" or "inspect-guest". *ret is its output, in the
+ * form of a reply to "inspect" with "image" instead of "domain", and with_stacks with "threads";
+ * the caller owns it. Errors as in control_daemon_connect().
  */
-struct vmop_error *control_daemon_inspect_image(const char *path, json_t **ret);
+struct vmop_error *control_daemon_inspect(const char *how, const char *name, bool with_stacks,
+					  json_t **ret);
 
 /*
  * Connect, send request and wait for the reply, which the caller owns. VMOP_ERROR_CANT: no daemon

@@ -9,6 +9,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/json.h"
+#include "libutil/parse.h"
 #include "libutil/protocol.h"
 #include "opcontrol/daemon.h"
 #include "opcontrol/show.h"
@@ -42,6 +43,42 @@ struct vmop_error *control_inspect_ask(const char *domain, json_t **ret)
 	}
 	json_object_del(all, "next");
 	*ret = vmop_steal(&all);
+	return NULL;
+}
+
+/* Return the name of a guest for vmopd --inspect-guest; the caller frees it. NULL: no memory. */
+static char *holder_of(const json_t *domain)
+{
+	char *name;
+	const json_t *xen_domid = json_object_get(domain, "xen_domid");
+	int len = json_is_integer(xen_domid)
+			  ? asprintf(&name, "xen:%" PRIu64, control_number(domain, "xen_domid"))
+			  : asprintf(&name, "%" PRIu64, control_number(domain, "pid"));
+	return len < 0 ? NULL : name;
+}
+
+struct vmop_error *control_inspect_stacks(const char *domain, json_t **ret)
+{
+	_cleanup_(vmop_json_cleanup) json_t *known = NULL, *reply = NULL;
+	_cleanup_free_ char *holder = NULL;
+	uint64_t pid;
+	struct vmop_error *err = control_inspect_ask(domain, &known);
+	if (!err) {
+		holder = holder_of(json_object_get(known, "domain"));
+	} else if (vmop_parse_u64(domain, 10, &pid)) {
+		vmop_error_destroy(err); /* no session knows it: it can still be a VMM */
+		holder = strdup(domain);
+	} else {
+		return err;
+	}
+	if (!holder)
+		return &vmop_error_no_memory;
+	err = control_daemon_inspect("inspect-guest", holder, true, &reply);
+	if (err)
+		return err;
+	if (known)
+		json_object_set(reply, "domain", json_object_get(known, "domain"));
+	*ret = vmop_steal(&reply);
 	return NULL;
 }
 
@@ -227,19 +264,87 @@ static void put_domain(const json_t *domain)
 		control_put_row("note", control_text(domain, "note"));
 }
 
+static void put_frame(const json_t *frame)
+{
+	fputs("    ", stdout);
+	if (control_text(frame, "symbol")) {
+		control_put(frame, "symbol");
+		printf("+0x%" PRIx64, control_number(frame, "offset"));
+	} else {
+		control_put(frame, "address");
+	}
+	const char *where = control_text(frame, "module");
+	where = where ? where : control_text(frame, "path");
+	if (where && !control_text(frame, "symbol"))
+		printf(" +0x%" PRIx64, control_number(frame, "offset"));
+	if (where) {
+		fputs(" [", stdout);
+		control_put_clean(where, SIZE_MAX);
+		putchar(']');
+	}
+	putchar('\n');
+}
+
+static void put_stack(const json_t *stack, const char *end)
+{
+	const json_t *frame;
+	size_t i;
+	json_array_foreach (stack, i, frame)
+		put_frame(frame);
+	if (end && strcmp(end, "complete") != 0) {
+		fputs("    [", stdout);
+		control_put_clean(end, SIZE_MAX);
+		puts("]");
+	}
+}
+
+static void put_thread(const json_t *thread)
+{
+	const json_t *user = json_object_get(thread, "user_stack");
+	const char *user_end = control_text(thread, "user_end");
+	printf("\n%" PRIu64 "/%" PRIu64 " ", control_number(thread, "pid"),
+	       control_number(thread, "tid"));
+	control_put(thread, "comm");
+	putchar(' ');
+	control_put(thread, "state");
+	puts(json_is_true(json_object_get(thread, "running")) ? " (running)" : "");
+	put_stack(json_object_get(thread, "stack"), control_text(thread, "end"));
+	if (user_end)
+		puts("    -- user --");
+	put_stack(user, user_end);
+}
+
+/* Print each thread like the kernel's own list of tasks (sysrq-t). */
+static void put_threads(const json_t *reply)
+{
+	const json_t *threads = json_object_get(reply, "threads"), *thread;
+	const json_t *cost = json_object_get(reply, "stacks_cost");
+	size_t i;
+	if (!json_is_array(threads))
+		return;
+	printf("%-12s%zu; %" PRIu64 " changed while they were read\n", "threads",
+	       json_array_size(threads), control_number(cost, "torn"));
+	json_array_foreach (threads, i, thread)
+		put_thread(thread);
+}
+
 struct vmop_error *control_inspect_table(const json_t *reply, bool with_mappings)
 {
 	const json_t *image = json_object_get(reply, "image");
 	const json_t *items = json_object_get(reply, "items");
 	if (image)
 		put_image(image);
-	else
+	else if (json_is_object(json_object_get(reply, "domain")))
 		put_domain(json_object_get(reply, "domain"));
 	put_inside(json_object_get(reply, "inside"), image != NULL);
 	put_kernel(json_object_get(reply, "kernel"));
 	struct vmop_error *err = put_running(json_object_get(reply, "running"));
 	if (err)
 		return err;
+	if (json_object_get(reply, "threads")) { /* in place of the tables */
+		put_threads(reply);
+		return NULL;
+	}
 	if (!print_items(items, "module", module_columns, N_MODULE_COLUMNS) ||
 	    !print_items(items, "pid", process_columns, N_PROCESS_COLUMNS))
 		return &vmop_error_no_memory;

@@ -33,6 +33,7 @@ enum option_key {
 	KEY_CALLGRAPH_DEPTH,
 	KEY_DURATION,
 	KEY_JSON,
+	KEY_STACKS,
 	KEY_CONFIG,
 	KEY_HELP,
 	KEY_USAGE,
@@ -80,6 +81,8 @@ static const struct argp_option other_options[] = {
 	{NULL, 0, NULL, 0, "Others:", GROUP_OTHER},
 	{"duration", KEY_DURATION, "TIME", 0,
 	 "With --start, --run: end the session after TIME (10s, 5m, 2h)", GROUP_OTHER},
+	{"stacks", KEY_STACKS, NULL, 0,
+	 "With --inspect: show the call stacks of the guest's waiting threads", GROUP_OTHER},
 	{"json", KEY_JSON, NULL, 0, "With --status, --inspect, --list-events: for scripts",
 	 GROUP_OTHER},
 	{"config", KEY_CONFIG, "FILE", 0,
@@ -206,6 +209,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 				VMOP_ERROR_USAGE,
 				"--duration: '%s' is not a time such as 10s, 5m or 2h", arg));
 		return 0;
+	case KEY_STACKS:
+		request->stacks = true;
+		return 0;
 	case KEY_JSON:
 		request->json = true;
 		return 0;
@@ -271,6 +277,8 @@ static struct vmop_error *check_together(const struct arguments *arguments)
 	if (request->json && !(action->takes & CONTROL_TAKES_JSON))
 		return vmop_error_new(VMOP_ERROR_USAGE,
 				      "--json goes with --status, --inspect or --list-events");
+	if (request->stacks && !(action->takes & CONTROL_TAKES_STACKS))
+		return vmop_error_new(VMOP_ERROR_USAGE, "--stacks goes with --inspect");
 	for (size_t i = 0; i < arguments->n_changes; i++) {
 		bool is_dir = !strcmp(arguments->changes[i].key, "session-dir");
 		unsigned needed = CONTROL_TAKES_SETUP | (is_dir ? CONTROL_TAKES_DIR : 0);

@@ -83,3 +83,9 @@ tests_unit_daemon_xen_xen_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
 tests_unit_daemon_xen_xen_LDADD = $(daemon_test_ldadd) -lpthread
 tests_unit_daemon_xen_agent_messages_CPPFLAGS = $(daemon_test_cppflags) $(XEN_CFLAGS)
 tests_unit_daemon_xen_agent_messages_LDADD = $(daemon_test_ldadd) -lpthread
+
+# tests/rigs/introspect-run compares the stacks of a captured guest's threads with its own /proc by
+# this program.
+noinst_PROGRAMS += tests/unit/daemon/guest/compare-stacks
+tests_unit_daemon_guest_compare_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_daemon_guest_compare_stacks_LDADD = $(daemon_test_ldadd)

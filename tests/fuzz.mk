@@ -21,6 +21,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-session-journal \
 	tests/fuzz/fuzz-setup \
 	tests/fuzz/fuzz-stream \
+	tests/fuzz/fuzz-orc \
 	tests/fuzz/fuzz-unwind \
 	tests/fuzz/fuzz-unwind-table \
 	tests/fuzz/fuzz-xen-names \
@@ -111,6 +112,9 @@ tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz-unwind.c tests/fuzz/unwind-worl
 	tests/unit/libstack/rules.c tests/unit/libstack/rules.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_unwind_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_unwind_LDADD = libstack/libstack.la libutil/libutil.la
+tests_fuzz_fuzz_orc_SOURCES = tests/fuzz/fuzz-orc.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_orc_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_orc_LDADD = libstack/libstack.la libutil/libutil.la
 tests_fuzz_fuzz_unwind_table_SOURCES = tests/fuzz/fuzz-unwind-table.c tests/fuzz/unwind-world.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_unwind_table_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_unwind_table_LDADD = libstack/libstack.la libutil/libutil.la

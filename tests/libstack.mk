@@ -2,6 +2,8 @@
 if HAVE_CMOCKA
 LIBSTACK_TESTS = \
 	tests/unit/libstack/agreement \
+	tests/unit/libstack/kernel-unwind \
+	tests/unit/libstack/orc \
 	tests/unit/libstack/table
 check_PROGRAMS += $(LIBSTACK_TESTS) tests/unit/libstack/target-static
 TESTS += $(LIBSTACK_TESTS)
@@ -72,3 +74,10 @@ CLEANFILES += tests/bench/stack-agreement$(EXEEXT)
 tests_bench_stack_agreement_SOURCES = tests/bench/stack-agreement.c $(libstack_live)
 tests_bench_stack_agreement_CPPFLAGS = $(AM_CPPFLAGS) $(UNWIND_CFLAGS)
 tests_bench_stack_agreement_LDADD = libstack/libstack.la libutil/libutil.la $(UNWIND_LIBS)
+
+# Stacks of kernels.
+EXTRA_DIST += tests/unit/libstack/kernel-stack.h
+tests_unit_libstack_kernel_unwind_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_kernel_unwind_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_orc_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_orc_LDADD = $(libstack_test_ldadd)

@@ -68,7 +68,7 @@ uint32_t vmop_guests_n_held(const struct vmop_guests *guests);
 /* A sample that was held, attributed. */
 struct vmop_guest_sample {
 	struct vmop_sample_key key; /* complete except for the image */
-	struct vmop_image *image;     /* never NULL; no reference is passed */
+	struct vmop_image *image;   /* never NULL; no reference is passed */
 	uint64_t offset;
 	uint64_t weight_events;
 };

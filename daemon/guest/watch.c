@@ -8,15 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/guest/guest-file.h"
 #include "daemon/guest/vmm.h"
 #include "daemon/host/procfs.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
-#include "libutil/io.h"
 #include "libutil/log.h"
 #include "libutil/worker.h"
 
@@ -44,9 +43,6 @@
 
 /* The shortest time between two lists of processes. */
 #define LIST_GAP_NS (250 * VMOP_NS_PER_MS)
-
-/* The largest file whose symbols are read from a guest's page cache. */
-#define GUEST_FILE_MAX_BYTES (256u << 20)
 
 #define FILE_QUEUE 64
 
@@ -434,38 +430,13 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 
 /* ---- symbols of files from a guest's page cache ------------------------- */
 
-/* Copy the file into a memory file.  Pages that are not in the page cache stay holes. */
-static struct vmop_error *copy_file(struct vmop_guest *guest, uint64_t file, int fd)
-{
-	uint64_t size;
-	struct vmop_error *err = vmop_guest_file_size(guest, file, &size);
-	if (err)
-		return err;
-	if (size > GUEST_FILE_MAX_BYTES)
-		return vmop_error_new(VMOP_ERROR_LIMIT, "larger than %u bytes",
-				      GUEST_FILE_MAX_BYTES);
-	static const size_t piece = 1 << 20;
-	_cleanup_free_ char *buf = malloc(piece);
-	if (!buf)
-		return &vmop_error_no_memory;
-	for (uint64_t at = 0; at < size && !err; at += piece) {
-		size_t len = size - at < piece ? (size_t)(size - at) : piece;
-		err = vmop_guest_read_file(guest, file, at, buf, len, NULL);
-		if (!err && vmop_io_write_full(fd, buf, len) < 0)
-			err = vmop_error_os(errno, "memfd");
-	}
-	return err;
-}
-
 static void read_file_symbols(struct watched *watched, struct vmop_guest_file_symbols *result,
 			      uint64_t file)
 {
 	if (!watched || !watched->code)
 		return;
-	_cleanup_close_ int fd = memfd_create("vmop-guest-file", MFD_CLOEXEC);
-	if (fd < 0)
-		return;
-	struct vmop_error *err = copy_file(watched->guest, file, fd);
+	_cleanup_close_ int fd = -1;
+	struct vmop_error *err = vmop_guest_file_copy(watched->guest, file, &fd);
 	if (!err)
 		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &result->symtab);
 	vmop_error_destroy(err);

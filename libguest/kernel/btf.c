@@ -345,6 +345,36 @@ bool vmop_btf_member(struct vmop_btf *btf, const char *type, const char *path, u
 	return false;
 }
 
+static bool bit_field_of(struct vmop_btf *btf, uint32_t id, const char *name, uint32_t *ret_bit,
+			 uint32_t *ret_bits)
+{
+	const uint8_t *type = type_at(btf, id);
+	if (!has_members(kind_of(type)) || !(load_u32(type + 4) >> 31))
+		return false;
+	for (uint32_t i = 0; i < vlen_of(type) && btf->steps_left; i++) {
+		const uint8_t *member = type + TYPE_BYTES + 12 * (size_t)i;
+		uint32_t offset = load_u32(member + 8);
+		btf->steps_left--;
+		if (!(offset >> 24) || strcmp(string_at(btf, load_u32(member)), name) != 0)
+			continue;
+		*ret_bit = offset & 0xffffff;
+		*ret_bits = offset >> 24;
+		return true;
+	}
+	return false;
+}
+
+bool vmop_btf_bit_field(struct vmop_btf *btf, const char *type, const char *name, uint32_t *ret_bit,
+			uint32_t *ret_bits)
+{
+	uint32_t probe = 0, id;
+	btf->steps_left = MAX_STEPS;
+	while ((id = next_named(btf, type, &probe)))
+		if (bit_field_of(btf, id, name, ret_bit, ret_bits))
+			return true;
+	return false;
+}
+
 bool vmop_btf_size(struct vmop_btf *btf, const char *type, uint32_t *ret)
 {
 	uint32_t probe = 0, id;

@@ -32,6 +32,12 @@ void vmop_btf_close(struct vmop_btf *btf); /* NULL is allowed */
  */
 bool vmop_btf_member(struct vmop_btf *btf, const char *type, const char *path, uint32_t *ret);
 /*
+ * Set *ret_bit to the offset in bits of a bit field of a struct, and *ret_bits to its size. Members
+ * of inner structs are not looked at. Return false without such a bit field.
+ */
+bool vmop_btf_bit_field(struct vmop_btf *btf, const char *type, const char *name, uint32_t *ret_bit,
+			uint32_t *ret_bits);
+/*
  * Set *ret to the size of a struct or union in bytes. Return false without such a type.
  */
 bool vmop_btf_size(struct vmop_btf *btf, const char *type, uint32_t *ret);

@@ -61,7 +61,12 @@ struct vmop_guest_kallsyms;
 	X("__start_BTF")                                                                           \
 	X("__stop_BTF")                                                                            \
 	X("__start_notes")                                                                         \
-	X("__stop_notes")
+	X("__stop_notes")                                                                          \
+	X("__start_init_task")                                                                     \
+	X("__end_init_task")                                                                       \
+	X("__start_orc_unwind")                                                                    \
+	X("__start_orc_unwind_ip")                                                                 \
+	X("__stop_orc_unwind_ip")
 #define VMOP_GUEST_KERNEL_COUNT(name) +1
 
 struct vmop_guest_kernel {

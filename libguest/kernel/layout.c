@@ -31,11 +31,21 @@ static bool next_alternative(const char **at, char *ret, size_t size)
 	return true;
 }
 
+static int32_t bit_field_from_btf(struct vmop_btf *btf, const char *type, const char *member)
+{
+	uint32_t bit, bits;
+	if (!vmop_btf_bit_field(btf, type, member + 1, &bit, &bits) || bit > INT32_MAX)
+		return -1;
+	return (int32_t)(*member == '@' ? bit : bits);
+}
+
 static int32_t from_btf(struct vmop_btf *btf, const char *type, const char *member)
 {
 	uint32_t offset;
 	int64_t value;
 	char name[64];
+	if (*member == '@' || *member == '#')
+		return bit_field_from_btf(btf, type, member);
 	if (!*member)
 		return vmop_btf_size(btf, type, &offset) && offset <= INT32_MAX ? (int32_t)offset
 										: -1;

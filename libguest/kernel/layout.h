@@ -25,7 +25,8 @@ struct vmop_error;
 
 /*
  * X(FIELD, type, member). member can list alternatives ("f_path|__f_path": the first that exists).
- * "" is the size of type, and "=x" the value of its enumerator x.
+ * "" is the size of type, and "=x" the value of its enumerator x. "@x" and "#x" are the offset and
+ * the size of the bit field x, in bits.
  */
 #define VMOP_LAYOUT_FIELDS(X)                                                                      \
 	X(TASK_TASKS, "task_struct", "tasks")                                                      \
@@ -161,7 +162,32 @@ struct vmop_error;
 	X(RQ_CLOCK, "rq", "clock")                                                                 \
 	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
 	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
-	X(CPUINFO_BYTES, "cpuinfo_x86", "")
+	X(CPUINFO_BYTES, "cpuinfo_x86", "")                                                        \
+	X(TASK_STATE, "task_struct", "__state|state")                                              \
+	X(TASK_EXIT_STATE, "task_struct", "exit_state")                                            \
+	X(TASK_ON_CPU, "task_struct", "on_cpu")                                                    \
+	X(TASK_SWITCHES, "task_struct", "nvcsw")                                                   \
+	X(TASK_FORCED_SWITCHES, "task_struct", "nivcsw")                                           \
+	X(TASK_STACK, "task_struct", "stack")                                                      \
+	X(TASK_SIGNAL, "task_struct", "signal")                                                    \
+	X(TASK_THREAD_NODE, "task_struct", "thread_node")                                          \
+	X(SIGNAL_THREADS, "signal_struct", "thread_head")                                          \
+	X(TASK_SP, "task_struct", "thread.sp")                                                     \
+	X(TASK_CPU_CONTEXT, "task_struct", "thread.cpu_context")                                   \
+	X(CONTEXT_FP, "cpu_context", "fp")                                                         \
+	X(CONTEXT_SP, "cpu_context", "sp")                                                         \
+	X(CONTEXT_PC, "cpu_context", "pc")                                                         \
+	X(SWITCH_FRAME_BP, "inactive_task_frame", "bp")                                            \
+	X(SWITCH_FRAME_PC, "inactive_task_frame", "ret_addr")                                      \
+	X(SWITCH_FRAME_BYTES, "inactive_task_frame", "")                                           \
+	X(PT_REGS_BYTES, "pt_regs", "")                                                            \
+	X(MODULE_ORC_COUNT, "module", "arch.num_orcs")                                             \
+	X(MODULE_ORC_IPS, "module", "arch.orc_unwind_ip")                                          \
+	X(MODULE_ORC_ENTRIES, "module", "arch.orc_unwind")                                         \
+	X(ORC_ENTRY_BYTES, "orc_entry", "")                                                        \
+	X(ORC_TYPE_BIT, "orc_entry", "@type")                                                      \
+	X(ORC_TYPE_BITS, "orc_entry", "#type")                                                     \
+	X(ORC_END_BIT, "orc_entry", "@end")
 
 #define VMOP_LAYOUT_ENUM(field, type, member) VMOP_LAYOUT_##field,
 enum vmop_layout_field { VMOP_LAYOUT_FIELDS(VMOP_LAYOUT_ENUM) VMOP_LAYOUT_FIELD_COUNT };

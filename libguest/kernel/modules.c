@@ -324,6 +324,7 @@ static void read_module(struct reader *reader, uint64_t module)
 	if (!out)
 		return;
 	out->len_bytes = place.core_len;
+	out->object = module;
 	read_module_build_id(reader, module, out);
 	read_symbols(reader, module, name_at);
 }

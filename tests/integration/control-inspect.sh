@@ -43,6 +43,14 @@ if [ "$(id -u)" -eq 0 ] && somebody true 2>"$work/out"; then
 	refuse 3 "$work/ram: Permission denied" somebody "$work/bin/vmopcontrol" --inspect="$work/ram"
 fi
 
+# The made image has no stacks: its kernel's layout lacks them. Its error names the kernel.
+refuse 1 "stacks are not known" control --inspect="$work/ram" --stacks
+refuse 2 "--stacks goes with --inspect" control --status --stacks
+refuse 2 "neither a pid nor xen:ID" "$build/vmopd" --inspect-guest=web1
+refuse 2 "--stacks goes with" "$build/vmopd" --stacks
+# A process that is no VMM.
+refuse 1 "no kernel\|no Linux kernel\|no memory that can be" control --inspect=$$ --stacks
+
 # No image, no image of Linux, or a damaged one: one line each.
 (cd "$work" && refuse 3 "./nowhere: No such file" control --inspect=./nowhere && exit "$failed") || failed=1
 refuse 3 "not an image" control --inspect=/etc/passwd

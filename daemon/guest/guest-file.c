@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/guest/guest-file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "libutil/cleanup.h"
+#include "libutil/io.h"
+
+static struct vmop_error *copy_content(struct vmop_guest *guest, uint64_t file, uint64_t size,
+				       int fd)
+{
+	static const size_t piece = 1 << 20;
+	struct vmop_error *err = NULL;
+	_cleanup_free_ char *buf = malloc(piece);
+	if (!buf)
+		return &vmop_error_no_memory;
+	for (uint64_t at = 0; at < size && !err; at += piece) {
+		size_t len = size - at < piece ? (size_t)(size - at) : piece;
+		err = vmop_guest_read_file(guest, file, at, buf, len, NULL);
+		if (!err && vmop_io_write_full(fd, buf, len) < 0)
+			err = vmop_error_os(errno, "memfd");
+	}
+	return err;
+}
+
+struct vmop_error *vmop_guest_file_copy(struct vmop_guest *guest, uint64_t file, int *ret_fd)
+{
+	uint64_t size;
+	struct vmop_error *err = vmop_guest_file_size(guest, file, &size);
+	if (err)
+		return err;
+	if (size > VMOP_GUEST_FILE_MAX_BYTES)
+		return vmop_error_new(VMOP_ERROR_LIMIT, "larger than %u bytes",
+				      VMOP_GUEST_FILE_MAX_BYTES);
+	_cleanup_close_ int fd = memfd_create("vmop-guest-file", MFD_CLOEXEC);
+	if (fd < 0)
+		return vmop_error_os(errno, "memfd");
+	err = copy_content(guest, file, size, fd);
+	if (!err)
+		*ret_fd = vmop_steal_fd(&fd);
+	return err;
+}

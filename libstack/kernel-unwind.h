@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stacks of a Linux kernel that is looked into from outside: what the unwinders of ORC (orc.h) and
+ * of arm64's frame records share.
+ */
+#ifndef VMOP_LIBSTACK_KERNEL_UNWIND_H
+#define VMOP_LIBSTACK_KERNEL_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libstack/unwind.h"
+
+/* The kernel's memory, of which unwinding reads only stacks. */
+struct vmop_kernel_memory {
+	/* Read len_bytes at an address of the kernel. Return false if they are not there. */
+	bool (*read)(void *arg, uint64_t address, void *buf, size_t len_bytes);
+	void *arg;
+};
+
+struct vmop_kernel_regs {
+	uint64_t pc, sp;
+	uint64_t fp; /* rbp or x29 */
+	/*
+	 * pc is an instruction that was interrupted. Else it is the address to which a switched
+	 * task returns.
+	 */
+	bool is_interrupted;
+	/* x86-64, for code that keeps its stack in another register: in interrupted code only. */
+	bool has_others;
+	uint64_t r10, r13, di, dx;
+};
+
+/* The registers with which user code entered the kernel, as far as unwinding needs them. */
+struct vmop_kernel_entry {
+	bool is_known;
+	uint64_t address; /* of the kernel's struct pt_regs */
+	uint64_t pc, sp, fp;
+};
+
+struct vmop_kernel_unwound {
+	size_t n_frames; /* innermost first; frame 0 is regs.pc */
+	/*
+	 * VMOP_STACK_COMPLETE: at the registers of user code, or at the start of a kernel thread;
+	 * VMOP_STACK_DEPTH_LIMIT, VMOP_STACK_NO_CFI, VMOP_STACK_COPY_SHORT (a read failed) or
+	 * VMOP_STACK_TORN.
+	 */
+	enum vmop_stack_end end;
+	struct vmop_kernel_entry entry;
+};
+
+/*
+ * Unwind the stack of an arm64 kernel by its frame records: pairs of the caller's record and the
+ * return address (Procedure Call Standard for the Arm 64-bit Architecture, 6.2.3), which end with a
+ * pair of zeros (kernel: arch/arm64/kernel/stacktrace.c). va_bits: of kernel addresses, to remove
+ * pointer authentication codes. Arguments as for vmop_orc_unwind.
+ */
+void vmop_frame_records_unwind(const struct vmop_kernel_regs *regs, unsigned va_bits,
+			       const struct vmop_kernel_memory *memory,
+			       struct vmop_stack_frame *frames, size_t max_frames,
+			       struct vmop_kernel_unwound *ret);
+
+/*
+ * Unwind the stack of an x86-64 kernel that was built with frame pointers
+ * (CONFIG_UNWINDER_FRAME_POINTER; kernel: arch/x86/kernel/unwind_frame.c). A frame pointer with its
+ * lowest bit set is the address of the registers that an entry into the kernel saved. Arguments as
+ * for vmop_orc_unwind.
+ */
+void vmop_kernel_frame_pointers_unwind(const struct vmop_kernel_regs *regs,
+				       const struct vmop_kernel_memory *memory,
+				       struct vmop_stack_frame *frames, size_t max_frames,
+				       struct vmop_kernel_unwound *ret);
+
+#endif
