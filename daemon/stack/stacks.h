@@ -66,6 +66,10 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 /* Note that process ended, or called execve(2). */
 void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *process);
 
+/* Add the user part of the samples that have this cookie. On the per-sample path. */
+void vmop_stacks_add_user_part(struct vmop_stacks *stacks, uint64_t cookie,
+			       const struct vmop_stack_capture *capture);
+
 /* Release the samples whose stacks are complete now. Call it after each drain. */
 void vmop_stacks_advance(struct vmop_stacks *stacks);
 

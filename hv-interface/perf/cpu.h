@@ -68,7 +68,7 @@ struct vmop_perf_cpu {
 struct vmop_perf_refusal {
 	size_t event;
 	unsigned cpu;
-	int os_errno; /* 0: the failed call was not perf_event_open, nor due to BPF */
+	int os_errno;	/* 0: the failed call was not perf_event_open, nor due to BPF */
 	bool is_by_bpf; /* the kernel refused to attach the program that unwinds */
 };
 
