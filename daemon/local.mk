@@ -48,6 +48,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/task.c daemon/host/task.h \
 	daemon/host/text-map.c daemon/host/text-map.h \
 	daemon/stack/flat-table.c daemon/stack/flat-table.h \
+	daemon/stack/deferred.c daemon/stack/deferred.h \
 	daemon/stack/frames.c daemon/stack/frames.h \
 	daemon/stack/kernel-spaces.c daemon/stack/kernel-spaces.h \
 	daemon/stack/kernel-tables.c daemon/stack/kernel-tables.h \

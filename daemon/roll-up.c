@@ -54,5 +54,5 @@ struct vmop_error *vmop_roll_up(struct vmop_roll_up *roll_up, struct vmop_db *db
 	if (!err && setup->hour_after_ns && !more)
 		err = vmop_db_roll_up(db, 1, now_ns - setup->hour_after_ns, 3600 * VMOP_NS_PER_S, 1,
 				      &more);
-	return err;
+	return err ? err : vmop_db_merge_stack_nodes(db);
 }

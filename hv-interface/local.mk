@@ -16,6 +16,7 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/capture.c hv-interface/perf/capture.h \
 	hv-interface/perf/choice.c hv-interface/perf/choice.h \
 	hv-interface/perf/cpu.c hv-interface/perf/cpu.h \
+	hv-interface/perf/deferred.c hv-interface/perf/deferred.h \
 	hv-interface/perf/dom0.c hv-interface/perf/dom0.h \
 	hv-interface/perf/event.c hv-interface/perf/event.h \
 	hv-interface/perf/guest-exit.c hv-interface/perf/guest-exit.h \

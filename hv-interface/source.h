@@ -303,7 +303,7 @@ const char *vmop_source_transport(const struct vmop_source *source);
 
 /*
  * Return the call stacks that the source captures, fixed when it is opened: mode OFF, KERNEL, FP,
- * CFI or BPF. Set *ret_note, which may be NULL, to NULL or to the differences from the request and
+ * CFI, BPF or DEFER. Set *ret_note, which may be NULL, to NULL or to the differences from the request and
  * their reasons. The source owns both.
  */
 const struct vmop_stack_options *vmop_source_stacks(const struct vmop_source *source,

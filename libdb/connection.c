@@ -140,6 +140,7 @@ void vmop_db_disconnect(struct vmop_db *db)
 	vmop_cleanup_close(&db->wal_fd);
 	free(db->left_out);
 	free(db->first_rejected);
+	vmop_sampled_symbols_deinit(&db->sampled);
 	free(db->scratch.all);
 	free(db->packed);
 	free(db->path);
@@ -163,6 +164,8 @@ static struct vmop_error *error_of_os(struct vmop_db *db)
 	int os_errno = errno_of_file(db, SQLITE_FCNTL_JOURNAL_POINTER);
 	if (!os_errno)
 		os_errno = errno_of_file(db, SQLITE_FCNTL_FILE_POINTER);
+	if (!os_errno && db->sqlite)
+		os_errno = sqlite3_system_errno(db->sqlite);
 	return vmop_error_os(os_errno ? os_errno : EIO, "%s", db->path);
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "libdb/pack.h"
+#include "libdb/sampled-symbols.h"
 #include "libdb/types.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
@@ -73,6 +74,7 @@ struct vmop_db {
 	uint32_t last_stack_node, last_stack_node_before_interval;
 	struct vmop_db_written written;
 	struct vmop_places *places;
+	struct vmop_sampled_symbols sampled;
 	uint32_t ended_tasks;	   /* merged by roll-ups since their rows were last deleted */
 	struct vmop_cells scratch; /* decoded cells */
 	uint8_t *packed;
@@ -176,6 +178,14 @@ struct vmop_db_chunk_row {
 	uint64_t samples;
 	size_t len_bytes; /* of the packed cells */
 };
+/* Write the rows of images with newly marked symbols, as part of the open interval. */
+struct vmop_error *vmop_db_put_sampled_symbols(struct vmop_db *db);
+
+/* Insert valid nodes as one row, packed at a level of zstd, as part of the open transaction. */
+struct vmop_error *vmop_db_insert_stack_nodes(struct vmop_db *db,
+					      const struct vmop_db_stack_node *nodes, size_t n,
+					      int level);
+
 /* Insert a chunk, as part of the open transaction. */
 struct vmop_error *vmop_db_insert_chunk(struct vmop_db *db, struct vmop_db_chunk_row *row);
 

@@ -132,18 +132,25 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id 
 				       const struct vmop_symbol *symbols, size_t n);
 
 /*
- * Pack symbols once, to store them in several sessions.  vmop_db_pack_symbols sets *ret to the
- * bytes that vmop_db_put_symbols would store; the caller frees them, and does not depend on their
- * format. VMOP_ERROR_LIMIT: no session can hold the symbols.
+ * Pack the symbols of an image with very many of them, in any order, to store the sampled ones in
+ * several sessions.  *ret is on the heap, and the caller does not depend on its format.  Symbols
+ * with the names in `always`, which a NULL ends, are stored in any case; at most 8.
+ * VMOP_ERROR_LIMIT: no session can hold the symbols.
  *
  * vmop_db_check_packed_symbols checks that bytes from elsewhere are of the format that this libdb
  * writes, VMOP_ERROR_CORRUPT.  It does not unpack them: the caller answers for their content.
+ *
+ * vmop_db_put_packed_symbols stores only those symbols that contain offsets of the session's cells
+ * or nodes of stacks, in the transaction of the interval that first needs them.  Call it in the
+ * first interval that refers to the image; a later call for the image has no effect.  libdb keeps a
+ * copy of packed in memory.
  */
-struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n, void **ret,
+struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n,
+					const char *const *always, void **ret,
 					size_t *ret_len_bytes);
-struct vmop_error *vmop_db_check_packed_symbols(const void *blob, size_t len_bytes);
+struct vmop_error *vmop_db_check_packed_symbols(const void *packed, size_t len_bytes);
 struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
-					      const void *blob, size_t len_bytes);
+					      const void *packed, size_t len_bytes);
 
 /* Open an interval.  start_ns is of CLOCK_REALTIME.  VMOP_ERROR_CANT: one is open already. */
 struct vmop_error *vmop_db_begin_interval(struct vmop_db *db, uint64_t start_ns, uint64_t len_ns);
@@ -215,11 +222,18 @@ struct vmop_error *vmop_db_size_bytes(struct vmop_db *db, uint64_t *ret);
  *
  * A call is one transaction of at most max_intervals of the upper level, outside of an interval.
  * *ret_more is true if there is more to do.  A span that can't be merged (damaged, or more than a
- * row can hold) only rises to level + 1.  Later intervals use the freed space again; the file does
- * not shrink.
+ * row can hold) only rises to level + 1.  Later intervals use the freed space again, and
+ * vmop_db_finish cuts off the rest.
  */
 struct vmop_error *vmop_db_roll_up(struct vmop_db *db, uint8_t level, uint64_t before_ns,
 				   uint64_t len_ns, unsigned max_intervals, bool *ret_more);
+
+/*
+ * Merge rows of nodes of stacks, so that they take less room: some time after the last call, and
+ * before vmop_db_finish.  One transaction, outside of an interval.  It does nothing as long as that
+ * is not worth the time.
+ */
+struct vmop_error *vmop_db_merge_stack_nodes(struct vmop_db *db);
 
 /* ---- reading ----------------------------------------------------------- */
 
@@ -342,6 +356,13 @@ struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id 
 struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_image_id image,
 					      size_t *bytes, struct vmop_symbol **ret_symbols,
 					      size_t *ret_n);
+
+/*
+ * Set *ret to whether the session stores only the symbols of image that its own samples need (see
+ * vmop_db_put_packed_symbols).
+ */
+struct vmop_error *vmop_db_has_sampled_symbols(struct vmop_db *db, struct vmop_image_id image,
+					       bool *ret);
 
 /*
  * The tree of stacks, in memory: at most 24 bytes a node.  It does not refer to db.  Any number of

@@ -106,32 +106,48 @@ struct vmop_error *vmop_db_put_symbols(struct vmop_db *db, struct vmop_image_id 
 	return vmop_db_put_done(db, err, 0);
 }
 
-struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n, void **ret,
+struct vmop_error *vmop_db_pack_symbols(const struct vmop_symbol *symbols, size_t n,
+					const char *const *always, void **ret,
 					size_t *ret_len_bytes)
 {
-	uint8_t *blob = NULL;
-	struct vmop_error *err = vmop_symbols_pack(symbols, n, &blob, ret_len_bytes);
-	*ret = blob;
-	return err;
+	return vmop_sampled_symbols_make_book(symbols, n, always, ret, ret_len_bytes);
 }
 
-struct vmop_error *vmop_db_check_packed_symbols(const void *blob, size_t len_bytes)
+struct vmop_error *vmop_db_check_packed_symbols(const void *packed, size_t len_bytes)
 {
-	size_t n;
-	return vmop_symbols_count(blob, len_bytes, &n);
+	return vmop_sampled_symbols_check_book(packed, len_bytes);
 }
 
 struct vmop_error *vmop_db_put_packed_symbols(struct vmop_db *db, struct vmop_image_id image,
-					      const void *blob, size_t len_bytes)
+					      const void *packed, size_t len_bytes)
 {
-	size_t n;
-	struct vmop_error *err = vmop_symbols_count(blob, len_bytes, &n);
+	struct vmop_error *err = vmop_sampled_symbols_add(&db->sampled, image, packed, len_bytes);
+	/* Without memory, store the samples without the symbols. */
+	if (err == &vmop_error_no_memory)
+		err = vmop_error_new(VMOP_ERROR_LIMIT, "out of memory");
 	if (err)
 		err = vmop_error_prefix(err, "%s: symbols of image %u", db->path, image.number);
-	else
-		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)image.number, (int64_t)n,
-				  blob, len_bytes);
 	return vmop_db_put_done(db, err, 0);
+}
+
+static struct vmop_error *put_sampled(struct vmop_db *db, uint32_t id)
+{
+	_cleanup_free_ uint8_t *blob = NULL;
+	size_t len_bytes, n;
+	struct vmop_error *err = vmop_sampled_symbols_pack(&db->sampled, id, &blob, &len_bytes, &n);
+	if (!err)
+		err = vmop_db_run(db, VMOP_DB_PUT_SYMBOLS, "iib", (int64_t)id, (int64_t)n,
+				  (const void *)blob, len_bytes);
+	return vmop_db_put_done(db, err, 0);
+}
+
+struct vmop_error *vmop_db_put_sampled_symbols(struct vmop_db *db)
+{
+	struct vmop_error *err = NULL;
+	for (size_t i = 0; !err && i < db->sampled.n; i++)
+		if (vmop_sampled_symbols_is_dirty(&db->sampled, (uint32_t)i))
+			err = put_sampled(db, (uint32_t)i);
+	return err;
 }
 
 struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id image,
@@ -164,6 +180,26 @@ struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_im
 		return vmop_db_corrupt(db, "symbols of image %u", image.number);
 	err = vmop_symbols_unpack_within(blob, (size_t)len_bytes, bytes, ret_symbols, ret_n);
 	return err ? vmop_error_prefix(err, "%s: image %u", db->path, image.number) : NULL;
+}
+
+struct vmop_error *vmop_db_has_sampled_symbols(struct vmop_db *db, struct vmop_image_id image,
+					       bool *ret)
+{
+	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
+	bool row = false;
+	*ret = false;
+	struct vmop_error *err = vmop_db_allow_work(db);
+	if (!err)
+		err = vmop_db_prepare(db, "SELECT data FROM symbols WHERE image = ?1", &stmt);
+	if (!err)
+		sqlite3_bind_int64(stmt, 1, image.number);
+	if (!err)
+		err = vmop_db_step(db, stmt, &row);
+	if (err || !row)
+		return err;
+	const void *blob = sqlite3_column_blob(stmt, 0);
+	*ret = blob && vmop_symbols_are_sampled(blob, (size_t)sqlite3_column_bytes(stmt, 0));
+	return NULL;
 }
 
 struct vmop_error *vmop_db_get_info(struct vmop_db *db, const char *name, char **ret)

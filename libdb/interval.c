@@ -58,18 +58,19 @@ struct vmop_error *vmop_db_commit(struct vmop_db *db)
 {
 	if (!db->in_interval)
 		return not_open(db);
-	struct vmop_error *err;
-	if (db->interval_failed || sqlite3_get_autocommit(db->sqlite))
+	struct vmop_error *err = vmop_db_put_sampled_symbols(db);
+	if (!err && (db->interval_failed || sqlite3_get_autocommit(db->sqlite)))
 		err = vmop_error_new(VMOP_ERROR_CANT,
 				     "%s: the interval could not be written and is dropped",
 				     db->path);
-	else
+	if (!err)
 		err = vmop_db_run(db, VMOP_DB_COMMIT, "");
 	if (err) {
 		vmop_db_rollback(db);
 		return err;
 	}
 	vmop_places_commit(db->places);
+	vmop_sampled_symbols_commit(&db->sampled);
 	db->in_interval = false;
 	return NULL;
 }
@@ -148,6 +149,13 @@ static uint64_t count_samples(const struct vmop_db_chunk_row *row)
 	return sum ? sum : 1;
 }
 
+static void mark_symbols(const struct vmop_db *db, struct vmop_image_id image,
+			 const struct vmop_db_chunk_row *row)
+{
+	for (size_t i = 0; i < row->n_cells; i++)
+		vmop_sampled_symbols_mark(&db->sampled, image, cell_of(row, i)->offset);
+}
+
 /* Store the row as the next one of the open interval. */
 static struct vmop_error *put_row(struct vmop_db *db, const struct vmop_db_chunk_key *key,
 				  struct vmop_db_chunk_row *row)
@@ -159,6 +167,7 @@ static struct vmop_error *put_row(struct vmop_db *db, const struct vmop_db_chunk
 	if (!err)
 		err = vmop_db_insert_chunk(db, row);
 	if (!err) {
+		mark_symbols(db, key->image, row);
 		db->n_chunks++;
 		db->written.bytes += row->len_bytes + CHUNK_ROW_BYTES;
 		db->written.samples += row->samples;

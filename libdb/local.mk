@@ -18,10 +18,12 @@ libdb_libdb_la_SOURCES = \
 	libdb/place.c libdb/place.h \
 	libdb/place-order.c libdb/place-order.h \
 	libdb/roll-up.c \
+	libdb/sampled-symbols.c libdb/sampled-symbols.h \
 	libdb/schema.c libdb/schema.h \
 	libdb/session-files.c libdb/session-files.h \
 	libdb/stacks/cells.c libdb/stacks/cells.h \
 	libdb/stacks/heap.c libdb/stacks/heap.h \
+	libdb/stacks/merge.c \
 	libdb/stacks/nodes.c libdb/stacks/nodes.h \
 	libdb/stacks/tree.c \
 	libdb/sum.c libdb/sum.h \

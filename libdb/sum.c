@@ -199,13 +199,11 @@ enum vmop_unpack_error vmop_sums_add_waiting(struct vmop_sums *sums)
 	return error;
 }
 
-static bool make_waiting_room(struct vmop_sums *sums)
+/* The room grows with the blobs: most walks have far less than VMOP_SUMS_WAITING_BYTES. */
+static bool make_waiting_room(struct vmop_sums *sums, size_t len_bytes)
 {
-	if (!sums->blobs)
-		sums->blobs = malloc(VMOP_SUMS_WAITING_BYTES);
-	if (!vmop_array_reserve(sums->waiting, sums->waiting_capacity, sums->n_waiting + 1))
-		return false;
-	return sums->blobs;
+	return vmop_array_reserve(sums->waiting, sums->waiting_capacity, sums->n_waiting + 1) &&
+	       vmop_array_reserve(sums->blobs, sums->blobs_capacity, sums->blobs_bytes + len_bytes);
 }
 
 enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_sum *sum,
@@ -218,7 +216,7 @@ enum vmop_unpack_error vmop_sums_add_packed(struct vmop_sums *sums, struct vmop_
 		error = vmop_sums_add_waiting(sums);
 	if (error)
 		return error;
-	if (!make_waiting_room(sums))
+	if (!make_waiting_room(sums, len_bytes))
 		return VMOP_UNPACK_NO_MEMORY;
 	memcpy(sums->blobs + sums->blobs_bytes, blob, len_bytes);
 	sums->waiting[sums->n_waiting++] = (struct vmop_waiting){

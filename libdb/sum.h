@@ -43,7 +43,7 @@ struct vmop_sums {
 	struct vmop_sum *last; /* the latest look-up */
 	struct vmop_waiting *waiting;
 	uint8_t *blobs;
-	size_t n_waiting, waiting_capacity, blobs_bytes;
+	size_t n_waiting, waiting_capacity, blobs_bytes, blobs_capacity;
 	size_t bytes, max_bytes; /* of the sums and their cells; max 0: no bound */
 };
 

@@ -9,7 +9,8 @@
 #include "libdb/pack.h"
 #include "libutil/cleanup.h"
 
-#define SYMBOLS_VERSION 1
+#define ALL_VERSION 1
+#define SAMPLED_VERSION 2
 #define VARINT_MAX_BYTES 10
 #define HEAD_MAX_BYTES (1 + 2 * VARINT_MAX_BYTES)
 #define LEVEL 1 /* of zstd: the fastest; decoding takes the same time at every level */
@@ -59,15 +60,15 @@ static size_t write_body(const struct vmop_symbol *const *sorted, size_t n, uint
 	return (size_t)(p - buf);
 }
 
-static struct vmop_error *compress(const uint8_t *body, size_t body_len, size_t n, uint8_t **ret,
-				   size_t *ret_len_bytes)
+static struct vmop_error *compress(uint8_t version, const uint8_t *body, size_t body_len, size_t n,
+				   uint8_t **ret, size_t *ret_len_bytes)
 {
 	size_t bound = ZSTD_compressBound(body_len);
 	_cleanup_free_ uint8_t *blob = malloc(HEAD_MAX_BYTES + bound);
 	if (!blob)
 		return &vmop_error_no_memory;
 	uint8_t *p = blob;
-	*p++ = SYMBOLS_VERSION;
+	*p++ = version;
 	p = vmop_pack_put_varint(p, n);
 	p = vmop_pack_put_varint(p, body_len);
 	size_t len = ZSTD_compress(p, bound, body, body_len, LEVEL);
@@ -79,8 +80,8 @@ static struct vmop_error *compress(const uint8_t *body, size_t body_len, size_t 
 	return NULL;
 }
 
-struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n, uint8_t **ret,
-				     size_t *ret_len_bytes)
+static struct vmop_error *pack(uint8_t version, const struct vmop_symbol *symbols, size_t n,
+			       uint8_t **ret, size_t *ret_len_bytes)
 {
 	if (n < 1 || n > VMOP_SYMBOLS_MAX)
 		return vmop_error_new(VMOP_ERROR_LIMIT, "%zu symbols: from 1 to %u can be stored",
@@ -99,7 +100,24 @@ struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n
 	struct vmop_error *err = sort(symbols, n, &sorted);
 	if (err)
 		return err;
-	return compress(body, write_body(sorted, n, body), n, ret, ret_len_bytes);
+	return compress(version, body, write_body(sorted, n, body), n, ret, ret_len_bytes);
+}
+
+struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n, uint8_t **ret,
+				     size_t *ret_len_bytes)
+{
+	return pack(ALL_VERSION, symbols, n, ret, ret_len_bytes);
+}
+
+struct vmop_error *vmop_symbols_pack_sampled(const struct vmop_symbol *symbols, size_t n,
+					     uint8_t **ret, size_t *ret_len_bytes)
+{
+	return pack(SAMPLED_VERSION, symbols, n, ret, ret_len_bytes);
+}
+
+bool vmop_symbols_are_sampled(const void *blob, size_t len_bytes)
+{
+	return len_bytes > 0 && *(const uint8_t *)blob == SAMPLED_VERSION;
 }
 
 static struct vmop_error *corrupt(const char *what)
@@ -147,8 +165,9 @@ struct head {
 static struct vmop_error *read_head(const void *blob, size_t len_bytes, struct head *ret)
 {
 	const uint8_t *p = blob, *end = p + len_bytes;
-	if (len_bytes < 1 || *p++ != SYMBOLS_VERSION)
+	if (len_bytes < 1 || (*p != ALL_VERSION && *p != SAMPLED_VERSION))
 		return corrupt("unknown version");
+	p++;
 	p = vmop_pack_get_varint(p, end, &ret->n);
 	p = p ? vmop_pack_get_varint(p, end, &ret->body_len) : NULL;
 	/* A symbol has at least four bytes of body. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The symbols of one image as a blob (symbols.data of a session file).
- * Version 1:
+ * Version 1, and version 2 if the image has further symbols (sampled-symbols.h):
  *
- *	blob  = 0x01, varint n, varint len of body, body compressed as one zstd frame
- *	body  = n steps, n lengths, n types, n names
- *	step  = varint: offset - the previous symbol's offset (the first: the offset)
- *	length = varint of len_bytes; type = one byte; name = its bytes and a NUL
+ *	blob  = the version as one byte, varint n, varint len of body, body compressed as one zstd
+ *frame body  = n steps, n lengths, n types, n names step  = varint: offset - the previous symbol's
+ *offset (the first: the offset) length = varint of len_bytes; type = one byte; name = its bytes and
+ *a NUL
  *
  * zstd compresses best with each kind of value together.  Names are stored whole: in the order of
  * addresses they share few prefixes, and zstd finds other repetitions.
@@ -14,6 +14,7 @@
 #ifndef VMOP_LIBDB_SYMBOLS_H
 #define VMOP_LIBDB_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,13 @@
  */
 struct vmop_error *vmop_symbols_pack(const struct vmop_symbol *symbols, size_t n, uint8_t **ret,
 				     size_t *ret_len_bytes);
+
+/* Do the same with some symbols of an image that has more. */
+struct vmop_error *vmop_symbols_pack_sampled(const struct vmop_symbol *symbols, size_t n,
+					     uint8_t **ret, size_t *ret_len_bytes);
+
+/* Return whether the blob, damaged or not, has only some symbols of its image. */
+bool vmop_symbols_are_sampled(const void *blob, size_t len_bytes);
 
 /*
  * Set *ret to the number of symbols that the head of blob states, without a look at the symbols.

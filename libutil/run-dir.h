@@ -24,7 +24,7 @@
 #define VMOP_RUN_PID "vmopd.pid" /* locked by vmopd during its whole life */
 #define VMOP_RUN_LOG "vmopd.log"
 #define VMOP_RUN_KERNEL_SYMBOLS ".kernel-symbols" /* packed, for vmopd's next session */
-#define VMOP_RUN_START "vmopcontrol.lock" /* locked by vmopcontrol while it starts vmopd */
+#define VMOP_RUN_START "vmopcontrol.lock"	  /* locked by vmopcontrol while it starts vmopd */
 
 /* Return the path of the run directory, which is static. */
 const char *vmop_run_dir(void);

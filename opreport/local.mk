@@ -12,7 +12,7 @@ opreport_libopreport_la_SOURCES = \
 	opreport/query/idle.c opreport/query/idle.h \
 	opreport/output/output.c opreport/output/output.h \
 	opreport/output/csv.c opreport/output/json.c opreport/output/table.c \
-	opreport/query/query.c opreport/query/query.h \
+	opreport/query/query.h opreport/query/run.c \
 	opreport/query/ratio.c opreport/query/ratio.h \
 	opreport/arrange/call-lines.c opreport/arrange/call-lines.h \
 	opreport/arrange/call-report.c opreport/arrange/call-report.h \
@@ -25,12 +25,14 @@ opreport_libopreport_la_SOURCES = \
 	opreport/output/sheet.h \
 	opreport/query/spec.c opreport/query/spec.h \
 	opreport/query/symbols.c opreport/query/symbols.h \
+	opreport/query/take.c opreport/query/take.h \
 	opreport/query/tally.c opreport/query/tally.h \
 	opreport/query/unify.c opreport/query/unify.h \
 	opreport/output/time-text.c opreport/output/time-text.h \
 	opreport/stacks/call-path.c opreport/stacks/call-path.h \
 	opreport/stacks/call-tree.c opreport/stacks/call-tree.h \
 	opreport/stacks/callgraph.c opreport/stacks/callgraph.h \
+	opreport/stacks/code-memo.c opreport/stacks/code-memo.h \
 	opreport/stacks/flame-layout.c opreport/stacks/flame-layout.h \
 	opreport/stacks/flamegraph.c opreport/stacks/folded.c \
 	opreport/stacks/frame.c opreport/stacks/frame.h \
@@ -48,6 +50,7 @@ opreport_libopreport_la_LIBADD = libdb/libdb.la libsym/libsym.la libutil/libutil
 	$(JANSSON_LIBS) $(SMARTCOLS_LIBS) $(XXHASH_LIBS) -lm
 if HAVE_PPROF
 opreport_libopreport_la_SOURCES += opreport/stacks/pprof.c \
+	opreport/stacks/profile-sample.c opreport/stacks/profile-sample.h \
 	opreport/stacks/profile-writer.c opreport/stacks/profile-writer.h
 nodist_opreport_libopreport_la_SOURCES += opreport/stacks/pprof.pb-c.c opreport/stacks/pprof.pb-c.h
 opreport_libopreport_la_CFLAGS += $(PROTOBUF_C_CFLAGS) $(ZLIB_CFLAGS)

@@ -3,6 +3,7 @@ daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
+	tests/unit/daemon/stack/deferred \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
 	tests/unit/daemon/stack/flat-table tests/unit/daemon/stack/kernel-spaces \
@@ -19,6 +20,8 @@ EXTRA_DIST += tests/unit/daemon/common.h tests/unit/daemon/stack/unwind-maps-dou
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
+tests_unit_daemon_stack_deferred_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_stack_deferred_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_stack_stacks_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_stack_stacks_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_stack_tables_CPPFLAGS = $(daemon_test_cppflags)

@@ -19,6 +19,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-perf-ring \
 	tests/fuzz/fuzz-plt \
 	tests/fuzz/fuzz-protocol \
+	tests/fuzz/fuzz-report-stacks \
 	tests/fuzz/fuzz-session \
 	tests/fuzz/fuzz-session-journal \
 	tests/fuzz/fuzz-setup \
@@ -31,7 +32,8 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-xen-ring
 check_PROGRAMS += $(FUZZ_TARGETS)
 RUN_FUZZ_TARGETS = tests/fuzz/run-daemon tests/fuzz/run-libutil tests/fuzz/run-libdb tests/fuzz/run-libsym \
-	tests/fuzz/run-libguest tests/fuzz/run-libstack tests/fuzz/run-hv-interface
+	tests/fuzz/run-libguest tests/fuzz/run-libstack tests/fuzz/run-hv-interface \
+	tests/fuzz/run-opreport
 # Not FUZZ_LDFLAGS: automake would take it for the flags of a program "FUZZ".
 if FUZZ
 FUZZ_DRIVER =
@@ -103,6 +105,9 @@ tests_fuzz_fuzz_xen_ring_LDADD = hv-interface/libhvinterface.la
 tests_fuzz_fuzz_pack_SOURCES = tests/fuzz/fuzz-pack.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_pack_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_pack_LDADD = libdb/libdb.la
+tests_fuzz_fuzz_report_stacks_SOURCES = tests/fuzz/fuzz-report-stacks.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_report_stacks_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_report_stacks_LDADD = opreport/libopreport.la
 tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz-session.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_session_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_session_LDADD = libdb/libdb.la

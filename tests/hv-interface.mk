@@ -12,6 +12,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/perf/perf \
 	tests/unit/hv-interface/perf/capture \
 	tests/unit/hv-interface/perf/event \
+	tests/unit/hv-interface/perf/deferred \
 	tests/unit/hv-interface/perf/hotplug \
 	tests/unit/hv-interface/perf/live-stacks \
 	tests/unit/hv-interface/perf/merge \
@@ -54,6 +55,12 @@ tests_unit_hv_interface_perf_perf_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_perf_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_event_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_event_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_deferred_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_deferred_LDADD = $(hv_interface_test_ldadd)
+# The program that the rig kvm:deferred samples.
+noinst_PROGRAMS += tests/unit/hv-interface/perf/deferred-work
+tests_unit_hv_interface_perf_deferred_work_CFLAGS = -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+	$(WARN_CFLAGS)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)

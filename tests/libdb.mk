@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libdb_unit_tests = tests/unit/libdb/bounds tests/unit/libdb/db tests/unit/libdb/faults tests/unit/libdb/pack \
-	tests/unit/libdb/rejected tests/unit/libdb/roll-up tests/unit/libdb/session-files tests/unit/libdb/stacks/cells \
+	tests/unit/libdb/rejected tests/unit/libdb/roll-up tests/unit/libdb/sampled-symbols tests/unit/libdb/session-files tests/unit/libdb/stacks/cells \
 	tests/unit/libdb/stacks/nodes tests/unit/libdb/stacks/tree tests/unit/libdb/sum tests/unit/libdb/symbols
 if HAVE_CMOCKA
 check_PROGRAMS += $(libdb_unit_tests)
@@ -23,6 +23,8 @@ tests_unit_libdb_rejected_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_rejected_LDADD = $(libdb_test_ldadd) $(SQLITE_LIBS)
 tests_unit_libdb_roll_up_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_roll_up_LDADD = $(libdb_test_ldadd)
+tests_unit_libdb_sampled_symbols_CPPFLAGS = $(libdb_test_cppflags)
+tests_unit_libdb_sampled_symbols_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_stacks_cells_CPPFLAGS = $(libdb_test_cppflags)
 tests_unit_libdb_stacks_cells_LDADD = $(libdb_test_ldadd)
 tests_unit_libdb_stacks_nodes_CPPFLAGS = $(libdb_test_cppflags) $(ZSTD_CFLAGS)
@@ -39,6 +41,7 @@ check_PROGRAMS += tests/fixtures/make-session
 tests_fixtures_make_session_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_session_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-stacks
+check_PROGRAMS += tests/fixtures/make-hostile-stacks
 tests_fixtures_make_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_stacks_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-known-stacks
@@ -48,6 +51,8 @@ check_PROGRAMS += tests/fixtures/make-counters
 tests_fixtures_make_counters_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_counters_LDADD = libdb/libdb.la
 check_PROGRAMS += tests/fixtures/make-hostile tests/fixtures/within
+tests_fixtures_make_hostile_stacks_CPPFLAGS = $(TEST_CPPFLAGS) $(SQLITE_CFLAGS)
+tests_fixtures_make_hostile_stacks_LDADD = libdb/libdb.la $(SQLITE_LIBS)
 tests_fixtures_make_hostile_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_fixtures_make_hostile_LDADD = libdb/libdb.la
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/output/line-width \
-	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio \
+	tests/unit/opreport/query/idle tests/unit/opreport/query/lives tests/unit/opreport/output/output tests/unit/opreport/query/query tests/unit/opreport/query/ratio tests/unit/opreport/query/symbols \
 	tests/unit/opreport/arrange/session tests/unit/opreport/query/spec tests/unit/opreport/query/tally \
 	tests/unit/opreport/stacks/call-path \
 	tests/unit/opreport/stacks/call-tree \
 	tests/unit/opreport/stacks/callgraph \
+	tests/unit/opreport/stacks/code-memo \
 	tests/unit/opreport/stacks/flame-layout \
 	tests/unit/opreport/stacks/frame \
 	tests/unit/opreport/stacks/inline-tree \
@@ -13,6 +14,9 @@ opreport_unit_tests = tests/unit/opreport/query/event-name tests/unit/opreport/o
 	tests/unit/opreport/stacks/stack-memo \
 	tests/unit/opreport/stacks/stack-reader \
 	tests/unit/opreport/stacks/svg-text
+if HAVE_PPROF
+opreport_unit_tests += tests/unit/opreport/stacks/profile-sample
+endif
 if HAVE_CMOCKA
 check_PROGRAMS += $(opreport_unit_tests)
 TESTS += $(opreport_unit_tests)
@@ -27,6 +31,8 @@ tests_unit_opreport_query_idle_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_idle_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_lives_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_lives_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_query_symbols_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_query_symbols_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_output_output_CPPFLAGS = $(opreport_test_cppflags) $(JANSSON_CFLAGS)
 tests_unit_opreport_output_output_LDADD = $(opreport_test_ldadd) $(JANSSON_LIBS)
 tests_unit_opreport_query_query_CPPFLAGS = $(opreport_test_cppflags)
@@ -39,6 +45,8 @@ tests_unit_opreport_query_spec_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_spec_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_query_tally_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_query_tally_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_code_memo_CPPFLAGS = $(opreport_test_cppflags)
+tests_unit_opreport_stacks_code_memo_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_flame_layout_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_flame_layout_LDADD = $(opreport_test_ldadd) -lm
 tests_unit_opreport_stacks_svg_text_CPPFLAGS = $(opreport_test_cppflags)
@@ -57,6 +65,8 @@ tests_unit_opreport_stacks_inverse_tree_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_inverse_tree_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_stack_filter_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_stack_filter_LDADD = $(opreport_test_ldadd)
+tests_unit_opreport_stacks_profile_sample_CPPFLAGS = $(opreport_test_cppflags) $(PROTOBUF_C_CFLAGS)
+tests_unit_opreport_stacks_profile_sample_LDADD = $(opreport_test_ldadd) $(PROTOBUF_C_LIBS)
 tests_unit_opreport_stacks_stack_memo_CPPFLAGS = $(opreport_test_cppflags)
 tests_unit_opreport_stacks_stack_memo_LDADD = $(opreport_test_ldadd)
 tests_unit_opreport_stacks_stack_reader_CPPFLAGS = $(opreport_test_cppflags)
@@ -72,6 +82,7 @@ report_integration_tests = \
 	tests/integration/report-lookalikes.sh \
 	tests/integration/report-hostile.sh \
 	tests/integration/report-hostile-samples.sh \
+	tests/integration/report-hostile-stacks.sh \
 	tests/integration/report-inlines.sh \
 	tests/integration/report-long-names.sh \
 	tests/integration/report-options.sh \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
-RIGS += kvm:selftest kvm:hotplug kvm:spine kvm:passive
+RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:unit
@@ -50,6 +50,7 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/guests.arm64 tests/rigs/scenarios/guests.check \
 	tests/rigs/scenarios/selftest.l1 tests/rigs/scenarios/selftest.check \
 	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
+	tests/rigs/scenarios/deferred.l1 tests/rigs/scenarios/deferred.check \
 	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \
 	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check
 

@@ -71,7 +71,7 @@ static size_t make_head(char head[static HEAD_MAX_BYTES], const struct vmop_kern
 			const char *entries, size_t len_bytes)
 {
 	return (size_t)snprintf(head, HEAD_MAX_BYTES,
-				"vmop-kernel-symbols-1 %s %016zx %016" PRIx64 "\n", key->text,
+				"vmop-kernel-symbols-2 %s %016zx %016" PRIx64 "\n", key->text,
 				len_bytes, (uint64_t)XXH3_64bits(entries, len_bytes));
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The symbols of the host's kernel and its modules, as session files store them, in a file of the
- * run directory. A session that finds them there does not make the kernel write /proc/kallsyms, and
- * neither parses nor compresses. These are nine tenths of the instructions of a short session.
+ * The symbols of the host's kernel and its modules, packed by vmop_db_pack_symbols, in a file of
+ * the run directory. A session that finds them there does not make the kernel write /proc/kallsyms,
+ * and neither parses nor compresses. These are nine tenths of the instructions of a short session.
  *
  * The file is VMOP_RUN_KERNEL_SYMBOLS; a reboot empties its directory. It has one line and then an
  * entry for each image (struct entry in the .c file):
  *
- *	line = "vmop-kernel-symbols-1", the key, the length and the hash of all entries
+ *	line = "vmop-kernel-symbols-2", the key, the length and the hash of all entries
  *	key  = vmop's version, boot id, hash of the kernel's notes, kptr_restrict, hash of the first
  *	       block of /proc/kallsyms, hash of the modules' names and addresses
  *

@@ -25,6 +25,9 @@
 #define VSYSCALL_BYTES 4096
 #define KERNEL_NAME "[kernel]"
 
+/* Symbols without samples of their own, from which readers learn the range of idle functions. */
+static const char *const idle_limits[] = {"__cpuidle_text_start", "__cpuidle_text_end", NULL};
+
 /* Read the build-id in a file of ELF notes in /sys. */
 static void read_notes(const struct vmop_kernel *kernel, struct vmop_image *image,
 		       const char *folder, const char *file)
@@ -292,14 +295,22 @@ static bool pack(struct vmop_image *image)
 	if (!image->symbols ||
 	    (image->kind != VMOP_IMAGE_KERNEL && image->kind != VMOP_IMAGE_MODULE))
 		return false;
-	struct vmop_error *err =
-		vmop_db_pack_symbols(image->symbols, image->n_symbols, &packed, &packed_bytes);
+	struct vmop_error *err = vmop_db_pack_symbols(image->symbols, image->n_symbols, idle_limits,
+						      &packed, &packed_bytes);
 	if (err) {
 		vmop_error_destroy(err); /* it is reported when the image is stored */
 		return false;
 	}
 	vmop_image_take_packed(image, &packed, packed_bytes);
 	return true;
+}
+
+/* Pack the symbols of all images, so that a session stores only those with samples. */
+static void pack_all(struct vmop_kernel *kernel)
+{
+	for (size_t i = 0; i < kernel->text.n; i++)
+		if (!kernel->text.at[i].image->packed)
+			pack(kernel->text.at[i].image);
 }
 
 /* Write the cache, with the key from before the symbols were read. */
@@ -343,6 +354,8 @@ static struct vmop_error *find_symbols(struct vmop_kernel *kernel)
 	struct vmop_error *err = read_symbols(kernel);
 	if (!err && can_cache && kernel->text.n)
 		vmop_log_and_destroy(VMOP_LOG_INFO, write_cache(kernel, dir.fd, &key));
+	else if (!err)
+		pack_all(kernel);
 	return err;
 }
 
@@ -412,6 +425,8 @@ struct vmop_error *vmop_kernel_use_vmlinux(struct vmop_kernel *kernel, const cha
 		err->code = VMOP_ERROR_USAGE;
 	if (!err)
 		err = take_from_file(image, symtab, path);
+	if (!err)
+		pack(image);
 	vmop_symtab_destroy(symtab);
 	if (!err)
 		kernel->symbols_from = path;

@@ -368,6 +368,11 @@ static void take_record(void *arg, const struct vmop_record *record,
 	case VMOP_RECORD_UNHANDLED:
 		vmop_losses_add(&profiler->losses, VMOP_LOSS_UNHANDLED, 0, 1);
 		break;
+	case VMOP_RECORD_USER_CHAIN:
+		if (profiler->stacks && stack)
+			vmop_stacks_add_user_part(profiler->stacks, record->user_chain.cookie,
+						  stack);
+		break;
 	case VMOP_RECORD_CPU: /* the source handles these */
 		break;
 	default:

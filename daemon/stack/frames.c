@@ -175,15 +175,36 @@ static void given_part(struct resolution *resolution)
 		resolution->frames->end = VMOP_STACK_TORN;
 }
 
+static void user_part(struct resolution *resolution);
+
+/* Use the user frames that came after the sample, if they are there. */
+static void deferred_part(struct resolution *resolution)
+{
+	struct vmop_stack_capture whole = *resolution->capture;
+	struct resolution with_user = *resolution;
+	with_user.capture = &whole;
+	whole.n_user_frames = vmop_deferred_stacks_find(resolution->framer->deferred,
+							whole.user_cookie, &whole.user_frames);
+	whole.user_cookie = 0;
+	if (whole.n_user_frames) {
+		user_part(&with_user);
+		return;
+	}
+	resolution->frames->lacks |= VMOP_STACK_LACKS_USER_PART;
+	resolution->frames->end = VMOP_STACK_NOT_RECORDED;
+}
+
 static void user_part(struct resolution *resolution)
 {
 	const struct vmop_stack_capture *capture = resolution->capture;
 	const struct vmop_stack_task *task = resolution->task;
 	struct vmop_stack_frames *frames = resolution->frames;
 	bool is_unwindable = capture->user_regs && !capture->is_compat;
-	if (task->is_kernel_thread ||
-	    (resolution->framer->has_user_parts && resolution->is_kernel && !capture->is_compat &&
-	     !is_unwindable && !capture->n_user_frames)) {
+	if (capture->user_cookie && !task->is_kernel_thread) {
+		deferred_part(resolution);
+	} else if (task->is_kernel_thread ||
+		   (resolution->framer->has_user_parts && resolution->is_kernel &&
+		    !capture->is_compat && !is_unwindable && !capture->n_user_frames)) {
 		frames->end = VMOP_STACK_COMPLETE; /* a kernel thread */
 	} else if (!is_unwindable && !capture->n_user_frames) {
 		frames->end = VMOP_STACK_NOT_RECORDED;

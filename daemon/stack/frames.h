@@ -13,6 +13,7 @@
 #include "daemon/host/image.h"
 #include "daemon/host/kernel.h"
 #include "daemon/host/regions.h"
+#include "daemon/stack/deferred.h"
 #include "daemon/stack/tables.h"
 #include "daemon/stack/tree.h"
 #include "libstack/unwind.h"
@@ -23,6 +24,7 @@ enum vmop_stack_lack {
 	VMOP_STACK_LACKS_TABLE = 1 << 0,       /* an unwind table is being built */
 	VMOP_STACK_LACKS_MAPS = 1 << 1,	       /* the process's mappings are read at the flush */
 	VMOP_STACK_LACKS_KERNEL_TEXT = 1 << 2, /* kernel text that is read at the flush */
+	VMOP_STACK_LACKS_USER_PART = 1 << 3,   /* the user frames come in a later record */
 };
 
 /* The task of a sample. */
@@ -51,6 +53,7 @@ struct vmop_stack_framer {
 	struct vmop_kernel *kernel;
 	struct vmop_stack_tables *tables;
 	struct vmop_unwinder *unwinder;
+	const struct vmop_deferred_stacks *deferred;
 	size_t max_frames;   /* at most VMOP_STACK_FRAMES_MAX */
 	bool has_user_parts; /* the source captures the user part of stacks */
 };

@@ -17,6 +17,7 @@
 #define TABLE_MAX_CPU_NS (2 * VMOP_NS_PER_S)
 #define TABLES_MAX_BYTES ((size_t)256 << 20)
 #define WAITING_MAX_BYTES ((size_t)64 << 20)
+#define DEFERRED_MAX_BYTES ((size_t)16 << 20)
 
 /* Processes whose last stack is remembered, a power of two. */
 #define PATHS 64
@@ -43,6 +44,8 @@ struct vmop_stacks {
 	struct vmop_stack_tables *tables;
 	struct vmop_stack_tree *tree;
 	struct vmop_waiting_stacks *waiting;
+	struct vmop_deferred_stacks *deferred;
+	bool has_new_deferred; /* since the last release */
 	struct vmop_unwinder *unwinder;
 	struct vmop_kernel_spaces *spaces; /* NULL: the kernel does not unwind */
 	uint64_t n_kernel_removed;	   /* tables, when the spaces were last looked at */
@@ -77,6 +80,8 @@ static struct vmop_error *create_parts(struct vmop_stacks *stacks)
 	if (!err)
 		err = vmop_waiting_stacks_create(WAITING_MAX_BYTES, &stacks->waiting);
 	if (!err)
+		err = vmop_deferred_stacks_create(DEFERRED_MAX_BYTES, &stacks->deferred);
+	if (!err)
 		err = vmop_unwinder_create(MACHINE, &stacks->unwinder);
 	if (!err && stacks->options.unwind_maps)
 		err = vmop_stack_tables_copy_to(stacks->tables, stacks->options.unwind_maps);
@@ -103,6 +108,7 @@ struct vmop_error *vmop_stacks_create(const struct vmop_stacks_options *options,
 		.kernel = options->kernel,
 		.tables = stacks->tables,
 		.unwinder = stacks->unwinder,
+		.deferred = stacks->deferred,
 		.max_frames = options->max_frames,
 		.has_user_parts = options->has_user_parts,
 	};
@@ -129,6 +135,7 @@ void vmop_stacks_destroy(struct vmop_stacks *stacks)
 	if (stacks->waiting)
 		vmop_waiting_stacks_release(stacks->waiting, give_up, stacks);
 	vmop_waiting_stacks_destroy(stacks->waiting);
+	vmop_deferred_stacks_destroy(stacks->deferred);
 	vmop_unwinder_destroy(stacks->unwinder);
 	vmop_kernel_spaces_destroy(stacks->spaces);
 	vmop_stack_tree_destroy(stacks->tree);
@@ -350,6 +357,16 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 	return true;
 }
 
+void vmop_stacks_add_user_part(struct vmop_stacks *stacks, uint64_t cookie,
+			       const struct vmop_stack_capture *capture)
+{
+	if (vmop_deferred_stacks_add(stacks->deferred, cookie, capture->user_frames,
+				     capture->n_user_frames))
+		stacks->has_new_deferred = true;
+	else
+		stacks->n_queue_full++;
+}
+
 /* ---- waiting samples ------------------------------------------------------- */
 
 /* Return the mappings of a waiting sample's process, which may be read meanwhile. */
@@ -413,8 +430,10 @@ void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *p
 
 void vmop_stacks_advance(struct vmop_stacks *stacks)
 {
-	if (collect_tables(stacks, 0) && vmop_waiting_stacks_n(stacks->waiting))
+	bool has_changed = collect_tables(stacks, 0) || stacks->has_new_deferred;
+	if (has_changed && vmop_waiting_stacks_n(stacks->waiting))
 		vmop_waiting_stacks_release(stacks->waiting, release, stacks);
+	stacks->has_new_deferred = false;
 	if (stacks->spaces)
 		vmop_kernel_spaces_advance(stacks->spaces, vmop_clock_ns(CLOCK_MONOTONIC));
 }
@@ -463,6 +482,7 @@ void vmop_stacks_stored(struct vmop_stacks *stacks)
 {
 	for (size_t i = 0; i < PATHS; i++)
 		stacks->paths[i].n = 0; /* ids and images may be gone */
+	vmop_deferred_stacks_clear(stacks->deferred);
 	vmop_stack_tree_stored(stacks->tree);
 	vmop_stack_tables_stored(stacks->tables);
 	check_removed(stacks);

@@ -81,6 +81,10 @@ void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *p
 struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
 					struct vmop_stack_frames *frames);
 
+/* Add the user part of the samples that have this cookie. On the per-sample path. */
+void vmop_stacks_add_user_part(struct vmop_stacks *stacks, uint64_t cookie,
+			       const struct vmop_stack_capture *capture);
+
 /* Release the samples whose stacks are complete now. Call it after each drain. */
 void vmop_stacks_advance(struct vmop_stacks *stacks);
 

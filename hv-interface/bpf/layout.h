@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the daemon and the BPF program on the sampling events share: the maps' values and the record
- * that the program puts into the ring. Both sides are built from one source, so that the layouts
- * have no versions. Machine-independent: fixed widths only.
+ * The common ground of the daemon and the BPF program on the sampling events: the maps' values and
+ * the record that the program puts into the ring. Both sides are built from one source, so that the
+ * layouts have no versions. Machine-independent: fixed widths only.
  *
  * The program is compiled without the C library: only freestanding headers here.
  */
@@ -83,7 +83,7 @@ struct vmop_bpf_process {
 _Static_assert(sizeof(struct vmop_bpf_process) == 16, "a map's value");
 _Static_assert(sizeof(struct vmop_unwind_mapping) == 32, "a map's value");
 
-/* What the program did with a sample; the map of outcomes counts them. */
+/* The fate of a sample at the program; the map of outcomes counts them. */
 enum vmop_bpf_outcome {
 	VMOP_BPF_UNWOUND,      /* the stack is in the ring */
 	VMOP_BPF_NO_PROCESS,   /* not one of the map's, as kernel threads are not */
@@ -107,7 +107,7 @@ enum vmop_bpf_outcome {
 #define VMOP_BPF_COOKIE_FRAMES_SHIFT 16
 #define VMOP_BPF_COOKIE_FRAMES_MASK UINT64_C(0x7f)
 
-/* What a record is. A guest's stack will be another kind. */
+/* The content of a record. A guest's stack will be another kind. */
 enum vmop_bpf_kind {
 	VMOP_BPF_HOST_STACK = 1, /* struct vmop_bpf_stack */
 };

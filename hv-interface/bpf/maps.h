@@ -17,7 +17,7 @@ struct vmop_error *vmop_unwind_maps_create(const struct vmop_unwind_maps_fds *fd
 					   struct vmop_unwind_maps **ret);
 void vmop_unwind_maps_destroy(struct vmop_unwind_maps *maps); /* NULL is allowed */
 
-/* Set ret[i] to the number of samples with outcome i so far, over all CPUs. Any thread. */
+/* Set ret[i] to the number of samples with outcome i until now, over all CPUs. Any thread. */
 void vmop_unwind_maps_outcomes(const struct vmop_unwind_maps *maps,
 			       uint64_t ret[VMOP_BPF_N_OUTCOMES]);
 

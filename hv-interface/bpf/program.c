@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,10 +181,37 @@ struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_program **ret)
 	return NULL;
 }
 
+/* Log what the program did with the samples: the reasons for copies are nowhere else. */
+static void log_outcomes(const struct vmop_bpf_program *program)
+{
+	static const char *const words[VMOP_BPF_N_OUTCOMES] = {
+		[VMOP_BPF_UNWOUND] = "unwound",
+		[VMOP_BPF_NO_PROCESS] = "process not in the map",
+		[VMOP_BPF_NO_REGISTERS] = "no registers",
+		[VMOP_BPF_NO_TABLE] = "no table",
+		[VMOP_BPF_NO_RULE_HERE] = "no rule",
+		[VMOP_BPF_NO_MEMORY] = "not in memory",
+		[VMOP_BPF_NO_CODE] = "not in code",
+		[VMOP_BPF_NO_PROGRESS] = "no progress",
+		[VMOP_BPF_CHANGED] = "changed meanwhile",
+		[VMOP_BPF_NOT_WRITTEN] = "not written",
+		[VMOP_BPF_RING_FULL] = "no room in the ring",
+	};
+	uint64_t outcomes[VMOP_BPF_N_OUTCOMES];
+	vmop_unwind_maps_outcomes(program->maps, outcomes);
+	for (size_t i = 0; i < VMOP_BPF_N_OUTCOMES; i++) {
+		if (outcomes[i])
+			vmop_log(VMOP_LOG_DEBUG, "BPF: %" PRIu64 " samples: %s", outcomes[i],
+				 words[i]);
+	}
+}
+
 void vmop_bpf_program_destroy(struct vmop_bpf_program *program)
 {
 	if (!program)
 		return;
+	if (program->maps)
+		log_outcomes(program);
 	vmop_unwind_maps_destroy(program->maps);
 	bpf_object__close(program->object);
 	free(program);

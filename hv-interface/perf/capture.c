@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "hv-interface/perf/deferred.h"
+
 /* Part of the copied stack that is fetched into the cache: another CPU wrote it. */
 enum { FETCHED_BYTES = 512, CACHE_LINE_BYTES = 64 };
 
@@ -41,8 +43,8 @@ static bool is_mark(uint64_t word)
 
 /*
  * Divide a callchain at its marks. Only the first run of kernel frames and the first of user frames
- * count. The words after any other mark are skipped: a guest's frames, or the cookie after
- * PERF_CONTEXT_USER_DEFERRED.
+ * count, and the cookie of a deferred user stack. The words after any other mark, such as a guest's
+ * frames, are skipped.
  */
 static void divide(const uint64_t *words, size_t n, struct vmop_stack_capture *ret)
 {
@@ -58,6 +60,8 @@ static void divide(const uint64_t *words, size_t n, struct vmop_stack_capture *r
 		} else if (mark == (uint64_t)PERF_CONTEXT_USER && !ret->user_frames) {
 			ret->user_frames = words + first;
 			ret->n_user_frames = end - first;
+		} else if (mark == VMOP_PERF_CONTEXT_USER_DEFERRED && end > first) {
+			ret->user_cookie = words[first];
 		}
 		i = end;
 	}

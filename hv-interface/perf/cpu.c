@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hv-interface/perf/deferred.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 
@@ -68,6 +69,8 @@ static void set_side_band(struct perf_event_attr *attr, const struct vmop_perf_p
 	 */
 	attr->watermark = 1;
 	attr->wakeup_watermark = (uint32_t)plan->watermark_bytes;
+	if (plan->stacks.is.mode == VMOP_STACKS_DEFER)
+		vmop_perf_deferred_deliver(attr);
 }
 
 /* Open the dummy event with as many of the wanted attributes as this kernel supports. */

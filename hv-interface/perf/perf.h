@@ -12,8 +12,8 @@
  * the plan on each CPU by open.h, and unwinding.h attaches the BPF program that unwinds.
  *
  * Draining: ring.h reads the kernel's records of a CPU in place; record.h decodes them, with the
- * corrections, and capture.h and unwound.h the call stacks in them; merge.h puts all CPUs into one order; perf.c
- * adds the CPUs that come and go, and delivers to the sink.
+ * corrections, and capture.h and unwound.h the call stacks in them; merge.h puts all CPUs into one
+ * order; perf.c adds the CPUs that come and go, and delivers to the sink.
  *
  * permission.h answers what the kernel permits before any source is open.
  */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "hv-interface/perf/deferred.h"
 #include "hv-interface/perf/event.h"
 #include "hv-interface/perf/unwound.h"
 
@@ -449,7 +450,7 @@ static bool decode_lost(const struct vmop_perf_decoder *decoder, const uint8_t *
 /* Decode everything but samples. len_bytes is the length of the body without its trailer. */
 static bool decode_body(const struct vmop_perf_decoder *decoder,
 			const struct perf_event_header *header, size_t len_bytes,
-			struct vmop_record *ret)
+			struct vmop_record *ret, struct vmop_perf_capture *capture)
 {
 	const uint8_t *body = (const uint8_t *)(header + 1);
 	switch (header->type) {
@@ -473,6 +474,8 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 		return decode_lost(decoder, body, len_bytes, true, ret);
 	case PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(decoder, body, len_bytes, false, ret);
+	case VMOP_PERF_RECORD_CALLCHAIN_DEFERRED:
+		return vmop_perf_deferred_decode(body, len_bytes, ret, capture);
 	default:
 		ret->type = VMOP_RECORD_UNHANDLED;
 		ret->unhandled_type = header->type;
@@ -496,7 +499,7 @@ enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *d
 	size_t len_bytes = header->size - sizeof(*header) - trailer_bytes;
 	const struct trailer *trailer = (const void *)((const uint8_t *)(header + 1) + len_bytes);
 	ret->time_ns = trailer->time;
-	if (!decode_body(decoder, header, len_bytes, ret))
+	if (!decode_body(decoder, header, len_bytes, ret, capture))
 		return VMOP_PERF_MALFORMED;
 	bool is_data =
 		ret->type == VMOP_RECORD_MMAP && (header->misc & PERF_RECORD_MISC_MMAP_DATA) != 0;

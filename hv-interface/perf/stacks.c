@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "hv-interface/perf/capture.h"
+#include "hv-interface/perf/deferred.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/io.h"
@@ -20,9 +21,6 @@ enum {
 	USUAL_STACK_BYTES = 250,    /* a callchain, and the registers with CFI */
 	UNWOUND_STACK_BYTES = 1024, /* both parts of a deep stack */
 };
-
-/* perf_event_attr.defer_callchain, in headers newer than Linux 6.18's: bit 38 after read_format. */
-#define DEFER_CALLCHAIN (UINT64_C(1) << 38)
 
 void vmop_perf_stacks_deinit(struct vmop_perf_stacks *stacks)
 {
@@ -66,6 +64,7 @@ uint64_t vmop_perf_stacks_sample_type(const struct vmop_stack_options *stacks)
 		return 0;
 	case VMOP_STACKS_KERNEL:
 	case VMOP_STACKS_FP:
+	case VMOP_STACKS_DEFER:
 		return PERF_SAMPLE_CALLCHAIN;
 	default:
 		return VMOP_PERF_SAMPLE_STACKS;
@@ -101,7 +100,10 @@ void vmop_perf_stacks_set_attr(const struct vmop_perf_stacks *stacks, struct per
 		return;
 	attr->sample_type |= sample_type;
 	attr->sample_max_stack = (uint16_t)stacks->chain_frames;
-	attr->exclude_callchain_user = stacks->is.mode != VMOP_STACKS_FP;
+	attr->exclude_callchain_user =
+		stacks->is.mode != VMOP_STACKS_FP && stacks->is.mode != VMOP_STACKS_DEFER;
+	if (stacks->is.mode == VMOP_STACKS_DEFER)
+		vmop_perf_deferred_ask(attr);
 	if (sample_type & PERF_SAMPLE_REGS_USER)
 		attr->sample_regs_user = VMOP_PERF_USER_REGS;
 	if (sample_type & PERF_SAMPLE_STACK_USER)
@@ -126,7 +128,8 @@ static int try(struct perf_event_attr *attr)
 static int try_stacks(const struct vmop_perf_stacks *stacks)
 {
 	struct perf_event_attr attr = {0};
-	if (stacks->is.mode >= VMOP_STACKS_CFI && !VMOP_PERF_USER_REGS)
+	if (vmop_perf_stacks_sample_type(&stacks->is) & PERF_SAMPLE_REGS_USER &&
+	    !VMOP_PERF_USER_REGS)
 		return EOPNOTSUPP;
 	vmop_perf_stacks_set_attr(stacks, &attr);
 	return try(&attr);
@@ -159,33 +162,17 @@ static struct vmop_error *load_bpf(struct vmop_perf_stacks *stacks)
 	return err;
 }
 
-/*
- * Return why user stacks are not deferred to the return to user mode. Deferred stacks come in
- * records of their own, which the merge would have to join with their samples.
- */
-static const char *why_no_deferral(void)
-{
-	struct perf_event_attr attr = {.sample_type = PERF_SAMPLE_CALLCHAIN};
-	const size_t flags_at = offsetof(struct perf_event_attr, read_format) + sizeof(uint64_t);
-	uint64_t flags;
-	memcpy(&flags, (const char *)&attr + flags_at, sizeof(flags));
-	flags |= DEFER_CALLCHAIN;
-	memcpy((char *)&attr + flags_at, &flags, sizeof(flags));
-	int os_errno = try(&attr);
-	return os_errno
-		       ? "not deferred, because this kernel can't (perf_event_attr.defer_callchain)"
-		       : "not deferred, because vmop does not join deferred stacks with samples";
-}
-
-/* Replace a mode that only a request has. */
-static struct vmop_error *resolve(struct vmop_perf_stacks *stacks)
+/* Load what a mode needs, or replace the mode. */
+static struct vmop_error *prepare(struct vmop_perf_stacks *stacks)
 {
 	if (stacks->is.mode == VMOP_STACKS_BPF)
 		return load_bpf(stacks);
-	if (stacks->is.mode != VMOP_STACKS_DEFER)
+	if (stacks->is.mode != VMOP_STACKS_DEFER || try_stacks(stacks) != EINVAL)
 		return NULL;
 	stacks->is.mode = VMOP_STACKS_CFI;
-	return vmop_perf_stacks_add_note(stacks, why_no_deferral());
+	return vmop_perf_stacks_add_note(
+		stacks,
+		"not deferred, because this kernel can't (perf_event_attr.defer_callchain)");
 }
 
 /* Take the next lower mode and note why. */
@@ -202,6 +189,8 @@ static struct vmop_error *step_down(struct vmop_perf_stacks *stacks, int os_errn
 	if (stacks->is.mode == VMOP_STACKS_BPF)
 		return vmop_perf_stacks_leave_bpf(stacks, "this kernel does not copy the stacks "
 							  "that BPF leaves out");
+	if (stacks->is.mode == VMOP_STACKS_DEFER)
+		stacks->is.mode = VMOP_STACKS_FP;
 	const char *text = words[stacks->is.mode];
 	stacks->is.mode--;
 	return add_note(stacks, "%s (%s)", text, strerror(os_errno));
@@ -242,7 +231,7 @@ struct vmop_error *vmop_perf_stacks_choose(const struct vmop_stack_options *requ
 	*ret = (struct vmop_perf_stacks){.is = *request, .chain_frames = request->max_frames};
 	if (request->mode == VMOP_STACKS_OFF)
 		return NULL;
-	struct vmop_error *err = resolve(ret);
+	struct vmop_error *err = prepare(ret);
 	if (!err)
 		err = limit_depth(ret, root);
 	while (!err && ret->is.mode != VMOP_STACKS_OFF) {
@@ -252,7 +241,7 @@ struct vmop_error *vmop_perf_stacks_choose(const struct vmop_stack_options *requ
 			break;
 		err = step_down(ret, os_errno);
 	}
-	if (ret->is.mode < VMOP_STACKS_CFI)
+	if (ret->is.mode != VMOP_STACKS_CFI && ret->is.mode != VMOP_STACKS_BPF)
 		ret->is.max_frames = ret->chain_frames;
 	return err;
 }

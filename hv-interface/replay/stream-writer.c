@@ -266,6 +266,8 @@ void vmop_stream_writer_put(struct vmop_stream_writer *writer, const struct vmop
 			       record->throttle.is_throttled);
 	case VMOP_RECORD_CPU:
 		return put_cpu(writer, &header, record->cpu.cpu, record->cpu.is_online);
+	case VMOP_RECORD_USER_CHAIN: /* streams have no stacks in parts */
+		return;
 	case VMOP_RECORD_UNHANDLED:
 		break;
 	}

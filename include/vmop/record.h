@@ -24,6 +24,11 @@ enum vmop_record_type {
 	VMOP_RECORD_THROTTLE,  /* the kernel throttled an event on a CPU, or resumed it */
 	VMOP_RECORD_CPU,       /* a CPU came online or went offline */
 	VMOP_RECORD_UNHANDLED, /* a record of a type that the source does not support */
+	/*
+	 * The user stack of earlier samples, whose capture has this record's cookie. It is the
+	 * capture that comes with the record.
+	 */
+	VMOP_RECORD_USER_CHAIN,
 };
 
 enum vmop_sample_flags {
@@ -93,6 +98,10 @@ struct vmop_throttle_record {
 	int is_throttled; /* 0: resumed */
 };
 
+struct vmop_user_chain_record {
+	uint64_t cookie;
+};
+
 struct vmop_cpu_record {
 	uint32_t cpu;
 	int is_online;
@@ -110,6 +119,7 @@ struct vmop_record {
 		struct vmop_lost_record lost;
 		struct vmop_throttle_record throttle;
 		struct vmop_cpu_record cpu;
+		struct vmop_user_chain_record user_chain;
 		uint32_t unhandled_type; /* the source's number of the record type */
 	};
 };

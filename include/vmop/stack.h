@@ -40,7 +40,7 @@ enum vmop_stack_mode {
 	VMOP_STACKS_FP, /* kernel frames, and user frames that the kernel finds by frame pointers */
 	VMOP_STACKS_CFI,   /* kernel frames, user registers and a copy of the user stack */
 	VMOP_STACKS_BPF,   /* user frames found in the kernel by unwind tables, else as with CFI */
-	VMOP_STACKS_DEFER, /* user frames found at the return to user mode; only a request */
+	VMOP_STACKS_DEFER, /* user frames found by the kernel at the return to user mode */
 };
 
 /*
@@ -101,6 +101,10 @@ struct vmop_stack_capture {
 	 * may be set in user_frames after the first.
 	 */
 	uint64_t user_generation;
+	/*
+	 * Not 0: the user frames come later, in a VMOP_RECORD_USER_CHAIN with this cookie.
+	 */
+	uint64_t user_cookie;
 	/* VMOP_USER_REGS registers; NULL: none, as in kernel threads and 32-bit programs. */
 	const uint64_t *user_regs;
 	/* The bytes from the stack pointer in user_regs upwards; may be NULL. */

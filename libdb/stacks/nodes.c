@@ -8,7 +8,6 @@
 #include "libutil/cleanup.h"
 
 #define NODES_VERSION 1
-#define LEVEL 3 /* of zstd: levels above gain 1 % */
 #define IMAGE_FOLLOWS 1
 #define PARENT_BITS 33 /* with the flag */
 
@@ -36,8 +35,8 @@ static size_t write_body(const struct vmop_db_stack_node *nodes, size_t n, uint8
 	return (size_t)(p - buf);
 }
 
-bool vmop_stack_nodes_pack(const struct vmop_db_stack_node *nodes, size_t n, uint8_t **ret,
-			   size_t *ret_len_bytes)
+bool vmop_stack_nodes_pack(const struct vmop_db_stack_node *nodes, size_t n, int level,
+			   uint8_t **ret, size_t *ret_len_bytes)
 {
 	_cleanup_free_ uint8_t *body = malloc(n * VMOP_STACK_NODE_MAX_BYTES);
 	if (!body)
@@ -52,7 +51,7 @@ bool vmop_stack_nodes_pack(const struct vmop_db_stack_node *nodes, size_t n, uin
 	p = vmop_pack_put_varint(p, nodes[0].id.number);
 	p = vmop_pack_put_varint(p, n);
 	p = vmop_pack_put_varint(p, body_len);
-	size_t len = ZSTD_compress(p, bound, body, body_len, LEVEL);
+	size_t len = ZSTD_compress(p, bound, body, body_len, level);
 	if (ZSTD_isError(len)) /* the room suffices: only memory can be missing */
 		return false;
 	*ret_len_bytes = (size_t)(p - blob) + len;

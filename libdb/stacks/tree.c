@@ -9,12 +9,13 @@
 
 /* ---- writing ------------------------------------------------------------- */
 
-static struct vmop_error *put_blob(struct vmop_db *db, const struct vmop_db_stack_node *nodes,
-				   size_t n)
+struct vmop_error *vmop_db_insert_stack_nodes(struct vmop_db *db,
+					      const struct vmop_db_stack_node *nodes, size_t n,
+					      int level)
 {
 	_cleanup_free_ uint8_t *blob = NULL;
 	size_t len_bytes;
-	if (!vmop_stack_nodes_pack(nodes, n, &blob, &len_bytes))
+	if (!vmop_stack_nodes_pack(nodes, n, level, &blob, &len_bytes))
 		return &vmop_error_no_memory;
 	return vmop_db_run(db, VMOP_DB_PUT_STACK_NODES, "iib", (int64_t)nodes[0].id.number,
 			   (int64_t)n, (const void *)blob, len_bytes);
@@ -39,11 +40,14 @@ struct vmop_error *vmop_db_put_stack_nodes(struct vmop_db *db,
 	struct vmop_error *err = check_nodes(db, nodes, n);
 	for (size_t i = 0; !err && i < n; i += VMOP_STACK_NODES_MAX) {
 		size_t now = n - i < VMOP_STACK_NODES_MAX ? n - i : VMOP_STACK_NODES_MAX;
-		err = put_blob(db, nodes + i, now);
+		err = vmop_db_insert_stack_nodes(db, nodes + i, now, VMOP_STACK_NODES_LEVEL);
 	}
 	db->interval_failed |= err != NULL;
-	if (!err)
-		db->last_stack_node += (uint32_t)n;
+	if (err)
+		return err;
+	db->last_stack_node += (uint32_t)n;
+	for (size_t i = 0; i < n; i++)
+		vmop_sampled_symbols_mark(&db->sampled, nodes[i].image, nodes[i].offset);
 	return err;
 }
 

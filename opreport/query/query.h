@@ -9,7 +9,8 @@
  *   unify         which items are the same thing; identity does so for domains
  *   choice        marks the selected items and makes the filter for each session's store
  *   event-slots   which events share a column
- *   query         walks over the store's samples and adds them to tallies, by group
+ *   run           walks over the store's samples
+ *   take          adds them to tallies, by group
  *   symbols       the symbols of an image, from the session or its file
  *   resolve       turns cells (image and offset) into rows by symbol; idle finds idle functions
  *   result        makes the rows, and names their items

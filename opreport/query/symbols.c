@@ -16,6 +16,7 @@ struct image_symbols {
 	const struct vmop_symtab *symtab;
 	struct vmop_symtab *adopted; /* from the session; owned */
 	const char *why;
+	bool is_sampled; /* it has only the symbols that the samples of its session need */
 	bool has_idle_range;
 	struct vmop_idle_range idle_range;
 };
@@ -144,6 +145,8 @@ static struct vmop_error *load_stored(struct vmop_symbols *symbols,
 		symbols->stored_bytes = VMOP_SYMBOLS_MAX_BYTES;
 	err = vmop_symtab_adopt(stored, n, &image->adopted);
 	image->symtab = image->adopted;
+	if (!err)
+		err = vmop_db_has_sampled_symbols(db, item->id, &image->is_sampled);
 	return err;
 }
 
@@ -248,12 +251,15 @@ struct vmop_error *vmop_symbols_of(struct vmop_symbols *symbols, size_t index,
 				   const struct vmop_symtab **ret, const char **ret_why)
 {
 	const struct vmop_image_item *item = vmop_catalog_image(symbols->catalog, index);
-	const struct image_symbols *image = NULL;
+	const struct image_symbols *of_row = NULL, *image = NULL;
 	struct vmop_error *err = NULL;
 	if (has_symbols_of_row(item))
-		err = load_once(symbols, item->row, &image);
-	if (!err && (!image || !image->symtab)) /* another session may have them */
+		err = load_once(symbols, item->row, &of_row);
+	/* The row's may lack symbols that this session has, or all. */
+	if (!err && (!of_row || !of_row->symtab || of_row->is_sampled))
 		err = load_once(symbols, index, &image);
+	if (!err && (!image || (!image->symtab && of_row)))
+		image = of_row;
 	*ret = err ? NULL : image->symtab;
 	*ret_why = err ? NULL : image->why;
 	return err;

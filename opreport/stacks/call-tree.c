@@ -17,21 +17,31 @@ static size_t bytes_of(const struct vmop_call_tree *tree, size_t capacity)
 }
 
 /* The finaliser of MurmurHash3 (public domain). */
-static size_t slot_of(const struct vmop_call_tree *tree, uint32_t parent, uint32_t frame)
+static uint32_t hash_of(const struct vmop_call_tree *tree, uint32_t parent, uint32_t frame)
 {
 	uint64_t hash = ((uint64_t)parent << 32 | frame) * tree->seed;
 	hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdull;
 	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53ull;
-	size_t mask = tree->n_buckets - 1, at = (size_t)(hash ^ hash >> 33) & mask;
-	for (; tree->buckets[at]; at = (at + 1) & mask) {
-		const struct vmop_call_node *node = &tree->nodes[tree->buckets[at]];
-		if (node->parent == parent && node->frame == frame)
-			break;
-	}
-	return at;
+	return (uint32_t)(hash ^ hash >> 33);
 }
 
-static struct vmop_error *grow(struct vmop_call_tree *tree)
+/* Return the bucket of a child of parent, or the empty one where it belongs. */
+static struct vmop_call_bucket *bucket_of(const struct vmop_call_tree *tree, uint32_t hash,
+					  uint32_t parent, uint32_t frame)
+{
+	_Static_assert(VMOP_CALL_TREE_MAX_BYTES / sizeof(struct vmop_call_bucket) <= UINT32_MAX,
+		       "a hash of 32 bits reaches all buckets");
+	size_t mask = tree->n_buckets - 1, at = hash & mask;
+	for (; tree->buckets[at].node; at = (at + 1) & mask) {
+		const struct vmop_call_node *node = &tree->nodes[tree->buckets[at].node];
+		if (tree->buckets[at].hash == hash && node->parent == parent &&
+		    node->frame == frame)
+			break;
+	}
+	return &tree->buckets[at];
+}
+
+static struct vmop_error *grow_nodes(struct vmop_call_tree *tree)
 {
 	size_t capacity = tree->capacity ? tree->capacity * 2 : FIRST_CAPACITY;
 	void *nodes = reallocarray(tree->nodes, capacity, sizeof(*tree->nodes));
@@ -42,15 +52,29 @@ static struct vmop_error *grow(struct vmop_call_tree *tree)
 	if (!selfs)
 		return &vmop_error_no_memory;
 	tree->selfs = selfs;
-	uint32_t *buckets = calloc(capacity * 2, sizeof(*buckets));
+	tree->capacity = capacity;
+	return NULL;
+}
+
+/* At most half of the buckets are used, so there are at most twice as many as nodes have room. */
+static struct vmop_error *grow_buckets(struct vmop_call_tree *tree)
+{
+	size_t n_buckets = tree->n_buckets ? tree->n_buckets * 2 : FIRST_CAPACITY;
+	size_t mask = n_buckets - 1;
+	struct vmop_call_bucket *buckets = calloc(n_buckets, sizeof(*buckets));
 	if (!buckets)
 		return &vmop_error_no_memory;
+	for (size_t i = 0; i < tree->n_buckets; i++) {
+		size_t at = tree->buckets[i].hash & mask;
+		if (!tree->buckets[i].node)
+			continue;
+		while (buckets[at].node)
+			at = (at + 1) & mask;
+		buckets[at] = tree->buckets[i];
+	}
 	free(tree->buckets);
 	tree->buckets = buckets;
-	tree->n_buckets = capacity * 2;
-	tree->capacity = capacity;
-	for (size_t i = 1; i < tree->n_nodes; i++)
-		buckets[slot_of(tree, tree->nodes[i].parent, tree->nodes[i].frame)] = (uint32_t)i;
+	tree->n_buckets = n_buckets;
 	return NULL;
 }
 
@@ -71,7 +95,9 @@ struct vmop_error *vmop_call_tree_init(struct vmop_call_tree *tree, struct vmop_
 					.n_events = result->n_events,
 					.seed = vmop_hash_seed()};
 	uint32_t frame;
-	struct vmop_error *err = grow(tree);
+	struct vmop_error *err = grow_nodes(tree);
+	if (!err)
+		err = grow_buckets(tree);
 	if (!err)
 		err = vmop_frames_intern(&tree->frames, &left_out, 0, &frame);
 	if (err)
@@ -90,33 +116,58 @@ void vmop_call_tree_deinit(struct vmop_call_tree *tree)
 	*tree = (struct vmop_call_tree){0};
 }
 
+/* Append a child to a parent without that frame; *ret is left_out_node if there is no room. */
+static struct vmop_error *add_child(struct vmop_call_tree *tree, uint32_t parent, uint32_t frame,
+				    uint32_t *ret)
+{
+	bool is_oldest = !tree->nodes[parent].first_child;
+	struct vmop_error *err = NULL;
+	*ret = tree->left_out_node;
+	if (tree->n_nodes == tree->capacity) {
+		if (bytes_of(tree, tree->capacity * 2) > VMOP_CALL_TREE_MAX_BYTES)
+			return NULL;
+		err = grow_nodes(tree);
+	}
+	if (!err && !is_oldest && tree->n_used * 2 == tree->n_buckets)
+		err = grow_buckets(tree);
+	if (err)
+		return err;
+	*ret = append(tree, parent, frame);
+	if (is_oldest) {
+		tree->nodes[parent].first_child = *ret;
+		return NULL;
+	}
+	uint32_t hash = hash_of(tree, parent, frame);
+	*bucket_of(tree, hash, parent, frame) = (struct vmop_call_bucket){*ret, hash};
+	tree->n_used++;
+	tree->nodes[parent].next_sibling = *ret;
+	return NULL;
+}
+
+/*
+ * A look-up by hash misses the CPU's caches twice.  Most nodes have one child, which is their
+ * neighbour, and most other look-ups repeat the one before.
+ */
 struct vmop_error *vmop_call_tree_child(struct vmop_call_tree *tree, uint32_t parent,
 					uint32_t frame, uint32_t *ret)
 {
 	*ret = tree->left_out_node;
 	if (frame == VMOP_NO_FRAME || (parent == tree->left_out_node && parent != ROOT))
 		return NULL;
-	/* A look-up by hash misses the CPU's caches twice.  Most calls repeat the one before. */
-	uint32_t last = tree->nodes[parent].first_child;
-	if (last && tree->nodes[last].frame == frame) {
-		*ret = last;
-		return NULL;
-	}
-	size_t at = slot_of(tree, parent, frame);
-	if (tree->buckets[at]) {
-		*ret = tree->nodes[parent].first_child = tree->buckets[at];
-		return NULL;
-	}
-	if (tree->n_nodes == tree->capacity) {
-		if (bytes_of(tree, tree->capacity * 2) > VMOP_CALL_TREE_MAX_BYTES)
+	struct vmop_call_node *node = &tree->nodes[parent];
+	const uint32_t likely[] = {node->first_child, node->next_sibling};
+	for (size_t i = 0; i < 2; i++) {
+		if (likely[i] && tree->nodes[likely[i]].frame == frame) {
+			*ret = likely[i];
 			return NULL;
-		struct vmop_error *err = grow(tree);
-		if (err)
-			return err;
-		at = slot_of(tree, parent, frame);
+		}
 	}
-	*ret = tree->buckets[at] = append(tree, parent, frame);
-	tree->nodes[parent].first_child = *ret;
+	uint32_t known = 0;
+	if (likely[1])
+		known = bucket_of(tree, hash_of(tree, parent, frame), parent, frame)->node;
+	if (!known)
+		return add_child(tree, parent, frame, ret);
+	*ret = node->next_sibling = known;
 	return NULL;
 }
 
@@ -174,12 +225,14 @@ static void link_children(struct vmop_call_tree *tree, uint32_t parent, uint32_t
 		*link = order[i];
 		link = &tree->nodes[order[i]].next_sibling;
 	}
+	*link = 0;
 }
 
 struct vmop_error *vmop_call_tree_finish(struct vmop_call_tree *tree)
 {
 	size_t n = tree->n_nodes;
 	struct vmop_error *err = sum_totals(tree);
+	tree->nodes[ROOT].next_sibling = 0;
 	_cleanup_free_ uint32_t *ends = calloc(n + 1, sizeof(*ends));
 	_cleanup_free_ uint32_t *order = calloc(n, sizeof(*order));
 	if (err || !ends || !order)
@@ -202,11 +255,18 @@ uint32_t vmop_call_tree_next(const struct vmop_call_tree *tree, uint32_t node, s
 	const struct vmop_call_node *nodes = tree->nodes;
 	if (nodes[node].first_child) {
 		++*depth;
-		return nodes[node].first_child;
+		node = nodes[node].first_child;
+	} else {
+		while (node && !nodes[node].next_sibling) {
+			node = nodes[node].parent;
+			--*depth;
+		}
+		node = node ? nodes[node].next_sibling : 0;
 	}
-	while (node && !nodes[node].next_sibling) {
-		node = nodes[node].parent;
-		--*depth;
-	}
-	return node ? nodes[node].next_sibling : 0;
+	/* Siblings are far apart: load the next one while the caller is busy with this. */
+	uint32_t next = nodes[node].next_sibling;
+	__builtin_prefetch(&nodes[next]);
+	__builtin_prefetch(&tree->selfs[next * tree->n_events]);
+	__builtin_prefetch(&tree->totals[next * tree->n_events]);
+	return node;
 }

@@ -49,9 +49,16 @@ struct vmop_call_node {
 	uint32_t parent; /* node */
 	/*
 	 * Nodes, 0: none.  Set by vmop_call_tree_finish: siblings descend by total.  Before,
-	 * first_child is the child that was looked up last.
+	 * first_child is the oldest child, and next_sibling the child that was looked up last
+	 * among the others.
 	 */
 	uint32_t first_child, next_sibling;
+};
+
+/* The hash is of (parent, frame).  It decides nearly all comparisons without a look at the node. */
+struct vmop_call_bucket {
+	uint32_t node; /* 0: empty */
+	uint32_t hash;
 };
 
 struct vmop_call_tree {
@@ -60,17 +67,17 @@ struct vmop_call_tree {
 	struct vmop_frames frames;
 	struct vmop_call_node *nodes; /* n_nodes, node 0 is the root */
 	size_t n_nodes, capacity;
-	size_t n_events;	   /* as in result; event slots */
-	struct vmop_count *selfs;  /* n_nodes * n_events: samples in this frame itself */
-	struct vmop_count *totals; /* likewise, with all below; NULL before finish */
-	uint32_t *buckets;	   /* of children by (parent, frame): node; 0: empty */
-	size_t n_buckets;	   /* a power of two */
+	size_t n_events;		  /* as in result; event slots */
+	struct vmop_count *selfs;	  /* n_nodes * n_events: samples in this frame itself */
+	struct vmop_count *totals;	  /* likewise, with all below; NULL before finish */
+	struct vmop_call_bucket *buckets; /* of other children than the oldest */
+	size_t n_buckets, n_used;	  /* n_buckets: a power of two */
 	uint64_t seed;
 	uint32_t left_out_node; /* 0: none */
 };
 
 /* The bound of nodes, counts and buckets together. */
-#define VMOP_CALL_TREE_MAX_BYTES ((size_t)384 << 20)
+#define VMOP_CALL_TREE_MAX_BYTES ((size_t)448 << 20)
 
 /* Begin an empty tree.  result has its events and must outlive the tree. */
 struct vmop_error *vmop_call_tree_init(struct vmop_call_tree *tree, struct vmop_result *result,

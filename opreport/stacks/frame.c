@@ -19,14 +19,16 @@ _Static_assert(sizeof(struct vmop_frame_key) == 32, "hashed as bytes: no padding
 
 /* ---- interning ------------------------------------------------------------- */
 
-static size_t slot_of(const struct vmop_frames *frames, const struct vmop_frame_key *key)
+/* Return the bucket of the key, or the empty one where it belongs. */
+static struct vmop_frame_bucket *bucket_of(const struct vmop_frames *frames, uint32_t hash,
+					   const struct vmop_frame_key *key)
 {
-	size_t mask = frames->n_buckets - 1;
-	size_t at = XXH3_64bits_withSeed(key, sizeof(*key), vmop_hash_seed()) & mask;
-	while (frames->buckets[at] &&
-	       memcmp(&frames->items[frames->buckets[at] - 1].key, key, sizeof(*key)) != 0)
-		at = (at + 1) & mask;
-	return at;
+	size_t mask = frames->n_buckets - 1, at = hash & mask;
+	for (; frames->buckets[at].number; at = (at + 1) & mask)
+		if (frames->buckets[at].hash == hash &&
+		    !memcmp(&frames->items[frames->buckets[at].number - 1].key, key, sizeof(*key)))
+			break;
+	return &frames->buckets[at];
 }
 
 static struct vmop_error *grow(struct vmop_frames *frames)
@@ -34,14 +36,21 @@ static struct vmop_error *grow(struct vmop_frames *frames)
 	size_t wanted = frames->n ? frames->n * 2 : FIRST_CAPACITY;
 	if (!vmop_array_reserve(frames->items, frames->capacity, wanted))
 		return &vmop_error_no_memory;
-	uint32_t *buckets = calloc(wanted * 2, sizeof(*buckets));
+	size_t mask = wanted * 2 - 1;
+	struct vmop_frame_bucket *buckets = calloc(mask + 1, sizeof(*buckets));
 	if (!buckets)
 		return &vmop_error_no_memory;
+	for (size_t i = 0; i < frames->n_buckets; i++) {
+		size_t at = frames->buckets[i].hash & mask;
+		if (!frames->buckets[i].number)
+			continue;
+		while (buckets[at].number)
+			at = (at + 1) & mask;
+		buckets[at] = frames->buckets[i];
+	}
 	free(frames->buckets);
 	frames->buckets = buckets;
-	frames->n_buckets = wanted * 2;
-	for (size_t i = 0; i < frames->n; i++)
-		buckets[slot_of(frames, &frames->items[i].key)] = (uint32_t)(i + 1);
+	frames->n_buckets = mask + 1;
 	return NULL;
 }
 
@@ -53,17 +62,18 @@ struct vmop_error *vmop_frames_intern(struct vmop_frames *frames, const struct v
 		if (err)
 			return err;
 	}
-	size_t at = slot_of(frames, key);
-	if (!frames->buckets[at] && frames->n == VMOP_FRAMES_MAX) {
+	uint32_t hash = (uint32_t)XXH3_64bits_withSeed(key, sizeof(*key), vmop_hash_seed());
+	struct vmop_frame_bucket *bucket = bucket_of(frames, hash, key);
+	if (!bucket->number && frames->n == VMOP_FRAMES_MAX) {
 		*ret = VMOP_NO_FRAME;
 		return NULL;
 	}
-	if (!frames->buckets[at]) {
+	if (!bucket->number) {
 		frames->items[frames->n] =
 			(struct vmop_frame){.key = *key, .text_image = text_image};
-		frames->buckets[at] = (uint32_t)++frames->n;
+		*bucket = (struct vmop_frame_bucket){(uint32_t)++frames->n, hash};
 	}
-	*ret = frames->buckets[at] - 1;
+	*ret = bucket->number - 1;
 	return NULL;
 }
 

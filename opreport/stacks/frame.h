@@ -64,11 +64,17 @@ struct vmop_frame {
 	const char *symbol_name; /* likewise; see vmop_frame_symbol_name */
 };
 
+/* The hash decides nearly all comparisons without a look at the frame. */
+struct vmop_frame_bucket {
+	uint32_t number; /* + 1; 0: empty */
+	uint32_t hash;
+};
+
 struct vmop_frames {
 	struct vmop_frame *items; /* n */
 	size_t n, capacity;
-	uint32_t *buckets; /* number + 1; 0: empty */
-	size_t n_buckets;  /* a power of two */
+	struct vmop_frame_bucket *buckets;
+	size_t n_buckets; /* a power of two */
 };
 
 /* The bound of frames; more are left out. */

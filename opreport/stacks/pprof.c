@@ -13,12 +13,16 @@
 
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
-#include "opreport/stacks/call-path.h"
 #include "opreport/stacks/inline-map.h"
+#include "opreport/stacks/profile-sample.h"
 #include "opreport/stacks/profile-writer.h"
 #include "opreport/stacks/tree-output.h"
 
 enum { LABEL_DOMAIN, LABEL_CGROUP, LABEL_TASK, LABEL_PID, LABEL_EVENT, LABEL_MODE, N_LABELS };
+enum { NO_MODE = VMOP_MODE_USER + 1 };
+
+/* Two tags with lengths, and four fields. */
+#define LABEL_MAX_BYTES (2 * 2 + 4 * (1 + VMOP_VARINT64_MAX_BYTES))
 
 /* A function is found by its image and symbol; 0 in function: free. */
 struct function_key {
@@ -33,15 +37,18 @@ struct profile {
 	struct function_key *buckets; /* n_buckets, a power of two, twice the functions */
 	size_t n_buckets;
 	uint32_t n_functions;
-	uint64_t *location_ids; /* by frame */
-	uint64_t *limits;	/* by image: the end of its mapping; 0: it has no frame */
+	uint8_t *modes_of; /* by frame: 1 + the index of its mode; 0: it has no location yet */
+	uint64_t *limits;  /* by image: the end of its mapping; 0: it has no frame */
 	int64_t keys[N_LABELS];
 	int64_t events[VMOP_COLUMNS_MAX]; /* the string of each slot's name */
-	int64_t modes[4];		  /* by enum vmop_mode */
-	/* The path to the present node. */
-	uint64_t path[VMOP_CALL_PATH_MAX];
-	size_t n_path;
+	int64_t modes[NO_MODE + 1];	  /* by enum vmop_mode; NO_MODE: 0 */
+	struct vmop_profile_path path;	  /* to the present node */
 	Vmop__Pprof__Label labels[N_LABELS];
+	/* The labels packed: first the groups', if has_group_labels, then the others. */
+	uint8_t packed_labels[N_LABELS * LABEL_MAX_BYTES];
+	size_t group_labels_len, labels_len;
+	size_t packed_event; /* whose label is packed; SIZE_MAX: none */
+	bool has_group_labels;
 };
 
 static int64_t text(struct profile *profile, const char *text)
@@ -84,17 +91,17 @@ static uint32_t put_function(struct profile *profile, const char *name, const ch
 static uint32_t function_of(struct profile *profile, struct vmop_frame *frame)
 {
 	struct vmop_result *result = profile->tree->result;
-	const char *name = vmop_frame_name(result, frame);
-	if (!vmop_frame_is_code(frame))
-		return put_function(profile, name, name, "");
 	struct function_key key = {.symbol = frame->key.symbol, .image = frame->key.image};
-	struct function_key *known = find_function(profile, &key);
-	if (!known->function) {
-		bool has_symbol = key.symbol && key.symbol->name;
-		key.function =
-			put_function(profile, name, has_symbol ? key.symbol->name : name, "");
-		*known = key;
-	}
+	struct function_key *known =
+		vmop_frame_is_code(frame) ? find_function(profile, &key) : NULL;
+	if (known && known->function)
+		return known->function;
+	const char *name = vmop_frame_name(result, frame);
+	if (!known)
+		return put_function(profile, name, name, "");
+	bool has_symbol = key.symbol && key.symbol->name;
+	key.function = put_function(profile, name, has_symbol ? key.symbol->name : name, "");
+	*known = key;
 	return known->function;
 }
 
@@ -134,6 +141,19 @@ static uint64_t address_of(const struct profile *profile, const struct vmop_fram
 	return image->base + frame->key.offset;
 }
 
+/* Return the id of a frame's location. */
+static uint64_t id_of(uint32_t number)
+{
+	return (uint64_t)number + 1;
+}
+
+/* Return the index of the frame's mode in profile->modes. */
+static uint8_t mode_of(const struct vmop_frame *frame)
+{
+	bool has_mode = vmop_frame_is_code(frame) && frame->key.mode < NO_MODE;
+	return has_mode ? (uint8_t)frame->key.mode : NO_MODE;
+}
+
 /* Write the location of a frame, and its function. */
 static void put_location(struct profile *profile, uint32_t number)
 {
@@ -141,7 +161,8 @@ static void put_location(struct profile *profile, uint32_t number)
 	Vmop__Pprof__Profile piece = VMOP__PPROF__PROFILE__INIT;
 	Vmop__Pprof__Location location = VMOP__PPROF__LOCATION__INIT, *items = &location;
 	Vmop__Pprof__Line lines[VMOP_INLINES_MAX + 1], *line_items[VMOP_INLINES_MAX + 1];
-	location.id = profile->location_ids[number] = (uint64_t)number + 1;
+	location.id = id_of(number);
+	profile->modes_of[number] = 1 + mode_of(frame);
 	if (vmop_frame_is_code(frame)) {
 		uint64_t *limit = &profile->limits[frame->text_image];
 		location.mapping_id = (uint64_t)frame->text_image + 1;
@@ -191,30 +212,56 @@ static void put_mappings(struct profile *profile)
 
 /* ---- samples -------------------------------------------------------------------------- */
 
+/* Pack a label as a field of a sample.  Returns its end. */
+static uint8_t *put_label(const Vmop__Pprof__Label *label, uint8_t *at)
+{
+	Vmop__Pprof__Sample sample = VMOP__PPROF__SAMPLE__INIT;
+	Vmop__Pprof__Label copy = *label, *items = &copy;
+	if (!label->str && !label->num)
+		return at;
+	sample.n_label = 1;
+	sample.label = &items;
+	return at + vmop__pprof__sample__pack(&sample, at);
+}
+
+/* Pack the labels of the present groups, once for all of their samples. */
+static void pack_group_labels(struct profile *profile)
+{
+	uint8_t *at = profile->packed_labels;
+	for (size_t i = LABEL_DOMAIN; i <= LABEL_PID; i++)
+		at = put_label(&profile->labels[i], at);
+	profile->group_labels_len = (size_t)(at - profile->packed_labels);
+	profile->packed_event = SIZE_MAX;
+}
+
+/* Pack the other labels behind these.  Nearly all samples have those of the previous one. */
+static void pack_other_labels(struct profile *profile, size_t event, int64_t mode)
+{
+	if (profile->packed_event == event && profile->labels[LABEL_MODE].str == mode)
+		return;
+	profile->packed_event = event;
+	profile->labels[LABEL_EVENT].str = profile->events[event];
+	profile->labels[LABEL_MODE].str = mode;
+	uint8_t *at = profile->packed_labels + profile->group_labels_len;
+	at = put_label(&profile->labels[LABEL_EVENT], at);
+	at = put_label(&profile->labels[LABEL_MODE], at);
+	profile->labels_len = (size_t)(at - profile->packed_labels);
+}
+
 static void put_sample(struct profile *profile, size_t event, const struct vmop_count *count)
 {
-	Vmop__Pprof__Profile piece = VMOP__PPROF__PROFILE__INIT;
-	Vmop__Pprof__Sample sample = VMOP__PPROF__SAMPLE__INIT, *items = &sample;
-	Vmop__Pprof__Label *labels[N_LABELS];
-	uint64_t ids[VMOP_CALL_PATH_MAX];
-	int64_t values[2 * VMOP_COLUMNS_MAX] = {0};
-	size_t n_events = profile->tree->n_events;
-	profile->labels[LABEL_EVENT].str = profile->events[event];
-	for (size_t i = 0; i < profile->n_path; i++)
-		ids[i] = profile->path[profile->n_path - 1 - i];
-	for (size_t i = 0; i < N_LABELS; i++)
-		if (profile->labels[i].str || profile->labels[i].num)
-			labels[sample.n_label++] = &profile->labels[i];
+	int64_t values[2 * VMOP_COLUMNS_MAX];
+	size_t n_values = 2 * profile->tree->n_events;
+	memset(values, 0, n_values * sizeof(*values));
 	values[2 * event] = (int64_t)count->samples;
 	values[2 * event + 1] = (int64_t)count->weight_events;
-	sample.n_location_id = profile->n_path;
-	sample.location_id = ids;
-	sample.n_value = 2 * n_events;
-	sample.value = values;
-	sample.label = labels;
-	piece.n_sample = 1;
-	piece.sample = &items;
-	vmop_profile_writer_put(profile->writer, &piece);
+	const struct vmop_profile_values rest = {
+		.values = values,
+		.n_values = n_values,
+		.labels = profile->packed_labels,
+		.labels_len_bytes = profile->labels_len,
+	};
+	vmop_profile_writer_put_sample(profile->writer, &profile->path, &rest);
 }
 
 /* Set the labels that a group stands for. */
@@ -222,7 +269,7 @@ static void enter_group(struct profile *profile, struct vmop_frame *frame)
 {
 	struct vmop_result *result = profile->tree->result;
 	int64_t name = text(profile, vmop_frame_name(result, frame));
-	profile->n_path = 0;
+	profile->has_group_labels = false;
 	if (frame->key.kind == VMOP_FRAME_DOMAIN)
 		profile->labels[LABEL_DOMAIN].str = name;
 	if (frame->key.kind == VMOP_FRAME_CGROUP)
@@ -240,18 +287,22 @@ static void forget_group(struct profile *profile)
 {
 	for (size_t i = LABEL_DOMAIN; i <= LABEL_PID; i++)
 		profile->labels[i].str = profile->labels[i].num = 0;
+	profile->has_group_labels = false;
 }
 
 static void put_samples_of(struct profile *profile, uint32_t node)
 {
 	const struct vmop_count *self = vmop_call_tree_self(profile->tree, node);
-	const struct vmop_frame *frame = vmop_call_tree_frame(profile->tree, node);
-	profile->labels[LABEL_MODE].str = vmop_frame_is_code(frame) && frame->key.mode < 4
-						  ? profile->modes[frame->key.mode]
-						  : 0;
-	for (size_t e = 0; e < profile->tree->n_events; e++)
-		if (self[e].samples)
-			put_sample(profile, e, &self[e]);
+	int64_t mode = profile->modes[profile->modes_of[profile->tree->nodes[node].frame] - 1];
+	if (!profile->has_group_labels)
+		pack_group_labels(profile);
+	profile->has_group_labels = true;
+	for (size_t e = 0; e < profile->tree->n_events; e++) {
+		if (!self[e].samples)
+			continue;
+		pack_other_labels(profile, e, mode);
+		put_sample(profile, e, &self[e]);
+	}
 }
 
 /* Write the samples, and before each the locations that its stack is the first to have. */
@@ -263,7 +314,9 @@ static void put_tree(struct profile *profile)
 	     node = vmop_call_tree_next(tree, node, &depth)) {
 		uint32_t number = tree->nodes[node].frame;
 		struct vmop_frame *frame = &tree->frames.items[number];
-		if (vmop_frame_is_group(frame)) {
+		/* A look at each node's frame would miss the CPU's caches. */
+		bool is_known = profile->modes_of[number];
+		if (!is_known && vmop_frame_is_group(frame)) {
 			enter_group(profile, frame);
 			groups = depth;
 			continue;
@@ -274,10 +327,9 @@ static void put_tree(struct profile *profile)
 		}
 		if (depth - groups > VMOP_CALL_PATH_MAX)
 			continue;
-		if (!profile->location_ids[number])
+		if (!is_known)
 			put_location(profile, number);
-		profile->n_path = depth - groups;
-		profile->path[profile->n_path - 1] = profile->location_ids[number];
+		vmop_profile_path_enter(&profile->path, depth - groups - 1, id_of(number));
 		put_samples_of(profile, node);
 	}
 }
@@ -336,10 +388,10 @@ static void put_words(struct profile *profile)
 {
 	static const char *const keys[N_LABELS] = {"domain", "cgroup", "task",
 						   "pid",    "event",  "mode"};
-	static const char *const modes[4] = {"unknown", "hypervisor", "kernel", "user"};
+	static const char *const modes[NO_MODE] = {"unknown", "hypervisor", "kernel", "user"};
 	for (size_t i = 0; i < N_LABELS; i++)
 		profile->keys[i] = text(profile, keys[i]);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < NO_MODE; i++)
 		profile->modes[i] = text(profile, modes[i]);
 	for (size_t i = 0; i < N_LABELS; i++) {
 		vmop__pprof__label__init(&profile->labels[i]);
@@ -357,9 +409,9 @@ static struct vmop_error *profile_init(struct profile *profile, struct vmop_call
 	while (profile->n_buckets < 2 * n_functions)
 		profile->n_buckets *= 2;
 	profile->buckets = calloc(profile->n_buckets, sizeof(*profile->buckets));
-	profile->location_ids = calloc(tree->frames.n, sizeof(*profile->location_ids));
+	profile->modes_of = calloc(tree->frames.n, sizeof(*profile->modes_of));
 	profile->limits = calloc(tree->result->catalog.images.n, sizeof(*profile->limits));
-	if (!profile->buckets || !profile->location_ids || !profile->limits)
+	if (!profile->buckets || !profile->modes_of || !profile->limits)
 		return &vmop_error_no_memory;
 	return vmop_profile_writer_create(out, &profile->writer);
 }
@@ -368,7 +420,7 @@ static void profile_destroy(struct profile *profile)
 {
 	vmop_profile_writer_destroy(profile->writer);
 	free(profile->buckets);
-	free(profile->location_ids);
+	free(profile->modes_of);
 	free(profile->limits);
 	free(profile);
 }

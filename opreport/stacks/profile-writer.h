@@ -14,6 +14,7 @@
 
 #include "libutil/error.h"
 #include "opreport/stacks/pprof.pb-c.h"
+#include "opreport/stacks/profile-sample.h"
 
 struct vmop_profile_writer;
 
@@ -24,6 +25,11 @@ void vmop_profile_writer_destroy(struct vmop_profile_writer *writer); /* NULL is
 /* Write a piece of the profile. */
 void vmop_profile_writer_put(struct vmop_profile_writer *writer,
 			     const struct Vmop__Pprof__Profile *piece);
+
+/* Write a sample.  The list of types of values was written. */
+void vmop_profile_writer_put_sample(struct vmop_profile_writer *writer,
+				    const struct vmop_profile_path *path,
+				    const struct vmop_profile_values *values);
 
 /*
  * Return the index of a text, escaped (libutil/escape.h), in the table of strings.  Writes it if it

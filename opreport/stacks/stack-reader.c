@@ -7,10 +7,11 @@
 #include "libutil/array.h"
 #include "opreport/query/idle.h"
 #include "opreport/query/resolve.h"
+#include "opreport/stacks/code-memo.h"
 #include "opreport/stacks/stack-memo.h"
 
 /* Functions that were sampled lately, by a hash: most samples are in few of them. */
-#define LEAVES 1024
+#define LEAVES 16384
 
 struct leaf {
 	const struct vmop_symbol *symbol; /* NULL: unused */
@@ -18,6 +19,12 @@ struct leaf {
 	uint32_t frame;
 	uint8_t mode;
 	bool is_idle;
+};
+
+/* A stack's place below the first group that it was looked up for. */
+struct first_place {
+	uint32_t group_node;
+	struct vmop_stack_place place; /* node 0: not known */
 };
 
 struct vmop_stack_reader {
@@ -33,21 +40,20 @@ struct vmop_stack_reader {
 	size_t frame_capacity;
 	uint8_t *path_matches; /* by node: of it and the nodes above */
 	size_t path_capacity;
-	uint32_t *group_nodes; /* by group's number: node of its stacks; 0: not known */
+	uint32_t *group_nodes; /* by group's number: node of its stacks + 1; 0: not known */
 	size_t group_capacity;
-	bool has_stacks; /* some session has */
+	struct vmop_code_memo leaf_frames; /* in trees by offset, by leaf_code() */
+	bool has_stacks;		   /* some session has */
 	/* The rest belongs to the session that is being read. */
 	size_t session;
 	struct vmop_db_stacks *stacks; /* NULL: none */
-	uint32_t *frames;	       /* by stack id: number of its frame + 1; 0: not known */
-	struct vmop_stack_memo memo;
+	struct vmop_code_memo callers; /* by the session's number of the image */
 	/*
-	 * By stack id, for the session's first group: a walk goes through the stacks in ascending
-	 * order, so this is faster than the memo.  Node 0: not known.
+	 * By stack id: nearly all stacks belong to one group, and a walk goes through them in
+	 * ascending order, so this is faster than the memo, which has all others.
 	 */
-	struct vmop_stack_place *places;
-	uint32_t places_node; /* of that group */
-	bool has_places_node;
+	struct first_place *places;
+	struct vmop_stack_memo memo;
 	struct leaf leaves[LEAVES];
 };
 
@@ -178,11 +184,8 @@ static struct vmop_error *find_caller(struct vmop_stack_reader *reader,
 {
 	struct vmop_result *result = reader->result;
 	const struct vmop_catalog *catalog = &result->catalog;
-	uint32_t *known = &reader->frames[node->id.number];
-	if (*known) {
-		*ret = *known - 1;
+	if (vmop_code_memo_find(&reader->callers, node->image.number, node->offset, ret))
 		return NULL;
-	}
 	size_t index = vmop_catalog_find_image(catalog, reader->session, node->image);
 	const struct vmop_image_item *image = vmop_catalog_image(catalog, index);
 	struct code code = {.image = image->text};
@@ -195,7 +198,7 @@ static struct vmop_error *find_caller(struct vmop_stack_reader *reader,
 	code.symbol = symtab ? vmop_symtab_find(symtab, code.offset) : NULL;
 	err = intern_code(reader, &code, ret);
 	if (!err && *ret != VMOP_NO_FRAME)
-		*known = *ret + 1;
+		err = vmop_code_memo_put(&reader->callers, node->image.number, node->offset, *ret);
 	return err;
 }
 
@@ -268,7 +271,7 @@ static struct vmop_error *descend_to_word(struct vmop_stack_reader *reader, uint
 }
 
 /* Set *ret to the node below which the stacks of the group are. */
-static struct vmop_error *find_group_node(struct vmop_stack_reader *reader,
+static struct vmop_error *make_group_node(struct vmop_stack_reader *reader,
 					  const struct vmop_group *group, uint32_t *ret)
 {
 	const struct {
@@ -284,20 +287,31 @@ static struct vmop_error *find_group_node(struct vmop_stack_reader *reader,
 		{VMOP_BY_VCPU, VMOP_FRAME_VCPU, group->vcpu},
 		{VMOP_BY_CERTAINTY, VMOP_FRAME_CERTAINTY, group->certainty},
 	};
+	struct vmop_error *err = NULL;
+	*ret = 0;
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels) && !err; i++)
+		if (reader->options.groups & levels[i].dimension)
+			err = descend_to_word(reader, *ret, levels[i].kind, levels[i].value, ret);
+	return err;
+}
+
+/* Do the same, but only once for each group. */
+static struct vmop_error *find_group_node(struct vmop_stack_reader *reader,
+					  const struct vmop_group *group, uint32_t *ret)
+{
 	size_t number = (size_t)(group - reader->result->groups.items);
 	size_t before = reader->group_capacity;
+	if (number < before && reader->group_nodes[number]) {
+		*ret = reader->group_nodes[number] - 1;
+		return NULL;
+	}
 	if (!vmop_array_reserve(reader->group_nodes, reader->group_capacity, number + 1))
 		return &vmop_error_no_memory;
 	memset(reader->group_nodes + before, 0,
 	       (reader->group_capacity - before) * sizeof(*reader->group_nodes));
-	*ret = reader->group_nodes[number];
-	struct vmop_error *err = NULL;
-	if (*ret)
-		return NULL;
-	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels) && !err; i++)
-		if (reader->options.groups & levels[i].dimension)
-			err = descend_to_word(reader, *ret, levels[i].kind, levels[i].value, ret);
-	reader->group_nodes[number] = *ret;
+	struct vmop_error *err = make_group_node(reader, group, ret);
+	if (!err)
+		reader->group_nodes[number] = *ret + 1;
 	return err;
 }
 
@@ -322,13 +336,16 @@ static uint16_t end_of(const struct vmop_db_stack_node *mark)
 	return mark->offset < VMOP_N_STACK_ENDS ? (uint16_t)mark->offset : VMOP_STACK_END_UNKNOWN;
 }
 
-/* Return the stack's entry in reader->places, or NULL if the group is another. */
+/* Return the stack's entry in reader->places, or NULL if it belongs to another group. */
 static struct vmop_stack_place *place_at(const struct vmop_stack_reader *reader,
 					 uint32_t group_node, struct vmop_stack_id stack)
 {
-	bool is_in = reader->places && group_node == reader->places_node &&
-		     stack.number <= vmop_db_stacks_last(reader->stacks);
-	return is_in ? &reader->places[stack.number] : NULL;
+	if (stack.number > vmop_db_stacks_last(reader->stacks))
+		return NULL;
+	struct first_place *first = &reader->places[stack.number];
+	if (!first->place.node)
+		first->group_node = group_node;
+	return first->group_node == group_node ? &first->place : NULL;
 }
 
 /* Set *ret to the stack's place if it was stored; false: it was not. */
@@ -362,9 +379,6 @@ static struct vmop_error *find_place(struct vmop_stack_reader *reader, uint32_t 
 {
 	struct vmop_db_stack_node followed[VMOP_STACK_FOLLOWED_MAX];
 	size_t n = 0;
-	if (!reader->has_places_node)
-		reader->places_node = group_node;
-	reader->has_places_node = true;
 	uint16_t end = VMOP_STACK_END_DAMAGED;
 	bool is_known = false;
 	for (struct vmop_stack_id id = stack; n < VMOP_STACK_FOLLOWED_MAX; n++) {
@@ -407,9 +421,8 @@ static struct vmop_error *begin_session(void *arg, struct vmop_result *result, s
 	result->stacks.are_read = true;
 	reader->session = session;
 	vmop_stack_memo_clear(&reader->memo);
-	free(reader->frames);
+	vmop_code_memo_deinit(&reader->callers);
 	free(reader->places);
-	reader->frames = NULL;
 	reader->places = NULL;
 	vmop_db_stacks_destroy(reader->stacks);
 	reader->stacks = NULL;
@@ -419,10 +432,8 @@ static struct vmop_error *begin_session(void *arg, struct vmop_result *result, s
 		return err;
 	reader->has_stacks = true;
 	size_t n = (size_t)vmop_db_stacks_last(reader->stacks) + 1;
-	reader->frames = calloc(n, sizeof(*reader->frames));
 	reader->places = calloc(n, sizeof(*reader->places));
-	reader->has_places_node = false;
-	return reader->frames && reader->places ? NULL : &vmop_error_no_memory;
+	return reader->places ? NULL : &vmop_error_no_memory;
 }
 
 /* Count the samples by their stack's end. */
@@ -444,14 +455,34 @@ static bool is_by_symbol(const struct vmop_stack_reader *reader, const struct vm
 	return run->symbol && !reader->options.by_offset;
 }
 
+/* Return the number in leaf_frames of an image with that mode.  Catalogs have few enough images. */
+static uint32_t leaf_code(const struct code *code)
+{
+	_Static_assert(VMOP_ITEMS_MAX << 3 <= UINT32_MAX && VMOP_MODE_USER < 4, "three bits");
+	return (uint32_t)code->image << 3 | (code->mode & 3u) << 1 | code->is_idle;
+}
+
+/* Set *ret to the frame of a sampled place of code, in a tree by offset. */
+static struct vmop_error *intern_leaf(struct vmop_stack_reader *reader, const struct code *code,
+				      uint32_t *ret)
+{
+	if (vmop_code_memo_find(&reader->leaf_frames, leaf_code(code), code->offset, ret))
+		return NULL;
+	struct vmop_error *err = intern_code(reader, code, ret);
+	if (err || *ret == VMOP_NO_FRAME)
+		return err;
+	return vmop_code_memo_put(&reader->leaf_frames, leaf_code(code), code->offset, *ret);
+}
+
 /* Set *ret to the sampled function: its frame, and whether it is shown as idle. */
 static struct vmop_error *find_leaf(struct vmop_stack_reader *reader,
 				    const struct vmop_sample_run *run, struct leaf *ret)
 {
 	size_t hash = ((uintptr_t)run->symbol >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 	struct leaf *known = &reader->leaves[hash % LEAVES];
-	if (is_by_symbol(reader, run) && known->symbol == run->symbol &&
-	    known->image == run->image && known->mode == run->key->mode) {
+	bool by_symbol = is_by_symbol(reader, run);
+	if (by_symbol && known->symbol == run->symbol && known->image == run->image &&
+	    known->mode == run->key->mode) {
 		*ret = *known;
 		return NULL;
 	}
@@ -464,8 +495,10 @@ static struct vmop_error *find_leaf(struct vmop_stack_reader *reader,
 			     .image = run->image,
 			     .mode = run->key->mode,
 			     .is_idle = code.is_idle};
+	if (reader->options.by_offset)
+		return intern_leaf(reader, &code, &ret->frame);
 	struct vmop_error *err = intern_code(reader, &code, &ret->frame);
-	if (!err && is_by_symbol(reader, run))
+	if (!err && by_symbol)
 		*known = *ret;
 	return err;
 }
@@ -527,7 +560,8 @@ void vmop_stack_reader_destroy(struct vmop_stack_reader *reader)
 	vmop_call_tree_deinit(&reader->tree);
 	vmop_stack_memo_deinit(&reader->memo);
 	vmop_db_stacks_destroy(reader->stacks);
-	free(reader->frames);
+	vmop_code_memo_deinit(&reader->callers);
+	vmop_code_memo_deinit(&reader->leaf_frames);
 	free(reader->places);
 	free(reader->kernels);
 	free(reader->frame_matches);

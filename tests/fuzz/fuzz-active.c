@@ -159,8 +159,8 @@ static void step(struct scene *scene, const char *line)
 	switch (*line) {
 	case '0' ... '5':
 		vmop_active_peer_send(&scene->peer,
-				     (enum vmop_active_word)(VMOP_ACTIVE_HELLO + *line - '0'),
-				     line + 1 + strspn(line + 1, " "), scene->now_ns);
+				      (enum vmop_active_word)(VMOP_ACTIVE_HELLO + *line - '0'),
+				      line + 1 + strspn(line + 1, " "), scene->now_ns);
 		scene->is_overheard = false;
 		break;
 	case '=':

@@ -26,7 +26,7 @@ offered_by() {
 offered() {
 	offered_by vmopcontrol "$@"
 }
-is "completions of --sta" "$(offered --sta)" = "--start --start-daemon --status "
+is "completions of --sta" "$(offered --sta)" = "--stacks --start --start-daemon --status "
 is "completions of --session-d" "$(offered --session-d)" = "--session-dir= "
 is "completions of --separate th" "$(offered --separate th)" = "thread "
 mkdir "$work/here"

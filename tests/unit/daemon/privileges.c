@@ -32,6 +32,16 @@ static bool has(unsigned capability)
 	return is_effective && capng_have_capability(CAPNG_PERMITTED, capability);
 }
 
+/* Return whether BPF programs can be loaded later, if this build has one. */
+static bool keeps_bpf(void)
+{
+#if defined(HAVE_BPF) && defined(CAP_BPF)
+	return has(CAP_BPF);
+#else
+	return true;
+#endif
+}
+
 static bool is_gone(unsigned capability)
 {
 	return !capng_have_capability(CAPNG_EFFECTIVE, capability) &&
@@ -51,8 +61,8 @@ static struct outcome drop(void)
 		return (struct outcome){0};
 	return (struct outcome){
 		.is_ok = has(CAP_SYSLOG) && has(CAP_SYS_PTRACE) && has(CAP_DAC_READ_SEARCH) &&
-			 is_gone(CAP_SYS_MODULE) && is_gone(CAP_NET_ADMIN) && is_gone(CAP_SETUID) &&
-			 prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 &&
+			 keeps_bpf() && is_gone(CAP_SYS_MODULE) && is_gone(CAP_NET_ADMIN) &&
+			 is_gone(CAP_SETUID) && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 &&
 			 prctl(PR_CAPBSET_READ, CAP_SYS_MODULE, 0, 0, 0) == 0,
 		.has_perfmon = has(CAP_PERFMON),
 		.has_admin = !is_gone(CAP_SYS_ADMIN),

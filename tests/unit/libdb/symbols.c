@@ -61,32 +61,6 @@ static void in_a_session(void **state)
 	free(symbols);
 }
 
-/* Symbols that were packed once are stored like others. */
-static void packed_before(void **state)
-{
-	(void)state;
-	static const struct vmop_symbol symbols[] = {{2, 2, "two", 't'}, {1, 1, "one", 't'}};
-	_cleanup_free_ void *blob = NULL;
-	_cleanup_free_ struct vmop_symbol *back = NULL;
-	struct vmop_db *db;
-	size_t len, n;
-	assert_error(vmop_db_pack_symbols(symbols, 0, &blob, &len), VMOP_ERROR_LIMIT, "0 symbols");
-	assert_ok(vmop_db_pack_symbols(symbols, 2, &blob, &len));
-	assert_ok(vmop_db_check_packed_symbols(blob, len));
-	assert_ok(vmop_db_create(test_path("packed-symbols"), &db));
-	put_facts(db);
-	assert_ok(vmop_db_put_packed_symbols(db, (struct vmop_image_id){1}, blob, len));
-	assert_error(vmop_db_put_packed_symbols(db, (struct vmop_image_id){2}, blob, 2),
-		     VMOP_ERROR_CORRUPT, "image 2");
-	assert_error(vmop_db_check_packed_symbols("", 0), VMOP_ERROR_CORRUPT, "version");
-	assert_ok(vmop_db_get_symbols(db, (struct vmop_image_id){1}, &back, &n));
-	assert_int_equal(n, 2);
-	assert_string_equal(back[0].name, "one");
-	assert_string_equal(back[1].name, "two");
-	assert_ok(vmop_db_check(db));
-	assert_ok(vmop_db_finish(db));
-}
-
 /* Cut and changed blobs are refused or have other symbols, within the limits. */
 static void hostile(void **state)
 {
@@ -126,7 +100,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_order_with_everything),
 		cmocka_unit_test(in_a_session),
-		cmocka_unit_test(packed_before),
 		cmocka_unit_test(hostile),
 	};
 	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);

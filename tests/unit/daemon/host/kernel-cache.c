@@ -56,6 +56,7 @@ static struct vmop_kernel_cache_key key_of(const struct place *place, uint64_t m
 	return key;
 }
 
+static const char *const no_names[] = {NULL};
 static const struct vmop_symbol kernel_symbols[] = {{0, 0x100, "_text", 'T'},
 						    {0x100, 0, "do_work", 'T'}};
 static const struct vmop_symbol module_symbols[] = {{0, 0, "a_start", 't'}};
@@ -69,8 +70,8 @@ static void save(const struct place *place)
 	};
 	_cleanup_free_ void *kernel = NULL;
 	_cleanup_free_ void *module = NULL;
-	ok(vmop_db_pack_symbols(kernel_symbols, 2, &kernel, &images[0].packed_bytes));
-	ok(vmop_db_pack_symbols(module_symbols, 1, &module, &images[1].packed_bytes));
+	ok(vmop_db_pack_symbols(kernel_symbols, 2, no_names, &kernel, &images[0].packed_bytes));
+	ok(vmop_db_pack_symbols(module_symbols, 1, no_names, &module, &images[1].packed_bytes));
 	images[0].packed = kernel;
 	images[1].packed = module;
 	ok(vmop_kernel_cache_save(place->dir_fd, &key, images, 2));
@@ -101,7 +102,7 @@ static void images_come_back(void **state)
 	assert_true(vmop_kernel_cache_next(&cache, &image));
 	assert_string_equal(image.name, "[kernel]");
 	assert_true(image.base == UINT64_MAX - 0xffff && image.len_bytes == 0x8000);
-	ok(vmop_db_pack_symbols(kernel_symbols, 2, &packed, &packed_bytes));
+	ok(vmop_db_pack_symbols(kernel_symbols, 2, no_names, &packed, &packed_bytes));
 	assert_int_equal(image.packed_bytes, packed_bytes);
 	assert_memory_equal(image.packed, packed, packed_bytes);
 	assert_true(vmop_kernel_cache_next(&cache, &image));
@@ -255,6 +256,24 @@ static void begin_session(struct place *place, const char *root, const struct vm
 	ok(rig_create(&place->rig, &options, &fake_source));
 }
 
+/* Give samples in every n-th symbol of the machine: a session stores the symbols of its samples. */
+static void sample_kernel(struct place *place, const char *root, unsigned n)
+{
+	char path[192], line[512], type;
+	uint64_t address;
+	snprintf(path, sizeof(path), "%s/proc/kallsyms", root);
+	FILE *file = fopen(path, "r");
+	ok(vmop_profiler_scan(place->rig.profiler));
+	for (unsigned i = 0; file && fgets(line, sizeof(line), file);)
+		if (sscanf(line, "%" SCNx64 " %c", &address, &type) == 2 && address &&
+		    (type == 't' || type == 'T') && i++ % n == 0)
+			give_sample(&place->rig, 100, 100, address, VMOP_SAMPLE_KERNEL);
+	if (n == 1)
+		give_sample(&place->rig, 100, 100, 0xffffffff81000210, VMOP_SAMPLE_KERNEL);
+	fclose(file);
+	rig_flush(&place->rig);
+}
+
 static void end_session(struct place *place)
 {
 	vmop_profiler_destroy(place->rig.profiler);
@@ -297,6 +316,7 @@ static char *list_session(struct place *place, const char *root, const struct vm
 	size_t len_bytes;
 	struct listing listing = {.out = open_memstream(&text, &len_bytes)};
 	begin_session(place, root, setup);
+	sample_kernel(place, root ? root : place->root, root ? 97 : 1);
 	end_session(place);
 	ok(vmop_db_open(place->rig.path, &listing.db));
 	ok(vmop_db_check(listing.db));
@@ -340,7 +360,7 @@ static void sessions_have_the_same_symbols(void **state)
 	(void)state;
 	place_init(&place);
 	machine_file(&place.rig, "/proc/modules", "moda 16384 3 - Live 0xffffffffc0000000\n");
-	assert_int_equal(expect_equal_sessions(&place, NULL, NULL), 4);
+	assert_int_equal(expect_equal_sessions(&place, NULL, NULL), 3);
 	place_deinit(&place);
 }
 

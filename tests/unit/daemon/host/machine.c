@@ -185,8 +185,8 @@ static void kernel_modules_and_generated_code(void **state)
 		uint64_t offset;
 		size_t n;
 	} expected[] = {
-		{"[kernel]", "_text", VMOP_IMAGE_KERNEL, 0x110, 3},
-		{"[moda]", "a_start", VMOP_IMAGE_MODULE, 0x110, 2},
+		{"[kernel]", "do_work", VMOP_IMAGE_KERNEL, 0x110, 1},
+		{"[moda]", "a_end", VMOP_IMAGE_MODULE, 0x110, 1},
 		{"[bpf bpf_prog_1_x]", "bpf_prog_1_x", VMOP_IMAGE_BPF, 0x10, 1},
 		{"[bpf bpf_prog_2_y]", "bpf_prog_2_y", VMOP_IMAGE_BPF, 0x10, 1},
 		{"[ftrace_trampoline]", "ftrace_trampoline", VMOP_IMAGE_TRAMPOLINE, 0x10, 1},

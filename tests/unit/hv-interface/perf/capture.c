@@ -9,12 +9,10 @@
 #include <string.h>
 
 #include "hv-interface/perf/capture.h"
+#include "hv-interface/perf/deferred.h"
 
 #define KERNEL_IP UINT64_C(0xffffffff81000010)
 #define USER_IP UINT64_C(0x401000)
-
-/* PERF_CONTEXT_USER_DEFERRED of headers newer than Linux 6.18's. */
-#define USER_DEFERRED ((uint64_t)-640)
 
 enum { MAX_FRAMES = 5, AT_BYTES = 16 }; /* AT_BYTES: a header, and a word of the fixed part */
 
@@ -134,7 +132,7 @@ static void other_marks_are_skipped(void **state)
 		KERNEL_IP,
 		PERF_CONTEXT_KERNEL,
 		KERNEL_IP + 8,
-		USER_DEFERRED,
+		VMOP_PERF_CONTEXT_USER_DEFERRED,
 		4711, /* a cookie */
 		PERF_CONTEXT_KERNEL,
 		KERNEL_IP + 9,
@@ -145,6 +143,7 @@ static void other_marks_are_skipped(void **state)
 	assert_int_equal(stack.n_kernel_frames, 1);
 	assert_true(stack.kernel_frames[0] == KERNEL_IP + 8);
 	assert_int_equal(stack.n_user_frames, 0);
+	assert_int_equal(stack.user_cookie, 4711);
 }
 
 static void chains_without_frames(void **state)

@@ -209,6 +209,20 @@ static void a_request_for_later_kernels_becomes_cfi(void **state)
 	vmop_source_close(must_capture("cpu-clock", VMOP_STACKS_CFI, "not deferred"));
 }
 
+/* Only a request that leaves it open, and only above the bound. */
+static void many_copies_prefer_bpf(void **state)
+{
+	(void)state;
+	struct vmop_stack_options request = CFI;
+	uint64_t bound_hz = VMOP_PERF_STACKS_COPIED_PER_S / request.user_stack_bytes;
+	assert_false(vmop_perf_stacks_prefers_bpf(&request, UINT64_MAX));
+	request.may_use_bpf = true;
+	assert_false(vmop_perf_stacks_prefers_bpf(&request, bound_hz));
+	assert_true(vmop_perf_stacks_prefers_bpf(&request, bound_hz + 1));
+	request.mode = VMOP_STACKS_FP;
+	assert_false(vmop_perf_stacks_prefers_bpf(&request, UINT64_MAX));
+}
+
 /* Choose under a root whose sysctl has a value; "": it has none. */
 static void limited(const char *value, struct vmop_perf_stacks *ret)
 {
@@ -294,6 +308,7 @@ int main(void)
 		cmocka_unit_test_setup(a_group_without_stacks_stays_a_group, reset),
 		cmocka_unit_test_setup(permission_is_no_reason_for_a_substitute, reset),
 		cmocka_unit_test_setup(a_request_for_later_kernels_becomes_cfi, reset),
+		cmocka_unit_test_setup(many_copies_prefer_bpf, reset),
 		cmocka_unit_test_setup(the_kernels_limit_of_frames_is_kept, reset),
 		cmocka_unit_test_setup(guests_have_a_counter_of_their_own, reset),
 	};

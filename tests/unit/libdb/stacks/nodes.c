@@ -37,7 +37,7 @@ static void round_trip(const struct vmop_db_stack_node *nodes, size_t n)
 	size_t len;
 	for (size_t i = 0; i < n; i++)
 		assert_true(vmop_stack_node_is_valid(&nodes[i], nodes[0].id.number + (uint32_t)i));
-	assert_true(vmop_stack_nodes_pack(nodes, n, &blob, &len));
+	assert_true(vmop_stack_nodes_pack(nodes, n, VMOP_STACK_NODES_LEVEL, &blob, &len));
 	assert_nodes(blob, len, nodes, n);
 	/* Cut or changed anywhere, it is refused, or it has nodes. */
 	for (size_t cut = 0; cut < len && cut < 200; cut++) {

@@ -379,13 +379,91 @@ static void damaged(void **state)
 	}
 }
 
+static int64_t number(const char *name, const char *sql)
+{
+	sqlite3 *sqlite;
+	sqlite3_stmt *stmt;
+	assert_int_equal(sqlite3_open(test_path(name), &sqlite), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(sqlite, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	int64_t result = sqlite3_column_int64(stmt, 0);
+	sqlite3_finalize(stmt);
+	sqlite3_close(sqlite);
+	return result;
+}
+
+/* Store n nodes as a chain, in an interval of their own. */
+static void put_chain(struct vmop_db *db, uint32_t n)
+{
+	_cleanup_free_ struct vmop_db_stack_node *nodes = calloc(n, sizeof(*nodes));
+	uint32_t first = vmop_db_last_stack_node(db).number + 1;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t id = first + i;
+		nodes[i] = (struct vmop_db_stack_node){
+			{id}, {id - 1}, {id > 1 ? 2 : 0}, id * UINT64_C(64)};
+	}
+	begin(db, first);
+	assert_ok(vmop_db_put_stack_nodes(db, nodes, n));
+	assert_ok(vmop_db_commit(db));
+}
+
+static void expect_chain(const char *name, uint32_t n)
+{
+	struct vmop_db *db;
+	struct vmop_db_stacks *stacks;
+	struct vmop_db_stack_node node;
+	assert_ok(vmop_db_open(test_path(name), &db));
+	assert_ok(vmop_db_check(db));
+	assert_ok(vmop_db_load_stacks(db, 16 * MAX_BYTES, &stacks));
+	assert_int_equal(vmop_db_stacks_last(stacks), n);
+	for (uint32_t id = 1; id <= n; id++) {
+		assert_true(vmop_db_stacks_node(stacks, (struct vmop_stack_id){id}, &node));
+		assert_int_equal(node.parent.number, id - 1);
+		assert_int_equal(node.offset, id * UINT64_C(64));
+	}
+	vmop_db_stacks_destroy(stacks);
+	vmop_db_close(db);
+}
+
+/* Rows of nodes are merged from the end, and a much larger row stays as it is. */
+static void merged(void **state)
+{
+	(void)state;
+	static const char rows[] = "SELECT count(*) FROM stack_nodes";
+	struct vmop_db *db;
+	assert_ok(vmop_db_create(test_path("merged"), &db));
+	put_facts(db);
+	assert_ok(vmop_db_merge_stack_nodes(db));
+	put_chain(db, 5000);
+	for (int i = 0; i < 3; i++)
+		put_chain(db, 100);
+	assert_ok(vmop_db_merge_stack_nodes(db)); /* too few */
+	assert_int_equal(number("merged", rows), 4);
+	put_chain(db, 100);
+	begin(db, 60);
+	assert_error(vmop_db_merge_stack_nodes(db), VMOP_ERROR_CANT, "open");
+	vmop_db_rollback(db);
+	assert_ok(vmop_db_merge_stack_nodes(db));
+	assert_int_equal(number("merged", rows), 2);
+	expect_chain("merged", 5400);
+	/* A row has a limit, and the rest another row. */
+	for (int i = 0; i < 5; i++)
+		put_chain(db, 20000);
+	assert_ok(vmop_db_merge_stack_nodes(db)); /* the last three of them */
+	put_chain(db, 100);
+	assert_ok(vmop_db_finish(db));
+	assert_int_equal(number("merged", "SELECT max(n_nodes) <= 65536 FROM stack_nodes"), 1);
+	assert_int_equal(number("merged", "PRAGMA freelist_count"), 0);
+	expect_chain("merged", 105500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(walks),       cmocka_unit_test(long_pieces),
 		cmocka_unit_test(rolled_up),   cmocka_unit_test(none),
 		cmocka_unit_test(rolled_back), cmocka_unit_test(first_version),
-		cmocka_unit_test(damaged),
+		cmocka_unit_test(damaged),     cmocka_unit_test(merged),
 	};
 	return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);
 }
