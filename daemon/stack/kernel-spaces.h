@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Address spaces in the kernel, for --callgraph=bpf: tells its program the executable mappings of
+ * Address spaces in the kernel, for --callgraph=bpf: gives its program the executable mappings of
  * sampled processes, and decides whether a stack that the program found by them can be believed.
  *
  * A process gets its space after its first sample with a copied stack, and again when a copied

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Copies unwind tables into the kernel, for --callgraph=bpf, on a thread of its own: a copy takes
- * tens of ms. It numbers the tables: the mappings of processes refer to these numbers, and none is
- * given again before the mappings are gone.
+ * tens of ms. It numbers the tables. The mappings of processes refer to these numbers, so a number
+ * is given again only after the mappings are gone.
  *
  * All functions belong to the sampling thread.
  */

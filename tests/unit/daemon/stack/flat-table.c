@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tables of real files in the kernel's form say the same as libstack's, at every offset. */
+/* Tables of real files in the kernel's form have the same rules as libstack's, at every offset. */
 #include "daemon/stack/flat-table.h"
 
 #include <cmocka.h>
