@@ -16,7 +16,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 static const uint64_t client_timeout_us = VMOP_CONTROL_CLIENT_TIMEOUT_S * (uint64_t)1000000;
 

@@ -11,7 +11,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 /* A starting daemon renames a larger log file. */
 static const off_t log_max_bytes = 1 << 20;

@@ -16,12 +16,12 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/user-stacks.c daemon/guest/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
-	daemon/host/code-names.c daemon/host/code-names.h \
+	daemon/host/jit/code-names.c daemon/host/jit/code-names.h \
 	daemon/host/idmap.c daemon/host/idmap.h \
 	daemon/host/ids.h \
 	daemon/host/image.c daemon/host/image.h \
 	daemon/host/image-file.c daemon/host/image-file.h \
-	daemon/host/jitdumps.c daemon/host/jitdumps.h \
+	daemon/host/jit/jitdumps.c daemon/host/jit/jitdumps.h \
 	daemon/host/kernel-cache.c daemon/host/kernel-cache.h \
 	daemon/host/kernel.c daemon/host/kernel.h \
 	daemon/host/kernel-address.h \
@@ -34,7 +34,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/maps.c daemon/host/maps.h \
 	daemon/options.h \
 	daemon/guest/patterns.c daemon/guest/patterns.h \
-	daemon/host/perf-maps.c daemon/host/perf-maps.h \
+	daemon/host/jit/perf-maps.c daemon/host/jit/perf-maps.h \
 	daemon/host/pool.c daemon/host/pool.h \
 	daemon/host/proc-text.c daemon/host/proc-text.h \
 	daemon/host/process.c daemon/host/process.h \

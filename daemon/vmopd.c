@@ -30,7 +30,7 @@
 #include "libutil/log.h"
 #include "libutil/options.h"
 #include "libutil/parse.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 const char *argp_program_version = "vmopd (vmop) " PACKAGE_VERSION;
 

@@ -13,10 +13,10 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/event-request.c \
 	hv-interface/cpus.c hv-interface/cpus.h \
 	hv-interface/perf/perf.c hv-interface/perf/perf.h \
-	hv-interface/perf/capture.c hv-interface/perf/capture.h \
+	hv-interface/perf/stacks/capture.c hv-interface/perf/stacks/capture.h \
 	hv-interface/perf/choice.c hv-interface/perf/choice.h \
 	hv-interface/perf/cpu.c hv-interface/perf/cpu.h \
-	hv-interface/perf/deferred.c hv-interface/perf/deferred.h \
+	hv-interface/perf/stacks/deferred.c hv-interface/perf/stacks/deferred.h \
 	hv-interface/perf/dom0.c hv-interface/perf/dom0.h \
 	hv-interface/perf/event.c hv-interface/perf/event.h \
 	hv-interface/perf/guest-exit.c hv-interface/perf/guest-exit.h \
@@ -29,10 +29,10 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/record.c hv-interface/perf/record.h \
 	hv-interface/perf/ring.c hv-interface/perf/ring.h \
 	hv-interface/perf/ring-size.c hv-interface/perf/ring-size.h \
-	hv-interface/perf/stacks.c hv-interface/perf/stacks.h \
+	hv-interface/perf/stacks/stacks.c hv-interface/perf/stacks/stacks.h \
 	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h \
-	hv-interface/perf/unwinding.c hv-interface/perf/unwinding.h \
-	hv-interface/perf/unwound.c hv-interface/perf/unwound.h \
+	hv-interface/perf/stacks/unwinding.c hv-interface/perf/stacks/unwinding.h \
+	hv-interface/perf/stacks/unwound.c hv-interface/perf/stacks/unwound.h \
 	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
 	hv-interface/replay/replay.c hv-interface/replay/replay.h \
 	hv-interface/xen/xen.c hv-interface/xen/xen.h \

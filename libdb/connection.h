@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "libdb/pack.h"
-#include "libdb/sampled-symbols.h"
+#include "libdb/symbols/sampled-symbols.h"
 #include "libdb/types.h"
 #include "libutil/cleanup.h"
 #include "libutil/error.h"

@@ -17,7 +17,7 @@
 #include "libdb/schema.h"
 #include "libdb/vfs.h"
 #include "libutil/io.h"
-#include "libutil/safe-dir.h"
+#include "libutil/dirs/safe-dir.h"
 
 /*
  * Measured with an hour of 1 s intervals of 13 chunks each (a file of 2.4 MB): with pages of 1, 2,

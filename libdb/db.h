@@ -36,7 +36,7 @@
 #include "libutil/error.h"
 
 struct vmop_db;
-struct vmop_dir; /* libutil/safe-dir.h */
+struct vmop_dir; /* libutil/dirs/safe-dir.h */
 
 /* ---- writing ----------------------------------------------------------- */
 

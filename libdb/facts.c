@@ -5,7 +5,7 @@
 
 #include "libdb/connection.h"
 #include "libdb/db.h"
-#include "libdb/symbols.h"
+#include "libdb/symbols/symbols.h"
 
 /* Return text for a column that is NOT NULL. */
 static const char *text_or_empty(const char *text)

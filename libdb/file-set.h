@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "libutil/safe-dir.h"
+#include "libutil/dirs/safe-dir.h"
 
 struct vmop_file_set {
 	int fd; /* O_PATH, of the session's file; -1: it is missing */

@@ -18,7 +18,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/place.c libdb/place.h \
 	libdb/place-order.c libdb/place-order.h \
 	libdb/roll-up.c \
-	libdb/sampled-symbols.c libdb/sampled-symbols.h \
+	libdb/symbols/sampled-symbols.c libdb/symbols/sampled-symbols.h \
 	libdb/schema.c libdb/schema.h \
 	libdb/session-files.c libdb/session-files.h \
 	libdb/stacks/cells.c libdb/stacks/cells.h \
@@ -27,7 +27,7 @@ libdb_libdb_la_SOURCES = \
 	libdb/stacks/nodes.c libdb/stacks/nodes.h \
 	libdb/stacks/tree.c \
 	libdb/sum.c libdb/sum.h \
-	libdb/symbols.c libdb/symbols.h \
+	libdb/symbols/symbols.c libdb/symbols/symbols.h \
 	libdb/types.h \
 	libdb/vfs.c libdb/vfs.h \
 	libdb/walk.c \

@@ -15,7 +15,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 #include "libutil/parse.h"
-#include "libutil/safe-dir.h"
+#include "libutil/dirs/safe-dir.h"
 
 #define CURRENT_FILE VMOP_SESSION_CURRENT VMOP_SESSION_SUFFIX
 #define NEW_FILE CURRENT_FILE ".new"

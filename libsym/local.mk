@@ -8,12 +8,12 @@ libsym_libsymtab_la_SOURCES = \
 	libsym/elf-file.c libsym/elf-file.h \
 	libsym/elf-symbols.c libsym/elf-symbols.h \
 	libsym/elf-symtab.c \
-	libsym/jitdump.c libsym/jitdump.h \
-	libsym/jitdump-records.c libsym/jitdump-records.h \
+	libsym/jit/jitdump.c libsym/jit/jitdump.h \
+	libsym/jit/jitdump-records.c libsym/jit/jitdump-records.h \
 	libsym/kallsyms.c libsym/kallsyms.h \
 	libsym/kernel-image.c libsym/kernel-image.h \
 	libsym/mini-debug-info.c libsym/mini-debug-info.h \
-	libsym/perf-map.c libsym/perf-map.h \
+	libsym/jit/perf-map.c libsym/jit/perf-map.h \
 	libsym/plt.c libsym/plt.h \
 	libsym/symbol-sort.c libsym/symbol-sort.h \
 	libsym/symtab.c libsym/symtab.h \

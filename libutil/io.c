@@ -15,7 +15,7 @@
 
 #include "libutil/cleanup.h"
 #include "libutil/error.h"
-#include "libutil/safe-dir.h"
+#include "libutil/dirs/safe-dir.h"
 
 /* Read at *offset, or at the descriptor's position if offset is NULL. */
 static ssize_t read_on(int fd, void *buf, size_t len_bytes, const uint64_t *offset)

@@ -16,8 +16,8 @@ libutil_libutil_la_SOURCES = \
 	libutil/parse.c libutil/parse.h \
 	libutil/progress.c libutil/progress.h \
 	libutil/protocol.c libutil/protocol.h \
-	libutil/run-dir.c libutil/run-dir.h \
-	libutil/safe-dir.c libutil/safe-dir.h \
+	libutil/dirs/run-dir.c libutil/dirs/run-dir.h \
+	libutil/dirs/safe-dir.c libutil/dirs/safe-dir.h \
 	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/setup.h \
 	libutil/set-up/file.c libutil/setup-key.h \
 	libutil/stack-end.c libutil/stack-end.h \

@@ -15,7 +15,7 @@
 #include "libutil/io.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 #include "opcontrol/command.h"
 #include "opcontrol/daemon.h"
 #include "opcontrol/inspect.h"

@@ -15,7 +15,7 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 #include "libutil/protocol.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 /* Finishing a large session on a slow disk can take this long. */
 #define ANSWER_TIMEOUT_S 300

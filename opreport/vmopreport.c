@@ -13,7 +13,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/heap.h"
 #include "libutil/log.h"
-#include "libutil/safe-dir.h"
+#include "libutil/dirs/safe-dir.h"
 #include "opreport/arrange/call-report.h"
 #include "opreport/arrange/session.h"
 #include "opreport/settings.h"

@@ -8,18 +8,18 @@ hv_interface_tests = \
 	tests/unit/hv-interface/bpf/pages \
 	tests/unit/hv-interface/bpf/program \
 	tests/unit/hv-interface/bpf/ranges \
-	tests/unit/hv-interface/perf/unwound \
+	tests/unit/hv-interface/perf/stacks/unwound \
 	tests/unit/hv-interface/perf/perf \
-	tests/unit/hv-interface/perf/capture \
+	tests/unit/hv-interface/perf/stacks/capture \
 	tests/unit/hv-interface/perf/event \
-	tests/unit/hv-interface/perf/deferred \
+	tests/unit/hv-interface/perf/stacks/deferred \
 	tests/unit/hv-interface/perf/hotplug \
 	tests/unit/hv-interface/perf/live-stacks \
 	tests/unit/hv-interface/perf/merge \
 	tests/unit/hv-interface/perf/record \
 	tests/unit/hv-interface/perf/refusal \
 	tests/unit/hv-interface/perf/ring-size \
-	tests/unit/hv-interface/perf/stacks \
+	tests/unit/hv-interface/perf/stacks/stacks \
 	tests/unit/hv-interface/perf/sysfs \
 	tests/unit/hv-interface/perf/guest-split \
 	tests/unit/hv-interface/replay/stream \
@@ -47,16 +47,16 @@ tests_unit_hv_interface_bpf_program_LDADD = $(hv_interface_test_ldadd) $(CAPNG_L
 	$(SECCOMP_LIBS) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_ranges_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_ranges_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_perf_unwound_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_perf_unwound_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_unwound_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_stacks_unwound_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_cpus_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_perf_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_perf_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_event_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_event_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_perf_deferred_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_perf_deferred_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_deferred_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_stacks_deferred_LDADD = $(hv_interface_test_ldadd)
 # The program that the rig kvm:deferred samples.
 noinst_PROGRAMS += tests/unit/hv-interface/perf/deferred-work
 tests_unit_hv_interface_perf_deferred_work_CFLAGS = -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls \
@@ -88,13 +88,13 @@ tests_unit_hv_interface_perf_refusal_LDFLAGS = $(hv_interface_layer_ldflags) -Wl
 tests_unit_hv_interface_perf_guest_split_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_guest_split_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_guest_split_LDFLAGS = $(hv_interface_layer_ldflags)
-tests_unit_hv_interface_perf_capture_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_perf_capture_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_capture_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_stacks_capture_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_ring_size_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_ring_size_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_perf_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
-tests_unit_hv_interface_perf_stacks_LDADD = $(hv_interface_test_ldadd)
-tests_unit_hv_interface_perf_stacks_LDFLAGS = $(hv_interface_layer_ldflags)
+tests_unit_hv_interface_perf_stacks_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_stacks_stacks_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_stacks_LDFLAGS = $(hv_interface_layer_ldflags)
 # The layer under perf_event_open: see tests/unit/hv-interface/layer.h.
 hv_interface_layer_ldflags = $(AM_LDFLAGS) \
 	-Wl,--wrap=syscall -Wl,--wrap=vmop_cpus_watch_check -Wl,--wrap=vmop_io_read_file \

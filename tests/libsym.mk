@@ -7,12 +7,12 @@ LIBSYM_TESTS = \
 	tests/unit/libsym/build-id \
 	tests/unit/libsym/cost \
 	tests/unit/libsym/debuginfod \
-	tests/unit/libsym/jitdump \
+	tests/unit/libsym/jit/jitdump \
 	tests/unit/libsym/dwarf/inline-index \
 	tests/unit/libsym/inlines \
 	tests/unit/libsym/kallsyms \
 	tests/unit/libsym/name \
-	tests/unit/libsym/perf-map \
+	tests/unit/libsym/jit/perf-map \
 	tests/unit/libsym/dwarf/range-map \
 	tests/unit/libsym/resolver \
 	tests/unit/libsym/symtab
@@ -38,16 +38,16 @@ tests_unit_libsym_cost_CPPFLAGS = $(libsym_test_cppflags) $(LZMA_CFLAGS)
 tests_unit_libsym_cost_LDADD = $(libsym_test_ldadd) $(LZMA_LIBS)
 tests_unit_libsym_debuginfod_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_debuginfod_LDADD = $(libsym_test_ldadd)
-tests_unit_libsym_jitdump_CPPFLAGS = $(libsym_test_cppflags)
-tests_unit_libsym_jitdump_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_jit_jitdump_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_jit_jitdump_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_kallsyms_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_kallsyms_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_symtab_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_symtab_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_name_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_name_LDADD = $(libsym_test_ldadd)
-tests_unit_libsym_perf_map_CPPFLAGS = $(libsym_test_cppflags)
-tests_unit_libsym_perf_map_LDADD = $(libsym_test_ldadd)
+tests_unit_libsym_jit_perf_map_CPPFLAGS = $(libsym_test_cppflags)
+tests_unit_libsym_jit_perf_map_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_resolver_CPPFLAGS = $(libsym_test_cppflags)
 tests_unit_libsym_resolver_LDADD = $(libsym_test_ldadd)
 tests_unit_libsym_dwarf_range_map_CPPFLAGS = $(libsym_test_cppflags)

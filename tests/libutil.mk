@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/libutil/io \
-	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/protocol tests/unit/libutil/run-dir \
+	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/protocol tests/unit/libutil/dirs/run-dir \
 	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json \
-	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/safe-dir \
+	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/dirs/safe-dir \
 	tests/unit/libutil/array tests/unit/libutil/elf/compressed tests/unit/libutil/heap \
 	tests/unit/libutil/stack-end
 if HAVE_CMOCKA
@@ -25,8 +25,8 @@ tests_unit_libutil_setup_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_setup_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_protocol_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_protocol_LDADD = $(libutil_test_ldadd)
-tests_unit_libutil_run_dir_CPPFLAGS = $(libutil_test_cppflags)
-tests_unit_libutil_run_dir_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_dirs_run_dir_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_dirs_run_dir_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_clock_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_clock_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_escape_CPPFLAGS = $(libutil_test_cppflags)
@@ -37,8 +37,8 @@ tests_unit_libutil_label_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_label_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_log_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_log_LDADD = $(libutil_test_ldadd)
-tests_unit_libutil_safe_dir_CPPFLAGS = $(libutil_test_cppflags)
-tests_unit_libutil_safe_dir_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_dirs_safe_dir_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_dirs_safe_dir_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_heap_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_heap_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_array_CPPFLAGS = $(libutil_test_cppflags)

@@ -17,7 +17,7 @@
 #include "libdb/db.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 /* A kernel with all of Debian's modules loaded has a twentieth. */
 #define CACHE_MAX_BYTES (64u << 20)

@@ -15,7 +15,7 @@
 #include "libutil/error.h"
 #include "libutil/io.h"
 #include "libutil/log.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 /* The length of the last program of a list: kallsyms has no lengths. */
 #define GENERATED_MAX_BYTES (64 * 1024)

@@ -16,8 +16,8 @@
  *	mapping.h, regions.h		a mapping becomes a region with an image
  *	image.h, unattributed.h		the image of a sample, or the reason why it has none
  *	kernel.h, text-map.h		the kernel's text, with symbols from kernel-cache.h
- *	examine.h, perf-maps.h, jitdumps.h	build-ids and names of sampled images before they
- *are stored, read on threads of their own (readers.h)
+ *	examine.h, jit/perf-maps.h, jit/jitdumps.h	build-ids and names of sampled images before
+ *			they are stored, read on threads of their own (readers.h)
  */
 #ifndef VMOP_DAEMON_HOST_PROCESS_H
 #define VMOP_DAEMON_HOST_PROCESS_H

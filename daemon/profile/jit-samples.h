@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Samples in generated code of processes that write a jitdump. Their functions are known when the
- * jitdump is read (daemon/host/jitdumps.h), so they wait until their interval is stored. A sample
- * waits if it was taken in such code, or if a caller in its stack is such code.
+ * jitdump is read (daemon/host/jit/jitdumps.h), so they wait until their interval is stored. A
+ * sample waits if it was taken in such code, or if a caller in its stack is such code.
  *
  * The queue has a fixed size; its memory is used only while samples wait. All functions belong to
  * the sampling thread.
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/host/jitdumps.h"
+#include "daemon/host/jit/jitdumps.h"
 #include "daemon/host/process.h"
 #include "daemon/stack/frames.h"
 #include "daemon/stack/waiting.h"

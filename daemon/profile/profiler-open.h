@@ -8,8 +8,8 @@
 
 #include "daemon/guest/provider.h"
 #include "daemon/host/examine.h"
-#include "daemon/host/jitdumps.h"
-#include "daemon/host/perf-maps.h"
+#include "daemon/host/jit/jitdumps.h"
+#include "daemon/host/jit/perf-maps.h"
 #include "daemon/host/short-lived.h"
 #include "daemon/profile/attribute.h"
 #include "daemon/profile/jit-samples.h"

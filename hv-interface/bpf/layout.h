@@ -17,8 +17,7 @@ enum {
 	VMOP_BPF_MAX_PROCESSES = 16384,
 	VMOP_BPF_MAPPING_BITS = 17,
 	VMOP_BPF_MAX_MAPPINGS = 1 << VMOP_BPF_MAPPING_BITS,
-	VMOP_BPF_MAX_FRAMES =
-		128, /* room in a record; the program stops at VMOP_STACK_FRAMES_MAX */
+	VMOP_BPF_MAX_FRAMES = 128, /* in a record: VMOP_STACK_FRAMES_MAX callers, and the leaf */
 };
 
 /*

@@ -179,8 +179,6 @@ static __always_inline bool find_rule(const struct walk *walk, uint64_t offset,
 /* Go on at a return address, if it is in code. */
 static __always_inline uint32_t enter_caller(struct walk *walk, uint64_t address, bool is_signed)
 {
-	if (address == 0)
-		return VMOP_STACK_COMPLETE;
 	if (!find_caller(walk, &address, is_signed))
 		return GIVE_UP(VMOP_BPF_NO_CODE);
 	walk->pc = address;
@@ -247,6 +245,9 @@ static __always_inline uint32_t step_by_frame_pointer(struct walk *walk)
 		return GIVE_UP(VMOP_BPF_NO_RULE_HERE);
 	if (!read_word(fp, &caller_fp) || !read_word(fp + 8, &address))
 		return GIVE_UP(VMOP_BPF_NO_MEMORY);
+	/* A chain ends with a record of zeros. */
+	if (walk->is_by_fp && caller_fp == 0 && address == 0)
+		return VMOP_STACK_COMPLETE;
 	walk->fp = caller_fp;
 	walk->knows_sp = RECORD_IS_AT_END;
 	walk->sp = fp + 16;
@@ -451,14 +452,17 @@ static __always_inline uint32_t unwind(struct bpf_perf_event_data *ctx, struct s
 		return VMOP_BPF_NO_REGISTERS;
 	if (!find_piece(&walk, walk.pc))
 		return VMOP_BPF_NO_CODE;
-	bpf_loop(max_frames, step, &walk, 0);
+	/* The limit is one of callers, and the code that runs in user mode is none. */
+	bpf_loop(max_frames + is_in_user_mode(ctx), step, &walk, 0);
 	if (GAVE_UP(walk.end))
 		return walk.end & 0xff;
 	/* The mappings may have been reused while they were read: then the process has others. */
 	process = bpf_map_lookup_elem(&processes, &pid);
 	if (!process || process->generation != generation)
 		return VMOP_BPF_CHANGED;
-	uint32_t n = walk.n_frames & (VMOP_BPF_MAX_FRAMES - 1);
+	uint32_t n = walk.n_frames;
+	if (n > VMOP_BPF_MAX_FRAMES)
+		return VMOP_BPF_NOT_WRITTEN;
 	scratch->stack.kind = VMOP_BPF_HOST_STACK;
 	scratch->stack.event = cookie & VMOP_BPF_COOKIE_EVENT_MASK;
 	scratch->stack.end = walk.end == GOES_ON ? VMOP_STACK_DEPTH_LIMIT : walk.end;

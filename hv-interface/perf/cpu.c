@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hv-interface/perf/deferred.h"
+#include "hv-interface/perf/stacks/deferred.h"
 #include "libutil/cleanup.h"
 #include "libutil/log.h"
 

@@ -13,8 +13,8 @@
 #include "hv-interface/perf/event.h"
 #include "hv-interface/perf/merge.h"
 #include "hv-interface/perf/open.h"
-#include "hv-interface/perf/stacks.h"
-#include "hv-interface/perf/unwinding.h"
+#include "hv-interface/perf/stacks/stacks.h"
+#include "hv-interface/perf/stacks/unwinding.h"
 #include "libutil/error.h"
 
 /* Attributes that older kernels refuse with EINVAL, the newest first. */

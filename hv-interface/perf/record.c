@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "hv-interface/perf/deferred.h"
 #include "hv-interface/perf/event.h"
-#include "hv-interface/perf/unwound.h"
+#include "hv-interface/perf/stacks/deferred.h"
+#include "hv-interface/perf/stacks/unwound.h"
 
 /*
  * The layouts below are those of enum perf_event_type in linux/perf_event.h, without header and

@@ -7,9 +7,10 @@
  * offsets. Other records are decoded within the bounds of their own size.
  *
  * A call stack has no fixed size: it follows the fixed part of a sample, is read in place, and is
- * returned beside the record, with pointers into the ring's (perf/capture.h). The merge's cursor
- * keeps it next to its record, and the sink gets it as a second argument. struct vmop_record stays
- * fixed, because the merge keeps one decoded record a CPU and the daemon holds records by value.
+ * returned beside the record, with pointers into the ring's (perf/stacks/capture.h). The merge's
+ * cursor keeps it next to its record, and the sink gets it as a second argument. struct vmop_record
+ * stays fixed, because the merge keeps one decoded record a CPU and the daemon holds records by
+ * value.
  */
 #ifndef VMOP_HV_INTERFACE_PERF_RECORD_H
 #define VMOP_HV_INTERFACE_PERF_RECORD_H
@@ -19,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hv-interface/perf/capture.h"
 #include "hv-interface/perf/dom0.h"
 #include "hv-interface/perf/guest-exit.h"
+#include "hv-interface/perf/stacks/capture.h"
 #include "vmop/record.h"
 
 #define VMOP_PERF_SAMPLE_TYPE                                                                      \
@@ -50,7 +51,7 @@ struct vmop_perf_decoder {
 	uint32_t max_frames;
 	/*
 	 * The id of the CPU's BPF output event, whose samples stand for those of the other events
-	 * (perf/unwound.h); 0: none. Needs has_identifier and a stack_sample_type.
+	 * (perf/stacks/unwound.h); 0: none. Needs has_identifier and a stack_sample_type.
 	 */
 	uint64_t output_id;
 	struct vmop_perf_guest_exit guest_exit;

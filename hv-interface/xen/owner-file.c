@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 bool vmop_xen_owner_file_exists(void)
 {

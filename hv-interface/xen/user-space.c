@@ -6,7 +6,7 @@
 #include "hv-interface/xen/owner-file.h"
 #include "hv-interface/xen/xenoprof-control.h"
 #include "libutil/clock.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 struct user_transport {
 	struct vmop_xen_transport base;

@@ -38,6 +38,16 @@ struct vmop_error;
 	X(TASK_START, "task_struct", "start_boottime|real_start_time|start_time")                  \
 	X(TASK_THREAD_PID, "task_struct", "thread_pid")                                            \
 	X(TASK_CGROUPS, "task_struct", "cgroups")                                                  \
+	X(TASK_STATE, "task_struct", "__state|state")                                              \
+	X(TASK_EXIT_STATE, "task_struct", "exit_state")                                            \
+	X(TASK_ON_CPU, "task_struct", "on_cpu")                                                    \
+	X(TASK_SWITCHES, "task_struct", "nvcsw")                                                   \
+	X(TASK_FORCED_SWITCHES, "task_struct", "nivcsw")                                           \
+	X(TASK_STACK, "task_struct", "stack")                                                      \
+	X(TASK_SIGNAL, "task_struct", "signal")                                                    \
+	X(TASK_THREAD_NODE, "task_struct", "thread_node")                                          \
+	X(TASK_SP, "task_struct", "thread.sp")                                                     \
+	X(TASK_CPU_CONTEXT, "task_struct", "thread.cpu_context")                                   \
 	X(PID_LEVEL, "pid", "level")                                                               \
 	X(PID_NUMBERS, "pid", "numbers")                                                           \
 	X(UPID_NR, "upid", "nr")                                                                   \
@@ -56,6 +66,7 @@ struct vmop_error;
 	X(MM_START_BRK, "mm_struct", "start_brk")                                                  \
 	X(MM_BRK, "mm_struct", "brk")                                                              \
 	X(MM_START_STACK, "mm_struct", "start_stack")                                              \
+	X(MM_VDSO, "mm_struct", "context.vdso")                                                    \
 	X(VMA_START, "vm_area_struct", "vm_start")                                                 \
 	X(VMA_END, "vm_area_struct", "vm_end")                                                     \
 	X(VMA_FLAGS, "vm_area_struct", "vm_flags")                                                 \
@@ -103,15 +114,19 @@ struct vmop_error;
 	X(MODULE_CORE_SIZE, "module", "core_layout.size")                                          \
 	X(MODULE_CORE_TEXT, "module", "core_layout.text_size")                                     \
 	X(MODULE_MEM, "module", "mem")                                                             \
-	X(MODULE_MEMORY_BASE, "module_memory", "base")                                             \
-	X(MODULE_MEMORY_SIZE, "module_memory", "size")                                             \
-	X(MODULE_MEMORY_BYTES, "module_memory", "")                                                \
-	X(MOD_INIT_TEXT, "mod_mem_type", "=MOD_INIT_TEXT")                                         \
 	X(MODULE_KALLSYMS, "module", "kallsyms")                                                   \
 	X(MODULE_SYMS, "module", "syms")                                                           \
 	X(MODULE_NUM_SYMS, "module", "num_syms")                                                   \
 	X(MODULE_BUILD_ID, "module", "build_id")                                                   \
 	X(MODULE_NOTES, "module", "notes_attrs")                                                   \
+	X(MODULE_SELF, "module", "mkobj.mod")                                                      \
+	X(MODULE_ORC_COUNT, "module", "arch.num_orcs")                                             \
+	X(MODULE_ORC_IPS, "module", "arch.orc_unwind_ip")                                          \
+	X(MODULE_ORC_ENTRIES, "module", "arch.orc_unwind")                                         \
+	X(MODULE_MEMORY_BASE, "module_memory", "base")                                             \
+	X(MODULE_MEMORY_SIZE, "module_memory", "size")                                             \
+	X(MODULE_MEMORY_BYTES, "module_memory", "")                                                \
+	X(MOD_INIT_TEXT, "mod_mem_type", "=MOD_INIT_TEXT")                                         \
 	X(NOTES_COUNT, "module_notes_attrs", "notes")                                              \
 	X(NOTES_ATTRS, "module_notes_attrs", "attrs")                                              \
 	X(NOTES_LIST, "module_notes_attrs", "grp.bin_attrs")                                       \
@@ -154,8 +169,6 @@ struct vmop_error;
 	X(KPROBE_CACHE_PAGES, "kprobe_insn_cache", "pages")                                        \
 	X(KPROBE_PAGE_LIST, "kprobe_insn_page", "list")                                            \
 	X(KPROBE_PAGE_INSNS, "kprobe_insn_page", "insns")                                          \
-	X(MODULE_SELF, "module", "mkobj.mod")                                                      \
-	X(MM_VDSO, "mm_struct", "context.vdso")                                                    \
 	X(RQ_CPU, "rq", "cpu")                                                                     \
 	X(RQ_CURR, "rq", "curr")                                                                   \
 	X(RQ_IDLE, "rq", "idle")                                                                   \
@@ -163,17 +176,7 @@ struct vmop_error;
 	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
 	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
 	X(CPUINFO_BYTES, "cpuinfo_x86", "")                                                        \
-	X(TASK_STATE, "task_struct", "__state|state")                                              \
-	X(TASK_EXIT_STATE, "task_struct", "exit_state")                                            \
-	X(TASK_ON_CPU, "task_struct", "on_cpu")                                                    \
-	X(TASK_SWITCHES, "task_struct", "nvcsw")                                                   \
-	X(TASK_FORCED_SWITCHES, "task_struct", "nivcsw")                                           \
-	X(TASK_STACK, "task_struct", "stack")                                                      \
-	X(TASK_SIGNAL, "task_struct", "signal")                                                    \
-	X(TASK_THREAD_NODE, "task_struct", "thread_node")                                          \
 	X(SIGNAL_THREADS, "signal_struct", "thread_head")                                          \
-	X(TASK_SP, "task_struct", "thread.sp")                                                     \
-	X(TASK_CPU_CONTEXT, "task_struct", "thread.cpu_context")                                   \
 	X(CONTEXT_FP, "cpu_context", "fp")                                                         \
 	X(CONTEXT_SP, "cpu_context", "sp")                                                         \
 	X(CONTEXT_PC, "cpu_context", "pc")                                                         \
@@ -181,9 +184,6 @@ struct vmop_error;
 	X(SWITCH_FRAME_PC, "inactive_task_frame", "ret_addr")                                      \
 	X(SWITCH_FRAME_BYTES, "inactive_task_frame", "")                                           \
 	X(PT_REGS_BYTES, "pt_regs", "")                                                            \
-	X(MODULE_ORC_COUNT, "module", "arch.num_orcs")                                             \
-	X(MODULE_ORC_IPS, "module", "arch.orc_unwind_ip")                                          \
-	X(MODULE_ORC_ENTRIES, "module", "arch.orc_unwind")                                         \
 	X(ORC_ENTRY_BYTES, "orc_entry", "")                                                        \
 	X(ORC_TYPE_BIT, "orc_entry", "@type")                                                      \
 	X(ORC_TYPE_BITS, "orc_entry", "#type")                                                     \

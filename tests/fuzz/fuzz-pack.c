@@ -10,7 +10,7 @@
 #include "libdb/stacks/heap.h"
 #include "libdb/stacks/nodes.h"
 #include "libdb/sum.h"
-#include "libdb/symbols.h"
+#include "libdb/symbols/symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 

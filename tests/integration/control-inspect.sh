@@ -49,7 +49,7 @@ refuse 2 "--stacks goes with --inspect" control --status --stacks
 refuse 2 "neither a pid nor xen:ID" "$build/vmopd" --inspect-guest=web1
 refuse 2 "--stacks goes with" "$build/vmopd" --stacks
 # A process that is no VMM.
-refuse 1 "no kernel\|no Linux kernel\|no memory that can be" control --inspect=$$ --stacks
+refuse 1 "no memory that can be" control --inspect=$$ --stacks
 
 # No image, no image of Linux, or a damaged one: one line each.
 (cd "$work" && refuse 3 "./nowhere: No such file" control --inspect=./nowhere && exit "$failed") || failed=1

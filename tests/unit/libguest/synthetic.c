@@ -105,6 +105,9 @@ static bool left_out(const char *type, const char *member, const struct syntheti
 {
 	if (strcmp(type, "pcpu_hot") == 0 || strncmp(member, "core_layout", 11) == 0)
 		return true;
+	/* The made kernel has no stacks. */
+	if (strncmp(member, "thread.", 7) == 0 || strncmp(member, "arch.", 5) == 0)
+		return true;
 	if (strcmp(options->bpf_programs ? "lnode" : "ksym_lnode", member) == 0)
 		return true;
 	if (options->vma_list)
@@ -122,7 +125,7 @@ static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *la
 	uint32_t name[64], kind[64], offset[64], members = 0, size = 0;
 	for (unsigned int i = 0; i < VMOP_LAYOUT_FIELD_COUNT; i++) {
 		const char *member = fields[i].member;
-		if (strcmp(fields[i].type, type) != 0 || !*member || *member == '=' ||
+		if (strcmp(fields[i].type, type) != 0 || !*member || strchr("=@#", *member) ||
 		    left_out(type, member, options))
 			continue;
 		size_t len = strcspn(member, ".|");

@@ -17,7 +17,7 @@
 
 #include "config.h"
 #include "libsym/build-id.h"
-#include "libsym/perf-map.h"
+#include "libsym/jit/perf-map.h"
 #include "libsym/resolver.h"
 #include "libsym/symtab.h"
 

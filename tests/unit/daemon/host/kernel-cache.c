@@ -10,7 +10,7 @@
 #include "daemon/host/kernel-cache.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 
 #define KALLSYMS                                                                                   \
 	"0000000000000000 A percpu\nffffffff81000000 T _text\nffffffff81000100 T do_work\n"        \

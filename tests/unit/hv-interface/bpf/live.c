@@ -360,7 +360,7 @@ static struct vmop_source *open_source(void)
 
 /* The stack of which a child's samples have a part, innermost first. */
 struct expected {
-	uint64_t frames[VMOP_STACK_FRAMES_MAX];
+	uint64_t frames[VMOP_STACK_FRAMES_MAX + 1]; /* the leaf, and its callers */
 	size_t n;
 	enum vmop_stack_end end;
 };
@@ -503,9 +503,9 @@ static void a_chain_of_frame_pointers_is_followed(void **state)
 static void a_deep_stack_ends_at_the_limit(void **state)
 {
 	(void)state;
-	struct expected path = {.n = VMOP_STACK_FRAMES_MAX, .end = VMOP_STACK_DEPTH_LIMIT};
+	struct expected path = {.n = VMOP_STACK_FRAMES_MAX + 1, .end = VMOP_STACK_DEPTH_LIMIT};
 	path.frames[0] = address_of(chain_link_calls) - 16;
-	for (size_t i = 1; i < VMOP_STACK_FRAMES_MAX; i++)
+	for (size_t i = 1; i <= VMOP_STACK_FRAMES_MAX; i++)
 		path.frames[i] = address_of(chain_link_calls);
 	struct vmop_source *source = open_source();
 	pid_t child = child_in(chain_start, 1000);

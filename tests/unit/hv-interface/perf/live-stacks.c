@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hv-interface/perf/capture.h"
 #include "hv-interface/perf/perf.h"
+#include "hv-interface/perf/stacks/capture.h"
 #include "hv-interface/source.h"
 #include "libutil/clock.h"
 

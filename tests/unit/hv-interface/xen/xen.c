@@ -12,7 +12,7 @@
 #include "hv-interface/xen/event.h"
 #include "hv-interface/xen/user-space.h"
 #include "hv-interface/xen/xen.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 #include "tests/unit/hv-interface/xen/model.h"
 
 /* libpfm4 has the events of its own architecture, and Xen samples only on x86. */

@@ -10,7 +10,7 @@
 #include "hv-interface/xen/owner-file.h"
 #include "hv-interface/xen/user-space.h"
 #include "hv-interface/xen/xenoprof-control.h"
-#include "libutil/run-dir.h"
+#include "libutil/dirs/run-dir.h"
 #include "tests/unit/hv-interface/xen/model.h"
 
 /* ---- buffers -------------------------------------------------------------------- */

@@ -130,6 +130,36 @@ static void members_and_enumerators(void **state)
 }
 
 /* Types after one of unknown kind are found by the blob's own layout table. */
+/* struct orc_entry, as before Linux 6.4: a bit field has its size above its offset. */
+static void bit_fields(void **state)
+{
+	struct vmop_btf *btf;
+	uint32_t bit, bits;
+	size_t len;
+	(void)state;
+	begin();
+	type("s16", INT, 0, 2);
+	word(16);
+	type("orc_entry", STRUCT | KIND_FLAG, 3, 6);
+	member("sp_offset", 1, 0);
+	member("type", 1, 2u << 24 | 40);
+	member("end", 1, 1u << 24 | 42);
+	type("plain", STRUCT, 1, 8);
+	member("type", 1, 40);
+	uint8_t *blob = finish(&len);
+	assert_null(vmop_btf_open(blob, len, &btf));
+	assert_true(vmop_btf_bit_field(btf, "orc_entry", "type", &bit, &bits));
+	assert_true(bit == 40 && bits == 2);
+	assert_true(vmop_btf_bit_field(btf, "orc_entry", "end", &bit, &bits));
+	assert_true(bit == 42 && bits == 1);
+	assert_false(vmop_btf_bit_field(btf, "orc_entry", "sp_offset", &bit, &bits));
+	assert_false(vmop_btf_bit_field(btf, "orc_entry", "signal", &bit, &bits));
+	assert_false(vmop_btf_bit_field(btf, "plain", "type", &bit, &bits));
+	assert_false(vmop_btf_bit_field(btf, "absent", "type", &bit, &bits));
+	vmop_btf_close(btf);
+	free(blob);
+}
+
 static void kinds_of_the_future(void **state)
 {
 	uint8_t blob[512] = {0};
@@ -310,6 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_and_enumerators),
+		cmocka_unit_test(bit_fields),
 		cmocka_unit_test(kinds_of_the_future),
 		cmocka_unit_test(types_in_circles),
 		cmocka_unit_test(what_is_no_btf),
