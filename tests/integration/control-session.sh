@@ -89,7 +89,7 @@ if grep -q '^0*[1-9a-f][0-9a-f]* . _text$' "$work/System.map"; then
 	refuse 0 "sampling" control --start --vmlinux="$work/System.map"
 	expect 0 "kernel symbols: $work/System.map" control --status
 	expect 0 "" control -h
-	# Those that were sampled, of the two functions and _text.
+	# Only the symbols that were sampled are stored.
 	is "symbols of the kernel" "$(fact "$sessions/current.vmop" symbols | sed -n 's/ \[kernel\]$//p')" -le \
 		"$(grep -i ' [tw] ' "$work/System.map" | grep -vc _etext)"
 	sed 's/^\(.*\)... \(. schedule\)$/\1fff \2/' "$work/System.map" >"$work/other.map"

@@ -42,7 +42,7 @@ static void test_malformed(void **state)
 	assert_int_equal(capture.stack.n_user_frames, 0);
 }
 
-/* The flags lie behind read_format, whatever the headers know of them. */
+/* The flags lie behind read_format, also with headers that lack their names. */
 static void test_flags(void **state)
 {
 	struct perf_event_attr attr = {.inherit = 1};
