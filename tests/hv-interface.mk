@@ -59,8 +59,7 @@ tests_unit_hv_interface_perf_stacks_deferred_CPPFLAGS = $(hv_interface_test_cppf
 tests_unit_hv_interface_perf_stacks_deferred_LDADD = $(hv_interface_test_ldadd)
 # The program that the rig kvm:deferred samples.
 noinst_PROGRAMS += tests/unit/hv-interface/perf/deferred-work
-tests_unit_hv_interface_perf_deferred_work_CFLAGS = -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls \
-	$(WARN_CFLAGS)
+tests_unit_hv_interface_perf_deferred_work_CFLAGS = -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARN_CFLAGS)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
