@@ -164,5 +164,9 @@ int main(void)
 		cmocka_unit_test(damage_is_a_reason),
 		cmocka_unit_test(no_time_finds_nothing),
 	};
+	if (access(PROGRAM, R_OK) != 0) {
+		puts("skipped: needs the fixture inlines of the build tree");
+		return 77;
+	}
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

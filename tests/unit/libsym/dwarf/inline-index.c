@@ -280,5 +280,9 @@ int main(void)
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(time_is_bounded),
 	};
+	if (access(PROGRAM, R_OK) != 0) {
+		puts("skipped: needs the fixture inlines of the build tree");
+		return 77;
+	}
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
