@@ -12,7 +12,7 @@
  *	"stacks_cost": {"tables_cpu_s": 0.011, "threads_cpu_s": 0.004, "torn": 0}
  *
  * A stack begins with the code to which the thread returns when it is switched in. "end" is null
- * for threads without a stack: "state" then tells that they run (R) or have exited. "user_end" is
+ * for threads without a stack: "state" then shows that they run (R) or have exited. "user_end" is
  * null for kernel threads.
  */
 #ifndef VMOP_DAEMON_INSPECT_STACKS_H

@@ -157,6 +157,18 @@ struct vmop_error *vmop_db_get_symbols(struct vmop_db *db, struct vmop_image_id 
 	return vmop_db_get_symbols_within(db, image, &bytes, ret_symbols, ret_n);
 }
 
+/* Select the symbols' data of an image. The caller finalizes *ret_stmt, also after an error. */
+static struct vmop_error *select_symbols(struct vmop_db *db, struct vmop_image_id image,
+					 sqlite3_stmt **ret_stmt, bool *ret_row)
+{
+	struct vmop_error *err = vmop_db_allow_work(db);
+	if (!err)
+		err = vmop_db_prepare(db, "SELECT data FROM symbols WHERE image = ?1", ret_stmt);
+	if (!err)
+		sqlite3_bind_int64(*ret_stmt, 1, image.number);
+	return err ? err : vmop_db_step(db, *ret_stmt, ret_row);
+}
+
 struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_image_id image,
 					      size_t *bytes, struct vmop_symbol **ret_symbols,
 					      size_t *ret_n)
@@ -165,13 +177,7 @@ struct vmop_error *vmop_db_get_symbols_within(struct vmop_db *db, struct vmop_im
 	bool row = false;
 	*ret_symbols = NULL;
 	*ret_n = 0;
-	struct vmop_error *err = vmop_db_allow_work(db);
-	if (!err)
-		err = vmop_db_prepare(db, "SELECT data FROM symbols WHERE image = ?1", &stmt);
-	if (!err)
-		sqlite3_bind_int64(stmt, 1, image.number);
-	if (!err)
-		err = vmop_db_step(db, stmt, &row);
+	struct vmop_error *err = select_symbols(db, image, &stmt, &row);
 	if (err || !row)
 		return err;
 	const void *blob = sqlite3_column_blob(stmt, 0);
@@ -188,13 +194,7 @@ struct vmop_error *vmop_db_has_sampled_symbols(struct vmop_db *db, struct vmop_i
 	_cleanup_(vmop_db_finalize) sqlite3_stmt *stmt = NULL;
 	bool row = false;
 	*ret = false;
-	struct vmop_error *err = vmop_db_allow_work(db);
-	if (!err)
-		err = vmop_db_prepare(db, "SELECT data FROM symbols WHERE image = ?1", &stmt);
-	if (!err)
-		sqlite3_bind_int64(stmt, 1, image.number);
-	if (!err)
-		err = vmop_db_step(db, stmt, &row);
+	struct vmop_error *err = select_symbols(db, image, &stmt, &row);
 	if (err || !row)
 		return err;
 	const void *blob = sqlite3_column_blob(stmt, 0);

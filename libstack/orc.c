@@ -101,8 +101,8 @@ static bool copy_section(const struct vmop_orc_section *from, struct section *to
 }
 
 /*
- * Return the numbers of registers in the tables, which nothing in a kernel tells: those with which
- * more entries are relative to the stack pointer.
+ * Return the numbers of registers in the tables. A kernel does not state them: they are those with
+ * which more entries are relative to the stack pointer.
  */
 static const uint8_t *find_registers(const struct vmop_orc *orc)
 {
@@ -306,7 +306,7 @@ static bool take_caller(struct state *state, const struct orc_entry *entry, uint
 	return true;
 }
 
-/* Go to the caller's frame. False: state->end tells why there is none. */
+/* Go to the caller's frame. False: there is none, for the reason in state->end. */
 static bool step(struct state *state, const struct vmop_orc *orc)
 {
 	struct vmop_kernel_regs before = state->regs;

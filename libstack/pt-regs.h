@@ -26,7 +26,7 @@ bool vmop_kernel_memory_u64(const struct vmop_kernel_memory *memory, uint64_t ad
 
 /*
  * Read the struct pt_regs at address. Set *ret to the interrupted code's registers, and *ret_entry,
- * whose is_known tells whether this code is a user's. Return false if they are not there.
+ * whose is_known is whether this code is a user's. Return false if they are not there.
  */
 bool vmop_kernel_saved_regs(const struct vmop_kernel_memory *memory, uint64_t address,
 			    struct vmop_kernel_regs *ret, struct vmop_kernel_entry *ret_entry);

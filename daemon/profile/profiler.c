@@ -303,7 +303,7 @@ static void take_mmap(struct vmop_profiler *profiler, const struct vmop_record *
 		vmop_processes_mmap(&profiler->processes, record->time_ns, &record->mmap);
 }
 
-/* Forget what was known of a process that ended, or called execve(2). */
+/* Forget the facts about a process that ended, or called execve(2). */
 static void process_gone(struct vmop_profiler *profiler, struct vmop_process *process)
 {
 	vmop_domains_process_gone(process);

@@ -111,24 +111,38 @@ static uint64_t given_address(const struct vmop_stack_capture *capture, size_t i
 	return frame - (i != 0);
 }
 
+/* Whether code has callers. */
+enum outermost { OUTERMOST_UNKNOWN, IS_OUTERMOST, HAS_CALLERS };
+
+/* Look up in its unwind table whether the code at address in region is an outermost function. */
+static enum outermost find_outermost(struct resolution *resolution,
+				     const struct vmop_region *region, uint64_t address,
+				     struct vmop_code_piece *ret_piece)
+{
+	struct vmop_cfi_rule rule;
+	*ret_piece = (struct vmop_code_piece){0};
+	if (!region || !find_code(resolution, address, ret_piece) ||
+	    ret_piece->state != VMOP_CODE_HAS_TABLE)
+		return OUTERMOST_UNKNOWN;
+	uint64_t offset = address - ret_piece->start + ret_piece->offset;
+	vmop_cfi_table_find(ret_piece->table, offset, &rule);
+	return rule.kind == VMOP_CFI_END || vmop_cfi_table_is_entry(ret_piece->table, offset)
+		       ? IS_OUTERMOST
+		       : HAS_CALLERS;
+}
+
 /*
  * Find how a stack ends whose outermost frame is at address in region, if the kernel did not report
- * it: the code's unwind table marks the outermost functions.
+ * it.
  */
 static void find_end(struct resolution *resolution, const struct vmop_region *region,
 		     uint64_t address)
 {
-	struct vmop_code_piece piece = {0};
-	struct vmop_cfi_rule rule;
-	if (!region || !find_code(resolution, address, &piece))
-		return;
+	struct vmop_code_piece piece;
+	enum outermost outermost = find_outermost(resolution, region, address, &piece);
 	if (piece.state == VMOP_CODE_PENDING)
 		resolution->frames->lacks |= VMOP_STACK_LACKS_TABLE;
-	if (piece.state != VMOP_CODE_HAS_TABLE)
-		return;
-	uint64_t offset = address - piece.start + piece.offset;
-	vmop_cfi_table_find(piece.table, offset, &rule);
-	if (rule.kind == VMOP_CFI_END || vmop_cfi_table_is_entry(piece.table, offset))
+	if (outermost == IS_OUTERMOST)
 		resolution->frames->end = VMOP_STACK_COMPLETE;
 }
 
@@ -139,14 +153,8 @@ static void find_end(struct resolution *resolution, const struct vmop_region *re
 static bool ends_at_torn(struct resolution *resolution, const struct vmop_region *region,
 			 uint64_t address)
 {
-	struct vmop_code_piece piece = {0};
-	struct vmop_cfi_rule rule;
-	if (!region || !find_code(resolution, address, &piece) ||
-	    piece.state != VMOP_CODE_HAS_TABLE)
-		return false;
-	uint64_t offset = address - piece.start + piece.offset;
-	vmop_cfi_table_find(piece.table, offset, &rule);
-	return rule.kind != VMOP_CFI_END && !vmop_cfi_table_is_entry(piece.table, offset) &&
+	struct vmop_code_piece piece;
+	return find_outermost(resolution, region, address, &piece) == HAS_CALLERS &&
 	       !vmop_cfi_table_ends_with_zero(piece.table);
 }
 

@@ -89,7 +89,7 @@ struct vmop_unwind_mapping {
 };
 
 /*
- * Tell the program the executable mappings of a process (of the initial pid namespace), sorted and
+ * Give the program the executable mappings of a process (of the initial pid namespace), sorted and
  * disjoint, in place of earlier ones. Stacks that the program finds by them carry generation, which
  * is not 0 (vmop_stack_capture.user_generation). Takes microseconds. Sampling thread.
  */

@@ -425,7 +425,7 @@ static void look(void *arg, const struct vmop_record *record,
 	check_frames(stack, seen);
 }
 
-/* Sample for a while, end the child, and return what was seen. */
+/* Sample for a while, end the child, and return its counts. */
 static struct seen sample(struct vmop_source *source, pid_t pid, const struct expected *expected)
 {
 	struct seen seen = {.pid = pid, .expected = expected};
