@@ -20,7 +20,9 @@ static const struct vmop_cfi_limits table_limits = {.max_bytes = (size_t)64 << 2
 
 /* A file that a guest has mapped. */
 struct file {
-	uint64_t file; /* the guest's struct file */
+	uint64_t file; /* the guest's struct file, of which each process has its own */
+	uint8_t build_id_len_bytes;
+	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 	struct vmop_cfi_table *table;
 	struct vmop_symtab *symtab;
 	enum vmop_code_state state;
@@ -63,8 +65,7 @@ struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, struct vmop
 	struct vmop_error *err =
 		vmop_unwinder_create(is_arm64 ? EM_AARCH64 : EM_X86_64, &stacks->unwinder);
 	if (!err)
-		err = vmop_guest_snapshot_processes(guest, VMOP_GUEST_NO_BUILD_IDS,
-						    &stacks->snapshot);
+		err = vmop_guest_snapshot_processes(guest, 0, &stacks->snapshot);
 	if (err) {
 		vmop_user_stacks_destroy(stacks);
 		return err;
@@ -91,17 +92,28 @@ static void read_file(struct vmop_user_stacks *stacks, struct file *file)
 		vmop_error_destroy(vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab));
 }
 
-/* Return a file, read at the first call, or NULL: there are too many. */
-static const struct file *find_file(struct vmop_user_stacks *stacks, uint64_t address)
+static bool is_same(const struct file *file, const struct vmop_guest_vma *vma)
 {
+	return file->file == vma->file ||
+	       (file->build_id_len_bytes && file->build_id_len_bytes == vma->build_id_len_bytes &&
+		memcmp(file->build_id, vma->build_id, vma->build_id_len_bytes) == 0);
+}
+
+/* Return the file of a mapping, read at the first call, or NULL: none, or there are too many. */
+static const struct file *find_file(struct vmop_user_stacks *stacks,
+				    const struct vmop_guest_vma *vma)
+{
+	if (!vma->file)
+		return NULL;
 	for (size_t i = 0; i < stacks->n_files; i++)
-		if (stacks->files[i].file == address)
+		if (is_same(&stacks->files[i], vma))
 			return &stacks->files[i];
 	if (stacks->n_files == MAX_FILES ||
 	    !vmop_array_reserve(stacks->files, stacks->files_capacity, stacks->n_files + 1))
 		return NULL;
 	struct file *file = &stacks->files[stacks->n_files++];
-	*file = (struct file){.file = address};
+	*file = (struct file){.file = vma->file, .build_id_len_bytes = vma->build_id_len_bytes};
+	memcpy(file->build_id, vma->build_id, sizeof(file->build_id));
 	read_file(stacks, file);
 	return file;
 }
@@ -112,7 +124,7 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	const struct vmop_guest_vma *vma = vmop_guest_process_vma(stacks->process, address);
 	if (!vma)
 		return false;
-	const struct file *file = vma->file ? find_file(stacks, vma->file) : NULL;
+	const struct file *file = find_file(stacks, vma);
 	*ret = (struct vmop_code_piece){.start = vma->start,
 					.end = vma->end,
 					.offset = vma->file_offset_bytes,
@@ -172,7 +184,7 @@ void vmop_user_stacks_place(struct vmop_user_stacks *stacks, uint32_t pid, uint6
 		return;
 	ret->path = vma->path;
 	ret->offset = address - vma->start + vma->file_offset_bytes;
-	const struct file *file = vma->file ? find_file(stacks, vma->file) : NULL;
+	const struct file *file = find_file(stacks, vma);
 	const struct vmop_symbol *symbol =
 		file && file->symtab ? vmop_symtab_find(file->symtab, ret->offset) : NULL;
 	if (!symbol)
