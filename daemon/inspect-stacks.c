@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/guest/user-stacks.h"
-#include "daemon/guest/waiting-stacks.h"
+#include "daemon/guest/stacks/user-stacks.h"
+#include "daemon/guest/stacks/waiting-stacks.h"
 #include "daemon/inspect.h"
 #include "libutil/array.h"
 #include "libutil/json.h"

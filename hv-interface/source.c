@@ -92,6 +92,16 @@ struct vmop_unwind_maps *vmop_source_unwind_maps(struct vmop_source *source)
 	return source->ops->unwind_maps ? source->ops->unwind_maps(source) : NULL;
 }
 
+struct vmop_guest_maps *vmop_source_guest_maps(struct vmop_source *source, const char **ret_note)
+{
+	const char *note = "the source of samples can't";
+	struct vmop_guest_maps *maps =
+		source->ops->guest_maps ? source->ops->guest_maps(source, &note) : NULL;
+	if (ret_note)
+		*ret_note = maps ? NULL : note;
+	return maps;
+}
+
 size_t vmop_source_n_events(const struct vmop_source *source)
 {
 	return source->ops->n_events(source);

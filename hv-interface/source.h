@@ -83,6 +83,7 @@ static inline double vmop_event_scale(const struct vmop_event_info *info)
 
 struct vmop_active_opener; /* active-group.h */
 struct vmop_unwind_maps;   /* bpf/unwind-maps.h */
+struct vmop_guest_maps;	   /* bpf/guest-maps.h */
 
 struct vmop_source_setup {
 	const struct vmop_event_request *events; /* n_events of them; none: "default" */
@@ -99,6 +100,12 @@ struct vmop_source_setup {
 	 * vmop_source_stacks.
 	 */
 	struct vmop_stack_options stacks;
+	/*
+	 * perf: capture what the vCPUs of KVM guests run at their samples (vmop/guest-context.h),
+	 * and with stacks also their stacks. The machine may refuse it: see
+	 * vmop_source_guest_maps.
+	 */
+	bool wants_guest_context;
 	/*
 	 * perf: deliver no samples, only records of tasks and CPUs (MMAP, COMM, FORK, EXIT,
 	 * KSYMBOL, CPU).
@@ -200,6 +207,8 @@ struct vmop_source_ops {
 						   const char **ret_note);
 	/* See vmop_source_unwind_maps; NULL: the source does not unwind in the kernel. */
 	struct vmop_unwind_maps *(*unwind_maps)(struct vmop_source *source);
+	/* See vmop_source_guest_maps; NULL: the source captures no contexts of guests. */
+	struct vmop_guest_maps *(*guest_maps)(struct vmop_source *source, const char **ret_note);
 	/* See vmop_source_pause; NULL: another domain never commands the source. */
 	struct vmop_error *(*pause)(struct vmop_source *source);
 	struct vmop_error *(*resume)(struct vmop_source *source);
@@ -303,8 +312,8 @@ const char *vmop_source_transport(const struct vmop_source *source);
 
 /*
  * Return the call stacks that the source captures, fixed when it is opened: mode OFF, KERNEL, FP,
- * CFI, BPF or DEFER. Set *ret_note, which may be NULL, to NULL or to the differences from the request and
- * their reasons. The source owns both.
+ * CFI, BPF or DEFER. Set *ret_note, which may be NULL, to NULL or to the differences from the
+ * request and their reasons. The source owns both.
  */
 const struct vmop_stack_options *vmop_source_stacks(const struct vmop_source *source,
 						    const char **ret_note);
@@ -314,6 +323,14 @@ const struct vmop_stack_options *vmop_source_stacks(const struct vmop_source *so
  * (bpf/unwind-maps.h), or NULL: the mode of vmop_source_stacks is not BPF. The source owns them.
  */
 struct vmop_unwind_maps *vmop_source_unwind_maps(struct vmop_source *source);
+
+/*
+ * Return the maps by which the contexts of guests' samples are captured, to be filled by the caller
+ * (bpf/guest-maps.h), or NULL: the source captures none. Set *ret_note, which may be NULL, to NULL
+ * or to the reason, one line which completes "guest contexts: not captured, because ...". The
+ * source owns both.
+ */
+struct vmop_guest_maps *vmop_source_guest_maps(struct vmop_source *source, const char **ret_note);
 
 /*
  * Return the number of events, fixed when the source is opened, and event i of them, which the

@@ -44,6 +44,7 @@
 
 #include "libguest/tasks/snapshot.h"
 #include "libguest/types.h"
+#include "vmop/guest-numbers.h"
 
 struct vmop_error;
 struct vmop_guest;
@@ -231,5 +232,51 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
  */
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes);
+
+/* --- what a sample shows (vmop/guest-context.h) ------------------------------------------- */
+
+/*
+ * Set *ret to the numbers by which the current task, pages and stacks are found at a sample. What
+ * this kernel lacks is 0 or VMOP_GUEST_NO_OFFSET; generation and windows are 0.
+ * VMOP_ERROR_NOT_FOUND: no kernel or no struct offsets are known.
+ */
+struct vmop_error *vmop_guest_sample_numbers(struct vmop_guest *guest,
+					     struct vmop_guest_numbers *ret);
+
+/*
+ * Find the file of an inode that a sample showed. Set *ret, whose path and handle are valid until
+ * the next call. VMOP_ERROR_NOT_FOUND: the inode is another one now (number, superblock or
+ * generation differ), or has no name.
+ */
+struct vmop_error *vmop_guest_find_inode(struct vmop_guest *guest,
+					 const struct vmop_guest_inode *inode,
+					 struct vmop_guest_inode_file *ret);
+
+/*
+ * Find a file by its path in the root file system of the guest's init, among the names that the
+ * guest's kernel has in its cache; symbolic links are not followed. VMOP_ERROR_NOT_FOUND: no such
+ * name is cached.
+ */
+struct vmop_error *vmop_guest_find_path(struct vmop_guest *guest, const char *path,
+					struct vmop_guest_inode_file *ret);
+
+/*
+ * As vmop_guest_read_file and vmop_guest_file_size, by the handle of a file's pages
+ * (vmop_guest_inode_file.mapping). VMOP_ERROR_NOT_FOUND: it is not that inode's any longer.
+ */
+struct vmop_error *vmop_guest_read_mapping(struct vmop_guest *guest, uint64_t mapping,
+					   uint64_t offset, void *buf, size_t len_bytes,
+					   size_t *ret_read);
+struct vmop_error *vmop_guest_mapping_size(struct vmop_guest *guest, uint64_t mapping,
+					   uint64_t *ret);
+
+/*
+ * Read one process by the address of its leader's task_struct, with its mappings, into a snapshot
+ * that has only this process. The caller frees *ret. VMOP_ERROR_NOT_FOUND: the task is no longer
+ * that of this pid and start time.
+ */
+struct vmop_error *vmop_guest_snapshot_process(struct vmop_guest *guest, uint64_t task,
+					       uint32_t pid, uint64_t start_time_ns,
+					       struct vmop_guest_snapshot **ret);
 
 #endif

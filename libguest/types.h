@@ -167,4 +167,20 @@ struct vmop_guest_orc_format {
 /* A visitor of ORC tables; false ends the iteration. orc is valid only during the call. */
 typedef bool vmop_guest_orc_fn(const struct vmop_guest_orc *orc, void *arg);
 
+/* The identity of a file at a sample: addresses in the guest's kernel, and what they contained. */
+struct vmop_guest_inode {
+	uint64_t mapping; /* page->mapping, without flags */
+	uint64_t inode, superblock, number;
+	uint32_t generation;
+};
+
+struct vmop_guest_inode_file {
+	const char *path; /* as in /proc/PID/maps of a process in the initial mount namespace */
+	bool is_deleted;
+	uint64_t mapping; /* its pages, for vmop_guest_read_mapping */
+	uint64_t size_bytes;
+	uint8_t build_id_len_bytes; /* 0: no ELF file, or no build-id */
+	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
+};
+
 #endif

@@ -91,6 +91,6 @@ tests_unit_daemon_xen_agent_messages_LDADD = $(daemon_test_ldadd) -lpthread
 
 # tests/rigs/introspect-run compares the stacks of a captured guest's threads with its own /proc by
 # this program.
-noinst_PROGRAMS += tests/unit/daemon/guest/compare-stacks
-tests_unit_daemon_guest_compare_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_unit_daemon_guest_compare_stacks_LDADD = $(daemon_test_ldadd)
+noinst_PROGRAMS += tests/unit/daemon/guest/stacks/compare-stacks
+tests_unit_daemon_guest_stacks_compare_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_daemon_guest_stacks_compare_stacks_LDADD = $(daemon_test_ldadd)

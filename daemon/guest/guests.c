@@ -132,7 +132,7 @@ void vmop_guests_tick(struct vmop_guests *guests)
 
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		      const struct vmop_sample_key *key, const struct vmop_record *record,
-		      int32_t vcpu)
+		      int32_t vcpu, const struct vmop_guest_context *context)
 {
 	struct vmop_held_sample sample = {
 		.domain = domain,
@@ -141,6 +141,7 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		.weight_events = record->sample.weight_events,
 		.vcpu = vcpu,
 	};
+	(void)context;
 	/* Byte by byte, because its padding is hashed later. */
 	memcpy(&sample.key, key, sizeof(*key));
 	return vmop_held_samples_add(&guests->held, &sample, NULL);

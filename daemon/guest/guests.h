@@ -33,6 +33,7 @@
 #include "daemon/guest/domain.h"
 #include "daemon/guest/view.h"
 #include "daemon/profile/sample-key.h"
+#include "vmop/guest-context.h"
 #include "vmop/record.h"
 
 struct vmop_guests;
@@ -52,12 +53,12 @@ void vmop_guests_tick(struct vmop_guests *guests);
 
 /*
  * Hold a sample of a passive guest until the flush.  key lacks only the task, image and certainty.
- * vcpu: -1 if it is not known.  False: no room, and the caller attributes it without a task.  For
- * the per-sample path.
+ * vcpu: -1 if it is not known.  context: what the vCPU ran, or NULL.  False: no room, and the
+ * caller attributes it without a task.  For the per-sample path.
  */
 bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		      const struct vmop_sample_key *key, const struct vmop_record *record,
-		      int32_t vcpu);
+		      int32_t vcpu, const struct vmop_guest_context *context);
 
 /* Return whether a flush is due because the queue of held samples is nearly full. */
 bool vmop_guests_want_flush(const struct vmop_guests *guests);

@@ -361,7 +361,8 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE)
 		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
-	    vmop_guests_hold(attribution->guests, domain, &location->key, record, owner->vcpu))
+	    vmop_guests_hold(attribution->guests, domain, &location->key, record, owner->vcpu,
+			     NULL))
 		return;
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		locate_guest(attribution, location, domain, sample);

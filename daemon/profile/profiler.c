@@ -373,6 +373,7 @@ static void take_record(void *arg, const struct vmop_record *record,
 			vmop_stacks_add_user_part(profiler->stacks, record->user_chain.cookie,
 						  stack);
 		break;
+	case VMOP_RECORD_GUEST_STATE:
 	case VMOP_RECORD_CPU: /* the source handles these */
 		break;
 	default:

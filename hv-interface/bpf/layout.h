@@ -9,7 +9,9 @@
 #ifndef VMOP_HV_INTERFACE_BPF_LAYOUT_H
 #define VMOP_HV_INTERFACE_BPF_LAYOUT_H
 
+#include "hv-interface/bpf/guest-maps.h"
 #include "hv-interface/bpf/unwind-maps.h"
+#include "vmop/guest-context.h"
 
 /* Bounds of the maps. Mappings take 4 MiB; tables take memory as they are put. */
 enum {
@@ -106,9 +108,15 @@ enum vmop_bpf_outcome {
 #define VMOP_BPF_COOKIE_FRAMES_SHIFT 16
 #define VMOP_BPF_COOKIE_FRAMES_MASK UINT64_C(0x7f)
 
-/* The content of a record. A guest's stack will be another kind. */
+/* The content of a record. */
 enum vmop_bpf_kind {
 	VMOP_BPF_HOST_STACK = 1, /* struct vmop_bpf_stack */
+	VMOP_BPF_GUEST = 2,	 /* struct vmop_bpf_guest, in place of a guest's sample */
+	/*
+	 * struct vmop_bpf_guest, in front of a host's sample of a vCPU's thread, which follows in
+	 * the ring: the state in which the guest left the vCPU.
+	 */
+	VMOP_BPF_GUEST_STATE = 3,
 };
 
 /*
@@ -128,5 +136,24 @@ struct vmop_bpf_stack {
 
 _Static_assert(offsetof(struct vmop_bpf_stack, period_events) == 12, "aligned with the size");
 _Static_assert(sizeof(struct vmop_bpf_stack) == 28, "aligned with the size");
+
+/* A guest's context in the ring, aligned with the size before it. */
+struct vmop_bpf_guest {
+	uint32_t kind; /* VMOP_BPF_GUEST or VMOP_BPF_GUEST_STATE */
+	uint16_t event;
+	uint16_t reserved;  /* 0 */
+	uint32_t len_bytes; /* vmop_guest_context_bytes() */
+	uint64_t period_events;
+	struct vmop_guest_context context;
+	/* its windows follow */
+} __attribute__((packed));
+
+_Static_assert(offsetof(struct vmop_bpf_guest, period_events) == 12, "aligned with the size");
+_Static_assert(offsetof(struct vmop_bpf_guest, context) == 20, "aligned with the size");
+
+/* The value of a guest in the map of guests, whose key is the VMM's pid. */
+struct vmop_bpf_guest_value {
+	struct vmop_guest_numbers numbers;
+};
 
 #endif

@@ -29,6 +29,12 @@ enum vmop_record_type {
 	 * capture that comes with the record.
 	 */
 	VMOP_RECORD_USER_CHAIN,
+	/*
+	 * The state in which a guest left a vCPU: it belongs to the next sample of the same CPU and
+	 * thread, which is the host's work for that vCPU. It is the capture that comes with the
+	 * record.
+	 */
+	VMOP_RECORD_GUEST_STATE,
 };
 
 enum vmop_sample_flags {
@@ -102,6 +108,10 @@ struct vmop_user_chain_record {
 	uint64_t cookie;
 };
 
+struct vmop_guest_state_record {
+	uint32_t cpu, pid, tid; /* of the vCPU's thread */
+};
+
 struct vmop_cpu_record {
 	uint32_t cpu;
 	int is_online;
@@ -118,6 +128,7 @@ struct vmop_record {
 		struct vmop_ksymbol_record ksymbol;
 		struct vmop_lost_record lost;
 		struct vmop_throttle_record throttle;
+		struct vmop_guest_state_record guest_state;
 		struct vmop_cpu_record cpu;
 		struct vmop_user_chain_record user_chain;
 		uint32_t unhandled_type; /* the source's number of the record type */

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "vmop/guest-context.h"
+
 /* The reason why a stack has no more callers. Stored in session files: append, never renumber. */
 enum vmop_stack_end {
 	VMOP_STACK_END_UNKNOWN = 0,
@@ -33,7 +35,7 @@ enum vmop_stack_end {
 /* The default depth limit, and the largest that a user can ask for: frames of kernel and user. */
 #define VMOP_STACK_FRAMES_MAX 127
 
-/* The ways to capture the call stacks of the host's samples. A guest's sample has no capture. */
+/* The ways to capture the call stacks of the host's samples. */
 enum vmop_stack_mode {
 	VMOP_STACKS_OFF = 0,
 	VMOP_STACKS_KERNEL, /* kernel frames only */
@@ -116,6 +118,11 @@ struct vmop_stack_capture {
 	 */
 	size_t user_stack_asked_bytes;
 	bool is_compat; /* a 32-bit program on a 64-bit kernel: its stack is not unwound */
+	/*
+	 * Of a guest's sample, and of a VMOP_RECORD_GUEST_STATE: what the vCPU ran, with its
+	 * windows behind it. Then everything above is unset. NULL: not captured.
+	 */
+	const struct vmop_guest_context *guest;
 };
 
 #endif

@@ -82,7 +82,7 @@ static void hold(enum vmop_mode mode, uint64_t ip)
 	const struct vmop_sample_key key = {.domain = domain->id, .mode = (uint8_t)mode};
 	const struct vmop_record record = {.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
 					   .sample = {.ip = ip, .weight_events = 1}};
-	assert_true(vmop_guests_hold(guests, domain, &key, &record, 0));
+	assert_true(vmop_guests_hold(guests, domain, &key, &record, 0, NULL));
 }
 
 /* The samples that were released, each as "IMAGE+OFFSET ". */

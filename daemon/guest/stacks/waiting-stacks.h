@@ -6,8 +6,8 @@
  *
  * Thread: that of the vmop_guest.
  */
-#ifndef VMOP_DAEMON_GUEST_WAITING_STACKS_H
-#define VMOP_DAEMON_GUEST_WAITING_STACKS_H
+#ifndef VMOP_DAEMON_GUEST_STACKS_WAITING_STACKS_H
+#define VMOP_DAEMON_GUEST_STACKS_WAITING_STACKS_H
 
 #include <stddef.h>
 #include <stdint.h>

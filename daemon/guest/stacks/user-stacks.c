@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/guest/user-stacks.h"
+#include "daemon/guest/stacks/user-stacks.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/guest/waiting-stacks.h"
+#include "daemon/guest/stacks/waiting-stacks.h"
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 

@@ -5,8 +5,8 @@
  *
  * Thread: that of the vmop_guest. No function may be called from a visitor of libguest.
  */
-#ifndef VMOP_DAEMON_GUEST_USER_STACKS_H
-#define VMOP_DAEMON_GUEST_USER_STACKS_H
+#ifndef VMOP_DAEMON_GUEST_STACKS_USER_STACKS_H
+#define VMOP_DAEMON_GUEST_STACKS_USER_STACKS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/guest/waiting-stacks.h"
+#include "daemon/guest/stacks/waiting-stacks.h"
 
 #include <endian.h>
 #include <stdlib.h>

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The call stacks of a passive guest's samples: unwinds the windows that were captured at a sample
+ * (vmop/guest-context.h), in the guest's kernel by its ORC tables or frame records, and then in
+ * user code by the CFI of the files that the process has mapped.
+ *
+ * Tables come from the guest's memory by way of the watching thread (watch.h), and are published in
+ * its views. A stack that needs a table which is not there yet ends there, and the table is
+ * requested for later samples.
+ *
+ * Sampling thread. Per sample: bounded work, no allocation, no wait.
+ */
+#ifndef VMOP_DAEMON_GUEST_STACKS_SAMPLE_UNWINDER_H
+#define VMOP_DAEMON_GUEST_STACKS_SAMPLE_UNWINDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/guest/view.h"
+#include "libutil/error.h"
+#include "vmop/guest-context.h"
+#include "vmop/ids.h"
+#include "vmop/stack.h"
+
+struct vmop_guest_sample_unwinder;
+struct vmop_guest_watch;
+
+/*
+ * A frame in one word: the kernel's addresses have bit 63, and a frame whose bit 62 differs from
+ * bit 63 is an instruction that was interrupted, not a return address.
+ */
+static inline uint64_t vmop_guest_frame_pack(uint64_t address, bool is_interrupted)
+{
+	return is_interrupted ? address ^ UINT64_C(1) << 62 : address;
+}
+
+static inline bool vmop_guest_frame_is_interrupted(uint64_t frame)
+{
+	return (frame >> 62 & 1) != frame >> 63;
+}
+
+static inline uint64_t vmop_guest_frame_address(uint64_t frame)
+{
+	return vmop_guest_frame_is_interrupted(frame) ? frame ^ UINT64_C(1) << 62 : frame;
+}
+
+struct vmop_guest_callers {
+	/* Packed, innermost first, without the sampled address itself; kernel frames, then user. */
+	uint64_t frames[VMOP_STACK_FRAMES_MAX];
+	size_t n;
+	enum vmop_stack_end end;
+	bool is_likely; /* the stack pointer was not captured, and found by a search */
+};
+
+/*
+ * Create an unwinder for one watched guest. watch, by which it requests tables, must outlive it.
+ * Destroy it with vmop_guest_sample_unwinder_destroy.
+ */
+struct vmop_error *vmop_guest_sample_unwinder_create(struct vmop_guest_watch *watch,
+						     struct vmop_domain_id domain,
+						     struct vmop_guest_sample_unwinder **ret);
+void vmop_guest_sample_unwinder_destroy(struct vmop_guest_sample_unwinder *unwinder);
+
+/*
+ * Unwind. view: the guest's newest; NULL: none yet. process: the one of the context in the view's
+ * lists; NULL: it is in none, and the user part ends at once.
+ */
+void vmop_guest_sample_unwinder_unwind(struct vmop_guest_sample_unwinder *unwinder,
+				       const struct vmop_guest_view *view,
+				       const struct vmop_guest_process *process,
+				       const struct vmop_guest_context *context,
+				       struct vmop_guest_callers *ret);
+
+#endif
