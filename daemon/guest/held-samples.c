@@ -51,15 +51,13 @@ bool vmop_held_samples_add(struct vmop_held_samples *held, const struct vmop_hel
 		return false;
 	struct vmop_held_sample *to = &held->at[held->n];
 	bool has_room = sample->n_frames <= held->frame_capacity - held->n_frames;
-	if (!has_room && !context)
-		return false;
 	held->n++;
 	/* Byte by byte, because the padding of the key is hashed later. */
 	memcpy(to, sample, sizeof(*to));
 	add_context(held, to, context);
 	if (!has_room) {
 		to->n_frames = 0;
-		held->contexts[to->context].stack_end = VMOP_STACK_TOO_MANY;
+		to->stack_end = VMOP_STACK_TOO_MANY;
 	}
 	add_frames(held, to, frames);
 	return true;
@@ -99,9 +97,9 @@ void vmop_held_samples_release(struct vmop_held_samples *held,
 		const struct vmop_held_sample *sample = &held->at[i];
 		const uint64_t *frames =
 			sample->n_frames ? held->frames + sample->first_frame : NULL;
-		const struct vmop_held_context *context =
-			sample->context != VMOP_HELD_NO_CONTEXT ? &held->contexts[sample->context]
-								: NULL;
+		const struct vmop_held_context *context = sample->context != VMOP_HELD_NO_CONTEXT
+								  ? &held->contexts[sample->context]
+								  : NULL;
 		if (!release(arg, sample, context, frames))
 			keep(held, sample, &kept);
 	}

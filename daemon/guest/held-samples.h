@@ -26,10 +26,6 @@ struct vmop_held_context {
 	uint32_t parts; /* enum vmop_guest_part */
 	uint32_t pid;
 	char comm[16]; /* ends with a 0 */
-	/* The sample's frames are its callers, packed (stacks/sample-unwinder.h). */
-	bool has_stack;
-	uint8_t stack_end; /* enum vmop_stack_end */
-	bool is_likely;	   /* the stack pointer was found by a search */
 };
 
 struct vmop_held_sample {
@@ -37,6 +33,10 @@ struct vmop_held_sample {
 	struct vmop_domain *domain;
 	uint64_t ip, time_ns, weight_events; /* time_ns: CLOCK_MONOTONIC */
 	int32_t vcpu;			     /* -1: not known */
+	/* The frames are the callers, packed (stacks/sample-unwinder.h). */
+	bool has_stack;
+	uint8_t stack_end; /* enum vmop_stack_end */
+	bool is_likely;	   /* the stack pointer was found by a search */
 	uint32_t n_frames;
 	/* Set by vmop_held_samples_add: indices into the buffers. */
 	size_t first_frame;

@@ -111,15 +111,15 @@ struct vmop_image *vmop_guest_image_of_generated(struct vmop_guests *guests,
 {
 	char name[64];
 	snprintf(name, sizeof(name), "[anon:%.15s]", comm);
-	return keep(guests, vmop_images_named(guests->images, domain->id, VMOP_IMAGE_ANON, name, 0,
-					      0));
+	return keep(guests,
+		    vmop_images_named(guests->images, domain->id, VMOP_IMAGE_ANON, name, 0, 0));
 }
 
 struct vmop_image *vmop_guest_image_of_vdso(struct vmop_guests *guests,
 					    const struct vmop_domain *domain)
 {
-	return keep(guests, vmop_images_named(guests->images, domain->id, VMOP_IMAGE_VDSO, "[vdso]",
-					      0, 0));
+	return keep(guests,
+		    vmop_images_named(guests->images, domain->id, VMOP_IMAGE_VDSO, "[vdso]", 0, 0));
 }
 
 struct vmop_image *vmop_guest_image_of_reason(struct vmop_guests *guests,

@@ -431,7 +431,8 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 	    wishes->taken_generation != watched->stripped_generation)
 		is_news |= drop_symbols(watched);
 	bool is_list_due = now_ns >= watched->snapshot_due_ns;
-	if (watched->code->kernel.has_processes && (is_list_due || now_ns >= watched->check_due_ns)) {
+	if (watched->code->kernel.has_processes &&
+	    (is_list_due || now_ns >= watched->check_due_ns)) {
 		if (!is_news && !still_runs(watched, now_ns))
 			return true;
 		watched->check_due_ns = now_ns + watch->snapshot_ns;
@@ -835,8 +836,8 @@ void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wai
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 
-void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch,
-				       struct vmop_domain_id domain, bool has_contexts)
+void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				       bool has_contexts)
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);

@@ -104,7 +104,7 @@ void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wai
  * Set whether samples of a guest show what its vCPUs run: then the thread lists its processes and
  * reads its vCPUs more rarely. Unknown domains are ignored.
  */
-void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch,
-				       struct vmop_domain_id domain, bool has_contexts);
+void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				       bool has_contexts);
 
 #endif

@@ -8,6 +8,7 @@
 #include "daemon/guest/attribution.h"
 #include "daemon/guest/context/files.h"
 #include "daemon/guest/context/processes.h"
+#include "daemon/guest/context/states.h"
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guest-sample.h"
 #include "daemon/guest/held-samples.h"
@@ -54,6 +55,7 @@ struct vmop_guests {
 	struct vmop_code_names code_names; /* of generated code */
 	struct vmop_guest_callers unwound; /* of the present sample */
 	struct vmop_guest_frames frames;   /* of the sample that is released */
+	struct vmop_guest_states states;   /* with stacks */
 };
 
 #endif

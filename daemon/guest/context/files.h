@@ -33,8 +33,8 @@ enum vmop_guest_code_page_state {
 struct vmop_guest_code_page {
 	struct vmop_guest_page_key key;
 	enum vmop_guest_code_page_state state;
-	bool is_verified; /* the page had the code that was sampled */
-	bool has_entry;	  /* this slot of the table is in use */
+	bool is_verified;		/* the page had the code that was sampled */
+	bool has_entry;			/* this slot of the table is in use */
 	uint32_t used_in, requested_in; /* numbers of intervals */
 	struct vmop_image *image;	/* FOUND: its file, referenced */
 };

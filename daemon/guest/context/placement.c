@@ -16,9 +16,9 @@ static bool agrees(const struct vmop_guest_code_facts *facts)
 	if (!is_file(vma) ||
 	    facts->address - vma->start + vma->file_offset_bytes != facts->file_offset_bytes)
 		return false;
-	bool has_same_id =
-		vma->build_id_len_bytes && vma->build_id_len_bytes == image->build_id.len_bytes &&
-		!memcmp(vma->build_id, image->build_id.bytes, vma->build_id_len_bytes);
+	bool has_same_id = vma->build_id_len_bytes &&
+			   vma->build_id_len_bytes == image->build_id.len_bytes &&
+			   !memcmp(vma->build_id, image->build_id.bytes, vma->build_id_len_bytes);
 	return has_same_id || !strcmp(vma->path, image->name);
 }
 
@@ -45,9 +45,8 @@ struct vmop_guest_placement vmop_guest_place(const struct vmop_guest_code_facts 
 {
 	bool has_page = facts->parts & VMOP_GUEST_HAS_PAGE;
 	if (has_page && facts->mapping & VMOP_GUEST_MAPPING_ANON)
-		return is_file(facts->vma)
-			       ? at(VMOP_GUEST_PLACE_MAPPING, VMOP_CERTAIN_LIKELY)
-			       : at(VMOP_GUEST_PLACE_GENERATED, VMOP_CERTAIN_EXACT);
+		return is_file(facts->vma) ? at(VMOP_GUEST_PLACE_MAPPING, VMOP_CERTAIN_LIKELY)
+					   : at(VMOP_GUEST_PLACE_GENERATED, VMOP_CERTAIN_EXACT);
 	if (has_page && facts->mapping)
 		return place_file(facts);
 	if (facts->parts & VMOP_GUEST_HAS_GPA && facts->is_in_kernel_image)

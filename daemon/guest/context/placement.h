@@ -6,21 +6,19 @@
  * The context proves the task. The place is proved by two independent facts: what the guest's
  * struct page said at the sample, and the code bytes or the mappings of the process.
  *
- * | the page of the code                    | other facts                   | place, certainty     |
+ * | the page of the code                    | other facts                   | place, certainty |
  * |-----------------------------------------|-------------------------------|----------------------|
- * | is of a file that was found             | a mapping of the process has  | the mapping, EXACT   |
- * |                                         | the same file and offset      |                      |
- * |                                         | the file has the code sampled | the file, EXACT      |
- * |                                         | none                          | the file, LIKELY     |
- * | is of a file that was gone, or is not   | the process maps a file there | the mapping, LIKELY  |
- * | found yet                               | none                          | LOST_FILE, AMBIGUOUS |
- * | is anonymous memory                     | the process maps a file there | the mapping, LIKELY  |
- * |                                         | (a private copy)              |                      |
- * |                                         | else                          | generated, EXACT     |
- * | has no owner, and is in the kernel's    |                               | the vDSO, EXACT      |
- * | image                                   |                               |                      |
- * | has no owner, or is not known           | the process has a mapping     | the mapping, EXACT   |
- * |                                         | none                          | UNKNOWN, AMBIGUOUS   |
+ * | is of a file that was found             | a mapping of the process has  | the mapping, EXACT |
+ * |                                         | the same file and offset      | | | | the file has
+ * the code sampled | the file, EXACT      | |                                         | none | the
+ * file, LIKELY     | | is of a file that was gone, or is not   | the process maps a file there |
+ * the mapping, LIKELY  | | found yet                               | none | LOST_FILE, AMBIGUOUS |
+ * | is anonymous memory                     | the process maps a file there | the mapping, LIKELY |
+ * |                                         | (a private copy)              | | | | else |
+ * generated, EXACT     | | has no owner, and is in the kernel's    | | the vDSO, EXACT      | |
+ * image                                   |                               |                      |
+ * | has no owner, or is not known           | the process has a mapping     | the mapping, EXACT |
+ * |                                         | none                          | UNKNOWN, AMBIGUOUS |
  */
 #ifndef VMOP_DAEMON_GUEST_CONTEXT_PLACEMENT_H
 #define VMOP_DAEMON_GUEST_CONTEXT_PLACEMENT_H

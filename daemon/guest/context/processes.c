@@ -22,8 +22,7 @@ static void drop(struct vmop_guest_seen *seen, struct vmop_images *images)
 	vmop_image_unref(images, seen->generated);
 }
 
-void vmop_guest_processes_deinit(struct vmop_guest_processes *processes,
-				 struct vmop_images *images)
+void vmop_guest_processes_deinit(struct vmop_guest_processes *processes, struct vmop_images *images)
 {
 	for (uint32_t i = 0; processes->slots && i < VMOP_GUEST_SEEN_SLOTS; i++)
 		drop(&processes->slots[i], images);
@@ -38,8 +37,7 @@ static struct vmop_guest_seen *slot_of(const struct vmop_guest_processes *proces
 	uint64_t hash = (key->start_time_ns ^ key->pid << 40) * UINT64_C(0x9e3779b97f4a7c15);
 	uint32_t at = (uint32_t)(hash >> 32);
 	for (unsigned i = 0; processes->slots && i < MAX_PROBES; i++) {
-		struct vmop_guest_seen *seen =
-			&processes->slots[(at + i) % VMOP_GUEST_SEEN_SLOTS];
+		struct vmop_guest_seen *seen = &processes->slots[(at + i) % VMOP_GUEST_SEEN_SLOTS];
 		if (!seen->has_entry || !memcmp(&seen->key, key, sizeof(*key)))
 			return seen;
 	}

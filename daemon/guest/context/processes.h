@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The processes of a guest that contexts showed and that need more than a context has: those that
- * are in no list, because they live too short, and those with generated code. A process is requested
- * at its first sample, and read by the watching thread soon after.
+ * are in no list, because they live too short, and those with generated code. A process is
+ * requested at its first sample, and read by the watching thread soon after.
  *
  * All functions belong to the sampling thread.
  */
@@ -32,7 +32,7 @@ struct vmop_guest_seen_key {
 
 struct vmop_guest_seen {
 	struct vmop_guest_seen_key key;
-	bool has_entry; /* this slot of the table is in use */
+	bool has_entry;			/* this slot of the table is in use */
 	uint32_t used_in, requested_in; /* numbers of intervals */
 	uint8_t n_tries;		/* requests in the interval requested_in */
 	char comm[16];			/* with a perf map */

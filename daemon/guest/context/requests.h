@@ -57,7 +57,8 @@ struct vmop_guest_answer {
 	bool is_found, is_refused;
 	/* A page: its file. */
 	bool is_verified; /* the file has the code at offset_bytes */
-	char *path;	  /* as in /proc/PID/maps, " (deleted)" included; on the heap */
+	bool is_elf;
+	char *path;	  /* as in /proc/PID/maps; on the heap */
 	uint64_t mapping; /* for VMOP_GUEST_REQUEST_SYMBOLS */
 	uint8_t build_id_len_bytes;
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
@@ -77,7 +78,7 @@ void vmop_guest_answer_deinit(struct vmop_guest_answer *answer);
 struct vmop_guest_requests {
 	struct vmop_guest_request requests[VMOP_GUEST_REQUESTS_MAX];
 	struct vmop_guest_answer answers[VMOP_GUEST_REQUESTS_MAX];
-	uint32_t n_put, n_taken;	   /* requests, in all */
+	uint32_t n_put, n_taken;	  /* requests, in all */
 	uint32_t n_answered, n_collected; /* answers, in all */
 };
 
@@ -85,8 +86,7 @@ struct vmop_guest_requests {
 bool vmop_guest_requests_put(struct vmop_guest_requests *requests,
 			     const struct vmop_guest_request *request);
 /* Take the oldest request. False: none. Each one must be answered. */
-bool vmop_guest_requests_take(struct vmop_guest_requests *requests,
-			      struct vmop_guest_request *ret);
+bool vmop_guest_requests_take(struct vmop_guest_requests *requests, struct vmop_guest_request *ret);
 /* Append an answer, which passes to the queue. */
 void vmop_guest_requests_answer(struct vmop_guest_requests *requests,
 				const struct vmop_guest_answer *answer);

@@ -147,8 +147,8 @@ static void request_process(struct vmop_guests *guests, const struct vmop_domain
 	struct vmop_watched_guest *watched = domain->watched;
 	if (vmop_guest_context_process(watched, context))
 		return;
-	struct vmop_guest_seen *seen = vmop_guest_processes_get(&watched->processes, context->pid,
-								context->start_time_ns);
+	struct vmop_guest_seen *seen =
+		vmop_guest_processes_get(&watched->processes, context->pid, context->start_time_ns);
 	if (!seen || seen->state == VMOP_GUEST_SEEN_PENDING)
 		return;
 	if (seen->requested_in != watched->processes.interval)
@@ -169,8 +169,8 @@ static void request_perf_map(struct vmop_guests *guests, const struct vmop_domai
 			     const struct vmop_held_context *context, uint64_t time_ns)
 {
 	struct vmop_watched_guest *watched = domain->watched;
-	struct vmop_guest_seen *seen = vmop_guest_processes_get(&watched->processes, context->pid,
-								context->start_time_ns);
+	struct vmop_guest_seen *seen =
+		vmop_guest_processes_get(&watched->processes, context->pid, context->start_time_ns);
 	if (!seen || seen->map_state == VMOP_GUEST_SEEN_PENDING || time_ns < seen->map_due_ns)
 		return;
 	const struct vmop_guest_process *process = vmop_guest_context_process(watched, context);
@@ -182,7 +182,7 @@ static void request_perf_map(struct vmop_guests *guests, const struct vmop_domai
 		return;
 	seen->map_state = VMOP_GUEST_SEEN_PENDING;
 	seen->map_requested_in = watched->processes.interval;
-	seen->map_pause_ns = !seen->map_pause_ns			? FIRST_MAP_PAUSE_NS
+	seen->map_pause_ns = !seen->map_pause_ns		       ? FIRST_MAP_PAUSE_NS
 			     : seen->map_pause_ns >= LAST_MAP_PAUSE_NS ? LAST_MAP_PAUSE_NS
 								       : 2 * seen->map_pause_ns;
 	seen->map_due_ns = time_ns + seen->map_pause_ns;
@@ -202,8 +202,8 @@ void vmop_guest_context_request(struct vmop_guests *guests, struct vmop_domain *
 	struct vmop_held_context kept;
 	vmop_guest_context_keep(context, &kept);
 	bool is_user = context->parts & VMOP_GUEST_IS_USER;
-	bool has_user_stack = guests->stacks.mode != VMOP_STACKS_OFF &&
-			      context->parts & VMOP_GUEST_HAS_USER_REGS;
+	bool has_user_stack =
+		guests->stacks.mode != VMOP_STACKS_OFF && context->parts & VMOP_GUEST_HAS_USER_REGS;
 	bool has_process = context->parts & VMOP_GUEST_HAS_TASK && context->pid;
 	if (is_user)
 		request_page(guests, domain, context, address);
@@ -230,9 +230,10 @@ bool vmop_guest_context_waits(const struct vmop_watched_guest *watched,
 	const struct vmop_guest_seen *seen = vmop_guest_processes_find(
 		&watched->processes, context->pid, context->start_time_ns);
 	uint32_t interval = watched->processes.interval;
-	return seen && ((seen->state == VMOP_GUEST_SEEN_PENDING && seen->requested_in == interval) ||
-			(is_user && seen->map_state == VMOP_GUEST_SEEN_PENDING &&
-			 seen->map_requested_in == interval));
+	return seen &&
+	       ((seen->state == VMOP_GUEST_SEEN_PENDING && seen->requested_in == interval) ||
+		(is_user && seen->map_state == VMOP_GUEST_SEEN_PENDING &&
+		 seen->map_requested_in == interval));
 }
 
 /* ---- answers ---------------------------------------------------------------------- */
@@ -256,7 +257,7 @@ static void give_symbols(struct vmop_image *image, const struct vmop_symtab *sym
 static void name_functions(struct vmop_guests *guests, struct vmop_image *image,
 			   const struct vmop_guest_answer *answer)
 {
-	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted)
+	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted || !answer->is_elf)
 		return;
 	if (answer->symtab) {
 		give_symbols(image, answer->symtab);
@@ -306,9 +307,9 @@ static void take_symbols(struct vmop_guests *guests, const struct vmop_guest_ans
 
 static void take_process(struct vmop_domain *domain, struct vmop_guest_answer *answer)
 {
-	struct vmop_guest_seen *seen = vmop_guest_processes_find(
-		&domain->watched->processes, answer->request.process.pid,
-		answer->request.process.start_time_ns);
+	struct vmop_guest_seen *seen =
+		vmop_guest_processes_find(&domain->watched->processes, answer->request.process.pid,
+					  answer->request.process.start_time_ns);
 	if (!seen)
 		return;
 	domain->watched->last_vma = NULL; /* it may be in the snapshot that goes */
@@ -319,9 +320,9 @@ static void take_process(struct vmop_domain *domain, struct vmop_guest_answer *a
 static void take_perf_map(struct vmop_guests *guests, const struct vmop_domain *domain,
 			  const struct vmop_guest_answer *answer)
 {
-	struct vmop_guest_seen *seen = vmop_guest_processes_find(
-		&domain->watched->processes, answer->request.process.pid,
-		answer->request.process.start_time_ns);
+	struct vmop_guest_seen *seen =
+		vmop_guest_processes_find(&domain->watched->processes, answer->request.process.pid,
+					  answer->request.process.start_time_ns);
 	if (!seen)
 		return;
 	seen->map_state = answer->symtab ? VMOP_GUEST_SEEN_FOUND : VMOP_GUEST_SEEN_NONE;
@@ -492,6 +493,21 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
 		.file = held->key.mode == VMOP_MODE_USER ? sample->image : NULL,
 	};
 	sample->key.task = vmop_guest_tasks_table_id(&watched->tasks, &facts);
+}
+
+void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,
+				    const struct vmop_held_context *context, uint64_t address,
+				    struct vmop_guest_caller *caller)
+{
+	if (!(context->parts & VMOP_GUEST_IS_USER) ||
+	    !vmop_guest_page_is_file(context->parts, &context->page))
+		return;
+	const struct vmop_guest_code_page *page =
+		vmop_guest_files_find(&watched->files, &context->page);
+	if (!page || page->state != VMOP_GUEST_PAGE_FOUND)
+		return;
+	caller->image = page->image;
+	caller->offset = file_offset(watched, &context->page, address);
 }
 
 /* ---- intervals ---------------------------------------------------------------------- */

@@ -53,6 +53,14 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
 				  const struct vmop_held_context *context,
 				  struct vmop_guest_sample *sample);
 
+/*
+ * Set *caller to the file of the page in a current context, if that is known, in place of one by
+ * the mappings. On the per-sample path.
+ */
+void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,
+				    const struct vmop_held_context *context, uint64_t address,
+				    struct vmop_guest_caller *caller);
+
 /* Take the answers of the watching thread. Call it between samples. */
 void vmop_guest_take_answers(struct vmop_guests *guests);
 

@@ -30,8 +30,8 @@ static bool has_code(struct vmop_guest *guest, uint64_t mapping,
 	size_t len = request->page.code_bytes, n_read = 0;
 	if (!len || len > sizeof(found))
 		return false;
-	struct vmop_error *err = vmop_guest_read_mapping(
-		guest, mapping, request->page.offset_bytes, found, len, &n_read);
+	struct vmop_error *err = vmop_guest_read_mapping(guest, mapping, request->page.offset_bytes,
+							 found, len, &n_read);
 	bool is_same = !err && n_read == len && !memcmp(found, request->page.code, len);
 	vmop_error_destroy(err);
 	return is_same;
@@ -53,17 +53,16 @@ static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answe
 		vmop_error_destroy(err);
 		return;
 	}
-	if (asprintf(&answer->path, "%s%s", file.path, file.is_deleted ? " (deleted)" : "") < 0) {
-		answer->path = NULL;
+	answer->path = strdup(file.path);
+	if (!answer->path)
 		return;
-	}
-	bool is_deleted = file.is_deleted;
+	answer->is_elf = file.is_elf;
 	answer->mapping = file.mapping;
 	answer->build_id_len_bytes = file.build_id_len_bytes;
 	memcpy(answer->build_id, file.build_id, file.build_id_len_bytes);
 	answer->is_verified = has_code(guest, answer->mapping, &answer->request);
 	/* The file goes with its last user; others can be read later. */
-	if (is_deleted && answer->request.page.wants_symbols)
+	if (file.is_deleted && file.is_elf && answer->request.page.wants_symbols)
 		answer->symtab = read_symbols(guest, answer->mapping);
 	answer->is_found = true;
 }
@@ -71,9 +70,9 @@ static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answe
 static void serve_process(struct vmop_guest *guest, struct vmop_guest_answer *answer)
 {
 	const struct vmop_guest_request *request = &answer->request;
-	struct vmop_error *err = vmop_guest_snapshot_process(
-		guest, request->process.task, request->process.pid, request->process.start_time_ns,
-		&answer->snapshot);
+	struct vmop_error *err =
+		vmop_guest_snapshot_process(guest, request->process.task, request->process.pid,
+					    request->process.start_time_ns, &answer->snapshot);
 	answer->is_found = !err;
 	vmop_error_destroy(err);
 }
