@@ -23,6 +23,7 @@
 struct vmop_bpf_program {
 	struct bpf_object *object;
 	struct vmop_unwind_maps *maps;
+	struct vmop_guest_maps *guest_maps;
 	int program_fd, outputs_fd;
 };
 
@@ -149,16 +150,23 @@ static void log_facts(const struct vmop_bpf_program *program)
 			 info.verified_insns, info.jited_prog_len);
 }
 
-struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_program **ret)
+struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_request *request,
+					 struct vmop_bpf_program **ret)
 {
 	*ret = NULL;
 	libbpf_set_print(log_message);
+	request->no_unwinding = request->no_guests = NULL;
+	if (request->wants_guests)
+		request->no_guests =
+			vmop_error_new(VMOP_ERROR_CANT, "the program can't read guests yet");
+	if (!request->wants_unwinding)
+		return NULL;
 	struct vmop_error *err = check_kernel();
-	if (err)
-		return err;
-	struct vmop_bpf_program *program = calloc(1, sizeof(*program));
-	if (!program)
-		return &vmop_error_no_memory;
+	struct vmop_bpf_program *program = err ? NULL : calloc(1, sizeof(*program));
+	if (!program) {
+		request->no_unwinding = err;
+		return err ? NULL : &vmop_error_no_memory;
+	}
 	err = open_object(program);
 	if (!err) {
 		struct vmop_unwind_maps_fds fds = {
@@ -174,7 +182,8 @@ struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_program **ret)
 	}
 	if (err) {
 		vmop_bpf_program_destroy(program);
-		return err;
+		request->no_unwinding = err;
+		return NULL;
 	}
 	log_facts(program);
 	*ret = program;
@@ -238,4 +247,9 @@ int vmop_bpf_program_set_output(const struct vmop_bpf_program *program, unsigned
 struct vmop_unwind_maps *vmop_bpf_program_maps(const struct vmop_bpf_program *program)
 {
 	return program->maps;
+}
+
+struct vmop_guest_maps *vmop_bpf_program_guest_maps(const struct vmop_bpf_program *program)
+{
+	return program->guest_maps;
 }
