@@ -121,8 +121,9 @@ static __always_inline int find_folio(struct guest_work *work, uint64_t page, ui
 	int gap = read_guest(page + numbers->page_compound_head, 8);
 	if (gap)
 		return gap;
-	if (work->words[0] & 1)
-		*ret = work->words[0] - 1;
+	uint64_t word = work->words[0];
+	if (word & 1)
+		*ret = numbers->page_compound_is_mask ? page & word : word - 1;
 	return 0;
 }
 
