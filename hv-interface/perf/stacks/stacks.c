@@ -152,13 +152,11 @@ bool vmop_perf_stacks_prefers_bpf(const struct vmop_stack_options *request, uint
 /* Load the program that unwinds, or note why that is not possible. */
 static struct vmop_error *load_bpf(struct vmop_perf_stacks *stacks)
 {
-	struct vmop_error *refusal = vmop_bpf_program_load(&stacks->program);
-	if (!refusal)
-		return NULL;
-	if (refusal->code == VMOP_ERROR_NO_MEMORY)
-		return refusal;
-	struct vmop_error *err = vmop_perf_stacks_leave_bpf(stacks, refusal->message);
-	vmop_error_destroy(refusal);
+	struct vmop_bpf_request request = {.wants_unwinding = true};
+	struct vmop_error *err = vmop_bpf_program_load(&request, &stacks->program);
+	if (!err && request.no_unwinding)
+		err = vmop_perf_stacks_leave_bpf(stacks, request.no_unwinding->message);
+	vmop_error_destroy(request.no_unwinding);
 	return err;
 }
 
