@@ -31,8 +31,10 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/ring.c hv-interface/perf/ring.h \
 	hv-interface/perf/ring-size.c hv-interface/perf/ring-size.h \
 	hv-interface/perf/stacks/stacks.c hv-interface/perf/stacks/stacks.h \
+	hv-interface/perf/stacks/guest.c hv-interface/perf/stacks/guest.h \
+	hv-interface/perf/stacks/program.c hv-interface/perf/stacks/program.h \
 	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h \
-	hv-interface/perf/stacks/unwinding.c hv-interface/perf/stacks/unwinding.h \
+	hv-interface/perf/stacks/attachment.c hv-interface/perf/stacks/attachment.h \
 	hv-interface/perf/stacks/unwound.c hv-interface/perf/stacks/unwound.h \
 	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
 	hv-interface/replay/replay.c hv-interface/replay/replay.h \
