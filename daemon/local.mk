@@ -20,8 +20,11 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/guest-sample.h \
 	daemon/guest/images.c daemon/guest/images.h daemon/guest/watched.h \
 	daemon/guest/view.c daemon/guest/view.h \
+	daemon/guest/stacks/file-tables.c daemon/guest/stacks/file-tables.h \
 	daemon/guest/stacks/orc-tables.c daemon/guest/stacks/orc-tables.h \
 	daemon/guest/stacks/sample-unwinder.c daemon/guest/stacks/sample-unwinder.h \
+	daemon/guest/stacks/table-cache.c daemon/guest/stacks/table-cache.h \
+	daemon/guest/stacks/table-queue.c daemon/guest/stacks/table-queue.h \
 	daemon/guest/stacks/waiting-stacks.c daemon/guest/stacks/waiting-stacks.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guest-file.c daemon/guest/guest-file.h \

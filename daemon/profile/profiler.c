@@ -234,6 +234,10 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					 options->setup->guest_cpu_permille, &profiler->guests);
 	if (err)
 		return err;
+	if (profiler->guests)
+		vmop_guests_set_maps(profiler->guests,
+				     vmop_source_guest_maps(profiler->source, NULL),
+				     &options->stacks);
 	profiler->attribution = (struct vmop_attribution){
 		.images = &profiler->images,
 		.tasks = &profiler->tasks,
@@ -374,6 +378,8 @@ static void take_record(void *arg, const struct vmop_record *record,
 						  stack);
 		break;
 	case VMOP_RECORD_GUEST_STATE:
+		vmop_attribution_keep_guest_state(&profiler->attribution, record, stack);
+		break;
 	case VMOP_RECORD_CPU: /* the source handles these */
 		break;
 	default:
@@ -421,6 +427,8 @@ void vmop_profiler_drained(struct vmop_profiler *profiler)
 {
 	if (profiler->stacks)
 		vmop_stacks_advance(profiler->stacks);
+	if (profiler->guests)
+		vmop_guests_drained(profiler->guests);
 }
 
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
