@@ -392,6 +392,25 @@ static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
 	return owner->is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
 }
 
+/* Hold a sample of a passive guest until the flush. False: no room. */
+static bool hold_guest_sample(struct vmop_attribution *attribution, const struct location *location,
+			      const struct vmop_sample_owner *owner,
+			      const struct vmop_record *record,
+			      const struct vmop_stack_capture *capture)
+{
+	if (!capture || capture->guest)
+		return vmop_guests_hold(attribution->guests, owner->domain, &location->key, record,
+					owner->vcpu, capture ? capture->guest : NULL);
+	/* Unwound by the hypervisor. The sampled code itself is not a caller. */
+	const struct vmop_guest_held_frames frames = {
+		.frames = capture->user_frames + 1,
+		.n = capture->n_user_frames ? capture->n_user_frames - 1 : 0,
+		.end = capture->user_end,
+	};
+	return vmop_guests_hold_frames(attribution->guests, owner->domain, &location->key, record,
+				       owner->vcpu, &frames);
+}
+
 static void guest_sample(struct vmop_attribution *attribution, struct location *location,
 			 const struct vmop_sample_owner *owner, const struct vmop_record *record,
 			 const struct vmop_stack_capture *capture)
@@ -408,8 +427,7 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE)
 		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
-	    vmop_guests_hold(attribution->guests, domain, &location->key, record, owner->vcpu,
-			     capture ? capture->guest : NULL))
+	    hold_guest_sample(attribution, location, owner, record, capture))
 		return;
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		locate_guest(attribution, location, domain, sample);
