@@ -41,6 +41,8 @@ struct vmop_guests {
 	struct vmop_tasks *tasks;
 	struct vmop_guest_watch *watch;
 	struct vmop_held_samples held;
+	struct vmop_guest_maps *maps; /* NULL: no contexts are captured */
+	struct vmop_stack_options stacks;
 	bool is_ending;
 };
 
@@ -70,6 +72,13 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	}
 	*ret = guests;
 	return NULL;
+}
+
+void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
+			  const struct vmop_stack_options *stacks)
+{
+	guests->maps = maps;
+	guests->stacks = *stacks;
 }
 
 static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain)

@@ -35,7 +35,9 @@
 #include "daemon/profile/sample-key.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
+#include "vmop/stack.h"
 
+struct vmop_guest_maps; /* hv-interface/bpf/guest-maps.h */
 struct vmop_guests;
 struct vmop_tasks;
 
@@ -47,6 +49,14 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
 				      struct vmop_guests **ret);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
+
+/*
+ * Use the maps by which the source captures the contexts of guests' samples; NULL: it captures
+ * none. stacks: what the source captures of stacks, copied. Call it before the first tick; maps
+ * must outlive guests.
+ */
+void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
+			  const struct vmop_stack_options *stacks);
 
 /* Watch guests that came, and stop watching guests that went. Call it about once a second. */
 void vmop_guests_tick(struct vmop_guests *guests);
