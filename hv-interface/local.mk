@@ -59,10 +59,14 @@ hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)
 
 # The program in the kernel, and what loads it.
 bpf_sources = hv-interface/bpf/sample.bpf.c hv-interface/bpf/unwind.bpf.h \
+	hv-interface/bpf/guest.bpf.h hv-interface/bpf/guest-kernel.bpf.h \
+	hv-interface/bpf/guest-memory.bpf.h hv-interface/bpf/guest-x86.bpf.h \
 	hv-interface/bpf/machine.bpf.h
 EXTRA_DIST += $(bpf_sources)
 if HAVE_BPF
 hv_interface_libhvinterface_la_SOURCES += \
+	hv-interface/bpf/guest-maps.c \
+	hv-interface/bpf/host-layout.c hv-interface/bpf/host-layout.h \
 	hv-interface/bpf/maps.c hv-interface/bpf/maps.h \
 	hv-interface/bpf/object.c hv-interface/bpf/object.h \
 	hv-interface/bpf/pages.c hv-interface/bpf/pages.h \
@@ -72,7 +76,8 @@ hv_interface_libhvinterface_la_CPPFLAGS += $(LIBBPF_CFLAGS) \
 	-DVMOP_BPF_OBJECT='"hv-interface/bpf/sample.bpf.o"'
 hv_interface_libhvinterface_la_LIBADD += $(LIBBPF_LIBS)
 hv-interface/bpf/sample.bpf.o: $(bpf_sources) hv-interface/bpf/layout.h \
-		hv-interface/bpf/unwind-maps.h include/vmop/stack.h
+		hv-interface/bpf/guest-maps.h hv-interface/bpf/unwind-maps.h include/vmop/stack.h \
+		include/vmop/guest-context.h include/vmop/guest-numbers.h
 	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
 		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/sample.bpf.c' -o '$@'
 # By a variable: automake leaves out its own rule of a target that it finds here.
