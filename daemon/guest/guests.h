@@ -39,6 +39,7 @@
 #include "daemon/profile/sample-key.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
+#include "vmop/stack.h"
 
 struct vmop_guest_maps;
 struct vmop_guests;
@@ -53,16 +54,16 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 				      struct vmop_guests **ret);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
 
-/* Watch guests that came, and stop watching guests that went. Call it about once a second. */
-void vmop_guests_tick(struct vmop_guests *guests);
-
 /*
- * Capture contexts, and with stacks also call stacks, from now on: give the numbers of each guest's
- * kernel to maps, which must outlive guests. maps NULL: the source captures none. Call it before
- * the first tick.
+ * Use the maps by which the source captures the contexts of guests' samples; NULL: it captures
+ * none. stacks: what the source captures of stacks, copied. Call it before the first tick; maps
+ * must outlive guests.
  */
 void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
 			  const struct vmop_stack_options *stacks);
+
+/* Watch guests that came, and stop watching guests that went. Call it about once a second. */
+void vmop_guests_tick(struct vmop_guests *guests);
 
 /* Take what the watching thread found since the last call. Call it after each drain. */
 void vmop_guests_drained(struct vmop_guests *guests);

@@ -474,6 +474,16 @@ uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
 	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
 }
 
+bool vmop_profiler_has_guests(const struct vmop_profiler *profiler)
+{
+	for (uint32_t i = 1; i < profiler->domains.n; i++) {
+		const struct vmop_domain *domain = profiler->domains.at[i];
+		if (domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE)
+			return true;
+	}
+	return false;
+}
+
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret)
 {
 	*ret = (struct vmop_profiler_stats){
