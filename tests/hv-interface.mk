@@ -15,6 +15,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/perf/event \
 	tests/unit/hv-interface/perf/stacks/deferred \
 	tests/unit/hv-interface/perf/hotplug \
+	tests/unit/hv-interface/perf/live-contexts \
 	tests/unit/hv-interface/perf/live-stacks \
 	tests/unit/hv-interface/perf/merge \
 	tests/unit/hv-interface/perf/record \
@@ -65,6 +66,10 @@ noinst_PROGRAMS += tests/unit/hv-interface/perf/deferred-work
 tests_unit_hv_interface_perf_deferred_work_CFLAGS = -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARN_CFLAGS)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_live_contexts_CPPFLAGS = $(hv_interface_test_cppflags) $(CAPNG_CFLAGS) \
+	$(SECCOMP_CFLAGS)
+tests_unit_hv_interface_perf_live_contexts_LDADD = $(hv_interface_test_ldadd) $(CAPNG_LIBS) \
+	$(SECCOMP_LIBS)
 tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_live_stacks_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
