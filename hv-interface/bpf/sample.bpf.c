@@ -28,9 +28,6 @@ struct {
 	__type(value, uint32_t);
 } outputs SEC(".maps");
 
-#include "hv-interface/bpf/guest-kernel.bpf.h"
-#include "hv-interface/bpf/guest-memory.bpf.h"
-#include "hv-interface/bpf/guest-x86.bpf.h"
 #include "hv-interface/bpf/guest.bpf.h"
 #include "hv-interface/bpf/machine.bpf.h"
 #include "hv-interface/bpf/unwind.bpf.h"
