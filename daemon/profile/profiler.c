@@ -378,6 +378,8 @@ static void take_record(void *arg, const struct vmop_record *record,
 						  stack);
 		break;
 	case VMOP_RECORD_GUEST_STATE:
+		vmop_attribution_keep_guest_state(&profiler->attribution, record, stack);
+		break;
 	case VMOP_RECORD_CPU: /* the source handles these */
 		break;
 	default:
@@ -425,6 +427,8 @@ void vmop_profiler_drained(struct vmop_profiler *profiler)
 {
 	if (profiler->stacks)
 		vmop_stacks_advance(profiler->stacks);
+	if (profiler->guests)
+		vmop_guests_drained(profiler->guests);
 }
 
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
