@@ -33,8 +33,9 @@ struct vmop_guest_numbers {
 	uint32_t inode_number, inode_superblock, inode_generation; /* struct inode */
 	uint32_t task_pid, task_tgid, task_group_leader, task_comm, task_start_time;
 	uint32_t task_stack;
-	uint32_t stack_bytes;	 /* of a kernel stack: THREAD_SIZE */
-	uint32_t entry_regs_end; /* from the end of struct pt_regs to the end of the stack */
+	uint32_t task_mm, mm_pgd; /* where the host can't read the page table's address (VMX) */
+	uint32_t stack_bytes;	  /* of a kernel stack: THREAD_SIZE */
+	uint32_t entry_regs_end;  /* from the end of struct pt_regs to the end of the stack */
 	/* Wanted windows; 0: no stacks. At most the limits in vmop/guest-context.h. */
 	uint32_t kernel_window_bytes, user_window_bytes;
 	uint8_t page_shift; /* of the guest's pages: 12, 14, 16 */
