@@ -4,7 +4,8 @@ libguest_tests = tests/unit/libguest/kernel/btf tests/unit/libguest/memory/forma
 	tests/unit/libguest/kernel/kallsyms tests/unit/libguest/memory/memory tests/unit/libguest/memory/file \
 	tests/unit/libguest/memory/page-table \
 	tests/unit/libguest/memory/page-table-arm64 tests/unit/libguest/kernel/arm64 \
-	tests/unit/libguest/tasks/inodes tests/unit/libguest/tasks/numbers
+	tests/unit/libguest/tasks/inodes tests/unit/libguest/tasks/numbers \
+	tests/unit/libguest/tasks/threads
 if HAVE_XEN
 libguest_tests += tests/unit/libguest/memory/xen
 endif
@@ -58,6 +59,10 @@ tests_unit_libguest_tasks_numbers_SOURCES = tests/unit/libguest/tasks/numbers.c 
 	tests/unit/libguest/opened.h $(libguest_synthetic)
 tests_unit_libguest_tasks_numbers_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_tasks_numbers_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_tasks_threads_SOURCES = tests/unit/libguest/tasks/threads.c \
+	tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_libguest_tasks_threads_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_tasks_threads_LDADD = $(libguest_test_ldadd)
 
 # tests/rigs/introspect-run compares a captured guest with its own /proc by these programs.
 noinst_PROGRAMS += tests/unit/libguest/compare tests/unit/libguest/compare-samples

@@ -17,6 +17,7 @@
 #define DIRECT_MAP UINT64_C(0xffff888000000000)
 #define VMEMMAP SYNTHETIC_VMEMMAP
 #define MAX_SYMBOLS 8192
+#define STACK_BYTES 16384u
 /*
  * Packed names of at least this length have their length in two bytes, as from 6.1 on names over
  * 127.
@@ -90,13 +91,15 @@ static uint32_t bytes_of(const char *type, const char *member)
 	if (strcmp(member, "slot") == 0 || strcmp(member, "slots") == 0 ||
 	    strcmp(member, "numbers") == 0 || strcmp(member, "subsys") == 0)
 		return 64 * 8;
-	if (strncmp(member, "f_path", 6) == 0 || strcmp(member, "tasks") == 0 ||
-	    strcmp(member, "list") == 0 || strcmp(member, "lnode") == 0 ||
-	    strcmp(member, "ksym_lnode") == 0)
+	if (strncmp(member, "thread_", 7) == 0 || strncmp(member, "f_path", 6) == 0 ||
+	    strcmp(member, "tasks") == 0 || strcmp(member, "list") == 0 ||
+	    strcmp(member, "lnode") == 0 || strcmp(member, "ksym_lnode") == 0)
 		return 16; /* a struct path; list heads */
 	if (strcmp(member, "root") == 0 || strncmp(member, "mnt_", 4) == 0 ||
 	    strncmp(member, "d_", 2) == 0 || strcmp(member, "s_mounts") == 0)
 		return 16; /* the same; some have less */
+	if (strcmp(member, "thread.cpu_context") == 0)
+		return 24;
 	if (strcmp(member, "mem") == 0)
 		return 7 * 16;
 	if (strcmp(member, "x86_capability") == 0)
@@ -109,8 +112,11 @@ static bool left_out(const char *type, const char *member, const struct syntheti
 {
 	if (strcmp(type, "pcpu_hot") == 0 || strncmp(member, "core_layout", 11) == 0)
 		return true;
-	/* The made kernel has no stacks. */
-	if (strncmp(member, "thread.", 7) == 0 || strncmp(member, "arch.", 5) == 0)
+	if (strncmp(member, "thread.", 7) == 0 &&
+	    (!options->stacks ||
+	     strcmp(member, options->arm64 ? "thread.sp" : "thread.cpu_context") == 0))
+		return true;
+	if (strncmp(member, "arch.", 5) == 0)
 		return true;
 	if (strcmp(options->bpf_programs ? "lnode" : "ksym_lnode", member) == 0)
 		return true;
@@ -708,6 +714,34 @@ static void make_tasks(struct synthetic *guest)
 				     VMOP_LAYOUT_TASK_TASKS));
 }
 
+/* --- threads ----------------------------------------------------------------------------- */
+
+/* Make the only thread of each process wait: its registers are at the end of its stack. */
+static void make_threads(struct synthetic *guest)
+{
+	for (unsigned int i = 0; i < SYNTHETIC_PROCESSES; i++) {
+		uint64_t task = guest->task[i], signal = object(guest);
+		uint64_t stack = synthetic_place(guest, NULL, 0, STACK_BYTES, STACK_BYTES);
+		uint64_t head = synthetic_member(guest, signal, VMOP_LAYOUT_SIGNAL_THREADS);
+		uint64_t node = synthetic_member(guest, task, VMOP_LAYOUT_TASK_THREAD_NODE);
+		uint64_t sp = stack + STACK_BYTES - 512;
+		set(guest, task, VMOP_LAYOUT_TASK_SIGNAL, signal);
+		synthetic_put_u64(guest, head, node);
+		synthetic_put_u64(guest, node, head);
+		set(guest, task, VMOP_LAYOUT_TASK_STACK, stack);
+		set(guest, task, VMOP_LAYOUT_TASK_SWITCHES, 7);
+		set(guest, task, VMOP_LAYOUT_TASK_STATE, 1);
+		set(guest, task, VMOP_LAYOUT_TASK_SP, sp);
+		if (has(guest, VMOP_LAYOUT_TASK_CPU_CONTEXT)) {
+			uint64_t context =
+				synthetic_member(guest, task, VMOP_LAYOUT_TASK_CPU_CONTEXT);
+			set(guest, context, VMOP_LAYOUT_CONTEXT_SP, sp);
+			set(guest, context, VMOP_LAYOUT_CONTEXT_PC, SYNTHETIC_TEXT + 160);
+		}
+		set(guest, sp, VMOP_LAYOUT_SWITCH_FRAME_PC, SYNTHETIC_TEXT + 160);
+	}
+}
+
 /* --- modules ------------------------------------------------------------------------------------
  */
 
@@ -961,6 +995,8 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 		synthetic_name_symbol(guest, "__stop_BTF", 'R', guest->btf + guest->btf_bytes);
 	make_file(guest);
 	make_tasks(guest);
+	if (options->stacks)
+		make_threads(guest);
 	make_module(guest);
 	if (options->bpf_programs)
 		make_bpf_programs(guest);

@@ -54,6 +54,7 @@ struct synthetic_options {
 	bool arm64, text_only;
 	uint64_t ram_start;
 	const char *function; /* the name of one more function; NULL: none */
+	bool stacks;	      /* tasks have threads and kernel stacks */
 };
 
 struct synthetic_symbol {
