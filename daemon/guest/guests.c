@@ -198,10 +198,8 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 	struct vmop_held_sample sample = held_sample(domain, key, record, vcpu);
 	struct vmop_watched_guest *watched = domain->watched;
 	struct vmop_held_context kept;
-	if (watched && context)
-		watched->n_with_context++;
-	else if (watched)
-		watched->n_without++;
+	if (watched)
+		vmop_guest_context_count(watched, context);
 	if (!context)
 		return vmop_held_samples_add(&guests->held, &sample, NULL, NULL);
 	vmop_guest_context_keep(context, &kept);

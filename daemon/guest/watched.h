@@ -39,7 +39,8 @@ struct vmop_watched_guest {
 	struct vmop_guest_sample_unwinder *unwinder; /* NULL: no stacks */
 	uint64_t vdso_gpa;			     /* of the vDSO's first page; 0: not known */
 	uint64_t vdso_generation;		     /* of the kernel that vdso_gpa is of */
-	uint64_t n_with_context, n_without;	     /* samples in this interval */
+	/* Samples in this interval: with the guest's task, and without one by the reason. */
+	uint64_t n_with_task, n_without_context, n_by_gap[VMOP_GUEST_N_GAPS];
 };
 
 struct vmop_guests {

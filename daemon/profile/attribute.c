@@ -392,12 +392,22 @@ static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
 	return owner->is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
 }
 
+/* Set the number of a vCPU to KVM's own, which a context has. */
+static void number_vcpu(struct vmop_attribution *attribution, uint32_t tid, uint32_t number)
+{
+	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, tid);
+	if (vcpu && !vcpu->is_sure)
+		vmop_domains_number_vcpu(attribution->domains, vcpu->domain, tid, number);
+}
+
 /* Hold a sample of a passive guest until the flush. False: no room. */
 static bool hold_guest_sample(struct vmop_attribution *attribution, const struct location *location,
 			      const struct vmop_sample_owner *owner,
 			      const struct vmop_record *record,
 			      const struct vmop_stack_capture *capture)
 {
+	if (capture && capture->guest)
+		number_vcpu(attribution, record->sample.tid, capture->guest->vcpu);
 	if (!capture || capture->guest)
 		return vmop_guests_hold(attribution->guests, owner->domain, &location->key, record,
 					owner->vcpu, capture ? capture->guest : NULL);
