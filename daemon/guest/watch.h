@@ -56,6 +56,12 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch,
 					      struct vmop_domain_id domain);
 
 /*
+ * Let the thread read the guest's unwind tables, which later views have, from now on. Unknown
+ * domains are ignored.
+ */
+void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+
+/*
  * Allow the thread to drop the symbols of the code of that generation, because the caller has
  * copied them.  Later views may have this code without symbols, which saves most of a guest's
  * memory.
