@@ -9,6 +9,9 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
 	daemon/guest/view.c daemon/guest/view.h \
+	daemon/guest/off-cpu/batch.c daemon/guest/off-cpu/batch.h \
+	daemon/guest/off-cpu/sampler.c daemon/guest/off-cpu/sampler.h \
+	daemon/guest/off-cpu/scheduler-code.c daemon/guest/off-cpu/scheduler-code.h \
 	daemon/guest/stacks/orc-tables.c daemon/guest/stacks/orc-tables.h \
 	daemon/guest/stacks/sample-unwinder.c daemon/guest/stacks/sample-unwinder.h \
 	daemon/guest/stacks/waiting-stacks.c daemon/guest/stacks/waiting-stacks.h \

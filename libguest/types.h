@@ -132,9 +132,9 @@ struct vmop_guest_thread {
 	 * is_running.
 	 */
 	char state;
-	bool is_running;  /* on a vCPU now: it has no registers here and no stack */
-	bool is_torn;	  /* it changed while it was read, several times: likewise */
-	bool is_known;	  /* see vmop_guest_each_new_wait: only pid, tid, state, task and switches */
+	bool is_running; /* on a vCPU now: it has no registers here and no stack */
+	bool is_torn;	 /* it changed while it was read, several times: likewise */
+	bool is_known;	 /* see vmop_guest_each_new_wait: only pid, tid, state, task and switches */
 	uint64_t pgd_gpa; /* 0: a kernel thread */
 	uint64_t task;
 	uint64_t switches;   /* the times that it was switched out */
