@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/guest/attribution.h"
-#include "daemon/guest/held-samples.h"
-#include "daemon/guest/tasks.h"
-#include "daemon/guest/watch.h"
+#include "daemon/guest/images.h"
 #include "daemon/host/task.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -23,32 +20,11 @@
 /* How long a sample waits for the tick that begins to watch its guest. */
 #define WATCH_WAIT_NS (3 * VMOP_NS_PER_S)
 
-/* The sampling thread's state of one watched guest. */
-struct vmop_watched_guest {
-	struct vmop_guest_view *view;		    /* NULL: none yet */
-	uint64_t begun_ns;			    /* CLOCK_MONOTONIC: when watching began */
-	uint32_t code_generation, tasks_generation; /* of the last view */
-	struct vmop_guest_tasks_table tasks;
-	struct vmop_guest_attributor attributor; /* by view */
-	/* The mapping of the last look-up and its image, valid for tasks_generation. */
-	const struct vmop_guest_vma *last_vma;
-	struct vmop_image *last_image;
-};
-
-struct vmop_guests {
-	struct vmop_domains *domains;
-	struct vmop_images *images;
-	struct vmop_tasks *tasks;
-	struct vmop_guest_watch *watch;
-	struct vmop_held_samples held;
-	bool is_ending;
-};
-
 /* ---- guests come and go ------------------------------------------------------- */
 
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
-				      struct vmop_guests **ret)
+				      const struct vmop_off_cpu *off_cpu, struct vmop_guests **ret)
 {
 	struct vmop_guests *guests = calloc(1, sizeof(*guests));
 	if (!guests)
@@ -56,8 +32,12 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->domains = domains;
 	guests->images = images;
 	guests->tasks = tasks;
-	struct vmop_guest_watch_options options = {.cpu_permille = cpu_permille,
-						   .profiles = VMOP_GUEST_PROFILES};
+	guests->has_blocked = off_cpu && off_cpu->hz;
+	struct vmop_guest_watch_options options = {
+		.cpu_permille = cpu_permille,
+		.profiles = VMOP_GUEST_PROFILES,
+		.off_cpu = off_cpu ? *off_cpu : (struct vmop_off_cpu){0},
+	};
 	struct vmop_error *err = NULL;
 	if (!vmop_held_samples_reserve(&guests->held, HELD_FIRST, 0))
 		err = &vmop_error_no_memory;
@@ -123,7 +103,8 @@ void vmop_guests_tick(struct vmop_guests *guests)
 		bool is_wanted = domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE;
 		if (is_wanted && !domain->watched)
 			begin_watching(guests, domain);
-		else if (!domain->is_running && domain->watched && !guests->held.n)
+		else if (!domain->is_running && domain->watched && !guests->held.n &&
+			 (!guests->has_blocked || domain->watched->has_all_blocked))
 			stop_watching(guests, domain);
 	}
 }
@@ -275,13 +256,9 @@ static void request_symbols(struct vmop_guests *guests, const struct vmop_domain
 		vmop_image_ref(image); /* keeps its slot until the symbols come */
 }
 
-/*
- * Return the image of a mapping.  process has the mapping; NULL: several processes map this file
- * there.
- */
-static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_domain *domain,
-				       const struct vmop_guest_process *process,
-				       const struct vmop_guest_vma *vma)
+struct vmop_image *vmop_guest_image_of_vma(struct vmop_guests *guests, struct vmop_domain *domain,
+					   const struct vmop_guest_process *process,
+					   const struct vmop_guest_vma *vma)
 {
 	struct vmop_watched_guest *watched = domain->watched;
 	if (vma == watched->last_vma)
@@ -316,7 +293,7 @@ static struct vmop_image *contested_image(struct vmop_guests *guests,
 	snprintf(name, sizeof(name), "[guest %s user, several programs]", domain->name);
 	struct vmop_image *image =
 		vmop_images_named(guests->images, domain->id, VMOP_IMAGE_GUEST_USER, name, 0, 0);
-	vmop_image_mark_sampled(image); /* as in image_of_vma */
+	vmop_image_mark_sampled(image); /* as in vmop_guest_image_of_vma */
 	vmop_image_unref(guests->images, image);
 	return image;
 }
@@ -333,7 +310,7 @@ static void attribute_user(struct vmop_guests *guests, const struct vmop_held_sa
 		sample->image = contested_image(guests, domain);
 	if (!verdict.vma)
 		return;
-	sample->image = image_of_vma(guests, domain, verdict.process, verdict.vma);
+	sample->image = vmop_guest_image_of_vma(guests, domain, verdict.process, verdict.vma);
 	if (sample->image->kind != VMOP_IMAGE_ANON)
 		sample->offset += verdict.vma->file_offset_bytes - verdict.vma->start;
 	if (verdict.process)
