@@ -94,3 +94,7 @@ tests_unit_daemon_xen_agent_messages_LDADD = $(daemon_test_ldadd) -lpthread
 noinst_PROGRAMS += tests/unit/daemon/guest/stacks/compare-stacks
 tests_unit_daemon_guest_stacks_compare_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_daemon_guest_stacks_compare_stacks_LDADD = $(daemon_test_ldadd)
+# tests/rigs/introspect-run samples the blocked threads of a guest by this program.
+noinst_PROGRAMS += tests/unit/daemon/guest/off-cpu/sample-guest
+tests_unit_daemon_guest_off_cpu_sample_guest_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_daemon_guest_off_cpu_sample_guest_LDADD = $(daemon_test_ldadd)
