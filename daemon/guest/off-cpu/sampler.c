@@ -35,7 +35,8 @@ struct thread {
 	uint64_t *frames; /* as in struct vmop_blocked_thread */
 	uint32_t n_frames, n_kernel;
 	enum vmop_stack_end end;
-	uint64_t batch; /* the number of the batch that has it, at index */
+	/* The batch that has it, at index, with the stack of that hash. */
+	uint64_t batch, batch_hash;
 	size_t index;
 	UT_hash_handle hh;
 };
@@ -227,7 +228,6 @@ static void keep(struct vmop_blocked_sampler *sampler, const struct vmop_waiting
 	thread->switches = seen->switches;
 	thread->state = seen->state;
 	thread->round = sampler->round;
-	thread->batch = 0;
 	thread->n_frames = 0;
 	thread->end = waiting->unwound.end;
 	thread->is_complete = true;
@@ -418,11 +418,25 @@ bool vmop_blocked_sampler_wants_list(const struct vmop_blocked_sampler *sampler)
 
 /* ---- results ------------------------------------------------------------------- */
 
+/* Return a hash of the thread's identity and stack (FNV-1a, in words). */
+static uint64_t hash_of(const struct thread *thread)
+{
+	uint64_t hash = 14695981039346656037u;
+	const uint64_t words[] = {thread->pid, thread->tid, thread->pgd_gpa, thread->n_kernel,
+				  (uint64_t)thread->end};
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hash = (hash ^ words[i]) * 1099511628211u;
+	for (uint32_t i = 0; i < thread->n_frames; i++)
+		hash = (hash ^ thread->frames[i]) * 1099511628211u;
+	return hash;
+}
+
 static void publish_thread(struct vmop_blocked_sampler *sampler, struct thread *thread,
 			   struct vmop_blocked_batch *batch)
 {
 	const struct vmop_blocked_time time = {.n_samples = 1, .ns = sampler->elapsed_ns};
-	if (thread->batch == sampler->batch) {
+	uint64_t hash = hash_of(thread);
+	if (thread->batch == sampler->batch && thread->batch_hash == hash) {
 		vmop_blocked_batch_extend(batch, thread->index, time);
 		return;
 	}
@@ -434,10 +448,13 @@ static void publish_thread(struct vmop_blocked_sampler *sampler, struct thread *
 		.n_kernel = thread->n_kernel,
 		.end = thread->end,
 	};
-	if (vmop_blocked_batch_add(batch, &blocked, time, &thread->index))
+	thread->batch = 0;
+	if (vmop_blocked_batch_add(batch, &blocked, time, &thread->index)) {
 		thread->batch = sampler->batch;
-	else
+		thread->batch_hash = hash;
+	} else {
 		sampler->facts.n_refused++;
+	}
 }
 
 void vmop_blocked_sampler_publish(struct vmop_blocked_sampler *sampler,
