@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
-RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive
+RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:unit
@@ -15,12 +15,13 @@ RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
-	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/build-l1 tests/rigs/l1/init \
+	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/waits.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
 	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c tests/rigs/xen/spin.S tests/rigs/add-xen-session \
+	tests/rigs/scenarios/waiting.l1 tests/rigs/scenarios/waiting.check \
 	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
 	tests/rigs/scenarios/xen-none.dom0 tests/rigs/scenarios/xen-none.check \
 	tests/rigs/fetch-headers tests/rigs/add-module \
