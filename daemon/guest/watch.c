@@ -110,6 +110,7 @@ struct vmop_guest_watch {
 	unsigned n_requests;
 	struct vmop_guest_file_symbols results[FILE_QUEUE];
 	unsigned n_results;
+	struct vmop_guest_table_queue tables;
 
 	unsigned cpu_permille;
 	char *profiles;
@@ -599,6 +600,30 @@ static void serve_request(struct vmop_guest_watch *watch)
 	watch->results[watch->n_results++] = result;
 }
 
+/* Build the oldest requested table, likewise. Return whether there was one. */
+static bool serve_table_request(struct vmop_guest_watch *watch)
+{
+	struct vmop_guest_table_request request;
+	if (watch->credit_ns <= 0 || !vmop_guest_table_queue_next(&watch->tables, &request))
+		return false;
+	struct vmop_guest_table_answer answer = {.domain = request.domain,
+						 .key = request.mapping.key,
+						 .state = VMOP_CODE_UNREADABLE};
+	struct watched *watched = find_watched(watch, request.domain);
+	pthread_mutex_unlock(&watch->worker.lock);
+	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (watched && watched->code)
+		answer.state =
+			vmop_guest_table_build(watched->guest, &request.mapping, &answer.table);
+	pthread_mutex_lock(&watch->worker.lock);
+	spend(watch, begun);
+	if (find_watched(watch, request.domain))
+		vmop_guest_table_queue_answer(&watch->tables, &answer);
+	else
+		vmop_cfi_table_destroy(answer.table);
+	return true;
+}
+
 /* Return when the thread must wake up: the lock is held. */
 static uint64_t next_wake_ns(const struct vmop_guest_watch *watch)
 {
@@ -625,6 +650,8 @@ static void run(struct vmop_worker *worker)
 		sweep(watch);
 		update_guests(watch);
 		serve_request(watch);
+		while (!watch->worker.is_ending && serve_table_request(watch))
+			;
 		if (watch->worker.is_ending)
 			break;
 		uint64_t until = next_wake_ns(watch);
@@ -646,6 +673,7 @@ static void destroy(struct vmop_worker *worker)
 	}
 	for (unsigned i = 0; i < watch->n_results; i++)
 		vmop_symtab_destroy(watch->results[i].symtab);
+	vmop_guest_table_queue_deinit(&watch->tables);
 	free(watch->profiles);
 	free(watch);
 }
@@ -713,6 +741,7 @@ void vmop_guest_watch_remove(struct vmop_guest_watch *watch, struct vmop_domain_
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
 		watched->is_removed = true;
+	vmop_guest_table_queue_drop(&watch->tables, domain);
 	pthread_cond_signal(&watch->worker.wake);
 	pthread_mutex_unlock(&watch->worker.lock);
 }
@@ -787,4 +816,31 @@ bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 	}
 	pthread_mutex_unlock(&watch->worker.lock);
 	return has_one;
+}
+
+bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				    const struct vmop_guest_code_mapping *mapping)
+{
+	const struct vmop_guest_table_request request = {.domain = domain, .mapping = *mapping};
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_room = vmop_guest_table_queue_request(&watch->tables, &request);
+	pthread_cond_signal(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				 struct vmop_guest_table_answer *ret)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_one = vmop_guest_table_queue_take(&watch->tables, domain, ret);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_one;
+}
+
+void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	vmop_guest_table_queue_drop(&watch->tables, domain);
+	pthread_mutex_unlock(&watch->worker.lock);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/guest/guest-file.h"
+#include "daemon/guest/stacks/file-tables.h"
 #include "libsym/symtab.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
@@ -16,15 +17,10 @@ enum { PAGE_BYTES = 4096, STACK_COPY_BYTES = 64 << 10, FIRST_COPY_BYTES = 8 << 1
 /* Files of all processes together. Code of further ones is unreadable until the next begin. */
 #define MAX_FILES 1024u
 #define MAX_TABLES_BYTES ((size_t)128 << 20)
-static const struct vmop_cfi_limits table_limits = {.max_bytes = (size_t)64 << 20,
-						    .max_cpu_ns = 2 * VMOP_NS_PER_S};
 
-/* A file that a guest has mapped. */
+/* A file that a guest has mapped, or its vDSO. */
 struct file {
-	uint64_t file; /* the guest's struct file, of which each process has its own */
-	char *path;    /* with file it identifies a file without build-id */
-	uint8_t build_id_len_bytes;
-	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
+	struct vmop_guest_code_key key;
 	struct vmop_cfi_table *table;
 	struct vmop_symtab *symtab;
 	enum vmop_code_state state;
@@ -49,7 +45,6 @@ static void drop_files(struct vmop_user_stacks *stacks)
 	for (size_t i = 0; i < stacks->n_files; i++) {
 		vmop_cfi_table_destroy(stacks->files[i].table);
 		vmop_symtab_destroy(stacks->files[i].symtab);
-		free(stacks->files[i].path);
 	}
 	stacks->n_files = 0;
 	stacks->tables_bytes = 0;
@@ -103,34 +98,13 @@ size_t vmop_user_stacks_bytes(const struct vmop_user_stacks *stacks)
 
 /* ---- files ----------------------------------------------------------------- */
 
-static void read_file(struct vmop_user_stacks *stacks, struct file *file)
+static void read_symbols(struct vmop_user_stacks *stacks, struct file *file, uint64_t handle)
 {
 	_cleanup_close_ int fd = -1;
-	struct vmop_cfi_facts facts;
-	struct vmop_error *err = vmop_guest_file_copy(stacks->guest, file->file, &fd);
-	file->state = VMOP_CODE_UNREADABLE;
+	struct vmop_error *err = vmop_guest_file_copy(stacks->guest, handle, &fd);
 	if (!err)
-		err = vmop_cfi_table_build(fd, &table_limits, &file->table);
-	if (!err) {
-		file->state = VMOP_CODE_HAS_TABLE;
-		vmop_cfi_table_facts(file->table, &facts);
-		stacks->tables_bytes += facts.table_bytes;
-	} else if (err->code == VMOP_ERROR_NOT_FOUND && fd >= 0) {
-		file->state = VMOP_CODE_NO_TABLE;
-	}
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab);
 	vmop_error_destroy(err);
-	if (fd >= 0 && stacks->has_symbols)
-		vmop_error_destroy(vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab));
-}
-
-/* A struct file without build-id can be another one's by now: then its path differs. */
-static bool is_same(const struct file *file, const struct vmop_guest_vma *vma)
-{
-	if (file->build_id_len_bytes != vma->build_id_len_bytes)
-		return false;
-	if (file->build_id_len_bytes)
-		return memcmp(file->build_id, vma->build_id, vma->build_id_len_bytes) == 0;
-	return file->file == vma->file && strcmp(file->path, vma->path) == 0;
 }
 
 static bool may_read(const struct vmop_user_stacks *stacks)
@@ -140,32 +114,36 @@ static bool may_read(const struct vmop_user_stacks *stacks)
 }
 
 /*
- * Return the file of a mapping, read at the first call. NULL: there is none, or it cannot be read
- * now; *ret_is_late shows that it can be read later.
+ * Return the file of a mapping, read at the first call. NULL: it is generated code, or it cannot be
+ * read now; *ret_is_late shows that it can be read later.
  */
 static const struct file *find_file(struct vmop_user_stacks *stacks,
+				    const struct vmop_guest_process *process,
 				    const struct vmop_guest_vma *vma, bool *ret_is_late)
 {
+	struct vmop_guest_code_mapping mapping;
 	*ret_is_late = false;
-	if (!vma->file)
+	if (!vmop_guest_code_mapping_init(&mapping, process, vma))
 		return NULL;
 	for (size_t i = 0; i < stacks->n_files; i++)
-		if (is_same(&stacks->files[i], vma))
+		if (memcmp(&stacks->files[i].key, &mapping.key, sizeof(mapping.key)) == 0)
 			return &stacks->files[i];
 	*ret_is_late = !may_read(stacks);
 	if (*ret_is_late || stacks->n_files == MAX_FILES ||
 	    stacks->tables_bytes > MAX_TABLES_BYTES ||
 	    !vmop_array_reserve(stacks->files, stacks->files_capacity, stacks->n_files + 1))
 		return NULL;
-	struct file file = {.file = vma->file,
-			    .path = strdup(vma->path),
-			    .build_id_len_bytes = vma->build_id_len_bytes};
-	if (!file.path)
-		return NULL;
-	memcpy(file.build_id, vma->build_id, sizeof(file.build_id));
-	read_file(stacks, &file);
-	stacks->files[stacks->n_files] = file;
-	return &stacks->files[stacks->n_files++];
+	struct file *file = &stacks->files[stacks->n_files++];
+	*file = (struct file){.key = mapping.key};
+	file->state = vmop_guest_table_build(stacks->guest, &mapping, &file->table);
+	if (file->table) {
+		struct vmop_cfi_facts facts;
+		vmop_cfi_table_facts(file->table, &facts);
+		stacks->tables_bytes += facts.table_bytes;
+	}
+	if (mapping.file && stacks->has_symbols)
+		read_symbols(stacks, file, mapping.file);
+	return file;
 }
 
 static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
@@ -175,7 +153,7 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	if (!vma)
 		return false;
 	bool is_late;
-	const struct file *file = find_file(stacks, vma, &is_late);
+	const struct file *file = find_file(stacks, stacks->process, vma, &is_late);
 	*ret = (struct vmop_code_piece){.start = vma->start,
 					.end = vma->end,
 					.offset = vma->file_offset_bytes,
@@ -247,7 +225,7 @@ void vmop_user_stacks_place(struct vmop_user_stacks *stacks, uint32_t pid, uint6
 	ret->path = vma->path;
 	ret->offset = address - vma->start + vma->file_offset_bytes;
 	bool is_late;
-	const struct file *file = find_file(stacks, vma, &is_late);
+	const struct file *file = find_file(stacks, process, vma, &is_late);
 	const struct vmop_symbol *symbol =
 		file && file->symtab ? vmop_symtab_find(file->symtab, ret->offset) : NULL;
 	if (!symbol)
