@@ -249,6 +249,10 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes);
 
+/* Read the kernel's memory: its code. Return false when a page is not present. */
+bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf,
+			    size_t len_bytes);
+
 /* --- what a sample shows (vmop/guest-context.h) ------------------------------------------- */
 
 /*

@@ -32,6 +32,7 @@ enum option_key {
 	KEY_GUEST_CPU,
 	KEY_OFF_CPU,
 	KEY_OFF_CPU_STATES,
+	KEY_GUEST_CONTEXT,
 	KEY_CALLGRAPH_DEPTH,
 	KEY_DURATION,
 	KEY_JSON,
@@ -76,6 +77,10 @@ static const struct argp_option other_options[] = {
 	 GROUP_SETUP},
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
 	 "CPU time for reading guests' memory, of one CPU (default: 1%; 0: none)", GROUP_SETUP},
+	{"guest-context", KEY_GUEST_CONTEXT, "WHEN", OPTION_ARG_OPTIONAL,
+	 "Capture what guests run at each sample: on, off, or auto (default: if guests are "
+	 "passive); WHEN left out: on",
+	 GROUP_SETUP},
 	{OFF_CPU, KEY_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
 	 "Sample the blocked threads of passive guests, with their stacks, as event blocked: HZ "
 	 "times a second (left out: " OFF_CPU_DEFAULT "), or off (default)",
@@ -212,8 +217,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	if (changed) {
-		/* Only --off-cpu has an optional value besides --callgraph. */
-		add_change(arguments, changed, arg ? arg : OFF_CPU_DEFAULT);
+		const char *left_out = key == KEY_OFF_CPU ? OFF_CPU_DEFAULT : "on";
+		add_change(arguments, changed, arg ? arg : left_out);
 		return 0;
 	}
 	switch (key) {

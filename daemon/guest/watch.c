@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/guest/context/requests.h"
+#include "daemon/guest/context/serve.h"
 #include "daemon/guest/guest-file.h"
 #include "daemon/guest/off-cpu/sampler.h"
 #include "daemon/guest/stacks/orc-tables.h"
@@ -48,6 +50,17 @@
 
 #define FILE_QUEUE 64
 
+/*
+ * Requests about contexts of one guest that are served in a second, and at once. They do not count
+ * against the budget of CPU time, because they cannot wait: a page's file can be gone soon.
+ */
+#define REQUESTS_A_SECOND 300
+#define REQUESTS_AT_ONCE 600
+
+/* With contexts, what they make unnecessary is read more rarely by these factors. */
+#define RARE_SNAPSHOTS 5
+#define RARE_READINGS 20
+
 /* An update that is under way at the end takes less, unless it hangs. */
 #define END_WAIT_MS 5000
 
@@ -60,7 +73,8 @@ struct file_request {
 /* What the sampling thread wants of a guest. */
 struct wishes {
 	uint32_t taken_generation; /* the code that it has copied */
-	bool wants_stacks;
+	bool wants_stacks, wants_code;
+	bool has_contexts; /* samples show what the vCPUs run */
 };
 
 struct watched {
@@ -75,6 +89,10 @@ struct watched {
 	struct vmop_guest_code *code;
 	struct vmop_guest_tasks *tasks, *tasks_before;
 	struct vmop_guest_orc_tables *orc;    /* of the code; NULL: not wanted */
+	struct vmop_guest_numbers numbers;    /* generation 0: not known */
+	uint32_t n_kernels;		      /* that were found so far */
+	uint64_t request_room_ns;	      /* time that requests may use up, each its share */
+	uint64_t requests_earned_ns;	      /* when room was last added */
 	struct vmop_blocked_sampler *sampler; /* NULL: none is wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
@@ -83,6 +101,7 @@ struct watched {
 	bool needs_search;		  /* no kernel is known, or the known one may be gone */
 	uint64_t search_due_ns, retry_ns; /* the time of the next search; its delay if it fails */
 	uint64_t snapshot_due_ns, reading_due_ns, modules_due_ns;
+	uint64_t check_due_ns;	     /* whether the kernel still runs */
 	uint64_t listed_ns;	     /* when processes were last listed */
 	uint64_t uncertain_since_ns; /* 0: the kernel runs */
 	uint64_t uncertain_limit_ns;
@@ -110,6 +129,7 @@ struct vmop_guest_watch {
 	unsigned n_requests;
 	struct vmop_guest_file_symbols results[FILE_QUEUE];
 	unsigned n_results;
+	struct vmop_guest_requests contexts;
 	struct vmop_guest_table_queue tables;
 
 	unsigned cpu_permille;
@@ -154,6 +174,7 @@ static void forget_kernel(struct watched *watched)
 	watched->code = NULL;
 	watched->tasks = watched->tasks_before = NULL;
 	watched->orc = NULL;
+	watched->numbers = (struct vmop_guest_numbers){0};
 	watched->vcpus = NULL;
 	watched->n_vcpus = 0;
 	watched->uncertain_since_ns = 0;
@@ -232,6 +253,18 @@ static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
 	       !strcmp(a->banner, b->banner);
 }
 
+/*
+ * Find the numbers by which a context is captured at a sample. The generation is new for each
+ * kernel of any guest.
+ */
+static void take_numbers(struct watched *watched)
+{
+	struct vmop_error *err = vmop_guest_sample_numbers(watched->guest, &watched->numbers);
+	watched->numbers.generation =
+		err ? 0 : (uint64_t)watched->domain.number << 32 | ++watched->n_kernels;
+	vmop_error_destroy(err);
+}
+
 static struct vmop_error *take_kernel(struct watched *watched, const struct vmop_off_cpu *off_cpu)
 {
 	struct vmop_error *err = find_kernel(watched);
@@ -248,6 +281,7 @@ static struct vmop_error *take_kernel(struct watched *watched, const struct vmop
 	watched->code = vmop_guest_code_create(watched->guest, ++watched->code_generation);
 	if (!watched->code)
 		return &vmop_error_no_memory;
+	take_numbers(watched);
 	uint32_t cpus = watched->code->kernel.cpus;
 	watched->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
 	watched->vcpus = calloc(watched->n_vcpus ? watched->n_vcpus : 1, sizeof(*watched->vcpus));
@@ -355,13 +389,14 @@ static bool drop_symbols(struct watched *watched)
 }
 
 /* Read the unwind tables of new code. Return whether they changed. */
-static bool read_orc_tables(struct watched *watched)
+static bool read_orc_tables(struct watched *watched, const struct wishes *wishes)
 {
 	uint32_t generation = watched->code->generation;
-	if (watched->orc && watched->orc->code_generation == generation)
+	if (watched->orc && watched->orc->code_generation == generation &&
+	    (watched->orc->has_code || !wishes->wants_code))
 		return false;
-	struct vmop_guest_orc_tables *orc =
-		vmop_guest_orc_tables_publish(watched->guest, generation);
+	struct vmop_guest_orc_tables *orc = vmop_guest_orc_tables_publish(
+		watched->guest, generation, wishes->wants_code, watched->orc);
 	if (!orc)
 		return false;
 	vmop_guest_orc_tables_unref(watched->orc);
@@ -377,7 +412,7 @@ static void expedite_snapshot(struct watched *watched)
 		watched->snapshot_due_ns = soon_ns;
 }
 
-static void read_vcpus(struct watched *watched)
+static void read_vcpus(struct watched *watched, bool has_contexts)
 {
 	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
 	size_t n = 0;
@@ -386,7 +421,7 @@ static void read_vcpus(struct watched *watched)
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_guest_reading *reading = vmop_guest_readings_put(
 			watched->vcpus, watched->n_vcpus, &current[i], time_ns);
-		if (reading && reading->pid && !reading->is_kernel_thread &&
+		if (reading && !has_contexts && reading->pid && !reading->is_kernel_thread &&
 		    !vmop_guest_tasks_find(watched->tasks, reading))
 			expedite_snapshot(watched);
 	}
@@ -431,12 +466,18 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 	if (wishes->taken_generation == watched->code->generation &&
 	    wishes->taken_generation != watched->stripped_generation)
 		is_news |= drop_symbols(watched);
-	if (watched->code->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
+	bool is_list_due = now_ns >= watched->snapshot_due_ns;
+	if (watched->code->kernel.has_processes &&
+	    (is_list_due || now_ns >= watched->check_due_ns)) {
 		if (!is_news && !still_runs(watched, now_ns))
 			return true;
+		watched->check_due_ns = now_ns + watch->snapshot_ns;
+	}
+	if (watched->code->kernel.has_processes && is_list_due) {
 		snapshot(watched);
 		watched->listed_ns = now_ns;
-		watched->snapshot_due_ns = now_ns + watch->snapshot_ns;
+		watched->snapshot_due_ns =
+			now_ns + watch->snapshot_ns * (wishes->has_contexts ? RARE_SNAPSHOTS : 1);
 		is_news = true;
 	}
 	if (now_ns >= watched->modules_due_ns) {
@@ -445,10 +486,11 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 		is_news = true;
 	}
 	if (wishes->wants_stacks || watched->sampler)
-		is_news |= read_orc_tables(watched);
+		is_news |= read_orc_tables(watched, wishes);
 	if (watched->code->kernel.has_processes && now_ns >= watched->reading_due_ns) {
-		read_vcpus(watched);
-		watched->reading_due_ns = now_ns + watch->reading_ns;
+		read_vcpus(watched, wishes->has_contexts);
+		watched->reading_due_ns =
+			now_ns + watch->reading_ns * (wishes->has_contexts ? RARE_READINGS : 1);
 		is_news = true;
 	}
 	sample_blocked(watch, watched, now_ns);
@@ -472,6 +514,7 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->tasks = vmop_guest_tasks_ref(watched->tasks);
 	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
 	view->orc = vmop_guest_orc_tables_ref(watched->orc);
+	view->numbers = watched->numbers;
 	view->state = state_of(watched);
 	/* A VMM that has only started may have no readable memory yet. */
 	view->may_be_booting = !watched->code && watched->n_failures <= FAILURES_BEFORE_NOTICE;
@@ -510,6 +553,53 @@ static struct watched *find_watched(struct vmop_guest_watch *watch, struct vmop_
 			return at;
 	}
 	return NULL;
+}
+
+/* ---- requests about contexts ---------------------------------------------- */
+
+/* Return whether a guest has room for one more request in this second, and use it up. */
+static bool use_request_room(struct watched *watched, uint64_t now_ns)
+{
+	static const uint64_t share_ns = VMOP_NS_PER_S / REQUESTS_A_SECOND;
+	uint64_t most_ns = REQUESTS_AT_ONCE * share_ns;
+	watched->request_room_ns += now_ns - watched->requests_earned_ns;
+	watched->requests_earned_ns = now_ns;
+	if (watched->request_room_ns > most_ns)
+		watched->request_room_ns = most_ns;
+	if (watched->request_room_ns < share_ns)
+		return false;
+	watched->request_room_ns -= share_ns;
+	return true;
+}
+
+/* Answer a request. The lock is not held. */
+static void serve_context(struct watched *watched, const struct vmop_guest_request *request,
+			  struct vmop_guest_answer *ret)
+{
+	*ret = (struct vmop_guest_answer){.request = *request};
+	if (!watched || !watched->code || watched->numbers.generation != request->generation)
+		return;
+	ret->is_refused = !use_request_room(watched, vmop_clock_ns(CLOCK_MONOTONIC));
+	if (!ret->is_refused)
+		vmop_guest_serve(watched->guest, request, ret);
+}
+
+/*
+ * Serve all requests about contexts. The lock is held at the call and the return, but not while a
+ * guest is read.
+ */
+static void serve_contexts(struct vmop_guest_watch *watch)
+{
+	struct vmop_guest_request request;
+	struct vmop_guest_answer answer;
+	while (!watch->worker.is_ending && vmop_guest_requests_take(&watch->contexts, &request)) {
+		struct watched *watched = find_watched(watch, request.domain);
+		pthread_mutex_unlock(&watch->worker.lock);
+		serve_context(watched, &request, &answer);
+		pthread_mutex_lock(&watch->worker.lock);
+		vmop_guest_requests_answer(&watch->contexts, &answer);
+		pthread_cond_broadcast(&watch->worker.wake); /* _await_answers may wait */
+	}
 }
 
 /* ---- the thread ----------------------------------------------------------- */
@@ -560,6 +650,7 @@ static void update_guests(struct vmop_guest_watch *watch)
 {
 	unsigned n_sampled = 0;
 	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
+		serve_contexts(watch);
 		if (at->is_removed || watch->credit_ns <= 0)
 			continue;
 		struct wishes wishes = at->wishes;
@@ -649,11 +740,14 @@ static void run(struct vmop_worker *worker)
 		earn(watch, vmop_clock_ns(CLOCK_MONOTONIC));
 		sweep(watch);
 		update_guests(watch);
+		serve_contexts(watch);
 		serve_request(watch);
 		while (!watch->worker.is_ending && serve_table_request(watch))
-			;
+			serve_contexts(watch);
 		if (watch->worker.is_ending)
 			break;
+		if (vmop_guest_requests_n_open(&watch->contexts) > 0)
+			continue;
 		uint64_t until = next_wake_ns(watch);
 		struct timespec ts = {.tv_sec = (time_t)(until / VMOP_NS_PER_S),
 				      .tv_nsec = (long)(until % VMOP_NS_PER_S)};
@@ -673,6 +767,7 @@ static void destroy(struct vmop_worker *worker)
 	}
 	for (unsigned i = 0; i < watch->n_results; i++)
 		vmop_symtab_destroy(watch->results[i].symtab);
+	vmop_guest_requests_deinit(&watch->contexts);
 	vmop_guest_table_queue_deinit(&watch->tables);
 	free(watch->profiles);
 	free(watch);
@@ -775,6 +870,15 @@ void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_do
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 
+void vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.wants_code = true;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
 bool vmop_guest_watch_take_blocked(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
 				   struct vmop_blocked_batch **ret_batch,
 				   struct vmop_blocked_facts *ret_facts)
@@ -842,5 +946,43 @@ void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_do
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	vmop_guest_table_queue_drop(&watch->tables, domain);
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+bool vmop_guest_watch_request(struct vmop_guest_watch *watch,
+			      const struct vmop_guest_request *request)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_room = vmop_guest_requests_put(&watch->contexts, request);
+	pthread_cond_broadcast(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_answer(struct vmop_guest_watch *watch, struct vmop_guest_answer *ret)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_one = vmop_guest_requests_collect(&watch->contexts, ret);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_one;
+}
+
+void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wait_ms)
+{
+	struct timespec until = vmop_worker_deadline(wait_ms);
+	pthread_mutex_lock(&watch->worker.lock);
+	while (vmop_guest_requests_n_open(&watch->contexts) > 0 &&
+	       vmop_worker_wait(&watch->worker, &until))
+		;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				       bool has_contexts)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.has_contexts = has_contexts;
 	pthread_mutex_unlock(&watch->worker.lock);
 }

@@ -6,6 +6,10 @@
 #ifndef VMOP_HV_INTERFACE_BPF_GUEST_KERNEL_BPF_H
 #define VMOP_HV_INTERFACE_BPF_GUEST_KERNEL_BPF_H
 
+#include "hv-interface/bpf/guest-memory.bpf.h"
+#include "hv-interface/bpf/guest-x86.bpf.h"
+#include "hv-interface/bpf/machine.bpf.h"
+
 enum { MAPPING_FLAGS = 3, MAX_STACK_BYTES = 64 << 10 };
 
 static __always_inline struct vmop_guest_context *context_of(struct guest_work *work)

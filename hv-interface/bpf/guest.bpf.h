@@ -8,6 +8,8 @@
 #ifndef VMOP_HV_INTERFACE_BPF_GUEST_BPF_H
 #define VMOP_HV_INTERFACE_BPF_GUEST_BPF_H
 
+#include "hv-interface/bpf/guest-kernel.bpf.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, VMOP_GUEST_MAPS_MAX);

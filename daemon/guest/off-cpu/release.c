@@ -34,9 +34,8 @@ static struct vmop_stack_caller locate_user(struct vmop_guests *guests, struct v
 	if (!vma)
 		return (struct vmop_stack_caller){.image = domain->user, .offset = address};
 	struct vmop_image *image = vmop_guest_image_of_vma(guests, domain, process, vma);
-	if (image->kind != VMOP_IMAGE_ANON)
-		address += vma->file_offset_bytes - vma->start;
-	return (struct vmop_stack_caller){.image = image, .offset = address};
+	return (struct vmop_stack_caller){.image = image,
+					  .offset = vmop_guest_offset_in_vma(image, vma, address)};
 }
 
 static void resolve(struct vmop_guests *guests, struct vmop_domain *domain,
@@ -62,8 +61,17 @@ static void resolve(struct vmop_guests *guests, struct vmop_domain *domain,
 	ret->domain = domain->id;
 	ret->pid = thread->pid;
 	ret->task = (struct vmop_task_id){0};
-	if (process)
-		ret->task = vmop_guest_tasks_table_id(&watched->tasks, process, NULL);
+	if (!process)
+		return;
+	bool has_user_part = thread->n_frames > thread->n_kernel && callers->n;
+	const struct vmop_guest_task_facts facts = {
+		.pid = process->pid,
+		.start_time_ns = process->start_time_ns,
+		.comm = process->comm,
+		.cgroup = process->cgroup,
+		.file = has_user_part ? callers->at[callers->n - 1].image : NULL,
+	};
+	ret->task = vmop_guest_tasks_table_id(&watched->tasks, &facts);
 }
 
 /* Add to *total the part of a guest's count that is new. The guest may have a new kernel. */
