@@ -39,15 +39,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	if (len_bytes < 1)
 		return 0;
 	uint32_t buffer_bytes = 40 + 8 * (data[0] % 32u);
-	bool has_backtraces = data[0] & 0x80;
 	/* The block has the exact size, so that a sanitizer detects accesses outside. */
 	uint8_t *memory = aligned_alloc(8, 2 * buffer_bytes);
 	if (!memory)
 		abort();
 	memset(memory, 0, 2 * buffer_bytes);
 	struct vmop_xenoprof_ring ring;
-	bool is_good = vmop_xenoprof_ring_init(&ring, memory, 2 * buffer_bytes, 1, 2, buffer_bytes,
-					       has_backtraces);
+	bool is_good = vmop_xenoprof_ring_init(&ring, memory, 2 * buffer_bytes, 1, 2, buffer_bytes);
 	if (is_good != (buffer_bytes >= 80) || (is_good && ring.vcpu > 4095))
 		abort();
 	if (is_good)
