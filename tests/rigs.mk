@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive
+# the tasks and the call stacks of guests' samples, on two hosts
+RIGS += kvm:context kvm:context@6.12 kvm:guest-stacks kvm:guest-stacks@6.12
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:unit
@@ -15,7 +17,9 @@ RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
-	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/build-l1 tests/rigs/l1/init \
+	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c \
+	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
+	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
@@ -54,7 +58,9 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
 	tests/rigs/scenarios/deferred.l1 tests/rigs/scenarios/deferred.check \
 	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \
-	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check
+	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check \
+	tests/rigs/scenarios/context.l1 tests/rigs/scenarios/context.check \
+	tests/rigs/scenarios/guest-stacks.l1 tests/rigs/scenarios/guest-stacks.check
 
 # The first run downloads kernels and needs some minutes; without them everything is skipped.
 .PHONY: check-rigs

@@ -60,7 +60,8 @@ struct vmop_domain_item {
 	const char *name;     /* its row's, as shown: "host", or a guest's label */
 	const char *own_name; /* a guest's label in its session; "" for a host */
 	const char *uuid;
-	uint32_t row; /* index of the domain that stands for it: see identity.h */
+	const char *context_note; /* why its samples have no context of the guest; "" for none */
+	uint32_t row;		  /* index of the domain that stands for it: see identity.h */
 	/* Each start of a guest begins a life. */
 	uint32_t life;		/* index of the item that stands for this life */
 	const char *life_name;	/* "10:00:05 pid 4242"; "" if the domain has no lives */
