@@ -15,7 +15,8 @@
  * caller's, and a page that is not mapped, or SMAP, ends in a panic. So there are no backtraces
  * from a Xen that is built so. Releases are built without, and have no callers of Xen's own code.
  * - Of code that keeps other values in the frame pointer's register the frames mean nothing. A
- *   kernel with ORC tables is such code.
+ *   kernel with ORC tables is such code. If the value is the address of a device's register that is
+ *   mapped, Xen reads the device; only the user can decide about that (vmopd(8)).
  *
  * The depth is one number for all domains, and stays until XENOPROF_shutdown.
  */

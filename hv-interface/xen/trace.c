@@ -3,8 +3,12 @@
 
 #include "hv-interface/xen/xenoprof-abi.h"
 
-/* Kernels have the upper half of the addresses (x86-64: Linux's and Xen's layouts). */
-#define KERNEL_BIT (UINT64_C(1) << 63)
+/*
+ * The halves of the address space (x86-64, page tables of 4 or 5 levels): user code is below 2^56,
+ * kernel code has the highest bits.
+ */
+#define HALF_BITS 56
+#define KERNEL_HALF (UINT64_MAX >> HALF_BITS)
 
 void vmop_xen_trace_begin(struct vmop_xen_trace *trace, const struct vmop_record *record,
 			  const struct vmop_xen_entry *entry)
@@ -25,42 +29,38 @@ void vmop_xen_trace_add(struct vmop_xen_trace *trace, const struct vmop_xen_entr
 		trace->frames[trace->n++] = entry->ip;
 }
 
-/* Return how many of the frames are addresses of a kernel's. */
-static size_t count_kernel_frames(const struct vmop_xen_trace *trace)
+/* Return how many of the frames are in that half, with the sample itself. */
+static size_t count_in_half(const struct vmop_xen_trace *trace, uint64_t half)
 {
 	size_t n = 1;
-	while (n < trace->n && trace->frames[n] & KERNEL_BIT)
+	while (n < trace->n && trace->frames[n] >> HALF_BITS == half)
 		n++;
 	return n;
 }
 
-static void end_kernel(const struct vmop_xen_trace *trace, bool is_deepest, bool has_frames,
-		       struct vmop_stack_capture *ret)
+bool vmop_xen_trace_end(struct vmop_xen_trace *trace, uint32_t depth, bool has_kernel_frames,
+			struct vmop_stack_capture *ret)
 {
-	size_t n = has_frames ? count_kernel_frames(trace) : 1;
-	ret->kernel_frames = trace->frames;
-	ret->n_kernel_frames = n;
-	ret->user_end = !has_frames    ? VMOP_STACK_NO_CFI
-			: n < trace->n ? VMOP_STACK_TORN
-			: is_deepest   ? VMOP_STACK_DEPTH_LIMIT
-				       : VMOP_STACK_NOT_RECORDED;
-}
-
-bool vmop_xen_trace_end(struct vmop_xen_trace *trace, uint32_t depth, bool is_own,
-			bool has_kernel_frames, struct vmop_stack_capture *ret)
-{
-	bool is_deepest = trace->n > depth;
+	bool is_kernel = trace->mode == VMOP_XENOPROF_MODE_KERNEL;
+	size_t n = count_in_half(trace, is_kernel ? KERNEL_HALF : 0);
 	*ret = (struct vmop_stack_capture){0};
 	trace->is_open = false;
 	if (trace->mode == VMOP_XENOPROF_MODE_XEN)
 		return false;
-	if (trace->mode == VMOP_XENOPROF_MODE_KERNEL) {
-		end_kernel(trace, is_deepest, has_kernel_frames || !is_own, ret);
+	if (n < trace->n)
+		ret->user_end = VMOP_STACK_TORN;
+	else if (n > depth)
+		ret->user_end = VMOP_STACK_DEPTH_LIMIT;
+	else if (is_kernel)
+		ret->user_end = VMOP_STACK_NOT_RECORDED;
+	if (!is_kernel) {
+		ret->user_frames = trace->frames;
+		ret->n_user_frames = n;
 		return true;
 	}
-	ret->user_frames = trace->frames;
-	ret->n_user_frames = trace->n;
-	if (is_deepest)
-		ret->user_end = VMOP_STACK_DEPTH_LIMIT;
+	ret->kernel_frames = trace->frames;
+	ret->n_kernel_frames = has_kernel_frames ? n : 1;
+	if (!has_kernel_frames)
+		ret->user_end = VMOP_STACK_NO_CFI;
 	return true;
 }

@@ -33,12 +33,12 @@ void vmop_xen_trace_begin(struct vmop_xen_trace *trace, const struct vmop_record
 void vmop_xen_trace_add(struct vmop_xen_trace *trace, const struct vmop_xen_entry *entry);
 
 /*
- * End the trace. Set *ret to its stack, which points into the trace. depth: the most callers that
- * Xen adds; is_own: the sample is this domain's; has_kernel_frames: this domain's kernel keeps
- * frame pointers. Code of this kernel without them has no callers, for VMOP_STACK_NO_CFI. Return
- * false if the sample has no stack at all: it is of Xen's own code.
+ * End the trace. Set *ret to its stack, which points into the trace: addresses of the mode of the
+ * sample only. depth: the most callers that Xen adds. has_kernel_frames: the sampled kernel keeps
+ * frame pointers; without them its code has no callers, for VMOP_STACK_NO_CFI. Return false if the
+ * sample has no stack at all: it is of Xen's own code.
  */
-bool vmop_xen_trace_end(struct vmop_xen_trace *trace, uint32_t depth, bool is_own,
-			bool has_kernel_frames, struct vmop_stack_capture *ret);
+bool vmop_xen_trace_end(struct vmop_xen_trace *trace, uint32_t depth, bool has_kernel_frames,
+			struct vmop_stack_capture *ret);
 
 #endif

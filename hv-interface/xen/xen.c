@@ -60,7 +60,7 @@ struct xen_source {
 	struct vmop_xen_link *link;	 /* answers questions about domains; NULL without stacks */
 	struct vmop_stack_options stacks;
 	char *stacks_note;	/* NULL: none */
-	bool has_kernel_frames; /* this domain's kernel keeps frame pointers */
+	bool has_kernel_frames; /* this domain's kernel keeps frame pointers; others' are unknown */
 	bool stacks_are_unsafe; /* a domain that is sampled now forbids them */
 	/*
 	 * This domain's tasks, from perf: only if samples have tasks. Its records and the samples
@@ -552,9 +552,9 @@ static void end_trace(struct xen_source *xen)
 	struct vmop_stack_capture stack;
 	if (!xen->trace.is_open)
 		return;
-	bool has_stack = vmop_xen_trace_end(&xen->trace, xen->stacks.max_frames,
-					    is_own_domain(xen->trace.domain),
-					    xen->has_kernel_frames, &stack);
+	bool has_frames = xen->has_kernel_frames && is_own_domain(xen->trace.domain);
+	bool has_stack =
+		vmop_xen_trace_end(&xen->trace, xen->stacks.max_frames, has_frames, &stack);
 	xen->sink->record(xen->sink->arg, &xen->trace.record, has_stack ? &stack : NULL);
 }
 

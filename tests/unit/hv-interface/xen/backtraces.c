@@ -216,7 +216,7 @@ static void test_stacks(void **state)
 	assert_null(vmop_source_start(source));
 	sample(model, 0, 0, VMOP_XENOPROF_MODE_USER, 0x1000, 2);
 	sample(model, 0, 1, VMOP_XENOPROF_MODE_KERNEL, KERNEL, 3);
-	sample(model, 1, 0, VMOP_XENOPROF_MODE_KERNEL, KERNEL, 4);
+	sample(model, 1, 0, VMOP_XENOPROF_MODE_USER, 0x2000, 4);
 	sample(model, 1, 1, VMOP_XENOPROF_MODE_XEN, KERNEL, 2);
 	drain(source, seen);
 	assert_int_equal(seen->n, 4);
@@ -224,9 +224,9 @@ static void test_stacks(void **state)
 	assert_int_equal(seen->frames[0][2], 0x1002);
 	assert_int_equal(seen->stacks[1].n_kernel_frames, 1);
 	assert_int_equal(seen->stacks[1].user_end, VMOP_STACK_NO_CFI);
-	assert_int_equal(seen->stacks[2].n_kernel_frames, 5);
+	assert_int_equal(seen->stacks[2].n_user_frames, 5);
 	assert_int_equal(seen->stacks[2].user_end, VMOP_STACK_DEPTH_LIMIT);
-	assert_int_equal(seen->frames[2][4], KERNEL + 4);
+	assert_int_equal(seen->frames[2][4], 0x2004);
 	assert_false(seen->has_stack[3]);
 	/* A drain may end in the middle of a backtrace. */
 	sample(model, 0, 0, VMOP_XENOPROF_MODE_USER, 0x1000, 1);

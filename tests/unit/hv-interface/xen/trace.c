@@ -40,7 +40,7 @@ static void test_user(void **state)
 	begin(&trace, VMOP_XENOPROF_MODE_USER, 0x1000);
 	add(&trace, VMOP_XENOPROF_MODE_USER, 0x2000);
 	add(&trace, VMOP_XENOPROF_MODE_USER, 0x3000);
-	assert_true(vmop_xen_trace_end(&trace, 5, true, false, &stack));
+	assert_true(vmop_xen_trace_end(&trace, 5, false, &stack));
 	assert_false(trace.is_open);
 	assert_int_equal(stack.n_user_frames, 3);
 	assert_int_equal(stack.user_frames[0], 0x1000);
@@ -49,8 +49,15 @@ static void test_user(void **state)
 	assert_int_equal(stack.n_kernel_frames, 0);
 	begin(&trace, VMOP_XENOPROF_MODE_USER, 0x1000);
 	add(&trace, VMOP_XENOPROF_MODE_USER, 0x2000);
-	assert_true(vmop_xen_trace_end(&trace, 1, true, false, &stack));
+	assert_true(vmop_xen_trace_end(&trace, 1, false, &stack));
 	assert_int_equal(stack.user_end, VMOP_STACK_DEPTH_LIMIT);
+	/* No user code has such an address. */
+	begin(&trace, VMOP_XENOPROF_MODE_USER, 0x1000);
+	add(&trace, VMOP_XENOPROF_MODE_USER, UINT64_C(1) << 62 | 0x2000);
+	add(&trace, VMOP_XENOPROF_MODE_USER, 0x3000);
+	assert_true(vmop_xen_trace_end(&trace, 5, false, &stack));
+	assert_int_equal(stack.n_user_frames, 1);
+	assert_int_equal(stack.user_end, VMOP_STACK_TORN);
 }
 
 static void test_kernel(void **state)
@@ -58,15 +65,15 @@ static void test_kernel(void **state)
 	static const struct {
 		uint64_t outermost;
 		uint32_t depth;
-		bool is_own, has_frames;
+		bool has_frames;
 		size_t n;
 		enum vmop_stack_end end;
 	} cases[] = {
-		{KERNEL + 3, 9, true, true, 3, VMOP_STACK_NOT_RECORDED},
-		{KERNEL + 3, 2, true, true, 3, VMOP_STACK_DEPTH_LIMIT},
-		{0x41, 9, true, true, 2, VMOP_STACK_TORN},
-		{KERNEL + 3, 9, true, false, 1, VMOP_STACK_NO_CFI},
-		{KERNEL + 3, 9, false, false, 3, VMOP_STACK_NOT_RECORDED},
+		{KERNEL + 3, 9, true, 3, VMOP_STACK_NOT_RECORDED},
+		{KERNEL + 3, 2, true, 3, VMOP_STACK_DEPTH_LIMIT},
+		{0x41, 9, true, 2, VMOP_STACK_TORN},
+		{KERNEL + 3, 9, false, 1, VMOP_STACK_NO_CFI},
+		{UINT64_C(0x8000000000000000), 9, true, 2, VMOP_STACK_TORN},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -75,8 +82,8 @@ static void test_kernel(void **state)
 		begin(&trace, VMOP_XENOPROF_MODE_KERNEL, KERNEL + 1);
 		add(&trace, VMOP_XENOPROF_MODE_KERNEL, KERNEL + 2);
 		add(&trace, VMOP_XENOPROF_MODE_KERNEL, cases[i].outermost);
-		assert_true(vmop_xen_trace_end(&trace, cases[i].depth, cases[i].is_own,
-					       cases[i].has_frames, &stack));
+		assert_true(
+			vmop_xen_trace_end(&trace, cases[i].depth, cases[i].has_frames, &stack));
 		assert_int_equal(stack.n_kernel_frames, cases[i].n);
 		assert_int_equal(stack.kernel_frames[0], KERNEL + 1);
 		assert_int_equal(stack.user_end, cases[i].end);
@@ -103,11 +110,11 @@ static void test_strangers(void **state)
 	assert_int_equal(trace.n, 1);
 	for (unsigned i = 0; i < 10 * VMOP_STACK_FRAMES_MAX; i++)
 		add(&trace, VMOP_XENOPROF_MODE_USER, 0x2000);
-	assert_true(vmop_xen_trace_end(&trace, VMOP_STACK_FRAMES_MAX, true, false, &stack));
+	assert_true(vmop_xen_trace_end(&trace, VMOP_STACK_FRAMES_MAX, false, &stack));
 	assert_int_equal(stack.n_user_frames, VMOP_STACK_FRAMES_MAX + 1);
 	assert_int_equal(stack.user_end, VMOP_STACK_DEPTH_LIMIT);
 	begin(&trace, VMOP_XENOPROF_MODE_XEN, KERNEL);
-	assert_false(vmop_xen_trace_end(&trace, 5, true, true, &stack));
+	assert_false(vmop_xen_trace_end(&trace, 5, true, &stack));
 }
 
 int main(void)
