@@ -12,6 +12,7 @@
 #include "daemon/inspect.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/guest-gap.h"
 #include "libutil/protocol.h"
 #include "libutil/stack-end.h"
 
@@ -119,6 +120,32 @@ static json_t *callgraph_json(struct vmop_session *session)
 	return object;
 }
 
+/* Describe what is captured beside guests' samples; null: the set-up does not ask for it. */
+static json_t *guest_context_json(const struct vmop_session *session)
+{
+	struct vmop_session_context context;
+	_cleanup_free_ char *text = vmop_session_guest_context_text(session);
+	if (!text)
+		return json_null();
+	vmop_session_guest_context(session, &context);
+	const struct vmop_guest_maps_facts *facts = &context.facts;
+	json_t *object = json_object(), *gaps = json_object();
+	json_object_set_new(object, "on", json_boolean(context.is_on));
+	vmop_json_put_text(object, "text", text);
+	vmop_json_put_text(object, "note", context.note);
+	vmop_json_put_text(object, "virtualisation", facts->virtualisation);
+	vmop_json_put_number(object, "guests", facts->n_guests);
+	vmop_json_put_number(object, "samples", facts->n_samples);
+	vmop_json_put_number(object, "contexts", facts->n_contexts);
+	vmop_json_put_number(object, "exited", facts->n_exited);
+	vmop_json_put_number(object, "ring_full", facts->n_ring_full);
+	vmop_json_put_number(object, "cost_ns", facts->cost_ns);
+	for (unsigned gap = VMOP_GUEST_GAP_NONE + 1; gap < VMOP_GUEST_N_GAPS; gap++)
+		vmop_json_put_number(gaps, vmop_guest_gap_word(gap), facts->gaps[gap]);
+	json_object_set_new(object, "gaps", gaps);
+	return object;
+}
+
 static const char *kind_word(enum vmop_domain_kind kind)
 {
 	switch (kind) {
@@ -203,6 +230,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 				    : json_real((double)status.duration_left_ns / 1e9));
 	json_object_set_new(reply, "events", events_json(session));
 	json_object_set_new(reply, "callgraph", callgraph_json(session));
+	json_object_set_new(reply, "guest_context", guest_context_json(session));
 	vmop_json_put_number(reply, "cpus", status.source_stats.cpus_online);
 	vmop_json_put_number(reply, "samples", status.profiler_stats.samples);
 	vmop_json_put_number(reply, "unattributed", status.profiler_stats.unattributed);

@@ -473,6 +473,7 @@ static const struct setup_key {
 	{"passive-domains", set_passive_domains, put_passive_domains, LIST_AT(passive_domains)},
 	{"passive-images", set_passive_images, put_passive_images, LIST_AT(passive_images)},
 	{"guest-cpu", set_guest_cpu, put_guest_cpu, NO_LIST},
+	{"guest-context", vmop_setup_set_guest_context, vmop_setup_put_guest_context, NO_LIST},
 	{"callgraph", vmop_setup_set_callgraph, vmop_setup_put_callgraph, NO_LIST},
 	{"callgraph-depth", vmop_setup_set_callgraph_depth, vmop_setup_put_callgraph_depth,
 	 NO_LIST},

@@ -30,6 +30,7 @@ enum option_key {
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
 	KEY_GUEST_CPU,
+	KEY_GUEST_CONTEXT,
 	KEY_CALLGRAPH_DEPTH,
 	KEY_DURATION,
 	KEY_JSON,
@@ -72,6 +73,10 @@ static const struct argp_option other_options[] = {
 	 GROUP_SETUP},
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
 	 "CPU time for reading guests' memory, of one CPU (default: 1%; 0: none)", GROUP_SETUP},
+	{"guest-context", KEY_GUEST_CONTEXT, "WHEN", OPTION_ARG_OPTIONAL,
+	 "Capture what guests run at each sample: on, off, or auto (default: if guests are "
+	 "passive); WHEN left out: on",
+	 GROUP_SETUP},
 	{CALLGRAPH, 'c', "HOW", OPTION_ARG_OPTIONAL,
 	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf "
 	 "(unwound in "
@@ -201,7 +206,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	if (changed) {
-		add_change(arguments, changed, arg);
+		add_change(arguments, changed, arg ? arg : "on"); /* only --guest-context */
 		return 0;
 	}
 	switch (key) {

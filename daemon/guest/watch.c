@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/guest/context/requests.h"
+#include "daemon/guest/context/serve.h"
 #include "daemon/guest/guest-file.h"
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/vmm.h"
@@ -47,6 +49,17 @@
 
 #define FILE_QUEUE 64
 
+/*
+ * Requests about contexts of one guest that are served in a second, and at once. They do not count
+ * against the budget of CPU time, because they cannot wait: a page's file can be gone soon.
+ */
+#define REQUESTS_A_SECOND 300
+#define REQUESTS_AT_ONCE 600
+
+/* With contexts, what they make unnecessary is read more rarely by these factors. */
+#define RARE_SNAPSHOTS 5
+#define RARE_READINGS 20
+
 /* An update that is under way at the end takes less, unless it hangs. */
 #define END_WAIT_MS 5000
 
@@ -60,6 +73,7 @@ struct file_request {
 struct wishes {
 	uint32_t taken_generation; /* the code that it has copied */
 	bool wants_stacks;
+	bool has_contexts; /* samples show what the vCPUs run */
 };
 
 struct watched {
@@ -74,6 +88,10 @@ struct watched {
 	struct vmop_guest_code *code;
 	struct vmop_guest_tasks *tasks, *tasks_before;
 	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
+	struct vmop_guest_numbers numbers; /* generation 0: not known */
+	uint32_t n_kernels;		   /* that were found so far */
+	uint64_t request_room_ns;	   /* time that requests may use up, each its share */
+	uint64_t requests_earned_ns;	   /* when room was last added */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;
@@ -81,6 +99,7 @@ struct watched {
 	bool needs_search;		  /* no kernel is known, or the known one may be gone */
 	uint64_t search_due_ns, retry_ns; /* the time of the next search; its delay if it fails */
 	uint64_t snapshot_due_ns, reading_due_ns, modules_due_ns;
+	uint64_t check_due_ns;	     /* whether the kernel still runs */
 	uint64_t listed_ns;	     /* when processes were last listed */
 	uint64_t uncertain_since_ns; /* 0: the kernel runs */
 	uint64_t uncertain_limit_ns;
@@ -106,6 +125,7 @@ struct vmop_guest_watch {
 	unsigned n_requests;
 	struct vmop_guest_file_symbols results[FILE_QUEUE];
 	unsigned n_results;
+	struct vmop_guest_requests contexts;
 	struct vmop_guest_table_queue tables;
 
 	unsigned cpu_permille;
@@ -146,6 +166,7 @@ static void forget_kernel(struct watched *watched)
 	watched->code = NULL;
 	watched->tasks = watched->tasks_before = NULL;
 	watched->orc = NULL;
+	watched->numbers = (struct vmop_guest_numbers){0};
 	watched->vcpus = NULL;
 	watched->n_vcpus = 0;
 	watched->uncertain_since_ns = 0;
@@ -224,6 +245,18 @@ static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
 	       !strcmp(a->banner, b->banner);
 }
 
+/*
+ * Find the numbers by which a context is captured at a sample. The generation is new for each
+ * kernel of any guest.
+ */
+static void take_numbers(struct watched *watched)
+{
+	struct vmop_error *err = vmop_guest_sample_numbers(watched->guest, &watched->numbers);
+	watched->numbers.generation =
+		err ? 0 : (uint64_t)watched->domain.number << 32 | ++watched->n_kernels;
+	vmop_error_destroy(err);
+}
+
 static struct vmop_error *take_kernel(struct watched *watched)
 {
 	struct vmop_error *err = find_kernel(watched);
@@ -240,6 +273,7 @@ static struct vmop_error *take_kernel(struct watched *watched)
 	watched->code = vmop_guest_code_create(watched->guest, ++watched->code_generation);
 	if (!watched->code)
 		return &vmop_error_no_memory;
+	take_numbers(watched);
 	uint32_t cpus = watched->code->kernel.cpus;
 	watched->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
 	watched->vcpus = calloc(watched->n_vcpus ? watched->n_vcpus : 1, sizeof(*watched->vcpus));
@@ -366,7 +400,7 @@ static void expedite_snapshot(struct watched *watched, const struct vmop_guest_r
 		watched->snapshot_due_ns = soon_ns;
 }
 
-static void read_vcpus(struct watched *watched)
+static void read_vcpus(struct watched *watched, bool has_contexts)
 {
 	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
 	size_t n = 0;
@@ -375,7 +409,7 @@ static void read_vcpus(struct watched *watched)
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_guest_reading *reading = vmop_guest_readings_put(
 			watched->vcpus, watched->n_vcpus, &current[i], time_ns);
-		if (reading)
+		if (reading && !has_contexts)
 			expedite_snapshot(watched, reading);
 	}
 }
@@ -397,12 +431,18 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 	if (wishes->taken_generation == watched->code->generation &&
 	    wishes->taken_generation != watched->stripped_generation)
 		is_news |= drop_symbols(watched);
-	if (watched->code->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
+	bool is_list_due = now_ns >= watched->snapshot_due_ns;
+	if (watched->code->kernel.has_processes &&
+	    (is_list_due || now_ns >= watched->check_due_ns)) {
 		if (!is_news && !still_runs(watched, now_ns))
 			return true;
+		watched->check_due_ns = now_ns + watch->snapshot_ns;
+	}
+	if (watched->code->kernel.has_processes && is_list_due) {
 		snapshot(watched);
 		watched->listed_ns = now_ns;
-		watched->snapshot_due_ns = now_ns + watch->snapshot_ns;
+		watched->snapshot_due_ns =
+			now_ns + watch->snapshot_ns * (wishes->has_contexts ? RARE_SNAPSHOTS : 1);
 		is_news = true;
 	}
 	if (now_ns >= watched->modules_due_ns) {
@@ -413,8 +453,9 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 	if (wishes->wants_stacks)
 		is_news |= read_orc_tables(watched);
 	if (watched->code->kernel.has_processes && now_ns >= watched->reading_due_ns) {
-		read_vcpus(watched);
-		watched->reading_due_ns = now_ns + watch->reading_ns;
+		read_vcpus(watched, wishes->has_contexts);
+		watched->reading_due_ns =
+			now_ns + watch->reading_ns * (wishes->has_contexts ? RARE_READINGS : 1);
 		is_news = true;
 	}
 	return is_news;
@@ -437,6 +478,7 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->tasks = vmop_guest_tasks_ref(watched->tasks);
 	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
 	view->orc = vmop_guest_orc_tables_ref(watched->orc);
+	view->numbers = watched->numbers;
 	view->state = state_of(watched);
 	/* A VMM that has only started may have no readable memory yet. */
 	view->may_be_booting = !watched->code && watched->n_failures <= FAILURES_BEFORE_NOTICE;
@@ -475,6 +517,53 @@ static struct watched *find_watched(struct vmop_guest_watch *watch, struct vmop_
 			return at;
 	}
 	return NULL;
+}
+
+/* ---- requests about contexts ---------------------------------------------- */
+
+/* Return whether a guest has room for one more request in this second, and use it up. */
+static bool use_request_room(struct watched *watched, uint64_t now_ns)
+{
+	static const uint64_t share_ns = VMOP_NS_PER_S / REQUESTS_A_SECOND;
+	uint64_t most_ns = REQUESTS_AT_ONCE * share_ns;
+	watched->request_room_ns += now_ns - watched->requests_earned_ns;
+	watched->requests_earned_ns = now_ns;
+	if (watched->request_room_ns > most_ns)
+		watched->request_room_ns = most_ns;
+	if (watched->request_room_ns < share_ns)
+		return false;
+	watched->request_room_ns -= share_ns;
+	return true;
+}
+
+/* Answer a request. The lock is not held. */
+static void serve_context(struct watched *watched, const struct vmop_guest_request *request,
+			  struct vmop_guest_answer *ret)
+{
+	*ret = (struct vmop_guest_answer){.request = *request};
+	if (!watched || !watched->code || watched->numbers.generation != request->generation)
+		return;
+	ret->is_refused = !use_request_room(watched, vmop_clock_ns(CLOCK_MONOTONIC));
+	if (!ret->is_refused)
+		vmop_guest_serve(watched->guest, request, ret);
+}
+
+/*
+ * Serve all requests about contexts. The lock is held at the call and the return, but not while a
+ * guest is read.
+ */
+static void serve_contexts(struct vmop_guest_watch *watch)
+{
+	struct vmop_guest_request request;
+	struct vmop_guest_answer answer;
+	while (!watch->worker.is_ending && vmop_guest_requests_take(&watch->contexts, &request)) {
+		struct watched *watched = find_watched(watch, request.domain);
+		pthread_mutex_unlock(&watch->worker.lock);
+		serve_context(watched, &request, &answer);
+		pthread_mutex_lock(&watch->worker.lock);
+		vmop_guest_requests_answer(&watch->contexts, &answer);
+		pthread_cond_broadcast(&watch->worker.wake); /* _await_answers may wait */
+	}
 }
 
 /* ---- the thread ----------------------------------------------------------- */
@@ -523,6 +612,7 @@ static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
 static void update_guests(struct vmop_guest_watch *watch)
 {
 	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
+		serve_contexts(watch);
 		if (at->is_removed || watch->credit_ns <= 0)
 			continue;
 		struct wishes wishes = at->wishes;
@@ -590,11 +680,14 @@ static void run(struct vmop_worker *worker)
 		earn(watch, vmop_clock_ns(CLOCK_MONOTONIC));
 		sweep(watch);
 		update_guests(watch);
+		serve_contexts(watch);
 		serve_request(watch);
 		while (!watch->worker.is_ending && serve_table_request(watch))
-			;
+			serve_contexts(watch);
 		if (watch->worker.is_ending)
 			break;
+		if (vmop_guest_requests_n_open(&watch->contexts) > 0)
+			continue;
 		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
 		if (!watch->guests)
 			until += 3600 * VMOP_NS_PER_S; /* vmop_guest_watch_add wakes the thread */
@@ -616,6 +709,7 @@ static void destroy(struct vmop_worker *worker)
 	}
 	for (unsigned i = 0; i < watch->n_results; i++)
 		vmop_symtab_destroy(watch->results[i].symtab);
+	vmop_guest_requests_deinit(&watch->contexts);
 	vmop_guest_table_queue_deinit(&watch->tables);
 	free(watch->profiles);
 	free(watch);
@@ -767,5 +861,43 @@ void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_do
 {
 	pthread_mutex_lock(&watch->worker.lock);
 	vmop_guest_table_queue_drop(&watch->tables, domain);
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+bool vmop_guest_watch_request(struct vmop_guest_watch *watch,
+			      const struct vmop_guest_request *request)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_room = vmop_guest_requests_put(&watch->contexts, request);
+	pthread_cond_broadcast(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_answer(struct vmop_guest_watch *watch, struct vmop_guest_answer *ret)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_one = vmop_guest_requests_collect(&watch->contexts, ret);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_one;
+}
+
+void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wait_ms)
+{
+	struct timespec until = vmop_worker_deadline(wait_ms);
+	pthread_mutex_lock(&watch->worker.lock);
+	while (vmop_guest_requests_n_open(&watch->contexts) > 0 &&
+	       vmop_worker_wait(&watch->worker, &until))
+		;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				       bool has_contexts)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.has_contexts = has_contexts;
 	pthread_mutex_unlock(&watch->worker.lock);
 }

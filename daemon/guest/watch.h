@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/guest/context/requests.h"
 #include "daemon/guest/stacks/table-queue.h"
 #include "daemon/guest/view.h"
 #include "daemon/host/ids.h"
@@ -99,5 +100,24 @@ bool vmop_guest_watch_take_table(struct vmop_guest_watch *watch, struct vmop_dom
 				 struct vmop_guest_table_answer *ret);
 /* Drop the requests for tables of a guest, and their answers. */
 void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+
+/*
+ * Request what samples of a guest made necessary (context/requests.h). It is answered within
+ * milliseconds as a rule. False: too many requests wait; the caller must try again later. On the
+ * per-sample path, once for many samples: takes a lock that is held for a moment.
+ */
+bool vmop_guest_watch_request(struct vmop_guest_watch *watch,
+			      const struct vmop_guest_request *request);
+/* Take the next answer, which the caller owns; false: no answer is ready. */
+bool vmop_guest_watch_take_answer(struct vmop_guest_watch *watch, struct vmop_guest_answer *ret);
+/* Wait up to wait_ms until all requests are answered: at the end of a session. */
+void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wait_ms);
+
+/*
+ * Set whether samples of a guest show what its vCPUs run: then the thread lists its processes and
+ * reads its vCPUs more rarely. Unknown domains are ignored.
+ */
+void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				       bool has_contexts);
 
 #endif

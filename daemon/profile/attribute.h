@@ -41,6 +41,8 @@ struct vmop_attribution {
 	/* The stack and the process of the host's sample that is being attributed, or NULL. */
 	const struct vmop_stack_capture *capture;
 	struct vmop_process *process;
+	/* The guest's frame for which the host works in that sample; id 0: none. */
+	struct vmop_stack_node below;
 
 	/* The process of each CPU's last sample. */
 	struct vmop_process *last[VMOP_ATTRIBUTE_CPUS];
@@ -62,6 +64,11 @@ struct vmop_attribution {
  */
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record,
 		    const struct vmop_stack_capture *capture);
+
+/* Keep the state in which a guest left a vCPU, for the next sample of that CPU. */
+void vmop_attribution_keep_guest_state(struct vmop_attribution *attribution,
+				       const struct vmop_record *record,
+				       const struct vmop_stack_capture *capture);
 
 /* Add a sample that waited for its stack: the release of struct vmop_stacks_options. */
 void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample);

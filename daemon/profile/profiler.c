@@ -234,6 +234,10 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 					 options->setup->guest_cpu_permille, &profiler->guests);
 	if (err)
 		return err;
+	if (profiler->guests)
+		vmop_guests_set_maps(profiler->guests,
+				     vmop_source_guest_maps(profiler->source, NULL),
+				     &options->stacks);
 	profiler->attribution = (struct vmop_attribution){
 		.images = &profiler->images,
 		.tasks = &profiler->tasks,
@@ -374,6 +378,8 @@ static void take_record(void *arg, const struct vmop_record *record,
 						  stack);
 		break;
 	case VMOP_RECORD_GUEST_STATE:
+		vmop_attribution_keep_guest_state(&profiler->attribution, record, stack);
+		break;
 	case VMOP_RECORD_CPU: /* the source handles these */
 		break;
 	default:
@@ -421,6 +427,8 @@ void vmop_profiler_drained(struct vmop_profiler *profiler)
 {
 	if (profiler->stacks)
 		vmop_stacks_advance(profiler->stacks);
+	if (profiler->guests)
+		vmop_guests_drained(profiler->guests);
 }
 
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
@@ -464,6 +472,16 @@ uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
 	       (profiler->stacks ? vmop_stacks_waiting(profiler->stacks) : 0) +
 	       (profiler->jit_samples ? vmop_jit_samples_n(profiler->jit_samples) : 0) +
 	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
+}
+
+bool vmop_profiler_has_guests(const struct vmop_profiler *profiler)
+{
+	for (uint32_t i = 1; i < profiler->domains.n; i++) {
+		const struct vmop_domain *domain = profiler->domains.at[i];
+		if (domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE)
+			return true;
+	}
+	return false;
 }
 
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret)

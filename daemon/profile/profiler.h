@@ -95,6 +95,9 @@ void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_pro
 /* Return the number of samples that wait for the next flush. */
 uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);
 
+/* Return whether a passive guest runs. */
+bool vmop_profiler_has_guests(const struct vmop_profiler *profiler);
+
 struct vmop_profiler_stats {
 	uint64_t samples;		 /* attributed or not */
 	uint64_t unattributed;		 /* in a "[...]" image that names the reason */

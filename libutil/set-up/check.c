@@ -42,6 +42,10 @@ struct vmop_error *vmop_setup_check(const struct vmop_setup *setup)
 		err = check_kinds(setup);
 	if (err)
 		return err;
+	if (setup->guest_context == VMOP_SETUP_CONTEXT_ON && !setup->guest_cpu_permille)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "guest-context: 'on' needs guests' memory to be read, but "
+				      "guest-cpu is 0");
 	bool has_names = domains->n > 0 && strcmp(domains->items[0], "all") != 0 &&
 			 strcmp(domains->items[0], "none") != 0;
 	if (n_images && (!has_names || n_images > domains->n))

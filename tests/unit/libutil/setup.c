@@ -55,6 +55,7 @@ static void every_key(void **state)
 			   "passive-domains = web, db,4711\n"
 			   "passive-images = /k/web+0x1c000000,,/k/db\n"
 			   "guest-cpu = 2.5%\n"
+			   "guest-context = on\n"
 			   "callgraph = cfi:32K\n"
 			   "callgraph-depth = 64\n"
 			   "buffer-size = 1M\n"
@@ -76,6 +77,7 @@ static void every_key(void **state)
 	assert_int_equal(setup.passive_images.n, 3);
 	assert_string_equal(setup.passive_images.items[1], "");
 	assert_int_equal(setup.guest_cpu_permille, 25);
+	assert_int_equal(setup.guest_context, VMOP_SETUP_CONTEXT_ON);
 	assert_int_equal(setup.stacks.mode, VMOP_STACKS_CFI);
 	assert_int_equal(setup.stacks.user_stack_bytes, 32768);
 	assert_int_equal(setup.stacks.max_frames, 64);
@@ -101,6 +103,7 @@ static void format_is_parsed_again(void **state)
 				   "passive-domains = db\n"
 				   "passive-images = ,/k/db+0x10\n"
 				   "guest-cpu = 2.5%\n"
+				   "guest-context = off\n"
 				   "callgraph = cfi:64K\n"
 				   "callgraph-depth = 9\n"
 				   "buffer-size = 65536\n"
