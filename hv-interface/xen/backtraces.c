@@ -93,11 +93,14 @@ const char *vmop_xen_backtraces_refusal(struct vmop_xen_link *link)
 	return NULL;
 }
 
+/* Return whether the domains are PV. Xen takes no domain that is gone. */
 static bool are_pv(struct vmop_xen_link *link, const struct vmop_xen_domain *domains, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!domains[i].error && link->ops->is_hvm(link, domains[i].id) != 0)
+	for (size_t i = 0; i < n; i++) {
+		int is_hvm = domains[i].error ? 0 : link->ops->is_hvm(link, domains[i].id);
+		if (is_hvm != 0 && is_hvm != -ESRCH)
 			return false;
+	}
 	return true;
 }
 

@@ -273,7 +273,7 @@ static void test_without(void **state)
 static void test_hvm(void **state)
 {
 	struct model *model = new_release(3);
-	struct vmop_source_domain domains[] = {{.id = 1}, {.id = 2}};
+	struct vmop_source_domain domains[] = {{.id = 1}, {.id = 2}}, gone = {.id = 20};
 	struct seen *seen = calloc(1, sizeof(*seen));
 	const char *note;
 	(void)state;
@@ -299,6 +299,10 @@ static void test_hvm(void **state)
 	sample(model, 1, 0, VMOP_XENOPROF_MODE_USER, 0x1000, 1);
 	drain(source, seen);
 	assert_int_equal(seen->stacks[0].n_user_frames, 2);
+	/* One that is gone does not matter. */
+	assert_null(vmop_source_set_domains(source, &gone, 1));
+	assert_int_equal(gone.error, EINVAL);
+	assert_int_equal(model->backtrace_depth, 4);
 	free(seen);
 	close_all(source, model);
 }
