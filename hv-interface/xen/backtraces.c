@@ -13,6 +13,7 @@
 #endif
 
 #include "libutil/cleanup.h"
+#include "libutil/log.h"
 
 /* The sizes of a configuration: 2 KiB and 4 KiB in Debian's 4.17. */
 enum { GZIP_MAX_BYTES = 12 << 10, TEXT_MAX_BYTES = 256 << 10 };
@@ -104,12 +105,6 @@ static bool are_pv(struct vmop_xen_link *link, const struct vmop_xen_domain *dom
 	return true;
 }
 
-bool vmop_xen_backtraces_are_safe(struct vmop_xen_link *link, const struct vmop_xen_lists *lists)
-{
-	return are_pv(link, lists->active, lists->n_active) &&
-	       are_pv(link, lists->passive, lists->n_passive);
-}
-
 bool vmop_xen_kernel_has_frame_pointers(const char *root)
 {
 	char path[256];
@@ -124,4 +119,79 @@ bool vmop_xen_kernel_has_frame_pointers(const char *root)
 		has_orc = strstr(line, " __start_orc_unwind") != NULL;
 	fclose(in);
 	return n > 0 && !has_orc;
+}
+
+/* Write the note about stacks that are taken. */
+static void put_note(FILE *out, const struct vmop_xen_backtraces *backtraces, bool has_tasks,
+		     bool is_primary)
+{
+	fputs("as Xen's profiler finds them, and only of PV domains; Xen's own code has none", out);
+	if (!backtraces->has_kernel_frames)
+		fputs(", nor has this kernel's, which keeps no frame pointers", out);
+	if (!has_tasks)
+		fputs("; the callers of programs are found only with vmop.ko", out);
+	if (!is_primary)
+		fputs("; if dom0's session has --callgraph", out);
+}
+
+struct vmop_error *vmop_xen_backtraces_choose(const struct vmop_source_setup *setup,
+					      const struct vmop_xen_machine *machine,
+					      bool has_tasks, struct vmop_xen_link *link,
+					      struct vmop_xen_backtraces *ret)
+{
+	const char *refusal = NULL;
+	size_t len;
+	*ret = (struct vmop_xen_backtraces){0};
+	if (setup->stacks.mode == VMOP_STACKS_OFF)
+		return NULL;
+	if (machine->is_primary)
+		refusal =
+			link ? vmop_xen_backtraces_refusal(link) : "/dev/xen/privcmd is not usable";
+	FILE *out = open_memstream(&ret->note, &len);
+	if (!out)
+		return &vmop_error_no_memory;
+	if (refusal) {
+		fputs(refusal, out);
+	} else {
+		ret->stacks.mode = VMOP_STACKS_FP;
+		ret->stacks.max_frames = setup->stacks.max_frames;
+		ret->has_kernel_frames = vmop_xen_kernel_has_frame_pointers(setup->root);
+		put_note(out, ret, has_tasks, machine->is_primary);
+	}
+	return fclose(out) == 0 ? NULL : &vmop_error_no_memory;
+}
+
+void vmop_xen_backtraces_deinit(struct vmop_xen_backtraces *backtraces)
+{
+	free(backtraces->note);
+	*backtraces = (struct vmop_xen_backtraces){0};
+}
+
+void vmop_xen_backtraces_check(struct vmop_xen_backtraces *backtraces, struct vmop_xen_link *link,
+			       const struct vmop_xen_lists *lists)
+{
+	static const struct vmop_xen_domain own = {.id = 0};
+	if (backtraces->stacks.mode == VMOP_STACKS_OFF || !link)
+		return;
+	bool was_unsafe = backtraces->is_unsafe;
+	backtraces->is_unsafe = !are_pv(link, &own, 1) ||
+				!are_pv(link, lists->active, lists->n_active) ||
+				!are_pv(link, lists->passive, lists->n_passive);
+	if (backtraces->is_unsafe && !was_unsafe)
+		vmop_log_warning("no call stacks while an HVM or PVH domain is sampled; choose PV "
+				 "domains with --passive-domains to have them");
+}
+
+uint32_t vmop_xen_backtraces_depth(const struct vmop_xen_backtraces *backtraces)
+{
+	return backtraces->is_unsafe ? 0 : backtraces->stacks.max_frames;
+}
+
+const char *vmop_xen_backtraces_note(const struct vmop_xen_backtraces *backtraces)
+{
+	return backtraces->is_unsafe
+		       ? "none now, because an HVM or PVH domain is sampled, whose memory Xen "
+			 "would read under locks in its NMI handler; choose PV domains with "
+			 "--passive-domains"
+		       : backtraces->note;
 }

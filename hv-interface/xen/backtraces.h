@@ -6,9 +6,9 @@
  *
  * - Of a PV domain's code it copies the frames as any hypercall's argument; a fault ends the
  *   backtrace. The backtrace of kernel code never goes on in user code.
- * - Of an HVM or PVH domain's code it does so as well, which takes the locks of that domain's
- *   memory map. Another CPU that holds such a lock may wait for this one: the machine hangs. So
- *   there are no backtraces while such a domain is sampled.
+ * - Of an HVM or PVH domain's code, also dom0's, it does so as well, which takes the locks of that
+ * domain's memory map. Another CPU that holds such a lock may wait for this one: the machine hangs.
+ * So there are no backtraces while such a domain is sampled.
  * - Of its own code it reads the frames directly, if it is built with CONFIG_FRAME_POINTER, and
  *   checks them against the stack pointer only. At a system call the first instructions of Xen run
  *   on the caller's stack, with the caller's frame pointer: Xen then reads any page of the
@@ -27,13 +27,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hv-interface/source.h"
 #include "hv-interface/xen/link.h"
 #include "hv-interface/xen/lists.h"
+#include "hv-interface/xen/transport.h"
+
+struct vmop_xen_backtraces {
+	struct vmop_stack_options stacks; /* mode OFF or FP */
+	char *note;			  /* NULL: none */
+	bool has_kernel_frames;		  /* this domain's kernel keeps frame pointers */
+	bool is_unsafe;			  /* a domain on the lists forbids backtraces */
+};
 
 /*
- * Return NULL if this Xen takes backtraces safely, or the reason why not, which completes "no call
- * stacks: ".
+ * Choose the stacks for a set-up. link answers questions in dom0; NULL: no backtraces there. An
+ * active domain gets what dom0 takes. Free *ret with _deinit, which all zero needs not.
  */
+struct vmop_error *vmop_xen_backtraces_choose(const struct vmop_source_setup *setup,
+					      const struct vmop_xen_machine *machine,
+					      bool has_tasks, struct vmop_xen_link *link,
+					      struct vmop_xen_backtraces *ret);
+void vmop_xen_backtraces_deinit(struct vmop_xen_backtraces *backtraces);
+
+/*
+ * Set is_unsafe: whether dom0 or a domain on the lists, as far as Xen has taken it, is HVM or PVH.
+ * The first time it is, a warning is logged. Nothing happens without stacks, or in a domU.
+ */
+void vmop_xen_backtraces_check(struct vmop_xen_backtraces *backtraces, struct vmop_xen_link *link,
+			       const struct vmop_xen_lists *lists);
+
+/* Return the depth to set in Xen; 0: samples have no callers now. */
+uint32_t vmop_xen_backtraces_depth(const struct vmop_xen_backtraces *backtraces);
+
+/* Return the note of vmop_source_stacks, or NULL. */
+const char *vmop_xen_backtraces_note(const struct vmop_xen_backtraces *backtraces);
+
+/* Return NULL if this Xen takes backtraces safely, or the reason why not. */
 const char *vmop_xen_backtraces_refusal(struct vmop_xen_link *link);
 
 /*
@@ -42,9 +71,6 @@ const char *vmop_xen_backtraces_refusal(struct vmop_xen_link *link);
  */
 bool vmop_xen_config_has(const void *gzip, size_t len_bytes, const char *option,
 			 bool *ret_is_readable);
-
-/* Return whether all domains on the lists, as far as Xen has taken them, are PV. */
-bool vmop_xen_backtraces_are_safe(struct vmop_xen_link *link, const struct vmop_xen_lists *lists);
 
 /*
  * Return whether the kernel of this domain may keep frame pointers: its symbols, in

@@ -58,10 +58,7 @@ struct xen_source {
 	struct vmop_xen_lists lists;
 	struct vmop_active_group *group; /* agents of active domains; NULL: not reachable */
 	struct vmop_xen_link *link;	 /* answers questions about domains; NULL without stacks */
-	struct vmop_stack_options stacks;
-	char *stacks_note;	/* NULL: none */
-	bool has_kernel_frames; /* this domain's kernel keeps frame pointers; others' are unknown */
-	bool stacks_are_unsafe; /* a domain that is sampled now forbids them */
+	struct vmop_xen_backtraces backtraces;
 	/*
 	 * This domain's tasks, from perf: only if samples have tasks. Its records and the samples
 	 * share one clock.
@@ -103,7 +100,7 @@ static struct vmop_error *prepare_with_depth(struct xen_source *xen, uint32_t de
 		.passive = xen->lists.passive,
 		.n_passive = xen->lists.n_passive,
 		.backtrace_depth = depth,
-		.has_room_for_backtraces = xen->stacks.mode != VMOP_STACKS_OFF,
+		.has_room_for_backtraces = xen->backtraces.stacks.mode != VMOP_STACKS_OFF,
 		.max_samples = MAX_SAMPLES,
 	};
 	struct vmop_error *err = xen->transport->ops->prepare(xen->transport, &plan);
@@ -123,24 +120,17 @@ static struct vmop_error *release(struct xen_source *xen)
  */
 static struct vmop_error *prepare(struct xen_source *xen)
 {
-	bool wants_stacks = xen->stacks.mode != VMOP_STACKS_OFF && xen->link,
-	     was = xen->stacks_are_unsafe;
-	if (!wants_stacks)
-		return prepare_with_depth(xen, 0);
-	xen->stacks_are_unsafe = !vmop_xen_backtraces_are_safe(xen->link, &xen->lists);
-	struct vmop_error *err =
-		prepare_with_depth(xen, xen->stacks_are_unsafe ? 0 : xen->stacks.max_frames);
-	if (!err && !xen->stacks_are_unsafe &&
-	    !vmop_xen_backtraces_are_safe(xen->link, &xen->lists)) {
-		xen->stacks_are_unsafe = true;
-		err = release(xen);
-		if (!err)
-			err = prepare_with_depth(xen, 0);
-	}
-	if (!err && xen->stacks_are_unsafe && !was)
-		vmop_log_warning("no call stacks while an HVM or PVH domain is sampled; choose PV "
-				 "domains with --passive-domains to have them");
-	return err;
+	struct vmop_xen_backtraces *backtraces = &xen->backtraces;
+	vmop_xen_backtraces_check(backtraces, xen->link, &xen->lists);
+	uint32_t depth = vmop_xen_backtraces_depth(backtraces);
+	struct vmop_error *err = prepare_with_depth(xen, depth);
+	if (err || !depth)
+		return err;
+	vmop_xen_backtraces_check(backtraces, xen->link, &xen->lists);
+	if (!backtraces->is_unsafe)
+		return NULL;
+	err = release(xen);
+	return err ? err : prepare_with_depth(xen, 0);
 }
 
 /* Ask the active domains on Xen's list to join. Set *ret_again if they must be listed again. */
@@ -244,45 +234,8 @@ static void xen_close(struct vmop_source *source)
 	vmop_xen_pending_deinit(&xen->pending);
 	if (xen->link)
 		xen->link->ops->close(xen->link);
-	free(xen->stacks_note);
+	vmop_xen_backtraces_deinit(&xen->backtraces);
 	free(xen);
-}
-
-/* Decide on the stacks, before anything is prepared, and explain it in the note. */
-static struct vmop_error *choose_stacks(struct xen_source *xen,
-					const struct vmop_source_setup *setup)
-{
-	const char *refusal = NULL;
-	if (setup->stacks.mode == VMOP_STACKS_OFF)
-		return NULL;
-	if (xen->machine.is_primary)
-		refusal = xen->link ? vmop_xen_backtraces_refusal(xen->link)
-				    : "/dev/xen/privcmd is not usable";
-	if (!refusal) {
-		xen->stacks = (struct vmop_stack_options){
-			.mode = VMOP_STACKS_FP,
-			.max_frames = setup->stacks.max_frames,
-		};
-		xen->has_kernel_frames = vmop_xen_kernel_has_frame_pointers(setup->root);
-	}
-	if (asprintf(&xen->stacks_note, "%s%s%s%s",
-		     refusal ? refusal
-			     : "as Xen's profiler finds them, and only of PV domains; Xen's own "
-			       "code "
-			       "has none",
-		     refusal || xen->has_kernel_frames
-			     ? ""
-			     : ", nor has this kernel's, which keeps no frame pointers",
-		     refusal || xen->transport->ops->has_tasks
-			     ? ""
-			     : "; the callers of programs are found only with vmop.ko",
-		     refusal || xen->machine.is_primary
-			     ? ""
-			     : "; if dom0's session has --callgraph") < 0) {
-		xen->stacks_note = NULL;
-		return &vmop_error_no_memory;
-	}
-	return NULL;
 }
 
 /* Set the note of event i: its own and, for the first event, a remark about missing tasks. */
@@ -372,9 +325,9 @@ static struct vmop_error *open_side_band(struct xen_source *xen)
 
 static struct vmop_error *open_timer(struct xen_source *xen)
 {
-	long interval_ns =
-		1000000L * (xen->stacks.mode == VMOP_STACKS_OFF ? DRAIN_INTERVAL_MS
-								: DRAIN_INTERVAL_WITH_STACKS_MS);
+	long interval_ns = 1000000L * (xen->backtraces.stacks.mode == VMOP_STACKS_OFF
+					       ? DRAIN_INTERVAL_MS
+					       : DRAIN_INTERVAL_WITH_STACKS_MS);
 	const struct itimerspec every = {
 		.it_interval.tv_nsec = interval_ns,
 		.it_value.tv_nsec = interval_ns,
@@ -406,7 +359,8 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 	xen->timer_fd = -1;
 	struct vmop_error *err = choose_events(xen, setup);
 	if (!err)
-		err = choose_stacks(xen, setup);
+		err = vmop_xen_backtraces_choose(setup, machine, transport->ops->has_tasks, link,
+						 &xen->backtraces);
 	if (!err)
 		err = open_timer(xen);
 	if (!err)
@@ -552,16 +506,11 @@ static void end_trace(struct xen_source *xen)
 	struct vmop_stack_capture stack;
 	if (!xen->trace.is_open)
 		return;
-	bool has_frames = xen->has_kernel_frames && is_own_domain(xen->trace.domain);
-	bool has_stack =
-		vmop_xen_trace_end(&xen->trace, xen->stacks.max_frames, has_frames, &stack);
+	/* Whether the kernels of other domains keep frame pointers is not known. */
+	bool has_frames = xen->backtraces.has_kernel_frames && is_own_domain(xen->trace.domain);
+	bool has_stack = vmop_xen_trace_end(&xen->trace, xen->backtraces.stacks.max_frames,
+					    has_frames, &stack);
 	xen->sink->record(xen->sink->arg, &xen->trace.record, has_stack ? &stack : NULL);
-}
-
-/* Return whether samples have stacks, in an active domain perhaps. */
-static bool has_stacks(const struct xen_source *xen)
-{
-	return xen->stacks.mode != VMOP_STACKS_OFF && !xen->stacks_are_unsafe;
 }
 
 static void take_entry(void *arg, const struct vmop_xen_entry *entry)
@@ -604,7 +553,7 @@ static void take_entry(void *arg, const struct vmop_xen_entry *entry)
 			},
 	};
 	xen->stats.samples++;
-	if (has_stacks(xen))
+	if (vmop_xen_backtraces_depth(&xen->backtraces))
 		vmop_xen_trace_begin(&xen->trace, &record, entry);
 	else
 		xen->sink->record(xen->sink->arg, &record, NULL);
@@ -774,13 +723,9 @@ static const struct vmop_stack_options *xen_stacks(const struct vmop_source *sou
 						   const char **ret_note)
 {
 	const struct xen_source *xen = to_const(source);
-	if (ret_note && xen->stacks_are_unsafe)
-		*ret_note = "none now, because an HVM or PVH domain is sampled, whose memory Xen "
-			    "would read under locks in its NMI handler; choose PV domains with "
-			    "--passive-domains";
-	else if (ret_note)
-		*ret_note = xen->stacks_note;
-	return &xen->stacks;
+	if (ret_note)
+		*ret_note = vmop_xen_backtraces_note(&xen->backtraces);
+	return &xen->backtraces.stacks;
 }
 
 static int xen_poll_fd(const struct vmop_source *source)

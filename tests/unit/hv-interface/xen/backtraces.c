@@ -303,6 +303,10 @@ static void test_hvm(void **state)
 	assert_null(vmop_source_set_domains(source, &gone, 1));
 	assert_int_equal(gone.error, EINVAL);
 	assert_int_equal(model->backtrace_depth, 4);
+	/* A PVH dom0. */
+	model->domains[0].is_hvm = true;
+	assert_null(vmop_source_set_domains(source, domains, 1));
+	assert_int_equal(model->backtrace_depth, 0);
 	free(seen);
 	close_all(source, model);
 }
