@@ -9,11 +9,16 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
 	daemon/guest/view.c daemon/guest/view.h \
-	daemon/guest/stacks/waiting-stacks.c daemon/guest/waiting-stacks.h \
+	daemon/guest/stacks/file-tables.c daemon/guest/stacks/file-tables.h \
+	daemon/guest/stacks/orc-tables.c daemon/guest/stacks/orc-tables.h \
+	daemon/guest/stacks/sample-unwinder.c daemon/guest/stacks/sample-unwinder.h \
+	daemon/guest/stacks/table-cache.c daemon/guest/stacks/table-cache.h \
+	daemon/guest/stacks/table-queue.c daemon/guest/stacks/table-queue.h \
+	daemon/guest/stacks/waiting-stacks.c daemon/guest/stacks/waiting-stacks.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guest-file.c daemon/guest/guest-file.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
-	daemon/guest/stacks/user-stacks.c daemon/guest/user-stacks.h \
+	daemon/guest/stacks/user-stacks.c daemon/guest/stacks/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/jit/code-names.c daemon/host/jit/code-names.h \

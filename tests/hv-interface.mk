@@ -8,6 +8,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/bpf/pages \
 	tests/unit/hv-interface/bpf/program \
 	tests/unit/hv-interface/bpf/ranges \
+	tests/unit/hv-interface/perf/stacks/guest \
 	tests/unit/hv-interface/perf/stacks/unwound \
 	tests/unit/hv-interface/perf/perf \
 	tests/unit/hv-interface/perf/stacks/capture \
@@ -47,6 +48,8 @@ tests_unit_hv_interface_bpf_program_LDADD = $(hv_interface_test_ldadd) $(CAPNG_L
 	$(SECCOMP_LIBS) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_ranges_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_ranges_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_guest_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_stacks_guest_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_stacks_unwound_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_stacks_unwound_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)

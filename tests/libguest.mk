@@ -50,9 +50,10 @@ tests_unit_libguest_kernel_arm64_SOURCES = tests/unit/libguest/kernel/arm64.c \
 tests_unit_libguest_kernel_arm64_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_kernel_arm64_LDADD = $(libguest_test_ldadd)
 
-# tests/rigs/introspect-run compares a captured guest with its own /proc by this program.
-noinst_PROGRAMS += tests/unit/libguest/compare
+# tests/rigs/introspect-run compares a captured guest with its own /proc by these programs.
+noinst_PROGRAMS += tests/unit/libguest/compare tests/unit/libguest/compare-samples
 tests_unit_libguest_compare_LDADD = libguest/libguest.la libutil/libutil.la
+tests_unit_libguest_compare_samples_LDADD = libguest/libguest.la libutil/libutil.la
 
 TESTS += tests/integration/guest-profile.sh
 EXTRA_DIST += tests/integration/guest-profile.sh

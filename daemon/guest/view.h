@@ -24,6 +24,8 @@
  */
 #define VMOP_GUEST_PROFILES VMOP_SYSCONFDIR "/guest-profiles"
 
+struct vmop_guest_orc_tables;
+
 /* One image of guest kernel code: the kernel, a module, BPF programs, trampolines. */
 struct vmop_guest_code_image {
 	enum vmop_image_kind kind; /* GUEST_KERNEL, MODULE, BPF or TRAMPOLINE */
@@ -85,6 +87,7 @@ struct vmop_guest_view {
 	struct vmop_guest_code *code;		/* NULL: no kernel found yet */
 	struct vmop_guest_tasks *tasks;		/* NULL: no processes listed yet */
 	struct vmop_guest_tasks *tasks_before;	/* the previous list; NULL: none */
+	struct vmop_guest_orc_tables *orc;	/* NULL: not wanted, or not read yet */
 	struct vmop_guest_vcpu_readings *vcpus; /* n_vcpus of them */
 	uint32_t n_vcpus;
 	const char *state;   /* "kernel symbols and processes", or the reason for less; static */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/guest/guest-file.h"
+#include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/vmm.h"
 #include "daemon/host/procfs.h"
 #include "libutil/cleanup.h"
@@ -55,6 +56,12 @@ struct file_request {
 	uint64_t file;
 };
 
+/* What the sampling thread wants of a guest. */
+struct wishes {
+	uint32_t taken_generation; /* the code that it has copied */
+	bool wants_stacks;
+};
+
 struct watched {
 	struct watched *next;
 	struct vmop_domain_id domain;
@@ -66,6 +73,7 @@ struct watched {
 	struct vmop_guest *guest;
 	struct vmop_guest_code *code;
 	struct vmop_guest_tasks *tasks, *tasks_before;
+	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;
@@ -84,7 +92,7 @@ struct watched {
 
 	/* Under the lock. */
 	struct vmop_guest_view *view; /* published */
-	uint32_t taken_generation;    /* the code that the sampling thread has copied */
+	struct wishes wishes;
 };
 
 struct vmop_guest_watch {
@@ -98,6 +106,7 @@ struct vmop_guest_watch {
 	unsigned n_requests;
 	struct vmop_guest_file_symbols results[FILE_QUEUE];
 	unsigned n_results;
+	struct vmop_guest_table_queue tables;
 
 	unsigned cpu_permille;
 	char *profiles;
@@ -132,9 +141,11 @@ static void forget_kernel(struct watched *watched)
 	vmop_guest_code_unref(watched->code);
 	vmop_guest_tasks_unref(watched->tasks);
 	vmop_guest_tasks_unref(watched->tasks_before);
+	vmop_guest_orc_tables_unref(watched->orc);
 	free(watched->vcpus);
 	watched->code = NULL;
 	watched->tasks = watched->tasks_before = NULL;
+	watched->orc = NULL;
 	watched->vcpus = NULL;
 	watched->n_vcpus = 0;
 	watched->uncertain_since_ns = 0;
@@ -331,6 +342,21 @@ static bool drop_symbols(struct watched *watched)
 	return true;
 }
 
+/* Read the unwind tables of new code. Return whether they changed. */
+static bool read_orc_tables(struct watched *watched)
+{
+	uint32_t generation = watched->code->generation;
+	if (watched->orc && watched->orc->code_generation == generation)
+		return false;
+	struct vmop_guest_orc_tables *orc =
+		vmop_guest_orc_tables_publish(watched->guest, generation);
+	if (!orc)
+		return false;
+	vmop_guest_orc_tables_unref(watched->orc);
+	watched->orc = orc;
+	return true;
+}
+
 /* Take the next snapshot sooner if a process runs that the last one does not have. */
 static void expedite_snapshot(struct watched *watched, const struct vmop_guest_reading *reading)
 {
@@ -354,12 +380,9 @@ static void read_vcpus(struct watched *watched)
 	}
 }
 
-/*
- * Read the parts of one guest that are due.  True: a new view must be published.  taken_generation:
- * the code that the sampling thread has copied.
- */
+/* Read the parts of one guest that are due.  True: a new view must be published. */
 static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns,
-			 uint32_t taken_generation)
+			 const struct wishes *wishes)
 {
 	bool is_news = false;
 	if (watched->needs_search) {
@@ -371,8 +394,8 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true; /* and its processes at once: samples wait for them */
 	}
-	if (taken_generation == watched->code->generation &&
-	    taken_generation != watched->stripped_generation)
+	if (wishes->taken_generation == watched->code->generation &&
+	    wishes->taken_generation != watched->stripped_generation)
 		is_news |= drop_symbols(watched);
 	if (watched->code->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
 		if (!is_news && !still_runs(watched, now_ns))
@@ -387,6 +410,8 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true;
 	}
+	if (wishes->wants_stacks)
+		is_news |= read_orc_tables(watched);
 	if (watched->code->kernel.has_processes && now_ns >= watched->reading_due_ns) {
 		read_vcpus(watched);
 		watched->reading_due_ns = now_ns + watch->reading_ns;
@@ -411,6 +436,7 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->code = vmop_guest_code_ref(watched->code);
 	view->tasks = vmop_guest_tasks_ref(watched->tasks);
 	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
+	view->orc = vmop_guest_orc_tables_ref(watched->orc);
 	view->state = state_of(watched);
 	/* A VMM that has only started may have no readable memory yet. */
 	view->may_be_booting = !watched->code && watched->n_failures <= FAILURES_BEFORE_NOTICE;
@@ -499,10 +525,10 @@ static void update_guests(struct vmop_guest_watch *watch)
 	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
 		if (at->is_removed || watch->credit_ns <= 0)
 			continue;
-		uint32_t taken = at->taken_generation;
+		struct wishes wishes = at->wishes;
 		pthread_mutex_unlock(&watch->worker.lock);
 		uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		bool is_news = update_guest(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), taken);
+		bool is_news = update_guest(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), &wishes);
 		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
 		pthread_mutex_lock(&watch->worker.lock);
 		spend(watch, begun);
@@ -531,6 +557,30 @@ static void serve_request(struct vmop_guest_watch *watch)
 	watch->results[watch->n_results++] = result;
 }
 
+/* Build the oldest requested table, likewise. Return whether there was one. */
+static bool serve_table_request(struct vmop_guest_watch *watch)
+{
+	struct vmop_guest_table_request request;
+	if (watch->credit_ns <= 0 || !vmop_guest_table_queue_next(&watch->tables, &request))
+		return false;
+	struct vmop_guest_table_answer answer = {.domain = request.domain,
+						 .key = request.mapping.key,
+						 .state = VMOP_CODE_UNREADABLE};
+	struct watched *watched = find_watched(watch, request.domain);
+	pthread_mutex_unlock(&watch->worker.lock);
+	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (watched && watched->code)
+		answer.state =
+			vmop_guest_table_build(watched->guest, &request.mapping, &answer.table);
+	pthread_mutex_lock(&watch->worker.lock);
+	spend(watch, begun);
+	if (find_watched(watch, request.domain))
+		vmop_guest_table_queue_answer(&watch->tables, &answer);
+	else
+		vmop_cfi_table_destroy(answer.table);
+	return true;
+}
+
 static void run(struct vmop_worker *worker)
 {
 	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
@@ -541,6 +591,8 @@ static void run(struct vmop_worker *worker)
 		sweep(watch);
 		update_guests(watch);
 		serve_request(watch);
+		while (!watch->worker.is_ending && serve_table_request(watch))
+			;
 		if (watch->worker.is_ending)
 			break;
 		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
@@ -564,6 +616,7 @@ static void destroy(struct vmop_worker *worker)
 	}
 	for (unsigned i = 0; i < watch->n_results; i++)
 		vmop_symtab_destroy(watch->results[i].symtab);
+	vmop_guest_table_queue_deinit(&watch->tables);
 	free(watch->profiles);
 	free(watch);
 }
@@ -630,6 +683,7 @@ void vmop_guest_watch_remove(struct vmop_guest_watch *watch, struct vmop_domain_
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
 		watched->is_removed = true;
+	vmop_guest_table_queue_drop(&watch->tables, domain);
 	pthread_cond_signal(&watch->worker.wake);
 	pthread_mutex_unlock(&watch->worker.lock);
 }
@@ -650,7 +704,16 @@ void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, struct vmop_d
 	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
-		watched->taken_generation = generation;
+		watched->wishes.taken_generation = generation;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.wants_stacks = true;
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 
@@ -678,4 +741,31 @@ bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 	}
 	pthread_mutex_unlock(&watch->worker.lock);
 	return has_one;
+}
+
+bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				    const struct vmop_guest_code_mapping *mapping)
+{
+	const struct vmop_guest_table_request request = {.domain = domain, .mapping = *mapping};
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_room = vmop_guest_table_queue_request(&watch->tables, &request);
+	pthread_cond_signal(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				 struct vmop_guest_table_answer *ret)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_one = vmop_guest_table_queue_take(&watch->tables, domain, ret);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_one;
+}
+
+void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	vmop_guest_table_queue_drop(&watch->tables, domain);
+	pthread_mutex_unlock(&watch->worker.lock);
 }

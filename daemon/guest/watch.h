@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/guest/stacks/table-queue.h"
 #include "daemon/guest/view.h"
 #include "daemon/host/ids.h"
 #include "libsym/symtab.h"
@@ -56,6 +57,12 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch,
 					      struct vmop_domain_id domain);
 
 /*
+ * Let the thread read the guest's unwind tables, which later views have, from now on. Unknown
+ * domains are ignored.
+ */
+void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+
+/*
  * Allow the thread to drop the symbols of the code of that generation, because the caller has
  * copied them.  Later views may have this code without symbols, which saves most of a guest's
  * memory.
@@ -80,5 +87,17 @@ struct vmop_guest_file_symbols {
 /* Take the next answer; false: no answer is ready. */
 bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 				   struct vmop_guest_file_symbols *ret);
+
+/*
+ * Request the unwind table of a mapping of a guest's process.  The answer repeats the key.  False:
+ * the queue is full, and the caller must try again later.
+ */
+bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				    const struct vmop_guest_code_mapping *mapping);
+/* Take the next answer for a guest, with its table; false: no answer is ready. */
+bool vmop_guest_watch_take_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				 struct vmop_guest_table_answer *ret);
+/* Drop the requests for tables of a guest, and their answers. */
+void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
 
 #endif

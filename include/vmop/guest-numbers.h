@@ -19,8 +19,12 @@ struct vmop_guest_numbers {
 	uint64_t kernel_page_table_gpa;	       /* init_top_pgt, swapper_pg_dir */
 	uint64_t direct_map, direct_map_bytes; /* the kernel's map of all RAM: page_offset_base */
 	uint64_t direct_map_gpa;	       /* of its first byte; 0 on x86-64 */
-	uint64_t vmemmap;		       /* the array of struct page: vmemmap_base */
-	uint64_t per_cpu_offsets;	       /* the array __per_cpu_offset */
+	/*
+	 * What the struct page of gpa 0 has for an address, or would have: that of any gpa is
+	 * vmemmap + (gpa >> page_shift) * page_bytes, modulo 2^64.
+	 */
+	uint64_t vmemmap;
+	uint64_t per_cpu_offsets;    /* the array __per_cpu_offset */
 	uint64_t current_in_per_cpu; /* pcpu_hot.current_task, current_task or __entry_task */
 	uint32_t n_cpus;	     /* entries of per_cpu_offsets */
 	/* Offsets in the guest's structs. */
@@ -29,12 +33,19 @@ struct vmop_guest_numbers {
 	uint32_t inode_number, inode_superblock, inode_generation; /* struct inode */
 	uint32_t task_pid, task_tgid, task_group_leader, task_comm, task_start_time;
 	uint32_t task_stack;
-	uint32_t stack_bytes;	 /* of a kernel stack: THREAD_SIZE */
-	uint32_t entry_regs_end; /* from the end of struct pt_regs to the end of the stack */
+	uint32_t task_mm, mm_pgd; /* where the host can't read the page table's address (VMX) */
+	uint32_t stack_bytes;	  /* of a kernel stack: THREAD_SIZE */
+	uint32_t entry_regs_end;  /* from the end of struct pt_regs to the end of the stack */
 	/* Wanted windows; 0: no stacks. At most the limits in vmop/guest-context.h. */
 	uint32_t kernel_window_bytes, user_window_bytes;
 	uint8_t page_shift; /* of the guest's pages: 12, 14, 16 */
-	uint8_t reserved[3];
+	/*
+	 * A word with bit 0 at page_compound_head is that of a folio's tail page. It is the
+	 * address of the head + 1 or, where this is not 0, a mask (compound_info, Linux 7): the
+	 * head is at the tail's address & the word.
+	 */
+	uint8_t page_compound_is_mask;
+	uint8_t reserved[2];
 };
 
 #endif

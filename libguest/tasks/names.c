@@ -7,7 +7,7 @@
 
 #include "libguest/kernel/kernel.h"
 #include "libguest/kernel/layout.h"
-#include "libguest/tasks/files.h"
+#include "libguest/tasks/paths.h"
 #include "libguest/tasks/snapshot-build.h"
 #include "libutil/error.h"
 
@@ -108,7 +108,7 @@ struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_
 		return NULL;
 	}
 	char buf[VMOP_GUEST_PATH_MAX];
-	strcpy(ret_path, vmop_guest_files_path(names->kernel, names->layout, file, buf));
+	strcpy(ret_path, vmop_guest_path_of_file(names->kernel, names->layout, file, buf));
 	if (names->kernel->space.fault)
 		return vmop_guest_snapshot_text(names->snapshot, "", ret);
 	return remember(names, &key, ret_path, ret);

@@ -303,15 +303,28 @@ static void visit_processes(struct reader *reader)
 	}
 }
 
-/* Return the size of kernel stacks: that of the first task's, which the linker lays out. */
-static uint32_t stack_bytes(const struct vmop_guest_kernel *kernel)
+static uint64_t span(const struct vmop_guest_kernel *kernel, const char *from, const char *to)
 {
-	uint64_t start = vmop_guest_kernel_symbol(kernel, "__start_init_task");
-	uint64_t end = vmop_guest_kernel_symbol(kernel, "__end_init_task");
+	uint64_t start = vmop_guest_kernel_symbol(kernel, from);
+	uint64_t end = vmop_guest_kernel_symbol(kernel, to);
+	return start && end > start ? end - start : 0;
+}
+
+uint32_t vmop_guest_stack_bytes(const struct vmop_guest_kernel *kernel)
+{
+	/* The linker lays out the first task's; the names changed in 6.10. */
+	uint64_t first = span(kernel, "__start_init_stack", "__end_init_stack");
 	uint64_t page_bytes = vmop_paging_page_bytes(&kernel->space.paging);
-	if (start && end > start && end - start <= MAX_STACK_BYTES)
-		return (uint32_t)(end - start);
-	return page_bytes > USUAL_STACK_BYTES ? (uint32_t)page_bytes : USUAL_STACK_BYTES;
+	uint32_t usual = USUAL_STACK_BYTES;
+	if (!first)
+		first = span(kernel, "__start_init_task", "__end_init_task");
+	if (first && first <= MAX_STACK_BYTES)
+		return (uint32_t)first;
+	/* arch/arm64/include/asm/memory.h: KASAN_THREAD_SHIFT */
+	if (vmop_guest_kernel_symbol(kernel, "__asan_loadN") ||
+	    vmop_guest_kernel_symbol(kernel, "__hwasan_loadN_noabort"))
+		usual *= 2;
+	return page_bytes > usual ? (uint32_t)page_bytes : usual;
 }
 
 struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
@@ -337,7 +350,7 @@ struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
 	reader->arg = arg;
 	reader->retries = retries;
 	reader->left = MAX_THREADS;
-	reader->stack_bytes = stack_bytes(kernel);
+	reader->stack_bytes = vmop_guest_stack_bytes(kernel);
 	reader->stack = malloc(reader->stack_bytes);
 	if (!reader->stack)
 		return &vmop_error_no_memory;

@@ -21,6 +21,9 @@ struct vmop_layout;
 /* Return whether the layout suffices to read threads with their stacks. */
 bool vmop_layout_has_threads(const struct vmop_layout *layout, bool is_arm64);
 
+/* Return the size of a kernel stack (THREAD_SIZE) in bytes. */
+uint32_t vmop_guest_stack_bytes(const struct vmop_guest_kernel *kernel);
+
 /* As vmop_guest_each_thread() in guest.h. *retries counts repeated reads. */
 struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,

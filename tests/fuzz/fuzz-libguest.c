@@ -25,6 +25,7 @@
 #include "libguest/kernel/vmcoreinfo.h"
 #include "libguest/tasks/files.h"
 #include "libguest/tasks/page-cache.h"
+#include "libguest/tasks/paths.h"
 #include "libguest/tasks/processes.h"
 #include "libguest/tasks/vmas.h"
 #include "libutil/error.h"
@@ -139,10 +140,17 @@ static void look_at_file(struct target *target, uint8_t which)
 		return;
 	uint64_t file = target->file[which % target->files];
 	struct vmop_guest_kernel *kernel = target->guest->kernel;
-	vmop_guest_files_path(kernel, &target->guest->layout, file, path);
-	vmop_error_destroy(vmop_guest_page_cache_read(kernel, &target->guest->layout, file,
+	vmop_guest_path_of_file(kernel, &target->guest->layout, file, path);
+	uint64_t mapping;
+	struct vmop_error *err =
+		vmop_guest_page_cache_of_file(kernel, &target->guest->layout, file, &mapping);
+	vmop_error_destroy(err);
+	if (err)
+		return;
+	vmop_error_destroy(vmop_guest_page_cache_read(kernel, &target->guest->layout, mapping,
 						      which * 700, content, sizeof(content), &got));
-	vmop_error_destroy(vmop_guest_page_cache_size(kernel, &target->guest->layout, file, &size));
+	vmop_error_destroy(
+		vmop_guest_page_cache_size(kernel, &target->guest->layout, mapping, &size));
 }
 
 static void look_at_current(struct target *target)

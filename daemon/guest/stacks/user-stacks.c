@@ -6,23 +6,19 @@
 #include <string.h>
 
 #include "daemon/guest/guest-file.h"
+#include "daemon/guest/stacks/file-tables.h"
 #include "libsym/symtab.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
-#include "libutil/clock.h"
 
 enum { PAGE_BYTES = 4096, STACK_COPY_BYTES = 64 << 10 };
 
 /* Files of all processes together. Code of further ones is unreadable. */
 #define MAX_FILES 1024u
-static const struct vmop_cfi_limits table_limits = {.max_bytes = (size_t)64 << 20,
-						    .max_cpu_ns = 2 * VMOP_NS_PER_S};
 
-/* A file that a guest has mapped. */
+/* A file that a guest has mapped, or its vDSO. */
 struct file {
-	uint64_t file; /* the guest's struct file, of which each process has its own */
-	uint8_t build_id_len_bytes;
-	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
+	struct vmop_guest_code_key key;
 	struct vmop_cfi_table *table;
 	struct vmop_symtab *symtab;
 	enum vmop_code_state state;
@@ -76,45 +72,37 @@ struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, struct vmop
 
 /* ---- files ----------------------------------------------------------------- */
 
-static void read_file(struct vmop_user_stacks *stacks, struct file *file)
+static void read_symbols(struct vmop_user_stacks *stacks, struct file *file, uint64_t handle)
 {
 	_cleanup_close_ int fd = -1;
-	struct vmop_error *err = vmop_guest_file_copy(stacks->guest, file->file, &fd);
-	file->state = VMOP_CODE_UNREADABLE;
+	struct vmop_error *err = vmop_guest_file_copy(stacks->guest, handle, &fd);
 	if (!err)
-		err = vmop_cfi_table_build(fd, &table_limits, &file->table);
-	if (!err)
-		file->state = VMOP_CODE_HAS_TABLE;
-	else if (err->code == VMOP_ERROR_NOT_FOUND && fd >= 0)
-		file->state = VMOP_CODE_NO_TABLE;
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab);
 	vmop_error_destroy(err);
-	if (fd >= 0)
-		vmop_error_destroy(vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab));
 }
 
-static bool is_same(const struct file *file, const struct vmop_guest_vma *vma)
-{
-	return file->file == vma->file ||
-	       (file->build_id_len_bytes && file->build_id_len_bytes == vma->build_id_len_bytes &&
-		memcmp(file->build_id, vma->build_id, vma->build_id_len_bytes) == 0);
-}
-
-/* Return the file of a mapping, read at the first call, or NULL: none, or there are too many. */
+/*
+ * Return the file of a mapping, read at the first call, or NULL: it is generated code, or there are
+ * too many files.
+ */
 static const struct file *find_file(struct vmop_user_stacks *stacks,
+				    const struct vmop_guest_process *process,
 				    const struct vmop_guest_vma *vma)
 {
-	if (!vma->file)
+	struct vmop_guest_code_mapping mapping;
+	if (!vmop_guest_code_mapping_init(&mapping, process, vma))
 		return NULL;
 	for (size_t i = 0; i < stacks->n_files; i++)
-		if (is_same(&stacks->files[i], vma))
+		if (memcmp(&stacks->files[i].key, &mapping.key, sizeof(mapping.key)) == 0)
 			return &stacks->files[i];
 	if (stacks->n_files == MAX_FILES ||
 	    !vmop_array_reserve(stacks->files, stacks->files_capacity, stacks->n_files + 1))
 		return NULL;
 	struct file *file = &stacks->files[stacks->n_files++];
-	*file = (struct file){.file = vma->file, .build_id_len_bytes = vma->build_id_len_bytes};
-	memcpy(file->build_id, vma->build_id, sizeof(file->build_id));
-	read_file(stacks, file);
+	*file = (struct file){.key = mapping.key};
+	file->state = vmop_guest_table_build(stacks->guest, &mapping, &file->table);
+	if (mapping.file)
+		read_symbols(stacks, file, mapping.file);
 	return file;
 }
 
@@ -124,7 +112,7 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	const struct vmop_guest_vma *vma = vmop_guest_process_vma(stacks->process, address);
 	if (!vma)
 		return false;
-	const struct file *file = find_file(stacks, vma);
+	const struct file *file = find_file(stacks, stacks->process, vma);
 	*ret = (struct vmop_code_piece){.start = vma->start,
 					.end = vma->end,
 					.offset = vma->file_offset_bytes,
@@ -184,7 +172,7 @@ void vmop_user_stacks_place(struct vmop_user_stacks *stacks, uint32_t pid, uint6
 		return;
 	ret->path = vma->path;
 	ret->offset = address - vma->start + vma->file_offset_bytes;
-	const struct file *file = find_file(stacks, vma);
+	const struct file *file = find_file(stacks, process, vma);
 	const struct vmop_symbol *symbol =
 		file && file->symtab ? vmop_symtab_find(file->symtab, ret->offset) : NULL;
 	if (!symbol)

@@ -234,7 +234,7 @@ static void limited(const char *value, struct vmop_perf_stacks *ret)
 		 "echo %s >%s/proc/sys/kernel/perf_event_max_stack",
 		 tree, value, value, tree);
 	assert_int_equal(system(command), 0);
-	assert_null(vmop_perf_stacks_choose(&request, tree, ret));
+	assert_null(vmop_perf_stacks_choose(&request, NULL, tree, ret));
 	snprintf(command, sizeof(command), "rm -r %s", tree);
 	assert_int_equal(system(command), 0);
 }
