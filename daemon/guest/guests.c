@@ -558,7 +558,7 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
 	state->is_kept = true;
 }
 
-const struct vmop_guest_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
+const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
 						       uint32_t tid)
 {
 	const struct vmop_guest_state *state = vmop_guest_states_take(&guests->states, cpu, tid);

@@ -12,8 +12,8 @@
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guest-sample.h"
-#include "daemon/guest/guests.h"
 #include "daemon/guest/held-samples.h"
+#include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/stacks/sample-unwinder.h"
 #include "daemon/guest/tasks.h"
 #include "daemon/guest/view.h"
@@ -61,7 +61,7 @@ struct vmop_guests {
 	struct vmop_stack_options stacks;
 	struct vmop_code_names code_names; /* of generated code */
 	struct vmop_guest_callers unwound; /* of the present sample */
-	struct vmop_guest_frames frames;   /* of the sample that is released */
+	struct vmop_stack_frames frames;   /* of the sample that is released */
 	struct vmop_guest_states states;   /* with stacks */
 
 	bool has_blocked;	   /* blocked threads are sampled (--off-cpu) */

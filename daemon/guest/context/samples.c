@@ -504,7 +504,7 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
 
 void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,
 				    const struct vmop_held_context *context, uint64_t address,
-				    struct vmop_guest_caller *caller)
+				    struct vmop_stack_caller *caller)
 {
 	if (!(context->parts & VMOP_GUEST_IS_USER) ||
 	    !vmop_guest_page_is_file(context->parts, &context->page))

@@ -71,7 +71,7 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
  */
 void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,
 				    const struct vmop_held_context *context, uint64_t address,
-				    struct vmop_guest_caller *caller);
+				    struct vmop_stack_caller *caller);
 
 /* Take the answers of the watching thread. Call it between samples. */
 void vmop_guest_take_answers(struct vmop_guests *guests);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The blocked threads of guests, from the watching thread's batches to tasks, images and callers.
  */
+#include "daemon/guest/guests.h"
 #include "daemon/guest/images.h"
 
 /* Return the process of a blocked thread, from the newest list that has it, or NULL. */

@@ -70,7 +70,7 @@ static void begin_with(enum vmop_stack_mode mode)
 	maps = (struct vmop_guest_maps){0};
 	assert_null(vmop_images_init(&images, 1024));
 	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
-	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, &guests));
+	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, 0, &guests));
 	vmop_guests_set_maps(guests, &maps, &stacks);
 	domain = vmop_domains_new(&domains);
 	assert_non_null(domain);
@@ -416,7 +416,7 @@ static void frames_are_resolved_by_the_process(void **state)
 
 	const struct vmop_guest_process *process =
 		vmop_guest_snapshot_by_pid(domain->watched->view->tasks->snapshot, 2);
-	struct vmop_guest_frames found;
+	struct vmop_stack_frames found;
 	assert_non_null(process);
 	vmop_guest_resolve_frames(guests, domain, process, frames, 3, VMOP_STACK_COMPLETE, &found);
 	assert_string_equal(found.at[0].image->name, "[guest g1 kernel]");
@@ -438,7 +438,7 @@ static void a_state_belongs_to_the_next_sample_of_its_thread(void **state)
 	vmop_guest_watch_await_answers(guests->watch, PATIENCE_MS);
 	vmop_guests_drained(guests);
 	vmop_guests_keep_state(guests, domain, 0, 7, &context);
-	const struct vmop_guest_frames *frames = vmop_guests_take_state(guests, 0, 7);
+	const struct vmop_stack_frames *frames = vmop_guests_take_state(guests, 0, 7);
 	assert_non_null(frames);
 	assert_true(frames->n >= 1);
 	assert_string_equal(frames->at[0].image->name, "/bin/worker");
