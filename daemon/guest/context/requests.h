@@ -55,6 +55,7 @@ struct vmop_guest_answer {
 	 * (is_refused): the rest is unset.
 	 */
 	bool is_found, is_refused;
+	bool is_gone; /* symbols: the file has other pages now, or none */
 	/* A page: its file. */
 	bool is_verified; /* the file has the code at offset_bytes */
 	bool is_elf;

@@ -15,7 +15,7 @@
 #define TRIES_AN_INTERVAL 4
 
 /* The time until a perf map is read again. It doubles with each read, up to the last one. */
-#define FIRST_MAP_PAUSE_NS (2 * VMOP_NS_PER_S)
+#define FIRST_MAP_PAUSE_NS (50 * VMOP_NS_PER_MS)
 #define LAST_MAP_PAUSE_NS (64 * VMOP_NS_PER_S)
 
 /* A vDSO has less code than this (Linux: one or two pages). */
@@ -260,26 +260,35 @@ static void give_symbols(struct vmop_image *image, const struct vmop_symtab *sym
 	vmop_image_mark_sampled(image); /* so that it is stored */
 }
 
+/* Request the functions of a file, unless they were requested. */
+static void want_symbols(struct vmop_guests *guests, struct vmop_image *image, uint64_t generation,
+			 uint64_t mapping)
+{
+	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted)
+		return;
+	const struct vmop_guest_request request = {
+		.kind = VMOP_GUEST_REQUEST_SYMBOLS,
+		.domain = image->domain,
+		.generation = generation,
+		.symbols = {.mapping = mapping, .image = image->slot},
+	};
+	vmop_image_mark_wanted(image, vmop_guest_watch_request(guests->watch, &request));
+	if (image->is_wanted)
+		vmop_image_ref(image); /* keeps its slot until the symbols come */
+}
+
 /* Give a file its functions, or request them. */
 static void name_functions(struct vmop_guests *guests, struct vmop_image *image,
 			   const struct vmop_guest_answer *answer)
 {
 	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted || !answer->is_elf)
 		return;
-	if (answer->symtab) {
-		give_symbols(image, answer->symtab);
-		vmop_image_mark_wanted(image, true);
+	if (!answer->symtab) {
+		want_symbols(guests, image, answer->request.generation, answer->mapping);
 		return;
 	}
-	const struct vmop_guest_request request = {
-		.kind = VMOP_GUEST_REQUEST_SYMBOLS,
-		.domain = answer->request.domain,
-		.generation = answer->request.generation,
-		.symbols = {.mapping = answer->mapping, .image = image->slot},
-	};
-	vmop_image_mark_wanted(image, vmop_guest_watch_request(guests->watch, &request));
-	if (image->is_wanted)
-		vmop_image_ref(image); /* keeps its slot until the symbols come */
+	give_symbols(image, answer->symtab);
+	vmop_image_mark_wanted(image, true);
 }
 
 static void take_page(struct vmop_guests *guests, struct vmop_domain *domain,
@@ -306,8 +315,8 @@ static void take_symbols(struct vmop_guests *guests, const struct vmop_guest_ans
 	struct vmop_image *image = guests->images->slots[answer->request.symbols.image.at];
 	if (answer->symtab && !image->symbols)
 		give_symbols(image, answer->symtab);
-	/* A refused request is made again at the file's next page. */
-	if (answer->is_refused)
+	/* The request is made again with the file's next sample. */
+	if ((answer->is_refused || answer->is_gone) && !image->symbols)
 		vmop_image_mark_wanted(image, false);
 	vmop_image_unref(guests->images, image); /* taken in name_functions */
 }
@@ -415,8 +424,14 @@ static struct vmop_image *generated_image(struct vmop_guests *guests,
 {
 	const struct vmop_guest_seen *seen = vmop_guest_processes_find(
 		&domain->watched->processes, context->pid, context->start_time_ns);
-	if (!seen || !seen->generated)
-		return vmop_guest_image_of_generated(guests, domain, context->comm);
+	if (!seen || !seen->generated) {
+		struct vmop_image *image =
+			vmop_guest_image_of_generated(guests, domain, context->comm);
+		if (!image->note && seen && seen->map_state == VMOP_GUEST_SEEN_NONE)
+			vmop_image_set_note(image, "its program left no perf map, or none that "
+						   "the guest has in memory");
+		return image;
+	}
 	vmop_image_mark_sampled(seen->generated);
 	return seen->generated;
 }
@@ -430,6 +445,9 @@ static void put_place(struct vmop_guests *guests, const struct vmop_held_sample 
 	struct vmop_domain *domain = held->domain;
 	struct vmop_guest_placement placement = vmop_guest_place(facts);
 	sample->key.certainty = (uint8_t)placement.certainty;
+	if (facts->page && facts->page->state == VMOP_GUEST_PAGE_FOUND)
+		want_symbols(guests, facts->page->image, context->generation,
+			     context->page.mapping);
 	switch (placement.place) {
 	case VMOP_GUEST_PLACE_MAPPING:
 		sample->image = vmop_guest_image_of_vma(guests, domain, process, facts->vma);
