@@ -313,7 +313,7 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 	if (process)
 		location->key.task = find_task(attribution, process, sample->tid);
 	attribution->below = (struct vmop_stack_node){0};
-	if (attribution->capture && process && process->domain && attribution->guests)
+	if (attribution->capture && attribution->guests)
 		find_below(attribution, sample);
 	if (process && process->domain)
 		bill(attribution, &location->key, process->domain, sample->tid);
