@@ -291,7 +291,9 @@ static enum vmop_perf_decoded assemble_state(const struct vmop_perf_decoder *dec
 					     const struct parts *parts, struct vmop_record *ret)
 {
 	const struct sample *sample = parts->sample;
-	if (!vmop_perf_event_has_stacks(wanted_of(decoder, parts->event, false)))
+	uint8_t wanted = wanted_of(decoder, parts->event, false);
+	/* The sample that follows has the same mode, and may not be wanted either. */
+	if (!vmop_perf_event_has_stacks(wanted) || !is_wanted(wanted, parts->flags, sample->ip))
 		return VMOP_PERF_NOT_WANTED;
 	ret->type = VMOP_RECORD_GUEST_STATE;
 	ret->time_ns = sample->time;

@@ -91,6 +91,8 @@ if setpriv --bounding-set=-bpf,-sys_admin true 2>"$work/err"; then
 	control --stop >/dev/null
 	expect 0 '"guest_context": "not captured, because bpf() is not permitted' \
 		"$build/vmopreport" --session-dir="$sessions" --format=json
+	expect 0 "tasks of web are not exact: bpf() is not permitted" \
+		"$build/vmopreport" --session-dir="$sessions"
 	control --shutdown >/dev/null
 else
 	echo "not tested: $(cat "$work/err")"
