@@ -20,6 +20,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/guest-sample.h \
 	daemon/guest/images.c daemon/guest/images.h daemon/guest/watched.h \
 	daemon/guest/view.c daemon/guest/view.h \
+	daemon/guest/stacks/kernel-text.c daemon/guest/stacks/kernel-text.h \
 	daemon/guest/stacks/file-tables.c daemon/guest/stacks/file-tables.h \
 	daemon/guest/stacks/orc-tables.c daemon/guest/stacks/orc-tables.h \
 	daemon/guest/stacks/sample-unwinder.c daemon/guest/stacks/sample-unwinder.h \

@@ -233,6 +233,10 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes);
 
+/* Read the kernel's memory: its code. Return false when a page is not present. */
+bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf,
+			    size_t len_bytes);
+
 /* --- what a sample shows (vmop/guest-context.h) ------------------------------------------- */
 
 /*
@@ -272,10 +276,10 @@ struct vmop_error *vmop_guest_mapping_size(struct vmop_guest *guest, uint64_t ma
 					   uint64_t *ret);
 
 /*
- * Read one process by the address of its leader's task_struct, with its executable mappings, into a
- * snapshot that has only this process. One that is exiting has no mappings any longer. The caller
- * frees *ret. VMOP_ERROR_NOT_FOUND: the task is no longer that of this pid and start time, or it
- * changed at every try.
+ * Read one process by the address of the task_struct of any of its threads, with its executable
+ * mappings, into a snapshot that has only this process. pid and start_time_ns are its leader's. A
+ * process that is exiting has no mappings any longer. The caller frees *ret. VMOP_ERROR_NOT_FOUND:
+ * the task is no longer one of this process, or it changed at every try.
  */
 struct vmop_error *vmop_guest_snapshot_process(struct vmop_guest *guest, uint64_t task,
 					       uint32_t pid, uint64_t start_time_ns,

@@ -101,5 +101,5 @@ tests_unit_daemon_guest_stacks_compare_samples_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_daemon_guest_stacks_compare_samples_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
 tests_unit_daemon_guest_stacks_compare_samples_LDADD = $(daemon_test_ldadd)
 # No thread builds the tables of files: the test does it.
-guest_tables_at_once = -Wl,--wrap=vmop_guest_watch_want_stacks -Wl,--wrap=vmop_guest_watch_drop_tables \
+guest_tables_at_once = -Wl,--wrap=vmop_guest_watch_want_stacks -Wl,--wrap=vmop_guest_watch_want_code -Wl,--wrap=vmop_guest_watch_drop_tables \
 	-Wl,--wrap=vmop_guest_watch_request_table -Wl,--wrap=vmop_guest_watch_take_table

@@ -72,7 +72,7 @@ struct file_request {
 /* What the sampling thread wants of a guest. */
 struct wishes {
 	uint32_t taken_generation; /* the code that it has copied */
-	bool wants_stacks;
+	bool wants_stacks, wants_code;
 	bool has_contexts; /* samples show what the vCPUs run */
 };
 
@@ -377,13 +377,14 @@ static bool drop_symbols(struct watched *watched)
 }
 
 /* Read the unwind tables of new code. Return whether they changed. */
-static bool read_orc_tables(struct watched *watched)
+static bool read_orc_tables(struct watched *watched, const struct wishes *wishes)
 {
 	uint32_t generation = watched->code->generation;
-	if (watched->orc && watched->orc->code_generation == generation)
+	if (watched->orc && watched->orc->code_generation == generation &&
+	    (watched->orc->has_code || !wishes->wants_code))
 		return false;
-	struct vmop_guest_orc_tables *orc =
-		vmop_guest_orc_tables_publish(watched->guest, generation);
+	struct vmop_guest_orc_tables *orc = vmop_guest_orc_tables_publish(
+		watched->guest, generation, wishes->wants_code, watched->orc);
 	if (!orc)
 		return false;
 	vmop_guest_orc_tables_unref(watched->orc);
@@ -451,7 +452,7 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 		is_news = true;
 	}
 	if (wishes->wants_stacks)
-		is_news |= read_orc_tables(watched);
+		is_news |= read_orc_tables(watched, wishes);
 	if (watched->code->kernel.has_processes && now_ns >= watched->reading_due_ns) {
 		read_vcpus(watched, wishes->has_contexts);
 		watched->reading_due_ns =
@@ -808,6 +809,15 @@ void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_do
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
 		watched->wishes.wants_stacks = true;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+void vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.wants_code = true;
 	pthread_mutex_unlock(&watch->worker.lock);
 }
 

@@ -62,6 +62,8 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch,
  * domains are ignored.
  */
 void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+/* The same for the kernel's code, some 16 MiB, for stacks whose stack pointer is not known. */
+void vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
 
 /*
  * Allow the thread to drop the symbols of the code of that generation, because the caller has

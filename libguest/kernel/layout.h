@@ -106,7 +106,6 @@ struct vmop_error;
 	X(DENTRY_SUPER, "dentry", "d_sb")                                                          \
 	X(DENTRY_INODE, "dentry", "d_inode")                                                       \
 	X(DENTRY_ALIAS, "dentry", "d_alias|d_u.d_alias")                                           \
-	X(DENTRY_NAME_LEN, "dentry", "d_name.len")                                                 \
 	X(DENTRY_CHILDREN, "dentry", "d_children")                                                 \
 	X(DENTRY_SIBLING, "dentry", "d_sib")                                                       \
 	X(DENTRY_SUBDIRS, "dentry", "d_subdirs")                                                   \

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/guest/stacks/kernel-text.h"
 #include "libstack/orc.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
@@ -102,17 +103,22 @@ struct vmop_error *vmop_guest_orc_tables_read(struct vmop_guest *guest,
 	return err;
 }
 
-struct vmop_guest_orc_tables *vmop_guest_orc_tables_publish(struct vmop_guest *guest,
-							    uint32_t code_generation)
+struct vmop_guest_orc_tables *
+vmop_guest_orc_tables_publish(struct vmop_guest *guest, uint32_t code_generation, bool has_code,
+			      const struct vmop_guest_orc_tables *before)
 {
 	struct vmop_guest_orc_tables *tables = create();
 	if (!tables)
 		return NULL;
 	tables->code_generation = code_generation;
+	tables->has_code = has_code;
 	struct vmop_error *err = fill(tables, guest);
 	if (err)
 		tables->unusable = VMOP_STACK_UNREADABLE;
 	vmop_error_destroy(err);
+	if (tables->orc)
+		tables->text = vmop_guest_kernel_text_create(guest, has_code,
+							     before ? before->text : NULL);
 	return tables;
 }
 
@@ -127,6 +133,7 @@ void vmop_guest_orc_tables_unref(struct vmop_guest_orc_tables *tables)
 {
 	if (!tables || __atomic_sub_fetch(&tables->refs, 1, __ATOMIC_ACQ_REL))
 		return;
+	vmop_guest_kernel_text_destroy(tables->text);
 	vmop_orc_destroy(tables->orc);
 	free(tables);
 }

@@ -17,6 +17,7 @@
 #include "libstack/kernel-unwind.h"
 #include "libutil/error.h"
 
+struct vmop_guest_kernel_text;
 struct vmop_orc;
 
 struct vmop_guest_orc_tables {
@@ -26,6 +27,9 @@ struct vmop_guest_orc_tables {
 	unsigned va_bits;	      /* arm64 */
 	struct vmop_orc *orc;	      /* x86-64; NULL: frame pointers */
 	enum vmop_stack_end unusable; /* not 0: the tables can't be used, for this reason */
+	/* With ORC, for stacks whose stack pointer is not known; may be NULL. */
+	struct vmop_guest_kernel_text *text;
+	bool has_code; /* the code was wanted in text */
 };
 
 /*
@@ -36,11 +40,13 @@ struct vmop_error *vmop_guest_orc_tables_read(struct vmop_guest *guest,
 					      struct vmop_guest_orc_tables **ret);
 
 /*
- * The same for a view: tables that can't be read have the reason in `unusable`. NULL: out of
+ * The same for a view: tables that can't be read have the reason in `unusable`. They have a text
+ * too, with its code if has_code. before: the tables that they replace, or NULL. NULL: out of
  * memory.
  */
-struct vmop_guest_orc_tables *vmop_guest_orc_tables_publish(struct vmop_guest *guest,
-							    uint32_t code_generation);
+struct vmop_guest_orc_tables *
+vmop_guest_orc_tables_publish(struct vmop_guest *guest, uint32_t code_generation, bool has_code,
+			      const struct vmop_guest_orc_tables *before);
 
 struct vmop_guest_orc_tables *vmop_guest_orc_tables_ref(struct vmop_guest_orc_tables *tables);
 void vmop_guest_orc_tables_unref(struct vmop_guest_orc_tables *tables); /* NULL is allowed */

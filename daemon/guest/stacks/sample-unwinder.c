@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/guest/stacks/kernel-text.h"
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/stacks/table-cache.h"
 #include "daemon/guest/watch.h"
+#include "libstack/kernel-search.h"
 #include "libstack/unwind.h"
 #include "libutil/clock.h"
 
@@ -28,6 +30,10 @@ struct vmop_guest_sample_unwinder {
 	struct vmop_domain_id domain;
 	struct vmop_unwinder *user;
 	struct vmop_guest_table_cache tables;
+	struct vmop_kernel_searcher *searcher;
+	const struct vmop_guest_kernel_text *searched_text; /* only compared */
+	uint32_t searched_generation;
+	bool wants_code;					   /* requested */
 	struct vmop_stack_frame frames[VMOP_STACK_FRAMES_MAX + 1]; /* of the present call */
 };
 
@@ -37,6 +43,7 @@ void vmop_guest_sample_unwinder_destroy(struct vmop_guest_sample_unwinder *unwin
 		return;
 	vmop_guest_watch_drop_tables(unwinder->watch, unwinder->domain);
 	vmop_guest_table_cache_deinit(&unwinder->tables);
+	vmop_kernel_searcher_destroy(unwinder->searcher);
 	vmop_unwinder_destroy(unwinder->user);
 	free(unwinder);
 }
@@ -52,6 +59,8 @@ struct vmop_error *vmop_guest_sample_unwinder_create(struct vmop_guest_watch *wa
 	unwinder->domain = domain;
 	vmop_guest_table_cache_init(&unwinder->tables, VMOP_GUEST_TABLE_CACHE_BYTES);
 	struct vmop_error *err = vmop_unwinder_create(MACHINE, &unwinder->user);
+	if (!err)
+		err = vmop_kernel_searcher_create(&unwinder->searcher);
 	if (err) {
 		vmop_guest_sample_unwinder_destroy(unwinder);
 		return err;
@@ -106,6 +115,32 @@ static void take_kernel_regs(const struct vmop_guest_context *context, struct vm
 #endif
 }
 
+/* Return whether the registers where the task's stack begins are those of user code. */
+static bool has_saved_user_regs(const struct vmop_guest_context *context)
+{
+	uint64_t pc = context->user_regs[PC];
+	return (context->parts & VMOP_GUEST_HAS_USER_REGS) && pc && !(pc >> 63);
+}
+
+/* Set the stacks of a search to the windows, by rising address. */
+static void add_stacks(const struct vmop_guest_context *context, struct vmop_kernel_search *search)
+{
+	for (unsigned kind = VMOP_GUEST_KERNEL_WINDOW; kind <= VMOP_GUEST_TASK_WINDOW; kind++) {
+		uint64_t start = context->window_address[kind], end;
+		if (!context->window_bytes[kind] ||
+		    __builtin_add_overflow(start, context->window_bytes[kind], &end))
+			continue;
+		search->stacks[search->n_stacks].start = start;
+		search->stacks[search->n_stacks++].end = end;
+	}
+	if (search->n_stacks == 2 && search->stacks[0].start > search->stacks[1].start) {
+		uint64_t start = search->stacks[0].start, end = search->stacks[0].end;
+		search->stacks[0] = search->stacks[1];
+		search->stacks[1].start = start;
+		search->stacks[1].end = end;
+	}
+}
+
 /*
  * Return whether a kernel stack that was unwound to its end goes on in user code. On arm64 it ends
  * at the frame record of the entry, which has no registers.
@@ -116,9 +151,7 @@ static bool has_user_part(const struct vmop_guest_context *context,
 {
 	if (unwound->end != VMOP_STACK_COMPLETE)
 		return false;
-	bool is_entry_by_regs = MACHINE == EM_AARCH64 &&
-				(context->parts & VMOP_GUEST_HAS_USER_REGS) &&
-				context->user_regs[PC] && !(context->user_regs[PC] >> 63);
+	bool is_entry_by_regs = MACHINE == EM_AARCH64 && has_saved_user_regs(context);
 	bool is_kernel_thread = process && !process->pgd_gpa;
 	return !is_kernel_thread && (unwound->entry.is_known || is_entry_by_regs);
 }
@@ -142,6 +175,46 @@ static bool is_on_user_stack(const struct vmop_guest_context *context,
 #endif
 }
 
+/* Search a stack whose stack pointer was not captured, into unwinder->frames. */
+static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
+			 const struct vmop_guest_orc_tables *tables,
+			 const struct vmop_guest_process *process,
+			 const struct vmop_guest_context *context,
+			 const struct vmop_kernel_regs *regs, struct vmop_kernel_unwound *unwound,
+			 struct vmop_guest_callers *callers)
+{
+	struct vmop_kernel_text text;
+	struct vmop_kernel_found found;
+	struct vmop_kernel_search search = {
+		.orc = tables->orc,
+		.regs = *regs,
+		.memory = {.read = read_windows, .arg = (void *)context},
+		.text = &text,
+		.has_user = has_saved_user_regs(context) && !(process && !process->pgd_gpa),
+		.user_pc = context->user_regs[PC],
+		.user_sp = context->user_regs[SP],
+	};
+	if (!unwinder->wants_code)
+		vmop_guest_watch_want_code(unwinder->watch, unwinder->domain);
+	unwinder->wants_code = true;
+	*unwound = (struct vmop_kernel_unwound){.end = VMOP_STACK_TABLE_LATE};
+	if (!tables->has_code)
+		return;
+	unwound->end = VMOP_STACK_UNREADABLE;
+	if (!vmop_guest_kernel_text_is_usable(tables->text))
+		return;
+	vmop_guest_kernel_text_view(tables->text, &text);
+	if (unwinder->searched_text != tables->text ||
+	    unwinder->searched_generation != tables->code_generation)
+		vmop_kernel_searcher_reset(unwinder->searcher);
+	unwinder->searched_text = tables->text;
+	unwinder->searched_generation = tables->code_generation;
+	add_stacks(context, &search);
+	vmop_kernel_search(unwinder->searcher, &search, unwinder->frames, VMOP_STACK_FRAMES_MAX + 1,
+			   unwound, &found);
+	callers->is_likely = !found.is_certain;
+}
+
 /* Put the kernel's frames. Return whether the stack goes on in user code. */
 static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 			  const struct vmop_guest_view *view,
@@ -152,18 +225,19 @@ static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 	struct vmop_kernel_regs regs;
 	struct vmop_kernel_unwound unwound;
 	const struct vmop_kernel_memory memory = {.read = read_windows, .arg = (void *)context};
-	bool has_window = (context->parts & VMOP_GUEST_HAS_SP) &&
-			  context->window_bytes[VMOP_GUEST_KERNEL_WINDOW];
 	if (is_on_user_stack(context, ret_entry))
 		return true;
-	if (!has_window)
+	if (!context->window_bytes[VMOP_GUEST_KERNEL_WINDOW])
 		return false;
 	ret->end = view && view->orc ? view->orc->unusable : VMOP_STACK_TABLE_LATE;
 	if (ret->end)
 		return false;
 	take_kernel_regs(context, &regs);
-	vmop_guest_orc_tables_unwind(view->orc, &regs, &memory, unwinder->frames,
-				     VMOP_STACK_FRAMES_MAX + 1, &unwound);
+	if (view->orc->orc && !(context->parts & VMOP_GUEST_HAS_SP))
+		search_stack(unwinder, view->orc, process, context, &regs, &unwound, ret);
+	else
+		vmop_guest_orc_tables_unwind(view->orc, &regs, &memory, unwinder->frames,
+					     VMOP_STACK_FRAMES_MAX + 1, &unwound);
 	put_frames(unwinder->frames, 1, unwound.n_frames, ret);
 	ret->end = unwound.end;
 	*ret_entry = unwound.entry;

@@ -9,9 +9,14 @@
  *
  *	THREADS threads, EQUAL equal, SHORT beyond the window; USERS user stacks, COMPLETE complete,
  *	EQUAL equal, SHORT beyond the window
+ *	N stacks with the stack pointer withheld: RIGHT right (PERCENT %), NONE not found; US us
+ *each
  *
- * Exit status 1: there are differences; 2: failure. tests/rigs/introspect-run runs it; it is not a
- * test on its own.
+ * The latter are those of all frames of all threads, as if the thread had been interrupted there,
+ * with the whole stack as the window.
+ *
+ * Exit status 1: there are differences, or less than 95 % of the latter are right; 2: failure.
+ *tests/rigs/introspect-run runs it; it is not a test on its own.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +29,7 @@
 #include "daemon/guest/stacks/waiting-stacks.h"
 #include "daemon/guest/watch.h"
 #include "libutil/array.h"
-#include "libutil/cleanup.h"
+#include "libutil/clock.h"
 
 enum { WINDOW_BYTES = 4096, USER_WINDOW_BYTES = 16384, PAGE_BYTES = 4096, MAX_ROUNDS = 10 };
 
@@ -37,7 +42,7 @@ enum { SP = 7, PC = 16, FP = 6 };
 /* A waiting thread as a sample, and the frames of its whole stacks. */
 struct sample {
 	uint32_t pid, tid;
-	uint64_t pgd_gpa;
+	uint64_t pgd_gpa, stack_end;
 	char comm[16];
 	struct vmop_stack_frame kernel[VMOP_STACK_FRAMES_MAX], user[VMOP_STACK_FRAMES_MAX];
 	struct vmop_kernel_unwound kernel_unwound;
@@ -52,6 +57,8 @@ struct counts {
 	size_t n, capacity;
 	size_t n_equal, n_short, n_users, n_users_complete, n_users_equal, n_users_short;
 	size_t n_different;
+	size_t n_withheld, n_right, n_none;
+	uint64_t withheld_ns;
 };
 
 static void die(struct vmop_error *err)
@@ -67,6 +74,8 @@ static struct vmop_guest_table_queue the_queue;
 
 void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
 					 struct vmop_domain_id domain);
+void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch,
+				       struct vmop_domain_id domain);
 void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
 					 struct vmop_domain_id domain);
 bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
@@ -78,6 +87,12 @@ bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
 
 void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
 					 struct vmop_domain_id domain)
+{
+	(void)watch;
+	(void)domain;
+}
+
+void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
 {
 	(void)watch;
 	(void)domain;
@@ -128,6 +143,7 @@ static bool take(const struct vmop_waiting_thread *waiting, void *arg)
 	*sample = (struct sample){.pid = thread->pid,
 				  .tid = thread->tid,
 				  .pgd_gpa = thread->pgd_gpa,
+				  .stack_end = thread->sp + thread->stack_bytes,
 				  .kernel_unwound = waiting->unwound,
 				  .has_user = waiting->has_user_regs};
 	memcpy(sample->comm, thread->comm, sizeof(sample->comm));
@@ -200,6 +216,19 @@ static void print(const struct sample *sample, const struct vmop_guest_callers *
 		printf("  %" PRIx64 "\n", sample->user[i].address);
 }
 
+static void print_withheld(const struct sample *sample, const struct vmop_kernel_regs *regs,
+			   const struct vmop_stack_frame *frames, size_t n,
+			   const struct vmop_guest_callers *callers)
+{
+	printf("%u %s: at %" PRIx64 " without the stack pointer, end %d:\n", sample->tid,
+	       sample->comm, regs->pc, callers->end);
+	for (size_t i = 0; i < callers->n; i++)
+		printf("  %" PRIx64 "\n", vmop_guest_frame_address(callers->frames[i]));
+	printf(" with it:\n");
+	for (size_t i = 1; i < n; i++)
+		printf("  %" PRIx64 "\n", frames[i].address);
+}
+
 static void compare(struct counts *counts, const struct sample *sample,
 		    const struct vmop_guest_callers *callers)
 {
@@ -223,6 +252,99 @@ static void compare(struct counts *counts, const struct sample *sample,
 		return;
 	counts->n_different++;
 	print(sample, callers);
+}
+
+/* ---- without the stack pointer ------------------------------------------------ */
+
+enum { STACK_BYTES = 16384 };
+
+struct stack {
+	uint64_t start;
+	uint8_t bytes[STACK_BYTES];
+};
+
+static bool read_stack(void *arg, uint64_t address, void *buf, size_t len_bytes)
+{
+	const struct stack *stack = arg;
+	uint64_t offset = address - stack->start;
+	if (offset > STACK_BYTES || len_bytes > STACK_BYTES - offset)
+		return false;
+	memcpy(buf, stack->bytes + offset, len_bytes);
+	return true;
+}
+
+/* Unwind at a frame with the stack pointer and without, and compare. */
+static void compare_withheld(struct counts *counts, struct vmop_guest_sample_unwinder *unwinder,
+			     const struct vmop_guest_view *view,
+			     const struct vmop_guest_process *process, const struct sample *sample,
+			     const struct stack *stack, const struct vmop_kernel_regs *regs)
+{
+	struct vmop_stack_frame frames[VMOP_STACK_FRAMES_MAX];
+	struct vmop_kernel_unwound unwound;
+	struct vmop_guest_callers callers;
+	struct vmop_guest_context *context = calloc(1, sizeof(*context) + STACK_BYTES);
+	const struct vmop_kernel_memory memory = {.read = read_stack, .arg = (void *)stack};
+	vmop_guest_orc_tables_unwind(view->orc, regs, &memory, frames, VMOP_STACK_FRAMES_MAX,
+				     &unwound);
+	if (!context || unwound.end != VMOP_STACK_COMPLETE) {
+		free(context);
+		return;
+	}
+	*context = *sample->context;
+	context->parts &= ~(uint32_t)VMOP_GUEST_HAS_SP;
+	context->regs[PC] = regs->pc;
+	context->regs[FP] = regs->fp;
+	context->regs[SP] = 0;
+	context->window_address[VMOP_GUEST_KERNEL_WINDOW] = stack->start;
+	context->window_bytes[VMOP_GUEST_KERNEL_WINDOW] = STACK_BYTES;
+	context->window_bytes[VMOP_GUEST_USER_WINDOW] = 0;
+	memcpy(context + 1, stack->bytes, STACK_BYTES);
+	uint64_t begun = vmop_clock_ns(CLOCK_MONOTONIC);
+	vmop_guest_sample_unwinder_unwind(unwinder, view, process, context, &callers);
+	counts->withheld_ns += vmop_clock_ns(CLOCK_MONOTONIC) - begun;
+	free(context);
+	size_t at = 0, n = unwound.n_frames - 1;
+	bool is_right = match(&callers, &at, frames + 1, n) == n &&
+			(at == callers.n || !(callers.frames[at] >> 63));
+	counts->n_withheld++;
+	counts->n_right += is_right;
+	counts->n_none += !callers.n && n;
+	if (!is_right)
+		print_withheld(sample, regs, frames, unwound.n_frames, &callers);
+}
+
+/* Compare at each frame of a thread that a call made. */
+static void withhold(struct counts *counts, struct vmop_guest_sample_unwinder *unwinder,
+		     const struct vmop_guest_view *view, const struct vmop_guest_process *process,
+		     const struct sample *sample)
+{
+	struct stack *stack = malloc(sizeof(*stack));
+	struct vmop_kernel_regs regs = {.pc = sample->context->regs[PC],
+					.sp = sample->context->regs[SP],
+					.fp = sample->context->regs[FP],
+					.is_interrupted = true,
+					.has_others = true};
+	if (!stack)
+		exit(2);
+	stack->start = sample->stack_end - STACK_BYTES;
+	if (sample->stack_end % STACK_BYTES ||
+	    !vmop_guest_read_kernel(the_guest, stack->start, stack->bytes, STACK_BYTES)) {
+		free(stack);
+		return;
+	}
+	compare_withheld(counts, unwinder, view, process, sample, stack, &regs);
+	for (size_t i = 1; i < sample->kernel_unwound.n_frames; i++) {
+		uint64_t word = 0;
+		while (read_stack(stack, regs.sp, &word, sizeof(word)) &&
+		       word != sample->kernel[i].address)
+			regs.sp += sizeof(word);
+		regs.sp += sizeof(word);
+		regs.pc = sample->kernel[i].address;
+		regs.fp = 0;
+		if (!sample->kernel[i].is_interrupted)
+			compare_withheld(counts, unwinder, view, process, sample, stack, &regs);
+	}
+	free(stack);
 }
 
 static void unwind_all(struct counts *counts, const struct vmop_guest_view *view)
@@ -252,6 +374,8 @@ static void unwind_all(struct counts *counts, const struct vmop_guest_view *view
 							  &callers);
 		while (callers.end == VMOP_STACK_TABLE_LATE && rounds++ < MAX_ROUNDS);
 		compare(counts, sample, &callers);
+		if (view->orc->orc)
+			withhold(counts, unwinder, view, process, sample);
 	}
 	vmop_user_stacks_destroy(users);
 	vmop_guest_sample_unwinder_destroy(unwinder);
@@ -274,8 +398,9 @@ int main(int argc, char **argv)
 		err = vmop_guest_snapshot_processes(the_guest, 0, &snapshot);
 	if (err)
 		die(err);
-	struct vmop_guest_view view = {.orc = vmop_guest_orc_tables_publish(the_guest, 1),
-				       .tasks = vmop_guest_tasks_create(snapshot, 1)};
+	struct vmop_guest_view view = {
+		.orc = vmop_guest_orc_tables_publish(the_guest, 1, true, NULL),
+		.tasks = vmop_guest_tasks_create(snapshot, 1)};
 	if (!view.orc || !view.tasks)
 		return 2;
 	unwind_all(&counts, &view);
@@ -283,6 +408,12 @@ int main(int argc, char **argv)
 	       "%zu equal, %zu beyond the window\n",
 	       counts.n, counts.n_equal, counts.n_short, counts.n_users, counts.n_users_complete,
 	       counts.n_users_equal, counts.n_users_short);
+	double n_withheld = counts.n_withheld ? (double)counts.n_withheld : 1;
+	printf("%zu stacks with the stack pointer withheld: %zu right (%.2f %%), %zu not found; "
+	       "%.0f us each\n",
+	       counts.n_withheld, counts.n_right, 100 * (double)counts.n_right / n_withheld,
+	       counts.n_none, (double)counts.withheld_ns / 1e3 / n_withheld);
+	counts.n_different += (double)counts.n_right < 0.95 * (double)counts.n_withheld;
 	for (size_t i = 0; i < counts.n; i++)
 		free(counts.samples[i].context);
 	free(counts.samples);
