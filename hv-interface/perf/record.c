@@ -554,7 +554,9 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 	case PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(decoder, body, len_bytes, false, ret);
 	case VMOP_PERF_RECORD_CALLCHAIN_DEFERRED:
-		return vmop_perf_deferred_decode(body, len_bytes, ret, capture);
+		/* Samples without stacks do not reset the capture. */
+		return vmop_perf_deferred_decode(body, len_bytes, ret,
+						 decoder->stack_sample_type ? capture : NULL);
 	default:
 		ret->type = VMOP_RECORD_UNHANDLED;
 		ret->unhandled_type = header->type;
