@@ -20,6 +20,10 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/guest-sample.h \
 	daemon/guest/images.c daemon/guest/images.h daemon/guest/watched.h \
 	daemon/guest/view.c daemon/guest/view.h \
+	daemon/guest/off-cpu/batch.c daemon/guest/off-cpu/batch.h \
+	daemon/guest/off-cpu/release.c \
+	daemon/guest/off-cpu/sampler.c daemon/guest/off-cpu/sampler.h \
+	daemon/guest/off-cpu/scheduler-code.c daemon/guest/off-cpu/scheduler-code.h \
 	daemon/guest/stacks/kernel-text.c daemon/guest/stacks/kernel-text.h \
 	daemon/guest/stacks/file-tables.c daemon/guest/stacks/file-tables.h \
 	daemon/guest/stacks/orc-tables.c daemon/guest/stacks/orc-tables.h \

@@ -493,8 +493,7 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 
 const struct vmop_event_info *vmop_session_event(const struct vmop_session *session, size_t i)
 {
-	return i < vmop_source_n_events(session->source) ? vmop_source_event(session->source, i)
-							 : NULL;
+	return vmop_profiler_event(session->profiler, i);
 }
 
 const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,

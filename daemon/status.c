@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "daemon/guest/off-cpu/batch.h"
 #include "daemon/inspect.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -167,6 +168,21 @@ static const char *kind_word(enum vmop_domain_kind kind)
 	return "?";
 }
 
+static json_t *blocked_json(const struct vmop_blocked_facts *facts)
+{
+	json_t *object = json_object();
+	vmop_json_put_number(object, "rounds", facts->n_rounds);
+	vmop_json_put_number(object, "reused", facts->n_reused);
+	vmop_json_put_number(object, "missed", facts->n_missed);
+	vmop_json_put_number(object, "torn", facts->n_torn);
+	vmop_json_put_number(object, "refused", facts->n_refused);
+	vmop_json_put_number(object, "threads", facts->n_threads);
+	vmop_json_put_number(object, "blocked", facts->n_counted);
+	vmop_json_put_number(object, "running", facts->n_running);
+	json_object_set_new(object, "cpu_s", json_real((double)facts->cpu_ns / 1e9));
+	return object;
+}
+
 static json_t *domain_json(const struct vmop_domain_stats *domain)
 {
 	json_t *object = json_object();
@@ -189,6 +205,8 @@ static json_t *domain_json(const struct vmop_domain_stats *domain)
 		vmop_json_put_number(object, "own", domain->samples_own);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		json_object_set_new(object, "inside", vmop_inspect_summary(domain->view));
+	if (domain->blocked)
+		json_object_set_new(object, "blocked", blocked_json(domain->blocked));
 	return object;
 }
 

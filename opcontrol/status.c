@@ -263,6 +263,23 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 	return scols_print_table(table) == 0;
 }
 
+/* Print how a passive guest's blocked threads are sampled, and the cost. */
+static void put_blocked(const json_t *blocked)
+{
+	uint64_t rounds = control_number(blocked, "rounds");
+	printf("\n  blocked: %" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; read %" PRIu64
+	       " times (%" PRIu64 " when nothing had run), %" PRIu64 " times too late, %.3f ms of "
+	       "CPU time each",
+	       control_number(blocked, "blocked"), control_number(blocked, "threads"),
+	       control_number(blocked, "running"), rounds, control_number(blocked, "reused"),
+	       control_number(blocked, "missed"),
+	       rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0);
+	if (control_number(blocked, "torn") || control_number(blocked, "refused"))
+		printf("; threads that changed while they were read: %" PRIu64
+		       ", above the limit: %" PRIu64,
+		       control_number(blocked, "torn"), control_number(blocked, "refused"));
+}
+
 /* Print the results of reading a passive guest's memory, their age and their cost. */
 static void put_inside(const json_t *inside)
 {
@@ -325,6 +342,8 @@ static struct vmop_error *put_domains(const json_t *status)
 		}
 		if (json_object_get(domain, "inside"))
 			put_inside(json_object_get(domain, "inside"));
+		if (json_object_get(domain, "blocked"))
+			put_blocked(json_object_get(domain, "blocked"));
 	}
 	putchar('\n');
 	if (control_number(status, "domains_left_off"))

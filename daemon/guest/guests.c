@@ -31,7 +31,7 @@
 
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
-				      struct vmop_guests **ret)
+				      const struct vmop_off_cpu *off_cpu, struct vmop_guests **ret)
 {
 	struct vmop_guests *guests = calloc(1, sizeof(*guests));
 	if (!guests)
@@ -39,8 +39,12 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->domains = domains;
 	guests->images = images;
 	guests->tasks = tasks;
-	struct vmop_guest_watch_options options = {.cpu_permille = cpu_permille,
-						   .profiles = VMOP_GUEST_PROFILES};
+	guests->has_blocked = off_cpu && off_cpu->hz;
+	struct vmop_guest_watch_options options = {
+		.cpu_permille = cpu_permille,
+		.profiles = VMOP_GUEST_PROFILES,
+		.off_cpu = off_cpu ? *off_cpu : (struct vmop_off_cpu){0},
+	};
 	struct vmop_error *err = NULL;
 	if (!vmop_held_samples_reserve(&guests->held, HELD_FIRST, 0, 0))
 		err = &vmop_error_no_memory;
@@ -133,7 +137,8 @@ void vmop_guests_tick(struct vmop_guests *guests)
 		bool is_wanted = domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE;
 		if (is_wanted && !domain->watched)
 			begin_watching(guests, domain);
-		else if (!domain->is_running && domain->watched && !guests->held.n)
+		else if (!domain->is_running && domain->watched && !guests->held.n &&
+			 (!guests->has_blocked || domain->watched->has_all_blocked))
 			stop_watching(guests, domain);
 	}
 }

@@ -35,23 +35,27 @@
 
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guest-sample.h"
+#include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
 #include "daemon/profile/sample-key.h"
+#include "daemon/stack/frames.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
 #include "vmop/stack.h"
 
 struct vmop_guest_maps;
 struct vmop_guests;
+struct vmop_off_cpu;
 struct vmop_tasks;
 
 /*
  * Create *ret and start the watching thread.  cpu_permille: the CPU time that it may take, in
- * thousandths of one CPU.  domains, images and tasks must outlive *ret.
+ * thousandths of one CPU.  off_cpu: how blocked threads are sampled; NULL: they are not.  domains,
+ * images and tasks must outlive *ret.
  */
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
-				      struct vmop_guests **ret);
+				      const struct vmop_off_cpu *off_cpu, struct vmop_guests **ret);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
 
 /*
@@ -120,6 +124,39 @@ struct vmop_guest_sink {
  * guests that are still being searched stay held.
  */
 void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink);
+
+/* A thread of a guest that was blocked with one stack (--off-cpu). */
+struct vmop_guest_blocked {
+	struct vmop_domain_id domain;
+	struct vmop_task_id task; /* 0: its process is not known */
+	struct vmop_image *image; /* of the function in which it waits; never NULL */
+	uint64_t offset;
+	uint32_t pid;
+	uint64_t n_samples, ns; /* how often it was seen there, and the time that this stands for */
+	struct vmop_stack_frames callers; /* in the kernel, then in user code */
+};
+
+struct vmop_guest_blocked_sink {
+	void (*put)(void *arg, struct vmop_guest_blocked *blocked);
+	void *arg;
+};
+
+/* Put the blocked threads of all guests since the last call into sink. Follows a release. */
+void vmop_guests_release_blocked(struct vmop_guests *guests,
+				 const struct vmop_guest_blocked_sink *sink);
+
+/* What blocked samples lack, of all guests since the creation. */
+struct vmop_guests_blocked_losses {
+	uint64_t n_missed; /* rounds */
+	uint64_t n_torn;   /* threads */
+	uint64_t n_refused;
+};
+void vmop_guests_blocked_losses(const struct vmop_guests *guests,
+				struct vmop_guests_blocked_losses *ret);
+
+/* Return the totals of a domain's blocked threads; NULL: they are not sampled, or not yet. */
+const struct vmop_blocked_facts *vmop_guests_blocked_facts(const struct vmop_guests *guests,
+							   const struct vmop_domain *domain);
 
 /* Set whether the next release is the last one, which leaves no sample held. */
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending);

@@ -14,6 +14,7 @@
 #include "daemon/guest/context/requests.h"
 #include "daemon/guest/context/serve.h"
 #include "daemon/guest/guest-file.h"
+#include "daemon/guest/off-cpu/sampler.h"
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/vmm.h"
 #include "daemon/host/procfs.h"
@@ -87,11 +88,12 @@ struct watched {
 	struct vmop_guest *guest;
 	struct vmop_guest_code *code;
 	struct vmop_guest_tasks *tasks, *tasks_before;
-	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
-	struct vmop_guest_numbers numbers; /* generation 0: not known */
-	uint32_t n_kernels;		   /* that were found so far */
-	uint64_t request_room_ns;	   /* time that requests may use up, each its share */
-	uint64_t requests_earned_ns;	   /* when room was last added */
+	struct vmop_guest_orc_tables *orc;    /* of the code; NULL: not wanted */
+	struct vmop_guest_numbers numbers;    /* generation 0: not known */
+	uint32_t n_kernels;		      /* that were found so far */
+	uint64_t request_room_ns;	      /* time that requests may use up, each its share */
+	uint64_t requests_earned_ns;	      /* when room was last added */
+	struct vmop_blocked_sampler *sampler; /* NULL: none is wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;
@@ -110,7 +112,9 @@ struct watched {
 	struct vmop_guest_cost cost; /* of guests opened and closed before this one */
 
 	/* Under the lock. */
-	struct vmop_guest_view *view; /* published */
+	struct vmop_guest_view *view;	    /* published */
+	struct vmop_blocked_batch *blocked; /* NULL: none, or taken */
+	struct vmop_blocked_facts blocked_facts;
 	struct wishes wishes;
 };
 
@@ -131,6 +135,8 @@ struct vmop_guest_watch {
 	unsigned cpu_permille;
 	char *profiles;
 	uint64_t snapshot_ns, modules_ns, reading_ns;
+	struct vmop_off_cpu off_cpu;
+	unsigned n_sampled;   /* guests with a sampler, in the last update of all */
 	int64_t credit_ns;    /* CPU time left to spend; under the lock */
 	uint64_t credited_ns; /* when credit was last added */
 };
@@ -158,6 +164,8 @@ static void remember_error(struct watched *watched, struct vmop_error *err)
 
 static void forget_kernel(struct watched *watched)
 {
+	vmop_blocked_sampler_destroy(watched->sampler);
+	watched->sampler = NULL;
 	vmop_guest_code_unref(watched->code);
 	vmop_guest_tasks_unref(watched->tasks);
 	vmop_guest_tasks_unref(watched->tasks_before);
@@ -257,7 +265,7 @@ static void take_numbers(struct watched *watched)
 	vmop_error_destroy(err);
 }
 
-static struct vmop_error *take_kernel(struct watched *watched)
+static struct vmop_error *take_kernel(struct watched *watched, const struct vmop_off_cpu *off_cpu)
 {
 	struct vmop_error *err = find_kernel(watched);
 	if (err)
@@ -277,13 +285,17 @@ static struct vmop_error *take_kernel(struct watched *watched)
 	uint32_t cpus = watched->code->kernel.cpus;
 	watched->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
 	watched->vcpus = calloc(watched->n_vcpus ? watched->n_vcpus : 1, sizeof(*watched->vcpus));
-	return watched->vcpus ? NULL : &vmop_error_no_memory;
+	if (!watched->vcpus)
+		return &vmop_error_no_memory;
+	if (!off_cpu->hz || !watched->code->kernel.has_processes)
+		return NULL;
+	return vmop_blocked_sampler_create(watched->guest, off_cpu, &watched->sampler);
 }
 
 /* Find the guest's kernel, or schedule the next attempt. */
-static void search(struct watched *watched, uint64_t now_ns)
+static void search(struct watched *watched, const struct vmop_off_cpu *off_cpu, uint64_t now_ns)
 {
-	struct vmop_error *err = take_kernel(watched);
+	struct vmop_error *err = take_kernel(watched, off_cpu);
 	if (!err) {
 		watched->needs_search = false;
 		watched->uncertain_since_ns = 0;
@@ -392,12 +404,11 @@ static bool read_orc_tables(struct watched *watched, const struct wishes *wishes
 	return true;
 }
 
-/* Take the next snapshot sooner if a process runs that the last one does not have. */
-static void expedite_snapshot(struct watched *watched, const struct vmop_guest_reading *reading)
+/* Take the next snapshot sooner, because there is a process that the last one does not have. */
+static void expedite_snapshot(struct watched *watched)
 {
 	uint64_t soon_ns = watched->listed_ns + LIST_GAP_NS;
-	if (reading->pid && !reading->is_kernel_thread &&
-	    !vmop_guest_tasks_find(watched->tasks, reading) && soon_ns < watched->snapshot_due_ns)
+	if (soon_ns < watched->snapshot_due_ns)
 		watched->snapshot_due_ns = soon_ns;
 }
 
@@ -410,9 +421,32 @@ static void read_vcpus(struct watched *watched, bool has_contexts)
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_guest_reading *reading = vmop_guest_readings_put(
 			watched->vcpus, watched->n_vcpus, &current[i], time_ns);
-		if (reading && !has_contexts)
-			expedite_snapshot(watched, reading);
+		if (reading && !has_contexts && reading->pid && !reading->is_kernel_thread &&
+		    !vmop_guest_tasks_find(watched->tasks, reading))
+			expedite_snapshot(watched);
 	}
+}
+
+/*
+ * Read the blocked threads if they are due. All guests together may take half of the budget, so
+ * that the other readings go on.
+ */
+static void sample_blocked(const struct vmop_guest_watch *watch, struct watched *watched,
+			   uint64_t now_ns)
+{
+	struct vmop_blocked_sampler *sampler = watched->sampler;
+	if (!sampler || !watched->tasks || !watched->orc || watched->orc->unusable ||
+	    now_ns < vmop_blocked_sampler_due_ns(sampler))
+		return;
+	unsigned n_guests = watch->n_sampled ? watch->n_sampled : 1;
+	unsigned share_permille = watch->cpu_permille / 2 / n_guests;
+	struct vmop_error *err =
+		vmop_blocked_sampler_round(sampler, watched->orc, watched->tasks->snapshot,
+					   share_permille ? share_permille : 1, now_ns);
+	if (err)
+		remember_error(watched, err);
+	if (vmop_blocked_sampler_wants_list(sampler))
+		expedite_snapshot(watched);
 }
 
 /* Read the parts of one guest that are due.  True: a new view must be published. */
@@ -423,7 +457,7 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 	if (watched->needs_search) {
 		if (now_ns < watched->search_due_ns)
 			return false;
-		search(watched, now_ns);
+		search(watched, &watch->off_cpu, now_ns);
 		if (watched->needs_search)
 			return true;
 		watched->modules_due_ns = now_ns + watch->modules_ns;
@@ -451,7 +485,7 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true;
 	}
-	if (wishes->wants_stacks)
+	if (wishes->wants_stacks || watched->sampler)
 		is_news |= read_orc_tables(watched, wishes);
 	if (watched->code->kernel.has_processes && now_ns >= watched->reading_due_ns) {
 		read_vcpus(watched, wishes->has_contexts);
@@ -459,6 +493,7 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 			now_ns + watch->reading_ns * (wishes->has_contexts ? RARE_READINGS : 1);
 		is_news = true;
 	}
+	sample_blocked(watch, watched, now_ns);
 	return is_news;
 }
 
@@ -574,6 +609,7 @@ static void destroy_watched(struct watched *watched)
 	forget_kernel(watched);
 	vmop_guest_close(watched->guest);
 	vmop_guest_view_unref(watched->view);
+	vmop_blocked_batch_destroy(watched->blocked);
 	free(watched->error);
 	free(watched);
 }
@@ -612,6 +648,7 @@ static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
  */
 static void update_guests(struct vmop_guest_watch *watch)
 {
+	unsigned n_sampled = 0;
 	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
 		serve_contexts(watch);
 		if (at->is_removed || watch->credit_ns <= 0)
@@ -628,7 +665,13 @@ static void update_guests(struct vmop_guest_watch *watch)
 			at->view = view;
 			vmop_guest_view_unref(old);
 		}
+		if (at->sampler) {
+			n_sampled++;
+			vmop_blocked_sampler_publish(at->sampler, &at->blocked);
+			vmop_blocked_sampler_facts(at->sampler, &at->blocked_facts);
+		}
 	}
+	watch->n_sampled = n_sampled;
 }
 
 /* Serve the oldest request for a file, if one exists and the budget allows. */
@@ -672,6 +715,22 @@ static bool serve_table_request(struct vmop_guest_watch *watch)
 	return true;
 }
 
+/* Return when the thread must wake up: the lock is held. */
+static uint64_t next_wake_ns(const struct vmop_guest_watch *watch)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	uint64_t until_ns = now_ns + watch->reading_ns;
+	if (!watch->guests)
+		return until_ns + 3600 * VMOP_NS_PER_S; /* vmop_guest_watch_add wakes it */
+	for (const struct watched *at = watch->guests; at; at = at->next) {
+		uint64_t due_ns = at->sampler ? vmop_blocked_sampler_due_ns(at->sampler) : 0;
+		/* A round that is due already waits for something else. */
+		if (due_ns > now_ns && due_ns < until_ns)
+			until_ns = due_ns;
+	}
+	return until_ns;
+}
+
 static void run(struct vmop_worker *worker)
 {
 	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
@@ -689,9 +748,7 @@ static void run(struct vmop_worker *worker)
 			break;
 		if (vmop_guest_requests_n_open(&watch->contexts) > 0)
 			continue;
-		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
-		if (!watch->guests)
-			until += 3600 * VMOP_NS_PER_S; /* vmop_guest_watch_add wakes the thread */
+		uint64_t until = next_wake_ns(watch);
 		struct timespec ts = {.tv_sec = (time_t)(until / VMOP_NS_PER_S),
 				      .tv_nsec = (long)(until % VMOP_NS_PER_S)};
 		pthread_cond_timedwait(&watch->worker.wake, &watch->worker.lock, &ts);
@@ -732,6 +789,7 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 	watch->cpu_permille = options->cpu_permille;
 	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * VMOP_NS_PER_MS;
 	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * VMOP_NS_PER_MS;
+	watch->off_cpu = options->off_cpu;
 	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * VMOP_NS_PER_MS;
 	struct vmop_error *err = vmop_worker_begin(&watch->worker, &worker_ops);
 	if (err) {
@@ -819,6 +877,23 @@ void vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_doma
 	if (watched)
 		watched->wishes.wants_code = true;
 	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+bool vmop_guest_watch_take_blocked(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				   struct vmop_blocked_batch **ret_batch,
+				   struct vmop_blocked_facts *ret_facts)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	bool is_sampled = watched && watched->blocked_facts.n_rounds;
+	*ret_batch = NULL;
+	if (is_sampled) {
+		*ret_batch = watched->blocked;
+		*ret_facts = watched->blocked_facts;
+		watched->blocked = NULL;
+	}
+	pthread_mutex_unlock(&watch->worker.lock);
+	return is_sampled;
 }
 
 bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, struct vmop_domain_id domain,

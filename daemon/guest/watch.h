@@ -13,11 +13,13 @@
 #include <stdint.h>
 
 #include "daemon/guest/context/requests.h"
+#include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/stacks/table-queue.h"
 #include "daemon/guest/view.h"
 #include "daemon/host/ids.h"
 #include "libsym/symtab.h"
 #include "libutil/error.h"
+#include "libutil/setup.h"
 #include "vmop/ids.h"
 
 struct vmop_guest_watch;
@@ -32,6 +34,7 @@ struct vmop_guest_watch_options {
 	unsigned snapshot_ms, modules_ms, reading_ms;
 	/* The directory of profiles of kernels without BTF (vmop-guest-profile(1)); NULL: none. */
 	const char *profiles;
+	struct vmop_off_cpu off_cpu; /* how blocked threads are sampled; hz 0: they are not */
 };
 
 #define VMOP_GUEST_WATCH_DEFAULT_PERMILLE 10
@@ -64,6 +67,14 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch,
 void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
 /* The same for the kernel's code, some 16 MiB, for stacks whose stack pointer is not known. */
 void vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+
+/*
+ * Take the guest's blocked threads since the last call: *ret_batch is the caller's, NULL: none. Set
+ * *ret_facts to their totals. False: they are not sampled, or not yet.
+ */
+bool vmop_guest_watch_take_blocked(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				   struct vmop_blocked_batch **ret_batch,
+				   struct vmop_blocked_facts *ret_facts);
 
 /*
  * Allow the thread to drop the symbols of the code of that generation, because the caller has

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The state of guests.h, open to the files that implement it: guests.c, images.c and context/.
+ * The state of guests.h, open to the files that implement it: guests.c, images.c, context/ and
+ * off-cpu/.
  */
 #ifndef VMOP_DAEMON_GUEST_WATCHED_H
 #define VMOP_DAEMON_GUEST_WATCHED_H
@@ -11,6 +12,7 @@
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guest-sample.h"
+#include "daemon/guest/guests.h"
 #include "daemon/guest/held-samples.h"
 #include "daemon/guest/stacks/sample-unwinder.h"
 #include "daemon/guest/tasks.h"
@@ -40,6 +42,10 @@ struct vmop_watched_guest {
 	uint64_t vdso_gpa;			     /* of the vDSO's first page; 0: not known */
 	uint64_t vdso_generation;		     /* of the kernel that vdso_gpa is of */
 	uint64_t n_with_context, n_without;	     /* samples in this interval */
+
+	/* With --off-cpu. */
+	struct vmop_blocked_facts blocked; /* of the last take */
+	bool has_all_blocked;		   /* they were taken after the guest ended */
 };
 
 struct vmop_guests {
@@ -56,6 +62,11 @@ struct vmop_guests {
 	struct vmop_guest_callers unwound; /* of the present sample */
 	struct vmop_guest_frames frames;   /* of the sample that is released */
 	struct vmop_guest_states states;   /* with stacks */
+
+	bool has_blocked;	   /* blocked threads are sampled (--off-cpu) */
+	uint64_t n_blocked_missed; /* rounds, of all guests */
+	uint64_t n_blocked_refused, n_blocked_torn;
+	struct vmop_guest_blocked present; /* the one that is released */
 };
 
 #endif

@@ -375,6 +375,34 @@ static void put_guest_sample(void *arg, const struct vmop_guest_sample *sample)
 	put(attribution, &location, sample->weight_events);
 }
 
+/* Add the time that a guest's thread was blocked. */
+static void put_blocked(void *arg, struct vmop_guest_blocked *blocked)
+{
+	struct vmop_attribution *attribution = arg;
+	struct vmop_sample_key key = {
+		.event = attribution->blocked_event,
+		.domain = blocked->domain,
+		.billed = blocked->domain,
+		.bill = VMOP_BILL_SELF,
+		.mode = VMOP_MODE_KERNEL,
+		.certainty = VMOP_CERTAIN_EXACT,
+		.vcpu = -1,
+		.cpu = -1,
+		.task = blocked->task,
+		.image = blocked->image->slot,
+	};
+	vmop_image_mark_sampled(blocked->image);
+	if (blocked->callers.n > attribution->max_frames) {
+		blocked->callers.n = attribution->max_frames;
+		blocked->callers.end = VMOP_STACK_DEPTH_LIMIT;
+	}
+	key.stack = vmop_stacks_intern(attribution->stacks, blocked->pid, &blocked->callers);
+	attribution->blocked += blocked->n_samples;
+	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
+				(uint32_t)blocked->n_samples, blocked->ns))
+		attribution->no_room += blocked->n_samples;
+}
+
 /* Return the reason why samples of a guest that is not passive have no image. */
 static enum vmop_unattributed no_guest_reason(const struct vmop_domain *domain)
 {
@@ -403,7 +431,7 @@ static bool hold_guest_sample(struct vmop_attribution *attribution, const struct
 					owner->vcpu, capture ? capture->guest : NULL);
 	/* Unwound by the hypervisor. The sampled code itself is not a caller. */
 	const struct vmop_guest_held_frames frames = {
-		.frames = capture->user_frames + 1,
+		.frames = capture->n_user_frames ? capture->user_frames + 1 : NULL,
 		.n = capture->n_user_frames ? capture->n_user_frames - 1 : 0,
 		.end = capture->user_end,
 	};
@@ -579,8 +607,11 @@ static bool refresh_kernel(struct vmop_attribution *attribution)
 void vmop_attribution_resolve_late(struct vmop_attribution *attribution, bool is_last)
 {
 	const struct vmop_guest_sink sink = {.put = put_guest_sample, .arg = attribution};
+	const struct vmop_guest_blocked_sink blocked = {.put = put_blocked, .arg = attribution};
 	if (attribution->guests)
 		vmop_guests_release(attribution->guests, &sink);
+	if (attribution->guests && attribution->stacks)
+		vmop_guests_release_blocked(attribution->guests, &blocked);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	read_queued(attribution);
 	bool has_text = refresh_kernel(attribution);

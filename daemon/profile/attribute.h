@@ -36,6 +36,8 @@ struct vmop_attribution {
 	struct vmop_jit_samples *jit_samples; /* NULL: no jitdumps are read */
 	unsigned separate;		      /* enum vmop_setup_separate */
 	uint32_t n_events;
+	struct vmop_event_id blocked_event; /* of blocked threads; they need stacks */
+	uint32_t max_frames;		    /* of their stacks */
 
 	uint64_t time_ns; /* of the sample that is being attributed */
 	/* The stack and the process of the host's sample that is being attributed, or NULL. */
@@ -53,6 +55,7 @@ struct vmop_attribution {
 	bool text_waits; /* a sample in unknown kernel text waits for its stack */
 
 	uint64_t samples, unattributed;
+	uint64_t blocked;   /* samples of blocked threads, which are not in samples */
 	uint64_t malformed; /* samples of events that the source lacks */
 	uint64_t no_room;   /* samples for which the aggregate was full */
 	uint64_t stale;	    /* see vmop_domain.has_stale_addresses */
