@@ -135,7 +135,7 @@ static void check_known(void)
 	       numbers.entry_regs_end, numbers.page_compound_is_mask ? ", masks in pages" : "");
 }
 
-/* What the page table maps in the range of the direct map must be at the same distance. */
+/* The page table must map all addresses of the direct map at the same distance. */
 static void check_direct_map(void)
 {
 	uint64_t gpa, mapped = 0, step = 1u << 18;
