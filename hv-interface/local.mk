@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 noinst_LTLIBRARIES += hv-interface/libhvinterface.la
 hv_interface_libhvinterface_la_SOURCES = \
-	hv-interface/bpf/unwind-maps.h hv-interface/bpf/layout.h hv-interface/bpf/program.h \
+	hv-interface/bpf/unwind-maps.h hv-interface/bpf/guest-maps.h hv-interface/bpf/layout.h \
+	hv-interface/bpf/program.h \
 	hv-interface/source.c hv-interface/source.h \
 	hv-interface/source-list.c hv-interface/source-list.h \
 	hv-interface/active-agent.c hv-interface/active-agent.h \
@@ -30,13 +31,17 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/ring.c hv-interface/perf/ring.h \
 	hv-interface/perf/ring-size.c hv-interface/perf/ring-size.h \
 	hv-interface/perf/stacks/stacks.c hv-interface/perf/stacks/stacks.h \
+	hv-interface/perf/stacks/guest.c hv-interface/perf/stacks/guest.h \
+	hv-interface/perf/stacks/program.c hv-interface/perf/stacks/program.h \
 	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h \
-	hv-interface/perf/stacks/unwinding.c hv-interface/perf/stacks/unwinding.h \
+	hv-interface/perf/stacks/attachment.c hv-interface/perf/stacks/attachment.h \
 	hv-interface/perf/stacks/unwound.c hv-interface/perf/stacks/unwound.h \
 	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
 	hv-interface/replay/replay.c hv-interface/replay/replay.h \
 	hv-interface/xen/xen.c hv-interface/xen/xen.h \
 	hv-interface/xen/event.c hv-interface/xen/event.h \
+	hv-interface/xen/backtraces.c hv-interface/xen/backtraces.h \
+	hv-interface/xen/trace.c hv-interface/xen/trace.h \
 	hv-interface/xen/pending.c hv-interface/xen/pending.h \
 	hv-interface/xen/link.c hv-interface/xen/link.h \
 	hv-interface/xen/lists.c hv-interface/xen/lists.h \
@@ -51,15 +56,19 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen/rings.c hv-interface/xen/rings.h \
 	hv-interface/replay/stream-capture.c hv-interface/replay/stream-capture.h \
 	hv-interface/replay/stream-reader.c hv-interface/replay/stream-writer.c hv-interface/replay/stream.h
-hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS)
-hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)
+hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
+hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS)
 
 # The program in the kernel, and what loads it.
 bpf_sources = hv-interface/bpf/sample.bpf.c hv-interface/bpf/unwind.bpf.h \
+	hv-interface/bpf/guest.bpf.h hv-interface/bpf/guest-kernel.bpf.h \
+	hv-interface/bpf/guest-memory.bpf.h hv-interface/bpf/guest-x86.bpf.h \
 	hv-interface/bpf/machine.bpf.h
 EXTRA_DIST += $(bpf_sources)
 if HAVE_BPF
 hv_interface_libhvinterface_la_SOURCES += \
+	hv-interface/bpf/guest-maps.c \
+	hv-interface/bpf/host-layout.c hv-interface/bpf/host-layout.h \
 	hv-interface/bpf/maps.c hv-interface/bpf/maps.h \
 	hv-interface/bpf/object.c hv-interface/bpf/object.h \
 	hv-interface/bpf/pages.c hv-interface/bpf/pages.h \
@@ -69,7 +78,8 @@ hv_interface_libhvinterface_la_CPPFLAGS += $(LIBBPF_CFLAGS) \
 	-DVMOP_BPF_OBJECT='"hv-interface/bpf/sample.bpf.o"'
 hv_interface_libhvinterface_la_LIBADD += $(LIBBPF_LIBS)
 hv-interface/bpf/sample.bpf.o: $(bpf_sources) hv-interface/bpf/layout.h \
-		hv-interface/bpf/unwind-maps.h include/vmop/stack.h
+		hv-interface/bpf/guest-maps.h hv-interface/bpf/unwind-maps.h include/vmop/stack.h \
+		include/vmop/guest-context.h include/vmop/guest-numbers.h
 	$(AM_V_GEN)$(MKDIR_P) '$(@D)' && $(BPF_CC) $(BPF_CFLAGS) -Wall -Wextra -I$(top_srcdir) -I$(top_srcdir)/include \
 		$(LIBBPF_CFLAGS) $(BPF_CPPFLAGS) -c '$(top_srcdir)/hv-interface/bpf/sample.bpf.c' -o '$@'
 # By a variable: automake leaves out its own rule of a target that it finds here.

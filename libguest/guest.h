@@ -210,6 +210,22 @@ struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_t
 					  void *arg, size_t *ret_torn);
 
 /*
+ * The same for a caller that reads again and again. A thread that waits and for which is_known
+ * returns true has not moved since: it is visited with is_known set and without a stack, at a third
+ * of the cost.
+ */
+struct vmop_error *vmop_guest_each_new_wait(struct vmop_guest *guest, vmop_guest_known_fn *is_known,
+					    vmop_guest_thread_fn *visit, void *arg,
+					    size_t *ret_torn);
+
+/*
+ * Set *ret to the number of times that the guest's CPUs switched threads, at the cost of one small
+ * read a CPU. While it stays, no thread has begun or ended to run. Return false when it cannot be
+ * read.
+ */
+bool vmop_guest_switches(struct vmop_guest *guest, uint64_t *ret);
+
+/*
  * Return whether a thread still waits and was not switched in since it was read: only then does a
  * user stack that was read afterwards belong to it.
  */
@@ -232,6 +248,10 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
  */
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes);
+
+/* Read the kernel's memory: its code. Return false when a page is not present. */
+bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf,
+			    size_t len_bytes);
 
 /* --- what a sample shows (vmop/guest-context.h) ------------------------------------------- */
 

@@ -3,6 +3,7 @@ daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
+	tests/unit/daemon/guest/off-cpu/batch tests/unit/daemon/guest/off-cpu/sampler \
 	tests/unit/daemon/stack/deferred \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
 	tests/unit/daemon/stack/waiting tests/unit/daemon/profile/stacked-chunk tests/unit/daemon/profile/jit-samples \
@@ -69,6 +70,12 @@ tests_unit_daemon_guest_attribution_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon/guest/watch.c $(libguest_synthetic)
 tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_off_cpu_batch_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_off_cpu_batch_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_off_cpu_sampler_SOURCES = tests/unit/daemon/guest/off-cpu/sampler.c \
+	tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_daemon_guest_off_cpu_sampler_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_off_cpu_sampler_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_held_samples_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_held_samples_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_guests_SOURCES = tests/unit/daemon/guest/guests.c $(libguest_synthetic)
@@ -94,3 +101,16 @@ tests_unit_daemon_xen_agent_messages_LDADD = $(daemon_test_ldadd) -lpthread
 noinst_PROGRAMS += tests/unit/daemon/guest/stacks/compare-stacks
 tests_unit_daemon_guest_stacks_compare_stacks_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_daemon_guest_stacks_compare_stacks_LDADD = $(daemon_test_ldadd)
+# tests/rigs/introspect-run samples the blocked threads of a guest by this program.
+noinst_PROGRAMS += tests/unit/daemon/guest/off-cpu/sample-guest
+tests_unit_daemon_guest_off_cpu_sample_guest_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_daemon_guest_off_cpu_sample_guest_LDADD = $(daemon_test_ldadd)
+
+# The same for stacks from the windows of samples.
+noinst_PROGRAMS += tests/unit/daemon/guest/stacks/compare-samples
+tests_unit_daemon_guest_stacks_compare_samples_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_daemon_guest_stacks_compare_samples_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
+tests_unit_daemon_guest_stacks_compare_samples_LDADD = $(daemon_test_ldadd)
+# No thread builds the tables of files: the test does it.
+guest_tables_at_once = -Wl,--wrap=vmop_guest_watch_want_stacks -Wl,--wrap=vmop_guest_watch_want_code -Wl,--wrap=vmop_guest_watch_drop_tables \
+	-Wl,--wrap=vmop_guest_watch_request_table -Wl,--wrap=vmop_guest_watch_take_table

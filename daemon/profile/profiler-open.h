@@ -38,6 +38,8 @@ struct vmop_profiler {
 	struct vmop_stacked_chunk stacked; /* of the interval that is being stored */
 	struct vmop_domain_provider *provider;
 	struct vmop_losses losses;
+	struct vmop_event_info blocked; /* the event of blocked threads */
+	bool has_blocked;
 	struct vmop_image *vdso;
 	struct vmop_proc_text *proc_text;
 	struct vmop_examiner *examiner;

@@ -156,4 +156,55 @@ struct vmop_bpf_guest_value {
 	struct vmop_guest_numbers numbers;
 };
 
+/* The counters of a CPU: struct vmop_guest_maps_facts explains them. */
+struct vmop_bpf_guest_counts {
+	uint64_t n_samples, n_contexts, n_exited, n_ring_full;
+	uint64_t gaps[VMOP_GUEST_N_GAPS];
+	uint64_t cost_ns;
+};
+
+/* The virtualisation that KVM uses on this host. */
+enum vmop_bpf_virtualisation {
+	VMOP_BPF_NO_KVM = 0,
+	VMOP_BPF_SVM,
+	VMOP_BPF_VMX,
+	VMOP_BPF_PVM, /* guests run at CPL 3, and their page tables are shadowed */
+	VMOP_BPF_ARM64,
+};
+
+#define VMOP_BPF_NO_FIELD UINT32_MAX
+
+/*
+ * Where the host's kernel keeps what the program reads: offsets in bytes, or VMOP_BPF_NO_FIELD.
+ * host-layout.c finds them; the names are those of the kernel's structs and members.
+ */
+struct vmop_bpf_host_layout {
+	uint32_t virtualisation; /* enum vmop_bpf_virtualisation */
+	/* struct task_struct, perf_event, pmu */
+	uint32_t task_preempt_notifiers, task_mm, event_pmu, pmu_task_ctx_nr;
+	/* struct kvm_vcpu, its preempt_notifier.link */
+	uint32_t vcpu_notifier, vcpu_kvm, vcpu_id;
+	/* kvm_vcpu.arch on x86 */
+	uint32_t vcpu_regs, vcpu_rip, vcpu_regs_avail, vcpu_cr3, vcpu_cr4, vcpu_efer;
+	uint32_t vcpu_handling_intr, vcpu_is_protected;
+	uint32_t avail_rsp, avail_rip, avail_cr3; /* bits of regs_avail */
+	/* struct vcpu_svm, and struct vmcb from its beginning */
+	uint32_t svm_vmcb, svm_current_vmcb, svm_vmcb01;
+	uint32_t vmcb_features, vmcb_cpl, vmcb_cr3, vmcb_gs_base, vmcb_kernel_gs_base;
+	uint32_t vmx_loaded_vmcs, vmx_vmcs01; /* struct vcpu_vmx */
+	uint32_t pvm_cpl;		      /* struct vcpu_pvm */
+	/* struct kvm, kvm_memslots, kvm_memory_slot */
+	uint32_t kvm_mm, kvm_memslots;
+	uint32_t slots_generation, slots_node_idx, slots_tree;
+	uint32_t slot_node, slot_base_gfn, slot_npages, slot_address, slot_flags;
+};
+
+/* What the program is loaded with: constants to the verifier, which removes unused code. */
+struct vmop_bpf_settings {
+	struct vmop_bpf_host_layout host;
+	uint8_t unwinds_host, reads_guests; /* bool */
+};
+
+#define VMOP_BPF_SETTINGS_SECTION ".rodata.settings"
+
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hv-interface/bpf/host-layout.h"
 #include "hv-interface/bpf/maps.h"
 #include "hv-interface/bpf/object.h"
 #include "libutil/cleanup.h"
@@ -23,6 +24,7 @@
 struct vmop_bpf_program {
 	struct bpf_object *object;
 	struct vmop_unwind_maps *maps;
+	struct vmop_guest_maps *guest_maps;
 	int program_fd, outputs_fd;
 };
 
@@ -78,7 +80,7 @@ static struct vmop_error *why_not_permitted(int os_errno)
 		strerror(os_errno), level);
 }
 
-/* Find the obstacles that can be named before the program is loaded. */
+/* Find the obstacles to any program that can be named before it is loaded. */
 static struct vmop_error *check_kernel(void)
 {
 	if (!is_in_initial_pid_namespace())
@@ -96,6 +98,11 @@ static struct vmop_error *check_kernel(void)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "the kernel is locked down (confidentiality), which keeps "
 				      "programs from reading registers");
+	return NULL;
+}
+
+static struct vmop_error *check_unwinding(void)
+{
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) != 1)
 		return vmop_error_new(VMOP_ERROR_CANT,
 				      "this kernel has no bpf_loop (Linux 5.17 or later)");
@@ -123,17 +130,38 @@ static int map_fd(const struct vmop_bpf_program *program, const char *name)
 	return bpf_object__find_map_fd_by_name(program->object, name);
 }
 
-static struct vmop_error *open_object(struct vmop_bpf_program *program)
+/* Set the constants that the verifier knows. */
+static bool set_settings(const struct bpf_object *object, const struct vmop_bpf_settings *settings)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, VMOP_BPF_SETTINGS_SECTION);
+	return map && bpf_map__set_initial_value(map, settings, sizeof(*settings)) == 0;
+}
+
+/* Size the maps for the machine, and to the least for a part that is not used. */
+static void set_sizes(const struct bpf_object *object, const struct vmop_bpf_settings *settings)
+{
+	int n_cpus = libbpf_num_possible_cpus();
+	uint32_t n = n_cpus > 0 ? (uint32_t)n_cpus : 1;
+	static const char *const unwinding[] = {"processes", "mappings", "tables"};
+	bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "outputs"), n);
+	if (settings->reads_guests)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "guest_works"), n);
+	else
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "guests"), 1);
+	for (size_t i = 0; !settings->unwinds_host && i < sizeof(unwinding) / sizeof(*unwinding);
+	     i++)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, unwinding[i]), 1);
+}
+
+static struct vmop_error *open_object(struct vmop_bpf_program *program,
+				      const struct vmop_bpf_settings *settings)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "vmop");
 	size_t len_bytes = (size_t)(vmop_bpf_object_end - vmop_bpf_object);
 	program->object = bpf_object__open_mem(vmop_bpf_object, len_bytes, &opts);
-	if (!program->object)
-		return why_not_loaded(errno);
-	struct bpf_map *outputs = bpf_object__find_map_by_name(program->object, "outputs");
-	int n_cpus = libbpf_num_possible_cpus();
-	if (n_cpus > 0)
-		bpf_map__set_max_entries(outputs, (uint32_t)n_cpus);
+	if (!program->object || !set_settings(program->object, settings))
+		return why_not_loaded(program->object ? EINVAL : errno);
+	set_sizes(program->object, settings);
 	int status = bpf_object__load(program->object);
 	return status < 0 ? why_not_loaded(-status) : NULL;
 }
@@ -149,28 +177,43 @@ static void log_facts(const struct vmop_bpf_program *program)
 			 info.verified_insns, info.jited_prog_len);
 }
 
-struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_program **ret)
+static struct vmop_error *create_maps(struct vmop_bpf_program *program,
+				      const struct vmop_bpf_settings *settings)
 {
-	*ret = NULL;
-	libbpf_set_print(log_message);
-	struct vmop_error *err = check_kernel();
-	if (err)
-		return err;
+	const struct vmop_unwind_maps_fds fds = {
+		.processes = map_fd(program, "processes"),
+		.mappings = map_fd(program, "mappings"),
+		.tables = map_fd(program, "tables"),
+		.outcomes = map_fd(program, "outcomes"),
+	};
+	const struct vmop_guest_maps_fds guest_fds = {
+		.guests = map_fd(program, "guests"),
+		.counts = map_fd(program, "guest_counts"),
+	};
+	struct vmop_error *err = NULL;
+	if (settings->unwinds_host)
+		err = vmop_unwind_maps_create(&fds, &program->maps);
+	if (!err && settings->reads_guests)
+		err = vmop_guest_maps_create(&guest_fds,
+					     vmop_host_layout_name(settings->host.virtualisation),
+					     &program->guest_maps);
+	return err;
+}
+
+/* Load the program with exactly these parts. */
+static struct vmop_error *load(const struct vmop_bpf_settings *settings,
+			       struct vmop_bpf_program **ret)
+{
 	struct vmop_bpf_program *program = calloc(1, sizeof(*program));
+	*ret = NULL;
 	if (!program)
 		return &vmop_error_no_memory;
-	err = open_object(program);
+	struct vmop_error *err = open_object(program, settings);
 	if (!err) {
-		struct vmop_unwind_maps_fds fds = {
-			.processes = map_fd(program, "processes"),
-			.mappings = map_fd(program, "mappings"),
-			.tables = map_fd(program, "tables"),
-			.outcomes = map_fd(program, "outcomes"),
-		};
 		program->program_fd = bpf_program__fd(
 			bpf_object__find_program_by_name(program->object, "vmop_sample"));
 		program->outputs_fd = map_fd(program, "outputs");
-		err = vmop_unwind_maps_create(&fds, &program->maps);
+		err = create_maps(program, settings);
 	}
 	if (err) {
 		vmop_bpf_program_destroy(program);
@@ -178,6 +221,60 @@ struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_program **ret)
 	}
 	log_facts(program);
 	*ret = program;
+	return NULL;
+}
+
+/* Load one part alone, if it is among the settings. *refusal gets the reason. */
+static void load_part(const struct vmop_bpf_settings *settings, bool is_unwinding,
+		      struct vmop_error **refusal, struct vmop_bpf_program **ret)
+{
+	struct vmop_bpf_settings one = *settings;
+	one.unwinds_host = is_unwinding;
+	one.reads_guests = !is_unwinding;
+	*refusal = load(&one, ret);
+}
+
+/* Load what is possible of the settings. The kernel may refuse both parts, and accept one. */
+static void load_parts(const struct vmop_bpf_settings *settings, struct vmop_bpf_request *request,
+		       struct vmop_bpf_program **ret)
+{
+	if (!settings->unwinds_host && !settings->reads_guests)
+		return;
+	struct vmop_error *err = load(settings, ret);
+	if (!err)
+		return;
+	if (!settings->reads_guests) {
+		request->no_unwinding = err;
+	} else if (!settings->unwinds_host) {
+		request->no_guests = err;
+	} else {
+		load_part(settings, true, &request->no_unwinding, ret);
+		if (!*ret)
+			load_part(settings, false, &request->no_guests, ret);
+		else
+			request->no_guests = vmop_error_new(err->code, "%s", err->message);
+		vmop_error_destroy(err);
+	}
+}
+
+struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_request *request,
+					 struct vmop_bpf_program **ret)
+{
+	struct vmop_bpf_settings settings = {0};
+	*ret = NULL;
+	libbpf_set_print(log_message);
+	request->no_unwinding = request->no_guests = NULL;
+	if (request->wants_unwinding)
+		request->no_unwinding = check_kernel();
+	if (request->wants_unwinding && !request->no_unwinding)
+		request->no_unwinding = check_unwinding();
+	if (request->wants_guests)
+		request->no_guests = check_kernel();
+	if (request->wants_guests && !request->no_guests)
+		request->no_guests = vmop_host_layout_find("", &settings.host);
+	settings.unwinds_host = request->wants_unwinding && !request->no_unwinding;
+	settings.reads_guests = request->wants_guests && !request->no_guests;
+	load_parts(&settings, request, ret);
 	return NULL;
 }
 
@@ -212,6 +309,7 @@ void vmop_bpf_program_destroy(struct vmop_bpf_program *program)
 		return;
 	if (program->maps)
 		log_outcomes(program);
+	vmop_guest_maps_destroy(program->guest_maps);
 	vmop_unwind_maps_destroy(program->maps);
 	bpf_object__close(program->object);
 	free(program);
@@ -238,4 +336,9 @@ int vmop_bpf_program_set_output(const struct vmop_bpf_program *program, unsigned
 struct vmop_unwind_maps *vmop_bpf_program_maps(const struct vmop_bpf_program *program)
 {
 	return program->maps;
+}
+
+struct vmop_guest_maps *vmop_bpf_program_guest_maps(const struct vmop_bpf_program *program)
+{
+	return program->guest_maps;
 }

@@ -3,7 +3,7 @@
  * The BPF program on the sampling events. It runs in the event's interrupt, before perf writes the
  * sample. It returns 0 if its own record, in the same ring, replaces the sample, and 1 if perf's
  * sample stays (bpf_overflow_handler in kernel/events/core.c). bpf-helpers(7) has the helpers; the
- * youngest is bpf_loop, of Linux 5.17.
+ * youngest is bpf_loop, of Linux 5.17, in the part that unwinds the host's stacks.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -11,11 +11,14 @@
 
 #include <bpf/bpf_helpers.h> /* needs linux/bpf.h's types */
 
+#include <stdbool.h>
+
 #include "hv-interface/bpf/layout.h"
 #include "vmop/stack.h"
 
-#include "hv-interface/bpf/machine.bpf.h"
-#include "hv-interface/bpf/unwind.bpf.h"
+/* Set before the program is loaded: the verifier leaves out the code of parts that are not used. */
+const volatile struct vmop_bpf_settings settings SEC(VMOP_BPF_SETTINGS_SECTION);
+#define HOST settings.host
 
 #define ENOSPC 28
 
@@ -24,6 +27,10 @@ struct {
 	__type(key, uint32_t);
 	__type(value, uint32_t);
 } outputs SEC(".maps");
+
+#include "hv-interface/bpf/guest.bpf.h"
+#include "hv-interface/bpf/machine.bpf.h"
+#include "hv-interface/bpf/unwind.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -51,10 +58,23 @@ static __always_inline uint32_t write_record(struct bpf_perf_event_data *ctx, vo
 	return status ? VMOP_BPF_NOT_WRITTEN : VMOP_BPF_UNWOUND;
 }
 
+static __always_inline bool wants_user_frames(struct bpf_perf_event_data *ctx)
+{
+	return bpf_get_attach_cookie(ctx) >> VMOP_BPF_COOKIE_FRAMES_SHIFT &
+	       VMOP_BPF_COOKIE_FRAMES_MASK;
+}
+
 SEC("perf_event")
 int vmop_sample(struct bpf_perf_event_data *ctx)
 {
 	uint32_t zero = 0, bytes = 0;
+	if (settings.reads_guests) {
+		enum fate fate = sample_guest(ctx);
+		if (fate != NOT_GUESTS)
+			return fate == NOT_REPLACED;
+	}
+	if (!settings.unwinds_host || !wants_user_frames(ctx))
+		return 1;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
 	if (!scratch)
 		return 1;

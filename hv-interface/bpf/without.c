@@ -4,10 +4,18 @@
 
 #include "hv-interface/bpf/program.h"
 
-struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_program **ret)
+static struct vmop_error *refuse(void)
+{
+	return vmop_error_new(VMOP_ERROR_CANT, "vmop was built without BPF programs");
+}
+
+struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_request *request,
+					 struct vmop_bpf_program **ret)
 {
 	*ret = NULL;
-	return vmop_error_new(VMOP_ERROR_CANT, "vmop was built without it");
+	request->no_unwinding = request->wants_unwinding ? refuse() : NULL;
+	request->no_guests = request->wants_guests ? refuse() : NULL;
+	return NULL;
 }
 
 void vmop_bpf_program_destroy(struct vmop_bpf_program *program)
@@ -36,6 +44,12 @@ int vmop_bpf_program_set_output(const struct vmop_bpf_program *program, unsigned
 }
 
 struct vmop_unwind_maps *vmop_bpf_program_maps(const struct vmop_bpf_program *program)
+{
+	(void)program;
+	return NULL;
+}
+
+struct vmop_guest_maps *vmop_bpf_program_guest_maps(const struct vmop_bpf_program *program)
 {
 	(void)program;
 	return NULL;
@@ -77,4 +91,25 @@ void vmop_unwind_maps_facts(const struct vmop_unwind_maps *maps, struct vmop_unw
 {
 	(void)maps;
 	*ret = (struct vmop_unwind_maps_facts){0};
+}
+
+bool vmop_guest_maps_put(struct vmop_guest_maps *maps, uint32_t vmm_pid,
+			 const struct vmop_guest_numbers *numbers)
+{
+	(void)maps;
+	(void)vmm_pid;
+	(void)numbers;
+	return false;
+}
+
+void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid)
+{
+	(void)maps;
+	(void)vmm_pid;
+}
+
+void vmop_guest_maps_facts(const struct vmop_guest_maps *maps, struct vmop_guest_maps_facts *ret)
+{
+	(void)maps;
+	*ret = (struct vmop_guest_maps_facts){.virtualisation = ""};
 }

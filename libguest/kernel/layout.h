@@ -200,6 +200,7 @@ struct vmop_error;
 	X(RQ_CURR, "rq", "curr")                                                                   \
 	X(RQ_IDLE, "rq", "idle")                                                                   \
 	X(RQ_CLOCK, "rq", "clock")                                                                 \
+	X(RQ_SWITCHES, "rq", "nr_switches")                                                        \
 	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
 	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
 	X(CPUINFO_BYTES, "cpuinfo_x86", "")                                                        \

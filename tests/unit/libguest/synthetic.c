@@ -1015,6 +1015,12 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 		      options->kallsyms != SYNTHETIC_BEFORE_RELATIVE;
 	synthetic_put_u64(guest, offsets, percpu ? guest->current_task - 0x1000 : 0);
 	guest->per_cpu_offsets = offsets;
+	if (options->stacks && !options->arm64) {
+		guest->run_queue = object(guest);
+		synthetic_name_symbol(guest, "runqueues", percpu ? 'A' : 'D',
+				      guest->run_queue -
+					      (percpu ? guest->current_task - 0x1000 : 0));
+	}
 	if (options->arm64)
 		synthetic_make_arm64(guest, options, init_top_pgt);
 	make_kallsyms(guest, options);

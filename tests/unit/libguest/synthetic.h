@@ -80,7 +80,7 @@ struct synthetic {
 	uint64_t module_kallsyms, jiffies, btf, btf_bytes, current_task, page;
 	uint64_t names_gpa; /* of the packed symbol names */
 	uint64_t per_cpu_offsets, init_uts_ns,
-		run_queue; /* init_uts_ns and run_queue only on arm64 */
+		run_queue; /* init_uts_ns only on arm64; run_queue there, and with stacks */
 };
 
 void synthetic_make(struct synthetic *guest, const struct synthetic_options *options);

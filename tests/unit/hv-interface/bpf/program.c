@@ -182,7 +182,9 @@ static void on_an_event_that_has_a_program(void **state)
 {
 	(void)state;
 	struct vmop_bpf_program *program;
-	assert_null(vmop_bpf_program_load(&program));
+	struct vmop_bpf_request request = {.wants_unwinding = true};
+	assert_null(vmop_bpf_program_load(&request, &program));
+	assert_non_null(program);
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),

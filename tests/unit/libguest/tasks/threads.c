@@ -155,6 +155,59 @@ static int close_after(void **state)
 	return 0;
 }
 
+/* ---- threads that are read again and again ------------------------------------------ */
+
+static bool knows_worker(const struct vmop_guest_thread *thread, void *arg)
+{
+	(void)arg;
+	return thread->task == made.task[2] && thread->pid == 2 && thread->tid == 2 &&
+	       thread->switches == 7;
+}
+
+static void read_new_waits(void)
+{
+	n_seen = 0;
+	assert_null(vmop_guest_each_new_wait(guest, knows_worker, see, NULL, &torn));
+	assert_int_equal(n_seen, 2);
+}
+
+static void known_threads_are_not_read(void **state)
+{
+	(void)state;
+	open_stacks(false);
+	read_new_waits();
+	assert_false(seen[0].is_known);
+	assert_non_null(seen[0].stack);
+	assert_true(seen[1].is_known);
+	assert_int_equal(seen[1].state, 'S');
+	assert_null(seen[1].stack);
+	/* It runs, and later waits again. */
+	set(made.task[2], VMOP_LAYOUT_TASK_ON_CPU, 1);
+	read_new_waits();
+	assert_false(seen[1].is_known);
+	assert_true(seen[1].is_running);
+	set(made.task[2], VMOP_LAYOUT_TASK_ON_CPU, 0);
+	set(made.task[2], VMOP_LAYOUT_TASK_FORCED_SWITCHES, 1);
+	read_new_waits();
+	assert_false(seen[1].is_known);
+	assert_int_equal(seen[1].switches, 8);
+	assert_non_null(seen[1].stack);
+	close_guest();
+}
+
+static void switches_of_all_cpus(void **state)
+{
+	(void)state;
+	uint64_t switches;
+	open_stacks(false);
+	set(made.run_queue, VMOP_LAYOUT_RQ_SWITCHES, 4711);
+	assert_true(vmop_guest_switches(guest, &switches));
+	assert_int_equal(switches, 4711);
+	synthetic_put_u64(&made, made.per_cpu_offsets, UINT64_C(1) << 40); /* where nothing is */
+	assert_false(vmop_guest_switches(guest, &switches));
+	close_guest();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +217,8 @@ int main(void)
 						close_after),
 		cmocka_unit_test(hostile_lists),
 		cmocka_unit_test(circles_end),
+		cmocka_unit_test(known_threads_are_not_read),
+		cmocka_unit_test(switches_of_all_cpus),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

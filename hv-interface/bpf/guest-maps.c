@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "hv-interface/bpf/guest-maps.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hv-interface/bpf/maps.h"
+#include "libutil/cleanup.h"
+
+struct vmop_guest_maps {
+	struct vmop_guest_maps_fds fds;
+	const char *virtualisation;
+	pthread_mutex_t lock; /* orders puts and removals, so that the number is right */
+	uint32_t n_guests;
+};
+
+struct vmop_error *vmop_guest_maps_create(const struct vmop_guest_maps_fds *fds,
+					  const char *virtualisation, struct vmop_guest_maps **ret)
+{
+	struct vmop_guest_maps *maps = calloc(1, sizeof(*maps));
+	*ret = maps;
+	if (!maps)
+		return &vmop_error_no_memory;
+	maps->fds = *fds;
+	maps->virtualisation = virtualisation;
+	pthread_mutex_init(&maps->lock, NULL);
+	return NULL;
+}
+
+void vmop_guest_maps_destroy(struct vmop_guest_maps *maps)
+{
+	if (!maps)
+		return;
+	pthread_mutex_destroy(&maps->lock);
+	free(maps);
+}
+
+bool vmop_guest_maps_put(struct vmop_guest_maps *maps, uint32_t vmm_pid,
+			 const struct vmop_guest_numbers *numbers)
+{
+	const struct vmop_bpf_guest_value value = {.numbers = *numbers};
+	pthread_mutex_lock(&maps->lock);
+	bool is_new = bpf_map_update_elem(maps->fds.guests, &vmm_pid, &value, BPF_NOEXIST) == 0;
+	maps->n_guests += is_new;
+	bool is_put =
+		is_new || bpf_map_update_elem(maps->fds.guests, &vmm_pid, &value, BPF_EXIST) == 0;
+	pthread_mutex_unlock(&maps->lock);
+	return is_put;
+}
+
+void vmop_guest_maps_remove(struct vmop_guest_maps *maps, uint32_t vmm_pid)
+{
+	pthread_mutex_lock(&maps->lock);
+	if (bpf_map_delete_elem(maps->fds.guests, &vmm_pid) == 0)
+		maps->n_guests--;
+	pthread_mutex_unlock(&maps->lock);
+}
+
+/* Add one CPU's counters, which are words alike. */
+static void add(struct vmop_bpf_guest_counts *sum, const struct vmop_bpf_guest_counts *counts)
+{
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(uint64_t); i++)
+		((uint64_t *)sum)[i] += ((const uint64_t *)counts)[i];
+}
+
+_Static_assert(sizeof(struct vmop_bpf_guest_counts) % sizeof(uint64_t) == 0, "words alone");
+
+void vmop_guest_maps_facts(const struct vmop_guest_maps *maps, struct vmop_guest_maps_facts *ret)
+{
+	struct vmop_guest_maps *own = (struct vmop_guest_maps *)maps;
+	struct vmop_bpf_guest_counts sum = {0};
+	int n_cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct vmop_bpf_guest_counts *counts =
+		calloc(n_cpus > 0 ? (size_t)n_cpus : 1, sizeof(*counts));
+	uint32_t zero = 0;
+	if (counts && bpf_map_lookup_elem(maps->fds.counts, &zero, counts) == 0) {
+		for (int cpu = 0; cpu < n_cpus; cpu++)
+			add(&sum, &counts[cpu]);
+	}
+	*ret = (struct vmop_guest_maps_facts){
+		.n_samples = sum.n_samples,
+		.n_contexts = sum.n_contexts,
+		.n_exited = sum.n_exited,
+		.n_ring_full = sum.n_ring_full,
+		.cost_ns = sum.cost_ns,
+		.virtualisation = maps->virtualisation,
+	};
+	memcpy(ret->gaps, sum.gaps, sizeof(ret->gaps));
+	pthread_mutex_lock(&own->lock);
+	ret->n_guests = maps->n_guests;
+	pthread_mutex_unlock(&own->lock);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the vCPU of a KVM guest runs at a sample. The vCPU's thread is the current task, and KVM has
+ * put a notifier into it, which is a part of the vCPU. A sample of the guest becomes a record in
+ * place of perf's own. A sample of the host's work for the vCPU stays, and gets the state in which
+ * the guest left the vCPU in front of it.
+ */
+#ifndef VMOP_HV_INTERFACE_BPF_GUEST_BPF_H
+#define VMOP_HV_INTERFACE_BPF_GUEST_BPF_H
+
+#include "hv-interface/bpf/guest-kernel.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, VMOP_GUEST_MAPS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct vmop_bpf_guest_value);
+} guests SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct vmop_bpf_guest_counts);
+} guest_counts SEC(".maps");
+
+/* The fate of a sample. */
+enum fate {
+	NOT_GUESTS, /* a sample of the host */
+	REPLACED,   /* a record is in the ring, or the ring had no room for it */
+	NOT_REPLACED,
+};
+
+/*
+ * Return the vCPU that the current task runs, or 0. Another user of such notifiers has no struct
+ * kvm with this process's memory in it.
+ */
+static __always_inline uint64_t find_vcpu(uint64_t *ret_kvm)
+{
+	uint64_t task = (uint64_t)bpf_get_current_task(), notifier = 0, vcpu, mm = 0, kvm_mm = 0;
+	READ_KERNEL(notifier, task + HOST.task_preempt_notifiers);
+	if (!notifier)
+		return 0;
+	vcpu = notifier - HOST.vcpu_notifier;
+	READ_KERNEL(*ret_kvm, vcpu + HOST.vcpu_kvm);
+	READ_KERNEL(kvm_mm, *ret_kvm + HOST.kvm_mm);
+	READ_KERNEL(mm, task + HOST.task_mm);
+	return mm && mm == kvm_mm ? vcpu : 0;
+}
+
+/* Copy the instruction's bytes, as many as its page has, from work->address. */
+static __always_inline int copy_code(struct guest_work *work, struct vmop_guest_context *context)
+{
+	uint32_t left = PAGE_BYTES - (work->gpa & (PAGE_BYTES - 1));
+	context->gpa = work->gpa;
+	context->parts |= VMOP_GUEST_HAS_GPA;
+	if (left > sizeof(context->code))
+		left = sizeof(context->code);
+	if (bpf_probe_read_user(context->code, left, (const void *)work->address))
+		return VMOP_GUEST_GAP_ABSENT;
+	context->code_bytes = (uint8_t)left;
+	context->parts |= VMOP_GUEST_HAS_CODE;
+	return 0;
+}
+
+static __always_inline void note_gap(struct vmop_guest_context *context, int gap)
+{
+	if (gap > 0 && gap < VMOP_GUEST_N_GAPS && !context->gap)
+		context->gap = (uint8_t)gap;
+}
+
+/* Find the page and the bytes of the interrupted instruction. */
+static __always_inline void read_code(struct guest_work *work, struct vmop_guest_context *context)
+{
+	bool is_user = context->parts & VMOP_GUEST_IS_USER;
+	if (context->parts & VMOP_GUEST_HAS_PAGE_TABLE)
+		work->root = context->page_table;
+	else if (!is_user && work->numbers.kernel_page_table_gpa)
+		work->root = work->numbers.kernel_page_table_gpa;
+	else
+		return note_gap(context, VMOP_GUEST_GAP_NO_REGISTERS);
+	int gap = walk_tables(context->regs[PC]);
+	if (!gap)
+		gap = copy_code(work, context);
+	note_gap(context, gap);
+}
+
+/* From here on the kernel's own memory is read. */
+static __always_inline void use_kernel_page_table(struct guest_work *work,
+						  const struct vmop_guest_context *context)
+{
+	work->root = work->numbers.kernel_page_table_gpa;
+	if (!work->root)
+		work->root = context->page_table & KERNEL_HALF;
+}
+
+static __always_inline void read_kernel(struct guest_work *work, struct vmop_guest_context *context,
+					uint64_t per_cpu)
+{
+	bool is_user = context->parts & VMOP_GUEST_IS_USER;
+	uint64_t stack = 0;
+	use_kernel_page_table(work, context);
+	int gap = find_task(per_cpu);
+	if (!gap) {
+		gap = read_task();
+		if (!(context->parts & VMOP_GUEST_HAS_PAGE_TABLE))
+			find_page_table();
+	}
+	note_gap(context, gap);
+	if (is_user && !(context->parts & VMOP_GUEST_HAS_GPA)) {
+		read_code(work, context);
+		use_kernel_page_table(work, context);
+	}
+	if (is_user && context->parts & VMOP_GUEST_HAS_GPA)
+		note_gap(context, read_page());
+	if (!is_user && !gap && is_known(work->numbers.task_stack) &&
+	    !read_guest(context->task + work->numbers.task_stack, 8)) {
+		stack = work->words[0];
+		read_entry_registers(stack);
+	}
+	if (!is_user && work->numbers.kernel_window_bytes)
+		copy_kernel_windows(stack);
+	if (work->numbers.user_window_bytes && context->parts & VMOP_GUEST_HAS_PAGE_TABLE) {
+		work->root = context->page_table;
+		copy_user_window();
+	}
+}
+
+/* Count the parts that a sample has to have and has not. */
+static __always_inline void count_gap_parts(struct vmop_guest_context *context)
+{
+	uint32_t expected = VMOP_GUEST_HAS_REGS | VMOP_GUEST_HAS_PAGE_TABLE | VMOP_GUEST_HAS_GPA |
+			    VMOP_GUEST_HAS_CODE | VMOP_GUEST_HAS_TASK;
+	if (context->parts & VMOP_GUEST_IS_USER)
+		expected |= VMOP_GUEST_HAS_PAGE;
+	uint32_t missing = expected & ~context->parts;
+	for (int i = 0; i < 11; i++)
+		context->n_gap_parts += missing >> i & 1;
+	if (!context->n_gap_parts)
+		context->gap = VMOP_GUEST_GAP_NONE;
+}
+
+/* Fill the record's context. False: there is nothing in it. */
+static __always_inline bool fill_context(struct guest_work *work, uint64_t vcpu, uint64_t kvm,
+					 uint32_t pid, const struct vmop_bpf_guest_value *known,
+					 bool is_exited)
+{
+	struct vmop_guest_context *context = context_of(work);
+	uint64_t per_cpu = 0;
+	__builtin_memset(context, 0, sizeof(*context));
+	if (known)
+		__builtin_memcpy(&work->numbers, &known->numbers, sizeof(work->numbers));
+	else
+		__builtin_memset(&work->numbers, 0, sizeof(work->numbers));
+	READ_KERNEL(context->vcpu, vcpu + HOST.vcpu_id);
+	context->vmm_pid = pid;
+	context->generation = work->numbers.generation;
+	if (is_exited)
+		context->parts = VMOP_GUEST_IS_EXITED;
+	begin_memory(work, kvm);
+	int gap = read_vcpu(work, context, vcpu, &per_cpu);
+	note_gap(context, gap);
+	if (!(context->parts & VMOP_GUEST_HAS_REGS))
+		return false;
+	if (!gap) {
+		bool is_late = !(context->parts & VMOP_GUEST_HAS_PAGE_TABLE) &&
+			       context->parts & VMOP_GUEST_IS_USER && known;
+		if (!is_late)
+			read_code(work, context);
+		if (known)
+			read_kernel(work, context, per_cpu);
+		else
+			note_gap(context, VMOP_GUEST_GAP_UNKNOWN_KERNEL);
+	}
+	count_gap_parts(context);
+	/* What was read while the guest's memory changed its place may be anything. */
+	return gap || are_slots_current(work);
+}
+
+static __always_inline long write_guest(struct bpf_perf_event_data *ctx, struct guest_work *work,
+					enum vmop_bpf_kind kind)
+{
+	uint32_t windows = work->windows_bytes;
+	struct vmop_bpf_guest *record = &work->record;
+	if (windows > WINDOWS_MAX)
+		return -1;
+	record->kind = kind;
+	record->event = bpf_get_attach_cookie(ctx) & VMOP_BPF_COOKIE_EVENT_MASK;
+	record->reserved = 0;
+	record->len_bytes = sizeof(record->context) + windows;
+	record->period_events = ctx->sample_period;
+	return bpf_perf_event_output(ctx, &outputs, BPF_F_CURRENT_CPU, record,
+				     sizeof(*record) + windows);
+}
+
+/* Count the sample's context, and its cost since start_ns. Return the sample's fate. */
+static __always_inline enum fate count_context(const struct guest_work *work, bool is_exited,
+					       long status, uint64_t start_ns)
+{
+	uint32_t zero = 0;
+	struct vmop_bpf_guest_counts *counts = bpf_map_lookup_elem(&guest_counts, &zero);
+	if (!counts)
+		return is_exited ? NOT_GUESTS : NOT_REPLACED;
+	uint32_t gap = work->record.context.gap;
+	barrier_var(gap); /* the verifier follows a comparison of the register that is the index */
+	counts->n_samples += !is_exited;
+	counts->n_ring_full += status == -ENOSPC;
+	if (!status && is_exited)
+		counts->n_exited++;
+	else if (!status)
+		counts->n_contexts++;
+	if (gap && gap < VMOP_GUEST_N_GAPS)
+		counts->gaps[gap]++;
+	counts->cost_ns += bpf_ktime_get_ns() - start_ns;
+	if (is_exited)
+		return NOT_GUESTS;
+	return !status || status == -ENOSPC ? REPLACED : NOT_REPLACED;
+}
+
+/* Read and write what the current vCPU runs, if it is one. */
+static __always_inline enum fate sample_guest(struct bpf_perf_event_data *ctx)
+{
+	uint64_t kvm = 0, vcpu = find_vcpu(&kvm);
+	if (!vcpu)
+		return NOT_GUESTS;
+	uint64_t start_ns = bpf_ktime_get_ns();
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32;
+	bool is_exited = !is_guest_sample(ctx, vcpu);
+	const struct vmop_bpf_guest_value *known = bpf_map_lookup_elem(&guests, &pid);
+	if (is_exited &&
+	    (!known || !(known->numbers.kernel_window_bytes | known->numbers.user_window_bytes)))
+		return NOT_GUESTS;
+	struct guest_work *work = guest_work();
+	if (!work)
+		return is_exited ? NOT_GUESTS : NOT_REPLACED;
+	long status = -1;
+	if (fill_context(work, vcpu, kvm, pid, known, is_exited))
+		status = write_guest(ctx, work, is_exited ? VMOP_BPF_GUEST_STATE : VMOP_BPF_GUEST);
+	return count_context(work, is_exited, status, start_ns);
+}
+
+#endif
