@@ -292,11 +292,23 @@ static bool take_caller(struct state *state, const struct vmop_orc_entry *entry,
 	return true;
 }
 
+/*
+ * Return the entry of a frame's code. No call is before the address to which a new thread returns,
+ * the start of a function (kernel: ret_from_fork).
+ */
+static struct vmop_orc_entry find_entry(const struct vmop_orc *orc,
+					const struct vmop_kernel_regs *regs)
+{
+	struct vmop_orc_entry entry = vmop_orc_find(orc, regs->pc - !regs->is_interrupted);
+	bool is_start = entry.type == VMOP_ORC_TYPE_UNDEFINED && !regs->is_interrupted;
+	return is_start ? vmop_orc_find(orc, regs->pc) : entry;
+}
+
 /* Go to the caller's frame. False: there is none, for the reason in state->end. */
 static bool step(struct state *state, const struct vmop_orc *orc)
 {
 	struct vmop_kernel_regs before = state->regs;
-	struct vmop_orc_entry entry = vmop_orc_find(orc, before.pc - !before.is_interrupted);
+	struct vmop_orc_entry entry = find_entry(orc, &before);
 	uint64_t sp;
 	bool is_good = false;
 	state->end = VMOP_STACK_TORN;
