@@ -12,8 +12,8 @@
 enum {
 	WORD_BYTES = 8,
 	MAX_FRAMES = VMOP_STACK_FRAMES_MAX + 1,
-	MAX_STEPS = 1 << 14,	      /* of all chains of a search */
-	MAX_SEARCHED_BYTES = 1 << 20, /* of code, for tail calls */
+	MAX_STEPS = 1 << 12,	      /* of all chains of a search */
+	MAX_SEARCHED_BYTES = 1 << 18, /* of code, for tail calls */
 };
 
 struct vmop_kernel_searcher {
@@ -197,7 +197,7 @@ static void try_stack(struct attempt *attempt, const struct vmop_orc_entry *entr
 /* Return whether the frame of the innermost code does not depend on the stack pointer. */
 static bool needs_no_sp(const struct vmop_orc_entry *entry)
 {
-	return entry->type == VMOP_ORC_TYPE_END || entry->type == VMOP_ORC_TYPE_UNDEFINED ||
+	return entry->type == VMOP_ORC_TYPE_END ||
 	       (entry->sp_reg != VMOP_ORC_SP && entry->sp_reg != VMOP_ORC_SP_INDIRECT);
 }
 
@@ -209,6 +209,10 @@ bool vmop_kernel_search(struct vmop_kernel_searcher *searcher,
 	struct attempt attempt = {.searcher = searcher, .search = search, .steps_left = MAX_STEPS};
 	struct vmop_kernel_regs regs = search->regs;
 	struct vmop_orc_entry entry = vmop_orc_find(search->orc, regs.pc - !regs.is_interrupted);
+	/* What the kernel does not describe has its return address on top (orc.c). */
+	if (entry.type == VMOP_ORC_TYPE_UNDEFINED)
+		entry = (struct vmop_orc_entry){
+			.type = VMOP_ORC_TYPE_CALL, .sp_reg = VMOP_ORC_SP, .sp_offset = 8};
 	bool is_certain = needs_no_sp(&entry);
 	regs.sp = 0;
 	searcher->calls.bytes_left = MAX_SEARCHED_BYTES;

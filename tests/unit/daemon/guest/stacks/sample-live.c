@@ -7,10 +7,13 @@
  * BPF program captures them. Unwinds each sample as the daemon does; those in the kernel a second
  * time with the stack pointer withheld. Prints:
  *
- *	kernel: N samples, COMPLETE complete (PERCENT %), ENDS; OTHER on other stacks than the
- *task's user: N samples, COMPLETE complete (PERCENT %), ENDS withheld: N on tasks' stacks, RIGHT
- *right (PERCENT %), CERTAIN of CERTAIN certain, NONE not found; N on other stacks, WRONG wrong; US
- *us each
+ * - kernel: samples, complete ones, ENDS, samples on other stacks than the task's;
+ * - user: samples, complete ones, ENDS;
+ * - withheld: samples on tasks' stacks, those right, those certain, those not found; samples on
+ *   other stacks, those right, those wrong; the time of each.
+ *
+ * A withheld stack has two windows: the task's whole stack, and the top of the stack of interrupts,
+ * once a sample was on that.
  *
  * ENDS: the number of stacks that end for each reason of vmop/stack.h. Exit status 1: fewer kernel
  * stacks than 99.7 % are complete, or fewer than 95 % of those on tasks' stacks are right without
@@ -117,7 +120,8 @@ struct live {
 	size_t n_kernel, n_kernel_complete, n_other, n_user, n_user_complete;
 	size_t kernel_ends[VMOP_N_STACK_ENDS], user_ends[VMOP_N_STACK_ENDS];
 	size_t n_withheld, n_right, n_certain, n_certain_right, n_none;
-	size_t n_other_withheld, n_other_wrong;
+	size_t n_other_withheld, n_other_right, n_other_wrong;
+	uint64_t irq_stack_end; /* 0: not known yet */
 	uint64_t withheld_ns;
 };
 
@@ -190,6 +194,9 @@ static void withhold(struct live *live, const struct vmop_guest_process *process
 	context->regs[SP] = 0;
 	memset(context->window_bytes, 0, sizeof(context->window_bytes));
 	add_window(live, VMOP_GUEST_KERNEL_WINDOW, 0, stack_start, STACK_BYTES);
+	if (live->irq_stack_end)
+		add_window(live, VMOP_GUEST_TASK_WINDOW, 0, live->irq_stack_end - WINDOW_BYTES,
+			   WINDOW_BYTES);
 	uint64_t begun = vmop_clock_ns(CLOCK_MONOTONIC);
 	vmop_guest_sample_unwinder_unwind(live->unwinder, &live->view, process, context, &callers);
 	live->withheld_ns += vmop_clock_ns(CLOCK_MONOTONIC) - begun;
@@ -200,6 +207,7 @@ static void withhold(struct live *live, const struct vmop_guest_process *process
 			memcmp(callers.frames, truth->frames, n * sizeof(callers.frames[0])) == 0;
 	if (!is_on_task) {
 		live->n_other_withheld++;
+		live->n_other_right += is_right;
 		live->n_other_wrong += !is_right && n_kernel_frames(&callers);
 		return;
 	}
@@ -241,6 +249,9 @@ static void sample_kernel(struct live *live, const struct vmop_guest_process *pr
 	uint64_t left = stack_end - context->regs[SP];
 	add_window(live, VMOP_GUEST_KERNEL_WINDOW, 0, context->regs[SP],
 		   is_on_task && left < WINDOW_BYTES ? (uint32_t)left : WINDOW_BYTES);
+	/* It is aligned to its size; so are no others that kernels without faults use for long. */
+	if (!is_on_task)
+		live->irq_stack_end = (context->regs[SP] | (STACK_BYTES - 1)) + 1;
 	if (!is_on_task)
 		add_window(live, VMOP_GUEST_TASK_WINDOW, 0, stack_end - WINDOW_BYTES, WINDOW_BYTES);
 	read_user_regs(live, stack_end);
@@ -321,10 +332,11 @@ static void print_all(const struct live *live)
 	print_ends(live->user_ends);
 	size_t n = live->n_withheld + live->n_other_withheld;
 	printf("\nwithheld: %zu on tasks' stacks, %zu right (%.2f %%), %zu of %zu certain, %zu not "
-	       "found; %zu on other stacks, %zu wrong; %.0f us each\n",
+	       "found; %zu on other stacks, %zu right, %zu wrong; %.0f us each\n",
 	       live->n_withheld, live->n_right, percent(live->n_right, live->n_withheld),
 	       live->n_certain_right, live->n_certain, live->n_none, live->n_other_withheld,
-	       live->n_other_wrong, n ? (double)live->withheld_ns / 1e3 / (double)n : 0);
+	       live->n_other_right, live->n_other_wrong,
+	       n ? (double)live->withheld_ns / 1e3 / (double)n : 0);
 }
 
 int main(int argc, char **argv)
