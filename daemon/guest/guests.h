@@ -38,7 +38,6 @@
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
 #include "daemon/profile/sample-key.h"
-#include "daemon/stack/frames.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
 #include "vmop/stack.h"
@@ -125,19 +124,8 @@ struct vmop_guest_sink {
  */
 void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink);
 
-/* A thread of a guest that was blocked with one stack (--off-cpu). */
-struct vmop_guest_blocked {
-	struct vmop_domain_id domain;
-	struct vmop_task_id task; /* 0: its process is not known */
-	struct vmop_image *image; /* of the function in which it waits; never NULL */
-	uint64_t offset;
-	uint32_t pid;
-	uint64_t n_samples, ns; /* how often it was seen there, and the time that this stands for */
-	struct vmop_stack_frames callers; /* in the kernel, then in user code */
-};
-
 struct vmop_guest_blocked_sink {
-	void (*put)(void *arg, struct vmop_guest_blocked *blocked);
+	void (*put)(void *arg, const struct vmop_guest_blocked *blocked);
 	void *arg;
 };
 

@@ -12,7 +12,6 @@
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guest-sample.h"
-#include "daemon/guest/guests.h"
 #include "daemon/guest/held-samples.h"
 #include "daemon/guest/stacks/sample-unwinder.h"
 #include "daemon/guest/tasks.h"
