@@ -127,13 +127,20 @@ static void look_at_process(struct target *target, unsigned int which)
 	vmop_guest_snapshot_free(snapshot);
 }
 
+/* Know about half of the threads. */
+static bool know_thread(const struct vmop_guest_thread *thread, void *arg)
+{
+	(void)arg;
+	return (thread->switches ^ thread->tid) & 1;
+}
+
 static bool take_thread(const struct vmop_guest_thread *thread, void *arg)
 {
 	size_t *bytes = arg;
 	for (size_t i = 0; i < thread->stack_bytes; i++)
 		*bytes += thread->stack[i];
 	if (strnlen(thread->comm, sizeof(thread->comm)) == sizeof(thread->comm) ||
-	    (thread->stack_bytes && (thread->is_running || thread->is_torn)))
+	    (thread->stack_bytes && (thread->is_running || thread->is_torn || thread->is_known)))
 		abort();
 	return true;
 }
@@ -143,8 +150,12 @@ static void look_at_threads(struct target *target)
 	struct vmop_guest *guest = target->guest;
 	uint64_t retries = 0;
 	size_t torn, bytes = 0;
-	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, take_thread,
+	uint64_t switches;
+	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, NULL, take_thread,
 						   &bytes, &retries, &torn));
+	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, know_thread,
+						   take_thread, &bytes, &retries, &torn));
+	vmop_guest_threads_switches(guest->kernel, &guest->layout, &switches);
 	if (vmop_layout_has_threads(&guest->layout,
 				    guest->kernel->space.paging.arch == VMOP_PAGING_ARM64))
 		vmop_guest_thread_still_waits(guest->kernel, &guest->layout,
