@@ -29,6 +29,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/xen/xen \
 	tests/unit/hv-interface/xen/active \
 	tests/unit/hv-interface/xen/group \
+	tests/unit/hv-interface/xen/backtraces tests/unit/hv-interface/xen/trace \
 	tests/unit/hv-interface/xen/xenoprof \
 	tests/unit/hv-interface/xen/rings
 check_PROGRAMS += $(hv_interface_tests)
@@ -85,6 +86,10 @@ tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
 EXTRA_DIST += tests/unit/hv-interface/layer.h tests/unit/hv-interface/xen/model.h
 tests_unit_hv_interface_xen_xen_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_xen_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_backtraces_CPPFLAGS = $(hv_interface_test_cppflags) $(ZLIB_CFLAGS)
+tests_unit_hv_interface_xen_backtraces_LDADD = $(hv_interface_test_ldadd) $(ZLIB_LIBS)
+tests_unit_hv_interface_xen_trace_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_trace_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_group_CPPFLAGS = $(hv_interface_test_cppflags)

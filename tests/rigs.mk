@@ -7,7 +7,7 @@ RIGS += kvm:context kvm:context@6.12 kvm:guest-stacks kvm:guest-stacks@6.12
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:unit
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
+RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-waiting xen:xen-callgraph xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
 # the kernel module in the other kernels that it is for
 RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-full xen:xen-active@6.12-full
 # libguest, compared with captured guests' own /proc and /sys
@@ -35,6 +35,10 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-pvh.dom0 tests/rigs/scenarios/xen-pvh.check \
 	tests/rigs/scenarios/xen-hvm.dom0 tests/rigs/scenarios/xen-hvm.check tests/rigs/add-hvm \
 	tests/rigs/scenarios/xen-passive.dom0 tests/rigs/scenarios/xen-passive.check \
+	tests/rigs/scenarios/xen-waiting.dom0 tests/rigs/scenarios/xen-waiting.check \
+	tests/rigs/add-waiting tests/rigs/xen/waiting-init \
+	tests/rigs/scenarios/xen-callgraph.dom0 tests/rigs/scenarios/xen-callgraph.check \
+	tests/rigs/add-frames tests/rigs/xen/frames.c \
 	tests/rigs/scenarios/xen-recover.dom0 tests/rigs/scenarios/xen-recover.check \
 	tests/rigs/scenarios/xen-tasks.dom0 tests/rigs/scenarios/xen-tasks.check \
 	tests/rigs/scenarios/xen-active.dom0 tests/rigs/scenarios/xen-active.check \

@@ -434,7 +434,7 @@ static bool hold_guest_sample(struct vmop_attribution *attribution, const struct
 					owner->vcpu, capture ? capture->guest : NULL);
 	/* Unwound by the hypervisor. The sampled code itself is not a caller. */
 	const struct vmop_guest_held_frames frames = {
-		.frames = capture->user_frames + 1,
+		.frames = capture->n_user_frames ? capture->user_frames + 1 : NULL,
 		.n = capture->n_user_frames ? capture->n_user_frames - 1 : 0,
 		.end = capture->user_end,
 	};

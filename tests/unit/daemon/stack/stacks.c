@@ -267,6 +267,32 @@ static void stacks_without_a_user_part_have_reasons(void **state)
 	rig_end(&rig);
 }
 
+/* Xen's profiler finds no user part below kernel code, and the source has the reason. */
+static void a_source_may_know_why_there_is_no_user_part(void **state)
+{
+	static const struct {
+		bool is_idle;
+		enum vmop_stack_end given, wanted;
+	} cases[] = {
+		{false, VMOP_STACK_NOT_RECORDED, VMOP_STACK_NOT_RECORDED},
+		{true, VMOP_STACK_NOT_RECORDED, VMOP_STACK_COMPLETE},
+		{false, VMOP_STACK_NO_CFI, VMOP_STACK_NO_CFI},
+		{true, VMOP_STACK_NO_CFI, VMOP_STACK_NO_CFI},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct rig rig;
+		const struct vmop_stack_capture capture = {.kernel_frames = kernel_frames,
+							   .n_kernel_frames = KERNEL_FRAMES,
+							   .user_end = cases[i].given};
+		begin(&rig, VMOP_STACKS_FP, VMOP_STACK_FRAMES_MAX);
+		give_stack(&rig, cases[i].is_idle ? 0 : (uint32_t)getpid(), 0xffffffff81000110,
+			   VMOP_SAMPLE_KERNEL, &capture);
+		assert_int_equal(flushed_end(&rig), cases[i].wanted);
+		rig_end(&rig);
+	}
+}
+
 /* Frame pointers lead anywhere in code that does not keep them. */
 static void given_frames_end_outside_of_code(void **state)
 {
@@ -532,6 +558,7 @@ int main(void)
 		cmocka_unit_test(own_stack_is_found),
 		cmocka_unit_test(a_depth_limit_holds),
 		cmocka_unit_test(stacks_without_a_user_part_have_reasons),
+		cmocka_unit_test(a_source_may_know_why_there_is_no_user_part),
 		cmocka_unit_test(given_frames_end_outside_of_code),
 		cmocka_unit_test(both_ways_lead_to_the_same_stack),
 		cmocka_unit_test(an_interrupted_frame_is_no_return_address),
