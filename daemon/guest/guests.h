@@ -38,7 +38,6 @@
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
 #include "daemon/profile/sample-key.h"
-#include "daemon/stack/frames.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
 #include "vmop/stack.h"
@@ -126,7 +125,7 @@ struct vmop_guest_sink {
 void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink);
 
 struct vmop_guest_blocked_sink {
-	void (*put)(void *arg, struct vmop_guest_blocked *blocked);
+	void (*put)(void *arg, const struct vmop_guest_blocked *blocked);
 	void *arg;
 };
 
