@@ -15,6 +15,7 @@
 #include "hv-interface/bpf/guest-maps.h"
 #include "hv-interface/bpf/program.h"
 #include "libutil/clock.h"
+#include "libutil/log.h"
 
 #ifdef __x86_64__
 
@@ -366,6 +367,9 @@ int main(void)
 		puts("skipped: /dev/kvm can't be opened");
 		return 77;
 	}
+	/* The verifier's reason, in a machine that is not reached otherwise. */
+	if (getenv("VMOP_TEST_VERBOSE"))
+		vmop_log_init("guest", VMOP_LOG_DEBUG);
 	if (vmop_bpf_program_load(&request, &program))
 		return 1;
 	if (!program) {
