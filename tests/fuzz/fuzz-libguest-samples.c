@@ -143,7 +143,7 @@ static void look_at_threads(struct target *target)
 	struct vmop_guest *guest = target->guest;
 	uint64_t retries = 0;
 	size_t torn, bytes = 0;
-	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, take_thread,
+	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, NULL, take_thread,
 						   &bytes, &retries, &torn));
 	if (vmop_layout_has_threads(&guest->layout,
 				    guest->kernel->space.paging.arch == VMOP_PAGING_ARM64))
