@@ -38,7 +38,6 @@
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
 #include "daemon/profile/sample-key.h"
-#include "daemon/stack/frames.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
 #include "vmop/stack.h"

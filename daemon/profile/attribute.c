@@ -380,7 +380,9 @@ static void put_blocked(void *arg, struct vmop_guest_blocked *blocked)
 		blocked->callers.n = attribution->max_frames;
 		blocked->callers.end = VMOP_STACK_DEPTH_LIMIT;
 	}
-	key.stack = vmop_stacks_intern(attribution->stacks, blocked->pid, &blocked->callers);
+	key.stack =
+		vmop_stacks_intern(attribution->stacks, blocked->domain.number << 22 ^ blocked->pid,
+				   &blocked->callers);
 	attribution->blocked += blocked->n_samples;
 	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
 				(uint32_t)blocked->n_samples, blocked->ns))
