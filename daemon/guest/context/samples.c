@@ -104,6 +104,15 @@ static uint64_t file_offset(const struct vmop_watched_guest *watched,
 	return key->index * bytes + (address & (bytes - 1));
 }
 
+/* Return whether the file of a page is not known, or could be proved by the code. */
+static bool needs_request(const struct vmop_guest_code_page *page,
+			  const struct vmop_guest_context *context)
+{
+	return page->state == VMOP_GUEST_PAGE_NEW ||
+	       (page->state == VMOP_GUEST_PAGE_FOUND && !page->is_verified &&
+		context->parts & VMOP_GUEST_HAS_CODE);
+}
+
 static void request_page(struct vmop_guests *guests, const struct vmop_domain *domain,
 			 const struct vmop_guest_context *context, uint64_t address)
 {
@@ -112,8 +121,7 @@ static void request_page(struct vmop_guests *guests, const struct vmop_domain *d
 	if (!vmop_guest_page_is_file(context->parts, &key))
 		return;
 	struct vmop_guest_code_page *page = vmop_guest_files_get(&watched->files, &key);
-	bool is_refused = page && page->requested_in == watched->files.interval;
-	if (!page || page->state != VMOP_GUEST_PAGE_NEW || is_refused)
+	if (!page || !needs_request(page, context) || page->requested_in == watched->files.interval)
 		return;
 	struct vmop_guest_request request = {
 		.kind = VMOP_GUEST_REQUEST_FILE,
@@ -128,7 +136,8 @@ static void request_page(struct vmop_guests *guests, const struct vmop_domain *d
 	}
 	if (!vmop_guest_watch_request(guests->watch, &request))
 		return;
-	page->state = VMOP_GUEST_PAGE_PENDING;
+	if (page->state == VMOP_GUEST_PAGE_NEW)
+		page->state = VMOP_GUEST_PAGE_PENDING;
 	page->requested_in = watched->files.interval;
 }
 
@@ -298,10 +307,10 @@ static void take_page(struct vmop_guests *guests, struct vmop_domain *domain,
 		vmop_guest_files_find(&domain->watched->files, &answer->request.page.key);
 	if (!page)
 		return;
-	if (!answer->is_found) {
+	if (!answer->is_found && page->state == VMOP_GUEST_PAGE_PENDING)
 		page->state = answer->is_refused ? VMOP_GUEST_PAGE_NEW : VMOP_GUEST_PAGE_LOST;
+	if (!answer->is_found)
 		return;
-	}
 	struct vmop_build_id id = {.len_bytes = answer->build_id_len_bytes};
 	memcpy(id.bytes, answer->build_id, answer->build_id_len_bytes);
 	struct vmop_image *image =

@@ -285,6 +285,10 @@ static void a_process_that_no_list_has(void **state)
 	context.index = 0;
 	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
 			    "brief /bin/worker+234 likely; ");
+	/* A later sample in the page proves the file. */
+	memset(context.code, 0, sizeof(context.code));
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP + 0x600, &context),
+			    "brief /bin/worker+834 exact; ");
 }
 
 static void a_file_that_is_gone(void **state)
