@@ -104,7 +104,7 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
  * guest's instruction itself, and drop the state. NULL: there is none. They are valid until the
  * next call of a function of this header. For the per-sample path.
  */
-const struct vmop_guest_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
+const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
 						       uint32_t tid);
 
 /* Return whether a flush is due because the queue of held samples is nearly full. */

@@ -127,34 +127,33 @@ static void look_at_process(struct target *target, unsigned int which)
 	vmop_guest_snapshot_free(snapshot);
 }
 
-/* Know about half of the threads. */
-static bool know_thread(const struct vmop_guest_thread *thread, void *arg)
-{
-	(void)arg;
-	return (thread->switches ^ thread->tid) & 1;
-}
-
 static bool take_thread(const struct vmop_guest_thread *thread, void *arg)
 {
 	size_t *bytes = arg;
 	for (size_t i = 0; i < thread->stack_bytes; i++)
 		*bytes += thread->stack[i];
 	if (strnlen(thread->comm, sizeof(thread->comm)) == sizeof(thread->comm) ||
-	    (thread->stack_bytes && (thread->is_running || thread->is_torn || thread->is_known)))
+	    (thread->stack_bytes && (thread->is_running || thread->is_torn)))
 		abort();
 	return true;
 }
 
-static void look_at_threads(struct target *target)
+/* Every second one is known. */
+static bool knows_thread(const struct vmop_guest_thread *thread, void *arg)
+{
+	(void)arg;
+	return (thread->tid + thread->switches) & 1;
+}
+
+static void look_at_threads(struct target *target, unsigned int which)
 {
 	struct vmop_guest *guest = target->guest;
 	uint64_t retries = 0;
-	size_t torn, bytes = 0;
 	uint64_t switches;
-	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, NULL, take_thread,
+	size_t torn, bytes = 0;
+	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout,
+						   which & 1 ? knows_thread : NULL, take_thread,
 						   &bytes, &retries, &torn));
-	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, know_thread,
-						   take_thread, &bytes, &retries, &torn));
 	vmop_guest_threads_switches(guest->kernel, &guest->layout, &switches);
 	if (vmop_layout_has_threads(&guest->layout,
 				    guest->kernel->space.paging.arch == VMOP_PAGING_ARM64))
@@ -194,7 +193,7 @@ static void look(struct target *target, uint8_t what, unsigned int which)
 		break;
 	case 9:
 	case 10:
-		look_at_threads(target);
+		look_at_threads(target, which);
 		break;
 	default:
 		look_at_numbers(target);
