@@ -496,7 +496,7 @@ static bool release_one(void *arg, const struct vmop_held_sample *held,
 	return true;
 }
 
-/* Wait for the answers that samples still await, and for the symbols that these make known. */
+/* Wait for the last answers, and for the symbols of the files that they name. */
 static void take_last_news(struct vmop_guests *guests)
 {
 	for (unsigned i = 0; i < 2; i++) {
