@@ -2,7 +2,7 @@
 daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
-	tests/unit/daemon/guest/stacks/table-cache tests/unit/libutil/thread \
+	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/stack/deferred \
 	tests/unit/daemon/stack/stacks tests/unit/daemon/stack/tables tests/unit/daemon/stack/tree \
@@ -70,6 +70,9 @@ tests_unit_daemon_guest_attribution_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon/guest/watch.c $(libguest_synthetic)
 tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_sample_unwinder_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_sample_unwinder_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
+tests_unit_daemon_guest_stacks_sample_unwinder_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_stacks_table_cache_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_table_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_held_samples_CPPFLAGS = $(daemon_test_cppflags)
