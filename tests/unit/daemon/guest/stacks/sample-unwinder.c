@@ -27,6 +27,7 @@ enum { MAX_VMAS = 64, WINDOW_BYTES = 4096, USER_WINDOW_BYTES = 8192, IRQ_BYTES =
 
 static struct vmop_guest_vma vmas[MAX_VMAS];
 static char paths[MAX_VMAS][256];
+static uint64_t stack_end;
 static struct vmop_guest_process process = {.pid = 1, .pgd_gpa = 4096, .vmas = vmas};
 
 static void read_mappings(void)
@@ -39,8 +40,11 @@ static void read_mappings(void)
 		struct vmop_guest_vma *vma = &vmas[i];
 		char flags[5];
 		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %255s", &vma->start, &vma->end, flags,
-			   &vma->file_offset_bytes, paths[i]) != 5 ||
-		    flags[2] != 'x' || strcmp(paths[i], "[vsyscall]") == 0)
+			   &vma->file_offset_bytes, paths[i]) != 5)
+			continue;
+		if (strcmp(paths[i], "[stack]") == 0)
+			stack_end = vma->end;
+		if (flags[2] != 'x' || strcmp(paths[i], "[vsyscall]") == 0)
 			continue;
 		vma->path = paths[i];
 		vma->file = paths[i][0] == '/' ? i + 1 : 0;
@@ -208,13 +212,15 @@ static void place(struct world *world, uint64_t kernel_address, const void *kern
 	context->window_address[VMOP_GUEST_TASK_WINDOW] = task_address;
 	context->window_bytes[VMOP_GUEST_TASK_WINDOW] = task_bytes;
 	context->window_address[VMOP_GUEST_USER_WINDOW] = world->user_regs[RSP];
-	context->window_bytes[VMOP_GUEST_USER_WINDOW] = USER_WINDOW_BYTES;
+	uint64_t left = stack_end - world->user_regs[RSP];
+	uint32_t bytes = left < USER_WINDOW_BYTES ? (uint32_t)left & ~7u : USER_WINDOW_BYTES;
+	context->window_bytes[VMOP_GUEST_USER_WINDOW] = bytes;
 	if (kernel)
 		memcpy(world->sample.windows, kernel, kernel_bytes);
 	if (task)
 		memcpy(world->sample.windows + kernel_bytes, task, task_bytes);
 	memcpy(world->sample.windows + kernel_bytes + task_bytes,
-	       (const void *)world->user_regs[RSP], USER_WINDOW_BYTES);
+	       (const void *)world->user_regs[RSP], bytes);
 }
 
 static void unwind(struct world *world, const struct vmop_guest_process *of)
@@ -379,6 +385,40 @@ static void the_entry_of_a_system_call(void **state)
 	check_user_stack(*state);
 }
 
+/* The last instructions of a system call have no caller, but the user's registers are still there.
+ */
+static __attribute__((noinline)) void check_exit(struct world *world)
+{
+	enum { RCX = 2 };
+	uint64_t here = (uint64_t)__builtin_return_address(0);
+	struct vmop_guest_context *context = &world->sample.context;
+	const uint64_t task[8] = {0};
+	TAKE_USER_REGS(world);
+	*context = (struct vmop_guest_context){.parts = VMOP_GUEST_HAS_REGS | VMOP_GUEST_HAS_SP |
+							VMOP_GUEST_HAS_USER_REGS};
+	context->regs[RIP] = TEXT + 16 * THREAD + 4;
+	context->regs[RSP] = TASK_STACK;
+	memcpy(context->user_regs, world->user_regs, sizeof(context->user_regs));
+	place(world, TASK_STACK, task, sizeof(task), 0, NULL, 0);
+	for (int i = 0; i < 10; i++)
+		unwind(world, &process);
+	assert_true(frame(world, 0) == world->user_regs[RIP]);
+	assert_true(has_callers_from(world, 1, here));
+	/* An entry that has stored only two words: the others are of an earlier one. */
+	context->regs[RSP] = TASK_STACK + sizeof(task) - 16;
+	unwind(world, &process);
+	assert_int_equal(world->callers.n, 0);
+	assert_int_equal(world->callers.end, VMOP_STACK_NOT_RECORDED);
+	context->regs[RCX] = world->user_regs[RIP]; /* an exit */
+	unwind(world, &process);
+	assert_true(has_callers_from(world, 1, here));
+}
+
+static void the_exit_of_a_system_call(void **state)
+{
+	check_exit(*state);
+}
+
 static void what_is_missing_is_named(void **state)
 {
 	struct world *world = *state;
@@ -424,6 +464,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_interrupt_in_a_system_call, begin, end),
 		cmocka_unit_test_setup_teardown(a_kernel_thread, begin, end),
 		cmocka_unit_test_setup_teardown(the_entry_of_a_system_call, begin, end),
+		cmocka_unit_test_setup_teardown(the_exit_of_a_system_call, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_missing_is_named, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
