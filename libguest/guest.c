@@ -454,19 +454,36 @@ struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
 	return err;
 }
 
-struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_thread_fn *visit,
-					  void *arg, size_t *ret_torn)
+struct vmop_error *vmop_guest_each_new_wait(struct vmop_guest *guest, vmop_guest_known_fn *is_known,
+					    vmop_guest_thread_fn *visit, void *arg,
+					    size_t *ret_torn)
 {
 	size_t torn = 0;
 	if (!guest->kernel)
 		return no_kernel();
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
-	struct vmop_error *err = vmop_guest_threads_read(guest->kernel, &guest->layout, visit, arg,
-							 &guest->last.retries, &torn);
+	struct vmop_error *err = vmop_guest_threads_read(guest->kernel, &guest->layout, is_known,
+							 visit, arg, &guest->last.retries, &torn);
 	vmop_guest_end(guest);
 	if (ret_torn)
 		*ret_torn = torn;
 	return err;
+}
+
+struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_thread_fn *visit,
+					  void *arg, size_t *ret_torn)
+{
+	return vmop_guest_each_new_wait(guest, NULL, visit, arg, ret_torn);
+}
+
+bool vmop_guest_switches(struct vmop_guest *guest, uint64_t *ret)
+{
+	if (!guest->kernel)
+		return false;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	bool is_read = vmop_guest_threads_switches(guest->kernel, &guest->layout, ret);
+	vmop_guest_end(guest);
+	return is_read;
 }
 
 bool vmop_guest_thread_waits(struct vmop_guest *guest, uint64_t task, uint64_t switches)

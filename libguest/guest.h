@@ -210,6 +210,22 @@ struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_t
 					  void *arg, size_t *ret_torn);
 
 /*
+ * The same for a caller that reads again and again. A thread that waits and for which is_known
+ * returns true has not moved since: it is visited with is_known set and without a stack, at a third
+ * of the cost.
+ */
+struct vmop_error *vmop_guest_each_new_wait(struct vmop_guest *guest, vmop_guest_known_fn *is_known,
+					    vmop_guest_thread_fn *visit, void *arg,
+					    size_t *ret_torn);
+
+/*
+ * Set *ret to the number of times that the guest's CPUs switched threads, at the cost of one small
+ * read a CPU. While it stays, no thread has begun or ended to run. Return false when it cannot be
+ * read.
+ */
+bool vmop_guest_switches(struct vmop_guest *guest, uint64_t *ret);
+
+/*
  * Return whether a thread still waits and was not switched in since it was read: only then does a
  * user stack that was read afterwards belong to it.
  */
@@ -276,10 +292,10 @@ struct vmop_error *vmop_guest_mapping_size(struct vmop_guest *guest, uint64_t ma
 					   uint64_t *ret);
 
 /*
- * Read one process by the address of its leader's task_struct, with its executable mappings, into a
- * snapshot that has only this process. One that is exiting has no mappings any longer. The caller
- * frees *ret. VMOP_ERROR_NOT_FOUND: the task is no longer that of this pid and start time, or it
- * changed at every try.
+ * Read one process by the address of the task_struct of any of its threads, with its executable
+ * mappings, into a snapshot that has only this process. pid and start_time_ns are its leader's. A
+ * process that is exiting has no mappings any longer. The caller frees *ret. VMOP_ERROR_NOT_FOUND:
+ * the task is no longer one of this process, or it changed at every try.
  */
 struct vmop_error *vmop_guest_snapshot_process(struct vmop_guest *guest, uint64_t task,
 					       uint32_t pid, uint64_t start_time_ns,

@@ -132,8 +132,9 @@ struct vmop_guest_thread {
 	 * is_running.
 	 */
 	char state;
-	bool is_running;  /* on a vCPU now: it has no registers here and no stack */
-	bool is_torn;	  /* it changed while it was read, several times: likewise */
+	bool is_running; /* on a vCPU now: it has no registers here and no stack */
+	bool is_torn;	 /* it changed while it was read, several times: likewise */
+	bool is_known;	 /* see vmop_guest_each_new_wait: only pid, tid, state, task and switches */
 	uint64_t pgd_gpa; /* 0: a kernel thread */
 	uint64_t task;
 	uint64_t switches;   /* the times that it was switched out */
@@ -146,6 +147,12 @@ struct vmop_guest_thread {
 
 /* A visitor of threads; false ends the iteration. thread is valid only during the call. */
 typedef bool vmop_guest_thread_fn(const struct vmop_guest_thread *thread, void *arg);
+
+/*
+ * Return whether the caller has read this thread since it was switched out. Only task, tid and
+ * switches of thread are set.
+ */
+typedef bool vmop_guest_known_fn(const struct vmop_guest_thread *thread, void *arg);
 
 /*
  * A part of the kernel's ORC tables (libstack/orc.h): those of the kernel itself or of a module.

@@ -4,6 +4,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/active \
 	tests/unit/hv-interface/event-request \
 	tests/unit/hv-interface/cpus \
+	tests/unit/hv-interface/bpf/guest \
 	tests/unit/hv-interface/bpf/live \
 	tests/unit/hv-interface/bpf/pages \
 	tests/unit/hv-interface/bpf/program \
@@ -15,6 +16,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/perf/event \
 	tests/unit/hv-interface/perf/stacks/deferred \
 	tests/unit/hv-interface/perf/hotplug \
+	tests/unit/hv-interface/perf/live-contexts \
 	tests/unit/hv-interface/perf/live-stacks \
 	tests/unit/hv-interface/perf/merge \
 	tests/unit/hv-interface/perf/record \
@@ -27,6 +29,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/xen/xen \
 	tests/unit/hv-interface/xen/active \
 	tests/unit/hv-interface/xen/group \
+	tests/unit/hv-interface/xen/backtraces tests/unit/hv-interface/xen/trace \
 	tests/unit/hv-interface/xen/xenoprof \
 	tests/unit/hv-interface/xen/rings
 check_PROGRAMS += $(hv_interface_tests)
@@ -38,6 +41,11 @@ tests_unit_hv_interface_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_event_request_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_event_request_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_bpf_guest_SOURCES = tests/unit/hv-interface/bpf/guest.c \
+	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h \
+	tests/unit/hv-interface/bpf/record-reader.c tests/unit/hv-interface/bpf/record-reader.h
+tests_unit_hv_interface_bpf_guest_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_bpf_guest_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_pages_CPPFLAGS = $(hv_interface_test_cppflags)
@@ -65,6 +73,11 @@ noinst_PROGRAMS += tests/unit/hv-interface/perf/deferred-work
 tests_unit_hv_interface_perf_deferred_work_CFLAGS = -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARN_CFLAGS)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_live_contexts_CPPFLAGS = $(hv_interface_test_cppflags) $(CAPNG_CFLAGS) \
+	$(SECCOMP_CFLAGS)
+tests_unit_hv_interface_perf_live_contexts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_cpus_watch_check
+tests_unit_hv_interface_perf_live_contexts_LDADD = $(hv_interface_test_ldadd) $(CAPNG_LIBS) \
+	$(SECCOMP_LIBS)
 tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_live_stacks_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
@@ -74,6 +87,10 @@ tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
 EXTRA_DIST += tests/unit/hv-interface/layer.h tests/unit/hv-interface/xen/model.h
 tests_unit_hv_interface_xen_xen_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_xen_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_backtraces_CPPFLAGS = $(hv_interface_test_cppflags) $(ZLIB_CFLAGS)
+tests_unit_hv_interface_xen_backtraces_LDADD = $(hv_interface_test_ldadd) $(ZLIB_LIBS)
+tests_unit_hv_interface_xen_trace_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_trace_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_group_CPPFLAGS = $(hv_interface_test_cppflags)

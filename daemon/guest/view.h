@@ -16,6 +16,7 @@
 
 #include "libguest/guest.h"
 #include "vmop/domain.h"
+#include "vmop/guest-numbers.h"
 #include "vmop/symbol.h"
 
 /*
@@ -88,6 +89,7 @@ struct vmop_guest_view {
 	struct vmop_guest_tasks *tasks;		/* NULL: no processes listed yet */
 	struct vmop_guest_tasks *tasks_before;	/* the previous list; NULL: none */
 	struct vmop_guest_orc_tables *orc;	/* NULL: not wanted, or not read yet */
+	struct vmop_guest_numbers numbers;	/* generation 0: not known */
 	struct vmop_guest_vcpu_readings *vcpus; /* n_vcpus of them */
 	uint32_t n_vcpus;
 	const char *state;   /* "kernel symbols and processes", or the reason for less; static */

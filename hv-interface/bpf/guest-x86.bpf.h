@@ -10,13 +10,15 @@
 #ifndef VMOP_HV_INTERFACE_BPF_GUEST_X86_BPF_H
 #define VMOP_HV_INTERFACE_BPF_GUEST_X86_BPF_H
 
+#include "hv-interface/bpf/guest-memory.bpf.h"
+
 enum {
 	CR4_LA57 = 1 << 12,
 	EFER_LMA = 1 << 10,		  /* long mode is active, with its page tables */
 	VMCB_NESTED_PAGING = 1 << 0,	  /* the VMCB's CR3 is the guest's own */
 	VMCB_ENCRYPTED = 1 << 1 | 1 << 2, /* SEV, SEV-ES */
 	HANDLING_IRQ = 1,		  /* enum kvm_intr_type */
-	TYPE_SOFTWARE = 1,		  /* PERF_TYPE_SOFTWARE */
+	SOFTWARE_CONTEXT = 1,		  /* perf_sw_context */
 };
 
 /* A page table's address with this mask is the kernel's: Linux has the user's copy behind it. */
@@ -27,28 +29,31 @@ enum { ENTRY_REGS_BYTES = 21 * 8, ENTRY_CS = 17, ENTRY_RIP = 16, ENTRY_RSP = 19 
 
 /*
  * Return whether the sample is one of the guest's: the interrupt came while the guest ran, and KVM
- * has not returned to its own work. A counter's interrupt is no other interrupt's, and so one in
- * the handler of the guest's timer is the host's (kvm_arch_pmi_in_guest of later kernels).
+ * has not returned to its own work. A counter's interrupt is an NMI. While KVM handles the guest's
+ * other interrupt, such a sample is the handler's (kvm_arch_pmi_in_guest of later kernels).
  */
 static __always_inline bool is_guest_sample(struct bpf_perf_event_data *ctx, uint64_t vcpu)
 {
 	uint8_t handling = 0;
-	uint32_t type = TYPE_SOFTWARE;
-	uint64_t event = 0;
+	int32_t context = SOFTWARE_CONTEXT;
+	uint64_t event = 0, pmu = 0;
 	READ_KERNEL(handling, vcpu + HOST.vcpu_handling_intr);
-	if (handling != HANDLING_IRQ || HOST.event_type == VMOP_BPF_NO_FIELD)
+	if (handling != HANDLING_IRQ)
 		return handling != 0;
 	/* struct bpf_perf_event_data_kern: registers, data, event. */
 	READ_KERNEL(event, (uint64_t)ctx + 16);
-	READ_KERNEL(type, event + HOST.event_type);
-	return type == TYPE_SOFTWARE;
+	READ_KERNEL(pmu, event + HOST.event_pmu);
+	READ_KERNEL(context, pmu + HOST.pmu_task_ctx_nr);
+	return context == SOFTWARE_CONTEXT;
 }
 
 /* KVM's order of registers: rax rcx rdx rbx rsp rbp rsi rdi r8-r15. */
-static __always_inline int read_general_registers(struct vmop_guest_context *context, uint64_t vcpu)
+static __always_inline int read_general_registers(struct guest_work *work,
+						  struct vmop_guest_context *context, uint64_t vcpu)
 {
-	uint64_t regs[16];
-	if (READ_KERNEL(regs, vcpu + HOST.vcpu_regs) ||
+	uint64_t *regs = work->registers;
+	if (bpf_probe_read_kernel(regs, 16 * sizeof(*regs),
+				  (const void *)(vcpu + HOST.vcpu_regs)) ||
 	    READ_KERNEL(context->regs[16], vcpu + HOST.vcpu_rip))
 		return VMOP_GUEST_GAP_NO_REGISTERS;
 	context->regs[0] = regs[0];
@@ -134,7 +139,7 @@ static __always_inline int read_vcpu(struct guest_work *work, struct vmop_guest_
 		READ_KERNEL(is_protected, vcpu + HOST.vcpu_is_protected);
 	if (is_protected)
 		return VMOP_GUEST_GAP_ENCRYPTED;
-	gap = read_general_registers(context, vcpu);
+	gap = read_general_registers(work, context, vcpu);
 	if (gap)
 		return gap;
 	READ_KERNEL(context->page_table, vcpu + HOST.vcpu_cr3);

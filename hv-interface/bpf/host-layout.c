@@ -38,7 +38,8 @@ struct field {
 static const struct field common_fields[] = {
 	FIELD(task_preempt_notifiers, "task_struct", "preempt_notifiers"),
 	FIELD(task_mm, "task_struct", "mm"),
-	OPTIONAL(event_type, "perf_event", "attr.type"),
+	FIELD(event_pmu, "perf_event", "pmu"),
+	FIELD(pmu_task_ctx_nr, "pmu", "task_ctx_nr"),
 	FIELD(vcpu_notifier, "kvm_vcpu", "preempt_notifier.link"),
 	FIELD(vcpu_kvm, "kvm_vcpu", "kvm"),
 	FIELD(vcpu_id, "kvm_vcpu", "vcpu_id"),

@@ -180,8 +180,8 @@ enum vmop_bpf_virtualisation {
  */
 struct vmop_bpf_host_layout {
 	uint32_t virtualisation; /* enum vmop_bpf_virtualisation */
-	/* struct task_struct; perf_event.attr.type */
-	uint32_t task_preempt_notifiers, task_mm, event_type;
+	/* struct task_struct, perf_event, pmu */
+	uint32_t task_preempt_notifiers, task_mm, event_pmu, pmu_task_ctx_nr;
 	/* struct kvm_vcpu, its preempt_notifier.link */
 	uint32_t vcpu_notifier, vcpu_kvm, vcpu_id;
 	/* kvm_vcpu.arch on x86 */

@@ -28,18 +28,9 @@ struct {
 	__type(value, uint32_t);
 } outputs SEC(".maps");
 
-/* Each needs those before it. */
-#include "hv-interface/bpf/machine.bpf.h"
-
-#include "hv-interface/bpf/unwind.bpf.h"
-
-#include "hv-interface/bpf/guest-memory.bpf.h"
-
-#include "hv-interface/bpf/guest-x86.bpf.h"
-
-#include "hv-interface/bpf/guest-kernel.bpf.h"
-
 #include "hv-interface/bpf/guest.bpf.h"
+#include "hv-interface/bpf/machine.bpf.h"
+#include "hv-interface/bpf/unwind.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -225,8 +225,7 @@ bool vmop_layout_has_directories(const struct vmop_layout *layout)
 {
 	return vmop_layout_has_inodes(layout) &&
 	       HAS_ALL(layout, VMOP_LAYOUT_TASK_FS, VMOP_LAYOUT_FS_ROOT, VMOP_LAYOUT_MOUNT_CHILDREN,
-		       VMOP_LAYOUT_MOUNT_CHILD, VMOP_LAYOUT_DENTRY_NAME_LEN,
-		       VMOP_LAYOUT_INODE_MODE) &&
+		       VMOP_LAYOUT_MOUNT_CHILD, VMOP_LAYOUT_INODE_MODE) &&
 	       (HAS_ALL(layout, VMOP_LAYOUT_DENTRY_CHILDREN, VMOP_LAYOUT_DENTRY_SIBLING) ||
 		HAS_ALL(layout, VMOP_LAYOUT_DENTRY_SUBDIRS, VMOP_LAYOUT_DENTRY_CHILD));
 }

@@ -89,6 +89,8 @@ struct vmop_error;
 	X(FILE_PATH, "file", "f_path|__f_path")                                                    \
 	X(FILE_INODE, "file", "f_inode")                                                           \
 	X(FILE_MAPPING, "file", "f_mapping")                                                       \
+	X(FILE_MODE, "file", "f_mode")                                                             \
+	X(BACKING_PATH, "backing_file", "user_path")                                               \
 	X(PATH_MNT, "path", "mnt")                                                                 \
 	X(PATH_DENTRY, "path", "dentry")                                                           \
 	X(MOUNT_MNT, "mount", "mnt")                                                               \
@@ -106,7 +108,6 @@ struct vmop_error;
 	X(DENTRY_SUPER, "dentry", "d_sb")                                                          \
 	X(DENTRY_INODE, "dentry", "d_inode")                                                       \
 	X(DENTRY_ALIAS, "dentry", "d_alias|d_u.d_alias")                                           \
-	X(DENTRY_NAME_LEN, "dentry", "d_name.len")                                                 \
 	X(DENTRY_CHILDREN, "dentry", "d_children")                                                 \
 	X(DENTRY_SIBLING, "dentry", "d_sib")                                                       \
 	X(DENTRY_SUBDIRS, "dentry", "d_subdirs")                                                   \
@@ -199,6 +200,7 @@ struct vmop_error;
 	X(RQ_CURR, "rq", "curr")                                                                   \
 	X(RQ_IDLE, "rq", "idle")                                                                   \
 	X(RQ_CLOCK, "rq", "clock")                                                                 \
+	X(RQ_SWITCHES, "rq", "nr_switches")                                                        \
 	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
 	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
 	X(CPUINFO_BYTES, "cpuinfo_x86", "")                                                        \

@@ -43,13 +43,10 @@ static bool go_on(const struct reader *reader, uint64_t node)
 static bool has_name(const struct reader *reader, uint64_t dentry, uint64_t directory,
 		     const char *name, size_t len)
 {
-	char bytes[NAME_MAX_BYTES];
-	if (vmop_guest_space_u32(reader->space, at(reader, dentry, VMOP_LAYOUT_DENTRY_NAME_LEN)) !=
-	    len)
-		return false;
-	return vmop_guest_space_read(reader->space, load(reader, dentry, VMOP_LAYOUT_DENTRY_NAME),
-				     bytes, len) &&
-	       memcmp(bytes, name, len) == 0 &&
+	char text[NAME_MAX_BYTES + 2];
+	vmop_guest_space_string(reader->space, load(reader, dentry, VMOP_LAYOUT_DENTRY_NAME), text,
+				len + 2);
+	return strncmp(text, name, len) == 0 && !text[len] &&
 	       load(reader, dentry, VMOP_LAYOUT_DENTRY_PARENT) == directory &&
 	       load(reader, dentry, VMOP_LAYOUT_DENTRY_HASH) &&
 	       load(reader, dentry, VMOP_LAYOUT_DENTRY_INODE);
@@ -88,7 +85,7 @@ static uint64_t find_mounted(const struct reader *reader, const struct place *pl
 	return 0;
 }
 
-/* Go to the root of what is mounted at a place, if there is anything. */
+/* Where a mount covers a place, go to its root. */
 static void cross_mounts(const struct reader *reader, struct place *place)
 {
 	for (int i = 0; i < MAX_STACKED; i++) {

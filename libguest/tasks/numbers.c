@@ -37,6 +37,8 @@ static void find_offsets(const struct vmop_layout *layout, struct vmop_guest_num
 	ret->task_comm = offset(layout, VMOP_LAYOUT_TASK_COMM);
 	ret->task_start_time = offset(layout, VMOP_LAYOUT_TASK_START);
 	ret->task_stack = offset(layout, VMOP_LAYOUT_TASK_STACK);
+	ret->task_mm = offset(layout, VMOP_LAYOUT_TASK_MM);
+	ret->mm_pgd = offset(layout, VMOP_LAYOUT_MM_PGD);
 }
 
 /*

@@ -457,14 +457,19 @@ uint64_t vmop_guest_processes_first(struct vmop_guest_kernel *kernel,
 
 /* --- one process ---------------------------------------------------------------------------- */
 
-static bool is_leader(struct reader *reader, uint64_t task, uint32_t pid, uint64_t start_time_ns)
+/* Return the leader of a task's thread group if it is that of a process; 0: it is not. */
+static uint64_t leader_of(struct reader *reader, uint64_t task, uint32_t pid,
+			  uint64_t start_time_ns)
 {
-	bool is_same = vmop_guest_space_is_kernel(reader->space, task) &&
-		       load32(reader, task, VMOP_LAYOUT_TASK_TGID) == pid &&
-		       load32(reader, task, VMOP_LAYOUT_TASK_PID) == pid &&
+	uint64_t leader = has(reader, VMOP_LAYOUT_TASK_LEADER)
+				  ? load(reader, task, VMOP_LAYOUT_TASK_LEADER)
+				  : task;
+	bool is_same = vmop_guest_space_is_kernel(reader->space, leader) &&
+		       load32(reader, leader, VMOP_LAYOUT_TASK_TGID) == pid &&
+		       load32(reader, leader, VMOP_LAYOUT_TASK_PID) == pid &&
 		       (!has(reader, VMOP_LAYOUT_TASK_START) ||
-			load(reader, task, VMOP_LAYOUT_TASK_START) == start_time_ns);
-	return !vmop_guest_space_take_fault(reader->space) && is_same;
+			load(reader, leader, VMOP_LAYOUT_TASK_START) == start_time_ns);
+	return !vmop_guest_space_take_fault(reader->space) && is_same ? leader : 0;
 }
 
 struct vmop_error *vmop_guest_processes_read_one(struct vmop_guest_kernel *kernel,
@@ -482,14 +487,15 @@ struct vmop_error *vmop_guest_processes_read_one(struct vmop_guest_kernel *kerne
 			++*retries;
 			drop_caches(&reader);
 		}
-		if (!is_leader(&reader, task, pid, start_time_ns))
+		uint64_t leader = leader_of(&reader, task, pid, start_time_ns);
+		if (!leader)
 			return vmop_error_new(VMOP_ERROR_NOT_FOUND,
 					      "the guest's process %u has ended", pid);
-		err = read_process(&reader, task, &is_whole);
+		err = read_process(&reader, leader, &is_whole);
 	}
 	/* The memory of a task that ended meanwhile may be another's. */
 	vmop_guest_memory_forget(reader.space->memory);
-	if (!err && (!is_whole || !is_leader(&reader, task, pid, start_time_ns)))
+	if (!err && (!is_whole || !leader_of(&reader, task, pid, start_time_ns)))
 		err = vmop_error_new(VMOP_ERROR_NOT_FOUND,
 				     "the guest's process %u ended while it was read", pid);
 	return err ? err : reader_finish(&reader, 0, ret);

@@ -339,10 +339,15 @@ static struct vmop_error *load_facts(struct loader *loader)
 	const struct {
 		const char *name;
 		const char **field;
-	} infos[] = {{"vmop", &facts->vmop},	 {"hostname", &facts->hostname},
-		     {"kernel", &facts->kernel}, {"machine", &facts->machine},
-		     {"cpus", &facts->cpus},	 {"kernel_symbols", &facts->kernel_symbols},
-		     {"start_ns", &start},	 {"end_ns", &end}};
+	} infos[] = {{"vmop", &facts->vmop},
+		     {"hostname", &facts->hostname},
+		     {"kernel", &facts->kernel},
+		     {"machine", &facts->machine},
+		     {"cpus", &facts->cpus},
+		     {"kernel_symbols", &facts->kernel_symbols},
+		     {"guest_context", &facts->guest_context},
+		     {"start_ns", &start},
+		     {"end_ns", &end}};
 	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++) {
 		struct vmop_error *err = load_info(loader, infos[i].name, infos[i].field);
 		if (err)

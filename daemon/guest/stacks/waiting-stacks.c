@@ -7,7 +7,8 @@
 #include "daemon/guest/stacks/orc-tables.h"
 
 struct walk {
-	struct vmop_guest_orc_tables *tables;
+	const struct vmop_guest_orc_tables *tables;
+	vmop_guest_known_fn *is_known; /* NULL: none is */
 	vmop_waiting_thread_fn *visit;
 	void *arg;
 	size_t n_threads;
@@ -65,16 +66,34 @@ static bool unwind(const struct vmop_guest_thread *thread, void *arg)
 	return walk->visit(&waiting, walk->arg);
 }
 
+static bool is_known(const struct vmop_guest_thread *thread, void *arg)
+{
+	const struct walk *walk = arg;
+	return walk->is_known && walk->is_known(thread, walk->arg);
+}
+
+struct vmop_error *vmop_waiting_stacks_each_new(struct vmop_guest *guest,
+						const struct vmop_guest_orc_tables *tables,
+						vmop_guest_known_fn *known,
+						vmop_waiting_thread_fn *visit, void *arg,
+						size_t *ret_torn)
+{
+	struct walk walk = {.tables = tables, .is_known = known, .visit = visit, .arg = arg};
+	return vmop_guest_each_new_wait(guest, is_known, unwind, &walk, ret_torn);
+}
+
 struct vmop_error *vmop_waiting_stacks_each(struct vmop_guest *guest, vmop_waiting_thread_fn *visit,
 					    void *arg, struct vmop_waiting_cost *ret_cost)
 {
 	struct walk walk = {.visit = visit, .arg = arg};
+	struct vmop_guest_orc_tables *tables = NULL;
 	size_t torn = 0;
-	struct vmop_error *err = vmop_guest_orc_tables_read(guest, &walk.tables);
+	struct vmop_error *err = vmop_guest_orc_tables_read(guest, &tables);
 	uint64_t tables_cpu_ns = vmop_guest_last_cost(guest).cpu_ns;
+	walk.tables = tables;
 	if (!err)
 		err = vmop_guest_each_thread(guest, unwind, &walk, &torn);
-	vmop_guest_orc_tables_unref(walk.tables);
+	vmop_guest_orc_tables_unref(tables);
 	if (ret_cost)
 		*ret_cost = (struct vmop_waiting_cost){
 			.n_threads = walk.n_threads,

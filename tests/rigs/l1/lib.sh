@@ -57,11 +57,11 @@ start_guest() {
 	else
 		set --
 	fi
+	set -- "$@" -drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$blk,drive=truth"
 	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
 	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
 	"$program" -accel kvm -cpu host -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
 		-nodefaults -no-user-config -display none -serial "file:$dir/console" \
-		-drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$blk,drive=truth" \
 		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
 		-append "console=$console quiet panic=-1 mitigations=off$words" \
 		-name "$name,debug-threads=on" -uuid "$uuid" \
@@ -132,6 +132,17 @@ guest_truth() {
 # After wait_guest NAME RECORDED.
 guest_record() {
 	dd if="/tmp/guests/$1/truth.img" bs=1M skip=16 2>/dev/null | tr -d '\0' >"/results/$1.record"
+}
+
+# wait_known NAME: wait until the daemon knows the guest's kernel, then discard the samples so far.
+wait_known() {
+	end_s=$(($(up_s) + 240))
+	until vmopcontrol --status | sed -n "/^$1: /,/^[^ ]/p" | grep -q 'inside: kernel symbols and processes'; do
+		[ "$(up_s)" -lt $end_s ] || fail "the kernel of guest $1 was never found"
+		usleep 500000
+	done
+	vmopcontrol --reset
+	say "KNOWN $1"
 }
 
 # run NAME COMMAND...: store its output and exit status in NAME.out, NAME.err and NAME.status. Never

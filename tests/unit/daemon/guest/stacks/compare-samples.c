@@ -295,9 +295,10 @@ static void unwind_all(struct counts *counts, const struct vmop_guest_view *view
 	const struct vmop_domain_id domain = {0};
 	struct vmop_error *err = vmop_guest_sample_unwinder_create(NULL, domain, &unwinder);
 	if (!err)
-		err = vmop_user_stacks_create(tables_at_once_guest, &users);
+		err = vmop_user_stacks_create(tables_at_once_guest, false, &users);
 	if (err)
 		die(err);
+	vmop_user_stacks_begin(users, view->tasks->snapshot, 0);
 	for (size_t i = 0; i < counts->n; i++) {
 		struct sample *sample = &counts->samples[i];
 		const struct vmop_guest_process *process =
