@@ -31,6 +31,7 @@
 #define DIRECT_MAP UINT64_C(0xffff888000000000)
 #define VMEMMAP UINT64_C(0xffffea0000000000)
 #define VMALLOC UINT64_C(0xffffc90000000000)
+#define KNOWN_LEADER_PAGE (VMALLOC + 0x1000) /* the second page of the group leader's task */
 #define KERNEL_STACK (VMALLOC + 0x100000)
 #define KERNEL_STACK_BYTES 16384
 #define ENTRY_REGS_END 16
