@@ -148,14 +148,18 @@ static void put_user_stack(struct stacks *stacks, struct vmop_user_stacks *users
 
 static struct vmop_error *put_user_stacks(struct stacks *stacks)
 {
-	struct vmop_user_stacks *users;
-	struct vmop_error *err = vmop_user_stacks_create(stacks->guest, &users);
-	if (err)
-		return err;
-	for (size_t i = 0; i < stacks->n_users; i++)
+	struct vmop_guest_snapshot *snapshot = NULL;
+	struct vmop_user_stacks *users = NULL;
+	struct vmop_error *err = vmop_guest_snapshot_processes(stacks->guest, 0, &snapshot);
+	if (!err)
+		err = vmop_user_stacks_create(stacks->guest, true, &users);
+	if (!err)
+		vmop_user_stacks_begin(users, snapshot, 0);
+	for (size_t i = 0; !err && i < stacks->n_users; i++)
 		put_user_stack(stacks, users, &stacks->users[i]);
 	vmop_user_stacks_destroy(users);
-	return NULL;
+	vmop_guest_snapshot_free(snapshot);
+	return err;
 }
 
 struct vmop_error *vmop_inspect_put_stacks(json_t *reply, struct vmop_guest *guest)

@@ -8,12 +8,33 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/host/examine.c daemon/host/examine.h \
 	daemon/guest/attribution.c daemon/guest/attribution.h \
 	daemon/guest/tasks.c daemon/guest/tasks.h \
+	daemon/guest/context/files.c daemon/guest/context/files.h \
+	daemon/guest/context/frames.c daemon/guest/context/frames.h \
+	daemon/guest/context/page-key.h \
+	daemon/guest/context/placement.c daemon/guest/context/placement.h \
+	daemon/guest/context/processes.c daemon/guest/context/processes.h \
+	daemon/guest/context/requests.c daemon/guest/context/requests.h \
+	daemon/guest/context/samples.c daemon/guest/context/samples.h \
+	daemon/guest/context/serve.c daemon/guest/context/serve.h \
+	daemon/guest/context/states.c daemon/guest/context/states.h \
+	daemon/guest/guest-sample.h \
+	daemon/guest/images.c daemon/guest/images.h daemon/guest/watched.h \
 	daemon/guest/view.c daemon/guest/view.h \
-	daemon/guest/stacks/waiting-stacks.c daemon/guest/waiting-stacks.h \
+	daemon/guest/off-cpu/batch.c daemon/guest/off-cpu/batch.h \
+	daemon/guest/off-cpu/release.c \
+	daemon/guest/off-cpu/sampler.c daemon/guest/off-cpu/sampler.h \
+	daemon/guest/off-cpu/scheduler-code.c daemon/guest/off-cpu/scheduler-code.h \
+	daemon/guest/stacks/kernel-text.c daemon/guest/stacks/kernel-text.h \
+	daemon/guest/stacks/file-tables.c daemon/guest/stacks/file-tables.h \
+	daemon/guest/stacks/orc-tables.c daemon/guest/stacks/orc-tables.h \
+	daemon/guest/stacks/sample-unwinder.c daemon/guest/stacks/sample-unwinder.h \
+	daemon/guest/stacks/table-cache.c daemon/guest/stacks/table-cache.h \
+	daemon/guest/stacks/table-queue.c daemon/guest/stacks/table-queue.h \
+	daemon/guest/stacks/waiting-stacks.c daemon/guest/stacks/waiting-stacks.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guest-file.c daemon/guest/guest-file.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
-	daemon/guest/stacks/user-stacks.c daemon/guest/user-stacks.h \
+	daemon/guest/stacks/user-stacks.c daemon/guest/stacks/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \
 	daemon/guest/identify.c daemon/guest/identify.h \
 	daemon/host/jit/code-names.c daemon/host/jit/code-names.h \

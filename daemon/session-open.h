@@ -20,7 +20,7 @@ struct vmop_session {
 	const struct vmop_source_ops *source_ops;
 	struct vmop_pairing pairing;
 	sd_event *loop;
-	sd_event_source *readable, *flush_timer, *end_timer, *step;
+	sd_event_source *readable, *flush_timer, *contexts_timer, *end_timer, *step;
 	void (*ended)(void *arg);
 	void *arg;
 

@@ -43,6 +43,9 @@ struct vmop_error *vmop_session_begin_file(const struct vmop_session *session,
 	vmop_db_drop_rejected(ret->db);
 	err = vmop_session_file_put_facts(ret->db, &session->setup, session->source_ops->name,
 					  start_realtime_ns);
+	_cleanup_free_ char *context = vmop_session_guest_context_text(session);
+	if (!err && context)
+		err = vmop_db_put_info(ret->db, "guest_context", context);
 	if (err)
 		vmop_session_file_discard(ret, session->setup.session_dir);
 	return err;

@@ -89,6 +89,21 @@ char *vmop_session_stacks_text(const struct vmop_session *session)
 	return NULL;
 }
 
+char *vmop_session_guest_context_text(const struct vmop_session *session)
+{
+	char *text;
+	int len;
+	struct vmop_session_context context;
+	vmop_session_guest_context(session, &context);
+	if (!context.is_on && !context.note)
+		return NULL;
+	if (context.is_on)
+		len = asprintf(&text, "captured (%s)", context.facts.virtualisation);
+	else
+		len = asprintf(&text, "not captured, because %s", context.note);
+	return len < 0 ? NULL : text;
+}
+
 char *vmop_session_stacks_count_text(struct vmop_session *session)
 {
 	char *text = NULL;
@@ -134,6 +149,17 @@ static void put_where(FILE *out, struct vmop_session *session)
 		fprintf(out, ", %u guest%s not sampled", unsampled, unsampled == 1 ? "" : "s");
 }
 
+/* Print whether contexts of guests are captured, if there are guests or the user asked for it. */
+static void put_context(FILE *out, struct vmop_session *session)
+{
+	unsigned unsampled;
+	struct vmop_session_context context;
+	_cleanup_free_ char *text = vmop_session_guest_context_text(session);
+	vmop_session_guest_context(session, &context);
+	if (text && (context.is_required || count_guests(session, &unsampled)))
+		fprintf(out, ", guest contexts %s", text);
+}
+
 char *vmop_session_summary(struct vmop_session *session)
 {
 	char *text = NULL;
@@ -154,6 +180,7 @@ char *vmop_session_summary(struct vmop_session *session)
 	_cleanup_free_ char *stacks = vmop_session_stacks_text(session);
 	if (stacks)
 		fprintf(out, ", call stacks %s", stacks);
+	put_context(out, session);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

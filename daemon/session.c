@@ -18,6 +18,9 @@
  */
 static const uint64_t settle_ns = 2000000;
 
+/* The longest time between two drains while contexts of guests are captured. */
+static const uint64_t drain_contexts_every_us = 50000;
+
 /* The time between two reads of the agents' messages. Agents read theirs twice a second. */
 static const unsigned mail_round_ms = 250;
 
@@ -120,6 +123,34 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *a
 	return 0;
 }
 
+/*
+ * Drain the rings for the contexts of guests, whose files and processes must be looked up before
+ * the guest forgets them.
+ */
+static int on_contexts_due(sd_event_source *timer, uint64_t due_us, void *arg)
+{
+	struct vmop_session *session = arg;
+	(void)due_us;
+	vmop_session_note_failure(
+		session, vmop_session_drain(session, vmop_clock_ns(CLOCK_MONOTONIC) - settle_ns));
+	sd_event_source_set_time_relative(timer, drain_contexts_every_us);
+	return 0;
+}
+
+/* Drain more often while contexts of guests can come: a host without guests is not woken for it. */
+static void watch_contexts(struct vmop_session *session)
+{
+	if (!session->contexts_timer)
+		return;
+	bool is_on = vmop_profiler_has_guests(session->profiler);
+	int was_on;
+	sd_event_source_get_enabled(session->contexts_timer, &was_on);
+	if (is_on == (was_on == SD_EVENT_ON))
+		return;
+	sd_event_source_set_time_relative(session->contexts_timer, drain_contexts_every_us);
+	sd_event_source_set_enabled(session->contexts_timer, is_on ? SD_EVENT_ON : SD_EVENT_OFF);
+}
+
 static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 {
 	struct vmop_session *session = arg;
@@ -128,6 +159,7 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_note_failure(session, vmop_session_drain(session, now - settle_ns));
 	vmop_session_note_failure(session, vmop_source_check_cpus(session->source));
 	vmop_session_note_failure(session, vmop_profiler_tick(session->profiler));
+	watch_contexts(session);
 	struct vmop_error *err = vmop_session_flush(session);
 	if (err)
 		vmop_session_note_failure(session, err);
@@ -205,6 +237,7 @@ static void session_free(struct vmop_session *session)
 {
 	sd_event_source_disable_unref(session->readable);
 	sd_event_source_disable_unref(session->flush_timer);
+	sd_event_source_disable_unref(session->contexts_timer);
 	sd_event_source_disable_unref(session->end_timer);
 	sd_event_source_disable_unref(session->step);
 	vmop_profiler_destroy(session->profiler);
@@ -237,6 +270,7 @@ static struct vmop_error *open_source(struct vmop_session *session, const char *
 		.n_events = n,
 		.buffer_bytes = setup->buffer_bytes,
 		.stacks = setup->stacks,
+		.wants_guest_context = vmop_setup_wants_guest_context(setup),
 		.replay_path = replay_path,
 		.active = session->mail ? vmop_agent_messages_opener(session->mail) : NULL,
 	};
@@ -282,6 +316,13 @@ static struct vmop_error *arm(struct vmop_session *session, uint64_t duration_ns
 		status = sd_event_add_time_relative(loop, &session->flush_timer, CLOCK_MONOTONIC,
 						    session->setup.flush_ns / 1000, 1000, on_flush,
 						    session);
+	if (status >= 0 && vmop_source_guest_maps(session->source, NULL)) {
+		status = sd_event_add_time_relative(loop, &session->contexts_timer, CLOCK_MONOTONIC,
+						    drain_contexts_every_us, 1000, on_contexts_due,
+						    session);
+		if (status >= 0)
+			status = sd_event_source_set_enabled(session->contexts_timer, SD_EVENT_ON);
+	}
 	if (status >= 0 && duration_ns) {
 		session->end_monotonic_ns = vmop_clock_ns(CLOCK_MONOTONIC) + duration_ns;
 		/* Not relative: the loop's own time is older than the start of sampling. */
@@ -452,8 +493,12 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 
 const struct vmop_event_info *vmop_session_event(const struct vmop_session *session, size_t i)
 {
-	return i < vmop_source_n_events(session->source) ? vmop_source_event(session->source, i)
-							 : NULL;
+	return vmop_profiler_event(session->profiler, i);
+}
+
+bool vmop_session_event_is_of_guests(const struct vmop_session *session, size_t i)
+{
+	return i >= vmop_source_n_events(session->source);
 }
 
 const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,
@@ -464,6 +509,20 @@ const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *
 	if (is_asked && stacks->mode == VMOP_STACKS_OFF && !*ret_note)
 		*ret_note = "this source captures none";
 	return stacks;
+}
+
+void vmop_session_guest_context(const struct vmop_session *session,
+				struct vmop_session_context *ret)
+{
+	const char *note;
+	const struct vmop_guest_maps *maps = vmop_source_guest_maps(session->source, &note);
+	bool is_required = session->setup.guest_context == VMOP_SETUP_CONTEXT_ON;
+	bool is_asked = is_required || (vmop_setup_wants_guest_context(&session->setup) &&
+					session->source_ops->guest_maps);
+	*ret = (struct vmop_session_context){
+		.is_on = maps != NULL, .is_required = is_required, .note = is_asked ? note : NULL};
+	if (maps)
+		vmop_guest_maps_facts(maps, &ret->facts);
 }
 
 bool vmop_session_domain(const struct vmop_session *session, size_t i,

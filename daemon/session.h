@@ -27,6 +27,7 @@
 #include <systemd/sd-event.h>
 
 #include "daemon/profile/profiler.h"
+#include "hv-interface/bpf/guest-maps.h"
 #include "hv-interface/source.h"
 #include "libutil/error.h"
 #include "libutil/setup.h"
@@ -93,6 +94,8 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 
 /* Return event or domain i, from 0; NULL or false past the last. Events are as really sampled. */
 const struct vmop_event_info *vmop_session_event(const struct vmop_session *session, size_t i);
+/* Return whether event i is that of guests' blocked threads, which no CPU delivers. */
+bool vmop_session_event_is_of_guests(const struct vmop_session *session, size_t i);
 bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret);
 
@@ -103,9 +106,30 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,
 						     const char **ret_note);
 
+/* What is captured beside the samples of guests, since the session began. */
+struct vmop_session_context {
+	bool is_on;
+	bool is_required; /* the set-up says "on", not "auto" */
+	/*
+	 * If it is off: the reason, one line that completes "not captured, because ..."; NULL: the
+	 * set-up does not ask for it.
+	 */
+	const char *note;
+	struct vmop_guest_maps_facts facts; /* if it is on */
+};
+/* Set *ret to the present state. */
+void vmop_session_guest_context(const struct vmop_session *session,
+				struct vmop_session_context *ret);
+
 /*
- * Return that in words: "by CFI, 16 KiB of each user stack (NOTE)". The caller frees it. NULL: the
- * set-up asks for no call stacks, or out of memory.
+ * Return that in words: "captured (SVM)", or "not captured, because ...". The caller frees it.
+ * NULL: the set-up does not ask for it, or out of memory.
+ */
+char *vmop_session_guest_context_text(const struct vmop_session *session);
+
+/*
+ * Return the stacks in words: "by CFI, 16 KiB of each user stack (NOTE)". The caller frees it.
+ * NULL: the set-up asks for no call stacks, or out of memory.
  */
 char *vmop_session_stacks_text(const struct vmop_session *session);
 

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "daemon/guest/off-cpu/batch.h"
 #include "daemon/inspect.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
+#include "libutil/guest-gap.h"
 #include "libutil/protocol.h"
 #include "libutil/stack-end.h"
 
@@ -56,6 +58,8 @@ static json_t *events_json(const struct vmop_session *session)
 		vmop_json_put_number(object, "running_ns", event->running_ns);
 		json_object_set_new(object, "scale", json_real(vmop_event_scale(event)));
 		vmop_json_put_text(object, "note", event->note);
+		json_object_set_new(object, "of_guests",
+				    json_boolean(vmop_session_event_is_of_guests(session, i)));
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -119,6 +123,32 @@ static json_t *callgraph_json(struct vmop_session *session)
 	return object;
 }
 
+/* Describe what is captured beside guests' samples; null: the set-up does not ask for it. */
+static json_t *guest_context_json(const struct vmop_session *session)
+{
+	struct vmop_session_context context;
+	_cleanup_free_ char *text = vmop_session_guest_context_text(session);
+	if (!text)
+		return json_null();
+	vmop_session_guest_context(session, &context);
+	const struct vmop_guest_maps_facts *facts = &context.facts;
+	json_t *object = json_object(), *gaps = json_object();
+	json_object_set_new(object, "on", json_boolean(context.is_on));
+	vmop_json_put_text(object, "text", text);
+	vmop_json_put_text(object, "note", context.note);
+	vmop_json_put_text(object, "virtualisation", facts->virtualisation);
+	vmop_json_put_number(object, "guests", facts->n_guests);
+	vmop_json_put_number(object, "samples", facts->n_samples);
+	vmop_json_put_number(object, "contexts", facts->n_contexts);
+	vmop_json_put_number(object, "exited", facts->n_exited);
+	vmop_json_put_number(object, "ring_full", facts->n_ring_full);
+	vmop_json_put_number(object, "cost_ns", facts->cost_ns);
+	for (unsigned gap = VMOP_GUEST_GAP_NONE + 1; gap < VMOP_GUEST_N_GAPS; gap++)
+		vmop_json_put_number(gaps, vmop_guest_gap_word(gap), facts->gaps[gap]);
+	json_object_set_new(object, "gaps", gaps);
+	return object;
+}
+
 static const char *kind_word(enum vmop_domain_kind kind)
 {
 	switch (kind) {
@@ -138,6 +168,21 @@ static const char *kind_word(enum vmop_domain_kind kind)
 		return "unsampled";
 	}
 	return "?";
+}
+
+static json_t *blocked_json(const struct vmop_blocked_facts *facts)
+{
+	json_t *object = json_object();
+	vmop_json_put_number(object, "rounds", facts->n_rounds);
+	vmop_json_put_number(object, "reused", facts->n_reused);
+	vmop_json_put_number(object, "missed", facts->n_missed);
+	vmop_json_put_number(object, "torn", facts->n_torn);
+	vmop_json_put_number(object, "refused", facts->n_refused);
+	vmop_json_put_number(object, "threads", facts->n_threads);
+	vmop_json_put_number(object, "blocked", facts->n_counted);
+	vmop_json_put_number(object, "running", facts->n_running);
+	json_object_set_new(object, "cpu_s", json_real((double)facts->cpu_ns / 1e9));
+	return object;
 }
 
 static json_t *domain_json(const struct vmop_domain_stats *domain)
@@ -162,6 +207,8 @@ static json_t *domain_json(const struct vmop_domain_stats *domain)
 		vmop_json_put_number(object, "own", domain->samples_own);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		json_object_set_new(object, "inside", vmop_inspect_summary(domain->view));
+	if (domain->blocked)
+		json_object_set_new(object, "blocked", blocked_json(domain->blocked));
 	return object;
 }
 
@@ -203,6 +250,7 @@ static void put_session(json_t *reply, struct vmop_session *session)
 				    : json_real((double)status.duration_left_ns / 1e9));
 	json_object_set_new(reply, "events", events_json(session));
 	json_object_set_new(reply, "callgraph", callgraph_json(session));
+	json_object_set_new(reply, "guest_context", guest_context_json(session));
 	vmop_json_put_number(reply, "cpus", status.source_stats.cpus_online);
 	vmop_json_put_number(reply, "samples", status.profiler_stats.samples);
 	vmop_json_put_number(reply, "unattributed", status.profiler_stats.unattributed);

@@ -31,13 +31,17 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/perf/ring.c hv-interface/perf/ring.h \
 	hv-interface/perf/ring-size.c hv-interface/perf/ring-size.h \
 	hv-interface/perf/stacks/stacks.c hv-interface/perf/stacks/stacks.h \
+	hv-interface/perf/stacks/guest.c hv-interface/perf/stacks/guest.h \
+	hv-interface/perf/stacks/program.c hv-interface/perf/stacks/program.h \
 	hv-interface/perf/tracepoint.c hv-interface/perf/tracepoint.h \
-	hv-interface/perf/stacks/unwinding.c hv-interface/perf/stacks/unwinding.h \
+	hv-interface/perf/stacks/attachment.c hv-interface/perf/stacks/attachment.h \
 	hv-interface/perf/stacks/unwound.c hv-interface/perf/stacks/unwound.h \
 	hv-interface/perf/guest-split.c hv-interface/perf/guest-split.h \
 	hv-interface/replay/replay.c hv-interface/replay/replay.h \
 	hv-interface/xen/xen.c hv-interface/xen/xen.h \
 	hv-interface/xen/event.c hv-interface/xen/event.h \
+	hv-interface/xen/backtraces.c hv-interface/xen/backtraces.h \
+	hv-interface/xen/trace.c hv-interface/xen/trace.h \
 	hv-interface/xen/pending.c hv-interface/xen/pending.h \
 	hv-interface/xen/link.c hv-interface/xen/link.h \
 	hv-interface/xen/lists.c hv-interface/xen/lists.h \
@@ -52,8 +56,8 @@ hv_interface_libhvinterface_la_SOURCES = \
 	hv-interface/xen/rings.c hv-interface/xen/rings.h \
 	hv-interface/replay/stream-capture.c hv-interface/replay/stream-capture.h \
 	hv-interface/replay/stream-reader.c hv-interface/replay/stream-writer.c hv-interface/replay/stream.h
-hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS)
-hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS)
+hv_interface_libhvinterface_la_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)
+hv_interface_libhvinterface_la_LIBADD = libutil/libutil.la $(PFM_LIBS) $(ZLIB_LIBS)
 
 # The program in the kernel, and what loads it.
 bpf_sources = hv-interface/bpf/sample.bpf.c hv-interface/bpf/unwind.bpf.h \

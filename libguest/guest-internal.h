@@ -11,6 +11,7 @@
 #include "libguest/memory/memory.h"
 
 struct vmop_guest_files;
+struct vmop_guest_inodes;
 
 struct vmop_guest {
 	struct vmop_guest_memory *memory;
@@ -22,6 +23,7 @@ struct vmop_guest {
 	struct vmop_layout layout;	       /* valid while kernel is not NULL */
 	struct vmop_guest_module_set *modules; /* as layout */
 	struct vmop_guest_files *files;	       /* cache of build-ids */
+	struct vmop_guest_inodes *inodes;      /* files that were found by inode */
 	struct vmop_guest_cost last, total;
 	uint64_t begun_cpu_ns, begun_read_bytes;
 };
@@ -33,6 +35,11 @@ void vmop_guest_end(struct vmop_guest *guest);
 #define VMOP_GUEST_SCAN_BYTES (UINT64_C(1) << 40)
 #define VMOP_GUEST_CALL_BYTES (UINT64_C(256) << 20)
 #define VMOP_GUEST_CALL_STEPS (UINT64_C(8) << 20)
+/* Look-ups for single samples: of an inode, a path, a process. */
+#define VMOP_GUEST_INODE_BYTES (UINT64_C(8) << 20)
+#define VMOP_GUEST_INODE_STEPS (UINT64_C(8) << 10)
+#define VMOP_GUEST_PATH_STEPS (UINT64_C(128) << 10)
+#define VMOP_GUEST_PROCESS_BYTES (UINT64_C(64) << 20)
 
 /*
  * Open a guest over memory that the caller made (a buffer, for tests and fuzzing). The guest takes

@@ -12,6 +12,8 @@
 #include "libguest/kernel/kallsyms.h"
 #include "libguest/kernel/orc.h"
 #include "libguest/tasks/files.h"
+#include "libguest/tasks/inodes.h"
+#include "libguest/tasks/numbers.h"
 #include "libguest/tasks/page-cache.h"
 #include "libguest/tasks/processes.h"
 #include "libguest/tasks/threads.h"
@@ -68,6 +70,7 @@ uint64_t vmop_guest_ram_bytes(const struct vmop_guest *guest)
 
 static void forget_kernel(struct vmop_guest *guest)
 {
+	vmop_guest_inodes_free(vmop_steal(&guest->inodes));
 	vmop_guest_files_free(vmop_steal(&guest->files));
 	vmop_guest_module_set_free(vmop_steal(&guest->modules));
 	vmop_guest_kernel_free(vmop_steal(&guest->kernel));
@@ -233,6 +236,8 @@ static struct vmop_error *find_kernel(struct vmop_guest *guest)
 							guest->is_live, &guest->kernel);
 	if (!err)
 		err = vmop_guest_files_new(&guest->files);
+	if (!err)
+		err = vmop_guest_inodes_new(&guest->inodes);
 	if (err)
 		return err;
 	read_layout(guest);
@@ -370,8 +375,12 @@ struct vmop_error *vmop_guest_read_file(struct vmop_guest *guest, uint64_t file,
 		return no_kernel();
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES + len_bytes,
 			 VMOP_GUEST_CALL_STEPS + len_bytes);
-	struct vmop_error *err = vmop_guest_page_cache_read(guest->kernel, &guest->layout, file,
-							    offset, buf, len_bytes, &got);
+	uint64_t mapping;
+	struct vmop_error *err =
+		vmop_guest_page_cache_of_file(guest->kernel, &guest->layout, file, &mapping);
+	if (!err)
+		err = vmop_guest_page_cache_read(guest->kernel, &guest->layout, mapping, offset,
+						 buf, len_bytes, &got);
 	vmop_guest_end(guest);
 	if (ret_read)
 		*ret_read = got;
@@ -383,8 +392,11 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 	if (!guest->kernel)
 		return no_kernel();
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	uint64_t mapping;
 	struct vmop_error *err =
-		vmop_guest_page_cache_size(guest->kernel, &guest->layout, file, ret);
+		vmop_guest_page_cache_of_file(guest->kernel, &guest->layout, file, &mapping);
+	if (!err)
+		err = vmop_guest_page_cache_size(guest->kernel, &guest->layout, mapping, ret);
 	vmop_guest_end(guest);
 	return err;
 }
@@ -401,6 +413,18 @@ bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t a
 	bool read = vmop_guest_space_read(&space, address, buf, len_bytes);
 	vmop_guest_end(guest);
 	return read;
+}
+
+bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf, size_t len_bytes)
+{
+	if (!guest->kernel || !vmop_guest_space_is_kernel(&guest->kernel->space, address))
+		return false;
+	struct vmop_guest_space *space = &guest->kernel->space;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	bool is_read = vmop_guest_space_read(space, address, buf, len_bytes);
+	vmop_guest_space_take_fault(space);
+	vmop_guest_end(guest);
+	return is_read;
 }
 
 /* --- processes --------------------------------------------------------------------------- */
@@ -430,19 +454,36 @@ struct vmop_error *vmop_guest_current_tasks(struct vmop_guest *guest,
 	return err;
 }
 
-struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_thread_fn *visit,
-					  void *arg, size_t *ret_torn)
+struct vmop_error *vmop_guest_each_new_wait(struct vmop_guest *guest, vmop_guest_known_fn *is_known,
+					    vmop_guest_thread_fn *visit, void *arg,
+					    size_t *ret_torn)
 {
 	size_t torn = 0;
 	if (!guest->kernel)
 		return no_kernel();
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
-	struct vmop_error *err = vmop_guest_threads_read(guest->kernel, &guest->layout, visit, arg,
-							 &guest->last.retries, &torn);
+	struct vmop_error *err = vmop_guest_threads_read(guest->kernel, &guest->layout, is_known,
+							 visit, arg, &guest->last.retries, &torn);
 	vmop_guest_end(guest);
 	if (ret_torn)
 		*ret_torn = torn;
 	return err;
+}
+
+struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_thread_fn *visit,
+					  void *arg, size_t *ret_torn)
+{
+	return vmop_guest_each_new_wait(guest, NULL, visit, arg, ret_torn);
+}
+
+bool vmop_guest_switches(struct vmop_guest *guest, uint64_t *ret)
+{
+	if (!guest->kernel)
+		return false;
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
+	bool is_read = vmop_guest_threads_switches(guest->kernel, &guest->layout, ret);
+	vmop_guest_end(guest);
+	return is_read;
 }
 
 bool vmop_guest_thread_waits(struct vmop_guest *guest, uint64_t task, uint64_t switches)
@@ -463,6 +504,109 @@ struct vmop_error *vmop_guest_each_orc(struct vmop_guest *guest, vmop_guest_orc_
 	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES, VMOP_GUEST_CALL_STEPS);
 	struct vmop_error *err = vmop_guest_orc_read(guest->kernel, &guest->layout, guest->modules,
 						     visit, arg, ret_format);
+	vmop_guest_end(guest);
+	return err;
+}
+
+struct vmop_error *vmop_guest_snapshot_process(struct vmop_guest *guest, uint64_t task,
+					       uint32_t pid, uint64_t start_time_ns,
+					       struct vmop_guest_snapshot **ret)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_PROCESS_BYTES, VMOP_GUEST_PATH_STEPS);
+	struct vmop_error *err =
+		vmop_guest_processes_read_one(guest->kernel, &guest->layout, guest->files, task,
+					      pid, start_time_ns, &guest->last.retries, ret);
+	vmop_guest_end(guest);
+	return err;
+}
+
+/* --- what a sample shows ---------------------------------------------------------------------- */
+
+struct vmop_error *vmop_guest_sample_numbers(struct vmop_guest *guest,
+					     struct vmop_guest_numbers *ret)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_INODE_BYTES, VMOP_GUEST_INODE_STEPS);
+	struct vmop_error *err = vmop_guest_numbers_find(guest->kernel, &guest->layout, ret);
+	vmop_guest_end(guest);
+	return err;
+}
+
+struct vmop_error *vmop_guest_find_inode(struct vmop_guest *guest,
+					 const struct vmop_guest_inode *inode,
+					 struct vmop_guest_inode_file *ret)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_INODE_BYTES, VMOP_GUEST_INODE_STEPS);
+	struct vmop_error *err =
+		vmop_guest_inodes_find(guest->inodes, guest->kernel, &guest->layout, guest->files,
+				       inode, &guest->last.retries, ret);
+	vmop_guest_end(guest);
+	return err;
+}
+
+struct vmop_error *vmop_guest_find_path(struct vmop_guest *guest, const char *path,
+					struct vmop_guest_inode_file *ret)
+{
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_PROCESS_BYTES, VMOP_GUEST_PATH_STEPS);
+	struct vmop_error *err =
+		vmop_guest_inodes_find_path(guest->inodes, guest->kernel, &guest->layout,
+					    guest->files, path, &guest->last.retries, ret);
+	vmop_guest_end(guest);
+	return err;
+}
+
+static struct vmop_error *not_its_pages(void)
+{
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest's file is another one now");
+}
+
+static bool holds(struct vmop_guest *guest, uint64_t mapping)
+{
+	return vmop_guest_inodes_holds(guest->inodes, guest->kernel, &guest->layout, mapping);
+}
+
+struct vmop_error *vmop_guest_read_mapping(struct vmop_guest *guest, uint64_t mapping,
+					   uint64_t offset, void *buf, size_t len_bytes,
+					   size_t *ret_read)
+{
+	size_t got = 0;
+	struct vmop_error *err = NULL;
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_CALL_BYTES + len_bytes,
+			 VMOP_GUEST_CALL_STEPS + len_bytes);
+	if (!holds(guest, mapping))
+		err = not_its_pages();
+	if (!err)
+		err = vmop_guest_page_cache_read(guest->kernel, &guest->layout, mapping, offset,
+						 buf, len_bytes, &got);
+	/* The pages of an inode that went away meanwhile can be another's. */
+	if (!err && !holds(guest, mapping))
+		err = not_its_pages();
+	vmop_guest_end(guest);
+	if (ret_read)
+		*ret_read = err ? 0 : got;
+	return err;
+}
+
+struct vmop_error *vmop_guest_mapping_size(struct vmop_guest *guest, uint64_t mapping,
+					   uint64_t *ret)
+{
+	struct vmop_error *err = NULL;
+	if (!guest->kernel)
+		return no_kernel();
+	vmop_guest_begin(guest, VMOP_GUEST_INODE_BYTES, VMOP_GUEST_INODE_STEPS);
+	if (!holds(guest, mapping))
+		err = not_its_pages();
+	if (!err)
+		err = vmop_guest_page_cache_size(guest->kernel, &guest->layout, mapping, ret);
 	vmop_guest_end(guest);
 	return err;
 }

@@ -210,6 +210,22 @@ struct vmop_error *vmop_guest_each_thread(struct vmop_guest *guest, vmop_guest_t
 					  void *arg, size_t *ret_torn);
 
 /*
+ * The same for a caller that reads again and again. A thread that waits and for which is_known
+ * returns true has not moved since: it is visited with is_known set and without a stack, at a third
+ * of the cost.
+ */
+struct vmop_error *vmop_guest_each_new_wait(struct vmop_guest *guest, vmop_guest_known_fn *is_known,
+					    vmop_guest_thread_fn *visit, void *arg,
+					    size_t *ret_torn);
+
+/*
+ * Set *ret to the number of times that the guest's CPUs switched threads, at the cost of one small
+ * read a CPU. While it stays, no thread has begun or ended to run. Return false when it cannot be
+ * read.
+ */
+bool vmop_guest_switches(struct vmop_guest *guest, uint64_t *ret);
+
+/*
  * Return whether a thread still waits and was not switched in since it was read: only then does a
  * user stack that was read afterwards belong to it.
  */
@@ -233,20 +249,24 @@ struct vmop_error *vmop_guest_file_size(struct vmop_guest *guest, uint64_t file,
 bool vmop_guest_read_user(struct vmop_guest *guest, uint64_t pgd_gpa, uint64_t address, void *buf,
 			  size_t len_bytes);
 
+/* Read the kernel's memory: its code. Return false when a page is not present. */
+bool vmop_guest_read_kernel(struct vmop_guest *guest, uint64_t address, void *buf,
+			    size_t len_bytes);
+
 /* --- what a sample shows (vmop/guest-context.h) ------------------------------------------- */
 
 /*
- * Set *ret to the numbers by which the current task, pages and stacks are found at a sample. What
- * this kernel lacks is 0 or VMOP_GUEST_NO_OFFSET; generation and windows are 0.
- * VMOP_ERROR_NOT_FOUND: no kernel or no struct offsets are known.
+ * Set *ret to the numbers by which the current task, pages and stacks are found at a sample.
+ * Unknown addresses and sizes are 0, and unknown offsets VMOP_GUEST_NO_OFFSET; generation and
+ * windows are 0. VMOP_ERROR_NOT_FOUND: no kernel or no struct offsets are known.
  */
 struct vmop_error *vmop_guest_sample_numbers(struct vmop_guest *guest,
 					     struct vmop_guest_numbers *ret);
 
 /*
- * Find the file of an inode that a sample showed. Set *ret, whose path and handle are valid until
- * the next call. VMOP_ERROR_NOT_FOUND: the inode is another one now (number, superblock or
- * generation differ), or has no name.
+ * Find the file of an inode that a sample showed. Set *ret, whose path is valid until the next call
+ * of this function or the next one. VMOP_ERROR_NOT_FOUND: the inode is another one now (number,
+ * superblock or generation differ), has no name, or changed at every try.
  */
 struct vmop_error *vmop_guest_find_inode(struct vmop_guest *guest,
 					 const struct vmop_guest_inode *inode,
@@ -262,7 +282,8 @@ struct vmop_error *vmop_guest_find_path(struct vmop_guest *guest, const char *pa
 
 /*
  * As vmop_guest_read_file and vmop_guest_file_size, by the handle of a file's pages
- * (vmop_guest_inode_file.mapping). VMOP_ERROR_NOT_FOUND: it is not that inode's any longer.
+ * (vmop_guest_inode_file.mapping). VMOP_ERROR_NOT_FOUND: it is no longer that of the inode that was
+ * found with it, also if the inode went away during the read.
  */
 struct vmop_error *vmop_guest_read_mapping(struct vmop_guest *guest, uint64_t mapping,
 					   uint64_t offset, void *buf, size_t len_bytes,
@@ -271,9 +292,10 @@ struct vmop_error *vmop_guest_mapping_size(struct vmop_guest *guest, uint64_t ma
 					   uint64_t *ret);
 
 /*
- * Read one process by the address of its leader's task_struct, with its mappings, into a snapshot
- * that has only this process. The caller frees *ret. VMOP_ERROR_NOT_FOUND: the task is no longer
- * that of this pid and start time.
+ * Read one process by the address of the task_struct of any of its threads, with its executable
+ * mappings, into a snapshot that has only this process. pid and start_time_ns are its leader's. A
+ * process that is exiting has no mappings any longer. The caller frees *ret. VMOP_ERROR_NOT_FOUND:
+ * the task is no longer one of this process, or it changed at every try.
  */
 struct vmop_error *vmop_guest_snapshot_process(struct vmop_guest *guest, uint64_t task,
 					       uint32_t pid, uint64_t start_time_ns,

@@ -25,8 +25,12 @@ libguest_libguest_la_SOURCES = \
 	libguest/kernel/variables.c libguest/kernel/variables.h \
 	libguest/kernel/vmcoreinfo.c libguest/kernel/vmcoreinfo.h \
 	libguest/tasks/files.c libguest/tasks/files.h \
+	libguest/tasks/inodes.c libguest/tasks/inodes.h \
+	libguest/tasks/lookup.c libguest/tasks/lookup.h \
 	libguest/tasks/names.c libguest/tasks/names.h \
+	libguest/tasks/numbers.c libguest/tasks/numbers.h \
 	libguest/tasks/page-cache.c libguest/tasks/page-cache.h \
+	libguest/tasks/paths.c libguest/tasks/paths.h \
 	libguest/tasks/processes.c libguest/tasks/processes.h \
 	libguest/tasks/snapshot.c libguest/tasks/snapshot.h libguest/tasks/snapshot-build.h \
 	libguest/tasks/threads.c libguest/tasks/threads.h \

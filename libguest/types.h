@@ -132,8 +132,9 @@ struct vmop_guest_thread {
 	 * is_running.
 	 */
 	char state;
-	bool is_running;  /* on a vCPU now: it has no registers here and no stack */
-	bool is_torn;	  /* it changed while it was read, several times: likewise */
+	bool is_running; /* on a vCPU now: it has no registers here and no stack */
+	bool is_torn;	 /* it changed while it was read, several times: likewise */
+	bool is_known;	 /* see vmop_guest_each_new_wait: only pid, tid, state, task and switches */
 	uint64_t pgd_gpa; /* 0: a kernel thread */
 	uint64_t task;
 	uint64_t switches;   /* the times that it was switched out */
@@ -146,6 +147,12 @@ struct vmop_guest_thread {
 
 /* A visitor of threads; false ends the iteration. thread is valid only during the call. */
 typedef bool vmop_guest_thread_fn(const struct vmop_guest_thread *thread, void *arg);
+
+/*
+ * Return whether the caller has read this thread since it was switched out. Only task, tid and
+ * switches of thread are set.
+ */
+typedef bool vmop_guest_known_fn(const struct vmop_guest_thread *thread, void *arg);
 
 /*
  * A part of the kernel's ORC tables (libstack/orc.h): those of the kernel itself or of a module.
@@ -167,18 +174,31 @@ struct vmop_guest_orc_format {
 /* A visitor of ORC tables; false ends the iteration. orc is valid only during the call. */
 typedef bool vmop_guest_orc_fn(const struct vmop_guest_orc *orc, void *arg);
 
-/* The identity of a file at a sample: addresses in the guest's kernel, and what they contained. */
+/*
+ * The identity of a file at a sample: addresses in the guest's kernel, and what they contained. A
+ * page->mapping whose bit 0 is set is no file's but anonymous memory (struct anon_vma); bit 1 marks
+ * pages that a driver can move. Neither must reach this struct.
+ */
 struct vmop_guest_inode {
 	uint64_t mapping; /* page->mapping, without flags */
-	uint64_t inode, superblock, number;
+	/* 0: only mapping is known, and the rest is that of the last file found with it */
+	uint64_t inode;
+	uint64_t superblock, number;
 	uint32_t generation;
 };
 
 struct vmop_guest_inode_file {
-	const char *path; /* as in /proc/PID/maps of a process in the initial mount namespace */
-	bool is_deleted;
+	/*
+	 * As /proc/PID/maps prints it for a process in the first process's mount namespace: with
+	 * " (deleted)" at its end where it has lost its name, "/memfd:NAME (deleted)",
+	 * "/SYSV00000000 (deleted)", "/dev/zero (deleted)". A file that only containers have
+	 * mounted has the path that it has in one of them.
+	 */
+	const char *path;
+	bool is_deleted;  /* also memory that never had a name in a directory */
 	uint64_t mapping; /* its pages, for vmop_guest_read_mapping */
 	uint64_t size_bytes;
+	bool is_elf;		    /* false also while its first page is not in memory */
 	uint8_t build_id_len_bytes; /* 0: no ELF file, or no build-id */
 	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
 };

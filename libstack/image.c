@@ -6,6 +6,7 @@
 
 #include "libstack/budget.h"
 #include "libstack/cursor.h"
+#include "libstack/table.h"
 #include "libutil/elf/compressed.h"
 #include "libutil/error.h"
 #include "libutil/io.h"
@@ -21,6 +22,8 @@ static struct vmop_error *damaged(const char *what)
 static bool read_at(const struct vmop_cfi_image *image, uint64_t offset, void *buf,
 		    size_t len_bytes)
 {
+	if (image->reader)
+		return image->reader->read(image->reader->arg, offset, buf, len_bytes);
 	if (image->fd >= 0)
 		return offset <= INT64_MAX &&
 		       vmop_io_pread_full(image->fd, buf, len_bytes, offset) == (ssize_t)len_bytes;

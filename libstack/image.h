@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * An ELF image: its executable segments, and its sections with CFI. The image is a file, read by
- * pread(2), or lies in memory. It is untrusted, and a file may change or shrink at any time: no
- * byte is used twice without being checked again.
+ * pread(2), lies in memory, or is read by the caller's function. It is untrusted, and a file may
+ * change or shrink at any time: no byte is used twice without being checked again.
  *
  * libsym reads ELF files too, by libelf, which takes whole files into memory. Libraries do not
  * include one another, and CFI needs two sections.
@@ -17,6 +17,7 @@
 #include "libstack/cfi.h"
 
 struct vmop_cfi_budget;
+struct vmop_cfi_reader;
 struct vmop_error;
 
 enum { VMOP_CFI_MAX_SEGMENTS = 16 };
@@ -27,8 +28,9 @@ struct vmop_cfi_segment {
 };
 
 struct vmop_cfi_image {
-	int fd;		    /* -1: the image is in memory */
-	const void *memory; /* not owned */
+	const struct vmop_cfi_reader *reader; /* NULL: fd or memory */
+	int fd;				      /* -1: the image is in memory */
+	const void *memory;		      /* not owned */
 	size_t memory_bytes;
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
 	uint64_t entry;	  /* the address of the entry point, or 0 */
@@ -42,7 +44,7 @@ struct vmop_cfi_image {
 };
 
 /*
- * Read the headers. image->fd, or ->memory and ->memory_bytes, are the caller's.
+ * Read the headers. image->reader, ->fd, or ->memory and ->memory_bytes, are the caller's.
  * VMOP_ERROR_CORRUPT: no ELF file of a supported machine, or a damaged one.
  */
 struct vmop_error *vmop_cfi_image_read(struct vmop_cfi_image *image);

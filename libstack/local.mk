@@ -27,4 +27,6 @@ libstack_libstack_la_SOURCES += \
 libstack_libstack_la_SOURCES += \
 	libstack/frame-records.c libstack/kernel-frame-pointers.c \
 	libstack/kernel-unwind.c libstack/kernel-unwind.h libstack/pt-regs.h \
-	libstack/orc.c libstack/orc.h
+	libstack/kernel-calls.c libstack/kernel-calls.h \
+	libstack/kernel-search.c libstack/kernel-search.h \
+	libstack/orc.c libstack/orc.h libstack/orc-entry.h

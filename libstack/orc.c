@@ -5,56 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libstack/orc-entry.h"
 #include "libstack/pt-regs.h"
 
 /* The stack changes from an exception's or interrupt's to a task's; more often than this, it lies.
  */
 enum { STACK_CHANGES_MAX = 8 };
 
-/* The registers of entries, which have other numbers since Linux 7.0. */
-enum orc_register {
-	REG_OTHER, /* one that unwinding can't know */
-	REG_UNDEFINED,
-	REG_PREV_SP,
-	REG_DX,
-	REG_DI,
-	REG_BP,
-	REG_SP,
-	REG_R10,
-	REG_R13,
-	REG_BP_INDIRECT,
-	REG_SP_INDIRECT,
-};
-
 enum { ORC_REGS = 16 };
 
-/* arch/x86/include/asm/orc_types.h: ORC_REG_..., before Linux 7.0 and since. */
+/* The numbers of enum vmop_orc_register, before Linux 7.0 and since. */
 static const uint8_t registers_before_7_0[ORC_REGS] = {
-	[0] = REG_UNDEFINED,   [1] = REG_PREV_SP,    [2] = REG_DX,  [3] = REG_DI,
-	[4] = REG_BP,	       [5] = REG_SP,	     [6] = REG_R10, [7] = REG_R13,
-	[8] = REG_BP_INDIRECT, [9] = REG_SP_INDIRECT};
+	[0] = VMOP_ORC_UNDEFINED,  [1] = VMOP_ORC_PREV_SP, [2] = VMOP_ORC_DX,
+	[3] = VMOP_ORC_DI,	   [4] = VMOP_ORC_BP,	   [5] = VMOP_ORC_SP,
+	[6] = VMOP_ORC_R10,	   [7] = VMOP_ORC_R13,	   [8] = VMOP_ORC_BP_INDIRECT,
+	[9] = VMOP_ORC_SP_INDIRECT};
 static const uint8_t registers_since_7_0[ORC_REGS] = {
-	[0] = REG_UNDEFINED,   [2] = REG_DX,	      [3] = REG_SP,  [4] = REG_BP,
-	[5] = REG_DI,	       [6] = REG_R10,	      [7] = REG_R13, [8] = REG_PREV_SP,
-	[9] = REG_SP_INDIRECT, [10] = REG_BP_INDIRECT};
+	[0] = VMOP_ORC_UNDEFINED,   [2] = VMOP_ORC_DX,	    [3] = VMOP_ORC_SP,
+	[4] = VMOP_ORC_BP,	    [5] = VMOP_ORC_DI,	    [6] = VMOP_ORC_R10,
+	[7] = VMOP_ORC_R13,	    [8] = VMOP_ORC_PREV_SP, [9] = VMOP_ORC_SP_INDIRECT,
+	[10] = VMOP_ORC_BP_INDIRECT};
 /* The numbers of the stack pointer, which most entries have. */
 enum { SP_BEFORE_7_0 = 5, SP_SINCE_7_0 = 3 };
 
-/* The same file: UNWIND_HINT_TYPE_ and ORC_TYPE_, in the numbers of Linux 6.4 and later. */
-enum orc_type { TYPE_UNDEFINED, TYPE_END, TYPE_CALL, TYPE_REGS, TYPE_REGS_PARTIAL };
-
-struct orc_entry {
-	int16_t sp_offset, bp_offset;
-	uint8_t sp_reg, bp_reg, type;
-};
-
 /* Code outside of all sections has a frame pointer (kernel: orc_fp_entry). */
-static const struct orc_entry frame_pointer_entry = {
+static const struct vmop_orc_entry frame_pointer_entry = {
 	.sp_offset = 16,
 	.bp_offset = -16,
-	.sp_reg = REG_BP,
-	.bp_reg = REG_PREV_SP,
-	.type = TYPE_CALL,
+	.sp_reg = VMOP_ORC_BP,
+	.bp_reg = VMOP_ORC_PREV_SP,
+	.type = VMOP_ORC_TYPE_CALL,
 };
 
 struct section {
@@ -65,7 +45,7 @@ struct section {
 
 struct vmop_orc {
 	struct vmop_orc_format format;
-	const uint8_t *registers; /* enum orc_register by number */
+	const uint8_t *registers; /* enum vmop_orc_register by number */
 	size_t n_sections;
 	struct section sections[];
 };
@@ -151,14 +131,14 @@ static uint64_t ip_at(const struct section *section, size_t i)
 	return section->ip_address + 4 * i + (uint64_t)(int64_t)(int32_t)le32toh(relative);
 }
 
-static struct orc_entry entry_at(const struct vmop_orc *orc, const struct section *section,
-				 size_t i)
+static struct vmop_orc_entry entry_at(const struct vmop_orc *orc, const struct section *section,
+				      size_t i)
 {
 	const struct vmop_orc_format *format = &orc->format;
 	uint64_t bits = 0;
 	memcpy(&bits, section->entries + VMOP_ORC_ENTRY_BYTES * i, VMOP_ORC_ENTRY_BYTES);
 	bits = le64toh(bits);
-	struct orc_entry entry = {
+	struct vmop_orc_entry entry = {
 		.sp_offset = (int16_t)bits,
 		.bp_offset = (int16_t)(bits >> 16),
 		.sp_reg = orc->registers[bits >> 32 & 15],
@@ -168,9 +148,9 @@ static struct orc_entry entry_at(const struct vmop_orc *orc, const struct sectio
 	/* Before Linux 6.4 types were CALL, REGS and REGS_PARTIAL, and an undefined rsp ended. */
 	if (format->type_bits == 2) {
 		bool is_end = bits >> format->end_bit & 1;
-		entry.type = (uint8_t)(entry.type + TYPE_CALL);
-		if (entry.sp_reg == REG_UNDEFINED)
-			entry.type = is_end ? TYPE_END : TYPE_UNDEFINED;
+		entry.type = (uint8_t)(entry.type + VMOP_ORC_TYPE_CALL);
+		if (entry.sp_reg == VMOP_ORC_UNDEFINED)
+			entry.type = is_end ? VMOP_ORC_TYPE_END : VMOP_ORC_TYPE_UNDEFINED;
 	}
 	return entry;
 }
@@ -189,7 +169,7 @@ static const struct section *find_section(const struct vmop_orc *orc, uint64_t a
 	return section && address < section->text_end && section->n ? section : NULL;
 }
 
-static struct orc_entry find(const struct vmop_orc *orc, uint64_t address)
+struct vmop_orc_entry vmop_orc_find(const struct vmop_orc *orc, uint64_t address)
 {
 	const struct section *section = find_section(orc, address);
 	if (!section)
@@ -202,7 +182,13 @@ static struct orc_entry find(const struct vmop_orc *orc, uint64_t address)
 		else
 			high = middle;
 	}
-	return low ? entry_at(orc, section, low - 1) : (struct orc_entry){.type = TYPE_UNDEFINED};
+	return low ? entry_at(orc, section, low - 1)
+		   : (struct vmop_orc_entry){.type = VMOP_ORC_TYPE_UNDEFINED};
+}
+
+bool vmop_orc_has_code(const struct vmop_orc *orc, uint64_t address)
+{
+	return find_section(orc, address) != NULL;
 }
 
 /* ---- steps ----------------------------------------------------------------- */
@@ -231,31 +217,31 @@ static bool take_other(struct state *state, uint64_t value, uint64_t *ret)
 }
 
 /* Set *ret to the caller's stack pointer, or for a saved register set to its address. */
-static bool find_sp(struct state *state, const struct orc_entry *entry, uint64_t *ret)
+static bool find_sp(struct state *state, const struct vmop_orc_entry *entry, uint64_t *ret)
 {
 	const struct vmop_kernel_regs *regs = &state->regs;
 	uint64_t offset = (uint64_t)(int64_t)entry->sp_offset;
 	switch (entry->sp_reg) {
-	case REG_SP:
+	case VMOP_ORC_SP:
 		*ret = regs->sp + offset;
 		return true;
-	case REG_BP:
+	case VMOP_ORC_BP:
 		*ret = regs->fp + offset;
 		return true;
-	case REG_BP_INDIRECT:
+	case VMOP_ORC_BP_INDIRECT:
 		return read_u64(state, regs->fp + offset, ret);
-	case REG_SP_INDIRECT: /* as of Linux 5.12; not in use before */
+	case VMOP_ORC_SP_INDIRECT: /* as of Linux 5.12; not in use before */
 		if (!read_u64(state, regs->sp, ret))
 			return false;
 		*ret += offset;
 		return true;
-	case REG_R10:
+	case VMOP_ORC_R10:
 		return take_other(state, regs->r10, ret);
-	case REG_R13:
+	case VMOP_ORC_R13:
 		return take_other(state, regs->r13, ret);
-	case REG_DI:
+	case VMOP_ORC_DI:
 		return take_other(state, regs->di, ret);
-	case REG_DX:
+	case VMOP_ORC_DX:
 		return take_other(state, regs->dx, ret);
 	default:
 		return false;
@@ -293,42 +279,54 @@ static bool take_partial_regs(struct state *state, uint64_t address)
 	return true;
 }
 
-static bool take_caller(struct state *state, const struct orc_entry *entry, uint64_t sp)
+static bool take_caller(struct state *state, const struct vmop_orc_entry *entry, uint64_t sp)
 {
 	struct vmop_kernel_regs caller = {.sp = sp, .fp = state->regs.fp};
 	if (!read_u64(state, sp - 8, &caller.pc))
 		return false;
-	uint64_t base = entry->bp_reg == REG_PREV_SP ? sp : state->regs.fp;
-	bool is_saved = entry->bp_reg == REG_PREV_SP || entry->bp_reg == REG_BP;
+	uint64_t base = entry->bp_reg == VMOP_ORC_PREV_SP ? sp : state->regs.fp;
+	bool is_saved = entry->bp_reg == VMOP_ORC_PREV_SP || entry->bp_reg == VMOP_ORC_BP;
 	if (is_saved && !read_u64(state, base + (uint64_t)(int64_t)entry->bp_offset, &caller.fp))
 		return false;
 	state->regs = caller;
 	return true;
 }
 
+/*
+ * Return the entry of a frame's code. No call is before the address to which a new thread returns,
+ * the start of a function (kernel: ret_from_fork).
+ */
+static struct vmop_orc_entry find_entry(const struct vmop_orc *orc,
+					const struct vmop_kernel_regs *regs)
+{
+	struct vmop_orc_entry entry = vmop_orc_find(orc, regs->pc - !regs->is_interrupted);
+	bool is_start = entry.type == VMOP_ORC_TYPE_UNDEFINED && !regs->is_interrupted;
+	return is_start ? vmop_orc_find(orc, regs->pc) : entry;
+}
+
 /* Go to the caller's frame. False: there is none, for the reason in state->end. */
 static bool step(struct state *state, const struct vmop_orc *orc)
 {
 	struct vmop_kernel_regs before = state->regs;
-	struct orc_entry entry = find(orc, before.pc - !before.is_interrupted);
+	struct vmop_orc_entry entry = find_entry(orc, &before);
 	uint64_t sp;
 	bool is_good = false;
 	state->end = VMOP_STACK_TORN;
-	if (entry.type == TYPE_END) {
+	if (entry.type == VMOP_ORC_TYPE_END) {
 		state->end = VMOP_STACK_COMPLETE;
 		return false;
 	}
-	if (entry.type == TYPE_UNDEFINED) {
+	if (entry.type == VMOP_ORC_TYPE_UNDEFINED) {
 		state->end = VMOP_STACK_NO_CFI;
 		return false;
 	}
 	if (!find_sp(state, &entry, &sp))
 		return false;
-	if (entry.type == TYPE_CALL)
+	if (entry.type == VMOP_ORC_TYPE_CALL)
 		is_good = take_caller(state, &entry, sp);
-	else if (entry.type == TYPE_REGS)
+	else if (entry.type == VMOP_ORC_TYPE_REGS)
 		is_good = take_regs(state, sp);
-	else if (entry.type == TYPE_REGS_PARTIAL)
+	else if (entry.type == VMOP_ORC_TYPE_REGS_PARTIAL)
 		is_good = take_partial_regs(state, sp);
 	if (!is_good)
 		return false;
@@ -340,9 +338,9 @@ static bool step(struct state *state, const struct vmop_orc *orc)
 	return state->regs.sp > before.sp || state->changes_left-- > 0;
 }
 
-void vmop_orc_unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
-		     const struct vmop_kernel_memory *memory, struct vmop_stack_frame *frames,
-		     size_t max_frames, struct vmop_kernel_unwound *ret)
+static void unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
+		   const struct vmop_kernel_memory *memory, struct vmop_stack_frame *frames,
+		   size_t max_frames, struct vmop_kernel_unwound *ret)
 {
 	struct state state = {.memory = memory, .regs = *regs, .changes_left = STACK_CHANGES_MAX};
 	*ret = (struct vmop_kernel_unwound){0};
@@ -356,4 +354,41 @@ void vmop_orc_unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *
 	} while (step(&state, orc));
 	ret->end = state.end;
 	ret->entry = state.entry;
+}
+
+/*
+ * Unwind at an interrupted instruction that the kernel does not describe, such as one of a
+ * retpoline (arch/x86/lib/retpoline.S). Its return address is on top of the stack, or below the
+ * address that a retpoline calls over; the right one has a chain to the end.
+ */
+static bool unwind_undescribed(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
+			       const struct vmop_kernel_memory *memory,
+			       struct vmop_stack_frame *frames, size_t max_frames,
+			       struct vmop_kernel_unwound *ret)
+{
+	for (uint64_t offset = 0; offset <= 8; offset += 8) {
+		struct vmop_kernel_regs caller = {.sp = regs->sp + offset + 8, .fp = regs->fp};
+		if (!vmop_kernel_memory_u64(memory, regs->sp + offset, &caller.pc) ||
+		    !vmop_orc_has_code(orc, caller.pc - 1))
+			continue;
+		unwind(orc, &caller, memory, frames, max_frames, ret);
+		if (ret->end == VMOP_STACK_COMPLETE)
+			return true;
+	}
+	return false;
+}
+
+void vmop_orc_unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
+		     const struct vmop_kernel_memory *memory, struct vmop_stack_frame *frames,
+		     size_t max_frames, struct vmop_kernel_unwound *ret)
+{
+	struct vmop_kernel_unwound callers;
+	unwind(orc, regs, memory, frames, max_frames, ret);
+	bool is_undescribed =
+		ret->end == VMOP_STACK_NO_CFI && ret->n_frames == 1 && regs->is_interrupted;
+	if (!is_undescribed || max_frames < 2 ||
+	    !unwind_undescribed(orc, regs, memory, frames + 1, max_frames - 1, &callers))
+		return;
+	*ret = callers;
+	ret->n_frames++;
 }

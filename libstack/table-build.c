@@ -241,3 +241,11 @@ struct vmop_error *vmop_cfi_table_build_from_memory(const void *memory, size_t l
 	struct vmop_cfi_image image = {.fd = -1, .memory = memory, .memory_bytes = len_bytes};
 	return build_image(&image, limits, ret);
 }
+
+struct vmop_error *vmop_cfi_table_build_by(const struct vmop_cfi_reader *reader,
+					   const struct vmop_cfi_limits *limits,
+					   struct vmop_cfi_table **ret)
+{
+	struct vmop_cfi_image image = {.reader = reader, .fd = -1};
+	return build_image(&image, limits, ret);
+}

@@ -81,6 +81,19 @@ struct vmop_error *vmop_cfi_table_build_from_memory(const void *image, size_t le
 						    const struct vmop_cfi_limits *limits,
 						    struct vmop_cfi_table **ret);
 
+/* A file that is read by a function, which returns false if a byte can't be read. */
+struct vmop_cfi_reader {
+	bool (*read)(void *arg, uint64_t offset, void *buf, size_t len_bytes);
+	void *arg;
+};
+
+/*
+ * The same for such a file. VMOP_ERROR_CORRUPT: also if its headers or its CFI could not be read.
+ */
+struct vmop_error *vmop_cfi_table_build_by(const struct vmop_cfi_reader *reader,
+					   const struct vmop_cfi_limits *limits,
+					   struct vmop_cfi_table **ret);
+
 void vmop_cfi_table_destroy(struct vmop_cfi_table *table); /* NULL is allowed */
 
 /*

@@ -18,9 +18,10 @@ libutil_libutil_la_SOURCES = \
 	libutil/protocol.c libutil/protocol.h \
 	libutil/dirs/run-dir.c libutil/dirs/run-dir.h \
 	libutil/dirs/safe-dir.c libutil/dirs/safe-dir.h \
-	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/setup.h \
-	libutil/set-up/file.c libutil/setup-key.h \
+	libutil/setup.c libutil/set-up/callgraph.c libutil/set-up/check.c libutil/set-up/guest-context.c libutil/setup.h \
+	libutil/set-up/off-cpu.c libutil/set-up/file.c libutil/setup-key.h \
 	libutil/stack-end.c libutil/stack-end.h \
+	libutil/guest-gap.c libutil/guest-gap.h \
 	libutil/thread.c libutil/thread.h \
 	libutil/worker.c libutil/worker.h
 libutil_libutil_la_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS)

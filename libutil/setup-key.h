@@ -10,7 +10,7 @@
 
 #include "libutil/setup.h"
 
-#define VMOP_SETUP_KEYS 16 /* the number of keys */
+#define VMOP_SETUP_KEYS 19 /* the number of keys */
 
 /*
  * Return the number of the key whose name is the len characters at name, or VMOP_SETUP_KEYS. name
@@ -31,5 +31,18 @@ struct vmop_error *vmop_setup_set_callgraph_depth(struct vmop_setup *setup, cons
 						  const char *value);
 void vmop_setup_put_callgraph(FILE *out, const char *key, const struct vmop_setup *setup);
 void vmop_setup_put_callgraph_depth(FILE *out, const char *key, const struct vmop_setup *setup);
+
+/* Likewise of set-up/off-cpu.c. */
+struct vmop_error *vmop_setup_set_off_cpu(struct vmop_setup *setup, const char *key,
+					  const char *value);
+struct vmop_error *vmop_setup_set_off_cpu_states(struct vmop_setup *setup, const char *key,
+						 const char *value);
+void vmop_setup_put_off_cpu(FILE *out, const char *key, const struct vmop_setup *setup);
+void vmop_setup_put_off_cpu_states(FILE *out, const char *key, const struct vmop_setup *setup);
+
+/* Those of set-up/guest-context.c. */
+struct vmop_error *vmop_setup_set_guest_context(struct vmop_setup *setup, const char *key,
+						const char *value);
+void vmop_setup_put_guest_context(FILE *out, const char *key, const struct vmop_setup *setup);
 
 #endif

@@ -38,9 +38,36 @@ enum vmop_setup_separate {
 	VMOP_SETUP_SEPARATE_CPU = 1 << 3,
 };
 
+/* Whether contexts of guests' samples are captured (vmop/guest-context.h). */
+enum vmop_setup_context {
+	VMOP_SETUP_CONTEXT_AUTO = 0, /* if guests are passive and their memory is read */
+	VMOP_SETUP_CONTEXT_ON,
+	VMOP_SETUP_CONTEXT_OFF,
+};
+
 struct vmop_setup_list {
 	char **items;
 	size_t n;
+};
+
+/*
+ * The threads of guests that count as blocked, by their state in the guest's kernel. Kernel threads
+ * sleep when they have no work, most of them in states S and I, so these are apart.
+ */
+enum vmop_off_cpu_state {
+	VMOP_OFF_CPU_UNINTERRUPTIBLE = 1 << 0, /* D: waits for a disk, a lock, a page */
+	VMOP_OFF_CPU_SLEEPING = 1 << 1,	       /* S, of programs */
+	VMOP_OFF_CPU_KERNEL_SLEEPING = 1 << 2, /* S, of kernel threads */
+	VMOP_OFF_CPU_IDLE = 1 << 3,	       /* I: a kernel thread without work */
+	VMOP_OFF_CPU_STOPPED = 1 << 4,	       /* T and t: by a signal or a debugger */
+	VMOP_OFF_CPU_READY = 1 << 5,	       /* R, and not on a CPU */
+};
+#define VMOP_OFF_CPU_DEFAULT_STATES (VMOP_OFF_CPU_UNINTERRUPTIBLE | VMOP_OFF_CPU_SLEEPING)
+#define VMOP_OFF_CPU_MAX_HZ 100u
+
+struct vmop_off_cpu {
+	unsigned hz;	 /* how often blocked threads are read; 0: never */
+	unsigned states; /* enum vmop_off_cpu_state */
 };
 
 struct vmop_setup {
@@ -55,6 +82,8 @@ struct vmop_setup {
 	struct vmop_setup_list passive_images;	/* "PATH[+0xOFFSET]" or ""; paired by position */
 	unsigned guest_cpu_permille; /* CPU time for reading guests' memory, in 1/1000 of one CPU;
 					0: never read it */
+	struct vmop_off_cpu off_cpu; /* keys off-cpu and off-cpu-states */
+	enum vmop_setup_context guest_context;
 	struct vmop_stack_options stacks; /* keys callgraph and callgraph-depth */
 	uint64_t buffer_bytes;		  /* per CPU; 0: the source's default */
 	uint64_t flush_ns;		  /* 0.1 s .. 1 h */
@@ -106,6 +135,9 @@ struct vmop_error *vmop_setup_save(const struct vmop_setup *setup, const char *p
 
 /* Return the value of the key callgraph, without a size, that stands for mode. */
 const char *vmop_setup_callgraph_word(enum vmop_stack_mode mode);
+
+/* Return whether the source is asked for contexts of guests' samples. */
+bool vmop_setup_wants_guest_context(const struct vmop_setup *setup);
 
 /*
  * Split "PATH+0x1c000000" into path and offset. The caller frees *ret_path, which is NULL for "".

@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/guest-gap.h"
 #include "libutil/json.h"
 #include "libutil/stack-end.h"
 #include "opcontrol/lives.h"
 #include "opcontrol/show.h"
+#include "vmop/guest-context.h"
 
 static void put_span(double seconds)
 {
@@ -51,7 +53,9 @@ static void put_events(const json_t *status)
 			printf(" every %" PRIu64 " ", period);
 			control_put(event, "unit");
 		}
-		if (control_number(status, "cpus"))
+		if (json_is_true(json_object_get(event, "of_guests")))
+			fputs(", threads of passive guests", stdout);
+		else if (control_number(status, "cpus"))
 			printf(" on %" PRIu64 " CPU%s", control_number(status, "cpus"),
 			       control_number(status, "cpus") == 1 ? "" : "s");
 		putchar('\n');
@@ -83,6 +87,53 @@ static void put_callgraph(const json_t *status)
 		       control_number(callgraph, "copied"),
 		       control_number(callgraph, "kernel_tables"),
 		       (double)control_number(callgraph, "kernel_tables_bytes") / (1 << 20));
+}
+
+/* Print the reasons why contexts lack parts, the share of each. */
+static void put_gaps(const json_t *context)
+{
+	const json_t *gaps = json_object_get(context, "gaps");
+	double all = (double)control_number(context, "contexts");
+	const char *separator = "incomplete: ";
+	for (unsigned gap = VMOP_GUEST_GAP_NONE + 1; gap < VMOP_GUEST_N_GAPS; gap++) {
+		uint64_t n = control_number(gaps, vmop_guest_gap_word(gap));
+		if (!n || all == 0)
+			continue;
+		if (separator[0] == 'i')
+			printf("%-*s", CONTROL_LABEL_WIDTH, "");
+		printf("%s%.2f %% %s", separator, 100 * (double)n / all, vmop_guest_gap_text(gap));
+		separator = ", ";
+	}
+	if (separator[0] == ',')
+		putchar('\n');
+}
+
+/* Print whether what guests run is captured, how often it was, and its cost. */
+static void put_guest_context(const json_t *status)
+{
+	const json_t *context = json_object_get(status, "guest_context");
+	const char *text = control_text(context, "text");
+	uint64_t samples = control_number(context, "samples"),
+		 exited = control_number(context, "exited"),
+		 full = control_number(context, "ring_full");
+	if (text)
+		control_put_row("contexts", text);
+	if (!samples && !exited)
+		return;
+	printf("%-*s%" PRIu64 " of %" PRIu64 " samples of guests", CONTROL_LABEL_WIDTH, "",
+	       control_number(context, "contexts"), samples);
+	if (samples)
+		printf(" (%.2f %%)",
+		       100 * (double)control_number(context, "contexts") / (double)samples);
+	if (exited)
+		printf(", %" PRIu64 " of the host at work for them", exited);
+	printf("; %.2f us of CPU each",
+	       (double)control_number(context, "cost_ns") / 1000 / (double)(samples + exited));
+	if (full)
+		printf("; %" PRIu64 " lost in full rings", full);
+	printf("; %" PRIu64 " guest%s with a known kernel\n", control_number(context, "guests"),
+	       control_number(context, "guests") == 1 ? "" : "s");
+	put_gaps(context);
 }
 
 struct loss {
@@ -214,6 +265,23 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 	return scols_print_table(table) == 0;
 }
 
+/* Print how a passive guest's blocked threads are sampled, and the cost. */
+static void put_blocked(const json_t *blocked)
+{
+	uint64_t rounds = control_number(blocked, "rounds");
+	printf("\n  blocked: %" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; read %" PRIu64
+	       " times (%" PRIu64 " when nothing had run), %" PRIu64 " times too late, %.3f ms of "
+	       "CPU time each",
+	       control_number(blocked, "blocked"), control_number(blocked, "threads"),
+	       control_number(blocked, "running"), rounds, control_number(blocked, "reused"),
+	       control_number(blocked, "missed"),
+	       rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0);
+	if (control_number(blocked, "torn") || control_number(blocked, "refused"))
+		printf("; threads that changed while they were read: %" PRIu64
+		       ", above the limit: %" PRIu64,
+		       control_number(blocked, "torn"), control_number(blocked, "refused"));
+}
+
 /* Print the results of reading a passive guest's memory, their age and their cost. */
 static void put_inside(const json_t *inside)
 {
@@ -276,6 +344,8 @@ static struct vmop_error *put_domains(const json_t *status)
 		}
 		if (json_object_get(domain, "inside"))
 			put_inside(json_object_get(domain, "inside"));
+		if (json_object_get(domain, "blocked"))
+			put_blocked(json_object_get(domain, "blocked"));
 	}
 	putchar('\n');
 	if (control_number(status, "domains_left_off"))
@@ -314,6 +384,7 @@ static void put_session(const json_t *status)
 	}
 	put_events(status);
 	put_callgraph(status);
+	put_guest_context(status);
 	put_samples(status);
 	put_losses(status);
 	put_pauses(status);

@@ -30,6 +30,9 @@ enum option_key {
 	KEY_PASSIVE_DOMAINS,
 	KEY_PASSIVE_IMAGES,
 	KEY_GUEST_CPU,
+	KEY_OFF_CPU,
+	KEY_OFF_CPU_STATES,
+	KEY_GUEST_CONTEXT,
 	KEY_CALLGRAPH_DEPTH,
 	KEY_DURATION,
 	KEY_JSON,
@@ -44,6 +47,8 @@ enum option_group { GROUP_ACTION = 1, GROUP_SETUP, GROUP_OTHER };
 
 #define CALLGRAPH "callgraph"
 #define CALLGRAPH_DEPTH "callgraph-depth"
+#define OFF_CPU "off-cpu"
+#define OFF_CPU_DEFAULT "10Hz"
 
 #define N_ACTION_OPTIONS (CONTROL_N_ACTIONS + 1) /* and their heading */
 
@@ -72,6 +77,17 @@ static const struct argp_option other_options[] = {
 	 GROUP_SETUP},
 	{"guest-cpu", KEY_GUEST_CPU, "PERCENT", 0,
 	 "CPU time for reading guests' memory, of one CPU (default: 1%; 0: none)", GROUP_SETUP},
+	{"guest-context", KEY_GUEST_CONTEXT, "WHEN", OPTION_ARG_OPTIONAL,
+	 "Capture what guests run at each sample: on, off, or auto (default: if guests are "
+	 "passive); WHEN left out: on",
+	 GROUP_SETUP},
+	{OFF_CPU, KEY_OFF_CPU, "HZ", OPTION_ARG_OPTIONAL,
+	 "Sample the blocked threads of passive guests, with their stacks, as event blocked: HZ "
+	 "times a second (left out: " OFF_CPU_DEFAULT "), or off (default)",
+	 GROUP_SETUP},
+	{"off-cpu-states", KEY_OFF_CPU_STATES, "LIST", 0,
+	 "The states of these threads: D, S (default: D,S), K (kernel threads that sleep), I, T, R",
+	 GROUP_SETUP},
 	{CALLGRAPH, 'c', "HOW", OPTION_ARG_OPTIONAL,
 	 "Capture call stacks: off (default), kernel, fp (frame pointers), cfi[:SIZE], bpf "
 	 "(unwound in "
@@ -201,7 +217,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	}
 	if (changed) {
-		add_change(arguments, changed, arg);
+		const char *left_out = key == KEY_OFF_CPU ? OFF_CPU_DEFAULT : "on";
+		add_change(arguments, changed, arg ? arg : left_out);
 		return 0;
 	}
 	switch (key) {

@@ -13,6 +13,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-kallsyms \
 	tests/fuzz/fuzz-libguest \
 	tests/fuzz/fuzz-libguest-kernel \
+	tests/fuzz/fuzz-libguest-samples \
 	tests/fuzz/fuzz-memory-file \
 	tests/fuzz/fuzz-pack \
 	tests/fuzz/fuzz-perf-map \
@@ -73,13 +74,17 @@ tests_fuzz_fuzz_kallsyms_SOURCES = tests/fuzz/fuzz-kallsyms.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_kallsyms_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_kallsyms_LDADD = libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_libguest_SOURCES = tests/fuzz/fuzz-libguest.c tests/unit/libguest/synthetic.c tests/unit/libguest/synthetic-arm64.c \
-	tests/unit/libguest/synthetic.h $(FUZZ_DRIVER)
+	tests/unit/libguest/synthetic.h tests/fuzz/damaged-guest.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_libguest_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_libguest_LDADD = libguest/libguest.la libutil/libutil.la
 tests_fuzz_fuzz_libguest_kernel_SOURCES = tests/fuzz/fuzz-libguest-kernel.c \
 	tests/unit/libguest/synthetic.c tests/unit/libguest/synthetic-arm64.c tests/unit/libguest/synthetic.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_libguest_kernel_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_libguest_kernel_LDADD = libguest/libguest.la libutil/libutil.la
+tests_fuzz_fuzz_libguest_samples_SOURCES = tests/fuzz/fuzz-libguest-samples.c tests/fuzz/damaged-guest.h \
+	tests/unit/libguest/synthetic.c tests/unit/libguest/synthetic-arm64.c tests/unit/libguest/synthetic.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_libguest_samples_LDFLAGS = $(LIBFUZZER_FLAGS)
+tests_fuzz_fuzz_libguest_samples_LDADD = libguest/libguest.la libutil/libutil.la
 tests_fuzz_fuzz_memory_file_SOURCES = tests/fuzz/fuzz-memory-file.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_memory_file_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_memory_file_LDADD = libguest/libguest.la libutil/libutil.la

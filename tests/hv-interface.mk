@@ -9,12 +9,14 @@ hv_interface_tests = \
 	tests/unit/hv-interface/bpf/pages \
 	tests/unit/hv-interface/bpf/program \
 	tests/unit/hv-interface/bpf/ranges \
+	tests/unit/hv-interface/perf/stacks/guest \
 	tests/unit/hv-interface/perf/stacks/unwound \
 	tests/unit/hv-interface/perf/perf \
 	tests/unit/hv-interface/perf/stacks/capture \
 	tests/unit/hv-interface/perf/event \
 	tests/unit/hv-interface/perf/stacks/deferred \
 	tests/unit/hv-interface/perf/hotplug \
+	tests/unit/hv-interface/perf/live-contexts \
 	tests/unit/hv-interface/perf/live-stacks \
 	tests/unit/hv-interface/perf/merge \
 	tests/unit/hv-interface/perf/record \
@@ -27,6 +29,7 @@ hv_interface_tests = \
 	tests/unit/hv-interface/xen/xen \
 	tests/unit/hv-interface/xen/active \
 	tests/unit/hv-interface/xen/group \
+	tests/unit/hv-interface/xen/backtraces tests/unit/hv-interface/xen/trace \
 	tests/unit/hv-interface/xen/xenoprof \
 	tests/unit/hv-interface/xen/rings
 if HAVE_BPF
@@ -61,6 +64,8 @@ tests_unit_hv_interface_bpf_program_LDADD = $(hv_interface_test_ldadd) $(CAPNG_L
 	$(SECCOMP_LIBS) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_ranges_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_ranges_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_stacks_guest_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_perf_stacks_guest_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_stacks_unwound_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_stacks_unwound_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_cpus_CPPFLAGS = $(hv_interface_test_cppflags)
@@ -76,6 +81,11 @@ noinst_PROGRAMS += tests/unit/hv-interface/perf/deferred-work
 tests_unit_hv_interface_perf_deferred_work_CFLAGS = -fno-omit-frame-pointer -fno-optimize-sibling-calls $(WARN_CFLAGS)
 tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_perf_live_contexts_CPPFLAGS = $(hv_interface_test_cppflags) $(CAPNG_CFLAGS) \
+	$(SECCOMP_CFLAGS)
+tests_unit_hv_interface_perf_live_contexts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_cpus_watch_check
+tests_unit_hv_interface_perf_live_contexts_LDADD = $(hv_interface_test_ldadd) $(CAPNG_LIBS) \
+	$(SECCOMP_LIBS)
 tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_live_stacks_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_merge_CPPFLAGS = $(hv_interface_test_cppflags)
@@ -85,6 +95,10 @@ tests_unit_hv_interface_perf_record_LDADD = $(hv_interface_test_ldadd)
 EXTRA_DIST += tests/unit/hv-interface/layer.h tests/unit/hv-interface/xen/model.h
 tests_unit_hv_interface_xen_xen_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_xen_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_xen_backtraces_CPPFLAGS = $(hv_interface_test_cppflags) $(ZLIB_CFLAGS)
+tests_unit_hv_interface_xen_backtraces_LDADD = $(hv_interface_test_ldadd) $(ZLIB_LIBS)
+tests_unit_hv_interface_xen_trace_CPPFLAGS = $(hv_interface_test_cppflags)
+tests_unit_hv_interface_xen_trace_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_active_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_xen_active_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_xen_group_CPPFLAGS = $(hv_interface_test_cppflags)

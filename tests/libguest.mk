@@ -3,7 +3,9 @@ if HAVE_CMOCKA
 libguest_tests = tests/unit/libguest/kernel/btf tests/unit/libguest/memory/formats tests/unit/libguest/guest \
 	tests/unit/libguest/kernel/kallsyms tests/unit/libguest/memory/memory tests/unit/libguest/memory/file \
 	tests/unit/libguest/memory/page-table \
-	tests/unit/libguest/memory/page-table-arm64 tests/unit/libguest/kernel/arm64
+	tests/unit/libguest/memory/page-table-arm64 tests/unit/libguest/kernel/arm64 \
+	tests/unit/libguest/tasks/inodes tests/unit/libguest/tasks/numbers \
+	tests/unit/libguest/tasks/threads
 if HAVE_XEN
 libguest_tests += tests/unit/libguest/memory/xen
 endif
@@ -49,10 +51,23 @@ tests_unit_libguest_kernel_arm64_SOURCES = tests/unit/libguest/kernel/arm64.c \
 	tests/unit/libguest/opened.h $(libguest_synthetic)
 tests_unit_libguest_kernel_arm64_CPPFLAGS = $(libguest_test_cppflags)
 tests_unit_libguest_kernel_arm64_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_tasks_inodes_SOURCES = tests/unit/libguest/tasks/inodes.c \
+	tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_libguest_tasks_inodes_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_tasks_inodes_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_tasks_numbers_SOURCES = tests/unit/libguest/tasks/numbers.c \
+	tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_libguest_tasks_numbers_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_tasks_numbers_LDADD = $(libguest_test_ldadd)
+tests_unit_libguest_tasks_threads_SOURCES = tests/unit/libguest/tasks/threads.c \
+	tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_libguest_tasks_threads_CPPFLAGS = $(libguest_test_cppflags)
+tests_unit_libguest_tasks_threads_LDADD = $(libguest_test_ldadd)
 
-# tests/rigs/introspect-run compares a captured guest with its own /proc by this program.
-noinst_PROGRAMS += tests/unit/libguest/compare
+# tests/rigs/introspect-run compares a captured guest with its own /proc by these programs.
+noinst_PROGRAMS += tests/unit/libguest/compare tests/unit/libguest/compare-samples
 tests_unit_libguest_compare_LDADD = libguest/libguest.la libutil/libutil.la
+tests_unit_libguest_compare_samples_LDADD = libguest/libguest.la libutil/libutil.la
 
 TESTS += tests/integration/guest-profile.sh
 EXTRA_DIST += tests/integration/guest-profile.sh

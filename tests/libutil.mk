@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 libutil_tests = tests/unit/libutil/error tests/unit/libutil/parse tests/unit/libutil/io \
-	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/protocol tests/unit/libutil/dirs/run-dir \
+	tests/unit/libutil/setup tests/unit/libutil/set-up/callgraph tests/unit/libutil/set-up/guest-context tests/unit/libutil/protocol tests/unit/libutil/dirs/run-dir \
 	tests/unit/libutil/clock tests/unit/libutil/escape tests/unit/libutil/json \
 	tests/unit/libutil/label tests/unit/libutil/log tests/unit/libutil/dirs/safe-dir \
 	tests/unit/libutil/array tests/unit/libutil/elf/compressed tests/unit/libutil/heap \
-	tests/unit/libutil/stack-end
+	tests/unit/libutil/stack-end tests/unit/libutil/guest-gap
 if HAVE_CMOCKA
 check_PROGRAMS += $(libutil_tests)
 TESTS += $(libutil_tests)
@@ -13,6 +13,8 @@ libutil_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA) $(JANSSON_CFLAGS)
 libutil_test_ldadd = libutil/libutil.la $(JANSSON_LIBS) $(CMOCKA_LIBS)
 tests_unit_libutil_error_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_error_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_guest_gap_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_guest_gap_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_stack_end_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_stack_end_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_parse_CPPFLAGS = $(libutil_test_cppflags)
@@ -21,6 +23,8 @@ tests_unit_libutil_io_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_io_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_set_up_callgraph_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_set_up_callgraph_LDADD = $(libutil_test_ldadd)
+tests_unit_libutil_set_up_guest_context_CPPFLAGS = $(libutil_test_cppflags)
+tests_unit_libutil_set_up_guest_context_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_setup_CPPFLAGS = $(libutil_test_cppflags)
 tests_unit_libutil_setup_LDADD = $(libutil_test_ldadd)
 tests_unit_libutil_protocol_CPPFLAGS = $(libutil_test_cppflags)

@@ -1,26 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
-RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive
+RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
+# the tasks and the call stacks of guests' samples, on two hosts
+RIGS += kvm:context kvm:context@6.12 kvm:guest-stacks kvm:guest-stacks@6.12
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
 # without; pages of 16 KiB; call stacks; the unit tests
 RIGS += arm64:pmu arm64:nopmu arm64:ratios arm64:vhe arm64:nvhe arm64:guests arm64:16k arm64:callgraph arm64:unit
 # a real Xen whose counters are injected NMIs
-RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
+RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-hvm xen:xen-recover xen:xen-passive xen:xen-waiting xen:xen-callgraph xen:xen-module xen:xen-tasks xen:xen-active xen:xen-agent xen:xen-agent-user xen:xen-agents
 # the kernel module in the other kernels that it is for
 RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-full xen:xen-active@6.12-full
 # libguest, compared with captured guests' own /proc and /sys
-RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes \
-	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting \
+RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes introspect:files \
+	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:off-cpu \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
 	tests/rigs/build-guest tests/rigs/capture-guest tests/rigs/guest/init tests/rigs/guest/hot.c \
-	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/build-l1 tests/rigs/l1/init \
+	tests/rigs/guest/work.c tests/rigs/guest/work.h tests/rigs/guest/bpf-hold.c tests/rigs/guest/hash.c tests/rigs/guest/kexec.c tests/rigs/guest/waits.c \
+	tests/rigs/build-guest-disk tests/rigs/guest-programs.sh tests/rigs/guest/record.h tests/rigs/guest/brief.c tests/rigs/guest/jit.c \
+	tests/rigs/guest/names.cc tests/rigs/guest/names.rs tests/rigs/guest/paths.c tests/rigs/guest/paths-library.c tests/rigs/build-l1 tests/rigs/l1/init \
 	tests/rigs/l1/lib.sh tests/rigs/kvm-run tests/rigs/introspect-run tests/rigs/check-lib.sh tests/rigs/run-all \
 	tests/rigs/arm64-run tests/rigs/build-arm64 tests/rigs/arm64/init tests/rigs/arm64/burn.c \
 	tests/rigs/arm64/kvm-burn.c tests/rigs/arm64/guest.S tests/rigs/arm64/session.sh tests/rigs/arm64/worlds.sh tests/rigs/arm64/check.sh \
 	tests/rigs/fetch-xen tests/rigs/build-dom0 tests/rigs/xen-run tests/rigs/xen/init \
 	tests/rigs/xen/lib.sh tests/rigs/xen/inject-nmi.c tests/rigs/xen/spin.S tests/rigs/add-xen-session \
+	tests/rigs/scenarios/waiting.l1 tests/rigs/scenarios/waiting.check \
 	tests/rigs/scenarios/xen-boot.dom0 tests/rigs/scenarios/xen-boot.check \
 	tests/rigs/scenarios/xen-none.dom0 tests/rigs/scenarios/xen-none.check \
 	tests/rigs/fetch-headers tests/rigs/add-module \
@@ -30,6 +35,10 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/xen-pvh.dom0 tests/rigs/scenarios/xen-pvh.check \
 	tests/rigs/scenarios/xen-hvm.dom0 tests/rigs/scenarios/xen-hvm.check tests/rigs/add-hvm \
 	tests/rigs/scenarios/xen-passive.dom0 tests/rigs/scenarios/xen-passive.check \
+	tests/rigs/scenarios/xen-waiting.dom0 tests/rigs/scenarios/xen-waiting.check \
+	tests/rigs/add-waiting tests/rigs/xen/waiting-init \
+	tests/rigs/scenarios/xen-callgraph.dom0 tests/rigs/scenarios/xen-callgraph.check \
+	tests/rigs/add-frames tests/rigs/xen/frames.c \
 	tests/rigs/scenarios/xen-recover.dom0 tests/rigs/scenarios/xen-recover.check \
 	tests/rigs/scenarios/xen-tasks.dom0 tests/rigs/scenarios/xen-tasks.check \
 	tests/rigs/scenarios/xen-active.dom0 tests/rigs/scenarios/xen-active.check \
@@ -52,7 +61,9 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/spine.l1 tests/rigs/scenarios/spine.check \
 	tests/rigs/scenarios/deferred.l1 tests/rigs/scenarios/deferred.check \
 	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \
-	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check
+	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check \
+	tests/rigs/scenarios/context.l1 tests/rigs/scenarios/context.check \
+	tests/rigs/scenarios/guest-stacks.l1 tests/rigs/scenarios/guest-stacks.check
 
 # The first run downloads kernels and needs some minutes; without them everything is skipped.
 .PHONY: check-rigs

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The rules that find the process of a guest's sample.
+ * The rules that find the process of a guest's sample that has no context: on Xen, on hosts whose
+ * kernel captures none, and for guests whose kernel's numbers are not known.  Samples with a
+ * context follow context/placement.h.
  *
- * The source delivers the address and the vCPU of a sample, but not the guest's task.  The rules
- * use two facts of the view: which processes map the address executable, and what the vCPUs ran
- * before and after the sample.
+ * Such a sample has an address and a vCPU, but not the guest's task.  The rules use two facts of
+ * the view: which processes map the address executable, and what the vCPUs ran before and after the
+ * sample.
  *
  * A process is *seen* if the reading of the sample's vCPU that is nearest in time shows it.  It is
  * seen *for certain* if the readings before and after the sample agree on the process and on its
@@ -34,8 +36,14 @@
  *
  * The lists are the newest snapshot and the one before it, so that a process that ended since the
  * sample is found.  EXACT means that two independent readings agree.  A program that began and
- * ended between two readings can still be mistaken for another at the same address; only registers
- * that are taken with the sample would exclude that.
+ * ended between two readings can still be mistaken for another at the same address; only a context
+ * excludes that.
+ *
+ * | with a context (its kernel is that of the view)           | process, certainty    |
+ * |-----------------------------------------------------------|-----------------------|
+ * | kernel sample                                             | the context's, EXACT  |
+ * | user sample                                               | the context's, and    |
+ * |                                                           | as the place is known |
  */
 #ifndef VMOP_DAEMON_GUEST_ATTRIBUTION_H
 #define VMOP_DAEMON_GUEST_ATTRIBUTION_H

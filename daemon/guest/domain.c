@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/guest/domain.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -456,7 +457,25 @@ void vmop_domains_tick(struct vmop_domains *domains)
 	}
 }
 
+void vmop_domain_set_context_note(struct vmop_domain *domain, const char *note)
+{
+	if (!note)
+		note = "";
+	if (!strncmp(domain->context_note, note, sizeof(domain->context_note) - 1))
+		return;
+	snprintf(domain->context_note, sizeof(domain->context_note), "%s", note);
+	domain->has_new_context_note = true;
+	domain->is_stored = false;
+}
+
 /* ---- storing ------------------------------------------------------------------------------- */
+
+static struct vmop_error *store_context_note(struct vmop_db *db, const struct vmop_domain *domain)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "domain-%" PRIu32 "-context", domain->id.number);
+	return vmop_db_put_info(db, name, domain->context_note);
+}
 
 static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop_db *db,
 				       const struct vmop_domain *domain)
@@ -472,6 +491,8 @@ static struct vmop_error *store_domain(struct vmop_domains *domains, struct vmop
 		.last_seen_ns = domain->last_seen_ns,
 	};
 	struct vmop_error *err = vmop_db_put_domain(db, &row);
+	if (!err && domain->has_new_context_note)
+		err = store_context_note(db, domain);
 	/* Symbols of an image that the user gave are stored even without samples. */
 	for (size_t i = 0; !err && i < domain->code.n; i++) {
 		struct vmop_image *image = domain->code.at[i].image;
@@ -527,6 +548,7 @@ void vmop_domains_stored(struct vmop_domains *domains)
 		for (size_t j = 0; !domain->is_stored && j < domain->code.n; j++)
 			vmop_image_stored(domain->code.at[j].image);
 		domain->is_stored = true;
+		domain->has_new_context_note = false;
 		finish_vcpus(domains, domain);
 	}
 }

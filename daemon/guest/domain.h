@@ -14,6 +14,7 @@
  *	identify.h	name, uuid, VMM and vCPU threads of a KVM guest (vmm.h, kvm.h)
  *	guests.h	holds a passive guest's samples until the flush, then attributes them
  *	watch.h		a thread that reads the memory of passive guests and publishes views
+ *	off-cpu/	on that thread, the blocked threads of guests and their stacks (sampler.h)
  *	view.h		the view: kernel code, snapshots, readings of the vCPUs
  *	attribution.h	the rules that find the process of a sample in a view
  *	tasks.h		the session's task ids of a guest's processes
@@ -82,6 +83,9 @@ struct vmop_domain {
 	struct vmop_text_map code;	    /* of its kernel, where that is known */
 	struct vmop_watched_guest *watched; /* of guests.h; NULL: it is not watched */
 	const char *symbols_from;	    /* see vmop_domain_stats.image */
+	/* Why its samples have no context of the guest; "": they have, or it is not passive. */
+	char context_note[160];
+	bool has_new_context_note; /* the session does not have the note as it is now */
 
 	struct vmop_vcpu *vcpus;
 	uint32_t n_vcpus;
@@ -240,6 +244,13 @@ static inline void vmop_domain_set_identified(struct vmop_domain *domain, bool i
 {
 	domain->is_identified = is_identified;
 }
+
+/*
+ * Set the reason why the samples of a passive guest have no context of the guest
+ * (vmop/guest-context.h), one line, for the session's fact "domain-ID-context". NULL or "": they
+ * have. The text is copied, and cut if it is too long. Cheap if it is as before.
+ */
+void vmop_domain_set_context_note(struct vmop_domain *domain, const char *note);
 
 static inline void vmop_domain_set_several(struct vmop_domain *domain)
 {

@@ -8,8 +8,15 @@
 #include "libutil/cleanup.h"
 #include "libutil/io.h"
 
-static struct vmop_error *copy_content(struct vmop_guest *guest, uint64_t file, uint64_t size,
-				       int fd)
+/* The two ways to name a file: by its struct file, or by the handle of its pages. */
+struct way {
+	struct vmop_error *(*read)(struct vmop_guest *guest, uint64_t handle, uint64_t offset,
+				   void *buf, size_t len_bytes, size_t *ret_read);
+	struct vmop_error *(*size)(struct vmop_guest *guest, uint64_t handle, uint64_t *ret);
+};
+
+static struct vmop_error *copy_content(struct vmop_guest *guest, const struct way *way,
+				       uint64_t handle, uint64_t size, int fd)
 {
 	static const size_t piece = 1 << 20;
 	struct vmop_error *err = NULL;
@@ -18,17 +25,18 @@ static struct vmop_error *copy_content(struct vmop_guest *guest, uint64_t file, 
 		return &vmop_error_no_memory;
 	for (uint64_t at = 0; at < size && !err; at += piece) {
 		size_t len = size - at < piece ? (size_t)(size - at) : piece;
-		err = vmop_guest_read_file(guest, file, at, buf, len, NULL);
+		err = way->read(guest, handle, at, buf, len, NULL);
 		if (!err && vmop_io_write_full(fd, buf, len) < 0)
 			err = vmop_error_os(errno, "memfd");
 	}
 	return err;
 }
 
-struct vmop_error *vmop_guest_file_copy(struct vmop_guest *guest, uint64_t file, int *ret_fd)
+static struct vmop_error *copy(struct vmop_guest *guest, const struct way *way, uint64_t handle,
+			       int *ret_fd)
 {
 	uint64_t size;
-	struct vmop_error *err = vmop_guest_file_size(guest, file, &size);
+	struct vmop_error *err = way->size(guest, handle, &size);
 	if (err)
 		return err;
 	if (size > VMOP_GUEST_FILE_MAX_BYTES)
@@ -37,8 +45,21 @@ struct vmop_error *vmop_guest_file_copy(struct vmop_guest *guest, uint64_t file,
 	_cleanup_close_ int fd = memfd_create("vmop-guest-file", MFD_CLOEXEC);
 	if (fd < 0)
 		return vmop_error_os(errno, "memfd");
-	err = copy_content(guest, file, size, fd);
+	err = copy_content(guest, way, handle, size, fd);
 	if (!err)
 		*ret_fd = vmop_steal_fd(&fd);
 	return err;
+}
+
+struct vmop_error *vmop_guest_file_copy(struct vmop_guest *guest, uint64_t file, int *ret_fd)
+{
+	static const struct way way = {vmop_guest_read_file, vmop_guest_file_size};
+	return copy(guest, &way, file, ret_fd);
+}
+
+struct vmop_error *vmop_guest_file_copy_mapping(struct vmop_guest *guest, uint64_t mapping,
+						int *ret_fd)
+{
+	static const struct way way = {vmop_guest_read_mapping, vmop_guest_mapping_size};
+	return copy(guest, &way, mapping, ret_fd);
 }

@@ -21,4 +21,8 @@
  */
 struct vmop_error *vmop_guest_file_copy(struct vmop_guest *guest, uint64_t file, int *ret_fd);
 
+/* Do the same with the file of a mapping (vmop_guest_inode_file.mapping). */
+struct vmop_error *vmop_guest_file_copy_mapping(struct vmop_guest *guest, uint64_t mapping,
+						int *ret_fd);
+
 #endif

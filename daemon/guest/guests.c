@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/guest/guests.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/guest/attribution.h"
-#include "daemon/guest/held-samples.h"
-#include "daemon/guest/tasks.h"
-#include "daemon/guest/watch.h"
-#include "daemon/host/task.h"
-#include "libutil/cleanup.h"
+#include "daemon/guest/context/frames.h"
+#include "daemon/guest/context/samples.h"
+#include "daemon/guest/context/states.h"
+#include "daemon/guest/images.h"
+#include "daemon/guest/watched.h"
 #include "libutil/clock.h"
 
 /* Samples that are held at a time: at first, and at most (88 bytes each). */
@@ -23,32 +21,17 @@
 /* How long a sample waits for the tick that begins to watch its guest. */
 #define WATCH_WAIT_NS (3 * VMOP_NS_PER_S)
 
-/* The sampling thread's state of one watched guest. */
-struct vmop_watched_guest {
-	struct vmop_guest_view *view;		    /* NULL: none yet */
-	uint64_t begun_ns;			    /* CLOCK_MONOTONIC: when watching began */
-	uint32_t code_generation, tasks_generation; /* of the last view */
-	struct vmop_guest_tasks_table tasks;
-	struct vmop_guest_attributor attributor; /* by view */
-	/* The mapping of the last look-up and its image, valid for tasks_generation. */
-	const struct vmop_guest_vma *last_vma;
-	struct vmop_image *last_image;
-};
+/* The longest wait for answers at the end of a session, twice. */
+#define LAST_WAIT_MS 250
 
-struct vmop_guests {
-	struct vmop_domains *domains;
-	struct vmop_images *images;
-	struct vmop_tasks *tasks;
-	struct vmop_guest_watch *watch;
-	struct vmop_held_samples held;
-	bool is_ending;
-};
+/* Frames of callers for which there is room, for each held sample. */
+#define FRAMES_A_SAMPLE 16
 
 /* ---- guests come and go ------------------------------------------------------- */
 
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
-				      struct vmop_guests **ret)
+				      const struct vmop_off_cpu *off_cpu, struct vmop_guests **ret)
 {
 	struct vmop_guests *guests = calloc(1, sizeof(*guests));
 	if (!guests)
@@ -56,10 +39,14 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	guests->domains = domains;
 	guests->images = images;
 	guests->tasks = tasks;
-	struct vmop_guest_watch_options options = {.cpu_permille = cpu_permille,
-						   .profiles = VMOP_GUEST_PROFILES};
+	guests->has_blocked = off_cpu && off_cpu->hz;
+	struct vmop_guest_watch_options options = {
+		.cpu_permille = cpu_permille,
+		.profiles = VMOP_GUEST_PROFILES,
+		.off_cpu = off_cpu ? *off_cpu : (struct vmop_off_cpu){0},
+	};
 	struct vmop_error *err = NULL;
-	if (!vmop_held_samples_reserve(&guests->held, HELD_FIRST, 0))
+	if (!vmop_held_samples_reserve(&guests->held, HELD_FIRST, 0, 0))
 		err = &vmop_error_no_memory;
 	if (!err)
 		err = vmop_guest_watch_create(&options, &guests->watch);
@@ -72,12 +59,24 @@ struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_
 	return NULL;
 }
 
+/* Take the numbers of a guest's kernel from the source. */
+static void forget_numbers(struct vmop_guests *guests, struct vmop_watched_guest *watched)
+{
+	if (watched->put_generation)
+		vmop_guest_maps_remove(guests->maps, watched->vmm_pid);
+	watched->put_generation = 0;
+}
+
 static void stop_watching(struct vmop_guests *guests, struct vmop_domain *domain)
 {
 	struct vmop_watched_guest *watched = domain->watched;
 	if (!watched)
 		return;
 	vmop_guest_watch_remove(guests->watch, domain->id);
+	forget_numbers(guests, watched);
+	vmop_guest_sample_unwinder_destroy(watched->unwinder);
+	vmop_guest_files_deinit(&watched->files, guests->images);
+	vmop_guest_processes_deinit(&watched->processes, guests->images);
 	vmop_guest_view_unref(watched->view);
 	vmop_guest_tasks_table_deinit(&watched->tasks);
 	free(watched);
@@ -92,7 +91,21 @@ void vmop_guests_destroy(struct vmop_guests *guests)
 		stop_watching(guests, guests->domains->at[i]);
 	vmop_guest_watch_destroy(guests->watch);
 	vmop_held_samples_deinit(&guests->held);
+	vmop_guest_states_deinit(&guests->states);
 	free(guests);
+}
+
+/* Prepare for samples with contexts. Without memory, these have no files and no stacks. */
+static void begin_contexts(struct vmop_guests *guests, const struct vmop_domain *domain,
+			   struct vmop_watched_guest *watched)
+{
+	if (!guests->maps || !domain->vmm_pid)
+		return;
+	vmop_guest_files_init(&watched->files);
+	vmop_guest_processes_init(&watched->processes);
+	if (guests->stacks.mode != VMOP_STACKS_OFF)
+		vmop_error_destroy(vmop_guest_sample_unwinder_create(guests->watch, domain->id,
+								     &watched->unwinder));
 }
 
 static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domain)
@@ -113,6 +126,7 @@ static void begin_watching(struct vmop_guests *guests, struct vmop_domain *domai
 	}
 	vmop_guest_tasks_table_init(&watched->tasks, domain->id, guests->tasks);
 	watched->begun_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	begin_contexts(guests, domain, watched);
 	vmop_domain_set_watched(domain, watched);
 }
 
@@ -123,16 +137,32 @@ void vmop_guests_tick(struct vmop_guests *guests)
 		bool is_wanted = domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE;
 		if (is_wanted && !domain->watched)
 			begin_watching(guests, domain);
-		else if (!domain->is_running && domain->watched && !guests->held.n)
+		else if (!domain->is_running && domain->watched && !guests->held.n &&
+			 (!guests->has_blocked || domain->watched->has_all_blocked))
 			stop_watching(guests, domain);
 	}
 }
 
 /* ---- 1. hold a sample ------------------------------------------------- */
 
-bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_sample_key *key, const struct vmop_record *record,
-		      int32_t vcpu, const struct vmop_guest_context *context)
+void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
+			  const struct vmop_stack_options *stacks)
+{
+	bool has_stacks = stacks->mode != VMOP_STACKS_OFF;
+	size_t n = guests->held.capacity;
+	guests->maps = maps;
+	guests->stacks = *stacks;
+	/* Without memory, samples have no contexts or no callers. */
+	vmop_held_samples_reserve(&guests->held, n, maps ? n : 0,
+				  has_stacks ? n * FRAMES_A_SAMPLE : 0);
+	if (maps && has_stacks)
+		vmop_guest_states_init(&guests->states);
+}
+
+/* Return a sample that may be held. */
+static struct vmop_held_sample held_sample(struct vmop_domain *domain,
+					   const struct vmop_sample_key *key,
+					   const struct vmop_record *record, int32_t vcpu)
 {
 	struct vmop_held_sample sample = {
 		.domain = domain,
@@ -141,15 +171,73 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		.weight_events = record->sample.weight_events,
 		.vcpu = vcpu,
 	};
-	(void)context;
 	/* Byte by byte, because its padding is hashed later. */
 	memcpy(&sample.key, key, sizeof(*key));
-	return vmop_held_samples_add(&guests->held, &sample, NULL);
+	return sample;
+}
+
+/* Unwind the stacks in a context, which need not be current. The callers are guests->unwound. */
+static void unwind(struct vmop_guests *guests, const struct vmop_watched_guest *watched,
+		   const struct vmop_guest_context *context, const struct vmop_held_context *kept)
+{
+	struct vmop_guest_callers *unwound = &guests->unwound;
+	unwound->n = 0;
+	unwound->end = VMOP_STACK_NOT_RECORDED;
+	unwound->is_likely = false;
+	if (!watched || !watched->unwinder ||
+	    !vmop_guest_context_is_current(watched, kept->generation))
+		return;
+	vmop_guest_sample_unwinder_unwind(watched->unwinder, watched->view,
+					  vmop_guest_context_process(watched, kept), context,
+					  unwound);
+	if (unwound->n > guests->stacks.max_frames) {
+		unwound->n = guests->stacks.max_frames;
+		unwound->end = VMOP_STACK_DEPTH_LIMIT;
+	}
+}
+
+bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
+		      const struct vmop_sample_key *key, const struct vmop_record *record,
+		      int32_t vcpu, const struct vmop_guest_context *context)
+{
+	struct vmop_held_sample sample = held_sample(domain, key, record, vcpu);
+	struct vmop_watched_guest *watched = domain->watched;
+	struct vmop_held_context kept;
+	if (watched)
+		vmop_guest_context_count(watched, context);
+	if (!context)
+		return vmop_held_samples_add(&guests->held, &sample, NULL, NULL);
+	vmop_guest_context_keep(context, &kept);
+	if (vmop_guest_context_is_current(watched, kept.generation))
+		vmop_guest_context_request(guests, domain, context, sample.ip, sample.time_ns);
+	if (guests->stacks.mode != VMOP_STACKS_OFF) {
+		unwind(guests, watched, context, &kept);
+		sample.has_stack = true;
+		sample.stack_end = (uint8_t)guests->unwound.end;
+		sample.is_likely = guests->unwound.is_likely;
+		sample.n_frames = (uint32_t)guests->unwound.n;
+	}
+	bool has_room = guests->held.n_contexts < guests->held.context_capacity;
+	return vmop_held_samples_add(&guests->held, &sample, has_room ? &kept : NULL,
+				     guests->unwound.frames);
+}
+
+bool vmop_guests_hold_frames(struct vmop_guests *guests, struct vmop_domain *domain,
+			     const struct vmop_sample_key *key, const struct vmop_record *record,
+			     int32_t vcpu, const struct vmop_guest_held_frames *frames)
+{
+	struct vmop_held_sample sample = held_sample(domain, key, record, vcpu);
+	size_t most = VMOP_STACK_FRAMES_MAX;
+	sample.has_stack = true;
+	sample.stack_end = (uint8_t)(frames->n > most ? VMOP_STACK_DEPTH_LIMIT : frames->end);
+	sample.n_frames = (uint32_t)(frames->n > most ? most : frames->n);
+	return vmop_held_samples_add(&guests->held, &sample, NULL, frames->frames);
 }
 
 bool vmop_guests_want_flush(const struct vmop_guests *guests)
 {
-	return guests->held.n > guests->held.capacity / 4 * 3;
+	const struct vmop_held_samples *held = &guests->held;
+	return held->n > held->capacity / 4 * 3 || held->n_frames > held->frame_capacity / 4 * 3;
 }
 
 uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
@@ -159,56 +247,39 @@ uint32_t vmop_guests_n_held(const struct vmop_guests *guests)
 
 /* ---- 2. the flush: take the views of the watching thread --------------------- */
 
-static struct vmop_image *new_code_image(struct vmop_guests *guests,
-					 const struct vmop_domain *domain,
-					 const struct vmop_guest_code_image *from)
+static uint32_t least(uint32_t a, uint32_t b)
 {
-	struct vmop_image *image =
-		vmop_images_new(guests->images, domain->id, from->kind, from->name, from->start,
-				from->end - from->start);
-	if (image->kind != from->kind)
-		return image; /* the table is full: this image stands for all others */
-	if (from->kind == VMOP_IMAGE_GUEST_KERNEL)
-		vmop_domain_name_image(domain, image, "kernel");
-	vmop_image_set_build_id(image, from->build_id, from->build_id_len_bytes);
-	if (from->symbols)
-		vmop_image_copy_symbols(image, from->symbols, from->n_symbols, 0);
-	return image;
+	return a < b ? a : b;
 }
 
-/* Return the image of map that equals `from`, such as a module that stayed; NULL: none does. */
-static struct vmop_image *unchanged(const struct vmop_text_map *map,
-				    const struct vmop_guest_code_image *from)
+/* Set the sizes of the windows that stacks need. */
+static void want_windows(const struct vmop_stack_options *stacks,
+			 struct vmop_guest_numbers *numbers)
 {
-	size_t i = vmop_text_map_first_after(map, from->start);
-	if (i == map->n || map->at[i].start != from->start || map->at[i].end != from->end)
-		return NULL;
-	struct vmop_image *image = map->at[i].image;
-	bool is_same = image->kind == from->kind &&
-		       image->build_id.len_bytes == from->build_id_len_bytes &&
-		       !memcmp(image->build_id.bytes, from->build_id, from->build_id_len_bytes) &&
-		       (from->kind == VMOP_IMAGE_GUEST_KERNEL || !strcmp(image->name, from->name));
-	return is_same ? image : NULL;
+	uint32_t user_bytes =
+		stacks->user_stack_bytes ? stacks->user_stack_bytes : VMOP_USER_STACK_BYTES;
+	if (stacks->mode == VMOP_STACKS_OFF)
+		return;
+	numbers->kernel_window_bytes = VMOP_GUEST_KERNEL_WINDOW_MAX;
+	if (stacks->mode != VMOP_STACKS_KERNEL)
+		numbers->user_window_bytes = least(user_bytes, VMOP_GUEST_USER_WINDOW_MAX) & ~7u;
 }
 
-static void take_code(struct vmop_guests *guests, struct vmop_domain *domain,
-		      const struct vmop_guest_code *code)
+/* Give the source the numbers of a guest's kernel, if it has not got these yet. */
+static void put_numbers(struct vmop_guests *guests, const struct vmop_domain *domain)
 {
-	struct vmop_text_map map = {0};
-	if (!domain->code.n)
-		vmop_domain_begin_code(guests->domains, domain);
-	for (size_t i = 0; i < code->n_images; i++) {
-		const struct vmop_guest_code_image *from = &code->images[i];
-		struct vmop_image *image = unchanged(&domain->code, from);
-		struct vmop_text_piece piece = {
-			.start = from->start,
-			.end = from->end,
-			.image = image ? vmop_image_ref(image)
-				       : new_code_image(guests, domain, from)};
-		vmop_text_map_put(&map, guests->images, &piece);
-	}
-	vmop_domain_set_code(guests->domains, domain, &map);
-	vmop_domain_set_symbols_from(domain, "its memory");
+	struct vmop_watched_guest *watched = domain->watched;
+	struct vmop_guest_numbers numbers = watched->view->numbers;
+	if (!guests->maps || !domain->vmm_pid || numbers.generation == watched->put_generation)
+		return;
+	if (!numbers.generation || watched->vmm_pid != domain->vmm_pid)
+		forget_numbers(guests, watched);
+	if (!numbers.generation)
+		return;
+	want_windows(&guests->stacks, &numbers);
+	watched->vmm_pid = domain->vmm_pid;
+	if (vmop_guest_maps_put(guests->maps, domain->vmm_pid, &numbers))
+		watched->put_generation = numbers.generation;
 }
 
 static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
@@ -217,9 +288,14 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 	struct vmop_guest_view *view = vmop_guest_watch_view(guests->watch, domain->id);
 	if (!view)
 		return;
+	if (view == watched->view) {
+		vmop_guest_view_unref(view);
+		put_numbers(guests, domain); /* there may have been no room before */
+		return;
+	}
 	bool has_own_image = domain->pattern && domain->pattern->image_path;
 	if (view->code && view->code->generation != watched->code_generation && !has_own_image)
-		take_code(guests, domain, view->code);
+		vmop_guest_take_code(guests, domain, view->code);
 	if (view->code && view->code->generation != watched->code_generation) {
 		watched->code_generation = view->code->generation;
 		vmop_guest_watch_drop_symbols(guests->watch, domain->id, watched->code_generation);
@@ -234,95 +310,50 @@ static void take_view(struct vmop_guests *guests, struct vmop_domain *domain)
 	vmop_guest_attributor_set_view(&watched->attributor, view);
 	vmop_guest_view_unref(watched->view);
 	watched->view = view;
+	put_numbers(guests, domain);
 }
 
-/* Give images the symbols that the watching thread read from a guest's page cache. */
-static void take_symbols(struct vmop_guests *guests)
+/* Take all that the watching thread has found. */
+static void take_news(struct vmop_guests *guests)
 {
-	struct vmop_guest_file_symbols found;
-	while (vmop_guest_watch_take_symbols(guests->watch, &found)) {
-		struct vmop_image *image = found.image.at < guests->images->max
-						   ? guests->images->slots[found.image.at]
-						   : NULL;
-		if (image && found.symtab && vmop_domain_id_equals(image->domain, found.domain) &&
-		    !image->symbols) {
-			size_t n;
-			const struct vmop_symbol *symbols = vmop_symtab_symbols(found.symtab, &n);
-			vmop_image_copy_symbols(image, symbols, n, 0);
-			vmop_image_mark_sampled(image); /* so that it is stored */
-		}
-		if (image)
-			vmop_image_unref(guests->images, image); /* taken in request_symbols */
-		vmop_symtab_destroy(found.symtab);
+	vmop_guest_take_symbols(guests);
+	if (guests->maps)
+		vmop_guest_take_answers(guests);
+	for (uint32_t i = 1; i < guests->domains->n; i++) {
+		if (guests->domains->at[i]->watched)
+			take_view(guests, guests->domains->at[i]);
 	}
+}
+
+void vmop_guests_drained(struct vmop_guests *guests)
+{
+	if (guests->maps)
+		take_news(guests);
 }
 
 /* ---- 3. attribute a sample by the view --------------------------------------------- */
 
-static bool is_file(const struct vmop_guest_vma *vma)
+/* Set the task of a sample to process, which may be NULL. file: see vmop_guest_task_facts. */
+static void put_task(struct vmop_watched_guest *watched, const struct vmop_guest_process *process,
+		     struct vmop_image *file, struct vmop_guest_sample *sample)
 {
-	return vma->path[0] == '/' && vma->path[1] != '/';
-}
-
-static void request_symbols(struct vmop_guests *guests, const struct vmop_domain *domain,
-			    struct vmop_image *image, const struct vmop_guest_vma *vma)
-{
-	if (image->is_wanted || !vma->file)
+	if (!process)
 		return;
-	vmop_image_mark_wanted(image, vmop_guest_watch_request_symbols(guests->watch, domain->id,
-								       image->slot, vma));
-	if (image->is_wanted)
-		vmop_image_ref(image); /* keeps its slot until the symbols come */
+	const struct vmop_guest_task_facts facts = {
+		.pid = process->pid,
+		.start_time_ns = process->start_time_ns,
+		.comm = process->comm,
+		.cgroup = process->cgroup,
+		.file = file,
+	};
+	sample->key.task = vmop_guest_tasks_table_id(&watched->tasks, &facts);
+	sample->pid = process->pid;
 }
 
-/*
- * Return the image of a mapping.  process has the mapping; NULL: several processes map this file
- * there.
- */
-static struct vmop_image *image_of_vma(struct vmop_guests *guests, struct vmop_domain *domain,
-				       const struct vmop_guest_process *process,
-				       const struct vmop_guest_vma *vma)
-{
-	struct vmop_watched_guest *watched = domain->watched;
-	if (vma == watched->last_vma)
-		return watched->last_image;
-	struct vmop_image *image;
-	if (is_file(vma)) {
-		struct vmop_build_id id = {.len_bytes = vma->build_id_len_bytes};
-		memcpy(id.bytes, vma->build_id, vma->build_id_len_bytes);
-		image = vmop_images_guest_file(guests->images, domain->id, vma->path, &id);
-		request_symbols(guests, domain, image, vma);
-	} else if (!strcmp(vma->path, "[vdso]")) {
-		image = vmop_images_named(guests->images, domain->id, VMOP_IMAGE_VDSO, "[vdso]", 0,
-					  0);
-	} else {
-		char name[64];
-		snprintf(name, sizeof(name), "[anon:%.15s]", process->comm);
-		image = vmop_images_named(guests->images, domain->id, VMOP_IMAGE_ANON, name, 0, 0);
-	}
-	/* An image that is marked as sampled stays until the interval is stored. */
-	vmop_image_mark_sampled(image);
-	vmop_image_unref(guests->images, image);
-	watched->last_vma = vma;
-	watched->last_image = image;
-	return image;
-}
-
-/* Return the image for addresses that several programs map, none of which was seen to run. */
-static struct vmop_image *contested_image(struct vmop_guests *guests,
-					  const struct vmop_domain *domain)
-{
-	char name[VMOP_GUEST_NAME_BYTES + 64];
-	snprintf(name, sizeof(name), "[guest %s user, several programs]", domain->name);
-	struct vmop_image *image =
-		vmop_images_named(guests->images, domain->id, VMOP_IMAGE_GUEST_USER, name, 0, 0);
-	vmop_image_mark_sampled(image); /* as in image_of_vma */
-	vmop_image_unref(guests->images, image);
-	return image;
-}
-
-static void attribute_user(struct vmop_guests *guests, const struct vmop_held_sample *held,
-			   struct vmop_guest_sample *sample)
+/* Attribute user code without a context. Return the process, or NULL. */
+static const struct vmop_guest_process *attribute_user(struct vmop_guests *guests,
+						       const struct vmop_held_sample *held,
+						       struct vmop_guest_sample *sample)
 {
 	struct vmop_domain *domain = held->domain;
 	struct vmop_watched_guest *watched = domain->watched;
@@ -330,15 +361,14 @@ static void attribute_user(struct vmop_guests *guests, const struct vmop_held_sa
 		&watched->attributor, held->vcpu, held->time_ns, held->ip);
 	sample->key.certainty = (uint8_t)verdict.certainty;
 	if (verdict.is_contested)
-		sample->image = contested_image(guests, domain);
+		sample->image =
+			vmop_guest_image_of_reason(guests, domain, "user, several programs");
 	if (!verdict.vma)
-		return;
-	sample->image = image_of_vma(guests, domain, verdict.process, verdict.vma);
-	if (sample->image->kind != VMOP_IMAGE_ANON)
-		sample->offset += verdict.vma->file_offset_bytes - verdict.vma->start;
-	if (verdict.process)
-		sample->key.task =
-			vmop_guest_tasks_table_id(&watched->tasks, verdict.process, sample->image);
+		return NULL;
+	sample->image = vmop_guest_image_of_vma(guests, domain, verdict.process, verdict.vma);
+	sample->offset = vmop_guest_offset_in_vma(sample->image, verdict.vma, held->ip);
+	put_task(watched, verdict.process, sample->image, sample);
+	return verdict.process;
 }
 
 /* Find the image of kernel code, which an image that the user gave can contain without a view. */
@@ -351,21 +381,42 @@ static void find_kernel_image(const struct vmop_held_sample *held, struct vmop_g
 	sample->offset = held->ip - image->base;
 }
 
-static void attribute_kernel(const struct vmop_held_sample *held, struct vmop_guest_sample *sample)
+/* Attribute kernel code without a context. Return the process, or NULL. */
+static const struct vmop_guest_process *attribute_kernel(const struct vmop_held_sample *held,
+							 struct vmop_guest_sample *sample)
 {
 	struct vmop_watched_guest *watched = held->domain->watched;
 	struct vmop_guest_verdict verdict =
 		vmop_guest_attribute_kernel(&watched->attributor, held->vcpu, held->time_ns);
 	if (verdict.is_idle)
 		sample->key.task = vmop_guest_tasks_table_idle(&watched->tasks);
-	else if (verdict.process)
-		sample->key.task =
-			vmop_guest_tasks_table_id(&watched->tasks, verdict.process, NULL);
+	else
+		put_task(watched, verdict.process, NULL, sample);
 	if (sample->key.task.number)
 		sample->key.certainty = (uint8_t)verdict.certainty;
+	return verdict.process;
+}
+
+/* Attribute a sample by its context or by the view. Return the process, or NULL. */
+static const struct vmop_guest_process *attribute_task(struct vmop_guests *guests,
+						       const struct vmop_held_sample *held,
+						       const struct vmop_held_context *context,
+						       struct vmop_guest_sample *sample)
+{
+	const struct vmop_watched_guest *watched = held->domain->watched;
+	if (!watched)
+		return NULL;
+	if (context && context->parts & VMOP_GUEST_HAS_TASK &&
+	    vmop_guest_context_is_current(watched, context->generation)) {
+		vmop_guest_context_attribute(guests, held, context, sample);
+		return vmop_guest_context_process(watched, context);
+	}
+	return held->key.mode == VMOP_MODE_KERNEL ? attribute_kernel(held, sample)
+						  : attribute_user(guests, held, sample);
 }
 
 static void attribute(struct vmop_guests *guests, const struct vmop_held_sample *held,
+		      const struct vmop_held_context *context, const uint64_t *frames,
 		      struct vmop_guest_sample *ret)
 {
 	bool is_kernel = held->key.mode == VMOP_MODE_KERNEL;
@@ -377,12 +428,14 @@ static void attribute(struct vmop_guests *guests, const struct vmop_held_sample 
 	memcpy(&ret->key, &held->key, sizeof(held->key));
 	if (is_kernel)
 		find_kernel_image(held, ret);
-	if (!held->domain->watched)
+	const struct vmop_guest_process *process = attribute_task(guests, held, context, ret);
+	if (!held->has_stack)
 		return;
-	if (is_kernel)
-		attribute_kernel(held, ret);
-	else
-		attribute_user(guests, held, ret);
+	vmop_guest_resolve_frames(guests, held->domain, process, frames, held->n_frames,
+				  (enum vmop_stack_end)held->stack_end, &guests->frames);
+	ret->callers = &guests->frames;
+	if (held->is_likely && ret->key.certainty == VMOP_CERTAIN_EXACT)
+		ret->key.certainty = VMOP_CERTAIN_LIKELY;
 }
 
 /* ---- 4. release the samples into the sink --------------------------------------------- */
@@ -417,33 +470,109 @@ struct release {
 	uint64_t now_ns;
 };
 
-static bool release_one(void *arg, const struct vmop_held_sample *held, const uint64_t *frames)
+/* Return whether an answer for a sample is awaited, which comes before the next flush. */
+static bool waits(const struct vmop_guests *guests, const struct vmop_held_sample *held,
+		  const struct vmop_held_context *context)
+{
+	const struct vmop_watched_guest *watched = held->domain->watched;
+	return context && held->domain->is_running && !guests->is_ending &&
+	       !vmop_guests_want_flush(guests) &&
+	       vmop_guest_context_is_current(watched, context->generation) &&
+	       vmop_guest_context_waits(watched, held, context);
+}
+
+static bool release_one(void *arg, const struct vmop_held_sample *held,
+			const struct vmop_held_context *context, const uint64_t *frames)
 {
 	const struct release *release = arg;
 	struct vmop_guest_sample sample;
-	(void)frames; /* no source delivers the callchain of a guest yet */
-	if (is_early(release->guests, held, release->now_ns))
+	if (is_early(release->guests, held, release->now_ns) ||
+	    waits(release->guests, held, context))
 		return false;
-	attribute(release->guests, held, &sample);
+	attribute(release->guests, held, context, frames, &sample);
 	release->sink->put(release->sink->arg, &sample);
 	return true;
 }
 
-void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink)
+/* Wait for the answers that samples still await, and for the symbols that these make known. */
+static void take_last_news(struct vmop_guests *guests)
 {
-	take_symbols(guests);
+	for (unsigned i = 0; i < 2; i++) {
+		vmop_guest_watch_await_answers(guests->watch, LAST_WAIT_MS);
+		take_news(guests);
+	}
+}
+
+static void begin_interval(struct vmop_guests *guests)
+{
 	for (uint32_t i = 1; i < guests->domains->n; i++) {
 		if (guests->domains->at[i]->watched)
-			take_view(guests, guests->domains->at[i]);
+			vmop_guest_context_next_interval(guests, guests->domains->at[i]);
 	}
+}
+
+void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink)
+{
 	struct vmop_held_samples *held = &guests->held;
-	size_t n = held->n;
+	size_t n = held->n, n_frames = held->n_frames;
+	take_news(guests);
+	if (guests->maps && guests->is_ending)
+		take_last_news(guests);
 	struct release release = {.guests = guests, .sink = sink};
 	release.now_ns = n ? vmop_clock_ns(CLOCK_MONOTONIC) : 0;
 	vmop_held_samples_release(held, release_one, &release);
+	if (guests->maps)
+		begin_interval(guests);
 	/* They took more than half of the room: make more for the next interval. */
-	if (n > held->capacity / 2 && held->capacity < HELD_MAX)
-		vmop_held_samples_reserve(held, held->capacity * 2, 0);
+	if ((n > held->capacity / 2 || n_frames > held->frame_capacity / 2) &&
+	    held->capacity < HELD_MAX)
+		vmop_held_samples_reserve(held, held->capacity * 2, held->context_capacity * 2,
+					  held->frame_capacity * 2);
+}
+
+/* ---- the states that guests left ---------------------------------------------- */
+
+void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *domain, uint32_t cpu,
+			    uint32_t tid, const struct vmop_guest_context *context)
+{
+	struct vmop_guest_state *state = vmop_guest_states_of(&guests->states, cpu);
+	const struct vmop_guest_callers *callers = &guests->unwound;
+	if (!state)
+		return;
+	state->is_kept = false;
+	vmop_guest_context_keep(context, &state->context);
+	if (!(context->parts & VMOP_GUEST_HAS_REGS) ||
+	    !vmop_guest_context_is_current(domain->watched, context->generation))
+		return;
+	uint64_t address = context->regs[VMOP_GUEST_REGS - 1]; /* the instruction pointer */
+	vmop_guest_context_request(guests, domain, context, address,
+				   vmop_clock_ns(CLOCK_MONOTONIC));
+	unwind(guests, domain->watched, context, &state->context);
+	state->frames[0] = vmop_guest_frame_pack(address, true);
+	state->n = callers->n < VMOP_STACK_FRAMES_MAX ? callers->n : VMOP_STACK_FRAMES_MAX - 1;
+	memcpy(state->frames + 1, callers->frames, state->n * sizeof(*state->frames));
+	state->n++;
+	state->end = callers->end;
+	state->domain = domain;
+	state->tid = tid;
+	state->is_kept = true;
+}
+
+const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
+						       uint32_t tid)
+{
+	const struct vmop_guest_state *state = vmop_guest_states_take(&guests->states, cpu, tid);
+	if (!state ||
+	    !vmop_guest_context_is_current(state->domain->watched, state->context.generation))
+		return NULL;
+	vmop_guest_resolve_known_frames(
+		guests, state->domain,
+		vmop_guest_context_process(state->domain->watched, &state->context), state->frames,
+		state->n, state->end, &guests->frames);
+	vmop_guest_context_place_known(state->domain->watched, &state->context,
+				       vmop_guest_frame_address(state->frames[0]),
+				       &guests->frames.at[0]);
+	return &guests->frames;
 }
 
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending)

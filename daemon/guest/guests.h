@@ -3,20 +3,23 @@
  * The samples of passive guests, between the moment when they are taken and the flush that
  * attributes them.
  *
- * The source delivers the address and the vCPU of such a sample, but not the guest's task.  So a
- * sample waits until a thread (watch.h) has read what the vCPUs ran before and after it:
+ * The source delivers the address and the vCPU of such a sample, and on some hosts its context: the
+ * guest's task, the page of the code, and pieces of the stacks (vmop/guest-context.h).  A sample
+ * waits until a thread (watch.h) has found the file of that page or, without a context, has read
+ * what the vCPUs ran before and after it:
  *
  *	1. daemon/profile/attribute.c finds the domain and vCPU of the sample, and passes it to
- *	   vmop_guests_hold, which appends it to a queue of held samples (held.h).
+ *	   vmop_guests_hold, which appends it to a queue of held samples (held-samples.h).  With a
+ *	   context it requests what is not known yet (context/samples.h), and unwinds the stacks
+ *	   (stacks/sample-unwinder.h): only the addresses of the callers are kept.
  *	2. At the flush vmop_guests_release takes the newest view of each guest: the code of its
  *	   kernel becomes the domain's, and symbols of files become their images'.
- *	3. It attributes each held sample to a task and an image, by that view and the rules of
- *	   attribution.h.
+ *	3. It attributes each held sample to a task and an image, by its context and the rules of
+ *	   context/placement.h, or by that view and the rules of attribution.h.
  *	4. It puts each attributed sample into the caller's sink, which adds it to the aggregate.
  *
  * A held sample is a record of fixed size: its key, domain, vCPU, address, time and weight.  Its
- * callchain would be n_frames addresses in the queue's buffer, from first_frame on.  No source
- * delivers the callchain of a guest yet.
+ * callers are n_frames addresses in the queue's buffer, from first_frame on.
  *
  * Samples of a new guest wait while the guest is searched, at most some seconds, and are stored in
  * a later interval than that in which they were taken.  A guest without a kernel that can be found
@@ -31,25 +34,42 @@
 #include <stdint.h>
 
 #include "daemon/guest/domain.h"
+#include "daemon/guest/guest-sample.h"
+#include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
 #include "daemon/profile/sample-key.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
+#include "vmop/stack.h"
 
+struct vmop_guest_maps;
 struct vmop_guests;
+struct vmop_off_cpu;
 struct vmop_tasks;
 
 /*
  * Create *ret and start the watching thread.  cpu_permille: the CPU time that it may take, in
- * thousandths of one CPU.  domains, images and tasks must outlive *ret.
+ * thousandths of one CPU.  off_cpu: how blocked threads are sampled; NULL: they are not.  domains,
+ * images and tasks must outlive *ret.
  */
 struct vmop_error *vmop_guests_create(struct vmop_domains *domains, struct vmop_images *images,
 				      struct vmop_tasks *tasks, unsigned cpu_permille,
-				      struct vmop_guests **ret);
+				      const struct vmop_off_cpu *off_cpu, struct vmop_guests **ret);
 void vmop_guests_destroy(struct vmop_guests *guests); /* NULL is allowed */
+
+/*
+ * Use the maps by which the source captures the contexts of guests' samples; NULL: it captures
+ * none. stacks: what the source captures of stacks, copied. Call it before the first tick; maps
+ * must outlive guests.
+ */
+void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
+			  const struct vmop_stack_options *stacks);
 
 /* Watch guests that came, and stop watching guests that went. Call it about once a second. */
 void vmop_guests_tick(struct vmop_guests *guests);
+
+/* Take what the watching thread found since the last call. Call it after each drain. */
+void vmop_guests_drained(struct vmop_guests *guests);
 
 /*
  * Hold a sample of a passive guest until the flush.  key lacks only the task, image and certainty.
@@ -60,19 +80,38 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		      const struct vmop_sample_key *key, const struct vmop_record *record,
 		      int32_t vcpu, const struct vmop_guest_context *context);
 
+/* The callers of a sample, as the source unwound them. */
+struct vmop_guest_held_frames {
+	const uint64_t *frames; /* innermost first, packed (stacks/sample-unwinder.h) */
+	size_t n;
+	enum vmop_stack_end end;
+};
+
+/* Do the same with a sample that has callers, but no context. */
+bool vmop_guests_hold_frames(struct vmop_guests *guests, struct vmop_domain *domain,
+			     const struct vmop_sample_key *key, const struct vmop_record *record,
+			     int32_t vcpu, const struct vmop_guest_held_frames *frames);
+
+/*
+ * Keep the state in which a guest left its vCPU, until the next sample of that CPU and thread. For
+ * the per-sample path.
+ */
+void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *domain, uint32_t cpu,
+			    uint32_t tid, const struct vmop_guest_context *context);
+
+/*
+ * Return the frames of the state that was kept for that CPU and thread, whose first one is the
+ * guest's instruction itself, and drop the state. NULL: there is none. They are valid until the
+ * next call of a function of this header. For the per-sample path.
+ */
+const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
+						       uint32_t tid);
+
 /* Return whether a flush is due because the queue of held samples is nearly full. */
 bool vmop_guests_want_flush(const struct vmop_guests *guests);
 
 /* Return the number of samples that wait for the next flush, or for a later one. */
 uint32_t vmop_guests_n_held(const struct vmop_guests *guests);
-
-/* A sample that was held, attributed. */
-struct vmop_guest_sample {
-	struct vmop_sample_key key; /* complete except for the image */
-	struct vmop_image *image;   /* never NULL; no reference is passed */
-	uint64_t offset;
-	uint64_t weight_events;
-};
 
 struct vmop_guest_sink {
 	void (*put)(void *arg, const struct vmop_guest_sample *sample);
@@ -84,6 +123,28 @@ struct vmop_guest_sink {
  * guests that are still being searched stay held.
  */
 void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink);
+
+struct vmop_guest_blocked_sink {
+	void (*put)(void *arg, const struct vmop_guest_blocked *blocked);
+	void *arg;
+};
+
+/* Put the blocked threads of all guests since the last call into sink. Follows a release. */
+void vmop_guests_release_blocked(struct vmop_guests *guests,
+				 const struct vmop_guest_blocked_sink *sink);
+
+/* What blocked samples lack, of all guests since the creation. */
+struct vmop_guests_blocked_losses {
+	uint64_t n_missed; /* rounds */
+	uint64_t n_torn;   /* threads */
+	uint64_t n_refused;
+};
+void vmop_guests_blocked_losses(const struct vmop_guests *guests,
+				struct vmop_guests_blocked_losses *ret);
+
+/* Return the totals of a domain's blocked threads; NULL: they are not sampled, or not yet. */
+const struct vmop_blocked_facts *vmop_guests_blocked_facts(const struct vmop_guests *guests,
+							   const struct vmop_domain *domain);
 
 /* Set whether the next release is the last one, which leaves no sample held. */
 void vmop_guests_set_ending(struct vmop_guests *guests, bool is_ending);

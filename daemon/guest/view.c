@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/guest/stacks/orc-tables.h"
 #include "libutil/error.h"
 
 /* ---- kernel code -------------------------------------------------------- */
@@ -326,6 +327,7 @@ void vmop_guest_view_unref(struct vmop_guest_view *view)
 	vmop_guest_code_unref(view->code);
 	vmop_guest_tasks_unref(view->tasks);
 	vmop_guest_tasks_unref(view->tasks_before);
+	vmop_guest_orc_tables_unref(view->orc);
 	free(view->vcpus);
 	free(view->error);
 	free(view);

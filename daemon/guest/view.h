@@ -16,6 +16,7 @@
 
 #include "libguest/guest.h"
 #include "vmop/domain.h"
+#include "vmop/guest-numbers.h"
 #include "vmop/symbol.h"
 
 /*
@@ -23,6 +24,8 @@
  * release (libguest/kernel/layout.h).
  */
 #define VMOP_GUEST_PROFILES VMOP_SYSCONFDIR "/guest-profiles"
+
+struct vmop_guest_orc_tables;
 
 /* One image of guest kernel code: the kernel, a module, BPF programs, trampolines. */
 struct vmop_guest_code_image {
@@ -85,6 +88,8 @@ struct vmop_guest_view {
 	struct vmop_guest_code *code;		/* NULL: no kernel found yet */
 	struct vmop_guest_tasks *tasks;		/* NULL: no processes listed yet */
 	struct vmop_guest_tasks *tasks_before;	/* the previous list; NULL: none */
+	struct vmop_guest_orc_tables *orc;	/* NULL: not wanted, or not read yet */
+	struct vmop_guest_numbers numbers;	/* generation 0: not known */
 	struct vmop_guest_vcpu_readings *vcpus; /* n_vcpus of them */
 	uint32_t n_vcpus;
 	const char *state;   /* "kernel symbols and processes", or the reason for less; static */

@@ -11,7 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/guest/context/requests.h"
+#include "daemon/guest/context/serve.h"
 #include "daemon/guest/guest-file.h"
+#include "daemon/guest/off-cpu/sampler.h"
+#include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/vmm.h"
 #include "daemon/host/procfs.h"
 #include "libutil/cleanup.h"
@@ -46,6 +50,20 @@
 
 #define FILE_QUEUE 64
 
+/*
+ * Requests about contexts of one guest that are served in a second, and at once. They do not count
+ * against the budget of CPU time, because they cannot wait: a page's file can be gone soon.
+ */
+#define REQUESTS_A_SECOND 300
+#define REQUESTS_AT_ONCE 600
+
+/* Deleted files of a guest whose symbols were read: they are not read for each of their pages. */
+#define DELETED_FILES 16
+
+/* With contexts, what they make unnecessary is read more rarely by these factors. */
+#define RARE_SNAPSHOTS 5
+#define RARE_READINGS 20
+
 /* An update that is under way at the end takes less, unless it hangs. */
 #define END_WAIT_MS 5000
 
@@ -53,6 +71,13 @@ struct file_request {
 	struct vmop_domain_id domain;
 	struct vmop_image_slot image;
 	uint64_t file;
+};
+
+/* What the sampling thread wants of a guest. */
+struct wishes {
+	uint32_t taken_generation; /* the code that it has copied */
+	bool wants_stacks, wants_code;
+	bool has_contexts; /* samples show what the vCPUs run */
 };
 
 struct watched {
@@ -66,6 +91,14 @@ struct watched {
 	struct vmop_guest *guest;
 	struct vmop_guest_code *code;
 	struct vmop_guest_tasks *tasks, *tasks_before;
+	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
+	struct vmop_guest_numbers numbers; /* generation 0: not known */
+	uint32_t n_kernels;		   /* that were found so far */
+	uint64_t request_room_ns;	   /* time that requests may use up, each its share */
+	uint64_t requests_earned_ns;	   /* when room was last added */
+	struct vmop_guest_page_key deleted[DELETED_FILES]; /* index 0 in all; a ring */
+	unsigned n_deleted;				   /* written in all */
+	struct vmop_blocked_sampler *sampler;		   /* NULL: none is wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;
@@ -73,6 +106,7 @@ struct watched {
 	bool needs_search;		  /* no kernel is known, or the known one may be gone */
 	uint64_t search_due_ns, retry_ns; /* the time of the next search; its delay if it fails */
 	uint64_t snapshot_due_ns, reading_due_ns, modules_due_ns;
+	uint64_t check_due_ns;	     /* whether the kernel still runs */
 	uint64_t listed_ns;	     /* when processes were last listed */
 	uint64_t uncertain_since_ns; /* 0: the kernel runs */
 	uint64_t uncertain_limit_ns;
@@ -83,8 +117,10 @@ struct watched {
 	struct vmop_guest_cost cost; /* of guests opened and closed before this one */
 
 	/* Under the lock. */
-	struct vmop_guest_view *view; /* published */
-	uint32_t taken_generation;    /* the code that the sampling thread has copied */
+	struct vmop_guest_view *view;	    /* published */
+	struct vmop_blocked_batch *blocked; /* NULL: none, or taken */
+	struct vmop_blocked_facts blocked_facts;
+	struct wishes wishes;
 };
 
 struct vmop_guest_watch {
@@ -98,10 +134,14 @@ struct vmop_guest_watch {
 	unsigned n_requests;
 	struct vmop_guest_file_symbols results[FILE_QUEUE];
 	unsigned n_results;
+	struct vmop_guest_requests contexts;
+	struct vmop_guest_table_queue tables;
 
 	unsigned cpu_permille;
 	char *profiles;
 	uint64_t snapshot_ns, modules_ns, reading_ns;
+	struct vmop_off_cpu off_cpu;
+	unsigned n_sampled;   /* guests with a sampler, in the last update of all */
 	int64_t credit_ns;    /* CPU time left to spend; under the lock */
 	uint64_t credited_ns; /* when credit was last added */
 };
@@ -129,12 +169,17 @@ static void remember_error(struct watched *watched, struct vmop_error *err)
 
 static void forget_kernel(struct watched *watched)
 {
+	vmop_blocked_sampler_destroy(watched->sampler);
+	watched->sampler = NULL;
 	vmop_guest_code_unref(watched->code);
 	vmop_guest_tasks_unref(watched->tasks);
 	vmop_guest_tasks_unref(watched->tasks_before);
+	vmop_guest_orc_tables_unref(watched->orc);
 	free(watched->vcpus);
 	watched->code = NULL;
 	watched->tasks = watched->tasks_before = NULL;
+	watched->orc = NULL;
+	watched->numbers = (struct vmop_guest_numbers){0};
 	watched->vcpus = NULL;
 	watched->n_vcpus = 0;
 	watched->uncertain_since_ns = 0;
@@ -213,7 +258,19 @@ static bool is_same_kernel(const struct vmop_guest_kernel_info *a,
 	       !strcmp(a->banner, b->banner);
 }
 
-static struct vmop_error *take_kernel(struct watched *watched)
+/*
+ * Find the numbers by which a context is captured at a sample. The generation is new for each
+ * kernel of any guest.
+ */
+static void take_numbers(struct watched *watched)
+{
+	struct vmop_error *err = vmop_guest_sample_numbers(watched->guest, &watched->numbers);
+	watched->numbers.generation =
+		err ? 0 : (uint64_t)watched->domain.number << 32 | ++watched->n_kernels;
+	vmop_error_destroy(err);
+}
+
+static struct vmop_error *take_kernel(struct watched *watched, const struct vmop_off_cpu *off_cpu)
 {
 	struct vmop_error *err = find_kernel(watched);
 	if (err)
@@ -229,16 +286,21 @@ static struct vmop_error *take_kernel(struct watched *watched)
 	watched->code = vmop_guest_code_create(watched->guest, ++watched->code_generation);
 	if (!watched->code)
 		return &vmop_error_no_memory;
+	take_numbers(watched);
 	uint32_t cpus = watched->code->kernel.cpus;
 	watched->n_vcpus = cpus < VMOP_GUEST_VCPUS_MAX ? cpus : VMOP_GUEST_VCPUS_MAX;
 	watched->vcpus = calloc(watched->n_vcpus ? watched->n_vcpus : 1, sizeof(*watched->vcpus));
-	return watched->vcpus ? NULL : &vmop_error_no_memory;
+	if (!watched->vcpus)
+		return &vmop_error_no_memory;
+	if (!off_cpu->hz || !watched->code->kernel.has_processes)
+		return NULL;
+	return vmop_blocked_sampler_create(watched->guest, off_cpu, &watched->sampler);
 }
 
 /* Find the guest's kernel, or schedule the next attempt. */
-static void search(struct watched *watched, uint64_t now_ns)
+static void search(struct watched *watched, const struct vmop_off_cpu *off_cpu, uint64_t now_ns)
 {
-	struct vmop_error *err = take_kernel(watched);
+	struct vmop_error *err = take_kernel(watched, off_cpu);
 	if (!err) {
 		watched->needs_search = false;
 		watched->uncertain_since_ns = 0;
@@ -331,16 +393,31 @@ static bool drop_symbols(struct watched *watched)
 	return true;
 }
 
-/* Take the next snapshot sooner if a process runs that the last one does not have. */
-static void expedite_snapshot(struct watched *watched, const struct vmop_guest_reading *reading)
+/* Read the unwind tables of new code. Return whether they changed. */
+static bool read_orc_tables(struct watched *watched, const struct wishes *wishes)
+{
+	uint32_t generation = watched->code->generation;
+	if (watched->orc && watched->orc->code_generation == generation &&
+	    (watched->orc->has_code || !wishes->wants_code))
+		return false;
+	struct vmop_guest_orc_tables *orc = vmop_guest_orc_tables_publish(
+		watched->guest, generation, wishes->wants_code, watched->orc);
+	if (!orc)
+		return false;
+	vmop_guest_orc_tables_unref(watched->orc);
+	watched->orc = orc;
+	return true;
+}
+
+/* Take the next snapshot sooner, because there is a process that the last one does not have. */
+static void expedite_snapshot(struct watched *watched)
 {
 	uint64_t soon_ns = watched->listed_ns + LIST_GAP_NS;
-	if (reading->pid && !reading->is_kernel_thread &&
-	    !vmop_guest_tasks_find(watched->tasks, reading) && soon_ns < watched->snapshot_due_ns)
+	if (soon_ns < watched->snapshot_due_ns)
 		watched->snapshot_due_ns = soon_ns;
 }
 
-static void read_vcpus(struct watched *watched)
+static void read_vcpus(struct watched *watched, bool has_contexts)
 {
 	struct vmop_guest_current current[VMOP_GUEST_VCPUS_MAX];
 	size_t n = 0;
@@ -349,37 +426,63 @@ static void read_vcpus(struct watched *watched)
 	for (size_t i = 0; i < n; i++) {
 		const struct vmop_guest_reading *reading = vmop_guest_readings_put(
 			watched->vcpus, watched->n_vcpus, &current[i], time_ns);
-		if (reading)
-			expedite_snapshot(watched, reading);
+		if (reading && !has_contexts && reading->pid && !reading->is_kernel_thread &&
+		    !vmop_guest_tasks_find(watched->tasks, reading))
+			expedite_snapshot(watched);
 	}
 }
 
 /*
- * Read the parts of one guest that are due.  True: a new view must be published.  taken_generation:
- * the code that the sampling thread has copied.
+ * Read the blocked threads if they are due. All guests together may take half of the budget, so
+ * that the other readings go on.
  */
+static void sample_blocked(const struct vmop_guest_watch *watch, struct watched *watched,
+			   uint64_t now_ns)
+{
+	struct vmop_blocked_sampler *sampler = watched->sampler;
+	if (!sampler || !watched->tasks || !watched->orc || watched->orc->unusable ||
+	    now_ns < vmop_blocked_sampler_due_ns(sampler))
+		return;
+	unsigned n_guests = watch->n_sampled ? watch->n_sampled : 1;
+	unsigned share_permille = watch->cpu_permille / 2 / n_guests;
+	struct vmop_error *err =
+		vmop_blocked_sampler_round(sampler, watched->orc, watched->tasks->snapshot,
+					   share_permille ? share_permille : 1, now_ns);
+	if (err)
+		remember_error(watched, err);
+	if (vmop_blocked_sampler_wants_list(sampler))
+		expedite_snapshot(watched);
+}
+
+/* Read the parts of one guest that are due.  True: a new view must be published. */
 static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched, uint64_t now_ns,
-			 uint32_t taken_generation)
+			 const struct wishes *wishes)
 {
 	bool is_news = false;
 	if (watched->needs_search) {
 		if (now_ns < watched->search_due_ns)
 			return false;
-		search(watched, now_ns);
+		search(watched, &watch->off_cpu, now_ns);
 		if (watched->needs_search)
 			return true;
 		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true; /* and its processes at once: samples wait for them */
 	}
-	if (taken_generation == watched->code->generation &&
-	    taken_generation != watched->stripped_generation)
+	if (wishes->taken_generation == watched->code->generation &&
+	    wishes->taken_generation != watched->stripped_generation)
 		is_news |= drop_symbols(watched);
-	if (watched->code->kernel.has_processes && now_ns >= watched->snapshot_due_ns) {
+	bool is_list_due = now_ns >= watched->snapshot_due_ns;
+	if (watched->code->kernel.has_processes &&
+	    (is_list_due || now_ns >= watched->check_due_ns)) {
 		if (!is_news && !still_runs(watched, now_ns))
 			return true;
+		watched->check_due_ns = now_ns + watch->snapshot_ns;
+	}
+	if (watched->code->kernel.has_processes && is_list_due) {
 		snapshot(watched);
 		watched->listed_ns = now_ns;
-		watched->snapshot_due_ns = now_ns + watch->snapshot_ns;
+		watched->snapshot_due_ns =
+			now_ns + watch->snapshot_ns * (wishes->has_contexts ? RARE_SNAPSHOTS : 1);
 		is_news = true;
 	}
 	if (now_ns >= watched->modules_due_ns) {
@@ -387,11 +490,15 @@ static bool update_guest(struct vmop_guest_watch *watch, struct watched *watched
 		watched->modules_due_ns = now_ns + watch->modules_ns;
 		is_news = true;
 	}
+	if (wishes->wants_stacks || watched->sampler)
+		is_news |= read_orc_tables(watched, wishes);
 	if (watched->code->kernel.has_processes && now_ns >= watched->reading_due_ns) {
-		read_vcpus(watched);
-		watched->reading_due_ns = now_ns + watch->reading_ns;
+		read_vcpus(watched, wishes->has_contexts);
+		watched->reading_due_ns =
+			now_ns + watch->reading_ns * (wishes->has_contexts ? RARE_READINGS : 1);
 		is_news = true;
 	}
+	sample_blocked(watch, watched, now_ns);
 	return is_news;
 }
 
@@ -411,6 +518,8 @@ static struct vmop_guest_view *make_view(const struct watched *watched)
 	view->code = vmop_guest_code_ref(watched->code);
 	view->tasks = vmop_guest_tasks_ref(watched->tasks);
 	view->tasks_before = vmop_guest_tasks_ref(watched->tasks_before);
+	view->orc = vmop_guest_orc_tables_ref(watched->orc);
+	view->numbers = watched->numbers;
 	view->state = state_of(watched);
 	/* A VMM that has only started may have no readable memory yet. */
 	view->may_be_booting = !watched->code && watched->n_failures <= FAILURES_BEFORE_NOTICE;
@@ -451,6 +560,77 @@ static struct watched *find_watched(struct vmop_guest_watch *watch, struct vmop_
 	return NULL;
 }
 
+/* ---- requests about contexts ---------------------------------------------- */
+
+/* Return whether a guest has room for one more request in this second, and use it up. */
+static bool use_request_room(struct watched *watched, uint64_t now_ns)
+{
+	static const uint64_t share_ns = VMOP_NS_PER_S / REQUESTS_A_SECOND;
+	uint64_t most_ns = REQUESTS_AT_ONCE * share_ns;
+	watched->request_room_ns += now_ns - watched->requests_earned_ns;
+	watched->requests_earned_ns = now_ns;
+	if (watched->request_room_ns > most_ns)
+		watched->request_room_ns = most_ns;
+	if (watched->request_room_ns < share_ns)
+		return false;
+	watched->request_room_ns -= share_ns;
+	return true;
+}
+
+/* Return whether the symbols of the deleted file with this page were read. */
+static bool has_read_deleted(const struct watched *watched, struct vmop_guest_page_key page)
+{
+	page.index = 0;
+	for (unsigned i = 0; i < DELETED_FILES; i++) {
+		if (!memcmp(&watched->deleted[i], &page, sizeof(page)))
+			return true;
+	}
+	return false;
+}
+
+static void remember_deleted(struct watched *watched, struct vmop_guest_page_key page)
+{
+	page.index = 0;
+	watched->deleted[watched->n_deleted++ % DELETED_FILES] = page;
+}
+
+/* Answer a request. The lock is not held. */
+static void serve_context(struct watched *watched, const struct vmop_guest_request *request,
+			  struct vmop_guest_answer *ret)
+{
+	*ret = (struct vmop_guest_answer){.request = *request};
+	if (!watched || !watched->code || watched->numbers.generation != request->generation)
+		return;
+	ret->is_refused = !use_request_room(watched, vmop_clock_ns(CLOCK_MONOTONIC));
+	if (ret->is_refused)
+		return;
+	struct vmop_guest_request once = *request;
+	bool is_page = request->kind == VMOP_GUEST_REQUEST_FILE;
+	if (is_page)
+		once.page.wants_symbols = !has_read_deleted(watched, request->page.key);
+	vmop_guest_serve(watched->guest, &once, ret);
+	if (is_page && ret->symtab)
+		remember_deleted(watched, request->page.key);
+}
+
+/*
+ * Serve all requests about contexts. The lock is held at the call and the return, but not while a
+ * guest is read.
+ */
+static void serve_contexts(struct vmop_guest_watch *watch)
+{
+	struct vmop_guest_request request;
+	struct vmop_guest_answer answer;
+	while (!watch->worker.is_ending && vmop_guest_requests_take(&watch->contexts, &request)) {
+		struct watched *watched = find_watched(watch, request.domain);
+		pthread_mutex_unlock(&watch->worker.lock);
+		serve_context(watched, &request, &answer);
+		pthread_mutex_lock(&watch->worker.lock);
+		vmop_guest_requests_answer(&watch->contexts, &answer);
+		pthread_cond_broadcast(&watch->worker.wake); /* _await_answers may wait */
+	}
+}
+
 /* ---- the thread ----------------------------------------------------------- */
 
 static void destroy_watched(struct watched *watched)
@@ -458,6 +638,7 @@ static void destroy_watched(struct watched *watched)
 	forget_kernel(watched);
 	vmop_guest_close(watched->guest);
 	vmop_guest_view_unref(watched->view);
+	vmop_blocked_batch_destroy(watched->blocked);
 	free(watched->error);
 	free(watched);
 }
@@ -496,13 +677,15 @@ static void earn(struct vmop_guest_watch *watch, uint64_t now_ns)
  */
 static void update_guests(struct vmop_guest_watch *watch)
 {
+	unsigned n_sampled = 0;
 	for (struct watched *at = watch->guests; at && !watch->worker.is_ending; at = at->next) {
+		serve_contexts(watch);
 		if (at->is_removed || watch->credit_ns <= 0)
 			continue;
-		uint32_t taken = at->taken_generation;
+		struct wishes wishes = at->wishes;
 		pthread_mutex_unlock(&watch->worker.lock);
 		uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		bool is_news = update_guest(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), taken);
+		bool is_news = update_guest(watch, at, vmop_clock_ns(CLOCK_MONOTONIC), &wishes);
 		struct vmop_guest_view *view = is_news ? make_view(at) : NULL;
 		pthread_mutex_lock(&watch->worker.lock);
 		spend(watch, begun);
@@ -511,7 +694,13 @@ static void update_guests(struct vmop_guest_watch *watch)
 			at->view = view;
 			vmop_guest_view_unref(old);
 		}
+		if (at->sampler) {
+			n_sampled++;
+			vmop_blocked_sampler_publish(at->sampler, &at->blocked);
+			vmop_blocked_sampler_facts(at->sampler, &at->blocked_facts);
+		}
 	}
+	watch->n_sampled = n_sampled;
 }
 
 /* Serve the oldest request for a file, if one exists and the budget allows. */
@@ -531,6 +720,46 @@ static void serve_request(struct vmop_guest_watch *watch)
 	watch->results[watch->n_results++] = result;
 }
 
+/* Build the oldest requested table, likewise. Return whether there was one. */
+static bool serve_table_request(struct vmop_guest_watch *watch)
+{
+	struct vmop_guest_table_request request;
+	if (watch->credit_ns <= 0 || !vmop_guest_table_queue_next(&watch->tables, &request))
+		return false;
+	struct vmop_guest_table_answer answer = {.domain = request.domain,
+						 .key = request.mapping.key,
+						 .state = VMOP_CODE_UNREADABLE};
+	struct watched *watched = find_watched(watch, request.domain);
+	pthread_mutex_unlock(&watch->worker.lock);
+	uint64_t begun = vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	if (watched && watched->code)
+		answer.state =
+			vmop_guest_table_build(watched->guest, &request.mapping, &answer.table);
+	pthread_mutex_lock(&watch->worker.lock);
+	spend(watch, begun);
+	if (find_watched(watch, request.domain))
+		vmop_guest_table_queue_answer(&watch->tables, &answer);
+	else
+		vmop_cfi_table_destroy(answer.table);
+	return true;
+}
+
+/* Return when the thread must wake up: the lock is held. */
+static uint64_t next_wake_ns(const struct vmop_guest_watch *watch)
+{
+	uint64_t now_ns = vmop_clock_ns(CLOCK_MONOTONIC);
+	uint64_t until_ns = now_ns + watch->reading_ns;
+	if (!watch->guests)
+		return until_ns + 3600 * VMOP_NS_PER_S; /* vmop_guest_watch_add wakes it */
+	for (const struct watched *at = watch->guests; at; at = at->next) {
+		uint64_t due_ns = at->sampler ? vmop_blocked_sampler_due_ns(at->sampler) : 0;
+		/* A round that is due already waits for something else. */
+		if (due_ns > now_ns && due_ns < until_ns)
+			until_ns = due_ns;
+	}
+	return until_ns;
+}
+
 static void run(struct vmop_worker *worker)
 {
 	struct vmop_guest_watch *watch = (struct vmop_guest_watch *)worker;
@@ -540,12 +769,15 @@ static void run(struct vmop_worker *worker)
 		earn(watch, vmop_clock_ns(CLOCK_MONOTONIC));
 		sweep(watch);
 		update_guests(watch);
+		serve_contexts(watch);
 		serve_request(watch);
+		while (!watch->worker.is_ending && serve_table_request(watch))
+			serve_contexts(watch);
 		if (watch->worker.is_ending)
 			break;
-		uint64_t until = vmop_clock_ns(CLOCK_MONOTONIC) + watch->reading_ns;
-		if (!watch->guests)
-			until += 3600 * VMOP_NS_PER_S; /* vmop_guest_watch_add wakes the thread */
+		if (vmop_guest_requests_n_open(&watch->contexts) > 0)
+			continue;
+		uint64_t until = next_wake_ns(watch);
 		struct timespec ts = {.tv_sec = (time_t)(until / VMOP_NS_PER_S),
 				      .tv_nsec = (long)(until % VMOP_NS_PER_S)};
 		pthread_cond_timedwait(&watch->worker.wake, &watch->worker.lock, &ts);
@@ -564,6 +796,8 @@ static void destroy(struct vmop_worker *worker)
 	}
 	for (unsigned i = 0; i < watch->n_results; i++)
 		vmop_symtab_destroy(watch->results[i].symtab);
+	vmop_guest_requests_deinit(&watch->contexts);
+	vmop_guest_table_queue_deinit(&watch->tables);
 	free(watch->profiles);
 	free(watch);
 }
@@ -584,6 +818,7 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 	watch->cpu_permille = options->cpu_permille;
 	watch->snapshot_ns = (options->snapshot_ms ? options->snapshot_ms : 1000) * VMOP_NS_PER_MS;
 	watch->modules_ns = (options->modules_ms ? options->modules_ms : 5000) * VMOP_NS_PER_MS;
+	watch->off_cpu = options->off_cpu;
 	watch->reading_ns = (options->reading_ms ? options->reading_ms : 50) * VMOP_NS_PER_MS;
 	struct vmop_error *err = vmop_worker_begin(&watch->worker, &worker_ops);
 	if (err) {
@@ -630,6 +865,7 @@ void vmop_guest_watch_remove(struct vmop_guest_watch *watch, struct vmop_domain_
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
 		watched->is_removed = true;
+	vmop_guest_table_queue_drop(&watch->tables, domain);
 	pthread_cond_signal(&watch->worker.wake);
 	pthread_mutex_unlock(&watch->worker.lock);
 }
@@ -650,8 +886,43 @@ void vmop_guest_watch_drop_symbols(struct vmop_guest_watch *watch, struct vmop_d
 	pthread_mutex_lock(&watch->worker.lock);
 	struct watched *watched = find_watched(watch, domain);
 	if (watched)
-		watched->taken_generation = generation;
+		watched->wishes.taken_generation = generation;
 	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.wants_stacks = true;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+void vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.wants_code = true;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+bool vmop_guest_watch_take_blocked(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				   struct vmop_blocked_batch **ret_batch,
+				   struct vmop_blocked_facts *ret_facts)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	bool is_sampled = watched && watched->blocked_facts.n_rounds;
+	*ret_batch = NULL;
+	if (is_sampled) {
+		*ret_batch = watched->blocked;
+		*ret_facts = watched->blocked_facts;
+		watched->blocked = NULL;
+	}
+	pthread_mutex_unlock(&watch->worker.lock);
+	return is_sampled;
 }
 
 bool vmop_guest_watch_request_symbols(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
@@ -678,4 +949,69 @@ bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 	}
 	pthread_mutex_unlock(&watch->worker.lock);
 	return has_one;
+}
+
+bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				    const struct vmop_guest_code_mapping *mapping)
+{
+	const struct vmop_guest_table_request request = {.domain = domain, .mapping = *mapping};
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_room = vmop_guest_table_queue_request(&watch->tables, &request);
+	pthread_cond_signal(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				 struct vmop_guest_table_answer *ret)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_one = vmop_guest_table_queue_take(&watch->tables, domain, ret);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_one;
+}
+
+void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	vmop_guest_table_queue_drop(&watch->tables, domain);
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+bool vmop_guest_watch_request(struct vmop_guest_watch *watch,
+			      const struct vmop_guest_request *request)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_room = vmop_guest_requests_put(&watch->contexts, request);
+	pthread_cond_broadcast(&watch->worker.wake);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_room;
+}
+
+bool vmop_guest_watch_take_answer(struct vmop_guest_watch *watch, struct vmop_guest_answer *ret)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	bool has_one = vmop_guest_requests_collect(&watch->contexts, ret);
+	pthread_mutex_unlock(&watch->worker.lock);
+	return has_one;
+}
+
+void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wait_ms)
+{
+	struct timespec until = vmop_worker_deadline(wait_ms);
+	pthread_mutex_lock(&watch->worker.lock);
+	while (vmop_guest_requests_n_open(&watch->contexts) > 0 &&
+	       vmop_worker_wait(&watch->worker, &until))
+		;
+	pthread_mutex_unlock(&watch->worker.lock);
+}
+
+void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				       bool has_contexts)
+{
+	pthread_mutex_lock(&watch->worker.lock);
+	struct watched *watched = find_watched(watch, domain);
+	if (watched)
+		watched->wishes.has_contexts = has_contexts;
+	pthread_mutex_unlock(&watch->worker.lock);
 }

@@ -12,10 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/guest/context/requests.h"
+#include "daemon/guest/off-cpu/batch.h"
+#include "daemon/guest/stacks/table-queue.h"
 #include "daemon/guest/view.h"
 #include "daemon/host/ids.h"
 #include "libsym/symtab.h"
 #include "libutil/error.h"
+#include "libutil/setup.h"
 #include "vmop/ids.h"
 
 struct vmop_guest_watch;
@@ -30,6 +34,7 @@ struct vmop_guest_watch_options {
 	unsigned snapshot_ms, modules_ms, reading_ms;
 	/* The directory of profiles of kernels without BTF (vmop-guest-profile(1)); NULL: none. */
 	const char *profiles;
+	struct vmop_off_cpu off_cpu; /* how blocked threads are sampled; hz 0: they are not */
 };
 
 #define VMOP_GUEST_WATCH_DEFAULT_PERMILLE 10
@@ -56,6 +61,22 @@ struct vmop_guest_view *vmop_guest_watch_view(struct vmop_guest_watch *watch,
 					      struct vmop_domain_id domain);
 
 /*
+ * Let the thread read the guest's unwind tables, which later views have, from now on. Unknown
+ * domains are ignored.
+ */
+void vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+/* The same for the kernel's code, some 16 MiB, for stacks whose stack pointer is not known. */
+void vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+
+/*
+ * Take the guest's blocked threads since the last call: *ret_batch is the caller's, NULL: none. Set
+ * *ret_facts to their totals. False: they are not sampled, or not yet.
+ */
+bool vmop_guest_watch_take_blocked(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				   struct vmop_blocked_batch **ret_batch,
+				   struct vmop_blocked_facts *ret_facts);
+
+/*
  * Allow the thread to drop the symbols of the code of that generation, because the caller has
  * copied them.  Later views may have this code without symbols, which saves most of a guest's
  * memory.
@@ -80,5 +101,36 @@ struct vmop_guest_file_symbols {
 /* Take the next answer; false: no answer is ready. */
 bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,
 				   struct vmop_guest_file_symbols *ret);
+
+/*
+ * Request the unwind table of a mapping of a guest's process.  The answer repeats the key.  False:
+ * the queue is full, and the caller must try again later.
+ */
+bool vmop_guest_watch_request_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				    const struct vmop_guest_code_mapping *mapping);
+/* Take the next answer for a guest, with its table; false: no answer is ready. */
+bool vmop_guest_watch_take_table(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				 struct vmop_guest_table_answer *ret);
+/* Drop the requests for tables of a guest, and their answers. */
+void vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch, struct vmop_domain_id domain);
+
+/*
+ * Request what samples of a guest made necessary (context/requests.h). It is answered within
+ * milliseconds as a rule. False: too many requests wait; the caller must try again later. On the
+ * per-sample path, once for many samples: takes a lock that is held for a moment.
+ */
+bool vmop_guest_watch_request(struct vmop_guest_watch *watch,
+			      const struct vmop_guest_request *request);
+/* Take the next answer, which the caller owns; false: no answer is ready. */
+bool vmop_guest_watch_take_answer(struct vmop_guest_watch *watch, struct vmop_guest_answer *ret);
+/* Wait up to wait_ms until all requests are answered: at the end of a session. */
+void vmop_guest_watch_await_answers(struct vmop_guest_watch *watch, unsigned wait_ms);
+
+/*
+ * Set whether samples of a guest show what its vCPUs run: then the thread lists its processes and
+ * reads its vCPUs more rarely. Unknown domains are ignored.
+ */
+void vmop_guest_watch_set_has_contexts(struct vmop_guest_watch *watch, struct vmop_domain_id domain,
+				       bool has_contexts);
 
 #endif

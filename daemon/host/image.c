@@ -225,24 +225,40 @@ struct vmop_image *vmop_images_named(struct vmop_images *images, struct vmop_dom
 	return image;
 }
 
-struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmop_domain_id domain,
-					  const char *path, const struct vmop_build_id *build_id)
+/* Fill in the key of a guest's file and return its length. */
+static unsigned guest_file_key(union key_buffer *buffer, struct vmop_domain_id domain,
+			       const char *path, const struct vmop_build_id *build_id)
 {
 	/* A path with a new build-id is another image: the key has the first bytes of the build-id.
 	 */
 	struct image_key head = {.domain = domain, .kind = VMOP_IMAGE_FILE};
 	memcpy(&head.inode_or_base, build_id->bytes, sizeof(head.inode_or_base));
+	return key_fill(buffer, &head, path);
+}
+
+struct vmop_image *vmop_images_find_guest_file(const struct vmop_images *images,
+					       struct vmop_domain_id domain, const char *path,
+					       const struct vmop_build_id *build_id)
+{
 	union key_buffer buffer;
-	unsigned len = key_fill(&buffer, &head, path);
+	unsigned len = guest_file_key(&buffer, domain, path, build_id);
 	struct vmop_image *image;
 	HASH_FIND(hh, images->by_key, &buffer, len, image);
+	return image;
+}
+
+struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmop_domain_id domain,
+					  const char *path, const struct vmop_build_id *build_id)
+{
+	struct vmop_image *image = vmop_images_find_guest_file(images, domain, path, build_id);
 	if (image)
 		return vmop_image_ref(image);
 	image = vmop_images_new(images, domain, VMOP_IMAGE_FILE, path, 0, 0);
 	if (image->kind != VMOP_IMAGE_FILE)
 		return image; /* no room: the image is VMOP_UNATTRIBUTED_IMAGE_LIMIT */
 	image->build_id = *build_id;
-	add_key(images, image, &buffer, len);
+	union key_buffer buffer;
+	add_key(images, image, &buffer, guest_file_key(&buffer, domain, path, build_id));
 	return image;
 }
 

@@ -106,6 +106,10 @@ bool vmop_image_is_jitdump_name(const char *path);
 /* A file of a guest. The key is its path and its build-id (length 0: not known). */
 struct vmop_image *vmop_images_guest_file(struct vmop_images *images, struct vmop_domain_id domain,
 					  const char *path, const struct vmop_build_id *build_id);
+/* Return that image without a reference, or NULL: there is none. For the per-sample path. */
+struct vmop_image *vmop_images_find_guest_file(const struct vmop_images *images,
+					       struct vmop_domain_id domain, const char *path,
+					       const struct vmop_build_id *build_id);
 /* One image for each (domain, kind, name, base). */
 struct vmop_image *vmop_images_named(struct vmop_images *images, struct vmop_domain_id domain,
 				     enum vmop_image_kind kind, const char *name, uint64_t base,

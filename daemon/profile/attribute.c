@@ -67,7 +67,8 @@ static __attribute__((noinline)) void put_stack(struct vmop_attribution *attribu
 {
 	struct vmop_stack_sample sample = {.offset = location->offset,
 					   .weight_events = weight_events,
-					   .time_ns = attribution->time_ns};
+					   .time_ns = attribution->time_ns,
+					   .below = attribution->below};
 	struct vmop_process *process = attribution->process;
 	/* Byte by byte, because the padding of the key is hashed later. */
 	memcpy(&sample.key, &location->key, sizeof(sample.key));
@@ -275,6 +276,27 @@ static void bill(const struct vmop_attribution *attribution, struct vmop_sample_
 		key->vcpu = (int32_t)vcpu->number;
 }
 
+/* Find the guest's frame for which the thread of a vCPU works, if the source captured it. */
+static void find_below(struct vmop_attribution *attribution, const struct vmop_sample *sample)
+{
+	const struct vmop_stack_frames *guest =
+		vmop_guests_take_state(attribution->guests, sample->cpu, sample->tid);
+	attribution->below = guest ? vmop_stacks_intern_guest(attribution->stacks, guest)
+				   : (struct vmop_stack_node){0};
+}
+
+void vmop_attribution_keep_guest_state(struct vmop_attribution *attribution,
+				       const struct vmop_record *record,
+				       const struct vmop_stack_capture *capture)
+{
+	const struct vmop_guest_state_record *state = &record->guest_state;
+	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, state->tid);
+	if (attribution->guests && attribution->stacks && capture && capture->guest && vcpu &&
+	    vcpu->domain->kind == VMOP_DOMAIN_PASSIVE)
+		vmop_guests_keep_state(attribution->guests, vcpu->domain, state->cpu, state->tid,
+				       capture->guest);
+}
+
 static void host_sample(struct vmop_attribution *attribution, struct location *location,
 			struct vmop_process *process, const struct vmop_record *record,
 			const struct vmop_stack_capture *capture)
@@ -290,6 +312,9 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 	}
 	if (process)
 		location->key.task = find_task(attribution, process, sample->tid);
+	attribution->below = (struct vmop_stack_node){0};
+	if (attribution->capture && process && process->domain && attribution->guests)
+		find_below(attribution, sample);
 	if (process && process->domain)
 		bill(attribution, &location->key, process->domain, sample->tid);
 	else if (is_user)
@@ -324,9 +349,45 @@ static void locate_guest(struct vmop_attribution *attribution, struct location *
 /* Add a guest's sample that was held: see guests.h. */
 static void put_guest_sample(void *arg, const struct vmop_guest_sample *sample)
 {
+	struct vmop_attribution *attribution = arg;
 	struct location location = {.image = sample->image, .offset = sample->offset};
 	memcpy(&location.key, &sample->key, sizeof(location.key));
-	put(arg, &location, sample->weight_events);
+	if (sample->callers && attribution->stacks)
+		location.key.stack = vmop_stacks_intern(
+			attribution->stacks, sample->key.domain.number << 22 ^ sample->pid,
+			sample->callers);
+	put(attribution, &location, sample->weight_events);
+}
+
+/* Add the time that a guest's thread was blocked. */
+static void put_blocked(void *arg, const struct vmop_guest_blocked *blocked)
+{
+	struct vmop_attribution *attribution = arg;
+	struct vmop_sample_key key = {
+		.event = attribution->blocked_event,
+		.domain = blocked->domain,
+		.billed = blocked->domain,
+		.bill = VMOP_BILL_SELF,
+		.mode = VMOP_MODE_KERNEL,
+		.certainty = VMOP_CERTAIN_EXACT,
+		.vcpu = -1,
+		.cpu = -1,
+		.task = blocked->task,
+		.image = blocked->image->slot,
+	};
+	struct vmop_stack_frames callers;
+	vmop_image_mark_sampled(blocked->image);
+	copy_frames(&blocked->callers, &callers);
+	if (callers.n > attribution->max_frames) {
+		callers.n = attribution->max_frames;
+		callers.end = VMOP_STACK_DEPTH_LIMIT;
+	}
+	key.stack = vmop_stacks_intern(attribution->stacks,
+				       blocked->domain.number << 22 ^ blocked->pid, &callers);
+	attribution->blocked += blocked->n_samples;
+	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
+				(uint32_t)blocked->n_samples, blocked->ns))
+		attribution->no_room += blocked->n_samples;
 }
 
 /* Return the reason why samples of a guest that is not passive have no image. */
@@ -346,8 +407,38 @@ static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
 	return owner->is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
 }
 
+/* Set the number of a vCPU to KVM's own, which a context has. */
+static void number_vcpu(struct vmop_attribution *attribution, uint32_t tid, uint32_t number)
+{
+	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, tid);
+	if (vcpu && !vcpu->is_sure)
+		vmop_domains_number_vcpu(attribution->domains, vcpu->domain, tid, number);
+}
+
+/* Hold a sample of a passive guest until the flush. False: no room. */
+static bool hold_guest_sample(struct vmop_attribution *attribution, const struct location *location,
+			      const struct vmop_sample_owner *owner,
+			      const struct vmop_record *record,
+			      const struct vmop_stack_capture *capture)
+{
+	if (capture && capture->guest)
+		number_vcpu(attribution, record->sample.tid, capture->guest->vcpu);
+	if (!capture || capture->guest)
+		return vmop_guests_hold(attribution->guests, owner->domain, &location->key, record,
+					owner->vcpu, capture ? capture->guest : NULL);
+	/* Unwound by the hypervisor. The sampled code itself is not a caller. */
+	const struct vmop_guest_held_frames frames = {
+		.frames = capture->n_user_frames ? capture->user_frames + 1 : NULL,
+		.n = capture->n_user_frames ? capture->n_user_frames - 1 : 0,
+		.end = capture->user_end,
+	};
+	return vmop_guests_hold_frames(attribution->guests, owner->domain, &location->key, record,
+				       owner->vcpu, &frames);
+}
+
 static void guest_sample(struct vmop_attribution *attribution, struct location *location,
-			 const struct vmop_sample_owner *owner, const struct vmop_record *record)
+			 const struct vmop_sample_owner *owner, const struct vmop_record *record,
+			 const struct vmop_stack_capture *capture)
 {
 	const struct vmop_sample *sample = &record->sample;
 	struct vmop_domain *domain = owner->domain;
@@ -361,8 +452,7 @@ static void guest_sample(struct vmop_attribution *attribution, struct location *
 	if (sample->flags & VMOP_SAMPLE_NO_IP && domain->kind == VMOP_DOMAIN_PASSIVE)
 		vmop_domain_set_kind(domain, VMOP_DOMAIN_OPAQUE);
 	if (domain->kind == VMOP_DOMAIN_PASSIVE && attribution->guests &&
-	    vmop_guests_hold(attribution->guests, domain, &location->key, record, owner->vcpu,
-			     NULL))
+	    hold_guest_sample(attribution, location, owner, record, capture))
 		return;
 	if (domain->kind == VMOP_DOMAIN_PASSIVE)
 		locate_guest(attribution, location, domain, sample);
@@ -419,7 +509,7 @@ void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_reco
 		host_sample(attribution, &location, process, record, capture);
 		break;
 	case VMOP_OWNER_GUEST:
-		guest_sample(attribution, &location, &owner, record);
+		guest_sample(attribution, &location, &owner, record, capture);
 		break;
 	case VMOP_OWNER_HYPERVISOR:
 		hypervisor_sample(attribution, &location, &owner, sample);
@@ -514,8 +604,11 @@ static bool refresh_kernel(struct vmop_attribution *attribution)
 void vmop_attribution_resolve_late(struct vmop_attribution *attribution, bool is_last)
 {
 	const struct vmop_guest_sink sink = {.put = put_guest_sample, .arg = attribution};
+	const struct vmop_guest_blocked_sink blocked = {.put = put_blocked, .arg = attribution};
 	if (attribution->guests)
 		vmop_guests_release(attribution->guests, &sink);
+	if (attribution->guests && attribution->stacks)
+		vmop_guests_release_blocked(attribution->guests, &blocked);
 	struct vmop_aggregate *aggregate = attribution->aggregate;
 	read_queued(attribution);
 	bool has_text = refresh_kernel(attribution);

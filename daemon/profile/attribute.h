@@ -36,11 +36,15 @@ struct vmop_attribution {
 	struct vmop_jit_samples *jit_samples; /* NULL: no jitdumps are read */
 	unsigned separate;		      /* enum vmop_setup_separate */
 	uint32_t n_events;
+	struct vmop_event_id blocked_event; /* of blocked threads; they need stacks */
+	uint32_t max_frames;		    /* of their stacks */
 
 	uint64_t time_ns; /* of the sample that is being attributed */
 	/* The stack and the process of the host's sample that is being attributed, or NULL. */
 	const struct vmop_stack_capture *capture;
 	struct vmop_process *process;
+	/* The guest's frame for which the host works in that sample; id 0: none. */
+	struct vmop_stack_node below;
 
 	/* The process of each CPU's last sample. */
 	struct vmop_process *last[VMOP_ATTRIBUTE_CPUS];
@@ -51,6 +55,7 @@ struct vmop_attribution {
 	bool text_waits; /* a sample in unknown kernel text waits for its stack */
 
 	uint64_t samples, unattributed;
+	uint64_t blocked;   /* samples of blocked threads, which are not in samples */
 	uint64_t malformed; /* samples of events that the source lacks */
 	uint64_t no_room;   /* samples for which the aggregate was full */
 	uint64_t stale;	    /* see vmop_domain.has_stale_addresses */
@@ -62,6 +67,11 @@ struct vmop_attribution {
  */
 void vmop_attribute(struct vmop_attribution *attribution, const struct vmop_record *record,
 		    const struct vmop_stack_capture *capture);
+
+/* Keep the state in which a guest left a vCPU, for the next sample of that CPU. */
+void vmop_attribution_keep_guest_state(struct vmop_attribution *attribution,
+				       const struct vmop_record *record,
+				       const struct vmop_stack_capture *capture);
 
 /* Add a sample that waited for its stack: the release of struct vmop_stacks_options. */
 void vmop_attribution_put_stack_sample(void *arg, const struct vmop_stack_sample *sample);

@@ -7,6 +7,19 @@
 #include "libutil/clock.h"
 #include "libutil/log.h"
 
+static void count_blocked_losses(struct vmop_profiler *profiler)
+{
+	struct vmop_losses *losses = &profiler->losses;
+	struct vmop_guests_blocked_losses blocked;
+	uint32_t event = profiler->attribution.blocked_event.number;
+	if (!profiler->guests || !profiler->has_blocked)
+		return;
+	vmop_guests_blocked_losses(profiler->guests, &blocked);
+	vmop_losses_total_of(losses, VMOP_LOSS_BLOCKED_ROUNDS, event, blocked.n_missed);
+	vmop_losses_total_of(losses, VMOP_LOSS_BLOCKED_TORN, event, blocked.n_torn);
+	vmop_losses_total_of(losses, VMOP_LOSS_BLOCKED_LIMIT, event, blocked.n_refused);
+}
+
 /* Update the losses from the counters of the source and the tables. */
 static void count_losses(struct vmop_profiler *profiler)
 {
@@ -29,6 +42,7 @@ static void count_losses(struct vmop_profiler *profiler)
 	vmop_losses_total(losses, VMOP_LOSS_STALE, profiler->attribution.stale);
 	vmop_losses_total(losses, VMOP_LOSS_UNSAMPLED_MS,
 			  (stats.paused_ns - begun->paused_ns) / VMOP_NS_PER_MS);
+	count_blocked_losses(profiler);
 	uint64_t dropped = profiler->attribution.no_room - profiler->no_room_counted;
 	profiler->no_room_counted = profiler->attribution.no_room;
 	vmop_losses_add(losses,

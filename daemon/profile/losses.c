@@ -20,6 +20,9 @@ static const char *const names[VMOP_N_LOSSES] = {
 	[VMOP_LOSS_GUEST_LIMIT] = "guest-limit",
 	[VMOP_LOSS_STALE] = "stale-address",
 	[VMOP_LOSS_UNSAMPLED_MS] = "unsampled-ms",
+	[VMOP_LOSS_BLOCKED_ROUNDS] = "blocked-rounds",
+	[VMOP_LOSS_BLOCKED_TORN] = "blocked-torn",
+	[VMOP_LOSS_BLOCKED_LIMIT] = "blocked-limit",
 };
 
 void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t event, uint64_t n)
@@ -27,13 +30,19 @@ void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t e
 	losses->now[loss][event < VMOP_LOSS_EVENTS_MAX ? event : 0] += n;
 }
 
-void vmop_losses_total(struct vmop_losses *losses, enum vmop_loss loss, uint64_t total)
+void vmop_losses_total_of(struct vmop_losses *losses, enum vmop_loss loss, uint32_t event,
+			  uint64_t total)
 {
 	uint64_t sum = 0;
-	for (size_t event = 0; event < VMOP_LOSS_EVENTS_MAX; event++)
-		sum += losses->now[loss][event];
+	for (size_t i = 0; i < VMOP_LOSS_EVENTS_MAX; i++)
+		sum += losses->now[loss][i];
 	if (total > sum)
-		losses->now[loss][0] += total - sum;
+		vmop_losses_add(losses, loss, event, total - sum);
+}
+
+void vmop_losses_total(struct vmop_losses *losses, enum vmop_loss loss, uint64_t total)
+{
+	vmop_losses_total_of(losses, loss, 0, total);
 }
 
 uint64_t vmop_losses_sum(const struct vmop_losses *losses, enum vmop_loss loss)

@@ -21,6 +21,10 @@
  * | stale-address   | samples of Xen's HVM and PVH guests on AMD, which are not lost: |
  * |                 | their address is of the guest's previous exit                   |
  * | unsampled-ms    | milliseconds without sampling, while Xen's lists changed        |
+ * | blocked-rounds  | times that guests' blocked threads were due and not read: the   |
+ * |                 | limit guest-cpu; the next reading counts for the time as well   |
+ * | blocked-torn    | threads of guests that changed while they were read             |
+ * | blocked-limit   | blocked threads of guests above the limit                       |
  */
 #ifndef VMOP_DAEMON_PROFILE_LOSSES_H
 #define VMOP_DAEMON_PROFILE_LOSSES_H
@@ -47,6 +51,9 @@ enum vmop_loss {
 	VMOP_LOSS_GUEST_LIMIT,
 	VMOP_LOSS_STALE,
 	VMOP_LOSS_UNSAMPLED_MS,
+	VMOP_LOSS_BLOCKED_ROUNDS,
+	VMOP_LOSS_BLOCKED_TORN,
+	VMOP_LOSS_BLOCKED_LIMIT,
 	VMOP_N_LOSSES,
 };
 
@@ -63,7 +70,11 @@ struct vmop_losses {
 /* Add n to the losses of event; 0 if they concern no event in particular. */
 void vmop_losses_add(struct vmop_losses *losses, enum vmop_loss loss, uint32_t event, uint64_t n);
 
-/* Raise the sum over all events to total.  The difference counts as event 0's. */
+/* Raise the sum over all events to total.  The difference counts as that of event. */
+void vmop_losses_total_of(struct vmop_losses *losses, enum vmop_loss loss, uint32_t event,
+			  uint64_t total);
+
+/* The same for event 0. */
 void vmop_losses_total(struct vmop_losses *losses, enum vmop_loss loss, uint64_t total);
 
 /* Return the sum over all events, inherited counts included. */

@@ -40,15 +40,33 @@ static uint32_t first_cells(void)
 	return cells;
 }
 
+const struct vmop_event_info *vmop_profiler_event(const struct vmop_profiler *profiler, size_t i)
+{
+	size_t n = vmop_source_n_events(profiler->source);
+	if (i < n)
+		return vmop_source_event(profiler->source, i);
+	return i == n && profiler->has_blocked ? &profiler->blocked : NULL;
+}
+
+/* Prepare the event of the blocked threads, which no source delivers. */
+static void add_blocked_event(struct vmop_profiler *profiler, const struct vmop_off_cpu *off_cpu)
+{
+	profiler->has_blocked = off_cpu->hz && profiler->root;
+	if (!profiler->has_blocked)
+		return;
+	profiler->blocked = (struct vmop_event_info){
+		.name = "blocked", .unit = "ns", .period_events = VMOP_NS_PER_S / off_cpu->hz};
+}
+
 static struct vmop_error *put_events(struct vmop_profiler *profiler)
 {
 	struct vmop_source *source = profiler->source;
-	for (size_t i = 0; i < vmop_source_n_events(source); i++) {
-		const struct vmop_event_info *info = vmop_source_event(source, i);
+	const struct vmop_event_info *info;
+	for (size_t i = 0; (info = vmop_profiler_event(profiler, i)); i++) {
 		struct vmop_db_event row = {
 			.id = {(uint32_t)i},
 			.name = info->name,
-			.source = source->ops->name,
+			.source = info == &profiler->blocked ? "guests" : source->ops->name,
 			.unit = info->unit,
 			.period_events = info->period_events,
 			.frequency_hz = info->frequency_hz,
@@ -134,13 +152,15 @@ static struct vmop_error *use_vmlinux(struct vmop_profiler *profiler,
 static struct vmop_error *create_stacks(struct vmop_profiler *profiler,
 					const struct vmop_stack_options *captured)
 {
-	if (captured->mode == VMOP_STACKS_OFF)
+	/* Blocked threads always have stacks. */
+	if (captured->mode == VMOP_STACKS_OFF && !profiler->has_blocked)
 		return NULL;
 	const struct vmop_stacks_options options = {
 		.processes = &profiler->processes,
 		.kernel = &profiler->kernel,
 		.vdso = profiler->vdso,
-		.max_frames = captured->max_frames,
+		.max_frames = captured->mode != VMOP_STACKS_OFF ? captured->max_frames
+								: VMOP_STACK_FRAMES_MAX,
 		.has_user_parts = captured->mode != VMOP_STACKS_KERNEL,
 		.unwind_maps = captured->mode == VMOP_STACKS_BPF
 				       ? vmop_source_unwind_maps(profiler->source)
@@ -177,11 +197,13 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 			return &vmop_error_no_memory;
 	}
 	profiler->monotonic_to_realtime_ns = monotonic_to_realtime_ns();
+	add_blocked_event(profiler, &options->setup->off_cpu);
 	struct vmop_error *err = vmop_images_init(&profiler->images, IMAGES_MAX);
 	if (err)
 		return err;
 	profiler->keeps_tasks =
 		options->keeps_tasks || options->setup->separate & VMOP_SETUP_SEPARATE_THREAD;
+	profiler->wants_context = vmop_setup_wants_guest_context(options->setup);
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
 				  &profiler->tasks,
@@ -203,10 +225,11 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		err = vmop_kernel_init(&profiler->kernel, profiler->root, &profiler->images);
 	if (!err)
 		err = use_vmlinux(profiler, options);
-	if (!err && !vmop_aggregate_init(&profiler->aggregate, first_cells(),
-					 options->stacks.mode != VMOP_STACKS_OFF
-						 ? VMOP_AGGREGATE_STACK_KEYS_MAX
-						 : VMOP_AGGREGATE_KEYS_MAX))
+	if (!err &&
+	    !vmop_aggregate_init(&profiler->aggregate, first_cells(),
+				 options->stacks.mode != VMOP_STACKS_OFF || profiler->has_blocked
+					 ? VMOP_AGGREGATE_STACK_KEYS_MAX
+					 : VMOP_AGGREGATE_KEYS_MAX))
 		err = &vmop_error_no_memory;
 	if (err)
 		return err;
@@ -231,9 +254,14 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		return err;
 	if (profiler->root && options->setup->guest_cpu_permille)
 		err = vmop_guests_create(&profiler->domains, &profiler->images, &profiler->tasks,
-					 options->setup->guest_cpu_permille, &profiler->guests);
+					 options->setup->guest_cpu_permille,
+					 &options->setup->off_cpu, &profiler->guests);
 	if (err)
 		return err;
+	if (profiler->guests)
+		vmop_guests_set_maps(profiler->guests,
+				     vmop_source_guest_maps(profiler->source, NULL),
+				     &options->stacks);
 	profiler->attribution = (struct vmop_attribution){
 		.images = &profiler->images,
 		.tasks = &profiler->tasks,
@@ -246,6 +274,8 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		.stacks = profiler->stacks,
 		.jit_samples = profiler->jit_samples,
 		.separate = options->setup->separate,
+		.max_frames = options->setup->stacks.max_frames,
+		.blocked_event = {(uint32_t)vmop_source_n_events(profiler->source)},
 		.n_events = (uint32_t)vmop_source_n_events(profiler->source),
 	};
 	return put_known(profiler);
@@ -374,6 +404,8 @@ static void take_record(void *arg, const struct vmop_record *record,
 						  stack);
 		break;
 	case VMOP_RECORD_GUEST_STATE:
+		vmop_attribution_keep_guest_state(&profiler->attribution, record, stack);
+		break;
 	case VMOP_RECORD_CPU: /* the source handles these */
 		break;
 	default:
@@ -407,12 +439,27 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
 	return vmop_profiler_tick(profiler);
 }
 
+/* Note at each passive guest why the source captures no contexts, if it was asked for them. */
+static void note_missing_contexts(struct vmop_profiler *profiler)
+{
+	const char *note;
+	if (!profiler->wants_context || !profiler->source->ops->guest_maps ||
+	    vmop_source_guest_maps(profiler->source, &note))
+		return;
+	for (uint32_t i = 1; i < profiler->domains.n; i++) {
+		struct vmop_domain *domain = profiler->domains.at[i];
+		if (domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE)
+			vmop_domain_set_context_note(domain, note);
+	}
+}
+
 struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler)
 {
 	struct vmop_error *err = profiler->provider->ops->tick(profiler->provider);
 	vmop_domains_tick(&profiler->domains);
 	if (profiler->guests)
 		vmop_guests_tick(profiler->guests);
+	note_missing_contexts(profiler);
 	vmop_processes_check(&profiler->processes, CHECKS_A_TICK);
 	return err;
 }
@@ -421,6 +468,8 @@ void vmop_profiler_drained(struct vmop_profiler *profiler)
 {
 	if (profiler->stacks)
 		vmop_stacks_advance(profiler->stacks);
+	if (profiler->guests)
+		vmop_guests_drained(profiler->guests);
 }
 
 bool vmop_profiler_wants_flush(const struct vmop_profiler *profiler)
@@ -466,6 +515,16 @@ uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler)
 	       (profiler->guests ? vmop_guests_n_held(profiler->guests) : 0);
 }
 
+bool vmop_profiler_has_guests(const struct vmop_profiler *profiler)
+{
+	for (uint32_t i = 1; i < profiler->domains.n; i++) {
+		const struct vmop_domain *domain = profiler->domains.at[i];
+		if (domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE)
+			return true;
+	}
+	return false;
+}
+
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret)
 {
 	*ret = (struct vmop_profiler_stats){
@@ -508,6 +567,7 @@ bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,
 		.image = domain->symbols_from,
 		.note = domain->note,
 		.view = vmop_guests_view(profiler->guests, domain),
+		.blocked = vmop_guests_blocked_facts(profiler->guests, domain),
 	};
 	return true;
 }

@@ -25,7 +25,8 @@
 #include "libdb/db.h"
 #include "libutil/error.h"
 
-struct vmop_guest_view; /* guest/view.h */
+struct vmop_blocked_facts; /* guest/off-cpu/batch.h */
+struct vmop_guest_view;	   /* guest/view.h */
 struct vmop_profiler;
 
 /*
@@ -95,6 +96,9 @@ void vmop_profiler_inherit(struct vmop_profiler *profiler, const struct vmop_pro
 /* Return the number of samples that wait for the next flush. */
 uint64_t vmop_profiler_waiting(struct vmop_profiler *profiler);
 
+/* Return whether a passive guest runs. */
+bool vmop_profiler_has_guests(const struct vmop_profiler *profiler);
+
 struct vmop_profiler_stats {
 	uint64_t samples;		 /* attributed or not */
 	uint64_t unattributed;		 /* in a "[...]" image that names the reason */
@@ -110,6 +114,12 @@ struct vmop_profiler_stats {
 /* Set *ret to the present counts. */
 void vmop_profiler_stats(const struct vmop_profiler *profiler, struct vmop_profiler_stats *ret);
 
+/*
+ * Return event i of the session, from 0; NULL past the last. The event of blocked threads comes
+ * after the source's.
+ */
+const struct vmop_event_info *vmop_profiler_event(const struct vmop_profiler *profiler, size_t i);
+
 struct vmop_domain_stats {
 	struct vmop_domain_id id;
 	enum vmop_domain_kind kind;
@@ -123,7 +133,8 @@ struct vmop_domain_stats {
 	uint64_t samples_own; /* of an active guest: stored in its own session */
 	const char *image;    /* the source of its kernel's symbols, or the reason for none */
 	const char *note;     /* a remark about its samples, or NULL */
-	const struct vmop_guest_view *view; /* of its inside; NULL: none */
+	const struct vmop_guest_view *view;	  /* of its inside; NULL: none */
+	const struct vmop_blocked_facts *blocked; /* of its threads; NULL: not sampled */
 };
 /* Set *ret to domain i, from 0; false after the last. */
 bool vmop_profiler_domain(const struct vmop_profiler *profiler, size_t i,

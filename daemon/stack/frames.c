@@ -202,13 +202,25 @@ static void deferred_part(struct resolution *resolution)
 	resolution->frames->end = VMOP_STACK_NOT_RECORDED;
 }
 
+/* Return whether the source reports why a stack has no user part, although not by tables. */
+static bool has_no_user_part(const struct resolution *resolution)
+{
+	const struct vmop_stack_capture *capture = resolution->capture;
+	bool is_end =
+		resolution->task->is_kernel_thread && capture->user_end == VMOP_STACK_NOT_RECORDED;
+	return !capture->n_user_frames && !capture->user_regs && !capture->user_generation &&
+	       capture->user_end != VMOP_STACK_END_UNKNOWN && !is_end;
+}
+
 static void user_part(struct resolution *resolution)
 {
 	const struct vmop_stack_capture *capture = resolution->capture;
 	const struct vmop_stack_task *task = resolution->task;
 	struct vmop_stack_frames *frames = resolution->frames;
 	bool is_unwindable = capture->user_regs && !capture->is_compat;
-	if (capture->user_cookie && !task->is_kernel_thread) {
+	if (has_no_user_part(resolution)) {
+		frames->end = capture->user_end;
+	} else if (capture->user_cookie && !task->is_kernel_thread) {
 		deferred_part(resolution);
 	} else if (task->is_kernel_thread ||
 		   (resolution->framer->has_user_parts && resolution->is_kernel &&

@@ -27,6 +27,7 @@ struct path {
 	uint32_t pid;
 	uint32_t n; /* frames; 0: none */
 	enum vmop_stack_end end;
+	struct vmop_stack_id root; /* the node below the outermost frame */
 	/* Outermost first. */
 	struct vmop_stack_caller at[VMOP_STACK_FRAMES_MAX];
 	struct vmop_stack_node nodes[VMOP_STACK_FRAMES_MAX];
@@ -160,20 +161,34 @@ static size_t common(const struct path *path, const struct vmop_stack_frames *fr
 }
 
 /*
+ * Return the node below the outermost frame of a stack that ends with `end`: the guest's frame for
+ * which it works, unless an unknown number of the host's frames is missing in between.
+ */
+static struct vmop_stack_node root_of(struct vmop_stacks *stacks, struct vmop_stack_node below,
+				      enum vmop_stack_end end)
+{
+	bool has_all = end == VMOP_STACK_COMPLETE || end == VMOP_STACK_NOT_RECORDED;
+	return below.id.number && has_all ? below : vmop_stack_tree_end(stacks->tree, end);
+}
+
+/*
  * Return the stack of the frames, whose outermost one is the last. n_known: they are below that
- * many frames of the process's path.
+ * many frames of the process's path. below: see struct vmop_stack_sample.
  */
 static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid,
-				   struct vmop_stack_frames *frames, size_t n_known)
+				   struct vmop_stack_frames *frames, size_t n_known,
+				   struct vmop_stack_node below)
 {
 	struct path *path = &stacks->paths[pid % PATHS];
-	bool is_same = path->pid == pid && path->end == frames->end;
+	struct vmop_stack_node root = root_of(stacks, below, frames->end);
+	bool is_same =
+		path->pid == pid && path->end == frames->end && path->root.number == root.id.number;
 	size_t first = n_known ? n_known : is_same ? common(path, frames) : 0;
 	size_t n = n_known + frames->n;
-	struct vmop_stack_node node =
-		first ? path->nodes[first - 1] : vmop_stack_tree_end(stacks->tree, frames->end);
+	struct vmop_stack_node node = first ? path->nodes[first - 1] : root;
 	path->pid = pid;
 	path->end = frames->end;
+	path->root = root.id;
 	path->n_given = (uint32_t)n_known;
 	for (size_t i = first; i < n; i++) {
 		path->at[i] = frames->at[n - 1 - i];
@@ -196,7 +211,21 @@ static struct vmop_stack_id intern(struct vmop_stacks *stacks, uint32_t pid,
 struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
 					struct vmop_stack_frames *frames)
 {
-	return intern(stacks, pid, frames, 0);
+	return intern(stacks, pid, frames, 0, (struct vmop_stack_node){0});
+}
+
+struct vmop_stack_node vmop_stacks_intern_guest(struct vmop_stacks *stacks,
+						const struct vmop_stack_frames *frames)
+{
+	struct vmop_stack_caller outermost_first[VMOP_STACK_FRAMES_MAX];
+	struct vmop_stack_node nodes[VMOP_STACK_FRAMES_MAX];
+	for (size_t i = 0; i < frames->n; i++) {
+		outermost_first[i] = frames->at[frames->n - 1 - i];
+		vmop_image_mark_sampled(outermost_first[i].image);
+	}
+	struct vmop_stack_node end = vmop_stack_tree_end(stacks->tree, frames->end);
+	size_t n = vmop_stack_tree_add(stacks->tree, end, outermost_first, frames->n, nodes);
+	return n && n == frames->n ? nodes[n - 1] : (struct vmop_stack_node){0};
 }
 
 static bool hold(struct vmop_stacks *stacks, const struct vmop_stack_sample *sample,
@@ -224,7 +253,7 @@ static enum outcome try(struct vmop_stacks *stacks, const struct vmop_stack_task
 		return LACKING;
 	if (hold(stacks, sample, process))
 		return HELD;
-	sample->key.stack = vmop_stacks_intern(stacks, task->pid, &stacks->frames);
+	sample->key.stack = intern(stacks, task->pid, &stacks->frames, 0, sample->below);
 	return FOUND;
 }
 
@@ -232,12 +261,13 @@ static enum outcome try(struct vmop_stacks *stacks, const struct vmop_stack_task
  * Return how many of the outer frames that the kernel unwound are those of the process's path. All
  * frames must be within the depth limit.
  */
-static size_t count_known(const struct vmop_stacks *stacks, const struct path *path,
+static size_t count_known(struct vmop_stacks *stacks, const struct path *path,
 			  const struct vmop_stack_task *task,
-			  const struct vmop_stack_capture *capture)
+			  const struct vmop_stack_capture *capture, struct vmop_stack_node below)
 {
 	size_t i = 0, n = capture->n_user_frames;
 	if (path->pid != task->pid || path->end != capture->user_end || !task->regions ||
+	    path->root.number != root_of(stacks, below, capture->user_end).id.number ||
 	    path->version != task->regions->version ||
 	    capture->n_kernel_frames + n > stacks->options.max_frames)
 		return 0;
@@ -266,7 +296,7 @@ static enum outcome try_given(struct vmop_stacks *stacks, const struct vmop_stac
 			      struct vmop_stack_sample *sample)
 {
 	struct path *path = &stacks->paths[task->pid % PATHS];
-	size_t n_known = count_known(stacks, path, task, capture);
+	size_t n_known = count_known(stacks, path, task, capture, sample->below);
 	struct vmop_stack_capture rest = *capture;
 	struct vmop_stack_task inner = *task;
 	rest.n_user_frames -= n_known;
@@ -277,7 +307,7 @@ static enum outcome try_given(struct vmop_stacks *stacks, const struct vmop_stac
 	bool is_whole = stacks->frames.end == capture->user_end;
 	if (!is_whole && n_known)
 		return try(stacks, task, process, capture, is_kernel, sample);
-	sample->key.stack = intern(stacks, task->pid, &stacks->frames, n_known);
+	sample->key.stack = intern(stacks, task->pid, &stacks->frames, n_known, sample->below);
 	if (is_whole &&
 	    capture->n_kernel_frames + capture->n_user_frames <= stacks->options.max_frames)
 		note_given(path, task, capture, n_known);
@@ -353,7 +383,7 @@ bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *samp
 		return outcome == FOUND;
 	if (keep(stacks, sample, &task, capture, is_kernel))
 		return false;
-	sample->key.stack = vmop_stacks_intern(stacks, task.pid, &stacks->frames);
+	sample->key.stack = intern(stacks, task.pid, &stacks->frames, 0, sample->below);
 	return true;
 }
 

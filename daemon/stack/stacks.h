@@ -63,9 +63,9 @@ struct vmop_error *vmop_stacks_create(const struct vmop_stacks_options *options,
 void vmop_stacks_destroy(struct vmop_stacks *stacks); /* NULL is allowed */
 
 /*
- * Set sample->key.stack to the stack in capture. process may be NULL. is_kernel: the sampled code
- * is the kernel's. False: the sample waits, and is passed to release later, or it was held. On the
- * per-sample path.
+ * Set sample->key.stack to the stack in capture, above sample->below if it is complete, or as far
+ * as it was recorded. process may be NULL. is_kernel: the sampled code is the kernel's. False: the
+ * sample waits, and is passed to release later, or it was held. On the per-sample path.
  */
 bool vmop_stacks_find(struct vmop_stacks *stacks, struct vmop_stack_sample *sample,
 		      struct vmop_process *process, const struct vmop_stack_capture *capture,
@@ -80,6 +80,13 @@ void vmop_stacks_process_gone(struct vmop_stacks *stacks, struct vmop_process *p
  */
 struct vmop_stack_id vmop_stacks_intern(struct vmop_stacks *stacks, uint32_t pid,
 					struct vmop_stack_frames *frames);
+
+/*
+ * Return the node of the first of a guest's frames, for struct vmop_stack_sample.below. It is valid
+ * until the interval is stored. The id is 0 if there is no room. On the per-sample path.
+ */
+struct vmop_stack_node vmop_stacks_intern_guest(struct vmop_stacks *stacks,
+						const struct vmop_stack_frames *frames);
 
 /* Add the user part of the samples that have this cookie. On the per-sample path. */
 void vmop_stacks_add_user_part(struct vmop_stacks *stacks, uint64_t cookie,

@@ -14,6 +14,7 @@
 
 #include "daemon/host/regions.h"
 #include "daemon/profile/sample-key.h"
+#include "daemon/stack/tree.h"
 #include "libutil/error.h"
 #include "vmop/stack.h"
 
@@ -22,6 +23,11 @@ struct vmop_stack_sample {
 	struct vmop_sample_key key;
 	uint64_t offset, weight_events;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	/*
+	 * The node of the guest's frame for which the host works: the host's stack is above it. Id
+	 * 0: none.
+	 */
+	struct vmop_stack_node below;
 };
 
 struct vmop_waiting_stack {

@@ -19,6 +19,7 @@ void vmop_perf_plan_deinit(struct vmop_perf_plan *plan)
 	free(plan->events);
 	free(plan->wanted);
 	vmop_perf_stacks_deinit(&plan->stacks);
+	vmop_perf_program_deinit(&plan->program);
 	*plan = (struct vmop_perf_plan){0};
 }
 

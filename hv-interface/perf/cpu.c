@@ -21,14 +21,31 @@ enum { SMALLEST_RING_BYTES = 64 << 10 };
 bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan)
 {
 	return plan->n_events > 1 || (plan->n_events == 1 && plan->events[0].is_split) ||
-	       (plan->n_events == 1 && plan->stacks.is.mode == VMOP_STACKS_BPF);
+	       (plan->n_events == 1 && plan->program.bpf);
+}
+
+bool vmop_perf_plan_can_run(const struct vmop_perf_plan *plan, size_t i)
+{
+	return plan->events[i].attr.type != PERF_TYPE_TRACEPOINT;
+}
+
+bool vmop_perf_plan_samples_guests(const struct vmop_perf_plan *plan, size_t i)
+{
+	const unsigned guests =
+		1u << VMOP_PERF_CLASS(true, false) | 1u << VMOP_PERF_CLASS(true, true);
+	return plan->wanted[i] & guests && !(plan->wanted[i] & VMOP_PERF_HOST_ONLY);
 }
 
 bool vmop_perf_plan_unwinds(const struct vmop_perf_plan *plan, size_t i)
 {
 	return plan->stacks.is.mode == VMOP_STACKS_BPF &&
-	       vmop_perf_event_has_stacks(plan->wanted[i]) &&
-	       plan->events[i].attr.type != PERF_TYPE_TRACEPOINT;
+	       vmop_perf_event_has_stacks(plan->wanted[i]) && vmop_perf_plan_can_run(plan, i);
+}
+
+bool vmop_perf_plan_captures(const struct vmop_perf_plan *plan, size_t i)
+{
+	return plan->program.captures_guests && vmop_perf_plan_samples_guests(plan, i) &&
+	       vmop_perf_plan_can_run(plan, i);
 }
 
 /* Set the attributes that all events of the source share. */
@@ -144,49 +161,58 @@ static void set_group(struct perf_event_attr *attr, int leader_fd)
 }
 
 /*
- * Leave a CPU's stacks to perf's copies, because the kernel refuses to unwind them. While the plan
- * can still change, that is an error.
+ * Leave a CPU to perf's own samples, because the kernel refuses the BPF program. While the plan can
+ * still change, that is an error.
  */
 static struct vmop_error *refuse_bpf(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
 				     struct vmop_perf_refusal *refusal)
 {
 	int os_errno = errno;
-	vmop_perf_unwinding_close(&cpu->unwinding);
+	vmop_perf_attachment_close(&cpu->attachment);
 	if (!plan->is_open) {
 		refusal->cpu = cpu->cpu;
 		refusal->os_errno = os_errno;
 		refusal->is_by_bpf = true;
 		return vmop_error_os(os_errno, "attaching a BPF program on CPU %u", cpu->cpu);
 	}
-	vmop_log_warning("the stacks of CPU %u are copied, because the kernel refuses to attach "
-			 "the BPF program (%s)",
+	vmop_log_warning("on CPU %u stacks are copied and guests' samples have no context, because "
+			 "the kernel refuses to attach the BPF program (%s)",
 			 cpu->cpu, strerror(os_errno));
 	return NULL;
 }
 
-static struct vmop_error *open_unwinding(struct vmop_perf_cpu *cpu,
-					 const struct vmop_perf_plan *plan,
-					 struct vmop_perf_refusal *refusal)
+static struct vmop_error *open_attachment(struct vmop_perf_cpu *cpu,
+					  const struct vmop_perf_plan *plan,
+					  struct vmop_perf_refusal *refusal)
 {
 	struct perf_event_attr attr = {0};
-	if (plan->n_events == 0 || plan->stacks.is.mode != VMOP_STACKS_BPF)
+	if (plan->n_events == 0 || !plan->program.bpf)
 		return NULL;
 	set_layout(&attr, plan);
 	vmop_perf_stacks_set_output_attr(&plan->stacks, &attr);
-	if (vmop_perf_unwinding_open(&cpu->unwinding, plan->stacks.program, cpu->cpu, &attr,
-				     cpu->dummy_fd) < 0)
+	if (vmop_perf_attachment_open(&cpu->attachment, plan->program.bpf, cpu->cpu, &attr,
+				      cpu->dummy_fd) < 0)
 		return refuse_bpf(cpu, plan, refusal);
 	return NULL;
 }
 
-/* Let BPF unwind the stacks of event i, if it can. */
+/*
+ * Attach the BPF program to event i, or to one half of it, if it has work there. A guest leaves its
+ * state for the stack of a host's sample, so the program runs at those too.
+ */
 static struct vmop_error *attach(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
-				 size_t i, struct vmop_perf_refusal *refusal)
+				 size_t i, bool is_guests, struct vmop_perf_refusal *refusal)
 {
-	if (!cpu->unwinding.program || !vmop_perf_plan_unwinds(plan, i))
+	bool has_stacks = !is_guests && plan->stacks.is.mode != VMOP_STACKS_OFF &&
+			  vmop_perf_event_has_stacks(plan->wanted[i]);
+	bool unwinds = !is_guests && vmop_perf_plan_unwinds(plan, i);
+	bool captures = vmop_perf_plan_captures(plan, i) &&
+			(is_guests || has_stacks || !plan->events[i].is_split);
+	if (!cpu->attachment.program || !(unwinds || captures))
 		return NULL;
-	if (vmop_perf_unwinding_attach(&cpu->unwinding, cpu->fds[i], i,
-				       plan->stacks.is.max_frames) < 0)
+	size_t slot = is_guests ? plan->n_events + i : i;
+	if (vmop_perf_attachment_attach(&cpu->attachment, cpu->fds[slot], i,
+					unwinds ? plan->stacks.is.max_frames : 0) < 0)
 		return refuse_bpf(cpu, plan, refusal);
 	return NULL;
 }
@@ -219,7 +245,7 @@ static struct vmop_error *open_one(struct vmop_perf_cpu *cpu, const struct vmop_
 	    ioctl(fd, PERF_EVENT_IOC_ID, &cpu->ids[slot]) < 0)
 		return vmop_error_os(errno, "setting up event '%s' on CPU %u", event->name,
 				     cpu->cpu);
-	return is_guests ? NULL : attach(cpu, plan, i, refusal);
+	return attach(cpu, plan, i, is_guests, refusal);
 }
 
 static struct vmop_error *open_events(struct vmop_perf_cpu *cpu, const struct vmop_perf_plan *plan,
@@ -242,7 +268,7 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		return refused(refusal, plan->n_events, "dummy", cpu->cpu);
 	struct vmop_error *err = map_ring(cpu, plan);
 	if (!err)
-		err = open_unwinding(cpu, plan, refusal);
+		err = open_attachment(cpu, plan, refusal);
 	if (!err)
 		err = open_events(cpu, plan, refusal);
 	cpu->cursor.decoder = (struct vmop_perf_decoder){
@@ -253,7 +279,8 @@ static struct vmop_error *open_all(struct vmop_perf_cpu *cpu, struct vmop_perf_p
 		.fixed_weights = cpu->fixed_weights,
 		.stack_sample_type = vmop_perf_stacks_sample_type(&plan->stacks.is),
 		.max_frames = plan->stacks.chain_frames,
-		.output_id = cpu->unwinding.output_id,
+		.output_id = cpu->attachment.output_id,
+		.output_sample_type = vmop_perf_stacks_output_type(&plan->stacks.is),
 		.guest_exit = plan->guest_exit,
 		.dom0 = plan->dom0,
 		.n_events = plan->n_events,
@@ -294,7 +321,7 @@ struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 
 void vmop_perf_cpu_close(struct vmop_perf_cpu *cpu)
 {
-	vmop_perf_unwinding_close(&cpu->unwinding);
+	vmop_perf_attachment_close(&cpu->attachment);
 	for (size_t i = 0; cpu->fds && i < 2 * cpu->n_events; i++) {
 		if (cpu->fds[i] >= 0)
 			close(cpu->fds[i]);
@@ -313,8 +340,9 @@ struct vmop_error *vmop_perf_cpu_enable(struct vmop_perf_cpu *cpu)
 	/* Enable the side-band first, so that each sample comes after its mappings. */
 	if (ioctl(cpu->dummy_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
-	if (cpu->unwinding.program && ioctl(cpu->unwinding.output_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return vmop_error_os(errno, "starting to unwind on CPU %u", cpu->cpu);
+	if (cpu->attachment.program &&
+	    ioctl(cpu->attachment.output_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		return vmop_error_os(errno, "starting the BPF output event on CPU %u", cpu->cpu);
 	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
 		if (cpu->fds[i] >= 0 && ioctl(cpu->fds[i], PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return vmop_error_os(errno, "starting to sample CPU %u", cpu->cpu);
@@ -328,8 +356,8 @@ void vmop_perf_cpu_disable(struct vmop_perf_cpu *cpu)
 		if (cpu->fds[i] >= 0)
 			ioctl(cpu->fds[i], PERF_EVENT_IOC_DISABLE, 0);
 	}
-	if (cpu->unwinding.output_id)
-		ioctl(cpu->unwinding.output_fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (cpu->attachment.output_id)
+		ioctl(cpu->attachment.output_fd, PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(cpu->dummy_fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
@@ -338,7 +366,7 @@ void vmop_perf_cpu_set_gone(struct vmop_perf_cpu *cpu)
 	cpu->is_gone = true;
 	vmop_perf_cpu_disable(cpu);
 	/* The CPU may come back, with another output event, before the ring has been read. */
-	vmop_perf_unwinding_detach(&cpu->unwinding);
+	vmop_perf_attachment_detach(&cpu->attachment);
 }
 
 /* The result of read(2) with the read_format of set_layout. */
@@ -392,7 +420,7 @@ uint64_t vmop_perf_cpu_lost(const struct vmop_perf_cpu *cpu, unsigned missing)
 		return 0;
 	if (read_event(cpu->dummy_fd, missing, &reading))
 		lost += reading.lost;
-	if (cpu->unwinding.output_id && read_event(cpu->unwinding.output_fd, missing, &reading))
+	if (cpu->attachment.output_id && read_event(cpu->attachment.output_fd, missing, &reading))
 		lost += reading.lost;
 	for (size_t i = 0; i < 2 * cpu->n_events; i++) {
 		if (read_event(cpu->fds[i], missing, &reading))

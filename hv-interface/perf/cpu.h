@@ -13,8 +13,9 @@
 #include "hv-interface/perf/event.h"
 #include "hv-interface/perf/merge.h"
 #include "hv-interface/perf/open.h"
+#include "hv-interface/perf/stacks/attachment.h"
+#include "hv-interface/perf/stacks/program.h"
 #include "hv-interface/perf/stacks/stacks.h"
-#include "hv-interface/perf/stacks/unwinding.h"
 #include "libutil/error.h"
 
 /* Attributes that older kernels refuse with EINVAL, the newest first. */
@@ -34,6 +35,7 @@ struct vmop_perf_plan {
 	struct vmop_perf_guest_exit guest_exit;
 	struct vmop_perf_dom0 dom0;
 	struct vmop_perf_stacks stacks;
+	struct vmop_perf_program program; /* at the events; empty: none */
 	bool is_open; /* all CPUs were opened: a CPU that comes later changes nothing above */
 };
 
@@ -41,10 +43,19 @@ struct vmop_perf_plan {
 bool vmop_perf_plan_has_identifier(const struct vmop_perf_plan *plan);
 
 /*
- * Return whether BPF unwinds the stacks of event i. It never runs at tracepoints, whose programs
- * are of another type.
+ * Return whether event i can have the BPF program, which tracepoints can't: their programs are of
+ * another type.
  */
+bool vmop_perf_plan_can_run(const struct vmop_perf_plan *plan, size_t i);
+
+/* Return whether event i, or a half of it, samples guests. */
+bool vmop_perf_plan_samples_guests(const struct vmop_perf_plan *plan, size_t i);
+
+/* Return whether BPF unwinds the stacks of event i. */
 bool vmop_perf_plan_unwinds(const struct vmop_perf_plan *plan, size_t i);
+
+/* Return whether BPF captures the contexts of event i's samples of guests. */
+bool vmop_perf_plan_captures(const struct vmop_perf_plan *plan, size_t i);
 
 struct vmop_perf_cpu {
 	struct vmop_perf_cursor cursor;
@@ -57,7 +68,7 @@ struct vmop_perf_cpu {
 	int *fds;
 	uint64_t *ids;
 	uint64_t *fixed_weights; /* of the plan's events; vmop_perf_event_fixed_weight() */
-	struct vmop_perf_unwinding unwinding;
+	struct vmop_perf_attachment attachment;
 	size_t n_events;
 	bool is_gone;	     /* the CPU is offline; its ring still has unread records */
 	uint64_t enabled_ns; /* at the last vmop_perf_cpu_is_dead */
@@ -69,14 +80,15 @@ struct vmop_perf_refusal {
 	size_t event;
 	unsigned cpu;
 	int os_errno;	/* 0: the failed call was not perf_event_open, nor due to BPF */
-	bool is_by_bpf; /* the kernel refused to attach the program that unwinds */
+	bool is_by_bpf; /* the kernel refused to attach the BPF program */
 };
 
 /*
  * Open all of the plan's events on a CPU, switched off. *ret is NULL without an error if the CPU
  * has disappeared. Sets the plan's missing bits, and makes its ring smaller if memory may not be
  * locked. Fills *refusal when perf_event_open fails. Free *ret with vmop_perf_cpu_close. With a
- * plan that is_open, stacks are copied on a CPU where the kernel refuses to unwind them by BPF.
+ * plan that is_open, a CPU where the kernel refuses the BPF program does without: its stacks are
+ * copied, and its samples of guests have no contexts.
  */
 struct vmop_error *vmop_perf_cpu_open(struct vmop_perf_plan *plan, unsigned cpu,
 				      struct vmop_perf_refusal *refusal,

@@ -172,6 +172,19 @@ static struct vmop_error *check_all_count(const struct perf_source *perf)
 	return NULL;
 }
 
+/* Do without BPF, because the kernel refuses to attach the program. */
+static struct vmop_error *leave_bpf(struct vmop_perf_plan *plan, const char *reason)
+{
+	struct vmop_error *err = NULL;
+	if (plan->stacks.is.mode == VMOP_STACKS_BPF)
+		err = vmop_perf_stacks_leave_bpf(&plan->stacks, reason);
+	if (!err && plan->program.unwinds)
+		err = vmop_perf_program_leave_unwinding(&plan->program, reason);
+	if (!err && plan->program.captures_guests)
+		err = vmop_perf_program_leave_guests(&plan->program, reason);
+	return err;
+}
+
 /* Open all CPUs; replace refused events by others and start again. */
 static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_cpus *cpus,
 				    const struct vmop_source_setup *setup)
@@ -188,9 +201,8 @@ static struct vmop_error *open_cpus(struct perf_source *perf, const struct vmop_
 		while (perf->n_cpus > 0)
 			forget_cpu(perf, perf->n_cpus - 1);
 		struct vmop_error *refused = err;
-		err = refusal.is_by_bpf
-			      ? vmop_perf_stacks_leave_bpf(&perf->plan.stacks, refused->message)
-			      : vmop_perf_choice_next(&perf->plan, &refusal);
+		err = refusal.is_by_bpf ? leave_bpf(&perf->plan, refused->message)
+					: vmop_perf_choice_next(&perf->plan, &refusal);
 		vmop_error_destroy(refused);
 		if (err)
 			return err;
@@ -255,9 +267,46 @@ static bool spares_vmm_stacks(const struct vmop_perf_plan *plan, const char *roo
 	return plan->stacks.is.mode >= VMOP_STACKS_CFI && access(path, F_OK) == 0;
 }
 
-/* Choose the stacks to capture; where the request leaves it open, by the rate of the samples. */
-static struct vmop_error *choose_stacks(struct vmop_perf_plan *plan,
-					const struct vmop_source_setup *setup, size_t n_cpus)
+/* Return how many events can have the BPF program among those that `is_of` selects. */
+static size_t count_runnable(const struct vmop_perf_plan *plan,
+			     bool (*is_of)(const struct vmop_perf_plan *plan, size_t i))
+{
+	size_t n = 0;
+	for (size_t i = 0; i < plan->n_events; i++)
+		n += vmop_perf_plan_can_run(plan, i) && is_of(plan, i);
+	return n;
+}
+
+static bool has_stacks(const struct vmop_perf_plan *plan, size_t i)
+{
+	return vmop_perf_event_has_stacks(plan->wanted[i]);
+}
+
+/* Load the BPF program with the parts that the set-up and the events need. */
+static struct vmop_error *load_program(struct vmop_perf_plan *plan, bool unwinds,
+				       bool captures_guests)
+{
+	struct vmop_perf_program *program = &plan->program;
+	struct vmop_error *err = NULL;
+	if (unwinds && !count_runnable(plan, has_stacks)) {
+		unwinds = false;
+		err = vmop_perf_program_leave_unwinding(
+			program, "no event can run the program (tracepoints can't)");
+	}
+	if (!err && captures_guests && !count_runnable(plan, vmop_perf_plan_samples_guests)) {
+		captures_guests = false;
+		err = vmop_perf_program_leave_guests(
+			program, "no event samples guests and can run a BPF program");
+	}
+	return err ? err : vmop_perf_program_load(program, unwinds, captures_guests);
+}
+
+/*
+ * Choose what is captured beside the samples: stacks, where the request leaves it open by the rate
+ * of the samples, and the contexts of guests.
+ */
+static struct vmop_error *choose_captures(struct vmop_perf_plan *plan,
+					  const struct vmop_source_setup *setup, size_t n_cpus)
 {
 	struct vmop_stack_options request = setup->stacks;
 	uint64_t hz = vmop_perf_ring_size_stack_hz(plan) * n_cpus;
@@ -265,18 +314,18 @@ static struct vmop_error *choose_stacks(struct vmop_perf_plan *plan,
 	char note[128];
 	if (is_automatic)
 		request.mode = VMOP_STACKS_BPF;
-	struct vmop_error *err = vmop_perf_stacks_choose(&request, setup->root, &plan->stacks);
-	if (err || plan->stacks.is.mode != VMOP_STACKS_BPF)
+	struct vmop_error *err = load_program(plan, request.mode == VMOP_STACKS_BPF,
+					      setup->wants_guest_context && plan->n_events);
+	if (!err)
+		err = vmop_perf_stacks_choose(&request, plan->program.no_unwinding, setup->root,
+					      &plan->stacks);
+	if (!err && plan->program.unwinds && plan->stacks.is.mode != VMOP_STACKS_BPF)
+		err = vmop_perf_program_leave_unwinding(&plan->program, plan->stacks.note);
+	if (err || !is_automatic || plan->stacks.is.mode != VMOP_STACKS_BPF)
 		return err;
-	size_t n = 0;
-	for (size_t i = 0; i < plan->n_events; i++)
-		n += vmop_perf_plan_unwinds(plan, i);
-	if (n == 0)
-		return vmop_perf_stacks_leave_bpf(
-			&plan->stacks, "no event can run the program (tracepoints can't)");
 	snprintf(note, sizeof(note), "by BPF, because copies would fill %" PRIu64 " MB/s",
 		 hz * request.user_stack_bytes / 1000000);
-	return is_automatic ? vmop_perf_stacks_add_note(&plan->stacks, note) : NULL;
+	return vmop_perf_stacks_add_note(&plan->stacks, note);
 }
 
 static struct vmop_error *open_everything(struct perf_source *perf,
@@ -300,7 +349,7 @@ static struct vmop_error *open_everything(struct perf_source *perf,
 	vmop_perf_dom0_init(setup->root, &perf->plan.dom0);
 	bool is_arm64_kvm = perf->plan.guest_exit.is_here;
 	if (!err)
-		err = choose_stacks(&perf->plan, setup, cpus.n);
+		err = choose_captures(&perf->plan, setup, cpus.n);
 	if (!err && cpus.n > 0 && (is_arm64_kvm || spares_vmm_stacks(&perf->plan, setup->root)))
 		vmop_perf_guest_split_apply(&perf->plan, cpus.cpus[0]);
 	if (!err)
@@ -392,6 +441,8 @@ static struct vmop_error *perf_start(struct vmop_source *source)
 	struct perf_source *perf = to_perf(source);
 	perf->is_started = true;
 	for (size_t i = 0; i < perf->n_cpus; i++) {
+		if (perf->cpus[i]->is_gone)
+			continue; /* it may be back, with other events */
 		struct vmop_error *err = vmop_perf_cpu_enable(perf->cpus[i]);
 		if (err) {
 			perf_stop(source);
@@ -664,8 +715,15 @@ static const struct vmop_stack_options *perf_stacks(const struct vmop_source *so
 
 static struct vmop_unwind_maps *perf_unwind_maps(struct vmop_source *source)
 {
-	const struct vmop_perf_stacks *stacks = &to_perf(source)->plan.stacks;
-	return stacks->program ? vmop_bpf_program_maps(stacks->program) : NULL;
+	const struct vmop_perf_program *program = &to_perf(source)->plan.program;
+	return program->unwinds ? vmop_bpf_program_maps(program->bpf) : NULL;
+}
+
+static struct vmop_guest_maps *perf_guest_maps(struct vmop_source *source, const char **ret_note)
+{
+	const struct vmop_perf_program *program = &to_perf(source)->plan.program;
+	*ret_note = program->no_guests ? program->no_guests : "the set-up does not ask for them";
+	return program->captures_guests ? vmop_bpf_program_guest_maps(program->bpf) : NULL;
 }
 
 const struct vmop_source_ops vmop_source_perf_ops = {
@@ -683,4 +741,5 @@ const struct vmop_source_ops vmop_source_perf_ops = {
 	.transport = perf_transport,
 	.stacks = perf_stacks,
 	.unwind_maps = perf_unwind_maps,
+	.guest_maps = perf_guest_maps,
 };

@@ -9,11 +9,12 @@
  * tracepoint.h (tracefs); choice.h makes a plan of them and replaces refused events; guest-split.h
  * and guest-exit.h (arm64) and dom0.h (Xen) prepare the corrections that the machine needs;
  * stacks.h chooses the call stacks to capture, and ring-size.h the size of the rings; cpu.h opens
- * the plan on each CPU by open.h, and unwinding.h attaches the BPF program that unwinds.
+ * the plan on each CPU by open.h, and attachment.h attaches the BPF program (program.h), which
+ * unwinds stacks and captures what guests run.
  *
  * Draining: ring.h reads the kernel's records of a CPU in place; record.h decodes them, with the
- * corrections, and capture.h and unwound.h the call stacks in them; merge.h puts all CPUs into one
- * order; perf.c adds the CPUs that come and go, and delivers to the sink.
+ * corrections, and capture.h, unwound.h and guest.h what was captured with them; merge.h puts all
+ * CPUs into one order; perf.c adds the CPUs that come and go, and delivers to the sink.
  *
  * permission.h answers what the kernel permits before any source is open.
  */

@@ -4,8 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "hv-interface/bpf/layout.h"
 #include "hv-interface/perf/event.h"
 #include "hv-interface/perf/stacks/deferred.h"
+#include "hv-interface/perf/stacks/guest.h"
 #include "hv-interface/perf/stacks/unwound.h"
 
 /*
@@ -215,7 +217,7 @@ static void mark_foreign(const struct vmop_perf_decoder *decoder, struct vmop_sa
 	if (sample->flags & VMOP_SAMPLE_GUEST && sample->ip == 0)
 		sample->flags |= VMOP_SAMPLE_NO_IP;
 	/* The captured stack is that of the VMM's thread, or of a task that only runs now. */
-	if (decoder->stack_sample_type)
+	if (decoder->stack_sample_type || decoder->output_id)
 		capture->is_here = false;
 }
 
@@ -228,10 +230,10 @@ struct parts {
 	union sample_regs regs;
 };
 
-/* Make a record of the parts. */
+/* Make a record of the parts. flags: enum vmop_sample_flags, to be corrected. */
 static inline enum vmop_perf_decoded assemble(const struct vmop_perf_decoder *decoder,
-					      const struct perf_event_header *header,
-					      const struct parts *parts, struct vmop_record *ret,
+					      const struct parts *parts, uint16_t flags,
+					      struct vmop_record *ret,
 					      struct vmop_perf_capture *capture)
 {
 	const struct sample *sample = parts->sample;
@@ -244,7 +246,7 @@ static inline enum vmop_perf_decoded assemble(const struct vmop_perf_decoder *de
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 		.event = parts->event,
-		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
+		.flags = flags,
 	};
 	if (!correct_sample(decoder, parts->wanted, &parts->regs, &ret->sample))
 		return VMOP_PERF_NOT_WANTED;
@@ -258,29 +260,110 @@ static bool has_regs(const struct vmop_perf_decoder *decoder)
 	return decoder->guest_exit.has_regs || decoder->dom0.has_regs;
 }
 
-/* Decode a sample of the BPF output event, which has the kernel's callchain and the user frames. */
+/* Return the flags of a sample by perf's own mode. */
+static uint16_t perf_flags(const struct vmop_perf_decoder *decoder,
+			   const struct perf_event_header *header)
+{
+	return mode_flags(header->misc, decoder->guest_exit.is_here);
+}
+
+/* Set the event and weight of a sample in whose place the BPF program wrote its own. */
+static void set_replaced(const struct vmop_perf_decoder *decoder, uint16_t event,
+			 uint64_t period_events, struct parts *parts)
+{
+	uint64_t fixed = decoder->fixed_weights ? decoder->fixed_weights[event] : 0;
+	parts->event = event;
+	parts->weight_events = fixed ? fixed : period_events;
+}
+
+/* Decode the program's record of a host's sample, which has the user frames of its stack. */
+static enum vmop_perf_decoded decode_unwound(const struct vmop_perf_decoder *decoder,
+					     const struct perf_event_header *header,
+					     size_t at_bytes, struct parts *parts,
+					     struct vmop_record *ret,
+					     struct vmop_perf_capture *capture)
+{
+	struct vmop_perf_unwound unwound;
+	size_t at = vmop_perf_unwound_decode(header, at_bytes, decoder->n_events, &capture->stack,
+					     &unwound);
+	if (!at || (has_regs(decoder) && !read_regs(header, at, &parts->regs)))
+		return VMOP_PERF_MALFORMED;
+	set_replaced(decoder, unwound.event, unwound.period_events, parts);
+	parts->wanted = wanted_of(decoder, unwound.event, false);
+	return assemble(decoder, parts, perf_flags(decoder, header), ret, capture);
+}
+
+/* Make a record of the state in which a guest left a vCPU. */
+static enum vmop_perf_decoded assemble_state(const struct vmop_perf_decoder *decoder,
+					     const struct parts *parts, uint16_t flags,
+					     struct vmop_record *ret)
+{
+	const struct sample *sample = parts->sample;
+	uint8_t wanted = wanted_of(decoder, parts->event, false);
+	/* The sample that follows has the same mode, and may not be wanted either. */
+	if (!vmop_perf_event_has_stacks(wanted) || !is_wanted(wanted, flags, sample->ip))
+		return VMOP_PERF_NOT_WANTED;
+	ret->type = VMOP_RECORD_GUEST_STATE;
+	ret->time_ns = sample->time;
+	ret->guest_state = (struct vmop_guest_state_record){
+		.cpu = sample->cpu, .pid = sample->pid, .tid = sample->tid};
+	return VMOP_PERF_DECODED;
+}
+
+/* Decode the program's record of what a vCPU ran: in place of a sample, or in front of one. */
+static enum vmop_perf_decoded decode_guest(const struct vmop_perf_decoder *decoder,
+					   const struct perf_event_header *header, size_t at_bytes,
+					   struct parts *parts, struct vmop_record *ret,
+					   struct vmop_perf_capture *capture)
+{
+	struct vmop_perf_guest guest;
+	size_t at = vmop_perf_guest_decode(header, at_bytes, decoder->n_events, &guest);
+	if (!at || (has_regs(decoder) && !read_regs(header, at, &parts->regs)))
+		return VMOP_PERF_MALFORMED;
+	set_replaced(decoder, guest.event, guest.period_events, parts);
+	enum vmop_perf_decoded decoded;
+	uint16_t flags = perf_flags(decoder, header);
+	capture->is_here = false;
+	if (guest.is_state) {
+		decoded = assemble_state(decoder, parts, flags, ret);
+	} else {
+		/* The vCPU's registers are exact, and of a split event its guests' half counted. */
+		bool is_user = guest.context->parts & VMOP_GUEST_IS_USER;
+		flags = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN |
+			(is_user ? VMOP_SAMPLE_USER : VMOP_SAMPLE_KERNEL) |
+			(flags & VMOP_SAMPLE_EXACT_IP);
+		parts->wanted = wanted_of(decoder, guest.event, true);
+		decoded = assemble(decoder, parts, flags, ret, capture);
+		if (!(ret->sample.flags & VMOP_SAMPLE_GUEST))
+			return decoded; /* the host's after all: perf/guest-exit.h */
+	}
+	capture->stack = (struct vmop_stack_capture){.guest = guest.context};
+	capture->is_here = decoded == VMOP_PERF_DECODED;
+	return decoded;
+}
+
+/* Decode a sample of the BPF output event, which stands for a sample of another event. */
 static __attribute__((noinline)) enum vmop_perf_decoded
-decode_unwound(const struct vmop_perf_decoder *decoder, const struct perf_event_header *header,
-	       struct vmop_record *ret, struct vmop_perf_capture *capture)
+decode_output(const struct vmop_perf_decoder *decoder, const struct perf_event_header *header,
+	      struct vmop_record *ret, struct vmop_perf_capture *capture)
 {
 	const size_t fixed_bytes = sizeof(*header) + sizeof(uint64_t);
-	struct vmop_perf_unwound unwound;
 	struct parts parts = {
 		.sample = (const void *)((const uint8_t *)header + fixed_bytes),
 	};
-	size_t at = vmop_perf_capture_decode(PERF_SAMPLE_CALLCHAIN, decoder->max_frames, header,
-					     fixed_bytes + sizeof(struct sample), capture);
-	if (at)
-		at = vmop_perf_unwound_decode(header, at, decoder->n_events, &capture->stack,
-					      &unwound);
-	if (!at || (has_regs(decoder) && !read_regs(header, at, &parts.regs)))
+	size_t at = vmop_perf_capture_decode(decoder->output_sample_type, decoder->max_frames,
+					     header, fixed_bytes + sizeof(struct sample), capture);
+	if (!at)
 		return VMOP_PERF_MALFORMED;
-	parts.event = unwound.event;
-	parts.wanted = wanted_of(decoder, unwound.event, false);
-	parts.weight_events = decoder->fixed_weights ? decoder->fixed_weights[unwound.event] : 0;
-	if (!parts.weight_events)
-		parts.weight_events = unwound.period_events;
-	return assemble(decoder, header, &parts, ret, capture);
+	switch (vmop_perf_guest_kind(header, at)) {
+	case VMOP_BPF_HOST_STACK:
+		return decode_unwound(decoder, header, at, &parts, ret, capture);
+	case VMOP_BPF_GUEST:
+	case VMOP_BPF_GUEST_STATE:
+		return decode_guest(decoder, header, at, &parts, ret, capture);
+	default:
+		return VMOP_PERF_MALFORMED;
+	}
 }
 
 static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *decoder,
@@ -297,8 +380,11 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 		if (header->size < need)
 			return VMOP_PERF_MALFORMED;
 		uint64_t id = *(const uint64_t *)body;
-		if (decoder->output_id && id == decoder->output_id)
-			return decode_unwound(decoder, header, ret, capture);
+		if (decoder->output_id) {
+			if (id == decoder->output_id)
+				return decode_output(decoder, header, ret, capture);
+			capture->is_here = false;
+		}
 		parts.event = event_of(decoder, id, &is_guests);
 		body += sizeof(uint64_t);
 	}
@@ -317,7 +403,7 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	}
 	if (has_regs(decoder) && !read_regs(header, need, &parts.regs))
 		return VMOP_PERF_MALFORMED;
-	return assemble(decoder, header, &parts, ret, capture);
+	return assemble(decoder, &parts, perf_flags(decoder, header), ret, capture);
 }
 
 /* Return the text from offset, or NULL unless it ends before end_bytes. */
@@ -475,7 +561,9 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 	case PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(decoder, body, len_bytes, false, ret);
 	case VMOP_PERF_RECORD_CALLCHAIN_DEFERRED:
-		return vmop_perf_deferred_decode(body, len_bytes, ret, capture);
+		/* Samples without stacks do not reset the capture. */
+		return vmop_perf_deferred_decode(body, len_bytes, ret,
+						 decoder->stack_sample_type ? capture : NULL);
 	default:
 		ret->type = VMOP_RECORD_UNHANDLED;
 		ret->unhandled_type = header->type;

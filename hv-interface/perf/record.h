@@ -51,9 +51,11 @@ struct vmop_perf_decoder {
 	uint32_t max_frames;
 	/*
 	 * The id of the CPU's BPF output event, whose samples stand for those of the other events
-	 * (perf/stacks/unwound.h); 0: none. Needs has_identifier and a stack_sample_type.
+	 * (perf/stacks/unwound.h, guest.h); 0: none. Needs has_identifier. Its samples have a
+	 * callchain if output_sample_type is PERF_SAMPLE_CALLCHAIN, and none if it is 0.
 	 */
 	uint64_t output_id;
+	uint64_t output_sample_type;
 	struct vmop_perf_guest_exit guest_exit;
 	struct vmop_perf_dom0 dom0;
 	size_t n_events;
@@ -69,8 +71,8 @@ enum vmop_perf_decoded {
 /*
  * Decode the record of header->size bytes at header, which must have at least a header. Text in
  * *ret points into the record and is valid as long as that is. A decoder with a stack_sample_type
- * sets *capture, also for records that have no stack; it is valid as long as the record. Without
- * one capture may be NULL.
+ * or an output_id sets *capture, also for records that have no stack; it is valid as long as the
+ * record. Without them capture may be NULL.
  */
 enum vmop_perf_decoded vmop_perf_record_decode(const struct vmop_perf_decoder *decoder,
 					       const struct perf_event_header *header,

@@ -16,6 +16,7 @@
 #include "libutil/io.h"
 
 #define PAGE_BYTES 4096u
+#define BOUNCE_BYTES (4 * PAGE_BYTES)
 
 /*
  * Copies from Linux's include/uapi/xen/privcmd.h, because the installed header needs one of Xen's
@@ -44,13 +45,19 @@ _Static_assert(sizeof(struct map_batch) == 16 + 2 * sizeof(void *), "privcmd_mma
 struct privcmd_link {
 	struct vmop_xen_link base;
 	int privcmd_fd, hypercall_fd;
-	/* a page that the kernel neither moves nor swaps, for hypercalls' arguments */
-	void *bounce;
+	/* BOUNCE_BYTES that the kernel neither moves nor swaps, for hypercalls' arguments */
+	char *bounce;
 };
 
 static struct privcmd_link *to_privcmd(struct vmop_xen_link *link)
 {
 	return (struct privcmd_link *)link;
+}
+
+static int make_call(struct privcmd_link *privcmd, struct hypercall *call)
+{
+	int status = ioctl(privcmd->privcmd_fd, PRIVCMD_HYPERCALL, call);
+	return status < 0 ? -errno : status;
 }
 
 static int privcmd_xenoprof(struct vmop_xen_link *link, unsigned op, void *arg, size_t len_bytes)
@@ -64,8 +71,7 @@ static int privcmd_xenoprof(struct vmop_xen_link *link, unsigned op, void *arg, 
 		return -E2BIG;
 	if (arg)
 		memcpy(privcmd->bounce, arg, len_bytes);
-	int status = ioctl(privcmd->privcmd_fd, PRIVCMD_HYPERCALL, &call);
-	int answer = status < 0 ? -errno : status;
+	int answer = make_call(privcmd, &call);
 	if (arg)
 		memcpy(arg, privcmd->bounce, len_bytes);
 	return answer;
@@ -109,11 +115,69 @@ static void *privcmd_map(struct vmop_xen_link *link, uint64_t address, size_t n_
 	return NULL;
 }
 
+/* xen/include/public/hvm/hvm_op.h: struct xen_hvm_param */
+struct hvm_parameter {
+	uint16_t domain;
+	uint16_t padding;
+	uint32_t index;
+	uint64_t value;
+};
+
+/* Ask for a parameter that every HVM domain has. Xen returns EINVAL for a PV domain. */
+static int privcmd_is_hvm(struct vmop_xen_link *link, uint16_t domain)
+{
+	struct privcmd_link *privcmd = to_privcmd(link);
+	const struct hvm_parameter parameter = {.domain = domain};
+	struct hypercall call = {
+		.op = VMOP_XEN_HYPERCALL_HVM,
+		.arg = {VMOP_XEN_HVM_GET_PARAM, (uintptr_t)privcmd->bounce},
+	};
+	memcpy(privcmd->bounce, &parameter, sizeof(parameter));
+	int answer = make_call(privcmd, &call);
+	if (answer >= 0)
+		return 1;
+	return answer == -EINVAL || answer == -ENOSYS ? 0 : answer;
+}
+
+/* xen/include/public/hypfs.h: struct xen_hypfs_direntry */
+struct hypfs_entry {
+	uint8_t type, encoding;
+	uint16_t padding;
+	uint32_t content_bytes, max_write_bytes;
+};
+
+enum { HYPFS_READ = 1, HYPFS_GZIP = 1 };
+
+static int privcmd_read_config(struct vmop_xen_link *link, void *buf, size_t size_bytes)
+{
+	static const char path[] = "/buildinfo/config";
+	struct privcmd_link *privcmd = to_privcmd(link);
+	const size_t at = 64, room = BOUNCE_BYTES - at;
+	struct hypercall call = {
+		.op = VMOP_XEN_HYPERCALL_HYPFS,
+		.arg = {HYPFS_READ, (uintptr_t)privcmd->bounce, sizeof(path),
+			(uintptr_t)privcmd->bounce + at, room},
+	};
+	struct hypfs_entry entry;
+	_Static_assert(sizeof(path) <= 64 && sizeof(entry) == 12, "xen_hypfs_direntry");
+	memcpy(privcmd->bounce, path, sizeof(path));
+	int answer = make_call(privcmd, &call);
+	if (answer < 0)
+		return answer;
+	memcpy(&entry, privcmd->bounce + at, sizeof(entry));
+	if (entry.encoding != HYPFS_GZIP)
+		return -EPROTO;
+	if (entry.content_bytes > size_bytes || entry.content_bytes > room - sizeof(entry))
+		return -ENOBUFS;
+	memcpy(buf, privcmd->bounce + at + sizeof(entry), entry.content_bytes);
+	return (int)entry.content_bytes;
+}
+
 static void privcmd_close(struct vmop_xen_link *link)
 {
 	struct privcmd_link *privcmd = to_privcmd(link);
 	if (privcmd->bounce)
-		munmap(privcmd->bounce, PAGE_BYTES);
+		munmap(privcmd->bounce, BOUNCE_BYTES);
 	if (privcmd->hypercall_fd >= 0)
 		close(privcmd->hypercall_fd);
 	if (privcmd->privcmd_fd >= 0)
@@ -125,6 +189,8 @@ static const struct vmop_xen_link_ops privcmd_ops = {
 	.xenoprof = privcmd_xenoprof,
 	.map = privcmd_map,
 	.unmap = privcmd_unmap,
+	.is_hvm = privcmd_is_hvm,
+	.read_config = privcmd_read_config,
 	.close = privcmd_close,
 };
 
@@ -168,12 +234,12 @@ static struct vmop_error *open_all(struct privcmd_link *privcmd)
 		err = open_device("/dev/xen/hypercall", "xen-privcmd", &privcmd->hypercall_fd);
 	if (err)
 		return err;
-	void *bounce = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+	void *bounce = mmap(NULL, BOUNCE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 			    privcmd->hypercall_fd, 0);
 	if (bounce == MAP_FAILED)
 		return vmop_error_os(errno, "/dev/xen/hypercall: memory for hypercalls");
 	privcmd->bounce = bounce;
-	memset(bounce, 0, PAGE_BYTES);
+	memset(bounce, 0, BOUNCE_BYTES);
 	return NULL;
 }
 

@@ -30,6 +30,14 @@ struct vmop_xen_link_ops {
 	 */
 	void *(*map)(struct vmop_xen_link *link, uint64_t address, size_t n_pages);
 	void (*unmap)(struct vmop_xen_link *link, void *memory, size_t n_pages);
+	/* Return 1 for an HVM or PVH domain, 0 for a PV one, or a negative errno. */
+	int (*is_hvm)(struct vmop_xen_link *link, uint16_t domain);
+	/*
+	 * Read the configuration that Xen was built with: a text, compressed by gzip. Return its
+	 * length in bytes, or a negative errno (ENOBUFS: longer than size_bytes; ENOSYS: before
+	 * Xen 4.14, or built without it).
+	 */
+	int (*read_config)(struct vmop_xen_link *link, void *buf, size_t size_bytes);
 	void (*close)(struct vmop_xen_link *link);
 };
 

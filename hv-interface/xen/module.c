@@ -13,6 +13,8 @@
 enum {
 	/* More than a second of 10,000 samples on one CPU; 640 KiB a CPU. */
 	RING_RECORDS = 16384,
+	/* With call stacks, which may need ten or more records a sample: 2.5 MiB a CPU. */
+	RING_RECORDS_WITH_STACKS = 4 * RING_RECORDS,
 	/* required by the module; the source polls by its own timer */
 	WAKEUP_RECORDS = RING_RECORDS / 4,
 	/*
@@ -123,8 +125,6 @@ static struct vmop_error *set_up_records(struct vmop_xen_records *records,
 					 const struct vmop_xendev_prepare *prepare)
 {
 	vmop_xen_records_deinit(records);
-	if (prepare->backtrace_depth == 0)
-		return NULL;
 	struct vmop_error *err =
 		vmop_xen_records_add(records, VMOP_XEN_DOMID_SELF, prepare->n_buffers);
 	for (uint32_t i = 0; !err && i < prepare->n_passive; i++)
@@ -149,7 +149,8 @@ static struct vmop_error *module_prepare(struct vmop_xen_transport *transport,
 	struct module_transport *module = to_module(transport);
 	struct vmop_xendev_init init = {0};
 	struct vmop_xendev_prepare prepare = {
-		.ring_records = RING_RECORDS,
+		.ring_records =
+			plan->has_room_for_backtraces ? RING_RECORDS_WITH_STACKS : RING_RECORDS,
 		.wakeup_records = WAKEUP_RECORDS,
 		.poll_ms = POLL_MS,
 	};

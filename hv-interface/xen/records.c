@@ -14,8 +14,8 @@ struct vmop_error *vmop_xen_records_add(struct vmop_xen_records *records, uint16
 {
 	struct vmop_xen_records_domain *added = &records->domains[records->n_domains];
 	*added = (struct vmop_xen_records_domain){.id = domain, .n_vcpus = n_vcpus};
-	added->is_sample_next = calloc(n_vcpus, sizeof(*added->is_sample_next));
-	if (!added->is_sample_next)
+	added->vcpus = calloc(n_vcpus, sizeof(*added->vcpus));
+	if (!added->vcpus)
 		return &vmop_error_no_memory;
 	records->n_domains++;
 	return NULL;
@@ -24,15 +24,16 @@ struct vmop_error *vmop_xen_records_add(struct vmop_xen_records *records, uint16
 void vmop_xen_records_deinit(struct vmop_xen_records *records)
 {
 	while (records->n_domains > 0)
-		free(records->domains[--records->n_domains].is_sample_next);
+		free(records->domains[--records->n_domains].vcpus);
 }
 
 /* Return the state of a vCPU, or NULL if it was not added: all its entries are samples. */
-static bool *state_of(struct vmop_xen_records *records, uint16_t domain, uint16_t vcpu)
+static struct vmop_xen_records_vcpu *state_of(struct vmop_xen_records *records, uint16_t domain,
+					      uint16_t vcpu)
 {
 	for (size_t i = 0; i < records->n_domains; i++)
 		if (records->domains[i].id == domain && vcpu < records->domains[i].n_vcpus)
-			return &records->domains[i].is_sample_next[vcpu];
+			return &records->domains[i].vcpus[vcpu];
 	return NULL;
 }
 
@@ -43,10 +44,12 @@ static void hand_over(struct vmop_xen_records *records, const struct vmop_xendev
 		sink->lost(sink->arg, record->domid, record->vcpu, record->eip);
 		return;
 	}
-	bool *is_sample_next = state_of(records, record->domid, record->vcpu);
+	struct vmop_xen_records_vcpu *state = state_of(records, record->domid, record->vcpu);
 	if (record->eip == VMOP_XENOPROF_ESCAPE) {
-		if (is_sample_next)
-			*is_sample_next = record->event == VMOP_XENOPROF_ESCAPE_TRACE;
+		if (state) {
+			state->is_sample_next = record->event == VMOP_XENOPROF_ESCAPE_TRACE;
+			state->has_backtraces |= state->is_sample_next;
+		}
 		return;
 	}
 	const struct vmop_xen_entry entry = {
@@ -59,10 +62,10 @@ static void hand_over(struct vmop_xen_records *records, const struct vmop_xendev
 		.vcpu = record->vcpu,
 		.mode = record->mode,
 		.event = record->event,
-		.is_caller = is_sample_next && !*is_sample_next,
+		.is_caller = state && state->has_backtraces && !state->is_sample_next,
 	};
-	if (is_sample_next)
-		*is_sample_next = false;
+	if (state)
+		state->is_sample_next = false;
 	sink->entry(sink->arg, &entry);
 }
 

@@ -55,7 +55,9 @@ struct vmop_xen_plan {
 	struct vmop_xen_domain *passive;
 	size_t n_passive;
 	uint32_t backtrace_depth; /* frames that Xen adds to each sample; 0: none */
-	uint32_t max_samples;	  /* wanted capacity of a vCPU's buffer */
+	/* Room for backtraces is needed, perhaps only by later plans. Constant while open. */
+	bool has_room_for_backtraces;
+	uint32_t max_samples; /* wanted capacity of a vCPU's buffer */
 };
 
 /* A sample, or a frame of its backtrace, from Xen's buffer. Escapes are not delivered. */
@@ -67,7 +69,7 @@ struct vmop_xen_entry {
 	uint16_t domain;   /* VMOP_XEN_DOMID_SELF: this one */
 	uint16_t vcpu;
 	uint8_t mode, event;
-	/* a caller of that vCPU's last sample, innermost first: see backtrace_depth */
+	/* a caller of that vCPU's last sample, innermost first */
 	bool is_caller;
 };
 

@@ -11,10 +11,12 @@
 
 #include "hv-interface/active-group.h"
 #include "hv-interface/perf/perf.h"
+#include "hv-interface/xen/backtraces.h"
 #include "hv-interface/xen/event.h"
 #include "hv-interface/xen/link.h"
 #include "hv-interface/xen/lists.h"
 #include "hv-interface/xen/pending.h"
+#include "hv-interface/xen/trace.h"
 #include "hv-interface/xen/xenoprof-control.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
@@ -26,6 +28,8 @@ enum {
 	 * domain, hold 8,000 samples together.
 	 */
 	DRAIN_INTERVAL_MS = 100,
+	/* With backtraces a sample takes some ten entries. */
+	DRAIN_INTERVAL_WITH_STACKS_MS = 20,
 	MAX_SAMPLES = 8192,	   /* wanted capacity of a vCPU's buffer; Xen uses what fits */
 	LONGEST_PAUSE_CHECKS = 64, /* between attempts to resume after a failure: about a minute */
 	MAX_TURNS = 3, /* attempts to get active domains ready; each takes a second or more */
@@ -53,6 +57,8 @@ struct xen_source {
 	size_t n_events;
 	struct vmop_xen_lists lists;
 	struct vmop_active_group *group; /* agents of active domains; NULL: not reachable */
+	struct vmop_xen_link *link;	 /* answers questions about domains; NULL without stacks */
+	struct vmop_xen_backtraces backtraces;
 	/*
 	 * This domain's tasks, from perf: only if samples have tasks. Its records and the samples
 	 * share one clock.
@@ -69,6 +75,7 @@ struct xen_source {
 	const struct vmop_sink *sink;
 	uint64_t up_to_ns;
 	uint64_t last_ns; /* time of the last delivered record */
+	struct vmop_xen_trace trace;
 };
 
 static struct xen_source *to_xen(struct vmop_source *source)
@@ -83,8 +90,7 @@ static const struct xen_source *to_const(const struct vmop_source *source)
 
 /* ---- Xen's state ------------------------------------------------------------------ */
 
-/* Prepare the transport for the current lists. */
-static struct vmop_error *prepare(struct xen_source *xen)
+static struct vmop_error *prepare_with_depth(struct xen_source *xen, uint32_t depth)
 {
 	const struct vmop_xen_plan plan = {
 		.events = xen->events,
@@ -93,6 +99,8 @@ static struct vmop_error *prepare(struct xen_source *xen)
 		.n_active = xen->lists.n_active,
 		.passive = xen->lists.passive,
 		.n_passive = xen->lists.n_passive,
+		.backtrace_depth = depth,
+		.has_room_for_backtraces = xen->backtraces.stacks.mode != VMOP_STACKS_OFF,
 		.max_samples = MAX_SAMPLES,
 	};
 	struct vmop_error *err = xen->transport->ops->prepare(xen->transport, &plan);
@@ -104,6 +112,25 @@ static struct vmop_error *release(struct xen_source *xen)
 {
 	xen->is_prepared = false;
 	return xen->transport->ops->release(xen->transport);
+}
+
+/*
+ * Prepare the transport for the current lists. A listed domain keeps its id, so whether backtraces
+ * are safe is found when Xen has the lists, before it samples.
+ */
+static struct vmop_error *prepare(struct xen_source *xen)
+{
+	struct vmop_xen_backtraces *backtraces = &xen->backtraces;
+	vmop_xen_backtraces_check(backtraces, xen->link, &xen->lists);
+	uint32_t depth = vmop_xen_backtraces_depth(backtraces);
+	struct vmop_error *err = prepare_with_depth(xen, depth);
+	if (err || !depth)
+		return err;
+	vmop_xen_backtraces_check(backtraces, xen->link, &xen->lists);
+	if (!backtraces->is_unsafe)
+		return NULL;
+	err = release(xen);
+	return err ? err : prepare_with_depth(xen, 0);
 }
 
 /* Ask the active domains on Xen's list to join. Set *ret_again if they must be listed again. */
@@ -205,6 +232,9 @@ static void xen_close(struct vmop_source *source)
 		free(xen->notes[i]);
 	}
 	vmop_xen_pending_deinit(&xen->pending);
+	if (xen->link)
+		xen->link->ops->close(xen->link);
+	vmop_xen_backtraces_deinit(&xen->backtraces);
 	free(xen);
 }
 
@@ -295,9 +325,12 @@ static struct vmop_error *open_side_band(struct xen_source *xen)
 
 static struct vmop_error *open_timer(struct xen_source *xen)
 {
+	long interval_ns = 1000000L * (xen->backtraces.stacks.mode == VMOP_STACKS_OFF
+					       ? DRAIN_INTERVAL_MS
+					       : DRAIN_INTERVAL_WITH_STACKS_MS);
 	const struct itimerspec every = {
-		.it_interval.tv_nsec = DRAIN_INTERVAL_MS * 1000000L,
-		.it_value.tv_nsec = DRAIN_INTERVAL_MS * 1000000L,
+		.it_interval.tv_nsec = interval_ns,
+		.it_value.tv_nsec = interval_ns,
 	};
 	xen->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (xen->timer_fd < 0 || timerfd_settime(xen->timer_fd, 0, &every, NULL) < 0)
@@ -307,20 +340,27 @@ static struct vmop_error *open_timer(struct xen_source *xen)
 
 struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 				      const struct vmop_xen_machine *machine,
+				      struct vmop_xen_link *link,
 				      const struct vmop_source_setup *setup,
 				      struct vmop_source **ret)
 {
 	struct xen_source *xen = calloc(1, sizeof(*xen));
 	if (!xen) {
 		transport->ops->close(transport);
+		if (link)
+			link->ops->close(link);
 		return &vmop_error_no_memory;
 	}
 	xen->base.ops = &vmop_source_xen_ops;
 	xen->base.is_commanded = !machine->is_primary;
 	xen->transport = transport;
 	xen->machine = *machine;
+	xen->link = link;
 	xen->timer_fd = -1;
 	struct vmop_error *err = choose_events(xen, setup);
+	if (!err)
+		err = vmop_xen_backtraces_choose(setup, machine, transport->ops->has_tasks, link,
+						 &xen->backtraces);
 	if (!err)
 		err = open_timer(xen);
 	if (!err)
@@ -335,6 +375,19 @@ struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 	else
 		*ret = &xen->base;
 	return err;
+}
+
+/* Open a link for questions about domains; NULL: none is wanted or usable. */
+static struct vmop_xen_link *open_link(const struct vmop_source_setup *setup, bool is_domu)
+{
+	struct vmop_xen_link *link;
+	if (setup->stacks.mode == VMOP_STACKS_OFF || is_domu)
+		return NULL;
+	struct vmop_error *err = vmop_xen_link_open(&link);
+	if (!err)
+		return link;
+	vmop_error_destroy(err);
+	return NULL;
 }
 
 static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct vmop_source **ret)
@@ -353,7 +406,8 @@ static struct vmop_error *xen_open(const struct vmop_source_setup *setup, struct
 			vmop_log_notice("Xen was still sampling for a vmopd that was killed; ended "
 					"that session");
 		if (!err)
-			return vmop_xen_open_over(transport, &machine, setup, ret);
+			return vmop_xen_open_over(transport, &machine, open_link(setup, is_domu),
+						  setup, ret);
 		if (err->code != VMOP_ERROR_NOT_FOUND)
 			break;
 	}
@@ -441,14 +495,35 @@ static unsigned flags_of(const struct vmop_xen_entry *entry, bool is_own)
 	return VMOP_SAMPLE_HYPERVISOR;
 }
 
+static bool is_own_domain(uint16_t domain)
+{
+	return domain == 0 || domain == VMOP_XEN_DOMID_SELF;
+}
+
+/* Deliver the sample whose callers were awaited, with its stack. */
+static void end_trace(struct xen_source *xen)
+{
+	struct vmop_stack_capture stack;
+	if (!xen->trace.is_open)
+		return;
+	/* Whether the kernels of other domains keep frame pointers is not known. */
+	bool has_frames = xen->backtraces.has_kernel_frames && is_own_domain(xen->trace.domain);
+	bool has_stack = vmop_xen_trace_end(&xen->trace, xen->backtraces.stacks.max_frames,
+					    has_frames, &stack);
+	xen->sink->record(xen->sink->arg, &xen->trace.record, has_stack ? &stack : NULL);
+}
+
 static void take_entry(void *arg, const struct vmop_xen_entry *entry)
 {
 	struct xen_source *xen = arg;
-	bool is_own = entry->domain == 0 || entry->domain == VMOP_XEN_DOMID_SELF;
+	bool is_own = is_own_domain(entry->domain);
 	xen->stats.records++;
 	xen->stats.bytes += sizeof(struct vmop_xenoprof_entry);
-	if (entry->is_caller) /* see struct vmop_sink: the record has no callchain yet */
+	if (entry->is_caller) {
+		vmop_xen_trace_add(&xen->trace, entry);
 		return;
+	}
+	end_trace(xen);
 	/* Another domain can write to the buffer, so check the entry. */
 	if (entry->event >= xen->n_events || entry->mode > VMOP_XENOPROF_MODE_XEN) {
 		xen->stats.malformed_records++;
@@ -478,13 +553,17 @@ static void take_entry(void *arg, const struct vmop_xen_entry *entry)
 			},
 	};
 	xen->stats.samples++;
-	xen->sink->record(xen->sink->arg, &record, NULL);
+	if (vmop_xen_backtraces_depth(&xen->backtraces))
+		vmop_xen_trace_begin(&xen->trace, &record, entry);
+	else
+		xen->sink->record(xen->sink->arg, &record, NULL);
 }
 
 static void take_lost(void *arg, uint16_t domain, uint16_t vcpu, uint64_t n)
 {
 	struct xen_source *xen = arg;
 	(void)domain;
+	end_trace(xen);
 	const struct vmop_record record = {
 		.type = VMOP_RECORD_LOST,
 		.lost = {.cpu = vcpu, .lost_records = n},
@@ -507,6 +586,7 @@ static void take_side_band(void *arg, const struct vmop_record *record,
 	const struct vmop_xen_entry_sink sink = entry_sink(xen);
 	if (vmop_xen_pending_deliver(&xen->pending, record->time_ns, &sink))
 		xen->transport->ops->drain(xen->transport, record->time_ns, &sink);
+	end_trace(xen);
 	struct vmop_record later = *record;
 	if (later.time_ns < xen->last_ns)
 		later.time_ns = xen->last_ns;
@@ -535,6 +615,7 @@ static struct vmop_error *xen_drain(struct vmop_source *source, uint64_t up_to_n
 	struct vmop_error *err = drain_side_band(xen, up_to_ns);
 	vmop_xen_pending_deliver(&xen->pending, UINT64_MAX, &entries);
 	xen->transport->ops->drain(xen->transport, up_to_ns, &entries);
+	end_trace(xen);
 	return err;
 }
 
@@ -638,6 +719,15 @@ static const char *xen_transport(const struct vmop_source *source)
 	return to_const(source)->transport->ops->name;
 }
 
+static const struct vmop_stack_options *xen_stacks(const struct vmop_source *source,
+						   const char **ret_note)
+{
+	const struct xen_source *xen = to_const(source);
+	if (ret_note)
+		*ret_note = vmop_xen_backtraces_note(&xen->backtraces);
+	return &xen->backtraces.stacks;
+}
+
 static int xen_poll_fd(const struct vmop_source *source)
 {
 	return to_const(source)->timer_fd;
@@ -716,6 +806,7 @@ const struct vmop_source_ops vmop_source_xen_ops = {
 	.stats = xen_stats,
 	.set_domains = xen_set_domains,
 	.transport = xen_transport,
+	.stacks = xen_stacks,
 	.pause = xen_pause,
 	.resume = xen_resume,
 };

@@ -10,8 +10,13 @@
  * and owner-file.h); lists.h makes Xen's lists of domains.
  *
  * Draining: rings.h and records.h read the module's rings, or xenoprof-buffer.h reads Xen's
- * buffers; pending.h keeps the samples that were taken between two drains; xen.c puts them in order
- * with the tasks' records (perf/perf.h) and delivers to the sink.
+ * buffers; pending.h keeps the samples that were taken between two drains; trace.h joins a sample
+ * with its callers; xen.c puts them in order with the tasks' records (perf/perf.h) and delivers to
+ * the sink.
+ *
+ * With call stacks (backtraces.h) the samples of user and kernel code have a struct
+ * vmop_stack_capture with user_frames or kernel_frames, also those of passive domains. Samples of
+ * Xen's own code have none.
  *
  * A sample of Xen's own code has VMOP_SAMPLE_HYPERVISOR, one of a passive domain VMOP_SAMPLE_GUEST,
  * one of this domain neither. source_domain and source_vcpu name the vCPU that ran, or for which
@@ -22,16 +27,19 @@
 #define VMOP_HV_INTERFACE_XEN_XEN_H
 
 #include "hv-interface/source.h"
+#include "hv-interface/xen/link.h"
 #include "hv-interface/xen/transport.h"
 
 extern const struct vmop_source_ops vmop_source_xen_ops;
 
 /*
- * Open the source over a transport, which it owns from now on, also on errors. For tests;
- * vmop_source_open chooses the best transport.
+ * Open the source over a transport and a link, which it owns from now on, also on errors. The link
+ * answers questions about domains; NULL: no stacks in dom0. For tests; vmop_source_open chooses the
+ * best transport.
  */
 struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,
 				      const struct vmop_xen_machine *machine,
+				      struct vmop_xen_link *link,
 				      const struct vmop_source_setup *setup,
 				      struct vmop_source **ret);
 

@@ -5,8 +5,7 @@
 #define VCPUS_MAX 4096 /* above Xen's limit for a domain */
 
 bool vmop_xenoprof_ring_init(struct vmop_xenoprof_ring *ring, void *memory, size_t len_bytes,
-			     uint32_t i, uint32_t n_buffers, uint32_t buffer_bytes,
-			     bool has_backtraces)
+			     uint32_t i, uint32_t n_buffers, uint32_t buffer_bytes)
 {
 	if (i >= n_buffers || n_buffers > VCPUS_MAX || buffer_bytes % sizeof(uint64_t) ||
 	    buffer_bytes < HEADER_BYTES + 2 * sizeof(struct vmop_xenoprof_entry) ||
@@ -16,7 +15,6 @@ bool vmop_xenoprof_ring_init(struct vmop_xenoprof_ring *ring, void *memory, size
 		.shared = (void *)((char *)memory + (size_t)i * buffer_bytes),
 		.n_entries = (uint32_t)((buffer_bytes - HEADER_BYTES) /
 					sizeof(struct vmop_xenoprof_entry)),
-		.has_backtraces = has_backtraces,
 	};
 	uint32_t vcpu = __atomic_load_n(&ring->shared->vcpu, __ATOMIC_RELAXED);
 	ring->vcpu = (uint16_t)(vcpu < VCPUS_MAX ? vcpu : i);
@@ -27,6 +25,7 @@ void vmop_xenoprof_ring_begin(struct vmop_xenoprof_ring *ring)
 {
 	uint32_t tail = __atomic_load_n(&ring->shared->tail, __ATOMIC_RELAXED);
 	ring->tail = tail < ring->n_entries ? tail : 0;
+	ring->has_backtraces = ring->is_sample_next = false;
 	ring->lost_reported = __atomic_load_n(&ring->shared->lost_samples, __ATOMIC_RELAXED);
 }
 
@@ -36,6 +35,7 @@ static void take_one(struct vmop_xenoprof_ring *ring, const struct vmop_xenoprof
 {
 	if (entry->ip == VMOP_XENOPROF_ESCAPE) {
 		ring->is_sample_next = entry->event == VMOP_XENOPROF_ESCAPE_TRACE;
+		ring->has_backtraces |= ring->is_sample_next;
 		return;
 	}
 	take(arg, ring, entry, ring->has_backtraces && !ring->is_sample_next);

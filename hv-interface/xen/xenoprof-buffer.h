@@ -15,14 +15,15 @@
 
 /*
  * A vCPU's ring and the reader's position. With backtraces an escape comes before each sample, and
- * its callers follow, innermost first, up to the next escape. A sample that found no room may leave
- * only callers.
+ * its callers follow, innermost first, up to the next escape; the first escape shows that there are
+ * backtraces. If the ring fills up, the rest of a backtrace is missing and counted as a lost
+ * sample.
  */
 struct vmop_xenoprof_ring {
 	struct vmop_xenoprof_buffer *shared;
 	uint32_t n_entries, tail;
 	uint16_t vcpu;
-	bool has_backtraces;
+	bool has_backtraces;	/* an escape came; callers follow samples */
 	bool is_sample_next;	/* with backtraces: the last entry was an escape */
 	uint64_t lost_reported; /* of shared->lost_samples, which survives sessions */
 };
@@ -32,10 +33,10 @@ struct vmop_xenoprof_ring {
  * false if it does not fit, or has no room for entries.
  */
 bool vmop_xenoprof_ring_init(struct vmop_xenoprof_ring *ring, void *memory, size_t len_bytes,
-			     uint32_t i, uint32_t n_buffers, uint32_t buffer_bytes,
-			     bool has_backtraces);
+			     uint32_t i, uint32_t n_buffers, uint32_t buffer_bytes);
 
-/* Ignore losses from earlier sessions. Call it when Xen has just emptied the ring. */
+/* Ignore backtraces and losses from earlier sessions. Call it when Xen has just emptied the ring.
+ */
 void vmop_xenoprof_ring_begin(struct vmop_xenoprof_ring *ring);
 
 /* The receiver of an entry that is a sample or a caller of the last sample. */

@@ -83,14 +83,14 @@ struct vmop_error *vmop_xenoprof_open(struct vmop_xenoprof *xenoprof, struct vmo
 /* ---- buffers -------------------------------------------------------------------- */
 
 static struct vmop_error *lay_rings(struct vmop_xenoprof_set *set, uint32_t n_buffers,
-				    uint32_t buffer_bytes, bool has_backtraces)
+				    uint32_t buffer_bytes)
 {
 	set->rings = calloc(n_buffers, sizeof(*set->rings));
 	if (!set->rings)
 		return &vmop_error_no_memory;
 	for (uint32_t i = 0; i < n_buffers; i++) {
 		if (!vmop_xenoprof_ring_init(&set->rings[i], set->memory, set->n_pages * PAGE_BYTES,
-					     i, n_buffers, buffer_bytes, has_backtraces))
+					     i, n_buffers, buffer_bytes))
 			return vmop_error_new(
 				VMOP_ERROR_CORRUPT,
 				"domain %u: Xen's buffers have an unknown layout (%u of %u bytes)",
@@ -102,7 +102,7 @@ static struct vmop_error *lay_rings(struct vmop_xenoprof_set *set, uint32_t n_bu
 
 /* Add the next set, over the pages that Xen has just shared. */
 static struct vmop_error *add_set(struct vmop_xenoprof *xenoprof, uint16_t domain, uint64_t address,
-				  int32_t n_buffers, int32_t buffer_bytes, bool has_backtraces)
+				  int32_t n_buffers, int32_t buffer_bytes)
 {
 	struct vmop_xenoprof_set *set = &xenoprof->sets[xenoprof->n_sets];
 	struct vmop_xen_link *link = xenoprof->link;
@@ -116,7 +116,7 @@ static struct vmop_error *add_set(struct vmop_xenoprof *xenoprof, uint16_t domai
 	if (!set->memory)
 		return vmop_error_os(errno, "domain %u: Xen's buffer can't be mapped", domain);
 	xenoprof->n_sets++;
-	return lay_rings(set, (uint32_t)n_buffers, (uint32_t)buffer_bytes, has_backtraces);
+	return lay_rings(set, (uint32_t)n_buffers, (uint32_t)buffer_bytes);
 }
 
 static void unmap_sets(struct vmop_xenoprof *xenoprof)
@@ -151,8 +151,7 @@ static struct vmop_error *share_own(struct vmop_xenoprof *xenoprof,
 	if (status < 0)
 		return vmop_error_os(-status, "Xen gives no buffer for samples");
 	xenoprof->is_shared = true;
-	return add_set(xenoprof, DOMAIN_0, own.address, own.n_buffers, own.buffer_bytes,
-		       plan->backtrace_depth > 0);
+	return add_set(xenoprof, DOMAIN_0, own.address, own.n_buffers, own.buffer_bytes);
 }
 
 static struct vmop_error *share_passive(struct vmop_xenoprof *xenoprof,
@@ -168,7 +167,7 @@ static struct vmop_error *share_passive(struct vmop_xenoprof *xenoprof,
 	if (status < 0)
 		return NULL;
 	return add_set(xenoprof, domain->id, passive.address, passive.n_buffers,
-		       passive.buffer_bytes, plan->backtrace_depth > 0);
+		       passive.buffer_bytes);
 }
 
 /* ---- preparing ------------------------------------------------------------------ */
@@ -237,6 +236,18 @@ static struct vmop_error *set_events(struct vmop_xenoprof *xenoprof,
 	return status < 0 ? vmop_error_os(-status, "Xen does not set up the events") : NULL;
 }
 
+/* Set the depth for all domains. It stays at a release. */
+static struct vmop_error *set_backtrace_depth(struct vmop_xenoprof *xenoprof, uint64_t depth)
+{
+	if (!depth && !xenoprof->has_backtraces)
+		return NULL;
+	int status = call(xenoprof->link, VMOP_XENOPROF_SET_BACKTRACE, &depth, sizeof(depth));
+	if (status < 0)
+		return vmop_error_os(-status, "Xen gives no backtraces");
+	xenoprof->has_backtraces = depth > 0;
+	return NULL;
+}
+
 struct vmop_error *vmop_xenoprof_prepare(struct vmop_xenoprof *xenoprof,
 					 const struct vmop_xen_plan *plan)
 {
@@ -252,13 +263,8 @@ struct vmop_error *vmop_xenoprof_prepare(struct vmop_xenoprof *xenoprof,
 		err = share_own(xenoprof, plan);
 	if (!err)
 		err = list_domains(xenoprof, plan);
-	if (!err && plan->backtrace_depth > 0) {
-		uint64_t depth = plan->backtrace_depth;
-		int status =
-			call(xenoprof->link, VMOP_XENOPROF_SET_BACKTRACE, &depth, sizeof(depth));
-		if (status < 0)
-			err = vmop_error_os(-status, "Xen gives no backtraces");
-	}
+	if (!err)
+		err = set_backtrace_depth(xenoprof, plan->backtrace_depth);
 	if (!err)
 		err = set_events(xenoprof, plan);
 	if (err)
@@ -343,7 +349,7 @@ struct vmop_error *vmop_xenoprof_join(struct vmop_xenoprof *xenoprof, struct vmo
 		return vmop_error_os(-status, "Xen gives no buffer for samples");
 	xenoprof->is_shared = true;
 	struct vmop_error *err =
-		add_set(xenoprof, DOMAIN_0, own.address, own.n_buffers, own.buffer_bytes, false);
+		add_set(xenoprof, DOMAIN_0, own.address, own.n_buffers, own.buffer_bytes);
 	if (err)
 		vmop_error_destroy(vmop_xenoprof_leave(xenoprof));
 	return err;

@@ -46,6 +46,7 @@ struct vmop_xenoprof {
 	size_t n_sets;
 	/* Steps that must be undone. */
 	bool is_shared, is_listed, is_reserved, is_started;
+	bool has_backtraces; /* Xen adds them until the depth is 0 or the command is given up */
 };
 
 enum vmop_xenoprof_state {

@@ -95,7 +95,10 @@ struct vmop_stack_capture {
 	 */
 	const uint64_t *user_frames;
 	size_t n_user_frames;
-	/* Why user_frames ends; UNKNOWN: the kernel does not report it. */
+	/*
+	 * Why user_frames ends; UNKNOWN: the kernel does not report it. Without user frames, and if
+	 * not UNKNOWN: why there are none, or why kernel_frames ends.
+	 */
 	enum vmop_stack_end user_end;
 	/*
 	 * With BPF: the generation of the mappings by which the kernel unwound user_frames

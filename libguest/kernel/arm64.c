@@ -150,6 +150,7 @@ static void find_page_structs(struct vmop_guest_kernel *kernel)
 	if (!struct_bytes && vmop_guest_kernel_read_btf(kernel) &&
 	    vmop_layout_has(kernel->layout, VMOP_LAYOUT_PAGE_SIZE))
 		struct_bytes = (uint32_t)kernel->layout->value[VMOP_LAYOUT_PAGE_SIZE];
+	kernel->page_struct_bytes = struct_bytes;
 	while (struct_shift < 10 && UINT64_C(1) << struct_shift < struct_bytes)
 		struct_shift++;
 	kernel->vmemmap_start = kernel->vmcoreinfo.vmemmap_start;

@@ -19,7 +19,14 @@
 #define IMAGE_AREA_END UINT64_C(0xffffffffc0000000)
 /* CONFIG_PHYSICAL_START's default: the link address of _text when VMCOREINFO lacks it */
 #define LINKED_TEXT UINT64_C(0xffffffff81000000)
-#define DIRECT_MAP_DEFAULT UINT64_C(0xffff888000000000) /* 4 levels, not randomized */
+/*
+ * arch/x86/include/asm/page_64_types.h, pgtable_64_types.h: the starts of the map of all RAM and of
+ * the page structs where they are not randomized, with 4 and with 5 levels
+ */
+#define DIRECT_MAP_4_LEVELS UINT64_C(0xffff888000000000)
+#define DIRECT_MAP_5_LEVELS UINT64_C(0xff11000000000000)
+#define PAGE_STRUCTS_4_LEVELS UINT64_C(0xffffea0000000000)
+#define PAGE_STRUCTS_5_LEVELS UINT64_C(0xffd4000000000000)
 
 #define NEEDED_NAME(name) name,
 static const char *const needed_names[] = {VMOP_GUEST_KERNEL_NAMES(NEEDED_NAME)};
@@ -66,6 +73,49 @@ void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel)
 	vmop_guest_kallsyms_free(vmop_steal(&kernel->kallsyms));
 }
 
+/* --- where it has all RAM, and its page structs --------------------------------- */
+
+/* Return the value of an x86-64 kernel's variable, or what it is where there is no such variable.
+ */
+static uint64_t base_of(struct vmop_guest_kernel *kernel, const char *variable,
+			uint64_t with_4_levels, uint64_t with_5_levels)
+{
+	uint64_t address = vmop_guest_kernel_symbol(kernel, variable);
+	if (address)
+		return vmop_guest_space_u64(&kernel->space, address);
+	return kernel->space.paging.levels == 5 ? with_5_levels : with_4_levels;
+}
+
+uint64_t vmop_guest_kernel_page_structs(struct vmop_guest_kernel *kernel)
+{
+	if (kernel->space.paging.arch == VMOP_PAGING_X86_64)
+		return base_of(kernel, "vmemmap_base", PAGE_STRUCTS_4_LEVELS,
+			       PAGE_STRUCTS_5_LEVELS);
+	if (!kernel->vmemmap_start)
+		return 0;
+	return kernel->vmemmap_start - (uint64_t)kernel->first_frame * kernel->page_struct_bytes;
+}
+
+bool vmop_guest_kernel_direct_map(struct vmop_guest_kernel *kernel, uint64_t *ret)
+{
+	struct vmop_guest_space *space = &kernel->space;
+	uint64_t gpa;
+	if (space->paging.arch == VMOP_PAGING_X86_64) {
+		*ret = base_of(kernel, "page_offset_base", DIRECT_MAP_4_LEVELS,
+			       DIRECT_MAP_5_LEVELS);
+	} else {
+		/* arch/arm64/include/asm/memory.h: __phys_to_virt */
+		unsigned int va_bits = kernel->vmcoreinfo.va_bits ? kernel->vmcoreinfo.va_bits
+								  : space->paging.va_bits;
+		*ret = -(UINT64_C(1) << va_bits) -
+		       ((uint64_t)kernel->first_frame << space->paging.page_shift);
+	}
+	/* The map has the kernel's own image as well. */
+	return !space->fault &&
+	       vmop_guest_space_translate(space, *ret + kernel->banner_gpa, &gpa, NULL) &&
+	       gpa == kernel->banner_gpa;
+}
+
 bool vmop_guest_kernel_locate(struct vmop_guest_kernel *kernel, uint64_t physical,
 			      uint64_t *ret_gpa)
 {
@@ -73,8 +123,8 @@ bool vmop_guest_kernel_locate(struct vmop_guest_kernel *kernel, uint64_t physica
 	*ret_gpa = physical;
 	if (!vmop_guest_memory_is_scattered(space->memory))
 		return true;
-	uint64_t symbol = vmop_guest_kernel_symbol(kernel, "page_offset_base");
-	uint64_t base = symbol ? vmop_guest_space_u64(space, symbol) : DIRECT_MAP_DEFAULT;
+	uint64_t base =
+		base_of(kernel, "page_offset_base", DIRECT_MAP_4_LEVELS, DIRECT_MAP_5_LEVELS);
 	return !space->fault && base + physical > base &&
 	       vmop_guest_space_translate(space, base + physical, ret_gpa, NULL);
 }

@@ -64,6 +64,13 @@ struct vmop_guest_kallsyms;
 	X("__stop_notes")                                                                          \
 	X("__start_init_task")                                                                     \
 	X("__end_init_task")                                                                       \
+	X("__start_init_stack")                                                                    \
+	X("__end_init_stack")                                                                      \
+	X("asm_fred_entrypoint_user")                                                              \
+	X("hugetlb_vmemmap_optimize_folios")                                                       \
+	X("__asan_loadN")                                                                          \
+	X("__hwasan_loadN_noabort")                                                                \
+	X("vmalloc_base")                                                                          \
 	X("__start_orc_unwind")                                                                    \
 	X("__start_orc_unwind_ip")                                                                 \
 	X("__stop_orc_unwind_ip")
@@ -84,6 +91,7 @@ struct vmop_guest_kernel {
 	/* address of the struct page of frame first_frame; 0: unknown */
 	uint64_t vmemmap_start;
 	int64_t first_frame;
+	uint64_t page_struct_bytes; /* as above, only on arm64 */
 };
 
 /*
@@ -104,6 +112,18 @@ void vmop_guest_kernel_free(struct vmop_guest_kernel *kernel); /* NULL is allowe
  */
 bool vmop_guest_kernel_locate(struct vmop_guest_kernel *kernel, uint64_t physical,
 			      uint64_t *ret_gpa);
+
+/*
+ * Return the address that the struct page of the frame at physical address 0 has, or would have: on
+ * arm64 RAM begins elsewhere, and calculations wrap around. 0: unknown.
+ */
+uint64_t vmop_guest_kernel_page_structs(struct vmop_guest_kernel *kernel);
+
+/*
+ * Set *ret to the address in the kernel's map of all RAM at which physical address 0 lies, or would
+ * lie, as above. Return false when the map is unknown.
+ */
+bool vmop_guest_kernel_direct_map(struct vmop_guest_kernel *kernel, uint64_t *ret);
 
 /* As vmop_guest_drop_symbols() in guest.h. */
 void vmop_guest_kernel_drop_symbols(struct vmop_guest_kernel *kernel);

@@ -206,3 +206,26 @@ bool vmop_layout_has_page_cache(const struct vmop_layout *layout)
 	       (vmop_layout_has(layout, VMOP_LAYOUT_FOLIO_INDEX) ||
 		vmop_layout_has(layout, VMOP_LAYOUT_PAGE_INDEX));
 }
+
+bool vmop_layout_has_inodes(const struct vmop_layout *layout)
+{
+	return vmop_layout_has_processes(layout) &&
+	       HAS_ALL(layout, VMOP_LAYOUT_TASK_NAMESPACES, VMOP_LAYOUT_NAMESPACES_MOUNT,
+		       VMOP_LAYOUT_MOUNT_NAMESPACE, VMOP_LAYOUT_DENTRY_INODE,
+		       VMOP_LAYOUT_DENTRY_ALIAS, VMOP_LAYOUT_DENTRY_HASH, VMOP_LAYOUT_INODE_NUMBER,
+		       VMOP_LAYOUT_INODE_SIZE, VMOP_LAYOUT_INODE_SUPER,
+		       VMOP_LAYOUT_INODE_GENERATION, VMOP_LAYOUT_INODE_DENTRIES,
+		       VMOP_LAYOUT_INODE_MAPPING, VMOP_LAYOUT_INODE_LINKS, VMOP_LAYOUT_SUPER_ROOT,
+		       VMOP_LAYOUT_SUPER_MOUNTS, VMOP_LAYOUT_MAPPING_HOST) &&
+	       (vmop_layout_has(layout, VMOP_LAYOUT_MOUNT_NEXT_OF_SUPER) ||
+		vmop_layout_has(layout, VMOP_LAYOUT_MOUNT_OF_SUPER));
+}
+
+bool vmop_layout_has_directories(const struct vmop_layout *layout)
+{
+	return vmop_layout_has_inodes(layout) &&
+	       HAS_ALL(layout, VMOP_LAYOUT_TASK_FS, VMOP_LAYOUT_FS_ROOT, VMOP_LAYOUT_MOUNT_CHILDREN,
+		       VMOP_LAYOUT_MOUNT_CHILD, VMOP_LAYOUT_INODE_MODE) &&
+	       (HAS_ALL(layout, VMOP_LAYOUT_DENTRY_CHILDREN, VMOP_LAYOUT_DENTRY_SIBLING) ||
+		HAS_ALL(layout, VMOP_LAYOUT_DENTRY_SUBDIRS, VMOP_LAYOUT_DENTRY_CHILD));
+}

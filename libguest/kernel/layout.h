@@ -48,6 +48,9 @@ struct vmop_error;
 	X(TASK_THREAD_NODE, "task_struct", "thread_node")                                          \
 	X(TASK_SP, "task_struct", "thread.sp")                                                     \
 	X(TASK_CPU_CONTEXT, "task_struct", "thread.cpu_context")                                   \
+	X(TASK_LEADER, "task_struct", "group_leader")                                              \
+	X(TASK_FS, "task_struct", "fs")                                                            \
+	X(TASK_NAMESPACES, "task_struct", "nsproxy")                                               \
 	X(PID_LEVEL, "pid", "level")                                                               \
 	X(PID_NUMBERS, "pid", "numbers")                                                           \
 	X(UPID_NR, "upid", "nr")                                                                   \
@@ -86,19 +89,40 @@ struct vmop_error;
 	X(FILE_PATH, "file", "f_path|__f_path")                                                    \
 	X(FILE_INODE, "file", "f_inode")                                                           \
 	X(FILE_MAPPING, "file", "f_mapping")                                                       \
+	X(FILE_MODE, "file", "f_mode")                                                             \
+	X(BACKING_PATH, "backing_file", "user_path")                                               \
 	X(PATH_MNT, "path", "mnt")                                                                 \
 	X(PATH_DENTRY, "path", "dentry")                                                           \
 	X(MOUNT_MNT, "mount", "mnt")                                                               \
 	X(MOUNT_PARENT, "mount", "mnt_parent")                                                     \
 	X(MOUNT_POINT, "mount", "mnt_mountpoint")                                                  \
+	X(MOUNT_NAMESPACE, "mount", "mnt_ns")                                                      \
+	X(MOUNT_CHILDREN, "mount", "mnt_mounts")                                                   \
+	X(MOUNT_CHILD, "mount", "mnt_child")                                                       \
+	X(MOUNT_OF_SUPER, "mount", "mnt_instance")                                                 \
+	X(MOUNT_NEXT_OF_SUPER, "mount", "mnt_next_for_sb")                                         \
 	X(VFSMOUNT_ROOT, "vfsmount", "mnt_root")                                                   \
 	X(DENTRY_PARENT, "dentry", "d_parent")                                                     \
 	X(DENTRY_NAME, "dentry", "d_name.name")                                                    \
 	X(DENTRY_HASH, "dentry", "d_hash.pprev")                                                   \
 	X(DENTRY_SUPER, "dentry", "d_sb")                                                          \
+	X(DENTRY_INODE, "dentry", "d_inode")                                                       \
+	X(DENTRY_ALIAS, "dentry", "d_alias|d_u.d_alias")                                           \
+	X(DENTRY_CHILDREN, "dentry", "d_children")                                                 \
+	X(DENTRY_SIBLING, "dentry", "d_sib")                                                       \
+	X(DENTRY_SUBDIRS, "dentry", "d_subdirs")                                                   \
+	X(DENTRY_CHILD, "dentry", "d_child")                                                       \
 	X(INODE_SIZE, "inode", "i_size")                                                           \
 	X(INODE_NUMBER, "inode", "i_ino")                                                          \
+	X(INODE_SUPER, "inode", "i_sb")                                                            \
+	X(INODE_GENERATION, "inode", "i_generation")                                               \
+	X(INODE_DENTRIES, "inode", "i_dentry")                                                     \
+	X(INODE_MAPPING, "inode", "i_mapping")                                                     \
+	X(INODE_LINKS, "inode", "i_nlink")                                                         \
+	X(INODE_MODE, "inode", "i_mode")                                                           \
 	X(SUPER_TYPE, "super_block", "s_type")                                                     \
+	X(SUPER_ROOT, "super_block", "s_root")                                                     \
+	X(SUPER_MOUNTS, "super_block", "s_mounts")                                                 \
 	X(FS_TYPE_NAME, "file_system_type", "name")                                                \
 	X(MAPPING_HEAD, "address_space", "i_pages.xa_head")                                        \
 	X(MAPPING_HOST, "address_space", "host")                                                   \
@@ -106,6 +130,9 @@ struct vmop_error;
 	X(XA_NODE_SLOTS, "xa_node", "slots")                                                       \
 	X(FOLIO_INDEX, "folio", "index")                                                           \
 	X(PAGE_INDEX, "page", "index|__folio_index")                                               \
+	X(PAGE_MAPPING, "page", "mapping")                                                         \
+	X(PAGE_COMPOUND_HEAD, "page", "compound_head")                                             \
+	X(PAGE_COMPOUND_INFO, "page", "compound_info")                                             \
 	X(PAGE_SIZE, "page", "")                                                                   \
 	X(MODULE_LIST, "module", "list")                                                           \
 	X(MODULE_STATE, "module", "state")                                                         \
@@ -173,6 +200,7 @@ struct vmop_error;
 	X(RQ_CURR, "rq", "curr")                                                                   \
 	X(RQ_IDLE, "rq", "idle")                                                                   \
 	X(RQ_CLOCK, "rq", "clock")                                                                 \
+	X(RQ_SWITCHES, "rq", "nr_switches")                                                        \
 	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
 	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
 	X(CPUINFO_BYTES, "cpuinfo_x86", "")                                                        \
@@ -184,6 +212,8 @@ struct vmop_error;
 	X(SWITCH_FRAME_PC, "inactive_task_frame", "ret_addr")                                      \
 	X(SWITCH_FRAME_BYTES, "inactive_task_frame", "")                                           \
 	X(PT_REGS_BYTES, "pt_regs", "")                                                            \
+	X(FS_ROOT, "fs_struct", "root")                                                            \
+	X(NAMESPACES_MOUNT, "nsproxy", "mnt_ns")                                                   \
 	X(ORC_ENTRY_BYTES, "orc_entry", "")                                                        \
 	X(ORC_TYPE_BIT, "orc_entry", "@type")                                                      \
 	X(ORC_TYPE_BITS, "orc_entry", "#type")                                                     \
@@ -226,5 +256,10 @@ bool vmop_layout_has_bpf_ksyms(const struct vmop_layout *layout);
 bool vmop_layout_has_bpf_programs(const struct vmop_layout *layout);
 bool vmop_layout_has_bpf_functions(const struct vmop_layout *layout);
 bool vmop_layout_has_page_cache(const struct vmop_layout *layout);
+/*
+ * ... the path of an inode's file, or the file of a path.
+ */
+bool vmop_layout_has_inodes(const struct vmop_layout *layout);
+bool vmop_layout_has_directories(const struct vmop_layout *layout);
 
 #endif

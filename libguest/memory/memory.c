@@ -167,6 +167,24 @@ uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory)
 	return bytes;
 }
 
+bool vmop_guest_memory_range(const struct vmop_guest_memory *memory, uint64_t *ret_start,
+			     uint64_t *ret_end)
+{
+	const struct vmop_guest_placement *placement = memory->placement;
+	if (memory->xen || !placement->spans)
+		return false;
+	*ret_start = UINT64_MAX;
+	*ret_end = 0;
+	for (unsigned int i = 0; i < placement->spans; i++) {
+		const struct vmop_guest_span *span = &placement->span[i];
+		if (span->gpa < *ret_start)
+			*ret_start = span->gpa;
+		if (span->gpa + span->len_bytes > *ret_end)
+			*ret_end = span->gpa + span->len_bytes;
+	}
+	return *ret_start < *ret_end;
+}
+
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory)
 {
 	return memory->read_bytes;

@@ -73,6 +73,12 @@ uint64_t vmop_guest_memory_linear_bytes(const struct vmop_guest_memory *memory);
 /* Return the bytes that the selected memory placement places at an address, or a Xen domain's RAM.
  */
 uint64_t vmop_guest_memory_ram_bytes(const struct vmop_guest_memory *memory);
+/*
+ * Set *ret_start and *ret_end to the first address that the selected memory placement places RAM
+ * at, and to the address behind the last. Return false for a Xen domain.
+ */
+bool vmop_guest_memory_range(const struct vmop_guest_memory *memory, uint64_t *ret_start,
+			     uint64_t *ret_end);
 /* Return the number of bytes read from the guest since it was opened. */
 uint64_t vmop_guest_memory_read_bytes(const struct vmop_guest_memory *memory);
 

@@ -7,7 +7,7 @@
 
 #include "libguest/kernel/kernel.h"
 #include "libguest/kernel/layout.h"
-#include "libguest/tasks/files.h"
+#include "libguest/tasks/paths.h"
 #include "libguest/tasks/snapshot-build.h"
 #include "libutil/error.h"
 
@@ -98,7 +98,7 @@ struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_
 					 char *ret_path, uint32_t *ret)
 {
 	struct name_key key;
-	uint64_t path = file + (uint32_t)names->layout->value[VMOP_LAYOUT_FILE_PATH];
+	uint64_t path = vmop_guest_path_struct(names->kernel, names->layout, file);
 	key.object = load(names, path, VMOP_LAYOUT_PATH_DENTRY);
 	key.mount = load(names, path, VMOP_LAYOUT_PATH_MNT);
 	const struct name *known = find(names, &key);
@@ -108,7 +108,7 @@ struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_
 		return NULL;
 	}
 	char buf[VMOP_GUEST_PATH_MAX];
-	strcpy(ret_path, vmop_guest_files_path(names->kernel, names->layout, file, buf));
+	strcpy(ret_path, vmop_guest_path_of_file(names->kernel, names->layout, file, buf));
 	if (names->kernel->space.fault)
 		return vmop_guest_snapshot_text(names->snapshot, "", ret);
 	return remember(names, &key, ret_path, ret);

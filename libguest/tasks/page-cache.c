@@ -10,8 +10,8 @@
 
 #define CHUNK_BITS 6 /* XA_CHUNK_SHIFT without CONFIG_BASE_SMALL */
 #define CHUNK_MASK 63
-#define X86_VMEMMAP_DEFAULT UINT64_C(0xffffea0000000000) /* 4 levels, not randomized */
-#define MAX_FOLIO_PAGES (UINT64_C(1) << 18)		 /* 1 GiB of 4 KiB */
+#define MAX_FOLIO_PAGES (UINT64_C(1) << 18) /* 1 GiB of 4 KiB */
+#define MAX_FRAMES (UINT64_C(1) << 40)	    /* 52 bits of addresses */
 
 /* include/linux/xarray.h: entries with the low bits 2 belong to the tree itself */
 static bool is_node(uint64_t entry)
@@ -53,20 +53,13 @@ static uint64_t load_entry(struct vmop_guest_space *space, const struct vmop_lay
 	return entry & 3 ? 0 : entry;
 }
 
-/*
- * Find the frame of a struct page. Page structs lie one after another from that of the first frame
- * on (x86-64: frame 0; arm64: the first frame of the linear map).
- */
+/* Find the frame of a struct page. */
 static bool frame_of(struct vmop_guest_kernel *kernel, uint64_t page, uint64_t page_bytes,
 		     uint64_t *ret)
 {
-	uint64_t start = kernel->vmemmap_start, first = (uint64_t)kernel->first_frame;
-	if (kernel->space.paging.arch == VMOP_PAGING_X86_64) {
-		uint64_t base = vmop_guest_kernel_symbol(kernel, "vmemmap_base");
-		start = base ? vmop_guest_space_u64(&kernel->space, base) : X86_VMEMMAP_DEFAULT;
-	}
-	*ret = (page - start) / page_bytes + first;
-	return start && page >= start && (page - start) % page_bytes == 0;
+	uint64_t first = vmop_guest_kernel_page_structs(kernel);
+	*ret = (page - first) / page_bytes;
+	return first && *ret < MAX_FRAMES && (page - first) % page_bytes == 0;
 }
 
 /*
@@ -93,32 +86,47 @@ static bool find_page(struct vmop_guest_kernel *kernel, const struct vmop_layout
 	       vmop_guest_kernel_locate(kernel, frame * page_size, ret_gpa);
 }
 
-static struct vmop_error *find_mapping(struct vmop_guest_kernel *kernel,
-				       const struct vmop_layout *layout, uint64_t file,
-				       uint64_t *ret)
+static struct vmop_error *unknown_layout(void)
+{
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+			      "the layout of the page cache of the guest's kernel is unknown");
+}
+
+static struct vmop_error *no_file(void)
+{
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest has no such file open");
+}
+
+struct vmop_error *vmop_guest_page_cache_of_file(struct vmop_guest_kernel *kernel,
+						 const struct vmop_layout *layout, uint64_t file,
+						 uint64_t *ret)
 {
 	struct vmop_guest_space *space = &kernel->space;
-	if (!vmop_layout_has_page_cache(layout))
-		return vmop_error_new(
-			VMOP_ERROR_NOT_FOUND,
-			"the layout of the page cache of the guest's kernel is unknown");
+	if (!vmop_layout_has(layout, VMOP_LAYOUT_FILE_MAPPING))
+		return unknown_layout();
 	*ret = vmop_guest_space_u64(space, at(layout, file, VMOP_LAYOUT_FILE_MAPPING));
-	if (vmop_guest_space_take_fault(space) || !vmop_guest_space_is_kernel(space, file) ||
-	    !vmop_guest_space_is_kernel(space, *ret))
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest has no such file open");
+	if (vmop_guest_space_take_fault(space) || !vmop_guest_space_is_kernel(space, file))
+		return no_file();
 	return NULL;
 }
 
+static struct vmop_error *check(const struct vmop_guest_kernel *kernel,
+				const struct vmop_layout *layout, uint64_t mapping)
+{
+	if (!vmop_layout_has_page_cache(layout))
+		return unknown_layout();
+	return vmop_guest_space_is_kernel(&kernel->space, mapping) ? NULL : no_file();
+}
+
 struct vmop_error *vmop_guest_page_cache_read(struct vmop_guest_kernel *kernel,
-					      const struct vmop_layout *layout, uint64_t file,
+					      const struct vmop_layout *layout, uint64_t mapping,
 					      uint64_t offset, void *buf, size_t len_bytes,
 					      size_t *ret_read)
 {
 	struct vmop_guest_space *space = &kernel->space;
-	uint64_t mapping;
 	memset(buf, 0, len_bytes);
 	*ret_read = 0;
-	struct vmop_error *err = find_mapping(kernel, layout, file, &mapping);
+	struct vmop_error *err = check(kernel, layout, mapping);
 	if (err)
 		return err;
 	uint64_t head = vmop_guest_space_u64(space, at(layout, mapping, VMOP_LAYOUT_MAPPING_HEAD));
@@ -146,12 +154,11 @@ struct vmop_error *vmop_guest_page_cache_read(struct vmop_guest_kernel *kernel,
 }
 
 struct vmop_error *vmop_guest_page_cache_size(struct vmop_guest_kernel *kernel,
-					      const struct vmop_layout *layout, uint64_t file,
+					      const struct vmop_layout *layout, uint64_t mapping,
 					      uint64_t *ret)
 {
 	struct vmop_guest_space *space = &kernel->space;
-	uint64_t mapping;
-	struct vmop_error *err = find_mapping(kernel, layout, file, &mapping);
+	struct vmop_error *err = check(kernel, layout, mapping);
 	if (err)
 		return err;
 	uint64_t inode =
@@ -162,6 +169,6 @@ struct vmop_error *vmop_guest_page_cache_size(struct vmop_guest_kernel *kernel,
 		       ? vmop_guest_space_u64(space, at(layout, inode, VMOP_LAYOUT_INODE_SIZE))
 		       : 0;
 	if (vmop_guest_space_take_fault(space) || !inode || *ret > INT64_MAX)
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND, "the guest has no such file open");
+		return no_file();
 	return NULL;
 }

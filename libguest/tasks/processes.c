@@ -9,6 +9,7 @@
 #include "libguest/memory/memory.h"
 #include "libguest/tasks/files.h"
 #include "libguest/tasks/names.h"
+#include "libguest/tasks/paths.h"
 #include "libguest/tasks/snapshot-build.h"
 #include "libguest/tasks/vmas.h"
 #include "libutil/array.h"
@@ -394,58 +395,134 @@ static void tasks_cleanup(struct tasks *tasks)
 	free(tasks->task);
 }
 
-struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
-					     const struct vmop_layout *layout,
-					     struct vmop_guest_files *files, unsigned int flags,
-					     uint64_t *retries, struct vmop_guest_snapshot **ret)
+static struct vmop_error *unknown_layout(const struct vmop_guest_kernel *kernel)
 {
-	_cleanup_(reader_cleanup) struct reader reader = {
+	return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+			      "kernel %s has no BTF, and no profile was given for it",
+			      kernel->info.release);
+}
+
+static struct vmop_error *reader_init(struct reader *reader, struct vmop_guest_kernel *kernel,
+				      const struct vmop_layout *layout,
+				      struct vmop_guest_files *files, unsigned int flags)
+{
+	*reader = (struct reader){
 		.kernel = kernel,
 		.space = &kernel->space,
 		.layout = layout,
 		.files = files,
 		.flags = flags,
 		.special_ops = vmop_guest_kernel_symbol(kernel, "special_mapping_vmops")};
+	if (!vmop_layout_has_processes(layout))
+		return unknown_layout(kernel);
+	struct vmop_error *err = vmop_guest_snapshot_new(&reader->snapshot);
+	return err ? err : vmop_guest_names_new(kernel, layout, reader->snapshot, &reader->names);
+}
+
+static struct vmop_error *reader_finish(struct reader *reader, size_t torn,
+					struct vmop_guest_snapshot **ret)
+{
+	const struct vmop_guest_kernel *kernel = reader->kernel;
+	struct vmop_error *err = vmop_guest_snapshot_finish(
+		reader->snapshot, torn, &kernel->space.paging, kernel->info.has_kpti);
+	if (!err)
+		*ret = vmop_steal(&reader->snapshot);
+	return err;
+}
+
+struct vmop_error *vmop_guest_processes_read(struct vmop_guest_kernel *kernel,
+					     const struct vmop_layout *layout,
+					     struct vmop_guest_files *files, unsigned int flags,
+					     uint64_t *retries, struct vmop_guest_snapshot **ret)
+{
+	_cleanup_(reader_cleanup) struct reader reader = {0};
 	_cleanup_(tasks_cleanup) struct tasks tasks = {0};
 	size_t torn = 0;
-	if (!vmop_layout_has_processes(layout))
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "kernel %s has no BTF, and no profile was given for it",
-				      kernel->info.release);
-	struct vmop_error *err = vmop_guest_snapshot_new(&reader.snapshot);
-	if (!err)
-		err = vmop_guest_names_new(kernel, layout, reader.snapshot, &reader.names);
+	struct vmop_error *err = reader_init(&reader, kernel, layout, files, flags);
 	if (!err)
 		err = read_all(&reader, &tasks, retries, &torn);
-	if (!err)
-		err = vmop_guest_snapshot_finish(reader.snapshot, torn, &kernel->space.paging,
-						 kernel->info.has_kpti);
-	if (!err)
-		*ret = vmop_steal(&reader.snapshot);
-	return err;
+	return err ? err : reader_finish(&reader, torn, ret);
+}
+
+uint64_t vmop_guest_processes_first(struct vmop_guest_kernel *kernel,
+				    const struct vmop_layout *layout)
+{
+	const struct reader reader = {.space = &kernel->space, .layout = layout};
+	uint64_t idle = vmop_guest_kernel_symbol(kernel, "init_task");
+	uint64_t next = idle ? load(&reader, idle, VMOP_LAYOUT_TASK_TASKS) : 0;
+	uint64_t task = next - (uint32_t)layout->value[VMOP_LAYOUT_TASK_TASKS];
+	bool is_first = next && load32(&reader, task, VMOP_LAYOUT_TASK_TGID) == 1;
+	return is_first && !kernel->space.fault ? task : 0;
+}
+
+/* --- one process ---------------------------------------------------------------------------- */
+
+/* Return the leader of a task's thread group if it is that of a process; 0: it is not. */
+static uint64_t leader_of(struct reader *reader, uint64_t task, uint32_t pid,
+			  uint64_t start_time_ns)
+{
+	uint64_t leader = has(reader, VMOP_LAYOUT_TASK_LEADER)
+				  ? load(reader, task, VMOP_LAYOUT_TASK_LEADER)
+				  : task;
+	bool is_same = vmop_guest_space_is_kernel(reader->space, leader) &&
+		       load32(reader, leader, VMOP_LAYOUT_TASK_TGID) == pid &&
+		       load32(reader, leader, VMOP_LAYOUT_TASK_PID) == pid &&
+		       (!has(reader, VMOP_LAYOUT_TASK_START) ||
+			load(reader, leader, VMOP_LAYOUT_TASK_START) == start_time_ns);
+	return !vmop_guest_space_take_fault(reader->space) && is_same ? leader : 0;
+}
+
+struct vmop_error *vmop_guest_processes_read_one(struct vmop_guest_kernel *kernel,
+						 const struct vmop_layout *layout,
+						 struct vmop_guest_files *files, uint64_t task,
+						 uint32_t pid, uint64_t start_time_ns,
+						 uint64_t *retries,
+						 struct vmop_guest_snapshot **ret)
+{
+	_cleanup_(reader_cleanup) struct reader reader = {0};
+	struct vmop_error *err = reader_init(&reader, kernel, layout, files, 0);
+	bool is_whole = false;
+	for (int try = 0; try < TRIES && !is_whole && !err; try++) {
+		if (try) {
+			++*retries;
+			drop_caches(&reader);
+		}
+		uint64_t leader = leader_of(&reader, task, pid, start_time_ns);
+		if (!leader)
+			return vmop_error_new(VMOP_ERROR_NOT_FOUND,
+					      "the guest's process %u has ended", pid);
+		err = read_process(&reader, leader, &is_whole);
+	}
+	/* The memory of a task that ended meanwhile may be another's. */
+	vmop_guest_memory_forget(reader.space->memory);
+	if (!err && (!is_whole || !leader_of(&reader, task, pid, start_time_ns)))
+		err = vmop_error_new(VMOP_ERROR_NOT_FOUND,
+				     "the guest's process %u ended while it was read", pid);
+	return err ? err : reader_finish(&reader, 0, ret);
 }
 
 /* --- current tasks ---------------------------------------------------------------------------- */
 
 /*
- * Return the address, relative to a CPU's per-CPU area, at which the CPU keeps its current task. On
- * x86-64 it is in pcpu_hot (6.2 to 6.14) or in the variable current_task. arm64 keeps it in SP_EL0,
- * and for entries from user space in __entry_task. Each task switch writes __entry_task and the run
- * queue's field.
+ * On x86-64 it is in pcpu_hot (6.2 to 6.14) or in the variable current_task. arm64 keeps it in
+ * SP_EL0, and for entries from user space in __entry_task. Each task switch writes __entry_task and
+ * the run queue's field.
  */
-static uint64_t current_address(const struct reader *reader)
+uint64_t vmop_guest_processes_current_address(const struct vmop_guest_kernel *kernel,
+					      const struct vmop_layout *layout)
 {
-	if (reader->space->paging.arch == VMOP_PAGING_ARM64) {
-		uint64_t entry = vmop_guest_kernel_symbol(reader->kernel, "__entry_task");
-		uint64_t queues = vmop_guest_kernel_symbol(reader->kernel, "runqueues");
-		if (entry || !queues || !has(reader, VMOP_LAYOUT_RQ_CURR))
+	const struct reader reader = {.layout = layout};
+	if (kernel->space.paging.arch == VMOP_PAGING_ARM64) {
+		uint64_t entry = vmop_guest_kernel_symbol(kernel, "__entry_task");
+		uint64_t queues = vmop_guest_kernel_symbol(kernel, "runqueues");
+		if (entry || !queues || !has(&reader, VMOP_LAYOUT_RQ_CURR))
 			return entry;
-		return at(reader, queues, VMOP_LAYOUT_RQ_CURR);
+		return at(&reader, queues, VMOP_LAYOUT_RQ_CURR);
 	}
-	uint64_t hot = vmop_guest_kernel_symbol(reader->kernel, "pcpu_hot");
-	if (hot && has(reader, VMOP_LAYOUT_PCPU_HOT_CURRENT))
-		return at(reader, hot, VMOP_LAYOUT_PCPU_HOT_CURRENT);
-	return vmop_guest_kernel_symbol(reader->kernel, "current_task");
+	uint64_t hot = vmop_guest_kernel_symbol(kernel, "pcpu_hot");
+	if (hot && has(&reader, VMOP_LAYOUT_PCPU_HOT_CURRENT))
+		return at(&reader, hot, VMOP_LAYOUT_PCPU_HOT_CURRENT);
+	return vmop_guest_kernel_symbol(kernel, "current_task");
 }
 
 struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel,
@@ -456,11 +533,9 @@ struct vmop_error *vmop_guest_processes_current(struct vmop_guest_kernel *kernel
 	struct reader reader = {.kernel = kernel, .space = &kernel->space, .layout = layout};
 	*ret_count = 0;
 	if (!vmop_layout_has_processes(layout))
-		return vmop_error_new(VMOP_ERROR_NOT_FOUND,
-				      "kernel %s has no BTF, and no profile was given for it",
-				      kernel->info.release);
+		return unknown_layout(kernel);
 	uint64_t offsets = vmop_guest_kernel_symbol(kernel, "__per_cpu_offset");
-	uint64_t variable = current_address(&reader);
+	uint64_t variable = vmop_guest_processes_current_address(kernel, layout);
 	uint32_t cpus = kernel->info.cpus < MAX_CPUS ? kernel->info.cpus : MAX_CPUS;
 	if (!offsets || !variable)
 		return vmop_error_new(VMOP_ERROR_NOT_FOUND,

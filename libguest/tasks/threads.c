@@ -13,6 +13,7 @@
 #define MAX_PROCESSES 65536u
 #define MAX_THREADS 262144u
 #define TRIES 3
+#define MAX_CPUS 8192u
 
 /* THREAD_SIZE: 16 KiB usually, and up to 64 KiB with KASAN or large pages. */
 #define USUAL_STACK_BYTES (16u << 10)
@@ -35,6 +36,7 @@ struct reader {
 	struct vmop_guest_kernel *kernel;
 	struct vmop_guest_space *space;
 	const struct vmop_layout *layout;
+	vmop_guest_known_fn *is_known; /* NULL: none is */
 	vmop_guest_thread_fn *visit;
 	void *arg;
 	uint64_t *retries;
@@ -236,9 +238,32 @@ static bool read_thread(struct reader *reader, uint64_t task, struct vmop_guest_
 	       after.switches == before.switches && after.forced_switches == before.forced_switches;
 }
 
+/* Visit a thread that the caller knows, by one look at it. Return false for any other. */
+static bool visit_known(struct reader *reader, uint64_t task)
+{
+	if (!reader->is_known)
+		return false;
+	struct moment moment = read_moment(reader, task);
+	struct vmop_guest_thread thread = {
+		.pid = load32(reader, task, VMOP_LAYOUT_TASK_TGID),
+		.tid = load32(reader, task, VMOP_LAYOUT_TASK_PID),
+		.state = state_letter(moment.state, moment.exit_state),
+		.is_known = true,
+		.task = task,
+		.switches = moment.switches + moment.forced_switches,
+	};
+	if (vmop_guest_space_take_fault(reader->space) || moment.on_cpu || moment.exit_state ||
+	    !reader->is_known(&thread, reader->arg))
+		return false;
+	reader->is_ended = !reader->visit(&thread, reader->arg);
+	return true;
+}
+
 static void visit_thread(struct reader *reader, uint64_t task)
 {
 	struct vmop_guest_thread thread;
+	if (visit_known(reader, task))
+		return;
 	bool is_good = read_thread(reader, task, &thread);
 	for (int try = 1; try < TRIES && !is_good; try++) {
 		++*reader->retries;
@@ -303,19 +328,33 @@ static void visit_processes(struct reader *reader)
 	}
 }
 
-/* Return the size of kernel stacks: that of the first task's, which the linker lays out. */
-static uint32_t stack_bytes(const struct vmop_guest_kernel *kernel)
+static uint64_t span(const struct vmop_guest_kernel *kernel, const char *from, const char *to)
 {
-	uint64_t start = vmop_guest_kernel_symbol(kernel, "__start_init_task");
-	uint64_t end = vmop_guest_kernel_symbol(kernel, "__end_init_task");
+	uint64_t start = vmop_guest_kernel_symbol(kernel, from);
+	uint64_t end = vmop_guest_kernel_symbol(kernel, to);
+	return start && end > start ? end - start : 0;
+}
+
+uint32_t vmop_guest_stack_bytes(const struct vmop_guest_kernel *kernel)
+{
+	/* The linker lays out the first task's; the names changed in 6.10. */
+	uint64_t first = span(kernel, "__start_init_stack", "__end_init_stack");
 	uint64_t page_bytes = vmop_paging_page_bytes(&kernel->space.paging);
-	if (start && end > start && end - start <= MAX_STACK_BYTES)
-		return (uint32_t)(end - start);
-	return page_bytes > USUAL_STACK_BYTES ? (uint32_t)page_bytes : USUAL_STACK_BYTES;
+	uint32_t usual = USUAL_STACK_BYTES;
+	if (!first)
+		first = span(kernel, "__start_init_task", "__end_init_task");
+	if (first && first <= MAX_STACK_BYTES)
+		return (uint32_t)first;
+	/* arch/arm64/include/asm/memory.h: KASAN_THREAD_SHIFT */
+	if (vmop_guest_kernel_symbol(kernel, "__asan_loadN") ||
+	    vmop_guest_kernel_symbol(kernel, "__hwasan_loadN_noabort"))
+		usual *= 2;
+	return page_bytes > usual ? (uint32_t)page_bytes : usual;
 }
 
 struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
+					   vmop_guest_known_fn *is_known,
 					   vmop_guest_thread_fn *visit, void *arg,
 					   uint64_t *retries, size_t *ret_torn)
 {
@@ -333,11 +372,12 @@ struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
 	reader->kernel = kernel;
 	reader->space = &kernel->space;
 	reader->layout = layout;
+	reader->is_known = is_known;
 	reader->visit = visit;
 	reader->arg = arg;
 	reader->retries = retries;
 	reader->left = MAX_THREADS;
-	reader->stack_bytes = stack_bytes(kernel);
+	reader->stack_bytes = vmop_guest_stack_bytes(kernel);
 	reader->stack = malloc(reader->stack_bytes);
 	if (!reader->stack)
 		return &vmop_error_no_memory;
@@ -356,4 +396,21 @@ bool vmop_guest_thread_still_waits(struct vmop_guest_kernel *kernel,
 	struct moment moment = read_moment(&reader, task);
 	return !vmop_guest_space_take_fault(&kernel->space) && !moment.on_cpu &&
 	       moment.switches + moment.forced_switches == switches;
+}
+
+bool vmop_guest_threads_switches(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
+				 uint64_t *ret)
+{
+	const struct reader reader = {.space = &kernel->space, .layout = layout};
+	uint64_t queues = vmop_guest_kernel_symbol(kernel, "runqueues");
+	uint64_t offsets = vmop_guest_kernel_symbol(kernel, "__per_cpu_offset");
+	if (!queues || !offsets || !has(&reader, VMOP_LAYOUT_RQ_SWITCHES))
+		return false;
+	vmop_guest_space_take_fault(&kernel->space);
+	*ret = 0;
+	for (uint32_t cpu = 0; cpu < kernel->info.cpus && cpu < MAX_CPUS; cpu++) {
+		uint64_t base = vmop_guest_space_u64(&kernel->space, offsets + 8 * (uint64_t)cpu);
+		*ret += load(&reader, base + queues, VMOP_LAYOUT_RQ_SWITCHES);
+	}
+	return !vmop_guest_space_take_fault(&kernel->space);
 }

@@ -21,11 +21,22 @@ struct vmop_layout;
 /* Return whether the layout suffices to read threads with their stacks. */
 bool vmop_layout_has_threads(const struct vmop_layout *layout, bool is_arm64);
 
-/* As vmop_guest_each_thread() in guest.h. *retries counts repeated reads. */
+/* Return the size of a kernel stack (THREAD_SIZE) in bytes. */
+uint32_t vmop_guest_stack_bytes(const struct vmop_guest_kernel *kernel);
+
+/*
+ * As vmop_guest_each_new_wait() in guest.h; is_known NULL: no thread is known. *retries counts
+ * repeated reads.
+ */
 struct vmop_error *vmop_guest_threads_read(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
+					   vmop_guest_known_fn *is_known,
 					   vmop_guest_thread_fn *visit, void *arg,
 					   uint64_t *retries, size_t *ret_torn);
+
+/* As vmop_guest_switches() in guest.h. */
+bool vmop_guest_threads_switches(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
+				 uint64_t *ret);
 
 /* As vmop_guest_thread_waits() in guest.h. The layout suffices (vmop_layout_has_threads). */
 bool vmop_guest_thread_still_waits(struct vmop_guest_kernel *kernel,

@@ -31,6 +31,23 @@ static struct vmop_error *check_kinds(const struct vmop_setup *setup)
 	return NULL;
 }
 
+/* Blocked threads are those of passive guests, whose memory must be read. */
+static struct vmop_error *check_off_cpu(const struct vmop_setup *setup)
+{
+	const struct vmop_setup_list *passive = &setup->passive_domains;
+	if (!setup->off_cpu.hz)
+		return NULL;
+	if (!setup->guest_cpu_permille)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "off-cpu needs the memory of guests: give guest-cpu more "
+				      "than 0, or off-cpu=off");
+	if (passive->n == 1 && !strcmp(passive->items[0], "none"))
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "off-cpu samples passive guests, and passive-domains is "
+				      "'none': name some, or give off-cpu=off");
+	return NULL;
+}
+
 struct vmop_error *vmop_setup_check(const struct vmop_setup *setup)
 {
 	const struct vmop_setup_list *domains = &setup->passive_domains;
@@ -40,8 +57,14 @@ struct vmop_error *vmop_setup_check(const struct vmop_setup *setup)
 		err = check_domains("active-domains", &setup->active_domains);
 	if (!err)
 		err = check_kinds(setup);
+	if (!err)
+		err = check_off_cpu(setup);
 	if (err)
 		return err;
+	if (setup->guest_context == VMOP_SETUP_CONTEXT_ON && !setup->guest_cpu_permille)
+		return vmop_error_new(VMOP_ERROR_USAGE,
+				      "guest-context: 'on' needs guests' memory to be read, but "
+				      "guest-cpu is 0");
 	bool has_names = domains->n > 0 && strcmp(domains->items[0], "all") != 0 &&
 			 strcmp(domains->items[0], "none") != 0;
 	if (n_images && (!has_names || n_images > domains->n))

@@ -40,6 +40,8 @@ static void add_session_facts(struct vmop_report *report, const char *list, size
 	add_text(report, list, item, "machine", facts->machine);
 	add_text(report, list, item, "cpus", facts->cpus);
 	add_text(report, list, item, "kernel_symbols", facts->kernel_symbols);
+	if (*facts->guest_context)
+		add_text(report, list, item, "guest_context", facts->guest_context);
 	add_text(report, list, item, "vmop", facts->vmop);
 	add_count(report, list, item, "start_ns", facts->start_ns);
 	add_count(report, list, item, "end_ns", facts->end_ns);

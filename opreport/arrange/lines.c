@@ -330,6 +330,27 @@ static struct vmop_error *add_certainty_line(struct vmop_report *report)
 			certain[VMOP_CERTAIN_LIKELY], certain[VMOP_CERTAIN_AMBIGUOUS]);
 }
 
+/*
+ * Name each guest whose samples have no context, with the reason: its tasks are inferred, and it
+ * has no call stacks.
+ */
+static struct vmop_error *add_context_lines(struct vmop_report *report)
+{
+	const struct vmop_catalog *catalog = &report->result->catalog;
+	struct vmop_error *err = NULL;
+	size_t n = 0;
+	for (size_t i = 1; i < catalog->domains.n && !err; i++) {
+		const struct vmop_domain_item *domain = vmop_catalog_domain(catalog, i);
+		if (*domain->context_note && domain->selected && n++ < GUESTS_NAMED_MAX)
+			err = add_line(report, "tasks of %s are not exact: %s", domain->name,
+				       domain->context_note);
+	}
+	if (!err && n > GUESTS_NAMED_MAX)
+		err = add_line(report, "tasks of %zu more guests are not exact",
+			       n - GUESTS_NAMED_MAX);
+	return err;
+}
+
 /* State why the recording has no kernel symbols: they cannot be read later. */
 static struct vmop_error *add_kernel_symbols_lines(struct vmop_report *report)
 {
@@ -485,6 +506,8 @@ struct vmop_error *vmop_report_add_lines(struct vmop_report *report)
 		err = add_kernel_symbols_lines(report);
 	if (!err)
 		err = add_certainty_line(report);
+	if (!err)
+		err = add_context_lines(report);
 	return err ? err : add_unattributed_line(report);
 }
 

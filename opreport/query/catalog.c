@@ -195,6 +195,7 @@ static struct vmop_error *add_domain(void *arg, const struct vmop_db_domain *dom
 	if (!item->end_ns)
 		item->end_ns = catalog->sessions[loader->session].end_ns;
 	item->life_name = "";
+	item->context_note = "";
 	return ok ? NULL : &vmop_error_no_memory;
 }
 
@@ -338,10 +339,15 @@ static struct vmop_error *load_facts(struct loader *loader)
 	const struct {
 		const char *name;
 		const char **field;
-	} infos[] = {{"vmop", &facts->vmop},	 {"hostname", &facts->hostname},
-		     {"kernel", &facts->kernel}, {"machine", &facts->machine},
-		     {"cpus", &facts->cpus},	 {"kernel_symbols", &facts->kernel_symbols},
-		     {"start_ns", &start},	 {"end_ns", &end}};
+	} infos[] = {{"vmop", &facts->vmop},
+		     {"hostname", &facts->hostname},
+		     {"kernel", &facts->kernel},
+		     {"machine", &facts->machine},
+		     {"cpus", &facts->cpus},
+		     {"kernel_symbols", &facts->kernel_symbols},
+		     {"guest_context", &facts->guest_context},
+		     {"start_ns", &start},
+		     {"end_ns", &end}};
 	for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++) {
 		struct vmop_error *err = load_info(loader, infos[i].name, infos[i].field);
 		if (err)
@@ -357,13 +363,15 @@ static struct vmop_error *load_facts(struct loader *loader)
 	return NULL;
 }
 
-/* Reads "event-ID-WHAT" into *ret_id. Returns WHAT, or NULL where name is not one of those. */
-static const char *parse_event_info(const char *name, struct vmop_event_id *ret_id)
+/*
+ * Set *ret_id to ID if name is "TABLE-ID-WHAT". Return WHAT, or NULL if the name has another form.
+ */
+static const char *parse_item_info(const char *name, const char *table, uint32_t *ret_id)
 {
-	static const char prefix[] = "event-";
-	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+	size_t len = strlen(table);
+	if (strncmp(name, table, len) != 0 || name[len] != '-')
 		return NULL;
-	const char *digits = name + sizeof(prefix) - 1;
+	const char *digits = name + len + 1;
 	size_t n = strspn(digits, "0123456789");
 	char number[16] = "";
 	uint64_t id;
@@ -372,16 +380,31 @@ static const char *parse_event_info(const char *name, struct vmop_event_id *ret_
 	memcpy(number, digits, n);
 	if (!vmop_parse_u64(number, 10, &id) || id > UINT32_MAX)
 		return NULL;
-	ret_id->number = (uint32_t)id;
+	*ret_id = (uint32_t)id;
 	return digits + n + 1;
 }
 
-static struct vmop_error *add_event_info(void *arg, const struct vmop_db_info *info)
+static struct vmop_error *add_domain_info(const struct loader *loader,
+					  const struct vmop_db_info *info)
 {
-	const struct loader *loader = arg;
+	struct vmop_catalog *catalog = loader->catalog;
+	struct vmop_domain_id id;
+	const char *what = parse_item_info(info->name, "domain", &id.number);
+	if (!what || strcmp(what, "context") != 0)
+		return NULL;
+	size_t index = vmop_catalog_find_domain(catalog, loader->session, id);
+	if (!index)
+		return NULL;
+	struct vmop_domain_item *domain = vmop_catalog_domain(catalog, index);
+	return keep(catalog, &domain->context_note, info->value) ? NULL : &vmop_error_no_memory;
+}
+
+static struct vmop_error *add_event_info(const struct loader *loader,
+					 const struct vmop_db_info *info)
+{
 	struct vmop_catalog *catalog = loader->catalog;
 	struct vmop_event_id id;
-	const char *what = parse_event_info(info->name, &id);
+	const char *what = parse_item_info(info->name, "event", &id.number);
 	size_t index = what ? vmop_catalog_find_event(catalog, loader->session, id) : 0;
 	if (!index)
 		return NULL;
@@ -395,15 +418,21 @@ static struct vmop_error *add_event_info(void *arg, const struct vmop_db_info *i
 	return NULL;
 }
 
-/* Load the facts of events that the table `event` has no columns for. */
-static struct vmop_error *load_event_infos(struct loader *loader)
+static struct vmop_error *add_item_info(void *arg, const struct vmop_db_info *info)
+{
+	struct vmop_error *err = add_event_info(arg, info);
+	return err ? err : add_domain_info(arg, info);
+}
+
+/* Load the facts of events and domains that their tables have no columns for. */
+static struct vmop_error *load_item_infos(struct loader *loader)
 {
 	const struct vmop_table_part *part = &loader->catalog->events.parts[loader->session];
 	for (size_t i = part->first; i < part->end; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
 		event->running_ns = UINT64_MAX; /* not known yet */
 	}
-	struct vmop_error *err = vmop_db_each_info(loader->db, add_event_info, loader);
+	struct vmop_error *err = vmop_db_each_info(loader->db, add_item_info, loader);
 	for (size_t i = part->first; i < part->end; i++) {
 		struct vmop_event_item *event = vmop_catalog_event(loader->catalog, i);
 		if (event->running_ns > event->enabled_ns)
@@ -466,7 +495,7 @@ static struct vmop_error *load_tables(struct loader *loader, bool with_tasks)
 	for (size_t i = 0; i < n_tables && !err; i++)
 		err = table_index(tables[i], &tables[i]->parts[loader->session]);
 	if (!err)
-		err = load_event_infos(loader);
+		err = load_item_infos(loader);
 	return err ? err : vmop_db_each_loss(loader->db, add_loss, loader);
 }
 

@@ -60,7 +60,8 @@ struct vmop_domain_item {
 	const char *name;     /* its row's, as shown: "host", or a guest's label */
 	const char *own_name; /* a guest's label in its session; "" for a host */
 	const char *uuid;
-	uint32_t row; /* index of the domain that stands for it: see identity.h */
+	const char *context_note; /* why its samples have no context of the guest; "" for none */
+	uint32_t row;		  /* index of the domain that stands for it: see identity.h */
 	/* Each start of a guest begins a life. */
 	uint32_t life;		/* index of the item that stands for this life */
 	const char *life_name;	/* "10:00:05 pid 4242"; "" if the domain has no lives */
@@ -127,6 +128,7 @@ struct vmop_session_facts {
 	const char *name; /* as the user gave it */
 	const char *vmop, *hostname, *kernel, *machine, *cpus;
 	const char *kernel_symbols; /* source of the host kernel's symbols; "none: REASON" */
+	const char *guest_context;  /* what was captured beside guests' samples; "": nothing */
 	uint64_t start_ns, end_ns;  /* CLOCK_REALTIME; end: of the last interval */
 	bool is_finished;
 };

@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
-enum { RING_BYTES = 4096, N_RINGS = 7, MAX_FRAMES = 10 };
+enum { RING_BYTES = 4096, N_RINGS = 8, MAX_FRAMES = 10 };
 
 /* Read all bytes, so that a sanitizer sees those outside of the ring. */
 static void read_all(const void *data, size_t len_bytes)
@@ -30,12 +30,36 @@ static void look_at_frames(const uint64_t *frames, size_t n)
 	}
 }
 
+/* A guest's context comes with a sample of a guest or with a guest's state, and with nothing else.
+ */
+static void look_at_context(const struct vmop_record *record,
+			    const struct vmop_stack_capture *stack)
+{
+	const struct vmop_guest_context *context = stack->guest;
+	bool is_state = record->type == VMOP_RECORD_GUEST_STATE;
+	if (!is_state &&
+	    (record->type != VMOP_RECORD_SAMPLE || !(record->sample.flags & VMOP_SAMPLE_GUEST)))
+		abort();
+	if (is_state != !!(context->parts & VMOP_GUEST_IS_EXITED) ||
+	    context->parts > VMOP_GUEST_ALL_PARTS || context->gap >= VMOP_GUEST_N_GAPS ||
+	    context->code_bytes > sizeof(context->code) || stack->n_kernel_frames ||
+	    stack->n_user_frames || stack->user_stack_bytes)
+		abort();
+	read_all(context, vmop_guest_context_bytes(context));
+}
+
 static void look_at_stack(const struct vmop_record *record, const struct vmop_stack_capture *stack)
 {
-	if (record->type != VMOP_RECORD_SAMPLE || record->sample.flags & VMOP_SAMPLE_GUEST)
+	if (stack->guest) {
+		look_at_context(record, stack);
+		return;
+	}
+	bool is_chain = record->type == VMOP_RECORD_USER_CHAIN;
+	if (!is_chain &&
+	    (record->type != VMOP_RECORD_SAMPLE || record->sample.flags & VMOP_SAMPLE_GUEST))
 		abort();
 	look_at_frames(stack->kernel_frames, stack->n_kernel_frames);
-	if (stack->user_generation) /* any value: the BPF program's */
+	if (stack->user_generation || is_chain) /* any value: the BPF program's, a late chain's */
 		read_all(stack->user_frames, stack->n_user_frames * sizeof(*stack->user_frames));
 	else
 		look_at_frames(stack->user_frames, stack->n_user_frames);
@@ -52,6 +76,8 @@ static void look_at(void *arg, const struct vmop_record *record,
 {
 	if (stack)
 		look_at_stack(record, stack);
+	else if (record->type == VMOP_RECORD_GUEST_STATE)
+		abort();
 	uint64_t *last_ns = arg;
 	if (record->time_ns < *last_ns)
 		abort();
@@ -82,7 +108,8 @@ static void look_at(void *arg, const struct vmop_record *record,
 
 /*
  * Rings with the same data: with and without identifiers; with registers as in Xen's dom0 and as on
- * arm64; with call stacks, last and before the registers; with stacks that BPF unwound.
+ * arm64; with call stacks, last and before the registers; with stacks that BPF unwound and contexts
+ * of guests behind a callchain; with contexts alone, and registers as on arm64 behind them.
  */
 static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, uint64_t head)
 {
@@ -111,12 +138,14 @@ static void drain(struct perf_event_mmap_page *page, const uint8_t *ring_data, u
 		if (i == 2)
 			cursors[i].decoder.dom0 = (struct vmop_perf_dom0){
 				.view = VMOP_REACH_UNDIVIDED, .has_regs = true};
-		if (i == 6)
+		if (i >= 6)
 			cursors[i].decoder.output_id = 3;
-		if (i == 3 || i == 5)
+		if (i == 6)
+			cursors[i].decoder.output_sample_type = PERF_SAMPLE_CALLCHAIN;
+		if (i == 3 || i == 5 || i == 7)
 			cursors[i].decoder.guest_exit = (struct vmop_perf_guest_exit){
 				.is_here = true, .has_regs = true, .len_bytes = 0x1000};
-		if (i >= 4) {
+		if (i >= 4 && i < 7) {
 			cursors[i].decoder.stack_sample_type = VMOP_PERF_SAMPLE_STACKS;
 			cursors[i].decoder.max_frames = MAX_FRAMES;
 		}

@@ -2,9 +2,9 @@
 /*
  * Any bytes as the memory that the kernel module vmop.ko maps: hv-interface/xen/rings.h and
  * xen/records.h. The input's first byte is the size of the mapping in units of 64 bytes, less one.
- * The second byte is the number of vCPUs with backtraces (0: none). The initial content of the
- * mapping follows, and then steps of 16 bytes: the position and new value of 8 bytes, and the time
- * up to which the rings are drained.
+ * The second byte is the number of vCPUs that may have backtraces (0: none). The initial content of
+ * the mapping follows, and then steps of 16 bytes: the position and new value of 8 bytes, and the
+ * time up to which the rings are drained.
  */
 #include <stdint.h>
 #include <stdlib.h>

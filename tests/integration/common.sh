@@ -3,6 +3,11 @@
 # Sourced by the tests here: directories for the test, and functions that check results.
 set -eu
 build=${VMOP_BUILDDIR:-$(pwd)}
+# Sanitizers make programs several times slower: tests of many runs make fewer then.
+sanitized=
+case $(nm "$build/vmopreport" 2>/dev/null || :) in
+*__asan_*) sanitized=yes ;;
+esac
 src=${VMOP_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d "${TMPDIR:-/tmp}/vmop-test.XXXXXX")
 chmod 755 "$work"

@@ -7,9 +7,7 @@ fixtures=$build/tests/fixtures
 mkdir -p "$sessions"
 # Seconds of CPU time. A sanitizer's checks take two to three times the program's own.
 most_cpu_s=20
-case $(nm "$build/vmopreport" 2>/dev/null || :) in
-*__asan_*) most_cpu_s=60 ;;
-esac
+[ -z "$sanitized" ] || most_cpu_s=60
 
 # bounded KIND OPTION...: check the cost of a report of hostile.vmop; its output is in $work/out and
 # $work/err.

@@ -126,4 +126,25 @@ samples     %  domain  image              symbol
    2400  2.00  g1      [guest g1 user]    (no symbols)
 END
 
+"$build/tests/fixtures/make-session" --context-note="BPF is $(printf '\033')locked" "$sessions/noted.vmop" >/dev/null
+table "a guest without contexts, with the reason" --by=domain session:noted domain:g1 <<'END'
+session noted of fixture: 6.1.0-fixture x86_64, 2 CPUs
+2023-11-14 22:14:00 to 22:15:00 (60 s)
+cpu-clock at 1000 Hz: 14160 samples selected
+losses: none
+tasks of g1 are not exact: BPF is \x1blocked
+
+samples  user %  kernel %  hypervisor %  VMM %  % of machine  domain
+  14160    2.00      9.00          0.60   0.20         11.80  g1
+END
+table "another guest" --by=domain session:noted domain:g2 <<'END'
+session noted of fixture: 6.1.0-fixture x86_64, 2 CPUs
+2023-11-14 22:14:00 to 22:15:00 (60 s)
+cpu-clock at 1000 Hz: 120 samples selected
+losses: none
+
+samples  user %  kernel %  % of machine  domain
+    120    0.00      0.10          0.10  g2
+END
+
 finish

@@ -6,23 +6,21 @@
 #include <string.h>
 
 #include "daemon/guest/guest-file.h"
+#include "daemon/guest/stacks/file-tables.h"
 #include "libsym/symtab.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
-enum { PAGE_BYTES = 4096, STACK_COPY_BYTES = 64 << 10 };
+enum { PAGE_BYTES = 4096, STACK_COPY_BYTES = 64 << 10, FIRST_COPY_BYTES = 8 << 10 };
 
-/* Files of all processes together. Code of further ones is unreadable. */
+/* Files of all processes together. Code of further ones is unreadable until the next begin. */
 #define MAX_FILES 1024u
-static const struct vmop_cfi_limits table_limits = {.max_bytes = (size_t)64 << 20,
-						    .max_cpu_ns = 2 * VMOP_NS_PER_S};
+#define MAX_TABLES_BYTES ((size_t)128 << 20)
 
-/* A file that a guest has mapped. */
+/* A file that a guest has mapped, or its vDSO. */
 struct file {
-	uint64_t file; /* the guest's struct file, of which each process has its own */
-	uint8_t build_id_len_bytes;
-	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
+	struct vmop_guest_code_key key;
 	struct vmop_cfi_table *table;
 	struct vmop_symtab *symtab;
 	enum vmop_code_state state;
@@ -30,30 +28,40 @@ struct file {
 
 struct vmop_user_stacks {
 	struct vmop_guest *guest;
-	struct vmop_guest_snapshot *snapshot;
+	const struct vmop_guest_snapshot *snapshot; /* NULL: no begin yet */
 	struct vmop_unwinder *unwinder;
+	bool has_symbols;
 	unsigned sp; /* DWARF number of the stack pointer */
 	struct file *files;
 	size_t n_files, files_capacity;
+	size_t tables_bytes;
+	uint64_t files_until_cpu_ns;		  /* of the thread's CPU time; 0: no limit */
 	const struct vmop_guest_process *process; /* of the present call */
 	uint8_t copy[STACK_COPY_BYTES];
 };
+
+static void drop_files(struct vmop_user_stacks *stacks)
+{
+	for (size_t i = 0; i < stacks->n_files; i++) {
+		vmop_cfi_table_destroy(stacks->files[i].table);
+		vmop_symtab_destroy(stacks->files[i].symtab);
+	}
+	stacks->n_files = 0;
+	stacks->tables_bytes = 0;
+}
 
 void vmop_user_stacks_destroy(struct vmop_user_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	for (size_t i = 0; i < stacks->n_files; i++) {
-		vmop_cfi_table_destroy(stacks->files[i].table);
-		vmop_symtab_destroy(stacks->files[i].symtab);
-	}
+	drop_files(stacks);
 	free(stacks->files);
 	vmop_unwinder_destroy(stacks->unwinder);
-	vmop_guest_snapshot_free(stacks->snapshot);
 	free(stacks);
 }
 
-struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, struct vmop_user_stacks **ret)
+struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, bool has_symbols,
+					   struct vmop_user_stacks **ret)
 {
 	const struct vmop_guest_kernel_info *kernel = vmop_guest_kernel_info(guest);
 	struct vmop_user_stacks *stacks = calloc(1, sizeof(*stacks));
@@ -61,11 +69,10 @@ struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, struct vmop
 		return &vmop_error_no_memory;
 	bool is_arm64 = strcmp(kernel->architecture, "arm64") == 0;
 	stacks->guest = guest;
+	stacks->has_symbols = has_symbols;
 	stacks->sp = is_arm64 ? 31 : 7; /* vmop/stack.h */
 	struct vmop_error *err =
 		vmop_unwinder_create(is_arm64 ? EM_AARCH64 : EM_X86_64, &stacks->unwinder);
-	if (!err)
-		err = vmop_guest_snapshot_processes(guest, 0, &stacks->snapshot);
 	if (err) {
 		vmop_user_stacks_destroy(stacks);
 		return err;
@@ -74,47 +81,68 @@ struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, struct vmop
 	return NULL;
 }
 
+void vmop_user_stacks_begin(struct vmop_user_stacks *stacks,
+			    const struct vmop_guest_snapshot *snapshot, uint64_t max_cpu_ns)
+{
+	stacks->snapshot = snapshot;
+	stacks->files_until_cpu_ns =
+		max_cpu_ns ? vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) + max_cpu_ns : 0;
+	if (stacks->n_files == MAX_FILES || stacks->tables_bytes > MAX_TABLES_BYTES)
+		drop_files(stacks);
+}
+
+size_t vmop_user_stacks_bytes(const struct vmop_user_stacks *stacks)
+{
+	return stacks->tables_bytes;
+}
+
 /* ---- files ----------------------------------------------------------------- */
 
-static void read_file(struct vmop_user_stacks *stacks, struct file *file)
+static void read_symbols(struct vmop_user_stacks *stacks, struct file *file, uint64_t handle)
 {
 	_cleanup_close_ int fd = -1;
-	struct vmop_error *err = vmop_guest_file_copy(stacks->guest, file->file, &fd);
-	file->state = VMOP_CODE_UNREADABLE;
+	struct vmop_error *err = vmop_guest_file_copy(stacks->guest, handle, &fd);
 	if (!err)
-		err = vmop_cfi_table_build(fd, &table_limits, &file->table);
-	if (!err)
-		file->state = VMOP_CODE_HAS_TABLE;
-	else if (err->code == VMOP_ERROR_NOT_FOUND && fd >= 0)
-		file->state = VMOP_CODE_NO_TABLE;
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab);
 	vmop_error_destroy(err);
-	if (fd >= 0)
-		vmop_error_destroy(vmop_symtab_read_elf(fd, "a guest's file", 0, &file->symtab));
 }
 
-static bool is_same(const struct file *file, const struct vmop_guest_vma *vma)
+static bool may_read(const struct vmop_user_stacks *stacks)
 {
-	return file->file == vma->file ||
-	       (file->build_id_len_bytes && file->build_id_len_bytes == vma->build_id_len_bytes &&
-		memcmp(file->build_id, vma->build_id, vma->build_id_len_bytes) == 0);
+	return !stacks->files_until_cpu_ns ||
+	       vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) < stacks->files_until_cpu_ns;
 }
 
-/* Return the file of a mapping, read at the first call, or NULL: none, or there are too many. */
+/*
+ * Return the file of a mapping, read at the first call. NULL: it is generated code, or it cannot be
+ * read now; *ret_is_late shows that it can be read later.
+ */
 static const struct file *find_file(struct vmop_user_stacks *stacks,
-				    const struct vmop_guest_vma *vma)
+				    const struct vmop_guest_process *process,
+				    const struct vmop_guest_vma *vma, bool *ret_is_late)
 {
-	if (!vma->file)
+	struct vmop_guest_code_mapping mapping;
+	*ret_is_late = false;
+	if (!vmop_guest_code_mapping_init(&mapping, process, vma))
 		return NULL;
 	for (size_t i = 0; i < stacks->n_files; i++)
-		if (is_same(&stacks->files[i], vma))
+		if (memcmp(&stacks->files[i].key, &mapping.key, sizeof(mapping.key)) == 0)
 			return &stacks->files[i];
-	if (stacks->n_files == MAX_FILES ||
+	*ret_is_late = !may_read(stacks);
+	if (*ret_is_late || stacks->n_files == MAX_FILES ||
+	    stacks->tables_bytes > MAX_TABLES_BYTES ||
 	    !vmop_array_reserve(stacks->files, stacks->files_capacity, stacks->n_files + 1))
 		return NULL;
 	struct file *file = &stacks->files[stacks->n_files++];
-	*file = (struct file){.file = vma->file, .build_id_len_bytes = vma->build_id_len_bytes};
-	memcpy(file->build_id, vma->build_id, sizeof(file->build_id));
-	read_file(stacks, file);
+	*file = (struct file){.key = mapping.key};
+	file->state = vmop_guest_table_build(stacks->guest, &mapping, &file->table);
+	if (file->table) {
+		struct vmop_cfi_facts facts;
+		vmop_cfi_table_facts(file->table, &facts);
+		stacks->tables_bytes += facts.table_bytes;
+	}
+	if (mapping.file && stacks->has_symbols)
+		read_symbols(stacks, file, mapping.file);
 	return file;
 }
 
@@ -124,12 +152,14 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 	const struct vmop_guest_vma *vma = vmop_guest_process_vma(stacks->process, address);
 	if (!vma)
 		return false;
-	const struct file *file = find_file(stacks, vma);
+	bool is_late;
+	const struct file *file = find_file(stacks, stacks->process, vma, &is_late);
 	*ret = (struct vmop_code_piece){.start = vma->start,
 					.end = vma->end,
 					.offset = vma->file_offset_bytes,
-					.state = vma->file ? VMOP_CODE_UNREADABLE
-							   : VMOP_CODE_NO_TABLE};
+					.state = is_late     ? VMOP_CODE_PENDING
+						 : vma->file ? VMOP_CODE_UNREADABLE
+							     : VMOP_CODE_NO_TABLE};
 	if (file) {
 		ret->state = file->state;
 		ret->table = file->table;
@@ -139,14 +169,17 @@ static bool find_code(void *arg, uint64_t address, struct vmop_code_piece *ret)
 
 /* ---- stacks ---------------------------------------------------------------- */
 
-/* Copy the stack from sp on up to the first page that is absent. Return the bytes. */
-static size_t copy_stack(struct vmop_user_stacks *stacks, uint64_t pgd_gpa, uint64_t sp)
+/*
+ * Copy max_bytes of the stack from sp on, or up to the first page that is absent. Return the bytes.
+ */
+static size_t copy_stack(struct vmop_user_stacks *stacks, uint64_t pgd_gpa, uint64_t sp,
+			 size_t max_bytes)
 {
 	size_t n = 0;
-	while (n < sizeof(stacks->copy) && sp + n >= sp) {
+	while (n < max_bytes && sp + n >= sp) {
 		size_t len = PAGE_BYTES - (size_t)((sp + n) % PAGE_BYTES);
-		if (len > sizeof(stacks->copy) - n)
-			len = sizeof(stacks->copy) - n;
+		if (len > max_bytes - n)
+			len = max_bytes - n;
 		if (!vmop_guest_read_user(stacks->guest, pgd_gpa, sp + n, stacks->copy + n, len))
 			break;
 		n += len;
@@ -158,25 +191,32 @@ void vmop_user_stacks_unwind(struct vmop_user_stacks *stacks, uint32_t pid, uint
 			     const uint64_t *regs, struct vmop_stack_frame *frames,
 			     size_t max_frames, struct vmop_unwound *ret)
 {
+	static const size_t sizes[] = {FIRST_COPY_BYTES, STACK_COPY_BYTES};
+	const struct vmop_code_space space = {.find = find_code, .arg = stacks};
 	*ret = (struct vmop_unwound){.end = VMOP_STACK_UNREADABLE};
-	stacks->process = vmop_guest_snapshot_by_pid(stacks->snapshot, pid);
+	stacks->process =
+		stacks->snapshot ? vmop_guest_snapshot_by_pid(stacks->snapshot, pid) : NULL;
 	if (!stacks->process || !stacks->process->vma_count)
 		return;
-	const struct vmop_stack_capture capture = {
-		.user_regs = regs,
-		.user_stack = stacks->copy,
-		.user_stack_bytes = copy_stack(stacks, pgd_gpa, regs[stacks->sp]),
-		.user_stack_asked_bytes = sizeof(stacks->copy),
-	};
-	const struct vmop_code_space space = {.find = find_code, .arg = stacks};
-	vmop_unwind(stacks->unwinder, &space, &capture, frames, max_frames, ret);
+	/* Most stacks are short, and each page of them takes several reads. */
+	for (size_t i = 0; i < 2; i++) {
+		const struct vmop_stack_capture capture = {
+			.user_regs = regs,
+			.user_stack = stacks->copy,
+			.user_stack_bytes = copy_stack(stacks, pgd_gpa, regs[stacks->sp], sizes[i]),
+			.user_stack_asked_bytes = sizes[i],
+		};
+		vmop_unwind(stacks->unwinder, &space, &capture, frames, max_frames, ret);
+		if (ret->end != VMOP_STACK_COPY_SHORT || capture.user_stack_bytes < sizes[i])
+			return;
+	}
 }
 
 void vmop_user_stacks_place(struct vmop_user_stacks *stacks, uint32_t pid, uint64_t address,
 			    struct vmop_user_place *ret)
 {
 	const struct vmop_guest_process *process =
-		vmop_guest_snapshot_by_pid(stacks->snapshot, pid);
+		stacks->snapshot ? vmop_guest_snapshot_by_pid(stacks->snapshot, pid) : NULL;
 	const struct vmop_guest_vma *vma =
 		process ? vmop_guest_process_vma(process, address) : NULL;
 	*ret = (struct vmop_user_place){0};
@@ -184,7 +224,8 @@ void vmop_user_stacks_place(struct vmop_user_stacks *stacks, uint32_t pid, uint6
 		return;
 	ret->path = vma->path;
 	ret->offset = address - vma->start + vma->file_offset_bytes;
-	const struct file *file = find_file(stacks, vma);
+	bool is_late;
+	const struct file *file = find_file(stacks, process, vma, &is_late);
 	const struct vmop_symbol *symbol =
 		file && file->symtab ? vmop_symtab_find(file->symtab, ret->offset) : NULL;
 	if (!symbol)

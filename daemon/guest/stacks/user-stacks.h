@@ -3,11 +3,14 @@
  * The user stacks of a guest's waiting threads, by the CFI and symbols in the files that the guest
  * has mapped, as far as their pages and those of the stack are in the guest's memory.
  *
+ * Files are read once, and kept up to a limit of memory.
+ *
  * Thread: that of the vmop_guest. No function may be called from a visitor of libguest.
  */
 #ifndef VMOP_DAEMON_GUEST_STACKS_USER_STACKS_H
 #define VMOP_DAEMON_GUEST_STACKS_USER_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,11 +21,20 @@
 struct vmop_user_stacks;
 
 /*
- * Read the guest's processes and their mappings. guest must outlive the result, which the caller
- * owns. Errors as vmop_guest_snapshot_processes().
+ * Create an object without processes, which the caller owns. guest must outlive it. has_symbols:
+ * vmop_user_stacks_place() returns symbols, which take memory. The only error is that of memory.
  */
-struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, struct vmop_user_stacks **ret);
+struct vmop_error *vmop_user_stacks_create(struct vmop_guest *guest, bool has_symbols,
+					   struct vmop_user_stacks **ret);
 void vmop_user_stacks_destroy(struct vmop_user_stacks *stacks); /* NULL is allowed */
+
+/*
+ * Use the processes and mappings of snapshot from now on; it must outlive its use. In all calls
+ * until the next one, files are read for at most about max_cpu_ns (0: no limit). Stacks through
+ * others end with VMOP_STACK_TABLE_LATE.
+ */
+void vmop_user_stacks_begin(struct vmop_user_stacks *stacks,
+			    const struct vmop_guest_snapshot *snapshot, uint64_t max_cpu_ns);
 
 /*
  * Unwind the stack of a thread of process pid, which entered the kernel with VMOP_USER_REGS
@@ -32,6 +44,9 @@ void vmop_user_stacks_destroy(struct vmop_user_stacks *stacks); /* NULL is allow
 void vmop_user_stacks_unwind(struct vmop_user_stacks *stacks, uint32_t pid, uint64_t pgd_gpa,
 			     const uint64_t *regs, struct vmop_stack_frame *frames,
 			     size_t max_frames, struct vmop_unwound *ret);
+
+/* Return the memory that the tables of files take, in bytes. */
+size_t vmop_user_stacks_bytes(const struct vmop_user_stacks *stacks);
 
 struct vmop_user_place {
 	const char *path;   /* of the mapping, or NULL: no mapping is there */

@@ -16,10 +16,13 @@
 #include "libstack/kernel-unwind.h"
 #include "libutil/error.h"
 
+struct vmop_guest_orc_tables;
+
 struct vmop_waiting_thread {
 	const struct vmop_guest_thread *thread;
 	/*
-	 * In the kernel, innermost first. Without frames the thread runs, has exited, or was torn.
+	 * In the kernel, innermost first. Without frames the thread runs, has exited, was torn, or
+	 * is known to the caller.
 	 */
 	const struct vmop_stack_frame *frames;
 	struct vmop_kernel_unwound unwound;
@@ -43,5 +46,16 @@ struct vmop_waiting_cost {
  */
 struct vmop_error *vmop_waiting_stacks_each(struct vmop_guest *guest, vmop_waiting_thread_fn *visit,
 					    void *arg, struct vmop_waiting_cost *ret_cost);
+
+/*
+ * The same for a caller that reads again and again, by tables that it keeps. Threads for which
+ * is_known returns true have not moved since they were read: visit gets them without frames
+ * (vmop_guest_each_new_wait).
+ */
+struct vmop_error *vmop_waiting_stacks_each_new(struct vmop_guest *guest,
+						const struct vmop_guest_orc_tables *tables,
+						vmop_guest_known_fn *is_known,
+						vmop_waiting_thread_fn *visit, void *arg,
+						size_t *ret_torn);
 
 #endif

@@ -25,7 +25,6 @@ enum {
 void vmop_perf_stacks_deinit(struct vmop_perf_stacks *stacks)
 {
 	free(stacks->note);
-	vmop_bpf_program_destroy(stacks->program);
 	*stacks = (struct vmop_perf_stacks){0};
 }
 
@@ -85,9 +84,16 @@ uint32_t vmop_perf_stacks_bytes_by_bpf(const struct vmop_stack_options *stacks)
 	return UNWOUND_STACK_BYTES + stacks->user_stack_bytes / 4;
 }
 
+uint64_t vmop_perf_stacks_output_type(const struct vmop_stack_options *stacks)
+{
+	return stacks->mode == VMOP_STACKS_BPF ? PERF_SAMPLE_CALLCHAIN : 0;
+}
+
 void vmop_perf_stacks_set_output_attr(const struct vmop_perf_stacks *stacks,
 				      struct perf_event_attr *attr)
 {
+	if (!vmop_perf_stacks_output_type(&stacks->is))
+		return;
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	attr->sample_max_stack = (uint16_t)stacks->chain_frames;
 	attr->exclude_callchain_user = 1;
@@ -137,8 +143,6 @@ static int try_stacks(const struct vmop_perf_stacks *stacks)
 
 struct vmop_error *vmop_perf_stacks_leave_bpf(struct vmop_perf_stacks *stacks, const char *reason)
 {
-	vmop_bpf_program_destroy(stacks->program);
-	stacks->program = NULL;
 	stacks->is.mode = VMOP_STACKS_CFI;
 	return add_note(stacks, "not by BPF, because %s", reason);
 }
@@ -149,22 +153,11 @@ bool vmop_perf_stacks_prefers_bpf(const struct vmop_stack_options *request, uint
 	       stack_hz > VMOP_PERF_STACKS_COPIED_PER_S / request->user_stack_bytes;
 }
 
-/* Load the program that unwinds, or note why that is not possible. */
-static struct vmop_error *load_bpf(struct vmop_perf_stacks *stacks)
-{
-	struct vmop_bpf_request request = {.wants_unwinding = true};
-	struct vmop_error *err = vmop_bpf_program_load(&request, &stacks->program);
-	if (!err && request.no_unwinding)
-		err = vmop_perf_stacks_leave_bpf(stacks, request.no_unwinding->message);
-	vmop_error_destroy(request.no_unwinding);
-	return err;
-}
-
-/* Load what a mode needs, or replace the mode. */
-static struct vmop_error *prepare(struct vmop_perf_stacks *stacks)
+/* Replace a mode for which the machine lacks what it needs. */
+static struct vmop_error *prepare(struct vmop_perf_stacks *stacks, const char *no_bpf)
 {
 	if (stacks->is.mode == VMOP_STACKS_BPF)
-		return load_bpf(stacks);
+		return no_bpf ? vmop_perf_stacks_leave_bpf(stacks, no_bpf) : NULL;
 	if (stacks->is.mode != VMOP_STACKS_DEFER || try_stacks(stacks) != EINVAL)
 		return NULL;
 	stacks->is.mode = VMOP_STACKS_CFI;
@@ -224,12 +217,13 @@ static bool is_refusal(int os_errno)
 }
 
 struct vmop_error *vmop_perf_stacks_choose(const struct vmop_stack_options *request,
-					   const char *root, struct vmop_perf_stacks *ret)
+					   const char *no_bpf, const char *root,
+					   struct vmop_perf_stacks *ret)
 {
 	*ret = (struct vmop_perf_stacks){.is = *request, .chain_frames = request->max_frames};
 	if (request->mode == VMOP_STACKS_OFF)
 		return NULL;
-	struct vmop_error *err = prepare(ret);
+	struct vmop_error *err = prepare(ret, no_bpf);
 	if (!err)
 		err = limit_depth(ret, root);
 	while (!err && ret->is.mode != VMOP_STACKS_OFF) {

@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hv-interface/bpf/program.h"
 #include "libutil/error.h"
 #include "vmop/stack.h"
 
@@ -28,16 +27,17 @@ struct vmop_perf_stacks {
 	struct vmop_stack_options is; /* mode OFF, KERNEL, FP, CFI or BPF */
 	uint32_t chain_frames;	      /* at most, in a sample's callchain: 1..max_frames */
 	char *note; /* NULL, or the differences from the request and the reasons */
-	struct vmop_bpf_program *program; /* with mode BPF, else NULL */
 };
 
 /*
- * Choose what this machine can capture of the request. root: prefix for /proc; NULL: "". Free *ret
- * with vmop_perf_stacks_deinit, also after an error. The only error is lack of memory: a kernel
- * that refuses every mode leaves OFF and a note.
+ * Choose what this machine can capture of the request. no_bpf: the reason why BPF can't unwind;
+ * NULL: it can. root: prefix for /proc; NULL: "". Free *ret with vmop_perf_stacks_deinit, also
+ * after an error. The only error is lack of memory: a kernel that refuses every mode leaves OFF and
+ * a note.
  */
 struct vmop_error *vmop_perf_stacks_choose(const struct vmop_stack_options *request,
-					   const char *root, struct vmop_perf_stacks *ret);
+					   const char *no_bpf, const char *root,
+					   struct vmop_perf_stacks *ret);
 void vmop_perf_stacks_deinit(struct vmop_perf_stacks *stacks);
 
 /* Take the next lower mode than BPF and note the reason: "not by BPF, because REASON". */
@@ -59,6 +59,12 @@ uint64_t vmop_perf_stacks_sample_type(const struct vmop_stack_options *stacks);
 
 /* Add the attributes to those of an event that samples the host. */
 void vmop_perf_stacks_set_attr(const struct vmop_perf_stacks *stacks, struct perf_event_attr *attr);
+
+/*
+ * Return the bits of VMOP_PERF_SAMPLE_STACKS that the samples of the BPF output event have: the
+ * callchain of a stack whose user part BPF unwinds.
+ */
+uint64_t vmop_perf_stacks_output_type(const struct vmop_stack_options *stacks);
 
 /* Add the attributes to those of the BPF output event. */
 void vmop_perf_stacks_set_output_attr(const struct vmop_perf_stacks *stacks,

@@ -3,10 +3,12 @@
 // program from the shared library, which are both made from this file.
 #include "work.h"
 
-#define PASTE(a, b) a##b
-#define NAME(prefix, what) PASTE(prefix, what)
-
 static volatile unsigned long sink;
+
+// Programs that differ only in names would have one build-id.
+#define TEXT(name) #name
+#define TEXT_OF(name) TEXT(name)
+__attribute__((used)) static const char prefix[] = TEXT_OF(WORK_PREFIX);
 
 // A chain of dependent operations, which a compiler can neither hoist nor vectorise (Knuth's LCG).
 static inline __attribute__((always_inline)) unsigned long turn(unsigned long x, unsigned long n)
@@ -18,13 +20,13 @@ static inline __attribute__((always_inline)) unsigned long turn(unsigned long x,
 	return x;
 }
 
-__attribute__((noinline)) void NAME(WORK_PREFIX, major)(unsigned long n)
+__attribute__((noinline)) void WORK(major)(unsigned long n)
 {
 	sink = turn(sink, n);
 }
 
 // The +1 prevents identical-code folding from merging the two functions.
-__attribute__((noinline)) void NAME(WORK_PREFIX, minor)(unsigned long n)
+__attribute__((noinline)) void WORK(minor)(unsigned long n)
 {
 	sink = turn(sink, n) + 1;
 }

@@ -26,8 +26,9 @@ load() {
 #   boot=vmlinux|vmlinuz: PVH boot, no KASLR of the text, fast; or like a boot loader (vmlinux);
 #     arm64 has only vmlinuz
 #   ram=file|anonymous: in /dev/shm, shared; or QEMU's own memory (file)
+#   disk=FILE: a second disk with this content, read only   reboots=1: a reboot does not end it
 start_guest() {
-	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file
+	name=$1 uuid=$2 words="" memory=256 cpus=1 boot=vmlinux ram=file disk='' reboots=0
 	# Not as a default of a local variable, which would not expand the list.
 	for kernel in /guest/*; do
 		kernel=${kernel#/guest/}
@@ -36,7 +37,7 @@ start_guest() {
 	shift 2
 	for word; do
 		case $word in
-		kernel=* | memory=* | cpus=* | boot=* | ram=*) eval "$word" ;;
+		kernel=* | memory=* | cpus=* | boot=* | ram=* | disk=* | reboots=*) eval "$word" ;;
 		*) words="$words $word" ;;
 		esac
 	done
@@ -45,10 +46,10 @@ start_guest() {
 	: >"$dir/console"
 	truncate -s 32M "$dir/truth.img"
 	if [ "$(uname -m)" = aarch64 ]; then
-		program=qemu-system-aarch64 machine=virt,gic-version=3 disk=virtio-blk-device
+		program=qemu-system-aarch64 machine=virt,gic-version=3 blk=virtio-blk-device
 		boot=vmlinuz console=ttyAMA0
 	else
-		program=qemu-system-x86_64 machine=pc disk=virtio-blk-pci console=ttyS0
+		program=qemu-system-x86_64 machine=pc blk=virtio-blk-pci console=ttyS0
 	fi
 	if [ "$ram" = file ]; then
 		set -- -object "memory-backend-file,id=ram,size=${memory}M,mem-path=/dev/shm/$name,share=on"
@@ -56,9 +57,11 @@ start_guest() {
 	else
 		set --
 	fi
+	set -- "$@" -drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$blk,drive=truth"
+	[ -z "$disk" ] || set -- "$@" -drive "file=$disk,format=raw,if=none,id=disk,readonly=on" -device "$blk,drive=disk"
+	[ "$reboots" = 1 ] || set -- "$@" -no-reboot
 	"$program" -accel kvm -cpu host -smp "$cpus" -m "$memory" -machine "$machine" "$@" \
-		-nodefaults -no-user-config -display none -no-reboot -serial "file:$dir/console" \
-		-drive "file=$dir/truth.img,format=raw,if=none,id=truth,cache=unsafe" -device "$disk,drive=truth" \
+		-nodefaults -no-user-config -display none -serial "file:$dir/console" \
 		-kernel "/guest/$kernel/$boot" -initrd "/guest/$kernel/initramfs" \
 		-append "console=$console quiet panic=-1 mitigations=off$words" \
 		-name "$name,debug-threads=on" -uuid "$uuid" \
@@ -123,6 +126,23 @@ guest_truth() {
 	mkdir -p "/tmp/guests/$1/t"
 	tar -xf "/tmp/guests/$1/truth.img" -C "/tmp/guests/$1/t"
 	mv "/tmp/guests/$1/t/truth" "/results/$1.truth"
+}
+
+# guest_record NAME: store the records of its programs, of all its boots, as /results/NAME.record.
+# After wait_guest NAME RECORDED.
+guest_record() {
+	dd if="/tmp/guests/$1/truth.img" bs=1M skip=16 2>/dev/null | tr -d '\0' >"/results/$1.record"
+}
+
+# wait_known NAME: wait until the daemon knows the guest's kernel, then discard the samples so far.
+wait_known() {
+	end_s=$(($(up_s) + 240))
+	until vmopcontrol --status | sed -n "/^$1: /,/^[^ ]/p" | grep -q 'inside: kernel symbols and processes'; do
+		[ "$(up_s)" -lt $end_s ] || fail "the kernel of guest $1 was never found"
+		usleep 500000
+	done
+	vmopcontrol --reset
+	say "KNOWN $1"
 }
 
 # run NAME COMMAND...: store its output and exit status in NAME.out, NAME.err and NAME.status. Never

@@ -133,6 +133,14 @@ tell_domain() {
 	wait_domain "$1" "DID $2 $told" "${3:-120}"
 }
 
+# domain_file NAME: print the file that the domain has sent last on its console, compressed and as
+# text between RIG FILE and RIG FILE-END.
+domain_file() {
+	tr -d '\r' <"/var/log/xen/console/guest-$1.log" |
+		awk '/^RIG FILE$/ { text = ""; on = 1; next } /^RIG FILE-END$/ { on = 0 }
+			on { text = text $0 "\n" } END { printf "%s", text }' | base64 -d | gunzip
+}
+
 # fetch_session NAME FILE [SESSION]: fetch a session that such a domain stored (current), by its
 # disk or else by its console, which is too slow for its kernel's symbols.
 fetch_session() {
@@ -143,9 +151,7 @@ fetch_session() {
 		head -c "$len" "/tmp/$1.disk" >"$2"
 		return
 	fi
-	tr -d '\r' <"/var/log/xen/console/guest-$1.log" |
-		awk '/^RIG FILE$/ { text = ""; on = 1; next } /^RIG FILE-END$/ { on = 0 }
-			on { text = text $0 "\n" } END { printf "%s", text }' | base64 -d | gunzip >"$2"
+	domain_file "$1" >"$2"
 }
 
 # pinned CPU COMMAND...: run it in the background, only on that CPU of dom0; $! is its pid.

@@ -78,7 +78,7 @@ static struct vmop_error *open_over_model(const struct vmop_source_setup *setup,
 	struct vmop_xen_machine machine;
 	struct vmop_xen_transport *transport;
 	struct vmop_error *err = vmop_xen_active_open(&model->base, &machine, &transport);
-	return err ? err : vmop_xen_open_over(transport, &machine, setup, ret);
+	return err ? err : vmop_xen_open_over(transport, &machine, NULL, setup, ret);
 }
 
 static struct vmop_source_ops over_model;

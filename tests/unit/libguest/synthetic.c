@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PAGE UINT64_C(4096)
 #define PRESENT 3u /* and writable */
@@ -16,6 +17,7 @@
 #define DIRECT_MAP UINT64_C(0xffff888000000000)
 #define VMEMMAP SYNTHETIC_VMEMMAP
 #define MAX_SYMBOLS 8192
+#define STACK_BYTES 16384u
 /*
  * Packed names of at least this length have their length in two bytes, as from 6.1 on names over
  * 127.
@@ -89,10 +91,15 @@ static uint32_t bytes_of(const char *type, const char *member)
 	if (strcmp(member, "slot") == 0 || strcmp(member, "slots") == 0 ||
 	    strcmp(member, "numbers") == 0 || strcmp(member, "subsys") == 0)
 		return 64 * 8;
-	if (strncmp(member, "f_path", 6) == 0 || strcmp(member, "tasks") == 0 ||
-	    strcmp(member, "list") == 0 || strcmp(member, "lnode") == 0 ||
-	    strcmp(member, "ksym_lnode") == 0)
+	if (strncmp(member, "thread_", 7) == 0 || strncmp(member, "f_path", 6) == 0 ||
+	    strcmp(member, "tasks") == 0 || strcmp(member, "list") == 0 ||
+	    strcmp(member, "lnode") == 0 || strcmp(member, "ksym_lnode") == 0)
 		return 16; /* a struct path; list heads */
+	if (strcmp(member, "root") == 0 || strncmp(member, "mnt_", 4) == 0 ||
+	    strncmp(member, "d_", 2) == 0 || strcmp(member, "s_mounts") == 0)
+		return 16; /* the same; some have less */
+	if (strcmp(member, "thread.cpu_context") == 0)
+		return 24;
 	if (strcmp(member, "mem") == 0)
 		return 7 * 16;
 	if (strcmp(member, "x86_capability") == 0)
@@ -105,14 +112,25 @@ static bool left_out(const char *type, const char *member, const struct syntheti
 {
 	if (strcmp(type, "pcpu_hot") == 0 || strncmp(member, "core_layout", 11) == 0)
 		return true;
-	/* The made kernel has no stacks. */
-	if (strncmp(member, "thread.", 7) == 0 || strncmp(member, "arch.", 5) == 0)
+	if (strncmp(member, "thread.", 7) == 0 &&
+	    (!options->stacks ||
+	     strcmp(member, options->arm64 ? "thread.sp" : "thread.cpu_context") == 0))
+		return true;
+	if (strncmp(member, "arch.", 5) == 0)
 		return true;
 	if (strcmp(options->bpf_programs ? "lnode" : "ksym_lnode", member) == 0)
 		return true;
-	if (options->vma_list)
-		return strncmp(member, "mm_mt", 5) == 0;
-	return strcmp(member, "mmap") == 0 || strcmp(member, "vm_next") == 0;
+	static const char *const early[] = {"mmap",	 "vm_next", "mnt_instance",
+					    "d_subdirs", "d_child", "compound_head"};
+	static const char *const late[] = {"mm_mt.ma_root", "mnt_next_for_sb", "d_children",
+					   "d_sib", "compound_info"};
+	const char *const *absent = options->vma_list ? late : early;
+	size_t count = options->vma_list ? sizeof(late) / sizeof(late[0])
+					 : sizeof(early) / sizeof(early[0]);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(member, absent[i]) == 0)
+			return true;
+	return false;
 }
 
 /*
@@ -146,6 +164,8 @@ static void btf_struct(struct btf *btf, const char *type, struct vmop_layout *la
 	}
 	if (strcmp(type, "kernel_symbol") == 0)
 		size = 16;
+	if (strcmp(type, "page") == 0)
+		size = 64;
 	btf_type(btf, type, strlen(type), 4u << 24 | members, size);
 	for (uint32_t i = 0; i < members; i++) {
 		btf_u32(btf, name[i]);
@@ -421,13 +441,100 @@ void synthetic_name_symbol(struct synthetic *guest, const char *name, char type,
 
 /* --- files ------------------------------------------------------------------------------ */
 
-static uint64_t make_dentry(struct synthetic *guest, uint64_t parent, const char *name)
+static bool has(const struct synthetic *guest, enum vmop_layout_field field)
+{
+	return guest->layout.value[field] >= 0;
+}
+
+/* Put a node at the start of a list: circular (list_head), or one that ends with 0. */
+static void push(struct synthetic *guest, uint64_t head, uint64_t node)
+{
+	synthetic_put_u64(guest, node, synthetic_get_u64(guest, head));
+	synthetic_put_u64(guest, head, node);
+}
+
+static void make_circular(struct synthetic *guest, uint64_t object, enum vmop_layout_field field)
+{
+	uint64_t head = synthetic_member(guest, object, field);
+	if (has(guest, field))
+		synthetic_put_u64(guest, head, head);
+}
+
+uint64_t synthetic_dentry(struct synthetic *guest, uint64_t parent, const char *name)
 {
 	uint64_t dentry = object(guest);
+	bool is_new = has(guest, VMOP_LAYOUT_DENTRY_CHILDREN);
 	set(guest, dentry, VMOP_LAYOUT_DENTRY_PARENT, parent ? parent : dentry);
 	set(guest, dentry, VMOP_LAYOUT_DENTRY_NAME, string(guest, name));
 	set(guest, dentry, VMOP_LAYOUT_DENTRY_HASH, dentry);
+	make_circular(guest, dentry, VMOP_LAYOUT_DENTRY_SUBDIRS);
+	if (parent)
+		push(guest,
+		     synthetic_member(guest, parent,
+				      is_new ? VMOP_LAYOUT_DENTRY_CHILDREN
+					     : VMOP_LAYOUT_DENTRY_SUBDIRS),
+		     synthetic_member(guest, dentry,
+				      is_new ? VMOP_LAYOUT_DENTRY_SIBLING
+					     : VMOP_LAYOUT_DENTRY_CHILD));
 	return dentry;
+}
+
+void synthetic_link(struct synthetic *guest, uint64_t dentry, uint64_t inode)
+{
+	set(guest, dentry, VMOP_LAYOUT_DENTRY_INODE, inode);
+	push(guest, synthetic_member(guest, inode, VMOP_LAYOUT_INODE_DENTRIES),
+	     synthetic_member(guest, dentry, VMOP_LAYOUT_DENTRY_ALIAS));
+}
+
+uint64_t synthetic_inode(struct synthetic *guest, uint64_t super, uint32_t number, uint32_t mode)
+{
+	uint64_t inode = object(guest), mapping = object(guest);
+	set(guest, inode, VMOP_LAYOUT_INODE_NUMBER, number);
+	set(guest, inode, VMOP_LAYOUT_INODE_GENERATION, 7);
+	set(guest, inode, VMOP_LAYOUT_INODE_SUPER, super);
+	set(guest, inode, VMOP_LAYOUT_INODE_MAPPING, mapping);
+	set(guest, inode, VMOP_LAYOUT_INODE_LINKS, 1);
+	set(guest, inode, VMOP_LAYOUT_INODE_MODE, mode);
+	set(guest, mapping, VMOP_LAYOUT_MAPPING_HOST, inode);
+	return inode;
+}
+
+uint64_t synthetic_super(struct synthetic *guest, uint64_t root)
+{
+	uint64_t super = object(guest);
+	set(guest, super, VMOP_LAYOUT_SUPER_ROOT, root);
+	if (has(guest, VMOP_LAYOUT_MOUNT_OF_SUPER))
+		make_circular(guest, super, VMOP_LAYOUT_SUPER_MOUNTS);
+	return super;
+}
+
+uint64_t synthetic_mount(struct synthetic *guest, uint64_t super, uint64_t root, uint64_t parent,
+			 uint64_t point)
+{
+	uint64_t mount = object(guest);
+	bool ends = has(guest, VMOP_LAYOUT_MOUNT_NEXT_OF_SUPER);
+	set(guest, mount, VMOP_LAYOUT_MOUNT_PARENT, parent ? parent : mount);
+	set(guest, mount, VMOP_LAYOUT_MOUNT_POINT, point);
+	set(guest, mount, VMOP_LAYOUT_MOUNT_NAMESPACE, guest->mount_namespace);
+	make_circular(guest, mount, VMOP_LAYOUT_MOUNT_CHILDREN);
+	/* struct vfsmount is inside struct mount; only its first member matters */
+	set(guest, synthetic_member(guest, mount, VMOP_LAYOUT_MOUNT_MNT), VMOP_LAYOUT_VFSMOUNT_ROOT,
+	    root);
+	uint64_t node = synthetic_member(guest, mount, VMOP_LAYOUT_MOUNT_OF_SUPER);
+	uint64_t head = synthetic_member(guest, super, VMOP_LAYOUT_SUPER_MOUNTS);
+	if (ends) {
+		set(guest, mount, VMOP_LAYOUT_MOUNT_NEXT_OF_SUPER, synthetic_get_u64(guest, head));
+		synthetic_put_u64(guest, head, mount);
+	} else { /* at the list's end */
+		for (; synthetic_get_u64(guest, head) !=
+		       synthetic_member(guest, super, VMOP_LAYOUT_SUPER_MOUNTS);)
+			head = synthetic_get_u64(guest, head);
+		push(guest, head, node);
+	}
+	if (parent)
+		push(guest, synthetic_member(guest, parent, VMOP_LAYOUT_MOUNT_CHILDREN),
+		     synthetic_member(guest, mount, VMOP_LAYOUT_MOUNT_CHILD));
+	return mount;
 }
 
 /* Make an ELF file of two pages with a build-id of 20 times 0xab. Its second page is 0x77. */
@@ -449,25 +556,52 @@ static void make_file_content(struct synthetic *guest)
 	memset(page + PAGE, 0x77, PAGE);
 }
 
+static uint64_t mapping_of(struct synthetic *guest, uint64_t inode)
+{
+	return synthetic_get_u64(guest, synthetic_member(guest, inode, VMOP_LAYOUT_INODE_MAPPING));
+}
+
+/* Make a file system on /tmp, with a file, a symbolic link and a directory. */
+static void make_tmp(struct synthetic *guest, uint64_t parent, uint64_t point)
+{
+	uint64_t root = synthetic_dentry(guest, 0, "/");
+	uint64_t super = guest->tmp_super = synthetic_super(guest, root);
+	guest->tmp_root = root;
+	guest->tmp_mount = synthetic_mount(guest, super, root, parent, point);
+	synthetic_link(guest, root, synthetic_inode(guest, super, 1, S_IFDIR));
+	guest->map_inode = synthetic_inode(guest, super, 3, S_IFREG | 0644);
+	synthetic_link(guest, synthetic_dentry(guest, root, "perf-2.map"), guest->map_inode);
+	synthetic_link(guest, synthetic_dentry(guest, root, "link"),
+		       synthetic_inode(guest, super, 4, S_IFLNK));
+	synthetic_link(guest, synthetic_dentry(guest, root, "directory"),
+		       synthetic_inode(guest, super, 5, S_IFDIR));
+}
+
 static void make_file(struct synthetic *guest)
 {
-	uint64_t root = make_dentry(guest, 0, "/");
-	uint64_t bin = make_dentry(guest, root, "bin");
-	uint64_t mount = object(guest), inode = object(guest), mapping = object(guest);
-	guest->dentry = make_dentry(guest, bin, "worker");
+	uint64_t root = guest->root = synthetic_dentry(guest, 0, "/");
+	uint64_t bin = synthetic_dentry(guest, root, "bin");
+	uint64_t tmp = synthetic_dentry(guest, root, "tmp");
+	guest->mount_namespace = object(guest);
+	guest->super = synthetic_super(guest, root);
+	guest->mount = synthetic_mount(guest, guest->super, root, 0, root);
+	synthetic_link(guest, root, synthetic_inode(guest, guest->super, 1, S_IFDIR));
+	synthetic_link(guest, bin, synthetic_inode(guest, guest->super, 2, S_IFDIR));
+	synthetic_link(guest, tmp, synthetic_inode(guest, guest->super, 3, S_IFDIR));
+	make_tmp(guest, guest->mount, tmp);
+	guest->inode = synthetic_inode(guest, guest->super, 12, S_IFREG | 0755);
+	guest->dentry = synthetic_dentry(guest, bin, "worker");
+	synthetic_link(guest, guest->dentry, guest->inode);
+	uint64_t mapping = mapping_of(guest, guest->inode);
 	guest->file = object(guest);
 	guest->xa_node = object(guest);
-	set(guest, mount, VMOP_LAYOUT_MOUNT_PARENT, mount);
-	uint64_t vfsmount = synthetic_member(guest, mount, VMOP_LAYOUT_MOUNT_MNT);
-	/* struct vfsmount is inside struct mount; only its first member matters */
-	set(guest, vfsmount, VMOP_LAYOUT_VFSMOUNT_ROOT, root);
 	uint64_t path = synthetic_member(guest, guest->file, VMOP_LAYOUT_FILE_PATH);
-	set(guest, path, VMOP_LAYOUT_PATH_MNT, vfsmount);
+	set(guest, path, VMOP_LAYOUT_PATH_MNT,
+	    synthetic_member(guest, guest->mount, VMOP_LAYOUT_MOUNT_MNT));
 	set(guest, path, VMOP_LAYOUT_PATH_DENTRY, guest->dentry);
 	set(guest, guest->file, VMOP_LAYOUT_FILE_MAPPING, mapping);
-	set(guest, guest->file, VMOP_LAYOUT_FILE_INODE, inode);
-	set(guest, inode, VMOP_LAYOUT_INODE_SIZE, 2 * PAGE);
-	set(guest, mapping, VMOP_LAYOUT_MAPPING_HOST, inode);
+	set(guest, guest->file, VMOP_LAYOUT_FILE_INODE, guest->inode);
+	set(guest, guest->inode, VMOP_LAYOUT_INODE_SIZE, 2 * PAGE);
 	set(guest, mapping, VMOP_LAYOUT_MAPPING_HEAD, guest->xa_node + 2);
 	uint64_t page_bytes = (uint32_t)guest->layout.value[VMOP_LAYOUT_PAGE_SIZE];
 	guest->page = VMEMMAP + PAGE_CACHE_GPA / PAGE * page_bytes;
@@ -475,6 +609,19 @@ static void make_file(struct synthetic *guest)
 	synthetic_put_u64(guest, slots, guest->page);
 	synthetic_put_u64(guest, slots + 8, 0 << 2 | 2); /* a sibling: a folio of two pages */
 	make_file_content(guest);
+}
+
+/* The root directory and the mount namespace of the first process. */
+static void make_view(struct synthetic *guest, uint64_t task)
+{
+	uint64_t fs = object(guest), namespaces = object(guest);
+	uint64_t path = synthetic_member(guest, fs, VMOP_LAYOUT_FS_ROOT);
+	set(guest, path, VMOP_LAYOUT_PATH_MNT,
+	    synthetic_member(guest, guest->mount, VMOP_LAYOUT_MOUNT_MNT));
+	set(guest, path, VMOP_LAYOUT_PATH_DENTRY, guest->root);
+	set(guest, task, VMOP_LAYOUT_TASK_FS, fs);
+	set(guest, task, VMOP_LAYOUT_TASK_NAMESPACES, namespaces);
+	set(guest, namespaces, VMOP_LAYOUT_NAMESPACES_MOUNT, guest->mount_namespace);
 }
 
 /* --- processes ------------------------------------------------------------------------------ */
@@ -543,6 +690,10 @@ static void make_tasks(struct synthetic *guest)
 		       comm[i]);
 		set(guest, task, VMOP_LAYOUT_TASK_PARENT, guest->task[i ? i - 1 : 0]);
 		make_cgroup(guest, task);
+		set(guest, task, VMOP_LAYOUT_TASK_LEADER, task);
+		set(guest, task, VMOP_LAYOUT_TASK_START, 1000 * i);
+		if (i == 1)
+			make_view(guest, task);
 		if (i < SYNTHETIC_PROCESSES - 1)
 			continue;
 		uint64_t mm = guest->mm[i] = object(guest);
@@ -561,6 +712,34 @@ static void make_tasks(struct synthetic *guest)
 		set(guest, guest->task[i], VMOP_LAYOUT_TASK_TASKS,
 		    synthetic_member(guest, guest->task[(i + 1) % SYNTHETIC_PROCESSES],
 				     VMOP_LAYOUT_TASK_TASKS));
+}
+
+/* --- threads ----------------------------------------------------------------------------- */
+
+/* Make the only thread of each process wait: its registers are at the end of its stack. */
+static void make_threads(struct synthetic *guest)
+{
+	for (unsigned int i = 0; i < SYNTHETIC_PROCESSES; i++) {
+		uint64_t task = guest->task[i], signal = object(guest);
+		uint64_t stack = synthetic_place(guest, NULL, 0, STACK_BYTES, STACK_BYTES);
+		uint64_t head = synthetic_member(guest, signal, VMOP_LAYOUT_SIGNAL_THREADS);
+		uint64_t node = synthetic_member(guest, task, VMOP_LAYOUT_TASK_THREAD_NODE);
+		uint64_t sp = stack + STACK_BYTES - 512;
+		set(guest, task, VMOP_LAYOUT_TASK_SIGNAL, signal);
+		synthetic_put_u64(guest, head, node);
+		synthetic_put_u64(guest, node, head);
+		set(guest, task, VMOP_LAYOUT_TASK_STACK, stack);
+		set(guest, task, VMOP_LAYOUT_TASK_SWITCHES, 7);
+		set(guest, task, VMOP_LAYOUT_TASK_STATE, 1);
+		set(guest, task, VMOP_LAYOUT_TASK_SP, sp);
+		if (has(guest, VMOP_LAYOUT_TASK_CPU_CONTEXT)) {
+			uint64_t context =
+				synthetic_member(guest, task, VMOP_LAYOUT_TASK_CPU_CONTEXT);
+			set(guest, context, VMOP_LAYOUT_CONTEXT_SP, sp);
+			set(guest, context, VMOP_LAYOUT_CONTEXT_PC, SYNTHETIC_TEXT + 160);
+		}
+		set(guest, sp, VMOP_LAYOUT_SWITCH_FRAME_PC, SYNTHETIC_TEXT + 160);
+	}
 }
 
 /* --- modules ------------------------------------------------------------------------------------
@@ -799,6 +978,8 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 	if (options->arm64)
 		guest->ram_start = options->ram_start ? options->ram_start : 1u << 30;
 	make_text_symbols(guest);
+	if (options->function)
+		synthetic_name_symbol(guest, options->function, 'T', SYNTHETIC_TEXT + 64);
 	uint64_t text = synthetic_place(guest, "linux_banner", 'R', 256, 16);
 	memcpy(synthetic_at(guest, text), banner, sizeof(banner));
 	uint64_t init_top_pgt = synthetic_place(
@@ -814,6 +995,8 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 		synthetic_name_symbol(guest, "__stop_BTF", 'R', guest->btf + guest->btf_bytes);
 	make_file(guest);
 	make_tasks(guest);
+	if (options->stacks)
+		make_threads(guest);
 	make_module(guest);
 	if (options->bpf_programs)
 		make_bpf_programs(guest);
@@ -832,6 +1015,12 @@ void synthetic_make(struct synthetic *guest, const struct synthetic_options *opt
 		      options->kallsyms != SYNTHETIC_BEFORE_RELATIVE;
 	synthetic_put_u64(guest, offsets, percpu ? guest->current_task - 0x1000 : 0);
 	guest->per_cpu_offsets = offsets;
+	if (options->stacks && !options->arm64) {
+		guest->run_queue = object(guest);
+		synthetic_name_symbol(guest, "runqueues", percpu ? 'A' : 'D',
+				      guest->run_queue -
+					      (percpu ? guest->current_task - 0x1000 : 0));
+	}
 	if (options->arm64)
 		synthetic_make_arm64(guest, options, init_top_pgt);
 	make_kallsyms(guest, options);

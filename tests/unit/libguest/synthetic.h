@@ -44,7 +44,8 @@ struct synthetic_options {
 	bool no_trampoline; /* then VMCOREINFO must suffice */
 	bool no_vmcoreinfo; /* with no_trampoline: only kallsyms remains */
 	bool no_btf;
-	bool vma_list;	   /* without a maple tree: a kernel to 6.0 */
+	/* mappings in a list instead of a maple tree, earlier lists of directories: to 6.0 */
+	bool vma_list;
 	bool bpf_programs; /* without struct bpf_ksym: a kernel to 5.6 */
 	/*
 	 * arm64 with 4 KiB pages and 48 bits: no trampoline, and RAM begins at ram_start (0: 1
@@ -52,6 +53,8 @@ struct synthetic_options {
 	 */
 	bool arm64, text_only;
 	uint64_t ram_start;
+	const char *function; /* the name of one more function; NULL: none */
+	bool stacks;	      /* tasks have threads and kernel stacks */
 };
 
 struct synthetic_symbol {
@@ -71,10 +74,13 @@ struct synthetic {
 	/* virtual addresses of objects */
 	uint64_t init_task, task[SYNTHETIC_PROCESSES], mm[SYNTHETIC_PROCESSES];
 	uint64_t vma[4], tree_node, file, dentry, module, modules_head, bpf_head, xa_node;
+	/* a file on each of the file systems that are mounted on / and on /tmp */
+	uint64_t mount_namespace, root, super, mount, inode;
+	uint64_t tmp_root, tmp_super, tmp_mount, map_inode;
 	uint64_t module_kallsyms, jiffies, btf, btf_bytes, current_task, page;
 	uint64_t names_gpa; /* of the packed symbol names */
 	uint64_t per_cpu_offsets, init_uts_ns,
-		run_queue; /* init_uts_ns and run_queue only on arm64 */
+		run_queue; /* init_uts_ns only on arm64; run_queue there, and with stacks */
 };
 
 void synthetic_make(struct synthetic *guest, const struct synthetic_options *options);
@@ -103,6 +109,18 @@ uint64_t synthetic_get_u64(struct synthetic *guest, uint64_t address);
 /* Return the address of a member of a struct at address. */
 uint64_t synthetic_member(const struct synthetic *guest, uint64_t address,
 			  enum vmop_layout_field field);
+
+/*
+ * Make objects of file systems, before the symbol table is made or after: a dentry (parent 0: its
+ * own), an inode of generation 7 with an empty mapping, a superblock, and a mount of it (parent 0:
+ * its own) in guest->mount_namespace. synthetic_link() gives an inode one more name.
+ */
+uint64_t synthetic_dentry(struct synthetic *guest, uint64_t parent, const char *name);
+uint64_t synthetic_inode(struct synthetic *guest, uint64_t super, uint32_t number, uint32_t mode);
+void synthetic_link(struct synthetic *guest, uint64_t dentry, uint64_t inode);
+uint64_t synthetic_super(struct synthetic *guest, uint64_t root);
+uint64_t synthetic_mount(struct synthetic *guest, uint64_t super, uint64_t root, uint64_t parent,
+			 uint64_t point);
 
 /*
  * Write BTF with all of VMOP_LAYOUT_FIELDS to buf and return its length. Set *layout to the

@@ -55,6 +55,9 @@ static void every_key(void **state)
 			   "passive-domains = web, db,4711\n"
 			   "passive-images = /k/web+0x1c000000,,/k/db\n"
 			   "guest-cpu = 2.5%\n"
+			   "off-cpu = 25\n"
+			   "off-cpu-states = d, R\n"
+			   "guest-context = on\n"
 			   "callgraph = cfi:32K\n"
 			   "callgraph-depth = 64\n"
 			   "buffer-size = 1M\n"
@@ -76,6 +79,9 @@ static void every_key(void **state)
 	assert_int_equal(setup.passive_images.n, 3);
 	assert_string_equal(setup.passive_images.items[1], "");
 	assert_int_equal(setup.guest_cpu_permille, 25);
+	assert_int_equal(setup.off_cpu.hz, 25);
+	assert_int_equal(setup.off_cpu.states, VMOP_OFF_CPU_UNINTERRUPTIBLE | VMOP_OFF_CPU_READY);
+	assert_int_equal(setup.guest_context, VMOP_SETUP_CONTEXT_ON);
 	assert_int_equal(setup.stacks.mode, VMOP_STACKS_CFI);
 	assert_int_equal(setup.stacks.user_stack_bytes, 32768);
 	assert_int_equal(setup.stacks.max_frames, 64);
@@ -101,6 +107,9 @@ static void format_is_parsed_again(void **state)
 				   "passive-domains = db\n"
 				   "passive-images = ,/k/db+0x10\n"
 				   "guest-cpu = 2.5%\n"
+				   "guest-context = off\n"
+				   "off-cpu = 100Hz\n"
+				   "off-cpu-states = D,S,K,I,T,R\n"
 				   "callgraph = cfi:64K\n"
 				   "callgraph-depth = 9\n"
 				   "buffer-size = 65536\n"
@@ -172,6 +181,12 @@ static void bad_lines(void **state)
 	refused("session-mode = rw\n", "rw", "0644");
 	refused("guest-cpu = 100.1\n", "100.1", "0 and 100%");
 	refused("guest-cpu = 5%%\n", "5%%", "0 and 100%");
+	refused("off-cpu = often\n", "often", "off");
+	refused("off-cpu = 101\n", "101", "100Hz");
+	refused("off-cpu = 10kHz\n", "10kHz", "100Hz");
+	refused("off-cpu = -1\n", "-1", "100Hz");
+	refused("off-cpu-states = D,Z\n", "D,Z", "stopped");
+	refused("off-cpu-states =\n", "off-cpu-states", "stopped");
 	refused("event = a\001b\n", "event", "0x01");
 }
 

@@ -4,6 +4,8 @@
 
 #include "daemon/guest/domain.h"
 #include "daemon/guest/vmm.h"
+#include "daemon/profile/profiler-open.h"
+#include "libutil/clock.h"
 
 #define GUEST VMOP_SAMPLE_GUEST
 #define GUEST_USER_IP 0x7f1200400000ull
@@ -484,9 +486,53 @@ static void a_row_changes_only_with_its_domain(void **state)
 	vmop_images_deinit(&images);
 }
 
+/* Store the domains, and compare domain 1's stored note with expected; NULL: it has none. */
+static void check_context_note(struct vmop_domains *domains, struct vmop_db *db,
+			       const char *expected)
+{
+	_cleanup_free_ char *note = NULL;
+	ok(vmop_db_begin_interval(db, vmop_clock_ns(CLOCK_REALTIME), 1));
+	ok(vmop_domains_store(domains, db));
+	ok(vmop_db_commit(db));
+	vmop_domains_stored(domains);
+	ok(vmop_db_get_info(db, "domain-1-context", &note));
+	if (expected)
+		assert_string_equal(note, expected);
+	else
+		assert_null(note);
+}
+
+static void a_reason_for_no_contexts(void **state)
+{
+	struct rig rig;
+	(void)state;
+	rig_records_only(&rig, 0);
+	struct vmop_domains *domains = &rig.profiler->domains;
+	give_program(&rig, 700, "some-vmm", "/bin/some-vmm", 1);
+	give_sample(&rig, 700, 701, GUEST_KERNEL_IP, GUEST | VMOP_SAMPLE_KERNEL);
+	rig_flush(&rig);
+	struct vmop_domain *guest = domains->at[1];
+	check_context_note(domains, rig.db, NULL);
+	char text[400];
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	vmop_domain_set_context_note(guest, text);
+	assert_false(guest->is_stored);
+	text[sizeof(guest->context_note) - 1] = 0;
+	check_context_note(domains, rig.db, text);
+	vmop_domain_set_context_note(guest, "BPF is locked");
+	check_context_note(domains, rig.db, "BPF is locked");
+	vmop_domain_set_context_note(guest, "BPF is locked");
+	assert_true(guest->is_stored);
+	vmop_domain_set_context_note(guest, NULL);
+	check_context_note(domains, rig.db, "");
+	rig_end(&rig);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_reason_for_no_contexts),
 		cmocka_unit_test(four_items_on_a_guests_bill),
 		cmocka_unit_test(a_mode_that_is_known),
 		cmocka_unit_test(a_guest_known_only_by_its_samples),

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vmop/stack.h"
+
 static struct vmop_held_samples held;
 
 static int reserve(void **state)
 {
 	(void)state;
-	assert_true(vmop_held_samples_reserve(&held, 4, 8));
+	assert_true(vmop_held_samples_reserve(&held, 4, 3, 8));
 	return 0;
 }
 
@@ -22,19 +24,31 @@ static int clear(void **state)
 	return 0;
 }
 
-/* Add the sample `ip`, with the frames ip + 1, ip + 2, ... */
-static bool add(uint64_t ip, uint32_t n_frames)
+/* Add the sample `ip` with a context or without, with the frames ip + 1, ip + 2, ... */
+static bool add_to(uint64_t ip, uint32_t n_frames, bool has_context)
 {
 	uint64_t frames[16];
 	for (uint32_t i = 0; i < n_frames; i++)
 		frames[i] = ip + 1 + i;
-	const struct vmop_held_sample sample = {.ip = ip, .n_frames = n_frames};
-	return vmop_held_samples_add(&held, &sample, n_frames ? frames : NULL);
+	const struct vmop_held_sample sample = {
+		.ip = ip, .n_frames = n_frames, .stack_end = VMOP_STACK_COMPLETE};
+	const struct vmop_held_context context = {.gpa = ip + 7};
+	return vmop_held_samples_add(&held, &sample, has_context ? &context : NULL,
+				     n_frames ? frames : NULL);
 }
 
-/* Release the samples of even address, and check the frames of each. */
-static bool release_even(void *arg, const struct vmop_held_sample *sample, const uint64_t *frames)
+static bool add(uint64_t ip, uint32_t n_frames)
 {
+	return add_to(ip, n_frames, false);
+}
+
+/* Release the samples of even address, and check the frames and the context of each. */
+static bool release_even(void *arg, const struct vmop_held_sample *sample,
+			 const struct vmop_held_context *context, const uint64_t *frames)
+{
+	assert_int_equal(context != NULL, sample->context != VMOP_HELD_NO_CONTEXT);
+	if (context)
+		assert_int_equal(context->gpa, sample->ip + 7);
 	for (uint32_t i = 0; i < sample->n_frames; i++)
 		assert_int_equal(frames[i], sample->ip + 1 + i);
 	if (!sample->n_frames)
@@ -82,17 +96,38 @@ static void a_full_queue_takes_nothing(void **state)
 {
 	(void)state;
 	assert_true(add(1, 8));
-	assert_false(add(3, 1)); /* no room for its frame */
-	assert_int_equal(held.n, 1);
-	assert_true(add(3, 0));
+	assert_true(add(3, 1)); /* no room for its frame */
+	assert_int_equal(held.at[1].n_frames, 0);
+	assert_int_equal(held.at[1].stack_end, VMOP_STACK_TOO_MANY);
+	assert_int_equal(held.n, 2);
 	assert_true(add(5, 0));
 	assert_true(add(7, 0));
 	while (held.n < held.capacity)
 		assert_true(add(9, 0));
 	assert_false(add(11, 0));
-	assert_true(vmop_held_samples_reserve(&held, held.capacity + 1, 0));
+	assert_true(vmop_held_samples_reserve(&held, held.capacity + 1, 0, 0));
 	assert_true(add(11, 0));
 	assert_int_equal(held.at[0].ip, 1);
+}
+
+static void what_stays_keeps_its_context(void **state)
+{
+	uint64_t sum = 0;
+	(void)state;
+	assert_true(add_to(100, 1, true));
+	assert_true(add_to(201, 1, true));
+	assert_true(add_to(301, 0, false));
+	vmop_held_samples_release(&held, release_even, &sum);
+	assert_int_equal(held.n_contexts, 1);
+	assert_int_equal(held.at[0].context, 0);
+	vmop_held_samples_release(&held, release_even, &sum); /* checks the context again */
+	while (held.n_contexts < held.context_capacity) {
+		vmop_held_samples_reserve(&held, held.n + 1, 0, 0);
+		assert_true(add_to(403, 0, true));
+	}
+	vmop_held_samples_reserve(&held, held.n + 1, 0, 0);
+	assert_false(add_to(505, 0, true)); /* no room for its context */
+	assert_true(add_to(505, 0, false));
 }
 
 int main(void)
@@ -102,6 +137,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_stays_keeps_its_order_and_frames, reserve,
 						clear),
 		cmocka_unit_test_setup_teardown(a_full_queue_takes_nothing, reserve, clear),
+		cmocka_unit_test_setup_teardown(what_stays_keeps_its_context, reserve, clear),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

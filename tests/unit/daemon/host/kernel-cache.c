@@ -371,8 +371,9 @@ static void sessions_of_this_machine_have_the_same_symbols(void **state)
 	(void)state;
 	place_init(&place);
 	size_t n = expect_equal_sessions(&place, "", NULL);
-	print_message("# %zu symbols of the running kernel\n", n);
-	assert_true(!n || n > 1000);
+	print_message("# %zu sampled symbols of the running kernel\n", n);
+	/* A 97th of its functions are sampled; small kernels have some 40,000. */
+	assert_true(!n || n > 300);
 	place_deinit(&place);
 }
 

@@ -70,6 +70,30 @@ static void half_a_second_of_copies(void **state)
 	assert_int_equal(ring_of(&plan, 0, 2), MIB);
 }
 
+/* A quarter of a second of contexts, with stacks also of their windows. */
+static void room_for_contexts(void **state)
+{
+	(void)state;
+	struct vmop_perf_plan plan = clock_plan(999, VMOP_STACKS_OFF, 0);
+	plan.program.captures_guests = true;
+	assert_int_equal(ring_of(&plan, 0, 2), MIB);
+	assert_int_equal(plan.watermark_bytes, MIB / 4);
+	plan = clock_plan(10000, VMOP_STACKS_OFF, 0);
+	plan.program.captures_guests = true;
+	assert_int_equal(ring_of(&plan, 0, 2), 2 * MIB);
+	plan = clock_plan(999, VMOP_STACKS_FP, 0);
+	assert_int_equal(ring_of(&plan, 0, 2), MIB);
+	plan.program.captures_guests = true;
+	assert_int_equal(ring_of(&plan, 0, 2), 8 * MIB);
+	/* The smallest ring holds some of the largest. */
+	const size_t largest = sizeof(struct vmop_bpf_guest) + VMOP_GUEST_KERNEL_WINDOW_MAX +
+			       VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX + VMOP_GUEST_USER_WINDOW_MAX;
+	assert_true(ring_of(&plan, 4096, 2) >= 8 * largest);
+	/* Events that the program can't run at have none. */
+	plan.events[0].attr.type = PERF_TYPE_TRACEPOINT;
+	assert_int_equal(ring_of(&plan, 0, 2), MIB);
+}
+
 /* With BPF a quarter of the stacks is copied, but a tracepoint's are all. */
 static void half_a_second_with_bpf(void **state)
 {
@@ -123,6 +147,7 @@ int main(void)
 		cmocka_unit_test(without_stacks),
 		cmocka_unit_test(half_a_second_of_copies),
 		cmocka_unit_test(half_a_second_with_bpf),
+		cmocka_unit_test(room_for_contexts),
 		cmocka_unit_test(many_cpus_share_a_bound),
 		cmocka_unit_test(a_ring_holds_some_samples),
 		cmocka_unit_test(the_wake_up_leaves_a_reserve),

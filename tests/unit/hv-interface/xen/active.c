@@ -257,7 +257,7 @@ static struct vmop_error *open_within(struct model *model, const char *event,
 	ok(vmop_event_request_parse(event, &request));
 	const struct vmop_source_setup setup = {.events = &request, .n_events = 1};
 	ok(vmop_xen_active_open(&model->base, &machine, &transport));
-	struct vmop_error *err = vmop_xen_open_over(transport, &machine, &setup, ret);
+	struct vmop_error *err = vmop_xen_open_over(transport, &machine, NULL, &setup, ret);
 	vmop_event_request_deinit(&request);
 	return err;
 }

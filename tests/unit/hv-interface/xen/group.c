@@ -216,7 +216,7 @@ static struct vmop_source *open_source(struct model *model)
 	const struct vmop_source_setup setup = {
 		.events = &request, .n_events = 1, .active = &opener};
 	ok(vmop_xen_user_open(&model->base, &machine, &transport));
-	ok(vmop_xen_open_over(transport, &machine, &setup, &source));
+	ok(vmop_xen_open_over(transport, &machine, NULL, &setup, &source));
 	vmop_event_request_deinit(&request);
 	return source;
 }
@@ -565,7 +565,7 @@ static void modes_are_reported(void **state)
 	const struct vmop_source_setup setup = {
 		.events = requests, .n_events = 2, .active = &opener};
 	ok(vmop_xen_user_open(&model->base, &machine, &transport));
-	ok(vmop_xen_open_over(transport, &machine, &setup, &source));
+	ok(vmop_xen_open_over(transport, &machine, NULL, &setup, &source));
 	ok(vmop_source_set_domains(source, &domain, 1));
 	ok(vmop_source_start(source));
 	assert_string_equal(agents[1]->events, "cycles:100000 r2e:7000:0:0:1");

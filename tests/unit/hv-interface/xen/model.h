@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A model of Xen's profiling interface: states, lists and shared pages after xen/common/xenoprof.c
- * of Xen 4.17, with its two ways to panic. It gives answers that the emulated Xen
+ * of Xen 4.17, with its ways to panic or hang. It gives answers that the emulated Xen
  * (tests/rigs/xen-run) cannot be made to give, and can kill the caller at any call.
  */
 #ifndef VMOP_TESTS_XEN_MODEL_H
@@ -20,7 +20,7 @@ enum model_state { MODEL_IDLE, MODEL_RESERVED, MODEL_READY, MODEL_PROFILING };
 enum { MODEL_PAGES = 2, MODEL_DOMAINS = 40, MODEL_VCPUS = 2 };
 
 struct model_domain {
-	bool exists, is_destroyed;
+	bool exists, is_destroyed, is_hvm;
 	/* on the active list; enabled; on the passive list */
 	bool is_listed, is_active, is_passive;
 	bool is_shared;	 /* its buffer's pages belong to dom0 */
@@ -33,6 +33,9 @@ struct model {
 	struct model_domain domains[MODEL_DOMAINS];
 	enum model_state state;
 	bool has_primary, has_panicked;
+	uint64_t backtrace_depth;
+	const void *config; /* of its build, compressed; NULL: it does not have it */
+	size_t config_bytes;
 	unsigned caller;  /* the domain that makes the next call; only dom0 manages others */
 	int refusals[32]; /* result by operation; 0: the model's own */
 	int calls_left;	  /* until the calling process dies; -1: never */
@@ -197,13 +200,25 @@ static bool model_all_are_ready(const struct model *model)
 	return model->domains[0].is_active;
 }
 
+/* Return whether Xen would read the memory of an HVM domain in its NMI handler. */
+static bool model_samples_hvm(const struct model *model)
+{
+	for (unsigned i = 0; i < MODEL_DOMAINS; i++)
+		if (model->domains[i].is_hvm &&
+		    (model->domains[i].is_passive || model->domains[i].is_listed))
+			return true;
+	return false;
+}
+
 static int model_command(struct model *model, unsigned op, void *arg)
 {
 	if (!model->has_primary || model->caller != 0)
 		return -EPERM;
 	switch ((enum vmop_xenoprof_op)op) {
 	case VMOP_XENOPROF_GET_IBS_CAPS:
+		return 0;
 	case VMOP_XENOPROF_SET_BACKTRACE:
+		memcpy(&model->backtrace_depth, arg, sizeof(model->backtrace_depth));
 		return 0;
 	case VMOP_XENOPROF_RESET_ACTIVE_LIST:
 		model_reset_active(model);
@@ -226,6 +241,7 @@ static int model_command(struct model *model, unsigned op, void *arg)
 	case VMOP_XENOPROF_SETUP_EVENTS:
 		return model_step(model, MODEL_RESERVED, MODEL_READY);
 	case VMOP_XENOPROF_START:
+		model->has_panicked |= model->backtrace_depth && model_samples_hvm(model);
 		return model_all_are_ready(model) ? model_step(model, MODEL_READY, MODEL_PROFILING)
 						  : -EPERM;
 	case VMOP_XENOPROF_STOP:
@@ -240,6 +256,7 @@ static int model_command(struct model *model, unsigned op, void *arg)
 		if (model->state != MODEL_IDLE)
 			return -EPERM;
 		model->has_primary = false;
+		model->backtrace_depth = 0;
 		return 0;
 	default:
 		return -ENOSYS;
@@ -294,6 +311,25 @@ static void model_unmap(struct vmop_xen_link *link, void *memory, size_t n_pages
 			model->domains[i].mapped--;
 }
 
+static int model_is_hvm(struct vmop_xen_link *link, uint16_t id)
+{
+	const struct model *model = to_model(link);
+	if (id >= MODEL_DOMAINS || !model->domains[id].exists)
+		return -ESRCH;
+	return model->domains[id].is_hvm;
+}
+
+static int model_read_config(struct vmop_xen_link *link, void *buf, size_t size_bytes)
+{
+	const struct model *model = to_model(link);
+	if (!model->config)
+		return -ENOSYS;
+	if (model->config_bytes > size_bytes)
+		return -ENOBUFS;
+	memcpy(buf, model->config, model->config_bytes);
+	return (int)model->config_bytes;
+}
+
 static void model_close(struct vmop_xen_link *link)
 {
 	(void)link;
@@ -303,6 +339,8 @@ static const struct vmop_xen_link_ops model_ops = {
 	.xenoprof = model_xenoprof,
 	.map = model_map,
 	.unmap = model_unmap,
+	.is_hvm = model_is_hvm,
+	.read_config = model_read_config,
 	.close = model_close,
 };
 
@@ -335,7 +373,8 @@ static inline void model_died(struct model *model)
 /* Return whether Xen is as before and after every session. */
 static inline bool model_is_clean(const struct model *model)
 {
-	bool is_clean = model->state == MODEL_IDLE && !model->has_primary && !model->has_panicked;
+	bool is_clean = model->state == MODEL_IDLE && !model->has_primary && !model->has_panicked &&
+			!model->backtrace_depth;
 	for (unsigned i = 0; i < MODEL_DOMAINS; i++) {
 		const struct model_domain *domain = &model->domains[i];
 		is_clean = is_clean && !domain->is_listed && !domain->is_active &&

@@ -191,7 +191,7 @@ static struct vmop_source *open_source(struct model *model, const char *const *e
 		assert_null(vmop_event_request_parse(events[i], &requests[i]));
 	const struct vmop_source_setup setup = {.events = requests, .n_events = n, .root = work};
 	assert_null(vmop_xen_user_open(&model->base, &machine, &transport));
-	struct vmop_error *err = vmop_xen_open_over(transport, &machine, &setup, &source);
+	struct vmop_error *err = vmop_xen_open_over(transport, &machine, NULL, &setup, &source);
 	if (err)
 		fail_msg("%s", err->message);
 	for (size_t i = 0; i < n; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: compare-stacks [-p PID] DIRECTORY
+ * usage: compare-stacks [-p PID | -x DOMID] DIRECTORY
  *
  * Compare the stacks of a captured guest's waiting threads (tests/rigs/capture-guest) with the
  * guest's own /proc/PID/task/TID/stack in DIRECTORY/truth. Threads that were switched since they
@@ -12,6 +12,7 @@
  * test on its own.
  *
  *	-p PID	of the VMM: read the guest while it runs
+ *	-x DOMID	of Xen's domain: the same
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,18 +153,22 @@ int main(int argc, char **argv)
 	struct vmop_waiting_cost cost;
 	struct vmop_error *err;
 	char path[512];
-	int pid = 0, option;
-	while ((option = getopt(argc, argv, "p:")) != -1) {
-		if (option != 'p')
+	int pid = 0, domid = 0, option;
+	while ((option = getopt(argc, argv, "p:x:")) != -1) {
+		if (option == 'p')
+			pid = atoi(optarg);
+		else if (option == 'x')
+			domid = atoi(optarg);
+		else
 			return 2;
-		pid = atoi(optarg);
 	}
 	if (optind + 1 != argc)
 		return 2;
 	counts.root = argv[optind];
 	snprintf(path, sizeof(path), "%s/ram", counts.root);
-	err = pid ? vmop_guest_open_pid(pid, NULL, &counts.guest)
-		  : vmop_guest_open_file(path, NULL, &counts.guest);
+	err = domid ? vmop_guest_open_xen((uint32_t)domid, NULL, &counts.guest)
+	      : pid ? vmop_guest_open_pid(pid, NULL, &counts.guest)
+		    : vmop_guest_open_file(path, NULL, &counts.guest);
 	if (!err)
 		err = vmop_guest_find_kernel(counts.guest);
 	if (err)

@@ -144,10 +144,12 @@ static void a_pmu_that_refuses_stacks_samples_without_them(void **state)
 		assert_true((layer.last_clock.sample_type & VMOP_PERF_SAMPLE_STACKS) ==
 			    VMOP_PERF_SAMPLE_STACKS);
 		vmop_source_close(source);
-		/* The level of precision stays. */
+		/* The level of precision stays, of a PMU that has some: not one of arm64's. */
+		root = "/nonexistent";
 		source = must_capture("instructions:pp", VMOP_STACKS_CFI, NULL);
 		assert_int_equal(layer.last_hardware.precise_ip, 2);
 		vmop_source_close(source);
+		root = NULL;
 	}
 }
 
@@ -162,10 +164,12 @@ static void other_refusals_leave_the_stacks(void **state)
 	vmop_source_close(source);
 	must_fail("instructions", VMOP_ERROR_CANT, "event 'instructions': ");
 	refuse(precise_hardware, EINVAL);
+	root = "/nonexistent";
 	source = must_capture("instructions:pp", VMOP_STACKS_CFI, NULL);
 	assert_event(source, 0, "instructions", "its precise level is 0");
 	assert_true(layer.last_hardware.sample_type & PERF_SAMPLE_STACK_USER);
 	vmop_source_close(source);
+	root = NULL;
 	refuse(hardware_for_guests, EOPNOTSUPP);
 	source = must_capture("instructions", VMOP_STACKS_CFI, NULL);
 	assert_event(source, 0, "instructions:H", "counts only the host");
@@ -234,7 +238,7 @@ static void limited(const char *value, struct vmop_perf_stacks *ret)
 		 "echo %s >%s/proc/sys/kernel/perf_event_max_stack",
 		 tree, value, value, tree);
 	assert_int_equal(system(command), 0);
-	assert_null(vmop_perf_stacks_choose(&request, tree, ret));
+	assert_null(vmop_perf_stacks_choose(&request, NULL, tree, ret));
 	snprintf(command, sizeof(command), "rm -r %s", tree);
 	assert_int_equal(system(command), 0);
 }

@@ -23,6 +23,7 @@ static const struct vmop_perf_decoder decoder = {
 	.stack_sample_type = VMOP_PERF_SAMPLE_STACKS,
 	.max_frames = VMOP_STACK_FRAMES_MAX,
 	.output_id = OUTPUT_ID,
+	.output_sample_type = PERF_SAMPLE_CALLCHAIN,
 };
 
 /* A whole record: id, ip, pid and tid, time, cpu, period, the chain, and the program's part. */

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the sampling thread wants to know about contexts (vmop/guest-context.h), and the answers of
+ * the watching thread. watch.h passes both between the threads; serve.h answers.
+ */
+#ifndef VMOP_DAEMON_GUEST_CONTEXT_REQUESTS_H
+#define VMOP_DAEMON_GUEST_CONTEXT_REQUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/guest/context/page-key.h"
+#include "daemon/host/ids.h"
+#include "libguest/guest.h"
+#include "libsym/symtab.h"
+#include "vmop/ids.h"
+
+enum vmop_guest_request_kind {
+	VMOP_GUEST_REQUEST_FILE,     /* the file of a page */
+	VMOP_GUEST_REQUEST_SYMBOLS,  /* the functions of a file, by its mapping */
+	VMOP_GUEST_REQUEST_PROCESS,  /* one process with its mappings */
+	VMOP_GUEST_REQUEST_PERF_MAP, /* the names of a process's generated code */
+};
+
+/* A fixed size, so that a request costs no memory. */
+struct vmop_guest_request {
+	enum vmop_guest_request_kind kind;
+	struct vmop_domain_id domain;
+	uint64_t generation; /* of the kernel that ran at the sample */
+	union {
+		struct {
+			struct vmop_guest_page_key key;
+			uint64_t offset_bytes; /* of the code in the file */
+			uint8_t code[16];
+			uint8_t code_bytes;
+			bool wants_symbols; /* of a deleted file at once; set by watch.c */
+		} page;
+		struct {
+			uint64_t mapping;
+			struct vmop_image_slot image; /* whose reference waits for the answer */
+		} symbols;
+		struct {
+			uint64_t task, start_time_ns;
+			uint32_t pid;
+			uint32_t ns_pid;	      /* perf map: the pid in the file's name */
+			struct vmop_image_slot image; /* perf map: as for symbols */
+		} process;
+	};
+};
+
+struct vmop_guest_answer {
+	struct vmop_guest_request request;
+	/*
+	 * The kernel has another generation, the object is gone, or there were too many requests
+	 * (is_refused): the rest is unset.
+	 */
+	bool is_found, is_refused;
+	/* A page: its file. */
+	bool is_verified; /* the file has the code at offset_bytes */
+	bool is_elf;
+	char *path;	  /* as in /proc/PID/maps; on the heap */
+	uint64_t mapping; /* for VMOP_GUEST_REQUEST_SYMBOLS */
+	uint8_t build_id_len_bytes;
+	uint8_t build_id[VMOP_GUEST_BUILD_ID_MAX];
+	/* Symbols and perf maps, and pages of deleted files: the functions; NULL: none. */
+	struct vmop_symtab *symtab;
+	/* A process. */
+	struct vmop_guest_snapshot *snapshot;
+};
+
+/* Free what an answer owns. */
+void vmop_guest_answer_deinit(struct vmop_guest_answer *answer);
+
+/* Requests and answers that can wait at a time. */
+#define VMOP_GUEST_REQUESTS_MAX 1024u
+
+/* Two queues of fixed size. The owner protects them by a lock. Zeroed: empty. */
+struct vmop_guest_requests {
+	struct vmop_guest_request requests[VMOP_GUEST_REQUESTS_MAX];
+	struct vmop_guest_answer answers[VMOP_GUEST_REQUESTS_MAX];
+	uint32_t n_put, n_taken;	  /* requests, in all */
+	uint32_t n_answered, n_collected; /* answers, in all */
+};
+
+/* Append a request. False: no room for it, or for its answer. */
+bool vmop_guest_requests_put(struct vmop_guest_requests *requests,
+			     const struct vmop_guest_request *request);
+/* Take the oldest request. False: none. Each one must be answered. */
+bool vmop_guest_requests_take(struct vmop_guest_requests *requests, struct vmop_guest_request *ret);
+/* Append an answer, which passes to the queue. */
+void vmop_guest_requests_answer(struct vmop_guest_requests *requests,
+				const struct vmop_guest_answer *answer);
+/* Take the oldest answer, which passes to the caller. False: none. */
+bool vmop_guest_requests_collect(struct vmop_guest_requests *requests,
+				 struct vmop_guest_answer *ret);
+/* Return the number of requests without an answer. */
+uint32_t vmop_guest_requests_n_open(const struct vmop_guest_requests *requests);
+/* Free the answers that were not taken. */
+void vmop_guest_requests_deinit(struct vmop_guest_requests *requests);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/guest/context/serve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/guest/guest-file.h"
+#include "libsym/jit/perf-map.h"
+#include "libutil/cleanup.h"
+
+/* Read the functions of an ELF file while its pages are there. NULL: it has none. */
+static struct vmop_symtab *read_symbols(struct vmop_guest *guest, uint64_t mapping)
+{
+	_cleanup_close_ int fd = -1;
+	struct vmop_symtab *symtab = NULL;
+	struct vmop_error *err = vmop_guest_file_copy_mapping(guest, mapping, &fd);
+	if (!err)
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &symtab);
+	vmop_error_destroy(err);
+	return symtab;
+}
+
+/* Return whether a file has the code that the request gives. */
+static bool has_code(struct vmop_guest *guest, uint64_t mapping,
+		     const struct vmop_guest_request *request)
+{
+	uint8_t found[sizeof(request->page.code)];
+	size_t len = request->page.code_bytes, n_read = 0;
+	if (!len || len > sizeof(found))
+		return false;
+	struct vmop_error *err = vmop_guest_read_mapping(guest, mapping, request->page.offset_bytes,
+							 found, len, &n_read);
+	bool is_same = !err && n_read == len && !memcmp(found, request->page.code, len);
+	vmop_error_destroy(err);
+	return is_same;
+}
+
+static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answer)
+{
+	const struct vmop_guest_page_key *key = &answer->request.page.key;
+	const struct vmop_guest_inode inode = {
+		.mapping = key->mapping,
+		.inode = key->inode,
+		.superblock = key->superblock,
+		.number = key->inode_number,
+		.generation = (uint32_t)key->inode_generation,
+	};
+	struct vmop_guest_inode_file file;
+	struct vmop_error *err = vmop_guest_find_inode(guest, &inode, &file);
+	if (err) {
+		vmop_error_destroy(err);
+		return;
+	}
+	answer->path = strdup(file.path);
+	if (!answer->path)
+		return;
+	answer->is_elf = file.is_elf;
+	answer->mapping = file.mapping;
+	answer->build_id_len_bytes = file.build_id_len_bytes;
+	memcpy(answer->build_id, file.build_id, file.build_id_len_bytes);
+	answer->is_verified = has_code(guest, answer->mapping, &answer->request);
+	/* The file goes with its last user; others can be read later. */
+	if (file.is_deleted && file.is_elf && answer->request.page.wants_symbols)
+		answer->symtab = read_symbols(guest, answer->mapping);
+	answer->is_found = true;
+}
+
+static void serve_process(struct vmop_guest *guest, struct vmop_guest_answer *answer)
+{
+	const struct vmop_guest_request *request = &answer->request;
+	struct vmop_error *err =
+		vmop_guest_snapshot_process(guest, request->process.task, request->process.pid,
+					    request->process.start_time_ns, &answer->snapshot);
+	answer->is_found = !err;
+	vmop_error_destroy(err);
+}
+
+/* Read a whole text file of the guest, with a 0 behind it. The caller frees it. */
+static struct vmop_error *read_text(struct vmop_guest *guest, const char *path, size_t max_bytes,
+				    char **ret, size_t *ret_len)
+{
+	struct vmop_guest_inode_file file;
+	uint64_t size = 0;
+	size_t n_read = 0;
+	struct vmop_error *err = vmop_guest_find_path(guest, path, &file);
+	if (!err)
+		err = vmop_guest_mapping_size(guest, file.mapping, &size);
+	if (err)
+		return err;
+	size_t len = size < max_bytes ? (size_t)size : max_bytes;
+	char *text = malloc(len + 1);
+	if (!text)
+		return &vmop_error_no_memory;
+	err = vmop_guest_read_mapping(guest, file.mapping, 0, text, len, &n_read);
+	if (err) {
+		free(text);
+		return err;
+	}
+	text[n_read] = '\0';
+	*ret = text;
+	*ret_len = n_read;
+	return NULL;
+}
+
+static void serve_perf_map(struct vmop_guest *guest, struct vmop_guest_answer *answer)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[48];
+	size_t len;
+	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", answer->request.process.ns_pid);
+	struct vmop_error *err = read_text(guest, path, VMOP_PERF_MAP_MAX_BYTES, &text, &len);
+	if (!err)
+		err = vmop_perf_map_parse(text, len, &answer->symtab, NULL);
+	answer->is_found = !err;
+	vmop_error_destroy(err);
+}
+
+void vmop_guest_serve(struct vmop_guest *guest, const struct vmop_guest_request *request,
+		      struct vmop_guest_answer *ret)
+{
+	*ret = (struct vmop_guest_answer){.request = *request};
+	switch (request->kind) {
+	case VMOP_GUEST_REQUEST_FILE:
+		serve_page(guest, ret);
+		break;
+	case VMOP_GUEST_REQUEST_SYMBOLS:
+		ret->symtab = read_symbols(guest, request->symbols.mapping);
+		ret->is_found = ret->symtab;
+		break;
+	case VMOP_GUEST_REQUEST_PROCESS:
+		serve_process(guest, ret);
+		break;
+	case VMOP_GUEST_REQUEST_PERF_MAP:
+		serve_perf_map(guest, ret);
+		break;
+	}
+}

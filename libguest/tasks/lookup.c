@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "libguest/tasks/lookup.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "libguest/kernel/kernel.h"
+#include "libguest/kernel/layout.h"
+#include "libguest/tasks/processes.h"
+
+#define MAX_COMPONENTS 64
+#define MAX_STACKED 16
+#define NAME_MAX_BYTES 255u
+
+struct reader {
+	struct vmop_guest_space *space;
+	const struct vmop_layout *layout;
+};
+
+/* A directory, or a file, as it is mounted. */
+struct place {
+	uint64_t mount, dentry;
+};
+
+static uint64_t at(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
+{
+	return base + (uint32_t)reader->layout->value[field];
+}
+
+static uint64_t load(const struct reader *reader, uint64_t base, enum vmop_layout_field field)
+{
+	return vmop_guest_space_u64(reader->space, at(reader, base, field));
+}
+
+static bool go_on(const struct reader *reader, uint64_t node)
+{
+	return vmop_guest_space_is_kernel(reader->space, node) && !reader->space->fault &&
+	       vmop_guest_budget_step(reader->space->budget);
+}
+
+/* Return whether a child of directory has this name, and a file. */
+static bool has_name(const struct reader *reader, uint64_t dentry, uint64_t directory,
+		     const char *name, size_t len)
+{
+	char text[NAME_MAX_BYTES + 2];
+	vmop_guest_space_string(reader->space, load(reader, dentry, VMOP_LAYOUT_DENTRY_NAME), text,
+				len + 2);
+	return strncmp(text, name, len) == 0 && !text[len] &&
+	       load(reader, dentry, VMOP_LAYOUT_DENTRY_PARENT) == directory &&
+	       load(reader, dentry, VMOP_LAYOUT_DENTRY_HASH) &&
+	       load(reader, dentry, VMOP_LAYOUT_DENTRY_INODE);
+}
+
+/* Return the child with a name, or 0. To 6.7 the list is circular. */
+static uint64_t find_child(const struct reader *reader, uint64_t directory, const char *name,
+			   size_t len)
+{
+	bool ends = vmop_layout_has(reader->layout, VMOP_LAYOUT_DENTRY_CHILDREN);
+	uint64_t head = at(reader, directory,
+			   ends ? VMOP_LAYOUT_DENTRY_CHILDREN : VMOP_LAYOUT_DENTRY_SUBDIRS);
+	uint32_t link =
+		(uint32_t)reader->layout
+			->value[ends ? VMOP_LAYOUT_DENTRY_SIBLING : VMOP_LAYOUT_DENTRY_CHILD];
+	uint64_t node = vmop_guest_space_u64(reader->space, head);
+	while (node != head && go_on(reader, node)) {
+		if (has_name(reader, node - link, directory, name, len))
+			return reader->space->fault ? 0 : node - link;
+		node = vmop_guest_space_u64(reader->space, node);
+	}
+	return 0;
+}
+
+/* Return the mount on top of a place, or 0. */
+static uint64_t find_mounted(const struct reader *reader, const struct place *place)
+{
+	uint64_t head = at(reader, place->mount, VMOP_LAYOUT_MOUNT_CHILDREN);
+	uint64_t node = vmop_guest_space_u64(reader->space, head);
+	while (node != head && go_on(reader, node)) {
+		uint64_t mount = node - (uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_CHILD];
+		if (load(reader, mount, VMOP_LAYOUT_MOUNT_POINT) == place->dentry)
+			return reader->space->fault ? 0 : mount;
+		node = vmop_guest_space_u64(reader->space, node);
+	}
+	return 0;
+}
+
+/* Where a mount covers a place, go to its root. */
+static void cross_mounts(const struct reader *reader, struct place *place)
+{
+	for (int i = 0; i < MAX_STACKED; i++) {
+		uint64_t mount = find_mounted(reader, place);
+		if (!mount)
+			return;
+		uint64_t vfsmount = at(reader, mount, VMOP_LAYOUT_MOUNT_MNT);
+		place->mount = mount;
+		place->dentry = load(reader, vfsmount, VMOP_LAYOUT_VFSMOUNT_ROOT);
+	}
+}
+
+static bool find_root(struct vmop_guest_kernel *kernel, const struct reader *reader,
+		      struct place *ret)
+{
+	uint64_t task = vmop_guest_processes_first(kernel, reader->layout);
+	uint64_t fs = task ? load(reader, task, VMOP_LAYOUT_TASK_FS) : 0;
+	if (!fs)
+		return false;
+	uint64_t path = at(reader, fs, VMOP_LAYOUT_FS_ROOT);
+	ret->mount = load(reader, path, VMOP_LAYOUT_PATH_MNT) -
+		     (uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_MNT];
+	ret->dentry = load(reader, path, VMOP_LAYOUT_PATH_DENTRY);
+	return !reader->space->fault;
+}
+
+uint64_t vmop_guest_lookup(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
+			   const char *path)
+{
+	const struct reader reader = {.space = &kernel->space, .layout = layout};
+	struct place place;
+	if (*path != '/' || !find_root(kernel, &reader, &place))
+		return 0;
+	for (int i = 0; i < MAX_COMPONENTS && *path; i++) {
+		path += strspn(path, "/");
+		size_t len = strcspn(path, "/");
+		if (!len)
+			break;
+		if (len > NAME_MAX_BYTES || (len == 2 && memcmp(path, "..", 2) == 0))
+			return 0;
+		if (len > 1 || *path != '.') {
+			place.dentry = find_child(&reader, place.dentry, path, len);
+			if (!place.dentry)
+				return 0;
+			cross_mounts(&reader, &place);
+		}
+		path += len;
+	}
+	uint64_t inode = load(&reader, place.dentry, VMOP_LAYOUT_DENTRY_INODE);
+	uint32_t mode =
+		vmop_guest_space_u32(reader.space, at(&reader, inode, VMOP_LAYOUT_INODE_MODE)) &
+		UINT16_MAX;
+	return !*path && S_ISREG(mode) && !reader.space->fault ? inode : 0;
+}
