@@ -69,7 +69,7 @@ static void check_any(const struct vmop_bpf_guest *record)
 	const struct vmop_guest_context *context = (const void *)((const uint8_t *)record + 20);
 	static const uint32_t most[] = {VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX,
 					VMOP_GUEST_KERNEL_WINDOW_MAX, VMOP_GUEST_USER_WINDOW_MAX};
-	assert_int_equal(record->event, 7);
+	assert_int_equal(record->event, READER_EVENT);
 	assert_int_equal(record->reserved, 0);
 	assert_int_equal(record->period_events, PERIOD_NS);
 	assert_int_equal(record->len_bytes, vmop_guest_context_bytes(context));
@@ -160,8 +160,8 @@ static void sample(struct seen *seen, void (*meanwhile)(struct seen *seen))
 	seen->contexts = seen->states = 0;
 	seen->all_contexts = seen->all_states = seen->all_perf_guest_samples = 0;
 	vmop_guest_maps_facts(maps, &before);
-	record_reader_open(&reader, program, PERIOD_NS, RING_PAGES);
 	has_reader = true;
+	assert_true(record_reader_open(&reader, program, PERIOD_NS, RING_PAGES));
 	while (seen->contexts + seen->states < WANTED && vmop_clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		if (meanwhile)
 			meanwhile(seen);
@@ -174,6 +174,7 @@ static void sample(struct seen *seen, void (*meanwhile)(struct seen *seen))
 	record_reader_close(&reader);
 	has_reader = false;
 	assert_false(guest.ended_early);
+	assert_int_equal(reader.n_malformed, 0);
 	assert_true(seen->contexts + seen->states >= WANTED);
 	check_facts(seen, &before);
 }
