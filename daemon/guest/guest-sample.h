@@ -31,15 +31,4 @@ struct vmop_guest_blocked {
 	struct vmop_stack_frames callers; /* in the kernel, then in user code */
 };
 
-/* A thread of a guest that was blocked with one stack (--off-cpu). */
-struct vmop_guest_blocked {
-	struct vmop_domain_id domain;
-	struct vmop_task_id task; /* 0: its process is not known */
-	struct vmop_image *image; /* of the function in which it waits; never NULL */
-	uint64_t offset;
-	uint32_t pid;
-	uint64_t n_samples, ns; /* how often it was seen there, and the time that this stands for */
-	struct vmop_guest_frames callers; /* in the kernel, then in user code */
-};
-
 #endif

@@ -125,7 +125,7 @@ struct vmop_guest_sink {
 void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink);
 
 struct vmop_guest_blocked_sink {
-	void (*put)(void *arg, const struct vmop_guest_blocked *blocked);
+	void (*put)(void *arg, struct vmop_guest_blocked *blocked);
 	void *arg;
 };
 

@@ -360,7 +360,7 @@ static void put_guest_sample(void *arg, const struct vmop_guest_sample *sample)
 }
 
 /* Add the time that a guest's thread was blocked. */
-static void put_blocked(void *arg, const struct vmop_guest_blocked *blocked)
+static void put_blocked(void *arg, struct vmop_guest_blocked *blocked)
 {
 	struct vmop_attribution *attribution = arg;
 	struct vmop_sample_key key = {
@@ -375,15 +375,14 @@ static void put_blocked(void *arg, const struct vmop_guest_blocked *blocked)
 		.task = blocked->task,
 		.image = blocked->image->slot,
 	};
-	struct vmop_stack_frames callers;
 	vmop_image_mark_sampled(blocked->image);
-	copy_frames(&blocked->callers, &callers);
-	if (callers.n > attribution->max_frames) {
-		callers.n = attribution->max_frames;
-		callers.end = VMOP_STACK_DEPTH_LIMIT;
+	if (blocked->callers.n > attribution->max_frames) {
+		blocked->callers.n = attribution->max_frames;
+		blocked->callers.end = VMOP_STACK_DEPTH_LIMIT;
 	}
-	key.stack = vmop_stacks_intern(attribution->stacks,
-				       blocked->domain.number << 22 ^ blocked->pid, &callers);
+	key.stack =
+		vmop_stacks_intern(attribution->stacks, blocked->domain.number << 22 ^ blocked->pid,
+				   &blocked->callers);
 	attribution->blocked += blocked->n_samples;
 	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
 				(uint32_t)blocked->n_samples, blocked->ns))
