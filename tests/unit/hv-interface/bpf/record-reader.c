@@ -95,8 +95,8 @@ static void pass(struct record_reader *reader, int cpu, const uint8_t *bytes, re
 		record.guest = (const void *)(bytes + sizeof(head) + sizeof(raw_bytes));
 		if (raw_bytes + sizeof(head) + sizeof(raw_bytes) > head.header.size ||
 		    raw_bytes < sizeof(*record.guest) ||
-		    raw_bytes < record.guest->len_bytes +
-					offsetof(struct vmop_bpf_guest, context)) {
+		    raw_bytes <
+			    record.guest->len_bytes + offsetof(struct vmop_bpf_guest, context)) {
 			reader->n_malformed++;
 			return;
 		}
