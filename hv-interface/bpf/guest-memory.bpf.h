@@ -107,9 +107,9 @@ static __always_inline void begin_memory(struct guest_work *work, uint64_t kvm)
 }
 
 /*
- * Set work->slot to a page's slot: the one before, or that in the tree of slots. Those may be freed
- * at any moment, and what is read then is any value: the slot counts only if the tree is still in
- * use afterwards.
+ * Set work->slot to a page's slot: the one before, or that in the tree of slots. A slot may be
+ * freed at any moment, and then any value is read. It counts only if the tree is still in use
+ * afterwards.
  */
 __attribute__((noinline)) int find_slot(uint64_t page)
 {

@@ -9,6 +9,7 @@
 #define VMOP_HV_INTERFACE_BPF_GUEST_BPF_H
 
 #include "hv-interface/bpf/guest-kernel.bpf.h"
+#include "hv-interface/bpf/guest-maps.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -9,9 +9,9 @@
 #ifndef VMOP_HV_INTERFACE_BPF_LAYOUT_H
 #define VMOP_HV_INTERFACE_BPF_LAYOUT_H
 
-#include "hv-interface/bpf/guest-maps.h"
 #include "hv-interface/bpf/unwind-maps.h"
 #include "vmop/guest-context.h"
+#include "vmop/guest-numbers.h"
 
 /* Bounds of the maps. Mappings take 4 MiB; tables take memory as they are put. */
 enum {
