@@ -50,6 +50,7 @@ static const struct field common_fields[] = {
 	FIELD(vcpu_kvm, "kvm_vcpu", "kvm"),
 	FIELD(vcpu_id, "kvm_vcpu", "vcpu_id"),
 	FIELD(kvm_mm, "kvm", "mm"),
+	FIELD(kvm_users_count, "kvm", "users_count"),
 	FIELD(kvm_memslots, "kvm", "memslots"),
 	FIELD(slots_generation, "kvm_memslots", "generation"),
 	FIELD(slots_node_idx, "kvm_memslots", "node_idx"),

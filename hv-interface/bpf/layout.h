@@ -151,6 +151,8 @@ struct vmop_bpf_guest {
 _Static_assert(offsetof(struct vmop_bpf_guest, period_events) == 12, "aligned with the size");
 _Static_assert(offsetof(struct vmop_bpf_guest, context) == 20, "aligned with the size");
 
+#define VMOP_BPF_MAX_VCPUS 8192 /* threads whose last vCPU is remembered */
+
 /* The value of a guest in the map of guests, whose key is the VMM's pid. */
 struct vmop_bpf_guest_value {
 	struct vmop_guest_numbers numbers;
@@ -194,7 +196,7 @@ struct vmop_bpf_host_layout {
 	uint32_t vmx_loaded_vmcs, vmx_vmcs01; /* struct vcpu_vmx */
 	uint32_t pvm_cpl;		      /* struct vcpu_pvm */
 	/* struct kvm, kvm_memslots, kvm_memory_slot */
-	uint32_t kvm_mm, kvm_memslots;
+	uint32_t kvm_mm, kvm_users_count, kvm_memslots;
 	uint32_t slots_generation, slots_node_idx, slots_tree;
 	uint32_t slot_node, slot_base_gfn, slot_npages, slot_address, slot_flags;
 };

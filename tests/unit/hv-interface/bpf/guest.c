@@ -44,7 +44,7 @@ struct seen {
 	uint64_t contexts, states, host_samples_after_state;
 	uint64_t of_other_guests; /* records: other tests may run guests on this machine */
 	uint64_t all_contexts, all_states, all_perf_guest_samples;
-	uint64_t with_task;
+	uint64_t with_task, vmm_samples_after_state;
 	uint32_t tid_of_state[READER_CPUS_MAX]; /* 0: the CPU's last record was another */
 	uint64_t gaps[VMOP_GUEST_N_GAPS];
 };
@@ -113,6 +113,9 @@ static void look(void *arg, const struct seen_record *record)
 	if (!record->guest) {
 		assert_true(!state_tid || state_tid == record->tid);
 		seen->host_samples_after_state += state_tid != 0;
+		seen->vmm_samples_after_state +=
+			state_tid &&
+			(record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
 		return;
 	}
 	check_any(record->guest);
@@ -379,6 +382,29 @@ static void kernel_code_has_the_stacks_and_the_users_registers(void **state)
 	sample(&seen, NULL);
 }
 
+static void kick(struct seen *seen)
+{
+	known_guest_kick(seen->guest);
+	usleep(5000);
+}
+
+static void the_vmms_own_work_has_the_guests_state(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_known;
+	seen.numbers.user_window_bytes = 4096;
+	guest.vmm_work = 2000000;
+	put(&seen);
+	go(&seen);
+	for (int i = 0; i < 5; i++)
+		sample(&seen, kick);
+	printf("%llu samples of the VMM's work have a state\n",
+	       (unsigned long long)seen.vmm_samples_after_state);
+	assert_true(seen.vmm_samples_after_state > 0);
+}
+
 /* Tables that the guest made to harm: what the walk ends with. */
 struct hostile {
 	const char *name;
@@ -600,6 +626,7 @@ int main(void)
 		cmocka_unit_test_teardown(tables_of_five_levels_are_walked, clean),
 		cmocka_unit_test_teardown(kernel_code_has_the_stacks_and_the_users_registers,
 					  clean),
+		cmocka_unit_test_teardown(the_vmms_own_work_has_the_guests_state, clean),
 		cmocka_unit_test_teardown(hostile_tables_cost_parts_only, clean),
 		cmocka_unit_test_teardown(a_window_ends_with_the_memory, clean),
 		cmocka_unit_test_teardown(nonsense_in_the_numbers_costs_parts_only, clean),

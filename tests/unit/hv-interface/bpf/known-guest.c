@@ -318,6 +318,8 @@ static void *run(void *arg)
 			guest->ended_early = true; /* it left its loop */
 			break;
 		}
+		for (volatile uint64_t i = 0; i < guest->vmm_work; i++)
+			;
 	}
 	return NULL;
 }
@@ -334,6 +336,11 @@ const char *known_guest_start(struct known_guest *guest)
 		return "no thread";
 	guest->runs = true;
 	return NULL;
+}
+
+void known_guest_kick(struct known_guest *guest)
+{
+	pthread_kill(guest->thread, SIGUSR1);
 }
 
 void known_guest_deinit(struct known_guest *guest)
