@@ -281,14 +281,15 @@ static __always_inline enum fate sample_guest(struct bpf_perf_event_data *ctx)
 	if (!vcpu && !wants_windows(known))
 		return NOT_GUESTS;
 	uint64_t start_ns = bpf_ktime_get_ns();
-	if (vcpu)
-		is_exited = !is_guest_sample(ctx, vcpu);
-	else
+	if (!vcpu) {
 		vcpu = recall_vcpu(&kvm);
+	} else {
+		is_exited = !is_guest_sample(ctx, vcpu);
+		if (wants_windows(known))
+			remember_vcpu(vcpu, kvm);
+	}
 	if (!vcpu || (is_exited && !wants_windows(known)))
 		return NOT_GUESTS;
-	if (!is_exited && wants_windows(known))
-		remember_vcpu(vcpu, kvm);
 	struct guest_work *work = guest_work();
 	if (!work)
 		return is_exited ? NOT_GUESTS : NOT_REPLACED;

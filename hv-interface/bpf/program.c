@@ -273,6 +273,7 @@ struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_request *request,
 		request->no_guests = check_kernel();
 	if (request->wants_guests && !request->no_guests)
 		request->no_guests = vmop_host_layout_find("", &settings.host);
+	settings.withholds_registers = request->withholds_registers;
 	settings.unwinds_host = request->wants_unwinding && !request->no_unwinding;
 	settings.reads_guests = request->wants_guests && !request->no_guests;
 	load_parts(&settings, request, ret);

@@ -382,6 +382,63 @@ static void kernel_code_has_the_stacks_and_the_users_registers(void **state)
 	sample(&seen, NULL);
 }
 
+/* Without the two registers, the page table is the task's, and the first window its stack. */
+static void check_withheld(struct seen *seen, const struct vmop_guest_context *context)
+{
+	bool is_user = context->parts & VMOP_GUEST_IS_USER;
+	assert_int_equal(context->parts & VMOP_GUEST_HAS_SP, 0);
+	assert_int_equal(context->gap, VMOP_GUEST_GAP_NONE);
+	assert_true(context->regs[7] == 0);
+	assert_true(context->page_table == guest.root);
+	check_code(seen, context);
+	check_task(seen, context);
+	if (is_user)
+		check_file(seen, context);
+	check_window(context, VMOP_GUEST_KERNEL_WINDOW, 0, 0);
+	check_window(context, VMOP_GUEST_USER_WINDOW, 0, 0);
+}
+
+static void check_withheld_in_kernel(struct seen *seen, const struct vmop_guest_context *context)
+{
+	assert_int_equal(context->parts & VMOP_GUEST_HAS_SP, 0);
+	assert_true(context->page_table == guest.root);
+	check_code(seen, context);
+	check_task(seen, context);
+	assert_true(context->user_regs[16] == ENTRY_RIP_VALUE);
+	assert_int_equal(context->window_bytes[VMOP_GUEST_KERNEL_WINDOW], KERNEL_STACK_BYTES);
+	assert_true(context->window_address[VMOP_GUEST_KERNEL_WINDOW] == KERNEL_STACK);
+	assert_true(word_of_window(context, VMOP_GUEST_KERNEL_WINDOW, 8) == KERNEL_STACK + 8);
+	check_window(context, VMOP_GUEST_TASK_WINDOW, 0, 0);
+	check_window(context, VMOP_GUEST_USER_WINDOW, USER_SP, 4096);
+}
+
+static void registers_that_vmx_has_not_are_replaced(void **state)
+{
+	struct vmop_bpf_request request = {.wants_guests = true, .withholds_registers = true};
+	struct vmop_bpf_program *usual = program;
+	struct seen seen;
+	(void)state;
+	assert_null(vmop_bpf_program_load(&request, &program));
+	assert_non_null(program);
+	maps = vmop_bpf_program_guest_maps(program);
+	for (enum known_mode mode = KNOWN_USER; mode <= KNOWN_KERNEL; mode++) {
+		start(&seen, 4, mode);
+		seen.check = mode == KNOWN_USER ? check_withheld : check_withheld_in_kernel;
+		seen.numbers.kernel_window_bytes = 4096;
+		seen.numbers.user_window_bytes = 4096;
+		/* The kernel's own code is in the kernel's table. */
+		known_guest_map(&guest, guest.kernel_root, CODE_PAGE,
+				guest.code_gpa & ~UINT64_C(4095), 1);
+		put(&seen);
+		go(&seen);
+		sample(&seen, NULL);
+		clean(state);
+	}
+	vmop_bpf_program_destroy(program);
+	program = usual;
+	maps = vmop_bpf_program_guest_maps(program);
+}
+
 static void kick(struct seen *seen)
 {
 	known_guest_kick(seen->guest);
@@ -626,6 +683,7 @@ int main(void)
 		cmocka_unit_test_teardown(tables_of_five_levels_are_walked, clean),
 		cmocka_unit_test_teardown(kernel_code_has_the_stacks_and_the_users_registers,
 					  clean),
+		cmocka_unit_test_teardown(registers_that_vmx_has_not_are_replaced, clean),
 		cmocka_unit_test_teardown(the_vmms_own_work_has_the_guests_state, clean),
 		cmocka_unit_test_teardown(hostile_tables_cost_parts_only, clean),
 		cmocka_unit_test_teardown(a_window_ends_with_the_memory, clean),
