@@ -145,15 +145,20 @@ __attribute__((noinline)) int read_page(void)
 		return VMOP_GUEST_GAP_UNKNOWN_KERNEL;
 	uint64_t page = numbers->vmemmap + (context->gpa >> (numbers->page_shift & 63)) * bytes;
 	int gap = find_folio(work, page, &folio);
+	/* Mapping and index are neighbours. */
 	if (!gap)
-		gap = read_guest(folio + numbers->page_mapping, 8);
+		gap = read_guest(folio + numbers->page_mapping, 16);
 	if (gap)
 		return gap;
 	context->mapping = work->words[0];
-	gap = read_guest(folio + numbers->page_index, 8);
-	if (gap)
-		return gap;
-	context->index = work->words[0] + (page - folio) / bytes;
+	context->index = work->words[1];
+	if (numbers->page_index != numbers->page_mapping + 8) {
+		gap = read_guest(folio + numbers->page_index, 8);
+		if (gap)
+			return gap;
+		context->index = work->words[0];
+	}
+	context->index += (page - folio) / bytes;
 	context->parts |= VMOP_GUEST_HAS_PAGE;
 	if (!context->mapping || context->mapping & MAPPING_FLAGS ||
 	    !is_known(numbers->mapping_host))

@@ -26,6 +26,7 @@ enum {
 	LEADER_GPA = 0x300000, /* two pages apart from each other */
 	MAPPING_GPA = 0x207000,
 	INODE_GPA = 0x208000,
+	MM_GPA = 0x209000,
 	PAGES_GPA = 0x20a000, /* struct pages around that of the code */
 	KERNEL_STACK_GPA = 0x220000,
 	USER_STACK_GPA = 0x240000,
@@ -39,6 +40,8 @@ enum {
 	INODE_NUMBER = 64,
 	INODE_GENERATION_AT = 0x158,
 	OFFSET_STACK = 32,
+	OFFSET_MM = 0x900,
+	OFFSET_PGD = 0x78,
 	OFFSET_START_TIME = 0xa00,
 	OFFSET_PID = 0x988,
 	OFFSET_TGID = 0x98c,
@@ -198,6 +201,8 @@ static void make_task(struct known_guest *guest)
 	put(guest, TASK_GPA + OFFSET_PID, TASK_PID | (uint64_t)TASK_TGID << 32);
 	put(guest, TASK_GPA + OFFSET_LEADER, LEADER);
 	put(guest, TASK_GPA + OFFSET_STACK, KERNEL_STACK);
+	put(guest, TASK_GPA + OFFSET_MM, DIRECT_MAP + MM_GPA);
+	put(guest, MM_GPA + OFFSET_PGD, DIRECT_MAP + guest->root);
 	put_words(guest, LEADER + OFFSET_START_TIME, TASK_START_TIME);
 	put_bytes(guest, LEADER + OFFSET_COMM, comm, sizeof(comm));
 }
@@ -318,6 +323,8 @@ static void *run(void *arg)
 			guest->ended_early = true; /* it left its loop */
 			break;
 		}
+		for (volatile uint64_t i = 0; i < guest->vmm_work; i++)
+			;
 	}
 	return NULL;
 }
@@ -334,6 +341,11 @@ const char *known_guest_start(struct known_guest *guest)
 		return "no thread";
 	guest->runs = true;
 	return NULL;
+}
+
+void known_guest_kick(struct known_guest *guest)
+{
+	pthread_kill(guest->thread, SIGUSR1);
 }
 
 void known_guest_deinit(struct known_guest *guest)
@@ -381,8 +393,8 @@ void known_guest_numbers(const struct known_guest *guest, struct vmop_guest_numb
 		.task_comm = OFFSET_COMM,
 		.task_start_time = OFFSET_START_TIME,
 		.task_stack = OFFSET_STACK,
-		.task_mm = VMOP_GUEST_NO_OFFSET,
-		.mm_pgd = VMOP_GUEST_NO_OFFSET,
+		.task_mm = OFFSET_MM,
+		.mm_pgd = OFFSET_PGD,
 		.stack_bytes = KERNEL_STACK_BYTES,
 		.entry_regs_end = ENTRY_REGS_END,
 		.page_shift = 12,
