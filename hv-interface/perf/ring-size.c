@@ -102,14 +102,15 @@ static uint64_t least_for_captures(const struct vmop_perf_plan *plan)
 }
 
 /*
- * Return the size that samples with captures need: half a second of stacks, and a quarter of
- * contexts, for which the daemon drains the rings more often.
+ * Return the size that samples with captures need: half a second of stacks, a second of contexts,
+ * and a quarter of contexts with windows, for which the daemon drains the rings more often.
  */
 static uint64_t wanted_for_captures(const struct vmop_perf_plan *plan)
 {
 	uint64_t wanted = bytes_per_s(plan) / 2;
 	for (size_t i = 0; i < plan->n_events; i++) {
-		uint64_t host = host_stack_bytes(plan, i) / 2, guest = context_bytes(plan, i) / 4;
+		uint64_t host = host_stack_bytes(plan, i) / 2, guest = context_bytes(plan, i);
+		guest /= has_stacks(plan) ? 4 : 1;
 		wanted += event_hz(&plan->events[i]) * (host > guest ? host : guest);
 	}
 	return wanted > least_for_captures(plan) ? wanted : least_for_captures(plan);
