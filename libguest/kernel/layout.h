@@ -89,6 +89,8 @@ struct vmop_error;
 	X(FILE_PATH, "file", "f_path|__f_path")                                                    \
 	X(FILE_INODE, "file", "f_inode")                                                           \
 	X(FILE_MAPPING, "file", "f_mapping")                                                       \
+	X(FILE_MODE, "file", "f_mode")                                                             \
+	X(BACKING_PATH, "backing_file", "user_path")                                               \
 	X(PATH_MNT, "path", "mnt")                                                                 \
 	X(PATH_DENTRY, "path", "dentry")                                                           \
 	X(MOUNT_MNT, "mount", "mnt")                                                               \

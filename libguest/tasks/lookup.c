@@ -85,7 +85,7 @@ static uint64_t find_mounted(const struct reader *reader, const struct place *pl
 	return 0;
 }
 
-/* Go to the root of what is mounted at a place, if there is anything. */
+/* Where a mount covers a place, go to its root. */
 static void cross_mounts(const struct reader *reader, struct place *place)
 {
 	for (int i = 0; i < MAX_STACKED; i++) {

@@ -98,7 +98,7 @@ struct vmop_error *vmop_guest_names_file(struct vmop_guest_names *names, uint64_
 					 char *ret_path, uint32_t *ret)
 {
 	struct name_key key;
-	uint64_t path = file + (uint32_t)names->layout->value[VMOP_LAYOUT_FILE_PATH];
+	uint64_t path = vmop_guest_path_struct(names->kernel, names->layout, file);
 	key.object = load(names, path, VMOP_LAYOUT_PATH_DENTRY);
 	key.mount = load(names, path, VMOP_LAYOUT_PATH_MNT);
 	const struct name *known = find(names, &key);

@@ -9,6 +9,11 @@
 
 #define MAX_COMPONENTS 256
 #define NAME_MAX_BYTES 256u
+/*
+ * include/linux/fs.h: FMODE_NOACCOUNT. Of the files that processes can map only those of struct
+ * backing_file have it. Their own flag is not the same bit in all kernels.
+ */
+#define FMODE_NOACCOUNT (1u << 29)
 
 struct walk {
 	struct vmop_guest_space *space;
@@ -116,11 +121,27 @@ const char *vmop_guest_path_of_dentry(struct vmop_guest_kernel *kernel,
 	return walk.at;
 }
 
+/*
+ * A file of an overlay has the path of the file behind it, from 6.8 on, and keeps its own apart
+ * (kernel: fs/file_table.c, backing_file_user_path).
+ */
+uint64_t vmop_guest_path_struct(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
+				uint64_t file)
+{
+	const int32_t *value = layout->value;
+	if (vmop_layout_has(layout, VMOP_LAYOUT_FILE_MODE) &&
+	    vmop_layout_has(layout, VMOP_LAYOUT_BACKING_PATH) &&
+	    vmop_guest_space_u32(&kernel->space, file + (uint32_t)value[VMOP_LAYOUT_FILE_MODE]) &
+		    FMODE_NOACCOUNT)
+		return file + (uint32_t)value[VMOP_LAYOUT_BACKING_PATH];
+	return file + (uint32_t)value[VMOP_LAYOUT_FILE_PATH];
+}
+
 const char *vmop_guest_path_of_file(struct vmop_guest_kernel *kernel,
 				    const struct vmop_layout *layout, uint64_t file, char *buf)
 {
 	const struct walk walk = {.space = &kernel->space, .layout = layout};
-	uint64_t path = file + (uint32_t)layout->value[VMOP_LAYOUT_FILE_PATH];
+	uint64_t path = vmop_guest_path_struct(kernel, layout, file);
 	uint64_t dentry = load(&walk, path, VMOP_LAYOUT_PATH_DENTRY);
 	uint64_t vfsmount = load(&walk, path, VMOP_LAYOUT_PATH_MNT);
 	return vmop_guest_path_of_dentry(kernel, layout, dentry, vfsmount, buf);

@@ -21,7 +21,13 @@ struct vmop_layout;
 const char *vmop_guest_path_of_dentry(struct vmop_guest_kernel *kernel,
 				      const struct vmop_layout *layout, uint64_t dentry,
 				      uint64_t vfsmount, char *buf);
-/* The same for a struct file. */
+/*
+ * Return the address of the struct path by which a struct file was opened. Sets the fault flag as
+ * above.
+ */
+uint64_t vmop_guest_path_struct(struct vmop_guest_kernel *kernel, const struct vmop_layout *layout,
+				uint64_t file);
+/* The same as vmop_guest_path_of_dentry() for a struct file. */
 const char *vmop_guest_path_of_file(struct vmop_guest_kernel *kernel,
 				    const struct vmop_layout *layout, uint64_t file, char *buf);
 

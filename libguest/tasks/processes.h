@@ -11,7 +11,7 @@
  *     page table. It keeps build-ids from snapshot to snapshot.
  *  5. snapshot.c stores the processes (snapshot-build.h) and answers look-ups (snapshot.h).
  *
- * What a sample showed of a guest (vmop/guest-context.h) meets these:
+ * The addresses that a sample showed (vmop/guest-context.h) meet two more files:
  *  1. numbers.c finds the numbers by which a sample's task, page and stack are read.
  *  2. inodes.c finds the file of a page's inode.  lookup.c finds an inode by its path.
  *
@@ -48,8 +48,8 @@ struct vmop_error *vmop_guest_processes_read_one(struct vmop_guest_kernel *kerne
 						 struct vmop_guest_snapshot **ret);
 
 /*
- * Return the task_struct of the guest's first process (pid 1), or 0 when there is none yet or it
- * cannot be read.
+ * Return the task_struct of the guest's first process (pid 1), or 0 before it was started or when
+ * it cannot be read.
  */
 uint64_t vmop_guest_processes_first(struct vmop_guest_kernel *kernel,
 				    const struct vmop_layout *layout);

@@ -138,13 +138,23 @@ static bool take_thread(const struct vmop_guest_thread *thread, void *arg)
 	return true;
 }
 
-static void look_at_threads(struct target *target)
+/* Every second one is known. */
+static bool knows_thread(const struct vmop_guest_thread *thread, void *arg)
+{
+	(void)arg;
+	return (thread->tid + thread->switches) & 1;
+}
+
+static void look_at_threads(struct target *target, unsigned int which)
 {
 	struct vmop_guest *guest = target->guest;
 	uint64_t retries = 0;
+	uint64_t switches;
 	size_t torn, bytes = 0;
-	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout, NULL, take_thread,
+	vmop_error_destroy(vmop_guest_threads_read(guest->kernel, &guest->layout,
+						   which & 1 ? knows_thread : NULL, take_thread,
 						   &bytes, &retries, &torn));
+	vmop_guest_threads_switches(guest->kernel, &guest->layout, &switches);
 	if (vmop_layout_has_threads(&guest->layout,
 				    guest->kernel->space.paging.arch == VMOP_PAGING_ARM64))
 		vmop_guest_thread_still_waits(guest->kernel, &guest->layout,
@@ -183,7 +193,7 @@ static void look(struct target *target, uint8_t what, unsigned int which)
 		break;
 	case 9:
 	case 10:
-		look_at_threads(target);
+		look_at_threads(target, which);
 		break;
 	default:
 		look_at_numbers(target);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The blocked threads of guests, from the watching thread's batches to tasks, images and callers.
  */
+#include "daemon/guest/guests.h"
 #include "daemon/guest/images.h"
+#include "daemon/guest/watched.h"
 
 /* Return the process of a blocked thread, from the newest list that has it, or NULL. */
 static const struct vmop_guest_process *process_of(const struct vmop_guest_view *view,

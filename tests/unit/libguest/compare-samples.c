@@ -135,7 +135,7 @@ static void check_known(void)
 	       numbers.entry_regs_end, numbers.page_compound_is_mask ? ", masks in pages" : "");
 }
 
-/* What the page table maps in the range of the direct map must be at the same distance. */
+/* The page table must map all addresses of the direct map at the same distance. */
 static void check_direct_map(void)
 {
 	uint64_t gpa, mapped = 0, step = 1u << 18;
@@ -254,7 +254,7 @@ static void check_tasks(void)
 /* --- files --------------------------------------------------------------------------------- */
 
 struct counts {
-	size_t pages, huge, inodes, mappings, without;
+	size_t pages, huge, inodes, mappings, without, renamed;
 	struct cost find, find_again, by_path, read;
 };
 
@@ -265,11 +265,28 @@ static bool same_build_id(const struct vmop_guest_vma *vma,
 	       memcmp(vma->build_id, file->build_id, file->build_id_len_bytes) == 0;
 }
 
+/*
+ * A file that was mapped under another name (of an overlay, of a mount that shows it in a second
+ * place) must be found under the name that it has.
+ */
+static bool is_renamed(const struct vmop_guest_vma *vma, const struct vmop_guest_inode_file *file)
+{
+	struct vmop_guest_inode_file there;
+	char path[256];
+	if (strcmp(vma->path, file->path) == 0)
+		return false;
+	snprintf(path, sizeof(path), "%s", file->path);
+	struct vmop_error *err = vmop_guest_find_path(guest, path, &there);
+	printf("  %s is also %s\n", vma->path, path);
+	if (err || there.mapping != file->mapping)
+		DIFFERS("%s is no name of %s", path, vma->path);
+	vmop_error_destroy(err);
+	return true;
+}
+
 static void check_file(const struct vmop_guest_vma *vma, const struct vmop_guest_inode_file *file)
 {
 	uint64_t size = 0;
-	if (strcmp(vma->path, file->path) != 0)
-		DIFFERS("%s is found as %s", vma->path, file->path);
 	if (!same_build_id(vma, file))
 		DIFFERS("%s: the build-id differs", vma->path);
 	struct vmop_error *err = vmop_guest_file_size(guest, vma->file, &size);
@@ -323,7 +340,7 @@ static void check_path(const struct vmop_guest_vma *vma, uint64_t mapping, struc
 }
 
 static void check_inode(const struct vmop_guest_vma *vma, const struct vmop_guest_inode *inode,
-			struct counts *counts)
+			bool is_boxed, struct counts *counts)
 {
 	struct vmop_guest_inode_file file;
 	struct vmop_error *err = vmop_guest_find_inode(guest, inode, &file);
@@ -336,10 +353,14 @@ static void check_inode(const struct vmop_guest_vma *vma, const struct vmop_gues
 	}
 	bool is_elf = file.is_elf, is_deleted = file.is_deleted;
 	check_file(vma, &file);
+	struct vmop_guest_inode_file copy = file;
+	bool renamed = is_renamed(vma, &copy);
+	counts->renamed += renamed;
 	err = vmop_guest_find_inode(guest, &(struct vmop_guest_inode){.mapping = inode->mapping},
 				    &file);
 	add_cost(&counts->find_again);
-	if (err || file.mapping != inode->mapping || strcmp(file.path, vma->path) != 0)
+	if (err || file.mapping != inode->mapping ||
+	    (!renamed && strcmp(file.path, vma->path) != 0))
 		DIFFERS("%s is not found by its pages", vma->path);
 	vmop_error_destroy(err);
 	if (!is_elf || (is_deleted && !strstr(vma->path, " (deleted)")))
@@ -347,7 +368,7 @@ static void check_inode(const struct vmop_guest_vma *vma, const struct vmop_gues
 			is_deleted ? "deleted" : "not deleted");
 	check_refusals(inode);
 	check_content(vma, inode->mapping, &counts->read);
-	if (!is_deleted)
+	if (!is_deleted && !renamed && !is_boxed)
 		check_path(vma, inode->mapping, &counts->by_path);
 }
 
@@ -382,6 +403,20 @@ static bool sample(struct vmop_guest_space *user, const struct vmop_guest_vma *v
 	return !faults();
 }
 
+static uint64_t mount_namespace(uint64_t task)
+{
+	const int32_t *at = guest->layout.value;
+	uint64_t spaces = u64(task + (uint32_t)at[VMOP_LAYOUT_TASK_NAMESPACES]);
+	return u64(spaces + (uint32_t)at[VMOP_LAYOUT_NAMESPACES_MOUNT]);
+}
+
+/* Return whether a process has mounts of its own, as in a container. */
+static bool is_boxed(const struct vmop_guest_process *process)
+{
+	const struct vmop_guest_process *first = vmop_guest_snapshot_by_pid(snapshot, 1);
+	return first && mount_namespace(process->task) != mount_namespace(first->task);
+}
+
 static void check_mapping(const struct vmop_guest_process *process,
 			  const struct vmop_guest_vma *vma, struct counts *counts)
 {
@@ -399,7 +434,7 @@ static void check_mapping(const struct vmop_guest_process *process,
 	}
 	counts->mappings++;
 	if (first.inode)
-		check_inode(vma, &first, counts);
+		check_inode(vma, &first, is_boxed(process), counts);
 }
 
 static void check_files(void)
@@ -411,9 +446,10 @@ static void check_files(void)
 			if (process->vmas[j].file)
 				check_mapping(process, &process->vmas[j], &counts);
 	}
-	printf("files: %zu inodes of %zu mappings, %zu pages, %zu of them in huge ones, %zu "
-	       "written to\n",
-	       counts.inodes, counts.mappings, counts.pages, counts.huge, counts.without);
+	printf("files: %zu inodes of %zu mappings, %zu under another name, %zu pages, %zu of them "
+	       "in huge ones, %zu written to\n",
+	       counts.inodes, counts.mappings, counts.renamed, counts.pages, counts.huge,
+	       counts.without);
 	if (!counts.inodes)
 		DIFFERS("no mapping has a page in memory");
 	print_cost("find_inode", &counts.find);

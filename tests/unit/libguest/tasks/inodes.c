@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of a synthetic guest by inode and by path, one process alone, and the effect of damage. */
+/* Files of a synthetic guest by inode and by path, one process, and the effect of damage. */
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
