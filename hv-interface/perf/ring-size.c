@@ -14,7 +14,7 @@ enum {
 	LARGEST_DEFAULT_BYTES = 8 << 20,
 	LARGEST_RING_BYTES = 64 << 20,
 	SAMPLE_BYTES = 56, /* the larger of the two layouts, with its header */
-	/* What the context of a guest's sample adds, and its windows where stacks are wanted. */
+	/* The bytes that a guest's context adds, and its windows where stacks are wanted. */
 	CONTEXT_BYTES = sizeof(struct vmop_bpf_guest) + 12,
 	WINDOWS_BYTES = VMOP_GUEST_KERNEL_WINDOW_MAX + VMOP_GUEST_USER_WINDOW_MAX,
 	ALL_WINDOWS_BYTES = WINDOWS_BYTES + VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX,
@@ -74,7 +74,7 @@ static uint64_t context_bytes(const struct vmop_perf_plan *plan, size_t i)
 }
 
 /*
- * Return the bytes that a CPU fills in a second with what is captured beside samples. At a time it
+ * Return the bytes that the captures of a CPU's samples fill in a second. At a time it
  * runs either the host or a guest.
  */
 static uint64_t captured_bytes_per_s(const struct vmop_perf_plan *plan)
