@@ -21,8 +21,11 @@
 static const int kept_capabilities[] = {
 	CAP_PERFMON, /* perf_event_open, again for each CPU that comes online */
 #if defined(CAP_BPF) && defined(HAVE_BPF) /* Linux 5.8 */
-	CAP_BPF, /* maps and a program to unwind user stacks, while and whenever a session has them
-		  */
+	/*
+	 * Maps and a program that unwinds user stacks and reads what guests run, while and whenever
+	 * a session has them.
+	 */
+	CAP_BPF,
 #endif
 	CAP_SYSLOG,		/* addresses in /proc/kallsyms */
 	CAP_IPC_LOCK,		/* ring buffers beyond perf_event_mlock_kb */

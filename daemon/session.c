@@ -496,6 +496,11 @@ const struct vmop_event_info *vmop_session_event(const struct vmop_session *sess
 	return vmop_profiler_event(session->profiler, i);
 }
 
+bool vmop_session_event_is_of_guests(const struct vmop_session *session, size_t i)
+{
+	return i >= vmop_source_n_events(session->source);
+}
+
 const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,
 						     const char **ret_note)
 {

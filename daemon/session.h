@@ -94,6 +94,8 @@ void vmop_session_status(struct vmop_session *session, struct vmop_session_statu
 
 /* Return event or domain i, from 0; NULL or false past the last. Events are as really sampled. */
 const struct vmop_event_info *vmop_session_event(const struct vmop_session *session, size_t i);
+/* Return whether event i is that of guests' blocked threads, which no CPU delivers. */
+bool vmop_session_event_is_of_guests(const struct vmop_session *session, size_t i);
 bool vmop_session_domain(const struct vmop_session *session, size_t i,
 			 struct vmop_domain_stats *ret);
 

@@ -58,6 +58,8 @@ static json_t *events_json(const struct vmop_session *session)
 		vmop_json_put_number(object, "running_ns", event->running_ns);
 		json_object_set_new(object, "scale", json_real(vmop_event_scale(event)));
 		vmop_json_put_text(object, "note", event->note);
+		json_object_set_new(object, "of_guests",
+				    json_boolean(vmop_session_event_is_of_guests(session, i)));
 		json_array_append_new(list, object);
 	}
 	return list;

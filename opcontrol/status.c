@@ -53,7 +53,9 @@ static void put_events(const json_t *status)
 			printf(" every %" PRIu64 " ", period);
 			control_put(event, "unit");
 		}
-		if (control_number(status, "cpus"))
+		if (json_is_true(json_object_get(event, "of_guests")))
+			fputs(", threads of passive guests", stdout);
+		else if (control_number(status, "cpus"))
 			printf(" on %" PRIu64 " CPU%s", control_number(status, "cpus"),
 			       control_number(status, "cpus") == 1 ? "" : "s");
 		putchar('\n');

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
+daemon_tests = tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
@@ -17,7 +18,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += $(daemon_tests) tests/fixtures/kvm-guest
 TESTS += $(daemon_tests)
 endif
-EXTRA_DIST += tests/unit/daemon/common.h tests/unit/daemon/stack/unwind-maps-double.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
+EXTRA_DIST += tests/unit/daemon/guest/context/guest-maps-double.h tests/unit/daemon/common.h tests/unit/daemon/stack/unwind-maps-double.h tests/unit/daemon/vmm.h tests/unit/daemon/xen/xenstored.h
 daemon_test_cppflags = $(TEST_CPPFLAGS) $(TEST_CMOCKA)
 daemon_test_ldadd = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la hv-interface/libhvinterface.la libdb/libdb.la \
 	libsym/libsym.la libutil/libutil.la $(CMOCKA_LIBS)
@@ -63,6 +64,19 @@ tests_unit_daemon_host_machine_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_host_host_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_host_host_LDADD = $(daemon_test_ldadd)
 tests_fixtures_kvm_guest_LDADD = -lpthread
+tests_unit_daemon_guest_context_files_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_files_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_context_placement_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_placement_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_context_processes_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_processes_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_context_requests_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_requests_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_context_states_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_states_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_context_samples_SOURCES = tests/unit/daemon/guest/context/samples.c $(libguest_synthetic)
+tests_unit_daemon_guest_context_samples_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_samples_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_view_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_view_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_attribution_CPPFLAGS = $(daemon_test_cppflags)
@@ -106,11 +120,21 @@ noinst_PROGRAMS += tests/unit/daemon/guest/off-cpu/sample-guest
 tests_unit_daemon_guest_off_cpu_sample_guest_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_daemon_guest_off_cpu_sample_guest_LDADD = $(daemon_test_ldadd)
 
-# The same for stacks from the windows of samples.
+# The same for stacks from the windows of samples, of saved guests and of ones that run.
 noinst_PROGRAMS += tests/unit/daemon/guest/stacks/compare-samples
+tests_unit_daemon_guest_stacks_compare_samples_SOURCES = \
+	tests/unit/daemon/guest/stacks/compare-samples.c $(guest_tables_at_once_sources)
 tests_unit_daemon_guest_stacks_compare_samples_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_daemon_guest_stacks_compare_samples_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
 tests_unit_daemon_guest_stacks_compare_samples_LDADD = $(daemon_test_ldadd)
+noinst_PROGRAMS += tests/unit/daemon/guest/stacks/sample-live
+tests_unit_daemon_guest_stacks_sample_live_SOURCES = \
+	tests/unit/daemon/guest/stacks/sample-live.c $(guest_tables_at_once_sources)
+tests_unit_daemon_guest_stacks_sample_live_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_daemon_guest_stacks_sample_live_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
+tests_unit_daemon_guest_stacks_sample_live_LDADD = $(daemon_test_ldadd)
+guest_tables_at_once_sources = tests/unit/daemon/guest/stacks/tables-at-once.c \
+	tests/unit/daemon/guest/stacks/tables-at-once.h
 # No thread builds the tables of files: the test does it.
 guest_tables_at_once = -Wl,--wrap=vmop_guest_watch_want_stacks -Wl,--wrap=vmop_guest_watch_want_code -Wl,--wrap=vmop_guest_watch_drop_tables \
 	-Wl,--wrap=vmop_guest_watch_request_table -Wl,--wrap=vmop_guest_watch_take_table

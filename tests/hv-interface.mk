@@ -75,6 +75,7 @@ tests_unit_hv_interface_perf_hotplug_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_perf_hotplug_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_perf_live_contexts_CPPFLAGS = $(hv_interface_test_cppflags) $(CAPNG_CFLAGS) \
 	$(SECCOMP_CFLAGS)
+tests_unit_hv_interface_perf_live_contexts_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=vmop_cpus_watch_check
 tests_unit_hv_interface_perf_live_contexts_LDADD = $(hv_interface_test_ldadd) $(CAPNG_LIBS) \
 	$(SECCOMP_LIBS)
 tests_unit_hv_interface_perf_live_stacks_CPPFLAGS = $(hv_interface_test_cppflags)

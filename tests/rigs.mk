@@ -12,7 +12,7 @@ RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-h
 RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-full xen:xen-active@6.12-full
 # libguest, compared with captured guests' own /proc and /sys
 RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes introspect:files \
-	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting \
+	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:off-cpu \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \

@@ -14,6 +14,7 @@
  *	identify.h	name, uuid, VMM and vCPU threads of a KVM guest (vmm.h, kvm.h)
  *	guests.h	holds a passive guest's samples until the flush, then attributes them
  *	watch.h		a thread that reads the memory of passive guests and publishes views
+ *	off-cpu/	on that thread, the blocked threads of guests and their stacks (sampler.h)
  *	view.h		the view: kernel code, snapshots, readings of the vCPUs
  *	attribution.h	the rules that find the process of a sample in a view
  *	tasks.h		the session's task ids of a guest's processes

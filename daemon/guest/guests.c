@@ -148,14 +148,14 @@ void vmop_guests_tick(struct vmop_guests *guests)
 void vmop_guests_set_maps(struct vmop_guests *guests, struct vmop_guest_maps *maps,
 			  const struct vmop_stack_options *stacks)
 {
+	bool has_stacks = stacks->mode != VMOP_STACKS_OFF;
+	size_t n = guests->held.capacity;
 	guests->maps = maps;
 	guests->stacks = *stacks;
-	if (!maps)
-		return;
-	bool has_stacks = stacks->mode != VMOP_STACKS_OFF;
-	vmop_held_samples_reserve(&guests->held, guests->held.capacity, guests->held.capacity,
-				  has_stacks ? guests->held.capacity * FRAMES_A_SAMPLE : 0);
-	if (has_stacks)
+	/* Without memory, samples have no contexts or no callers. */
+	vmop_held_samples_reserve(&guests->held, n, maps ? n : 0,
+				  has_stacks ? n * FRAMES_A_SAMPLE : 0);
+	if (maps && has_stacks)
 		vmop_guest_states_init(&guests->states);
 }
 
@@ -203,10 +203,8 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 	struct vmop_held_sample sample = held_sample(domain, key, record, vcpu);
 	struct vmop_watched_guest *watched = domain->watched;
 	struct vmop_held_context kept;
-	if (watched && context)
-		watched->n_with_context++;
-	else if (watched)
-		watched->n_without++;
+	if (watched)
+		vmop_guest_context_count(watched, context);
 	if (!context)
 		return vmop_held_samples_add(&guests->held, &sample, NULL, NULL);
 	vmop_guest_context_keep(context, &kept);
@@ -219,7 +217,9 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 		sample.is_likely = guests->unwound.is_likely;
 		sample.n_frames = (uint32_t)guests->unwound.n;
 	}
-	return vmop_held_samples_add(&guests->held, &sample, &kept, guests->unwound.frames);
+	bool has_room = guests->held.n_contexts < guests->held.context_capacity;
+	return vmop_held_samples_add(&guests->held, &sample, has_room ? &kept : NULL,
+				     guests->unwound.frames);
 }
 
 bool vmop_guests_hold_frames(struct vmop_guests *guests, struct vmop_domain *domain,
@@ -558,7 +558,7 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
 	state->is_kept = true;
 }
 
-const struct vmop_guest_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
+const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
 						       uint32_t tid)
 {
 	const struct vmop_guest_state *state = vmop_guest_states_take(&guests->states, cpu, tid);

@@ -38,7 +38,6 @@
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/view.h"
 #include "daemon/profile/sample-key.h"
-#include "daemon/stack/frames.h"
 #include "vmop/guest-context.h"
 #include "vmop/record.h"
 #include "vmop/stack.h"
@@ -105,7 +104,7 @@ void vmop_guests_keep_state(struct vmop_guests *guests, struct vmop_domain *doma
  * guest's instruction itself, and drop the state. NULL: there is none. They are valid until the
  * next call of a function of this header. For the per-sample path.
  */
-const struct vmop_guest_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
+const struct vmop_stack_frames *vmop_guests_take_state(struct vmop_guests *guests, uint32_t cpu,
 						       uint32_t tid);
 
 /* Return whether a flush is due because the queue of held samples is nearly full. */
@@ -124,17 +123,6 @@ struct vmop_guest_sink {
  * guests that are still being searched stay held.
  */
 void vmop_guests_release(struct vmop_guests *guests, const struct vmop_guest_sink *sink);
-
-/* A thread of a guest that was blocked with one stack (--off-cpu). */
-struct vmop_guest_blocked {
-	struct vmop_domain_id domain;
-	struct vmop_task_id task; /* 0: its process is not known */
-	struct vmop_image *image; /* of the function in which it waits; never NULL */
-	uint64_t offset;
-	uint32_t pid;
-	uint64_t n_samples, ns; /* how often it was seen there, and the time that this stands for */
-	struct vmop_stack_frames callers; /* in the kernel, then in user code */
-};
 
 struct vmop_guest_blocked_sink {
 	void (*put)(void *arg, struct vmop_guest_blocked *blocked);

@@ -57,6 +57,9 @@
 #define REQUESTS_A_SECOND 300
 #define REQUESTS_AT_ONCE 600
 
+/* Deleted files of a guest whose symbols were read: they are not read for each of their pages. */
+#define DELETED_FILES 16
+
 /* With contexts, what they make unnecessary is read more rarely by these factors. */
 #define RARE_SNAPSHOTS 5
 #define RARE_READINGS 20
@@ -88,12 +91,14 @@ struct watched {
 	struct vmop_guest *guest;
 	struct vmop_guest_code *code;
 	struct vmop_guest_tasks *tasks, *tasks_before;
-	struct vmop_guest_orc_tables *orc;    /* of the code; NULL: not wanted */
-	struct vmop_guest_numbers numbers;    /* generation 0: not known */
-	uint32_t n_kernels;		      /* that were found so far */
-	uint64_t request_room_ns;	      /* time that requests may use up, each its share */
-	uint64_t requests_earned_ns;	      /* when room was last added */
-	struct vmop_blocked_sampler *sampler; /* NULL: none is wanted */
+	struct vmop_guest_orc_tables *orc; /* of the code; NULL: not wanted */
+	struct vmop_guest_numbers numbers; /* generation 0: not known */
+	uint32_t n_kernels;		   /* that were found so far */
+	uint64_t request_room_ns;	   /* time that requests may use up, each its share */
+	uint64_t requests_earned_ns;	   /* when room was last added */
+	struct vmop_guest_page_key deleted[DELETED_FILES]; /* index 0 in all; a ring */
+	unsigned n_deleted;				   /* written in all */
+	struct vmop_blocked_sampler *sampler;		   /* NULL: none is wanted */
 	struct vmop_guest_vcpu_readings *vcpus;
 	uint32_t n_vcpus;
 	uint32_t code_generation, tasks_generation;
@@ -572,6 +577,23 @@ static bool use_request_room(struct watched *watched, uint64_t now_ns)
 	return true;
 }
 
+/* Return whether the symbols of the deleted file with this page were read. */
+static bool has_read_deleted(const struct watched *watched, struct vmop_guest_page_key page)
+{
+	page.index = 0;
+	for (unsigned i = 0; i < DELETED_FILES; i++) {
+		if (!memcmp(&watched->deleted[i], &page, sizeof(page)))
+			return true;
+	}
+	return false;
+}
+
+static void remember_deleted(struct watched *watched, struct vmop_guest_page_key page)
+{
+	page.index = 0;
+	watched->deleted[watched->n_deleted++ % DELETED_FILES] = page;
+}
+
 /* Answer a request. The lock is not held. */
 static void serve_context(struct watched *watched, const struct vmop_guest_request *request,
 			  struct vmop_guest_answer *ret)
@@ -580,8 +602,15 @@ static void serve_context(struct watched *watched, const struct vmop_guest_reque
 	if (!watched || !watched->code || watched->numbers.generation != request->generation)
 		return;
 	ret->is_refused = !use_request_room(watched, vmop_clock_ns(CLOCK_MONOTONIC));
-	if (!ret->is_refused)
-		vmop_guest_serve(watched->guest, request, ret);
+	if (ret->is_refused)
+		return;
+	struct vmop_guest_request once = *request;
+	bool is_page = request->kind == VMOP_GUEST_REQUEST_FILE;
+	if (is_page)
+		once.page.wants_symbols = !has_read_deleted(watched, request->page.key);
+	vmop_guest_serve(watched->guest, &once, ret);
+	if (is_page && ret->symtab)
+		remember_deleted(watched, request->page.key);
 }
 
 /*

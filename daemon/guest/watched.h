@@ -12,8 +12,8 @@
 #include "daemon/guest/context/states.h"
 #include "daemon/guest/domain.h"
 #include "daemon/guest/guest-sample.h"
-#include "daemon/guest/guests.h"
 #include "daemon/guest/held-samples.h"
+#include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/stacks/sample-unwinder.h"
 #include "daemon/guest/tasks.h"
 #include "daemon/guest/view.h"
@@ -41,7 +41,8 @@ struct vmop_watched_guest {
 	struct vmop_guest_sample_unwinder *unwinder; /* NULL: no stacks */
 	uint64_t vdso_gpa;			     /* of the vDSO's first page; 0: not known */
 	uint64_t vdso_generation;		     /* of the kernel that vdso_gpa is of */
-	uint64_t n_with_context, n_without;	     /* samples in this interval */
+	/* Samples in this interval: with the guest's task, and without one by the reason. */
+	uint64_t n_with_task, n_without_context, n_by_gap[VMOP_GUEST_N_GAPS];
 
 	/* With --off-cpu. */
 	struct vmop_blocked_facts blocked; /* of the last take */
@@ -60,7 +61,7 @@ struct vmop_guests {
 	struct vmop_stack_options stacks;
 	struct vmop_code_names code_names; /* of generated code */
 	struct vmop_guest_callers unwound; /* of the present sample */
-	struct vmop_guest_frames frames;   /* of the sample that is released */
+	struct vmop_stack_frames frames;   /* of the sample that is released */
 	struct vmop_guest_states states;   /* with stacks */
 
 	bool has_blocked;	   /* blocked threads are sampled (--off-cpu) */

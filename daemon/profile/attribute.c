@@ -276,26 +276,13 @@ static void bill(const struct vmop_attribution *attribution, struct vmop_sample_
 		key->vcpu = (int32_t)vcpu->number;
 }
 
-/* Return the stack of a guest's frames. */
-static void copy_frames(const struct vmop_guest_frames *from, struct vmop_stack_frames *to)
-{
-	to->n = from->n;
-	to->end = from->end;
-	for (size_t i = 0; i < from->n; i++)
-		to->at[i] = (struct vmop_stack_caller){from->at[i].image, from->at[i].offset};
-}
-
 /* Find the guest's frame for which the thread of a vCPU works, if the source captured it. */
 static void find_below(struct vmop_attribution *attribution, const struct vmop_sample *sample)
 {
-	const struct vmop_guest_frames *guest =
+	const struct vmop_stack_frames *guest =
 		vmop_guests_take_state(attribution->guests, sample->cpu, sample->tid);
-	struct vmop_stack_frames frames;
-	attribution->below = (struct vmop_stack_node){0};
-	if (!guest)
-		return;
-	copy_frames(guest, &frames);
-	attribution->below = vmop_stacks_intern_guest(attribution->stacks, &frames);
+	attribution->below = guest ? vmop_stacks_intern_guest(attribution->stacks, guest)
+				   : (struct vmop_stack_node){0};
 }
 
 void vmop_attribution_keep_guest_state(struct vmop_attribution *attribution,
@@ -365,13 +352,10 @@ static void put_guest_sample(void *arg, const struct vmop_guest_sample *sample)
 	struct vmop_attribution *attribution = arg;
 	struct location location = {.image = sample->image, .offset = sample->offset};
 	memcpy(&location.key, &sample->key, sizeof(location.key));
-	if (sample->callers && attribution->stacks) {
-		struct vmop_stack_frames frames;
-		copy_frames(sample->callers, &frames);
-		location.key.stack =
-			vmop_stacks_intern(attribution->stacks,
-					   sample->key.domain.number << 22 ^ sample->pid, &frames);
-	}
+	if (sample->callers && attribution->stacks)
+		location.key.stack = vmop_stacks_intern(
+			attribution->stacks, sample->key.domain.number << 22 ^ sample->pid,
+			sample->callers);
 	put(attribution, &location, sample->weight_events);
 }
 
@@ -396,7 +380,9 @@ static void put_blocked(void *arg, struct vmop_guest_blocked *blocked)
 		blocked->callers.n = attribution->max_frames;
 		blocked->callers.end = VMOP_STACK_DEPTH_LIMIT;
 	}
-	key.stack = vmop_stacks_intern(attribution->stacks, blocked->pid, &blocked->callers);
+	key.stack =
+		vmop_stacks_intern(attribution->stacks, blocked->domain.number << 22 ^ blocked->pid,
+				   &blocked->callers);
 	attribution->blocked += blocked->n_samples;
 	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
 				(uint32_t)blocked->n_samples, blocked->ns))
@@ -420,12 +406,22 @@ static enum vmop_mode mode_of_guest(const struct vmop_sample_owner *owner,
 	return owner->is_kernel ? VMOP_MODE_KERNEL : VMOP_MODE_USER;
 }
 
+/* Set the number of a vCPU to KVM's own, which a context has. */
+static void number_vcpu(struct vmop_attribution *attribution, uint32_t tid, uint32_t number)
+{
+	const struct vmop_vcpu *vcpu = vmop_domains_vcpu(attribution->domains, tid);
+	if (vcpu && !vcpu->is_sure)
+		vmop_domains_number_vcpu(attribution->domains, vcpu->domain, tid, number);
+}
+
 /* Hold a sample of a passive guest until the flush. False: no room. */
 static bool hold_guest_sample(struct vmop_attribution *attribution, const struct location *location,
 			      const struct vmop_sample_owner *owner,
 			      const struct vmop_record *record,
 			      const struct vmop_stack_capture *capture)
 {
+	if (capture && capture->guest)
+		number_vcpu(attribution, record->sample.tid, capture->guest->vcpu);
 	if (!capture || capture->guest)
 		return vmop_guests_hold(attribution->guests, owner->domain, &location->key, record,
 					owner->vcpu, capture ? capture->guest : NULL);

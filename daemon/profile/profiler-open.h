@@ -25,7 +25,8 @@ struct vmop_profiler {
 	struct vmop_images images;
 	struct vmop_tasks tasks;
 	struct vmop_short_lived short_lived;
-	bool keeps_tasks; /* short-lived tasks keep their rows */
+	bool keeps_tasks;   /* short-lived tasks keep their rows */
+	bool wants_context; /* the source was asked for the contexts of guests' samples */
 	uint64_t n_short_lived;
 	struct vmop_processes processes;
 	struct vmop_kernel kernel;

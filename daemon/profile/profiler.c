@@ -203,6 +203,7 @@ static struct vmop_error *profiler_init(struct vmop_profiler *profiler,
 		return err;
 	profiler->keeps_tasks =
 		options->keeps_tasks || options->setup->separate & VMOP_SETUP_SEPARATE_THREAD;
+	profiler->wants_context = vmop_setup_wants_guest_context(options->setup);
 	profiler->tasks = (struct vmop_tasks){.next_id = 1, .images = &profiler->images};
 	err = vmop_processes_init(&profiler->processes, profiler->root, &profiler->images,
 				  &profiler->tasks,
@@ -438,12 +439,27 @@ struct vmop_error *vmop_profiler_scan(struct vmop_profiler *profiler)
 	return vmop_profiler_tick(profiler);
 }
 
+/* Note at each passive guest why the source captures no contexts, if it was asked for them. */
+static void note_missing_contexts(struct vmop_profiler *profiler)
+{
+	const char *note;
+	if (!profiler->wants_context || !profiler->source->ops->guest_maps ||
+	    vmop_source_guest_maps(profiler->source, &note))
+		return;
+	for (uint32_t i = 1; i < profiler->domains.n; i++) {
+		struct vmop_domain *domain = profiler->domains.at[i];
+		if (domain->is_running && domain->kind == VMOP_DOMAIN_PASSIVE)
+			vmop_domain_set_context_note(domain, note);
+	}
+}
+
 struct vmop_error *vmop_profiler_tick(struct vmop_profiler *profiler)
 {
 	struct vmop_error *err = profiler->provider->ops->tick(profiler->provider);
 	vmop_domains_tick(&profiler->domains);
 	if (profiler->guests)
 		vmop_guests_tick(profiler->guests);
+	note_missing_contexts(profiler);
 	vmop_processes_check(&profiler->processes, CHECKS_A_TICK);
 	return err;
 }

@@ -193,20 +193,19 @@ __attribute__((noinline)) int read_entry_registers(uint64_t stack)
 		return VMOP_GUEST_GAP_NO_TASK;
 	struct vmop_guest_context *context = context_of(work);
 	const struct vmop_guest_numbers *numbers = &work->numbers;
-	uint64_t words[ENTRY_REGS_BYTES / 8];
-	uint64_t at = stack + stack_bytes(numbers) - numbers->entry_regs_end - sizeof(words);
+	uint64_t at = stack + stack_bytes(numbers) - numbers->entry_regs_end - ENTRY_REGS_BYTES;
 	/* At the entry itself they are being saved. */
-	if (context->parts & VMOP_GUEST_HAS_SP && context->regs[SP] - at <= sizeof(words))
+	if (context->parts & VMOP_GUEST_HAS_SP && context->regs[SP] - at <= ENTRY_REGS_BYTES)
 		return 0;
 	int gap = translate(work, at);
 	if (gap)
 		return gap;
 	/* They never cross a page's end in a real kernel. */
-	if ((at & (PAGE_BYTES - 1)) > PAGE_BYTES - sizeof(words))
+	if ((at & (PAGE_BYTES - 1)) > PAGE_BYTES - ENTRY_REGS_BYTES)
 		return VMOP_GUEST_GAP_NO_TASK;
-	if (bpf_probe_read_user(words, sizeof(words), (const void *)work->address))
+	if (bpf_probe_read_user(work->registers, ENTRY_REGS_BYTES, (const void *)work->address))
 		return VMOP_GUEST_GAP_ABSENT;
-	if (take_entry_registers(context, words))
+	if (take_entry_registers(context, work->registers))
 		context->parts |= VMOP_GUEST_HAS_USER_REGS;
 	return 0;
 }

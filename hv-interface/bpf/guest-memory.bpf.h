@@ -18,6 +18,7 @@ enum {
 	PAGE_BYTES = 1 << PAGE_SHIFT,
 	ENTRY_BITS = 9, /* of an address, for each level of tables */
 	MAX_LEVELS = 5,
+	N_SAVED_WORDS = 40,  /* at least those of any machine's struct pt_regs */
 	MAX_SLOT_DEPTH = 32, /* a red-black tree of 32,767 slots has at most 30 levels */
 	/* The windows' bytes: each page is copied as a whole, hence the rest. */
 	WINDOWS_MAX = VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX + VMOP_GUEST_KERNEL_WINDOW_MAX +
@@ -46,14 +47,15 @@ struct guest_work {
 	struct vmop_bpf_guest record;
 	uint8_t windows[WINDOWS_BYTES]; /* of the record */
 	uint32_t windows_bytes;
-	uint32_t n_levels;	    /* of the guest's page tables */
-	uint64_t kvm, slots;	    /* addresses of struct kvm and kvm_memslots */
-	uint64_t slots_generation;  /* of the two slots below */
-	struct slot slot, old_slot; /* the last two that were used */
-	uint64_t root;		    /* gpa of the page table in use */
-	struct last_table last[2];  /* of the lower and the upper half of addresses */
-	uint64_t gpa, address;	    /* the result of a walk: guest-physical, and the VMM's */
-	uint64_t words[2];	    /* the result of a read */
+	uint32_t n_levels;		   /* of the guest's page tables */
+	uint64_t kvm, slots;		   /* addresses of struct kvm and kvm_memslots */
+	uint64_t slots_generation;	   /* of the two slots below */
+	struct slot slot, old_slot;	   /* the last two that were used */
+	uint64_t root;			   /* gpa of the page table in use */
+	struct last_table last[2];	   /* of the lower and the upper half of addresses */
+	uint64_t gpa, address;		   /* the result of a walk: guest-physical, and the VMM's */
+	uint64_t words[2];		   /* the result of a read */
+	uint64_t registers[N_SAVED_WORDS]; /* as KVM or the guest's kernel saved them */
 	struct vmop_guest_numbers numbers;
 };
 
@@ -212,11 +214,12 @@ static __always_inline int translate(struct guest_work *work, uint64_t address)
 	return find_address(work->gpa);
 }
 
-/* Copy 1 to 16 bytes at a virtual address into work->words, which may be in two pages. */
+/* Copy up to 16 bytes at a virtual address into work->words, which may be in two pages. */
 __attribute__((noinline)) int read_guest(uint64_t address, uint32_t bytes)
 {
 	struct guest_work *work = guest_work();
-	if (!work || bytes == 0 || bytes > sizeof(work->words))
+	/* Of one comparison with a constant, the verifier of 6.1 learns the bound. */
+	if (!work || bytes > sizeof(work->words))
 		return VMOP_GUEST_GAP_NOT_MAPPED;
 	uint32_t left = PAGE_BYTES - (address & (PAGE_BYTES - 1));
 	int gap = translate(work, address);
@@ -227,13 +230,16 @@ __attribute__((noinline)) int read_guest(uint64_t address, uint32_t bytes)
 		return bpf_probe_read_user(work->words, bytes, (const void *)work->address)
 			       ? VMOP_GUEST_GAP_ABSENT
 			       : 0;
+	barrier_var(left); /* the compiler knows its bound, the verifier does not */
 	left &= 15;
 	if (bpf_probe_read_user(work->words, left, (const void *)work->address))
 		return VMOP_GUEST_GAP_ABSENT;
 	gap = translate(work, address + left);
 	if (gap)
 		return gap;
-	bytes = (bytes - left) & 15;
+	bytes -= left;
+	barrier_var(bytes);
+	bytes &= 15;
 	if (bytes > sizeof(work->words) - left)
 		return VMOP_GUEST_GAP_NOT_MAPPED;
 	return bpf_probe_read_user((uint8_t *)work->words + left, bytes,
@@ -258,6 +264,7 @@ __attribute__((noinline)) int copy_window(uint64_t address, uint32_t bytes)
 		uint32_t at = work->windows_bytes;
 		if (n > bytes - copied)
 			n = bytes - copied;
+		barrier_var(n); /* the compiler knows its bound, the verifier does not */
 		if (translate(work, address) || at > WINDOWS_MAX || n > PAGE_BYTES)
 			break;
 		if (bpf_probe_read_user(&work->windows[at], n, (const void *)work->address))

@@ -48,10 +48,12 @@ static __always_inline bool is_guest_sample(struct bpf_perf_event_data *ctx, uin
 }
 
 /* KVM's order of registers: rax rcx rdx rbx rsp rbp rsi rdi r8-r15. */
-static __always_inline int read_general_registers(struct vmop_guest_context *context, uint64_t vcpu)
+static __always_inline int read_general_registers(struct guest_work *work,
+						  struct vmop_guest_context *context, uint64_t vcpu)
 {
-	uint64_t regs[16];
-	if (READ_KERNEL(regs, vcpu + HOST.vcpu_regs) ||
+	uint64_t *regs = work->registers;
+	if (bpf_probe_read_kernel(regs, 16 * sizeof(*regs),
+				  (const void *)(vcpu + HOST.vcpu_regs)) ||
 	    READ_KERNEL(context->regs[16], vcpu + HOST.vcpu_rip))
 		return VMOP_GUEST_GAP_NO_REGISTERS;
 	context->regs[0] = regs[0];
@@ -137,7 +139,7 @@ static __always_inline int read_vcpu(struct guest_work *work, struct vmop_guest_
 		READ_KERNEL(is_protected, vcpu + HOST.vcpu_is_protected);
 	if (is_protected)
 		return VMOP_GUEST_GAP_ENCRYPTED;
-	gap = read_general_registers(context, vcpu);
+	gap = read_general_registers(work, context, vcpu);
 	if (gap)
 		return gap;
 	READ_KERNEL(context->page_table, vcpu + HOST.vcpu_cr3);

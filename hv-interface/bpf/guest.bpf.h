@@ -202,15 +202,15 @@ static __always_inline enum fate count_context(const struct guest_work *work, bo
 	if (!counts)
 		return is_exited ? NOT_GUESTS : NOT_REPLACED;
 	uint32_t gap = work->record.context.gap;
-	barrier_var(gap); /* the verifier follows a comparison of the register that is the index */
+	barrier_var(gap); /* the verifier follows one comparison with a constant, no other */
 	counts->n_samples += !is_exited;
 	counts->n_ring_full += status == -ENOSPC;
 	if (!status && is_exited)
 		counts->n_exited++;
 	else if (!status)
 		counts->n_contexts++;
-	if (gap && gap < VMOP_GUEST_N_GAPS)
-		counts->gaps[gap]++;
+	if (gap < VMOP_GUEST_N_GAPS)
+		counts->gaps[gap] += gap != VMOP_GUEST_GAP_NONE;
 	counts->cost_ns += bpf_ktime_get_ns() - start_ns;
 	if (is_exited)
 		return NOT_GUESTS;

@@ -441,6 +441,8 @@ static struct vmop_error *perf_start(struct vmop_source *source)
 	struct perf_source *perf = to_perf(source);
 	perf->is_started = true;
 	for (size_t i = 0; i < perf->n_cpus; i++) {
+		if (perf->cpus[i]->is_gone)
+			continue; /* it may be back, with other events */
 		struct vmop_error *err = vmop_perf_cpu_enable(perf->cpus[i]);
 		if (err) {
 			perf_stop(source);

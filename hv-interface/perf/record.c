@@ -226,14 +226,14 @@ struct parts {
 	const struct sample *sample;
 	uint16_t event;
 	uint8_t wanted; /* vmop_perf_event_wanted_classes() of the event, or of one half of it */
-	uint16_t flags; /* enum vmop_sample_flags, to be corrected */
 	uint64_t weight_events;
 	union sample_regs regs;
 };
 
-/* Make a record of the parts. */
+/* Make a record of the parts. flags: enum vmop_sample_flags, to be corrected. */
 static inline enum vmop_perf_decoded assemble(const struct vmop_perf_decoder *decoder,
-					      const struct parts *parts, struct vmop_record *ret,
+					      const struct parts *parts, uint16_t flags,
+					      struct vmop_record *ret,
 					      struct vmop_perf_capture *capture)
 {
 	const struct sample *sample = parts->sample;
@@ -246,7 +246,7 @@ static inline enum vmop_perf_decoded assemble(const struct vmop_perf_decoder *de
 		.tid = sample->tid,
 		.cpu = sample->cpu,
 		.event = parts->event,
-		.flags = parts->flags,
+		.flags = flags,
 	};
 	if (!correct_sample(decoder, parts->wanted, &parts->regs, &ret->sample))
 		return VMOP_PERF_NOT_WANTED;
@@ -258,6 +258,13 @@ static inline enum vmop_perf_decoded assemble(const struct vmop_perf_decoder *de
 static bool has_regs(const struct vmop_perf_decoder *decoder)
 {
 	return decoder->guest_exit.has_regs || decoder->dom0.has_regs;
+}
+
+/* Return the flags of a sample by perf's own mode. */
+static uint16_t perf_flags(const struct vmop_perf_decoder *decoder,
+			   const struct perf_event_header *header)
+{
+	return mode_flags(header->misc, decoder->guest_exit.is_here);
 }
 
 /* Set the event and weight of a sample in whose place the BPF program wrote its own. */
@@ -283,15 +290,18 @@ static enum vmop_perf_decoded decode_unwound(const struct vmop_perf_decoder *dec
 		return VMOP_PERF_MALFORMED;
 	set_replaced(decoder, unwound.event, unwound.period_events, parts);
 	parts->wanted = wanted_of(decoder, unwound.event, false);
-	return assemble(decoder, parts, ret, capture);
+	return assemble(decoder, parts, perf_flags(decoder, header), ret, capture);
 }
 
 /* Make a record of the state in which a guest left a vCPU. */
 static enum vmop_perf_decoded assemble_state(const struct vmop_perf_decoder *decoder,
-					     const struct parts *parts, struct vmop_record *ret)
+					     const struct parts *parts, uint16_t flags,
+					     struct vmop_record *ret)
 {
 	const struct sample *sample = parts->sample;
-	if (!vmop_perf_event_has_stacks(wanted_of(decoder, parts->event, false)))
+	uint8_t wanted = wanted_of(decoder, parts->event, false);
+	/* The sample that follows has the same mode, and may not be wanted either. */
+	if (!vmop_perf_event_has_stacks(wanted) || !is_wanted(wanted, flags, sample->ip))
 		return VMOP_PERF_NOT_WANTED;
 	ret->type = VMOP_RECORD_GUEST_STATE;
 	ret->time_ns = sample->time;
@@ -312,17 +322,18 @@ static enum vmop_perf_decoded decode_guest(const struct vmop_perf_decoder *decod
 		return VMOP_PERF_MALFORMED;
 	set_replaced(decoder, guest.event, guest.period_events, parts);
 	enum vmop_perf_decoded decoded;
+	uint16_t flags = perf_flags(decoder, header);
 	capture->is_here = false;
 	if (guest.is_state) {
-		decoded = assemble_state(decoder, parts, ret);
+		decoded = assemble_state(decoder, parts, flags, ret);
 	} else {
 		/* The vCPU's registers are exact, and of a split event its guests' half counted. */
 		bool is_user = guest.context->parts & VMOP_GUEST_IS_USER;
-		parts->flags = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN |
-			       (is_user ? VMOP_SAMPLE_USER : VMOP_SAMPLE_KERNEL) |
-			       (parts->flags & VMOP_SAMPLE_EXACT_IP);
+		flags = VMOP_SAMPLE_GUEST | VMOP_SAMPLE_MODE_KNOWN |
+			(is_user ? VMOP_SAMPLE_USER : VMOP_SAMPLE_KERNEL) |
+			(flags & VMOP_SAMPLE_EXACT_IP);
 		parts->wanted = wanted_of(decoder, guest.event, true);
-		decoded = assemble(decoder, parts, ret, capture);
+		decoded = assemble(decoder, parts, flags, ret, capture);
 		if (!(ret->sample.flags & VMOP_SAMPLE_GUEST))
 			return decoded; /* the host's after all: perf/guest-exit.h */
 	}
@@ -339,7 +350,6 @@ decode_output(const struct vmop_perf_decoder *decoder, const struct perf_event_h
 	const size_t fixed_bytes = sizeof(*header) + sizeof(uint64_t);
 	struct parts parts = {
 		.sample = (const void *)((const uint8_t *)header + fixed_bytes),
-		.flags = mode_flags(header->misc, decoder->guest_exit.is_here),
 	};
 	size_t at = vmop_perf_capture_decode(decoder->output_sample_type, decoder->max_frames,
 					     header, fixed_bytes + sizeof(struct sample), capture);
@@ -386,7 +396,6 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	parts.sample = (const void *)body;
 	parts.weight_events = weight_events ? weight_events : parts.sample->period;
 	parts.wanted = wanted_of(decoder, parts.event, is_guests);
-	parts.flags = mode_flags(header->misc, decoder->guest_exit.is_here);
 	if (decoder->stack_sample_type) {
 		need = decode_stack(decoder, parts.wanted, header, need, capture);
 		if (!need)
@@ -394,7 +403,7 @@ static enum vmop_perf_decoded decode_sample(const struct vmop_perf_decoder *deco
 	}
 	if (has_regs(decoder) && !read_regs(header, need, &parts.regs))
 		return VMOP_PERF_MALFORMED;
-	return assemble(decoder, &parts, ret, capture);
+	return assemble(decoder, &parts, perf_flags(decoder, header), ret, capture);
 }
 
 /* Return the text from offset, or NULL unless it ends before end_bytes. */
@@ -552,7 +561,9 @@ static bool decode_body(const struct vmop_perf_decoder *decoder,
 	case PERF_RECORD_LOST_SAMPLES:
 		return decode_lost(decoder, body, len_bytes, false, ret);
 	case VMOP_PERF_RECORD_CALLCHAIN_DEFERRED:
-		return vmop_perf_deferred_decode(body, len_bytes, ret, capture);
+		/* Samples without stacks do not reset the capture. */
+		return vmop_perf_deferred_decode(body, len_bytes, ret,
+						 decoder->stack_sample_type ? capture : NULL);
 	default:
 		ret->type = VMOP_RECORD_UNHANDLED;
 		ret->unhandled_type = header->type;

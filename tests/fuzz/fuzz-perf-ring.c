@@ -54,10 +54,12 @@ static void look_at_stack(const struct vmop_record *record, const struct vmop_st
 		look_at_context(record, stack);
 		return;
 	}
-	if (record->type != VMOP_RECORD_SAMPLE || record->sample.flags & VMOP_SAMPLE_GUEST)
+	bool is_chain = record->type == VMOP_RECORD_USER_CHAIN;
+	if (!is_chain &&
+	    (record->type != VMOP_RECORD_SAMPLE || record->sample.flags & VMOP_SAMPLE_GUEST))
 		abort();
 	look_at_frames(stack->kernel_frames, stack->n_kernel_frames);
-	if (stack->user_generation) /* any value: the BPF program's */
+	if (stack->user_generation || is_chain) /* any value: the BPF program's, a late chain's */
 		read_all(stack->user_frames, stack->n_user_frames * sizeof(*stack->user_frames));
 	else
 		look_at_frames(stack->user_frames, stack->n_user_frames);

@@ -37,6 +37,11 @@ refuse 2 "0 named passive domain(s)" control --setup --passive-images="$work/Sys
 refuse 2 "not a hexadecimal offset" control --setup --passive-domains=a \
 	--passive-images="$work/System.map+0xzz"
 refuse 2 "between 0 and 100%" control --setup --guest-cpu=101
+refuse 2 "between 1 and 100Hz" control --setup --off-cpu=101
+refuse 2 "neither 'off' nor a rate" control --setup --off-cpu=often
+refuse 2 "D, S (asleep)" control --setup --off-cpu-states=D,Q
+refuse 2 "off-cpu needs the memory of guests" control --setup --off-cpu --guest-cpu=0
+refuse 2 "passive-domains is 'none'" control --setup --off-cpu --passive-domains=none
 refuse 2 "off, kernel, fp, cfi, cfi:SIZE" control --setup --callgraph=dwarf
 refuse 2 "8K, 16K, 32K or 64K" control --setup --callgraph=cfi:12K
 refuse 2 "off, kernel, fp, cfi, cfi:SIZE" control --setup --callgraph=kernel:8K
@@ -44,6 +49,7 @@ refuse 2 "between 1 and 127" control --setup -c 128
 refuse 2 "between 1 and 127" control --setup --callgraph-depth=0
 refuse 2 "between 1 and 127" control --setup --callgraph-depth=many
 refuse 2 "'cfi' is not an option" control --setup -c cfi
+refuse 2 "on, off, auto" control --setup --guest-context=maybe
 refuse 2 "--callgraph goes with" control --stop --callgraph
 refuse 2 "'all' can't be combined with another name" control --setup --passive-domains=all,a
 refuse 2 "active-domains: 'all' can't be combined with another name" control --setup --active-domains=all,a
@@ -121,6 +127,10 @@ expect 0 "" control --setup --config="$work/stacks" --callgraph=fp --callgraph-d
 is "frame pointers" "$(callgraph)" = "callgraph = fp "
 expect 0 "" control --setup --config="$work/stacks" -c 0
 is "no call stacks" "$(callgraph)" = ""
+expect 0 "guest-context = on" control --setup --config="$work/stacks" --guest-context -V
+expect 0 "guest-context = off" control --setup --config="$work/stacks" --guest-context=off -V
+expect 0 "" control --setup --config="$work/stacks" --guest-context=auto
+is "lines of guest-context" "$(grep -c guest-context "$work/stacks")" -eq 0
 # The file is read and never executed; errors name the line.
 printf '# one\nevent = cpu-clock\nevnet = x\n' >"$work/bad"
 refuse 2 "bad:3: unknown key 'evnet'" control --status --config="$work/bad"

@@ -112,6 +112,18 @@ refuse 1 "no domain 'no-such-guest'" control --inspect=no-such-guest --json
 expect 0 "" control --shutdown
 expect 0 "" control --setup --passive-domains=all
 
+# -- the event of guests' blocked threads, without any guest
+refuse 0 "blocked at 10 Hz" control --start --off-cpu
+is "the rate in the set-up file" "$(grep -c '^off-cpu = 10Hz$' "$VMOP_CONFIG")" -eq 1
+expect 0 "event       blocked at 10 Hz, threads of passive guests" control --status
+expect 0 "" control --stop
+expect 0 "blocked every 100000000 ns: 0 samples" "$build/vmopreport" --session-dir="$sessions"
+refuse 0 "blocked at 20 Hz" control --start --off-cpu=20 --off-cpu-states=D,S,K
+is "the states in the set-up file" "$(grep -c '^off-cpu-states = D,S,K$' "$VMOP_CONFIG")" -eq 1
+expect 0 "" control --shutdown
+expect 0 "" control --setup --off-cpu=off --off-cpu-states=D,S
+is "no line of the default" "$(grep -c '^off-cpu' "$VMOP_CONFIG" || :)" -eq 0
+
 # -- run: the command's status, output and signals
 expect 7 "" control --run -- sh -c 'exit 7'
 is "the daemon after --run" "$(daemon_pid)" = ""

@@ -11,7 +11,7 @@
 
 bool vmop_guest_files_init(struct vmop_guest_files *files)
 {
-	*files = (struct vmop_guest_files){0};
+	*files = (struct vmop_guest_files){.interval = 1};
 	files->slots = calloc(VMOP_GUEST_FILES_FIRST, sizeof(*files->slots));
 	if (files->slots)
 		files->n_slots = VMOP_GUEST_FILES_FIRST;

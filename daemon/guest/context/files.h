@@ -35,7 +35,7 @@ struct vmop_guest_code_page {
 	enum vmop_guest_code_page_state state;
 	bool is_verified;		/* the page had the code that was sampled */
 	bool has_entry;			/* this slot of the table is in use */
-	uint32_t used_in, requested_in; /* numbers of intervals */
+	uint32_t used_in, requested_in; /* numbers of intervals, from 1; 0: none */
 	struct vmop_image *image;	/* FOUND: its file, referenced */
 };
 

@@ -15,12 +15,12 @@
  */
 void vmop_guest_resolve_frames(struct vmop_guests *guests, struct vmop_domain *domain,
 			       const struct vmop_guest_process *process, const uint64_t *frames,
-			       size_t n, enum vmop_stack_end end, struct vmop_guest_frames *ret);
+			       size_t n, enum vmop_stack_end end, struct vmop_stack_frames *ret);
 
 /* Do the same only with images that exist. On the per-sample path. */
 void vmop_guest_resolve_known_frames(struct vmop_guests *guests, struct vmop_domain *domain,
 				     const struct vmop_guest_process *process,
 				     const uint64_t *frames, size_t n, enum vmop_stack_end end,
-				     struct vmop_guest_frames *ret);
+				     struct vmop_stack_frames *ret);
 
 #endif

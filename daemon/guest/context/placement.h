@@ -6,19 +6,23 @@
  * The context proves the task. The place is proved by two independent facts: what the guest's
  * struct page said at the sample, and the code bytes or the mappings of the process.
  *
- * | the page of the code                    | other facts                   | place, certainty |
- * |-----------------------------------------|-------------------------------|----------------------|
- * | is of a file that was found             | a mapping of the process has  | the mapping, EXACT |
- * |                                         | the same file and offset      | | | | the file has
- * the code sampled | the file, EXACT      | |                                         | none | the
- * file, LIKELY     | | is of a file that was gone, or is not   | the process maps a file there |
- * the mapping, LIKELY  | | found yet                               | none | LOST_FILE, AMBIGUOUS |
- * | is anonymous memory                     | the process maps a file there | the mapping, LIKELY |
- * |                                         | (a private copy)              | | | | else |
- * generated, EXACT     | | has no owner, and is in the kernel's    | | the vDSO, EXACT      | |
- * image                                   |                               |                      |
- * | has no owner, or is not known           | the process has a mapping     | the mapping, EXACT |
- * |                                         | none                          | UNKNOWN, AMBIGUOUS |
+ * | page of the code                 | other facts                  | place, certainty    |
+ * |----------------------------------|------------------------------|---------------------|
+ * | of a file that was found         | a mapping with the same file | mapping, EXACT      |
+ * |                                  | and offset                   |                     |
+ * |                                  | the file has the same code   | file, EXACT         |
+ * |                                  | none                         | file, LIKELY        |
+ * | of a file that was gone, or is   | a mapping of a file          | mapping, LIKELY     |
+ * | not found yet                    | none                         | LOST_FILE,          |
+ * |                                  |                              | AMBIGUOUS           |
+ * | anonymous memory                 | a mapping of a file: this is | mapping, LIKELY     |
+ * |                                  | a private copy               |                     |
+ * |                                  | none                         | GENERATED, EXACT    |
+ * | no owner, in the kernel's image  | any                          | VDSO, EXACT         |
+ * | no owner, or not known           | a mapping                    | mapping, EXACT      |
+ * |                                  | none                         | UNKNOWN, AMBIGUOUS  |
+ *
+ * A mapping is one of the context's process, as some list has it.
  */
 #ifndef VMOP_DAEMON_GUEST_CONTEXT_PLACEMENT_H
 #define VMOP_DAEMON_GUEST_CONTEXT_PLACEMENT_H

@@ -11,7 +11,7 @@
 
 bool vmop_guest_processes_init(struct vmop_guest_processes *processes)
 {
-	*processes = (struct vmop_guest_processes){0};
+	*processes = (struct vmop_guest_processes){.interval = 1};
 	processes->slots = calloc(VMOP_GUEST_SEEN_SLOTS, sizeof(*processes->slots));
 	return processes->slots;
 }

@@ -33,7 +33,7 @@ struct vmop_guest_seen_key {
 struct vmop_guest_seen {
 	struct vmop_guest_seen_key key;
 	bool has_entry;			/* this slot of the table is in use */
-	uint32_t used_in, requested_in; /* numbers of intervals */
+	uint32_t used_in, requested_in; /* numbers of intervals, from 1; 0: none */
 	uint8_t n_tries;		/* requests in the interval requested_in */
 	char comm[16];			/* with a perf map */
 	/* The process with its mappings, by a request of its own. */

@@ -7,6 +7,7 @@
 #include "daemon/guest/context/placement.h"
 #include "daemon/guest/images.h"
 #include "libutil/clock.h"
+#include "libutil/guest-gap.h"
 
 #define VM_EXEC 4
 
@@ -25,6 +26,16 @@
  * page within a pair, with page-table isolation.
  */
 #define PAGE_TABLE_PAIR UINT64_C(0x1fff)
+
+/*
+ * The parts of a context with which its page table is the process's: execve(2) changes it. An arm64
+ * kernel may run without that of user code (CONFIG_ARM64_SW_TTBR0_PAN).
+ */
+#if defined(__aarch64__)
+#define SHOWS_PROCESS (VMOP_GUEST_HAS_PAGE_TABLE | VMOP_GUEST_IS_USER)
+#else
+#define SHOWS_PROCESS VMOP_GUEST_HAS_PAGE_TABLE
+#endif
 
 void vmop_guest_context_keep(const struct vmop_guest_context *context,
 			     struct vmop_held_context *ret)
@@ -49,9 +60,7 @@ static bool is_it(const struct vmop_guest_process *process, const struct vmop_he
 	if (!process || process->pid != context->pid ||
 	    process->start_time_ns != context->start_time_ns)
 		return false;
-	/* A kernel may run on another page table than user code. */
-	uint32_t shown = VMOP_GUEST_HAS_PAGE_TABLE | VMOP_GUEST_IS_USER;
-	return (context->parts & shown) != shown ||
+	return !process->pgd_gpa || (context->parts & SHOWS_PROCESS) != SHOWS_PROCESS ||
 	       !((process->pgd_gpa ^ context->page_table) & ~PAGE_TABLE_PAIR);
 }
 
@@ -110,9 +119,7 @@ static void request_page(struct vmop_guests *guests, const struct vmop_domain *d
 		.kind = VMOP_GUEST_REQUEST_FILE,
 		.domain = domain->id,
 		.generation = context->generation,
-		.page = {.key = key,
-			 .offset_bytes = file_offset(watched, &key, address),
-			 .wants_symbols = true},
+		.page = {.key = key, .offset_bytes = file_offset(watched, &key, address)},
 	};
 	if (context->parts & VMOP_GUEST_HAS_CODE &&
 	    context->code_bytes <= sizeof(request.page.code)) {
@@ -497,7 +504,7 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
 
 void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,
 				    const struct vmop_held_context *context, uint64_t address,
-				    struct vmop_guest_caller *caller)
+				    struct vmop_stack_caller *caller)
 {
 	if (!(context->parts & VMOP_GUEST_IS_USER) ||
 	    !vmop_guest_page_is_file(context->parts, &context->page))
@@ -512,14 +519,45 @@ void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,
 
 /* ---- intervals ---------------------------------------------------------------------- */
 
+/* Return the reason why most samples of a guest have no task, or NULL: they have. */
+static const char *missing_task_reason(const struct vmop_watched_guest *watched)
+{
+	uint64_t most = watched->n_with_task;
+	const char *reason = NULL;
+	if (watched->n_without_context > most) {
+		most = watched->n_without_context;
+		reason = "the host's kernel could not capture its contexts";
+	}
+	for (unsigned gap = 0; gap < VMOP_GUEST_N_GAPS; gap++) {
+		if (watched->n_by_gap[gap] <= most)
+			continue;
+		most = watched->n_by_gap[gap];
+		reason = vmop_guest_gap_text(gap);
+	}
+	return reason;
+}
+
+/* Draw conclusions from the samples of the interval, if there were any. */
+static void judge_interval(struct vmop_guests *guests, struct vmop_domain *domain)
+{
+	struct vmop_watched_guest *watched = domain->watched;
+	uint64_t n_without = watched->n_without_context;
+	for (unsigned gap = 0; gap < VMOP_GUEST_N_GAPS; gap++)
+		n_without += watched->n_by_gap[gap];
+	if (watched->n_with_task + n_without) {
+		vmop_guest_watch_set_has_contexts(guests->watch, domain->id,
+						  watched->n_with_task / 8 > n_without);
+		vmop_domain_set_context_note(domain, missing_task_reason(watched));
+	}
+	watched->n_with_task = watched->n_without_context = 0;
+	memset(watched->n_by_gap, 0, sizeof(watched->n_by_gap));
+}
+
 void vmop_guest_context_next_interval(struct vmop_guests *guests, struct vmop_domain *domain)
 {
 	struct vmop_watched_guest *watched = domain->watched;
 	vmop_guest_files_next_interval(&watched->files, guests->images);
 	vmop_guest_processes_next_interval(&watched->processes, guests->images);
 	watched->last_vma = NULL; /* its process may be gone */
-	if (watched->n_with_context + watched->n_without)
-		vmop_guest_watch_set_has_contexts(guests->watch, domain->id,
-						  watched->n_with_context / 8 > watched->n_without);
-	watched->n_with_context = watched->n_without = 0;
+	judge_interval(guests, domain);
 }

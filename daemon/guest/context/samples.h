@@ -21,6 +21,18 @@ static inline bool vmop_guest_context_is_current(const struct vmop_watched_guest
 	       watched->view->numbers.generation == generation;
 }
 
+/* Count a sample with its context, or without one (NULL). On the per-sample path. */
+static inline void vmop_guest_context_count(struct vmop_watched_guest *watched,
+					    const struct vmop_guest_context *context)
+{
+	if (!context)
+		watched->n_without_context++;
+	else if (context->parts & VMOP_GUEST_HAS_TASK)
+		watched->n_with_task++;
+	else
+		watched->n_by_gap[context->gap < VMOP_GUEST_N_GAPS ? context->gap : 0]++;
+}
+
 /* Set *ret to what a held sample keeps of context; it has no stack. On the per-sample path. */
 void vmop_guest_context_keep(const struct vmop_guest_context *context,
 			     struct vmop_held_context *ret);
@@ -59,7 +71,7 @@ void vmop_guest_context_attribute(struct vmop_guests *guests, const struct vmop_
  */
 void vmop_guest_context_place_known(const struct vmop_watched_guest *watched,
 				    const struct vmop_held_context *context, uint64_t address,
-				    struct vmop_guest_caller *caller);
+				    struct vmop_stack_caller *caller);
 
 /* Take the answers of the watching thread. Call it between samples. */
 void vmop_guest_take_answers(struct vmop_guests *guests);

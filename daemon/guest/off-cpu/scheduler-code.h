@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The functions of a guest's kernel by which every thread gives up its CPU. They are the innermost
- * frames of each waiting thread and tell nothing: their caller is where the thread waits.
+ * frames of each waiting thread, whatever it waits for. The thread waits in their caller.
  *
- * Functions that tell what is waited for, as __mutex_lock, are not among them although the kernel
- * keeps them in the same section (kernel: include/linux/sched/debug.h, __sched).
+ * A function such as __mutex_lock, which shows what the thread waits for, is not among them. The
+ * kernel has both kinds in one section (kernel: include/linux/sched/debug.h, __sched).
  */
 #ifndef VMOP_DAEMON_GUEST_OFF_CPU_SCHEDULER_CODE_H
 #define VMOP_DAEMON_GUEST_OFF_CPU_SCHEDULER_CODE_H

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include <unwind.h>
 
+#include "daemon/profile/profiler-open.h"
 #include "libutil/clock.h"
 #include "tests/unit/daemon/stack/unwind-maps-double.h"
 
@@ -318,6 +319,106 @@ static void given_frames_end_outside_of_code(void **state)
 	rig_end(&rig);
 }
 
+/* ---- a guest's frames below the host's ------------------------------------------------ */
+
+#define GUEST_OFFSET 0x1000 /* of the guest's instruction; its caller is at twice that */
+
+/* Give a sample of the host's kernel at work for a guest. Return whether it waits. */
+static bool give_above_guest(struct rig *rig, struct vmop_process *process,
+			     const struct vmop_stack_capture *capture)
+{
+	struct vmop_profiler *profiler = rig->profiler;
+	struct vmop_image *code = vmop_images_named(&profiler->images, VMOP_DOMAIN_ID_HOST,
+						    VMOP_IMAGE_GUEST_KERNEL, "[guest]", 0, 0);
+	const struct vmop_stack_frames guest = {
+		.at = {{code, GUEST_OFFSET}, {code, 2 * GUEST_OFFSET}},
+		.n = 2,
+		.end = VMOP_STACK_COPY_SHORT};
+	struct vmop_stack_sample sample = {
+		.key = {.mode = VMOP_MODE_KERNEL,
+			.vcpu = -1,
+			.cpu = -1,
+			.image = vmop_kernel_find(&profiler->kernel, 0xffffffff81000110)->slot},
+		.weight_events = 1,
+		.time_ns = rig->now_ns++,
+		.below = vmop_stacks_intern_guest(profiler->stacks, &guest)};
+	assert_true(sample.below.id.number != 0);
+	bool waits = !vmop_stacks_find(profiler->stacks, &sample, process, capture, true);
+	if (!waits)
+		vmop_attribution_put_stack_sample(&profiler->attribution, &sample);
+	vmop_image_unref(&profiler->images, code);
+	return waits;
+}
+
+/* Check that a path ends with the guest's frames, and return the number of frames above. */
+static size_t check_guest_below(const struct path *path)
+{
+	assert_true(path->n > 3);
+	assert_int_equal(end_of(path), VMOP_STACK_COPY_SHORT);
+	assert_int_equal(path->at[path->n - 2].offset, 2 * GUEST_OFFSET);
+	assert_int_equal(path->at[path->n - 3].offset, GUEST_OFFSET);
+	return path->n - 3;
+}
+
+static void the_hosts_stack_is_above_the_guests(void **state)
+{
+	struct rig rig;
+	struct path path;
+	const struct vmop_stack_capture bare = {.kernel_frames = kernel_frames,
+						.n_kernel_frames = KERNEL_FRAMES};
+	(void)state;
+	begin(&rig, VMOP_STACKS_KERNEL, VMOP_STACK_FRAMES_MAX);
+	assert_false(give_above_guest(&rig, NULL, &bare));
+	path_of(&rig, rig_flush(&rig)->rows[0].key.stack, &path);
+	assert_int_equal(check_guest_below(&path), KERNEL_FRAMES - 1);
+	assert_int_equal(path.at[0].offset, 0x110);
+	rig_end(&rig);
+}
+
+static void a_stack_that_waited_is_above_the_guests(void **state)
+{
+	struct rig rig;
+	struct path path;
+	(void)state;
+	begin(&rig, VMOP_STACKS_CFI, VMOP_STACK_FRAMES_MAX);
+	const struct vmop_stack_capture both = capture_of(true);
+	struct vmop_process *own =
+		vmop_processes_read(&rig.profiler->processes, (uint32_t)getpid());
+	assert_non_null(own);
+	assert_true(give_above_guest(&rig, own, &both));
+	await_stacks(&rig, 1);
+	/* By the same process, without a guest below. */
+	give_stack(&rig, (uint32_t)getpid(), 0xffffffff81000111, VMOP_SAMPLE_KERNEL, &both);
+	const struct session *session = rig_flush(&rig);
+	assert_int_equal(session->n, 2);
+	size_t above = 0, alone = 0;
+	for (size_t i = 0; i < session->n; i++) {
+		path_of(&rig, session->rows[i].key.stack, &path);
+		if (end_of(&path) == VMOP_STACK_COMPLETE)
+			alone = path.n - 1;
+		else
+			above = check_guest_below(&path);
+	}
+	assert_true(above > DEPTH);
+	assert_int_equal(above, alone);
+	rig_end(&rig);
+}
+
+/* An unknown number of the host's frames is missing: the guest's would seem to call the others. */
+static void a_stack_that_is_cut_is_not_above_the_guests(void **state)
+{
+	struct rig rig;
+	(void)state;
+	begin(&rig, VMOP_STACKS_CFI, 5);
+	const struct vmop_stack_capture both = capture_of(true);
+	struct vmop_process *own =
+		vmop_processes_read(&rig.profiler->processes, (uint32_t)getpid());
+	if (give_above_guest(&rig, own, &both))
+		await_stacks(&rig, 1);
+	assert_int_equal(flushed_end(&rig), VMOP_STACK_DEPTH_LIMIT);
+	rig_end(&rig);
+}
+
 /* ---- stacks that the kernel unwound, by maps of the test --------------------------------------
  */
 
@@ -560,6 +661,9 @@ int main(void)
 		cmocka_unit_test(stacks_without_a_user_part_have_reasons),
 		cmocka_unit_test(a_source_may_know_why_there_is_no_user_part),
 		cmocka_unit_test(given_frames_end_outside_of_code),
+		cmocka_unit_test(the_hosts_stack_is_above_the_guests),
+		cmocka_unit_test(a_stack_that_waited_is_above_the_guests),
+		cmocka_unit_test(a_stack_that_is_cut_is_not_above_the_guests),
 		cmocka_unit_test(both_ways_lead_to_the_same_stack),
 		cmocka_unit_test(an_interrupted_frame_is_no_return_address),
 		cmocka_unit_test(the_kernels_stack_ends_at_an_outermost_function),

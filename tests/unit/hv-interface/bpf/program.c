@@ -5,6 +5,9 @@
  */
 #include "config.h"
 
+#ifdef HAVE_BPF
+#include <bpf/bpf.h>
+#endif
 #include <cap-ng.h>
 #include <cmocka.h>
 #include <errno.h>
@@ -198,6 +201,11 @@ static void on_an_event_that_has_a_program(void **state)
 	assert_true(link >= 0);
 	assert_int_equal(vmop_bpf_program_attach(program, fd, 1, 10), -1);
 	assert_int_equal(errno, EEXIST);
+#ifdef HAVE_BPF
+	/* No other program can detach it (bpf_perf_link_lops in kernel/bpf/syscall.c). */
+	assert_true(bpf_link_detach(link) < 0);
+	assert_int_equal(errno, EOPNOTSUPP);
+#endif
 	close(link);
 	link = vmop_bpf_program_attach(program, fd, 1, 10);
 	assert_true(link >= 0);

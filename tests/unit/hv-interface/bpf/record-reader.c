@@ -77,8 +77,12 @@ static void pass(struct record_reader *reader, int cpu, const uint8_t *bytes, re
 	} head;
 	uint32_t raw_bytes;
 	memcpy(&head, bytes, sizeof(head));
-	if (head.header.type == PERF_RECORD_LOST)
-		reader->n_lost++;
+	/* { header; u64 id; u64 lost; } */
+	if (head.header.type == PERF_RECORD_LOST) {
+		uint64_t lost;
+		memcpy(&lost, bytes + sizeof(head.header) + sizeof(uint64_t), sizeof(lost));
+		reader->n_lost += lost;
+	}
 	if (head.header.type != PERF_RECORD_SAMPLE)
 		return;
 	struct seen_record record = {.cpu = (unsigned)cpu,

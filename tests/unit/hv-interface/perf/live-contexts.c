@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What a real KVM guest runs at its samples, captured by the machine's own kernel; and what the
- * source makes of kernels that refuse that, each in a child.
+ * source makes of kernels that refuse that, each in a child. --wrap=vmop_cpus_watch_check hides
+ * CPUs from the source until they come online on command.
  */
 #include "config.h"
 
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #include "hv-interface/bpf/guest-maps.h"
+#include "hv-interface/cpus.h"
 #include "hv-interface/perf/perf.h"
 #include "hv-interface/source.h"
 #include "libutil/clock.h"
@@ -34,6 +37,24 @@ enum {
 #define CODE UINT64_C(0x7f1200400000)
 #define CODE_GPA UINT64_C(0x8000)
 #define PAGE_MASK (~UINT64_C(4095))
+
+static const char *online; /* the list of CPUs; NULL: the real list */
+
+struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
+						struct vmop_cpus *ret);
+struct vmop_error *__real_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
+						struct vmop_cpus *ret);
+
+struct vmop_error *__wrap_vmop_cpus_watch_check(struct vmop_cpus_watch *watch, bool *ret_changed,
+						struct vmop_cpus *ret)
+{
+	if (!online)
+		return __real_vmop_cpus_watch_check(watch, ret_changed, ret);
+	*ret_changed = true;
+	return vmop_cpus_parse(online, ret);
+}
+
+static int guest_cpu = -1; /* on which the guest runs; -1: any */
 
 struct seen {
 	pid_t pid;
@@ -107,7 +128,12 @@ static pid_t guest(void)
 	pid_t child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
+		cpu_set_t set;
+		CPU_ZERO(&set);
+		CPU_SET(guest_cpu, &set);
 		dup2(null, 1);
+		if (guest_cpu >= 0)
+			sched_setaffinity(0, sizeof(set), &set);
 		execl(VMOP_TEST_BUILDDIR "/tests/fixtures/kvm-guest", "kvm-guest", "--seconds", "1",
 		      "--spin-vmm", (char *)NULL);
 		_exit(1);
@@ -175,6 +201,32 @@ static void each_sample_of_a_guest_has_a_context(void **state)
 		assert_true(has_stacks ? seen.vmm_stacks > 0 : seen.vmm_stacks == 0);
 		assert_non_null(facts.virtualisation);
 	}
+}
+
+/* CPU 1 comes online while the source is open, goes, and comes back. */
+static void a_cpu_that_comes_later_has_contexts(void **state)
+{
+	(void)state;
+	struct vmop_source *source;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip();
+	online = "0";
+	assert_null(open_source("cpu-clock:1000Hz", VMOP_STACKS_BPF, &source));
+	assert_non_null(vmop_source_guest_maps(source, NULL));
+	static const char *const lists[] = {"0-1", "0", "0-1"};
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		online = lists[i];
+		assert_null(vmop_source_check_cpus(source));
+	}
+	guest_cpu = 1;
+	struct seen seen = sample(source);
+	guest_cpu = -1;
+	online = NULL;
+	vmop_source_close(source);
+	printf("guest's samples %llu, with context %llu\n", (unsigned long long)seen.guest,
+	       (unsigned long long)seen.with_context);
+	assert_true(seen.guest > 10);
+	assert_true(seen.with_context * 1000 >= seen.guest * 995);
 }
 
 /* Without guests among the event's samples nothing is loaded. */
@@ -272,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_sample_of_a_guest_has_a_context),
+		cmocka_unit_test(a_cpu_that_comes_later_has_contexts),
 		cmocka_unit_test(events_of_the_host_need_no_program),
 		cmocka_unit_test(refusals_leave_perfs_samples),
 	};

@@ -213,6 +213,28 @@ static void late_rounds_are_counted(void **state)
 	assert_true(due_ns >= now_ns + PERIOD_NS && due_ns < now_ns + PERIOD_NS / 2 * 3);
 }
 
+/* Each round reads the threads anew, and the rounds may take a thousandth of a CPU. */
+static void rounds_keep_to_their_share_of_the_cpu(void **state)
+{
+	(void)state;
+	struct vmop_blocked_facts facts = {0};
+	while (facts.cpu_ns < 600 * VMOP_NS_PER_MS) { /* with a share of 0 nothing is earned */
+		now_ns += PERIOD_NS;
+		run_thread(made.task[2]);
+		assert_null(vmop_blocked_sampler_round(sampler, tables, snapshot, 0, now_ns));
+		vmop_blocked_sampler_facts(sampler, &facts);
+	}
+	assert_int_equal(facts.n_missed, 0);
+	now_ns += PERIOD_NS;
+	/* This is 100 ms above what is saved up, which take 100 s to earn. */
+	assert_null(vmop_blocked_sampler_round(sampler, tables, snapshot, 1, now_ns));
+	uint64_t due_ns = vmop_blocked_sampler_due_ns(sampler);
+	assert_true(due_ns > now_ns + 50 * VMOP_NS_PER_S);
+	now_ns = due_ns;
+	facts = round_after(0);
+	assert_true(facts.n_missed > 400);
+}
+
 static void a_taken_batch_is_replaced(void **state)
 {
 	(void)state;
@@ -284,6 +306,7 @@ int main(void)
 						end),
 		cmocka_unit_test(kernel_threads_count_by_choice),
 		cmocka_unit_test_setup_teardown(late_rounds_are_counted, begin, end),
+		cmocka_unit_test_setup_teardown(rounds_keep_to_their_share_of_the_cpu, begin, end),
 		cmocka_unit_test_setup_teardown(a_taken_batch_is_replaced, begin, end),
 		cmocka_unit_test_setup_teardown(unlisted_processes_are_asked_for, begin, end),
 		cmocka_unit_test_setup_teardown(lies_are_bounded, begin, end),

@@ -238,6 +238,9 @@ static void a_state_precedes_a_sample(void **state)
 	assert_true(is.capture.is_here);
 	assert_ptr_equal(is.capture.stack.guest,
 			 (const uint8_t *)&made + offsetof(struct made, guest.context));
+	/* The sample that follows is left out, too. */
+	wanted[0] = VMOP_PERF_ALL_CLASSES & ~(1 << VMOP_PERF_CLASS(false, true));
+	assert_int_equal(decode_by(&decoder, &made, &is), VMOP_PERF_NOT_WANTED);
 	/* The event's samples have no stacks to which it could belong. */
 	wanted[0] = 1 << VMOP_PERF_CLASS(true, true);
 	assert_int_equal(decode_by(&decoder, &made, &is), VMOP_PERF_NOT_WANTED);

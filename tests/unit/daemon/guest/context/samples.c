@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Samples with contexts, through guests.h: the VMM is a child process with a synthetic guest in its
+ * memory, and the contexts have the addresses of its objects, as the kernel's program would read
+ * them.
+ */
+#include "daemon/guest/context/samples.h"
+
+#include <cmocka.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "daemon/guest/context/frames.h"
+#include "daemon/guest/guests.h"
+#include "daemon/host/task.h"
+#include "libutil/clock.h"
+#include "tests/unit/daemon/guest/context/guest-maps-double.h"
+#include "tests/unit/daemon/vmm.h"
+#include "tests/unit/libguest/synthetic.h"
+
+#define PATIENCE_MS 60000			       /* an idle machine takes some milliseconds */
+#define STACK_POINTER (VMOP_GUEST_REGS == 33 ? 31 : 7) /* DWARF's number */
+#define KERNEL_IP (SYNTHETIC_TEXT + 0x10)
+#define WORKER_IP UINT64_C(0x401234) /* in page 1 of /bin/worker, whose bytes are 0x77 */
+#define GENERATED_IP UINT64_C(0x7f0000000040)
+
+static struct synthetic made;
+static uint8_t *ram; /* shared with the VMM */
+static pid_t vmm;
+static struct vmop_images images;
+static struct vmop_domains domains;
+static struct vmop_tasks tasks;
+static struct vmop_guests *guests;
+static struct vmop_guest_maps maps;
+static struct vmop_domain *domain;
+
+/* ---- the guest ------------------------------------------------------------------------ */
+
+static uint64_t get(uint64_t object, enum vmop_layout_field field)
+{
+	return synthetic_get_u64(&made, synthetic_member(&made, object, field));
+}
+
+static void set(uint64_t object, enum vmop_layout_field field, uint64_t value)
+{
+	synthetic_put_u64(&made, synthetic_member(&made, object, field), value);
+}
+
+/* Give /tmp/perf-2.map the page of memory that /bin/worker has otherwise. */
+static void write_perf_map(const char *text)
+{
+	uint64_t page_bytes = (uint32_t)made.layout.value[VMOP_LAYOUT_PAGE_SIZE];
+	uint64_t mapping = get(made.map_inode, VMOP_LAYOUT_INODE_MAPPING);
+	memcpy(made.ram + (made.page - SYNTHETIC_VMEMMAP) / page_bytes * 4096, text, strlen(text));
+	set(made.map_inode, VMOP_LAYOUT_INODE_SIZE, strlen(text));
+	set(mapping, VMOP_LAYOUT_MAPPING_HEAD, made.page);
+}
+
+static void begin_with(enum vmop_stack_mode mode)
+{
+	const struct vmop_stack_options stacks = {
+		.mode = mode, .user_stack_bytes = 8192, .max_frames = VMOP_STACK_FRAMES_MAX};
+	ram = mmap(NULL, SYNTHETIC_RAM_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		   -1, 0);
+	assert_true(ram != MAP_FAILED);
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	vmm = vmm_begin();
+	maps = (struct vmop_guest_maps){0};
+	assert_null(vmop_images_init(&images, 1024));
+	assert_null(vmop_domains_init(&domains, NULL, &images, NULL, NULL));
+	assert_null(vmop_guests_create(&domains, &images, &tasks, 1000, 0, &guests));
+	vmop_guests_set_maps(guests, &maps, &stacks);
+	domain = vmop_domains_new(&domains);
+	assert_non_null(domain);
+	vmop_domain_set_name(domain, "g1");
+	vmop_domain_set_kind(domain, VMOP_DOMAIN_PASSIVE);
+	vmop_domain_set_vmm_pid(domain, (uint32_t)vmm);
+	vmop_domain_name_images(domain);
+	vmop_guests_tick(guests);
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += 5) {
+		vmop_guests_drained(guests);
+		const struct vmop_guest_view *view = vmop_guests_view(guests, domain);
+		if (view && view->tasks && maps.vmm_pid)
+			return;
+		poll(NULL, 0, 5);
+	}
+	fail_msg("no view of the guest has its processes");
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	synthetic_make(&made, &(struct synthetic_options){0});
+	begin_with(VMOP_STACKS_OFF);
+	return 0;
+}
+
+static int begin_with_stacks(void **state)
+{
+	(void)state;
+	synthetic_make(&made, &(struct synthetic_options){0});
+	begin_with(VMOP_STACKS_CFI);
+	return 0;
+}
+
+static int begin_with_map(void **state)
+{
+	(void)state;
+	synthetic_make(&made, &(struct synthetic_options){0});
+	write_perf_map("7f0000000000 80 generated_function\n");
+	begin_with(VMOP_STACKS_OFF);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	vmop_guests_destroy(guests);
+	vmm_end(vmm);
+	vmop_domains_deinit(&domains);
+	vmop_tasks_deinit(&tasks);
+	vmop_images_deinit(&images);
+	munmap(ram, SYNTHETIC_RAM_BYTES);
+	synthetic_free(&made);
+	return 0;
+}
+
+/* ---- contexts ---------------------------------------------------------------------------- */
+
+/* Return the context of "worker" in its file. */
+static struct vmop_guest_context worker_context(void)
+{
+	struct vmop_guest_context context = {
+		.parts = VMOP_GUEST_HAS_REGS | VMOP_GUEST_HAS_SP | VMOP_GUEST_HAS_PAGE_TABLE |
+			 VMOP_GUEST_HAS_GPA | VMOP_GUEST_HAS_CODE | VMOP_GUEST_HAS_PAGE |
+			 VMOP_GUEST_HAS_INODE | VMOP_GUEST_HAS_TASK | VMOP_GUEST_IS_USER,
+		.code_bytes = 16,
+		.generation = maps.numbers.generation,
+		.page_table = SYNTHETIC_USER_PGD_GPA,
+		.gpa = 0x100000,
+		.mapping = get(made.inode, VMOP_LAYOUT_INODE_MAPPING),
+		.index = 1,
+		.inode = made.inode,
+		.superblock = get(made.inode, VMOP_LAYOUT_INODE_SUPER),
+		.inode_number = get(made.inode, VMOP_LAYOUT_INODE_NUMBER),
+		.inode_generation = 7,
+		.task = made.task[2],
+		.start_time_ns = 2000,
+		.pid = 2,
+		.tid = 2,
+		.comm = "worker",
+	};
+	memset(context.code, 0x77, sizeof(context.code));
+	context.regs[VMOP_GUEST_REGS - 1] = WORKER_IP;
+	return context;
+}
+
+/* Return the context of a program that no list has. */
+static struct vmop_guest_context brief_context(void)
+{
+	struct vmop_guest_context context = worker_context();
+	context.pid = context.tid = 99;
+	context.start_time_ns = 12345;
+	context.task = made.task[2] + 64;
+	context.page_table = 0x777000;
+	strcpy(context.comm, "brief");
+	return context;
+}
+
+/* Return the context of the guest's kernel at work for "worker". */
+static struct vmop_guest_context kernel_context(void)
+{
+	struct vmop_guest_context context = worker_context();
+	context.parts = VMOP_GUEST_HAS_REGS | VMOP_GUEST_HAS_SP | VMOP_GUEST_HAS_TASK;
+	context.regs[VMOP_GUEST_REGS - 1] = KERNEL_IP;
+	context.regs[STACK_POINTER] = SYNTHETIC_TEXT + 0x100000;
+	return context;
+}
+
+static void hold(enum vmop_mode mode, uint64_t ip, const struct vmop_guest_context *context)
+{
+	const struct vmop_sample_key key = {.domain = domain->id, .mode = (uint8_t)mode};
+	const struct vmop_record record = {.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
+					   .sample = {.ip = ip, .weight_events = 1}};
+	assert_true(vmop_guests_hold(guests, domain, &key, &record, 0, context));
+}
+
+/* The samples that were released, each as "COMM IMAGE+OFFSET CERTAINTY [END]; ". */
+static char released[1024];
+
+static const char *name_of(struct vmop_task_id id)
+{
+	const struct vmop_task *task;
+	for (task = tasks.pending; task; task = task->next) {
+		if (task->id.number == id.number)
+			return task->comm;
+	}
+	return "-";
+}
+
+static void put(void *arg, const struct vmop_guest_sample *sample)
+{
+	static const char *const certainties[] = {"exact", "likely", "ambiguous"};
+	size_t len = strlen(released);
+	(void)arg;
+	len += (size_t)snprintf(released + len, sizeof(released) - len, "%s %s+%llx %s",
+				name_of(sample->key.task), sample->image->name,
+				(unsigned long long)sample->offset,
+				certainties[sample->key.certainty]);
+	if (sample->callers)
+		len += (size_t)snprintf(released + len, sizeof(released) - len, " %zu callers, %d",
+					sample->callers->n, (int)sample->callers->end);
+	snprintf(released + len, sizeof(released) - len, "; ");
+	vmop_image_mark_sampled(sample->image);
+}
+
+/* Release all held samples. They wait for at most one more release than the first. */
+static const char *release(void)
+{
+	*released = '\0';
+	vmop_guest_watch_await_answers(guests->watch, PATIENCE_MS);
+	vmop_guests_release(guests, &(struct vmop_guest_sink){.put = put});
+	assert_int_equal(vmop_guests_n_held(guests), 0);
+	return released;
+}
+
+static const char *attribute(enum vmop_mode mode, uint64_t ip,
+			     const struct vmop_guest_context *context)
+{
+	hold(mode, ip, context);
+	return release();
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void the_source_gets_the_numbers_of_the_kernel(void **state)
+{
+	(void)state;
+	assert_int_equal(maps.vmm_pid, vmm);
+	assert_true(maps.numbers.generation != 0);
+	assert_int_equal(maps.numbers.page_shift, 12);
+	assert_int_equal(maps.numbers.kernel_window_bytes, 0);
+	assert_int_equal(maps.numbers.user_window_bytes, 0);
+	assert_int_equal(maps.n_puts, 1);
+	release();
+	assert_int_equal(maps.n_puts, 1);
+	vmop_domain_end(domain);
+	vmop_guests_tick(guests);
+	assert_int_equal(maps.n_removed, 1);
+	assert_int_equal(maps.vmm_pid, 0);
+}
+
+static void stacks_want_windows(void **state)
+{
+	(void)state;
+	assert_int_equal(maps.numbers.kernel_window_bytes, VMOP_GUEST_KERNEL_WINDOW_MAX);
+	assert_int_equal(maps.numbers.user_window_bytes, 8192);
+}
+
+static void a_listed_process_and_its_mapping(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = worker_context();
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
+			    "worker /bin/worker+1234 exact; ");
+	context = kernel_context();
+	assert_string_equal(attribute(VMOP_MODE_KERNEL, KERNEL_IP, &context),
+			    "worker [guest g1 kernel]+10 exact; ");
+	context.pid = context.tid = 0;
+	context.start_time_ns = 0;
+	assert_string_equal(attribute(VMOP_MODE_KERNEL, KERNEL_IP, &context),
+			    "[idle] [guest g1 kernel]+10 exact; ");
+}
+
+static void a_process_that_no_list_has(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
+			    "brief /bin/worker+1234 exact; ");
+	/* The code is not what the file has: only the identity of the inode speaks for it. */
+	context = brief_context();
+	context.index = 0;
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
+			    "brief /bin/worker+234 likely; ");
+}
+
+static void a_file_that_is_gone(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	context.inode_number++;
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
+			    "brief [guest g1 file, not found]+401234 ambiguous; ");
+	/* The mappings of a process that is there still show it. */
+	context = worker_context();
+	context.inode_number++;
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
+			    "worker /bin/worker+1234 likely; ");
+}
+
+static void an_answer_is_awaited_until_the_next_flush(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	const struct vmop_guest_sink sink = {.put = put};
+	struct vmop_watched_guest *watched = domain->watched;
+	const struct vmop_guest_page_key key = vmop_guest_page_key(&context);
+	hold(VMOP_MODE_USER, WORKER_IP, &context);
+	struct vmop_guest_code_page *page = vmop_guest_files_find(&watched->files, &key);
+	assert_non_null(page);
+	vmop_guest_watch_await_answers(guests->watch, PATIENCE_MS);
+	vmop_guest_take_answers(guests);
+	page->state = VMOP_GUEST_PAGE_PENDING; /* as if the answer were still to come */
+	*released = '\0';
+	vmop_guests_release(guests, &sink);
+	assert_string_equal(released, "");
+	assert_int_equal(vmop_guests_n_held(guests), 1);
+	vmop_guests_release(guests, &sink);
+	assert_string_equal(released, "brief [guest g1 file, not found]+401234 ambiguous; ");
+}
+
+static void generated_code_has_the_names_of_its_perf_map(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	context.mapping = made.mm[2] | VMOP_GUEST_MAPPING_ANON;
+	context.inode = 0;
+	context.pid = 2;
+	assert_string_equal(attribute(VMOP_MODE_USER, GENERATED_IP, &context),
+			    "brief [anon:brief]+7f0000000040 exact; ");
+	const struct vmop_guest_seen *seen =
+		vmop_guest_processes_find(&domain->watched->processes, 2, 12345);
+	assert_non_null(seen);
+	assert_int_equal(seen->map_state, VMOP_GUEST_SEEN_FOUND);
+	assert_int_equal(seen->generated->n_symbols, 1);
+	assert_string_equal(seen->generated->symbols[0].name, "generated_function");
+}
+
+static void generated_code_without_a_map(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	context.mapping = made.mm[2] | VMOP_GUEST_MAPPING_ANON;
+	context.inode = 0;
+	assert_string_equal(attribute(VMOP_MODE_USER, GENERATED_IP, &context),
+			    "brief [anon:brief]+7f0000000040 exact; ");
+}
+
+static void code_in_the_kernels_image_is_the_vdso(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	context.mapping = context.inode = 0;
+	context.gpa = SYNTHETIC_TEXT_GPA + 0x2040;
+	assert_string_equal(attribute(VMOP_MODE_USER, 0x7ffff7fc1040, &context),
+			    "brief [guest g1 vdso]+7ffff7fc1040 exact; ");
+}
+
+/* Check that a user sample is attributed as without its context, by what polling sees. */
+static void check_polled(const struct vmop_guest_context *context)
+{
+	static const char expected[] = "worker /bin/worker+1234 ";
+	assert_memory_equal(attribute(VMOP_MODE_USER, WORKER_IP, NULL), expected, strlen(expected));
+	assert_memory_equal(attribute(VMOP_MODE_USER, WORKER_IP, context), expected,
+			    strlen(expected));
+}
+
+static void another_kernels_context_counts_for_nothing(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	context.generation++;
+	check_polled(&context);
+	context.generation = 0;
+	check_polled(&context);
+	assert_int_equal(domain->watched->files.n, 0);
+}
+
+static void a_context_without_a_task(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	context.parts &= ~(uint32_t)VMOP_GUEST_HAS_TASK;
+	check_polled(&context);
+}
+
+static void a_stack_without_windows_ends_at_once(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = kernel_context();
+	hold(VMOP_MODE_KERNEL, KERNEL_IP, &context);
+	context.generation++;
+	hold(VMOP_MODE_KERNEL, KERNEL_IP, &context);
+	hold(VMOP_MODE_KERNEL, KERNEL_IP, NULL);
+	const char *all = release();
+	/* Each sample with a context has a stack; its end is named. */
+	const char *second = strstr(all, "; ") + 2;
+	assert_non_null(strstr(all, "worker [guest g1 kernel]+10 exact 0 callers, "));
+	assert_non_null(strstr(second, " 0 callers, 7; ")); /* VMOP_STACK_NOT_RECORDED */
+	assert_null(strstr(strstr(second, "; ") + 2, "callers"));
+}
+
+static void frames_are_resolved_by_the_process(void **state)
+{
+	static const uint64_t frames[] = {SYNTHETIC_TEXT + 0x21, WORKER_IP + 1, 0x123456};
+	const struct vmop_sample_key key = {.domain = domain->id, .mode = VMOP_MODE_KERNEL};
+	const struct vmop_record record = {.time_ns = vmop_clock_ns(CLOCK_MONOTONIC),
+					   .sample = {.ip = KERNEL_IP, .weight_events = 1}};
+	const struct vmop_guest_held_frames held = {frames, 3, VMOP_STACK_COMPLETE};
+	(void)state;
+	assert_true(vmop_guests_hold_frames(guests, domain, &key, &record, 0, &held));
+	assert_non_null(strstr(release(), " 3 callers, 1; "));
+
+	const struct vmop_guest_process *process =
+		vmop_guest_snapshot_by_pid(domain->watched->view->tasks->snapshot, 2);
+	struct vmop_stack_frames found;
+	assert_non_null(process);
+	vmop_guest_resolve_frames(guests, domain, process, frames, 3, VMOP_STACK_COMPLETE, &found);
+	assert_string_equal(found.at[0].image->name, "[guest g1 kernel]");
+	assert_int_equal(found.at[0].offset, 0x20);
+	assert_string_equal(found.at[1].image->name, "/bin/worker");
+	assert_int_equal(found.at[1].offset, 0x1234);
+	assert_string_equal(found.at[2].image->name, "[guest g1 user]");
+	assert_int_equal(found.at[2].offset, 0x123455);
+}
+
+static void a_state_belongs_to_the_next_sample_of_its_thread(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = worker_context();
+	vmop_guests_keep_state(guests, domain, 0, 7, &context);
+	assert_null(vmop_guests_take_state(guests, 0, 8));
+	assert_null(vmop_guests_take_state(guests, 0, 7));
+	/* Its page was requested meanwhile. */
+	vmop_guest_watch_await_answers(guests->watch, PATIENCE_MS);
+	vmop_guests_drained(guests);
+	vmop_guests_keep_state(guests, domain, 0, 7, &context);
+	const struct vmop_stack_frames *frames = vmop_guests_take_state(guests, 0, 7);
+	assert_non_null(frames);
+	assert_true(frames->n >= 1);
+	assert_string_equal(frames->at[0].image->name, "/bin/worker");
+	assert_int_equal(frames->at[0].offset, 0x1234);
+
+	context = kernel_context();
+	vmop_guests_keep_state(guests, domain, 0, 7, &context);
+	frames = vmop_guests_take_state(guests, 0, 7);
+	assert_string_equal(frames->at[0].image->name, "[guest g1 kernel]");
+	assert_int_equal(frames->at[0].offset, 0x10);
+	context.generation++;
+	vmop_guests_keep_state(guests, domain, 0, 7, &context);
+	assert_null(vmop_guests_take_state(guests, 0, 7));
+}
+
+/* A guest that reboots: its next kernel has other numbers and another generation. */
+static void a_reboot_makes_contexts_invalid(void **state)
+{
+	(void)state;
+	struct vmop_guest_context before = brief_context();
+	uint64_t generation = maps.numbers.generation;
+	memset(ram, 0, SYNTHETIC_RAM_BYTES);
+	for (int waited_ms = 0; maps.vmm_pid && waited_ms < PATIENCE_MS; waited_ms += 5) {
+		poll(NULL, 0, 5);
+		vmop_guests_drained(guests);
+	}
+	assert_int_equal(maps.vmm_pid, 0); /* no kernel: the source has no numbers */
+	memcpy(ram, made.ram, SYNTHETIC_RAM_BYTES);
+	for (int waited_ms = 0; !maps.vmm_pid && waited_ms < PATIENCE_MS; waited_ms += 5) {
+		poll(NULL, 0, 5);
+		vmop_guests_drained(guests);
+	}
+	assert_int_equal(maps.vmm_pid, vmm);
+	assert_true(maps.numbers.generation != generation);
+	*released = '\0';
+	hold(VMOP_MODE_USER, WORKER_IP, &before);
+	for (int waited_ms = 0; !*released && waited_ms < PATIENCE_MS; waited_ms += 5) {
+		vmop_guests_release(guests, &(struct vmop_guest_sink){.put = put});
+		poll(NULL, 0, 5);
+	}
+	assert_null(strstr(released, "brief"));
+	struct vmop_guest_context after = brief_context();
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &after),
+			    "brief /bin/worker+1234 exact; ");
+}
+
+/* A guest that shows a new page and a new process with every sample. */
+static void a_storm_of_pages_is_bounded(void **state)
+{
+	(void)state;
+	struct vmop_guest_context context = brief_context();
+	for (unsigned i = 0; i < 5000; i++) {
+		context.index = i;
+		context.pid = i + 100;
+		hold(VMOP_MODE_USER, WORKER_IP, &context);
+	}
+	assert_true(domain->watched->files.n <= VMOP_GUEST_FILES_FIRST);
+	assert_true(domain->watched->processes.n <= VMOP_GUEST_SEEN_SLOTS);
+	vmop_guests_set_ending(guests, true);
+	*released = '\0';
+	vmop_guests_release(guests, &(struct vmop_guest_sink){.put = put});
+	assert_int_equal(vmop_guests_n_held(guests), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_source_gets_the_numbers_of_the_kernel, begin,
+						end),
+		cmocka_unit_test_setup_teardown(stacks_want_windows, begin_with_stacks, end),
+		cmocka_unit_test_setup_teardown(a_listed_process_and_its_mapping, begin, end),
+		cmocka_unit_test_setup_teardown(a_process_that_no_list_has, begin, end),
+		cmocka_unit_test_setup_teardown(a_file_that_is_gone, begin, end),
+		cmocka_unit_test_setup_teardown(an_answer_is_awaited_until_the_next_flush, begin,
+						end),
+		cmocka_unit_test_setup_teardown(generated_code_has_the_names_of_its_perf_map,
+						begin_with_map, end),
+		cmocka_unit_test_setup_teardown(generated_code_without_a_map, begin, end),
+		cmocka_unit_test_setup_teardown(code_in_the_kernels_image_is_the_vdso, begin, end),
+		cmocka_unit_test_setup_teardown(another_kernels_context_counts_for_nothing, begin,
+						end),
+		cmocka_unit_test_setup_teardown(a_context_without_a_task, begin, end),
+		cmocka_unit_test_setup_teardown(a_stack_without_windows_ends_at_once,
+						begin_with_stacks, end),
+		cmocka_unit_test_setup_teardown(frames_are_resolved_by_the_process,
+						begin_with_stacks, end),
+		cmocka_unit_test_setup_teardown(a_state_belongs_to_the_next_sample_of_its_thread,
+						begin_with_stacks, end),
+		cmocka_unit_test_setup_teardown(a_reboot_makes_contexts_invalid, begin, end),
+		cmocka_unit_test_setup_teardown(a_storm_of_pages_is_bounded, begin, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
