@@ -91,11 +91,6 @@ void vmop_user_stacks_begin(struct vmop_user_stacks *stacks,
 		drop_files(stacks);
 }
 
-size_t vmop_user_stacks_bytes(const struct vmop_user_stacks *stacks)
-{
-	return stacks->tables_bytes;
-}
-
 /* ---- files ----------------------------------------------------------------- */
 
 static void read_symbols(struct vmop_user_stacks *stacks, struct file *file, uint64_t handle)
