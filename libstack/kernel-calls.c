@@ -75,7 +75,7 @@ enum vmop_kernel_call vmop_kernel_call_before(const struct vmop_kernel_text *tex
 	const uint8_t *bytes =
 		text->code(text->arg, return_address - LONGEST_CALL_BYTES, LONGEST_CALL_BYTES);
 	if (!bytes)
-		return VMOP_KERNEL_CALL_NONE;
+		return VMOP_KERNEL_CALL_UNKNOWN;
 	const uint8_t *end = bytes + LONGEST_CALL_BYTES;
 	if (end[-5] == 0xe8) {
 		*ret_target = add_displacement(return_address, end - 4);
@@ -119,7 +119,19 @@ static void follow(struct walk *walk, const struct vmop_kernel_function *from, u
 		add(walk, &to);
 }
 
-/* Follow the near jumps, JMP rel32 and Jcc rel32, wherever their bytes are in a function. */
+/* Return the target of a JMP or Jcc rel8 or rel32 at address, or 0: it is another instruction. */
+static uint64_t jump_target(uint64_t address, const uint8_t *code, size_t len_bytes)
+{
+	if (len_bytes >= 2 && (code[0] == 0xeb || (code[0] & 0xf0) == 0x70))
+		return address + 2 + (uint64_t)(int64_t)(int8_t)code[1];
+	if (len_bytes >= 5 && code[0] == 0xe9)
+		return add_displacement(address + 5, code + 1);
+	if (len_bytes >= 6 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80)
+		return add_displacement(address + 6, code + 2);
+	return 0;
+}
+
+/* Follow the jumps wherever their bytes are in a function. */
 static void follow_jumps(struct walk *walk, const struct vmop_kernel_function *from)
 {
 	uint64_t size = from->end - from->start;
@@ -128,14 +140,11 @@ static void follow_jumps(struct walk *walk, const struct vmop_kernel_function *f
 	if (!code || len_bytes > *walk->bytes_left)
 		return;
 	*walk->bytes_left -= len_bytes;
-	for (size_t i = 0; i + 6 <= len_bytes; i++) {
-		size_t at = code[i] == 0xe9 ? i + 1 : i + 2;
-		if (code[i] != 0xe9 && (code[i] != 0x0f || (code[i + 1] & 0xf0) != 0x80))
-			continue;
-		follow(walk, from, add_displacement(from->start + at + 4, code + at));
+	for (size_t i = 0; i < len_bytes; i++) {
+		uint64_t target = jump_target(from->start + i, code + i, len_bytes - i);
+		if (target)
+			follow(walk, from, target);
 	}
-	if (len_bytes >= 5 && code[len_bytes - 5] == 0xe9)
-		follow(walk, from, add_displacement(from->start + len_bytes, code + len_bytes - 4));
 }
 
 static bool jumps_to(struct walk *walk)

@@ -15,7 +15,8 @@
 
 struct vmop_kernel_function {
 	uint64_t start, end;
-	bool is_cold; /* a compiler's part of another function, which jumps into its middle */
+	bool is_cold;	/* a compiler's part of another function, which jumps into its middle */
+	bool is_called; /* a direct call of it is somewhere in the text */
 };
 
 struct vmop_kernel_text {
@@ -28,6 +29,8 @@ struct vmop_kernel_text {
 
 enum vmop_kernel_call {
 	VMOP_KERNEL_CALL_NONE,	   /* no call is before the address */
+	VMOP_KERNEL_CALL_UNKNOWN,  /* the code is not there: the kernel has freed it after its start
+				    */
 	VMOP_KERNEL_CALL_DIRECT,   /* of *ret_target */
 	VMOP_KERNEL_CALL_INDIRECT, /* of an unknown function, by a register or memory */
 };

@@ -12,8 +12,8 @@
 enum {
 	WORD_BYTES = 8,
 	MAX_FRAMES = VMOP_STACK_FRAMES_MAX + 1,
-	MAX_STEPS = 1 << 14,	      /* of all chains of a search */
-	MAX_SEARCHED_BYTES = 1 << 20, /* of code, for tail calls */
+	MAX_STEPS = 1 << 12,	      /* of all chains of a search */
+	MAX_SEARCHED_BYTES = 1 << 18, /* of code, for tail calls */
 };
 
 struct vmop_kernel_searcher {
@@ -41,6 +41,8 @@ void vmop_kernel_searcher_reset(struct vmop_kernel_searcher *searcher)
 struct rank {
 	uint32_t n_mismatches;
 	bool is_first_indirect; /* it is not known what the innermost call calls */
+	/* Calls by a pointer, seemingly of functions that others call by their names. */
+	uint32_t n_doubtful;
 };
 
 struct attempt {
@@ -64,11 +66,17 @@ static bool has_right_end(const struct vmop_kernel_search *search,
 	return !search->has_user || (entry->pc == search->user_pc && entry->sp == search->user_sp);
 }
 
-static bool is_same_function(const struct vmop_kernel_text *text, uint64_t a, uint64_t b)
+/* Rank a call by a pointer, at `caller`, after which the CPU is in the function of `below`. */
+static void rank_indirect_call(const struct vmop_kernel_text *text, uint64_t caller, uint64_t below,
+			       struct rank *rank)
 {
-	struct vmop_kernel_function left, right;
-	return text->find_function(text->arg, a, &left) &&
-	       text->find_function(text->arg, b, &right) && left.start == right.start;
+	struct vmop_kernel_function from, to;
+	if (!text->find_function(text->arg, caller, &from) ||
+	    !text->find_function(text->arg, below, &to))
+		return;
+	rank->n_doubtful += to.is_called;
+	/* A function that calls itself knows its name. */
+	rank->n_mismatches += from.start == to.start;
 }
 
 /* Compare each call of a chain with the function below. Return false if one is impossible. */
@@ -87,10 +95,12 @@ static bool rank_calls(struct attempt *attempt, size_t n, struct rank *ret)
 			if (i + 1 < n || attempt->search->has_user)
 				return false;
 			break;
+		case VMOP_KERNEL_CALL_UNKNOWN:
+			ret->is_first_indirect |= i == 1;
+			break;
 		case VMOP_KERNEL_CALL_INDIRECT:
 			ret->is_first_indirect |= i == 1;
-			/* A function that calls itself knows its name. */
-			ret->n_mismatches += is_same_function(text, frames[i].address - 1, below);
+			rank_indirect_call(text, frames[i].address - 1, below, ret);
 			break;
 		case VMOP_KERNEL_CALL_DIRECT:
 			ret->n_mismatches += !vmop_kernel_call_reaches(&attempt->searcher->calls,
@@ -105,7 +115,9 @@ static bool is_better(const struct attempt *attempt, const struct rank *rank)
 	const struct rank *best = &attempt->best;
 	if (!attempt->has_best || rank->n_mismatches != best->n_mismatches)
 		return !attempt->has_best || rank->n_mismatches < best->n_mismatches;
-	return rank->is_first_indirect < best->is_first_indirect;
+	if (rank->is_first_indirect != best->is_first_indirect)
+		return rank->is_first_indirect < best->is_first_indirect;
+	return rank->n_doubtful < best->n_doubtful;
 }
 
 /* Try a stack pointer. Lower ones were tried before. */
@@ -141,7 +153,7 @@ static bool has_return_address(const struct attempt *attempt, uint64_t position)
 	uint64_t address, target;
 	return vmop_kernel_memory_u64(&search->memory, position, &address) &&
 	       vmop_orc_has_code(search->orc, address - 1) &&
-	       vmop_kernel_call_before(search->text, address, &target) != VMOP_KERNEL_CALL_NONE;
+	       vmop_kernel_call_before(search->text, address, &target) > VMOP_KERNEL_CALL_UNKNOWN;
 }
 
 /* Return whether segment registers of the kernel or of user code are where an entry saves them. */
@@ -185,7 +197,7 @@ static void try_stack(struct attempt *attempt, const struct vmop_orc_entry *entr
 /* Return whether the frame of the innermost code does not depend on the stack pointer. */
 static bool needs_no_sp(const struct vmop_orc_entry *entry)
 {
-	return entry->type == VMOP_ORC_TYPE_END || entry->type == VMOP_ORC_TYPE_UNDEFINED ||
+	return entry->type == VMOP_ORC_TYPE_END ||
 	       (entry->sp_reg != VMOP_ORC_SP && entry->sp_reg != VMOP_ORC_SP_INDIRECT);
 }
 
@@ -197,6 +209,10 @@ bool vmop_kernel_search(struct vmop_kernel_searcher *searcher,
 	struct attempt attempt = {.searcher = searcher, .search = search, .steps_left = MAX_STEPS};
 	struct vmop_kernel_regs regs = search->regs;
 	struct vmop_orc_entry entry = vmop_orc_find(search->orc, regs.pc - !regs.is_interrupted);
+	/* What the kernel does not describe has its return address on top (orc.c). */
+	if (entry.type == VMOP_ORC_TYPE_UNDEFINED)
+		entry = (struct vmop_orc_entry){
+			.type = VMOP_ORC_TYPE_CALL, .sp_reg = VMOP_ORC_SP, .sp_offset = 8};
 	bool is_certain = needs_no_sp(&entry);
 	regs.sp = 0;
 	searcher->calls.bytes_left = MAX_SEARCHED_BYTES;

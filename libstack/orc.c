@@ -292,11 +292,23 @@ static bool take_caller(struct state *state, const struct vmop_orc_entry *entry,
 	return true;
 }
 
+/*
+ * Return the entry of a frame's code. No call is before the address to which a new thread returns,
+ * the start of a function (kernel: ret_from_fork).
+ */
+static struct vmop_orc_entry find_entry(const struct vmop_orc *orc,
+					const struct vmop_kernel_regs *regs)
+{
+	struct vmop_orc_entry entry = vmop_orc_find(orc, regs->pc - !regs->is_interrupted);
+	bool is_start = entry.type == VMOP_ORC_TYPE_UNDEFINED && !regs->is_interrupted;
+	return is_start ? vmop_orc_find(orc, regs->pc) : entry;
+}
+
 /* Go to the caller's frame. False: there is none, for the reason in state->end. */
 static bool step(struct state *state, const struct vmop_orc *orc)
 {
 	struct vmop_kernel_regs before = state->regs;
-	struct vmop_orc_entry entry = vmop_orc_find(orc, before.pc - !before.is_interrupted);
+	struct vmop_orc_entry entry = find_entry(orc, &before);
 	uint64_t sp;
 	bool is_good = false;
 	state->end = VMOP_STACK_TORN;
@@ -326,9 +338,9 @@ static bool step(struct state *state, const struct vmop_orc *orc)
 	return state->regs.sp > before.sp || state->changes_left-- > 0;
 }
 
-void vmop_orc_unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
-		     const struct vmop_kernel_memory *memory, struct vmop_stack_frame *frames,
-		     size_t max_frames, struct vmop_kernel_unwound *ret)
+static void unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
+		   const struct vmop_kernel_memory *memory, struct vmop_stack_frame *frames,
+		   size_t max_frames, struct vmop_kernel_unwound *ret)
 {
 	struct state state = {.memory = memory, .regs = *regs, .changes_left = STACK_CHANGES_MAX};
 	*ret = (struct vmop_kernel_unwound){0};
@@ -342,4 +354,41 @@ void vmop_orc_unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *
 	} while (step(&state, orc));
 	ret->end = state.end;
 	ret->entry = state.entry;
+}
+
+/*
+ * Unwind at an interrupted instruction that the kernel does not describe, such as one of a
+ * retpoline (arch/x86/lib/retpoline.S). Its return address is on top of the stack, or below the
+ * address that a retpoline calls over; the right one has a chain to the end.
+ */
+static bool unwind_undescribed(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
+			       const struct vmop_kernel_memory *memory,
+			       struct vmop_stack_frame *frames, size_t max_frames,
+			       struct vmop_kernel_unwound *ret)
+{
+	for (uint64_t offset = 0; offset <= 8; offset += 8) {
+		struct vmop_kernel_regs caller = {.sp = regs->sp + offset + 8, .fp = regs->fp};
+		if (!vmop_kernel_memory_u64(memory, regs->sp + offset, &caller.pc) ||
+		    !vmop_orc_has_code(orc, caller.pc - 1))
+			continue;
+		unwind(orc, &caller, memory, frames, max_frames, ret);
+		if (ret->end == VMOP_STACK_COMPLETE)
+			return true;
+	}
+	return false;
+}
+
+void vmop_orc_unwind(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
+		     const struct vmop_kernel_memory *memory, struct vmop_stack_frame *frames,
+		     size_t max_frames, struct vmop_kernel_unwound *ret)
+{
+	struct vmop_kernel_unwound callers;
+	unwind(orc, regs, memory, frames, max_frames, ret);
+	bool is_undescribed =
+		ret->end == VMOP_STACK_NO_CFI && ret->n_frames == 1 && regs->is_interrupted;
+	if (!is_undescribed || max_frames < 2 ||
+	    !unwind_undescribed(orc, regs, memory, frames + 1, max_frames - 1, &callers))
+		return;
+	*ret = callers;
+	ret->n_frames++;
 }

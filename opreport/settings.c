@@ -464,6 +464,14 @@ bool vmop_settings_need_stacks(const struct vmop_settings *settings)
 	       settings->spec.stacks.n || settings->callers.n || settings->callees.n;
 }
 
+unsigned vmop_settings_output_groups(const struct vmop_settings *settings)
+{
+	const struct vmop_tree_output *output = settings->tree_output;
+	if (settings->by && !output->has_own_groups)
+		return vmop_inclusive_tree(settings->by).groups;
+	return output->tree.groups;
+}
+
 /* Return the dimensions of the rows that the options ask for. */
 static unsigned find_dimensions(const struct vmop_settings *settings)
 {
@@ -480,7 +488,7 @@ static unsigned find_dimensions(const struct vmop_settings *settings)
 	    settings->kind == VMOP_REPORT_ROWS)
 		by |= VMOP_BY_CPU;
 	if (settings->tree_output)
-		by |= settings->tree_output->tree.groups;
+		by |= vmop_settings_output_groups(settings);
 	return by;
 }
 

@@ -50,6 +50,12 @@ struct vmop_settings {
 struct vmop_error *vmop_settings_init(struct vmop_settings *ret, int argc, char **argv);
 void vmop_settings_deinit(struct vmop_settings *settings);
 
+/*
+ * Return the groups (VMOP_BY_...) above the stacks in the format of call stacks that is set: those
+ * of --by, or the format's own.
+ */
+unsigned vmop_settings_output_groups(const struct vmop_settings *settings);
+
 /* Return whether the report needs the stacks of the samples. */
 bool vmop_settings_need_stacks(const struct vmop_settings *settings);
 

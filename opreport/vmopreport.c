@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "libutil/cleanup.h"
+#include "libutil/dirs/safe-dir.h"
 #include "libutil/heap.h"
 #include "libutil/log.h"
-#include "libutil/dirs/safe-dir.h"
 #include "opreport/arrange/call-report.h"
 #include "opreport/arrange/session.h"
 #include "opreport/settings.h"
@@ -258,8 +258,11 @@ static struct vmop_error *report_tree(struct job *job)
 /* Return which tree the report is made of. */
 static struct vmop_call_tree_options tree_options(const struct vmop_settings *settings)
 {
-	if (settings->kind == VMOP_REPORT_TREE_OUTPUT)
-		return settings->tree_output->tree;
+	if (settings->kind == VMOP_REPORT_TREE_OUTPUT) {
+		struct vmop_call_tree_options options = settings->tree_output->tree;
+		options.groups = vmop_settings_output_groups(settings);
+		return options;
+	}
 	if (settings->kind == VMOP_REPORT_ROWS)
 		return vmop_inclusive_tree(settings->query.dimensions);
 	return (struct vmop_call_tree_options){.groups = vmop_inclusive_tree(settings->by).groups};

@@ -120,11 +120,21 @@ noinst_PROGRAMS += tests/unit/daemon/guest/off-cpu/sample-guest
 tests_unit_daemon_guest_off_cpu_sample_guest_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_daemon_guest_off_cpu_sample_guest_LDADD = $(daemon_test_ldadd)
 
-# The same for stacks from the windows of samples.
+# The same for stacks from the windows of samples, of saved guests and of ones that run.
 noinst_PROGRAMS += tests/unit/daemon/guest/stacks/compare-samples
+tests_unit_daemon_guest_stacks_compare_samples_SOURCES = \
+	tests/unit/daemon/guest/stacks/compare-samples.c $(guest_tables_at_once_sources)
 tests_unit_daemon_guest_stacks_compare_samples_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_unit_daemon_guest_stacks_compare_samples_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
 tests_unit_daemon_guest_stacks_compare_samples_LDADD = $(daemon_test_ldadd)
+noinst_PROGRAMS += tests/unit/daemon/guest/stacks/sample-live
+tests_unit_daemon_guest_stacks_sample_live_SOURCES = \
+	tests/unit/daemon/guest/stacks/sample-live.c $(guest_tables_at_once_sources)
+tests_unit_daemon_guest_stacks_sample_live_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_unit_daemon_guest_stacks_sample_live_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
+tests_unit_daemon_guest_stacks_sample_live_LDADD = $(daemon_test_ldadd)
+guest_tables_at_once_sources = tests/unit/daemon/guest/stacks/tables-at-once.c \
+	tests/unit/daemon/guest/stacks/tables-at-once.h
 # No thread builds the tables of files: the test does it.
 guest_tables_at_once = -Wl,--wrap=vmop_guest_watch_want_stacks -Wl,--wrap=vmop_guest_watch_want_code -Wl,--wrap=vmop_guest_watch_drop_tables \
 	-Wl,--wrap=vmop_guest_watch_request_table -Wl,--wrap=vmop_guest_watch_take_table

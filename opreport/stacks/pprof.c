@@ -452,6 +452,7 @@ const struct vmop_tree_output vmop_tree_output_pprof = {
 	.tree = {.groups = VMOP_BY_DOMAIN | VMOP_BY_CGROUP | VMOP_BY_TASK,
 		 .by_offset = true,
 		 .by_mode = true},
+	.has_own_groups = true, /* labels */
 	.has_inlines = true,
 	.print = pprof_print,
 };

@@ -30,6 +30,7 @@ struct vmop_tree_output_options {
 struct vmop_tree_output {
 	const char *name;
 	struct vmop_call_tree_options tree; /* which tree it prints */
+	bool has_own_groups;		    /* --by does not change the groups of the tree */
 	/* Inlined functions come in options->inlines, and else as frames of the tree. */
 	bool has_inlines;
 	unsigned merge; /* bits of enum vmop_merge: tasks that are one group */

@@ -35,5 +35,11 @@ report --format=folded --callee=vfs_read session:s >"$work/out"
 [ "$(cat "$work/out")" = 'host;web;main;serve;read;entry_[k];vfs_read_[k] 40' ] ||
 	fail "--callee: $(cat "$work/out")"
 
+echo "--by changes the groups"
+sed -e 's/^\([^;]*\);[^;]*;/\1;/' "$work/expected" | sort >"$work/by-domain"
+report --format=folded --by=domain session:s | sort | diff -u "$work/by-domain" - || fail "by domain"
+report --format=flamegraph --by=domain session:s >"$work/by.svg" || fail "flame graph by domain"
+! grep -q '>web<' "$work/by.svg" || fail "a flame graph by domain has tasks"
+
 refuse 2 "does not go with --sort" report --format=folded --sort=sample session:s
 exit $failed

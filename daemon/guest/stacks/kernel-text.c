@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/guest/stacks/kernel-text.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct vmop_guest_kernel_text {
 	/* Offsets from TEXT_BASE, rising, with IS_COLD. */
 	uint32_t *functions;
 	size_t n_functions, functions_capacity;
+	bool *is_called; /* n_functions; with code only */
 	bool has_kernel; /* the functions of the kernel proper are known */
 	bool has_code;
 	bool is_out_of_memory;
@@ -40,6 +42,7 @@ void vmop_guest_kernel_text_destroy(struct vmop_guest_kernel_text *text)
 		free(text->pieces[i].code);
 	free(text->pieces);
 	free(text->functions);
+	free(text->is_called);
 	free(text);
 }
 
@@ -166,6 +169,49 @@ static void add_pieces(struct vmop_guest_kernel_text *text, struct vmop_guest *g
 	}
 }
 
+/* ---- look-up --------------------------------------------------------------- */
+
+/* Return the index of the last function that begins at or before address, or n_functions. */
+static size_t find_index(const struct vmop_guest_kernel_text *text, uint64_t address)
+{
+	size_t low = 0, high = text->n_functions;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (TEXT_BASE + (text->functions[middle] & ~IS_COLD) <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? low - 1 : text->n_functions;
+}
+
+/* Note the functions that direct calls in a piece call, wherever the bytes of CALL rel32 are. */
+static void find_called(struct vmop_guest_kernel_text *text, const struct piece *piece)
+{
+	enum { CALL = 0xe8, CALL_BYTES = 5 };
+	size_t len_bytes = (size_t)(piece->end - piece->start);
+	for (size_t at = 0; at + CALL_BYTES <= len_bytes; at++) {
+		uint32_t relative;
+		if (piece->code[at] != CALL)
+			continue;
+		memcpy(&relative, piece->code + at + 1, sizeof(relative));
+		uint64_t target = piece->start + at + CALL_BYTES +
+				  (uint64_t)(int64_t)(int32_t)le32toh(relative);
+		size_t i = find_index(text, target);
+		if (i < text->n_functions && TEXT_BASE + (text->functions[i] & ~IS_COLD) == target)
+			text->is_called[i] = true;
+	}
+}
+
+static void find_all_called(struct vmop_guest_kernel_text *text)
+{
+	text->is_called = calloc(text->n_functions + 1, sizeof(text->is_called[0]));
+	text->is_out_of_memory |= !text->is_called;
+	for (size_t i = 0; i < text->n_pieces && text->is_called; i++)
+		if (text->pieces[i].code)
+			find_called(text, &text->pieces[i]);
+}
+
 struct vmop_guest_kernel_text *
 vmop_guest_kernel_text_create(struct vmop_guest *guest, bool has_code,
 			      const struct vmop_guest_kernel_text *before)
@@ -179,14 +225,14 @@ vmop_guest_kernel_text_create(struct vmop_guest *guest, bool has_code,
 		inherit(text, kernel, before);
 	sort_functions(text);
 	add_pieces(text, guest, has_code);
+	if (has_code)
+		find_all_called(text);
 	if (text->is_out_of_memory) {
 		vmop_guest_kernel_text_destroy(text);
 		return NULL;
 	}
 	return text;
 }
-
-/* ---- look-up --------------------------------------------------------------- */
 
 bool vmop_guest_kernel_text_is_usable(const struct vmop_guest_kernel_text *text)
 {
@@ -218,26 +264,18 @@ static bool find_function(void *arg, uint64_t address, struct vmop_kernel_functi
 {
 	const struct vmop_guest_kernel_text *text = arg;
 	const struct piece *piece = find_piece(text, address);
-	size_t low = 0, high = text->n_functions;
-	if (!piece)
+	size_t i = find_index(text, address);
+	if (!piece || i == text->n_functions)
 		return false;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (TEXT_BASE + (text->functions[middle] & ~IS_COLD) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return false;
-	uint32_t function = text->functions[low - 1];
+	uint32_t function = text->functions[i];
 	ret->start = TEXT_BASE + (function & ~IS_COLD);
 	ret->end = piece->end;
-	if (low < text->n_functions) {
-		uint64_t next = TEXT_BASE + (text->functions[low] & ~IS_COLD);
+	if (i + 1 < text->n_functions) {
+		uint64_t next = TEXT_BASE + (text->functions[i + 1] & ~IS_COLD);
 		ret->end = next < piece->end ? next : piece->end;
 	}
 	ret->is_cold = function & IS_COLD;
+	ret->is_called = text->is_called && text->is_called[i];
 	return ret->start >= piece->start;
 }
 

@@ -115,7 +115,10 @@ static void take_kernel_regs(const struct vmop_guest_context *context, struct vm
 #endif
 }
 
-/* Return whether the registers where the task's stack begins are those of user code. */
+/*
+ * Return whether the registers where the task's stack begins are those of user code: a kernel
+ * thread has zeros there.
+ */
 static bool has_saved_user_regs(const struct vmop_guest_context *context)
 {
 	uint64_t pc = context->user_regs[PC];
@@ -146,14 +149,10 @@ static void add_stacks(const struct vmop_guest_context *context, struct vmop_ker
  * at the frame record of the entry, which has no registers.
  */
 static bool has_user_part(const struct vmop_guest_context *context,
-			  const struct vmop_guest_process *process,
 			  const struct vmop_kernel_unwound *unwound)
 {
-	if (unwound->end != VMOP_STACK_COMPLETE)
-		return false;
 	bool is_entry_by_regs = MACHINE == EM_AARCH64 && has_saved_user_regs(context);
-	bool is_kernel_thread = process && !process->pgd_gpa;
-	return !is_kernel_thread && (unwound->entry.is_known || is_entry_by_regs);
+	return unwound->end == VMOP_STACK_COMPLETE && (unwound->entry.is_known || is_entry_by_regs);
 }
 
 /*
@@ -178,7 +177,6 @@ static bool is_on_user_stack(const struct vmop_guest_context *context,
 /* Search a stack whose stack pointer was not captured, into unwinder->frames. */
 static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
 			 const struct vmop_guest_orc_tables *tables,
-			 const struct vmop_guest_process *process,
 			 const struct vmop_guest_context *context,
 			 const struct vmop_kernel_regs *regs, struct vmop_kernel_unwound *unwound,
 			 struct vmop_guest_callers *callers)
@@ -190,7 +188,7 @@ static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
 		.regs = *regs,
 		.memory = {.read = read_windows, .arg = (void *)context},
 		.text = &text,
-		.has_user = has_saved_user_regs(context) && !(process && !process->pgd_gpa),
+		.has_user = has_saved_user_regs(context),
 		.user_pc = context->user_regs[PC],
 		.user_sp = context->user_regs[SP],
 	};
@@ -218,7 +216,6 @@ static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
 /* Put the kernel's frames. Return whether the stack goes on in user code. */
 static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 			  const struct vmop_guest_view *view,
-			  const struct vmop_guest_process *process,
 			  const struct vmop_guest_context *context, struct vmop_guest_callers *ret,
 			  struct vmop_kernel_entry *ret_entry)
 {
@@ -234,14 +231,14 @@ static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 		return false;
 	take_kernel_regs(context, &regs);
 	if (view->orc->orc && !(context->parts & VMOP_GUEST_HAS_SP))
-		search_stack(unwinder, view->orc, process, context, &regs, &unwound, ret);
+		search_stack(unwinder, view->orc, context, &regs, &unwound, ret);
 	else
 		vmop_guest_orc_tables_unwind(view->orc, &regs, &memory, unwinder->frames,
 					     VMOP_STACK_FRAMES_MAX + 1, &unwound);
 	put_frames(unwinder->frames, 1, unwound.n_frames, ret);
 	ret->end = unwound.end;
 	*ret_entry = unwound.entry;
-	return has_user_part(context, process, &unwound);
+	return has_user_part(context, &unwound);
 }
 
 /* ---- the user part --------------------------------------------------------- */
@@ -387,7 +384,7 @@ void vmop_guest_sample_unwinder_unwind(struct vmop_guest_sample_unwinder *unwind
 	ret->end = VMOP_STACK_NOT_RECORDED;
 	if (!(context->parts & VMOP_GUEST_HAS_REGS))
 		return;
-	if (!is_user && !unwind_kernel(unwinder, view, process, context, ret, &entry))
+	if (!is_user && !unwind_kernel(unwinder, view, context, ret, &entry))
 		return;
 	take_user_regs(context, is_user ? NULL : &entry, ret->n == 0, regs);
 	unwind_user(unwinder, process, context, regs, is_user, ret);

@@ -5,6 +5,11 @@
 
 static volatile unsigned long sink;
 
+// Programs that differ only in names would have one build-id.
+#define TEXT(name) #name
+#define TEXT_OF(name) TEXT(name)
+__attribute__((used)) static const char prefix[] = TEXT_OF(WORK_PREFIX);
+
 // A chain of dependent operations, which a compiler can neither hoist nor vectorise (Knuth's LCG).
 static inline __attribute__((always_inline)) unsigned long turn(unsigned long x, unsigned long n)
 {

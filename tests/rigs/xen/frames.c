@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program with frame pointers and known callers: main > frames_outer > frames_middle >
- * frames_major (75 % of the time) and frames_minor.
- * Build with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -static.
+ * frames_major (75 % of the time) and frames_minor. Build it without optimisation and static.
  */
 #define OWN __attribute__((noinline, noclone))
 

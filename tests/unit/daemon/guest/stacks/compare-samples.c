@@ -27,9 +27,9 @@
 #include "daemon/guest/stacks/sample-unwinder.h"
 #include "daemon/guest/stacks/user-stacks.h"
 #include "daemon/guest/stacks/waiting-stacks.h"
-#include "daemon/guest/watch.h"
 #include "libutil/array.h"
 #include "libutil/clock.h"
+#include "tests/unit/daemon/guest/stacks/tables-at-once.h"
 
 enum { WINDOW_BYTES = 4096, USER_WINDOW_BYTES = 16384, PAGE_BYTES = 4096, MAX_ROUNDS = 10 };
 
@@ -65,68 +65,6 @@ static void die(struct vmop_error *err)
 {
 	fprintf(stderr, "compare-samples: %s\n", err->message);
 	exit(2);
-}
-
-/* ---- the watching thread's part, done at once ------------------------------- */
-
-static struct vmop_guest *the_guest;
-static struct vmop_guest_table_queue the_queue;
-
-void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain);
-void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch,
-				       struct vmop_domain_id domain);
-void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain);
-bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping);
-bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
-					struct vmop_domain_id domain,
-					struct vmop_guest_table_answer *ret);
-
-void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain)
-{
-	(void)watch;
-	(void)domain;
-}
-
-void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
-{
-	(void)watch;
-	(void)domain;
-}
-
-void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain)
-{
-	(void)watch;
-	vmop_guest_table_queue_drop(&the_queue, domain);
-}
-
-bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping)
-{
-	const struct vmop_guest_table_request request = {.domain = domain, .mapping = *mapping};
-	(void)watch;
-	return vmop_guest_table_queue_request(&the_queue, &request);
-}
-
-bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
-					struct vmop_domain_id domain,
-					struct vmop_guest_table_answer *ret)
-{
-	struct vmop_guest_table_request request;
-	(void)watch;
-	while (vmop_guest_table_queue_next(&the_queue, &request)) {
-		struct vmop_guest_table_answer answer = {.domain = domain,
-							 .key = request.mapping.key};
-		answer.state = vmop_guest_table_build(the_guest, &request.mapping, &answer.table);
-		vmop_guest_table_queue_answer(&the_queue, &answer);
-	}
-	return vmop_guest_table_queue_take(&the_queue, domain, ret);
 }
 
 /* ---- contexts --------------------------------------------------------------- */
@@ -179,7 +117,8 @@ static void add_user_window(const struct sample *sample)
 		uint32_t len = PAGE_BYTES - (uint32_t)((sp + n) % PAGE_BYTES);
 		if (len > USER_WINDOW_BYTES - n)
 			len = USER_WINDOW_BYTES - n;
-		if (!vmop_guest_read_user(the_guest, sample->pgd_gpa, sp + n, to + n, len))
+		if (!vmop_guest_read_user(tables_at_once_guest, sample->pgd_gpa, sp + n, to + n,
+					  len))
 			break;
 		n += len;
 	}
@@ -328,7 +267,8 @@ static void withhold(struct counts *counts, struct vmop_guest_sample_unwinder *u
 		exit(2);
 	stack->start = sample->stack_end - STACK_BYTES;
 	if (sample->stack_end % STACK_BYTES ||
-	    !vmop_guest_read_kernel(the_guest, stack->start, stack->bytes, STACK_BYTES)) {
+	    !vmop_guest_read_kernel(tables_at_once_guest, stack->start, stack->bytes,
+				    STACK_BYTES)) {
 		free(stack);
 		return;
 	}
@@ -355,7 +295,7 @@ static void unwind_all(struct counts *counts, const struct vmop_guest_view *view
 	const struct vmop_domain_id domain = {0};
 	struct vmop_error *err = vmop_guest_sample_unwinder_create(NULL, domain, &unwinder);
 	if (!err)
-		err = vmop_user_stacks_create(the_guest, false, &users);
+		err = vmop_user_stacks_create(tables_at_once_guest, false, &users);
 	if (err)
 		die(err);
 	vmop_user_stacks_begin(users, view->tasks->snapshot, 0);
@@ -390,17 +330,17 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	snprintf(path, sizeof(path), "%s/ram", argv[1]);
-	struct vmop_error *err = vmop_guest_open_file(path, NULL, &the_guest);
+	struct vmop_error *err = vmop_guest_open_file(path, NULL, &tables_at_once_guest);
 	if (!err)
-		err = vmop_guest_find_kernel(the_guest);
+		err = vmop_guest_find_kernel(tables_at_once_guest);
 	if (!err)
-		err = vmop_waiting_stacks_each(the_guest, take, &counts, NULL);
+		err = vmop_waiting_stacks_each(tables_at_once_guest, take, &counts, NULL);
 	if (!err)
-		err = vmop_guest_snapshot_processes(the_guest, 0, &snapshot);
+		err = vmop_guest_snapshot_processes(tables_at_once_guest, 0, &snapshot);
 	if (err)
 		die(err);
 	struct vmop_guest_view view = {
-		.orc = vmop_guest_orc_tables_publish(the_guest, 1, true, NULL),
+		.orc = vmop_guest_orc_tables_publish(tables_at_once_guest, 1, true, NULL),
 		.tasks = vmop_guest_tasks_create(snapshot, 1)};
 	if (!view.orc || !view.tasks)
 		return 2;
@@ -420,6 +360,6 @@ int main(int argc, char **argv)
 	free(counts.samples);
 	vmop_guest_orc_tables_unref(view.orc);
 	vmop_guest_tasks_unref(view.tasks);
-	vmop_guest_close(the_guest);
+	vmop_guest_close(tables_at_once_guest);
 	return counts.n_different || !counts.n_equal || !counts.n_users_equal;
 }
