@@ -269,13 +269,13 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 static void put_blocked(const json_t *blocked)
 {
 	uint64_t rounds = control_number(blocked, "rounds");
-	printf("\n  blocked: %" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; read %" PRIu64
-	       " times (%" PRIu64 " when nothing had run), %" PRIu64 " times too late, %.3f ms of "
-	       "CPU time each",
+	printf("\n  blocked: %" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; %" PRIu64
+	       " readings, %.3f ms of CPU time each; nothing had run before %" PRIu64
+	       "; left out for want of CPU time: %" PRIu64,
 	       control_number(blocked, "blocked"), control_number(blocked, "threads"),
-	       control_number(blocked, "running"), rounds, control_number(blocked, "reused"),
-	       control_number(blocked, "missed"),
-	       rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0);
+	       control_number(blocked, "running"), rounds,
+	       rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0,
+	       control_number(blocked, "reused"), control_number(blocked, "missed"));
 	if (control_number(blocked, "torn") || control_number(blocked, "refused"))
 		printf("; threads that changed while they were read: %" PRIu64
 		       ", above the limit: %" PRIu64,

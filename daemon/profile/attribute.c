@@ -383,7 +383,6 @@ static void put_blocked(void *arg, struct vmop_guest_blocked *blocked)
 	}
 	key.stack = vmop_stacks_intern(attribution->stacks,
 				       blocked->domain.number << 22 ^ blocked->pid, callers);
-	attribution->blocked += blocked->n_samples;
 	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
 				(uint32_t)blocked->n_samples, blocked->ns))
 		attribution->no_room += blocked->n_samples;
