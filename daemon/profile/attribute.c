@@ -375,14 +375,14 @@ static void put_blocked(void *arg, struct vmop_guest_blocked *blocked)
 		.task = blocked->task,
 		.image = blocked->image->slot,
 	};
+	struct vmop_stack_frames *callers = &blocked->callers;
 	vmop_image_mark_sampled(blocked->image);
-	if (blocked->callers.n > attribution->max_frames) {
-		blocked->callers.n = attribution->max_frames;
-		blocked->callers.end = VMOP_STACK_DEPTH_LIMIT;
+	if (callers->n > attribution->max_frames) {
+		callers->n = attribution->max_frames;
+		callers->end = VMOP_STACK_DEPTH_LIMIT;
 	}
-	key.stack =
-		vmop_stacks_intern(attribution->stacks, blocked->domain.number << 22 ^ blocked->pid,
-				   &blocked->callers);
+	key.stack = vmop_stacks_intern(attribution->stacks,
+				       blocked->domain.number << 22 ^ blocked->pid, callers);
 	attribution->blocked += blocked->n_samples;
 	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
 				(uint32_t)blocked->n_samples, blocked->ns))

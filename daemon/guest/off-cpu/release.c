@@ -19,24 +19,24 @@ static const struct vmop_guest_process *process_of(const struct vmop_guest_view 
 	return vmop_guest_tasks_find(view->tasks_before, &reading);
 }
 
-static struct vmop_guest_caller locate_kernel(struct vmop_domain *domain, uint64_t address)
+static struct vmop_stack_caller locate_kernel(struct vmop_domain *domain, uint64_t address)
 {
 	struct vmop_image *image = vmop_text_map_find(&domain->code, address);
 	if (!image)
-		return (struct vmop_guest_caller){.image = domain->kernel, .offset = address};
-	return (struct vmop_guest_caller){.image = image, .offset = address - image->base};
+		return (struct vmop_stack_caller){.image = domain->kernel, .offset = address};
+	return (struct vmop_stack_caller){.image = image, .offset = address - image->base};
 }
 
-static struct vmop_guest_caller locate_user(struct vmop_guests *guests, struct vmop_domain *domain,
+static struct vmop_stack_caller locate_user(struct vmop_guests *guests, struct vmop_domain *domain,
 					    const struct vmop_guest_process *process,
 					    uint64_t address)
 {
 	const struct vmop_guest_vma *vma =
 		process ? vmop_guest_process_vma(process, address) : NULL;
 	if (!vma)
-		return (struct vmop_guest_caller){.image = domain->user, .offset = address};
+		return (struct vmop_stack_caller){.image = domain->user, .offset = address};
 	struct vmop_image *image = vmop_guest_image_of_vma(guests, domain, process, vma);
-	return (struct vmop_guest_caller){.image = image,
+	return (struct vmop_stack_caller){.image = image,
 					  .offset = vmop_guest_offset_in_vma(image, vma, address)};
 }
 
@@ -45,11 +45,11 @@ static void resolve(struct vmop_guests *guests, struct vmop_domain *domain,
 {
 	struct vmop_watched_guest *watched = domain->watched;
 	const struct vmop_guest_process *process = process_of(watched->view, thread);
-	struct vmop_guest_frames *callers = &ret->callers;
+	struct vmop_stack_frames *callers = &ret->callers;
 	callers->n = 0;
 	callers->end = thread->end;
 	for (uint32_t i = 0; i < thread->n_frames; i++) {
-		struct vmop_guest_caller at =
+		struct vmop_stack_caller at =
 			i < thread->n_kernel
 				? locate_kernel(domain, thread->frames[i])
 				: locate_user(guests, domain, process, thread->frames[i]);
