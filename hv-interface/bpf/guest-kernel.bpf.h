@@ -45,6 +45,7 @@ __attribute__((noinline)) int find_task(uint64_t per_cpu)
 			return gap;
 		per_cpu = work->words[0];
 	}
+	work->per_cpu = per_cpu;
 	gap = read_guest(per_cpu + numbers->current_in_per_cpu, 8);
 	if (gap)
 		return gap;
@@ -226,6 +227,27 @@ static __always_inline void copy_into(struct guest_work *work, enum vmop_guest_w
 	context->window_bytes[kind] = (uint32_t)copied;
 }
 
+/*
+ * Copy what may have the frames of code whose stack pointer is not known: the task's whole stack,
+ * and the top of the CPU's stack for interrupts, which goes on in the task's.
+ */
+static __always_inline void copy_whole_stacks(struct guest_work *work, uint64_t stack,
+					      uint32_t size)
+{
+	const struct vmop_guest_numbers *numbers = &work->numbers;
+	uint64_t end = stack + size;
+	if (size > VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX)
+		size = VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX;
+	if (!stack)
+		return;
+	copy_into(work, VMOP_GUEST_KERNEL_WINDOW, end - size, size);
+	if (!numbers->irq_stack_in_per_cpu || !work->per_cpu ||
+	    read_guest(work->per_cpu + numbers->irq_stack_in_per_cpu, 8) || !work->words[0])
+		return;
+	end = (work->words[0] + 8) & ~(uint64_t)(PAGE_BYTES - 1);
+	copy_into(work, VMOP_GUEST_TASK_WINDOW, end - PAGE_BYTES, PAGE_BYTES);
+}
+
 /* Copy the windows on the kernel's stacks. stack is the task's, or 0: unknown. */
 __attribute__((noinline)) int copy_kernel_windows(uint64_t stack)
 {
@@ -239,10 +261,7 @@ __attribute__((noinline)) int copy_kernel_windows(uint64_t stack)
 	if (wanted > VMOP_GUEST_KERNEL_WINDOW_MAX)
 		wanted = VMOP_GUEST_KERNEL_WINDOW_MAX;
 	if (!(context->parts & VMOP_GUEST_HAS_SP)) {
-		if (size > VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX)
-			size = VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX;
-		if (stack)
-			copy_into(work, VMOP_GUEST_KERNEL_WINDOW, end - size, size);
+		copy_whole_stacks(work, stack, size);
 		return 0;
 	}
 	if (stack && sp - stack < size) {
@@ -270,14 +289,13 @@ __attribute__((noinline)) int copy_user_window(void)
 	uint64_t sp = context->regs[SP];
 	if (wanted > VMOP_GUEST_USER_WINDOW_MAX)
 		wanted = VMOP_GUEST_USER_WINDOW_MAX;
-	if (!(context->parts & VMOP_GUEST_IS_USER)) {
-		if (!(context->parts & VMOP_GUEST_HAS_USER_REGS))
-			return 0;
+	bool has_sp = context->parts & VMOP_GUEST_HAS_SP;
+	/* At its edges, the kernel's code has the user's stack pointer still, or again. */
+	if (!(context->parts & VMOP_GUEST_IS_USER) && (!has_sp || sp >> 63)) {
+		has_sp = context->parts & VMOP_GUEST_HAS_USER_REGS;
 		sp = context->user_regs[SP];
-	} else if (!(context->parts & VMOP_GUEST_HAS_SP)) {
-		return 0;
 	}
-	if (!(sp >> 63))
+	if (has_sp && !(sp >> 63))
 		copy_into(work, VMOP_GUEST_USER_WINDOW, sp & ~UINT64_C(7), wanted);
 	return 0;
 }

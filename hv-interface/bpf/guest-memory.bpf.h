@@ -47,14 +47,15 @@ struct guest_work {
 	struct vmop_bpf_guest record;
 	uint8_t windows[WINDOWS_BYTES]; /* of the record */
 	uint32_t windows_bytes;
-	uint32_t n_levels;		   /* of the guest's page tables */
-	uint64_t kvm, slots;		   /* addresses of struct kvm and kvm_memslots */
-	uint64_t slots_generation;	   /* of the two slots below */
-	struct slot slot, old_slot;	   /* the last two that were used */
-	uint64_t root;			   /* gpa of the page table in use */
-	struct last_table last[2];	   /* of the lower and the upper half of addresses */
-	uint64_t gpa, address;		   /* the result of a walk: guest-physical, and the VMM's */
-	uint64_t words[2];		   /* the result of a read */
+	uint32_t n_levels;	    /* of the guest's page tables */
+	uint64_t kvm, slots;	    /* addresses of struct kvm and kvm_memslots */
+	uint64_t slots_generation;  /* of the two slots below */
+	struct slot slot, old_slot; /* the last two that were used */
+	uint64_t root;		    /* gpa of the page table in use */
+	struct last_table last[2];  /* of the lower and the upper half of addresses */
+	uint64_t gpa, address;	    /* the result of a walk: guest-physical, and the VMM's */
+	uint64_t words[2];	    /* the result of a read */
+	uint64_t per_cpu;	    /* the base of the CPU's data in the guest's kernel, or 0 */
 	uint64_t registers[N_SAVED_WORDS]; /* as KVM or the guest's kernel saved them */
 	struct vmop_guest_numbers numbers;
 };

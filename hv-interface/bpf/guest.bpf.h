@@ -145,6 +145,7 @@ static __always_inline void read_kernel(struct guest_work *work, struct vmop_gue
 {
 	bool is_user = context->parts & VMOP_GUEST_IS_USER;
 	uint64_t stack = 0;
+	work->per_cpu = 0;
 	use_kernel_page_table(work, context);
 	int gap = find_task(per_cpu);
 	if (!gap) {

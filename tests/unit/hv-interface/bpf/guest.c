@@ -382,6 +382,29 @@ static void kernel_code_has_the_stacks_and_the_users_registers(void **state)
 	sample(&seen, NULL);
 }
 
+/* Where the kernel's code has the user's stack pointer, the user's window is from there. */
+static void check_entry(struct seen *seen, const struct vmop_guest_context *context)
+{
+	check_registers(seen, context);
+	check_task(seen, context);
+	check_window(context, VMOP_GUEST_KERNEL_WINDOW, 0, 0);
+	assert_int_equal(context->window_bytes[VMOP_GUEST_TASK_WINDOW], 4096);
+	check_window(context, VMOP_GUEST_USER_WINDOW, USER_SP, 2048);
+}
+
+static void the_entry_has_the_users_stack(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_ENTRY);
+	seen.check = check_entry;
+	seen.numbers.kernel_window_bytes = 4096;
+	seen.numbers.user_window_bytes = 2048;
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
 /* Without the two registers, the page table is the task's, and the first window its stack. */
 static void check_withheld(struct seen *seen, const struct vmop_guest_context *context)
 {
@@ -408,7 +431,7 @@ static void check_withheld_in_kernel(struct seen *seen, const struct vmop_guest_
 	assert_int_equal(context->window_bytes[VMOP_GUEST_KERNEL_WINDOW], KERNEL_STACK_BYTES);
 	assert_true(context->window_address[VMOP_GUEST_KERNEL_WINDOW] == KERNEL_STACK);
 	assert_true(word_of_window(context, VMOP_GUEST_KERNEL_WINDOW, 8) == KERNEL_STACK + 8);
-	check_window(context, VMOP_GUEST_TASK_WINDOW, 0, 0);
+	check_window(context, VMOP_GUEST_TASK_WINDOW, IRQ_STACK_END - 4096, 4096);
 	check_window(context, VMOP_GUEST_USER_WINDOW, USER_SP, 4096);
 }
 
@@ -683,6 +706,7 @@ int main(void)
 		cmocka_unit_test_teardown(tables_of_five_levels_are_walked, clean),
 		cmocka_unit_test_teardown(kernel_code_has_the_stacks_and_the_users_registers,
 					  clean),
+		cmocka_unit_test_teardown(the_entry_has_the_users_stack, clean),
 		cmocka_unit_test_teardown(registers_that_vmx_has_not_are_replaced, clean),
 		cmocka_unit_test_teardown(the_vmms_own_work_has_the_guests_state, clean),
 		cmocka_unit_test_teardown(hostile_tables_cost_parts_only, clean),

@@ -35,6 +35,7 @@
 #define KERNEL_STACK (VMALLOC + 0x100000)
 #define KERNEL_STACK_BYTES 16384
 #define ENTRY_REGS_END 16
+#define IRQ_STACK_END (VMALLOC + 0x200000)
 
 /* What the guest's memory says. */
 #define TASK_PID 4711
@@ -46,7 +47,8 @@
 #define FILE_GENERATION 77
 #define ENTRY_RIP_VALUE UINT64_C(0x7f1200400123)
 
-enum known_mode { KNOWN_USER, KNOWN_KERNEL };
+/* The vCPU's code: the user's, the kernel's on the task's stack, at the entry from user code. */
+enum known_mode { KNOWN_USER, KNOWN_KERNEL, KNOWN_ENTRY };
 
 struct known_guest {
 	int kvm, vm, vcpu;
