@@ -88,6 +88,7 @@ static void search(const struct vmop_orc *orc, const struct vmop_kernel_regs *re
 		.text = &text,
 		.stacks = {{STACK, STACK + stack->len_bytes}, {UINT64_MAX - 64, UINT64_MAX}},
 		.n_stacks = 2,
+		.has_all_stacks = regs->fp & 1,
 		.user_pc = 0x401000,
 	};
 	struct vmop_stack_frame frames[MAX_FRAMES];

@@ -136,6 +136,7 @@ static void add_stacks(const struct vmop_guest_context *context, struct vmop_ker
 		search->stacks[search->n_stacks].start = start;
 		search->stacks[search->n_stacks++].end = end;
 	}
+	search->has_all_stacks = search->n_stacks == 2;
 	if (search->n_stacks == 2 && search->stacks[0].start > search->stacks[1].start) {
 		uint64_t start = search->stacks[0].start, end = search->stacks[0].end;
 		search->stacks[0] = search->stacks[1];

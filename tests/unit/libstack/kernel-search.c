@@ -129,8 +129,9 @@ static void put_user_regs(struct world *world, size_t word)
 	world->stack.words[word + 19] = 0x7ffd0000;
 }
 
-static bool search(struct world *world, uint64_t pc, struct vmop_kernel_unwound *ret,
-		   struct vmop_stack_frame *frames, struct vmop_kernel_found *found)
+static bool search_in(struct world *world, bool has_all_stacks, uint64_t pc,
+		      struct vmop_kernel_unwound *ret, struct vmop_stack_frame *frames,
+		      struct vmop_kernel_found *found)
 {
 	const struct vmop_kernel_text text = {
 		.code = find_code, .find_function = find_function, .arg = world};
@@ -141,11 +142,18 @@ static bool search(struct world *world, uint64_t pc, struct vmop_kernel_unwound 
 		.text = &text,
 		.stacks = {{STACK, STACK + sizeof(world->stack.words)}},
 		.n_stacks = 1,
+		.has_all_stacks = has_all_stacks,
 		.has_user = true,
 		.user_pc = 0x401000,
 		.user_sp = 0x7ffd0000,
 	};
 	return vmop_kernel_search(world->searcher, &what, frames, 8, ret, found);
+}
+
+static bool search(struct world *world, uint64_t pc, struct vmop_kernel_unwound *ret,
+		   struct vmop_stack_frame *frames, struct vmop_kernel_found *found)
+{
+	return search_in(world, true, pc, ret, frames, found);
 }
 
 /* A leaf called by name, below it remains of its call by another function. */
@@ -176,6 +184,7 @@ static void the_call_of_the_function_wins(void **state)
 	assert_true(search(world, start_of(LEAF) + 4, &unwound, frames, &found));
 	assert_true(unwound.n_frames == 2 && frames[1].address == in_entry);
 	assert_int_equal(found.n_mismatches, 1);
+	assert_false(search_in(world, false, start_of(LEAF) + 4, &unwound, frames, &found));
 	world->stack.words[22] = 0;
 	assert_false(search(world, start_of(LEAF) + 4, &unwound, frames, &found));
 	assert_int_equal(unwound.end, VMOP_STACK_NOT_RECORDED);
