@@ -161,13 +161,16 @@ static int on_flush(sd_event_source *timer, uint64_t due_us, void *arg)
 	vmop_session_note_failure(session, vmop_profiler_tick(session->profiler));
 	watch_contexts(session);
 	struct vmop_error *err = vmop_session_flush(session);
-	if (err)
-		vmop_session_note_failure(session, err);
-	else if (session->file.db)
-		note_stored(session);
-	if (session->file.db)
+	bool had_file = session->file.db != NULL;
+	if (had_file)
 		vmop_session_check_place(session);
-	else
+	if (had_file && !session->file.db)
+		vmop_error_destroy(err); /* it only says that the file is gone, less clearly */
+	else if (err)
+		vmop_session_note_failure(session, err);
+	else if (had_file)
+		note_stored(session);
+	if (!had_file)
 		vmop_session_begin_again(session);
 	log_throttled(session);
 	vmop_session_store_events(session, now);
