@@ -17,7 +17,7 @@
 #define TABLE UINT64_C(0xffffffff82000000)
 #define STACK UINT64_C(0xffffc90000010000)
 
-enum { N = 5, CALL = 2, REGS = 3, PARTIAL = 4, UNDEFINED = 0, END = 1 };
+enum { N = 6, CALL = 2, REGS = 3, PARTIAL = 4, UNDEFINED = 0, END = 1 };
 
 /* An entry in the numbers of Linux 6.4 to 6.18; the table is written in any form. */
 struct row {
@@ -31,6 +31,7 @@ static const struct row rows[N] = {
 	{.sp_offset = 0, .sp_reg = 5, .type = REGS},				     /* an entry */
 	{.type = END},
 	{.sp_offset = 0, .sp_reg = 5, .type = PARTIAL},
+	{.type = UNDEFINED},
 };
 
 enum form { BEFORE_6_3, SINCE_6_3, SINCE_6_4, SINCE_7_0 };
@@ -136,6 +137,36 @@ static void test_interrupt(void **state)
 	vmop_orc_destroy(orc);
 }
 
+/* An interrupted retpoline, before it calls over its loop and after. */
+static void test_undescribed(void **state)
+{
+	struct vmop_orc *orc = make(SINCE_6_4, N);
+	struct kernel_stack stack = {.start = STACK};
+	const struct vmop_kernel_memory memory = {.read = kernel_stack_read, .arg = &stack};
+	struct vmop_kernel_regs regs = {.pc = TEXT + 80, .sp = STACK + 8, .is_interrupted = true};
+	struct vmop_stack_frame frames[8];
+	struct vmop_kernel_unwound unwound;
+	(void)state;
+	stack.words[0] = TEXT + 80 + 5; /* in the retpoline itself */
+	stack.words[1] = TEXT + 4;	/* in the leaf */
+	stack.words[4] = TEXT + 48 + 1; /* returns to code that is an end */
+	for (int i = 0; i < 2; i++) {
+		vmop_orc_unwind(orc, &regs, &memory, frames, 8, &unwound);
+		assert_int_equal(unwound.end, VMOP_STACK_COMPLETE);
+		assert_int_equal(unwound.n_frames, 3);
+		assert_true(frames[0].address == regs.pc && frames[0].is_interrupted);
+		assert_true(frames[1].address == TEXT + 4);
+		regs.sp -= 8;
+	}
+	/* Nothing there leads to an end. */
+	stack.words[4] = 0;
+	regs.sp = STACK;
+	vmop_orc_unwind(orc, &regs, &memory, frames, 8, &unwound);
+	assert_int_equal(unwound.end, VMOP_STACK_NO_CFI);
+	assert_int_equal(unwound.n_frames, 1);
+	vmop_orc_destroy(orc);
+}
+
 /* The five words that the CPU saves, from user code. */
 static void test_partial(void **state)
 {
@@ -205,9 +236,9 @@ static void test_bad_format(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_user),	   cmocka_unit_test(test_interrupt),
-		cmocka_unit_test(test_partial),	   cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_bad_format),
+		cmocka_unit_test(test_user),	    cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_undescribed), cmocka_unit_test(test_partial),
+		cmocka_unit_test(test_ends),	    cmocka_unit_test(test_bad_format),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
