@@ -106,10 +106,10 @@ bool vmop_session_domain(const struct vmop_session *session, size_t i,
 const struct vmop_stack_options *vmop_session_stacks(const struct vmop_session *session,
 						     const char **ret_note);
 
-/* What is captured beside the samples of guests, since the session began. */
+/* The capture of guests' contexts, since the session began. */
 struct vmop_session_context {
 	bool is_on;
-	bool is_required; /* the set-up says "on", not "auto" */
+	bool is_required; /* the set-up has "on", not "auto" */
 	/*
 	 * If it is off: the reason, one line that completes "not captured, because ..."; NULL: the
 	 * set-up does not ask for it.

@@ -123,7 +123,7 @@ static json_t *callgraph_json(struct vmop_session *session)
 	return object;
 }
 
-/* Describe what is captured beside guests' samples; null: the set-up does not ask for it. */
+/* Describe the capture of guests' contexts; null: the set-up does not ask for it. */
 static json_t *guest_context_json(const struct vmop_session *session)
 {
 	struct vmop_session_context context;

@@ -37,7 +37,7 @@ void vmop_guest_end(struct vmop_guest *guest);
 #define VMOP_GUEST_CALL_STEPS (UINT64_C(8) << 20)
 /* Look-ups for single samples: of an inode, a path, a process. */
 #define VMOP_GUEST_INODE_BYTES (UINT64_C(8) << 20)
-#define VMOP_GUEST_INODE_STEPS (UINT64_C(8) << 10)
+#define VMOP_GUEST_INODE_STEPS (UINT64_C(32) << 10)
 #define VMOP_GUEST_PATH_STEPS (UINT64_C(128) << 10)
 #define VMOP_GUEST_PROCESS_BYTES (UINT64_C(64) << 20)
 

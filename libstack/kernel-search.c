@@ -222,7 +222,9 @@ bool vmop_kernel_search(struct vmop_kernel_searcher *searcher,
 						.n_possible = attempt.n_possible,
 						.n_mismatches = attempt.best.n_mismatches,
 						.is_certain = is_certain};
-	if (!is_certain && !attempt.has_best) {
+	bool is_found =
+		attempt.has_best && (search->has_all_stacks || attempt.best.n_mismatches == 0);
+	if (!is_certain && !is_found) {
 		frames[0] = (struct vmop_stack_frame){.address = regs.pc,
 						      .is_interrupted = regs.is_interrupted};
 		*ret = (struct vmop_kernel_unwound){.n_frames = 1, .end = VMOP_STACK_NOT_RECORDED};

@@ -34,6 +34,11 @@ struct vmop_kernel_search {
 	} stacks[VMOP_KERNEL_SEARCH_RANGES];
 	size_t n_stacks;
 	/*
+	 * False: the sample may be on a stack that is not among them, as that of interrupts. Then a
+	 * position with calls that can't be right is not taken.
+	 */
+	bool has_all_stacks;
+	/*
 	 * How the stack ends: with the registers of user code that has this pc and sp, or, if
 	 * has_user is false, at the start of a kernel thread.
 	 */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The gaps in what was captured of a guest (vmop/guest-context.h) in words. */
+/* The gaps in guests' contexts (vmop/guest-context.h) in words. */
 #ifndef VMOP_LIBUTIL_GUEST_GAP_H
 #define VMOP_LIBUTIL_GUEST_GAP_H
 

@@ -90,50 +90,59 @@ static void put_callgraph(const json_t *status)
 }
 
 /* Print the reasons why contexts lack parts, the share of each. */
-static void put_gaps(const json_t *context)
+static void put_gaps(FILE *out, const json_t *context)
 {
 	const json_t *gaps = json_object_get(context, "gaps");
 	double all = (double)control_number(context, "contexts");
-	const char *separator = "incomplete: ";
-	for (unsigned gap = VMOP_GUEST_GAP_NONE + 1; gap < VMOP_GUEST_N_GAPS; gap++) {
+	const char *separator = "; incomplete: ";
+	for (unsigned gap = VMOP_GUEST_GAP_NONE + 1; gap < VMOP_GUEST_N_GAPS && all > 0; gap++) {
 		uint64_t n = control_number(gaps, vmop_guest_gap_word(gap));
-		if (!n || all == 0)
+		if (!n)
 			continue;
-		if (separator[0] == 'i')
-			printf("%-*s", CONTROL_LABEL_WIDTH, "");
-		printf("%s%.2f %% %s", separator, 100 * (double)n / all, vmop_guest_gap_text(gap));
+		fprintf(out, "%s%.2f %% %s", separator, 100 * (double)n / all,
+			vmop_guest_gap_text(gap));
 		separator = ", ";
 	}
-	if (separator[0] == ',')
-		putchar('\n');
 }
 
-/* Print whether what guests run is captured, how often it was, and its cost. */
+/* Print how many samples of guests have a context, and the cost. */
+static void put_contexts(FILE *out, const json_t *context)
+{
+	uint64_t samples = control_number(context, "samples"),
+		 contexts = control_number(context, "contexts"),
+		 exited = control_number(context, "exited"),
+		 full = control_number(context, "ring_full"),
+		 guests = control_number(context, "guests");
+	double cost_us = (double)control_number(context, "cost_ns") / 1000;
+	fprintf(out, "%" PRIu64 " of %" PRIu64 " samples of guests", contexts, samples);
+	if (samples)
+		fprintf(out, " (%.2f %%)", 100 * (double)contexts / (double)samples);
+	if (exited)
+		fprintf(out, ", %" PRIu64 " of the host at work for them", exited);
+	fprintf(out, "; %.2f us of CPU each", cost_us / (double)(samples + exited));
+	if (full)
+		fprintf(out, "; %" PRIu64 " lost in full rings", full);
+	fprintf(out, "; %" PRIu64 " guest%s with a known kernel", guests, guests == 1 ? "" : "s");
+	put_gaps(out, context);
+}
+
+/* Print whether contexts of guests are captured, how often they were, and their cost. */
 static void put_guest_context(const json_t *status)
 {
 	const json_t *context = json_object_get(status, "guest_context");
 	const char *text = control_text(context, "text");
-	uint64_t samples = control_number(context, "samples"),
-		 exited = control_number(context, "exited"),
-		 full = control_number(context, "ring_full");
+	size_t len;
+	_cleanup_free_ char *counts = NULL;
 	if (text)
 		control_put_row("contexts", text);
-	if (!samples && !exited)
+	if (!control_number(context, "samples") && !control_number(context, "exited"))
 		return;
-	printf("%-*s%" PRIu64 " of %" PRIu64 " samples of guests", CONTROL_LABEL_WIDTH, "",
-	       control_number(context, "contexts"), samples);
-	if (samples)
-		printf(" (%.2f %%)",
-		       100 * (double)control_number(context, "contexts") / (double)samples);
-	if (exited)
-		printf(", %" PRIu64 " of the host at work for them", exited);
-	printf("; %.2f us of CPU each",
-	       (double)control_number(context, "cost_ns") / 1000 / (double)(samples + exited));
-	if (full)
-		printf("; %" PRIu64 " lost in full rings", full);
-	printf("; %" PRIu64 " guest%s with a known kernel\n", control_number(context, "guests"),
-	       control_number(context, "guests") == 1 ? "" : "s");
-	put_gaps(context);
+	FILE *out = open_memstream(&counts, &len);
+	if (!out)
+		return;
+	put_contexts(out, context);
+	if (fclose(out) == 0)
+		control_put_row("", counts);
 }
 
 struct loss {
@@ -269,13 +278,13 @@ static bool fill_domains(struct libscols_table *table, const json_t *domains)
 static void put_blocked(const json_t *blocked)
 {
 	uint64_t rounds = control_number(blocked, "rounds");
-	printf("\n  blocked: %" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; read %" PRIu64
-	       " times (%" PRIu64 " when nothing had run), %" PRIu64 " times too late, %.3f ms of "
-	       "CPU time each",
+	printf("\n  blocked: %" PRIu64 " of %" PRIu64 " threads, %" PRIu64 " running; %" PRIu64
+	       " readings, %.3f ms of CPU time each; nothing had run before %" PRIu64
+	       "; left out for want of CPU time: %" PRIu64,
 	       control_number(blocked, "blocked"), control_number(blocked, "threads"),
-	       control_number(blocked, "running"), rounds, control_number(blocked, "reused"),
-	       control_number(blocked, "missed"),
-	       rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0);
+	       control_number(blocked, "running"), rounds,
+	       rounds ? control_real(blocked, "cpu_s") * 1e3 / (double)rounds : 0,
+	       control_number(blocked, "reused"), control_number(blocked, "missed"));
 	if (control_number(blocked, "torn") || control_number(blocked, "refused"))
 		printf("; threads that changed while they were read: %" PRIu64
 		       ", above the limit: %" PRIu64,

@@ -6,11 +6,21 @@ check_PROGRAMS += tests/bench/cpu-time tests/bench/cfi-tables tests/bench/read-s
 tests_bench_cfi_tables_LDADD = libstack/libstack.la libutil/libutil.la
 tests_bench_read_stacks_LDADD = libdb/libdb.la
 EXTRA_DIST += tests/bench/run-stacks tests/bench/run-callgraph tests/bench/mixed-load
-EXTRA_DIST += tests/bench/run
+EXTRA_DIST += tests/bench/run tests/bench/run-guest-context
+if HAVE_BPF
+bench_guest_context = tests/bench/guest-context$(EXEEXT)
+EXTRA_PROGRAMS += tests/bench/guest-context
+CLEANFILES += tests/bench/guest-context$(EXEEXT)
+tests_bench_guest_context_SOURCES = tests/bench/guest-context.c \
+	tests/unit/hv-interface/bpf/known-guest.c tests/unit/hv-interface/bpf/known-guest.h \
+	tests/unit/hv-interface/bpf/record-reader.c tests/unit/hv-interface/bpf/record-reader.h
+tests_bench_guest_context_CPPFLAGS = $(TEST_CPPFLAGS) $(LIBBPF_CFLAGS)
+tests_bench_guest_context_LDADD = hv-interface/libhvinterface.la libutil/libutil.la $(LIBBPF_LIBS)
+endif
 
 # Speed, size and memory, as ratios to perf's. Not part of any check.
 .PHONY: bench
-bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/cfi-tables$(EXEEXT) \
+bench: all $(bench_guest_context) tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/cfi-tables$(EXEEXT) \
 		tests/bench/read-stacks$(EXEEXT) tests/fixtures/make-stacks$(EXEEXT) \
 		tests/integration/session-stacks$(EXEEXT) \
 		tests/fixtures/make-stream$(EXEEXT) tests/fixtures/make-storm$(EXEEXT)
@@ -18,3 +28,5 @@ bench: all tests/bench/busy$(EXEEXT) tests/bench/cpu-time$(EXEEXT) tests/bench/c
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-events
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-stacks
 	VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-callgraph
+	test -z '$(bench_guest_context)' || \
+		VMOP_BUILDDIR='$(abs_top_builddir)' $(top_srcdir)/tests/bench/run-guest-context

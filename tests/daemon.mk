@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
-	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples tests/unit/libutil/thread \
+	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
+	tests/unit/daemon/guest/stacks/table-cache tests/unit/daemon/guest/stacks/sample-unwinder tests/unit/libutil/thread \
 	tests/unit/daemon/agent tests/unit/daemon/profile/aggregate tests/unit/daemon/profile/rejected \
 	tests/unit/daemon/guest/off-cpu/batch tests/unit/daemon/guest/off-cpu/sampler \
 	tests/unit/daemon/stack/deferred \
@@ -77,6 +78,8 @@ tests_unit_daemon_guest_context_states_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_samples_SOURCES = tests/unit/daemon/guest/context/samples.c $(libguest_synthetic)
 tests_unit_daemon_guest_context_samples_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_samples_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_tasks_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_tasks_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_view_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_view_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_attribution_CPPFLAGS = $(daemon_test_cppflags)
@@ -84,6 +87,11 @@ tests_unit_daemon_guest_attribution_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon/guest/watch.c $(libguest_synthetic)
 tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_sample_unwinder_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_sample_unwinder_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
+tests_unit_daemon_guest_stacks_sample_unwinder_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_table_cache_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_table_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_off_cpu_batch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_off_cpu_batch_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_off_cpu_sampler_SOURCES = tests/unit/daemon/guest/off-cpu/sampler.c \

@@ -8,6 +8,7 @@ FUZZ_TARGETS = \
 	tests/fuzz/fuzz-cfi \
 	tests/fuzz/fuzz-demangle \
 	tests/fuzz/fuzz-elf \
+	tests/fuzz/fuzz-guest-sample \
 	tests/fuzz/fuzz-jitdump \
 	tests/fuzz/fuzz-inlines \
 	tests/fuzz/fuzz-kallsyms \
@@ -130,6 +131,10 @@ tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz-unwind.c tests/fuzz/unwind-worl
 	tests/unit/libstack/rules.c tests/unit/libstack/rules.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_unwind_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_unwind_LDADD = libstack/libstack.la libutil/libutil.la
+tests_fuzz_fuzz_guest_sample_SOURCES = tests/fuzz/fuzz-guest-sample.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_guest_sample_LDFLAGS = $(LIBFUZZER_FLAGS) $(guest_tables_at_once)
+tests_fuzz_fuzz_guest_sample_LDADD = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la \
+	hv-interface/libhvinterface.la libdb/libdb.la libsym/libsym.la libutil/libutil.la
 tests_fuzz_fuzz_orc_SOURCES = tests/fuzz/fuzz-orc.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_orc_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_orc_LDADD = libstack/libstack.la libutil/libutil.la

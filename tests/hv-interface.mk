@@ -32,6 +32,10 @@ hv_interface_tests = \
 	tests/unit/hv-interface/xen/backtraces tests/unit/hv-interface/xen/trace \
 	tests/unit/hv-interface/xen/xenoprof \
 	tests/unit/hv-interface/xen/rings
+if HAVE_BPF
+hv_interface_tests += tests/unit/hv-interface/bpf/guest-maps \
+	tests/unit/hv-interface/bpf/host-layout
+endif
 check_PROGRAMS += $(hv_interface_tests)
 TESTS += $(hv_interface_tests)
 endif
@@ -46,6 +50,10 @@ tests_unit_hv_interface_bpf_guest_SOURCES = tests/unit/hv-interface/bpf/guest.c 
 	tests/unit/hv-interface/bpf/record-reader.c tests/unit/hv-interface/bpf/record-reader.h
 tests_unit_hv_interface_bpf_guest_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_guest_LDADD = $(hv_interface_test_ldadd)
+tests_unit_hv_interface_bpf_guest_maps_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
+tests_unit_hv_interface_bpf_guest_maps_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
+tests_unit_hv_interface_bpf_host_layout_CPPFLAGS = $(hv_interface_test_cppflags) $(LIBBPF_CFLAGS)
+tests_unit_hv_interface_bpf_host_layout_LDADD = $(hv_interface_test_ldadd) $(LIBBPF_LIBS)
 tests_unit_hv_interface_bpf_live_CPPFLAGS = $(hv_interface_test_cppflags)
 tests_unit_hv_interface_bpf_live_LDADD = $(hv_interface_test_ldadd)
 tests_unit_hv_interface_bpf_pages_CPPFLAGS = $(hv_interface_test_cppflags)

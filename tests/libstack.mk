@@ -3,6 +3,7 @@ if HAVE_CMOCKA
 LIBSTACK_TESTS = \
 	tests/unit/libstack/agreement \
 	tests/unit/libstack/compressed \
+	tests/unit/libstack/kernel-search \
 	tests/unit/libstack/kernel-unwind \
 	tests/unit/libstack/orc \
 	tests/unit/libstack/table \
@@ -20,6 +21,8 @@ tests_unit_libstack_unwind_tables_SOURCES = tests/unit/libstack/unwind-tables.c 
 	tests/unit/libstack/synthetic.c tests/unit/libstack/synthetic.h
 tests_unit_libstack_unwind_tables_CPPFLAGS = $(libstack_test_cppflags)
 tests_unit_libstack_unwind_tables_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_kernel_search_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_kernel_search_LDADD = $(libstack_test_ldadd)
 tests_unit_libstack_compressed_CPPFLAGS = $(libstack_test_cppflags)
 tests_unit_libstack_compressed_LDADD = $(libstack_test_ldadd)
 tests_unit_libstack_agreement_CPPFLAGS = $(libstack_test_cppflags) $(LIBDW_CFLAGS) $(LIBELF_CFLAGS)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rigs: real kernels under emulation (tests/rigs/README.md). KIND:NAME, run by tests/rigs/KIND-run.
 RIGS += kvm:selftest kvm:deferred kvm:hotplug kvm:spine kvm:passive kvm:waiting
+# the BPF program that reads guests, on three hosts
+RIGS += kvm:guest-reader kvm:guest-reader@6.12 kvm:guest-reader@newest
 # the tasks and the call stacks of guests' samples, on two hosts
 RIGS += kvm:context kvm:context@6.12 kvm:guest-stacks kvm:guest-stacks@6.12
 # hardware counters, in an emulated arm64 machine that has them, and in one that hasn't; guests with VHE and
@@ -12,7 +14,7 @@ RIGS += xen:xen-boot xen:xen-none xen:xen-user xen:xen-smp xen:xen-pvh xen:xen-h
 RIGS += xen:xen-module@5.10-full xen:xen-active@5.10-full xen:xen-module@6.12-full xen:xen-active@6.12-full
 # libguest, compared with captured guests' own /proc and /sys
 RIGS += introspect:kernels introspect:newer introspect:ubuntu introspect:profile introspect:paging introspect:large introspect:probes introspect:files \
-	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:off-cpu \
+	introspect:saved introspect:live introspect:resets introspect:kexec introspect:waiting introspect:samples introspect:off-cpu \
 	introspect:arm64 introspect:arm64-more introspect:arm64-live
 EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs/fetch-debug tests/rigs/apt.sh \
 	tests/rigs/arm64-sysroot tests/rigs/extract-vmlinux \
@@ -63,7 +65,8 @@ EXTRA_DIST += tests/rigs/README.md tests/rigs/lib.sh tests/rigs/fetch tests/rigs
 	tests/rigs/scenarios/hotplug.l1 tests/rigs/scenarios/hotplug.check \
 	tests/rigs/scenarios/passive.l1 tests/rigs/scenarios/passive.check \
 	tests/rigs/scenarios/context.l1 tests/rigs/scenarios/context.check \
-	tests/rigs/scenarios/guest-stacks.l1 tests/rigs/scenarios/guest-stacks.check
+	tests/rigs/scenarios/guest-stacks.l1 tests/rigs/scenarios/guest-stacks.check \
+	tests/rigs/scenarios/guest-reader.l1 tests/rigs/scenarios/guest-reader.check
 
 # The first run downloads kernels and needs some minutes; without them everything is skipped.
 .PHONY: check-rigs

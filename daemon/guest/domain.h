@@ -13,10 +13,16 @@
  *	domain.h	the table of domains and vCPUs, and their rows in the session file
  *	identify.h	name, uuid, VMM and vCPU threads of a KVM guest (vmm.h, kvm.h)
  *	guests.h	holds a passive guest's samples until the flush, then attributes them
+ *			(watched.h has its state, images.h the images)
+ *	context/	samples with a context: samples.h requests what they need, placement.h has
+ *			the rules, files.h the files by page; requests.h and serve.h pass requests
+ *			to the watching thread
+ *	stacks/		unwinds the stacks in a context, and those of waiting threads
+ *	off-cpu/	samples of blocked threads
  *	watch.h		a thread that reads the memory of passive guests and publishes views
  *	off-cpu/	on that thread, the blocked threads of guests and their stacks (sampler.h)
  *	view.h		the view: kernel code, snapshots, readings of the vCPUs
- *	attribution.h	the rules that find the process of a sample in a view
+ *	attribution.h	the rules that find the process of a sample without a context, in a view
  *	tasks.h		the session's task ids of a guest's processes
  *
  * This header: a domain is the host, the hypervisor on Xen, or a guest.  A KVM guest is one VMM

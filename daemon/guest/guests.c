@@ -203,6 +203,8 @@ bool vmop_guests_hold(struct vmop_guests *guests, struct vmop_domain *domain,
 	struct vmop_held_sample sample = held_sample(domain, key, record, vcpu);
 	struct vmop_watched_guest *watched = domain->watched;
 	struct vmop_held_context kept;
+	/* A state that is there lost its sample. */
+	vmop_guest_states_take(&guests->states, record->sample.cpu, record->sample.tid);
 	if (watched)
 		vmop_guest_context_count(watched, context);
 	if (!context)
@@ -494,7 +496,7 @@ static bool release_one(void *arg, const struct vmop_held_sample *held,
 	return true;
 }
 
-/* Wait for the answers that samples still await, and for the symbols that these make known. */
+/* Wait for the last answers, and for the symbols of the files that they name. */
 static void take_last_news(struct vmop_guests *guests)
 {
 	for (unsigned i = 0; i < 2; i++) {

@@ -74,6 +74,8 @@ void vmop_guest_take_symbols(struct vmop_guests *guests)
 			vmop_image_copy_symbols(image, symbols, n, 0);
 			vmop_image_mark_sampled(image); /* so that it is stored */
 		}
+		if (image && found.is_gone && !image->symbols)
+			vmop_image_mark_wanted(image, false); /* request them anew */
 		if (image)
 			vmop_image_unref(guests->images, image); /* taken in request_symbols */
 		vmop_symtab_destroy(found.symtab);

@@ -546,6 +546,7 @@ static void read_file_symbols(struct watched *watched, struct vmop_guest_file_sy
 		return;
 	_cleanup_close_ int fd = -1;
 	struct vmop_error *err = vmop_guest_file_copy(watched->guest, file, &fd);
+	result->is_gone = err && err->code == VMOP_ERROR_NOT_FOUND;
 	if (!err)
 		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &result->symtab);
 	vmop_error_destroy(err);
@@ -598,9 +599,10 @@ static void remember_deleted(struct watched *watched, struct vmop_guest_page_key
 static void serve_context(struct watched *watched, const struct vmop_guest_request *request,
 			  struct vmop_guest_answer *ret)
 {
-	*ret = (struct vmop_guest_answer){.request = *request};
+	*ret = (struct vmop_guest_answer){.request = *request, .is_gone = true};
 	if (!watched || !watched->code || watched->numbers.generation != request->generation)
 		return;
+	ret->is_gone = false;
 	ret->is_refused = !use_request_room(watched, vmop_clock_ns(CLOCK_MONOTONIC));
 	if (ret->is_refused)
 		return;

@@ -97,6 +97,7 @@ struct vmop_guest_file_symbols {
 	struct vmop_domain_id domain;
 	struct vmop_image_slot image;
 	struct vmop_symtab *symtab; /* the caller destroys it; NULL: the file has none */
+	bool is_gone;		    /* the guest no longer had the file open */
 };
 /* Take the next answer; false: no answer is ready. */
 bool vmop_guest_watch_take_symbols(struct vmop_guest_watch *watch,

@@ -313,7 +313,7 @@ static void host_sample(struct vmop_attribution *attribution, struct location *l
 	if (process)
 		location->key.task = find_task(attribution, process, sample->tid);
 	attribution->below = (struct vmop_stack_node){0};
-	if (attribution->capture && process && process->domain && attribution->guests)
+	if (attribution->capture && attribution->guests)
 		find_below(attribution, sample);
 	if (process && process->domain)
 		bill(attribution, &location->key, process->domain, sample->tid);
@@ -383,7 +383,6 @@ static void put_blocked(void *arg, struct vmop_guest_blocked *blocked)
 	}
 	key.stack = vmop_stacks_intern(attribution->stacks,
 				       blocked->domain.number << 22 ^ blocked->pid, callers);
-	attribution->blocked += blocked->n_samples;
 	if (!vmop_aggregate_add(attribution->aggregate, &key, blocked->offset,
 				(uint32_t)blocked->n_samples, blocked->ns))
 		attribution->no_room += blocked->n_samples;

@@ -55,7 +55,6 @@ struct vmop_attribution {
 	bool text_waits; /* a sample in unknown kernel text waits for its stack */
 
 	uint64_t samples, unattributed;
-	uint64_t blocked;   /* samples of blocked threads, which are not in samples */
 	uint64_t malformed; /* samples of events that the source lacks */
 	uint64_t no_room;   /* samples for which the aggregate was full */
 	uint64_t stale;	    /* see vmop_domain.has_stale_addresses */

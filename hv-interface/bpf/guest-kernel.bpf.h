@@ -45,6 +45,7 @@ __attribute__((noinline)) int find_task(uint64_t per_cpu)
 			return gap;
 		per_cpu = work->words[0];
 	}
+	work->per_cpu = per_cpu;
 	gap = read_guest(per_cpu + numbers->current_in_per_cpu, 8);
 	if (gap)
 		return gap;
@@ -145,15 +146,20 @@ __attribute__((noinline)) int read_page(void)
 		return VMOP_GUEST_GAP_UNKNOWN_KERNEL;
 	uint64_t page = numbers->vmemmap + (context->gpa >> (numbers->page_shift & 63)) * bytes;
 	int gap = find_folio(work, page, &folio);
+	/* Mapping and index are neighbours. */
 	if (!gap)
-		gap = read_guest(folio + numbers->page_mapping, 8);
+		gap = read_guest(folio + numbers->page_mapping, 16);
 	if (gap)
 		return gap;
 	context->mapping = work->words[0];
-	gap = read_guest(folio + numbers->page_index, 8);
-	if (gap)
-		return gap;
-	context->index = work->words[0] + (page - folio) / bytes;
+	context->index = work->words[1];
+	if (numbers->page_index != numbers->page_mapping + 8) {
+		gap = read_guest(folio + numbers->page_index, 8);
+		if (gap)
+			return gap;
+		context->index = work->words[0];
+	}
+	context->index += (page - folio) / bytes;
 	context->parts |= VMOP_GUEST_HAS_PAGE;
 	if (!context->mapping || context->mapping & MAPPING_FLAGS ||
 	    !is_known(numbers->mapping_host))
@@ -221,6 +227,27 @@ static __always_inline void copy_into(struct guest_work *work, enum vmop_guest_w
 	context->window_bytes[kind] = (uint32_t)copied;
 }
 
+/*
+ * Copy what may have the frames of code whose stack pointer is not known: the task's whole stack,
+ * and the top of the CPU's stack for interrupts, which goes on in the task's.
+ */
+static __always_inline void copy_whole_stacks(struct guest_work *work, uint64_t stack,
+					      uint32_t size)
+{
+	const struct vmop_guest_numbers *numbers = &work->numbers;
+	uint64_t end = stack + size;
+	if (size > VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX)
+		size = VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX;
+	if (!stack)
+		return;
+	copy_into(work, VMOP_GUEST_KERNEL_WINDOW, end - size, size);
+	if (!numbers->irq_stack_in_per_cpu || !work->per_cpu ||
+	    read_guest(work->per_cpu + numbers->irq_stack_in_per_cpu, 8) || !work->words[0])
+		return;
+	end = (work->words[0] + 8) & ~(uint64_t)(PAGE_BYTES - 1);
+	copy_into(work, VMOP_GUEST_TASK_WINDOW, end - PAGE_BYTES, PAGE_BYTES);
+}
+
 /* Copy the windows on the kernel's stacks. stack is the task's, or 0: unknown. */
 __attribute__((noinline)) int copy_kernel_windows(uint64_t stack)
 {
@@ -234,10 +261,7 @@ __attribute__((noinline)) int copy_kernel_windows(uint64_t stack)
 	if (wanted > VMOP_GUEST_KERNEL_WINDOW_MAX)
 		wanted = VMOP_GUEST_KERNEL_WINDOW_MAX;
 	if (!(context->parts & VMOP_GUEST_HAS_SP)) {
-		if (size > VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX)
-			size = VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX;
-		if (stack)
-			copy_into(work, VMOP_GUEST_KERNEL_WINDOW, end - size, size);
+		copy_whole_stacks(work, stack, size);
 		return 0;
 	}
 	if (stack && sp - stack < size) {
@@ -265,14 +289,13 @@ __attribute__((noinline)) int copy_user_window(void)
 	uint64_t sp = context->regs[SP];
 	if (wanted > VMOP_GUEST_USER_WINDOW_MAX)
 		wanted = VMOP_GUEST_USER_WINDOW_MAX;
-	if (!(context->parts & VMOP_GUEST_IS_USER)) {
-		if (!(context->parts & VMOP_GUEST_HAS_USER_REGS))
-			return 0;
+	bool has_sp = context->parts & VMOP_GUEST_HAS_SP;
+	/* At its edges, the kernel's code has the user's stack pointer still, or again. */
+	if (!(context->parts & VMOP_GUEST_IS_USER) && (!has_sp || sp >> 63)) {
+		has_sp = context->parts & VMOP_GUEST_HAS_USER_REGS;
 		sp = context->user_regs[SP];
-	} else if (!(context->parts & VMOP_GUEST_HAS_SP)) {
-		return 0;
 	}
-	if (!(sp >> 63))
+	if (has_sp && !(sp >> 63))
 		copy_into(work, VMOP_GUEST_USER_WINDOW, sp & ~UINT64_C(7), wanted);
 	return 0;
 }

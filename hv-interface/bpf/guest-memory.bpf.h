@@ -47,14 +47,15 @@ struct guest_work {
 	struct vmop_bpf_guest record;
 	uint8_t windows[WINDOWS_BYTES]; /* of the record */
 	uint32_t windows_bytes;
-	uint32_t n_levels;		   /* of the guest's page tables */
-	uint64_t kvm, slots;		   /* addresses of struct kvm and kvm_memslots */
-	uint64_t slots_generation;	   /* of the two slots below */
-	struct slot slot, old_slot;	   /* the last two that were used */
-	uint64_t root;			   /* gpa of the page table in use */
-	struct last_table last[2];	   /* of the lower and the upper half of addresses */
-	uint64_t gpa, address;		   /* the result of a walk: guest-physical, and the VMM's */
-	uint64_t words[2];		   /* the result of a read */
+	uint32_t n_levels;	    /* of the guest's page tables */
+	uint64_t kvm, slots;	    /* addresses of struct kvm and kvm_memslots */
+	uint64_t slots_generation;  /* of the two slots below */
+	struct slot slot, old_slot; /* the last two that were used */
+	uint64_t root;		    /* gpa of the page table in use */
+	struct last_table last[2];  /* of the lower and the upper half of addresses */
+	uint64_t gpa, address;	    /* the result of a walk: guest-physical, and the VMM's */
+	uint64_t words[2];	    /* the result of a read */
+	uint64_t per_cpu;	    /* the base of the CPU's data in the guest's kernel, or 0 */
 	uint64_t registers[N_SAVED_WORDS]; /* as KVM or the guest's kernel saved them */
 	struct vmop_guest_numbers numbers;
 };
@@ -107,8 +108,9 @@ static __always_inline void begin_memory(struct guest_work *work, uint64_t kvm)
 }
 
 /*
- * Find a page's slot in the tree of slots. They may be freed at any moment, and what is read then
- * is any value: the slot counts only if the tree is still in use afterwards.
+ * Set work->slot to a page's slot: the one before, or that in the tree of slots. A slot may be
+ * freed at any moment, and then any value is read. It counts only if the tree is still in use
+ * afterwards.
  */
 __attribute__((noinline)) int find_slot(uint64_t page)
 {
@@ -117,6 +119,12 @@ __attribute__((noinline)) int find_slot(uint64_t page)
 	uint32_t index = 0, flags = 0;
 	if (!work)
 		return VMOP_GUEST_GAP_NO_SLOT;
+	if (is_in_slot(&work->old_slot, page)) {
+		struct slot slot = work->slot;
+		work->slot = work->old_slot;
+		work->old_slot = slot;
+		return 0;
+	}
 	READ_KERNEL(index, work->slots + HOST.slots_node_idx);
 	READ_KERNEL(node, work->slots + HOST.slots_tree);
 	/* A slot has two nodes, and is in the tree by one of them: struct rb_node has 24 bytes. */
@@ -141,23 +149,17 @@ __attribute__((noinline)) int find_slot(uint64_t page)
 	return VMOP_GUEST_GAP_NO_SLOT;
 }
 
-/* Set work->address to the VMM's address of a guest-physical one. */
-__attribute__((noinline)) int find_address(uint64_t gpa)
+/*
+ * Set work->address to the VMM's address of a guest-physical one. Nearly all are in the last slot,
+ * for which no function is called: this is done a few dozen times a sample.
+ */
+static __always_inline int find_address(struct guest_work *work, uint64_t gpa)
 {
-	struct guest_work *work = guest_work();
 	uint64_t page = gpa >> PAGE_SHIFT;
-	if (!work)
-		return VMOP_GUEST_GAP_NO_SLOT;
 	if (!is_in_slot(&work->slot, page)) {
-		if (is_in_slot(&work->old_slot, page)) {
-			struct slot slot = work->slot;
-			work->slot = work->old_slot;
-			work->old_slot = slot;
-		} else {
-			int gap = find_slot(page);
-			if (gap)
-				return gap;
-		}
+		int gap = find_slot(page);
+		if (gap)
+			return gap;
 	}
 	work->address = work->slot.address + (gpa - (work->slot.first << PAGE_SHIFT));
 	return 0;
@@ -180,7 +182,7 @@ __attribute__((noinline)) int walk_tables(uint64_t address)
 		unsigned shift = PAGE_SHIFT + ENTRY_BITS * (level - 1);
 		uint64_t entry = 0, mask = (UINT64_C(1) << (shift & 63)) - 1;
 		uint64_t index = address >> (shift & 63) & ((1 << ENTRY_BITS) - 1);
-		int gap = find_address(table + index * sizeof(entry));
+		int gap = find_address(work, table + index * sizeof(entry));
 		if (gap)
 			return gap;
 		if (bpf_probe_read_user(&entry, sizeof(entry), (const void *)work->address))
@@ -189,7 +191,7 @@ __attribute__((noinline)) int walk_tables(uint64_t address)
 			return VMOP_GUEST_GAP_NOT_MAPPED;
 		if (level == 1 || (level <= 3 && entry & ENTRY_IS_PAGE)) {
 			work->gpa = (entry & ENTRY_ADDRESS & ~mask) | (address & mask);
-			return find_address(work->gpa);
+			return find_address(work, work->gpa);
 		}
 		table = entry & ENTRY_ADDRESS;
 		if (level == 2) {
@@ -211,7 +213,7 @@ static __always_inline int translate(struct guest_work *work, uint64_t address)
 	if (offset >= work->numbers.direct_map_bytes)
 		return walk_tables(address);
 	work->gpa = offset + work->numbers.direct_map_gpa;
-	return find_address(work->gpa);
+	return find_address(work, work->gpa);
 }
 
 /* Copy up to 16 bytes at a virtual address into work->words, which may be in two pages. */

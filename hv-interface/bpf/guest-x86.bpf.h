@@ -149,6 +149,8 @@ static __always_inline int read_vcpu(struct guest_work *work, struct vmop_guest_
 		gap = read_vmx(context, vcpu);
 	else
 		gap = read_pvm(context, vcpu);
+	if (settings.withholds_registers)
+		context->parts &= ~(VMOP_GUEST_HAS_SP | VMOP_GUEST_HAS_PAGE_TABLE);
 	context->page_table = context->parts & VMOP_GUEST_HAS_PAGE_TABLE
 				      ? context->page_table & ENTRY_ADDRESS
 				      : 0;

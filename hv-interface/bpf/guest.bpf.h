@@ -9,6 +9,7 @@
 #define VMOP_HV_INTERFACE_BPF_GUEST_BPF_H
 
 #include "hv-interface/bpf/guest-kernel.bpf.h"
+#include "hv-interface/bpf/guest-maps.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -31,21 +32,66 @@ enum fate {
 	NOT_REPLACED,
 };
 
+/* The vCPU that a thread ran last, for samples of the VMM's own work for it. */
+struct vcpu_thread {
+	uint64_t vcpu, kvm;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, VMOP_BPF_MAX_VCPUS);
+	__type(key, uint32_t); /* the thread's id */
+	__type(value, struct vcpu_thread);
+} vcpu_threads SEC(".maps");
+
+/* Return whether a struct kvm is alive and has the current task's memory. */
+static __always_inline bool is_kvm_of(uint64_t kvm, uint64_t task)
+{
+	uint64_t mm = 0, kvm_mm = 0;
+	uint32_t n_users = 0;
+	READ_KERNEL(mm, task + HOST.task_mm);
+	READ_KERNEL(kvm_mm, kvm + HOST.kvm_mm);
+	READ_KERNEL(n_users, kvm + HOST.kvm_users_count);
+	return mm && mm == kvm_mm && n_users;
+}
+
 /*
  * Return the vCPU that the current task runs, or 0. Another user of such notifiers has no struct
  * kvm with this process's memory in it.
  */
 static __always_inline uint64_t find_vcpu(uint64_t *ret_kvm)
 {
-	uint64_t task = (uint64_t)bpf_get_current_task(), notifier = 0, vcpu, mm = 0, kvm_mm = 0;
+	uint64_t task = (uint64_t)bpf_get_current_task(), notifier = 0, vcpu;
 	READ_KERNEL(notifier, task + HOST.task_preempt_notifiers);
 	if (!notifier)
 		return 0;
 	vcpu = notifier - HOST.vcpu_notifier;
 	READ_KERNEL(*ret_kvm, vcpu + HOST.vcpu_kvm);
-	READ_KERNEL(kvm_mm, *ret_kvm + HOST.kvm_mm);
-	READ_KERNEL(mm, task + HOST.task_mm);
-	return mm && mm == kvm_mm ? vcpu : 0;
+	return is_kvm_of(*ret_kvm, task) ? vcpu : 0;
+}
+
+/* Remember the vCPU of the current thread, which the VMM does its own work for later. */
+static __always_inline void remember_vcpu(uint64_t vcpu, uint64_t kvm)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	const struct vcpu_thread is = {.vcpu = vcpu, .kvm = kvm};
+	const struct vcpu_thread *was = bpf_map_lookup_elem(&vcpu_threads, &tid);
+	if (!was || was->vcpu != vcpu || was->kvm != kvm)
+		bpf_map_update_elem(&vcpu_threads, &tid, &is, BPF_ANY);
+}
+
+/* Return the vCPU that the current thread ran last, if it is still one of its process's, or 0. */
+static __always_inline uint64_t recall_vcpu(uint64_t *ret_kvm)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	const struct vcpu_thread *was = bpf_map_lookup_elem(&vcpu_threads, &tid);
+	uint64_t kvm = 0;
+	if (!was)
+		return 0;
+	uint64_t vcpu = was->vcpu;
+	*ret_kvm = was->kvm;
+	READ_KERNEL(kvm, vcpu + HOST.vcpu_kvm);
+	return kvm == *ret_kvm && is_kvm_of(kvm, (uint64_t)bpf_get_current_task()) ? vcpu : 0;
 }
 
 /* Copy the instruction's bytes, as many as its page has, from work->address. */
@@ -99,6 +145,7 @@ static __always_inline void read_kernel(struct guest_work *work, struct vmop_gue
 {
 	bool is_user = context->parts & VMOP_GUEST_IS_USER;
 	uint64_t stack = 0;
+	work->per_cpu = 0;
 	use_kernel_page_table(work, context);
 	int gap = find_task(per_cpu);
 	if (!gap) {
@@ -217,18 +264,32 @@ static __always_inline enum fate count_context(const struct guest_work *work, bo
 	return !status || status == -ENOSPC ? REPLACED : NOT_REPLACED;
 }
 
-/* Read and write what the current vCPU runs, if it is one. */
+static __always_inline bool wants_windows(const struct vmop_bpf_guest_value *known)
+{
+	return known && known->numbers.kernel_window_bytes | known->numbers.user_window_bytes;
+}
+
+/*
+ * Read and write what the current thread's vCPU runs, or has run: KVM and the VMM work for it in
+ * between.
+ */
 static __always_inline enum fate sample_guest(struct bpf_perf_event_data *ctx)
 {
 	uint64_t kvm = 0, vcpu = find_vcpu(&kvm);
-	if (!vcpu)
+	uint32_t pid = bpf_get_current_pid_tgid() >> 32;
+	const struct vmop_bpf_guest_value *known = bpf_map_lookup_elem(&guests, &pid);
+	bool is_exited = true;
+	if (!vcpu && !wants_windows(known))
 		return NOT_GUESTS;
 	uint64_t start_ns = bpf_ktime_get_ns();
-	uint32_t pid = bpf_get_current_pid_tgid() >> 32;
-	bool is_exited = !is_guest_sample(ctx, vcpu);
-	const struct vmop_bpf_guest_value *known = bpf_map_lookup_elem(&guests, &pid);
-	if (is_exited &&
-	    (!known || !(known->numbers.kernel_window_bytes | known->numbers.user_window_bytes)))
+	if (!vcpu) {
+		vcpu = recall_vcpu(&kvm);
+	} else {
+		is_exited = !is_guest_sample(ctx, vcpu);
+		if (wants_windows(known))
+			remember_vcpu(vcpu, kvm);
+	}
+	if (!vcpu || (is_exited && !wants_windows(known)))
 		return NOT_GUESTS;
 	struct guest_work *work = guest_work();
 	if (!work)

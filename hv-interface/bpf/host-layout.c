@@ -7,6 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __x86_64__
+#define IS_X86_64 true
+#else
+#define IS_X86_64 false
+#endif
+
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
 
 /* The kernel's types; those of modules include the kernel's. NULL: the module is not loaded. */
@@ -44,6 +50,7 @@ static const struct field common_fields[] = {
 	FIELD(vcpu_kvm, "kvm_vcpu", "kvm"),
 	FIELD(vcpu_id, "kvm_vcpu", "vcpu_id"),
 	FIELD(kvm_mm, "kvm", "mm"),
+	FIELD(kvm_users_count, "kvm", "users_count"),
 	FIELD(kvm_memslots, "kvm", "memslots"),
 	FIELD(slots_generation, "kvm_memslots", "generation"),
 	FIELD(slots_node_idx, "kvm_memslots", "node_idx"),
@@ -290,6 +297,9 @@ struct vmop_error *vmop_host_layout_find(const char *root, struct vmop_bpf_host_
 {
 	struct types types;
 	memset(ret, 0, sizeof(*ret));
+	if (!IS_X86_64)
+		return vmop_error_new(VMOP_ERROR_CANT,
+				      "the program can't read guests on this kind of machine yet");
 	types_init(&types, root);
 	struct vmop_error *err = find(&types, root, ret);
 	types_deinit(&types);

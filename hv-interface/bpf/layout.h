@@ -9,9 +9,9 @@
 #ifndef VMOP_HV_INTERFACE_BPF_LAYOUT_H
 #define VMOP_HV_INTERFACE_BPF_LAYOUT_H
 
-#include "hv-interface/bpf/guest-maps.h"
 #include "hv-interface/bpf/unwind-maps.h"
 #include "vmop/guest-context.h"
+#include "vmop/guest-numbers.h"
 
 /* Bounds of the maps. Mappings take 4 MiB; tables take memory as they are put. */
 enum {
@@ -151,6 +151,8 @@ struct vmop_bpf_guest {
 _Static_assert(offsetof(struct vmop_bpf_guest, period_events) == 12, "aligned with the size");
 _Static_assert(offsetof(struct vmop_bpf_guest, context) == 20, "aligned with the size");
 
+#define VMOP_BPF_MAX_VCPUS 8192 /* threads whose last vCPU is remembered */
+
 /* The value of a guest in the map of guests, whose key is the VMM's pid. */
 struct vmop_bpf_guest_value {
 	struct vmop_guest_numbers numbers;
@@ -194,7 +196,7 @@ struct vmop_bpf_host_layout {
 	uint32_t vmx_loaded_vmcs, vmx_vmcs01; /* struct vcpu_vmx */
 	uint32_t pvm_cpl;		      /* struct vcpu_pvm */
 	/* struct kvm, kvm_memslots, kvm_memory_slot */
-	uint32_t kvm_mm, kvm_memslots;
+	uint32_t kvm_mm, kvm_users_count, kvm_memslots;
 	uint32_t slots_generation, slots_node_idx, slots_tree;
 	uint32_t slot_node, slot_base_gfn, slot_npages, slot_address, slot_flags;
 };
@@ -202,7 +204,7 @@ struct vmop_bpf_host_layout {
 /* What the program is loaded with: constants to the verifier, which removes unused code. */
 struct vmop_bpf_settings {
 	struct vmop_bpf_host_layout host;
-	uint8_t unwinds_host, reads_guests; /* bool */
+	uint8_t unwinds_host, reads_guests, withholds_registers; /* bool: vmop_bpf_request */
 };
 
 #define VMOP_BPF_SETTINGS_SECTION ".rodata.settings"

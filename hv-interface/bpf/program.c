@@ -144,10 +144,11 @@ static void set_sizes(const struct bpf_object *object, const struct vmop_bpf_set
 	uint32_t n = n_cpus > 0 ? (uint32_t)n_cpus : 1;
 	static const char *const unwinding[] = {"processes", "mappings", "tables"};
 	bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "outputs"), n);
+	static const char *const guests[] = {"guests", "vcpu_threads"};
 	if (settings->reads_guests)
 		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "guest_works"), n);
-	else
-		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "guests"), 1);
+	for (size_t i = 0; !settings->reads_guests && i < sizeof(guests) / sizeof(*guests); i++)
+		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, guests[i]), 1);
 	for (size_t i = 0; !settings->unwinds_host && i < sizeof(unwinding) / sizeof(*unwinding);
 	     i++)
 		bpf_map__set_max_entries(bpf_object__find_map_by_name(object, unwinding[i]), 1);
@@ -272,6 +273,7 @@ struct vmop_error *vmop_bpf_program_load(struct vmop_bpf_request *request,
 		request->no_guests = check_kernel();
 	if (request->wants_guests && !request->no_guests)
 		request->no_guests = vmop_host_layout_find("", &settings.host);
+	settings.withholds_registers = request->withholds_registers;
 	settings.unwinds_host = request->wants_unwinding && !request->no_unwinding;
 	settings.reads_guests = request->wants_guests && !request->no_guests;
 	load_parts(&settings, request, ret);

@@ -33,6 +33,11 @@ struct vmop_bpf_request {
 	bool wants_unwinding; /* of the host's user stacks */
 	bool wants_guests;    /* contexts of guests' samples */
 	/*
+	 * For tests: leave out the stack pointer and the page table's address, which VMX does not
+	 * have either.
+	 */
+	bool withholds_registers;
+	/*
 	 * Set by the load, the caller's, freed with vmop_error_destroy. NULL: the part is there or
 	 * not wanted. Else VMOP_ERROR_CANT: the messages complete "not by BPF, because ..." and
 	 * "guest contexts: not captured, because ...".

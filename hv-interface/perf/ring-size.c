@@ -14,7 +14,7 @@ enum {
 	LARGEST_DEFAULT_BYTES = 8 << 20,
 	LARGEST_RING_BYTES = 64 << 20,
 	SAMPLE_BYTES = 56, /* the larger of the two layouts, with its header */
-	/* What the context of a guest's sample adds, and its windows where stacks are wanted. */
+	/* The bytes that a guest's context adds, and its windows where stacks are wanted. */
 	CONTEXT_BYTES = sizeof(struct vmop_bpf_guest) + 12,
 	WINDOWS_BYTES = VMOP_GUEST_KERNEL_WINDOW_MAX + VMOP_GUEST_USER_WINDOW_MAX,
 	ALL_WINDOWS_BYTES = WINDOWS_BYTES + VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX,
@@ -74,7 +74,7 @@ static uint64_t context_bytes(const struct vmop_perf_plan *plan, size_t i)
 }
 
 /*
- * Return the bytes that a CPU fills in a second with what is captured beside samples. At a time it
+ * Return the bytes that the captures of a CPU's samples fill in a second. At a time it
  * runs either the host or a guest.
  */
 static uint64_t captured_bytes_per_s(const struct vmop_perf_plan *plan)
@@ -102,14 +102,15 @@ static uint64_t least_for_captures(const struct vmop_perf_plan *plan)
 }
 
 /*
- * Return the size that samples with captures need: half a second of stacks, and a quarter of
- * contexts, for which the daemon drains the rings more often.
+ * Return the size that samples with captures need: half a second of stacks, a second of contexts,
+ * and a quarter of contexts with windows, for which the daemon drains the rings more often.
  */
 static uint64_t wanted_for_captures(const struct vmop_perf_plan *plan)
 {
 	uint64_t wanted = bytes_per_s(plan) / 2;
 	for (size_t i = 0; i < plan->n_events; i++) {
-		uint64_t host = host_stack_bytes(plan, i) / 2, guest = context_bytes(plan, i) / 4;
+		uint64_t host = host_stack_bytes(plan, i) / 2, guest = context_bytes(plan, i);
+		guest /= has_stacks(plan) ? 4 : 1;
 		wanted += event_hz(&plan->events[i]) * (host > guest ? host : guest);
 	}
 	return wanted > least_for_captures(plan) ? wanted : least_for_captures(plan);

@@ -90,6 +90,21 @@ static const struct xen_source *to_const(const struct vmop_source *source)
 
 /* ---- Xen's state ------------------------------------------------------------------ */
 
+/* Set the interval between drains. */
+static struct vmop_error *set_timer(struct xen_source *xen)
+{
+	bool has_stacks = vmop_xen_backtraces_depth(&xen->backtraces) > 0;
+	long interval_ns =
+		1000000L * (has_stacks ? DRAIN_INTERVAL_WITH_STACKS_MS : DRAIN_INTERVAL_MS);
+	const struct itimerspec every = {
+		.it_interval.tv_nsec = interval_ns,
+		.it_value.tv_nsec = interval_ns,
+	};
+	if (timerfd_settime(xen->timer_fd, 0, &every, NULL) < 0)
+		return vmop_error_os(errno, "timer");
+	return NULL;
+}
+
 static struct vmop_error *prepare_with_depth(struct xen_source *xen, uint32_t depth)
 {
 	const struct vmop_xen_plan plan = {
@@ -118,7 +133,7 @@ static struct vmop_error *release(struct xen_source *xen)
  * Prepare the transport for the current lists. A listed domain keeps its id, so whether backtraces
  * are safe is found when Xen has the lists, before it samples.
  */
-static struct vmop_error *prepare(struct xen_source *xen)
+static struct vmop_error *prepare_lists(struct xen_source *xen)
 {
 	struct vmop_xen_backtraces *backtraces = &xen->backtraces;
 	vmop_xen_backtraces_check(backtraces, xen->link, &xen->lists);
@@ -131,6 +146,12 @@ static struct vmop_error *prepare(struct xen_source *xen)
 		return NULL;
 	err = release(xen);
 	return err ? err : prepare_with_depth(xen, 0);
+}
+
+static struct vmop_error *prepare(struct xen_source *xen)
+{
+	struct vmop_error *err = prepare_lists(xen);
+	return err ? err : set_timer(xen);
 }
 
 /* Ask the active domains on Xen's list to join. Set *ret_again if they must be listed again. */
@@ -325,17 +346,8 @@ static struct vmop_error *open_side_band(struct xen_source *xen)
 
 static struct vmop_error *open_timer(struct xen_source *xen)
 {
-	long interval_ns = 1000000L * (xen->backtraces.stacks.mode == VMOP_STACKS_OFF
-					       ? DRAIN_INTERVAL_MS
-					       : DRAIN_INTERVAL_WITH_STACKS_MS);
-	const struct itimerspec every = {
-		.it_interval.tv_nsec = interval_ns,
-		.it_value.tv_nsec = interval_ns,
-	};
 	xen->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (xen->timer_fd < 0 || timerfd_settime(xen->timer_fd, 0, &every, NULL) < 0)
-		return vmop_error_os(errno, "timer");
-	return NULL;
+	return xen->timer_fd < 0 ? vmop_error_os(errno, "timer") : set_timer(xen);
 }
 
 struct vmop_error *vmop_xen_open_over(struct vmop_xen_transport *transport,

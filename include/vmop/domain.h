@@ -33,8 +33,8 @@ enum vmop_mode {
 };
 
 /*
- * How sure the attribution of a sample is. LIKELY and AMBIGUOUS occur only for user samples of
- * guests, because perf does not report their task.
+ * How sure the attribution of a sample is. LIKELY and AMBIGUOUS occur only for samples of guests,
+ * because perf does not report their task, and not every host captures their context.
  */
 enum vmop_certainty {
 	VMOP_CERTAIN_EXACT = 0,

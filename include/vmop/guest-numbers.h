@@ -26,7 +26,12 @@ struct vmop_guest_numbers {
 	uint64_t vmemmap;
 	uint64_t per_cpu_offsets;    /* the array __per_cpu_offset */
 	uint64_t current_in_per_cpu; /* pcpu_hot.current_task, current_task or __entry_task */
-	uint32_t n_cpus;	     /* entries of per_cpu_offsets */
+	/*
+	 * As above for a pointer to the CPU's stack for interrupts: to its end, or (from 5.12 on)
+	 * 8 bytes before. Its end is at a multiple of a page. x86-64 only.
+	 */
+	uint64_t irq_stack_in_per_cpu;
+	uint32_t n_cpus; /* entries of per_cpu_offsets */
 	/* Offsets in the guest's structs. */
 	uint32_t page_bytes, page_compound_head, page_mapping, page_index;
 	uint32_t mapping_host;					   /* struct address_space */

@@ -71,6 +71,7 @@ struct vmop_guest_kallsyms;
 	X("__asan_loadN")                                                                          \
 	X("__hwasan_loadN_noabort")                                                                \
 	X("vmalloc_base")                                                                          \
+	X("hardirq_stack_ptr")                                                                     \
 	X("__start_orc_unwind")                                                                    \
 	X("__start_orc_unwind_ip")                                                                 \
 	X("__stop_orc_unwind_ip")

@@ -202,6 +202,7 @@ struct vmop_error;
 	X(RQ_CLOCK, "rq", "clock")                                                                 \
 	X(RQ_SWITCHES, "rq", "nr_switches")                                                        \
 	X(PCPU_HOT_CURRENT, "pcpu_hot", "current_task")                                            \
+	X(PCPU_HOT_IRQ_STACK, "pcpu_hot", "hardirq_stack_ptr")                                     \
 	X(CPUINFO_CAPABILITY, "cpuinfo_x86", "x86_capability")                                     \
 	X(CPUINFO_BYTES, "cpuinfo_x86", "")                                                        \
 	X(SIGNAL_THREADS, "signal_struct", "thread_head")                                          \

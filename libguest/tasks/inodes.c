@@ -193,13 +193,39 @@ static bool has_ancestor(const struct ancestors *ancestors, uint64_t dentry)
 
 /* --- its mount ---------------------------------------------------------------------------- */
 
-struct choice {
-	uint64_t mount;
-	int rank; /* 0: none yet */
+/* The mounts that the guest's first process sees. */
+struct view {
+	uint64_t namespace;
+	uint64_t root; /* the mount that has its root directory; 0: unknown */
 };
 
-/* Return how well a mount shows a file; 0: it does not. */
-static int rank_of(const struct reader *reader, uint64_t mount, uint64_t namespace,
+static struct view read_view(const struct reader *reader)
+{
+	struct view view = {0};
+	uint64_t task = vmop_guest_processes_first(reader->kernel, reader->layout);
+	uint64_t spaces = task ? load(reader, task, VMOP_LAYOUT_TASK_NAMESPACES) : 0;
+	if (spaces)
+		view.namespace = load(reader, spaces, VMOP_LAYOUT_NAMESPACES_MOUNT);
+	if (!task || !vmop_layout_has_directories(reader->layout))
+		return view;
+	uint64_t fs = load(reader, task, VMOP_LAYOUT_TASK_FS);
+	if (fs)
+		view.root =
+			load(reader, at(reader, fs, VMOP_LAYOUT_FS_ROOT), VMOP_LAYOUT_PATH_MNT) -
+			(uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_MNT];
+	return view;
+}
+
+/* How well a mount shows a file: a sum, 0 where it does not show it. */
+enum {
+	RANK_PART = 1,
+	RANK_WHOLE = 2, /* of the superblock */
+	RANK_ELSEWHERE = 2,
+	RANK_IN_VIEW = 4,
+	RANK_BEST = RANK_WHOLE + RANK_IN_VIEW,
+};
+
+static int rank_of(const struct reader *reader, uint64_t mount, const struct view *view,
 		   uint64_t whole_root, const struct ancestors *ancestors)
 {
 	uint64_t vfsmount = at(reader, mount, VMOP_LAYOUT_MOUNT_MNT);
@@ -207,48 +233,55 @@ static int rank_of(const struct reader *reader, uint64_t mount, uint64_t namespa
 	uint64_t its_namespace = load(reader, mount, VMOP_LAYOUT_MOUNT_NAMESPACE);
 	if (reader->space->fault || !has_ancestor(ancestors, root))
 		return 0;
-	int rank = root == whole_root ? 2 : 1;
-	if (namespace && its_namespace == namespace)
-		return rank + 4;
+	int rank = root == whole_root ? RANK_WHOLE : RANK_PART;
+	if (view->namespace && its_namespace == view->namespace)
+		return rank + RANK_IN_VIEW;
 	/* A mount of the kernel's own has an error for a namespace. */
 	bool is_attached = its_namespace && its_namespace < (uint64_t)-4096;
-	return is_attached ? rank + 2 : rank;
+	return is_attached ? rank + RANK_ELSEWHERE : rank;
 }
 
 /*
- * Find the mount of a superblock that shows a dentry best. To 6.17 the list goes from the oldest
- * mount to the newest, and is circular. Later it ends with the oldest.
+ * Find the mount of a superblock that shows a dentry best, in its list of mounts. To 6.17 the list
+ * goes from the oldest mount to the newest, and is circular. Later it ends with the oldest.
  */
-static uint64_t find_mount(const struct reader *reader, uint64_t super, uint64_t namespace,
-			   const struct ancestors *ancestors)
+static uint64_t search_mounts(const struct reader *reader, uint64_t super, const struct view *view,
+			      uint64_t whole_root, const struct ancestors *ancestors)
 {
 	bool ends = vmop_layout_has(reader->layout, VMOP_LAYOUT_MOUNT_NEXT_OF_SUPER);
 	uint64_t head = at(reader, super, VMOP_LAYOUT_SUPER_MOUNTS);
-	uint64_t whole_root = load(reader, super, VMOP_LAYOUT_SUPER_ROOT);
-	uint64_t node = vmop_guest_space_u64(reader->space, head);
+	uint64_t node = vmop_guest_space_u64(reader->space, head), best = 0;
 	uint32_t link = (uint32_t)reader->layout->value[VMOP_LAYOUT_MOUNT_OF_SUPER];
-	struct choice best = {0};
+	int best_rank = 0;
 	for (int i = 0; i < MAX_MOUNTS && is_kernel(reader, node) && node != head; i++) {
 		uint64_t mount = ends ? node : node - link;
-		int rank = rank_of(reader, mount, namespace, whole_root, ancestors);
+		int rank = rank_of(reader, mount, view, whole_root, ancestors);
 		if (reader->space->fault || !vmop_guest_budget_step(reader->space->budget))
 			return 0;
-		if (rank && (rank > best.rank || (ends && rank == best.rank)))
-			best = (struct choice){.mount = mount, .rank = rank};
+		if (rank && (rank > best_rank || (ends && rank == best_rank))) {
+			best = mount;
+			best_rank = rank;
+		}
+		if (!ends && rank == RANK_BEST)
+			break;
 		node = ends ? load(reader, mount, VMOP_LAYOUT_MOUNT_NEXT_OF_SUPER)
 			    : vmop_guest_space_u64(reader->space, node);
 	}
-	return best.mount;
+	return best;
+}
+
+static uint64_t find_mount(const struct reader *reader, uint64_t super,
+			   const struct ancestors *ancestors)
+{
+	struct view view = read_view(reader);
+	uint64_t whole_root = load(reader, super, VMOP_LAYOUT_SUPER_ROOT);
+	/* Most files are on the root file system, which can have thousands of mounts. */
+	if (view.root && rank_of(reader, view.root, &view, whole_root, ancestors) == RANK_BEST)
+		return view.root;
+	return search_mounts(reader, super, &view, whole_root, ancestors);
 }
 
 /* --- its path ----------------------------------------------------------------------------- */
-
-static uint64_t namespace_of_first_process(const struct reader *reader)
-{
-	uint64_t task = vmop_guest_processes_first(reader->kernel, reader->layout);
-	uint64_t spaces = task ? load(reader, task, VMOP_LAYOUT_TASK_NAMESPACES) : 0;
-	return spaces ? load(reader, spaces, VMOP_LAYOUT_NAMESPACES_MOUNT) : 0;
-}
 
 /* Write the path of an inode into buf and return its start. NULL: it has none, or it changes. */
 static const char *read_path(const struct reader *reader, const struct vmop_guest_inode *identity,
@@ -267,8 +300,7 @@ static const char *read_path(const struct reader *reader, const struct vmop_gues
 	uint64_t root = load(reader, identity->superblock, VMOP_LAYOUT_SUPER_ROOT);
 	bool is_in_tree = ancestors.n > 1 || dentry == root;
 	if (is_in_tree) {
-		mount = find_mount(reader, identity->superblock, namespace_of_first_process(reader),
-				   &ancestors);
+		mount = find_mount(reader, identity->superblock, &ancestors);
 		if (!mount)
 			return NULL;
 		mount = at(reader, mount, VMOP_LAYOUT_MOUNT_MNT);

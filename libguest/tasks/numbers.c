@@ -80,6 +80,17 @@ static void find_page_structs(struct vmop_guest_kernel *kernel, const struct vmo
 		vmop_guest_kernel_symbol(kernel, "hugetlb_vmemmap_optimize_folios");
 }
 
+static uint64_t irq_stack_address(const struct vmop_guest_kernel *kernel,
+				  const struct vmop_layout *layout)
+{
+	uint64_t hot = vmop_guest_kernel_symbol(kernel, "pcpu_hot");
+	if (kernel->space.paging.arch == VMOP_PAGING_ARM64)
+		return 0;
+	if (hot && vmop_layout_has(layout, VMOP_LAYOUT_PCPU_HOT_IRQ_STACK))
+		return hot + (uint32_t)layout->value[VMOP_LAYOUT_PCPU_HOT_IRQ_STACK];
+	return vmop_guest_kernel_symbol(kernel, "hardirq_stack_ptr");
+}
+
 struct vmop_error *vmop_guest_numbers_find(struct vmop_guest_kernel *kernel,
 					   const struct vmop_layout *layout,
 					   struct vmop_guest_numbers *ret)
@@ -100,6 +111,7 @@ struct vmop_error *vmop_guest_numbers_find(struct vmop_guest_kernel *kernel,
 		ret->vmemmap = 0;
 	ret->per_cpu_offsets = vmop_guest_kernel_symbol(kernel, "__per_cpu_offset");
 	ret->current_in_per_cpu = vmop_guest_processes_current_address(kernel, layout);
+	ret->irq_stack_in_per_cpu = irq_stack_address(kernel, layout);
 	ret->n_cpus = kernel->info.cpus;
 	ret->stack_bytes = vmop_guest_stack_bytes(kernel);
 	ret->entry_regs_end = vmop_guest_kernel_symbol(kernel, "asm_fred_entrypoint_user")

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any ORC tables, registers and stack of a guest's kernel, and the same stack by frame pointers and
- * by frame records.
+ * Any ORC tables, registers and stack of a guest's kernel, the same stack by frame pointers and by
+ * frame records, and searched without its stack pointer, with the same bytes as the kernel's code.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "libstack/kernel-search.h"
 #include "libstack/orc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
@@ -31,6 +32,29 @@ static bool read_stack(void *arg, uint64_t address, void *buf, size_t len_bytes)
 	return true;
 }
 
+/* The code of the kernel: functions of 32 bytes, every fourth one a part of another. */
+static const uint8_t *find_code(void *arg, uint64_t address, size_t len_bytes)
+{
+	const struct stack *text = arg;
+	uint64_t offset = address - TEXT;
+	if (offset > text->len_bytes || len_bytes > text->len_bytes - offset)
+		return NULL;
+	return text->bytes + offset;
+}
+
+static bool find_function(void *arg, uint64_t address, struct vmop_kernel_function *ret)
+{
+	const struct stack *text = arg;
+	uint64_t offset = address - TEXT;
+	if (offset >= text->len_bytes)
+		return false;
+	*ret = (struct vmop_kernel_function){.start = TEXT + (offset & ~UINT64_C(31)),
+					     .end = TEXT + (offset | 31) + 1,
+					     .is_cold = offset / 32 % 4 == 3,
+					     .is_called = offset / 32 % 2};
+	return true;
+}
+
 static void check(const struct vmop_kernel_unwound *unwound)
 {
 	if (!unwound->n_frames || unwound->n_frames > MAX_FRAMES)
@@ -49,6 +73,38 @@ static void unwind_all(const struct vmop_orc *orc, const struct vmop_kernel_regs
 	check(&unwound);
 	vmop_frame_records_unwind(regs, 48, &memory, frames, MAX_FRAMES, &unwound);
 	check(&unwound);
+}
+
+static void search(const struct vmop_orc *orc, const struct vmop_kernel_regs *regs,
+		   struct stack *stack)
+{
+	static struct vmop_kernel_searcher *searcher;
+	const struct vmop_kernel_text text = {
+		.code = find_code, .find_function = find_function, .arg = stack};
+	struct vmop_kernel_search search = {
+		.orc = orc,
+		.regs = *regs,
+		.memory = {.read = read_stack, .arg = stack},
+		.text = &text,
+		.stacks = {{STACK, STACK + stack->len_bytes}, {UINT64_MAX - 64, UINT64_MAX}},
+		.n_stacks = 2,
+		.has_all_stacks = regs->fp & 1,
+		.user_pc = 0x401000,
+	};
+	struct vmop_stack_frame frames[MAX_FRAMES];
+	struct vmop_kernel_unwound unwound;
+	struct vmop_kernel_found found;
+	if (!searcher && vmop_kernel_searcher_create(&searcher))
+		abort();
+	vmop_kernel_searcher_reset(searcher);
+	for (int has_user = 0; has_user < 2; has_user++) {
+		search.has_user = has_user;
+		bool is_found =
+			vmop_kernel_search(searcher, &search, frames, MAX_FRAMES, &unwound, &found);
+		check(&unwound);
+		if (!is_found && unwound.end != VMOP_STACK_NOT_RECORDED)
+			abort();
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
@@ -91,6 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 					      .has_others = data[7] & 2,
 					      .r10 = STACK + data[7]};
 	unwind_all(orc, &regs, &stack);
+	search(orc, &regs, &stack);
 	vmop_orc_destroy(orc);
 	return 0;
 }

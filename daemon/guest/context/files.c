@@ -43,7 +43,7 @@ static uint32_t first_slot(const struct vmop_guest_files *files,
 	       (files->n_slots - 1);
 }
 
-/* Return the slot of the page, or the free slot where it belongs; NULL: there is none. */
+/* Return the page's slot, or else the free slot where it belongs. NULL: no slot is free. */
 static struct vmop_guest_code_page *slot_of(const struct vmop_guest_files *files,
 					    const struct vmop_guest_page_key *key)
 {

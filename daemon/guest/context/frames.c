@@ -26,7 +26,7 @@ static struct vmop_stack_caller place_kernel(const struct code *code, uint64_t a
 	return (struct vmop_stack_caller){code->domain->kernel, address};
 }
 
-/* Return the image of a mapping; NULL: there is none yet. */
+/* Return the image of a mapping. NULL: it has no image yet. */
 static struct vmop_image *image_of(const struct code *code, const struct vmop_guest_vma *vma)
 {
 	if (code->may_allocate)

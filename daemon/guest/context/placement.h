@@ -3,8 +3,8 @@
  * The rules that find where in user code a sample with a context was taken, and how sure that is
  * (attribution.h has the rules without a context).
  *
- * The context proves the task. The place is proved by two independent facts: what the guest's
- * struct page said at the sample, and the code bytes or the mappings of the process.
+ * The context proves the task. Two independent facts prove the place: the content of the
+ * guest's struct page at the sample, and the code bytes or the mappings of the process.
  *
  * | page of the code                 | other facts                  | place, certainty    |
  * |----------------------------------|------------------------------|---------------------|
@@ -34,7 +34,7 @@
 #include "libguest/guest.h"
 #include "vmop/domain.h"
 
-/* What is known of the code at a sample. */
+/* The facts about the code at a sample. */
 struct vmop_guest_code_facts {
 	uint32_t parts;		 /* of the context: enum vmop_guest_part */
 	uint64_t mapping;	 /* of its page, with flags */

@@ -30,7 +30,7 @@ void vmop_guest_processes_deinit(struct vmop_guest_processes *processes, struct 
 	*processes = (struct vmop_guest_processes){0};
 }
 
-/* Return the slot of a process, or the free slot where it belongs; NULL: there is none. */
+/* Return the slot of a process, or else the free slot where it belongs. NULL: no slot is free. */
 static struct vmop_guest_seen *slot_of(const struct vmop_guest_processes *processes,
 				       const struct vmop_guest_seen_key *key)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the sampling thread wants to know about contexts (vmop/guest-context.h), and the answers of
- * the watching thread. watch.h passes both between the threads; serve.h answers.
+ * The questions that the sampling thread has about contexts (vmop/guest-context.h), and the answers
+ * of the watching thread. watch.h passes both between the threads; serve.h answers.
  */
 #ifndef VMOP_DAEMON_GUEST_CONTEXT_REQUESTS_H
 #define VMOP_DAEMON_GUEST_CONTEXT_REQUESTS_H
@@ -55,6 +55,7 @@ struct vmop_guest_answer {
 	 * (is_refused): the rest is unset.
 	 */
 	bool is_found, is_refused;
+	bool is_gone; /* symbols: the file has other pages now, or none */
 	/* A page: its file. */
 	bool is_verified; /* the file has the code at offset_bytes */
 	bool is_elf;

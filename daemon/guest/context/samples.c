@@ -15,7 +15,7 @@
 #define TRIES_AN_INTERVAL 4
 
 /* The time until a perf map is read again. It doubles with each read, up to the last one. */
-#define FIRST_MAP_PAUSE_NS (2 * VMOP_NS_PER_S)
+#define FIRST_MAP_PAUSE_NS (50 * VMOP_NS_PER_MS)
 #define LAST_MAP_PAUSE_NS (64 * VMOP_NS_PER_S)
 
 /* A vDSO has less code than this (Linux: one or two pages). */
@@ -104,6 +104,15 @@ static uint64_t file_offset(const struct vmop_watched_guest *watched,
 	return key->index * bytes + (address & (bytes - 1));
 }
 
+/* Return whether the file of a page is not known, or could be proved by the code. */
+static bool needs_request(const struct vmop_guest_code_page *page,
+			  const struct vmop_guest_context *context)
+{
+	return page->state == VMOP_GUEST_PAGE_NEW ||
+	       (page->state == VMOP_GUEST_PAGE_FOUND && !page->is_verified &&
+		context->parts & VMOP_GUEST_HAS_CODE);
+}
+
 static void request_page(struct vmop_guests *guests, const struct vmop_domain *domain,
 			 const struct vmop_guest_context *context, uint64_t address)
 {
@@ -112,8 +121,7 @@ static void request_page(struct vmop_guests *guests, const struct vmop_domain *d
 	if (!vmop_guest_page_is_file(context->parts, &key))
 		return;
 	struct vmop_guest_code_page *page = vmop_guest_files_get(&watched->files, &key);
-	bool is_refused = page && page->requested_in == watched->files.interval;
-	if (!page || page->state != VMOP_GUEST_PAGE_NEW || is_refused)
+	if (!page || !needs_request(page, context) || page->requested_in == watched->files.interval)
 		return;
 	struct vmop_guest_request request = {
 		.kind = VMOP_GUEST_REQUEST_FILE,
@@ -128,7 +136,8 @@ static void request_page(struct vmop_guests *guests, const struct vmop_domain *d
 	}
 	if (!vmop_guest_watch_request(guests->watch, &request))
 		return;
-	page->state = VMOP_GUEST_PAGE_PENDING;
+	if (page->state == VMOP_GUEST_PAGE_NEW)
+		page->state = VMOP_GUEST_PAGE_PENDING;
 	page->requested_in = watched->files.interval;
 }
 
@@ -260,26 +269,35 @@ static void give_symbols(struct vmop_image *image, const struct vmop_symtab *sym
 	vmop_image_mark_sampled(image); /* so that it is stored */
 }
 
+/* Request the functions of a file, unless they were requested. */
+static void want_symbols(struct vmop_guests *guests, struct vmop_image *image, uint64_t generation,
+			 uint64_t mapping)
+{
+	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted)
+		return;
+	const struct vmop_guest_request request = {
+		.kind = VMOP_GUEST_REQUEST_SYMBOLS,
+		.domain = image->domain,
+		.generation = generation,
+		.symbols = {.mapping = mapping, .image = image->slot},
+	};
+	vmop_image_mark_wanted(image, vmop_guest_watch_request(guests->watch, &request));
+	if (image->is_wanted)
+		vmop_image_ref(image); /* keeps its slot until the symbols come */
+}
+
 /* Give a file its functions, or request them. */
 static void name_functions(struct vmop_guests *guests, struct vmop_image *image,
 			   const struct vmop_guest_answer *answer)
 {
 	if (image->kind != VMOP_IMAGE_FILE || image->is_wanted || !answer->is_elf)
 		return;
-	if (answer->symtab) {
-		give_symbols(image, answer->symtab);
-		vmop_image_mark_wanted(image, true);
+	if (!answer->symtab) {
+		want_symbols(guests, image, answer->request.generation, answer->mapping);
 		return;
 	}
-	const struct vmop_guest_request request = {
-		.kind = VMOP_GUEST_REQUEST_SYMBOLS,
-		.domain = answer->request.domain,
-		.generation = answer->request.generation,
-		.symbols = {.mapping = answer->mapping, .image = image->slot},
-	};
-	vmop_image_mark_wanted(image, vmop_guest_watch_request(guests->watch, &request));
-	if (image->is_wanted)
-		vmop_image_ref(image); /* keeps its slot until the symbols come */
+	give_symbols(image, answer->symtab);
+	vmop_image_mark_wanted(image, true);
 }
 
 static void take_page(struct vmop_guests *guests, struct vmop_domain *domain,
@@ -289,10 +307,10 @@ static void take_page(struct vmop_guests *guests, struct vmop_domain *domain,
 		vmop_guest_files_find(&domain->watched->files, &answer->request.page.key);
 	if (!page)
 		return;
-	if (!answer->is_found) {
+	if (!answer->is_found && page->state == VMOP_GUEST_PAGE_PENDING)
 		page->state = answer->is_refused ? VMOP_GUEST_PAGE_NEW : VMOP_GUEST_PAGE_LOST;
+	if (!answer->is_found)
 		return;
-	}
 	struct vmop_build_id id = {.len_bytes = answer->build_id_len_bytes};
 	memcpy(id.bytes, answer->build_id, answer->build_id_len_bytes);
 	struct vmop_image *image =
@@ -306,8 +324,8 @@ static void take_symbols(struct vmop_guests *guests, const struct vmop_guest_ans
 	struct vmop_image *image = guests->images->slots[answer->request.symbols.image.at];
 	if (answer->symtab && !image->symbols)
 		give_symbols(image, answer->symtab);
-	/* A refused request is made again at the file's next page. */
-	if (answer->is_refused)
+	/* The request is made again with the file's next sample. */
+	if ((answer->is_refused || answer->is_gone) && !image->symbols)
 		vmop_image_mark_wanted(image, false);
 	vmop_image_unref(guests->images, image); /* taken in name_functions */
 }
@@ -415,8 +433,14 @@ static struct vmop_image *generated_image(struct vmop_guests *guests,
 {
 	const struct vmop_guest_seen *seen = vmop_guest_processes_find(
 		&domain->watched->processes, context->pid, context->start_time_ns);
-	if (!seen || !seen->generated)
-		return vmop_guest_image_of_generated(guests, domain, context->comm);
+	if (!seen || !seen->generated) {
+		struct vmop_image *image =
+			vmop_guest_image_of_generated(guests, domain, context->comm);
+		if (!image->note && seen && seen->map_state == VMOP_GUEST_SEEN_NONE)
+			vmop_image_set_note(image, "its program left no perf map, or none that "
+						   "the guest has in memory");
+		return image;
+	}
 	vmop_image_mark_sampled(seen->generated);
 	return seen->generated;
 }
@@ -430,6 +454,9 @@ static void put_place(struct vmop_guests *guests, const struct vmop_held_sample 
 	struct vmop_domain *domain = held->domain;
 	struct vmop_guest_placement placement = vmop_guest_place(facts);
 	sample->key.certainty = (uint8_t)placement.certainty;
+	if (facts->page && facts->page->state == VMOP_GUEST_PAGE_FOUND)
+		want_symbols(guests, facts->page->image, context->generation,
+			     context->page.mapping);
 	switch (placement.place) {
 	case VMOP_GUEST_PLACE_MAPPING:
 		sample->image = vmop_guest_image_of_vma(guests, domain, process, facts->vma);

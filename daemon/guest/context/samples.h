@@ -3,8 +3,8 @@
  * Samples with a context (vmop/guest-context.h): requests what they need, and attributes them. The
  * task is the context's, the place follows the rules of placement.h.
  *
- * A context counts only if the kernel that its numbers were of is the one of the guest's view: the
- * fields of another kernel's structs are elsewhere, and what was read there can be anything.
+ * A context counts only if it was captured by the numbers of the kernel in the guest's view. The
+ * structs of another kernel have their fields elsewhere, so the captured words can be anything.
  *
  * All functions belong to the sampling thread.
  */

@@ -10,16 +10,16 @@
 #include "libsym/jit/perf-map.h"
 #include "libutil/cleanup.h"
 
-/* Read the functions of an ELF file while its pages are there. NULL: it has none. */
-static struct vmop_symtab *read_symbols(struct vmop_guest *guest, uint64_t mapping)
+/* Read the functions of an ELF file while its pages are there. */
+static void read_symbols(struct vmop_guest *guest, uint64_t mapping,
+			 struct vmop_guest_answer *answer)
 {
 	_cleanup_close_ int fd = -1;
-	struct vmop_symtab *symtab = NULL;
 	struct vmop_error *err = vmop_guest_file_copy_mapping(guest, mapping, &fd);
+	answer->is_gone = err && err->code == VMOP_ERROR_NOT_FOUND;
 	if (!err)
-		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &symtab);
+		err = vmop_symtab_read_elf(fd, "a guest's file", 0, &answer->symtab);
 	vmop_error_destroy(err);
-	return symtab;
 }
 
 /* Return whether a file has the code that the request gives. */
@@ -63,7 +63,7 @@ static void serve_page(struct vmop_guest *guest, struct vmop_guest_answer *answe
 	answer->is_verified = has_code(guest, answer->mapping, &answer->request);
 	/* The file goes with its last user; others can be read later. */
 	if (file.is_deleted && file.is_elf && answer->request.page.wants_symbols)
-		answer->symtab = read_symbols(guest, answer->mapping);
+		read_symbols(guest, answer->mapping, answer);
 	answer->is_found = true;
 }
 
@@ -126,7 +126,7 @@ void vmop_guest_serve(struct vmop_guest *guest, const struct vmop_guest_request 
 		serve_page(guest, ret);
 		break;
 	case VMOP_GUEST_REQUEST_SYMBOLS:
-		ret->symtab = read_symbols(guest, request->symbols.mapping);
+		read_symbols(guest, request->symbols.mapping, ret);
 		ret->is_found = ret->symtab;
 		break;
 	case VMOP_GUEST_REQUEST_PROCESS:

@@ -30,7 +30,7 @@ struct vmop_guest_states {
 	uint32_t n;
 };
 
-/* Make room for the states of all CPUs. Without memory there is none. */
+/* Make room for the states of all CPUs. Without memory no state is kept. */
 void vmop_guest_states_init(struct vmop_guest_states *states);
 void vmop_guest_states_deinit(struct vmop_guest_states *states);
 

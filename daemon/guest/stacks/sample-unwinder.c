@@ -136,6 +136,7 @@ static void add_stacks(const struct vmop_guest_context *context, struct vmop_ker
 		search->stacks[search->n_stacks].start = start;
 		search->stacks[search->n_stacks++].end = end;
 	}
+	search->has_all_stacks = search->n_stacks == 2;
 	if (search->n_stacks == 2 && search->stacks[0].start > search->stacks[1].start) {
 		uint64_t start = search->stacks[0].start, end = search->stacks[0].end;
 		search->stacks[0] = search->stacks[1];
@@ -213,6 +214,36 @@ static void search_stack(struct vmop_guest_sample_unwinder *unwinder,
 	callers->is_likely = !found.is_certain;
 }
 
+/*
+ * Return whether a sample is in the code of an entry or an exit, where the kernel's tables say that
+ * the stack ends, although the registers of user code are where the task's stack begins.
+ */
+static bool is_in_entry_code(const struct vmop_guest_context *context,
+			     const struct vmop_kernel_unwound *unwound)
+{
+	return MACHINE == EM_X86_64 && unwound->end == VMOP_STACK_COMPLETE &&
+	       unwound->n_frames == 1 && !unwound->entry.is_known && has_saved_user_regs(context);
+}
+
+/*
+ * Return whether the registers where the task's stack begins are those of this entry. A system call
+ * has the user's address in rcx, and has not stored it yet while it has less than five words on the
+ * stack (entry_SYSCALL_64).
+ */
+static bool has_stored_user_regs(const struct vmop_guest_context *context)
+{
+#if defined(__x86_64__)
+	enum { STORED_BYTES = 40 };
+	uint64_t end = context->window_address[VMOP_GUEST_KERNEL_WINDOW] +
+		       context->window_bytes[VMOP_GUEST_KERNEL_WINDOW];
+	return context->regs[RCX] == context->user_regs[PC] ||
+	       ((context->parts & VMOP_GUEST_HAS_SP) && end - context->regs[SP] >= STORED_BYTES);
+#else
+	(void)context;
+	return true;
+#endif
+}
+
 /* Put the kernel's frames. Return whether the stack goes on in user code. */
 static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 			  const struct vmop_guest_view *view,
@@ -238,7 +269,10 @@ static bool unwind_kernel(struct vmop_guest_sample_unwinder *unwinder,
 	put_frames(unwinder->frames, 1, unwound.n_frames, ret);
 	ret->end = unwound.end;
 	*ret_entry = unwound.entry;
-	return has_user_part(context, &unwound);
+	if (!is_in_entry_code(context, &unwound))
+		return has_user_part(context, &unwound);
+	ret->end = VMOP_STACK_NOT_RECORDED;
+	return has_stored_user_regs(context);
 }
 
 /* ---- the user part --------------------------------------------------------- */

@@ -125,12 +125,12 @@ void vmop_guest_table_cache_put(struct vmop_guest_table_cache *cache,
 	if (!table)
 		return;
 	vmop_cfi_table_facts(table, &facts);
-	if (!make_room(cache, facts.table_bytes)) {
-		vmop_cfi_table_destroy(table);
-		slot->state = VMOP_CODE_UNREADABLE;
+	bool has_room = make_room(cache, facts.table_bytes);
+	slot = vmop_guest_table_cache_find(cache, key); /* slots have moved */
+	if (has_room) {
+		set_table(cache, slot, table, facts.table_bytes);
 		return;
 	}
-	/* Slots have moved. */
-	slot = vmop_guest_table_cache_find(cache, key);
-	set_table(cache, slot, table, facts.table_bytes);
+	vmop_cfi_table_destroy(table);
+	slot->state = VMOP_CODE_UNREADABLE;
 }

@@ -12,7 +12,7 @@
 #include "libutil/cleanup.h"
 #include "libutil/clock.h"
 
-enum { PAGE_BYTES = 4096, STACK_COPY_BYTES = 64 << 10, FIRST_COPY_BYTES = 8 << 10 };
+enum { PAGE_BYTES = 4096, STACK_COPY_BYTES = 64 << 10, SHORT_COPY_BYTES = 8 << 10 };
 
 /* Files of all processes together. Code of further ones is unreadable until the next begin. */
 #define MAX_FILES 1024u
@@ -89,11 +89,6 @@ void vmop_user_stacks_begin(struct vmop_user_stacks *stacks,
 		max_cpu_ns ? vmop_clock_ns(CLOCK_THREAD_CPUTIME_ID) + max_cpu_ns : 0;
 	if (stacks->n_files == MAX_FILES || stacks->tables_bytes > MAX_TABLES_BYTES)
 		drop_files(stacks);
-}
-
-size_t vmop_user_stacks_bytes(const struct vmop_user_stacks *stacks)
-{
-	return stacks->tables_bytes;
 }
 
 /* ---- files ----------------------------------------------------------------- */
@@ -191,19 +186,20 @@ void vmop_user_stacks_unwind(struct vmop_user_stacks *stacks, uint32_t pid, uint
 			     const uint64_t *regs, struct vmop_stack_frame *frames,
 			     size_t max_frames, struct vmop_unwound *ret)
 {
-	static const size_t sizes[] = {FIRST_COPY_BYTES, STACK_COPY_BYTES};
+	uint64_t sp = regs[stacks->sp];
+	/* Most stacks are short, and each page of them takes several reads. */
+	const size_t sizes[] = {PAGE_BYTES - sp % PAGE_BYTES, SHORT_COPY_BYTES, STACK_COPY_BYTES};
 	const struct vmop_code_space space = {.find = find_code, .arg = stacks};
 	*ret = (struct vmop_unwound){.end = VMOP_STACK_UNREADABLE};
 	stacks->process =
 		stacks->snapshot ? vmop_guest_snapshot_by_pid(stacks->snapshot, pid) : NULL;
 	if (!stacks->process || !stacks->process->vma_count)
 		return;
-	/* Most stacks are short, and each page of them takes several reads. */
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct vmop_stack_capture capture = {
 			.user_regs = regs,
 			.user_stack = stacks->copy,
-			.user_stack_bytes = copy_stack(stacks, pgd_gpa, regs[stacks->sp], sizes[i]),
+			.user_stack_bytes = copy_stack(stacks, pgd_gpa, sp, sizes[i]),
 			.user_stack_asked_bytes = sizes[i],
 		};
 		vmop_unwind(stacks->unwinder, &space, &capture, frames, max_frames, ret);

@@ -45,9 +45,6 @@ void vmop_user_stacks_unwind(struct vmop_user_stacks *stacks, uint32_t pid, uint
 			     const uint64_t *regs, struct vmop_stack_frame *frames,
 			     size_t max_frames, struct vmop_unwound *ret);
 
-/* Return the memory that the tables of files take, in bytes. */
-size_t vmop_user_stacks_bytes(const struct vmop_user_stacks *stacks);
-
 struct vmop_user_place {
 	const char *path;   /* of the mapping, or NULL: no mapping is there */
 	uint64_t offset;    /* in the file */

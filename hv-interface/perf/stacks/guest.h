@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a vCPU ran, in a sample of the BPF output event: PERF_SAMPLE_RAW (enum perf_event_type in
- * linux/perf_event.h), with a struct vmop_bpf_guest of bpf/layout.h. The BPF program writes it in
- * place of perf's sample of a guest, or in front of perf's sample of the host's work for a vCPU. It
- * is read in place and not trusted: every number that the reader relies on is checked.
+ * The context of a guest in a sample of the BPF output event: PERF_SAMPLE_RAW (enum perf_event_type
+ * in linux/perf_event.h), with a struct vmop_bpf_guest of bpf/layout.h. The BPF program writes it
+ * in place of perf's sample of a guest, or in front of perf's sample of the host's work for a vCPU.
+ * It is read in place and not trusted: every number that the reader relies on is checked.
  */
 #ifndef VMOP_HV_INTERFACE_PERF_STACKS_GUEST_H
 #define VMOP_HV_INTERFACE_PERF_STACKS_GUEST_H

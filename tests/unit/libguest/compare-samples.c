@@ -206,6 +206,11 @@ static void check_current(void)
 		    u32(task + numbers.task_tgid) != current[i].pid)
 			DIFFERS("vCPU %u: task %" PRIx64 ", not %" PRIx64, current[i].vcpu, task,
 				current[i].task);
+		uint64_t irq_stack = is_arm64() ? 0 : u64(base + numbers.irq_stack_in_per_cpu);
+		uint64_t end = (irq_stack + 8) & ~(uint64_t)(PAGE - 1);
+		if (!is_arm64() && (!end || irq_stack > end || (u64(end - PAGE), faults())))
+			DIFFERS("vCPU %u: no stack for interrupts ends at %" PRIx64,
+				current[i].vcpu, irq_stack);
 	}
 	if (count != numbers.n_cpus)
 		DIFFERS("%zu of %u vCPUs have a task", count, numbers.n_cpus);

@@ -676,6 +676,54 @@ static void the_vdso_is_read_from_memory(void **state)
 	vmop_error_destroy(err);
 }
 
+/* An image of which some bytes can't be read. */
+struct partial_image {
+	const uint8_t *bytes;
+	size_t len_bytes;
+	size_t absent_at; /* the byte that is not there */
+};
+
+static bool read_partial(void *arg, uint64_t offset, void *buf, size_t len_bytes)
+{
+	const struct partial_image *image = arg;
+	if (offset > image->len_bytes || len_bytes > image->len_bytes - offset ||
+	    image->absent_at - offset < len_bytes)
+		return false;
+	memcpy(buf, image->bytes + offset, len_bytes);
+	return true;
+}
+
+static void a_file_is_read_by_a_function(void **state)
+{
+	(void)state;
+	struct synthetic_cfi cfi = {0};
+	synthetic_usual_cie(&cfi, EM_X86_64);
+	synthetic_fde(&cfi, SYNTHETIC_TEXT, 64, NULL, 0);
+	struct partial_image image;
+	uint8_t *bytes =
+		synthetic_make(&(struct synthetic_image){.eh_frame = &cfi}, &image.len_bytes);
+	const struct vmop_cfi_reader reader = {.read = read_partial, .arg = &image};
+	size_t n_tables = 0;
+	image.bytes = bytes;
+	/* Without a byte that it needs there is no table. */
+	for (image.absent_at = 0; image.absent_at <= image.len_bytes; image.absent_at++) {
+		struct vmop_cfi_table *table = NULL;
+		struct vmop_error *err = vmop_cfi_table_build_by(&reader, &ample, &table);
+		if (!err) {
+			assert_rsp(table, SYNTHETIC_TEXT, 8);
+			vmop_cfi_table_destroy(table);
+			n_tables++;
+		}
+		assert_true(!err || err->code == VMOP_ERROR_CORRUPT ||
+			    err->code == VMOP_ERROR_NOT_FOUND);
+		assert_true(!err || image.absent_at < image.len_bytes);
+		vmop_error_destroy(err);
+	}
+	assert_true(n_tables > 0 && n_tables < image.len_bytes);
+	free(bytes);
+	synthetic_deinit(&cfi);
+}
+
 /* Return the table of two functions: one saves rbx, and the other one's CFA may be rbx. */
 static struct vmop_cfi_table *table_with_rbx(bool has_cfa_by_rbx)
 {
@@ -752,6 +800,7 @@ int main(void)
 		cmocka_unit_test(millions_of_functions_are_bounded),
 		cmocka_unit_test(every_bound_is_an_error),
 		cmocka_unit_test(the_vdso_is_read_from_memory),
+		cmocka_unit_test(a_file_is_read_by_a_function),
 		cmocka_unit_test(rbx_has_rows_where_a_cfa_needs_it),
 		cmocka_unit_test(gos_programs_are_known_by_their_note),
 	};

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/guest/stacks/orc-tables.h"
 #include "tests/unit/daemon/vmm.h"
 #include "tests/unit/libguest/synthetic.h"
 
@@ -345,6 +346,83 @@ static void another_kernel_takes_over(void **state)
 	vmop_guest_view_unref(second);
 }
 
+static bool has_orc(const struct vmop_guest_view *view)
+{
+	return has_all(view) && view->orc && view->orc->code_generation == view->code->generation;
+}
+
+static bool has_orc_without_module(const struct vmop_guest_view *view)
+{
+	return has_orc(view) && has_no_module(view);
+}
+
+static void unwind_tables_follow_the_code(void **state)
+{
+	const struct vmop_domain_id domain = {DOMAIN};
+	(void)state;
+	struct vmop_guest_view *view = wait_for(has_all);
+	assert_null(view->orc);
+	vmop_guest_watch_want_stacks(watch, domain);
+	vmop_guest_watch_want_stacks(watch, (struct vmop_domain_id){DOMAIN + 1});
+	struct vmop_guest_view *second = wait_for(has_orc);
+	/* The synthetic kernel has frame pointers. */
+	assert_null(second->orc->orc);
+	assert_false(second->orc->is_arm64);
+	assert_int_equal(second->orc->unusable, VMOP_STACK_END_UNKNOWN);
+	synthetic_put_u64(&made, made.modules_head, made.modules_head);
+	struct vmop_guest_view *third = wait_for(has_orc_without_module);
+	assert_true(third->orc != second->orc);
+	vmop_guest_view_unref(view);
+	vmop_guest_view_unref(second);
+	vmop_guest_view_unref(third);
+}
+
+/* Return the first mapping of a file. */
+static const struct vmop_guest_vma *file_mapping(const struct vmop_guest_view *view,
+						 const struct vmop_guest_process **ret)
+{
+	const struct vmop_guest_snapshot *snapshot = view->tasks->snapshot;
+	for (size_t i = 0; i < vmop_guest_snapshot_count(snapshot); i++) {
+		*ret = vmop_guest_snapshot_get(snapshot, i);
+		for (uint32_t j = 0; j < (*ret)->vma_count; j++)
+			if ((*ret)->vmas[j].file)
+				return &(*ret)->vmas[j];
+	}
+	fail_msg("no file is mapped");
+	return NULL;
+}
+
+static void requests_for_tables_are_answered(void **state)
+{
+	const struct vmop_domain_id domain = {DOMAIN}, other = {DOMAIN + 1};
+	const struct vmop_guest_process *process = NULL;
+	struct vmop_guest_code_mapping mapping;
+	struct vmop_guest_table_answer answer;
+	(void)state;
+	struct vmop_guest_view *view = wait_for(has_all);
+	const struct vmop_guest_vma *vma = file_mapping(view, &process);
+	assert_true(vmop_guest_code_mapping_init(&mapping, process, vma));
+	assert_false(vmop_guest_watch_take_table(watch, domain, &answer));
+	assert_true(vmop_guest_watch_request_table(watch, domain, &mapping));
+	/* The guest that is not watched has no answer. */
+	assert_true(vmop_guest_watch_request_table(watch, other, &mapping));
+	int waited_ms = 0;
+	while (!vmop_guest_watch_take_table(watch, domain, &answer) && waited_ms < PATIENCE_MS) {
+		poll(NULL, 0, 5);
+		waited_ms += 5;
+	}
+	assert_true(waited_ms < PATIENCE_MS);
+	assert_memory_equal(&answer.key, &mapping.key, sizeof(mapping.key));
+	/* Of the synthetic file only the page with its build-id is in memory. */
+	assert_int_equal(answer.state, VMOP_CODE_UNREADABLE);
+	assert_null(answer.table);
+	assert_false(vmop_guest_watch_take_table(watch, domain, &answer));
+	assert_false(vmop_guest_watch_take_table(watch, other, &answer));
+	assert_true(vmop_guest_watch_request_table(watch, domain, &mapping));
+	vmop_guest_watch_drop_tables(watch, domain);
+	vmop_guest_view_unref(view);
+}
+
 static void a_vmm_that_ends_leaves_nothing(void **state)
 {
 	(void)state;
@@ -377,6 +455,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(symbols_are_dropped_after_they_were_copied,
 						begin_shared, end),
 		cmocka_unit_test_setup_teardown(another_kernel_takes_over, begin_shared, end),
+		cmocka_unit_test_setup_teardown(unwind_tables_follow_the_code, begin_shared, end),
+		cmocka_unit_test_setup_teardown(requests_for_tables_are_answered, begin_private,
+						end),
 		cmocka_unit_test_setup_teardown(qmp_locates_ram, begin_qmp_arm64, end_qmp),
 #ifndef __aarch64__
 		cmocka_unit_test_setup_teardown(qmp_locates_ram, begin_qmp_x86, end_qmp),

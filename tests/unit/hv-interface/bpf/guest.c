@@ -31,13 +31,20 @@ enum { PERIOD_NS = 500000, RING_PAGES = 2048, WANTED = 100, LIMIT_MS = 20000 };
 static struct vmop_bpf_program *program;
 static struct vmop_guest_maps *maps;
 
+/* Of the running test; its end stops them, even where it fails. */
+static struct known_guest guest;
+static struct record_reader reader;
+static bool has_guest, has_reader;
+
 /* What the records of this process's vCPU are checked against, and how many there were. */
 struct seen {
 	struct known_guest *guest;
 	void (*check)(struct seen *seen, const struct vmop_guest_context *context);
 	struct vmop_guest_numbers numbers;
-	uint64_t contexts, states, perf_guest_samples, host_samples_after_state;
-	uint64_t with_task;
+	uint64_t contexts, states, host_samples_after_state;
+	uint64_t of_other_guests; /* records: other tests may run guests on this machine */
+	uint64_t all_contexts, all_states, all_perf_guest_samples;
+	uint64_t with_task, vmm_samples_after_state;
 	uint32_t tid_of_state[READER_CPUS_MAX]; /* 0: the CPU's last record was another */
 	uint64_t gaps[VMOP_GUEST_N_GAPS];
 };
@@ -62,7 +69,7 @@ static void check_any(const struct vmop_bpf_guest *record)
 	const struct vmop_guest_context *context = (const void *)((const uint8_t *)record + 20);
 	static const uint32_t most[] = {VMOP_GUEST_UNKNOWN_SP_WINDOW_MAX,
 					VMOP_GUEST_KERNEL_WINDOW_MAX, VMOP_GUEST_USER_WINDOW_MAX};
-	assert_int_equal(record->event, 7);
+	assert_int_equal(record->event, READER_EVENT);
 	assert_int_equal(record->reserved, 0);
 	assert_int_equal(record->period_events, PERIOD_NS);
 	assert_int_equal(record->len_bytes, vmop_guest_context_bytes(context));
@@ -82,20 +89,33 @@ static void check_any(const struct vmop_bpf_guest *record)
 		assert_true(words[i] != SECRET);
 }
 
+/* Count a record by its kind. Return whether it is of this process. */
+static bool count(struct seen *seen, const struct seen_record *record)
+{
+	uint16_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	if (!record->guest)
+		seen->all_perf_guest_samples += mode == PERF_RECORD_MISC_GUEST_KERNEL ||
+						mode == PERF_RECORD_MISC_GUEST_USER;
+	else if (record->guest->kind == VMOP_BPF_GUEST_STATE)
+		seen->all_states++;
+	else
+		seen->all_contexts++;
+	return record->pid == (uint32_t)getpid();
+}
+
 static void look(void *arg, const struct seen_record *record)
 {
 	struct seen *seen = arg;
 	uint32_t state_tid = seen->tid_of_state[record->cpu];
 	seen->tid_of_state[record->cpu] = 0;
-	if (record->pid != (uint32_t)getpid())
+	if (!count(seen, record))
 		return;
 	if (!record->guest) {
-		uint16_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
-		bool is_guest = mode == PERF_RECORD_MISC_GUEST_KERNEL ||
-				mode == PERF_RECORD_MISC_GUEST_USER;
-		seen->perf_guest_samples += is_guest;
 		assert_true(!state_tid || state_tid == record->tid);
 		seen->host_samples_after_state += state_tid != 0;
+		seen->vmm_samples_after_state +=
+			state_tid &&
+			(record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
 		return;
 	}
 	check_any(record->guest);
@@ -114,14 +134,37 @@ static void look(void *arg, const struct seen_record *record)
 		seen->check(seen, context);
 }
 
+/* Check the program's counters since the one before against the records. */
+static void check_facts(const struct seen *seen, const struct vmop_guest_maps_facts *before)
+{
+	struct vmop_guest_maps_facts after;
+	vmop_guest_maps_facts(maps, &after);
+	uint64_t contexts = after.n_contexts - before->n_contexts;
+	uint64_t states = after.n_exited - before->n_exited;
+	assert_int_equal(contexts, seen->all_contexts);
+	assert_int_equal(states, seen->all_states);
+	/* perf counts a record without room and names the number: a slow machine drains late. */
+	uint64_t full = after.n_ring_full - before->n_ring_full;
+	assert_true(full >= reader.n_lost);
+	uint64_t kept = after.n_samples - before->n_samples - contexts;
+	assert_true(kept - seen->all_perf_guest_samples <= full);
+	assert_true(contexts + states > full);
+	printf("%s: %llu contexts, %llu states, %llu kept; %llu ns each\n", after.virtualisation,
+	       (unsigned long long)contexts, (unsigned long long)states, (unsigned long long)kept,
+	       (unsigned long long)((after.cost_ns - before->cost_ns) /
+				    (contexts + states + kept)));
+}
+
 /* Sample the running guest until there were enough records; then check the counters. */
 static void sample(struct seen *seen, void (*meanwhile)(struct seen *seen))
 {
-	struct record_reader reader;
-	struct vmop_guest_maps_facts before, after;
+	struct vmop_guest_maps_facts before;
 	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + LIMIT_MS * UINT64_C(1000000);
+	seen->contexts = seen->states = 0;
+	seen->all_contexts = seen->all_states = seen->all_perf_guest_samples = 0;
 	vmop_guest_maps_facts(maps, &before);
-	record_reader_open(&reader, program, PERIOD_NS, RING_PAGES);
+	has_reader = true;
+	assert_true(record_reader_open(&reader, program, PERIOD_NS, RING_PAGES));
 	while (seen->contexts + seen->states < WANTED && vmop_clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		if (meanwhile)
 			meanwhile(seen);
@@ -131,35 +174,36 @@ static void sample(struct seen *seen, void (*meanwhile)(struct seen *seen))
 	}
 	record_reader_stop(&reader);
 	record_reader_drain(&reader, look, seen);
-	vmop_guest_maps_facts(maps, &after);
 	record_reader_close(&reader);
-	assert_false(seen->guest->ended_early);
+	has_reader = false;
+	assert_false(guest.ended_early);
+	assert_int_equal(reader.n_malformed, 0);
 	assert_true(seen->contexts + seen->states >= WANTED);
-	assert_int_equal(after.n_contexts - before.n_contexts, seen->contexts);
-	assert_int_equal(after.n_exited - before.n_exited, seen->states);
-	/* perf counts a record without room and names the number: a slow machine drains late. */
-	uint64_t full = after.n_ring_full - before.n_ring_full;
-	assert_true(full >= reader.n_lost);
-	uint64_t kept = after.n_samples - before.n_samples - seen->contexts;
-	assert_true(kept - seen->perf_guest_samples <= full);
-	assert_true(seen->contexts + seen->states > full);
-	printf("%s: %llu contexts, %llu states, %llu kept; %llu ns each\n", after.virtualisation,
-	       (unsigned long long)seen->contexts, (unsigned long long)seen->states,
-	       (unsigned long long)kept,
-	       (unsigned long long)((after.cost_ns - before.cost_ns) /
-				    (seen->contexts + seen->states + kept)));
+	check_facts(seen, &before);
 }
 
-static void start(struct seen *seen, struct known_guest *guest, int n_levels, enum known_mode mode)
+static int clean(void **state)
 {
-	*seen = (struct seen){.guest = guest};
-	const char *why = known_guest_init(guest, n_levels, mode);
+	(void)state;
+	if (has_reader)
+		record_reader_close(&reader);
+	if (has_guest)
+		known_guest_deinit(&guest);
+	has_reader = has_guest = false;
+	vmop_guest_maps_remove(maps, (uint32_t)getpid());
+	return 0;
+}
+
+static void start(struct seen *seen, int n_levels, enum known_mode mode)
+{
+	*seen = (struct seen){.guest = &guest};
+	const char *why = known_guest_init(&guest, n_levels, mode);
+	has_guest = true;
 	if (why) {
 		printf("skipped: %s\n", why);
-		known_guest_deinit(guest);
 		skip();
 	}
-	known_guest_numbers(guest, &seen->numbers);
+	known_guest_numbers(&guest, &seen->numbers);
 }
 
 static void go(struct seen *seen)
@@ -171,12 +215,6 @@ static void go(struct seen *seen)
 static void put(const struct seen *seen)
 {
 	assert_true(vmop_guest_maps_put(maps, (uint32_t)getpid(), &seen->numbers));
-}
-
-static void finish(struct seen *seen)
-{
-	vmop_guest_maps_remove(maps, (uint32_t)getpid());
-	known_guest_deinit(seen->guest);
 }
 
 static void check_registers(const struct seen *seen, const struct vmop_guest_context *context)
@@ -209,15 +247,13 @@ static void check_unknown(struct seen *seen, const struct vmop_guest_context *co
 
 static void a_guest_of_an_unknown_kernel_has_registers_and_code(void **state)
 {
-	struct known_guest guest;
 	struct seen seen;
 	(void)state;
-	start(&seen, &guest, 4, KNOWN_USER);
+	start(&seen, 4, KNOWN_USER);
 	seen.check = check_unknown;
 	go(&seen);
 	sample(&seen, NULL);
 	assert_int_equal(seen.states, 0); /* nobody asked for stacks */
-	finish(&seen);
 }
 
 static void check_task(const struct seen *seen, const struct vmop_guest_context *context)
@@ -273,9 +309,8 @@ static void check_known(struct seen *seen, const struct vmop_guest_context *cont
 
 static void known_with(int n_levels, uint32_t user_window_bytes, bool has_direct_map)
 {
-	struct known_guest guest;
 	struct seen seen;
-	start(&seen, &guest, n_levels, KNOWN_USER);
+	start(&seen, n_levels, KNOWN_USER);
 	seen.check = check_known;
 	seen.numbers.user_window_bytes = user_window_bytes;
 	if (!has_direct_map)
@@ -284,7 +319,6 @@ static void known_with(int n_levels, uint32_t user_window_bytes, bool has_direct
 	go(&seen);
 	sample(&seen, NULL);
 	assert_true(user_window_bytes || !seen.states);
-	finish(&seen);
 }
 
 static void a_known_kernel_has_task_page_and_file(void **state)
@@ -337,17 +371,324 @@ static void check_kernel(struct seen *seen, const struct vmop_guest_context *con
 
 static void kernel_code_has_the_stacks_and_the_users_registers(void **state)
 {
-	struct known_guest guest;
 	struct seen seen;
 	(void)state;
-	start(&seen, &guest, 4, KNOWN_KERNEL);
+	start(&seen, 4, KNOWN_KERNEL);
 	seen.check = check_kernel;
 	seen.numbers.kernel_window_bytes = VMOP_GUEST_KERNEL_WINDOW_MAX;
 	seen.numbers.user_window_bytes = VMOP_GUEST_USER_WINDOW_MAX;
 	put(&seen);
 	go(&seen);
 	sample(&seen, NULL);
-	finish(&seen);
+}
+
+/* Where the kernel's code has the user's stack pointer, the user's window is from there. */
+static void check_entry(struct seen *seen, const struct vmop_guest_context *context)
+{
+	check_registers(seen, context);
+	check_task(seen, context);
+	check_window(context, VMOP_GUEST_KERNEL_WINDOW, 0, 0);
+	assert_int_equal(context->window_bytes[VMOP_GUEST_TASK_WINDOW], 4096);
+	check_window(context, VMOP_GUEST_USER_WINDOW, USER_SP, 2048);
+}
+
+static void the_entry_has_the_users_stack(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_ENTRY);
+	seen.check = check_entry;
+	seen.numbers.kernel_window_bytes = 4096;
+	seen.numbers.user_window_bytes = 2048;
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
+/* Without the two registers, the page table is the task's, and the first window its stack. */
+static void check_withheld(struct seen *seen, const struct vmop_guest_context *context)
+{
+	bool is_user = context->parts & VMOP_GUEST_IS_USER;
+	assert_int_equal(context->parts & VMOP_GUEST_HAS_SP, 0);
+	assert_int_equal(context->gap, VMOP_GUEST_GAP_NONE);
+	assert_true(context->regs[7] == 0);
+	assert_true(context->page_table == guest.root);
+	check_code(seen, context);
+	check_task(seen, context);
+	if (is_user)
+		check_file(seen, context);
+	check_window(context, VMOP_GUEST_KERNEL_WINDOW, 0, 0);
+	check_window(context, VMOP_GUEST_USER_WINDOW, 0, 0);
+}
+
+static void check_withheld_in_kernel(struct seen *seen, const struct vmop_guest_context *context)
+{
+	assert_int_equal(context->parts & VMOP_GUEST_HAS_SP, 0);
+	assert_true(context->page_table == guest.root);
+	check_code(seen, context);
+	check_task(seen, context);
+	assert_true(context->user_regs[16] == ENTRY_RIP_VALUE);
+	assert_int_equal(context->window_bytes[VMOP_GUEST_KERNEL_WINDOW], KERNEL_STACK_BYTES);
+	assert_true(context->window_address[VMOP_GUEST_KERNEL_WINDOW] == KERNEL_STACK);
+	assert_true(word_of_window(context, VMOP_GUEST_KERNEL_WINDOW, 8) == KERNEL_STACK + 8);
+	check_window(context, VMOP_GUEST_TASK_WINDOW, IRQ_STACK_END - 4096, 4096);
+	check_window(context, VMOP_GUEST_USER_WINDOW, USER_SP, 4096);
+}
+
+static void registers_that_vmx_has_not_are_replaced(void **state)
+{
+	struct vmop_bpf_request request = {.wants_guests = true, .withholds_registers = true};
+	struct vmop_bpf_program *usual = program;
+	struct seen seen;
+	(void)state;
+	assert_null(vmop_bpf_program_load(&request, &program));
+	assert_non_null(program);
+	maps = vmop_bpf_program_guest_maps(program);
+	for (enum known_mode mode = KNOWN_USER; mode <= KNOWN_KERNEL; mode++) {
+		start(&seen, 4, mode);
+		seen.check = mode == KNOWN_USER ? check_withheld : check_withheld_in_kernel;
+		seen.numbers.kernel_window_bytes = 4096;
+		seen.numbers.user_window_bytes = 4096;
+		/* The kernel's own code is in the kernel's table. */
+		known_guest_map(&guest, guest.kernel_root, CODE_PAGE,
+				guest.code_gpa & ~UINT64_C(4095), 1);
+		put(&seen);
+		go(&seen);
+		sample(&seen, NULL);
+		clean(state);
+	}
+	vmop_bpf_program_destroy(program);
+	program = usual;
+	maps = vmop_bpf_program_guest_maps(program);
+}
+
+static void kick(struct seen *seen)
+{
+	known_guest_kick(seen->guest);
+	usleep(5000);
+}
+
+static void the_vmms_own_work_has_the_guests_state(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_known;
+	seen.numbers.user_window_bytes = 4096;
+	guest.vmm_work = 2000000;
+	put(&seen);
+	go(&seen);
+	for (int i = 0; i < 5; i++)
+		sample(&seen, kick);
+	printf("%llu samples of the VMM's work have a state\n",
+	       (unsigned long long)seen.vmm_samples_after_state);
+	assert_true(seen.vmm_samples_after_state > 0);
+}
+
+/* Tables that the guest made to harm: what the walk ends with. */
+struct hostile {
+	const char *name;
+	uint64_t entry; /* in every place of a table, 0: that table's own address */
+	enum vmop_guest_gap gap;
+};
+
+static const struct hostile *hostile_now;
+
+static void check_hostile(struct seen *seen, const struct vmop_guest_context *context)
+{
+	assert_int_equal(context->parts & USER_PARTS, USER_PARTS);
+	assert_int_equal(context->parts & VMOP_GUEST_HAS_TASK, 0);
+	assert_int_equal(context->gap, hostile_now->gap);
+	/* A table that maps itself is memory like any other: what it has is taken for a page. */
+	if (hostile_now->entry)
+		assert_int_equal(context->n_gap_parts, 2);
+	check_registers(seen, context);
+	check_code(seen, context);
+}
+
+static void hostile_tables_cost_parts_only(void **state)
+{
+	static const struct hostile all[] = {
+		{"its own address", 0, VMOP_GUEST_GAP_NO_TASK},
+		{"absent", 2, VMOP_GUEST_GAP_NOT_MAPPED},
+		{"no RAM", UINT64_C(0x70000000000) | 7, VMOP_GUEST_GAP_NO_SLOT},
+		{"the page behind the RAM", LOW_BYTES | 7, VMOP_GUEST_GAP_NO_SLOT},
+		{"the page before the RAM", (HIGH_GPA - 4096) | 7, VMOP_GUEST_GAP_NO_SLOT},
+		{"large pages without end", UINT64_C(0xffffffffff000) | 0x87,
+		 VMOP_GUEST_GAP_NO_SLOT},
+	};
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_hostile;
+	uint64_t root = known_guest_new_table(&guest);
+	seen.numbers.kernel_page_table_gpa = root;
+	seen.numbers.direct_map_bytes = 0;
+	go(&seen);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		hostile_now = &all[i];
+		for (int entry = 0; entry < 512; entry++)
+			((uint64_t *)known_guest_at(&guest, root))[entry] =
+				all[i].entry ? all[i].entry : root | 7;
+		put(&seen);
+		sample(&seen, NULL);
+	}
+}
+
+/* The user's stack goes on in what is no RAM: the copy ends there. */
+static void check_end_of_ram(struct seen *seen, const struct vmop_guest_context *context)
+{
+	(void)seen;
+	uint32_t there = 4096 - USER_SP % 4096;
+	check_window(context, VMOP_GUEST_USER_WINDOW, USER_SP, there);
+}
+
+static void a_window_ends_with_the_memory(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start(&seen, 4, KNOWN_USER);
+	seen.check = check_end_of_ram;
+	seen.numbers.user_window_bytes = VMOP_GUEST_USER_WINDOW_MAX;
+	*known_guest_entry(&guest, guest.root, USER_SP + 4096) = LOW_BYTES | 7;
+	put(&seen);
+	go(&seen);
+	sample(&seen, NULL);
+}
+
+/* A generator that needs no seed from outside: each run is the same. */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/* Put other nonsense into the numbers for every look at the rings. */
+static void put_nonsense(struct seen *seen)
+{
+	static uint64_t random = 88172645463325252u;
+	struct vmop_guest_numbers numbers;
+	known_guest_numbers(seen->guest, &numbers);
+	for (int changes = 0; changes < 4; changes++) {
+		size_t at = next_random(&random) % (sizeof(numbers) / 4) * 4;
+		uint32_t word = (uint32_t)next_random(&random);
+		memcpy((uint8_t *)&numbers + at, &word, sizeof(word));
+	}
+	numbers.kernel_window_bytes = (uint32_t)next_random(&random);
+	numbers.user_window_bytes = (uint32_t)next_random(&random);
+	seen->numbers = numbers;
+	put(seen);
+	usleep(3000);
+}
+
+static void nonsense(enum known_mode mode)
+{
+	struct seen seen;
+	start(&seen, 4, mode);
+	go(&seen);
+	for (int i = 0; i < 5; i++) {
+		sample(&seen, put_nonsense);
+	}
+}
+
+static void nonsense_in_the_numbers_costs_parts_only(void **state)
+{
+	(void)state;
+	nonsense(KNOWN_USER);
+}
+
+static void nonsense_is_harmless_in_kernel_code_too(void **state)
+{
+	(void)state;
+	nonsense(KNOWN_KERNEL);
+}
+
+/* The leader's second page is in a slot that comes and goes. */
+#define MOVING_GPA (UINT64_C(0x1000000000))
+enum { MOVING_BYTES = 16 * 4096 };
+static uint8_t *moving;
+
+static void check_moving(struct seen *seen, const struct vmop_guest_context *context)
+{
+	if (!(context->parts & VMOP_GUEST_HAS_TASK)) {
+		assert_true(context->gap == VMOP_GUEST_GAP_NO_SLOT ||
+			    context->gap == VMOP_GUEST_GAP_ABSENT);
+		return;
+	}
+	check_task(seen, context);
+}
+
+static void set_secret(void)
+{
+	for (size_t at = 0; at < MOVING_BYTES; at += 8) {
+		uint64_t secret = SECRET;
+		memcpy(moving + at, &secret, sizeof(secret));
+	}
+}
+
+/* Remove the slot, use its memory for something else, and bring both back. */
+static void move_slot(struct seen *seen)
+{
+	static uint8_t content[MOVING_BYTES];
+	uint64_t end_ns = vmop_clock_ns(CLOCK_MONOTONIC) + 20000000;
+	memcpy(content, moving, sizeof(content));
+	while (vmop_clock_ns(CLOCK_MONOTONIC) < end_ns) {
+		assert_true(known_guest_set_slot(seen->guest, 2, MOVING_GPA, 0, NULL));
+		set_secret();
+		usleep(100);
+		memcpy(moving, content, sizeof(content));
+		assert_true(known_guest_set_slot(seen->guest, 2, MOVING_GPA, MOVING_BYTES, moving));
+		usleep(300);
+	}
+}
+
+static void start_moving(struct seen *seen)
+{
+	start(seen, 4, KNOWN_USER);
+	seen->check = check_moving;
+	moving =
+		mmap(NULL, MOVING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(moving != MAP_FAILED);
+	uint64_t *entry = known_guest_entry(&guest, guest.kernel_root, KNOWN_LEADER_PAGE);
+	memcpy(moving, known_guest_at(&guest, *entry & UINT64_C(0xffffffffff000)), 4096);
+	*entry = MOVING_GPA | 7;
+	assert_true(known_guest_set_slot(&guest, 2, MOVING_GPA, MOVING_BYTES, moving));
+	put(seen);
+	go(seen);
+}
+
+static void a_slot_that_vanishes_is_not_read(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start_moving(&seen);
+	for (int i = 0; i < 4; i++) {
+		sample(&seen, move_slot);
+	}
+	assert_true(seen.with_task > 0);
+	munmap(moving, MOVING_BYTES);
+}
+
+/* The VMM's page is not mapped any more, and the program must not bring it back. */
+static void drop_page(struct seen *seen)
+{
+	(void)seen;
+	assert_int_equal(madvise(moving, MOVING_BYTES, MADV_DONTNEED), 0);
+	usleep(20000);
+}
+
+static void an_absent_page_stays_absent(void **state)
+{
+	struct seen seen;
+	(void)state;
+	start_moving(&seen);
+	drop_page(&seen);
+	sample(&seen, drop_page);
+	assert_int_equal(seen.with_task, 0);
+	assert_int_equal(seen.gaps[VMOP_GUEST_GAP_ABSENT], seen.contexts);
+	munmap(moving, MOVING_BYTES);
 }
 
 #endif
@@ -356,13 +697,24 @@ int main(void)
 {
 #ifdef __x86_64__
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_guest_of_an_unknown_kernel_has_registers_and_code),
-		cmocka_unit_test(a_known_kernel_has_task_page_and_file),
-		cmocka_unit_test(the_kernels_tables_serve_without_a_direct_map),
-		cmocka_unit_test(the_users_stack_is_copied_over_its_pages),
-		cmocka_unit_test(the_users_stack_ends_at_an_absent_page),
-		cmocka_unit_test(tables_of_five_levels_are_walked),
-		cmocka_unit_test(kernel_code_has_the_stacks_and_the_users_registers),
+		cmocka_unit_test_teardown(a_guest_of_an_unknown_kernel_has_registers_and_code,
+					  clean),
+		cmocka_unit_test_teardown(a_known_kernel_has_task_page_and_file, clean),
+		cmocka_unit_test_teardown(the_kernels_tables_serve_without_a_direct_map, clean),
+		cmocka_unit_test_teardown(the_users_stack_is_copied_over_its_pages, clean),
+		cmocka_unit_test_teardown(the_users_stack_ends_at_an_absent_page, clean),
+		cmocka_unit_test_teardown(tables_of_five_levels_are_walked, clean),
+		cmocka_unit_test_teardown(kernel_code_has_the_stacks_and_the_users_registers,
+					  clean),
+		cmocka_unit_test_teardown(the_entry_has_the_users_stack, clean),
+		cmocka_unit_test_teardown(registers_that_vmx_has_not_are_replaced, clean),
+		cmocka_unit_test_teardown(the_vmms_own_work_has_the_guests_state, clean),
+		cmocka_unit_test_teardown(hostile_tables_cost_parts_only, clean),
+		cmocka_unit_test_teardown(a_window_ends_with_the_memory, clean),
+		cmocka_unit_test_teardown(nonsense_in_the_numbers_costs_parts_only, clean),
+		cmocka_unit_test_teardown(nonsense_is_harmless_in_kernel_code_too, clean),
+		cmocka_unit_test_teardown(a_slot_that_vanishes_is_not_read, clean),
+		cmocka_unit_test_teardown(an_absent_page_stays_absent, clean),
 	};
 	struct vmop_bpf_request request = {.wants_guests = true};
 	if (access("/dev/kvm", R_OK | W_OK) < 0) {

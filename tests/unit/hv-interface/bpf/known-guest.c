@@ -26,10 +26,13 @@ enum {
 	LEADER_GPA = 0x300000, /* two pages apart from each other */
 	MAPPING_GPA = 0x207000,
 	INODE_GPA = 0x208000,
+	MM_GPA = 0x209000,
 	PAGES_GPA = 0x20a000, /* struct pages around that of the code */
 	KERNEL_STACK_GPA = 0x220000,
+	IRQ_STACK_GPA = 0x238000,
 	USER_STACK_GPA = 0x240000,
 	CURRENT_OFFSET = 0x1f40,
+	IRQ_STACK_OFFSET = CURRENT_OFFSET + 16,
 	PAGE_STRUCT_BYTES = 64,
 	PAGE_COMPOUND_HEAD = 8,
 	PAGE_MAPPING = 24,
@@ -39,6 +42,8 @@ enum {
 	INODE_NUMBER = 64,
 	INODE_GENERATION_AT = 0x158,
 	OFFSET_STACK = 32,
+	OFFSET_MM = 0x900,
+	OFFSET_PGD = 0x78,
 	OFFSET_START_TIME = 0xa00,
 	OFFSET_PID = 0x988,
 	OFFSET_TGID = 0x98c,
@@ -165,6 +170,7 @@ static void make_tables(struct known_guest *guest)
 				PAGES_GPA + (uint64_t)(i + 1) * PAGE, 1);
 	known_guest_map(guest, guest->kernel_root, VMALLOC, LEADER_GPA, 1);
 	known_guest_map(guest, guest->kernel_root, VMALLOC + PAGE, LEADER_GPA + 5 * PAGE, 1);
+	known_guest_map(guest, guest->kernel_root, IRQ_STACK_END - PAGE, IRQ_STACK_GPA, 1);
 	for (uint64_t i = 0; i < KERNEL_STACK_BYTES / PAGE; i++) {
 		known_guest_map(guest, guest->kernel_root, KERNEL_STACK + i * PAGE,
 				KERNEL_STACK_GPA + (3 - i) * 2 * PAGE, 1);
@@ -195,9 +201,12 @@ static void make_task(struct known_guest *guest)
 	guest->task = DIRECT_MAP + TASK_GPA;
 	put(guest, OFFSETS_GPA, DIRECT_MAP + PER_CPU_GPA - CURRENT_OFFSET);
 	put(guest, PER_CPU_GPA, guest->task);
+	put(guest, PER_CPU_GPA + 16, IRQ_STACK_END - 8);
 	put(guest, TASK_GPA + OFFSET_PID, TASK_PID | (uint64_t)TASK_TGID << 32);
 	put(guest, TASK_GPA + OFFSET_LEADER, LEADER);
 	put(guest, TASK_GPA + OFFSET_STACK, KERNEL_STACK);
+	put(guest, TASK_GPA + OFFSET_MM, DIRECT_MAP + MM_GPA);
+	put(guest, MM_GPA + OFFSET_PGD, DIRECT_MAP + guest->root);
 	put_words(guest, LEADER + OFFSET_START_TIME, TASK_START_TIME);
 	put_bytes(guest, LEADER + OFFSET_COMM, comm, sizeof(comm));
 }
@@ -229,6 +238,8 @@ static void make_stacks(struct known_guest *guest)
 	}
 	for (uint64_t at = 0; at < KERNEL_STACK_BYTES; at += 8)
 		put_words(guest, KERNEL_STACK + at, KERNEL_STACK + at);
+	for (uint64_t at = IRQ_STACK_END - PAGE; at < IRQ_STACK_END; at += 8)
+		put_words(guest, at, at);
 	/* struct pt_regs: 21 words */
 	uint64_t regs = KERNEL_STACK + KERNEL_STACK_BYTES - ENTRY_REGS_END - (uint64_t)21 * 8;
 	put_words(guest, regs + 16 * 8, ENTRY_RIP_VALUE);
@@ -267,7 +278,7 @@ static const char *set_registers(struct known_guest *guest, enum known_mode mode
 	uint64_t *r = guest->regs;
 	for (int i = 1; i < 16; i++)
 		r[i] = UINT64_C(0x0101010101010101) * (unsigned)i;
-	r[7] = mode == KNOWN_USER ? USER_SP : KERNEL_STACK + 0x2c40;
+	r[7] = mode == KNOWN_KERNEL ? KERNEL_STACK + 0x2c40 : USER_SP;
 	struct kvm_regs regs = {
 		.rdx = r[1],
 		.rcx = r[2],
@@ -318,6 +329,8 @@ static void *run(void *arg)
 			guest->ended_early = true; /* it left its loop */
 			break;
 		}
+		for (volatile uint64_t i = 0; i < guest->vmm_work; i++)
+			;
 	}
 	return NULL;
 }
@@ -334,6 +347,11 @@ const char *known_guest_start(struct known_guest *guest)
 		return "no thread";
 	guest->runs = true;
 	return NULL;
+}
+
+void known_guest_kick(struct known_guest *guest)
+{
+	pthread_kill(guest->thread, SIGUSR1);
 }
 
 void known_guest_deinit(struct known_guest *guest)
@@ -366,6 +384,7 @@ void known_guest_numbers(const struct known_guest *guest, struct vmop_guest_numb
 		.vmemmap = VMEMMAP,
 		.per_cpu_offsets = DIRECT_MAP + OFFSETS_GPA,
 		.current_in_per_cpu = CURRENT_OFFSET,
+		.irq_stack_in_per_cpu = IRQ_STACK_OFFSET,
 		.n_cpus = 1,
 		.page_bytes = PAGE_STRUCT_BYTES,
 		.page_compound_head = PAGE_COMPOUND_HEAD,
@@ -381,8 +400,8 @@ void known_guest_numbers(const struct known_guest *guest, struct vmop_guest_numb
 		.task_comm = OFFSET_COMM,
 		.task_start_time = OFFSET_START_TIME,
 		.task_stack = OFFSET_STACK,
-		.task_mm = VMOP_GUEST_NO_OFFSET,
-		.mm_pgd = VMOP_GUEST_NO_OFFSET,
+		.task_mm = OFFSET_MM,
+		.mm_pgd = OFFSET_PGD,
 		.stack_bytes = KERNEL_STACK_BYTES,
 		.entry_regs_end = ENTRY_REGS_END,
 		.page_shift = 12,

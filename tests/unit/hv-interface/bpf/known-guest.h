@@ -31,9 +31,11 @@
 #define DIRECT_MAP UINT64_C(0xffff888000000000)
 #define VMEMMAP UINT64_C(0xffffea0000000000)
 #define VMALLOC UINT64_C(0xffffc90000000000)
+#define KNOWN_LEADER_PAGE (VMALLOC + 0x1000) /* the second page of the group leader's task */
 #define KERNEL_STACK (VMALLOC + 0x100000)
 #define KERNEL_STACK_BYTES 16384
 #define ENTRY_REGS_END 16
+#define IRQ_STACK_END (VMALLOC + 0x200000)
 
 /* What the guest's memory says. */
 #define TASK_PID 4711
@@ -45,7 +47,8 @@
 #define FILE_GENERATION 77
 #define ENTRY_RIP_VALUE UINT64_C(0x7f1200400123)
 
-enum known_mode { KNOWN_USER, KNOWN_KERNEL };
+/* The vCPU's code: the user's, the kernel's on the task's stack, at the entry from user code. */
+enum known_mode { KNOWN_USER, KNOWN_KERNEL, KNOWN_ENTRY };
 
 struct known_guest {
 	int kvm, vm, vcpu;
@@ -57,6 +60,7 @@ struct known_guest {
 	uint64_t regs[17]; /* DWARF order; 0 and 16 change */
 	pthread_t thread;
 	volatile bool is_over;
+	volatile uint64_t vmm_work; /* rounds of the VMM's own work after each exit */
 	bool runs, ended_early;
 };
 
@@ -70,6 +74,9 @@ struct known_guest {
 const char *known_guest_init(struct known_guest *guest, int n_levels, enum known_mode mode);
 const char *known_guest_start(struct known_guest *guest);
 void known_guest_deinit(struct known_guest *guest); /* stops it */
+
+/* Make the vCPU exit to the VMM. */
+void known_guest_kick(struct known_guest *guest);
 
 /* Return the VMM's address of guest-physical memory. */
 void *known_guest_at(struct known_guest *guest, uint64_t gpa);

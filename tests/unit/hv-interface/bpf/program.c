@@ -214,6 +214,90 @@ static void on_an_event_that_has_a_program(void **state)
 	vmop_bpf_program_destroy(program);
 }
 
+/* Load both parts in a child after the refusal. Return its exit status: bit 0 guests, bit 1 not. */
+static int parts_after(bool (*refuse)(void), const char *reason)
+{
+	pid_t child = fork();
+	int status;
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct vmop_bpf_request request = {.wants_unwinding = true, .wants_guests = true};
+		struct vmop_bpf_program *program;
+		if (!refuse() || vmop_bpf_program_load(&request, &program))
+			_exit(77);
+		bool has_guests = program && vmop_bpf_program_guest_maps(program);
+		bool has_unwinding = program && vmop_bpf_program_maps(program);
+		if (request.no_guests)
+			printf("guest contexts: not captured, because %s\n",
+			       request.no_guests->message);
+		bool has_reason = request.no_guests && strstr(request.no_guests->message, reason);
+		fflush(stdout);
+		_exit((has_guests ? 1 : 0) | (has_unwinding ? 2 : 0) | (has_reason ? 4 : 0));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	return WEXITSTATUS(status);
+}
+
+static void guests_are_refused_with_a_reason(void **state)
+{
+	(void)state;
+	assert_int_equal(parts_after(drop_cap_bpf, "CAP_BPF"), 4);
+	assert_int_equal(parts_after(filter_bpf, "seccomp"), 4);
+	assert_int_equal(parts_after(filter_programs, "programs on perf events are not permitted"),
+			 4);
+}
+
+/* Keep only what the program needs. */
+static bool keep_two_capabilities(void)
+{
+	capng_clear(CAPNG_SELECT_BOTH);
+	capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_PERFMON);
+	capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, CAP_BPF);
+	return capng_apply(CAPNG_SELECT_CAPS) == 0;
+}
+
+static void two_capabilities_suffice_for_guests(void **state)
+{
+	(void)state;
+	int parts = parts_after(keep_two_capabilities, "KVM");
+	assert_true(parts & 2);
+	if (parts & 4)
+		skip(); /* no KVM on this machine */
+	assert_int_equal(parts, 1 | 2);
+}
+
+static bool refuse_nothing(void)
+{
+	return true;
+}
+
+/* Each part is there or not, whatever the other is. */
+static void a_part_that_is_not_wanted_is_not_loaded(void **state)
+{
+	(void)state;
+	struct vmop_bpf_program *program;
+	if (!(parts_after(refuse_nothing, "") & 1))
+		skip();
+	struct vmop_bpf_request request = {.wants_guests = true};
+	assert_null(vmop_bpf_program_load(&request, &program));
+	assert_null(request.no_guests);
+	assert_null(request.no_unwinding);
+	assert_null(vmop_bpf_program_maps(program));
+	assert_non_null(vmop_bpf_program_guest_maps(program));
+	vmop_bpf_program_destroy(program);
+	request = (struct vmop_bpf_request){.wants_unwinding = true};
+	assert_null(vmop_bpf_program_load(&request, &program));
+	assert_non_null(vmop_bpf_program_maps(program));
+	assert_null(vmop_bpf_program_guest_maps(program));
+	vmop_bpf_program_destroy(program);
+	request = (struct vmop_bpf_request){0};
+	assert_null(vmop_bpf_program_load(&request, &program));
+	assert_null(program);
+}
+
 static void tracepoints_are_left_to_copies(void **state)
 {
 	(void)state;
@@ -230,6 +314,9 @@ int main(void)
 		cmocka_unit_test(where_attaching_is_refused),
 		cmocka_unit_test(in_a_pid_namespace),
 		cmocka_unit_test(on_an_event_that_has_a_program),
+		cmocka_unit_test(guests_are_refused_with_a_reason),
+		cmocka_unit_test(two_capabilities_suffice_for_guests),
+		cmocka_unit_test(a_part_that_is_not_wanted_is_not_loaded),
 		cmocka_unit_test(tracepoints_are_left_to_copies),
 	};
 	struct vmop_source *source;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "tests/unit/hv-interface/bpf/record-reader.h"
 
-#include <cmocka.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -24,39 +24,38 @@ static int open_event(struct perf_event_attr *attr, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static void open_cpu(struct record_reader *reader, int cpu, unsigned ring_pages)
+static bool open_cpu(struct record_reader *reader, int cpu, unsigned ring_pages)
 {
 	struct perf_event_attr clock = {.config = PERF_COUNT_SW_CPU_CLOCK,
 					.sample_period = reader->period_ns,
 					.disabled = 1};
 	struct perf_event_attr output = {.config = PERF_COUNT_SW_BPF_OUTPUT, .sample_period = 1};
-	int fd = open_event(&clock, cpu);
-	assert_true(fd >= 0);
-	void *ring = mmap(NULL, (size_t)(1 + ring_pages) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
-			  fd, 0);
-	assert_true(ring != MAP_FAILED);
-	int output_fd = open_event(&output, cpu);
-	assert_true(output_fd >= 0);
-	assert_int_equal(ioctl(output_fd, PERF_EVENT_IOC_SET_OUTPUT, fd), 0);
-	assert_int_equal(vmop_bpf_program_set_output(reader->program, (unsigned)cpu, output_fd), 0);
-	int link = vmop_bpf_program_attach(reader->program, fd, 7, 0);
-	assert_true(link >= 0);
-	reader->event_fds[cpu] = fd;
-	reader->output_fds[cpu] = output_fd;
-	reader->link_fds[cpu] = link;
-	reader->rings[cpu] = ring;
+	int fd = reader->event_fds[cpu] = open_event(&clock, cpu);
+	int output_fd = reader->output_fds[cpu] = open_event(&output, cpu);
+	if (fd < 0 || output_fd < 0)
+		return false;
+	reader->rings[cpu] = mmap(NULL, (size_t)(1 + ring_pages) * PAGE, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, fd, 0);
+	if (reader->rings[cpu] == MAP_FAILED ||
+	    ioctl(output_fd, PERF_EVENT_IOC_SET_OUTPUT, fd) < 0 ||
+	    vmop_bpf_program_set_output(reader->program, (unsigned)cpu, output_fd) < 0)
+		return false;
+	reader->link_fds[cpu] = vmop_bpf_program_attach(reader->program, fd, READER_EVENT, 0);
+	return reader->link_fds[cpu] >= 0 && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0;
 }
 
-void record_reader_open(struct record_reader *reader, struct vmop_bpf_program *program,
+bool record_reader_open(struct record_reader *reader, struct vmop_bpf_program *program,
 			uint32_t period_ns, unsigned ring_pages)
 {
 	*reader = (struct record_reader){.program = program, .period_ns = period_ns};
-	reader->n_cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	assert_true(reader->n_cpus <= READER_CPUS_MAX);
-	for (int cpu = 0; cpu < reader->n_cpus; cpu++)
-		open_cpu(reader, cpu, ring_pages);
-	for (int cpu = 0; cpu < reader->n_cpus; cpu++)
-		assert_int_equal(ioctl(reader->event_fds[cpu], PERF_EVENT_IOC_ENABLE, 0), 0);
+	int n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	while (reader->n_cpus < n && reader->n_cpus < READER_CPUS_MAX) {
+		int cpu = reader->n_cpus++;
+		reader->link_fds[cpu] = -1;
+		if (!open_cpu(reader, cpu, ring_pages))
+			return false;
+	}
+	return true;
 }
 
 static void copy(const struct perf_event_mmap_page *ring, uint64_t at, void *to, size_t n)
@@ -94,10 +93,13 @@ static void pass(struct record_reader *reader, int cpu, const uint8_t *bytes, re
 	if (head.header.size > sizeof(head)) {
 		memcpy(&raw_bytes, bytes + sizeof(head), sizeof(raw_bytes));
 		record.guest = (const void *)(bytes + sizeof(head) + sizeof(raw_bytes));
-		assert_true(raw_bytes + sizeof(head) + sizeof(raw_bytes) <= head.header.size);
-		assert_true(raw_bytes >= sizeof(*record.guest));
-		assert_true(raw_bytes >=
-			    record.guest->len_bytes + offsetof(struct vmop_bpf_guest, context));
+		if (raw_bytes + sizeof(head) + sizeof(raw_bytes) > head.header.size ||
+		    raw_bytes < sizeof(*record.guest) ||
+		    raw_bytes <
+			    record.guest->len_bytes + offsetof(struct vmop_bpf_guest, context)) {
+			reader->n_malformed++;
+			return;
+		}
 	}
 	each(arg, &record);
 }
@@ -132,6 +134,10 @@ void record_reader_close(struct record_reader *reader)
 		close(reader->link_fds[cpu]);
 		vmop_bpf_program_set_output(reader->program, (unsigned)cpu, -1);
 		close(reader->output_fds[cpu]);
+		struct perf_event_mmap_page *ring = reader->rings[cpu];
+		if (ring && ring != MAP_FAILED)
+			munmap(ring, ring->data_offset + ring->data_size);
 		close(reader->event_fds[cpu]);
 	}
+	reader->n_cpus = 0;
 }

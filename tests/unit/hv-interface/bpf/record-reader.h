@@ -3,11 +3,13 @@
 #ifndef VMOP_TESTS_UNIT_HV_INTERFACE_BPF_RECORD_READER_H
 #define VMOP_TESTS_UNIT_HV_INTERFACE_BPF_RECORD_READER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "hv-interface/bpf/program.h"
 
 #define READER_CPUS_MAX 256
+#define READER_EVENT 7 /* the events' number in the records */
 
 struct record_reader {
 	struct vmop_bpf_program *program;
@@ -16,6 +18,7 @@ struct record_reader {
 	int event_fds[READER_CPUS_MAX], output_fds[READER_CPUS_MAX], link_fds[READER_CPUS_MAX];
 	struct perf_event_mmap_page *rings[READER_CPUS_MAX];
 	uint64_t n_lost;
+	uint64_t n_malformed; /* records of the program whose lengths contradict each other */
 };
 
 /* A record: perf's own sample has no guest. */
@@ -30,8 +33,11 @@ struct seen_record {
 
 typedef void (*reader_fn)(void *arg, const struct seen_record *record);
 
-/* Attach the program to new events, which take samples at once. Ring: pages of 4 KiB. */
-void record_reader_open(struct record_reader *reader, struct vmop_bpf_program *program,
+/*
+ * Attach the program to new events, which take samples at once. Ring: pages of 4 KiB. False: the
+ * kernel refused it; close the reader all the same.
+ */
+bool record_reader_open(struct record_reader *reader, struct vmop_bpf_program *program,
 			uint32_t period_ns, unsigned ring_pages);
 /* Pass each record that is in the rings. */
 void record_reader_drain(struct record_reader *reader, reader_fn each, void *arg);

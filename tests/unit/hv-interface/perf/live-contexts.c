@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a real KVM guest runs at its samples, captured by the machine's own kernel; and what the
- * source makes of kernels that refuse that, each in a child. --wrap=vmop_cpus_watch_check hides
+ * The contexts of a real KVM guest's samples, captured by the machine's own kernel; and the source
+ * on kernels that refuse them, each in a child. --wrap=vmop_cpus_watch_check hides
  * CPUs from the source until they come online on command.
  */
 #include "config.h"

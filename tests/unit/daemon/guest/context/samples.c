@@ -216,6 +216,12 @@ static void put(void *arg, const struct vmop_guest_sample *sample)
 	vmop_image_mark_sampled(sample->image);
 }
 
+static void ignore(void *arg, const struct vmop_guest_sample *sample)
+{
+	(void)arg;
+	assert_non_null(sample->image);
+}
+
 /* Release all held samples. They wait for at most one more release than the first. */
 static const char *release(void)
 {
@@ -285,6 +291,10 @@ static void a_process_that_no_list_has(void **state)
 	context.index = 0;
 	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP, &context),
 			    "brief /bin/worker+234 likely; ");
+	/* A later sample in the page proves the file. */
+	memset(context.code, 0, sizeof(context.code));
+	assert_string_equal(attribute(VMOP_MODE_USER, WORKER_IP + 0x600, &context),
+			    "brief /bin/worker+834 exact; ");
 }
 
 static void a_file_that_is_gone(void **state)
@@ -503,6 +513,66 @@ static void a_storm_of_pages_is_bounded(void **state)
 	assert_int_equal(vmop_guests_n_held(guests), 0);
 }
 
+/* Return the next of a fixed sequence of numbers (xorshift64*, S. Vigna). */
+static uint64_t next_number(uint64_t *state)
+{
+	*state ^= *state >> 12;
+	*state ^= *state << 25;
+	*state ^= *state >> 27;
+	return *state * UINT64_C(2685821657736338717);
+}
+
+/* Fill a context and its windows with anything that a guest can make the program read. */
+static void make_hostile(uint64_t *buf, size_t bytes, uint64_t *state)
+{
+	struct vmop_guest_context *context = (struct vmop_guest_context *)buf;
+	const struct vmop_guest_context good =
+		next_number(state) % 2 ? worker_context() : kernel_context();
+	for (size_t i = 0; i < bytes / sizeof(*buf); i++)
+		buf[i] = next_number(state);
+	uint64_t choice = next_number(state);
+	context->parts &= VMOP_GUEST_ALL_PARTS;
+	context->code_bytes %= 17;
+	context->gap %= VMOP_GUEST_N_GAPS;
+	context->generation = good.generation;
+	for (unsigned kind = 0; kind < VMOP_GUEST_N_WINDOWS; kind++)
+		context->window_bytes[kind] = (uint32_t)(next_number(state) % 512) * 8;
+	if (choice & 1)
+		memcpy(context->regs, good.regs, sizeof(good.regs));
+	if (choice & 2)
+		context->window_address[VMOP_GUEST_KERNEL_WINDOW] = context->regs[STACK_POINTER];
+	if (choice & 4) {
+		context->mapping = good.mapping;
+		context->inode = good.inode;
+	}
+	if (choice & 8) {
+		context->pid = good.pid;
+		context->start_time_ns = good.start_time_ns;
+	}
+}
+
+static void any_context_is_survived(void **state)
+{
+	static uint64_t buf[(sizeof(struct vmop_guest_context) + 3 * 4096) / 8];
+	const struct vmop_guest_context *context = (const struct vmop_guest_context *)buf;
+	uint64_t seed = 20240607;
+	(void)state;
+	vmop_guests_set_ending(guests, true);
+	for (unsigned i = 0; i < 4000; i++) {
+		make_hostile(buf, sizeof(buf), &seed);
+		enum vmop_mode mode =
+			context->parts & VMOP_GUEST_IS_USER ? VMOP_MODE_USER : VMOP_MODE_KERNEL;
+		hold(mode, context->regs[VMOP_GUEST_REGS - 1], context);
+		vmop_guests_keep_state(guests, domain, 0, 7, context);
+		vmop_guests_take_state(guests, 0, 7);
+		if (i % 500)
+			continue;
+		*released = '\0';
+		vmop_guests_release(guests, &(struct vmop_guest_sink){.put = ignore});
+		assert_int_equal(vmop_guests_n_held(guests), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,6 +599,7 @@ int main(void)
 						begin_with_stacks, end),
 		cmocka_unit_test_setup_teardown(a_reboot_makes_contexts_invalid, begin, end),
 		cmocka_unit_test_setup_teardown(a_storm_of_pages_is_bounded, begin, end),
+		cmocka_unit_test_setup_teardown(any_context_is_survived, begin_with_stacks, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
