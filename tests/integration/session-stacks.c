@@ -5,10 +5,10 @@
  * frame first. END is the reason of the stack's end (enum vmop_stack_end; - without a stack). A
  * frame is its symbol, or IMAGE+OFFSET without one. Exit 1 with the reason if the file is damaged.
  *
- * With --guests, only samples of guests and of work for them, and the names of two domains and two
- * words follow after tabs: the one whose code ran, the one that is billed, the mode (user, kernel,
- * hypervisor) and the certainty (exact, likely, ambiguous). A frame of a guest's kernel then ends
- * in _[k], one of the host in _[h].
+ * With --guests=SECONDS, only samples of guests and of work for them, from that time since 1970 on,
+ * and the names of two domains and two words follow after tabs: the one whose code ran, the one
+ * that is billed, the mode (user, kernel, hypervisor) and the certainty (exact, likely, ambiguous).
+ * A frame of a guest's kernel then ends in _[k], one of the host in _[h].
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -39,6 +39,7 @@ struct task {
 static struct image images[IMAGES_MAX];
 static char *domains[DOMAINS_MAX];
 static bool are_guests;
+static uint64_t from_ns; /* CLOCK_REALTIME */
 static struct task tasks[TASKS_MAX];
 static struct task merged_tasks[TASKS_MAX]; /* the ids of these rows begin far above */
 
@@ -201,19 +202,22 @@ static struct vmop_error *print_all(struct reader *reader)
 	if (!err)
 		err = vmop_db_load_stacks(reader->db, SIZE_MAX, &reader->stacks);
 	if (!err)
-		err = vmop_db_each_chunk(reader->db, &(struct vmop_db_filter){0}, print_chunk,
-					 reader);
+		err = vmop_db_each_chunk(reader->db, &(struct vmop_db_filter){.from_ns = from_ns},
+					 print_chunk, reader);
 	return err;
 }
 
 int main(int argc, char **argv)
 {
 	struct reader reader = {0};
-	are_guests = argc == 3 && !strcmp(argv[1], "--guests");
+	are_guests = argc == 3 && !strncmp(argv[1], "--guests=", 9);
+	if (are_guests)
+		from_ns = strtoull(argv[1] + 9, NULL, 10) * 1000000000;
 	struct vmop_error *err =
 		argc == 2 + are_guests
 			? vmop_db_open(argv[argc - 1], &reader.db)
-			: vmop_error_new(VMOP_ERROR_USAGE, "usage: %s [--guests] FILE", argv[0]);
+			: vmop_error_new(VMOP_ERROR_USAGE, "usage: %s [--guests=SECONDS] FILE",
+					 argv[0]);
 	if (!err)
 		err = print_all(&reader);
 	vmop_db_stacks_destroy(reader.stacks);

@@ -134,14 +134,15 @@ guest_record() {
 	dd if="/tmp/guests/$1/truth.img" bs=1M skip=16 2>/dev/null | tr -d '\0' >"/results/$1.record"
 }
 
-# wait_known NAME: wait until the daemon knows the guest's kernel, then discard the samples so far.
+# wait_known NAME: wait until the daemon knows the guest's kernel. Stores a time soon after that in
+# NAME.from, in seconds since 1970, for reports of the samples from then on.
 wait_known() {
 	end_s=$(($(up_s) + 240))
 	until vmopcontrol --status | sed -n "/^$1: /,/^[^ ]/p" | grep -q 'inside: kernel symbols and processes'; do
 		[ "$(up_s)" -lt $end_s ] || fail "the kernel of guest $1 was never found"
 		usleep 500000
 	done
-	vmopcontrol --reset
+	echo $(($(date +%s) + 2)) >"/results/$1.from"
 	say "KNOWN $1"
 }
 
