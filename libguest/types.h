@@ -155,8 +155,8 @@ typedef bool vmop_guest_thread_fn(const struct vmop_guest_thread *thread, void *
 typedef bool vmop_guest_known_fn(const struct vmop_guest_thread *thread, void *arg);
 
 /*
- * A part of the kernel's ORC tables (libstack/orc.h): those of the kernel itself or of a module.
- * Arrays have the guest's bytes.
+ * A part of the kernel's ORC tables (libstack/kernel/orc.h): those of the kernel itself or of a
+ * module. Arrays have the guest's bytes.
  */
 struct vmop_guest_orc {
 	uint64_t text_start, text_end;

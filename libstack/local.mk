@@ -25,8 +25,8 @@ libstack_libstack_la_SOURCES += \
 
 # Stacks of kernels that are looked into from outside.
 libstack_libstack_la_SOURCES += \
-	libstack/frame-records.c libstack/kernel-frame-pointers.c \
-	libstack/kernel-unwind.c libstack/kernel-unwind.h libstack/pt-regs.h \
-	libstack/kernel-calls.c libstack/kernel-calls.h \
-	libstack/kernel-search.c libstack/kernel-search.h \
-	libstack/orc.c libstack/orc.h libstack/orc-entry.h
+	libstack/kernel/frame-records.c libstack/kernel/frame-pointers.c \
+	libstack/kernel/unwind.c libstack/kernel/unwind.h libstack/kernel/pt-regs.h \
+	libstack/kernel/calls.c libstack/kernel/calls.h \
+	libstack/kernel/search.c libstack/kernel/search.h \
+	libstack/kernel/orc.c libstack/kernel/orc.h libstack/kernel/orc-entry.h

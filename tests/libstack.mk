@@ -3,9 +3,9 @@ if HAVE_CMOCKA
 LIBSTACK_TESTS = \
 	tests/unit/libstack/agreement \
 	tests/unit/libstack/compressed \
-	tests/unit/libstack/kernel-search \
-	tests/unit/libstack/kernel-unwind \
-	tests/unit/libstack/orc \
+	tests/unit/libstack/kernel/search \
+	tests/unit/libstack/kernel/unwind \
+	tests/unit/libstack/kernel/orc \
 	tests/unit/libstack/table \
 	tests/unit/libstack/unwind-tables
 check_PROGRAMS += $(LIBSTACK_TESTS) tests/unit/libstack/target-static tests/unit/libstack/target-debug-frame
@@ -91,8 +91,8 @@ tests_bench_stack_agreement_CPPFLAGS = $(AM_CPPFLAGS) $(UNWIND_CFLAGS)
 tests_bench_stack_agreement_LDADD = libstack/libstack.la libutil/libutil.la $(UNWIND_LIBS)
 
 # Stacks of kernels.
-EXTRA_DIST += tests/unit/libstack/kernel-stack.h
+EXTRA_DIST += tests/unit/libstack/kernel/stack.h
 tests_unit_libstack_kernel_unwind_CPPFLAGS = $(libstack_test_cppflags)
 tests_unit_libstack_kernel_unwind_LDADD = $(libstack_test_ldadd)
-tests_unit_libstack_orc_CPPFLAGS = $(libstack_test_cppflags)
-tests_unit_libstack_orc_LDADD = $(libstack_test_ldadd)
+tests_unit_libstack_kernel_orc_CPPFLAGS = $(libstack_test_cppflags)
+tests_unit_libstack_kernel_orc_LDADD = $(libstack_test_ldadd)

@@ -15,7 +15,7 @@
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/stacks/sample-unwinder.h"
 #include "daemon/guest/watch.h"
-#include "libstack/orc.h"
+#include "libstack/kernel/orc.h"
 #include "libutil/clock.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstack/kernel-search.h"
-#include "libstack/orc.h"
+#include "libstack/kernel/orc.h"
+#include "libstack/kernel/search.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 

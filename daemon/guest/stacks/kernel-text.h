@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The code of a guest's x86-64 kernel and its modules, copied, and where its functions begin: for
- * stacks whose stack pointer is not known (libstack/kernel-search.h). Some 16 MiB of code, which is
+ * stacks whose stack pointer is not known (libstack/kernel/search.h). Some 16 MiB of code, which is
  * copied only where it is needed, and 4 bytes a function.
  *
  * Thread: of functions with a vmop_guest, that of the guest. A text is immutable, and any thread
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "libguest/guest.h"
-#include "libstack/kernel-calls.h"
+#include "libstack/kernel/calls.h"
 
 struct vmop_guest_kernel_text;
 

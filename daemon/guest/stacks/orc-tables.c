@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/guest/stacks/kernel-text.h"
-#include "libstack/orc.h"
+#include "libstack/kernel/orc.h"
 #include "libutil/array.h"
 #include "libutil/cleanup.h"
 

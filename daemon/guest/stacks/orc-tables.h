@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "libguest/guest.h"
-#include "libstack/kernel-unwind.h"
+#include "libstack/kernel/unwind.h"
 #include "libutil/error.h"
 
 struct vmop_guest_kernel_text;

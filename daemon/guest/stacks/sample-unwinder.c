@@ -9,7 +9,7 @@
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/stacks/table-cache.h"
 #include "daemon/guest/watch.h"
-#include "libstack/kernel-search.h"
+#include "libstack/kernel/search.h"
 #include "libstack/unwind.h"
 #include "libutil/clock.h"
 

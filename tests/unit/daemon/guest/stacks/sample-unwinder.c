@@ -15,7 +15,7 @@
 
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/watch.h"
-#include "libstack/orc.h"
+#include "libstack/kernel/orc.h"
 #include "libutil/clock.h"
 #include "libutil/error.h"
 

@@ -10,13 +10,13 @@
  * Tables and stacks come from a guest and are hostile: each step moves up a stack or to another
  * one, and the number of steps is bounded. A table is immutable, any thread may read it.
  */
-#ifndef VMOP_LIBSTACK_ORC_H
-#define VMOP_LIBSTACK_ORC_H
+#ifndef VMOP_LIBSTACK_KERNEL_ORC_H
+#define VMOP_LIBSTACK_KERNEL_ORC_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libstack/kernel-unwind.h"
+#include "libstack/kernel/unwind.h"
 #include "libutil/error.h"
 
 #define VMOP_ORC_ENTRY_BYTES 6u

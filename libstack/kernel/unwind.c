@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libstack/kernel-unwind.h"
+#include "libstack/kernel/unwind.h"
 
 #include <endian.h>
 #include <string.h>
 
-#include "libstack/pt-regs.h"
+#include "libstack/kernel/pt-regs.h"
 
 bool vmop_kernel_memory_u64(const struct vmop_kernel_memory *memory, uint64_t address,
 			    uint64_t *ret)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Encodings of instructions: Intel 64 and IA-32 Architectures Software Developer's Manual, 2. */
-#include "libstack/kernel-calls.h"
+#include "libstack/kernel/calls.h"
 
 #include <endian.h>
 #include <string.h>

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "libstack/kernel-search.h"
-#include "libstack/orc.h"
-#include "tests/unit/libstack/kernel-stack.h"
+#include "libstack/kernel/orc.h"
+#include "libstack/kernel/search.h"
+#include "tests/unit/libstack/kernel/stack.h"
 
 #define TEXT UINT64_C(0xffffffff81000000)
 #define TABLE UINT64_C(0xffffffff82000000)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libstack/orc.h"
+#include "libstack/kernel/orc.h"
 
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstack/orc-entry.h"
-#include "libstack/pt-regs.h"
+#include "libstack/kernel/orc-entry.h"
+#include "libstack/kernel/pt-regs.h"
 
 /* The stack changes from an exception's or interrupt's to a task's; more often than this, it lies.
  */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The ORC entry of an instruction. Internal to libstack: orc.c steps by it, and kernel-search.c
+ * The ORC entry of an instruction. Internal to libstack: orc.c steps by it, and search.c
  * looks for stacks that it allows.
  */
-#ifndef VMOP_LIBSTACK_ORC_ENTRY_H
-#define VMOP_LIBSTACK_ORC_ENTRY_H
+#ifndef VMOP_LIBSTACK_KERNEL_ORC_ENTRY_H
+#define VMOP_LIBSTACK_KERNEL_ORC_ENTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>

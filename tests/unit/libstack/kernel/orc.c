@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "libstack/orc.h"
-#include "tests/unit/libstack/kernel-stack.h"
+#include "libstack/kernel/orc.h"
+#include "tests/unit/libstack/kernel/stack.h"
 
 /* Text of four functions at TEXT, 16 bytes each, and a stack at STACK. */
 #define TEXT UINT64_C(0xffffffff81000000)

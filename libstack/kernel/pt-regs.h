@@ -3,10 +3,10 @@
  * The registers that an entry into an x86-64 kernel saves on the stack, for the unwinders of
  * kernels: struct pt_regs in arch/x86/include/asm/ptrace.h, as indexes of 8 bytes.
  */
-#ifndef VMOP_LIBSTACK_PT_REGS_H
-#define VMOP_LIBSTACK_PT_REGS_H
+#ifndef VMOP_LIBSTACK_KERNEL_PT_REGS_H
+#define VMOP_LIBSTACK_KERNEL_PT_REGS_H
 
-#include "libstack/kernel-unwind.h"
+#include "libstack/kernel/unwind.h"
 
 enum vmop_pt_reg {
 	VMOP_PT_R13 = 2,

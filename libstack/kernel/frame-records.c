@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <string.h>
 
-#include "libstack/kernel-unwind.h"
+#include "libstack/kernel/unwind.h"
 
 /* A stack may continue at a lower address a few times: from an interrupt's stack to a task's. */
 enum { STACK_CHANGES_MAX = 4 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libstack/kernel-unwind.h"
-#include "libstack/pt-regs.h"
+#include "libstack/kernel/pt-regs.h"
+#include "libstack/kernel/unwind.h"
 
 /* The stack changes from an exception's or interrupt's to a task's; more often than this, it lies.
  */

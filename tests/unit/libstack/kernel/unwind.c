@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "libstack/kernel-unwind.h"
-#include "tests/unit/libstack/kernel-stack.h"
+#include "libstack/kernel/unwind.h"
+#include "tests/unit/libstack/kernel/stack.h"
 
 #define STACK UINT64_C(0xffffc90000010000)
 #define CODE UINT64_C(0xffffffff81000000)

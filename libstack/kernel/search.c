@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "libstack/kernel-search.h"
+#include "libstack/kernel/search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "libstack/orc-entry.h"
-#include "libstack/orc.h"
-#include "libstack/pt-regs.h"
+#include "libstack/kernel/orc-entry.h"
+#include "libstack/kernel/orc.h"
+#include "libstack/kernel/pt-regs.h"
 #include "libutil/error.h"
 
 enum {

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "libstack/kernel-calls.h"
-#include "libstack/kernel-unwind.h"
+#include "libstack/kernel/calls.h"
+#include "libstack/kernel/unwind.h"
 
 struct vmop_orc;
 
