@@ -91,6 +91,8 @@ tests_unit_daemon_guest_stacks_sample_unwinder_CPPFLAGS = $(daemon_test_cppflags
 tests_unit_daemon_guest_stacks_sample_unwinder_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
 tests_unit_daemon_guest_stacks_sample_unwinder_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_stacks_table_cache_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_stacks_sample_unwinder_SOURCES = \
+	tests/unit/daemon/guest/stacks/sample-unwinder.c $(guest_tables_at_once_sources)
 tests_unit_daemon_guest_stacks_table_cache_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_off_cpu_batch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_off_cpu_batch_LDADD = $(daemon_test_ldadd)
