@@ -13,6 +13,7 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/context/page-key.h \
 	daemon/guest/context/placement.c daemon/guest/context/placement.h \
 	daemon/guest/context/processes.c daemon/guest/context/processes.h \
+	daemon/guest/context/request-limits.c daemon/guest/context/request-limits.h \
 	daemon/guest/context/requests.c daemon/guest/context/requests.h \
 	daemon/guest/context/samples.c daemon/guest/context/samples.h \
 	daemon/guest/context/serve.c daemon/guest/context/serve.h \
@@ -33,6 +34,8 @@ daemon_libdaemon_la_SOURCES = \
 	daemon/guest/stacks/waiting-stacks.c daemon/guest/stacks/waiting-stacks.h \
 	daemon/guest/watch.c daemon/guest/watch.h \
 	daemon/guest/guest-file.c daemon/guest/guest-file.h \
+	daemon/guest/guest-opener.c daemon/guest/guest-opener.h \
+	daemon/guest/guest-reader.c daemon/guest/guest-reader.h \
 	daemon/guest/guests.c daemon/guest/guests.h \
 	daemon/guest/stacks/user-stacks.c daemon/guest/stacks/user-stacks.h \
 	daemon/guest/held-samples.c daemon/guest/held-samples.h \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
+daemon_tests = tests/unit/daemon/guest/tasks tests/unit/daemon/guest/context/samples tests/unit/daemon/guest/context/files tests/unit/daemon/guest/context/placement tests/unit/daemon/guest/context/processes tests/unit/daemon/guest/context/request-limits tests/unit/daemon/guest/context/requests tests/unit/daemon/guest/context/states \
 	tests/unit/daemon/profile/profiler tests/unit/daemon/guest/domain tests/unit/daemon/host/machine \
 	tests/unit/daemon/host/host tests/unit/daemon/guest/view tests/unit/daemon/guest/attribution \
 	tests/unit/daemon/guest/watch tests/unit/daemon/guest/guests tests/unit/daemon/guest/held-samples \
@@ -71,6 +71,10 @@ tests_unit_daemon_guest_context_placement_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_placement_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_processes_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_processes_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_context_request_limits_SOURCES = \
+	tests/unit/daemon/guest/context/request-limits.c tests/unit/libguest/opened.h $(libguest_synthetic)
+tests_unit_daemon_guest_context_request_limits_CPPFLAGS = $(daemon_test_cppflags)
+tests_unit_daemon_guest_context_request_limits_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_requests_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_context_requests_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_context_states_CPPFLAGS = $(daemon_test_cppflags)
@@ -87,6 +91,8 @@ tests_unit_daemon_guest_attribution_LDADD = $(daemon_test_ldadd)
 tests_unit_daemon_guest_watch_SOURCES = tests/unit/daemon/guest/watch.c $(libguest_synthetic)
 tests_unit_daemon_guest_watch_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_watch_LDADD = $(daemon_test_ldadd)
+tests_unit_daemon_guest_stacks_sample_unwinder_SOURCES = \
+	tests/unit/daemon/guest/stacks/sample-unwinder.c $(guest_tables_at_once_sources)
 tests_unit_daemon_guest_stacks_sample_unwinder_CPPFLAGS = $(daemon_test_cppflags)
 tests_unit_daemon_guest_stacks_sample_unwinder_LDFLAGS = $(AM_LDFLAGS) $(guest_tables_at_once)
 tests_unit_daemon_guest_stacks_sample_unwinder_LDADD = $(daemon_test_ldadd)

@@ -131,7 +131,8 @@ tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz-unwind.c tests/fuzz/unwind-worl
 	tests/unit/libstack/rules.c tests/unit/libstack/rules.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_unwind_LDFLAGS = $(LIBFUZZER_FLAGS)
 tests_fuzz_fuzz_unwind_LDADD = libstack/libstack.la libutil/libutil.la
-tests_fuzz_fuzz_guest_sample_SOURCES = tests/fuzz/fuzz-guest-sample.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_guest_sample_SOURCES = tests/fuzz/fuzz-guest-sample.c \
+	$(guest_tables_at_once_sources) $(FUZZ_DRIVER)
 tests_fuzz_fuzz_guest_sample_LDFLAGS = $(LIBFUZZER_FLAGS) $(guest_tables_at_once)
 tests_fuzz_fuzz_guest_sample_LDADD = daemon/libdaemon.la libstack/libstack.la libguest/libguest.la \
 	hv-interface/libhvinterface.la libdb/libdb.la libsym/libsym.la libutil/libutil.la

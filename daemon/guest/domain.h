@@ -21,6 +21,7 @@
  *	off-cpu/	samples of blocked threads
  *	watch.h		a thread that reads the memory of passive guests and publishes views
  *	off-cpu/	on that thread, the blocked threads of guests and their stacks (sampler.h)
+ *	guest-reader.h	on that thread, what reads one guest; guest-opener.h opens it
  *	view.h		the view: kernel code, snapshots, readings of the vCPUs
  *	attribution.h	the rules that find the process of a sample without a context, in a view
  *	tasks.h		the session's task ids of a guest's processes

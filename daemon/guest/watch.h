@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "daemon/guest/context/requests.h"
+#include "daemon/guest/guest-opener.h"
 #include "daemon/guest/off-cpu/batch.h"
 #include "daemon/guest/stacks/table-queue.h"
 #include "daemon/guest/view.h"
@@ -43,12 +44,6 @@ struct vmop_error *vmop_guest_watch_create(const struct vmop_guest_watch_options
 					   struct vmop_guest_watch **ret);
 /* End the thread, and wait for the update that is under way. NULL is allowed. */
 void vmop_guest_watch_destroy(struct vmop_guest_watch *watch);
-
-/* The owner of a guest's memory. */
-struct vmop_guest_holder {
-	bool is_xen;
-	uint32_t number; /* pid of the VMM, or Xen's id of the domain */
-};
 
 /* Begin to watch a guest. domain: its id in the session. */
 struct vmop_error *vmop_guest_watch_add(struct vmop_guest_watch *watch,

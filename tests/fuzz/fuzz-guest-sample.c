@@ -6,17 +6,14 @@
  *
  * Input: 8 bytes of lengths and choices, the context's numbers, the ORC table, the windows.
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/guest/stacks/orc-tables.h"
 #include "daemon/guest/stacks/sample-unwinder.h"
-#include "daemon/guest/watch.h"
 #include "libstack/kernel/orc.h"
-#include "libutil/clock.h"
+#include "tests/unit/daemon/guest/stacks/tables-at-once.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
@@ -26,75 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes);
 
 enum { HEADER_BYTES = 8, N_ENTRIES = 16, MAX_WINDOW_BYTES = 4096 };
 
-/* ---- the watching thread's part ------------------------------------------- */
-
-static struct vmop_guest_code_key asked[VMOP_GUEST_TABLE_QUEUE];
-static unsigned n_asked;
-
-void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain);
-void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch,
-				       struct vmop_domain_id domain);
-void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain);
-bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping);
-bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
-					struct vmop_domain_id domain,
-					struct vmop_guest_table_answer *ret);
-
-void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain)
+static enum vmop_code_state build_table(const struct vmop_guest_code_mapping *mapping,
+					struct vmop_cfi_table **ret)
 {
-	(void)watch;
-	(void)domain;
-}
-
-void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
-{
-	(void)watch;
-	(void)domain;
-}
-
-void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain)
-{
-	(void)watch;
-	(void)domain;
-	n_asked = 0;
-}
-
-bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping)
-{
-	(void)watch;
-	(void)domain;
-	if (n_asked == VMOP_GUEST_TABLE_QUEUE)
-		return false;
-	asked[n_asked++] = mapping->key;
-	return true;
-}
-
-bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
-					struct vmop_domain_id domain,
-					struct vmop_guest_table_answer *ret)
-{
-	static const struct vmop_cfi_limits limits = {.max_bytes = (size_t)64 << 20,
-						      .max_cpu_ns = 60 * VMOP_NS_PER_S};
-	(void)watch;
-	if (!n_asked)
-		return false;
-	*ret = (struct vmop_guest_table_answer){
-		.domain = domain, .key = asked[--n_asked], .state = VMOP_CODE_UNREADABLE};
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct vmop_error *err = vmop_cfi_table_build(fd, &limits, &ret->table);
-	if (!err)
-		ret->state = VMOP_CODE_HAS_TABLE;
-	vmop_error_destroy(err);
-	close(fd);
-	return true;
+	(void)mapping;
+	return tables_at_once_build_path("/proc/self/exe", ret);
 }
 
 /* ---- one sample -------------------------------------------------------------- */
@@ -174,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len_bytes)
 	if (!unwinder &&
 	    vmop_guest_sample_unwinder_create(NULL, (struct vmop_domain_id){0}, &unwinder))
 		abort();
+	tables_at_once.build = build_table;
 	size_t left = (len_bytes - windows_at) & ~(size_t)7, used = 0;
 	/* Of its exact size, so that a read behind it is found. */
 	context = malloc(sizeof(*context) + left);

@@ -33,7 +33,7 @@ struct vmop_guest_request {
 			uint64_t offset_bytes; /* of the code in the file */
 			uint8_t code[16];
 			uint8_t code_bytes;
-			bool wants_symbols; /* of a deleted file at once; set by watch.c */
+			bool wants_symbols; /* of a deleted file at once; set by request-limits.c */
 		} page;
 		struct {
 			uint64_t mapping;

@@ -6,24 +6,21 @@
 #include "daemon/guest/stacks/sample-unwinder.h"
 
 #include <cmocka.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "daemon/guest/stacks/orc-tables.h"
-#include "daemon/guest/watch.h"
 #include "libstack/kernel/orc.h"
-#include "libutil/clock.h"
 #include "libutil/error.h"
+#include "tests/unit/daemon/guest/stacks/tables-at-once.h"
 
 #if defined(__x86_64__)
 
 enum { MAX_VMAS = 64, WINDOW_BYTES = 4096, USER_WINDOW_BYTES = 8192, IRQ_BYTES = 512 };
 
-/* ---- this process as a guest's, and the watching thread's part -------------------- */
+/* ---- this process as a guest's ----------------------------------------------------- */
 
 static struct vmop_guest_vma vmas[MAX_VMAS];
 static char paths[MAX_VMAS][256];
@@ -53,75 +50,12 @@ static void read_mappings(void)
 	fclose(maps);
 }
 
-static struct vmop_guest_code_mapping asked[VMOP_GUEST_TABLE_QUEUE];
-static unsigned n_asked, n_asked_in_all;
-static bool is_answering;
-
-void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain);
-void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch,
-				       struct vmop_domain_id domain);
-void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain);
-bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping);
-bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
-					struct vmop_domain_id domain,
-					struct vmop_guest_table_answer *ret);
-
-static unsigned n_wants_stacks, n_wants_code;
-
-void __wrap_vmop_guest_watch_want_stacks(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain)
+static enum vmop_code_state build_table(const struct vmop_guest_code_mapping *mapping,
+					struct vmop_cfi_table **ret)
 {
-	(void)watch;
-	(void)domain;
-	n_wants_stacks++;
-}
-
-void __wrap_vmop_guest_watch_want_code(struct vmop_guest_watch *watch, struct vmop_domain_id domain)
-{
-	(void)watch;
-	(void)domain;
-	n_wants_code++;
-}
-
-void __wrap_vmop_guest_watch_drop_tables(struct vmop_guest_watch *watch,
-					 struct vmop_domain_id domain)
-{
-	(void)watch;
-	(void)domain;
-	n_asked = 0;
-}
-
-bool __wrap_vmop_guest_watch_request_table(struct vmop_guest_watch *watch,
-					   struct vmop_domain_id domain,
-					   const struct vmop_guest_code_mapping *mapping)
-{
-	(void)watch;
-	(void)domain;
-	asked[n_asked++] = *mapping;
-	n_asked_in_all++;
-	return true;
-}
-
-bool __wrap_vmop_guest_watch_take_table(struct vmop_guest_watch *watch,
-					struct vmop_domain_id domain,
-					struct vmop_guest_table_answer *ret)
-{
-	static const struct vmop_cfi_limits limits = {.max_bytes = (size_t)64 << 20,
-						      .max_cpu_ns = 60 * VMOP_NS_PER_S};
-	(void)watch;
-	if (!n_asked || !is_answering)
-		return false;
-	const struct vmop_guest_code_mapping *mapping = &asked[--n_asked];
-	*ret = (struct vmop_guest_table_answer){
-		.domain = domain, .key = mapping->key, .state = VMOP_CODE_HAS_TABLE};
-	int fd = open(paths[mapping->file - 1], O_RDONLY | O_CLOEXEC);
-	assert_null(vmop_cfi_table_build(fd, &limits, &ret->table));
-	close(fd);
-	return true;
+	enum vmop_code_state state = tables_at_once_build_path(paths[mapping->file - 1], ret);
+	assert_int_equal(state, VMOP_CODE_HAS_TABLE);
+	return state;
 }
 
 /* ---- a world ------------------------------------------------------------------------ */
@@ -181,11 +115,10 @@ static int begin(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
 	read_mappings();
-	n_asked = n_asked_in_all = n_wants_code = n_wants_stacks = 0;
-	is_answering = true;
+	tables_at_once = (struct tables_at_once){.build = build_table};
 	assert_null(vmop_guest_sample_unwinder_create(NULL, (struct vmop_domain_id){1},
 						      &world->unwinder));
-	assert_int_equal(n_wants_stacks, 1);
+	assert_int_equal(tables_at_once.n_wants_stacks, 1);
 	world->tables = (struct vmop_guest_orc_tables){.refs = 1, .orc = make_orc()};
 	world->view.orc = &world->tables;
 	*state = world;
@@ -199,6 +132,14 @@ static int end(void **state)
 	vmop_orc_destroy(world->tables.orc);
 	free(world);
 	return 0;
+}
+
+/* Copy a part of this thread's own stack, with the gaps that AddressSanitizer guards. */
+__attribute__((no_sanitize_address)) static void copy_own_stack(uint8_t *to, uint64_t address,
+								uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		to[i] = ((const volatile uint8_t *)address)[i];
 }
 
 /* Place the windows of a context behind it. The user's is that of this process. */
@@ -219,8 +160,8 @@ static void place(struct world *world, uint64_t kernel_address, const void *kern
 		memcpy(world->sample.windows, kernel, kernel_bytes);
 	if (task)
 		memcpy(world->sample.windows + kernel_bytes, task, task_bytes);
-	memcpy(world->sample.windows + kernel_bytes + task_bytes,
-	       (const void *)world->user_regs[RSP], bytes);
+	copy_own_stack(world->sample.windows + kernel_bytes + task_bytes, world->user_regs[RSP],
+		       bytes);
 }
 
 static void unwind(struct world *world, const struct vmop_guest_process *of)
@@ -268,19 +209,19 @@ static __attribute__((noinline)) void check_user(struct world *world)
 	assert_int_equal(world->callers.end, VMOP_STACK_UNREADABLE);
 	assert_int_equal(world->callers.n, 0);
 	/* The table is requested once. */
-	is_answering = false;
+	tables_at_once.is_late = true;
 	for (int i = 0; i < 3; i++) {
 		unwind(world, &process);
 		assert_int_equal(world->callers.end, VMOP_STACK_TABLE_LATE);
-		assert_int_equal(n_asked_in_all, 1);
+		assert_int_equal(tables_at_once.n_requested, 1);
 	}
-	is_answering = true;
+	tables_at_once.is_late = false;
 	for (int i = 0; i < 10; i++)
 		unwind(world, &process);
 	assert_true(has_callers_from(world, 0, here));
 	assert_true(frame(world, 0) == here);
 	assert_false(world->callers.is_likely);
-	assert_int_equal(n_asked, 0);
+	assert_int_equal(tables_at_once.queue.n_requests, 0);
 	/* Not all of the stack was captured, or nothing of it. */
 	context->window_bytes[VMOP_GUEST_USER_WINDOW] = 64;
 	unwind(world, &process);
@@ -450,7 +391,7 @@ static void what_is_missing_is_named(void **state)
 	for (int i = 0; i < 2; i++) {
 		unwind(world, &process);
 		assert_int_equal(world->callers.end, VMOP_STACK_TABLE_LATE);
-		assert_int_equal(n_wants_code, 1);
+		assert_int_equal(tables_at_once.n_wants_code, 1);
 	}
 	world->tables.has_code = true; /* but no text: the symbols were gone */
 	unwind(world, &process);
