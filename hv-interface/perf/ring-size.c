@@ -127,6 +127,21 @@ static size_t largest_for_captures(size_t n_cpus)
 	return most;
 }
 
+/*
+ * Return the watermark that the ring would have without the contexts of guests. A new program's
+ * stacks are copied until its tables are known, which begins with the drain.
+ */
+static size_t watermark_of_stacks(const struct vmop_perf_plan *plan)
+{
+	uint64_t wanted = bytes_per_s(plan) / 2;
+	for (size_t i = 0; i < plan->n_events; i++)
+		wanted += event_hz(&plan->events[i]) * host_stack_bytes(plan, i) / 2;
+	size_t ring_bytes = RING_BYTES;
+	while (ring_bytes < wanted && ring_bytes < plan->ring_bytes)
+		ring_bytes *= 2;
+	return ring_bytes / 4;
+}
+
 /* Set the watermark so that the ring cannot fill before the daemon reacts. */
 static void set_watermark(struct vmop_perf_plan *plan, unsigned wakeup_ms)
 {
@@ -142,6 +157,9 @@ static void set_watermark(struct vmop_perf_plan *plan, unsigned wakeup_ms)
 	}
 	if (has_captures(plan) && plan->watermark_bytes > plan->ring_bytes / 4)
 		plan->watermark_bytes = plan->ring_bytes / 4;
+	if (has_stacks(plan) && plan->program.captures_guests &&
+	    plan->watermark_bytes > watermark_of_stacks(plan))
+		plan->watermark_bytes = watermark_of_stacks(plan);
 }
 
 void vmop_perf_ring_size_set(struct vmop_perf_plan *plan, const struct vmop_source_setup *setup,

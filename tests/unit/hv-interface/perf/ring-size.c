@@ -101,6 +101,11 @@ static void half_a_second_with_bpf(void **state)
 	struct vmop_perf_plan plan = clock_plan(999, VMOP_STACKS_BPF, 16384);
 	assert_int_equal(ring_of(&plan, 0, 2), 4 * MIB);
 	assert_int_equal(plan.watermark_bytes, MIB);
+	/* Contexts of guests enlarge the ring, and do not delay the tables of the host's programs. */
+	plan.program.captures_guests = true;
+	assert_true(ring_of(&plan, 0, 2) > 4 * MIB);
+	assert_int_equal(plan.watermark_bytes, MIB);
+	plan.program.captures_guests = false;
 	plan.events[0].attr.type = PERF_TYPE_TRACEPOINT;
 	assert_int_equal(ring_of(&plan, 0, 2), 8 * MIB);
 	plan.events[0].attr.type = PERF_TYPE_SOFTWARE;
