@@ -36,6 +36,16 @@ static struct vmop_guests *guests;
 static struct vmop_guest_maps maps;
 static struct vmop_domain *domain;
 
+/*
+ * AddressSanitizer keeps freed memory, which a VMM that is a copy of this process has, too. Much of
+ * it would hide the guest's RAM, which is found by its size.
+ */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+	return "quarantine_size_mb=1";
+}
+
 /* ---- the guest ------------------------------------------------------------------------ */
 
 static uint64_t get(uint64_t object, enum vmop_layout_field field)
@@ -201,19 +211,27 @@ static const char *name_of(struct vmop_task_id id)
 	return "-";
 }
 
+/* Append to released, as far as there is room: a storm of samples has more. */
+static void append(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void append(const char *format, ...)
+{
+	size_t len = strlen(released);
+	va_list args;
+	va_start(args, format);
+	vsnprintf(released + len, sizeof(released) - len, format, args);
+	va_end(args);
+}
+
 static void put(void *arg, const struct vmop_guest_sample *sample)
 {
 	static const char *const certainties[] = {"exact", "likely", "ambiguous"};
-	size_t len = strlen(released);
 	(void)arg;
-	len += (size_t)snprintf(released + len, sizeof(released) - len, "%s %s+%llx %s",
-				name_of(sample->key.task), sample->image->name,
-				(unsigned long long)sample->offset,
-				certainties[sample->key.certainty]);
+	append("%s %s+%llx %s", name_of(sample->key.task), sample->image->name,
+	       (unsigned long long)sample->offset, certainties[sample->key.certainty]);
 	if (sample->callers)
-		len += (size_t)snprintf(released + len, sizeof(released) - len, " %zu callers, %d",
-					sample->callers->n, (int)sample->callers->end);
-	snprintf(released + len, sizeof(released) - len, "; ");
+		append(" %zu callers, %d", sample->callers->n, (int)sample->callers->end);
+	append("; ");
 	vmop_image_mark_sampled(sample->image);
 }
 
